@@ -1,0 +1,179 @@
+//! The typed tree between inference and lowering: names resolved, types inferred, most sugar gone.
+//!
+//! Types carry the sizes that were *declared*; where nothing was declared a size is [`Size::Anon`]. Exact shapes are
+//! known only when lowering, which binds and equates declared sizes as it meets values:
+//! binding a value to a pattern whose type says `[n]` binds the local `n` if it is not bound yet, and otherwise
+//! equates it with the value's size.
+
+use par_runtime::{Prim, Scalar, Span};
+
+/// A definition: index into [`Program::defs`].
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
+pub struct DefId(pub u32);
+
+/// A local name (parameter, let, loop variable, size parameter): index into [`Program::locals`]. Unique in the program.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
+pub struct LocalId(pub u32);
+
+/// A type parameter of a definition, rigid inside it. Unique in the program.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
+pub struct TyVar(pub u32);
+
+/// A checked program.
+#[derive(Clone, Debug, Default)]
+pub struct Program {
+    /// All definitions, the standard library's included.
+    pub defs: Vec<Def>,
+    /// Source names of locals.
+    pub locals: Vec<String>,
+    /// Source names of type parameters.
+    pub type_vars: Vec<String>,
+}
+
+/// A top-level (or module-level) definition.
+#[derive(Clone, Debug)]
+#[allow(missing_docs)]
+pub struct Def {
+    /// Qualified by its modules: `i32.sum`.
+    pub name: String,
+    pub entry: bool,
+    /// Of the same strongly connected component of calls, if the definition is recursive.
+    pub group: Option<u32>,
+    /// `#[intrinsic]`: no body; lowering knows it by its name.
+    pub intrinsic: bool,
+    /// From the embedded standard library: its spans are replaced by those of the user's call.
+    pub library: bool,
+    pub type_params: Vec<TyVar>,
+    /// `[n]` parameters: `i64` locals, bound through the types of the params.
+    pub size_params: Vec<LocalId>,
+    /// Empty for a value.
+    pub params: Vec<Pat>,
+    /// Declared, or inferred (then without sizes).
+    pub ret: Ty,
+    pub body: Expr,
+    pub span: Span,
+    pub name_span: Span,
+}
+
+/// A type.
+#[derive(Clone, Debug, PartialEq)]
+#[allow(missing_docs)]
+pub enum Ty {
+    Prim(Prim),
+    Tuple(Vec<Ty>),
+    /// Fields sorted by name.
+    Record(Vec<(String, Ty)>),
+    /// Constructors sorted by name, with their payloads.
+    Sum(Vec<(String, Vec<Ty>)>),
+    Array(Size, Box<Ty>),
+    Fun(Box<Ty>, Box<Ty>),
+    Var(TyVar),
+    /// `*t`, kept on parameters and results only.
+    Unique(Box<Ty>),
+    /// Only during inference.
+    Meta(u32),
+}
+
+/// A declared size.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Size {
+    /// Not declared: any, and below the outermost dimension possibly ragged.
+    Anon,
+    /// A number.
+    Const(i64),
+    /// An `i64` local.
+    Local(LocalId),
+    /// An `i64` expression.
+    Exp(Box<Expr>),
+}
+
+/// A pattern. Its type carries the sizes of its ascriptions.
+#[derive(Clone, Debug, PartialEq)]
+#[allow(missing_docs)]
+pub struct Pat {
+    pub kind: PatKind,
+    pub ty: Ty,
+    pub span: Span,
+}
+
+/// The kinds of patterns.
+#[derive(Clone, Debug, PartialEq)]
+#[allow(missing_docs)]
+pub enum PatKind {
+    Var(LocalId),
+    Wildcard,
+    Tuple(Vec<Pat>),
+    /// Fields sorted by name; all of them.
+    Record(Vec<(String, Pat)>),
+    Literal(Scalar),
+    Constr(String, Vec<Pat>),
+}
+
+/// An expression.
+#[derive(Clone, Debug, PartialEq)]
+#[allow(missing_docs)]
+pub struct Expr {
+    pub kind: ExprKind,
+    pub ty: Ty,
+    pub span: Span,
+}
+
+/// The kinds of expressions. Evaluation is strict, left to right.
+#[derive(Clone, Debug, PartialEq)]
+#[allow(missing_docs)]
+pub enum ExprKind {
+    Local(LocalId),
+    /// A definition with the types its type parameters take here.
+    Def(DefId, Vec<Ty>),
+    /// A built-in operator as a function value: `+ - * / % // %% ** & | ^ << >> >>> == != < <= > >=` of two
+    /// operands, `neg`, `!` of one. `ty` says at which type; `==` and `!=` take any type without functions.
+    Op(String),
+    Literal(Scalar),
+    /// `[]u8` from a string literal.
+    String(Vec<u8>),
+    Tuple(Vec<Expr>),
+    /// Fields sorted by name, but evaluated as listed here.
+    Record(Vec<(String, Expr)>),
+    Array(Vec<Expr>),
+    Range { start: Box<Expr>, second: Option<Box<Expr>>, end: Box<Expr>, kind: RangeKind },
+    Lambda { params: Vec<Pat>, ret: Option<Ty>, body: Box<Expr> },
+    Apply(Box<Expr>, Vec<Expr>),
+    And(Box<Expr>, Box<Expr>),
+    Or(Box<Expr>, Box<Expr>),
+    Let { pat: Pat, value: Box<Expr>, body: Box<Expr> },
+    /// A local function: a lambda under a name, possibly used at several types. Sizes it declares are fresh at each call.
+    LetFun { name: LocalId, size_params: Vec<LocalId>, params: Vec<Pat>, ret: Option<Ty>, value: Box<Expr>, body: Box<Expr> },
+    If { cond: Box<Expr>, then: Box<Expr>, other: Box<Expr> },
+    Match { value: Box<Expr>, cases: Vec<(Pat, Expr)> },
+    Loop { pat: Pat, init: Box<Expr>, form: LoopForm, body: Box<Expr> },
+    Index(Box<Expr>, Vec<IndexArg>),
+    With { value: Box<Expr>, index: Vec<IndexArg>, update: Box<Expr> },
+    WithField { value: Box<Expr>, fields: Vec<String>, update: Box<Expr> },
+    /// A field of a record or, with a number as name, of a tuple.
+    Field(Box<Expr>, String),
+    /// `e : t` and `e :> t`: sizes in the type are bound or equated.
+    Ascribe(Box<Expr>, Ty),
+    Assert(Box<Expr>, Box<Expr>),
+    Constr(String, Vec<Expr>),
+    Attr(String, Box<Expr>),
+}
+
+pub use par_syntax::ast::RangeKind;
+
+/// An index or a slice.
+#[derive(Clone, Debug, PartialEq)]
+#[allow(missing_docs)]
+pub enum IndexArg {
+    /// Any integer type.
+    Index(Expr),
+    Slice { start: Option<Expr>, end: Option<Expr>, stride: Option<Expr>, span: Span },
+}
+
+/// How a loop repeats.
+#[derive(Clone, Debug, PartialEq)]
+#[allow(missing_docs)]
+pub enum LoopForm {
+    For(LocalId, Box<Expr>),
+    ForIn(Pat, Box<Expr>),
+    While(Box<Expr>),
+}

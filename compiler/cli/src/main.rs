@@ -1,0 +1,2 @@
+//! The `par` command.
+fn main() {}

@@ -1,0 +1,284 @@
+//! CORE: first-order, monomorphic, A-normal code with nested parallel operators.
+//!
+//! A program is a list of functions: its entry points and whatever is recursive (everything else has been
+//! inlined). A [`Body`] is a list of statements and the atoms it results in. Every variable is bound once in the
+//! whole program. Tuples have been taken apart: an array of pairs is two arrays, a function returns several
+//! results. Types are [`Type`]: shapes are exact, and sizes and descriptors are ordinary variables.
+//!
+//! **Existential shapes.** Where a shape is not known before, the statement binds it as an additional result
+//! *before* the arrays whose types mention it: a `filter` binds `(k: i64) (ys: [k]f32)`; an `if` whose arms give
+//! different lengths binds `(k: i64) (ys: [k]f32)` and its arms return both; a `map` whose rows differ binds
+//! `(s: [n]desc) (yss: [n][s]f32)` and its lambda returns the row's length and the row; functions and loops
+//! likewise. So dims in a pattern may mention variables bound earlier in the same pattern, and a scalar `i64`
+//! result of a map's lambda becomes a descriptor where the pattern says so.
+//!
+//! **Maps over ragged arrays.** Mapping over `xss : [n][s]f32` takes `s` (a `[n]desc`) as an input too: the
+//! lambda's parameters are `(k: i64) (row: [k]f32)`. Over `[n][s][t]f32` with inputs `s`, `t`, `xsss` the parameters
+//! are `(k: i64) (t': [k]desc) (row: [k][t']f32)`.
+//!
+//! **Checks** are statements of their own. No other statement fails: indexing assumes that a `Check` before it
+//! established the bounds, division that the divisor is not zero. A check is never removed unless proven, never
+//! moved above the branch, loop or nest that guards it.
+//!
+//! Scalar bodies (no SOAC, no array-valued statement) are also the kernel bodies of FLAT.
+
+use crate::prim::PrimOp;
+use crate::ty::{Atom, Type, Var, Vars};
+use par_runtime::{CheckKind, Prim, Span, ValueType};
+
+/// A whole program.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Program {
+    /// Functions; [`FunId`] is the index.
+    pub funs: Vec<Fun>,
+    /// Names of all variables, and the supply of fresh ones.
+    pub vars: Vars,
+}
+
+/// Index into [`Program::funs`] (FLAT: into its own list).
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
+pub struct FunId(pub u32);
+
+/// A function. For an entry point, params and results follow the columns of the entry's types
+/// (`ValueType::columns`): `Size` is an `i64`, `Offsets` a descriptor.
+#[derive(Clone, Debug, PartialEq)]
+#[allow(missing_docs)]
+pub struct Fun {
+    pub name: String,
+    /// Source-level signature, if callable from outside.
+    pub entry: Option<Entry>,
+    pub params: Vec<Param>,
+    /// Result types; the variables bind existential sizes and descriptors for the types after them.
+    pub ret: Vec<Param>,
+    pub body: Body,
+    pub span: Span,
+}
+
+/// The source-level signature of an entry point.
+#[derive(Clone, Debug, PartialEq)]
+#[allow(missing_docs)]
+pub struct Entry {
+    pub name: String,
+    /// Name and type of each source parameter.
+    pub params: Vec<(String, ValueType)>,
+    /// Type of the result; a top-level tuple prints as one value per line.
+    pub ret: ValueType,
+}
+
+/// A variable with its type.
+#[derive(Clone, Debug, PartialEq)]
+#[allow(missing_docs)]
+pub struct Param {
+    pub var: Var,
+    pub ty: Type,
+}
+
+/// Statements, then results.
+#[derive(Clone, Debug, PartialEq, Default)]
+#[allow(missing_docs)]
+pub struct Body {
+    pub stms: Vec<Stm>,
+    pub results: Vec<Atom>,
+}
+
+/// `let pat = exp`. A `Check` has an empty pattern.
+#[derive(Clone, Debug, PartialEq)]
+#[allow(missing_docs)]
+pub struct Stm {
+    pub pat: Vec<Param>,
+    pub exp: Exp,
+    /// Where in the source this came from; for code inlined from the standard library, the user's call.
+    pub span: Span,
+}
+
+/// A function given to a parallel operator.
+#[derive(Clone, Debug, PartialEq)]
+#[allow(missing_docs)]
+pub struct Lambda {
+    pub params: Vec<Param>,
+    pub body: Body,
+    /// Result types, dims over variables free in the lambda or (existentially) bound in its body.
+    pub ret: Vec<Type>,
+}
+
+/// The right-hand side of a statement.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Exp {
+    /// The operand itself. The pattern's type may differ in its dims only where a check proved them equal
+    /// (a rectangle from a ragged array, one size from two): the data is shared.
+    Atom(Atom),
+    /// A scalar operator.
+    Prim(PrimOp, Vec<Atom>),
+    /// `arr[i0, i1, …]` with 1 to rank indices; a scalar or a row. Bounds were checked before. Indexing a `Seg`
+    /// dimension with a further index is allowed (`xss[i, j]`). A row of a ragged array needs its length: it is
+    /// bound by indexing the descriptor (`k = s[i]`) in a statement before; descriptors are indexed alike.
+    Index(Var, Vec<Atom>),
+    /// `arr[start : start+len*stride : stride]` on the outermost dimension, which has size `len` in the result;
+    /// works on descriptors too (slice both). Checked before.
+    Slice {
+        /// Array or descriptor.
+        arr: Var,
+        /// First index.
+        start: Atom,
+        /// Number of elements.
+        len: Atom,
+        /// Distance; may be negative, not 0.
+        stride: Atom,
+    },
+    /// Fails with `kind` and the values of `args` unless `cond` holds. Binds nothing.
+    Check {
+        /// Must be true.
+        cond: Atom,
+        /// What is checked.
+        kind: CheckKind,
+        /// Values for the message.
+        args: Vec<Atom>,
+    },
+    /// Both arms result in the pattern's shape (existentials included).
+    If {
+        /// A bool.
+        cond: Atom,
+        /// If true.
+        then: Body,
+        /// If false.
+        other: Body,
+    },
+    /// Loop parameters with their initial values; existential sizes and descriptors of the state are parameters
+    /// of their own, before the arrays. The body results in the next values. Binds the final ones.
+    Loop {
+        /// State and its initial values.
+        params: Vec<(Param, Atom)>,
+        /// How often.
+        form: LoopForm,
+        /// One iteration.
+        body: Body,
+    },
+    /// A call of a recursive function.
+    Call(FunId, Vec<Atom>),
+    /// `lam` on each of `width` rows of the inputs (arrays and descriptors with outer size `width`). There may be
+    /// no inputs. Lambda results of scalar type become arrays, rows become arrays of rows, `i64`s that the pattern
+    /// types as descriptors become descriptors.
+    Map {
+        /// Number of rows.
+        width: Atom,
+        /// Arrays and descriptors.
+        inputs: Vec<Var>,
+        /// One parameter per input.
+        lam: Lambda,
+    },
+    /// `reduce op ne (map lam inputs)`. `lam` returns as many scalars as `op` combines, then possibly further
+    /// results, which are bound as mapped arrays after the reduced scalars. `op` is scalar (array-valued operators
+    /// have been lowered to loops) and associative.
+    Reduce {
+        /// Number of rows.
+        width: Atom,
+        /// Arrays and descriptors.
+        inputs: Vec<Var>,
+        /// Producer.
+        lam: Lambda,
+        /// `2k` parameters, `k` results.
+        op: Lambda,
+        /// `k` neutral elements.
+        neutral: Vec<Atom>,
+    },
+    /// `scan op ne (map lam inputs)`, like `Reduce`; the first `k` results are arrays of `width`.
+    Scan {
+        /// Number of rows.
+        width: Atom,
+        /// Arrays and descriptors.
+        inputs: Vec<Var>,
+        /// Producer.
+        lam: Lambda,
+        /// `2k` parameters, `k` results.
+        op: Lambda,
+        /// `k` neutral elements.
+        neutral: Vec<Atom>,
+        /// Element `i` of the result excludes input `i`.
+        exclusive: bool,
+    },
+    /// `lam` returns a bool and `k >= 0` scalars; keeps the scalars of the rows whose bool is true, in order. Binds the
+    /// number kept (an `i64`) and then `k` arrays.
+    Filter {
+        /// Number of rows.
+        width: Atom,
+        /// Arrays and descriptors.
+        inputs: Vec<Var>,
+        /// Predicate and values.
+        lam: Lambda,
+    },
+    /// `lam` returns an `i64` index and one scalar per destination (rank-1 arrays of equal length): writes them there if the
+    /// index is inside, else ignores them. Binds the new arrays.
+    Scatter {
+        /// Destinations; consumed if this is their last use.
+        dests: Vec<Var>,
+        /// Number of writes.
+        width: Atom,
+        /// Arrays and descriptors.
+        inputs: Vec<Var>,
+        /// Index and values.
+        lam: Lambda,
+    },
+    /// As `Scatter`, but combines with what is there: `dest[i] = op dest[i] v`. `op` is associative and commutative.
+    Hist {
+        /// Destinations, rank 1.
+        dests: Vec<Var>,
+        /// Number of updates.
+        width: Atom,
+        /// Arrays and descriptors.
+        inputs: Vec<Var>,
+        /// Index and values.
+        lam: Lambda,
+        /// `2k` parameters, `k` results.
+        op: Lambda,
+        /// `k` neutral elements.
+        neutral: Vec<Atom>,
+    },
+    /// `arr with [i0, …] = value`, a scalar or a row of the same shape; indices were checked.
+    Update {
+        /// Consumed if this is its last use.
+        arr: Var,
+        /// 1 to rank indices.
+        indices: Vec<Atom>,
+        /// The new element or row.
+        value: Atom,
+    },
+    /// `[0, 1, …, n-1]` as `i64`.
+    Iota(Atom),
+    /// `n` copies of a scalar or of a row. Rows that are arrays of ragged shape: `[n][D]…` where the pattern's
+    /// descriptors were bound before, by `MakeDesc`.
+    Replicate(Atom, Atom),
+    /// Arrays joined on the outermost dimension; the result's size (and descriptors, by `MakeDesc` of
+    /// concatenated lengths) were bound before.
+    Concat(Vec<Var>),
+    /// An array of the given scalars (`Prim` is their type: the list may be empty), or of the given rows: for rows of
+    /// different lengths the pattern names a descriptor bound before.
+    Literal(Vec<Atom>, Prim),
+    /// The two outermost dimensions joined: `[n][m]t` to `[n*m]t`, `[n][s]t` to `[total s]t` (also on descriptors). The
+    /// result's size was bound before.
+    Flatten(Var),
+    /// The outermost dimension split: `[k]t` to `[n][m]t` or to `[n][s]t`, by the pattern's type. Checked before.
+    Unflatten(Var),
+    /// The descriptor whose rows have these lengths (an `i64` array of any rank, all >= 0, checked before): the
+    /// pattern is a descriptor over the array's dims.
+    MakeDesc(Var),
+    /// The lengths of a descriptor as an `i64` array over the same dims.
+    Lengths(Var),
+    /// Sum of all lengths of a descriptor.
+    Total(Var),
+}
+
+/// How a loop repeats.
+#[derive(Clone, Debug, PartialEq)]
+pub enum LoopForm {
+    /// `for index < bound`; both of integer type `prim`.
+    For {
+        /// Bound in the body.
+        index: Var,
+        /// Type of index and bound.
+        prim: Prim,
+        /// Exclusive bound.
+        bound: Atom,
+    },
+    /// While the body's single bool result, computed from the parameters, is true.
+    While(Body),
+}

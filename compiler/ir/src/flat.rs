@@ -1,0 +1,261 @@
+//! FLAT: a host program of bulk operations over flat arrays.
+//!
+//! What is left after flattening: statements that run on the host, one after the other, over host scalars, flat
+//! (rank-1) device arrays and descriptors; and [`Kernel`]s: bulk operations over a *space*, each with one fused scalar
+//! body. All shapes have become index arithmetic in the bodies; parallelism exists in kernels only.
+//!
+//! **Types**: [`Ty::Scalar`] lives on the host. [`Ty::Array`] is a flat device array; its length is a run-time fact.
+//! [`Ty::Desc`] is a descriptor: `offsets : [rows+1]i64`, `offsets[0] = 0`; its lengths and segment ids are lazy.
+//!
+//! **Spaces**. `Flat n`: positions `0..n`; one row. `Rows r d`: `r` rows, row `i` with `d` elements (`Size`) or
+//! `d.lens[i]` elements (`Seg`); positions number all elements in order. The kernel's body may use `row` and `pos`
+//! (both `i64`); the index inside the row is `pos - row*m` or `pos - offsets[row]`, in the body's own arithmetic.
+//!
+//! **Kernel bodies** are scalar CORE bodies: `Atom`, `Prim`, `Check`, `If`, `Loop` and `Index` of a flat array with one index.
+//! They may mention host scalars and arrays bound before the kernel. They allocate nothing.
+//!
+//! **Checks**: a failing kernel check reports the smallest failing position; nothing after that kernel runs.
+//!
+//! **Updates**: `Scatter` outputs, `Hist` and `Write` give a new array; at run time they reuse the destination's buffer if
+//! nobody else holds it.
+
+use crate::core::{Body, Entry, FunId, Lambda};
+use crate::prim::PrimOp;
+use crate::ty::{Atom, Dim, Var, Vars};
+use par_runtime::{CheckKind, Prim, Span};
+
+/// A whole program.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[allow(missing_docs)]
+pub struct Program {
+    pub funs: Vec<Fun>,
+    pub vars: Vars,
+}
+
+/// A type of FLAT.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Ty {
+    /// Host scalar.
+    Scalar(Prim),
+    /// Flat device array.
+    Array(Prim),
+    /// Descriptor.
+    Desc,
+}
+
+/// A variable with its type.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[allow(missing_docs)]
+pub struct Param {
+    pub var: Var,
+    pub ty: Ty,
+}
+
+/// A host function: an entry point, a recursive function, or the lifted form of one (name ends in `^`).
+#[derive(Clone, Debug, PartialEq)]
+#[allow(missing_docs)]
+pub struct Fun {
+    pub name: String,
+    pub entry: Option<Entry>,
+    pub params: Vec<Param>,
+    pub ret: Vec<Ty>,
+    pub body: Block,
+    pub span: Span,
+}
+
+/// Statements, then results.
+#[derive(Clone, Debug, PartialEq, Default)]
+#[allow(missing_docs)]
+pub struct Block {
+    pub stms: Vec<Stm>,
+    pub results: Vec<Atom>,
+}
+
+/// `let pat = op`.
+#[derive(Clone, Debug, PartialEq)]
+#[allow(missing_docs)]
+pub struct Stm {
+    pub pat: Vec<Param>,
+    pub op: Op,
+    pub span: Span,
+}
+
+/// What a host statement does.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Op {
+    /// The operand itself (any type); arrays are shared.
+    Atom(Atom),
+    /// A scalar operator on the host.
+    Prim(PrimOp, Vec<Atom>),
+    /// Fails unless the host bool holds.
+    Check {
+        /// Must be true.
+        cond: Atom,
+        /// What is checked.
+        kind: CheckKind,
+        /// Values for the message.
+        args: Vec<Atom>,
+    },
+    /// A bulk operation.
+    Kernel(Box<Kernel>),
+    /// The descriptor with these row lengths, all >= 0 (checked before): an exclusive scan with its total.
+    MakeDesc(Var),
+    /// The descriptor of `rows` rows of length `m` each.
+    UniformDesc {
+        /// Rows.
+        rows: Atom,
+        /// Length of each.
+        m: Atom,
+    },
+    /// A descriptor's `rows + 1` offsets as an `i64` array. Free.
+    Offsets(Var),
+    /// A descriptor's lengths as an `i64` array of `rows`. Made once per descriptor.
+    Lengths(Var),
+    /// For every position below the total, its row: an `i64` array. Made once per descriptor.
+    SegIds(Var),
+    /// A descriptor's last offset: a sync.
+    Total(Var),
+    /// A descriptor's number of rows. Free.
+    Rows(Var),
+    /// Number of elements of an array. Free.
+    Length(Var),
+    /// Element of an array on the host: a sync. The index is inside.
+    Read(Var, Atom),
+    /// The array with one element replaced. The index is inside.
+    Write {
+        /// Array.
+        arr: Var,
+        /// Index.
+        index: Atom,
+        /// New element.
+        value: Atom,
+    },
+    /// `0..n` as `i64`.
+    Iota(Atom),
+    /// `n` copies of a host scalar.
+    Replicate(Atom, Atom),
+    /// The given scalars as an array.
+    Literal(Vec<Atom>, Prim),
+    /// `len` elements from `start`; inside the array. A copy.
+    Slice {
+        /// Array.
+        arr: Var,
+        /// First element.
+        start: Atom,
+        /// Number of elements.
+        len: Atom,
+    },
+    /// Arrays one after the other. Appending to an unshared first array costs only what is appended (amortised).
+    Concat(Vec<Var>),
+    /// Descriptors one after the other (lengths concatenated).
+    ConcatDesc(Vec<Var>),
+    /// Only one arm runs.
+    If {
+        /// Host bool.
+        cond: Atom,
+        /// If true.
+        then: Block,
+        /// If false.
+        other: Block,
+    },
+    /// A host loop. Binds the final parameters.
+    Loop {
+        /// State and its initial values.
+        params: Vec<(Param, Atom)>,
+        /// How often.
+        form: LoopForm,
+        /// One iteration: the next values.
+        body: Block,
+    },
+    /// A call.
+    Call(FunId, Vec<Atom>),
+}
+
+/// How a host loop repeats.
+#[derive(Clone, Debug, PartialEq)]
+pub enum LoopForm {
+    /// `for index < bound`, of integer type `prim`.
+    For {
+        /// Bound in the body.
+        index: Var,
+        /// Type of index and bound.
+        prim: Prim,
+        /// Exclusive bound.
+        bound: Atom,
+    },
+    /// While the block's single bool, computed from the parameters, is true.
+    While(Block),
+}
+
+/// The iteration space of a kernel.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Space {
+    /// `n` positions in one row.
+    Flat(Atom),
+    /// Rows of elements.
+    Rows {
+        /// Number of rows, an `i64` on the host.
+        rows: Atom,
+        /// Length of each row: a host size, or a descriptor with that many rows.
+        dim: Dim,
+    },
+}
+
+/// A bulk operation with its fused scalar body, which computes `body.results` at every position of the space.
+#[derive(Clone, Debug, PartialEq)]
+#[allow(missing_docs)]
+pub struct Kernel {
+    pub kind: KernelKind,
+    pub space: Space,
+    /// Bound in the body: index of the row (0 in a flat space). `i64`.
+    pub row: Var,
+    /// Bound in the body: index of the element in the whole space. `i64`.
+    pub pos: Var,
+    pub body: Body,
+}
+
+/// What a kernel does with its body's results.
+#[derive(Clone, Debug, PartialEq)]
+pub enum KernelKind {
+    /// Results are consumed by the outputs in order; the statement binds one array per output array.
+    Map(Vec<Out>),
+    /// The first `k` results are combined along each row; binds `k` arrays with one element per row (neutral for
+    /// an empty one). Further results are stored as by `Out::Elem`, bound after.
+    Reduce {
+        /// `2k` parameters, `k` results.
+        op: Lambda,
+        /// Neutral elements.
+        neutral: Vec<Atom>,
+    },
+    /// As `Reduce`, but stores all prefixes of each row: binds `k` arrays over the space, then the further results.
+    Scan {
+        /// `2k` parameters, `k` results.
+        op: Lambda,
+        /// Neutral elements.
+        neutral: Vec<Atom>,
+        /// Element `i` excludes input `i`.
+        exclusive: bool,
+    },
+    /// The first result says whether the others are kept. Binds the number kept (host `i64`: a sync), the number
+    /// kept in each row (an `i64` array), and one array per kept value.
+    Filter,
+    /// The first result is an index into the destinations, the others are combined into them: `d[i] = op d[i] v`;
+    /// ignored if outside. Binds the new arrays.
+    Hist {
+        /// Destinations, equally long.
+        dests: Vec<Var>,
+        /// `2k` parameters, `k` results; associative and commutative.
+        op: Lambda,
+        /// Neutral elements.
+        neutral: Vec<Atom>,
+    },
+}
+
+/// One output of a map kernel.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Out {
+    /// One result, stored at `pos` of a fresh array over the space, whose element type this is.
+    Elem(Prim),
+    /// An `i64` index, then one result per destination, written there if inside; binds the new arrays.
+    Scatter(Vec<Var>),
+}

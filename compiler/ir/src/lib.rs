@@ -1,0 +1,11 @@
+//! What the compiler's phases say to each other: CORE (nested parallel operators) and FLAT (bulk operations
+//! over flat arrays), their printers, parsers, verifiers and reference interpreters.
+
+pub mod core;
+pub mod flat;
+pub mod prim;
+pub mod ty;
+
+pub use par_runtime::{CheckKind, Prim, Scalar, Span, ValueType};
+pub use prim::PrimOp;
+pub use ty::{Atom, Dim, Elem, Type, Var, Vars};

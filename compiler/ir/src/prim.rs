@@ -1,0 +1,141 @@
+//! THE scalar-operator table: every scalar operator of both IRs, with its type rule, evaluation and spelling.
+//!
+//! Integer arithmetic wraps. `Div`/`Mod` round towards minus infinity, `Quot`/`Rem` towards zero (for floats:
+//! `Div` is division, `Mod` the floored remainder). Division by zero never reaches an operator: lowering puts a
+//! check in front. Shifts by the width or more give 0 (or the sign).
+
+use par_runtime::Prim;
+
+/// A scalar operator at its type. Printed as `name.type`, e.g. `add.i32`, `sqrt.f32`, `conv.i32.f64`.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum PrimOp {
+    /// One operand and result of the type.
+    Un(UnOp, Prim),
+    /// Two operands and result of the type (shift counts too).
+    Bin(BinOp, Prim),
+    /// Two operands of the type, result bool.
+    Cmp(CmpOp, Prim),
+    /// From the first type to the second. Float to integer truncates and saturates (NaN gives 0); integers
+    /// wrap; bool from number is `x != 0`; number from bool is 0 or 1.
+    Conv(Prim, Prim),
+    /// `select c a b`: both sides already computed.
+    Select(Prim),
+    /// Special float functions whose type is not `t -> t`.
+    Special(SpecialOp, Prim),
+}
+
+/// Operators of one operand.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[allow(missing_docs)]
+pub enum UnOp {
+    Neg,
+    /// Logical on bool, bitwise on integers.
+    Not,
+    Abs,
+    /// -1, 0 or 1.
+    Sgn,
+    Sqrt,
+    Cbrt,
+    Exp,
+    Exp2,
+    Log,
+    Log2,
+    Log10,
+    Log1p,
+    Expm1,
+    Sin,
+    Cos,
+    Tan,
+    Asin,
+    Acos,
+    Atan,
+    Sinh,
+    Cosh,
+    Tanh,
+    Asinh,
+    Acosh,
+    Atanh,
+    Floor,
+    Ceil,
+    Trunc,
+    /// To the nearest, ties to even.
+    Round,
+    Gamma,
+    Lgamma,
+    Erf,
+    Erfc,
+    Recip,
+    Rsqrt,
+}
+
+/// Operators of two operands.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[allow(missing_docs)]
+pub enum BinOp {
+    Add,
+    Sub,
+    Mul,
+    Div,
+    Mod,
+    Quot,
+    Rem,
+    Pow,
+    Min,
+    Max,
+    And,
+    Or,
+    Xor,
+    Shl,
+    /// Arithmetic on signed, logical on unsigned types.
+    Shr,
+    /// Logical shift (`>>>`).
+    Lshr,
+    Atan2,
+    Hypot,
+    Copysign,
+    /// High half of the double-width product.
+    MulHi,
+}
+
+/// Comparisons. Signedness follows the type; on floats all but `Ne` are false with NaN.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[allow(missing_docs)]
+pub enum CmpOp {
+    Eq,
+    Ne,
+    Lt,
+    Le,
+    Gt,
+    Ge,
+}
+
+/// Operators with a type rule of their own.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum SpecialOp {
+    /// float -> bool
+    IsNan,
+    /// float -> bool
+    IsInf,
+    /// float -> unsigned integer of the same width
+    ToBits,
+    /// unsigned integer of the same width -> the float type
+    FromBits,
+    /// integer -> i32: number of one bits
+    Popc,
+    /// integer -> i32: leading zeros
+    Clz,
+    /// integer -> i32: trailing zeros
+    Ctz,
+    /// float, float, float -> float: `a*b+c` rounded once
+    Fma,
+    /// float, i32 -> float: `x * 2^n`
+    Ldexp,
+    /// float, float, float -> float: `a + (b-a)*t`
+    Lerp,
+    /// float, float, float -> float: `a*b + c`, two roundings
+    Mad,
+    /// integer, i32 -> i32
+    GetBit,
+    /// integer, i32 (position), i32 (bit) -> integer
+    SetBit,
+}

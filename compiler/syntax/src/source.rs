@@ -1,0 +1,35 @@
+//! Source files by index; [`par_runtime::Span`]s refer to them.
+
+/// One source text.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Source {
+    /// As given by the user, or `"prelude"` and the like for embedded files.
+    pub name: String,
+    /// Its text.
+    pub text: String,
+    /// Part of the embedded standard library.
+    pub is_library: bool,
+}
+
+/// All sources of a program; `Span::file` is the index.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Sources {
+    /// The files, in order of loading.
+    pub files: Vec<Source>,
+}
+
+impl Sources {
+    /// Adds a file and returns its index.
+    pub fn add(&mut self, name: impl Into<String>, text: impl Into<String>, is_library: bool) -> u32 {
+        self.files.push(Source { name: name.into(), text: text.into(), is_library });
+        self.files.len() as u32 - 1
+    }
+
+    /// The text a span covers; empty if the span is not inside a file.
+    pub fn text(&self, span: crate::ast::Span) -> &str {
+        self.files
+            .get(span.file as usize)
+            .and_then(|f| f.text.get(span.start as usize..span.end as usize))
+            .unwrap_or("")
+    }
+}

@@ -1,0 +1,193 @@
+//! A flat array of scalars in a counted buffer.
+
+use crate::prim::{Prim, Scalar};
+use std::alloc::{Layout, alloc, alloc_zeroed, dealloc, handle_alloc_error};
+use std::sync::Arc;
+
+const ALIGN: usize = 64;
+
+/// Owned, 64-byte aligned bytes.
+struct Buffer {
+    ptr: *mut u8,
+    capacity: usize,
+}
+
+// SAFETY: the buffer owns its allocation; shared access is read-only, writing needs a unique `Arc`
+// (or is done by kernels that own the freshly made array).
+unsafe impl Send for Buffer {}
+// SAFETY: as above.
+unsafe impl Sync for Buffer {}
+
+impl Buffer {
+    fn layout(capacity: usize) -> Layout {
+        Layout::from_size_align(capacity.max(1), ALIGN).expect("buffer size")
+    }
+
+    fn new(capacity: usize, zeroed: bool) -> Buffer {
+        let layout = Buffer::layout(capacity);
+        // SAFETY: the layout's size is at least one byte.
+        let ptr = unsafe { if zeroed { alloc_zeroed(layout) } else { alloc(layout) } };
+        if ptr.is_null() {
+            handle_alloc_error(layout);
+        }
+        Buffer { ptr, capacity }
+    }
+}
+
+impl Drop for Buffer {
+    fn drop(&mut self) {
+        // SAFETY: allocated in `new` with the same layout.
+        unsafe { dealloc(self.ptr, Buffer::layout(self.capacity)) }
+    }
+}
+
+/// A flat array: `len` elements of one scalar type in a reference-counted buffer. Cloning shares.
+#[derive(Clone)]
+pub struct Array {
+    prim: Prim,
+    len: usize,
+    buffer: Arc<Buffer>,
+}
+
+/// A Rust type with a scalar type of the language: element access without copies.
+pub trait Element: Copy + Send + Sync + 'static {
+    /// The language's type.
+    const PRIM: Prim;
+}
+
+macro_rules! elements {
+    ($($t:ty => $p:ident),*) => { $(impl Element for $t { const PRIM: Prim = Prim::$p; })* };
+}
+elements!(i8 => I8, i16 => I16, i32 => I32, i64 => I64, u8 => U8, u16 => U16, u32 => U32, u64 => U64, f32 => F32, f64 => F64, bool => Bool);
+
+impl Array {
+    /// An array of zeros.
+    pub fn zeros(prim: Prim, len: usize) -> Array {
+        Array { prim, len, buffer: Arc::new(Buffer::new(len * prim.size(), true)) }
+    }
+
+    /// An array whose elements are unspecified (but valid) until written.
+    pub fn uninit(prim: Prim, len: usize) -> Array {
+        Array { prim, len, buffer: Arc::new(Buffer::new(len * prim.size(), false)) }
+    }
+
+    /// Copies a slice.
+    pub fn from_slice<T: Element>(xs: &[T]) -> Array {
+        let mut a = Array::uninit(T::PRIM, xs.len());
+        a.slice_mut::<T>().copy_from_slice(xs);
+        a
+    }
+
+    /// Elements of type `prim`, from scalars of that type.
+    pub fn from_scalars(prim: Prim, xs: &[Scalar]) -> Array {
+        let mut a = Array::zeros(prim, xs.len());
+        for (i, x) in xs.iter().enumerate() {
+            a.set(i, *x);
+        }
+        a
+    }
+
+    /// Element type.
+    pub fn prim(&self) -> Prim {
+        self.prim
+    }
+
+    /// Number of elements.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// No elements.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// The elements; panics if `T` is not the element type.
+    pub fn slice<T: Element>(&self) -> &[T] {
+        assert_eq!(T::PRIM, self.prim, "element type");
+        // SAFETY: the buffer holds `len` initialised elements of this type, aligned to 64.
+        unsafe { std::slice::from_raw_parts(self.buffer.ptr as *const T, self.len) }
+    }
+
+    /// The elements for writing; copies first if the buffer is shared. Panics if `T` is not the element type.
+    pub fn slice_mut<T: Element>(&mut self) -> &mut [T] {
+        assert_eq!(T::PRIM, self.prim, "element type");
+        self.make_unique();
+        // SAFETY: as in `slice`, and the buffer is not shared.
+        unsafe { std::slice::from_raw_parts_mut(self.buffer.ptr as *mut T, self.len) }
+    }
+
+    /// The elements as bytes, little endian.
+    pub fn bytes(&self) -> &[u8] {
+        // SAFETY: `len` elements are initialised.
+        unsafe { std::slice::from_raw_parts(self.buffer.ptr, self.len * self.prim.size()) }
+    }
+
+    /// The bytes for writing; copies first if shared. Bools must stay 0 or 1.
+    pub fn bytes_mut(&mut self) -> &mut [u8] {
+        self.make_unique();
+        // SAFETY: as in `bytes`, and the buffer is not shared.
+        unsafe { std::slice::from_raw_parts_mut(self.buffer.ptr, self.len * self.prim.size()) }
+    }
+
+    /// Element `i`.
+    pub fn get(&self, i: usize) -> Scalar {
+        let size = self.prim.size();
+        let mut word = [0u8; 8];
+        word[..size].copy_from_slice(&self.bytes()[i * size..(i + 1) * size]);
+        Scalar::from_bits(self.prim, u64::from_le_bytes(word))
+    }
+
+    /// Sets element `i`, copying the buffer first if it is shared.
+    pub fn set(&mut self, i: usize, x: Scalar) {
+        assert_eq!(x.prim(), self.prim, "element type");
+        let size = self.prim.size();
+        let word = x.bits().to_le_bytes();
+        self.bytes_mut()[i * size..(i + 1) * size].copy_from_slice(&word[..size]);
+    }
+
+    /// Whether nobody else holds the buffer, so that an update may be done in place.
+    pub fn is_unique(&mut self) -> bool {
+        Arc::get_mut(&mut self.buffer).is_some()
+    }
+
+    /// Copies the buffer if it is shared.
+    pub fn make_unique(&mut self) {
+        if !self.is_unique() {
+            let fresh = Buffer::new(self.len * self.prim.size(), false);
+            // SAFETY: both buffers hold at least this many bytes and do not overlap.
+            unsafe {
+                std::ptr::copy_nonoverlapping(self.buffer.ptr, fresh.ptr, self.len * self.prim.size());
+            }
+            self.buffer = Arc::new(fresh);
+        }
+    }
+
+    /// Address of the first element, for kernels. Writing through it is allowed only to the sole owner.
+    pub fn as_ptr(&self) -> *mut u8 {
+        self.buffer.ptr
+    }
+
+    /// Shortens to the first `len` elements, keeping the buffer.
+    pub fn truncate(&mut self, len: usize) {
+        self.len = self.len.min(len);
+    }
+
+    /// Elements the buffer has room for.
+    pub fn capacity(&self) -> usize {
+        self.buffer.capacity / self.prim.size()
+    }
+}
+
+impl std::fmt::Debug for Array {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_list().entries((0..self.len).map(|i| self.get(i).to_string())).finish()
+    }
+}
+
+impl PartialEq for Array {
+    /// Bitwise equality of type, length and elements.
+    fn eq(&self, other: &Array) -> bool {
+        self.prim == other.prim && self.len == other.len && self.bytes() == other.bytes()
+    }
+}

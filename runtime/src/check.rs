@@ -1,0 +1,101 @@
+//! Run-time checks and the errors they raise. The text of an error is made here and nowhere else, so that it
+//! is the same on every back end.
+
+use crate::prim::Scalar;
+
+/// A source range: `file` indexes the program's source table, `start..end` are bytes.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, PartialOrd, Ord)]
+#[allow(missing_docs)]
+pub struct Span {
+    pub file: u32,
+    pub start: u32,
+    pub end: u32,
+}
+
+/// What a check statement verifies. The comment gives its arguments, in order.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum CheckKind {
+    /// `index, size`: `0 <= index < size`.
+    Bounds,
+    /// `start, end, size`: `0 <= start <= end <= size`.
+    Slice,
+    /// no arguments: the divisor is not zero.
+    DivisionByZero,
+    /// `size`: a size is not negative.
+    NegativeSize,
+    /// `left, right`: two sizes that must be equal. The text says what they are sizes of (`"the arguments of map2"`).
+    SizeMismatch(String),
+    /// `row, length, expected`: a row of a ragged array has the length that a rectangle needs.
+    RowLength,
+    /// `sum, length`: `segments` with lengths that do not add up.
+    SegmentSum,
+    /// no arguments: an `assert`; the text is the asserted expression's source.
+    Assert(String),
+    /// no arguments: reduction or `head` … of something empty; the text says which.
+    Empty(String),
+    /// no arguments: recursion exceeded the memory there is for it.
+    TooDeep,
+    /// `bytes`: out of memory.
+    OutOfMemory,
+    /// no arguments: a step of zero in a range or a slice.
+    ZeroStep,
+    /// any failing check with a fixed text.
+    Other(String),
+}
+
+impl CheckKind {
+    /// The error's text for these argument values.
+    pub fn message(&self, args: &[Scalar]) -> String {
+        let arg = |i: usize| args.get(i).and_then(|x| x.as_i64()).unwrap_or(0);
+        match self {
+            CheckKind::Bounds => format!("index {} is outside [0,{})", arg(0), arg(1)),
+            CheckKind::Slice => {
+                format!("slice [{}:{}] is outside an array of length {}", arg(0), arg(1), arg(2))
+            }
+            CheckKind::DivisionByZero => "division by zero".into(),
+            CheckKind::NegativeSize => format!("size {} is negative", arg(0)),
+            CheckKind::SizeMismatch(what) => {
+                format!("sizes differ: {} and {} ({what})", arg(0), arg(1))
+            }
+            CheckKind::RowLength => {
+                format!("row {} has length {}, but length {} is needed", arg(0), arg(1), arg(2))
+            }
+            CheckKind::SegmentSum => {
+                format!("the segment lengths add up to {}, but the array has length {}", arg(0), arg(1))
+            }
+            CheckKind::Assert(text) => format!("assertion failed: {text}"),
+            CheckKind::Empty(what) => format!("{what} of an empty array"),
+            CheckKind::TooDeep => "recursion is too deep".into(),
+            CheckKind::OutOfMemory => format!("out of memory ({} bytes were asked for)", arg(0)),
+            CheckKind::ZeroStep => "the step is zero".into(),
+            CheckKind::Other(text) => text.clone(),
+        }
+    }
+}
+
+/// A program's failure: what check failed, with which values, where.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[allow(missing_docs)]
+pub struct RuntimeError {
+    pub message: String,
+    pub span: Option<Span>,
+}
+
+impl RuntimeError {
+    /// The error of a failed check.
+    pub fn check(kind: &CheckKind, args: &[Scalar], span: Span) -> RuntimeError {
+        RuntimeError { message: kind.message(args), span: Some(span) }
+    }
+
+    /// An error without a place in the source (bad input, memory).
+    pub fn plain(message: impl Into<String>) -> RuntimeError {
+        RuntimeError { message: message.into(), span: None }
+    }
+}
+
+impl std::fmt::Display for RuntimeError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+impl std::error::Error for RuntimeError {}

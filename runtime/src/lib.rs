@@ -1,0 +1,12 @@
+//! Everything a compiled Par program needs while it runs: values and their text and binary forms,
+//! buffers, run-time errors, and the executor of a plan. Depends on no part of the compiler.
+
+pub mod array;
+pub mod check;
+pub mod prim;
+pub mod value;
+
+pub use array::Array;
+pub use check::{CheckKind, RuntimeError, Span};
+pub use prim::{Prim, Scalar};
+pub use value::{Column, Value, ValueType};
