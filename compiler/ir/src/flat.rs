@@ -211,6 +211,9 @@ pub struct Kernel {
     pub row: Var,
     /// Bound in the body: index of the element in the whole space. `i64`.
     pub pos: Var,
+    /// Evaluated once per row, before its elements, also for an empty row: `Prim` and `Index` statements that depend on `row`
+    /// (and host variables), not on `pos`. Their variables are visible in the body. They cannot fail.
+    pub prologue: Vec<crate::core::Stm>,
     pub body: Body,
 }
 
