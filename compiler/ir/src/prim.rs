@@ -3,6 +3,12 @@
 //! Integer arithmetic wraps. `Div`/`Mod` round towards minus infinity, `Quot`/`Rem` towards zero (for floats:
 //! `Div` is division, `Mod` the floored remainder). Division by zero never reaches an operator: lowering puts a
 //! check in front. Shifts by the width or more give 0 (or the sign).
+//!
+//! This file has the operators and their type rule ([`PrimOp::operands`], [`PrimOp::result`],
+//! [`PrimOp::is_valid`]); `eval` evaluates, `spelling` prints and reads.
+
+mod eval;
+mod spelling;
 
 use par_runtime::Prim;
 
@@ -138,4 +144,86 @@ pub enum SpecialOp {
     GetBit,
     /// integer, i32 (position), i32 (bit) -> integer
     SetBit,
+}
+
+impl PrimOp {
+    /// Types of the operands, in order.
+    pub fn operands(&self) -> Vec<Prim> {
+        use SpecialOp::*;
+        match *self {
+            PrimOp::Un(_, p) => vec![p],
+            PrimOp::Bin(_, p) | PrimOp::Cmp(_, p) => vec![p, p],
+            PrimOp::Conv(from, _) => vec![from],
+            PrimOp::Select(p) => vec![Prim::Bool, p, p],
+            PrimOp::Special(IsNan | IsInf | ToBits | Popc | Clz | Ctz, p) => vec![p],
+            PrimOp::Special(FromBits, p) => vec![unsigned_of(p)],
+            PrimOp::Special(Fma | Lerp | Mad, p) => vec![p, p, p],
+            PrimOp::Special(Ldexp | GetBit, p) => vec![p, Prim::I32],
+            PrimOp::Special(SetBit, p) => vec![p, Prim::I32, Prim::I32],
+        }
+    }
+
+    /// Type of the result.
+    pub fn result(&self) -> Prim {
+        use SpecialOp::*;
+        match *self {
+            PrimOp::Un(_, p) | PrimOp::Bin(_, p) | PrimOp::Select(p) => p,
+            PrimOp::Cmp(..) => Prim::Bool,
+            PrimOp::Conv(_, to) => to,
+            PrimOp::Special(IsNan | IsInf, _) => Prim::Bool,
+            PrimOp::Special(ToBits, p) => unsigned_of(p),
+            PrimOp::Special(FromBits | Fma | Ldexp | Lerp | Mad | SetBit, p) => p,
+            PrimOp::Special(Popc | Clz | Ctz | GetBit, _) => Prim::I32,
+        }
+    }
+
+    /// Whether the operator exists at its type (`sqrt` on floats only, …).
+    pub fn is_valid(&self) -> bool {
+        match *self {
+            PrimOp::Un(op, p) => op.exists_at(p),
+            PrimOp::Bin(op, p) => op.exists_at(p),
+            PrimOp::Cmp(..) | PrimOp::Conv(..) | PrimOp::Select(_) => true,
+            PrimOp::Special(op, p) if op.on_integers() => p.is_integer(),
+            PrimOp::Special(_, p) => p.is_float(),
+        }
+    }
+}
+
+impl UnOp {
+    fn exists_at(self, p: Prim) -> bool {
+        match self {
+            UnOp::Neg | UnOp::Abs | UnOp::Sgn => p != Prim::Bool,
+            UnOp::Not => !p.is_float(),
+            _ => p.is_float(),
+        }
+    }
+}
+
+impl BinOp {
+    fn exists_at(self, p: Prim) -> bool {
+        use BinOp::*;
+        match self {
+            Add | Sub | Mul | Div | Mod | Pow | Min | Max => p != Prim::Bool,
+            And | Or | Xor => !p.is_float(),
+            Quot | Rem | Shl | Shr | Lshr | MulHi => p.is_integer(),
+            Atan2 | Hypot | Copysign => p.is_float(),
+        }
+    }
+}
+
+impl SpecialOp {
+    fn on_integers(self) -> bool {
+        use SpecialOp::*;
+        matches!(self, Popc | Clz | Ctz | GetBit | SetBit)
+    }
+}
+
+/// The unsigned integer type as wide as `p`.
+fn unsigned_of(p: Prim) -> Prim {
+    match p.size() {
+        1 => Prim::U8,
+        2 => Prim::U16,
+        4 => Prim::U32,
+        _ => Prim::U64,
+    }
 }
