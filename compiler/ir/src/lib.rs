@@ -5,6 +5,7 @@ pub mod core;
 pub mod flat;
 pub mod prim;
 pub mod ty;
+pub mod visit;
 
 pub use par_runtime::{CheckKind, Prim, Scalar, Span, ValueType};
 pub use prim::PrimOp;

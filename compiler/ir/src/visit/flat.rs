@@ -1,0 +1,291 @@
+//! Traversals of FLAT, and what one asks of an operation: its operands, its blocks.
+
+use super::{Code, Edit, Site};
+use crate::flat::{Block, Fun, Kernel, KernelKind, LoopForm, Op, Out, Param, Space, Stm};
+use crate::ty::Atom;
+
+impl Code for Param {
+    fn walk(&self, f: &mut dyn FnMut(Site)) {
+        f(Site::Bind(self.var));
+    }
+
+    fn edit(&mut self, e: &mut dyn Edit) {
+        self.var = e.binder(self.var);
+    }
+}
+
+impl Code for Block {
+    fn walk(&self, f: &mut dyn FnMut(Site)) {
+        self.stms.walk(f);
+        self.results.walk(f);
+    }
+
+    fn edit(&mut self, e: &mut dyn Edit) {
+        self.stms.edit(e);
+        self.results.edit(e);
+    }
+}
+
+impl Code for Stm {
+    fn walk(&self, f: &mut dyn FnMut(Site)) {
+        self.op.walk(f);
+        self.pat.walk(f);
+    }
+
+    fn edit(&mut self, e: &mut dyn Edit) {
+        self.op.edit(e);
+        self.pat.edit(e);
+    }
+}
+
+impl Code for Fun {
+    fn walk(&self, f: &mut dyn FnMut(Site)) {
+        self.params.walk(f);
+        self.body.walk(f);
+    }
+
+    fn edit(&mut self, e: &mut dyn Edit) {
+        self.params.edit(e);
+        self.body.edit(e);
+    }
+}
+
+impl Code for Space {
+    fn walk(&self, f: &mut dyn FnMut(Site)) {
+        match self {
+            Space::Flat(n) => n.walk(f),
+            Space::Rows { rows, dim } => {
+                rows.walk(f);
+                dim.walk(f);
+            }
+        }
+    }
+
+    fn edit(&mut self, e: &mut dyn Edit) {
+        match self {
+            Space::Flat(n) => n.edit(e),
+            Space::Rows { rows, dim } => {
+                rows.edit(e);
+                dim.edit(e);
+            }
+        }
+    }
+}
+
+impl Code for Out {
+    fn walk(&self, f: &mut dyn FnMut(Site)) {
+        if let Out::Scatter(dests) = self {
+            dests.walk(f);
+        }
+    }
+
+    fn edit(&mut self, e: &mut dyn Edit) {
+        if let Out::Scatter(dests) = self {
+            dests.edit(e);
+        }
+    }
+}
+
+impl Code for KernelKind {
+    fn walk(&self, f: &mut dyn FnMut(Site)) {
+        match self {
+            KernelKind::Map(outs) => outs.walk(f),
+            KernelKind::Reduce { op, neutral } | KernelKind::Scan { op, neutral, .. } => {
+                op.walk(f);
+                neutral.walk(f);
+            }
+            KernelKind::Filter => {}
+            KernelKind::Hist { dests, op, neutral } => {
+                dests.walk(f);
+                op.walk(f);
+                neutral.walk(f);
+            }
+        }
+    }
+
+    fn edit(&mut self, e: &mut dyn Edit) {
+        match self {
+            KernelKind::Map(outs) => outs.edit(e),
+            KernelKind::Reduce { op, neutral } | KernelKind::Scan { op, neutral, .. } => {
+                op.edit(e);
+                neutral.edit(e);
+            }
+            KernelKind::Filter => {}
+            KernelKind::Hist { dests, op, neutral } => {
+                dests.edit(e);
+                op.edit(e);
+                neutral.edit(e);
+            }
+        }
+    }
+}
+
+impl Code for Kernel {
+    fn walk(&self, f: &mut dyn FnMut(Site)) {
+        self.kind.walk(f);
+        self.space.walk(f);
+        f(Site::Bind(self.row));
+        f(Site::Bind(self.pos));
+        self.prologue.walk(f);
+        self.body.walk(f);
+    }
+
+    fn edit(&mut self, e: &mut dyn Edit) {
+        self.kind.edit(e);
+        self.space.edit(e);
+        self.row = e.binder(self.row);
+        self.pos = e.binder(self.pos);
+        self.prologue.edit(e);
+        self.body.edit(e);
+    }
+}
+
+impl Code for Op {
+    fn walk(&self, f: &mut dyn FnMut(Site)) {
+        match self {
+            Op::Atom(a) | Op::Iota(a) => a.walk(f),
+            Op::Prim(_, xs) | Op::Call(_, xs) | Op::Literal(xs, _) => xs.walk(f),
+            Op::Check { cond, args, .. } => {
+                cond.walk(f);
+                args.walk(f);
+            }
+            Op::Kernel(k) => k.walk(f),
+            Op::UniformDesc { rows, m } => [rows, m].into_iter().for_each(|a| a.walk(f)),
+            Op::MakeDesc(v) | Op::Offsets(v) | Op::Lengths(v) | Op::SegIds(v) => v.walk(f),
+            Op::Total(v) | Op::Rows(v) | Op::Length(v) => v.walk(f),
+            Op::Read(v, i) => {
+                v.walk(f);
+                i.walk(f);
+            }
+            Op::Write { arr, index, value } => {
+                arr.walk(f);
+                [index, value].into_iter().for_each(|a| a.walk(f));
+            }
+            Op::Replicate(n, x) => [n, x].into_iter().for_each(|a| a.walk(f)),
+            Op::Slice { arr, start, len } => {
+                arr.walk(f);
+                [start, len].into_iter().for_each(|a| a.walk(f));
+            }
+            Op::Concat(vs) | Op::ConcatDesc(vs) => vs.walk(f),
+            Op::If { cond, then, other } => {
+                cond.walk(f);
+                then.walk(f);
+                other.walk(f);
+            }
+            Op::Loop { params, form, body } => {
+                for (p, init) in params {
+                    init.walk(f);
+                    p.walk(f);
+                }
+                form.walk(f);
+                body.walk(f);
+            }
+        }
+    }
+
+    fn edit(&mut self, e: &mut dyn Edit) {
+        match self {
+            Op::Atom(a) | Op::Iota(a) => a.edit(e),
+            Op::Prim(_, xs) | Op::Call(_, xs) | Op::Literal(xs, _) => xs.edit(e),
+            Op::Check { cond, args, .. } => {
+                cond.edit(e);
+                args.edit(e);
+            }
+            Op::Kernel(k) => k.edit(e),
+            Op::UniformDesc { rows, m } => [rows, m].into_iter().for_each(|a| a.edit(e)),
+            Op::MakeDesc(v) | Op::Offsets(v) | Op::Lengths(v) | Op::SegIds(v) => v.edit(e),
+            Op::Total(v) | Op::Rows(v) | Op::Length(v) => v.edit(e),
+            Op::Read(v, i) => {
+                v.edit(e);
+                i.edit(e);
+            }
+            Op::Write { arr, index, value } => {
+                arr.edit(e);
+                [index, value].into_iter().for_each(|a| a.edit(e));
+            }
+            Op::Replicate(n, x) => [n, x].into_iter().for_each(|a| a.edit(e)),
+            Op::Slice { arr, start, len } => {
+                arr.edit(e);
+                [start, len].into_iter().for_each(|a| a.edit(e));
+            }
+            Op::Concat(vs) | Op::ConcatDesc(vs) => vs.edit(e),
+            Op::If { cond, then, other } => {
+                cond.edit(e);
+                then.edit(e);
+                other.edit(e);
+            }
+            Op::Loop { params, form, body } => {
+                for (p, init) in params {
+                    init.edit(e);
+                    p.edit(e);
+                }
+                form.edit(e);
+                body.edit(e);
+            }
+        }
+    }
+}
+
+impl Code for LoopForm {
+    fn walk(&self, f: &mut dyn FnMut(Site)) {
+        match self {
+            LoopForm::For { index, bound, .. } => {
+                bound.walk(f);
+                f(Site::Bind(*index));
+            }
+            LoopForm::While(cond) => cond.walk(f),
+        }
+    }
+
+    fn edit(&mut self, e: &mut dyn Edit) {
+        match self {
+            LoopForm::For { index, bound, .. } => {
+                bound.edit(e);
+                *index = e.binder(*index);
+            }
+            LoopForm::While(cond) => cond.edit(e),
+        }
+    }
+}
+
+impl Op {
+    /// Blocks directly inside: arms; condition (of a while) and body of a loop.
+    pub fn blocks(&self) -> Vec<&Block> {
+        match self {
+            Op::If { then, other, .. } => vec![then, other],
+            Op::Loop { form: LoopForm::While(cond), body, .. } => vec![cond, body],
+            Op::Loop { body, .. } => vec![body],
+            _ => vec![],
+        }
+    }
+
+    /// As [`Op::blocks`], for changing them.
+    pub fn blocks_mut(&mut self) -> Vec<&mut Block> {
+        match self {
+            Op::If { then, other, .. } => vec![then, other],
+            Op::Loop { form: LoopForm::While(cond), body, .. } => vec![cond, body],
+            Op::Loop { body, .. } => vec![body],
+            _ => vec![],
+        }
+    }
+
+    /// Visits the operands of a host operation, and everything a kernel uses from outside; not what is inside the
+    /// blocks of an `if` or loop.
+    pub fn for_each_operand(&self, f: &mut dyn FnMut(Atom)) {
+        match self {
+            Op::If { cond, .. } => f(*cond),
+            Op::Loop { params, form, .. } => {
+                params.iter().for_each(|(_, init)| f(*init));
+                if let LoopForm::For { bound, .. } = form {
+                    f(*bound);
+                }
+            }
+            Op::Kernel(k) => k.free().into_iter().for_each(|v| f(Atom::Var(v))),
+            _ => self.walk(&mut |site| {
+                if let Site::Use(a) = site {
+                    f(a);
+                }
+            }),
+        }
+    }
+}
