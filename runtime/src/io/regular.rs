@@ -1,0 +1,125 @@
+//! Regular arrays of scalars, which is what binary formats hold, and values.
+
+use super::view::{Lengths, View};
+use crate::{Array, Column, Prim, Scalar, Value, ValueType};
+
+/// Rows of a descriptor that a header alone may ask for.
+const MAX_EMPTY_ROWS: usize = 1 << 26;
+
+/// A rectangle of scalars; no dimensions: one scalar.
+#[derive(Clone, Debug, PartialEq)]
+#[allow(missing_docs)]
+pub struct Regular {
+    pub dims: Vec<i64>,
+    pub data: Array,
+}
+
+/// Number of elements of a rectangle; `None` if a size is negative or they are too many.
+pub fn element_count(dims: &[i64]) -> Option<usize> {
+    if dims.iter().any(|d| *d < 0) {
+        return None;
+    }
+    if dims.contains(&0) {
+        return Some(0);
+    }
+    let product = dims.iter().try_fold(1i64, |n, d| n.checked_mul(*d))?;
+    usize::try_from(product).ok()
+}
+
+impl Regular {
+    /// The array of these bytes, little endian; exactly as many as it needs. Bools are made 0 or 1.
+    pub fn from_bytes(prim: Prim, dims: Vec<i64>, bytes: &[u8]) -> Regular {
+        let mut data = Array::uninit(prim, bytes.len() / prim.size());
+        let len = data.bytes().len();
+        let target = data.bytes_mut();
+        target.copy_from_slice(&bytes[..len]);
+        if prim == Prim::Bool {
+            target.iter_mut().for_each(|b| *b = (*b != 0) as u8);
+        }
+        Regular { dims, data }
+    }
+
+    /// The type, as in messages: `[2][3]i32`.
+    pub fn type_name(&self) -> String {
+        let dims: String = self.dims.iter().map(|d| format!("[{d}]")).collect();
+        format!("{dims}{}", self.data.prim())
+    }
+
+    /// The value of type `ty`: ragged dimensions get descriptors with rows of one length.
+    pub fn into_value(self, ty: &ValueType) -> Result<Value, String> {
+        let mismatch = || format!("the value has type {}, but {ty} is expected", self.type_name());
+        let mut columns = Vec::new();
+        let (mut inner, mut rows) = (ty, 1usize);
+        for (depth, dim) in self.dims.iter().enumerate() {
+            let ValueType::Array { ragged, size, elem } = inner else { return Err(mismatch()) };
+            let constant = size.as_ref().and_then(|s| s.parse::<i64>().ok());
+            if constant.is_some_and(|n| n != *dim) {
+                return Err(mismatch());
+            }
+            columns.push(if *ragged { uniform_offsets(rows, *dim)? } else { Column::Size(*dim) });
+            rows = element_count(&self.dims[..=depth]).ok_or("the value is too large")?;
+            inner = elem;
+        }
+        match inner {
+            ValueType::Prim(p) if *p == self.data.prim() => {}
+            _ => return Err(mismatch()),
+        }
+        columns.push(if self.dims.is_empty() {
+            Column::Scalar(self.data.get(0))
+        } else {
+            Column::Data(self.data)
+        });
+        Ok(Value { ty: ty.clone(), columns })
+    }
+
+    /// The rectangles of a value, one for each component of (nested) tuples and records; the error names what
+    /// has no such form.
+    pub fn from_value(value: &Value) -> Result<Vec<Regular>, String> {
+        let mut out = Vec::new();
+        collect(&View::new(value)?, &mut out)?;
+        Ok(out)
+    }
+}
+
+/// `rows` rows of `len` elements.
+fn uniform_offsets(rows: usize, len: i64) -> Result<Column, String> {
+    if rows > MAX_EMPTY_ROWS && len == 0 {
+        return Err(format!("the value has {rows} empty rows, which is too many"));
+    }
+    let mut offsets = Array::uninit(Prim::I64, rows + 1);
+    for (i, o) in offsets.slice_mut::<i64>().iter_mut().enumerate() {
+        *o = (i as i64).checked_mul(len).ok_or("the value is too large")?;
+    }
+    Ok(Column::Offsets(offsets))
+}
+
+fn collect(view: &View, out: &mut Vec<Regular>) -> Result<(), String> {
+    match view {
+        View::Scalar(x) => out.push(scalar(*x)),
+        View::Tuple(views) => views.iter().try_for_each(|v| collect(v, out))?,
+        View::Record(fields) => fields.iter().try_for_each(|f| collect(&f.1, out))?,
+        View::Array { ty, .. } => out.push(rectangle(view).ok_or_else(|| {
+            format!("a value of type {ty} has no binary form: only regular arrays of scalars have one")
+        })?),
+        View::Data(_) => {}
+    }
+    Ok(())
+}
+
+fn scalar(x: Scalar) -> Regular {
+    Regular { dims: Vec::new(), data: Array::from_scalars(x.prim(), &[x]) }
+}
+
+fn rectangle(view: &View) -> Option<Regular> {
+    let mut dims = Vec::new();
+    let mut inner = view;
+    while let View::Array { lengths, elem, .. } = inner {
+        let Lengths::Uniform(n) = lengths else { return None };
+        dims.push(*n);
+        inner = elem;
+    }
+    match inner {
+        View::Data(data) => Some(Regular { dims, data: (*data).clone() }),
+        _ => None,
+    }
+}

@@ -1,0 +1,165 @@
+//! Printing. The recursion follows the type.
+
+use crate::array::Element;
+use crate::io::view::{Lengths, View};
+use crate::{Array, Column, Prim, Scalar, Value};
+use std::fmt::{self, Write};
+
+/// A value on one line, every scalar with its suffix. A ragged value that lacks a scalar somewhere is followed by its type.
+pub fn print_value(value: &Value) -> String {
+    let mut out = String::new();
+    // Writing to a string does not fail.
+    let _ = print_to(value, &mut out);
+    out
+}
+
+/// As [`print_value`], into a writer.
+pub fn print_to(value: &Value, out: &mut dyn Write) -> fmt::Result {
+    let view = match View::new(value) {
+        Ok(view) => view,
+        Err(message) => return write!(out, "<malformed value: {message}>"),
+    };
+    print(&view, 0, out)?;
+    let lacks = |c: &Column| matches!(c, Column::Data(data) if data.is_empty());
+    if value.ty.is_ragged() && value.columns.iter().any(lacks) {
+        out.write_str(" : ")?;
+        print_type(&view, 0, out)?;
+    }
+    Ok(())
+}
+
+fn print(view: &View, row: usize, out: &mut dyn Write) -> fmt::Result {
+    match view {
+        View::Scalar(x) => write!(out, "{x}"),
+        View::Data(data) => write!(out, "{}", data.get(row)),
+        View::Tuple(views) => {
+            out.write_char('(')?;
+            for (i, view) in views.iter().enumerate() {
+                separate(i, out)?;
+                print(view, row, out)?;
+            }
+            out.write_char(')')
+        }
+        View::Record(fields) => {
+            out.write_char('{')?;
+            for (i, (name, view)) in fields.iter().enumerate() {
+                separate(i, out)?;
+                write!(out, "{name} = ")?;
+                print(view, row, out)?;
+            }
+            out.write_char('}')
+        }
+        View::Array { ty, .. } if !ty.is_ragged() && is_empty(view) => {
+            out.write_str("empty(")?;
+            print_type(view, 0, out)?;
+            out.write_char(')')
+        }
+        View::Array { lengths, elem, .. } => {
+            let (start, len) = lengths.row(row);
+            print_rows(elem, start, len, out)
+        }
+    }
+}
+
+fn separate(i: usize, out: &mut dyn Write) -> fmt::Result {
+    if i > 0 { out.write_str(", ") } else { Ok(()) }
+}
+
+/// Whether one of the sizes of a regular array is 0.
+fn is_empty(view: &View) -> bool {
+    match view {
+        View::Array { lengths: Lengths::Uniform(n), elem, .. } => *n == 0 || is_empty(elem),
+        _ => false,
+    }
+}
+
+fn print_rows(elem: &View, start: usize, len: usize, out: &mut dyn Write) -> fmt::Result {
+    out.write_char('[')?;
+    match elem {
+        View::Data(data) => print_scalars(data, start, len, out)?,
+        other => {
+            for i in 0..len {
+                separate(i, out)?;
+                print(other, start + i, out)?;
+            }
+        }
+    }
+    out.write_char(']')
+}
+
+fn print_scalars(data: &Array, start: usize, len: usize, out: &mut dyn Write) -> fmt::Result {
+    let prim = data.prim();
+    match prim {
+        Prim::I8 => print_integers::<i8>(data, start, len, out),
+        Prim::I16 => print_integers::<i16>(data, start, len, out),
+        Prim::I32 => print_integers::<i32>(data, start, len, out),
+        Prim::I64 => print_integers::<i64>(data, start, len, out),
+        Prim::U8 => print_integers::<u8>(data, start, len, out),
+        Prim::U16 => print_integers::<u16>(data, start, len, out),
+        Prim::U32 => print_integers::<u32>(data, start, len, out),
+        Prim::U64 => print_integers::<u64>(data, start, len, out),
+        Prim::F32 => print_floats(&data.slice::<f32>()[start..start + len], Scalar::F32, out),
+        Prim::F64 => print_floats(&data.slice::<f64>()[start..start + len], Scalar::F64, out),
+        Prim::Bool => {
+            for (i, x) in data.slice::<bool>()[start..start + len].iter().enumerate() {
+                separate(i, out)?;
+                out.write_str(if *x { "true" } else { "false" })?;
+            }
+            Ok(())
+        }
+    }
+}
+
+fn print_integers<T: Element + fmt::Display>(
+    data: &Array,
+    start: usize,
+    len: usize,
+    out: &mut dyn Write,
+) -> fmt::Result {
+    let name = T::PRIM.name();
+    for (i, x) in data.slice::<T>()[start..start + len].iter().enumerate() {
+        separate(i, out)?;
+        write!(out, "{x}{name}")?;
+    }
+    Ok(())
+}
+
+fn print_floats<T: Copy>(xs: &[T], scalar: fn(T) -> Scalar, out: &mut dyn Write) -> fmt::Result {
+    for (i, x) in xs.iter().enumerate() {
+        separate(i, out)?;
+        write!(out, "{}", scalar(*x))?;
+    }
+    Ok(())
+}
+
+/// The type with the sizes a reader needs: those of regular arrays, and of uniform dimensions inside others.
+fn print_type(view: &View, depth: usize, out: &mut dyn Write) -> fmt::Result {
+    match view {
+        View::Scalar(x) => write!(out, "{}", x.prim()),
+        View::Data(data) => write!(out, "{}", data.prim()),
+        View::Tuple(views) => {
+            out.write_char('(')?;
+            for (i, view) in views.iter().enumerate() {
+                separate(i, out)?;
+                print_type(view, depth, out)?;
+            }
+            out.write_char(')')
+        }
+        View::Record(fields) => {
+            out.write_char('{')?;
+            for (i, (name, view)) in fields.iter().enumerate() {
+                separate(i, out)?;
+                write!(out, "{name}: ")?;
+                print_type(view, depth, out)?;
+            }
+            out.write_char('}')
+        }
+        View::Array { lengths, elem, ty } => {
+            match lengths {
+                Lengths::Uniform(n) if depth > 0 || !ty.is_ragged() => write!(out, "[{n}]")?,
+                _ => out.write_str("[]")?,
+            }
+            print_type(elem, depth + 1, out)
+        }
+    }
+}
