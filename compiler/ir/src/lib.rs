@@ -3,7 +3,9 @@
 
 pub mod core;
 pub mod flat;
+pub mod parse;
 pub mod prim;
+pub mod print;
 pub mod ty;
 pub mod visit;
 

@@ -1,0 +1,224 @@
+//! Reading CORE.
+
+use super::{Parser, Result};
+use crate::core::{Body, Exp, Fun, FunId, Lambda, LoopForm, Param, Program, Stm};
+use crate::ty::{Atom, Elem, Type, Var};
+
+/// Reads a printed program. Names of variables that do not occur are lost.
+pub fn parse_core(text: &str) -> Result<Program> {
+    let mut p = Parser::new(text)?;
+    let mut funs = Vec::new();
+    while p.is_word("fun") {
+        funs.push(p.core_fun(funs.len())?);
+    }
+    if *p.peek() != super::Token::End {
+        return p.error("a function");
+    }
+    Ok(Program { funs, vars: p.vars })
+}
+
+impl Parser {
+    fn core_fun(&mut self, index: usize) -> Result<Fun> {
+        let name = self.fun_head(index)?;
+        let params = self.list("(", ")", Self::core_param)?;
+        self.expect("->")?;
+        let ret = self.list("(", ")", Self::core_param)?;
+        let span = self.span()?;
+        let entry = self.entry()?;
+        Ok(Fun { name, entry, params, ret, body: self.body()?, span })
+    }
+
+    fn core_param(&mut self) -> Result<Param> {
+        let var = self.var()?;
+        self.expect(":")?;
+        Ok(Param { var, ty: self.ty()? })
+    }
+
+    fn ty(&mut self) -> Result<Type> {
+        let dims = self.dims()?;
+        let elem = if self.accept_word("desc") { Elem::Desc } else { Elem::Prim(self.prim()?) };
+        Ok(Type { dims, elem })
+    }
+
+    pub(super) fn body(&mut self) -> Result<Body> {
+        let (stms, results) = self.block(Self::core_stm)?;
+        Ok(Body { stms, results })
+    }
+
+    pub(super) fn core_stm(&mut self) -> Result<Stm> {
+        let mut pat = Vec::new();
+        if !self.is_word("check") {
+            self.expect_word("let")?;
+            pat = self.list("(", ")", Self::core_param)?;
+            self.expect("=")?;
+        }
+        let exp = self.exp()?;
+        Ok(Stm { pat, exp, span: self.span()? })
+    }
+
+    pub(super) fn lambda(&mut self) -> Result<Lambda> {
+        self.expect("\\")?;
+        let params = self.list("(", ")", Self::core_param)?;
+        self.expect("->")?;
+        let ret = self.list("(", ")", Self::ty)?;
+        Ok(Lambda { params, body: self.body()?, ret })
+    }
+
+    /// `op lambda neutral (atoms)`
+    pub(super) fn combine(&mut self) -> Result<(Lambda, Vec<Atom>)> {
+        self.expect_word("op")?;
+        let op = self.lambda()?;
+        self.expect_word("neutral")?;
+        Ok((op, self.atoms()?))
+    }
+
+    fn soac(&mut self) -> Result<(Atom, Vec<Var>, Lambda)> {
+        Ok((self.atom()?, self.variables()?, self.lambda()?))
+    }
+
+    fn exp(&mut self) -> Result<Exp> {
+        if self.is_var() {
+            return self.var_exp();
+        }
+        let super::Token::Word(word) = self.peek().clone() else {
+            return self.constant().map(|c| Exp::Atom(Atom::Const(c)));
+        };
+        match word.as_str() {
+            "true" | "false" => self.constant().map(|c| Exp::Atom(Atom::Const(c))),
+            w if w.starts_with("f32.") || w.starts_with("f64.") => {
+                self.constant().map(|c| Exp::Atom(Atom::Const(c)))
+            }
+            w if w.contains('.') => Ok(Exp::Prim(self.operator()?, self.atoms()?)),
+            _ => {
+                self.next();
+                self.keyword(&word)
+            }
+        }
+    }
+
+    /// `x`, `x[i, j]` or `x with [i, j] = v`.
+    fn var_exp(&mut self) -> Result<Exp> {
+        let arr = self.var()?;
+        if self.is("[") {
+            return Ok(Exp::Index(arr, self.list("[", "]", Self::atom)?));
+        }
+        if !self.accept_word("with") {
+            return Ok(Exp::Atom(Atom::Var(arr)));
+        }
+        let indices = self.list("[", "]", Self::atom)?;
+        self.expect("=")?;
+        Ok(Exp::Update { arr, indices, value: self.atom()? })
+    }
+
+    fn keyword(&mut self, word: &str) -> Result<Exp> {
+        Ok(match word {
+            "check" => {
+                let (cond, kind, args) = self.check()?;
+                Exp::Check { cond, kind, args }
+            }
+            "if" => self.core_if()?,
+            "loop" => self.core_loop()?,
+            "call" => {
+                self.expect("@")?;
+                Exp::Call(FunId(self.natural()?), self.atoms()?)
+            }
+            "map" => {
+                let (width, inputs, lam) = self.soac()?;
+                Exp::Map { width, inputs, lam }
+            }
+            "filter" => {
+                let (width, inputs, lam) = self.soac()?;
+                Exp::Filter { width, inputs, lam }
+            }
+            "reduce" => {
+                let (width, inputs, lam) = self.soac()?;
+                let (op, neutral) = self.combine()?;
+                Exp::Reduce { width, inputs, lam, op, neutral }
+            }
+            "scan" | "exscan" => {
+                let (width, inputs, lam) = self.soac()?;
+                let (op, neutral) = self.combine()?;
+                Exp::Scan { width, inputs, lam, op, neutral, exclusive: word == "exscan" }
+            }
+            "scatter" => {
+                let dests = self.variables()?;
+                let (width, inputs, lam) = self.soac()?;
+                Exp::Scatter { dests, width, inputs, lam }
+            }
+            "hist" => {
+                let dests = self.variables()?;
+                let (width, inputs, lam) = self.soac()?;
+                let (op, neutral) = self.combine()?;
+                Exp::Hist { dests, width, inputs, lam, op, neutral }
+            }
+            _ => self.array_keyword(word)?,
+        })
+    }
+
+    /// Array operations without a lambda.
+    fn array_keyword(&mut self, word: &str) -> Result<Exp> {
+        Ok(match word {
+            "slice" => {
+                let arr = self.var()?;
+                let [start, len, stride] = self.fixed()?;
+                Exp::Slice { arr, start, len, stride }
+            }
+            "iota" => Exp::Iota(self.atom()?),
+            "replicate" => {
+                let [n, x] = self.fixed()?;
+                Exp::Replicate(n, x)
+            }
+            "concat" => Exp::Concat(self.variables()?),
+            "literal" => {
+                let p = self.prim()?;
+                Exp::Literal(self.list("[", "]", Self::atom)?, p)
+            }
+            "flatten" => Exp::Flatten(self.var()?),
+            "unflatten" => Exp::Unflatten(self.var()?),
+            "makedesc" => Exp::MakeDesc(self.var()?),
+            "lengths" => Exp::Lengths(self.var()?),
+            "total" => Exp::Total(self.var()?),
+            _ => return Err(format!("`{word}` begins no expression of CORE")),
+        })
+    }
+
+    /// Exactly `N` operands in parentheses.
+    pub(super) fn fixed<const N: usize>(&mut self) -> Result<[Atom; N]> {
+        let found = self.atoms()?;
+        found.try_into().map_err(|v: Vec<Atom>| format!("{} operands where {N} are needed", v.len()))
+    }
+
+    fn core_if(&mut self) -> Result<Exp> {
+        let cond = self.atom()?;
+        self.expect_word("then")?;
+        let then = self.body()?;
+        self.expect_word("else")?;
+        Ok(Exp::If { cond, then, other: self.body()? })
+    }
+
+    fn core_loop(&mut self) -> Result<Exp> {
+        let params = self.list("(", ")", |p| {
+            let param = p.core_param()?;
+            p.expect("=")?;
+            Ok((param, p.atom()?))
+        })?;
+        let form = if self.accept_word("while") {
+            LoopForm::While(self.body()?)
+        } else {
+            let (index, prim, bound) = self.for_header()?;
+            LoopForm::For { index, prim, bound }
+        };
+        self.expect_word("do")?;
+        Ok(Exp::Loop { params, form, body: self.body()? })
+    }
+
+    /// `for i: i64 < n`
+    pub(super) fn for_header(&mut self) -> Result<(Var, par_runtime::Prim, Atom)> {
+        self.expect_word("for")?;
+        let index = self.var()?;
+        self.expect(":")?;
+        let prim = self.prim()?;
+        self.expect("<")?;
+        Ok((index, prim, self.atom()?))
+    }
+}

@@ -1,0 +1,218 @@
+//! Reading FLAT.
+
+use super::{Parser, Result, Token};
+use crate::core::FunId;
+use crate::flat::{Block, Fun, Kernel, KernelKind, LoopForm, Op, Out, Param, Program, Space, Stm, Ty};
+use crate::ty::Atom;
+
+/// Reads a printed program. Names of variables that do not occur are lost.
+pub fn parse_flat(text: &str) -> Result<Program> {
+    let mut p = Parser::new(text)?;
+    let mut funs = Vec::new();
+    while p.is_word("fun") {
+        funs.push(p.flat_fun(funs.len())?);
+    }
+    if *p.peek() != Token::End {
+        return p.error("a function");
+    }
+    Ok(Program { funs, vars: p.vars })
+}
+
+impl Parser {
+    fn flat_fun(&mut self, index: usize) -> Result<Fun> {
+        let name = self.fun_head(index)?;
+        let params = self.list("(", ")", Self::flat_param)?;
+        self.expect("->")?;
+        let ret = self.list("(", ")", Self::flat_ty)?;
+        let span = self.span()?;
+        let entry = self.entry()?;
+        Ok(Fun { name, entry, params, ret, body: self.flat_block()?, span })
+    }
+
+    fn flat_param(&mut self) -> Result<Param> {
+        let var = self.var()?;
+        self.expect(":")?;
+        Ok(Param { var, ty: self.flat_ty()? })
+    }
+
+    fn flat_ty(&mut self) -> Result<Ty> {
+        if self.accept_word("desc") {
+            return Ok(Ty::Desc);
+        }
+        if self.accept("[") {
+            self.expect("]")?;
+            return self.prim().map(Ty::Array);
+        }
+        self.prim().map(Ty::Scalar)
+    }
+
+    fn flat_block(&mut self) -> Result<Block> {
+        let (stms, results) = self.block(Self::flat_stm)?;
+        Ok(Block { stms, results })
+    }
+
+    fn flat_stm(&mut self) -> Result<Stm> {
+        let mut pat = Vec::new();
+        if !self.is_word("check") {
+            self.expect_word("let")?;
+            pat = self.list("(", ")", Self::flat_param)?;
+            self.expect("=")?;
+        }
+        let op = self.op()?;
+        Ok(Stm { pat, op, span: self.span()? })
+    }
+
+    fn op(&mut self) -> Result<Op> {
+        if self.is_var() {
+            return self.op_from_var();
+        }
+        let Token::Word(word) = self.peek().clone() else {
+            return self.constant().map(|c| Op::Atom(Atom::Const(c)));
+        };
+        match word.as_str() {
+            "true" | "false" => self.constant().map(|c| Op::Atom(Atom::Const(c))),
+            w if w.starts_with("f32.") || w.starts_with("f64.") => {
+                self.constant().map(|c| Op::Atom(Atom::Const(c)))
+            }
+            w if w.contains('.') => Ok(Op::Prim(self.operator()?, self.atoms()?)),
+            _ => {
+                self.next();
+                self.op_keyword(&word)
+            }
+        }
+    }
+
+    /// `x`, `x[i]` or `x with [i] = v`.
+    fn op_from_var(&mut self) -> Result<Op> {
+        let arr = self.var()?;
+        if self.is("[") {
+            return Ok(Op::Read(arr, self.single_index()?));
+        }
+        if !self.accept_word("with") {
+            return Ok(Op::Atom(Atom::Var(arr)));
+        }
+        let index = self.single_index()?;
+        self.expect("=")?;
+        Ok(Op::Write { arr, index, value: self.atom()? })
+    }
+
+    fn single_index(&mut self) -> Result<Atom> {
+        self.expect("[")?;
+        let index = self.atom()?;
+        self.expect("]")?;
+        Ok(index)
+    }
+
+    fn op_keyword(&mut self, word: &str) -> Result<Op> {
+        Ok(match word {
+            "check" => {
+                let (cond, kind, args) = self.check()?;
+                Op::Check { cond, kind, args }
+            }
+            "kernel" => Op::Kernel(Box::new(self.kernel()?)),
+            "makedesc" => Op::MakeDesc(self.var()?),
+            "uniformdesc" => {
+                let [rows, m] = self.fixed()?;
+                Op::UniformDesc { rows, m }
+            }
+            "offsets" => Op::Offsets(self.var()?),
+            "lengths" => Op::Lengths(self.var()?),
+            "segids" => Op::SegIds(self.var()?),
+            "total" => Op::Total(self.var()?),
+            "rows" => Op::Rows(self.var()?),
+            "length" => Op::Length(self.var()?),
+            "iota" => Op::Iota(self.atom()?),
+            "replicate" => {
+                let [n, x] = self.fixed()?;
+                Op::Replicate(n, x)
+            }
+            "literal" => {
+                let p = self.prim()?;
+                Op::Literal(self.list("[", "]", Self::atom)?, p)
+            }
+            "slice" => {
+                let arr = self.var()?;
+                let [start, len] = self.fixed()?;
+                Op::Slice { arr, start, len }
+            }
+            "concat" => Op::Concat(self.variables()?),
+            "concatdesc" => Op::ConcatDesc(self.variables()?),
+            "if" => self.flat_if()?,
+            "loop" => self.flat_loop()?,
+            "call" => {
+                self.expect("@")?;
+                Op::Call(FunId(self.natural()?), self.atoms()?)
+            }
+            _ => return Err(format!("`{word}` begins no operation of FLAT")),
+        })
+    }
+
+    fn flat_if(&mut self) -> Result<Op> {
+        let cond = self.atom()?;
+        self.expect_word("then")?;
+        let then = self.flat_block()?;
+        self.expect_word("else")?;
+        Ok(Op::If { cond, then, other: self.flat_block()? })
+    }
+
+    fn flat_loop(&mut self) -> Result<Op> {
+        let params = self.list("(", ")", |p| {
+            let param = p.flat_param()?;
+            p.expect("=")?;
+            Ok((param, p.atom()?))
+        })?;
+        let form = if self.accept_word("while") {
+            LoopForm::While(self.flat_block()?)
+        } else {
+            let (index, prim, bound) = self.for_header()?;
+            LoopForm::For { index, prim, bound }
+        };
+        self.expect_word("do")?;
+        Ok(Op::Loop { params, form, body: self.flat_block()? })
+    }
+
+    fn kernel(&mut self) -> Result<Kernel> {
+        let kind = self.kernel_kind()?;
+        self.expect_word("over")?;
+        let space = if self.accept_word("flat") {
+            Space::Flat(self.atom()?)
+        } else {
+            self.expect_word("rows")?;
+            Space::Rows { rows: self.atom()?, dim: self.dim()? }
+        };
+        self.expect("\\")?;
+        let (row, pos) = (self.var()?, self.var()?);
+        let prologue = if self.accept_word("prologue") { self.body()?.stms } else { Vec::new() };
+        Ok(Kernel { kind, space, row, pos, prologue, body: self.body()? })
+    }
+
+    fn kernel_kind(&mut self) -> Result<KernelKind> {
+        let word = self.word()?;
+        Ok(match word.as_str() {
+            "map" => KernelKind::Map(self.list("(", ")", Self::out)?),
+            "reduce" => {
+                let (op, neutral) = self.combine()?;
+                KernelKind::Reduce { op, neutral }
+            }
+            "scan" | "exscan" => {
+                let (op, neutral) = self.combine()?;
+                KernelKind::Scan { op, neutral, exclusive: word == "exscan" }
+            }
+            "filter" => KernelKind::Filter,
+            "hist" => {
+                let dests = self.variables()?;
+                let (op, neutral) = self.combine()?;
+                KernelKind::Hist { dests, op, neutral }
+            }
+            _ => return Err(format!("`{word}` is no kind of kernel")),
+        })
+    }
+
+    fn out(&mut self) -> Result<Out> {
+        if self.accept_word("scatter") {
+            return Ok(Out::Scatter(self.variables()?));
+        }
+        self.expect_word("elem")?;
+        self.prim().map(Out::Elem)
+    }
+}

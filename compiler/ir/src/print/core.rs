@@ -1,0 +1,212 @@
+//! Printing CORE.
+
+use super::{Writer, name};
+use crate::core::{Body, Exp, Fun, Lambda, LoopForm, Param, Program, Stm};
+use crate::ty::{Atom, Type, Var, Vars};
+
+/// The program as text, without spans.
+pub fn print_core(p: &Program) -> String {
+    print(p, false)
+}
+
+/// The program as text, with the span of every function and statement.
+pub fn print_core_with_spans(p: &Program) -> String {
+    print(p, true)
+}
+
+/// One statement.
+pub fn print_core_stm(stm: &Stm, vars: &Vars) -> String {
+    let mut w = Writer::new(vars, false);
+    w.core_stm(stm);
+    w.out
+}
+
+/// A type.
+pub fn print_type(ty: &Type, vars: &Vars) -> String {
+    let mut w = Writer::new(vars, false);
+    w.ty(ty);
+    w.out
+}
+
+fn print(p: &Program, spans: bool) -> String {
+    let mut w = Writer::new(&p.vars, spans);
+    for (i, fun) in p.funs.iter().enumerate() {
+        if i > 0 {
+            w.push("\n");
+        }
+        w.core_fun(i, fun);
+    }
+    w.out
+}
+
+/// Prints a call of function number `id`; its name is not at hand everywhere, so calls print the number only.
+fn callee(id: crate::core::FunId) -> String {
+    format!("call @{}", id.0)
+}
+
+impl Writer<'_> {
+    fn core_fun(&mut self, index: usize, fun: &Fun) {
+        self.push(&format!("fun {}@{index} ", name(&fun.name)));
+        self.list("(", &fun.params, ")", Self::core_param);
+        self.push(" -> ");
+        self.list("(", &fun.ret, ")", Self::core_param);
+        self.span(fun.span);
+        if let Some(entry) = &fun.entry {
+            self.entry(entry);
+        }
+        self.line();
+        self.body(&fun.body);
+        self.push("\n");
+    }
+
+    fn core_param(&mut self, p: &Param) {
+        self.var(&p.var);
+        self.push(": ");
+        self.ty(&p.ty);
+    }
+
+    pub(super) fn body(&mut self, body: &Body) {
+        self.block(&body.stms, &body.results, Self::core_stm);
+    }
+
+    pub(super) fn core_stm(&mut self, stm: &Stm) {
+        if !(stm.pat.is_empty() && matches!(stm.exp, Exp::Check { .. })) {
+            self.list("let (", &stm.pat, ") = ", Self::core_param);
+        }
+        self.exp(&stm.exp);
+        self.span(stm.span);
+    }
+
+    pub(super) fn lambda(&mut self, lam: &Lambda) {
+        self.list("\\(", &lam.params, ") -> ", Self::core_param);
+        self.list("(", &lam.ret, ") ", Self::ty);
+        self.body(&lam.body);
+    }
+
+    pub(super) fn operator(&mut self, op: &Lambda, neutral: &[Atom]) {
+        self.push(" op ");
+        self.lambda(op);
+        self.push(" neutral ");
+        self.atoms(neutral);
+    }
+
+    fn soac(&mut self, word: &str, width: &Atom, inputs: &[Var], lam: &Lambda) {
+        self.push(word);
+        self.push(" ");
+        self.atom(width);
+        self.push(" ");
+        self.variables(inputs);
+        self.push(" ");
+        self.lambda(lam);
+    }
+
+    fn unary(&mut self, word: &str, v: &Var) {
+        self.push(word);
+        self.push(" ");
+        self.var(v);
+    }
+
+    fn exp(&mut self, exp: &Exp) {
+        match exp {
+            Exp::Atom(a) => self.atom(a),
+            Exp::Prim(op, xs) => {
+                self.push(&op.to_string());
+                self.atoms(xs);
+            }
+            Exp::Index(v, indices) => {
+                self.var(v);
+                self.list("[", indices, "]", Self::atom);
+            }
+            Exp::Slice { arr, start, len, stride } => {
+                self.unary("slice", arr);
+                self.push(" ");
+                self.atoms(&[*start, *len, *stride]);
+            }
+            Exp::Check { cond, kind, args } => self.check(cond, kind, args),
+            Exp::If { cond, then, other } => {
+                self.push("if ");
+                self.atom(cond);
+                self.push(" then ");
+                self.body(then);
+                self.push(" else ");
+                self.body(other);
+            }
+            Exp::Loop { params, form, body } => self.core_loop(params, form, body),
+            Exp::Call(f, xs) => {
+                self.push(&callee(*f));
+                self.push(" ");
+                self.atoms(xs);
+            }
+            Exp::Map { width, inputs, lam } => self.soac("map", width, inputs, lam),
+            Exp::Filter { width, inputs, lam } => self.soac("filter", width, inputs, lam),
+            Exp::Reduce { width, inputs, lam, op, neutral } => {
+                self.soac("reduce", width, inputs, lam);
+                self.operator(op, neutral);
+            }
+            Exp::Scan { width, inputs, lam, op, neutral, exclusive } => {
+                self.soac(if *exclusive { "exscan" } else { "scan" }, width, inputs, lam);
+                self.operator(op, neutral);
+            }
+            Exp::Scatter { dests, width, inputs, lam } => {
+                self.push("scatter ");
+                self.variables(dests);
+                self.soac("", width, inputs, lam);
+            }
+            Exp::Hist { dests, width, inputs, lam, op, neutral } => {
+                self.push("hist ");
+                self.variables(dests);
+                self.soac("", width, inputs, lam);
+                self.operator(op, neutral);
+            }
+            Exp::Update { arr, indices, value } => {
+                self.var(arr);
+                self.list(" with [", indices, "] = ", Self::atom);
+                self.atom(value);
+            }
+            Exp::Iota(n) => {
+                self.push("iota ");
+                self.atom(n);
+            }
+            Exp::Replicate(n, x) => {
+                self.push("replicate ");
+                self.atoms(&[*n, *x]);
+            }
+            Exp::Concat(vs) => {
+                self.push("concat ");
+                self.variables(vs);
+            }
+            Exp::Literal(xs, p) => {
+                self.push(&format!("literal {p} "));
+                self.list("[", xs, "]", Self::atom);
+            }
+            Exp::Flatten(v) => self.unary("flatten", v),
+            Exp::Unflatten(v) => self.unary("unflatten", v),
+            Exp::MakeDesc(v) => self.unary("makedesc", v),
+            Exp::Lengths(v) => self.unary("lengths", v),
+            Exp::Total(v) => self.unary("total", v),
+        }
+    }
+
+    fn core_loop(&mut self, params: &[(Param, Atom)], form: &LoopForm, body: &Body) {
+        self.push("loop ");
+        self.list("(", params, ") ", |w, (p, init)| {
+            w.core_param(p);
+            w.push(" = ");
+            w.atom(init);
+        });
+        match form {
+            LoopForm::For { index, prim, bound } => {
+                self.push("for ");
+                self.var(index);
+                self.push(&format!(": {prim} < "));
+                self.atom(bound);
+            }
+            LoopForm::While(cond) => {
+                self.push("while ");
+                self.body(cond);
+            }
+        }
+        self.push(" do ");
+        self.body(body);
+    }
+}

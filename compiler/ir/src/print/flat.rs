@@ -1,0 +1,228 @@
+//! Printing FLAT.
+
+use super::{Writer, name};
+use crate::flat::{Block, Fun, Kernel, KernelKind, LoopForm, Op, Out, Param, Program, Space, Stm, Ty};
+use crate::ty::{Atom, Var, Vars};
+
+/// The program as text, without spans.
+pub fn print_flat(p: &Program) -> String {
+    print(p, false)
+}
+
+/// The program as text, with the span of every function and statement.
+pub fn print_flat_with_spans(p: &Program) -> String {
+    print(p, true)
+}
+
+/// One statement.
+pub fn print_flat_stm(stm: &Stm, vars: &Vars) -> String {
+    let mut w = Writer::new(vars, false);
+    w.flat_stm(stm);
+    w.out
+}
+
+fn print(p: &Program, spans: bool) -> String {
+    let mut w = Writer::new(&p.vars, spans);
+    for (i, fun) in p.funs.iter().enumerate() {
+        if i > 0 {
+            w.push("\n");
+        }
+        w.flat_fun(i, fun);
+    }
+    w.out
+}
+
+impl std::fmt::Display for Ty {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Ty::Scalar(p) => write!(f, "{p}"),
+            Ty::Array(p) => write!(f, "[]{p}"),
+            Ty::Desc => f.write_str("desc"),
+        }
+    }
+}
+
+impl Writer<'_> {
+    fn flat_fun(&mut self, index: usize, fun: &Fun) {
+        self.push(&format!("fun {}@{index} ", name(&fun.name)));
+        self.list("(", &fun.params, ")", Self::flat_param);
+        self.list(" -> (", &fun.ret, ")", |w, t| w.push(&t.to_string()));
+        self.span(fun.span);
+        if let Some(entry) = &fun.entry {
+            self.entry(entry);
+        }
+        self.line();
+        self.flat_block(&fun.body);
+        self.push("\n");
+    }
+
+    fn flat_param(&mut self, p: &Param) {
+        self.var(&p.var);
+        self.push(&format!(": {}", p.ty));
+    }
+
+    fn flat_block(&mut self, b: &Block) {
+        self.block(&b.stms, &b.results, Self::flat_stm);
+    }
+
+    fn flat_stm(&mut self, stm: &Stm) {
+        if !(stm.pat.is_empty() && matches!(stm.op, Op::Check { .. })) {
+            self.list("let (", &stm.pat, ") = ", Self::flat_param);
+        }
+        self.op(&stm.op);
+        self.span(stm.span);
+    }
+
+    fn word_atoms(&mut self, word: &str, xs: &[Atom]) {
+        self.push(word);
+        self.push(" ");
+        self.atoms(xs);
+    }
+
+    fn word_var(&mut self, word: &str, v: &Var) {
+        self.push(word);
+        self.push(" ");
+        self.var(v);
+    }
+
+    fn op(&mut self, op: &Op) {
+        match op {
+            Op::Atom(a) => self.atom(a),
+            Op::Prim(op, xs) => {
+                self.push(&op.to_string());
+                self.atoms(xs);
+            }
+            Op::Check { cond, kind, args } => self.check(cond, kind, args),
+            Op::Kernel(k) => self.kernel(k),
+            Op::MakeDesc(v) => self.word_var("makedesc", v),
+            Op::UniformDesc { rows, m } => self.word_atoms("uniformdesc", &[*rows, *m]),
+            Op::Offsets(v) => self.word_var("offsets", v),
+            Op::Lengths(v) => self.word_var("lengths", v),
+            Op::SegIds(v) => self.word_var("segids", v),
+            Op::Total(v) => self.word_var("total", v),
+            Op::Rows(v) => self.word_var("rows", v),
+            Op::Length(v) => self.word_var("length", v),
+            Op::Read(v, i) => {
+                self.var(v);
+                self.list("[", &[*i], "]", Self::atom);
+            }
+            Op::Write { arr, index, value } => {
+                self.var(arr);
+                self.list(" with [", &[*index], "] = ", Self::atom);
+                self.atom(value);
+            }
+            Op::Iota(n) => {
+                self.push("iota ");
+                self.atom(n);
+            }
+            Op::Replicate(n, x) => self.word_atoms("replicate", &[*n, *x]),
+            Op::Literal(xs, p) => {
+                self.push(&format!("literal {p} "));
+                self.list("[", xs, "]", Self::atom);
+            }
+            Op::Slice { arr, start, len } => {
+                self.word_var("slice", arr);
+                self.push(" ");
+                self.atoms(&[*start, *len]);
+            }
+            Op::Concat(vs) => {
+                self.push("concat ");
+                self.variables(vs);
+            }
+            Op::ConcatDesc(vs) => {
+                self.push("concatdesc ");
+                self.variables(vs);
+            }
+            Op::If { cond, then, other } => {
+                self.push("if ");
+                self.atom(cond);
+                self.push(" then ");
+                self.flat_block(then);
+                self.push(" else ");
+                self.flat_block(other);
+            }
+            Op::Loop { params, form, body } => self.flat_loop(params, form, body),
+            Op::Call(f, xs) => self.word_atoms(&format!("call @{}", f.0), xs),
+        }
+    }
+
+    fn flat_loop(&mut self, params: &[(Param, Atom)], form: &LoopForm, body: &Block) {
+        self.push("loop ");
+        self.list("(", params, ") ", |w, (p, init)| {
+            w.flat_param(p);
+            w.push(" = ");
+            w.atom(init);
+        });
+        match form {
+            LoopForm::For { index, prim, bound } => {
+                self.push("for ");
+                self.var(index);
+                self.push(&format!(": {prim} < "));
+                self.atom(bound);
+            }
+            LoopForm::While(cond) => {
+                self.push("while ");
+                self.flat_block(cond);
+            }
+        }
+        self.push(" do ");
+        self.flat_block(body);
+    }
+
+    fn kernel(&mut self, k: &Kernel) {
+        self.push("kernel ");
+        self.kernel_kind(&k.kind);
+        match &k.space {
+            Space::Flat(n) => {
+                self.push(" over flat ");
+                self.atom(n);
+            }
+            Space::Rows { rows, dim } => {
+                self.push(" over rows ");
+                self.atom(rows);
+                self.push(" ");
+                self.dim(dim);
+            }
+        }
+        self.push(" \\");
+        self.var(&k.row);
+        self.push(" ");
+        self.var(&k.pos);
+        if !k.prologue.is_empty() {
+            self.push(" prologue ");
+            self.block(&k.prologue, &[], Self::core_stm);
+        }
+        self.push(" ");
+        self.body(&k.body);
+    }
+
+    fn kernel_kind(&mut self, kind: &KernelKind) {
+        match kind {
+            KernelKind::Map(outs) => self.list("map (", outs, ")", Self::out),
+            KernelKind::Reduce { op, neutral } => {
+                self.push("reduce");
+                self.operator(op, neutral);
+            }
+            KernelKind::Scan { op, neutral, exclusive } => {
+                self.push(if *exclusive { "exscan" } else { "scan" });
+                self.operator(op, neutral);
+            }
+            KernelKind::Filter => self.push("filter"),
+            KernelKind::Hist { dests, op, neutral } => {
+                self.push("hist ");
+                self.variables(dests);
+                self.operator(op, neutral);
+            }
+        }
+    }
+
+    fn out(&mut self, out: &Out) {
+        match out {
+            Out::Elem(p) => self.push(&format!("elem {p}")),
+            Out::Scatter(dests) => {
+                self.push("scatter ");
+                self.variables(dests);
+            }
+        }
+    }
+}
