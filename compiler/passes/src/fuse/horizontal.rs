@@ -1,0 +1,129 @@
+//! Horizontal fusion: independent operators over the same rows become one.
+//!
+//! ```text
+//! let ys = map n xs (\x -> f x)               let ys zs = map n xs (\x -> f x, g x)
+//! let zs = map n xs (\x -> g x)         =>
+//! let a = reduce add.f32 0 n xs               let a b = reduce (add.f32, max.f32) (0, m) n xs
+//! let b = reduce max.f32 m n xs
+//! ```
+//!
+//! Both must be maps with scalar bodies, or reductions. A map joins a reduction if they read a common array.
+
+use super::parts::{Inputs, rows};
+use super::{first_user, may_sink, replace};
+use par_ir::core::{Body, Exp, Lambda, Stm};
+use par_ir::ty::{Atom, Var};
+use par_ir::visit::Code;
+use std::mem::discriminant;
+
+/// Fuses one pair of independent operators, if there is one.
+pub(super) fn step(body: &mut Body) -> bool {
+    for first in 0..body.stms.len() {
+        let Some((width, ..)) = rows(&body.stms[first].exp) else { continue };
+        let end = first_user(body, first).unwrap_or(body.stms.len());
+        for second in first + 1..end {
+            if rows(&body.stms[second].exp).is_none_or(|(w, ..)| w != width) {
+                continue;
+            }
+            if let Some(fused) = fuse(body, first, second) {
+                replace(body, first, second, fused);
+                return true;
+            }
+        }
+    }
+    false
+}
+
+fn fuse(body: &Body, first: usize, second: usize) -> Option<Stm> {
+    let (a, b) = (&body.stms[first], &body.stms[second]);
+    let fits = joinable(&a.exp) && joinable(&b.exp) && may_sink(body, first, second);
+    let alike = discriminant(&a.exp) == discriminant(&b.exp);
+    let mixed = share_input(&a.exp, &b.exp) && [a, b].iter().all(|s| binds_elements(s));
+    (fits && (alike || mixed)).then(|| join(a, b)).flatten()
+}
+
+fn joinable(exp: &Exp) -> bool {
+    match exp {
+        Exp::Map { lam, .. } => lam.body.is_scalar(),
+        Exp::Reduce { lam, .. } => lam.body.is_scalar(),
+        _ => false,
+    }
+}
+
+fn share_input(a: &Exp, b: &Exp) -> bool {
+    match (rows(a), rows(b)) {
+        (Some((_, xs, _)), Some((_, ys, _))) => xs.iter().any(|x| ys.contains(x)),
+        _ => false,
+    }
+}
+
+/// Scalars and arrays of scalars only: what a reduction may bind.
+fn binds_elements(stm: &Stm) -> bool {
+    stm.pat.iter().all(|p| p.ty.rank() <= 1 && !p.ty.is_desc())
+}
+
+/// An operator as a reduction; a map is one of no operator.
+struct Reduction<'a> {
+    inputs: &'a [Var],
+    lam: &'a Lambda,
+    op: Lambda,
+    neutral: &'a [Atom],
+}
+
+fn reduction(exp: &Exp) -> Option<Reduction<'_>> {
+    match exp {
+        Exp::Map { inputs, lam, .. } => {
+            let op = Lambda { params: vec![], body: Body::default(), ret: vec![] };
+            Some(Reduction { inputs, lam, op, neutral: &[] })
+        }
+        Exp::Reduce { inputs, lam, op, neutral, .. } => {
+            Some(Reduction { inputs, lam, op: op.clone(), neutral })
+        }
+        _ => None,
+    }
+}
+
+fn join(a: &Stm, b: &Stm) -> Option<Stm> {
+    let (width, ..) = rows(&a.exp)?;
+    let (x, y) = (reduction(&a.exp)?, reduction(&b.exp)?);
+    let (j, k) = (x.neutral.len(), y.neutral.len());
+    let (inputs, lam) = join_rows(&x, &y, j, k);
+    let pat = interleave(&a.pat, &b.pat, j, k);
+    let neutral = [x.neutral, y.neutral].concat();
+    let exp = if neutral.is_empty() {
+        Exp::Map { width, inputs, lam }
+    } else {
+        Exp::Reduce { width, inputs, lam, op: join_ops(&x.op, &y.op, j, k), neutral }
+    };
+    Some(Stm { pat, exp, span: b.span })
+}
+
+/// Reduced results of both, then mapped results of both.
+fn interleave<T: Clone>(a: &[T], b: &[T], j: usize, k: usize) -> Vec<T> {
+    [&a[..j], &b[..k], &a[j..], &b[k..]].concat()
+}
+
+fn join_rows(x: &Reduction, y: &Reduction, j: usize, k: usize) -> (Vec<Var>, Lambda) {
+    let mut joint = Inputs::default();
+    joint.add_all(x.inputs, x.lam);
+    joint.add_all(y.inputs, y.lam);
+    let second = y.lam.body.substituted(&joint.subst);
+    let body = Body {
+        stms: [x.lam.body.stms.clone(), second.stms].concat(),
+        results: interleave(&x.lam.body.results, &second.results, j, k),
+    };
+    let ret = interleave(&x.lam.ret, &y.lam.ret.substituted(&joint.subst), j, k);
+    (joint.arrays, Lambda { params: joint.params, body, ret })
+}
+
+/// The operator on pairs: left operands of both, then right operands of both.
+fn join_ops(x: &Lambda, y: &Lambda, j: usize, k: usize) -> Lambda {
+    Lambda {
+        params: interleave(&x.params, &y.params, j, k),
+        body: Body {
+            stms: [x.body.stms.clone(), y.body.stms.clone()].concat(),
+            results: [x.body.results.clone(), y.body.results.clone()].concat(),
+        },
+        ret: [x.ret.clone(), y.ret.clone()].concat(),
+    }
+}

@@ -1,0 +1,167 @@
+//! Vertical fusion: a map disappears into the operator that reads its results.
+//!
+//! ```text
+//! let (s: [n]desc) (yss: [n][s]i64) =          let (s: [n]desc) (zss: [n][s]i64) =
+//!   map n ks (\k -> … in k ys)                   map n ks (\k ->
+//! let (zss: [n][s]i64) =                  =>       …
+//!   map n s yss (\m row ->                         let zs = map k ys (…)
+//!     let zs = map m row (…)                       in k zs)
+//!     in zs)
+//! ```
+//!
+//! A result that is needed elsewhere, too, becomes a result of the joint operator, if that can have further ones (a
+//! map, reduce or scan); so do descriptors in whose terms other types are written. Nothing is computed twice.
+//! Into operators other than maps only scalar producers are fused: their lambdas become kernels.
+
+use super::parts::{Inputs, rows, rows_mut};
+use super::{first_user, may_sink, replace};
+use par_ir::core::{Body, Exp, Lambda, Param, Stm};
+use par_ir::ty::{Atom, Type, Var};
+use par_ir::visit::{Code, Site};
+use std::collections::BTreeSet;
+
+/// Fuses one producer with its consumer, if there is such a pair.
+pub(super) fn step(body: &mut Body) -> bool {
+    for first in 0..body.stms.len() {
+        let Some(second) = first_user(body, first) else { continue };
+        if let Some(fused) = fuse(body, first, second) {
+            replace(body, first, second, fused);
+            return true;
+        }
+    }
+    false
+}
+
+fn fuse(body: &Body, first: usize, second: usize) -> Option<Stm> {
+    let (producer, consumer) = (&body.stms[first], &body.stms[second]);
+    let Exp::Map { width, inputs, lam } = &producer.exp else { return None };
+    let (other_width, other_inputs, other_lam) = rows(&consumer.exp)?;
+    let made: Vec<Var> = producer.pat.iter().map(|p| p.var).collect();
+    let fits = *width == other_width
+        && may_sink(body, first, second)
+        && only_inputs(consumer, &made)
+        && other_inputs.iter().any(|v| made.contains(v));
+    if !fits {
+        return None;
+    }
+    let kept = needed_elsewhere(body, second, &producer.pat);
+    if !accepts(&consumer.exp, lam, &producer.pat, &kept) {
+        return None;
+    }
+    let (arrays, joint) = compose(&made, (inputs, lam), (other_inputs, other_lam))?;
+    Some(rebuild(producer, consumer, &kept, arrays, joint))
+}
+
+/// Whether the consumer uses `made` only as inputs (and in the types of its results).
+fn only_inputs(consumer: &Stm, made: &[Var]) -> bool {
+    let mut exp = consumer.exp.clone();
+    if let Some((inputs, _)) = rows_mut(&mut exp) {
+        inputs.clear();
+    }
+    exp.free().iter().all(|v| !made.contains(v))
+}
+
+/// Which results of the producer are used by the consumer's pattern, after it, or by a type of one that is.
+fn needed_elsewhere(body: &Body, second: usize, pat: &[Param]) -> Vec<bool> {
+    let mut used: BTreeSet<Var> = body.results.iter().filter_map(|a| a.var()).collect();
+    let mut note = |site| {
+        if let Site::Use(Atom::Var(v)) = site {
+            used.insert(v);
+        }
+    };
+    body.stms[second].pat.walk(&mut note);
+    body.stms[second + 1..].iter().for_each(|s| s.walk(&mut note));
+    let mut kept: Vec<bool> = Vec::new();
+    for p in pat.iter().rev() {
+        kept.push(used.contains(&p.var));
+        if used.contains(&p.var) {
+            used.extend(p.ty.free());
+        }
+    }
+    kept.reverse();
+    kept
+}
+
+/// Whether an operator may take in this producer, with these results to be kept.
+fn accepts(consumer: &Exp, lam: &Lambda, pat: &[Param], kept: &[bool]) -> bool {
+    let mut extra = pat.iter().zip(kept).filter(|(_, k)| **k).map(|(p, _)| p);
+    match consumer {
+        Exp::Map { .. } => true,
+        Exp::Reduce { .. } | Exp::Scan { .. } => {
+            lam.body.is_scalar() && extra.all(|p| p.ty.rank() == 1 && !p.ty.is_desc())
+        }
+        _ => lam.body.is_scalar() && extra.next().is_none(),
+    }
+}
+
+/// Inputs and lambda of the joint operator; the lambda results in the consumer's results, then all the producer's.
+fn compose(
+    made: &[Var],
+    (inputs, producer): (&[Var], &Lambda),
+    (other_inputs, consumer): (&[Var], &Lambda),
+) -> Option<(Vec<Var>, Lambda)> {
+    let mut joint = Inputs::default();
+    joint.add_all(inputs, producer);
+    let mut stms = producer.body.stms.clone();
+    for (array, param) in other_inputs.iter().zip(&consumer.params) {
+        match made.iter().position(|v| v == array) {
+            None => joint.add(*array, param.clone()),
+            Some(i) => stms.extend(bind(&mut joint, param, producer, i, stms_span(consumer, producer))),
+        }
+    }
+    let inside = stms.bound();
+    if joint.params.iter().any(|p| inside.iter().any(|v| p.ty.mentions(*v))) {
+        return None; // the type of a row that is read needs a size that the producer computes
+    }
+    let rest = consumer.body.substituted(&joint.subst);
+    stms.extend(rest.stms);
+    let results = [rest.results, producer.body.results.clone()].concat();
+    let ret = [consumer.ret.substituted(&joint.subst), producer.ret.clone()].concat();
+    let lam = Lambda { params: joint.params, body: Body { stms, results }, ret };
+    Some((joint.arrays, lam))
+}
+
+fn stms_span(consumer: &Lambda, producer: &Lambda) -> par_runtime::Span {
+    let spans = consumer.body.stms.iter().chain(&producer.body.stms);
+    spans.map(|s| s.span).next().unwrap_or_default()
+}
+
+/// The consumer's parameter is the producer's result `i`: by substitution if the types agree, else as a copy.
+fn bind(
+    joint: &mut Inputs,
+    param: &Param,
+    producer: &Lambda,
+    i: usize,
+    span: par_runtime::Span,
+) -> Option<Stm> {
+    let ty = param.ty.substituted(&joint.subst);
+    let result = producer.body.results[i];
+    if ty == producer.ret[i] {
+        joint.subst.insert(param.var, result);
+        return None;
+    }
+    Some(Stm { pat: vec![Param { var: param.var, ty }], exp: Exp::Atom(result), span })
+}
+
+/// The consumer with the joint lambda. In a map the results kept come first (later types may mention them), in a
+/// reduce or scan last.
+fn rebuild(producer: &Stm, consumer: &Stm, kept: &[bool], arrays: Vec<Var>, mut joint: Lambda) -> Stm {
+    let mut stm = consumer.clone();
+    let own = joint.ret.len() - producer.pat.len();
+    let extra_results: Vec<Atom> = select(joint.body.results.split_off(own), kept);
+    let extra_types: Vec<Type> = select(joint.ret.split_off(own), kept);
+    let extra_pat: Vec<Param> = select(producer.pat.clone(), kept);
+    let at = if matches!(stm.exp, Exp::Map { .. }) { 0 } else { own };
+    joint.body.results.splice(at..at, extra_results);
+    joint.ret.splice(at..at, extra_types);
+    let at = at.min(stm.pat.len());
+    stm.pat.splice(at..at, extra_pat);
+    if let Some((inputs, lam)) = rows_mut(&mut stm.exp) {
+        (*inputs, *lam) = (arrays, joint);
+    }
+    stm
+}
+
+fn select<T>(items: Vec<T>, kept: &[bool]) -> Vec<T> {
+    items.into_iter().zip(kept).filter(|(_, k)| **k).map(|(x, _)| x).collect()
+}

@@ -1,0 +1,46 @@
+//! A pass is a value: a name, what it is good for, and the function. The pipeline is a list of them.
+//!
+//! ```text
+//! simplify   folds, propagates, removes what is dead
+//! hoist      takes what does not change out of maps and loops
+//! fuse       joins producers and consumers, then neighbours
+//! ```
+
+use crate::{fuse, simplify};
+use par_ir::core::Program;
+
+/// A transformation of CORE.
+#[derive(Clone, Copy)]
+pub struct Pass {
+    /// For dumps and `--verify`.
+    pub name: &'static str,
+    /// One line for the help text.
+    pub description: &'static str,
+    /// Transforms the program in place; it stays valid.
+    pub run: fn(&mut Program),
+}
+
+/// Folding, copy propagation, common subexpressions, dead code.
+pub const SIMPLIFY: Pass = Pass {
+    name: "simplify",
+    description: "folds constants, propagates copies, proves checks, removes what is dead",
+    run: simplify::run,
+};
+
+/// Loop-invariant code motion.
+pub const HOIST: Pass = Pass {
+    name: "hoist",
+    description: "moves what does not change out of maps and loops",
+    run: simplify::hoist::run,
+};
+
+/// Vertical and horizontal fusion.
+pub const FUSE: Pass = Pass {
+    name: "fuse",
+    description: "joins maps with what consumes them, and with their neighbours",
+    run: fuse::run,
+};
+
+/// What happens to CORE before it is flattened. Hoisting comes before fusion, so that an invariant producer is not
+/// fused into the map that it should leave.
+pub const CORE_PASSES: &[Pass] = &[SIMPLIFY, HOIST, FUSE, SIMPLIFY, HOIST, FUSE, SIMPLIFY];

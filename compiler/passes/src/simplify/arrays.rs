@@ -1,0 +1,103 @@
+//! Algebra of array and descriptor operations.
+//!
+//! ```text
+//! let s = makedesc ks                     let s = makedesc ks
+//! let ls = lengths s                      -- ls is ks
+//! let r = xss[i]                    =>    let x = xss[i, j]
+//! let x = r[j]
+//! let ys = xs[a : n]                      let k = add.i64 a i
+//! let y = ys[i]                           let y = xs[k]
+//! ```
+
+use super::env::Env;
+use par_ir::core::{Exp, Param, Stm};
+use par_ir::prim::{BinOp, PrimOp};
+use par_ir::ty::{Atom, Dim, Type, Var};
+use par_runtime::{Prim, Span};
+
+/// A simpler expression for `p`, if there is one; index arithmetic it needs goes to `out`.
+pub(super) fn simplify(env: &mut Env, exp: &Exp, p: &Param, span: Span, out: &mut Vec<Stm>) -> Option<Exp> {
+    match exp {
+        Exp::Index(arr, indices) => index(env, *arr, indices, p, span, out),
+        Exp::Slice { arr, start, len, stride } => whole_slice(env, *arr, *start, *len, *stride, p),
+        Exp::Lengths(s) => inverse(env, *s, p, |e| if let Exp::MakeDesc(ls) = e { Some(*ls) } else { None }),
+        Exp::MakeDesc(ls) => {
+            inverse(env, *ls, p, |e| if let Exp::Lengths(s) = e { Some(*s) } else { None })
+        }
+        Exp::Flatten(x) => {
+            inverse(env, *x, p, |e| if let Exp::Unflatten(y) = e { Some(*y) } else { None })
+        }
+        Exp::Unflatten(x) => {
+            inverse(env, *x, p, |e| if let Exp::Flatten(y) = e { Some(*y) } else { None })
+        }
+        Exp::Concat(arrs) => match arrs.as_slice() {
+            [only] if env.has_type(Atom::Var(*only), &p.ty) => Some(Exp::Atom(Atom::Var(*only))),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// `f (g x)` is `x`, where its type says so.
+fn inverse(env: &Env, v: Var, p: &Param, undo: impl Fn(&Exp) -> Option<Var>) -> Option<Exp> {
+    let original = Atom::Var(undo(env.def(v)?)?);
+    env.has_type(original, &p.ty).then_some(Exp::Atom(original))
+}
+
+/// `xs[0 : n]` is `xs`.
+fn whole_slice(env: &Env, arr: Var, start: Atom, len: Atom, stride: Atom, p: &Param) -> Option<Exp> {
+    let whole = start == Atom::i64(0) && stride == Atom::i64(1);
+    let same = env.type_of(arr) == Some(&p.ty) && p.ty.dims.first() == Some(&Dim::Size(len));
+    (whole && same).then_some(Exp::Atom(Atom::Var(arr)))
+}
+
+/// Reads through whatever made the array.
+fn index(
+    env: &mut Env,
+    arr: Var,
+    indices: &[Atom],
+    p: &Param,
+    span: Span,
+    out: &mut Vec<Stm>,
+) -> Option<Exp> {
+    let rank = env.type_of(arr).map_or(0, Type::rank);
+    let (&first, rest) = indices.split_first()?;
+    let exp = match env.def(arr)?.clone() {
+        Exp::Iota(_) => Exp::Atom(first),
+        Exp::Replicate(_, x) => row_of(x, rest)?,
+        Exp::Literal(xs, _) => row_of(*xs.get(usize::try_from(first.as_i64()?).ok()?)?, rest)?,
+        Exp::Index(outer, before) => Exp::Index(outer, [before.as_slice(), indices].concat()),
+        Exp::Lengths(s) | Exp::MakeDesc(s) if rank == indices.len() => Exp::Index(s, indices.to_vec()),
+        Exp::Slice { arr, start, stride, .. } => {
+            let i = sliced(env, first, start, stride, span, out);
+            Exp::Index(arr, [&[i], rest].concat())
+        }
+        Exp::Update { indices: at, value, .. } if at == indices => Exp::Atom(value),
+        _ => return None,
+    };
+    match exp {
+        Exp::Atom(a) if !env.has_type(a, &p.ty) => None,
+        exp => Some(exp),
+    }
+}
+
+fn row_of(row: Atom, rest: &[Atom]) -> Option<Exp> {
+    match (row, rest) {
+        (_, []) => Some(Exp::Atom(row)),
+        (Atom::Var(v), _) => Some(Exp::Index(v, rest.to_vec())),
+        (Atom::Const(_), _) => None,
+    }
+}
+
+/// `start + i * stride`.
+fn sliced(env: &mut Env, i: Atom, start: Atom, stride: Atom, span: Span, out: &mut Vec<Stm>) -> Atom {
+    let scaled = arithmetic(env, BinOp::Mul, i, stride, span, out);
+    arithmetic(env, BinOp::Add, start, scaled, span, out)
+}
+
+fn arithmetic(env: &mut Env, op: BinOp, x: Atom, y: Atom, span: Span, out: &mut Vec<Stm>) -> Atom {
+    let v = env.vars.fresh("i");
+    let exp = Exp::Prim(PrimOp::Bin(op, Prim::I64), vec![x, y]);
+    env.stm(Stm { pat: vec![Param { var: v, ty: Type::scalar(Prim::I64) }], exp, span }, out);
+    env.atom(Atom::Var(v))
+}

@@ -1,0 +1,92 @@
+//! Branches: a decided condition leaves one arm, and what both arms agree on leaves the branch.
+//!
+//! ```text
+//! let (k: i64) (ys: [k]f32) = if c            let (ys: [n]f32) = if c
+//!   then { … in n as }                  =>      then { … in as }
+//!   else { … in n bs }                          else { … in bs }
+//! ```
+//!
+//! Inside the arms the condition is known. Arms that only choose between scalars become `select`, which for
+//! bools is `and` or `or`.
+
+use super::env::Env;
+use par_ir::core::{Body, Exp, Param, Stm};
+use par_ir::prim::PrimOp;
+use par_ir::ty::{Atom, Elem};
+use par_runtime::{Scalar, Span};
+
+/// Simplifies an `if`; its operands have been rewritten.
+pub(super) fn simplify(env: &mut Env, stm: Stm, out: &mut Vec<Stm>) {
+    let Exp::If { cond, then, other } = stm.exp else { return };
+    let (pat, span) = (stm.pat, stm.span);
+    match cond {
+        Atom::Const(Scalar::Bool(true)) => inline(env, pat, then, span, out),
+        Atom::Const(_) => inline(env, pat, other, span, out),
+        Atom::Var(_) => branch(env, pat, cond, [then, other], span, out),
+    }
+}
+
+/// The arm's statements in place of the branch.
+fn inline(env: &mut Env, pat: Vec<Param>, arm: Body, span: Span, out: &mut Vec<Stm>) {
+    env.stms(arm.stms, out);
+    for (p, result) in pat.into_iter().zip(arm.results) {
+        env.stm(Stm { pat: vec![p], exp: Exp::Atom(result), span }, out);
+    }
+}
+
+fn branch(
+    env: &mut Env,
+    mut pat: Vec<Param>,
+    cond: Atom,
+    [mut then, mut other]: [Body; 2],
+    span: Span,
+    out: &mut Vec<Stm>,
+) {
+    arm(env, cond, true, &mut then);
+    arm(env, cond, false, &mut other);
+    drop_common(env, &mut pat, &mut then, &mut other);
+    if then.stms.is_empty() && other.stms.is_empty() && pat.iter().all(|p| p.ty.is_scalar()) {
+        return selects(env, pat, cond, then.results, other.results, span, out);
+    }
+    env.emit(Stm { pat, exp: Exp::If { cond, then, other }, span }, out);
+}
+
+fn arm(env: &mut Env, cond: Atom, value: bool, body: &mut Body) {
+    let mark = env.enter();
+    env.assume(cond, value);
+    env.body(body);
+    env.leave(mark);
+}
+
+/// Results that are the same in both arms are copies.
+fn drop_common(env: &mut Env, pat: &mut Vec<Param>, then: &mut Body, other: &mut Body) {
+    let mut i = 0;
+    while i < pat.len() {
+        env.ty(&mut pat[i].ty);
+        let (a, b) = (then.results[i], other.results[i]);
+        if a == b && env.has_type(a, &pat[i].ty) {
+            env.copy(pat[i].var, a);
+            pat.remove(i);
+            then.results.remove(i);
+            other.results.remove(i);
+        } else {
+            i += 1;
+        }
+    }
+}
+
+fn selects(
+    env: &mut Env,
+    pat: Vec<Param>,
+    cond: Atom,
+    then: Vec<Atom>,
+    other: Vec<Atom>,
+    span: Span,
+    out: &mut Vec<Stm>,
+) {
+    for ((p, a), b) in pat.into_iter().zip(then).zip(other) {
+        let Elem::Prim(prim) = p.ty.elem else { continue };
+        let exp = Exp::Prim(PrimOp::Select(prim), vec![cond, a, b]);
+        env.stm(Stm { pat: vec![p], exp, span }, out);
+    }
+}

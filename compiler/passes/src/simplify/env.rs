@@ -1,0 +1,207 @@
+//! What the simplifier knows at a point of the program.
+//!
+//! ```text
+//! let n2 = n                 -- copies:   n2 means n from here on
+//! let ys = iota n            -- defs:     ys is an iota, so ys[i] is i
+//! let zs = map (\i -> …) ys  -- ranges:   0 <= i < n inside the lambda
+//! let c = lt.i64 n m         -- seen:     a second lt.i64 n m is c
+//! check c …                  -- known:    c is true below
+//! ```
+//!
+//! Variables are bound once in the whole program, so copies, definitions and ranges never become wrong. What is
+//! known only *below a statement of this scope* (expressions seen, conditions that hold, sizes of arrays bound
+//! here) is taken back when the scope is left: see [`Env::enter`].
+
+use par_ir::core::{Exp, Param};
+use par_ir::prim::{BinOp, PrimOp, UnOp};
+use par_ir::ty::{Atom, Dim, Elem, Type, Var, Vars};
+use par_runtime::Prim;
+use std::collections::{HashMap, HashSet};
+
+use super::cse::Key;
+
+/// The simplifier's knowledge.
+pub(super) struct Env<'a> {
+    /// The program's variables, for fresh ones.
+    pub vars: &'a mut Vars,
+    types: HashMap<Var, Type>,
+    copies: HashMap<Var, Atom>,
+    defs: HashMap<Var, Exp>,
+    /// Exclusive upper bounds of variables that are at least 0.
+    ranges: HashMap<Var, Vec<Atom>>,
+    known: HashMap<Var, bool>,
+    sizes: HashSet<Var>,
+    seen: HashMap<Key, Var>,
+    trail: Vec<Undo>,
+}
+
+enum Undo {
+    Known(Var),
+    Size(Var),
+    Seen(Key),
+}
+
+impl<'a> Env<'a> {
+    /// Nothing is known yet.
+    pub fn new(vars: &'a mut Vars) -> Env<'a> {
+        Env {
+            vars,
+            types: HashMap::new(),
+            copies: HashMap::new(),
+            defs: HashMap::new(),
+            ranges: HashMap::new(),
+            known: HashMap::new(),
+            sizes: HashSet::new(),
+            seen: HashMap::new(),
+            trail: Vec::new(),
+        }
+    }
+
+    /// Enters an arm, a lambda or a loop body; give the result to [`Env::leave`].
+    pub fn enter(&self) -> usize {
+        self.trail.len()
+    }
+
+    /// Forgets what holds only in the scope that is left.
+    pub fn leave(&mut self, mark: usize) {
+        while self.trail.len() > mark {
+            match self.trail.pop() {
+                Some(Undo::Known(v)) => drop(self.known.remove(&v)),
+                Some(Undo::Size(v)) => drop(self.sizes.remove(&v)),
+                Some(Undo::Seen(key)) => drop(self.seen.remove(&key)),
+                None => return,
+            }
+        }
+    }
+
+    /// What `a` is by now: its original if it is a copy, a constant if its value is known here.
+    pub fn atom(&self, a: Atom) -> Atom {
+        let Atom::Var(v) = a else { return a };
+        let a = self.copies.get(&v).copied().unwrap_or(a);
+        match a {
+            Atom::Var(v) => self.known.get(&v).map_or(a, |&b| Atom::bool(b)),
+            Atom::Const(_) => a,
+        }
+    }
+
+    /// As [`Env::atom`], for places that only a variable may take.
+    pub fn var(&self, v: Var) -> Var {
+        match self.copies.get(&v) {
+            Some(Atom::Var(w)) => *w,
+            _ => v,
+        }
+    }
+
+    /// Replaces copies in a type.
+    pub fn ty(&self, ty: &mut Type) {
+        for dim in &mut ty.dims {
+            match dim {
+                Dim::Size(a) => *a = self.atom(*a),
+                Dim::Seg(s) => *s = self.var(*s),
+            }
+        }
+    }
+
+    /// Registers a bound variable (its type has been through [`Env::ty`]).
+    pub fn bind(&mut self, p: &Param) {
+        let sizes = p.ty.dims.iter().filter_map(|d| match d {
+            Dim::Size(Atom::Var(n)) => Some(*n),
+            _ => None,
+        });
+        for n in sizes.collect::<Vec<_>>() {
+            self.assume_size(n);
+        }
+        self.types.insert(p.var, p.ty.clone());
+    }
+
+    /// `n` is at least 0 in this scope.
+    pub fn assume_size(&mut self, n: Var) {
+        if self.sizes.insert(n) {
+            self.trail.push(Undo::Size(n));
+        }
+    }
+
+    /// Replaces `v` by `a` from here on.
+    pub fn copy(&mut self, v: Var, a: Atom) {
+        self.copies.insert(v, a);
+    }
+
+    /// `v` is what `exp` computes. Only for expressions without bodies.
+    pub fn define(&mut self, v: Var, exp: &Exp) {
+        if matches!(exp, Exp::Index(s, _) if self.is_desc(*s)) || matches!(exp, Exp::Total(_)) {
+            self.assume_size(v);
+        }
+        self.defs.insert(v, exp.clone());
+    }
+
+    fn is_desc(&self, v: Var) -> bool {
+        self.types.get(&v).is_some_and(|t| t.elem == Elem::Desc)
+    }
+
+    /// What `v` was defined as.
+    pub fn def(&self, v: Var) -> Option<&Exp> {
+        self.defs.get(&v)
+    }
+
+    /// The definition of an operand.
+    pub fn def_of(&self, a: Atom) -> Option<&Exp> {
+        a.var().and_then(|v| self.def(v))
+    }
+
+    /// The type of a variable in scope.
+    pub fn type_of(&self, v: Var) -> Option<&Type> {
+        self.types.get(&v)
+    }
+
+    /// Whether `a` has exactly the type `ty`.
+    pub fn has_type(&self, a: Atom, ty: &Type) -> bool {
+        match a {
+            Atom::Const(c) => *ty == Type::scalar(c.prim()),
+            Atom::Var(v) => self.types.get(&v) == Some(ty),
+        }
+    }
+
+    /// `0 <= v < bound` wherever `v` is in scope.
+    pub fn bound_above(&mut self, v: Var, bound: Atom) {
+        self.ranges.entry(v).or_default().push(bound);
+    }
+
+    /// Exclusive upper bounds of `a`; with at least one, `a` is also at least 0.
+    pub fn uppers(&self, a: Atom) -> &[Atom] {
+        a.var().and_then(|v| self.ranges.get(&v)).map_or(&[], Vec::as_slice)
+    }
+
+    /// `v` is the length of something.
+    pub fn is_size(&self, v: Var) -> bool {
+        self.sizes.contains(&v)
+    }
+
+    /// From here on (in this scope) `a` has this value; so have the conditions it is made of.
+    pub fn assume(&mut self, a: Atom, value: bool) {
+        let Atom::Var(v) = a else { return };
+        if self.known.contains_key(&v) {
+            return;
+        }
+        self.known.insert(v, value);
+        self.trail.push(Undo::Known(v));
+        match (self.defs.get(&v).cloned(), value) {
+            (Some(Exp::Prim(PrimOp::Bin(BinOp::And, Prim::Bool), ab)), true)
+            | (Some(Exp::Prim(PrimOp::Bin(BinOp::Or, Prim::Bool), ab)), false) => {
+                ab.iter().for_each(|&x| self.assume(x, value));
+            }
+            (Some(Exp::Prim(PrimOp::Un(UnOp::Not, Prim::Bool), x)), _) => self.assume(x[0], !value),
+            _ => {}
+        }
+    }
+
+    /// The variable that already holds the value with this key.
+    pub fn seen(&self, key: &Key) -> Option<Var> {
+        self.seen.get(key).copied()
+    }
+
+    /// Remembers that `v` holds the value with this key, in this scope.
+    pub fn see(&mut self, key: Key, v: Var) {
+        self.trail.push(Undo::Seen(key.clone()));
+        self.seen.insert(key, v);
+    }
+}

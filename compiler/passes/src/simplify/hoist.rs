@@ -1,0 +1,286 @@
+//! Hoisting: what is the same for every row of a map, or every iteration of a loop, is computed before it.
+//!
+//! ```text
+//! let zs = map n xs (\x ->                let ks = map m is (\i -> … ys …)
+//!   let is = iota m                       let t  = reduce add.f32 0 m ks
+//!   let ks = map m is (\i -> … ys …)  =>  let zs = map n xs (\x ->
+//!   let t  = reduce add.f32 0 m ks          let z = add.f32 x t
+//!   let z  = add.f32 x t                    in z)
+//!   in z)
+//! ```
+//!
+//! A hoisted statement also runs where the map has no rows, or before a check in the lambda that would have
+//! failed. So it must be harmless whatever the values are: nothing that may fail, repeat forever, divide by what may
+//! be zero, or read where a check has not allowed it. An index is harmless if it counts up to the dimension
+//! that it indexes, a size if it is the size of something. Only what costs something is moved (operators, loops,
+//! copies), along with what it depends on.
+
+use super::prim::divides;
+use crate::effects::may_fail;
+use par_ir::core::{Body, Exp, LoopForm, Param, Program, Stm};
+use par_ir::prim::{PrimOp, UnOp};
+use par_ir::ty::{Atom, Dim, Type, Var};
+use par_ir::visit::Code;
+use std::collections::{HashMap, HashSet};
+
+/// Hoists in all functions.
+pub fn run(program: &mut Program) {
+    for fun in &mut program.funs {
+        let mut scope = Scope::default();
+        scope.bind_all(&fun.params);
+        scope.body(&mut fun.body);
+    }
+}
+
+/// What is known of variables in scope. Only `sizes` depends on the place; the rest holds wherever the variable is.
+#[derive(Default)]
+struct Scope {
+    types: HashMap<Var, Type>,
+    iotas: HashMap<Var, Atom>,
+    /// Exclusive upper bounds of variables that are at least 0.
+    uppers: HashMap<Var, Atom>,
+    sizes: HashSet<Var>,
+    trail: Vec<Var>,
+}
+
+impl Scope {
+    fn bind_all<'a>(&mut self, params: impl IntoIterator<Item = &'a Param>) {
+        for p in params {
+            self.types.insert(p.var, p.ty.clone());
+            for d in &p.ty.dims {
+                if let Dim::Size(Atom::Var(n)) = d {
+                    self.size(*n);
+                }
+            }
+        }
+    }
+
+    fn size(&mut self, n: Var) {
+        if self.sizes.insert(n) {
+            self.trail.push(n);
+        }
+    }
+
+    fn leave(&mut self, mark: usize) {
+        for n in self.trail.drain(mark..) {
+            self.sizes.remove(&n);
+        }
+    }
+
+    /// Registers what a statement binds.
+    fn bind(&mut self, stm: &Stm) {
+        self.bind_all(&stm.pat);
+        let Some(p) = stm.pat.first() else { return };
+        match stm.exp {
+            Exp::Iota(n) => drop(self.iotas.insert(p.var, n)),
+            Exp::Filter { .. } | Exp::Total(_) => self.size(p.var),
+            Exp::Index(s, _) if p.ty.is_scalar() && self.is_desc(s) => self.size(p.var),
+            _ => {}
+        }
+    }
+
+    /// Registers what the bodies of an expression may rely on: parameters, and where they come from.
+    fn enter(&mut self, exp: &Exp) {
+        if let Exp::Loop { params, form, .. } = exp {
+            self.bind_all(params.iter().map(|(p, _)| p));
+            if let LoopForm::For { index, prim, bound } = form {
+                self.types.insert(*index, Type::scalar(*prim));
+                self.uppers.insert(*index, *bound);
+            }
+        }
+        exp.lambdas().into_iter().for_each(|l| self.bind_all(&l.params));
+        if let (Some(inputs), Some(lam)) = (inputs(exp), exp.lambdas().first()) {
+            for (input, p) in inputs.iter().zip(&lam.params) {
+                self.row(*input, p);
+            }
+        }
+    }
+
+    fn row(&mut self, input: Var, p: &Param) {
+        if let Some(n) = self.iotas.get(&input) {
+            self.uppers.insert(p.var, *n);
+        }
+        if p.ty.is_scalar() && self.is_desc(input) {
+            self.size(p.var);
+        }
+    }
+
+    fn is_desc(&self, v: Var) -> bool {
+        self.types.get(&v).is_some_and(Type::is_desc)
+    }
+
+    /// Hoists within a body, from the inside out.
+    fn body(&mut self, body: &mut Body) {
+        let mut out = Vec::with_capacity(body.stms.len());
+        for mut stm in std::mem::take(&mut body.stms) {
+            for before in self.stm(&mut stm) {
+                self.bind(&before);
+                out.push(before);
+            }
+            self.bind(&stm);
+            out.push(stm);
+        }
+        body.stms = out;
+    }
+
+    /// Hoists out of the bodies of a statement (but not out of arms and conditions, which guard what is in them).
+    fn stm(&mut self, stm: &mut Stm) -> Vec<Stm> {
+        let mark = self.trail.len();
+        self.enter(&stm.exp);
+        stm.exp.bodies_mut().into_iter().for_each(|b| {
+            let mark = self.trail.len();
+            self.body(b);
+            self.leave(mark);
+        });
+        self.leave(mark);
+        match &mut stm.exp {
+            Exp::Loop { params, form, body } => {
+                let mut inside: HashSet<Var> = params.iter().map(|(p, _)| p.var).collect();
+                if let LoopForm::For { index, .. } = form {
+                    inside.insert(*index);
+                }
+                self.take_invariant(body, inside)
+            }
+            exp => {
+                let lam = exp.lambdas_mut().into_iter().next();
+                lam.map_or_else(Vec::new, |lam| {
+                    let inside = lam.params.iter().map(|p| p.var).collect();
+                    self.take_invariant(&mut lam.body, inside)
+                })
+            }
+        }
+    }
+
+    /// Takes out of a body the costly statements that use nothing bound `inside`, and what they depend on.
+    fn take_invariant(&mut self, body: &mut Body, mut inside: HashSet<Var>) -> Vec<Stm> {
+        let mark = self.trail.len();
+        let mut candidates = vec![false; body.stms.len()];
+        for (i, stm) in body.stms.iter().enumerate() {
+            candidates[i] = stm.free().iter().all(|v| !inside.contains(v)) && self.harmless(stm);
+            match candidates[i] {
+                true => self.bind(stm),
+                false => inside.extend(stm.pat.iter().map(|p| p.var)),
+            }
+        }
+        self.leave(mark);
+        let wanted = wanted(&body.stms, &candidates);
+        let stms = std::mem::take(&mut body.stms).into_iter().zip(wanted);
+        let (out, stay): (Vec<_>, Vec<_>) = stms.partition(|(_, w)| *w);
+        body.stms = stay.into_iter().map(|(s, _)| s).collect();
+        out.into_iter().map(|(s, _)| s).collect()
+    }
+
+    /// Whether a statement may run where the program would not have run it.
+    fn harmless(&mut self, stm: &Stm) -> bool {
+        let exp = &stm.exp;
+        let mark = self.trail.len();
+        let ok = !may_fail(exp) && self.harmless_exp(exp, &stm.pat) && {
+            self.enter(exp);
+            exp.bodies().into_iter().all(|b| self.harmless_body(b))
+        };
+        self.leave(mark);
+        ok
+    }
+
+    fn harmless_body(&mut self, body: &Body) -> bool {
+        let mark = self.trail.len();
+        let ok = body.stms.iter().all(|s| self.harmless(s) && {
+            self.bind(s);
+            true
+        });
+        self.leave(mark);
+        ok
+    }
+
+    fn harmless_exp(&self, exp: &Exp, pat: &[Param]) -> bool {
+        match exp {
+            Exp::Prim(op, args) => {
+                !divides(*op) || args.get(1).is_some_and(|d| d.as_i64().is_some_and(|d| d != 0))
+            }
+            Exp::Index(arr, indices) => self.in_bounds(*arr, indices),
+            Exp::Iota(n) | Exp::Replicate(n, _) => self.is_size(*n),
+            Exp::Map { width, inputs, .. } => !inputs.is_empty() || self.is_size(*width),
+            Exp::Reduce { .. } | Exp::Scan { .. } | Exp::Filter { .. } => true,
+            Exp::Scatter { .. } | Exp::Hist { .. } | Exp::If { .. } => true,
+            Exp::Loop { form, .. } => matches!(form, LoopForm::For { .. }),
+            Exp::Literal(..) | Exp::Concat(_) | Exp::Flatten(_) | Exp::Lengths(_) | Exp::Total(_) => {
+                pat.iter().all(|p| self.sized(&p.ty))
+            }
+            Exp::Atom(_) | Exp::Check { .. } | Exp::Call(..) | Exp::Slice { .. } => false,
+            Exp::Update { .. } | Exp::Unflatten(_) | Exp::MakeDesc(_) => false,
+        }
+    }
+
+    fn sized(&self, ty: &Type) -> bool {
+        ty.dims.iter().skip(1).all(|d| matches!(d, Dim::Seg(_)) || matches!(d, Dim::Size(n) if self.is_size(*n)))
+    }
+
+    fn is_size(&self, a: Atom) -> bool {
+        match a {
+            Atom::Const(c) => c.as_i64().is_some_and(|n| n >= 0),
+            Atom::Var(v) => self.sizes.contains(&v),
+        }
+    }
+
+    fn in_bounds(&self, arr: Var, indices: &[Atom]) -> bool {
+        let Some(ty) = self.types.get(&arr) else { return false };
+        ty.dims.len() >= indices.len() && ty.dims.iter().zip(indices).all(|(d, i)| self.below(*i, *d))
+    }
+
+    /// `0 <= i < d`.
+    fn below(&self, i: Atom, d: Dim) -> bool {
+        let Dim::Size(n) = d else { return false };
+        let upper = i.var().and_then(|v| self.uppers.get(&v).copied());
+        match (i.as_i64(), n.as_i64()) {
+            (Some(i), Some(n)) => 0 <= i && i < n,
+            (None, Some(n)) => upper.and_then(Atom::as_i64).is_some_and(|u| u <= n),
+            _ => upper == Some(n),
+        }
+    }
+}
+
+/// Candidates that cost something, and those they depend on.
+fn wanted(stms: &[Stm], candidates: &[bool]) -> Vec<bool> {
+    let mut needed: HashSet<Var> = HashSet::new();
+    let mut wanted = vec![false; stms.len()];
+    for (i, stm) in stms.iter().enumerate().rev() {
+        if candidates[i] && (costs(stm) || stm.pat.iter().any(|p| needed.contains(&p.var))) {
+            wanted[i] = true;
+            needed.extend(stm.free());
+        }
+    }
+    wanted
+}
+
+fn costs(stm: &Stm) -> bool {
+    match &stm.exp {
+        Exp::Prim(op, _) => costly(*op),
+        Exp::If { .. } | Exp::Loop { .. } | Exp::Concat(_) | Exp::Literal(..) | Exp::Flatten(_) => true,
+        exp => exp.is_soac(),
+    }
+}
+
+/// Takes many times as long as an addition.
+fn costly(op: PrimOp) -> bool {
+    match op {
+        PrimOp::Un(UnOp::Neg | UnOp::Not | UnOp::Abs | UnOp::Sgn, _) => false,
+        PrimOp::Un(..) => true,
+        PrimOp::Bin(op, p) => {
+            use par_ir::prim::BinOp::{Atan2, Div, Hypot, Mod, Pow, Quot, Rem};
+            matches!(op, Atan2 | Hypot | Pow | Div | Mod) || p.is_integer() && matches!(op, Quot | Rem)
+        }
+        _ => false,
+    }
+}
+
+fn inputs(exp: &Exp) -> Option<&[Var]> {
+    match exp {
+        Exp::Map { inputs, .. }
+        | Exp::Reduce { inputs, .. }
+        | Exp::Scan { inputs, .. }
+        | Exp::Filter { inputs, .. }
+        | Exp::Scatter { inputs, .. }
+        | Exp::Hist { inputs, .. } => Some(inputs),
+        _ => None,
+    }
+}

@@ -1,0 +1,43 @@
+//! The simplifier: rewrites from top to bottom with what is known, then removes what is dead from bottom to top,
+//! until nothing changes.
+//!
+//! ```text
+//! let n2 = n
+//! let is = iota n2
+//! let ys = map n2 is (\i ->              let is = iota n
+//!   let a = le.i64 0 i                   let ys = map n is (\i ->
+//!   let b = lt.i64 i n             =>      let x = xs[i]
+//!   let c = and.bool a b                   in x)
+//!   check c bounds i n
+//!   let x = xs[i]
+//!   in x)
+//! ```
+
+mod arrays;
+mod branch;
+mod cse;
+mod dead;
+mod env;
+mod forward;
+pub mod hoist;
+mod loops;
+pub(crate) mod prim;
+mod range;
+mod soac;
+
+use par_ir::core::Program;
+
+/// How often the two walks are repeated at most; programs rarely need three.
+const ROUNDS: usize = 6;
+
+/// Simplifies all functions.
+pub fn run(program: &mut Program) {
+    for _ in 0..ROUNDS {
+        let before = program.funs.clone();
+        forward::run(program);
+        dead::run(program);
+        if program.funs == before {
+            return;
+        }
+    }
+}

@@ -1,0 +1,197 @@
+//! Scalar operators: constant folding, and algebra that is exact for every value.
+//!
+//! ```text
+//! let a = add.i32 2 3             let a = 5
+//! let b = mul.i32 x 1       =>    let b = x
+//! let c = le.i64 0 i              let c = true      -- i counts the rows of an iota
+//! let d = add.i64 (x + 2) 3       let d = add.i64 x 5
+//! ```
+//!
+//! On floats only what keeps every bit is done: `x * 1` is `x`, but `x + 0` is not (x may be -0).
+
+use super::env::Env;
+use super::range;
+use par_ir::core::Exp;
+use par_ir::prim::{BinOp, CmpOp, PrimOp, UnOp};
+use par_ir::ty::Atom;
+use par_runtime::{Prim, Scalar};
+
+/// A simpler expression of the same value, if there is one.
+pub(super) fn simplify(env: &Env, op: PrimOp, args: &[Atom]) -> Option<Exp> {
+    constant(op, args).or_else(|| match (op, args) {
+        (PrimOp::Bin(op, p), &[x, y]) if p.is_integer() => integer(env, op, p, x, y),
+        (PrimOp::Bin(op, Prim::Bool), &[x, y]) => boolean(op, x, y).map(Exp::Atom),
+        (PrimOp::Bin(op, p), &[x, y]) => float(op, p, x, y).map(Exp::Atom),
+        (PrimOp::Cmp(op, p), &[x, y]) => compare(env, op, p, x, y),
+        (PrimOp::Un(UnOp::Not, p), &[x]) if !p.is_float() => double_negation(env, p, x),
+        (PrimOp::Conv(from, to), &[x]) if from == to => Some(Exp::Atom(x)),
+        (PrimOp::Select(p), &[c, x, y]) => select(p, c, x, y),
+        _ => None,
+    })
+}
+
+fn constant(op: PrimOp, args: &[Atom]) -> Option<Exp> {
+    let values: Option<Vec<Scalar>> = args.iter().map(|a| constant_of(*a)).collect();
+    let values = values?;
+    if divides(op) && values.get(1).is_some_and(|d| *d == Scalar::zero(d.prim())) {
+        return None; // behind a check that fails
+    }
+    Some(Exp::Atom(Atom::Const(op.eval(&values))))
+}
+
+fn constant_of(a: Atom) -> Option<Scalar> {
+    match a {
+        Atom::Const(c) => Some(c),
+        Atom::Var(_) => None,
+    }
+}
+
+/// An integer operator that must not see a zero divisor.
+pub(crate) fn divides(op: PrimOp) -> bool {
+    matches!(op, PrimOp::Bin(BinOp::Div | BinOp::Mod | BinOp::Quot | BinOp::Rem, p) if p.is_integer())
+}
+
+fn is(a: Atom, p: Prim, x: i64) -> bool {
+    a == Atom::Const(Scalar::from_i64(p, x))
+}
+
+fn integer(env: &Env, op: BinOp, p: Prim, x: Atom, y: Atom) -> Option<Exp> {
+    use BinOp::{Add, And, Max, Min, Mul, Or, Xor};
+    if matches!(op, Add | Mul | And | Or | Xor | Min | Max) && constant_of(x).is_some() {
+        return Some(Exp::Prim(PrimOp::Bin(op, p), vec![y, x]));
+    }
+    identity(op, p, x, y).map(Exp::Atom).or_else(|| reassociate(env, op, p, x, y))
+}
+
+/// Identities that leave an operand or a constant.
+fn identity(op: BinOp, p: Prim, x: Atom, y: Atom) -> Option<Atom> {
+    let zero = Atom::Const(Scalar::zero(p));
+    let (y0, y1) = (is(y, p, 0), is(y, p, 1));
+    Some(match op {
+        BinOp::Add | BinOp::Sub | BinOp::Or | BinOp::Xor if y0 => x,
+        BinOp::Shl | BinOp::Shr | BinOp::Lshr if y0 => x,
+        BinOp::Mul | BinOp::Div | BinOp::Quot if y1 => x,
+        BinOp::Mul | BinOp::And if y0 => zero,
+        BinOp::Mod | BinOp::Rem if y1 => zero,
+        BinOp::And if is(y, p, -1) => x,
+        BinOp::Sub | BinOp::Xor if x == y => zero,
+        BinOp::And | BinOp::Or | BinOp::Min | BinOp::Max if x == y => x,
+        _ => return None,
+    })
+}
+
+/// `(x + c) + d`, `(x * c) * d`, `(x + y) - x`: wrapping arithmetic is a ring.
+fn reassociate(env: &Env, op: BinOp, p: Prim, x: Atom, y: Atom) -> Option<Exp> {
+    let Some(Exp::Prim(PrimOp::Bin(inner, q), ab)) = env.def_of(x) else { return None };
+    if *q != p {
+        return None;
+    }
+    let (a, b) = (ab[0], ab[1]);
+    let fold = |op: BinOp, c, d| PrimOp::Bin(op, p).eval(&[c, d]);
+    let add = |c| Some(Exp::Prim(PrimOp::Bin(BinOp::Add, p), vec![a, Atom::Const(c)]));
+    match (inner, constant_of(b), op, constant_of(y)) {
+        (BinOp::Add, _, BinOp::Sub, _) if y == a => Some(Exp::Atom(b)),
+        (BinOp::Add, _, BinOp::Sub, _) if y == b => Some(Exp::Atom(a)),
+        (BinOp::Sub, _, BinOp::Add, _) if y == b => Some(Exp::Atom(a)),
+        (BinOp::Add, Some(c), BinOp::Add, Some(d)) => add(fold(BinOp::Add, c, d)),
+        (BinOp::Add, Some(c), BinOp::Sub, Some(d)) => add(fold(BinOp::Sub, c, d)),
+        (BinOp::Sub, Some(c), BinOp::Add, Some(d)) => add(fold(BinOp::Sub, d, c)),
+        (BinOp::Mul, Some(c), BinOp::Mul, Some(d)) => {
+            let c = Atom::Const(fold(BinOp::Mul, c, d));
+            Some(Exp::Prim(PrimOp::Bin(BinOp::Mul, p), vec![a, c]))
+        }
+        _ => None,
+    }
+}
+
+fn boolean(op: BinOp, x: Atom, y: Atom) -> Option<Atom> {
+    let (t, f) = (Atom::bool(true), Atom::bool(false));
+    Some(match op {
+        BinOp::And if x == f || y == f => f,
+        BinOp::Or if x == t || y == t => t,
+        BinOp::And if x == t => y,
+        BinOp::And if y == t || x == y => x,
+        BinOp::Or | BinOp::Xor if x == f => y,
+        BinOp::Or | BinOp::Xor if y == f => x,
+        BinOp::Or if x == y => x,
+        BinOp::Xor if x == y => f,
+        _ => return None,
+    })
+}
+
+fn float(op: BinOp, p: Prim, x: Atom, y: Atom) -> Option<Atom> {
+    let negative_zero = match p {
+        Prim::F32 => Scalar::F32(-0.0),
+        _ => Scalar::F64(-0.0),
+    };
+    match op {
+        BinOp::Mul | BinOp::Div if is(y, p, 1) => Some(x),
+        BinOp::Mul if is(x, p, 1) => Some(y),
+        BinOp::Sub if is(y, p, 0) => Some(x),
+        BinOp::Add if y == Atom::Const(negative_zero) => Some(x),
+        _ => None,
+    }
+}
+
+fn compare(env: &Env, op: CmpOp, p: Prim, x: Atom, y: Atom) -> Option<Exp> {
+    if p == Prim::Bool {
+        return compare_bools(op, x, y);
+    }
+    if !p.is_integer() {
+        return None;
+    }
+    let value = match op {
+        _ if x == y => Some(matches!(op, CmpOp::Eq | CmpOp::Le | CmpOp::Ge)),
+        CmpOp::Lt => range::less(env, x, y),
+        CmpOp::Gt => range::less(env, y, x),
+        CmpOp::Le => range::less(env, y, x).map(|b| !b),
+        CmpOp::Ge => range::less(env, x, y).map(|b| !b),
+        CmpOp::Eq | CmpOp::Ne => None,
+    };
+    value.map(|b| Exp::Atom(Atom::bool(b)))
+}
+
+fn compare_bools(op: CmpOp, x: Atom, y: Atom) -> Option<Exp> {
+    let positive = op == CmpOp::Eq;
+    if !matches!(op, CmpOp::Eq | CmpOp::Ne) {
+        return None;
+    }
+    if x == y {
+        return Some(Exp::Atom(Atom::bool(positive)));
+    }
+    let (x, y) = if constant_of(x).is_some() { (y, x) } else { (x, y) };
+    match y {
+        Atom::Const(Scalar::Bool(b)) if b == positive => Some(Exp::Atom(x)),
+        Atom::Const(Scalar::Bool(_)) => Some(not(x)),
+        _ => None,
+    }
+}
+
+fn not(x: Atom) -> Exp {
+    Exp::Prim(PrimOp::Un(UnOp::Not, Prim::Bool), vec![x])
+}
+
+fn double_negation(env: &Env, p: Prim, x: Atom) -> Option<Exp> {
+    match env.def_of(x) {
+        Some(Exp::Prim(PrimOp::Un(UnOp::Not, q), y)) if *q == p => Some(Exp::Atom(y[0])),
+        _ => None,
+    }
+}
+
+/// `select c x y`; on bools with a constant side it is a connective.
+pub(super) fn select(p: Prim, c: Atom, x: Atom, y: Atom) -> Option<Exp> {
+    let (t, f) = (Atom::bool(true), Atom::bool(false));
+    let connective = |op| Some(Exp::Prim(PrimOp::Bin(op, Prim::Bool), vec![c, if x == t { y } else { x }]));
+    match c {
+        _ if x == y => return Some(Exp::Atom(x)),
+        Atom::Const(Scalar::Bool(b)) => return Some(Exp::Atom(if b { x } else { y })),
+        _ => {}
+    }
+    match p {
+        Prim::Bool if x == t && y == f => Some(Exp::Atom(c)),
+        Prim::Bool if x == f && y == t => Some(not(c)),
+        Prim::Bool if x == t => connective(BinOp::Or),
+        Prim::Bool if y == f => connective(BinOp::And),
+        _ => None,
+    }
+}

@@ -1,0 +1,177 @@
+//! Parallel operators: inputs that need not be read, results that need not be computed row by row.
+//!
+//! ```text
+//! let ys = replicate n x                      let ks = lengths s
+//! let (ks: [n]i64) (zs: [n]f32) =
+//!   map n s xs ys (\k a b ->            =>    let (zs: [n]f32) =
+//!     let c = add.f32 a b                       map n xs (\a -> let c = add.f32 a x in c)
+//!     in k c)
+//! ```
+//!
+//! Inside the lambda an element of `iota n` is known to lie in `[0, n)`, a row length not to be negative.
+
+use super::env::Env;
+use par_ir::core::{Exp, Lambda, Param, Stm};
+use par_ir::ty::{Atom, Dim, Elem, Type, Var};
+use par_runtime::Span;
+use std::collections::HashSet;
+
+/// Simplifies a parallel operator; its operands have been rewritten.
+pub(super) fn simplify(env: &mut Env, mut stm: Stm, out: &mut Vec<Stm>) {
+    let span = stm.span;
+    match &mut stm.exp {
+        Exp::Map { width, inputs, lam } => {
+            rows(env, inputs, lam);
+            extract(env, *width, inputs, lam, &mut stm.pat, span, out);
+        }
+        Exp::Filter { inputs, lam, .. } => {
+            rows(env, inputs, lam);
+            stm.pat.first().into_iter().for_each(|k| env.assume_size(k.var));
+        }
+        Exp::Scatter { inputs, lam, .. } => rows(env, inputs, lam),
+        Exp::Reduce { inputs, lam, op, .. }
+        | Exp::Scan { inputs, lam, op, .. }
+        | Exp::Hist { inputs, lam, op, .. } => {
+            rows(env, inputs, lam);
+            lambda(env, op);
+        }
+        _ => {}
+    }
+    env.emit(stm, out);
+}
+
+/// A lambda over rows of `inputs`.
+fn rows(env: &mut Env, inputs: &mut Vec<Var>, lam: &mut Lambda) {
+    let mark = env.enter();
+    let mut i = 0;
+    while i < inputs.len() {
+        env.ty(&mut lam.params[i].ty);
+        let p = &lam.params[i];
+        match known_row(env, i, inputs, lam) {
+            Some(row) => {
+                env.copy(p.var, row);
+                inputs.remove(i);
+                lam.params.remove(i);
+            }
+            None => {
+                row_range(env, inputs[i], p);
+                i += 1;
+            }
+        }
+    }
+    lambda(env, lam);
+    env.leave(mark);
+}
+
+/// The row of input `i`, if it is at hand: an equal input comes before, or all rows are the same.
+fn known_row(env: &Env, i: usize, inputs: &[Var], lam: &Lambda) -> Option<Atom> {
+    let p = &lam.params[i];
+    if let Some(j) = inputs[..i].iter().position(|&v| v == inputs[i])
+        && lam.params[j].ty == p.ty
+    {
+        return Some(Atom::Var(lam.params[j].var));
+    }
+    match env.def(inputs[i]) {
+        Some(Exp::Replicate(_, row)) if env.has_type(*row, &p.ty) => Some(*row),
+        _ => None,
+    }
+}
+
+fn row_range(env: &mut Env, input: Var, p: &Param) {
+    if let Some(Exp::Iota(n)) = env.def(input) {
+        env.bound_above(p.var, *n);
+    }
+    if p.ty.is_scalar() && env.type_of(input).is_some_and(Type::is_desc) {
+        env.assume_size(p.var);
+    }
+}
+
+fn lambda(env: &mut Env, lam: &mut Lambda) {
+    let mark = env.enter();
+    for p in &mut lam.params {
+        env.ty(&mut p.ty);
+        env.bind(p);
+    }
+    env.body(&mut lam.body);
+    lam.ret.iter_mut().for_each(|t| env.ty(t));
+    env.leave(mark);
+}
+
+/// Takes results out of a map that are an input as it is or the same scalar for every row.
+fn extract(
+    env: &mut Env,
+    width: Atom,
+    inputs: &[Var],
+    lam: &mut Lambda,
+    pat: &mut Vec<Param>,
+    span: Span,
+    out: &mut Vec<Stm>,
+) {
+    let mut inside: HashSet<Var> = lam.body.stms.iter().flat_map(|s| &s.pat).map(|p| p.var).collect();
+    inside.extend(lam.params.iter().map(|p| p.var));
+    let mut kept: HashSet<Var> = HashSet::new();
+    let mut i = 0;
+    while i < pat.len() {
+        env.ty(&mut pat[i].ty);
+        let p = pat[i].clone();
+        let result = lam.body.results[i];
+        let row = lam.params.iter().position(|q| result == Atom::Var(q.var)).map(|j| inputs[j]);
+        let free = result.var().is_none_or(|v| !inside.contains(&v));
+        let done = !mentions(&p.ty, &kept)
+            && match row {
+                Some(input) => whole_input(env, &p, input, span, out),
+                None => free && same_for_all(env, &p, width, result, span, out),
+            };
+        if done {
+            pat.remove(i);
+            lam.body.results.remove(i);
+            lam.ret.remove(i);
+        } else {
+            kept.insert(p.var);
+            i += 1;
+        }
+    }
+}
+
+fn mentions(ty: &Type, vars: &HashSet<Var>) -> bool {
+    ty.dims.iter().any(|d| match d {
+        Dim::Size(Atom::Var(v)) | Dim::Seg(v) => vars.contains(v),
+        Dim::Size(Atom::Const(_)) => false,
+    })
+}
+
+/// `p` holds the rows of `input`, unchanged.
+fn whole_input(env: &mut Env, p: &Param, input: Var, span: Span, out: &mut Vec<Stm>) -> bool {
+    let Some(ty) = env.type_of(input) else { return false };
+    if *ty == p.ty {
+        env.copy(p.var, Atom::Var(input));
+        return true;
+    }
+    if ty.dims != p.ty.dims {
+        return false;
+    }
+    let exp = match (ty.elem, p.ty.elem) {
+        (Elem::Desc, Elem::Prim(_)) => Exp::Lengths(input),
+        (Elem::Prim(_), Elem::Desc) => Exp::MakeDesc(input),
+        _ => return false,
+    };
+    env.stm(Stm { pat: vec![p.clone()], exp, span }, out);
+    true
+}
+
+/// `p` holds `width` times the scalar `x` (as a descriptor: that length).
+fn same_for_all(env: &mut Env, p: &Param, width: Atom, x: Atom, span: Span, out: &mut Vec<Stm>) -> bool {
+    if p.ty.dims != [Dim::Size(width)] || !env.has_type(x, &Type::scalar(p.ty.prim())) {
+        return false;
+    }
+    let replicate = Exp::Replicate(width, x);
+    if !p.ty.is_desc() {
+        env.stm(Stm { pat: vec![p.clone()], exp: replicate, span }, out);
+        return true;
+    }
+    let lens = Param { var: env.vars.fresh("lens"), ty: Type::array(p.ty.dims.clone(), p.ty.prim()) };
+    let exp = Exp::MakeDesc(env.var(lens.var));
+    env.stm(Stm { pat: vec![lens], exp: replicate, span }, out);
+    env.stm(Stm { pat: vec![p.clone()], exp, span }, out);
+    true
+}
