@@ -1,8 +1,27 @@
 //! Text to syntax tree, and diagnostics. Knows no types.
+//!
+//! [`parse()`] goes through `lexer` (tokens), `nesting` (brackets, declarations), the grammar in `grammar.lalrpop`
+//! with its `actions` and `infix` precedences, and on errors `explain`. [`pretty`] prints a tree as source text,
+//! [`render()`] prints diagnostics.
 
+mod actions;
 pub mod ast;
 pub mod diagnostic;
+mod explain;
+mod infix;
+mod lexer;
+mod literal;
+mod nesting;
+mod parse;
 pub mod source;
+mod token;
+
+/// The generated parser.
+#[allow(clippy::all, clippy::pedantic, missing_docs, unused_qualifications, trivial_numeric_casts)]
+mod grammar {
+    include!(concat!(env!("OUT_DIR"), "/grammar.rs"));
+}
 
 pub use diagnostic::{Diagnostic, Label, Severity};
+pub use parse::{parse, parse_expression, parse_type};
 pub use source::{Source, Sources};

@@ -1,0 +1,97 @@
+//! Text to tree: lexing, brackets, and the generated parser, declaration by declaration once something is wrong.
+
+use std::cell::RefCell;
+
+use crate::actions::{Context, Parsed};
+use crate::ast::{Dec, Exp, File, TypeExp};
+use crate::diagnostic::Diagnostic;
+use crate::explain;
+use crate::grammar::StartParser;
+use crate::lexer::{self, Lexed, Spanned};
+use crate::nesting::{self, Chunk};
+use crate::token::Tok;
+
+/// Errors after these are not reported; they rarely help.
+const MAX_ERRORS: usize = 20;
+
+/// Parses a file. With errors, the tree holds those declarations that are right.
+pub fn parse(text: &str, file: u32) -> (File, Vec<Diagnostic>) {
+    let lexed = lexer::lex(text, file);
+    let mut parser = Parser::new(text, file, &lexed);
+    let decs = parser.file(&lexed.tokens);
+    (File { decs }, parser.finish())
+}
+
+/// Parses an expression; none if it has an error that leaves nothing.
+pub fn parse_expression(text: &str, file: u32) -> (Option<Exp>, Vec<Diagnostic>) {
+    let lexed = lexer::lex(text, file);
+    let mut parser = Parser::new(text, file, &lexed);
+    let parsed = parser.whole(Tok::StartExp, &lexed.tokens);
+    let exp = if let Some(Parsed::Exp(exp)) = parsed { Some(exp) } else { None };
+    (exp, parser.finish())
+}
+
+/// Parses a type; none if it has an error that leaves nothing.
+pub fn parse_type(text: &str, file: u32) -> (Option<TypeExp>, Vec<Diagnostic>) {
+    let lexed = lexer::lex(text, file);
+    let mut parser = Parser::new(text, file, &lexed);
+    let parsed = parser.whole(Tok::StartType, &lexed.tokens);
+    let ty = if let Some(Parsed::Type(ty)) = parsed { Some(ty) } else { None };
+    (ty, parser.finish())
+}
+
+struct Parser<'a> {
+    context: Context<'a>,
+    generated: StartParser,
+}
+
+impl<'a> Parser<'a> {
+    fn new(text: &'a str, file: u32, lexed: &'a Lexed<'a>) -> Parser<'a> {
+        let errors = RefCell::new(lexed.errors.clone());
+        Parser { context: Context { text, file, docs: &lexed.docs, errors }, generated: StartParser::new() }
+    }
+
+    /// All declarations that parse. Each chunk is parsed on its own, so that one error does not hide another.
+    fn file(&mut self, tokens: &[Spanned<'a>]) -> Vec<Dec> {
+        let mut decs = Vec::new();
+        for chunk in nesting::chunks(self.context.text, self.context.file, tokens) {
+            if let Some(Parsed::File(more)) = self.chunk(Tok::StartFile, &chunk, tokens) {
+                decs.extend(more);
+            }
+        }
+        decs
+    }
+
+    /// The tokens as one expression or type.
+    fn whole(&mut self, start: Tok<'a>, tokens: &[Spanned<'a>]) -> Option<Parsed> {
+        let chunk = nesting::single(self.context.file, tokens);
+        self.chunk(start, &chunk, tokens)
+    }
+
+    /// Parses a range of the tokens. Wrong brackets are reported instead of what the parser makes of them.
+    fn chunk(&mut self, start: Tok<'a>, chunk: &Chunk, tokens: &[Spanned<'a>]) -> Option<Parsed> {
+        if let Some(error) = &chunk.error {
+            self.context.error(error.clone());
+            return None;
+        }
+        let tokens = &tokens[chunk.tokens.clone()];
+        let at = tokens.first().map_or(0, |(start, ..)| *start);
+        let stream = std::iter::once((at, start, at)).chain(tokens.iter().cloned()).map(Ok);
+        match self.generated.parse(&self.context, stream) {
+            Ok(parsed) => Some(parsed),
+            Err(error) => {
+                let error = explain::explain(&self.context, tokens, error);
+                self.context.error(error);
+                None
+            }
+        }
+    }
+
+    /// The errors in the order of the text.
+    fn finish(self) -> Vec<Diagnostic> {
+        let mut errors = self.context.errors.into_inner();
+        errors.sort_by_key(|e| e.labels.first().map_or(0, |l| l.span.start));
+        errors.truncate(MAX_ERRORS);
+        errors
+    }
+}
