@@ -1,15 +1,12 @@
 //! A flat array of scalars in a counted buffer.
 
+use crate::pool;
 use crate::prim::{Prim, Scalar};
-use std::alloc::{Layout, alloc, alloc_zeroed, dealloc, handle_alloc_error};
 use std::sync::Arc;
 
-const ALIGN: usize = 64;
-
-/// Owned, 64-byte aligned bytes.
+/// Owned bytes, aligned to 64, from the pool.
 struct Buffer {
-    ptr: *mut u8,
-    capacity: usize,
+    block: pool::Block,
 }
 
 // SAFETY: the buffer owns its allocation; shared access is read-only, writing needs a unique `Arc`
@@ -19,27 +16,29 @@ unsafe impl Send for Buffer {}
 unsafe impl Sync for Buffer {}
 
 impl Buffer {
-    fn layout(capacity: usize) -> Layout {
-        Layout::from_size_align(capacity.max(1), ALIGN).expect("buffer size")
+    fn try_new(capacity: usize, zeroed: bool) -> Option<Buffer> {
+        pool::allocate(capacity, zeroed).map(|block| Buffer { block })
     }
 
     fn new(capacity: usize, zeroed: bool) -> Buffer {
-        let layout = Buffer::layout(capacity);
-        // SAFETY: the layout's size is at least one byte.
-        let ptr = unsafe { if zeroed { alloc_zeroed(layout) } else { alloc(layout) } };
-        if ptr.is_null() {
-            handle_alloc_error(layout);
-        }
-        Buffer { ptr, capacity }
+        Buffer::try_new(capacity, zeroed).unwrap_or_else(|| panic!("out of memory: {capacity} bytes"))
+    }
+
+    fn ptr(&self) -> *mut u8 {
+        self.block.ptr
     }
 }
 
 impl Drop for Buffer {
     fn drop(&mut self) {
-        // SAFETY: allocated in `new` with the same layout.
-        unsafe { dealloc(self.ptr, Buffer::layout(self.capacity)) }
+        // SAFETY: the block is this buffer's own, and nobody refers to the buffer any more.
+        unsafe { pool::release(self.block) }
     }
 }
+
+/// There is no memory for that many bytes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct OutOfMemory(pub u64);
 
 /// A flat array: `len` elements of one scalar type in a reference-counted buffer. Cloning shares.
 #[derive(Clone)]
@@ -69,6 +68,24 @@ impl Array {
     /// An array whose elements are unspecified (but valid) until written.
     pub fn uninit(prim: Prim, len: usize) -> Array {
         Array { prim, len, buffer: Arc::new(Buffer::new(len * prim.size(), false)) }
+    }
+
+    /// As [`Array::uninit`], but fails if there is no memory for it.
+    pub fn try_uninit(prim: Prim, len: usize) -> Result<Array, OutOfMemory> {
+        Array::allocate(prim, len, len, false)
+    }
+
+    /// As [`Array::zeros`], but fails if there is no memory for it.
+    pub fn try_zeros(prim: Prim, len: usize) -> Result<Array, OutOfMemory> {
+        Array::allocate(prim, len, len, true)
+    }
+
+    /// `len` elements in a buffer with room for `room >= len`.
+    fn allocate(prim: Prim, len: usize, room: usize, zeroed: bool) -> Result<Array, OutOfMemory> {
+        let too_much = OutOfMemory((room as u64).saturating_mul(prim.size() as u64));
+        let bytes = room.checked_mul(prim.size()).ok_or(too_much)?;
+        let buffer = Buffer::try_new(bytes, zeroed).ok_or(too_much)?;
+        Ok(Array { prim, len, buffer: Arc::new(buffer) })
     }
 
     /// Copies a slice.
@@ -106,7 +123,7 @@ impl Array {
     pub fn slice<T: Element>(&self) -> &[T] {
         assert_eq!(T::PRIM, self.prim, "element type");
         // SAFETY: the buffer holds `len` initialised elements of this type, aligned to 64.
-        unsafe { std::slice::from_raw_parts(self.buffer.ptr as *const T, self.len) }
+        unsafe { std::slice::from_raw_parts(self.buffer.ptr() as *const T, self.len) }
     }
 
     /// The elements for writing; copies first if the buffer is shared. Panics if `T` is not the element type.
@@ -114,20 +131,20 @@ impl Array {
         assert_eq!(T::PRIM, self.prim, "element type");
         self.make_unique();
         // SAFETY: as in `slice`, and the buffer is not shared.
-        unsafe { std::slice::from_raw_parts_mut(self.buffer.ptr as *mut T, self.len) }
+        unsafe { std::slice::from_raw_parts_mut(self.buffer.ptr() as *mut T, self.len) }
     }
 
     /// The elements as bytes, little endian.
     pub fn bytes(&self) -> &[u8] {
         // SAFETY: `len` elements are initialised.
-        unsafe { std::slice::from_raw_parts(self.buffer.ptr, self.len * self.prim.size()) }
+        unsafe { std::slice::from_raw_parts(self.buffer.ptr(), self.len * self.prim.size()) }
     }
 
     /// The bytes for writing; copies first if shared. Bools must stay 0 or 1.
     pub fn bytes_mut(&mut self) -> &mut [u8] {
         self.make_unique();
         // SAFETY: as in `bytes`, and the buffer is not shared.
-        unsafe { std::slice::from_raw_parts_mut(self.buffer.ptr, self.len * self.prim.size()) }
+        unsafe { std::slice::from_raw_parts_mut(self.buffer.ptr(), self.len * self.prim.size()) }
     }
 
     /// Element `i`.
@@ -157,15 +174,61 @@ impl Array {
             let fresh = Buffer::new(self.len * self.prim.size(), false);
             // SAFETY: both buffers hold at least this many bytes and do not overlap.
             unsafe {
-                std::ptr::copy_nonoverlapping(self.buffer.ptr, fresh.ptr, self.len * self.prim.size());
+                std::ptr::copy_nonoverlapping(self.buffer.ptr(), fresh.ptr(), self.len * self.prim.size());
             }
             self.buffer = Arc::new(fresh);
         }
     }
 
+    /// As [`Array::make_unique`], but fails if there is no memory for the copy.
+    pub fn try_make_unique(&mut self) -> Result<(), OutOfMemory> {
+        if !self.is_unique() {
+            let mut copy = Array::try_uninit(self.prim, self.len)?;
+            copy.copy_in(0, self);
+            *self = copy;
+        }
+        Ok(())
+    }
+
+    /// Makes the buffer unshared, with room for `room` elements. A buffer that is unshared already but too small
+    /// grows to at least twice its length, so that appending costs what is appended, amortised.
+    pub fn reserve(&mut self, room: usize) -> Result<(), OutOfMemory> {
+        let unique = self.is_unique();
+        let room = room.max(self.len);
+        if unique && room <= self.capacity() {
+            return Ok(());
+        }
+        let ample = if unique { room.max(2 * self.len) } else { room };
+        let grown = Array::allocate(self.prim, self.len, ample, false);
+        let mut grown = grown.or_else(|_| Array::allocate(self.prim, self.len, room, false))?;
+        grown.copy_in(0, self);
+        *self = grown;
+        Ok(())
+    }
+
+    /// Appends the elements of `other`, of the same type; see [`Array::reserve`].
+    pub fn append(&mut self, other: &Array) -> Result<(), OutOfMemory> {
+        assert_eq!(self.prim, other.prim, "element type");
+        let at = self.len;
+        self.reserve(at + other.len)?;
+        self.len = at + other.len;
+        self.copy_in(at, other);
+        Ok(())
+    }
+
+    /// Copies all of `other` to position `at`, where there is room; the buffer is not shared.
+    fn copy_in(&mut self, at: usize, other: &Array) {
+        let size = self.prim.size();
+        assert!(at + other.len <= self.len, "room");
+        // SAFETY: both ranges are inside their buffers, which differ since this one is not shared.
+        unsafe {
+            std::ptr::copy_nonoverlapping(other.as_ptr(), self.as_ptr().add(at * size), other.len * size);
+        }
+    }
+
     /// Address of the first element, for kernels. Writing through it is allowed only to the sole owner.
     pub fn as_ptr(&self) -> *mut u8 {
-        self.buffer.ptr
+        self.buffer.ptr()
     }
 
     /// Shortens to the first `len` elements, keeping the buffer.
@@ -173,9 +236,19 @@ impl Array {
         self.len = self.len.min(len);
     }
 
+    /// A copy of `len` elements from `start`; panics if they are not inside.
+    pub fn try_slice(&self, start: usize, len: usize) -> Result<Array, OutOfMemory> {
+        assert!(start <= self.len && len <= self.len - start, "slice");
+        let copy = Array::try_uninit(self.prim, len)?;
+        let size = self.prim.size();
+        // SAFETY: the source range is inside; the copy is fresh and has this length.
+        unsafe { std::ptr::copy_nonoverlapping(self.as_ptr().add(start * size), copy.as_ptr(), len * size) };
+        Ok(copy)
+    }
+
     /// Elements the buffer has room for.
     pub fn capacity(&self) -> usize {
-        self.buffer.capacity / self.prim.size()
+        self.buffer.block.capacity / self.prim.size()
     }
 }
 

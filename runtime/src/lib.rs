@@ -3,10 +3,15 @@
 
 pub mod array;
 pub mod check;
+pub mod io;
+pub mod exec;
+pub mod plan;
+pub mod pool;
 pub mod prim;
 pub mod value;
 
 pub use array::Array;
 pub use check::{CheckKind, RuntimeError, Span};
+pub use exec::{Counters, Executable, Options};
 pub use prim::{Prim, Scalar};
 pub use value::{Column, Value, ValueType};

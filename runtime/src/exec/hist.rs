@@ -1,0 +1,78 @@
+//! Histograms. If the destinations are small compared with the space, pieces update private copies (the first one
+//! the destinations themselves), which are then combined in order; else one pass in order. Which of the two, and
+//! the pieces, depend on sizes only.
+
+use super::Run;
+use super::frame::{Frame, HostValue};
+use super::launch::Launch;
+use super::out_of_memory;
+use super::space::{PART, Piece};
+use super::threads;
+use crate::array::Array;
+use crate::check::RuntimeError;
+use crate::plan::{Fold, Operand};
+use crate::prim::Scalar;
+
+/// Number of pieces with copies of their own.
+const COPIES: usize = 8;
+
+impl Run<'_> {
+    pub fn hist(
+        &self,
+        mut launch: Launch,
+        dests: &[Operand],
+        fold: &Fold,
+        frame: &mut Frame,
+    ) -> Result<Vec<HostValue>, RuntimeError> {
+        launch.set_initial(fold, frame)?;
+        let results = launch.destinations(0, dests, frame)?;
+        let len = results.iter().map(Array::len).min().unwrap_or(0);
+        if launch.space.total < 4 * PART || len * COPIES > launch.space.total / 2 {
+            launch.run(&[launch.space.whole()])?;
+        } else {
+            self.private_copies(&mut launch, fold, frame, len)?;
+        }
+        Ok(results.into_iter().map(HostValue::Array).collect())
+    }
+
+    fn private_copies(
+        &self,
+        launch: &mut Launch,
+        fold: &Fold,
+        frame: &Frame,
+        len: usize,
+    ) -> Result<(), RuntimeError> {
+        let pieces = launch.space.element_pieces(COPIES);
+        let mut copies: Vec<Vec<Array>> = Vec::new();
+        for _ in 1..pieces.len() {
+            let neutral = |x: &Operand| self.neutral_array(frame.scalar(*x)?, len, launch);
+            copies.push(fold.neutral.iter().map(neutral).collect::<Result<_, _>>()?);
+        }
+        let addresses = launch.kernel.layout.outputs_at() + 1;
+        threads::run(launch.threads, pieces.len(), |i| {
+            let mut env = launch.env.clone();
+            if i > 0 {
+                write_addresses(&mut env[addresses..], &copies[i - 1]);
+            }
+            launch.piece(launch.kernel.code, &env, &pieces[i]);
+        });
+        launch.check()?;
+        let all = Piece { row_lo: 0, row_hi: 1, lo: 0, hi: len, part: None };
+        for copy in &copies {
+            let mut env = launch.env.clone();
+            write_addresses(&mut env[launch.kernel.layout.partials_at()..], copy);
+            launch.piece(fold.combine, &env, &all);
+        }
+        launch.check()
+    }
+
+    fn neutral_array(&self, x: Scalar, len: usize, launch: &Launch) -> Result<Array, RuntimeError> {
+        self.replicate(len, x).map_err(|e| out_of_memory(e, launch.span))
+    }
+}
+
+fn write_addresses(words: &mut [u64], arrays: &[Array]) {
+    for (word, a) in words.iter_mut().zip(arrays) {
+        *word = a.as_ptr() as u64;
+    }
+}

@@ -1,0 +1,271 @@
+//! Host statements: control flow, and the bulk operations that need no kernel.
+
+use super::frame::{Frame, HostValue};
+use super::{Desc, Run, internal, out_of_memory, threads};
+use crate::array::{Array, OutOfMemory};
+use crate::check::{CheckKind, RuntimeError, Span};
+use crate::plan::{Block, Loop, LoopForm, Op, Operand, Stm};
+use crate::prim::{Prim, Scalar};
+use std::sync::Arc;
+
+type Results = Result<Vec<HostValue>, RuntimeError>;
+
+/// Stack below which a call continues on a new segment, and the size of one.
+const RED_ZONE: usize = 256 << 10;
+const STACK_SEGMENT: usize = 4 << 20;
+
+impl Run<'_> {
+    /// Calls function `fun`; recursion lives on segments of stack, as deep as `max_depth`.
+    pub fn function(&self, fun: usize, args: Vec<HostValue>) -> Results {
+        let function = self.plan.functions.get(fun).ok_or_else(|| internal("no such function"))?;
+        let depth = self.depth.get() + 1;
+        if depth > self.max_depth {
+            return Err(RuntimeError::check(&CheckKind::TooDeep, &[], function.span));
+        }
+        self.depth.set(depth);
+        let results = stacker::maybe_grow(RED_ZONE, STACK_SEGMENT, || {
+            let mut frame = Frame::new(function.slots);
+            for ((slot, _), value) in function.params.iter().zip(args) {
+                frame.set(*slot, value);
+            }
+            self.block(&function.body, &mut frame)
+        });
+        self.depth.set(depth - 1);
+        results
+    }
+
+    fn block(&self, block: &Block, frame: &mut Frame) -> Results {
+        frame.drop_slots(&block.drop_first);
+        for stm in &block.stms {
+            self.stm(stm, frame)?;
+        }
+        Ok(frame.take_all(&block.results))
+    }
+
+    fn stm(&self, stm: &Stm, frame: &mut Frame) -> Result<(), RuntimeError> {
+        if let Op::Scalar(f, args) = &stm.op {
+            let x = scalar_op(f.as_ref(), args, frame)?;
+            frame.set(stm.pat[0], x.into());
+            return Ok(());
+        }
+        let results = self.op(&stm.op, frame, stm.span)?;
+        if results.len() != stm.pat.len() {
+            return Err(internal("an operation's results do not fit its pattern"));
+        }
+        for (slot, value) in stm.pat.iter().zip(results) {
+            frame.set(*slot, value);
+        }
+        frame.drop_slots(&stm.drop_after);
+        Ok(())
+    }
+
+    fn op(&self, op: &Op, frame: &mut Frame, span: Span) -> Results {
+        match op {
+            Op::If { cond, then, other } => {
+                let arm = if frame.bool(*cond)? { then } else { other };
+                self.block(arm, frame)
+            }
+            Op::Loop(l) => self.host_loop(l, frame),
+            Op::Call(fun, args) => {
+                let args = frame.take_all(args);
+                self.function(*fun, args)
+            }
+            Op::Check { cond, kind, args } => check(*cond, kind, args, frame, span),
+            Op::Kernel(k) => self.kernel(k, frame, span),
+            _ => Ok(vec![self.simple(op, frame, span)?]),
+        }
+    }
+
+    fn host_loop(&self, l: &Loop, frame: &mut Frame) -> Results {
+        let initial: Vec<HostValue> = l.params.iter().map(|(_, x)| frame.take(*x)).collect();
+        let set_params = |frame: &mut Frame, values: Vec<HostValue>| {
+            l.params.iter().zip(values).for_each(|((slot, _), v)| frame.set(*slot, v));
+        };
+        match &l.form {
+            LoopForm::For { index, prim, bound } => {
+                let bound = frame.scalar(*bound)?;
+                set_params(frame, initial);
+                let n = match bound {
+                    Scalar::U64(n) => n as i128,
+                    n => n.as_i64().ok_or_else(|| internal("the bound of a loop"))? as i128,
+                };
+                for i in 0..n {
+                    frame.set(*index, Scalar::from_bits(*prim, i as u64).into());
+                    let next = self.block(&l.body, frame)?;
+                    set_params(frame, next);
+                }
+            }
+            LoopForm::While(cond) => {
+                set_params(frame, initial);
+                while self.condition(cond, frame)? {
+                    let next = self.block(&l.body, frame)?;
+                    set_params(frame, next);
+                }
+            }
+        }
+        Ok(l.params.iter().map(|(slot, _)| frame.take(Operand::Move(*slot))).collect())
+    }
+
+    fn condition(&self, cond: &Block, frame: &mut Frame) -> Result<bool, RuntimeError> {
+        match self.block(cond, frame)?.first() {
+            Some(HostValue::Scalar(Scalar::Bool(b))) => Ok(*b),
+            _ => Err(internal("the condition of a loop")),
+        }
+    }
+
+    /// Operations of one result and without blocks.
+    fn simple(&self, op: &Op, frame: &mut Frame, span: Span) -> Result<HostValue, RuntimeError> {
+        let size = |n: usize| HostValue::Scalar(Scalar::I64(n as i64));
+        let memory = |e: OutOfMemory| out_of_memory(e, span);
+        Ok(match op {
+            Op::Atom(x) => frame.take(*x),
+            Op::Offsets(d) => frame.desc(*d)?.offsets().clone().into(),
+            Op::Rows(d) => size(frame.desc(*d)?.rows()),
+            Op::Length(a) => size(frame.array(*a)?.len()),
+            Op::Total(d) => {
+                self.count_sync();
+                size(frame.desc(*d)?.total())
+            }
+            Op::Read(a, i) => {
+                self.count_sync();
+                read(&frame.array(*a)?, frame.size(*i)?)?.into()
+            }
+            Op::Write { arr, index, value } => {
+                let (index, value) = (frame.size(*index)?, frame.scalar(*value)?);
+                write(frame.array(*arr)?, index, value, span)?.into()
+            }
+            Op::Literal(xs, p) => Array::from_scalars(*p, &frame.scalars(xs)?).into(),
+            _ => {
+                self.count_launch();
+                return self.bulk(op, frame, span, memory);
+            }
+        })
+    }
+
+    fn bulk(
+        &self,
+        op: &Op,
+        frame: &mut Frame,
+        span: Span,
+        memory: impl Fn(OutOfMemory) -> RuntimeError + Copy,
+    ) -> Result<HostValue, RuntimeError> {
+        let overflow = || memory(OutOfMemory(u64::MAX));
+        let desc = |d: Desc| HostValue::Desc(Arc::new(d));
+        Ok(match op {
+            Op::MakeDesc(lengths) => {
+                desc(Desc::from_lengths(frame.array(*lengths)?).map_err(memory)?.ok_or_else(overflow)?)
+            }
+            Op::UniformDesc { rows, m } => {
+                let (rows, m) = (frame.size(*rows)?, frame.size(*m)?);
+                rows.checked_mul(m).filter(|n| *n <= i64::MAX as usize).ok_or_else(overflow)?;
+                desc(Desc::uniform(rows, m).map_err(memory)?)
+            }
+            Op::Lengths(d) => frame.desc(*d)?.lengths().map_err(memory)?.into(),
+            Op::SegIds(d) => frame.desc(*d)?.seg_ids(self.threads).map_err(memory)?.into(),
+            Op::Iota(n) => self.iota(frame.size(*n)?).map_err(memory)?.into(),
+            Op::Replicate(n, x) => {
+                self.replicate(frame.size(*n)?, frame.scalar(*x)?).map_err(memory)?.into()
+            }
+            Op::Slice { arr, start, len } => {
+                let (start, len) = (frame.size(*start)?, frame.size(*len)?);
+                slice(frame.array(*arr)?, start, len, span)?.into()
+            }
+            Op::Concat(xs, p) => concat(frame, xs, *p, span)?.into(),
+            Op::ConcatDesc(xs) => {
+                let parts: Result<Vec<_>, _> = xs.iter().map(|x| frame.desc(*x)).collect();
+                desc(Desc::concat(&parts?).map_err(memory)?.ok_or_else(overflow)?)
+            }
+            _ => return Err(internal("an operation without its executor")),
+        })
+    }
+
+    fn iota(&self, n: usize) -> Result<Array, OutOfMemory> {
+        let mut a = Array::try_uninit(Prim::I64, n)?;
+        threads::fill(self.threads, a.slice_mut::<i64>(), |start, part| {
+            part.iter_mut().enumerate().for_each(|(i, x)| *x = (start + i) as i64);
+        });
+        Ok(a)
+    }
+
+    /// `n` copies of `x`.
+    pub fn replicate(&self, n: usize, x: Scalar) -> Result<Array, OutOfMemory> {
+        let a = Array::try_uninit(x.prim(), n)?;
+        let bits = x.bits();
+        match x.prim().size() {
+            1 => self.fill(&a, bits as u8),
+            2 => self.fill(&a, bits as u16),
+            4 => self.fill(&a, bits as u32),
+            _ => self.fill(&a, bits),
+        }
+        Ok(a)
+    }
+
+    /// Fills a fresh array; `T` has the size of its elements.
+    fn fill<T: Copy + Send + Sync>(&self, a: &Array, x: T) {
+        // SAFETY: the caller has just made the array, and nobody else holds it; sizes agree.
+        let out = unsafe { std::slice::from_raw_parts_mut(a.as_ptr() as *mut T, a.len()) };
+        threads::fill(self.threads, out, |_, part| part.fill(x));
+    }
+}
+
+fn scalar_op(
+    f: &(dyn Fn(&[Scalar]) -> Scalar + Send + Sync),
+    args: &[Operand],
+    frame: &Frame,
+) -> Result<Scalar, RuntimeError> {
+    Ok(match args {
+        [a] => f(&[frame.scalar(*a)?]),
+        [a, b] => f(&[frame.scalar(*a)?, frame.scalar(*b)?]),
+        _ => f(&frame.scalars(args)?),
+    })
+}
+
+fn check(cond: Operand, kind: &CheckKind, args: &[Operand], frame: &Frame, span: Span) -> Results {
+    if frame.bool(cond)? {
+        return Ok(Vec::new());
+    }
+    Err(RuntimeError::check(kind, &frame.scalars(args)?, span))
+}
+
+fn read(a: &Array, i: usize) -> Result<Scalar, RuntimeError> {
+    if i >= a.len() {
+        return Err(internal(&format!("read at {i} of an array of length {}", a.len())));
+    }
+    Ok(a.get(i))
+}
+
+fn write(mut a: Array, i: usize, x: Scalar, span: Span) -> Result<Array, RuntimeError> {
+    if i >= a.len() {
+        return Err(internal(&format!("write at {i} of an array of length {}", a.len())));
+    }
+    a.try_make_unique().map_err(|e| out_of_memory(e, span))?;
+    a.set(i, x);
+    Ok(a)
+}
+
+fn slice(mut a: Array, start: usize, len: usize, span: Span) -> Result<Array, RuntimeError> {
+    if start > a.len() || len > a.len() - start {
+        return Err(internal(&format!("slice {start}..+{len} of an array of length {}", a.len())));
+    }
+    if start == 0 && len >= a.len() / 2 && a.is_unique() {
+        a.truncate(len);
+        return Ok(a);
+    }
+    a.try_slice(start, len).map_err(|e| out_of_memory(e, span))
+}
+
+fn concat(frame: &mut Frame, xs: &[Operand], prim: Prim, span: Span) -> Result<Array, RuntimeError> {
+    let parts: Result<Vec<Array>, _> = xs.iter().map(|x| frame.array(*x)).collect();
+    let mut parts = parts?.into_iter();
+    let Some(mut joined) = parts.next() else { return Ok(Array::zeros(prim, 0)) };
+    let rest: Vec<Array> = parts.filter(|a| !a.is_empty()).collect();
+    if rest.is_empty() {
+        return Ok(joined);
+    }
+    let memory = |e| out_of_memory(e, span);
+    joined.reserve(joined.len() + rest.iter().map(Array::len).sum::<usize>()).map_err(memory)?;
+    for a in &rest {
+        joined.append(a).map_err(memory)?;
+    }
+    Ok(joined)
+}

@@ -1,0 +1,185 @@
+//! Launching a kernel: its environment, its pieces, its failure.
+
+use super::frame::{Frame, HostValue};
+use super::space::{Piece, Space};
+use super::{Run, internal, out_of_memory, threads};
+use crate::array::Array;
+use crate::check::{RuntimeError, Span};
+use crate::plan::{EnvLayout, ErrorRecord, Fold, Kernel, KernelFn, KernelKind, Operand};
+use crate::prim::{Prim, Scalar};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicI64, Ordering::Relaxed};
+
+/// A kernel with everything it needs to run.
+pub struct Launch<'a> {
+    pub kernel: &'a Kernel,
+    pub space: Space,
+    pub threads: usize,
+    pub span: Span,
+    /// See `EnvLayout`.
+    pub env: Vec<u64>,
+    /// Arrays whose addresses are in the environment.
+    _held: Vec<Array>,
+    failure: Failure,
+}
+
+/// The failed check with the smallest position.
+struct Failure {
+    pos: AtomicI64,
+    record: Mutex<Option<ErrorRecord>>,
+}
+
+impl Run<'_> {
+    pub fn kernel(
+        &self,
+        kernel: &Kernel,
+        frame: &mut Frame,
+        span: Span,
+    ) -> Result<Vec<HostValue>, RuntimeError> {
+        self.count_launch();
+        let mut launch = self.prepare(kernel, frame, span)?;
+        match &kernel.kind {
+            KernelKind::Map(outs) => launch.map(outs, frame),
+            KernelKind::Reduce(fold) => launch.reduce(fold, frame),
+            KernelKind::Scan { fold, reduce, dual, exact } => {
+                launch.scan(fold, *reduce, *dual, *exact, frame)
+            }
+            KernelKind::Filter(prims) => {
+                self.count_sync();
+                launch.filter(prims)
+            }
+            KernelKind::Hist { dests, fold } => self.hist(launch, dests, fold, frame),
+        }
+    }
+
+    fn prepare<'k>(
+        &self,
+        kernel: &'k Kernel,
+        frame: &mut Frame,
+        span: Span,
+    ) -> Result<Launch<'k>, RuntimeError> {
+        let space = Space::resolve(kernel.space, frame)?;
+        let mut env = vec![0u64; kernel.layout.len()];
+        env[0] = space.dim_word();
+        let mut held = Vec::new();
+        for (word, x) in env[EnvLayout::CAPTURES..].iter_mut().zip(&kernel.captures) {
+            *word = match frame.take(*x) {
+                HostValue::Scalar(x) => x.bits(),
+                HostValue::Array(a) => {
+                    let address = a.as_ptr() as u64;
+                    held.push(a);
+                    address
+                }
+                _ => return Err(internal("a kernel reads something that is neither scalar nor array")),
+            };
+        }
+        let threads = self.threads_for(&space);
+        let failure = Failure { pos: AtomicI64::new(i64::MAX), record: Mutex::new(None) };
+        Ok(Launch { kernel, space, threads, span, env, _held: held, failure })
+    }
+}
+
+impl Launch<'_> {
+    pub fn alloc(&self, prim: Prim, len: usize) -> Result<Array, RuntimeError> {
+        Array::try_uninit(prim, len).map_err(|e| out_of_memory(e, self.span))
+    }
+
+    /// Fresh arrays, with their addresses from output word `at` on.
+    pub fn outputs(&mut self, at: usize, prims: &[Prim], len: usize) -> Result<Vec<Array>, RuntimeError> {
+        let first = self.kernel.layout.outputs_at() + at;
+        let mut arrays = Vec::with_capacity(prims.len());
+        for (i, p) in prims.iter().enumerate() {
+            let a = self.alloc(*p, len)?;
+            self.env[first + i] = a.as_ptr() as u64;
+            arrays.push(a);
+        }
+        Ok(arrays)
+    }
+
+    /// Arrays to update in place (copied if somebody else holds them): their length and addresses in the output words
+    /// from `at` on.
+    pub fn destinations(
+        &mut self,
+        at: usize,
+        dests: &[Operand],
+        frame: &mut Frame,
+    ) -> Result<Vec<Array>, RuntimeError> {
+        let first = self.kernel.layout.outputs_at() + at;
+        let arrays: Result<Vec<Array>, _> = dests.iter().map(|d| frame.array(*d)).collect();
+        let mut arrays = arrays?;
+        self.env[first] = arrays.iter().map(Array::len).min().unwrap_or(0) as u64;
+        for (i, a) in arrays.iter_mut().enumerate() {
+            a.try_make_unique().map_err(|e| out_of_memory(e, self.span))?;
+            self.env[first + 1 + i] = a.as_ptr() as u64;
+        }
+        Ok(arrays)
+    }
+
+    /// The neutral elements as the accumulators' first values.
+    pub fn set_initial(&mut self, fold: &Fold, frame: &Frame) -> Result<(), RuntimeError> {
+        let at = self.kernel.layout.initial_at();
+        for (i, x) in fold.neutral.iter().enumerate() {
+            self.env[at + i] = frame.scalar(*x)?.bits();
+        }
+        Ok(())
+    }
+
+    /// Runs `code` on a piece; the number it returns, or `None` if a check failed here or before.
+    pub fn piece(&self, code: KernelFn, env: &[u64], p: &Piece) -> Option<i64> {
+        if self.has_failed_before(p.lo) {
+            return None;
+        }
+        let mut record = ErrorRecord::default();
+        let (row_lo, row_hi) = (p.row_lo as i64, p.row_hi as i64);
+        debug_assert_eq!(env.len(), self.kernel.layout.len());
+        // SAFETY: the environment is laid out as the kernel's layout says, the arrays in it are alive and as long as
+        // the space demands, and no two pieces write the same elements (a scatter apart, whose element
+        // stores are single words); the code is the plan's own and lives as long.
+        let result = unsafe { code(env.as_ptr(), row_lo, row_hi, p.lo as i64, p.hi as i64, &mut record) };
+        if result < 0 {
+            self.failure.record(record);
+            return None;
+        }
+        Some(result)
+    }
+
+    /// Whether a check at a smaller position failed.
+    pub fn has_failed_before(&self, pos: usize) -> bool {
+        self.failure.pos.load(Relaxed) <= pos as i64
+    }
+
+    /// Runs the kernel's own code on all pieces.
+    pub fn run(&self, pieces: &[Piece]) -> Result<(), RuntimeError> {
+        threads::run(self.threads, pieces.len(), |i| {
+            self.piece(self.kernel.code, &self.env, &pieces[i]);
+        });
+        self.check()
+    }
+
+    /// The run-time error, if a check failed.
+    pub fn check(&self) -> Result<(), RuntimeError> {
+        let record = self.failure.record.lock().unwrap_or_else(|e| e.into_inner());
+        let Some(record) = *record else { return Ok(()) };
+        let Some(check) = self.kernel.checks.get(record.check as usize) else {
+            return Err(internal("a kernel failed without a check"));
+        };
+        let args: Vec<Scalar> =
+            check.args.iter().zip(record.args).map(|(p, bits)| Scalar::from_bits(*p, bits)).collect();
+        Err(RuntimeError::check(&check.kind, &args, check.span))
+    }
+}
+
+impl Failure {
+    fn record(&self, new: ErrorRecord) {
+        let mut record = self.record.lock().unwrap_or_else(|e| e.into_inner());
+        if record.is_none_or(|old| new.pos < old.pos) {
+            *record = Some(new);
+            self.pos.fetch_min(new.pos, Relaxed);
+        }
+    }
+}
+
+/// The value to put into an output word so that row `row` is stored at `address`.
+pub fn as_row(address: *const u8, row: usize, size: usize) -> u64 {
+    (address as u64).wrapping_sub((row * size) as u64)
+}

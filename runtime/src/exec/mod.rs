@@ -1,0 +1,159 @@
+//! The executor: runs the host functions of a plan and launches its kernels.
+//!
+//! A run happens inside one thread pool of the requested size; small kernels stay on the calling thread. How work is cut
+//! into pieces never shows in a result: where pieces are combined, their boundaries depend on sizes only, and the
+//! same code runs on one thread.
+
+mod desc;
+mod filter;
+mod fold;
+mod frame;
+mod hist;
+mod host;
+mod launch;
+mod map;
+mod scan;
+mod space;
+mod threads;
+
+pub use desc::Desc;
+
+use crate::array::{Array, OutOfMemory};
+use crate::check::{CheckKind, RuntimeError, Span};
+use crate::plan::{Function, Kind, Plan};
+use crate::prim::{Prim, Scalar};
+use crate::value::{Column, ColumnType};
+use frame::HostValue;
+use std::cell::Cell;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+/// What happened during runs.
+#[derive(Default, Debug)]
+pub struct Counters {
+    /// Kernels and other bulk operations.
+    pub launches: AtomicU64,
+    /// Values of bulk operations that the host waited for.
+    pub syncs: AtomicU64,
+}
+
+/// How to run.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// Number of threads; 0 stands for all processors.
+    pub threads: usize,
+    /// Depth of recursion at which a run fails; 0 stands for what memory allows.
+    pub max_depth: usize,
+    /// Where to count, if anywhere.
+    pub counters: Option<Arc<Counters>>,
+}
+
+/// A compiled program.
+#[derive(Debug)]
+pub struct Executable {
+    plan: Plan,
+}
+
+impl Executable {
+    /// Takes over a plan.
+    pub fn new(plan: Plan) -> Executable {
+        Executable { plan }
+    }
+
+    /// The functions, for looking at.
+    pub fn functions(&self) -> &[Function] {
+        &self.plan.functions
+    }
+
+    /// The index of the entry point of that name.
+    pub fn entry(&self, name: &str) -> Option<usize> {
+        self.plan.functions.iter().position(|f| f.is_entry && f.name == name)
+    }
+
+    /// Calls function `fun` with arguments in the order of its parameters.
+    pub fn call(&self, fun: usize, args: Vec<Column>, options: &Options) -> Result<Vec<Column>, RuntimeError> {
+        let function = self.plan.functions.get(fun).ok_or_else(|| internal("no such function"))?;
+        let args = import(function, args)?;
+        let threads = threads::count(options.threads);
+        let results = threads::pool(threads)?.install(|| {
+            let max_depth = if options.max_depth == 0 { default_depth() } else { options.max_depth };
+            let counters = options.counters.as_deref();
+            Run { plan: &self.plan, threads, max_depth, depth: Cell::new(0), counters }.function(fun, args)
+        })?;
+        Ok(export(function, results))
+    }
+}
+
+/// A call of an executable in progress.
+struct Run<'a> {
+    plan: &'a Plan,
+    threads: usize,
+    max_depth: usize,
+    depth: Cell<usize>,
+    counters: Option<&'a Counters>,
+}
+
+impl Run<'_> {
+    fn count_launch(&self) {
+        if let Some(c) = self.counters {
+            c.launches.fetch_add(1, Relaxed);
+        }
+    }
+
+    fn count_sync(&self) {
+        if let Some(c) = self.counters {
+            c.syncs.fetch_add(1, Relaxed);
+        }
+    }
+}
+
+/// A level of recursion takes a frame and a few kilobytes of stack.
+fn default_depth() -> usize {
+    (crate::pool::limit() / (16 << 10)).min(1_000_000)
+}
+
+/// The arguments as host values, if they fit the parameters.
+fn import(function: &Function, args: Vec<Column>) -> Result<Vec<HostValue>, RuntimeError> {
+    if args.len() != function.params.len() {
+        let (want, got) = (function.params.len(), args.len());
+        return Err(RuntimeError::plain(format!("{} takes {want} columns, not {got}", function.name)));
+    }
+    let kinds = function.params.iter().map(|p| p.1);
+    kinds.zip(args).map(|(kind, column)| import_column(&function.name, kind, column)).collect()
+}
+
+fn import_column(name: &str, kind: Kind, column: Column) -> Result<HostValue, RuntimeError> {
+    Ok(match (kind, column) {
+        (Kind::Scalar(p), Column::Scalar(x)) if x.prim() == p => HostValue::Scalar(x),
+        (Kind::Scalar(Prim::I64), Column::Size(n)) => HostValue::Scalar(Scalar::I64(n)),
+        (Kind::Array(p), Column::Data(a)) if a.prim() == p => HostValue::Array(a),
+        (Kind::Desc, Column::Offsets(a)) if a.prim() == Prim::I64 && !a.is_empty() => {
+            HostValue::Desc(Arc::new(Desc::new(a)))
+        }
+        (kind, _) => return Err(RuntimeError::plain(format!("{name}: an argument is not a {kind:?}"))),
+    })
+}
+
+fn export(function: &Function, results: Vec<HostValue>) -> Vec<Column> {
+    let is_size = |i: usize| {
+        function.ret_columns.as_ref().is_some_and(|c| matches!(c.get(i), Some(ColumnType::Size)))
+    };
+    let column = |(i, value): (usize, HostValue)| match value {
+        HostValue::Scalar(Scalar::I64(n)) if is_size(i) => Column::Size(n),
+        HostValue::Scalar(x) => Column::Scalar(x),
+        HostValue::Array(a) => Column::Data(a),
+        HostValue::Desc(d) => Column::Offsets(d.offsets().clone()),
+        HostValue::Empty => Column::Data(Array::zeros(Prim::Bool, 0)),
+    };
+    results.into_iter().enumerate().map(column).collect()
+}
+
+/// The error for a plan that breaks its own rules.
+fn internal(what: &str) -> RuntimeError {
+    RuntimeError::plain(format!("internal error: {what}"))
+}
+
+fn out_of_memory(e: OutOfMemory, span: Span) -> RuntimeError {
+    let bytes = i64::try_from(e.0).unwrap_or(i64::MAX);
+    RuntimeError::check(&CheckKind::OutOfMemory, &[Scalar::I64(bytes)], span)
+}

@@ -1,0 +1,140 @@
+//! Scans along rows.
+//!
+//! The parts of a giant row form a chain: whoever runs a part first reduces it, waits for the prefix of the part before,
+//! publishes its own prefix (the one before, combined with the reduced part), and then scans the part, which is in
+//! its cache by now, starting from the prefix before. One thread alone takes every part once, with a kernel that carries
+//! both accumulators; and if the grouping cannot show in the result, it need not look at parts at all.
+
+use super::frame::{Frame, HostValue};
+use super::launch::{Launch, as_row};
+use super::space::Piece;
+use super::threads;
+use crate::check::RuntimeError;
+use crate::plan::{Fold, KernelFn};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+/// Per part of a giant row.
+struct Link {
+    /// The prefix before the next part has been published.
+    ready: AtomicBool,
+    /// Bits of the reduced part.
+    reduced: Vec<AtomicU64>,
+    /// Bits of the prefix up to the end of the part.
+    prefix: Vec<AtomicU64>,
+}
+
+impl Link {
+    /// With the bits of the neutral elements.
+    fn new(neutral: &[u64]) -> Link {
+        let cells = || neutral.iter().map(|bits| AtomicU64::new(*bits)).collect();
+        Link { ready: AtomicBool::new(false), reduced: cells(), prefix: cells() }
+    }
+}
+
+impl Launch<'_> {
+    pub fn scan(
+        &mut self,
+        fold: &Fold,
+        reduce: KernelFn,
+        dual: KernelFn,
+        exact: bool,
+        frame: &Frame,
+    ) -> Result<Vec<HostValue>, RuntimeError> {
+        self.set_initial(fold, frame)?;
+        let prims: Vec<_> = fold.prims.iter().chain(&fold.elems).copied().collect();
+        let results = self.outputs(0, &prims, self.space.total)?;
+        let pieces = match (self.threads, exact) {
+            (1, true) => vec![self.space.whole()],
+            (threads, _) => self.space.row_pieces(threads),
+        };
+        let parts = pieces.iter().filter(|p| p.part.is_some()).count();
+        let neutral = &self.env[self.kernel.layout.initial_at()..][..fold.prims.len()];
+        let links: Vec<Link> = (0..parts).map(|_| Link::new(neutral)).collect();
+        threads::run(self.threads, pieces.len(), |i| {
+            let p = &pieces[i];
+            match p.part {
+                None => _ = self.piece(self.kernel.code, &self.env, p),
+                Some(_) if self.threads == 1 => self.scan_part_alone(fold, dual, &links, p),
+                Some(_) => self.scan_part(fold, reduce, &links, p),
+            }
+        });
+        self.check()?;
+        Ok(results.into_iter().map(HostValue::Array).collect())
+    }
+
+    fn scan_part(&self, fold: &Fold, reduce: KernelFn, links: &[Link], p: &Piece) {
+        let (link, before) = self.links(links, p);
+        let mut env = self.env.clone();
+        self.point_rows_at(fold, &mut env, &link.reduced, p.row_lo);
+        let reduced = self.piece(reduce, &env, p);
+        if let Some(before) = before {
+            while !before.ready.load(Ordering::Acquire) {
+                if self.has_failed_before(p.lo) {
+                    return;
+                }
+                std::hint::spin_loop();
+                std::thread::yield_now();
+            }
+        }
+        if reduced.is_none() || !self.publish(fold, link, before, p) {
+            return;
+        }
+        let mut env = self.env.clone();
+        self.start_from(&mut env, before);
+        self.piece(self.kernel.code, &env, p);
+    }
+
+    /// As `scan_part` for the only thread.
+    fn scan_part_alone(&self, fold: &Fold, dual: KernelFn, links: &[Link], p: &Piece) {
+        let (link, before) = self.links(links, p);
+        let mut env = self.env.clone();
+        let partials = self.kernel.layout.partials_at();
+        for (i, cell) in link.reduced.iter().enumerate() {
+            env[partials + i] = cell.as_ptr() as u64;
+        }
+        // It scans from the prefix, and reduces from what the cells hold: the neutral elements.
+        self.start_from(&mut env, before);
+        if self.piece(dual, &env, p).is_some() {
+            self.publish(fold, link, before, p);
+        }
+    }
+
+    /// The part's link, and the link of the part before it in its row.
+    fn links<'l>(&self, links: &'l [Link], p: &Piece) -> (&'l Link, Option<&'l Link>) {
+        let i = p.part.unwrap_or(0);
+        let is_first = p.lo == self.space.start(p.row_lo);
+        (&links[i], if is_first { None } else { links.get(i.wrapping_sub(1)) })
+    }
+
+    /// Accumulators start from the prefix before, or stay neutral.
+    fn start_from(&self, env: &mut [u64], before: Option<&Link>) {
+        let Some(before) = before else { return };
+        let at = self.kernel.layout.initial_at();
+        for (i, cell) in before.prefix.iter().enumerate() {
+            env[at + i] = cell.load(Ordering::Relaxed);
+        }
+    }
+
+    /// Results of `row` go to the cells.
+    fn point_rows_at(&self, fold: &Fold, env: &mut [u64], cells: &[AtomicU64], row: usize) {
+        let at = self.kernel.layout.outputs_at();
+        for (i, cell) in cells.iter().enumerate() {
+            env[at + i] = as_row(cell.as_ptr() as *const u8, row, fold.prims[i].size());
+        }
+    }
+
+    /// Computes the prefix up to the end of the part and tells the next one. False if the operator failed.
+    fn publish(&self, fold: &Fold, link: &Link, before: Option<&Link>, p: &Piece) -> bool {
+        let mut env = self.env.clone();
+        self.start_from(&mut env, before);
+        self.point_rows_at(fold, &mut env, &link.prefix, p.row_lo);
+        let partials = self.kernel.layout.partials_at();
+        for (i, cell) in link.reduced.iter().enumerate() {
+            env[partials + i] = cell.as_ptr() as u64;
+        }
+        let one = Piece { row_lo: p.row_lo, row_hi: p.row_lo + 1, lo: 0, hi: 1, part: None };
+        let done = self.piece(fold.combine, &env, &one).is_some();
+        link.ready.store(done, Ordering::Release);
+        done
+    }
+}

@@ -1,0 +1,248 @@
+//! Iteration spaces at run time, and how they are cut into pieces.
+//!
+//! Two ways of cutting. *Element pieces* (maps, histograms) have equally many elements, wherever rows begin. *Row pieces*
+//! (operations along rows) have whole rows of about equal weight, except that a row of more than [`GIANT`] elements is
+//! cut into parts of [`PART`] elements: always at the same places, so that results do not depend on the threads.
+
+use super::threads::SMALL;
+use super::{Desc, Run, internal};
+use crate::check::RuntimeError;
+use crate::exec::frame::Frame;
+use crate::plan;
+use std::sync::Arc;
+
+/// Elements of one part of a giant row.
+pub const PART: usize = 1 << 15;
+/// A row with more elements is cut into parts.
+pub const GIANT: usize = 2 * PART;
+/// Pieces per thread, for balance.
+const PIECES_PER_THREAD: usize = 8;
+
+/// A space whose sizes are known.
+pub struct Space {
+    /// Number of rows.
+    pub rows: usize,
+    /// Number of elements.
+    pub total: usize,
+    shape: Shape,
+}
+
+enum Shape {
+    Flat,
+    Uniform(usize),
+    Ragged(Arc<Desc>),
+}
+
+/// Rows `row_lo..row_hi`, of these the elements at `lo..hi`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[allow(missing_docs)]
+pub struct Piece {
+    pub row_lo: usize,
+    pub row_hi: usize,
+    pub lo: usize,
+    pub hi: usize,
+    /// For a part of a giant row: its number among all parts of the space.
+    pub part: Option<usize>,
+}
+
+impl Space {
+    /// Evaluates the sizes of a kernel's space.
+    pub fn resolve(space: plan::Space, frame: &mut Frame) -> Result<Space, RuntimeError> {
+        Ok(match space {
+            plan::Space::Flat(n) => Space { rows: 1, total: frame.size(n)?, shape: Shape::Flat },
+            plan::Space::Uniform { rows, m } => {
+                let (rows, m) = (frame.size(rows)?, frame.size(m)?);
+                let total = rows.checked_mul(m).ok_or_else(|| RuntimeError::plain("a size overflows"))?;
+                Space { rows, total, shape: Shape::Uniform(m) }
+            }
+            plan::Space::Ragged { rows, desc } => {
+                let (rows, desc) = (frame.size(rows)?, frame.desc(desc)?);
+                if desc.rows() != rows {
+                    return Err(internal("a descriptor does not fit its space"));
+                }
+                Space { rows, total: desc.total(), shape: Shape::Ragged(desc) }
+            }
+        })
+    }
+
+    /// What kernels know about row lengths: see `EnvLayout`.
+    pub fn dim_word(&self) -> u64 {
+        match &self.shape {
+            Shape::Flat => 0,
+            Shape::Uniform(m) => *m as u64,
+            Shape::Ragged(d) => d.offsets().as_ptr() as u64,
+        }
+    }
+
+    /// First position of a row; the total for row `rows`.
+    pub fn start(&self, row: usize) -> usize {
+        match &self.shape {
+            Shape::Flat => row.min(1) * self.total,
+            Shape::Uniform(m) => row * m,
+            Shape::Ragged(d) => d.offsets().slice::<i64>()[row] as usize,
+        }
+    }
+
+    /// The row of the element at `pos`, which is below the total.
+    fn row_of(&self, pos: usize) -> usize {
+        match &self.shape {
+            Shape::Flat => 0,
+            Shape::Uniform(m) => pos / m,
+            Shape::Ragged(d) => d.offsets().slice::<i64>().partition_point(|o| *o as usize <= pos) - 1,
+        }
+    }
+
+    /// The first row whose start, plus the number of rows before it, is at least `weight`.
+    fn row_at_weight(&self, weight: usize) -> usize {
+        let (mut lo, mut hi) = (0, self.rows);
+        while lo < hi {
+            let mid = (lo + hi) / 2;
+            if self.start(mid) + mid < weight { lo = mid + 1 } else { hi = mid }
+        }
+        lo
+    }
+
+    /// Work of the whole space: elements and rows.
+    fn weight(&self) -> usize {
+        self.total + self.rows
+    }
+
+    /// Whether a second thread would not pay.
+    pub fn is_small(&self) -> bool {
+        self.weight() < SMALL
+    }
+
+    /// The whole space as one piece.
+    pub fn whole(&self) -> Piece {
+        Piece { row_lo: 0, row_hi: self.rows, lo: 0, hi: self.total, part: None }
+    }
+
+    /// At most `n` pieces of about equally many elements. Empty rows may be in none.
+    pub fn element_pieces(&self, n: usize) -> Vec<Piece> {
+        let n = n.min(self.total).max(1);
+        if n == 1 {
+            return vec![self.whole()];
+        }
+        let bound = |i: usize| (self.total as u128 * i as u128 / n as u128) as usize;
+        let piece = |i: usize| {
+            let (lo, hi) = (bound(i), bound(i + 1));
+            Piece { row_lo: self.row_of(lo), row_hi: self.row_of(hi - 1) + 1, lo, hi, part: None }
+        };
+        (0..n).map(piece).collect()
+    }
+
+    /// Element pieces for this many threads.
+    pub fn balanced_pieces(&self, threads: usize) -> Vec<Piece> {
+        let few = self.total / SMALL + 1;
+        self.element_pieces(if threads <= 1 { 1 } else { few.min(threads * PIECES_PER_THREAD) })
+    }
+
+    /// Row pieces in order. All rows are covered, every element once.
+    pub fn row_pieces(&self, threads: usize) -> Vec<Piece> {
+        let mut pieces = Vec::new();
+        let (mut row, mut part) = (0, 0);
+        for giant in self.giants() {
+            self.stretch(row, giant, threads, &mut pieces);
+            let (start, end) = (self.start(giant), self.start(giant + 1));
+            for lo in (start..end).step_by(PART) {
+                let hi = (lo + PART).min(end);
+                pieces.push(Piece { row_lo: giant, row_hi: giant + 1, lo, hi, part: Some(part) });
+                part += 1;
+            }
+            row = giant + 1;
+        }
+        self.stretch(row, self.rows, threads, &mut pieces);
+        pieces
+    }
+
+    /// Rows with more than `GIANT` elements: each contains a multiple of `GIANT`.
+    fn giants(&self) -> Vec<usize> {
+        match &self.shape {
+            Shape::Flat if self.total > GIANT => vec![0],
+            Shape::Uniform(m) if *m > GIANT => (0..self.rows).collect(),
+            Shape::Ragged(_) => {
+                let mut rows: Vec<usize> = (0..self.total).step_by(GIANT).map(|p| self.row_of(p)).collect();
+                rows.dedup();
+                rows.retain(|r| self.start(r + 1) - self.start(*r) > GIANT);
+                rows
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// Whole rows `lo..hi`, none of them giant, in pieces of about equal weight.
+    fn stretch(&self, lo: usize, hi: usize, threads: usize, pieces: &mut Vec<Piece>) {
+        let first = self.start(lo) + lo;
+        let weight = self.start(hi) + hi - first;
+        let n = if threads <= 1 { 1 } else { (weight / SMALL + 1).min(threads * PIECES_PER_THREAD) };
+        let mut row = lo;
+        for i in 1..=n {
+            let target = first + (weight as u128 * i as u128 / n as u128) as usize;
+            let end = if i == n { hi } else { self.row_at_weight(target).clamp(row, hi) };
+            if end > row {
+                pieces.push(Piece {
+                    row_lo: row,
+                    row_hi: end,
+                    lo: self.start(row),
+                    hi: self.start(end),
+                    part: None,
+                });
+                row = end;
+            }
+        }
+    }
+}
+
+impl Run<'_> {
+    /// Threads worth using for a space.
+    pub fn threads_for(&self, space: &Space) -> usize {
+        if space.is_small() { 1 } else { self.threads }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::array::Array;
+
+    fn ragged(lengths: &[i64]) -> Space {
+        let d = Desc::from_lengths(Array::from_slice(lengths)).expect("memory").expect("no overflow");
+        Space { rows: d.rows(), total: d.total(), shape: Shape::Ragged(Arc::new(d)) }
+    }
+
+    fn covers(space: &Space, threads: usize) {
+        let (mut row, mut pos) = (0, 0);
+        for p in space.row_pieces(threads) {
+            assert_eq!(p.lo, pos);
+            assert!(p.row_lo == row || p.part.is_some() && p.row_lo + 1 == row);
+            pos = p.hi;
+            row = p.row_hi;
+        }
+        assert_eq!((row, pos), (space.rows, space.total));
+    }
+
+    #[test]
+    fn row_pieces_cover_everything() {
+        let giant = 5 * GIANT as i64 + 7;
+        for lengths in [
+            vec![],
+            vec![0],
+            vec![0, 0, 3],
+            vec![giant],
+            vec![0, giant, 0, 5, giant, giant, 1],
+            vec![3; 100_000],
+        ] {
+            let space = ragged(&lengths);
+            (1..4).for_each(|t| covers(&space, t));
+            let pieces = space.balanced_pieces(3);
+            assert_eq!(pieces.iter().map(|p| p.hi - p.lo).sum::<usize>(), space.total);
+        }
+    }
+
+    #[test]
+    fn parts_do_not_depend_on_threads() {
+        let space = ragged(&[10, 3 * GIANT as i64, 0, 2 * GIANT as i64 + 1]);
+        let parts = |t| space.row_pieces(t).into_iter().filter(|p| p.part.is_some()).collect::<Vec<_>>();
+        assert_eq!(parts(1), parts(4));
+    }
+}

@@ -1,0 +1,70 @@
+//! Thread pools, and running numbered pieces of work on them.
+
+use super::internal;
+use crate::check::RuntimeError;
+use rayon::{ThreadPool, ThreadPoolBuilder};
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::{Arc, Mutex};
+
+/// Elements below which a bulk operation is not worth a second thread.
+pub const SMALL: usize = 1 << 14;
+
+/// The number of threads for a request: 0 stands for all processors.
+pub fn count(requested: usize) -> usize {
+    match requested {
+        0 => std::thread::available_parallelism().map_or(1, |n| n.get()),
+        n => n.min(1024),
+    }
+}
+
+/// The pool of that many threads, made at first use.
+pub fn pool(threads: usize) -> Result<Arc<ThreadPool>, RuntimeError> {
+    static POOLS: Mutex<Option<HashMap<usize, Arc<ThreadPool>>>> = Mutex::new(None);
+    let mut pools = POOLS.lock().unwrap_or_else(|e| e.into_inner());
+    let pools = pools.get_or_insert_default();
+    if let Some(pool) = pools.get(&threads) {
+        return Ok(pool.clone());
+    }
+    let built = ThreadPoolBuilder::new().num_threads(threads).thread_name(|i| format!("par-{i}")).build();
+    let pool = Arc::new(built.map_err(|e| internal(&format!("no threads: {e}")))?);
+    pools.insert(threads, pool.clone());
+    Ok(pool)
+}
+
+/// Runs `piece(0)`, …, `piece(n - 1)`. Pieces start in order, and whoever has started one runs it without waiting for
+/// a later one, so that a piece may wait for an earlier one.
+pub fn run(threads: usize, n: usize, piece: impl Fn(usize) + Sync) {
+    if threads <= 1 || n <= 1 {
+        return (0..n).for_each(piece);
+    }
+    let next = AtomicUsize::new(0);
+    let work = || {
+        loop {
+            let i = next.fetch_add(1, Relaxed);
+            if i >= n {
+                return;
+            }
+            piece(i);
+        }
+    };
+    rayon::scope(|scope| {
+        for _ in 1..threads.min(n) {
+            scope.spawn(|_| work());
+        }
+        work();
+    });
+}
+
+/// Fills a slice by parts: `part(start, elements)`.
+pub fn fill<T: Send>(threads: usize, out: &mut [T], part: impl Fn(usize, &mut [T]) + Sync) {
+    if threads <= 1 || out.len() < 2 * SMALL {
+        return if out.is_empty() { () } else { part(0, out) };
+    }
+    let size = (out.len() / (4 * threads)).max(SMALL);
+    let parts: Vec<Mutex<&mut [T]>> = out.chunks_mut(size).map(Mutex::new).collect();
+    run(threads, parts.len(), |i| {
+        let mut elements = parts[i].lock().unwrap_or_else(|e| e.into_inner());
+        part(i * size, &mut elements);
+    });
+}

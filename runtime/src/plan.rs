@@ -1,0 +1,302 @@
+//! The plan: a FLAT program made ready to run. Variables are slots of their function's frame, kernels are function pointers
+//! with a description of what they read and write, and every operand says whether it is the last use of its
+//! slot, so that values move out of the frame as early as possible and an update finds its array unshared.
+//!
+//! Plans are made by the code generator, which guarantees: slots are below [`Function::slots`], operands have the types
+//! that the operation needs, a slot is not read after its last use, and kernel code follows [`KernelFn`]'s contract.
+
+use crate::check::{CheckKind, Span};
+use crate::prim::{Prim, Scalar};
+use crate::value::ColumnType;
+use std::any::Any;
+use std::fmt;
+use std::sync::Arc;
+
+/// Index of a variable in its function's frame.
+pub type Slot = u32;
+
+/// A whole program.
+pub struct Plan {
+    /// Host functions; calls refer to them by index.
+    pub functions: Vec<Function>,
+    /// Owner of the machine code that the kernels point to.
+    pub code: Box<dyn Any + Send + Sync>,
+}
+
+/// What a host variable holds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kind {
+    /// A scalar.
+    Scalar(Prim),
+    /// A flat array.
+    Array(Prim),
+    /// A descriptor.
+    Desc,
+}
+
+/// A host function.
+pub struct Function {
+    /// Its name in the program.
+    pub name: String,
+    /// Whether it is an entry point.
+    pub is_entry: bool,
+    /// Where the arguments go.
+    pub params: Vec<(Slot, Kind)>,
+    /// Kinds of the results.
+    pub ret: Vec<Kind>,
+    /// For an entry point: the columns of its result.
+    pub ret_columns: Option<Vec<ColumnType>>,
+    /// Size of the frame.
+    pub slots: usize,
+    /// What it does.
+    pub body: Block,
+    /// Where it is defined.
+    pub span: Span,
+}
+
+/// Statements, then results.
+#[derive(Default)]
+pub struct Block {
+    /// Slots that hold a value no statement of this block (but another branch or iteration) uses.
+    pub drop_first: Vec<Slot>,
+    /// In order.
+    pub stms: Vec<Stm>,
+    /// Values of the block.
+    pub results: Vec<Operand>,
+}
+
+/// One operation.
+pub struct Stm {
+    /// Where its results go.
+    pub pat: Vec<Slot>,
+    /// What to do.
+    pub op: Op,
+    /// Slots that nothing reads any more, and which no operand moved out.
+    pub drop_after: Vec<Slot>,
+    /// Source of the operation, for errors.
+    pub span: Span,
+}
+
+/// An operand.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Operand {
+    /// A scalar.
+    Const(Scalar),
+    /// The value of a slot, which is used again later.
+    Copy(Slot),
+    /// The value of a slot, for the last time.
+    Move(Slot),
+}
+
+/// A scalar operator.
+pub type ScalarFn = Arc<dyn Fn(&[Scalar]) -> Scalar + Send + Sync>;
+
+/// Host operations; meanings as in FLAT.
+#[allow(missing_docs)]
+pub enum Op {
+    Atom(Operand),
+    Scalar(ScalarFn, Vec<Operand>),
+    Check { cond: Operand, kind: CheckKind, args: Vec<Operand> },
+    Kernel(Box<Kernel>),
+    MakeDesc(Operand),
+    UniformDesc { rows: Operand, m: Operand },
+    Offsets(Operand),
+    Lengths(Operand),
+    SegIds(Operand),
+    Total(Operand),
+    Rows(Operand),
+    Length(Operand),
+    Read(Operand, Operand),
+    Write { arr: Operand, index: Operand, value: Operand },
+    Iota(Operand),
+    Replicate(Operand, Operand),
+    Literal(Vec<Operand>, Prim),
+    Slice { arr: Operand, start: Operand, len: Operand },
+    Concat(Vec<Operand>, Prim),
+    ConcatDesc(Vec<Operand>),
+    If { cond: Operand, then: Block, other: Block },
+    Loop(Box<Loop>),
+    Call(usize, Vec<Operand>),
+}
+
+/// A host loop.
+pub struct Loop {
+    /// State: slots and initial values.
+    pub params: Vec<(Slot, Operand)>,
+    /// How often.
+    pub form: LoopForm,
+    /// One iteration; results in the next state.
+    pub body: Block,
+}
+
+/// How a host loop repeats.
+#[allow(missing_docs)]
+pub enum LoopForm {
+    For { index: Slot, prim: Prim, bound: Operand },
+    While(Block),
+}
+
+/// The iteration space of a kernel.
+#[derive(Clone, Copy, Debug)]
+#[allow(missing_docs)]
+pub enum Space {
+    Flat(Operand),
+    Uniform { rows: Operand, m: Operand },
+    Ragged { rows: Operand, desc: Operand },
+}
+
+/// The machine code of a kernel: runs rows `row_lo..row_hi`, of these only the elements at positions `lo..hi`.
+///
+/// `env` is laid out as [`EnvLayout`] says. The result is not negative, except after a failed check, which is written to
+/// `error`. For a filter the result is the number of elements kept.
+pub type KernelFn = unsafe extern "C" fn(
+    env: *const u64,
+    row_lo: i64,
+    row_hi: i64,
+    lo: i64,
+    hi: i64,
+    error: *mut ErrorRecord,
+) -> i64;
+
+/// A kernel's failed check, as its code writes it.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ErrorRecord {
+    /// Index into [`Kernel::checks`].
+    pub check: i64,
+    /// Position of the element that failed.
+    pub pos: i64,
+    /// Bits of the check's arguments.
+    pub args: [u64; 4],
+}
+
+/// Words of a kernel's environment, in this order:
+///
+/// ```text
+/// dim       row length of a uniform space, address of the offsets of a ragged one
+/// captures  bits of scalars, addresses of arrays
+/// initial   per combined result: bits of the accumulator's first value
+/// outputs   see the kind
+/// partials  per combined result: address of one value per piece (where the kind needs it)
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct EnvLayout {
+    /// Number of captures.
+    pub captures: usize,
+    /// Number of combined results.
+    pub initial: usize,
+    /// Number of output words.
+    pub outputs: usize,
+}
+
+impl EnvLayout {
+    /// Index of the first capture.
+    pub const CAPTURES: usize = 1;
+
+    /// Index of the first initial value.
+    pub const fn initial_at(self) -> usize {
+        EnvLayout::CAPTURES + self.captures
+    }
+
+    /// Index of the first output word.
+    pub const fn outputs_at(self) -> usize {
+        self.initial_at() + self.initial
+    }
+
+    /// Index of the first partials word.
+    pub const fn partials_at(self) -> usize {
+        self.outputs_at() + self.outputs
+    }
+
+    /// Number of words.
+    pub const fn len(self) -> usize {
+        self.partials_at() + self.initial
+    }
+
+    /// Never: there is always the dimension.
+    pub const fn is_empty(self) -> bool {
+        false
+    }
+}
+
+/// A bulk operation.
+pub struct Kernel {
+    /// For profiles and dumps.
+    pub name: String,
+    /// Positions and rows.
+    pub space: Space,
+    /// Scalars and arrays that the body reads.
+    pub captures: Vec<Operand>,
+    /// How the environment is laid out.
+    pub layout: EnvLayout,
+    /// What can fail.
+    pub checks: Vec<KernelCheck>,
+    /// The compiled body.
+    pub code: KernelFn,
+    /// What becomes of its results.
+    pub kind: KernelKind,
+}
+
+/// A check statement in a kernel body.
+pub struct KernelCheck {
+    /// What is checked.
+    pub kind: CheckKind,
+    /// Types of the arguments.
+    pub args: Vec<Prim>,
+    /// Where.
+    pub span: Span,
+}
+
+/// What a kernel does with its results; output words of the environment.
+pub enum KernelKind {
+    /// Per output its words: an address for `Elem`; length, then addresses for `Scatter`.
+    Map(Vec<Out>),
+    /// Output words: addresses of the results by row, then of the further results by position.
+    Reduce(Fold),
+    /// Output words: addresses of all results by position.
+    Scan {
+        /// The operator.
+        fold: Fold,
+        /// Reduces a piece to one value, without output but the results by row.
+        reduce: KernelFn,
+        /// As the kernel's code for one row, and also reduces the piece, from the neutral elements: see `partials`.
+        dual: KernelFn,
+        /// Grouping does not change results, so that one thread need not look at pieces.
+        exact: bool,
+    },
+    /// Output words: address of the kept counts by row, then of the values by position.
+    Filter(Vec<Prim>),
+    /// Output words: length of the destinations, then their addresses.
+    Hist {
+        /// Arrays to update.
+        dests: Vec<Operand>,
+        /// The operator.
+        fold: Fold,
+    },
+}
+
+/// The operator of a kernel that combines values.
+pub struct Fold {
+    /// Types of the combined results.
+    pub prims: Vec<Prim>,
+    /// Neutral elements.
+    pub neutral: Vec<Operand>,
+    /// Types of the further results.
+    pub elems: Vec<Prim>,
+    /// Combines `partials[lo..hi]`: a reduction with one row (for `Hist`: an update of element `i` by value `i`).
+    pub combine: KernelFn,
+}
+
+/// One output of a map kernel.
+pub enum Out {
+    /// A fresh array over the space.
+    Elem(Prim),
+    /// Destinations that are written by index.
+    Scatter(Vec<Operand>),
+}
+
+impl fmt::Debug for Plan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.functions.iter().map(|x| &x.name)).finish()
+    }
+}

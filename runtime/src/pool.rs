@@ -1,0 +1,245 @@
+//! Where buffers come from.
+//!
+//! Fresh pages are expensive (the kernel zeroes each one), so a freed buffer of [`POOLED`] bytes or more is kept and
+//! handed out again to a request of nearly its size. Large blocks are mapped directly, aligned to two megabytes and
+//! marked for huge pages. What is kept is bounded; it is given back when memory runs short.
+//!
+//! A request that cannot succeed (its size overflows, or it exceeds what this machine has) is refused, so that a program
+//! that asks for too much fails with an ordinary error.
+
+use std::alloc::{Layout, alloc, alloc_zeroed, dealloc};
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::{Mutex, MutexGuard, OnceLock};
+
+/// Alignment of every buffer.
+pub const ALIGN: usize = 64;
+/// Blocks of at least this many bytes are kept when freed.
+const POOLED: usize = 64 << 10;
+/// Blocks of at least this many bytes are mapped by themselves, on huge pages.
+const HUGE: usize = 2 << 20;
+/// A kept block is used for a request if it is at most this many eighths larger.
+const SLACK_EIGHTHS: usize = 2;
+
+/// A block of memory: at least the bytes asked for.
+#[derive(Clone, Copy)]
+pub struct Block {
+    /// First usable byte, aligned to [`ALIGN`].
+    pub ptr: *mut u8,
+    /// Usable bytes.
+    pub capacity: usize,
+    /// Start of the mapping, for blocks of [`HUGE`] bytes and more.
+    base: *mut u8,
+}
+
+// SAFETY: a block is plain memory; who owns it is its holder's concern.
+unsafe impl Send for Block {}
+
+#[derive(Default)]
+struct Free {
+    by_capacity: BTreeMap<usize, Vec<Block>>,
+    bytes: usize,
+}
+
+static FREE: Mutex<Free> = Mutex::new(Free { by_capacity: BTreeMap::new(), bytes: 0 });
+/// Bytes in blocks that are handed out.
+static LIVE: AtomicUsize = AtomicUsize::new(0);
+/// Distinguishes the starts of mapped blocks, see [`stagger`].
+static SERIAL: AtomicUsize = AtomicUsize::new(0);
+
+/// Bytes of memory that programs may use: what was available at first use, less a reserve.
+pub fn limit() -> usize {
+    static LIMIT: OnceLock<usize> = OnceLock::new();
+    *LIMIT.get_or_init(|| {
+        let available = meminfo().unwrap_or(usize::MAX / 4).min(cgroup_limit().unwrap_or(usize::MAX));
+        available - available / 16
+    })
+}
+
+/// Bytes in use by buffers now.
+pub fn live_bytes() -> usize {
+    LIVE.load(Relaxed)
+}
+
+fn meminfo() -> Option<usize> {
+    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
+    let line = text.lines().find(|l| l.starts_with("MemAvailable:"))?;
+    line.split_whitespace().nth(1)?.parse::<usize>().ok()?.checked_mul(1024)
+}
+
+fn cgroup_limit() -> Option<usize> {
+    std::fs::read_to_string("/sys/fs/cgroup/memory.max").ok()?.trim().parse().ok()
+}
+
+/// A block of at least `bytes` bytes, or `None` if there is not that much memory.
+pub fn allocate(bytes: usize, zeroed: bool) -> Option<Block> {
+    if bytes < POOLED {
+        return small(bytes, zeroed);
+    }
+    if bytes > isize::MAX as usize / 2 {
+        return None;
+    }
+    let capacity = rounded(bytes);
+    let live = LIVE.fetch_add(capacity, Relaxed) + capacity;
+    let block = if live > limit() { None } else { pooled(capacity, zeroed).or_else(|| fresh(capacity, zeroed)) };
+    match block {
+        Some(b) => {
+            LIVE.fetch_add(b.capacity - capacity, Relaxed);
+            Some(b)
+        }
+        None => {
+            LIVE.fetch_sub(capacity, Relaxed);
+            None
+        }
+    }
+}
+
+/// Gives a block back.
+///
+/// # Safety
+/// The block came from [`allocate`], and nothing refers to it any more.
+pub unsafe fn release(block: Block) {
+    if block.capacity < POOLED {
+        // SAFETY: allocated by `small` with this layout.
+        return unsafe { dealloc(block.ptr, layout(block.capacity)) };
+    }
+    LIVE.fetch_sub(block.capacity, Relaxed);
+    let mut free = lock();
+    if free.bytes + block.capacity > limit() / 4 {
+        drop(free);
+        // SAFETY: as required of the caller.
+        return unsafe { give_back(block) };
+    }
+    free.bytes += block.capacity;
+    free.by_capacity.entry(block.capacity).or_default().push(block);
+}
+
+fn lock() -> MutexGuard<'static, Free> {
+    FREE.lock().unwrap_or_else(|e| e.into_inner())
+}
+
+fn layout(capacity: usize) -> Layout {
+    Layout::from_size_align(capacity.max(1), ALIGN).expect("capacities are far below isize::MAX")
+}
+
+fn small(bytes: usize, zeroed: bool) -> Option<Block> {
+    let layout = layout(bytes);
+    // SAFETY: the layout's size is at least one byte.
+    let ptr = unsafe { if zeroed { alloc_zeroed(layout) } else { alloc(layout) } };
+    (!ptr.is_null()).then_some(Block { ptr, capacity: bytes, base: ptr })
+}
+
+/// Size classes: eight per power of two.
+fn rounded(bytes: usize) -> usize {
+    let step = (bytes.next_power_of_two() / 16).max(4096);
+    bytes.next_multiple_of(step)
+}
+
+fn pooled(capacity: usize, zeroed: bool) -> Option<Block> {
+    let block = {
+        let mut free = lock();
+        let largest = capacity + capacity / 8 * SLACK_EIGHTHS;
+        let (&key, blocks) = free.by_capacity.range_mut(capacity..=largest).next()?;
+        let block = blocks.pop()?;
+        if blocks.is_empty() {
+            free.by_capacity.remove(&key);
+        }
+        free.bytes -= block.capacity;
+        block
+    };
+    if zeroed {
+        // SAFETY: the block has this capacity and nobody else holds it.
+        unsafe { std::ptr::write_bytes(block.ptr, 0, block.capacity) };
+    }
+    Some(block)
+}
+
+fn fresh(capacity: usize, zeroed: bool) -> Option<Block> {
+    if lock().bytes + live_bytes() > limit() {
+        flush();
+    }
+    obtain(capacity, zeroed).or_else(|| {
+        flush();
+        obtain(capacity, zeroed)
+    })
+}
+
+/// Returns all kept blocks to the system.
+pub fn flush() {
+    let all = std::mem::take(&mut *lock());
+    for block in all.by_capacity.into_values().flatten() {
+        // SAFETY: kept blocks belong to the pool alone.
+        unsafe { give_back(block) };
+    }
+}
+
+fn obtain(capacity: usize, zeroed: bool) -> Option<Block> {
+    if capacity < HUGE {
+        return small(capacity, zeroed);
+    }
+    let total = capacity + 2 * HUGE;
+    // SAFETY: an anonymous private mapping at an address of the system's choice.
+    let base = unsafe {
+        libc::mmap(
+            std::ptr::null_mut(),
+            total,
+            libc::PROT_READ | libc::PROT_WRITE,
+            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE,
+            -1,
+            0,
+        )
+    };
+    if base == libc::MAP_FAILED {
+        return None;
+    }
+    let base = base as *mut u8;
+    // SAFETY: the mapping is two huge pages longer than the capacity: one is lost to alignment at most, and the
+    // staggered start lies in the other. Advice cannot fail in a way that matters.
+    unsafe {
+        libc::madvise(base.cast(), total, libc::MADV_HUGEPAGE);
+        let aligned = base.add(base.align_offset(HUGE));
+        Some(Block { ptr: aligned.add(stagger()), capacity, base })
+    }
+}
+
+/// Buffers that all start at the same offset in a page compete for the same cache sets and, where a load follows a
+/// store at the same offset, stall. So each starts at another one.
+fn stagger() -> usize {
+    SERIAL.fetch_add(1, Relaxed) * 5 % 32 * (ALIGN * 5)
+}
+
+/// # Safety
+/// The block came from `obtain`, and nothing refers to it any more.
+unsafe fn give_back(block: Block) {
+    // SAFETY: undoes what `obtain` did, with the same sizes.
+    unsafe {
+        if block.capacity < HUGE {
+            dealloc(block.ptr, layout(block.capacity));
+        } else {
+            libc::munmap(block.base.cast(), block.capacity + 2 * HUGE);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn absurd_requests_are_refused() {
+        assert!(allocate(usize::MAX / 2, false).is_none());
+        assert!(allocate(1 << 50, false).is_none());
+    }
+
+    #[test]
+    fn freed_blocks_are_reused() {
+        let a = allocate(3 << 20, false).expect("3 MB");
+        // SAFETY: nothing else refers to the block.
+        unsafe { release(a) };
+        let b = allocate(3 << 20, true).expect("3 MB");
+        // SAFETY: the block has this capacity.
+        assert!((0..b.capacity).all(|i| unsafe { *b.ptr.add(i) } == 0));
+        // SAFETY: nothing else refers to the block.
+        unsafe { release(b) };
+    }
+}
