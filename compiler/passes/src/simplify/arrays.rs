@@ -21,15 +21,9 @@ pub(super) fn simplify(env: &mut Env, exp: &Exp, p: &Param, span: Span, out: &mu
         Exp::Index(arr, indices) => index(env, *arr, indices, p, span, out),
         Exp::Slice { arr, start, len, stride } => whole_slice(env, *arr, *start, *len, *stride, p),
         Exp::Lengths(s) => inverse(env, *s, p, |e| if let Exp::MakeDesc(ls) = e { Some(*ls) } else { None }),
-        Exp::MakeDesc(ls) => {
-            inverse(env, *ls, p, |e| if let Exp::Lengths(s) = e { Some(*s) } else { None })
-        }
-        Exp::Flatten(x) => {
-            inverse(env, *x, p, |e| if let Exp::Unflatten(y) = e { Some(*y) } else { None })
-        }
-        Exp::Unflatten(x) => {
-            inverse(env, *x, p, |e| if let Exp::Flatten(y) = e { Some(*y) } else { None })
-        }
+        Exp::MakeDesc(ls) => inverse(env, *ls, p, |e| if let Exp::Lengths(s) = e { Some(*s) } else { None }),
+        Exp::Flatten(x) => inverse(env, *x, p, |e| if let Exp::Unflatten(y) = e { Some(*y) } else { None }),
+        Exp::Unflatten(x) => inverse(env, *x, p, |e| if let Exp::Flatten(y) = e { Some(*y) } else { None }),
         Exp::Concat(arrs) => match arrs.as_slice() {
             [only] if env.has_type(Atom::Var(*only), &p.ty) => Some(Exp::Atom(Atom::Var(*only))),
             _ => None,

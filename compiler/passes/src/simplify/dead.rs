@@ -94,7 +94,9 @@ impl Live {
                 self.body(then);
                 self.body(other);
             }
-            Exp::Map { inputs, lam, .. } | Exp::Filter { inputs, lam, .. } | Exp::Scatter { inputs, lam, .. } => {
+            Exp::Map { inputs, lam, .. }
+            | Exp::Filter { inputs, lam, .. }
+            | Exp::Scatter { inputs, lam, .. } => {
                 self.rows(inputs, lam);
             }
             Exp::Reduce { inputs, lam, op, .. }

@@ -184,9 +184,11 @@ impl Scope {
 
     fn harmless_body(&mut self, body: &Body) -> bool {
         let mark = self.trail.len();
-        let ok = body.stms.iter().all(|s| self.harmless(s) && {
-            self.bind(s);
-            true
+        let ok = body.stms.iter().all(|s| {
+            self.harmless(s) && {
+                self.bind(s);
+                true
+            }
         });
         self.leave(mark);
         ok
@@ -212,7 +214,10 @@ impl Scope {
     }
 
     fn sized(&self, ty: &Type) -> bool {
-        ty.dims.iter().skip(1).all(|d| matches!(d, Dim::Seg(_)) || matches!(d, Dim::Size(n) if self.is_size(*n)))
+        ty.dims
+            .iter()
+            .skip(1)
+            .all(|d| matches!(d, Dim::Seg(_)) || matches!(d, Dim::Size(n) if self.is_size(*n)))
     }
 
     fn is_size(&self, a: Atom) -> bool {

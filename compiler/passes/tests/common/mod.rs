@@ -1,0 +1,36 @@
+//! Programs as text, passes run over them, and what came of it as a snapshot that shows both.
+
+use par_ir::core::Program;
+use par_ir::parse::parse_core;
+use par_ir::print::print_core;
+use par_passes::pass::Pass;
+use std::collections::HashMap;
+
+/// Reads CORE in which variables are written `%name`, without numbers.
+pub fn program(text: &str) -> Program {
+    parse_core(&numbered(text)).unwrap_or_else(|e| panic!("{e} in\n{}", numbered(text)))
+}
+
+/// `%name` becomes `name_id`.
+fn numbered(text: &str) -> String {
+    let mut ids: HashMap<&str, usize> = HashMap::new();
+    let mut parts = text.split('%');
+    let mut out = parts.next().unwrap_or("").to_string();
+    for part in parts {
+        let end = part.find(|c: char| !c.is_alphanumeric()).unwrap_or(part.len());
+        let fresh = ids.len();
+        let id = *ids.entry(&part[..end]).or_insert(fresh);
+        out += &format!("{}_{id}{}", &part[..end], &part[end..]);
+    }
+    out
+}
+
+/// The program before and after the passes.
+pub fn transformed(text: &str, passes: &[Pass]) -> String {
+    let mut p = program(text);
+    let before = print_core(&p);
+    for pass in passes {
+        (pass.run)(&mut p);
+    }
+    format!("{before}\n=>\n\n{}", print_core(&p))
+}

@@ -1,0 +1,143 @@
+//! Fusion: which pairs become one operator, and which may not.
+
+mod common;
+
+use common::transformed;
+use insta::assert_snapshot;
+use par_passes::pass::FUSE;
+
+fn fused(text: &str) -> String {
+    transformed(text, &[FUSE])
+}
+
+#[test]
+fn maps_disappear_into_a_reduction() {
+    assert_snapshot!(fused(
+        "fun f@0 (%n: i64, %xs: [%n]f32, %ys: [%n]f32) -> (%r: f32) {
+           let (%as: [%n]f32) = map %n (%xs, %ys) \\(%x: f32, %y: f32) -> (f32) {
+             let (%a: f32) = mul.f32 (%x, %y)
+             in (%a)
+           }
+           let (%bs: [%n]f32) = map %n (%as, %xs) \\(%a2: f32, %x2: f32) -> (f32) {
+             let (%b: f32) = add.f32 (%a2, %x2)
+             in (%b)
+           }
+           let (%s: f32) = reduce %n (%bs) \\(%b2: f32) -> (f32) { in (%b2) } op \\(%u: f32, %v: f32) -> (f32) {
+             let (%w: f32) = add.f32 (%u, %v)
+             in (%w)
+           } neutral (0.0f32)
+           in (%s)
+         }"
+    ));
+}
+
+#[test]
+fn a_result_used_again_stays_a_result() {
+    assert_snapshot!(fused(
+        "fun f@0 (%n: i64, %xs: [%n]f32) -> (%r: [%n]f32, %q: f32) {
+           let (%es: [%n]f32) = map %n (%xs) \\(%x: f32) -> (f32) {
+             let (%e: f32) = exp.f32 (%x)
+             in (%e)
+           }
+           let (%s: f32) = reduce %n (%es) \\(%e2: f32) -> (f32) { in (%e2) } op \\(%u: f32, %v: f32) -> (f32) {
+             let (%w: f32) = add.f32 (%u, %v)
+             in (%w)
+           } neutral (0.0f32)
+           let (%ys: [%n]f32) = map %n (%es) \\(%e3: f32) -> (f32) {
+             let (%y: f32) = div.f32 (%e3, %s)
+             in (%y)
+           }
+           in (%ys, %s)
+         }"
+    ));
+}
+
+#[test]
+fn ragged_rows_never_exist() {
+    assert_snapshot!(fused(
+        "fun f@0 (%n: i64, %ks: [%n]i64) -> (%r: [%n]i64) {
+           let (%s: [%n]desc, %yss: [%n][~%s]i64) = map %n (%ks) \\(%k: i64) -> (i64, [%k]i64) {
+             let (%is: [%k]i64) = iota %k
+             let (%ys: [%k]i64) = map %k (%is) \\(%i: i64) -> (i64) {
+               let (%y: i64) = mul.i64 (%i, %i)
+               in (%y)
+             }
+             in (%k, %ys)
+           }
+           let (%ts: [%n]i64) = map %n (%s, %yss) \\(%m: i64, %row: [%m]i64) -> (i64) {
+             let (%t: i64) = reduce %m (%row) \\(%z: i64) -> (i64) { in (%z) } op \\(%u: i64, %v: i64) -> (i64) {
+               let (%w: i64) = add.i64 (%u, %v)
+               in (%w)
+             } neutral (0i64)
+             in (%t)
+           }
+           in (%ts)
+         }"
+    ));
+}
+
+#[test]
+fn a_descriptor_in_other_types_stays() {
+    assert_snapshot!(fused(
+        "fun f@0 (%n: i64, %ks: [%n]i64) -> (%s0: [%n]desc, %r: [%n][~%s0]i64) {
+           let (%s: [%n]desc, %yss: [%n][~%s]i64) = map %n (%ks) \\(%k: i64) -> (i64, [%k]i64) {
+             let (%is: [%k]i64) = iota %k
+             in (%k, %is)
+           }
+           let (%zss: [%n][~%s]i64) = map %n (%s, %yss) \\(%m: i64, %row: [%m]i64) -> ([%m]i64) {
+             let (%zs: [%m]i64) = map %m (%row) \\(%a: i64) -> (i64) {
+               let (%z: i64) = add.i64 (%a, 1i64)
+               in (%z)
+             }
+             in (%zs)
+           }
+           in (%s, %zss)
+         }"
+    ));
+}
+
+#[test]
+fn neighbours_share_their_reads() {
+    assert_snapshot!(fused(
+        "fun f@0 (%n: i64, %xs: [%n]f32) -> (%r: f32, %q: f32, %p: [%n]f32) {
+           let (%s: f32) = reduce %n (%xs) \\(%a: f32) -> (f32) { in (%a) } op \\(%u: f32, %v: f32) -> (f32) {
+             let (%w: f32) = add.f32 (%u, %v)
+             in (%w)
+           } neutral (0.0f32)
+           let (%ys: [%n]f32) = map %n (%xs) \\(%b: f32) -> (f32) {
+             let (%y: f32) = sqrt.f32 (%b)
+             in (%y)
+           }
+           let (%t: f32) = reduce %n (%xs) \\(%c: f32) -> (f32) { in (%c) } op \\(%g: f32, %h: f32) -> (f32) {
+             let (%m: f32) = max.f32 (%g, %h)
+             in (%m)
+           } neutral (-f32.inf)
+           in (%s, %t, %ys)
+         }"
+    ));
+}
+
+#[test]
+fn nothing_sinks_below_a_later_failure_or_an_update() {
+    assert_snapshot!(fused(
+        "fun f@0 (%n: i64, %xs: [%n]i64, %p: bool) -> (%r: [%n]i64, %q: [%n]i64) {
+           let (%as: [%n]i64) = map %n (%xs) \\(%x: i64) -> (i64) {
+             let (%ok: bool) = ne.i64 (%x, 0i64)
+             check %ok division_by_zero ()
+             let (%a: i64) = div.i64 (100i64, %x)
+             in (%a)
+           }
+           check %p assert \"p\" ()
+           let (%bs: [%n]i64) = map %n (%as) \\(%a2: i64) -> (i64) {
+             let (%b: i64) = add.i64 (%a2, 1i64)
+             in (%b)
+           }
+           let (%cs: [%n]i64) = map %n (%xs) \\(%x2: i64) -> (i64) {
+             let (%c: i64) = add.i64 (%x2, 2i64)
+             in (%c)
+           }
+           let (%ds: [%n]i64) = scatter (%xs) %n (%cs) \\(%c2: i64) -> (i64, i64) { in (%c2, 7i64) }
+           in (%bs, %ds)
+         }"
+    ));
+}

@@ -1,0 +1,71 @@
+//! Hoisting: what leaves a map or a loop, and what may not.
+
+mod common;
+
+use common::transformed;
+use insta::assert_snapshot;
+use par_passes::pass::HOIST;
+
+#[test]
+fn an_invariant_reduction_leaves_the_map() {
+    assert_snapshot!(transformed(
+        "fun f@0 (%n: i64, %xs: [%n]f32, %m: i64, %ys: [%m]f32) -> (%r: [%n]f32) {
+           let (%zs: [%n]f32) = map %n (%xs) \\(%x: f32) -> (f32) {
+             let (%is: [%m]i64) = iota %m
+             let (%t: f32) = reduce %m (%is) \\(%i: i64) -> (f32) {
+               let (%y: f32) = %ys[%i]
+               in (%y)
+             } op \\(%a: f32, %b: f32) -> (f32) {
+               let (%c: f32) = add.f32 (%a, %b)
+               in (%c)
+             } neutral (0.0f32)
+             let (%z: f32) = mul.f32 (%x, %t)
+             in (%z)
+           }
+           in (%zs)
+         }",
+        &[HOIST]
+    ));
+}
+
+#[test]
+fn what_a_check_guards_stays() {
+    assert_snapshot!(transformed(
+        "fun f@0 (%n: i64, %xs: [%n]f32, %m: i64, %ys: [%m]f32, %j: i64, %d: i64) -> (%r: [%n]f32) {
+           let (%zs: [%n]f32) = map %n (%xs) \\(%x: f32) -> (f32) {
+             let (%c: bool) = lt.i64 (%j, %m)
+             check %c bounds (%j, %m)
+             let (%y: f32) = %ys[%j]
+             let (%e: f32) = exp.f32 (%y)
+             let (%q: i64) = div.i64 (%m, %d)
+             let (%qs: [%q]i64) = iota %q
+             let (%s: i64) = reduce %q (%qs) \\(%i: i64) -> (i64) { in (%i) } op \\(%a: i64, %b: i64) -> (i64) {
+               let (%o: i64) = add.i64 (%a, %b)
+               in (%o)
+             } neutral (0i64)
+             let (%sf: f32) = conv.i64.f32 (%s)
+             let (%z: f32) = mul.f32 (%e, %sf)
+             in (%z)
+           }
+           in (%zs)
+         }",
+        &[HOIST]
+    ));
+}
+
+#[test]
+fn a_table_leaves_the_loop() {
+    assert_snapshot!(transformed(
+        "fun f@0 (%n: i64, %k: i64) -> (%r: i64) {
+           let (%s: i64) = loop (%acc: i64 = 0i64) for %i: i64 < %n do {
+             let (%t: [3i64]i64) = literal i64 [4i64, %k, 6i64]
+             let (%j: i64) = mod.i64 (%i, 3i64)
+             let (%x: i64) = %t[%j]
+             let (%acc2: i64) = add.i64 (%acc, %x)
+             in (%acc2)
+           }
+           in (%s)
+         }",
+        &[HOIST]
+    ));
+}

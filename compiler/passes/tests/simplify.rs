@@ -1,0 +1,153 @@
+//! The simplifier: each test is one rewriting, before and after.
+
+mod common;
+
+use common::transformed;
+use insta::assert_snapshot;
+use par_passes::pass::SIMPLIFY;
+
+fn simplified(text: &str) -> String {
+    transformed(text, &[SIMPLIFY])
+}
+
+#[test]
+fn arithmetic_is_folded() {
+    assert_snapshot!(simplified(
+        "fun f@0 (%x: i64, %y: f32) -> (%r: i64, %q: f32) {
+           let (%a: i64) = add.i64 (2i64, 3i64)
+           let (%b: i64) = mul.i64 (1i64, %x)
+           let (%c: i64) = add.i64 (%b, %a)
+           let (%d: i64) = sub.i64 (%c, 7i64)
+           let (%e: f32) = mul.f32 (%y, 1.0f32)
+           let (%g: f32) = add.f32 (%e, 0.0f32)
+           in (%d, %g)
+         }"
+    ));
+}
+
+#[test]
+fn copies_and_dead_code_vanish_but_checks_stay() {
+    assert_snapshot!(simplified(
+        "fun f@0 (%n: i64, %xs: [%n]f32, %i: i64) -> (%r: f32) {
+           let (%m: i64) = %n
+           let (%dead: [%m]i64) = iota %m
+           let (%a: bool) = le.i64 (0i64, %i)
+           let (%b: bool) = gt.i64 (%m, %i)
+           let (%c: bool) = and.bool (%a, %b)
+           check %c bounds (%i, %m)
+           let (%x: f32) = %xs[%i]
+           let (%d: bool) = lt.i64 (%i, %n)
+           check %d bounds (%i, %n)
+           let (%y: f32) = %xs[%i]
+           let (%z: f32) = add.f32 (%x, %y)
+           in (%z)
+         }"
+    ));
+}
+
+#[test]
+fn an_index_from_an_iota_needs_no_check() {
+    assert_snapshot!(simplified(
+        "fun f@0 (%n: i64, %xs: [%n]f32) -> (%r: [%n]f32) {
+           let (%ok: bool) = le.i64 (0i64, %n)
+           check %ok negative_size (%n)
+           let (%is: [%n]i64) = iota %n
+           let (%ys: [%n]f32) = map %n (%is) \\(%i: i64) -> (f32) {
+             let (%a: bool) = le.i64 (0i64, %i)
+             let (%b: bool) = lt.i64 (%i, %n)
+             let (%c: bool) = and.bool (%a, %b)
+             check %c bounds (%i, %n)
+             let (%x: f32) = %xs[%i]
+             in (%x)
+           }
+           in (%ys)
+         }"
+    ));
+}
+
+#[test]
+fn loop_state_that_stays_is_no_state() {
+    assert_snapshot!(simplified(
+        "fun f@0 (%n: i64, %xs: [%n]f32, %t: i64) -> (%k: i64, %r: [%k]f32) {
+           let (%k2: i64, %zs: [%k2]f32, %u: f32) =
+             loop (%m: i64 = %n, %ys: [%m]f32 = %xs, %w: f32 = 1.0f32) for %i: i64 < %t do {
+               let (%w2: f32) = add.f32 (%w, 1.0f32)
+               let (%c: bool) = lt.i64 (%i, %m)
+               check %c bounds (%i, %m)
+               let (%ys2: [%m]f32) = %ys with [%i] = 0.0f32
+               in (%m, %ys2, %w2)
+             }
+           in (%k2, %zs)
+         }"
+    ));
+}
+
+#[test]
+fn branches_are_decided_and_agree() {
+    assert_snapshot!(simplified(
+        "fun f@0 (%n: i64, %xs: [%n]f32, %p: bool, %q: bool) -> (%k: i64, %r: [%k]f32, %s: bool) {
+           let (%k1: i64, %ys: [%k1]f32) = if %p then {
+             let (%both: bool) = if %p then { in (%q) } else { in (false) }
+             let (%y: f32) = select.f32 (%both, 1.0f32, 2.0f32)
+             let (%as: [%n]f32) = replicate (%n, %y)
+             in (%n, %as)
+           } else { in (%n, %xs) }
+           let (%t: bool) = if %p then { in (%q) } else { in (false) }
+           in (%k1, %ys, %t)
+         }"
+    ));
+}
+
+#[test]
+fn descriptors_are_shared() {
+    assert_snapshot!(simplified(
+        "fun f@0 (%n: i64, %ks: [%n]i64) -> (%s: [%n]desc, %r: [%n][~%s]i64, %ls: [%n]i64) {
+           let (%s1: [%n]desc) = makedesc %ks
+           let (%s2: [%n]desc) = makedesc %ks
+           let (%l: [%n]i64) = lengths %s2
+           let (%s3: [%n]desc, %xss: [%n][~%s3]i64, %l2: [%n]i64) =
+             map %n (%s2, %l) \\(%k: i64, %l3: i64) -> (i64, [%k]i64, i64) {
+               let (%is: [%k]i64) = iota %k
+               in (%k, %is, %l3)
+             }
+           in (%s3, %xss, %l2)
+         }"
+    ));
+}
+
+#[test]
+fn unused_results_and_inputs_go() {
+    assert_snapshot!(simplified(
+        "fun f@0 (%n: i64, %xs: [%n]f32, %ys: [%n]f32) -> (%r: [%n]f32, %s: f32) {
+           let (%as: [%n]f32, %bs: [%n]f32) = map %n (%xs, %ys) \\(%x: f32, %y: f32) -> (f32, f32) {
+             let (%a: f32) = sqrt.f32 (%x)
+             let (%b: f32) = sqrt.f32 (%y)
+             in (%a, %b)
+           }
+           let (%t: f32, %cs: [%n]f32) = reduce %n (%xs) \\(%z: f32) -> (f32, f32) {
+             let (%c: f32) = sqrt.f32 (%z)
+             in (%z, %c)
+           } op \\(%u: f32, %v: f32) -> (f32) {
+             let (%w: f32) = add.f32 (%u, %v)
+             in (%w)
+           } neutral (0.0f32)
+           in (%as, %t)
+         }"
+    ));
+}
+
+#[test]
+fn indices_read_through() {
+    assert_snapshot!(simplified(
+        "fun f@0 (%n: i64, %m: i64, %xss: [%n][%m]f32, %i: i64, %j: i64) -> (%r: f32, %q: f32, %z: i64) {
+           let (%row: [%m]f32) = %xss[%i]
+           let (%x: f32) = %row[%j]
+           let (%h: i64) = sub.i64 (%m, 2i64)
+           let (%ys: [%h]f32) = slice %row (2i64, %h, 1i64)
+           let (%y: f32) = %ys[%j]
+           let (%is: [%n]i64) = iota %n
+           let (%k: i64) = %is[%j]
+           in (%x, %y, %k)
+         }"
+    ));
+}
