@@ -7,6 +7,7 @@ pub mod parse;
 pub mod prim;
 pub mod print;
 pub mod ty;
+pub mod verify;
 pub mod visit;
 
 pub use par_runtime::{CheckKind, Prim, Scalar, Span, ValueType};

@@ -1,0 +1,388 @@
+//! Verifier of FLAT. Invariants:
+//!
+//! 1. Every variable is bound once in the program and used only in scope.
+//! 2. Operands have the types that the operation wants, patterns those that it gives.
+//! 3. A check binds nothing, has a bool and as many scalars as its kind takes.
+//! 4. A kernel's body is scalar and indexes only flat arrays, by one `i64`; it uses host scalars and arrays, not descriptors.
+//! 5. A kernel's prologue consists of `Prim` and `Index` statements that do not mention the position.
+//! 6. A kernel's space is made of `i64`s and a descriptor.
+//! 7. Number and types of a body's results fit the kind of kernel, its operator, its destinations and the pattern.
+//! 8. Results of functions, arms and loops have the types that are bound; calls fit the function.
+//! 9. The parameters and results of an entry are its types' columns.
+
+use super::core::Checker;
+use super::{Result, Scope, check_arity, check_operator, ensure, ensure_count};
+use crate::core::{Body, Exp, FunId, Lambda, Stm as CoreStm};
+use crate::flat::{Block, Fun, Kernel, KernelKind, LoopForm, Op, Out, Param, Program, Space, Stm, Ty};
+use crate::print::{print_core_stm, print_flat_stm};
+use crate::ty::{Atom, Dim, Type, Var, Vars};
+use crate::visit::Code;
+use par_runtime::value::ColumnType;
+use par_runtime::{Prim, ValueType};
+
+const I64: Ty = Ty::Scalar(Prim::I64);
+const BOOL: Ty = Ty::Scalar(Prim::Bool);
+
+/// Checks a whole program; the message says what is wrong and where.
+pub fn verify_flat(program: &Program) -> std::result::Result<(), String> {
+    let mut checker =
+        FlatChecker { funs: &program.funs, vars: &program.vars, scope: Scope::new(&program.vars) };
+    for fun in &program.funs {
+        checker.fun(fun).map_err(|e| e.message(&fun.name))?;
+    }
+    Ok(())
+}
+
+struct FlatChecker<'a> {
+    funs: &'a [Fun],
+    vars: &'a Vars,
+    scope: Scope<'a, Ty>,
+}
+
+impl FlatChecker<'_> {
+    fn fun(&mut self, fun: &Fun) -> Result {
+        let mark = self.scope.mark();
+        self.params(&fun.params)?;
+        check_entry(fun)?;
+        let found = self.block(&fun.body)?;
+        agree("results of the function", &found, &fun.ret)?;
+        self.scope.release(mark);
+        Ok(())
+    }
+
+    fn params(&mut self, params: &[Param]) -> Result {
+        params.iter().try_for_each(|p| self.scope.bind(p.var, p.ty))
+    }
+
+    fn type_of(&self, a: Atom) -> Result<Ty> {
+        match a {
+            Atom::Var(v) => self.scope.get(v).copied(),
+            Atom::Const(c) => Ok(Ty::Scalar(c.prim())),
+        }
+    }
+
+    fn types(&self, xs: &[Atom]) -> Result<Vec<Ty>> {
+        xs.iter().map(|x| self.type_of(*x)).collect()
+    }
+
+    fn operand(&self, what: &str, a: Atom, wanted: Ty) -> Result {
+        let found = self.type_of(a)?;
+        ensure(found == wanted, || format!("{what} has type {found}, not {wanted}"))
+    }
+
+    fn scalar(&self, what: &str, a: Atom) -> Result<Prim> {
+        match self.type_of(a)? {
+            Ty::Scalar(p) => Ok(p),
+            ty => Err(format!("{what} has type {ty}, which is no scalar").into()),
+        }
+    }
+
+    fn array(&self, v: Var) -> Result<Prim> {
+        match self.scope.get(v)? {
+            Ty::Array(p) => Ok(*p),
+            ty => Err(format!("{} has type {ty}, which is no array", self.scope.show(v)).into()),
+        }
+    }
+
+    fn desc(&self, v: Var) -> Result {
+        self.operand("a descriptor", Atom::Var(v), Ty::Desc)
+    }
+
+    fn block(&mut self, block: &Block) -> Result<Vec<Ty>> {
+        let mark = self.scope.mark();
+        for stm in &block.stms {
+            self.stm(stm).map_err(|e| e.at(|| print_flat_stm(stm, self.vars)))?;
+        }
+        let types = self.types(&block.results)?;
+        self.scope.release(mark);
+        Ok(types)
+    }
+
+    fn stm(&mut self, stm: &Stm) -> Result {
+        let found = self.op(&stm.op)?;
+        let wanted: Vec<Ty> = stm.pat.iter().map(|p| p.ty).collect();
+        agree("what the statement binds", &found, &wanted)?;
+        self.params(&stm.pat)
+    }
+
+    /// Types of what the operation gives.
+    fn op(&mut self, op: &Op) -> Result<Vec<Ty>> {
+        Ok(match op {
+            Op::Atom(a) => vec![self.type_of(*a)?],
+            Op::Prim(op, xs) => {
+                let operands: Vec<Prim> =
+                    xs.iter().map(|x| self.scalar("an operand", *x)).collect::<Result<_>>()?;
+                vec![Ty::Scalar(check_operator(*op, &operands)?)]
+            }
+            Op::Check { cond, kind, args } => {
+                self.operand("the condition", *cond, BOOL)?;
+                ensure_count("arguments of the check", args.len(), check_arity(kind))?;
+                args.iter().try_for_each(|a| self.scalar("an argument", *a).map(drop))?;
+                vec![]
+            }
+            Op::Kernel(k) => self.kernel(k)?,
+            Op::If { cond, then, other } => {
+                self.operand("the condition", *cond, BOOL)?;
+                let (found, wanted) = (self.block(other)?, self.block(then)?);
+                agree("results of the arms", &found, &wanted)?;
+                wanted
+            }
+            Op::Loop { params, form, body } => self.flat_loop(params, form, body)?,
+            Op::Call(f, args) => self.call(*f, args)?,
+            op => vec![self.array_op(op)?],
+        })
+    }
+
+    /// Operations on arrays and descriptors, without bodies.
+    fn array_op(&self, op: &Op) -> Result<Ty> {
+        let indices = Ty::Array(Prim::I64);
+        Ok(match op {
+            Op::MakeDesc(v) => {
+                self.operand("the lengths", Atom::Var(*v), indices)?;
+                Ty::Desc
+            }
+            Op::UniformDesc { rows, m } => {
+                self.operand("the rows", *rows, I64)?;
+                self.operand("the length", *m, I64)?;
+                Ty::Desc
+            }
+            Op::Offsets(v) | Op::Lengths(v) | Op::SegIds(v) => {
+                self.desc(*v)?;
+                indices
+            }
+            Op::Total(v) | Op::Rows(v) => {
+                self.desc(*v)?;
+                I64
+            }
+            Op::Length(v) => {
+                self.array(*v)?;
+                I64
+            }
+            Op::Read(v, i) => {
+                self.operand("the index", *i, I64)?;
+                Ty::Scalar(self.array(*v)?)
+            }
+            Op::Write { arr, index, value } => {
+                self.operand("the index", *index, I64)?;
+                let p = self.array(*arr)?;
+                self.operand("the new element", *value, Ty::Scalar(p))?;
+                Ty::Array(p)
+            }
+            Op::Iota(n) => {
+                self.operand("the size", *n, I64)?;
+                indices
+            }
+            Op::Replicate(n, x) => {
+                self.operand("the size", *n, I64)?;
+                Ty::Array(self.scalar("the element", *x)?)
+            }
+            Op::Literal(xs, p) => {
+                xs.iter().try_for_each(|x| self.operand("an element", *x, Ty::Scalar(*p)))?;
+                Ty::Array(*p)
+            }
+            Op::Slice { arr, start, len } => {
+                self.operand("the start", *start, I64)?;
+                self.operand("the length", *len, I64)?;
+                Ty::Array(self.array(*arr)?)
+            }
+            Op::Concat(vs) => {
+                let types = vs.iter().map(|v| self.array(*v)).collect::<Result<Vec<Prim>>>()?;
+                ensure(!types.is_empty() && types.iter().all(|t| *t == types[0]), || {
+                    "concat of nothing or of arrays of different types".into()
+                })?;
+                Ty::Array(types[0])
+            }
+            Op::ConcatDesc(vs) => {
+                vs.iter().try_for_each(|v| self.desc(*v))?;
+                ensure(!vs.is_empty(), || "concat of no descriptors".into())?;
+                Ty::Desc
+            }
+            _ => return Err("not an operation on arrays".to_string().into()),
+        })
+    }
+
+    fn call(&self, f: FunId, args: &[Atom]) -> Result<Vec<Ty>> {
+        let Some(fun) = self.funs.get(f.0 as usize) else {
+            return Err(format!("there is no function {}", f.0).into());
+        };
+        let wanted: Vec<Ty> = fun.params.iter().map(|p| p.ty).collect();
+        agree("arguments", &self.types(args)?, &wanted)?;
+        Ok(fun.ret.clone())
+    }
+
+    fn flat_loop(&mut self, params: &[(Param, Atom)], form: &LoopForm, body: &Block) -> Result<Vec<Ty>> {
+        let state: Vec<Ty> = params.iter().map(|(p, _)| p.ty).collect();
+        let inits: Vec<Atom> = params.iter().map(|(_, a)| *a).collect();
+        agree("initial values", &self.types(&inits)?, &state)?;
+        let mark = self.scope.mark();
+        if let LoopForm::For { bound, prim, .. } = form {
+            ensure(prim.is_integer(), || "the loop's index is no integer".into())?;
+            self.operand("the loop's bound", *bound, Ty::Scalar(*prim))?;
+        }
+        params.iter().try_for_each(|(p, _)| self.scope.bind(p.var, p.ty))?;
+        match form {
+            LoopForm::For { index, prim, .. } => self.scope.bind(*index, Ty::Scalar(*prim))?,
+            LoopForm::While(cond) => agree("the loop's condition", &self.block(cond)?, &[BOOL])?,
+        }
+        agree("next values", &self.block(body)?, &state)?;
+        self.scope.release(mark);
+        Ok(state)
+    }
+
+    fn kernel(&mut self, k: &Kernel) -> Result<Vec<Ty>> {
+        self.space(&k.space)?;
+        let mut inner = Checker { funs: &[], scope: Scope::new(self.vars) };
+        for v in k.free() {
+            if let Some(ty) = core_type(*self.scope.get(v)?) {
+                inner.scope.bind(v, ty)?;
+            }
+        }
+        for v in k.bound() {
+            let fresh = self.scope.ever.insert(v) && !inner.scope.ever.contains(&v);
+            ensure(fresh, || format!("{} is bound twice", self.scope.show(v)))?;
+        }
+        inner.scope.bind(k.row, Type::I64)?;
+        prologue(&mut inner, k)?;
+        inner.scope.bind(k.pos, Type::I64)?;
+        scalar_body(&k.body, self.vars)?;
+        let types = inner.open_body(&k.body)?;
+        self.kernel_results(&k.kind, &types, &mut inner)
+    }
+
+    fn space(&self, space: &Space) -> Result {
+        match space {
+            Space::Flat(n) => self.operand("the space", *n, I64),
+            Space::Rows { rows, dim } => {
+                self.operand("the rows", *rows, I64)?;
+                match dim {
+                    Dim::Size(m) => self.operand("the rows' length", *m, I64),
+                    Dim::Seg(s) => self.desc(*s),
+                }
+            }
+        }
+    }
+
+    /// Invariant 7: what the kernel binds.
+    fn kernel_results(&self, kind: &KernelKind, types: &[Type], inner: &mut Checker) -> Result<Vec<Ty>> {
+        let prims: Vec<Prim> = types
+            .iter()
+            .map(|t| if t.is_scalar() { Ok(t.prim()) } else { Err("a result of the body is an array") })
+            .collect::<std::result::Result<_, _>>()
+            .map_err(str::to_string)?;
+        match kind {
+            KernelKind::Map(outs) => self.outs(outs, &prims),
+            KernelKind::Reduce { op, neutral } | KernelKind::Scan { op, neutral, .. } => {
+                scalar_operator(op, self.vars)?;
+                inner.operator(op, neutral, types)?;
+                Ok(prims.into_iter().map(Ty::Array).collect())
+            }
+            KernelKind::Filter => {
+                ensure(prims.first() == Some(&Prim::Bool), || "the filter's first result is no bool".into())?;
+                let kept = prims[1..].iter().map(|p| Ty::Array(*p));
+                Ok([I64, Ty::Array(Prim::I64)].into_iter().chain(kept).collect())
+            }
+            KernelKind::Hist { dests, op, neutral } => {
+                let values = self.indexed(dests, &prims)?;
+                ensure_count("results of the body", prims.len(), 1 + dests.len())?;
+                scalar_operator(op, self.vars)?;
+                inner.operator(op, neutral, &types[1..])?;
+                ensure_count("neutral elements", neutral.len(), dests.len())?;
+                Ok(values)
+            }
+        }
+    }
+
+    fn outs(&self, outs: &[Out], prims: &[Prim]) -> Result<Vec<Ty>> {
+        let (mut rest, mut bound) = (prims, Vec::new());
+        for out in outs {
+            let used = match out {
+                Out::Elem(p) => {
+                    ensure(rest.first() == Some(p), || format!("an output of {p} from another result"))?;
+                    bound.push(Ty::Array(*p));
+                    1
+                }
+                Out::Scatter(dests) => {
+                    bound.extend(self.indexed(dests, rest)?);
+                    1 + dests.len()
+                }
+            };
+            rest = &rest[used..];
+        }
+        ensure(rest.is_empty(), || format!("{} results of the body have no output", rest.len()))?;
+        Ok(bound)
+    }
+
+    /// An `i64` index and one value per destination: types of the destinations.
+    fn indexed(&self, dests: &[Var], prims: &[Prim]) -> Result<Vec<Ty>> {
+        ensure(prims.first() == Some(&Prim::I64), || "the index is no i64".into())?;
+        ensure(prims.len() > dests.len(), || "fewer values than destinations".into())?;
+        let types = dests.iter().map(|d| self.array(*d)).collect::<Result<Vec<Prim>>>()?;
+        ensure(types == prims[1..=dests.len()], || "the values do not fit the destinations".into())?;
+        Ok(types.into_iter().map(Ty::Array).collect())
+    }
+}
+
+fn agree(what: &str, found: &[Ty], wanted: &[Ty]) -> Result {
+    let show = |types: &[Ty]| types.iter().map(Ty::to_string).collect::<Vec<_>>().join(", ");
+    ensure(found == wanted, || format!("{what}: ({}), not ({})", show(found), show(wanted)))
+}
+
+/// A host variable as kernels see it; descriptors they do not.
+fn core_type(ty: Ty) -> Option<Type> {
+    match ty {
+        Ty::Scalar(p) => Some(Type::scalar(p)),
+        Ty::Array(p) => Some(Type::array(vec![Dim::Size(Atom::i64(0))], p)),
+        Ty::Desc => None,
+    }
+}
+
+/// Invariant 5: binds the prologue's variables, before the position is in scope.
+fn prologue(inner: &mut Checker, k: &Kernel) -> Result {
+    for stm in &k.prologue {
+        let allowed = matches!(stm.exp, Exp::Prim(..) | Exp::Index(..));
+        ensure(allowed, || "a prologue has only `Prim` and `Index` statements".into())?;
+        scalar_stm(stm, inner.scope.vars)?;
+        let vars = inner.scope.vars;
+        inner.stm(stm).map_err(|e| e.at(|| print_core_stm(stm, vars)))?;
+    }
+    Ok(())
+}
+
+fn scalar_operator(op: &Lambda, vars: &Vars) -> Result {
+    scalar_body(&op.body, vars)
+}
+
+/// Invariant 4.
+fn scalar_body(body: &Body, vars: &Vars) -> Result {
+    body.stms.iter().try_for_each(|s| scalar_stm(s, vars).map_err(|e| e.at(|| print_core_stm(s, vars))))
+}
+
+fn scalar_stm(stm: &CoreStm, vars: &Vars) -> Result {
+    for body in stm.exp.bodies() {
+        scalar_body(body, vars)?;
+    }
+    ensure(stm.is_scalar(), || "a kernel's body must be scalar".into())?;
+    match &stm.exp {
+        Exp::Index(_, indices) => ensure_count("indices into a flat array", indices.len(), 1),
+        _ => Ok(()),
+    }
+}
+
+/// Invariant 9.
+fn check_entry(fun: &Fun) -> Result {
+    let Some(entry) = &fun.entry else { return Ok(()) };
+    let params = ValueType::Tuple(entry.params.iter().map(|(_, t)| t.clone()).collect());
+    let found: Vec<Ty> = fun.params.iter().map(|p| p.ty).collect();
+    agree("parameters of the entry", &found, &column_types(&params))?;
+    agree("results of the entry", &fun.ret, &column_types(&entry.ret))
+}
+
+fn column_types(ty: &ValueType) -> Vec<Ty> {
+    let column = |c| match c {
+        ColumnType::Scalar(p) => Ty::Scalar(p),
+        ColumnType::Size => I64,
+        ColumnType::Offsets { .. } => Ty::Desc,
+        ColumnType::Data(p) => Ty::Array(p),
+    };
+    ty.columns().into_iter().map(column).collect()
+}
