@@ -4,4 +4,5 @@
 //! [`thir`]. `lower` evaluates the typed tree symbolically, inlining every function that is not recursive, and emits CORE
 //! with exact shapes and the checks that sizes need.
 
+pub mod infer;
 pub mod thir;

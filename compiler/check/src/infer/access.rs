@@ -1,0 +1,101 @@
+//! Indexing, slices, fields, and updates of them.
+
+use super::types::array;
+use super::{Cx, errors};
+use crate::thir::{Expr, ExprKind, IndexArg, Ty};
+use par_runtime::Span;
+use par_syntax::Diagnostic;
+use par_syntax::ast::{self, Exp, Ident};
+
+impl Cx<'_> {
+    /// `a[i, j:k]`.
+    pub(super) fn index(&mut self, value: Expr, index: &[ast::IndexArg], span: Span) -> Expr {
+        let index = self.index_args(index);
+        let ty = self.indexed_type(&value, &index);
+        Expr { kind: ExprKind::Index(Box::new(value), index), ty, span }
+    }
+
+    /// `a with [i] = v`.
+    pub(super) fn with(&mut self, value: Expr, index: &[ast::IndexArg], update: &Exp, span: Span) -> Expr {
+        let index = self.index_args(index);
+        let update = self.exp(update);
+        let place = self.indexed_type(&value, &index);
+        self.agree_update(&place, &value, &update);
+        let ty = value.ty.clone();
+        Expr { kind: ExprKind::With { value: Box::new(value), index, update: Box::new(update) }, ty, span }
+    }
+
+    fn agree_update(&mut self, place: &Ty, value: &Expr, update: &Expr) {
+        let whole = self.show(&value.ty);
+        self.agree(place, &update.ty, |clash, expected, found| {
+            let diag = Diagnostic::error("E0301", "the new value does not fit its place", update.span)
+                .here(format!("expected `{expected}`, found `{found}`"))
+                .label(value.span, format!("this is `{whole}`"));
+            errors::explain(diag, clash)
+        });
+    }
+
+    fn index_args(&mut self, index: &[ast::IndexArg]) -> Vec<IndexArg> {
+        let mut out = Vec::new();
+        for arg in index {
+            out.push(match arg {
+                ast::IndexArg::Index(e) => IndexArg::Index(self.position(e)),
+                ast::IndexArg::Slice { start, end, stride, span } => {
+                    let mut part = |e: &Option<Exp>| e.as_ref().map(|e| self.position(e));
+                    let (start, end, stride) = (part(start), part(end), part(stride));
+                    IndexArg::Slice { start, end, stride, span: *span }
+                }
+            });
+        }
+        out
+    }
+
+    fn position(&mut self, e: &Exp) -> Expr {
+        let e = self.exp(e);
+        self.integer_type(&e, "an index must be an integer");
+        e
+    }
+
+    /// The type of what indices select: an index takes a dimension away, a slice keeps it.
+    fn indexed_type(&mut self, value: &Expr, index: &[IndexArg]) -> Ty {
+        let mut ty = value.ty.clone();
+        let mut kept = 0;
+        for (i, arg) in index.iter().enumerate() {
+            let element = self.types.any();
+            let whole = self.show(&value.ty);
+            let good = self.agree(&array(element.clone()), &ty, |_, _, _| {
+                let message = match i {
+                    0 => format!("a value of type `{whole}` cannot be indexed"),
+                    n => format!("{} indices for a value of type `{whole}`, which has {n} dimensions", index.len()),
+                };
+                Diagnostic::error("E0311", message, value.span).here(format!("this is `{whole}`"))
+            });
+            if !good {
+                return self.types.poison();
+            }
+            kept += usize::from(matches!(arg, IndexArg::Slice { .. }));
+            ty = element;
+        }
+        (0..kept).fold(ty, |ty, _| array(ty))
+    }
+
+    /// `e.field`.
+    pub(super) fn field(&mut self, value: Expr, field: &Ident, span: Span) -> Expr {
+        let ty = self.field_type(&value.ty, field);
+        Expr { kind: ExprKind::Field(Box::new(value), field.name.clone()), ty, span }
+    }
+
+    /// `r with a.b = v`.
+    pub(super) fn with_field(&mut self, value: &Exp, fields: &[Ident], update: &Exp, span: Span) -> Expr {
+        let value = self.exp(value);
+        let update = self.exp(update);
+        let mut place = value.ty.clone();
+        for field in fields {
+            place = self.field_type(&place, field);
+        }
+        self.agree_update(&place, &value, &update);
+        let ty = value.ty.clone();
+        let fields = fields.iter().map(|f| f.name.clone()).collect();
+        Expr { kind: ExprKind::WithField { value: Box::new(value), fields, update: Box::new(update) }, ty, span }
+    }
+}

@@ -1,0 +1,87 @@
+//! `let` in its forms: patterns, local functions, updates.
+
+use super::types::{Scheme, erase, function};
+use super::{Binding, Cx, errors};
+use crate::thir::{Expr, ExprKind, Ty};
+use par_runtime::Span;
+use par_syntax::Diagnostic;
+use par_syntax::ast::{self, Exp, Ident, IndexArg};
+
+impl Cx<'_> {
+    /// `let [n] pat = value in body`.
+    pub(super) fn let_in(
+        &mut self,
+        sizes: &[Ident],
+        pat: &ast::Pat,
+        value: &Exp,
+        body: &Exp,
+        span: Span,
+    ) -> Expr {
+        let value = self.exp(value);
+        self.scoped(|cx| {
+            cx.size_params(sizes.iter());
+            let pat = cx.single_pat(pat);
+            cx.agree_bound(&pat.ty, pat.span, &value);
+            let body = cx.exp(body);
+            let ty = body.ty.clone();
+            Expr { kind: ExprKind::Let { pat, value: Box::new(value), body: Box::new(body) }, ty, span }
+        })
+    }
+
+    /// Checks a value against the pattern it is bound to.
+    pub(super) fn agree_bound(&mut self, pat: &Ty, at: Span, value: &Expr) {
+        self.agree(pat, &value.ty, |clash, expected, found| {
+            let diag = Diagnostic::error("E0301", "the value does not match the pattern", value.span)
+                .here(format!("found `{found}`"))
+                .label(at, format!("expected `{expected}`"));
+            errors::explain(diag, clash)
+        });
+    }
+
+    /// `let f [n] 't p1 p2 : t = value in body`. The function is generalised over what it does not share with its
+    /// surroundings; overloaded numbers stay one type.
+    pub(super) fn let_fun(&mut self, def: &ast::Def, body: &Exp, span: Span) -> Expr {
+        self.types.level += 1;
+        let mark = self.env.mark();
+        let (mut vars, size_params) = self.type_params(&def.type_params);
+        let params = self.pats(&def.params);
+        let ret = def.ret.as_ref().map(|t| (self.ty(t), t.span));
+        let value = self.exp(&def.body);
+        if let Some((declared, at)) = &ret {
+            self.agree_result(declared, *at, &value, &def.body);
+        }
+        self.env.reset(mark);
+        let result = ret.as_ref().map_or_else(|| value.ty.clone(), |(t, _)| erase(t));
+        let ty = function(params.iter().map(|p| &p.ty), result);
+        self.solve_pending();
+        vars.extend(self.generalise(&[&ty], &vars));
+        self.types.level -= 1;
+        let ty = self.types.resolve(&ty);
+        self.scoped(|cx| {
+            let name = cx.new_local(&def.name.name);
+            cx.env.bind(&def.name.name, Binding::Value { id: name, scheme: Scheme { vars, ty } });
+            let body = cx.exp(body);
+            let ty = body.ty.clone();
+            let (ret, value, body) = (ret.map(|(t, _)| t), Box::new(value), Box::new(body));
+            Expr { kind: ExprKind::LetFun { name, size_params, params, ret, value, body }, ty, span }
+        })
+    }
+
+    /// `let a[i] = value in body`.
+    pub(super) fn let_with(
+        &mut self,
+        name: &Ident,
+        index: &[IndexArg],
+        value: &Exp,
+        body: &Exp,
+        span: Span,
+    ) -> Expr {
+        let old = self.name(&super::deps::field_name(name));
+        let updated = self.with(old, index, value, span);
+        self.scoped(|cx| {
+            let pat = cx.name_pat(&name.name, Some(updated.ty.clone()), name.span);
+            let body = cx.exp(body);
+            super::operators::bind(pat, updated, body)
+        })
+    }
+}

@@ -1,0 +1,346 @@
+//! Which definitions a definition mentions, and the order in which to check them.
+//!
+//! The references are found by a walk over the syntax with the scopes that inference will use. Strongly connected
+//! components of more than one definition, and definitions that mention themselves, are recursive groups.
+
+use super::collect::Collected;
+use super::scope::{Env, Found, ModId, Scopes, TypeId};
+use crate::thir::DefId;
+use par_syntax::ast::{self, Exp, ExpKind, IndexArg, LoopForm, Pat, PatKind, SizeExp, TypeExp, TypeKind};
+use std::collections::{BTreeSet, HashSet};
+
+/// A strongly connected component of the references between definitions.
+pub(super) struct Component {
+    pub(super) defs: Vec<DefId>,
+    pub(super) recursive: bool,
+    /// Those that mention themselves.
+    pub(super) direct: Vec<DefId>,
+}
+
+/// The components, each after those it refers to.
+pub(super) fn components(c: &Collected) -> Vec<Component> {
+    let refs: Vec<Vec<usize>> = c
+        .defs
+        .iter()
+        .map(|def| {
+            let mut walk = Walk::new(&c.scopes, def.module);
+            walk.def(def.ast, def.intrinsic);
+            walk.refs.into_iter().map(|d| d.0 as usize).collect()
+        })
+        .collect();
+    let mut tarjan = Tarjan { refs: &refs, ..Tarjan::default() };
+    tarjan.index.resize(refs.len(), None);
+    tarjan.low.resize(refs.len(), 0);
+    tarjan.on_stack.resize(refs.len(), false);
+    for v in 0..refs.len() {
+        if tarjan.index[v].is_none() {
+            tarjan.visit(v);
+        }
+    }
+    tarjan.out
+}
+
+/// Tarjan's algorithm (1972).
+#[derive(Default)]
+struct Tarjan<'r> {
+    refs: &'r [Vec<usize>],
+    index: Vec<Option<usize>>,
+    low: Vec<usize>,
+    on_stack: Vec<bool>,
+    stack: Vec<usize>,
+    next: usize,
+    out: Vec<Component>,
+}
+
+impl Tarjan<'_> {
+    fn visit(&mut self, v: usize) {
+        self.index[v] = Some(self.next);
+        self.low[v] = self.next;
+        self.next += 1;
+        self.stack.push(v);
+        self.on_stack[v] = true;
+        for &w in &self.refs[v] {
+            match self.index[w] {
+                None => {
+                    super::deep(|| self.visit(w));
+                    self.low[v] = self.low[v].min(self.low[w]);
+                }
+                Some(i) if self.on_stack[w] => self.low[v] = self.low[v].min(i),
+                Some(_) => {}
+            }
+        }
+        if self.index[v] == Some(self.low[v]) {
+            self.finish(v);
+        }
+    }
+
+    fn finish(&mut self, root: usize) {
+        let mut defs = Vec::new();
+        while let Some(w) = self.stack.pop() {
+            self.on_stack[w] = false;
+            defs.push(DefId(w as u32));
+            if w == root {
+                break;
+            }
+        }
+        defs.sort();
+        let recursive = defs.len() > 1 || self.refs[root].contains(&root);
+        let direct = defs.iter().copied().filter(|d| self.refs[d.0 as usize].contains(&(d.0 as usize))).collect();
+        self.out.push(Component { defs, recursive, direct });
+    }
+}
+
+/// Collects the definitions that a piece of syntax refers to.
+struct Walk<'s, 'a> {
+    scopes: &'s Scopes<'a>,
+    module: ModId,
+    env: Env<()>,
+    refs: BTreeSet<DefId>,
+    types_seen: HashSet<TypeId>,
+}
+
+impl<'s, 'a> Walk<'s, 'a> {
+    fn new(scopes: &'s Scopes<'a>, module: ModId) -> Self {
+        Walk { scopes, module, env: Env::default(), refs: BTreeSet::new(), types_seen: HashSet::new() }
+    }
+
+    fn def(&mut self, def: &ast::Def, skip_body: bool) {
+        let mark = self.env.mark();
+        self.type_params(&def.type_params);
+        def.params.iter().for_each(|p| self.pat(p));
+        def.ret.iter().for_each(|t| self.ty(t));
+        if !skip_body {
+            self.exp(&def.body);
+        }
+        self.env.reset(mark);
+    }
+
+    fn type_params(&mut self, params: &[ast::TypeParam]) {
+        for param in params {
+            match param {
+                ast::TypeParam::Size(name) => self.env.bind(&name.name, ()),
+                ast::TypeParam::Type(name, _) => self.env.bind_type(&name.name, super::types::I64),
+            }
+        }
+    }
+
+    fn name(&mut self, name: &ast::Name) {
+        if let Some((Found::Def(id), _)) = self.scopes.resolve(&self.env, self.module, name) {
+            self.refs.insert(id);
+        }
+    }
+
+    fn pat(&mut self, pat: &Pat) {
+        super::deep(|| match &pat.kind {
+            PatKind::Name(name) => self.env.bind(name, ()),
+            PatKind::Wildcard | PatKind::Literal(_) => {}
+            PatKind::Tuple(ps) | PatKind::Constr(_, ps) => ps.iter().for_each(|p| self.pat(p)),
+            PatKind::Record(fields) => fields.iter().for_each(|(field, p)| match p {
+                Some(p) => self.pat(p),
+                None => self.env.bind(&field.name, ()),
+            }),
+            PatKind::Ascribe(p, t) => {
+                self.ty(t);
+                self.pat(p);
+            }
+            PatKind::Attr(_, p) => self.pat(p),
+        })
+    }
+
+    fn ty(&mut self, t: &TypeExp) {
+        super::deep(|| match &t.kind {
+            TypeKind::Name(name, args) => {
+                for arg in args {
+                    match arg {
+                        ast::TypeArg::Size(size) => self.size(size),
+                        ast::TypeArg::Type(t) => self.ty(t),
+                    }
+                }
+                self.type_name(name);
+            }
+            TypeKind::Tuple(ts) => ts.iter().for_each(|t| self.ty(t)),
+            TypeKind::Record(fs) => fs.iter().for_each(|(_, t)| self.ty(t)),
+            TypeKind::Sum(cs) => cs.iter().flat_map(|(_, ts)| ts).for_each(|t| self.ty(t)),
+            TypeKind::Array(size, t) => {
+                self.size(size);
+                self.ty(t);
+            }
+            TypeKind::Unique(t) => self.ty(t),
+            TypeKind::Arrow(name, a, r) => {
+                self.ty(a);
+                self.scoped(|w| {
+                    name.iter().for_each(|n| w.env.bind(&n.name, ()));
+                    w.ty(r);
+                });
+            }
+            TypeKind::Exists(names, t) => self.scoped(|w| {
+                names.iter().for_each(|n| w.env.bind(&n.name, ()));
+                w.ty(t);
+            }),
+        })
+    }
+
+    /// The abbreviation's right side counts as mentioned too: its sizes may be definitions.
+    fn type_name(&mut self, name: &ast::Name) {
+        if name.path.is_empty() && self.env.ty(&name.base).is_some() {
+            return;
+        }
+        let Some(id) = self.scopes.find_type(&self.env, self.module, name) else { return };
+        if !self.types_seen.insert(id) {
+            return;
+        }
+        let def = &self.scopes.types[id.0 as usize];
+        let env = std::mem::take(&mut self.env);
+        let module = std::mem::replace(&mut self.module, def.module);
+        self.type_params(def.params);
+        self.ty(def.exp);
+        self.module = module;
+        self.env = env;
+    }
+
+    fn size(&mut self, size: &SizeExp) {
+        if let SizeExp::Exp(e) = size {
+            self.exp(e);
+        }
+    }
+
+    fn scoped(&mut self, inside: impl FnOnce(&mut Self)) {
+        let mark = self.env.mark();
+        inside(self);
+        self.env.reset(mark);
+    }
+
+    fn index(&mut self, args: &[IndexArg]) {
+        for arg in args {
+            match arg {
+                IndexArg::Index(e) => self.exp(e),
+                IndexArg::Slice { start, end, stride, .. } => {
+                    [start, end, stride].into_iter().flatten().for_each(|e| self.exp(e));
+                }
+            }
+        }
+    }
+
+    fn exp(&mut self, e: &Exp) {
+        super::deep(|| match &e.kind {
+            ExpKind::Name(name) | ExpKind::Operator(name) => self.name(name),
+            ExpKind::Literal(_) | ExpKind::Hole | ExpKind::SectionField(_) => {}
+            ExpKind::Tuple(es) | ExpKind::Array(es) | ExpKind::Constr(_, es) => es.iter().for_each(|e| self.exp(e)),
+            ExpKind::Record(fields) => fields.iter().for_each(|(field, e)| match e {
+                Some(e) => self.exp(e),
+                None => self.name(&field_name(field)),
+            }),
+            ExpKind::Range { start, second, end, .. } => {
+                self.exp(start);
+                second.iter().for_each(|e| self.exp(e));
+                self.exp(end);
+            }
+            ExpKind::Apply(f, args) => {
+                self.exp(f);
+                args.iter().for_each(|e| self.exp(e));
+            }
+            ExpKind::Binary { op, left, right } => {
+                self.name(op);
+                self.exp(left);
+                self.exp(right);
+            }
+            ExpKind::Negate(e)
+            | ExpKind::Not(e)
+            | ExpKind::Field(e, _)
+            | ExpKind::Attr(_, e)
+            | ExpKind::Parens(e) => self.exp(e),
+            ExpKind::SectionLeft(op, e) | ExpKind::SectionRight(op, e) => {
+                self.name(op);
+                self.exp(e);
+            }
+            ExpKind::SectionIndex(args) => self.index(args),
+            ExpKind::Index(e, args) => {
+                self.exp(e);
+                self.index(args);
+            }
+            ExpKind::With { value, index, update } => {
+                self.exp(value);
+                self.index(index);
+                self.exp(update);
+            }
+            ExpKind::WithField { value, update, .. } => {
+                self.exp(value);
+                self.exp(update);
+            }
+            ExpKind::Ascribe(e, t) | ExpKind::Coerce(e, t) => {
+                self.exp(e);
+                self.ty(t);
+            }
+            ExpKind::Assert(c, e) => {
+                self.exp(c);
+                self.exp(e);
+            }
+            ExpKind::If { cond, then, other } => [cond, then, other].into_iter().for_each(|e| self.exp(e)),
+            _ => self.scoped(|w| w.binding(&e.kind)),
+        })
+    }
+
+    /// The expressions that bind names; the caller has opened a scope.
+    fn binding(&mut self, e: &ExpKind) {
+        match e {
+            ExpKind::Lambda { params, ret, body } => {
+                params.iter().for_each(|p| self.pat(p));
+                ret.iter().for_each(|t| self.ty(t));
+                self.exp(body);
+            }
+            ExpKind::Let { sizes, pat, value, body } => {
+                self.exp(value);
+                sizes.iter().for_each(|n| self.env.bind(&n.name, ()));
+                self.pat(pat);
+                self.exp(body);
+            }
+            ExpKind::LetFun { def, body } => {
+                self.def(def, false);
+                self.env.bind(&def.name.name, ());
+                self.exp(body);
+            }
+            ExpKind::LetWith { name, index, value, body } => {
+                self.name(&field_name(name));
+                self.index(index);
+                self.exp(value);
+                self.env.bind(&name.name, ());
+                self.exp(body);
+            }
+            ExpKind::Match { value, cases } => {
+                self.exp(value);
+                for (pat, e) in cases {
+                    self.scoped(|w| {
+                        w.pat(pat);
+                        w.exp(e);
+                    });
+                }
+            }
+            ExpKind::Loop { sizes, pat, init, form, body } => {
+                self.exp(init);
+                if let LoopForm::For(_, e) | LoopForm::ForIn(_, e) = form {
+                    self.exp(e);
+                }
+                sizes.iter().for_each(|n| self.env.bind(&n.name, ()));
+                self.pat(pat);
+                match form {
+                    LoopForm::For(i, _) => self.env.bind(&i.name, ()),
+                    LoopForm::ForIn(p, _) => self.pat(p),
+                    LoopForm::While(e) => self.exp(e),
+                }
+                self.exp(body);
+            }
+            ExpKind::OpenIn(name, e) => {
+                if let Some(module) = self.scopes.find_module(&self.env, self.module, name) {
+                    self.env.open(module);
+                }
+                self.exp(e);
+            }
+            _ => {}
+        }
+    }
+}
+
+/// A field or local written without a value means the variable of that name.
+pub(super) fn field_name(ident: &ast::Ident) -> ast::Name {
+    ast::Name { path: Vec::new(), base: ident.name.clone(), span: ident.span }
+}

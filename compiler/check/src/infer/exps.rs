@@ -1,0 +1,222 @@
+//! Expressions: the table of kinds, and the simple ones.
+
+use super::scope::Found;
+use super::types::{BOOL, array};
+use super::{Binding, Cx, collect, errors};
+use crate::thir::{DefId, Expr, ExprKind, RangeKind, Ty};
+use par_runtime::{Prim, Scalar, Span};
+use par_syntax::Diagnostic;
+use par_syntax::ast::{Exp, ExpKind, Ident, Literal, Name};
+
+impl Cx<'_> {
+    /// An expression with its type.
+    pub(super) fn exp(&mut self, e: &Exp) -> Expr {
+        super::deep(|| self.exp_here(e))
+    }
+
+    fn exp_here(&mut self, e: &Exp) -> Expr {
+        let span = e.span;
+        match &e.kind {
+            ExpKind::Name(name) | ExpKind::Operator(name) => self.name(name),
+            ExpKind::Literal(literal) => self.literal(literal, false, span),
+            ExpKind::Tuple(es) => {
+                let es: Vec<Expr> = es.iter().map(|e| self.exp(e)).collect();
+                let ty = Ty::Tuple(es.iter().map(|e| e.ty.clone()).collect());
+                Expr { kind: ExprKind::Tuple(es), ty, span }
+            }
+            ExpKind::Record(fields) => self.record(fields, span),
+            ExpKind::Array(es) => self.array_literal(es, span),
+            ExpKind::Range { start, second, end, kind } => self.range(start, second.as_deref(), end, *kind, span),
+            ExpKind::Apply(f, args) => {
+                let f = self.exp(f);
+                let args = args.iter().map(|a| self.exp(a)).collect();
+                self.apply(f, args, span)
+            }
+            ExpKind::Binary { op, left, right } => {
+                let (left, right) = (self.exp(left), self.exp(right));
+                self.binary(op, left, right, span)
+            }
+            ExpKind::Negate(inner) => self.negate(inner, span),
+            ExpKind::Not(inner) => self.not(inner, span),
+            ExpKind::SectionLeft(op, e) => self.section(op, e, true, span),
+            ExpKind::SectionRight(op, e) => self.section(op, e, false, span),
+            ExpKind::SectionField(fields) => self.field_section(fields, span),
+            ExpKind::SectionIndex(index) => self.index_section(index, span),
+            ExpKind::Lambda { params, ret, body } => self.lambda(params, ret.as_ref(), body, span),
+            ExpKind::Let { sizes, pat, value, body } => self.let_in(sizes, pat, value, body, span),
+            ExpKind::LetFun { def, body } => self.let_fun(def, body, span),
+            ExpKind::LetWith { name, index, value, body } => self.let_with(name, index, value, body, span),
+            ExpKind::If { cond, then, other } => self.if_then_else(cond, then, other, span),
+            ExpKind::Match { value, cases } => self.match_with(value, cases, span),
+            ExpKind::Loop { sizes, pat, init, form, body } => self.loop_do(sizes, pat, init, form, body, span),
+            ExpKind::Index(value, index) => {
+                let value = self.exp(value);
+                self.index(value, index, span)
+            }
+            ExpKind::With { value, index, update } => {
+                let value = self.exp(value);
+                self.with(value, index, update, span)
+            }
+            ExpKind::WithField { value, fields, update } => self.with_field(value, fields, update, span),
+            ExpKind::Field(value, field) => {
+                let value = self.exp(value);
+                self.field(value, field, span)
+            }
+            ExpKind::Ascribe(inner, t) | ExpKind::Coerce(inner, t) => self.ascribe(inner, t, span),
+            ExpKind::Assert(cond, inner) => {
+                let cond = self.condition(cond, "the condition of `assert`");
+                let inner = self.exp(inner);
+                let ty = inner.ty.clone();
+                Expr { kind: ExprKind::Assert(Box::new(cond), Box::new(inner)), ty, span }
+            }
+            ExpKind::Constr(name, es) => {
+                let es: Vec<Expr> = es.iter().map(|e| self.exp(e)).collect();
+                let ty = self.types.any();
+                self.has_constr(ty.clone(), name, es.iter().map(|e| e.ty.clone()).collect(), span);
+                Expr { kind: ExprKind::Constr(name.name.clone(), es), ty, span }
+            }
+            ExpKind::Attr(attr, inner) => {
+                self.diags.extend(collect::unknown_attribute(attr));
+                let inner = self.exp(inner);
+                let ty = inner.ty.clone();
+                Expr { kind: ExprKind::Attr(attr.name.clone(), Box::new(inner)), ty, span }
+            }
+            ExpKind::Hole => {
+                let hole = self.poison(span);
+                let ty = self.types.any();
+                self.holes.push((ty.clone(), span));
+                Expr { ty, ..hole }
+            }
+            ExpKind::Parens(inner) => self.exp(inner),
+            ExpKind::OpenIn(name, inner) => self.open_in(name, inner),
+        }
+    }
+
+    /// Stands for something wrong that was reported.
+    pub(super) fn poison(&mut self, span: Span) -> Expr {
+        Expr { kind: ExprKind::Tuple(Vec::new()), ty: self.types.poison(), span }
+    }
+
+    /// A value by its name; the rest of a dotted name selects fields.
+    pub(super) fn name(&mut self, name: &Name) -> Expr {
+        let Some((found, fields)) = self.scopes.resolve(&self.env, self.module, name) else {
+            let known = self.scopes.candidates(&self.env, self.module, name);
+            self.diags.push(errors::unknown_name(name, &known));
+            return self.poison(name.span);
+        };
+        let span = name.span;
+        let value = match found {
+            Found::Local(binding) => self.local(binding, span),
+            Found::Def(id) => self.def_use(id, span),
+            Found::Op(op, prim) => self.operator_value(&op, prim, span),
+            Found::PerType(function) => self.per_type(function, span),
+        };
+        fields.into_iter().fold(value, |value, field| self.field(value, &Ident { name: field, span }, span))
+    }
+
+    fn local(&mut self, binding: Binding, span: Span) -> Expr {
+        match binding {
+            Binding::Value { id, scheme } => {
+                let (ty, _) = self.types.instantiate(&scheme);
+                Expr { kind: ExprKind::Local(id), ty, span }
+            }
+            Binding::Size(e) => *e,
+            Binding::AnonymousSize => {
+                self.anonymous_size = true;
+                Expr { kind: ExprKind::Tuple(Vec::new()), ty: super::types::I64, span }
+            }
+        }
+    }
+
+    fn def_use(&mut self, id: DefId, span: Span) -> Expr {
+        let Some(scheme) = &self.schemes[id.0 as usize] else { return self.poison(span) };
+        let (ty, args) = self.types.instantiate(scheme);
+        Expr { kind: ExprKind::Def(id, args), ty, span }
+    }
+
+    /// A literal, with the sign in front of it.
+    pub(super) fn literal(&mut self, literal: &Literal, negative: bool, span: Span) -> Expr {
+        let (kind, ty) = match literal {
+            Literal::Bool(b) => (ExprKind::Literal(Scalar::Bool(*b)), BOOL),
+            Literal::String(bytes) => (ExprKind::String(bytes.clone()), array(Ty::Prim(Prim::U8))),
+            number => match self.number(number, negative, span) {
+                Some((index, ty)) => (ExprKind::Literal(index), ty),
+                None => return self.poison(span),
+            },
+        };
+        Expr { kind, ty, span }
+    }
+
+    fn record(&mut self, fields: &[(Ident, Option<Exp>)], span: Span) -> Expr {
+        self.distinct(fields.iter().map(|(f, _)| f), "field");
+        let mut values: Vec<(String, Expr)> = Vec::new();
+        for (field, e) in fields {
+            let value = match e {
+                Some(e) => self.exp(e),
+                None => self.name(&super::deps::field_name(field)),
+            };
+            values.push((field.name.clone(), value));
+        }
+        let mut types: Vec<(String, Ty)> = values.iter().map(|(f, e)| (f.clone(), e.ty.clone())).collect();
+        types.sort_by(|a, b| a.0.cmp(&b.0));
+        Expr { kind: ExprKind::Record(values), ty: Ty::Record(types), span }
+    }
+
+    fn array_literal(&mut self, es: &[Exp], span: Span) -> Expr {
+        let element = self.types.any();
+        let mut values: Vec<Expr> = Vec::new();
+        for e in es {
+            let value = self.exp(e);
+            let first = values.first().map(|e| e.span);
+            self.agree(&element, &value.ty, |clash, expected, found| {
+                let diag = Diagnostic::error("E0301", "the elements of an array have one type", value.span)
+                    .here(format!("expected `{expected}`, found `{found}`"));
+                let diag = first.into_iter().fold(diag, |d, s| d.label(s, format!("this is `{expected}`")));
+                errors::explain(diag, clash)
+            });
+            values.push(value);
+        }
+        Expr { kind: ExprKind::Array(values), ty: array(element), span }
+    }
+
+    fn range(&mut self, start: &Exp, second: Option<&Exp>, end: &Exp, kind: RangeKind, span: Span) -> Expr {
+        let start = self.exp(start);
+        let ty = self.integer_type(&start, "a range starts at an integer");
+        let second = second.map(|e| Box::new(self.range_part(e, &ty, start.span)));
+        let end = Box::new(self.range_part(end, &ty, start.span));
+        Expr { kind: ExprKind::Range { start: Box::new(start), second, end, kind }, ty: array(ty), span }
+    }
+
+    fn range_part(&mut self, e: &Exp, ty: &Ty, start: Span) -> Expr {
+        let e = self.exp(e);
+        self.agree(ty, &e.ty, |clash, expected, found| {
+            let diag = Diagnostic::error("E0301", "the parts of a range have one type", e.span);
+            let diag = diag.here(format!("expected `{expected}`, found `{found}`"));
+            errors::explain(diag.label(start, format!("this is `{expected}`")), clash)
+        });
+        e
+    }
+
+    fn ascribe(&mut self, inner: &Exp, t: &par_syntax::ast::TypeExp, span: Span) -> Expr {
+        let inner = self.exp(inner);
+        let declared = self.ty(t);
+        self.agree(&declared, &inner.ty, |clash, expected, found| {
+            let diag = Diagnostic::error("E0301", "the value does not have the type it is given", inner.span);
+            let diag = diag.here(format!("found `{found}`")).label(t.span, format!("expected `{expected}`"));
+            errors::explain(diag, clash)
+        });
+        let ty = super::types::erase(&declared);
+        Expr { kind: ExprKind::Ascribe(Box::new(inner), declared), ty, span }
+    }
+
+    fn open_in(&mut self, name: &Name, inner: &Exp) -> Expr {
+        let Some(module) = self.scopes.find_module(&self.env, self.module, name) else {
+            self.diags.push(errors::unknown_module(name));
+            return self.poison(name.span);
+        };
+        self.scoped(|cx| {
+            cx.env.open(module);
+            cx.exp(inner)
+        })
+    }
+}

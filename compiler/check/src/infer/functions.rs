@@ -1,0 +1,114 @@
+//! Application and lambdas.
+
+use super::types::{function, erase};
+use super::{Cx, errors};
+use crate::thir::{Expr, ExprKind, Ty};
+use par_runtime::Span;
+use par_syntax::Diagnostic;
+use par_syntax::ast::{self, Exp, ExpKind, TypeExp};
+
+impl Cx<'_> {
+    /// `f a b`.
+    pub(super) fn apply(&mut self, f: Expr, args: Vec<Expr>, span: Span) -> Expr {
+        let mut ty = f.ty.clone();
+        for (i, arg) in args.iter().enumerate() {
+            ty = self.apply_type(&f, &ty, arg, i);
+        }
+        Expr { kind: ExprKind::Apply(Box::new(f), args), ty, span }
+    }
+
+    /// The type of a function after one more argument.
+    fn apply_type(&mut self, f: &Expr, ty: &Ty, arg: &Expr, given: usize) -> Ty {
+        match self.types.shallow(ty) {
+            Ty::Fun(param, result) => {
+                self.argument(f, &param, arg, given);
+                *result
+            }
+            Ty::Meta(_) if self.types.is_poison(ty) => self.types.poison(),
+            meta @ Ty::Meta(_) => {
+                let result = self.types.any();
+                let wanted = Ty::Fun(Box::new(arg.ty.clone()), Box::new(result.clone()));
+                match self.types.unify(&meta, &wanted) {
+                    Ok(()) => result,
+                    Err(_) => self.not_a_function(f, arg, given),
+                }
+            }
+            _ => self.not_a_function(f, arg, given),
+        }
+    }
+
+    fn argument(&mut self, f: &Expr, param: &Ty, arg: &Expr, given: usize) {
+        let name = self.called(f);
+        let f_ty = self.show(&f.ty);
+        self.agree(param, &arg.ty, |clash, expected, found| {
+            let message = format!("argument {} of {name} has the wrong type", given + 1);
+            let diag = Diagnostic::error("E0301", message, arg.span)
+                .here(format!("expected `{expected}`, found `{found}`"))
+                .label(f.span, format!("{name} has type `{f_ty}`"));
+            errors::explain(diag, clash)
+        });
+    }
+
+    fn not_a_function(&mut self, f: &Expr, arg: &Expr, given: usize) -> Ty {
+        let name = self.called(f);
+        let message = match given {
+            0 => format!("{name} is not a function"),
+            n => format!("{name} takes {n} argument{}, but more are given", if n == 1 { "" } else { "s" }),
+        };
+        let diag = Diagnostic::error("E0302", message, arg.span).here("this argument is one too many");
+        let diag = diag.label(f.span, format!("{name} has type `{}`", self.show(&f.ty)));
+        self.diags.push(diag);
+        self.types.poison()
+    }
+
+    /// What is called, for messages.
+    fn called(&self, f: &Expr) -> String {
+        match &f.kind {
+            ExprKind::Def(id, _) => format!("`{}`", self.defs[id.0 as usize].name),
+            ExprKind::Local(id) => format!("`{}`", self.locals[id.0 as usize]),
+            ExprKind::Op(op) => format!("`{op}`"),
+            _ => "this".to_string(),
+        }
+    }
+
+    /// `\p1 p2 : t -> e`.
+    pub(super) fn lambda(&mut self, params: &[ast::Pat], ret: Option<&TypeExp>, body: &Exp, span: Span) -> Expr {
+        self.scoped(|cx| {
+            let params = cx.pats(params);
+            let ret = ret.map(|t| (cx.ty(t), t.span));
+            let value = cx.exp(body);
+            if let Some((declared, at)) = &ret {
+                cx.agree_result(declared, *at, &value, body);
+            }
+            let result = ret.as_ref().map_or_else(|| value.ty.clone(), |(t, _)| erase(t));
+            let ty = function(params.iter().map(|p| &p.ty), result);
+            let kind = ExprKind::Lambda { params, ret: ret.map(|(t, _)| t), body: Box::new(value) };
+            Expr { kind, ty, span }
+        })
+    }
+
+    /// Checks a body against the declared result.
+    pub(super) fn agree_result(&mut self, declared: &Ty, at: Span, value: &Expr, body: &Exp) {
+        self.agree(declared, &value.ty, |clash, expected, found| {
+            let diag = Diagnostic::error("E0301", "the result does not have the declared type", last(body).span)
+                .here(format!("found `{found}`"))
+                .label(at, format!("declared as `{expected}`"));
+            errors::explain(diag, clash)
+        });
+    }
+}
+
+/// The part of a body that is its value.
+fn last(mut e: &Exp) -> &Exp {
+    loop {
+        match &e.kind {
+            ExpKind::Let { body, .. }
+            | ExpKind::LetFun { body, .. }
+            | ExpKind::LetWith { body, .. }
+            | ExpKind::Parens(body)
+            | ExpKind::Attr(_, body)
+            | ExpKind::Assert(_, body) => e = body,
+            _ => return e,
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! Number literals: their class while inferring, their value once the type is known.
+
+use super::Cx;
+use super::types::{Class, PrimSet};
+use crate::thir::Ty;
+use par_runtime::{Prim, Scalar, Span};
+use par_syntax::Diagnostic;
+use par_syntax::ast::Literal;
+
+/// A number as written, with its sign.
+#[derive(Clone, Debug)]
+pub(super) struct Number {
+    pub(super) value: Value,
+    pub(super) span: Span,
+}
+
+/// The value of a number without a type.
+#[derive(Clone, Debug)]
+pub(super) enum Value {
+    /// With the sign.
+    Int(i128),
+    /// Text and whether it is negated.
+    Float(String, bool),
+}
+
+impl Cx<'_> {
+    /// Notes a number (or character); the result stands for it in the tree until the component is finished.
+    pub(super) fn number(&mut self, literal: &Literal, negative: bool, span: Span) -> Option<(Scalar, Ty)> {
+        let (value, suffix, class) = match literal {
+            Literal::Int { value, suffix } => {
+                let value = if negative { value.wrapping_neg() } else { *value };
+                (Value::Int(value), *suffix, PrimSet::numbers())
+            }
+            Literal::Float { text, suffix } => (Value::Float(text.clone(), negative), *suffix, PrimSet::floats()),
+            Literal::Char(c) => {
+                let value = *c as i128;
+                (Value::Int(if negative { -value } else { value }), None, PrimSet::integers())
+            }
+            Literal::Bool(_) | Literal::String(_) => return None,
+        };
+        let ty = match suffix {
+            Some(prim) => Ty::Prim(prim),
+            None => self.types.fresh(Class::Prims(class)),
+        };
+        self.literals.push(Number { value, span });
+        Some((Scalar::I64(self.literals.len() as i64 - 1), ty))
+    }
+
+    /// The value of a number of the tree at its type; reports what does not fit.
+    pub(super) fn finish_number(&mut self, index: Scalar, ty: &Ty) -> Scalar {
+        let (Some(index), Ty::Prim(prim)) = (index.as_i64(), ty) else { return index };
+        let Some(number) = self.literals.get(index as usize).cloned() else { return Scalar::zero(*prim) };
+        let result = match &number.value {
+            Value::Int(value) => self.integer(*value, *prim, number.span),
+            Value::Float(text, negative) => float(text, *negative, *prim),
+        };
+        result.unwrap_or_else(|reason| {
+            let text = self.sources.text(number.span).to_string();
+            let message = format!("the number `{text}` is not a `{prim}`");
+            self.diags.push(Diagnostic::error("E0306", message, number.span).here(reason));
+            Scalar::zero(*prim)
+        })
+    }
+
+    /// An integer at its type. Hexadecimal and binary numbers are bit patterns, so they may use the sign bit; a
+    /// negated unsigned number wraps.
+    fn integer(&self, value: i128, prim: Prim, span: Span) -> Result<Scalar, String> {
+        match prim {
+            Prim::F32 => return Ok(Scalar::F32(value as f32)),
+            Prim::F64 => return Ok(Scalar::F64(value as f64)),
+            Prim::Bool => return Err("a number is not a bool".to_string()),
+            _ => {}
+        }
+        let whole = 1i128 << prim.bits();
+        let (low, high) = if prim.is_signed() { (-whole / 2, whole / 2 - 1) } else { (0, whole - 1) };
+        let text = self.sources.text(span).trim_start_matches('-').trim_start();
+        let pattern = text.starts_with("0x") || text.starts_with("0X") || text.starts_with("0b") || text.starts_with("0B");
+        let magnitude = if pattern || !prim.is_signed() { whole - 1 } else { high };
+        if value < -magnitude.max(-low) || value > magnitude {
+            return Err(format!("`{prim}` holds {low} to {high}"));
+        }
+        Ok(Scalar::from_bits(prim, value as u64))
+    }
+}
+
+fn float(text: &str, negative: bool, prim: Prim) -> Result<Scalar, String> {
+    let digits: String = text.chars().filter(|c| *c != '_').collect();
+    let sign = if negative { -1.0 } else { 1.0 };
+    let bad = |_| "it cannot be read as a number".to_string();
+    let hex = digits.strip_prefix("0x").or_else(|| digits.strip_prefix("0X"));
+    match (prim, hex) {
+        (Prim::F32, Some(hex)) => Ok(Scalar::F32((hex_float(hex)? * sign) as f32)),
+        (Prim::F32, None) => Ok(Scalar::F32(digits.parse::<f32>().map_err(bad)? * sign as f32)),
+        (Prim::F64, Some(hex)) => Ok(Scalar::F64(hex_float(hex)? * sign)),
+        (Prim::F64, None) => Ok(Scalar::F64(digits.parse::<f64>().map_err(bad)? * sign)),
+        _ => Err("a number with a fraction is not an integer".to_string()),
+    }
+}
+
+/// `1.8p-3` after the `0x`: hexadecimal digits times a power of two.
+fn hex_float(text: &str) -> Result<f64, String> {
+    let (digits, exponent) = text.split_once(['p', 'P']).unwrap_or((text, "0"));
+    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
+    let bad = "it cannot be read as a hexadecimal number";
+    let mut value = 0f64;
+    for c in whole.chars().chain(fraction.chars()) {
+        value = value * 16.0 + f64::from(c.to_digit(16).ok_or(bad)?);
+    }
+    let exponent: i32 = exponent.parse().map_err(|_| bad)?;
+    let exponent = exponent.saturating_sub(4 * fraction.len() as i32);
+    // In two steps, so that a power outside the range does not spoil a result inside it.
+    let half = exponent / 2;
+    Ok(value * 2f64.powi(half) * 2f64.powi(exponent - half))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn floats() {
+        assert_eq!(float("1_0.5", true, Prim::F64), Ok(Scalar::F64(-10.5)));
+        assert_eq!(float("0x1.8p1", false, Prim::F32), Ok(Scalar::F32(3.0)));
+        assert_eq!(float("1e-3", false, Prim::F32), Ok(Scalar::F32(0.001)));
+        assert!(float("1.5", false, Prim::I32).is_err());
+    }
+}

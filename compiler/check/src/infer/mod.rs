@@ -1,0 +1,190 @@
+//! Name resolution and type inference: syntax tree to the typed tree ([`crate::thir`]).
+//!
+//! ```text
+//! def twice f x = f (f x)          def twice 'a (f: a -> a) (x: a) : a = f (f x)
+//! def inc = map (+1)        ==>    def inc : []i32 -> []i32 = let t = 1i32 in \x -> …
+//! ```
+//!
+//! The steps: `collect` finds the definitions of every module, `deps` orders them by who mentions whom, and `decs` checks
+//! one strongly connected component after the other: Hindley-Milner inference with generalisation of definitions and
+//! local functions, overloaded literals and operators as variables restricted to classes of scalar types, field
+//! selections and constructors as constraints that wait until the type is known. Sizes are not inferred: what is declared
+//! stays on patterns, results and ascriptions for lowering.
+
+mod access;
+mod bindings;
+mod collect;
+mod control;
+mod decs;
+mod deps;
+mod errors;
+mod exps;
+mod finish;
+mod functions;
+mod literals;
+mod operators;
+mod pats;
+mod pending;
+mod scope;
+mod show;
+mod typeexps;
+mod types;
+
+pub use show::show_type;
+
+use crate::thir::{Def, Expr, LocalId, Program, Ty, TyVar};
+use par_runtime::Span;
+use par_syntax::{Diagnostic, Severity, Sources, ast};
+use scope::{Env, ModId, Scopes, TypeId};
+use types::{Clash, Scheme, Types};
+
+/// As many errors as one run reports.
+const MAX_ERRORS: usize = 20;
+
+/// Resolves the names and infers the types of a program: the library's files first, then the user's. The program is
+/// there unless there is an error or something unsupported.
+pub fn infer(files: &[ast::File], sources: &Sources) -> (Option<Program>, Vec<Diagnostic>) {
+    let mut collected = collect::collect(files, sources);
+    let order = deps::components(&collected);
+    let mut cx = Cx {
+        sources,
+        diags: std::mem::take(&mut collected.diags),
+        scopes: collected.scopes,
+        schemes: vec![None; collected.defs.len()],
+        done: vec![None; collected.defs.len()],
+        defs: collected.defs,
+        types: Types::default(),
+        env: Env::default(),
+        module: ModId(0),
+        locals: Vec::new(),
+        type_vars: Vec::new(),
+        literals: Vec::new(),
+        pending: Vec::new(),
+        holes: Vec::new(),
+        expanding: Vec::new(),
+        anonymous_size: false,
+    };
+    for (group, component) in order.iter().enumerate() {
+        cx.component(component, group as u32);
+    }
+    cx.abbreviations();
+    cx.result()
+}
+
+/// What a local name stands for.
+#[derive(Clone, Debug)]
+enum Binding {
+    /// A parameter, `let`, size parameter or local function.
+    Value { id: LocalId, scheme: Scheme },
+    /// The size parameter of an abbreviation that is being expanded.
+    Size(Box<Expr>),
+    /// A size without a name: an anonymous argument of an abbreviation, a parameter named inside a function type.
+    AnonymousSize,
+}
+
+/// Everything inference knows.
+struct Cx<'a> {
+    sources: &'a Sources,
+    scopes: Scopes<'a>,
+    defs: Vec<collect::Found<'a>>,
+    /// By definition; none before it is checked and if it is too wrong to say.
+    schemes: Vec<Option<Scheme>>,
+    done: Vec<Option<Def>>,
+    types: Types,
+    env: Env<Binding>,
+    diags: Vec<Diagnostic>,
+    /// The module of the definition being checked.
+    module: ModId,
+    locals: Vec<String>,
+    type_vars: Vec<String>,
+    /// The numbers of the component being checked. Until it is finished, a number in the tree is its index here.
+    literals: Vec<literals::Number>,
+    pending: Vec<pending::Pending>,
+    /// Types and places of `???`.
+    holes: Vec<(Ty, Span)>,
+    /// Abbreviations being expanded, to find recursive ones.
+    expanding: Vec<TypeId>,
+    /// A size without a name was mentioned since this was last cleared.
+    anonymous_size: bool,
+}
+
+impl Cx<'_> {
+    fn new_local(&mut self, name: &str) -> LocalId {
+        self.locals.push(name.to_string());
+        LocalId(self.locals.len() as u32 - 1)
+    }
+
+    fn new_type_var(&mut self, name: &str) -> TyVar {
+        self.type_vars.push(name.to_string());
+        self.types.var_levels.push(self.types.level);
+        TyVar(self.type_vars.len() as u32 - 1)
+    }
+
+    /// Runs `inside` in a scope of its own.
+    fn scoped<T>(&mut self, inside: impl FnOnce(&mut Self) -> T) -> T {
+        let mark = self.env.mark();
+        let result = inside(self);
+        self.env.reset(mark);
+        result
+    }
+
+    /// A type for a message.
+    fn show(&self, ty: &Ty) -> String {
+        let def = |id: u32| self.defs.get(id as usize).map_or_else(String::new, |d| d.name.clone());
+        let number = |index: i64| match self.literals.get(index as usize).map(|n| &n.value) {
+            Some(literals::Value::Int(n)) => n.to_string(),
+            _ => "…".to_string(),
+        };
+        let names = show::Names { locals: &self.locals, type_vars: &self.type_vars, def: &def, number: &number };
+        let mut out = String::new();
+        show::Printer { names, types: Some(&self.types) }.ty(ty, show::Prec::Arrow, &mut out);
+        out
+    }
+
+    /// Makes the types equal or reports what `report` makes of the reason and the two types' texts (expected, found).
+    fn agree(
+        &mut self,
+        expected: &Ty,
+        found: &Ty,
+        report: impl FnOnce(&Clash, &str, &str) -> Diagnostic,
+    ) -> bool {
+        let (expected, found) = (types::erase(expected), types::erase(found));
+        let Err(clash) = self.types.unify(&expected, &found) else { return true };
+        let mut diag = report(&clash, &self.show(&expected), &self.show(&found));
+        let is_fun = |cx: &Self, t: &Ty| matches!(cx.types.shallow(t), Ty::Fun(..));
+        if is_fun(self, &found) && !is_fun(self, &expected) {
+            diag = diag.note("a function was found: is an argument missing?");
+        }
+        self.diags.push(diag);
+        false
+    }
+
+    /// The result: errors in order of place, each once, and the program if there are none.
+    fn result(mut self) -> (Option<Program>, Vec<Diagnostic>) {
+        let mut seen = Vec::new();
+        self.diags.sort_by_key(|d| d.labels[0].span);
+        self.diags.retain(|d| {
+            let key = (d.code.clone(), d.labels[0].span);
+            let new = !seen.contains(&key);
+            seen.push(key);
+            new
+        });
+        let failed = self.diags.iter().any(|d| d.severity >= Severity::Unsupported);
+        let mut errors = 0;
+        self.diags.retain(|d| {
+            errors += usize::from(d.severity >= Severity::Unsupported);
+            errors <= MAX_ERRORS
+        });
+        let defs: Option<Vec<Def>> = self.done.into_iter().collect();
+        let program = defs.map(|defs| Program { defs, locals: self.locals, type_vars: self.type_vars });
+        (program.filter(|_| !failed), self.diags)
+    }
+}
+
+/// Runs a step of a recursion, on a new piece of stack if little is left.
+fn deep<T>(step: impl FnOnce() -> T) -> T {
+    stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, step)
+}
+
+#[cfg(test)]
+mod tests;

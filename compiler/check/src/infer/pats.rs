@@ -1,0 +1,160 @@
+//! Patterns: bind their names and carry the sizes of their ascriptions.
+
+use super::types::{BOOL, Scheme, erase};
+use super::{Binding, Cx};
+use crate::thir::{LocalId, Pat, PatKind, Ty};
+use par_runtime::{Scalar, Span};
+use par_syntax::ast::{self, Ident, Literal};
+use par_syntax::Diagnostic;
+
+impl Cx<'_> {
+    /// Several patterns that bind their names together, like the parameters of a function.
+    pub(super) fn pats(&mut self, pats: &[ast::Pat]) -> Vec<Pat> {
+        let mut names = Vec::new();
+        pats.iter().for_each(|p| bound_names(p, &mut names));
+        self.distinct(names.iter(), "name");
+        pats.iter().map(|p| self.pat(p, None)).collect()
+    }
+
+    /// One pattern on its own.
+    pub(super) fn single_pat(&mut self, pat: &ast::Pat) -> Pat {
+        let mut names = Vec::new();
+        bound_names(pat, &mut names);
+        self.distinct(names.iter(), "name");
+        self.pat(pat, None)
+    }
+
+    /// A pattern; `declared` is the type that an ascription around it gives it.
+    fn pat(&mut self, pat: &ast::Pat, declared: Option<Ty>) -> Pat {
+        super::deep(|| match &pat.kind {
+            ast::PatKind::Name(name) => self.name_pat(name, declared, pat.span),
+            ast::PatKind::Wildcard => {
+                let ty = declared.unwrap_or_else(|| self.types.any());
+                Pat { kind: PatKind::Wildcard, ty, span: pat.span }
+            }
+            ast::PatKind::Tuple(ps) => self.tuple_pat(ps, declared, pat.span),
+            ast::PatKind::Record(fields) => self.record_pat(fields, declared, pat.span),
+            ast::PatKind::Ascribe(inner, t) => {
+                let ty = self.ty(t);
+                if let Some(outer) = declared {
+                    self.agree_pat(&outer, &ty, t.span);
+                }
+                let mut inner = self.pat(inner, Some(ty));
+                inner.span = pat.span;
+                inner
+            }
+            ast::PatKind::Literal(literal) => self.literal_pat(literal, declared, pat.span),
+            ast::PatKind::Constr(name, ps) => self.constr_pat(name, ps, declared, pat.span),
+            ast::PatKind::Attr(_, inner) => self.pat(inner, declared),
+        })
+    }
+
+    /// Binds a name of one type.
+    pub(super) fn name_pat(&mut self, name: &str, declared: Option<Ty>, span: Span) -> Pat {
+        let ty = declared.unwrap_or_else(|| self.types.any());
+        let id = self.bind_local(name, erase(&ty));
+        Pat { kind: PatKind::Var(id), ty, span }
+    }
+
+    /// Brings a new local of one type into scope.
+    pub(super) fn bind_local(&mut self, name: &str, ty: Ty) -> LocalId {
+        let id = self.new_local(name);
+        self.env.bind(name, Binding::Value { id, scheme: Scheme::mono(ty) });
+        id
+    }
+
+    fn agree_pat(&mut self, declared: &Ty, found: &Ty, span: Span) {
+        self.agree(declared, found, |clash, expected, found| {
+            let diag = Diagnostic::error("E0301", "the pattern does not match its type", span);
+            super::errors::explain(diag.here(format!("expected `{expected}`, found `{found}`")), clash)
+        });
+    }
+
+    fn tuple_pat(&mut self, ps: &[ast::Pat], declared: Option<Ty>, span: Span) -> Pat {
+        let parts = match declared.as_ref().map(without_unique) {
+            Some(Ty::Tuple(ts)) if ts.len() == ps.len() => ts.iter().cloned().map(Some).collect(),
+            _ => vec![None; ps.len()],
+        };
+        let pats: Vec<Pat> = ps.iter().zip(parts).map(|(p, t)| self.pat(p, t)).collect();
+        let own = Ty::Tuple(pats.iter().map(|p| p.ty.clone()).collect());
+        self.compound(PatKind::Tuple(pats), own, declared, span)
+    }
+
+    fn record_pat(&mut self, fields: &[(Ident, Option<ast::Pat>)], declared: Option<Ty>, span: Span) -> Pat {
+        self.distinct(fields.iter().map(|(f, _)| f), "field");
+        let of_field = |name: &str| match declared.as_ref().map(without_unique) {
+            Some(Ty::Record(fs)) => fs.iter().find(|(f, _)| f == name).map(|(_, t)| t.clone()),
+            _ => None,
+        };
+        let types: Vec<Option<Ty>> = fields.iter().map(|(f, _)| of_field(&f.name)).collect();
+        let one = |((field, p), ty): (&(Ident, Option<ast::Pat>), Option<Ty>)| {
+            let pat = match p {
+                Some(p) => self.pat(p, ty),
+                None => self.name_pat(&field.name, ty, field.span),
+            };
+            (field.name.clone(), pat)
+        };
+        let mut pats: Vec<(String, Pat)> = fields.iter().zip(types).map(one).collect();
+        pats.sort_by(|a, b| a.0.cmp(&b.0));
+        let own = Ty::Record(pats.iter().map(|(f, p)| (f.clone(), p.ty.clone())).collect());
+        self.compound(PatKind::Record(pats), own, declared, span)
+    }
+
+    /// A pattern made of parts: its parts' type, against the one declared for the whole.
+    fn compound(&mut self, kind: PatKind, own: Ty, declared: Option<Ty>, span: Span) -> Pat {
+        let Some(declared) = declared else { return Pat { kind, ty: own, span } };
+        self.agree_pat(&declared, &own, span);
+        Pat { kind, ty: declared, span }
+    }
+
+    fn literal_pat(&mut self, literal: &Literal, declared: Option<Ty>, span: Span) -> Pat {
+        let (value, ty) = match literal {
+            Literal::Bool(b) => (Scalar::Bool(*b), BOOL),
+            Literal::String(_) => {
+                self.diags.push(Diagnostic::unsupported("string patterns", span));
+                (Scalar::Bool(false), self.types.poison())
+            }
+            number => self.number(number, false, span).unwrap_or((Scalar::Bool(false), BOOL)),
+        };
+        self.compound(PatKind::Literal(value), ty, declared, span)
+    }
+
+    fn constr_pat(&mut self, name: &Ident, ps: &[ast::Pat], declared: Option<Ty>, span: Span) -> Pat {
+        let parts = match declared.as_ref().map(without_unique) {
+            Some(Ty::Sum(cs)) => {
+                cs.iter().find(|(c, ts)| *c == name.name && ts.len() == ps.len()).map(|(_, ts)| ts.clone())
+            }
+            _ => None,
+        };
+        let known = parts.is_some();
+        let parts = parts.map_or(vec![None; ps.len()], |ts| ts.into_iter().map(Some).collect());
+        let pats: Vec<Pat> = ps.iter().zip(parts).map(|(p, t)| self.pat(p, t)).collect();
+        let ty = declared.unwrap_or_else(|| self.types.any());
+        if !known {
+            let payload = pats.iter().map(|p| erase(&p.ty)).collect();
+            self.has_constr(erase(&ty), name, payload, span);
+        }
+        Pat { kind: PatKind::Constr(name.name.clone(), pats), ty, span }
+    }
+}
+
+fn without_unique(ty: &Ty) -> &Ty {
+    match ty {
+        Ty::Unique(t) => without_unique(t),
+        other => other,
+    }
+}
+
+/// The names that a pattern binds.
+fn bound_names(pat: &ast::Pat, out: &mut Vec<Ident>) {
+    super::deep(|| match &pat.kind {
+        ast::PatKind::Name(name) => out.push(Ident { name: name.clone(), span: pat.span }),
+        ast::PatKind::Wildcard | ast::PatKind::Literal(_) => {}
+        ast::PatKind::Tuple(ps) | ast::PatKind::Constr(_, ps) => ps.iter().for_each(|p| bound_names(p, out)),
+        ast::PatKind::Record(fields) => fields.iter().for_each(|(field, p)| match p {
+            Some(p) => bound_names(p, out),
+            None => out.push(field.clone()),
+        }),
+        ast::PatKind::Ascribe(p, _) | ast::PatKind::Attr(_, p) => bound_names(p, out),
+    })
+}

@@ -1,0 +1,149 @@
+//! Constraints that wait until a type is known: a value has a field, a type has a constructor.
+//!
+//! `\p -> p.x` alone does not say what `p` is. The field's type becomes a variable, and the constraint is looked at
+//! again when a function is generalised and when the component is complete.
+
+use super::Cx;
+use crate::thir::Ty;
+use par_runtime::Span;
+use par_syntax::Diagnostic;
+use par_syntax::ast::Ident;
+
+/// A constraint on a type that was not known.
+#[derive(Clone)]
+pub(super) struct Pending {
+    of: Ty,
+    span: Span,
+    needs: Needs,
+}
+
+#[derive(Clone)]
+enum Needs {
+    /// A field of the record or tuple, of this type.
+    Field(String, Ty),
+    /// A constructor of the sum, with this payload.
+    Constr(String, Vec<Ty>),
+}
+
+impl Cx<'_> {
+    /// The type of a field.
+    pub(super) fn field_type(&mut self, of: &Ty, field: &Ident) -> Ty {
+        match self.types.shallow(of) {
+            Ty::Record(fields) => match fields.iter().find(|(f, _)| *f == field.name) {
+                Some((_, t)) => t.clone(),
+                None => self.no_field(of, field, fields.iter().map(|(f, _)| f.clone()).collect()),
+            },
+            Ty::Tuple(parts) => match field.name.parse::<usize>().ok().and_then(|i| parts.get(i)) {
+                Some(t) => t.clone(),
+                None => self.no_field(of, field, (0..parts.len()).map(|i| i.to_string()).collect()),
+            },
+            Ty::Meta(m) if self.types.class(m).is_none() => self.types.poison(),
+            known @ Ty::Meta(_) => {
+                let out = self.types.any();
+                let needs = Needs::Field(field.name.clone(), out.clone());
+                self.pending.push(Pending { of: known, span: field.span, needs });
+                out
+            }
+            _ => self.no_field(of, field, Vec::new()),
+        }
+    }
+
+    fn no_field(&mut self, of: &Ty, field: &Ident, fields: Vec<String>) -> Ty {
+        let message = format!("a value of type `{}` has no field `{}`", self.show(of), field.name);
+        let diag = Diagnostic::error("E0303", message, field.span).here("no such field");
+        self.diags.push(match fields.is_empty() {
+            true => diag,
+            false => diag.note(format!("it has `{}`", fields.join("`, `"))),
+        });
+        self.types.poison()
+    }
+
+    /// Demands that a type has a constructor.
+    pub(super) fn has_constr(&mut self, of: Ty, name: &Ident, payload: Vec<Ty>, span: Span) {
+        let known = self.types.shallow(&of);
+        match &known {
+            Ty::Meta(m) if self.types.class(*m).is_none() => {}
+            Ty::Meta(_) => {
+                self.pending.push(Pending { of, span, needs: Needs::Constr(name.name.clone(), payload) });
+            }
+            Ty::Sum(constrs) => match constrs.iter().find(|(c, _)| *c == name.name) {
+                Some((_, ts)) => self.agree_payload(name, ts, &payload, span),
+                None => self.no_constr(&known, name, span),
+            },
+            _ => self.no_constr(&known, name, span),
+        }
+    }
+
+    fn agree_payload(&mut self, name: &Ident, expected: &[Ty], found: &[Ty], span: Span) {
+        if expected.len() != found.len() {
+            let message =
+                format!("`#{}` has {} values, but {} are given", name.name, expected.len(), found.len());
+            self.diags.push(Diagnostic::error("E0302", message, span));
+            return;
+        }
+        for (expected, found) in expected.iter().zip(found) {
+            self.agree(expected, found, |clash, expected, found| {
+                super::errors::mismatch(clash, expected, found, span)
+            });
+        }
+    }
+
+    fn no_constr(&mut self, of: &Ty, name: &Ident, span: Span) {
+        let message = format!("`#{}` is not a constructor of the type `{}`", name.name, self.show(of));
+        self.diags.push(Diagnostic::error("E0303", message, span));
+    }
+
+    /// Looks at the constraints again until nothing more becomes known.
+    pub(super) fn solve_pending(&mut self) {
+        loop {
+            let before = self.pending.len();
+            for p in std::mem::take(&mut self.pending) {
+                let name = |name: &str| Ident { name: name.to_string(), span: p.span };
+                match (self.types.shallow(&p.of), &p.needs) {
+                    (Ty::Meta(m), _) if self.types.class(m).is_some() => self.pending.push(p),
+                    (of, Needs::Field(field, out)) => {
+                        let ty = self.field_type(&of, &name(field));
+                        self.agree(&ty, out, |clash, expected, found| {
+                            super::errors::mismatch(clash, expected, found, p.span)
+                        });
+                    }
+                    (of, Needs::Constr(c, payload)) => self.has_constr(of, &name(c), payload.clone(), p.span),
+                }
+            }
+            if self.pending.is_empty() || self.pending.len() == before {
+                return;
+            }
+        }
+    }
+
+    /// The variables that constraints wait for or will determine: they cannot be generalised.
+    pub(super) fn blocked(&self) -> Vec<Ty> {
+        let mut out = Vec::new();
+        for p in &self.pending {
+            self.types.leaves(&p.of, &mut out);
+            match &p.needs {
+                Needs::Field(_, t) => self.types.leaves(t, &mut out),
+                Needs::Constr(_, ts) => ts.iter().for_each(|t| self.types.leaves(t, &mut out)),
+            }
+        }
+        out
+    }
+
+    /// Reports the constraints whose type stayed unknown, one for every type.
+    pub(super) fn report_pending(&mut self) {
+        let mut seen = Vec::new();
+        for p in std::mem::take(&mut self.pending) {
+            let of = self.types.shallow(&p.of);
+            if seen.contains(&of) {
+                continue;
+            }
+            let what = match &p.needs {
+                Needs::Field(field, _) => format!("the type of the value whose field `{field}` is taken is not known"),
+                Needs::Constr(c, _) => format!("the sum type that `#{c}` belongs to is not known"),
+            };
+            let diag = Diagnostic::error("E0307", what, p.span).here("needs a type");
+            self.diags.push(diag.note("give the parameter or expression a type: `(x: t)` or `e : t`"));
+            seen.push(of);
+        }
+    }
+}

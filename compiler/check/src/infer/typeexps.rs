@@ -1,0 +1,262 @@
+//! Types as written to types with declared sizes. Abbreviations are expanded.
+
+use super::scope::TypeId;
+use super::types::I64;
+use super::{Binding, Cx, errors};
+use crate::thir::{Expr, ExprKind, LocalId, Size, Ty, TyVar};
+use par_runtime::{Prim, Span};
+use par_syntax::Diagnostic;
+use par_syntax::ast::{
+    Exp, ExpKind, Ident, Literal, Name, SizeExp, TypeArg, TypeExp, TypeKind, TypeParam,
+};
+
+/// An argument of an abbreviation, evaluated where it was written.
+enum Arg {
+    Size(Size),
+    Type(Ty),
+}
+
+impl Cx<'_> {
+    /// A type as written.
+    pub(super) fn ty(&mut self, t: &TypeExp) -> Ty {
+        super::deep(|| match &t.kind {
+            TypeKind::Name(name, args) => self.named_type(name, args, t.span),
+            TypeKind::Tuple(ts) => Ty::Tuple(ts.iter().map(|t| self.ty(t)).collect()),
+            TypeKind::Record(fields) => {
+                self.distinct(fields.iter().map(|(f, _)| f), "field");
+                let mut fields: Vec<_> = fields.iter().map(|(f, t)| (f.name.clone(), self.ty(t))).collect();
+                fields.sort_by(|a, b| a.0.cmp(&b.0));
+                Ty::Record(fields)
+            }
+            TypeKind::Sum(constrs) => {
+                self.distinct(constrs.iter().map(|(c, _)| c), "constructor");
+                let payload = |cx: &mut Self, ts: &[TypeExp]| ts.iter().map(|t| cx.ty(t)).collect();
+                let mut constrs: Vec<_> =
+                    constrs.iter().map(|(c, ts)| (c.name.clone(), payload(self, ts))).collect();
+                constrs.sort_by(|a, b| a.0.cmp(&b.0));
+                Ty::Sum(constrs)
+            }
+            TypeKind::Array(size, t) => {
+                let size = self.size(size);
+                Ty::Array(size, Box::new(self.ty(t)))
+            }
+            TypeKind::Unique(t) => Ty::Unique(Box::new(self.ty(t))),
+            TypeKind::Arrow(name, a, r) => self.arrow(name.as_ref(), a, r),
+            TypeKind::Exists(names, t) => self.scoped(|cx| {
+                cx.size_params(names.iter());
+                cx.ty(t)
+            }),
+        })
+    }
+
+    /// A parameter that is named inside a function type has no value here, so sizes that mention it are anonymous.
+    fn arrow(&mut self, name: Option<&Ident>, a: &TypeExp, r: &TypeExp) -> Ty {
+        let a = self.ty(a);
+        let r = self.scoped(|cx| {
+            if let Some(name) = name {
+                cx.env.bind(&name.name, Binding::AnonymousSize);
+            }
+            cx.ty(r)
+        });
+        Ty::Fun(Box::new(a), Box::new(r))
+    }
+
+    /// Reports a repeated name in a list.
+    pub(super) fn distinct<'i>(&mut self, names: impl Iterator<Item = &'i Ident>, what: &str) {
+        let mut seen: Vec<&Ident> = Vec::new();
+        for name in names {
+            if let Some(first) = seen.iter().find(|s| s.name == name.name) {
+                let message = format!("the {what} `{}` appears twice", name.name);
+                let diag = Diagnostic::error("E0202", message, name.span).here("again here");
+                self.diags.push(diag.label(first.span, "first here"));
+            }
+            seen.push(name);
+        }
+    }
+
+    /// Binds size parameters as `i64` locals.
+    pub(super) fn size_params<'i>(&mut self, names: impl Iterator<Item = &'i Ident>) -> Vec<LocalId> {
+        names.map(|name| self.bind_local(&name.name, I64)).collect()
+    }
+
+    /// Binds the type and size parameters of a function.
+    pub(super) fn type_params(&mut self, params: &[TypeParam]) -> (Vec<TyVar>, Vec<LocalId>) {
+        self.distinct(params.iter().map(|p| param_name(p)), "parameter");
+        let (mut vars, mut sizes) = (Vec::new(), Vec::new());
+        for param in params {
+            match param {
+                TypeParam::Size(name) => sizes.extend(self.size_params([name].into_iter())),
+                TypeParam::Type(name, _) => {
+                    let var = self.new_type_var(&name.name);
+                    self.env.bind_type(&name.name, Ty::Var(var));
+                    vars.push(var);
+                }
+            }
+        }
+        (vars, sizes)
+    }
+
+    fn named_type(&mut self, name: &Name, args: &[TypeArg], span: Span) -> Ty {
+        if name.path.is_empty()
+            && let Some(ty) = self.env.ty(&name.base).cloned()
+        {
+            return self.without_args(ty, args, span);
+        }
+        if let Some(id) = self.scopes.find_type(&self.env, self.module, name) {
+            return self.expand(id, args, span);
+        }
+        if name.path.is_empty()
+            && let Some(prim) = Prim::from_name(&name.base)
+        {
+            return self.without_args(Ty::Prim(prim), args, span);
+        }
+        if name.path.is_empty() && name.base == "f16" {
+            self.diags.push(Diagnostic::unsupported("the type `f16`", span));
+        } else {
+            let mut known: Vec<String> = Prim::ALL.iter().map(|p| p.name().to_string()).collect();
+            known.extend(self.scopes.types.iter().map(|t| t.name.clone()));
+            self.diags.push(errors::unknown_type(name, &known));
+        }
+        self.types.poison()
+    }
+
+    fn without_args(&mut self, ty: Ty, args: &[TypeArg], span: Span) -> Ty {
+        if !args.is_empty() {
+            let message = format!("the type `{}` takes no arguments", self.show(&ty));
+            self.diags.push(Diagnostic::error("E0310", message, span));
+        }
+        ty
+    }
+
+    /// An abbreviation with its arguments put in.
+    fn expand(&mut self, id: TypeId, args: &[TypeArg], span: Span) -> Ty {
+        let def = &self.scopes.types[id.0 as usize];
+        let (name, params, exp, module) = (def.name.clone(), def.params, def.exp, def.module);
+        if self.expanding.contains(&id) {
+            let message = format!("the type `{name}` contains itself");
+            let diag = Diagnostic::error("E0203", message, span).here("mentioned here inside its own definition");
+            self.diags.push(diag.note("recursive types are not in the language"));
+            return self.types.poison();
+        }
+        let Some(args) = self.type_args(&name, params, args, span) else { return self.types.poison() };
+        let env = std::mem::take(&mut self.env);
+        let module = std::mem::replace(&mut self.module, module);
+        self.expanding.push(id);
+        for (param, arg) in params.iter().zip(args) {
+            match arg {
+                Arg::Type(ty) => self.env.bind_type(&param_name(param).name, ty),
+                Arg::Size(size) => {
+                    let binding = self.size_binding(size, span);
+                    self.env.bind(&param_name(param).name, binding);
+                }
+            }
+        }
+        let ty = self.ty(exp);
+        self.expanding.pop();
+        self.module = module;
+        self.env = env;
+        ty
+    }
+
+    fn type_args(&mut self, name: &str, params: &[TypeParam], args: &[TypeArg], span: Span) -> Option<Vec<Arg>> {
+        let fits = |(p, a): (&TypeParam, &TypeArg)| {
+            matches!((p, a), (TypeParam::Size(_), TypeArg::Size(_)) | (TypeParam::Type(..), TypeArg::Type(_)))
+        };
+        if params.len() != args.len() || !params.iter().zip(args).all(fits) {
+            let wanted: Vec<String> = params.iter().map(spelled_param).collect();
+            let wanted = if wanted.is_empty() { "none".to_string() } else { format!("`{}`", wanted.join(" ")) };
+            let message = format!("the type `{name}` does not take these arguments");
+            self.diags.push(Diagnostic::error("E0310", message, span).here(format!("its parameters: {wanted}")));
+            return None;
+        }
+        let arg = |a: &TypeArg| match a {
+            TypeArg::Size(s) => Arg::Size(self.size(s)),
+            TypeArg::Type(t) => Arg::Type(self.ty(t)),
+        };
+        Some(args.iter().map(arg).collect())
+    }
+
+    /// What stands in the brackets of an array type.
+    fn size(&mut self, size: &SizeExp) -> Size {
+        let SizeExp::Exp(e) = size else { return Size::Anon };
+        let mut e: &Exp = e;
+        while let ExpKind::Parens(inner) = &e.kind {
+            e = inner;
+        }
+        match &e.kind {
+            ExpKind::Literal(Literal::Int { value, suffix: None | Some(Prim::I64) }) => {
+                i64::try_from(*value).map_or(Size::Anon, Size::Const)
+            }
+            ExpKind::Name(name) if self.scopes.resolve(&self.env, self.module, name).is_none() => {
+                let known = self.scopes.candidates(&self.env, self.module, name);
+                let diag = errors::unknown_name(name, &known);
+                let hint = format!("a size is declared in brackets before the parameters: `[{}]`", name.base);
+                self.diags.push(if name.path.is_empty() { diag.note(hint) } else { diag });
+                Size::Anon
+            }
+            _ => self.size_exp(e),
+        }
+    }
+
+    fn size_exp(&mut self, e: &Exp) -> Size {
+        let before = std::mem::take(&mut self.anonymous_size);
+        let value = self.exp(e);
+        self.agree(&I64, &value.ty, |_, _, found| {
+            Diagnostic::error("E0301", "a size must be of type `i64`", e.span).here(format!("found `{found}`"))
+        });
+        let anonymous = std::mem::replace(&mut self.anonymous_size, before);
+        match value.kind {
+            _ if anonymous => Size::Anon,
+            ExprKind::Local(id) => Size::Local(id),
+            _ => Size::Exp(Box::new(value)),
+        }
+    }
+
+    /// A size as the value that the parameter's name has in sizes.
+    fn size_binding(&mut self, size: Size, span: Span) -> Binding {
+        let kind = match size {
+            Size::Anon => return Binding::AnonymousSize,
+            Size::Const(n) => {
+                let text = Literal::Int { value: n.into(), suffix: Some(Prim::I64) };
+                match self.number(&text, false, span) {
+                    Some((index, _)) => ExprKind::Literal(index),
+                    None => return Binding::AnonymousSize,
+                }
+            }
+            Size::Local(id) => ExprKind::Local(id),
+            Size::Exp(e) => return Binding::Size(e),
+        };
+        Binding::Size(Box::new(Expr { kind, ty: I64, span }))
+    }
+
+    /// Checks the right sides of the user's abbreviations, used or not.
+    pub(super) fn abbreviations(&mut self) {
+        for i in 0..self.scopes.types.len() {
+            let def = &self.scopes.types[i];
+            if self.scopes.get(def.module).library {
+                continue;
+            }
+            let (params, exp) = (def.params, def.exp);
+            self.env = super::Env::default();
+            self.module = def.module;
+            self.expanding = vec![TypeId(i as u32)];
+            self.type_params(params);
+            self.ty(exp);
+            self.expanding.clear();
+        }
+        self.types.clear();
+    }
+}
+
+fn param_name(param: &TypeParam) -> &Ident {
+    match param {
+        TypeParam::Size(name) | TypeParam::Type(name, _) => name,
+    }
+}
+
+fn spelled_param(param: &TypeParam) -> String {
+    match param {
+        TypeParam::Size(name) => format!("[{}]", name.name),
+        TypeParam::Type(name, _) => format!("'{}", name.name),
+    }
+}

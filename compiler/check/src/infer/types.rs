@@ -1,0 +1,452 @@
+//! Inference variables and unification.
+//!
+//! Inference works on *erased* types: no sizes and no uniqueness ([`erase`]); what was declared stays on patterns,
+//! results and ascriptions only. A variable ([`Ty::Meta`]) carries a [`Class`] (which types it may become) and a level:
+//! the nesting depth of the function it was made in. A variable is generalised by the function at whose level it lives.
+
+use crate::thir::{Size, Ty, TyVar};
+use par_runtime::Prim;
+use std::collections::HashMap;
+
+/// A set of scalar types.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct PrimSet(u16);
+
+impl PrimSet {
+    /// The scalar types that satisfy a predicate.
+    fn of(keep: impl Fn(Prim) -> bool) -> PrimSet {
+        PrimSet(Prim::ALL.into_iter().filter(|&p| keep(p)).map(|p| 1 << p as u16).sum())
+    }
+
+    /// All integers and floats.
+    pub(super) fn numbers() -> PrimSet {
+        PrimSet::of(|p| p != Prim::Bool)
+    }
+
+    /// All integers.
+    pub(super) fn integers() -> PrimSet {
+        PrimSet::of(Prim::is_integer)
+    }
+
+    /// All floats.
+    pub(super) fn floats() -> PrimSet {
+        PrimSet::of(Prim::is_float)
+    }
+
+    /// What `!` takes.
+    pub(super) fn integers_and_bool() -> PrimSet {
+        PrimSet::of(|p| !p.is_float())
+    }
+
+    /// Whether the type is in the set.
+    pub(super) fn contains(self, prim: Prim) -> bool {
+        self.0 & (1 << prim as u16) != 0
+    }
+
+    /// What a variable of this class becomes if nothing else says so.
+    fn default(self) -> Prim {
+        let preferred = [Prim::I32, Prim::F64];
+        let all = preferred.into_iter().chain(Prim::ALL);
+        all.into_iter().find(|&p| self.contains(p)).unwrap_or(Prim::I32)
+    }
+
+    /// For messages.
+    pub(super) fn describe(self) -> &'static str {
+        if self == PrimSet::integers() {
+            "integer"
+        } else if self == PrimSet::floats() {
+            "float"
+        } else if self == PrimSet::numbers() {
+            "number"
+        } else {
+            "integer or bool"
+        }
+    }
+}
+
+/// Which types a variable may become.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Class {
+    /// Every type.
+    Any,
+    /// Every type without functions.
+    Eq,
+    /// One of these scalar types.
+    Prims(PrimSet),
+}
+
+impl Class {
+    /// The types in both classes; `None` if there are none.
+    fn meet(self, other: Class) -> Option<Class> {
+        match (self, other) {
+            (Class::Any, c) | (c, Class::Any) => Some(c),
+            (Class::Eq, c) | (c, Class::Eq) => Some(c),
+            (Class::Prims(a), Class::Prims(b)) => {
+                let both = PrimSet(a.0 & b.0);
+                (both.0 != 0).then_some(Class::Prims(both))
+            }
+        }
+    }
+}
+
+/// The state of an inference variable.
+#[derive(Clone, Debug)]
+enum Meta {
+    Free { class: Class, level: u32 },
+    Bound(Ty),
+    /// The type of something wrong that was reported; agrees with everything.
+    Poison,
+}
+
+/// Why two types cannot be made equal.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Clash {
+    /// Different constructors.
+    Mismatch,
+    /// A type variable would contain itself.
+    Infinite,
+    /// The type is not in the class that an operator or literal needs.
+    Class(Class),
+}
+
+/// A type with quantified variables.
+#[derive(Clone, Debug)]
+pub(super) struct Scheme {
+    pub(super) vars: Vec<TyVar>,
+    pub(super) ty: Ty,
+}
+
+impl Scheme {
+    /// A type without quantified variables.
+    pub(super) fn mono(ty: Ty) -> Scheme {
+        Scheme { vars: Vec::new(), ty }
+    }
+}
+
+/// All inference variables of the group of definitions being checked.
+#[derive(Default)]
+pub(super) struct Types {
+    metas: Vec<Meta>,
+    /// Old states, newest last, to undo a failed unification.
+    trail: Vec<(u32, Meta)>,
+    /// The nesting depth of functions at this point.
+    pub(super) level: u32,
+    /// The level at which a type parameter was declared, by number.
+    pub(super) var_levels: Vec<u32>,
+}
+
+impl Types {
+    /// A new variable at the current level.
+    pub(super) fn fresh(&mut self, class: Class) -> Ty {
+        self.metas.push(Meta::Free { class, level: self.level });
+        Ty::Meta(self.metas.len() as u32 - 1)
+    }
+
+    /// A new variable without restriction.
+    pub(super) fn any(&mut self) -> Ty {
+        self.fresh(Class::Any)
+    }
+
+    /// The type of something wrong.
+    pub(super) fn poison(&mut self) -> Ty {
+        self.metas.push(Meta::Poison);
+        Ty::Meta(self.metas.len() as u32 - 1)
+    }
+
+    /// Whether a (shallow) type stands for something wrong.
+    pub(super) fn is_poison(&self, ty: &Ty) -> bool {
+        matches!(self.shallow(ty), Ty::Meta(m) if matches!(self.metas[m as usize], Meta::Poison))
+    }
+
+    /// The class of a variable that is not solved.
+    pub(super) fn class(&self, meta: u32) -> Option<Class> {
+        match self.metas[meta as usize] {
+            Meta::Free { class, .. } => Some(class),
+            _ => None,
+        }
+    }
+
+    /// The type with a solved variable at its root replaced.
+    pub(super) fn shallow(&self, ty: &Ty) -> Ty {
+        let mut ty = ty;
+        while let Ty::Meta(m) = ty {
+            match &self.metas[*m as usize] {
+                Meta::Bound(t) => ty = t,
+                _ => break,
+            }
+        }
+        ty.clone()
+    }
+
+    /// The type with all solved variables replaced; sizes are kept as they are.
+    pub(super) fn resolve(&self, ty: &Ty) -> Ty {
+        map_leaves(ty, &mut |leaf| match leaf {
+            Ty::Meta(m) => match &self.metas[*m as usize] {
+                Meta::Bound(t) => self.resolve(t),
+                _ => Ty::Meta(*m),
+            },
+            other => other.clone(),
+        })
+    }
+
+    /// A copy of a scheme's type with fresh variables for its quantified ones, and those variables.
+    pub(super) fn instantiate(&mut self, scheme: &Scheme) -> (Ty, Vec<Ty>) {
+        if scheme.vars.is_empty() {
+            return (scheme.ty.clone(), Vec::new());
+        }
+        let args: Vec<Ty> = scheme.vars.iter().map(|_| self.any()).collect();
+        let map: HashMap<TyVar, &Ty> = scheme.vars.iter().copied().zip(&args).collect();
+        let ty = map_leaves(&scheme.ty, &mut |leaf| match leaf {
+            Ty::Var(v) => map.get(v).map_or(Ty::Var(*v), |t| (*t).clone()),
+            other => other.clone(),
+        });
+        (ty, args)
+    }
+
+    /// Makes two erased types equal, or changes nothing.
+    pub(super) fn unify(&mut self, a: &Ty, b: &Ty) -> Result<(), Clash> {
+        let start = self.trail.len();
+        let result = self.equate(a, b);
+        if result.is_err() {
+            while self.trail.len() > start {
+                if let Some((m, old)) = self.trail.pop() {
+                    self.metas[m as usize] = old;
+                }
+            }
+        } else if start == 0 {
+            self.trail.clear();
+        }
+        result
+    }
+
+    /// Restricts a type to a class.
+    pub(super) fn restrict(&mut self, ty: &Ty, class: Class) -> Result<(), Clash> {
+        let meta = self.fresh(class);
+        self.unify(&meta, ty)
+    }
+
+    fn set(&mut self, meta: u32, state: Meta) {
+        let old = std::mem::replace(&mut self.metas[meta as usize], state);
+        self.trail.push((meta, old));
+    }
+
+    fn equate(&mut self, a: &Ty, b: &Ty) -> Result<(), Clash> {
+        super::deep(|| match (self.shallow(a), self.shallow(b)) {
+            (Ty::Unique(a), b) | (b, Ty::Unique(a)) => self.equate(&a, &b),
+            (Ty::Meta(a), Ty::Meta(b)) if a == b => Ok(()),
+            (Ty::Meta(a), b) => self.bind(a, b),
+            (a, Ty::Meta(b)) => self.bind(b, a),
+            (Ty::Prim(a), Ty::Prim(b)) if a == b => Ok(()),
+            (Ty::Var(a), Ty::Var(b)) if a == b => Ok(()),
+            (Ty::Array(_, a), Ty::Array(_, b)) => self.equate(&a, &b),
+            (Ty::Fun(a, r), Ty::Fun(b, s)) => {
+                self.equate(&a, &b)?;
+                self.equate(&r, &s)
+            }
+            (Ty::Tuple(a), Ty::Tuple(b)) if a.len() == b.len() => self.equate_all(&a, &b),
+            (Ty::Record(a), Ty::Record(b)) if a.len() == b.len() => {
+                a.iter().zip(&b).try_for_each(|((f, a), (g, b))| match f == g {
+                    true => self.equate(a, b),
+                    false => Err(Clash::Mismatch),
+                })
+            }
+            (Ty::Sum(a), Ty::Sum(b)) if a.len() == b.len() => {
+                a.iter().zip(&b).try_for_each(|((f, a), (g, b))| match f == g && a.len() == b.len() {
+                    true => self.equate_all(a, b),
+                    false => Err(Clash::Mismatch),
+                })
+            }
+            _ => Err(Clash::Mismatch),
+        })
+    }
+
+    fn equate_all(&mut self, a: &[Ty], b: &[Ty]) -> Result<(), Clash> {
+        a.iter().zip(b).try_for_each(|(a, b)| self.equate(a, b))
+    }
+
+    /// Solves a variable. `ty` is shallow and not the variable itself.
+    fn bind(&mut self, meta: u32, ty: Ty) -> Result<(), Clash> {
+        let Meta::Free { class, level } = self.metas[meta as usize] else { return Ok(()) };
+        match ty {
+            Ty::Meta(other) => self.join(meta, other, class, level),
+            ty => {
+                self.admit(meta, level, &ty)?;
+                self.classify(&ty, class)?;
+                self.set(meta, Meta::Bound(erase(&ty)));
+                Ok(())
+            }
+        }
+    }
+
+    /// Makes two different unsolved variables one.
+    fn join(&mut self, a: u32, b: u32, class: Class, level: u32) -> Result<(), Clash> {
+        let Meta::Free { class: other, level: other_level } = self.metas[b as usize] else { return Ok(()) };
+        let both = class.meet(other).ok_or(Clash::Class(class))?;
+        let (newer, older) = (a.max(b), a.min(b));
+        self.set(newer, Meta::Bound(Ty::Meta(older)));
+        self.set(older, Meta::Free { class: both, level: level.min(other_level) });
+        Ok(())
+    }
+
+    /// Checks that `meta` does not occur in `ty` and moves the variables in it to the outer of the two levels.
+    fn admit(&mut self, meta: u32, level: u32, ty: &Ty) -> Result<(), Clash> {
+        let mut leaves = Vec::new();
+        self.leaves(ty, &mut leaves);
+        for leaf in leaves {
+            match leaf {
+                Ty::Meta(m) if m == meta => return Err(Clash::Infinite),
+                Ty::Meta(m) => {
+                    if let Meta::Free { class, level: inner } = self.metas[m as usize]
+                        && inner > level
+                    {
+                        self.set(m, Meta::Free { class, level });
+                    }
+                }
+                Ty::Var(v) if self.var_levels[v.0 as usize] > level => return Err(Clash::Mismatch),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Checks that a type that is not a variable is in a class.
+    fn classify(&mut self, ty: &Ty, class: Class) -> Result<(), Clash> {
+        match class {
+            Class::Any => Ok(()),
+            Class::Prims(set) => match ty {
+                Ty::Prim(p) if set.contains(*p) => Ok(()),
+                _ => Err(Clash::Class(class)),
+            },
+            Class::Eq => self.comparable(ty),
+        }
+    }
+
+    /// Checks that a type has no functions in it and keeps it so.
+    fn comparable(&mut self, ty: &Ty) -> Result<(), Clash> {
+        match self.shallow(ty) {
+            Ty::Fun(..) => Err(Clash::Class(Class::Eq)),
+            Ty::Prim(_) | Ty::Var(_) => Ok(()),
+            Ty::Array(_, t) | Ty::Unique(t) => self.comparable(&t),
+            Ty::Tuple(ts) => ts.iter().try_for_each(|t| self.comparable(t)),
+            Ty::Record(fs) => fs.iter().try_for_each(|(_, t)| self.comparable(t)),
+            Ty::Sum(cs) => cs.iter().flat_map(|(_, ts)| ts).try_for_each(|t| self.comparable(t)),
+            Ty::Meta(m) => {
+                if let Meta::Free { class: Class::Any, level } = self.metas[m as usize] {
+                    self.set(m, Meta::Free { class: Class::Eq, level });
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// The unsolved variables and type parameters in a type, in order, with repetitions.
+    pub(super) fn leaves(&self, ty: &Ty, out: &mut Vec<Ty>) {
+        super::deep(|| match ty {
+            Ty::Meta(m) => match &self.metas[*m as usize] {
+                Meta::Bound(t) => self.leaves(t, out),
+                _ => out.push(ty.clone()),
+            },
+            Ty::Var(_) => out.push(ty.clone()),
+            Ty::Prim(_) => {}
+            Ty::Array(_, t) | Ty::Unique(t) => self.leaves(t, out),
+            Ty::Fun(a, r) => {
+                self.leaves(a, out);
+                self.leaves(r, out);
+            }
+            Ty::Tuple(ts) => ts.iter().for_each(|t| self.leaves(t, out)),
+            Ty::Record(fs) => fs.iter().for_each(|(_, t)| self.leaves(t, out)),
+            Ty::Sum(cs) => cs.iter().flat_map(|(_, ts)| ts).for_each(|t| self.leaves(t, out)),
+        })
+    }
+
+    /// The variables in a type that a function at the current level may generalise: not restricted to some scalar
+    /// types, not reachable from outside, not in `blocked`.
+    pub(super) fn generalisable(&self, ty: &Ty, blocked: &[Ty], out: &mut Vec<u32>) {
+        let mut leaves = Vec::new();
+        self.leaves(ty, &mut leaves);
+        for leaf in leaves {
+            let Ty::Meta(m) = leaf else { continue };
+            let Meta::Free { class, level } = self.metas[m as usize] else { continue };
+            let open = !matches!(class, Class::Prims(_)) && level >= self.level;
+            if open && !blocked.contains(&leaf) && !out.contains(&m) {
+                out.push(m);
+            }
+        }
+    }
+
+    /// Solves a variable that is free, for generalisation.
+    pub(super) fn solve(&mut self, meta: u32, ty: Ty) {
+        self.metas[meta as usize] = Meta::Bound(ty);
+    }
+
+    /// Gives every unsolved variable that stands for scalars its default type.
+    pub(super) fn default_scalars(&mut self) {
+        for meta in &mut self.metas {
+            if let Meta::Free { class: Class::Prims(set), .. } = *meta {
+                *meta = Meta::Bound(Ty::Prim(set.default()));
+            }
+        }
+    }
+
+    /// Makes every variable still unsolved the unit type: nothing depends on it.
+    pub(super) fn default_rest(&mut self) {
+        for meta in &mut self.metas {
+            if matches!(meta, Meta::Free { .. } | Meta::Poison) {
+                *meta = Meta::Bound(Ty::Tuple(Vec::new()));
+            }
+        }
+    }
+
+    /// Forgets all variables; no type in use mentions one any more.
+    pub(super) fn clear(&mut self) {
+        self.metas.clear();
+        self.trail.clear();
+    }
+}
+
+/// A copy of a type with every leaf (scalar, type parameter, variable) replaced.
+pub(super) fn map_leaves(ty: &Ty, leaf: &mut dyn FnMut(&Ty) -> Ty) -> Ty {
+    super::deep(|| match ty {
+        Ty::Prim(_) | Ty::Var(_) | Ty::Meta(_) => leaf(ty),
+        Ty::Array(s, t) => Ty::Array(s.clone(), Box::new(map_leaves(t, leaf))),
+        Ty::Unique(t) => Ty::Unique(Box::new(map_leaves(t, leaf))),
+        Ty::Fun(a, r) => Ty::Fun(Box::new(map_leaves(a, leaf)), Box::new(map_leaves(r, leaf))),
+        Ty::Tuple(ts) => Ty::Tuple(ts.iter().map(|t| map_leaves(t, leaf)).collect()),
+        Ty::Record(fs) => Ty::Record(fs.iter().map(|(f, t)| (f.clone(), map_leaves(t, leaf))).collect()),
+        Ty::Sum(cs) => Ty::Sum(
+            cs.iter()
+                .map(|(c, ts)| (c.clone(), ts.iter().map(|t| map_leaves(t, leaf)).collect()))
+                .collect(),
+        ),
+    })
+}
+
+/// The type without sizes and uniqueness.
+pub(super) fn erase(ty: &Ty) -> Ty {
+    super::deep(|| match ty {
+        Ty::Prim(_) | Ty::Var(_) | Ty::Meta(_) => ty.clone(),
+        Ty::Array(_, t) => Ty::Array(Size::Anon, Box::new(erase(t))),
+        Ty::Unique(t) => erase(t),
+        Ty::Fun(a, r) => Ty::Fun(Box::new(erase(a)), Box::new(erase(r))),
+        Ty::Tuple(ts) => Ty::Tuple(ts.iter().map(erase).collect()),
+        Ty::Record(fs) => Ty::Record(fs.iter().map(|(f, t)| (f.clone(), erase(t))).collect()),
+        Ty::Sum(cs) => {
+            Ty::Sum(cs.iter().map(|(c, ts)| (c.clone(), ts.iter().map(erase).collect())).collect())
+        }
+    })
+}
+
+/// `a -> b -> … -> result`, erased.
+pub(super) fn function<'t>(params: impl DoubleEndedIterator<Item = &'t Ty>, result: Ty) -> Ty {
+    params.rev().fold(result, |r, p| Ty::Fun(Box::new(erase(p)), Box::new(r)))
+}
+
+/// `[]t`.
+pub(super) fn array(element: Ty) -> Ty {
+    Ty::Array(Size::Anon, Box::new(element))
+}
+
+/// The bool type.
+pub(super) const BOOL: Ty = Ty::Prim(Prim::Bool);
+/// The type of sizes.
+pub(super) const I64: Ty = Ty::Prim(Prim::I64);
