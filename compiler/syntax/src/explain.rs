@@ -1,18 +1,254 @@
-//! Turns the parser's errors into messages for people.
+//! Turns the generated parser's errors into messages for people: what was found, what could have stood there in
+//! words, and, for the common mistakes, what to do.
 
 use lalrpop_util::ParseError;
 
 use crate::actions::Context;
+use crate::ast::Span;
 use crate::diagnostic::Diagnostic;
 use crate::lexer::Spanned;
-use crate::token::Tok;
+use crate::token::{KEYWORDS, Tok};
+
+/// What the generated parser reports.
+pub(crate) type Error<'a> = ParseError<usize, Tok<'a>, ()>;
+
+/// What was being parsed.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Whole {
+    Declaration,
+    Expression,
+    Type,
+}
+
+impl Whole {
+    /// By the token that selects it.
+    pub fn of(start: &Tok<'_>) -> Whole {
+        match start {
+            Tok::StartExp => Whole::Expression,
+            Tok::StartType => Whole::Type,
+            _ => Whole::Declaration,
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Whole::Declaration => "declaration",
+            Whole::Expression => "expression",
+            Whole::Type => "type",
+        }
+    }
+}
 
 /// The message for an error in these tokens.
-pub(crate) fn explain(ctx: &Context<'_>, tokens: &[Spanned<'_>], error: ParseError<usize, Tok<'_>, ()>) -> Diagnostic {
-    match error {
-        ParseError::UnrecognizedToken { token: (start, tok, end), expected } => {
-            Diagnostic::error("E0101", format!("unexpected {tok}"), ctx.span(start, end)).note(format!("{expected:?}"))
+pub(crate) fn explain(
+    ctx: &Context<'_>,
+    whole: Whole,
+    tokens: &[Spanned<'_>],
+    error: Error<'_>,
+) -> Diagnostic {
+    let (found, expected) = match error {
+        ParseError::UnrecognizedToken { token, expected } => (Some(token), expected),
+        ParseError::ExtraToken { token } => (Some(token), Vec::new()),
+        ParseError::UnrecognizedEof { expected, .. } => (None, expected),
+        ParseError::InvalidToken { .. } | ParseError::User { .. } => (None, Vec::new()),
+    };
+    let at = found.as_ref().map_or(usize::MAX, |(start, ..)| *start);
+    let before = &tokens[..tokens.partition_point(|(start, ..)| *start < at)];
+    let span = match (&found, before.last()) {
+        (Some((start, _, end)), _) => ctx.span(*start, *end),
+        (None, Some((start, _, end))) => ctx.span(*start, *end),
+        (None, None) => ctx.span(0, 0),
+    };
+    let failure = Failure { ctx, whole, found: found.map(|(_, tok, _)| tok), span, before, expected };
+    failure.message()
+}
+
+/// A place where the parser could not go on.
+struct Failure<'e, 'a> {
+    ctx: &'e Context<'e>,
+    whole: Whole,
+    /// None at the end.
+    found: Option<Tok<'a>>,
+    /// Of the token found, or of the last one.
+    span: Span,
+    before: &'e [Spanned<'a>],
+    /// Terminals as the grammar calls them, in quotes.
+    expected: Vec<String>,
+}
+
+impl Failure<'_, '_> {
+    fn message(&self) -> Diagnostic {
+        let known = self.missing_in().or_else(|| self.missing_else()).or_else(|| self.keyword_as_name());
+        known.or_else(|| self.not_a_declaration()).unwrap_or_else(|| self.general())
+    }
+
+    fn can_follow(&self, terminal: &str) -> bool {
+        self.expected.iter().any(|e| e.trim_matches('"') == terminal)
+    }
+
+    /// Whether an expression has just ended, or could end here.
+    fn after_expression(&self) -> bool {
+        self.can_follow("op") && !self.can_follow("if")
+    }
+
+    /// A declaration begins here, or the text ends.
+    fn at_end(&self) -> bool {
+        self.found.as_ref().is_none_or(|tok| tok.begins_declaration())
+    }
+
+    fn unexpected(&self) -> Diagnostic {
+        let message = match &self.found {
+            Some(tok) => format!("unexpected {tok}"),
+            None => format!("unexpected end of the {}", self.whole.name()),
+        };
+        Diagnostic::error("E0101", message, self.span)
+    }
+
+    fn general(&self) -> Diagnostic {
+        let wanted = self.wanted();
+        let text = match (&self.found, wanted.is_empty()) {
+            (_, true) => "this cannot stand here".to_string(),
+            (Some(_), false) => format!("expected {wanted}"),
+            (None, false) => format!("expected {wanted} after this"),
+        };
+        let error = self.unexpected().here(text);
+        match self.hint() {
+            Some(hint) => error.note(hint),
+            None => error,
         }
-        _ => Diagnostic::error("E0101", format!("unexpected end {}", tokens.len()), ctx.span(0, 0)),
+    }
+
+    /// What could have stood here, in words.
+    fn wanted(&self) -> String {
+        let mut wanted: Vec<String> = Vec::new();
+        let continues = ["=", "->"].iter().any(|t| self.can_follow(t));
+        if self.can_follow("if") {
+            wanted.push("an expression".into());
+        } else if self.can_follow("?") || (self.can_follow("*") && !self.can_follow("op")) {
+            wanted.push("a type".into());
+        } else if self.can_follow("_") && continues {
+            wanted.push("a parameter".into());
+        } else if self.can_follow("_") {
+            wanted.push("a pattern".into());
+        } else if self.can_follow("op") {
+            wanted.push("an operator".into());
+        } else if self.can_follow("name") && !self.can_follow("def") {
+            wanted.push("a name".into());
+        } else if self.can_follow("literal") {
+            wanted.push("a literal".into());
+        }
+        const CLOSING: [&str; 14] =
+            ["in", "then", "else", "do", "case", "for", "while", "->", "=", ":", ",", ")", "]", "}"];
+        // Where an expression is missing, that is what to say, not that its surroundings go on after it.
+        if !self.can_follow("if") {
+            wanted.extend(CLOSING.iter().filter(|t| self.can_follow(t)).map(|t| format!("`{t}`")));
+        }
+        if self.whole == Whole::Declaration && self.can_follow("def") {
+            wanted.push(if self.before.is_empty() { "a declaration" } else { "the next declaration" }.into());
+        }
+        list(&wanted)
+    }
+
+    /// Advice for a mistake that is easily made.
+    fn hint(&self) -> Option<String> {
+        let last = self.before.last().map(|(_, tok, _)| tok);
+        match (&self.found, last) {
+            (_, Some(Tok::Op(op))) if glued(&op.base).is_some() => glued(&op.base),
+            (Some(Tok::Op(op)), _) if op.base == "=>" => Some("a function is written \\x -> …".into()),
+            (Some(Tok::Op(op)), _) if op.base == "<-" && self.can_follow("=") => {
+                Some("an update is written a with [i] = v".into())
+            }
+            (Some(Tok::Op(op)), _) => glued(&op.base),
+            (Some(Tok::Equals), _) if self.after_expression() => Some("two values are compared with `==`".into()),
+            (Some(Tok::In), _) => Some("there is no `let` that this `in` could belong to".into()),
+            (Some(tok), _) if self.after_expression() && opens_expression(tok) => {
+                Some(format!("as an argument it needs parentheses: f ({tok} …)").replace('`', ""))
+            }
+            (Some(Tok::Then | Tok::Else), _) => Some("an expression reads: if c then a else b".into()),
+            _ => None,
+        }
+    }
+
+    /// `let x = e` without `in` or a further `let`.
+    fn missing_in(&self) -> Option<Diagnostic> {
+        if !(self.can_follow("in") && self.after_expression() && self.at_end()) {
+            return None;
+        }
+        let error = self.unexpected().here("expected `in` and the result that the `let` is for");
+        Some(self.point_at_open(error, &Tok::Let, &[Tok::In], "this `let` needs an `in`"))
+    }
+
+    /// `if c then a` without `else`.
+    fn missing_else(&self) -> Option<Diagnostic> {
+        if !(self.can_follow("else") && self.after_expression()) {
+            return None;
+        }
+        let error = self.unexpected().here("expected `else`");
+        let error = self.point_at_open(error, &Tok::If, &[Tok::Else], "this `if` needs an `else`");
+        Some(match self.hint() {
+            Some(hint) => error.note(hint),
+            None => error,
+        })
+    }
+
+    /// Labels the last `open` that has no `close`.
+    fn point_at_open(&self, error: Diagnostic, open: &Tok<'_>, close: &[Tok<'_>], text: &str) -> Diagnostic {
+        let mut closed = 0;
+        for (start, tok, end) in self.before.iter().rev() {
+            if close.contains(tok) {
+                closed += 1;
+            } else if tok == open {
+                if closed == 0 {
+                    return error.label(self.ctx.span(*start, *end), text);
+                }
+                closed -= 1;
+            }
+        }
+        error
+    }
+
+    /// A keyword where only a name makes sense.
+    fn keyword_as_name(&self) -> Option<Diagnostic> {
+        let keyword = self.found.as_ref()?;
+        let is_keyword = KEYWORDS.iter().any(|(_, tok)| tok == keyword);
+        let binds = matches!(
+            self.before.last()?.1,
+            Tok::Let | Tok::Def | Tok::Entry | Tok::Type | Tok::Module | Tok::Val | Tok::Backslash | Tok::For
+        );
+        if !(is_keyword && binds) {
+            return None;
+        }
+        Some(self.unexpected().here(format!("{keyword} is a keyword and cannot be a name")))
+    }
+
+    /// Something at the beginning that is no declaration.
+    fn not_a_declaration(&self) -> Option<Diagnostic> {
+        if self.whole != Whole::Declaration || !self.before.is_empty() {
+            return None;
+        }
+        let error = self.unexpected().here("expected a declaration");
+        Some(error.note("declarations begin with def, entry, type, module, open, local or import"))
+    }
+}
+
+/// Constructs that are no arguments without parentheses.
+fn opens_expression(tok: &Tok<'_>) -> bool {
+    matches!(tok, Tok::Backslash | Tok::If | Tok::Match | Tok::Loop | Tok::Assert)
+}
+
+/// Advice for `x=-1`, which the lexer reads as `x`, `=-`, `1`.
+fn glued(op: &str) -> Option<String> {
+    let symbols = !op.is_empty() && op.chars().all(|c| "=*/%+<>|&^!-".contains(c));
+    let prefix = op.strip_suffix('-').or_else(|| op.strip_suffix('!'))?;
+    let known = matches!(prefix, "=" | "==" | "*" | "/" | "+" | "<" | ">" | "<=" | ">=" | "&&" | "||" | "->" | "|");
+    (symbols && known).then(|| format!("`{op}` is read as one operator; put a space after `{prefix}`"))
+}
+
+/// `a, b or c`.
+fn list(items: &[String]) -> String {
+    match items {
+        [] => String::new(),
+        [one] => one.clone(),
+        [init @ .., last] => format!("{} or {last}", init.join(", ")),
     }
 }

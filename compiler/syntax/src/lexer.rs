@@ -88,7 +88,8 @@ pub(crate) struct Lexed<'a> {
 
 /// Splits a text into tokens.
 pub(crate) fn lex(text: &str, file: u32) -> Lexed<'_> {
-    let mut lexer = Lexer { text, file, out: Lexed::default(), doc: None, existential: Existential::No };
+    let out = Lexed::default();
+    let mut lexer = Lexer { text, file, out, doc: Vec::new(), doc_end: None, existential: Existential::No };
     lexer.run();
     lexer.out
 }
@@ -107,19 +108,22 @@ struct Lexer<'a> {
     text: &'a str,
     file: u32,
     out: Lexed<'a>,
-    doc: Option<Vec<&'a str>>,
+    /// The lines of the documentation comment since the last token.
+    doc: Vec<&'a str>,
+    /// Where it ends, while it can be continued.
+    doc_end: Option<usize>,
     existential: Existential,
 }
 
 impl<'a> Lexer<'a> {
     fn run(&mut self) {
         let mut start = 0;
-        // Scanning restarts when a token has to be cut (see `cut_dot`).
         while let Some(restart) = self.scan(start) {
             start = restart;
         }
     }
 
+    /// Scans from `base` to the end, or up to the dot of `?[n].t`: what follows it is scanned anew.
     fn scan(&mut self, base: usize) -> Option<usize> {
         for (raw, range) in Raw::lexer(&self.text[base..]).spanned() {
             let (start, end) = (base + range.start, base + range.end);
@@ -161,8 +165,10 @@ impl<'a> Lexer<'a> {
     }
 
     fn push(&mut self, start: usize, tok: Tok<'a>, end: usize) {
-        if let Some(lines) = self.doc.take() {
-            self.out.docs.push((start, lines.join("\n")));
+        if !self.doc.is_empty() {
+            self.out.docs.push((start, self.doc.join("\n")));
+            self.doc.clear();
+            self.doc_end = None;
         }
         self.existential = match (self.existential, &tok) {
             (_, Tok::Question) => Existential::Between,
@@ -174,13 +180,18 @@ impl<'a> Lexer<'a> {
         self.out.tokens.push((start, tok, end));
     }
 
-    /// `-- | text` begins a documentation comment, which goes on in the comment lines that follow directly.
+    /// `-- | text` begins a documentation comment. It goes on in the comments on the lines that follow, up to
+    /// a test block (`-- ==`).
     fn comment(&mut self, start: usize, end: usize) {
-        let text = self.text[start + 2..end].trim_end_matches('\r');
+        let text = self.text[start + 2..end].trim_end();
+        let follows = self.doc_end.is_some_and(|at| self.text[at..start].matches('\n').count() == 1);
+        self.doc_end = None;
         if let Some(doc) = text.strip_prefix(" |") {
-            self.doc = Some(vec![doc.trim()]);
-        } else if let Some(lines) = &mut self.doc {
-            lines.push(text.strip_prefix(' ').unwrap_or(text).trim_end());
+            self.doc = vec![doc.trim()];
+            self.doc_end = Some(end);
+        } else if follows && !text.trim_start().starts_with("==") {
+            self.doc.push(text.strip_prefix(' ').unwrap_or(text));
+            self.doc_end = Some(end);
         }
     }
 

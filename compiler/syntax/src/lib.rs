@@ -13,6 +13,7 @@ mod lexer;
 mod literal;
 mod nesting;
 mod parse;
+mod render;
 pub mod source;
 mod token;
 
@@ -24,4 +25,5 @@ mod grammar {
 
 pub use diagnostic::{Diagnostic, Label, Severity};
 pub use parse::{parse, parse_expression, parse_type};
+pub use render::render;
 pub use source::{Source, Sources};

@@ -23,14 +23,17 @@ pub(crate) struct Chunk {
     pub error: Option<Diagnostic>,
 }
 
-/// The declarations of a file: each begins with a keyword at the beginning of a line, outside brackets.
+/// The declarations of a file: each begins with a keyword at the beginning of a line, outside brackets. A `let`
+/// there is taken for a declaration only in files that use no `def`.
 pub(crate) fn chunks(text: &str, file: u32, tokens: &[Spanned<'_>]) -> Vec<Chunk> {
+    let at_margin = |start: usize| start == 0 || text.as_bytes()[start - 1] == b'\n';
+    let uses_def = tokens.iter().any(|(start, tok, _)| *tok == Tok::Def && at_margin(*start));
     let mut chunks = Vec::new();
     let mut scan = Scan::new(file);
     let mut begin = 0;
     for (i, (start, tok, end)) in tokens.iter().enumerate() {
-        let at_margin = *start == 0 || text.as_bytes()[*start - 1] == b'\n';
-        if at_margin && i > begin && begins_chunk(tokens, i) {
+        let begins = i > begin && at_margin(*start) && begins_chunk(tokens, i);
+        if begins && !(uses_def && *tok == Tok::Let) {
             scan.drop_unclosed();
             if scan.open.is_empty() {
                 chunks.push(Chunk { tokens: begin..i, error: scan.error.take() });

@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use crate::actions::{Context, Parsed};
 use crate::ast::{Dec, Exp, File, TypeExp};
 use crate::diagnostic::Diagnostic;
-use crate::explain;
+use crate::explain::{self, Whole};
 use crate::grammar::StartParser;
 use crate::lexer::{self, Lexed, Spanned};
 use crate::nesting::{self, Chunk};
@@ -42,17 +42,29 @@ pub fn parse_type(text: &str, file: u32) -> (Option<TypeExp>, Vec<Diagnostic>) {
 
 struct Parser<'a> {
     context: Context<'a>,
+    /// How many of the errors come from the lexer.
+    lexical: usize,
     generated: StartParser,
 }
 
 impl<'a> Parser<'a> {
     fn new(text: &'a str, file: u32, lexed: &'a Lexed<'a>) -> Parser<'a> {
         let errors = RefCell::new(lexed.errors.clone());
-        Parser { context: Context { text, file, docs: &lexed.docs, errors }, generated: StartParser::new() }
+        let context = Context { text, file, docs: &lexed.docs, errors };
+        Parser { context, lexical: lexed.errors.len(), generated: StartParser::new() }
     }
 
-    /// All declarations that parse. Each chunk is parsed on its own, so that one error does not hide another.
+    /// All declarations that parse. If the whole does not, each declaration is parsed on its own, so that one
+    /// error does not hide another.
     fn file(&mut self, tokens: &[Spanned<'a>]) -> Vec<Dec> {
+        let whole = nesting::single(self.context.file, tokens);
+        if whole.error.is_none()
+            && let Ok(Parsed::File(decs)) = self.generate(Tok::StartFile, tokens)
+        {
+            return decs;
+        }
+        // What the actions reported will be reported again.
+        self.context.errors.borrow_mut().truncate(self.lexical);
         let mut decs = Vec::new();
         for chunk in nesting::chunks(self.context.text, self.context.file, tokens) {
             if let Some(Parsed::File(more)) = self.chunk(Tok::StartFile, &chunk, tokens) {
@@ -75,16 +87,21 @@ impl<'a> Parser<'a> {
             return None;
         }
         let tokens = &tokens[chunk.tokens.clone()];
-        let at = tokens.first().map_or(0, |(start, ..)| *start);
-        let stream = std::iter::once((at, start, at)).chain(tokens.iter().cloned()).map(Ok);
-        match self.generated.parse(&self.context, stream) {
+        let whole = Whole::of(&start);
+        match self.generate(start, tokens) {
             Ok(parsed) => Some(parsed),
             Err(error) => {
-                let error = explain::explain(&self.context, tokens, error);
+                let error = explain::explain(&self.context, whole, tokens, error);
                 self.context.error(error);
                 None
             }
         }
+    }
+
+    fn generate(&self, start: Tok<'a>, tokens: &[Spanned<'a>]) -> Result<Parsed, explain::Error<'a>> {
+        let at = tokens.first().map_or(0, |(start, ..)| *start);
+        let stream = std::iter::once((at, start, at)).chain(tokens.iter().cloned()).map(Ok);
+        self.generated.parse(&self.context, stream)
     }
 
     /// The errors in the order of the text.

@@ -1,0 +1,149 @@
+//! Diagnostics as text, with the source lines they are about. Errors of a running program are shown in the same
+//! form: they have no code.
+
+use std::fmt::{self, Display};
+
+use ariadne::{Color, Config, IndexType, Label, Report, ReportKind};
+
+use crate::ast::Span;
+use crate::diagnostic::{Diagnostic, Severity};
+use crate::source::Sources;
+
+/// All diagnostics, one after the other, with a blank line after each.
+pub fn render(diags: &[Diagnostic], sources: &Sources, color: bool) -> String {
+    let mut cache = Cache { sources, parsed: sources.files.iter().map(|_| None).collect() };
+    diags.iter().map(|diag| one(diag, &mut cache, color) + "\n").collect()
+}
+
+fn one(diag: &Diagnostic, cache: &mut Cache<'_>, color: bool) -> String {
+    let places: Vec<(Place, &str)> = diag
+        .labels
+        .iter()
+        .filter_map(|label| Some((Place::new(label.span, cache.sources)?, label.text.as_str())))
+        .collect();
+    let Some((primary, _)) = places.first() else { return without_place(diag) };
+    let config = Config::default().with_index_type(IndexType::Byte).with_color(color).with_tab_width(4);
+    let mut report = Report::build(kind(diag.severity), primary.clone())
+        .with_config(config)
+        .with_message(&diag.message);
+    if !diag.code.is_empty() {
+        report = report.with_code(&diag.code);
+    }
+    for (i, (place, text)) in places.iter().enumerate() {
+        report = report.with_label(label(place, text, i == 0, diag.severity));
+    }
+    for note in &diag.notes {
+        report = report.with_note(note);
+    }
+    let mut out = Vec::new();
+    match report.finish().write(&mut *cache, &mut out) {
+        Ok(()) => trim_lines(&String::from_utf8_lossy(&out)),
+        Err(_) => without_place(diag),
+    }
+}
+
+fn label(place: &Place, text: &str, primary: bool, severity: Severity) -> Label<Place> {
+    let color = if primary { severity_color(severity) } else { Color::Blue };
+    let label = Label::new(place.clone()).with_color(color).with_priority(i32::from(primary));
+    if text.is_empty() { label } else { label.with_message(text) }
+}
+
+/// For errors of a program that has no source any more, or of none at all.
+fn without_place(diag: &Diagnostic) -> String {
+    let code = if diag.code.is_empty() { String::new() } else { format!("[{}] ", diag.code) };
+    let mut text = format!("{code}{}: {}\n", severity_name(diag.severity), diag.message);
+    for note in &diag.notes {
+        text += &format!("  note: {note}\n");
+    }
+    text
+}
+
+fn severity_name(severity: Severity) -> &'static str {
+    match severity {
+        Severity::Note => "Note",
+        Severity::Warning => "Warning",
+        Severity::Unsupported => "Unsupported",
+        Severity::Error => "Error",
+    }
+}
+
+fn severity_color(severity: Severity) -> Color {
+    match severity {
+        Severity::Note => Color::Cyan,
+        Severity::Warning => Color::Yellow,
+        Severity::Unsupported => Color::Magenta,
+        Severity::Error => Color::Red,
+    }
+}
+
+fn kind(severity: Severity) -> ReportKind<'static> {
+    ReportKind::Custom(severity_name(severity), severity_color(severity))
+}
+
+/// Lines without the blanks at their ends.
+fn trim_lines(text: &str) -> String {
+    text.lines().map(|line| format!("{}\n", line.trim_end())).collect()
+}
+
+/// A range that certainly lies in a file, between characters, and covers one if there are any.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct Place {
+    file: usize,
+    start: usize,
+    end: usize,
+}
+
+impl Place {
+    fn new(span: Span, sources: &Sources) -> Option<Place> {
+        let file = span.file as usize;
+        let text = &sources.files.get(file)?.text;
+        let mut start = text.floor_char_boundary(span.start as usize);
+        let mut end = text.floor_char_boundary((span.end as usize).max(start));
+        if start == end {
+            end = text.ceil_char_boundary((end + 1).min(text.len()));
+        }
+        if start >= text.trim_end().len() {
+            // After the last line: point to its last character.
+            let last = text.trim_end().char_indices().next_back();
+            (start, end) = last.map_or((0, 0), |(at, c)| (at, at + c.len_utf8()));
+        }
+        Some(Place { file, start, end })
+    }
+}
+
+impl ariadne::Span for Place {
+    type SourceId = usize;
+
+    fn source(&self) -> &usize {
+        &self.file
+    }
+
+    fn start(&self) -> usize {
+        self.start
+    }
+
+    fn end(&self) -> usize {
+        self.end
+    }
+}
+
+/// The sources, split into lines when they are first needed.
+struct Cache<'a> {
+    sources: &'a Sources,
+    parsed: Vec<Option<ariadne::Source<String>>>,
+}
+
+impl ariadne::Cache<usize> for Cache<'_> {
+    type Storage = String;
+
+    fn fetch(&mut self, id: &usize) -> Result<&ariadne::Source<String>, impl fmt::Debug> {
+        let (Some(source), Some(parsed)) = (self.sources.files.get(*id), self.parsed.get_mut(*id)) else {
+            return Err(format!("there is no file {id}"));
+        };
+        Ok(&*parsed.get_or_insert_with(|| ariadne::Source::from(source.text.clone())))
+    }
+
+    fn display<'b>(&self, id: &'b usize) -> Option<impl Display + 'b> {
+        self.sources.files.get(*id).map(|source| source.name.clone())
+    }
+}
