@@ -133,7 +133,7 @@ fn wrong_arrays() {
     let three = ValueType::Array { ragged: false, size: Some("3".into()), elem: Box::new(prim("i32")) };
     assert_eq!(read("[1]", three), "0..3 the array has length 1, but length 3 is needed");
     let huge = format!("empty([{}][0]i32)", i64::MAX);
-    assert_eq!(read(&huge, ragged("i32")), "0..33 `empty` with too many rows");
+    assert_eq!(read(&huge, ragged("i32")), "0..34 `empty` with too many rows");
 }
 
 #[test]

@@ -1,2 +1,68 @@
-//! The `par` command.
-fn main() {}
+//! The `par` command. Exit statuses are a contract, see [`status::Status`].
+
+mod check;
+mod dev;
+mod ice;
+mod input;
+mod output;
+mod run;
+mod source;
+mod status;
+mod test;
+
+use clap::{Parser, Subcommand};
+use status::Status;
+use std::process::ExitCode;
+
+/// Stack of the thread that does the work: the compiler recurses on the program's nesting.
+const STACK: usize = 512 << 20;
+
+const AFTER_HELP: &str = "\
+Exit status: 0 success; 1 the program failed or its input is wrong; 2 the program was rejected;
+3 the program is legal but uses something that is not implemented; 101 a bug in Par.";
+
+/// Compiles and runs programs in Par, a data-parallel language with irregular arrays.
+#[derive(Parser)]
+#[command(name = "par", version, after_help = AFTER_HELP)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Check a program without running it
+    Check(check::Args),
+    /// Compile a program and run one of its entry points
+    Run(run::Args),
+    /// Run the tests in programs (their `-- ==` blocks) on every back end
+    Test(test::Args),
+    /// Look inside the compiler
+    Dev(dev::Args),
+}
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    ice::install();
+    let worker = std::thread::Builder::new().name("par".into()).stack_size(STACK).spawn(|| execute(cli.command));
+    let status = match worker.map(std::thread::JoinHandle::join) {
+        Ok(Ok(status)) => status,
+        // The panic hook has said everything.
+        Ok(Err(_)) => Status::Bug,
+        Err(e) => {
+            eprintln!("par: no thread to work in: {e}");
+            Status::Failed
+        }
+    };
+    ExitCode::from(status as u8)
+}
+
+fn execute(command: Command) -> Status {
+    match command {
+        Command::Check(args) => check::check(&args),
+        Command::Run(args) => run::run(&args),
+        Command::Test(args) => test::test(&args),
+        Command::Dev(args) => dev::dev(&args),
+    }
+    .unwrap_or_else(|status| status)
+}

@@ -1,1 +1,36 @@
-//! par
+//! The Par compiler as a library: from a program's text to values.
+//!
+//! ```no_run
+//! use par::{Backend, Options, compile, read_values, print_value};
+//!
+//! let program = compile("entry main (xs: []i32) = map (+ 1) xs", "inc.par", &Options::default())?;
+//! let main = program.entry("main").ok_or("no such entry")?;
+//! let types: Vec<_> = main.params.iter().map(|p| p.1.clone()).collect();
+//! let args = read_values("[1, 2, 3]", &types)?;
+//! let result = program.run("main", args, Backend::Cpu, 0)?;
+//! assert_eq!(print_value(&result), "[2i32, 3i32, 4i32]");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! - [`library`]: the standard library's files, compiled in.
+//! - [`pipeline`]: the phases and passes, in order, with dumps, timings and verification between them.
+//! - [`program`]: a compiled program and how it is run on each back end.
+//! - [`failure`]: why there is no program, or no result.
+//! - [`testing`]: the `-- ==` blocks of a file, run on every back end.
+
+pub mod failure;
+pub mod library;
+pub mod pipeline;
+pub mod program;
+pub mod testing;
+
+pub use failure::{Bug, Failure, RunFailure};
+pub use par_ir::core::Entry;
+pub use par_ir::print::{print_core, print_flat};
+pub use par_runtime::io;
+pub use par_runtime::io::text::{print_value, read_values};
+pub use par_runtime::{Array, Prim, RuntimeError, Scalar, Span, Value, ValueType};
+pub use par_syntax::render::render;
+pub use par_syntax::{Diagnostic, Severity, Sources};
+pub use pipeline::{Options, Stage, Trace};
+pub use program::{Backend, Program, compile};

@@ -83,7 +83,7 @@ pub fn read_regular(bytes: &[u8], pos: &mut usize) -> Result<Regular, InputError
 }
 
 fn prim_of(name: &[u8]) -> Option<Prim> {
-    Prim::from_name(std::str::from_utf8(name).ok()?.trim_start_matches(' '))
+    Prim::from_name(std::str::from_utf8(name).ok()?.trim_matches(' '))
 }
 
 /// Appends a value; a tuple as its components. The error names what has no binary form.

@@ -41,6 +41,25 @@ impl std::fmt::Display for InputError {
 }
 impl std::error::Error for InputError {}
 
+/// Reads values of the first types from a file's bytes, whatever its format: `.npy` (one value), Futhark's binary format,
+/// or text. More values than types are an error, fewer are not.
+pub fn read_some(bytes: &[u8], types: &[ValueType]) -> Result<Vec<Value>, InputError> {
+    if npy::is_npy(bytes) {
+        let Some(ty) = types.first() else {
+            return Err(InputError::new("expected no value, but there is one", 0..bytes.len()));
+        };
+        return Ok(vec![npy::read_value(bytes, ty)?]);
+    }
+    if binary::is_binary(bytes) {
+        return binary::read_some(bytes, types);
+    }
+    let text = std::str::from_utf8(bytes).map_err(|e| {
+        let at = e.valid_up_to();
+        InputError::new("the input is neither UTF-8 text nor a binary format that is known", at..at + 1)
+    })?;
+    text::read_some(text, types)
+}
+
 /// The types a result is printed as: the components of a top-level tuple, or the type itself.
 pub fn component_types(ty: &ValueType) -> Vec<ValueType> {
     match ty {

@@ -84,7 +84,7 @@ impl<'a> Scanner<'a> {
         let mut sign_ok = true;
         while let Some(b) = self.byte(end) {
             let part = b.is_ascii_alphanumeric() || matches!(b, b'_' | b'.' | b'\'') || b >= 0x80;
-            if !part && !(sign_ok && matches!(b, b'-' | b'+')) {
+            if !(part || sign_ok && matches!(b, b'-' | b'+')) {
                 break;
             }
             sign_ok = matches!(b, b'e' | b'E') && self.is_decimal(start, end);

@@ -1,0 +1,26 @@
+//! `par check`: everything that can be said without running.
+
+use crate::source;
+use crate::status::{self, Status};
+use par::{Backend, Options};
+use std::path::PathBuf;
+
+/// Arguments of `par check`.
+#[derive(clap::Args)]
+pub struct Args {
+    /// The program
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    /// Check the compiler's own work after every pass
+    #[arg(long)]
+    verify: bool,
+}
+
+/// Checks a program, including that the CPU back end supports all of it.
+pub fn check(args: &Args) -> Result<Status, Status> {
+    let default = Options::default();
+    let options = Options { verify: args.verify || default.verify, ..default };
+    let program = source::load(&args.file, &options)?;
+    program.prepare(Backend::FlatInterp).map_err(|f| status::failure(&f))?;
+    Ok(Status::Success)
+}

@@ -1,0 +1,85 @@
+//! `par dev`: what the compiler makes of a program.
+
+use crate::source;
+use crate::status::{self, Status};
+use par::{Backend, Options, Program, pipeline};
+use std::io::Write;
+use std::path::PathBuf;
+
+const DUMP_HELP: &str = "\
+What to print: list (the passes), ast, core, flat, clif (the kernels before code generation), or after:PASS";
+
+/// Arguments of `par dev`.
+#[derive(clap::Args)]
+pub struct Args {
+    #[arg(long, value_name = "WHAT", default_value = "list", help = DUMP_HELP)]
+    dump: String,
+    /// Check the IR after every pass
+    #[arg(long)]
+    verify: bool,
+    /// Print the time of every pass
+    #[arg(long)]
+    timings: bool,
+    /// The program
+    #[arg(value_name = "FILE")]
+    file: Option<PathBuf>,
+}
+
+/// Prints what was asked for.
+pub fn dev(args: &Args) -> Result<Status, Status> {
+    if args.dump == "list" && args.file.is_none() {
+        return print(&list());
+    }
+    let Some(file) = &args.file else { return Err(status::fail("which program?")) };
+    let after = match args.dump.as_str() {
+        "ast" => Some("parse"),
+        other => other.strip_prefix("after:"),
+    };
+    if let Some(pass) = after
+        && !pipeline::stages().iter().any(|s| s.name == pass)
+    {
+        return Err(status::fail(&format!("no pass `{pass}`; `par dev` lists them")));
+    }
+    let default = Options::default();
+    let dump_after = after.map(str::to_string).into_iter().collect();
+    let options = Options { verify: args.verify || default.verify, dump_after };
+    let program = source::load(file, &options)?;
+    let text = dump(&program, &args.dump, after).map_err(|f| status::failure(&f))?;
+    let text = text.ok_or_else(|| status::fail(&format!("there is nothing named `{}` to dump", args.dump)))?;
+    if args.timings {
+        for (stage, time) in program.trace().timings.borrow().iter() {
+            eprintln!("{:>10.3} ms  {stage}", time.as_secs_f64() * 1e3);
+        }
+    }
+    print(&text)
+}
+
+fn dump(program: &Program, what: &str, after: Option<&str>) -> Result<Option<String>, par::Failure> {
+    Ok(Some(match (what, after) {
+        ("list", _) => {
+            program.prepare(Backend::Cpu)?;
+            list()
+        }
+        ("core", _) => par::print_core(program.core()),
+        ("flat", _) => par::print_flat(program.flat()?),
+        (_, Some(stage)) => {
+            if stage == "flatten" {
+                program.flat()?;
+            }
+            let dumps = program.trace().dumps.borrow();
+            dumps.iter().map(|(_, text)| text.as_str()).collect::<Vec<_>>().join("\n-- again --\n\n")
+        }
+        _ => return Ok(None),
+    }))
+}
+
+fn list() -> String {
+    pipeline::stages().iter().map(|s| format!("{:<10} {}\n", s.name, s.description)).collect()
+}
+
+fn print(text: &str) -> Result<Status, Status> {
+    match std::io::stdout().write_all(text.as_bytes()) {
+        Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => Err(status::fail(&e.to_string())),
+        _ => Ok(Status::Success),
+    }
+}

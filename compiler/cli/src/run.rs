@@ -1,0 +1,136 @@
+//! `par run`: arguments in, results out.
+
+use crate::status::{self, Status};
+use crate::{input, output, source};
+use clap::ValueEnum;
+use par::{Backend, Entry, Options, Program, Value, pipeline};
+use std::path::PathBuf;
+use std::time::Instant;
+
+/// The back ends as they are named on the command line.
+#[derive(Clone, Copy, ValueEnum)]
+pub enum BackendName {
+    /// Machine code on the processor's cores
+    Cpu,
+    /// The reference interpreter of nested parallel code
+    Interp,
+    /// The reference interpreter of flattened code
+    FlatInterp,
+}
+
+impl From<BackendName> for Backend {
+    fn from(name: BackendName) -> Backend {
+        match name {
+            BackendName::Cpu => Backend::Cpu,
+            BackendName::Interp => Backend::Interp,
+            BackendName::FlatInterp => Backend::FlatInterp,
+        }
+    }
+}
+
+const INPUT_HELP: &str = "\
+Arguments: FILE holds the next values (text, Futhark's binary format, or .npy); NAME=FILE the value of the
+parameter NAME; NAME=@FILE that file's raw bytes, for a parameter of type []u8. May be repeated. Parameters that
+nothing is given for are read from standard input";
+
+/// Arguments of `par run`.
+#[derive(clap::Args)]
+pub struct Args {
+    /// The program
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    /// Entry point to call [default: main, or the only one]
+    #[arg(long, value_name = "NAME")]
+    entry: Option<String>,
+    /// What to run it on
+    #[arg(long, value_enum, default_value = "cpu")]
+    backend: BackendName,
+    /// Number of threads [default: all processors]
+    #[arg(long, value_name = "N", default_value = "0", hide_default_value = true)]
+    threads: usize,
+    #[arg(long, value_name = "[NAME=]FILE", help = INPUT_HELP)]
+    input: Vec<String>,
+    /// Write the results to FILE (.npy: as such a file) instead of standard output
+    #[arg(long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Write the results in Futhark's binary format
+    #[arg(long)]
+    binary: bool,
+    /// Run N times after one run that is not counted
+    #[arg(long, value_name = "N", requires = "time")]
+    runs: Option<usize>,
+    /// Write the time of each counted run to FILE: microseconds, one per line
+    #[arg(long, value_name = "FILE")]
+    time: Option<PathBuf>,
+    /// Check the compiler's own work after every pass
+    #[arg(long)]
+    verify: bool,
+}
+
+/// Compiles and runs a program.
+pub fn run(args: &Args) -> Result<Status, Status> {
+    let default = Options::default();
+    let options = Options { verify: args.verify || default.verify, ..default };
+    let program = source::load(&args.file, &options)?;
+    let entry = find_entry(&program, args.entry.as_deref())?;
+    program.prepare(args.backend.into()).map_err(|f| status::failure(&f))?;
+    pipeline::enter("reading the input");
+    let values = input::read(entry, &args.input).map_err(|message| status::fail(&message))?;
+    let (value, times) = run_timed(&program, entry, values, args)?;
+    pipeline::enter("writing the output");
+    let target = output::Target { file: args.output.as_deref(), binary: args.binary };
+    output::write(value, &target).map_err(|message| status::fail(&message))?;
+    if let Some(path) = &args.time {
+        let lines: String = times.iter().map(|t| format!("{t}\n")).collect();
+        output::write_file(path, |file| file.write_all(lines.as_bytes())).map_err(|m| status::fail(&m))?;
+    }
+    Ok(Status::Success)
+}
+
+fn find_entry<'a>(program: &'a Program, name: Option<&str>) -> Result<&'a Entry, Status> {
+    let entries = program.entries();
+    let names: Vec<&str> = entries.iter().map(|e| e.name.as_str()).collect();
+    let known = match names.len() {
+        0 => "the program has none; mark one with `entry`".to_string(),
+        _ => format!("there is {}", names.join(", ")),
+    };
+    if let ([only], None) = (entries.as_slice(), name) {
+        return Ok(only);
+    }
+    let wanted = name.unwrap_or("main");
+    let found = entries.into_iter().find(|e| e.name == wanted);
+    found.ok_or_else(|| status::fail(&format!("no entry point `{wanted}`: {known}")))
+}
+
+/// The result and the microseconds of every counted run.
+fn run_timed(
+    program: &Program,
+    entry: &Entry,
+    values: Vec<Value>,
+    args: &Args,
+) -> Result<(Value, Vec<u128>), Status> {
+    let once = |values| {
+        let start = Instant::now();
+        let result = program.run(&entry.name, values, args.backend.into(), args.threads);
+        let time = start.elapsed().as_micros();
+        result.map(|value| (value, time)).map_err(|f| status::run_failure(program, &f))
+    };
+    let counted = args.runs.unwrap_or(if args.time.is_some() { 1 } else { 0 });
+    let mut result = None;
+    let mut times = Vec::new();
+    for i in 0..counted {
+        // Dropped first, so that its memory can be used again.
+        drop(result.take());
+        let (value, time) = once(values.clone())?;
+        if i > 0 {
+            times.push(time);
+        }
+        result = Some(value);
+    }
+    drop(result.take());
+    let (value, time) = once(values)?;
+    if counted > 0 {
+        times.push(time);
+    }
+    Ok((value, times))
+}

@@ -1,0 +1,91 @@
+//! Why there is no program, or no result.
+
+use par_runtime::RuntimeError;
+use par_syntax::{Diagnostic, Severity, Sources, render};
+
+/// A program was not compiled.
+#[derive(Clone, Debug)]
+pub enum Failure {
+    /// The program is wrong, or uses something that is not implemented.
+    Rejected {
+        /// At least one is an error or unsupported.
+        diagnostics: Vec<Diagnostic>,
+        /// What they refer to.
+        sources: Sources,
+    },
+    /// The compiler is wrong.
+    Bug(Bug),
+}
+
+/// A mistake in Par itself, noticed by a check between two passes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Bug {
+    /// After which pass.
+    pub pass: String,
+    /// What is wrong.
+    pub message: String,
+}
+
+/// A program did not give a result.
+#[derive(Clone, Debug)]
+pub enum RunFailure {
+    /// A check failed, or an argument does not fit.
+    Error(RuntimeError),
+    /// The back end does not support the program, or the compiler is wrong.
+    Compile(Failure),
+}
+
+impl Failure {
+    /// Whether the program is legal, but uses something that is not implemented.
+    pub fn is_unsupported(&self) -> bool {
+        match self {
+            Failure::Rejected { diagnostics, .. } => {
+                !diagnostics.iter().any(|d| d.severity == Severity::Error)
+            }
+            Failure::Bug(_) => false,
+        }
+    }
+
+    /// The failure as text for a person.
+    pub fn render(&self, color: bool) -> String {
+        match self {
+            Failure::Rejected { diagnostics, sources } => render::render(diagnostics, sources, color),
+            Failure::Bug(bug) => bug.to_string(),
+        }
+    }
+}
+
+impl std::fmt::Display for Failure {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.render(false))
+    }
+}
+impl std::error::Error for Failure {}
+
+impl std::fmt::Display for Bug {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "a bug in Par: after {}: {}", self.pass, self.message)
+    }
+}
+
+impl std::fmt::Display for RunFailure {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            RunFailure::Error(error) => error.fmt(f),
+            RunFailure::Compile(failure) => failure.fmt(f),
+        }
+    }
+}
+impl std::error::Error for RunFailure {}
+
+impl From<RuntimeError> for RunFailure {
+    fn from(error: RuntimeError) -> RunFailure {
+        RunFailure::Error(error)
+    }
+}
+
+impl From<Failure> for RunFailure {
+    fn from(failure: Failure) -> RunFailure {
+        RunFailure::Compile(failure)
+    }
+}

@@ -1,0 +1,180 @@
+//! The phases in order, and what happens around each of them: timing, verification and dumps.
+//!
+//! ```text
+//! parse  infer  lower | simplify hoist fuse … | flatten | codegen
+//! AST    THIR   CORE  |       CORE            |  FLAT   | machine code
+//! ```
+
+use crate::failure::{Bug, Failure};
+use crate::library;
+use par_ir::verify::{verify_core, verify_flat};
+use par_ir::{core, flat, print};
+use par_passes::pass;
+use par_runtime::Executable;
+use par_syntax::{Diagnostic, Severity, Sources, ast, parse};
+use std::cell::{Cell, RefCell};
+use std::time::{Duration, Instant};
+
+/// A step of the compiler, for help texts and dumps.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Stage {
+    /// Its name in `after:NAME`.
+    pub name: &'static str,
+    /// One line.
+    pub description: &'static str,
+}
+
+const PARSE: Stage = Stage { name: "parse", description: "text to syntax tree" };
+const INFER: Stage = Stage { name: "infer", description: "names and types" };
+const LOWER: Stage = Stage { name: "lower", description: "inlines functions and emits CORE with exact shapes" };
+const FLATTEN: Stage = Stage { name: "flatten", description: "nested parallelism to bulk operations: FLAT" };
+const CODEGEN: Stage = Stage { name: "codegen", description: "kernels to machine code" };
+
+/// All steps, in order. A name may occur more than once.
+pub fn stages() -> Vec<Stage> {
+    let passes = pass::CORE_PASSES.iter().map(|p| Stage { name: p.name, description: p.description });
+    [PARSE, INFER, LOWER].into_iter().chain(passes).chain([FLATTEN, CODEGEN]).collect()
+}
+
+/// How to compile.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Check the IR after every step.
+    pub verify: bool,
+    /// Steps after which the program is kept as text in the [`Trace`].
+    pub dump_after: Vec<String>,
+}
+
+impl Default for Options {
+    /// Verification in debug builds.
+    fn default() -> Options {
+        Options { verify: cfg!(debug_assertions), dump_after: Vec::new() }
+    }
+}
+
+/// What was noted while compiling.
+#[derive(Default, Debug)]
+pub struct Trace {
+    /// Each step with its time.
+    pub timings: RefCell<Vec<(&'static str, Duration)>>,
+    /// Steps that were to be dumped, with the program after them.
+    pub dumps: RefCell<Vec<(String, String)>>,
+}
+
+thread_local! {
+    static CURRENT: Cell<&'static str> = const { Cell::new("start") };
+}
+
+/// The step this thread is in, for reports of bugs.
+pub fn current_stage() -> &'static str {
+    CURRENT.get()
+}
+
+/// Marks the start of a step that is not the compiler's (running the program, say).
+pub fn enter(stage: &'static str) {
+    CURRENT.set(stage);
+}
+
+/// The compiler at work.
+pub(crate) struct Pipeline<'a> {
+    pub(crate) options: &'a Options,
+    pub(crate) trace: &'a Trace,
+}
+
+/// What checking gives.
+pub(crate) struct Front {
+    pub(crate) sources: Sources,
+    pub(crate) core: core::Program,
+    pub(crate) warnings: Vec<Diagnostic>,
+}
+
+impl Pipeline<'_> {
+    fn step<T>(&self, stage: &'static str, run: impl FnOnce() -> T) -> T {
+        let before = CURRENT.replace(stage);
+        let start = Instant::now();
+        let result = run();
+        self.trace.timings.borrow_mut().push((stage, start.elapsed()));
+        CURRENT.set(before);
+        result
+    }
+
+    fn dump(&self, stage: &str, text: impl FnOnce() -> String) {
+        if self.options.dump_after.iter().any(|s| s == stage) {
+            self.trace.dumps.borrow_mut().push((stage.to_string(), text()));
+        }
+    }
+
+    /// Text to optimised CORE.
+    pub(crate) fn front(&self, text: &str, name: &str) -> Result<Front, Failure> {
+        let (mut sources, mut files, mut diagnostics) = self.step(PARSE.name, library::load);
+        let file = sources.add(name, text, false);
+        let (ast, found) = self.step(PARSE.name, || parse(text, file));
+        self.dump(PARSE.name, || format!("{ast:#?}\n"));
+        diagnostics.extend(found);
+        files.push(ast);
+        let mut core = self.check(&files, &sources, &mut diagnostics).ok_or_else(|| Failure::Rejected {
+            diagnostics: std::mem::take(&mut diagnostics),
+            sources: sources.clone(),
+        })?;
+        self.after_core(LOWER.name, &core)?;
+        for pass in pass::CORE_PASSES {
+            self.step(pass.name, || (pass.run)(&mut core));
+            self.after_core(pass.name, &core)?;
+        }
+        Ok(Front { sources, core, warnings: diagnostics })
+    }
+
+    /// Syntax trees to CORE; `None` if a diagnostic says why not.
+    fn check(
+        &self,
+        files: &[ast::File],
+        sources: &Sources,
+        diagnostics: &mut Vec<Diagnostic>,
+    ) -> Option<core::Program> {
+        if fatal(diagnostics) {
+            return None;
+        }
+        let (thir, found) = self.step(INFER.name, || par_check::infer::infer(files, sources));
+        diagnostics.extend(found);
+        let thir = thir.filter(|_| !fatal(diagnostics))?;
+        self.dump(INFER.name, || format!("{thir:#?}\n"));
+        let (core, found) = self.step(LOWER.name, || par_check::lower::lower(&thir, sources));
+        diagnostics.extend(found);
+        core.filter(|_| !fatal(diagnostics))
+    }
+
+    fn after_core(&self, stage: &'static str, program: &core::Program) -> Result<(), Failure> {
+        self.dump(stage, || print::print_core(program));
+        self.verify(stage, || verify_core(program))
+    }
+
+    fn verify(&self, stage: &str, run: impl FnOnce() -> Result<(), String>) -> Result<(), Failure> {
+        if !self.options.verify {
+            return Ok(());
+        }
+        let verified = self.step("verify", run);
+        verified.map_err(|message| Failure::Bug(Bug { pass: stage.to_string(), message }))
+    }
+
+    /// CORE to FLAT.
+    pub(crate) fn flatten(&self, core: &core::Program, sources: &Sources) -> Result<flat::Program, Failure> {
+        let result = self.step(FLATTEN.name, || par_passes::flatten::flatten(core));
+        let flat = result.map_err(|u| Failure::Rejected {
+            diagnostics: vec![Diagnostic::unsupported(u.feature, u.span)],
+            sources: sources.clone(),
+        })?;
+        self.dump(FLATTEN.name, || print::print_flat(&flat));
+        self.verify(FLATTEN.name, || verify_flat(&flat))?;
+        Ok(flat)
+    }
+
+    /// FLAT to machine code.
+    pub(crate) fn codegen(&self, flat: &flat::Program) -> Result<Executable, Failure> {
+        let result = self.step(CODEGEN.name, || par_codegen::cpu::compile(flat));
+        result.map_err(|message| Failure::Bug(Bug { pass: CODEGEN.name.to_string(), message }))
+    }
+}
+
+fn fatal(diagnostics: &[Diagnostic]) -> bool {
+    diagnostics.iter().any(|d| d.severity >= Severity::Unsupported)
+}

@@ -1,0 +1,217 @@
+//! A compiled program and how it is run.
+//!
+//! Compiling goes as far as optimised CORE, which already has every diagnostic a program can cause. FLAT and machine
+//! code are made when a back end first needs them.
+
+use crate::failure::{Bug, Failure, RunFailure};
+use crate::pipeline::{self, Options, Pipeline, Trace};
+use par_ir::core::Entry;
+use par_ir::{core, flat, interp};
+use par_runtime::{Column, Executable, RuntimeError, Value, ValueType};
+use par_syntax::{Diagnostic, Severity, Sources};
+use std::cell::OnceCell;
+use std::fmt;
+
+/// What runs a program.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Backend {
+    /// Machine code on the processor's cores.
+    Cpu,
+    /// The reference interpreter of CORE.
+    Interp,
+    /// The reference interpreter of FLAT.
+    FlatInterp,
+}
+
+impl Backend {
+    /// All of them.
+    pub const ALL: [Backend; 3] = [Backend::Interp, Backend::FlatInterp, Backend::Cpu];
+
+    /// The name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Backend::Cpu => "cpu",
+            Backend::Interp => "interp",
+            Backend::FlatInterp => "flat-interp",
+        }
+    }
+}
+
+impl fmt::Display for Backend {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// A program that passed all checks.
+pub struct Program {
+    sources: Sources,
+    warnings: Vec<Diagnostic>,
+    core: core::Program,
+    flat: OnceCell<flat::Program>,
+    executable: OnceCell<Executable>,
+    options: Options,
+    trace: Trace,
+}
+
+/// Compiles a program. `name` is what diagnostics call it.
+pub fn compile(text: &str, name: &str, options: &Options) -> Result<Program, Failure> {
+    let trace = Trace::default();
+    let front = Pipeline { options, trace: &trace }.front(text, name)?;
+    Ok(Program {
+        sources: front.sources,
+        warnings: front.warnings,
+        core: front.core,
+        flat: OnceCell::new(),
+        executable: OnceCell::new(),
+        options: options.clone(),
+        trace,
+    })
+}
+
+impl Program {
+    /// The entry points, in the order of the source.
+    pub fn entries(&self) -> Vec<&Entry> {
+        self.core.funs.iter().filter_map(|f| f.entry.as_ref()).collect()
+    }
+
+    /// The entry point of that name.
+    pub fn entry(&self, name: &str) -> Option<&Entry> {
+        self.entries().into_iter().find(|e| e.name == name)
+    }
+
+    /// The source files that diagnostics and run-time errors refer to.
+    pub fn sources(&self) -> &Sources {
+        &self.sources
+    }
+
+    /// Diagnostics that do not reject the program.
+    pub fn warnings(&self) -> &[Diagnostic] {
+        &self.warnings
+    }
+
+    /// Timings and dumps so far.
+    pub fn trace(&self) -> &Trace {
+        &self.trace
+    }
+
+    /// The program in CORE, after all passes on it.
+    pub fn core(&self) -> &core::Program {
+        &self.core
+    }
+
+    /// The program in FLAT.
+    pub fn flat(&self) -> Result<&flat::Program, Failure> {
+        if let Some(flat) = self.flat.get() {
+            return Ok(flat);
+        }
+        let flat = self.pipeline().flatten(&self.core, &self.sources)?;
+        Ok(self.flat.get_or_init(|| flat))
+    }
+
+    /// The program as machine code.
+    pub fn executable(&self) -> Result<&Executable, Failure> {
+        if let Some(executable) = self.executable.get() {
+            return Ok(executable);
+        }
+        let executable = self.pipeline().codegen(self.flat()?)?;
+        Ok(self.executable.get_or_init(|| executable))
+    }
+
+    fn pipeline(&self) -> Pipeline<'_> {
+        Pipeline { options: &self.options, trace: &self.trace }
+    }
+
+    /// Does what a back end needs before it can run.
+    pub fn prepare(&self, backend: Backend) -> Result<(), Failure> {
+        match backend {
+            Backend::Interp => Ok(()),
+            Backend::FlatInterp => self.flat().map(|_| ()),
+            Backend::Cpu => self.executable().map(|_| ()),
+        }
+    }
+
+    /// Calls an entry point. `threads` is for [`Backend::Cpu`]; 0 stands for all processors.
+    pub fn run(
+        &self,
+        entry: &str,
+        args: Vec<Value>,
+        backend: Backend,
+        threads: usize,
+    ) -> Result<Value, RunFailure> {
+        self.prepare(backend)?;
+        let signature = self
+            .entry(entry)
+            .ok_or_else(|| RuntimeError::plain(format!("there is no entry point `{entry}`")))?;
+        check_arguments(signature, &args)?;
+        let columns = args.into_iter().flat_map(|v| v.columns).collect();
+        pipeline::enter("run");
+        let columns = self.call(entry, columns, backend, threads)?;
+        let value = Value { ty: signature.ret.clone(), columns };
+        if let Err(message) = par_runtime::io::view::View::new(&value) {
+            let pass = format!("running `{entry}` ({backend})");
+            return Err(Failure::Bug(Bug { pass, message }).into());
+        }
+        Ok(value)
+    }
+
+    fn call(
+        &self,
+        entry: &str,
+        args: Vec<Column>,
+        backend: Backend,
+        threads: usize,
+    ) -> Result<Vec<Column>, RunFailure> {
+        let missing = || RuntimeError::plain(format!("there is no entry point `{entry}`"));
+        match backend {
+            Backend::Interp => Ok(interp::run_core(&self.core, entry, args)?),
+            Backend::FlatInterp => Ok(interp::run_flat(self.flat()?, entry, args)?),
+            Backend::Cpu => {
+                let executable = self.executable()?;
+                let fun = executable.entry(entry).ok_or_else(missing)?;
+                let options = par_runtime::Options { threads, ..Default::default() };
+                Ok(executable.call(fun, args, &options)?)
+            }
+        }
+    }
+
+    /// A run-time error as a diagnostic with its place in the source.
+    pub fn diagnostic(&self, error: &RuntimeError) -> Diagnostic {
+        let mut diagnostic = Diagnostic::new(Severity::Error, "", &error.message, error.span.unwrap_or_default());
+        if error.span.is_none() {
+            diagnostic.labels.clear();
+        }
+        diagnostic
+    }
+}
+
+/// Whether the arguments have the types of the parameters, names of sizes and raggedness aside.
+fn check_arguments(entry: &Entry, args: &[Value]) -> Result<(), RuntimeError> {
+    if args.len() != entry.params.len() {
+        let (name, wanted) = (&entry.name, entry.params.len());
+        return Err(RuntimeError::plain(format!("`{name}` takes {wanted} arguments, not {}", args.len())));
+    }
+    for ((name, ty), arg) in entry.params.iter().zip(args) {
+        if !same_representation(ty, &arg.ty) {
+            let message = format!("the argument `{name}` has type {}, but {ty} is expected", arg.ty);
+            return Err(RuntimeError::plain(message));
+        }
+    }
+    Ok(())
+}
+
+fn same_representation(a: &ValueType, b: &ValueType) -> bool {
+    match (a, b) {
+        (ValueType::Prim(a), ValueType::Prim(b)) => a == b,
+        (ValueType::Tuple(a), ValueType::Tuple(b)) => {
+            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same_representation(a, b))
+        }
+        (ValueType::Record(a), ValueType::Record(b)) => {
+            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.0 == b.0 && same_representation(&a.1, &b.1))
+        }
+        (ValueType::Array { ragged: r, elem: a, .. }, ValueType::Array { ragged: s, elem: b, .. }) => {
+            r == s && same_representation(a, b)
+        }
+        _ => false,
+    }
+}
