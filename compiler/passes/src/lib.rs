@@ -1,6 +1,9 @@
 //! Transformations of CORE, from CORE to FLAT, and of FLAT.
 
 mod effects;
+pub mod flatten;
 pub mod fuse;
 pub mod pass;
 pub mod simplify;
+
+pub use flatten::Unsupported;

@@ -1,0 +1,301 @@
+//! Statements in order: which join the open group, which run on the host, which are lifted.
+
+use super::ex::Ex;
+use super::kernel::Group;
+use super::nest::{LevelId, ROOT};
+use super::rep::Rep;
+use super::{Flattener, Result};
+use par_ir::core::{Body, Exp, LoopForm, Param, Stm};
+use par_ir::flat::{Op, Ty};
+use par_ir::prim::BinOp;
+use par_ir::{Atom, Var};
+
+impl Flattener<'_> {
+    /// Flattens statements at a level. The group stays open after the last.
+    pub(crate) fn stms(&mut self, level: LevelId, stms: &[Stm]) -> Result<()> {
+        stms.iter().try_for_each(|s| stacker::maybe_grow(64 << 10, 4 << 20, || self.stm(level, s)))
+    }
+
+    fn stm(&mut self, level: LevelId, stm: &Stm) -> Result<()> {
+        self.at(stm.span);
+        self.note_types(&stm.pat);
+        if self.view(stm)? {
+            return Ok(());
+        }
+        if self.is_root(level) {
+            self.host_stm(stm)
+        } else if sequential_exp(&stm.exp, &stm.pat) {
+            let mut g = self.take_group(level);
+            let done = self.scalar_stm(&mut g, stm);
+            self.group = Some(g);
+            done
+        } else {
+            self.lift(level, stm)
+        }
+    }
+
+    pub(crate) fn note_types(&mut self, pat: &[Param]) {
+        for p in pat {
+            self.types.insert(p.var, p.ty.clone());
+        }
+    }
+
+    /// Binds a CORE variable to an expression.
+    pub(crate) fn bind_local(&mut self, p: &Param, ex: Ex) {
+        self.types.insert(p.var, p.ty.clone());
+        self.env.insert(p.var, Rep::Scalar(ex));
+    }
+
+    /// The lifting rule of a parallel construct.
+    fn lift(&mut self, level: LevelId, stm: &Stm) -> Result<()> {
+        self.flush();
+        self.at(stm.span);
+        match &stm.exp {
+            Exp::Map { .. } => self.map(level, stm),
+            Exp::Reduce { .. } => self.reduce(level, stm),
+            Exp::Scan { .. } => self.scan(level, stm),
+            Exp::Filter { .. } => self.filter(level, stm),
+            Exp::Scatter { .. } => self.scatter(level, stm),
+            Exp::Hist { .. } => self.hist(level, stm),
+            Exp::Update { arr, indices, value } => self.update(level, stm, *arr, indices, *value),
+            Exp::Concat(arrs) => self.concat(level, stm, arrs),
+            Exp::Literal(elems, prim) => self.literal(level, stm, elems, *prim),
+            Exp::Flatten(arr) => self.flatten_packed(level, stm, *arr),
+            Exp::Unflatten(arr) => self.unflatten(level, stm, *arr),
+            Exp::MakeDesc(lens) => self.make_desc(level, stm, *lens),
+            Exp::If { cond, then, other } => self.branch(level, stm, *cond, then, other),
+            Exp::Loop { params, form, body } => self.repeat(level, stm, params, form, body),
+            Exp::Call(fun, args) => self.call(level, stm, *fun, args),
+            Exp::Total(_) => self.unsupported("the total of a view of a descriptor"),
+            other => panic!("internal error in flatten: no rule for {}", name_of(other)),
+        }
+    }
+
+    // Scalar statements in kernels.
+
+    pub(crate) fn scalar_stms(&mut self, g: &mut Group, stms: &[Stm]) -> Result<()> {
+        stms.iter().try_for_each(|s| stacker::maybe_grow(64 << 10, 4 << 20, || self.scalar_stm(g, s)))
+    }
+
+    fn scalar_stm(&mut self, g: &mut Group, stm: &Stm) -> Result<()> {
+        self.at(stm.span);
+        self.note_types(&stm.pat);
+        if self.view(stm)? {
+            return Ok(());
+        }
+        let exp = match &stm.exp {
+            Exp::Prim(op, args) => Exp::Prim(*op, self.eval_atoms(g, args)),
+            Exp::Check { cond, kind, args } => {
+                let cond = self.eval_atom(g, *cond);
+                Exp::Check { cond, kind: kind.clone(), args: self.eval_atoms(g, args) }
+            }
+            Exp::Index(arr, ixs) => return self.scalar_index(g, &stm.pat[0], *arr, ixs),
+            Exp::Total(d) => {
+                let Some(ex) = self.total_of(*d) else { return self.unsupported("the total of a view") };
+                let a = self.eval(g, &ex);
+                return self.name_scalar(g, &stm.pat[0], a);
+            }
+            Exp::If { cond, then, other } => {
+                let cond = self.eval_atom(g, *cond);
+                let then = self.scalar_body(g, then)?;
+                let other = self.scalar_body(g, other)?;
+                Exp::If { cond, then, other }
+            }
+            Exp::Loop { params, form, body } => self.scalar_loop(g, params, form, body)?,
+            other => panic!("internal error in flatten: {} is not scalar", name_of(other)),
+        };
+        self.at(stm.span);
+        let results = self.add_scalar(g, &stm.pat, exp);
+        for (p, ex) in stm.pat.iter().zip(results) {
+            self.env.insert(p.var, Rep::Scalar(ex));
+        }
+        Ok(())
+    }
+
+    pub(crate) fn eval_atoms(&mut self, g: &mut Group, atoms: &[Atom]) -> Vec<Atom> {
+        atoms.iter().map(|a| self.eval_atom(g, *a)).collect()
+    }
+
+    fn scalar_body(&mut self, g: &mut Group, body: &Body) -> Result<Body> {
+        self.nested(g, |f, g| {
+            f.scalar_stms(g, &body.stms)?;
+            Ok(f.eval_atoms(g, &body.results))
+        })
+    }
+
+    fn scalar_loop(
+        &mut self,
+        g: &mut Group,
+        params: &[(Param, Atom)],
+        form: &LoopForm,
+        body: &Body,
+    ) -> Result<Exp> {
+        let mut state = Vec::new();
+        for (p, init) in params {
+            let init = self.eval_atom(g, *init);
+            let var = self.declare_local(g, p.var);
+            state.push((Param { var, ty: p.ty.clone() }, init));
+        }
+        let form = match form {
+            LoopForm::For { index, prim, bound } => {
+                let bound = self.eval_atom(g, *bound);
+                let i = self.declare_local(g, *index);
+                let p = Param { var: *index, ty: par_ir::Type::scalar(*prim) };
+                self.bind_local(&p, Ex::Atom(i.into()));
+                self.bind_state(params, &state);
+                LoopForm::For { index: i, prim: *prim, bound }
+            }
+            LoopForm::While(cond) => {
+                self.bind_state(params, &state);
+                LoopForm::While(self.scalar_body(g, cond)?)
+            }
+        };
+        let body = self.scalar_body(g, body)?;
+        Ok(Exp::Loop { params: state, form, body })
+    }
+
+    fn bind_state(&mut self, params: &[(Param, Atom)], state: &[(Param, Atom)]) {
+        for ((p, _), (q, _)) in params.iter().zip(state) {
+            self.bind_local(p, Ex::Atom(q.var.into()));
+        }
+    }
+
+    /// Indexing down to an element: the load happens here, after the checks before it.
+    fn scalar_index(&mut self, g: &mut Group, p: &Param, arr: Var, ixs: &[Atom]) -> Result<()> {
+        let Rep::Scalar(ex) = self.indexed(arr, ixs) else {
+            panic!("internal error in flatten: a row where an element is needed")
+        };
+        let a = self.eval(g, &ex);
+        self.name_scalar(g, p, a)
+    }
+
+    /// Binds a CORE variable to a value already computed in the kernel.
+    fn name_scalar(&mut self, g: &mut Group, p: &Param, a: Atom) -> Result<()> {
+        let ex = self.add_scalar(g, std::slice::from_ref(p), Exp::Atom(a)).remove(0);
+        self.env.insert(p.var, Rep::Scalar(ex));
+        Ok(())
+    }
+
+    // Statements of a function's own body.
+
+    fn host_stm(&mut self, stm: &Stm) -> Result<()> {
+        match &stm.exp {
+            Exp::Prim(op, args) => {
+                let args = args.iter().map(|a| self.host_atom(*a)).collect();
+                self.bind_host(&stm.pat[0], Op::Prim(*op, args));
+            }
+            Exp::Check { cond, kind, args } => {
+                let cond = self.host_atom(*cond);
+                let args = args.iter().map(|a| self.host_atom(*a)).collect();
+                self.emit(vec![], Op::Check { cond, kind: kind.clone(), args });
+            }
+            Exp::Index(arr, ixs) => {
+                let Rep::Scalar(ex) = self.indexed(*arr, ixs) else {
+                    panic!("internal error in flatten: a row where an element is needed")
+                };
+                let a = self.host(&ex);
+                self.env.insert(stm.pat[0].var, Rep::Scalar(Ex::Atom(a)));
+            }
+            Exp::Total(d) => {
+                let Some(ex) = self.total_of(*d) else { return self.unsupported("the total of a view") };
+                let a = self.host(&ex);
+                self.env.insert(stm.pat[0].var, Rep::Scalar(Ex::Atom(a)));
+            }
+            Exp::Loop { .. } if sequential_exp(&stm.exp, &stm.pat) => return self.host_scalar_loop(stm),
+            _ => return self.lift(ROOT, stm),
+        }
+        Ok(())
+    }
+
+    fn bind_host(&mut self, p: &Param, op: Op) {
+        let name = self.vars.name(p.var).to_string();
+        let v = self.bind(&name, Ty::Scalar(p.ty.prim()), op);
+        self.env.insert(p.var, Rep::Scalar(Ex::Atom(v.into())));
+    }
+
+    /// A loop over scalars is one kernel of one position, not a conversation between host and device.
+    fn host_scalar_loop(&mut self, stm: &Stm) -> Result<()> {
+        let mut g = self.take_group(ROOT);
+        self.scalar_stm(&mut g, stm)?;
+        self.group = Some(g);
+        self.flush();
+        for p in &stm.pat {
+            let ex = self.ex(p.var.into());
+            let a = self.host(&ex);
+            self.env.insert(p.var, Rep::Scalar(Ex::Atom(a)));
+        }
+        Ok(())
+    }
+
+    /// The host's value of a scalar operand.
+    pub(crate) fn host_atom(&mut self, a: Atom) -> Atom {
+        let ex = self.ex(a);
+        self.host(&ex)
+    }
+
+    /// Evaluates an expression on the host.
+    pub(crate) fn host(&mut self, ex: &Ex) -> Atom {
+        match ex {
+            Ex::Atom(a) => *a,
+            Ex::Pos(l) | Ex::Local(l) => {
+                assert!(self.is_root(*l), "internal error in flatten: a position on the host");
+                Atom::i64(0)
+            }
+            Ex::Add(a, b) => self.host_arith(BinOp::Add, a, b),
+            Ex::Sub(a, b) => self.host_arith(BinOp::Sub, a, b),
+            Ex::Mul(a, b) => self.host_arith(BinOp::Mul, a, b),
+            Ex::Off(d, i) => {
+                let off = self.offsets(*d);
+                let i = self.host(i);
+                self.read(off, par_ir::Prim::I64, i)
+            }
+            Ex::Len(d, i) => {
+                let off = self.offsets(*d);
+                let i = self.host(i);
+                let lo = self.read(off, par_ir::Prim::I64, i);
+                let next = self.host_op(BinOp::Add, i, Atom::i64(1));
+                let hi = self.read(off, par_ir::Prim::I64, next);
+                self.host_op(BinOp::Sub, hi, lo)
+            }
+            Ex::Load(arr, p, i) => {
+                let i = self.host(i);
+                self.read(*arr, *p, i)
+            }
+        }
+    }
+
+    fn host_arith(&mut self, op: BinOp, a: &Ex, b: &Ex) -> Atom {
+        let a = self.host(a);
+        let b = self.host(b);
+        self.host_op(op, a, b)
+    }
+
+    pub(crate) fn read(&mut self, arr: Var, p: par_ir::Prim, i: Atom) -> Atom {
+        let name = self.vars.name(arr).to_string();
+        self.bind(&name, Ty::Scalar(p), Op::Read(arr, i)).into()
+    }
+}
+
+/// Whether a body is scalar code, views of arrays included: it may stay inside one kernel.
+pub(crate) fn sequential(body: &Body) -> bool {
+    body.stms.iter().all(|s| sequential_exp(&s.exp, &s.pat))
+}
+
+/// Whether a statement may stay inside a kernel.
+pub(crate) fn sequential_exp(exp: &Exp, pat: &[Param]) -> bool {
+    let scalars = || pat.iter().all(|p| p.ty.is_scalar());
+    match exp {
+        Exp::Atom(_) | Exp::Prim(..) | Exp::Index(..) | Exp::Slice { .. } | Exp::Check { .. } => true,
+        Exp::Iota(_) | Exp::Replicate(..) | Exp::Lengths(_) | Exp::Total(_) => true,
+        Exp::If { then, other, .. } => scalars() && sequential(then) && sequential(other),
+        Exp::Loop { form, body, .. } => {
+            scalars() && sequential(body) && !matches!(form, LoopForm::While(c) if !sequential(c))
+        }
+        _ => false,
+    }
+}
+
+fn name_of(exp: &Exp) -> String {
+    let text = format!("{exp:?}");
+    text.split(['(', ' ', '{']).next().unwrap_or_default().to_string()
+}

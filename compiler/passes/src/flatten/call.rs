@@ -1,0 +1,128 @@
+//! Functions and calls.
+//!
+//! A function that is called under a nest has a **lifted** form `f^`, which takes the number of positions, an array for each
+//! scalar parameter, and a view for each array parameter: a base, and where each position's rows start in it. So an array
+//! that all positions share is passed without being copied. Results come back in canonical form. `f^^` is not needed:
+//! a nest of any depth is one flat level to the callee.
+
+use super::ex::Ex;
+use super::nest::{FDim, Kind, LevelId, ROOT};
+use super::rep::{Arr, Rep, Src};
+use super::{Flattener, Result};
+use par_ir::core::{Fun, FunId, Param, Stm};
+use par_ir::flat::{self, Op, Ty};
+use par_ir::{Atom, Prim, Type};
+use std::rc::Rc;
+
+impl Flattener<'_> {
+    /// Flattens one function, plain or lifted.
+    pub(crate) fn function(&mut self, id: FunId, lifted: bool) -> Result<()> {
+        let source = self.source;
+        let fun = &source.funs[id.0 as usize];
+        let slot = self.instance(id, lifted);
+        self.at(fun.span);
+        self.group = None;
+        let out = if lifted { self.lifted_function(fun)? } else { self.plain_function(fun)? };
+        self.funs[slot.0 as usize] = Some(out);
+        Ok(())
+    }
+
+    fn plain_function(&mut self, fun: &Fun) -> Result<flat::Fun> {
+        let params = self.canonical_params(ROOT, &fun.params);
+        let body = self.block(|f| {
+            f.from_canonical(ROOT, &fun.params, &params);
+            f.stms(ROOT, &fun.body.stms)?;
+            f.flush();
+            Ok(f.canonical(ROOT, &fun.body.results))
+        })?;
+        let ret = fun.ret.iter().map(|p| self.canonical_ty(ROOT, &p.ty)).collect();
+        let (name, entry) = (fun.name.clone(), fun.entry.clone());
+        Ok(flat::Fun { name, entry, params, ret, body, span: fun.span })
+    }
+
+    fn lifted_function(&mut self, fun: &Fun) -> Result<flat::Fun> {
+        let n = flat::Param { var: self.vars.fresh("n"), ty: Ty::Scalar(Prim::I64) };
+        let level = self.push_level(ROOT, Kind::Dim(FDim::Size(n.var.into())));
+        let mut params = vec![n];
+        let mut ret = Vec::new();
+        let body = self.block(|f| {
+            f.declare(&n);
+            for p in &fun.params {
+                f.lifted_param(level, p, &mut params);
+            }
+            f.stms(level, &fun.body.stms)?;
+            f.flush();
+            Ok(f.canonical(level, &fun.body.results))
+        })?;
+        ret.extend(fun.ret.iter().map(|p| self.canonical_ty(level, &p.ty)));
+        Ok(flat::Fun { name: format!("{}^", fun.name), entry: None, params, ret, body, span: fun.span })
+    }
+
+    /// Binds a parameter of a lifted function, adding its FLAT parameters.
+    fn lifted_param(&mut self, level: LevelId, p: &Param, params: &mut Vec<flat::Param>) {
+        let mut add = |f: &mut Self, ty: Ty| {
+            let v = f.vars.fresh_like(p.var);
+            params.push(flat::Param { var: v, ty });
+            v
+        };
+        let extent = self.extent(level);
+        let rep = if p.ty.is_scalar() {
+            let v = add(self, Ty::Array(p.ty.prim()));
+            self.extents.insert(v, extent);
+            Rep::Scalar(Ex::Load(v, p.ty.prim(), Rc::new(Ex::Pos(level))))
+        } else {
+            let src = if p.ty.is_desc() {
+                Src::Desc(add(self, Ty::Desc))
+            } else {
+                Src::Data(add(self, Ty::Array(p.ty.prim())), p.ty.prim())
+            };
+            let starts = add(self, Ty::Array(Prim::I64));
+            self.extents.insert(starts, extent);
+            let inner = (1..p.ty.rank()).map(|_| FDim::View(add(self, Ty::Array(Prim::I64)))).collect();
+            let start = Ex::Load(starts, Prim::I64, Rc::new(Ex::Pos(level)));
+            Rep::Array(Arr { src, inner, start, stride: None })
+        };
+        self.types.insert(p.var, p.ty.clone());
+        self.env.insert(p.var, rep);
+    }
+
+    pub(crate) fn call(&mut self, level: LevelId, stm: &Stm, fun: FunId, args: &[Atom]) -> Result<()> {
+        let root = self.is_root(level);
+        let callee = self.instance(fun, !root);
+        let values = if root { self.canonical(level, args) } else { self.lifted_args(level, args) };
+        self.at(stm.span);
+        let pat = self.canonical_params(level, &stm.pat);
+        self.emit(pat.clone(), Op::Call(callee, values));
+        self.from_canonical(level, &stm.pat, &pat);
+        Ok(())
+    }
+
+    fn lifted_args(&mut self, level: LevelId, args: &[Atom]) -> Vec<Atom> {
+        let mut out = vec![self.count(level)];
+        for a in args {
+            match self.rep(*a) {
+                Rep::Scalar(ex) => out.push(self.store(level, &ex).into()),
+                Rep::Array(_) => {
+                    let v = a.var().expect("constants are scalar");
+                    let arr = self.joinable(level, v);
+                    let ty = self.types[&v].clone();
+                    self.lifted_array(level, &arr, &ty, &mut out);
+                }
+            }
+        }
+        out
+    }
+
+    fn lifted_array(&mut self, level: LevelId, arr: &Arr, ty: &Type, out: &mut Vec<Atom>) {
+        match arr.src {
+            Src::Data(v, _) | Src::Desc(v) => out.push(v.into()),
+            Src::Iota | Src::Splat(_) => unreachable!("made joinable before"),
+        }
+        out.push(self.store(level, &arr.start).into());
+        let mut rest = arr.clone();
+        for _ in 1..ty.rank() {
+            out.push(self.as_starts(&rest).into());
+            rest.inner.remove(0);
+        }
+    }
+}

@@ -1,0 +1,336 @@
+//! Arrays made of other arrays: `concat`, literals, `flatten`, `unflatten`, descriptors from lengths.
+//!
+//! Under a nest the elements of a concatenation choose their source by the index inside the row; rows of rows choose only
+//! where they start.
+
+use super::ex::Ex;
+use super::kernel::Group;
+use super::nest::{FDim, LevelId};
+use super::rep::{Arr, Rep, Src};
+use super::{Flattener, Result};
+use par_ir::core::{Exp, Param, Stm};
+use par_ir::flat::{Op, Ty};
+use par_ir::prim::{BinOp, CmpOp};
+use par_ir::{Atom, Dim, Prim, PrimOp, Scalar, Type, Var};
+use std::rc::Rc;
+
+/// What an index below `upper` (and not below the previous one's) takes.
+struct Pick {
+    upper: Ex,
+    rep: Rep,
+}
+
+impl Flattener<'_> {
+    pub(crate) fn concat(&mut self, level: LevelId, stm: &Stm, arrs: &[Var]) -> Result<()> {
+        if self.is_root(level) {
+            let atoms: Vec<Atom> = arrs.iter().map(|v| (*v).into()).collect();
+            let parts = self.canonical(level, &atoms).iter().filter_map(|a| a.var()).collect();
+            return self.bind_packed(level, &stm.pat[0], Op::Concat(parts));
+        }
+        let bases: Vec<Arr> = arrs.iter().map(|v| self.joinable(level, *v)).collect();
+        let (src, inner, offsets) = self.join_rows(&bases);
+        let Dim::Size(width) = stm.pat[0].ty.dims[0] else { unreachable!("outermost dimensions are sizes") };
+        let width = self.ex(width);
+        let child = self.enter(level, &width);
+        let mut lower = Ex::i64(0);
+        let mut picks = Vec::new();
+        for ((v, base), offset) in arrs.iter().zip(&bases).zip(&offsets) {
+            let Dim::Size(n) = self.types[v].dims[0] else { unreachable!("outermost dimensions are sizes") };
+            let local = self.sub(self.local(child), lower.clone());
+            let rep = self.row(base, local);
+            let rep = self.shifted(rep, *offset);
+            lower = self.add(lower, self.ex(n));
+            picks.push(Pick { upper: lower.clone(), rep });
+        }
+        self.bind_choice(child, &stm.pat[0], picks, src, inner)
+    }
+
+    pub(crate) fn literal(&mut self, level: LevelId, stm: &Stm, elems: &[Atom], prim: Prim) -> Result<()> {
+        let ty = &stm.pat[0].ty;
+        if elems.is_empty() || (ty.rank() == 1 && self.is_root(level)) {
+            let atoms = elems.iter().map(|a| self.host_atom(*a)).collect();
+            return self.bind_packed(level, &stm.pat[0], Op::Literal(atoms, prim));
+        }
+        let mut picks = Vec::new();
+        let mut joined = (Src::Iota, vec![]);
+        if ty.rank() == 1 {
+            for (i, a) in elems.iter().enumerate() {
+                picks.push(Pick { upper: Ex::i64(i as i64 + 1), rep: self.rep(*a) });
+            }
+        } else {
+            let rows: Vec<Arr> =
+                elems.iter().filter_map(|a| a.var()).map(|v| self.joinable(level, v)).collect();
+            let (src, inner, offsets) = self.join(&rows);
+            for (i, (row, offset)) in rows.into_iter().zip(offsets).enumerate() {
+                let rep = self.shifted(Rep::Array(row), offset);
+                picks.push(Pick { upper: Ex::i64(i as i64 + 1), rep });
+            }
+            joined = (src, inner);
+        }
+        let child = self.enter(level, &Ex::i64(elems.len() as i64));
+        self.bind_choice(child, &stm.pat[0], picks, joined.0, joined.1)
+    }
+
+    /// Binds the result of a host operation that makes packed data.
+    fn bind_packed(&mut self, level: LevelId, p: &Param, op: Op) -> Result<()> {
+        let name = self.vars.name(p.var).to_string();
+        let ty = Ty::Array(p.ty.prim());
+        let var = self.bind(&name, ty, op);
+        self.from_canonical(level, std::slice::from_ref(p), &[par_ir::flat::Param { var, ty }]);
+        Ok(())
+    }
+
+    /// The array with a base that can be joined with others': flat data, rows at distance one.
+    pub(crate) fn joinable(&mut self, level: LevelId, v: Var) -> Arr {
+        let arr = self.arr(v);
+        let shared = arr.inner.iter().any(|d| matches!(d, FDim::Size(m) if m.as_i64() == Some(0)));
+        let plain = matches!(arr.src, Src::Data(..)) || (matches!(arr.src, Src::Desc(_)) && self.types[&v].is_desc());
+        if plain && arr.stride.is_none() && !shared {
+            return arr;
+        }
+        let ty = self.types[&v].clone();
+        self.pack(level, &arr, &ty)
+    }
+
+    fn shifted(&self, rep: Rep, offset: Atom) -> Rep {
+        match rep {
+            Rep::Array(a) => {
+                let start = self.add(a.start.clone(), Ex::Atom(offset));
+                Rep::Array(Arr { start, ..a })
+            }
+            Rep::Scalar(ex) => Rep::Scalar(ex),
+        }
+    }
+
+    /// Joins the bases of the arrays' rows.
+    fn join_rows(&mut self, arrs: &[Arr]) -> (Src, Vec<FDim>, Vec<Atom>) {
+        if arrs[0].inner.is_empty() {
+            return (Src::Iota, vec![], vec![Atom::i64(0); arrs.len()]);
+        }
+        let rows: Vec<Arr> = arrs.iter().map(|a| Arr { inner: a.inner[1..].to_vec(), ..a.clone() }).collect();
+        self.join(&rows)
+    }
+
+    /// One base that holds all the given ones, and by how much the row indices of each are shifted in it.
+    pub(crate) fn join(&mut self, arrs: &[Arr]) -> (Src, Vec<FDim>, Vec<Atom>) {
+        let same = |a: &Arr| {
+            a.inner == arrs[0].inner
+                && match (&a.src, &arrs[0].src) {
+                    (Src::Data(x, _), Src::Data(y, _)) | (Src::Desc(x), Src::Desc(y)) => x == y,
+                    _ => false,
+                }
+        };
+        if arrs.iter().all(same) {
+            return (arrs[0].src.clone(), arrs[0].inner.clone(), vec![Atom::i64(0); arrs.len()]);
+        }
+        self.join_views(arrs)
+    }
+
+    /// As [`Self::join`], always with views as inner dimensions.
+    pub(crate) fn join_views(&mut self, arrs: &[Arr]) -> (Src, Vec<FDim>, Vec<Atom>) {
+        if arrs[0].inner.is_empty() {
+            return self.join_leaves(arrs);
+        }
+        let starts: Vec<Var> = arrs.iter().map(|a| self.as_starts(a)).collect();
+        let rest: Vec<Arr> = arrs.iter().map(|a| Arr { inner: a.inner[1..].to_vec(), ..a.clone() }).collect();
+        let (src, inner, offsets) = self.join_views(&rest);
+        let shifted = starts.iter().zip(offsets).map(|(s, o)| self.shift_all(*s, o)).collect::<Vec<_>>();
+        let (joined, offsets) = self.concat_counted(&shifted, Ty::Array(Prim::I64));
+        let mut dims = vec![FDim::View(joined)];
+        dims.extend(inner);
+        (src, dims, offsets)
+    }
+
+    fn join_leaves(&mut self, arrs: &[Arr]) -> (Src, Vec<FDim>, Vec<Atom>) {
+        let mut parts = Vec::new();
+        let mut prim = None;
+        for a in arrs {
+            match a.src {
+                Src::Data(v, p) => {
+                    parts.push(v);
+                    prim = Some(p);
+                }
+                Src::Desc(d) => parts.push(d),
+                Src::Iota | Src::Splat(_) => unreachable!("made joinable before"),
+            }
+        }
+        let ty = prim.map_or(Ty::Desc, Ty::Array);
+        let (v, offsets) = self.concat_counted(&parts, ty);
+        (prim.map_or(Src::Desc(v), |p| Src::Data(v, p)), vec![], offsets)
+    }
+
+    /// Concatenates, and gives the index where each part begins.
+    fn concat_counted(&mut self, parts: &[Var], ty: Ty) -> (Var, Vec<Atom>) {
+        let mut offsets = vec![Atom::i64(0)];
+        for part in &parts[..parts.len() - 1] {
+            let n = match ty {
+                Ty::Desc => self.bind("rows", Ty::Scalar(Prim::I64), Op::Rows(*part)).into(),
+                _ => self.array_length(*part),
+            };
+            let last = *offsets.last().expect("starts with 0");
+            offsets.push(self.host_op(BinOp::Add, last, n));
+        }
+        let op = if ty == Ty::Desc { Op::ConcatDesc(parts.to_vec()) } else { Op::Concat(parts.to_vec()) };
+        (self.bind("joined", ty, op), offsets)
+    }
+
+    fn shift_all(&mut self, starts: Var, by: Atom) -> Var {
+        if by.as_i64() == Some(0) {
+            return starts;
+        }
+        let n = self.array_length(starts);
+        let level = self.enter(super::nest::ROOT, &Ex::Atom(n));
+        let ex = self.add(Ex::Load(starts, Prim::I64, Rc::new(Ex::Pos(level))), Ex::Atom(by));
+        self.store(level, &ex)
+    }
+
+    /// The first inner dimension as an array of row starts.
+    pub(crate) fn as_starts(&mut self, arr: &Arr) -> Var {
+        match arr.inner[0] {
+            FDim::View(s) => s,
+            FDim::Seg(d) => self.offsets(d),
+            FDim::Size(m) => {
+                let elements = self.base_rows(&Arr { inner: arr.inner[1..].to_vec(), ..arr.clone() });
+                let one = PrimOp::Bin(BinOp::Max, Prim::I64);
+                let i64_ty = Ty::Scalar(Prim::I64);
+                let m1 = self.bind("m", i64_ty, Op::Prim(one, vec![m, Atom::i64(1)])).into();
+                let quot = PrimOp::Bin(BinOp::Quot, Prim::I64);
+                let rows = self.bind("rows", i64_ty, Op::Prim(quot, vec![elements, m1]));
+                let level = self.enter(super::nest::ROOT, &Ex::Atom(rows.into()));
+                let ex = self.mul(Ex::Pos(level), Ex::Atom(m));
+                self.store(level, &ex)
+            }
+        }
+    }
+
+    /// Number of rows of a base.
+    fn base_rows(&mut self, arr: &Arr) -> Atom {
+        match (arr.inner.first(), &arr.src) {
+            (None, Src::Data(v, _)) => self.array_length(*v),
+            (None, Src::Desc(d)) => {
+                let d = *d;
+                self.bind("rows", Ty::Scalar(Prim::I64), Op::Rows(d)).into()
+            }
+            (Some(_), _) => {
+                let starts = self.as_starts(arr);
+                self.array_length(starts)
+            }
+            _ => unreachable!("made joinable before"),
+        }
+    }
+
+    /// Binds an array at the parent of `child` whose rows are chosen by the index inside the row.
+    fn bind_choice(
+        &mut self,
+        child: LevelId,
+        p: &Param,
+        picks: Vec<Pick>,
+        src: Src,
+        inner: Vec<FDim>,
+    ) -> Result<()> {
+        let rows = p.ty.rank() > 1;
+        let choices = picks
+            .into_iter()
+            .map(|k| match k.rep {
+                Rep::Scalar(ex) => (k.upper, ex),
+                Rep::Array(a) => (k.upper, a.start),
+            })
+            .collect::<Vec<_>>();
+        let prim = if rows { Prim::I64 } else { p.ty.prim() };
+        let chosen = self.choose(child, &choices, prim);
+        let row = if rows {
+            Rep::Array(Arr { src, inner, start: chosen, stride: None })
+        } else {
+            Rep::Scalar(chosen)
+        };
+        let arr = self.collect(child, row, &p.ty)?;
+        self.env.insert(p.var, Rep::Array(arr));
+        Ok(())
+    }
+
+    /// A scalar stored at `child` that is the first choice whose bound is above the index inside the row.
+    fn choose(&mut self, child: LevelId, choices: &[(Ex, Ex)], prim: Prim) -> Ex {
+        let mut g = self.take_group(child);
+        let var = self.choice_chain(&mut g, child, choices, prim);
+        let p = Param { var: self.vars.fresh("chosen"), ty: Type::scalar(prim) };
+        let ex = self.add_scalar(&mut g, &[p], Exp::Atom(var)).remove(0);
+        self.group = Some(g);
+        self.flush();
+        ex
+    }
+
+    fn choice_chain(&mut self, g: &mut Group, child: LevelId, choices: &[(Ex, Ex)], prim: Prim) -> Atom {
+        let ((upper, value), rest) = choices.split_first().expect("at least one choice");
+        if rest.is_empty() {
+            return self.eval(g, value);
+        }
+        let local = self.local(child);
+        let (i, n) = (self.eval(g, &local), self.eval(g, upper));
+        let below = self.inner_scalar(g, Type::BOOL, Exp::Prim(PrimOp::Cmp(CmpOp::Lt, Prim::I64), vec![i, n]));
+        let then = self.nested(g, |f, g| Ok(vec![f.eval(g, value)]));
+        let other = self.nested(g, |f, g| Ok(vec![f.choice_chain(g, child, rest, prim)]));
+        let (Ok(then), Ok(other)) = (then, other) else { unreachable!("evaluation does not fail") };
+        self.inner_scalar(g, Type::scalar(prim), Exp::If { cond: below, then, other })
+    }
+
+    /// A scalar statement of the kernel that is never an output.
+    pub(crate) fn inner_scalar(&mut self, g: &mut Group, ty: Type, exp: Exp) -> Atom {
+        let p = Param { var: self.vars.fresh("t"), ty };
+        let ex = self.add_scalar(g, &[p], exp).remove(0);
+        self.eval(g, &ex)
+    }
+
+    pub(crate) fn flatten_packed(&mut self, level: LevelId, stm: &Stm, arr: Var) -> Result<()> {
+        let ty = self.types[&arr].clone();
+        let a = self.arr(arr);
+        let packed = self.pack(level, &a, &ty);
+        let start = self.row_start(packed.inner[0], packed.start.clone());
+        let rep = Arr { src: packed.src, inner: packed.inner[1..].to_vec(), start, stride: None };
+        self.env.insert(stm.pat[0].var, Rep::Array(rep));
+        Ok(())
+    }
+
+    pub(crate) fn unflatten(&mut self, level: LevelId, stm: &Stm, arr: Var) -> Result<()> {
+        let ty = self.types[&arr].clone();
+        let a = self.arr(arr);
+        if let Src::Splat(_) = a.src
+            && a.inner.is_empty()
+        {
+            let row = Rep::Array(a.clone());
+            let rep = Arr::whole(Src::Splat(Rc::new(row)), vec![]);
+            self.env.insert(stm.pat[0].var, Rep::Array(rep));
+            return Ok(());
+        }
+        let packed = self.pack(level, &a, &ty);
+        let dims = self.dim_reps(&stm.pat[0].ty);
+        let levels = self.enter_dims(level, dims);
+        let mut inner = self.fdims(&levels[1..2]);
+        inner.extend(packed.inner);
+        let rep = Arr { src: packed.src, inner, start: self.start_of(levels[0]), stride: None };
+        self.env.insert(stm.pat[0].var, Rep::Array(rep));
+        Ok(())
+    }
+
+    pub(crate) fn make_desc(&mut self, level: LevelId, stm: &Stm, lens: Var) -> Result<()> {
+        let ty = self.types[&lens].clone();
+        let dims = self.dim_reps(&ty);
+        let levels = self.enter_dims(level, dims);
+        let mut rep = self.rep(lens.into());
+        for l in &levels {
+            if let Rep::Array(a) = &rep {
+                rep = self.row(a, self.local(*l));
+            }
+        }
+        let Rep::Scalar(len) = rep else { panic!("internal error in flatten: rank") };
+        let last = *levels.last().expect("lengths have a dimension");
+        let d = self.desc_for(&len, last);
+        let arr = self.packed_arr(Src::Desc(d), &levels);
+        self.env.insert(stm.pat[0].var, Rep::Array(arr));
+        Ok(())
+    }
+
+    /// A zero of a type.
+    pub(crate) fn zero(p: Prim) -> Atom {
+        Atom::Const(Scalar::zero(p))
+    }
+}

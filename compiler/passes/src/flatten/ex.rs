@@ -1,0 +1,155 @@
+//! Symbolic scalar expressions: where in which flat array a value is, in terms of positions of levels.
+//!
+//! ```text
+//! row i of a ragged array, element j        Load(data, Off(d, Pos(l1)) + Local(l2))
+//! which is, if l2 has descriptor d over l1  Load(data, Pos(l2))
+//! ```
+//!
+//! Because the sum of a row's start and the index inside the row is recognised as the position itself, packed
+//! data needs no index arithmetic, and a copy of packed data is recognised as unnecessary.
+
+use super::Flattener;
+use super::nest::{FDim, Kind, LevelId};
+use par_ir::{Atom, Prim, Var};
+use std::rc::Rc;
+
+/// A scalar that any kernel at the levels it mentions (or deeper) can compute without failing.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum Ex {
+    /// A host scalar, a constant, or (inside one kernel only) a variable of its body.
+    Atom(Atom),
+    /// The position in a level's flat space.
+    Pos(LevelId),
+    /// The index inside the row of the parent level's position.
+    Local(LevelId),
+    Add(Rc<Ex>, Rc<Ex>),
+    Sub(Rc<Ex>, Rc<Ex>),
+    Mul(Rc<Ex>, Rc<Ex>),
+    /// Offset of a row of a descriptor.
+    Off(Var, Rc<Ex>),
+    /// Length of a row of a descriptor.
+    Len(Var, Rc<Ex>),
+    /// Element of a flat array.
+    Load(Var, Prim, Rc<Ex>),
+}
+
+impl Ex {
+    pub(crate) const fn i64(x: i64) -> Ex {
+        Ex::Atom(Atom::i64(x))
+    }
+
+    /// The host atom, if it is one.
+    pub(crate) fn atom(&self) -> Option<Atom> {
+        match self {
+            Ex::Atom(a) => Some(*a),
+            _ => None,
+        }
+    }
+
+    fn as_i64(&self) -> Option<i64> {
+        self.atom().and_then(Atom::as_i64)
+    }
+
+    /// Whether the value depends on the position in `level`.
+    pub(crate) fn depends_on(&self, level: LevelId) -> bool {
+        match self {
+            Ex::Atom(_) => false,
+            Ex::Pos(l) | Ex::Local(l) => *l == level,
+            Ex::Add(a, b) | Ex::Sub(a, b) | Ex::Mul(a, b) => a.depends_on(level) || b.depends_on(level),
+            Ex::Off(_, i) | Ex::Len(_, i) | Ex::Load(_, _, i) => i.depends_on(level),
+        }
+    }
+
+    /// Calls `f` on every atom.
+    pub(crate) fn atoms(&self, f: &mut impl FnMut(Atom)) {
+        match self {
+            Ex::Atom(a) => f(*a),
+            Ex::Pos(_) | Ex::Local(_) => {}
+            Ex::Add(a, b) | Ex::Sub(a, b) | Ex::Mul(a, b) => {
+                a.atoms(f);
+                b.atoms(f);
+            }
+            Ex::Off(_, i) | Ex::Len(_, i) | Ex::Load(_, _, i) => i.atoms(f),
+        }
+    }
+}
+
+impl Flattener<'_> {
+    pub(crate) fn add(&self, a: Ex, b: Ex) -> Ex {
+        match (a.as_i64(), b.as_i64()) {
+            (Some(x), Some(y)) => return Ex::i64(x.wrapping_add(y)),
+            (Some(0), _) => return b,
+            (_, Some(0)) => return a,
+            _ => {}
+        }
+        for (start, local) in [(&a, &b), (&b, &a)] {
+            if let Ex::Local(level) = local
+                && *start == self.start_of(*level)
+            {
+                return Ex::Pos(*level);
+            }
+        }
+        Ex::Add(Rc::new(a), Rc::new(b))
+    }
+
+    pub(crate) fn sub(&self, a: Ex, b: Ex) -> Ex {
+        match (a.as_i64(), b.as_i64()) {
+            (Some(x), Some(y)) => Ex::i64(x.wrapping_sub(y)),
+            (_, Some(0)) => a,
+            _ => Ex::Sub(Rc::new(a), Rc::new(b)),
+        }
+    }
+
+    pub(crate) fn mul(&self, a: Ex, b: Ex) -> Ex {
+        match (a.as_i64(), b.as_i64()) {
+            (Some(x), Some(y)) => Ex::i64(x.wrapping_mul(y)),
+            (Some(0), _) | (_, Some(0)) => Ex::i64(0),
+            (Some(1), _) => b,
+            (_, Some(1)) => a,
+            _ => Ex::Mul(Rc::new(a), Rc::new(b)),
+        }
+    }
+
+    /// Offset of row `i`; row 0 starts at 0.
+    pub(crate) fn off(&self, desc: Var, i: Ex) -> Ex {
+        if i.as_i64() == Some(0) { Ex::i64(0) } else { Ex::Off(desc, Rc::new(i)) }
+    }
+
+    /// Where row `i` of an array with this first inner dimension starts.
+    pub(crate) fn row_start(&self, dim: FDim, i: Ex) -> Ex {
+        match dim {
+            FDim::Size(m) => self.mul(i, Ex::Atom(m)),
+            FDim::Seg(d) => self.off(d, i),
+            FDim::View(starts) => Ex::Load(starts, Prim::I64, Rc::new(i)),
+        }
+    }
+
+    /// The position of the first element of a level inside its parent's position.
+    pub(crate) fn start_of(&self, level: LevelId) -> Ex {
+        let l = self.level(level);
+        match (&l.kind, l.parent) {
+            (Kind::Dim(_), Some(p)) if self.is_root(p) => Ex::i64(0),
+            (Kind::Dim(d), Some(p)) => self.row_start(*d, Ex::Pos(p)),
+            _ => Ex::i64(0),
+        }
+    }
+
+    /// The index inside the parent's row.
+    pub(crate) fn local(&self, level: LevelId) -> Ex {
+        if self.start_of(level) == Ex::i64(0) { Ex::Pos(level) } else { Ex::Local(level) }
+    }
+
+    /// If `ix` is `s + Local(level)` with `s` independent of the level: `s`.
+    pub(crate) fn split_local(&self, ix: &Ex, level: LevelId) -> Option<Ex> {
+        match ix {
+            Ex::Pos(l) if *l == level => Some(self.start_of(level)),
+            Ex::Local(l) if *l == level => Some(Ex::i64(0)),
+            Ex::Add(a, b) => {
+                let local = self.local(level);
+                let (rest, other) = if **a == local { (b, a) } else { (a, b) };
+                (**other == local && !rest.depends_on(level)).then(|| (**rest).clone())
+            }
+            _ => None,
+        }
+    }
+}

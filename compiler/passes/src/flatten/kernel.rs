@@ -1,0 +1,446 @@
+//! Kernels under construction: the open group of scalar statements at a level, and how it is closed.
+//!
+//! A group evaluates symbolic expressions once: what depends only on the row goes into the prologue, the rest
+//! into the body. Every scalar that the group computes is a candidate output; [`super::prune`] drops those that
+//! nothing reads.
+
+use super::ex::Ex;
+use super::nest::{Extent, FDim, Kind, LevelId};
+use super::{Flattener, Known, Result};
+use par_ir::core::{self, Exp, Lambda, Param, Stm};
+use par_ir::flat::{self, Kernel, KernelKind, Op, Out, Space, Ty};
+use par_ir::prim::BinOp;
+use par_ir::{Atom, Dim, Prim, PrimOp, Scalar, Span, Type, Var};
+use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
+
+/// Statements of one (nested) kernel body, and the expressions already evaluated there.
+#[derive(Default)]
+struct KScope {
+    stms: Vec<Stm>,
+    known: HashMap<Ex, Atom>,
+}
+
+/// An open kernel over the positions of a level.
+pub(crate) struct Group {
+    pub level: LevelId,
+    row: Var,
+    pos: Var,
+    /// The level above, if the space has rows.
+    rows: Option<LevelId>,
+    prologue: KScope,
+    scopes: Vec<KScope>,
+    /// Variables bound inside.
+    locals: HashSet<Var>,
+    /// Candidate outputs: the array, the body's variable, its type.
+    outputs: Vec<(Var, Atom, Prim)>,
+    /// Only host values may be used (operators of reductions): a use of a position is recorded here.
+    host_only: Option<bool>,
+    /// Holds statements that may fail.
+    checks: bool,
+}
+
+impl Flattener<'_> {
+    /// A new kernel at a level.
+    pub(crate) fn group_at(&mut self, level: LevelId) -> Group {
+        let rows = match &self.level(level).kind {
+            Kind::Dim(_) => Some(self.parent(level)).filter(|p| !self.is_root(*p)),
+            _ => None,
+        };
+        let mut g = Group {
+            level,
+            row: self.vars.fresh("row"),
+            pos: self.vars.fresh("pos"),
+            rows,
+            prologue: KScope::default(),
+            scopes: vec![KScope::default()],
+            locals: HashSet::new(),
+            outputs: Vec::new(),
+            host_only: None,
+            checks: false,
+        };
+        g.scopes[0].known.insert(Ex::Pos(level), g.pos.into());
+        if let Some(p) = rows {
+            g.prologue.known.insert(Ex::Pos(p), g.row.into());
+        }
+        g.locals.extend([g.row, g.pos]);
+        g
+    }
+
+    /// The open group, which is at `level`; opened if there is none.
+    pub(crate) fn take_group(&mut self, level: LevelId) -> Group {
+        match self.group.take() {
+            Some(g) => {
+                debug_assert_eq!(g.level, level, "groups are closed before another level opens one");
+                g
+            }
+            None => self.group_at(level),
+        }
+    }
+
+    /// Closes the open group, if any, as a map kernel whose outputs are all its scalars.
+    pub(crate) fn flush(&mut self) {
+        if let Some(g) = self.group.take()
+            && (g.checks || !g.outputs.is_empty())
+        {
+            self.finish_map(g, Vec::new());
+        }
+    }
+
+    /// Evaluates an expression inside the kernel.
+    pub(crate) fn eval(&mut self, g: &mut Group, ex: &Ex) -> Atom {
+        if let Ex::Atom(a) = ex {
+            return *a;
+        }
+        if let Some(a) = g.known(ex) {
+            return a;
+        }
+        if g.host_only.is_some() && mentions_position(ex) {
+            g.host_only = Some(true);
+            return Atom::Const(Scalar::I64(0));
+        }
+        let in_prologue = g.rows.is_some() && g.is_row_level(ex) && !mentions_position_of(ex, g.level);
+        let atom = match ex {
+            Ex::Atom(a) => *a,
+            Ex::Pos(l) => self.eval_pos(g, *l),
+            Ex::Local(l) => {
+                let start = self.start_of(*l);
+                let p = self.eval(g, &Ex::Pos(*l));
+                let s = self.eval(g, &start);
+                self.arith(g, in_prologue, BinOp::Sub, p, s)
+            }
+            Ex::Add(a, b) => self.eval_arith(g, in_prologue, BinOp::Add, a, b),
+            Ex::Sub(a, b) => self.eval_arith(g, in_prologue, BinOp::Sub, a, b),
+            Ex::Mul(a, b) => self.eval_arith(g, in_prologue, BinOp::Mul, a, b),
+            Ex::Off(d, i) => {
+                let off = self.offsets(*d);
+                let i = self.eval(g, i);
+                self.load(g, in_prologue, off, Prim::I64, i)
+            }
+            Ex::Len(d, i) => {
+                let off = self.offsets(*d);
+                let i = self.eval(g, i);
+                let lo = self.load(g, in_prologue, off, Prim::I64, i);
+                let next = self.arith(g, in_prologue, BinOp::Add, i, Atom::i64(1));
+                let hi = self.load(g, in_prologue, off, Prim::I64, next);
+                self.arith(g, in_prologue, BinOp::Sub, hi, lo)
+            }
+            Ex::Load(a, p, i) => {
+                let i = self.eval(g, i);
+                self.load(g, in_prologue, *a, *p, i)
+            }
+        };
+        g.scope(in_prologue).known.insert(ex.clone(), atom);
+        atom
+    }
+
+    fn eval_arith(&mut self, g: &mut Group, pro: bool, op: BinOp, a: &Ex, b: &Ex) -> Atom {
+        let a = self.eval(g, a);
+        let b = self.eval(g, b);
+        self.arith(g, pro, op, a, b)
+    }
+
+    /// A position above the kernel's own, from the position below it.
+    fn eval_pos(&mut self, g: &mut Group, level: LevelId) -> Atom {
+        if self.is_root(level) {
+            return Atom::i64(0);
+        }
+        let mut child = g.level;
+        while self.parent(child) != level {
+            assert!(!self.is_root(child), "internal error in flatten: a position outside the nest");
+            child = self.parent(child);
+        }
+        let p = self.eval(g, &Ex::Pos(child));
+        let pro = g.rows.is_some() && child != g.level;
+        match self.level(child).kind.clone() {
+            Kind::Dim(FDim::Size(m)) => {
+                let op = PrimOp::Bin(BinOp::Quot, Prim::I64);
+                self.push(g, pro, "p", Prim::I64, Exp::Prim(op, vec![p, m]))
+            }
+            Kind::Dim(FDim::Seg(d)) => {
+                let ids = self.seg_ids(d);
+                self.load(g, pro, ids, Prim::I64, p)
+            }
+            Kind::Pack { idx, .. } => self.load(g, pro, idx, Prim::I64, p),
+            Kind::Root | Kind::Dim(FDim::View(_)) => unreachable!("not below a level"),
+        }
+    }
+
+    fn load(&mut self, g: &mut Group, pro: bool, arr: Var, p: Prim, i: Atom) -> Atom {
+        let name = self.vars.name(arr).to_string();
+        self.push(g, pro, &name, p, Exp::Index(arr, vec![i]))
+    }
+
+    fn arith(&mut self, g: &mut Group, pro: bool, op: BinOp, a: Atom, b: Atom) -> Atom {
+        match (op, a.as_i64(), b.as_i64()) {
+            (BinOp::Add, Some(0), _) | (BinOp::Mul, Some(1), _) => return b,
+            (BinOp::Add | BinOp::Sub, _, Some(0)) | (BinOp::Mul, _, Some(1)) => return a,
+            (BinOp::Add, Some(x), Some(y)) => return Atom::i64(x.wrapping_add(y)),
+            (BinOp::Sub, Some(x), Some(y)) => return Atom::i64(x.wrapping_sub(y)),
+            _ => {}
+        }
+        self.push(g, pro, "i", Prim::I64, Exp::Prim(PrimOp::Bin(op, Prim::I64), vec![a, b]))
+    }
+
+    /// Adds a scalar statement with one result.
+    fn push(&mut self, g: &mut Group, pro: bool, name: &str, p: Prim, exp: Exp) -> Atom {
+        let var = self.vars.fresh(name);
+        self.push_stm(g, pro, vec![Param { var, ty: Type::scalar(p) }], exp);
+        var.into()
+    }
+
+    fn push_stm(&mut self, g: &mut Group, pro: bool, pat: Vec<Param>, exp: Exp) {
+        g.locals.extend(pat.iter().map(|p| p.var));
+        let span = self.span;
+        g.scope(pro).stms.push(Stm { pat, exp, span });
+    }
+
+    /// Adds a statement to the body; its results become candidate outputs if it is not inside a branch or loop. Returns
+    /// expressions for the results.
+    pub(crate) fn add_scalar(&mut self, g: &mut Group, pat: &[Param], exp: Exp) -> Vec<Ex> {
+        g.checks |= may_fail(&exp);
+        let fresh: Vec<Param> =
+            pat.iter().map(|p| Param { var: self.vars.fresh_like(p.var), ty: p.ty.clone() }).collect();
+        let locals: Vec<(Var, Prim)> = fresh.iter().map(|p| (p.var, p.ty.prim())).collect();
+        self.push_stm(g, false, fresh, exp);
+        if g.scopes.len() > 1 || g.host_only.is_some() {
+            return locals.into_iter().map(|(v, _)| Ex::Atom(v.into())).collect();
+        }
+        locals.into_iter().map(|(v, p)| self.candidate(g, v.into(), p)).collect()
+    }
+
+    /// Makes a value of the body a candidate output.
+    fn candidate(&mut self, g: &mut Group, local: Atom, p: Prim) -> Ex {
+        let arr = match local {
+            Atom::Var(v) => self.vars.fresh_like(v),
+            Atom::Const(_) => self.vars.fresh("c"),
+        };
+        g.outputs.push((arr, local, p));
+        let extent = self.extent(g.level);
+        self.extents.insert(arr, extent);
+        let ex = Ex::Load(arr, p, Rc::new(Ex::Pos(g.level)));
+        g.scopes[0].known.insert(ex.clone(), local);
+        ex
+    }
+
+    /// A nested body (branch or loop) inside the kernel.
+    pub(crate) fn nested(
+        &mut self,
+        g: &mut Group,
+        build: impl FnOnce(&mut Self, &mut Group) -> Result<Vec<Atom>>,
+    ) -> Result<core::Body> {
+        g.scopes.push(KScope::default());
+        let results = build(self, g);
+        let scope = g.scopes.pop().expect("pushed above");
+        Ok(core::Body { stms: scope.stms, results: results? })
+    }
+
+    /// Makes a variable that a nested body binds (a loop's parameter) known as local.
+    pub(crate) fn declare_local(&mut self, g: &mut Group, like: Var) -> Var {
+        let v = self.vars.fresh_like(like);
+        g.locals.insert(v);
+        v
+    }
+
+    /// An operator of a reduction: scalar, over host values only.
+    pub(crate) fn operator(&mut self, op: &Lambda) -> Result<Lambda> {
+        let mut g = self.group_at(super::nest::ROOT);
+        g.host_only = Some(false);
+        g.scopes[0].known.clear();
+        let mut params = Vec::new();
+        for p in &op.params {
+            let var = self.declare_local(&mut g, p.var);
+            self.bind_local(p, Ex::Atom(var.into()));
+            params.push(Param { var, ty: p.ty.clone() });
+        }
+        let body = self.nested(&mut g, |f, g| {
+            if !super::body::sequential(&op.body) {
+                return f.unsupported("an operator of reduce, scan or hist that is itself parallel");
+            }
+            f.scalar_stms(g, &op.body.stms)?;
+            Ok(op.body.results.iter().map(|a| f.eval_atom(g, *a)).collect())
+        })?;
+        if g.host_only == Some(true) {
+            return self.unsupported("an operator of reduce, scan or hist that uses a variable of an enclosing map");
+        }
+        Ok(Lambda { params, body, ret: op.ret.clone() })
+    }
+
+    /// Evaluates a CORE operand inside the kernel.
+    pub(crate) fn eval_atom(&mut self, g: &mut Group, a: Atom) -> Atom {
+        let ex = self.ex(a);
+        self.eval(g, &ex)
+    }
+
+    /// Closes a group as a map; besides its own scalars it stores `extra` (results and their element types) and
+    /// returns the arrays for these.
+    pub(crate) fn finish_map(&mut self, g: Group, extra: Vec<(Atom, Prim)>) -> Vec<Var> {
+        let extent = self.extent(g.level);
+        let mut outs: Vec<(Var, Atom, Prim)> = g.outputs.clone();
+        let mut made = Vec::new();
+        for (a, p) in extra {
+            let v = self.vars.fresh("out");
+            self.extents.insert(v, extent.clone());
+            outs.push((v, a, p));
+            made.push(v);
+        }
+        let kind = KernelKind::Map(outs.iter().map(|(_, _, p)| Out::Elem(*p)).collect());
+        let results = outs.iter().map(|(_, a, _)| *a).collect();
+        let pat = outs.iter().map(|(v, _, p)| flat::Param { var: *v, ty: Ty::Array(*p) }).collect();
+        self.finish(g, kind, results, pat);
+        made
+    }
+
+    /// Closes a group as a kernel of any kind.
+    pub(crate) fn finish(&mut self, mut g: Group, kind: KernelKind, results: Vec<Atom>, pat: Vec<flat::Param>) {
+        let space = self.space(&mut g, &kind, &results);
+        let body = core::Body { stms: std::mem::take(&mut g.scopes[0].stms), results };
+        let prologue = std::mem::take(&mut g.prologue.stms);
+        let kernel = Kernel { kind, space, row: g.row, pos: g.pos, prologue, body };
+        self.emit(pat, Op::Kernel(Box::new(kernel)));
+    }
+
+    /// The kernel's space: rows only where the rows matter.
+    fn space(&mut self, g: &mut Group, kind: &KernelKind, results: &[Atom]) -> Space {
+        let per_row = !matches!(kind, KernelKind::Map(_) | KernelKind::Hist { .. });
+        match g.rows {
+            Some(p) if per_row || !g.prologue.stms.is_empty() || g.uses_row(results) => {
+                let rows = self.count(p);
+                let dim = match &self.level(g.level).kind {
+                    Kind::Dim(FDim::Size(m)) => Dim::Size(*m),
+                    Kind::Dim(FDim::Seg(d)) => Dim::Seg(*d),
+                    _ => unreachable!("a level with rows is a dimension"),
+                };
+                Space::Rows { rows, dim }
+            }
+            _ => Space::Flat(self.count(g.level)),
+        }
+    }
+
+    /// Stores an expression for every position of a level, unless it is stored already.
+    pub(crate) fn store(&mut self, level: LevelId, ex: &Ex) -> Var {
+        let extent = self.extent(level);
+        if let Ex::Load(v, _, i) = ex
+            && **i == Ex::Pos(level)
+            && self.extents.get(v) == Some(&extent)
+        {
+            return *v;
+        }
+        if let Ex::Len(d, i) = ex
+            && **i == Ex::Pos(level)
+            && self.desc_rows.get(d) == Some(&extent)
+        {
+            let v = self.lengths(*d);
+            self.extents.insert(v, extent);
+            return v;
+        }
+        let key = Known::Stored(ex.clone(), level);
+        if let Some(Atom::Var(v)) = self.known(&key) {
+            return v;
+        }
+        let p = self.ex_prim(ex);
+        let v = match ex {
+            Ex::Atom(a) => {
+                let n = self.count(level);
+                self.bind("rep", Ty::Array(p), Op::Replicate(n, *a))
+            }
+            Ex::Pos(l) if *l == level => {
+                let n = self.count(level);
+                self.bind("iota", Ty::Array(p), Op::Iota(n))
+            }
+            _ => {
+                let mut g = self.group_at(level);
+                let a = self.eval(&mut g, ex);
+                self.finish_map(g, vec![(a, p)])[0]
+            }
+        };
+        self.extents.insert(v, extent);
+        self.learn(key, v.into());
+        v
+    }
+
+    /// The scalar type of an expression.
+    pub(crate) fn ex_prim(&self, ex: &Ex) -> Prim {
+        match ex {
+            Ex::Load(_, p, _) => *p,
+            Ex::Atom(Atom::Const(c)) => c.prim(),
+            Ex::Atom(Atom::Var(v)) => self.host_prims.get(v).copied().unwrap_or(Prim::I64),
+            _ => Prim::I64,
+        }
+    }
+
+    /// A fresh array bound by a kernel over `extent`.
+    pub(crate) fn fresh_array(&mut self, name: &str, extent: Extent) -> Var {
+        let v = self.vars.fresh(name);
+        self.extents.insert(v, extent);
+        v
+    }
+
+    pub(crate) fn at(&mut self, span: Span) {
+        self.span = span;
+    }
+}
+
+impl Group {
+    fn known(&self, ex: &Ex) -> Option<Atom> {
+        self.scopes.iter().rev().find_map(|s| s.known.get(ex)).or_else(|| self.prologue.known.get(ex)).copied()
+    }
+
+    fn scope(&mut self, prologue: bool) -> &mut KScope {
+        if prologue { &mut self.prologue } else { self.scopes.last_mut().expect("the body's own scope") }
+    }
+
+    /// No variable of the body occurs: the expression depends on the row at most.
+    fn is_row_level(&self, ex: &Ex) -> bool {
+        let mut ok = true;
+        ex.atoms(&mut |a| {
+            if let Atom::Var(v) = a {
+                ok &= !self.locals.contains(&v);
+            }
+        });
+        ok && !self.outputs.iter().any(|(v, ..)| loads_from(ex, *v))
+    }
+
+    fn uses_row(&self, results: &[Atom]) -> bool {
+        let mut used = false;
+        for s in &self.scopes[0].stms {
+            super::prune::stm_uses(s, &mut |v| used |= v == self.row);
+        }
+        used || results.contains(&Atom::Var(self.row))
+    }
+}
+
+fn loads_from(ex: &Ex, arr: Var) -> bool {
+    match ex {
+        Ex::Load(v, _, i) => *v == arr || loads_from(i, arr),
+        Ex::Off(_, i) | Ex::Len(_, i) => loads_from(i, arr),
+        Ex::Add(a, b) | Ex::Sub(a, b) | Ex::Mul(a, b) => loads_from(a, arr) || loads_from(b, arr),
+        Ex::Atom(_) | Ex::Pos(_) | Ex::Local(_) => false,
+    }
+}
+
+fn mentions_position(ex: &Ex) -> bool {
+    match ex {
+        Ex::Pos(_) | Ex::Local(_) => true,
+        Ex::Atom(_) => false,
+        Ex::Load(_, _, i) | Ex::Off(_, i) | Ex::Len(_, i) => mentions_position(i),
+        Ex::Add(a, b) | Ex::Sub(a, b) | Ex::Mul(a, b) => mentions_position(a) || mentions_position(b),
+    }
+}
+
+fn mentions_position_of(ex: &Ex, level: LevelId) -> bool {
+    ex.depends_on(level)
+}
+
+/// Whether a scalar statement contains a check, or might not end.
+pub(crate) fn may_fail(exp: &Exp) -> bool {
+    let body = |b: &core::Body| b.stms.iter().any(|s| may_fail(&s.exp));
+    match exp {
+        Exp::Check { .. } => true,
+        Exp::If { then, other, .. } => body(then) || body(other),
+        Exp::Loop { form, body: b, .. } => {
+            body(b) || matches!(form, core::LoopForm::While(_))
+        }
+        _ => false,
+    }
+}

@@ -1,0 +1,223 @@
+//! Flattening: CORE's nested parallel operators become bulk operations over flat arrays.
+//!
+//! ```text
+//! map n (rp) (\ s -> reduce k (…) (+) 0 …)          -- CORE: a nest of two levels
+//!
+//! lens = kernel map  flat n        { … k }           -- FLAT: what is scalar at the outer level
+//! d    = make_desc lens
+//! out  = kernel reduce rows n seg d { … }            -- the inner level, one bulk operation
+//! ```
+//!
+//! The unit of work is a *body under a map nest*. A nest is a chain of **levels** ([`nest`]); every level is a flat
+//! space of positions. Flattening walks a body's statements in order:
+//!
+//! - scalar statements are collected in an open **group** ([`kernel`]), which becomes one kernel when something else needs
+//!   its results;
+//! - indexing a row, slicing, `iota`, `replicate` and the like cost nothing: a variable's representation
+//!   ([`rep`]) is a symbolic index expression ([`ex`]) into some flat array, so no view is ever copied before something needs
+//!   packed data ([`pack`]);
+//! - every parallel construct has a lifting rule in a file of its own ([`soac`], [`construct`], [`update`], [`branch`], [`loops`], [`call`]).
+//!
+//! At the root level (a function's own body) scalars live on the host, and `if`, loops and calls are the host's.
+//! A recursive function called under a nest gets a lifted form (`f^`), which works on all positions of a level at
+//! once. [`prune`] finally removes what nothing uses.
+
+mod body;
+mod branch;
+mod call;
+mod canonical;
+mod construct;
+mod ex;
+mod kernel;
+mod loops;
+mod nest;
+mod pack;
+mod prune;
+mod rep;
+mod soac;
+mod update;
+mod view;
+
+use ex::Ex;
+use kernel::Group;
+use nest::{Extent, Level, LevelId};
+use par_ir::core::{self, FunId};
+use par_ir::flat::{self, Op, Ty};
+use par_ir::{Atom, PrimOp, Span, Type, Var, Vars};
+use rep::Rep;
+use std::collections::HashMap;
+
+/// A construct that has no lifting rule yet.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Unsupported {
+    /// Its name.
+    pub feature: String,
+    /// Where it is used.
+    pub span: Span,
+}
+
+pub(crate) type Result<T> = std::result::Result<T, Unsupported>;
+
+/// Flattens a whole program. The program must have passed the CORE verifier.
+pub fn flatten(program: &core::Program) -> Result<flat::Program> {
+    let mut f = Flattener::new(program);
+    for (i, fun) in program.funs.iter().enumerate() {
+        if fun.entry.is_some() {
+            f.instance(FunId(i as u32), false);
+        }
+    }
+    while let Some((fun, lifted)) = f.queue.pop() {
+        f.function(fun, lifted)?;
+    }
+    let funs = f.funs.into_iter().map(|fun| fun.expect("every requested function was flattened")).collect();
+    let mut out = flat::Program { funs, vars: f.vars };
+    prune::run(&mut out);
+    Ok(out)
+}
+
+/// What has been computed already in a host block, so that it is computed once.
+#[derive(Clone, PartialEq, Eq, Hash)]
+enum Known {
+    Offsets(Var),
+    SegIds(Var),
+    Lengths(Var),
+    Total(Var),
+    Length(Var),
+    Count(LevelId),
+    /// The descriptor with these row lengths over the positions of a level.
+    Desc(Ex, LevelId),
+    /// An expression stored for every position of a level.
+    Stored(Ex, LevelId),
+}
+
+/// A host block under construction.
+#[derive(Default)]
+struct Scope {
+    stms: Vec<flat::Stm>,
+    known: HashMap<Known, Atom>,
+}
+
+/// The state of flattening one program.
+pub(crate) struct Flattener<'a> {
+    source: &'a core::Program,
+    vars: Vars,
+    funs: Vec<Option<flat::Fun>>,
+    instances: HashMap<(FunId, bool), FunId>,
+    queue: Vec<(FunId, bool)>,
+    levels: Vec<Level>,
+    scopes: Vec<Scope>,
+    env: HashMap<Var, Rep>,
+    types: HashMap<Var, Type>,
+    /// The space that a flat array covers exactly.
+    extents: HashMap<Var, Extent>,
+    /// The space that a descriptor has a row for each position of.
+    desc_rows: HashMap<Var, Extent>,
+    /// Types of host scalars.
+    host_prims: HashMap<Var, par_ir::Prim>,
+    group: Option<Group>,
+    /// Of the statement being flattened.
+    span: Span,
+}
+
+impl<'a> Flattener<'a> {
+    fn new(source: &'a core::Program) -> Flattener<'a> {
+        Flattener {
+            source,
+            vars: source.vars.clone(),
+            funs: Vec::new(),
+            instances: HashMap::new(),
+            queue: Vec::new(),
+            levels: vec![Level::root()],
+            scopes: Vec::new(),
+            env: HashMap::new(),
+            types: HashMap::new(),
+            extents: HashMap::new(),
+            desc_rows: HashMap::new(),
+            host_prims: HashMap::new(),
+            group: None,
+            span: Span::default(),
+        }
+    }
+
+    /// The FLAT function for a CORE function, plain or lifted; queued for flattening when first asked for.
+    fn instance(&mut self, fun: FunId, lifted: bool) -> FunId {
+        if let Some(id) = self.instances.get(&(fun, lifted)) {
+            return *id;
+        }
+        let id = FunId(self.funs.len() as u32);
+        self.funs.push(None);
+        self.instances.insert((fun, lifted), id);
+        self.queue.push((fun, lifted));
+        id
+    }
+
+    fn unsupported<T>(&self, feature: impl Into<String>) -> Result<T> {
+        Err(Unsupported { feature: feature.into(), span: self.span })
+    }
+
+    // Host statements.
+
+    fn emit(&mut self, pat: Vec<flat::Param>, op: Op) {
+        pat.iter().for_each(|p| self.declare(p));
+        let span = self.span;
+        self.scopes.last_mut().expect("a host block is open").stms.push(flat::Stm { pat, op, span });
+    }
+
+    /// Notes the type of a host variable.
+    fn declare(&mut self, p: &flat::Param) {
+        if let Ty::Scalar(prim) = p.ty {
+            self.host_prims.insert(p.var, prim);
+        }
+    }
+
+    /// Emits a statement with one result.
+    fn bind(&mut self, name: &str, ty: Ty, op: Op) -> Var {
+        let var = self.vars.fresh(name);
+        self.emit(vec![flat::Param { var, ty }], op);
+        var
+    }
+
+    /// Emits `op` unless the same fact is known in an enclosing block.
+    fn bind_once(&mut self, key: Known, name: &str, ty: Ty, op: Op) -> Var {
+        if let Some(Atom::Var(v)) = self.known(&key) {
+            return v;
+        }
+        let v = self.bind(name, ty, op);
+        self.learn(key, v.into());
+        v
+    }
+
+    fn known(&self, key: &Known) -> Option<Atom> {
+        self.scopes.iter().rev().find_map(|s| s.known.get(key)).copied()
+    }
+
+    fn learn(&mut self, key: Known, value: Atom) {
+        self.scopes.last_mut().expect("a host block is open").known.insert(key, value);
+    }
+
+    /// Builds a nested host block.
+    fn block(&mut self, build: impl FnOnce(&mut Self) -> Result<Vec<Atom>>) -> Result<flat::Block> {
+        debug_assert!(self.group.is_none(), "no kernel stays open across host blocks");
+        self.scopes.push(Scope::default());
+        let results = build(self);
+        let scope = self.scopes.pop().expect("pushed above");
+        Ok(flat::Block { stms: scope.stms, results: results? })
+    }
+
+    /// A host `i64` operator, folded where both operands are constants.
+    fn host_op(&mut self, op: par_ir::prim::BinOp, a: Atom, b: Atom) -> Atom {
+        use par_ir::prim::BinOp::{Add, Mul, Sub};
+        match (op, a.as_i64(), b.as_i64()) {
+            (Add, Some(x), Some(y)) => Atom::i64(x.wrapping_add(y)),
+            (Sub, Some(x), Some(y)) => Atom::i64(x.wrapping_sub(y)),
+            (Mul, Some(x), Some(y)) => Atom::i64(x.wrapping_mul(y)),
+            (Add, Some(0), _) | (Mul, Some(1), _) => b,
+            (Add | Sub, _, Some(0)) | (Mul, _, Some(1)) => a,
+            (Mul, Some(0), _) | (Mul, _, Some(0)) => Atom::i64(0),
+            _ => {
+                let op = Op::Prim(PrimOp::Bin(op, par_ir::Prim::I64), vec![a, b]);
+                self.bind("n", Ty::Scalar(par_ir::Prim::I64), op).into()
+            }
+        }
+    }
+}

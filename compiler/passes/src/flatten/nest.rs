@@ -1,0 +1,182 @@
+//! Nests: chains of levels. Each level is a flat space of positions; its parent's positions are its rows.
+
+use super::ex::Ex;
+use super::{Flattener, Known};
+use par_ir::flat::{Op, Ty};
+use par_ir::prim::BinOp;
+use par_ir::{Atom, Prim, Var};
+
+/// Identifies a level; ids are never reused.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct LevelId(pub usize);
+
+/// The single position of a function's own body.
+pub(crate) const ROOT: LevelId = LevelId(0);
+
+/// One dimension of a flat representation.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum FDim {
+    /// Every row has this (host) length, row `r` starts at `r * m`. With `m = 0`, all rows share what starts at 0.
+    Size(Atom),
+    /// Rows packed as the descriptor says.
+    Seg(Var),
+    /// Row `r` starts at element `starts[r]`: a view. Only inside arrays, never a level.
+    View(Var),
+}
+
+/// How the positions of a level relate to its parent's.
+#[derive(Clone, Debug)]
+pub(crate) enum Kind {
+    Root,
+    /// One position per element of a row.
+    Dim(FDim),
+    /// A selection of `n` of the parent's positions: `idx[q]` is the parent's position.
+    Pack {
+        idx: Var,
+        n: Atom,
+    },
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Level {
+    pub parent: Option<LevelId>,
+    pub kind: Kind,
+}
+
+impl Level {
+    pub(crate) fn root() -> Level {
+        Level { parent: None, kind: Kind::Root }
+    }
+}
+
+/// How many positions a space has, in a form that can be compared.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Extent {
+    Count(Atom),
+    Times(Box<Extent>, Atom),
+    Total(Var),
+}
+
+impl Flattener<'_> {
+    pub(crate) fn level(&self, id: LevelId) -> &Level {
+        &self.levels[id.0]
+    }
+
+    pub(crate) fn is_root(&self, id: LevelId) -> bool {
+        matches!(self.level(id).kind, Kind::Root)
+    }
+
+    pub(crate) fn parent(&self, id: LevelId) -> LevelId {
+        self.level(id).parent.unwrap_or(ROOT)
+    }
+
+    pub(crate) fn push_level(&mut self, parent: LevelId, kind: Kind) -> LevelId {
+        self.levels.push(Level { parent: Some(parent), kind });
+        LevelId(self.levels.len() - 1)
+    }
+
+    /// The level below `parent` whose rows have `width` elements: regular if the width is the host's, else by a
+    /// descriptor over the parent's positions.
+    pub(crate) fn enter(&mut self, parent: LevelId, width: &Ex) -> LevelId {
+        let dim = self.dim_for(parent, width);
+        self.push_level(parent, Kind::Dim(dim))
+    }
+
+    pub(crate) fn dim_for(&mut self, parent: LevelId, width: &Ex) -> FDim {
+        match width {
+            Ex::Atom(a) => FDim::Size(*a),
+            _ => FDim::Seg(self.desc_for(width, parent)),
+        }
+    }
+
+    /// The descriptor whose row lengths are `len` at each position of `level`.
+    pub(crate) fn desc_for(&mut self, len: &Ex, level: LevelId) -> Var {
+        if let Ex::Len(d, row) = len
+            && **row == Ex::Pos(level)
+            && self.desc_rows.get(d) == Some(&self.extent(level))
+        {
+            return *d;
+        }
+        let key = Known::Desc(len.clone(), level);
+        if let Some(Atom::Var(d)) = self.known(&key) {
+            return d;
+        }
+        let extent = self.extent(level);
+        let desc = match len {
+            Ex::Atom(m) => {
+                let rows = self.count(level);
+                self.bind("d", Ty::Desc, Op::UniformDesc { rows, m: *m })
+            }
+            _ => {
+                let lens = self.store(level, len);
+                self.bind("d", Ty::Desc, Op::MakeDesc(lens))
+            }
+        };
+        self.desc_rows.insert(desc, extent);
+        self.learn(key, desc.into());
+        desc
+    }
+
+    pub(crate) fn extent(&self, level: LevelId) -> Extent {
+        let l = self.level(level);
+        match (&l.kind, l.parent) {
+            (Kind::Root, _) => Extent::Count(Atom::i64(1)),
+            (Kind::Pack { n, .. }, _) => Extent::Count(*n),
+            (Kind::Dim(d), p) => {
+                let p = p.unwrap_or(ROOT);
+                let outer = (!self.is_root(p)).then(|| self.extent(p));
+                inner_extent(outer, *d)
+            }
+        }
+    }
+
+    /// Number of positions of a level, on the host.
+    pub(crate) fn count(&mut self, level: LevelId) -> Atom {
+        if let Some(a) = self.known(&Known::Count(level)) {
+            return a;
+        }
+        let l = self.level(level).clone();
+        let n = match l.kind {
+            Kind::Root => Atom::i64(1),
+            Kind::Pack { n, .. } => n,
+            Kind::Dim(FDim::Size(m)) => {
+                let rows = self.count(self.parent(level));
+                self.host_op(BinOp::Mul, rows, m)
+            }
+            Kind::Dim(FDim::Seg(d)) => self.total(d),
+            Kind::Dim(FDim::View(_)) => unreachable!("a view is never a level"),
+        };
+        self.learn(Known::Count(level), n);
+        n
+    }
+
+    pub(crate) fn total(&mut self, d: Var) -> Atom {
+        self.bind_once(Known::Total(d), "total", Ty::Scalar(Prim::I64), Op::Total(d)).into()
+    }
+
+    pub(crate) fn offsets(&mut self, d: Var) -> Var {
+        self.bind_once(Known::Offsets(d), "off", Ty::Array(Prim::I64), Op::Offsets(d))
+    }
+
+    pub(crate) fn seg_ids(&mut self, d: Var) -> Var {
+        self.bind_once(Known::SegIds(d), "ii", Ty::Array(Prim::I64), Op::SegIds(d))
+    }
+
+    pub(crate) fn lengths(&mut self, d: Var) -> Var {
+        self.bind_once(Known::Lengths(d), "lens", Ty::Array(Prim::I64), Op::Lengths(d))
+    }
+
+    pub(crate) fn array_length(&mut self, a: Var) -> Atom {
+        self.bind_once(Known::Length(a), "len", Ty::Scalar(Prim::I64), Op::Length(a)).into()
+    }
+}
+
+/// The extent of `outer` rows (none: a single row) of dimension `d`.
+pub(crate) fn inner_extent(outer: Option<Extent>, d: FDim) -> Extent {
+    match (outer, d) {
+        (_, FDim::Seg(d)) => Extent::Total(d),
+        (None, FDim::Size(m)) => Extent::Count(m),
+        (Some(e), FDim::Size(m)) => Extent::Times(Box::new(e), m),
+        (_, FDim::View(_)) => unreachable!("a view has no extent"),
+    }
+}

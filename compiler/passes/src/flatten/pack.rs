@@ -1,0 +1,104 @@
+//! Packing: putting the elements of a view one after the other. Done only when something needs it; where an array
+//! is packed already, the expression to copy is recognised as the array itself, and nothing happens.
+
+use super::Flattener;
+use super::Result;
+use super::ex::Ex;
+use super::nest::{FDim, Kind, LevelId};
+use super::rep::{Arr, Rep, Src};
+use par_ir::{Dim, Type};
+
+/// One dimension of a CORE type as seen at some level.
+#[derive(Clone)]
+pub(crate) enum DimRep {
+    /// A size.
+    Width(Ex),
+    /// A descriptor whose outermost dimensions are still to be entered.
+    Desc(Arr),
+}
+
+impl Flattener<'_> {
+    pub(crate) fn dim_reps(&self, ty: &Type) -> Vec<DimRep> {
+        ty.dims
+            .iter()
+            .map(|d| match d {
+                Dim::Size(a) => DimRep::Width(self.ex(*a)),
+                Dim::Seg(s) => DimRep::Desc(self.arr(*s)),
+            })
+            .collect()
+    }
+
+    /// What remains of dimensions when a level for the outermost one has been entered.
+    pub(crate) fn inside(&self, dims: &[DimRep], child: LevelId) -> Vec<DimRep> {
+        dims.iter()
+            .map(|d| match d {
+                DimRep::Width(e) => DimRep::Width(e.clone()),
+                DimRep::Desc(a) => match self.row(a, self.local(child)) {
+                    Rep::Scalar(len) => DimRep::Width(len),
+                    Rep::Array(rest) => DimRep::Desc(rest),
+                },
+            })
+            .collect()
+    }
+
+    /// Levels for all dimensions, outermost first.
+    pub(crate) fn enter_dims(&mut self, level: LevelId, dims: Vec<DimRep>) -> Vec<LevelId> {
+        let mut levels = Vec::new();
+        let (mut at, mut dims) = (level, dims);
+        while !dims.is_empty() {
+            let width = match dims.remove(0) {
+                DimRep::Width(e) => e,
+                DimRep::Desc(_) => panic!("internal error in flatten: a descriptor of too high a rank"),
+            };
+            at = self.enter(at, &width);
+            levels.push(at);
+            dims = self.inside(&dims, at);
+        }
+        levels
+    }
+
+    pub(crate) fn fdims(&self, levels: &[LevelId]) -> Vec<FDim> {
+        levels
+            .iter()
+            .map(|l| match &self.level(*l).kind {
+                Kind::Dim(d) => *d,
+                _ => unreachable!("entered as a dimension"),
+            })
+            .collect()
+    }
+
+    /// The same array with packed data that covers exactly its own elements at all positions of the level.
+    pub(crate) fn pack(&mut self, level: LevelId, arr: &Arr, ty: &Type) -> Arr {
+        let dims = self.dim_reps(ty);
+        self.pack_dims(level, arr, dims, ty)
+    }
+
+    fn pack_dims(&mut self, level: LevelId, arr: &Arr, dims: Vec<DimRep>, ty: &Type) -> Arr {
+        let levels = self.enter_dims(level, dims);
+        let mut rep = Rep::Array(arr.clone());
+        for l in &levels {
+            if let Rep::Array(a) = &rep {
+                rep = self.row(a, self.local(*l));
+            }
+        }
+        let last = *levels.last().expect("an array has a dimension");
+        let Rep::Scalar(ex) = rep else { panic!("internal error in flatten: rank") };
+        let src = if ty.is_desc() {
+            Src::Desc(self.desc_for(&ex, last))
+        } else {
+            Src::Data(self.store(last, &ex), ty.prim())
+        };
+        self.packed_arr(src, &levels)
+    }
+
+    /// A packed array over levels that were entered for its dimensions.
+    pub(crate) fn packed_arr(&self, src: Src, levels: &[LevelId]) -> Arr {
+        Arr { src, inner: self.fdims(&levels[1..]), start: self.start_of(levels[0]), stride: None }
+    }
+
+    /// Packs a row at level `child` of an array of type `ty` over the rows.
+    pub(crate) fn packed_row(&mut self, child: LevelId, row: &Arr, ty: &Type) -> Result<Arr> {
+        let dims = self.inside(&self.dim_reps(ty)[1..], child);
+        Ok(self.pack_dims(child, row, dims, ty))
+    }
+}

@@ -1,0 +1,261 @@
+//! Removes what nothing uses: outputs of map kernels, scalar statements inside kernels, and host statements
+//! that cannot fail. Checks stay.
+//!
+//! ```text
+//! (a, b) = kernel map { let x = f p  let y = g p  in (x, y) }   -- b unused
+//! (a)    = kernel map { let x = f p  in (x) }
+//! ```
+
+use par_ir::core::{Body, Exp, LoopForm, Stm};
+use par_ir::flat::{self, Block, Kernel, KernelKind, Op, Out, Space};
+use par_ir::{Atom, Dim, Var};
+use std::collections::HashSet;
+
+/// Prunes every function of a program.
+pub fn run(program: &mut flat::Program) {
+    for f in &mut program.funs {
+        prune_block(&mut f.body, &mut HashSet::new());
+    }
+}
+
+type Used = HashSet<Var>;
+
+fn mark(used: &mut Used, a: Atom) {
+    if let Atom::Var(v) = a {
+        used.insert(v);
+    }
+}
+
+fn prune_block(block: &mut Block, used: &mut Used) {
+    block.results.iter().for_each(|a| mark(used, *a));
+    let mut kept = Vec::new();
+    for mut stm in std::mem::take(&mut block.stms).into_iter().rev() {
+        if !effects(&stm.op) && !stm.pat.iter().any(|p| used.contains(&p.var)) {
+            continue;
+        }
+        if let Op::Kernel(k) = &mut stm.op {
+            prune_kernel(k, &mut stm.pat, used);
+        } else {
+            prune_op(&mut stm.op, used);
+        }
+        kept.push(stm);
+    }
+    kept.reverse();
+    block.stms = kept;
+}
+
+/// Whether a statement must run even if its results are unused.
+fn effects(op: &Op) -> bool {
+    let block = |b: &Block| b.stms.iter().any(|s| effects(&s.op));
+    match op {
+        Op::Check { .. } | Op::Call(..) => true,
+        Op::Kernel(k) => k.body.stms.iter().any(|s| super::kernel::may_fail(&s.exp)),
+        Op::If { then, other, .. } => block(then) || block(other),
+        Op::Loop { form, body, .. } => matches!(form, flat::LoopForm::While(_)) || block(body),
+        _ => false,
+    }
+}
+
+fn prune_op(op: &mut Op, used: &mut Used) {
+    match op {
+        Op::If { cond, then, other } => {
+            mark(used, *cond);
+            prune_block(then, used);
+            prune_block(other, used);
+        }
+        Op::Loop { params, form, body } => {
+            prune_block(body, used);
+            match form {
+                flat::LoopForm::For { bound, .. } => mark(used, *bound),
+                flat::LoopForm::While(test) => prune_block(test, used),
+            }
+            params.iter().for_each(|(_, init)| mark(used, *init));
+        }
+        op => host_uses(op, &mut |a| mark(used, a)),
+    }
+}
+
+/// The operands of a host statement without blocks or kernels.
+fn host_uses(op: &Op, f: &mut impl FnMut(Atom)) {
+    match op {
+        Op::Atom(a) | Op::Iota(a) => f(*a),
+        Op::Prim(_, args) | Op::Literal(args, _) | Op::Call(_, args) => args.iter().for_each(|a| f(*a)),
+        Op::Check { cond, args, .. } => {
+            f(*cond);
+            args.iter().for_each(|a| f(*a));
+        }
+        Op::MakeDesc(v)
+        | Op::Offsets(v)
+        | Op::Lengths(v)
+        | Op::SegIds(v)
+        | Op::Total(v)
+        | Op::Rows(v)
+        | Op::Length(v) => f((*v).into()),
+        Op::UniformDesc { rows: a, m: b } | Op::Replicate(a, b) => {
+            f(*a);
+            f(*b);
+        }
+        Op::Read(v, i) => {
+            f((*v).into());
+            f(*i);
+        }
+        Op::Write { arr, index, value } => [(*arr).into(), *index, *value].into_iter().for_each(f),
+        Op::Slice { arr, start, len } => [(*arr).into(), *start, *len].into_iter().for_each(f),
+        Op::Concat(vs) | Op::ConcatDesc(vs) => vs.iter().for_each(|v| f((*v).into())),
+        Op::Kernel(_) | Op::If { .. } | Op::Loop { .. } => unreachable!("handled by prune_block"),
+    }
+}
+
+fn prune_kernel(k: &mut Kernel, pat: &mut Vec<flat::Param>, used: &mut Used) {
+    let fixed = match &mut k.kind {
+        KernelKind::Map(outs) => {
+            prune_map(outs, &mut k.body.results, pat, used);
+            usize::MAX
+        }
+        KernelKind::Reduce { neutral, .. } | KernelKind::Scan { neutral, .. } => neutral.len(),
+        KernelKind::Filter | KernelKind::Hist { .. } => usize::MAX,
+    };
+    for i in (fixed.min(pat.len())..pat.len()).rev() {
+        if !used.contains(&pat[i].var) {
+            pat.remove(i);
+            k.body.results.remove(i);
+        }
+    }
+    prune_body(&mut k.body, used);
+    prune_stms(&mut k.prologue, used);
+    match k.space {
+        Space::Flat(n) => mark(used, n),
+        Space::Rows { rows, dim } => {
+            mark(used, rows);
+            match dim {
+                Dim::Size(a) => mark(used, a),
+                Dim::Seg(d) => mark(used, d.into()),
+            }
+        }
+    }
+    match &k.kind {
+        KernelKind::Map(outs) => {
+            for o in outs {
+                if let Out::Scatter(dests) = o {
+                    used.extend(dests);
+                }
+            }
+        }
+        KernelKind::Reduce { op, neutral } | KernelKind::Scan { op, neutral, .. } => {
+            neutral.iter().for_each(|a| mark(used, *a));
+            mark_body(&op.body, used);
+        }
+        KernelKind::Hist { dests, op, neutral } => {
+            used.extend(dests);
+            neutral.iter().for_each(|a| mark(used, *a));
+            mark_body(&op.body, used);
+        }
+        KernelKind::Filter => {}
+    }
+}
+
+fn prune_map(outs: &mut Vec<Out>, results: &mut Vec<Atom>, pat: &mut Vec<flat::Param>, used: &Used) {
+    let (mut r, mut p) = (0, 0);
+    let mut keep_outs = Vec::new();
+    let (mut keep_results, mut keep_pat) = (Vec::new(), Vec::new());
+    for o in outs.drain(..) {
+        let (nr, np) = match &o {
+            Out::Elem(_) => (1, 1),
+            Out::Scatter(d) => (1 + d.len(), d.len()),
+        };
+        if pat[p..p + np].iter().any(|q| used.contains(&q.var)) {
+            keep_results.extend_from_slice(&results[r..r + nr]);
+            keep_pat.extend_from_slice(&pat[p..p + np]);
+            keep_outs.push(o);
+        }
+        r += nr;
+        p += np;
+    }
+    (*outs, *results, *pat) = (keep_outs, keep_results, keep_pat);
+}
+
+fn prune_body(body: &mut Body, used: &mut Used) {
+    body.results.iter().for_each(|a| mark(used, *a));
+    prune_stms(&mut body.stms, used);
+}
+
+fn prune_stms(stms: &mut Vec<Stm>, used: &mut Used) {
+    let mut kept = Vec::new();
+    for mut s in std::mem::take(stms).into_iter().rev() {
+        let needed = super::kernel::may_fail(&s.exp) || s.pat.iter().any(|p| used.contains(&p.var));
+        if !needed {
+            continue;
+        }
+        match &mut s.exp {
+            Exp::If { cond, then, other } => {
+                mark(used, *cond);
+                prune_body(then, used);
+                prune_body(other, used);
+            }
+            Exp::Loop { params, form, body } => {
+                prune_body(body, used);
+                match form {
+                    LoopForm::For { bound, .. } => mark(used, *bound),
+                    LoopForm::While(test) => prune_body(test, used),
+                }
+                params.iter().for_each(|(_, init)| mark(used, *init));
+            }
+            _ => stm_uses(&s, &mut |v| {
+                used.insert(v);
+            }),
+        }
+        kept.push(s);
+    }
+    kept.reverse();
+    *stms = kept;
+}
+
+fn mark_body(body: &Body, used: &mut Used) {
+    body.results.iter().for_each(|a| mark(used, *a));
+    for s in &body.stms {
+        stm_uses(s, &mut |v| {
+            used.insert(v);
+        });
+    }
+}
+
+/// Every variable that a scalar statement mentions, nested bodies included.
+pub(crate) fn stm_uses(stm: &Stm, f: &mut dyn FnMut(Var)) {
+    let atom = |a: Atom, f: &mut dyn FnMut(Var)| {
+        if let Atom::Var(v) = a {
+            f(v);
+        }
+    };
+    let body = |b: &Body, f: &mut dyn FnMut(Var)| {
+        for s in &b.stms {
+            stm_uses(s, f);
+        }
+        b.results.iter().for_each(|a| atom(*a, f));
+    };
+    match &stm.exp {
+        Exp::Atom(a) => atom(*a, f),
+        Exp::Prim(_, args) => args.iter().for_each(|a| atom(*a, f)),
+        Exp::Index(v, ixs) => {
+            f(*v);
+            ixs.iter().for_each(|a| atom(*a, f));
+        }
+        Exp::Check { cond, args, .. } => {
+            atom(*cond, f);
+            args.iter().for_each(|a| atom(*a, f));
+        }
+        Exp::If { cond, then, other } => {
+            atom(*cond, f);
+            body(then, f);
+            body(other, f);
+        }
+        Exp::Loop { params, form, body: b } => {
+            params.iter().for_each(|(_, a)| atom(*a, f));
+            match form {
+                LoopForm::For { bound, .. } => atom(*bound, f),
+                LoopForm::While(test) => body(test, f),
+            }
+            body(b, f);
+        }
+        _ => unreachable!("kernel bodies are scalar"),
+    }
+}

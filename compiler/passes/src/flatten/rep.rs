@@ -1,0 +1,128 @@
+//! Representations: what a CORE variable has become.
+
+use super::Flattener;
+use super::ex::Ex;
+use super::nest::{FDim, LevelId};
+use par_ir::{Atom, Prim, Scalar, Var};
+use std::rc::Rc;
+
+/// What stands for a CORE variable.
+#[derive(Clone, Debug)]
+pub(crate) enum Rep {
+    Scalar(Ex),
+    /// An array, or a descriptor (an array of lengths).
+    Array(Arr),
+}
+
+/// A view of rows `start, start + stride, …` of a base. How many there are, the CORE type says.
+#[derive(Clone, Debug)]
+pub(crate) struct Arr {
+    pub src: Src,
+    /// Dimensions of one row: as many as the array's rank less one.
+    pub inner: Vec<FDim>,
+    /// First row.
+    pub start: Ex,
+    /// Distance between rows; none: 1.
+    pub stride: Option<Ex>,
+}
+
+/// Where elements come from.
+#[derive(Clone, Debug)]
+pub(crate) enum Src {
+    /// A flat array.
+    Data(Var, Prim),
+    /// Row lengths of a descriptor.
+    Desc(Var),
+    /// Element `r` is `r`.
+    Iota,
+    /// Every row is this (`inner` is then empty, whatever the rank).
+    Splat(Rc<Rep>),
+}
+
+impl Arr {
+    /// All of a base, from row 0.
+    pub(crate) fn whole(src: Src, inner: Vec<FDim>) -> Arr {
+        Arr { src, inner, start: Ex::i64(0), stride: None }
+    }
+
+    pub(crate) fn depends_on(&self, level: LevelId) -> bool {
+        self.start.depends_on(level)
+            || self.stride.as_ref().is_some_and(|s| s.depends_on(level))
+            || self.src_depends_on(level)
+    }
+
+    pub(crate) fn src_depends_on(&self, level: LevelId) -> bool {
+        matches!(&self.src, Src::Splat(r) if r.depends_on(level))
+    }
+}
+
+impl Rep {
+    pub(crate) fn depends_on(&self, level: LevelId) -> bool {
+        match self {
+            Rep::Scalar(e) => e.depends_on(level),
+            Rep::Array(a) => a.depends_on(level),
+        }
+    }
+}
+
+impl Flattener<'_> {
+    /// What stands for an operand.
+    pub(crate) fn rep(&self, a: Atom) -> Rep {
+        match a {
+            Atom::Const(_) => Rep::Scalar(Ex::Atom(a)),
+            Atom::Var(v) => self.env.get(&v).cloned().unwrap_or_else(|| {
+                panic!("internal error in flatten: variable {}_{} has no representation", self.vars.name(v), v.0)
+            }),
+        }
+    }
+
+    /// The expression for a scalar operand.
+    pub(crate) fn ex(&self, a: Atom) -> Ex {
+        match self.rep(a) {
+            Rep::Scalar(e) => e,
+            Rep::Array(_) => panic!("internal error in flatten: an array where a scalar is needed"),
+        }
+    }
+
+    /// The representation of an array or descriptor variable.
+    pub(crate) fn arr(&self, v: Var) -> Arr {
+        match self.rep(v.into()) {
+            Rep::Array(a) => a,
+            Rep::Scalar(_) => panic!("internal error in flatten: a scalar where an array is needed"),
+        }
+    }
+
+    /// Row (or element) `ix`.
+    pub(crate) fn row(&self, arr: &Arr, ix: Ex) -> Rep {
+        if let (Src::Splat(value), true) = (&arr.src, arr.inner.is_empty()) {
+            return (**value).clone();
+        }
+        let step = match &arr.stride {
+            Some(s) => self.mul(ix, s.clone()),
+            None => ix,
+        };
+        let r = self.add(arr.start.clone(), step);
+        match arr.inner.split_first() {
+            None => Rep::Scalar(element(&arr.src, r)),
+            Some((d, rest)) => Rep::Array(Arr {
+                src: arr.src.clone(),
+                inner: rest.to_vec(),
+                start: self.row_start(*d, r),
+                stride: None,
+            }),
+        }
+    }
+}
+
+/// Element `r` of a base.
+fn element(src: &Src, r: Ex) -> Ex {
+    match src {
+        Src::Data(v, p) => Ex::Load(*v, *p, Rc::new(r)),
+        Src::Desc(d) => Ex::Len(*d, Rc::new(r)),
+        Src::Iota => r,
+        Src::Splat(value) => match &**value {
+            Rep::Scalar(e) => e.clone(),
+            Rep::Array(_) => Ex::Atom(Atom::Const(Scalar::I64(0))),
+        },
+    }
+}

@@ -1,0 +1,422 @@
+//! `map`, `reduce`, `scan`, `filter`: the nest one dimension deeper.
+//!
+//! ```text
+//! map n (xss, s) (\ k row -> let a = f k            -- level 1, n positions
+//!                            let b = reduce k row … -- level 2, positions of descriptor s
+//!                            in a + b)
+//! ```
+//!
+//! The lambda's statements are flattened at the deeper level; what stays in the open group at the end is the
+//! scalar body that the operator's own kernel has inside.
+
+use super::ex::Ex;
+use super::kernel::Group;
+use super::nest::{FDim, LevelId};
+use super::rep::{Arr, Rep, Src};
+use super::{Flattener, Result};
+use par_ir::core::{Exp, Lambda, Param, Stm};
+use par_ir::flat::{self, KernelKind, Ty};
+use par_ir::prim::{BinOp, CmpOp};
+use par_ir::{Atom, Prim, PrimOp, Scalar, Type, Var};
+use std::rc::Rc;
+
+impl Flattener<'_> {
+    /// Binds a lambda's parameters to the rows of its inputs at a new level.
+    fn bind_rows(&mut self, child: LevelId, inputs: &[Var], params: &[Param]) {
+        for (v, p) in inputs.iter().zip(params) {
+            let arr = self.arr(*v);
+            let ix = self.local(child);
+            let rep = self.row(&arr, ix);
+            self.types.insert(p.var, p.ty.clone());
+            self.env.insert(p.var, rep);
+        }
+    }
+
+    /// Enters a lambda: the new level, with its statements flattened and the group left open.
+    pub(crate) fn enter_rows(
+        &mut self,
+        level: LevelId,
+        width: Atom,
+        inputs: &[Var],
+        lam: &Lambda,
+    ) -> Result<(LevelId, Vec<Rep>)> {
+        let width = self.ex(width);
+        let child = self.enter(level, &width);
+        self.bind_rows(child, inputs, &lam.params);
+        let span = self.span;
+        self.stms(child, &lam.body.stms)?;
+        self.at(span);
+        let results = lam.body.results.iter().map(|a| self.rep(*a)).collect();
+        Ok((child, results))
+    }
+
+    pub(crate) fn map(&mut self, level: LevelId, stm: &Stm) -> Result<()> {
+        let Exp::Map { width, inputs, lam } = &stm.exp else { unreachable!("dispatched on Map") };
+        let (child, results) = self.enter_rows(level, *width, inputs, lam)?;
+        self.flush();
+        for (p, rep) in stm.pat.iter().zip(results) {
+            let arr = self.collect(child, rep, &p.ty)?;
+            self.env.insert(p.var, Rep::Array(arr));
+        }
+        Ok(())
+    }
+
+    /// The array at the parent level whose rows are `rep` at `child`. Rows are not copied: at worst their starts
+    /// are stored.
+    pub(crate) fn collect(&mut self, child: LevelId, rep: Rep, ty: &Type) -> Result<Arr> {
+        match rep {
+            Rep::Scalar(ex) if ty.is_desc() && ty.rank() == 1 => {
+                let d = self.desc_for(&ex, child);
+                Ok(Arr { src: Src::Desc(d), inner: vec![], start: self.start_of(child), stride: None })
+            }
+            Rep::Scalar(ex) => Ok(self.collect_scalar(child, ex)),
+            Rep::Array(row) if row.src_depends_on(child) || row.stride.is_some() => {
+                let row = self.packed_row(child, &row, ty)?;
+                self.collect(child, Rep::Array(row), ty)
+            }
+            Rep::Array(row) => {
+                let (dim, start) = self.rows_of(child, &row.start);
+                let mut inner = vec![dim];
+                inner.extend(row.inner);
+                Ok(Arr { src: row.src, inner, start, stride: None })
+            }
+        }
+    }
+
+    fn collect_scalar(&mut self, child: LevelId, ex: Ex) -> Arr {
+        if !ex.depends_on(child) {
+            return Arr::whole(Src::Splat(Rc::new(Rep::Scalar(ex))), vec![]);
+        }
+        if let Ex::Load(data, p, ix) = &ex
+            && let Some(start) = self.split_local(ix, child)
+        {
+            return Arr { src: Src::Data(*data, *p), inner: vec![], start, stride: None };
+        }
+        let p = self.ex_prim(&ex);
+        let data = self.store(child, &ex);
+        Arr { src: Src::Data(data, p), inner: vec![], start: self.start_of(child), stride: None }
+    }
+
+    /// How rows that start at `start` (at level `child`) lie: the dimension, and the first row's index.
+    fn rows_of(&mut self, child: LevelId, start: &Ex) -> (FDim, Ex) {
+        if *start == Ex::i64(0) {
+            return (FDim::Size(Atom::i64(0)), Ex::i64(0));
+        }
+        let regular = match start {
+            Ex::Off(d, ix) => Some((FDim::Seg(*d), ix)),
+            Ex::Load(s, Prim::I64, ix) => Some((FDim::View(*s), ix)),
+            Ex::Mul(ix, m) => m.atom().map(|m| (FDim::Size(m), ix)),
+            _ => None,
+        };
+        if let Some((dim, ix)) = regular
+            && let Some(first) = self.split_local(ix, child)
+        {
+            return (dim, first);
+        }
+        let starts = self.store(child, start);
+        (FDim::View(starts), self.start_of(child))
+    }
+
+    /// The kernel's operator, results of its scalar body, and pattern for `reduce` and `scan`.
+    fn group_results(&mut self, child: LevelId, reps: &[Rep]) -> (Group, Vec<Atom>) {
+        let mut g = self.take_group(child);
+        let atoms = reps
+            .iter()
+            .map(|r| match r {
+                Rep::Scalar(ex) => self.eval(&mut g, ex),
+                Rep::Array(_) => panic!("internal error in flatten: an array where a scalar is combined"),
+            })
+            .collect();
+        (g, atoms)
+    }
+
+    /// Results beyond the combined ones that are arrays are collected from a map kernel of their own.
+    fn split_extras(&mut self, results: &[Rep], k: usize) {
+        if results[k..].iter().any(|r| matches!(r, Rep::Array(_))) {
+            self.flush();
+        }
+    }
+
+    pub(crate) fn reduce(&mut self, level: LevelId, stm: &Stm) -> Result<()> {
+        let Exp::Reduce { width, inputs, lam, op, neutral } = &stm.exp else {
+            unreachable!("dispatched on Reduce")
+        };
+        let k = neutral.len();
+        let (child, results) = self.enter_rows(level, *width, inputs, lam)?;
+        self.split_extras(&results, k);
+        let out_extent = self.extent(level);
+        let folded = self.fold_kernel(child, stm, op, neutral, &results, None, out_extent)?;
+        for (j, (p, v)) in stm.pat.iter().zip(folded.arrays).enumerate() {
+            let prim = p.ty.prim();
+            let loaded = Ex::Load(v, prim, Rc::new(Ex::Pos(level)));
+            let ex = if self.is_root(level) { Ex::Atom(self.host(&loaded)) } else { loaded };
+            if folded.flag.is_none() {
+                self.env.insert(p.var, Rep::Scalar(ex));
+            } else {
+                debug_assert!(j < k, "one array per combined value");
+                self.env.insert(p.var, Rep::Scalar(ex));
+            }
+        }
+        if let Some(flag) = folded.flag {
+            let flag = Ex::Load(flag, Prim::Bool, Rc::new(Ex::Pos(level)));
+            self.start_from(level, &stm.pat[..k], op, neutral, flag)?;
+        }
+        self.bind_extras(child, &stm.pat[k..], &results[k..], folded.extras)
+    }
+
+    pub(crate) fn scan(&mut self, level: LevelId, stm: &Stm) -> Result<()> {
+        let Exp::Scan { width, inputs, lam, op, neutral, exclusive } = &stm.exp else {
+            unreachable!("dispatched on Scan")
+        };
+        let k = neutral.len();
+        let (child, results) = self.enter_rows(level, *width, inputs, lam)?;
+        self.split_extras(&results, k);
+        let extent = self.extent(child);
+        let folded = self.fold_kernel(child, stm, op, neutral, &results, Some(*exclusive), extent)?;
+        let start = self.start_of(child);
+        for (p, v) in stm.pat.iter().zip(folded.arrays) {
+            let src = Src::Data(v, p.ty.prim());
+            self.env.insert(p.var, Rep::Array(Arr { src, inner: vec![], start: start.clone(), stride: None }));
+        }
+        if let Some(flag) = folded.flag {
+            let flag = Ex::Load(flag, Prim::Bool, Rc::new(Ex::Pos(child)));
+            let at_child: Vec<Param> =
+                stm.pat[..k].iter().map(|p| Param { var: p.var, ty: Type::scalar(p.ty.prim()) }).collect();
+            for p in &at_child {
+                let arr = self.arr(p.var);
+                let ix = self.local(child);
+                let rep = self.row(&arr, ix);
+                self.env.insert(p.var, rep);
+            }
+            self.start_from(child, &at_child, op, neutral, flag)?;
+            for p in &stm.pat[..k] {
+                let arr = self.collect(child, self.rep(p.var.into()), &p.ty)?;
+                self.types.insert(p.var, p.ty.clone());
+                self.env.insert(p.var, Rep::Array(arr));
+            }
+        }
+        self.bind_extras(child, &stm.pat[k..], &results[k..], folded.extras)
+    }
+
+    /// Emits the reduce or scan kernel (`exclusive` given: a scan) with the open group inside.
+    #[allow(clippy::too_many_arguments)]
+    fn fold_kernel(
+        &mut self,
+        child: LevelId,
+        stm: &Stm,
+        op: &Lambda,
+        neutral: &[Atom],
+        results: &[Rep],
+        exclusive: Option<bool>,
+        out_extent: super::nest::Extent,
+    ) -> Result<Folded> {
+        let k = neutral.len();
+        let host_neutral: Vec<Atom> = neutral.iter().filter_map(|a| self.ex(*a).atom()).collect();
+        let lifted = host_neutral.len() < k;
+        let scalars: Vec<Rep> = results.iter().filter(|r| matches!(r, Rep::Scalar(_))).cloned().collect();
+        let op = self.operator(op)?;
+        let (op, neutral) = if lifted { self.flagged(&op) } else { (op, host_neutral) };
+        let (g, mut atoms) = self.group_results(child, &scalars);
+        let mut pat = Vec::new();
+        let mut flag = None;
+        if lifted {
+            let v = self.fresh_array("some", out_extent.clone());
+            pat.push(flat::Param { var: v, ty: Ty::Array(Prim::Bool) });
+            atoms.insert(0, Atom::bool(true));
+            flag = Some(v);
+        }
+        let mut arrays = Vec::new();
+        for p in &stm.pat[..k] {
+            let name = self.vars.name(p.var).to_string();
+            let v = self.fresh_array(&name, out_extent.clone());
+            pat.push(flat::Param { var: v, ty: Ty::Array(p.ty.prim()) });
+            arrays.push(v);
+        }
+        let extent = self.extent(child);
+        let mut extras = Vec::new();
+        for r in &scalars[k..] {
+            let Rep::Scalar(ex) = r else { unreachable!("filtered above") };
+            let p = self.ex_prim(ex);
+            let v = self.fresh_array("also", extent.clone());
+            pat.push(flat::Param { var: v, ty: Ty::Array(p) });
+            extras.push((v, p));
+        }
+        let kind = match exclusive {
+            // A flagged exclusive scan is an exclusive scan of the pairs: the first element has no flag.
+            Some(exclusive) => KernelKind::Scan { op, neutral, exclusive },
+            None => KernelKind::Reduce { op, neutral },
+        };
+        self.finish(g, kind, atoms, pat);
+        Ok(Folded { flag, arrays, extras })
+    }
+
+    /// An operator over pairs of "is there anything" and a value, for neutral elements that differ between rows:
+    /// the row's own neutral element comes in afterwards.
+    fn flagged(&mut self, op: &Lambda) -> (Lambda, Vec<Atom>) {
+        let k = op.ret.len();
+        let param = |f: &mut Self, ty: &Type| Param { var: f.vars.fresh("v"), ty: ty.clone() };
+        let types: Vec<Type> = std::iter::once(Type::BOOL).chain(op.ret.iter().cloned()).collect();
+        let left: Vec<Param> = types.iter().map(|t| param(self, t)).collect();
+        let right: Vec<Param> = types.iter().map(|t| param(self, t)).collect();
+        let body_of = |rs: Vec<Atom>| par_ir::core::Body { stms: vec![], results: rs };
+        let span = self.span;
+        let values = |ps: &[Param]| ps[1..].iter().map(|p| Atom::Var(p.var)).collect::<Vec<_>>();
+        let mut combined = op.body.clone();
+        for (p, a) in op.params.iter().zip(values(&left).into_iter().chain(values(&right))) {
+            combined.stms.insert(0, Stm { pat: vec![p.clone()], exp: Exp::Atom(a), span });
+        }
+        let pat = |f: &mut Self| op.ret.iter().map(|t| param(f, t)).collect::<Vec<_>>();
+        let inner = pat(self);
+        let both = par_ir::core::Body {
+            stms: vec![Stm {
+                pat: inner.clone(),
+                exp: Exp::If { cond: right[0].var.into(), then: combined, other: body_of(values(&left)) },
+                span,
+            }],
+            results: inner.iter().map(|p| p.var.into()).collect(),
+        };
+        let outer = pat(self);
+        let any = self.vars.fresh("some");
+        let or = Exp::Prim(
+            PrimOp::Bin(BinOp::Or, Prim::Bool),
+            vec![left[0].var.into(), right[0].var.into()],
+        );
+        let stms = vec![
+            Stm { pat: vec![Param { var: any, ty: Type::BOOL }], exp: or, span },
+            Stm {
+                pat: outer.clone(),
+                exp: Exp::If { cond: left[0].var.into(), then: both, other: body_of(values(&right)) },
+                span,
+            },
+        ];
+        let mut results = vec![any.into()];
+        results.extend(outer.iter().map(|p| Atom::Var(p.var)));
+        let neutral =
+            types.iter().map(|t| Atom::Const(Scalar::zero(t.prim()))).collect::<Vec<_>>();
+        debug_assert_eq!(neutral.len(), k + 1);
+        let params = left.into_iter().chain(right).collect();
+        (Lambda { params, body: par_ir::core::Body { stms, results }, ret: types }, neutral)
+    }
+
+    /// Combines each position's own neutral element with what was folded: `if flag then op ne v else ne`.
+    fn start_from(
+        &mut self,
+        level: LevelId,
+        pat: &[Param],
+        op: &Lambda,
+        neutral: &[Atom],
+        flag: Ex,
+    ) -> Result<()> {
+        let root = self.is_root(level);
+        let mut g = self.take_group(level);
+        let flag = self.eval(&mut g, &flag);
+        let ne = self.eval_atoms(&mut g, neutral);
+        let values: Vec<Atom> = pat.iter().map(|p| self.eval_atom(&mut g, p.var.into())).collect();
+        let op = self.operator(op)?;
+        let then = self.nested(&mut g, |_, _| Ok(vec![]))?;
+        let mut then = par_ir::core::Body { stms: then.stms, results: op.body.results.clone() };
+        let args = ne.iter().chain(&values);
+        for (p, a) in op.params.iter().zip(args) {
+            then.stms.push(Stm { pat: vec![p.clone()], exp: Exp::Atom(*a), span: self.span });
+        }
+        then.stms.extend(op.body.stms);
+        let other = par_ir::core::Body { stms: vec![], results: ne };
+        let results = self.add_scalar(&mut g, pat, Exp::If { cond: flag, then, other });
+        for (p, ex) in pat.iter().zip(results) {
+            self.env.insert(p.var, Rep::Scalar(ex));
+        }
+        self.group = Some(g);
+        self.flush();
+        if root {
+            for p in pat {
+                let ex = self.ex(p.var.into());
+                let a = self.host(&ex);
+                self.env.insert(p.var, Rep::Scalar(Ex::Atom(a)));
+            }
+        }
+        Ok(())
+    }
+
+    /// Mapped results that a reduction passes on.
+    fn bind_extras(
+        &mut self,
+        child: LevelId,
+        pat: &[Param],
+        reps: &[Rep],
+        stored: Vec<(Var, Prim)>,
+    ) -> Result<()> {
+        let mut stored = stored.into_iter();
+        for (p, rep) in pat.iter().zip(reps) {
+            let arr = match rep {
+                Rep::Array(_) => self.collect(child, rep.clone(), &p.ty)?,
+                Rep::Scalar(_) => {
+                    let (v, prim) = stored.next().expect("one array per scalar");
+                    let row = Rep::Scalar(Ex::Load(v, prim, Rc::new(Ex::Pos(child))));
+                    self.collect(child, row, &p.ty)?
+                }
+            };
+            self.env.insert(p.var, Rep::Array(arr));
+        }
+        Ok(())
+    }
+
+    pub(crate) fn filter(&mut self, level: LevelId, stm: &Stm) -> Result<()> {
+        let Exp::Filter { width, inputs, lam } = &stm.exp else { unreachable!("dispatched on Filter") };
+        let (child, results) = self.enter_rows(level, *width, inputs, lam)?;
+        let (g, atoms) = self.group_results(child, &results);
+        let (size, rest) = stm.pat.split_first().expect("a filter binds the number kept");
+        let (n, counts, values) = self.filter_kernel(g, atoms, rest.iter().map(|p| p.ty.prim()).collect());
+        let counts_ex = Ex::Load(counts, Prim::I64, Rc::new(Ex::Pos(level)));
+        let count_extent = self.extent(level);
+        self.extents.insert(counts, count_extent);
+        let kept = if self.is_root(level) { Ex::Atom(n) } else { counts_ex };
+        self.bind_local(size, kept.clone());
+        let grown = self.enter(level, &kept);
+        let extent = self.extent(grown);
+        let start = self.start_of(grown);
+        for (p, v) in rest.iter().zip(values) {
+            self.extents.insert(v, extent.clone());
+            let src = Src::Data(v, p.ty.prim());
+            self.env.insert(p.var, Rep::Array(Arr { src, inner: vec![], start: start.clone(), stride: None }));
+        }
+        Ok(())
+    }
+
+    /// Closes a group as a compaction: the number kept, counts per row, and the kept values. Extents are the caller's.
+    pub(crate) fn filter_kernel(&mut self, g: Group, atoms: Vec<Atom>, prims: Vec<Prim>) -> (Atom, Var, Vec<Var>) {
+        let n = self.vars.fresh("kept");
+        let counts = self.vars.fresh("counts");
+        let values: Vec<Var> = prims.iter().map(|_| self.vars.fresh("some")).collect();
+        let mut pat = vec![
+            flat::Param { var: n, ty: Ty::Scalar(Prim::I64) },
+            flat::Param { var: counts, ty: Ty::Array(Prim::I64) },
+        ];
+        pat.extend(values.iter().zip(&prims).map(|(v, p)| flat::Param { var: *v, ty: Ty::Array(*p) }));
+        self.finish(g, KernelKind::Filter, atoms, pat);
+        (n.into(), counts, values)
+    }
+
+    /// The positions of `level` where `cond` is `want`, and how many they are.
+    pub(crate) fn select_positions(&mut self, level: LevelId, cond: &Ex, want: bool) -> (Var, Atom) {
+        let mut g = self.group_at(level);
+        let mut keep = self.eval(&mut g, cond);
+        if !want {
+            let p = Param { var: self.vars.fresh("not"), ty: Type::BOOL };
+            let exp = Exp::Prim(PrimOp::Cmp(CmpOp::Eq, Prim::Bool), vec![keep, Atom::bool(false)]);
+            let ex = self.add_scalar(&mut g, &[p], exp).remove(0);
+            keep = self.eval(&mut g, &ex);
+        }
+        let pos = self.eval(&mut g, &Ex::Pos(level));
+        let (n, _, values) = self.filter_kernel(g, vec![keep, pos], vec![Prim::I64]);
+        self.extents.insert(values[0], super::nest::Extent::Count(n));
+        (values[0], n)
+    }
+}
+
+/// What a reduce or scan kernel bound.
+struct Folded {
+    /// With neutral elements that differ between rows: whether anything was combined.
+    flag: Option<Var>,
+    arrays: Vec<Var>,
+    extras: Vec<(Var, Prim)>,
+}

@@ -1,0 +1,159 @@
+//! Updates: `with`, `scatter`, `reduce_by_index`. One flat operation for all positions of the nest, into packed
+//! destinations; the run time reuses a destination's buffer if nobody else holds it.
+
+use super::ex::Ex;
+use super::nest::LevelId;
+use super::rep::{Arr, Rep, Src};
+use super::{Flattener, Result};
+use par_ir::core::{Exp, Param, Stm};
+use par_ir::flat::{self, KernelKind, Op, Out, Ty};
+use par_ir::prim::{BinOp, CmpOp};
+use par_ir::{Atom, Prim, PrimOp, Type, Var};
+
+impl Flattener<'_> {
+    /// A destination: its packed form, and the flat array in it.
+    fn destination(&mut self, level: LevelId, v: Var) -> (Arr, Var) {
+        let ty = self.types[&v].clone();
+        let arr = self.arr(v);
+        let packed = self.pack(level, &arr, &ty);
+        match packed.src {
+            Src::Data(data, _) => (packed, data),
+            _ => panic!("internal error in flatten: an update of a descriptor"),
+        }
+    }
+
+    /// Binds the updated array, which has the destination's layout.
+    fn bind_updated(&mut self, p: &Param, old: &Arr, old_data: Var) -> Var {
+        let prim = p.ty.prim();
+        let v = self.vars.fresh_like(p.var);
+        if let Some(extent) = self.extents.get(&old_data).cloned() {
+            self.extents.insert(v, extent);
+        }
+        self.env.insert(p.var, Rep::Array(Arr { src: Src::Data(v, prim), ..old.clone() }));
+        v
+    }
+
+    pub(crate) fn update(
+        &mut self,
+        level: LevelId,
+        stm: &Stm,
+        arr: Var,
+        indices: &[Atom],
+        value: Atom,
+    ) -> Result<()> {
+        let prim = stm.pat[0].ty.prim();
+        let (packed, data) = self.destination(level, arr);
+        let mut target = Rep::Array(packed.clone());
+        for ix in indices {
+            if let Rep::Array(a) = &target {
+                target = self.row(a, self.ex(*ix));
+            }
+        }
+        let source = self.rep(value);
+        let (at, target, source) = match (target, value) {
+            (Rep::Array(row), Atom::Var(v)) => {
+                let dims = self.dim_reps(&self.types[&v].clone());
+                let levels = self.enter_dims(level, dims);
+                let mut pair = (Rep::Array(row), source);
+                for l in &levels {
+                    if let (Rep::Array(a), Rep::Array(b)) = &pair {
+                        pair = (self.row(a, self.local(*l)), self.row(b, self.local(*l)));
+                    }
+                }
+                (*levels.last().expect("a row has a dimension"), pair.0, pair.1)
+            }
+            (t, _) => (level, t, source),
+        };
+        let (Rep::Scalar(Ex::Load(_, _, ix)), Rep::Scalar(source)) = (target, source) else {
+            panic!("internal error in flatten: shape of an update")
+        };
+        let new = self.bind_updated(&stm.pat[0], &packed, data);
+        let ty = Ty::Array(prim);
+        let pat = vec![flat::Param { var: new, ty }];
+        if self.is_root(at) {
+            let (index, value) = (self.host(&ix), self.host(&source));
+            self.emit(pat, Op::Write { arr: data, index, value });
+            return Ok(());
+        }
+        let mut g = self.take_group(at);
+        let results = vec![self.eval(&mut g, &ix), self.eval(&mut g, &source)];
+        self.finish(g, KernelKind::Map(vec![Out::Scatter(vec![data])]), results, pat);
+        Ok(())
+    }
+
+    pub(crate) fn scatter(&mut self, level: LevelId, stm: &Stm) -> Result<()> {
+        let Exp::Scatter { dests, width, inputs, lam } = &stm.exp else {
+            unreachable!("dispatched on Scatter")
+        };
+        self.combine(level, stm, dests, *width, inputs, lam, |_, data| {
+            Ok(KernelKind::Map(vec![Out::Scatter(data)]))
+        })
+    }
+
+    pub(crate) fn hist(&mut self, level: LevelId, stm: &Stm) -> Result<()> {
+        let Exp::Hist { dests, width, inputs, lam, op, neutral } = &stm.exp else {
+            unreachable!("dispatched on Hist")
+        };
+        self.combine(level, stm, dests, *width, inputs, lam, |f, dests| {
+            let neutral: Option<Vec<Atom>> = neutral.iter().map(|a| f.ex(*a).atom()).collect();
+            let Some(neutral) = neutral else {
+                return f.unsupported("a histogram whose neutral element differs between rows");
+            };
+            let op = f.operator(op)?;
+            Ok(KernelKind::Hist { dests, op, neutral })
+        })
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    fn combine(
+        &mut self,
+        level: LevelId,
+        stm: &Stm,
+        dests: &[Var],
+        width: Atom,
+        inputs: &[Var],
+        lam: &par_ir::core::Lambda,
+        kind: impl FnOnce(&mut Self, Vec<Var>) -> Result<KernelKind>,
+    ) -> Result<()> {
+        let targets: Vec<(Arr, Var)> = dests.iter().map(|d| self.destination(level, *d)).collect();
+        let par_ir::Dim::Size(len) = self.types[&dests[0]].dims[0] else {
+            unreachable!("outermost dimensions are sizes")
+        };
+        let len = self.ex(len);
+        let (child, results) = self.enter_rows(level, width, inputs, lam)?;
+        let kind = kind(self, targets.iter().map(|t| t.1).collect())?;
+        let mut g = self.take_group(child);
+        let mut atoms = Vec::new();
+        for r in &results {
+            let Rep::Scalar(ex) = r else {
+                return self.unsupported("scatter of rows that are arrays");
+            };
+            atoms.push(self.eval(&mut g, ex));
+        }
+        if !self.is_root(level) {
+            let start = targets[0].0.start.clone();
+            let (start, len) = (self.eval(&mut g, &start), self.eval(&mut g, &len));
+            atoms[0] = self.inside_row(&mut g, atoms[0], start, len);
+        }
+        let mut pat = Vec::new();
+        for (p, (packed, data)) in stm.pat.iter().zip(&targets) {
+            let var = self.bind_updated(p, packed, *data);
+            pat.push(flat::Param { var, ty: Ty::Array(p.ty.prim()) });
+        }
+        self.finish(g, kind, atoms, pat);
+        Ok(())
+    }
+
+    /// The flat index of element `i` of a row, or -1 if the row has no such element.
+    fn inside_row(&mut self, g: &mut super::kernel::Group, i: Atom, start: Atom, len: Atom) -> Atom {
+        let i64s = |op| PrimOp::Cmp(op, Prim::I64);
+        let low = self.inner_scalar(g, Type::BOOL, Exp::Prim(i64s(CmpOp::Ge), vec![i, Atom::i64(0)]));
+        let high = self.inner_scalar(g, Type::BOOL, Exp::Prim(i64s(CmpOp::Lt), vec![i, len]));
+        let and = PrimOp::Bin(BinOp::And, Prim::Bool);
+        let ok = self.inner_scalar(g, Type::BOOL, Exp::Prim(and, vec![low, high]));
+        let add = PrimOp::Bin(BinOp::Add, Prim::I64);
+        let flat = self.inner_scalar(g, Type::I64, Exp::Prim(add, vec![start, i]));
+        let select = PrimOp::Select(Prim::I64);
+        self.inner_scalar(g, Type::I64, Exp::Prim(select, vec![ok, flat, Atom::i64(-1)]))
+    }
+}
