@@ -3,7 +3,6 @@
 mod common;
 
 use common::transformed;
-use insta::assert_snapshot;
 use par_passes::pass::FUSE;
 
 fn fused(text: &str) -> String {
@@ -12,7 +11,7 @@ fn fused(text: &str) -> String {
 
 #[test]
 fn maps_disappear_into_a_reduction() {
-    assert_snapshot!(fused(
+    assert_shows!(fused(
         "fun f@0 (%n: i64, %xs: [%n]f32, %ys: [%n]f32) -> (%r: f32) {
            let (%as: [%n]f32) = map %n (%xs, %ys) \\(%x: f32, %y: f32) -> (f32) {
              let (%a: f32) = mul.f32 (%x, %y)
@@ -33,7 +32,7 @@ fn maps_disappear_into_a_reduction() {
 
 #[test]
 fn a_result_used_again_stays_a_result() {
-    assert_snapshot!(fused(
+    assert_shows!(fused(
         "fun f@0 (%n: i64, %xs: [%n]f32) -> (%r: [%n]f32, %q: f32) {
            let (%es: [%n]f32) = map %n (%xs) \\(%x: f32) -> (f32) {
              let (%e: f32) = exp.f32 (%x)
@@ -54,7 +53,7 @@ fn a_result_used_again_stays_a_result() {
 
 #[test]
 fn ragged_rows_never_exist() {
-    assert_snapshot!(fused(
+    assert_shows!(fused(
         "fun f@0 (%n: i64, %ks: [%n]i64) -> (%r: [%n]i64) {
            let (%s: [%n]desc, %yss: [%n][~%s]i64) = map %n (%ks) \\(%k: i64) -> (i64, [%k]i64) {
              let (%is: [%k]i64) = iota %k
@@ -78,7 +77,7 @@ fn ragged_rows_never_exist() {
 
 #[test]
 fn a_descriptor_in_other_types_stays() {
-    assert_snapshot!(fused(
+    assert_shows!(fused(
         "fun f@0 (%n: i64, %ks: [%n]i64) -> (%s0: [%n]desc, %r: [%n][~%s0]i64) {
            let (%s: [%n]desc, %yss: [%n][~%s]i64) = map %n (%ks) \\(%k: i64) -> (i64, [%k]i64) {
              let (%is: [%k]i64) = iota %k
@@ -98,7 +97,7 @@ fn a_descriptor_in_other_types_stays() {
 
 #[test]
 fn neighbours_share_their_reads() {
-    assert_snapshot!(fused(
+    assert_shows!(fused(
         "fun f@0 (%n: i64, %xs: [%n]f32) -> (%r: f32, %q: f32, %p: [%n]f32) {
            let (%s: f32) = reduce %n (%xs) \\(%a: f32) -> (f32) { in (%a) } op \\(%u: f32, %v: f32) -> (f32) {
              let (%w: f32) = add.f32 (%u, %v)
@@ -119,7 +118,7 @@ fn neighbours_share_their_reads() {
 
 #[test]
 fn nothing_sinks_below_a_later_failure_or_an_update() {
-    assert_snapshot!(fused(
+    assert_shows!(fused(
         "fun f@0 (%n: i64, %xs: [%n]i64, %p: bool) -> (%r: [%n]i64, %q: [%n]i64) {
            let (%as: [%n]i64) = map %n (%xs) \\(%x: i64) -> (i64) {
              let (%ok: bool) = ne.i64 (%x, 0i64)
@@ -138,6 +137,36 @@ fn nothing_sinks_below_a_later_failure_or_an_update() {
            }
            let (%ds: [%n]i64) = scatter (%xs) %n (%cs) \\(%c2: i64) -> (i64, i64) { in (%c2, 7i64) }
            in (%bs, %ds)
+         }"
+    ));
+}
+
+#[test]
+fn a_change_of_type_does_not_separate() {
+    assert_shows!(fused(
+        "fun f@0 (%k: i64, %s: [%k]desc, %xss: [%k][~%s]f32, %n: i64, %ys: [%n]f32) -> (%r: f32) {
+           let (%c: bool) = eq.i64 (%k, %n)
+           let (%as: [%k]f32) = map %k (%s, %xss) \\(%l: i64, %xs: [%l]f32) -> (f32) {
+             let (%a: f32) = reduce %l (%xs) \\(%x: f32) -> (f32) { in (%x) } op \\(%u0: f32, %v0: f32) -> (f32) {
+               let (%w0: f32) = add.f32 (%u0, %v0)
+               in (%w0)
+             } neutral (0.0f32)
+             in (%a)
+           }
+           let (%bs: [%k]f32) = map %k (%as) \\(%a2: f32) -> (f32) {
+             let (%b: f32) = sqrt.f32 (%a2)
+             in (%b)
+           }
+           check %c size_mismatch \"map2\" (%k, %n)
+           let (%bs2: [%n]f32) = %bs
+           let (%t: f32) = reduce %n (%bs2, %ys) \\(%b2: f32, %y: f32) -> (f32) {
+             let (%p: f32) = mul.f32 (%b2, %y)
+             in (%p)
+           } op \\(%u: f32, %v: f32) -> (f32) {
+             let (%w: f32) = add.f32 (%u, %v)
+             in (%w)
+           } neutral (0.0f32)
+           in (%t)
          }"
     ));
 }

@@ -3,12 +3,11 @@
 mod common;
 
 use common::transformed;
-use insta::assert_snapshot;
 use par_passes::pass::HOIST;
 
 #[test]
 fn an_invariant_reduction_leaves_the_map() {
-    assert_snapshot!(transformed(
+    assert_shows!(transformed(
         "fun f@0 (%n: i64, %xs: [%n]f32, %m: i64, %ys: [%m]f32) -> (%r: [%n]f32) {
            let (%zs: [%n]f32) = map %n (%xs) \\(%x: f32) -> (f32) {
              let (%is: [%m]i64) = iota %m
@@ -30,7 +29,7 @@ fn an_invariant_reduction_leaves_the_map() {
 
 #[test]
 fn what_a_check_guards_stays() {
-    assert_snapshot!(transformed(
+    assert_shows!(transformed(
         "fun f@0 (%n: i64, %xs: [%n]f32, %m: i64, %ys: [%m]f32, %j: i64, %d: i64) -> (%r: [%n]f32) {
            let (%zs: [%n]f32) = map %n (%xs) \\(%x: f32) -> (f32) {
              let (%c: bool) = lt.i64 (%j, %m)
@@ -55,7 +54,7 @@ fn what_a_check_guards_stays() {
 
 #[test]
 fn a_table_leaves_the_loop() {
-    assert_snapshot!(transformed(
+    assert_shows!(transformed(
         "fun f@0 (%n: i64, %k: i64) -> (%r: i64) {
            let (%s: i64) = loop (%acc: i64 = 0i64) for %i: i64 < %n do {
              let (%t: [3i64]i64) = literal i64 [4i64, %k, 6i64]

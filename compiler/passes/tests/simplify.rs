@@ -3,7 +3,6 @@
 mod common;
 
 use common::transformed;
-use insta::assert_snapshot;
 use par_passes::pass::SIMPLIFY;
 
 fn simplified(text: &str) -> String {
@@ -12,7 +11,7 @@ fn simplified(text: &str) -> String {
 
 #[test]
 fn arithmetic_is_folded() {
-    assert_snapshot!(simplified(
+    assert_shows!(simplified(
         "fun f@0 (%x: i64, %y: f32) -> (%r: i64, %q: f32) {
            let (%a: i64) = add.i64 (2i64, 3i64)
            let (%b: i64) = mul.i64 (1i64, %x)
@@ -27,7 +26,7 @@ fn arithmetic_is_folded() {
 
 #[test]
 fn copies_and_dead_code_vanish_but_checks_stay() {
-    assert_snapshot!(simplified(
+    assert_shows!(simplified(
         "fun f@0 (%n: i64, %xs: [%n]f32, %i: i64) -> (%r: f32) {
            let (%m: i64) = %n
            let (%dead: [%m]i64) = iota %m
@@ -47,7 +46,7 @@ fn copies_and_dead_code_vanish_but_checks_stay() {
 
 #[test]
 fn an_index_from_an_iota_needs_no_check() {
-    assert_snapshot!(simplified(
+    assert_shows!(simplified(
         "fun f@0 (%n: i64, %xs: [%n]f32) -> (%r: [%n]f32) {
            let (%ok: bool) = le.i64 (0i64, %n)
            check %ok negative_size (%n)
@@ -67,7 +66,7 @@ fn an_index_from_an_iota_needs_no_check() {
 
 #[test]
 fn loop_state_that_stays_is_no_state() {
-    assert_snapshot!(simplified(
+    assert_shows!(simplified(
         "fun f@0 (%n: i64, %xs: [%n]f32, %t: i64) -> (%k: i64, %r: [%k]f32) {
            let (%k2: i64, %zs: [%k2]f32, %u: f32) =
              loop (%m: i64 = %n, %ys: [%m]f32 = %xs, %w: f32 = 1.0f32) for %i: i64 < %t do {
@@ -84,7 +83,7 @@ fn loop_state_that_stays_is_no_state() {
 
 #[test]
 fn branches_are_decided_and_agree() {
-    assert_snapshot!(simplified(
+    assert_shows!(simplified(
         "fun f@0 (%n: i64, %xs: [%n]f32, %p: bool, %q: bool) -> (%k: i64, %r: [%k]f32, %s: bool) {
            let (%k1: i64, %ys: [%k1]f32) = if %p then {
              let (%both: bool) = if %p then { in (%q) } else { in (false) }
@@ -100,7 +99,7 @@ fn branches_are_decided_and_agree() {
 
 #[test]
 fn descriptors_are_shared() {
-    assert_snapshot!(simplified(
+    assert_shows!(simplified(
         "fun f@0 (%n: i64, %ks: [%n]i64) -> (%s: [%n]desc, %r: [%n][~%s]i64, %ls: [%n]i64) {
            let (%s1: [%n]desc) = makedesc %ks
            let (%s2: [%n]desc) = makedesc %ks
@@ -117,7 +116,7 @@ fn descriptors_are_shared() {
 
 #[test]
 fn unused_results_and_inputs_go() {
-    assert_snapshot!(simplified(
+    assert_shows!(simplified(
         "fun f@0 (%n: i64, %xs: [%n]f32, %ys: [%n]f32) -> (%r: [%n]f32, %s: f32) {
            let (%as: [%n]f32, %bs: [%n]f32) = map %n (%xs, %ys) \\(%x: f32, %y: f32) -> (f32, f32) {
              let (%a: f32) = sqrt.f32 (%x)
@@ -138,7 +137,7 @@ fn unused_results_and_inputs_go() {
 
 #[test]
 fn indices_read_through() {
-    assert_snapshot!(simplified(
+    assert_shows!(simplified(
         "fun f@0 (%n: i64, %m: i64, %xss: [%n][%m]f32, %i: i64, %j: i64) -> (%r: f32, %q: f32, %z: i64) {
            let (%row: [%m]f32) = %xss[%i]
            let (%x: f32) = %row[%j]

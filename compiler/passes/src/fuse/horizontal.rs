@@ -10,14 +10,14 @@
 //! Both must be maps with scalar bodies, or reductions. A map joins a reduction if they read a common array.
 
 use super::parts::{Inputs, rows};
-use super::{first_user, may_sink, replace};
+use super::{Fuser, first_user, may_sink};
 use par_ir::core::{Body, Exp, Lambda, Stm};
 use par_ir::ty::{Atom, Var};
 use par_ir::visit::Code;
 use std::mem::discriminant;
 
 /// Fuses one pair of independent operators, if there is one.
-pub(super) fn step(body: &mut Body) -> bool {
+pub(super) fn step(body: &mut Body, fuser: &mut Fuser) -> bool {
     for first in 0..body.stms.len() {
         let Some((width, ..)) = rows(&body.stms[first].exp) else { continue };
         let end = first_user(body, first).unwrap_or(body.stms.len());
@@ -26,7 +26,7 @@ pub(super) fn step(body: &mut Body) -> bool {
                 continue;
             }
             if let Some(fused) = fuse(body, first, second) {
-                replace(body, first, second, fused);
+                fuser.replace(body, first, second, fused);
                 return true;
             }
         }

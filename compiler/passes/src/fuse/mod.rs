@@ -14,34 +14,66 @@
 
 mod horizontal;
 mod parts;
+mod retype;
 mod vertical;
 
 use crate::effects::may_fail;
-use par_ir::core::{Body, Exp, Program, Stm};
-use par_ir::ty::Var;
+use par_ir::core::{Body, Exp, Param, Program, Stm};
+use par_ir::ty::{Atom, Dim, Type, Var, Vars};
 use par_ir::visit::Code;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 /// Fuses in all functions.
 pub fn run(program: &mut Program) {
-    program.funs.iter_mut().for_each(|fun| body(&mut fun.body));
+    let mut fuser = Fuser { vars: &mut program.vars, types: HashMap::new() };
+    for fun in &mut program.funs {
+        fuser.register(&fun.params);
+        fuser.body(&mut fun.body);
+    }
 }
 
-/// Fuses in a body, innermost first. Every step leaves one statement less, which bounds the loop.
-fn body(body: &mut Body) {
-    body.stms.iter_mut().for_each(inside);
-    while vertical::step(body) || horizontal::step(body) {}
+/// The state of fusion: types of the variables in scope.
+struct Fuser<'a> {
+    vars: &'a mut Vars,
+    types: HashMap<Var, Type>,
 }
 
-fn inside(stm: &mut Stm) {
-    stm.exp.bodies_mut().into_iter().for_each(self::body);
-}
+impl Fuser<'_> {
+    fn register<'p>(&mut self, params: impl IntoIterator<Item = &'p Param>) {
+        self.types.extend(params.into_iter().map(|p| (p.var, p.ty.clone())));
+    }
 
-/// Puts `fused` in the place of the statements `first` and `second` of `body`, where the second was.
-fn replace(body: &mut Body, first: usize, second: usize, mut fused: Stm) {
-    inside(&mut fused);
-    body.stms[second] = fused;
-    body.stms.remove(first);
+    /// The type of an array with another outermost size.
+    fn at_width(&self, v: Var, width: Atom) -> Type {
+        let mut ty = self.types[&v].clone();
+        ty.dims[0] = Dim::Size(width);
+        ty
+    }
+
+    /// Fuses in a body, innermost first. Every step leaves one statement less or moves a change of type further up,
+    /// which bounds the loop.
+    fn body(&mut self, body: &mut Body) {
+        for stm in &mut body.stms {
+            self.inside(stm);
+            self.register(&stm.pat);
+        }
+        while retype::step(body, self) || vertical::step(body, self) || horizontal::step(body, self) {}
+    }
+
+    fn inside(&mut self, stm: &mut Stm) {
+        if let Exp::Loop { params, .. } = &stm.exp {
+            self.register(params.iter().map(|(p, _)| p));
+        }
+        stm.exp.lambdas().into_iter().for_each(|l| self.register(&l.params));
+        stm.exp.bodies_mut().into_iter().for_each(|b| self.body(b));
+    }
+
+    /// Puts `fused` in the place of the statements `first` and `second` of `body`, where the second was.
+    fn replace(&mut self, body: &mut Body, first: usize, second: usize, mut fused: Stm) {
+        self.inside(&mut fused);
+        body.stms[second] = fused;
+        body.stms.remove(first);
+    }
 }
 
 /// The first statement after `first` that depends on it.

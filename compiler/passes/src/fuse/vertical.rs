@@ -14,18 +14,18 @@
 //! Into operators other than maps only scalar producers are fused: their lambdas become kernels.
 
 use super::parts::{Inputs, rows, rows_mut};
-use super::{first_user, may_sink, replace};
+use super::{Fuser, first_user, may_sink};
 use par_ir::core::{Body, Exp, Lambda, Param, Stm};
 use par_ir::ty::{Atom, Type, Var};
 use par_ir::visit::{Code, Site};
 use std::collections::BTreeSet;
 
 /// Fuses one producer with its consumer, if there is such a pair.
-pub(super) fn step(body: &mut Body) -> bool {
+pub(super) fn step(body: &mut Body, fuser: &mut Fuser) -> bool {
     for first in 0..body.stms.len() {
         let Some(second) = first_user(body, first) else { continue };
         if let Some(fused) = fuse(body, first, second) {
-            replace(body, first, second, fused);
+            fuser.replace(body, first, second, fused);
             return true;
         }
     }

@@ -18,6 +18,7 @@ use par_runtime::{Prim, Span};
 /// A simpler expression for `p`, if there is one; index arithmetic it needs goes to `out`.
 pub(super) fn simplify(env: &mut Env, exp: &Exp, p: &Param, span: Span, out: &mut Vec<Stm>) -> Option<Exp> {
     match exp {
+        Exp::Atom(a) => retyped(env, *a, p),
         Exp::Index(arr, indices) => index(env, *arr, indices, p, span, out),
         Exp::Slice { arr, start, len, stride } => whole_slice(env, *arr, *start, *len, *stride, p),
         Exp::Lengths(s) => inverse(env, *s, p, |e| if let Exp::MakeDesc(ls) = e { Some(*ls) } else { None }),
@@ -28,6 +29,16 @@ pub(super) fn simplify(env: &mut Env, exp: &Exp, p: &Param, span: Span, out: &mu
             [only] if env.has_type(Atom::Var(*only), &p.ty) => Some(Exp::Atom(Atom::Var(*only))),
             _ => None,
         },
+        _ => None,
+    }
+}
+
+/// An `iota` or `replicate` at another size is made anew; a second change of type undoes the first.
+fn retyped(env: &Env, a: Atom, p: &Param) -> Option<Exp> {
+    match (env.def_of(a)?, p.ty.dims.as_slice()) {
+        (Exp::Iota(m), [Dim::Size(n)]) if m != n => Some(Exp::Iota(*n)),
+        (Exp::Replicate(m, x), [Dim::Size(n)]) if m != n => Some(Exp::Replicate(*n, *x)),
+        (Exp::Atom(original), _) => Some(Exp::Atom(*original)),
         _ => None,
     }
 }

@@ -92,7 +92,7 @@ impl Env<'_> {
 
     fn rewrite(&mut self, exp: &Exp, p: &Param, span: Span, out: &mut Vec<Stm>) -> Option<Exp> {
         match exp {
-            Exp::Atom(_) => None,
+            Exp::Atom(a) if self.has_type(*a, &p.ty) => None,
             Exp::Prim(op, args) => prim::simplify(self, *op, args),
             _ => arrays::simplify(self, exp, p, span, out),
         }

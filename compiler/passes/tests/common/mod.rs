@@ -3,6 +3,7 @@
 use par_ir::core::Program;
 use par_ir::parse::parse_core;
 use par_ir::print::print_core;
+use par_ir::verify::verify_core;
 use par_passes::pass::Pass;
 use std::collections::HashMap;
 
@@ -29,8 +30,22 @@ fn numbered(text: &str) -> String {
 pub fn transformed(text: &str, passes: &[Pass]) -> String {
     let mut p = program(text);
     let before = print_core(&p);
+    verified(&p, "the test");
     for pass in passes {
         (pass.run)(&mut p);
+        verified(&p, pass.name);
     }
     format!("{before}\n=>\n\n{}", print_core(&p))
+}
+
+fn verified(p: &Program, stage: &str) {
+    verify_core(p).unwrap_or_else(|e| panic!("after {stage}: {e}\n{}", print_core(p)));
+}
+
+/// A snapshot of the text, without the expression that made it.
+#[macro_export]
+macro_rules! assert_shows {
+    ($text:expr) => {
+        insta::with_settings!({ omit_expression => true }, { insta::assert_snapshot!($text) })
+    };
 }
