@@ -1,0 +1,112 @@
+//! What nests become: snapshots of FLAT for the programs whose shape matters most.
+
+#[allow(dead_code)]
+mod common;
+
+use common::program;
+use par_ir::print::print_flat;
+use par_ir::verify::verify_flat;
+use par_passes::flatten::flatten;
+
+/// The program flattened, verified and printed.
+fn flat(text: &str) -> String {
+    let core = program(text);
+    let flat = flatten(&core).unwrap_or_else(|e| panic!("{e:?}"));
+    let shown = print_flat(&flat);
+    verify_flat(&flat).unwrap_or_else(|e| panic!("{e}\n{shown}"));
+    shown
+}
+
+#[test]
+fn a_sparse_matrix_times_a_vector_is_one_reduction() {
+    assert_shows!(flat(
+        "fun f@0 (%m: i64, %rp: [%m]i64, %z: i64, %cols: [%z]i64, %z2: i64, %vals: [%z2]f32, %c: i64, %x: [%c]f32) -> (%n1: i64, %r: [%n1]f32)
+           entry main (rp: []i64, cols: []i64, vals: []f32, x: []f32) -> []f32 {
+           let (%n: i64) = sub.i64 (%m, 1i64)
+           let (%is: [%n]i64) = iota %n
+           let (%ys: [%n]f32) = map %n (%is) \\(%i: i64) -> (f32) {
+             let (%s: i64) = %rp[%i]
+             let (%j: i64) = add.i64 (%i, 1i64)
+             let (%e: i64) = %rp[%j]
+             let (%ok: bool) = le.i64 (%s, %e)
+             check %ok slice (%s, %e, %z)
+             let (%l: i64) = sub.i64 (%e, %s)
+             let (%cs: [%l]i64) = slice %cols (%s, %l, 1i64)
+             let (%vs: [%l]f32) = slice %vals (%s, %l, 1i64)
+             let (%t: f32) = reduce %l (%cs, %vs) \\(%c1: i64, %v1: f32) -> (f32) {
+               let (%xc: f32) = %x[%c1]
+               let (%p: f32) = mul.f32 (%v1, %xc)
+               in (%p)
+             } op \\(%u: f32, %v: f32) -> (f32) {
+               let (%w: f32) = add.f32 (%u, %v)
+               in (%w)
+             } neutral (0.0f32)
+             in (%t)
+           }
+           in (%n, %ys)
+         }"
+    ));
+}
+
+#[test]
+fn rows_of_a_ragged_array_keep_their_descriptor() {
+    assert_shows!(flat(
+        "fun f@0 (%n: i64, %s: [%n]desc, %xss: [%n][~%s]i64) -> (%n1: i64, %s1: [%n1]desc, %r: [%n1][~%s1]i64)
+           entry main (xss: [][~]i64) -> [][~]i64 {
+           let (%yss: [%n][~%s]i64) = map %n (%s, %xss) \\(%k: i64, %row: [%k]i64) -> ([%k]i64) {
+             let (%t: i64) = reduce %k (%row) \\(%z: i64) -> (i64) { in (%z) } op \\(%u: i64, %v: i64) -> (i64) {
+               let (%w: i64) = add.i64 (%u, %v)
+               in (%w)
+             } neutral (0i64)
+             let (%ys: [%k]i64) = map %k (%row) \\(%x: i64) -> (i64) {
+               let (%y: i64) = add.i64 (%x, %t)
+               in (%y)
+             }
+             in (%ys)
+           }
+           in (%n, %s, %yss)
+         }"
+    ));
+}
+
+#[test]
+fn a_recursive_quicksort_calls_its_lifted_form() {
+    assert_shows!(flat(
+        "fun qs@0 (%n: i64, %xs: [%n]i32) -> (%n1: i64, %r: [%n1]i32)
+           entry main (xs: []i32) -> []i32 {
+           let (%small: bool) = lt.i64 (%n, 2i64)
+           let (%k: i64, %ys: [%k]i32) = if %small then { in (%n, %xs) } else {
+             let (%h: i64) = quot.i64 (%n, 2i64)
+             let (%p: i32) = %xs[%h]
+             let (%a: i64, %lt: [%a]i32) = filter %n (%xs) \\(%x1: i32) -> (bool, i32) {
+               let (%c1: bool) = lt.i32 (%x1, %p)
+               in (%c1, %x1)
+             }
+             let (%b: i64, %eq: [%b]i32) = filter %n (%xs) \\(%x2: i32) -> (bool, i32) {
+               let (%c2: bool) = eq.i32 (%x2, %p)
+               in (%c2, %x2)
+             }
+             let (%c: i64, %gt: [%c]i32) = filter %n (%xs) \\(%x3: i32) -> (bool, i32) {
+               let (%c3: bool) = gt.i32 (%x3, %p)
+               in (%c3, %x3)
+             }
+             let (%ls: [2i64]i64) = literal i64 [%a, %c]
+             let (%d: [2i64]desc) = makedesc %ls
+             let (%pair: [2i64][~%d]i32) = literal i32 [%lt, %gt]
+             let (%e: [2i64]desc, %sorted: [2i64][~%e]i32) = map 2i64 (%d, %pair) \\(%l: i64, %row: [%l]i32) -> (i64, [%l]i32) {
+               let (%q: i64, %zs: [%q]i32) = call @0 (%l, %row)
+               in (%q, %zs)
+             }
+             let (%s0: i64) = %e[0i64]
+             let (%first: [%s0]i32) = %sorted[0i64]
+             let (%s1: i64) = %e[1i64]
+             let (%second: [%s1]i32) = %sorted[1i64]
+             let (%t0: i64) = add.i64 (%s0, %b)
+             let (%t1: i64) = add.i64 (%t0, %s1)
+             let (%all: [%t1]i32) = concat (%first, %eq, %second)
+             in (%t1, %all)
+           }
+           in (%k, %ys)
+         }"
+    ));
+}
