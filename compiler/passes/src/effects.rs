@@ -17,3 +17,8 @@ pub(crate) fn may_fail(exp: &Exp) -> bool {
 fn body_may_fail(body: &Body) -> bool {
     body.stms.iter().any(|s| may_fail(&s.exp))
 }
+
+/// Goes one body deeper with enough stack, however deep the program is nested.
+pub(crate) fn deeper<T>(run: impl FnOnce() -> T) -> T {
+    stacker::maybe_grow(128 << 10, 4 << 20, run)
+}

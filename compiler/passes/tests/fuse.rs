@@ -170,3 +170,65 @@ fn a_change_of_type_does_not_separate() {
          }"
     ));
 }
+
+#[test]
+fn scalar_producers_enter_every_consumer() {
+    assert_shows!(fused(
+        "fun f@0 (%n: i64, %xs: [%n]i64, %d: [10i64]i64, %h: [10i64]i64)
+           -> (%a: [%n]i64, %k: i64, %b: [%k]i64, %c: [10i64]i64, %e: [10i64]i64) {
+           let (%as: [%n]i64) = map %n (%xs) \\(%x1: i64) -> (i64) {
+             let (%y1: i64) = mul.i64 (%x1, 2i64)
+             in (%y1)
+           }
+           let (%sc: [%n]i64) = scan %n (%as) \\(%z1: i64) -> (i64) { in (%z1) } op \\(%u: i64, %v: i64) -> (i64) {
+             let (%w: i64) = add.i64 (%u, %v)
+             in (%w)
+           } neutral (0i64)
+           let (%bs: [%n]i64) = map %n (%xs) \\(%x2: i64) -> (i64) {
+             let (%y2: i64) = mul.i64 (%x2, 3i64)
+             in (%y2)
+           }
+           let (%m: i64, %fs: [%m]i64) = filter %n (%bs) \\(%z2: i64) -> (bool, i64) {
+             let (%p: bool) = lt.i64 (%z2, 9i64)
+             in (%p, %z2)
+           }
+           let (%cs: [%n]i64) = map %n (%xs) \\(%x3: i64) -> (i64) {
+             let (%y3: i64) = mod.i64 (%x3, 10i64)
+             in (%y3)
+           }
+           let (%ws: [10i64]i64) = scatter (%d) %n (%cs) \\(%z3: i64) -> (i64, i64) { in (%z3, 1i64) }
+           let (%es: [%n]i64) = map %n (%xs) \\(%x4: i64) -> (i64) {
+             let (%y4: i64) = mod.i64 (%x4, 7i64)
+             in (%y4)
+           }
+           let (%hs: [10i64]i64) = hist (%h) %n (%es) \\(%z4: i64) -> (i64, i64) { in (%z4, 1i64) }
+             op \\(%g: i64, %i: i64) -> (i64) {
+               let (%j: i64) = add.i64 (%g, %i)
+               in (%j)
+             } neutral (0i64)
+           in (%sc, %m, %fs, %ws, %hs)
+         }"
+    ));
+}
+
+#[test]
+fn a_producer_that_is_read_by_index_stays() {
+    assert_shows!(fused(
+        "fun f@0 (%n: i64, %xs: [%n]i64, %is: [%n]i64) -> (%r: [%n]i64) {
+           let (%as: [%n]i64) = map %n (%xs) \\(%x: i64) -> (i64) {
+             let (%a: i64) = mul.i64 (%x, 2i64)
+             in (%a)
+           }
+           let (%bs: [%n]i64) = map %n (%as, %is) \\(%a2: i64, %i: i64) -> (i64) {
+             let (%l: bool) = le.i64 (0i64, %i)
+             let (%u: bool) = lt.i64 (%i, %n)
+             let (%ok: bool) = and.bool (%l, %u)
+             check %ok bounds (%i, %n)
+             let (%b: i64) = %as[%i]
+             let (%c: i64) = add.i64 (%a2, %b)
+             in (%c)
+           }
+           in (%bs)
+         }"
+    ));
+}

@@ -150,3 +150,38 @@ fn indices_read_through() {
          }"
     ));
 }
+
+#[test]
+fn shifted_indices_are_proven() {
+    assert_shows!(simplified(
+        "fun f@0 (%n: i64, %xs: [%n]f32, %t: i64) -> (%k: i64, %r: [%k]f32, %q: f32) {
+           let (%m: i64) = sub.i64 (%n, 2i64)
+           let (%ok: bool) = le.i64 (0i64, %m)
+           check %ok negative_size (%m)
+           let (%is: [%m]i64) = iota %m
+           let (%ys: [%m]f32) = map %m (%is) \\(%i: i64) -> (f32) {
+             let (%j: i64) = add.i64 (%i, 2i64)
+             let (%a: bool) = le.i64 (0i64, %j)
+             let (%b: bool) = lt.i64 (%j, %n)
+             let (%c: bool) = and.bool (%a, %b)
+             check %c bounds (%j, %n)
+             let (%x: f32) = %xs[%j]
+             let (%j2: i64) = add.i64 (%i, 3i64)
+             let (%d: bool) = lt.i64 (%j2, %n)
+             check %d bounds (%j2, %n)
+             let (%y: f32) = %xs[%j2]
+             let (%z: f32) = add.f32 (%x, %y)
+             in (%z)
+           }
+           let (%nz: bool) = ne.i64 (%n, 0i64)
+           check %nz division_by_zero ()
+           let (%l: i64) = mod.i64 (%t, %n)
+           let (%e: bool) = le.i64 (0i64, %l)
+           let (%f: bool) = lt.i64 (%l, %n)
+           let (%g: bool) = and.bool (%e, %f)
+           check %g bounds (%l, %n)
+           let (%w: f32) = %xs[%l]
+           in (%m, %ys, %w)
+         }"
+    ));
+}

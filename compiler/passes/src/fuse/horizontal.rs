@@ -16,27 +16,39 @@ use par_ir::ty::{Atom, Var};
 use par_ir::visit::Code;
 use std::mem::discriminant;
 
-/// Fuses one pair of independent operators, if there is one.
-pub(super) fn step(body: &mut Body, fuser: &mut Fuser) -> bool {
-    for first in 0..body.stms.len() {
-        let Some((width, ..)) = rows(&body.stms[first].exp) else { continue };
-        let end = first_user(body, first).unwrap_or(body.stms.len());
-        for second in first + 1..end {
-            if rows(&body.stms[second].exp).is_none_or(|(w, ..)| w != width) {
-                continue;
-            }
-            if let Some(fused) = fuse(body, first, second) {
+/// How many statements after the first the second is looked for.
+const REACH: usize = 32;
+
+/// Fuses independent operators, from the top down.
+pub(super) fn sweep(body: &mut Body, fuser: &mut Fuser) -> bool {
+    let mut changed = false;
+    let mut first = 0;
+    while first < body.stms.len() {
+        match partner(body, first) {
+            Some((second, fused)) => {
                 fuser.replace(body, first, second, fused);
-                return true;
+                changed = true;
             }
+            None => first += 1,
         }
     }
-    false
+    changed
+}
+
+/// The next operator that can be joined with the one at `first`, and what they become.
+fn partner(body: &Body, first: usize) -> Option<(usize, Stm)> {
+    let (width, ..) = rows(&body.stms[first].exp).filter(|_| joinable(&body.stms[first].exp))?;
+    let end = first_user(body, first).unwrap_or(body.stms.len()).min(first + 1 + REACH);
+    let mut seconds = first + 1..end;
+    seconds.find_map(|second| {
+        let alike = rows(&body.stms[second].exp).is_some_and(|(w, ..)| w == width);
+        alike.then(|| fuse(body, first, second)).flatten().map(|fused| (second, fused))
+    })
 }
 
 fn fuse(body: &Body, first: usize, second: usize) -> Option<Stm> {
     let (a, b) = (&body.stms[first], &body.stms[second]);
-    let fits = joinable(&a.exp) && joinable(&b.exp) && may_sink(body, first, second);
+    let fits = joinable(&b.exp) && may_sink(body, first, second);
     let alike = discriminant(&a.exp) == discriminant(&b.exp);
     let mixed = share_input(&a.exp, &b.exp) && [a, b].iter().all(|s| binds_elements(s));
     (fits && (alike || mixed)).then(|| join(a, b)).flatten()

@@ -17,7 +17,7 @@ mod parts;
 mod retype;
 mod vertical;
 
-use crate::effects::may_fail;
+use crate::effects::{deeper, may_fail};
 use par_ir::core::{Body, Exp, Param, Program, Stm};
 use par_ir::ty::{Atom, Dim, Type, Var, Vars};
 use par_ir::visit::Code;
@@ -50,14 +50,14 @@ impl Fuser<'_> {
         ty
     }
 
-    /// Fuses in a body, innermost first. Every step leaves one statement less or moves a change of type further up,
+    /// Fuses in a body, innermost first. Every change leaves one statement less or moves a change of type further up,
     /// which bounds the loop.
     fn body(&mut self, body: &mut Body) {
         for stm in &mut body.stms {
             self.inside(stm);
             self.register(&stm.pat);
         }
-        while retype::step(body, self) || vertical::step(body, self) || horizontal::step(body, self) {}
+        while retype::sweep(body, self) || vertical::sweep(body, self) || horizontal::sweep(body, self) {}
     }
 
     fn inside(&mut self, stm: &mut Stm) {
@@ -65,7 +65,7 @@ impl Fuser<'_> {
             self.register(params.iter().map(|(p, _)| p));
         }
         stm.exp.lambdas().into_iter().for_each(|l| self.register(&l.params));
-        stm.exp.bodies_mut().into_iter().for_each(|b| self.body(b));
+        deeper(|| stm.exp.bodies_mut().into_iter().for_each(|b| self.body(b)));
     }
 
     /// Puts `fused` in the place of the statements `first` and `second` of `body`, where the second was.

@@ -14,17 +14,18 @@ use par_ir::core::{Body, Exp, Param, Stm};
 use par_ir::ty::{Atom, Dim, Var};
 use par_ir::visit::{Code, Subst};
 
-/// Moves the change of type of one map's results, if there is one.
-pub(super) fn step(body: &mut Body, fuser: &mut Fuser) -> bool {
-    for first in 0..body.stms.len() {
-        let Some(at) = first_user(body, first) else { continue };
+/// Moves the change of type of every map's results, from the bottom up.
+pub(super) fn sweep(body: &mut Body, fuser: &mut Fuser) -> bool {
+    let mut changed = false;
+    for first in (0..body.stms.len()).rev() {
         let Some((width, pat)) = retyped(body, first) else { continue };
+        let Some(at) = first_user(body, first) else { continue };
         if may_sink(body, first, at) {
             rewrite(body, first, at, width, pat, fuser);
-            return true;
+            changed = true;
         }
     }
-    false
+    changed
 }
 
 /// The common new width and the retyped results, if changing their width is all that happens to the map's results.

@@ -20,16 +20,23 @@ use par_ir::ty::{Atom, Type, Var};
 use par_ir::visit::{Code, Site};
 use std::collections::BTreeSet;
 
-/// Fuses one producer with its consumer, if there is such a pair.
-pub(super) fn step(body: &mut Body, fuser: &mut Fuser) -> bool {
-    for first in 0..body.stms.len() {
+/// Fuses producers with their consumers, from the bottom up, so that a chain takes one sweep.
+pub(super) fn sweep(body: &mut Body, fuser: &mut Fuser) -> bool {
+    let mut changed = false;
+    let mut first = body.stms.len();
+    while first > 0 {
+        first -= 1;
+        if !matches!(body.stms[first].exp, Exp::Map { .. }) {
+            continue;
+        }
         let Some(second) = first_user(body, first) else { continue };
         if let Some(fused) = fuse(body, first, second) {
             fuser.replace(body, first, second, fused);
-            return true;
+            changed = true;
+            first = second; // what was made stands just before, and may be a producer itself
         }
     }
-    false
+    changed
 }
 
 fn fuse(body: &Body, first: usize, second: usize) -> Option<Stm> {

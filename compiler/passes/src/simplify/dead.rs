@@ -13,7 +13,7 @@
 //! Whatever may fail stays, even if its value is not needed. Since every variable is bound once, one set of live
 //! variables does for the whole program; it is filled from the bottom up.
 
-use crate::effects::may_fail;
+use crate::effects::{deeper, may_fail};
 use par_ir::core::{Body, Exp, Lambda, LoopForm, Param, Program, Stm};
 use par_ir::ty::{Atom, Var};
 use par_ir::visit::{Code, Site};
@@ -62,7 +62,7 @@ impl Live {
         self.mark(&body.results);
         let mut kept = Vec::with_capacity(body.stms.len());
         for mut stm in std::mem::take(&mut body.stms).into_iter().rev() {
-            if self.stm(&mut stm) {
+            if deeper(|| self.stm(&mut stm)) {
                 kept.push(stm);
             }
         }

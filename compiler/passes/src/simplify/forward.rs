@@ -11,6 +11,7 @@
 use super::cse;
 use super::env::Env;
 use super::{arrays, branch, loops, prim, soac};
+use crate::effects::deeper;
 use par_ir::core::{Body, Exp, Param, Program, Stm};
 use par_ir::ty::Atom;
 use par_runtime::{Scalar, Span};
@@ -37,7 +38,7 @@ impl Env<'_> {
     /// Rewrites statements into `out`.
     pub fn stms(&mut self, stms: Vec<Stm>, out: &mut Vec<Stm>) {
         for stm in stms {
-            self.stm(stm, out);
+            deeper(|| self.stm(stm, out));
         }
     }
 

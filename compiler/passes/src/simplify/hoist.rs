@@ -16,7 +16,7 @@
 //! copies), along with what it depends on.
 
 use super::prim::divides;
-use crate::effects::may_fail;
+use crate::effects::{deeper, may_fail};
 use par_ir::core::{Body, Exp, LoopForm, Param, Program, Stm};
 use par_ir::prim::{PrimOp, UnOp};
 use par_ir::ty::{Atom, Dim, Type, Var};
@@ -113,7 +113,7 @@ impl Scope {
     fn body(&mut self, body: &mut Body) {
         let mut out = Vec::with_capacity(body.stms.len());
         for mut stm in std::mem::take(&mut body.stms) {
-            for before in self.stm(&mut stm) {
+            for before in deeper(|| self.stm(&mut stm)) {
                 self.bind(&before);
                 out.push(before);
             }

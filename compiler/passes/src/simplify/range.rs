@@ -10,8 +10,8 @@
 //!   let x = xs[i] … ) is
 //! ```
 //!
-//! Known are: the index of a `for`, the elements of an `iota`, remainders (each with its exclusive upper bound)
-//! and that sizes are not negative.
+//! Known are: the index of a `for`, the elements of an `iota`, remainders (each with its exclusive upper bound),
+//! these shifted by constants (`is[i + 1]` for `i < n - 1`), and that sizes are not negative.
 
 use super::env::Env;
 use par_ir::core::Exp;
@@ -28,7 +28,8 @@ pub(super) fn less(env: &Env, x: Atom, y: Atom) -> Option<bool> {
 }
 
 fn surely_below(env: &Env, x: Atom, y: Atom) -> bool {
-    env.uppers(x).iter().any(|&u| u == y || le_constants(u, y))
+    let (i, c) = offset(env, x);
+    env.uppers(i).iter().any(|&u| reaches(env, u, c, y))
         || remainder_of(env, x).is_some_and(|n| n == y || le_constants(n, y))
         || successor_of(env, y).is_some_and(|i| has_upper(env, i) && at_most(env, x, i))
         || negative(x) && not_negative(env, y)
@@ -52,7 +53,46 @@ pub(super) fn not_negative(env: &Env, a: Atom) -> bool {
                 || remainder_of(env, a).is_some()
                 || successor_of(env, a).is_some_and(|i| has_upper(env, i))
                 || quotient(env, v)
+                || shifted_up(env, a)
         }
+    }
+}
+
+/// `a` is `i + c` with `0 <= i < n - c` and `c` not negative: it does not overflow.
+fn shifted_up(env: &Env, a: Atom) -> bool {
+    let (i, c) = offset(env, a);
+    c >= 0 && env.uppers(i).iter().any(|&u| from_size(env, u).is_some_and(|(_, d)| c + d <= 0))
+}
+
+/// Whether `u + c <= y`, and neither side overflows.
+fn reaches(env: &Env, u: Atom, c: i128, y: Atom) -> bool {
+    match (constant(u), constant(y)) {
+        (Some(u), Some(y)) => u + c <= y,
+        _ if c == 0 && u == y => true,
+        _ => match (from_size(env, u), from_size(env, y)) {
+            (Some((u, d)), Some((y, e))) => u == y && d + c <= e,
+            _ => false,
+        },
+    }
+}
+
+/// `a` as a size minus a constant: the difference does not overflow.
+fn from_size(env: &Env, a: Atom) -> Option<(Atom, i128)> {
+    let (n, d) = offset(env, a);
+    let is_size = n.var().is_some_and(|v| env.is_size(v) || has_upper(env, n));
+    (d <= 0 && is_size).then_some((n, d))
+}
+
+/// `a` as `x + c`, as the program computes it.
+fn offset(env: &Env, a: Atom) -> (Atom, i128) {
+    match env.def_of(a) {
+        Some(Exp::Prim(PrimOp::Bin(BinOp::Add, p), xy)) if p.is_signed() => {
+            constant(xy[1]).map_or((a, 0), |c| (xy[0], c))
+        }
+        Some(Exp::Prim(PrimOp::Bin(BinOp::Sub, p), xy)) if p.is_signed() => {
+            constant(xy[1]).map_or((a, 0), |c| (xy[0], -c))
+        }
+        _ => (a, 0),
     }
 }
 
