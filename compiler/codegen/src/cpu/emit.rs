@@ -1,0 +1,349 @@
+//! Scalar bodies to Cranelift: variables, control flow, array reads, checks.
+//!
+//! Loops are guarded and tested at the bottom. A failing check jumps to a cold block that writes the error record
+//! and leaves the function with -1.
+
+use super::math;
+use cranelift::prelude::*;
+use cranelift_codegen::ir::{BlockArg, FuncRef, MemFlagsData};
+use cranelift_jit::JITModule;
+use cranelift_module::{FuncId, Linkage, Module};
+use par_ir::core::{Body, Exp, Lambda, LoopForm, Param, Stm};
+use par_ir::prim::PrimOp;
+use par_ir::ty::Atom;
+use par_ir::{CheckKind, Prim, Scalar, Span, Var};
+use par_runtime::plan::{ErrorRecord, KernelCheck};
+use std::collections::HashMap;
+use std::mem::offset_of;
+
+/// A body that cannot be compiled: text for the developer, since flattening makes none.
+pub type Unsupported = String;
+
+/// Where an array starts, and its element type.
+#[derive(Clone, Copy)]
+pub struct Base {
+    pub address: Value,
+    pub prim: Prim,
+}
+
+/// Emits one function.
+pub struct Emitter<'a> {
+    pub b: FunctionBuilder<'a>,
+    pub module: &'a mut JITModule,
+    /// Declared operators that are calls.
+    pub functions: &'a mut HashMap<PrimOp, FuncId>,
+    /// Checks of the kernel so far.
+    pub checks: &'a mut Vec<KernelCheck>,
+    pub scalars: HashMap<Var, Value>,
+    /// Types of the scalars, where known.
+    pub prims: HashMap<Var, Prim>,
+    pub arrays: HashMap<Var, Base>,
+    /// Position of the current element, for errors.
+    pub pos: Value,
+    /// Address of the error record.
+    pub error: Value,
+    pub references: HashMap<PrimOp, FuncRef>,
+}
+
+/// The register type of a scalar.
+pub fn clif_type(p: Prim) -> Type {
+    match p {
+        Prim::I8 | Prim::U8 | Prim::Bool => types::I8,
+        Prim::I16 | Prim::U16 => types::I16,
+        Prim::I32 | Prim::U32 => types::I32,
+        Prim::I64 | Prim::U64 => types::I64,
+        Prim::F32 => types::F32,
+        Prim::F64 => types::F64,
+    }
+}
+
+/// Reads of memory that the kernel never writes.
+pub fn input() -> MemFlagsData {
+    MemFlagsData::new().with_notrap().with_readonly()
+}
+
+/// Reads and writes of memory that the kernel writes.
+pub fn output() -> MemFlagsData {
+    MemFlagsData::new().with_notrap()
+}
+
+pub fn args(xs: &[Value]) -> Vec<BlockArg> {
+    xs.iter().map(|x| BlockArg::Value(*x)).collect()
+}
+
+impl Emitter<'_> {
+    pub fn constant(&mut self, x: Scalar) -> Value {
+        match x {
+            Scalar::F32(x) => self.b.ins().f32const(x),
+            Scalar::F64(x) => self.b.ins().f64const(x),
+            _ => self.b.ins().iconst(clif_type(x.prim()), x.bits() as i64),
+        }
+    }
+
+    pub fn i64(&mut self, x: i64) -> Value {
+        self.b.ins().iconst(types::I64, x)
+    }
+
+    pub fn atom(&mut self, a: &Atom) -> Result<Value, Unsupported> {
+        match a {
+            Atom::Const(c) => Ok(self.constant(*c)),
+            Atom::Var(v) => {
+                self.scalars.get(v).copied().ok_or_else(|| format!("scalar v_{} is not bound", v.0))
+            }
+        }
+    }
+
+    fn atoms(&mut self, xs: &[Atom]) -> Result<Vec<Value>, Unsupported> {
+        xs.iter().map(|x| self.atom(x)).collect()
+    }
+
+    /// The statements of a body, and its results.
+    pub fn body(&mut self, body: &Body) -> Result<Vec<Value>, Unsupported> {
+        self.stms(&body.stms)?;
+        self.atoms(&body.results)
+    }
+
+    pub fn stms(&mut self, stms: &[Stm]) -> Result<(), Unsupported> {
+        stms.iter().try_for_each(|s| self.stm(s))
+    }
+
+    /// The results of an operator for these operands.
+    pub fn lambda(&mut self, lam: &Lambda, operands: &[Value]) -> Result<Vec<Value>, Unsupported> {
+        self.prims.extend(lam.params.iter().map(|p| (p.var, p.ty.prim())));
+        let params = lam.params.iter().map(|p| p.var);
+        self.scalars.extend(params.zip(operands.iter().copied()));
+        self.body(&lam.body)
+    }
+
+    fn stm(&mut self, stm: &Stm) -> Result<(), Unsupported> {
+        let results = match &stm.exp {
+            Exp::Atom(a) => vec![self.atom(a)?],
+            Exp::Prim(op, xs) => {
+                let values = self.atoms(xs)?;
+                vec![self.prim(*op, &values, xs.get(1).and_then(|x| x.as_i64()))]
+            }
+            Exp::Index(arr, index) => vec![self.index(*arr, index)?],
+            Exp::Check { cond, kind, args } => {
+                self.check_stm(cond, kind, args, stm.span)?;
+                vec![]
+            }
+            Exp::If { cond, then, other } => self.branch(cond, then, other)?,
+            Exp::Loop { params, form, body } => self.loop_stm(params, form, body)?,
+            _ => return Err("a kernel body contains an operation that is not scalar".into()),
+        };
+        self.prims.extend(stm.pat.iter().map(|p| (p.var, p.ty.prim())));
+        self.scalars.extend(stm.pat.iter().map(|p| p.var).zip(results));
+        Ok(())
+    }
+
+    fn index(&mut self, arr: Var, index: &[Atom]) -> Result<Value, Unsupported> {
+        let base = *self.arrays.get(&arr).ok_or_else(|| format!("array v_{} is not bound", arr.0))?;
+        let [i] = index else { return Err("a kernel reads a flat array with several indices".into()) };
+        let i = self.atom(i)?;
+        Ok(self.load(base, i, input()))
+    }
+
+    /// Address of element `i`.
+    pub fn element(&mut self, base: Base, i: Value) -> Value {
+        let offset = match base.prim.size().trailing_zeros() {
+            0 => i,
+            shift => self.b.ins().ishl_imm_u(i, shift as i64),
+        };
+        self.b.ins().iadd(base.address, offset)
+    }
+
+    pub fn load(&mut self, base: Base, i: Value, flags: MemFlagsData) -> Value {
+        let address = self.element(base, i);
+        self.b.ins().load(clif_type(base.prim), flags, address, 0)
+    }
+
+    pub fn store(&mut self, base: Base, i: Value, x: Value) {
+        let address = self.element(base, i);
+        self.b.ins().store(output(), x, address, 0);
+    }
+
+    fn check_stm(
+        &mut self,
+        cond: &Atom,
+        kind: &CheckKind,
+        args: &[Atom],
+        span: Span,
+    ) -> Result<(), Unsupported> {
+        let cond = self.atom(cond)?;
+        let values = self.atoms(args)?;
+        let number = self.checks.len() as i64;
+        let prims = args.iter().map(|a| match a {
+            Atom::Const(c) => c.prim(),
+            Atom::Var(v) => self.prims.get(v).copied().unwrap_or(Prim::I64),
+        });
+        let prims = prims.collect();
+        self.checks.push(KernelCheck { kind: kind.clone(), args: prims, span });
+        let (ok, failed) = (self.b.create_block(), self.b.create_block());
+        self.b.set_cold_block(failed);
+        self.b.ins().brif(cond, ok, &[], failed, &[]);
+        self.b.switch_to_block(failed);
+        let number = self.i64(number);
+        let (pos, error) = (self.pos, self.error);
+        self.b.ins().store(output(), number, error, offset_of!(ErrorRecord, check) as i32);
+        self.b.ins().store(output(), pos, error, offset_of!(ErrorRecord, pos) as i32);
+        for (i, x) in values.iter().take(4).enumerate() {
+            self.b.ins().store(output(), *x, error, (offset_of!(ErrorRecord, args) + 8 * i) as i32);
+        }
+        let failure = self.i64(-1);
+        self.b.ins().return_(&[failure]);
+        self.b.switch_to_block(ok);
+        Ok(())
+    }
+
+    fn branch(&mut self, cond: &Atom, then: &Body, other: &Body) -> Result<Vec<Value>, Unsupported> {
+        let cond = self.atom(cond)?;
+        if is_cheap(then) && is_cheap(other) {
+            let (a, b) = (self.body(then)?, self.body(other)?);
+            return Ok(a.into_iter().zip(b).map(|(a, b)| self.b.ins().select(cond, a, b)).collect());
+        }
+        let (yes, no, join) = (self.b.create_block(), self.b.create_block(), self.b.create_block());
+        self.b.ins().brif(cond, yes, &[], no, &[]);
+        self.b.switch_to_block(yes);
+        let results = self.body(then)?;
+        let joined = self.params_like(join, &results);
+        self.b.ins().jump(join, &args(&results));
+        self.b.switch_to_block(no);
+        let results = self.body(other)?;
+        self.b.ins().jump(join, &args(&results));
+        self.b.switch_to_block(join);
+        Ok(joined)
+    }
+
+    /// Parameters of a block with the types of these values.
+    pub fn params_like(&mut self, block: Block, xs: &[Value]) -> Vec<Value> {
+        let types: Vec<Type> = xs.iter().map(|x| self.b.func.dfg.value_type(*x)).collect();
+        types.into_iter().map(|t| self.b.append_block_param(block, t)).collect()
+    }
+
+    fn loop_stm(
+        &mut self,
+        params: &[(Param, Atom)],
+        form: &LoopForm,
+        body: &Body,
+    ) -> Result<Vec<Value>, Unsupported> {
+        let initial: Vec<Value> = params.iter().map(|(_, x)| self.atom(x)).collect::<Result<_, _>>()?;
+        self.prims.extend(params.iter().map(|(p, _)| (p.var, p.ty.prim())));
+        let bind = |e: &mut Self, xs: &[Value]| {
+            e.scalars.extend(params.iter().map(|(p, _)| p.var).zip(xs.iter().copied()));
+        };
+        match form {
+            LoopForm::For { index, prim, bound } => {
+                self.prims.insert(*index, *prim);
+                let (zero, bound) = (self.constant(Scalar::zero(*prim)), self.atom(bound)?);
+                let less = if prim.is_signed() { IntCC::SignedLessThan } else { IntCC::UnsignedLessThan };
+                self.counted(less, zero, bound, &initial, |e, i, state| {
+                    e.scalars.insert(*index, i);
+                    bind(e, state);
+                    e.body(body)
+                })
+            }
+            LoopForm::While(cond) => {
+                bind(self, &initial);
+                let enter = self.single(cond)?;
+                let (again, exit) = (self.b.create_block(), self.b.create_block());
+                let state = self.params_like(again, &initial);
+                let last = self.params_like(exit, &initial);
+                self.b.ins().brif(enter, again, &args(&initial), exit, &args(&initial));
+                self.b.switch_to_block(again);
+                bind(self, &state);
+                let next = self.body(body)?;
+                bind(self, &next);
+                let repeat = self.single(cond)?;
+                self.b.ins().brif(repeat, again, &args(&next), exit, &args(&next));
+                self.b.switch_to_block(exit);
+                Ok(last)
+            }
+        }
+    }
+
+    fn single(&mut self, cond: &Body) -> Result<Value, Unsupported> {
+        self.body(cond)?.first().copied().ok_or_else(|| "a condition without result".into())
+    }
+
+    /// `for lo <= i < hi`, guarded and tested at the bottom; results in the final state.
+    pub fn counted(
+        &mut self,
+        less: IntCC,
+        lo: Value,
+        hi: Value,
+        state: &[Value],
+        body: impl FnOnce(&mut Self, Value, &[Value]) -> Result<Vec<Value>, Unsupported>,
+    ) -> Result<Vec<Value>, Unsupported> {
+        let (again, exit) = (self.b.create_block(), self.b.create_block());
+        let i = self.params_like(again, &[lo])[0];
+        let current = self.params_like(again, state);
+        let last = self.params_like(exit, state);
+        let enter = self.b.ins().icmp(less, lo, hi);
+        let first = [&[lo], state].concat();
+        self.b.ins().brif(enter, again, &args(&first), exit, &args(state));
+        self.b.switch_to_block(again);
+        let next = body(self, i, &current)?;
+        let next_i = self.b.ins().iadd_imm_s(i, 1);
+        let repeat = self.b.ins().icmp(less, next_i, hi);
+        let following = [&[next_i], &next[..]].concat();
+        self.b.ins().brif(repeat, again, &args(&following), exit, &args(&next));
+        self.b.switch_to_block(exit);
+        Ok(last)
+    }
+
+    /// An operator that is a function.
+    pub fn call(&mut self, op: PrimOp, xs: &[Value]) -> Value {
+        let function = match self.references.get(&op) {
+            Some(f) => *f,
+            None => {
+                let f = self.declare(op);
+                self.references.insert(op, f);
+                f
+            }
+        };
+        let call = self.b.ins().call(function, xs);
+        self.b.inst_results(call)[0]
+    }
+
+    fn declare(&mut self, op: PrimOp) -> FuncRef {
+        let module = &mut *self.module;
+        let id = *self.functions.entry(op).or_insert_with(|| {
+            let mut signature = module.make_signature();
+            signature.params.extend(op.operands().into_iter().map(abi));
+            signature.returns.push(abi(op.result()));
+            module
+                .declare_function(&math::symbol(op), Linkage::Import, &signature)
+                .expect("an operator has one signature")
+        });
+        module.declare_func_in_func(id, self.b.func)
+    }
+}
+
+/// How a scalar is passed: narrow integers are extended by the caller.
+fn abi(p: Prim) -> AbiParam {
+    let param = AbiParam::new(clif_type(p));
+    match p {
+        _ if p.is_float() || p.size() >= 4 => param,
+        _ if p.is_signed() => param.sext(),
+        _ => param.uext(),
+    }
+}
+
+/// Whether computing a branch's body is cheaper than jumping around it: a few operators that neither fail nor take long.
+fn is_cheap(body: &Body) -> bool {
+    let cheap = |s: &Stm| match &s.exp {
+        Exp::Atom(_) => true,
+        Exp::Prim(op, _) => is_cheap_operator(*op),
+        _ => false,
+    };
+    body.stms.len() <= 3 && body.results.len() <= 2 && body.stms.iter().all(cheap)
+}
+
+fn is_cheap_operator(op: PrimOp) -> bool {
+    use par_ir::prim::{BinOp, UnOp};
+    match op {
+        PrimOp::Bin(BinOp::Div | BinOp::Mod | BinOp::Quot | BinOp::Rem, _) => false,
+        PrimOp::Un(UnOp::Sqrt | UnOp::Recip | UnOp::Rsqrt, _) => false,
+        _ => !math::is_call(op),
+    }
+}

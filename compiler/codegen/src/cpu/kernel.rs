@@ -1,0 +1,444 @@
+//! Kernels to machine code: the loops over a space around the scalar body, and what becomes of the results.
+//!
+//! ```text
+//! load captures, outputs, first values of accumulators from the environment
+//! for row in row_lo .. row_hi                        (a ragged or uniform space)
+//!     start, end = the row's positions, cut to lo .. hi
+//!     prologue
+//!     accumulators = first values
+//!     for pos in start .. end
+//!         results = body
+//!         store, or combine with the accumulators
+//!     store the accumulators
+//! return 0, or the number of elements kept
+//! ```
+//!
+//! In a flat space there is one row with all positions `lo..hi`. So has the kernel that combines partial
+//! results, whose element `pos` is a partial result instead of the body's.
+
+use super::emit::{Base, Emitter, Unsupported, clif_type, input, output};
+use crate::free;
+use cranelift::prelude::*;
+use par_ir::core::Lambda;
+use par_ir::flat::{Kernel, KernelKind, Out, Space, Ty};
+use par_ir::ty::Dim;
+use par_ir::{Prim, Var};
+use par_runtime::plan::EnvLayout;
+use std::collections::HashMap;
+
+/// What a function computes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Role {
+    /// The kernel itself.
+    Main,
+    /// For a scan: only the reduction, by row.
+    ReduceOnly,
+    /// For a scan: also reduces, into the partials.
+    Dual,
+    /// Combines partial results (for a histogram: private copies with the destinations).
+    Combine,
+}
+
+/// A kernel, and what compiling its functions needs to know.
+pub struct KernelInfo<'k> {
+    pub kernel: &'k Kernel,
+    pub captures: Vec<Var>,
+    pub layout: EnvLayout,
+    /// Types of the combined results.
+    pub combined: Vec<Prim>,
+    /// Types of the further results stored by position (filter: the kept values).
+    pub elems: Vec<Prim>,
+}
+
+impl<'k> KernelInfo<'k> {
+    /// `pattern` has the types of what the statement binds.
+    pub fn new(kernel: &'k Kernel, pattern: &[Ty]) -> KernelInfo<'k> {
+        let prims: Vec<Prim> = pattern.iter().filter_map(|t| array_prim(*t)).collect();
+        let split = |k: usize| (prims[..k.min(prims.len())].to_vec(), prims[k.min(prims.len())..].to_vec());
+        let (combined, elems, outputs) = match &kernel.kind {
+            KernelKind::Map(outs) => (vec![], vec![], outs.iter().map(words).sum()),
+            KernelKind::Reduce { neutral, .. } | KernelKind::Scan { neutral, .. } => {
+                let (combined, elems) = split(neutral.len());
+                (combined, elems, prims.len())
+            }
+            KernelKind::Filter => (vec![], split(1).1, prims.len()),
+            KernelKind::Hist { dests, .. } => (prims, vec![], 1 + dests.len()),
+        };
+        let captures = free::captures(kernel);
+        let layout = EnvLayout { captures: captures.len(), initial: combined.len(), outputs };
+        KernelInfo { kernel, captures, layout, combined, elems }
+    }
+
+    /// The roles of the functions that this kernel needs.
+    pub fn roles(&self) -> &'static [Role] {
+        match self.kernel.kind {
+            KernelKind::Map(_) | KernelKind::Filter => &[Role::Main],
+            KernelKind::Reduce { .. } | KernelKind::Hist { .. } => &[Role::Main, Role::Combine],
+            KernelKind::Scan { .. } => &[Role::Main, Role::ReduceOnly, Role::Dual, Role::Combine],
+        }
+    }
+
+    /// Whether rows make no difference, so that the space is as good as flat.
+    fn ignores_rows(&self) -> bool {
+        let by_element = matches!(self.kernel.kind, KernelKind::Map(_) | KernelKind::Hist { .. });
+        by_element && self.kernel.prologue.is_empty() && !free::mentions(self.kernel, self.kernel.row)
+    }
+}
+
+fn array_prim(ty: Ty) -> Option<Prim> {
+    match ty {
+        Ty::Array(p) => Some(p),
+        _ => None,
+    }
+}
+
+fn words(out: &Out) -> usize {
+    match out {
+        Out::Elem(_) => 1,
+        Out::Scatter(dests) => 1 + dests.len(),
+    }
+}
+
+/// Emits one function of a kernel.
+pub struct KernelEmitter<'e, 'a, 'k> {
+    pub e: &'e mut Emitter<'a>,
+    pub info: &'e KernelInfo<'k>,
+    pub types: &'e HashMap<Var, Ty>,
+    pub role: Role,
+    /// `env, row_lo, row_hi, lo, hi, error`.
+    pub params: Vec<Value>,
+}
+
+impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
+    pub fn function(mut self) -> Result<(), Unsupported> {
+        self.load_captures()?;
+        let kept = match (&self.info.kernel.kind, self.role) {
+            (KernelKind::Map(outs), _) => self.map(outs)?,
+            (KernelKind::Filter, _) => return self.filter(),
+            (KernelKind::Reduce { op, .. }, _) => self.reduce(op)?,
+            (KernelKind::Scan { op, .. }, Role::ReduceOnly | Role::Combine) => self.reduce(op)?,
+            (KernelKind::Scan { op, exclusive, .. }, _) => self.scan(op, *exclusive)?,
+            (KernelKind::Hist { op, .. }, _) => self.hist(op)?,
+        };
+        let result = kept.unwrap_or_else(|| self.e.i64(0));
+        self.e.b.ins().return_(&[result]);
+        Ok(())
+    }
+
+    fn env(&mut self, ty: Type, word: usize) -> Value {
+        let env = self.params[0];
+        self.e.b.ins().load(ty, input(), env, 8 * word as i32)
+    }
+
+    fn load_captures(&mut self) -> Result<(), Unsupported> {
+        for (i, v) in self.info.captures.iter().enumerate() {
+            let word = EnvLayout::CAPTURES + i;
+            match self.types.get(v) {
+                Some(Ty::Scalar(p)) => {
+                    let x = self.env(clif_type(*p), word);
+                    self.e.scalars.insert(*v, x);
+                    self.e.prims.insert(*v, *p);
+                }
+                Some(Ty::Array(p)) => {
+                    let address = self.env(types::I64, word);
+                    self.e.arrays.insert(*v, Base { address, prim: *p });
+                }
+                _ => return Err(format!("a kernel reads v_{}, which is not a scalar or array", v.0)),
+            }
+        }
+        Ok(())
+    }
+
+    /// The array whose address is in a word.
+    fn array(&mut self, word: usize, prim: Prim) -> Base {
+        Base { address: self.env(types::I64, word), prim }
+    }
+
+    fn arrays(&mut self, word: usize, prims: &[Prim]) -> Vec<Base> {
+        prims.iter().enumerate().map(|(i, p)| self.array(word + i, *p)).collect()
+    }
+
+    fn initial(&mut self) -> Vec<Value> {
+        let at = self.info.layout.initial_at();
+        let info = self.info;
+        info.combined.iter().enumerate().map(|(i, p)| self.env(clif_type(*p), at + i)).collect()
+    }
+
+    /// `per_row(row, start, end, state)` for all rows; prologue included.
+    fn rows(
+        &mut self,
+        state: &[Value],
+        per_row: impl FnOnce(
+            &mut KernelEmitter<'_, 'a, 'k>,
+            Value,
+            Value,
+            Value,
+            &[Value],
+        ) -> Result<Vec<Value>, Unsupported>,
+    ) -> Result<Vec<Value>, Unsupported> {
+        let (row_lo, row_hi, lo, hi) = (self.params[1], self.params[2], self.params[3], self.params[4]);
+        let dim = match self.info.kernel.space {
+            Space::Rows { dim, .. } if self.role != Role::Combine && !self.info.ignores_rows() => dim,
+            _ => {
+                self.start_row(row_lo)?;
+                return per_row(self, row_lo, lo, hi, state);
+            }
+        };
+        let word = self.env(types::I64, 0);
+        self.counted(row_lo, row_hi, state, |k, row, state| {
+            let (start, end) = match dim {
+                Dim::Size(_) => {
+                    let start = k.e.b.ins().imul(row, word);
+                    (start, k.e.b.ins().iadd(start, word))
+                }
+                Dim::Seg(_) => {
+                    let at = k.e.element(Base { address: word, prim: Prim::I64 }, row);
+                    let start = k.e.b.ins().load(types::I64, input(), at, 0);
+                    (start, k.e.b.ins().load(types::I64, input(), at, 8))
+                }
+            };
+            let start = k.e.b.ins().smax(start, lo);
+            let end = k.e.b.ins().smin(end, hi);
+            k.start_row(row)?;
+            per_row(k, row, start, end, state)
+        })
+    }
+
+    fn start_row(&mut self, row: Value) -> Result<(), Unsupported> {
+        self.e.scalars.insert(self.info.kernel.row, row);
+        if self.role == Role::Combine {
+            return Ok(());
+        }
+        self.e.stms(&self.info.kernel.prologue)
+    }
+
+    /// `for lo <= i < hi` around code that needs all of the kernel.
+    fn counted(
+        &mut self,
+        lo: Value,
+        hi: Value,
+        state: &[Value],
+        body: impl FnOnce(&mut KernelEmitter<'_, 'a, 'k>, Value, &[Value]) -> Result<Vec<Value>, Unsupported>,
+    ) -> Result<Vec<Value>, Unsupported> {
+        let KernelEmitter { e, info, types, role, params } = self;
+        let (info, types, role) = (*info, *types, *role);
+        e.counted(IntCC::SignedLessThan, lo, hi, state, |e, i, state| {
+            body(&mut KernelEmitter { e, info, types, role, params: params.clone() }, i, state)
+        })
+    }
+
+    /// The body's results at a position; or the partial results there.
+    fn element(&mut self, pos: Value) -> Result<Vec<Value>, Unsupported> {
+        self.e.pos = pos;
+        self.e.scalars.insert(self.info.kernel.pos, pos);
+        self.e.body(&self.info.kernel.body)
+    }
+
+    fn map(&mut self, outs: &[Out]) -> Result<Option<Value>, Unsupported> {
+        let mut word = self.info.layout.outputs_at();
+        let mut targets = Vec::new();
+        for out in outs {
+            targets.push(self.target(out, word)?);
+            word += words(out);
+        }
+        self.rows(&[], |k, _, start, end, _| {
+            k.counted(start, end, &[], |k, pos, _| {
+                let results = k.element(pos)?;
+                let mut results = results.into_iter();
+                for target in &targets {
+                    k.write(target, pos, &mut results)?;
+                }
+                Ok(vec![])
+            })
+        })?;
+        Ok(None)
+    }
+
+    fn target(&mut self, out: &Out, word: usize) -> Result<Target, Unsupported> {
+        match out {
+            Out::Elem(p) => Ok(Target::Elem(self.array(word, *p))),
+            Out::Scatter(dests) => {
+                let len = self.env(types::I64, word);
+                let prims: Option<Vec<Prim>> =
+                    dests.iter().map(|d| self.types.get(d).copied().and_then(array_prim)).collect();
+                let prims = prims.ok_or("a scatter needs arrays")?;
+                Ok(Target::Scatter { len, dests: self.arrays(word + 1, &prims) })
+            }
+        }
+    }
+
+    fn write(
+        &mut self,
+        target: &Target,
+        pos: Value,
+        results: &mut impl Iterator<Item = Value>,
+    ) -> Result<(), Unsupported> {
+        let mut next = || results.next().ok_or_else(|| "a kernel has too few results".to_string());
+        match target {
+            Target::Elem(base) => {
+                let x = next()?;
+                self.e.store(*base, pos, x);
+            }
+            Target::Scatter { len, dests } => {
+                let index = next()?;
+                let values: Vec<Value> = dests.iter().map(|_| next()).collect::<Result<_, _>>()?;
+                self.if_inside(index, *len, |k| {
+                    dests.iter().zip(values).for_each(|(d, x)| k.e.store(*d, index, x));
+                    Ok(())
+                })?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Code that runs if `0 <= index < len`.
+    fn if_inside(
+        &mut self,
+        index: Value,
+        len: Value,
+        code: impl FnOnce(&mut Self) -> Result<(), Unsupported>,
+    ) -> Result<(), Unsupported> {
+        let inside = self.e.b.ins().icmp(IntCC::UnsignedLessThan, index, len);
+        let (yes, after) = (self.e.b.create_block(), self.e.b.create_block());
+        self.e.b.ins().brif(inside, yes, &[], after, &[]);
+        self.e.b.switch_to_block(yes);
+        code(self)?;
+        self.e.b.ins().jump(after, &[]);
+        self.e.b.switch_to_block(after);
+        Ok(())
+    }
+
+    /// The values to combine at a position, and the further results.
+    fn combinable(
+        &mut self,
+        partials: &[Base],
+        pos: Value,
+    ) -> Result<(Vec<Value>, Vec<Value>), Unsupported> {
+        if self.role == Role::Combine {
+            self.e.pos = pos;
+            return Ok((partials.iter().map(|p| self.e.load(*p, pos, input())).collect(), vec![]));
+        }
+        let mut values = self.element(pos)?;
+        let rest = values.split_off(self.info.combined.len().min(values.len()));
+        Ok((values, rest))
+    }
+
+    fn combine(&mut self, op: &Lambda, acc: &[Value], xs: &[Value]) -> Result<Vec<Value>, Unsupported> {
+        self.e.lambda(op, &[acc, xs].concat())
+    }
+
+    fn reduce(&mut self, op: &Lambda) -> Result<Option<Value>, Unsupported> {
+        let (info, initial) = (self.info, self.initial());
+        let outputs = info.layout.outputs_at();
+        let results = self.arrays(outputs, &info.combined);
+        // Only a reduction's own code stores the further results: a scan stores them when it scans.
+        let elems = match (&info.kernel.kind, self.role) {
+            (KernelKind::Reduce { .. }, Role::Main) => {
+                self.arrays(outputs + info.combined.len(), &info.elems)
+            }
+            _ => vec![],
+        };
+        let partials = self.arrays(info.layout.partials_at(), &info.combined);
+        self.rows(&[], |k, row, start, end, _| {
+            let sums = k.counted(start, end, &initial, |k, pos, acc| {
+                let (values, rest) = k.combinable(&partials, pos)?;
+                elems.iter().zip(rest).for_each(|(base, x)| k.e.store(*base, pos, x));
+                k.combine(op, acc, &values)
+            })?;
+            results.iter().zip(sums).for_each(|(base, x)| k.e.store(*base, row, x));
+            Ok(vec![])
+        })?;
+        Ok(None)
+    }
+
+    fn scan(&mut self, op: &Lambda, exclusive: bool) -> Result<Option<Value>, Unsupported> {
+        let (info, initial) = (self.info, self.initial());
+        let (k, outputs) = (info.combined.len(), info.layout.outputs_at());
+        let results = self.arrays(outputs, &info.combined);
+        let elems = self.arrays(outputs + k, &info.elems);
+        let cells = match self.role {
+            Role::Dual => self.arrays(info.layout.partials_at(), &info.combined),
+            _ => vec![],
+        };
+        self.rows(&[], |this, _, start, end, _| {
+            let mut state = initial;
+            for cell in &cells {
+                state.push(this.e.b.ins().load(clif_type(cell.prim), output(), cell.address, 0));
+            }
+            let last = this.counted(start, end, &state, |this, pos, state| {
+                let (values, rest) = this.combinable(&[], pos)?;
+                let mut next = this.combine(op, &state[..k], &values)?;
+                let stored = if exclusive { &state[..k] } else { &next[..] };
+                results.iter().zip(stored).for_each(|(base, x)| this.e.store(*base, pos, *x));
+                elems.iter().zip(rest).for_each(|(base, x)| this.e.store(*base, pos, x));
+                if !cells.is_empty() {
+                    next.extend(this.combine(op, &state[k..], &values)?);
+                }
+                Ok(next)
+            })?;
+            for (cell, x) in cells.iter().zip(&last[k..]) {
+                this.e.b.ins().store(output(), *x, cell.address, 0);
+            }
+            Ok(vec![])
+        })?;
+        Ok(None)
+    }
+
+    /// Every element's values are written at the cursor, which moves only past those kept: it is never beyond the element.
+    fn filter(mut self) -> Result<(), Unsupported> {
+        let info = self.info;
+        let outputs = info.layout.outputs_at();
+        let counts = self.array(outputs, Prim::I64);
+        let values = self.arrays(outputs + 1, &info.elems);
+        let lo = self.params[3];
+        let last = self.rows(&[lo], |k, row, start, end, state| {
+            let first = state[0];
+            let last = k.counted(start, end, state, |k, pos, state| {
+                let results = k.element(pos)?;
+                for (base, x) in values.iter().zip(&results[1..]) {
+                    k.e.store(*base, state[0], *x);
+                }
+                let kept = k.e.b.ins().uextend(types::I64, results[0]);
+                Ok(vec![k.e.b.ins().iadd(state[0], kept)])
+            })?;
+            let count = k.e.b.ins().isub(last[0], first);
+            k.e.store(counts, row, count);
+            Ok(last)
+        })?;
+        let kept = self.e.b.ins().isub(last[0], lo);
+        self.e.b.ins().return_(&[kept]);
+        Ok(())
+    }
+
+    fn hist(&mut self, op: &Lambda) -> Result<Option<Value>, Unsupported> {
+        let info = self.info;
+        let outputs = info.layout.outputs_at();
+        let len = self.env(types::I64, outputs);
+        let dests = self.arrays(outputs + 1, &info.combined);
+        let partials = self.arrays(info.layout.partials_at(), &info.combined);
+        self.rows(&[], |k, _, start, end, _| {
+            k.counted(start, end, &[], |k, pos, _| {
+                let (index, values) = match k.role {
+                    Role::Combine => (pos, k.combinable(&partials, pos)?.0),
+                    _ => {
+                        let results = k.element(pos)?;
+                        (results[0], results[1..].to_vec())
+                    }
+                };
+                k.if_inside(index, len, |k| {
+                    let old: Vec<Value> = dests.iter().map(|d| k.e.load(*d, index, output())).collect();
+                    let new = k.combine(op, &old, &values)?;
+                    dests.iter().zip(new).for_each(|(d, x)| k.e.store(*d, index, x));
+                    Ok(())
+                })?;
+                Ok(vec![])
+            })
+        })?;
+        Ok(None)
+    }
+}
+
+enum Target {
+    Elem(Base),
+    Scatter { len: Value, dests: Vec<Base> },
+}

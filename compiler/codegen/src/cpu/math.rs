@@ -1,0 +1,137 @@
+//! Scalar operators that machine code calls: those without an instruction of their own. They are the same functions that
+//! `PrimOp::eval` uses, so that results agree to the bit.
+
+use par_ir::prim::{BinOp, PrimOp, SpecialOp, UnOp};
+use par_ir::{Prim, Scalar};
+
+/// The name by which machine code refers to an operator.
+pub fn symbol(op: PrimOp) -> String {
+    format!("par_{op:?}").replace(['(', ')', ','], "_").replace(' ', "")
+}
+
+/// All operators that are functions, with their addresses.
+pub fn functions() -> Vec<(PrimOp, *const u8)> {
+    let mut all = unary();
+    all.extend(binary_floats());
+    all.extend(powers());
+    all.extend(special());
+    all
+}
+
+/// Whether an operator is a call.
+pub fn is_call(op: PrimOp) -> bool {
+    use UnOp::*;
+    match op {
+        PrimOp::Un(op, p) => {
+            let inline = matches!(
+                op,
+                Neg | Not | Abs | Sgn | Sqrt | Floor | Ceil | Trunc | Round | Recip | Rsqrt
+            );
+            p.is_float() && !inline
+        }
+        PrimOp::Bin(BinOp::Pow, _) => true,
+        PrimOp::Bin(BinOp::Mod | BinOp::Atan2 | BinOp::Hypot, p) => p.is_float(),
+        PrimOp::Special(SpecialOp::Ldexp, _) => true,
+        _ => false,
+    }
+}
+
+macro_rules! unary_functions {
+    ($($op:ident $method:ident),*) => {
+        fn standard_unary() -> Vec<(PrimOp, *const u8)> {
+            vec![$(
+                (PrimOp::Un(UnOp::$op, Prim::F32), {
+                    extern "C" fn f(x: f32) -> f32 { x.$method() }
+                    f as *const u8
+                }),
+                (PrimOp::Un(UnOp::$op, Prim::F64), {
+                    extern "C" fn f(x: f64) -> f64 { x.$method() }
+                    f as *const u8
+                }),
+            )*]
+        }
+    };
+}
+
+unary_functions!(
+    Cbrt cbrt, Exp exp, Exp2 exp2, Log ln, Log2 log2, Log10 log10, Log1p ln_1p, Expm1 exp_m1, Sin sin, Cos cos,
+    Tan tan, Asin asin, Acos acos, Atan atan, Sinh sinh, Cosh cosh, Tanh tanh, Asinh asinh, Acosh acosh, Atanh atanh
+);
+
+/// Functions that go through `eval`: rare, or only there.
+macro_rules! evaluated {
+    ($($op:expr, ($($x:ident: $t:ident as $from:ident),*) -> $r:ident as $to:ident;)*) => {
+        vec![$(($op, {
+            extern "C" fn f($($x: $t),*) -> $r {
+                match $op.eval(&[$(Scalar::$from($x)),*]) {
+                    Scalar::$to(y) => y,
+                    _ => Default::default(),
+                }
+            }
+            f as *const u8
+        })),*]
+    };
+}
+
+fn unary() -> Vec<(PrimOp, *const u8)> {
+    let mut all = standard_unary();
+    all.extend(evaluated! {
+        PrimOp::Un(UnOp::Gamma, Prim::F32), (x: f32 as F32) -> f32 as F32;
+        PrimOp::Un(UnOp::Gamma, Prim::F64), (x: f64 as F64) -> f64 as F64;
+        PrimOp::Un(UnOp::Lgamma, Prim::F32), (x: f32 as F32) -> f32 as F32;
+        PrimOp::Un(UnOp::Lgamma, Prim::F64), (x: f64 as F64) -> f64 as F64;
+        PrimOp::Un(UnOp::Erf, Prim::F32), (x: f32 as F32) -> f32 as F32;
+        PrimOp::Un(UnOp::Erf, Prim::F64), (x: f64 as F64) -> f64 as F64;
+        PrimOp::Un(UnOp::Erfc, Prim::F32), (x: f32 as F32) -> f32 as F32;
+        PrimOp::Un(UnOp::Erfc, Prim::F64), (x: f64 as F64) -> f64 as F64;
+    });
+    all
+}
+
+fn binary_floats() -> Vec<(PrimOp, *const u8)> {
+    evaluated! {
+        PrimOp::Bin(BinOp::Mod, Prim::F32), (x: f32 as F32, y: f32 as F32) -> f32 as F32;
+        PrimOp::Bin(BinOp::Mod, Prim::F64), (x: f64 as F64, y: f64 as F64) -> f64 as F64;
+        PrimOp::Bin(BinOp::Pow, Prim::F32), (x: f32 as F32, y: f32 as F32) -> f32 as F32;
+        PrimOp::Bin(BinOp::Pow, Prim::F64), (x: f64 as F64, y: f64 as F64) -> f64 as F64;
+        PrimOp::Bin(BinOp::Atan2, Prim::F32), (x: f32 as F32, y: f32 as F32) -> f32 as F32;
+        PrimOp::Bin(BinOp::Atan2, Prim::F64), (x: f64 as F64, y: f64 as F64) -> f64 as F64;
+        PrimOp::Bin(BinOp::Hypot, Prim::F32), (x: f32 as F32, y: f32 as F32) -> f32 as F32;
+        PrimOp::Bin(BinOp::Hypot, Prim::F64), (x: f64 as F64, y: f64 as F64) -> f64 as F64;
+    }
+}
+
+fn powers() -> Vec<(PrimOp, *const u8)> {
+    evaluated! {
+        PrimOp::Bin(BinOp::Pow, Prim::I8), (x: i8 as I8, y: i8 as I8) -> i8 as I8;
+        PrimOp::Bin(BinOp::Pow, Prim::I16), (x: i16 as I16, y: i16 as I16) -> i16 as I16;
+        PrimOp::Bin(BinOp::Pow, Prim::I32), (x: i32 as I32, y: i32 as I32) -> i32 as I32;
+        PrimOp::Bin(BinOp::Pow, Prim::I64), (x: i64 as I64, y: i64 as I64) -> i64 as I64;
+        PrimOp::Bin(BinOp::Pow, Prim::U8), (x: u8 as U8, y: u8 as U8) -> u8 as U8;
+        PrimOp::Bin(BinOp::Pow, Prim::U16), (x: u16 as U16, y: u16 as U16) -> u16 as U16;
+        PrimOp::Bin(BinOp::Pow, Prim::U32), (x: u32 as U32, y: u32 as U32) -> u32 as U32;
+        PrimOp::Bin(BinOp::Pow, Prim::U64), (x: u64 as U64, y: u64 as U64) -> u64 as U64;
+    }
+}
+
+fn special() -> Vec<(PrimOp, *const u8)> {
+    evaluated! {
+        PrimOp::Special(SpecialOp::Ldexp, Prim::F32), (x: f32 as F32, n: i32 as I32) -> f32 as F32;
+        PrimOp::Special(SpecialOp::Ldexp, Prim::F64), (x: f64 as F64, n: i32 as I32) -> f64 as F64;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_call_has_its_function() {
+        let have: Vec<PrimOp> = functions().into_iter().map(|f| f.0).collect();
+        assert!(have.iter().all(|op| is_call(*op)));
+        for p in Prim::ALL {
+            let pow = PrimOp::Bin(BinOp::Pow, p);
+            assert!(!pow.is_valid() || have.contains(&pow), "{pow:?}");
+        }
+    }
+}

@@ -1,0 +1,414 @@
+//! FLAT's host program to the runtime's plan: variables become slots, and last uses are found.
+//!
+//! ```text
+//! let ys = kernel … xs                     s1 = kernel … copy s0
+//! let zs = ys with [0] = 1        ==>      s2 = write (move s1) 0 1
+//! (xs, zs)                                 (move s0, move s2)
+//! ```
+//!
+//! Blocks are walked backwards with the set of live variables. What a loop's body uses from outside is live through the
+//! whole body and dropped after the loop; what only one branch uses is dropped at the start of the other. Scalars
+//! are copied always.
+
+use crate::cpu::KernelCode;
+use par_ir::Var;
+use par_ir::flat::{self, Kernel, KernelKind, Op, Space, Ty};
+use par_ir::ty::{Atom, Dim};
+use par_runtime::plan::{self, Fold, Kind, Operand, Slot};
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+/// All functions of a program.
+pub fn functions(
+    program: &flat::Program,
+    types: &HashMap<Var, Ty>,
+    code: &mut KernelCode,
+) -> Result<Vec<plan::Function>, String> {
+    program.funs.iter().map(|f| function(f, types, code)).collect()
+}
+
+fn function(
+    fun: &flat::Fun,
+    types: &HashMap<Var, Ty>,
+    code: &mut KernelCode,
+) -> Result<plan::Function, String> {
+    let mut p = Planner { types, code, slots: HashMap::new() };
+    let mut live = HashSet::new();
+    let mut body = p.block(&fun.body, &mut live)?;
+    let params: Vec<Var> = fun.params.iter().map(|p| p.var).collect();
+    body.drop_first.extend(p.dead(&params, &live));
+    let params = fun.params.iter().map(|x| (p.slot(x.var), kind(x.ty))).collect();
+    Ok(plan::Function {
+        name: fun.entry.as_ref().map_or(&fun.name, |e| &e.name).clone(),
+        is_entry: fun.entry.is_some(),
+        params,
+        ret: fun.ret.iter().map(|t| kind(*t)).collect(),
+        ret_columns: fun.entry.as_ref().map(|e| e.ret.columns()),
+        slots: p.slots.len(),
+        body,
+        span: fun.span,
+    })
+}
+
+fn kind(ty: Ty) -> Kind {
+    match ty {
+        Ty::Scalar(p) => Kind::Scalar(p),
+        Ty::Array(p) => Kind::Array(p),
+        Ty::Desc => Kind::Desc,
+    }
+}
+
+/// Variables other than scalars that are used later.
+type Live = HashSet<Var>;
+
+struct Planner<'a, 'm> {
+    types: &'a HashMap<Var, Ty>,
+    code: &'a mut KernelCode<'m>,
+    slots: HashMap<Var, Slot>,
+}
+
+impl Planner<'_, '_> {
+    fn slot(&mut self, v: Var) -> Slot {
+        let next = self.slots.len() as Slot;
+        *self.slots.entry(v).or_insert(next)
+    }
+
+    fn is_counted(&self, v: Var) -> bool {
+        !matches!(self.types.get(&v), Some(Ty::Scalar(_)))
+    }
+
+    /// Slots of those variables that are not live.
+    fn dead(&mut self, vars: &[Var], live: &Live) -> Vec<Slot> {
+        let dead: Vec<Var> =
+            vars.iter().copied().filter(|v| self.is_counted(*v) && !live.contains(v)).collect();
+        dead.into_iter().map(|v| self.slot(v)).collect()
+    }
+
+    /// An operand; uses are seen from last to first.
+    fn operand(&mut self, a: &Atom, live: &mut Live) -> Operand {
+        match a {
+            Atom::Const(c) => Operand::Const(*c),
+            Atom::Var(v) => self.var(*v, live),
+        }
+    }
+
+    fn var(&mut self, v: Var, live: &mut Live) -> Operand {
+        let slot = self.slot(v);
+        if self.is_counted(v) && live.insert(v) { Operand::Move(slot) } else { Operand::Copy(slot) }
+    }
+
+    fn operands(&mut self, xs: &[Atom], live: &mut Live) -> Vec<Operand> {
+        let mut all: Vec<Operand> = xs.iter().rev().map(|x| self.operand(x, live)).collect();
+        all.reverse();
+        all
+    }
+
+    fn vars(&mut self, xs: &[Var], live: &mut Live) -> Vec<Operand> {
+        let mut all: Vec<Operand> = xs.iter().rev().map(|x| self.var(*x, live)).collect();
+        all.reverse();
+        all
+    }
+
+    /// `live`: after the block; afterwards: before it.
+    fn block(&mut self, block: &flat::Block, live: &mut Live) -> Result<plan::Block, String> {
+        let results = self.operands(&block.results, live);
+        let mut stms = Vec::with_capacity(block.stms.len());
+        for stm in block.stms.iter().rev() {
+            stms.push(self.stm(stm, live)?);
+        }
+        stms.reverse();
+        Ok(plan::Block { drop_first: vec![], stms, results })
+    }
+
+    fn stm(&mut self, stm: &flat::Stm, live: &mut Live) -> Result<plan::Stm, String> {
+        let bound: Vec<Var> = stm.pat.iter().map(|p| p.var).collect();
+        let mut drop_after = self.dead(&bound, live);
+        for v in &bound {
+            live.remove(v);
+        }
+        let op = self.op(&stm.op, live, &mut drop_after)?;
+        let pat = bound.into_iter().map(|v| self.slot(v)).collect();
+        let op = match (op, &stm.op) {
+            (plan::Op::Concat(xs, _), _) => plan::Op::Concat(xs, result_prim(stm)?),
+            (op, _) => op,
+        };
+        Ok(plan::Stm { pat, op, drop_after, span: stm.span })
+    }
+
+    fn op(&mut self, op: &Op, live: &mut Live, drop_after: &mut Vec<Slot>) -> Result<plan::Op, String> {
+        Ok(match op {
+            Op::If { cond, then, other } => self.branch(cond, then, other, live)?,
+            Op::Loop { params, form, body } => self.loop_(params, form, body, live, drop_after)?,
+            Op::Kernel(k) => plan::Op::Kernel(Box::new(self.kernel(k, live)?)),
+            Op::Call(fun, args) => plan::Op::Call(fun.0 as usize, self.operands(args, live)),
+            _ => self.simple(op, live),
+        })
+    }
+
+    fn simple(&mut self, op: &Op, live: &mut Live) -> plan::Op {
+        match op {
+            Op::Atom(a) => plan::Op::Atom(self.operand(a, live)),
+            Op::Prim(f, xs) => {
+                let f = *f;
+                plan::Op::Scalar(Arc::new(move |xs| f.eval(xs)), self.operands(xs, live))
+            }
+            Op::Check { cond, kind, args } => {
+                let args = self.operands(args, live);
+                plan::Op::Check { cond: self.operand(cond, live), kind: kind.clone(), args }
+            }
+            Op::MakeDesc(v) => plan::Op::MakeDesc(self.var(*v, live)),
+            Op::UniformDesc { rows, m } => {
+                plan::Op::UniformDesc { rows: self.operand(rows, live), m: self.operand(m, live) }
+            }
+            Op::Offsets(v) => plan::Op::Offsets(self.var(*v, live)),
+            Op::Lengths(v) => plan::Op::Lengths(self.var(*v, live)),
+            Op::SegIds(v) => plan::Op::SegIds(self.var(*v, live)),
+            Op::Total(v) => plan::Op::Total(self.var(*v, live)),
+            Op::Rows(v) => plan::Op::Rows(self.var(*v, live)),
+            Op::Length(v) => plan::Op::Length(self.var(*v, live)),
+            Op::Read(v, i) => plan::Op::Read(self.var(*v, live), self.operand(i, live)),
+            Op::Write { arr, index, value } => plan::Op::Write {
+                arr: self.var(*arr, live),
+                index: self.operand(index, live),
+                value: self.operand(value, live),
+            },
+            Op::Iota(n) => plan::Op::Iota(self.operand(n, live)),
+            Op::Replicate(n, x) => plan::Op::Replicate(self.operand(n, live), self.operand(x, live)),
+            Op::Literal(xs, p) => plan::Op::Literal(self.operands(xs, live), *p),
+            Op::Slice { arr, start, len } => plan::Op::Slice {
+                arr: self.var(*arr, live),
+                start: self.operand(start, live),
+                len: self.operand(len, live),
+            },
+            Op::Concat(vs) => plan::Op::Concat(self.vars(vs, live), par_ir::Prim::Bool),
+            Op::ConcatDesc(vs) => plan::Op::ConcatDesc(self.vars(vs, live)),
+            Op::If { .. } | Op::Loop { .. } | Op::Kernel(_) | Op::Call(..) => {
+                unreachable!("operations with blocks, kernels and calls are planned by `op`")
+            }
+        }
+    }
+
+    fn branch(
+        &mut self,
+        cond: &Atom,
+        then: &flat::Block,
+        other: &flat::Block,
+        live: &mut Live,
+    ) -> Result<plan::Op, String> {
+        let (mut in_then, mut in_other) = (live.clone(), live.clone());
+        let mut then = self.block(then, &mut in_then)?;
+        let mut other = self.block(other, &mut in_other)?;
+        let only = |a: &Live, b: &Live| a.difference(b).copied().collect::<Vec<Var>>();
+        then.drop_first = self.dead(&only(&in_other, &in_then), &in_then);
+        other.drop_first = self.dead(&only(&in_then, &in_other), &in_other);
+        live.extend(in_then);
+        live.extend(in_other);
+        Ok(plan::Op::If { cond: self.operand(cond, live), then, other })
+    }
+
+    fn loop_(
+        &mut self,
+        params: &[(flat::Param, Atom)],
+        form: &flat::LoopForm,
+        body: &flat::Block,
+        live: &mut Live,
+        drop_after: &mut Vec<Slot>,
+    ) -> Result<plan::Op, String> {
+        let state: Vec<Var> = params.iter().map(|(p, _)| p.var).collect();
+        let mut outside = used_outside(body);
+        if let flat::LoopForm::While(cond) = form {
+            outside.extend(used_outside(cond));
+        }
+        for v in &state {
+            outside.remove(v);
+        }
+        outside.retain(|v| self.is_counted(*v));
+        let last: Vec<Var> = outside.iter().copied().filter(|v| !live.contains(v)).collect();
+        drop_after.extend(self.dead(&last, live));
+        live.extend(outside.iter().copied());
+
+        let mut inside = live.clone();
+        let mut planned = self.block(body, &mut inside)?;
+        planned.drop_first.extend(self.dead(&state, &inside));
+        let form = match form {
+            flat::LoopForm::For { index, prim, bound } => {
+                let bound = self.operand(bound, live);
+                plan::LoopForm::For { index: self.slot(*index), prim: *prim, bound }
+            }
+            flat::LoopForm::While(cond) => {
+                let mut after = live.clone();
+                after.extend(state.iter().copied());
+                plan::LoopForm::While(self.block(cond, &mut after)?)
+            }
+        };
+        let initial: Vec<Atom> = params.iter().map(|(_, x)| *x).collect();
+        let initial = self.operands(&initial, live);
+        let params = state.into_iter().map(|v| self.slot(v)).zip(initial).collect();
+        Ok(plan::Op::Loop(Box::new(plan::Loop { params, form, body: planned })))
+    }
+
+    /// Operands in the order in which the executor takes them: space, captures, neutral elements, destinations.
+    fn kernel(&mut self, kernel: &Kernel, live: &mut Live) -> Result<plan::Kernel, String> {
+        let functions = self.code.take(kernel)?;
+        let kind = self.kernel_kind(kernel, &functions, live)?;
+        let captures = self.vars(&functions.captures, live);
+        let space = match kernel.space {
+            Space::Flat(n) => plan::Space::Flat(self.operand(&n, live)),
+            Space::Rows { rows, dim: Dim::Size(m) } => {
+                plan::Space::Uniform { m: self.operand(&m, live), rows: self.operand(&rows, live) }
+            }
+            Space::Rows { rows, dim: Dim::Seg(d) } => {
+                plan::Space::Ragged { desc: self.var(d, live), rows: self.operand(&rows, live) }
+            }
+        };
+        let code = functions.main()?;
+        Ok(plan::Kernel {
+            name: functions.name,
+            space,
+            captures,
+            layout: functions.layout,
+            checks: functions.checks,
+            code,
+            kind,
+        })
+    }
+
+    fn kernel_kind(
+        &mut self,
+        kernel: &Kernel,
+        functions: &crate::cpu::Functions,
+        live: &mut Live,
+    ) -> Result<plan::KernelKind, String> {
+        Ok(match &kernel.kind {
+            KernelKind::Map(outs) => {
+                let mut planned: Vec<plan::Out> = outs.iter().rev().map(|o| self.out(o, live)).collect();
+                planned.reverse();
+                plan::KernelKind::Map(planned)
+            }
+            KernelKind::Reduce { neutral, .. } => {
+                plan::KernelKind::Reduce(self.fold(neutral, functions, live)?)
+            }
+            KernelKind::Scan { neutral, .. } => {
+                let (reduce, dual) = functions.scan()?;
+                let exact = !functions.combined.iter().any(|p| p.is_float());
+                plan::KernelKind::Scan { fold: self.fold(neutral, functions, live)?, reduce, dual, exact }
+            }
+            KernelKind::Filter => plan::KernelKind::Filter(functions.elems.clone()),
+            KernelKind::Hist { dests, neutral, .. } => {
+                let dests = self.vars(dests, live);
+                plan::KernelKind::Hist { dests, fold: self.fold(neutral, functions, live)? }
+            }
+        })
+    }
+
+    fn out(&mut self, out: &flat::Out, live: &mut Live) -> plan::Out {
+        match out {
+            flat::Out::Elem(p) => plan::Out::Elem(*p),
+            flat::Out::Scatter(dests) => plan::Out::Scatter(self.vars(dests, live)),
+        }
+    }
+
+    fn fold(
+        &mut self,
+        neutral: &[Atom],
+        functions: &crate::cpu::Functions,
+        live: &mut Live,
+    ) -> Result<Fold, String> {
+        Ok(Fold {
+            prims: functions.combined.clone(),
+            neutral: self.operands(neutral, live),
+            elems: functions.elems.clone(),
+            combine: functions.combine()?,
+        })
+    }
+}
+
+fn result_prim(stm: &flat::Stm) -> Result<par_ir::Prim, String> {
+    match stm.pat.first().map(|p| p.ty) {
+        Some(Ty::Array(p)) => Ok(p),
+        _ => Err("a concatenation binds no array".into()),
+    }
+}
+
+/// Variables that a block uses and does not bind.
+fn used_outside(block: &flat::Block) -> HashSet<Var> {
+    let mut uses = Uses::default();
+    uses.block(block);
+    uses.used.difference(&uses.bound).copied().collect()
+}
+
+#[derive(Default)]
+struct Uses {
+    used: HashSet<Var>,
+    bound: HashSet<Var>,
+}
+
+impl Uses {
+    fn atoms<'a>(&mut self, xs: impl IntoIterator<Item = &'a Atom>) {
+        self.used.extend(xs.into_iter().filter_map(|x| x.var()));
+    }
+
+    fn block(&mut self, block: &flat::Block) {
+        block.stms.iter().for_each(|s| self.stm(s));
+        self.atoms(&block.results);
+    }
+
+    fn stm(&mut self, stm: &flat::Stm) {
+        self.bound.extend(stm.pat.iter().map(|p| p.var));
+        match &stm.op {
+            Op::Atom(a) | Op::Iota(a) => self.atoms([a]),
+            Op::Prim(_, xs) | Op::Literal(xs, _) | Op::Call(_, xs) => self.atoms(xs),
+            Op::Check { cond, args, .. } => self.atoms(args.iter().chain([cond])),
+            Op::UniformDesc { rows, m } => self.atoms([rows, m]),
+            Op::MakeDesc(v) | Op::Offsets(v) | Op::Lengths(v) | Op::SegIds(v) => self.atoms([&Atom::Var(*v)]),
+            Op::Total(v) | Op::Rows(v) | Op::Length(v) => self.atoms([&Atom::Var(*v)]),
+            Op::Read(v, i) => self.atoms([&Atom::Var(*v), i]),
+            Op::Write { arr, index, value } => self.atoms([&Atom::Var(*arr), index, value]),
+            Op::Replicate(n, x) => self.atoms([n, x]),
+            Op::Slice { arr, start, len } => self.atoms([&Atom::Var(*arr), start, len]),
+            Op::Concat(vs) | Op::ConcatDesc(vs) => self.used.extend(vs),
+            Op::Kernel(k) => self.kernel(k),
+            Op::If { cond, then, other } => {
+                self.atoms([cond]);
+                self.block(then);
+                self.block(other);
+            }
+            Op::Loop { params, form, body } => self.loop_(params, form, body),
+        }
+    }
+
+    fn loop_(&mut self, params: &[(flat::Param, Atom)], form: &flat::LoopForm, body: &flat::Block) {
+        self.bound.extend(params.iter().map(|(p, _)| p.var));
+        self.atoms(params.iter().map(|(_, x)| x));
+        match form {
+            flat::LoopForm::For { index, bound, .. } => {
+                self.bound.insert(*index);
+                self.atoms([bound]);
+            }
+            flat::LoopForm::While(cond) => self.block(cond),
+        }
+        self.block(body);
+    }
+
+    fn kernel(&mut self, kernel: &Kernel) {
+        self.used.extend(crate::free::captures(kernel));
+        match &kernel.space {
+            Space::Flat(n) => self.atoms([n]),
+            Space::Rows { rows, dim: Dim::Size(m) } => self.atoms([rows, m]),
+            Space::Rows { rows, dim: Dim::Seg(d) } => self.atoms([rows, &Atom::Var(*d)]),
+        }
+        match &kernel.kind {
+            KernelKind::Map(outs) => outs.iter().for_each(|o| {
+                if let flat::Out::Scatter(dests) = o {
+                    self.used.extend(dests);
+                }
+            }),
+            KernelKind::Reduce { neutral, .. } | KernelKind::Scan { neutral, .. } => self.atoms(neutral),
+            KernelKind::Hist { dests, neutral, .. } => {
+                self.used.extend(dests);
+                self.atoms(neutral);
+            }
+            KernelKind::Filter => {}
+        }
+    }
+}
