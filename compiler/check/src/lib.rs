@@ -5,4 +5,5 @@
 //! with exact shapes and the checks that sizes need.
 
 pub mod infer;
+pub mod lower;
 pub mod thir;

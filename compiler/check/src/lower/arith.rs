@@ -1,0 +1,76 @@
+//! Built-in operators on scalars, with the checks that integer division needs.
+
+use super::value::Val;
+use super::{Lower, R};
+use par_ir::prim::{BinOp, CmpOp, UnOp};
+use par_ir::{Atom, CheckKind, Prim, PrimOp, Scalar};
+
+impl<'p> Lower<'p> {
+    /// A built-in operator applied to its operands.
+    pub fn operator(&mut self, name: &str, args: &[Val<'p>]) -> R<Val<'p>> {
+        match (name, args) {
+            ("==", [a, b]) => Ok(Val::bool(self.equal(a, b)?)),
+            ("!=", [a, b]) => {
+                let eq = self.equal(a, b)?;
+                Ok(Val::bool(self.not(eq)))
+            }
+            ("neg", &[Val::Scalar(a, p)]) => Ok(Val::Scalar(self.prim(PrimOp::Un(UnOp::Neg, p), &[a]), p)),
+            ("!", &[Val::Scalar(a, p)]) => Ok(Val::Scalar(self.prim(PrimOp::Un(UnOp::Not, p), &[a]), p)),
+            (name, &[Val::Scalar(a, p), Val::Scalar(b, _)]) => self.binary(name, p, a, b),
+            _ => Err(self.internal(&format!("the operator `{name}` has operands that are no scalars"))),
+        }
+    }
+
+    fn binary(&mut self, name: &str, p: Prim, a: Atom, b: Atom) -> R<Val<'p>> {
+        if let Some(op) = comparison(name) {
+            return Ok(Val::bool(self.prim(PrimOp::Cmp(op, p), &[a, b])));
+        }
+        let Some(op) = arithmetic(name, p) else {
+            return Err(self.internal(&format!("the operator `{name}` does not exist")));
+        };
+        if p.is_integer() && matches!(op, BinOp::Div | BinOp::Mod | BinOp::Quot | BinOp::Rem) {
+            self.check_divisor(p, b);
+        }
+        Ok(Val::Scalar(self.bin(op, p, a, b), p))
+    }
+
+    fn check_divisor(&mut self, p: Prim, b: Atom) {
+        let zero = Atom::Const(Scalar::from_i64(p, 0));
+        let ok = self.prim(PrimOp::Cmp(CmpOp::Ne, p), &[b, zero]);
+        self.check(ok, CheckKind::DivisionByZero, Vec::new());
+    }
+}
+
+/// The comparison of that name.
+fn comparison(name: &str) -> Option<CmpOp> {
+    Some(match name {
+        "<" => CmpOp::Lt,
+        "<=" => CmpOp::Le,
+        ">" => CmpOp::Gt,
+        ">=" => CmpOp::Ge,
+        _ => return None,
+    })
+}
+
+/// The operator of that name at a type; on floats `/` is division and `%` the floored remainder.
+fn arithmetic(name: &str, p: Prim) -> Option<BinOp> {
+    Some(match name {
+        "+" => BinOp::Add,
+        "-" => BinOp::Sub,
+        "*" => BinOp::Mul,
+        "/" => BinOp::Div,
+        "%" => BinOp::Mod,
+        "//" if p.is_float() => BinOp::Div,
+        "//" => BinOp::Quot,
+        "%%" if p.is_float() => BinOp::Mod,
+        "%%" => BinOp::Rem,
+        "**" => BinOp::Pow,
+        "&" => BinOp::And,
+        "|" => BinOp::Or,
+        "^" => BinOp::Xor,
+        "<<" => BinOp::Shl,
+        ">>" => BinOp::Shr,
+        ">>>" => BinOp::Lshr,
+        _ => return None,
+    })
+}

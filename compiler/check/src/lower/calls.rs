@@ -1,0 +1,173 @@
+//! Application: closures and definitions are evaluated in place, operators and intrinsics emit code.
+
+use super::env::Env;
+use super::sizes::{Declared, has_sizes, is_informative};
+use super::value::{Closure, Fun, Shape, Val};
+use super::{Lower, R};
+use crate::thir::{Def, DefId, Ty};
+use par_syntax::diagnostic::Diagnostic;
+use std::rc::Rc;
+
+/// How deep calls may nest while inlining.
+const MAX_DEPTH: usize = 2000;
+
+impl<'p> Lower<'p> {
+    /// `f args`, with as many arguments as there are; `want` is what is known of the result's shape.
+    pub fn apply(&mut self, f: &Val<'p>, args: Vec<Val<'p>>, want: Option<&Shape>) -> R<Val<'p>> {
+        let Val::Fun(fun) = f else {
+            return Err(self.internal("something is applied that is not a function"));
+        };
+        let (fun, mut args) = unpack(fun.clone(), args);
+        let arity = self.arity(&fun);
+        if args.len() < arity {
+            return Ok(Val::Fun(Rc::new(Fun::Partial(fun, args))));
+        }
+        let rest = args.split_off(arity);
+        if rest.is_empty() {
+            return self.call(&fun, args, want);
+        }
+        let g = self.call(&fun, args, None)?;
+        self.apply(&g, rest, want)
+    }
+
+    fn arity(&self, fun: &Fun<'p>) -> usize {
+        match fun {
+            Fun::Closure(c) => c.params.len(),
+            Fun::Def(d, _) => arity(&self.program.defs[d.0 as usize]),
+            Fun::Op("neg" | "!") => 1,
+            Fun::Op(_) => 2,
+            Fun::Partial(f, args) => self.arity(f).saturating_sub(args.len()),
+        }
+    }
+
+    fn call(&mut self, fun: &Fun<'p>, args: Vec<Val<'p>>, want: Option<&Shape>) -> R<Val<'p>> {
+        self.limit()?;
+        if self.depth >= MAX_DEPTH {
+            return Err(Box::new(Diagnostic::error(
+                "E0503",
+                "calls are nested too deeply to be inlined",
+                self.span,
+            )));
+        }
+        self.depth += 1;
+        let result = stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || self.call_here(fun, args, want));
+        self.depth -= 1;
+        result
+    }
+
+    fn call_here(&mut self, fun: &Fun<'p>, args: Vec<Val<'p>>, want: Option<&Shape>) -> R<Val<'p>> {
+        match fun {
+            Fun::Closure(c) => self.call_closure(c, args, want),
+            Fun::Def(d, types) => self.call_def(*d, types, args, want),
+            Fun::Op(name) => self.operator(name, &args),
+            Fun::Partial(..) => Err(self.internal("a partial application was not unpacked")),
+        }
+    }
+
+    fn call_closure(&mut self, c: &Closure<'p>, args: Vec<Val<'p>>, want: Option<&Shape>) -> R<Val<'p>> {
+        let mut env = c.env.clone();
+        for (pat, arg) in c.params.iter().zip(args) {
+            self.bind(pat, arg, &mut env)?;
+        }
+        match c.ret {
+            Some(ret) => self.eval_at(c.body, &mut env, ret, want, "the result's type"),
+            None => self.eval(c.body, &env, want),
+        }
+    }
+
+    fn call_def(
+        &mut self,
+        d: DefId,
+        types: &Rc<Vec<Shape>>,
+        args: Vec<Val<'p>>,
+        want: Option<&Shape>,
+    ) -> R<Val<'p>> {
+        let program = self.program;
+        let def = &program.defs[d.0 as usize];
+        if def.intrinsic {
+            return self.intrinsic(def, args, want);
+        }
+        if def.group.is_some() {
+            return self.call_recursive(d, types, args);
+        }
+        let mut env = def_env(def, types);
+        for (pat, arg) in def.params.iter().zip(args) {
+            self.bind_as(pat, arg, &mut env, &|name| format!("size of argument `{name}` of `{}`", def.name))?;
+        }
+        let text = format!("result of `{}`", def.name);
+        self.eval_at(&def.body, &mut env, &def.ret, want, &text)
+    }
+
+    /// Evaluates a body whose result has a declared type.
+    pub fn eval_at(
+        &mut self,
+        body: &'p crate::thir::Expr,
+        env: &mut Env<'p>,
+        ty: &'p Ty,
+        want: Option<&Shape>,
+        what: &str,
+    ) -> R<Val<'p>> {
+        if !has_sizes(ty) {
+            return self.eval(body, env, want);
+        }
+        let shape = self.shape(ty, env)?;
+        let known = is_informative(&shape);
+        let val = self.eval(body, env, if known { Some(&shape) } else { want })?;
+        self.enforce(val, ty, env, Declared { what, span: Some(body.span), trusted: false })
+    }
+
+    /// The value of a definition's name.
+    pub fn def_value(&mut self, d: DefId, types: Vec<Shape>) -> R<Val<'p>> {
+        let program = self.program;
+        let def = &program.defs[d.0 as usize];
+        if arity(def) > 0 {
+            return Ok(Val::Fun(Rc::new(Fun::Def(d, Rc::new(types)))));
+        }
+        if def.intrinsic {
+            return self.intrinsic(def, Vec::new(), None);
+        }
+        if def.group.is_some() {
+            let message = format!("the value `{}` is defined by itself", def.name);
+            return Err(Box::new(
+                Diagnostic::error("E0504", message, self.span).label(def.name_span, "defined here"),
+            ));
+        }
+        if let Some(v) = self.blocks.iter().rev().find_map(|b| b.values.get(&d)) {
+            return Ok(v.clone());
+        }
+        let mut env = def_env(def, &types);
+        let val = self.eval_at(&def.body, &mut env, &def.ret, None, &format!("type of `{}`", def.name))?;
+        if let Some(block) = self.blocks.last_mut().filter(|_| def.type_params.is_empty()) {
+            block.values.insert(d, val.clone());
+        }
+        Ok(val)
+    }
+}
+
+/// The environment in which a definition's parameters are bound.
+pub(super) fn def_env<'p>(def: &Def, types: &[Shape]) -> Env<'p> {
+    Env::with_types(def.type_params.iter().copied().zip(types.iter().cloned()).collect())
+}
+
+/// How many arguments a definition takes; an intrinsic may be declared with a function type instead of parameters.
+fn arity(def: &Def) -> usize {
+    if def.intrinsic && def.params.is_empty() { arrows(&def.ret) } else { def.params.len() }
+}
+
+fn arrows(ty: &Ty) -> usize {
+    match ty {
+        Ty::Fun(_, r) => 1 + arrows(r),
+        _ => 0,
+    }
+}
+
+/// A function without partial applications, and all its arguments.
+fn unpack<'p>(mut fun: Rc<Fun<'p>>, mut args: Vec<Val<'p>>) -> (Rc<Fun<'p>>, Vec<Val<'p>>) {
+    while let Fun::Partial(inner, first) = &*fun {
+        let mut all = first.clone();
+        all.append(&mut args);
+        args = all;
+        fun = inner.clone();
+    }
+    (fun, args)
+}

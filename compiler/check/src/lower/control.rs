@@ -1,0 +1,91 @@
+//! `&&`, `||` and `match`.
+
+use super::env::Env;
+use super::value::{Shape, Val};
+use super::{Lower, R};
+use crate::thir::{Expr, Pat};
+use par_ir::core::Exp;
+use par_ir::prim::BinOp;
+use par_ir::{Atom, Prim, Scalar};
+
+/// The right side of `&&` or `||` is computed always if it is no longer than this and cannot fail.
+const CHEAP: usize = 6;
+
+impl<'p> Lower<'p> {
+    /// `a && b`.
+    pub fn and_also(&mut self, a: &'p Expr, b: &'p Expr, env: &Env<'p>) -> R<Val<'p>> {
+        self.short_circuit(BinOp::And, a, b, env)
+    }
+
+    /// `a || b`.
+    pub fn or_else(&mut self, a: &'p Expr, b: &'p Expr, env: &Env<'p>) -> R<Val<'p>> {
+        self.short_circuit(BinOp::Or, a, b, env)
+    }
+
+    fn short_circuit(&mut self, op: BinOp, a: &'p Expr, b: &'p Expr, env: &Env<'p>) -> R<Val<'p>> {
+        let decided = Atom::bool(op == BinOp::Or);
+        let left = self.scalar(a, env)?;
+        if left == decided {
+            return Ok(Val::bool(left));
+        }
+        if let Atom::Const(Scalar::Bool(_)) = left {
+            return self.eval(b, env, None);
+        }
+        let (block, right) = self.in_block(|lo| lo.scalar(b, env))?;
+        let cheap = block.stms.len() <= CHEAP && block.stms.iter().all(|s| matches!(s.exp, Exp::Prim(..)));
+        if cheap {
+            self.splice(block);
+            return Ok(Val::bool(self.bin(op, Prim::Bool, left, right)));
+        }
+        let mut evaluated = Some((block, right));
+        let mut again = |lo: &mut Self| match evaluated.take() {
+            Some((block, right)) => {
+                lo.splice(block);
+                Ok(Val::bool(right))
+            }
+            None => Err(lo.internal("an arm was evaluated twice")),
+        };
+        let mut done = |_: &mut Self| Ok(Val::bool(decided));
+        if op == BinOp::And {
+            self.if_val(left, &mut again, &mut done)
+        } else {
+            self.if_val(left, &mut done, &mut again)
+        }
+    }
+
+    /// `match`: a chain of conditionals; the last case is taken if no other matches.
+    pub fn cases(
+        &mut self,
+        val: &Val<'p>,
+        cases: &'p [(Pat, Expr)],
+        env: &Env<'p>,
+        want: Option<&Shape>,
+    ) -> R<Val<'p>> {
+        let Some(((pat, body), rest)) = cases.split_first() else {
+            return Err(self.internal("a match without cases"));
+        };
+        let cond = if rest.is_empty() { Atom::bool(true) } else { self.test(pat, val)? };
+        self.if_val(
+            cond,
+            &mut |lo| {
+                let mut env = env.clone();
+                lo.bind(pat, val.clone(), &mut env)?;
+                lo.eval(body, &env, want)
+            },
+            &mut |lo| stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || lo.cases(val, rest, env, want)),
+        )
+    }
+}
+
+impl<'p> Lower<'p> {
+    /// Appends a closed block to the innermost one.
+    fn splice(&mut self, block: super::build::Block<'p>) {
+        let level = self.blocks.len().saturating_sub(1) as u32;
+        for p in block.stms.iter().flat_map(|s| &s.pat) {
+            self.levels[p.var.0 as usize] = level;
+        }
+        if let Some(b) = self.blocks.last_mut() {
+            b.stms.extend(block.stms);
+        }
+    }
+}

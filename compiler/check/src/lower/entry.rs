@@ -1,0 +1,223 @@
+//! Entry points: parameters and results in columns, as callers from outside see them.
+//!
+//! ```text
+//! entry main [n] (xs: [n]f32) (yss: [n][]f32) : [n]f32
+//! main (n1: i64) (xs: [n1]f32) (n2: i64) (s: [n2]desc) (yss: [n2][s]f32) : (k: i64) ([k]f32) = check n2 == n1 …
+//! ```
+
+use super::build::Block;
+use super::calls::def_env;
+use super::recursion::columns;
+use super::value::Val;
+use super::{Lower, R};
+use crate::thir::{Def, DefId, Size, Ty};
+use par_ir::core::{Body, Entry, Fun, Param};
+use par_ir::{Atom, Dim, Type, ValueType};
+use par_syntax::diagnostic::Diagnostic;
+use std::collections::HashMap;
+
+impl<'p> Lower<'p> {
+    /// Lowers an entry point; what is wrong with it becomes a diagnostic.
+    pub fn entry(&mut self, id: DefId) {
+        let program = self.program;
+        let def = &program.defs[id.0 as usize];
+        self.blocks = vec![Block::default()];
+        self.depth = 0;
+        self.enter(def.name_span);
+        let result = self.entry_fun(def);
+        self.blocks.clear();
+        match result {
+            Ok(fun) => self.out.funs.push(fun),
+            Err(d) if self.diagnostics.contains(&d) => {}
+            Err(d) => self.diagnostics.push(*d),
+        }
+    }
+
+    fn entry_fun(&mut self, def: &'p Def) -> R<Fun> {
+        if !def.type_params.is_empty() {
+            let message = "an entry point cannot have type parameters";
+            return Err(Box::new(Diagnostic::error("E0505", message, def.name_span)));
+        }
+        let mut env = def_env(def, &[]);
+        let (mut params, mut signature, mut vals) = (Vec::new(), Vec::new(), Vec::new());
+        for (i, pat) in def.params.iter().enumerate() {
+            let name = match self.pat_name(pat) {
+                n if n.starts_with(['_', '(']) => format!("arg{i}"),
+                n => n,
+            };
+            let ty = self.value_type(&pat.ty, 0)?;
+            vals.push(self.entry_param(&ty, &name, &mut Vec::new(), &mut params)?);
+            signature.push((name, ty));
+        }
+        // Who bound a size first, for the message when another parameter disagrees.
+        let mut owners: HashMap<_, String> = HashMap::new();
+        for ((pat, val), (name, _)) in def.params.iter().zip(vals).zip(&signature) {
+            let sizes = size_names(&pat.ty);
+            let text = match sizes.iter().find_map(|l| Some((l, owners.get(l)?))) {
+                Some((l, owner)) => {
+                    format!("size `{}` of `{owner}` and of `{name}`", self.program.locals[l.0 as usize])
+                }
+                None => format!("size of `{name}`"),
+            };
+            self.enter(pat.span);
+            self.bind_as(pat, val, &mut env, &|_| text.clone())?;
+            for l in sizes {
+                owners.entry(l).or_insert_with(|| name.clone());
+            }
+        }
+        self.enter(def.name_span);
+        let val = self.eval_at(&def.body, &mut env, &def.ret, None, &format!("result of `{}`", def.name))?;
+        if val.has_fun() {
+            return Err(self.function_value("an entry point"));
+        }
+        let ret_type = self.result_type(&val, Some(&def.ret));
+        let results = columns(&val);
+        let mut ret = Vec::new();
+        self.entry_ret(&val, &mut Vec::new(), &mut ret);
+        let block = self.blocks.pop().unwrap_or_default();
+        let entry = Entry { name: def.name.clone(), params: signature, ret: ret_type };
+        let body = Body { stms: block.stms, results };
+        Ok(Fun { name: def.name.clone(), entry: Some(entry), params, ret, body, span: def.span })
+    }
+
+    /// The declared type at the boundary.
+    fn value_type(&self, ty: &Ty, depth: usize) -> R<ValueType> {
+        Ok(match ty {
+            Ty::Prim(p) => ValueType::Prim(*p),
+            Ty::Unique(t) => self.value_type(t, depth)?,
+            Ty::Tuple(ts) => {
+                ValueType::Tuple(ts.iter().map(|t| self.value_type(t, depth)).collect::<R<_>>()?)
+            }
+            Ty::Record(fs) => ValueType::Record(
+                fs.iter().map(|(n, t)| Ok((n.clone(), self.value_type(t, depth)?))).collect::<R<_>>()?,
+            ),
+            Ty::Array(size, t) => ValueType::Array {
+                ragged: depth > 0 && *size == Size::Anon,
+                size: self.size_name(size),
+                elem: Box::new(self.value_type(t, depth + 1)?),
+            },
+            Ty::Sum(_) => return Err(Box::new(Diagnostic::unsupported("sum types", self.span))),
+            Ty::Fun(..) => return Err(self.function_value("a parameter of an entry point")),
+            Ty::Var(_) | Ty::Meta(_) => return Err(self.internal("an entry point's type is not known")),
+        })
+    }
+
+    fn size_name(&self, size: &Size) -> Option<String> {
+        match size {
+            Size::Const(n) => Some(n.to_string()),
+            Size::Local(l) => Some(self.program.locals[l.0 as usize].clone()),
+            Size::Anon | Size::Exp(_) => None,
+        }
+    }
+
+    fn entry_param(
+        &mut self,
+        ty: &ValueType,
+        name: &str,
+        above: &mut Vec<Dim>,
+        out: &mut Vec<Param>,
+    ) -> R<Val<'p>> {
+        let mut add = |lo: &mut Self, name: &str, ty: Type| {
+            let p = lo.param(name, ty);
+            let var = p.var;
+            out.push(p);
+            var
+        };
+        Ok(match ty {
+            ValueType::Prim(p) => {
+                let v = add(self, name, Type::array(above.clone(), *p));
+                if above.is_empty() { Val::Scalar(Atom::Var(v), *p) } else { Val::Leaf(v, *p) }
+            }
+            ValueType::Tuple(ts) => {
+                Val::Tuple(ts.iter().map(|t| self.entry_param(t, name, above, out)).collect::<R<_>>()?)
+            }
+            ValueType::Record(fs) => Val::Record(
+                fs.iter()
+                    .map(|(n, t)| Ok((n.clone(), self.entry_param(t, n, above, out)?)))
+                    .collect::<R<_>>()?,
+            ),
+            ValueType::Array { ragged, size, elem } => {
+                let dim = if *ragged {
+                    Dim::Seg(add(self, "s", Type::desc(above.clone())))
+                } else {
+                    let name = size.as_deref().filter(|s| s.starts_with(char::is_alphabetic)).unwrap_or("n");
+                    Dim::Size(Atom::Var(add(self, name, Type::I64)))
+                };
+                above.push(dim);
+                let elem = self.entry_param(elem, name, above, out);
+                above.pop();
+                Val::Array(dim, Box::new(elem?))
+            }
+        })
+    }
+
+    /// The result's type: its shape decides what is irregular, the declared type gives names.
+    fn result_type(&self, val: &Val<'p>, ty: Option<&Ty>) -> ValueType {
+        match (val, ty) {
+            (_, Some(Ty::Unique(t))) => self.result_type(val, Some(t)),
+            (Val::Scalar(_, p) | Val::Leaf(_, p), _) => ValueType::Prim(*p),
+            (Val::Tuple(vs), ty) => {
+                let part = |i: usize| match ty {
+                    Some(Ty::Tuple(ts)) => ts.get(i),
+                    _ => None,
+                };
+                ValueType::Tuple(vs.iter().enumerate().map(|(i, v)| self.result_type(v, part(i))).collect())
+            }
+            (Val::Record(vs), ty) => {
+                let part = |i: usize| match ty {
+                    Some(Ty::Record(ts)) => ts.get(i).map(|t| &t.1),
+                    _ => None,
+                };
+                let fields = vs.iter().enumerate();
+                ValueType::Record(
+                    fields.map(|(i, (n, v))| (n.clone(), self.result_type(v, part(i)))).collect(),
+                )
+            }
+            (Val::Array(d, e), ty) => {
+                let (size, elem) = match ty {
+                    Some(Ty::Array(s, t)) => (self.size_name(s), Some(&**t)),
+                    _ => (None, None),
+                };
+                let ragged = matches!(d, Dim::Seg(_));
+                ValueType::Array { ragged, size, elem: Box::new(self.result_type(e, elem)) }
+            }
+            (Val::Fun(_), _) => ValueType::Tuple(Vec::new()),
+        }
+    }
+
+    /// Variables for the result's columns.
+    fn entry_ret(&mut self, val: &Val<'p>, above: &mut Vec<Dim>, out: &mut Vec<Param>) {
+        match val {
+            Val::Scalar(_, p) | Val::Leaf(_, p) => out.push(self.param("r", Type::array(above.clone(), *p))),
+            Val::Tuple(vs) => vs.iter().for_each(|v| self.entry_ret(v, above, out)),
+            Val::Record(fs) => fs.iter().for_each(|(_, v)| self.entry_ret(v, above, out)),
+            Val::Array(d, e) => {
+                let ragged = matches!(d, Dim::Seg(_));
+                let ty = if ragged { Type::desc(above.clone()) } else { Type::I64 };
+                let p = self.param(if ragged { "s" } else { "k" }, ty);
+                above.push(if ragged { Dim::Seg(p.var) } else { Dim::Size(Atom::Var(p.var)) });
+                out.push(p);
+                self.entry_ret(e, above, out);
+                above.pop();
+            }
+            Val::Fun(_) => {}
+        }
+    }
+}
+
+/// Names among the declared sizes of a type.
+fn size_names(ty: &Ty) -> Vec<crate::thir::LocalId> {
+    match ty {
+        Ty::Array(size, t) => {
+            let mut out = size_names(t);
+            if let Size::Local(l) = size {
+                out.insert(0, *l);
+            }
+            out
+        }
+        Ty::Tuple(ts) => ts.iter().flat_map(size_names).collect(),
+        Ty::Record(fs) => fs.iter().flat_map(|(_, t)| size_names(t)).collect(),
+        Ty::Unique(t) => size_names(t),
+        _ => Vec::new(),
+    }
+}

@@ -1,0 +1,256 @@
+//! Evaluation of expressions: one call per kind.
+
+use super::env::Env;
+use super::sizes::{Declared, has_sizes, is_informative};
+use super::value::{Closure, Fun, Shape, Val};
+use super::{Lower, R};
+use crate::thir::{Expr, ExprKind, LocalId, Ty};
+use par_ir::core::Exp;
+use par_ir::{Atom, CheckKind, Dim, Prim, Scalar, Type};
+use par_syntax::diagnostic::{Diagnostic, Severity};
+use std::rc::Rc;
+
+/// Attributes that are accepted silently: they speak about performance or to other compilers.
+const KNOWN_ATTRIBUTES: &[&str] = &[
+    "opaque",
+    "inline",
+    "noinline",
+    "noinlinedef",
+    "unroll",
+    "sequential",
+    "sequential_outer",
+    "sequential_inner",
+    "fast_math",
+    "trace",
+    "break",
+    "blank",
+    "scratch",
+    "unsafe",
+    "flatten",
+    "incremental_flattening",
+];
+
+impl<'p> Lower<'p> {
+    /// The value of an expression; `want` is what is known of its shape.
+    pub fn eval(&mut self, e: &'p Expr, env: &Env<'p>, want: Option<&Shape>) -> R<Val<'p>> {
+        stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || {
+            let before = self.enter(e.span);
+            let result = self.eval_here(e, env, want);
+            self.span = before;
+            result
+        })
+    }
+
+    fn eval_here(&mut self, e: &'p Expr, env: &Env<'p>, want: Option<&Shape>) -> R<Val<'p>> {
+        match &e.kind {
+            ExprKind::Local(l) => self.local(*l, env),
+            ExprKind::Def(d, types) => {
+                let types = types.iter().map(|t| self.type_arg(t, env)).collect();
+                self.def_value(*d, types)
+            }
+            ExprKind::Op(name) => Ok(Val::Fun(Rc::new(Fun::Op(name)))),
+            ExprKind::Literal(s) => Ok(Val::Scalar(Atom::Const(*s), s.prim())),
+            ExprKind::String(bytes) => Ok(self.string(bytes)),
+            ExprKind::Tuple(es) => self.tuple(es, env, want),
+            ExprKind::Record(fs) => self.record(fs, env),
+            ExprKind::Array(es) => self.array(e, es, env, want),
+            ExprKind::Range { start, second, end, kind } => {
+                let range = self.range(start, second.as_deref(), end, *kind, env)?;
+                self.range_array(&range)
+            }
+            ExprKind::Lambda { params, ret, body } => Ok(closure(params, ret.as_ref(), body, env)),
+            ExprKind::Apply(f, args) => self.application(f, args, env, want, &e.ty),
+            ExprKind::And(a, b) => self.and_also(a, b, env),
+            ExprKind::Or(a, b) => self.or_else(a, b, env),
+            ExprKind::Let { .. } | ExprKind::LetFun { .. } => self.lets(e, env, want),
+            ExprKind::If { cond, then, other } => {
+                let c = self.scalar(cond, env)?;
+                self.if_val(c, &mut |lo| lo.eval(then, env, want), &mut |lo| lo.eval(other, env, want))
+            }
+            ExprKind::Match { value, cases } => {
+                let val = self.eval(value, env, None)?;
+                self.cases(&val, cases, env, want)
+            }
+            ExprKind::Loop { pat, init, form, body } => self.loop_expr(pat, init, form, body, env),
+            ExprKind::Index(a, index) => self.index_expr(a, index, env),
+            ExprKind::With { value, index, update } => self.with_expr(value, index, update, env),
+            ExprKind::WithField { value, fields, update } => {
+                let val = self.eval(value, env, want)?;
+                let new = self.eval(update, env, None)?;
+                self.with_field(val, fields, new)
+            }
+            ExprKind::Field(v, name) => {
+                let val = self.eval(v, env, None)?;
+                self.field(&val, name)
+            }
+            ExprKind::Ascribe(v, ty) => self.ascribe(v, ty, env, want),
+            ExprKind::Assert(c, v) => {
+                let cond = self.scalar(c, env)?;
+                let text = self.sources.text(c.span).trim().to_string();
+                self.check(cond, CheckKind::Assert(text), Vec::new());
+                self.eval(v, env, want)
+            }
+            ExprKind::Constr(..) => Err(Box::new(Diagnostic::unsupported("sum types", e.span))),
+            ExprKind::Attr(name, v) => {
+                self.attribute(name, e);
+                self.eval(v, env, want)
+            }
+        }
+    }
+
+    fn local(&self, l: LocalId, env: &Env<'p>) -> R<Val<'p>> {
+        match env.get(l) {
+            Some(v) => Ok(v.clone()),
+            None => {
+                let name = &self.program.locals[l.0 as usize];
+                Err(Box::new(
+                    Diagnostic::error("E0402", format!("the size `{name}` is not known here"), self.span)
+                        .note("a size becomes known where an array parameter or a `let` names it"),
+                ))
+            }
+        }
+    }
+
+    /// An expression of scalar type.
+    pub fn scalar(&mut self, e: &'p Expr, env: &Env<'p>) -> R<Atom> {
+        match self.eval(e, env, None)? {
+            Val::Scalar(a, _) => Ok(a),
+            _ => Err(self.internal("a scalar was expected")),
+        }
+    }
+
+    /// An integer expression of any type, as `i64`.
+    pub fn integer(&mut self, e: &'p Expr, env: &Env<'p>) -> R<Atom> {
+        match self.eval(e, env, None)? {
+            Val::Scalar(a, p) => Ok(self.conv(p, Prim::I64, a)),
+            _ => Err(self.internal("an integer was expected")),
+        }
+    }
+
+    fn string(&mut self, bytes: &[u8]) -> Val<'p> {
+        let size = Atom::i64(bytes.len() as i64);
+        let atoms = bytes.iter().map(|b| Atom::Const(Scalar::U8(*b))).collect();
+        let ty = Type::array(vec![Dim::Size(size)], Prim::U8);
+        let v = self.emit("text", ty, Exp::Literal(atoms, Prim::U8));
+        Val::vector(size, v, Prim::U8)
+    }
+
+    fn tuple(&mut self, es: &'p [Expr], env: &Env<'p>, want: Option<&Shape>) -> R<Val<'p>> {
+        let mut vals = Vec::with_capacity(es.len());
+        for (i, e) in es.iter().enumerate() {
+            let want = match want {
+                Some(Shape::Tuple(ts)) => ts.get(i),
+                _ => None,
+            };
+            vals.push(self.eval(e, env, want)?);
+        }
+        Ok(Val::Tuple(vals))
+    }
+
+    fn record(&mut self, fs: &'p [(String, Expr)], env: &Env<'p>) -> R<Val<'p>> {
+        let fields: R<Vec<_>> = fs.iter().map(|(n, e)| Ok((n.clone(), self.eval(e, env, None)?))).collect();
+        let mut fields = fields?;
+        fields.sort_by(|a, b| a.0.cmp(&b.0));
+        Ok(Val::Record(fields))
+    }
+
+    fn application(
+        &mut self,
+        f: &'p Expr,
+        args: &'p [Expr],
+        env: &Env<'p>,
+        want: Option<&Shape>,
+        ty: &'p Ty,
+    ) -> R<Val<'p>> {
+        let fun = self.eval(f, env, None)?;
+        let vals: R<Vec<_>> = args.iter().map(|a| self.eval(a, env, None)).collect();
+        let vals = vals?;
+        if want.is_none() && has_sizes(ty) {
+            let shape = self.shape(ty, env)?;
+            return self.apply(&fun, vals, is_informative(&shape).then_some(&shape));
+        }
+        self.apply(&fun, vals, want)
+    }
+
+    /// A chain of `let`s, without recursion.
+    fn lets(&mut self, e: &'p Expr, env: &Env<'p>, want: Option<&Shape>) -> R<Val<'p>> {
+        let mut env = env.clone();
+        let mut e = e;
+        loop {
+            self.enter(e.span);
+            e = match &e.kind {
+                ExprKind::Let { pat, value, body } => {
+                    let shape = if has_sizes(&pat.ty) { Some(self.shape(&pat.ty, &env)?) } else { None };
+                    let val = self.eval(value, &env, shape.as_ref())?;
+                    self.enter(value.span);
+                    self.bind(pat, val, &mut env)?;
+                    body
+                }
+                ExprKind::LetFun { name, params, ret, value, body, .. } => {
+                    let fun = closure(params, ret.as_ref(), value, &env);
+                    env.bind(*name, fun);
+                    body
+                }
+                _ => return self.eval(e, &env, want),
+            };
+        }
+    }
+
+    fn ascribe(&mut self, v: &'p Expr, ty: &'p Ty, env: &Env<'p>, want: Option<&Shape>) -> R<Val<'p>> {
+        let mut env = env.clone();
+        if !has_sizes(ty) {
+            return self.eval(v, &env, want);
+        }
+        let shape = self.shape(ty, &env)?;
+        let val = self.eval(v, &env, Some(&shape))?;
+        self.enforce(val, ty, &mut env, Declared { what: "the ascribed type", span: None, trusted: false })
+    }
+
+    /// A field of a record, or a component of a tuple by its number.
+    pub fn field(&self, val: &Val<'p>, name: &str) -> R<Val<'p>> {
+        let found = match val {
+            Val::Record(fs) => fs.iter().find(|(n, _)| n == name).map(|(_, v)| v),
+            Val::Tuple(vs) => name.parse::<usize>().ok().and_then(|i| vs.get(i)),
+            _ => None,
+        };
+        found.cloned().ok_or_else(|| self.internal("a field does not exist"))
+    }
+
+    fn with_field(&mut self, val: Val<'p>, fields: &[String], new: Val<'p>) -> R<Val<'p>> {
+        let Some((name, rest)) = fields.split_first() else {
+            return Ok(new);
+        };
+        let inner = self.field(&val, name)?;
+        let new = self.with_field(inner, rest, new)?;
+        match val {
+            Val::Record(mut fs) => {
+                fs.iter_mut().filter(|(n, _)| n == name).for_each(|(_, v)| *v = new.clone());
+                Ok(Val::Record(fs))
+            }
+            Val::Tuple(mut vs) => {
+                if let Some(v) = name.parse::<usize>().ok().and_then(|i| vs.get_mut(i)) {
+                    *v = new;
+                }
+                Ok(Val::Tuple(vs))
+            }
+            _ => Err(self.internal("a field of something that is no record")),
+        }
+    }
+
+    fn attribute(&mut self, name: &str, e: &Expr) {
+        let base = name.split(['(', ' ']).next().unwrap_or(name);
+        if !KNOWN_ATTRIBUTES.contains(&base) && self.warned.insert(name.to_string()) {
+            let message = format!("the attribute `{name}` is not known and has no effect");
+            self.diagnostics.push(Diagnostic::new(Severity::Warning, "W0501", message, e.span));
+        }
+    }
+}
+
+fn closure<'p>(
+    params: &'p [crate::thir::Pat],
+    ret: Option<&'p Ty>,
+    body: &'p Expr,
+    env: &Env<'p>,
+) -> Val<'p> {
+    Val::Fun(Rc::new(Fun::Closure(Closure { params, ret, body, env: env.clone() })))
+}

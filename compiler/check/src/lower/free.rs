@@ -1,0 +1,158 @@
+//! Locals that an expression mentions, its types' sizes included. Local names are unique in the program, so those that a
+//! closure's environment binds are the ones it captures.
+
+use super::Lower;
+use super::value::Closure;
+use crate::thir::{Expr, ExprKind, IndexArg, LocalId, LoopForm, Pat, PatKind, Size, Ty};
+use std::rc::Rc;
+
+impl<'p> Lower<'p> {
+    /// The locals that a closure mentions, each once, in order.
+    pub fn mentioned(&mut self, c: &Closure<'p>) -> Rc<Vec<LocalId>> {
+        let key = c.body as *const Expr;
+        if let Some(list) = self.mentioned.get(&key) {
+            return list.clone();
+        }
+        let mut out = Vec::new();
+        c.params.iter().for_each(|p| pat(p, &mut out));
+        c.ret.iter().for_each(|t| ty(t, &mut out));
+        expr(c.body, &mut out);
+        out.sort();
+        out.dedup();
+        let list = Rc::new(out);
+        self.mentioned.insert(key, list.clone());
+        list
+    }
+}
+
+fn expr(e: &Expr, out: &mut Vec<LocalId>) {
+    stacker::maybe_grow(64 * 1024, 1024 * 1024, || {
+        ty(&e.ty, out);
+        kind(&e.kind, out);
+    });
+}
+
+fn kind(k: &ExprKind, out: &mut Vec<LocalId>) {
+    match k {
+        ExprKind::Local(l) => out.push(*l),
+        ExprKind::Def(_, ts) => ts.iter().for_each(|t| ty(t, out)),
+        ExprKind::Op(_) | ExprKind::Literal(_) | ExprKind::String(_) => {}
+        ExprKind::Tuple(es) | ExprKind::Array(es) | ExprKind::Constr(_, es) => {
+            es.iter().for_each(|e| expr(e, out));
+        }
+        ExprKind::Record(fs) => fs.iter().for_each(|(_, e)| expr(e, out)),
+        ExprKind::Range { start, second, end, .. } => {
+            expr(start, out);
+            second.iter().for_each(|e| expr(e, out));
+            expr(end, out);
+        }
+        ExprKind::Lambda { params, ret, body } => function(params, ret.as_ref(), body, out),
+        ExprKind::Apply(f, args) => {
+            expr(f, out);
+            args.iter().for_each(|e| expr(e, out));
+        }
+        ExprKind::And(a, b) | ExprKind::Or(a, b) | ExprKind::Assert(a, b) => {
+            expr(a, out);
+            expr(b, out);
+        }
+        ExprKind::Let { pat: p, value, body } => {
+            pat(p, out);
+            expr(value, out);
+            expr(body, out);
+        }
+        ExprKind::LetFun { params, ret, value, body, .. } => {
+            function(params, ret.as_ref(), value, out);
+            expr(body, out);
+        }
+        ExprKind::If { cond, then, other } => {
+            expr(cond, out);
+            expr(then, out);
+            expr(other, out);
+        }
+        ExprKind::Match { value, cases } => {
+            expr(value, out);
+            for (p, e) in cases {
+                pat(p, out);
+                expr(e, out);
+            }
+        }
+        ExprKind::Loop { pat: p, init, form, body } => {
+            pat(p, out);
+            expr(init, out);
+            match form {
+                LoopForm::For(_, e) | LoopForm::While(e) => expr(e, out),
+                LoopForm::ForIn(p, e) => {
+                    pat(p, out);
+                    expr(e, out);
+                }
+            }
+            expr(body, out);
+        }
+        ExprKind::Index(a, index) => {
+            expr(a, out);
+            indices(index, out);
+        }
+        ExprKind::With { value, index, update } => {
+            expr(value, out);
+            indices(index, out);
+            expr(update, out);
+        }
+        ExprKind::WithField { value, update, .. } => {
+            expr(value, out);
+            expr(update, out);
+        }
+        ExprKind::Ascribe(e, t) => {
+            expr(e, out);
+            ty(t, out);
+        }
+        ExprKind::Field(e, _) | ExprKind::Attr(_, e) => expr(e, out),
+    }
+}
+
+fn function(params: &[Pat], ret: Option<&Ty>, body: &Expr, out: &mut Vec<LocalId>) {
+    params.iter().for_each(|p| pat(p, out));
+    ret.iter().for_each(|t| ty(t, out));
+    expr(body, out);
+}
+
+fn indices(index: &[IndexArg], out: &mut Vec<LocalId>) {
+    for arg in index {
+        match arg {
+            IndexArg::Index(e) => expr(e, out),
+            IndexArg::Slice { start, end, stride, .. } => {
+                [start, end, stride].into_iter().flatten().for_each(|e| expr(e, out));
+            }
+        }
+    }
+}
+
+fn pat(p: &Pat, out: &mut Vec<LocalId>) {
+    ty(&p.ty, out);
+    match &p.kind {
+        PatKind::Tuple(ps) | PatKind::Constr(_, ps) => ps.iter().for_each(|p| pat(p, out)),
+        PatKind::Record(fs) => fs.iter().for_each(|(_, p)| pat(p, out)),
+        PatKind::Var(_) | PatKind::Wildcard | PatKind::Literal(_) => {}
+    }
+}
+
+fn ty(t: &Ty, out: &mut Vec<LocalId>) {
+    match t {
+        Ty::Tuple(ts) => ts.iter().for_each(|t| ty(t, out)),
+        Ty::Record(fs) => fs.iter().for_each(|(_, t)| ty(t, out)),
+        Ty::Sum(cs) => cs.iter().flat_map(|(_, ts)| ts).for_each(|t| ty(t, out)),
+        Ty::Array(size, t) => {
+            match size {
+                Size::Local(l) => out.push(*l),
+                Size::Exp(e) => expr(e, out),
+                Size::Anon | Size::Const(_) => {}
+            }
+            ty(t, out);
+        }
+        Ty::Fun(a, b) => {
+            ty(a, out);
+            ty(b, out);
+        }
+        Ty::Unique(t) => ty(t, out),
+        Ty::Prim(_) | Ty::Var(_) | Ty::Meta(_) => {}
+    }
+}

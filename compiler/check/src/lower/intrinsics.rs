@@ -1,0 +1,219 @@
+//! The definitions that the compiler knows by name: array operations, and by a table the functions of the
+//! numeric modules.
+
+use super::value::{Shape, Val};
+use super::{Lower, R};
+use crate::thir::Def;
+use par_ir::prim::{BinOp, CmpOp, SpecialOp, UnOp};
+use par_ir::{Atom, Prim, PrimOp, Scalar};
+use par_syntax::diagnostic::Diagnostic;
+
+impl<'p> Lower<'p> {
+    /// An intrinsic with all its arguments.
+    pub fn intrinsic(&mut self, def: &Def, args: Vec<Val<'p>>, want: Option<&Shape>) -> R<Val<'p>> {
+        let found = match def.name.rsplit_once('.') {
+            Some((module, name)) if !name.is_empty() => match Prim::from_name(module) {
+                Some(p) => self.numeric(p, name, &args)?,
+                None => None,
+            },
+            _ => self.array_operation(&def.name, args, want)?,
+        };
+        found.ok_or_else(|| {
+            let message = format!("internal error: the intrinsic `{}` is not known", def.name);
+            Box::new(Diagnostic::error("E0999", message, self.span).label(def.name_span, "declared here"))
+        })
+    }
+
+    fn array_operation(
+        &mut self,
+        name: &str,
+        mut args: Vec<Val<'p>>,
+        want: Option<&Shape>,
+    ) -> R<Option<Val<'p>>> {
+        Ok(Some(match (name, &args[..]) {
+            ("map" | "map2" | "map3" | "map4" | "map5", [_, _, ..]) => {
+                let f = args.remove(0);
+                self.map(name, &f, args)?
+            }
+            ("zip" | "zip3" | "zip4" | "zip5", _) => self.zip(name, args)?,
+            ("unzip" | "unzip3" | "unzip4" | "unzip5", [a]) => self.unzip(a)?,
+            ("reduce" | "reduce_comm", [op, ne, a]) => self.reduce(op, ne.clone(), a)?,
+            ("scan", [op, ne, a]) => self.scan(op, ne.clone(), a, false)?,
+            ("exscan", [op, ne, a]) => self.scan(op, ne.clone(), a, true)?,
+            ("filter", [p, a]) => self.filter(p, a)?,
+            ("scatter", [dest, is, vs]) => self.scatter(dest, is.clone(), vs.clone())?,
+            ("hist", [op, ne, Val::Scalar(k, _), is, vs]) => {
+                let dest = self.replicate(*k, ne)?;
+                self.reduce_by_index(&dest, op, ne, is.clone(), vs.clone())?
+            }
+            ("reduce_by_index", [dest, op, ne, is, vs]) => {
+                self.reduce_by_index(dest, op, ne, is.clone(), vs.clone())?
+            }
+            ("iota", [Val::Scalar(n, _)]) => {
+                self.check_size(*n);
+                Val::vector(*n, self.iota(*n), Prim::I64)
+            }
+            ("replicate", [Val::Scalar(n, _), v]) => self.replicate(*n, v)?,
+            ("length", [a]) => Val::i64(self.size_of(a)?),
+            ("++" | "concat", [a, b]) => self.concat(a.clone(), b.clone())?,
+            ("flatten", [a]) => self.flatten(a)?,
+            ("unflatten", [a]) => self.unflatten(a, want)?,
+            ("segments", [ls, a]) => self.segments(ls, a)?,
+            ("lengths", [a]) => self.row_lengths(a)?,
+            ("transpose", [a]) => self.transpose(a)?,
+            ("leq", [a, b]) => Val::bool(self.less_or_equal(a, b)?),
+            _ => return Ok(None),
+        }))
+    }
+
+    /// `p.name args`.
+    fn numeric(&mut self, p: Prim, name: &str, args: &[Val<'p>]) -> R<Option<Val<'p>>> {
+        let mut atoms = Vec::new();
+        for a in args {
+            match a {
+                Val::Scalar(a, _) => atoms.push(*a),
+                _ => return Err(self.internal("a numeric function has an argument that is no scalar")),
+            }
+        }
+        if let (Some(from), [x]) = (Prim::from_name(name), &atoms[..]) {
+            return Ok(Some(Val::Scalar(self.conv(from, p, *x), p)));
+        }
+        if let (Some(c), []) = (constant(p, name), &atoms[..]) {
+            return Ok(Some(Val::Scalar(Atom::Const(c), p)));
+        }
+        match named_op(p, name) {
+            Some(op) if op.operands().len() == atoms.len() && op.is_valid() => {
+                Ok(Some(Val::Scalar(self.prim(op, &atoms), op.result())))
+            }
+            _ if matches!(args.len(), 1 | 2) && !name.starts_with(char::is_alphabetic) => {
+                self.operator(name, args).map(Some)
+            }
+            _ => Ok(None),
+        }
+    }
+}
+
+fn named_op(p: Prim, name: &str) -> Option<PrimOp> {
+    if let Some(op) = unary(name) {
+        return Some(PrimOp::Un(op, p));
+    }
+    if let Some(op) = binary(name) {
+        return Some(PrimOp::Bin(op, p));
+    }
+    if let Some(op) = special(name) {
+        return Some(PrimOp::Special(op, p));
+    }
+    Some(PrimOp::Cmp(
+        match name {
+            "lt" => CmpOp::Lt,
+            "le" | "leq" => CmpOp::Le,
+            "eq" => CmpOp::Eq,
+            _ => return None,
+        },
+        p,
+    ))
+}
+
+fn unary(name: &str) -> Option<UnOp> {
+    Some(match name {
+        "neg" => UnOp::Neg,
+        "not" => UnOp::Not,
+        "abs" => UnOp::Abs,
+        "sgn" => UnOp::Sgn,
+        "sqrt" => UnOp::Sqrt,
+        "cbrt" => UnOp::Cbrt,
+        "exp" => UnOp::Exp,
+        "exp2" => UnOp::Exp2,
+        "log" => UnOp::Log,
+        "log2" => UnOp::Log2,
+        "log10" => UnOp::Log10,
+        "log1p" => UnOp::Log1p,
+        "expm1" => UnOp::Expm1,
+        "sin" => UnOp::Sin,
+        "cos" => UnOp::Cos,
+        "tan" => UnOp::Tan,
+        "asin" => UnOp::Asin,
+        "acos" => UnOp::Acos,
+        "atan" => UnOp::Atan,
+        "sinh" => UnOp::Sinh,
+        "cosh" => UnOp::Cosh,
+        "tanh" => UnOp::Tanh,
+        "asinh" => UnOp::Asinh,
+        "acosh" => UnOp::Acosh,
+        "atanh" => UnOp::Atanh,
+        "floor" => UnOp::Floor,
+        "ceil" => UnOp::Ceil,
+        "trunc" => UnOp::Trunc,
+        "round" => UnOp::Round,
+        "gamma" => UnOp::Gamma,
+        "lgamma" => UnOp::Lgamma,
+        "erf" => UnOp::Erf,
+        "erfc" => UnOp::Erfc,
+        "recip" => UnOp::Recip,
+        "rsqrt" => UnOp::Rsqrt,
+        _ => return None,
+    })
+}
+
+fn binary(name: &str) -> Option<BinOp> {
+    Some(match name {
+        "min" => BinOp::Min,
+        "max" => BinOp::Max,
+        "pow" => BinOp::Pow,
+        "atan2" => BinOp::Atan2,
+        "hypot" => BinOp::Hypot,
+        "copysign" => BinOp::Copysign,
+        "mul_hi" => BinOp::MulHi,
+        _ => return None,
+    })
+}
+
+fn special(name: &str) -> Option<SpecialOp> {
+    Some(match name {
+        "isnan" => SpecialOp::IsNan,
+        "isinf" => SpecialOp::IsInf,
+        "to_bits" => SpecialOp::ToBits,
+        "from_bits" => SpecialOp::FromBits,
+        "popc" => SpecialOp::Popc,
+        "clz" => SpecialOp::Clz,
+        "ctz" => SpecialOp::Ctz,
+        "fma" => SpecialOp::Fma,
+        "ldexp" => SpecialOp::Ldexp,
+        "lerp" => SpecialOp::Lerp,
+        "mad" => SpecialOp::Mad,
+        "get_bit" => SpecialOp::GetBit,
+        "set_bit" => SpecialOp::SetBit,
+        _ => return None,
+    })
+}
+
+fn constant(p: Prim, name: &str) -> Option<Scalar> {
+    if p.is_integer() {
+        let all_ones = Scalar::from_bits(p, u64::MAX);
+        let top = 1u64 << (p.bits() - 1);
+        return Some(match name {
+            "num_bits" => Scalar::I32(p.bits() as i32),
+            "highest" if p.is_signed() => Scalar::from_bits(p, top - 1),
+            "highest" => all_ones,
+            "lowest" if p.is_signed() => Scalar::from_bits(p, top),
+            "lowest" => Scalar::zero(p),
+            _ => return None,
+        });
+    }
+    let pair = match name {
+        "nan" => (f32::NAN, f64::NAN),
+        "inf" | "highest" => (f32::INFINITY, f64::INFINITY),
+        "lowest" => (f32::NEG_INFINITY, f64::NEG_INFINITY),
+        "largest" => (f32::MAX, f64::MAX),
+        "smallest" => (f32::MIN_POSITIVE, f64::MIN_POSITIVE),
+        "epsilon" => (f32::EPSILON, f64::EPSILON),
+        "pi" => (std::f32::consts::PI, std::f64::consts::PI),
+        "e" => (std::f32::consts::E, std::f64::consts::E),
+        _ => return None,
+    };
+    match p {
+        Prim::F32 => Some(Scalar::F32(pair.0)),
+        Prim::F64 => Some(Scalar::F64(pair.1)),
+        _ => None,
+    }
+}

@@ -1,0 +1,391 @@
+//! Loops. A size of the state that the body leaves alone stays as it is; one that changes becomes a loop
+//! parameter. Which ones change is found by trying: the body is lowered, its result is compared with the parameters, and
+//! where they differ it is lowered again with more parameters, until nothing differs.
+//!
+//! ```text
+//! loop xs while length xs > 1 do f xs
+//! loop (k: i64) (xs: [k]i32) = n, xs0  while k > 1  do { …  in k', ys }
+//! ```
+
+use super::build::Block;
+use super::env::Env;
+use super::rebuild::Rebuild;
+use super::sizes::{Declared, has_sizes};
+use super::value::Val;
+use super::{Lower, R};
+use crate::thir::{Expr, ExprKind, LoopForm, Pat};
+use par_ir::core::{self, Body, Exp, Param};
+use par_ir::{Atom, Dim, Prim, Type};
+use std::collections::HashMap;
+
+/// How a loop over values repeats.
+pub(super) enum Repeat<'a, 'p> {
+    /// With the index's type and bound.
+    For(Prim, Atom),
+    While(&'a mut dyn FnMut(&mut Lower<'p>, &Val<'p>) -> R<Atom>),
+}
+
+/// What is assumed of one dimension of the state.
+#[derive(Clone, Copy, PartialEq, Debug)]
+struct Assumed {
+    ragged: bool,
+    /// Changes from iteration to iteration; dimensions of one group are always equal.
+    group: Option<usize>,
+}
+
+/// One attempt at lowering the body.
+struct Attempt<'p> {
+    state: Val<'p>,
+    params: Vec<Param>,
+    init: Vec<Atom>,
+    /// For each parameter that is a size or descriptor the position of its dimension, in order.
+    dims: Vec<usize>,
+    index: Option<core::Param>,
+    body: Block<'p>,
+    result: Val<'p>,
+    cond: Option<(Block<'p>, Atom)>,
+}
+
+impl<'p> Lower<'p> {
+    /// `loop pat = init for/while … do body`.
+    pub fn loop_expr(
+        &mut self,
+        pat: &'p Pat,
+        init: &'p Expr,
+        form: &'p LoopForm,
+        body: &'p Expr,
+        env: &Env<'p>,
+    ) -> R<Val<'p>> {
+        let shape = if has_sizes(&pat.ty) { Some(self.shape(&pat.ty, env)?) } else { None };
+        let start = self.eval(init, env, shape.as_ref())?;
+        let start = self.keep_sizes(start, pat, env)?;
+        let state_env = |lo: &mut Self, state: &Val<'p>| {
+            let mut env = env.clone();
+            lo.bind(pat, state.clone(), &mut env)?;
+            Ok::<_, Box<par_syntax::Diagnostic>>(env)
+        };
+        let finish = |lo: &mut Self, inner: &Env<'p>| {
+            let val = lo.eval(body, inner, shape.as_ref())?;
+            lo.keep_sizes(val, pat, env)
+        };
+        match form {
+            LoopForm::For(i, bound) => {
+                let Val::Scalar(n, p) = self.eval(bound, env, None)? else {
+                    return Err(self.internal("a loop bound is a scalar"));
+                };
+                self.loop_val(start, Repeat::For(p, n), &mut |lo, state, index| {
+                    let mut inner = state_env(lo, state)?;
+                    inner.bind(*i, Val::Scalar(index, p));
+                    finish(lo, &inner)
+                })
+            }
+            LoopForm::ForIn(x, array) => {
+                let source = self.source(array, env)?;
+                self.loop_val(start, Repeat::For(Prim::I64, source.len()), &mut |lo, state, index| {
+                    let elem = match &source {
+                        Source::Range(r) => Val::Scalar(lo.range_at(r, index), r.prim),
+                        Source::Array(_, a) => lo.row(a, index)?,
+                    };
+                    let mut inner = state_env(lo, state)?;
+                    lo.bind(x, elem, &mut inner)?;
+                    finish(lo, &inner)
+                })
+            }
+            LoopForm::While(cond) => {
+                let mut test = |lo: &mut Self, state: &Val<'p>| {
+                    let inner = state_env(lo, state)?;
+                    lo.scalar(cond, &inner)
+                };
+                self.loop_val(start, Repeat::While(&mut test), &mut |lo, state, _| {
+                    let inner = state_env(lo, state)?;
+                    finish(lo, &inner)
+                })
+            }
+        }
+    }
+
+    /// Equates the state with the sizes of its pattern that are bound outside the loop; others may change.
+    fn keep_sizes(&mut self, val: Val<'p>, pat: &'p Pat, env: &Env<'p>) -> R<Val<'p>> {
+        if !has_sizes(&pat.ty) {
+            return Ok(val);
+        }
+        let declared = Declared { what: "the state of the loop", span: Some(pat.span), trusted: false };
+        self.enforce(val, &pat.ty, &mut env.clone(), declared)
+    }
+
+    /// What a `for x in …` walks over; a range is not stored.
+    fn source(&mut self, array: &'p Expr, env: &Env<'p>) -> R<Source<'p>> {
+        if let ExprKind::Range { start, second, end, kind } = &array.kind {
+            return Ok(Source::Range(self.range(start, second.as_deref(), end, *kind, env)?));
+        }
+        let val = self.eval(array, env, None)?;
+        Ok(Source::Array(self.size_of(&val)?, val))
+    }
+
+    /// A loop whose condition and body are evaluated by functions of the state (and of the index).
+    pub fn loop_val(
+        &mut self,
+        init: Val<'p>,
+        mut repeat: Repeat<'_, 'p>,
+        body: &mut dyn FnMut(&mut Self, &Val<'p>, Atom) -> R<Val<'p>>,
+    ) -> R<Val<'p>> {
+        if init.has_fun() {
+            return Err(self.function_value("a loop"));
+        }
+        let mut assumed: Vec<Assumed> =
+            init.dims().iter().map(|d| Assumed { ragged: matches!(d, Dim::Seg(_)), group: None }).collect();
+        let warnings = self.diagnostics.len();
+        loop {
+            self.limit()?;
+            let flags: Vec<bool> = assumed.iter().map(|a| a.ragged).collect();
+            let init = self.ragged(&init, &flags)?;
+            let attempt = self.attempt(&init, &assumed, &mut repeat, body)?;
+            let next = self.compare(&init, &assumed, &attempt)?;
+            if next == assumed {
+                return self.finish_loop(attempt, &repeat);
+            }
+            self.diagnostics.truncate(warnings);
+            assumed = next;
+        }
+    }
+
+    fn attempt(
+        &mut self,
+        init: &Val<'p>,
+        assumed: &[Assumed],
+        repeat: &mut Repeat<'_, 'p>,
+        body: &mut dyn FnMut(&mut Self, &Val<'p>, Atom) -> R<Val<'p>>,
+    ) -> R<Attempt<'p>> {
+        // The parameters belong to the block of the body; the block of the condition sees them at the same level.
+        let (_, (state, maker)) = self.in_block(|lo| {
+            let mut maker = State {
+                assumed: assumed.iter().copied(),
+                position: 0,
+                groups: HashMap::new(),
+                params: Vec::new(),
+                init: Vec::new(),
+                dims: Vec::new(),
+            };
+            let state = lo.rebuild(init, &mut Vec::new(), &mut Vec::new(), &mut maker)?;
+            Ok((state, (maker.params, maker.init, maker.dims)))
+        })?;
+        let (params, init, dims) = maker;
+        let cond = match repeat {
+            Repeat::While(test) => Some(self.in_block(|lo| test(lo, &state))?),
+            Repeat::For(..) => None,
+        };
+        let (block, (index, result)) = self.in_block(|lo| {
+            let index = match repeat {
+                Repeat::For(p, _) => Some(lo.param("i", Type::scalar(*p))),
+                Repeat::While(_) => None,
+            };
+            let i = index.as_ref().map_or(Atom::i64(0), |p| Atom::Var(p.var));
+            Ok((index, body(lo, &state, i)?))
+        })?;
+        Ok(Attempt { state, params, init, dims, index, body: block, result, cond })
+    }
+
+    /// What the next attempt has to assume; the same if this one was right.
+    fn compare(&mut self, init: &Val<'p>, assumed: &[Assumed], attempt: &Attempt<'p>) -> R<Vec<Assumed>> {
+        let (before, after) = (init.dims(), attempt.result.dims());
+        if after.len() != before.len() {
+            return Err(self.internal("a loop's body has another structure than its state"));
+        }
+        let mut groups: HashMap<(Option<usize>, Dim, Dim), usize> = HashMap::new();
+        let mut out = Vec::new();
+        let params = attempt.state.dims();
+        for (i, a) in assumed.iter().enumerate() {
+            let ragged = a.ragged || matches!(after[i], Dim::Seg(_));
+            let moved = a.group.is_some() || after[i] != params[i];
+            let count = groups.len();
+            let group = moved.then(|| *groups.entry((a.group, before[i], after[i])).or_insert(count));
+            out.push(Assumed { ragged, group });
+        }
+        self.below_moving(&attempt.state, &mut out, &mut 0, false);
+        Ok(renumbered(&out))
+    }
+
+    /// A descriptor below a dimension that changes changes too.
+    fn below_moving(&self, val: &Val<'p>, out: &mut [Assumed], next: &mut usize, moving: bool) {
+        match val {
+            Val::Array(_, elem) => {
+                let i = *next;
+                *next += 1;
+                if moving && out[i].ragged && out[i].group.is_none() {
+                    out[i].group = Some(1_000_000 + i);
+                }
+                let moving = moving || out[i].group.is_some() || out[i].ragged;
+                self.below_moving(elem, out, next, moving);
+            }
+            Val::Tuple(vs) => vs.iter().for_each(|v| self.below_moving(v, out, next, moving)),
+            Val::Record(fs) => fs.iter().for_each(|(_, v)| self.below_moving(v, out, next, moving)),
+            _ => {}
+        }
+    }
+
+    fn finish_loop(&mut self, attempt: Attempt<'p>, repeat: &Repeat<'_, 'p>) -> R<Val<'p>> {
+        let Attempt { state, params, init, dims, index, body, result, cond } = attempt;
+        // A matrix where the state is irregular gets its descriptors at the end of the body.
+        let flags: Vec<bool> = state.dims().iter().map(|d| matches!(d, Dim::Seg(_))).collect();
+        let (body, result) = self.resume(body, |lo| lo.ragged(&result, &flags));
+        let result = result?;
+        let results = self.loop_results(&params, &dims, &state, &result)?;
+        let mut pat = Vec::new();
+        let mut renamed = HashMap::new();
+        for p in &params {
+            let mut ty = p.ty.clone();
+            rename(&mut ty, &renamed);
+            let name = self.out.vars.name(p.var).to_string();
+            let q = self.param(&name, ty);
+            renamed.insert(p.var, q.var);
+            pat.push(q);
+        }
+        let form = match (repeat, index, cond) {
+            (Repeat::For(p, bound), Some(i), _) => {
+                core::LoopForm::For { index: i.var, prim: *p, bound: *bound }
+            }
+            (_, _, Some((block, c))) => core::LoopForm::While(Body { stms: block.stms, results: vec![c] }),
+            _ => return Err(self.internal("a loop without a form")),
+        };
+        let body = Body { stms: body.stms, results };
+        let params = params.into_iter().zip(init).collect();
+        self.push(pat, Exp::Loop { params, form, body });
+        self.rebuild(&state, &mut Vec::new(), &mut Vec::new(), &mut Renamed { renamed: &renamed })
+    }
+
+    /// The next values of the parameters, in their order.
+    fn loop_results(
+        &self,
+        params: &[Param],
+        dims: &[usize],
+        state: &Val<'p>,
+        result: &Val<'p>,
+    ) -> R<Vec<Atom>> {
+        let (after, mut leaves) = (result.dims(), HashMap::new());
+        for ((a, _), (b, _)) in state.leaves().iter().zip(result.leaves()) {
+            leaves.insert(*a, b);
+        }
+        let mut next = dims.iter();
+        params
+            .iter()
+            .map(|p| {
+                if let Some(a) = leaves.get(&Atom::Var(p.var)) {
+                    return Ok(*a);
+                }
+                match next.next().map(|i| after[*i]) {
+                    Some(Dim::Size(a)) => Ok(a),
+                    Some(Dim::Seg(s)) => Ok(Atom::Var(s)),
+                    None => Err(self.internal("a loop parameter without a result")),
+                }
+            })
+            .collect()
+    }
+}
+
+/// What a `for … in` loop walks over.
+enum Source<'p> {
+    Range(super::range::Range),
+    Array(Atom, Val<'p>),
+}
+
+impl Source<'_> {
+    fn len(&self) -> Atom {
+        match self {
+            Source::Range(r) => r.len,
+            Source::Array(n, _) => *n,
+        }
+    }
+}
+
+/// Makes the parameters of a loop from its initial state.
+struct State<I> {
+    assumed: I,
+    position: usize,
+    groups: HashMap<(usize, Vec<Dim>), Dim>,
+    params: Vec<Param>,
+    init: Vec<Atom>,
+    dims: Vec<usize>,
+}
+
+impl<'p, I: Iterator<Item = Assumed>> Rebuild<'p> for State<I> {
+    fn dim(&mut self, lo: &mut Lower<'p>, dim: Dim, _old: &[Dim], new: &[Dim]) -> R<Dim> {
+        let position = self.position;
+        self.position += 1;
+        let group = self.assumed.next().and_then(|a| a.group);
+        let Some(group) = group else { return Ok(dim) };
+        let above = if matches!(dim, Dim::Seg(_)) { new.to_vec() } else { Vec::new() };
+        if let Some(d) = self.groups.get(&(group, above.clone())) {
+            return Ok(*d);
+        }
+        let (param, init) = match dim {
+            Dim::Size(a) => (lo.param("k", Type::I64), a),
+            Dim::Seg(s) => (lo.param("s", Type::desc(new.to_vec())), Atom::Var(s)),
+        };
+        let made = match dim {
+            Dim::Size(_) => Dim::Size(Atom::Var(param.var)),
+            Dim::Seg(_) => Dim::Seg(param.var),
+        };
+        self.params.push(param);
+        self.init.push(init);
+        self.dims.push(position);
+        self.groups.insert((group, above), made);
+        Ok(made)
+    }
+
+    fn leaf(&mut self, lo: &mut Lower<'p>, a: Atom, prim: Prim, _old: &[Dim], new: &[Dim]) -> R<Atom> {
+        let name = match a {
+            Atom::Var(v) => lo.out.vars.name(v).to_string(),
+            Atom::Const(_) => "t".into(),
+        };
+        let p = lo.param(&name, Type::array(new.to_vec(), prim));
+        let var = p.var;
+        self.params.push(p);
+        self.init.push(a);
+        Ok(Atom::Var(var))
+    }
+}
+
+/// The state with its parameters replaced by the loop's results.
+struct Renamed<'a> {
+    renamed: &'a HashMap<par_ir::Var, par_ir::Var>,
+}
+
+impl<'p> Rebuild<'p> for Renamed<'_> {
+    fn dim(&mut self, _lo: &mut Lower<'p>, dim: Dim, _old: &[Dim], _new: &[Dim]) -> R<Dim> {
+        let mut ty = Type { dims: vec![dim], elem: par_ir::Elem::Desc };
+        rename(&mut ty, self.renamed);
+        Ok(ty.dims[0])
+    }
+
+    fn leaf(&mut self, _lo: &mut Lower<'p>, a: Atom, _p: Prim, _old: &[Dim], _new: &[Dim]) -> R<Atom> {
+        Ok(a.var().and_then(|v| self.renamed.get(&v)).map_or(a, |v| Atom::Var(*v)))
+    }
+}
+
+/// Replaces variables in a type's dimensions.
+pub(super) fn rename(ty: &mut Type, renamed: &HashMap<par_ir::Var, par_ir::Var>) {
+    for d in &mut ty.dims {
+        match d {
+            Dim::Size(Atom::Var(v)) | Dim::Seg(v) => {
+                if let Some(w) = renamed.get(v) {
+                    *v = *w;
+                }
+            }
+            Dim::Size(Atom::Const(_)) => {}
+        }
+    }
+}
+
+/// Groups numbered in the order of their first member, so that equal assumptions compare equal.
+fn renumbered(list: &[Assumed]) -> Vec<Assumed> {
+    let mut numbers = HashMap::new();
+    list.iter()
+        .map(|a| {
+            let group = a.group.map(|g| {
+                let next = numbers.len();
+                *numbers.entry(g).or_insert(next)
+            });
+            Assumed { ragged: a.ragged, group }
+        })
+        .collect()
+}

@@ -1,0 +1,119 @@
+//! From the typed tree to CORE, by evaluating it symbolically.
+//!
+//! An expression evaluates to a compile-time value ([`value::Val`]): tuples and functions are Rust values, only
+//! scalars and arrays of scalars become CORE variables. Applying a known function evaluates its body in place, so
+//! that everything that is not recursive is inlined and specialised, and tuples disappear:
+//!
+//! ```text
+//! def dot xs ys = reduce (+) 0 (map2 (*) xs ys)
+//! entry main [n] (ps: [n](f32, f32)) : f32 = let (xs, ys) = unzip ps in dot xs ys
+//!
+//! entry main (n: i64) (a: [n]f32) (b: [n]f32) =
+//!   let (c: [n]f32) = map n [a, b] (\x y -> mul.f32 x y)
+//!   let (r: f32) = reduce n [c] (\z -> z) (\x y -> add.f32 x y) 0f32
+//!   in r
+//! ```
+//!
+//! Shapes are exact: an operation whose result has an unknown size or irregular rows binds the size or the
+//! descriptor ([`shape`], [`soac`], [`control`], [`loops`]). Declared sizes are bound and checked in [`sizes`].
+//! Recursive definitions become functions, one per combination of types and function arguments ([`recursion`]).
+
+mod arith;
+mod build;
+mod calls;
+mod control;
+mod entry;
+mod env;
+mod equality;
+mod expr;
+mod free;
+mod index;
+mod intrinsics;
+mod join;
+mod literal;
+mod loops;
+mod pattern;
+mod range;
+mod rebuild;
+mod recursion;
+mod reduce;
+mod shape;
+mod sizes;
+mod soac;
+mod update;
+mod value;
+mod write;
+
+use crate::thir::{DefId, Expr, LocalId, Program};
+use par_ir::core;
+use par_ir::{Atom, Span, Type, Var};
+use par_syntax::Sources;
+use par_syntax::diagnostic::{Diagnostic, Severity};
+use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
+
+/// A result, or what is wrong with the program.
+type R<T> = Result<T, Box<Diagnostic>>;
+
+/// The state of lowering one program.
+struct Lower<'p> {
+    program: &'p Program,
+    sources: &'p Sources,
+    out: core::Program,
+    /// By variable: the index of the block that binds it, and its type.
+    levels: Vec<u32>,
+    types: Vec<Type>,
+    blocks: Vec<build::Block<'p>>,
+    /// Place of the user's code that is being lowered.
+    span: Span,
+    emitted: usize,
+    /// Nesting of inlined calls.
+    depth: usize,
+    diagnostics: Vec<Diagnostic>,
+    /// Sizes known to be products, for `unflatten`.
+    products: HashMap<Var, (Atom, Atom)>,
+    instances: recursion::Instances,
+    /// Locals mentioned in a function's body, by its address.
+    mentioned: HashMap<*const Expr, Rc<Vec<LocalId>>>,
+    /// Attributes that were warned about.
+    warned: HashSet<String>,
+}
+
+/// Lowers every entry point, and what they call. No program comes back if any diagnostic is worse than a warning.
+pub fn lower(program: &Program, sources: &Sources) -> (Option<core::Program>, Vec<Diagnostic>) {
+    let mut lo = Lower {
+        program,
+        sources,
+        out: core::Program::default(),
+        levels: Vec::new(),
+        types: Vec::new(),
+        blocks: Vec::new(),
+        span: Span::default(),
+        emitted: 0,
+        depth: 0,
+        diagnostics: Vec::new(),
+        products: HashMap::new(),
+        instances: recursion::Instances::default(),
+        mentioned: HashMap::new(),
+        warned: HashSet::new(),
+    };
+    for (i, def) in program.defs.iter().enumerate() {
+        if def.entry {
+            lo.entry(DefId(i as u32));
+        }
+    }
+    let failed = lo.diagnostics.iter().any(|d| d.severity >= Severity::Unsupported);
+    ((!failed).then_some(lo.out), lo.diagnostics)
+}
+
+impl<'p> Lower<'p> {
+    /// Moves to the place of an expression, unless it is library code. Gives back the place before.
+    fn enter(&mut self, span: Span) -> Span {
+        let before = self.span;
+        let library = self.sources.files.get(span.file as usize).is_none_or(|f| f.is_library);
+        if !library {
+            self.span = span;
+        }
+        before
+    }
+}

@@ -1,0 +1,108 @@
+//! Binding patterns, and testing them in `match`.
+
+use super::env::Env;
+use super::sizes::Declared;
+use super::value::Val;
+use super::{Lower, R};
+use crate::thir::{Pat, PatKind};
+use par_ir::prim::CmpOp;
+use par_ir::{Atom, Dim, PrimOp, Var};
+use par_syntax::diagnostic::Diagnostic;
+
+impl<'p> Lower<'p> {
+    /// Binds the names and sizes of a pattern.
+    pub fn bind(&mut self, pat: &'p Pat, val: Val<'p>, env: &mut Env<'p>) -> R<()> {
+        self.bind_as(pat, val, env, &|name| format!("size of `{name}`"))
+    }
+
+    /// As `bind`; `what` makes the text of size errors from a name.
+    pub fn bind_as(
+        &mut self,
+        pat: &'p Pat,
+        val: Val<'p>,
+        env: &mut Env<'p>,
+        what: &dyn Fn(&str) -> String,
+    ) -> R<()> {
+        let name = self.pat_name(pat);
+        let text = what(&name);
+        let declared = Declared { what: &text, span: Some(pat.span), trusted: false };
+        let val = self.enforce(val, &pat.ty, env, declared)?;
+        match (&pat.kind, val) {
+            (PatKind::Var(l), val) => {
+                self.name_after(&val, &self.program.locals[l.0 as usize]);
+                env.bind(*l, val);
+            }
+            (PatKind::Wildcard | PatKind::Literal(_), _) => {}
+            (PatKind::Tuple(ps), Val::Tuple(vs)) => {
+                for (p, v) in ps.iter().zip(vs) {
+                    self.bind_as(p, v, env, what)?;
+                }
+            }
+            (PatKind::Record(ps), Val::Record(vs)) => {
+                for ((_, p), (_, v)) in ps.iter().zip(vs) {
+                    self.bind_as(p, v, env, what)?;
+                }
+            }
+            (PatKind::Constr(..), _) => {
+                return Err(Box::new(Diagnostic::unsupported("sum types", pat.span)));
+            }
+            _ => return Err(self.internal("a pattern does not fit its value")),
+        }
+        Ok(())
+    }
+
+    /// Whether the value matches.
+    pub fn test(&mut self, pat: &'p Pat, val: &Val<'p>) -> R<Atom> {
+        match (&pat.kind, val) {
+            (PatKind::Var(_) | PatKind::Wildcard, _) => Ok(Atom::bool(true)),
+            (PatKind::Literal(s), Val::Scalar(a, p)) => {
+                Ok(self.prim(PrimOp::Cmp(CmpOp::Eq, *p), &[*a, Atom::Const(*s)]))
+            }
+            (PatKind::Tuple(ps), Val::Tuple(vs)) => self.test_all(ps.iter().zip(vs)),
+            (PatKind::Record(ps), Val::Record(vs)) => {
+                self.test_all(ps.iter().map(|(_, p)| p).zip(vs.iter().map(|(_, v)| v)))
+            }
+            (PatKind::Constr(..), _) => Err(Box::new(Diagnostic::unsupported("sum types", pat.span))),
+            _ => Err(self.internal("a pattern does not fit its value")),
+        }
+    }
+
+    fn test_all<'v>(&mut self, parts: impl Iterator<Item = (&'p Pat, &'v Val<'p>)>) -> R<Atom>
+    where
+        'p: 'v,
+    {
+        let mut all = Atom::bool(true);
+        for (p, v) in parts {
+            let one = self.test(p, v)?;
+            all = self.and(all, one);
+        }
+        Ok(all)
+    }
+
+    /// A name for a pattern in messages.
+    pub fn pat_name(&self, pat: &Pat) -> String {
+        match &pat.kind {
+            PatKind::Var(l) => self.program.locals[l.0 as usize].clone(),
+            PatKind::Tuple(ps) => {
+                let parts: Vec<String> = ps.iter().map(|p| self.pat_name(p)).collect();
+                format!("({})", parts.join(", "))
+            }
+            _ => "_".into(),
+        }
+    }
+
+    /// Gives a variable without a telling name that of the source.
+    fn name_after(&mut self, val: &Val<'p>, name: &str) {
+        let var: Option<Var> = match val {
+            Val::Scalar(a, _) => a.var(),
+            Val::Array(Dim::Size(_), e) => match **e {
+                Val::Leaf(v, _) => Some(v),
+                _ => None,
+            },
+            _ => None,
+        };
+        if let Some(v) = var.filter(|v| matches!(self.out.vars.name(*v), "t" | "r")) {
+            self.out.vars.define(v, name);
+        }
+    }
+}

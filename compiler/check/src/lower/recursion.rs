@@ -1,0 +1,445 @@
+//! Recursive definitions: one CORE function for each combination of type arguments and function arguments.
+//!
+//! Sizes are polymorphic: every argument array comes with a fresh size, and below it with a descriptor unless the
+//! declared type names the size. A function argument is known by its place in the source; what it captures becomes
+//! additional parameters, so that a call that passes it on unchanged is a call of the same instance:
+//!
+//! ```text
+//! def walk (f: i64 -> i64) (n: i64) : i64 = if n <= 0 then 0 else f n + walk f (n - 1)
+//! … walk (\x -> x * k) m …            walk_1 (k: i64) (n: i64) = … walk_1 k (n - 1) …
+//! ```
+
+use super::build::Block;
+use super::calls::def_env;
+use super::env::Env;
+use super::loops::rename;
+use super::rebuild::Rebuild;
+use super::sizes::Declared;
+use super::value::{Closure, Extent, Fun, Shape, Val};
+use super::{Lower, R};
+use crate::thir::{Def, DefId, Size, Ty};
+use par_ir::core::{self, Body, Exp, FunId, Param};
+use par_ir::{Atom, Dim, Prim, Type, Var};
+use par_syntax::diagnostic::Diagnostic;
+use std::collections::HashMap;
+use std::fmt::Write;
+use std::rc::Rc;
+
+/// How many functions one definition may become.
+const MAX_INSTANCES: usize = 256;
+
+/// The functions made so far.
+#[derive(Default)]
+pub(super) struct Instances {
+    by_key: HashMap<String, FunId>,
+    count: HashMap<DefId, usize>,
+    /// Readable names of the instances being lowered, outermost first.
+    chain: Vec<String>,
+    ret: HashMap<FunId, Vec<Param>>,
+}
+
+impl<'p> Lower<'p> {
+    /// A call of a recursive definition.
+    pub fn call_recursive(&mut self, d: DefId, types: &Rc<Vec<Shape>>, args: Vec<Val<'p>>) -> R<Val<'p>> {
+        let program = self.program;
+        let def = &program.defs[d.0 as usize];
+        let mut env = def_env(def, types);
+        let mut actual = Vec::with_capacity(args.len());
+        for (pat, arg) in def.params.iter().zip(args) {
+            let text = format!("size of argument `{}` of `{}`", self.pat_name(pat), def.name);
+            let declared = Declared { what: &text, span: Some(pat.span), trusted: false };
+            let arg = self.enforce(arg, &pat.ty, &mut env, declared)?;
+            let arg = self.as_declared(&arg, &pat.ty)?;
+            self.bind_sizes(pat, &arg, &mut env);
+            actual.push(arg);
+        }
+        let mut key = format!("{}{:?}", d.0, types);
+        for arg in &actual {
+            self.key(arg, &mut key);
+        }
+        // The parameters are made at the level of the callee's body.
+        let caller = std::mem::take(&mut self.blocks);
+        self.blocks.push(Block::default());
+        let mut formal = Abstract::default();
+        let formals: R<Vec<Val<'p>>> =
+            actual.iter().map(|a| self.rebuild(a, &mut Vec::new(), &mut Vec::new(), &mut formal)).collect();
+        let instance = formals.and_then(|formals| match self.instances.by_key.get(&key) {
+            Some(id) => Ok(*id),
+            None => self.instance(d, types, key, formals, formal.params),
+        });
+        self.blocks = caller;
+        let id = instance?;
+        self.emit_call(id, formal.args, def, &mut env)
+    }
+
+    /// Scalars among the parameters may be named by sizes of the result.
+    fn bind_sizes(&self, pat: &crate::thir::Pat, arg: &Val<'p>, env: &mut Env<'p>) {
+        if let (crate::thir::PatKind::Var(l), Val::Scalar(..)) = (&pat.kind, arg) {
+            env.bind(*l, arg.clone());
+        }
+    }
+
+    /// Lowers a new instance in a block stack of its own, whose first block is there already.
+    fn instance(
+        &mut self,
+        d: DefId,
+        types: &Rc<Vec<Shape>>,
+        key: String,
+        args: Vec<Val<'p>>,
+        params: Vec<Param>,
+    ) -> R<FunId> {
+        let program = self.program;
+        let def = &program.defs[d.0 as usize];
+        self.count_instance(d, def, types)?;
+        let id = FunId(self.out.funs.len() as u32);
+        let mut env = def_env(def, types);
+        let mut ret = Vec::new();
+        let shape = self.result_shape(&def.ret, &env);
+        let _ = self.result_params(&shape, &mut Vec::new(), &mut ret, &def.name)?;
+        self.out.funs.push(core::Fun {
+            name: def.name.clone(),
+            entry: None,
+            params,
+            ret: ret.clone(),
+            body: Body::default(),
+            span: def.span,
+        });
+        self.instances.by_key.insert(key, id);
+        self.instances.ret.insert(id, ret);
+        let before = (self.span, self.depth);
+        self.enter(def.span);
+        self.depth = 0;
+        let result = self.instance_body(def, &mut env, args);
+        (self.span, self.depth) = before;
+        self.instances.chain.pop();
+        self.out.funs[id.0 as usize].body = result?;
+        Ok(id)
+    }
+
+    fn instance_body(&mut self, def: &'p Def, env: &mut Env<'p>, args: Vec<Val<'p>>) -> R<Body> {
+        for (pat, arg) in def.params.iter().zip(args) {
+            self.bind_as(pat, arg, env, &|name| format!("size of argument `{name}` of `{}`", def.name))?;
+        }
+        let text = format!("result of `{}`", def.name);
+        let val = self.eval_at(&def.body, env, &def.ret, None, &text)?;
+        let val = self.as_declared(&val, &def.ret)?;
+        if val.has_fun() {
+            return Err(self.function_value("a recursive function"));
+        }
+        let results = columns(&val);
+        let block = self.blocks.pop().unwrap_or_default();
+        Ok(Body { stms: block.stms, results })
+    }
+
+    fn count_instance(&mut self, d: DefId, def: &Def, types: &[Shape]) -> R<()> {
+        let count = self.instances.count.entry(d).or_insert(0);
+        *count += 1;
+        let too_many = *count > MAX_INSTANCES;
+        let mut name = format!("`{}`", def.name);
+        if !types.is_empty() {
+            let list: Vec<String> = types.iter().map(|t| format!("{}", Shown(t))).collect();
+            let _ = write!(name, " at {}", list.join(", "));
+        }
+        if too_many {
+            let message = format!("`{}` would need more than {MAX_INSTANCES} versions of itself", def.name);
+            let mut diagnostic = Diagnostic::error("E0502", message, self.span)
+                .label(def.name_span, "defined here")
+                .note("recursive calls must pass functions on unchanged, or from a finite set, and must not grow types");
+            let chain = &self.instances.chain;
+            let last = &chain[chain.len().saturating_sub(4)..];
+            if !last.is_empty() {
+                diagnostic = diagnostic.note(format!("the chain ends with {} -> {name}", last.join(" -> ")));
+            }
+            return Err(Box::new(diagnostic));
+        }
+        self.instances.chain.push(name);
+        Ok(())
+    }
+
+    /// Emits the call and gives the result the sizes that the definition declares.
+    fn emit_call(&mut self, id: FunId, args: Vec<Atom>, def: &'p Def, env: &mut Env<'p>) -> R<Val<'p>> {
+        let ret = self.instances.ret.get(&id).cloned().unwrap_or_default();
+        let shape = self.result_shape(&def.ret, env);
+        let mut renamed: HashMap<Var, Var> = HashMap::new();
+        let mut pat = Vec::new();
+        for p in &ret {
+            let mut ty = p.ty.clone();
+            rename(&mut ty, &renamed);
+            let name = self.out.vars.name(p.var).to_string();
+            let q = self.param(&name, ty);
+            renamed.insert(p.var, q.var);
+            pat.push(q);
+        }
+        let mut vars = pat.iter().map(|p| p.var).collect::<Vec<_>>().into_iter();
+        let val = self.result_val(&shape, &mut vars)?;
+        self.push(pat, Exp::Call(id, args));
+        let declared = Declared { what: "the result", span: None, trusted: true };
+        self.enforce(val, &def.ret, env, declared)
+    }
+
+    /// Arrays below the outermost dimension become irregular unless the type names the size.
+    fn as_declared(&mut self, val: &Val<'p>, ty: &Ty) -> R<Val<'p>> {
+        let mut flags = Vec::new();
+        kinds(val, Some(ty), 0, &mut flags);
+        self.ragged(val, &flags)
+    }
+
+    // Results -------------------------------------------------------------------------------------------------
+
+    /// The declared result without evaluating its sizes.
+    fn result_shape(&self, ty: &Ty, env: &Env<'p>) -> Shape {
+        match ty {
+            Ty::Unique(t) => self.result_shape(t, env),
+            Ty::Tuple(ts) => Shape::Tuple(ts.iter().map(|t| self.result_shape(t, env)).collect()),
+            Ty::Record(fs) => {
+                Shape::Record(fs.iter().map(|(n, t)| (n.clone(), self.result_shape(t, env))).collect())
+            }
+            Ty::Array(size, t) => {
+                let extent = if *size == Size::Anon { Extent::Any } else { Extent::Named };
+                Shape::Array(extent, Box::new(self.result_shape(t, env)))
+            }
+            other => self.type_arg(other, env),
+        }
+    }
+
+    /// The result's columns as variables.
+    fn result_params(
+        &mut self,
+        shape: &Shape,
+        above: &mut Vec<Dim>,
+        out: &mut Vec<Param>,
+        name: &str,
+    ) -> R<()> {
+        match shape {
+            Shape::Prim(p) => out.push(self.param("r", Type::array(above.clone(), *p))),
+            Shape::Tuple(ts) => {
+                for t in ts {
+                    self.result_params(t, above, out, name)?;
+                }
+            }
+            Shape::Record(fs) => {
+                for (_, t) in fs {
+                    self.result_params(t, above, out, name)?;
+                }
+            }
+            Shape::Array(extent, t) => {
+                let ragged = !above.is_empty() && *extent == Extent::Any;
+                let ty = if ragged { Type::desc(above.clone()) } else { Type::I64 };
+                let p = self.param(if ragged { "s" } else { "k" }, ty);
+                above.push(if ragged { Dim::Seg(p.var) } else { Dim::Size(Atom::Var(p.var)) });
+                out.push(p);
+                self.result_params(t, above, out, name)?;
+                above.pop();
+            }
+            Shape::Fun => return Err(self.function_value("a recursive function")),
+            Shape::Sum => return Err(Box::new(Diagnostic::unsupported("sum types", self.span))),
+            Shape::Unknown => {
+                let message = format!("the type of the result of the recursive `{name}` is not known");
+                return Err(Box::new(Diagnostic::error("E0304", message, self.span)));
+            }
+        }
+        Ok(())
+    }
+
+    /// The value that the columns make.
+    fn result_val(&self, shape: &Shape, vars: &mut dyn Iterator<Item = Var>) -> R<Val<'p>> {
+        self.result_part(shape, 0, vars)
+    }
+
+    fn result_part(&self, shape: &Shape, depth: usize, vars: &mut dyn Iterator<Item = Var>) -> R<Val<'p>> {
+        let mut next = || vars.next().ok_or_else(|| self.internal("a call with too few results"));
+        Ok(match shape {
+            Shape::Prim(p) if depth == 0 => Val::Scalar(Atom::Var(next()?), *p),
+            Shape::Prim(p) => Val::Leaf(next()?, *p),
+            Shape::Tuple(ts) => {
+                Val::Tuple(ts.iter().map(|t| self.result_part(t, depth, vars)).collect::<R<_>>()?)
+            }
+            Shape::Record(fs) => Val::Record(
+                fs.iter()
+                    .map(|(n, t)| Ok((n.clone(), self.result_part(t, depth, vars)?)))
+                    .collect::<R<_>>()?,
+            ),
+            Shape::Array(extent, t) => {
+                let v = next()?;
+                let ragged = depth > 0 && *extent == Extent::Any;
+                let dim = if ragged { Dim::Seg(v) } else { Dim::Size(Atom::Var(v)) };
+                Val::Array(dim, Box::new(self.result_part(t, depth + 1, vars)?))
+            }
+            _ => return Err(self.internal("a result that is no data")),
+        })
+    }
+
+    // Keys ----------------------------------------------------------------------------------------------------
+
+    /// Adds what distinguishes instances: structure of the value and identity of functions in it.
+    fn key(&mut self, val: &Val<'p>, out: &mut String) {
+        match val {
+            Val::Scalar(_, p) | Val::Leaf(_, p) => {
+                let _ = write!(out, "{p};");
+            }
+            Val::Tuple(vs) => {
+                out.push('(');
+                vs.iter().for_each(|v| self.key(v, out));
+                out.push(')');
+            }
+            Val::Record(fs) => {
+                out.push('{');
+                for (n, v) in fs {
+                    let _ = write!(out, "{n}:");
+                    self.key(v, out);
+                }
+                out.push('}');
+            }
+            Val::Array(d, e) => {
+                out.push(if matches!(d, Dim::Size(_)) { 'n' } else { 's' });
+                self.key(e, out);
+            }
+            Val::Fun(f) => self.fun_key(f, out),
+        }
+    }
+
+    fn fun_key(&mut self, fun: &Fun<'p>, out: &mut String) {
+        match fun {
+            Fun::Op(name) => {
+                let _ = write!(out, "op{name};");
+            }
+            Fun::Def(d, types) => {
+                let _ = write!(out, "def{}{types:?};", d.0);
+            }
+            Fun::Partial(f, args) => {
+                out.push('<');
+                self.fun_key(f, out);
+                args.iter().for_each(|a| self.key(a, out));
+                out.push('>');
+            }
+            Fun::Closure(c) => {
+                let _ = write!(out, "fn{:p}{:?}[", c.body, c.env.types);
+                for l in self.mentioned(c).iter() {
+                    if let Some(v) = c.env.get(*l) {
+                        let _ = write!(out, "{}=", l.0);
+                        self.key(v, out);
+                    }
+                }
+                out.push(']');
+            }
+        }
+    }
+}
+
+/// Replaces everything that is known at run time only by parameters; functions capture parameters instead.
+#[derive(Default)]
+struct Abstract {
+    params: Vec<Param>,
+    args: Vec<Atom>,
+}
+
+impl Abstract {
+    fn add(&mut self, lo: &mut Lower, name: &str, ty: Type, arg: Atom) -> Var {
+        let p = lo.param(name, ty);
+        let var = p.var;
+        self.params.push(p);
+        self.args.push(arg);
+        var
+    }
+
+    fn part<'p>(&mut self, lo: &mut Lower<'p>, val: &Val<'p>) -> R<Val<'p>> {
+        lo.rebuild(val, &mut Vec::new(), &mut Vec::new(), self)
+    }
+}
+
+impl<'p> Rebuild<'p> for Abstract {
+    fn dim(&mut self, lo: &mut Lower<'p>, dim: Dim, _old: &[Dim], new: &[Dim]) -> R<Dim> {
+        Ok(match dim {
+            Dim::Size(a) => Dim::Size(Atom::Var(self.add(lo, "n", Type::I64, a))),
+            Dim::Seg(s) => Dim::Seg(self.add(lo, "s", Type::desc(new.to_vec()), Atom::Var(s))),
+        })
+    }
+
+    fn leaf(&mut self, lo: &mut Lower<'p>, a: Atom, prim: Prim, _old: &[Dim], new: &[Dim]) -> R<Atom> {
+        Ok(Atom::Var(self.add(lo, "t", Type::array(new.to_vec(), prim), a)))
+    }
+
+    fn fun(&mut self, lo: &mut Lower<'p>, fun: &Rc<Fun<'p>>) -> R<Val<'p>> {
+        Ok(Val::Fun(match &**fun {
+            Fun::Op(_) | Fun::Def(..) => fun.clone(),
+            Fun::Partial(f, args) => {
+                let Val::Fun(f) = self.fun(lo, f)? else {
+                    return Err(lo.internal("a function became something else"));
+                };
+                let args: R<Vec<_>> = args.iter().map(|a| self.part(lo, a)).collect();
+                Rc::new(Fun::Partial(f, args?))
+            }
+            Fun::Closure(c) => {
+                let mut env = Env::default();
+                env.types = c.env.types.clone();
+                for l in lo.mentioned(c).iter() {
+                    if let Some(v) = c.env.get(*l) {
+                        let v = self.part(lo, &v.clone())?;
+                        env.bind(*l, v);
+                    }
+                }
+                Rc::new(Fun::Closure(Closure { params: c.params, ret: c.ret, body: c.body, env }))
+            }
+        }))
+    }
+}
+
+/// All columns of a value: each array's size or descriptor before its elements.
+pub(super) fn columns(val: &Val) -> Vec<Atom> {
+    let mut out = Vec::new();
+    val.visit(&mut |v| match v {
+        Val::Scalar(a, _) => out.push(*a),
+        Val::Leaf(v, _) => out.push(Atom::Var(*v)),
+        Val::Array(Dim::Size(a), _) => out.push(*a),
+        Val::Array(Dim::Seg(s), _) => out.push(Atom::Var(*s)),
+        _ => {}
+    });
+    out
+}
+
+/// Which dimensions of a value are irregular according to its declared type.
+fn kinds(val: &Val, ty: Option<&Ty>, depth: usize, out: &mut Vec<bool>) {
+    match (val, ty) {
+        (_, Some(Ty::Unique(t))) => kinds(val, Some(t), depth, out),
+        (Val::Array(_, e), Some(Ty::Array(size, t))) => {
+            out.push(depth > 0 && *size == Size::Anon);
+            kinds(e, Some(t), depth + 1, out);
+        }
+        (Val::Array(_, e), _) => {
+            out.push(depth > 0);
+            kinds(e, None, depth + 1, out);
+        }
+        (Val::Tuple(vs), Some(Ty::Tuple(ts))) => {
+            vs.iter().zip(ts).for_each(|(v, t)| kinds(v, Some(t), depth, out));
+        }
+        (Val::Record(vs), Some(Ty::Record(ts))) => {
+            vs.iter().zip(ts).for_each(|((_, v), (_, t))| kinds(v, Some(t), depth, out));
+        }
+        (Val::Tuple(vs), _) => vs.iter().for_each(|v| kinds(v, None, depth, out)),
+        (Val::Record(vs), _) => vs.iter().for_each(|(_, v)| kinds(v, None, depth, out)),
+        _ => {}
+    }
+}
+
+/// A type for messages.
+struct Shown<'a>(&'a Shape);
+
+impl std::fmt::Display for Shown<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.0 {
+            Shape::Prim(p) => write!(f, "{p}"),
+            Shape::Array(_, t) => write!(f, "[]{}", Shown(t)),
+            Shape::Tuple(ts) => {
+                let parts: Vec<String> = ts.iter().map(|t| Shown(t).to_string()).collect();
+                write!(f, "({})", parts.join(", "))
+            }
+            Shape::Record(fs) => {
+                let parts: Vec<String> = fs.iter().map(|(n, t)| format!("{n}: {}", Shown(t))).collect();
+                write!(f, "{{{}}}", parts.join(", "))
+            }
+            Shape::Fun => f.write_str("a function"),
+            Shape::Sum => f.write_str("a sum type"),
+            Shape::Unknown => f.write_str("_"),
+        }
+    }
+}

@@ -1,0 +1,191 @@
+//! Declared sizes: bound where a name is met first, equated with the value's size afterwards.
+//!
+//! ```text
+//! xs : [n]f32      xs has size k, n not bound yet:  n becomes k
+//! ys : [n]f32      ys has size j:                   check j == k, and ys is used at size k from here on
+//! m  : [n][3]f32   m is ragged:                     check that every row has length 3
+//! ```
+
+use super::env::Env;
+use super::shape::Target;
+use super::value::{Extent, Shape, Val};
+use super::{Lower, R};
+use crate::thir::{Size, Ty};
+use par_ir::prim::CmpOp;
+use par_ir::{Atom, CheckKind, Dim, Prim, Span};
+use par_syntax::diagnostic::Diagnostic;
+
+/// What declared a size, for messages.
+#[derive(Clone, Copy)]
+pub(super) struct Declared<'a> {
+    pub what: &'a str,
+    pub span: Option<Span>,
+    /// The sizes are known to hold: nothing is checked.
+    pub trusted: bool,
+}
+
+impl<'p> Lower<'p> {
+    /// Binds and equates the sizes that `ty` declares, and gives back the value at the declared sizes.
+    pub fn enforce(&mut self, val: Val<'p>, ty: &'p Ty, env: &mut Env<'p>, declared: Declared) -> R<Val<'p>> {
+        if !has_sizes(ty) {
+            return Ok(val);
+        }
+        let mut targets = Vec::new();
+        self.targets(&val, ty, env, declared, &mut targets)?;
+        self.retype(&val, &targets)
+    }
+
+    fn targets(
+        &mut self,
+        val: &Val<'p>,
+        ty: &'p Ty,
+        env: &mut Env<'p>,
+        declared: Declared,
+        out: &mut Vec<Target>,
+    ) -> R<()> {
+        match (val, ty) {
+            (_, Ty::Unique(t)) => self.targets(val, t, env, declared, out)?,
+            (Val::Array(d, elem), Ty::Array(size, t)) => {
+                let target = self.target(*d, size, env, declared)?;
+                out.push(target);
+                self.targets(elem, t, env, declared, out)?;
+            }
+            (Val::Tuple(vs), Ty::Tuple(ts)) => {
+                for (v, t) in vs.iter().zip(ts) {
+                    self.targets(v, t, env, declared, out)?;
+                }
+            }
+            (Val::Record(vs), Ty::Record(ts)) => {
+                for ((_, v), (_, t)) in vs.iter().zip(ts) {
+                    self.targets(v, t, env, declared, out)?;
+                }
+            }
+            _ => out.extend(val.dims().iter().map(|_| Target::Keep)),
+        }
+        Ok(())
+    }
+
+    fn target(&mut self, dim: Dim, size: &'p Size, env: &mut Env<'p>, declared: Declared) -> R<Target> {
+        let expected = self.declared_size(size, env)?;
+        let actual = match dim {
+            Dim::Size(a) => a,
+            Dim::Seg(_) if *size == Size::Anon => return Ok(Target::Keep),
+            Dim::Seg(_) if declared.trusted => {
+                return Ok(expected.map_or(Target::Keep, |e| Target::To(Dim::Size(e))));
+            }
+            Dim::Seg(s) => self.uniform(s, expected)?,
+        };
+        match (size, expected) {
+            (_, Some(e)) => {
+                if !declared.trusted {
+                    self.equate(actual, e, declared.what, declared.span)?;
+                }
+                Ok(Target::To(Dim::Size(e)))
+            }
+            (Size::Local(l), None) => {
+                env.bind(*l, Val::i64(actual));
+                Ok(Target::To(Dim::Size(actual)))
+            }
+            _ => Ok(Target::Keep),
+        }
+    }
+
+    /// The value of a declared size, if it has one by now.
+    fn declared_size(&mut self, size: &'p Size, env: &Env<'p>) -> R<Option<Atom>> {
+        Ok(match size {
+            Size::Anon => None,
+            Size::Const(n) => Some(Atom::i64(*n)),
+            Size::Local(l) => match env.get(*l) {
+                Some(Val::Scalar(a, p)) => {
+                    let (a, p) = (*a, *p);
+                    Some(self.conv(p, Prim::I64, a))
+                }
+                _ => None,
+            },
+            Size::Exp(e) => match self.eval(e, env, None)? {
+                Val::Scalar(a, p) => Some(self.conv(p, Prim::I64, a)),
+                _ => None,
+            },
+        })
+    }
+
+    /// Two sizes that must be equal.
+    pub fn equate(&mut self, a: Atom, expected: Atom, what: &str, declared: Option<Span>) -> R<()> {
+        if a == expected {
+            return Ok(());
+        }
+        if let (Some(x), Some(y)) = (a.as_i64(), expected.as_i64()) {
+            let mut d = Diagnostic::error("E0401", format!("sizes differ: {x} and {y} ({what})"), self.span)
+                .here(format!("this has size {x}"));
+            if let Some(span) = declared.filter(|s| *s != self.span) {
+                d = d.label(span, format!("size {y} is declared here"));
+            }
+            return Err(Box::new(d));
+        }
+        let cond = self.cmp(CmpOp::Eq, a, expected);
+        self.check(cond, CheckKind::SizeMismatch(what.to_string()), vec![a, expected]);
+        Ok(())
+    }
+
+    /// The type with its variables replaced and the sizes that are known.
+    pub fn shape(&mut self, ty: &'p Ty, env: &Env<'p>) -> R<Shape> {
+        Ok(match ty {
+            Ty::Prim(p) => Shape::Prim(*p),
+            Ty::Unique(t) => self.shape(t, env)?,
+            Ty::Tuple(ts) => Shape::Tuple(ts.iter().map(|t| self.shape(t, env)).collect::<R<_>>()?),
+            Ty::Record(fs) => {
+                Shape::Record(fs.iter().map(|(n, t)| Ok((n.clone(), self.shape(t, env)?))).collect::<R<_>>()?)
+            }
+            Ty::Array(size, t) => {
+                let extent = match (self.declared_size(size, env)?, size) {
+                    (Some(a), _) => Extent::Is(a),
+                    (None, Size::Anon) => Extent::Any,
+                    (None, _) => Extent::Named,
+                };
+                Shape::Array(extent, Box::new(self.shape(t, env)?))
+            }
+            Ty::Var(v) => env.type_var(*v).cloned().unwrap_or(Shape::Unknown),
+            Ty::Fun(..) => Shape::Fun,
+            Ty::Sum(_) => Shape::Sum,
+            Ty::Meta(_) => Shape::Unknown,
+        })
+    }
+
+    /// The type without sizes, as an argument for a type parameter: every element has sizes of its own.
+    pub fn type_arg(&self, ty: &Ty, env: &Env<'p>) -> Shape {
+        match ty {
+            Ty::Prim(p) => Shape::Prim(*p),
+            Ty::Unique(t) => self.type_arg(t, env),
+            Ty::Tuple(ts) => Shape::Tuple(ts.iter().map(|t| self.type_arg(t, env)).collect()),
+            Ty::Record(fs) => {
+                Shape::Record(fs.iter().map(|(n, t)| (n.clone(), self.type_arg(t, env))).collect())
+            }
+            Ty::Array(_, t) => Shape::Array(Extent::Any, Box::new(self.type_arg(t, env))),
+            Ty::Var(v) => env.type_var(*v).map_or(Shape::Unknown, Shape::erased),
+            Ty::Fun(..) => Shape::Fun,
+            Ty::Sum(_) => Shape::Sum,
+            Ty::Meta(_) => Shape::Unknown,
+        }
+    }
+}
+
+/// Whether any size is declared outside function types.
+pub(super) fn has_sizes(ty: &Ty) -> bool {
+    match ty {
+        Ty::Array(size, t) => *size != Size::Anon || has_sizes(t),
+        Ty::Tuple(ts) => ts.iter().any(has_sizes),
+        Ty::Record(fs) => fs.iter().any(|(_, t)| has_sizes(t)),
+        Ty::Unique(t) => has_sizes(t),
+        _ => false,
+    }
+}
+
+/// Whether `Some` size is in a shape, so that it is worth passing on.
+pub(super) fn is_informative(shape: &Shape) -> bool {
+    match shape {
+        Shape::Array(e, t) => matches!(e, Extent::Is(_)) || is_informative(t),
+        Shape::Tuple(ts) => ts.iter().any(is_informative),
+        Shape::Record(fs) => fs.iter().any(|(_, t)| is_informative(t)),
+        _ => false,
+    }
+}

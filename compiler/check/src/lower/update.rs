@@ -1,0 +1,198 @@
+//! `a with [i, j] = v` and `a with [i:j] = v`.
+
+use super::env::Env;
+use super::index::{At, Cut};
+use super::rebuild::Rebuild;
+use super::shape::Target;
+use super::value::Val;
+use super::{Lower, R};
+use crate::thir::{Expr, IndexArg};
+use par_ir::core::{Exp, Lambda};
+use par_ir::prim::{BinOp, CmpOp};
+use par_ir::{Atom, Dim, Prim, Type};
+
+/// Replaces the element or row at some indices by the given leaves.
+struct Replace<'a> {
+    at: &'a [Atom],
+    values: std::vec::IntoIter<(Atom, Prim)>,
+}
+
+impl<'p> Rebuild<'p> for Replace<'_> {
+    fn dim(&mut self, _lo: &mut Lower<'p>, dim: Dim, _old: &[Dim], _new: &[Dim]) -> R<Dim> {
+        Ok(dim)
+    }
+
+    fn leaf(&mut self, lo: &mut Lower<'p>, a: Atom, prim: Prim, _old: &[Dim], new: &[Dim]) -> R<Atom> {
+        let arr = lo.leaf_var(a)?;
+        let Some((value, _)) = self.values.next() else {
+            return Err(lo.internal("an update with too few values"));
+        };
+        let name = lo.out.vars.name(arr).to_string();
+        let exp = Exp::Update { arr, indices: self.at.to_vec(), value };
+        Ok(Atom::Var(lo.emit(&name, Type::array(new.to_vec(), prim), exp)))
+    }
+}
+
+impl<'p> Lower<'p> {
+    /// `value with [index] = update`.
+    pub fn with_expr(
+        &mut self,
+        value: &'p Expr,
+        index: &'p [IndexArg],
+        update: &'p Expr,
+        env: &Env<'p>,
+    ) -> R<Val<'p>> {
+        let arr = self.eval(value, env, None)?;
+        let at = self.index_args(index, env)?;
+        let new = self.eval(update, env, None)?;
+        self.update(&arr, &at, new)
+    }
+
+    fn update(&mut self, arr: &Val<'p>, at: &[At], new: Val<'p>) -> R<Val<'p>> {
+        let indices: Vec<Atom> =
+            at.iter().map_while(|a| if let At::Index(i, _) = a { Some(*i) } else { None }).collect();
+        if indices.is_empty() {
+            return self.update_slice(arr, at, new);
+        }
+        let row = self.index(arr, &at[..indices.len()])?;
+        let new = if indices.len() < at.len() { self.update(&row, &at[indices.len()..], new)? } else { new };
+        let new = self.same_shape(new, &row, "the new value and the row it replaces")?;
+        let mut replace = Replace { at: &indices, values: new.leaves().into_iter() };
+        self.rebuild(arr, &mut Vec::new(), &mut Vec::new(), &mut replace)
+    }
+
+    fn update_slice(&mut self, arr: &Val<'p>, at: &[At], new: Val<'p>) -> R<Val<'p>> {
+        let Some((slice, rest)) = at.split_first() else { return Ok(new) };
+        let cut = self.cut(arr, slice)?;
+        let part = self.slice(arr, cut)?;
+        let new = if rest.is_empty() {
+            new
+        } else {
+            let size = self.size_of(&new)?;
+            self.equate(size, cut.len, "the new values and the slice", None)?;
+            let new = self.resized(&new, cut.len)?;
+            self.map_over(cut.len, &[part.clone(), new], &mut |lo, rows| {
+                lo.update(&rows[0], rest, rows[1].clone())
+            })?
+        };
+        let new = self.same_shape(new, &part, "the new values and the slice")?;
+        if self.elem_of(arr)?.dims().is_empty() {
+            return self.scatter_slice(arr, cut, &new);
+        }
+        self.select_rows(arr, cut, &new)
+    }
+
+    /// Arrays of scalars: the slice's elements are written in place.
+    fn scatter_slice(&mut self, arr: &Val<'p>, cut: Cut, new: &Val<'p>) -> R<Val<'p>> {
+        let dests: R<Vec<_>> = arr.leaves().iter().map(|(a, _)| self.leaf_var(*a)).collect();
+        let dests = dests?;
+        if dests.is_empty() {
+            return Ok(arr.clone());
+        }
+        let mut inputs = vec![self.iota(cut.len)];
+        for (a, _) in new.leaves() {
+            inputs.push(self.leaf_var(a)?);
+        }
+        let prims: Vec<Prim> = std::iter::once(Prim::I64).chain(new.leaves().iter().map(|l| l.1)).collect();
+        let (block, (params, results)) = self.in_block(|lo| {
+            let params: Vec<_> = prims.iter().map(|p| lo.param("x", Type::scalar(*p))).collect();
+            let mut results: Vec<Atom> = params.iter().map(|p| Atom::Var(p.var)).collect();
+            results[0] = lo.position(cut, results[0]);
+            Ok((params, results))
+        })?;
+        let ret = prims.iter().map(|p| Type::scalar(*p)).collect();
+        let lam = Lambda { params, body: par_ir::core::Body { stms: block.stms, results }, ret };
+        let pat: Vec<_> = dests
+            .iter()
+            .map(|d| {
+                let ty = self.type_of(*d).clone();
+                self.param("r", ty)
+            })
+            .collect();
+        let vars: Vec<Atom> = pat.iter().map(|p| Atom::Var(p.var)).collect();
+        self.push(pat, Exp::Scatter { dests, width: cut.len, inputs, lam });
+        self.with_leaves(arr, vars)
+    }
+
+    /// Arrays of rows: every row is the old or the new one.
+    fn select_rows(&mut self, arr: &Val<'p>, cut: Cut, new: &Val<'p>) -> R<Val<'p>> {
+        let size = self.size_of(arr)?;
+        let is = Val::vector(size, self.iota(size), Prim::I64);
+        let result = self.map_over(size, &[is], &mut |lo, rows| {
+            let Val::Scalar(i, _) = rows[0] else { return Err(lo.internal("an index is a scalar")) };
+            let (q, inside) = lo.position_in(cut, i);
+            lo.if_val(inside, &mut |lo| lo.row(new, q), &mut |lo| lo.row(arr, i))
+        })?;
+        let targets: Vec<Target> = arr.dims().into_iter().map(Target::To).collect();
+        self.retype(&result, &targets)
+    }
+
+    /// Index of element `q` of a slice.
+    fn position(&mut self, cut: Cut, q: Atom) -> Atom {
+        let offset = self.mul(q, cut.stride);
+        self.add(cut.start, offset)
+    }
+
+    /// Which element of the slice index `i` is, and whether it is one.
+    fn position_in(&mut self, cut: Cut, i: Atom) -> (Atom, Atom) {
+        let offset = self.sub(i, cut.start);
+        let q = self.bin(BinOp::Div, Prim::I64, offset, cut.stride);
+        let back = self.mul(q, cut.stride);
+        let exact = self.cmp(CmpOp::Eq, back, offset);
+        let low = self.cmp(CmpOp::Le, Atom::i64(0), q);
+        let high = self.cmp(CmpOp::Lt, q, cut.len);
+        let inside = self.and(low, high);
+        (q, self.and(exact, inside))
+    }
+
+    /// The value with the shape of `model`, checked.
+    pub fn same_shape(&mut self, val: Val<'p>, model: &Val<'p>, what: &str) -> R<Val<'p>> {
+        let wanted = model.dims();
+        let mut val = val;
+        // From the outside in, because retyping an outer dimension renames the descriptors below it.
+        for (i, want) in wanted.iter().enumerate() {
+            let Some(&have) = val.dims().get(i) else {
+                return Err(self.internal("values of different structure"));
+            };
+            match (have, *want) {
+                (a, b) if a == b => continue,
+                (Dim::Size(a), Dim::Size(b)) => self.equate(a, b, what, None)?,
+                (Dim::Seg(s), Dim::Size(a)) => {
+                    self.uniform(s, Some(a))?;
+                }
+                (Dim::Size(_), Dim::Seg(t)) => {
+                    let flags: Vec<bool> = (0..wanted.len()).map(|j| j == i).collect();
+                    val = self.ragged(&val, &flags)?;
+                    if let Some(Dim::Seg(s)) = val.dims().get(i) {
+                        self.equate_descs(*s, t)?;
+                    }
+                }
+                (Dim::Seg(s), Dim::Seg(t)) => self.equate_descs(s, t)?,
+            }
+            let targets: Vec<Target> =
+                (0..wanted.len()).map(|j| if j == i { Target::To(*want) } else { Target::Keep }).collect();
+            val = self.retype(&val, &targets)?;
+        }
+        Ok(val)
+    }
+
+    /// The value with other array variables of the same types.
+    pub fn with_leaves(&mut self, val: &Val<'p>, atoms: Vec<Atom>) -> R<Val<'p>> {
+        let mut leaves = Leaves { atoms: atoms.into_iter() };
+        self.rebuild(val, &mut Vec::new(), &mut Vec::new(), &mut leaves)
+    }
+}
+
+struct Leaves {
+    atoms: std::vec::IntoIter<Atom>,
+}
+
+impl<'p> Rebuild<'p> for Leaves {
+    fn dim(&mut self, _lo: &mut Lower<'p>, dim: Dim, _old: &[Dim], _new: &[Dim]) -> R<Dim> {
+        Ok(dim)
+    }
+
+    fn leaf(&mut self, lo: &mut Lower<'p>, _a: Atom, _p: Prim, _old: &[Dim], _new: &[Dim]) -> R<Atom> {
+        self.atoms.next().ok_or_else(|| lo.internal("too few array variables"))
+    }
+}

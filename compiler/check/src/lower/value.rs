@@ -1,0 +1,160 @@
+//! Compile-time values: what an expression evaluates to while lowering.
+//!
+//! Tuples and functions exist only here. An array of tuples is one [`Val::Array`] around a tuple of leaves, each leaf being
+//! a CORE variable whose type has all the enclosing dimensions:
+//!
+//! ```text
+//! [n](i32, []f32)   =   Array(Size n, Tuple [Leaf a, Array(Seg s, Leaf b)])     a: [n]i32   s: [n]desc   b: [n][s]f32
+//! ```
+//!
+//! The outermost dimension of a value is always a `Size`; `Seg` occurs below it only.
+
+use super::env::Env;
+use crate::thir::{DefId, Expr, Pat, Ty};
+use par_ir::{Atom, Dim, Prim, Var};
+use std::rc::Rc;
+
+/// A value.
+#[derive(Clone)]
+pub(super) enum Val<'p> {
+    /// A scalar outside any array.
+    Scalar(Atom, Prim),
+    Tuple(Vec<Val<'p>>),
+    /// Fields sorted by name.
+    Record(Vec<(String, Val<'p>)>),
+    Array(Dim, Box<Val<'p>>),
+    /// Below an `Array` only: the array variable that holds this component of all elements.
+    Leaf(Var, Prim),
+    Fun(Rc<Fun<'p>>),
+}
+
+/// A function value.
+pub(super) enum Fun<'p> {
+    Closure(Closure<'p>),
+    /// A definition at the types its type parameters have.
+    Def(DefId, Rc<Vec<Shape>>),
+    /// A built-in operator.
+    Op(&'p str),
+    /// Too few arguments so far.
+    Partial(Rc<Fun<'p>>, Vec<Val<'p>>),
+}
+
+/// A lambda or local function with the environment it was made in.
+pub(super) struct Closure<'p> {
+    pub params: &'p [Pat],
+    pub ret: Option<&'p Ty>,
+    pub body: &'p Expr,
+    pub env: Env<'p>,
+}
+
+/// A type with its type variables replaced and its sizes evaluated.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) enum Shape {
+    Prim(Prim),
+    Tuple(Vec<Shape>),
+    Record(Vec<(String, Shape)>),
+    Array(Extent, Box<Shape>),
+    /// A function.
+    Fun,
+    /// A sum type.
+    Sum,
+    /// A type that inference left open.
+    Unknown,
+}
+
+/// A size in a [`Shape`].
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(super) enum Extent {
+    /// Not declared.
+    Any,
+    /// Declared by a name that is not bound yet: some uniform size.
+    Named,
+    /// Declared and known.
+    Is(Atom),
+}
+
+impl Shape {
+    /// Without any sizes.
+    pub fn erased(&self) -> Shape {
+        match self {
+            Shape::Tuple(ts) => Shape::Tuple(ts.iter().map(Shape::erased).collect()),
+            Shape::Record(fs) => Shape::Record(fs.iter().map(|(n, t)| (n.clone(), t.erased())).collect()),
+            Shape::Array(_, t) => Shape::Array(Extent::Any, Box::new(t.erased())),
+            other => other.clone(),
+        }
+    }
+}
+
+impl<'p> Val<'p> {
+    /// An `i64`.
+    pub fn i64(a: Atom) -> Val<'p> {
+        Val::Scalar(a, Prim::I64)
+    }
+
+    /// A bool.
+    pub fn bool(a: Atom) -> Val<'p> {
+        Val::Scalar(a, Prim::Bool)
+    }
+
+    /// An array of scalars.
+    pub fn vector(size: Atom, v: Var, prim: Prim) -> Val<'p> {
+        Val::Array(Dim::Size(size), Box::new(Val::Leaf(v, prim)))
+    }
+
+    /// The dimensions, depth first, each array's before its elements'.
+    pub fn dims(&self) -> Vec<Dim> {
+        let mut out = Vec::new();
+        self.visit(&mut |v| {
+            if let Val::Array(d, _) = v {
+                out.push(*d);
+            }
+        });
+        out
+    }
+
+    /// The scalars and array variables, in order.
+    pub fn leaves(&self) -> Vec<(Atom, Prim)> {
+        let mut out = Vec::new();
+        self.visit(&mut |v| match v {
+            Val::Scalar(a, p) => out.push((*a, *p)),
+            Val::Leaf(v, p) => out.push((Atom::Var(*v), *p)),
+            _ => {}
+        });
+        out
+    }
+
+    /// No arrays and no functions inside.
+    pub fn is_scalar(&self) -> bool {
+        let mut scalar = true;
+        self.visit(&mut |v| scalar &= !matches!(v, Val::Array(..) | Val::Fun(_)));
+        scalar
+    }
+
+    /// A function occurs inside.
+    pub fn has_fun(&self) -> bool {
+        let mut found = false;
+        self.visit(&mut |v| found |= matches!(v, Val::Fun(_)));
+        found
+    }
+
+    /// Calls `f` on this value and on its parts, depth first.
+    pub fn visit(&self, f: &mut dyn FnMut(&Val<'p>)) {
+        f(self);
+        match self {
+            Val::Tuple(vs) => vs.iter().for_each(|v| v.visit(f)),
+            Val::Record(fs) => fs.iter().for_each(|(_, v)| v.visit(f)),
+            Val::Array(_, v) => v.visit(f),
+            Val::Scalar(..) | Val::Leaf(..) | Val::Fun(_) => {}
+        }
+    }
+
+    /// The same tuple structure with other scalars, for values without arrays.
+    pub fn refill(&self, atoms: &mut dyn Iterator<Item = Atom>) -> Val<'p> {
+        match self {
+            Val::Scalar(a, p) => Val::Scalar(atoms.next().unwrap_or(*a), *p),
+            Val::Tuple(vs) => Val::Tuple(vs.iter().map(|v| v.refill(atoms)).collect()),
+            Val::Record(fs) => Val::Record(fs.iter().map(|(n, v)| (n.clone(), v.refill(atoms))).collect()),
+            other => other.clone(),
+        }
+    }
+}

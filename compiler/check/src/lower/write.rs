@@ -1,0 +1,67 @@
+//! `scatter`, `hist`, `reduce_by_index`.
+
+use super::value::Val;
+use super::{Lower, R};
+use par_ir::core::{Exp, Param};
+use par_ir::{Atom, Dim, Var};
+use par_syntax::diagnostic::Diagnostic;
+
+impl<'p> Lower<'p> {
+    /// `scatter dest is vs`.
+    pub fn scatter(&mut self, dest: &Val<'p>, is: Val<'p>, vs: Val<'p>) -> R<Val<'p>> {
+        let (dests, pat) = self.destinations(dest, "scatter of rows that are arrays")?;
+        let (width, pairs) = self.written(is, vs, "the arguments of scatter")?;
+        if dests.is_empty() {
+            return Ok(dest.clone());
+        }
+        let (inputs, lam) = self.identity(&pairs)?;
+        let leaves = pat.iter().map(|p| Atom::Var(p.var)).collect();
+        self.push(pat, Exp::Scatter { dests, width, inputs, lam });
+        self.with_leaves(dest, leaves)
+    }
+
+    /// `reduce_by_index dest op ne is vs`.
+    pub fn reduce_by_index(
+        &mut self,
+        dest: &Val<'p>,
+        op: &Val<'p>,
+        ne: &Val<'p>,
+        is: Val<'p>,
+        vs: Val<'p>,
+    ) -> R<Val<'p>> {
+        let (dests, pat) = self.destinations(dest, "reduce_by_index of rows that are arrays")?;
+        let (width, pairs) = self.written(is, vs, "the arguments of reduce_by_index")?;
+        if dests.is_empty() {
+            return Ok(dest.clone());
+        }
+        let (inputs, lam) = self.identity(&pairs)?;
+        let op = self.op_lambda(op, ne)?;
+        let neutral = ne.leaves().iter().map(|l| l.0).collect();
+        let leaves = pat.iter().map(|p| Atom::Var(p.var)).collect();
+        self.push(pat, Exp::Hist { dests, width, inputs, lam, op, neutral });
+        self.with_leaves(dest, leaves)
+    }
+
+    /// The arrays written to, and the pattern for their new versions.
+    fn destinations(&mut self, dest: &Val<'p>, unsupported: &str) -> R<(Vec<Var>, Vec<Param>)> {
+        if !self.elem_of(dest)?.dims().is_empty() {
+            return Err(Box::new(Diagnostic::unsupported(unsupported, self.span)));
+        }
+        let dests: R<Vec<Var>> = dest.leaves().iter().map(|l| self.leaf_var(l.0)).collect();
+        let dests = dests?;
+        let mut pat = Vec::new();
+        for d in &dests {
+            let ty = self.type_of(*d).clone();
+            let name = self.out.vars.name(*d).to_string();
+            pat.push(self.param(&name, ty));
+        }
+        Ok((dests, pat))
+    }
+
+    /// Indices and values as one array of pairs.
+    fn written(&mut self, is: Val<'p>, vs: Val<'p>, what: &str) -> R<(Atom, Val<'p>)> {
+        let (width, arrays) = self.together(vec![is, vs], what)?;
+        let elems: R<Vec<_>> = arrays.iter().map(|a| Ok(self.elem_of(a)?.clone())).collect();
+        Ok((width, Val::Array(Dim::Size(width), Box::new(Val::Tuple(elems?)))))
+    }
+}
