@@ -1,1 +1,44 @@
-//! Test support.
+//! Running golden programs: the files of a folder with their `-- ==` blocks, on every back end.
+
+use par::Options;
+use par::testing::{ALL_TARGETS, run_file};
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+
+/// The repository's folder.
+pub fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+/// All programs below a folder, in order.
+pub fn programs(folder: &Path) -> Vec<PathBuf> {
+    let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
+    let mut paths: Vec<PathBuf> = entries.flatten().map(|e| e.path()).collect();
+    paths.sort();
+    let mut out = Vec::new();
+    for path in paths {
+        if path.is_dir() {
+            out.extend(programs(&path));
+        } else if path.extension().is_some_and(|e| e == "par" || e == "fut") {
+            out.push(path);
+        }
+    }
+    out
+}
+
+/// Runs programs on every back end, verifying the IR after every pass; panics with all failures if there is one.
+pub fn run_all(files: &[PathBuf]) {
+    let options = Options { verify: true, ..Options::default() };
+    let mut failures = String::new();
+    let (mut passed, mut failed) = (0, 0);
+    for file in files {
+        let report = run_file(file, ALL_TARGETS, &options);
+        passed += report.passed;
+        failed += report.failures.len();
+        for failure in report.failures {
+            let _ = writeln!(failures, "{failure}");
+        }
+    }
+    println!("{passed} passed, {failed} failed");
+    assert!(failures.is_empty(), "{passed} passed, {failed} failed\n{failures}");
+}

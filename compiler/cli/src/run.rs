@@ -4,6 +4,7 @@ use crate::status::{self, Status};
 use crate::{input, output, source};
 use clap::ValueEnum;
 use par::{Backend, Entry, Options, Program, Value, pipeline};
+use std::io::Write;
 use std::path::PathBuf;
 use std::time::Instant;
 

@@ -49,7 +49,7 @@ impl Failure {
     /// The failure as text for a person.
     pub fn render(&self, color: bool) -> String {
         match self {
-            Failure::Rejected { diagnostics, sources } => render::render(diagnostics, sources, color),
+            Failure::Rejected { diagnostics, sources } => render(diagnostics, sources, color),
             Failure::Bug(bug) => bug.to_string(),
         }
     }

@@ -30,7 +30,7 @@ pub use par_ir::print::{print_core, print_flat};
 pub use par_runtime::io;
 pub use par_runtime::io::text::{print_value, read_values};
 pub use par_runtime::{Array, Prim, RuntimeError, Scalar, Span, Value, ValueType};
-pub use par_syntax::render::render;
+pub use par_syntax::render;
 pub use par_syntax::{Diagnostic, Severity, Sources};
 pub use pipeline::{Options, Stage, Trace};
 pub use program::{Backend, Program, compile};

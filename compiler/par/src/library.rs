@@ -16,8 +16,11 @@ macro_rules! stdlib {
 /// Files that are read as they are, before the templates.
 const FIRST: &[(&str, &str)] = &[stdlib!("prelude.par")];
 
+/// A file's name, its text, and the types it is read for.
+type Template = ((&'static str, &'static str), fn(Prim) -> bool);
+
 /// Templates: `$t` stands for each of the types.
-const TEMPLATES: &[((&str, &str), fn(Prim) -> bool)] = &[
+const TEMPLATES: &[Template] = &[
     (stdlib!("numeric.par.in"), |p| p != Prim::Bool),
     (stdlib!("integer.par.in"), Prim::is_integer),
     (stdlib!("float.par.in"), Prim::is_float),

@@ -26,7 +26,8 @@ pub struct Stage {
 
 const PARSE: Stage = Stage { name: "parse", description: "text to syntax tree" };
 const INFER: Stage = Stage { name: "infer", description: "names and types" };
-const LOWER: Stage = Stage { name: "lower", description: "inlines functions and emits CORE with exact shapes" };
+const LOWER: Stage =
+    Stage { name: "lower", description: "inlines functions and emits CORE with exact shapes" };
 const FLATTEN: Stage = Stage { name: "flatten", description: "nested parallelism to bulk operations: FLAT" };
 const CODEGEN: Stage = Stage { name: "codegen", description: "kernels to machine code" };
 

@@ -177,7 +177,8 @@ impl Program {
 
     /// A run-time error as a diagnostic with its place in the source.
     pub fn diagnostic(&self, error: &RuntimeError) -> Diagnostic {
-        let mut diagnostic = Diagnostic::new(Severity::Error, "", &error.message, error.span.unwrap_or_default());
+        let mut diagnostic =
+            Diagnostic::new(Severity::Error, "", &error.message, error.span.unwrap_or_default());
         if error.span.is_none() {
             diagnostic.labels.clear();
         }

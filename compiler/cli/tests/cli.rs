@@ -1,0 +1,271 @@
+//! The command from outside: exit statuses, where output goes, and what is said about wrong input.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+/// A folder of its own for each test.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(test: &str) -> Folder {
+        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(test);
+        let _ = std::fs::remove_dir_all(&path);
+        std::fs::create_dir_all(&path).unwrap();
+        Folder(path)
+    }
+
+    fn file(&self, name: &str, contents: impl AsRef<[u8]>) -> String {
+        let path = self.0.join(name);
+        std::fs::write(&path, contents).unwrap();
+        path.display().to_string()
+    }
+
+    fn path(&self, name: &str) -> String {
+        self.0.join(name).display().to_string()
+    }
+}
+
+fn par(args: &[&str], stdin: &[u8]) -> Output {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_par"))
+        .args(args)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    // The command may end without reading everything.
+    let _ = child.stdin.take().unwrap().write_all(stdin);
+    child.wait_with_output().unwrap()
+}
+
+fn stdout(output: &Output) -> String {
+    String::from_utf8(output.stdout.clone()).unwrap()
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8(output.stderr.clone()).unwrap()
+}
+
+/// Status, nothing on standard output, and a message that contains all of these.
+fn assert_fails(output: &Output, status: i32, messages: &[&str]) {
+    let text = stderr(output);
+    assert_eq!(output.status.code(), Some(status), "{text}");
+    assert_eq!(stdout(output), "", "{text}");
+    for message in messages {
+        assert!(text.contains(message), "{message:?} is not in {text}");
+    }
+}
+
+fn assert_prints(output: &Output, expected: &str) {
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(output));
+    assert_eq!(stdout(output), expected);
+}
+
+const INC: &str = "entry main (xs: []i32) : []i32 = map (+ 1) xs\n";
+const TWO: &str = "entry main (n: i64) (xs: []f32) : (i64, []f32) = (n, map (* 2) xs)\n";
+
+#[test]
+fn runs_on_every_back_end() {
+    let folder = Folder::new("backends");
+    let file = folder.file("inc.par", INC);
+    for backend in ["cpu", "interp", "flat-interp"] {
+        assert_prints(&par(&["run", &file, "--backend", backend], b"[1, 2]"), "[2i32, 3i32]\n");
+    }
+    assert_prints(&par(&["run", &file, "--threads", "2"], b"[]"), "empty([0]i32)\n");
+}
+
+#[test]
+fn a_tuple_is_one_line_per_component() {
+    let folder = Folder::new("tuple");
+    let file = folder.file("two.par", TWO);
+    assert_prints(&par(&["run", &file], b"3 [1, 2.5] -- comment"), "3i64\n[2.0f32, 5.0f32]\n");
+}
+
+#[test]
+fn irregular_values() {
+    let folder = Folder::new("irregular");
+    let file = folder.file("rows.par", "entry main (xss: [][]i32) : [][]i32 = map (filter (> 1)) xss\n");
+    assert_prints(&par(&["run", &file], b"[[1,2,3],[],[4]]"), "[[2i32, 3i32], [], [4i32]]\n");
+    assert_prints(&par(&["run", &file], b"[[1],[]]"), "[[], []] : [][]i32\n");
+    assert_fails(&par(&["run", &file, "--binary"], b"[[2],[]]"), 1, &["no binary form"]);
+}
+
+#[test]
+fn wrong_input() {
+    let folder = Folder::new("wrong_input");
+    let file = folder.file("two.par", TWO);
+    let run = |input: &[u8]| par(&["run", &file], input);
+    assert_fails(&run(b"3"), 1, &["the argument `xs` of type []f32 is missing"]);
+    assert_fails(&run(b""), 1, &["the argument `n` of type i64 is missing"]);
+    assert_fails(&run(b"3 [1] 4"), 1, &["standard input:1:7", "surplus argument"]);
+    assert_fails(&run(b"true [1]"), 1, &["standard input:1:1", "`n` of type i64", "`true` has type bool"]);
+    assert_fails(&run(b"1\n [1, x]"), 1, &["standard input:2:6", "`xs` of type []f32", "`x` is not a value"]);
+    assert_fails(&run(b"1 [1, "), 1, &["the end of the input"]);
+    assert_fails(&run(b"\xff\xfe"), 1, &["neither UTF-8 text nor"]);
+    assert_fails(&run(b"99999999999999999999 [1]"), 1, &["does not fit i64"]);
+}
+
+#[test]
+fn wrong_arguments() {
+    let folder = Folder::new("wrong_arguments");
+    let file = folder.file("two.par", TWO);
+    let n = folder.file("n.txt", "7");
+    assert_fails(&par(&["run", &file, "--entry", "other"], b""), 1, &["no entry point `other`", "main"]);
+    assert_fails(&par(&["run", &file, "--input", "nowhere.in"], b""), 1, &["cannot read nowhere.in"]);
+    assert_fails(&par(&["run", &file, "--input", &n], b"[1]"), 1, &["`xs` of type []f32 is missing"]);
+    assert_fails(&par(&["run", &file, "--input", "m=x"], b""), 1, &["n: i64, xs: []f32"]);
+    let raw = format!("xs=@{n}");
+    assert_fails(&par(&["run", &file, "--input", &raw], b"1"), 1, &["raw bytes have type []u8"]);
+}
+
+#[test]
+fn inputs_by_name_and_from_files() {
+    let folder = Folder::new("inputs");
+    let file = folder.file("two.par", TWO);
+    let xs = folder.file("xs.txt", "[1.5]");
+    let both = folder.file("both.txt", "1 [2]");
+    let named = format!("xs={xs}");
+    assert_prints(&par(&["run", &file, "--input", &named], b"4"), "4i64\n[3.0f32]\n");
+    assert_prints(&par(&["run", &file, "--input", &both], b""), "1i64\n[4.0f32]\n");
+    let bytes = folder.file("bytes.par", "entry main (text: []u8) : i64 = length text\n");
+    let raw = format!("text=@{both}");
+    assert_prints(&par(&["run", &bytes, "--input", &raw], b""), "5i64\n");
+    assert_prints(&par(&["run", &bytes], b"\"a\\nb\""), "3i64\n");
+}
+
+#[test]
+fn the_only_entry_point_needs_no_name() {
+    let folder = Folder::new("only_entry");
+    let one = folder.file("one.par", "entry answer : i32 = 42\n");
+    assert_prints(&par(&["run", &one], b""), "42i32\n");
+    let two = folder.file("two.par", "entry a (x: i32) : i32 = x\nentry b (x: i32) : i32 = x\n");
+    assert_fails(&par(&["run", &two], b"1"), 1, &["no entry point `main`", "a, b"]);
+    assert_prints(&par(&["run", &two, "--entry", "b"], b"1"), "1i32\n");
+}
+
+#[test]
+fn binary_and_npy() {
+    let folder = Folder::new("binary");
+    let file = folder.file("inc.par", INC);
+    let binary = par(&["run", &file, "--binary"], b"[1, 2]");
+    assert_eq!(binary.stdout, b"b\x02\x01 i32\x02\0\0\0\0\0\0\0\x02\0\0\0\x03\0\0\0");
+    let input = folder.file("in.bin", &binary.stdout);
+    assert_prints(&par(&["run", &file, "--input", &input], b""), "[3i32, 4i32]\n");
+    assert_prints(&par(&["run", &file], &binary.stdout), "[3i32, 4i32]\n");
+    assert_fails(&par(&["run", &file], &binary.stdout[..20]), 1, &["cut off"]);
+    let npy = folder.path("out.npy");
+    assert_prints(&par(&["run", &file, "--output", &npy], b"[5]"), "");
+    assert_prints(&par(&["run", &file, "--input", &npy], b""), "[7i32]\n");
+    let floats = folder.file("floats.par", "entry main (xs: []f32) : []f32 = xs\n");
+    assert_fails(&par(&["run", &floats, "--input", &npy], b""), 1, &["[1]i32", "[]f32"]);
+}
+
+#[test]
+fn output_and_time_files() {
+    let folder = Folder::new("output");
+    let file = folder.file("inc.par", INC);
+    let (out, time) = (folder.path("out.txt"), folder.path("time.txt"));
+    let args = ["run", &file, "--output", &out, "--runs", "3", "--time", &time];
+    assert_prints(&par(&args, b"[1]"), "");
+    assert_eq!(std::fs::read_to_string(&out).unwrap(), "[2i32]\n");
+    let times = std::fs::read_to_string(&time).unwrap();
+    assert_eq!(times.lines().filter(|l| l.parse::<u64>().is_ok()).count(), 3, "{times}");
+    assert_eq!(std::fs::read_dir(&folder.0).unwrap().count(), 3);
+    let nowhere = folder.path("no/such/folder.txt");
+    assert_fails(&par(&["run", &file, "--output", &nowhere], b"[1]"), 1, &["cannot write"]);
+}
+
+#[test]
+fn run_time_errors_show_the_source() {
+    let folder = Folder::new("run_time");
+    let file = folder.file("at.par", "entry main (xs: []i32) (i: i64) : i32 = xs[i]\n");
+    let out = folder.path("out.txt");
+    let mut texts = Vec::new();
+    for backend in ["cpu", "interp", "flat-interp"] {
+        let output = par(&["run", &file, "--backend", backend, "--output", &out], b"[1,2] 7");
+        assert_fails(&output, 1, &["index 7 is outside [0,2)", "at.par", "xs[i]"]);
+        assert!(!Path::new(&out).exists());
+        texts.push(stderr(&output));
+    }
+    assert!(texts.iter().all(|t| *t == texts[0]), "{texts:?}");
+}
+
+#[test]
+fn rejected_programs() {
+    let folder = Folder::new("rejected");
+    let check = |name: &str, text: &[u8]| par(&["check", &folder.file(name, text)], b"");
+    assert_fails(&check("syntax.par", b"entry main = (1"), 2, &["syntax.par"]);
+    assert_fails(&check("name.par", b"entry main : i32 = lenght [1]"), 2, &["lenght"]);
+    assert_fails(&check("type.par", b"entry main : i32 = true"), 2, &["bool"]);
+    assert_fails(&check("bytes.par", b"entry main = \"\xff\""), 2, &["not UTF-8"]);
+    assert_fails(&par(&["run", "nowhere.par"], b""), 2, &["nowhere.par"]);
+    let deep = ["entry main = ".as_bytes(), &b"(".repeat(100_000)].concat();
+    assert_eq!(check("deep.par", &deep).status.code(), Some(2));
+}
+
+#[test]
+fn legal_programs_pass_the_check() {
+    let folder = Folder::new("legal");
+    let file = folder.file("inc.par", INC);
+    assert_prints(&par(&["check", &file], b""), "");
+    assert_prints(&par(&["check", "--verify", &file], b""), "");
+}
+
+#[test]
+fn a_reader_that_stops_is_no_error() {
+    let folder = Folder::new("pipe");
+    let file = folder.file("many.par", "entry main : []i64 = iota 1000000\n");
+    let mut child = Command::new(env!("CARGO_BIN_EXE_par"))
+        .args(["run", &file])
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!((output.status.code(), stderr(&output).as_str()), (Some(0), ""));
+}
+
+#[test]
+fn tests_in_programs() {
+    let folder = Folder::new("tests");
+    let good = "-- ==\n-- input { 1 } output { 2 }\n-- input { 0 } error: division by zero\n\
+                entry main (x: i32) : i32 = 2 / x\n";
+    let good = folder.file("good.par", good);
+    let output = par(&["test", &good], b"");
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert!(stderr(&output).contains("8 passed, 0 failed"), "{}", stderr(&output));
+    let bad =
+        folder.file("bad.par", "-- ==\n-- input { [1,2] } output { [1,3] }\nentry main (xs: []i32) = xs\n");
+    let output = par(&["test", &bad, "--backend", "interp"], b"");
+    assert_fails(
+        &output,
+        1,
+        &["bad.par:2: entry main (interp)", "at [1]: 2i32 and 3i32", "0 passed, 1 failed"],
+    );
+    let error = folder.file("error.par", "-- ==\n-- compile error: lenght\nentry main = lenght [1]\n");
+    assert_eq!(par(&["test", &error], b"").status.code(), Some(0));
+}
+
+#[test]
+fn inside_the_compiler() {
+    let folder = Folder::new("dev");
+    let file = folder.file("inc.par", INC);
+    for dump in ["core", "flat", "ast", "after:lower", "after:simplify", "after:flatten"] {
+        let output = par(&["dev", &format!("--dump={dump}"), &file], b"");
+        assert_eq!(output.status.code(), Some(0), "{dump}: {}", stderr(&output));
+        assert!(!output.stdout.is_empty(), "{dump}");
+    }
+    assert!(stdout(&par(&["dev"], b"")).contains("flatten"));
+    assert_fails(&par(&["dev", "--dump=after:nothing", &file], b""), 1, &["no pass `nothing`"]);
+}
+
+#[test]
+fn help_and_version() {
+    assert!(stdout(&par(&["--version"], b"")).starts_with("par "));
+    let help = stdout(&par(&["run", "--help"], b""));
+    assert!(help.contains("--entry") && help.contains("--time"), "{help}");
+    assert_eq!(par(&["run", "--nonsense"], b"").status.code(), Some(2));
+}
