@@ -1,0 +1,283 @@
+//! Every kind of kernel on every kind of space, against a direct computation.
+
+mod common;
+
+use common::*;
+use par_ir::flat::{KernelKind, Out, Program, Space, Ty};
+use par_ir::prim::{BinOp, CmpOp, PrimOp};
+use par_ir::{Atom, Prim, Scalar, Var};
+use par_runtime::{Column, Executable};
+
+/// A program with one kernel over a shape and an array `xs` of its elements.
+fn each_shape(
+    build: impl Fn(&mut Build, Space, Var) -> (Vec<Ty>, Vec<Var>),
+    expected: impl Fn(&Shape, &[i64]) -> Vec<Column>,
+) {
+    for shape in Shape::all() {
+        let mut b = Build::default();
+        let (space, mut args) = shape.params(&mut b);
+        let xs = b.param(INTS);
+        let (tys, results) = build(&mut b, space, xs);
+        let program = b.program(&tys, &results);
+        let values = Random(42).ints(shape.total());
+        args.push(data(&values));
+        let want = expected(&shape, &values);
+        let exe = par_codegen::cpu::compile(&program).expect("compiles");
+        for threads in [1, 2, 3] {
+            let got = call(&exe, 0, args.clone(), threads).expect("runs");
+            assert!(got == want, "{:?} on {threads} threads", short(&shape));
+        }
+    }
+}
+
+fn short(shape: &Shape) -> String {
+    format!("{shape:?}").chars().take(60).collect()
+}
+
+#[test]
+fn map() {
+    each_shape(
+        |b, space, xs| {
+            let (row, pos) = (b.vars.fresh("row"), b.vars.fresh("pos"));
+            let code = b.code(|s| {
+                let x = s.index(Prim::I64, xs, pos.into());
+                let y = s.bin(BinOp::Mul, Prim::I64, x, Atom::i64(3));
+                let z = s.bin(BinOp::Add, Prim::I64, y, row.into());
+                let even = s.bin(BinOp::And, Prim::I64, x, Atom::i64(1));
+                let odd = s.exp(Prim::Bool, par_ir::core::Exp::Prim(PrimOp::Conv(Prim::I64, Prim::Bool), vec![even]));
+                vec![z, odd]
+            });
+            let tys = vec![INTS, Ty::Array(Prim::Bool)];
+            let kind = KernelKind::Map(vec![Out::Elem(Prim::I64), Out::Elem(Prim::Bool)]);
+            let results = b.kernel(&tys, kind, space, row, pos, code);
+            (tys, results)
+        },
+        |shape, xs| {
+            let rows = shape.split(xs);
+            let zs = rows.iter().enumerate().flat_map(|(i, r)| r.iter().map(move |x| x * 3 + i as i64));
+            let odd: Vec<bool> = xs.iter().map(|x| x & 1 == 1).collect();
+            vec![data(&zs.collect::<Vec<_>>()), data(&odd)]
+        },
+    );
+}
+
+#[test]
+fn scatter() {
+    each_shape(
+        |b, space, xs| {
+            let (row, pos) = (b.vars.fresh("row"), b.vars.fresh("pos"));
+            let n = b.one(I64, par_ir::flat::Op::Length(xs));
+            let dest = b.one(INTS, par_ir::flat::Op::Replicate(n.into(), Atom::i64(-1)));
+            let code = b.code(|s| {
+                let x = s.index(Prim::I64, xs, pos.into());
+                let mirrored = s.bin(BinOp::Sub, Prim::I64, n.into(), pos.into());
+                vec![mirrored, x]
+            });
+            let kind = KernelKind::Map(vec![Out::Scatter(vec![dest])]);
+            let results = b.kernel(&[INTS], kind, space, row, pos, code);
+            (vec![INTS], results)
+        },
+        |_, xs| {
+            let mut ys = vec![-1; xs.len()];
+            for (i, x) in xs.iter().enumerate().skip(1) {
+                ys[xs.len() - i] = *x;
+            }
+            vec![data(&ys)]
+        },
+    );
+}
+
+#[test]
+fn reduce_with_mapped_result() {
+    each_shape(
+        |b, space, xs| {
+            let (row, pos) = (b.vars.fresh("row"), b.vars.fresh("pos"));
+            let op = b.add(Prim::I64);
+            let code = b.code(|s| {
+                let x = s.index(Prim::I64, xs, pos.into());
+                let twice = s.bin(BinOp::Add, Prim::I64, x, x);
+                vec![x, twice]
+            });
+            let kind = KernelKind::Reduce { op, neutral: vec![Atom::i64(0)] };
+            let results = b.kernel(&[INTS, INTS], kind, space, row, pos, code);
+            (vec![INTS, INTS], results)
+        },
+        |shape, xs| {
+            let sums: Vec<i64> = shape.split(xs).iter().map(|r| r.iter().sum()).collect();
+            let twice: Vec<i64> = xs.iter().map(|x| 2 * x).collect();
+            vec![data(&sums), data(&twice)]
+        },
+    );
+}
+
+/// `x -> a*x + b` composed: associative, not commutative.
+fn affine(b: &mut Build) -> KernelKind {
+    let op = b.operator(&[Prim::I64, Prim::I64], |s, x| {
+        let a = s.bin(BinOp::Mul, Prim::I64, x[0], x[2]);
+        let c = s.bin(BinOp::Mul, Prim::I64, x[1], x[2]);
+        vec![a, s.bin(BinOp::Add, Prim::I64, c, x[3])]
+    });
+    KernelKind::Reduce { op, neutral: vec![Atom::i64(1), Atom::i64(0)] }
+}
+
+fn compose((a, b): (i64, i64), x: i64) -> (i64, i64) {
+    (a.wrapping_mul(x), b.wrapping_mul(x).wrapping_add(x ^ 5))
+}
+
+fn affine_code(b: &mut Build, xs: Var, pos: Var) -> Code {
+    b.code(|s| {
+        let x = s.index(Prim::I64, xs, pos.into());
+        vec![x, s.bin(BinOp::Xor, Prim::I64, x, Atom::i64(5))]
+    })
+}
+
+#[test]
+fn reduce_keeps_the_order() {
+    each_shape(
+        |b, space, xs| {
+            let (row, pos) = (b.vars.fresh("row"), b.vars.fresh("pos"));
+            let (kind, code) = (affine(b), affine_code(b, xs, pos));
+            let results = b.kernel(&[INTS, INTS], kind, space, row, pos, code);
+            (vec![INTS, INTS], results)
+        },
+        |shape, xs| {
+            let rows = shape.split(xs);
+            let all: Vec<(i64, i64)> = rows.iter().map(|r| r.iter().fold((1, 0), |acc, x| compose(acc, *x))).collect();
+            columns(&all)
+        },
+    );
+}
+
+fn columns(pairs: &[(i64, i64)]) -> Vec<Column> {
+    let (a, b): (Vec<i64>, Vec<i64>) = pairs.iter().copied().unzip();
+    vec![data(&a), data(&b)]
+}
+
+fn scan_keeps_the_order(exclusive: bool) {
+    each_shape(
+        |b, space, xs| {
+            let (row, pos) = (b.vars.fresh("row"), b.vars.fresh("pos"));
+            let KernelKind::Reduce { op, neutral } = affine(b) else { unreachable!() };
+            let mut code = affine_code(b, xs, pos);
+            code.body.results.push(pos.into());
+            let kind = KernelKind::Scan { op, neutral, exclusive };
+            let tys = vec![INTS; 3];
+            let results = b.kernel(&tys, kind, space, row, pos, code);
+            (tys, results)
+        },
+        |shape, xs| {
+            let mut all = Vec::new();
+            for row in shape.split(xs) {
+                let mut acc = (1, 0);
+                for x in row {
+                    let next = compose(acc, x);
+                    all.push(if exclusive { acc } else { next });
+                    acc = next;
+                }
+            }
+            let mut want = columns(&all);
+            want.push(data(&(0..xs.len() as i64).collect::<Vec<_>>()));
+            want
+        },
+    );
+}
+
+#[test]
+fn inclusive_scan() {
+    scan_keeps_the_order(false);
+}
+
+#[test]
+fn exclusive_scan() {
+    scan_keeps_the_order(true);
+}
+
+#[test]
+fn filter() {
+    each_shape(
+        |b, space, xs| {
+            let (row, pos) = (b.vars.fresh("row"), b.vars.fresh("pos"));
+            let code = b.code(|s| {
+                let x = s.index(Prim::I64, xs, pos.into());
+                let keep = s.cmp(CmpOp::Gt, Prim::I64, x, Atom::i64(-300));
+                vec![keep, x, pos.into()]
+            });
+            let tys = vec![I64, INTS, INTS, INTS];
+            let results = b.kernel(&tys, KernelKind::Filter, space, row, pos, code);
+            (tys, results)
+        },
+        |shape, xs| {
+            let keep = |x: &i64| *x > -300;
+            let counts: Vec<i64> =
+                shape.split(xs).iter().map(|r| r.iter().filter(|x| keep(x)).count() as i64).collect();
+            let (at, kept): (Vec<i64>, Vec<i64>) =
+                xs.iter().enumerate().filter(|(_, x)| keep(x)).map(|(i, x)| (i as i64, *x)).unzip();
+            vec![int(kept.len() as i64), data(&counts), data(&kept), data(&at)]
+        },
+    );
+}
+
+#[test]
+fn hist() {
+    each_shape(
+        |b, space, xs| {
+            let (row, pos) = (b.vars.fresh("row"), b.vars.fresh("pos"));
+            let dest = b.one(INTS, par_ir::flat::Op::Replicate(Atom::i64(900), Atom::i64(7)));
+            let op = b.add(Prim::I64);
+            let code = b.code(|s| {
+                let x = s.index(Prim::I64, xs, pos.into());
+                vec![x, row.into()]
+            });
+            let kind = KernelKind::Hist { dests: vec![dest], op, neutral: vec![Atom::i64(0)] };
+            let results = b.kernel(&[INTS], kind, space, row, pos, code);
+            (vec![INTS], results)
+        },
+        |shape, xs| {
+            let mut bins = vec![7; 900];
+            for (i, row) in shape.split(xs).iter().enumerate() {
+                for x in row.iter().filter(|x| (0..900).contains(*x)) {
+                    bins[*x as usize] += i as i64;
+                }
+            }
+            vec![data(&bins)]
+        },
+    );
+}
+
+/// Sum and running sums of floats over a giant row and small ones.
+fn float_sums() -> Program {
+    let mut b = Build::default();
+    let (n, d, xs) = (b.param(I64), b.param(Ty::Desc), b.param(Ty::Array(Prim::F32)));
+    let floats = Ty::Array(Prim::F32);
+    let mut results = Vec::new();
+    for scan in [false, true] {
+        let (row, pos) = (b.vars.fresh("row"), b.vars.fresh("pos"));
+        let op = b.add(Prim::F32);
+        let code = b.code(|s| vec![s.index(Prim::F32, xs, pos.into())]);
+        let neutral = vec![Atom::Const(Scalar::F32(0.0))];
+        let kind = match scan {
+            true => KernelKind::Scan { op, neutral, exclusive: false },
+            false => KernelKind::Reduce { op, neutral },
+        };
+        results.extend(b.kernel(&[floats], kind, rows(n, par_ir::Dim::Seg(d)), row, pos, code));
+    }
+    b.program(&[floats, floats], &results)
+}
+
+#[test]
+fn float_results_do_not_depend_on_threads() {
+    let exe: Executable = par_codegen::cpu::compile(&float_sums()).expect("compiles");
+    let lengths = [3, 700_001, 0, 100_000, 2];
+    let n: i64 = lengths.iter().sum();
+    let mut random = Random(7);
+    let xs: Vec<f32> = (0..n).map(|_| (random.next() % 1000) as f32 * 0.37).collect();
+    let args = || vec![int(5), offsets(&lengths), data(&xs)];
+    let want = call(&exe, 0, args(), 1).expect("runs");
+    for threads in [2, 3, 4, 2, 2] {
+        assert!(call(&exe, 0, args(), threads).expect("runs") == want, "{threads} threads");
+    }
+    let Column::Data(scanned) = &want[1] else { panic!("an array") };
+    let exact: f64 = xs[3..700_004].iter().map(|x| *x as f64).sum();
+    let got = scanned.slice::<f32>()[700_003] as f64;
+    assert!((got - exact).abs() < 1e-4 * exact, "{got} {exact}");
+}
