@@ -1,0 +1,127 @@
+//! Every scalar operator at every type, in machine code, against `PrimOp::eval` on edge values.
+
+mod common;
+
+use common::*;
+use par_ir::core::Exp;
+use par_ir::flat::{KernelKind, Out, Space, Ty};
+use par_ir::prim::{BinOp, CmpOp, PrimOp, SpecialOp, UnOp};
+use par_ir::{Atom, Prim, Scalar, Var};
+use par_runtime::{Array, Column};
+
+fn edge_values(p: Prim) -> Vec<Scalar> {
+    let floats = [
+        0.0, -0.0, 1.0, -1.0, 0.5, 1.5, 2.5, -2.5, 3.7, -3.7, 1e-40, 1e10, -1e10, 127.5, 255.9, 32767.9, 65536.0, 2147483648.0,
+        -2147483649.0, 9.3e18, 1.9e19, 1e30, f64::MAX, f64::MIN_POSITIVE, f64::INFINITY, f64::NEG_INFINITY, f64::NAN,
+    ];
+    match p {
+        Prim::F32 => floats.iter().map(|x| Scalar::F32(*x as f32)).collect(),
+        Prim::F64 => floats.iter().map(|x| Scalar::F64(*x)).collect(),
+        Prim::Bool => vec![Scalar::Bool(false), Scalar::Bool(true)],
+        _ => {
+            let top = 1u64 << (p.bits() - 1);
+            let ints = [0, 1, 2, 3, 5, 7, 8, 13, 31, 32, 63, 64, 100, top - 1, top, top + 1, 2u64.wrapping_neg(), 7u64.wrapping_neg(), u64::MAX];
+            ints.iter().map(|x| Scalar::from_bits(p, *x)).collect()
+        }
+    }
+}
+
+fn operators() -> Vec<PrimOp> {
+    use BinOp::*;
+    use UnOp::*;
+    let unary = [
+        Neg, Not, Abs, Sgn, Sqrt, Cbrt, Exp, Exp2, Log, Log2, Log10, Log1p, Expm1, Sin, Cos, Tan, Asin, Acos, Atan, Sinh, Cosh,
+        Tanh, Asinh, Acosh, Atanh, Floor, Ceil, Trunc, Round, Gamma, Lgamma, Erf, Erfc, Recip, Rsqrt,
+    ];
+    let binary = [
+        Add, Sub, Mul, Div, Mod, Quot, Rem, Pow, Min, Max, And, Or, Xor, Shl, Shr, Lshr, Atan2, Hypot, Copysign, MulHi,
+    ];
+    let compare = [CmpOp::Eq, CmpOp::Ne, CmpOp::Lt, CmpOp::Le, CmpOp::Gt, CmpOp::Ge];
+    use SpecialOp::*;
+    let special = [IsNan, IsInf, ToBits, FromBits, Popc, Clz, Ctz, Fma, Ldexp, Lerp, Mad, GetBit, SetBit];
+    let mut all = Vec::new();
+    for p in Prim::ALL {
+        all.extend(unary.iter().map(|op| PrimOp::Un(*op, p)));
+        all.extend(binary.iter().map(|op| PrimOp::Bin(*op, p)));
+        all.extend(compare.iter().map(|op| PrimOp::Cmp(*op, p)));
+        all.extend(special.iter().map(|op| PrimOp::Special(*op, p)));
+        all.extend(Prim::ALL.map(|to| PrimOp::Conv(p, to)));
+        all.push(PrimOp::Select(p));
+    }
+    all.retain(PrimOp::is_valid);
+    all
+}
+
+/// All combinations of edge values for the operands, as one column per operand.
+fn operands(op: PrimOp) -> Vec<Vec<Scalar>> {
+    let mut rows: Vec<Vec<Scalar>> = vec![vec![]];
+    for p in op.operands() {
+        let values = edge_values(p);
+        rows = rows.iter().flat_map(|r| values.iter().map(|v| [&r[..], &[*v]].concat())).collect();
+    }
+    rows
+}
+
+fn same(a: Scalar, b: Scalar) -> bool {
+    match (a, b) {
+        (Scalar::F32(a), Scalar::F32(b)) if a.is_nan() && b.is_nan() => true,
+        (Scalar::F64(a), Scalar::F64(b)) if a.is_nan() && b.is_nan() => true,
+        _ => a == b,
+    }
+}
+
+/// Applies `op` to arrays; constants replace some operands.
+fn compute(op: PrimOp, rows: &[Vec<Scalar>], constants: &[Option<Scalar>]) -> Array {
+    let mut b = Build::default();
+    let n = b.param(Ty::Scalar(Prim::I64));
+    let arrays: Vec<Var> = op.operands().into_iter().map(|p| b.param(Ty::Array(p))).collect();
+    let (row, pos) = (b.vars.fresh("row"), b.vars.fresh("pos"));
+    let code = b.code(|s| {
+        let operand = |(i, p): (usize, Prim)| match constants.get(i) {
+            Some(Some(c)) => Atom::Const(*c),
+            _ => s.index(p, arrays[i], pos.into()),
+        };
+        let operands: Vec<Atom> = op.operands().into_iter().enumerate().map(operand).collect();
+        vec![s.exp(op.result(), Exp::Prim(op, operands))]
+    });
+    let ty = Ty::Array(op.result());
+    let results = b.kernel(&[ty], KernelKind::Map(vec![Out::Elem(op.result())]), Space::Flat(n.into()), row, pos, code);
+    let mut args = vec![int(rows.len() as i64)];
+    for (i, p) in op.operands().into_iter().enumerate() {
+        let column: Vec<Scalar> = rows.iter().map(|r| r[i]).collect();
+        args.push(Column::Data(Array::from_scalars(p, &column)));
+    }
+    match run(&b.program(&[ty], &results), args, 1).expect("runs").remove(0) {
+        Column::Data(a) => a,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn operators_agree_with_their_definition() {
+    for op in operators() {
+        let rows = operands(op);
+        let got = compute(op, &rows, &[]);
+        for (i, row) in rows.iter().enumerate() {
+            let want = op.eval(row);
+            assert!(same(got.get(i), want), "{op:?} {row:?}: {} instead of {want}", got.get(i));
+        }
+    }
+}
+
+#[test]
+fn constant_second_operands() {
+    use BinOp::*;
+    for p in Prim::ALL.into_iter().filter(|p| p.is_integer()) {
+        for op in [Div, Mod, Quot, Rem, Shl, Shr, Lshr] {
+            let op = PrimOp::Bin(op, p);
+            for c in edge_values(p) {
+                let rows: Vec<Vec<Scalar>> = edge_values(p).into_iter().map(|x| vec![x, c]).collect();
+                let got = compute(op, &rows, &[None, Some(c)]);
+                for (i, row) in rows.iter().enumerate() {
+                    assert!(same(got.get(i), op.eval(row)), "{op:?} {row:?}: {}", got.get(i));
+                }
+            }
+        }
+    }
+}
