@@ -3,6 +3,7 @@
 
 pub mod core;
 pub mod flat;
+pub mod interp;
 pub mod parse;
 pub mod prim;
 pub mod print;

@@ -1,0 +1,35 @@
+//! Reference interpreters of both IRs: plain and slow, the meaning that every pass and back end is held against.
+//!
+//! They expect verified programs. Where a program breaks a promise that no verifier sees (an index that no check
+//! guards, an array whose size is not what its type says), they report an internal error instead of guessing.
+//! A NaN, a wrapped integer or a failing check is what the language says it is; a float reduction is
+//! a left fold, so that other orders may differ in the last bits.
+
+mod array;
+mod core;
+mod flat;
+mod kernel;
+mod moves;
+mod scalar;
+mod soac;
+mod value;
+
+pub use core::run_core;
+pub use flat::{Counters, run_flat};
+
+use par_runtime::RuntimeError;
+
+type Outcome<T> = Result<T, RuntimeError>;
+
+/// Nested calls before recursion counts as too deep.
+const MAX_DEPTH: usize = 100_000;
+
+/// A promise that the program breaks: the compiler's mistake, not the user's.
+fn internal<T>(what: impl std::fmt::Display) -> Outcome<T> {
+    Err(RuntimeError::plain(format!("internal error: {what}")))
+}
+
+/// Runs one call, on a new piece of stack where the old one is nearly used up.
+fn on_deep_stack<T>(f: impl FnOnce() -> T) -> T {
+    stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, f)
+}

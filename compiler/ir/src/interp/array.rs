@@ -1,0 +1,145 @@
+//! CORE's operations on whole arrays.
+
+use super::scalar::Machine;
+use super::value::Val;
+use super::{MAX_DEPTH, Outcome, internal, on_deep_stack};
+use crate::core::{Exp, FunId, Stm};
+use crate::ty::{Atom, Dim, Type, Var};
+use par_runtime::{CheckKind, RuntimeError, Span};
+use std::rc::Rc;
+
+impl Machine<'_> {
+    /// Everything but scalar statements.
+    pub(super) fn parallel(&mut self, stm: &Stm) -> Outcome<Vec<Val>> {
+        match &stm.exp {
+            Exp::Call(f, args) => {
+                let args = self.values(args);
+                self.release(stm);
+                self.call(*f, args, stm.span)
+            }
+            exp if exp.is_soac() => self.soac(stm),
+            _ => match stm.pat.as_slice() {
+                [p] => Ok(vec![self.array_exp(stm, &p.ty)?]),
+                _ => internal("an array operation binds one variable"),
+            },
+        }
+    }
+
+    fn array_exp(&mut self, stm: &Stm, ty: &Type) -> Outcome<Val> {
+        match &stm.exp {
+            Exp::Slice { arr, start, len, stride } => {
+                let (start, stride) = (self.integer(*start)?, self.integer(*stride)?);
+                let arr = self.get(*arr);
+                let rows = (0..self.size(*len, stm.span)? as i64).map(|i| arr.row(start + i * stride));
+                Val::collect(rows.collect::<Outcome<_>>()?, ty.rank(), ty.prim())
+            }
+            Exp::Update { arr, indices, value } => {
+                let (mut arr, value) = (self.get(*arr), self.value(*value));
+                let indices = self.integers(indices)?;
+                self.release(stm);
+                arr.update(&indices, value)?;
+                Ok(arr)
+            }
+            Exp::Iota(n) => {
+                let n = self.size(*n, stm.span)? as i64;
+                Ok(Val::leaf(&(0..n).collect::<Vec<i64>>()))
+            }
+            Exp::Replicate(n, x) => {
+                let rows = vec![self.value(*x); self.size(*n, stm.span)?];
+                Val::collect(rows, ty.rank(), ty.prim())
+            }
+            Exp::Literal(xs, _) => Val::collect(self.values(xs), ty.rank(), ty.prim()),
+            Exp::Concat(vs) => self.concat(stm, vs, ty),
+            Exp::Flatten(v) => {
+                let rows = self.get(*v).rows().iter().flat_map(Val::rows).collect();
+                Val::collect(rows, ty.rank(), ty.prim())
+            }
+            Exp::Unflatten(v) => self.get(*v).cut(&self.row_lengths(ty)?, ty.rank(), ty.prim()),
+            Exp::MakeDesc(v) | Exp::Lengths(v) => Ok(self.get(*v)),
+            Exp::Total(v) => Ok(Val::i64(self.get(*v).integers().iter().sum())),
+            _ => internal("not an operation on arrays"),
+        }
+    }
+
+    fn concat(&mut self, stm: &Stm, vs: &[Var], ty: &Type) -> Outcome<Val> {
+        let mut parts = vs.iter().map(|v| self.get(*v)).collect::<Vec<_>>().into_iter();
+        self.release(stm);
+        let first = parts.next().unwrap_or(Val::Unset);
+        if let Val::Node(mut rows) = first {
+            Rc::make_mut(&mut rows).extend(parts.flat_map(|p| p.rows()));
+            return Ok(Val::Node(rows));
+        }
+        let rows = first.rows().into_iter().chain(parts.flat_map(|p| p.rows()));
+        Val::collect(rows.collect(), ty.rank(), ty.prim())
+    }
+
+    /// Lengths of the outermost rows of an array of type `ty`.
+    fn row_lengths(&self, ty: &Type) -> Outcome<Vec<i64>> {
+        match ty.dims.as_slice() {
+            [Dim::Size(n), Dim::Size(m), ..] => {
+                let n = usize::try_from(self.integer(*n)?).unwrap_or(0);
+                Ok(vec![self.integer(*m)?; n])
+            }
+            [_, Dim::Seg(s), ..] => Ok(self.get(*s).integers()),
+            _ => internal("an array of arrays is needed"),
+        }
+    }
+
+    /// An array of type `ty` from all its scalars in order.
+    pub(super) fn nest(&self, flat: Val, ty: &Type) -> Outcome<Val> {
+        let rank = ty.rank();
+        if rank < 2 {
+            return Ok(flat);
+        }
+        let mut rows = match ty.dims[0] {
+            Dim::Size(n) => usize::try_from(self.integer(n)?).unwrap_or(0),
+            Dim::Seg(_) => return internal("a ragged outermost dimension"),
+        };
+        let mut levels = Vec::new();
+        for dim in &ty.dims[1..] {
+            let lengths = match dim {
+                Dim::Size(m) => vec![self.integer(*m)?; rows],
+                Dim::Seg(s) => self.get(*s).integers(),
+            };
+            rows = lengths.iter().sum::<i64>() as usize;
+            levels.push(lengths);
+        }
+        let mut value = flat;
+        for (i, lengths) in levels.iter().rev().enumerate() {
+            value = value.cut(lengths, i + 2, ty.prim())?;
+        }
+        Ok(value)
+    }
+
+    /// Calls a function. Variables of the callee keep their values for the caller.
+    pub(super) fn call(&mut self, f: FunId, args: Vec<Val>, span: Span) -> Outcome<Vec<Val>> {
+        if self.depth >= MAX_DEPTH {
+            return Err(RuntimeError::check(&CheckKind::TooDeep, &[], span));
+        }
+        let fun = &self.funs[f.0 as usize];
+        let saved = self.save(f);
+        self.depth += 1;
+        self.bind_all(&fun.params, args)?;
+        let results = on_deep_stack(|| self.body(&fun.body))?;
+        self.depth -= 1;
+        self.restore(f, saved);
+        Ok(results)
+    }
+
+    pub(super) fn save(&mut self, f: FunId) -> Vec<Val> {
+        let env = &mut self.env;
+        let take = |v: &Var| std::mem::replace(&mut env[v.0 as usize], Val::Unset);
+        self.bound[f.0 as usize].iter().map(take).collect()
+    }
+
+    pub(super) fn restore(&mut self, f: FunId, saved: Vec<Val>) {
+        for (v, x) in self.bound[f.0 as usize].iter().zip(saved) {
+            self.env[v.0 as usize] = x;
+        }
+    }
+
+    /// Scalars of neutral elements.
+    pub(super) fn scalars(&self, xs: &[Atom]) -> Outcome<Vec<par_runtime::Scalar>> {
+        xs.iter().map(|a| self.scalar(*a)).collect()
+    }
+}

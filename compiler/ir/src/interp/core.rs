@@ -1,0 +1,70 @@
+//! Running CORE: the meaning of a program before any pass.
+
+use super::moves::Moves;
+use super::scalar::Machine;
+use super::value::{Val, offsets_of};
+use super::{Outcome, internal};
+use crate::core::{Entry, Fun, FunId, Program};
+use crate::ty::Type;
+use crate::visit::Code;
+use par_runtime::value::ColumnType;
+use par_runtime::{Array, Column, RuntimeError, Span};
+
+/// Runs function `fun` on columns in the order of its parameters (a size as `Size` or as an `i64` scalar, a
+/// descriptor as `Offsets`). Gives columns in the order of its results; sizes are `Size` where the function is an
+/// entry whose type says so.
+pub fn run_core(program: &Program, fun: FunId, args: Vec<Column>) -> Result<Vec<Column>, RuntimeError> {
+    let bound = program.funs.iter().map(Code::bound).collect();
+    let moves = Moves::of_core(&program.funs);
+    let mut machine = Machine::new(program.vars.len(), &program.funs, bound, moves);
+    let Some(callee) = program.funs.get(fun.0 as usize) else {
+        return internal(format_args!("there is no function {}", fun.0));
+    };
+    let args = arguments(&mut machine, callee, args)?;
+    let results = machine.call(fun, args, Span::default())?;
+    if results.len() != callee.ret.len() {
+        return internal("the number of results");
+    }
+    let wanted = result_columns(callee.entry.as_ref(), results.len());
+    let columns = results.iter().zip(&callee.ret).zip(wanted);
+    columns.map(|((x, p), wanted)| column(x, &p.ty, wanted)).collect()
+}
+
+/// Nests flat columns as the parameters' types say. Sizes and descriptors come before the arrays that use them.
+fn arguments(machine: &mut Machine, fun: &Fun, args: Vec<Column>) -> Outcome<Vec<Val>> {
+    if args.len() != fun.params.len() {
+        return internal(format_args!("{} arguments for {} parameters", args.len(), fun.params.len()));
+    }
+    let mut values = Vec::new();
+    for (p, column) in fun.params.iter().zip(args) {
+        let value = machine.nest(Val::from_column(column), &p.ty)?;
+        machine.set(p.var, value.clone());
+        values.push(value);
+    }
+    fun.params.iter().for_each(|p| machine.set(p.var, Val::Unset));
+    Ok(values)
+}
+
+/// Column types of an entry's result; for other functions, what the values themselves say.
+pub(super) fn result_columns(entry: Option<&Entry>, count: usize) -> Vec<Option<ColumnType>> {
+    match entry {
+        Some(entry) => entry.ret.columns().into_iter().map(Some).collect(),
+        None => vec![None; count],
+    }
+}
+
+fn column(x: &Val, ty: &Type, wanted: Option<ColumnType>) -> Outcome<Column> {
+    match x {
+        Val::Scalar(x) if wanted == Some(ColumnType::Size) => Ok(Column::Size(x.as_i64().unwrap_or(0))),
+        Val::Scalar(x) => Ok(Column::Scalar(*x)),
+        x if ty.is_desc() => Ok(Column::Offsets(offsets_of(&x.integers()))),
+        Val::Leaf(_) | Val::Node(_) => Ok(Column::Data(fresh(x.flat(ty.prim())))),
+        Val::Unset | Val::Desc(_) => internal("a result is missing"),
+    }
+}
+
+/// Results do not share buffers with anything.
+fn fresh(mut a: Array) -> Array {
+    a.make_unique();
+    a
+}

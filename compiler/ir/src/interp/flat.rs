@@ -1,0 +1,316 @@
+//! Running FLAT on the host's side: statements one after the other, with counters of what they cost.
+//!
+//! Work is one per scalar operation and per element read or written. Passing, returning and naming arrays is free;
+//! updating an array nobody else holds costs only the updates, appending to one only what is appended; otherwise the
+//! copy counts too. Lengths and segment ids of a descriptor are made, and counted, once.
+
+use super::core::result_columns;
+use super::moves::Moves;
+use super::scalar::{Machine, loop_index};
+use super::value::{Desc, Val, lengths_of, offsets_of};
+use super::{MAX_DEPTH, Outcome, internal, on_deep_stack};
+use crate::core::FunId;
+use crate::flat::{Block, Fun, LoopForm, Op, Param, Program, Stm};
+use crate::ty::{Atom, Var};
+use crate::visit::Code;
+use par_runtime::value::ColumnType;
+use par_runtime::{Array, CheckKind, Column, Prim, RuntimeError, Scalar, Span};
+use std::rc::Rc;
+
+/// What a run costs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Scalar operations plus elements read and written.
+    pub work: u64,
+    /// Bytes of all arrays made, copies included.
+    pub bytes_materialised: u64,
+    /// Kernels and other bulk operations.
+    pub launches: u64,
+    /// Values that the host waits for: `Read`, `Total`, the number a filter keeps.
+    pub syncs: u64,
+}
+
+/// Runs function `fun` on columns in the order of its parameters (a size as `Size` or as an `i64` scalar). Gives
+/// columns in the order of its results; sizes are `Size` where the function is an entry whose type says so. Adds to the
+/// counters, also when the program fails.
+pub fn run_flat(
+    program: &Program,
+    fun: FunId,
+    args: Vec<Column>,
+    counters: &mut Counters,
+) -> Result<Vec<Column>, RuntimeError> {
+    let Some(callee) = program.funs.get(fun.0 as usize) else {
+        return internal(format_args!("there is no function {}", fun.0));
+    };
+    let bound = program.funs.iter().map(Code::bound).collect();
+    let machine = Machine::new(program.vars.len(), &[], bound, Moves::of_flat(&program.funs));
+    let mut host = Host { machine, funs: &program.funs, counters: *counters };
+    let results = host.call(fun, args.into_iter().map(argument).collect(), Span::default());
+    *counters = host.counters;
+    counters.work += host.machine.work;
+    let results = results?;
+    let wanted = result_columns(callee.entry.as_ref(), results.len());
+    results.into_iter().zip(wanted).map(|(x, wanted)| column(x, wanted)).collect()
+}
+
+fn argument(column: Column) -> Val {
+    match column {
+        Column::Offsets(a) => Val::Desc(Rc::new(Desc::new(a))),
+        other => Val::from_column(other),
+    }
+}
+
+fn column(x: Val, wanted: Option<ColumnType>) -> Outcome<Column> {
+    match x {
+        Val::Scalar(x) if wanted == Some(ColumnType::Size) => Ok(Column::Size(x.as_i64().unwrap_or(0))),
+        Val::Scalar(x) => Ok(Column::Scalar(x)),
+        Val::Leaf(a) => Ok(Column::Data(a)),
+        Val::Desc(d) => Ok(Column::Offsets(d.offsets.clone())),
+        Val::Unset | Val::Node(_) => internal("a result is missing"),
+    }
+}
+
+/// The host: its variables are the machine's, which also evaluates kernel bodies.
+pub(super) struct Host<'a> {
+    pub(super) machine: Machine<'a>,
+    funs: &'a [Fun],
+    pub(super) counters: Counters,
+}
+
+impl Host<'_> {
+    fn call(&mut self, f: FunId, args: Vec<Val>, span: Span) -> Outcome<Vec<Val>> {
+        if self.machine.depth >= MAX_DEPTH {
+            return Err(RuntimeError::check(&CheckKind::TooDeep, &[], span));
+        }
+        let fun = &self.funs[f.0 as usize];
+        if args.len() != fun.params.len() {
+            return internal(format_args!("{} arguments for {}", args.len(), fun.name));
+        }
+        let saved = self.machine.save(f);
+        self.machine.depth += 1;
+        fun.params.iter().zip(args).for_each(|(p, x)| self.machine.set(p.var, x));
+        let results = on_deep_stack(|| self.block(&fun.body))?;
+        self.machine.depth -= 1;
+        self.machine.restore(f, saved);
+        Ok(results)
+    }
+
+    fn block(&mut self, block: &Block) -> Outcome<Vec<Val>> {
+        for stm in &block.stms {
+            let values = self.stm(stm)?;
+            self.bind(&stm.pat, values)?;
+        }
+        Ok(self.machine.take_results(block, &block.results))
+    }
+
+    fn bind(&mut self, pat: &[Param], values: Vec<Val>) -> Outcome<()> {
+        if pat.len() != values.len() {
+            return internal(format_args!("{} values for {} variables", values.len(), pat.len()));
+        }
+        pat.iter().zip(values).for_each(|(p, x)| self.machine.set(p.var, x));
+        Ok(())
+    }
+
+    /// Counts a bulk operation that makes `made` bytes.
+    pub(super) fn launch(&mut self, work: usize, made: usize) {
+        self.counters.launches += 1;
+        self.machine.work += work as u64;
+        self.counters.bytes_materialised += made as u64;
+    }
+
+    fn stm(&mut self, stm: &Stm) -> Outcome<Vec<Val>> {
+        match &stm.op {
+            Op::Check { cond, kind, args } => {
+                self.machine.check(*cond, kind, args, stm.span)?;
+                Ok(vec![])
+            }
+            Op::Kernel(k) => self.kernel(stm, k),
+            Op::If { cond, then, other } => {
+                let arm = if self.machine.condition(*cond)? { then } else { other };
+                self.block(arm)
+            }
+            Op::Loop { params, form, body } => self.flat_loop(stm, params, form, body),
+            Op::Call(f, args) => {
+                let args = self.machine.values(args);
+                self.machine.release(stm);
+                self.call(*f, args, stm.span)
+            }
+            op => Ok(vec![self.simple(stm, op)?]),
+        }
+    }
+
+    /// Operations that give one value and have no body.
+    fn simple(&mut self, stm: &Stm, op: &Op) -> Outcome<Val> {
+        match op {
+            Op::Atom(a) => {
+                let value = self.machine.value(*a);
+                self.machine.release(stm);
+                Ok(value)
+            }
+            Op::Prim(op, xs) => self.machine.prim(*op, xs).map(Val::Scalar),
+            Op::Read(v, i) => {
+                self.counters.syncs += 1;
+                self.machine.work += 1;
+                self.machine.get(*v).row(self.machine.integer(*i)?)
+            }
+            Op::Length(v) => Ok(Val::i64(self.machine.get(*v).len() as i64)),
+            Op::Write { arr, index, value } => {
+                let (index, value) = (self.machine.integer(*index)?, self.machine.value(*value));
+                let mut array = Val::Leaf(self.owned(stm, &[*arr])?.remove(0));
+                self.launch(1, 0);
+                array.update(&[index], value)?;
+                Ok(array)
+            }
+            Op::Iota(n) => {
+                let n = self.machine.size(*n, stm.span)?;
+                self.launch(n, 8 * n);
+                Ok(Val::leaf(&(0..n as i64).collect::<Vec<i64>>()))
+            }
+            Op::Replicate(n, x) => {
+                let (n, x) = (self.machine.size(*n, stm.span)?, self.machine.scalar(*x)?);
+                self.launch(n, n * x.prim().size());
+                Ok(Val::Leaf(Array::from_scalars(x.prim(), &vec![x; n])))
+            }
+            Op::Literal(xs, p) => {
+                self.launch(xs.len(), xs.len() * p.size());
+                Ok(Val::Leaf(Array::from_scalars(*p, &self.machine.scalars(xs)?)))
+            }
+            Op::Slice { arr, start, len } => self.slice(*arr, *start, *len, stm.span),
+            Op::Concat(vs) => self.concat(stm, vs),
+            op => self.descriptor(op, stm.span),
+        }
+    }
+
+    fn descriptor(&mut self, op: &Op, span: Span) -> Outcome<Val> {
+        match op {
+            Op::MakeDesc(v) => {
+                let lengths = self.machine.get(*v).array()?;
+                Ok(self.new_desc(lengths.slice::<i64>()))
+            }
+            Op::UniformDesc { rows, m } => {
+                let (rows, m) = (self.machine.size(*rows, span)?, self.machine.integer(*m)?);
+                Ok(self.new_desc(&vec![m; rows]))
+            }
+            Op::ConcatDesc(vs) => {
+                let mut lengths = Vec::new();
+                for v in vs {
+                    lengths
+                        .extend_from_slice(lengths_of(&self.machine.get(*v).desc()?.offsets).slice::<i64>());
+                }
+                Ok(self.new_desc(&lengths))
+            }
+            Op::Offsets(v) => Ok(Val::Leaf(self.machine.get(*v).desc()?.offsets.clone())),
+            Op::Rows(v) => Ok(Val::i64(self.machine.get(*v).desc()?.rows() as i64)),
+            Op::Total(v) => {
+                self.counters.syncs += 1;
+                self.machine.work += 1;
+                Ok(Val::i64(self.machine.get(*v).desc()?.total()))
+            }
+            Op::Lengths(v) => {
+                let d = self.machine.get(*v).desc()?;
+                if d.lengths.get().is_none() {
+                    self.launch(2 * d.rows(), 8 * d.rows());
+                }
+                Ok(Val::Leaf(d.lengths.get_or_init(|| lengths_of(&d.offsets)).clone()))
+            }
+            Op::SegIds(v) => {
+                let d = self.machine.get(*v).desc()?;
+                if d.segids.get().is_none() {
+                    let total = d.total() as usize;
+                    self.launch(d.rows() + total, 8 * total);
+                }
+                Ok(Val::Leaf(d.segids.get_or_init(|| segids(&d)).clone()))
+            }
+            _ => internal("not a descriptor operation"),
+        }
+    }
+
+    fn new_desc(&mut self, lengths: &[i64]) -> Val {
+        self.launch(2 * lengths.len() + 1, 8 * (lengths.len() + 1));
+        Val::Desc(Rc::new(Desc::new(offsets_of(lengths))))
+    }
+
+    /// Arrays to update: those that others hold too are copied, which counts.
+    pub(super) fn owned(&mut self, stm: &Stm, vs: &[Var]) -> Outcome<Vec<Array>> {
+        let arrays = vs.iter().map(|v| self.machine.get(*v).array()).collect::<Outcome<Vec<Array>>>()?;
+        self.machine.release(stm);
+        Ok(arrays.into_iter().map(|a| self.unshared(a)).collect())
+    }
+
+    fn unshared(&mut self, mut a: Array) -> Array {
+        if !a.is_unique() {
+            self.machine.work += 2 * a.len() as u64;
+            self.counters.bytes_materialised += a.bytes().len() as u64;
+            a.make_unique();
+        }
+        a
+    }
+
+    fn slice(&mut self, arr: Var, start: Atom, len: Atom, span: Span) -> Outcome<Val> {
+        let arr = self.machine.get(arr).array()?;
+        let (start, len) = (self.machine.integer(start)?, self.machine.size(len, span)?);
+        let inside = start >= 0 && start as usize + len <= arr.len();
+        if !inside {
+            return internal(format_args!("slice of {len} from {start} in {} elements", arr.len()));
+        }
+        let size = arr.prim().size();
+        self.launch(2 * len, len * size);
+        Ok(Val::Leaf(from_parts(arr.prim(), &[&arr.bytes()[start as usize * size..][..len * size]])))
+    }
+
+    fn concat(&mut self, stm: &Stm, vs: &[Var]) -> Outcome<Val> {
+        let mut parts = vs.iter().map(|v| self.machine.get(*v).array()).collect::<Outcome<Vec<Array>>>()?;
+        self.machine.release(stm);
+        let in_place = parts.first_mut().is_some_and(Array::is_unique);
+        let written = &parts[in_place as usize..];
+        let (elements, bytes) = written.iter().fold((0, 0), |(n, b), a| (n + a.len(), b + a.bytes().len()));
+        self.launch(2 * elements, bytes);
+        let prim = parts.first().map_or(Prim::I64, Array::prim);
+        Ok(Val::Leaf(from_parts(prim, &parts.iter().map(Array::bytes).collect::<Vec<_>>())))
+    }
+
+    fn flat_loop(
+        &mut self,
+        stm: &Stm,
+        params: &[(Param, Atom)],
+        form: &LoopForm,
+        body: &Block,
+    ) -> Outcome<Vec<Val>> {
+        let mut state: Vec<Val> = params.iter().map(|(_, init)| self.machine.value(*init)).collect();
+        let limit = match form {
+            LoopForm::For { bound, .. } => self.machine.integer(*bound)?,
+            LoopForm::While(_) => i64::MAX,
+        };
+        self.machine.release(stm);
+        for i in 0..limit {
+            for ((p, _), x) in params.iter().zip(state.drain(..)) {
+                self.machine.set(p.var, x);
+            }
+            match form {
+                LoopForm::For { index, prim, .. } => self.machine.set(*index, loop_index(*prim, i)),
+                LoopForm::While(cond) => {
+                    if self.block(cond)?[0].scalar()? != Scalar::Bool(true) {
+                        return Ok(params.iter().map(|(p, _)| self.machine.take(p.var)).collect());
+                    }
+                }
+            }
+            state = self.block(body)?;
+        }
+        Ok(state)
+    }
+}
+
+fn from_parts(prim: Prim, parts: &[&[u8]]) -> Array {
+    let bytes = parts.concat();
+    let mut a = Array::zeros(prim, bytes.len() / prim.size());
+    a.bytes_mut().copy_from_slice(&bytes);
+    a
+}
+
+/// For every element, its row.
+fn segids(d: &Desc) -> Array {
+    let rows = d.offsets.slice::<i64>().windows(2).enumerate();
+    let ids: Vec<i64> =
+        rows.flat_map(|(i, w)| std::iter::repeat_n(i as i64, (w[1] - w[0]) as usize)).collect();
+    Array::from_slice(&ids)
+}

@@ -1,0 +1,290 @@
+//! Running kernels: the body at every position in order, its results into a sink that each kind of kernel has.
+
+use super::flat::Host;
+use super::value::Val;
+use super::{Outcome, internal};
+use crate::core::Lambda;
+use crate::flat::{Kernel, KernelKind, Out, Param, Space, Stm, Ty};
+use crate::ty::{Dim, Var};
+use par_runtime::{Array, CheckKind, Prim, RuntimeError, Scalar};
+
+/// What a kernel does with its body's results.
+trait Sink {
+    /// Results at a position.
+    fn element(&mut self, host: &mut Host, pos: usize, xs: &[Scalar]) -> Outcome<()>;
+
+    /// After the last position of a row, also of an empty one.
+    fn end_row(&mut self, _host: &mut Host, _row: usize) -> Outcome<()> {
+        Ok(())
+    }
+
+    /// What the statement binds.
+    fn finish(self: Box<Self>, host: &mut Host) -> Vec<Val>;
+}
+
+impl Host<'_> {
+    pub(super) fn kernel(&mut self, stm: &Stm, k: &Kernel) -> Outcome<Vec<Val>> {
+        let offsets = self.offsets(stm, &k.space)?;
+        let rows = offsets.len() - 1;
+        let total = offsets[rows] as usize;
+        self.launch(0, 0);
+        if matches!(k.space, Space::Rows { dim: Dim::Seg(_), .. }) {
+            self.machine.work += rows as u64;
+        }
+        let mut sink = self.sink(stm, k, rows, total)?;
+        let mut results = Vec::new();
+        for (row, bounds) in offsets.windows(2).enumerate() {
+            self.machine.set(k.row, Val::i64(row as i64));
+            k.prologue.iter().try_for_each(|s| self.machine.stm(s))?;
+            for pos in bounds[0]..bounds[1] {
+                self.machine.set(k.pos, Val::i64(pos));
+                k.body.stms.iter().try_for_each(|s| self.machine.stm(s))?;
+                results.clear();
+                for a in &k.body.results {
+                    results.push(self.machine.scalar(*a)?);
+                }
+                sink.element(self, pos as usize, &results)?;
+            }
+            sink.end_row(self, row)?;
+        }
+        Ok(sink.finish(self))
+    }
+
+    /// Offsets of the space's rows.
+    fn offsets(&self, stm: &Stm, space: &Space) -> Outcome<Vec<i64>> {
+        match space {
+            Space::Flat(n) => Ok(vec![0, self.machine.size(*n, stm.span)? as i64]),
+            Space::Rows { rows, dim: Dim::Size(m) } => {
+                let rows = self.machine.size(*rows, stm.span)? as i64;
+                let m = self.machine.size(*m, stm.span)? as i64;
+                if rows.checked_mul(m).is_none() {
+                    let asked = Scalar::I64(i64::MAX);
+                    return Err(RuntimeError::check(&CheckKind::OutOfMemory, &[asked], stm.span));
+                }
+                Ok((0..=rows).map(|i| i * m).collect())
+            }
+            Space::Rows { rows, dim: Dim::Seg(s) } => {
+                let (rows, desc) = (self.machine.integer(*rows)?, self.machine.get(*s).desc()?);
+                if desc.rows() as i64 != rows {
+                    return internal(format_args!("a space of {rows} rows by {} lengths", desc.rows()));
+                }
+                Ok(desc.offsets.slice::<i64>().to_vec())
+            }
+        }
+    }
+
+    fn sink<'k>(
+        &mut self,
+        stm: &'k Stm,
+        k: &'k Kernel,
+        rows: usize,
+        total: usize,
+    ) -> Outcome<Box<dyn Sink + 'k>> {
+        Ok(match &k.kind {
+            KernelKind::Map(outs) => Box::new(Map(self.outputs(stm, outs, total)?)),
+            KernelKind::Reduce { op, neutral } => {
+                let neutral = self.machine.scalars(neutral)?;
+                let (folded, stored) = stm.pat.split_at(neutral.len().min(stm.pat.len()));
+                let (reduced, rest) = (self.fresh(folded, rows), self.fresh(stored, total));
+                Box::new(Reduce { op, prefix: neutral.clone(), neutral, reduced, rest })
+            }
+            KernelKind::Scan { op, neutral, exclusive } => {
+                let neutral = self.machine.scalars(neutral)?;
+                let outputs = self.fresh(&stm.pat, total);
+                Box::new(Scan { op, prefix: neutral.clone(), neutral, exclusive: *exclusive, outputs })
+            }
+            KernelKind::Filter => {
+                let kept = stm.pat.get(2..).unwrap_or_default().iter().map(|p| (prim(p), Vec::new()));
+                Box::new(Filter { counts: vec![0; rows], open: 0, kept: kept.collect() })
+            }
+            KernelKind::Hist { dests, op, .. } => Box::new(Hist { op, dests: self.owned(stm, dests)? }),
+        })
+    }
+
+    /// New arrays of the types that the pattern says.
+    fn fresh(&mut self, pat: &[Param], len: usize) -> Vec<Array> {
+        pat.iter().map(|p| self.output(prim(p), len)).collect()
+    }
+
+    fn output(&mut self, prim: Prim, len: usize) -> Array {
+        self.counters.bytes_materialised += (len * prim.size()) as u64;
+        Array::zeros(prim, len)
+    }
+
+    fn outputs(&mut self, stm: &Stm, outs: &[Out], total: usize) -> Outcome<Vec<Output>> {
+        let all: Vec<Var> = outs
+            .iter()
+            .flat_map(|o| if let Out::Scatter(d) = o { d.as_slice() } else { &[] })
+            .copied()
+            .collect();
+        let mut dests = self.owned(stm, &all)?.into_iter();
+        let output = |out: &Out| match out {
+            Out::Elem(p) => Output::Elem(self.output(*p, total)),
+            Out::Scatter(vs) => Output::Scatter(dests.by_ref().take(vs.len()).collect()),
+        };
+        Ok(outs.iter().map(output).collect())
+    }
+
+    fn stored(&mut self, arrays: &mut [Array], at: usize, xs: &[Scalar]) {
+        self.machine.work += arrays.len() as u64;
+        arrays.iter_mut().zip(xs).for_each(|(a, x)| a.set(at, *x));
+    }
+}
+
+fn prim(p: &Param) -> Prim {
+    match p.ty {
+        Ty::Scalar(p) | Ty::Array(p) => p,
+        Ty::Desc => Prim::I64,
+    }
+}
+
+fn leaves(arrays: Vec<Array>) -> Vec<Val> {
+    arrays.into_iter().map(Val::Leaf).collect()
+}
+
+enum Output {
+    Elem(Array),
+    Scatter(Vec<Array>),
+}
+
+struct Map(Vec<Output>);
+
+impl Sink for Map {
+    fn element(&mut self, host: &mut Host, pos: usize, mut xs: &[Scalar]) -> Outcome<()> {
+        for output in &mut self.0 {
+            match output {
+                Output::Elem(a) => {
+                    host.stored(std::slice::from_mut(a), pos, xs);
+                    xs = &xs[1..];
+                }
+                Output::Scatter(dests) => {
+                    let (row, rest) = xs.split_at(1 + dests.len());
+                    if host.machine.write_row(dests, row[0].as_i64().unwrap_or(-1), &row[1..], None)? {
+                        host.machine.work += dests.len() as u64;
+                    }
+                    xs = rest;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn finish(self: Box<Self>, _: &mut Host) -> Vec<Val> {
+        let arrays = self.0.into_iter().flat_map(|o| match o {
+            Output::Elem(a) => vec![a],
+            Output::Scatter(dests) => dests,
+        });
+        arrays.map(Val::Leaf).collect()
+    }
+}
+
+struct Reduce<'k> {
+    op: &'k Lambda,
+    neutral: Vec<Scalar>,
+    prefix: Vec<Scalar>,
+    reduced: Vec<Array>,
+    rest: Vec<Array>,
+}
+
+impl Sink for Reduce<'_> {
+    fn element(&mut self, host: &mut Host, pos: usize, xs: &[Scalar]) -> Outcome<()> {
+        let (folded, stored) = xs.split_at(self.neutral.len());
+        self.prefix = host.machine.combine(self.op, &self.prefix, folded)?;
+        host.stored(&mut self.rest, pos, stored);
+        Ok(())
+    }
+
+    fn end_row(&mut self, host: &mut Host, row: usize) -> Outcome<()> {
+        host.stored(&mut self.reduced, row, &self.prefix);
+        self.prefix.clone_from(&self.neutral);
+        Ok(())
+    }
+
+    fn finish(self: Box<Self>, _: &mut Host) -> Vec<Val> {
+        leaves(self.reduced.into_iter().chain(self.rest).collect())
+    }
+}
+
+struct Scan<'k> {
+    op: &'k Lambda,
+    neutral: Vec<Scalar>,
+    prefix: Vec<Scalar>,
+    exclusive: bool,
+    /// The prefixes, then the further results.
+    outputs: Vec<Array>,
+}
+
+impl Sink for Scan<'_> {
+    fn element(&mut self, host: &mut Host, pos: usize, xs: &[Scalar]) -> Outcome<()> {
+        let (folded, stored) = xs.split_at(self.neutral.len());
+        let next = host.machine.combine(self.op, &self.prefix, folded)?;
+        let prefix = if self.exclusive { &self.prefix } else { &next };
+        let all: Vec<Scalar> = prefix.iter().chain(stored).copied().collect();
+        host.stored(&mut self.outputs, pos, &all);
+        self.prefix = next;
+        Ok(())
+    }
+
+    fn end_row(&mut self, _: &mut Host, _: usize) -> Outcome<()> {
+        self.prefix.clone_from(&self.neutral);
+        Ok(())
+    }
+
+    fn finish(self: Box<Self>, _: &mut Host) -> Vec<Val> {
+        leaves(self.outputs)
+    }
+}
+
+struct Filter {
+    counts: Vec<i64>,
+    /// Kept so far in the current row.
+    open: i64,
+    kept: Vec<(Prim, Vec<Scalar>)>,
+}
+
+impl Sink for Filter {
+    fn element(&mut self, host: &mut Host, _: usize, xs: &[Scalar]) -> Outcome<()> {
+        if xs[0] == Scalar::Bool(true) {
+            self.open += 1;
+            self.kept.iter_mut().zip(&xs[1..]).for_each(|((_, column), x)| column.push(*x));
+            host.machine.work += self.kept.len() as u64;
+        }
+        Ok(())
+    }
+
+    fn end_row(&mut self, _: &mut Host, row: usize) -> Outcome<()> {
+        self.counts[row] = std::mem::take(&mut self.open);
+        Ok(())
+    }
+
+    fn finish(self: Box<Self>, host: &mut Host) -> Vec<Val> {
+        host.counters.syncs += 1;
+        host.machine.work += self.counts.len() as u64;
+        let arrays = std::iter::once(Array::from_slice(&self.counts))
+            .chain(self.kept.iter().map(|(p, xs)| Array::from_scalars(*p, xs)));
+        let arrays: Vec<Array> = arrays.collect();
+        host.counters.bytes_materialised += arrays.iter().map(|a| a.bytes().len() as u64).sum::<u64>();
+        let count = Val::i64(self.counts.iter().sum());
+        std::iter::once(count).chain(leaves(arrays)).collect()
+    }
+}
+
+struct Hist<'k> {
+    op: &'k Lambda,
+    dests: Vec<Array>,
+}
+
+impl Sink for Hist<'_> {
+    fn element(&mut self, host: &mut Host, _: usize, xs: &[Scalar]) -> Outcome<()> {
+        let index = xs[0].as_i64().unwrap_or(-1);
+        if host.machine.write_row(&mut self.dests, index, &xs[1..], Some(self.op))? {
+            // Each destination is read and written.
+            host.machine.work += 2 * self.dests.len() as u64;
+        }
+        Ok(())
+    }
+
+    fn finish(self: Box<Self>, _: &mut Host) -> Vec<Val> {
+        leaves(self.dests)
+    }
+}

@@ -1,0 +1,203 @@
+//! Values of the interpreters.
+//!
+//! An array of rank 1 is a leaf; one of higher rank is a node with its rows. So rows of any lengths need nothing
+//! special, taking a row shares it, and a descriptor of CORE is an `i64` array of the same rank: its lengths. In
+//! FLAT all arrays are leaves, and a descriptor holds its offsets.
+
+use super::{Outcome, internal};
+use par_runtime::array::Element;
+use par_runtime::{Array, Column, Prim, Scalar};
+use std::cell::OnceCell;
+use std::rc::Rc;
+
+/// A value.
+#[derive(Clone, Debug)]
+pub(super) enum Val {
+    /// Not bound, or moved away at its last use.
+    Unset,
+    Scalar(Scalar),
+    Leaf(Array),
+    Node(Rc<Vec<Val>>),
+    Desc(Rc<Desc>),
+}
+
+/// A descriptor of FLAT, with what is made of it at most once.
+#[derive(Debug)]
+pub(super) struct Desc {
+    pub(super) offsets: Array,
+    pub(super) lengths: OnceCell<Array>,
+    pub(super) segids: OnceCell<Array>,
+}
+
+impl Desc {
+    pub(super) fn new(offsets: Array) -> Desc {
+        Desc { offsets, lengths: OnceCell::new(), segids: OnceCell::new() }
+    }
+
+    pub(super) fn rows(&self) -> usize {
+        self.offsets.len().saturating_sub(1)
+    }
+
+    pub(super) fn total(&self) -> i64 {
+        self.offsets.slice::<i64>().last().copied().unwrap_or(0)
+    }
+}
+
+/// Offsets from lengths.
+pub(super) fn offsets_of(lengths: &[i64]) -> Array {
+    let mut offsets = Vec::with_capacity(lengths.len() + 1);
+    let mut total = 0i64;
+    offsets.push(0);
+    for len in lengths {
+        total += len;
+        offsets.push(total);
+    }
+    Array::from_slice(&offsets)
+}
+
+/// Lengths from offsets.
+pub(super) fn lengths_of(offsets: &Array) -> Array {
+    let lengths: Vec<i64> = offsets.slice::<i64>().windows(2).map(|w| w[1] - w[0]).collect();
+    Array::from_slice(&lengths)
+}
+
+impl Val {
+    pub(super) fn i64(x: i64) -> Val {
+        Val::Scalar(Scalar::I64(x))
+    }
+
+    pub(super) fn leaf<T: Element>(xs: &[T]) -> Val {
+        Val::Leaf(Array::from_slice(xs))
+    }
+
+    pub(super) fn scalar(&self) -> Outcome<Scalar> {
+        match self {
+            Val::Scalar(x) => Ok(*x),
+            _ => internal("a scalar is needed"),
+        }
+    }
+
+    pub(super) fn array(self) -> Outcome<Array> {
+        match self {
+            Val::Leaf(a) => Ok(a),
+            _ => internal("a flat array is needed"),
+        }
+    }
+
+    pub(super) fn desc(&self) -> Outcome<Rc<Desc>> {
+        match self {
+            Val::Desc(d) => Ok(d.clone()),
+            _ => internal("a descriptor is needed"),
+        }
+    }
+
+    /// Number of rows.
+    pub(super) fn len(&self) -> usize {
+        match self {
+            Val::Leaf(a) => a.len(),
+            Val::Node(rows) => rows.len(),
+            Val::Desc(d) => d.rows(),
+            Val::Unset | Val::Scalar(_) => 0,
+        }
+    }
+
+    /// Row or element `i`.
+    pub(super) fn row(&self, i: i64) -> Outcome<Val> {
+        let inside = i >= 0 && (i as usize) < self.len();
+        match self {
+            Val::Leaf(a) if inside => Ok(Val::Scalar(a.get(i as usize))),
+            Val::Node(rows) if inside => Ok(rows[i as usize].clone()),
+            _ => internal(format_args!("no check guards index {i} into {} rows", self.len())),
+        }
+    }
+
+    /// All rows.
+    pub(super) fn rows(&self) -> Vec<Val> {
+        match self {
+            Val::Leaf(a) => (0..a.len()).map(|i| Val::Scalar(a.get(i))).collect(),
+            Val::Node(rows) => rows.to_vec(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// An array of rank `rank` (at least 1) of these rows.
+    pub(super) fn collect(rows: Vec<Val>, rank: usize, prim: Prim) -> Outcome<Val> {
+        if rank > 1 {
+            return Ok(Val::Node(Rc::new(rows)));
+        }
+        let mut a = Array::zeros(prim, rows.len());
+        for (i, x) in rows.iter().enumerate() {
+            a.set(i, x.scalar()?);
+        }
+        Ok(Val::Leaf(a))
+    }
+
+    /// Replaces the element or row at `indices`, in place where nothing is shared.
+    pub(super) fn update(&mut self, indices: &[i64], value: Val) -> Outcome<()> {
+        let Some((&i, rest)) = indices.split_first() else {
+            *self = value;
+            return Ok(());
+        };
+        let inside = i >= 0 && (i as usize) < self.len();
+        match self {
+            Val::Leaf(a) if inside => a.set(i as usize, value.scalar()?),
+            Val::Node(rows) if inside => return Rc::make_mut(rows)[i as usize].update(rest, value),
+            _ => return internal(format_args!("no check guards index {i} into {} rows", self.len())),
+        }
+        Ok(())
+    }
+
+    /// All scalars, in order.
+    pub(super) fn scalars(&self, out: &mut Vec<Scalar>) {
+        match self {
+            Val::Leaf(a) => out.extend((0..a.len()).map(|i| a.get(i))),
+            Val::Node(rows) => rows.iter().for_each(|r| r.scalars(out)),
+            Val::Scalar(x) => out.push(*x),
+            Val::Unset | Val::Desc(_) => {}
+        }
+    }
+
+    /// All scalars as one flat array.
+    pub(super) fn flat(&self, prim: Prim) -> Array {
+        if let Val::Leaf(a) = self {
+            return a.clone();
+        }
+        let mut scalars = Vec::new();
+        self.scalars(&mut scalars);
+        Array::from_scalars(prim, &scalars)
+    }
+
+    /// All integers, in order.
+    pub(super) fn integers(&self) -> Vec<i64> {
+        let mut scalars = Vec::new();
+        self.scalars(&mut scalars);
+        scalars.iter().map(|x| x.as_i64().unwrap_or(0)).collect()
+    }
+
+    /// Cuts an array into rows of these lengths; `rank` is the result's.
+    pub(super) fn cut(&self, lengths: &[i64], rank: usize, prim: Prim) -> Outcome<Val> {
+        let total = lengths.iter().try_fold(0usize, |sum, n| sum.checked_add(usize::try_from(*n).ok()?));
+        if total != Some(self.len()) {
+            return internal(format_args!("{} rows cut into rows of other lengths", self.len()));
+        }
+        let rows = self.rows();
+        let mut rest = rows.as_slice();
+        let mut out = Vec::with_capacity(lengths.len());
+        for n in lengths {
+            let (row, after) = rest.split_at(*n as usize);
+            out.push(Val::collect(row.to_vec(), rank - 1, prim)?);
+            rest = after;
+        }
+        Ok(Val::Node(Rc::new(out)))
+    }
+
+    /// What a boundary column holds, with descriptors as their flat lengths.
+    pub(super) fn from_column(column: Column) -> Val {
+        match column {
+            Column::Scalar(x) => Val::Scalar(x),
+            Column::Size(n) => Val::i64(n),
+            Column::Offsets(a) => Val::Leaf(lengths_of(&a)),
+            Column::Data(a) => Val::Leaf(a),
+        }
+    }
+}
