@@ -11,7 +11,7 @@ use crate::lexer;
 #[derive(Debug)]
 pub(crate) enum Parsed {
     File(Vec<Dec>),
-    Exp(Exp),
+    Exp(Box<Exp>),
     Type(TypeExp),
 }
 
@@ -72,7 +72,8 @@ impl Context<'_> {
     }
 
     pub fn doc(&self, start: usize) -> Option<String> {
-        self.docs.iter().find(|(at, _)| *at == start).map(|(_, doc)| doc.clone())
+        let found = self.docs.binary_search_by_key(&start, |(at, _)| *at).ok()?;
+        Some(self.docs[found].1.clone())
     }
 
     pub fn error(&self, error: Diagnostic) {
@@ -82,7 +83,8 @@ impl Context<'_> {
     /// The name that an operator in parentheses, or `def x op y`, binds.
     pub fn bound_operator(&self, op: Name) -> Ident {
         if !op.path.is_empty() {
-            let error = Diagnostic::error("E0109", "a definition binds a name without a module path", op.span);
+            let error =
+                Diagnostic::error("E0109", "a definition binds a name without a module path", op.span);
             self.error(error.here(format!("write `{}`", op.base)));
         }
         Ident { name: op.base, span: op.span }
@@ -92,7 +94,9 @@ impl Context<'_> {
     pub fn numeric_field(&self, start: usize, literal: Literal, end: usize) -> Ident {
         if !matches!(literal, Literal::Int { suffix: None, .. }) {
             let span = self.span(start, end);
-            self.error(Diagnostic::error("E0101", "expected the name of a field", span).here("this is not one"));
+            self.error(
+                Diagnostic::error("E0101", "expected the name of a field", span).here("this is not one"),
+            );
         }
         Ident { name: self.source(start, end), span: self.span(start, end) }
     }
@@ -139,9 +143,7 @@ impl Context<'_> {
     pub fn pattern_value(&self, pat: &Pat) -> Exp {
         let span = pat.span;
         let kind = match &pat.kind {
-            PatKind::Name(name) => {
-                ExpKind::Name(Name { path: Vec::new(), base: name.clone(), span })
-            }
+            PatKind::Name(name) => ExpKind::Name(Name { path: Vec::new(), base: name.clone(), span }),
             PatKind::Tuple(parts) => ExpKind::Tuple(parts.iter().map(|p| self.pattern_value(p)).collect()),
             PatKind::Record(fields) => ExpKind::Record(
                 fields.iter().map(|(f, p)| (f.clone(), p.as_ref().map(|p| self.pattern_value(p)))).collect(),
@@ -236,6 +238,7 @@ pub(crate) fn type_variable(text: &str, span: Span) -> TypeParam {
 /// `a..b...c` and its shorter forms.
 pub(crate) fn range(start: Exp, second: Option<Exp>, kind: RangeKind, end: Exp) -> Exp {
     let span = join(start.span, end.span);
-    let kind = ExpKind::Range { start: Box::new(start), second: second.map(Box::new), end: Box::new(end), kind };
+    let kind =
+        ExpKind::Range { start: Box::new(start), second: second.map(Box::new), end: Box::new(end), kind };
     Exp { kind, span }
 }

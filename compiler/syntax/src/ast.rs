@@ -191,9 +191,15 @@ pub enum PatKind {
 #[allow(missing_docs)]
 pub enum Literal {
     /// Decimal, hex, binary integer; value as magnitude and sign, optional suffix.
-    Int { value: i128, suffix: Option<Prim> },
+    Int {
+        value: i128,
+        suffix: Option<Prim>,
+    },
     /// Float with its text (decimal or hex float), optional suffix.
-    Float { text: String, suffix: Option<Prim> },
+    Float {
+        text: String,
+        suffix: Option<Prim>,
+    },
     Bool(bool),
     /// `'c'`: a `u8`-typed (or any integer) number of the character.
     Char(char),
@@ -220,11 +226,20 @@ pub enum ExpKind {
     Record(Vec<(Ident, Option<Exp>)>),
     Array(Vec<Exp>),
     /// `start..<end`, `start..second...end` and so on.
-    Range { start: Box<Exp>, second: Option<Box<Exp>>, end: Box<Exp>, kind: RangeKind },
+    Range {
+        start: Box<Exp>,
+        second: Option<Box<Exp>>,
+        end: Box<Exp>,
+        kind: RangeKind,
+    },
     /// `f a b`.
     Apply(Box<Exp>, Vec<Exp>),
     /// Infix use of an operator, precedence resolved. Backticked names too. `&&`, `||`, `|>`, `<|` included.
-    Binary { op: Name, left: Box<Exp>, right: Box<Exp> },
+    Binary {
+        op: Name,
+        left: Box<Exp>,
+        right: Box<Exp>,
+    },
     /// `-x`.
     Negate(Box<Exp>),
     /// `!x`.
@@ -240,24 +255,62 @@ pub enum ExpKind {
     /// `(.[i, j])`.
     SectionIndex(Vec<IndexArg>),
     /// `\p1 p2 : t -> e`.
-    Lambda { params: Vec<Pat>, ret: Option<TypeExp>, body: Box<Exp> },
+    Lambda {
+        params: Vec<Pat>,
+        ret: Option<TypeExp>,
+        body: Box<Exp>,
+    },
     /// `let [n] pat = e in e`.
-    Let { sizes: Vec<Ident>, pat: Pat, value: Box<Exp>, body: Box<Exp> },
+    Let {
+        sizes: Vec<Ident>,
+        pat: Pat,
+        value: Box<Exp>,
+        body: Box<Exp>,
+    },
     /// `let f [n] 't p1 p2 : t = e in e`.
-    LetFun { def: Box<Def>, body: Box<Exp> },
+    LetFun {
+        def: Box<Def>,
+        body: Box<Exp>,
+    },
     /// `let a[i, j] = e in e`.
-    LetWith { name: Ident, index: Vec<IndexArg>, value: Box<Exp>, body: Box<Exp> },
-    If { cond: Box<Exp>, then: Box<Exp>, other: Box<Exp> },
-    Match { value: Box<Exp>, cases: Vec<(Pat, Exp)> },
+    LetWith {
+        name: Ident,
+        index: Vec<IndexArg>,
+        value: Box<Exp>,
+        body: Box<Exp>,
+    },
+    If {
+        cond: Box<Exp>,
+        then: Box<Exp>,
+        other: Box<Exp>,
+    },
+    Match {
+        value: Box<Exp>,
+        cases: Vec<(Pat, Exp)>,
+    },
     /// `loop [n] pat = init for … do body`; without `= init` the pattern's own names are the initial values
     /// (`init` is then the pattern as an expression).
-    Loop { sizes: Vec<Ident>, pat: Pat, init: Box<Exp>, form: LoopForm, body: Box<Exp> },
+    Loop {
+        sizes: Vec<Ident>,
+        pat: Pat,
+        init: Box<Exp>,
+        form: LoopForm,
+        body: Box<Exp>,
+    },
     /// `a[i, j:k, …]`.
     Index(Box<Exp>, Vec<IndexArg>),
     /// `a with [i] = v`.
-    With { value: Box<Exp>, index: Vec<IndexArg>, update: Box<Exp> },
+    With {
+        value: Box<Exp>,
+        index: Vec<IndexArg>,
+        update: Box<Exp>,
+    },
     /// `r with a.b = v`.
-    WithField { value: Box<Exp>, fields: Vec<Ident>, update: Box<Exp> },
+    WithField {
+        value: Box<Exp>,
+        fields: Vec<Ident>,
+        update: Box<Exp>,
+    },
     /// `e.field` or `e.0`.
     Field(Box<Exp>, Ident),
     /// `e : t`.
@@ -294,7 +347,7 @@ pub enum RangeKind {
 
 /// An index or a slice `start:end:stride`.
 #[derive(Clone, Debug, PartialEq)]
-#[allow(missing_docs)]
+#[allow(missing_docs, clippy::large_enum_variant, reason = "one tree node each; boxes would only be in the way")]
 pub enum IndexArg {
     Index(Exp),
     Slice { start: Option<Exp>, end: Option<Exp>, stride: Option<Exp>, span: Span },

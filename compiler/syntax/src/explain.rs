@@ -111,7 +111,10 @@ impl Failure<'_, '_> {
             (Some(_), false) => format!("expected {wanted}"),
             (None, false) => format!("expected {wanted} after this"),
         };
-        let error = self.unexpected().here(text);
+        let mut error = self.unexpected().here(text);
+        if let Some((start, end)) = self.open_bracket().filter(|_| self.is_keyword()) {
+            error = error.label(self.ctx.span(start, end), "this bracket is still open");
+        }
         match self.hint() {
             Some(hint) => error.note(hint),
             None => error,
@@ -121,12 +124,15 @@ impl Failure<'_, '_> {
     /// What could have stood here, in words.
     fn wanted(&self) -> String {
         let mut wanted: Vec<String> = Vec::new();
-        let continues = ["=", "->"].iter().any(|t| self.can_follow(t));
+        let last = self.before.last().map(|(_, tok, _)| tok);
+        let parameter = last == Some(&Tok::Backslash) || ["=", "->"].iter().any(|t| self.can_follow(t));
         if self.can_follow("if") {
             wanted.push("an expression".into());
         } else if self.can_follow("?") || (self.can_follow("*") && !self.can_follow("op")) {
             wanted.push("a type".into());
-        } else if self.can_follow("_") && continues {
+        } else if matches!(last, Some(Tok::Def | Tok::Entry | Tok::Let)) {
+            wanted.push("a name".into());
+        } else if self.can_follow("_") && parameter {
             wanted.push("a parameter".into());
         } else if self.can_follow("_") {
             wanted.push("a pattern".into());
@@ -159,8 +165,15 @@ impl Failure<'_, '_> {
                 Some("an update is written a with [i] = v".into())
             }
             (Some(Tok::Op(op)), _) => glued(&op.base),
-            (Some(Tok::Equals), _) if self.after_expression() => Some("two values are compared with `==`".into()),
-            (Some(Tok::In), _) => Some("there is no `let` that this `in` could belong to".into()),
+            (Some(Tok::Equals), _) if self.after_expression() => {
+                Some("two values are compared with `==`".into())
+            }
+            (Some(Tok::TypeVar(text)), _) if text.ends_with('\'') => {
+                Some("text of several characters is written in double quotes".into())
+            }
+            (Some(Tok::In), _) if self.open_bracket().is_none() => {
+                Some("there is no `let` that this `in` could belong to".into())
+            }
             (Some(tok), _) if self.after_expression() && opens_expression(tok) => {
                 Some(format!("as an argument it needs parentheses: f ({tok} …)").replace('`', ""))
             }
@@ -171,7 +184,7 @@ impl Failure<'_, '_> {
 
     /// `let x = e` without `in` or a further `let`.
     fn missing_in(&self) -> Option<Diagnostic> {
-        if !(self.can_follow("in") && self.after_expression() && self.at_end()) {
+        if !self.can_follow("in") || self.can_follow("if") || !self.at_end() {
             return None;
         }
         let error = self.unexpected().here("expected `in` and the result that the `let` is for");
@@ -180,7 +193,7 @@ impl Failure<'_, '_> {
 
     /// `if c then a` without `else`.
     fn missing_else(&self) -> Option<Diagnostic> {
-        if !(self.can_follow("else") && self.after_expression()) {
+        if !self.can_follow("else") || self.can_follow("if") {
             return None;
         }
         let error = self.unexpected().here("expected `else`");
@@ -207,15 +220,32 @@ impl Failure<'_, '_> {
         error
     }
 
+    fn is_keyword(&self) -> bool {
+        KEYWORDS.iter().any(|(_, tok)| self.found.as_ref() == Some(tok))
+    }
+
+    /// The innermost bracket around the place of the error.
+    fn open_bracket(&self) -> Option<(usize, usize)> {
+        let mut closed = 0;
+        for (start, tok, end) in self.before.iter().rev() {
+            match tok {
+                Tok::RParen | Tok::RBracket | Tok::RBrace => closed += 1,
+                tok if tok.opens_bracket() && closed == 0 => return Some((*start, *end)),
+                tok if tok.opens_bracket() => closed -= 1,
+                _ => {}
+            }
+        }
+        None
+    }
+
     /// A keyword where only a name makes sense.
     fn keyword_as_name(&self) -> Option<Diagnostic> {
-        let keyword = self.found.as_ref()?;
-        let is_keyword = KEYWORDS.iter().any(|(_, tok)| tok == keyword);
+        let keyword = self.found.as_ref().filter(|_| self.is_keyword())?;
         let binds = matches!(
             self.before.last()?.1,
             Tok::Let | Tok::Def | Tok::Entry | Tok::Type | Tok::Module | Tok::Val | Tok::Backslash | Tok::For
         );
-        if !(is_keyword && binds) {
+        if !binds {
             return None;
         }
         Some(self.unexpected().here(format!("{keyword} is a keyword and cannot be a name")))
@@ -240,7 +270,8 @@ fn opens_expression(tok: &Tok<'_>) -> bool {
 fn glued(op: &str) -> Option<String> {
     let symbols = !op.is_empty() && op.chars().all(|c| "=*/%+<>|&^!-".contains(c));
     let prefix = op.strip_suffix('-').or_else(|| op.strip_suffix('!'))?;
-    let known = matches!(prefix, "=" | "==" | "*" | "/" | "+" | "<" | ">" | "<=" | ">=" | "&&" | "||" | "->" | "|");
+    let known =
+        matches!(prefix, "=" | "==" | "*" | "/" | "+" | "<" | ">" | "<=" | ">=" | "&&" | "||" | "->" | "|");
     (symbols && known).then(|| format!("`{op}` is read as one operator; put a space after `{prefix}`"))
 }
 

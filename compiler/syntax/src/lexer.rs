@@ -287,9 +287,10 @@ impl<'a> Lexer<'a> {
             Some('\'') => "a stray quote".to_string(),
             Some('`') => "a stray backtick".to_string(),
             Some(c) if c.is_control() => format!("a control character (U+{:04X})", c as u32),
-            _ => format!("the character `{text}` has no meaning here"),
+            _ => format!("unexpected character `{text}`"),
         };
-        let mut error = Diagnostic::error("E0104", message, self.span(start, end));
+        let mut error =
+            Diagnostic::error("E0104", message, self.span(start, end)).here("this means nothing in Par");
         match text.chars().next() {
             Some('\'') => error = error.note("a character is written 'c', a type parameter 't"),
             Some('`') => error = error.note("a function between two operands is written x `f` y"),

@@ -13,6 +13,7 @@ mod lexer;
 mod literal;
 mod nesting;
 mod parse;
+pub mod pretty;
 mod render;
 pub mod source;
 mod token;

@@ -71,7 +71,8 @@ fn begins_chunk(tokens: &[Spanned<'_>], i: usize) -> bool {
 /// Whether the `]` at this index ends an attribute (the brackets in attributes do not nest).
 fn closes_attribute(tokens: &[Spanned<'_>], close: usize) -> bool {
     let before = tokens[..close].iter().rev().map(|(_, tok, _)| tok);
-    let mut brackets = before.filter(|t| matches!(t, Tok::AttrOpen | Tok::LBracket | Tok::IndexBracket | Tok::RBracket));
+    let mut brackets =
+        before.filter(|t| matches!(t, Tok::AttrOpen | Tok::LBracket | Tok::IndexBracket | Tok::RBracket));
     matches!(brackets.next(), Some(Tok::AttrOpen))
 }
 
@@ -88,24 +89,35 @@ struct Open {
 struct Level {
     base: usize,
     depth: usize,
-    /// `let`, `if`, `loop` and `match` that are not finished, with the depth there.
+    /// `let`, `if`, `loop`, `for` and `match` that are not finished, with the depth there.
     keywords: Vec<(Tok<'static>, usize)>,
+    /// In a module expression, where `F a b` nests although it looks flat.
+    in_module: bool,
 }
 
 impl Level {
     fn nested(&self) -> Level {
-        Level { base: self.depth + 1, depth: self.depth + 1, keywords: Vec::new() }
+        Level { base: self.depth + 1, depth: self.depth + 1, ..Level::default() }
     }
 
     /// What follows is a sibling of what was read.
     fn restart(&mut self) {
         self.depth = self.base;
         self.keywords.clear();
+        self.in_module = false;
     }
 
     fn begin(&mut self, keyword: Tok<'static>) {
         self.keywords.push((keyword, self.depth));
         self.depth += 1;
+    }
+
+    /// At an `in`, which ends either the value of a `let` or the pattern of a `for`.
+    fn end_head(&mut self) {
+        match self.keywords.iter().rposition(|(k, _)| matches!(k, Tok::Let | Tok::For)) {
+            Some(i) if self.keywords[i].0 == Tok::For => self.keywords.truncate(i),
+            _ => self.part_of(&Tok::Let, true),
+        }
     }
 
     /// Back to the depth inside the innermost `keyword`; `done` if nothing of it follows.
@@ -155,7 +167,8 @@ impl Scan {
             _ => self.count(tok),
         }
         self.after_operand = tok.ends_operand();
-        if self.level().depth > MAX_DEPTH || self.open.len() > MAX_BRACKETS {
+        let too_deep = self.level().depth > MAX_DEPTH || self.open.len() > MAX_BRACKETS;
+        if too_deep && self.error.is_none() {
             let span = self.span(start, end);
             let error = Diagnostic::error("E0107", "this is nested too deeply", span)
                 .here("the limit is exceeded here")
@@ -171,15 +184,19 @@ impl Scan {
         let chained = self.after_operand;
         let level = self.level();
         match tok {
-            Tok::Comma => level.restart(),
-            Tok::Def | Tok::Entry | Tok::Type | Tok::Module | Tok::Open | Tok::Local | Tok::Val => level.restart(),
+            Tok::Comma | Tok::Def | Tok::Entry | Tok::Type | Tok::Val | Tok::Import => level.restart(),
+            Tok::Module | Tok::Open | Tok::Include => {
+                level.restart();
+                level.in_module = true;
+            }
             Tok::Let => {
                 if chained {
                     level.part_of(&Tok::Let, true);
                 }
                 level.begin(Tok::Let);
             }
-            Tok::In => level.part_of(&Tok::Let, true),
+            Tok::For => level.begin(Tok::For),
+            Tok::In => level.end_head(),
             Tok::If => level.begin(Tok::If),
             Tok::Then => level.part_of(&Tok::If, false),
             Tok::Else => level.part_of(&Tok::If, true),
@@ -187,7 +204,8 @@ impl Scan {
             Tok::Do => level.part_of(&Tok::Loop, true),
             Tok::Match => level.begin(Tok::Match),
             Tok::Case => level.part_of(&Tok::Match, false),
-            Tok::Ident(_) | Tok::Qual(_) | Tok::Literal(_) | Tok::Constr(_) | Tok::Underscore | Tok::Equals => {}
+            Tok::Ident(_) | Tok::Qual(_) => level.depth += usize::from(level.in_module),
+            Tok::Literal(_) | Tok::Constr(_) | Tok::Underscore | Tok::Equals => {}
             _ => level.depth += 1,
         }
     }
@@ -210,7 +228,8 @@ impl Scan {
                 self.report(error);
             }
             None => {
-                let error = Diagnostic::error("E0103", format!("there is no bracket that {tok} could close"), span);
+                let error =
+                    Diagnostic::error("E0103", format!("there is no bracket that {tok} could close"), span);
                 self.report(error.here("no bracket is open here"));
             }
         }

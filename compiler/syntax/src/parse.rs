@@ -27,7 +27,7 @@ pub fn parse_expression(text: &str, file: u32) -> (Option<Exp>, Vec<Diagnostic>)
     let lexed = lexer::lex(text, file);
     let mut parser = Parser::new(text, file, &lexed);
     let parsed = parser.whole(Tok::StartExp, &lexed.tokens);
-    let exp = if let Some(Parsed::Exp(exp)) = parsed { Some(exp) } else { None };
+    let exp = if let Some(Parsed::Exp(exp)) = parsed { Some(*exp) } else { None };
     (exp, parser.finish())
 }
 
@@ -91,11 +91,23 @@ impl<'a> Parser<'a> {
         match self.generate(start, tokens) {
             Ok(parsed) => Some(parsed),
             Err(error) => {
-                let error = explain::explain(&self.context, whole, tokens, error);
-                self.context.error(error);
+                if !self.has_lexical_error(tokens) {
+                    let error = explain::explain(&self.context, whole, tokens, error);
+                    self.context.error(error);
+                }
                 None
             }
         }
+    }
+
+    /// Whether something in these tokens was wrong already: what the parser makes of it is no news.
+    fn has_lexical_error(&self, tokens: &[Spanned<'a>]) -> bool {
+        let range = tokens.first().map_or(0, |t| t.0)..tokens.last().map_or(0, |t| t.2);
+        let errors = self.context.errors.borrow();
+        errors[..self.lexical]
+            .iter()
+            .flat_map(|e| e.labels.first())
+            .any(|l| range.contains(&(l.span.start as usize)))
     }
 
     fn generate(&self, start: Tok<'a>, tokens: &[Spanned<'a>]) -> Result<Parsed, explain::Error<'a>> {

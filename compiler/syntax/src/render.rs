@@ -25,7 +25,7 @@ fn one(diag: &Diagnostic, cache: &mut Cache<'_>, color: bool) -> String {
     let config = Config::default().with_index_type(IndexType::Byte).with_color(color).with_tab_width(4);
     let mut report = Report::build(kind(diag.severity), primary.clone())
         .with_config(config)
-        .with_message(&diag.message);
+        .with_message(printable(&diag.message));
     if !diag.code.is_empty() {
         report = report.with_code(&diag.code);
     }
@@ -33,11 +33,11 @@ fn one(diag: &Diagnostic, cache: &mut Cache<'_>, color: bool) -> String {
         report = report.with_label(label(place, text, i == 0, diag.severity));
     }
     for note in &diag.notes {
-        report = report.with_note(note);
+        report = report.with_note(printable(note));
     }
     let mut out = Vec::new();
     match report.finish().write(&mut *cache, &mut out) {
-        Ok(()) => trim_lines(&String::from_utf8_lossy(&out)),
+        Ok(()) => finish_lines(&String::from_utf8_lossy(&out), color),
         Err(_) => without_place(diag),
     }
 }
@@ -45,15 +45,16 @@ fn one(diag: &Diagnostic, cache: &mut Cache<'_>, color: bool) -> String {
 fn label(place: &Place, text: &str, primary: bool, severity: Severity) -> Label<Place> {
     let color = if primary { severity_color(severity) } else { Color::Blue };
     let label = Label::new(place.clone()).with_color(color).with_priority(i32::from(primary));
-    if text.is_empty() { label } else { label.with_message(text) }
+    // Places without a text are not shown at all.
+    label.with_message(if text.is_empty() { "here".into() } else { printable(text) })
 }
 
 /// For errors of a program that has no source any more, or of none at all.
 fn without_place(diag: &Diagnostic) -> String {
     let code = if diag.code.is_empty() { String::new() } else { format!("[{}] ", diag.code) };
-    let mut text = format!("{code}{}: {}\n", severity_name(diag.severity), diag.message);
+    let mut text = format!("{code}{}: {}\n", severity_name(diag.severity), printable(&diag.message));
     for note in &diag.notes {
-        text += &format!("  note: {note}\n");
+        text += &format!("  Note: {}\n", printable(note));
     }
     text
 }
@@ -80,9 +81,28 @@ fn kind(severity: Severity) -> ReportKind<'static> {
     ReportKind::Custom(severity_name(severity), severity_color(severity))
 }
 
-/// Lines without the blanks at their ends.
-fn trim_lines(text: &str) -> String {
+/// Text that cannot change the state of a terminal; byte positions stay the same.
+fn printable(text: &str) -> String {
+    let visible = |c: char| match (c, c.len_utf8()) {
+        ('\n' | '\r' | '\t', _) => c,
+        (_, 1) if c.is_control() => '?',
+        (_, _) if c.is_control() => '¿',
+        _ => c,
+    };
+    text.chars().map(visible).collect()
+}
+
+/// Lines without the blanks at their ends, and without the colors that a custom kind of report always has.
+fn finish_lines(text: &str, color: bool) -> String {
+    let text = if color { text.to_string() } else { without_color(text) };
     text.lines().map(|line| format!("{}\n", line.trim_end())).collect()
+}
+
+/// Leaves out the sequences `ESC [ … m`.
+fn without_color(text: &str) -> String {
+    let mut parts = text.split("\x1b[");
+    let plain = parts.next().unwrap_or("").to_string();
+    parts.fold(plain, |plain, part| plain + part.split_once('m').map_or("", |(_, rest)| rest))
 }
 
 /// A range that certainly lies in a file, between characters, and covers one if there are any.
@@ -140,7 +160,7 @@ impl ariadne::Cache<usize> for Cache<'_> {
         let (Some(source), Some(parsed)) = (self.sources.files.get(*id), self.parsed.get_mut(*id)) else {
             return Err(format!("there is no file {id}"));
         };
-        Ok(&*parsed.get_or_insert_with(|| ariadne::Source::from(source.text.clone())))
+        Ok(&*parsed.get_or_insert_with(|| ariadne::Source::from(printable(&source.text))))
     }
 
     fn display<'b>(&self, id: &'b usize) -> Option<impl Display + 'b> {

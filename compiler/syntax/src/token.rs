@@ -159,6 +159,12 @@ impl Tok<'_> {
         matches!(self, Def | Entry | Let | Type | Module | Open | Local | Import | Val | Include | AttrOpen)
     }
 
+    /// Whether a closing bracket belongs to this token.
+    pub fn opens_bracket(&self) -> bool {
+        use Tok::*;
+        matches!(self, LParen | DotParen | LBracket | IndexBracket | DotBracket | AttrOpen | LBrace)
+    }
+
     /// Whether an operand of an expression can end with this token.
     pub fn ends_operand(&self) -> bool {
         use Tok::*;
@@ -173,12 +179,12 @@ impl Tok<'_> {
 impl fmt::Display for Tok<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Tok::StartFile | Tok::StartExp | Tok::StartType => write!(f, "the beginning"),
-            Tok::Ident(name) | Tok::Qual(name) => write!(f, "the name `{name}`"),
-            Tok::TypeVar(name) => write!(f, "the type parameter `{name}`"),
-            Tok::Constr(name) => write!(f, "the constructor `#{name}`"),
-            Tok::Field(name) => write!(f, "the field access `.{name}`"),
-            Tok::Op(name) => write!(f, "the operator `{}`", name.base),
+            Tok::StartFile | Tok::StartExp | Tok::StartType => write!(f, "beginning"),
+            Tok::Ident(name) | Tok::Qual(name) => write!(f, "name `{name}`"),
+            Tok::TypeVar(name) => write!(f, "type parameter `{name}`"),
+            Tok::Constr(name) => write!(f, "constructor `#{name}`"),
+            Tok::Field(name) => write!(f, "field access `.{name}`"),
+            Tok::Op(name) => write!(f, "operator `{}`", name.base),
             Tok::Literal(literal) => f.write_str(literal_kind(literal)),
             _ => write!(f, "`{}`", self.spelling()),
         }
@@ -195,10 +201,10 @@ impl Tok<'_> {
 
 fn literal_kind(literal: &Literal) -> &'static str {
     match literal {
-        Literal::Int { .. } | Literal::Float { .. } => "a number",
+        Literal::Int { .. } | Literal::Float { .. } => "number",
         Literal::Bool(true) => "`true`",
         Literal::Bool(false) => "`false`",
-        Literal::Char(_) => "a character",
-        Literal::String(_) => "a string",
+        Literal::Char(_) => "character",
+        Literal::String(_) => "string",
     }
 }
