@@ -347,7 +347,11 @@ pub enum RangeKind {
 
 /// An index or a slice `start:end:stride`.
 #[derive(Clone, Debug, PartialEq)]
-#[allow(missing_docs, clippy::large_enum_variant, reason = "one tree node each; boxes would only be in the way")]
+#[allow(
+    missing_docs,
+    clippy::large_enum_variant,
+    reason = "one tree node each; boxes would only be in the way"
+)]
 pub enum IndexArg {
     Index(Exp),
     Slice { start: Option<Exp>, end: Option<Exp>, stride: Option<Exp>, span: Span },
