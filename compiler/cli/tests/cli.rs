@@ -253,7 +253,7 @@ fn tests_in_programs() {
 fn inside_the_compiler() {
     let folder = Folder::new("dev");
     let file = folder.file("inc.par", INC);
-    for dump in ["core", "flat", "ast", "after:lower", "after:simplify", "after:flatten"] {
+    for dump in ["core", "flat", "clif", "ast", "after:lower", "after:simplify", "after:flatten"] {
         let output = par(&["dev", &format!("--dump={dump}"), &file], b"");
         assert_eq!(output.status.code(), Some(0), "{dump}: {}", stderr(&output));
         assert!(!output.stdout.is_empty(), "{dump}");

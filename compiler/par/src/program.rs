@@ -6,7 +6,8 @@
 use crate::failure::{Bug, Failure, RunFailure};
 use crate::pipeline::{self, Options, Pipeline, Trace};
 use par_ir::core::Entry;
-use par_ir::{core, flat, interp};
+use par_ir::interp::{self, Counters};
+use par_ir::{core, flat};
 use par_runtime::{Column, Executable, RuntimeError, Value, ValueType};
 use par_syntax::{Diagnostic, Severity, Sources};
 use std::cell::OnceCell;
@@ -118,6 +119,11 @@ impl Program {
         Ok(self.executable.get_or_init(|| executable))
     }
 
+    /// The kernels as Cranelift's intermediate code.
+    pub fn clif(&self) -> Result<String, Failure> {
+        Ok(par_codegen::cpu::dump_clif(self.flat()?))
+    }
+
     fn pipeline(&self) -> Pipeline<'_> {
         Pipeline { options: &self.options, trace: &self.trace }
     }
@@ -164,8 +170,17 @@ impl Program {
     ) -> Result<Vec<Column>, RunFailure> {
         let missing = || RuntimeError::plain(format!("there is no entry point `{entry}`"));
         match backend {
-            Backend::Interp => Ok(interp::run_core(&self.core, entry, args)?),
-            Backend::FlatInterp => Ok(interp::run_flat(self.flat()?, entry, args)?),
+            Backend::Interp => {
+                let found = self.core.funs.iter().position(|f| is_entry(&f.entry, entry));
+                let fun = core::FunId(found.ok_or_else(missing)? as u32);
+                Ok(interp::run_core(&self.core, fun, args)?)
+            }
+            Backend::FlatInterp => {
+                let flat = self.flat()?;
+                let found = flat.funs.iter().position(|f| is_entry(&f.entry, entry));
+                let fun = core::FunId(found.ok_or_else(missing)? as u32);
+                Ok(interp::run_flat(flat, fun, args, &mut Counters::default())?)
+            }
             Backend::Cpu => {
                 let executable = self.executable()?;
                 let fun = executable.entry(entry).ok_or_else(missing)?;
@@ -184,6 +199,10 @@ impl Program {
         }
         diagnostic
     }
+}
+
+fn is_entry(entry: &Option<Entry>, name: &str) -> bool {
+    entry.as_ref().is_some_and(|e| e.name == name)
 }
 
 /// Whether the arguments have the types of the parameters, names of sizes and raggedness aside.
