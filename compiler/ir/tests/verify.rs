@@ -1,0 +1,181 @@
+//! The verifiers reject programs that break an invariant, each with its rule and the function's name.
+
+use par_ir::parse::{parse_core, parse_flat};
+use par_ir::verify::{verify_core, verify_flat};
+
+/// A function over a ragged array, an array and scalars, with these statements.
+fn core(stms: &str) -> Result<(), String> {
+    let head = "fun f@0 (n_0: i64, s_1: [n_0]desc, xss_2: [n_0][~s_1]f32, xs_3: [n_0]f32, i_4: i64, c_5: bool) -> ()";
+    verify_core(&parse_core(&format!("{head} {{ {stms} in () }}")).unwrap())
+}
+
+fn flat(stms: &str) -> Result<(), String> {
+    let head = "fun f@0 (n_0: i64, s_1: desc, xs_2: []f32, is_3: []i64, c_4: bool) -> ()";
+    verify_flat(&parse_flat(&format!("{head} {{ {stms} in () }}")).unwrap())
+}
+
+#[track_caller]
+fn rejected(result: Result<(), String>, rule: &str) {
+    let message = result.unwrap_err();
+    assert!(message.contains(rule), "{message}");
+    assert!(message.contains("in function: f"), "{message}");
+}
+
+const ADD: &str = "op \\(a_90: f32, b_91: f32) -> (f32) { let (c_92: f32) = add.f32(a_90, b_91) in (c_92) }";
+
+#[test]
+fn core_binding() {
+    rejected(core("let (y_6: f32) = 1.0f32 let (y_6: f32) = 1.0f32"), "y_6 is bound twice");
+    rejected(core("let (y_6: f32) = z_7"), "z_7 is not in scope");
+    rejected(core("let (y_6: [k_7]f32) = xs_3"), "k_7 is not in scope");
+    let inner = "let (y_6: f32) = if c_5 then { let (z_7: f32) = 1.0f32 in (z_7) } else { in (z_7) }";
+    rejected(core(inner), "z_7 is not in scope");
+}
+
+#[test]
+fn core_types() {
+    rejected(core("let (y_6: [c_5]f32) = xs_3"), "a size has type bool");
+    rejected(core("let (y_6: [n_0][~xs_3]f32) = xss_2"), "xs_3 is no descriptor of rank 1");
+    rejected(core("let (y_6: [~s_1]f32) = xs_3"), "s_1 is no descriptor of rank 0");
+    rejected(core("let (y_6: desc) = 1i64"), "has type desc, not i64");
+}
+
+#[test]
+fn core_scalars() {
+    rejected(core("let (y_6: f32) = add.f32(i_4, i_4)"), "takes [F32, F32]");
+    rejected(core("let (y_6: i64) = sqrt.i64(i_4)"), "does not exist");
+    rejected(core("let (y_6: f32) = add.i64(i_4, i_4)"), "the bound variable has type f32");
+    rejected(core("let (y_6: f32) = xss_2[i_4]"), "the bound variable has type f32");
+    rejected(core("let (y_6: f32) = xs_3[c_5]"), "an index has type bool");
+    rejected(core("let (y_6: f32) = xs_3[i_4, i_4]"), "2 indices into rank 1");
+}
+
+#[test]
+fn core_checks() {
+    rejected(core("check i_4 bounds (i_4, n_0)"), "the condition has type i64");
+    rejected(core("check c_5 bounds (i_4)"), "arguments of the check: 1 where 2 are needed");
+    rejected(core("let (y_6: i64) = check c_5 zero_step ()"), "variables bound by a check");
+}
+
+#[test]
+fn core_arrays() {
+    rejected(core("let (y_6: [3]i64) = iota 4i64"), "the bound variable has type [3]i64, not [4]i64");
+    rejected(core("let (y_6: [n_0]f32) = replicate (n_0, xs_3)"), "the bound variable has type");
+    rejected(core("let (y_6: [2]f32) = literal f32 [1.0f32]"), "the bound variable has type [2]f32");
+    rejected(core("let (y_6: [n_0]f32) = concat (xs_3, s_1)"), "not [n_0]desc");
+    rejected(core("let (y_6: [n_0]f32) = xs_3 with [0i64] = 1i64"), "the new row has type i64");
+    rejected(core("let (y_6: f32) = flatten xs_3"), "has rank 1, less than 2");
+    rejected(core("let (y_6: [n_0]desc) = makedesc xs_3"), "lengths are i64");
+    rejected(core("let (y_6: i64) = total xs_3"), "xs_3 is no descriptor");
+    rejected(core("let (y_6: i64) = call @7 ()"), "there is no function 7");
+    rejected(core("let () = call @0 (n_0)"), "arguments: 1 where 6 are needed");
+}
+
+#[test]
+fn core_control() {
+    rejected(core("let (y_6: f32) = if c_5 then { in (1.0f32) } else { in (1i64) }"), "result of an arm");
+    let wrong = "let (y_6: f32) = loop (a_7: f32 = 1.0f32) for j_8: i64 < n_0 do { in (j_8) }";
+    rejected(core(wrong), "next value has type i64");
+    let wrong = "let (y_6: f32) = loop (a_7: f32 = 1.0f32) while { in (a_7) } do { in (a_7) }";
+    rejected(core(wrong), "condition is not one bool");
+    let wrong = "let (y_6: f32) = loop (a_7: f32 = i_4) for j_8: i64 < n_0 do { in (a_7) }";
+    rejected(core(wrong), "initial value has type i64");
+    let wrong = "let (y_6: f32) = loop (a_7: f32 = 1.0f32) for j_8: i32 < n_0 do { in (a_7) }";
+    rejected(core(wrong), "the loop's bound has type i64");
+}
+
+#[test]
+fn core_parallel_operators() {
+    rejected(
+        core("let (y_6: [n_0]f32) = map n_0 (xs_3) \\() -> () { in () }"),
+        "parameters of the lambda: 0",
+    );
+    rejected(
+        core("let (y_6: [n_0]i64) = map n_0 (xs_3) \\(x_7: i64) -> (i64) { in (x_7) }"),
+        "a parameter of the lambda has type i64, not f32",
+    );
+    rejected(
+        core("let (y_6: [n_0]f32) = map n_0 (xs_3) \\(x_7: f32) -> (i64) { in (x_7) }"),
+        "a result of the lambda",
+    );
+    rejected(
+        core("let (y_6: f32) = map n_0 (xs_3) \\(x_7: f32) -> (f32) { in (x_7) }"),
+        "a mapped result has type f32",
+    );
+    rejected(
+        core("let (y_6: [n_0]desc) = map n_0 (xs_3) \\(x_7: f32) -> (f32) { in (x_7) }"),
+        "a mapped result",
+    );
+    let reduce = |neutral: &str, pat: &str| {
+        core(&format!(
+            "let ({pat}) = reduce n_0 (xs_3) \\(x_7: f32) -> (f32) {{ in (x_7) }} {ADD} neutral ({neutral})"
+        ))
+    };
+    assert_eq!(reduce("0.0f32", "y_6: f32"), Ok(()));
+    rejected(reduce("0i64", "y_6: f32"), "a neutral element has type i64");
+    rejected(reduce("", "y_6: f32"), "parameters of the operator: 2 where 0");
+    rejected(reduce("0.0f32", "y_6: [n_0]f32"), "a reduced result");
+    rejected(core("let (k_6: i64) = filter n_0 (xs_3) \\(x_7: f32) -> (f32) { in (x_7) }"), "no bool");
+    let scatter =
+        "let (y_6: [n_0]f32) = scatter (xs_3) n_0 (xs_3) \\(x_7: f32) -> (i64, f32) { in (1.0f32, x_7) }";
+    rejected(core(scatter), "a result of the lambda has type f32, not i64");
+    let scatter =
+        "let (y_6: [n_0]f32) = scatter (xs_3) n_0 (xs_3) \\(x_7: f32) -> (i64, i64) { in (1i64, 1i64) }";
+    rejected(core(scatter), "a destination");
+}
+
+#[test]
+fn core_functions() {
+    let fun = |text: &str| verify_core(&parse_core(text).unwrap());
+    rejected(fun("fun f@0 () -> (r_0: i64) { in (1i32) }"), "result has type i32");
+    rejected(fun("fun f@0 () -> (r_0: i64) { in () }"), "results: 0 where 1");
+    rejected(fun("fun f@0 (x_0: i32) -> () entry f (x: [n]i32) -> () { in () }"), "parameters of the entry");
+    rejected(fun("fun f@0 (x_0: i32) -> () entry f (x: i64) -> () { in () }"), "number 0 is no column");
+}
+
+#[test]
+fn flat_operations() {
+    rejected(flat("let (y_5: i64) = xs_2[0i64]"), "(f32), not (i64)");
+    rejected(flat("let (y_5: i64) = total xs_2"), "a descriptor has type []f32");
+    rejected(flat("let (y_5: desc) = makedesc xs_2"), "the lengths has type []f32");
+    rejected(flat("let (y_5: []f32) = concat (xs_2, is_3)"), "different types");
+    rejected(flat("let (y_5: []f32) = xs_2 with [0i64] = 1i64"), "the new element");
+    rejected(flat("let (y_5: i64) = n_0 let (y_5: i64) = n_0"), "bound twice");
+    rejected(flat("let (y_5: i64) = z_6"), "z_6 is not in scope");
+    rejected(flat("let (y_5: i64) = add.i32(n_0, n_0)"), "takes [I32, I32]");
+    rejected(flat("check n_0 zero_step ()"), "the condition");
+    rejected(flat("let (y_5: i64) = if c_4 then { in (n_0) } else { in (xs_2) }"), "results of the arms");
+    rejected(flat("let () = call @0 ()"), "arguments");
+}
+
+#[test]
+fn flat_kernels() {
+    let map = |space: &str, body: &str, outs: &str| {
+        flat(&format!("let (y_5: []f32) = kernel map ({outs}) over {space} \\r_6 p_7 {body}"))
+    };
+    let good = "{ let (x_8: f32) = xs_2[p_7] in (x_8) }";
+    assert_eq!(map("rows n_0 [~s_1]", good, "elem f32"), Ok(()));
+    rejected(map("flat c_4", good, "elem f32"), "the space has type bool");
+    rejected(map("rows n_0 [~is_3]", good, "elem f32"), "a descriptor has type []i64");
+    rejected(map("flat n_0", good, "elem i64"), "an output of i64");
+    rejected(map("flat n_0", good, ""), "no output");
+    rejected(map("flat n_0", "{ let (x_8: [n_0]i64) = iota n_0 in (1.0f32) }", "elem f32"), "must be scalar");
+    rejected(map("flat n_0", "{ let (x_8: i64) = s_1[p_7] in (1.0f32) }", "elem f32"), "s_1 is not in scope");
+    rejected(map("flat n_0", "{ in (xs_2) }", "elem f32"), "an array");
+    rejected(map("flat n_0", good, "scatter (xs_2)"), "the index is no i64");
+    let prologue = format!("prologue {{ let (x_9: f32) = xs_2[p_7] in () }} {good}");
+    rejected(map("flat n_0", &prologue, "elem f32"), "p_7 is not in scope");
+    let prologue = format!("prologue {{ check c_4 zero_step () in () }} {good}");
+    rejected(map("flat n_0", &prologue, "elem f32"), "a prologue has only");
+    let reduce = |neutral: &str| {
+        flat(&format!(
+            "let (y_5: []f32) = kernel reduce {ADD} neutral ({neutral}) over flat n_0 \\r_6 p_7 {good}"
+        ))
+    };
+    assert_eq!(reduce("0.0f32"), Ok(()));
+    rejected(reduce("0i64"), "a neutral element");
+    rejected(
+        flat(&format!("let (k_5: i64, c_9: []i64) = kernel filter over flat n_0 \\r_6 p_7 {good}")),
+        "no bool",
+    );
+}
