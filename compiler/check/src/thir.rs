@@ -163,6 +163,8 @@ pub use par_syntax::ast::RangeKind;
 /// An index or a slice.
 #[derive(Clone, Debug, PartialEq)]
 #[allow(missing_docs)]
+// There are few of them, and always in a vector.
+#[allow(clippy::large_enum_variant)]
 pub enum IndexArg {
     /// Any integer type.
     Index(Expr),

@@ -66,7 +66,10 @@ impl Cx<'_> {
             let good = self.agree(&array(element.clone()), &ty, |_, _, _| {
                 let message = match i {
                     0 => format!("a value of type `{whole}` cannot be indexed"),
-                    n => format!("{} indices for a value of type `{whole}`, which has {n} dimensions", index.len()),
+                    n => format!(
+                        "{} indices for a value of type `{whole}`, which has {n} dimensions",
+                        index.len()
+                    ),
                 };
                 Diagnostic::error("E0311", message, value.span).here(format!("this is `{whole}`"))
             });
@@ -96,6 +99,10 @@ impl Cx<'_> {
         self.agree_update(&place, &value, &update);
         let ty = value.ty.clone();
         let fields = fields.iter().map(|f| f.name.clone()).collect();
-        Expr { kind: ExprKind::WithField { value: Box::new(value), fields, update: Box::new(update) }, ty, span }
+        Expr {
+            kind: ExprKind::WithField { value: Box::new(value), fields, update: Box::new(update) },
+            ty,
+            span,
+        }
     }
 }

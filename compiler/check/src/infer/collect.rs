@@ -26,6 +26,8 @@ pub(super) struct Collected<'a> {
     pub(super) scopes: Scopes<'a>,
     pub(super) defs: Vec<Found<'a>>,
     pub(super) diags: Vec<Diagnostic>,
+    /// The modules of the user's files so far, by file name.
+    files: Vec<(String, ModId)>,
 }
 
 /// Attributes with a meaning somewhere in the compiler.
@@ -55,10 +57,14 @@ pub(super) fn collect<'a>(files: &'a [ast::File], sources: &Sources) -> Collecte
     }
     let mut last = library;
     for (index, file) in files.iter().enumerate() {
-        if !sources.files.get(index).is_some_and(|s| s.is_library) {
+        let source = sources.files.get(index);
+        if !source.is_some_and(|s| s.is_library) {
             last = c.scopes.add(String::new(), Some(last), false);
         }
         c.decs(last, &file.decs);
+        if last != library {
+            c.files.push((source.map_or_else(String::new, |s| s.name.clone()), last));
+        }
     }
     c
 }
@@ -106,8 +112,29 @@ impl<'a> Collected<'a> {
                 }
             }
             DecKind::Local(inner) => self.dec(module, inner, true, &dec.attrs),
-            DecKind::Import { span, .. } => self.diags.push(Diagnostic::unsupported("`import`", *span)),
+            DecKind::Import { path, span } => {
+                if let Some(file) = self.import(path, *span) {
+                    self.scopes.get_mut(module).opens.push((file, local));
+                }
+            }
         }
+    }
+
+    /// The module of a file that was given before this one.
+    fn import(&mut self, path: &str, span: Span) -> Option<ModId> {
+        let wanted = path.trim_start_matches("./");
+        let is_it = |name: &str| {
+            let stem = name.strip_suffix(".par").or_else(|| name.strip_suffix(".fut")).unwrap_or(name);
+            [name, stem]
+                .iter()
+                .any(|n| n.strip_suffix(wanted).is_some_and(|rest| rest.is_empty() || rest.ends_with('/')))
+        };
+        let found = self.files.iter().rev().find(|(name, _)| is_it(name)).map(|(_, id)| *id);
+        if found.is_none() {
+            let message = format!("the file `{path}` was not read");
+            self.diags.push(Diagnostic::error("E0204", message, span).here("imported here"));
+        }
+        found
     }
 
     fn def(&mut self, module: ModId, ast: &'a ast::Def, local: bool, intrinsic: bool, span: Span) {
@@ -137,7 +164,9 @@ impl<'a> Collected<'a> {
     fn module_def(&mut self, module: ModId, name: &'a ast::Ident, body: &'a ModExp, local: bool) {
         let scope = self.scopes.get(module);
         // The library may declare a module in several places.
-        if let (true, Some(existing), ModExp::Struct(decs, _)) = (scope.library, scope.modules.get(&name.name), body) {
+        if let (true, Some(existing), ModExp::Struct(decs, _)) =
+            (scope.library, scope.modules.get(&name.name), body)
+        {
             let id = existing.id;
             return self.decs(id, decs);
         }
@@ -165,7 +194,7 @@ impl<'a> Collected<'a> {
             }
             ModExp::Apply(_, _, span) => ("parametric modules", span),
             ModExp::Lambda(_, _, _, span) => ("parametric modules", span),
-            ModExp::Import(_, span) => ("`import`", span),
+            ModExp::Import(path, span) => return self.import(path, *span),
             ModExp::Ascribe(_, _, span) => ("module types", span),
         };
         self.diags.push(Diagnostic::unsupported(feature, *span));

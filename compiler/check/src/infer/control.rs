@@ -84,9 +84,13 @@ impl Cx<'_> {
             let form = cx.loop_form(form, bound);
             let body = cx.exp(body);
             cx.agree(&pat.ty, &body.ty, |clash, expected, found| {
-                let diag = Diagnostic::error("E0301", "the body of the loop gives another type than it takes", body.span)
-                    .here(format!("found `{found}`"))
-                    .label(pat.span, format!("expected `{expected}`"));
+                let diag = Diagnostic::error(
+                    "E0301",
+                    "the body of the loop gives another type than it takes",
+                    body.span,
+                )
+                .here(format!("found `{found}`"))
+                .label(pat.span, format!("expected `{expected}`"));
                 errors::explain(diag, clash)
             });
             let ty = erase(&pat.ty);
@@ -115,7 +119,8 @@ impl Cx<'_> {
                 });
                 LoopForm::ForIn(pat, Box::new(xs))
             }
-            (ast::LoopForm::While(cond), _) | (ast::LoopForm::For(_, cond) | ast::LoopForm::ForIn(_, cond), None) => {
+            (ast::LoopForm::While(cond), _)
+            | (ast::LoopForm::For(_, cond) | ast::LoopForm::ForIn(_, cond), None) => {
                 LoopForm::While(Box::new(self.condition(cond, "the condition of a loop")))
             }
         }

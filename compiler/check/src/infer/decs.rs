@@ -89,7 +89,11 @@ impl Cx<'_> {
                 let message = "an intrinsic needs a complete signature";
                 self.diags.push(Diagnostic::error("E0307", message, ast.name.span));
             }
-            return Expr { kind: ExprKind::Tuple(Vec::new()), ty: Ty::Tuple(Vec::new()), span: ast.body.span };
+            return Expr {
+                kind: ExprKind::Tuple(Vec::new()),
+                ty: Ty::Tuple(Vec::new()),
+                span: ast.body.span,
+            };
         }
         self.module = def.module;
         self.env = std::mem::take(&mut signature.env);
@@ -182,7 +186,8 @@ impl Cx<'_> {
         }
         for param in &def.params {
             if has_function(&param.ty) {
-                self.diags.push(Diagnostic::error("E0502", head, param.span).here("this parameter is a function"));
+                self.diags
+                    .push(Diagnostic::error("E0502", head, param.span).here("this parameter is a function"));
             }
         }
         if has_function(&def.ret) {

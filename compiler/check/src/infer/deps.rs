@@ -85,7 +85,8 @@ impl Tarjan<'_> {
         }
         defs.sort();
         let recursive = defs.len() > 1 || self.refs[root].contains(&root);
-        let direct = defs.iter().copied().filter(|d| self.refs[d.0 as usize].contains(&(d.0 as usize))).collect();
+        let direct =
+            defs.iter().copied().filter(|d| self.refs[d.0 as usize].contains(&(d.0 as usize))).collect();
         self.out.push(Component { defs, recursive, direct });
     }
 }
@@ -225,7 +226,9 @@ impl<'s, 'a> Walk<'s, 'a> {
         super::deep(|| match &e.kind {
             ExpKind::Name(name) | ExpKind::Operator(name) => self.name(name),
             ExpKind::Literal(_) | ExpKind::Hole | ExpKind::SectionField(_) => {}
-            ExpKind::Tuple(es) | ExpKind::Array(es) | ExpKind::Constr(_, es) => es.iter().for_each(|e| self.exp(e)),
+            ExpKind::Tuple(es) | ExpKind::Array(es) | ExpKind::Constr(_, es) => {
+                es.iter().for_each(|e| self.exp(e))
+            }
             ExpKind::Record(fields) => fields.iter().for_each(|(field, e)| match e {
                 Some(e) => self.exp(e),
                 None => self.name(&field_name(field)),

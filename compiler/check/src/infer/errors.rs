@@ -18,7 +18,7 @@ pub(super) fn spelled(name: &Name) -> String {
 /// E0201 for a value.
 pub(super) fn unknown_name(name: &Name, candidates: &[String]) -> Diagnostic {
     let message = format!("unknown name `{}`", spelled(name));
-    suggest(Diagnostic::error("E0201", message, name.span).here("not defined"), &name.base, candidates)
+    suggest(Diagnostic::error("E0201", message, name.span).here("not defined"), name, candidates)
 }
 
 /// E0201 for a module.
@@ -29,7 +29,7 @@ pub(super) fn unknown_module(name: &Name) -> Diagnostic {
 /// E0201 for a type.
 pub(super) fn unknown_type(name: &Name, candidates: &[String]) -> Diagnostic {
     let message = format!("unknown type `{}`", spelled(name));
-    suggest(Diagnostic::error("E0201", message, name.span).here("not defined"), &name.base, candidates)
+    suggest(Diagnostic::error("E0201", message, name.span).here("not defined"), name, candidates)
 }
 
 /// E0202.
@@ -56,16 +56,20 @@ pub(super) fn explain(diag: Diagnostic, clash: &Clash) -> Diagnostic {
 }
 
 /// Adds a note with the candidate that is closest in spelling, if one is close.
-fn suggest(diag: Diagnostic, name: &str, candidates: &[String]) -> Diagnostic {
-    let limit = (name.chars().count() / 3).clamp(1, 3);
+fn suggest(diag: Diagnostic, name: &Name, candidates: &[String]) -> Diagnostic {
+    // Names of one or two letters are close to too many others.
+    let limit = (name.base.chars().count() / 3).min(3);
     let close = candidates
         .iter()
-        .filter(|c| c.as_str() != name && c.chars().any(char::is_alphanumeric))
-        .map(|c| (distance(name, c), c))
+        .filter(|c| **c != name.base && c.chars().any(char::is_alphanumeric))
+        .map(|c| (distance(&name.base, c), c))
         .filter(|(d, _)| *d <= limit)
         .min();
     match close {
-        Some((_, c)) => diag.note(format!("did you mean `{c}`?")),
+        Some((_, c)) => {
+            let meant = Name { base: c.clone(), ..name.clone() };
+            diag.note(format!("did you mean `{}`?", spelled(&meant)))
+        }
         None => diag,
     }
 }

@@ -26,7 +26,9 @@ impl Cx<'_> {
             }
             ExpKind::Record(fields) => self.record(fields, span),
             ExpKind::Array(es) => self.array_literal(es, span),
-            ExpKind::Range { start, second, end, kind } => self.range(start, second.as_deref(), end, *kind, span),
+            ExpKind::Range { start, second, end, kind } => {
+                self.range(start, second.as_deref(), end, *kind, span)
+            }
             ExpKind::Apply(f, args) => {
                 let f = self.exp(f);
                 let args = args.iter().map(|a| self.exp(a)).collect();
@@ -48,7 +50,9 @@ impl Cx<'_> {
             ExpKind::LetWith { name, index, value, body } => self.let_with(name, index, value, body, span),
             ExpKind::If { cond, then, other } => self.if_then_else(cond, then, other, span),
             ExpKind::Match { value, cases } => self.match_with(value, cases, span),
-            ExpKind::Loop { sizes, pat, init, form, body } => self.loop_do(sizes, pat, init, form, body, span),
+            ExpKind::Loop { sizes, pat, init, form, body } => {
+                self.loop_do(sizes, pat, init, form, body, span)
+            }
             ExpKind::Index(value, index) => {
                 let value = self.exp(value);
                 self.index(value, index, span)

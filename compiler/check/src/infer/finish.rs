@@ -48,7 +48,9 @@ impl Cx<'_> {
             match &mut pat.kind {
                 PatKind::Var(_) | PatKind::Wildcard | PatKind::Literal(Scalar::Bool(_)) => {}
                 PatKind::Literal(value) => *value = self.finish_number(*value, unwrap_unique(&pat.ty)),
-                PatKind::Tuple(ps) | PatKind::Constr(_, ps) => ps.iter_mut().for_each(|p| self.finish_pat(p, group)),
+                PatKind::Tuple(ps) | PatKind::Constr(_, ps) => {
+                    ps.iter_mut().for_each(|p| self.finish_pat(p, group))
+                }
                 PatKind::Record(fs) => fs.iter_mut().for_each(|(_, p)| self.finish_pat(p, group)),
             }
         })

@@ -1,6 +1,6 @@
 //! Application and lambdas.
 
-use super::types::{function, erase};
+use super::types::{Clash, erase, function};
 use super::{Cx, errors};
 use crate::thir::{Expr, ExprKind, Ty};
 use par_runtime::Span;
@@ -21,8 +21,11 @@ impl Cx<'_> {
     fn apply_type(&mut self, f: &Expr, ty: &Ty, arg: &Expr, given: usize) -> Ty {
         match self.types.shallow(ty) {
             Ty::Fun(param, result) => {
-                self.argument(f, &param, arg, given);
-                *result
+                if self.argument(f, &param, arg, given) {
+                    *result
+                } else {
+                    self.after_mistake(*result)
+                }
             }
             Ty::Meta(_) if self.types.is_poison(ty) => self.types.poison(),
             meta @ Ty::Meta(_) => {
@@ -30,6 +33,7 @@ impl Cx<'_> {
                 let wanted = Ty::Fun(Box::new(arg.ty.clone()), Box::new(result.clone()));
                 match self.types.unify(&meta, &wanted) {
                     Ok(()) => result,
+                    Err(Clash::Infinite) => self.contains_itself(f, arg),
                     Err(_) => self.not_a_function(f, arg, given),
                 }
             }
@@ -37,7 +41,7 @@ impl Cx<'_> {
         }
     }
 
-    fn argument(&mut self, f: &Expr, param: &Ty, arg: &Expr, given: usize) {
+    fn argument(&mut self, f: &Expr, param: &Ty, arg: &Expr, given: usize) -> bool {
         let name = self.called(f);
         let f_ty = self.show(&f.ty);
         self.agree(param, &arg.ty, |clash, expected, found| {
@@ -46,7 +50,14 @@ impl Cx<'_> {
                 .here(format!("expected `{expected}`, found `{found}`"))
                 .label(f.span, format!("{name} has type `{f_ty}`"));
             errors::explain(diag, clash)
-        });
+        })
+    }
+
+    /// The type of an application with a wrong argument: one that would have depended on the argument is not known.
+    fn after_mistake(&mut self, result: Ty) -> Ty {
+        let mut leaves = Vec::new();
+        self.types.leaves(&result, &mut leaves);
+        if leaves.iter().any(|t| matches!(t, Ty::Meta(_))) { self.types.poison() } else { result }
     }
 
     fn not_a_function(&mut self, f: &Expr, arg: &Expr, given: usize) -> Ty {
@@ -61,6 +72,14 @@ impl Cx<'_> {
         self.types.poison()
     }
 
+    fn contains_itself(&mut self, f: &Expr, arg: &Expr) -> Ty {
+        let message = format!("{} would take itself as an argument", self.called(f));
+        let diag =
+            Diagnostic::error("E0301", message, arg.span).here("this argument has the function's type in it");
+        self.diags.push(errors::explain(diag, &Clash::Infinite));
+        self.types.poison()
+    }
+
     /// What is called, for messages.
     fn called(&self, f: &Expr) -> String {
         match &f.kind {
@@ -72,7 +91,13 @@ impl Cx<'_> {
     }
 
     /// `\p1 p2 : t -> e`.
-    pub(super) fn lambda(&mut self, params: &[ast::Pat], ret: Option<&TypeExp>, body: &Exp, span: Span) -> Expr {
+    pub(super) fn lambda(
+        &mut self,
+        params: &[ast::Pat],
+        ret: Option<&TypeExp>,
+        body: &Exp,
+        span: Span,
+    ) -> Expr {
         self.scoped(|cx| {
             let params = cx.pats(params);
             let ret = ret.map(|t| (cx.ty(t), t.span));
@@ -90,9 +115,10 @@ impl Cx<'_> {
     /// Checks a body against the declared result.
     pub(super) fn agree_result(&mut self, declared: &Ty, at: Span, value: &Expr, body: &Exp) {
         self.agree(declared, &value.ty, |clash, expected, found| {
-            let diag = Diagnostic::error("E0301", "the result does not have the declared type", last(body).span)
-                .here(format!("found `{found}`"))
-                .label(at, format!("declared as `{expected}`"));
+            let diag =
+                Diagnostic::error("E0301", "the result does not have the declared type", last(body).span)
+                    .here(format!("found `{found}`"))
+                    .label(at, format!("declared as `{expected}`"));
             errors::explain(diag, clash)
         });
     }

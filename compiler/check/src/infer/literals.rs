@@ -31,7 +31,9 @@ impl Cx<'_> {
                 let value = if negative { value.wrapping_neg() } else { *value };
                 (Value::Int(value), *suffix, PrimSet::numbers())
             }
-            Literal::Float { text, suffix } => (Value::Float(text.clone(), negative), *suffix, PrimSet::floats()),
+            Literal::Float { text, suffix } => {
+                (Value::Float(text.clone(), negative), *suffix, PrimSet::floats())
+            }
             Literal::Char(c) => {
                 let value = *c as i128;
                 (Value::Int(if negative { -value } else { value }), None, PrimSet::integers())
@@ -74,7 +76,10 @@ impl Cx<'_> {
         let whole = 1i128 << prim.bits();
         let (low, high) = if prim.is_signed() { (-whole / 2, whole / 2 - 1) } else { (0, whole - 1) };
         let text = self.sources.text(span).trim_start_matches('-').trim_start();
-        let pattern = text.starts_with("0x") || text.starts_with("0X") || text.starts_with("0b") || text.starts_with("0B");
+        let pattern = text.starts_with("0x")
+            || text.starts_with("0X")
+            || text.starts_with("0b")
+            || text.starts_with("0B");
         let magnitude = if pattern || !prim.is_signed() { whole - 1 } else { high };
         if value < -magnitude.max(-low) || value > magnitude {
             return Err(format!("`{prim}` holds {low} to {high}"));

@@ -62,6 +62,7 @@ pub fn infer(files: &[ast::File], sources: &Sources) -> (Option<Program>, Vec<Di
         pending: Vec::new(),
         holes: Vec::new(),
         expanding: Vec::new(),
+        recursive_types: Vec::new(),
         anonymous_size: false,
     };
     for (group, component) in order.iter().enumerate() {
@@ -104,6 +105,8 @@ struct Cx<'a> {
     holes: Vec<(Ty, Span)>,
     /// Abbreviations being expanded, to find recursive ones.
     expanding: Vec<TypeId>,
+    /// Those found to be recursive, which is reported once.
+    recursive_types: Vec<TypeId>,
     /// A size without a name was mentioned since this was last cleared.
     anonymous_size: bool,
 }
@@ -135,7 +138,8 @@ impl Cx<'_> {
             Some(literals::Value::Int(n)) => n.to_string(),
             _ => "…".to_string(),
         };
-        let names = show::Names { locals: &self.locals, type_vars: &self.type_vars, def: &def, number: &number };
+        let names =
+            show::Names { locals: &self.locals, type_vars: &self.type_vars, def: &def, number: &number };
         let mut out = String::new();
         show::Printer { names, types: Some(&self.types) }.ty(ty, show::Prec::Arrow, &mut out);
         out
@@ -152,7 +156,7 @@ impl Cx<'_> {
         let Err(clash) = self.types.unify(&expected, &found) else { return true };
         let mut diag = report(&clash, &self.show(&expected), &self.show(&found));
         let is_fun = |cx: &Self, t: &Ty| matches!(cx.types.shallow(t), Ty::Fun(..));
-        if is_fun(self, &found) && !is_fun(self, &expected) {
+        if clash == Clash::Mismatch && is_fun(self, &found) && !is_fun(self, &expected) {
             diag = diag.note("a function was found: is an argument missing?");
         }
         self.diags.push(diag);

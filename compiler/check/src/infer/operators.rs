@@ -44,7 +44,15 @@ impl Cx<'_> {
         }
     }
 
-    fn built_in(&mut self, op: &str, prim: Option<Prim>, op_span: Span, left: Expr, right: Expr, span: Span) -> Expr {
+    fn built_in(
+        &mut self,
+        op: &str,
+        prim: Option<Prim>,
+        op_span: Span,
+        left: Expr,
+        right: Expr,
+        span: Span,
+    ) -> Expr {
         if op == "&&" || op == "||" {
             for side in [&left, &right] {
                 self.must_be_bool(side, &format!("the operands of `{op}`"));
@@ -59,7 +67,10 @@ impl Cx<'_> {
                 let diag = Diagnostic::error("E0301", message, right.span).here(format!("this is `{found}`"));
                 let diag = diag.label(left.span, format!("this is `{expected}`"));
                 let same = matches!(clash, super::types::Clash::Mismatch);
-                errors::explain(if same && expected != found { convert(diag, expected, found) } else { diag }, clash)
+                errors::explain(
+                    if same && expected != found { convert(diag, expected, found) } else { diag },
+                    clash,
+                )
             });
         }
         let f = op_expr(op, 2, &operand, op_span);
@@ -78,18 +89,22 @@ impl Cx<'_> {
     fn operand(&mut self, op: &str, operand: &Ty, e: &Expr) -> bool {
         self.agree(operand, &e.ty, |clash, expected, found| match clash {
             super::types::Clash::Class(Class::Eq) => {
-                Diagnostic::error("E0304", "functions cannot be compared", e.span).here(format!("found `{found}`"))
+                Diagnostic::error("E0304", "functions cannot be compared", e.span)
+                    .here(format!("found `{found}`"))
             }
             _ => {
                 let message = format!("`{op}` is not defined for `{found}`");
-                Diagnostic::error("E0304", message, e.span).here(format!("expected `{expected}`, found `{found}`"))
+                Diagnostic::error("E0304", message, e.span)
+                    .here(format!("expected `{expected}`, found `{found}`"))
             }
         })
     }
 
     /// `-x`; a literal takes the sign.
     pub(super) fn negate(&mut self, inner: &Exp, span: Span) -> Expr {
-        if let ExpKind::Literal(literal @ (Literal::Int { .. } | Literal::Float { .. } | Literal::Char(_))) = &inner.kind {
+        if let ExpKind::Literal(literal @ (Literal::Int { .. } | Literal::Float { .. } | Literal::Char(_))) =
+            &inner.kind
+        {
             return self.literal(literal, true, span);
         }
         let inner = self.exp(inner);

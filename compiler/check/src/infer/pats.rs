@@ -4,8 +4,8 @@ use super::types::{BOOL, Scheme, erase};
 use super::{Binding, Cx};
 use crate::thir::{LocalId, Pat, PatKind, Ty};
 use par_runtime::{Scalar, Span};
-use par_syntax::ast::{self, Ident, Literal};
 use par_syntax::Diagnostic;
+use par_syntax::ast::{self, Ident, Literal};
 
 impl Cx<'_> {
     /// Several patterns that bind their names together, like the parameters of a function.

@@ -77,8 +77,8 @@ impl Cx<'_> {
     fn agree_payload(&mut self, name: &Ident, expected: &[Ty], found: &[Ty], span: Span) {
         if expected.len() != found.len() {
             let message =
-                format!("`#{}` has {} values, but {} are given", name.name, expected.len(), found.len());
-            self.diags.push(Diagnostic::error("E0302", message, span));
+                format!("`#{}` takes {}, but {} are given", name.name, values(expected.len()), found.len());
+            self.diags.push(Diagnostic::error("E0302", message, span).here("the numbers differ"));
             return;
         }
         for (expected, found) in expected.iter().zip(found) {
@@ -90,7 +90,7 @@ impl Cx<'_> {
 
     fn no_constr(&mut self, of: &Ty, name: &Ident, span: Span) {
         let message = format!("`#{}` is not a constructor of the type `{}`", name.name, self.show(of));
-        self.diags.push(Diagnostic::error("E0303", message, span));
+        self.diags.push(Diagnostic::error("E0303", message, span).here("no such constructor"));
     }
 
     /// Looks at the constraints again until nothing more becomes known.
@@ -138,7 +138,9 @@ impl Cx<'_> {
                 continue;
             }
             let what = match &p.needs {
-                Needs::Field(field, _) => format!("the type of the value whose field `{field}` is taken is not known"),
+                Needs::Field(field, _) => {
+                    format!("the type of the value whose field `{field}` is taken is not known")
+                }
                 Needs::Constr(c, _) => format!("the sum type that `#{c}` belongs to is not known"),
             };
             let diag = Diagnostic::error("E0307", what, p.span).here("needs a type");
@@ -146,4 +148,8 @@ impl Cx<'_> {
             seen.push(of);
         }
     }
+}
+
+fn values(n: usize) -> String {
+    if n == 1 { "1 value".to_string() } else { format!("{n} values") }
 }

@@ -76,7 +76,8 @@ pub(super) const PER_TYPE: [&str; 4] = ["sum", "product", "minimum", "maximum"];
 
 /// The built-in operators of two operands.
 pub(super) const OPERATORS: [&str; 20] = [
-    "+", "-", "*", "/", "%", "//", "%%", "**", "&", "|", "^", "<<", ">>", ">>>", "==", "!=", "<", "<=", ">", ">=",
+    "+", "-", "*", "/", "%", "//", "%%", "**", "&", "|", "^", "<<", ">>", ">>>", "==", "!=", "<", "<=", ">",
+    ">=",
 ];
 
 /// Whether a name is a built-in operator (the short-circuit ones included).
@@ -240,7 +241,8 @@ impl<'a> Scopes<'a> {
     /// Every name that could have been meant where `name` was written: same qualification.
     pub(super) fn candidates<B>(&self, env: &Env<B>, from: ModId, name: &ast::Name) -> Vec<String> {
         let Some((first, rest)) = name.path.split_first() else {
-            let mut all: Vec<String> = env.values.iter().filter(|(_, b)| !b.is_empty()).map(|(n, _)| n.clone()).collect();
+            let mut all: Vec<String> =
+                env.values.iter().filter(|(_, b)| !b.is_empty()).map(|(n, _)| n.clone()).collect();
             all.extend(PER_TYPE.map(str::to_string));
             let mut next = Some(from);
             while let Some(id) = next {

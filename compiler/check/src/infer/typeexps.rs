@@ -6,9 +6,7 @@ use super::{Binding, Cx, errors};
 use crate::thir::{Expr, ExprKind, LocalId, Size, Ty, TyVar};
 use par_runtime::{Prim, Span};
 use par_syntax::Diagnostic;
-use par_syntax::ast::{
-    Exp, ExpKind, Ident, Literal, Name, SizeExp, TypeArg, TypeExp, TypeKind, TypeParam,
-};
+use par_syntax::ast::{Exp, ExpKind, Ident, Literal, Name, SizeExp, TypeArg, TypeExp, TypeKind, TypeParam};
 
 /// An argument of an abbreviation, evaluated where it was written.
 enum Arg {
@@ -81,7 +79,7 @@ impl Cx<'_> {
 
     /// Binds the type and size parameters of a function.
     pub(super) fn type_params(&mut self, params: &[TypeParam]) -> (Vec<TyVar>, Vec<LocalId>) {
-        self.distinct(params.iter().map(|p| param_name(p)), "parameter");
+        self.distinct(params.iter().map(param_name), "parameter");
         let (mut vars, mut sizes) = (Vec::new(), Vec::new());
         for param in params {
             match param {
@@ -132,10 +130,8 @@ impl Cx<'_> {
     fn expand(&mut self, id: TypeId, args: &[TypeArg], span: Span) -> Ty {
         let def = &self.scopes.types[id.0 as usize];
         let (name, params, exp, module) = (def.name.clone(), def.params, def.exp, def.module);
-        if self.expanding.contains(&id) {
-            let message = format!("the type `{name}` contains itself");
-            let diag = Diagnostic::error("E0203", message, span).here("mentioned here inside its own definition");
-            self.diags.push(diag.note("recursive types are not in the language"));
+        if let Some(start) = self.expanding.iter().position(|t| *t == id) {
+            self.recursive_type(&name, start, span);
             return self.types.poison();
         }
         let Some(args) = self.type_args(&name, params, args, span) else { return self.types.poison() };
@@ -158,15 +154,35 @@ impl Cx<'_> {
         ty
     }
 
-    fn type_args(&mut self, name: &str, params: &[TypeParam], args: &[TypeArg], span: Span) -> Option<Vec<Arg>> {
+    /// E0203, once for every cycle of abbreviations.
+    fn recursive_type(&mut self, name: &str, start: usize, span: Span) {
+        let cycle = self.expanding[start..].to_vec();
+        if !cycle.iter().any(|t| self.recursive_types.contains(t)) {
+            let message = format!("the type `{name}` contains itself");
+            let diag =
+                Diagnostic::error("E0203", message, span).here("mentioned here inside its own definition");
+            self.diags.push(diag.note("recursive types are not in the language"));
+        }
+        self.recursive_types.extend(cycle);
+    }
+
+    fn type_args(
+        &mut self,
+        name: &str,
+        params: &[TypeParam],
+        args: &[TypeArg],
+        span: Span,
+    ) -> Option<Vec<Arg>> {
         let fits = |(p, a): (&TypeParam, &TypeArg)| {
             matches!((p, a), (TypeParam::Size(_), TypeArg::Size(_)) | (TypeParam::Type(..), TypeArg::Type(_)))
         };
         if params.len() != args.len() || !params.iter().zip(args).all(fits) {
             let wanted: Vec<String> = params.iter().map(spelled_param).collect();
-            let wanted = if wanted.is_empty() { "none".to_string() } else { format!("`{}`", wanted.join(" ")) };
+            let wanted =
+                if wanted.is_empty() { "none".to_string() } else { format!("`{}`", wanted.join(" ")) };
             let message = format!("the type `{name}` does not take these arguments");
-            self.diags.push(Diagnostic::error("E0310", message, span).here(format!("its parameters: {wanted}")));
+            self.diags
+                .push(Diagnostic::error("E0310", message, span).here(format!("its parameters: {wanted}")));
             return None;
         }
         let arg = |a: &TypeArg| match a {
@@ -202,7 +218,8 @@ impl Cx<'_> {
         let before = std::mem::take(&mut self.anonymous_size);
         let value = self.exp(e);
         self.agree(&I64, &value.ty, |_, _, found| {
-            Diagnostic::error("E0301", "a size must be of type `i64`", e.span).here(format!("found `{found}`"))
+            Diagnostic::error("E0301", "a size must be of type `i64`", e.span)
+                .here(format!("found `{found}`"))
         });
         let anonymous = std::mem::replace(&mut self.anonymous_size, before);
         match value.kind {

@@ -92,7 +92,10 @@ impl Class {
 /// The state of an inference variable.
 #[derive(Clone, Debug)]
 enum Meta {
-    Free { class: Class, level: u32 },
+    Free {
+        class: Class,
+        level: u32,
+    },
     Bound(Ty),
     /// The type of something wrong that was reported; agrees with everything.
     Poison,
@@ -270,8 +273,8 @@ impl Types {
         match ty {
             Ty::Meta(other) => self.join(meta, other, class, level),
             ty => {
-                self.admit(meta, level, &ty)?;
                 self.classify(&ty, class)?;
+                self.admit(meta, level, &ty)?;
                 self.set(meta, Meta::Bound(erase(&ty)));
                 Ok(())
             }
@@ -414,9 +417,7 @@ pub(super) fn map_leaves(ty: &Ty, leaf: &mut dyn FnMut(&Ty) -> Ty) -> Ty {
         Ty::Tuple(ts) => Ty::Tuple(ts.iter().map(|t| map_leaves(t, leaf)).collect()),
         Ty::Record(fs) => Ty::Record(fs.iter().map(|(f, t)| (f.clone(), map_leaves(t, leaf))).collect()),
         Ty::Sum(cs) => Ty::Sum(
-            cs.iter()
-                .map(|(c, ts)| (c.clone(), ts.iter().map(|t| map_leaves(t, leaf)).collect()))
-                .collect(),
+            cs.iter().map(|(c, ts)| (c.clone(), ts.iter().map(|t| map_leaves(t, leaf)).collect())).collect(),
         ),
     })
 }
