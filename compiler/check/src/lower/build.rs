@@ -70,6 +70,13 @@ impl<'p> Lower<'p> {
         Param { var: self.fresh(name, ty.clone()), ty }
     }
 
+    /// A fresh `i64` parameter of the innermost block that is the size of an array.
+    pub fn size_param(&mut self, name: &str) -> Param {
+        let p = self.param(name, Type::I64);
+        self.sizes.insert(p.var);
+        p
+    }
+
     /// The type of a variable.
     pub fn type_of(&self, v: Var) -> &Type {
         &self.types[v.0 as usize]

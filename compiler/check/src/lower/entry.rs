@@ -141,7 +141,9 @@ impl<'p> Lower<'p> {
                     Dim::Seg(add(self, "s", Type::desc(above.clone())))
                 } else {
                     let name = size.as_deref().filter(|s| s.starts_with(char::is_alphabetic)).unwrap_or("n");
-                    Dim::Size(Atom::Var(add(self, name, Type::I64)))
+                    let v = add(self, name, Type::I64);
+                    self.sizes.insert(v);
+                    Dim::Size(Atom::Var(v))
                 };
                 above.push(dim);
                 let elem = self.entry_param(elem, name, above, out);

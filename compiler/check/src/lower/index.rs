@@ -41,7 +41,9 @@ impl<'p> Rebuild<'p> for Row<'_> {
         let key = Key::Index(s, self.at.to_vec());
         let exp = Exp::Index(s, self.at.to_vec());
         Ok(if old.len() == self.at.len() {
-            Dim::Size(Atom::Var(lo.share(key, "k", Type::I64, exp)))
+            let k = lo.share(key, "k", Type::I64, exp);
+            lo.sizes.insert(k);
+            Dim::Size(Atom::Var(k))
         } else {
             Dim::Seg(lo.share(key, "s", Type::desc(new.to_vec()), exp))
         })

@@ -138,7 +138,11 @@ impl<'p> Rebuild<'p> for Join<'p> {
             return Ok(*d);
         }
         let merged = match (dim, other) {
-            (Dim::Size(a), Dim::Size(b)) => Dim::Size(self.bind(lo, "k", Type::I64, a, b)),
+            (Dim::Size(a), Dim::Size(b)) => {
+                let k = self.bind(lo, "k", Type::I64, a, b);
+                lo.sizes.extend(k.var());
+                Dim::Size(k)
+            }
             (Dim::Seg(a), Dim::Seg(b)) => {
                 let ty = Type::desc(new.to_vec());
                 let s = self.bind(lo, "s", ty, Atom::Var(a), Atom::Var(b));

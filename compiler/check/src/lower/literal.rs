@@ -242,6 +242,9 @@ impl<'p> Lower<'p> {
 
     /// A size that must not be negative.
     pub fn check_size(&mut self, n: Atom) {
+        if n.var().is_some_and(|v| self.sizes.contains(&v)) {
+            return;
+        }
         let ok = self.cmp(CmpOp::Le, Atom::i64(0), n);
         self.check(ok, CheckKind::NegativeSize, vec![n]);
     }
@@ -295,11 +298,9 @@ impl<'p> Lower<'p> {
     pub fn unflatten(&mut self, xs: &Val<'p>, want: Option<&Shape>) -> R<Val<'p>> {
         let k = self.size_of(xs)?;
         let (n, m) = self.split_sizes(k, want)?;
-        let (zero, product) = (Atom::i64(0), self.mul(n, m));
-        let positive = self.cmp(CmpOp::Le, zero, n);
-        self.check(positive, CheckKind::NegativeSize, vec![n]);
-        let positive = self.cmp(CmpOp::Le, zero, m);
-        self.check(positive, CheckKind::NegativeSize, vec![m]);
+        self.check_size(n);
+        self.check_size(m);
+        let product = self.mul(n, m);
         self.equate(product, k, "the product of the sizes and the length of the array in unflatten", None)?;
         self.split_outer(xs, Dim::Size(n), Dim::Size(m))
     }

@@ -237,6 +237,9 @@ impl<'p> Lower<'p> {
             rename(&mut ty, &renamed);
             let name = self.out.vars.name(p.var).to_string();
             let q = self.param(&name, ty);
+            if self.sizes.contains(&p.var) {
+                self.sizes.insert(q.var);
+            }
             renamed.insert(p.var, q.var);
             pat.push(q);
         }
@@ -318,7 +321,7 @@ impl<'p, I: Iterator<Item = Assumed>> Rebuild<'p> for State<I> {
             return Ok(*d);
         }
         let (param, init) = match dim {
-            Dim::Size(a) => (lo.param("k", Type::I64), a),
+            Dim::Size(a) => (lo.size_param("k"), a),
             Dim::Seg(s) => (lo.param("s", Type::desc(new.to_vec())), Atom::Var(s)),
         };
         let made = match dim {

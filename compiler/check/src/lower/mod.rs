@@ -40,6 +40,8 @@ mod reduce;
 mod shape;
 mod sizes;
 mod soac;
+#[cfg(test)]
+mod tests;
 mod update;
 mod value;
 mod write;
@@ -70,6 +72,8 @@ struct Lower<'p> {
     /// Nesting of inlined calls.
     depth: usize,
     diagnostics: Vec<Diagnostic>,
+    /// Variables that are sizes of something that exists: they are not negative.
+    sizes: HashSet<Var>,
     /// Sizes known to be products, for `unflatten`.
     products: HashMap<Var, (Atom, Atom)>,
     instances: recursion::Instances,
@@ -92,6 +96,7 @@ pub fn lower(program: &Program, sources: &Sources) -> (Option<core::Program>, Ve
         emitted: 0,
         depth: 0,
         diagnostics: Vec::new(),
+        sizes: HashSet::new(),
         products: HashMap::new(),
         instances: recursion::Instances::default(),
         mentioned: HashMap::new(),

@@ -167,6 +167,9 @@ impl<'p> Lower<'p> {
             rename(&mut ty, &renamed);
             let name = self.out.vars.name(p.var).to_string();
             let q = self.param(&name, ty);
+            if self.sizes.contains(&p.var) {
+                self.sizes.insert(q.var);
+            }
             renamed.insert(p.var, q.var);
             pat.push(q);
         }
@@ -226,6 +229,9 @@ impl<'p> Lower<'p> {
                 let ragged = !above.is_empty() && *extent == Extent::Any;
                 let ty = if ragged { Type::desc(above.clone()) } else { Type::I64 };
                 let p = self.param(if ragged { "s" } else { "k" }, ty);
+                if !ragged {
+                    self.sizes.insert(p.var);
+                }
                 above.push(if ragged { Dim::Seg(p.var) } else { Dim::Size(Atom::Var(p.var)) });
                 out.push(p);
                 self.result_params(t, above, out, name)?;
@@ -350,7 +356,11 @@ impl Abstract {
 impl<'p> Rebuild<'p> for Abstract {
     fn dim(&mut self, lo: &mut Lower<'p>, dim: Dim, _old: &[Dim], new: &[Dim]) -> R<Dim> {
         Ok(match dim {
-            Dim::Size(a) => Dim::Size(Atom::Var(self.add(lo, "n", Type::I64, a))),
+            Dim::Size(a) => {
+                let v = self.add(lo, "n", Type::I64, a);
+                lo.sizes.insert(v);
+                Dim::Size(Atom::Var(v))
+            }
             Dim::Seg(s) => Dim::Seg(self.add(lo, "s", Type::desc(new.to_vec()), Atom::Var(s))),
         })
     }

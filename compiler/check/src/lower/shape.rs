@@ -102,7 +102,9 @@ impl<'p> Lower<'p> {
 
     /// The sum of the row lengths of a descriptor.
     pub fn total(&mut self, s: Var) -> Atom {
-        Atom::Var(self.share(Key::Total(s), "total", Type::I64, Exp::Total(s)))
+        let total = self.share(Key::Total(s), "total", Type::I64, Exp::Total(s));
+        self.sizes.insert(total);
+        Atom::Var(total)
     }
 
     /// An `i64` array over `dims`, filled with `a`.

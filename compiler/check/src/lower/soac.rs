@@ -36,6 +36,9 @@ impl Inputs {
         };
         let p = lo.param(&name, ty);
         let var = p.var;
+        if lo.type_of(array).is_desc() && p.ty.is_scalar() {
+            lo.sizes.insert(var);
+        }
         self.arrays.push(array);
         self.params.push(p);
         var
@@ -203,7 +206,7 @@ impl<'p> Lower<'p> {
         let mut out = Vec::with_capacity(arrays.len());
         for a in &arrays {
             let other = self.size_of(a)?;
-            self.equate(other, size, what, None)?;
+            self.equate(size, other, what, None)?;
             out.push(self.resized(a, size)?);
         }
         Ok((size, out))
@@ -255,7 +258,7 @@ impl<'p> Lower<'p> {
             }
             Ok((inputs, results, ret))
         })?;
-        let count = self.param("n", Type::I64);
+        let count = self.size_param("n");
         let size = Atom::Var(count.var);
         let mut pat = vec![count];
         for ty in &ret[1..] {
