@@ -231,6 +231,8 @@ pub struct Kernel {
     pub layout: EnvLayout,
     /// What can fail.
     pub checks: Vec<KernelCheck>,
+    /// Rough work per element, in units of a few instructions: decides how finely the space is cut.
+    pub cost: usize,
     /// The compiled body.
     pub code: KernelFn,
     /// What becomes of its results.

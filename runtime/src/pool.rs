@@ -81,7 +81,8 @@ pub fn allocate(bytes: usize, zeroed: bool) -> Option<Block> {
     }
     let capacity = rounded(bytes);
     let live = LIVE.fetch_add(capacity, Relaxed) + capacity;
-    let block = if live > limit() { None } else { pooled(capacity, zeroed).or_else(|| fresh(capacity, zeroed)) };
+    let block =
+        if live > limit() { None } else { pooled(capacity, zeroed).or_else(|| fresh(capacity, zeroed)) };
     match block {
         Some(b) => {
             LIVE.fetch_add(b.capacity - capacity, Relaxed);

@@ -47,7 +47,9 @@ pub fn captures(kernel: &Kernel) -> Vec<Var> {
     kernel.prologue.iter().for_each(|s| walk.stm(s));
     walk.body(&kernel.body);
     match &kernel.kind {
-        KernelKind::Reduce { op, .. } | KernelKind::Scan { op, .. } | KernelKind::Hist { op, .. } => walk.lambda(op),
+        KernelKind::Reduce { op, .. } | KernelKind::Scan { op, .. } | KernelKind::Hist { op, .. } => {
+            walk.lambda(op)
+        }
         KernelKind::Map(_) | KernelKind::Filter => {}
     }
     let bound = walk.bound;

@@ -10,6 +10,7 @@
 //! whole body and dropped after the loop; what only one branch uses is dropped at the start of the other. Scalars
 //! are copied always.
 
+use crate::cost;
 use crate::cpu::KernelCode;
 use par_ir::Var;
 use par_ir::flat::{self, Kernel, KernelKind, Op, Space, Ty};
@@ -268,6 +269,7 @@ impl Planner<'_, '_> {
             captures,
             layout: functions.layout,
             checks: functions.checks,
+            cost: cost::of_kernel(kernel),
             code,
             kind,
         })

@@ -84,8 +84,10 @@ fn a_live_array_is_not_overwritten() {
 fn countdown() -> Program {
     let mut b = Build::default();
     let n = b.param(I64);
-    let zero =
-        b.one(Ty::Scalar(Prim::Bool), Op::Prim(PrimOp::Cmp(CmpOp::Eq, Prim::I64), vec![n.into(), Atom::i64(0)]));
+    let zero = b.one(
+        Ty::Scalar(Prim::Bool),
+        Op::Prim(PrimOp::Cmp(CmpOp::Eq, Prim::I64), vec![n.into(), Atom::i64(0)]),
+    );
     let outer = std::mem::take(&mut b.stms);
     let less = b.one(I64, add(n, Atom::i64(-1)));
     let deeper = b.one(I64, Op::Call(FunId(0), vec![less.into()]));
@@ -235,10 +237,8 @@ fn absurd_sizes_are_errors() {
 fn failed_host_checks() {
     let mut b = Build::default();
     let (i, n) = (b.param(I64), b.param(I64));
-    let ok = b.one(
-        Ty::Scalar(Prim::Bool),
-        Op::Prim(PrimOp::Cmp(CmpOp::Lt, Prim::I64), vec![i.into(), n.into()]),
-    );
+    let ok =
+        b.one(Ty::Scalar(Prim::Bool), Op::Prim(PrimOp::Cmp(CmpOp::Lt, Prim::I64), vec![i.into(), n.into()]));
     b.bind(&[], Op::Check { cond: ok.into(), kind: CheckKind::Bounds, args: vec![i.into(), n.into()] });
     let program = b.program(&[], &[]);
     assert_eq!(run(&program, vec![int(1), int(2)], 1), Ok(vec![]));
@@ -350,7 +350,13 @@ fn counters_count() {
     let counters = Arc::new(Counters::default());
     let options = Options { threads: 1, counters: Some(counters.clone()), ..Options::default() };
     exe.call(0, vec![], &options).expect("runs");
-    assert_eq!((counters.launches.load(std::sync::atomic::Ordering::Relaxed), counters.syncs.load(std::sync::atomic::Ordering::Relaxed)), (1, 1));
+    assert_eq!(
+        (
+            counters.launches.load(std::sync::atomic::Ordering::Relaxed),
+            counters.syncs.load(std::sync::atomic::Ordering::Relaxed)
+        ),
+        (1, 1)
+    );
 }
 
 #[test]

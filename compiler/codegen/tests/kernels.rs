@@ -44,7 +44,10 @@ fn map() {
                 let y = s.bin(BinOp::Mul, Prim::I64, x, Atom::i64(3));
                 let z = s.bin(BinOp::Add, Prim::I64, y, row.into());
                 let even = s.bin(BinOp::And, Prim::I64, x, Atom::i64(1));
-                let odd = s.exp(Prim::Bool, par_ir::core::Exp::Prim(PrimOp::Conv(Prim::I64, Prim::Bool), vec![even]));
+                let odd = s.exp(
+                    Prim::Bool,
+                    par_ir::core::Exp::Prim(PrimOp::Conv(Prim::I64, Prim::Bool), vec![even]),
+                );
                 vec![z, odd]
             });
             let tys = vec![INTS, Ty::Array(Prim::Bool)];
@@ -142,7 +145,8 @@ fn reduce_keeps_the_order() {
         },
         |shape, xs| {
             let rows = shape.split(xs);
-            let all: Vec<(i64, i64)> = rows.iter().map(|r| r.iter().fold((1, 0), |acc, x| compose(acc, *x))).collect();
+            let all: Vec<(i64, i64)> =
+                rows.iter().map(|r| r.iter().fold((1, 0), |acc, x| compose(acc, *x))).collect();
             columns(&all)
         },
     );
@@ -280,4 +284,38 @@ fn float_results_do_not_depend_on_threads() {
     let exact: f64 = xs[3..700_004].iter().map(|x| *x as f64).sum();
     let got = scanned.slice::<f32>()[700_003] as f64;
     assert!((got - exact).abs() < 1e-4 * exact, "{got} {exact}");
+}
+
+/// A heavy body makes pieces small: 3000 elements of a flat space are cut, and nothing shows.
+#[test]
+fn heavy_bodies_are_cut_finely() {
+    let mut b = Build::default();
+    let n = b.param(I64);
+    let floats = Ty::Array(Prim::F64);
+    let (row, pos) = (b.vars.fresh("row"), b.vars.fresh("pos"));
+    let op = b.add(Prim::F64);
+    let code = b.code(|s| {
+        let acc = par_ir::core::Param { var: s.vars.fresh("acc"), ty: par_ir::Type::scalar(Prim::F64) };
+        let index = s.vars.fresh("k");
+        let outer = std::mem::take(&mut s.stms);
+        let sine = s.exp(
+            Prim::F64,
+            par_ir::core::Exp::Prim(PrimOp::Un(par_ir::prim::UnOp::Sin, Prim::F64), vec![acc.var.into()]),
+        );
+        let body = par_ir::core::Body { stms: std::mem::replace(&mut s.stms, outer), results: vec![sine] };
+        let x =
+            s.exp(Prim::F64, par_ir::core::Exp::Prim(PrimOp::Conv(Prim::I64, Prim::F64), vec![pos.into()]));
+        let form = par_ir::core::LoopForm::For { index, prim: Prim::I64, bound: Atom::i64(20) };
+        vec![s.exp(Prim::F64, par_ir::core::Exp::Loop { params: vec![(acc, x)], form, body })]
+    });
+    let kind = KernelKind::Reduce { op, neutral: vec![Atom::Const(Scalar::F64(0.0))] };
+    let sums = b.kernel(&[floats], kind, Space::Flat(n.into()), row, pos, code);
+    let exe = par_codegen::cpu::compile(&b.program(&[floats], &sums)).expect("compiles");
+    let want = call(&exe, 0, vec![int(3000)], 1).expect("runs");
+    for threads in 2..5 {
+        assert!(call(&exe, 0, vec![int(3000)], threads).expect("runs") == want);
+    }
+    let direct: f64 = (0..3000).map(|i| (0..20).fold(i as f64, |x, _| x.sin())).sum();
+    let Column::Data(got) = &want[0] else { panic!("an array") };
+    assert!((got.slice::<f64>()[0] - direct).abs() < 1e-9);
 }

@@ -11,8 +11,33 @@ use par_runtime::{Array, Column};
 
 fn edge_values(p: Prim) -> Vec<Scalar> {
     let floats = [
-        0.0, -0.0, 1.0, -1.0, 0.5, 1.5, 2.5, -2.5, 3.7, -3.7, 1e-40, 1e10, -1e10, 127.5, 255.9, 32767.9, 65536.0, 2147483648.0,
-        -2147483649.0, 9.3e18, 1.9e19, 1e30, f64::MAX, f64::MIN_POSITIVE, f64::INFINITY, f64::NEG_INFINITY, f64::NAN,
+        0.0,
+        -0.0,
+        1.0,
+        -1.0,
+        0.5,
+        1.5,
+        2.5,
+        -2.5,
+        3.7,
+        -3.7,
+        1e-40,
+        1e10,
+        -1e10,
+        127.5,
+        255.9,
+        32767.9,
+        65536.0,
+        2147483648.0,
+        -2147483649.0,
+        9.3e18,
+        1.9e19,
+        1e30,
+        f64::MAX,
+        f64::MIN_POSITIVE,
+        f64::INFINITY,
+        f64::NEG_INFINITY,
+        f64::NAN,
     ];
     match p {
         Prim::F32 => floats.iter().map(|x| Scalar::F32(*x as f32)).collect(),
@@ -20,7 +45,27 @@ fn edge_values(p: Prim) -> Vec<Scalar> {
         Prim::Bool => vec![Scalar::Bool(false), Scalar::Bool(true)],
         _ => {
             let top = 1u64 << (p.bits() - 1);
-            let ints = [0, 1, 2, 3, 5, 7, 8, 13, 31, 32, 63, 64, 100, top - 1, top, top + 1, 2u64.wrapping_neg(), 7u64.wrapping_neg(), u64::MAX];
+            let ints = [
+                0,
+                1,
+                2,
+                3,
+                5,
+                7,
+                8,
+                13,
+                31,
+                32,
+                63,
+                64,
+                100,
+                top - 1,
+                top,
+                top + 1,
+                2u64.wrapping_neg(),
+                7u64.wrapping_neg(),
+                u64::MAX,
+            ];
             ints.iter().map(|x| Scalar::from_bits(p, *x)).collect()
         }
     }
@@ -30,11 +75,13 @@ fn operators() -> Vec<PrimOp> {
     use BinOp::*;
     use UnOp::*;
     let unary = [
-        Neg, Not, Abs, Sgn, Sqrt, Cbrt, Exp, Exp2, Log, Log2, Log10, Log1p, Expm1, Sin, Cos, Tan, Asin, Acos, Atan, Sinh, Cosh,
-        Tanh, Asinh, Acosh, Atanh, Floor, Ceil, Trunc, Round, Gamma, Lgamma, Erf, Erfc, Recip, Rsqrt,
+        Neg, Not, Abs, Sgn, Sqrt, Cbrt, Exp, Exp2, Log, Log2, Log10, Log1p, Expm1, Sin, Cos, Tan, Asin, Acos,
+        Atan, Sinh, Cosh, Tanh, Asinh, Acosh, Atanh, Floor, Ceil, Trunc, Round, Gamma, Lgamma, Erf, Erfc,
+        Recip, Rsqrt,
     ];
     let binary = [
-        Add, Sub, Mul, Div, Mod, Quot, Rem, Pow, Min, Max, And, Or, Xor, Shl, Shr, Lshr, Atan2, Hypot, Copysign, MulHi,
+        Add, Sub, Mul, Div, Mod, Quot, Rem, Pow, Min, Max, And, Or, Xor, Shl, Shr, Lshr, Atan2, Hypot,
+        Copysign, MulHi,
     ];
     let compare = [CmpOp::Eq, CmpOp::Ne, CmpOp::Lt, CmpOp::Le, CmpOp::Gt, CmpOp::Ge];
     use SpecialOp::*;
@@ -85,7 +132,8 @@ fn compute(op: PrimOp, rows: &[Vec<Scalar>], constants: &[Option<Scalar>]) -> Ar
         vec![s.exp(op.result(), Exp::Prim(op, operands))]
     });
     let ty = Ty::Array(op.result());
-    let results = b.kernel(&[ty], KernelKind::Map(vec![Out::Elem(op.result())]), Space::Flat(n.into()), row, pos, code);
+    let results =
+        b.kernel(&[ty], KernelKind::Map(vec![Out::Elem(op.result())]), Space::Flat(n.into()), row, pos, code);
     let mut args = vec![int(rows.len() as i64)];
     for (i, p) in op.operands().into_iter().enumerate() {
         let column: Vec<Scalar> = rows.iter().map(|r| r[i]).collect();

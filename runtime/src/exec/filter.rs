@@ -14,7 +14,8 @@ impl Launch<'_> {
     pub fn filter(&mut self, prims: &[Prim]) -> Result<Vec<HostValue>, RuntimeError> {
         let mut counts = self.outputs(0, &[Prim::I64], self.space.rows)?;
         let scratch = self.outputs(1, prims, self.space.total)?;
-        let pieces = if self.threads == 1 { vec![self.space.whole()] } else { self.space.row_pieces(self.threads) };
+        let pieces =
+            if self.threads == 1 { vec![self.space.whole()] } else { self.space.row_pieces(self.threads) };
         let kept: Vec<AtomicI64> = pieces.iter().map(|_| AtomicI64::new(0)).collect();
         threads::run(self.threads, pieces.len(), |i| {
             kept[i].store(self.filter_piece(&pieces[i]), Relaxed);

@@ -60,8 +60,7 @@ impl Launch<'_> {
         for row in parts.chunk_by(|a, b| a.row_lo == b.row_lo) {
             let (first, last) = (row[0], row[row.len() - 1]);
             let (Some(lo), Some(hi)) = (first.part, last.part) else { continue };
-            let all =
-                Piece { row_lo: first.row_lo, row_hi: first.row_lo + 1, lo, hi: hi + 1, part: None };
+            let all = Piece { row_lo: first.row_lo, row_hi: first.row_lo + 1, lo, hi: hi + 1, part: None };
             self.piece(fold.combine, &self.env, &all);
         }
         self.check()

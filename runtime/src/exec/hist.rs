@@ -6,7 +6,7 @@ use super::Run;
 use super::frame::{Frame, HostValue};
 use super::launch::Launch;
 use super::out_of_memory;
-use super::space::{PART, Piece};
+use super::space::Piece;
 use super::threads;
 use crate::array::Array;
 use crate::check::RuntimeError;
@@ -27,7 +27,7 @@ impl Run<'_> {
         launch.set_initial(fold, frame)?;
         let results = launch.destinations(0, dests, frame)?;
         let len = results.iter().map(Array::len).min().unwrap_or(0);
-        if launch.space.total < 4 * PART || len * COPIES > launch.space.total / 2 {
+        if launch.space.total < 4 * launch.space.part() || len * COPIES > launch.space.total / 2 {
             launch.run(&[launch.space.whole()])?;
         } else {
             self.private_copies(&mut launch, fold, frame, len)?;

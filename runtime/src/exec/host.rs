@@ -163,9 +163,7 @@ impl Run<'_> {
             Op::Lengths(d) => frame.desc(*d)?.lengths().map_err(memory)?.into(),
             Op::SegIds(d) => frame.desc(*d)?.seg_ids(self.threads).map_err(memory)?.into(),
             Op::Iota(n) => self.iota(frame.size(*n)?).map_err(memory)?.into(),
-            Op::Replicate(n, x) => {
-                self.replicate(frame.size(*n)?, frame.scalar(*x)?).map_err(memory)?.into()
-            }
+            Op::Replicate(n, x) => self.replicate(frame.size(*n)?, frame.scalar(*x)?).map_err(memory)?.into(),
             Op::Slice { arr, start, len } => {
                 let (start, len) = (frame.size(*start)?, frame.size(*len)?);
                 slice(frame.array(*arr)?, start, len, span)?.into()

@@ -58,7 +58,7 @@ impl Run<'_> {
         frame: &mut Frame,
         span: Span,
     ) -> Result<Launch<'k>, RuntimeError> {
-        let space = Space::resolve(kernel.space, frame)?;
+        let space = Space::resolve(kernel, frame, span)?;
         let mut env = vec![0u64; kernel.layout.len()];
         env[0] = space.dim_word();
         let mut held = Vec::new();

@@ -71,7 +71,12 @@ impl Executable {
     }
 
     /// Calls function `fun` with arguments in the order of its parameters.
-    pub fn call(&self, fun: usize, args: Vec<Column>, options: &Options) -> Result<Vec<Column>, RuntimeError> {
+    pub fn call(
+        &self,
+        fun: usize,
+        args: Vec<Column>,
+        options: &Options,
+    ) -> Result<Vec<Column>, RuntimeError> {
         let function = self.plan.functions.get(fun).ok_or_else(|| internal("no such function"))?;
         let args = import(function, args)?;
         let threads = threads::count(options.threads);
@@ -135,9 +140,8 @@ fn import_column(name: &str, kind: Kind, column: Column) -> Result<HostValue, Ru
 }
 
 fn export(function: &Function, results: Vec<HostValue>) -> Vec<Column> {
-    let is_size = |i: usize| {
-        function.ret_columns.as_ref().is_some_and(|c| matches!(c.get(i), Some(ColumnType::Size)))
-    };
+    let is_size =
+        |i: usize| function.ret_columns.as_ref().is_some_and(|c| matches!(c.get(i), Some(ColumnType::Size)));
     let column = |(i, value): (usize, HostValue)| match value {
         HostValue::Scalar(Scalar::I64(n)) if is_size(i) => Column::Size(n),
         HostValue::Scalar(x) => Column::Scalar(x),

@@ -1,20 +1,19 @@
 //! Iteration spaces at run time, and how they are cut into pieces.
 //!
 //! Two ways of cutting. *Element pieces* (maps, histograms) have equally many elements, wherever rows begin. *Row pieces*
-//! (operations along rows) have whole rows of about equal weight, except that a row of more than [`GIANT`] elements is
-//! cut into parts of [`PART`] elements: always at the same places, so that results do not depend on the threads.
+//! (operations along rows) have whole rows of about equal weight, except that a giant row is cut into parts of a fixed
+//! size: always at the same places, so that results do not depend on the threads.
 
 use super::threads::SMALL;
-use super::{Desc, Run, internal};
-use crate::check::RuntimeError;
+use super::{Desc, Run, internal, out_of_memory};
+use crate::array::OutOfMemory;
+use crate::check::{RuntimeError, Span};
 use crate::exec::frame::Frame;
 use crate::plan;
 use std::sync::Arc;
 
-/// Elements of one part of a giant row.
-pub const PART: usize = 1 << 15;
-/// A row with more elements is cut into parts.
-pub const GIANT: usize = 2 * PART;
+/// Elements of one part of a giant row, if an element costs little.
+const PART: usize = 1 << 15;
 /// Pieces per thread, for balance.
 const PIECES_PER_THREAD: usize = 8;
 
@@ -24,6 +23,8 @@ pub struct Space {
     pub rows: usize,
     /// Number of elements.
     pub total: usize,
+    /// Work per element, see `plan::Kernel::cost`.
+    cost: usize,
     shape: Shape,
 }
 
@@ -47,22 +48,38 @@ pub struct Piece {
 
 impl Space {
     /// Evaluates the sizes of a kernel's space.
-    pub fn resolve(space: plan::Space, frame: &mut Frame) -> Result<Space, RuntimeError> {
-        Ok(match space {
-            plan::Space::Flat(n) => Space { rows: 1, total: frame.size(n)?, shape: Shape::Flat },
+    pub fn resolve(kernel: &plan::Kernel, frame: &mut Frame, span: Span) -> Result<Space, RuntimeError> {
+        let (rows, total, shape) = match kernel.space {
+            plan::Space::Flat(n) => (1, frame.size(n)?, Shape::Flat),
             plan::Space::Uniform { rows, m } => {
                 let (rows, m) = (frame.size(rows)?, frame.size(m)?);
-                let total = rows.checked_mul(m).ok_or_else(|| RuntimeError::plain("a size overflows"))?;
-                Space { rows, total, shape: Shape::Uniform(m) }
+                let total = rows.checked_mul(m);
+                (rows, total.ok_or_else(|| out_of_memory(OutOfMemory(u64::MAX), span))?, Shape::Uniform(m))
             }
             plan::Space::Ragged { rows, desc } => {
                 let (rows, desc) = (frame.size(rows)?, frame.desc(desc)?);
                 if desc.rows() != rows {
                     return Err(internal("a descriptor does not fit its space"));
                 }
-                Space { rows, total: desc.total(), shape: Shape::Ragged(desc) }
+                (rows, desc.total(), Shape::Ragged(desc))
             }
-        })
+        };
+        Ok(Space { rows, total, cost: kernel.cost.max(1), shape })
+    }
+
+    /// Elements of one part of a giant row.
+    pub fn part(&self) -> usize {
+        (PART / self.cost).max(64)
+    }
+
+    /// A row with more elements is cut into parts.
+    fn giant(&self) -> usize {
+        2 * self.part()
+    }
+
+    /// Weight that is worth a piece of its own.
+    fn grain(&self) -> usize {
+        (SMALL / self.cost).max(16)
     }
 
     /// What kernels know about row lengths: see `EnvLayout`.
@@ -109,7 +126,7 @@ impl Space {
 
     /// Whether a second thread would not pay.
     pub fn is_small(&self) -> bool {
-        self.weight() < SMALL
+        self.weight() < self.grain()
     }
 
     /// The whole space as one piece.
@@ -133,7 +150,7 @@ impl Space {
 
     /// Element pieces for this many threads.
     pub fn balanced_pieces(&self, threads: usize) -> Vec<Piece> {
-        let few = self.total / SMALL + 1;
+        let few = self.total / self.grain() + 1;
         self.element_pieces(if threads <= 1 { 1 } else { few.min(threads * PIECES_PER_THREAD) })
     }
 
@@ -144,8 +161,8 @@ impl Space {
         for giant in self.giants() {
             self.stretch(row, giant, threads, &mut pieces);
             let (start, end) = (self.start(giant), self.start(giant + 1));
-            for lo in (start..end).step_by(PART) {
-                let hi = (lo + PART).min(end);
+            for lo in (start..end).step_by(self.part()) {
+                let hi = (lo + self.part()).min(end);
                 pieces.push(Piece { row_lo: giant, row_hi: giant + 1, lo, hi, part: Some(part) });
                 part += 1;
             }
@@ -155,15 +172,16 @@ impl Space {
         pieces
     }
 
-    /// Rows with more than `GIANT` elements: each contains a multiple of `GIANT`.
+    /// Rows with more elements than `giant`: each contains a multiple of that.
     fn giants(&self) -> Vec<usize> {
+        let giant = self.giant();
         match &self.shape {
-            Shape::Flat if self.total > GIANT => vec![0],
-            Shape::Uniform(m) if *m > GIANT => (0..self.rows).collect(),
+            Shape::Flat if self.total > giant => vec![0],
+            Shape::Uniform(m) if *m > giant => (0..self.rows).collect(),
             Shape::Ragged(_) => {
-                let mut rows: Vec<usize> = (0..self.total).step_by(GIANT).map(|p| self.row_of(p)).collect();
+                let mut rows: Vec<usize> = (0..self.total).step_by(giant).map(|p| self.row_of(p)).collect();
                 rows.dedup();
-                rows.retain(|r| self.start(r + 1) - self.start(*r) > GIANT);
+                rows.retain(|r| self.start(r + 1) - self.start(*r) > giant);
                 rows
             }
             _ => Vec::new(),
@@ -174,7 +192,7 @@ impl Space {
     fn stretch(&self, lo: usize, hi: usize, threads: usize, pieces: &mut Vec<Piece>) {
         let first = self.start(lo) + lo;
         let weight = self.start(hi) + hi - first;
-        let n = if threads <= 1 { 1 } else { (weight / SMALL + 1).min(threads * PIECES_PER_THREAD) };
+        let n = if threads <= 1 { 1 } else { (weight / self.grain() + 1).min(threads * PIECES_PER_THREAD) };
         let mut row = lo;
         for i in 1..=n {
             let target = first + (weight as u128 * i as u128 / n as u128) as usize;
@@ -205,9 +223,11 @@ mod tests {
     use super::*;
     use crate::array::Array;
 
+    const GIANT: usize = 2 * PART;
+
     fn ragged(lengths: &[i64]) -> Space {
         let d = Desc::from_lengths(Array::from_slice(lengths)).expect("memory").expect("no overflow");
-        Space { rows: d.rows(), total: d.total(), shape: Shape::Ragged(Arc::new(d)) }
+        Space { rows: d.rows(), total: d.total(), cost: 1, shape: Shape::Ragged(Arc::new(d)) }
     }
 
     fn covers(space: &Space, threads: usize) {

@@ -59,7 +59,10 @@ pub fn run(threads: usize, n: usize, piece: impl Fn(usize) + Sync) {
 /// Fills a slice by parts: `part(start, elements)`.
 pub fn fill<T: Send>(threads: usize, out: &mut [T], part: impl Fn(usize, &mut [T]) + Sync) {
     if threads <= 1 || out.len() < 2 * SMALL {
-        return if out.is_empty() { () } else { part(0, out) };
+        if !out.is_empty() {
+            part(0, out);
+        }
+        return;
     }
     let size = (out.len() / (4 * threads)).max(SMALL);
     let parts: Vec<Mutex<&mut [T]>> = out.chunks_mut(size).map(Mutex::new).collect();

@@ -309,11 +309,7 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
     }
 
     /// The values to combine at a position, and the further results.
-    fn combinable(
-        &mut self,
-        partials: &[Base],
-        pos: Value,
-    ) -> Result<(Vec<Value>, Vec<Value>), Unsupported> {
+    fn combinable(&mut self, partials: &[Base], pos: Value) -> Result<(Vec<Value>, Vec<Value>), Unsupported> {
         if self.role == Role::Combine {
             self.e.pos = pos;
             return Ok((partials.iter().map(|p| self.e.load(*p, pos, input())).collect(), vec![]));

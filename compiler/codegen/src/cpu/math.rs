@@ -23,10 +23,8 @@ pub fn is_call(op: PrimOp) -> bool {
     use UnOp::*;
     match op {
         PrimOp::Un(op, p) => {
-            let inline = matches!(
-                op,
-                Neg | Not | Abs | Sgn | Sqrt | Floor | Ceil | Trunc | Round | Recip | Rsqrt
-            );
+            let inline =
+                matches!(op, Neg | Not | Abs | Sgn | Sqrt | Floor | Ceil | Trunc | Round | Recip | Rsqrt);
             p.is_float() && !inline
         }
         PrimOp::Bin(BinOp::Pow, _) => true,

@@ -15,6 +15,7 @@ use cranelift_jit::{JITBuilder, JITModule};
 use cranelift_module::{FuncId, Linkage, Module};
 use emit::Emitter;
 use kernel::{KernelEmitter, KernelInfo, Role};
+pub use math::is_call;
 use par_ir::Var;
 use par_ir::flat::{self, Kernel, Op, Stm, Ty};
 use par_ir::prim::PrimOp;

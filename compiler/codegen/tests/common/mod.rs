@@ -41,7 +41,10 @@ impl Build {
 
     /// Statements made so far become a block.
     pub fn block(&mut self, results: &[Var]) -> Block {
-        Block { stms: std::mem::take(&mut self.stms), results: results.iter().map(|v| Atom::Var(*v)).collect() }
+        Block {
+            stms: std::mem::take(&mut self.stms),
+            results: results.iter().map(|v| Atom::Var(*v)).collect(),
+        }
     }
 
     pub fn fun(&mut self, name: &str, ret: &[Ty], results: &[Var]) -> Fun {
@@ -60,15 +63,30 @@ impl Build {
         Program { funs: vec![fun], vars: self.vars }
     }
 
-    pub fn kernel(&mut self, tys: &[Ty], kind: KernelKind, space: Space, row: Var, pos: Var, code: Code) -> Vec<Var> {
+    pub fn kernel(
+        &mut self,
+        tys: &[Ty],
+        kind: KernelKind,
+        space: Space,
+        row: Var,
+        pos: Var,
+        code: Code,
+    ) -> Vec<Var> {
         let kernel = Kernel { kind, space, row, pos, prologue: vec![], body: code.body };
         self.bind(tys, Op::Kernel(Box::new(kernel)))
     }
 
     /// `op` on two operands per combined value.
-    pub fn operator(&mut self, prims: &[Prim], body: impl FnOnce(&mut Scope, &[Atom]) -> Vec<Atom>) -> Lambda {
-        let params: Vec<core::Param> =
-            prims.iter().chain(prims).map(|p| core::Param { var: self.vars.fresh("a"), ty: Type::scalar(*p) }).collect();
+    pub fn operator(
+        &mut self,
+        prims: &[Prim],
+        body: impl FnOnce(&mut Scope, &[Atom]) -> Vec<Atom>,
+    ) -> Lambda {
+        let params: Vec<core::Param> = prims
+            .iter()
+            .chain(prims)
+            .map(|p| core::Param { var: self.vars.fresh("a"), ty: Type::scalar(*p) })
+            .collect();
         let atoms: Vec<Atom> = params.iter().map(|p| Atom::Var(p.var)).collect();
         let mut scope = Scope { vars: &mut self.vars, stms: vec![] };
         let results = body(&mut scope, &atoms);
@@ -100,7 +118,11 @@ pub struct Scope<'a> {
 impl Scope<'_> {
     pub fn exp(&mut self, p: Prim, exp: Exp) -> Atom {
         let var = self.vars.fresh("t");
-        self.stms.push(core::Stm { pat: vec![core::Param { var, ty: Type::scalar(p) }], exp, span: span(50) });
+        self.stms.push(core::Stm {
+            pat: vec![core::Param { var, ty: Type::scalar(p) }],
+            exp,
+            span: span(50),
+        });
         Atom::Var(var)
     }
 
@@ -134,7 +156,12 @@ pub fn run(program: &Program, args: Vec<Column>, threads: usize) -> Result<Vec<C
     call(&compile(program).expect("compiles"), 0, args, threads)
 }
 
-pub fn call(exe: &Executable, fun: usize, args: Vec<Column>, threads: usize) -> Result<Vec<Column>, RuntimeError> {
+pub fn call(
+    exe: &Executable,
+    fun: usize,
+    args: Vec<Column>,
+    threads: usize,
+) -> Result<Vec<Column>, RuntimeError> {
     exe.call(fun, args, &Options { threads, ..Options::default() })
 }
 
@@ -195,7 +222,8 @@ pub enum Shape {
 impl Shape {
     pub fn all() -> Vec<Shape> {
         let giant = 1_000_000;
-        let mixed: Vec<i64> = (0..3000).map(|i| [0, 1, 7, 30][i % 4]).chain([giant, 0, 5, 200_000, 1]).collect();
+        let mixed: Vec<i64> =
+            (0..3000).map(|i| [0, 1, 7, 30][i % 4]).chain([giant, 0, 5, 200_000, 1]).collect();
         vec![
             Shape::Flat(0),
             Shape::Flat(1),

@@ -1,0 +1,52 @@
+//! How much work a kernel does per element, roughly: it decides when a second thread pays, and how finely a space is cut.
+
+use par_ir::core::{Body, Exp, LoopForm, Stm};
+use par_ir::flat::{Kernel, KernelKind};
+use par_ir::prim::PrimOp;
+
+/// Operators that count as one unit.
+const UNIT: usize = 8;
+/// What a call of a mathematical function counts.
+const CALL: usize = 2 * UNIT;
+/// Iterations assumed of a loop.
+const ITERATIONS: usize = 64;
+
+/// Units of work per element, at least 1.
+pub fn of_kernel(kernel: &Kernel) -> usize {
+    let operator = match &kernel.kind {
+        KernelKind::Reduce { op, .. } | KernelKind::Scan { op, .. } | KernelKind::Hist { op, .. } => {
+            body(&op.body)
+        }
+        KernelKind::Map(_) | KernelKind::Filter => 0,
+    };
+    ((body(&kernel.body) + operator) / UNIT).clamp(1, 1 << 16)
+}
+
+fn body(b: &Body) -> usize {
+    b.stms.iter().map(stm).fold(0, usize::saturating_add)
+}
+
+fn stm(s: &Stm) -> usize {
+    match &s.exp {
+        Exp::Prim(op, _) => operator(*op),
+        Exp::If { then, other, .. } => 1 + body(then).max(body(other)),
+        Exp::Loop { form, body: iteration, .. } => {
+            let condition = match form {
+                LoopForm::For { .. } => 1,
+                LoopForm::While(cond) => body(cond),
+            };
+            let trips = match form {
+                LoopForm::For { bound, .. } => {
+                    bound.as_i64().map_or(ITERATIONS, |n| n.clamp(1, 1 << 16) as usize)
+                }
+                LoopForm::While(_) => ITERATIONS,
+            };
+            trips.saturating_mul(condition + body(iteration))
+        }
+        _ => 1,
+    }
+}
+
+fn operator(op: PrimOp) -> usize {
+    if crate::cpu::is_call(op) { CALL } else { 1 }
+}
