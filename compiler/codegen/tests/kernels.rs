@@ -319,3 +319,14 @@ fn heavy_bodies_are_cut_finely() {
     let Column::Data(got) = &want[0] else { panic!("an array") };
     assert!((got.slice::<f64>()[0] - direct).abs() < 1e-9);
 }
+
+#[test]
+fn the_dump_shows_every_function() {
+    let text = par_codegen::cpu::dump_clif(&float_sums());
+    for name in
+        ["kernel0", "kernel0_Combine", "kernel1", "kernel1_ReduceOnly", "kernel1_Dual", "kernel1_Combine"]
+    {
+        assert!(text.contains(&format!("; {name}\n")), "{name}");
+    }
+    assert!(text.contains("fadd"));
+}

@@ -54,7 +54,9 @@ pub fn dump_clif(program: &flat::Program) -> String {
             return e;
         }
     }
-    compiler.dump.unwrap_or_default()
+    let text = compiler.dump.take().unwrap_or_default();
+    drop(Code(Some(compiler.module)));
+    text
 }
 
 /// All statements with a kernel, in order.
