@@ -50,7 +50,7 @@ impl<'p> Lower<'p> {
             )));
         }
         self.depth += 1;
-        let result = stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || self.call_here(fun, args, want));
+        let result = super::deep(|| self.call_here(fun, args, want));
         self.depth -= 1;
         result
     }

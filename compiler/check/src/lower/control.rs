@@ -72,7 +72,7 @@ impl<'p> Lower<'p> {
                 lo.bind(pat, val.clone(), &mut env)?;
                 lo.eval(body, &env, want)
             },
-            &mut |lo| stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || lo.cases(val, rest, env, want)),
+            &mut |lo| super::deep(|| lo.cases(val, rest, env, want)),
         )
     }
 }

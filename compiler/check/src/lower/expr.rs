@@ -33,7 +33,7 @@ const KNOWN_ATTRIBUTES: &[&str] = &[
 impl<'p> Lower<'p> {
     /// The value of an expression; `want` is what is known of its shape.
     pub fn eval(&mut self, e: &'p Expr, env: &Env<'p>, want: Option<&Shape>) -> R<Val<'p>> {
-        stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, || {
+        super::deep(|| {
             let before = self.enter(e.span);
             let result = self.eval_here(e, env, want);
             self.span = before;

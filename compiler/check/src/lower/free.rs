@@ -26,7 +26,7 @@ impl<'p> Lower<'p> {
 }
 
 fn expr(e: &Expr, out: &mut Vec<LocalId>) {
-    stacker::maybe_grow(64 * 1024, 1024 * 1024, || {
+    super::deep(|| {
         ty(&e.ty, out);
         kind(&e.kind, out);
     });

@@ -111,6 +111,11 @@ pub fn lower(program: &Program, sources: &Sources) -> (Option<core::Program>, Ve
     ((!failed).then_some(lo.out), lo.diagnostics)
 }
 
+/// Runs `f` with stack enough for what recurses between two calls of this function: programs may nest deeply.
+fn deep<T>(f: impl FnOnce() -> T) -> T {
+    stacker::maybe_grow(512 * 1024, 8 * 1024 * 1024, f)
+}
+
 impl<'p> Lower<'p> {
     /// Moves to the place of an expression, unless it is library code. Gives back the place before.
     fn enter(&mut self, span: Span) -> Span {

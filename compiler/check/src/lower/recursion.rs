@@ -300,7 +300,7 @@ impl<'p> Lower<'p> {
                 out.push(if matches!(d, Dim::Size(_)) { 'n' } else { 's' });
                 self.key(e, out);
             }
-            Val::Fun(f) => self.fun_key(f, out),
+            Val::Fun(f) => super::deep(|| self.fun_key(f, out)),
         }
     }
 
@@ -349,7 +349,7 @@ impl Abstract {
     }
 
     fn part<'p>(&mut self, lo: &mut Lower<'p>, val: &Val<'p>) -> R<Val<'p>> {
-        lo.rebuild(val, &mut Vec::new(), &mut Vec::new(), self)
+        super::deep(|| lo.rebuild(val, &mut Vec::new(), &mut Vec::new(), self))
     }
 }
 

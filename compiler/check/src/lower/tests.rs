@@ -153,7 +153,7 @@ fn slices() {
       (xs[i:j], xs[::-1], xs[::s])";
     assert_eq!(run(text, "[1,2,3] 1 3 2"), "([2i64, 3i64], [3i64, 2i64, 1i64], [1i64, 3i64])");
     assert_eq!(
-        run(text, "[1,2,3] 1 2 (-2)").lines().last(),
+        run(text, "[1,2,3] 1 2 -2").lines().last(),
         Some("([2i64], [3i64, 2i64, 1i64], [3i64, 1i64])")
     );
     assert_eq!(run(text, "[1,2,3] 2 4 1"), "error: slice [2:4] is outside an array of length 3");

@@ -1,15 +1,20 @@
 //! `scatter`, `hist`, `reduce_by_index`.
 
+use super::shape::Target;
 use super::value::Val;
 use super::{Lower, R};
 use par_ir::core::{Exp, Param};
-use par_ir::{Atom, Dim, Var};
+use par_ir::prim::CmpOp;
+use par_ir::{Atom, Dim, Prim, Var};
 use par_syntax::diagnostic::Diagnostic;
 
 impl<'p> Lower<'p> {
     /// `scatter dest is vs`.
     pub fn scatter(&mut self, dest: &Val<'p>, is: Val<'p>, vs: Val<'p>) -> R<Val<'p>> {
-        let (dests, pat) = self.destinations(dest, "scatter of rows that are arrays")?;
+        if !self.elem_of(dest)?.dims().is_empty() {
+            return self.scatter_rows(dest, is, vs);
+        }
+        let (dests, pat) = self.destinations(dest, "scatter")?;
         let (width, pairs) = self.written(is, vs, "the arguments of scatter")?;
         if dests.is_empty() {
             return Ok(dest.clone());
@@ -18,6 +23,44 @@ impl<'p> Lower<'p> {
         let leaves = pat.iter().map(|p| Atom::Var(p.var)).collect();
         self.push(pat, Exp::Scatter { dests, width, inputs, lam });
         self.with_leaves(dest, leaves)
+    }
+
+    /// Rows that are arrays: which row goes where is scattered, then every row of the result is an old or a new one.
+    ///
+    /// ```text
+    /// owner = scatter (replicate n (-1)) is (iota m)
+    /// map (\i -> if owner[i] >= 0 then vs[owner[i]] else dest[i]) (iota n)
+    /// ```
+    fn scatter_rows(&mut self, dest: &Val<'p>, is: Val<'p>, vs: Val<'p>) -> R<Val<'p>> {
+        let (m, arrays) = self.together(vec![is, vs], "the arguments of scatter")?;
+        let vs = self.fitting_rows(&arrays[1], dest)?;
+        let n = self.size_of(dest)?;
+        let nobody = self.replicate(n, &Val::i64(Atom::i64(-1)))?;
+        let numbers = Val::vector(m, self.iota(m), Prim::I64);
+        let owners = self.scatter(&nobody, arrays[0].clone(), numbers)?;
+        let is = Val::vector(n, self.iota(n), Prim::I64);
+        self.map_over(n, &[is, owners], &mut |lo, rows| {
+            let [Val::Scalar(i, _), Val::Scalar(owner, _)] = rows[..] else {
+                return Err(lo.internal("an index is a scalar"));
+            };
+            let new = lo.cmp(CmpOp::Le, Atom::i64(0), owner);
+            lo.if_val(new, &mut |lo| lo.row(&vs, owner), &mut |lo| lo.row(dest, i))
+        })
+    }
+
+    /// Values whose uniform inner sizes are equated with those of the destination.
+    fn fitting_rows(&mut self, vs: &Val<'p>, dest: &Val<'p>) -> R<Val<'p>> {
+        let mut targets = Vec::new();
+        for (i, (have, want)) in vs.dims().into_iter().zip(dest.dims()).enumerate() {
+            targets.push(match (have, want) {
+                (Dim::Size(a), Dim::Size(b)) if i > 0 => {
+                    self.equate(a, b, "the rows of scatter", None)?;
+                    Target::To(want)
+                }
+                _ => Target::Keep,
+            });
+        }
+        self.retype(vs, &targets)
     }
 
     /// `reduce_by_index dest op ne is vs`.
