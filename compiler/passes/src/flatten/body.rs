@@ -92,7 +92,7 @@ impl Flattener<'_> {
             Exp::Index(arr, ixs) => return self.scalar_index(g, &stm.pat[0], *arr, ixs),
             Exp::Total(d) => {
                 let Some(ex) = self.total_of(*d) else { return self.unsupported("the total of a view") };
-                let a = self.eval(g, &ex);
+                let a = self.eval_checked(g, &ex);
                 return self.name_scalar(g, &stm.pat[0], a);
             }
             Exp::If { cond, then, other } => {
@@ -165,7 +165,13 @@ impl Flattener<'_> {
         let Rep::Scalar(ex) = self.indexed(arr, ixs) else {
             panic!("internal error in flatten: a row where an element is needed")
         };
-        let a = self.eval(g, &ex);
+        // What does not depend on the checks before may be computed once per row.
+        self.eval_atoms(g, ixs);
+        if !self.fresh_rows.contains(&arr) {
+            let start = self.arr(arr).start;
+            self.eval(g, &start);
+        }
+        let a = self.eval_checked(g, &ex);
         self.name_scalar(g, p, a)
     }
 

@@ -14,7 +14,7 @@
 
 use super::ex::Ex;
 use super::nest::{Kind, LevelId};
-use super::rep::{Arr, Rep, Src};
+use super::rep::{Arr, Rep};
 use super::{Flattener, Result};
 use par_ir::core::{Body, Param, Stm};
 use par_ir::flat::{self, KernelKind, Op, Out, Ty};

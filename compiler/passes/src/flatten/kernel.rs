@@ -38,6 +38,8 @@ pub(crate) struct Group {
     host_only: Option<bool>,
     /// Holds statements that may fail.
     checks: bool,
+    /// What is evaluated now stays where it is, behind the checks before it, even if it depends on the row only.
+    pinned: bool,
 }
 
 impl Flattener<'_> {
@@ -58,6 +60,7 @@ impl Flattener<'_> {
             outputs: Vec::new(),
             host_only: None,
             checks: false,
+            pinned: false,
         };
         g.scopes[0].known.insert(Ex::Pos(level), g.pos.into());
         if let Some(p) = rows {
@@ -80,6 +83,7 @@ impl Flattener<'_> {
 
     /// Closes the open group, if any, as a map kernel whose outputs are all its scalars.
     pub(crate) fn flush(&mut self) {
+        self.fresh_rows.clear();
         if let Some(g) = self.group.take()
             && (g.checks || !g.outputs.is_empty())
         {
@@ -99,7 +103,7 @@ impl Flattener<'_> {
             g.host_only = Some(true);
             return Atom::Const(Scalar::I64(0));
         }
-        let in_prologue = g.rows.is_some() && g.is_row_level(ex) && !mentions_position_of(ex, g.level);
+        let in_prologue = g.rows.is_some() && !g.pinned && g.is_row_level(ex) && !mentions_position_of(ex, g.level);
         let atom = match ex {
             Ex::Atom(a) => *a,
             Ex::Pos(l) => self.eval_pos(g, *l),
@@ -140,6 +144,14 @@ impl Flattener<'_> {
         self.arith(g, pro, op, a, b)
     }
 
+    /// Evaluates an expression that is defined only because checks before it passed.
+    pub(crate) fn eval_checked(&mut self, g: &mut Group, ex: &Ex) -> Atom {
+        let before = std::mem::replace(&mut g.pinned, true);
+        let a = self.eval(g, ex);
+        g.pinned = before;
+        a
+    }
+
     /// A position above the kernel's own, from the position below it.
     fn eval_pos(&mut self, g: &mut Group, level: LevelId) -> Atom {
         if self.is_root(level) {
@@ -151,7 +163,7 @@ impl Flattener<'_> {
             child = self.parent(child);
         }
         let p = self.eval(g, &Ex::Pos(child));
-        let pro = g.rows.is_some() && child != g.level;
+        let pro = g.rows.is_some() && !g.pinned && child != g.level;
         match self.level(child).kind.clone() {
             Kind::Dim(FDim::Size(m)) => {
                 let op = PrimOp::Bin(BinOp::Quot, Prim::I64);

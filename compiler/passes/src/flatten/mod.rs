@@ -115,6 +115,8 @@ pub(crate) struct Flattener<'a> {
     /// Types of host scalars.
     host_prims: HashMap<Var, par_ir::Prim>,
     group: Option<Group>,
+    /// Rows taken since the group was opened: where they start is known only behind the checks in it.
+    fresh_rows: std::collections::HashSet<Var>,
     /// Of the statement being flattened.
     span: Span,
 }
@@ -135,6 +137,7 @@ impl<'a> Flattener<'a> {
             desc_rows: HashMap::new(),
             host_prims: HashMap::new(),
             group: None,
+            fresh_rows: std::collections::HashSet::new(),
             span: Span::default(),
         }
     }

@@ -15,7 +15,10 @@ impl Flattener<'_> {
             Exp::Atom(a) => self.rep(*a),
             Exp::Index(arr, ixs) => match self.indexed(*arr, ixs) {
                 Rep::Scalar(_) => return Ok(false),
-                rows => rows,
+                rows => {
+                    self.fresh_rows.insert(stm.pat[0].var);
+                    rows
+                }
             },
             Exp::Slice { arr, start, stride, .. } => Rep::Array(self.sliced(*arr, *start, *stride)),
             Exp::Iota(_) => Rep::Array(Arr::whole(Src::Iota, vec![])),
