@@ -1,4 +1,7 @@
-//! Programs as text, passes run over them, and what came of it as a snapshot that shows both.
+//! Programs as text, passes run over them, and what came of it as a snapshot that shows both. The verifier
+//! and the interpreter have to agree to it.
+
+mod meaning;
 
 use par_ir::core::Program;
 use par_ir::parse::parse_core;
@@ -29,13 +32,14 @@ fn numbered(text: &str) -> String {
 /// The program before and after the passes.
 pub fn transformed(text: &str, passes: &[Pass]) -> String {
     let mut p = program(text);
-    let before = print_core(&p);
+    let original = p.clone();
     verified(&p, "the test");
     for pass in passes {
         (pass.run)(&mut p);
         verified(&p, pass.name);
     }
-    format!("{before}\n=>\n\n{}", print_core(&p))
+    meaning::assert_same_meaning(&original, &p);
+    format!("{}\n=>\n\n{}", print_core(&original), print_core(&p))
 }
 
 fn verified(p: &Program, stage: &str) {
