@@ -42,10 +42,11 @@ pub fn dev(args: &Args) -> Result<Status, Status> {
     }
     let default = Options::default();
     let dump_after = after.map(str::to_string).into_iter().collect();
-    let options = Options { verify: args.verify || default.verify, dump_after };
+    let options = Options { verify: args.verify || default.verify, dump_after, ..default };
     let program = source::load(file, &options)?;
     let text = dump(&program, &args.dump, after).map_err(|f| status::failure(&f))?;
-    let text = text.ok_or_else(|| status::fail(&format!("there is nothing named `{}` to dump", args.dump)))?;
+    let text =
+        text.ok_or_else(|| status::fail(&format!("there is nothing named `{}` to dump", args.dump)))?;
     if args.timings {
         for (stage, time) in program.trace().timings.borrow().iter() {
             eprintln!("{:>10.3} ms  {stage}", time.as_secs_f64() * 1e3);

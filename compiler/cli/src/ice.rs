@@ -21,7 +21,8 @@ fn describe(info: &PanicHookInfo) -> String {
 /// Reports a bug in Par: where it was noticed, and what is needed to find it.
 pub fn apologise(stage: &str, message: &str) {
     let args: Vec<String> = std::env::args().skip(1).collect();
-    let file = args.iter().find(|a| a.ends_with(".par") || a.ends_with(".fut")).map_or("FILE", String::as_str);
+    let file =
+        args.iter().find(|a| a.ends_with(".par") || a.ends_with(".fut")).map_or("FILE", String::as_str);
     eprintln!(
         "This is a bug in Par, not in your program. Sorry!
 

@@ -23,8 +23,7 @@ struct Slot<'a> {
 
 /// Reads all arguments. The error is one line that names what is wrong.
 pub fn read(entry: &Entry, inputs: &[String]) -> Result<Vec<Value>, String> {
-    let mut slots: Vec<Slot> =
-        entry.params.iter().map(|(name, ty)| Slot { name, ty, value: None }).collect();
+    let mut slots: Vec<Slot> = entry.params.iter().map(|(name, ty)| Slot { name, ty, value: None }).collect();
     let sources: Vec<Source> = inputs.iter().map(|text| parse(text)).collect();
     for source in &sources {
         match source {

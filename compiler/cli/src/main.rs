@@ -44,7 +44,8 @@ enum Command {
 fn main() -> ExitCode {
     let cli = Cli::parse();
     ice::install();
-    let worker = std::thread::Builder::new().name("par".into()).stack_size(STACK).spawn(|| execute(cli.command));
+    let worker =
+        std::thread::Builder::new().name("par".into()).stack_size(STACK).spawn(|| execute(cli.command));
     let status = match worker.map(std::thread::JoinHandle::join) {
         Ok(Ok(status)) => status,
         // The panic hook has said everything.

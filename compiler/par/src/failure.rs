@@ -64,7 +64,7 @@ impl std::error::Error for Failure {}
 
 impl std::fmt::Display for Bug {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "a bug in Par: after {}: {}", self.pass, self.message)
+        write!(f, "a bug in Par, after {}: {}", self.pass, self.message)
     }
 }
 

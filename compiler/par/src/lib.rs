@@ -13,12 +13,14 @@
 //! ```
 //!
 //! - [`library`]: the standard library's files, compiled in.
+//! - [`imports`]: how imported files are found.
 //! - [`pipeline`]: the phases and passes, in order, with dumps, timings and verification between them.
 //! - [`program`]: a compiled program and how it is run on each back end.
 //! - [`failure`]: why there is no program, or no result.
 //! - [`testing`]: the `-- ==` blocks of a file, run on every back end.
 
 pub mod failure;
+pub mod imports;
 pub mod library;
 pub mod pipeline;
 pub mod program;

@@ -6,13 +6,15 @@
 //! ```
 
 use crate::failure::{Bug, Failure};
+use crate::imports::{FileSystem, Imports, Loader};
 use crate::library;
 use par_ir::verify::{verify_core, verify_flat};
 use par_ir::{core, flat, print};
 use par_passes::pass;
 use par_runtime::Executable;
-use par_syntax::{Diagnostic, Severity, Sources, ast, parse};
+use par_syntax::{Diagnostic, Severity, Sources, ast};
 use std::cell::{Cell, RefCell};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// A step of the compiler, for help texts and dumps.
@@ -44,12 +46,14 @@ pub struct Options {
     pub verify: bool,
     /// Steps after which the program is kept as text in the [`Trace`].
     pub dump_after: Vec<String>,
+    /// Where imported files come from.
+    pub imports: Arc<dyn Imports>,
 }
 
 impl Default for Options {
-    /// Verification in debug builds.
+    /// Verification in debug builds; imports from the file system.
     fn default() -> Options {
-        Options { verify: cfg!(debug_assertions), dump_after: Vec::new() }
+        Options { verify: cfg!(debug_assertions), dump_after: Vec::new(), imports: Arc::new(FileSystem) }
     }
 }
 
@@ -107,12 +111,12 @@ impl Pipeline<'_> {
 
     /// Text to optimised CORE.
     pub(crate) fn front(&self, text: &str, name: &str) -> Result<Front, Failure> {
-        let (mut sources, mut files, mut diagnostics) = self.step(PARSE.name, library::load);
-        let file = sources.add(name, text, false);
-        let (ast, found) = self.step(PARSE.name, || parse(text, file));
-        self.dump(PARSE.name, || format!("{ast:#?}\n"));
-        diagnostics.extend(found);
-        files.push(ast);
+        let (sources, files, diagnostics) = self.step(PARSE.name, library::load);
+        let imports = &*self.options.imports;
+        let mut loader = Loader { imports, sources, files, diagnostics, open: Vec::new() };
+        self.step(PARSE.name, || loader.add(name, text));
+        let Loader { sources, files, mut diagnostics, .. } = loader;
+        self.dump(PARSE.name, || files.last().map(|ast| format!("{ast:#?}\n")).unwrap_or_default());
         let mut core = self.check(&files, &sources, &mut diagnostics).ok_or_else(|| Failure::Rejected {
             diagnostics: std::mem::take(&mut diagnostics),
             sources: sources.clone(),

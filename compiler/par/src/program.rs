@@ -8,10 +8,14 @@ use crate::pipeline::{self, Options, Pipeline, Trace};
 use par_ir::core::Entry;
 use par_ir::interp::{self, Counters};
 use par_ir::{core, flat};
+use par_runtime::io::view::View;
 use par_runtime::{Column, Executable, RuntimeError, Value, ValueType};
 use par_syntax::{Diagnostic, Severity, Sources};
 use std::cell::OnceCell;
 use std::fmt;
+
+/// How back ends begin the message of an error that is theirs and not the program's.
+const INTERNAL: &str = "internal error:";
 
 /// What runs a program.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -152,12 +156,16 @@ impl Program {
         check_arguments(signature, &args)?;
         let columns = args.into_iter().flat_map(|v| v.columns).collect();
         pipeline::enter("run");
-        let columns = self.call(entry, columns, backend, threads)?;
+        let bug = |message: String| {
+            let pass = format!("all passes, running `{entry}` ({backend})");
+            RunFailure::from(Failure::Bug(Bug { pass, message }))
+        };
+        let columns = self.call(entry, columns, backend, threads).map_err(|failure| match failure {
+            RunFailure::Error(e) if e.message.starts_with(INTERNAL) => bug(e.message),
+            other => other,
+        })?;
         let value = Value { ty: signature.ret.clone(), columns };
-        if let Err(message) = par_runtime::io::view::View::new(&value) {
-            let pass = format!("running `{entry}` ({backend})");
-            return Err(Failure::Bug(Bug { pass, message }).into());
-        }
+        View::new(&value).map_err(bug)?;
         Ok(value)
     }
 

@@ -1,0 +1,192 @@
+//! Files that a program imports.
+//!
+//! ```text
+//! import "lib/rows"        lib/rows.par (or .fut), next to the file that says so
+//! ```
+//!
+//! An imported file comes before the one that imports it, in the list of sources as in the meaning of names.
+//! Its entry points are ordinary functions to whoever imports it.
+
+use par_syntax::ast::{Dec, DecKind, File, ModExp, Span};
+use par_syntax::{Diagnostic, Sources, parse};
+use std::path::{Component, Path, PathBuf};
+
+/// How the text of an imported file is found: the only input that the compiler reads by itself.
+pub trait Imports: std::fmt::Debug + Send + Sync {
+    /// The text of a file, or why there is none.
+    fn read(&self, path: &Path) -> Result<String, String>;
+}
+
+/// Imports from the file system.
+#[derive(Clone, Copy, Debug)]
+pub struct FileSystem;
+
+impl Imports for FileSystem {
+    fn read(&self, path: &Path) -> Result<String, String> {
+        std::fs::read_to_string(path).map_err(|e| e.to_string())
+    }
+}
+
+/// Sources and syntax trees as they are loaded.
+pub(crate) struct Loader<'a> {
+    pub(crate) imports: &'a dyn Imports,
+    pub(crate) sources: Sources,
+    pub(crate) files: Vec<File>,
+    pub(crate) diagnostics: Vec<Diagnostic>,
+    /// Files whose imports are being loaded.
+    pub(crate) open: Vec<PathBuf>,
+}
+
+impl Loader<'_> {
+    /// Adds a program: what it imports first, then itself.
+    pub(crate) fn add(&mut self, name: &str, text: &str) {
+        let index = self.sources.files.len() as u32;
+        let (mut file, mut diagnostics) = parse(text, index);
+        let mut found = imports_of(&file);
+        self.open.push(normal(Path::new(name)));
+        let outcomes: Vec<Result<(), String>> =
+            found.iter().map(|(path, _)| self.import(name, path)).collect();
+        self.open.pop();
+        let final_index = self.sources.add(name, text, false);
+        if final_index != index {
+            // Spans hold the number of the file, which the imported ones have taken.
+            (file, diagnostics) = parse(text, final_index);
+            found = imports_of(&file);
+        }
+        for ((path, span), outcome) in found.into_iter().zip(outcomes) {
+            if let Err(why) = outcome {
+                let message = format!("cannot import `{path}`: {why}");
+                diagnostics.push(Diagnostic::error("E0204", message, span).here("imported here"));
+            }
+        }
+        if !self.open.is_empty() {
+            file.decs.iter_mut().for_each(demote);
+        }
+        self.files.push(file);
+        self.diagnostics.extend(diagnostics);
+    }
+
+    fn import(&mut self, importer: &str, path: &str) -> Result<(), String> {
+        let base = Path::new(importer).parent().unwrap_or(Path::new("")).join(path);
+        let candidates = match base.extension().and_then(|e| e.to_str()) {
+            Some("par" | "fut") => vec![base],
+            _ => ["par", "fut"].map(|e| PathBuf::from(format!("{}.{e}", base.display()))).to_vec(),
+        };
+        let mut failure = String::new();
+        for file in candidates {
+            let name = file.display().to_string();
+            if self.sources.files.iter().any(|s| !s.is_library && s.name == name) {
+                return Ok(());
+            }
+            if self.open.contains(&normal(&file)) {
+                return Err("the files import each other".into());
+            }
+            match self.imports.read(&file) {
+                Ok(text) => {
+                    self.add(&name, &text);
+                    return Ok(());
+                }
+                Err(why) if failure.is_empty() => failure = format!("{name}: {why}"),
+                Err(_) => {}
+            }
+        }
+        Err(failure)
+    }
+}
+
+/// The path without `.` and `..`, as far as that is possible without asking the file system.
+fn normal(path: &Path) -> PathBuf {
+    let mut out = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir if out.file_name().is_some() => {
+                out.pop();
+            }
+            other => out.push(other),
+        }
+    }
+    out
+}
+
+/// The imports of a file, in order.
+fn imports_of(file: &File) -> Vec<(String, Span)> {
+    let mut out = Vec::new();
+    file.decs.iter().for_each(|dec| in_dec(dec, &mut out));
+    out
+}
+
+fn in_dec(dec: &Dec, out: &mut Vec<(String, Span)>) {
+    match &dec.kind {
+        DecKind::Import { path, span } => out.push((path.clone(), *span)),
+        DecKind::Local(inner) => in_dec(inner, out),
+        DecKind::Open(body) | DecKind::Module { body, .. } => in_module(body, out),
+        DecKind::Def(_) | DecKind::Type { .. } | DecKind::ModuleType { .. } => {}
+    }
+}
+
+fn in_module(module: &ModExp, out: &mut Vec<(String, Span)>) {
+    match module {
+        ModExp::Import(path, span) => out.push((path.clone(), *span)),
+        ModExp::Struct(decs, _) => decs.iter().for_each(|dec| in_dec(dec, out)),
+        ModExp::Apply(f, x, _) => {
+            in_module(f, out);
+            in_module(x, out);
+        }
+        ModExp::Ascribe(m, ..) | ModExp::Lambda(_, _, m, _) => in_module(m, out),
+        ModExp::Name(_) => {}
+    }
+}
+
+/// Makes the entry points of an imported file ordinary functions.
+fn demote(dec: &mut Dec) {
+    match &mut dec.kind {
+        DecKind::Def(def) => def.entry = false,
+        DecKind::Local(inner) => demote(inner),
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pipeline::Options;
+    use crate::program::compile;
+    use std::sync::Arc;
+
+    /// Files in memory.
+    #[derive(Debug)]
+    struct Memory(&'static [(&'static str, &'static str)]);
+
+    impl Imports for Memory {
+        fn read(&self, path: &Path) -> Result<String, String> {
+            let file = self.0.iter().find(|(name, _)| Path::new(name) == path);
+            file.map(|(_, text)| text.to_string()).ok_or("there is no such file".into())
+        }
+    }
+
+    fn entries(text: &str, files: &'static [(&'static str, &'static str)]) -> Result<Vec<String>, String> {
+        let options = Options { imports: Arc::new(Memory(files)), ..Options::default() };
+        let program = compile(text, "dir/main.par", &options).map_err(|e| e.to_string())?;
+        Ok(program.entries().iter().map(|e| e.name.clone()).collect())
+    }
+
+    #[test]
+    fn files_are_found_next_to_their_importer() {
+        let files: &[(&str, &str)] = &[
+            ("dir/lib/a.par", "import \"b\"\nentry twice (x: i32) : i32 = two * x"),
+            ("dir/lib/b.par", "def two = 2i32"),
+        ];
+        let text = "import \"lib/a\"\nentry main (x: i32) : i32 = twice x";
+        assert_eq!(entries(text, files), Ok(vec!["main".to_string()]));
+    }
+
+    #[test]
+    fn missing_files_and_cycles_are_errors() {
+        let error = entries("import \"x\"\nentry main = 1i32", &[]).unwrap_err();
+        assert!(error.contains("cannot import `x`: dir/x.par: there is no such file"), "{error}");
+        let files: &[(&str, &str)] = &[("dir/x.par", "import \"../dir/main\"")];
+        let error = entries("import \"x\"\nentry main = 1i32", files).unwrap_err();
+        assert!(error.contains("the files import each other"), "{error}");
+    }
+}
