@@ -1,0 +1,54 @@
+//! What representative programs become: the whole way from source text to FLAT, as snapshots.
+
+use par::{Options, compile, print_flat};
+
+fn flat(text: &str) -> String {
+    let Ok(program) = compile(text, "snapshot.par", &Options::default()) else { panic!("rejected:\n{text}") };
+    let Ok(flat) = program.flat() else { panic!("no FLAT:\n{text}") };
+    format!("{}\n\n=>\n\n{}", text.trim(), print_flat(flat))
+}
+
+macro_rules! snapshot {
+    ($name:ident, $text:expr) => {
+        #[test]
+        fn $name() {
+            insta::with_settings!({ omit_expression => true }, { insta::assert_snapshot!(flat($text)) });
+        }
+    };
+}
+
+snapshot!(
+    sparse_matrix_times_vector,
+    "
+entry main [m1] [nnz] [m] (rp: [m1]i32) (cols: [nnz]i32) (vals: [nnz]f32) (x: [m]f32) : []f32 =
+  map (\\i -> let s = i64.i32 rp[i]
+             let e = i64.i32 rp[i+1]
+             in f32.sum (map2 (\\c v -> v * x[c]) cols[s:e] vals[s:e]))
+      (iota (m1-1))"
+);
+
+snapshot!(
+    sums_of_ragged_rows,
+    "
+entry main (xss: [][]f32) : []f32 = map f32.sum xss"
+);
+
+snapshot!(
+    filtering_every_row,
+    "
+entry main (xss: [][]i64) : [][]i64 = map (filter (> 0)) xss"
+);
+
+snapshot!(
+    a_branch_with_parallel_arms,
+    "
+entry main (xss: [][]i64) : []i64 =
+  map (\\xs -> if length xs > 2 then i64.sum (map (\\x -> x * x) xs) else i64.sum (iota (length xs))) xss"
+);
+
+snapshot!(
+    a_loop_that_shrinks_its_rows,
+    "
+entry main (xss: [][]i64) : []i64 =
+  map (\\xs -> length (loop xs while length xs > 3 do filter (> i64.sum xs / length xs) xs)) xss"
+);
