@@ -2,7 +2,7 @@
 //!
 //! Every variable knows the **level** at which it is bound (the index of its block in the stack). That decides
 //! what is invariant to a lambda, a loop or a branch, which matters for shapes: a row length computed from outer sizes
-//! only is uniform. For the same reason integer arithmetic is emitted at the level of its operands and not where it is
+//! only is uniform. For the same reason `i64` arithmetic is emitted at the level of its operands and not where it is
 //! written, and equal expressions share one variable:
 //!
 //! ```text
@@ -158,7 +158,7 @@ impl<'p> Lower<'p> {
         }
         Err(Box::new(
             Diagnostic::error(
-                "E0503",
+                "E0513",
                 "the program becomes too large when its functions are inlined",
                 self.span,
             )
@@ -257,9 +257,10 @@ impl<'p> Lower<'p> {
     }
 }
 
-/// Cheap, and without a trap on any machine: may run where it is not needed.
+/// What a size can be computed with: cheap, and without a trap on any machine, so it may run where it is not needed.
+/// Other operators stay where they are written; moving them is left to the passes.
 fn may_move(op: PrimOp, args: &[Atom]) -> bool {
-    let integers = op.operands().iter().all(|p| !p.is_float()) && !op.result().is_float();
+    let integers = op.result() == Prim::I64 && op.operands().iter().all(|p| p.is_integer());
     integers
         && match op {
             PrimOp::Bin(BinOp::Div | BinOp::Mod | BinOp::Quot | BinOp::Rem, _) => {

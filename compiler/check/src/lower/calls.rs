@@ -44,7 +44,7 @@ impl<'p> Lower<'p> {
         self.limit()?;
         if self.depth >= MAX_DEPTH {
             return Err(Box::new(Diagnostic::error(
-                "E0503",
+                "E0513",
                 "calls are nested too deeply to be inlined",
                 self.span,
             )));
@@ -70,7 +70,10 @@ impl<'p> Lower<'p> {
             self.bind(pat, arg, &mut env)?;
         }
         match c.ret {
-            Some(ret) => self.eval_at(c.body, &mut env, ret, want, "the result's type"),
+            Some(ret) => {
+                let declared = Declared { what: "the result's type", span: None, trusted: false };
+                self.eval_at(c.body, &mut env, ret, want, declared)
+            }
             None => self.eval(c.body, &env, want),
         }
     }
@@ -95,7 +98,8 @@ impl<'p> Lower<'p> {
             self.bind_as(pat, arg, &mut env, &|name| format!("size of argument `{name}` of `{}`", def.name))?;
         }
         let text = format!("result of `{}`", def.name);
-        self.eval_at(&def.body, &mut env, &def.ret, want, &text)
+        let declared = Declared { what: &text, span: Some(def.name_span), trusted: false };
+        self.eval_at(&def.body, &mut env, &def.ret, want, declared)
     }
 
     /// Evaluates a body whose result has a declared type.
@@ -105,7 +109,7 @@ impl<'p> Lower<'p> {
         env: &mut Env<'p>,
         ty: &'p Ty,
         want: Option<&Shape>,
-        what: &str,
+        declared: Declared,
     ) -> R<Val<'p>> {
         if !has_sizes(ty) {
             return self.eval(body, env, want);
@@ -113,7 +117,10 @@ impl<'p> Lower<'p> {
         let shape = self.shape(ty, env)?;
         let known = is_informative(&shape);
         let val = self.eval(body, env, if known { Some(&shape) } else { want })?;
-        self.enforce(val, ty, env, Declared { what, span: Some(body.span), trusted: false })
+        let before = self.enter(body.span);
+        let val = self.enforce(val, ty, env, declared);
+        self.span = before;
+        val
     }
 
     /// The value of a definition's name.
@@ -129,14 +136,16 @@ impl<'p> Lower<'p> {
         if def.group.is_some() {
             let message = format!("the value `{}` is defined by itself", def.name);
             return Err(Box::new(
-                Diagnostic::error("E0504", message, self.span).label(def.name_span, "defined here"),
+                Diagnostic::error("E0514", message, self.span).label(def.name_span, "defined here"),
             ));
         }
         if let Some(v) = self.blocks.iter().rev().find_map(|b| b.values.get(&d)) {
             return Ok(v.clone());
         }
         let mut env = def_env(def, &types);
-        let val = self.eval_at(&def.body, &mut env, &def.ret, None, &format!("type of `{}`", def.name))?;
+        let text = format!("type of `{}`", def.name);
+        let declared = Declared { what: &text, span: Some(def.name_span), trusted: false };
+        let val = self.eval_at(&def.body, &mut env, &def.ret, None, declared)?;
         if let Some(block) = self.blocks.last_mut().filter(|_| def.type_params.is_empty()) {
             block.values.insert(d, val.clone());
         }

@@ -8,6 +8,7 @@
 use super::build::Block;
 use super::calls::def_env;
 use super::recursion::columns;
+use super::sizes::Declared;
 use super::value::Val;
 use super::{Lower, R};
 use crate::thir::{Def, DefId, Size, Ty};
@@ -36,7 +37,7 @@ impl<'p> Lower<'p> {
     fn entry_fun(&mut self, def: &'p Def) -> R<Fun> {
         if !def.type_params.is_empty() {
             let message = "an entry point cannot have type parameters";
-            return Err(Box::new(Diagnostic::error("E0505", message, def.name_span)));
+            return Err(Box::new(Diagnostic::error("E0501", message, def.name_span)));
         }
         let mut env = def_env(def, &[]);
         let (mut params, mut signature, mut vals) = (Vec::new(), Vec::new(), Vec::new());
@@ -66,7 +67,9 @@ impl<'p> Lower<'p> {
             }
         }
         self.enter(def.name_span);
-        let val = self.eval_at(&def.body, &mut env, &def.ret, None, &format!("result of `{}`", def.name))?;
+        let text = format!("result of `{}`", def.name);
+        let declared = Declared { what: &text, span: Some(def.name_span), trusted: false };
+        let val = self.eval_at(&def.body, &mut env, &def.ret, None, declared)?;
         if val.has_fun() {
             return Err(self.function_value("an entry point"));
         }

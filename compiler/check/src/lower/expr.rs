@@ -7,28 +7,8 @@ use super::{Lower, R};
 use crate::thir::{Expr, ExprKind, LocalId, Ty};
 use par_ir::core::Exp;
 use par_ir::{Atom, CheckKind, Dim, Prim, Scalar, Type};
-use par_syntax::diagnostic::{Diagnostic, Severity};
+use par_syntax::diagnostic::Diagnostic;
 use std::rc::Rc;
-
-/// Attributes that are accepted silently: they speak about performance or to other compilers.
-const KNOWN_ATTRIBUTES: &[&str] = &[
-    "opaque",
-    "inline",
-    "noinline",
-    "noinlinedef",
-    "unroll",
-    "sequential",
-    "sequential_outer",
-    "sequential_inner",
-    "fast_math",
-    "trace",
-    "break",
-    "blank",
-    "scratch",
-    "unsafe",
-    "flatten",
-    "incremental_flattening",
-];
 
 impl<'p> Lower<'p> {
     /// The value of an expression; `want` is what is known of its shape.
@@ -91,10 +71,7 @@ impl<'p> Lower<'p> {
                 self.eval(v, env, want)
             }
             ExprKind::Constr(..) => Err(Box::new(Diagnostic::unsupported("sum types", e.span))),
-            ExprKind::Attr(name, v) => {
-                self.attribute(name, e);
-                self.eval(v, env, want)
-            }
+            ExprKind::Attr(_, v) => self.eval(v, env, want),
         }
     }
 
@@ -234,14 +211,6 @@ impl<'p> Lower<'p> {
                 Ok(Val::Tuple(vs))
             }
             _ => Err(self.internal("a field of something that is no record")),
-        }
-    }
-
-    fn attribute(&mut self, name: &str, e: &Expr) {
-        let base = name.split(['(', ' ']).next().unwrap_or(name);
-        if !KNOWN_ATTRIBUTES.contains(&base) && self.warned.insert(name.to_string()) {
-            let message = format!("the attribute `{name}` is not known and has no effect");
-            self.diagnostics.push(Diagnostic::new(Severity::Warning, "W0501", message, e.span));
         }
     }
 }

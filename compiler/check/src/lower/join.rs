@@ -29,7 +29,7 @@ impl<'p> Lower<'p> {
         other: &mut dyn FnMut(&mut Self) -> R<Val<'p>>,
     ) -> R<Val<'p>> {
         match cond {
-            Atom::Const(c) if c == par_ir::Scalar::Bool(true) => return then(self),
+            Atom::Const(par_ir::Scalar::Bool(true)) => return then(self),
             Atom::Const(_) => return other(self),
             Atom::Var(_) => {}
         }

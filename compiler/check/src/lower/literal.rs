@@ -346,7 +346,7 @@ impl<'p> Lower<'p> {
             [(a, _)] => self.leaf_var(a)?,
             _ => return Err(self.internal("the lengths of segments are one array")),
         };
-        self.map_over(n, &[ls.clone()], &mut |lo, rows| {
+        self.map_over(n, std::slice::from_ref(ls), &mut |lo, rows| {
             if let Val::Scalar(l, _) = rows[0] {
                 lo.check_size(l);
             }
@@ -389,7 +389,7 @@ impl<'p> Lower<'p> {
         let (is, js) = (Val::vector(n, is, Prim::I64), Val::vector(m, js, Prim::I64));
         self.map_over(m, &[js], &mut |lo, rows| {
             let Val::Scalar(j, _) = rows[0] else { return Err(lo.internal("an index is a scalar")) };
-            lo.map_over(n, &[is.clone()], &mut |lo, rows| {
+            lo.map_over(n, std::slice::from_ref(&is), &mut |lo, rows| {
                 let Val::Scalar(i, _) = rows[0] else { return Err(lo.internal("an index is a scalar")) };
                 lo.element(&xss, &[i, j])
             })

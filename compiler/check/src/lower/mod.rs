@@ -79,8 +79,6 @@ struct Lower<'p> {
     instances: recursion::Instances,
     /// Locals mentioned in a function's body, by its address.
     mentioned: HashMap<*const Expr, Rc<Vec<LocalId>>>,
-    /// Attributes that were warned about.
-    warned: HashSet<String>,
 }
 
 /// Lowers every entry point, and what they call. No program comes back if any diagnostic is worse than a warning.
@@ -100,7 +98,6 @@ pub fn lower(program: &Program, sources: &Sources) -> (Option<core::Program>, Ve
         products: HashMap::new(),
         instances: recursion::Instances::default(),
         mentioned: HashMap::new(),
-        warned: HashSet::new(),
     };
     for (i, def) in program.defs.iter().enumerate() {
         if def.entry {

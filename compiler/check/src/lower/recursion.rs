@@ -95,7 +95,7 @@ impl<'p> Lower<'p> {
         let mut env = def_env(def, types);
         let mut ret = Vec::new();
         let shape = self.result_shape(&def.ret, &env);
-        let _ = self.result_params(&shape, &mut Vec::new(), &mut ret, &def.name)?;
+        self.result_params(&shape, &mut Vec::new(), &mut ret, &def.name)?;
         self.out.funs.push(core::Fun {
             name: def.name.clone(),
             entry: None,
@@ -121,7 +121,8 @@ impl<'p> Lower<'p> {
             self.bind_as(pat, arg, env, &|name| format!("size of argument `{name}` of `{}`", def.name))?;
         }
         let text = format!("result of `{}`", def.name);
-        let val = self.eval_at(&def.body, env, &def.ret, None, &text)?;
+        let declared = Declared { what: &text, span: Some(def.name_span), trusted: false };
+        let val = self.eval_at(&def.body, env, &def.ret, None, declared)?;
         let val = self.as_declared(&val, &def.ret)?;
         if val.has_fun() {
             return Err(self.function_value("a recursive function"));
@@ -142,7 +143,7 @@ impl<'p> Lower<'p> {
         }
         if too_many {
             let message = format!("`{}` would need more than {MAX_INSTANCES} versions of itself", def.name);
-            let mut diagnostic = Diagnostic::error("E0502", message, self.span)
+            let mut diagnostic = Diagnostic::error("E0512", message, self.span)
                 .label(def.name_span, "defined here")
                 .note("recursive calls must pass functions on unchanged, or from a finite set, and must not grow types");
             let chain = &self.instances.chain;

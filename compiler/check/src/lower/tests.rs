@@ -210,7 +210,7 @@ fn values_of_functions_are_refused() {
     let f = "entry main (c: bool) (x: i64) : i64 = (if c then (+ 1) else (* 2)) x";
     assert_eq!(
         wrong(f).split(" @").next(),
-        Some("E0501 a function cannot be the value of an `if` or `match`")
+        Some("E0511 a function cannot be the value of an `if` or `match`")
     );
 }
 
@@ -219,7 +219,7 @@ fn growing_instances_are_refused() {
     let text = "def f 'a (x: a) (n: i64) : i64 = if n == 0 then 0 else g (\\y -> y) n
                 def g (h: i64 -> i64) (n: i64) : i64 = if n == 0 then 0 else g (\\y -> h y + 1) (n - 1)
                 entry main (n: i64) : i64 = g (\\y -> y) n";
-    assert!(wrong(text).starts_with("E0502"), "{}", wrong(text));
+    assert!(wrong(text).starts_with("E0512"), "{}", wrong(text));
 }
 
 #[test]
