@@ -185,3 +185,39 @@ fn shifted_indices_are_proven() {
          }"
     ));
 }
+
+#[test]
+fn reading_in_order_is_mapping() {
+    assert_shows!(simplified(
+        "fun f@0 (%n: i64, %xs: [%n]f32, %ys: [%n]f32) -> (%r: [%n]f32) {
+           let (%is: [%n]i64) = iota %n
+           let (%zs: [%n]f32) = map %n (%is, %ys) \\(%i: i64, %y: f32) -> (f32) {
+             let (%x: f32) = %xs[%i]
+             let (%y2: f32) = %ys[%i]
+             let (%a: f32) = mul.f32 (%x, %y)
+             let (%b: f32) = add.f32 (%a, %y2)
+             in (%b)
+           }
+           in (%zs)
+         }"
+    ));
+}
+
+#[test]
+fn reading_rows_in_order_is_mapping() {
+    assert_shows!(simplified(
+        "fun f@0 (%n: i64, %s: [%n]desc, %xss: [%n][~%s]f32) -> (%r: [%n]f32) {
+           let (%is: [%n]i64) = iota %n
+           let (%zs: [%n]f32) = map %n (%is) \\(%i: i64) -> (f32) {
+             let (%k: i64) = %s[%i]
+             let (%row: [%k]f32) = %xss[%i]
+             let (%t: f32) = reduce %k (%row) \\(%z: f32) -> (f32) { in (%z) } op \\(%h: f32, %j: f32) -> (f32) {
+               let (%m: f32) = add.f32 (%h, %j)
+               in (%m)
+             } neutral (0.0f32)
+             in (%t)
+           }
+           in (%zs)
+         }"
+    ));
+}

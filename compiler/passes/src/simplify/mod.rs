@@ -19,6 +19,7 @@ mod cse;
 mod dead;
 mod env;
 mod forward;
+mod gather;
 pub mod hoist;
 mod loops;
 pub(crate) mod prim;

@@ -11,6 +11,7 @@
 //! Inside the lambda an element of `iota n` is known to lie in `[0, n)`, a row length not to be negative.
 
 use super::env::Env;
+use super::gather;
 use par_ir::core::{Exp, Lambda, Param, Stm};
 use par_ir::ty::{Atom, Dim, Elem, Type, Var};
 use par_runtime::Span;
@@ -21,18 +22,18 @@ pub(super) fn simplify(env: &mut Env, mut stm: Stm, out: &mut Vec<Stm>) {
     let span = stm.span;
     match &mut stm.exp {
         Exp::Map { width, inputs, lam } => {
-            rows(env, inputs, lam);
+            rows(env, *width, inputs, lam);
             extract(env, *width, inputs, lam, &mut stm.pat, span, out);
         }
-        Exp::Filter { inputs, lam, .. } => {
-            rows(env, inputs, lam);
+        Exp::Filter { width, inputs, lam } => {
+            rows(env, *width, inputs, lam);
             stm.pat.first().into_iter().for_each(|k| env.assume_size(k.var));
         }
-        Exp::Scatter { inputs, lam, .. } => rows(env, inputs, lam),
-        Exp::Reduce { inputs, lam, op, .. }
-        | Exp::Scan { inputs, lam, op, .. }
-        | Exp::Hist { inputs, lam, op, .. } => {
-            rows(env, inputs, lam);
+        Exp::Scatter { width, inputs, lam, .. } => rows(env, *width, inputs, lam),
+        Exp::Reduce { width, inputs, lam, op, .. }
+        | Exp::Scan { width, inputs, lam, op, .. }
+        | Exp::Hist { width, inputs, lam, op, .. } => {
+            rows(env, *width, inputs, lam);
             lambda(env, op);
         }
         _ => {}
@@ -41,7 +42,8 @@ pub(super) fn simplify(env: &mut Env, mut stm: Stm, out: &mut Vec<Stm>) {
 }
 
 /// A lambda over rows of `inputs`.
-fn rows(env: &mut Env, inputs: &mut Vec<Var>, lam: &mut Lambda) {
+fn rows(env: &mut Env, width: Atom, inputs: &mut Vec<Var>, lam: &mut Lambda) {
+    gather::simplify(env, width, inputs, lam);
     let mark = env.enter();
     let mut i = 0;
     while i < inputs.len() {
