@@ -3,8 +3,8 @@
 
 pub mod array;
 pub mod check;
-pub mod io;
 pub mod exec;
+pub mod io;
 pub mod plan;
 pub mod pool;
 pub mod prim;

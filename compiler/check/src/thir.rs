@@ -135,20 +135,60 @@ pub enum ExprKind {
     /// Fields sorted by name, but evaluated as listed here.
     Record(Vec<(String, Expr)>),
     Array(Vec<Expr>),
-    Range { start: Box<Expr>, second: Option<Box<Expr>>, end: Box<Expr>, kind: RangeKind },
-    Lambda { params: Vec<Pat>, ret: Option<Ty>, body: Box<Expr> },
+    Range {
+        start: Box<Expr>,
+        second: Option<Box<Expr>>,
+        end: Box<Expr>,
+        kind: RangeKind,
+    },
+    Lambda {
+        params: Vec<Pat>,
+        ret: Option<Ty>,
+        body: Box<Expr>,
+    },
     Apply(Box<Expr>, Vec<Expr>),
     And(Box<Expr>, Box<Expr>),
     Or(Box<Expr>, Box<Expr>),
-    Let { pat: Pat, value: Box<Expr>, body: Box<Expr> },
+    Let {
+        pat: Pat,
+        value: Box<Expr>,
+        body: Box<Expr>,
+    },
     /// A local function: a lambda under a name, possibly used at several types. Sizes it declares are fresh at each call.
-    LetFun { name: LocalId, size_params: Vec<LocalId>, params: Vec<Pat>, ret: Option<Ty>, value: Box<Expr>, body: Box<Expr> },
-    If { cond: Box<Expr>, then: Box<Expr>, other: Box<Expr> },
-    Match { value: Box<Expr>, cases: Vec<(Pat, Expr)> },
-    Loop { pat: Pat, init: Box<Expr>, form: LoopForm, body: Box<Expr> },
+    LetFun {
+        name: LocalId,
+        size_params: Vec<LocalId>,
+        params: Vec<Pat>,
+        ret: Option<Ty>,
+        value: Box<Expr>,
+        body: Box<Expr>,
+    },
+    If {
+        cond: Box<Expr>,
+        then: Box<Expr>,
+        other: Box<Expr>,
+    },
+    Match {
+        value: Box<Expr>,
+        cases: Vec<(Pat, Expr)>,
+    },
+    Loop {
+        pat: Pat,
+        init: Box<Expr>,
+        form: LoopForm,
+        body: Box<Expr>,
+    },
     Index(Box<Expr>, Vec<IndexArg>),
-    With { value: Box<Expr>, index: Vec<IndexArg>, update: Box<Expr> },
-    WithField { value: Box<Expr>, fields: Vec<String>, update: Box<Expr> },
+    With {
+        value: Box<Expr>,
+        index: Vec<IndexArg>,
+        update: Box<Expr>,
+    },
+    WithField {
+        value: Box<Expr>,
+        fields: Vec<String>,
+        update: Box<Expr>,
+    },
     /// A field of a record or, with a number as name, of a tuple.
     Field(Box<Expr>, String),
     /// `e : t` and `e :> t`: sizes in the type are bound or equated.
@@ -168,7 +208,12 @@ pub use par_syntax::ast::RangeKind;
 pub enum IndexArg {
     /// Any integer type.
     Index(Expr),
-    Slice { start: Option<Expr>, end: Option<Expr>, stride: Option<Expr>, span: Span },
+    Slice {
+        start: Option<Expr>,
+        end: Option<Expr>,
+        stride: Option<Expr>,
+        span: Span,
+    },
 }
 
 /// How a loop repeats.

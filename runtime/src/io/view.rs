@@ -3,7 +3,7 @@
 use crate::{Array, Column, Scalar, Value, ValueType};
 
 /// Part of a value. Everything below arrays is indexed by row: row `i` of a dimension covers the rows
-/// [`View::row`] of its elements.
+/// [`Lengths::row`] of its elements.
 pub enum View<'a> {
     /// A scalar outside any array.
     Scalar(Scalar),

@@ -147,7 +147,14 @@ impl Flattener<'_> {
     }
 
     /// Writes a value of every position of `sub` to the array over an enclosing level.
-    pub(crate) fn scatter_back(&mut self, level: LevelId, sub: LevelId, dest: Var, prim: Prim, value: &Ex) -> Var {
+    pub(crate) fn scatter_back(
+        &mut self,
+        level: LevelId,
+        sub: LevelId,
+        dest: Var,
+        prim: Prim,
+        value: &Ex,
+    ) -> Var {
         let mut g = self.group_at(sub);
         let results = vec![self.eval(&mut g, &Ex::Pos(level)), self.eval(&mut g, value)];
         let v = self.vars.fresh_like(dest);

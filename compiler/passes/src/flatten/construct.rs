@@ -84,7 +84,8 @@ impl Flattener<'_> {
     pub(crate) fn joinable(&mut self, level: LevelId, v: Var) -> Arr {
         let arr = self.arr(v);
         let shared = arr.inner.iter().any(|d| matches!(d, FDim::Size(m) if m.as_i64() == Some(0)));
-        let plain = matches!(arr.src, Src::Data(..)) || (matches!(arr.src, Src::Desc(_)) && self.types[&v].is_desc());
+        let plain =
+            matches!(arr.src, Src::Data(..)) || (matches!(arr.src, Src::Desc(_)) && self.types[&v].is_desc());
         if plain && arr.stride.is_none() && !shared {
             return arr;
         }
@@ -266,7 +267,8 @@ impl Flattener<'_> {
         }
         let local = self.local(child);
         let (i, n) = (self.eval(g, &local), self.eval(g, upper));
-        let below = self.inner_scalar(g, Type::BOOL, Exp::Prim(PrimOp::Cmp(CmpOp::Lt, Prim::I64), vec![i, n]));
+        let below =
+            self.inner_scalar(g, Type::BOOL, Exp::Prim(PrimOp::Cmp(CmpOp::Lt, Prim::I64), vec![i, n]));
         let then = self.nested(g, |f, g| Ok(vec![f.eval(g, value)]));
         let other = self.nested(g, |f, g| Ok(vec![f.choice_chain(g, child, rest, prim)]));
         let (Ok(then), Ok(other)) = (then, other) else { unreachable!("evaluation does not fail") };

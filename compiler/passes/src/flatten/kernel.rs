@@ -103,7 +103,8 @@ impl Flattener<'_> {
             g.host_only = Some(true);
             return Atom::Const(Scalar::I64(0));
         }
-        let in_prologue = g.rows.is_some() && !g.pinned && g.is_row_level(ex) && !mentions_position_of(ex, g.level);
+        let in_prologue =
+            g.rows.is_some() && !g.pinned && g.is_row_level(ex) && !mentions_position_of(ex, g.level);
         let atom = match ex {
             Ex::Atom(a) => *a,
             Ex::Pos(l) => self.eval_pos(g, *l),
@@ -273,7 +274,8 @@ impl Flattener<'_> {
             Ok(op.body.results.iter().map(|a| f.eval_atom(g, *a)).collect())
         })?;
         if g.host_only == Some(true) {
-            return self.unsupported("an operator of reduce, scan or hist that uses a variable of an enclosing map");
+            return self
+                .unsupported("an operator of reduce, scan or hist that uses a variable of an enclosing map");
         }
         Ok(Lambda { params, body, ret: op.ret.clone() })
     }
@@ -304,7 +306,13 @@ impl Flattener<'_> {
     }
 
     /// Closes a group as a kernel of any kind.
-    pub(crate) fn finish(&mut self, mut g: Group, kind: KernelKind, results: Vec<Atom>, pat: Vec<flat::Param>) {
+    pub(crate) fn finish(
+        &mut self,
+        mut g: Group,
+        kind: KernelKind,
+        results: Vec<Atom>,
+        pat: Vec<flat::Param>,
+    ) {
         let space = self.space(&mut g, &kind, &results);
         let body = core::Body { stms: std::mem::take(&mut g.scopes[0].stms), results };
         let prologue = std::mem::take(&mut g.prologue.stms);
@@ -395,7 +403,12 @@ impl Flattener<'_> {
 
 impl Group {
     fn known(&self, ex: &Ex) -> Option<Atom> {
-        self.scopes.iter().rev().find_map(|s| s.known.get(ex)).or_else(|| self.prologue.known.get(ex)).copied()
+        self.scopes
+            .iter()
+            .rev()
+            .find_map(|s| s.known.get(ex))
+            .or_else(|| self.prologue.known.get(ex))
+            .copied()
     }
 
     fn scope(&mut self, prologue: bool) -> &mut KScope {
@@ -450,9 +463,7 @@ pub(crate) fn may_fail(exp: &Exp) -> bool {
     match exp {
         Exp::Check { .. } => true,
         Exp::If { then, other, .. } => body(then) || body(other),
-        Exp::Loop { form, body: b, .. } => {
-            body(b) || matches!(form, core::LoopForm::While(_))
-        }
+        Exp::Loop { form, body: b, .. } => body(b) || matches!(form, core::LoopForm::While(_)),
         _ => false,
     }
 }

@@ -229,7 +229,13 @@ impl Flattener<'_> {
         Ok(results)
     }
 
-    fn bind_if(&mut self, cond: Atom, then: flat::Block, other: flat::Block, like: &[flat::Param]) -> Vec<flat::Param> {
+    fn bind_if(
+        &mut self,
+        cond: Atom,
+        then: flat::Block,
+        other: flat::Block,
+        like: &[flat::Param],
+    ) -> Vec<flat::Param> {
         let pat: Vec<flat::Param> =
             like.iter().map(|p| flat::Param { var: self.vars.fresh_like(p.var), ty: p.ty }).collect();
         self.emit(pat.clone(), Op::If { cond, then, other });
@@ -311,11 +317,8 @@ impl Flattener<'_> {
                     let packed = self.pack(done, arr, &q.ty);
                     let base = slot();
                     let views: Vec<FDim> = (1..p.ty.rank()).map(|_| FDim::View(slot().var)).collect();
-                    let src = if p.ty.is_desc() {
-                        Src::Desc(base.var)
-                    } else {
-                        Src::Data(base.var, p.ty.prim())
-                    };
+                    let src =
+                        if p.ty.is_desc() { Src::Desc(base.var) } else { Src::Data(base.var, p.ty.prim()) };
                     let (src, inner, offsets) = self.join_views(&[Arr::whole(src, views), packed.clone()]);
                     match src {
                         Src::Data(v, _) | Src::Desc(v) => out.push(v.into()),

@@ -71,7 +71,11 @@ impl Flattener<'_> {
         match a {
             Atom::Const(_) => Rep::Scalar(Ex::Atom(a)),
             Atom::Var(v) => self.env.get(&v).cloned().unwrap_or_else(|| {
-                panic!("internal error in flatten: variable {}_{} has no representation", self.vars.name(v), v.0)
+                panic!(
+                    "internal error in flatten: variable {}_{} has no representation",
+                    self.vars.name(v),
+                    v.0
+                )
             }),
         }
     }

@@ -176,7 +176,8 @@ impl Flattener<'_> {
         let start = self.start_of(child);
         for (p, v) in stm.pat.iter().zip(folded.arrays) {
             let src = Src::Data(v, p.ty.prim());
-            self.env.insert(p.var, Rep::Array(Arr { src, inner: vec![], start: start.clone(), stride: None }));
+            self.env
+                .insert(p.var, Rep::Array(Arr { src, inner: vec![], start: start.clone(), stride: None }));
         }
         if let Some(flag) = folded.flag {
             let flag = Ex::Load(flag, Prim::Bool, Rc::new(Ex::Pos(child)));
@@ -277,10 +278,7 @@ impl Flattener<'_> {
         };
         let outer = pat(self);
         let any = self.vars.fresh("some");
-        let or = Exp::Prim(
-            PrimOp::Bin(BinOp::Or, Prim::Bool),
-            vec![left[0].var.into(), right[0].var.into()],
-        );
+        let or = Exp::Prim(PrimOp::Bin(BinOp::Or, Prim::Bool), vec![left[0].var.into(), right[0].var.into()]);
         let stms = vec![
             Stm { pat: vec![Param { var: any, ty: Type::BOOL }], exp: or, span },
             Stm {
@@ -291,8 +289,7 @@ impl Flattener<'_> {
         ];
         let mut results = vec![any.into()];
         results.extend(outer.iter().map(|p| Atom::Var(p.var)));
-        let neutral =
-            types.iter().map(|t| Atom::Const(Scalar::zero(t.prim()))).collect::<Vec<_>>();
+        let neutral = types.iter().map(|t| Atom::Const(Scalar::zero(t.prim()))).collect::<Vec<_>>();
         debug_assert_eq!(neutral.len(), k + 1);
         let params = left.into_iter().chain(right).collect();
         (Lambda { params, body: par_ir::core::Body { stms, results }, ret: types }, neutral)
@@ -377,13 +374,19 @@ impl Flattener<'_> {
         for (p, v) in rest.iter().zip(values) {
             self.extents.insert(v, extent.clone());
             let src = Src::Data(v, p.ty.prim());
-            self.env.insert(p.var, Rep::Array(Arr { src, inner: vec![], start: start.clone(), stride: None }));
+            self.env
+                .insert(p.var, Rep::Array(Arr { src, inner: vec![], start: start.clone(), stride: None }));
         }
         Ok(())
     }
 
     /// Closes a group as a compaction: the number kept, counts per row, and the kept values. Extents are the caller's.
-    pub(crate) fn filter_kernel(&mut self, g: Group, atoms: Vec<Atom>, prims: Vec<Prim>) -> (Atom, Var, Vec<Var>) {
+    pub(crate) fn filter_kernel(
+        &mut self,
+        g: Group,
+        atoms: Vec<Atom>,
+        prims: Vec<Prim>,
+    ) -> (Atom, Var, Vec<Var>) {
         let n = self.vars.fresh("kept");
         let counts = self.vars.fresh("counts");
         let values: Vec<Var> = prims.iter().map(|_| self.vars.fresh("some")).collect();
