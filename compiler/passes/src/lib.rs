@@ -3,6 +3,7 @@
 mod effects;
 pub mod flatten;
 pub mod fuse;
+pub mod merge;
 pub mod pass;
 pub mod simplify;
 

@@ -2,11 +2,12 @@
 //!
 //! ```text
 //! simplify   folds, propagates, removes what is dead
+//! merge      makes one map of independent calls of a recursive function
 //! hoist      takes what does not change out of maps and loops
 //! fuse       joins producers and consumers, then neighbours
 //! ```
 
-use crate::{fuse, simplify};
+use crate::{fuse, merge, simplify};
 use par_ir::core::Program;
 
 /// A transformation of CORE.
@@ -27,6 +28,13 @@ pub const SIMPLIFY: Pass = Pass {
     run: simplify::run,
 };
 
+/// Independent recursive calls as one batch.
+pub const MERGE: Pass = Pass {
+    name: "merge",
+    description: "makes one map of independent calls of a recursive function",
+    run: merge::run,
+};
+
 /// Loop-invariant code motion.
 pub const HOIST: Pass = Pass {
     name: "hoist",
@@ -43,4 +51,4 @@ pub const FUSE: Pass = Pass {
 
 /// What happens to CORE before it is flattened. Hoisting comes before fusion, so that an invariant producer is not
 /// fused into the map that it should leave.
-pub const CORE_PASSES: &[Pass] = &[SIMPLIFY, HOIST, FUSE, SIMPLIFY, HOIST, FUSE, SIMPLIFY];
+pub const CORE_PASSES: &[Pass] = &[SIMPLIFY, MERGE, HOIST, FUSE, SIMPLIFY, HOIST, FUSE, SIMPLIFY];

@@ -62,7 +62,7 @@ impl Flattener<'_> {
         self.at(stm.span);
         let pat = self.canonical_params(level, &stm.pat);
         self.emit(pat.clone(), Op::If { cond: c, then, other });
-        self.from_canonical(level, &stm.pat, &pat);
+        self.adopt_canonical(level, &stm.pat, &pat);
         Ok(())
     }
 
@@ -85,7 +85,7 @@ impl Flattener<'_> {
         self.at(stm.span);
         let other = self.block(|f| Ok(pat.iter().map(|p| f.nothing(p.ty)).collect()))?;
         self.emit(pat.clone(), Op::If { cond, then, other });
-        self.from_canonical(sub, &stm.pat, &pat);
+        self.adopt_canonical(sub, &stm.pat, &pat);
         let reps = stm.pat.iter().map(|p| self.rep(p.var.into())).collect();
         Ok(Arm { level: sub, reps })
     }

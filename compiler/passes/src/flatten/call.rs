@@ -30,7 +30,7 @@ impl Flattener<'_> {
     fn plain_function(&mut self, fun: &Fun) -> Result<flat::Fun> {
         let params = self.canonical_params(ROOT, &fun.params);
         let body = self.block(|f| {
-            f.from_canonical(ROOT, &fun.params, &params);
+            f.adopt_canonical(ROOT, &fun.params, &params);
             f.stms(ROOT, &fun.body.stms)?;
             f.flush();
             Ok(f.canonical(ROOT, &fun.body.results))
@@ -93,7 +93,7 @@ impl Flattener<'_> {
         self.at(stm.span);
         let pat = self.canonical_params(level, &stm.pat);
         self.emit(pat.clone(), Op::Call(callee, values));
-        self.from_canonical(level, &stm.pat, &pat);
+        self.adopt_canonical(level, &stm.pat, &pat);
         Ok(())
     }
 

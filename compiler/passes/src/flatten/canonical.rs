@@ -50,7 +50,7 @@ impl Flattener<'_> {
     }
 
     /// Binds CORE variables to values in canonical form, in order.
-    pub(crate) fn from_canonical(&mut self, level: LevelId, params: &[Param], values: &[flat::Param]) {
+    pub(crate) fn adopt_canonical(&mut self, level: LevelId, params: &[Param], values: &[flat::Param]) {
         for (p, v) in params.iter().zip(values) {
             self.declare(v);
             self.bind_canonical(level, p, v.var);

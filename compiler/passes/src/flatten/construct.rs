@@ -76,7 +76,7 @@ impl Flattener<'_> {
         let name = self.vars.name(p.var).to_string();
         let ty = Ty::Array(p.ty.prim());
         let var = self.bind(&name, ty, op);
-        self.from_canonical(level, std::slice::from_ref(p), &[par_ir::flat::Param { var, ty }]);
+        self.adopt_canonical(level, std::slice::from_ref(p), &[par_ir::flat::Param { var, ty }]);
         Ok(())
     }
 

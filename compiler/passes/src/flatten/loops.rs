@@ -94,7 +94,7 @@ impl Flattener<'_> {
         vars: &[flat::Param],
         body: &Body,
     ) -> Result<Vec<Atom>> {
-        self.from_canonical(level, state, vars);
+        self.adopt_canonical(level, state, vars);
         self.stms(level, &body.stms)?;
         self.flush();
         Ok(self.canonical(level, &body.results))
@@ -124,7 +124,7 @@ impl Flattener<'_> {
         let pat = self.canonical_params(level, &stm.pat);
         let params = vars.into_iter().zip(init).collect();
         self.emit(pat.clone(), Op::Loop { params, form, body });
-        self.from_canonical(level, &stm.pat, &pat);
+        self.adopt_canonical(level, &stm.pat, &pat);
     }
 
     /// A loop that ends at different turns for different positions.
@@ -183,7 +183,7 @@ impl Flattener<'_> {
         stm: &Stm,
         collected: &Collected,
     ) -> Result<Vec<Atom>> {
-        self.from_canonical(anchor, &parts.params, vars);
+        self.adopt_canonical(anchor, &parts.params, vars);
         let go_on = self.condition(anchor, parts)?;
         let (done, n_done) = self.select_positions(anchor, &go_on, false);
         let (go, n_go) = self.select_positions(anchor, &go_on, true);
@@ -212,7 +212,7 @@ impl Flattener<'_> {
         let run = self.any(n_go);
         let body_level = self.push_level(level, Kind::Pack { idx: rest[0].var, n: n_go });
         let then = self.block(|f| {
-            f.from_canonical(body_level, &parts.params, &rest[1..]);
+            f.adopt_canonical(body_level, &parts.params, &rest[1..]);
             f.stms(body_level, &parts.body.stms)?;
             f.flush();
             let mut values = f.canonical(body_level, &parts.body.results);

@@ -3,8 +3,8 @@
 use super::ex::Ex;
 use super::{Flattener, Known};
 use par_ir::flat::{Op, Ty};
-use par_ir::prim::BinOp;
-use par_ir::{Atom, Prim, Var};
+use par_ir::prim::{BinOp, CmpOp};
+use par_ir::{Atom, CheckKind, Prim, PrimOp, Var};
 
 /// Identifies a level; ids are never reused.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -141,13 +141,34 @@ impl Flattener<'_> {
             Kind::Pack { n, .. } => n,
             Kind::Dim(FDim::Size(m)) => {
                 let rows = self.count(self.parent(level));
-                self.host_op(BinOp::Mul, rows, m)
+                self.checked_product(rows, m)
             }
             Kind::Dim(FDim::Seg(d)) => self.total(d),
             Kind::Dim(FDim::View(_)) => unreachable!("a view is never a level"),
         };
         self.learn(Known::Count(level), n);
         n
+    }
+
+    /// The product of two sizes. A space too large to be counted is out of memory, not an empty one.
+    fn checked_product(&mut self, rows: Atom, m: Atom) -> Atom {
+        let product = self.host_op(BinOp::Mul, rows, m);
+        let known = |a: Atom| a.as_i64().is_some_and(|x| x <= 1);
+        if product.as_i64().is_some() || known(rows) || known(m) {
+            return product;
+        }
+        let i64s = |op| PrimOp::Bin(op, Prim::I64);
+        let bool_ty = Ty::Scalar(Prim::Bool);
+        let high = self.bind("high", Ty::Scalar(Prim::I64), Op::Prim(i64s(BinOp::MulHi), vec![rows, m]));
+        let fits = Op::Prim(PrimOp::Cmp(CmpOp::Eq, Prim::I64), vec![high.into(), Atom::i64(0)]);
+        let fits = self.bind("fits", bool_ty, fits);
+        let positive = Op::Prim(PrimOp::Cmp(CmpOp::Ge, Prim::I64), vec![product, Atom::i64(0)]);
+        let positive = self.bind("positive", bool_ty, positive);
+        let both = Op::Prim(PrimOp::Bin(BinOp::And, Prim::Bool), vec![fits.into(), positive.into()]);
+        let cond = self.bind("ok", bool_ty, both).into();
+        let args = vec![Atom::i64(i64::MAX)];
+        self.emit(vec![], Op::Check { cond, kind: CheckKind::OutOfMemory, args });
+        product
     }
 
     pub(crate) fn total(&mut self, d: Var) -> Atom {

@@ -1,0 +1,284 @@
+//! Merges independent calls of one recursive function into a map over their arguments.
+//!
+//! ```text
+//! a = call f xs                     ls = [length xs, length ys]    d = makedesc ls
+//! b = call f ys           =>        rows = [xs, ys] : [2][d]
+//! … a … b …                         (e, rs) = map 2 (d, rows) \ k row -> call f k row
+//!                                   a = rs[0]   b = rs[1]   … a … b …
+//! ```
+//!
+//! Flattened, the map is one call of the lifted function on a batch, so a divide and conquer written with two calls
+//! launches in proportion to its depth, not to the number of its calls. A statement between the calls that depends on
+//! one of them moves behind the map; nothing moves forward, so no call comes before a check that guards it.
+//!
+//! Functions over scalars alone are left as they are: their calls would form batches as large as their call tree
+//! is wide, for no array's benefit.
+
+use par_ir::core::{Body, Exp, Fun, FunId, Lambda, Param, Program, Stm};
+use par_ir::visit::Code;
+use par_ir::{Atom, Dim, Elem, Prim, Scalar, Span, Type, Var, Vars};
+use std::collections::{BTreeSet, HashMap};
+
+/// Merges calls in every body of a program.
+pub fn run(program: &mut Program) {
+    let signatures = program.funs.iter().map(Signature::of).collect();
+    let mut types = HashMap::new();
+    for f in &program.funs {
+        note(&f.params, &mut types);
+        note_types(&f.body, &mut types);
+    }
+    let mut m = Merger { signatures, types, vars: std::mem::take(&mut program.vars) };
+    for f in &mut program.funs {
+        m.body(&mut f.body);
+    }
+    program.vars = m.vars;
+}
+
+fn note(params: &[Param], types: &mut HashMap<Var, Type>) {
+    types.extend(params.iter().map(|p| (p.var, p.ty.clone())));
+}
+
+fn note_types(body: &Body, types: &mut HashMap<Var, Type>) {
+    for s in &body.stms {
+        note(&s.pat, types);
+        s.exp.lambdas().into_iter().for_each(|l| note(&l.params, types));
+        if let Exp::Loop { params, .. } = &s.exp {
+            types.extend(params.iter().map(|(p, _)| (p.var, p.ty.clone())));
+        }
+        crate::effects::deeper(|| s.exp.bodies().into_iter().for_each(|b| note_types(b, types)));
+    }
+}
+
+/// What is known of a function.
+struct Signature {
+    params: Vec<Param>,
+    ret: Vec<Param>,
+    mergeable: bool,
+}
+
+impl Signature {
+    fn of(f: &Fun) -> Signature {
+        // An inner size that differs between calls would need a descriptor of its own.
+        let plain = |p: &Param| p.ty.dims.iter().skip(1).all(|d| matches!(d, Dim::Seg(_)));
+        let mergeable = f.params.iter().any(|p| p.ty.rank() > 0) && f.params.iter().chain(&f.ret).all(plain);
+        Signature { params: f.params.clone(), ret: f.ret.clone(), mergeable }
+    }
+}
+
+/// Whether a variable is a size in the types of these parameters.
+fn is_size(v: Var, params: &[Param]) -> bool {
+    params.iter().any(|p| p.ty.dims.contains(&Dim::Size(v.into())))
+}
+
+struct Merger {
+    signatures: Vec<Signature>,
+    types: HashMap<Var, Type>,
+    vars: Vars,
+}
+
+/// What a parameter (or result) of the function is outside and inside the map.
+struct Lifted {
+    /// The descriptor over the calls, for sizes and descriptors that differ between them.
+    outer: HashMap<Var, Var>,
+    /// The operand inside the lambda.
+    inner: HashMap<Var, Atom>,
+}
+
+impl Merger {
+    fn body(&mut self, body: &mut Body) {
+        for s in &mut body.stms {
+            crate::effects::deeper(|| s.exp.bodies_mut().into_iter().for_each(|b| self.body(b)));
+        }
+        while let Some(group) = self.group(body) {
+            self.apply(body, &group);
+        }
+    }
+
+    /// Positions of calls of one function that do not depend on each other; at least two.
+    fn group(&self, body: &Body) -> Option<Vec<usize>> {
+        let mut funs: Vec<FunId> = Vec::new();
+        for s in &body.stms {
+            if let Exp::Call(f, _) = s.exp
+                && self.signatures[f.0 as usize].mergeable
+            {
+                funs.push(f);
+            }
+        }
+        funs.sort();
+        let twice = funs.windows(2).filter(|w| w[0] == w[1]).map(|w| w[0]).collect::<BTreeSet<_>>();
+        twice.into_iter().find_map(|f| independent(body, f))
+    }
+
+    fn apply(&mut self, body: &mut Body, group: &[usize]) {
+        let last = *group.last().expect("a group has calls");
+        let (mut held, mut calls, mut later, mut out) = (BTreeSet::new(), Vec::new(), Vec::new(), Vec::new());
+        for (i, s) in std::mem::take(&mut body.stms).into_iter().enumerate() {
+            if group.contains(&i) {
+                held.extend(s.pat.iter().map(|p| p.var));
+                calls.push(s);
+            } else if i < last && s.free().iter().any(|v| held.contains(v)) {
+                held.extend(s.pat.iter().map(|p| p.var));
+                later.push(s);
+            } else {
+                out.push(s);
+            }
+            if i == last {
+                self.merged(&calls, &mut out);
+                out.append(&mut later);
+            }
+        }
+        body.stms = out;
+    }
+
+    fn bind(&mut self, name: &str, ty: Type, exp: Exp, span: Span, out: &mut Vec<Stm>) -> Var {
+        let var = self.vars.fresh(name);
+        self.types.insert(var, ty.clone());
+        out.push(Stm { pat: vec![Param { var, ty }], exp, span });
+        var
+    }
+
+    /// The map that makes all the calls, and their results taken out of it.
+    fn merged(&mut self, calls: &[Stm], out: &mut Vec<Stm>) {
+        let (span, fun) = match &calls[0].exp {
+            Exp::Call(f, _) => (calls[0].span, *f),
+            _ => unreachable!("a group holds calls"),
+        };
+        let sig = &self.signatures[fun.0 as usize];
+        let (params, ret) = (sig.params.clone(), sig.ret.clone());
+        let width = Atom::i64(calls.len() as i64);
+        let mut l = Lifted { outer: HashMap::new(), inner: HashMap::new() };
+        let (mut inputs, mut lam_params) = (Vec::new(), Vec::new());
+        for (i, p) in params.iter().enumerate() {
+            let args: Vec<Atom> = calls.iter().map(|s| argument(s, i)).collect();
+            if args.iter().all(|a| *a == args[0]) && self.shareable(p, &params, calls) {
+                l.inner.insert(p.var, args[0]);
+                continue;
+            }
+            let input = self.joined(p, &params, args, width, &mut l, span, out);
+            let var = self.vars.fresh_like(p.var);
+            let ty = l.inside(&p.ty);
+            self.types.insert(var, ty.clone());
+            l.inner.insert(p.var, var.into());
+            inputs.push(input);
+            lam_params.push(Param { var, ty });
+        }
+        let (mut inside, mut outside) = (Vec::new(), Vec::new());
+        for q in &ret {
+            let (a, b) = (self.vars.fresh_like(q.var), self.vars.fresh_like(q.var));
+            let desc = q.ty.is_desc() || is_size(q.var, &ret);
+            inside.push(Param { var: a, ty: l.inside(&q.ty) });
+            let mut ty = l.outside(&q.ty, width);
+            if desc {
+                ty.elem = Elem::Desc;
+                l.outer.insert(q.var, b);
+            }
+            outside.push(Param { var: b, ty });
+            l.inner.insert(q.var, a.into());
+        }
+        note(&inside, &mut self.types);
+        note(&outside, &mut self.types);
+        let args = params.iter().map(|p| l.inner[&p.var]).collect();
+        let results = inside.iter().map(|p| p.var.into()).collect();
+        let types = inside.iter().map(|p| p.ty.clone()).collect();
+        let call = Stm { pat: inside, exp: Exp::Call(fun, args), span };
+        let lam = Lambda { params: lam_params, body: Body { stms: vec![call], results }, ret: types };
+        let rows: Vec<Var> = outside.iter().map(|p| p.var).collect();
+        out.push(Stm { pat: outside, exp: Exp::Map { width, inputs, lam }, span });
+        for (j, s) in calls.iter().enumerate() {
+            for (p, row) in s.pat.iter().zip(&rows) {
+                let exp = Exp::Index(*row, vec![Atom::i64(j as i64)]);
+                out.push(Stm { pat: vec![p.clone()], exp, span: s.span });
+            }
+        }
+    }
+
+    /// Whether a parameter that is the same in all calls may stay outside the map: a descriptor only if all arrays of
+    /// its shape are the same too.
+    fn shareable(&self, p: &Param, params: &[Param], calls: &[Stm]) -> bool {
+        let same = |i: usize| calls.iter().all(|s| argument(s, i) == argument(&calls[0], i));
+        !p.ty.is_desc()
+            || params.iter().enumerate().all(|(i, q)| !q.ty.dims.contains(&Dim::Seg(p.var)) || same(i))
+    }
+
+    /// The arguments of all calls as the rows of one array (or descriptor).
+    #[allow(clippy::too_many_arguments)]
+    fn joined(
+        &mut self,
+        p: &Param,
+        params: &[Param],
+        args: Vec<Atom>,
+        width: Atom,
+        l: &mut Lifted,
+        span: Span,
+        out: &mut Vec<Stm>,
+    ) -> Var {
+        let name = self.vars.name(p.var).to_string();
+        let ty = l.outside(&p.ty, width);
+        if p.ty.is_scalar() && !is_size(p.var, params) {
+            return self.bind(&name, ty, Exp::Literal(args, p.ty.prim()), span, out);
+        }
+        if !p.ty.is_scalar() && !p.ty.is_desc() {
+            return self.bind(&name, ty, Exp::Literal(args, p.ty.prim()), span, out);
+        }
+        let mut rows = args;
+        if p.ty.is_desc() {
+            let descs = std::mem::take(&mut rows);
+            for d in descs.iter().filter_map(|a| a.var()) {
+                let lens = Type { dims: self.types[&d].dims.clone(), elem: Elem::Prim(Prim::I64) };
+                rows.push(self.bind("lens", lens, Exp::Lengths(d), span, out).into());
+            }
+        }
+        let lengths = Type { dims: ty.dims.clone(), elem: Elem::Prim(Prim::I64) };
+        let lit = self.bind("lens", lengths, Exp::Literal(rows, Prim::I64), span, out);
+        let desc = Type { dims: ty.dims, elem: Elem::Desc };
+        let d = self.bind(&name, desc, Exp::MakeDesc(lit), span, out);
+        l.outer.insert(p.var, d);
+        d
+    }
+}
+
+impl Lifted {
+    /// A type inside the lambda.
+    fn inside(&self, ty: &Type) -> Type {
+        let dim = |d: &Dim| match d {
+            Dim::Size(Atom::Var(v)) => Dim::Size(self.inner.get(v).copied().unwrap_or(Atom::Var(*v))),
+            Dim::Seg(v) => Dim::Seg(self.inner.get(v).and_then(|a| a.var()).unwrap_or(*v)),
+            Dim::Size(Atom::Const(_)) => *d,
+        };
+        Type { dims: ty.dims.iter().map(dim).collect(), elem: ty.elem }
+    }
+
+    /// A type over all calls.
+    fn outside(&self, ty: &Type, width: Atom) -> Type {
+        let dim = |d: &Dim| match d {
+            Dim::Size(Atom::Var(v)) | Dim::Seg(v) if self.outer.contains_key(v) => Dim::Seg(self.outer[v]),
+            Dim::Size(Atom::Var(v)) => Dim::Size(self.inner.get(v).copied().unwrap_or(Atom::Var(*v))),
+            d => *d,
+        };
+        let dims = std::iter::once(Dim::Size(width)).chain(ty.dims.iter().map(dim)).collect();
+        Type { dims, elem: ty.elem }
+    }
+}
+
+fn argument(call: &Stm, i: usize) -> Atom {
+    match &call.exp {
+        Exp::Call(_, args) => args[i],
+        _ => Atom::Const(Scalar::I64(0)),
+    }
+}
+
+/// Calls of `f` with equally many calls of `f` on the way to their arguments, if there are two such.
+fn independent(body: &Body, f: FunId) -> Option<Vec<usize>> {
+    let mut depth: HashMap<Var, usize> = HashMap::new();
+    let mut groups: HashMap<usize, Vec<usize>> = HashMap::new();
+    for (i, s) in body.stms.iter().enumerate() {
+        let mut d = s.free().iter().filter_map(|v| depth.get(v)).copied().max().unwrap_or(0);
+        if matches!(s.exp, Exp::Call(g, _) if g == f) {
+            groups.entry(d).or_default().push(i);
+            d += 1;
+        }
+        depth.extend(s.pat.iter().map(|p| (p.var, d)));
+    }
+    let smallest = groups.into_iter().filter(|(_, g)| g.len() > 1).min_by_key(|(d, _)| *d);
+    smallest.map(|(_, g)| g)
+}

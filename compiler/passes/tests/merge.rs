@@ -1,0 +1,38 @@
+//! Merging: which calls of a recursive function become one batch.
+
+mod common;
+
+use common::transformed;
+use par_passes::pass::MERGE;
+
+#[test]
+fn two_independent_calls_become_a_map() {
+    assert_shows!(transformed(
+        "fun f@0 (%n: i64, %xs: [%n]i64, %d: i64) -> (%k: i64, %r: [%k]i64) {
+           let (%h: i64) = quot.i64 (%n, 2i64)
+           let (%as: [%h]i64) = slice %xs (0i64, %h, 1i64)
+           let (%d1: i64) = sub.i64 (%d, 1i64)
+           let (%k1: i64, %r1: [%k1]i64) = call @0 (%h, %as, %d1)
+           let (%first: i64) = %r1[0i64]
+           let (%g: i64) = sub.i64 (%n, %h)
+           let (%bs: [%g]i64) = slice %xs (%h, %g, 1i64)
+           let (%k2: i64, %r2: [%k2]i64) = call @0 (%g, %bs, %d1)
+           let (%m: i64) = add.i64 (%k1, %k2)
+           let (%all: [%m]i64) = concat (%r1, %r2)
+           in (%m, %all)
+         }",
+        &[MERGE]
+    ));
+}
+
+#[test]
+fn a_call_that_needs_another_stays_behind_it() {
+    assert_shows!(transformed(
+        "fun f@0 (%n: i64, %xs: [%n]i64) -> (%k: i64, %r: [%k]i64) {
+           let (%k1: i64, %r1: [%k1]i64) = call @0 (%n, %xs)
+           let (%k2: i64, %r2: [%k2]i64) = call @0 (%k1, %r1)
+           in (%k2, %r2)
+         }",
+        &[MERGE]
+    ));
+}
