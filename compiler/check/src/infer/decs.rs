@@ -38,6 +38,7 @@ impl Cx<'_> {
         self.types.clear();
         self.literals.clear();
         self.types.level = 1;
+        let before = self.diags.len();
         let mut signatures: Vec<Signature> = component.defs.iter().map(|id| self.signature(*id)).collect();
         let bodies: Vec<Expr> = signatures.iter_mut().map(|s| self.body(s)).collect();
         self.settle();
@@ -47,7 +48,11 @@ impl Cx<'_> {
         let number = component.recursive.then_some(group);
         for ((signature, body), wrong) in signatures.into_iter().zip(bodies).zip(wrong) {
             let id = signature.id;
+            let faultless = self.diags[before..].iter().all(|d| d.severity < Severity::Unsupported);
             self.finish_def(signature, body, &generalised, number);
+            if faultless {
+                self.check_entry(id);
+            }
             if wrong {
                 self.schemes[id.0 as usize] = None;
             }
@@ -168,17 +173,16 @@ impl Cx<'_> {
             span: found.span,
             name_span: found.ast.name.span,
         };
-        if def.entry {
-            self.check_entry(&def);
-        }
         self.schemes[s.id.0 as usize] = Some(Scheme { vars: def.type_params.clone(), ty });
         self.done[s.id.0 as usize] = Some(def);
     }
 
     /// Entry points take and give plain data of known type.
-    fn check_entry(&mut self, def: &Def) {
+    fn check_entry(&mut self, id: DefId) {
+        let Some(def) = self.done[id.0 as usize].as_ref().filter(|d| d.entry) else { return };
         let head = "an entry point takes and gives values without functions";
-        if let Some(var) = def.type_params.first() {
+        let functions = def.params.iter().any(|p| has_function(&p.ty)) || has_function(&def.ret);
+        if !functions && let Some(var) = def.type_params.first() {
             let name = &self.type_vars[var.0 as usize];
             let diag = Diagnostic::error("E0501", "an entry point cannot be polymorphic", def.name_span);
             let diag = diag.here(format!("works for every type `{name}`"));

@@ -168,7 +168,10 @@ impl Cx<'_> {
         let mut seen = Vec::new();
         self.diags.sort_by_key(|d| d.labels[0].span);
         self.diags.retain(|d| {
-            let key = (d.code.clone(), d.labels[0].span);
+            // A feature that is missing is named once, wherever it is used.
+            let span = if d.severity == Severity::Unsupported { Span::default() } else { d.labels[0].span };
+            let name = if d.severity == Severity::Unsupported { &d.message } else { &d.code };
+            let key = (name.clone(), span);
             let new = !seen.contains(&key);
             seen.push(key);
             new

@@ -15,7 +15,6 @@ use crate::thir::{Def, DefId, Size, Ty};
 use par_ir::core::{Body, Entry, Fun, Param};
 use par_ir::{Atom, Dim, Type, ValueType};
 use par_syntax::diagnostic::Diagnostic;
-use std::collections::HashMap;
 
 impl<'p> Lower<'p> {
     /// Lowers an entry point; what is wrong with it becomes a diagnostic.
@@ -24,6 +23,7 @@ impl<'p> Lower<'p> {
         let def = &program.defs[id.0 as usize];
         self.blocks = vec![Block::default()];
         self.depth = 0;
+        self.entry_sizes = None;
         self.enter(def.name_span);
         let result = self.entry_fun(def);
         self.blocks.clear();
@@ -50,22 +50,15 @@ impl<'p> Lower<'p> {
             vals.push(self.entry_param(&ty, &name, &mut Vec::new(), &mut params)?);
             signature.push((name, ty));
         }
-        // Who bound a size first, for the message when another parameter disagrees.
-        let mut owners: HashMap<_, String> = HashMap::new();
+        self.entry_sizes = Some(Default::default());
         for ((pat, val), (name, _)) in def.params.iter().zip(vals).zip(&signature) {
-            let sizes = size_names(&pat.ty);
-            let text = match sizes.iter().find_map(|l| Some((l, owners.get(l)?))) {
-                Some((l, owner)) => {
-                    format!("size `{}` of `{owner}` and of `{name}`", self.program.locals[l.0 as usize])
-                }
-                None => format!("size of `{name}`"),
-            };
-            self.enter(pat.span);
-            self.bind_as(pat, val, &mut env, &|_| text.clone())?;
-            for l in sizes {
-                owners.entry(l).or_insert_with(|| name.clone());
+            if let Some((_, current)) = &mut self.entry_sizes {
+                current.clone_from(name);
             }
+            self.enter(pat.span);
+            self.bind_as(pat, val, &mut env, &|_| format!("size of `{name}`"))?;
         }
+        self.entry_sizes = None;
         self.enter(def.name_span);
         let text = format!("result of `{}`", def.name);
         let declared = Declared { what: &text, span: Some(def.name_span), trusted: false };
@@ -207,22 +200,5 @@ impl<'p> Lower<'p> {
             }
             Val::Fun(_) => {}
         }
-    }
-}
-
-/// Names among the declared sizes of a type.
-fn size_names(ty: &Ty) -> Vec<crate::thir::LocalId> {
-    match ty {
-        Ty::Array(size, t) => {
-            let mut out = size_names(t);
-            if let Size::Local(l) = size {
-                out.insert(0, *l);
-            }
-            out
-        }
-        Ty::Tuple(ts) => ts.iter().flat_map(size_names).collect(),
-        Ty::Record(fs) => fs.iter().flat_map(|(_, t)| size_names(t)).collect(),
-        Ty::Unique(t) => size_names(t),
-        _ => Vec::new(),
     }
 }

@@ -142,6 +142,11 @@ impl<'p> Lower<'p> {
         let fun = self.eval(f, env, None)?;
         let vals: R<Vec<_>> = args.iter().map(|a| self.eval(a, env, None)).collect();
         let vals = vals?;
+        let named = match &f.kind {
+            ExprKind::Def(d, _) => self.program.defs[d.0 as usize].intrinsic && !self.is_library(e_span(args)),
+            _ => false,
+        };
+        self.arguments = if named { args.iter().map(|a| a.span).collect() } else { Vec::new() };
         if want.is_none() && has_sizes(ty) {
             let shape = self.shape(ty, env)?;
             return self.apply(&fun, vals, is_informative(&shape).then_some(&shape));
@@ -213,6 +218,11 @@ impl<'p> Lower<'p> {
             _ => Err(self.internal("a field of something that is no record")),
         }
     }
+}
+
+/// The place of the first of some expressions.
+fn e_span(args: &[Expr]) -> par_ir::Span {
+    args.first().map_or_else(Default::default, |a| a.span)
 }
 
 fn closure<'p>(

@@ -276,13 +276,26 @@ impl<'p> Lower<'p> {
             return Err(self.internal("flatten of an array without rows"));
         };
         let size = match d {
-            Dim::Size(m) => self.mul(*n, *m),
+            Dim::Size(m) => self.size_product(*n, *m),
             Dim::Seg(s) => self.total(*s),
         };
         let new = Dim::Size(size);
         let how = &mut Reshape { flatten: true };
         let elem = self.rebuild(elem, &mut vec![n_dim, *d], &mut vec![new], how)?;
         Ok(Val::Array(new, Box::new(elem)))
+    }
+
+    /// The number of elements of an `n` times `m` matrix. Outside of maps a matrix may have been described but never
+    /// stored, so the product may be out of range.
+    fn size_product(&mut self, n: Atom, m: Atom) -> Atom {
+        let product = self.mul(n, m);
+        if self.blocks.len() == 1 && product.var().is_some() && n.var().is_some() && m.var().is_some() {
+            let high = self.bin(BinOp::MulHi, Prim::I64, n, m);
+            let (small, sign) = (self.cmp(CmpOp::Eq, high, Atom::i64(0)), self.cmp(CmpOp::Le, Atom::i64(0), product));
+            let fits = self.and(small, sign);
+            self.check(fits, CheckKind::OutOfMemory, vec![Atom::i64(i64::MAX)]);
+        }
+        product
     }
 
     /// The outermost dimension of size `n` split as the dims say.

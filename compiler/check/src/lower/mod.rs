@@ -77,6 +77,12 @@ struct Lower<'p> {
     /// Sizes known to be products, for `unflatten`.
     products: HashMap<Var, (Atom, Atom)>,
     instances: recursion::Instances,
+    /// While the parameters of an entry point are bound: which parameter bound a size name, and the present one.
+    entry_sizes: Option<(HashMap<LocalId, String>, String)>,
+    /// The arguments of the array operation that is called, if they stand in the user's code.
+    arguments: Vec<Span>,
+    /// Of those, the two whose sizes are being equated.
+    walked: Option<(Span, Span)>,
     /// Locals mentioned in a function's body, by its address.
     mentioned: HashMap<*const Expr, Rc<Vec<LocalId>>>,
 }
@@ -97,6 +103,9 @@ pub fn lower(program: &Program, sources: &Sources) -> (Option<core::Program>, Ve
         sizes: HashSet::new(),
         products: HashMap::new(),
         instances: recursion::Instances::default(),
+        entry_sizes: None,
+        arguments: Vec::new(),
+        walked: None,
         mentioned: HashMap::new(),
     };
     for (i, def) in program.defs.iter().enumerate() {
@@ -117,10 +126,14 @@ impl<'p> Lower<'p> {
     /// Moves to the place of an expression, unless it is library code. Gives back the place before.
     fn enter(&mut self, span: Span) -> Span {
         let before = self.span;
-        let library = self.sources.files.get(span.file as usize).is_none_or(|f| f.is_library);
-        if !library {
+        if !self.is_library(span) {
             self.span = span;
         }
         before
+    }
+
+    /// Whether a place is in the standard library.
+    fn is_library(&self, span: Span) -> bool {
+        self.sources.files.get(span.file as usize).is_none_or(|f| f.is_library)
     }
 }

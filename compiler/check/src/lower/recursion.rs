@@ -28,6 +28,12 @@ use std::rc::Rc;
 /// How many functions one definition may become.
 const MAX_INSTANCES: usize = 256;
 
+/// How large the types of one instance may be, in parts.
+const MAX_TYPE_SIZE: usize = 1000;
+
+/// How much of a type a message shows.
+const MAX_TYPE_TEXT: usize = 60;
+
 /// The functions made so far.
 #[derive(Default)]
 pub(super) struct Instances {
@@ -43,6 +49,10 @@ impl<'p> Lower<'p> {
     pub fn call_recursive(&mut self, d: DefId, types: &Rc<Vec<Shape>>, args: Vec<Val<'p>>) -> R<Val<'p>> {
         let program = self.program;
         let def = &program.defs[d.0 as usize];
+        if types.iter().map(Shape::parts).sum::<usize>() > MAX_TYPE_SIZE {
+            let message = format!("the types of `{}` grow at every call of itself", def.name);
+            return Err(self.endless(def, types, message));
+        }
         let mut env = def_env(def, types);
         let mut actual = Vec::with_capacity(args.len());
         for (pat, arg) in def.params.iter().zip(args) {
@@ -135,26 +145,30 @@ impl<'p> Lower<'p> {
     fn count_instance(&mut self, d: DefId, def: &Def, types: &[Shape]) -> R<()> {
         let count = self.instances.count.entry(d).or_insert(0);
         *count += 1;
-        let too_many = *count > MAX_INSTANCES;
-        let mut name = format!("`{}`", def.name);
-        if !types.is_empty() {
-            let list: Vec<String> = types.iter().map(|t| format!("{}", Shown(t))).collect();
-            let _ = write!(name, " at {}", list.join(", "));
-        }
-        if too_many {
+        if *count > MAX_INSTANCES {
             let message = format!("`{}` would need more than {MAX_INSTANCES} versions of itself", def.name);
-            let mut diagnostic = Diagnostic::error("E0512", message, self.span)
-                .label(def.name_span, "defined here")
-                .note("recursive calls must pass functions on unchanged, or from a finite set, and must not grow types");
-            let chain = &self.instances.chain;
-            let last = &chain[chain.len().saturating_sub(4)..];
-            if !last.is_empty() {
-                diagnostic = diagnostic.note(format!("the chain ends with {} -> {name}", last.join(" -> ")));
-            }
-            return Err(Box::new(diagnostic));
+            return Err(self.endless(def, types, message));
         }
-        self.instances.chain.push(name);
+        self.instances.chain.push(instance_name(def, types));
         Ok(())
+    }
+
+    /// The error for instances without end, with the chain that leads to the next one.
+    fn endless(&self, def: &Def, types: &[Shape], message: String) -> Box<Diagnostic> {
+        let mut diagnostic = Diagnostic::error("E0512", message, self.span)
+            .label(def.name_span, "defined here")
+            .note("recursive calls must pass functions on unchanged, or from a finite set, and must not grow types");
+        let chain = &self.instances.chain;
+        // The types at the beginning are the ones that can be read.
+        let shown: Vec<&str> = match chain.len() {
+            0..=6 => chain.iter().map(String::as_str).collect(),
+            n => chain[..3].iter().map(String::as_str).chain(["…"]).chain(chain[n - 2..].iter().map(String::as_str)).collect(),
+        };
+        if !shown.is_empty() {
+            let name = instance_name(def, types);
+            diagnostic = diagnostic.note(format!("the chain is {} -> {name}", shown.join(" -> ")));
+        }
+        Box::new(diagnostic)
     }
 
     /// Emits the call and gives the result the sizes that the definition declares.
@@ -430,6 +444,17 @@ fn kinds(val: &Val, ty: Option<&Ty>, depth: usize, out: &mut Vec<bool>) {
         (Val::Record(vs), _) => vs.iter().for_each(|(_, v)| kinds(v, None, depth, out)),
         _ => {}
     }
+}
+
+/// A definition with its type arguments.
+fn instance_name(def: &Def, types: &[Shape]) -> String {
+    let list: Vec<String> = types.iter().map(|t| Shown(t).to_string()).collect();
+    let mut list = list.join(", ");
+    if let Some((end, _)) = list.char_indices().nth(MAX_TYPE_TEXT) {
+        list.truncate(end);
+        list.push('…');
+    }
+    if types.is_empty() { format!("`{}`", def.name) } else { format!("`{}` at {list}", def.name) }
 }
 
 /// A type for messages.

@@ -78,12 +78,16 @@ impl<'p> Lower<'p> {
         match (size, expected) {
             (_, Some(e)) => {
                 if !declared.trusted {
-                    self.equate(actual, e, declared.what, declared.span)?;
+                    let what = self.entry_size_text(size).unwrap_or_else(|| declared.what.to_string());
+                    self.equate(e, actual, &what, declared.span)?;
                 }
                 Ok(Target::To(Dim::Size(e)))
             }
             (Size::Local(l), None) => {
                 env.bind(*l, Val::i64(actual));
+                if let Some((owners, name)) = &mut self.entry_sizes {
+                    owners.insert(*l, name.clone());
+                }
                 Ok(Target::To(Dim::Size(actual)))
             }
             _ => Ok(Target::Keep),
@@ -109,22 +113,41 @@ impl<'p> Lower<'p> {
         })
     }
 
-    /// Two sizes that must be equal.
-    pub fn equate(&mut self, a: Atom, expected: Atom, what: &str, declared: Option<Span>) -> R<()> {
-        if a == expected {
+    /// For a size name that two parameters of an entry point share: which ones.
+    fn entry_size_text(&self, size: &Size) -> Option<String> {
+        let (owners, name) = self.entry_sizes.as_ref()?;
+        let Size::Local(l) = size else { return None };
+        let (owner, size) = (owners.get(l)?, &self.program.locals[l.0 as usize]);
+        Some(match owner == name {
+            true => format!("size `{size}` of `{name}`"),
+            false => format!("size `{size}` of `{owner}` and of `{name}`"),
+        })
+    }
+
+    /// Two sizes that must be equal; messages name them in this order. `declared` is where the first was declared.
+    pub fn equate(&mut self, a: Atom, b: Atom, what: &str, declared: Option<Span>) -> R<()> {
+        if a == b {
             return Ok(());
         }
-        if let (Some(x), Some(y)) = (a.as_i64(), expected.as_i64()) {
-            let mut d = Diagnostic::error("E0401", format!("sizes differ: {x} and {y} ({what})"), self.span)
-                .here(format!("this has size {x}"));
-            if let Some(span) = declared.filter(|s| *s != self.span) {
-                d = d.label(span, format!("size {y} is declared here"));
-            }
-            return Err(Box::new(d));
+        if let (Some(x), Some(y)) = (a.as_i64(), b.as_i64()) {
+            return Err(Box::new(self.sizes_differ(x, y, what, declared)));
         }
-        let cond = self.cmp(CmpOp::Eq, a, expected);
-        self.check(cond, CheckKind::SizeMismatch(what.to_string()), vec![a, expected]);
+        let cond = self.cmp(CmpOp::Eq, a, b);
+        self.check(cond, CheckKind::SizeMismatch(what.to_string()), vec![a, b]);
         Ok(())
+    }
+
+    fn sizes_differ(&self, x: i64, y: i64, what: &str, declared: Option<Span>) -> Diagnostic {
+        let message = format!("sizes differ: {x} and {y} ({what})");
+        match (&self.walked, declared) {
+            (Some((first, second)), _) => Diagnostic::error("E0401", message, *second)
+                .here(format!("this has size {y}"))
+                .label(*first, format!("this has size {x}")),
+            (None, Some(span)) if span != self.span => Diagnostic::error("E0401", message, self.span)
+                .here(format!("this has size {y}"))
+                .label(span, format!("size {x} is declared here")),
+            _ => Diagnostic::error("E0401", message, self.span).here(format!("sizes {x} and {y} meet here")),
+        }
     }
 
     /// The type with its variables replaced and the sizes that are known.

@@ -203,10 +203,15 @@ impl<'p> Lower<'p> {
             return Err(self.internal("no arrays to walk"));
         };
         let size = self.size_of(first)?;
+        let spans = std::mem::take(&mut self.arguments);
+        let spans = spans.get(spans.len().saturating_sub(arrays.len())..).filter(|s| s.len() == arrays.len());
         let mut out = Vec::with_capacity(arrays.len());
-        for a in &arrays {
+        for (i, a) in arrays.iter().enumerate() {
             let other = self.size_of(a)?;
-            self.equate(size, other, what, None)?;
+            self.walked = spans.map(|s| (s[0], s[i]));
+            let equal = self.equate(size, other, what, None);
+            self.walked = None;
+            equal?;
             out.push(self.resized(a, size)?);
         }
         Ok((size, out))

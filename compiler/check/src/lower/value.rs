@@ -74,6 +74,16 @@ pub(super) enum Extent {
 }
 
 impl Shape {
+    /// How many constructors of types it is made of.
+    pub fn parts(&self) -> usize {
+        1 + match self {
+            Shape::Tuple(ts) => ts.iter().map(Shape::parts).sum(),
+            Shape::Record(fs) => fs.iter().map(|(_, t)| t.parts()).sum::<usize>(),
+            Shape::Array(_, t) => t.parts(),
+            Shape::Prim(_) | Shape::Fun | Shape::Sum | Shape::Unknown => 0,
+        }
+    }
+
     /// Without any sizes.
     pub fn erased(&self) -> Shape {
         match self {

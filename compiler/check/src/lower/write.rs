@@ -1,6 +1,5 @@
 //! `scatter`, `hist`, `reduce_by_index`.
 
-use super::shape::Target;
 use super::value::Val;
 use super::{Lower, R};
 use par_ir::core::{Exp, Param};
@@ -33,7 +32,7 @@ impl<'p> Lower<'p> {
     /// ```
     fn scatter_rows(&mut self, dest: &Val<'p>, is: Val<'p>, vs: Val<'p>) -> R<Val<'p>> {
         let (m, arrays) = self.together(vec![is, vs], "the arguments of scatter")?;
-        let vs = self.fitting_rows(&arrays[1], dest)?;
+        let vs = arrays[1].clone();
         let n = self.size_of(dest)?;
         let nobody = self.replicate(n, &Val::i64(Atom::i64(-1)))?;
         let numbers = Val::vector(m, self.iota(m), Prim::I64);
@@ -46,21 +45,6 @@ impl<'p> Lower<'p> {
             let new = lo.cmp(CmpOp::Le, Atom::i64(0), owner);
             lo.if_val(new, &mut |lo| lo.row(&vs, owner), &mut |lo| lo.row(dest, i))
         })
-    }
-
-    /// Values whose uniform inner sizes are equated with those of the destination.
-    fn fitting_rows(&mut self, vs: &Val<'p>, dest: &Val<'p>) -> R<Val<'p>> {
-        let mut targets = Vec::new();
-        for (i, (have, want)) in vs.dims().into_iter().zip(dest.dims()).enumerate() {
-            targets.push(match (have, want) {
-                (Dim::Size(a), Dim::Size(b)) if i > 0 => {
-                    self.equate(a, b, "the rows of scatter", None)?;
-                    Target::To(want)
-                }
-                _ => Target::Keep,
-            });
-        }
-        self.retype(vs, &targets)
     }
 
     /// `reduce_by_index dest op ne is vs`.

@@ -174,7 +174,7 @@ impl Lengths {
 
     /// Adds `count` rows of a length; with no rows at all the length may be unknown.
     fn add_many(&mut self, len: Option<i64>, count: i64) -> Result<(), String> {
-        let wrong = |len, n| format!("rows have length {len}, but length {n} is needed");
+        let wrong = |len, n| format!("`empty` says length {len}, but length {n} is needed");
         match self {
             Lengths::Ragged(_) if count > MAX_EMPTY_ROWS => Err("`empty` with too many rows".into()),
             Lengths::Ragged(_) => {
