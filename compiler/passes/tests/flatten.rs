@@ -1,6 +1,5 @@
 //! What nests become: snapshots of FLAT for the programs whose shape matters most.
 
-#[allow(dead_code)]
 mod common;
 
 use common::program;

@@ -9,6 +9,8 @@ use par_passes::pass::MERGE;
 fn two_independent_calls_become_a_map() {
     assert_shows!(transformed(
         "fun f@0 (%n: i64, %xs: [%n]i64, %d: i64) -> (%k: i64, %r: [%k]i64) {
+           let (%small: bool) = lt.i64 (%n, 2i64)
+           let (%o: i64, %res: [%o]i64) = if %small then { in (%n, %xs) } else {
            let (%h: i64) = quot.i64 (%n, 2i64)
            let (%as: [%h]i64) = slice %xs (0i64, %h, 1i64)
            let (%d1: i64) = sub.i64 (%d, 1i64)
@@ -20,6 +22,8 @@ fn two_independent_calls_become_a_map() {
            let (%m: i64) = add.i64 (%k1, %k2)
            let (%all: [%m]i64) = concat (%r1, %r2)
            in (%m, %all)
+           }
+           in (%o, %res)
          }",
         &[MERGE]
     ));
@@ -29,9 +33,15 @@ fn two_independent_calls_become_a_map() {
 fn a_call_that_needs_another_stays_behind_it() {
     assert_shows!(transformed(
         "fun f@0 (%n: i64, %xs: [%n]i64) -> (%k: i64, %r: [%k]i64) {
-           let (%k1: i64, %r1: [%k1]i64) = call @0 (%n, %xs)
-           let (%k2: i64, %r2: [%k2]i64) = call @0 (%k1, %r1)
-           in (%k2, %r2)
+           let (%small: bool) = lt.i64 (%n, 2i64)
+           let (%o: i64, %res: [%o]i64) = if %small then { in (%n, %xs) } else {
+             let (%g: i64) = quot.i64 (%n, 4i64)
+             let (%ys: [%g]i64) = slice %xs (0i64, %g, 1i64)
+             let (%k1: i64, %r1: [%k1]i64) = call @0 (%g, %ys)
+             let (%k2: i64, %r2: [%k2]i64) = call @0 (%k1, %r1)
+             in (%k2, %r2)
+           }
+           in (%o, %res)
          }",
         &[MERGE]
     ));

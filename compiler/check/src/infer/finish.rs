@@ -174,7 +174,8 @@ impl Cx<'_> {
 
     /// `sum : []f32 -> f32` is `f32.sum`.
     fn finish_per_type(&self, name: &str, ty: &Ty) -> Option<ExprKind> {
-        let Ty::Fun(_, element) = ty else { return None };
+        let Ty::Fun(argument, _) = ty else { return None };
+        let Ty::Array(_, element) = &**argument else { return None };
         let Ty::Prim(prim) = **element else { return None };
         if !PER_TYPE.contains(&name) {
             return None;

@@ -1,6 +1,6 @@
 //! Built-in operators, sections, and the functions named alike in every scalar type's module.
 
-use super::scope::Found;
+use super::scope::{Found, PER_TYPE_ARRAYS, PER_TYPE_FLOATS};
 use super::types::{BOOL, Class, PrimSet, array, function};
 use super::{Cx, errors};
 use crate::thir::{Expr, ExprKind, Pat, PatKind, Ty};
@@ -138,8 +138,15 @@ impl Cx<'_> {
 
     /// `sum` and the like: the function of the element type's module, chosen when the type is known.
     pub(super) fn per_type(&mut self, name: String, span: Span) -> Expr {
-        let element = self.types.fresh(operand_class("+"));
-        let ty = function([&array(element.clone())].into_iter(), element);
+        let class = if PER_TYPE_FLOATS.contains(&name.as_str()) {
+            Class::Prims(PrimSet::floats())
+        } else {
+            operand_class("+")
+        };
+        let element = self.types.fresh(class);
+        let xs = array(element.clone());
+        let result = if PER_TYPE_ARRAYS.contains(&name.as_str()) { xs.clone() } else { element };
+        let ty = function([&xs].into_iter(), result);
         Expr { kind: ExprKind::Op(name), ty, span }
     }
 

@@ -67,12 +67,29 @@ pub(super) enum Found<B> {
     Def(DefId),
     /// A built-in operator, at a type if it was qualified (`f32./`).
     Op(String, Option<Prim>),
-    /// `sum`, `product`, `minimum`, `maximum` of the module of the element type.
+    /// `sum`, `product` and the like ([`PER_TYPE`]) of the module of the element type.
     PerType(String),
 }
 
 /// The names that mean the function of the element type's module.
-pub(super) const PER_TYPE: [&str; 4] = ["sum", "product", "minimum", "maximum"];
+pub(super) const PER_TYPE: [&str; 10] = [
+    "sum",
+    "product",
+    "minimum",
+    "maximum",
+    "flood_nonzero",
+    "cumsum",
+    "mean",
+    "variance",
+    "norm",
+    "softmax",
+];
+
+/// Those of them that give an array like their argument.
+pub(super) const PER_TYPE_ARRAYS: [&str; 3] = ["flood_nonzero", "cumsum", "softmax"];
+
+/// Those of them that only floats have.
+pub(super) const PER_TYPE_FLOATS: [&str; 4] = ["mean", "variance", "norm", "softmax"];
 
 /// The built-in operators of two operands.
 pub(super) const OPERATORS: [&str; 20] = [
@@ -206,7 +223,7 @@ impl<'a> Scopes<'a> {
         if is_operator(name) {
             return Some(Found::Op(name.to_string(), None));
         }
-        let per_type = PER_TYPE.contains(&name) && self.of_prim(Prim::I32, name).is_some();
+        let per_type = PER_TYPE.contains(&name) && self.of_prim(Prim::F64, name).is_some();
         per_type.then(|| Found::PerType(name.to_string()))
     }
 

@@ -50,12 +50,25 @@ impl Flattener<'_> {
             for p in &fun.params {
                 f.lifted_param(level, p, &mut params);
             }
+            f.unless_empty(level, n, fun)
+        })?;
+        ret.extend(fun.ret.iter().map(|p| self.canonical_ty(level, &p.ty)));
+        Ok(flat::Fun { name: format!("{}^", fun.name), entry: None, params, ret, body, span: fun.span })
+    }
+
+    /// A lifted function's body: an empty batch returns at once, which is what ends a recursion without an `if`.
+    fn unless_empty(&mut self, level: LevelId, n: flat::Param, fun: &Fun) -> Result<Vec<Atom>> {
+        let cond = self.any(n.var.into());
+        let then = self.block(|f| {
             f.stms(level, &fun.body.stms)?;
             f.flush();
             Ok(f.canonical(level, &fun.body.results))
         })?;
-        ret.extend(fun.ret.iter().map(|p| self.canonical_ty(level, &p.ty)));
-        Ok(flat::Fun { name: format!("{}^", fun.name), entry: None, params, ret, body, span: fun.span })
+        self.at(fun.span);
+        let pat = self.canonical_params(level, &fun.ret);
+        let other = self.block(|f| Ok(pat.iter().map(|p| f.nothing(p.ty)).collect()))?;
+        self.emit(pat.clone(), Op::If { cond, then, other });
+        Ok(pat.iter().map(|p| p.var.into()).collect())
     }
 
     /// Binds a parameter of a lifted function, adding its FLAT parameters.

@@ -10,7 +10,7 @@ use super::{Flattener, Known, Result};
 use par_ir::core::{self, Exp, Lambda, Param, Stm};
 use par_ir::flat::{self, Kernel, KernelKind, Op, Out, Space, Ty};
 use par_ir::prim::BinOp;
-use par_ir::{Atom, Dim, Prim, PrimOp, Scalar, Span, Type, Var};
+use par_ir::{Atom, Dim, Prim, PrimOp, Span, Type, Var};
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
@@ -19,6 +19,21 @@ use std::rc::Rc;
 struct KScope {
     stms: Vec<Stm>,
     known: HashMap<Ex, Atom>,
+}
+
+/// A value of the enclosing nest that an operator uses.
+pub(crate) struct Capture {
+    /// What stands for it in the operator.
+    pub var: Var,
+    pub prim: Prim,
+    /// What it is.
+    pub ex: Ex,
+}
+
+/// An operator of a reduction.
+pub(crate) struct Operator {
+    pub lam: Lambda,
+    pub captures: Vec<Capture>,
 }
 
 /// An open kernel over the positions of a level.
@@ -34,8 +49,8 @@ pub(crate) struct Group {
     locals: HashSet<Var>,
     /// Candidate outputs: the array, the body's variable, its type.
     outputs: Vec<(Var, Atom, Prim)>,
-    /// Only host values may be used (operators of reductions): a use of a position is recorded here.
-    host_only: Option<bool>,
+    /// Only host values may be used (operators of reductions): what depends on a position is captured here.
+    captures: Option<Vec<Capture>>,
     /// Holds statements that may fail.
     checks: bool,
     /// What is evaluated now stays where it is, behind the checks before it, even if it depends on the row only.
@@ -58,7 +73,7 @@ impl Flattener<'_> {
             scopes: vec![KScope::default()],
             locals: HashSet::new(),
             outputs: Vec::new(),
-            host_only: None,
+            captures: None,
             checks: false,
             pinned: false,
         };
@@ -99,9 +114,8 @@ impl Flattener<'_> {
         if let Some(a) = g.known(ex) {
             return a;
         }
-        if g.host_only.is_some() && mentions_position(ex) {
-            g.host_only = Some(true);
-            return Atom::Const(Scalar::I64(0));
+        if g.captures.is_some() && mentions_position(ex) {
+            return self.capture(g, ex);
         }
         let in_prologue =
             g.rows.is_some() && !g.pinned && g.is_row_level(ex) && !mentions_position_of(ex, g.level);
@@ -216,7 +230,7 @@ impl Flattener<'_> {
             pat.iter().map(|p| Param { var: self.vars.fresh_like(p.var), ty: p.ty.clone() }).collect();
         let locals: Vec<(Var, Prim)> = fresh.iter().map(|p| (p.var, p.ty.prim())).collect();
         self.push_stm(g, false, fresh, exp);
-        if g.scopes.len() > 1 || g.host_only.is_some() {
+        if g.scopes.len() > 1 || g.captures.is_some() {
             return locals.into_iter().map(|(v, _)| Ex::Atom(v.into())).collect();
         }
         locals.into_iter().map(|(v, p)| self.candidate(g, v.into(), p)).collect()
@@ -255,10 +269,18 @@ impl Flattener<'_> {
         v
     }
 
-    /// An operator of a reduction: scalar, over host values only.
-    pub(crate) fn operator(&mut self, op: &Lambda) -> Result<Lambda> {
+    /// A variable of an operator that stands for a value of the enclosing nest.
+    fn capture(&mut self, g: &mut Group, ex: &Ex) -> Atom {
+        let (var, prim) = (self.vars.fresh("captured"), self.ex_prim(ex));
+        g.scopes[0].known.insert(ex.clone(), var.into());
+        g.captures.get_or_insert_default().push(Capture { var, prim, ex: ex.clone() });
+        var.into()
+    }
+
+    /// An operator of a reduction: scalar code over host values, its parameters, and what it captures.
+    pub(crate) fn operator(&mut self, op: &Lambda) -> Result<Operator> {
         let mut g = self.group_at(super::nest::ROOT);
-        g.host_only = Some(false);
+        g.captures = Some(Vec::new());
         g.scopes[0].known.clear();
         let mut params = Vec::new();
         for p in &op.params {
@@ -273,11 +295,8 @@ impl Flattener<'_> {
             f.scalar_stms(g, &op.body.stms)?;
             Ok(op.body.results.iter().map(|a| f.eval_atom(g, *a)).collect())
         })?;
-        if g.host_only == Some(true) {
-            return self
-                .unsupported("an operator of reduce, scan or hist that uses a variable of an enclosing map");
-        }
-        Ok(Lambda { params, body, ret: op.ret.clone() })
+        let captures = g.captures.unwrap_or_default();
+        Ok(Operator { lam: Lambda { params, body, ret: op.ret.clone() }, captures })
     }
 
     /// Evaluates a CORE operand inside the kernel.

@@ -10,14 +10,14 @@
 //! scalar body that the operator's own kernel has inside.
 
 use super::ex::Ex;
-use super::kernel::Group;
+use super::kernel::{Group, Operator};
 use super::nest::{FDim, LevelId};
 use super::rep::{Arr, Rep, Src};
 use super::{Flattener, Result};
-use par_ir::core::{Exp, Lambda, Param, Stm};
+use par_ir::core::{Body, Exp, Lambda, Param, Stm};
 use par_ir::flat::{self, KernelKind, Ty};
 use par_ir::prim::{BinOp, CmpOp};
-use par_ir::{Atom, Prim, PrimOp, Scalar, Type, Var};
+use par_ir::{Atom, Prim, PrimOp, Type, Var};
 use std::rc::Rc;
 
 impl Flattener<'_> {
@@ -146,16 +146,11 @@ impl Flattener<'_> {
         self.split_extras(&results, k);
         let out_extent = self.extent(level);
         let folded = self.fold_kernel(child, stm, op, neutral, &results, None, out_extent)?;
-        for (j, (p, v)) in stm.pat.iter().zip(folded.arrays).enumerate() {
+        for (p, v) in stm.pat.iter().zip(folded.arrays) {
             let prim = p.ty.prim();
             let loaded = Ex::Load(v, prim, Rc::new(Ex::Pos(level)));
             let ex = if self.is_root(level) { Ex::Atom(self.host(&loaded)) } else { loaded };
-            if folded.flag.is_none() {
-                self.env.insert(p.var, Rep::Scalar(ex));
-            } else {
-                debug_assert!(j < k, "one array per combined value");
-                self.env.insert(p.var, Rep::Scalar(ex));
-            }
+            self.env.insert(p.var, Rep::Scalar(ex));
         }
         if let Some(flag) = folded.flag {
             let flag = Ex::Load(flag, Prim::Bool, Rc::new(Ex::Pos(level)));
@@ -213,18 +208,25 @@ impl Flattener<'_> {
     ) -> Result<Folded> {
         let k = neutral.len();
         let host_neutral: Vec<Atom> = neutral.iter().filter_map(|a| self.ex(*a).atom()).collect();
-        let lifted = host_neutral.len() < k;
         let scalars: Vec<Rep> = results.iter().filter(|r| matches!(r, Rep::Scalar(_))).cloned().collect();
         let op = self.operator(op)?;
-        let (op, neutral) = if lifted { self.flagged(&op) } else { (op, host_neutral) };
-        let (g, mut atoms) = self.group_results(child, &scalars);
+        let lifted = host_neutral.len() < k || !op.captures.is_empty();
+        let captured: Vec<Ex> = op.captures.iter().map(|c| c.ex.clone()).collect();
+        let (op, neutral) = if lifted { self.flagged(&op) } else { (op.lam, host_neutral) };
+        let (mut g, mut atoms) = self.group_results(child, &scalars);
         let mut pat = Vec::new();
         let mut flag = None;
         if lifted {
             let v = self.fresh_array("some", out_extent.clone());
             pat.push(flat::Param { var: v, ty: Ty::Array(Prim::Bool) });
-            atoms.insert(0, Atom::bool(true));
             flag = Some(v);
+            let mut first = vec![Atom::bool(true)];
+            for ex in &captured {
+                first.push(self.eval(&mut g, ex));
+                let v = self.fresh_array("captured", out_extent.clone());
+                pat.push(flat::Param { var: v, ty: Ty::Array(self.ex_prim(ex)) });
+            }
+            atoms.splice(0..0, first);
         }
         let mut arrays = Vec::new();
         for p in &stm.pat[..k] {
@@ -251,48 +253,51 @@ impl Flattener<'_> {
         Ok(Folded { flag, arrays, extras })
     }
 
-    /// An operator over pairs of "is there anything" and a value, for neutral elements that differ between rows:
-    /// the row's own neutral element comes in afterwards.
-    fn flagged(&mut self, op: &Lambda) -> (Lambda, Vec<Atom>) {
-        let k = op.ret.len();
-        let param = |f: &mut Self, ty: &Type| Param { var: f.vars.fresh("v"), ty: ty.clone() };
-        let types: Vec<Type> = std::iter::once(Type::BOOL).chain(op.ret.iter().cloned()).collect();
-        let left: Vec<Param> = types.iter().map(|t| param(self, t)).collect();
-        let right: Vec<Param> = types.iter().map(|t| param(self, t)).collect();
-        let body_of = |rs: Vec<Atom>| par_ir::core::Body { stms: vec![], results: rs };
-        let span = self.span;
-        let values = |ps: &[Param]| ps[1..].iter().map(|p| Atom::Var(p.var)).collect::<Vec<_>>();
-        let mut combined = op.body.clone();
-        for (p, a) in op.params.iter().zip(values(&left).into_iter().chain(values(&right))) {
-            combined.stms.insert(0, Stm { pat: vec![p.clone()], exp: Exp::Atom(a), span });
+    /// An operator over "is there anything", captured values, and the operator's own, for operators and neutral elements
+    /// that differ between rows: a row's own neutral element comes in afterwards.
+    fn flagged(&mut self, op: &Operator) -> (Lambda, Vec<Atom>) {
+        let (lam, span) = (&op.lam, self.span);
+        let carried: Vec<Type> =
+            op.captures.iter().map(|c| Type::scalar(c.prim)).chain(lam.ret.iter().cloned()).collect();
+        let (left, right) = (self.flagged_params(&carried), self.flagged_params(&carried));
+        let k = 1 + op.captures.len();
+        let atoms = |ps: &[Param]| ps.iter().map(|p| Atom::Var(p.var)).collect::<Vec<_>>();
+        let name = |p: Param, a: Atom| Stm { pat: vec![p], exp: Exp::Atom(a), span };
+        let mut combined = Body::default();
+        for (c, p) in op.captures.iter().zip(&left[1..]) {
+            combined.stms.push(name(Param { var: c.var, ty: p.ty.clone() }, p.var.into()));
         }
-        let pat = |f: &mut Self| op.ret.iter().map(|t| param(f, t)).collect::<Vec<_>>();
-        let inner = pat(self);
-        let both = par_ir::core::Body {
-            stms: vec![Stm {
-                pat: inner.clone(),
-                exp: Exp::If { cond: right[0].var.into(), then: combined, other: body_of(values(&left)) },
-                span,
-            }],
-            results: inner.iter().map(|p| p.var.into()).collect(),
-        };
-        let outer = pat(self);
-        let any = self.vars.fresh("some");
-        let or = Exp::Prim(PrimOp::Bin(BinOp::Or, Prim::Bool), vec![left[0].var.into(), right[0].var.into()]);
+        let operands = atoms(&left[k..]).into_iter().chain(atoms(&right[k..]));
+        combined.stms.extend(lam.params.iter().zip(operands).map(|(p, a)| name(p.clone(), a)));
+        combined.stms.extend(lam.body.stms.iter().cloned());
+        combined.results = atoms(&left[1..k]);
+        combined.results.extend(&lam.body.results);
+
+        let only = |ps: &[Param]| Body { stms: vec![], results: atoms(&ps[1..]) };
+        let both = self.flagged_params(&carried).split_off(1);
+        let cond = right[0].var.into();
+        let right_too = Exp::If { cond, then: combined, other: only(&left) };
+        let left_first =
+            Body { stms: vec![Stm { pat: both.clone(), exp: right_too, span }], results: atoms(&both) };
+        let outcome = self.flagged_params(&carried);
+        let or = PrimOp::Bin(BinOp::Or, Prim::Bool);
+        let some = Exp::Prim(or, vec![left[0].var.into(), right[0].var.into()]);
+        let choice = Exp::If { cond: left[0].var.into(), then: left_first, other: only(&right) };
         let stms = vec![
-            Stm { pat: vec![Param { var: any, ty: Type::BOOL }], exp: or, span },
-            Stm {
-                pat: outer.clone(),
-                exp: Exp::If { cond: left[0].var.into(), then: both, other: body_of(values(&right)) },
-                span,
-            },
+            Stm { pat: vec![outcome[0].clone()], exp: some, span },
+            Stm { pat: outcome[1..].to_vec(), exp: choice, span },
         ];
-        let mut results = vec![any.into()];
-        results.extend(outer.iter().map(|p| Atom::Var(p.var)));
-        let neutral = types.iter().map(|t| Atom::Const(Scalar::zero(t.prim()))).collect::<Vec<_>>();
-        debug_assert_eq!(neutral.len(), k + 1);
-        let params = left.into_iter().chain(right).collect();
-        (Lambda { params, body: par_ir::core::Body { stms, results }, ret: types }, neutral)
+        let body = Body { stms, results: atoms(&outcome) };
+        let ret: Vec<Type> = outcome.iter().map(|p| p.ty.clone()).collect();
+        let neutral = ret.iter().map(|t| Self::zero(t.prim())).collect();
+        (Lambda { params: left.into_iter().chain(right).collect(), body, ret }, neutral)
+    }
+
+    /// A flag and values of these types.
+    fn flagged_params(&mut self, types: &[Type]) -> Vec<Param> {
+        let flag = Param { var: self.vars.fresh("some"), ty: Type::BOOL };
+        let values = types.iter().map(|t| Param { var: self.vars.fresh("v"), ty: t.clone() });
+        std::iter::once(flag).chain(values).collect()
     }
 
     /// Combines each position's own neutral element with what was folded: `if flag then op ne v else ne`.
@@ -309,15 +314,19 @@ impl Flattener<'_> {
         let flag = self.eval(&mut g, &flag);
         let ne = self.eval_atoms(&mut g, neutral);
         let values: Vec<Atom> = pat.iter().map(|p| self.eval_atom(&mut g, p.var.into())).collect();
-        let op = self.operator(op)?;
-        let then = self.nested(&mut g, |_, _| Ok(vec![]))?;
-        let mut then = par_ir::core::Body { stms: then.stms, results: op.body.results.clone() };
-        let args = ne.iter().chain(&values);
-        for (p, a) in op.params.iter().zip(args) {
-            then.stms.push(Stm { pat: vec![p.clone()], exp: Exp::Atom(*a), span: self.span });
+        let Operator { lam: op, captures } = self.operator(op)?;
+        let mut named: Vec<(Param, Atom)> = Vec::new();
+        for c in &captures {
+            let a = self.eval(&mut g, &c.ex);
+            named.push((Param { var: c.var, ty: Type::scalar(c.prim) }, a));
+        }
+        named.extend(op.params.iter().cloned().zip(ne.iter().chain(&values).copied()));
+        let mut then = Body { stms: vec![], results: op.body.results.clone() };
+        for (p, a) in named {
+            then.stms.push(Stm { pat: vec![p], exp: Exp::Atom(a), span: self.span });
         }
         then.stms.extend(op.body.stms);
-        let other = par_ir::core::Body { stms: vec![], results: ne };
+        let other = Body { stms: vec![], results: ne };
         let results = self.add_scalar(&mut g, pat, Exp::If { cond: flag, then, other });
         for (p, ex) in pat.iter().zip(results) {
             self.env.insert(p.var, Rep::Scalar(ex));

@@ -100,7 +100,10 @@ impl Flattener<'_> {
                 return f.unsupported("a histogram whose neutral element differs between rows");
             };
             let op = f.operator(op)?;
-            Ok(KernelKind::Hist { dests, op, neutral })
+            if !op.captures.is_empty() {
+                return f.unsupported("a histogram whose operator uses a variable of an enclosing map");
+            }
+            Ok(KernelKind::Hist { dests, op: op.lam, neutral })
         })
     }
 
