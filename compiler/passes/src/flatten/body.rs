@@ -66,7 +66,7 @@ impl Flattener<'_> {
             Exp::If { cond, then, other } => self.branch(level, stm, *cond, then, other),
             Exp::Loop { params, form, body } => self.repeat(level, stm, params, form, body),
             Exp::Call(fun, args) => self.call(level, stm, *fun, args),
-            Exp::Total(_) => self.unsupported("the total of a view of a descriptor"),
+            Exp::Total(d) => self.total_packed(level, stm, *d),
             other => panic!("internal error in flatten: no rule for {}", name_of(other)),
         }
     }
@@ -90,11 +90,6 @@ impl Flattener<'_> {
                 Exp::Check { cond, kind: kind.clone(), args: self.eval_atoms(g, args) }
             }
             Exp::Index(arr, ixs) => return self.scalar_index(g, &stm.pat[0], *arr, ixs),
-            Exp::Total(d) => {
-                let Some(ex) = self.total_of(*d) else { return self.unsupported("the total of a view") };
-                let a = self.eval_checked(g, &ex);
-                return self.name_scalar(g, &stm.pat[0], a);
-            }
             Exp::If { cond, then, other } => {
                 let cond = self.eval_atom(g, *cond);
                 let then = self.scalar_body(g, then)?;
@@ -202,11 +197,6 @@ impl Flattener<'_> {
                 let a = self.host(&ex);
                 self.env.insert(stm.pat[0].var, Rep::Scalar(Ex::Atom(a)));
             }
-            Exp::Total(d) => {
-                let Some(ex) = self.total_of(*d) else { return self.unsupported("the total of a view") };
-                let a = self.host(&ex);
-                self.env.insert(stm.pat[0].var, Rep::Scalar(Ex::Atom(a)));
-            }
             Exp::Loop { .. } if sequential_exp(&stm.exp, &stm.pat) => return self.host_scalar_loop(stm),
             _ => return self.lift(ROOT, stm),
         }
@@ -292,7 +282,7 @@ pub(crate) fn sequential_exp(exp: &Exp, pat: &[Param]) -> bool {
     let scalars = || pat.iter().all(|p| p.ty.is_scalar());
     match exp {
         Exp::Atom(_) | Exp::Prim(..) | Exp::Index(..) | Exp::Slice { .. } | Exp::Check { .. } => true,
-        Exp::Iota(_) | Exp::Replicate(..) | Exp::Lengths(_) | Exp::Total(_) => true,
+        Exp::Iota(_) | Exp::Replicate(..) | Exp::Lengths(_) => true,
         Exp::If { then, other, .. } => scalars() && sequential(then) && sequential(other),
         Exp::Loop { form, body, .. } => {
             scalars() && sequential(body) && !matches!(form, LoopForm::While(c) if !sequential(c))

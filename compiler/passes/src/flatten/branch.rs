@@ -86,7 +86,13 @@ impl Flattener<'_> {
         let other = self.block(|f| Ok(pat.iter().map(|p| f.nothing(p.ty)).collect()))?;
         self.emit(pat.clone(), Op::If { cond, then, other });
         self.adopt_canonical(sub, &stm.pat, &pat);
-        let reps = stm.pat.iter().map(|p| self.rep(p.var.into())).collect();
+        let mut reps = Vec::new();
+        for p in &stm.pat {
+            reps.push(match self.rep(p.var.into()) {
+                Rep::Array(a) => Rep::Array(self.viewable(sub, &a, &p.ty)),
+                scalar => scalar,
+            });
+        }
         Ok(Arm { level: sub, reps })
     }
 
@@ -134,10 +140,6 @@ impl Flattener<'_> {
     }
 
     fn merge_rows(&mut self, level: LevelId, p: &Param, arms: &[Arm], arrs: &[Arr]) -> Arr {
-        let shared = |a: &Arr| {
-            a.inner.iter().any(|d| matches!(d, super::nest::FDim::Size(m) if m.as_i64() == Some(0)))
-        };
-        debug_assert!(!arrs.iter().any(shared), "canonical arrays are packed");
         let (src, inner, offsets) = self.join(arrs);
         let starts: Vec<Ex> =
             arrs.iter().zip(offsets).map(|(a, o)| self.add(a.start.clone(), Ex::Atom(o))).collect();

@@ -115,10 +115,10 @@ impl Flattener<'_> {
         for a in args {
             match self.rep(*a) {
                 Rep::Scalar(ex) => out.push(self.store(level, &ex).into()),
-                Rep::Array(_) => {
+                Rep::Array(arr) => {
                     let v = a.var().expect("constants are scalar");
-                    let arr = self.joinable(level, v);
                     let ty = self.types[&v].clone();
+                    let arr = self.viewable(level, &arr, &ty);
                     self.lifted_array(level, &arr, &ty, &mut out);
                 }
             }

@@ -27,7 +27,7 @@ impl Flattener<'_> {
             let parts = self.canonical(level, &atoms).iter().filter_map(|a| a.var()).collect();
             return self.bind_packed(level, &stm.pat[0], Op::Concat(parts));
         }
-        let bases: Vec<Arr> = arrs.iter().map(|v| self.joinable(level, *v)).collect();
+        let bases = self.joinable(level, arrs);
         let (src, inner, offsets) = self.join_rows(&bases);
         let Dim::Size(width) = stm.pat[0].ty.dims[0] else { unreachable!("outermost dimensions are sizes") };
         let width = self.ex(width);
@@ -58,8 +58,8 @@ impl Flattener<'_> {
                 picks.push(Pick { upper: Ex::i64(i as i64 + 1), rep: self.rep(*a) });
             }
         } else {
-            let rows: Vec<Arr> =
-                elems.iter().filter_map(|a| a.var()).map(|v| self.joinable(level, v)).collect();
+            let rows: Vec<Var> = elems.iter().filter_map(|a| a.var()).collect();
+            let rows = self.joinable(level, &rows);
             let (src, inner, offsets) = self.join(&rows);
             for (i, (row, offset)) in rows.into_iter().zip(offsets).enumerate() {
                 let rep = self.shifted(Rep::Array(row), offset);
@@ -80,17 +80,34 @@ impl Flattener<'_> {
         Ok(())
     }
 
-    /// The array with a base that can be joined with others': flat data, rows at distance one.
-    pub(crate) fn joinable(&mut self, level: LevelId, v: Var) -> Arr {
-        let arr = self.arr(v);
-        let shared = arr.inner.iter().any(|d| matches!(d, FDim::Size(m) if m.as_i64() == Some(0)));
-        let plain =
-            matches!(arr.src, Src::Data(..)) || (matches!(arr.src, Src::Desc(_)) && self.types[&v].is_desc());
-        if plain && arr.stride.is_none() && !shared {
-            return arr;
+    /// The arrays with bases that can be joined: all the same one, or flat data with views as inner dimensions.
+    fn joinable(&mut self, level: LevelId, vars: &[Var]) -> Vec<Arr> {
+        let arrs: Vec<Arr> = vars.iter().map(|v| self.arr(*v)).collect();
+        if same_base(&arrs) {
+            return arrs;
         }
-        let ty = self.types[&v].clone();
-        self.pack(level, &arr, &ty)
+        let types: Vec<Type> = vars.iter().map(|v| self.types[v].clone()).collect();
+        arrs.iter().zip(&types).map(|(a, t)| self.viewable(level, a, t)).collect()
+    }
+
+    /// The array with flat data, rows at distance one, and inner dimensions that say where every row starts. (A regular
+    /// dimension of size 0 would not tell how many rows there are.)
+    pub(crate) fn viewable(&mut self, level: LevelId, arr: &Arr, ty: &Type) -> Arr {
+        let regular = arr.inner.iter().any(|d| matches!(d, FDim::Size(_)));
+        let plain = matches!(arr.src, Src::Data(..)) || (matches!(arr.src, Src::Desc(_)) && ty.is_desc());
+        if plain && arr.stride.is_none() && !regular {
+            return arr.clone();
+        }
+        let (mut packed, levels) = self.pack_levels(level, arr, ty);
+        for (d, rows_at) in packed.inner.iter_mut().zip(&levels) {
+            if let FDim::Size(m) = *d {
+                let rows = self.count(*rows_at);
+                let each = self.enter(super::nest::ROOT, &Ex::Atom(rows));
+                let start = self.mul(Ex::Pos(each), Ex::Atom(m));
+                *d = FDim::View(self.store(each, &start));
+            }
+        }
+        packed
     }
 
     fn shifted(&self, rep: Rep, offset: Atom) -> Rep {
@@ -114,14 +131,7 @@ impl Flattener<'_> {
 
     /// One base that holds all the given ones, and by how much the row indices of each are shifted in it.
     pub(crate) fn join(&mut self, arrs: &[Arr]) -> (Src, Vec<FDim>, Vec<Atom>) {
-        let same = |a: &Arr| {
-            a.inner == arrs[0].inner
-                && match (&a.src, &arrs[0].src) {
-                    (Src::Data(x, _), Src::Data(y, _)) | (Src::Desc(x), Src::Desc(y)) => x == y,
-                    _ => false,
-                }
-        };
-        if arrs.iter().all(same) {
+        if same_base(arrs) {
             return (arrs[0].src.clone(), arrs[0].inner.clone(), vec![Atom::i64(0); arrs.len()]);
         }
         self.join_views(arrs)
@@ -190,33 +200,7 @@ impl Flattener<'_> {
         match arr.inner[0] {
             FDim::View(s) => s,
             FDim::Seg(d) => self.offsets(d),
-            FDim::Size(m) => {
-                let elements = self.base_rows(&Arr { inner: arr.inner[1..].to_vec(), ..arr.clone() });
-                let one = PrimOp::Bin(BinOp::Max, Prim::I64);
-                let i64_ty = Ty::Scalar(Prim::I64);
-                let m1 = self.bind("m", i64_ty, Op::Prim(one, vec![m, Atom::i64(1)])).into();
-                let quot = PrimOp::Bin(BinOp::Quot, Prim::I64);
-                let rows = self.bind("rows", i64_ty, Op::Prim(quot, vec![elements, m1]));
-                let level = self.enter(super::nest::ROOT, &Ex::Atom(rows.into()));
-                let ex = self.mul(Ex::Pos(level), Ex::Atom(m));
-                self.store(level, &ex)
-            }
-        }
-    }
-
-    /// Number of rows of a base.
-    fn base_rows(&mut self, arr: &Arr) -> Atom {
-        match (arr.inner.first(), &arr.src) {
-            (None, Src::Data(v, _)) => self.array_length(*v),
-            (None, Src::Desc(d)) => {
-                let d = *d;
-                self.bind("rows", Ty::Scalar(Prim::I64), Op::Rows(d)).into()
-            }
-            (Some(_), _) => {
-                let starts = self.as_starts(arr);
-                self.array_length(starts)
-            }
-            _ => unreachable!("made joinable before"),
+            FDim::Size(_) => unreachable!("made a view before"),
         }
     }
 
@@ -313,6 +297,19 @@ impl Flattener<'_> {
         Ok(())
     }
 
+    /// The sum of a descriptor's lengths. A view of other rows than consecutive ones is packed first.
+    pub(crate) fn total_packed(&mut self, level: LevelId, stm: &Stm, desc: Var) -> Result<()> {
+        let ex = self.total_of(desc).or_else(|| {
+            let ty = self.types[&desc].clone();
+            let packed = self.pack(level, &self.arr(desc), &ty);
+            self.total_of_packed(packed, &ty)
+        });
+        let Some(ex) = ex else { return self.unsupported("the total of a view of a descriptor") };
+        let ex = if self.is_root(level) { Ex::Atom(self.host(&ex)) } else { ex };
+        self.bind_local(&stm.pat[0], ex);
+        Ok(())
+    }
+
     pub(crate) fn make_desc(&mut self, level: LevelId, stm: &Stm, lens: Var) -> Result<()> {
         let ty = self.types[&lens].clone();
         let dims = self.dim_reps(&ty);
@@ -335,4 +332,16 @@ impl Flattener<'_> {
     pub(crate) fn zero(p: Prim) -> Atom {
         Atom::Const(Scalar::zero(p))
     }
+}
+
+/// Whether arrays are views of one and the same base.
+fn same_base(arrs: &[Arr]) -> bool {
+    arrs.iter().all(|a| {
+        a.inner == arrs[0].inner
+            && a.stride.is_none()
+            && match (&a.src, &arrs[0].src) {
+                (Src::Data(x, _), Src::Data(y, _)) | (Src::Desc(x), Src::Desc(y)) => x == y,
+                _ => false,
+            }
+    })
 }

@@ -315,6 +315,7 @@ impl Flattener<'_> {
                 Rep::Scalar(ex) => ex.clone(),
                 Rep::Array(arr) => {
                     let packed = self.pack(done, arr, &q.ty);
+                    let packed = self.viewable(done, &packed, &q.ty);
                     let base = slot();
                     let views: Vec<FDim> = (1..p.ty.rank()).map(|_| FDim::View(slot().var)).collect();
                     let src =

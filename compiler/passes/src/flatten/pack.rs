@@ -69,11 +69,16 @@ impl Flattener<'_> {
 
     /// The same array with packed data that covers exactly its own elements at all positions of the level.
     pub(crate) fn pack(&mut self, level: LevelId, arr: &Arr, ty: &Type) -> Arr {
+        self.pack_levels(level, arr, ty).0
+    }
+
+    /// As [`Self::pack`], with the levels of the array's dimensions.
+    pub(crate) fn pack_levels(&mut self, level: LevelId, arr: &Arr, ty: &Type) -> (Arr, Vec<LevelId>) {
         let dims = self.dim_reps(ty);
         self.pack_dims(level, arr, dims, ty)
     }
 
-    fn pack_dims(&mut self, level: LevelId, arr: &Arr, dims: Vec<DimRep>, ty: &Type) -> Arr {
+    fn pack_dims(&mut self, level: LevelId, arr: &Arr, dims: Vec<DimRep>, ty: &Type) -> (Arr, Vec<LevelId>) {
         let levels = self.enter_dims(level, dims);
         let mut rep = Rep::Array(arr.clone());
         for l in &levels {
@@ -88,7 +93,7 @@ impl Flattener<'_> {
         } else {
             Src::Data(self.store(last, &ex), ty.prim())
         };
-        self.packed_arr(src, &levels)
+        (self.packed_arr(src, &levels), levels)
     }
 
     /// A packed array over levels that were entered for its dimensions.
@@ -99,6 +104,6 @@ impl Flattener<'_> {
     /// Packs a row at level `child` of an array of type `ty` over the rows.
     pub(crate) fn packed_row(&mut self, child: LevelId, row: &Arr, ty: &Type) -> Result<Arr> {
         let dims = self.inside(&self.dim_reps(ty)[1..], child);
-        Ok(self.pack_dims(child, row, dims, ty))
+        Ok(self.pack_dims(child, row, dims, ty).0)
     }
 }

@@ -5,7 +5,7 @@ use super::nest::FDim;
 use super::rep::{Arr, Rep, Src};
 use super::{Flattener, Result};
 use par_ir::core::{Exp, Stm};
-use par_ir::{Atom, Var};
+use par_ir::{Atom, Dim, Type, Var};
 use std::rc::Rc;
 
 impl Flattener<'_> {
@@ -69,33 +69,51 @@ impl Flattener<'_> {
             return None;
         }
         let (d, rest) = a.inner.split_first()?;
-        match d {
-            FDim::View(_) => None,
-            FDim::Size(m) if m.as_i64() == Some(0) => None,
-            d => Some(Arr {
-                src: a.src.clone(),
-                inner: rest.to_vec(),
-                start: self.row_start(*d, a.start.clone()),
-                stride: None,
-            }),
+        self.contiguous(*d, &a, self.types[&arr].dims[1]).then(|| Arr {
+            src: a.src.clone(),
+            inner: rest.to_vec(),
+            start: self.row_start(*d, a.start.clone()),
+            stride: None,
+        })
+    }
+
+    /// Whether the rows of an array, which start as `d` says, are as long as `d` says: then the next begins where
+    /// one ends. (A view of the first half of every row starts where the whole rows do.)
+    fn contiguous(&self, d: FDim, a: &Arr, dim: Dim) -> bool {
+        match (d, dim) {
+            (FDim::Size(m), Dim::Size(n)) => self.ex(n) == Ex::Atom(m) && m.as_i64() != Some(0),
+            (FDim::Seg(d), Dim::Seg(s)) => {
+                let lens = self.arr(s);
+                matches!(lens.src, Src::Desc(l) if l == d)
+                    && lens.inner.is_empty()
+                    && lens.stride.is_none()
+                    && lens.start == a.start
+            }
+            _ => false,
         }
     }
 
     /// The sum of a descriptor's lengths, as an expression: the distance between two offsets.
     pub(crate) fn total_of(&self, desc: Var) -> Option<Ex> {
-        let mut a = self.arr(desc);
-        let ty = &self.types[&desc];
-        let par_ir::Dim::Size(n) = ty.dims[0] else { return None };
+        let (a, ty) = (self.arr(desc), &self.types[&desc]);
+        let consecutive = match (a.inner.as_slice(), &ty.dims[1..]) {
+            ([], []) => true,
+            ([d], [dim]) => self.contiguous(*d, &a, *dim),
+            _ => false,
+        };
+        if consecutive && a.stride.is_none() { self.total_of_packed(a, ty) } else { None }
+    }
+
+    /// As [`Self::total_of`], for rows that are known to follow each other.
+    pub(crate) fn total_of_packed(&self, mut a: Arr, ty: &Type) -> Option<Ex> {
+        let Dim::Size(n) = ty.dims[0] else { return None };
         let mut end = self.add(a.start.clone(), self.ex(n));
         while let Some((d, rest)) = a.inner.split_first() {
-            if a.stride.is_some() || matches!(d, FDim::View(_)) {
-                return None;
-            }
             end = self.row_start(*d, end);
             a = Arr { start: self.row_start(*d, a.start.clone()), inner: rest.to_vec(), ..a };
         }
-        match (&a.src, &a.stride) {
-            (Src::Desc(d), None) => Some(self.sub(self.off(*d, end), self.off(*d, a.start.clone()))),
+        match a.src {
+            Src::Desc(d) => Some(self.sub(self.off(d, end), self.off(d, a.start))),
             _ => None,
         }
     }
