@@ -3,6 +3,9 @@
 
 use crate::prim::Scalar;
 
+/// Calls that may be active at a time, on every back end: beyond it recursion is too deep.
+pub const MAX_DEPTH: usize = 100_000;
+
 /// A source range: `file` indexes the program's source table, `start..end` are bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, PartialOrd, Ord)]
 #[allow(missing_docs)]

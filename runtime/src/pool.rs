@@ -8,6 +8,7 @@
 //! that asks for too much fails with an ordinary error.
 
 use std::alloc::{Layout, alloc, alloc_zeroed, dealloc};
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, OnceLock};
@@ -47,18 +48,30 @@ static LIVE: AtomicUsize = AtomicUsize::new(0);
 /// Distinguishes the starts of mapped blocks, see [`stagger`].
 static SERIAL: AtomicUsize = AtomicUsize::new(0);
 
-/// Bytes of memory that programs may use: what was available at first use, less a reserve.
+/// Bytes of memory that programs may use: what was available at first use, less a
+/// reserve for other programs: one that takes all there is gets killed instead of an error.
 pub fn limit() -> usize {
     static LIMIT: OnceLock<usize> = OnceLock::new();
     *LIMIT.get_or_init(|| {
         let available = meminfo().unwrap_or(usize::MAX / 4).min(cgroup_limit().unwrap_or(usize::MAX));
-        available - available / 16
+        available - available / 4
     })
 }
 
 /// Bytes in use by buffers now.
 pub fn live_bytes() -> usize {
     LIVE.load(Relaxed)
+}
+
+thread_local! {
+    /// Bytes that this thread has allocated less those it has released, small blocks included.
+    static BALANCE: Cell<isize> = const { Cell::new(0) };
+}
+
+/// Bytes that this thread has allocated less those it has released: what a program holds that runs on one thread is the
+/// difference to the balance at its start.
+pub fn thread_balance() -> isize {
+    BALANCE.get()
 }
 
 fn meminfo() -> Option<usize> {
@@ -73,9 +86,13 @@ fn cgroup_limit() -> Option<usize> {
 
 /// A block of at least `bytes` bytes, or `None` if there is not that much memory.
 pub fn allocate(bytes: usize, zeroed: bool) -> Option<Block> {
-    if bytes < POOLED {
-        return small(bytes, zeroed);
-    }
+    let block = if bytes < POOLED { small(bytes, zeroed) } else { large(bytes, zeroed) }?;
+    BALANCE.set(BALANCE.get() + block.capacity as isize);
+    Some(block)
+}
+
+/// A block from those that are kept, or a new one.
+fn large(bytes: usize, zeroed: bool) -> Option<Block> {
     if bytes > isize::MAX as usize / 2 {
         return None;
     }
@@ -100,6 +117,7 @@ pub fn allocate(bytes: usize, zeroed: bool) -> Option<Block> {
 /// # Safety
 /// The block came from [`allocate`], and nothing refers to it any more.
 pub unsafe fn release(block: Block) {
+    BALANCE.set(BALANCE.get() - block.capacity as isize);
     if block.capacity < POOLED {
         // SAFETY: allocated by `small` with this layout.
         return unsafe { dealloc(block.ptr, layout(block.capacity)) };

@@ -9,6 +9,7 @@ mod array;
 mod core;
 mod flat;
 mod kernel;
+mod memory;
 mod moves;
 mod scalar;
 mod soac;
@@ -20,9 +21,6 @@ pub use flat::{Counters, run_flat};
 use par_runtime::RuntimeError;
 
 type Outcome<T> = Result<T, RuntimeError>;
-
-/// Nested calls before recursion counts as too deep.
-const MAX_DEPTH: usize = 100_000;
 
 /// A promise that the program breaks: the compiler's mistake, not the user's.
 fn internal<T>(what: impl std::fmt::Display) -> Outcome<T> {

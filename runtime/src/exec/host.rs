@@ -15,12 +15,12 @@ const RED_ZONE: usize = 256 << 10;
 const STACK_SEGMENT: usize = 4 << 20;
 
 impl Run<'_> {
-    /// Calls function `fun`; recursion lives on segments of stack, as deep as `max_depth`.
-    pub fn function(&self, fun: usize, args: Vec<HostValue>) -> Results {
+    /// Calls function `fun` from `span`; recursion lives on segments of stack, as deep as `max_depth`.
+    pub fn function(&self, fun: usize, args: Vec<HostValue>, span: Span) -> Results {
         let function = self.plan.functions.get(fun).ok_or_else(|| internal("no such function"))?;
         let depth = self.depth.get() + 1;
         if depth > self.max_depth {
-            return Err(RuntimeError::check(&CheckKind::TooDeep, &[], function.span));
+            return Err(RuntimeError::check(&CheckKind::TooDeep, &[], span));
         }
         self.depth.set(depth);
         let results = stacker::maybe_grow(RED_ZONE, STACK_SEGMENT, || {
@@ -68,7 +68,7 @@ impl Run<'_> {
             Op::Loop(l) => self.host_loop(l, frame),
             Op::Call(fun, args) => {
                 let args = frame.take_all(args);
-                self.function(*fun, args)
+                self.function(*fun, args, span)
             }
             Op::Check { cond, kind, args } => check(*cond, kind, args, frame, span),
             Op::Kernel(k) => self.kernel(k, frame, span),

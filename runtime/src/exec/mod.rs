@@ -19,7 +19,7 @@ mod threads;
 pub use desc::Desc;
 
 use crate::array::{Array, OutOfMemory};
-use crate::check::{CheckKind, RuntimeError, Span};
+use crate::check::{CheckKind, MAX_DEPTH, RuntimeError, Span};
 use crate::plan::{Function, Kind, Plan};
 use crate::prim::{Prim, Scalar};
 use crate::value::{Column, ColumnType};
@@ -42,7 +42,7 @@ pub struct Counters {
 pub struct Options {
     /// Number of threads; 0 stands for all processors.
     pub threads: usize,
-    /// Depth of recursion at which a run fails; 0 stands for what memory allows.
+    /// Calls that may be active at a time; 0 stands for [`MAX_DEPTH`](crate::check::MAX_DEPTH).
     pub max_depth: usize,
     /// Where to count, if anywhere.
     pub counters: Option<Arc<Counters>>,
@@ -81,9 +81,13 @@ impl Executable {
         let args = import(function, args)?;
         let threads = threads::count(options.threads);
         let results = threads::pool(threads)?.install(|| {
-            let max_depth = if options.max_depth == 0 { default_depth() } else { options.max_depth };
+            let max_depth = if options.max_depth == 0 { MAX_DEPTH } else { options.max_depth };
             let counters = options.counters.as_deref();
-            Run { plan: &self.plan, threads, max_depth, depth: Cell::new(0), counters }.function(fun, args)
+            Run { plan: &self.plan, threads, max_depth, depth: Cell::new(0), counters }.function(
+                fun,
+                args,
+                function.span,
+            )
         })?;
         Ok(export(function, results))
     }
@@ -110,11 +114,6 @@ impl Run<'_> {
             c.syncs.fetch_add(1, Relaxed);
         }
     }
-}
-
-/// A level of recursion takes a frame and a few kilobytes of stack.
-fn default_depth() -> usize {
-    (crate::pool::limit() / (16 << 10)).min(1_000_000)
 }
 
 /// The arguments as host values, if they fit the parameters.

@@ -1,12 +1,17 @@
 //! CORE's operations on whole arrays.
 
+use super::memory::out_of_memory;
 use super::scalar::Machine;
 use super::value::Val;
-use super::{MAX_DEPTH, Outcome, internal, on_deep_stack};
+use super::{Outcome, internal, on_deep_stack};
 use crate::core::{Exp, FunId, Stm};
 use crate::ty::{Atom, Dim, Type, Var};
-use par_runtime::{CheckKind, RuntimeError, Span};
+use par_runtime::check::MAX_DEPTH;
+use par_runtime::{Array, CheckKind, RuntimeError, Span};
 use std::rc::Rc;
+
+/// Bytes of a row or element while an array is put together.
+pub(super) const VAL: usize = size_of::<Val>();
 
 impl Machine<'_> {
     /// Everything but scalar statements.
@@ -30,7 +35,8 @@ impl Machine<'_> {
             Exp::Slice { arr, start, len, stride } => {
                 let (start, stride) = (self.integer(*start)?, self.integer(*stride)?);
                 let arr = self.get(*arr);
-                let rows = (0..self.size(*len, stm.span)? as i64).map(|i| arr.row(start + i * stride));
+                let len = self.extent(*len, ty.prim().size(), VAL, stm.span)? as i64;
+                let rows = (0..len).map(|i| arr.row(start + i * stride));
                 Val::collect(rows.collect::<Outcome<_>>()?, ty.rank(), ty.prim())
             }
             Exp::Update { arr, indices, value } => {
@@ -41,22 +47,36 @@ impl Machine<'_> {
                 Ok(arr)
             }
             Exp::Iota(n) => {
-                let n = self.size(*n, stm.span)? as i64;
+                let n = self.extent(*n, 8, VAL, stm.span)? as i64;
                 Ok(Val::leaf(&(0..n).collect::<Vec<i64>>()))
             }
             Exp::Replicate(n, x) => {
-                let rows = vec![self.value(*x); self.size(*n, stm.span)?];
+                let (n, x) = (self.size(*n, stm.span)?, self.value(*x));
+                // Rows share their memory, but results and flat copies of them do not.
+                let (scalars, size) = (n.saturating_mul(x.count()), ty.prim().size());
+                self.memory.room(scalars, size, size, stm.span)?;
+                self.memory.room(n, size, VAL, stm.span)?;
+                let rows = vec![x; n];
                 Val::collect(rows, ty.rank(), ty.prim())
             }
             Exp::Literal(xs, _) => Val::collect(self.values(xs), ty.rank(), ty.prim()),
             Exp::Concat(vs) => self.concat(stm, vs, ty),
             Exp::Flatten(v) => {
-                let rows = self.get(*v).rows().iter().flat_map(Val::rows).collect();
+                let v = self.get(*v);
+                self.memory.room(v.inner_rows(), ty.prim().size(), VAL, stm.span)?;
+                let rows = v.rows().iter().flat_map(Val::rows).collect();
                 Val::collect(rows, ty.rank(), ty.prim())
             }
-            Exp::Unflatten(v) => self.get(*v).cut(&self.row_lengths(ty)?, ty.rank(), ty.prim()),
+            Exp::Unflatten(v) => {
+                let v = self.get(*v);
+                self.memory.room(v.len(), ty.prim().size(), VAL, stm.span)?;
+                v.cut(&self.row_lengths(ty, stm.span)?, ty.rank(), ty.prim())
+            }
             Exp::MakeDesc(v) | Exp::Lengths(v) => Ok(self.get(*v)),
-            Exp::Total(v) => Ok(Val::i64(self.get(*v).integers().iter().sum())),
+            Exp::Total(v) => {
+                let sum = self.get(*v).integers().iter().try_fold(0i64, |sum, n| sum.checked_add(*n));
+                sum.map(Val::i64).ok_or_else(|| out_of_memory(usize::MAX, stm.span))
+            }
             _ => internal("not an operation on arrays"),
         }
     }
@@ -64,20 +84,24 @@ impl Machine<'_> {
     fn concat(&mut self, stm: &Stm, vs: &[Var], ty: &Type) -> Outcome<Val> {
         let mut parts = vs.iter().map(|v| self.get(*v)).collect::<Vec<_>>().into_iter();
         self.release(stm);
-        let first = parts.next().unwrap_or(Val::Unset);
-        if let Val::Node(mut rows) = first {
-            Rc::make_mut(&mut rows).extend(parts.flat_map(|p| p.rows()));
-            return Ok(Val::Node(rows));
+        let len = parts.as_slice().iter().map(Val::len).sum();
+        let element = if ty.rank() > 1 { VAL } else { ty.prim().size() };
+        self.memory.room(len, ty.prim().size(), element, stm.span)?;
+        match parts.next() {
+            Some(Val::Node(mut rows)) => {
+                Rc::make_mut(&mut rows).extend(parts.flat_map(|p| p.rows()));
+                Ok(Val::Node(rows))
+            }
+            Some(Val::Leaf(first)) => append(first, parts, stm.span),
+            _ => internal("a concatenation of no arrays"),
         }
-        let rows = first.rows().into_iter().chain(parts.flat_map(|p| p.rows()));
-        Val::collect(rows.collect(), ty.rank(), ty.prim())
     }
 
     /// Lengths of the outermost rows of an array of type `ty`.
-    fn row_lengths(&self, ty: &Type) -> Outcome<Vec<i64>> {
+    fn row_lengths(&self, ty: &Type, span: Span) -> Outcome<Vec<i64>> {
         match ty.dims.as_slice() {
             [Dim::Size(n), Dim::Size(m), ..] => {
-                let n = usize::try_from(self.integer(*n)?).unwrap_or(0);
+                let n = self.extent(*n, 8, VAL, span)?;
                 Ok(vec![self.integer(*m)?; n])
             }
             [_, Dim::Seg(s), ..] => Ok(self.get(*s).integers()),
@@ -92,16 +116,17 @@ impl Machine<'_> {
             return Ok(flat);
         }
         let mut rows = match ty.dims[0] {
-            Dim::Size(n) => usize::try_from(self.integer(n)?).unwrap_or(0),
+            Dim::Size(n) => self.size(n, Span::default())?,
             Dim::Seg(_) => return internal("a ragged outermost dimension"),
         };
         let mut levels = Vec::new();
         for dim in &ty.dims[1..] {
+            self.memory.room(rows, 8, VAL, Span::default())?;
             let lengths = match dim {
                 Dim::Size(m) => vec![self.integer(*m)?; rows],
                 Dim::Seg(s) => self.get(*s).integers(),
             };
-            rows = lengths.iter().sum::<i64>() as usize;
+            rows = lengths.iter().fold(0, |sum: usize, n| sum.saturating_add(*n as usize));
             levels.push(lengths);
         }
         let mut value = flat;
@@ -142,4 +167,12 @@ impl Machine<'_> {
     pub(super) fn scalars(&self, xs: &[Atom]) -> Outcome<Vec<par_runtime::Scalar>> {
         xs.iter().map(|a| self.scalar(*a)).collect()
     }
+}
+
+/// Appends flat arrays, in place where nobody else holds the first.
+fn append(mut first: Array, rest: impl Iterator<Item = Val>, span: Span) -> Outcome<Val> {
+    for part in rest {
+        first.append(&part.array()?).map_err(|e| out_of_memory(e.0 as usize, span))?;
+    }
+    Ok(Val::Leaf(first))
 }

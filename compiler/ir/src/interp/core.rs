@@ -1,5 +1,6 @@
 //! Running CORE: the meaning of a program before any pass.
 
+use super::memory::out_of_memory;
 use super::moves::Moves;
 use super::scalar::Machine;
 use super::value::{Val, offsets_of};
@@ -27,7 +28,13 @@ pub fn run_core(program: &Program, fun: FunId, args: Vec<Column>) -> Result<Vec<
     }
     let wanted = result_columns(callee.entry.as_ref(), results.len());
     let columns = results.iter().zip(&callee.ret).zip(wanted);
-    columns.map(|((x, p), wanted)| column(x, &p.ty, wanted)).collect()
+    columns
+        .map(|((x, p), wanted)| {
+            let size = p.ty.prim().size();
+            machine.memory.room(x.count(), size, size, callee.span)?;
+            column(x, &p.ty, wanted)
+        })
+        .collect()
 }
 
 /// Nests flat columns as the parameters' types say. Sizes and descriptors come before the arrays that use them.
@@ -57,7 +64,10 @@ fn column(x: &Val, ty: &Type, wanted: Option<ColumnType>) -> Outcome<Column> {
     match x {
         Val::Scalar(x) if wanted == Some(ColumnType::Size) => Ok(Column::Size(x.as_i64().unwrap_or(0))),
         Val::Scalar(x) => Ok(Column::Scalar(*x)),
-        x if ty.is_desc() => Ok(Column::Offsets(offsets_of(&x.integers()))),
+        x if ty.is_desc() => {
+            let offsets = offsets_of(&x.integers());
+            offsets.map(Column::Offsets).ok_or_else(|| out_of_memory(usize::MAX, Span::default()))
+        }
         Val::Leaf(_) | Val::Node(_) => Ok(Column::Data(fresh(x.flat(ty.prim())))),
         Val::Unset | Val::Desc(_) => internal("a result is missing"),
     }

@@ -5,14 +5,16 @@
 //! copy counts too. Lengths and segment ids of a descriptor are made, and counted, once.
 
 use super::core::result_columns;
+use super::memory::out_of_memory;
 use super::moves::Moves;
 use super::scalar::{Machine, loop_index};
 use super::value::{Desc, Val, lengths_of, offsets_of};
-use super::{MAX_DEPTH, Outcome, internal, on_deep_stack};
+use super::{Outcome, internal, on_deep_stack};
 use crate::core::FunId;
 use crate::flat::{Block, Fun, LoopForm, Op, Param, Program, Stm};
 use crate::ty::{Atom, Var};
 use crate::visit::Code;
+use par_runtime::check::MAX_DEPTH;
 use par_runtime::value::ColumnType;
 use par_runtime::{Array, CheckKind, Column, Prim, RuntimeError, Scalar, Span};
 use std::rc::Rc;
@@ -162,14 +164,15 @@ impl Host<'_> {
                 Ok(array)
             }
             Op::Iota(n) => {
-                let n = self.machine.size(*n, stm.span)?;
+                let n = self.machine.extent(*n, 8, 16, stm.span)?;
                 self.launch(n, 8 * n);
                 Ok(Val::leaf(&(0..n as i64).collect::<Vec<i64>>()))
             }
             Op::Replicate(n, x) => {
-                let (n, x) = (self.machine.size(*n, stm.span)?, self.machine.scalar(*x)?);
+                let x = self.machine.scalar(*x)?;
+                let n = self.machine.extent(*n, x.prim().size(), x.prim().size(), stm.span)?;
                 self.launch(n, n * x.prim().size());
-                Ok(Val::Leaf(Array::from_scalars(x.prim(), &vec![x; n])))
+                Ok(Val::Leaf(replicate(n, x)))
             }
             Op::Literal(xs, p) => {
                 self.launch(xs.len(), xs.len() * p.size());
@@ -185,19 +188,20 @@ impl Host<'_> {
         match op {
             Op::MakeDesc(v) => {
                 let lengths = self.machine.get(*v).array()?;
-                Ok(self.new_desc(lengths.slice::<i64>()))
+                self.new_desc(lengths.slice::<i64>(), span)
             }
             Op::UniformDesc { rows, m } => {
-                let (rows, m) = (self.machine.size(*rows, span)?, self.machine.integer(*m)?);
-                Ok(self.new_desc(&vec![m; rows]))
+                let (rows, m) = (self.machine.extent(*rows, 8, 16, span)?, self.machine.integer(*m)?);
+                self.new_desc(&vec![m; rows], span)
             }
             Op::ConcatDesc(vs) => {
+                let descs = vs.iter().map(|v| self.machine.get(*v).desc()).collect::<Outcome<Vec<_>>>()?;
+                self.machine.memory.room(descs.iter().map(|d| d.rows()).sum(), 8, 16, span)?;
                 let mut lengths = Vec::new();
-                for v in vs {
-                    lengths
-                        .extend_from_slice(lengths_of(&self.machine.get(*v).desc()?.offsets).slice::<i64>());
+                for d in descs {
+                    lengths.extend_from_slice(lengths_of(&d.offsets).slice::<i64>());
                 }
-                Ok(self.new_desc(&lengths))
+                self.new_desc(&lengths, span)
             }
             Op::Offsets(v) => Ok(Val::Leaf(self.machine.get(*v).desc()?.offsets.clone())),
             Op::Rows(v) => Ok(Val::i64(self.machine.get(*v).desc()?.rows() as i64)),
@@ -209,6 +213,7 @@ impl Host<'_> {
             Op::Lengths(v) => {
                 let d = self.machine.get(*v).desc()?;
                 if d.lengths.get().is_none() {
+                    self.machine.memory.room(d.rows(), 8, 16, span)?;
                     self.launch(2 * d.rows(), 8 * d.rows());
                 }
                 Ok(Val::Leaf(d.lengths.get_or_init(|| lengths_of(&d.offsets)).clone()))
@@ -217,6 +222,7 @@ impl Host<'_> {
                 let d = self.machine.get(*v).desc()?;
                 if d.segids.get().is_none() {
                     let total = d.total() as usize;
+                    self.machine.memory.room(total, 8, 16, span)?;
                     self.launch(d.rows() + total, 8 * total);
                 }
                 Ok(Val::Leaf(d.segids.get_or_init(|| segids(&d)).clone()))
@@ -225,48 +231,58 @@ impl Host<'_> {
         }
     }
 
-    fn new_desc(&mut self, lengths: &[i64]) -> Val {
+    fn new_desc(&mut self, lengths: &[i64], span: Span) -> Outcome<Val> {
+        self.machine.memory.room(lengths.len() + 1, 8, 16, span)?;
         self.launch(2 * lengths.len() + 1, 8 * (lengths.len() + 1));
-        Val::Desc(Rc::new(Desc::new(offsets_of(lengths))))
+        let offsets = offsets_of(lengths).ok_or_else(|| out_of_memory(usize::MAX, span))?;
+        Ok(Val::Desc(Rc::new(Desc::new(offsets))))
     }
 
     /// Arrays to update: those that others hold too are copied, which counts.
     pub(super) fn owned(&mut self, stm: &Stm, vs: &[Var]) -> Outcome<Vec<Array>> {
         let arrays = vs.iter().map(|v| self.machine.get(*v).array()).collect::<Outcome<Vec<Array>>>()?;
         self.machine.release(stm);
-        Ok(arrays.into_iter().map(|a| self.unshared(a)).collect())
+        arrays.into_iter().map(|a| self.unshared(a, stm.span)).collect()
     }
 
-    fn unshared(&mut self, mut a: Array) -> Array {
+    fn unshared(&mut self, mut a: Array, span: Span) -> Outcome<Array> {
         if !a.is_unique() {
+            self.machine.memory.room(a.len(), a.prim().size(), 0, span)?;
             self.machine.work += 2 * a.len() as u64;
             self.counters.bytes_materialised += a.bytes().len() as u64;
             a.make_unique();
         }
-        a
+        Ok(a)
     }
 
     fn slice(&mut self, arr: Var, start: Atom, len: Atom, span: Span) -> Outcome<Val> {
         let arr = self.machine.get(arr).array()?;
         let (start, len) = (self.machine.integer(start)?, self.machine.size(len, span)?);
-        let inside = start >= 0 && start as usize + len <= arr.len();
+        let inside = start >= 0 && len <= arr.len() && start as usize <= arr.len() - len;
         if !inside {
             return internal(format_args!("slice of {len} from {start} in {} elements", arr.len()));
         }
         let size = arr.prim().size();
+        self.machine.memory.room(len, size, size, span)?;
         self.launch(2 * len, len * size);
-        Ok(Val::Leaf(from_parts(arr.prim(), &[&arr.bytes()[start as usize * size..][..len * size]])))
+        arr.try_slice(start as usize, len).map(Val::Leaf).map_err(|e| out_of_memory(e.0 as usize, span))
     }
 
     fn concat(&mut self, stm: &Stm, vs: &[Var]) -> Outcome<Val> {
         let mut parts = vs.iter().map(|v| self.machine.get(*v).array()).collect::<Outcome<Vec<Array>>>()?;
         self.machine.release(stm);
         let in_place = parts.first_mut().is_some_and(Array::is_unique);
+        let prim = parts.first().map_or(Prim::I64, Array::prim);
+        self.machine.memory.room(parts.iter().map(Array::len).sum(), prim.size(), prim.size(), stm.span)?;
         let written = &parts[in_place as usize..];
         let (elements, bytes) = written.iter().fold((0, 0), |(n, b), a| (n + a.len(), b + a.bytes().len()));
         self.launch(2 * elements, bytes);
-        let prim = parts.first().map_or(Prim::I64, Array::prim);
-        Ok(Val::Leaf(from_parts(prim, &parts.iter().map(Array::bytes).collect::<Vec<_>>())))
+        let mut parts = parts.into_iter();
+        let mut joined = parts.next().unwrap_or_else(|| Array::zeros(prim, 0));
+        for part in parts {
+            joined.append(&part).map_err(|e| out_of_memory(e.0 as usize, stm.span))?;
+        }
+        Ok(Val::Leaf(joined))
     }
 
     fn flat_loop(
@@ -300,10 +316,12 @@ impl Host<'_> {
     }
 }
 
-fn from_parts(prim: Prim, parts: &[&[u8]]) -> Array {
-    let bytes = parts.concat();
-    let mut a = Array::zeros(prim, bytes.len() / prim.size());
-    a.bytes_mut().copy_from_slice(&bytes);
+fn replicate(n: usize, x: Scalar) -> Array {
+    let mut a = Array::zeros(x.prim(), n);
+    if x.bits() != 0 {
+        let (size, word) = (x.prim().size(), x.bits().to_le_bytes());
+        a.bytes_mut().chunks_exact_mut(size).for_each(|element| element.copy_from_slice(&word[..size]));
+    }
     a
 }
 

@@ -1,12 +1,13 @@
 //! Running kernels: the body at every position in order, its results into a sink that each kind of kernel has.
 
 use super::flat::Host;
+use super::memory::out_of_memory;
 use super::value::Val;
 use super::{Outcome, internal};
 use crate::core::Lambda;
 use crate::flat::{Kernel, KernelKind, Out, Param, Space, Stm, Ty};
 use crate::ty::{Dim, Var};
-use par_runtime::{Array, CheckKind, Prim, RuntimeError, Scalar};
+use par_runtime::{Array, Prim, Scalar, Span};
 
 /// What a kernel does with its body's results.
 trait Sink {
@@ -55,11 +56,10 @@ impl Host<'_> {
         match space {
             Space::Flat(n) => Ok(vec![0, self.machine.size(*n, stm.span)? as i64]),
             Space::Rows { rows, dim: Dim::Size(m) } => {
-                let rows = self.machine.size(*rows, stm.span)? as i64;
+                let rows = self.machine.extent(*rows, 8, 8, stm.span)? as i64;
                 let m = self.machine.size(*m, stm.span)? as i64;
                 if rows.checked_mul(m).is_none() {
-                    let asked = Scalar::I64(i64::MAX);
-                    return Err(RuntimeError::check(&CheckKind::OutOfMemory, &[asked], stm.span));
+                    return Err(out_of_memory(usize::MAX, stm.span));
                 }
                 Ok((0..=rows).map(|i| i * m).collect())
             }
@@ -85,30 +85,32 @@ impl Host<'_> {
             KernelKind::Reduce { op, neutral } => {
                 let neutral = self.machine.scalars(neutral)?;
                 let (folded, stored) = stm.pat.split_at(neutral.len().min(stm.pat.len()));
-                let (reduced, rest) = (self.fresh(folded, rows), self.fresh(stored, total));
+                let (reduced, rest) = (self.fresh(stm, folded, rows)?, self.fresh(stm, stored, total)?);
                 Box::new(Reduce { op, prefix: neutral.clone(), neutral, reduced, rest })
             }
             KernelKind::Scan { op, neutral, exclusive } => {
                 let neutral = self.machine.scalars(neutral)?;
-                let outputs = self.fresh(&stm.pat, total);
+                let outputs = self.fresh(stm, &stm.pat, total)?;
                 Box::new(Scan { op, prefix: neutral.clone(), neutral, exclusive: *exclusive, outputs })
             }
             KernelKind::Filter => {
                 let kept = stm.pat.get(2..).unwrap_or_default().iter().map(|p| (prim(p), Vec::new()));
-                Box::new(Filter { counts: vec![0; rows], open: 0, kept: kept.collect() })
+                self.machine.memory.room(rows, 8, 16, stm.span)?;
+                Box::new(Filter { counts: vec![0; rows], open: 0, kept: kept.collect(), span: stm.span })
             }
             KernelKind::Hist { dests, op, .. } => Box::new(Hist { op, dests: self.owned(stm, dests)? }),
         })
     }
 
     /// New arrays of the types that the pattern says.
-    fn fresh(&mut self, pat: &[Param], len: usize) -> Vec<Array> {
-        pat.iter().map(|p| self.output(prim(p), len)).collect()
+    fn fresh(&mut self, stm: &Stm, pat: &[Param], len: usize) -> Outcome<Vec<Array>> {
+        pat.iter().map(|p| self.output(stm, prim(p), len)).collect()
     }
 
-    fn output(&mut self, prim: Prim, len: usize) -> Array {
+    fn output(&mut self, stm: &Stm, prim: Prim, len: usize) -> Outcome<Array> {
+        self.machine.memory.room(len, prim.size(), prim.size(), stm.span)?;
         self.counters.bytes_materialised += (len * prim.size()) as u64;
-        Array::zeros(prim, len)
+        Ok(Array::zeros(prim, len))
     }
 
     fn outputs(&mut self, stm: &Stm, outs: &[Out], total: usize) -> Outcome<Vec<Output>> {
@@ -118,11 +120,13 @@ impl Host<'_> {
             .copied()
             .collect();
         let mut dests = self.owned(stm, &all)?.into_iter();
-        let output = |out: &Out| match out {
-            Out::Elem(p) => Output::Elem(self.output(*p, total)),
-            Out::Scatter(vs) => Output::Scatter(dests.by_ref().take(vs.len()).collect()),
+        let output = |out: &Out| {
+            Ok(match out {
+                Out::Elem(p) => Output::Elem(self.output(stm, *p, total)?),
+                Out::Scatter(vs) => Output::Scatter(dests.by_ref().take(vs.len()).collect()),
+            })
         };
-        Ok(outs.iter().map(output).collect())
+        outs.iter().map(output).collect()
     }
 
     fn stored(&mut self, arrays: &mut [Array], at: usize, xs: &[Scalar]) {
@@ -240,12 +244,19 @@ struct Filter {
     /// Kept so far in the current row.
     open: i64,
     kept: Vec<(Prim, Vec<Scalar>)>,
+    span: Span,
 }
 
 impl Sink for Filter {
     fn element(&mut self, host: &mut Host, _: usize, xs: &[Scalar]) -> Outcome<()> {
         if xs[0] == Scalar::Bool(true) {
             self.open += 1;
+            if let Some((prim, column)) = self.kept.first()
+                && column.len() == column.capacity()
+            {
+                let held = 2 * size_of::<Scalar>() * self.kept.len();
+                host.machine.memory.room(column.len() + 1, prim.size(), held, self.span)?;
+            }
             self.kept.iter_mut().zip(&xs[1..]).for_each(|((_, column), x)| column.push(*x));
             host.machine.work += self.kept.len() as u64;
         }

@@ -1,5 +1,6 @@
 //! The machine that evaluates CORE bodies, and its scalar part: what kernels of FLAT consist of too.
 
+use super::memory::Memory;
 use super::moves::Moves;
 use super::value::Val;
 use super::{Outcome, internal};
@@ -17,13 +18,22 @@ pub(super) struct Machine<'a> {
     /// Variables bound in each function.
     pub(super) bound: Vec<Vec<Var>>,
     pub(super) depth: usize,
+    pub(super) memory: Memory,
     /// Scalar operations and element reads.
     pub(super) work: u64,
 }
 
 impl<'a> Machine<'a> {
     pub(super) fn new(variables: usize, funs: &'a [Fun], bound: Vec<Vec<Var>>, moves: Moves) -> Machine<'a> {
-        Machine { env: vec![Val::Unset; variables], moves, funs, bound, depth: 0, work: 0 }
+        Machine {
+            env: vec![Val::Unset; variables],
+            moves,
+            funs,
+            bound,
+            depth: 0,
+            memory: Memory::new(),
+            work: 0,
+        }
     }
 
     pub(super) fn set(&mut self, v: Var, x: Val) {
@@ -75,6 +85,14 @@ impl<'a> Machine<'a> {
     pub(super) fn size(&self, a: Atom, span: Span) -> Outcome<usize> {
         let n = self.integer(a)?;
         usize::try_from(n).map_err(|_| RuntimeError::check(&CheckKind::NegativeSize, &[Scalar::I64(n)], span))
+    }
+
+    /// The size of an array whose elements take `size` bytes, and `held` bytes each while it is made: neither negative
+    /// nor more than there is memory for.
+    pub(super) fn extent(&self, a: Atom, size: usize, held: usize, span: Span) -> Outcome<usize> {
+        let n = self.size(a, span)?;
+        self.memory.room(n, size, held, span)?;
+        Ok(n)
     }
 
     pub(super) fn prim(&mut self, op: PrimOp, xs: &[Atom]) -> Outcome<Scalar> {

@@ -1,5 +1,6 @@
 //! CORE's parallel operators, row after row.
 
+use super::array::VAL;
 use super::scalar::Machine;
 use super::value::Val;
 use super::{Outcome, internal};
@@ -14,11 +15,11 @@ impl Machine<'_> {
     pub(super) fn soac(&mut self, stm: &Stm) -> Outcome<Vec<Val>> {
         match &stm.exp {
             Exp::Map { width, inputs, lam } => {
-                let columns = self.columns(*width, inputs, lam)?;
+                let columns = self.columns(stm, *width, inputs, lam)?;
                 collect(columns, &stm.pat)
             }
             Exp::Reduce { width, inputs, lam, op, neutral } => {
-                let mut columns = self.columns(*width, inputs, lam)?;
+                let mut columns = self.columns(stm, *width, inputs, lam)?;
                 let mut reduced = self.scalars(neutral)?;
                 let rest = columns.split_off(reduced.len());
                 for i in 0..columns.first().map_or(0, Vec::len) {
@@ -30,7 +31,7 @@ impl Machine<'_> {
                 Ok(out)
             }
             Exp::Scan { width, inputs, lam, op, neutral, exclusive } => {
-                let mut columns = self.columns(*width, inputs, lam)?;
+                let mut columns = self.columns(stm, *width, inputs, lam)?;
                 let mut prefix = self.scalars(neutral)?;
                 for i in 0..columns.first().map_or(0, Vec::len) {
                     let row = scalar_row(&columns[..prefix.len()], i)?;
@@ -44,7 +45,7 @@ impl Machine<'_> {
                 collect(columns, &stm.pat)
             }
             Exp::Filter { width, inputs, lam } => {
-                let mut columns = self.columns(*width, inputs, lam)?;
+                let mut columns = self.columns(stm, *width, inputs, lam)?;
                 let keep = columns.remove(0);
                 for column in &mut columns {
                     let mut kept = keep.iter();
@@ -56,11 +57,11 @@ impl Machine<'_> {
                 Ok(out)
             }
             Exp::Scatter { dests, width, inputs, lam } => {
-                let columns = self.columns(*width, inputs, lam)?;
+                let columns = self.columns(stm, *width, inputs, lam)?;
                 self.write(stm, dests, &columns, None)
             }
             Exp::Hist { dests, width, inputs, lam, op, .. } => {
-                let columns = self.columns(*width, inputs, lam)?;
+                let columns = self.columns(stm, *width, inputs, lam)?;
                 self.write(stm, dests, &columns, Some(op))
             }
             _ => internal("not a parallel operator"),
@@ -68,13 +69,16 @@ impl Machine<'_> {
     }
 
     /// Runs the lambda on every row.
-    fn columns(&mut self, width: Atom, inputs: &[Var], lam: &Lambda) -> Outcome<Columns> {
+    fn columns(&mut self, stm: &Stm, width: Atom, inputs: &[Var], lam: &Lambda) -> Outcome<Columns> {
         let width = self.integer(width)?;
         let inputs: Vec<Val> = inputs.iter().map(|v| self.get(*v)).collect();
         if inputs.iter().any(|x| x.len() as i64 != width) {
             return internal(format_args!("an input has not the operator's width of {width} rows"));
         }
-        let mut columns = vec![Vec::with_capacity(width as usize); lam.ret.len()];
+        let mut columns = vec![Vec::new(); lam.ret.len()];
+        let size = stm.pat.first().map_or(1, |p| p.ty.prim().size());
+        self.memory.room(width.max(0) as usize, size, lam.ret.len() * VAL, stm.span)?;
+        columns.iter_mut().for_each(|c| c.reserve_exact(width.max(0) as usize));
         for i in 0..width {
             for (p, x) in lam.params.iter().zip(&inputs) {
                 let row = x.row(i)?;

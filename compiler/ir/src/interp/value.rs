@@ -43,16 +43,16 @@ impl Desc {
     }
 }
 
-/// Offsets from lengths.
-pub(super) fn offsets_of(lengths: &[i64]) -> Array {
+/// Offsets from lengths, unless their total overflows.
+pub(super) fn offsets_of(lengths: &[i64]) -> Option<Array> {
     let mut offsets = Vec::with_capacity(lengths.len() + 1);
     let mut total = 0i64;
     offsets.push(0);
     for len in lengths {
-        total += len;
+        total = total.checked_add(*len)?;
         offsets.push(total);
     }
-    Array::from_slice(&offsets)
+    Some(Array::from_slice(&offsets))
 }
 
 /// Lengths from offsets.
@@ -98,6 +98,24 @@ impl Val {
             Val::Node(rows) => rows.len(),
             Val::Desc(d) => d.rows(),
             Val::Unset | Val::Scalar(_) => 0,
+        }
+    }
+
+    /// Number of rows of all rows.
+    pub(super) fn inner_rows(&self) -> usize {
+        match self {
+            Val::Node(rows) => rows.iter().fold(0, |sum, r| sum.saturating_add(r.len())),
+            _ => 0,
+        }
+    }
+
+    /// Number of scalars.
+    pub(super) fn count(&self) -> usize {
+        match self {
+            Val::Leaf(a) => a.len(),
+            Val::Node(rows) => rows.iter().fold(0, |sum, r| sum.saturating_add(r.count())),
+            Val::Scalar(_) => 1,
+            Val::Unset | Val::Desc(_) => 0,
         }
     }
 
@@ -147,31 +165,34 @@ impl Val {
         Ok(())
     }
 
-    /// All scalars, in order.
-    pub(super) fn scalars(&self, out: &mut Vec<Scalar>) {
-        match self {
-            Val::Leaf(a) => out.extend((0..a.len()).map(|i| a.get(i))),
-            Val::Node(rows) => rows.iter().for_each(|r| r.scalars(out)),
-            Val::Scalar(x) => out.push(*x),
-            Val::Unset | Val::Desc(_) => {}
-        }
-    }
-
     /// All scalars as one flat array.
     pub(super) fn flat(&self, prim: Prim) -> Array {
         if let Val::Leaf(a) = self {
             return a.clone();
         }
-        let mut scalars = Vec::new();
-        self.scalars(&mut scalars);
-        Array::from_scalars(prim, &scalars)
+        let mut a = Array::zeros(prim, self.count());
+        let mut rest = a.bytes_mut();
+        self.for_each_leaf(&mut |leaf| {
+            let (bytes, after) = std::mem::take(&mut rest).split_at_mut(leaf.bytes().len());
+            bytes.copy_from_slice(leaf.bytes());
+            rest = after;
+        });
+        a
+    }
+
+    fn for_each_leaf(&self, f: &mut impl FnMut(&Array)) {
+        match self {
+            Val::Leaf(a) => f(a),
+            Val::Node(rows) => rows.iter().for_each(|r| r.for_each_leaf(f)),
+            Val::Unset | Val::Scalar(_) | Val::Desc(_) => {}
+        }
     }
 
     /// All integers, in order.
     pub(super) fn integers(&self) -> Vec<i64> {
-        let mut scalars = Vec::new();
-        self.scalars(&mut scalars);
-        scalars.iter().map(|x| x.as_i64().unwrap_or(0)).collect()
+        let mut integers = Vec::new();
+        self.for_each_leaf(&mut |a| integers.extend((0..a.len()).map(|i| a.get(i).as_i64().unwrap_or(0))));
+        integers
     }
 
     /// Cuts an array into rows of these lengths; `rank` is the result's.
