@@ -2,18 +2,20 @@
 
 mod common;
 
-use common::program;
+use common::{program, transformed};
 use par_ir::print::print_flat;
 use par_ir::verify::verify_flat;
 use par_passes::flatten::flatten;
 
-/// The program flattened, verified and printed.
+/// The program as it was and flattened, both verified and printed.
 fn flat(text: &str) -> String {
+    let before = transformed(text, &[]);
     let core = program(text);
     let flat = flatten(&core).unwrap_or_else(|e| panic!("{e:?}"));
     let shown = print_flat(&flat);
     verify_flat(&flat).unwrap_or_else(|e| panic!("{e}\n{shown}"));
-    shown
+    let before = before.split("\n=>\n").next().unwrap_or_default();
+    format!("{before}\n=>\n\n{shown}")
 }
 
 #[test]
