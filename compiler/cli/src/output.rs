@@ -79,25 +79,37 @@ impl std::fmt::Write for Text<'_> {
     }
 }
 
-/// Writes a file under a temporary name and renames it, so that nobody sees half of it. What is not a plain file
-/// (a device, a pipe) is written directly.
+/// Writes a file under a temporary name and renames it, so that nobody sees half of it. A symbolic link stays one,
+/// and a file that is replaced keeps its permissions. What is not a plain file (a device, a pipe, one of the
+/// system's names for an open stream) is written directly.
 pub fn write_file(
     path: &Path,
     write: impl FnOnce(&mut BufWriter<File>) -> std::io::Result<()>,
 ) -> Result<(), String> {
-    let special = std::fs::metadata(path).is_ok_and(|m| !m.is_file());
-    let mut name = path.file_name().unwrap_or_default().to_os_string();
-    name.push(format!(".{}.part", std::process::id()));
-    let partial = if special { path.to_path_buf() } else { path.with_file_name(name) };
-    let result = (|| {
-        let mut out = BufWriter::with_capacity(1 << 16, File::create(&partial)?);
-        write(&mut out)?;
-        out.into_inner().map_err(std::io::IntoInnerError::into_error)?;
-        if special { Ok(()) } else { std::fs::rename(&partial, path) }
-    })();
-    if result.is_err() && !special {
-        // There may be nothing to remove.
-        let _ = std::fs::remove_file(&partial);
-    }
+    let there = std::fs::metadata(path).ok();
+    let stream = path.starts_with("/dev") || path.starts_with("/proc");
+    let result = if stream || there.as_ref().is_some_and(|m| !m.is_file()) {
+        fill(path, write)
+    } else {
+        let target = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+        let mut name = target.file_name().unwrap_or_default().to_os_string();
+        name.push(format!(".{}.part", std::process::id()));
+        let partial = target.with_file_name(name);
+        let done = fill(&partial, write)
+            .and_then(|()| there.map_or(Ok(()), |m| std::fs::set_permissions(&partial, m.permissions())))
+            .and_then(|()| std::fs::rename(&partial, &target));
+        if done.is_err() {
+            // There may be nothing to remove.
+            let _ = std::fs::remove_file(&partial);
+        }
+        done
+    };
     result.map_err(|e| format!("cannot write {}: {e}", path.display()))
+}
+
+fn fill(path: &Path, write: impl FnOnce(&mut BufWriter<File>) -> std::io::Result<()>) -> std::io::Result<()> {
+    let mut out = BufWriter::with_capacity(1 << 16, File::create(path)?);
+    write(&mut out)?;
+    out.into_inner().map_err(std::io::IntoInnerError::into_error)?;
+    Ok(())
 }
