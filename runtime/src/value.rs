@@ -11,6 +11,7 @@
 //! [n][]f32                 size n, descriptor (n rows), data
 //! [n](i32, []f32)          size n, data (n), descriptor (n rows), data
 //! [n][m][]f32              size n, size m, descriptor (n*m rows), data
+//! #a i32 | #b              u8 (0 for #a, 1 for #b), scalar
 //! [n][][]f32               size n, descriptor (n rows), descriptor (total rows), data
 //! ```
 
@@ -27,6 +28,10 @@ pub enum ValueType {
     Tuple(Vec<ValueType>),
     /// A record: fields in the order of their names.
     Record(Vec<(String, ValueType)>),
+    /// A sum type: constructors in the order of their names, each with its payload. Stored as the constructor's number
+    /// (`u8`), then the payloads of all constructors; where the constructor is another one a payload is zero, `false`
+    /// or an array without rows.
+    Sum(Vec<(String, Vec<ValueType>)>),
     /// An array. `ragged`: the size may differ between the rows of the enclosing array; never set on an
     /// outermost array. `size`: the size's source name or number, for messages and for printing.
     Array {
@@ -98,6 +103,10 @@ impl ValueType {
             ValueType::Prim(p) => out.push(ColumnType::Data(*p)),
             ValueType::Tuple(ts) => ts.iter().for_each(|t| t.add_columns(depth, out)),
             ValueType::Record(fs) => fs.iter().for_each(|(_, t)| t.add_columns(depth, out)),
+            ValueType::Sum(cs) => {
+                ValueType::Prim(Prim::U8).add_columns(depth, out);
+                cs.iter().flat_map(|(_, ts)| ts).for_each(|t| t.add_columns(depth, out));
+            }
             ValueType::Array { ragged, elem, .. } => {
                 out.push(if *ragged { ColumnType::Offsets { depth } } else { ColumnType::Size });
                 elem.add_columns(depth + 1, out);
@@ -111,6 +120,7 @@ impl ValueType {
             ValueType::Prim(_) => false,
             ValueType::Tuple(ts) => ts.iter().any(ValueType::is_ragged),
             ValueType::Record(fs) => fs.iter().any(|(_, t)| t.is_ragged()),
+            ValueType::Sum(cs) => cs.iter().flat_map(|(_, ts)| ts).any(ValueType::is_ragged),
             ValueType::Array { ragged, elem, .. } => *ragged || elem.is_ragged(),
         }
     }
@@ -134,9 +144,28 @@ impl fmt::Display for ValueType {
                 }
                 f.write_str("}")
             }
-            ValueType::Array { size, elem, .. } => {
-                write!(f, "[{}]{elem}", size.as_deref().unwrap_or(""))
+            ValueType::Sum(cs) => {
+                for (i, (name, ts)) in cs.iter().enumerate() {
+                    write!(f, "{}#{name}", if i > 0 { " | " } else { "" })?;
+                    ts.iter().try_for_each(|t| write!(f, " {}", Inner(t)))?;
+                }
+                Ok(())
             }
+            ValueType::Array { size, elem, .. } => {
+                write!(f, "[{}]{}", size.as_deref().unwrap_or(""), Inner(elem))
+            }
+        }
+    }
+}
+
+/// A type inside another one: a sum stands in parentheses.
+struct Inner<'a>(&'a ValueType);
+
+impl fmt::Display for Inner<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            ValueType::Sum(_) => write!(f, "({})", self.0),
+            other => write!(f, "{other}"),
         }
     }
 }

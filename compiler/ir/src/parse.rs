@@ -330,6 +330,14 @@ impl Parser {
         if self.is("{") {
             return self.list("{", "}", Self::named_type).map(ValueType::Record);
         }
+        if self.accept_word("sum") {
+            let cases = self.list("{", "}", Self::named_type)?.into_iter();
+            let case = |(name, ty)| match ty {
+                ValueType::Tuple(payload) => Ok((name, payload)),
+                _ => Err(format!("the payload of {name} is no tuple")),
+            };
+            return cases.map(case).collect::<Result<_>>().map(ValueType::Sum);
+        }
         if !self.accept("[") {
             return self.prim().map(ValueType::Prim);
         }

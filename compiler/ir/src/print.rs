@@ -218,6 +218,11 @@ fn value_type(ty: &ValueType) -> String {
             let fs: Vec<_> = fs.iter().map(|(n, t)| format!("{}: {}", name(n), value_type(t))).collect();
             format!("{{{}}}", fs.join(", "))
         }
+        ValueType::Sum(cs) => {
+            let payload = |ts: &[ValueType]| value_type(&ValueType::Tuple(ts.to_vec()));
+            let cs: Vec<_> = cs.iter().map(|(n, ts)| format!("{}: {}", name(n), payload(ts))).collect();
+            format!("sum {{{}}}", cs.join(", "))
+        }
         ValueType::Array { ragged, size, elem } => {
             let tilde = if *ragged { "~" } else { "" };
             let size = size.as_deref().map(size_name).unwrap_or_default();

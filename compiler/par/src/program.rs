@@ -237,6 +237,12 @@ fn same_representation(a: &ValueType, b: &ValueType) -> bool {
         (ValueType::Record(a), ValueType::Record(b)) => {
             a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.0 == b.0 && same_representation(&a.1, &b.1))
         }
+        (ValueType::Sum(a), ValueType::Sum(b)) => {
+            let same = |a: &[ValueType], b: &[ValueType]| {
+                a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same_representation(a, b))
+            };
+            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.0 == b.0 && same(&a.1, &b.1))
+        }
         (ValueType::Array { ragged: r, elem: a, .. }, ValueType::Array { ragged: s, elem: b, .. }) => {
             r == s && same_representation(a, b)
         }

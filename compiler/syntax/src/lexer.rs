@@ -117,7 +117,8 @@ struct Lexer<'a> {
 
 impl<'a> Lexer<'a> {
     fn run(&mut self) {
-        let mut start = 0;
+        // A byte order mark says nothing in UTF-8.
+        let mut start = if self.text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
         while let Some(restart) = self.scan(start) {
             start = restart;
         }

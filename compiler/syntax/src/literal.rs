@@ -82,7 +82,8 @@ fn integer(text: &str, base: u32, is_digit: fn(char) -> bool) -> Result<Literal,
         return Err(NumberError::Invalid(format!("`{bad}` is not a digit in base {base}")));
     }
     match i128::from_str_radix(&digits, base) {
-        Ok(value) if value <= i128::from(u64::MAX) => Ok(Literal::Int { value, suffix }),
+        // A larger decimal number may be meant as a float.
+        Ok(value) if value <= i128::from(u64::MAX) || base == 10 => Ok(Literal::Int { value, suffix }),
         _ => Err(NumberError::Invalid("it does not fit in 64 bits".into())),
     }
 }

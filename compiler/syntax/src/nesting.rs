@@ -26,7 +26,10 @@ pub(crate) struct Chunk {
 /// The declarations of a file: each begins with a keyword at the beginning of a line, outside brackets. A `let`
 /// there is taken for a declaration only in files that use no `def`.
 pub(crate) fn chunks(text: &str, file: u32, tokens: &[Spanned<'_>]) -> Vec<Chunk> {
-    let at_margin = |start: usize| start == 0 || text.as_bytes()[start - 1] == b'\n';
+    let at_margin = |start: usize| {
+        let before = &text[..start];
+        before.is_empty() || before.ends_with('\n') || before == "\u{feff}"
+    };
     let uses_def = tokens.iter().any(|(start, tok, _)| *tok == Tok::Def && at_margin(*start));
     let mut chunks = Vec::new();
     let mut scan = Scan::new(file);

@@ -42,7 +42,8 @@ pub fn read_some(bytes: &[u8], types: &[ValueType]) -> Result<Vec<Value>, InputE
     if pos == bytes.len() {
         return Ok(values);
     }
-    let message = format!("expected {} values, but the input goes on", types.len());
+    let plural = if types.len() == 1 { "" } else { "s" };
+    let message = format!("expected {} value{plural}, but the input goes on", types.len());
     Err(InputError { message, range: pos..bytes.len(), index: types.len() })
 }
 

@@ -61,6 +61,20 @@ impl Comparer {
                     self.views(&x.1, &y.1, rows, path).map_err(|e| format!("field {}: {e}", x.0))
                 })
             }
+            (View::Sum(x, xs), View::Sum(y, ys)) if xs.iter().map(|c| c.0).eq(ys.iter().map(|c| c.0)) => {
+                if let Some(i) = (0..rows).find(|i| x.tag(*i) != y.tag(*i)) {
+                    let name = |tag: usize| xs.get(tag).map_or("?", |c| c.0);
+                    let place =
+                        if path.is_empty() { "".into() } else { format!("at {}: ", indices(i, path)) };
+                    return Err(format!("{place}#{} and #{}", name(x.tag(i)), name(y.tag(i))));
+                }
+                // Where a constructor is another one, both have the same neutral payload.
+                xs.iter().zip(ys).try_for_each(|(x, y)| {
+                    x.1.iter().zip(&y.1).try_for_each(|(a, b)| {
+                        self.views(a, b, rows, path).map_err(|e| format!("payload of #{}: {e}", x.0))
+                    })
+                })
+            }
             (View::Array { lengths: l, elem: x, .. }, View::Array { lengths: m, elem: y, .. }) => {
                 lengths(l, m, rows, path)?;
                 path.push(*l);

@@ -13,6 +13,8 @@ pub enum View<'a> {
     Tuple(Vec<View<'a>>),
     /// Fields.
     Record(Vec<(&'a str, View<'a>)>),
+    /// The constructors' numbers, and for each constructor its name and payload.
+    Sum(Box<View<'a>>, Vec<(&'a str, Vec<View<'a>>)>),
     /// An array dimension.
     Array {
         /// How long the rows are.
@@ -77,6 +79,16 @@ impl<'a> View<'a> {
                 let views = fs.iter().map(|(n, t)| Ok((n.as_str(), View::build(t, columns, rows)?)));
                 Ok(View::Record(views.collect::<Result<_, String>>()?))
             }
+            ValueType::Sum(cs) => {
+                let tag = View::build(&ValueType::Prim(crate::Prim::U8), columns, rows)?;
+                let mut cases = Vec::with_capacity(cs.len());
+                for (name, ts) in cs {
+                    let payload: Result<_, String> =
+                        ts.iter().map(|t| View::build(t, columns, rows)).collect();
+                    cases.push((name.as_str(), payload?));
+                }
+                Ok(View::Sum(Box::new(tag), cases))
+            }
             ValueType::Prim(prim) => match (columns.next(), rows) {
                 (Some(Column::Scalar(x)), None) if x.prim() == *prim => Ok(View::Scalar(*x)),
                 (Some(Column::Data(data)), Some(n)) if data.prim() == *prim && data.len() == n => {
@@ -102,6 +114,18 @@ impl<'a> View<'a> {
                 Ok(View::Array { lengths, elem: Box::new(elem), ty })
             }
         }
+    }
+}
+
+impl View<'_> {
+    /// The number of the constructor in row `i` of a sum's numbers.
+    pub fn tag(&self, row: usize) -> usize {
+        let scalar = match self {
+            View::Scalar(x) => *x,
+            View::Data(data) => data.get(row),
+            _ => Scalar::U8(0),
+        };
+        scalar.as_i64().unwrap_or(0) as usize
     }
 }
 

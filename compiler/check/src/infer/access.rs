@@ -67,8 +67,9 @@ impl Cx<'_> {
                 let message = match i {
                     0 => format!("a value of type `{whole}` cannot be indexed"),
                     n => format!(
-                        "{} indices for a value of type `{whole}`, which has {n} dimensions",
-                        index.len()
+                        "{} indices for a value of type `{whole}`, which has {n} dimension{}",
+                        index.len(),
+                        if n == 1 { "" } else { "s" }
                     ),
                 };
                 Diagnostic::error("E0311", message, value.span).here(format!("this is `{whole}`"))

@@ -153,7 +153,7 @@ impl Cx<'_> {
             type_params.extend(&group.vars);
         }
         let mut params = s.params;
-        params.iter_mut().for_each(|p| self.finish_pat(p, group));
+        params.iter_mut().for_each(|p| self.finish_binding(p, group));
         let mut ret = s.ret;
         self.finish_ty(&mut ret, group);
         let ty = self.types.resolve(&s.ty);

@@ -18,7 +18,8 @@ pub(super) fn spelled(name: &Name) -> String {
 /// E0201 for a value.
 pub(super) fn unknown_name(name: &Name, candidates: &[String]) -> Diagnostic {
     let message = format!("unknown name `{}`", spelled(name));
-    suggest(Diagnostic::error("E0201", message, name.span).here("not defined"), name, candidates)
+    let diag = Diagnostic::error("E0201", message, name.span).here("not defined");
+    if name.base == "/=" { diag.note("did you mean `!=`?") } else { suggest(diag, name, candidates) }
 }
 
 /// E0201 for a module.
@@ -55,13 +56,20 @@ pub(super) fn explain(diag: Diagnostic, clash: &Clash) -> Diagnostic {
     }
 }
 
+/// Longer names are not compared with others.
+const MAX_SUGGESTED: usize = 100;
+
 /// Adds a note with the candidate that is closest in spelling, if one is close.
 fn suggest(diag: Diagnostic, name: &Name, candidates: &[String]) -> Diagnostic {
-    // Names of one or two letters are close to too many others.
-    let limit = (name.base.chars().count() / 3).min(3);
+    // Names of one or two letters are close to too many others, and very long ones to none.
+    let length = name.base.chars().count();
+    let limit = (length / 3).min(3);
+    if length > MAX_SUGGESTED {
+        return diag;
+    }
     let close = candidates
         .iter()
-        .filter(|c| **c != name.base && c.chars().any(char::is_alphanumeric))
+        .filter(|c| **c != name.base && c.len() <= 2 * MAX_SUGGESTED && c.chars().any(char::is_alphanumeric))
         .map(|c| (distance(&name.base, c), c))
         .filter(|(d, _)| *d <= limit)
         .min();

@@ -56,6 +56,12 @@ impl Cx<'_> {
         })
     }
 
+    /// Finishes a pattern that must fit every value.
+    pub(super) fn finish_binding(&mut self, pat: &mut Pat, group: &Group) {
+        self.finish_pat(pat, group);
+        self.check_pattern(pat);
+    }
+
     /// Finishes an expression.
     pub(super) fn finish_expr(&mut self, e: &mut Expr, group: &Group) {
         super::deep(|| {
@@ -91,7 +97,7 @@ impl Cx<'_> {
                 self.finish_expr(end, group);
             }
             ExprKind::Lambda { params, ret, body } => {
-                params.iter_mut().for_each(|p| self.finish_pat(p, group));
+                params.iter_mut().for_each(|p| self.finish_binding(p, group));
                 ret.iter_mut().for_each(|t| self.finish_ty(t, group));
                 self.finish_expr(body, group);
             }
@@ -104,12 +110,12 @@ impl Cx<'_> {
                 self.finish_expr(b, group);
             }
             ExprKind::Let { pat, value, body } => {
-                self.finish_pat(pat, group);
+                self.finish_binding(pat, group);
                 self.finish_expr(value, group);
                 self.finish_expr(body, group);
             }
             ExprKind::LetFun { params, ret, value, body, .. } => {
-                params.iter_mut().for_each(|p| self.finish_pat(p, group));
+                params.iter_mut().for_each(|p| self.finish_binding(p, group));
                 ret.iter_mut().for_each(|t| self.finish_ty(t, group));
                 self.finish_expr(value, group);
                 self.finish_expr(body, group);
@@ -119,13 +125,14 @@ impl Cx<'_> {
             }
             ExprKind::Match { value, cases } => {
                 self.finish_expr(value, group);
-                for (pat, body) in cases {
+                for (pat, body) in cases.iter_mut() {
                     self.finish_pat(pat, group);
                     self.finish_expr(body, group);
                 }
+                self.check_cases(value, cases);
             }
             ExprKind::Loop { pat, init, form, body } => {
-                self.finish_pat(pat, group);
+                self.finish_binding(pat, group);
                 self.finish_expr(init, group);
                 self.finish_form(form, group);
                 self.finish_expr(body, group);
@@ -155,7 +162,7 @@ impl Cx<'_> {
         match form {
             LoopForm::For(_, e) | LoopForm::While(e) => self.finish_expr(e, group),
             LoopForm::ForIn(pat, e) => {
-                self.finish_pat(pat, group);
+                self.finish_binding(pat, group);
                 self.finish_expr(e, group);
             }
         }

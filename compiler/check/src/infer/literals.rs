@@ -58,7 +58,7 @@ impl Cx<'_> {
         };
         result.unwrap_or_else(|reason| {
             let text = self.sources.text(number.span).to_string();
-            let message = format!("the number `{text}` is not a `{prim}`");
+            let message = format!("the number `{text}` does not fit `{prim}`");
             self.diags.push(Diagnostic::error("E0306", message, number.span).here(reason));
             Scalar::zero(*prim)
         })
@@ -93,13 +93,22 @@ fn float(text: &str, negative: bool, prim: Prim) -> Result<Scalar, String> {
     let sign = if negative { -1.0 } else { 1.0 };
     let bad = |_| "it cannot be read as a number".to_string();
     let hex = digits.strip_prefix("0x").or_else(|| digits.strip_prefix("0X"));
-    match (prim, hex) {
-        (Prim::F32, Some(hex)) => Ok(Scalar::F32((hex_float(hex)? * sign) as f32)),
-        (Prim::F32, None) => Ok(Scalar::F32(digits.parse::<f32>().map_err(bad)? * sign as f32)),
-        (Prim::F64, Some(hex)) => Ok(Scalar::F64(hex_float(hex)? * sign)),
-        (Prim::F64, None) => Ok(Scalar::F64(digits.parse::<f64>().map_err(bad)? * sign)),
-        _ => Err("a number with a fraction is not an integer".to_string()),
-    }
+    let (value, infinite) = match (prim, hex) {
+        (Prim::F32, Some(hex)) => float32((hex_float(hex)? * sign) as f32),
+        (Prim::F32, None) => float32(digits.parse::<f32>().map_err(bad)? * sign as f32),
+        (Prim::F64, Some(hex)) => float64(hex_float(hex)? * sign),
+        (Prim::F64, None) => float64(digits.parse::<f64>().map_err(bad)? * sign),
+        _ => return Err("a number with a fraction is not an integer".to_string()),
+    };
+    if infinite { Err(format!("it is too large for `{prim}`")) } else { Ok(value) }
+}
+
+fn float32(x: f32) -> (Scalar, bool) {
+    (Scalar::F32(x), x.is_infinite())
+}
+
+fn float64(x: f64) -> (Scalar, bool) {
+    (Scalar::F64(x), x.is_infinite())
 }
 
 /// `1.8p-3` after the `0x`: hexadecimal digits times a power of two.
@@ -128,5 +137,7 @@ mod tests {
         assert_eq!(float("0x1.8p1", false, Prim::F32), Ok(Scalar::F32(3.0)));
         assert_eq!(float("1e-3", false, Prim::F32), Ok(Scalar::F32(0.001)));
         assert!(float("1.5", false, Prim::I32).is_err());
+        assert!(float("1e400", false, Prim::F64).is_err());
+        assert!(float("1e40", true, Prim::F32).is_err());
     }
 }

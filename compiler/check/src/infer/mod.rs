@@ -15,6 +15,7 @@ mod access;
 mod bindings;
 mod collect;
 mod control;
+mod cover;
 mod decs;
 mod deps;
 mod errors;

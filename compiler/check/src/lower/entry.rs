@@ -13,7 +13,7 @@ use super::value::Val;
 use super::{Lower, R};
 use crate::thir::{Def, DefId, Size, Ty};
 use par_ir::core::{Body, Entry, Fun, Param};
-use par_ir::{Atom, Dim, Type, ValueType};
+use par_ir::{Atom, Dim, Prim, Type, ValueType};
 use par_syntax::diagnostic::Diagnostic;
 
 impl<'p> Lower<'p> {
@@ -66,6 +66,7 @@ impl<'p> Lower<'p> {
         if val.has_fun() {
             return Err(self.function_value("an entry point"));
         }
+        let val = self.loosen_sums(&val, &def.ret)?;
         let ret_type = self.result_type(&val, Some(&def.ret));
         let results = columns(&val);
         let mut ret = Vec::new();
@@ -92,7 +93,11 @@ impl<'p> Lower<'p> {
                 size: self.size_name(size),
                 elem: Box::new(self.value_type(t, depth + 1)?),
             },
-            Ty::Sum(_) => return Err(Box::new(Diagnostic::unsupported("sum types", self.span))),
+            Ty::Sum(cs) => {
+                let payload =
+                    |ts: &[Ty]| ts.iter().map(|t| self.value_type(&loose(t), depth)).collect::<R<_>>();
+                ValueType::Sum(cs.iter().map(|(n, ts)| Ok((n.clone(), payload(ts)?))).collect::<R<_>>()?)
+            }
             Ty::Fun(..) => return Err(self.function_value("a parameter of an entry point")),
             Ty::Var(_) | Ty::Meta(_) => return Err(self.internal("an entry point's type is not known")),
         })
@@ -132,6 +137,15 @@ impl<'p> Lower<'p> {
                     .map(|(n, t)| Ok((n.clone(), self.entry_param(t, n, above, out)?)))
                     .collect::<R<_>>()?,
             ),
+            ValueType::Sum(cs) => {
+                let mut parts = vec![self.entry_param(&ValueType::Prim(Prim::U8), name, above, out)?];
+                for (_, ts) in cs {
+                    let payload =
+                        ts.iter().map(|t| self.entry_param(t, name, above, out)).collect::<R<_>>()?;
+                    parts.push(Val::Tuple(payload));
+                }
+                Val::Tuple(parts)
+            }
             ValueType::Array { ragged, size, elem } => {
                 let dim = if *ragged {
                     Dim::Seg(add(self, "s", Type::desc(above.clone())))
@@ -154,6 +168,16 @@ impl<'p> Lower<'p> {
         match (val, ty) {
             (_, Some(Ty::Unique(t))) => self.result_type(val, Some(t)),
             (Val::Scalar(_, p) | Val::Leaf(_, p), _) => ValueType::Prim(*p),
+            (Val::Tuple(vs), Some(Ty::Sum(cs))) => {
+                let payload = |v: &Val<'p>, ts: &[Ty]| match v {
+                    Val::Tuple(vs) => {
+                        vs.iter().zip(ts).map(|(v, t)| self.result_type(v, Some(&loose(t)))).collect()
+                    }
+                    _ => Vec::new(),
+                };
+                let cases = vs.iter().skip(1).zip(cs);
+                ValueType::Sum(cases.map(|(v, (n, ts))| (n.clone(), payload(v, ts))).collect())
+            }
             (Val::Tuple(vs), ty) => {
                 let part = |i: usize| match ty {
                     Some(Ty::Tuple(ts)) => ts.get(i),
@@ -200,5 +224,16 @@ impl<'p> Lower<'p> {
             }
             Val::Fun(_) => {}
         }
+    }
+}
+
+/// A type without sizes: inside a sum they hold only where the constructor is the right one.
+fn loose(ty: &Ty) -> Ty {
+    match ty {
+        Ty::Array(_, t) => Ty::Array(Size::Anon, Box::new(loose(t))),
+        Ty::Tuple(ts) => Ty::Tuple(ts.iter().map(loose).collect()),
+        Ty::Record(fs) => Ty::Record(fs.iter().map(|(n, t)| (n.clone(), loose(t))).collect()),
+        Ty::Unique(t) => loose(t),
+        other => other.clone(),
     }
 }

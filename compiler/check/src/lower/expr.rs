@@ -70,7 +70,7 @@ impl<'p> Lower<'p> {
                 self.check(cond, CheckKind::Assert(text), Vec::new());
                 self.eval(v, env, want)
             }
-            ExprKind::Constr(..) => Err(Box::new(Diagnostic::unsupported("sum types", e.span))),
+            ExprKind::Constr(name, args) => self.constructor(name, args, &e.ty, env),
             ExprKind::Attr(_, v) => self.eval(v, env, want),
         }
     }
@@ -143,7 +143,9 @@ impl<'p> Lower<'p> {
         let vals: R<Vec<_>> = args.iter().map(|a| self.eval(a, env, None)).collect();
         let vals = vals?;
         let named = match &f.kind {
-            ExprKind::Def(d, _) => self.program.defs[d.0 as usize].intrinsic && !self.is_library(e_span(args)),
+            ExprKind::Def(d, _) => {
+                self.program.defs[d.0 as usize].intrinsic && !self.is_library(e_span(args))
+            }
             _ => false,
         };
         self.arguments = if named { args.iter().map(|a| a.span).collect() } else { Vec::new() };

@@ -199,7 +199,7 @@ impl<'p> Lower<'p> {
         Ok(Val::Array(zero, Box::new(elem)))
     }
 
-    fn empty_elem(&mut self, shape: &Shape, above: &mut Vec<Dim>) -> R<Val<'p>> {
+    pub fn empty_elem(&mut self, shape: &Shape, above: &mut Vec<Dim>) -> R<Val<'p>> {
         Ok(match shape {
             Shape::Prim(p) => {
                 let ty = Type::array(above.clone(), *p);
@@ -220,7 +220,7 @@ impl<'p> Lower<'p> {
                 Val::Array(Dim::Size(size), Box::new(elem?))
             }
             Shape::Fun => return Err(self.function_value("an element of an array")),
-            Shape::Sum => return Err(Box::new(Diagnostic::unsupported("sum types", self.span))),
+            Shape::Sum(cs) => Val::Tuple(self.sum_parts(cs, &mut |lo, t| lo.empty_elem(t, above))?),
             Shape::Unknown => {
                 let d = Diagnostic::error(
                     "E0304",
@@ -291,7 +291,8 @@ impl<'p> Lower<'p> {
         let product = self.mul(n, m);
         if self.blocks.len() == 1 && product.var().is_some() && n.var().is_some() && m.var().is_some() {
             let high = self.bin(BinOp::MulHi, Prim::I64, n, m);
-            let (small, sign) = (self.cmp(CmpOp::Eq, high, Atom::i64(0)), self.cmp(CmpOp::Le, Atom::i64(0), product));
+            let (small, sign) =
+                (self.cmp(CmpOp::Eq, high, Atom::i64(0)), self.cmp(CmpOp::Le, Atom::i64(0), product));
             let fits = self.and(small, sign);
             self.check(fits, CheckKind::OutOfMemory, vec![Atom::i64(i64::MAX)]);
         }

@@ -40,6 +40,7 @@ mod reduce;
 mod shape;
 mod sizes;
 mod soac;
+mod sums;
 #[cfg(test)]
 mod tests;
 mod update;

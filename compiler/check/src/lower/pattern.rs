@@ -6,8 +6,7 @@ use super::value::Val;
 use super::{Lower, R};
 use crate::thir::{Pat, PatKind};
 use par_ir::prim::CmpOp;
-use par_ir::{Atom, Dim, PrimOp, Var};
-use par_syntax::diagnostic::Diagnostic;
+use par_ir::{Atom, Dim, Prim, PrimOp, Var};
 
 impl<'p> Lower<'p> {
     /// Binds the names and sizes of a pattern.
@@ -43,8 +42,11 @@ impl<'p> Lower<'p> {
                     self.bind_as(p, v, env, what)?;
                 }
             }
-            (PatKind::Constr(..), _) => {
-                return Err(Box::new(Diagnostic::unsupported("sum types", pat.span)));
+            (PatKind::Constr(name, ps), val) => {
+                let (_, _, payload) = self.payload(&pat.ty, name, &val)?;
+                for (p, v) in ps.iter().zip(payload.to_vec()) {
+                    self.bind_as(p, v, env, what)?;
+                }
             }
             _ => return Err(self.internal("a pattern does not fit its value")),
         }
@@ -62,7 +64,13 @@ impl<'p> Lower<'p> {
             (PatKind::Record(ps), Val::Record(vs)) => {
                 self.test_all(ps.iter().map(|(_, p)| p).zip(vs.iter().map(|(_, v)| v)))
             }
-            (PatKind::Constr(..), _) => Err(Box::new(Diagnostic::unsupported("sum types", pat.span))),
+            (PatKind::Constr(name, ps), _) => {
+                let (number, tag, payload) = self.payload(&pat.ty, name, val)?;
+                let this = self.prim(PrimOp::Cmp(CmpOp::Eq, Prim::U8), &[tag, number]);
+                // The payload is there whatever the constructor is, and looking at it never fails.
+                let rest = self.test_all(ps.iter().zip(payload))?;
+                Ok(self.and(this, rest))
+            }
             _ => Err(self.internal("a pattern does not fit its value")),
         }
     }

@@ -15,6 +15,7 @@ use super::env::Env;
 use super::loops::rename;
 use super::rebuild::Rebuild;
 use super::sizes::Declared;
+use super::sums::TAG;
 use super::value::{Closure, Extent, Fun, Shape, Val};
 use super::{Lower, R};
 use crate::thir::{Def, DefId, Size, Ty};
@@ -162,7 +163,12 @@ impl<'p> Lower<'p> {
         // The types at the beginning are the ones that can be read.
         let shown: Vec<&str> = match chain.len() {
             0..=6 => chain.iter().map(String::as_str).collect(),
-            n => chain[..3].iter().map(String::as_str).chain(["…"]).chain(chain[n - 2..].iter().map(String::as_str)).collect(),
+            n => chain[..3]
+                .iter()
+                .map(String::as_str)
+                .chain(["…"])
+                .chain(chain[n - 2..].iter().map(String::as_str))
+                .collect(),
         };
         if !shown.is_empty() {
             let name = instance_name(def, types);
@@ -253,7 +259,12 @@ impl<'p> Lower<'p> {
                 above.pop();
             }
             Shape::Fun => return Err(self.function_value("a recursive function")),
-            Shape::Sum => return Err(Box::new(Diagnostic::unsupported("sum types", self.span))),
+            Shape::Sum(cs) => {
+                self.result_params(&TAG, above, out, name)?;
+                for t in cs.iter().flat_map(|(_, ts)| ts) {
+                    self.result_params(t, above, out, name)?;
+                }
+            }
             Shape::Unknown => {
                 let message = format!("the type of the result of the recursive `{name}` is not known");
                 return Err(Box::new(Diagnostic::error("E0304", message, self.span)));
@@ -280,6 +291,14 @@ impl<'p> Lower<'p> {
                     .map(|(n, t)| Ok((n.clone(), self.result_part(t, depth, vars)?)))
                     .collect::<R<_>>()?,
             ),
+            Shape::Sum(cs) => {
+                let mut parts = vec![self.result_part(&TAG, depth, vars)?];
+                for (_, ts) in cs {
+                    let payload = ts.iter().map(|t| self.result_part(t, depth, vars)).collect::<R<_>>()?;
+                    parts.push(Val::Tuple(payload));
+                }
+                Val::Tuple(parts)
+            }
             Shape::Array(extent, t) => {
                 let v = next()?;
                 let ragged = depth > 0 && *extent == Extent::Any;
@@ -474,7 +493,13 @@ impl std::fmt::Display for Shown<'_> {
                 write!(f, "{{{}}}", parts.join(", "))
             }
             Shape::Fun => f.write_str("a function"),
-            Shape::Sum => f.write_str("a sum type"),
+            Shape::Sum(cs) => {
+                for (i, (name, ts)) in cs.iter().enumerate() {
+                    write!(f, "{}#{name}", if i > 0 { " | " } else { "" })?;
+                    ts.iter().try_for_each(|t| write!(f, " {}", Shown(t)))?;
+                }
+                Ok(())
+            }
             Shape::Unknown => f.write_str("_"),
         }
     }

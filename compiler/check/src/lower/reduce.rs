@@ -1,5 +1,5 @@
 //! `reduce`, `scan`, `exscan`. Operators on scalars (and tuples of them) become one CORE operation. Operators on
-//! arrays are lowered to rounds of maps: pairwise halving for `reduce`, doubling distances for `scan`, so that the
+//! arrays, or that call recursive functions, are lowered to rounds of maps: pairwise halving for `reduce`, doubling distances for `scan`, so that the
 //! depth is logarithmic and every round is as parallel as the operator.
 
 use super::loops::Repeat;
@@ -16,8 +16,11 @@ impl<'p> Lower<'p> {
             return self.reduce_rows(op, ne, arr);
         }
         let width = self.size_of(arr)?;
-        let (inputs, lam) = self.identity(arr)?;
-        let op = self.op_lambda(op, &ne)?;
+        let lambda = self.op_lambda(op, &ne)?;
+        if !lambda.is_scalar() {
+            return self.reduce_rows(op, ne, arr);
+        }
+        let (op, (inputs, lam)) = (lambda, self.identity(arr)?);
         let neutral: Vec<Atom> = ne.leaves().iter().map(|l| l.0).collect();
         let pat: Vec<_> = op.ret.iter().map(|ty| self.param("r", ty.clone())).collect();
         if pat.is_empty() {
@@ -34,8 +37,11 @@ impl<'p> Lower<'p> {
             return self.scan_rows(op, ne, arr, exclusive);
         }
         let width = self.size_of(arr)?;
-        let (inputs, lam) = self.identity(arr)?;
-        let op = self.op_lambda(op, &ne)?;
+        let lambda = self.op_lambda(op, &ne)?;
+        if !lambda.is_scalar() {
+            return self.scan_rows(op, ne, arr, exclusive);
+        }
+        let (op, (inputs, lam)) = (lambda, self.identity(arr)?);
         let neutral: Vec<Atom> = ne.leaves().iter().map(|l| l.0).collect();
         let size = vec![Dim::Size(width)];
         let pat: Vec<_> =

@@ -169,7 +169,8 @@ impl<'p> Lower<'p> {
             }
             Ty::Var(v) => env.type_var(*v).cloned().unwrap_or(Shape::Unknown),
             Ty::Fun(..) => Shape::Fun,
-            Ty::Sum(_) => Shape::Sum,
+            // Sizes inside a sum are every value's own.
+            Ty::Sum(_) => self.type_arg(ty, env),
             Ty::Meta(_) => Shape::Unknown,
         })
     }
@@ -186,7 +187,10 @@ impl<'p> Lower<'p> {
             Ty::Array(_, t) => Shape::Array(Extent::Any, Box::new(self.type_arg(t, env))),
             Ty::Var(v) => env.type_var(*v).map_or(Shape::Unknown, Shape::erased),
             Ty::Fun(..) => Shape::Fun,
-            Ty::Sum(_) => Shape::Sum,
+            Ty::Sum(cs) => {
+                let payload = |ts: &[Ty]| ts.iter().map(|t| self.type_arg(t, env)).collect();
+                Shape::Sum(cs.iter().map(|(n, ts)| (n.clone(), payload(ts))).collect())
+            }
             Ty::Meta(_) => Shape::Unknown,
         }
     }

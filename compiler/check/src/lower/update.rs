@@ -56,9 +56,54 @@ impl<'p> Lower<'p> {
         }
         let row = self.index(arr, &at[..indices.len()])?;
         let new = if indices.len() < at.len() { self.update(&row, &at[indices.len()..], new)? } else { new };
-        let new = self.same_shape(new, &row, "the new value and the row it replaces")?;
-        let mut replace = Replace { at: &indices, values: new.leaves().into_iter() };
+        if new.dims() == row.dims() {
+            return self.replace(arr, &indices, &new);
+        }
+        if indices.len() > 1 {
+            let outer = self.index(arr, &at[..1])?;
+            let outer = self.update(&outer, &at[1..indices.len()], new)?;
+            return self.update(arr, &at[..1], outer);
+        }
+        self.replace_row(arr, indices[0], &row, &new)
+    }
+
+    /// The array with a new element or row of the same shape, in place if it can be.
+    fn replace(&mut self, arr: &Val<'p>, at: &[Atom], new: &Val<'p>) -> R<Val<'p>> {
+        let mut replace = Replace { at, values: new.leaves().into_iter() };
         self.rebuild(arr, &mut Vec::new(), &mut Vec::new(), &mut replace)
+    }
+
+    /// An array with a new row that may be longer or shorter than the old one.
+    ///
+    /// ```text
+    /// if length new == length xss[i] then xss with [i] = new else map (\j -> if j == i then new else xss[j]) (iota n)
+    /// ```
+    fn replace_row(&mut self, arr: &Val<'p>, at: Atom, row: &Val<'p>, new: &Val<'p>) -> R<Val<'p>> {
+        let mut same = Atom::bool(true);
+        for (have, want) in new.dims().into_iter().zip(row.dims()) {
+            let one = match (have, want) {
+                (Dim::Size(a), Dim::Size(b)) => self.cmp(CmpOp::Eq, a, b),
+                _ => Atom::bool(have == want),
+            };
+            same = self.and(same, one);
+        }
+        let size = self.size_of(arr)?;
+        self.if_val(
+            same,
+            &mut |lo| {
+                let targets: Vec<Target> = row.dims().into_iter().map(Target::To).collect();
+                let new = lo.retype(new, &targets)?;
+                lo.replace(arr, &[at], &new)
+            },
+            &mut |lo| {
+                let is = Val::vector(size, lo.iota(size), Prim::I64);
+                lo.map_over(size, &[is], &mut |lo, rows| {
+                    let Val::Scalar(i, _) = rows[0] else { return Err(lo.internal("an index is a scalar")) };
+                    let here = lo.cmp(CmpOp::Eq, i, at);
+                    lo.if_val(here, &mut |_| Ok(new.clone()), &mut |lo| lo.row(arr, i))
+                })
+            },
+        )
     }
 
     fn update_slice(&mut self, arr: &Val<'p>, at: &[At], new: Val<'p>) -> R<Val<'p>> {
@@ -146,7 +191,7 @@ impl<'p> Lower<'p> {
     }
 
     /// The value with the shape of `model`, checked.
-    pub fn same_shape(&mut self, val: Val<'p>, model: &Val<'p>, what: &str) -> R<Val<'p>> {
+    fn same_shape(&mut self, val: Val<'p>, model: &Val<'p>, what: &str) -> R<Val<'p>> {
         let wanted = model.dims();
         let mut val = val;
         // From the outside in, because retyping an outer dimension renames the descriptors below it.

@@ -63,6 +63,10 @@ impl<'p> Lower<'p> {
         }
         let (inputs, lam) = self.identity(&pairs)?;
         let op = self.op_lambda(op, ne)?;
+        if !op.is_scalar() {
+            let feature = "an operator of reduce_by_index that uses arrays or recursion";
+            return Err(Box::new(Diagnostic::unsupported(feature, self.span)));
+        }
         let neutral = ne.leaves().iter().map(|l| l.0).collect();
         let leaves = pat.iter().map(|p| Atom::Var(p.var)).collect();
         self.push(pat, Exp::Hist { dests, width, inputs, lam, op, neutral });

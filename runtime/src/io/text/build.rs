@@ -12,6 +12,8 @@ pub(super) enum Node {
     Prim(Data),
     Tuple(Vec<Node>),
     Record(Vec<(String, Node)>),
+    /// The constructors' numbers, and all payloads.
+    Sum(Data, Vec<(String, Vec<Node>)>),
     Array(Rows),
 }
 
@@ -44,10 +46,39 @@ impl Node {
             ValueType::Record(fs) => {
                 Node::Record(fs.iter().map(|(name, t)| (name.clone(), Node::new(t))).collect())
             }
+            ValueType::Sum(cs) => {
+                let payload = |ts: &[ValueType]| ts.iter().map(Node::new).collect();
+                let cases = cs.iter().map(|(name, ts)| (name.clone(), payload(ts))).collect();
+                Node::Sum(Data { prim: Prim::U8, bytes: Vec::new() }, cases)
+            }
             ValueType::Array { ragged, size, elem } => Node::Array(Rows {
                 lengths: if *ragged { Lengths::Ragged(vec![0]) } else { Lengths::uniform(size) },
                 elem: Box::new(Node::new(elem)),
             }),
+        }
+    }
+
+    /// Fails if `ty` is another type, sizes aside.
+    pub(super) fn like(&self, ty: &TypeText) -> Result<(), String> {
+        match (self, ty) {
+            (Node::Prim(data), TypeText::Prim(p)) if data.prim == *p => Ok(()),
+            (Node::Prim(data), TypeText::Prim(p)) => {
+                Err(format!("elements have type {p}, but {} is expected", data.prim))
+            }
+            (Node::Tuple(ns), TypeText::Tuple(ts)) if ns.len() == ts.len() => {
+                ns.iter().zip(ts).try_for_each(|(n, t)| n.like(t))
+            }
+            (Node::Record(ns), TypeText::Record(ts))
+                if ns.iter().map(|n| &n.0).eq(ts.iter().map(|t| &t.0)) =>
+            {
+                ns.iter().zip(ts).try_for_each(|(n, t)| n.1.like(&t.1))
+            }
+            (Node::Sum(_, ns), TypeText::Sum(ts)) if same_cases(ns, ts) => {
+                let mut parts = ns.iter().zip(ts).flat_map(|(n, t)| n.1.iter().zip(&t.1));
+                parts.try_for_each(|(n, t)| n.like(t))
+            }
+            (Node::Array(rows), TypeText::Array { elem, .. }) => rows.elem.like(elem),
+            (node, _) => Err(format!("`empty` has another type: {} is expected there", node.kind())),
         }
     }
 
@@ -69,6 +100,11 @@ impl Node {
             {
                 ns.iter_mut().zip(ts).try_for_each(|(n, t)| n.1.add_empty(&t.1, count))
             }
+            (Node::Sum(..), TypeText::Sum(_)) if count > 0 => Err("`empty` needs a size of 0".into()),
+            (Node::Sum(_, ns), TypeText::Sum(ts)) if same_cases(ns, ts) => {
+                let mut parts = ns.iter_mut().zip(ts).flat_map(|(n, t)| n.1.iter_mut().zip(&t.1));
+                parts.try_for_each(|(n, t)| n.add_empty(t, count))
+            }
             (Node::Array(rows), TypeText::Array { size, elem }) => {
                 let len = if let SizeText::Known(n) = size { *n } else { 0 };
                 let needed = if count == 0 && *size != SizeText::Known(len) { None } else { Some(len) };
@@ -76,7 +112,7 @@ impl Node {
                 let total = len.checked_mul(count).ok_or("`empty` with sizes that are too large")?;
                 rows.elem.add_empty(elem, total)
             }
-            (node, _) => Err(format!("`empty` has another type than the {} that is expected", node.kind())),
+            (node, _) => Err(format!("`empty` has another type: {} is expected there", node.kind())),
         }
     }
 
@@ -95,22 +131,44 @@ impl Node {
             {
                 ns.iter_mut().zip(ts).try_for_each(|(n, t)| n.1.ascribe(&t.1))
             }
+            (Node::Sum(_, ns), TypeText::Sum(ts)) if same_cases(ns, ts) => {
+                let mut parts = ns.iter_mut().zip(ts).flat_map(|(n, t)| n.1.iter_mut().zip(&t.1));
+                parts.try_for_each(|(n, t)| n.ascribe(t))
+            }
             (Node::Array(rows), TypeText::Array { size, elem }) => {
                 if let SizeText::Known(n) = size {
                     rows.lengths.ascribe(*n)?;
                 }
                 rows.elem.ascribe(elem)
             }
-            (node, _) => Err(format!("the type written is not the {} that is expected", node.kind())),
+            (node, _) => Err(format!("the type written is another one: {} is expected there", node.kind())),
+        }
+    }
+
+    /// Adds what stands for the payload of a constructor that a value does not have.
+    pub(super) fn add_neutral(&mut self) {
+        match self {
+            Node::Prim(data) => data.push(Scalar::zero(data.prim)),
+            Node::Tuple(ns) => ns.iter_mut().for_each(Node::add_neutral),
+            Node::Record(ns) => ns.iter_mut().for_each(|n| n.1.add_neutral()),
+            Node::Sum(tags, cs) => {
+                tags.push(Scalar::U8(0));
+                cs.iter_mut().flat_map(|c| &mut c.1).for_each(Node::add_neutral);
+            }
+            // Inside sums all arrays but outermost ones are irregular, so a row of length 0 always fits.
+            Node::Array(rows) => {
+                let _ = rows.lengths.add(0);
+            }
         }
     }
 
     fn kind(&self) -> &'static str {
         match self {
-            Node::Prim(_) => "scalar",
-            Node::Tuple(_) => "tuple",
-            Node::Record(_) => "record",
-            Node::Array(_) => "array",
+            Node::Prim(_) => "a scalar",
+            Node::Tuple(_) => "a tuple",
+            Node::Record(_) => "a record",
+            Node::Sum(..) => "a value of a sum type",
+            Node::Array(_) => "an array",
         }
     }
 
@@ -120,6 +178,7 @@ impl Node {
             Node::Prim(_) => {}
             Node::Tuple(ns) => ns.iter().for_each(|n| n.known_sizes(out)),
             Node::Record(ns) => ns.iter().for_each(|n| n.1.known_sizes(out)),
+            Node::Sum(_, cs) => cs.iter().flat_map(|c| &c.1).for_each(|n| n.known_sizes(out)),
             Node::Array(rows) => {
                 if let Lengths::Uniform { size: Some(n), name: Some(name) } = &rows.lengths {
                     out.entry(name.clone()).or_insert(*n);
@@ -142,6 +201,10 @@ impl Node {
             Node::Prim(data) => out.push(Column::Data(data.into_array())),
             Node::Tuple(ns) => ns.into_iter().for_each(|n| n.add_columns(depth, sizes, out)),
             Node::Record(ns) => ns.into_iter().for_each(|n| n.1.add_columns(depth, sizes, out)),
+            Node::Sum(tags, cs) => {
+                Node::Prim(tags).add_columns(depth, sizes, out);
+                cs.into_iter().flat_map(|c| c.1).for_each(|n| n.add_columns(depth, sizes, out));
+            }
             Node::Array(rows) => {
                 out.push(match rows.lengths {
                     Lengths::Ragged(offsets) => Column::Offsets(Array::from_slice(&offsets)),
@@ -222,4 +285,9 @@ impl Data {
         let array = self.into_array();
         if array.is_empty() { Scalar::zero(array.prim()) } else { array.get(0) }
     }
+}
+
+/// Whether a sum and a type written have the same constructors with as many parts.
+fn same_cases(nodes: &[(String, Vec<Node>)], types: &[(String, Vec<TypeText>)]) -> bool {
+    nodes.iter().map(|c| (&c.0, c.1.len())).eq(types.iter().map(|c| (&c.0, c.1.len())))
 }

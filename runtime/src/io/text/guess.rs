@@ -79,6 +79,10 @@ impl Scanner<'_> {
             }
             Some(b'(') => self.guess_tuple(into, depth)?,
             Some(b'{') => self.guess_record(into, depth)?,
+            Some(b'#') => {
+                let message = "a value of a sum type can be read only where its type is known";
+                return Err(InputError::new(message, start..self.pos + 1));
+            }
             Some(b'e') => {
                 let ty = self.empty_type()?;
                 into.written(&ty)
@@ -245,6 +249,7 @@ impl Guess {
                 let Guess::Tuple(guesses) = self else { return false };
                 guesses.len() == ts.len() && guesses.iter_mut().zip(ts).all(|(g, t)| g.written(t))
             }
+            TypeText::Sum(_) => false,
             TypeText::Record(fs) => {
                 if matches!(self, Guess::Unknown) {
                     *self = Guess::Record(fs.iter().map(|(n, _)| (n.clone(), Guess::Unknown)).collect());

@@ -49,6 +49,7 @@ fn print(view: &View, row: usize, out: &mut dyn Write) -> fmt::Result {
             }
             out.write_char('}')
         }
+        View::Sum(tag, cases) => print_sum(tag.tag(row), cases, row, out),
         View::Array { ty, .. } if !ty.is_ragged() && is_empty(view) => {
             out.write_str("empty(")?;
             print_type(view, 0, out)?;
@@ -59,6 +60,24 @@ fn print(view: &View, row: usize, out: &mut dyn Write) -> fmt::Result {
             print_rows(elem, start, len, out)
         }
     }
+}
+
+fn print_sum(tag: usize, cases: &[(&str, Vec<View>)], row: usize, out: &mut dyn Write) -> fmt::Result {
+    let Some((name, payload)) = cases.get(tag) else { return write!(out, "<constructor {tag}>") };
+    write!(out, "#{name}")?;
+    for view in payload {
+        out.write_char(' ')?;
+        let inner =
+            matches!(view, View::Sum(tag, cases) if cases.get(tag.tag(row)).is_some_and(|c| !c.1.is_empty()));
+        if inner {
+            out.write_char('(')?;
+        }
+        print(view, row, out)?;
+        if inner {
+            out.write_char(')')?;
+        }
+    }
+    Ok(())
 }
 
 fn separate(i: usize, out: &mut dyn Write) -> fmt::Result {
@@ -154,12 +173,32 @@ fn print_type(view: &View, depth: usize, out: &mut dyn Write) -> fmt::Result {
             }
             out.write_char('}')
         }
+        View::Sum(_, cases) => {
+            for (i, (name, payload)) in cases.iter().enumerate() {
+                write!(out, "{}#{name}", if i > 0 { " | " } else { "" })?;
+                for view in payload {
+                    out.write_char(' ')?;
+                    print_inner(view, depth, out)?;
+                }
+            }
+            Ok(())
+        }
         View::Array { lengths, elem, ty } => {
             match lengths {
                 Lengths::Uniform(n) if depth > 0 || !ty.is_ragged() => write!(out, "[{n}]")?,
                 _ => out.write_str("[]")?,
             }
-            print_type(elem, depth + 1, out)
+            print_inner(elem, depth + 1, out)
         }
     }
+}
+
+/// The type of a part: a sum stands in parentheses.
+fn print_inner(view: &View, depth: usize, out: &mut dyn Write) -> fmt::Result {
+    if !matches!(view, View::Sum(..)) {
+        return print_type(view, depth, out);
+    }
+    out.write_char('(')?;
+    print_type(view, depth, out)?;
+    out.write_char(')')
 }

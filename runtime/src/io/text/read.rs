@@ -3,7 +3,7 @@
 use super::build::{Data, Node, Rows};
 use super::scan::Scanner;
 use crate::io::InputError;
-use crate::{Prim, Value, ValueType};
+use crate::{Prim, Scalar, Value, ValueType};
 use std::collections::HashMap;
 
 type Result<T> = std::result::Result<T, InputError>;
@@ -74,6 +74,7 @@ impl Scanner<'_> {
             }
             Node::Tuple(nodes) => self.tuple(nodes, row),
             Node::Record(fields) => self.record(fields, row),
+            Node::Sum(tags, cases) => self.sum(tags, cases, row),
             Node::Array(_) => self.array(node, row),
         }
     }
@@ -90,6 +91,31 @@ impl Scanner<'_> {
             self.ascribed(node, row)?;
         }
         self.expect(b')')
+    }
+
+    /// `#name payload …`, possibly in parentheses.
+    fn sum(&mut self, tags: &mut Data, cases: &mut [(String, Vec<Node>)], row: Option<i64>) -> Result<()> {
+        if self.eat(b'(') {
+            self.sum(tags, cases, row)?;
+            return self.expect(b')');
+        }
+        if self.peek() != Some(b'#') {
+            return self.unexpected("a constructor like `#name`");
+        }
+        let start = self.pos;
+        self.pos += 1;
+        let name = &self.text[self.pos..self.word_end(self.pos)];
+        self.pos += name.len();
+        let Some(number) = cases.iter().position(|c| c.0 == name) else {
+            return Err(InputError::new(format!("no constructor `#{name}` is expected"), start..self.pos));
+        };
+        tags.push(Scalar::U8(number as u8));
+        for (i, (_, payload)) in cases.iter_mut().enumerate() {
+            for node in payload {
+                if i == number { self.value(node, row)? } else { node.add_neutral() }
+            }
+        }
+        Ok(())
     }
 
     /// Fields in any order, each once.
@@ -192,7 +218,9 @@ impl Scanner<'_> {
     fn empty(&mut self, node: &mut Node) -> Result<()> {
         let start = self.pos;
         let ty = self.empty_type()?;
-        node.add_empty(&ty, 1).map_err(|message| InputError::new(message, start..self.pos))
+        node.like(&ty)
+            .and_then(|()| node.add_empty(&ty, 1))
+            .map_err(|message| InputError::new(message, start..self.pos))
     }
 
     /// The type inside `empty(…)`.

@@ -13,7 +13,8 @@ type Result<T> = std::result::Result<T, InputError>;
 
 impl<'a> Scanner<'a> {
     pub(super) fn new(text: &'a str) -> Scanner<'a> {
-        Scanner { text, pos: 0 }
+        // A byte order mark says nothing in UTF-8.
+        Scanner { text, pos: if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 } }
     }
 
     fn byte(&self, at: usize) -> Option<u8> {
@@ -249,13 +250,16 @@ impl Literal {
         };
         let (digits, suffix) = split_suffix(word, &body[2..], &['i', 'u'])?;
         let value = integer(digits, radix).ok_or_else(|| format!("`{word}` is not a number"))?;
+        if value == u128::MAX {
+            return Err(format!("`{word}` does not fit any type"));
+        }
         Ok(Literal { negative, kind: Kind::Integer(value), suffix })
     }
 
     fn decimal(word: &str, negative: bool, body: &str) -> Message<Literal> {
         let (digits, suffix) = split_suffix(word, body, &['i', 'u', 'f'])?;
         let kind = match integer(digits, 10) {
-            Some(value) if !suffix.is_some_and(Prim::is_float) => Kind::Integer(value),
+            Some(value) if value < u128::MAX && !suffix.is_some_and(Prim::is_float) => Kind::Integer(value),
             _ => {
                 let digits = digits.replace('_', "");
                 let bad = digits.ends_with('.') || digits.contains(".e") || digits.contains(".E");
@@ -278,6 +282,9 @@ impl Literal {
             _ if prim == Prim::Bool => Err(format!("`{word}` is a number, but bool is expected")),
             Kind::Integer(m) if prim.is_integer() => {
                 integer_scalar(prim, self.negative, *m).ok_or_else(|| format!("`{word}` does not fit {prim}"))
+            }
+            Kind::Decimal(digits) if prim.is_integer() && digits.bytes().all(|b| b.is_ascii_digit()) => {
+                Err(format!("`{word}` does not fit {prim}"))
             }
             _ if prim.is_integer() => Err(format!("`{word}` is not an integer, but {prim} is expected")),
             Kind::Integer(m) => self.float(word, prim, &m.to_string()),

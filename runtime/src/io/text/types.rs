@@ -13,7 +13,12 @@ pub(super) enum TypeText {
     Prim(Prim),
     Tuple(Vec<TypeText>),
     Record(Vec<(String, TypeText)>),
-    Array { size: SizeText, elem: Box<TypeText> },
+    /// Constructors sorted by name.
+    Sum(Vec<(String, Vec<TypeText>)>),
+    Array {
+        size: SizeText,
+        elem: Box<TypeText>,
+    },
 }
 
 /// What stands between the brackets.
@@ -38,6 +43,7 @@ impl Scanner<'_> {
         let inner = match self.peek() {
             Some(b'(') => self.tuple_type(depth)?,
             Some(b'{') => self.record_type(depth)?,
+            Some(b'#') => self.sum_type(depth)?,
             _ => self.prim_type()?,
         };
         let wrap = |elem, size| TypeText::Array { size, elem: Box::new(elem) };
@@ -96,6 +102,29 @@ impl Scanner<'_> {
         Ok(if types.len() == 1 { types.remove(0) } else { TypeText::Tuple(types) })
     }
 
+    /// `#a i32 | #b`; a payload that is a sum stands in parentheses.
+    fn sum_type(&mut self, depth: usize) -> Result<TypeText> {
+        self.check_depth(depth)?;
+        let mut cases = Vec::new();
+        loop {
+            self.expect(b'#')?;
+            let name = self.word().to_string();
+            if name.is_empty() {
+                return self.unexpected("a constructor's name");
+            }
+            let mut payload = Vec::new();
+            while self.peek().is_some_and(|b| matches!(b, b'[' | b'(' | b'{') || b.is_ascii_alphabetic()) {
+                payload.push(self.type_text(depth)?);
+            }
+            cases.push((name, payload));
+            if !self.eat(b'|') {
+                break;
+            }
+        }
+        cases.sort_by(|a, b| a.0.cmp(&b.0));
+        Ok(TypeText::Sum(cases))
+    }
+
     fn record_type(&mut self, depth: usize) -> Result<TypeText> {
         self.check_depth(depth)?;
         self.expect(b'{')?;
@@ -128,6 +157,10 @@ impl TypeText {
             TypeText::Tuple(ts) => ValueType::Tuple(ts.iter().map(|t| t.at_depth(depth)).collect()),
             TypeText::Record(fs) => {
                 ValueType::Record(fs.iter().map(|(n, t)| (n.clone(), t.at_depth(depth))).collect())
+            }
+            TypeText::Sum(cs) => {
+                let payload = |ts: &[TypeText]| ts.iter().map(|t| t.at_depth(depth)).collect();
+                ValueType::Sum(cs.iter().map(|(n, ts)| (n.clone(), payload(ts))).collect())
             }
             TypeText::Array { size, elem } => ValueType::Array {
                 ragged: depth > 0 && *size == SizeText::Anonymous,

@@ -1,0 +1,220 @@
+//! Whether the cases of a `match` cover every value, and whether each of them can be reached.
+//!
+//! A case is useful if some value fits it and none of the cases before. Cases are rows of a matrix of patterns; the
+//! first column is taken apart constructor by constructor:
+//!
+//! ```text
+//! #a 0  true         by #a:  0  true       by 0:      true        the value #a _ false fits no row
+//! #b    _                    1  _          by others: (nothing)
+//! ```
+
+use super::Cx;
+use crate::thir::{Expr, Pat, PatKind, Ty};
+use par_runtime::{Prim, Scalar};
+use par_syntax::{Diagnostic, Severity};
+
+/// Steps after which the answer is taken to be that everything is covered: some sets of patterns are exponential.
+const MAX_STEPS: usize = 200_000;
+
+/// A pattern without names.
+#[derive(Clone, Debug)]
+enum Shape {
+    Any,
+    /// The constructor, and the patterns of its parts.
+    Of(Head, Vec<Shape>),
+}
+
+/// What a pattern asks of a value's outermost part.
+#[derive(Clone, PartialEq, Debug)]
+enum Head {
+    /// A tuple or record: there is no other.
+    Whole,
+    Constr(String),
+    Literal(Scalar),
+}
+
+impl Cx<'_> {
+    /// E0312 if some value fits no case, a warning for each case that is never reached.
+    pub(super) fn check_cases(&mut self, value: &Expr, cases: &[(Pat, Expr)]) {
+        if self.has_errors() {
+            return;
+        }
+        let mut rows: Vec<Vec<Shape>> = Vec::new();
+        for (pat, _) in cases {
+            let row = vec![shape(pat)];
+            let tys = [value.ty.clone()];
+            let mut steps = 0;
+            if missing(&rows, &row, &tys, &mut steps).is_none() && steps <= MAX_STEPS {
+                let message = "this case is never reached";
+                let diag = Diagnostic::new(Severity::Warning, "W0301", message, pat.span);
+                self.diags.push(diag.here("the cases before it cover all of its values"));
+            }
+            rows.push(row);
+        }
+        if let Some(example) = missing(&rows, &[Shape::Any], &[value.ty.clone()], &mut 0) {
+            let diag =
+                Diagnostic::error("E0312", "the cases of this `match` do not cover every value", value.span);
+            self.diags.push(diag.here(format!("missing: `{}`", example.concat())));
+        }
+    }
+
+    /// E0312 if a pattern that must fit does not fit every value.
+    pub(super) fn check_pattern(&mut self, pat: &Pat) {
+        let simple = matches!(pat.kind, PatKind::Var(_) | PatKind::Wildcard);
+        if simple || self.has_errors() {
+            return;
+        }
+        if let Some(example) = missing(&[vec![shape(pat)]], &[Shape::Any], &[pat.ty.clone()], &mut 0) {
+            let diag = Diagnostic::error("E0312", "this pattern does not fit every value", pat.span);
+            let diag = diag.here(format!("does not fit `{}`", example.concat()));
+            self.diags.push(diag.note("use `match` with a case for the others"));
+        }
+    }
+
+    fn has_errors(&self) -> bool {
+        self.diags.iter().any(|d| d.severity >= Severity::Unsupported)
+    }
+}
+
+fn shape(pat: &Pat) -> Shape {
+    match &pat.kind {
+        PatKind::Var(_) | PatKind::Wildcard => Shape::Any,
+        PatKind::Tuple(ps) => Shape::Of(Head::Whole, ps.iter().map(shape).collect()),
+        PatKind::Record(ps) => Shape::Of(Head::Whole, ps.iter().map(|(_, p)| shape(p)).collect()),
+        PatKind::Literal(s) => Shape::Of(Head::Literal(*s), Vec::new()),
+        PatKind::Constr(c, ps) => Shape::Of(Head::Constr(c.clone()), ps.iter().map(shape).collect()),
+    }
+}
+
+/// Values, as text, that fit `query` and no row; `None` if there are none.
+fn missing(rows: &[Vec<Shape>], query: &[Shape], tys: &[Ty], steps: &mut usize) -> Option<Vec<String>> {
+    *steps += 1;
+    let (Some((first, rest)), Some((ty, others))) = (query.split_first(), tys.split_first()) else {
+        return rows.is_empty().then(Vec::new);
+    };
+    if *steps > MAX_STEPS {
+        return None;
+    }
+    super::deep(|| match first {
+        Shape::Of(head, _) => missing_with(head, rows, query, tys, steps),
+        Shape::Any => {
+            let used = heads(rows);
+            for head in all_heads(ty, &used) {
+                let found = missing_with(&head, rows, query, tys, steps);
+                if found.is_some() {
+                    return found;
+                }
+            }
+            if covers(ty, &used) {
+                return None;
+            }
+            let open: Vec<Vec<Shape>> =
+                rows.iter().filter(|r| matches!(r[0], Shape::Any)).map(|r| r[1..].to_vec()).collect();
+            let mut found = missing(&open, rest, others, steps)?;
+            found.insert(0, other(ty, &used));
+            Some(found)
+        }
+    })
+}
+
+/// As [`missing`], for values whose first part has this head.
+fn missing_with(
+    head: &Head,
+    rows: &[Vec<Shape>],
+    query: &[Shape],
+    tys: &[Ty],
+    steps: &mut usize,
+) -> Option<Vec<String>> {
+    let parts = parts(head, &tys[0]);
+    let arity = parts.len();
+    let rows: Vec<_> = rows.iter().filter_map(|r| opened(head, arity, r)).collect();
+    let query = opened(head, arity, query)?;
+    let inner: Vec<Ty> = parts.into_iter().chain(tys[1..].iter().cloned()).collect();
+    let mut found = missing(&rows, &query, &inner, steps)?;
+    let rest = found.split_off(arity);
+    let mut all = vec![text(head, &tys[0], &found)];
+    all.extend(rest);
+    Some(all)
+}
+
+/// A row with its first pattern replaced by those of its parts, if it can have this head.
+fn opened(head: &Head, arity: usize, row: &[Shape]) -> Option<Vec<Shape>> {
+    let parts = match &row[0] {
+        Shape::Any => vec![Shape::Any; arity],
+        Shape::Of(h, ps) if h == head && ps.len() == arity => ps.clone(),
+        Shape::Of(..) => return None,
+    };
+    Some(parts.into_iter().chain(row[1..].iter().cloned()).collect())
+}
+
+/// The heads in the first column, each once.
+fn heads(rows: &[Vec<Shape>]) -> Vec<Head> {
+    let mut out: Vec<Head> = Vec::new();
+    for row in rows {
+        if let Shape::Of(head, _) = &row[0]
+            && !out.contains(head)
+        {
+            out.push(head.clone());
+        }
+    }
+    out
+}
+
+/// The heads worth looking at: all of the type if there are few, else those used.
+fn all_heads(ty: &Ty, used: &[Head]) -> Vec<Head> {
+    match ty {
+        _ if used.is_empty() => Vec::new(),
+        Ty::Sum(cs) => cs.iter().map(|(c, _)| Head::Constr(c.clone())).collect(),
+        Ty::Prim(Prim::Bool) => [true, false].map(|b| Head::Literal(Scalar::Bool(b))).to_vec(),
+        _ => used.to_vec(),
+    }
+}
+
+/// Whether there is no other value than with one of the heads looked at.
+fn covers(ty: &Ty, used: &[Head]) -> bool {
+    let closed = matches!(ty, Ty::Tuple(_) | Ty::Record(_) | Ty::Sum(_) | Ty::Prim(Prim::Bool));
+    let all_bytes = matches!(ty, Ty::Prim(Prim::I8 | Prim::U8)) && used.len() == 256;
+    all_bytes || (closed && !used.is_empty())
+}
+
+/// The types of the parts of a value with this head.
+fn parts(head: &Head, ty: &Ty) -> Vec<Ty> {
+    match (head, ty) {
+        (_, Ty::Unique(t)) => parts(head, t),
+        (Head::Whole, Ty::Tuple(ts)) => ts.clone(),
+        (Head::Whole, Ty::Record(fs)) => fs.iter().map(|(_, t)| t.clone()).collect(),
+        (Head::Constr(c), Ty::Sum(cs)) => {
+            cs.iter().find(|(name, _)| name == c).map_or_else(Vec::new, |(_, ts)| ts.clone())
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// A value with this head, as source text.
+fn text(head: &Head, ty: &Ty, parts: &[String]) -> String {
+    match (head, ty) {
+        (Head::Literal(s), _) => s.to_string(),
+        (Head::Whole, Ty::Record(fs)) => {
+            let fields: Vec<String> = fs.iter().zip(parts).map(|((n, _), p)| format!("{n} = {p}")).collect();
+            format!("{{{}}}", fields.join(", "))
+        }
+        (Head::Whole, _) => format!("({})", parts.join(", ")),
+        (Head::Constr(c), _) => parts.iter().fold(format!("#{c}"), |text, p| {
+            let inner = p.starts_with('#') && p.contains(' ');
+            if inner { format!("{text} ({p})") } else { format!("{text} {p}") }
+        }),
+    }
+}
+
+/// A value with none of the heads.
+fn other(ty: &Ty, used: &[Head]) -> String {
+    match ty {
+        Ty::Prim(p) if p.is_integer() && !used.is_empty() => {
+            let free = (0..=used.len() as i64)
+                .map(|i| Scalar::from_i64(*p, i))
+                .find(|s| !used.contains(&Head::Literal(*s)));
+            free.map_or_else(|| "_".to_string(), |s| s.to_string())
+        }
+        _ => "_".to_string(),
+    }
+}
