@@ -330,3 +330,46 @@ fn the_dump_shows_every_function() {
     }
     assert!(text.contains("fadd"));
 }
+
+/// Straight-line bodies run on vectors: all lengths around a whole number of turns, rows, values that are the same for all.
+#[test]
+fn maps_on_vectors() {
+    each_shape(
+        |b, space, xs| {
+            let (row, pos) = (b.vars.fresh("row"), b.vars.fresh("pos"));
+            let code = b.code(|s| {
+                let x = s.index(Prim::I64, xs, pos.into());
+                let twice = s.bin(BinOp::Mul, Prim::I64, row.into(), Atom::i64(2));
+                let y = s.bin(BinOp::Sub, Prim::I64, twice, x);
+                vec![y, twice]
+            });
+            let tys = vec![INTS, INTS];
+            let kind = KernelKind::Map(vec![Out::Elem(Prim::I64), Out::Elem(Prim::I64)]);
+            let results = b.kernel(&tys, kind, space, row, pos, code);
+            (tys, results)
+        },
+        |shape, xs| {
+            let lengths = shape.lengths().into_iter().enumerate();
+            let twice: Vec<i64> = lengths.flat_map(|(i, n)| vec![2 * i as i64; n]).collect();
+            let ys: Vec<i64> = xs.iter().zip(&twice).map(|(x, t)| t.wrapping_sub(*x)).collect();
+            vec![data(&ys), data(&twice)]
+        },
+    );
+    for n in 0..70 {
+        let mut b = Build::default();
+        let (len, xs) = (b.param(I64), b.param(Ty::Array(Prim::F32)));
+        let (row, pos) = (b.vars.fresh("row"), b.vars.fresh("pos"));
+        let code = b.code(|s| {
+            let x = s.index(Prim::F32, xs, pos.into());
+            let y = s.bin(BinOp::Mul, Prim::F32, x, Atom::Const(Scalar::F32(0.3)));
+            vec![s.bin(BinOp::Div, Prim::F32, y, x)]
+        });
+        let tys = [Ty::Array(Prim::F32)];
+        let kind = KernelKind::Map(vec![Out::Elem(Prim::F32)]);
+        let results = b.kernel(&tys, kind, Space::Flat(len.into()), row, pos, code);
+        let values: Vec<f32> = (0..n).map(|i| i as f32 + 0.1).collect();
+        let want: Vec<f32> = values.iter().map(|x| x * 0.3 / x).collect();
+        let got = run(&b.program(&tys, &results), vec![int(n), data(&values)], 1).expect("runs");
+        assert!(got == [data(&want)], "{n} elements");
+    }
+}

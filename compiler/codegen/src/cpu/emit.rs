@@ -274,6 +274,19 @@ impl Emitter<'_> {
         state: &[Value],
         body: impl FnOnce(&mut Self, Value, &[Value]) -> Result<Vec<Value>, Unsupported>,
     ) -> Result<Vec<Value>, Unsupported> {
+        self.counted_by(1, less, lo, hi, state, body)
+    }
+
+    /// As `counted`, in steps.
+    pub fn counted_by(
+        &mut self,
+        step: i64,
+        less: IntCC,
+        lo: Value,
+        hi: Value,
+        state: &[Value],
+        body: impl FnOnce(&mut Self, Value, &[Value]) -> Result<Vec<Value>, Unsupported>,
+    ) -> Result<Vec<Value>, Unsupported> {
         let (again, exit) = (self.b.create_block(), self.b.create_block());
         let i = self.params_like(again, &[lo])[0];
         let current = self.params_like(again, state);
@@ -283,7 +296,7 @@ impl Emitter<'_> {
         self.b.ins().brif(enter, again, &args(&first), exit, &args(state));
         self.b.switch_to_block(again);
         let next = body(self, i, &current)?;
-        let next_i = self.b.ins().iadd_imm_s(i, 1);
+        let next_i = self.b.ins().iadd_imm_s(i, step);
         let repeat = self.b.ins().icmp(less, next_i, hi);
         let following = [&[next_i], &next[..]].concat();
         self.b.ins().brif(repeat, again, &args(&following), exit, &args(&next));

@@ -17,6 +17,7 @@
 //! results, whose element `pos` is a partial result instead of the body's.
 
 use super::emit::{Base, Emitter, Unsupported, clif_type, input, output};
+use super::vector;
 use crate::free;
 use cranelift::prelude::*;
 use par_ir::core::Lambda;
@@ -241,7 +242,15 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
             targets.push(self.target(out, word)?);
             word += words(out);
         }
+        let vectors = vector::width(self.info, &self.e.arrays);
         self.rows(&[], |k, _, start, end, _| {
+            let start = match vectors {
+                Some(size) => {
+                    let elements: Vec<Base> = targets.iter().filter_map(Target::element).collect();
+                    vector::strips(k.e, k.info, size, &elements, (start, end))?
+                }
+                None => start,
+            };
             k.counted(start, end, &[], |k, pos, _| {
                 let results = k.element(pos)?;
                 let mut results = results.into_iter();
@@ -437,4 +446,13 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
 enum Target {
     Elem(Base),
     Scatter { len: Value, dests: Vec<Base> },
+}
+
+impl Target {
+    fn element(&self) -> Option<Base> {
+        match self {
+            Target::Elem(base) => Some(*base),
+            Target::Scatter { .. } => None,
+        }
+    }
 }

@@ -5,6 +5,7 @@ mod emit;
 mod kernel;
 mod math;
 mod primop;
+mod vector;
 
 use crate::{free, plan};
 use cranelift::prelude::*;
