@@ -42,7 +42,7 @@ pub struct Counters {
 pub struct Options {
     /// Number of threads; 0 stands for all processors.
     pub threads: usize,
-    /// Calls that may be active at a time; 0 stands for [`MAX_DEPTH`](crate::check::MAX_DEPTH).
+    /// Calls that may be active at a time; 0 stands for `MAX_DEPTH`.
     pub max_depth: usize,
     /// Where to count, if anywhere.
     pub counters: Option<Arc<Counters>>,
