@@ -40,6 +40,36 @@ fn free(text: &str) -> String {
     }
 }
 
+fn sum() -> ValueType {
+    let payload = |name: &str| vec![ValueType::ragged(prim(name))];
+    let inner = ValueType::Sum(vec![("x".into(), vec![prim("i8")]), ("y".into(), vec![])]);
+    let cases = [("a", vec![prim("i32"), inner]), ("b", vec![]), ("c", payload("f32"))];
+    ValueType::Sum(cases.map(|(name, ts)| (name.into(), ts)).to_vec())
+}
+
+#[test]
+fn sums() {
+    let array = |ty| ValueType::array(ty);
+    let text = "[#a 1i32 (#x 2i8), #b, #a 3i32 #y, #c [1.5f32]]";
+    assert_eq!(read(text, array(sum())), text);
+    assert_eq!(
+        read("[((#b)), #c []]", array(sum())),
+        "[#b, #c []] : [](#a i32 (#x i8 | #y) | #b | #c []f32)"
+    );
+    assert_eq!(
+        read("[] : [](#a i32 (#x i8 | #y) | #b | #c []f32)", array(sum())),
+        "[] : [](#a i32 (#x i8 | #y) | #b | #c []f32)"
+    );
+    assert_eq!(read("[#d]", array(sum())), "1..3 no constructor `#d` is expected");
+    assert_eq!(read("[#a 1]", array(sum())), "5..6 expected a constructor like `#name`, found `]`");
+    assert_eq!(free("#b"), "0..1 a value of a sum type can be read only where its type is known");
+    assert!(read(&"(".repeat(1_000_000), array(sum())).contains("expected"));
+    let value = |text| read_values(text, &[array(sum())]).unwrap().remove(0);
+    let differ = compare(&value("[#b, #a 1 #y]"), &value("[#b, #c []]"), Tolerance::EXACT, Tolerance::EXACT);
+    assert_eq!(differ, Err("at [1]: #a and #c".into()));
+    assert!(values_equal(&value("[#b, #a 1 #y]"), &value("[#b, #a 1 #y]"), Tolerance::EXACT));
+}
+
 #[test]
 fn scalars() {
     let cases = [
@@ -104,7 +134,7 @@ fn arrays() {
     assert_eq!(read("[[], [], []] : [][]i32", ragged("i32")), "[[], [], []] : [][]i32");
     assert_eq!(
         read("empty([0]i32)", matrix("i32")),
-        "0..13 `empty` has another type than the array that is expected"
+        "0..13 `empty` has another type: an array is expected there"
     );
     assert_eq!(read("empty([2][0]i32)", ragged("i32")), "[[], []] : [][]i32");
     assert_eq!(read("\"ab\\n\"", ValueType::array(prim("u8"))), "[97u8, 98u8, 10u8]");

@@ -195,6 +195,7 @@ mod tests {
         assert_eq!(number("0b1010_1010"), int(170, None));
         assert_eq!(number("0x1f32"), int(0x1f32, None));
         assert_eq!(number("18446744073709551615"), int(u64::MAX.into(), None));
+        assert_eq!(number("18446744073709551616"), int(i128::from(u64::MAX) + 1, None));
     }
 
     #[test]
@@ -207,7 +208,7 @@ mod tests {
 
     #[test]
     fn wrong_numbers() {
-        for text in ["12abc", "0x", "0b12", "1e", "1.5i32", "0b1f32", "18446744073709551616", "0xp", "1i31"] {
+        for text in ["12abc", "0x", "0b12", "1e", "1.5i32", "0b1f32", "0x10000000000000000", "0xp", "1i31"] {
             assert!(matches!(number(text), Err(NumberError::Invalid(_))), "{text}");
         }
         assert!(matches!(number("1.5f16"), Err(NumberError::Unsupported(_))));

@@ -51,7 +51,7 @@ impl Cx<'_> {
             }
             rows.push(row);
         }
-        if let Some(example) = missing(&rows, &[Shape::Any], &[value.ty.clone()], &mut 0) {
+        if let Some(example) = missing(&rows, &[Shape::Any], std::slice::from_ref(&value.ty), &mut 0) {
             let diag =
                 Diagnostic::error("E0312", "the cases of this `match` do not cover every value", value.span);
             self.diags.push(diag.here(format!("missing: `{}`", example.concat())));
@@ -64,7 +64,9 @@ impl Cx<'_> {
         if simple || self.has_errors() {
             return;
         }
-        if let Some(example) = missing(&[vec![shape(pat)]], &[Shape::Any], &[pat.ty.clone()], &mut 0) {
+        if let Some(example) =
+            missing(&[vec![shape(pat)]], &[Shape::Any], std::slice::from_ref(&pat.ty), &mut 0)
+        {
             let diag = Diagnostic::error("E0312", "this pattern does not fit every value", pat.span);
             let diag = diag.here(format!("does not fit `{}`", example.concat()));
             self.diags.push(diag.note("use `match` with a case for the others"));

@@ -160,8 +160,19 @@ impl Cx<'_> {
         if clash == Clash::Mismatch && is_fun(self, &found) && !is_fun(self, &expected) {
             diag = diag.note("a function was found: is an argument missing?");
         }
-        self.diags.push(diag);
+        // What is wrong inside explains it.
+        if !self.has_error_in(diag.labels[0].span) {
+            self.diags.push(diag);
+        }
         false
+    }
+
+    /// Whether an error lies in a range of the source.
+    fn has_error_in(&self, span: Span) -> bool {
+        self.diags.iter().filter(|d| d.severity >= Severity::Unsupported).any(|d| {
+            let inner = d.labels[0].span;
+            inner.file == span.file && span.start <= inner.start && inner.end <= span.end
+        })
     }
 
     /// The result: errors in order of place, each once, and the program if there are none.
@@ -177,6 +188,10 @@ impl Cx<'_> {
             seen.push(key);
             new
         });
+        // Without a module that is not understood its names are unknown, which says nothing.
+        if self.diags.iter().any(|d| d.severity == Severity::Unsupported && d.message.contains("module")) {
+            self.diags.retain(|d| d.code != "E0201");
+        }
         let failed = self.diags.iter().any(|d| d.severity >= Severity::Unsupported);
         let mut errors = 0;
         self.diags.retain(|d| {

@@ -95,10 +95,20 @@ impl Scanner<'_> {
 
     /// `#name payload …`, possibly in parentheses.
     fn sum(&mut self, tags: &mut Data, cases: &mut [(String, Vec<Node>)], row: Option<i64>) -> Result<()> {
-        if self.eat(b'(') {
-            self.sum(tags, cases, row)?;
-            return self.expect(b')');
+        let mut parentheses = 0;
+        while self.eat(b'(') {
+            parentheses += 1;
         }
+        self.constructor(tags, cases, row)?;
+        (0..parentheses).try_for_each(|_| self.expect(b')'))
+    }
+
+    fn constructor(
+        &mut self,
+        tags: &mut Data,
+        cases: &mut [(String, Vec<Node>)],
+        row: Option<i64>,
+    ) -> Result<()> {
         if self.peek() != Some(b'#') {
             return self.unexpected("a constructor like `#name`");
         }
