@@ -1,0 +1,155 @@
+//! Patterns: new names, and the roots that they introduce.
+
+use super::Check;
+use super::alias::{Alias, Root, Roots, Signature};
+use crate::thir::{LocalId, Pat, PatKind, Ty};
+use par_runtime::Span;
+use std::rc::Rc;
+
+/// Where a root comes from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kind {
+    /// A `let`, a case, a loop: free to be consumed.
+    Own,
+    /// A parameter of a function.
+    Param,
+    /// A definition that is a value.
+    Global,
+}
+
+/// What is known about a root.
+#[derive(Clone)]
+pub struct RootInfo {
+    /// For messages: `xs`, `t.0`.
+    pub name: String,
+    /// The name that introduced it.
+    pub owner: Option<LocalId>,
+    /// Where it was introduced.
+    pub span: Span,
+    pub kind: Kind,
+    /// Of a parameter: written with `*`.
+    pub unique: bool,
+}
+
+/// A local in scope.
+pub struct Bound {
+    pub alias: Alias,
+    /// Where its name is introduced.
+    pub span: Span,
+}
+
+impl Check<'_> {
+    /// What is known about a root.
+    pub(super) fn info(&self, root: Root) -> &RootInfo {
+        &self.roots[root.0 as usize]
+    }
+
+    /// The root that will be introduced next.
+    pub(super) fn mark(&self) -> Root {
+        Root(self.roots.len() as u32)
+    }
+
+    pub(super) fn new_root(&mut self, info: RootInfo) -> Root {
+        let root = self.mark();
+        self.roots.push(info);
+        root
+    }
+
+    /// Binds a pattern to something unknown: parameters of functions, the state of loops. Every leaf gets a root.
+    pub(super) fn open(&mut self, pat: &Pat, kind: Kind, unique: bool) -> Alias {
+        let unique = unique || matches!(pat.ty, Ty::Unique(_));
+        match &pat.kind {
+            PatKind::Literal(_) => Alias::Scalar,
+            PatKind::Wildcard => self.unknown(&pat.ty, &named("_", None, pat.span, kind, unique)),
+            PatKind::Var(id) => {
+                let name = &self.program.locals[id.0 as usize];
+                let alias = self.unknown(&pat.ty, &named(name, Some(*id), pat.span, kind, unique));
+                self.locals.insert(*id, Bound { alias: alias.clone(), span: pat.span });
+                alias
+            }
+            PatKind::Tuple(ps) => Alias::Parts(ps.iter().map(|p| self.open(p, kind, unique)).collect()),
+            PatKind::Record(fs) => Alias::Parts(fs.iter().map(|(_, p)| self.open(p, kind, unique)).collect()),
+            PatKind::Constr(_, ps) => {
+                let root = self.new_root(named("_", None, pat.span, kind, unique));
+                let alias = Alias::Array(Roots::from([root]));
+                ps.iter().for_each(|p| self.bind(p, &alias));
+                alias
+            }
+        }
+    }
+
+    /// A value of a type with a root at every leaf; `info` describes the whole.
+    fn unknown(&mut self, ty: &Ty, info: &RootInfo) -> Alias {
+        let component = |i: &dyn std::fmt::Display| {
+            named(&format!("{}.{i}", info.name), info.owner, info.span, info.kind, info.unique)
+        };
+        match ty {
+            Ty::Prim(_) => Alias::Scalar,
+            Ty::Unique(t) => self.unknown(t, &named(&info.name, info.owner, info.span, info.kind, true)),
+            Ty::Tuple(ts) => {
+                let one = |(i, t)| self.unknown(t, &component(&i));
+                Alias::Parts(ts.iter().enumerate().map(one).collect())
+            }
+            Ty::Record(fs) => Alias::Parts(fs.iter().map(|(f, t)| self.unknown(t, &component(f))).collect()),
+            Ty::Array(..) | Ty::Sum(_) | Ty::Var(_) | Ty::Meta(_) => {
+                Alias::Array(Roots::from([self.new_root(info.clone())]))
+            }
+            Ty::Fun(..) => {
+                let root = self.new_root(info.clone());
+                Alias::Function(Roots::from([root]), Rc::new(self.declared(ty, root, info.span)))
+            }
+        }
+    }
+
+    /// What a function of which only the type is known does: its result may share all that it does not consume.
+    fn declared(&mut self, ty: &Ty, function: Root, span: Span) -> Signature {
+        let (mut ty, mut params) = (ty, Vec::new());
+        while let Ty::Fun(a, r) = ty {
+            params.push(self.unknown(a, &named("_", None, span, Kind::Param, false)));
+            ty = r;
+        }
+        let mut shared = self.kept(&params);
+        shared.insert(function);
+        Signature { params, result: Alias::Array(shared).fit(ty).masked(ty) }
+    }
+
+    /// Binds a pattern to a value. What shares nothing with others gets roots of its own.
+    pub(super) fn bind(&mut self, pat: &Pat, value: &Alias) {
+        match &pat.kind {
+            PatKind::Wildcard | PatKind::Literal(_) => {}
+            PatKind::Var(id) => {
+                let name = &self.program.locals[id.0 as usize];
+                let info = named(name, Some(*id), pat.span, Kind::Own, false);
+                let alias = self.rooted(value.clone().fit(&pat.ty), &info);
+                self.locals.insert(*id, Bound { alias, span: pat.span });
+            }
+            PatKind::Tuple(ps) => ps.iter().enumerate().for_each(|(i, p)| self.bind(p, &value.part(i))),
+            PatKind::Record(fs) => {
+                fs.iter().enumerate().for_each(|(i, (_, p))| self.bind(p, &value.part(i)));
+            }
+            PatKind::Constr(_, ps) => {
+                let inside = Alias::Array(value.flat());
+                ps.iter().for_each(|p| self.bind(p, &inside));
+            }
+        }
+    }
+
+    fn rooted(&mut self, value: Alias, info: &RootInfo) -> Alias {
+        match value {
+            Alias::Array(roots) if roots.is_empty() => {
+                Alias::Array(Roots::from([self.new_root(info.clone())]))
+            }
+            Alias::Parts(parts) => {
+                let component =
+                    |i| named(&format!("{}.{i}", info.name), info.owner, info.span, info.kind, info.unique);
+                let parts = parts.into_iter().enumerate();
+                Alias::Parts(parts.map(|(i, p)| self.rooted(p, &component(i))).collect())
+            }
+            other => other,
+        }
+    }
+}
+
+fn named(name: &str, owner: Option<LocalId>, span: Span, kind: Kind, unique: bool) -> RootInfo {
+    RootInfo { name: name.to_string(), owner, span, kind, unique }
+}

@@ -1,0 +1,164 @@
+//! The messages.
+
+use super::Check;
+use super::alias::{Root, Roots};
+use super::bind::Kind;
+use super::calls::{Given, Site};
+use super::walk::Place;
+use crate::thir::Expr;
+use par_runtime::Span;
+use par_syntax::Diagnostic;
+
+impl Check<'_> {
+    /// Keeps a diagnostic, unless there is one already about the same consumption.
+    fn report(&mut self, consumed: Span, diagnostic: Diagnostic) {
+        if !self.quiet && self.reported.insert(consumed) {
+            self.diagnostics.push(diagnostic);
+        }
+    }
+
+    /// E0601 and E0602: something was consumed and is used afterwards.
+    pub(super) fn after_consume(&mut self, place: Option<&Place>, root: Root, site: &Site, span: Span) {
+        let used = place.map_or_else(|| "an array".to_string(), |(_, name)| format!("`{name}`"));
+        let taken = format!("consumed here: {} takes this argument as `*`", site.by);
+        let same = matches!((place, &site.place), (Some(a), Some(b)) if a.0 == b.0);
+        let diagnostic = if same {
+            Diagnostic::error("E0601", format!("{used} is used after it was consumed"), span)
+                .here("used here")
+                .label(site.span, taken)
+                .note(format!(
+                    "give {} a copy (`copy {}`), or use its result instead",
+                    site.by,
+                    name_of(place)
+                ))
+        } else {
+            let other = match &site.place {
+                Some((_, name)) => format!("`{name}`, with which it may share elements,"),
+                None => "an array with which it may share elements".to_string(),
+            };
+            let diagnostic =
+                Diagnostic::error("E0602", format!("{used} is used after {other} was consumed"), span)
+                    .here("used here")
+                    .label(site.span, taken);
+            self.shared_label(diagnostic, place, root, site)
+                .note(format!("give {} a copy of its argument, or use its result instead", site.by))
+        };
+        self.report(site.span, started(diagnostic, site));
+    }
+
+    /// Shows where the name was introduced by which two things share.
+    fn shared_label(&self, diag: Diagnostic, place: Option<&Place>, root: Root, site: &Site) -> Diagnostic {
+        let owner = self.info(root).owner;
+        let alias = [place, site.place.as_ref()].into_iter().flatten().find(|(id, _)| Some(*id) != owner);
+        match alias.and_then(|(id, name)| Some((name, self.locals.get(id)?.span))) {
+            Some((name, span)) => {
+                diag.label(span, format!("`{name}` may share elements with `{}`", self.info(root).name))
+            }
+            None => diag,
+        }
+    }
+
+    /// E0603: a parameter without `*`, or a definition.
+    pub(super) fn not_consumable(&mut self, root: Root, site: &Site) {
+        let info = self.info(root);
+        let (name, span) = (&info.name, info.span);
+        let shared = match &site.place {
+            Some((id, _)) if Some(*id) == info.owner => "",
+            _ => "the argument may share elements with it, and ",
+        };
+        let diagnostic = if info.kind == Kind::Global {
+            let message = format!("the definition `{name}` cannot be consumed");
+            Diagnostic::error("E0603", message, site.span)
+                .label(span, "defined for the whole program")
+                .note(format!("give {} a copy (`copy {name}`)", site.by))
+        } else {
+            let message = format!("`{name}` cannot be consumed: {shared}it is a parameter without `*`");
+            Diagnostic::error("E0603", message, site.span)
+                .label(span, "the callers of this function go on using it")
+                .note(format!(
+                    "declare the parameter with `*` in front of its type, or give {} a copy",
+                    site.by
+                ))
+        };
+        let diagnostic = diagnostic.here(format!("{} consumes this argument", site.by));
+        self.report(site.span, started(diagnostic, site));
+    }
+
+    /// E0604: consumed once for every call of a function, or every turn of a loop.
+    pub(super) fn consumed_inside(&mut self, root: Root, site: &Site, is_loop: bool) {
+        let info = self.info(root);
+        let (name, span) = (&info.name, info.span);
+        let (inside, often, remedy) = match is_loop {
+            true => ("a loop", "in every turn of the loop", "make it part of the loop's state"),
+            false => ("a function", "in every call of the function", "make it a parameter with `*`"),
+        };
+        let message = format!("`{name}` is consumed inside {inside}, but is defined outside of it");
+        let diagnostic = Diagnostic::error("E0604", message, site.span)
+            .here(format!("{} consumes this argument {often}", site.by))
+            .label(span, format!("`{name}` is defined here"))
+            .note(format!("{remedy}, or give {} a copy", site.by));
+        self.report(site.span, started(diagnostic, site));
+    }
+
+    /// E0605: two arguments share, and one of them is consumed.
+    pub(super) fn given_twice(&mut self, taken: &Given, other: &Given, name: &str) {
+        let what = self.common(&taken.roots, &other.roots);
+        let again = if other.consumed { "consumed" } else { "used" };
+        let message = format!("{what} is consumed by {name} and {again} by it a second time");
+        let diagnostic = Diagnostic::error("E0605", message, taken.span);
+        let diagnostic = if other.span == taken.span {
+            diagnostic.here("two parts of this may share elements")
+        } else {
+            diagnostic.here("consumed here").label(other.span, format!("and {again} here"))
+        };
+        self.report(taken.span, diagnostic.note(format!("give {name} a copy in one of the places")));
+    }
+
+    /// E0605: a function that uses an array already is given it to consume.
+    pub(super) fn captured_too(&mut self, taken: &Given, captured: &Roots, name: &str) {
+        let what = self.common(&taken.roots, captured);
+        let message = format!("{what} is consumed by {name}, which also uses it from its surroundings");
+        let diagnostic = Diagnostic::error("E0605", message, taken.span).here("consumed here");
+        self.report(taken.span, diagnostic.note(format!("give {name} a copy")));
+    }
+
+    fn common(&self, a: &Roots, b: &Roots) -> String {
+        a.intersection(b).next().map_or_else(String::new, |r| format!("`{}`", self.info(*r).name))
+    }
+
+    /// E0606: a part of a loop's state is consumed, and something older takes its place.
+    pub(super) fn not_new(&mut self, part: Root, old: Root, site: &Site, result: &Expr) {
+        let (name, old) = (&self.info(part).name, &self.info(old).name);
+        let message = format!("the loop consumes `{name}`, but its body does not make a new one");
+        let diagnostic = Diagnostic::error("E0606", message, result.span)
+            .here(format!("the next `{name}` may share elements with `{old}`, which is older than the loop"));
+        self.next_turn(diagnostic, site);
+    }
+
+    /// E0606: a part of a loop's state is consumed, and shares with another part.
+    pub(super) fn not_apart(&mut self, part: Root, other: Root, site: &Site, result: &Expr) {
+        let (name, other) = (&self.info(part).name, &self.info(other).name);
+        let message = format!("the loop consumes `{name}`, but its body gives it together with `{other}`");
+        let diagnostic = Diagnostic::error("E0606", message, result.span)
+            .here(format!("the next `{name}` may share elements with the next `{other}`"));
+        self.next_turn(diagnostic, site);
+    }
+
+    fn next_turn(&mut self, diagnostic: Diagnostic, site: &Site) {
+        let label = format!("{} consumes it here in the next turn", site.by);
+        let diagnostic = diagnostic.label(site.span, label).note("let the body give a copy");
+        self.report(site.span, diagnostic);
+    }
+}
+
+/// Shows the loop by which something is consumed.
+fn started(diagnostic: Diagnostic, site: &Site) -> Diagnostic {
+    match site.init {
+        Some(init) => diagnostic.label(init, "the loop that consumes it starts with this"),
+        None => diagnostic,
+    }
+}
+
+fn name_of(place: Option<&Place>) -> &str {
+    place.map_or("…", |(_, name)| name)
+}

@@ -1,0 +1,184 @@
+//! Uniqueness: what a call has consumed may not be used any more.
+//!
+//! A parameter written `*t` is given up by the caller, so that the function may overwrite it. The meaning of a program
+//! does not depend on that, since whoever updates an array that is still needed copies it; but a caller that goes on
+//! using what it gave up has probably not meant to pay for the copy, and is told so.
+//!
+//! ```text
+//! def step (xs: *[]i64) : *[]i64 = xs with [0] = 1
+//!
+//! let ys = step xs in xs[0]            E0601  use after it was consumed
+//! let zs = xs[1:] in (step zs, xs)     E0602  use of something that shares the memory
+//! def f (xs: []i64) = step xs          E0603  not this function's to give up
+//! map (\i -> (step xs)[i]) is          E0604  consumed once for every call of the lambda, or turn of a loop
+//! both xs xs                           E0605  twice in one call
+//! loop xs = copy a for … do            E0606  a loop that gives up its state without making a new one
+//!   let _ = step xs in a
+//! ```
+//!
+//! Only calls consume, so a program in which no parameter is written with `*` is never rejected. Each definition is
+//! walked once, in order of evaluation, with what every value may share ([`alias`]) and what was consumed so far. The
+//! walk also gives the function's signature: which parameters the result may share. That is more exact than
+//! declared types, which say it only by `*` on the result. Functions that are handed to others are taken to
+//! consume nothing there.
+
+mod alias;
+mod bind;
+mod calls;
+mod errors;
+mod loops;
+#[cfg(test)]
+mod tests;
+mod walk;
+
+use crate::thir::{Def, DefId, Expr, LocalId, Program};
+use alias::{Alias, Root, Roots, Signature, all};
+use bind::{Bound, Kind, RootInfo};
+use calls::Site;
+use par_runtime::Span;
+use par_syntax::Diagnostic;
+use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
+
+/// Built-in functions whose result shares nothing with their arguments.
+const FRESH: [&str; 17] = [
+    "map",
+    "map2",
+    "map3",
+    "map4",
+    "map5",
+    "iota",
+    "replicate",
+    "scan",
+    "exscan",
+    "filter",
+    "++",
+    "concat",
+    "lengths",
+    "scatter",
+    "hist",
+    "reduce_by_index",
+    "length",
+];
+
+/// The state of the check.
+struct Check<'p> {
+    program: &'p Program,
+    roots: Vec<RootInfo>,
+    locals: HashMap<LocalId, Bound>,
+    signatures: HashMap<DefId, Rc<Signature>>,
+    /// One root for every definition that is a value.
+    globals: HashMap<DefId, Root>,
+    /// What was consumed so far on the way to the present expression, and where.
+    consumed: HashMap<Root, Rc<Site>>,
+    /// The functions and loops around the present expression.
+    frames: Vec<Frame>,
+    /// By loop: which parts of its state the body consumes.
+    loops: HashMap<*const Expr, Vec<Option<Rc<Site>>>>,
+    /// No diagnostics at present.
+    quiet: bool,
+    /// Arguments whose consumption was reported.
+    reported: HashSet<Span>,
+    diagnostics: Vec<Diagnostic>,
+}
+
+/// A lambda, local function or loop.
+struct Frame {
+    /// Roots from here on are its own.
+    mark: Root,
+    is_loop: bool,
+    /// What it mentions of its surroundings.
+    captured: Roots,
+}
+
+/// Checks a program that has types; gives the errors.
+pub fn check(program: &Program) -> Vec<Diagnostic> {
+    let mut cx = Check {
+        program,
+        roots: Vec::new(),
+        locals: HashMap::new(),
+        signatures: HashMap::new(),
+        globals: HashMap::new(),
+        consumed: HashMap::new(),
+        frames: Vec::new(),
+        loops: HashMap::new(),
+        quiet: false,
+        reported: HashSet::new(),
+        diagnostics: Vec::new(),
+    };
+    let own = program.defs.iter().enumerate().filter(|(_, def)| !def.library);
+    own.for_each(|(i, _)| drop(cx.signature(DefId(i as u32))));
+    cx.diagnostics.sort_by_key(|d| d.labels[0].span);
+    cx.diagnostics
+}
+
+/// Runs `f` with stack enough for what recurses between two calls of this function: programs may nest deeply.
+fn deep<T>(f: impl FnOnce() -> T) -> T {
+    stacker::maybe_grow(512 * 1024, 8 * 1024 * 1024, f)
+}
+
+impl<'p> Check<'p> {
+    /// What a definition does to its arguments. The first request walks its body.
+    fn signature(&mut self, id: DefId) -> Rc<Signature> {
+        if let Some(known) = self.signatures.get(&id) {
+            return known.clone();
+        }
+        let program = self.program;
+        let def = &program.defs[id.0 as usize];
+        let consumed = std::mem::take(&mut self.consumed);
+        let frames = std::mem::take(&mut self.frames);
+        let quiet = std::mem::replace(&mut self.quiet, def.library);
+        let signature = deep(|| Rc::new(self.walk_definition(id, def)));
+        (self.consumed, self.frames, self.quiet) = (consumed, frames, quiet);
+        self.signatures.insert(id, signature.clone());
+        signature
+    }
+
+    fn walk_definition(&mut self, id: DefId, def: &'p Def) -> Signature {
+        let params: Vec<Alias> = def.params.iter().map(|p| self.open(p, Kind::Param, false)).collect();
+        let anything = Alias::Array(self.kept(&params)).fit(&def.ret).masked(&def.ret);
+        if def.intrinsic || def.library && def.name == "copy" {
+            let fresh = def.name == "copy" || FRESH.contains(&def.name.as_str());
+            let result = if fresh { anything.cleared() } else { anything };
+            return Signature { params, result };
+        }
+        // Recursive calls may give back anything.
+        self.signatures.insert(id, Rc::new(Signature { params: params.clone(), result: anything }));
+        let result = self.expr(&def.body).fit(&def.ret).masked(&def.ret);
+        let own = all(&params);
+        let result = result.pruned(&|r| own.contains(&r) || self.roots[r.0 as usize].kind == Kind::Global);
+        Signature { params, result }
+    }
+
+    /// The roots of parameters that are not consumed.
+    fn kept(&self, params: &[Alias]) -> Roots {
+        all(params).into_iter().filter(|r| !self.info(*r).unique).collect()
+    }
+
+    /// The definition itself as a value.
+    fn definition(&mut self, id: DefId) -> Alias {
+        let signature = self.signature(id);
+        let def = &self.program.defs[id.0 as usize];
+        match &signature.result {
+            _ if !def.params.is_empty() => Alias::Function(Roots::new(), signature),
+            function @ Alias::Function(..) => function.clone(),
+            _ => Alias::Array(Roots::from([self.global(id, def)])),
+        }
+    }
+
+    fn global(&mut self, id: DefId, def: &Def) -> Root {
+        if let Some(root) = self.globals.get(&id) {
+            return *root;
+        }
+        let info = RootInfo {
+            name: def.name.clone(),
+            owner: None,
+            span: def.name_span,
+            kind: Kind::Global,
+            unique: false,
+        };
+        let root = self.new_root(info);
+        self.globals.insert(id, root);
+        root
+    }
+}

@@ -1,0 +1,231 @@
+//! Expressions, in order of evaluation: what each may share, and whether what it mentions is still there.
+
+use super::alias::{Alias, Root, Roots, Signature, all};
+use super::bind::Kind;
+use super::calls::Operand;
+use super::{Check, Frame};
+use crate::thir::{Expr, ExprKind, IndexArg, LocalId, Pat, Ty};
+use par_runtime::Span;
+use std::rc::Rc;
+
+/// A local, or a component of one, with its text.
+pub type Place = (LocalId, String);
+
+impl Check<'_> {
+    /// An expression.
+    pub(super) fn expr(&mut self, e: &Expr) -> Alias {
+        super::deep(|| self.expr_here(e))
+    }
+
+    fn expr_here(&mut self, e: &Expr) -> Alias {
+        if let Some((place, alias)) = self.place(e) {
+            self.used(Some(&place), &alias, e.span);
+            return alias;
+        }
+        match &e.kind {
+            ExprKind::Local(_) | ExprKind::Literal(_) => Alias::Scalar,
+            ExprKind::Op(_) | ExprKind::String(_) => Alias::fresh(),
+            ExprKind::Def(id, _) => self.definition(*id).fit(&e.ty),
+            ExprKind::Tuple(es) => Alias::Parts(self.together(es)),
+            ExprKind::Record(fields) => self.record(fields),
+            ExprKind::Array(es) => {
+                self.together(es);
+                Alias::fresh()
+            }
+            ExprKind::Constr(_, es) => Alias::Array(all(&self.together(es))),
+            ExprKind::Range { start, second, end, .. } => {
+                [Some(start), second.as_ref(), Some(end)]
+                    .into_iter()
+                    .flatten()
+                    .for_each(|e| drop(self.expr(e)));
+                Alias::fresh()
+            }
+            ExprKind::Lambda { params, ret, body } => self.function(params, ret.as_ref(), body),
+            ExprKind::Apply(f, args) => self.call(f, args).fit(&e.ty),
+            ExprKind::And(a, b) | ExprKind::Or(a, b) | ExprKind::Assert(a, b) => {
+                self.expr(a);
+                self.expr(b)
+            }
+            ExprKind::Let { pat, value, body } => {
+                let value = self.expr(value);
+                self.bind(pat, &value);
+                self.expr(body)
+            }
+            ExprKind::LetFun { name, params, ret, value, body, .. } => {
+                let alias = self.function(params, ret.as_ref(), value);
+                self.locals.insert(*name, super::Bound { alias, span: value.span });
+                self.expr(body)
+            }
+            ExprKind::If { cond, then, other } => {
+                self.expr(cond);
+                let arms = [&**then, &**other];
+                self.branches(arms.into_iter().map(|arm| (None, arm)), &Alias::Scalar)
+            }
+            ExprKind::Match { value, cases } => {
+                let value = self.expr(value);
+                self.branches(cases.iter().map(|(pat, body)| (Some(pat), body)), &value)
+            }
+            ExprKind::Loop { pat, init, form, body } => self.loop_do(e, pat, init, form, body),
+            ExprKind::Index(value, index) => {
+                let value = self.operand(value);
+                self.indices(index);
+                self.still_there(&value);
+                Alias::Array(value.alias.flat()).fit(&e.ty)
+            }
+            ExprKind::With { value, index, update } => {
+                let value = self.operand(value);
+                self.indices(index);
+                let update = self.operand(update);
+                self.still_there(&value);
+                self.still_there(&update);
+                Alias::fresh()
+            }
+            ExprKind::WithField { value, fields, update } => {
+                let whole = self.operand(value);
+                let part = self.expr(update);
+                self.still_there(&whole);
+                replaced(whole.alias, &value.ty, fields, part)
+            }
+            ExprKind::Field(value, field) => {
+                let alias = self.expr(value);
+                alias.part(position(&value.ty, field).map_or(usize::MAX, |(i, _)| i)).fit(&e.ty)
+            }
+            ExprKind::Ascribe(value, _) | ExprKind::Attr(_, value) => self.expr(value),
+        }
+    }
+
+    /// The local that an expression is, or is a component of, with what that may share.
+    pub(super) fn place(&self, e: &Expr) -> Option<(Place, Alias)> {
+        match &e.kind {
+            ExprKind::Local(id) => {
+                // Sizes are numbers that no pattern introduces.
+                let alias = self.locals.get(id)?.alias.clone();
+                Some(((*id, self.program.locals[id.0 as usize].clone()), alias))
+            }
+            ExprKind::Field(value, field) => {
+                let ((id, name), alias) = self.place(value)?;
+                let (i, _) = position(&value.ty, field)?;
+                Some(((id, format!("{name}.{field}")), alias.part(i)))
+            }
+            ExprKind::Ascribe(value, _) | ExprKind::Attr(_, value) => self.place(value),
+            _ => None,
+        }
+    }
+
+    /// Notes a use, and reports what was consumed.
+    pub(super) fn used(&mut self, place: Option<&Place>, alias: &Alias, span: Span) {
+        if matches!(alias, Alias::Scalar) {
+            return;
+        }
+        let roots = alias.flat();
+        for frame in &mut self.frames {
+            frame.captured.extend(roots.iter().filter(|r| **r < frame.mark));
+        }
+        if let Some((root, site)) = roots.iter().find_map(|r| Some((*r, self.consumed.get(r)?.clone()))) {
+            self.after_consume(place, root, &site, span);
+        }
+    }
+
+    /// An expression whose value is used together with others that are computed after it.
+    pub(super) fn operand(&mut self, e: &Expr) -> Operand {
+        let alias = self.expr(e);
+        Operand { alias, span: e.span, place: self.place(e).map(|(place, _)| place) }
+    }
+
+    /// Reports an operand that was consumed while the others were computed.
+    pub(super) fn still_there(&mut self, operand: &Operand) {
+        self.used(operand.place.as_ref(), &operand.alias, operand.span);
+    }
+
+    /// Expressions whose values are all used at the end.
+    fn together<'e>(&mut self, es: impl IntoIterator<Item = &'e Expr>) -> Vec<Alias> {
+        let operands: Vec<Operand> = es.into_iter().map(|e| self.operand(e)).collect();
+        operands.iter().for_each(|o| self.still_there(o));
+        operands.into_iter().map(|o| o.alias).collect()
+    }
+
+    fn record(&mut self, fields: &[(String, Expr)]) -> Alias {
+        let values = self.together(fields.iter().map(|(_, e)| e));
+        let mut parts: Vec<(&String, Alias)> = fields.iter().map(|(f, _)| f).zip(values).collect();
+        parts.sort_by_key(|(f, _)| *f);
+        Alias::Parts(parts.into_iter().map(|(_, alias)| alias).collect())
+    }
+
+    fn indices(&mut self, index: &[IndexArg]) {
+        for arg in index {
+            match arg {
+                IndexArg::Index(e) => drop(self.expr(e)),
+                IndexArg::Slice { start, end, stride, .. } => {
+                    [start, end, stride].into_iter().flatten().for_each(|e| drop(self.expr(e)));
+                }
+            }
+        }
+    }
+
+    /// One of several expressions, each after a pattern is bound: what any of them consumes is consumed.
+    fn branches<'e>(
+        &mut self,
+        arms: impl Iterator<Item = (Option<&'e Pat>, &'e Expr)>,
+        value: &Alias,
+    ) -> Alias {
+        let before = self.consumed.clone();
+        let mut after = before.clone();
+        let mut result = None;
+        for (pat, body) in arms {
+            self.consumed.clone_from(&before);
+            pat.iter().for_each(|p| self.bind(p, value));
+            let alias = self.expr(body);
+            result = Some(match result.take() {
+                None => alias,
+                Some(other) => alias.join(other),
+            });
+            after.extend(self.consumed.drain());
+        }
+        self.consumed = after;
+        result.unwrap_or(Alias::Scalar)
+    }
+
+    /// A lambda or local function.
+    fn function(&mut self, params: &[Pat], ret: Option<&Ty>, body: &Expr) -> Alias {
+        let mark = self.mark();
+        self.frames.push(Frame { mark, is_loop: false, captured: Roots::new() });
+        let params: Vec<Alias> = params.iter().map(|p| self.open(p, Kind::Param, false)).collect();
+        let result = self.expr(body).fit(&body.ty);
+        let result = ret.into_iter().fold(result, Alias::masked);
+        let captured = self.frames.pop().map_or_else(Roots::new, |f| f.captured);
+        let own = all(&params);
+        let result = result.pruned(&|r| self.outlives(r, mark) || own.contains(&r));
+        Alias::Function(captured, Rc::new(Signature { params, result }))
+    }
+
+    /// Whether a root is there before and after what begins at `mark`.
+    pub(super) fn outlives(&self, root: Root, mark: Root) -> bool {
+        root < mark || self.info(root).kind == Kind::Global
+    }
+}
+
+/// Where a field lies in a tuple or record, and its type.
+fn position<'t>(ty: &'t Ty, field: &str) -> Option<(usize, &'t Ty)> {
+    match ty {
+        Ty::Unique(t) => position(t, field),
+        Ty::Tuple(ts) => field.parse().ok().and_then(|i: usize| Some((i, ts.get(i)?))),
+        Ty::Record(fs) => {
+            let i = fs.iter().position(|(f, _)| f == field)?;
+            Some((i, &fs[i].1))
+        }
+        _ => None,
+    }
+}
+
+/// A record with a field replaced, possibly deep inside.
+fn replaced(whole: Alias, ty: &Ty, fields: &[String], part: Alias) -> Alias {
+    let Some((first, rest)) = fields.split_first() else { return part };
+    match (whole.fit(ty), position(ty, first)) {
+        (Alias::Parts(mut parts), Some((i, field))) if i < parts.len() => {
+            let old = std::mem::replace(&mut parts[i], Alias::Scalar);
+            parts[i] = replaced(old, field, rest, part);
+            Alias::Parts(parts)
+        }
+        (other, _) => other.join(part),
+    }
+}
