@@ -98,15 +98,22 @@ fn a_recursive_reader_passes_the_shared_array_on_without_copying_it() {
     assert!(deep.launches < 5 * shallow.launches, "{} after {}", deep.launches, shallow.launches);
 }
 
-const QUICKSORT: &str = "
+/// Quicksort with its calls inside a map, and an entry point that uses it.
+fn quicksort(entry: &str) -> Program {
+    let sort = "
 def qsort (xs: []i64) : []i64 =
   if length xs < 2 then xs
   else let p = xs[length xs / 2]
        let parts = map qsort [filter (< p) xs, filter (> p) xs]
        in parts[0] ++ filter (== p) xs ++ parts[1]
-entry main (xs: []i64) : []i64 = qsort xs";
+";
+    program(&format!("{sort}{entry}"))
+}
 
-fn sorted(out: &[Column]) -> Vec<i64> {
+const SORT: &str = "entry main (xs: []i64) : []i64 = qsort xs";
+
+/// The elements of a one-dimensional result.
+fn elements(out: &[Column]) -> Vec<i64> {
     match &out[1] {
         Column::Data(a) => a.slice::<i64>().to_vec(),
         other => panic!("{other:?}"),
@@ -115,13 +122,13 @@ fn sorted(out: &[Column]) -> Vec<i64> {
 
 #[test]
 fn quicksort_costs_n_log_n_and_launches_by_its_depth() {
-    let p = program(QUICKSORT);
+    let p = quicksort(SORT);
     let run = |n: i64| {
         let xs = shuffled(n);
         let (c, out) = count(&p, vec![vector(&xs)]);
         let mut expected = xs;
         expected.sort_unstable();
-        assert_eq!(sorted(&out), expected);
+        assert_eq!(elements(&out), expected);
         c
     };
     let (small, large) = (run(500), run(8_000));
@@ -132,30 +139,44 @@ fn quicksort_costs_n_log_n_and_launches_by_its_depth() {
 
 #[test]
 fn equal_elements_are_sorted_in_one_level() {
-    let p = program(QUICKSORT);
+    let p = quicksort(SORT);
     let (small, _) = count(&p, vec![vector(&[7; 100])]);
     let (large, out) = count(&p, vec![vector(&[7; 10_000])]);
-    assert_eq!(sorted(&out), vec![7; 10_000]);
+    assert_eq!(elements(&out), vec![7; 10_000]);
     assert_eq!(small.launches, large.launches);
     assert!(large.work < 110 * small.work, "{} after {}", large.work, small.work);
 }
 
-const SKEWED_SORTS: &str = "
-def qsort (xs: []i64) : []i64 =
-  if length xs < 2 then xs
-  else let p = xs[length xs / 2]
-       let parts = map qsort [filter (< p) xs, filter (> p) xs]
-       in parts[0] ++ filter (== p) xs ++ parts[1]
+const SORT_ROWS: &str = "
 entry main (xs: []i64) (n: i64) : []i64 =
   flatten (map qsort ([xs] ++ map (\\i -> [i, 1]) (iota n)))";
 
 #[test]
 fn finished_rows_do_not_pay_for_the_longest() {
-    let p = program(SKEWED_SORTS);
+    let p = quicksort(SORT_ROWS);
     let n = Value::scalar(Scalar::I64(4_000));
     let (alone, _) = count(&p, vec![vector(&shuffled(4_000)), Value::scalar(Scalar::I64(0))]);
     let (beside, _) = count(&p, vec![vector(&shuffled(4_000)), n]);
     // 4000 rows of two beside one row of 4000: a small constant per row, whatever the depth of the long one.
     assert!(beside.work < 2 * alone.work + 4_000 * 1_000, "{} after {}", beside.work, alone.work);
     assert!(beside.launches <= alone.launches + 20, "{} after {}", beside.launches, alone.launches);
+}
+
+const TWO_CALLS: &str = "
+def halves (xs: []i64) : []i64 =
+  if length xs < 2 then xs
+  else let h = length xs / 2 in halves xs[h:] ++ halves xs[:h]
+entry main (xs: []i64) : []i64 = halves xs";
+
+#[test]
+fn two_calls_launch_by_depth_not_by_their_number() {
+    let p = program(TWO_CALLS);
+    let (small, _) = count(&p, vec![vector(&shuffled(64))]);
+    let (large, out) = count(&p, vec![vector(&shuffled(4_096))]);
+    let mut expected = shuffled(4_096);
+    expected.reverse();
+    assert_eq!(elements(&out), expected);
+    // 64 times the elements, twice the depth.
+    assert!(large.launches < 3 * small.launches, "{} after {}", large.launches, small.launches);
+    assert!(large.work < 64 * 3 * small.work, "{} after {}", large.work, small.work);
 }
