@@ -1,8 +1,9 @@
 //! Names, types and specialisation: syntax tree to CORE.
 //!
 //! `infer` resolves names and infers types (ranks and element types; declared sizes are carried along): AST to
-//! [`thir`]. `consume` checks that nothing is used after a parameter written `*t` took it. `lower` evaluates the typed tree symbolically, inlining every function that is not recursive, and emits CORE
-//! with exact shapes and the checks that sizes need.
+//! [`thir`]. `consume` checks that nothing is used after a parameter written `*t` took it. `lower` evaluates the typed
+//! tree symbolically, inlining every function that is not recursive, and emits CORE with exact shapes and the checks
+//! that sizes need.
 
 pub mod consume;
 pub mod infer;

@@ -143,6 +143,10 @@ impl Pipeline<'_> {
         diagnostics.extend(found);
         let thir = thir.filter(|_| !fatal(diagnostics))?;
         self.dump(INFER.name, || format!("{thir:#?}\n"));
+        diagnostics.extend(self.step(INFER.name, || par_check::consume::check(&thir)));
+        if fatal(diagnostics) {
+            return None;
+        }
         let (core, found) = self.step(LOWER.name, || par_check::lower::lower(&thir, sources));
         diagnostics.extend(found);
         core.filter(|_| !fatal(diagnostics))

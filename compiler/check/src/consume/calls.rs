@@ -41,7 +41,7 @@ pub struct Given {
 impl Check<'_> {
     /// `f a b …`.
     pub(super) fn call(&mut self, f: &Expr, args: &[Expr]) -> Alias {
-        let operator = self.program_operator(f);
+        let operator = self.library_function(f);
         let function = self.operand(f);
         let mut operands: Vec<Operand> = args.iter().map(|a| self.operand(a)).collect();
         self.still_there(&function);
@@ -62,7 +62,7 @@ impl Check<'_> {
     }
 
     /// The library's function that is called.
-    fn program_operator(&self, f: &Expr) -> Option<String> {
+    fn library_function(&self, f: &Expr) -> Option<String> {
         let ExprKind::Def(id, _) = f.kind else { return None };
         let def = &self.program.defs[id.0 as usize];
         def.library.then(|| def.name.clone())
@@ -103,7 +103,7 @@ impl Check<'_> {
         if rest.is_empty() {
             return result;
         }
-        self.apply(Operand { alias: result, ..function_at(function.span) }, name, rest)
+        self.apply(Operand { alias: result, span: function.span, place: None }, name, rest)
     }
 
     /// The values of the roots of parameters, and every array that is given. The result does not share what is consumed.
@@ -121,7 +121,7 @@ impl Check<'_> {
     }
 
     /// Reports an array that is consumed and given a second time, also as part of what the function captured.
-    fn overlaps(&mut self, given: &[Given], captured: &Roots, name: &str) {
+    pub(super) fn overlaps(&mut self, given: &[Given], captured: &Roots, name: &str) {
         for (i, taken) in given.iter().enumerate().filter(|(_, g)| g.consumed) {
             let other = given.iter().enumerate().find(|(j, g)| *j != i && !g.roots.is_disjoint(&taken.roots));
             if let Some((_, other)) = other {
@@ -154,8 +154,4 @@ impl Check<'_> {
             self.consumed.entry(*root).or_insert_with(|| site.clone());
         }
     }
-}
-
-fn function_at(span: Span) -> Operand {
-    Operand { alias: Alias::Scalar, span, place: None }
 }

@@ -29,7 +29,7 @@ impl Check<'_> {
                 .note(format!(
                     "give {} a copy (`copy {}`), or use its result instead",
                     site.by,
-                    name_of(place)
+                    name_of(site.place.as_ref())
                 ))
         } else {
             let other = match &site.place {
@@ -90,7 +90,9 @@ impl Check<'_> {
         let (name, span) = (&info.name, info.span);
         let (inside, often, remedy) = match is_loop {
             true => ("a loop", "in every turn of the loop", "make it part of the loop's state"),
-            false => ("a function", "in every call of the function", "make it a parameter with `*`"),
+            false => {
+                ("a function", "in every call of the function", "take it as a parameter written with `*`")
+            }
         };
         let message = format!("`{name}` is consumed inside {inside}, but is defined outside of it");
         let diagnostic = Diagnostic::error("E0604", message, site.span)
@@ -103,13 +105,12 @@ impl Check<'_> {
     /// E0605: two arguments share, and one of them is consumed.
     pub(super) fn given_twice(&mut self, taken: &Given, other: &Given, name: &str) {
         let what = self.common(&taken.roots, &other.roots);
-        let again = if other.consumed { "consumed" } else { "used" };
-        let message = format!("{what} is consumed by {name} and {again} by it a second time");
+        let message = format!("{what} is given twice to {name}, which consumes it");
         let diagnostic = Diagnostic::error("E0605", message, taken.span);
         let diagnostic = if other.span == taken.span {
             diagnostic.here("two parts of this may share elements")
         } else {
-            diagnostic.here("consumed here").label(other.span, format!("and {again} here"))
+            diagnostic.here("consumed here").label(other.span, "and given here too")
         };
         self.report(taken.span, diagnostic.note(format!("give {name} a copy in one of the places")));
     }
@@ -117,7 +118,8 @@ impl Check<'_> {
     /// E0605: a function that uses an array already is given it to consume.
     pub(super) fn captured_too(&mut self, taken: &Given, captured: &Roots, name: &str) {
         let what = self.common(&taken.roots, captured);
-        let message = format!("{what} is consumed by {name}, which also uses it from its surroundings");
+        let message =
+            format!("{what} is given to {name}, which consumes it, but is used inside of it as well");
         let diagnostic = Diagnostic::error("E0605", message, taken.span).here("consumed here");
         self.report(taken.span, diagnostic.note(format!("give {name} a copy")));
     }

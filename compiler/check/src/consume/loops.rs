@@ -111,9 +111,7 @@ impl Check<'_> {
         if consumed.iter().all(Option::is_none) {
             return start;
         }
-        let quiet = std::mem::replace(&mut self.quiet, true);
         let pattern = self.open(pat, Kind::Own, false);
-        self.quiet = quiet;
         let parts = leaves(&pattern, &start);
         let given: Vec<Given> = parts
             .iter()
@@ -125,7 +123,7 @@ impl Check<'_> {
                 consumed: site.is_some(),
             })
             .collect();
-        self.overlapping_start(&given);
+        self.overlaps(&given, &Roots::new(), "the loop");
         for (part, site) in given.iter().zip(consumed) {
             let Some(site) = site else { continue };
             let owner =
@@ -139,15 +137,6 @@ impl Check<'_> {
             .map(|((root, part), site)| (root, if site.is_some() { part.cleared() } else { part }))
             .collect();
         pattern.substituted(&left)
-    }
-
-    fn overlapping_start(&mut self, given: &[Given]) {
-        for (i, taken) in given.iter().enumerate().filter(|(_, g)| g.consumed) {
-            let other = given.iter().enumerate().find(|(j, g)| *j != i && !g.roots.is_disjoint(&taken.roots));
-            if let Some((_, other)) = other {
-                return self.given_twice(taken, other, "the loop");
-            }
-        }
     }
 
     /// A part of the state that is consumed must be made anew by the body.

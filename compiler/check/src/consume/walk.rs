@@ -80,12 +80,7 @@ impl Check<'_> {
                 self.still_there(&update);
                 Alias::fresh()
             }
-            ExprKind::WithField { value, fields, update } => {
-                let whole = self.operand(value);
-                let part = self.expr(update);
-                self.still_there(&whole);
-                replaced(whole.alias, &value.ty, fields, part)
-            }
+            ExprKind::WithField { value, fields, update } => self.with_field(value, fields, update),
             ExprKind::Field(value, field) => {
                 let alias = self.expr(value);
                 alias.part(position(&value.ty, field).map_or(usize::MAX, |(i, _)| i)).fit(&e.ty)
@@ -149,6 +144,19 @@ impl Check<'_> {
         let mut parts: Vec<(&String, Alias)> = fields.iter().map(|(f, _)| f).zip(values).collect();
         parts.sort_by_key(|(f, _)| *f);
         Alias::Parts(parts.into_iter().map(|(_, alias)| alias).collect())
+    }
+
+    /// A record with a field replaced. The old field is not used, so it may have been consumed.
+    fn with_field(&mut self, value: &Expr, fields: &[String], update: &Expr) -> Alias {
+        let (place, old) = match self.place(value) {
+            Some((place, alias)) => (Some(place), alias),
+            None => (None, self.expr(value)),
+        };
+        let rest = replaced(old.clone(), &value.ty, fields, Alias::Scalar);
+        self.used(place.as_ref(), &rest, value.span);
+        let part = self.expr(update);
+        self.used(place.as_ref(), &rest, value.span);
+        replaced(old, &value.ty, fields, part)
     }
 
     fn indices(&mut self, index: &[IndexArg]) {
