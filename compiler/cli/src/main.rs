@@ -5,6 +5,7 @@ mod dev;
 mod ice;
 mod input;
 mod output;
+mod repl;
 mod run;
 mod source;
 mod status;
@@ -37,6 +38,8 @@ enum Command {
     Run(run::Args),
     /// Run the tests in programs (their `-- ==` blocks) on every back end
     Test(test::Args),
+    /// Try definitions and expressions one after the other
+    Repl(repl::Args),
     /// Look inside the compiler
     Dev(dev::Args),
 }
@@ -63,6 +66,7 @@ fn execute(command: Command) -> Status {
         Command::Check(args) => check::check(&args),
         Command::Run(args) => run::run(&args),
         Command::Test(args) => test::test(&args),
+        Command::Repl(args) => repl::repl(&args),
         Command::Dev(args) => dev::dev(&args),
     }
     .unwrap_or_else(|status| status)

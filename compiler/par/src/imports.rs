@@ -139,7 +139,7 @@ fn in_module(module: &ModExp, out: &mut Vec<(String, Span)>) {
 }
 
 /// Makes the entry points of an imported file ordinary functions.
-fn demote(dec: &mut Dec) {
+pub(crate) fn demote(dec: &mut Dec) {
     match &mut dec.kind {
         DecKind::Def(def) => def.entry = false,
         DecKind::Local(inner) => demote(inner),

@@ -17,6 +17,7 @@
 //! - [`pipeline`]: the phases and passes, in order, with dumps, timings and verification between them.
 //! - [`program`]: a compiled program and how it is run on each back end.
 //! - [`failure`]: why there is no program, or no result.
+//! - [`session`]: declarations and values that grow input by input, for an interactive prompt.
 //! - [`testing`]: the `-- ==` blocks of a file, run on every back end.
 
 pub mod failure;
@@ -24,6 +25,7 @@ pub mod imports;
 pub mod library;
 pub mod pipeline;
 pub mod program;
+pub mod session;
 pub mod testing;
 
 pub use failure::{Bug, Failure, RunFailure};

@@ -8,6 +8,7 @@
 use crate::failure::{Bug, Failure};
 use crate::imports::{FileSystem, Imports, Loader};
 use crate::library;
+use par_check::thir;
 use par_ir::verify::{verify_core, verify_flat};
 use par_ir::{core, flat, print};
 use par_passes::pass;
@@ -86,6 +87,21 @@ pub(crate) struct Pipeline<'a> {
     pub(crate) trace: &'a Trace,
 }
 
+/// Files as they were read, the library's first.
+#[derive(Clone, Default)]
+pub(crate) struct Parsed {
+    pub(crate) sources: Sources,
+    pub(crate) files: Vec<ast::File>,
+    pub(crate) diagnostics: Vec<Diagnostic>,
+}
+
+impl Parsed {
+    fn rejected(&mut self) -> Failure {
+        let diagnostics = std::mem::take(&mut self.diagnostics);
+        Failure::Rejected { diagnostics, sources: self.sources.clone() }
+    }
+}
+
 /// What checking gives.
 pub(crate) struct Front {
     pub(crate) sources: Sources,
@@ -111,45 +127,58 @@ impl Pipeline<'_> {
 
     /// Text to optimised CORE.
     pub(crate) fn front(&self, text: &str, name: &str) -> Result<Front, Failure> {
+        let mut parsed = self.library();
+        self.parse(&mut parsed, text, name);
+        let ast = || parsed.files.last().map(|ast| format!("{ast:#?}\n")).unwrap_or_default();
+        self.dump(PARSE.name, ast);
+        let thir = self.infer(&mut parsed)?;
+        self.optimise(&thir, parsed)
+    }
+
+    /// The library, which is the beginning of every program.
+    pub(crate) fn library(&self) -> Parsed {
         let (sources, files, diagnostics) = self.step(PARSE.name, library::load);
-        let imports = &*self.options.imports;
-        let mut loader = Loader { imports, sources, files, diagnostics, open: Vec::new() };
+        Parsed { sources, files, diagnostics }
+    }
+
+    /// Adds a file, after what it imports.
+    pub(crate) fn parse(&self, parsed: &mut Parsed, text: &str, name: &str) {
+        let Parsed { sources, files, diagnostics } = std::mem::take(parsed);
+        let mut loader =
+            Loader { imports: &*self.options.imports, sources, files, diagnostics, open: Vec::new() };
         self.step(PARSE.name, || loader.add(name, text));
-        let Loader { sources, files, mut diagnostics, .. } = loader;
-        self.dump(PARSE.name, || files.last().map(|ast| format!("{ast:#?}\n")).unwrap_or_default());
-        let mut core = self.check(&files, &sources, &mut diagnostics).ok_or_else(|| Failure::Rejected {
-            diagnostics: std::mem::take(&mut diagnostics),
-            sources: sources.clone(),
-        })?;
+        let Loader { sources, files, diagnostics, .. } = loader;
+        *parsed = Parsed { sources, files, diagnostics };
+    }
+
+    /// Syntax trees to the typed tree.
+    pub(crate) fn infer(&self, parsed: &mut Parsed) -> Result<thir::Program, Failure> {
+        if fatal(&parsed.diagnostics) {
+            return Err(parsed.rejected());
+        }
+        let (thir, found) = self.step(INFER.name, || par_check::infer::infer(&parsed.files, &parsed.sources));
+        parsed.diagnostics.extend(found);
+        let thir = thir.filter(|_| !fatal(&parsed.diagnostics)).ok_or_else(|| parsed.rejected())?;
+        self.dump(INFER.name, || format!("{thir:#?}\n"));
+        parsed.diagnostics.extend(self.step(INFER.name, || par_check::consume::check(&thir)));
+        if fatal(&parsed.diagnostics) {
+            return Err(parsed.rejected());
+        }
+        Ok(thir)
+    }
+
+    /// The typed tree to optimised CORE.
+    pub(crate) fn optimise(&self, thir: &thir::Program, mut parsed: Parsed) -> Result<Front, Failure> {
+        let (core, found) = self.step(LOWER.name, || par_check::lower::lower(thir, &parsed.sources));
+        parsed.diagnostics.extend(found);
+        let core = core.filter(|_| !fatal(&parsed.diagnostics));
+        let mut core = core.ok_or_else(|| parsed.rejected())?;
         self.after_core(LOWER.name, &core)?;
         for pass in pass::CORE_PASSES {
             self.step(pass.name, || (pass.run)(&mut core));
             self.after_core(pass.name, &core)?;
         }
-        Ok(Front { sources, core, warnings: diagnostics })
-    }
-
-    /// Syntax trees to CORE; `None` if a diagnostic says why not.
-    fn check(
-        &self,
-        files: &[ast::File],
-        sources: &Sources,
-        diagnostics: &mut Vec<Diagnostic>,
-    ) -> Option<core::Program> {
-        if fatal(diagnostics) {
-            return None;
-        }
-        let (thir, found) = self.step(INFER.name, || par_check::infer::infer(files, sources));
-        diagnostics.extend(found);
-        let thir = thir.filter(|_| !fatal(diagnostics))?;
-        self.dump(INFER.name, || format!("{thir:#?}\n"));
-        diagnostics.extend(self.step(INFER.name, || par_check::consume::check(&thir)));
-        if fatal(diagnostics) {
-            return None;
-        }
-        let (core, found) = self.step(LOWER.name, || par_check::lower::lower(&thir, sources));
-        diagnostics.extend(found);
-        core.filter(|_| !fatal(diagnostics))
+        Ok(Front { sources: parsed.sources, core, warnings: parsed.diagnostics })
     }
 
     fn after_core(&self, stage: &'static str, program: &core::Program) -> Result<(), Failure> {

@@ -4,7 +4,7 @@
 //! code are made when a back end first needs them.
 
 use crate::failure::{Bug, Failure, RunFailure};
-use crate::pipeline::{self, Options, Pipeline, Trace};
+use crate::pipeline::{self, Front, Options, Pipeline, Trace};
 use par_ir::core::Entry;
 use par_ir::interp::{self, Counters};
 use par_ir::{core, flat};
@@ -63,18 +63,22 @@ pub struct Program {
 pub fn compile(text: &str, name: &str, options: &Options) -> Result<Program, Failure> {
     let trace = Trace::default();
     let front = Pipeline { options, trace: &trace }.front(text, name)?;
-    Ok(Program {
-        sources: front.sources,
-        warnings: front.warnings,
-        core: front.core,
-        flat: OnceCell::new(),
-        executable: OnceCell::new(),
-        options: options.clone(),
-        trace,
-    })
+    Ok(Program::new(front, options, trace))
 }
 
 impl Program {
+    pub(crate) fn new(front: Front, options: &Options, trace: Trace) -> Program {
+        Program {
+            sources: front.sources,
+            warnings: front.warnings,
+            core: front.core,
+            flat: OnceCell::new(),
+            executable: OnceCell::new(),
+            options: options.clone(),
+            trace,
+        }
+    }
+
     /// The entry points, in the order of the source.
     pub fn entries(&self) -> Vec<&Entry> {
         self.core.funs.iter().filter_map(|f| f.entry.as_ref()).collect()
