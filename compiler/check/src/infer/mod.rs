@@ -14,7 +14,6 @@
 mod access;
 mod bindings;
 mod collect;
-mod consume;
 mod control;
 mod cover;
 mod decs;
@@ -178,12 +177,6 @@ impl Cx<'_> {
 
     /// The result: errors in order of place, each once, and the program if there are none.
     fn result(mut self) -> (Option<Program>, Vec<Diagnostic>) {
-        let faultless = self.diags.iter().all(|d| d.severity < Severity::Unsupported);
-        if faultless && self.done.iter().all(Option::is_some) {
-            let defs: Vec<Def> = self.done.drain(..).flatten().collect();
-            self.diags.extend(consume::uses_after_consumption(&defs, &self.locals));
-            self.done = defs.into_iter().map(Some).collect();
-        }
         let mut seen = Vec::new();
         self.diags.sort_by_key(|d| d.labels[0].span);
         self.diags.retain(|d| {
