@@ -26,7 +26,7 @@ pub(super) struct Stored {
 
 /// A declaration of a name of this type, for the checker.
 pub(super) fn declaration(name: &str, ty: &ValueType) -> String {
-    format!("def {name} : {} = {}", without_sizes(ty), placeholder(ty))
+    format!("def {name} : {} = {}", without_sizes(ty), any_expression(ty))
 }
 
 fn without_sizes(ty: &ValueType) -> ValueType {
@@ -45,19 +45,19 @@ fn without_sizes(ty: &ValueType) -> ValueType {
 }
 
 /// Any expression of a type. It is never evaluated.
-fn placeholder(ty: &ValueType) -> String {
+fn any_expression(ty: &ValueType) -> String {
     let list = |parts: Vec<String>| parts.join(", ");
     match ty {
         ValueType::Prim(Prim::Bool) => "false".into(),
         ValueType::Prim(p) => format!("0{p}"),
         ValueType::Array { .. } => "[]".into(),
-        ValueType::Tuple(ts) => format!("({})", list(ts.iter().map(placeholder).collect())),
+        ValueType::Tuple(ts) => format!("({})", list(ts.iter().map(any_expression).collect())),
         ValueType::Record(fs) => {
-            format!("{{{}}}", list(fs.iter().map(|(n, t)| format!("{n} = {}", placeholder(t))).collect()))
+            format!("{{{}}}", list(fs.iter().map(|(n, t)| format!("{n} = {}", any_expression(t))).collect()))
         }
         ValueType::Sum(cs) => match cs.first() {
             Some((name, ts)) => {
-                let payload: String = ts.iter().map(|t| format!(" ({})", placeholder(t))).collect();
+                let payload: String = ts.iter().map(|t| format!(" ({})", any_expression(t))).collect();
                 format!("#{name}{payload}")
             }
             None => "???".into(),
