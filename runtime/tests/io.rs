@@ -1,6 +1,6 @@
 //! Values in text and binary form: reading, printing, comparing, and that no bytes make a reader panic.
 
-use par_runtime::io::compare::{Tolerance, compare, values_equal};
+use par_runtime::io::compare::{Tolerance, compare, differences, values_equal};
 use par_runtime::io::text::{print_value, read_any, read_some, read_values};
 use par_runtime::io::{binary, npy};
 use par_runtime::{Array, Column, Prim, Scalar, Value, ValueType};
@@ -65,7 +65,7 @@ fn sums() {
     assert_eq!(free("#b"), "0..1 a value of a sum type can be read only where its type is known");
     assert!(read(&"(".repeat(1_000_000), array(sum())).contains("expected"));
     let value = |text| read_values(text, &[array(sum())]).unwrap().remove(0);
-    let differ = compare(&value("[#b, #a 1 #y]"), &value("[#b, #c []]"), Tolerance::EXACT, Tolerance::EXACT);
+    let differ = compare(&value("[#b, #a 1 #y]"), &value("[#b, #c []]"), |_| Tolerance::EXACT);
     assert_eq!(differ, Err("at [1]: #a and #c".into()));
     assert!(values_equal(&value("[#b, #a 1 #y]"), &value("[#b, #a 1 #y]"), Tolerance::EXACT));
 }
@@ -254,12 +254,24 @@ fn comparing() {
         Tolerance::EXACT
     ));
     let diff = |a: &str, b: &str| {
-        compare(&one(a, ragged("i32")), &one(b, ragged("i32")), Tolerance::EXACT, Tolerance::EXACT)
-            .unwrap_err()
+        compare(&one(a, ragged("i32")), &one(b, ragged("i32")), |_| Tolerance::EXACT).unwrap_err()
     };
     assert_eq!(diff("[[1],[],[2,3]]", "[[1],[],[2,4]]"), "at [2][1]: 3i32 and 4i32");
-    assert_eq!(diff("[[1],[2]]", "[[1],[2,4]]"), "at [1]: lengths 1 and 2");
-    assert_eq!(diff("[[1],[2]]", "[[1]]"), "lengths 2 and 1");
+    assert_eq!(diff("[[1],[2]]", "[[1],[2,4]]"), "at [1]: length 1 and length 2");
+    assert_eq!(diff("[[1],[2]]", "[[1]]"), "length 2 and length 1");
+    let (a, b) = (one("[[1],[2,5],[3]]", ragged("i32")), one("[[0],[2,6,7],[4],[]]", ragged("i32")));
+    let all = differences(&a, &b, |_| Tolerance::EXACT, 10).unwrap();
+    let all: Vec<String> = all.iter().map(|d| d.to_string()).collect();
+    let expected = [
+        "length 3 and length 4",
+        "at [0][0]: 1i32 and 0i32",
+        "at [1]: length 2 and length 3",
+        "at [1][1]: 5i32 and 6i32",
+        "at [2][0]: 3i32 and 4i32",
+    ];
+    assert_eq!(all, expected);
+    let some = differences(&a, &b, |_| Tolerance::EXACT, 2).unwrap();
+    assert_eq!(some.len(), 2);
 }
 
 #[test]

@@ -2,7 +2,8 @@
 //! equals the rectangle with the same rows.
 
 use super::view::{Lengths, View};
-use crate::{Array, Scalar, Value};
+use crate::{Array, Prim, Scalar, Value};
+use std::fmt;
 
 /// How far apart floats may be: `|a - b| <= absolute + relative * max(|a|, |b|)`. Not-a-number equals itself.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -19,124 +20,193 @@ impl Tolerance {
     pub const F64: Tolerance = Tolerance { relative: 1e-9, absolute: 1e-12 };
     /// What tests allow for `f32`.
     pub const F32: Tolerance = Tolerance { relative: 2e-6, absolute: 1e-6 };
+
+    /// What tests allow for a type.
+    pub fn of(prim: Prim) -> Tolerance {
+        match prim {
+            Prim::F32 => Tolerance::F32,
+            Prim::F64 => Tolerance::F64,
+            _ => Tolerance::EXACT,
+        }
+    }
 }
 
-/// Whether two values are equal with these tolerances for `f32` and `f64`. The error is the first difference.
-pub fn compare(a: &Value, b: &Value, f32s: Tolerance, f64s: Tolerance) -> Result<(), String> {
-    let comparer = Comparer { f32s, f64s };
-    comparer.views(&View::new(a)?, &View::new(b)?, 1, &mut Vec::new())
+/// One place where two values differ.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Difference {
+    /// How to get there: `[3][1]`, `.0[2]`, `[1].name`; empty for the value itself.
+    pub path: String,
+    /// What is there in the first value: `5i32`, `length 3`, `#some`.
+    pub left: String,
+    /// In the second.
+    pub right: String,
+}
+
+impl fmt::Display for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if !self.path.is_empty() {
+            write!(f, "at {}: ", self.path)?;
+        }
+        write!(f, "{} and {}", self.left, self.right)
+    }
+}
+
+/// Whether two values are equal with the tolerance of each float type. The error is the first difference.
+pub fn compare(a: &Value, b: &Value, tolerance: fn(Prim) -> Tolerance) -> Result<(), String> {
+    match differences(a, b, tolerance, 1)?.first() {
+        None => Ok(()),
+        Some(difference) => Err(difference.to_string()),
+    }
+}
+
+/// The first `limit` places where two values differ, rows of different lengths compared as far as both go. The error
+/// is about values that are not well formed.
+pub fn differences(
+    a: &Value,
+    b: &Value,
+    tolerance: fn(Prim) -> Tolerance,
+    limit: usize,
+) -> Result<Vec<Difference>, String> {
+    let mut comparer = Comparer { tolerance: &tolerance, limit, path: Vec::new(), found: Vec::new() };
+    comparer.views((&View::new(a)?, 0), (&View::new(b)?, 0));
+    Ok(comparer.found)
 }
 
 /// Whether two values are equal, floats up to `tolerance`.
 pub fn values_equal(a: &Value, b: &Value, tolerance: Tolerance) -> bool {
-    compare(a, b, tolerance, tolerance).is_ok()
+    let (Ok(a), Ok(b)) = (View::new(a), View::new(b)) else { return false };
+    let mut comparer = Comparer { tolerance: &|_| tolerance, limit: 1, path: Vec::new(), found: Vec::new() };
+    comparer.views((&a, 0), (&b, 0));
+    comparer.found.is_empty()
 }
 
-struct Comparer {
-    f32s: Tolerance,
-    f64s: Tolerance,
+struct Comparer<'v> {
+    tolerance: &'v dyn Fn(Prim) -> Tolerance,
+    limit: usize,
+    path: Vec<Step<'v>>,
+    found: Vec<Difference>,
 }
 
-/// Dimensions around a part of the value, outermost first, to name an element by its indices.
-type Path<'a> = Vec<Lengths<'a>>;
+/// From a value into a part of it.
+enum Step<'v> {
+    Index(usize),
+    Component(usize),
+    Field(&'v str),
+    Payload(&'v str, usize),
+}
 
-impl Comparer {
-    fn views<'a>(&self, a: &View<'a>, b: &View<'a>, rows: usize, path: &mut Path<'a>) -> Result<(), String> {
+impl fmt::Display for Step<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Step::Index(i) => write!(f, "[{i}]"),
+            Step::Component(i) => write!(f, ".{i}"),
+            Step::Field(name) => write!(f, ".{name}"),
+            Step::Payload(name, i) => write!(f, ".#{name}.{i}"),
+        }
+    }
+}
+
+/// A row of a part of a value.
+type Row<'a, 'v> = (&'a View<'v>, usize);
+
+impl<'v> Comparer<'v> {
+    fn views(&mut self, (a, i): Row<'_, 'v>, (b, j): Row<'_, 'v>) {
         match (a, b) {
-            (View::Scalar(a), View::Scalar(b)) if a.prim() == b.prim() => {
-                if self.equal(*a, *b) {
-                    Ok(())
-                } else {
-                    Err(format!("{a} and {b}"))
-                }
-            }
-            (View::Data(a), View::Data(b)) if a.prim() == b.prim() => self.data(a, b, path),
+            (View::Scalar(x), View::Scalar(y)) if x.prim() == y.prim() => self.scalars(*x, *y),
+            (View::Data(x), View::Data(y)) if x.prim() == y.prim() => self.scalars(x.get(i), y.get(j)),
             (View::Tuple(xs), View::Tuple(ys)) if xs.len() == ys.len() => {
-                xs.iter().zip(ys).enumerate().try_for_each(|(i, (x, y))| {
-                    self.views(x, y, rows, path).map_err(|e| format!("component {i}: {e}"))
-                })
+                for (n, (x, y)) in xs.iter().zip(ys).enumerate() {
+                    self.inside(Step::Component(n), (x, i), (y, j));
+                }
             }
             (View::Record(xs), View::Record(ys)) if xs.iter().map(|x| x.0).eq(ys.iter().map(|y| y.0)) => {
-                xs.iter().zip(ys).try_for_each(|(x, y)| {
-                    self.views(&x.1, &y.1, rows, path).map_err(|e| format!("field {}: {e}", x.0))
-                })
+                for (x, y) in xs.iter().zip(ys) {
+                    self.inside(Step::Field(x.0), (&x.1, i), (&y.1, j));
+                }
             }
             (View::Sum(x, xs), View::Sum(y, ys)) if xs.iter().map(|c| c.0).eq(ys.iter().map(|c| c.0)) => {
-                if let Some(i) = (0..rows).find(|i| x.tag(*i) != y.tag(*i)) {
-                    let name = |tag: usize| xs.get(tag).map_or("?", |c| c.0);
-                    let place =
-                        if path.is_empty() { "".into() } else { format!("at {}: ", indices(i, path)) };
-                    return Err(format!("{place}#{} and #{}", name(x.tag(i)), name(y.tag(i))));
+                let name = |tag: usize| xs.get(tag).map_or("?", |c| c.0);
+                let (tag, other) = (x.tag(i), y.tag(j));
+                if tag != other {
+                    return self.report(format!("#{}", name(tag)), format!("#{}", name(other)));
                 }
-                // Where a constructor is another one, both have the same neutral payload.
-                xs.iter().zip(ys).try_for_each(|(x, y)| {
-                    x.1.iter().zip(&y.1).try_for_each(|(a, b)| {
-                        self.views(a, b, rows, path).map_err(|e| format!("payload of #{}: {e}", x.0))
-                    })
-                })
+                let payload = |cs: &'_ [(&'v str, Vec<View<'v>>)]| cs.get(tag).map_or(0, |c| c.1.len());
+                for n in 0..payload(xs).min(payload(ys)) {
+                    let (x, y) = (&xs[tag].1[n], &ys[tag].1[n]);
+                    self.inside(Step::Payload(name(tag), n), (x, i), (y, j));
+                }
             }
             (View::Array { lengths: l, elem: x, .. }, View::Array { lengths: m, elem: y, .. }) => {
-                lengths(l, m, rows, path)?;
-                path.push(*l);
-                let result = self.views(x, y, l.total(rows), path);
-                path.pop();
-                result
+                self.rows((x, l.row(i)), (y, m.row(j)));
             }
-            _ => Err("the types differ".into()),
+            _ => self.report("a value of one type".into(), "a value of another".into()),
         }
     }
 
-    fn data(&self, a: &Array, b: &Array, path: &Path) -> Result<(), String> {
-        if a.len() == b.len() && a.bytes() == b.bytes() {
-            return Ok(());
-        }
-        let differs = |i: &usize| !self.equal(a.get(*i), b.get(*i));
-        match (0..a.len().min(b.len())).find(differs) {
-            None => Ok(()),
-            Some(i) => Err(format!("at {}: {} and {}", indices(i, path), a.get(i), b.get(i))),
+    fn inside(&mut self, step: Step<'v>, a: Row<'_, 'v>, b: Row<'_, 'v>) {
+        if self.found.len() < self.limit {
+            self.path.push(step);
+            self.views(a, b);
+            self.path.pop();
         }
     }
 
-    fn equal(&self, a: Scalar, b: Scalar) -> bool {
-        match (a, b) {
-            (Scalar::F32(a), Scalar::F32(b)) => close(a as f64, b as f64, self.f32s),
-            (Scalar::F64(a), Scalar::F64(b)) => close(a, b, self.f64s),
+    /// The elements of one row of each, given by first element and length.
+    fn rows(&mut self, (x, (i, n)): (&View<'v>, (usize, usize)), (y, (j, m)): (&View<'v>, (usize, usize))) {
+        if n != m {
+            self.report(format!("length {n}"), format!("length {m}"));
+        } else if n == 0 {
+            return self.widths(x, y);
+        }
+        if let (View::Data(x), View::Data(y)) = (x, y)
+            && x.prim() == y.prim()
+            && n == m
+            && bytes(x, i, n) == bytes(y, j, n)
+        {
+            return;
+        }
+        for k in 0..n.min(m) {
+            self.inside(Step::Index(k), (x, i + k), (y, j + k));
+        }
+    }
+
+    /// Without rows, rectangles may still differ in how long their rows would be.
+    fn widths(&mut self, x: &View<'v>, y: &View<'v>) {
+        if let (View::Array { lengths: l, elem: x, .. }, View::Array { lengths: m, elem: y, .. }) = (x, y)
+            && let (Lengths::Uniform(n), Lengths::Uniform(m)) = (l, m)
+        {
+            if n != m {
+                return self.report(format!("rows of length {n}"), format!("rows of length {m}"));
+            }
+            self.widths(x, y);
+        }
+    }
+
+    fn scalars(&mut self, a: Scalar, b: Scalar) {
+        let equal = match (a, b) {
+            (Scalar::F32(a), Scalar::F32(b)) => close(a as f64, b as f64, (self.tolerance)(Prim::F32)),
+            (Scalar::F64(a), Scalar::F64(b)) => close(a, b, (self.tolerance)(Prim::F64)),
             _ => a == b,
+        };
+        if !equal {
+            self.report(a.to_string(), b.to_string());
         }
     }
+
+    fn report(&mut self, left: String, right: String) {
+        if self.found.len() < self.limit {
+            let path = self.path.iter().map(Step::to_string).collect();
+            self.found.push(Difference { path, left, right });
+        }
+    }
+}
+
+fn bytes(array: &Array, first: usize, len: usize) -> &[u8] {
+    let size = array.prim().size();
+    &array.bytes()[first * size..(first + len) * size]
 }
 
 fn close(a: f64, b: f64, tolerance: Tolerance) -> bool {
     let allowed = tolerance.absolute + tolerance.relative * a.abs().max(b.abs());
     a == b || (a.is_nan() && b.is_nan()) || (a.is_finite() && b.is_finite() && (a - b).abs() <= allowed)
-}
-
-fn lengths(a: &Lengths, b: &Lengths, rows: usize, path: &Path) -> Result<(), String> {
-    let differ = |i: usize, a, b| {
-        let row = if path.is_empty() { "".into() } else { format!("at {}: ", indices(i, path)) };
-        Err(format!("{row}lengths {a} and {b}"))
-    };
-    match (a, b) {
-        (Lengths::Uniform(m), Lengths::Uniform(n)) if m == n => Ok(()),
-        (Lengths::Uniform(m), Lengths::Uniform(n)) => differ(0, *m as usize, *n as usize),
-        _ => match (0..rows).find(|i| a.row(*i).1 != b.row(*i).1) {
-            None => Ok(()),
-            Some(i) => differ(i, a.row(i).1, b.row(i).1),
-        },
-    }
-}
-
-/// The indices of element `i` of the innermost dimension.
-fn indices(mut i: usize, path: &Path) -> String {
-    let mut out = Vec::new();
-    for lengths in path.iter().rev() {
-        let row = match lengths {
-            Lengths::Uniform(n) => i / (*n as usize).max(1),
-            Lengths::Offsets(offsets) => offsets.partition_point(|o| *o <= i as i64).saturating_sub(1),
-        };
-        out.push(format!("[{}]", i - lengths.row(row).0));
-        i = row;
-    }
-    out.reverse();
-    out.concat()
 }

@@ -190,7 +190,7 @@ fn check_result(case: &Case, value: Value) -> Result<(), String> {
     let expected = read(data, &types).or_else(|e| whole_tuple(data, &types).ok_or(e));
     let expected = expected.map_err(|e| format!("expected output: {e}\nactual: {}", show_all(&actual)))?;
     for (actual, expected) in actual.iter().zip(&expected) {
-        compare(actual, expected, Tolerance::F32, Tolerance::F64).map_err(|difference| {
+        compare(actual, expected, Tolerance::of).map_err(|difference| {
             format!("actual:   {}\nexpected: {}\n{difference}", show(actual), show(expected))
         })?;
     }
