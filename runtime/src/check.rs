@@ -84,7 +84,20 @@ pub struct RuntimeError {
     pub span: Option<Span>,
 }
 
+/// The text of an error that is no failure of the program: somebody stopped it.
+const CANCELLED: &str = "interrupted";
+
 impl RuntimeError {
+    /// The end of a program whose [`CancelToken`](crate::CancelToken) was used.
+    pub fn cancelled() -> RuntimeError {
+        RuntimeError::plain(CANCELLED)
+    }
+
+    /// Whether the program was stopped, see [`RuntimeError::cancelled`].
+    pub fn is_cancelled(&self) -> bool {
+        self.span.is_none() && self.message == CANCELLED
+    }
+
     /// The error of a failed check.
     pub fn check(kind: &CheckKind, args: &[Scalar], span: Span) -> RuntimeError {
         RuntimeError { message: kind.message(args), span: Some(span) }

@@ -2,6 +2,7 @@
 //! buffers, run-time errors, and the executor of a plan. Depends on no part of the compiler.
 
 pub mod array;
+pub mod cancel;
 pub mod check;
 pub mod exec;
 pub mod io;
@@ -11,6 +12,7 @@ pub mod prim;
 pub mod value;
 
 pub use array::Array;
+pub use cancel::CancelToken;
 pub use check::{CheckKind, RuntimeError, Span};
 pub use exec::{Counters, Executable, Options};
 pub use prim::{Prim, Scalar};

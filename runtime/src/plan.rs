@@ -162,7 +162,7 @@ pub type KernelFn = unsafe extern "C" fn(
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ErrorRecord {
-    /// Index into [`Kernel::checks`].
+    /// Index into [`Kernel::checks`], or [`ErrorRecord::CANCELLED`].
     pub check: i64,
     /// Position of the element that failed.
     pub pos: i64,
@@ -170,10 +170,16 @@ pub struct ErrorRecord {
     pub args: [u64; 4],
 }
 
+impl ErrorRecord {
+    /// Instead of a check: the run was cancelled.
+    pub const CANCELLED: i64 = -1;
+}
+
 /// Words of a kernel's environment, in this order:
 ///
 /// ```text
 /// dim       row length of a uniform space, address of the offsets of a ragged one
+/// cancel    address of a byte that is not zero once the run is to be stopped
 /// captures  bits of scalars, addresses of arrays
 /// initial   per combined result: bits of the accumulator's first value
 /// outputs   see the kind
@@ -190,8 +196,11 @@ pub struct EnvLayout {
 }
 
 impl EnvLayout {
+    /// Index of the address of the cancellation flag.
+    pub const CANCEL: usize = 1;
+
     /// Index of the first capture.
-    pub const CAPTURES: usize = 1;
+    pub const CAPTURES: usize = 2;
 
     /// Index of the first initial value.
     pub const fn initial_at(self) -> usize {
@@ -213,7 +222,7 @@ impl EnvLayout {
         self.partials_at() + self.initial
     }
 
-    /// Never: there is always the dimension.
+    /// Never: there are always the first two.
     pub const fn is_empty(self) -> bool {
         false
     }

@@ -43,6 +43,7 @@ pub fn failure(failure: &Failure) -> Status {
             ice::apologise(&bug.pass, &bug.message);
             Status::Bug
         }
+        Failure::Cancelled => fail(&failure.to_string()),
     }
 }
 
@@ -51,6 +52,7 @@ pub fn run_failure(program: &Program, run_failure: &RunFailure) -> Status {
     match run_failure {
         RunFailure::Error(error) => runtime_error(program, error),
         RunFailure::Compile(f) => failure(f),
+        RunFailure::Cancelled => failure(&Failure::Cancelled),
     }
 }
 

@@ -4,6 +4,8 @@
 //! guards, an array whose size is not what its type says), they report an internal error instead of guessing.
 //! A NaN, a wrapped integer or a failing check is what the language says it is; a float reduction is
 //! a left fold, so that other orders may differ in the last bits.
+//!
+//! They stay on the calling thread and can be stopped there, see [`par_runtime::cancel`].
 
 mod array;
 mod core;

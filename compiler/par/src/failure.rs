@@ -1,6 +1,7 @@
 //! Why there is no program, or no result.
 
 use par_runtime::RuntimeError;
+use par_runtime::cancel::Cancelled;
 use par_syntax::{Diagnostic, Severity, Sources, render};
 
 /// A program was not compiled.
@@ -15,6 +16,8 @@ pub enum Failure {
     },
     /// The compiler is wrong.
     Bug(Bug),
+    /// Somebody used the [`CancelToken`](crate::CancelToken).
+    Cancelled,
 }
 
 /// A mistake in Par itself, noticed by a check between two passes.
@@ -33,6 +36,8 @@ pub enum RunFailure {
     Error(RuntimeError),
     /// The back end does not support the program, or the compiler is wrong.
     Compile(Failure),
+    /// Somebody used the [`CancelToken`](crate::CancelToken).
+    Cancelled,
 }
 
 impl Failure {
@@ -42,7 +47,7 @@ impl Failure {
             Failure::Rejected { diagnostics, .. } => {
                 !diagnostics.iter().any(|d| d.severity == Severity::Error)
             }
-            Failure::Bug(_) => false,
+            Failure::Bug(_) | Failure::Cancelled => false,
         }
     }
 
@@ -51,6 +56,7 @@ impl Failure {
         match self {
             Failure::Rejected { diagnostics, sources } => render(diagnostics, sources, color),
             Failure::Bug(bug) => bug.to_string(),
+            Failure::Cancelled => RuntimeError::cancelled().message,
         }
     }
 }
@@ -73,6 +79,7 @@ impl std::fmt::Display for RunFailure {
         match self {
             RunFailure::Error(error) => error.fmt(f),
             RunFailure::Compile(failure) => failure.fmt(f),
+            RunFailure::Cancelled => Failure::Cancelled.fmt(f),
         }
     }
 }
@@ -80,12 +87,27 @@ impl std::error::Error for RunFailure {}
 
 impl From<RuntimeError> for RunFailure {
     fn from(error: RuntimeError) -> RunFailure {
-        RunFailure::Error(error)
+        if error.is_cancelled() { RunFailure::Cancelled } else { RunFailure::Error(error) }
     }
 }
 
 impl From<Failure> for RunFailure {
     fn from(failure: Failure) -> RunFailure {
-        RunFailure::Compile(failure)
+        match failure {
+            Failure::Cancelled => RunFailure::Cancelled,
+            failure => RunFailure::Compile(failure),
+        }
+    }
+}
+
+impl From<Cancelled> for Failure {
+    fn from(_: Cancelled) -> Failure {
+        Failure::Cancelled
+    }
+}
+
+impl From<Cancelled> for RunFailure {
+    fn from(_: Cancelled) -> RunFailure {
+        RunFailure::Cancelled
     }
 }

@@ -12,7 +12,7 @@ use par_check::thir;
 use par_ir::verify::{verify_core, verify_flat};
 use par_ir::{core, flat, print};
 use par_passes::pass;
-use par_runtime::Executable;
+use par_runtime::{Executable, cancel};
 use par_syntax::{Diagnostic, Severity, Sources, ast};
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
@@ -111,6 +111,7 @@ pub(crate) struct Front {
 
 impl Pipeline<'_> {
     fn step<T>(&self, stage: &'static str, run: impl FnOnce() -> T) -> T {
+        cancel::poll();
         let before = CURRENT.replace(stage);
         let start = Instant::now();
         let result = run();

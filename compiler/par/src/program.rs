@@ -9,7 +9,7 @@ use par_ir::core::Entry;
 use par_ir::interp::{self, Counters};
 use par_ir::{core, flat};
 use par_runtime::io::view::View;
-use par_runtime::{Column, Executable, RuntimeError, Value, ValueType};
+use par_runtime::{CancelToken, Column, Executable, RuntimeError, Value, ValueType, cancel};
 use par_syntax::{Diagnostic, Severity, Sources};
 use std::cell::OnceCell;
 use std::fmt;
@@ -48,6 +48,24 @@ impl fmt::Display for Backend {
     }
 }
 
+/// How to call an entry point.
+#[derive(Clone, Debug)]
+pub struct CallOptions {
+    /// What runs it.
+    pub backend: Backend,
+    /// For [`Backend::Cpu`]; 0 stands for all processors.
+    pub threads: usize,
+    /// Stops the call when it is used.
+    pub cancel: CancelToken,
+}
+
+impl Default for CallOptions {
+    /// On all processors.
+    fn default() -> CallOptions {
+        CallOptions { backend: Backend::Cpu, threads: 0, cancel: CancelToken::new() }
+    }
+}
+
 /// A program that passed all checks.
 pub struct Program {
     sources: Sources,
@@ -57,6 +75,16 @@ pub struct Program {
     executable: OnceCell<Executable>,
     options: Options,
     trace: Trace,
+}
+
+/// As [`compile`], stopped by the token: then the failure is [`Failure::Cancelled`].
+pub fn compile_until(
+    text: &str,
+    name: &str,
+    options: &Options,
+    token: &CancelToken,
+) -> Result<Program, Failure> {
+    cancel::watched(token, || compile(text, name, options))?
 }
 
 /// Compiles a program. `name` is what diagnostics call it.
@@ -153,6 +181,22 @@ impl Program {
         backend: Backend,
         threads: usize,
     ) -> Result<Value, RunFailure> {
+        self.call(entry, args, &CallOptions { backend, threads, ..CallOptions::default() })
+    }
+
+    /// Calls an entry point. Another thread may stop the call by its token; it then gives [`RunFailure::Cancelled`],
+    /// and the program can be called again.
+    pub fn call(&self, entry: &str, args: Vec<Value>, options: &CallOptions) -> Result<Value, RunFailure> {
+        cancel::watched(&options.cancel, || self.call_watched(entry, args, options))?
+    }
+
+    fn call_watched(
+        &self,
+        entry: &str,
+        args: Vec<Value>,
+        options: &CallOptions,
+    ) -> Result<Value, RunFailure> {
+        let backend = options.backend;
         self.prepare(backend)?;
         let signature = self
             .entry(entry)
@@ -164,7 +208,7 @@ impl Program {
             let pass = format!("all passes, running `{entry}` ({backend})");
             RunFailure::from(Failure::Bug(Bug { pass, message }))
         };
-        let columns = self.call(entry, columns, backend, threads).map_err(|failure| match failure {
+        let columns = self.execute(entry, columns, options).map_err(|failure| match failure {
             RunFailure::Error(e) if e.message.starts_with(INTERNAL) => bug(e.message),
             other => other,
         })?;
@@ -173,15 +217,14 @@ impl Program {
         Ok(value)
     }
 
-    fn call(
+    fn execute(
         &self,
         entry: &str,
         args: Vec<Column>,
-        backend: Backend,
-        threads: usize,
+        options: &CallOptions,
     ) -> Result<Vec<Column>, RunFailure> {
         let missing = || RuntimeError::plain(format!("there is no entry point `{entry}`"));
-        match backend {
+        match options.backend {
             Backend::Interp => {
                 let found = self.core.funs.iter().position(|f| is_entry(&f.entry, entry));
                 let fun = core::FunId(found.ok_or_else(missing)? as u32);
@@ -196,7 +239,8 @@ impl Program {
             Backend::Cpu => {
                 let executable = self.executable()?;
                 let fun = executable.entry(entry).ok_or_else(missing)?;
-                let options = par_runtime::Options { threads, ..Default::default() };
+                let CallOptions { threads, ref cancel, .. } = *options;
+                let options = par_runtime::Options { threads, cancel: cancel.clone(), ..Default::default() };
                 Ok(executable.call(fun, args, &options)?)
             }
         }

@@ -18,7 +18,8 @@ fn body_may_fail(body: &Body) -> bool {
     body.stms.iter().any(|s| may_fail(&s.exp))
 }
 
-/// Goes one body deeper with enough stack, however deep the program is nested.
+/// Goes one body deeper with enough stack, however deep the program is nested; unless the compiler is to stop.
 pub(crate) fn deeper<T>(run: impl FnOnce() -> T) -> T {
+    par_runtime::cancel::poll();
     stacker::maybe_grow(128 << 10, 4 << 20, run)
 }

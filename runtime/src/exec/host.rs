@@ -35,6 +35,7 @@ impl Run<'_> {
     }
 
     fn block(&self, block: &Block, frame: &mut Frame) -> Results {
+        self.go_on()?;
         frame.drop_slots(&block.drop_first);
         for stm in &block.stms {
             self.stm(stm, frame)?;
@@ -48,6 +49,7 @@ impl Run<'_> {
             frame.set(stm.pat[0], x.into());
             return Ok(());
         }
+        self.go_on()?;
         let results = self.op(&stm.op, frame, stm.span)?;
         if results.len() != stm.pat.len() {
             return Err(internal("an operation's results do not fit its pattern"));

@@ -61,6 +61,7 @@ impl Run<'_> {
         let space = Space::resolve(kernel, frame, span)?;
         let mut env = vec![0u64; kernel.layout.len()];
         env[0] = space.dim_word();
+        env[EnvLayout::CANCEL] = self.cancel.address();
         let mut held = Vec::new();
         for (word, x) in env[EnvLayout::CAPTURES..].iter_mut().zip(&kernel.captures) {
             *word = match frame.take(*x) {
@@ -160,6 +161,9 @@ impl Launch<'_> {
     pub fn check(&self) -> Result<(), RuntimeError> {
         let record = self.failure.record.lock().unwrap_or_else(|e| e.into_inner());
         let Some(record) = *record else { return Ok(()) };
+        if record.check == ErrorRecord::CANCELLED {
+            return Err(RuntimeError::cancelled());
+        }
         let Some(check) = self.kernel.checks.get(record.check as usize) else {
             return Err(internal("a kernel failed without a check"));
         };

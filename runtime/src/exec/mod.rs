@@ -19,6 +19,7 @@ mod threads;
 pub use desc::Desc;
 
 use crate::array::{Array, OutOfMemory};
+use crate::cancel::CancelToken;
 use crate::check::{CheckKind, MAX_DEPTH, RuntimeError, Span};
 use crate::plan::{Function, Kind, Plan};
 use crate::prim::{Prim, Scalar};
@@ -46,6 +47,8 @@ pub struct Options {
     pub max_depth: usize,
     /// Where to count, if anywhere.
     pub counters: Option<Arc<Counters>>,
+    /// Ends the run, with [`RuntimeError::cancelled`], when it is used.
+    pub cancel: CancelToken,
 }
 
 /// A compiled program.
@@ -83,11 +86,15 @@ impl Executable {
         let results = threads::pool(threads)?.install(|| {
             let max_depth = if options.max_depth == 0 { MAX_DEPTH } else { options.max_depth };
             let counters = options.counters.as_deref();
-            Run { plan: &self.plan, threads, max_depth, depth: Cell::new(0), counters }.function(
-                fun,
-                args,
-                function.span,
-            )
+            let run = Run {
+                plan: &self.plan,
+                threads,
+                max_depth,
+                depth: Cell::new(0),
+                counters,
+                cancel: &options.cancel,
+            };
+            run.function(fun, args, function.span)
         })?;
         Ok(export(function, results))
     }
@@ -100,9 +107,15 @@ struct Run<'a> {
     max_depth: usize,
     depth: Cell<usize>,
     counters: Option<&'a Counters>,
+    cancel: &'a CancelToken,
 }
 
 impl Run<'_> {
+    /// An error if the run is to be stopped.
+    fn go_on(&self) -> Result<(), RuntimeError> {
+        if self.cancel.is_cancelled() { Err(RuntimeError::cancelled()) } else { Ok(()) }
+    }
+
     fn count_launch(&self) {
         if let Some(c) = self.counters {
             c.launches.fetch_add(1, Relaxed);

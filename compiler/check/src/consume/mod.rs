@@ -112,8 +112,10 @@ pub fn check(program: &Program) -> Vec<Diagnostic> {
     cx.diagnostics
 }
 
-/// Runs `f` with stack enough for what recurses between two calls of this function: programs may nest deeply.
+/// Runs `f` with stack enough for what recurses between two calls of this function: programs may nest deeply. Not if the
+/// compiler is to stop.
 fn deep<T>(f: impl FnOnce() -> T) -> T {
+    par_runtime::cancel::poll();
     stacker::maybe_grow(512 * 1024, 8 * 1024 * 1024, f)
 }
 

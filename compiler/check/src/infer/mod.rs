@@ -204,8 +204,9 @@ impl Cx<'_> {
     }
 }
 
-/// Runs a step of a recursion, on a new piece of stack if little is left.
+/// Runs a step of a recursion, on a new piece of stack if little is left; unless the compiler is to stop.
 fn deep<T>(step: impl FnOnce() -> T) -> T {
+    par_runtime::cancel::poll();
     stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, step)
 }
 

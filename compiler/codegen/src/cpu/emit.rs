@@ -1,6 +1,6 @@
 //! Scalar bodies to Cranelift: variables, control flow, array reads, checks.
 //!
-//! Loops are guarded and tested at the bottom. A failing check jumps to a cold block that writes the error record
+//! Loops are guarded and tested at the bottom, where they also ask whether the run was cancelled. A failing check jumps to a cold block that writes the error record
 //! and leaves the function with -1.
 
 use super::math;
@@ -42,6 +42,10 @@ pub struct Emitter<'a> {
     pub pos: Value,
     /// Address of the error record.
     pub error: Value,
+    /// Address of the cancellation flag.
+    pub cancel: Value,
+    /// Leaves the function because of cancellation, once something may.
+    pub stop: Option<Block>,
     pub references: HashMap<PrimOp, FuncRef>,
 }
 
@@ -195,6 +199,30 @@ impl Emitter<'_> {
         Ok(())
     }
 
+    /// Leaves the function if the run is to be stopped.
+    fn poll(&mut self) {
+        // Atomic, so that no pass takes it for a load that gives what it gave the last time.
+        let flag = self.b.ins().atomic_load(types::I8, MemFlagsData::trusted(), self.cancel);
+        let on = self.b.create_block();
+        let (stop, is_new) = match self.stop {
+            Some(stop) => (stop, false),
+            None => (self.b.create_block(), true),
+        };
+        self.b.ins().brif(flag, stop, &[], on, &[]);
+        if is_new {
+            self.stop = Some(stop);
+            self.b.set_cold_block(stop);
+            self.b.switch_to_block(stop);
+            let (check, pos) = (self.i64(ErrorRecord::CANCELLED), self.i64(i64::MIN));
+            let error = self.error;
+            self.b.ins().store(output(), check, error, offset_of!(ErrorRecord, check) as i32);
+            self.b.ins().store(output(), pos, error, offset_of!(ErrorRecord, pos) as i32);
+            let failure = self.i64(-1);
+            self.b.ins().return_(&[failure]);
+        }
+        self.b.switch_to_block(on);
+    }
+
     fn branch(&mut self, cond: &Atom, then: &Body, other: &Body) -> Result<Vec<Value>, Unsupported> {
         let cond = self.atom(cond)?;
         if is_cheap(then) && is_cheap(other) {
@@ -252,6 +280,7 @@ impl Emitter<'_> {
                 self.b.switch_to_block(again);
                 bind(self, &state);
                 let next = self.body(body)?;
+                self.poll();
                 bind(self, &next);
                 let repeat = self.single(cond)?;
                 self.b.ins().brif(repeat, again, &args(&next), exit, &args(&next));
@@ -296,6 +325,7 @@ impl Emitter<'_> {
         self.b.ins().brif(enter, again, &args(&first), exit, &args(state));
         self.b.switch_to_block(again);
         let next = body(self, i, &current)?;
+        self.poll();
         let next_i = self.b.ins().iadd_imm_s(i, step);
         let repeat = self.b.ins().icmp(less, next_i, hi);
         let following = [&[next_i], &next[..]].concat();

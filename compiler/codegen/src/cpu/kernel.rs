@@ -132,6 +132,7 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
     }
 
     fn load_captures(&mut self) -> Result<(), Unsupported> {
+        self.e.cancel = self.env(types::I64, EnvLayout::CANCEL);
         for (i, v) in self.info.captures.iter().enumerate() {
             let word = EnvLayout::CAPTURES + i;
             match self.types.get(v) {

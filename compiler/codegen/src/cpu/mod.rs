@@ -149,6 +149,7 @@ impl<'t> Compiler<'t> {
         name: &str,
         checks: &mut Vec<KernelCheck>,
     ) -> Result<FuncId, String> {
+        par_runtime::cancel::poll();
         let name = if role == Role::Main { name.to_string() } else { format!("{name}_{role:?}") };
         let mut signature = self.module.make_signature();
         signature.params.extend([AbiParam::new(types::I64); 6]);
@@ -185,6 +186,8 @@ impl<'t> Compiler<'t> {
             arrays: HashMap::new(),
             pos: params[3],
             error: params[5],
+            cancel: params[0],
+            stop: None,
             references: HashMap::new(),
         };
         KernelEmitter { e: &mut e, info, types: self.types, role, params }.function()?;

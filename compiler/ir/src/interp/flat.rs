@@ -14,6 +14,7 @@ use crate::core::FunId;
 use crate::flat::{Block, Fun, LoopForm, Op, Param, Program, Stm};
 use crate::ty::{Atom, Var};
 use crate::visit::Code;
+use par_runtime::cancel::poll;
 use par_runtime::check::MAX_DEPTH;
 use par_runtime::value::ColumnType;
 use par_runtime::{Array, CheckKind, Column, Prim, RuntimeError, Scalar, Span};
@@ -98,6 +99,7 @@ impl Host<'_> {
     }
 
     fn block(&mut self, block: &Block) -> Outcome<Vec<Val>> {
+        poll();
         for stm in &block.stms {
             let values = self.stm(stm)?;
             self.bind(&stm.pat, values)?;

@@ -7,6 +7,7 @@ use super::{Outcome, internal};
 use crate::core::Lambda;
 use crate::flat::{Kernel, KernelKind, Out, Param, Space, Stm, Ty};
 use crate::ty::{Dim, Var};
+use par_runtime::cancel::poll;
 use par_runtime::{Array, Prim, Scalar, Span};
 
 /// What a kernel does with its body's results.
@@ -38,6 +39,7 @@ impl Host<'_> {
             self.machine.set(k.row, Val::i64(row as i64));
             k.prologue.iter().try_for_each(|s| self.machine.stm(s))?;
             for pos in bounds[0]..bounds[1] {
+                poll();
                 self.machine.set(k.pos, Val::i64(pos));
                 k.body.stms.iter().try_for_each(|s| self.machine.stm(s))?;
                 results.clear();

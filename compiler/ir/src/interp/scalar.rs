@@ -7,6 +7,7 @@ use super::{Outcome, internal};
 use crate::core::{Body, Exp, Fun, LoopForm, Param, Stm};
 use crate::prim::PrimOp;
 use crate::ty::{Atom, Dim, Var};
+use par_runtime::cancel::poll;
 use par_runtime::{CheckKind, Prim, RuntimeError, Scalar, Span};
 
 /// Variables' values and counters while a program runs.
@@ -171,6 +172,7 @@ impl<'a> Machine<'a> {
     }
 
     pub(super) fn body(&mut self, body: &Body) -> Outcome<Vec<Val>> {
+        poll();
         for stm in &body.stms {
             self.stm(stm)?;
         }

@@ -152,7 +152,7 @@ fn run_case(program: &Program, case: &Case, target: Target) -> Result<(), String
     match program.run(&case.entry, args, target.backend, target.threads) {
         Ok(value) => check_result(case, value),
         Err(RunFailure::Error(error)) => check_failure(case, &error.message),
-        Err(RunFailure::Compile(failure)) => Err(failure.to_string()),
+        Err(failure) => Err(failure.to_string()),
     }
 }
 

@@ -5,6 +5,7 @@ use super::kernel::Group;
 use super::nest::{LevelId, ROOT};
 use super::rep::Rep;
 use super::{Flattener, Result};
+use crate::effects::deeper;
 use par_ir::core::{Body, Exp, LoopForm, Param, Stm};
 use par_ir::flat::{Op, Ty};
 use par_ir::prim::BinOp;
@@ -13,7 +14,7 @@ use par_ir::{Atom, Var};
 impl Flattener<'_> {
     /// Flattens statements at a level. The group stays open after the last.
     pub(crate) fn stms(&mut self, level: LevelId, stms: &[Stm]) -> Result<()> {
-        stms.iter().try_for_each(|s| stacker::maybe_grow(64 << 10, 4 << 20, || self.stm(level, s)))
+        stms.iter().try_for_each(|s| deeper(|| self.stm(level, s)))
     }
 
     fn stm(&mut self, level: LevelId, stm: &Stm) -> Result<()> {
@@ -74,7 +75,7 @@ impl Flattener<'_> {
     // Scalar statements in kernels.
 
     pub(crate) fn scalar_stms(&mut self, g: &mut Group, stms: &[Stm]) -> Result<()> {
-        stms.iter().try_for_each(|s| stacker::maybe_grow(64 << 10, 4 << 20, || self.scalar_stm(g, s)))
+        stms.iter().try_for_each(|s| deeper(|| self.scalar_stm(g, s)))
     }
 
     fn scalar_stm(&mut self, g: &mut Group, stm: &Stm) -> Result<()> {
