@@ -2,6 +2,7 @@
 
 mod check;
 mod dev;
+mod doc;
 mod ice;
 mod input;
 mod output;
@@ -40,6 +41,8 @@ enum Command {
     Test(test::Args),
     /// Try definitions and expressions one after the other
     Repl(repl::Args),
+    /// Look up a name of the standard library, or write the documentation as HTML
+    Doc(doc::Args),
     /// Look inside the compiler
     Dev(dev::Args),
 }
@@ -67,6 +70,7 @@ fn execute(command: Command) -> Status {
         Command::Run(args) => run::run(&args),
         Command::Test(args) => test::test(&args),
         Command::Repl(args) => repl::repl(&args),
+        Command::Doc(args) => doc::doc(&args),
         Command::Dev(args) => dev::dev(&args),
     }
     .unwrap_or_else(|status| status)

@@ -1,5 +1,6 @@
 //! Results to a file or to standard output, after everything has succeeded.
 
+use crate::status::{self, Status};
 use par::Value;
 use par::io::text::print_to;
 use par::io::{self, binary, npy};
@@ -13,6 +14,16 @@ pub struct Target<'a> {
     pub file: Option<&'a Path>,
     /// In Futhark's binary format.
     pub binary: bool,
+}
+
+/// Writes text to standard output. A reader that has seen enough is no error.
+pub fn text(text: &str) -> Result<(), Status> {
+    match std::io::stdout().lock().write_all(text.as_bytes()) {
+        Err(e) if e.kind() != ErrorKind::BrokenPipe => {
+            Err(status::fail(&format!("cannot write to standard output: {e}")))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// A result in the form in which it is written.

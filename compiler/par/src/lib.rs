@@ -16,10 +16,12 @@
 //! - [`imports`]: how imported files are found.
 //! - [`pipeline`]: the phases and passes, in order, with dumps, timings and verification between them.
 //! - [`program`]: a compiled program and how it is run on each back end.
+//! - [`doc`]: what is written about names, as text and as HTML.
 //! - [`failure`]: why there is no program, or no result.
 //! - [`session`]: declarations and values that grow input by input, for an interactive prompt.
 //! - [`testing`]: the `-- ==` blocks of a file, run on every back end.
 
+pub mod doc;
 pub mod failure;
 pub mod imports;
 pub mod library;

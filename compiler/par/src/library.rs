@@ -27,7 +27,8 @@ const TEMPLATES: &[Template] = &[
 ];
 
 /// Files that are read as they are, after the templates.
-const LAST: &[(&str, &str)] = &[stdlib!("f32.par"), stdlib!("f64.par"), stdlib!("bool.par")];
+const LAST: &[(&str, &str)] =
+    &[stdlib!("f32.par"), stdlib!("f64.par"), stdlib!("bool.par"), stdlib!("sort.par")];
 
 /// The library in parsed form: its sources are the first of every program's.
 struct Library {
@@ -41,6 +42,11 @@ pub fn load() -> (Sources, Vec<File>, Vec<Diagnostic>) {
     static LIBRARY: OnceLock<Library> = OnceLock::new();
     let library = LIBRARY.get_or_init(parse_all);
     (library.sources.clone(), library.files.clone(), library.diagnostics.clone())
+}
+
+/// The files as they are in `stdlib/`: name and text, templates once. The prelude is the first.
+pub fn files() -> impl Iterator<Item = (&'static str, &'static str)> {
+    FIRST.iter().chain(TEMPLATES.iter().map(|t| &t.0)).chain(LAST).copied()
 }
 
 fn parse_all() -> Library {
@@ -71,8 +77,7 @@ mod tests {
     #[test]
     fn every_file_is_compiled_in() {
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../stdlib");
-        let known: Vec<&str> =
-            FIRST.iter().chain(TEMPLATES.iter().map(|t| &t.0)).chain(LAST).map(|(name, _)| *name).collect();
+        let known: Vec<&str> = files().map(|(name, _)| name).collect();
         for entry in std::fs::read_dir(folder).unwrap() {
             let name = entry.unwrap().file_name().into_string().unwrap();
             let is_source = name.ends_with(".par") || name.ends_with(".par.in");

@@ -83,7 +83,7 @@ fn suggest(diag: Diagnostic, name: &Name, candidates: &[String]) -> Diagnostic {
 }
 
 /// Edit distance: insertions, deletions, substitutions and swaps of neighbours.
-fn distance(a: &str, b: &str) -> usize {
+pub fn distance(a: &str, b: &str) -> usize {
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
     let mut before_last = vec![0; b.len() + 1];
     let mut last: Vec<usize> = (0..=b.len()).collect();

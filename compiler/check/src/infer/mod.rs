@@ -31,6 +31,7 @@ mod show;
 mod typeexps;
 mod types;
 
+pub use errors::distance;
 pub use show::show_type;
 
 use crate::thir::{Def, Expr, LocalId, Program, Ty, TyVar};

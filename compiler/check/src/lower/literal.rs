@@ -300,57 +300,12 @@ impl<'p> Lower<'p> {
     }
 
     /// The outermost dimension of size `n` split as the dims say.
-    fn split_outer(&mut self, xs: &Val<'p>, outer: Dim, inner: Dim) -> R<Val<'p>> {
+    pub fn split_outer(&mut self, xs: &Val<'p>, outer: Dim, inner: Dim) -> R<Val<'p>> {
         let old = xs.dims()[0];
         let elem = self.elem_of(xs)?.clone();
         let how = &mut Reshape { flatten: false };
         let elem = self.rebuild(&elem, &mut vec![old], &mut vec![outer, inner], how)?;
         Ok(Val::Array(outer, Box::new(Val::Array(inner, Box::new(elem)))))
-    }
-
-    /// `unflatten xs`: the sizes come from the type wanted, or from a size that was computed as a product.
-    pub fn unflatten(&mut self, xs: &Val<'p>, want: Option<&Shape>) -> R<Val<'p>> {
-        let k = self.size_of(xs)?;
-        let (n, m) = self.split_sizes(k, want)?;
-        self.check_size(n);
-        self.check_size(m);
-        let product = self.mul(n, m);
-        self.equate(product, k, "the product of the sizes and the length of the array in unflatten", None)?;
-        self.split_outer(xs, Dim::Size(n), Dim::Size(m))
-    }
-
-    fn split_sizes(&mut self, k: Atom, want: Option<&Shape>) -> R<(Atom, Atom)> {
-        let extents = match want {
-            Some(Shape::Array(a, t)) => match &**t {
-                Shape::Array(b, _) => (*a, *b),
-                _ => (*a, Extent::Any),
-            },
-            _ => (Extent::Any, Extent::Any),
-        };
-        match extents {
-            (Extent::Is(n), Extent::Is(m)) => Ok((n, m)),
-            (Extent::Is(n), _) => Ok((n, self.quotient(k, n))),
-            (_, Extent::Is(m)) => Ok((self.quotient(k, m), m)),
-            _ => k.var().and_then(|v| self.products.get(&v).copied()).ok_or_else(|| {
-                Box::new(
-                    Diagnostic::error(
-                        "E0402",
-                        "the sizes of the result of unflatten are not known here",
-                        self.span,
-                    )
-                    .note("write the type that is meant, as in `unflatten xs :> [n][m]f32`"),
-                )
-            }),
-        }
-    }
-
-    /// `k / n`, and 0 for a zero `n`.
-    fn quotient(&mut self, k: Atom, n: Atom) -> Atom {
-        let (zero, one) = (Atom::i64(0), Atom::i64(1));
-        let none = self.cmp(CmpOp::Eq, n, zero);
-        let by = self.select(Prim::I64, none, one, n);
-        let q = self.bin(BinOp::Quot, Prim::I64, k, by);
-        self.select(Prim::I64, none, zero, q)
     }
 
     /// `segments ls xs`.

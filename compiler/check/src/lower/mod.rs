@@ -32,6 +32,7 @@ mod intrinsics;
 mod join;
 mod literal;
 mod loops;
+mod order;
 mod pattern;
 mod range;
 mod rebuild;
@@ -45,6 +46,7 @@ mod sums;
 mod tests;
 mod update;
 mod value;
+mod wanted;
 mod write;
 
 use crate::thir::{DefId, Expr, LocalId, Program};

@@ -89,13 +89,10 @@ fn type_of(state: &mut State, text: &str) -> Result<(), Status> {
 }
 
 fn doc(state: &mut State, name: &str) -> Result<(), Status> {
-    let Some(doc) = state.session.doc(name) else {
-        return Err(status::fail(&format!("there is no definition `{name}`")));
-    };
-    let text = doc.text.unwrap_or_else(|| "(not documented)".into());
-    let lines: String =
-        text.trim().lines().map(|line| format!("  {line}").trim_end().to_string() + "\n").collect();
-    say(&format!("{}\n{lines}", doc.signature))
+    match state.session.doc(name) {
+        Ok(page) => say(&page),
+        Err(close) => Err(crate::doc::unknown(name, &close)),
+    }
 }
 
 /// `:load FILE`.

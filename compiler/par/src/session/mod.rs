@@ -10,7 +10,7 @@
 //! - `files`: loading files, and reading them again.
 //! - `values`: how a computed value is used again without computing it again.
 //! - `visit`: walks over the typed tree for `values`.
-//! - `names`: what can be completed and looked up.
+//! - `names`: what can be completed.
 //!
 //! A session never runs anything: whoever owns it runs the program of an [`Evaluation`] and hands the result to
 //! [`Session::keep`].
@@ -23,8 +23,7 @@ mod tests;
 mod values;
 mod visit;
 
-pub use names::Doc;
-
+use crate::doc;
 use crate::failure::Failure;
 use crate::imports::demote;
 use crate::pipeline::{Options, Parsed, Pipeline, Trace};
@@ -247,9 +246,9 @@ impl Session {
         Ok(show_type(&found.ret, &thir))
     }
 
-    /// What a definition of the library or the session is.
-    pub fn doc(&self, name: &str) -> Option<Doc> {
-        names::doc(&self.parsed.files, &self.parsed.sources, name)
+    /// The page of a definition of the library or the session, or names that were perhaps meant.
+    pub fn doc(&self, name: &str) -> Result<String, Vec<String>> {
+        doc::find(&self.parsed.files, &self.parsed.sources, name)
     }
 
     /// All names in scope, those of modules qualified.

@@ -1,0 +1,100 @@
+//! Keys as unsigned numbers in the same order, for sorting by digits.
+//!
+//! ```text
+//! order_bits xs        i32: 32     (bool, f64): 65     an array or a function: 0
+//! order_word 0 x       the lowest 64 of these bits; order_word 1 x the next
+//! ```
+//!
+//! The first component of a tuple has the highest bits. A signed number has its sign bit inverted; a float has its sign
+//! bit inverted if it is not negative and all bits otherwise, both zeros being one number and every NaN the largest.
+
+use super::value::Val;
+use super::{Lower, R};
+use par_ir::prim::{BinOp, CmpOp, SpecialOp, UnOp};
+use par_ir::{Atom, Prim, PrimOp, Scalar};
+
+/// Keys of more bits are compared instead.
+const MAX_BITS: i64 = 128;
+
+impl<'p> Lower<'p> {
+    /// How many bits the numbers have that stand for the elements of an array; 0 if there are no such numbers.
+    pub fn order_bits(&self, xs: &Val<'p>) -> R<Val<'p>> {
+        let elem = self.elem_of(xs)?;
+        let bits = if is_plain(elem) { elem.leaves().iter().map(|(_, p)| width(*p)).sum() } else { 0 };
+        Ok(Val::i64(Atom::i64(if bits > MAX_BITS { 0 } else { bits })))
+    }
+
+    /// 64 of the bits that stand for a value.
+    pub fn order_word(&mut self, word: Atom, x: &Val<'p>) -> R<Val<'p>> {
+        let Some(word) = word.as_i64() else {
+            return Err(self.internal("a word of a key has a constant number"));
+        };
+        let mut out = Atom::Const(Scalar::U64(0));
+        let mut low = -64 * word;
+        for (x, p) in x.leaves().into_iter().rev() {
+            let bits = width(p);
+            if low > -bits && low < 64 {
+                let number = self.ordered(x, p);
+                let (op, places) = if low < 0 { (BinOp::Lshr, -low) } else { (BinOp::Shl, low) };
+                let part = self.bin(op, Prim::U64, number, Atom::Const(Scalar::U64(places as u64)));
+                out = self.bin(BinOp::Or, Prim::U64, out, part);
+            }
+            low += bits;
+        }
+        Ok(Val::Scalar(out, Prim::U64))
+    }
+
+    /// A scalar as a number of `width` bits in a `u64`.
+    fn ordered(&mut self, x: Atom, p: Prim) -> Atom {
+        if p.is_float() {
+            return self.ordered_float(x, p);
+        }
+        if !p.is_signed() {
+            return self.conv(p, Prim::U64, x);
+        }
+        let wide = self.conv(p, Prim::U64, x);
+        let up = Atom::Const(Scalar::U64(1 << (width(p) - 1)));
+        let moved = self.bin(BinOp::Add, Prim::U64, wide, up);
+        let mask = Atom::Const(Scalar::U64(u64::MAX >> (64 - width(p))));
+        self.bin(BinOp::And, Prim::U64, moved, mask)
+    }
+
+    fn ordered_float(&mut self, x: Atom, p: Prim) -> Atom {
+        let wide = if p == Prim::F64 { Prim::F64 } else { Prim::F32 };
+        let bits_of = if wide == Prim::F64 { Prim::U64 } else { Prim::U32 };
+        let x = self.conv(p, wide, x);
+        let raw = self.prim(PrimOp::Special(SpecialOp::ToBits, wide), &[x]);
+        let zero = Atom::Const(Scalar::zero(bits_of));
+        let is_zero = self.prim(PrimOp::Cmp(CmpOp::Eq, wide), &[x, Atom::Const(Scalar::zero(wide))]);
+        let raw = self.select(bits_of, is_zero, zero, raw);
+        let sign = Atom::Const(Scalar::from_bits(bits_of, 1 << (width(wide) - 1)));
+        let inverted = self.prim(PrimOp::Un(UnOp::Not, bits_of), &[raw]);
+        let above = self.bin(BinOp::Or, bits_of, raw, sign);
+        let negative = self.prim(PrimOp::Cmp(CmpOp::Le, bits_of), &[sign, raw]);
+        let number = self.select(bits_of, negative, inverted, above);
+        let is_nan = self.prim(PrimOp::Special(SpecialOp::IsNan, wide), &[x]);
+        let largest = Atom::Const(Scalar::from_bits(bits_of, u64::MAX));
+        let number = self.select(bits_of, is_nan, largest, number);
+        self.conv(bits_of, Prim::U64, number)
+    }
+}
+
+/// Bits of the number that stands for a scalar.
+fn width(p: Prim) -> i64 {
+    match p {
+        Prim::Bool => 1,
+        Prim::F64 => 64,
+        p if p.is_float() => 32,
+        p => i64::from(p.bits()),
+    }
+}
+
+/// Whether a value is made of scalars, tuples and records alone.
+fn is_plain(val: &Val) -> bool {
+    match val {
+        Val::Scalar(..) | Val::Leaf(..) => true,
+        Val::Tuple(vs) => vs.iter().all(is_plain),
+        Val::Record(fs) => fs.iter().all(|(_, v)| is_plain(v)),
+        _ => false,
+    }
+}

@@ -1,0 +1,117 @@
+//! Functions whose result's sizes are those of the type that is wanted: `unflatten`, `split`, `rep`.
+//!
+//! ```text
+//! unflatten xs :> [n][m]i64                 check n * m == length xs
+//! let (a: [k]i64, b) = split xs             a = xs[:k], b = xs[k:]
+//! map2 (+) xs (rep 1)                       no size is known here: an error
+//! ```
+
+use super::index::At;
+use super::value::{Extent, Shape, Val};
+use super::{Lower, R};
+use par_ir::prim::{BinOp, CmpOp};
+use par_ir::{Atom, Dim, Prim};
+use par_syntax::diagnostic::Diagnostic;
+
+impl<'p> Lower<'p> {
+    /// `unflatten xs` and those that make more dimensions. One size may be open, or all may come from a size that was
+    /// computed as a product.
+    pub fn unflatten(&mut self, xs: &Val<'p>, rank: usize, want: Option<&Shape>) -> R<Val<'p>> {
+        let k = self.size_of(xs)?;
+        let sizes = self.factors(k, &outer_extents(want, rank))?;
+        sizes.iter().for_each(|n| self.check_size(*n));
+        let product = sizes[1..].iter().fold(sizes[0], |product, n| self.mul(product, *n));
+        self.equate(product, k, "the product of the sizes and the length of the array in unflatten", None)?;
+        let mut val = xs.clone();
+        for i in (1..rank).rev() {
+            let outer = sizes[1..i].iter().fold(sizes[0], |product, n| self.mul(product, *n));
+            val = self.split_outer(&val, Dim::Size(outer), Dim::Size(sizes[i]))?;
+        }
+        Ok(val)
+    }
+
+    /// The sizes whose product is `k`.
+    fn factors(&mut self, k: Atom, extents: &[Extent]) -> R<Vec<Atom>> {
+        let sizes: Vec<Atom> = extents.iter().filter_map(known).collect();
+        if sizes.len() == extents.len() {
+            return Ok(sizes);
+        }
+        if sizes.len() + 1 == extents.len() {
+            let others = sizes[1..].iter().fold(sizes[0], |product, n| self.mul(product, *n));
+            let open = self.quotient(k, others);
+            return Ok(extents.iter().map(|e| known(e).unwrap_or(open)).collect());
+        }
+        let product = k.var().and_then(|v| self.products.get(&v).copied());
+        match (product, extents) {
+            (Some((n, m)), [_, _]) => Ok(vec![n, m]),
+            _ => Err(self.open_size("unflatten", "`unflatten xs :> [n][m]f32`")),
+        }
+    }
+
+    /// `k / n`, and 0 for a zero `n`.
+    fn quotient(&mut self, k: Atom, n: Atom) -> Atom {
+        let (zero, one) = (Atom::i64(0), Atom::i64(1));
+        let none = self.cmp(CmpOp::Eq, n, zero);
+        let by = self.select(Prim::I64, none, one, n);
+        let q = self.bin(BinOp::Quot, Prim::I64, k, by);
+        self.select(Prim::I64, none, zero, q)
+    }
+
+    /// `split xs`.
+    pub fn split(&mut self, xs: &Val<'p>, want: Option<&Shape>) -> R<Val<'p>> {
+        let (first, second) = match want {
+            Some(Shape::Tuple(parts)) if parts.len() == 2 => {
+                (known(&outer_extents(Some(&parts[0]), 1)[0]), known(&outer_extents(Some(&parts[1]), 1)[0]))
+            }
+            _ => (None, None),
+        };
+        let n = self.size_of(xs)?;
+        let at = match (first, second) {
+            (Some(k), _) => k,
+            (None, Some(rest)) => self.sub(n, rest),
+            (None, None) => return Err(self.open_size("split", "`let (a: [k]i64, b) = split xs`")),
+        };
+        let span = self.span;
+        let half = |start, end| At::Slice { start, end, stride: None, span };
+        let cut = self.cut(xs, &half(None, Some(at)))?;
+        let left = self.slice(xs, cut)?;
+        let cut = self.cut(xs, &half(Some(at), None))?;
+        Ok(Val::Tuple(vec![left, self.slice(xs, cut)?]))
+    }
+
+    /// `rep x`.
+    pub fn rep(&mut self, x: &Val<'p>, want: Option<&Shape>) -> R<Val<'p>> {
+        match known(&outer_extents(want, 1)[0]) {
+            Some(n) => self.replicate(n, x),
+            None => Err(self.open_size("rep", "`rep x : [n]f32`, or use `replicate`")),
+        }
+    }
+
+    fn open_size(&self, function: &str, example: &str) -> Box<Diagnostic> {
+        let message = format!("the sizes of the result of {function} are not known here");
+        let note = format!("write the type that is meant, as in {example}");
+        Box::new(Diagnostic::error("E0402", message, self.span).note(note))
+    }
+}
+
+/// The outermost sizes of a shape, as many as asked for.
+fn outer_extents(shape: Option<&Shape>, rank: usize) -> Vec<Extent> {
+    let mut extents = Vec::with_capacity(rank);
+    let mut shape = shape;
+    while extents.len() < rank {
+        let (extent, inner) = match shape {
+            Some(Shape::Array(e, inner)) => (*e, Some(&**inner)),
+            _ => (Extent::Any, None),
+        };
+        extents.push(extent);
+        shape = inner;
+    }
+    extents
+}
+
+fn known(extent: &Extent) -> Option<Atom> {
+    match extent {
+        Extent::Is(n) => Some(*n),
+        _ => None,
+    }
+}

@@ -1,0 +1,88 @@
+//! The declarations of files as items.
+
+use super::{Item, Kind};
+use par_syntax::Sources;
+use par_syntax::ast::{Dec, DecKind, File, ModExp, Span};
+
+/// The declarations of the files, those inside modules included, in order. What is `local` is left out, and a module
+/// that is declared in several places counts once.
+pub fn items(files: &[File], sources: &Sources) -> Vec<Item> {
+    let mut collect = Collect { sources, out: Vec::new() };
+    files.iter().for_each(|file| collect.decs(&file.decs, ""));
+    collect.out
+}
+
+struct Collect<'a> {
+    sources: &'a Sources,
+    out: Vec<Item>,
+}
+
+impl Collect<'_> {
+    fn decs(&mut self, decs: &[Dec], prefix: &str) {
+        decs.iter().for_each(|dec| self.dec(dec, prefix));
+    }
+
+    fn dec(&mut self, dec: &Dec, prefix: &str) {
+        match &dec.kind {
+            DecKind::Def(def) => {
+                let kind = if def.entry { Kind::Entry } else { Kind::Value };
+                let start = self.after_keyword(dec.span);
+                let head = Span { start, end: def.body.span.start, ..dec.span };
+                self.add(kind, prefix, &def.name.name, head, dec);
+            }
+            DecKind::Type { name, .. } => self.add(Kind::Type, prefix, &name.name, dec.span, dec),
+            DecKind::ModuleType { name, .. } => self.add(Kind::ModuleType, prefix, &name.name, dec.span, dec),
+            DecKind::Module { name, body, .. } => {
+                let qualified = format!("{prefix}{}", name.name);
+                if !self.out.iter().any(|i| i.kind == Kind::Module && i.name == qualified) {
+                    let head = Span { end: name.span.end, ..dec.span };
+                    self.add(Kind::Module, prefix, &name.name, head, dec);
+                }
+                self.module(body, &format!("{qualified}."));
+            }
+            DecKind::Open(body) => self.module(body, prefix),
+            DecKind::Local(_) | DecKind::Import { .. } => {}
+        }
+    }
+
+    fn module(&mut self, body: &ModExp, prefix: &str) {
+        match body {
+            ModExp::Struct(decs, _) => self.decs(decs, prefix),
+            ModExp::Ascribe(body, ..) | ModExp::Lambda(_, _, body, _) => self.module(body, prefix),
+            ModExp::Name(_) | ModExp::Apply(..) | ModExp::Import(..) => {}
+        }
+    }
+
+    fn add(&mut self, kind: Kind, prefix: &str, name: &str, head: Span, dec: &Dec) {
+        let signature = signature(self.sources.text(head));
+        let line = self.line(head);
+        let name = format!("{prefix}{name}");
+        self.out.push(Item { name, kind, signature, text: dec.doc.clone(), file: head.file, line });
+    }
+
+    fn line(&self, at: Span) -> usize {
+        let text = self.sources.files.get(at.file as usize).map_or("", |f| &f.text);
+        text.get(..at.start as usize).map_or(0, |before| before.matches('\n').count() + 1)
+    }
+
+    /// Where the head of a definition begins: behind attributes and the keyword.
+    fn after_keyword(&self, span: Span) -> u32 {
+        let mut rest = self.sources.text(span);
+        while let Some((_, after)) = rest.strip_prefix("#[").and_then(|r| r.split_once(']')) {
+            rest = after.trim_start();
+        }
+        for keyword in ["def", "let", "entry"] {
+            let after = rest.strip_prefix(keyword).filter(|after| after.starts_with(char::is_whitespace));
+            rest = after.unwrap_or(rest);
+        }
+        span.end - rest.trim_start().len() as u32
+    }
+}
+
+/// The head of a declaration on one line.
+fn signature(head: &str) -> String {
+    // A body in parentheses begins before its own range.
+    let head = head.trim_end().trim_end_matches(['(', ' ', '\n']);
+    let head = head.strip_suffix('=').unwrap_or(head);
+    head.split_whitespace().collect::<Vec<_>>().join(" ")
+}
