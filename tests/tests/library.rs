@@ -41,7 +41,7 @@ fn program(batch: &[doc::Example]) -> Result<Program, String> {
         par::Failure::Rejected { diagnostics, .. } => {
             diagnostics.iter().map(|d| d.message.clone()).collect::<Vec<_>>().join("; ")
         }
-        par::Failure::Bug(bug) => format!("{}: {}", bug.pass, bug.message),
+        other => format!("{other:?}"),
     })
 }
 
