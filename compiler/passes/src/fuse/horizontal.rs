@@ -10,7 +10,8 @@
 //! Both must be maps with scalar bodies, or reductions. A map joins a reduction if they read a common array.
 
 use super::parts::{Inputs, rows};
-use super::{Fuser, first_user, may_sink};
+use super::users::Users;
+use super::{Fuser, may_sink};
 use par_ir::core::{Body, Exp, Lambda, Stm};
 use par_ir::ty::{Atom, Var};
 use par_ir::visit::Code;
@@ -21,24 +22,20 @@ const REACH: usize = 32;
 
 /// Fuses independent operators, from the top down.
 pub(super) fn sweep(body: &mut Body, fuser: &mut Fuser) -> bool {
-    let mut changed = false;
-    let mut first = 0;
-    while first < body.stms.len() {
-        match partner(body, first) {
-            Some((second, fused)) => {
-                fuser.replace(body, first, second, fused);
-                changed = true;
-            }
-            None => first += 1,
+    let mut users = Users::of(body);
+    for first in 0..body.stms.len() {
+        if let Some((second, mut fused)) = partner(body, &users, first) {
+            fuser.inside(&mut fused);
+            users.replace(body, first, second, fused);
         }
     }
-    changed
+    users.finish(body)
 }
 
 /// The next operator that can be joined with the one at `first`, and what they become.
-fn partner(body: &Body, first: usize) -> Option<(usize, Stm)> {
+fn partner(body: &Body, users: &Users, first: usize) -> Option<(usize, Stm)> {
     let (width, ..) = rows(&body.stms[first].exp).filter(|_| joinable(&body.stms[first].exp))?;
-    let end = first_user(body, first).unwrap_or(body.stms.len()).min(first + 1 + REACH);
+    let end = users.first_user(body, first).unwrap_or(body.stms.len()).min(first + 1 + REACH);
     let mut seconds = first + 1..end;
     seconds.find_map(|second| {
         let alike = rows(&body.stms[second].exp).is_some_and(|(w, ..)| w == width);

@@ -15,13 +15,14 @@
 mod horizontal;
 mod parts;
 mod retype;
+mod users;
 mod vertical;
 
 use crate::effects::{deeper, may_fail};
 use par_ir::core::{Body, Exp, Param, Program, Stm};
 use par_ir::ty::{Atom, Dim, Type, Var, Vars};
 use par_ir::visit::Code;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 
 /// Fuses in all functions.
 pub fn run(program: &mut Program) {
@@ -68,19 +69,6 @@ impl Fuser<'_> {
         deeper(|| stm.exp.bodies_mut().into_iter().for_each(|b| self.body(b)));
     }
 
-    /// Puts `fused` in the place of the statements `first` and `second` of `body`, where the second was.
-    fn replace(&mut self, body: &mut Body, first: usize, second: usize, mut fused: Stm) {
-        self.inside(&mut fused);
-        body.stms[second] = fused;
-        body.stms.remove(first);
-    }
-}
-
-/// The first statement after `first` that depends on it.
-fn first_user(body: &Body, first: usize) -> Option<usize> {
-    let made: BTreeSet<Var> = body.stms[first].pat.iter().map(|p| p.var).collect();
-    let rest = body.stms.iter().enumerate().skip(first + 1);
-    rest.filter(|(_, s)| !s.free().is_disjoint(&made)).map(|(i, _)| i).next()
 }
 
 /// Whether the statement `first`, of which nothing before `second` depends, may take place as late as

@@ -9,7 +9,8 @@
 //!
 //! The map gets the width that the others have with which it will be fused.
 
-use super::{Fuser, first_user, may_sink};
+use super::users::Users;
+use super::{Fuser, may_sink};
 use par_ir::core::{Body, Exp, Param, Stm};
 use par_ir::ty::{Atom, Dim, Var};
 use par_ir::visit::{Code, Subst};
@@ -17,11 +18,13 @@ use par_ir::visit::{Code, Subst};
 /// Moves the change of type of every map's results, from the bottom up.
 pub(super) fn sweep(body: &mut Body, fuser: &mut Fuser) -> bool {
     let mut changed = false;
+    let mut users = Users::of(body);
     for first in (0..body.stms.len()).rev() {
-        let Some((width, pat)) = retyped(body, first) else { continue };
-        let Some(at) = first_user(body, first) else { continue };
+        let Some((width, pat)) = retyped(body, &users, first) else { continue };
+        let Some(at) = users.first_user(body, first) else { continue };
         if may_sink(body, first, at) {
             rewrite(body, first, at, width, pat, fuser);
+            users = Users::of(body);
             changed = true;
         }
     }
@@ -29,10 +32,10 @@ pub(super) fn sweep(body: &mut Body, fuser: &mut Fuser) -> bool {
 }
 
 /// The common new width and the retyped results, if changing their width is all that happens to the map's results.
-fn retyped(body: &Body, map: usize) -> Option<(Atom, Vec<Param>)> {
+fn retyped(body: &Body, users: &Users, map: usize) -> Option<(Atom, Vec<Param>)> {
     let stm = &body.stms[map];
     let Exp::Map { .. } = stm.exp else { return None };
-    let pat: Vec<Param> = stm.pat.iter().map(|p| only_retyped(body, map, p)).collect::<Option<_>>()?;
+    let pat: Vec<Param> = stm.pat.iter().map(|p| only_retyped(body, users, map, p)).collect::<Option<_>>()?;
     let widths: Vec<Dim> = pat.iter().filter_map(|p| p.ty.dims.first().copied()).collect();
     match widths.first() {
         Some(Dim::Size(n)) if widths.iter().all(|w| *w == Dim::Size(*n)) => Some((*n, pat)),
@@ -41,10 +44,10 @@ fn retyped(body: &Body, map: usize) -> Option<(Atom, Vec<Param>)> {
 }
 
 /// What `p` is called after its change of type, if that is its only use and its rows stay as they are.
-fn only_retyped(body: &Body, map: usize, p: &Param) -> Option<Param> {
-    let mut users = body.stms[map + 1..].iter().filter(|s| s.mentions(p.var));
-    let user = users.next()?;
-    let alone = users.next().is_none() && !body.results.mentions(p.var);
+fn only_retyped(body: &Body, users: &Users, map: usize, p: &Param) -> Option<Param> {
+    let mut after = users.after(p.var, map);
+    let user = &body.stms[after.next()?];
+    let alone = after.next().is_none() && !users.is_result(p.var);
     let [q] = user.pat.as_slice() else { return None };
     let rows = q.ty.dims.get(1..) == p.ty.dims.get(1..) && !p.ty.is_desc();
     (alone && rows && user.exp == Exp::Atom(p.var.into())).then(|| q.clone())

@@ -14,32 +14,33 @@
 //! Into operators other than maps only scalar producers are fused: their lambdas become kernels.
 
 use super::parts::{Inputs, rows, rows_mut};
-use super::{Fuser, first_user, may_sink};
+use super::users::Users;
+use super::{Fuser, may_sink};
 use par_ir::core::{Body, Exp, Lambda, Param, Stm};
 use par_ir::ty::{Atom, Type, Var};
-use par_ir::visit::{Code, Site};
+use par_ir::visit::Code;
 use std::collections::BTreeSet;
 
 /// Fuses producers with their consumers, from the bottom up, so that a chain takes one sweep.
 pub(super) fn sweep(body: &mut Body, fuser: &mut Fuser) -> bool {
-    let mut changed = false;
+    let mut users = Users::of(body);
     let mut first = body.stms.len();
     while first > 0 {
         first -= 1;
         if !matches!(body.stms[first].exp, Exp::Map { .. }) {
             continue;
         }
-        let Some(second) = first_user(body, first) else { continue };
-        if let Some(fused) = fuse(body, first, second) {
-            fuser.replace(body, first, second, fused);
-            changed = true;
-            first = second; // what was made stands just before, and may be a producer itself
+        let Some(second) = users.first_user(body, first) else { continue };
+        if let Some(mut fused) = fuse(body, &users, first, second) {
+            fuser.inside(&mut fused);
+            users.replace(body, first, second, fused);
+            first = second + 1; // what was made may be a producer itself
         }
     }
-    changed
+    users.finish(body)
 }
 
-fn fuse(body: &Body, first: usize, second: usize) -> Option<Stm> {
+fn fuse(body: &Body, users: &Users, first: usize, second: usize) -> Option<Stm> {
     let (producer, consumer) = (&body.stms[first], &body.stms[second]);
     let Exp::Map { width, inputs, lam } = &producer.exp else { return None };
     let (other_width, other_inputs, other_lam) = rows(&consumer.exp)?;
@@ -51,7 +52,7 @@ fn fuse(body: &Body, first: usize, second: usize) -> Option<Stm> {
     if !fits {
         return None;
     }
-    let kept = needed_elsewhere(body, second, &producer.pat);
+    let kept = needed_elsewhere(body, users, second, &producer.pat);
     if !accepts(&consumer.exp, lam, &producer.pat, &kept) {
         return None;
     }
@@ -69,19 +70,13 @@ fn only_inputs(consumer: &Stm, made: &[Var]) -> bool {
 }
 
 /// Which results of the producer are used by the consumer's pattern, after it, or by a type of one that is.
-fn needed_elsewhere(body: &Body, second: usize, pat: &[Param]) -> Vec<bool> {
-    let mut used: BTreeSet<Var> = body.results.iter().filter_map(|a| a.var()).collect();
-    let mut note = |site| {
-        if let Site::Use(Atom::Var(v)) = site {
-            used.insert(v);
-        }
-    };
-    body.stms[second].pat.walk(&mut note);
-    body.stms[second + 1..].iter().for_each(|s| s.walk(&mut note));
+fn needed_elsewhere(body: &Body, users: &Users, second: usize, pat: &[Param]) -> Vec<bool> {
+    let mut used: BTreeSet<Var> = body.stms[second].pat.iter().flat_map(|p| p.ty.free()).collect();
     let mut kept: Vec<bool> = Vec::new();
     for p in pat.iter().rev() {
-        kept.push(used.contains(&p.var));
-        if used.contains(&p.var) {
+        let needed = used.contains(&p.var) || users.is_used_after(p.var, second);
+        kept.push(needed);
+        if needed {
             used.extend(p.ty.free());
         }
     }
