@@ -16,6 +16,9 @@ use clap::{Parser, Subcommand};
 use status::Status;
 use std::process::ExitCode;
 
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// Stack of the thread that does the work: the compiler recurses on the program's nesting.
 const STACK: usize = 512 << 20;
 

@@ -1,6 +1,6 @@
 //! `let` in its forms: patterns, local functions, updates.
 
-use super::types::{Scheme, erase, function};
+use super::types::{MAX_TYPE_SIZE, Scheme, erase, function};
 use super::{Binding, Cx, errors};
 use crate::thir::{Expr, ExprKind, Ty};
 use par_runtime::Span;
@@ -17,7 +17,8 @@ impl Cx<'_> {
         body: &Exp,
         span: Span,
     ) -> Expr {
-        let value = self.exp(value);
+        let mut value = self.exp(value);
+        value.ty = self.of_moderate_size(value.ty, value.span);
         self.scoped(|cx| {
             cx.size_params(sizes.iter());
             let pat = cx.single_pat(pat);
@@ -26,6 +27,19 @@ impl Cx<'_> {
             let ty = body.ty.clone();
             Expr { kind: ExprKind::Let { pat, value: Box::new(value), body: Box::new(body) }, ty, span }
         })
+    }
+
+    /// The type, unless it is so large that it can only come from doubling again and again.
+    pub(super) fn of_moderate_size(&mut self, ty: Ty, span: Span) -> Ty {
+        if !self.types.is_huge(&ty) {
+            return ty;
+        }
+        let message = format!("a type of more than {MAX_TYPE_SIZE} parts");
+        let diag = Diagnostic::error("E0313", message, span).here("this has the type");
+        if !self.has_error_in(span) {
+            self.diags.push(diag.note("every definition that uses a pair's type twice doubles it"));
+        }
+        self.types.poison()
     }
 
     /// Checks a value against the pattern it is bound to.
@@ -54,6 +68,7 @@ impl Cx<'_> {
         let result = ret.as_ref().map_or_else(|| value.ty.clone(), |(t, _)| erase(t));
         let ty = function(params.iter().map(|p| &p.ty), result);
         self.solve_pending();
+        let ty = self.of_moderate_size(ty, def.name.span);
         vars.extend(self.generalise(&[&ty], &vars));
         self.types.level -= 1;
         let ty = self.types.resolve(&ty);

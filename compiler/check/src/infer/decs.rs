@@ -105,6 +105,7 @@ impl Cx<'_> {
         let body = self.exp(&ast.body);
         let at = ast.ret.as_ref().map_or(ast.name.span, |t| t.span);
         self.agree_result(&signature.ret, at, &body, &ast.body);
+        self.of_moderate_size(signature.ty.clone(), ast.name.span);
         body
     }
 

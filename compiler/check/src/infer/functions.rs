@@ -14,6 +14,7 @@ impl Cx<'_> {
         for (i, arg) in args.iter().enumerate() {
             ty = self.apply_type(&f, &ty, arg, i);
         }
+        let ty = self.of_moderate_size(ty, span);
         Expr { kind: ExprKind::Apply(Box::new(f), args), ty, span }
     }
 
@@ -42,6 +43,9 @@ impl Cx<'_> {
     }
 
     fn argument(&mut self, f: &Expr, param: &Ty, arg: &Expr, given: usize) -> bool {
+        if self.types.unify(&erase(param), &erase(&arg.ty)).is_ok() {
+            return true;
+        }
         let name = self.called(f);
         let f_ty = self.show(&f.ty);
         self.agree(param, &arg.ty, |clash, expected, found| {

@@ -271,5 +271,6 @@ rejected! {
     recursive_by_accident: "def sum [n] (xs: [n]i32) : i32 = 1 + sum xs\n";
     not_implemented: "module f (p: {val x : i32}) = { def y = p.x }\ndef g (x: f16) = x\n";
     attributes: "#[fats_math]\ndef f = 1\n";
+    large_type: "def f x =\n  let a = (x, x, x, x, x, x, x, x, x, x)\n  let b = (a, a, a, a, a, a, a, a, a, a)\n  let c = (b, b, b, b, b, b, b, b, b, b)\n  let d = (c, c, c, c, c, c, c, c, c, c)\n  let e = (d, d, d, d, d, d, d, d, d, d)\n  in e\ndef g = 1\n";
     loops: "def f = loop (i, x) = (0, 1f32) while i < 10 do (i + 1)\ndef g = loop a = 0 for x in 5 do a\n";
 }

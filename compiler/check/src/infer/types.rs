@@ -64,6 +64,9 @@ impl PrimSet {
     }
 }
 
+/// How many parts a type may have: far more than anybody writes.
+pub(super) const MAX_TYPE_SIZE: usize = 20_000;
+
 /// Which types a variable may become.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Class {
@@ -340,6 +343,31 @@ impl Types {
                 Ok(())
             }
         }
+    }
+
+    /// Whether a type has more than [`MAX_TYPE_SIZE`] parts when written out.
+    pub(super) fn is_huge(&self, ty: &Ty) -> bool {
+        self.count_parts(ty, &mut MAX_TYPE_SIZE.clone()).is_none()
+    }
+
+    /// Takes the parts of a type from what is left; `None` if that is too little.
+    fn count_parts(&self, ty: &Ty, left: &mut usize) -> Option<()> {
+        *left = left.checked_sub(1)?;
+        super::deep(|| match ty {
+            Ty::Meta(m) => match &self.metas[*m as usize] {
+                Meta::Bound(t) => self.count_parts(t, left),
+                _ => Some(()),
+            },
+            Ty::Prim(_) | Ty::Var(_) => Some(()),
+            Ty::Array(_, t) | Ty::Unique(t) => self.count_parts(t, left),
+            Ty::Fun(a, r) => {
+                self.count_parts(a, left)?;
+                self.count_parts(r, left)
+            }
+            Ty::Tuple(ts) => ts.iter().try_for_each(|t| self.count_parts(t, left)),
+            Ty::Record(fs) => fs.iter().try_for_each(|(_, t)| self.count_parts(t, left)),
+            Ty::Sum(cs) => cs.iter().flat_map(|(_, ts)| ts).try_for_each(|t| self.count_parts(t, left)),
+        })
     }
 
     /// The unsolved variables and type parameters in a type, in order, with repetitions.

@@ -40,7 +40,7 @@ impl<'p> Lower<'p> {
         }
     }
 
-    fn call(&mut self, fun: &Fun<'p>, args: Vec<Val<'p>>, want: Option<&Shape>) -> R<Val<'p>> {
+    fn call(&mut self, fun: &Rc<Fun<'p>>, args: Vec<Val<'p>>, want: Option<&Shape>) -> R<Val<'p>> {
         self.limit()?;
         if self.depth >= MAX_DEPTH {
             return Err(Box::new(Diagnostic::error(
@@ -55,7 +55,18 @@ impl<'p> Lower<'p> {
         result
     }
 
-    fn call_here(&mut self, fun: &Fun<'p>, args: Vec<Val<'p>>, want: Option<&Shape>) -> R<Val<'p>> {
+    fn call_here(&mut self, fun: &Rc<Fun<'p>>, args: Vec<Val<'p>>, want: Option<&Shape>) -> R<Val<'p>> {
+        if let Some(val) = self.call_shared(fun, &args)? {
+            return Ok(val);
+        }
+        let before = self.emitted;
+        let val = self.inline(fun, args, want)?;
+        self.note_size(fun, self.emitted - before);
+        Ok(val)
+    }
+
+    /// Evaluates the body of a function in place.
+    pub fn inline(&mut self, fun: &Fun<'p>, args: Vec<Val<'p>>, want: Option<&Shape>) -> R<Val<'p>> {
         match fun {
             Fun::Closure(c) => self.call_closure(c, args, want),
             Fun::Def(d, types) => self.call_def(*d, types, args, want),

@@ -208,7 +208,7 @@ impl<'p> Lower<'p> {
     }
 
     /// Variables for the result's columns.
-    fn entry_ret(&mut self, val: &Val<'p>, above: &mut Vec<Dim>, out: &mut Vec<Param>) {
+    pub fn entry_ret(&mut self, val: &Val<'p>, above: &mut Vec<Dim>, out: &mut Vec<Param>) {
         match val {
             Val::Scalar(_, p) | Val::Leaf(_, p) => out.push(self.param("r", Type::array(above.clone(), *p))),
             Val::Tuple(vs) => vs.iter().for_each(|v| self.entry_ret(v, above, out)),

@@ -16,8 +16,10 @@
 //!
 //! Shapes are exact: an operation whose result has an unknown size or irregular rows binds the size or the
 //! descriptor ([`shape`], [`soac`], [`control`], [`loops`]). Declared sizes are bound and checked in [`sizes`].
-//! Recursive definitions become functions, one per combination of types and function arguments ([`recursion`]).
+//! Recursive definitions become functions, one per combination of types and function arguments ([`recursion`]), and so
+//! do large ones that are called again ([`share`]).
 
+mod abstraction;
 mod arith;
 mod build;
 mod calls;
@@ -39,6 +41,7 @@ mod rebuild;
 mod recursion;
 mod reduce;
 mod shape;
+mod share;
 mod sizes;
 mod soac;
 mod sums;
@@ -80,6 +83,7 @@ struct Lower<'p> {
     /// Sizes known to be products, for `unflatten`.
     products: HashMap<Var, (Atom, Atom)>,
     instances: recursion::Instances,
+    shared: share::Shared<'p>,
     /// While the parameters of an entry point are bound: which parameter bound a size name, and the present one.
     entry_sizes: Option<(HashMap<LocalId, String>, String)>,
     /// The arguments of the array operation that is called, if they stand in the user's code.
@@ -106,6 +110,7 @@ pub fn lower(program: &Program, sources: &Sources) -> (Option<core::Program>, Ve
         sizes: HashSet::new(),
         products: HashMap::new(),
         instances: recursion::Instances::default(),
+        shared: share::Shared::default(),
         entry_sizes: None,
         arguments: Vec::new(),
         walked: None,

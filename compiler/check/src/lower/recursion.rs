@@ -9,21 +9,20 @@
 //! … walk (\x -> x * k) m …            walk_1 (k: i64) (n: i64) = … walk_1 k (n - 1) …
 //! ```
 
+use super::abstraction::{Abstract, Key};
 use super::build::Block;
 use super::calls::def_env;
 use super::env::Env;
 use super::loops::rename;
-use super::rebuild::Rebuild;
 use super::sizes::Declared;
 use super::sums::TAG;
-use super::value::{Closure, Extent, Fun, Shape, Val};
+use super::value::{Extent, Shape, Val};
 use super::{Lower, R};
 use crate::thir::{Def, DefId, Size, Ty};
 use par_ir::core::{self, Body, Exp, FunId, Param};
-use par_ir::{Atom, Dim, Prim, Type, Var};
+use par_ir::{Atom, Dim, Type, Var};
 use par_syntax::diagnostic::Diagnostic;
 use std::collections::HashMap;
-use std::fmt::Write;
 use std::rc::Rc;
 
 /// How many functions one definition may become.
@@ -64,16 +63,14 @@ impl<'p> Lower<'p> {
             self.bind_sizes(pat, &arg, &mut env);
             actual.push(arg);
         }
-        let mut key = format!("{}{:?}", d.0, types);
-        for arg in &actual {
-            self.key(arg, &mut key);
-        }
+        let mut key = Key::starting(format!("{}{:?}", d.0, types));
+        actual.iter().for_each(|a| self.key(a, &mut key));
+        let key = key.text;
         // The parameters are made at the level of the callee's body.
         let caller = std::mem::take(&mut self.blocks);
         self.blocks.push(Block::default());
         let mut formal = Abstract::default();
-        let formals: R<Vec<Val<'p>>> =
-            actual.iter().map(|a| self.rebuild(a, &mut Vec::new(), &mut Vec::new(), &mut formal)).collect();
+        let formals: R<Vec<Val<'p>>> = actual.iter().map(|a| formal.part(self, a)).collect();
         let instance = formals.and_then(|formals| match self.instances.by_key.get(&key) {
             Some(id) => Ok(*id),
             None => self.instance(d, types, key, formals, formal.params),
@@ -307,124 +304,6 @@ impl<'p> Lower<'p> {
             }
             _ => return Err(self.internal("a result that is no data")),
         })
-    }
-
-    // Keys ----------------------------------------------------------------------------------------------------
-
-    /// Adds what distinguishes instances: structure of the value and identity of functions in it.
-    fn key(&mut self, val: &Val<'p>, out: &mut String) {
-        match val {
-            Val::Scalar(_, p) | Val::Leaf(_, p) => {
-                let _ = write!(out, "{p};");
-            }
-            Val::Tuple(vs) => {
-                out.push('(');
-                vs.iter().for_each(|v| self.key(v, out));
-                out.push(')');
-            }
-            Val::Record(fs) => {
-                out.push('{');
-                for (n, v) in fs {
-                    let _ = write!(out, "{n}:");
-                    self.key(v, out);
-                }
-                out.push('}');
-            }
-            Val::Array(d, e) => {
-                out.push(if matches!(d, Dim::Size(_)) { 'n' } else { 's' });
-                self.key(e, out);
-            }
-            Val::Fun(f) => super::deep(|| self.fun_key(f, out)),
-        }
-    }
-
-    fn fun_key(&mut self, fun: &Fun<'p>, out: &mut String) {
-        match fun {
-            Fun::Op(name) => {
-                let _ = write!(out, "op{name};");
-            }
-            Fun::Def(d, types) => {
-                let _ = write!(out, "def{}{types:?};", d.0);
-            }
-            Fun::Partial(f, args) => {
-                out.push('<');
-                self.fun_key(f, out);
-                args.iter().for_each(|a| self.key(a, out));
-                out.push('>');
-            }
-            Fun::Closure(c) => {
-                let _ = write!(out, "fn{:p}{:?}[", c.body, c.env.types);
-                for l in self.mentioned(c).iter() {
-                    if let Some(v) = c.env.get(*l) {
-                        let _ = write!(out, "{}=", l.0);
-                        self.key(v, out);
-                    }
-                }
-                out.push(']');
-            }
-        }
-    }
-}
-
-/// Replaces everything that is known at run time only by parameters; functions capture parameters instead.
-#[derive(Default)]
-struct Abstract {
-    params: Vec<Param>,
-    args: Vec<Atom>,
-}
-
-impl Abstract {
-    fn add(&mut self, lo: &mut Lower, name: &str, ty: Type, arg: Atom) -> Var {
-        let p = lo.param(name, ty);
-        let var = p.var;
-        self.params.push(p);
-        self.args.push(arg);
-        var
-    }
-
-    fn part<'p>(&mut self, lo: &mut Lower<'p>, val: &Val<'p>) -> R<Val<'p>> {
-        super::deep(|| lo.rebuild(val, &mut Vec::new(), &mut Vec::new(), self))
-    }
-}
-
-impl<'p> Rebuild<'p> for Abstract {
-    fn dim(&mut self, lo: &mut Lower<'p>, dim: Dim, _old: &[Dim], new: &[Dim]) -> R<Dim> {
-        Ok(match dim {
-            Dim::Size(a) => {
-                let v = self.add(lo, "n", Type::I64, a);
-                lo.sizes.insert(v);
-                Dim::Size(Atom::Var(v))
-            }
-            Dim::Seg(s) => Dim::Seg(self.add(lo, "s", Type::desc(new.to_vec()), Atom::Var(s))),
-        })
-    }
-
-    fn leaf(&mut self, lo: &mut Lower<'p>, a: Atom, prim: Prim, _old: &[Dim], new: &[Dim]) -> R<Atom> {
-        Ok(Atom::Var(self.add(lo, "t", Type::array(new.to_vec(), prim), a)))
-    }
-
-    fn fun(&mut self, lo: &mut Lower<'p>, fun: &Rc<Fun<'p>>) -> R<Val<'p>> {
-        Ok(Val::Fun(match &**fun {
-            Fun::Op(_) | Fun::Def(..) => fun.clone(),
-            Fun::Partial(f, args) => {
-                let Val::Fun(f) = self.fun(lo, f)? else {
-                    return Err(lo.internal("a function became something else"));
-                };
-                let args: R<Vec<_>> = args.iter().map(|a| self.part(lo, a)).collect();
-                Rc::new(Fun::Partial(f, args?))
-            }
-            Fun::Closure(c) => {
-                let mut env = Env::default();
-                env.types = c.env.types.clone();
-                for l in lo.mentioned(c).iter() {
-                    if let Some(v) = c.env.get(*l) {
-                        let v = self.part(lo, &v.clone())?;
-                        env.bind(*l, v);
-                    }
-                }
-                Rc::new(Fun::Closure(Closure { params: c.params, ret: c.ret, body: c.body, env }))
-            }
-        }))
     }
 }
 

@@ -235,3 +235,55 @@ fn unflatten_takes_sizes_from_the_type() {
     assert_eq!(run(text, "[[1,2,3,4]] 2"), "([[2i64, 3i64, 4i64, 5i64]], [[1i64, 2i64], [3i64, 4i64]])");
     assert!(wrong("entry main (xs: []i64) : [][]i64 = unflatten xs").starts_with("E0402"));
 }
+
+/// `f0` given, and each further function calls the one before twice.
+fn doubling(depth: usize, first: &str, step: impl Fn(usize) -> String) -> String {
+    let mut text = format!("{first}\n");
+    for i in 1..=depth {
+        text += &step(i);
+    }
+    text
+}
+
+fn statements(body: &par_ir::core::Body) -> usize {
+    let inside = |s: &par_ir::core::Stm| s.exp.bodies().into_iter().map(statements).sum::<usize>();
+    body.stms.iter().map(|s| 1 + inside(s)).sum()
+}
+
+fn size_of(text: &str) -> usize {
+    core(text).funs.iter().map(|f| statements(&f.body)).sum()
+}
+
+#[test]
+fn a_program_does_not_grow_exponentially_with_the_depth_of_its_calls() {
+    let scalars = |depth| {
+        let step = |i| format!("def f{i} (x: i64) : i64 = f{0} (f{0} x + {i})\n", i - 1);
+        let text = doubling(depth, "def f0 (x: i64) : i64 = x * 3 + 1", step);
+        size_of(&format!("{text}entry main (x: i64) : i64 = f{depth} x"))
+    };
+    let (half, whole) = (scalars(20), scalars(40));
+    assert!(whole < 3 * half, "{half} {whole}");
+    let local = |depth| {
+        let step = |i| format!("  let f{i} xs = f{0} (filter (> {i}) (f{0} (map (+ k) xs)))\n", i - 1);
+        let text = doubling(depth, "  let f0 (xs: []i64) = map (* k) xs", step);
+        size_of(&format!("entry main (k: i64) (xs: []i64) : []i64 =\n{text}  in f{depth} xs"))
+    };
+    let (half, whole) = (local(16), local(32));
+    assert!(whole < 3 * half, "{half} {whole}");
+}
+
+#[test]
+fn large_functions_that_are_called_give_what_inlined_ones_give() {
+    // Ten levels are far more than is inlined; the values are those of the same loop.
+    let step = |i| format!("  let f{i} (m: i64) (xss: [][]i64) = f{0} (m + 1) (f{0} m xss)\n", i - 1);
+    let one = "  let f0 (m: i64) (xss: [][]i64) = map (\\xs -> map (\\x -> (x * 3 + m + k) % 1000) (filter (> 2) xs)) xss";
+    let text = doubling(10, one, step);
+    let text = format!("entry main (k: i64) (xss: [][]i64) : [][]i64 =\n{text}  in f10 0 xss");
+    let same = "
+        entry main (k: i64) (xss: [][]i64) : [][]i64 =
+          loop xss for i < 1024 do
+            map (\\xs -> map (\\x -> (x * 3 + i64.i32 (i64.popc i) + k) % 1000) (filter (> 2) xs)) xss";
+    let args = "7 [[1, 5, 9, 100, 250], [], [3], [0, 1, 2, 17, 999]]";
+    assert_eq!(run(&text, args), run(same, args));
+    assert!(core(&text).funs.len() > 1);
+}

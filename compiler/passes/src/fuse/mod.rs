@@ -68,7 +68,6 @@ impl Fuser<'_> {
         stm.exp.lambdas().into_iter().for_each(|l| self.register(&l.params));
         deeper(|| stm.exp.bodies_mut().into_iter().for_each(|b| self.body(b)));
     }
-
 }
 
 /// Whether the statement `first`, of which nothing before `second` depends, may take place as late as

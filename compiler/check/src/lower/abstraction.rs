@@ -1,0 +1,180 @@
+//! From the arguments of a call to the parameters of a function that serves every call like it.
+//!
+//! Everything that is known at run time only becomes a parameter: scalars, sizes, descriptors, columns. A function
+//! argument is known by its place in the source; what it captures becomes parameters, too. Two calls with the same
+//! [`Key`] have the same parameters.
+//!
+//! ```text
+//! walk (\x -> x * k) xs      key: walk, fn at line 3 capturing an i64, array of i64      parameters: k, n, xs
+//! ```
+
+use super::env::Env;
+use super::rebuild::Rebuild;
+use super::value::{Closure, Fun, Val};
+use super::{Lower, R};
+use par_ir::core::Param;
+use par_ir::{Atom, Dim, Prim, Type, Var};
+use std::collections::HashMap;
+use std::fmt::Write;
+use std::rc::Rc;
+
+/// What distinguishes calls: structure of the arguments and identity of the functions in them.
+#[derive(Default)]
+pub(super) struct Key {
+    pub text: String,
+    /// Functions met before, which are not described again.
+    seen: HashMap<*const (), usize>,
+}
+
+impl Key {
+    pub fn starting(text: String) -> Key {
+        Key { text, seen: HashMap::new() }
+    }
+}
+
+impl<'p> Lower<'p> {
+    /// Adds a value to a key.
+    pub fn key(&mut self, val: &Val<'p>, out: &mut Key) {
+        match val {
+            Val::Scalar(_, p) | Val::Leaf(_, p) => {
+                let _ = write!(out.text, "{p};");
+            }
+            Val::Tuple(vs) => {
+                out.text.push('(');
+                vs.iter().for_each(|v| self.key(v, out));
+                out.text.push(')');
+            }
+            Val::Record(fs) => {
+                out.text.push('{');
+                for (n, v) in fs {
+                    let _ = write!(out.text, "{n}:");
+                    self.key(v, out);
+                }
+                out.text.push('}');
+            }
+            Val::Array(d, e) => {
+                out.text.push(if matches!(d, Dim::Size(_)) { 'n' } else { 's' });
+                self.key(e, out);
+            }
+            Val::Fun(f) => super::deep(|| self.shared_fun_key(f, out)),
+        }
+    }
+
+    fn shared_fun_key(&mut self, fun: &Rc<Fun<'p>>, out: &mut Key) {
+        let next = out.seen.len();
+        match out.seen.insert(Rc::as_ptr(fun).cast(), next) {
+            Some(first) => {
+                out.seen.insert(Rc::as_ptr(fun).cast(), first);
+                let _ = write!(out.text, "^{first};");
+            }
+            None => self.fun_key(fun, out),
+        }
+    }
+
+    /// Adds a function to a key.
+    pub fn fun_key(&mut self, fun: &Fun<'p>, out: &mut Key) {
+        match fun {
+            Fun::Op(name) => {
+                let _ = write!(out.text, "op{name};");
+            }
+            Fun::Def(d, types) => {
+                let _ = write!(out.text, "def{}{types:?};", d.0);
+            }
+            Fun::Partial(f, args) => {
+                out.text.push('<');
+                self.shared_fun_key(f, out);
+                args.iter().for_each(|a| self.key(a, out));
+                out.text.push('>');
+            }
+            Fun::Closure(c) => {
+                let _ = write!(out.text, "fn{:p}{:?}[", c.body, c.env.types);
+                for l in self.mentioned(c).iter() {
+                    if let Some(v) = c.env.get(*l) {
+                        let _ = write!(out.text, "{}=", l.0);
+                        self.key(v, out);
+                    }
+                }
+                out.text.push(']');
+            }
+        }
+    }
+}
+
+/// Replaces everything that is known at run time only by parameters; functions capture parameters instead.
+#[derive(Default)]
+pub(super) struct Abstract<'p> {
+    pub params: Vec<Param>,
+    /// What stands for the parameters in this call.
+    pub args: Vec<Atom>,
+    /// Functions that were translated, by the original.
+    funs: HashMap<*const (), Val<'p>>,
+}
+
+impl<'p> Abstract<'p> {
+    fn add(&mut self, lo: &mut Lower, name: &str, ty: Type, arg: Atom) -> Var {
+        let p = lo.param(name, ty);
+        let var = p.var;
+        self.params.push(p);
+        self.args.push(arg);
+        var
+    }
+
+    /// The value made of parameters.
+    pub fn part(&mut self, lo: &mut Lower<'p>, val: &Val<'p>) -> R<Val<'p>> {
+        super::deep(|| lo.rebuild(val, &mut Vec::new(), &mut Vec::new(), self))
+    }
+
+    /// The function, capturing parameters.
+    pub fn function(&mut self, lo: &mut Lower<'p>, fun: &Rc<Fun<'p>>) -> R<Rc<Fun<'p>>> {
+        match self.fun(lo, fun)? {
+            Val::Fun(f) => Ok(f),
+            _ => Err(lo.internal("a function became something else")),
+        }
+    }
+
+    fn closure(&mut self, lo: &mut Lower<'p>, c: &Closure<'p>) -> R<Fun<'p>> {
+        let mut env = Env::with_types(c.env.types.to_vec());
+        for l in lo.mentioned(c).iter() {
+            if let Some(v) = c.env.get(*l) {
+                let v = self.part(lo, &v.clone())?;
+                env.bind(*l, v);
+            }
+        }
+        Ok(Fun::Closure(Closure { params: c.params, ret: c.ret, body: c.body, env }))
+    }
+}
+
+impl<'p> Rebuild<'p> for Abstract<'p> {
+    fn dim(&mut self, lo: &mut Lower<'p>, dim: Dim, _old: &[Dim], new: &[Dim]) -> R<Dim> {
+        Ok(match dim {
+            Dim::Size(a) => {
+                let v = self.add(lo, "n", Type::I64, a);
+                lo.sizes.insert(v);
+                Dim::Size(Atom::Var(v))
+            }
+            Dim::Seg(s) => Dim::Seg(self.add(lo, "s", Type::desc(new.to_vec()), Atom::Var(s))),
+        })
+    }
+
+    fn leaf(&mut self, lo: &mut Lower<'p>, a: Atom, prim: Prim, _old: &[Dim], new: &[Dim]) -> R<Atom> {
+        Ok(Atom::Var(self.add(lo, "t", Type::array(new.to_vec(), prim), a)))
+    }
+
+    fn fun(&mut self, lo: &mut Lower<'p>, fun: &Rc<Fun<'p>>) -> R<Val<'p>> {
+        let original = Rc::as_ptr(fun).cast();
+        if let Some(made) = self.funs.get(&original) {
+            return Ok(made.clone());
+        }
+        let made = match &**fun {
+            Fun::Op(_) | Fun::Def(..) => fun.clone(),
+            Fun::Partial(f, args) => {
+                let f = self.function(lo, f)?;
+                let args: R<Vec<_>> = args.iter().map(|a| self.part(lo, a)).collect();
+                Rc::new(Fun::Partial(f, args?))
+            }
+            Fun::Closure(c) => Rc::new(self.closure(lo, c)?),
+        };
+        self.funs.insert(original, Val::Fun(made.clone()));
+        Ok(Val::Fun(made))
+    }
+}

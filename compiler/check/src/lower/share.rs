@@ -1,0 +1,209 @@
+//! Large functions are inlined once and called from then on.
+//!
+//! Inlining everything would make the size of a program exponential in the depth of its calls:
+//!
+//! ```text
+//! def f1 x = f0 (f0 x)        def f2 x = f1 (f1 x)        …        def f30 x = f29 (f29 x)
+//! ```
+//!
+//! So when the body of a function (a definition or a local function) has come to more than [`LARGE`] statements, its
+//! further calls become calls of a CORE function, one for each structure of arguments. Its result keeps what is known of
+//! its shape: sizes and descriptors that are parameters, constants, or equal to each other.
+//!
+//! Library functions are always inlined, because errors in them are reported where the user's code calls them.
+
+use super::abstraction::{Abstract, Key};
+use super::build::Block;
+use super::loops::rename;
+use super::rebuild::Rebuild;
+use super::recursion::columns;
+use super::shape::Target;
+use super::value::{Fun, Val};
+use super::{Lower, R};
+use crate::thir::Expr;
+use par_ir::core::{self, Body, Exp, FunId, Param};
+use par_ir::{Atom, Dim, Prim, Var};
+use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
+
+/// A function of more statements than this is not inlined again.
+const LARGE: usize = 2000;
+
+/// What has been found to be large, and the functions made of it.
+#[derive(Default)]
+pub(super) struct Shared<'p> {
+    large: HashSet<*const Expr>,
+    /// By key; `None` if the result is a function, which only inlining can give.
+    instances: HashMap<String, Option<Rc<Instance<'p>>>>,
+}
+
+/// A function that was made, and what its calls give.
+struct Instance<'p> {
+    id: FunId,
+    params: Vec<Var>,
+    ret: Vec<Param>,
+    /// The result in terms of the parameters.
+    result: Val<'p>,
+}
+
+impl<'p> Lower<'p> {
+    /// Calls a function that is large already, if it may be called.
+    pub fn call_shared(&mut self, fun: &Rc<Fun<'p>>, args: &[Val<'p>]) -> R<Option<Val<'p>>> {
+        let Some(body) = self.shareable(fun).filter(|b| self.shared.large.contains(&std::ptr::from_ref(*b)))
+        else {
+            return Ok(None);
+        };
+        let mut key = Key::default();
+        self.fun_key(fun, &mut key);
+        args.iter().for_each(|a| self.key(a, &mut key));
+        let key = key.text;
+        if let Some(None) = self.shared.instances.get(&key) {
+            return Ok(None);
+        }
+        let caller = std::mem::take(&mut self.blocks);
+        self.blocks.push(Block::default());
+        let instance = self.find_or_make(fun, args, key, body);
+        self.blocks = caller;
+        match instance? {
+            (Some(instance), actual) => self.call_instance(&instance, actual).map(Some),
+            (None, _) => Ok(None),
+        }
+    }
+
+    /// Notes what the inlined body of a function came to.
+    pub fn note_size(&mut self, fun: &Fun<'p>, statements: usize) {
+        if statements > LARGE
+            && let Some(body) = self.shareable(fun)
+        {
+            self.shared.large.insert(body);
+        }
+    }
+
+    /// The body of a function that is not the library's.
+    fn shareable(&self, fun: &Fun<'p>) -> Option<&'p Expr> {
+        let program = self.program;
+        let body = match fun {
+            Fun::Closure(c) => c.body,
+            Fun::Def(d, _) => &program.defs[d.0 as usize].body,
+            Fun::Op(_) | Fun::Partial(..) => return None,
+        };
+        (!self.is_library(body.span)).then_some(body)
+    }
+
+    /// The instance for a call, and the call's arguments. Works in a block stack of its own.
+    #[allow(clippy::type_complexity, reason = "a pair")]
+    fn find_or_make(
+        &mut self,
+        fun: &Rc<Fun<'p>>,
+        args: &[Val<'p>],
+        key: String,
+        body: &'p Expr,
+    ) -> R<(Option<Rc<Instance<'p>>>, Vec<Atom>)> {
+        let mut formal = Abstract::default();
+        let callee = formal.function(self, fun)?;
+        let formals = args.iter().map(|a| formal.part(self, a)).collect::<R<Vec<_>>>()?;
+        if let Some(known) = self.shared.instances.get(&key) {
+            return Ok((known.clone(), formal.args));
+        }
+        let made = self.make_instance(&callee, formals, formal.params, body)?.map(Rc::new);
+        self.shared.instances.insert(key, made.clone());
+        Ok((made, formal.args))
+    }
+
+    fn make_instance(
+        &mut self,
+        callee: &Fun<'p>,
+        args: Vec<Val<'p>>,
+        params: Vec<Param>,
+        body: &'p Expr,
+    ) -> R<Option<Instance<'p>>> {
+        let (before, depth) = (self.enter(body.span), std::mem::take(&mut self.depth));
+        let result = self.inline(callee, args, None);
+        (self.span, self.depth) = (before, depth);
+        let result = result?;
+        if result.has_fun() {
+            return Ok(None);
+        }
+        let mut ret = Vec::new();
+        self.entry_ret(&result, &mut Vec::new(), &mut ret);
+        let block = self.blocks.pop().unwrap_or_default();
+        let id = FunId(self.out.funs.len() as u32);
+        let vars = params.iter().map(|p| p.var).collect();
+        self.out.funs.push(core::Fun {
+            name: self.function_name(callee),
+            entry: None,
+            params,
+            ret: ret.clone(),
+            body: Body { stms: block.stms, results: columns(&result) },
+            span: body.span,
+        });
+        Ok(Some(Instance { id, params: vars, ret, result }))
+    }
+
+    fn function_name(&self, fun: &Fun<'p>) -> String {
+        match fun {
+            Fun::Def(d, _) => self.program.defs[d.0 as usize].name.clone(),
+            _ => "local".to_string(),
+        }
+    }
+
+    fn call_instance(&mut self, instance: &Instance<'p>, args: Vec<Atom>) -> R<Val<'p>> {
+        let mut renamed: HashMap<Var, Var> = HashMap::new();
+        let mut pat = Vec::new();
+        for p in &instance.ret {
+            let mut ty = p.ty.clone();
+            rename(&mut ty, &renamed);
+            let name = self.out.vars.name(p.var).to_string();
+            let q = self.param(&name, ty);
+            renamed.insert(p.var, q.var);
+            pat.push(q);
+        }
+        let columns: Vec<Var> = pat.iter().map(|p| p.var).collect();
+        let known: HashMap<Var, Atom> = instance.params.iter().copied().zip(args.iter().copied()).collect();
+        self.push(pat, Exp::Call(instance.id, args));
+        let mut fill = Fill { columns: columns.into_iter(), known, targets: Vec::new() };
+        let val = self.rebuild(&instance.result, &mut Vec::new(), &mut Vec::new(), &mut fill)?;
+        self.retype(&val, &fill.targets)
+    }
+}
+
+/// Puts the results of a call into the structure of the instance's result, and collects what is known of the shape.
+struct Fill {
+    columns: std::vec::IntoIter<Var>,
+    /// By variable of the instance: what it is here.
+    known: HashMap<Var, Atom>,
+    targets: Vec<Target>,
+}
+
+impl Fill {
+    fn next(&mut self, lo: &Lower) -> R<Var> {
+        self.columns.next().ok_or_else(|| lo.internal("a call with too few results"))
+    }
+}
+
+impl<'p> Rebuild<'p> for Fill {
+    fn dim(&mut self, lo: &mut Lower<'p>, dim: Dim, _old: &[Dim], _new: &[Dim]) -> R<Dim> {
+        let column = self.next(lo)?;
+        let (inside, here) = match dim {
+            Dim::Size(a) => {
+                lo.sizes.insert(column);
+                (a, Dim::Size(Atom::Var(column)))
+            }
+            Dim::Seg(s) => (Atom::Var(s), Dim::Seg(column)),
+        };
+        let known = match inside {
+            Atom::Var(v) => *self.known.entry(v).or_insert(Atom::Var(column)),
+            constant => constant,
+        };
+        self.targets.push(match (dim, known) {
+            (Dim::Size(_), a) => Target::To(Dim::Size(a)),
+            (Dim::Seg(_), Atom::Var(s)) => Target::To(Dim::Seg(s)),
+            (Dim::Seg(_), Atom::Const(_)) => Target::Keep,
+        });
+        Ok(here)
+    }
+
+    fn leaf(&mut self, lo: &mut Lower<'p>, _a: Atom, _p: Prim, _old: &[Dim], _new: &[Dim]) -> R<Atom> {
+        self.next(lo).map(Atom::Var)
+    }
+}
