@@ -35,7 +35,7 @@ impl Cx<'_> {
             return ty;
         }
         let message = format!("a type of more than {MAX_TYPE_SIZE} parts");
-        let diag = Diagnostic::error("E0313", message, span).here("this has the type");
+        let diag = Diagnostic::error("E0313", message, span).here("this value");
         if !self.has_error_in(span) {
             self.diags.push(diag.note("every definition that uses a pair's type twice doubles it"));
         }

@@ -16,7 +16,7 @@ use super::{Lower, R};
 use crate::thir::{Expr, ExprKind, LoopForm, Pat};
 use par_ir::core::{self, Body, Exp, Param};
 use par_ir::{Atom, Dim, Prim, Type};
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 
 /// How a loop over values repeats.
 pub(super) enum Repeat<'a, 'p> {
@@ -31,6 +31,43 @@ struct Assumed {
     ragged: bool,
     /// Changes from iteration to iteration; dimensions of one group are always equal.
     group: Option<usize>,
+}
+
+/// What loops turned out to assume, by their bodies and for each in the order of evaluation.
+type Assumptions = HashMap<*const Expr, VecDeque<Vec<Assumed>>>;
+
+/// When a loop is tried again, the loops inside it start from what they assumed the last time, which is still needed
+/// because the state around them has only become more general. Without this, every level of nesting
+/// would double the number of attempts.
+#[derive(Default)]
+pub(super) struct Hints {
+    expected: Assumptions,
+    /// Of the loops lowered since the innermost attempt began.
+    found: Assumptions,
+}
+
+impl Hints {
+    /// Adds what the loop assumed the last time.
+    fn improve(&mut self, at: Option<&Expr>, assumed: &mut [Assumed]) {
+        let queue = at.and_then(|body| self.expected.get_mut(&std::ptr::from_ref(body)));
+        let Some(last) = queue.and_then(VecDeque::pop_front).filter(|l| l.len() == assumed.len()) else {
+            return;
+        };
+        for (a, last) in assumed.iter_mut().zip(last) {
+            *a = Assumed { ragged: a.ragged || last.ragged, group: last.group };
+        }
+    }
+
+    /// Adds a loop that is finished to those found before it.
+    fn note(&mut self, at: Option<&Expr>, assumed: Vec<Assumed>, before: Assumptions) {
+        let inside = std::mem::replace(&mut self.found, before);
+        for (body, list) in inside {
+            self.found.entry(body).or_default().extend(list);
+        }
+        if let Some(body) = at {
+            self.found.entry(body).or_default().push_back(assumed);
+        }
+    }
 }
 
 /// One attempt at lowering the body.
@@ -73,7 +110,7 @@ impl<'p> Lower<'p> {
                 let Val::Scalar(n, p) = self.eval(bound, env, None)? else {
                     return Err(self.internal("a loop bound is a scalar"));
                 };
-                self.loop_val(start, Repeat::For(p, n), &mut |lo, state, index| {
+                self.loop_val(Some(body), start, Repeat::For(p, n), &mut |lo, state, index| {
                     let mut inner = state_env(lo, state)?;
                     inner.bind(*i, Val::Scalar(index, p));
                     finish(lo, &inner)
@@ -81,22 +118,27 @@ impl<'p> Lower<'p> {
             }
             LoopForm::ForIn(x, array) => {
                 let source = self.source(array, env)?;
-                self.loop_val(start, Repeat::For(Prim::I64, source.len()), &mut |lo, state, index| {
-                    let elem = match &source {
-                        Source::Range(r) => Val::Scalar(lo.range_at(r, index), r.prim),
-                        Source::Array(_, a) => lo.row(a, index)?,
-                    };
-                    let mut inner = state_env(lo, state)?;
-                    lo.bind(x, elem, &mut inner)?;
-                    finish(lo, &inner)
-                })
+                self.loop_val(
+                    Some(body),
+                    start,
+                    Repeat::For(Prim::I64, source.len()),
+                    &mut |lo, state, index| {
+                        let elem = match &source {
+                            Source::Range(r) => Val::Scalar(lo.range_at(r, index), r.prim),
+                            Source::Array(_, a) => lo.row(a, index)?,
+                        };
+                        let mut inner = state_env(lo, state)?;
+                        lo.bind(x, elem, &mut inner)?;
+                        finish(lo, &inner)
+                    },
+                )
             }
             LoopForm::While(cond) => {
                 let mut test = |lo: &mut Self, state: &Val<'p>| {
                     let inner = state_env(lo, state)?;
                     lo.scalar(cond, &inner)
                 };
-                self.loop_val(start, Repeat::While(&mut test), &mut |lo, state, _| {
+                self.loop_val(Some(body), start, Repeat::While(&mut test), &mut |lo, state, _| {
                     let inner = state_env(lo, state)?;
                     finish(lo, &inner)
                 })
@@ -122,9 +164,11 @@ impl<'p> Lower<'p> {
         Ok(Source::Array(self.size_of(&val)?, val))
     }
 
-    /// A loop whose condition and body are evaluated by functions of the state (and of the index).
+    /// A loop whose condition and body are evaluated by functions of the state (and of the index). `at` is the body's
+    /// text, if it has one.
     pub fn loop_val(
         &mut self,
+        at: Option<&'p Expr>,
         init: Val<'p>,
         mut repeat: Repeat<'_, 'p>,
         body: &mut dyn FnMut(&mut Self, &Val<'p>, Atom) -> R<Val<'p>>,
@@ -134,18 +178,28 @@ impl<'p> Lower<'p> {
         }
         let mut assumed: Vec<Assumed> =
             init.dims().iter().map(|d| Assumed { ragged: matches!(d, Dim::Seg(_)), group: None }).collect();
+        self.hints.improve(at, &mut assumed);
         let warnings = self.diagnostics.len();
+        let outside = std::mem::take(&mut self.hints.found);
+        let mut again = false;
         loop {
             self.limit()?;
             let flags: Vec<bool> = assumed.iter().map(|a| a.ragged).collect();
             let init = self.ragged(&init, &flags)?;
+            let found = std::mem::take(&mut self.hints.found);
+            let expected = again.then(|| std::mem::replace(&mut self.hints.expected, found));
             let attempt = self.attempt(&init, &assumed, &mut repeat, body)?;
+            if let Some(expected) = expected {
+                self.hints.expected = expected;
+            }
             let next = self.compare(&init, &assumed, &attempt)?;
             if next == assumed {
+                self.hints.note(at, assumed, outside);
                 return self.finish_loop(attempt, &repeat);
             }
             self.diagnostics.truncate(warnings);
             assumed = next;
+            again = true;
         }
     }
 

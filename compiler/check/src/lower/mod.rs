@@ -84,6 +84,7 @@ struct Lower<'p> {
     products: HashMap<Var, (Atom, Atom)>,
     instances: recursion::Instances,
     shared: share::Shared<'p>,
+    hints: loops::Hints,
     /// While the parameters of an entry point are bound: which parameter bound a size name, and the present one.
     entry_sizes: Option<(HashMap<LocalId, String>, String)>,
     /// The arguments of the array operation that is called, if they stand in the user's code.
@@ -111,6 +112,7 @@ pub fn lower(program: &Program, sources: &Sources) -> (Option<core::Program>, Ve
         products: HashMap::new(),
         instances: recursion::Instances::default(),
         shared: share::Shared::default(),
+        hints: loops::Hints::default(),
         entry_sizes: None,
         arguments: Vec::new(),
         walked: None,

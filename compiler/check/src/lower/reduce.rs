@@ -95,7 +95,7 @@ impl<'p> Lower<'p> {
                 Ok(lo.cmp(CmpOp::Lt, Atom::i64(1), n))
             };
             let last =
-                lo.loop_val(arr.clone(), Repeat::While(&mut more), &mut |lo, xs, _| lo.pairs(op, xs))?;
+                lo.loop_val(None, arr.clone(), Repeat::While(&mut more), &mut |lo, xs, _| lo.pairs(op, xs))?;
             lo.row(&last, Atom::i64(0))
         })
     }
@@ -135,7 +135,7 @@ impl<'p> Lower<'p> {
             let d = distance(lo, state)?;
             Ok(lo.cmp(CmpOp::Lt, d, n))
         };
-        let done = self.loop_val(start, Repeat::While(&mut more), &mut |lo, state, _| {
+        let done = self.loop_val(None, start, Repeat::While(&mut more), &mut |lo, state, _| {
             let (xs, d) = (lo.field(state, "0")?, distance(lo, state)?);
             let size = lo.size_of(&xs)?;
             let is = Val::vector(size, lo.iota(size), Prim::I64);

@@ -287,3 +287,16 @@ fn large_functions_that_are_called_give_what_inlined_ones_give() {
     assert_eq!(run(&text, args), run(same, args));
     assert!(core(&text).funs.len() > 1);
 }
+
+#[test]
+fn loops_in_loops_are_not_tried_again_and_again() {
+    // Every state changes its size, so every loop needs two attempts: 2^24 if each began anew.
+    let open: String = (1..24).map(|i| format!("(loop x{i} = x{} for i < k do ", i - 1)).collect();
+    let text = format!(
+        "entry main (k: i64) (xs: []i64) : []i64 =
+           loop x0 = xs for i < k do {open} filter (> k) (x23 ++ [1]){}",
+        ")".repeat(23)
+    );
+    assert_eq!(run(&text, "1 [0, 2, 3]"), "[2i64, 3i64]");
+    assert!(size_of(&text) < 1000);
+}
