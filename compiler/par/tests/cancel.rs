@@ -91,7 +91,7 @@ fn calls_with_different_tokens_do_not_disturb_each_other() {
     let stop_one = |i: usize| {
         let program = program("entry main = loop x = 0i64 for i < 3000000 do (x + i) ^ i");
         let options = CallOptions { threads: 2, ..CallOptions::default() };
-        if i % 2 == 0 {
+        if i.is_multiple_of(2) {
             options.cancel.cancel();
         }
         program.call("main", vec![], &options).is_ok()
