@@ -1,5 +1,6 @@
 //! A flat array of scalars in a counted buffer.
 
+use crate::f16;
 use crate::pool;
 use crate::prim::{Prim, Scalar};
 use std::sync::Arc;
@@ -57,7 +58,7 @@ pub trait Element: Copy + Send + Sync + 'static {
 macro_rules! elements {
     ($($t:ty => $p:ident),*) => { $(impl Element for $t { const PRIM: Prim = Prim::$p; })* };
 }
-elements!(i8 => I8, i16 => I16, i32 => I32, i64 => I64, u8 => U8, u16 => U16, u32 => U32, u64 => U64, f32 => F32, f64 => F64, bool => Bool);
+elements!(i8 => I8, i16 => I16, i32 => I32, i64 => I64, u8 => U8, u16 => U16, u32 => U32, u64 => U64, f16 => F16, f32 => F32, f64 => F64, bool => Bool);
 
 impl Array {
     /// An array of zeros.

@@ -1,5 +1,6 @@
 //! Scalar types and scalar values.
 
+use crate::{f16, float16};
 use std::fmt;
 
 /// A scalar type of the language.
@@ -14,6 +15,7 @@ pub enum Prim {
     U16,
     U32,
     U64,
+    F16,
     F32,
     F64,
     Bool,
@@ -21,7 +23,7 @@ pub enum Prim {
 
 impl Prim {
     /// All scalar types, signed integers first.
-    pub const ALL: [Prim; 11] = [
+    pub const ALL: [Prim; 12] = [
         Prim::I8,
         Prim::I16,
         Prim::I32,
@@ -30,6 +32,7 @@ impl Prim {
         Prim::U16,
         Prim::U32,
         Prim::U64,
+        Prim::F16,
         Prim::F32,
         Prim::F64,
         Prim::Bool,
@@ -39,7 +42,7 @@ impl Prim {
     pub const fn size(self) -> usize {
         match self {
             Prim::I8 | Prim::U8 | Prim::Bool => 1,
-            Prim::I16 | Prim::U16 => 2,
+            Prim::I16 | Prim::U16 | Prim::F16 => 2,
             Prim::I32 | Prim::U32 | Prim::F32 => 4,
             Prim::I64 | Prim::U64 | Prim::F64 => 8,
         }
@@ -56,6 +59,7 @@ impl Prim {
             Prim::U16 => "u16",
             Prim::U32 => "u32",
             Prim::U64 => "u64",
+            Prim::F16 => "f16",
             Prim::F32 => "f32",
             Prim::F64 => "f64",
             Prim::Bool => "bool",
@@ -69,7 +73,7 @@ impl Prim {
 
     /// Signed or unsigned integer.
     pub const fn is_integer(self) -> bool {
-        !matches!(self, Prim::F32 | Prim::F64 | Prim::Bool)
+        !self.is_float() && !matches!(self, Prim::Bool)
     }
 
     /// Signed integer.
@@ -79,7 +83,7 @@ impl Prim {
 
     /// Floating point.
     pub const fn is_float(self) -> bool {
-        matches!(self, Prim::F32 | Prim::F64)
+        matches!(self, Prim::F16 | Prim::F32 | Prim::F64)
     }
 
     /// Width in bits.
@@ -107,6 +111,7 @@ pub enum Scalar {
     U16(u16),
     U32(u32),
     U64(u64),
+    F16(f16),
     F32(f32),
     F64(f64),
     Bool(bool),
@@ -124,6 +129,7 @@ impl Scalar {
             Scalar::U16(_) => Prim::U16,
             Scalar::U32(_) => Prim::U32,
             Scalar::U64(_) => Prim::U64,
+            Scalar::F16(_) => Prim::F16,
             Scalar::F32(_) => Prim::F32,
             Scalar::F64(_) => Prim::F64,
             Scalar::Bool(_) => Prim::Bool,
@@ -141,6 +147,7 @@ impl Scalar {
             Scalar::U16(x) => x as u64,
             Scalar::U32(x) => x as u64,
             Scalar::U64(x) => x,
+            Scalar::F16(x) => x.to_bits() as u64,
             Scalar::F32(x) => x.to_bits() as u64,
             Scalar::F64(x) => x.to_bits(),
             Scalar::Bool(x) => x as u64,
@@ -158,6 +165,7 @@ impl Scalar {
             Prim::U16 => Scalar::U16(bits as u16),
             Prim::U32 => Scalar::U32(bits as u32),
             Prim::U64 => Scalar::U64(bits),
+            Prim::F16 => Scalar::F16(f16::from_bits(bits as u16)),
             Prim::F32 => Scalar::F32(f32::from_bits(bits as u32)),
             Prim::F64 => Scalar::F64(f64::from_bits(bits)),
             Prim::Bool => Scalar::Bool(bits & 1 != 0),
@@ -184,9 +192,40 @@ impl Scalar {
         })
     }
 
+    /// A float as `f64`, exactly; `None` for integers and bools.
+    pub fn as_f64(self) -> Option<f64> {
+        match self {
+            Scalar::F16(x) => Some(x.to_f64()),
+            Scalar::F32(x) => Some(x as f64),
+            Scalar::F64(x) => Some(x),
+            _ => None,
+        }
+    }
+
+    /// One of the two infinities.
+    pub fn is_infinite(self) -> bool {
+        self.as_f64().is_some_and(f64::is_infinite)
+    }
+
+    /// Not a number.
+    pub fn is_nan(self) -> bool {
+        self.as_f64().is_some_and(f64::is_nan)
+    }
+
+    /// The number `x` as a float of type `prim`, rounded once; `None` at other types.
+    pub fn from_f64(prim: Prim, x: f64) -> Option<Scalar> {
+        match prim {
+            Prim::F16 => Some(Scalar::F16(float16::from_f64(x))),
+            Prim::F32 => Some(Scalar::F32(x as f32)),
+            Prim::F64 => Some(Scalar::F64(x)),
+            _ => None,
+        }
+    }
+
     /// The integer `x` (wrapped), float or bool (`x != 0`) of type `prim`.
     pub fn from_i64(prim: Prim, x: i64) -> Scalar {
         match prim {
+            Prim::F16 => Scalar::F16(float16::from_f64(x as f64)),
             Prim::F32 => Scalar::F32(x as f32),
             Prim::F64 => Scalar::F64(x as f64),
             Prim::Bool => Scalar::Bool(x != 0),
@@ -213,26 +252,23 @@ impl fmt::Display for Scalar {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
             Scalar::Bool(x) => write!(f, "{x}"),
-            Scalar::F32(x) => float(f, x.is_nan(), x.is_infinite(), x < 0.0, &format!("{x:?}"), "f32"),
-            Scalar::F64(x) => float(f, x.is_nan(), x.is_infinite(), x < 0.0, &format!("{x:?}"), "f64"),
+            Scalar::F16(x) => self.float(f, &float16::shortest(x)),
+            Scalar::F32(x) => self.float(f, &format!("{x:?}")),
+            Scalar::F64(x) => self.float(f, &format!("{x:?}")),
             Scalar::U64(x) => write!(f, "{x}u64"),
             x => write!(f, "{}{}", x.as_i64().unwrap_or(0), x.prim()),
         }
     }
 }
 
-fn float(
-    f: &mut fmt::Formatter<'_>,
-    nan: bool,
-    inf: bool,
-    negative: bool,
-    digits: &str,
-    name: &str,
-) -> fmt::Result {
-    match (nan, inf, negative) {
-        (true, _, _) => write!(f, "{name}.nan"),
-        (_, true, false) => write!(f, "{name}.inf"),
-        (_, true, true) => write!(f, "-{name}.inf"),
-        _ => write!(f, "{digits}{name}"),
+impl Scalar {
+    fn float(self, f: &mut fmt::Formatter<'_>, digits: &str) -> fmt::Result {
+        let name = self.prim();
+        match digits {
+            "inf" => write!(f, "{name}.inf"),
+            "-inf" => write!(f, "-{name}.inf"),
+            _ if self.is_nan() => write!(f, "{name}.nan"),
+            _ => write!(f, "{digits}{name}"),
+        }
     }
 }

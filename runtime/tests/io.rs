@@ -113,7 +113,8 @@ fn wrong_scalars() {
         ("3 4", "i32", "2..3 expected one value, but the input goes on"),
         ("", "i32", "0..0 a value of type i32 is missing"),
         ("12x", "i32", "0..3 `12x` is not a number"),
-        ("3f16", "f32", "0..4 f16 values are not implemented yet"),
+        ("3f16", "f32", "0..4 `3f16` has type f16, but f32 is expected"),
+        ("65520", "f16", "0..5 `65520` is too large for f16"),
         ("[1]", "i32", "0..1 expected a value of type i32, found `[`"),
     ];
     for (text, ty, message) in cases {
@@ -321,8 +322,25 @@ fn npy_round_trip_and_refusals() {
     assert!(message(&swap("<f4", ">f4")).contains("big endian"));
     assert!(message(&swap("'fortran_order': False", "'fortran_order': True ")).contains("Fortran order"));
     assert!(message(&swap("(2, 3, )", "(2, 4, )")).contains("does not fit"));
-    assert!(message(&swap("<f4", "<f2")).contains("not supported"));
+    assert!(message(&swap("<f4", "<c8")).contains("not supported"));
     assert!(message(&bytes[..40]).contains("cut off"));
+}
+
+/// `numpy.save` of `float16([1.5, -0.1, inf])`, and the same in Futhark's binary format.
+#[test]
+fn halves_in_binary() {
+    let header = "{'descr': '<f2', 'fortran_order': False, 'shape': (3,), }";
+    let data = [0x00, 0x3e, 0x66, 0xae, 0x00, 0x7c];
+    let text = format!("{header:<117}\n");
+    let file = [b"\x93NUMPY\x01\x00\x76\x00", text.as_bytes(), &data].concat();
+    let ty = ValueType::array(prim("f16"));
+    let value = npy::read_value(&file, &ty).unwrap();
+    assert_eq!(print_value(&value), "[1.5f16, -0.1f16, f16.inf]");
+    assert_eq!(npy::read_value(&npy::write_value(&value).unwrap(), &ty).unwrap(), value);
+    let mut bytes = Vec::new();
+    binary::write_value(&value, &mut bytes).unwrap();
+    assert_eq!(bytes, [b"b\x02\x01 f16\x03\0\0\0\0\0\0\0", &data[..]].concat());
+    assert_eq!(binary::read_some(&bytes, &[ty]).unwrap(), [value]);
 }
 
 #[test]
@@ -356,10 +374,11 @@ proptest! {
     }
 
     #[test]
-    fn floats_print_exactly(x: f32, y: f64) {
-        let text = format!("{} {}", Scalar::F32(x), Scalar::F64(y));
+    fn floats_print_exactly(x: f32, y: f64, z: u16) {
+        let z = Scalar::from_bits(Prim::F16, z.into());
+        let text = format!("{} {} {z}", Scalar::F32(x), Scalar::F64(y));
         let values = read_any(&text).unwrap();
-        let expected = [Value::scalar(Scalar::F32(x)), Value::scalar(Scalar::F64(y))];
+        let expected = [Value::scalar(Scalar::F32(x)), Value::scalar(Scalar::F64(y)), Value::scalar(z)];
         for (a, b) in values.iter().zip(&expected) {
             prop_assert!(values_equal(a, b, Tolerance::EXACT), "{}", text);
         }
@@ -374,7 +393,7 @@ proptest! {
     }
 
     #[test]
-    fn no_bytes_panic(tail in prop::collection::vec(any::<u8>(), 0..60), rank in 0u8..4, which in 0usize..11) {
+    fn no_bytes_panic(tail in prop::collection::vec(any::<u8>(), 0..60), rank in 0u8..4, which in 0usize..12) {
         let name = format!("{:>4}", Prim::ALL[which].name());
         let bytes = [&[b'b', 2, rank], name.as_bytes(), &tail].concat();
         let header = format!("{{'descr': '<i{}', 'fortran_order': False, 'shape': ({}, {}), }}", which, rank, tail.len());

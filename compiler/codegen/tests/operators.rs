@@ -22,6 +22,16 @@ fn edge_values(p: Prim) -> Vec<Scalar> {
         3.7,
         -3.7,
         1e-40,
+        // The smallest f16, its half, and the largest subnormal one.
+        5.960464477539063e-8,
+        2.9802322387695313e-8,
+        6.097555160522461e-5,
+        // The largest f16, and the middle between it and the next power of two.
+        65504.0,
+        65520.0,
+        // The middle between two f16, and next to it.
+        1.00048828125,
+        1.0004882812500002,
         1e10,
         -1e10,
         127.5,
@@ -40,8 +50,7 @@ fn edge_values(p: Prim) -> Vec<Scalar> {
         f64::NAN,
     ];
     match p {
-        Prim::F32 => floats.iter().map(|x| Scalar::F32(*x as f32)).collect(),
-        Prim::F64 => floats.iter().map(|x| Scalar::F64(*x)).collect(),
+        p if p.is_float() => floats.iter().filter_map(|x| Scalar::from_f64(p, *x)).collect(),
         Prim::Bool => vec![Scalar::Bool(false), Scalar::Bool(true)],
         _ => {
             let top = 1u64 << (p.bits() - 1);
@@ -110,11 +119,7 @@ fn operands(op: PrimOp) -> Vec<Vec<Scalar>> {
 }
 
 fn same(a: Scalar, b: Scalar) -> bool {
-    match (a, b) {
-        (Scalar::F32(a), Scalar::F32(b)) if a.is_nan() && b.is_nan() => true,
-        (Scalar::F64(a), Scalar::F64(b)) if a.is_nan() && b.is_nan() => true,
-        _ => a == b,
-    }
+    a == b || (a.prim() == b.prim() && a.is_nan() && b.is_nan())
 }
 
 /// Applies `op` to arrays; constants replace some operands.
@@ -153,6 +158,45 @@ fn operators_agree_with_their_definition() {
         for (i, row) in rows.iter().enumerate() {
             let want = op.eval(row);
             assert!(same(got.get(i), want), "{op:?} {row:?}: {} instead of {want}", got.get(i));
+        }
+    }
+}
+
+/// What can be tried on all 65536 numbers, and each of them with some others.
+#[test]
+fn all_halves() {
+    let all: Vec<Scalar> = (0..=u16::MAX as u64).map(|x| Scalar::from_bits(Prim::F16, x)).collect();
+    let is_half = |op: &PrimOp| op.operands().contains(&Prim::F16);
+    for op in operators().into_iter().filter(|op| is_half(op) && !par_codegen::cpu::is_call(*op)) {
+        let operand = |i: usize, p: Prim, at: usize| match p {
+            Prim::F16 => all[(at + i * at % 977 * 61) % all.len()],
+            p => edge_values(p)[at % edge_values(p).len()],
+        };
+        let row = |at| op.operands().into_iter().enumerate().map(|(i, p)| operand(i, p, at)).collect();
+        let rows: Vec<Vec<Scalar>> = (0..all.len()).map(row).collect();
+        let got = compute(op, &rows, &[]);
+        for (i, row) in rows.iter().enumerate() {
+            let want = op.eval(row);
+            assert!(same(got.get(i), want), "{op:?} {row:?}: {} instead of {want}", got.get(i));
+        }
+    }
+}
+
+/// Ties, and numbers next to them, of all wider floats.
+#[test]
+fn halves_are_rounded_once() {
+    for (from, ulp) in [(Prim::F32, 1e-7), (Prim::F64, 2.3e-16)] {
+        let op = PrimOp::Conv(from, Prim::F16);
+        let middle = |bits: u64| {
+            let x = |bits| Scalar::from_bits(Prim::F16, bits).as_f64().unwrap_or(0.0);
+            (x(bits) + x(bits + 1)) / 2.0
+        };
+        let around = |x: f64| [x, x * (1.0 + ulp), x * (1.0 - ulp), -x];
+        let numbers = (0..0x7c00).flat_map(|bits| around(middle(bits)));
+        let rows: Vec<Vec<Scalar>> = numbers.filter_map(|x| Some(vec![Scalar::from_f64(from, x)?])).collect();
+        let got = compute(op, &rows, &[]);
+        for (i, row) in rows.iter().enumerate() {
+            assert!(same(got.get(i), op.eval(row)), "{op:?} {row:?}: {}", got.get(i));
         }
     }
 }

@@ -14,7 +14,7 @@ use crate::core::Entry;
 use crate::prim::PrimOp;
 use crate::ty::{Atom, Dim, Var, Vars};
 use lexer::Token;
-use par_runtime::{CheckKind, Prim, Scalar, Span, ValueType};
+use par_runtime::{CheckKind, Prim, Scalar, Span, ValueType, float16};
 
 type Result<T> = std::result::Result<T, String>;
 
@@ -200,25 +200,28 @@ impl Parser {
             return c;
         }
         let word = self.word()?;
-        let sign = if negative { -1.0 } else { 1.0 };
         Ok(match word.as_str() {
             "true" => Scalar::Bool(true),
             "false" => Scalar::Bool(false),
-            "f32.inf" => Scalar::F32(sign as f32 * f32::INFINITY),
-            "f64.inf" => Scalar::F64(sign * f64::INFINITY),
-            "f32.nan" => Scalar::F32(f32::from_bits(self.nan_bits(f32::NAN.to_bits())?)),
-            "f64.nan" => Scalar::F64(f64::from_bits(self.nan_bits(f64::NAN.to_bits())?)),
-            _ => return Err(format!("`{word}` is no operand")),
+            _ => self.special_float(&word, negative)?.ok_or_else(|| format!("`{word}` is no operand"))?,
         })
     }
 
-    fn nan_bits<T: std::str::FromStr>(&mut self, standard: T) -> Result<T> {
-        if !self.accept("(") {
-            return Ok(standard);
+    /// `f32.inf`, `f32.nan` and, with its bits, `f32.nan(2143289345)`.
+    fn special_float(&mut self, word: &str, negative: bool) -> Result<Option<Scalar>> {
+        let Some((p, which)) = word.split_once('.').and_then(|(p, w)| Some((Prim::from_name(p)?, w))) else {
+            return Ok(None);
+        };
+        if which == "nan" && self.accept("(") {
+            let bits = self.natural()?;
+            self.expect(")")?;
+            return Ok(Some(Scalar::from_bits(p, bits)));
         }
-        let bits = self.natural()?;
-        self.expect(")")?;
-        Ok(bits)
+        Ok(match which {
+            "nan" => Scalar::from_f64(p, f64::NAN),
+            "inf" => Scalar::from_f64(p, if negative { f64::NEG_INFINITY } else { f64::INFINITY }),
+            _ => None,
+        })
     }
 
     /// Dimensions in brackets, as many as there are.
@@ -352,6 +355,12 @@ impl Parser {
     }
 }
 
+/// `f32.inf`, `f64.nan` and the like.
+fn is_special_float(word: &str) -> bool {
+    let float = |p: &str| Prim::from_name(p).is_some_and(Prim::is_float);
+    matches!(word.split_once('.'), Some((p, "inf" | "nan")) if float(p))
+}
+
 /// Name and id of a printed variable.
 fn split_var(word: &str) -> Option<(&str, u32)> {
     let (name, id) = word.rsplit_once('_')?;
@@ -366,6 +375,7 @@ fn number(text: &str, negative: bool) -> Option<Scalar> {
     let digits = text.strip_suffix(p.name())?;
     let signed = if negative { format!("-{digits}") } else { digits.to_string() };
     match p {
+        Prim::F16 => float16::from_decimal(&signed).map(Scalar::F16),
         Prim::F32 => signed.parse().ok().map(Scalar::F32),
         Prim::F64 => signed.parse().ok().map(Scalar::F64),
         Prim::Bool => None,

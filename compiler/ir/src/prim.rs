@@ -177,6 +177,18 @@ impl PrimOp {
         }
     }
 
+    /// The same operator at another type (for a conversion, the type converted to).
+    pub fn with_prim(self, p: Prim) -> PrimOp {
+        match self {
+            PrimOp::Un(op, _) => PrimOp::Un(op, p),
+            PrimOp::Bin(op, _) => PrimOp::Bin(op, p),
+            PrimOp::Cmp(op, _) => PrimOp::Cmp(op, p),
+            PrimOp::Conv(from, _) => PrimOp::Conv(from, p),
+            PrimOp::Select(_) => PrimOp::Select(p),
+            PrimOp::Special(op, _) => PrimOp::Special(op, p),
+        }
+    }
+
     /// Whether the operator exists at its type (`sqrt` on floats only, …).
     pub fn is_valid(&self) -> bool {
         match *self {

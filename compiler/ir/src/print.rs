@@ -172,11 +172,7 @@ fn check_name(kind: &CheckKind) -> (&'static str, Option<&str>) {
 
 /// A constant; a NaN that is not the standard one carries its bits.
 fn constant(c: Scalar) -> String {
-    let standard = match c {
-        Scalar::F32(x) if x.is_nan() => c == Scalar::F32(f32::NAN),
-        Scalar::F64(x) if x.is_nan() => c == Scalar::F64(f64::NAN),
-        _ => true,
-    };
+    let standard = !c.is_nan() || Scalar::from_f64(c.prim(), f64::NAN) == Some(c);
     if standard { c.to_string() } else { format!("{}.nan({})", c.prim(), c.bits()) }
 }
 

@@ -20,6 +20,9 @@ fn all() -> Vec<PrimOp> {
 /// Awkward values of a type.
 fn samples(p: Prim) -> Vec<Scalar> {
     match p {
+        Prim::F16 => [0u16, 0x8000, 1, 0x3e00, 0xc100, 0x7bff, 0x7c00, 0x7e00]
+            .map(|x| Scalar::from_bits(p, x.into()))
+            .to_vec(),
         Prim::F32 => [0.0f32, -0.0, 1.5, -2.5, f32::NAN, f32::INFINITY, f32::MAX].map(Scalar::F32).to_vec(),
         Prim::F64 => [0.0f64, -0.0, 1.5, -2.5, f64::NAN, f64::NEG_INFINITY, 1e300].map(Scalar::F64).to_vec(),
         p => [0, 1, 2, -1, 7, i64::MIN, i64::MAX, 64].map(|x| Scalar::from_bits(p, x as u64)).to_vec(),

@@ -8,7 +8,7 @@ use logos::Logos;
 
 use crate::ast::{Literal, Name, Span};
 use crate::diagnostic::Diagnostic;
-use crate::literal::{self, NumberError};
+use crate::literal;
 use crate::token::Tok;
 
 /// What the scanner distinguishes; names and punctuation are told apart further by their text.
@@ -242,13 +242,9 @@ impl<'a> Lexer<'a> {
 
     fn number(&mut self, text: &str, start: usize, end: usize) -> Tok<'a> {
         let span = self.span(start, end);
-        let value = literal::number(text).unwrap_or_else(|error| {
-            self.out.errors.push(match error {
-                NumberError::Unsupported(feature) => Diagnostic::unsupported(feature, span),
-                NumberError::Invalid(reason) => {
-                    Diagnostic::error("E0105", format!("`{text}` is not a number"), span).here(reason)
-                }
-            });
+        let value = literal::number(text).unwrap_or_else(|reason| {
+            let message = format!("`{text}` is not a number");
+            self.out.errors.push(Diagnostic::error("E0105", message, span).here(reason));
             Literal::Int { value: 0, suffix: None }
         });
         Tok::Literal(Box::new(value))

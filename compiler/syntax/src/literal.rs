@@ -2,7 +2,7 @@
 
 use crate::ast::{Literal, Prim};
 
-const SUFFIXES: [(&str, Prim); 10] = [
+const SUFFIXES: [(&str, Prim); 11] = [
     ("i8", Prim::I8),
     ("i16", Prim::I16),
     ("i32", Prim::I32),
@@ -11,21 +11,14 @@ const SUFFIXES: [(&str, Prim); 10] = [
     ("u16", Prim::U16),
     ("u32", Prim::U32),
     ("u64", Prim::U64),
+    ("f16", Prim::F16),
     ("f32", Prim::F32),
     ("f64", Prim::F64),
 ];
 
-/// Why a number is not one.
-#[derive(Debug, PartialEq)]
-pub(crate) enum NumberError {
-    /// Legal, but not implemented.
-    Unsupported(&'static str),
-    /// Wrong; with the reason.
-    Invalid(String),
-}
-
-/// Decodes a number as the lexer found it: digits, letters, `_`, a point, an exponent.
-pub(crate) fn number(text: &str) -> Result<Literal, NumberError> {
+/// Decodes a number as the lexer found it: digits, letters, `_`, a point, an exponent. The error is the reason why it is
+/// none.
+pub(crate) fn number(text: &str) -> Result<Literal, String> {
     let lower = text.to_ascii_lowercase();
     match lower.get(..2) {
         Some("0x") if lower.contains('p') => hex_float(&lower),
@@ -35,7 +28,7 @@ pub(crate) fn number(text: &str) -> Result<Literal, NumberError> {
     }
 }
 
-fn decimal(text: &str) -> Result<Literal, NumberError> {
+fn decimal(text: &str) -> Result<Literal, String> {
     let digits = mantissa_end(text);
     let is_float = text[..digits].contains(['.', 'e']);
     let suffix = suffix(&text[digits..])?;
@@ -43,12 +36,12 @@ fn decimal(text: &str) -> Result<Literal, NumberError> {
         return integer(text, 10, |c| c.is_ascii_digit());
     }
     if let Some(prim) = suffix.filter(|p| !p.is_float()) {
-        return Err(NumberError::Invalid(format!("a number with a fraction or exponent is not an {prim}")));
+        return Err(format!("a number with a fraction or exponent is not an {prim}"));
     }
     let text: String = text[..digits].chars().filter(|c| *c != '_').collect();
     match text.parse::<f64>() {
         Ok(_) => Ok(Literal::Float { text, suffix }),
-        Err(_) => Err(NumberError::Invalid("the exponent has no digits".into())),
+        Err(_) => Err("the exponent has no digits".into()),
     }
 }
 
@@ -68,53 +61,50 @@ fn mantissa_end(text: &str) -> usize {
     end
 }
 
-fn integer(text: &str, base: u32, is_digit: fn(char) -> bool) -> Result<Literal, NumberError> {
+fn integer(text: &str, base: u32, is_digit: fn(char) -> bool) -> Result<Literal, String> {
     let end = text.find(|c| !is_digit(c) && c != '_').unwrap_or(text.len());
     let suffix = suffix(&text[end..])?;
     if let Some(prim) = suffix.filter(|p| p.is_float()) {
-        return Err(NumberError::Invalid(format!("a number in base {base} takes no suffix {prim}")));
+        return Err(format!("a number in base {base} takes no suffix {prim}"));
     }
     let digits: String = text[..end].chars().filter(|c| *c != '_').collect();
     if digits.is_empty() {
-        return Err(NumberError::Invalid("there are no digits after the prefix".into()));
+        return Err("there are no digits after the prefix".into());
     }
     if let Some(bad) = digits.chars().find(|c| c.to_digit(base).is_none()) {
-        return Err(NumberError::Invalid(format!("`{bad}` is not a digit in base {base}")));
+        return Err(format!("`{bad}` is not a digit in base {base}"));
     }
     match i128::from_str_radix(&digits, base) {
         // A larger decimal number may be meant as a float.
         Ok(value) if value <= i128::from(u64::MAX) || base == 10 => Ok(Literal::Int { value, suffix }),
-        _ => Err(NumberError::Invalid("it does not fit in 64 bits".into())),
+        _ => Err("it does not fit in 64 bits".into()),
     }
 }
 
 /// `0x1.8p3`: at least one digit before the `p`, and a decimal exponent after it.
-fn hex_float(text: &str) -> Result<Literal, NumberError> {
+fn hex_float(text: &str) -> Result<Literal, String> {
     let (mantissa, rest) = text[2..].split_once('p').unwrap_or((&text[2..], ""));
     let sign = usize::from(rest.starts_with(['+', '-']));
     let end = rest[sign..].find(|c: char| !c.is_ascii_digit() && c != '_').map_or(rest.len(), |i| i + sign);
     let suffix = suffix(&rest[end..])?;
     if let Some(prim) = suffix.filter(|p| !p.is_float()) {
-        return Err(NumberError::Invalid(format!("a number with a fraction or exponent is not an {prim}")));
+        return Err(format!("a number with a fraction or exponent is not an {prim}"));
     }
     let has_digits = |s: &str| s.contains(|c: char| c.is_ascii_hexdigit());
     if !has_digits(mantissa) || !has_digits(&rest[..end]) {
-        return Err(NumberError::Invalid("a hexadecimal float has digits before and after the `p`".into()));
+        return Err("a hexadecimal float has digits before and after the `p`".into());
     }
     let text = format!("0x{mantissa}p{}", &rest[..end]).replace('_', "");
     Ok(Literal::Float { text, suffix })
 }
 
-fn suffix(text: &str) -> Result<Option<Prim>, NumberError> {
+fn suffix(text: &str) -> Result<Option<Prim>, String> {
     if text.is_empty() {
         return Ok(None);
     }
-    if text == "f16" {
-        return Err(NumberError::Unsupported("16-bit floats (suffix `f16`)"));
-    }
     match SUFFIXES.iter().find(|(name, _)| *name == text) {
         Some((_, prim)) => Ok(Some(*prim)),
-        None => Err(NumberError::Invalid(format!("`{text}` is not a suffix of a number"))),
+        None => Err(format!("`{text}` is not a suffix of a number")),
     }
 }
 
@@ -180,11 +170,11 @@ fn code_point(chars: &mut std::str::Chars<'_>, base: u32, first: u32) -> Result<
 mod tests {
     use super::*;
 
-    fn int(value: i128, suffix: Option<Prim>) -> Result<Literal, NumberError> {
+    fn int(value: i128, suffix: Option<Prim>) -> Result<Literal, String> {
         Ok(Literal::Int { value, suffix })
     }
 
-    fn float(text: &str, suffix: Option<Prim>) -> Result<Literal, NumberError> {
+    fn float(text: &str, suffix: Option<Prim>) -> Result<Literal, String> {
         Ok(Literal::Float { text: text.into(), suffix })
     }
 
@@ -201,6 +191,7 @@ mod tests {
     #[test]
     fn floats() {
         assert_eq!(number("1f32"), float("1", Some(Prim::F32)));
+        assert_eq!(number("1.5f16"), float("1.5", Some(Prim::F16)));
         assert_eq!(number("1.5e-3f64"), float("1.5e-3", Some(Prim::F64)));
         assert_eq!(number("1E5"), float("1e5", None));
         assert_eq!(number("0x1.8p-3f32"), float("0x1.8p-3", Some(Prim::F32)));
@@ -209,9 +200,8 @@ mod tests {
     #[test]
     fn wrong_numbers() {
         for text in ["12abc", "0x", "0b12", "1e", "1.5i32", "0b1f32", "0x10000000000000000", "0xp", "1i31"] {
-            assert!(matches!(number(text), Err(NumberError::Invalid(_))), "{text}");
+            assert!(number(text).is_err(), "{text}");
         }
-        assert!(matches!(number("1.5f16"), Err(NumberError::Unsupported(_))));
     }
 
     #[test]

@@ -20,10 +20,13 @@ impl Tolerance {
     pub const F64: Tolerance = Tolerance { relative: 1e-9, absolute: 1e-12 };
     /// What tests allow for `f32`.
     pub const F32: Tolerance = Tolerance { relative: 2e-6, absolute: 1e-6 };
+    /// What tests allow for `f16`.
+    pub const F16: Tolerance = Tolerance { relative: 4e-3, absolute: 1e-6 };
 
     /// What tests allow for a type.
     pub fn of(prim: Prim) -> Tolerance {
         match prim {
+            Prim::F16 => Tolerance::F16,
             Prim::F32 => Tolerance::F32,
             Prim::F64 => Tolerance::F64,
             _ => Tolerance::EXACT,
@@ -183,9 +186,8 @@ impl<'v> Comparer<'v> {
     }
 
     fn scalars(&mut self, a: Scalar, b: Scalar) {
-        let equal = match (a, b) {
-            (Scalar::F32(a), Scalar::F32(b)) => close(a as f64, b as f64, (self.tolerance)(Prim::F32)),
-            (Scalar::F64(a), Scalar::F64(b)) => close(a, b, (self.tolerance)(Prim::F64)),
+        let equal = match (a.as_f64(), b.as_f64()) {
+            (Some(x), Some(y)) if a.prim() == b.prim() => close(x, y, (self.tolerance)(a.prim())),
             _ => a == b,
         };
         if !equal {

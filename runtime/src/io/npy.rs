@@ -94,6 +94,7 @@ fn prim_of(name: &str) -> Result<Prim, String> {
         "u2" => Prim::U16,
         "u4" => Prim::U32,
         "u8" => Prim::U64,
+        "f2" => Prim::F16,
         "f4" => Prim::F32,
         "f8" => Prim::F64,
         _ => return Err(format!("the .npy file's element type `{name}` is not supported")),
@@ -111,6 +112,7 @@ fn name_of(prim: Prim) -> &'static str {
         Prim::U16 => "<u2",
         Prim::U32 => "<u4",
         Prim::U64 => "<u8",
+        Prim::F16 => "<f2",
         Prim::F32 => "<f4",
         Prim::F64 => "<f8",
     }

@@ -3,7 +3,7 @@
 use super::Cx;
 use super::types::{Class, PrimSet};
 use crate::thir::Ty;
-use par_runtime::{Prim, Scalar, Span};
+use par_runtime::{Prim, Scalar, Span, float16};
 use par_syntax::Diagnostic;
 use par_syntax::ast::Literal;
 
@@ -68,8 +68,7 @@ impl Cx<'_> {
     /// negated unsigned number wraps.
     fn integer(&self, value: i128, prim: Prim, span: Span) -> Result<Scalar, String> {
         match prim {
-            Prim::F32 => return Ok(Scalar::F32(value as f32)),
-            Prim::F64 => return Ok(Scalar::F64(value as f64)),
+            Prim::F16 | Prim::F32 | Prim::F64 => return float(&value.to_string(), false, prim),
             Prim::Bool => return Err("a number is not a bool".to_string()),
             _ => {}
         }
@@ -89,26 +88,35 @@ impl Cx<'_> {
 }
 
 fn float(text: &str, negative: bool, prim: Prim) -> Result<Scalar, String> {
-    let digits: String = text.chars().filter(|c| *c != '_').collect();
-    let sign = if negative { -1.0 } else { 1.0 };
-    let bad = |_| "it cannot be read as a number".to_string();
+    let mut digits: String = text.chars().filter(|c| *c != '_').collect();
     let hex = digits.strip_prefix("0x").or_else(|| digits.strip_prefix("0X"));
-    let (value, infinite) = match (prim, hex) {
-        (Prim::F32, Some(hex)) => float32((hex_float(hex)? * sign) as f32),
-        (Prim::F32, None) => float32(digits.parse::<f32>().map_err(bad)? * sign as f32),
-        (Prim::F64, Some(hex)) => float64(hex_float(hex)? * sign),
-        (Prim::F64, None) => float64(digits.parse::<f64>().map_err(bad)? * sign),
-        _ => return Err("a number with a fraction is not an integer".to_string()),
+    let value = match hex {
+        Some(hex) => {
+            let magnitude = hex_float(hex)?;
+            Scalar::from_f64(prim, if negative { -magnitude } else { magnitude })
+        }
+        None => {
+            if negative {
+                digits.insert(0, '-');
+            }
+            decimal(&digits, prim)
+        }
     };
-    if infinite { Err(format!("it is too large for `{prim}`")) } else { Ok(value) }
+    match value {
+        None => Err("a number with a fraction is not an integer".to_string()),
+        Some(x) if x.is_infinite() => Err(format!("it is too large for `{prim}`")),
+        Some(x) => Ok(x),
+    }
 }
 
-fn float32(x: f32) -> (Scalar, bool) {
-    (Scalar::F32(x), x.is_infinite())
-}
-
-fn float64(x: f64) -> (Scalar, bool) {
-    (Scalar::F64(x), x.is_infinite())
+/// A decimal number, rounded once; the lexer has seen to its form.
+fn decimal(digits: &str, prim: Prim) -> Option<Scalar> {
+    match prim {
+        Prim::F16 => float16::from_decimal(digits).map(Scalar::F16),
+        Prim::F32 => digits.parse().ok().map(Scalar::F32),
+        Prim::F64 => digits.parse().ok().map(Scalar::F64),
+        _ => None,
+    }
 }
 
 /// `1.8p-3` after the `0x`: hexadecimal digits times a power of two.
@@ -139,5 +147,7 @@ mod tests {
         assert!(float("1.5", false, Prim::I32).is_err());
         assert!(float("1e400", false, Prim::F64).is_err());
         assert!(float("1e40", true, Prim::F32).is_err());
+        assert_eq!(float("0x1.004p0", false, Prim::F16), Ok(Scalar::from_bits(Prim::F16, 0x3c01)));
+        assert!(float("65520", false, Prim::F16).is_err());
     }
 }

@@ -11,7 +11,7 @@ fn library() -> Vec<(String, String)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../stdlib");
     let read = |name: &str| std::fs::read_to_string(folder.join(name)).expect("a library file");
     let integers = ["i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64"];
-    let floats = ["f32", "f64"];
+    let floats = ["f16", "f32", "f64"];
     let mut files = vec![("prelude".to_string(), read("prelude.par"))];
     let mut template = |name: &str, types: &[&str]| {
         let text = read(name);
@@ -20,7 +20,7 @@ fn library() -> Vec<(String, String)> {
     template("numeric.par.in", &[&integers[..], &floats].concat());
     template("integer.par.in", &integers);
     template("float.par.in", &floats);
-    files.extend(["f32.par", "f64.par", "bool.par", "sort.par"].map(|n| (n.to_string(), read(n))));
+    files.extend(["f16.par", "f32.par", "f64.par", "bool.par", "sort.par"].map(|n| (n.to_string(), read(n))));
     files
 }
 

@@ -108,13 +108,9 @@ impl Cx<'_> {
         {
             return self.without_args(Ty::Prim(prim), args, span);
         }
-        if name.path.is_empty() && name.base == "f16" {
-            self.diags.push(Diagnostic::unsupported("the type `f16`", span));
-        } else {
-            let mut known: Vec<String> = Prim::ALL.iter().map(|p| p.name().to_string()).collect();
-            known.extend(self.scopes.types.iter().map(|t| t.name.clone()));
-            self.diags.push(errors::unknown_type(name, &known));
-        }
+        let mut known: Vec<String> = Prim::ALL.iter().map(|p| p.name().to_string()).collect();
+        known.extend(self.scopes.types.iter().map(|t| t.name.clone()));
+        self.diags.push(errors::unknown_type(name, &known));
         self.types.poison()
     }
 

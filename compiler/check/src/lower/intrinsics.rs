@@ -6,6 +6,7 @@ use super::{Lower, R};
 use crate::thir::Def;
 use par_ir::prim::{BinOp, CmpOp, SpecialOp, UnOp};
 use par_ir::{Atom, Prim, PrimOp, Scalar};
+use par_runtime::f16;
 use par_syntax::diagnostic::Diagnostic;
 
 impl<'p> Lower<'p> {
@@ -206,20 +207,26 @@ fn constant(p: Prim, name: &str) -> Option<Scalar> {
             _ => return None,
         });
     }
-    let pair = match name {
-        "nan" => (f32::NAN, f64::NAN),
-        "inf" | "highest" => (f32::INFINITY, f64::INFINITY),
-        "lowest" => (f32::NEG_INFINITY, f64::NEG_INFINITY),
-        "largest" => (f32::MAX, f64::MAX),
-        "smallest" => (f32::MIN_POSITIVE, f64::MIN_POSITIVE),
-        "epsilon" => (f32::EPSILON, f64::EPSILON),
-        "pi" => (std::f32::consts::PI, std::f64::consts::PI),
-        "e" => (std::f32::consts::E, std::f64::consts::E),
+    float_constant(p, name)
+}
+
+fn float_constant(p: Prim, name: &str) -> Option<Scalar> {
+    use std::f64::consts;
+    let (largest, smallest, epsilon) = match p {
+        Prim::F16 => (f16::MAX.to_f64(), f16::MIN_POSITIVE.to_f64(), f16::EPSILON.to_f64()),
+        Prim::F32 => (f32::MAX as f64, f32::MIN_POSITIVE as f64, f32::EPSILON as f64),
+        _ => (f64::MAX, f64::MIN_POSITIVE, f64::EPSILON),
+    };
+    let value = match name {
+        "nan" => f64::NAN,
+        "inf" | "highest" => f64::INFINITY,
+        "lowest" => f64::NEG_INFINITY,
+        "largest" => largest,
+        "smallest" => smallest,
+        "epsilon" => epsilon,
+        "pi" => consts::PI,
+        "e" => consts::E,
         _ => return None,
     };
-    match p {
-        Prim::F32 => Some(Scalar::F32(pair.0)),
-        Prim::F64 => Some(Scalar::F64(pair.1)),
-        _ => None,
-    }
+    Scalar::from_f64(p, value)
 }

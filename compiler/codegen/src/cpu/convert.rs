@@ -1,6 +1,7 @@
 //! Conversions between scalar types.
 
 use super::emit::clif_type;
+use super::half;
 use cranelift::prelude::*;
 use cranelift_codegen::ir::{Endianness, MemFlagsData};
 use par_ir::Prim;
@@ -14,7 +15,11 @@ pub fn bits() -> MemFlagsData {
 pub fn convert(b: &mut FunctionBuilder, from: Prim, to: Prim, x: Value) -> Value {
     match (from, to) {
         _ if from == to => x,
-        (Prim::F32, Prim::F64) => b.ins().fpromote(types::F64, x),
+        // An `f16` is in a register what the same `f32` is.
+        (Prim::F16, Prim::F32) => x,
+        (Prim::F32, Prim::F16) => half::round(b, x),
+        (Prim::F64, Prim::F16) => half::round_f64(b, x),
+        (Prim::F16 | Prim::F32, Prim::F64) => b.ins().fpromote(types::F64, x),
         (Prim::F64, Prim::F32) => b.ins().fdemote(types::F32, x),
         (_, Prim::Bool) => not_zero(b, from, x),
         _ if from.is_float() => float_to_int(b, to, x),
@@ -45,7 +50,7 @@ fn resize(b: &mut FunctionBuilder, from: Prim, to: Prim, x: Value) -> Value {
 
 fn not_zero(b: &mut FunctionBuilder, from: Prim, x: Value) -> Value {
     match from {
-        Prim::F32 => {
+        Prim::F16 | Prim::F32 => {
             let zero = b.ins().f32const(0.0);
             b.ins().fcmp(FloatCC::NotEqual, x, zero)
         }
@@ -81,9 +86,13 @@ fn float_to_int(b: &mut FunctionBuilder, to: Prim, x: Value) -> Value {
 
 fn int_to_float(b: &mut FunctionBuilder, from: Prim, to: Prim, x: Value) -> Value {
     let ty = clif_type(to);
-    if from == Prim::U64 {
-        return b.ins().fcvt_from_uint(ty, x);
-    }
-    let x = widen(b, from, x);
-    b.ins().fcvt_from_sint(ty, x)
+    let x = match from {
+        Prim::U64 => b.ins().fcvt_from_uint(ty, x),
+        _ => {
+            let x = widen(b, from, x);
+            b.ins().fcvt_from_sint(ty, x)
+        }
+    };
+    // Integers that `f32` has to round are too large for `f16`.
+    if to == Prim::F16 { half::round(b, x) } else { x }
 }

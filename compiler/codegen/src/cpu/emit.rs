@@ -3,7 +3,7 @@
 //! Loops are guarded and tested at the bottom, where they also ask whether the run was cancelled. A failing check jumps to a cold block that writes the error record
 //! and leaves the function with -1.
 
-use super::math;
+use super::{half, math};
 use cranelift::prelude::*;
 use cranelift_codegen::ir::{BlockArg, FuncRef, MemFlagsData};
 use cranelift_jit::JITModule;
@@ -49,14 +49,14 @@ pub struct Emitter<'a> {
     pub references: HashMap<PrimOp, FuncRef>,
 }
 
-/// The register type of a scalar.
+/// The register type of a scalar. An `f16` is an `f32` in registers, see [`half`].
 pub fn clif_type(p: Prim) -> Type {
     match p {
         Prim::I8 | Prim::U8 | Prim::Bool => types::I8,
         Prim::I16 | Prim::U16 => types::I16,
         Prim::I32 | Prim::U32 => types::I32,
         Prim::I64 | Prim::U64 => types::I64,
-        Prim::F32 => types::F32,
+        Prim::F16 | Prim::F32 => types::F32,
         Prim::F64 => types::F64,
     }
 }
@@ -78,6 +78,7 @@ pub fn args(xs: &[Value]) -> Vec<BlockArg> {
 impl Emitter<'_> {
     pub fn constant(&mut self, x: Scalar) -> Value {
         match x {
+            Scalar::F16(x) => self.b.ins().f32const(x.to_f32()),
             Scalar::F32(x) => self.b.ins().f32const(x),
             Scalar::F64(x) => self.b.ins().f64const(x),
             _ => self.b.ins().iconst(clif_type(x.prim()), x.bits() as i64),
@@ -158,12 +159,31 @@ impl Emitter<'_> {
 
     pub fn load(&mut self, base: Base, i: Value, flags: MemFlagsData) -> Value {
         let address = self.element(base, i);
-        self.b.ins().load(clif_type(base.prim), flags, address, 0)
+        self.load_at(base.prim, flags, address, 0)
+    }
+
+    /// The scalar at an address.
+    pub fn load_at(&mut self, prim: Prim, flags: MemFlagsData, address: Value, offset: i32) -> Value {
+        if prim != Prim::F16 {
+            return self.b.ins().load(clif_type(prim), flags, address, offset);
+        }
+        let bits = self.b.ins().uload16(types::I32, flags, address, offset);
+        half::expand(&mut self.b, bits)
+    }
+
+    /// Stores a scalar at an address.
+    pub fn store_at(&mut self, prim: Prim, x: Value, address: Value, offset: i32) {
+        if prim != Prim::F16 {
+            self.b.ins().store(output(), x, address, offset);
+            return;
+        }
+        let bits = half::compress(&mut self.b, x);
+        self.b.ins().istore16(output(), bits, address, offset);
     }
 
     pub fn store(&mut self, base: Base, i: Value, x: Value) {
         let address = self.element(base, i);
-        self.b.ins().store(output(), x, address, 0);
+        self.store_at(base.prim, x, address, 0);
     }
 
     fn check_stm(
@@ -180,8 +200,8 @@ impl Emitter<'_> {
             Atom::Const(c) => c.prim(),
             Atom::Var(v) => self.prims.get(v).copied().unwrap_or(Prim::I64),
         });
-        let prims = prims.collect();
-        self.checks.push(KernelCheck { kind: kind.clone(), args: prims, span });
+        let prims: Vec<Prim> = prims.collect();
+        self.checks.push(KernelCheck { kind: kind.clone(), args: prims.clone(), span });
         let (ok, failed) = (self.b.create_block(), self.b.create_block());
         self.b.set_cold_block(failed);
         self.b.ins().brif(cond, ok, &[], failed, &[]);
@@ -190,8 +210,8 @@ impl Emitter<'_> {
         let (pos, error) = (self.pos, self.error);
         self.b.ins().store(output(), number, error, offset_of!(ErrorRecord, check) as i32);
         self.b.ins().store(output(), pos, error, offset_of!(ErrorRecord, pos) as i32);
-        for (i, x) in values.iter().take(4).enumerate() {
-            self.b.ins().store(output(), *x, error, (offset_of!(ErrorRecord, args) + 8 * i) as i32);
+        for (i, (x, prim)) in values.iter().zip(prims).take(4).enumerate() {
+            self.store_at(prim, *x, error, (offset_of!(ErrorRecord, args) + 8 * i) as i32);
         }
         let failure = self.i64(-1);
         self.b.ins().return_(&[failure]);
@@ -336,6 +356,10 @@ impl Emitter<'_> {
 
     /// An operator that is a function.
     pub fn call(&mut self, op: PrimOp, xs: &[Value]) -> Value {
+        if math::behind(op) != op {
+            let x = self.call(math::behind(op), xs);
+            return half::round(&mut self.b, x);
+        }
         let function = match self.references.get(&op) {
             Some(f) => *f,
             None => {

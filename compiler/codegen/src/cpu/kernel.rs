@@ -16,7 +16,7 @@
 //! In a flat space there is one row with all positions `lo..hi`. So has the kernel that combines partial
 //! results, whose element `pos` is a partial result instead of the body's.
 
-use super::emit::{Base, Emitter, Unsupported, clif_type, input, output};
+use super::emit::{Base, Emitter, Unsupported, input, output};
 use super::vector;
 use crate::free;
 use cranelift::prelude::*;
@@ -131,13 +131,18 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
         self.e.b.ins().load(ty, input(), env, 8 * word as i32)
     }
 
+    /// The scalar in a word of the environment.
+    fn scalar(&mut self, prim: Prim, word: usize) -> Value {
+        self.e.load_at(prim, input(), self.params[0], 8 * word as i32)
+    }
+
     fn load_captures(&mut self) -> Result<(), Unsupported> {
         self.e.cancel = self.env(types::I64, EnvLayout::CANCEL);
         for (i, v) in self.info.captures.iter().enumerate() {
             let word = EnvLayout::CAPTURES + i;
             match self.types.get(v) {
                 Some(Ty::Scalar(p)) => {
-                    let x = self.env(clif_type(*p), word);
+                    let x = self.scalar(*p, word);
                     self.e.scalars.insert(*v, x);
                     self.e.prims.insert(*v, *p);
                 }
@@ -163,7 +168,7 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
     fn initial(&mut self) -> Vec<Value> {
         let at = self.info.layout.initial_at();
         let info = self.info;
-        info.combined.iter().enumerate().map(|(i, p)| self.env(clif_type(*p), at + i)).collect()
+        info.combined.iter().enumerate().map(|(i, p)| self.scalar(*p, at + i)).collect()
     }
 
     /// `per_row(row, start, end, state)` for all rows; prologue included.
@@ -369,7 +374,7 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
         self.rows(&[], |this, _, start, end, _| {
             let mut state = initial;
             for cell in &cells {
-                state.push(this.e.b.ins().load(clif_type(cell.prim), output(), cell.address, 0));
+                state.push(this.e.load_at(cell.prim, output(), cell.address, 0));
             }
             let last = this.counted(start, end, &state, |this, pos, state| {
                 let (values, rest) = this.combinable(&[], pos)?;
@@ -383,7 +388,7 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
                 Ok(next)
             })?;
             for (cell, x) in cells.iter().zip(&last[k..]) {
-                this.e.b.ins().store(output(), *x, cell.address, 0);
+                this.e.store_at(cell.prim, *x, cell.address, 0);
             }
             Ok(vec![])
         })?;

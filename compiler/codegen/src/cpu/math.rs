@@ -34,6 +34,11 @@ pub fn is_call(op: PrimOp) -> bool {
     }
 }
 
+/// The operator whose function is called for an operator: those of `f16` are computed at `f32`, and rounded.
+pub fn behind(op: PrimOp) -> PrimOp {
+    if op.result() == Prim::F16 { op.with_prim(Prim::F32) } else { op }
+}
+
 macro_rules! unary_functions {
     ($($op:ident $method:ident),*) => {
         fn standard_unary() -> Vec<(PrimOp, *const u8)> {
@@ -129,7 +134,7 @@ mod tests {
         assert!(have.iter().all(|op| is_call(*op)));
         for p in Prim::ALL {
             let pow = PrimOp::Bin(BinOp::Pow, p);
-            assert!(!pow.is_valid() || have.contains(&pow), "{pow:?}");
+            assert!(!pow.is_valid() || have.contains(&behind(pow)), "{pow:?}");
         }
     }
 }

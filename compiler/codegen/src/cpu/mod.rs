@@ -2,6 +2,7 @@
 
 mod convert;
 mod emit;
+mod half;
 mod kernel;
 mod math;
 mod primop;

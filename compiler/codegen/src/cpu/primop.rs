@@ -3,8 +3,8 @@
 //! Integers are in registers of their width; bools are `i8`, 0 or 1. Division never traps: dividing by zero gives 0, and the
 //! smallest number divided by -1 wraps.
 
-use super::convert;
 use super::emit::{Emitter, clif_type};
+use super::{convert, half};
 use cranelift::prelude::*;
 use par_ir::prim::{BinOp, CmpOp, PrimOp, SpecialOp, UnOp};
 use par_ir::{Prim, Scalar};
@@ -14,6 +14,9 @@ impl Emitter<'_> {
     pub fn prim(&mut self, op: PrimOp, x: &[Value], divisor: Option<i64>) -> Value {
         if super::math::is_call(op) {
             return self.call(op, x);
+        }
+        if let Some(result) = self.half(op, x) {
+            return result;
         }
         match op {
             PrimOp::Un(op, p) if p.is_float() => self.float_unary(op, p, x[0]),
@@ -34,12 +37,55 @@ impl Emitter<'_> {
         }
     }
 
+    /// The operators of `f16` that are not those of `f32`: the result is rounded, or the bits count.
+    fn half(&mut self, op: PrimOp, x: &[Value]) -> Option<Value> {
+        use BinOp::{Add, Div, Mul, Sub};
+        use UnOp::{Recip, Rsqrt, Sqrt};
+        let single = match op {
+            PrimOp::Un(op @ (Sqrt | Recip | Rsqrt), Prim::F16) => self.float_unary(op, Prim::F32, x[0]),
+            PrimOp::Bin(op @ (Add | Sub | Mul | Div), Prim::F16) => self.float_binary(op, x[0], x[1]),
+            PrimOp::Special(op, Prim::F16) => return self.half_special(op, x),
+            _ => return None,
+        };
+        Some(half::round(&mut self.b, single))
+    }
+
+    fn half_special(&mut self, op: SpecialOp, x: &[Value]) -> Option<Value> {
+        let bin = |e: &mut Self, op, a, b| e.prim(PrimOp::Bin(op, Prim::F16), &[a, b], None);
+        Some(match op {
+            SpecialOp::ToBits => {
+                let bits = half::compress(&mut self.b, x[0]);
+                self.b.ins().ireduce(types::I16, bits)
+            }
+            SpecialOp::FromBits => {
+                let bits = self.b.ins().uextend(types::I32, x[0]);
+                half::expand(&mut self.b, bits)
+            }
+            SpecialOp::Fma => {
+                let [a, c, d] = [0, 1, 2].map(|i| self.b.ins().fpromote(types::F64, x[i]));
+                let product = self.b.ins().fmul(a, c);
+                let sum = self.b.ins().fadd(product, d);
+                half::round_f64(&mut self.b, sum)
+            }
+            SpecialOp::Mad => {
+                let product = bin(self, BinOp::Mul, x[0], x[1]);
+                bin(self, BinOp::Add, product, x[2])
+            }
+            SpecialOp::Lerp => {
+                let range = bin(self, BinOp::Sub, x[1], x[0]);
+                let part = bin(self, BinOp::Mul, range, x[2]);
+                bin(self, BinOp::Add, x[0], part)
+            }
+            _ => return None,
+        })
+    }
+
     fn int(&mut self, p: Prim, x: i64) -> Value {
         self.constant(Scalar::from_bits(p, x as u64))
     }
 
     fn float(&mut self, p: Prim, x: f64) -> Value {
-        self.constant(if p == Prim::F32 { Scalar::F32(x as f32) } else { Scalar::F64(x) })
+        self.constant(Scalar::from_f64(p, x).unwrap_or(Scalar::zero(p)))
     }
 
     fn int_unary(&mut self, op: UnOp, p: Prim, x: Value) -> Value {
@@ -238,7 +284,7 @@ impl Emitter<'_> {
                 self.b.ins().fcmp(FloatCC::Equal, size, infinity)
             }
             SpecialOp::ToBits => {
-                let ty = if p == Prim::F32 { types::I32 } else { types::I64 };
+                let ty = self.b.func.dfg.value_type(x[0]).as_int();
                 self.b.ins().bitcast(ty, convert::bits(), x[0])
             }
             SpecialOp::FromBits => self.b.ins().bitcast(clif_type(p), convert::bits(), x[0]),

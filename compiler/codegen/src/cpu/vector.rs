@@ -8,9 +8,12 @@
 //! ```
 //!
 //! Every lane is computed by the same operators as the scalar, so that results are the same to the bit. All values that
-//! differ between elements have one width; what is the same for all elements stays scalar and is copied to the lanes.
+//! differ between elements have one width in registers; what is the same for all elements stays scalar and is copied to the
+//! lanes.
 
+use super::convert;
 use super::emit::{Base, Emitter, Unsupported, clif_type, input, output};
+use super::half;
 use super::kernel::KernelInfo;
 use super::math;
 use cranelift::prelude::*;
@@ -26,12 +29,12 @@ const BYTES: usize = 16;
 /// Vectors a turn.
 const UNROLL: usize = 4;
 
-/// The width in bytes of a map's elements, if it can be done on vectors.
+/// The width in bytes of a map's values in registers, if it can be done on vectors.
 pub fn width(info: &KernelInfo, arrays: &HashMap<Var, Base>) -> Option<usize> {
     let KernelKind::Map(outs) = &info.kernel.kind else { return None };
     let prims: Vec<Prim> = outs.iter().map(element).collect::<Option<_>>()?;
-    let size = prims.first()?.size();
-    if size < 4 || prims.iter().any(|p| p.size() != size) {
+    let size = lane(*prims.first()?);
+    if size < 4 || prims.iter().any(|p| lane(*p) != size) {
         return None;
     }
     let (body, pos) = (&info.kernel.body, info.kernel.pos);
@@ -44,6 +47,11 @@ pub fn width(info: &KernelInfo, arrays: &HashMap<Var, Base>) -> Option<usize> {
     let varies = |a: &Atom| a.var().is_some_and(|v| lanes.contains(&v));
     let mentions_pos = body.results.iter().any(|a| a.var() == Some(pos));
     (!mentions_pos && body.results.iter().any(varies)).then_some(size)
+}
+
+/// The width of a scalar in registers, in bytes.
+fn lane(p: Prim) -> usize {
+    clif_type(p).bytes() as usize
 }
 
 fn element(out: &Out) -> Option<Prim> {
@@ -60,7 +68,7 @@ fn fits(stm: &Stm, pos: Var, size: usize, lanes: &mut HashSet<Var>, arrays: &Has
     let is_pos = |a: &Atom| a.var() == Some(pos);
     let in_lanes = match &stm.exp {
         Exp::Index(arr, index) => {
-            let fits = arrays.get(arr).is_some_and(|base| base.prim.size() == size);
+            let fits = arrays.get(arr).is_some_and(|base| lane(base.prim) == size);
             if !fits || index.len() != 1 || !is_pos(&index[0]) {
                 return false;
             }
@@ -90,6 +98,7 @@ fn has_vector_form(op: PrimOp, size: usize) -> bool {
             matches!(op, BinOp::Add | BinOp::Sub | BinOp::Mul | BinOp::Div)
         }
         PrimOp::Un(op, p) if p.is_float() => matches!(op, UnOp::Neg | UnOp::Abs | UnOp::Sqrt),
+        PrimOp::Conv(Prim::F16, Prim::F32) | PrimOp::Conv(Prim::F32, Prim::F16) => true,
         PrimOp::Bin(BinOp::Mul, p) => p.size() == size && size == 4,
         PrimOp::Bin(op, p) => {
             let plain = matches!(op, BinOp::Add | BinOp::Sub | BinOp::And | BinOp::Or | BinOp::Xor);
@@ -113,8 +122,8 @@ pub fn strips(
     let limit = e.b.ins().iadd_imm_s(end, 1 - step);
     let last = e.counted_by(step, IntCC::SignedLessThan, start, limit, &[start], |e, pos, _| {
         for i in 0..UNROLL {
-            let mut strip =
-                Strip { e, info, lanes: lanes as u32, at: (i * BYTES) as i32, values: HashMap::new() };
+            let first = i as i32 * lanes as i32;
+            let mut strip = Strip { e, info, lanes: lanes as u32, first, values: HashMap::new() };
             strip.emit(pos, targets)?;
         }
         Ok(vec![e.b.ins().iadd_imm_s(pos, step)])
@@ -127,8 +136,8 @@ struct Strip<'s, 'a, 'k> {
     e: &'s mut Emitter<'a>,
     info: &'s KernelInfo<'k>,
     lanes: u32,
-    /// Bytes behind the turn's first element.
-    at: i32,
+    /// Its first element's number in the turn.
+    first: i32,
     values: HashMap<Var, Value>,
 }
 
@@ -140,10 +149,32 @@ impl Strip<'_, '_, '_> {
         }
         for (base, a) in targets.iter().zip(&body.results) {
             let x = self.operand(a)?;
-            let address = self.e.element(*base, pos);
-            self.e.b.ins().store(output(), x, address, self.at);
+            self.store(*base, pos, x);
         }
         Ok(())
+    }
+
+    fn load(&mut self, base: Base, pos: Value) -> Result<Value, Unsupported> {
+        let address = self.e.element(base, pos);
+        let offset = self.first * base.prim.size() as i32;
+        let ty = self.vector(clif_type(base.prim))?;
+        if base.prim == Prim::F16 {
+            let bits = self.e.b.ins().uload16x4(input(), address, offset);
+            return Ok(half::expand(&mut self.e.b, bits));
+        }
+        Ok(self.e.b.ins().load(ty, input(), address, offset))
+    }
+
+    fn store(&mut self, base: Base, pos: Value, mut x: Value) {
+        let address = self.e.element(base, pos);
+        let offset = self.first * base.prim.size() as i32;
+        if base.prim == Prim::F16 {
+            let bits = half::compress(&mut self.e.b, x);
+            let narrow = self.e.b.ins().unarrow(bits, bits);
+            let words = self.e.b.ins().bitcast(types::I64X2, convert::bits(), narrow);
+            x = self.e.b.ins().extractlane(words, 0);
+        }
+        self.e.b.ins().store(output(), x, address, offset);
     }
 
     fn stm(&mut self, stm: &Stm, pos: Value) -> Result<(), Unsupported> {
@@ -151,9 +182,7 @@ impl Strip<'_, '_, '_> {
         let value = match &stm.exp {
             Exp::Index(arr, _) => {
                 let base = *self.e.arrays.get(arr).ok_or("an array is not bound")?;
-                let address = self.e.element(base, pos);
-                let ty = self.vector(clif_type(base.prim))?;
-                self.e.b.ins().load(ty, input(), address, self.at)
+                self.load(base, pos)?
             }
             Exp::Atom(a) if self.varies(a) => self.operand(a)?,
             Exp::Prim(op, xs) if xs.iter().any(|a| self.varies(a)) => {

@@ -1,6 +1,6 @@
 //! Reading CORE.
 
-use super::{Parser, Result};
+use super::{Parser, Result, is_special_float};
 use crate::core::{Body, Exp, Fun, FunId, Lambda, LoopForm, Param, Program, Stm};
 use crate::ty::{Atom, Elem, Type, Var};
 
@@ -85,9 +85,7 @@ impl Parser {
         };
         match word.as_str() {
             "true" | "false" => self.constant().map(|c| Exp::Atom(Atom::Const(c))),
-            w if w.starts_with("f32.") || w.starts_with("f64.") => {
-                self.constant().map(|c| Exp::Atom(Atom::Const(c)))
-            }
+            w if is_special_float(w) => self.constant().map(|c| Exp::Atom(Atom::Const(c))),
             w if w.contains('.') => Ok(Exp::Prim(self.operator()?, self.atoms()?)),
             _ => {
                 self.next();

@@ -1,6 +1,6 @@
 //! Reading FLAT.
 
-use super::{Parser, Result, Token};
+use super::{Parser, Result, Token, is_special_float};
 use crate::core::FunId;
 use crate::flat::{Block, Fun, Kernel, KernelKind, LoopForm, Op, Out, Param, Program, Space, Stm, Ty};
 use crate::ty::Atom;
@@ -71,9 +71,7 @@ impl Parser {
         };
         match word.as_str() {
             "true" | "false" => self.constant().map(|c| Op::Atom(Atom::Const(c))),
-            w if w.starts_with("f32.") || w.starts_with("f64.") => {
-                self.constant().map(|c| Op::Atom(Atom::Const(c)))
-            }
+            w if is_special_float(w) => self.constant().map(|c| Op::Atom(Atom::Const(c))),
             w if w.contains('.') => Ok(Op::Prim(self.operator()?, self.atoms()?)),
             _ => {
                 self.next();

@@ -10,7 +10,7 @@
 //! - `getbit` outside the width gives 0, `setbit` outside changes nothing.
 
 use super::{BinOp, CmpOp, PrimOp, SpecialOp, UnOp};
-use par_runtime::{Prim, Scalar};
+use par_runtime::{Prim, Scalar, f16, float16};
 
 impl PrimOp {
     /// Applies the operator to operands of the types [`PrimOp::operands`] says. Never panics on a valid operator.
@@ -44,6 +44,7 @@ fn narrow(p: Prim, x: i128) -> Scalar {
 
 fn unary(op: UnOp, p: Prim, x: Scalar) -> Scalar {
     match x {
+        Scalar::F16(x) => half(unary_f32(op, x.to_f32())),
         Scalar::F32(x) => Scalar::F32(unary_f32(op, x)),
         Scalar::F64(x) => Scalar::F64(unary_f64(op, x)),
         x => unary_int(op, p, wide(x)),
@@ -63,6 +64,7 @@ fn unary_int(op: UnOp, p: Prim, x: i128) -> Scalar {
 
 fn binary(op: BinOp, p: Prim, a: Scalar, b: Scalar) -> Scalar {
     match (a, b) {
+        (Scalar::F16(a), Scalar::F16(b)) => half(binary_f32(op, a.to_f32(), b.to_f32())),
         (Scalar::F32(a), Scalar::F32(b)) => Scalar::F32(binary_f32(op, a, b)),
         (Scalar::F64(a), Scalar::F64(b)) => Scalar::F64(binary_f64(op, a, b)),
         (a, b) => narrow(p, binary_int(op, p, wide(a), wide(b))),
@@ -132,6 +134,7 @@ fn pow_int(p: Prim, base: i128, exponent: i128) -> i128 {
 
 fn compare(op: CmpOp, a: Scalar, b: Scalar) -> bool {
     let order = match (a, b) {
+        (Scalar::F16(a), Scalar::F16(b)) => a.partial_cmp(&b),
         (Scalar::F32(a), Scalar::F32(b)) => a.partial_cmp(&b),
         (Scalar::F64(a), Scalar::F64(b)) => a.partial_cmp(&b),
         (a, b) => Some(wide(a).cmp(&wide(b))),
@@ -148,9 +151,11 @@ fn compare(op: CmpOp, a: Scalar, b: Scalar) -> bool {
 
 fn convert(to: Prim, x: Scalar) -> Scalar {
     match x {
-        Scalar::F32(x) => from_float(to, x as f64, x),
-        Scalar::F64(x) => from_float(to, x, x as f32),
+        Scalar::F16(x) => from_float(to, x.to_f64()),
+        Scalar::F32(x) => from_float(to, x as f64),
+        Scalar::F64(x) => from_float(to, x),
         x => match to {
+            Prim::F16 => Scalar::F16(float16::from_f64(wide(x) as f64)),
             Prim::F32 => Scalar::F32(wide(x) as f32),
             Prim::F64 => Scalar::F64(wide(x) as f64),
             Prim::Bool => Scalar::Bool(wide(x) != 0),
@@ -159,8 +164,8 @@ fn convert(to: Prim, x: Scalar) -> Scalar {
     }
 }
 
-/// From a float, given exactly as `x` and rounded to `f32`.
-fn from_float(to: Prim, x: f64, single: f32) -> Scalar {
+/// From a float, given exactly.
+fn from_float(to: Prim, x: f64) -> Scalar {
     match to {
         Prim::I8 => Scalar::I8(x as i8),
         Prim::I16 => Scalar::I16(x as i16),
@@ -170,7 +175,8 @@ fn from_float(to: Prim, x: f64, single: f32) -> Scalar {
         Prim::U16 => Scalar::U16(x as u16),
         Prim::U32 => Scalar::U32(x as u32),
         Prim::U64 => Scalar::U64(x as u64),
-        Prim::F32 => Scalar::F32(single),
+        Prim::F16 => Scalar::F16(float16::from_f64(x)),
+        Prim::F32 => Scalar::F32(x as f32),
         Prim::F64 => Scalar::F64(x),
         Prim::Bool => Scalar::Bool(x != 0.0),
     }
@@ -198,10 +204,9 @@ fn special_float(op: SpecialOp, p: Prim, xs: &[Scalar]) -> Scalar {
     match (op, xs[0]) {
         (SpecialOp::ToBits, x) => Scalar::from_bits(super::unsigned_of(p), x.bits()),
         (SpecialOp::FromBits, x) => Scalar::from_bits(p, x.bits()),
-        (SpecialOp::IsNan, Scalar::F32(x)) => Scalar::Bool(x.is_nan()),
-        (SpecialOp::IsNan, Scalar::F64(x)) => Scalar::Bool(x.is_nan()),
-        (SpecialOp::IsInf, Scalar::F32(x)) => Scalar::Bool(x.is_infinite()),
-        (SpecialOp::IsInf, Scalar::F64(x)) => Scalar::Bool(x.is_infinite()),
+        (SpecialOp::IsNan, x) => Scalar::Bool(x.is_nan()),
+        (SpecialOp::IsInf, x) => Scalar::Bool(x.is_infinite()),
+        (SpecialOp::Ldexp, Scalar::F16(x)) => half(libm::ldexpf(x.to_f32(), exponent(xs[1]))),
         (SpecialOp::Ldexp, Scalar::F32(x)) => Scalar::F32(libm::ldexpf(x, exponent(xs[1]))),
         (SpecialOp::Ldexp, Scalar::F64(x)) => Scalar::F64(libm::ldexp(x, exponent(xs[1]))),
         _ => ternary(op, p, xs),
@@ -214,6 +219,7 @@ fn exponent(x: Scalar) -> i32 {
 
 fn ternary(op: SpecialOp, p: Prim, xs: &[Scalar]) -> Scalar {
     match (xs[0], xs[1], xs[2]) {
+        (Scalar::F16(a), Scalar::F16(b), Scalar::F16(c)) => Scalar::F16(ternary_half(op, a, b, c)),
         (Scalar::F32(a), Scalar::F32(b), Scalar::F32(c)) => Scalar::F32(match op {
             SpecialOp::Fma => a.mul_add(b, c),
             SpecialOp::Mad => a * b + c,
@@ -226,6 +232,21 @@ fn ternary(op: SpecialOp, p: Prim, xs: &[Scalar]) -> Scalar {
         }),
         _ => unreachable!("operands of {}.{p}", op.name()),
     }
+}
+
+/// `a*b` is exact as `f64`, and adding `c` is too unless the smaller of the two is too small to decide the rounding.
+fn ternary_half(op: SpecialOp, a: f16, b: f16, c: f16) -> f16 {
+    match op {
+        SpecialOp::Fma => float16::from_f64(a.to_f64() * b.to_f64() + c.to_f64()),
+        SpecialOp::Mad => a * b + c,
+        _ => a + (b - a) * c,
+    }
+}
+
+/// Rounds a result to `f16`. For `+ - * /` and the square root of `f16`s, the result is as if rounded once, since `f32`
+/// has more than twice as many bits.
+fn half(x: f32) -> Scalar {
+    Scalar::F16(f16::from_f32(x))
 }
 
 /// Operators of one float type; the functions that the standard library lacks are named.

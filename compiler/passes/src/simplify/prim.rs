@@ -120,15 +120,12 @@ fn boolean(op: BinOp, x: Atom, y: Atom) -> Option<Atom> {
 }
 
 fn float(op: BinOp, p: Prim, x: Atom, y: Atom) -> Option<Atom> {
-    let negative_zero = match p {
-        Prim::F32 => Scalar::F32(-0.0),
-        _ => Scalar::F64(-0.0),
-    };
+    let negative_zero = Scalar::from_f64(p, -0.0).map(Atom::Const);
     match op {
         BinOp::Mul | BinOp::Div if is(y, p, 1) => Some(x),
         BinOp::Mul if is(x, p, 1) => Some(y),
         BinOp::Sub if is(y, p, 0) => Some(x),
-        BinOp::Add if y == Atom::Const(negative_zero) => Some(x),
+        BinOp::Add if Some(y) == negative_zero => Some(x),
         _ => None,
     }
 }

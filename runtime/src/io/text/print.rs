@@ -2,7 +2,7 @@
 
 use crate::array::Element;
 use crate::io::view::{Lengths, View};
-use crate::{Array, Column, Prim, Scalar, Value};
+use crate::{Array, Column, Prim, Scalar, Value, f16};
 use std::fmt::{self, Write};
 
 /// A value on one line, every scalar with its suffix. A ragged value that lacks a scalar somewhere is followed by its type.
@@ -117,6 +117,7 @@ fn print_scalars(data: &Array, start: usize, len: usize, out: &mut dyn Write) ->
         Prim::U16 => print_integers::<u16>(data, start, len, out),
         Prim::U32 => print_integers::<u32>(data, start, len, out),
         Prim::U64 => print_integers::<u64>(data, start, len, out),
+        Prim::F16 => print_floats(&data.slice::<f16>()[start..start + len], Scalar::F16, out),
         Prim::F32 => print_floats(&data.slice::<f32>()[start..start + len], Scalar::F32, out),
         Prim::F64 => print_floats(&data.slice::<f64>()[start..start + len], Scalar::F64, out),
         Prim::Bool => {

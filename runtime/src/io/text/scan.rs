@@ -1,7 +1,7 @@
 //! Characters to tokens and scalars.
 
 use crate::io::InputError;
-use crate::{Prim, Scalar};
+use crate::{Prim, Scalar, float16};
 
 /// A position in the text.
 pub(super) struct Scanner<'a> {
@@ -197,7 +197,7 @@ fn fits(prim: Prim, x: i64) -> bool {
         Prim::U32 => u32::try_from(x).is_ok(),
         Prim::U64 => x >= 0,
         Prim::I64 => true,
-        Prim::F32 | Prim::F64 | Prim::Bool => false,
+        Prim::F16 | Prim::F32 | Prim::F64 | Prim::Bool => false,
     }
 }
 
@@ -234,11 +234,10 @@ impl Literal {
         let special = |kind, suffix| Ok(Literal { negative, kind, suffix: Some(suffix) });
         match body {
             "true" | "false" if !negative => return special(Kind::Bool(body == "true"), Prim::Bool),
-            "f32.nan" => return special(Kind::NotANumber, Prim::F32),
-            "f64.nan" => return special(Kind::NotANumber, Prim::F64),
-            "f32.inf" => return special(Kind::Infinity, Prim::F32),
-            "f64.inf" => return special(Kind::Infinity, Prim::F64),
             _ => {}
+        }
+        if let Some((prim, kind)) = named(body) {
+            return special(kind, prim);
         }
         if !body.starts_with(|c: char| c.is_ascii_digit()) {
             return Err(format!("`{word}` is not a value"));
@@ -295,16 +294,27 @@ impl Literal {
     }
 
     fn float(&self, word: &str, prim: Prim, digits: &str) -> Message<Scalar> {
-        let overflow = || format!("`{word}` is too large for {prim}");
-        let sign = |infinite: bool| !infinite || matches!(self.kind, Kind::Infinity);
-        if prim == Prim::F32 {
-            let x: f32 = digits.parse().map_err(|_| overflow())?;
-            let x = if self.negative { -x } else { x };
-            return if sign(x.is_infinite()) { Ok(Scalar::F32(x)) } else { Err(overflow()) };
-        }
-        let x: f64 = digits.parse().map_err(|_| overflow())?;
-        let x = if self.negative { -x } else { x };
-        if sign(x.is_infinite()) { Ok(Scalar::F64(x)) } else { Err(overflow()) }
+        let signed = if self.negative { format!("-{digits}") } else { digits.to_string() };
+        let read = || -> Option<Scalar> {
+            Some(match prim {
+                Prim::F16 => Scalar::F16(float16::from_decimal(&signed)?),
+                Prim::F32 => Scalar::F32(signed.parse().ok()?),
+                _ => Scalar::F64(signed.parse().ok()?),
+            })
+        };
+        let fits = |x: &Scalar| !x.is_infinite() || matches!(self.kind, Kind::Infinity);
+        read().filter(fits).ok_or_else(|| format!("`{word}` is too large for {prim}"))
+    }
+}
+
+/// `f32.nan`, `f64.inf` and the like.
+fn named(body: &str) -> Option<(Prim, Kind)> {
+    let (name, which) = body.split_once('.')?;
+    let prim = Prim::from_name(name).filter(|p| p.is_float())?;
+    match which {
+        "nan" => Some((prim, Kind::NotANumber)),
+        "inf" => Some((prim, Kind::Infinity)),
+        _ => None,
     }
 }
 
@@ -315,7 +325,6 @@ fn split_suffix<'a>(word: &str, body: &'a str, initials: &[char]) -> Message<(&'
     match (suffix, Prim::from_name(suffix)) {
         ("", _) => Ok((digits, None)),
         (_, Some(p)) => Ok((digits, Some(p))),
-        ("f16", _) => Err("f16 values are not implemented yet".into()),
         _ => Err(format!("`{word}` is not a number: no type is named `{suffix}`")),
     }
 }
