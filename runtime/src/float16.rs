@@ -123,7 +123,7 @@ mod tests {
         assert_eq!(from_decimal("1.000488281250000000000000000001"), Some(f16::from_bits(0x3c01)));
         assert_eq!(from_decimal("-0.1000488281250000000000000000001e+1"), Some(f16::from_bits(0xbc01)));
         assert_eq!(from_decimal("1.000488281249999999999999999999"), Some(f16::ONE));
-        assert_eq!(from_decimal("0.00146484375e3"), Some(f16::from_f32(1.46484375)));
+        assert_eq!(from_decimal("0.00146484375e3"), Some(f16::from_f64(1.46484375)));
         assert_eq!(from_decimal("65519.99999999999999999999"), Some(f16::MAX));
         assert_eq!(from_decimal("65520"), Some(f16::INFINITY));
         assert_eq!(from_decimal("0"), Some(f16::ZERO));
