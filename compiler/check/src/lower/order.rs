@@ -60,19 +60,18 @@ impl<'p> Lower<'p> {
     }
 
     fn ordered_float(&mut self, x: Atom, p: Prim) -> Atom {
-        let wide = if p == Prim::F64 { Prim::F64 } else { Prim::F32 };
-        let bits_of = if wide == Prim::F64 { Prim::U64 } else { Prim::U32 };
-        let x = self.conv(p, wide, x);
-        let raw = self.prim(PrimOp::Special(SpecialOp::ToBits, wide), &[x]);
+        let to_bits = PrimOp::Special(SpecialOp::ToBits, p);
+        let bits_of = to_bits.result();
+        let raw = self.prim(to_bits, &[x]);
         let zero = Atom::Const(Scalar::zero(bits_of));
-        let is_zero = self.prim(PrimOp::Cmp(CmpOp::Eq, wide), &[x, Atom::Const(Scalar::zero(wide))]);
+        let is_zero = self.prim(PrimOp::Cmp(CmpOp::Eq, p), &[x, Atom::Const(Scalar::zero(p))]);
         let raw = self.select(bits_of, is_zero, zero, raw);
-        let sign = Atom::Const(Scalar::from_bits(bits_of, 1 << (width(wide) - 1)));
+        let sign = Atom::Const(Scalar::from_bits(bits_of, 1 << (width(p) - 1)));
         let inverted = self.prim(PrimOp::Un(UnOp::Not, bits_of), &[raw]);
         let above = self.bin(BinOp::Or, bits_of, raw, sign);
         let negative = self.prim(PrimOp::Cmp(CmpOp::Le, bits_of), &[sign, raw]);
         let number = self.select(bits_of, negative, inverted, above);
-        let is_nan = self.prim(PrimOp::Special(SpecialOp::IsNan, wide), &[x]);
+        let is_nan = self.prim(PrimOp::Special(SpecialOp::IsNan, p), &[x]);
         let largest = Atom::Const(Scalar::from_bits(bits_of, u64::MAX));
         let number = self.select(bits_of, is_nan, largest, number);
         self.conv(bits_of, Prim::U64, number)
@@ -83,8 +82,6 @@ impl<'p> Lower<'p> {
 fn width(p: Prim) -> i64 {
     match p {
         Prim::Bool => 1,
-        Prim::F64 => 64,
-        p if p.is_float() => 32,
         p => i64::from(p.bits()),
     }
 }
