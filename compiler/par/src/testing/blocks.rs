@@ -1,222 +1,222 @@
-//! Reading test blocks.
+//! The notation of test blocks.
 
-use std::path::{Path, PathBuf};
+use super::random;
+use super::scan::{Found, Mistake, Scanner, find_blocks};
+use super::spec::{Block, Case, Data, Expected, Input, Spec};
+use super::structure;
+use crate::program::Backend;
+use std::path::Path;
 
-/// What a file says about its own behaviour.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Spec {
-    /// The program must be rejected with a diagnostic that contains this.
-    pub compile_error: Option<String>,
-    /// Calls and their outcomes.
-    pub cases: Vec<Case>,
-}
-
-/// One call of an entry point.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Case {
-    /// Which one.
-    pub entry: String,
-    /// Line of the input, from 1.
-    pub line: usize,
-    /// The arguments.
-    pub input: Data,
-    /// The outcome.
-    pub expected: Expected,
-}
-
-/// Where values are.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Data {
-    /// In the block.
-    Text(String),
-    /// In a file.
-    File(PathBuf),
-}
-
-/// What a call must do.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Expected {
-    /// Give a result, whatever it is.
-    Anything,
-    /// Give these values.
-    Output(Data),
-    /// Fail with a message that contains this.
-    Error(String),
-}
-
-/// Reads the blocks of a program. File names are relative to `folder`. An error says what is wrong, with its line.
-pub fn parse(text: &str, folder: &Path) -> Result<Spec, String> {
+/// Reads the blocks of a program. File names are relative to `folder`.
+pub fn parse(text: &str, folder: &Path) -> Result<Spec, Mistake> {
     let mut spec = Spec::default();
-    for (first, block) in find_blocks(text) {
-        Parser { text: &block, pos: 0, first, folder, spec: &mut spec }.block()?;
+    for found in find_blocks(text) {
+        let block = Block { description: found.description.clone(), line: found.line, ..Block::default() };
+        let scan = Scanner::new(&found);
+        let mut parser = Parser { scan, folder, block, entries: None, pending: Pending::default() };
+        parser.block(&found)?;
+        spec.blocks.push(parser.block);
     }
     Ok(spec)
 }
 
-/// The blocks' contents without the comment signs, with the number of their first line.
-fn find_blocks(text: &str) -> Vec<(usize, String)> {
-    let mut blocks: Vec<(usize, String)> = Vec::new();
-    let mut inside = false;
-    for (i, line) in text.lines().enumerate() {
-        let comment = line.trim_start().strip_prefix("--");
-        match comment {
-            Some(rest) if rest.trim() == "==" => {
-                blocks.push((i + 2, String::new()));
-                inside = true;
-            }
-            Some(rest) if inside => {
-                if let Some((_, block)) = blocks.last_mut() {
-                    block.push_str(rest);
-                    block.push('\n');
-                }
-            }
-            _ => inside = false,
-        }
-    }
-    blocks
+struct Parser<'a> {
+    scan: Scanner<'a>,
+    folder: &'a Path,
+    block: Block,
+    entries: Option<Vec<String>>,
+    pending: Pending,
 }
 
-struct Parser<'a> {
-    text: &'a str,
-    pos: usize,
-    first: usize,
-    folder: &'a Path,
-    spec: &'a mut Spec,
+/// What has been read of a case before its `input`.
+#[derive(Default)]
+struct Pending {
+    name: Option<String>,
+    without: Vec<Backend>,
+    skipped: bool,
+    /// For the message if nothing follows.
+    last: Option<String>,
 }
+
+/// What may stand in a block, for messages.
+const EXPECTED: &str = "expected `input`, `output`, `auto output`, `random input`, `script input`, `error:`, \
+    `compile error:`, `warning:`, `entry:`, `tags`, `structure`, `compiled`, `notest`, `nobench`, `no_BACKEND` or a \
+    name in quotes";
 
 impl Parser<'_> {
-    fn block(&mut self) -> Result<(), String> {
-        let mut entries = vec!["main".to_string()];
-        let mut cases: Vec<Case> = Vec::new();
-        while let Some(word) = self.word() {
-            match word.as_str() {
-                "entry:" => {
-                    entries = self.rest_of_line().split_whitespace().map(str::to_string).collect();
-                }
-                "input" => {
-                    let line = self.line();
-                    let input = self.data()?;
-                    cases.push(Case { entry: String::new(), line, input, expected: Expected::Anything });
-                }
-                "output" => {
-                    let output = self.data()?;
-                    self.last(&mut cases)?.expected = Expected::Output(output);
-                }
-                "error:" if cases.is_empty() => self.spec.compile_error = Some(self.rest_of_line()),
-                "error:" => {
-                    let text = self.rest_of_line();
-                    self.last(&mut cases)?.expected = Expected::Error(text);
-                }
-                "compile" => {
-                    if self.word().as_deref() != Some("error:") {
-                        return Err(self.error("expected `compile error: text`"));
-                    }
-                    self.spec.compile_error = Some(self.rest_of_line());
-                }
-                "compiled" | "nobench" | "notest" => {}
-                "tags" | "structure" | "random" | "script" => self.skip_group(),
-                quoted if quoted.starts_with('"') => {}
-                other => return Err(self.error(&format!("`{other}` is not part of a test"))),
-            }
+    fn block(&mut self, found: &Found) -> Result<(), Mistake> {
+        while let Some(word) = self.scan.word() {
+            self.item(word)?;
         }
-        for entry in &entries {
-            let named = cases.iter().map(|c| Case { entry: entry.clone(), ..c.clone() });
-            self.spec.cases.extend(named);
+        if let Some(word) = &self.pending.last {
+            return Err(self.scan.error(format!("an input must follow `{word}`")));
+        }
+        self.block.entries = self.entries.take().unwrap_or_else(|| vec!["main".to_string()]);
+        let b = &self.block;
+        if b.is_empty() && b.tags.is_empty() {
+            let message = format!("the block tests nothing: {EXPECTED}");
+            return Err(Mistake { line: found.line, message });
+        }
+        if b.compile_error.is_some() && !b.cases.is_empty() {
+            let message = "a program that must be rejected takes no input".into();
+            return Err(Mistake { line: found.line, message });
         }
         Ok(())
     }
 
-    fn last<'c>(&self, cases: &'c mut [Case]) -> Result<&'c mut Case, String> {
-        cases.last_mut().ok_or_else(|| self.error("an outcome without an input"))
-    }
-
-    fn line(&self) -> usize {
-        self.first + self.text[..self.pos].matches('\n').count()
-    }
-
-    fn error(&self, message: &str) -> String {
-        format!("line {}: {message}", self.line())
-    }
-
-    /// Moves to the next character that is neither white space nor a comment inside the block.
-    fn skip_space(&mut self) {
-        loop {
-            let rest = &self.text[self.pos..];
-            let trimmed = rest.trim_start();
-            self.pos += rest.len() - trimmed.len();
-            if !trimmed.starts_with("--") {
-                return;
+    fn item(&mut self, word: &str) -> Result<(), Mistake> {
+        let line = self.scan.line();
+        match word {
+            "entry:" => self.entry()?,
+            "tags" => self.tags()?,
+            "structure" => self.structure()?,
+            "warning:" => {
+                let pattern = self.pattern(word)?;
+                self.block.warnings.push(pattern);
             }
-            self.pos += trimmed.find('\n').unwrap_or(trimmed.len());
+            "compile" if self.scan.accept("error:") => self.compile_error()?,
+            "error:" if self.block.cases.is_empty() => self.compile_error()?,
+            "error:" => {
+                let pattern = self.pattern(word)?;
+                self.outcome(Expected::Error(pattern))?;
+            }
+            "input" => {
+                let data = self.data()?;
+                self.case(line, Input::Data(data));
+            }
+            "random" if self.scan.accept("input") => {
+                let types = random::parse(self.braces("types")?);
+                let types = types.map_err(|e| self.scan.error(e))?;
+                self.case(line, Input::Random(types));
+            }
+            "script" if self.scan.accept("input") => {
+                let expression = self.braces("an expression")?.to_string();
+                self.case(line, Input::Script(expression));
+            }
+            "output" => {
+                let data = self.data()?;
+                self.outcome(Expected::Output(data))?;
+            }
+            "auto" if self.scan.accept("output") => self.outcome(Expected::Auto)?,
+            other => return self.modifier(other),
+        }
+        Ok(())
+    }
+
+    /// What may stand before `input`.
+    fn modifier(&mut self, word: &str) -> Result<(), Mistake> {
+        match word {
+            "\"" => {
+                let name = self.scan.quoted();
+                let name =
+                    name.ok_or_else(|| self.scan.error("the name of the test has no closing quote"))?;
+                self.pending.name = Some(name.to_string());
+                self.pending.last = Some(format!("\"{name}\""));
+                return Ok(());
+            }
+            "compiled" => self.pending.without.extend([Backend::Interp, Backend::FlatInterp]),
+            "notest" => self.pending.skipped = true,
+            // There are no benchmarks here that would have to leave it out.
+            "nobench" => {}
+            _ => match word.strip_prefix("no_") {
+                // Names of other compilers' back ends are no mistake.
+                Some(name) => {
+                    let is_it = |b: &Backend| b.name().replace('-', "_") == name;
+                    self.pending.without.extend(Backend::ALL.into_iter().filter(is_it));
+                }
+                None => return Err(self.scan.error(format!("`{word}` is not part of a test: {EXPECTED}"))),
+            },
+        }
+        self.pending.last = Some(word.to_string());
+        Ok(())
+    }
+
+    fn entry(&mut self) -> Result<(), Mistake> {
+        let names: Vec<String> = self.scan.rest_of_line().split_whitespace().map(str::to_string).collect();
+        if names.is_empty() {
+            return Err(self.scan.error("expected names of entry points after `entry:`"));
+        }
+        match self.entries.replace(names) {
+            None => Ok(()),
+            Some(_) => Err(self.scan.error("a block has one `entry:` line; begin another with `-- ==`")),
         }
     }
 
-    /// The next word; it ends before white space or a brace, and a colon ends it.
-    fn word(&mut self) -> Option<String> {
-        self.skip_space();
-        let rest = &self.text[self.pos..];
-        if rest.is_empty() {
-            return None;
-        }
-        let end = match rest.find(|c: char| c.is_whitespace() || matches!(c, '{' | '}' | ':' | '@')) {
-            Some(at) if rest[at..].starts_with(':') => at + 1,
-            Some(0) => rest.chars().next().map_or(1, char::len_utf8),
-            Some(at) => at,
-            None => rest.len(),
-        };
-        self.pos += end;
-        Some(rest[..end].to_string())
+    fn tags(&mut self) -> Result<(), Mistake> {
+        let tags: Vec<String> = self.braces("words")?.split_whitespace().map(str::to_string).collect();
+        self.block.tags.extend(tags);
+        Ok(())
     }
 
-    fn rest_of_line(&mut self) -> String {
-        let rest = &self.text[self.pos..];
-        let line = rest.lines().next().unwrap_or("");
-        self.pos += line.len();
-        line.trim().trim_matches('"').to_string()
+    fn structure(&mut self) -> Result<(), Mistake> {
+        let line = self.scan.line();
+        let mut level = structure::Level::Flat;
+        if self.scan.accept("core") {
+            level = structure::Level::Core;
+        } else {
+            self.scan.accept("flat");
+        }
+        let text = self.braces("names with numbers")?;
+        let structure = structure::parse(level, line, text).map_err(|e| self.scan.error(e))?;
+        self.block.structures.push(structure);
+        Ok(())
+    }
+
+    fn compile_error(&mut self) -> Result<(), Mistake> {
+        let pattern = self.pattern("compile error:")?;
+        match self.block.compile_error.replace(pattern) {
+            None => Ok(()),
+            Some(_) => Err(self.scan.error("a second `compile error:` in one block")),
+        }
+    }
+
+    fn pattern(&mut self, word: &str) -> Result<String, Mistake> {
+        match self.scan.rest_of_line() {
+            "" => Err(self.scan.error(format!("expected a text or a regular expression after `{word}`"))),
+            pattern => Ok(pattern.to_string()),
+        }
+    }
+
+    fn case(&mut self, line: usize, input: Input) {
+        let Pending { name, without, skipped, .. } = std::mem::take(&mut self.pending);
+        let expected = Expected::Anything;
+        self.block.cases.push(Case { name, line, without, skipped, input, expected });
+    }
+
+    fn outcome(&mut self, expected: Expected) -> Result<(), Mistake> {
+        if let Some(word) = &self.pending.last {
+            return Err(self.scan.error(format!("an input must follow `{word}`")));
+        }
+        match self.block.cases.last_mut() {
+            None => Err(self.scan.error("an outcome without an input")),
+            Some(case) if case.expected != Expected::Anything => {
+                Err(self.scan.error("the input has an outcome already"))
+            }
+            Some(case) => {
+                case.expected = expected;
+                Ok(())
+            }
+        }
     }
 
     /// `{ values }` or `@ file`.
-    fn data(&mut self) -> Result<Data, String> {
-        self.skip_space();
-        if self.text[self.pos..].starts_with('@') {
-            self.pos += 1;
-            self.skip_space();
-            let rest = &self.text[self.pos..];
-            let name = rest.split_whitespace().next().unwrap_or("");
-            self.pos += name.len();
-            return Ok(Data::File(self.folder.join(name)));
-        }
-        self.braces().map(Data::Text).ok_or_else(|| self.error("expected `{ values }` or `@ file`"))
-    }
-
-    /// What stands between matching braces; strings may contain braces.
-    fn braces(&mut self) -> Option<String> {
-        self.skip_space();
-        let rest = self.text[self.pos..].strip_prefix('{')?;
-        let (mut depth, mut in_string, mut escaped) = (1, false, false);
-        for (i, c) in rest.char_indices() {
-            match c {
-                _ if escaped => escaped = false,
-                '\\' if in_string => escaped = true,
-                '"' => in_string = !in_string,
-                '{' if !in_string => depth += 1,
-                '}' if !in_string => depth -= 1,
-                _ => {}
-            }
-            if depth == 0 {
-                self.pos += i + 2;
-                return Some(rest[..i].to_string());
+    fn data(&mut self) -> Result<Data, Mistake> {
+        match self.scan.file_name() {
+            Some("") => Err(self.scan.error("expected the name of a file after `@`")),
+            Some(name) => Ok(Data::File(self.folder.join(name))),
+            None => {
+                let (text, range) =
+                    self.scan.braces().ok_or_else(|| self.scan.error("expected `{ values }` or `@ file`"))?;
+                Ok(Data::Text { text: text.to_string(), range })
             }
         }
-        None
     }
 
-    /// Words up to braces, and those: what is accepted and not used.
-    fn skip_group(&mut self) {
-        while !matches!(self.text[self.pos..].chars().next(), None | Some('{' | '\n')) {
-            self.pos += self.text[self.pos..].chars().next().map_or(0, char::len_utf8);
+    fn braces(&mut self, what: &str) -> Result<&str, Mistake> {
+        match self.scan.braces() {
+            Some((text, _)) => Ok(text),
+            None => Err(self.scan.error(format!("expected {what} in braces"))),
         }
-        let _ = self.braces();
     }
 }
 
@@ -224,14 +224,17 @@ impl Parser<'_> {
 mod tests {
     use super::*;
 
-    const PROGRAM: &str = "-- doc
+    const PROGRAM: &str = "-- | doc
 -- ==
+-- tags { slow gpu }
 -- entry: a b
 -- input { [1, 2] {x = 1} }
 -- output { 3 }
 -- input @ in.txt output @ out.txt
 -- input { \"}\" } error: division by zero
--- structure { Map 1 }
+-- \"big one\" no_cpu random input { [10][]i32 } auto output
+-- notest compiled script input { iota 3 }
+-- structure { map 1 }
 def x = 1
 -- ==
 -- compile error: no name
@@ -240,21 +243,75 @@ def x = 1
     #[test]
     fn all_forms() {
         let spec = parse(PROGRAM, Path::new("dir")).unwrap();
-        assert_eq!(spec.compile_error.as_deref(), Some("no name"));
-        let entries: Vec<_> = spec.cases.iter().map(|c| (c.entry.as_str(), c.line)).collect();
-        assert_eq!(entries, [("a", 4), ("a", 6), ("a", 7), ("b", 4), ("b", 6), ("b", 7)]);
-        assert_eq!(spec.cases[0].input, Data::Text(" [1, 2] {x = 1} ".into()));
-        assert_eq!(spec.cases[0].expected, Expected::Output(Data::Text(" 3 ".into())));
-        assert_eq!(spec.cases[1].input, Data::File("dir/in.txt".into()));
-        assert_eq!(spec.cases[2].input, Data::Text(" \"}\" ".into()));
-        assert_eq!(spec.cases[2].expected, Expected::Error("division by zero".into()));
+        let [block, rejected] = &spec.blocks[..] else { panic!("{spec:?}") };
+        assert_eq!(rejected.compile_error.as_deref(), Some("no name"));
+        assert_eq!((block.description.as_str(), block.line), ("doc", 2));
+        assert_eq!(
+            (&block.tags[..], &block.entries[..]),
+            (&["slow".into(), "gpu".into()][..], &["a".into(), "b".into()][..])
+        );
+        assert_eq!(block.cases.iter().map(|c| c.line).collect::<Vec<_>>(), [5, 7, 8, 9, 10]);
+        let Input::Data(Data::Text { text, range }) = &block.cases[0].input else { panic!("{block:?}") };
+        assert_eq!((text.as_str(), &PROGRAM[range.clone()]), (" [1, 2] {x = 1} ", " [1, 2] {x = 1} "));
+        assert_eq!(block.cases[1].input, Input::Data(Data::File("dir/in.txt".into())));
+        assert_eq!(block.cases[1].expected, Expected::Output(Data::File("dir/out.txt".into())));
+        assert_eq!(block.cases[2].expected, Expected::Error("division by zero".into()));
+        assert_eq!(block.cases[3].name.as_deref(), Some("big one"));
+        assert_eq!(
+            (&block.cases[3].without[..], &block.cases[3].expected),
+            (&[Backend::Cpu][..], &Expected::Auto)
+        );
+        assert_eq!(block.cases[4].without, [Backend::Interp, Backend::FlatInterp]);
+        assert_eq!(
+            (block.cases[4].skipped, &block.cases[4].input),
+            (true, &Input::Script(" iota 3 ".into()))
+        );
+        assert_eq!(block.structures.len(), 1);
+    }
+
+    #[test]
+    fn values_over_several_lines() {
+        let text = "  -- ==\r\n  -- input {\r\n  --   1 -- one }\r\n  --   2 }\r\ndef x = 1";
+        let spec = parse(text, Path::new("")).unwrap();
+        let Input::Data(Data::Text { text, .. }) = &spec.blocks[0].cases[0].input else { panic!("{spec:?}") };
+        assert_eq!(text.split_whitespace().collect::<Vec<_>>(), ["1", "--", "one", "}", "2"]);
     }
 
     #[test]
     fn mistakes_have_a_line() {
-        let parse = |text| parse(text, Path::new("")).unwrap_err();
-        assert_eq!(parse("-- ==\n-- output { 1 }"), "line 2: an outcome without an input");
-        assert_eq!(parse("\n-- ==\n-- inptu { 1 }"), "line 3: `inptu` is not part of a test");
-        assert_eq!(parse("-- ==\n-- input 1"), "line 2: expected `{ values }` or `@ file`");
+        let parse = |text| {
+            let mistake = parse(text, Path::new("")).unwrap_err();
+            format!("{}: {}", mistake.line, mistake.message)
+        };
+        let starts = |text, expected: &str| {
+            let message = parse(text);
+            assert!(message.starts_with(expected), "{message}");
+        };
+        assert_eq!(parse("-- ==\n-- output { 1 }"), "2: an outcome without an input");
+        starts("\n-- ==\n-- inptu { 1 }", "3: `inptu` is not part of a test: expected `input`, ");
+        assert_eq!(parse("-- ==\n-- input 1"), "2: expected `{ values }` or `@ file`");
+        assert_eq!(parse("-- ==\n-- input { 1"), "2: expected `{ values }` or `@ file`");
+        assert_eq!(parse("-- ==\n-- input @"), "2: expected the name of a file after `@`");
+        assert_eq!(
+            parse("-- ==\n-- input { 1 } output { 1 } auto output"),
+            "2: the input has an outcome already"
+        );
+        assert_eq!(
+            parse("-- ==\n-- input { 1 }\n-- compiled output { 1 }"),
+            "3: an input must follow `compiled`"
+        );
+        assert_eq!(parse("-- ==\n-- compiled"), "2: an input must follow `compiled`");
+        assert_eq!(
+            parse("-- ==\n-- error: x\n-- input { 1 }"),
+            "1: a program that must be rejected takes no input"
+        );
+        assert_eq!(
+            parse("-- ==\n-- input { 1 } error:"),
+            "2: expected a text or a regular expression after `error:`"
+        );
+        assert_eq!(parse("-- ==\n-- \"name input { 1 }"), "2: the name of the test has no closing quote");
+        starts("-- ==\n-- structure { mpa 1 }", "2: no operation `mpa`; the names are: map ");
+        starts("-- ==\n-- random input { [10] }", "2: expected a type like ");
+        starts("def x = 1\n-- ==\n", "2: the block tests nothing: expected `input`");
     }
 }

@@ -3,19 +3,37 @@
 //! ```text
 //! -- ==
 //! -- entry: total mean
+//! -- tags { statistics }
 //! -- input { [1, 2, 3] } output { 6 }
-//! -- input @ data/rows.in output @ data/rows.out
-//! -- input { [0] } error: division by zero
+//! -- "from a file" input @ data/rows.in output @ data/rows.out
+//! -- input { [0] } error: division by \w+
+//! -- random input { [1000]i32 in 0..<10 } auto output
+//! -- script input { iota 10 } output { 45 }
+//! -- structure { reduce 1 map 0 }
 //!
 //! -- ==
 //! -- compile error: no name `x`
 //! ```
 //!
-//! Every case runs on every back end asked for; results are compared as values, floats with a tolerance. Errors are
-//! compared as text that must occur; `.*` stands for anything.
+//! Every case runs on every back end asked for; results are compared as values, floats with a tolerance
+//! (`Tolerance::of` in the runtime).
+//!
+//! - `scan`, `blocks`: the notation; `spec`: what it says.
+//! - `random`, `arguments`: values for the entry points' parameters.
+//! - `run`: compiling and calling; `expect`: comparing; `structure`: counting operations.
+//! - `report`: how it went; `update`: writing what was found into the file.
 
+mod arguments;
 mod blocks;
+mod expect;
+mod random;
+mod report;
 mod run;
+mod scan;
+mod spec;
+mod structure;
+mod update;
 
-pub use blocks::{Case, Data, Expected, Spec, parse};
-pub use run::{ALL_TARGETS, Failure, Report, Target, run_file};
+pub use report::{ALL_TARGETS, Event, Problem, ProblemKind, Report, Target, Test};
+pub use run::{Settings, run_file, run_with};
+pub use update::{Mismatch, updated};

@@ -1,0 +1,165 @@
+//! `par test`: the tests in programs.
+//!
+//! Every file is tested in a process of its own (`worker`), several at a time (`pool`), so that a crash or an endless
+//! loop in one program costs nothing but that program's tests. Results are printed as files end (`report`) and
+//! written for other tools (`junit`).
+
+mod junit;
+mod pool;
+mod report;
+mod worker;
+
+use crate::run::BackendName;
+use crate::status::{self, Status};
+use par::testing::{ALL_TARGETS, Settings, Target};
+use par::{Backend, Options};
+use regex::Regex;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+const AFTER_HELP: &str = "\
+Tests are comment blocks:
+
+    -- ==
+    -- entry: total mean                                the entry points to call [default: main]
+    -- tags { slow }
+    -- input { [1, 2, 3] } output { 6 }
+    -- \"one row\" input @ row.in output @ row.out        text, Futhark's binary format, .npy; also .gz
+    -- input { [0] } error: division by zero            a text, or a regular expression
+    -- random input { [1000]i32 [9][]f64 in -1..<1 }    the same values in every run; `[9][]` is ragged
+    -- auto output                                      what the interpreter gives
+    -- script input { (iota 10, 3i32) }                 the value of an expression, one component per parameter
+    -- compiled input …                                 not on interpreters; no_cpu, no_interp, no_flat_interp; notest
+    -- structure { reduce 1 kernel 1 }                  operations after flattening; `structure core { … }` before it
+    -- warning: never used
+    -- compile error: E0301                             alone in its block: the program must be rejected
+
+Floats are equal up to a relative error of 2e-6 (f32) or 1e-9 (f64), and not-a-number equals itself. Blocks with the tag
+`disable` are left out unless --tag asks for them.
+
+Examples:
+    par test examples                       all programs in a folder
+    par test sort.par --backend cpu --threads 4
+    par test tests --only 'sort.*empty' --list
+    par test tests --exclude slow --junit results.xml
+    par test sort.par --update              writes the values found into `output { … }`
+
+Exit status: 0 all tests passed; 1 a test failed or is malformed; 2 a program was rejected that should compile;
+3 nothing but programs that use something not implemented failed; 101 a bug in Par, or the process of a program ended.
+Failures and the summary go to standard output, the progress to standard error.";
+
+/// Arguments of `par test`.
+#[derive(clap::Args)]
+#[command(after_long_help = AFTER_HELP)]
+pub struct Args {
+    /// Programs, or folders with programs
+    #[arg(value_name = "FILE", required = true)]
+    files: Vec<PathBuf>,
+    /// Only this back end [default: all]
+    #[arg(long, value_enum)]
+    backend: Option<BackendName>,
+    /// Numbers of threads to run machine code with
+    #[arg(long, value_name = "N,…", value_delimiter = ',', default_value = "1,2")]
+    threads: Vec<usize>,
+    /// Number of programs to test at the same time [default: one for each processor]
+    #[arg(long, short, value_name = "N")]
+    jobs: Option<usize>,
+    /// Time for the tests of one program
+    #[arg(long, value_name = "SECONDS", default_value = "600")]
+    timeout: f64,
+    /// Only blocks with this tag; may be repeated
+    #[arg(long, value_name = "TAG")]
+    tag: Vec<String>,
+    /// No blocks with this tag; may be repeated
+    #[arg(long, value_name = "TAG")]
+    exclude: Vec<String>,
+    /// Only tests whose `FILE:LINE: NAME` matches this regular expression
+    #[arg(long, value_name = "REGEX")]
+    only: Option<Regex>,
+    /// Print the tests instead of running them
+    #[arg(long, conflicts_with = "update")]
+    list: bool,
+    /// Write the values that were found into every `output { … }` that has others, then test
+    #[arg(long)]
+    update: bool,
+    /// Write the results as JUnit XML
+    #[arg(long, value_name = "FILE")]
+    junit: Option<PathBuf>,
+    /// Test one file in this process and write what happens as JSON lines: how the files' processes are started
+    #[arg(long, hide = true)]
+    worker: bool,
+}
+
+/// Runs all tests and prints those that fail.
+pub fn test(args: &Args) -> Result<Status, Status> {
+    if args.worker {
+        return worker::work(&args.files[0], &settings(args), args.update);
+    }
+    let mut files = Vec::new();
+    for path in &args.files {
+        files.extend(programs(path).map_err(|e| status::fail(&format!("{}: {e}", path.display())))?);
+    }
+    if files.is_empty() {
+        return Err(status::fail("there are no programs (.par or .fut) in the folders"));
+    }
+    let limit =
+        Duration::try_from_secs_f64(args.timeout).map_err(|e| status::fail(&format!("--timeout: {e}")))?;
+    let processors = std::thread::available_parallelism().map_or(1, usize::from);
+    let pool =
+        pool::Pool { jobs: args.jobs.unwrap_or(processors).max(1), limit, arguments: worker_arguments(args) };
+    let summary = report::run(&pool, &files, args.list).map_err(|m| status::fail(&m))?;
+    if let Some(path) = &args.junit {
+        junit::write(path, &summary).map_err(|m| status::fail(&m))?;
+    }
+    Ok(summary.status())
+}
+
+fn settings(args: &Args) -> Settings {
+    let wanted = args.backend.map(Backend::from);
+    let mut targets: Vec<Target> =
+        ALL_TARGETS.iter().copied().filter(|t| t.backend != Backend::Cpu).collect();
+    targets.extend(args.threads.iter().map(|n| Target { backend: Backend::Cpu, threads: *n }));
+    targets.retain(|t| wanted.is_none_or(|b| b == t.backend));
+    let mut exclude = args.exclude.clone();
+    if !args.tag.iter().any(|tag| tag == "disable") {
+        exclude.push("disable".into());
+    }
+    let options = Options { verify: true, ..Options::default() };
+    let (tags, only, list) = (args.tag.clone(), args.only.clone(), args.list);
+    Settings { targets, options, tags, exclude, only, list }
+}
+
+/// The arguments that select tests, for the process of a file.
+fn worker_arguments(args: &Args) -> Vec<String> {
+    let mut out = vec!["test".to_string(), "--worker".to_string()];
+    if let Some(backend) = args.backend {
+        out.push(format!("--backend={}", Backend::from(backend).name()));
+    }
+    let threads: Vec<String> = args.threads.iter().map(usize::to_string).collect();
+    out.push(format!("--threads={}", threads.join(",")));
+    out.extend(args.tag.iter().map(|t| format!("--tag={t}")));
+    out.extend(args.exclude.iter().map(|t| format!("--exclude={t}")));
+    out.extend(args.only.iter().map(|p| format!("--only={p}")));
+    out.extend([(args.list, "--list"), (args.update, "--update")].iter().filter(|o| o.0).map(|o| o.1.into()));
+    out
+}
+
+/// The file itself, or the programs in a folder and its folders, in order.
+fn programs(path: &Path) -> std::io::Result<Vec<PathBuf>> {
+    if !std::fs::metadata(path)?.is_dir() {
+        return Ok(vec![path.to_path_buf()]);
+    }
+    let mut paths =
+        std::fs::read_dir(path)?.map(|e| Ok(e?.path())).collect::<std::io::Result<Vec<PathBuf>>>()?;
+    paths.sort();
+    let is_program = |p: &Path| p.extension().is_some_and(|e| e == "par" || e == "fut");
+    let mut out = Vec::new();
+    for path in paths {
+        if path.is_dir() {
+            out.extend(programs(&path)?);
+        } else if is_program(&path) {
+            out.push(path);
+        }
+    }
+    Ok(out)
+}

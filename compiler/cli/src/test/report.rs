@@ -1,0 +1,117 @@
+//! What `par test` prints.
+
+use super::pool::{FileResult, Message, Pool};
+use crate::status::Status;
+use indicatif::{ProgressBar, ProgressStyle};
+use par::testing::{ProblemKind, Test};
+use std::io::{ErrorKind, IsTerminal, Write};
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+/// The results of all files.
+pub struct Summary {
+    /// In the order of the arguments.
+    pub files: Vec<FileResult>,
+    /// From the first process's start to the last one's end.
+    pub time: Duration,
+}
+
+/// Tests the files, with a progress bar on a terminal, and prints failures as they come, then a summary.
+pub fn run(pool: &Pool, files: &[PathBuf], list: bool) -> Result<Summary, String> {
+    let start = Instant::now();
+    let bar = progress_bar(files.len());
+    let (mut results, mut printed) = (Vec::new(), Ok(()));
+    pool.run(files, |message| match message {
+        Message::Start(file) => bar.set_message(file.display().to_string()),
+        Message::Done(result) => {
+            let text = if list { listed(&result) } else { failures(&result) };
+            if !text.is_empty() && printed.is_ok() {
+                printed = bar.suspend(|| print(&text));
+            }
+            bar.inc(1);
+            results.push(result);
+        }
+    })?;
+    bar.finish_and_clear();
+    results.sort_by_key(|r| files.iter().position(|f| *f == r.file));
+    let summary = Summary { files: results, time: start.elapsed() };
+    if !list {
+        printed = printed.and_then(|()| print(&summary.lines()));
+    }
+    printed.map_err(|e| format!("cannot write to standard output: {e}"))?;
+    Ok(summary)
+}
+
+fn progress_bar(files: usize) -> ProgressBar {
+    if !std::io::stderr().is_terminal() {
+        return ProgressBar::hidden();
+    }
+    let bar = ProgressBar::new(files as u64);
+    if let Ok(style) = ProgressStyle::with_template("{elapsed_precise} [{bar:30}] {pos}/{len} {wide_msg}") {
+        bar.set_style(style.progress_chars("=> "));
+    }
+    bar
+}
+
+/// Whoever stopped reading has seen enough.
+fn print(text: &str) -> std::io::Result<()> {
+    let mut out = std::io::stdout().lock();
+    let result = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    result.or_else(|e| if e.kind() == ErrorKind::BrokenPipe { Ok(()) } else { Err(e) })
+}
+
+/// Tests without their back ends, each once.
+fn listed(result: &FileResult) -> String {
+    let mut lines: Vec<String> = Vec::new();
+    for test in &result.tests {
+        let name = test.name.split(" (").next().unwrap_or("");
+        let line = match &test.problem {
+            None => format!("{}: {name}\n", test.place),
+            Some(problem) => format!("{}: {}\n", test.place, problem.message),
+        };
+        if lines.last() != Some(&line) {
+            lines.push(line);
+        }
+    }
+    lines.concat()
+}
+
+fn failures(result: &FileResult) -> String {
+    result.tests.iter().filter(|t| t.problem.is_some()).map(|t| format!("FAILED {t}\n")).collect()
+}
+
+impl Summary {
+    /// All tests of all files.
+    pub fn tests(&self) -> impl Iterator<Item = &Test> {
+        self.files.iter().flat_map(|f| &f.tests)
+    }
+
+    fn lines(&self) -> String {
+        let failed = self.tests().filter(|t| t.problem.is_some()).count();
+        let passed = self.tests().count() - failed;
+        let untested = self.files.iter().filter(|f| f.no_tests).count();
+        let programs = match self.files.len() {
+            1 => "1 program".to_string(),
+            n => format!("{n} programs"),
+        };
+        let compiled = match (untested, self.files.len()) {
+            (0, _) => String::new(),
+            (1, 1) => "; it has no tests and was only compiled".to_string(),
+            (1, _) => "; 1 has no tests and was only compiled".to_string(),
+            (n, _) => format!("; {n} have no tests and were only compiled"),
+        };
+        let seconds = self.time.as_secs_f64();
+        format!("{passed} passed, {failed} failed in {programs} ({seconds:.1} s){compiled}\n")
+    }
+
+    /// That of the worst problem; that something is not implemented counts only if nothing else went wrong.
+    pub fn status(&self) -> Status {
+        match self.tests().filter_map(|t| t.problem.as_ref()).map(|p| p.kind).max() {
+            None => Status::Success,
+            Some(ProblemKind::Unsupported) => Status::Unsupported,
+            Some(ProblemKind::Failed) => Status::Failed,
+            Some(ProblemKind::Rejected) => Status::Rejected,
+            Some(ProblemKind::Bug) => Status::Bug,
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! The arguments of a case, and expected values, from wherever they are.
+
+use super::random;
+use super::spec::{Data, Input};
+use crate::pipeline::Options;
+use crate::program::Backend;
+use crate::session::{Evaluation, Outcome, Session};
+use par_runtime::io::{self, InputError, text::print_value};
+use par_runtime::{Value, ValueType};
+use std::borrow::Cow;
+use std::io::Read;
+use std::path::Path;
+
+/// The program that an expression in a test is evaluated in.
+#[derive(Clone, Copy)]
+pub struct Scope<'a> {
+    /// The file's name.
+    pub name: &'a str,
+    /// The file's text.
+    pub text: &'a str,
+    /// How to compile.
+    pub options: &'a Options,
+}
+
+/// The arguments of a call.
+pub fn arguments(input: &Input, types: &[ValueType], scope: &Scope) -> Result<Vec<Value>, String> {
+    match input {
+        Input::Data(data) => read(data, types),
+        Input::Random(random) => random::values(random, types),
+        Input::Script(expression) => script(expression, types, scope),
+    }
+}
+
+/// The values of exactly these types.
+pub fn read(data: &Data, types: &[ValueType]) -> Result<Vec<Value>, String> {
+    let bytes = match data {
+        Data::Text { text, .. } => Cow::Borrowed(text.as_bytes()),
+        Data::File(path) => Cow::Owned(contents(path).map_err(|e| format!("{}: {e}", path.display()))?),
+    };
+    exactly(&bytes, types)
+}
+
+/// A file's bytes, decompressed if its name ends in `.gz`.
+fn contents(path: &Path) -> std::io::Result<Vec<u8>> {
+    let bytes = std::fs::read(path)?;
+    if path.extension().is_none_or(|e| e != "gz") {
+        return Ok(bytes);
+    }
+    let mut plain = Vec::new();
+    flate2::read::MultiGzDecoder::new(&bytes[..]).read_to_end(&mut plain)?;
+    Ok(plain)
+}
+
+fn exactly(bytes: &[u8], types: &[ValueType]) -> Result<Vec<Value>, String> {
+    let describe = |e: InputError| format!("value {}: {e}", e.index + 1);
+    let values = io::read_some(bytes, types).map_err(describe)?;
+    match types.get(values.len()) {
+        None => Ok(values),
+        Some(ty) => Err(format!("value {} of type {ty} is missing", values.len() + 1)),
+    }
+}
+
+/// The components of an expression's value. They go through text because a value that happens to be regular may be
+/// wanted as a ragged one.
+fn script(expression: &str, types: &[ValueType], scope: &Scope) -> Result<Vec<Value>, String> {
+    let mut session = Session::new(scope.options);
+    session.load(scope.name, scope.text).map_err(|e| e.to_string())?;
+    let outcome = session.enter(expression.trim()).map_err(|e| e.to_string())?;
+    let Outcome::Evaluate(evaluation) = outcome else {
+        return Err(format!("`{}` has no value that a function can be called with", expression.trim()));
+    };
+    let Evaluation { program, args, .. } = *evaluation;
+    let value = program.run(Evaluation::ENTRY, args, Backend::Interp, 1).map_err(|e| e.to_string())?;
+    let values = if types.len() == 1 { vec![value] } else { io::components(value) };
+    let text: Vec<String> = values.iter().map(print_value).collect();
+    exactly(text.join("\n").as_bytes(), types)
+}
