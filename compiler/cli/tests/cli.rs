@@ -235,18 +235,65 @@ fn tests_in_programs() {
                 entry main (x: i32) : i32 = 2 / x\n";
     let good = folder.file("good.par", good);
     let output = par(&["test", &good], b"");
-    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-    assert!(stderr(&output).contains("8 passed, 0 failed"), "{}", stderr(&output));
+    assert_eq!(output.status.code(), Some(0), "{}", stdout(&output));
+    assert!(stdout(&output).starts_with("8 passed, 0 failed in 1 program ("), "{}", stdout(&output));
     let bad =
         folder.file("bad.par", "-- ==\n-- input { [1,2] } output { [1,3] }\nentry main (xs: []i32) = xs\n");
-    let output = par(&["test", &bad, "--backend", "interp"], b"");
-    assert_fails(
-        &output,
-        1,
-        &["bad.par:2: entry main (interp)", "at [1]: 2i32 and 3i32", "0 passed, 1 failed"],
-    );
+    let failing = |args: &[&str], status: i32, expected: &[&str]| {
+        let output = par(args, b"");
+        assert_eq!(output.status.code(), Some(status), "{}{}", stdout(&output), stderr(&output));
+        expected
+            .iter()
+            .for_each(|text| assert!(stdout(&output).contains(text), "{text}: {}", stdout(&output)));
+    };
+    let difference = "bad.par:2: entry main (interp)\n    at [1]: expected 3i32, found 2i32\n";
+    failing(&["test", &bad, "--backend", "interp"], 1, &[difference, "0 passed, 1 failed"]);
+    let all = "(interp; flat-interp; cpu, 1 thread; cpu, 3 threads)\n";
+    failing(&["test", &bad, "--threads", "1,3"], 1, &[all, "0 passed, 4 failed"]);
     let error = folder.file("error.par", "-- ==\n-- compile error: lenght\nentry main = lenght [1]\n");
     assert_eq!(par(&["test", &error], b"").status.code(), Some(0));
+    let wrong = folder.file("wrong.par", "-- ==\n-- input {}\nentry main = lenght [1]\n");
+    failing(&["test", &wrong], 2, &["wrong.par: compiles", "unknown name `lenght`", "0 passed, 1 failed"]);
+    let malformed = folder.file("malformed.par", "-- ==\n-- inptu { 1 }\nentry main = 1i32\n");
+    failing(&["test", &malformed], 1, &["malformed.par:2: ", "`inptu` is not part of a test"]);
+    let plain = folder.file("plain.par", "entry main = 1i32\n");
+    failing(&["test", &plain], 0, &["1 passed", "it has no tests and was only compiled"]);
+}
+
+#[test]
+fn a_program_that_hangs_costs_its_own_tests_only() {
+    let folder = Folder::new("hang");
+    folder.file("a.par", "-- ==\n-- input { 1 }\nentry main (x: i32) : i32 = loop x while x > 0 do 1\n");
+    folder.file("b.par", "-- ==\n-- input { 1 } output { 1 }\nentry main (x: i32) : i32 = x\n");
+    let junit = folder.path("results.xml");
+    let all = folder.path("");
+    let output = par(&["test", &all, "--timeout", "5", "--junit", &junit], b"");
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    let text = stdout(&output);
+    assert!(text.contains("a.par:2: entry main (interp)\n    did not end within 5 s"), "{text}");
+    assert!(text.contains("4 passed, 1 failed in 2 programs"), "{text}");
+    let xml = std::fs::read_to_string(&junit).unwrap();
+    assert!(xml.contains("<testsuites name=\"par test\" tests=\"5\" failures=\"1\" errors=\"0\""), "{xml}");
+}
+
+#[test]
+fn selected_listed_and_updated_tests() {
+    let folder = Folder::new("select");
+    let text = "-- ==\n-- tags { slow }\n-- \"one\" input { 1 } output { 3 }\n\n-- ==\n-- entry: two main\n\
+                -- input { 1 }\nentry main (x: i32) : i32 = x + 1\nentry two (x: i32) : i32 = x\n";
+    let file = folder.file("t.par", text);
+    let lines = |args: &[&str]| -> Vec<String> {
+        let output = par(&[&["test", &file], args].concat(), b"");
+        stdout(&output).lines().map(|l| l.rsplit('/').next().unwrap().to_string()).collect()
+    };
+    assert_eq!(
+        lines(&["--list"]),
+        ["t.par:3: entry main \"one\"", "t.par:7: entry two", "t.par:7: entry main"]
+    );
+    assert_eq!(lines(&["--list", "--tag", "slow"]), ["t.par:3: entry main \"one\""]);
+    assert_eq!(lines(&["--list", "--exclude", "slow", "--only", "7: .*ma.n"]), ["t.par:7: entry main"]);
+    assert_eq!(par(&["test", &file, "--update"], b"").status.code(), Some(0));
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), text.replace("output { 3 }", "output { 2i32 }"));
 }
 
 #[test]

@@ -80,6 +80,8 @@ pub(crate) type Spanned<'a> = (usize, Tok<'a>, usize);
 pub(crate) struct Lexed<'a> {
     /// In order; the ranges do not overlap.
     pub tokens: Vec<Spanned<'a>>,
+    /// The byte ranges of all comments, in order, without the line's end.
+    pub comments: Vec<(usize, usize)>,
     /// Documentation comments: where the next token begins, and the text.
     pub docs: Vec<(usize, String)>,
     /// What was wrong.
@@ -184,6 +186,7 @@ impl<'a> Lexer<'a> {
     /// `-- | text` begins a documentation comment. It goes on in the comments on the lines that follow, up to
     /// a test block (`-- ==`).
     fn comment(&mut self, start: usize, end: usize) {
+        self.out.comments.push((start, end));
         let text = self.text[start + 2..end].trim_end();
         let follows = self.doc_end.is_some_and(|at| self.text[at..start].matches('\n').count() == 1);
         self.doc_end = None;

@@ -13,6 +13,7 @@ mod lexer;
 mod literal;
 mod nesting;
 mod parse;
+pub mod pieces;
 pub mod pretty;
 mod render;
 pub mod source;

@@ -50,8 +50,8 @@ fn suite(file: &FileResult) -> String {
 fn case(test: &Test, file: &str) -> String {
     let line = test.place.rsplit_once(':').and_then(|(_, line)| line.parse::<usize>().ok());
     let name = match line {
-        Some(line) => format!("line {line}: {}", test.name),
-        None => test.name.clone(),
+        Some(line) => format!("line {line}: {}", test.full_name()),
+        None => test.full_name(),
     };
     let mut out = format!(
         "    <testcase classname=\"{file}\" name=\"{}\" time=\"{:.6}\"",
@@ -102,8 +102,15 @@ mod tests {
     fn everything_is_escaped() {
         let time = Duration::from_millis(1500);
         let problem = Some(Problem::failed("expected <1> & \"2\"\n\u{1b}[31m'x'"));
-        let bad = Test { place: "a&b.par:3".into(), name: "entry main (cpu)".into(), problem, time };
-        let good = Test { place: "a&b.par".into(), name: "compiles".into(), problem: None, time };
+        let bad = Test {
+            place: "a&b.par:3".into(),
+            name: "entry main".into(),
+            target: Some("cpu".into()),
+            problem,
+            time,
+        };
+        let good =
+            Test { place: "a&b.par".into(), name: "compiles".into(), target: None, problem: None, time };
         let file = FileResult { file: "a&b.par".into(), tests: vec![bad, good], no_tests: false, time };
         let expected = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>
 <testsuites name=\"par test\" tests=\"2\" failures=\"1\" errors=\"0\" time=\"3.000\">

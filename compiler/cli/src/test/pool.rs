@@ -38,6 +38,9 @@ pub struct FileResult {
     pub time: Duration,
 }
 
+/// Place, name and back end of a test that has begun.
+type Begun = (String, String, Option<String>);
+
 impl Pool {
     /// Tests the files; `tell` hears of each as its process begins and ends.
     pub fn run(&self, files: &[PathBuf], mut tell: impl FnMut(Message)) -> Result<(), String> {
@@ -119,11 +122,11 @@ impl Pool {
         events: &Receiver<Event>,
         start: Instant,
         result: &mut FileResult,
-        current: &mut Option<(String, String)>,
+        current: &mut Option<Begun>,
     ) -> bool {
         loop {
             match events.recv_timeout(self.limit.saturating_sub(start.elapsed())) {
-                Ok(Event::Begin { place, name }) => *current = Some((place, name)),
+                Ok(Event::Begin { place, name, target }) => *current = Some((place, name, target)),
                 Ok(Event::Done(test)) => {
                     *current = None;
                     result.tests.push(test);
@@ -161,12 +164,13 @@ fn describe(status: ExitStatus, said: &str) -> String {
 }
 
 impl FileResult {
-    fn add(&mut self, test: Option<(String, String)>, problem: Problem) {
-        let (place, name) = test.unwrap_or_else(|| (self.file.display().to_string(), "testing".into()));
-        self.tests.push(Test { place, name, problem: Some(problem), time: Duration::ZERO });
+    fn add(&mut self, test: Option<Begun>, problem: Problem) {
+        let unknown = || (self.file.display().to_string(), "testing".into(), None);
+        let (place, name, target) = test.unwrap_or_else(unknown);
+        self.tests.push(Test { place, name, target, problem: Some(problem), time: Duration::ZERO });
     }
 
-    fn add_bug(&mut self, test: Option<(String, String)>, message: String) {
+    fn add_bug(&mut self, test: Option<Begun>, message: String) {
         self.add(test, Problem::bug(message));
     }
 }

@@ -64,9 +64,8 @@ fn print(text: &str) -> std::io::Result<()> {
 fn listed(result: &FileResult) -> String {
     let mut lines: Vec<String> = Vec::new();
     for test in &result.tests {
-        let name = test.name.split(" (").next().unwrap_or("");
         let line = match &test.problem {
-            None => format!("{}: {name}\n", test.place),
+            None => format!("{}: {}\n", test.place, test.name),
             Some(problem) => format!("{}: {}\n", test.place, problem.message),
         };
         if lines.last() != Some(&line) {
@@ -76,8 +75,18 @@ fn listed(result: &FileResult) -> String {
     lines.concat()
 }
 
+/// What went wrong; the same problem on several back ends once.
 fn failures(result: &FileResult) -> String {
-    result.tests.iter().filter(|t| t.problem.is_some()).map(|t| format!("FAILED {t}\n")).collect()
+    let failed: Vec<&Test> = result.tests.iter().filter(|t| t.problem.is_some()).collect();
+    let same = |a: &&Test, b: &&Test| {
+        (&a.place, &a.name) == (&b.place, &b.name) && a.problem == b.problem && b.target.is_some()
+    };
+    let groups = failed.chunk_by(same).map(|tests| {
+        let targets: Vec<&str> = tests.iter().filter_map(|t| t.target.as_deref()).collect();
+        let target = (!targets.is_empty()).then(|| targets.join("; "));
+        format!("FAILED {}\n", Test { target, ..tests[0].clone() })
+    });
+    groups.collect()
 }
 
 impl Summary {

@@ -38,8 +38,10 @@ impl fmt::Display for Target {
 pub struct Test {
     /// The file, with a line if it is about one.
     pub place: String,
-    /// What was tested: an entry point on a back end, a structure, that the program compiles.
+    /// What was tested: an entry point, a structure, that the program compiles.
     pub name: String,
+    /// The back end, if it was run.
+    pub target: Option<String>,
     /// None if it went well.
     pub problem: Option<Problem>,
     /// How long it took.
@@ -100,9 +102,19 @@ impl From<&RunFailure> for Problem {
     }
 }
 
+impl Test {
+    /// The name with the back end.
+    pub fn full_name(&self) -> String {
+        match &self.target {
+            Some(target) => format!("{} ({target})", self.name),
+            None => self.name.clone(),
+        }
+    }
+}
+
 impl fmt::Display for Test {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.place, self.name)?;
+        write!(f, "{}: {}", self.place, self.full_name())?;
         let message = self.problem.as_ref().map_or("", |p| &p.message);
         message.lines().try_for_each(|line| write!(f, "\n    {line}"))
     }
@@ -117,6 +129,8 @@ pub enum Event {
         place: String,
         /// As in [`Test`].
         name: String,
+        /// As in [`Test`].
+        target: Option<String>,
     },
     /// A test went this way.
     Done(Test),

@@ -72,19 +72,30 @@ struct Runner<'a> {
 }
 
 impl Runner<'_> {
-    /// Runs a test if it is selected, and tells how it went. A panic is a failure like any other.
     fn test(&mut self, place: String, name: String, run: impl FnOnce() -> Result<(), Problem>) {
+        self.test_on(None, place, name, run);
+    }
+
+    /// Runs a test if it is selected, and tells how it went. A panic is a failure like any other.
+    fn test_on(
+        &mut self,
+        target: Option<&Target>,
+        place: String,
+        name: String,
+        run: impl FnOnce() -> Result<(), Problem>,
+    ) {
         if !self.is_wanted(&place, &name) {
             return;
         }
-        (self.tell)(Event::Begin { place: place.clone(), name: name.clone() });
+        let target = target.map(Target::to_string);
+        (self.tell)(Event::Begin { place: place.clone(), name: name.clone(), target: target.clone() });
         let start = Instant::now();
         let result = if self.settings.list {
             Ok(())
         } else {
             catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|_| Err(Problem::bug("Par panicked")))
         };
-        (self.tell)(Event::Done(Test { place, name, problem: result.err(), time: start.elapsed() }));
+        (self.tell)(Event::Done(Test { place, name, target, problem: result.err(), time: start.elapsed() }));
     }
 
     fn is_wanted(&self, place: &str, name: &str) -> bool {
@@ -106,6 +117,8 @@ impl Runner<'_> {
             self.test(self.name.into(), "compiles".into(), || {
                 source.program()?.prepare(Backend::Cpu).map_err(|e| Problem::from(&e))
             });
+        } else if let (false, Err(failure)) = (self.settings.list, source.compiled()) {
+            self.test(self.name.into(), "compiles".into(), || Err(failure.into()));
         } else {
             blocks.into_iter().for_each(|block| self.block(block, &source));
         }
@@ -135,7 +148,7 @@ impl Runner<'_> {
             let quoted = case.name.as_ref().map_or(String::new(), |name| format!(" \"{name}\""));
             let place = format!("{}:{}", self.name, case.line);
             let mut mismatch = None;
-            self.test(place, format!("entry {entry}{quoted} ({target})"), || {
+            self.test_on(Some(target), place, format!("entry {entry}{quoted}"), || {
                 let program = source.program()?;
                 program.prepare(target.backend).map_err(|e| Problem::from(&e))?;
                 let args = args.get_or_insert_with(|| call_arguments(program, case, entry, source)).as_ref();
@@ -147,7 +160,7 @@ impl Runner<'_> {
     }
 }
 
-/// A program's text, compiled when the first test needs it.
+/// A program's text, compiled if something asks for it.
 struct Source<'a> {
     scope: Scope<'a>,
     program: OnceCell<Result<Program, Failure>>,
