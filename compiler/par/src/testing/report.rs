@@ -88,6 +88,7 @@ impl From<&Failure> for Problem {
             Failure::Bug(_) => ProblemKind::Bug,
             _ if failure.is_unsupported() => ProblemKind::Unsupported,
             Failure::Rejected { .. } => ProblemKind::Rejected,
+            Failure::Cancelled => ProblemKind::Failed,
         };
         Problem { kind, message: failure.to_string() }
     }
@@ -96,8 +97,8 @@ impl From<&Failure> for Problem {
 impl From<&RunFailure> for Problem {
     fn from(failure: &RunFailure) -> Problem {
         match failure {
-            RunFailure::Error(e) => Problem::failed(&e.message),
             RunFailure::Compile(failure) => failure.into(),
+            other => Problem::failed(other.to_string()),
         }
     }
 }
