@@ -275,7 +275,8 @@ impl Maker {
         if prim.is_float() {
             let Bounds { low, high, .. } = bounds.unwrap_or(Bounds { low: 0.0, high: 1.0, inclusive: false });
             let unit = (bits >> 11) as f64 / (1u64 << 53) as f64;
-            return float(prim, low + unit * (high - low));
+            let x = Scalar::from_f64(prim, low + unit * (high - low));
+            return x.ok_or_else(|| format!("there are no random values of type {prim}"));
         }
         match bounds {
             None => Ok(Scalar::from_bits(prim, bits)),
@@ -292,14 +293,6 @@ impl Maker {
         let z = (self.state ^ (self.state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         z ^ (z >> 31)
-    }
-}
-
-fn float(prim: Prim, x: f64) -> Result<Scalar, String> {
-    match prim {
-        Prim::F32 => Ok(Scalar::F32(x as f32)),
-        Prim::F64 => Ok(Scalar::F64(x)),
-        _ => Err(format!("there are no random values of type {prim}")),
     }
 }
 
