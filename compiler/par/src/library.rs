@@ -5,7 +5,11 @@
 use par_runtime::Prim;
 use par_syntax::ast::File;
 use par_syntax::{Diagnostic, Sources, parse};
+use std::borrow::Cow;
 use std::sync::OnceLock;
+
+/// More threads than this take longer to start than they save.
+const MAX_THREADS: usize = 8;
 
 macro_rules! stdlib {
     ($name:literal) => {
@@ -24,6 +28,7 @@ const TEMPLATES: &[Template] = &[
     (stdlib!("numeric.par.in"), |p| p != Prim::Bool),
     (stdlib!("integer.par.in"), Prim::is_integer),
     (stdlib!("float.par.in"), Prim::is_float),
+    (stdlib!("statistics.par.in"), Prim::is_float),
 ];
 
 /// Files that are read as they are, after the templates.
@@ -49,25 +54,46 @@ pub fn files() -> impl Iterator<Item = (&'static str, &'static str)> {
     FIRST.iter().chain(TEMPLATES.iter().map(|t| &t.0)).chain(LAST).copied()
 }
 
-fn parse_all() -> Library {
-    let mut library = Library { sources: Sources::default(), files: Vec::new(), diagnostics: Vec::new() };
-    FIRST.iter().for_each(|(name, text)| library.add(name, text));
-    for ((name, text), has) in TEMPLATES {
-        for prim in Prim::ALL.into_iter().filter(|p| has(*p)) {
-            library.add(&format!("{name} (with $t = {prim})"), &text.replace("$t", prim.name()));
-        }
-    }
-    LAST.iter().for_each(|(name, text)| library.add(name, text));
-    library
+/// The files with templates filled in, in the order in which they are read.
+fn instances() -> Vec<(String, Cow<'static, str>)> {
+    let plain = |(name, text): &(&str, &'static str)| (name.to_string(), Cow::Borrowed(*text));
+    let filled = TEMPLATES.iter().flat_map(|((name, text), has)| {
+        Prim::ALL.into_iter().filter(|p| has(*p)).map(move |prim| {
+            (format!("{name} (with $t = {prim})"), Cow::Owned(text.replace("$t", prim.name())))
+        })
+    });
+    FIRST.iter().map(plain).chain(filled).chain(LAST.iter().map(plain)).collect()
 }
 
-impl Library {
-    fn add(&mut self, name: &str, text: &str) {
-        let index = self.sources.add(format!("stdlib/{name}"), text, true);
-        let (file, diagnostics) = parse(text, index);
-        self.files.push(file);
-        self.diagnostics.extend(diagnostics);
+/// The files are independent of each other, and parsing them is most of the time in which a small program is compiled:
+/// every processor takes a part.
+fn parse_all() -> Library {
+    let instances = instances();
+    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(MAX_THREADS);
+    let mut parsed: Vec<(usize, (File, Vec<Diagnostic>))> = std::thread::scope(|scope| {
+        let part = |first: usize| {
+            let instances = &instances;
+            move || {
+                let mine = instances.iter().enumerate().skip(first).step_by(threads);
+                mine.map(|(i, (_, text))| (i, parse(text, i as u32))).collect::<Vec<_>>()
+            }
+        };
+        let others: Vec<_> = (1..threads).map(|first| scope.spawn(part(first))).collect();
+        let mut parsed = part(0)();
+        for (first, other) in (1..threads).zip(others) {
+            // A thread that could not do its part leaves it to this one, where a panic is reported as usual.
+            parsed.extend(other.join().unwrap_or_else(|_| part(first)()));
+        }
+        parsed
+    });
+    parsed.sort_by_key(|(i, _)| *i);
+    let mut library = Library { sources: Sources::default(), files: Vec::new(), diagnostics: Vec::new() };
+    for ((name, text), (_, (file, diagnostics))) in instances.into_iter().zip(parsed) {
+        library.sources.add(format!("stdlib/{name}"), text, true);
+        library.files.push(file);
+        library.diagnostics.extend(diagnostics);
     }
+    library
 }
 
 #[cfg(test)]

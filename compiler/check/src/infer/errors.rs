@@ -1,5 +1,6 @@
 //! Diagnostics that several places give, and the spelling help for unknown names.
 
+use super::absent;
 use super::types::{Clash, Class};
 use par_runtime::Span;
 use par_syntax::Diagnostic;
@@ -17,6 +18,9 @@ pub(super) fn spelled(name: &Name) -> String {
 
 /// E0201 for a value.
 pub(super) fn unknown_name(name: &Name, candidates: &[String]) -> Diagnostic {
+    if let Some(diag) = absent::value(name) {
+        return diag;
+    }
     let message = format!("unknown name `{}`", spelled(name));
     let diag = Diagnostic::error("E0201", message, name.span).here("not defined");
     if name.base == "/=" { diag.note("did you mean `!=`?") } else { suggest(diag, name, candidates) }
@@ -29,6 +33,9 @@ pub(super) fn unknown_module(name: &Name) -> Diagnostic {
 
 /// E0201 for a type.
 pub(super) fn unknown_type(name: &Name, candidates: &[String]) -> Diagnostic {
+    if let Some(diag) = absent::ty(name) {
+        return diag;
+    }
     let message = format!("unknown type `{}`", spelled(name));
     suggest(Diagnostic::error("E0201", message, name.span).here("not defined"), name, candidates)
 }

@@ -20,6 +20,7 @@ fn library() -> Vec<(String, String)> {
     template("numeric.par.in", &[&integers[..], &floats].concat());
     template("integer.par.in", &integers);
     template("float.par.in", &floats);
+    template("statistics.par.in", &floats);
     files.extend(["f16.par", "f32.par", "f64.par", "bool.par", "sort.par"].map(|n| (n.to_string(), read(n))));
     files
 }

@@ -1,0 +1,28 @@
+//! Names of Futhark's prelude that Par does not have, so that a program that uses one is told which feature it is.
+
+use par_syntax::Diagnostic;
+use par_syntax::ast::Name;
+
+/// The feature that a value stands for.
+fn feature(name: &str) -> Option<&'static str> {
+    Some(match name {
+        "jvp" | "jvp2" | "vjp" | "vjp2" | "jmp" | "jmp2" | "mjp" | "mjp2" | "with_vjp" | "with_vjp_tape" => {
+            "automatic differentiation"
+        }
+        "scatter_stream" | "reduce_by_index_stream" => "accumulators",
+        "map_stream" | "map_stream_per" | "reduce_stream" | "reduce_stream_per" => "streaming operators",
+        _ => return None,
+    })
+}
+
+/// The diagnostic for an unknown value that is one of a missing feature.
+pub(super) fn value(name: &Name) -> Option<Diagnostic> {
+    let feature = feature(&name.base).filter(|_| name.path.is_empty())?;
+    Some(Diagnostic::unsupported(format!("{feature} (`{}`)", name.base), name.span))
+}
+
+/// The same for a type: `acc t`.
+pub(super) fn ty(name: &Name) -> Option<Diagnostic> {
+    let is_acc = name.path.is_empty() && name.base == "acc";
+    is_acc.then(|| Diagnostic::unsupported("accumulators (`acc`)", name.span))
+}
