@@ -94,11 +94,20 @@ fn errors_do_not_lose_the_session() {
 }
 
 #[test]
-fn kept_values_cannot_be_consumed() {
-    let (status, out, err) =
-        repl("let xs = [1, 2]\ndef f (xs: *[]i32) = xs with [0] = 9\nf xs\nf (copy xs)\nxs\n");
-    assert_eq!((status, out.as_str()), (2, "[9i32, 2i32]\n[1i32, 2i32]\n"));
-    assert!(err.contains("cannot be consumed") && !err.contains("<value"), "{err}");
+fn kept_values_are_copied_when_they_are_consumed() {
+    for backend in ["cpu", "interp", "flat-interp"] {
+        let script = "let xs = [1, 2]\ndef f (xs: *[]i32) : *[]i32 = xs with [0] = 9\nf xs\n(f xs, xs with [1] = 7)\n\
+                      def g = f xs\ng\nlet r = {a = [1, 2]}\nf r.a\n(xs, r)\n";
+        let (status, out, err) = repl_in(Path::new("."), &["--backend", backend], script);
+        assert_eq!((status, err.as_str()), (0, ""));
+        let expected = "[9i32, 2i32]\n([9i32, 2i32], [1i32, 7i32])\n[9i32, 2i32]\n[9i32, 2i32]\n\
+                        ([1i32, 2i32], {a = [1i32, 2i32]})\n";
+        assert_eq!(out, expected);
+    }
+    // What is not a kept value follows the rules.
+    let (status, _, err) =
+        repl("def f (xs: *[]i32) : *[]i32 = xs\nlet xs = [1]\nlet ys = copy xs in (f ys, ys)\n");
+    assert!(status == 2 && err.contains("E0601"), "{err}");
 }
 
 #[test]
@@ -132,7 +141,7 @@ fn unfinished_input_ends_with_an_empty_line_or_with_the_text() {
 fn types_and_documentation() {
     assert_prints(
         "let xs = [[1], []]\n:type xs\n:type map length\n:type filter\n",
-        "xs : [][]i32\nmap length : [][]a -> []i64\nfilter : (a -> bool) -> [n]a -> []a\n",
+        "xs : [][]i32\nmap length : [][]a -> []i64\nfilter : [n] 'a. (a -> bool) -> [n]a -> []a\n",
     );
     let (status, out, err) = repl(":doc zip\n:doc i32.popc\n:doc nope\n:type nope\n:type let x = 1\n");
     assert_eq!(status, 1);
@@ -176,4 +185,69 @@ fn code_and_settings() {
     assert_eq!(status, 1);
     assert!(out.contains("entry") && out.contains("\ninterp\n") && out.ends_with("2i32\n"), "{out}");
     assert!(out.contains(":reload") && err.contains("`:type` needs its EXPR"), "{out} {err}");
+    assert_prints(
+        ":set threads 3\n:set backend flat-interp\n:set print-limit 1_000\n:set\n:set threads\n",
+        "backend      flat-interp\nthreads      3\nprint-limit  1000\nwidth        0\n3\n",
+    );
+}
+
+#[test]
+fn slips_in_commands_are_named() {
+    let script = ":tpye 1\n:xyz\n:set thread 3\n:set threads x\n:backend gpu\n:quit now\n:doc lenght\n:browse f3\n\
+                  :help brows\n:show\n:reload\n:core \\x -> x\n:core def f = 1\n:\n";
+    let (status, out, err) = repl(script);
+    assert_eq!(status, 1);
+    let expected = "\
+error: no command `:tpye`, did you mean `:type`?
+error: no command `:xyz`; `:help` lists them
+error: no setting `thread`, did you mean `threads`?
+error: `x` is not a number that `threads` can be
+error: no back end `gpu`: there is cpu, interp, flat-interp
+error: `:quit` takes no argument
+error: there is no definition `lenght`, did you mean `length`?
+error: nothing was evaluated yet
+error: no file was loaded; `:load FILE` does it
+error: there is code for values only; this has type a -> a
+error: an expression is needed
+error: no command `:`; `:help` lists them
+";
+    assert_eq!(err.replace("error: there is no module `f3`, did you mean `f32`?\n", ""), expected);
+    assert_eq!(out.lines().next(), Some(":browse [MODULE]"));
+}
+
+#[test]
+fn definitions_are_listed() {
+    assert_prints(
+        "type t = i32\ndef f x = x + 1i32\ndef id2 'a (x: a) = x\nlet xs = [[1], []]\nlet f = 2\n\
+         module m = { def k = 3i32  def g (x: i64) = x }\n:browse\n:browse m\n",
+        "type t = i32\nid2 : 'a. a -> a\nxs : [][]i32\nf : i32\nmodule m\nk : i32\ng : i64 -> i64\n",
+    );
+    let (status, out, _) = repl(":list\n:browse f32\n1\n:list\n");
+    assert_eq!(status, 0);
+    assert!(out.starts_with("nothing is defined yet\n") && out.contains("\nsqrt (x: f32) : f32\n"), "{out}");
+    assert!(out.ends_with("1i32\nit : i32\n"), "{out}");
+}
+
+#[test]
+fn long_values_are_broken_and_cut() {
+    assert_prints(
+        ":set width 30\n:set print-limit 6\niota 1_000_000\nmap iota [3, 0, 2]\n{a = iota 3, b = [1.5, 2]}\n\
+         map (\\n -> replicate n true) [7, 8, 9, 10, 11]\n:show [1,2,3,4,5,6,7,8,9]\n:show all\n",
+        "[0i64, 1i64, 2i64, 3i64, 4i64,\n 5i64, … 1_000_000 elements]\n\
+         [[0i64, 1i64, 2i64],\n [],\n [0i64, 1i64]]\n\
+         {a = [0i64, 1i64, 2i64],\n b = [1.5f64, 2.0f64]}\n\
+         [[true, true, true,\n  … 7 elements],\n [true, true, true,\n  … 8 elements],\n \
+         [true, true, true,\n  … 9 elements],\n … 5 rows]\n\
+         [1i32, 2i32, 3i32, 4i32, 5i32,\n 6i32, 7i32, 8i32, 9i32]\n\
+         [1i32, 2i32, 3i32, 4i32, 5i32,\n 6i32, 7i32, 8i32, 9i32]\n",
+    );
+}
+
+#[test]
+fn too_much_memory_is_an_error_of_the_evaluation() {
+    let (status, out, err) = repl(
+        "let x = 1\nlength (replicate 1_000_000_000_000_000 x)\nmap (\\i -> i + 1) (iota 1_000_000_000_000)\nx\n",
+    );
+    assert_eq!((status, out.lines().last()), (1, Some("1i32")));
+    assert!(err.contains("out of memory"), "{err}");
 }

@@ -10,6 +10,7 @@
 use par_syntax::ast::{Dec, DecKind, File, ModExp, Span};
 use par_syntax::{Diagnostic, Sources, parse};
 use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
 
 /// How the text of an imported file is found: the only input that the compiler reads by itself.
 pub trait Imports: std::fmt::Debug + Send + Sync {
@@ -31,7 +32,7 @@ impl Imports for FileSystem {
 pub(crate) struct Loader<'a> {
     pub(crate) imports: &'a dyn Imports,
     pub(crate) sources: Sources,
-    pub(crate) files: Vec<File>,
+    pub(crate) files: Vec<Arc<File>>,
     pub(crate) diagnostics: Vec<Diagnostic>,
     /// Files whose imports are being loaded.
     pub(crate) open: Vec<PathBuf>,
@@ -62,7 +63,7 @@ impl Loader<'_> {
         if !self.open.is_empty() {
             file.decs.iter_mut().for_each(demote);
         }
-        self.files.push(file);
+        self.files.push(Arc::new(file));
         self.diagnostics.extend(diagnostics);
     }
 

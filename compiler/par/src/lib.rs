@@ -31,12 +31,14 @@ pub mod session;
 pub mod testing;
 
 pub use failure::{Bug, Failure, RunFailure};
+pub use par_check::infer::distance;
 pub use par_ir::core::Entry;
 pub use par_ir::print::{print_core, print_flat};
 pub use par_runtime::cancel;
 pub use par_runtime::io;
-pub use par_runtime::io::text::{print_value, read_values};
+pub use par_runtime::io::text::{Layout, print_pretty, print_value, read_values};
 pub use par_runtime::{Array, CancelToken, Prim, RuntimeError, Scalar, Span, Value, ValueType};
+pub use par_syntax::classes;
 pub use par_syntax::render;
 pub use par_syntax::{Diagnostic, Severity, Sources};
 pub use pipeline::{Options, Stage, Trace};

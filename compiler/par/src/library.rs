@@ -6,7 +6,7 @@ use par_runtime::Prim;
 use par_syntax::ast::File;
 use par_syntax::{Diagnostic, Sources, parse};
 use std::borrow::Cow;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 /// More threads than this take longer to start than they save.
 const MAX_THREADS: usize = 8;
@@ -38,12 +38,12 @@ const LAST: &[(&str, &str)] =
 /// The library in parsed form: its sources are the first of every program's.
 struct Library {
     sources: Sources,
-    files: Vec<File>,
+    files: Vec<Arc<File>>,
     diagnostics: Vec<Diagnostic>,
 }
 
 /// The library's sources and syntax trees; parsed once per process.
-pub fn load() -> (Sources, Vec<File>, Vec<Diagnostic>) {
+pub fn load() -> (Sources, Vec<Arc<File>>, Vec<Diagnostic>) {
     static LIBRARY: OnceLock<Library> = OnceLock::new();
     let library = LIBRARY.get_or_init(parse_all);
     (library.sources.clone(), library.files.clone(), library.diagnostics.clone())
@@ -90,7 +90,7 @@ fn parse_all() -> Library {
     let mut library = Library { sources: Sources::default(), files: Vec::new(), diagnostics: Vec::new() };
     for ((name, text), (_, (file, diagnostics))) in instances.into_iter().zip(parsed) {
         library.sources.add(format!("stdlib/{name}"), text, true);
-        library.files.push(file);
+        library.files.push(Arc::new(file));
         library.diagnostics.extend(diagnostics);
     }
     library

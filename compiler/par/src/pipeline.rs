@@ -15,6 +15,7 @@ use par_passes::pass;
 use par_runtime::{Executable, cancel};
 use par_syntax::{Diagnostic, Severity, Sources, ast};
 use std::cell::{Cell, RefCell};
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -91,8 +92,10 @@ pub(crate) struct Pipeline<'a> {
 #[derive(Clone, Default)]
 pub(crate) struct Parsed {
     pub(crate) sources: Sources,
-    pub(crate) files: Vec<ast::File>,
+    pub(crate) files: Vec<Arc<ast::File>>,
     pub(crate) diagnostics: Vec<Diagnostic>,
+    /// Files that declare values from outside, which every mention copies.
+    pub(crate) values: HashSet<u32>,
 }
 
 impl Parsed {
@@ -139,17 +142,17 @@ impl Pipeline<'_> {
     /// The library, which is the beginning of every program.
     pub(crate) fn library(&self) -> Parsed {
         let (sources, files, diagnostics) = self.step(PARSE.name, library::load);
-        Parsed { sources, files, diagnostics }
+        Parsed { sources, files, diagnostics, values: HashSet::new() }
     }
 
     /// Adds a file, after what it imports.
     pub(crate) fn parse(&self, parsed: &mut Parsed, text: &str, name: &str) {
-        let Parsed { sources, files, diagnostics } = std::mem::take(parsed);
+        let Parsed { sources, files, diagnostics, values } = std::mem::take(parsed);
         let mut loader =
             Loader { imports: &*self.options.imports, sources, files, diagnostics, open: Vec::new() };
         self.step(PARSE.name, || loader.add(name, text));
         let Loader { sources, files, diagnostics, .. } = loader;
-        *parsed = Parsed { sources, files, diagnostics };
+        *parsed = Parsed { sources, files, diagnostics, values };
     }
 
     /// Syntax trees to the typed tree.
@@ -161,7 +164,9 @@ impl Pipeline<'_> {
         parsed.diagnostics.extend(found);
         let thir = thir.filter(|_| !fatal(&parsed.diagnostics)).ok_or_else(|| parsed.rejected())?;
         self.dump(INFER.name, || format!("{thir:#?}\n"));
-        parsed.diagnostics.extend(self.step(INFER.name, || par_check::consume::check(&thir)));
+        let copied = |def: &thir::Def| parsed.values.contains(&def.span.file);
+        let found = self.step(INFER.name, || par_check::consume::check_with(&thir, &copied));
+        parsed.diagnostics.extend(found);
         if fatal(&parsed.diagnostics) {
             return Err(parsed.rejected());
         }

@@ -2,10 +2,12 @@
 //!
 //! [`parse()`] goes through `lexer` (tokens), `nesting` (brackets, declarations), the grammar in `grammar.lalrpop`
 //! with its `actions` and `infix` precedences, and on errors `explain`. [`pretty`] prints a tree as source text,
-//! [`render()`] prints diagnostics.
+//! [`render()`] prints diagnostics,
+//! [`classes`] tells an editor what to colour.
 
 mod actions;
 pub mod ast;
+pub mod classes;
 pub mod diagnostic;
 mod explain;
 mod infix;

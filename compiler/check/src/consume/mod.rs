@@ -64,6 +64,8 @@ const FRESH: [&str; 17] = [
 /// The state of the check.
 struct Check<'p> {
     program: &'p Program,
+    /// Definitions whose every mention is a copy.
+    copied: &'p dyn Fn(&Def) -> bool,
     roots: Vec<RootInfo>,
     locals: HashMap<LocalId, Bound>,
     signatures: HashMap<DefId, Rc<Signature>>,
@@ -93,8 +95,15 @@ struct Frame {
 
 /// Checks a program that has types; gives the errors.
 pub fn check(program: &Program) -> Vec<Diagnostic> {
+    check_with(program, &|_| false)
+}
+
+/// As [`check`], where some definitions are values from outside the program: each mention of such a one is a copy, which
+/// may be consumed.
+pub fn check_with(program: &Program, copied: &dyn Fn(&Def) -> bool) -> Vec<Diagnostic> {
     let mut cx = Check {
         program,
+        copied,
         roots: Vec::new(),
         locals: HashMap::new(),
         signatures: HashMap::new(),
@@ -164,6 +173,7 @@ impl<'p> Check<'p> {
         match &signature.result {
             _ if !def.params.is_empty() => Alias::Function(Roots::new(), signature),
             function @ Alias::Function(..) => function.clone(),
+            _ if (self.copied)(def) => Alias::fresh(),
             _ => Alias::Array(Roots::from([self.global(id, def)])),
         }
     }

@@ -46,7 +46,7 @@ const ATTRIBUTES: [&str; 11] = [
 ];
 
 /// Collects the declarations of all files, the library's first.
-pub(super) fn collect<'a>(files: &'a [ast::File], sources: &Sources) -> Collected<'a> {
+pub(super) fn collect<'a>(files: &[&'a ast::File], sources: &Sources) -> Collected<'a> {
     let mut c = Collected::default();
     let library = c.scopes.add(String::new(), None, true);
     for prim in Prim::ALL {

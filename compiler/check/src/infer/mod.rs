@@ -39,6 +39,7 @@ use crate::thir::{Def, Expr, LocalId, Program, Ty, TyVar};
 use par_runtime::Span;
 use par_syntax::{Diagnostic, Severity, Sources, ast};
 use scope::{Env, ModId, Scopes, TypeId};
+use std::borrow::Borrow;
 use types::{Clash, Scheme, Types};
 
 /// As many errors as one run reports.
@@ -46,8 +47,9 @@ const MAX_ERRORS: usize = 20;
 
 /// Resolves the names and infers the types of a program: the library's files first, then the user's. The program is
 /// there unless there is an error or something unsupported.
-pub fn infer(files: &[ast::File], sources: &Sources) -> (Option<Program>, Vec<Diagnostic>) {
-    let mut collected = collect::collect(files, sources);
+pub fn infer<F: Borrow<ast::File>>(files: &[F], sources: &Sources) -> (Option<Program>, Vec<Diagnostic>) {
+    let files: Vec<&ast::File> = files.iter().map(F::borrow).collect();
+    let mut collected = collect::collect(&files, sources);
     let order = deps::components(&collected);
     let mut cx = Cx {
         sources,

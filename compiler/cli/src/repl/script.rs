@@ -1,4 +1,4 @@
-//! Inputs from a file or a pipe: no prompts, results to standard output, errors to standard error.
+//! Inputs from a file or a pipe: no prompts, results to standard output, errors to standard error. Ctrl-C ends the process.
 
 use super::state::{Flow, State};
 use crate::status::{self, Status};

@@ -1,17 +1,15 @@
 //! The session, its settings, and what happens with an input.
 
 use super::commands;
+use super::interrupt::interruptible;
+use super::settings::Settings;
 use crate::status::{self, Status};
-use par::io::text::print_to;
+use par::cancel::{poll, watched};
 use par::session::{Evaluation, Notes, Outcome, Session};
-use par::{Backend, Options, Value};
-use std::fmt;
+use par::{CallOptions, CancelToken, Layout, Options, Value, print_pretty, print_value};
 use std::io::{ErrorKind, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
-
-/// How many bytes of a value a person wants to see.
-const SHOWN: usize = 4000;
 
 /// What was done: nothing more to do, or the end of the session.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -22,22 +20,32 @@ pub enum Flow {
     Quit,
 }
 
+/// How an input is evaluated and shown.
+#[derive(Clone, Copy, Default)]
+pub struct Mode {
+    /// Tell how long it took.
+    pub timed: bool,
+    /// Show every element.
+    pub all: bool,
+}
+
 /// Everything that inputs change.
 pub struct State {
     pub session: Session,
-    pub backend: Backend,
-    pub threads: usize,
-    /// Whether a person reads along: values are cut, and what was kept is said.
+    pub settings: Settings,
+    /// Whether a person reads along, and is told what was kept.
     terminal: bool,
     /// The first failure.
     status: Status,
+    /// Stops the present input.
+    cancel: CancelToken,
 }
 
 impl State {
     /// A session without definitions.
-    pub fn new(backend: Backend, threads: usize, terminal: bool) -> State {
+    pub fn new(settings: Settings, terminal: bool) -> State {
         let session = Session::new(&Options::default());
-        State { session, backend, threads, terminal, status: Status::Success }
+        State { session, settings, terminal, status: Status::Success, cancel: CancelToken::new() }
     }
 
     /// The first failure, or success.
@@ -52,25 +60,29 @@ impl State {
         self.guarded(|state| {
             match command {
                 Some(command) => flow = commands::run(state, &command)?,
-                None => state.enter(text, false)?,
+                None => state.enter(text, Mode::default())?,
             }
             Ok(())
         });
         flow
     }
 
-    /// Notes a failure, also if it is a bug in Par: the session does not end with it.
+    /// Notes a failure, also if it is Ctrl-C or a bug in Par: the session does not end with it.
     pub fn guarded(&mut self, action: impl FnOnce(&mut State) -> Result<(), Status>) {
-        let result = catch_unwind(AssertUnwindSafe(|| action(self)));
-        // The panic hook has said everything.
-        let failure = result.unwrap_or(Err(Status::Bug)).err();
-        if let (Some(status), Status::Success) = (failure, self.status) {
+        let result = interruptible(|token| {
+            self.cancel = token.clone();
+            let whole =
+                || watched(token, || action(self)).unwrap_or_else(|_| Err(status::fail("interrupted")));
+            // The panic hook has said everything.
+            catch_unwind(AssertUnwindSafe(whole)).unwrap_or(Err(Status::Bug))
+        });
+        if let (Err(status), Status::Success) = (result, self.status) {
             self.status = status;
         }
     }
 
-    /// Declares or evaluates; `timed` tells how long it took.
-    pub fn enter(&mut self, text: &str, timed: bool) -> Result<(), Status> {
+    /// Declares or evaluates.
+    pub fn enter(&mut self, text: &str, mode: Mode) -> Result<(), Status> {
         let start = Instant::now();
         match self.session.enter(text).map_err(|f| status::failure(&f))? {
             Outcome::Nothing => Ok(()),
@@ -80,8 +92,8 @@ impl State {
             }
             Outcome::Function(ty) => say(&format!(": {ty}")),
             Outcome::Evaluate(evaluation) => {
-                let (value, names) = self.run(*evaluation, start, timed)?;
-                self.show(&value, &names)?;
+                let (value, names) = self.run(*evaluation, start, mode)?;
+                self.show(&value, &names, mode)?;
                 self.session.keep(&names, value);
                 Ok(())
             }
@@ -92,51 +104,36 @@ impl State {
         &self,
         evaluation: Evaluation,
         start: Instant,
-        timed: bool,
+        mode: Mode,
     ) -> Result<(Value, Vec<String>), Status> {
         let Evaluation { program, args, names } = evaluation;
         status::print(program.warnings(), program.sources());
-        program.prepare(self.backend).map_err(|f| status::failure(&f))?;
+        let Settings { backend, threads, .. } = self.settings;
+        program.prepare(backend).map_err(|f| status::failure(&f))?;
         let compiled = start.elapsed();
         let start = Instant::now();
-        let result = program.run(Evaluation::ENTRY, args, self.backend, self.threads);
+        let options = CallOptions { backend, threads, cancel: self.cancel.clone() };
+        let result = program.call(Evaluation::ENTRY, args, &options);
         let value = result.map_err(|f| status::run_failure(&program, &f))?;
-        if timed {
-            let text = format!("-- {} to run, {} to compile", millis(start.elapsed()), millis(compiled));
-            say(&text)?;
+        if mode.timed {
+            say(&format!("-- {} to run, {} to compile", millis(start.elapsed()), millis(compiled)))?;
         }
         Ok((value, names))
     }
 
     /// An expression's value; for what gets a name its type, if somebody reads along.
-    fn show(&self, value: &Value, names: &[String]) -> Result<(), Status> {
-        if !names.is_empty() {
-            return if self.terminal { say(&format!("{} : {}", names.join(", "), value.ty)) } else { Ok(()) };
+    fn show(&self, value: &Value, names: &[String], mode: Mode) -> Result<(), Status> {
+        match names {
+            [] => self.show_value(value, mode.all),
+            names if self.terminal => say(&format!("{} : {}", names.join(", "), value.ty)),
+            _ => Ok(()),
         }
-        let mut text = Shown { text: String::new(), limit: if self.terminal { SHOWN } else { usize::MAX } };
-        if print_to(value, &mut text).is_err() {
-            text.text.push('…');
-        }
-        say(&text.text)
     }
-}
 
-/// Text that is cut at a limit.
-struct Shown {
-    text: String,
-    limit: usize,
-}
-
-impl fmt::Write for Shown {
-    fn write_str(&mut self, s: &str) -> fmt::Result {
-        if self.text.len() + s.len() > self.limit {
-            let room = s.floor_char_boundary(self.limit - self.text.len());
-            self.text.push_str(&s[..room]);
-            self.limit = self.text.len();
-            return Err(fmt::Error);
-        }
-        self.text.push_str(s);
-        Ok(())
+    /// A value in the space that there is, or with all its elements.
+    pub fn show_value(&self, value: &Value, all: bool) -> Result<(), Status> {
+        let layout = self.settings.layout(all);
+        say(&if layout == Layout::PLAIN { print_value(value) } else { print_pretty(value, layout) })
     }
 }
 
@@ -149,11 +146,23 @@ pub fn print_notes(notes: &Notes) {
     status::print(&notes.diagnostics, &notes.sources);
 }
 
+/// Bytes that are written without asking whether to stop.
+const CHUNK: usize = 1 << 16;
+
 /// Prints a result. Whoever closed the output has seen enough.
 pub fn say(text: &str) -> Result<(), Status> {
     let mut out = std::io::stdout().lock();
-    let end = if text.ends_with('\n') { "" } else { "\n" };
-    match write!(out, "{text}{end}").and_then(|()| out.flush()) {
+    let end: &[u8] = if text.ends_with('\n') { b"" } else { b"\n" };
+    let written = text
+        .as_bytes()
+        .chunks(CHUNK)
+        .chain([end])
+        .try_for_each(|chunk| {
+            poll();
+            out.write_all(chunk)
+        })
+        .and_then(|()| out.flush());
+    match written {
         Err(e) if e.kind() != ErrorKind::BrokenPipe => {
             Err(status::fail(&format!("cannot write to standard output: {e}")))
         }

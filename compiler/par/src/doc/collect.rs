@@ -3,12 +3,13 @@
 use super::{Item, Kind};
 use par_syntax::Sources;
 use par_syntax::ast::{Dec, DecKind, File, ModExp, Span};
+use std::borrow::Borrow;
 
 /// The declarations of the files, those inside modules included, in order. What is `local` is left out, and a module
 /// that is declared in several places counts once.
-pub fn items(files: &[File], sources: &Sources) -> Vec<Item> {
+pub fn items<F: Borrow<File>>(files: &[F], sources: &Sources) -> Vec<Item> {
     let mut collect = Collect { sources, out: Vec::new() };
-    files.iter().for_each(|file| collect.decs(&file.decs, ""));
+    files.iter().for_each(|file| collect.decs(&file.borrow().decs, ""));
     collect.out
 }
 

@@ -25,6 +25,7 @@ pub use page::page;
 use crate::library;
 use par_syntax::Sources;
 use par_syntax::ast::File;
+use std::borrow::Borrow;
 
 /// What an [`Item`] is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -85,7 +86,7 @@ pub fn library() -> (Vec<Item>, Sources) {
 }
 
 /// The page of a name in files (a built-in operator's too), or names that were perhaps meant.
-pub fn find(files: &[File], sources: &Sources, name: &str) -> Result<String, Vec<String>> {
+pub fn find<F: Borrow<File>>(files: &[F], sources: &Sources, name: &str) -> Result<String, Vec<String>> {
     let mut all = operators::items();
     all.extend(items(files, sources));
     lookup(&all, name).map(|found| page(&found, sources))

@@ -43,6 +43,30 @@ pub(super) fn read(text: &str, file: u32) -> Input {
     }
 }
 
+/// See [`super::split`].
+pub(super) fn split(text: &str) -> Vec<String> {
+    let mut pieces: Vec<String> = Vec::new();
+    let mut piece = String::new();
+    for line in text.lines() {
+        piece.push_str(line);
+        let is_command = piece.trim_start().starts_with(':');
+        if !is_command && matches!(read(&piece, 0), Input::Wrong { unfinished: true, .. }) {
+            piece.push('\n');
+        } else {
+            pieces.push(std::mem::take(&mut piece));
+        }
+    }
+    pieces.push(piece);
+    pieces.retain(|piece| !piece.trim().is_empty());
+    let kinds: Vec<Input> = pieces.iter().map(|piece| read(piece, 0)).collect();
+    let is_wrong = |(input, piece): (&Input, &String)| {
+        matches!(input, Input::Wrong { .. }) && !piece.trim_start().starts_with(':')
+    };
+    let together = kinds.iter().zip(&pieces).any(is_wrong)
+        || kinds.iter().all(|input| matches!(input, Input::Declarations | Input::Nothing));
+    if together { vec![text.to_string()] } else { pieces }
+}
+
 /// `let x = e in …` is an expression, `let x = e` and `let (x, y) = e` keep values, `let f x = e` defines a function.
 fn read_let(text: &str, file: u32) -> Input {
     let (exp, exp_errors) = parse_expression(text, file);

@@ -10,18 +10,21 @@
 //! - `files`: loading files, and reading them again.
 //! - `values`: how a computed value is used again without computing it again.
 //! - `visit`: walks over the typed tree for `values`.
-//! - `names`: what can be completed.
+//! - `names`: what can be completed; `listing`: what there is.
 //!
 //! A session never runs anything: whoever owns it runs the program of an [`Evaluation`] and hands the result to
-//! [`Session::keep`].
+//! [`Session::keep`]. Kept values never change: passing one to a `*` parameter gives the function a copy.
 
 mod files;
 mod input;
+mod listing;
 mod names;
 #[cfg(test)]
 mod tests;
 mod values;
 mod visit;
+
+pub use names::Names;
 
 use crate::doc;
 use crate::failure::Failure;
@@ -30,11 +33,13 @@ use crate::pipeline::{Options, Parsed, Pipeline, Trace};
 use crate::program::Program;
 use files::Item;
 use input::{ENTRY, Input};
+use listing::definition_type;
 use par_check::infer::show_type;
 use par_check::thir::{self, ExprKind, Ty};
 use par_runtime::{Value, io};
 use par_syntax::ast::{Def, ExpKind, File};
 use par_syntax::{Diagnostic, Severity, Sources, ast};
+use std::sync::Arc;
 use values::Stored;
 
 /// Declarations and values so far.
@@ -84,6 +89,12 @@ impl Evaluation {
     pub const ENTRY: &str = ENTRY;
 }
 
+/// The inputs in a text of several lines, as they would be if the lines were entered one by one; but what is only right as
+/// a whole stays whole, and so do declarations, which may mention each other.
+pub fn split(text: &str) -> Vec<String> {
+    input::split(text)
+}
+
 /// Whether an input ends too early, so that more lines must follow.
 pub fn is_unfinished(text: &str) -> bool {
     matches!(input::read(text, 0), Input::Wrong { unfinished: true, .. })
@@ -128,9 +139,10 @@ impl Session {
     fn store(&mut self, name: &str, value: Value) {
         self.forget(name);
         let text = values::declaration(name, &value.ty);
-        let Parsed { sources, files, .. } = &mut self.parsed;
+        let Parsed { sources, files, values, .. } = &mut self.parsed;
         let file = sources.add(format!("<value {name}>"), text.clone(), false);
-        files.push(par_syntax::parse(&text, file).0);
+        files.push(Arc::new(par_syntax::parse(&text, file).0));
+        values.insert(file);
         self.items.push(Item::Value(name.to_string(), value.clone()));
         self.stored.push(Stored { name: name.to_string(), file, value });
     }
@@ -148,7 +160,8 @@ impl Session {
         {
             self.items.remove(at);
             if let Some(at) = self.stored.iter().rposition(|s| s.name == name) {
-                self.stored.remove(at);
+                let file = self.stored.remove(at).file;
+                self.parsed.files[file as usize] = Arc::new(File { decs: Vec::new() });
             }
         }
     }
@@ -165,7 +178,8 @@ impl Session {
         let front = pipeline.optimise(&thir, parsed).map_err(|f| self.only_new(f))?;
         let diagnostics = self.new_ones(front.warnings);
         // From now on its entry points are called like other functions.
-        accepted.files.iter_mut().flat_map(|f| &mut f.decs).for_each(demote);
+        let fresh = &mut accepted.files[self.parsed.files.len()..];
+        fresh.iter_mut().flat_map(|f| &mut Arc::make_mut(f).decs).for_each(demote);
         self.parsed = accepted;
         Ok(Notes { diagnostics, sources })
     }
@@ -206,7 +220,7 @@ impl Session {
         let file = parsed.sources.add(name, text, false);
         let span = input::whole(file, text);
         let dec = ast::Dec { kind: ast::DecKind::Def(def), attrs: Vec::new(), doc: None, span };
-        parsed.files.push(File { decs: vec![dec] });
+        parsed.files.push(Arc::new(File { decs: vec![dec] }));
         let thir = pipeline.infer(&mut parsed).map_err(|f| self.only_new(f))?;
         Ok((thir, parsed))
     }
@@ -236,12 +250,7 @@ impl Session {
             if let Some(stored) = self.stored.iter().find(|s| s.file == def.span.file) {
                 return Ok(stored.value.ty.to_string());
             }
-            let ty = def
-                .params
-                .iter()
-                .rev()
-                .fold(def.ret.clone(), |ret, p| Ty::Fun(Box::new(p.ty.clone()), Box::new(ret)));
-            return Ok(show_type(&ty, &thir));
+            return Ok(definition_type(def, &thir));
         }
         Ok(show_type(&found.ret, &thir))
     }
@@ -251,9 +260,22 @@ impl Session {
         doc::find(&self.parsed.files, &self.parsed.sources, name)
     }
 
-    /// All names in scope, those of modules qualified.
-    pub fn names(&self) -> Vec<String> {
-        names::all(&self.parsed.files)
+    /// All names in scope.
+    pub fn names(&self) -> Names {
+        Names::of(&self.parsed.files)
+    }
+
+    /// The value that is kept under a name.
+    pub fn value(&self, name: &str) -> Option<&Value> {
+        self.stored.iter().rev().find(|s| s.name == name).map(|s| &s.value)
+    }
+
+    /// The files that were loaded.
+    pub fn loaded(&self) -> impl Iterator<Item = &str> {
+        self.items.iter().filter_map(|item| match item {
+            Item::File(path) => Some(path.as_str()),
+            _ => None,
+        })
     }
 
     fn wrong(&self, text: &str, name: &str, diagnostics: Vec<Diagnostic>) -> Failure {

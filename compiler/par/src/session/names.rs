@@ -1,30 +1,56 @@
 //! Names of a session, for completion.
 
+use par_runtime::Prim;
 use par_syntax::ast::{Dec, DecKind, File, ModExp};
+use std::sync::Arc;
 
-/// The names of all declarations.
-pub(super) fn all(files: &[File]) -> Vec<String> {
-    let mut out = Vec::new();
-    files.iter().for_each(|file| add(&file.decs, "", &mut out));
-    // Operators are no words to complete.
-    out.retain(|name| name.starts_with(|c: char| c.is_alphabetic() || c == '_'));
-    out.sort();
-    out.dedup();
-    out
+/// What is in scope: sorted, those in modules qualified.
+#[derive(Clone, Default, Debug)]
+pub struct Names {
+    /// All that can be written as a word: definitions, types and modules.
+    pub all: Vec<String>,
+    /// Types, the built-in ones included.
+    pub types: Vec<String>,
+    /// Modules.
+    pub modules: Vec<String>,
 }
 
-fn add(decs: &[Dec], prefix: &str, out: &mut Vec<String>) {
-    for dec in decs {
-        match &dec.kind {
-            DecKind::Def(def) => out.push(format!("{prefix}{}", def.name.name)),
-            DecKind::Type { name, .. } => out.push(format!("{prefix}{}", name.name)),
-            DecKind::Module { name, body, .. } => {
-                out.push(format!("{prefix}{}", name.name));
-                if let ModExp::Struct(inner, _) = body {
-                    add(inner, &format!("{prefix}{}.", name.name), out);
+impl Names {
+    /// The names of all declarations.
+    pub(super) fn of(files: &[Arc<File>]) -> Names {
+        let types = Prim::ALL.iter().map(|p| p.name().to_string()).collect();
+        let mut names = Names { types, ..Names::default() };
+        files.iter().for_each(|file| names.decs(&file.decs, ""));
+        names.all.extend(names.types.iter().chain(&names.modules).cloned());
+        // Operators are no words to complete.
+        names.all.retain(|name| name.starts_with(|c: char| c.is_alphabetic() || c == '_'));
+        for list in [&mut names.all, &mut names.types, &mut names.modules] {
+            list.sort();
+            list.dedup();
+        }
+        names
+    }
+
+    fn decs(&mut self, decs: &[Dec], prefix: &str) {
+        for dec in decs {
+            match &dec.kind {
+                DecKind::Def(def) => self.all.push(format!("{prefix}{}", def.name.name)),
+                DecKind::Type { name, .. } => self.types.push(format!("{prefix}{}", name.name)),
+                DecKind::Module { name, body, .. } => {
+                    let qualified = format!("{prefix}{}", name.name);
+                    self.module(body, &format!("{qualified}."));
+                    self.modules.push(qualified);
                 }
+                DecKind::Open(body) => self.module(body, prefix),
+                _ => {}
             }
-            DecKind::Open(ModExp::Struct(inner, _)) => add(inner, prefix, out),
+        }
+    }
+
+    fn module(&mut self, body: &ModExp, prefix: &str) {
+        match body {
+            ModExp::Struct(decs, _) => self.decs(decs, prefix),
+            ModExp::Ascribe(body, ..) => self.module(body, prefix),
             _ => {}
         }
     }

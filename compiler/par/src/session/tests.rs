@@ -146,9 +146,9 @@ fn types_and_documentation() {
     assert_eq!(s.doc("lenght"), Err(vec!["length".to_string()]));
     assert_eq!(s.type_of("inc").unwrap(), "i32 -> i32");
     assert_eq!(s.type_of("map inc").unwrap(), "[]i32 -> []i32");
-    assert_eq!(s.type_of("map").unwrap(), "(a -> b) -> [n]a -> [n]b");
-    assert!(s.names().iter().any(|n| n == "f32.sqrt"));
-    assert!(s.names().iter().any(|n| n == "inc"));
+    assert_eq!(s.type_of("map").unwrap(), "[n] 'a 'b. (a -> b) -> [n]a -> [n]b");
+    assert!(s.names().all.iter().any(|n| n == "f32.sqrt"));
+    assert!(s.names().all.iter().any(|n| n == "inc"));
 }
 
 #[test]
@@ -163,4 +163,60 @@ fn reloading_drops_what_is_not_right_any_more() {
     assert_eq!(enter(&mut s, "(four, x)"), "(40i32, (4i32, 6i32))");
     assert!(s.reload(&mut |_| Ok("def two = ".into())).is_err());
     assert_eq!(enter(&mut s, "two"), "20i32");
+}
+
+#[test]
+fn texts_of_several_lines_are_split_as_if_entered_one_by_one() {
+    for (text, pieces) in [
+        ("1\n2", vec!["1", "2"]),
+        ("let x = 1\nx + 1\n", vec!["let x = 1", "x + 1"]),
+        ("def f x =\n  x\nf 1", vec!["def f x =\n  x", "f 1"]),
+        (":set width 3\niota 3", vec![":set width 3", "iota 3"]),
+        // Right only together.
+        ("let x = 1\nin x", vec!["let x = 1\nin x"]),
+        ("xs\n|> length", vec!["xs\n|> length"]),
+        ("def f x = g x\ndef g x = x", vec!["def f x = g x\ndef g x = x"]),
+        ("(1,\n2)", vec!["(1,\n2)"]),
+        ("f (", vec!["f ("]),
+    ] {
+        assert_eq!(split(text), pieces);
+    }
+    assert_eq!(split("\n -- nothing\n").len(), 1);
+}
+
+#[test]
+fn consumed_values_are_copies() {
+    let mut s = session();
+    for text in ["let xs = [1, 2]", "def f (xs: *[]i32) : *[]i32 = xs with [0] = 9", "def g = f xs"] {
+        enter(&mut s, text);
+    }
+    assert_eq!(
+        enter(&mut s, "(f xs, f xs, g, xs)"),
+        "([9i32, 2i32], [9i32, 2i32], [9i32, 2i32], [1i32, 2i32])"
+    );
+    assert!(enter(&mut s, "let ys = copy xs in (f ys, ys)").contains("E0601"));
+}
+
+#[test]
+fn what_is_evaluated_often_leaves_nothing_behind() {
+    let mut s = session();
+    for i in 0..50 {
+        enter(&mut s, &i.to_string());
+        enter(&mut s, &format!("let x = it + {i}"));
+    }
+    assert_eq!(s.stored.len(), 2);
+    let full = s.parsed.files.iter().skip(s.parsed.sources.files.iter().filter(|f| f.is_library).count());
+    assert_eq!(full.filter(|f| !f.decs.is_empty()).count(), 2);
+    assert_eq!(enter(&mut s, "(x, it)"), "(98i32, 49i32)");
+}
+
+#[test]
+fn a_stopped_input_leaves_the_session_as_it_was() {
+    let mut s = session();
+    enter(&mut s, "def f = 1");
+    let token = crate::CancelToken::new();
+    token.cancel();
+    let stopped = par_runtime::cancel::watched(&token, || s.enter("def f = 2").is_ok());
+    assert!(stopped.is_err());
+    assert_eq!(enter(&mut s, "f"), "1i32");
 }

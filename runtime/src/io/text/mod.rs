@@ -10,15 +10,18 @@
 //!
 //! [`read_values`] reads against expected types, in one pass, straight into columns: numbers without a suffix take the
 //! expected type, and the recursion is as deep as the type, whatever the text says. [`read_any`] first guesses the types
-//! and then does the same. [`print_value`] writes what either reads back.
+//! and then does the same. [`print_value`] writes what either reads back,
+//! [`print_pretty`] the same over several lines, and only the beginning of what is long.
 
 mod build;
 mod guess;
+mod pretty;
 mod print;
 mod read;
 mod scan;
 mod types;
 
 pub use guess::read_any;
+pub use pretty::{Layout, print_pretty};
 pub use print::{print_to, print_value};
 pub use read::{read_some, read_values};

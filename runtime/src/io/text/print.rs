@@ -20,15 +20,20 @@ pub fn print_to(value: &Value, out: &mut dyn Write) -> fmt::Result {
         Err(message) => return write!(out, "<malformed value: {message}>"),
     };
     print(&view, 0, out)?;
-    let lacks = |c: &Column| matches!(c, Column::Data(data) if data.is_empty());
-    if value.ty.is_ragged() && value.columns.iter().any(lacks) {
+    if lacks_scalars(value) {
         out.write_str(" : ")?;
         print_type(&view, 0, out)?;
     }
     Ok(())
 }
 
-fn print(view: &View, row: usize, out: &mut dyn Write) -> fmt::Result {
+/// Whether a ragged value has somewhere no scalar that would say the type.
+pub(super) fn lacks_scalars(value: &Value) -> bool {
+    let lacks = |c: &Column| matches!(c, Column::Data(data) if data.is_empty());
+    value.ty.is_ragged() && value.columns.iter().any(lacks)
+}
+
+pub(super) fn print(view: &View, row: usize, out: &mut dyn Write) -> fmt::Result {
     match view {
         View::Scalar(x) => write!(out, "{x}"),
         View::Data(data) => write!(out, "{}", data.get(row)),
@@ -85,7 +90,7 @@ fn separate(i: usize, out: &mut dyn Write) -> fmt::Result {
 }
 
 /// Whether one of the sizes of a regular array is 0.
-fn is_empty(view: &View) -> bool {
+pub(super) fn is_empty(view: &View) -> bool {
     match view {
         View::Array { lengths: Lengths::Uniform(n), elem, .. } => *n == 0 || is_empty(elem),
         _ => false,
@@ -153,7 +158,7 @@ fn print_floats<T: Copy>(xs: &[T], scalar: fn(T) -> Scalar, out: &mut dyn Write)
 }
 
 /// The type with the sizes a reader needs: those of regular arrays, and of uniform dimensions inside others.
-fn print_type(view: &View, depth: usize, out: &mut dyn Write) -> fmt::Result {
+pub(super) fn print_type(view: &View, depth: usize, out: &mut dyn Write) -> fmt::Result {
     match view {
         View::Scalar(x) => write!(out, "{}", x.prim()),
         View::Data(data) => write!(out, "{}", data.prim()),
