@@ -42,6 +42,12 @@ fn ask(session: &mut PtySession, line: &str, answer: &str) {
     session.exp_string("> ").unwrap();
 }
 
+/// Enters a line that prints nothing.
+fn define(session: &mut PtySession, line: &str) {
+    enter(session, line);
+    ask(session, ":set print-limit", "200");
+}
+
 fn press(session: &mut PtySession, key: u8) {
     session.send(&(key as char).to_string()).unwrap();
     session.flush().unwrap();
@@ -110,7 +116,7 @@ fn without_a_place_for_history_there_is_none() {
 fn several_lines_are_one_input_or_several() {
     let mut session = start(&folder("repl_lines"), &[]);
     enter(&mut session, "def twice x =");
-    ask(&mut session, "2 * x", "> ");
+    define(&mut session, "2 * x");
     ask(&mut session, "twice 21", "42i32");
     // Pasted in one go.
     session.send("\x1b[200~let a = 30\nlet b = a +\n  5\na + b + 1\x1b[201~").unwrap();
@@ -121,7 +127,7 @@ fn several_lines_are_one_input_or_several() {
 #[test]
 fn names_are_completed() {
     let mut session = start(&folder("repl_complete"), &[]);
-    ask(&mut session, "def unmistakable = 77", "> ");
+    define(&mut session, "def unmistakable = 77");
     ask(&mut session, "unmis\t + 1", "78i32");
     end(session);
 }

@@ -49,7 +49,7 @@ const COMMANDS: &[Command] = &[
         name: "browse",
         argument: "[MODULE]",
         help: "the definitions of the session, or of a module",
-        more: "Values are listed with the sizes that they have.",
+        more: "Values and definitions with their types; of a name that was defined again only the last.",
         action: Some(browse),
     },
     Command {

@@ -13,6 +13,7 @@ use rustyline::history::DefaultHistory;
 use rustyline::validate::{ValidationContext, ValidationResult, Validator};
 use rustyline::{ColorMode, CompletionType, Config, Context, Editor, Helper};
 use std::borrow::Cow;
+use std::cell::Cell;
 use std::path::{Path, PathBuf};
 
 const PROMPT: &str = "> ";
@@ -47,10 +48,8 @@ pub fn converse(state: &mut State) -> Result<(), Status> {
 
 fn answer(state: &mut State, editor: &mut Line, history: Option<&Path>) -> Result<(), Status> {
     loop {
-        editor.set_helper(Some(Prompt {
-            words: Words(state.session.names()),
-            files: FilenameCompleter::new(),
-        }));
+        let words = Words(state.session.names());
+        editor.set_helper(Some(Prompt { words, files: FilenameCompleter::new(), edited: Cell::new(true) }));
         match editor.readline(PROMPT) {
             Ok(text) => {
                 if let Some(path) = history {
@@ -90,6 +89,8 @@ fn save(editor: &mut Line, path: &Path) {
 struct Prompt {
     words: Words,
     files: FilenameCompleter,
+    /// Whether the line is still edited, so that the bracket at the cursor is shown with its partner.
+    edited: Cell<bool>,
 }
 
 impl Helper for Prompt {}
@@ -100,12 +101,12 @@ impl Hinter for Prompt {
 
 impl Highlighter for Prompt {
     fn highlight<'l>(&self, line: &'l str, pos: usize) -> Cow<'l, str> {
-        Cow::Owned(highlight(line, pos))
+        Cow::Owned(highlight(line, self.edited.get().then_some(pos)))
     }
 
-    /// Every key may change what the line means, and the cursor what is matched. The line that is entered is shown without
-    /// a cursor.
-    fn highlight_char(&self, _: &str, _: usize, _: CmdKind) -> bool {
+    /// Every key may change what the line means, and the cursor what is matched.
+    fn highlight_char(&self, _: &str, _: usize, kind: CmdKind) -> bool {
+        self.edited.set(kind != CmdKind::ForcedRefresh);
         true
     }
 }

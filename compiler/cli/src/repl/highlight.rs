@@ -24,12 +24,12 @@ fn style(class: Class) -> &'static str {
 }
 
 /// An input with colours. `cursor` is a byte position: the bracket there, or just before, is shown with its partner.
-pub fn highlight(text: &str, cursor: usize) -> String {
+pub fn highlight(text: &str, cursor: Option<usize>) -> String {
     let mut out = String::with_capacity(2 * text.len());
     let code = if text.trim_start().starts_with(':') { command_end(text) } else { 0 };
     paint(&text[..code], COMMAND, &mut out);
     let pieces = classify(&text[code..]);
-    let marked = pair(&pieces, cursor.wrapping_sub(code));
+    let marked = cursor.and_then(|at| pair(&pieces, at.wrapping_sub(code)));
     let mut end = code;
     for (i, (range, class)) in pieces.iter().enumerate() {
         let (start, stop) = (code + range.start, code + range.end);
@@ -102,17 +102,17 @@ mod tests {
             ["let x = 1 in f \"ä\" -- §", ":type map (\\x -> x)", "", ":", "  :load a b", "f (((", "\"", "x'"]
         {
             for cursor in 0..=text.len() {
-                assert_eq!(plain(&highlight(text, cursor)), text);
+                assert_eq!(plain(&highlight(text, Some(cursor))), text);
             }
         }
     }
 
     #[test]
     fn keywords_and_brackets_stand_out() {
-        assert_eq!(highlight("let x", 5), "\x1b[1;34mlet\x1b[0m x");
-        assert_eq!(highlight("(x)", 0), "\x1b[1;4m(\x1b[0mx\x1b[1;4m)\x1b[0m");
-        assert_eq!(highlight("(x)", 3), highlight("(x)", 0));
-        assert_eq!(highlight("x)", 2), "x\x1b[31m)\x1b[0m");
-        assert_eq!(highlight(":type 1", 7), "\x1b[36m:type\x1b[0m \x1b[33m1\x1b[0m");
+        assert_eq!(highlight("let x", Some(5)), "\x1b[1;34mlet\x1b[0m x");
+        assert_eq!(highlight("(x)", Some(0)), "\x1b[1;4m(\x1b[0mx\x1b[1;4m)\x1b[0m");
+        assert_eq!(highlight("(x)", Some(3)), highlight("(x)", Some(0)));
+        assert_eq!(highlight("x)", Some(2)), "x\x1b[31m)\x1b[0m");
+        assert_eq!(highlight(":type 1", None), "\x1b[36m:type\x1b[0m \x1b[33m1\x1b[0m");
     }
 }

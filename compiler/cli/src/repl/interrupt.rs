@@ -24,7 +24,8 @@ fn ask() {
     let Some(token) = current.as_ref() else { return };
     token.cancel();
     match ASKED.fetch_add(1, Relaxed) {
-        0 => {}
+        // Behind the terminal's `^C`.
+        0 => eprintln!(),
         1 => eprintln!("still stopping; Ctrl-C once more ends par"),
         _ => std::process::exit(KILLED),
     }

@@ -3,7 +3,7 @@
 use par::{Backend, Layout};
 
 /// Elements that are shown of a value, to begin with.
-const PRINT_LIMIT: usize = 400;
+const PRINT_LIMIT: usize = 200;
 /// Columns of a line, where nobody knows better.
 const WIDTH: usize = 80;
 
