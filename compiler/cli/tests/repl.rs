@@ -124,7 +124,7 @@ fn input_over_several_lines() {
     assert_prints("def f x =\n  let y = x + 1\n  in y * y\nf (1\n   +\n2)\n", "16i32\n");
     assert_prints("let x = 1 in\nx + 1\n", "2i32\n");
     assert_prints("let xs =\n  [1,\n   2]\nxs\n", "[1i32, 2i32]\n");
-    assert_prints("-- | Adds one.\ndef inc x = x + 1\n:doc inc\n", "inc x\n  Adds one.\n");
+    assert_prints("-- | Adds one.\ndef inc x = x + 1\n:doc inc\n", "inc x\n\n  Adds one.\n\n  <input 1>:2\n");
 }
 
 #[test]
@@ -144,8 +144,11 @@ fn types_and_documentation() {
         "xs : [][]i32\nmap length : [][]a -> []i64\nfilter : [n] 'a. (a -> bool) -> [n]a -> []a\n",
     );
     let (status, out, err) = repl(":doc zip\n:doc i32.popc\n:doc nope\n:type nope\n:type let x = 1\n");
-    assert_eq!(status, 1);
-    assert!(out.starts_with("zip [n]") && out.contains("popc (x: i32) : i32\n  The number of bits"), "{out}");
+    assert_eq!(status, 2);
+    assert!(
+        out.starts_with("zip [n]") && out.contains("popc (x: i32) : i32\n\n  The number of bits"),
+        "{out}"
+    );
     for message in ["there is no definition `nope`", "unknown name `nope`", "an expression is needed here"] {
         assert!(err.contains(message), "{message:?} is not in {err}");
     }
@@ -198,20 +201,20 @@ fn slips_in_commands_are_named() {
     let (status, out, err) = repl(script);
     assert_eq!(status, 1);
     let expected = "\
-error: no command `:tpye`, did you mean `:type`?
+error: no command `:tpye`; did you mean `:type`?
 error: no command `:xyz`; `:help` lists them
-error: no setting `thread`, did you mean `threads`?
+error: no setting `thread`; did you mean `threads`?
 error: `x` is not a number that `threads` can be
 error: no back end `gpu`: there is cpu, interp, flat-interp
 error: `:quit` takes no argument
-error: there is no definition `lenght`, did you mean `length`?
+error: there is no definition `lenght`; did you mean `length`?
 error: nothing was evaluated yet
 error: no file was loaded; `:load FILE` does it
 error: there is code for values only; this has type a -> a
 error: an expression is needed
 error: no command `:`; `:help` lists them
 ";
-    assert_eq!(err.replace("error: there is no module `f3`, did you mean `f32`?\n", ""), expected);
+    assert_eq!(err.replace("error: there is no module `f3`; did you mean `f32`?\n", ""), expected);
     assert_eq!(out.lines().next(), Some(":browse [MODULE]"));
 }
 

@@ -143,7 +143,7 @@ fn find(name: &str) -> Option<&'static Command> {
 }
 
 fn unknown(name: &str) -> Status {
-    let near = nearest(name, names()).map(|near| format!(", did you mean `:{near}`?"));
+    let near = nearest(name, names()).map(|near| format!("; did you mean `:{near}`?"));
     status::fail(&format!("no command `:{name}`{}", near.unwrap_or_else(|| "; `:help` lists them".into())))
 }
 
@@ -217,7 +217,7 @@ fn browse(state: &mut State, module: &str) -> Result<(), Status> {
             let name = module.unwrap_or_default();
             let names = state.session.names().modules;
             let near = nearest(name, names.iter().map(String::as_str));
-            let near = near.map_or_else(String::new, |near| format!(", did you mean `{near}`?"));
+            let near = near.map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
             Err(status::fail(&format!("there is no module `{name}`{near}")))
         }
     }
@@ -303,7 +303,7 @@ fn set(state: &mut State, text: &str) -> Result<(), Status> {
             say(&known.map(line).collect::<String>())
         }
         None => {
-            let near = nearest(name, known).map(|near| format!(", did you mean `{near}`?"));
+            let near = nearest(name, known).map(|near| format!("; did you mean `{near}`?"));
             let near = near.unwrap_or_else(|| "; `:set` lists them".into());
             Err(status::fail(&format!("no setting `{name}`{near}")))
         }
