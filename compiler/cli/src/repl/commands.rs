@@ -53,18 +53,18 @@ const COMMANDS: &[Command] = &[
         action: Some(browse),
     },
     Command {
-        name: "list",
-        argument: "",
-        help: "as :browse, without a module",
-        more: "",
-        action: Some(browse),
-    },
-    Command {
         name: "load",
         argument: "FILE",
         help: "add the definitions of a file",
         more: "They hide earlier ones of the same names. Files that it imports are found next to it.",
         action: Some(load),
+    },
+    Command {
+        name: "list",
+        argument: "",
+        help: "as :browse, without a module",
+        more: "",
+        action: Some(browse),
     },
     Command {
         name: "reload",

@@ -65,7 +65,7 @@ impl Words {
             names.iter().filter(|n| n.matches('.').count() <= dots).cloned().collect()
         };
         let context = before[..start].trim_end();
-        if context.ends_with(':') && !context.trim_start().starts_with(":type") || context.ends_with(":>") {
+        if context.ends_with(':') || context.ends_with(":>") {
             return matching(start, word, near(&self.0.types).iter().map(String::as_str));
         }
         if word.is_empty() {
