@@ -275,7 +275,7 @@ mod tests {
         let numbers: Vec<String> = (0..1234567).map(|i| i.to_string()).collect();
         let row = format!("[{}]", numbers.join(", "));
         assert_eq!(pretty(&row, 100, 5), "[0i32, 1i32, 2i32, 3i32, 4i32, … 1_234_567 elements]");
-        let rows = vec!["[1, 2, 3, 4, 5, 6, 7, 8, 9]"; 10].join(", ");
+        let rows = ["[1, 2, 3, 4, 5, 6, 7, 8, 9]"; 10].join(", ");
         assert_eq!(
             pretty(&format!("[{rows}]"), 60, 16),
             "[[1i32, 2i32, 3i32, 4i32, … 9 elements],\n [1i32, 2i32, 3i32, 4i32, … 9 elements],\n \
