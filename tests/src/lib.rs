@@ -42,3 +42,29 @@ pub fn run_all(files: &[PathBuf]) {
     println!("{passed} passed, {failed} failed");
     assert!(failures.is_empty(), "{passed} passed, {failed} failed\n{failures}");
 }
+
+/// What `work` gives for the items, on several threads with a deep stack as the command has, in order.
+pub fn on_threads<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> Option<R> + Sync) -> Vec<R> {
+    let threads = std::thread::available_parallelism().map_or(2, |n| n.get().min(8));
+    let size = items.len().div_ceil(threads).max(1);
+    let mut out = Vec::new();
+    std::thread::scope(|scope| {
+        let work = &work;
+        let run = |part| {
+            let builder = std::thread::Builder::new().stack_size(256 << 20);
+            builder.spawn_scoped(scope, move || items_of(part, work)).expect("a thread")
+        };
+        let handles: Vec<_> = items.chunks(size).map(run).collect();
+        for handle in handles {
+            match handle.join() {
+                Ok(part) => out.extend(part),
+                Err(panic) => std::panic::resume_unwind(panic),
+            }
+        }
+    });
+    out
+}
+
+fn items_of<T, R>(items: &[T], work: &impl Fn(&T) -> Option<R>) -> Vec<R> {
+    items.iter().filter_map(work).collect()
+}

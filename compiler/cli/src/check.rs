@@ -1,7 +1,7 @@
 //! `par check`: everything that can be said without running.
 
 use crate::source;
-use crate::status::{self, Status};
+use crate::status::{self, Messages, Status};
 use par::{Backend, Options};
 use std::path::PathBuf;
 
@@ -14,10 +14,13 @@ pub struct Args {
     /// Check the compiler's own work after every pass
     #[arg(long)]
     verify: bool,
+    #[command(flatten)]
+    messages: Messages,
 }
 
 /// Checks a program, including that the CPU back end supports all of it.
 pub fn check(args: &Args) -> Result<Status, Status> {
+    args.messages.choose();
     let default = Options::default();
     let options = Options { verify: args.verify || default.verify, ..default };
     let program = source::load(&args.file, &options)?;

@@ -3,6 +3,7 @@
 mod check;
 mod dev;
 mod doc;
+mod explain;
 mod ice;
 mod input;
 mod output;
@@ -46,6 +47,8 @@ enum Command {
     Repl(repl::Args),
     /// Look up a name of the standard library, or write the documentation as HTML
     Doc(doc::Args),
+    /// Explain what the code of an error or a warning means
+    ExplainError(explain::Args),
     /// Look inside the compiler
     Dev(dev::Args),
 }
@@ -74,6 +77,7 @@ fn execute(command: Command) -> Status {
         Command::Test(args) => test::test(&args),
         Command::Repl(args) => repl::repl(&args),
         Command::Doc(args) => doc::doc(&args),
+        Command::ExplainError(args) => explain::explain(&args),
         Command::Dev(args) => dev::dev(&args),
     }
     .unwrap_or_else(|status| status)

@@ -1,6 +1,6 @@
 //! `par run`: arguments in, results out.
 
-use crate::status::{self, Status};
+use crate::status::{self, Messages, Status};
 use crate::{input, output, source};
 use clap::ValueEnum;
 use par::{Backend, Entry, Options, Program, Value, pipeline};
@@ -66,14 +66,17 @@ pub struct Args {
     /// Check the compiler's own work after every pass
     #[arg(long)]
     verify: bool,
+    #[command(flatten)]
+    messages: Messages,
 }
 
 /// Compiles and runs a program.
 pub fn run(args: &Args) -> Result<Status, Status> {
+    args.messages.choose();
     let default = Options::default();
     let options = Options { verify: args.verify || default.verify, ..default };
     let program = source::load(&args.file, &options)?;
-    let entry = find_entry(&program, args.entry.as_deref())?;
+    let entry = program.choose_entry(args.entry.as_deref()).map_err(|m| status::fail(&m))?;
     program.prepare(args.backend.into()).map_err(|f| status::failure(&f))?;
     pipeline::enter("reading the input");
     let values = input::read(entry, &args.input).map_err(|message| status::fail(&message))?;
@@ -86,21 +89,6 @@ pub fn run(args: &Args) -> Result<Status, Status> {
         output::write_file(path, |file| file.write_all(lines.as_bytes())).map_err(|m| status::fail(&m))?;
     }
     Ok(Status::Success)
-}
-
-fn find_entry<'a>(program: &'a Program, name: Option<&str>) -> Result<&'a Entry, Status> {
-    let entries = program.entries();
-    let names: Vec<&str> = entries.iter().map(|e| e.name.as_str()).collect();
-    let known = match names.len() {
-        0 => "the program has none; mark one with `entry`".to_string(),
-        _ => format!("there is {}", names.join(", ")),
-    };
-    if let ([only], None) = (entries.as_slice(), name) {
-        return Ok(only);
-    }
-    let wanted = name.unwrap_or("main");
-    let found = entries.into_iter().find(|e| e.name == wanted);
-    found.ok_or_else(|| status::fail(&format!("no entry point `{wanted}`: {known}")))
 }
 
 /// The result and the microseconds of every counted run.

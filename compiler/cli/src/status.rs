@@ -1,8 +1,11 @@
 //! Exit statuses and messages to standard error.
+//!
+//! With `--message-format=json` every diagnostic is one JSON object on a line of its own.
 
 use crate::ice;
 use par::{Diagnostic, Failure, Program, RunFailure, RuntimeError, Sources};
 use std::io::IsTerminal;
+use std::sync::OnceLock;
 
 /// How the process ends. Scripts rely on the numbers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -20,6 +23,43 @@ pub enum Status {
     Bug = 101,
 }
 
+/// How diagnostics are written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
+pub enum MessageFormat {
+    /// Text with the lines of the program
+    Human,
+    /// One JSON object per diagnostic and line, for editors
+    Json,
+}
+
+/// The argument for it.
+#[derive(clap::Args)]
+pub struct Messages {
+    /// How diagnostics are written to standard error
+    #[arg(long, value_enum, value_name = "FORMAT", default_value = "human", long_help = FORMAT_HELP)]
+    message_format: MessageFormat,
+}
+
+const FORMAT_HELP: &str = "\
+How diagnostics are written to standard error. With json each is one object on a line of its own: severity (error,
+warning, note, unsupported), code, message, file, start and end (bytes from the beginning of the file), line, column,
+end_line, end_column (from 1, in characters), utf16_column and utf16_end_column (the same in UTF-16 code units), labels
+(places with their texts, the first is the primary one), notes, and rendered (the text for a person)";
+
+static FORMAT: OnceLock<MessageFormat> = OnceLock::new();
+
+impl Messages {
+    /// Makes this the format from now on.
+    pub fn choose(&self) {
+        // Only the first choice counts, and a command has one.
+        let _ = FORMAT.set(self.message_format);
+    }
+}
+
+fn is_json() -> bool {
+    FORMAT.get() == Some(&MessageFormat::Json)
+}
+
 /// Whether to color what goes to standard error.
 pub fn color() -> bool {
     std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none()
@@ -27,8 +67,19 @@ pub fn color() -> bool {
 
 /// Prints diagnostics.
 pub fn print(diagnostics: &[Diagnostic], sources: &Sources) {
-    if !diagnostics.is_empty() {
+    if is_json() {
+        diagnostics.iter().for_each(|d| eprintln!("{}", par::report::json(d, sources)));
+    } else if !diagnostics.is_empty() {
         eprint!("{}", par::render(diagnostics, sources, color()));
+        explain_hint(diagnostics);
+    }
+}
+
+/// Says once how to learn more.
+fn explain_hint(diagnostics: &[Diagnostic]) {
+    let code = diagnostics.iter().map(|d| d.code.as_str()).find(|code| par::explain::page(code).is_ok());
+    if let Some(code) = code {
+        eprintln!("help: `par explain-error {code}` says more about this");
     }
 }
 
@@ -66,6 +117,9 @@ fn runtime_error(program: &Program, error: &RuntimeError) -> Status {
 
 /// Reports a mistake that has no place in the program.
 pub fn fail(message: &str) -> Status {
-    eprintln!("error: {message}");
+    match is_json() {
+        true => eprintln!("{}", par::report::plain(message)),
+        false => eprintln!("error: {message}"),
+    }
     Status::Failed
 }

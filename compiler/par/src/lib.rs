@@ -17,21 +17,24 @@
 //! - [`pipeline`]: the phases and passes, in order, with dumps, timings and verification between them.
 //! - [`program`]: a compiled program and how it is run on each back end.
 //! - [`doc`]: what is written about names, as text and as HTML.
+//! - [`explain`]: the pages that explain the codes of diagnostics.
+//! - [`report`]: diagnostics as JSON.
 //! - [`failure`]: why there is no program, or no result.
 //! - [`session`]: declarations and values that grow input by input, for an interactive prompt.
 //! - [`testing`]: the `-- ==` blocks of a file, run on every back end.
 
 pub mod doc;
+pub mod explain;
 pub mod failure;
 pub mod imports;
 pub mod library;
 pub mod pipeline;
 pub mod program;
+pub mod report;
 pub mod session;
 pub mod testing;
 
 pub use failure::{Bug, Failure, RunFailure};
-pub use par_check::infer::distance;
 pub use par_ir::core::Entry;
 pub use par_ir::print::{print_core, print_flat};
 pub use par_runtime::cancel;
@@ -39,7 +42,8 @@ pub use par_runtime::io;
 pub use par_runtime::io::text::{Layout, print_pretty, print_value, read_values};
 pub use par_runtime::{Array, CancelToken, Prim, RuntimeError, Scalar, Span, Value, ValueType};
 pub use par_syntax::classes;
-pub use par_syntax::render;
+pub use par_syntax::distance;
 pub use par_syntax::{Diagnostic, Severity, Sources};
+pub use par_syntax::{nearest, render};
 pub use pipeline::{Options, Stage, Trace};
 pub use program::{Backend, CallOptions, Program, compile, compile_until};

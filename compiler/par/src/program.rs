@@ -117,6 +117,26 @@ impl Program {
         self.entries().into_iter().find(|e| e.name == name)
     }
 
+    /// The entry point to run: the one asked for, else `main`, else the only one. The error says which ones there are.
+    pub fn choose_entry(&self, name: Option<&str>) -> Result<&Entry, String> {
+        let entries = self.entries();
+        if let ([only], None) = (entries.as_slice(), name) {
+            return Ok(only);
+        }
+        let names: Vec<&str> = entries.iter().map(|e| e.name.as_str()).collect();
+        let wanted = name.unwrap_or("main");
+        let close = par_syntax::nearest(wanted, names.iter().copied());
+        let known = match (close, names.len()) {
+            (Some(close), _) => format!("did you mean `{close}`?"),
+            (None, 0) => {
+                "the program has none; write `entry` instead of `def` for what is to be run".to_string()
+            }
+            (None, _) => format!("there is {}", names.join(", ")),
+        };
+        let found = entries.into_iter().find(|e| e.name == wanted);
+        found.ok_or_else(|| format!("no entry point `{wanted}`: {known}"))
+    }
+
     /// The source files that diagnostics and run-time errors refer to.
     pub fn sources(&self) -> &Sources {
         &self.sources

@@ -7,6 +7,7 @@
 use logos::Logos;
 
 use crate::ast::{Literal, Name, Span};
+use crate::characters;
 use crate::diagnostic::Diagnostic;
 use crate::literal;
 use crate::token::Tok;
@@ -20,6 +21,9 @@ use crate::token::Tok;
 enum Raw {
     #[regex(r"--[^\n]*", allow_greedy = true)]
     Comment,
+    /// `# text` and `#! text`, comments elsewhere.
+    #[regex(r"#[ \t#!][^\n]*", allow_greedy = true)]
+    HashComment,
     #[regex(r"(?&name)", priority = 3)]
     Name,
     #[regex(r"((?&name)\.)+(?&name)", priority = 4)]
@@ -151,6 +155,7 @@ impl<'a> Lexer<'a> {
         let text = &self.text[start..end];
         let tok = match raw {
             Raw::Comment => return,
+            Raw::HashComment => return self.hash_comment(start, end),
             Raw::Name => self.name(text, start),
             Raw::Qual => self.checked(Tok::Qual(text), text, start),
             Raw::TypeVar => self.checked(Tok::TypeVar(text), text, start),
@@ -199,6 +204,13 @@ impl<'a> Lexer<'a> {
         }
     }
 
+    /// Left out, so that nothing else is wrong with it.
+    fn hash_comment(&mut self, start: usize, end: usize) {
+        let error = Diagnostic::error("E0110", "a comment begins with `--`", self.span(start, end));
+        let error = error.here("this begins no comment").note("attributes are written `#[name]`");
+        self.out.errors.push(error);
+    }
+
     fn name(&mut self, text: &'a str, start: usize) -> Tok<'a> {
         match text {
             "true" => Tok::Literal(Box::new(Literal::Bool(true))),
@@ -245,12 +257,23 @@ impl<'a> Lexer<'a> {
 
     fn number(&mut self, text: &str, start: usize, end: usize) -> Tok<'a> {
         let span = self.span(start, end);
+        let named = self.out.tokens.last().is_some_and(|(_, t, _)| t.binds_name());
         let value = literal::number(text).unwrap_or_else(|reason| {
-            let message = format!("`{text}` is not a number");
-            self.out.errors.push(Diagnostic::error("E0105", message, span).here(reason));
+            let error = match named || self.is_no_name(text) {
+                true => Diagnostic::error("E0105", format!("`{text}` is no name"), span)
+                    .here("a name does not begin with a digit"),
+                false => Diagnostic::error("E0105", format!("`{text}` is not a number"), span).here(reason),
+            };
+            self.out.errors.push(error);
             Literal::Int { value: 0, suffix: None }
         });
         Tok::Literal(Box::new(value))
+    }
+
+    /// Whether this was meant as a name before.
+    fn is_no_name(&self, text: &str) -> bool {
+        let message = format!("`{text}` is no name");
+        self.out.errors.iter().any(|e| e.message == message)
     }
 
     fn character(&mut self, text: &str, start: usize, end: usize) -> Tok<'a> {
@@ -283,10 +306,12 @@ impl<'a> Lexer<'a> {
 
     fn bad_character(&mut self, start: usize, end: usize) {
         let text = &self.text[start..end];
+        let hint = text.chars().next().and_then(characters::hint);
         let message = match text.chars().next() {
             Some('\'') => "a stray quote".to_string(),
             Some('`') => "a stray backtick".to_string(),
             Some(c) if c.is_control() => format!("a control character (U+{:04X})", c as u32),
+            Some(c) if characters::is_invisible(c) => format!("an invisible character (U+{:04X})", c as u32),
             _ => format!("unexpected character `{text}`"),
         };
         let mut error =
@@ -296,7 +321,7 @@ impl<'a> Lexer<'a> {
             Some('`') => error = error.note("a function between two operands is written x `f` y"),
             _ => {}
         }
-        self.out.errors.push(error);
+        self.out.errors.push(hint.into_iter().fold(error, Diagnostic::note));
     }
 
     fn span(&self, start: usize, end: usize) -> Span {

@@ -7,8 +7,10 @@
 
 mod actions;
 pub mod ast;
+mod characters;
 pub mod classes;
 pub mod diagnostic;
+mod excerpt;
 mod explain;
 mod infix;
 mod lexer;
@@ -19,6 +21,7 @@ pub mod pieces;
 pub mod pretty;
 mod render;
 pub mod source;
+mod spelling;
 mod token;
 
 /// The generated parser.
@@ -31,3 +34,4 @@ pub use diagnostic::{Diagnostic, Label, Severity};
 pub use parse::{parse, parse_expression, parse_type};
 pub use render::render;
 pub use source::{Source, Sources};
+pub use spelling::{distance, nearest};

@@ -104,7 +104,14 @@ fn suffix(text: &str) -> Result<Option<Prim>, String> {
     }
     match SUFFIXES.iter().find(|(name, _)| *name == text) {
         Some((_, prim)) => Ok(Some(*prim)),
-        None => Err(format!("`{text}` is not a suffix of a number")),
+        None => Err(match text {
+            "f" => "the suffix is written `f32`".to_string(),
+            "d" => "the suffix is written `f64`".to_string(),
+            "l" | "ll" => "the suffix is written `i64`".to_string(),
+            "u" => "the suffix is written `u32`".to_string(),
+            "ul" | "ull" | "lu" => "the suffix is written `u64`".to_string(),
+            _ => format!("`{text}` is not a suffix of a number"),
+        }),
     }
 }
 

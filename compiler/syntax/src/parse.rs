@@ -86,12 +86,14 @@ impl<'a> Parser<'a> {
             self.context.error(error.clone());
             return None;
         }
+        // From the end of the declaration before, so that what was left out at the beginning counts.
+        let before = tokens[..chunk.tokens.start].last().map_or(0, |t| t.2);
         let tokens = &tokens[chunk.tokens.clone()];
         let whole = Whole::of(&start);
         match self.generate(start, tokens) {
             Ok(parsed) => Some(parsed),
             Err(error) => {
-                if !self.has_lexical_error(tokens) {
+                if !self.has_lexical_error(before, tokens) {
                     let error = explain::explain(&self.context, whole, tokens, error);
                     self.context.error(error);
                 }
@@ -101,8 +103,8 @@ impl<'a> Parser<'a> {
     }
 
     /// Whether something in these tokens was wrong already: what the parser makes of it is no news.
-    fn has_lexical_error(&self, tokens: &[Spanned<'a>]) -> bool {
-        let range = tokens.first().map_or(0, |t| t.0)..tokens.last().map_or(0, |t| t.2);
+    fn has_lexical_error(&self, before: usize, tokens: &[Spanned<'a>]) -> bool {
+        let range = before..tokens.last().map_or(0, |t| t.2);
         let errors = self.context.errors.borrow();
         errors[..self.lexical]
             .iter()
@@ -120,7 +122,25 @@ impl<'a> Parser<'a> {
     fn finish(self) -> Vec<Diagnostic> {
         let mut errors = self.context.errors.into_inner();
         errors.sort_by_key(|e| e.labels.first().map_or(0, |l| l.span.start));
+        let mut errors = once(errors);
         errors.truncate(MAX_ERRORS);
         errors
     }
+}
+
+/// Of characters that mean nothing each is reported once, with the number of its places.
+fn once(errors: Vec<Diagnostic>) -> Vec<Diagnostic> {
+    let mut out: Vec<(Diagnostic, usize)> = Vec::new();
+    for error in errors {
+        let lexical = matches!(error.code.as_str(), "E0104" | "E0105" | "E0110");
+        match out.iter_mut().find(|(e, _)| lexical && e.code == error.code && e.message == error.message) {
+            Some((_, times)) => *times += 1,
+            None => out.push((error, 1)),
+        }
+    }
+    let place = |(error, times): (Diagnostic, usize)| match times {
+        1 => error,
+        n => error.note(format!("the same at {} other place{}", n - 1, if n == 2 { "" } else { "s" })),
+    };
+    out.into_iter().map(place).collect()
 }

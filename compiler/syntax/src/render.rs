@@ -1,17 +1,20 @@
 //! Diagnostics as text, with the source lines they are about. Errors of a running program are shown in the same
 //! form: they have no code.
 
+use std::collections::{BTreeSet, HashMap};
 use std::fmt::{self, Display};
 
 use ariadne::{Color, Config, IndexType, Label, Report, ReportKind};
 
 use crate::ast::Span;
 use crate::diagnostic::{Diagnostic, Severity};
+use crate::excerpt::Excerpt;
 use crate::source::Sources;
 
 /// All diagnostics, one after the other, with a blank line after each.
 pub fn render(diags: &[Diagnostic], sources: &Sources, color: bool) -> String {
-    let mut cache = Cache { sources, parsed: sources.files.iter().map(|_| None).collect() };
+    let parsed = sources.files.iter().map(|_| None).collect();
+    let mut cache = Cache { sources, parsed, cut: HashMap::new() };
     diags.iter().map(|diag| one(diag, &mut cache, color) + "\n").collect()
 }
 
@@ -21,7 +24,10 @@ fn one(diag: &Diagnostic, cache: &mut Cache<'_>, color: bool) -> String {
         .iter()
         .filter_map(|label| Some((Place::new(label.span, cache.sources)?, label.text.as_str())))
         .collect();
-    let Some((primary, _)) = places.first() else { return without_place(diag) };
+    let Some((primary, _)) = places.first().cloned() else { return without_place(diag) };
+    let position = cache.position(&primary);
+    let places = cache.excerpts(places);
+    let (primary, _) = &places[0];
     let config = Config::default().with_index_type(IndexType::Byte).with_color(color).with_tab_width(4);
     let mut report = Report::build(kind(diag.severity), primary.clone())
         .with_config(config)
@@ -36,8 +42,13 @@ fn one(diag: &Diagnostic, cache: &mut Cache<'_>, color: bool) -> String {
         report = report.with_note(printable(note));
     }
     let mut out = Vec::new();
-    match report.finish().write(&mut *cache, &mut out) {
-        Ok(()) => finish_lines(&String::from_utf8_lossy(&out), color),
+    let written = report.finish().write(&mut *cache, &mut out);
+    cache.cut.clear();
+    match written {
+        Ok(()) => {
+            let text = String::from_utf8_lossy(&out);
+            finish_lines(&with_position(&text, &position), color)
+        }
         Err(_) => without_place(diag),
     }
 }
@@ -98,6 +109,13 @@ fn finish_lines(text: &str, color: bool) -> String {
     text.lines().map(|line| format!("{}\n", line.trim_end())).collect()
 }
 
+/// The text with the column of the primary place corrected: in a line that was cut it is another one.
+fn with_position(text: &str, (line, column): &(String, usize)) -> String {
+    let Some(at) = text.find(line.as_str()).map(|at| at + line.len()) else { return text.to_string() };
+    let digits = text[at..].find(|c: char| !c.is_ascii_digit()).unwrap_or(0);
+    format!("{}{column}{}", &text[..at], &text[at + digits..])
+}
+
 /// Leaves out the sequences `ESC [ … m`.
 fn without_color(text: &str) -> String {
     let mut parts = text.split("\x1b[");
@@ -151,12 +169,43 @@ impl ariadne::Span for Place {
 struct Cache<'a> {
     sources: &'a Sources,
     parsed: Vec<Option<ariadne::Source<String>>>,
+    /// Files in which the present diagnostic is about very long lines, with these cut.
+    cut: HashMap<usize, ariadne::Source<String>>,
+}
+
+impl Cache<'_> {
+    /// How the file and line of a place are written, and its column in characters from 1.
+    fn position(&self, place: &Place) -> (String, usize) {
+        let source = &self.sources.files[place.file];
+        let before = &source.text[..place.start];
+        let line = before.matches('\n').count() + 1;
+        let column = before.rsplit('\n').next().map_or(0, |line| line.chars().count()) + 1;
+        (format!("{}:{line}:", source.name), column)
+    }
+
+    /// The places after long lines were cut.
+    fn excerpts<'t>(&mut self, mut places: Vec<(Place, &'t str)>) -> Vec<(Place, &'t str)> {
+        let files: BTreeSet<usize> = places.iter().map(|(place, _)| place.file).collect();
+        for file in files {
+            let here = places.iter().map(|(p, _)| p).filter(|p| p.file == file);
+            let ranges: Vec<_> = here.map(|p| p.start..p.end).collect();
+            let Some(excerpt) = Excerpt::new(&self.sources.files[file].text, &ranges) else { continue };
+            for (place, _) in places.iter_mut().filter(|(p, _)| p.file == file) {
+                (place.start, place.end) = (excerpt.place(place.start), excerpt.place(place.end));
+            }
+            self.cut.insert(file, ariadne::Source::from(printable(&excerpt.text)));
+        }
+        places
+    }
 }
 
 impl ariadne::Cache<usize> for Cache<'_> {
     type Storage = String;
 
     fn fetch(&mut self, id: &usize) -> Result<&ariadne::Source<String>, impl fmt::Debug> {
+        if let Some(cut) = self.cut.get(id) {
+            return Ok(cut);
+        }
         let (Some(source), Some(parsed)) = (self.sources.files.get(*id), self.parsed.get_mut(*id)) else {
             return Err(format!("there is no file {id}"));
         };

@@ -159,6 +159,12 @@ impl Tok<'_> {
         matches!(self, Def | Entry | Let | Type | Module | Open | Local | Import | Val | Include | AttrOpen)
     }
 
+    /// Whether a name that is bound follows.
+    pub fn binds_name(&self) -> bool {
+        use Tok::*;
+        matches!(self, Let | Def | Entry | Type | Module | Val | Backslash | For)
+    }
+
     /// Whether a closing bracket belongs to this token.
     pub fn opens_bracket(&self) -> bool {
         use Tok::*;

@@ -29,7 +29,7 @@ impl Cx<'_> {
         let whole = self.show(&value.ty);
         self.agree(place, &update.ty, |clash, expected, found| {
             let diag = Diagnostic::error("E0301", "the new value does not fit its place", update.span)
-                .here(format!("expected `{expected}`, found `{found}`"))
+                .here(format!("expected {expected}, found {found}"))
                 .label(value.span, format!("this is `{whole}`"));
             errors::explain(diag, clash)
         });
@@ -60,6 +60,7 @@ impl Cx<'_> {
     fn indexed_type(&mut self, value: &Expr, index: &[IndexArg]) -> Ty {
         let mut ty = value.ty.clone();
         let mut kept = 0;
+        let parts = matches!(self.types.shallow(&ty), Ty::Tuple(_));
         for (i, arg) in index.iter().enumerate() {
             let element = self.types.any();
             let whole = self.show(&value.ty);
@@ -72,7 +73,11 @@ impl Cx<'_> {
                         if n == 1 { "" } else { "s" }
                     ),
                 };
-                Diagnostic::error("E0311", message, value.span).here(format!("this is `{whole}`"))
+                let diag = Diagnostic::error("E0311", message, value.span).here(format!("this is `{whole}`"));
+                match parts {
+                    true => diag.note("the parts of a tuple are written `.0`, `.1` and so on"),
+                    false => diag,
+                }
             });
             if !good {
                 return self.types.poison();

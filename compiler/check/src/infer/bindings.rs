@@ -46,8 +46,8 @@ impl Cx<'_> {
     pub(super) fn agree_bound(&mut self, pat: &Ty, at: Span, value: &Expr) {
         self.agree(pat, &value.ty, |clash, expected, found| {
             let diag = Diagnostic::error("E0301", "the value does not match the pattern", value.span)
-                .here(format!("found `{found}`"))
-                .label(at, format!("expected `{expected}`"));
+                .here(format!("found {found}"))
+                .label(at, format!("expected {expected}"));
             errors::explain(diag, clash)
         });
     }
@@ -60,7 +60,9 @@ impl Cx<'_> {
         let (mut vars, size_params) = self.type_params(&def.type_params);
         let params = self.pats(&def.params);
         let ret = def.ret.as_ref().map(|t| (self.ty(t), t.span));
+        self.local_functions.push(def.name.name.clone());
         let value = self.exp(&def.body);
+        self.local_functions.pop();
         if let Some((declared, at)) = &ret {
             self.agree_result(declared, *at, &value, &def.body);
         }

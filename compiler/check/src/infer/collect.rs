@@ -75,7 +75,13 @@ pub(super) fn unknown_attribute(attr: &ast::Attr) -> Option<Diagnostic> {
         return None;
     }
     let message = format!("the attribute `{}` is not known", attr.name);
-    Some(Diagnostic::new(Severity::Warning, "W0201", message, attr.span).here("has no effect"))
+    let diag = Diagnostic::new(Severity::Warning, "W0201", message, attr.span).here("has no effect");
+    // The library's own attributes are no advice.
+    let known = ATTRIBUTES.iter().copied().filter(|a| *a != "intrinsic");
+    Some(match par_syntax::nearest(&attr.name, known) {
+        Some(meant) => diag.note(format!("did you mean `{meant}`?")),
+        None => diag,
+    })
 }
 
 impl<'a> Collected<'a> {
@@ -182,7 +188,8 @@ impl<'a> Collected<'a> {
             ModExp::Name(name) => {
                 let found = self.scopes.find_module(&super::scope::Env::<()>::default(), module, name);
                 if found.is_none() {
-                    self.diags.push(errors::unknown_module(name));
+                    let known = self.scopes.module_names(module);
+                    self.diags.push(errors::unknown_module(name, &known));
                 }
                 return found;
             }

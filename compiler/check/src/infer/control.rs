@@ -19,7 +19,7 @@ impl Cx<'_> {
     pub(super) fn must_be_bool(&mut self, e: &Expr, what: &str) {
         self.agree(&BOOL, &e.ty, |_, _, found| {
             let message = format!("{what} must be `bool`");
-            Diagnostic::error("E0308", message, e.span).here(format!("found `{found}`"))
+            Diagnostic::error("E0308", message, e.span).here(format!("found {found}"))
         });
     }
 
@@ -37,8 +37,8 @@ impl Cx<'_> {
         self.agree(&first.ty, &other.ty, |clash, expected, found| {
             let message = format!("the branches of {what} have different types");
             let diag = Diagnostic::error("E0305", message, other.span)
-                .here(format!("this is `{found}`"))
-                .label(first.span, format!("this is `{expected}`"));
+                .here(format!("this is {found}"))
+                .label(first.span, format!("this is {expected}"));
             errors::explain(diag, clash)
         });
     }
@@ -89,8 +89,8 @@ impl Cx<'_> {
                     "the body of the loop gives another type than it takes",
                     body.span,
                 )
-                .here(format!("found `{found}`"))
-                .label(pat.span, format!("expected `{expected}`"));
+                .here(format!("found {found}"))
+                .label(pat.span, format!("expected {expected}"));
                 errors::explain(diag, clash)
             });
             let ty = erase(&pat.ty);
@@ -109,13 +109,13 @@ impl Cx<'_> {
                 let element = self.types.any();
                 self.agree(&array(element.clone()), &xs.ty, |_, _, found| {
                     let diag = Diagnostic::error("E0311", "`for … in` goes over an array", xs.span);
-                    diag.here(format!("found `{found}`"))
+                    diag.here(format!("found {found}"))
                 });
                 let pat = self.single_pat(pat);
                 self.agree(&pat.ty, &element, |clash, expected, found| {
                     let diag = Diagnostic::error("E0301", "the elements do not match the pattern", pat.span);
-                    let diag = diag.here(format!("expected `{expected}`"));
-                    errors::explain(diag.label(xs.span, format!("has elements of type `{found}`")), clash)
+                    let diag = diag.here(format!("expected {expected}"));
+                    errors::explain(diag.label(xs.span, format!("has elements of type {found}")), clash)
                 });
                 LoopForm::ForIn(pat, Box::new(xs))
             }
@@ -130,7 +130,11 @@ impl Cx<'_> {
     pub(super) fn integer_type(&mut self, e: &Expr, message: &str) -> Ty {
         let ty = self.types.fresh(super::types::Class::Prims(super::types::PrimSet::integers()));
         let good = self.agree(&ty, &e.ty, |_, _, found| {
-            Diagnostic::error("E0301", message, e.span).here(format!("found `{found}`"))
+            let diag = Diagnostic::error("E0301", message, e.span).here(format!("found {found}"));
+            match e.kind {
+                ExprKind::Range { .. } => diag.note("a slice is written with colons: xs[i:j]"),
+                _ => diag,
+            }
         });
         if good { ty } else { self.types.poison() }
     }

@@ -10,7 +10,7 @@
 
 use super::Cx;
 use crate::thir::{Expr, Pat, PatKind, Ty};
-use par_runtime::{Prim, Scalar};
+use par_runtime::{Prim, Scalar, Span};
 use par_syntax::{Diagnostic, Severity};
 
 /// Steps after which the answer is taken to be that everything is covered: some sets of patterns are exponential.
@@ -47,7 +47,13 @@ impl Cx<'_> {
             if missing(&rows, &row, &tys, &mut steps).is_none() && steps <= MAX_STEPS {
                 let message = "this case is never reached";
                 let diag = Diagnostic::new(Severity::Warning, "W0301", message, pat.span);
-                self.diags.push(diag.here("the cases before it cover all of its values"));
+                let diag = diag.here("the cases before it cover all of its values");
+                self.diags.push(match self.name_like_constructor(&value.ty, cases) {
+                    Some((name, span)) => diag
+                        .label(span, format!("`{name}` is a new name here, which fits every value"))
+                        .note(format!("the constructor is written `#{name}`")),
+                    None => diag,
+                });
             }
             rows.push(row);
         }
@@ -71,6 +77,16 @@ impl Cx<'_> {
             let diag = diag.here(format!("does not fit `{}`", example.concat()));
             self.diags.push(diag.note("use `match` with a case for the others"));
         }
+    }
+
+    /// A case that is a name which a constructor of the type has too.
+    fn name_like_constructor(&self, ty: &Ty, cases: &[(Pat, Expr)]) -> Option<(String, Span)> {
+        let Ty::Sum(constrs) = ty else { return None };
+        cases.iter().find_map(|(pat, _)| {
+            let PatKind::Var(id) = pat.kind else { return None };
+            let name = self.locals.get(id.0 as usize)?;
+            constrs.iter().any(|(c, _)| c == name).then(|| (name.clone(), pat.span))
+        })
     }
 
     fn has_errors(&self) -> bool {

@@ -196,7 +196,8 @@ impl Cx<'_> {
             }
         }
         if has_function(&def.ret) {
-            self.diags.push(Diagnostic::error("E0502", head, def.name_span).here("its result is a function"));
+            let here = format!("its result has the type `{}`", self.show(&def.ret));
+            self.diags.push(Diagnostic::error("E0502", head, def.name_span).here(here));
         }
     }
 

@@ -1,10 +1,11 @@
-//! Diagnostics that several places give, and the spelling help for unknown names.
+//! Diagnostics that several places give.
 
 use super::absent;
+use super::foreign;
 use super::types::{Clash, Class};
 use par_runtime::Span;
-use par_syntax::Diagnostic;
 use par_syntax::ast::Name;
+use par_syntax::{Diagnostic, nearest};
 
 /// A name as written, qualified.
 pub(super) fn spelled(name: &Name) -> String {
@@ -23,12 +24,16 @@ pub(super) fn unknown_name(name: &Name, candidates: &[String]) -> Diagnostic {
     }
     let message = format!("unknown name `{}`", spelled(name));
     let diag = Diagnostic::error("E0201", message, name.span).here("not defined");
-    if name.base == "/=" { diag.note("did you mean `!=`?") } else { suggest(diag, name, candidates) }
+    match foreign::value(name) {
+        Some(hint) => diag.note(hint),
+        None => suggest(diag, name, candidates),
+    }
 }
 
 /// E0201 for a module.
-pub(super) fn unknown_module(name: &Name) -> Diagnostic {
-    Diagnostic::error("E0201", format!("unknown module `{}`", spelled(name)), name.span).here("not defined")
+pub(super) fn unknown_module(name: &Name, candidates: &[String]) -> Diagnostic {
+    let message = format!("unknown module `{}`", spelled(name));
+    suggest(Diagnostic::error("E0201", message, name.span).here("not defined"), name, candidates)
 }
 
 /// E0201 for a type.
@@ -37,7 +42,11 @@ pub(super) fn unknown_type(name: &Name, candidates: &[String]) -> Diagnostic {
         return diag;
     }
     let message = format!("unknown type `{}`", spelled(name));
-    suggest(Diagnostic::error("E0201", message, name.span).here("not defined"), name, candidates)
+    let diag = Diagnostic::error("E0201", message, name.span).here("not defined");
+    match foreign::ty(&spelled(name)) {
+        Some(hint) => diag.note(hint),
+        None => suggest(diag, name, candidates),
+    }
 }
 
 /// E0202.
@@ -50,7 +59,7 @@ pub(super) fn duplicate(name: &str, first: Span, second: Span) -> Diagnostic {
 /// E0301 with what was wanted and what was found, as text.
 pub(super) fn mismatch(clash: &Clash, expected: &str, found: &str, span: Span) -> Diagnostic {
     let diag = Diagnostic::error("E0301", "the types do not match", span)
-        .here(format!("expected `{expected}`, found `{found}`"));
+        .here(format!("expected {expected}, found {found}"));
     explain(diag, clash)
 }
 
@@ -63,62 +72,13 @@ pub(super) fn explain(diag: Diagnostic, clash: &Clash) -> Diagnostic {
     }
 }
 
-/// Longer names are not compared with others.
-const MAX_SUGGESTED: usize = 100;
-
 /// Adds a note with the candidate that is closest in spelling, if one is close.
 fn suggest(diag: Diagnostic, name: &Name, candidates: &[String]) -> Diagnostic {
-    // Names of one or two letters are close to too many others, and very long ones to none.
-    let length = name.base.chars().count();
-    let limit = (length / 3).min(3);
-    if length > MAX_SUGGESTED {
-        return diag;
-    }
-    let close = candidates
-        .iter()
-        .filter(|c| **c != name.base && c.len() <= 2 * MAX_SUGGESTED && c.chars().any(char::is_alphanumeric))
-        .map(|c| (distance(&name.base, c), c))
-        .filter(|(d, _)| *d <= limit)
-        .min();
-    match close {
-        Some((_, c)) => {
-            let meant = Name { base: c.clone(), ..name.clone() };
+    match nearest(&name.base, candidates.iter().map(String::as_str)) {
+        Some(close) => {
+            let meant = Name { base: close.to_string(), ..name.clone() };
             diag.note(format!("did you mean `{}`?", spelled(&meant)))
         }
         None => diag,
-    }
-}
-
-/// Edit distance: insertions, deletions, substitutions and swaps of neighbours.
-pub fn distance(a: &str, b: &str) -> usize {
-    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
-    let mut before_last = vec![0; b.len() + 1];
-    let mut last: Vec<usize> = (0..=b.len()).collect();
-    for i in 1..=a.len() {
-        let mut row = vec![i];
-        for j in 1..=b.len() {
-            let substitute = last[j - 1] + usize::from(a[i - 1] != b[j - 1]);
-            let mut best = substitute.min(last[j] + 1).min(row[j - 1] + 1);
-            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
-                best = best.min(before_last[j - 2] + 1);
-            }
-            row.push(best);
-        }
-        before_last = std::mem::replace(&mut last, row);
-    }
-    last[b.len()]
-}
-
-#[cfg(test)]
-mod tests {
-    use super::distance;
-
-    #[test]
-    fn edit_distance() {
-        assert_eq!(distance("map", "map"), 0);
-        assert_eq!(distance("mpa", "map"), 1);
-        assert_eq!(distance("redcue", "reduce"), 1);
-        assert_eq!(distance("", "ab"), 2);
-        assert_eq!(distance("länge", "lange"), 1);
     }
 }

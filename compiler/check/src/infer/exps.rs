@@ -35,6 +35,11 @@ impl Cx<'_> {
                 self.apply(f, args, span)
             }
             ExpKind::Binary { op, left, right } => {
+                // What stands around an operator that does not exist is probably no expression either.
+                if self.scopes.resolve(&self.env, self.module, op).is_none() {
+                    self.name(op);
+                    return self.poison(span);
+                }
                 let (left, right) = (self.exp(left), self.exp(right));
                 self.binary(op, left, right, span)
             }
@@ -104,8 +109,8 @@ impl Cx<'_> {
     /// A value by its name; the rest of a dotted name selects fields.
     pub(super) fn name(&mut self, name: &Name) -> Expr {
         let Some((found, fields)) = self.scopes.resolve(&self.env, self.module, name) else {
-            let known = self.scopes.candidates(&self.env, self.module, name);
-            self.diags.push(errors::unknown_name(name, &known));
+            let diag = self.unknown_name(name);
+            self.diags.push(diag);
             return self.poison(name.span);
         };
         let span = name.span;
@@ -116,6 +121,63 @@ impl Cx<'_> {
             Found::PerType(function) => self.per_type(function, span),
         };
         fields.into_iter().fold(value, |value, field| self.field(value, &Ident { name: field, span }, span))
+    }
+
+    /// E0201, with what the surroundings say about it.
+    pub(super) fn unknown_name(&mut self, name: &Name) -> Diagnostic {
+        let known = self.scopes.candidates(&self.env, self.module, name);
+        let of_number =
+            [Prim::F64, Prim::I32].into_iter().find(|p| self.scopes.of_prim(*p, &name.base).is_some());
+        if let Some(first) = name.path.first()
+            && known.is_empty()
+        {
+            let diag = errors::unknown_name(name, &[]);
+            let diag = diag.note(format!("there is no module and no value `{first}`"));
+            return match of_number {
+                Some(prim) if name.path.len() == 1 => {
+                    diag.note(format!("did you mean `{prim}.{}`?", name.base))
+                }
+                _ => diag,
+            };
+        }
+        if let (Some(prim), true) = (of_number, name.path.is_empty()) {
+            let diag = errors::unknown_name(name, &[]);
+            return diag.note(format!(
+                "functions of numbers belong to the modules of the types: `{prim}.{}`",
+                name.base
+            ));
+        }
+        let diag = errors::unknown_name(name, &known);
+        if !name.path.is_empty() {
+            return diag;
+        }
+        if self.scopes.find_type(&self.env, self.module, name).is_some() {
+            let diag = errors::unknown_name(name, &[]);
+            return diag.note(
+                "this is the name of a type; values are written (a, b), {x = a, y = b} or #constructor a",
+            );
+        }
+        let closest = diag.clone();
+        let diag = Diagnostic { notes: Vec::new(), ..diag };
+        let before = self.sources.files.get(name.span.file as usize).and_then(|f| {
+            let line = f.text.get(..name.span.start as usize)?.rsplit('\n').next()?;
+            Some(line.to_string())
+        });
+        let before = before.unwrap_or_default();
+        match &name.base {
+            base if Prim::from_name(base).is_some() => {
+                diag.note(format!("a conversion names both types: `{base}.i32 x` makes a value of type {base} of an i32"))
+            }
+            _ if self.local_functions.contains(&name.base) => {
+                diag.note("a local function cannot call itself; define it with `def` at the top level")
+            }
+            _ if ["rec", "mut"].iter().any(|word| self.env.value(word).is_some()) => {
+                diag.note("the word after `let` was taken for the name of a function: there is no `let rec` and no `let mut`")
+            }
+            _ if before.contains("//") => diag.note("a comment begins with `--`; `//` divides"),
+            _ if before.trim_end().ends_with("(|") => diag.note("a function is written `\\x -> e`"),
+            _ => closest,
+        }
     }
 
     fn local(&mut self, binding: Binding, span: Span) -> Expr {
@@ -174,8 +236,8 @@ impl Cx<'_> {
             let first = values.first().map(|e| e.span);
             self.agree(&element, &value.ty, |clash, expected, found| {
                 let diag = Diagnostic::error("E0301", "the elements of an array have one type", value.span)
-                    .here(format!("expected `{expected}`, found `{found}`"));
-                let diag = first.into_iter().fold(diag, |d, s| d.label(s, format!("this is `{expected}`")));
+                    .here(format!("expected {expected}, found {found}"));
+                let diag = first.into_iter().fold(diag, |d, s| d.label(s, format!("this is {expected}")));
                 errors::explain(diag, clash)
             });
             values.push(value);
@@ -195,8 +257,8 @@ impl Cx<'_> {
         let e = self.exp(e);
         self.agree(ty, &e.ty, |clash, expected, found| {
             let diag = Diagnostic::error("E0301", "the parts of a range have one type", e.span);
-            let diag = diag.here(format!("expected `{expected}`, found `{found}`"));
-            errors::explain(diag.label(start, format!("this is `{expected}`")), clash)
+            let diag = diag.here(format!("expected {expected}, found {found}"));
+            errors::explain(diag.label(start, format!("this is {expected}")), clash)
         });
         e
     }
@@ -206,7 +268,7 @@ impl Cx<'_> {
         let declared = self.ty(t);
         self.agree(&declared, &inner.ty, |clash, expected, found| {
             let diag = Diagnostic::error("E0301", "the value does not have the type it is given", inner.span);
-            let diag = diag.here(format!("found `{found}`")).label(t.span, format!("expected `{expected}`"));
+            let diag = diag.here(format!("found {found}")).label(t.span, format!("expected {expected}"));
             errors::explain(diag, clash)
         });
         let ty = super::types::erase(&declared);
@@ -215,7 +277,8 @@ impl Cx<'_> {
 
     fn open_in(&mut self, name: &Name, inner: &Exp) -> Expr {
         let Some(module) = self.scopes.find_module(&self.env, self.module, name) else {
-            self.diags.push(errors::unknown_module(name));
+            let known = self.scopes.module_names(self.module);
+            self.diags.push(errors::unknown_module(name, &known));
             return self.poison(name.span);
         };
         self.scoped(|cx| {

@@ -11,21 +11,22 @@ impl Cx<'_> {
     /// `f a b`.
     pub(super) fn apply(&mut self, f: Expr, args: Vec<Expr>, span: Span) -> Expr {
         let mut ty = f.ty.clone();
-        for (i, arg) in args.iter().enumerate() {
-            ty = self.apply_type(&f, &ty, arg, i);
+        for i in 0..args.len() {
+            ty = self.apply_type(&f, &ty, &args, i);
         }
         let ty = self.of_moderate_size(ty, span);
         Expr { kind: ExprKind::Apply(Box::new(f), args), ty, span }
     }
 
     /// The type of a function after one more argument.
-    fn apply_type(&mut self, f: &Expr, ty: &Ty, arg: &Expr, given: usize) -> Ty {
+    fn apply_type(&mut self, f: &Expr, ty: &Ty, args: &[Expr], given: usize) -> Ty {
+        let arg = &args[given];
         match self.types.shallow(ty) {
             Ty::Fun(param, result) => {
-                if self.argument(f, &param, arg, given) {
+                if self.argument(f, &param, args, given) {
                     *result
                 } else {
-                    self.after_mistake(*result)
+                    self.after_mistake(*result, given + 1 == args.len())
                 }
             }
             Ty::Meta(_) if self.types.is_poison(ty) => self.types.poison(),
@@ -42,36 +43,60 @@ impl Cx<'_> {
         }
     }
 
-    fn argument(&mut self, f: &Expr, param: &Ty, arg: &Expr, given: usize) -> bool {
+    fn argument(&mut self, f: &Expr, param: &Ty, args: &[Expr], given: usize) -> bool {
+        let arg = &args[given];
         if self.types.unify(&erase(param), &erase(&arg.ty)).is_ok() {
             return true;
         }
         let name = self.called(f);
         let f_ty = self.show(&f.ty);
+        let advice =
+            self.advise_argument(Diagnostic::error("E0301", "", arg.span), f, param, args, given).notes;
         self.agree(param, &arg.ty, |clash, expected, found| {
             let message = format!("argument {} of {name} has the wrong type", given + 1);
             let diag = Diagnostic::error("E0301", message, arg.span)
-                .here(format!("expected `{expected}`, found `{found}`"))
+                .here(format!("expected {expected}, found {found}"))
                 .label(f.span, format!("{name} has type `{f_ty}`"));
-            errors::explain(diag, clash)
+            errors::explain(advice.into_iter().fold(diag, Diagnostic::note), clash)
         })
     }
 
     /// The type of an application with a wrong argument: one that would have depended on the argument is not known.
-    fn after_mistake(&mut self, result: Ty) -> Ty {
+    fn after_mistake(&mut self, result: Ty, last: bool) -> Ty {
         let mut leaves = Vec::new();
         self.types.leaves(&result, &mut leaves);
-        if leaves.iter().any(|t| matches!(t, Ty::Meta(_))) { self.types.poison() } else { result }
+        let known = !leaves.iter().any(|t| matches!(t, Ty::Meta(_)));
+        // With more arguments than parameters nothing fits anyway.
+        let fits = last || matches!(self.types.shallow(&result), Ty::Fun(..));
+        if known && fits { result } else { self.types.poison() }
     }
 
     fn not_a_function(&mut self, f: &Expr, arg: &Expr, given: usize) -> Ty {
+        // An argument that is unknown itself says enough.
+        if self.types.is_poison(&arg.ty) {
+            return self.types.poison();
+        }
         let name = self.called(f);
-        let message = match given {
-            0 => format!("{name} is not a function"),
-            n => format!("{name} takes {n} argument{}, but more are given", if n == 1 { "" } else { "s" }),
+        let (message, here) = match given {
+            0 => (format!("{name} is not a function"), "but an argument follows"),
+            n => {
+                let s = if n == 1 { "" } else { "s" };
+                (format!("{name} takes {n} argument{s}, but more are given"), "this argument is one too many")
+            }
         };
-        let diag = Diagnostic::error("E0302", message, arg.span).here("this argument is one too many");
-        let diag = diag.label(f.span, format!("{name} has type `{}`", self.show(&f.ty)));
+        let diag = Diagnostic::error("E0302", message, arg.span).here(here);
+        let ty = self.in_words(&f.ty);
+        let diag = match f.kind {
+            ExprKind::Literal(_) => diag.label(f.span, format!("this is {ty}")),
+            _ => diag.label(f.span, format!("{name} has type {ty}")),
+        };
+        let diag = match (given, name.as_str()) {
+            (0, _) => self.advise_call(diag, f, arg),
+            (_, "`map`" | "`map2`" | "`map3`" | "`map4`") => {
+                diag.note("for more arrays there are `map2` to `map5`")
+            }
+            _ => diag,
+        };
         self.diags.push(diag);
         self.types.poison()
     }
@@ -90,6 +115,7 @@ impl Cx<'_> {
             ExprKind::Def(id, _) => format!("`{}`", self.defs[id.0 as usize].name),
             ExprKind::Local(id) => format!("`{}`", self.locals[id.0 as usize]),
             ExprKind::Op(op) => format!("`{op}`"),
+            ExprKind::Literal(_) => "a number".to_string(),
             _ => "this".to_string(),
         }
     }
@@ -121,8 +147,8 @@ impl Cx<'_> {
         self.agree(declared, &value.ty, |clash, expected, found| {
             let diag =
                 Diagnostic::error("E0301", "the result does not have the declared type", last(body).span)
-                    .here(format!("found `{found}`"))
-                    .label(at, format!("declared as `{expected}`"));
+                    .here(format!("found {found}"))
+                    .label(at, format!("declared as {expected}"));
             errors::explain(diag, clash)
         });
     }

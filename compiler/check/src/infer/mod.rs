@@ -22,7 +22,9 @@ mod deps;
 mod errors;
 mod exps;
 mod finish;
+mod foreign;
 mod functions;
+mod hints;
 mod literals;
 mod operators;
 mod pats;
@@ -32,7 +34,6 @@ mod show;
 mod typeexps;
 mod types;
 
-pub use errors::distance;
 pub use show::show_type;
 
 use crate::thir::{Def, Expr, LocalId, Program, Ty, TyVar};
@@ -40,6 +41,7 @@ use par_runtime::Span;
 use par_syntax::{Diagnostic, Severity, Sources, ast};
 use scope::{Env, ModId, Scopes, TypeId};
 use std::borrow::Borrow;
+use std::collections::HashMap;
 use types::{Clash, Scheme, Types};
 
 /// As many errors as one run reports.
@@ -68,6 +70,7 @@ pub fn infer<F: Borrow<ast::File>>(files: &[F], sources: &Sources) -> (Option<Pr
         holes: Vec::new(),
         expanding: Vec::new(),
         recursive_types: Vec::new(),
+        local_functions: Vec::new(),
         anonymous_size: false,
     };
     for (group, component) in order.iter().enumerate() {
@@ -112,6 +115,8 @@ struct Cx<'a> {
     expanding: Vec<TypeId>,
     /// Those found to be recursive, which is reported once.
     recursive_types: Vec<TypeId>,
+    /// Local functions whose bodies are being checked.
+    local_functions: Vec<String>,
     /// A size without a name was mentioned since this was last cleared.
     anonymous_size: bool,
 }
@@ -150,7 +155,7 @@ impl Cx<'_> {
         out
     }
 
-    /// Makes the types equal or reports what `report` makes of the reason and the two types' texts (expected, found).
+    /// Makes the types equal or reports what `report` makes of the reason and the two types in words (expected, found).
     fn agree(
         &mut self,
         expected: &Ty,
@@ -159,11 +164,8 @@ impl Cx<'_> {
     ) -> bool {
         let (expected, found) = (types::erase(expected), types::erase(found));
         let Err(clash) = self.types.unify(&expected, &found) else { return true };
-        let mut diag = report(&clash, &self.show(&expected), &self.show(&found));
-        let is_fun = |cx: &Self, t: &Ty| matches!(cx.types.shallow(t), Ty::Fun(..));
-        if clash == Clash::Mismatch && is_fun(self, &found) && !is_fun(self, &expected) {
-            diag = diag.note("a function was found: is an argument missing?");
-        }
+        let diag = report(&clash, &self.in_words(&expected), &self.in_words(&found));
+        let diag = self.advise(diag, &clash, &expected, &found);
         // What is wrong inside explains it.
         if !self.has_error_in(diag.labels[0].span) {
             self.diags.push(diag);
@@ -181,20 +183,32 @@ impl Cx<'_> {
 
     /// The result: errors in order of place, each once, and the program if there are none.
     fn result(mut self) -> (Option<Program>, Vec<Diagnostic>) {
-        let mut seen = Vec::new();
+        let mut seen: HashMap<(String, Span), usize> = HashMap::new();
         self.diags.sort_by_key(|d| d.labels[0].span);
+        let key = |d: &Diagnostic| match d.severity == Severity::Unsupported || d.code == "E0201" {
+            // A feature that is missing and a name that is unknown are reported once, wherever they are used.
+            true => (d.message.clone(), Span::default()),
+            false => (d.code.clone(), d.labels[0].span),
+        };
         self.diags.retain(|d| {
-            // A feature that is missing is named once, wherever it is used.
-            let span = if d.severity == Severity::Unsupported { Span::default() } else { d.labels[0].span };
-            let name = if d.severity == Severity::Unsupported { &d.message } else { &d.code };
-            let key = (name.clone(), span);
-            let new = !seen.contains(&key);
-            seen.push(key);
-            new
+            let times = seen.entry(key(d)).or_insert(0);
+            *times += 1;
+            *times == 1
         });
+        for diag in self.diags.iter_mut().filter(|d| d.code == "E0201") {
+            let times = seen.get(&key(diag)).copied().unwrap_or(1);
+            if times > 1 {
+                diag.notes.push(format!("it is used at {times} places"));
+            }
+        }
         // Without a module that is not understood its names are unknown, which says nothing.
         if self.diags.iter().any(|d| d.severity == Severity::Unsupported && d.message.contains("module")) {
             self.diags.retain(|d| d.code != "E0201");
+        }
+        // A type that is not known because of an error makes an entry point look polymorphic.
+        let polymorphic = |d: &Diagnostic| d.code == "E0501" || d.code == "E0502";
+        if self.diags.iter().any(|d| d.severity >= Severity::Unsupported && !polymorphic(d)) {
+            self.diags.retain(|d| !polymorphic(d));
         }
         let failed = self.diags.iter().any(|d| d.severity >= Severity::Unsupported);
         let mut errors = 0;

@@ -64,13 +64,8 @@ impl Cx<'_> {
         if self.operand(op, &operand, &left) {
             self.agree(&operand, &right.ty, |clash, expected, found| {
                 let message = format!("the operands of `{op}` have different types");
-                let diag = Diagnostic::error("E0301", message, right.span).here(format!("this is `{found}`"));
-                let diag = diag.label(left.span, format!("this is `{expected}`"));
-                let same = matches!(clash, super::types::Clash::Mismatch);
-                errors::explain(
-                    if same && expected != found { convert(diag, expected, found) } else { diag },
-                    clash,
-                )
+                let diag = Diagnostic::error("E0301", message, right.span).here(format!("this is {found}"));
+                errors::explain(diag.label(left.span, format!("this is {expected}")), clash)
             });
         }
         let f = op_expr(op, 2, &operand, op_span);
@@ -87,15 +82,24 @@ impl Cx<'_> {
 
     /// Checks the first operand, which decides the type. A type outside the operator's class is E0304.
     fn operand(&mut self, op: &str, operand: &Ty, e: &Expr) -> bool {
+        if self.types.unify(operand, &e.ty).is_ok() {
+            return true;
+        }
+        let advice = self.advise_operand(Diagnostic::error("E0304", "", e.span), op, e).notes;
         self.agree(operand, &e.ty, |clash, expected, found| match clash {
             super::types::Clash::Class(Class::Eq) => {
                 Diagnostic::error("E0304", "functions cannot be compared", e.span)
-                    .here(format!("found `{found}`"))
+                    .here(format!("found {found}"))
             }
             _ => {
-                let message = format!("`{op}` is not defined for `{found}`");
-                Diagnostic::error("E0304", message, e.span)
-                    .here(format!("expected `{expected}`, found `{found}`"))
+                let kind = found.strip_prefix("a ").or_else(|| found.strip_prefix("an "));
+                let message = match kind {
+                    Some(kind) => format!("`{op}` is not defined for {kind}s"),
+                    None => format!("`{op}` is not defined for {found}"),
+                };
+                let diag = Diagnostic::error("E0304", message, e.span);
+                let diag = diag.here(format!("expected {expected}, found {found}"));
+                advice.into_iter().fold(diag, Diagnostic::note)
             }
         })
     }
@@ -187,14 +191,6 @@ impl Cx<'_> {
         let (param, value) = self.parameter("a", ty, span);
         let body = self.index(value, index, span);
         abstraction(vec![param], body, span)
-    }
-}
-
-fn convert(diag: Diagnostic, expected: &str, found: &str) -> Diagnostic {
-    let scalar = |t: &str| Prim::from_name(t).is_some();
-    match scalar(expected) && scalar(found) {
-        true => diag.note(format!("`{expected}.{found} x` converts from `{found}` to `{expected}`")),
-        false => diag,
     }
 }
 

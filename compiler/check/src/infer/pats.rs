@@ -66,7 +66,7 @@ impl Cx<'_> {
     fn agree_pat(&mut self, declared: &Ty, found: &Ty, span: Span) {
         self.agree(declared, found, |clash, expected, found| {
             let diag = Diagnostic::error("E0301", "the pattern does not match its type", span);
-            super::errors::explain(diag.here(format!("expected `{expected}`, found `{found}`")), clash)
+            super::errors::explain(diag.here(format!("expected {expected}, found {found}")), clash)
         });
     }
 

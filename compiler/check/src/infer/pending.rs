@@ -51,8 +51,12 @@ impl Cx<'_> {
     fn no_field(&mut self, of: &Ty, field: &Ident, fields: Vec<String>) -> Ty {
         let message = format!("a value of type `{}` has no field `{}`", self.show(of), field.name);
         let diag = Diagnostic::error("E0303", message, field.span).here("no such field");
+        let diag = match par_syntax::nearest(&field.name, fields.iter().map(String::as_str)) {
+            Some(meant) => diag.note(format!("did you mean `{meant}`?")),
+            None => diag,
+        };
         self.diags.push(match fields.is_empty() {
-            true => diag,
+            true => self.advise_field(diag, of, &field.name),
             false => diag.note(format!("it has `{}`", fields.join("`, `"))),
         });
         self.types.poison()
@@ -90,7 +94,15 @@ impl Cx<'_> {
 
     fn no_constr(&mut self, of: &Ty, name: &Ident, span: Span) {
         let message = format!("`#{}` is not a constructor of the type `{}`", name.name, self.show(of));
-        self.diags.push(Diagnostic::error("E0303", message, span).here("no such constructor"));
+        let diag = Diagnostic::error("E0303", message, span).here("no such constructor");
+        let constrs = match of {
+            Ty::Sum(constrs) => constrs.iter().map(|(c, _)| c.as_str()).collect(),
+            _ => Vec::new(),
+        };
+        self.diags.push(match par_syntax::nearest(&name.name, constrs) {
+            Some(meant) => diag.note(format!("did you mean `#{meant}`?")),
+            None => diag,
+        });
     }
 
     /// Looks at the constraints again until nothing more becomes known.

@@ -255,6 +255,17 @@ impl<'a> Scopes<'a> {
         self.member_value(ModId(module as u32), name)
     }
 
+    /// The modules that can be named from inside a module.
+    pub(super) fn module_names(&self, from: ModId) -> Vec<String> {
+        let mut all = Vec::new();
+        let mut next = Some(from);
+        while let Some(id) = next {
+            all.extend(self.get(id).modules.keys().cloned());
+            next = self.get(id).parent;
+        }
+        all
+    }
+
     /// Every name that could have been meant where `name` was written: same qualification.
     pub(super) fn candidates<B>(&self, env: &Env<B>, from: ModId, name: &ast::Name) -> Vec<String> {
         let Some((first, rest)) = name.path.split_first() else {

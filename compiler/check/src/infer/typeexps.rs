@@ -110,14 +110,28 @@ impl Cx<'_> {
         }
         let mut known: Vec<String> = Prim::ALL.iter().map(|p| p.name().to_string()).collect();
         known.extend(self.scopes.types.iter().map(|t| t.name.clone()));
-        self.diags.push(errors::unknown_type(name, &known));
+        let is_value = self.scopes.resolve(&self.env, self.module, name).is_some();
+        let known = if is_value { Vec::new() } else { known };
+        let diag = errors::unknown_type(name, &known);
+        self.diags.push(match is_value && diag.notes.is_empty() {
+            true => diag.note("this is the name of a value; as a size it stands in brackets"),
+            false => diag,
+        });
         self.types.poison()
     }
 
     fn without_args(&mut self, ty: Ty, args: &[TypeArg], span: Span) -> Ty {
         if !args.is_empty() {
-            let message = format!("the type `{}` takes no arguments", self.show(&ty));
-            self.diags.push(Diagnostic::error("E0310", message, span));
+            let text = self.show(&ty);
+            let message = format!("the type `{text}` takes no arguments");
+            let diag = Diagnostic::error("E0310", message, span).here("not like this");
+            let size = args.iter().any(|a| matches!(a, TypeArg::Size(_)));
+            self.diags.push(if size {
+                diag.note(format!("an array type is written `[]{text}`"))
+            } else {
+                diag
+            });
+            return self.types.poison();
         }
         ty
     }
@@ -200,8 +214,7 @@ impl Cx<'_> {
                 i64::try_from(*value).map_or(Size::Anon, Size::Const)
             }
             ExpKind::Name(name) if self.scopes.resolve(&self.env, self.module, name).is_none() => {
-                let known = self.scopes.candidates(&self.env, self.module, name);
-                let diag = errors::unknown_name(name, &known);
+                let diag = self.unknown_name(name);
                 let hint = format!("a size is declared in brackets before the parameters: `[{}]`", name.base);
                 self.diags.push(if name.path.is_empty() { diag.note(hint) } else { diag });
                 Size::Anon
@@ -214,8 +227,7 @@ impl Cx<'_> {
         let before = std::mem::take(&mut self.anonymous_size);
         let value = self.exp(e);
         self.agree(&I64, &value.ty, |_, _, found| {
-            Diagnostic::error("E0301", "a size must be of type `i64`", e.span)
-                .here(format!("found `{found}`"))
+            Diagnostic::error("E0301", "a size must be of type `i64`", e.span).here(format!("found {found}"))
         });
         let anonymous = std::mem::replace(&mut self.anonymous_size, before);
         match value.kind {

@@ -1,7 +1,7 @@
 //! From a name to what is known of it.
 
 use super::{Item, Kind};
-use par_check::infer::distance;
+use par_syntax::distance;
 
 /// What a name leads to.
 #[derive(Debug)]

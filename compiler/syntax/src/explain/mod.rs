@@ -1,5 +1,13 @@
 //! Turns the generated parser's errors into messages for people: what was found, what could have stood there in
 //! words, and, for the common mistakes, what to do.
+//!
+//! What other languages write differently is recognised by the tables in [`declarations`], [`expressions`] and
+//! [`types`]: each entry looks at the tokens around the place of the error and either knows what was meant or passes.
+
+mod declarations;
+mod expressions;
+mod look;
+mod types;
 
 use lalrpop_util::ParseError;
 
@@ -59,7 +67,8 @@ pub(crate) fn explain(
         (None, Some((start, _, end))) => ctx.span(*start, *end),
         (None, None) => ctx.span(0, 0),
     };
-    let failure = Failure { ctx, whole, found: found.map(|(_, tok, _)| tok), span, before, expected };
+    let after = &tokens[(before.len() + 1).min(tokens.len())..];
+    let failure = Failure { ctx, whole, found: found.map(|(_, tok, _)| tok), span, before, after, expected };
     failure.message()
 }
 
@@ -72,14 +81,24 @@ struct Failure<'e, 'a> {
     /// Of the token found, or of the last one.
     span: Span,
     before: &'e [Spanned<'a>],
+    /// What follows the token found.
+    after: &'e [Spanned<'a>],
     /// Terminals as the grammar calls them, in quotes.
     expected: Vec<String>,
 }
 
+/// Recognises a mistake, or passes.
+type Slip = fn(&Failure<'_, '_>) -> Option<Diagnostic>;
+
 impl Failure<'_, '_> {
     fn message(&self) -> Diagnostic {
-        let known = self.missing_in().or_else(|| self.missing_else()).or_else(|| self.keyword_as_name());
-        known.or_else(|| self.not_a_declaration()).unwrap_or_else(|| self.general())
+        let slips = [declarations::SLIPS, types::SLIPS, expressions::SLIPS].concat();
+        slips.iter().find_map(|slip| slip(self)).unwrap_or_else(|| self.general())
+    }
+
+    /// E0110 at a place of its own: something is spelled as another language does.
+    fn foreign(&self, span: Span, message: impl Into<String>, here: impl Into<String>) -> Diagnostic {
+        Diagnostic::error("E0110", message, span).here(here)
     }
 
     fn can_follow(&self, terminal: &str) -> bool {
@@ -112,8 +131,8 @@ impl Failure<'_, '_> {
             (None, false) => format!("expected {wanted} after this"),
         };
         let mut error = self.unexpected().here(text);
-        if let Some((start, end)) = self.open_bracket().filter(|_| self.is_keyword()) {
-            error = error.label(self.ctx.span(start, end), "this bracket is still open");
+        if let Some(open) = self.bracket().filter(|_| self.is_keyword()) {
+            error = error.label(self.place(open), "this bracket is still open");
         }
         match self.hint() {
             Some(hint) => error.note(hint),
@@ -160,10 +179,6 @@ impl Failure<'_, '_> {
         let last = self.before.last().map(|(_, tok, _)| tok);
         match (&self.found, last) {
             (_, Some(Tok::Op(op))) if glued(&op.base).is_some() => glued(&op.base),
-            (Some(Tok::Op(op)), _) if op.base == "=>" => Some("a function is written \\x -> …".into()),
-            (Some(Tok::Op(op)), _) if op.base == "<-" && self.can_follow("=") => {
-                Some("an update is written a with [i] = v".into())
-            }
             (Some(Tok::Op(op)), _) => glued(&op.base),
             (Some(Tok::Equals), _) if self.after_expression() => {
                 Some("two values are compared with `==`".into())
@@ -171,7 +186,7 @@ impl Failure<'_, '_> {
             (Some(Tok::TypeVar(text)), _) if text.ends_with('\'') => {
                 Some("text of several characters is written in double quotes".into())
             }
-            (Some(Tok::In), _) if self.open_bracket().is_none() => {
+            (Some(Tok::In), _) if self.bracket().is_none() => {
                 Some("there is no `let` that this `in` could belong to".into())
             }
             (Some(tok), _) if self.after_expression() && opens_expression(tok) => {
@@ -224,28 +239,10 @@ impl Failure<'_, '_> {
         KEYWORDS.iter().any(|(_, tok)| self.found.as_ref() == Some(tok))
     }
 
-    /// The innermost bracket around the place of the error.
-    fn open_bracket(&self) -> Option<(usize, usize)> {
-        let mut closed = 0;
-        for (start, tok, end) in self.before.iter().rev() {
-            match tok {
-                Tok::RParen | Tok::RBracket | Tok::RBrace => closed += 1,
-                tok if tok.opens_bracket() && closed == 0 => return Some((*start, *end)),
-                tok if tok.opens_bracket() => closed -= 1,
-                _ => {}
-            }
-        }
-        None
-    }
-
     /// A keyword where only a name makes sense.
     fn keyword_as_name(&self) -> Option<Diagnostic> {
         let keyword = self.found.as_ref().filter(|_| self.is_keyword())?;
-        let binds = matches!(
-            self.before.last()?.1,
-            Tok::Let | Tok::Def | Tok::Entry | Tok::Type | Tok::Module | Tok::Val | Tok::Backslash | Tok::For
-        );
-        if !binds {
+        if !self.before.last()?.1.binds_name() {
             return None;
         }
         Some(self.unexpected().here(format!("{keyword} is a keyword and cannot be a name")))

@@ -1,0 +1,221 @@
+//! Advice about values of a wrong type: what was probably meant.
+
+use super::Cx;
+use super::types::Clash;
+use crate::thir::{Expr, ExprKind, Ty};
+use par_runtime::{Prim, Span};
+use par_syntax::Diagnostic;
+
+impl Cx<'_> {
+    /// A type in a sentence: `` `i32` ``, or "a number" if that is all that is known.
+    pub(super) fn in_words(&self, ty: &Ty) -> String {
+        let text = self.show(ty);
+        match text.as_str() {
+            "integer" => "an integer".to_string(),
+            "float" | "number" => format!("a {text}"),
+            "integer or bool" => "an integer or a bool".to_string(),
+            "_" => "some type".to_string(),
+            _ => format!("`{text}`"),
+        }
+    }
+
+    /// Adds to a mismatch what converts between the types, or that an argument is missing.
+    pub(super) fn advise(&self, diag: Diagnostic, clash: &Clash, expected: &Ty, found: &Ty) -> Diagnostic {
+        let (expected, found) = (self.types.shallow(expected), self.types.shallow(found));
+        let numeric = matches!(clash, Clash::Mismatch | Clash::Class(super::types::Class::Prims(_)));
+        match (&expected, &found) {
+            _ if !diag.notes.is_empty() => diag,
+            (Ty::Prim(to), Ty::Prim(from)) if convertible(*to, *from) && diag.code != "E0304" => {
+                // Of two operands the narrower one is converted.
+                let (to, from, label) = match diag.message.starts_with("the operands of") && wider(*from, *to)
+                {
+                    true => (from, to, diag.labels.len() - 1),
+                    false => (to, from, 0),
+                };
+                let span = diag.labels[label].span;
+                let literal = self.sources.text(span).starts_with(|c: char| c.is_ascii_digit());
+                match literal {
+                    true => diag.note(format!("write the number with the suffix `{to}`, or without one")),
+                    false => {
+                        let text = self.as_argument(span);
+                        diag.note(format!("`{to}.{from} {text}` makes {} {to} of it", article(*to)))
+                    }
+                }
+            }
+            (Ty::Prim(Prim::Bool), Ty::Prim(_)) if diag.code == "E0308" => {
+                let text = self.as_argument(diag.labels[0].span);
+                diag.note(format!("a number is no condition; compare it: {text} != 0"))
+            }
+            (Ty::Prim(to), Ty::Meta(_)) if to.is_integer() && self.show(&found) == "float" => diag
+                .note(format!("a number with a point is a float; `f64.{to} x` makes a float of an integer")),
+            (Ty::Fun(..), Ty::Fun(..)) => self.advise_function(diag, &expected, &found),
+            (Ty::Fun(..), _) => diag,
+            (_, Ty::Fun(..)) if numeric => diag.note("a function was found: is an argument missing?"),
+            (Ty::Record(wanted), Ty::Record(given)) => advise_fields(diag, wanted, given),
+            _ => diag,
+        }
+    }
+
+    /// Two functions of different types: the number of arguments, or pairs where several arguments are meant.
+    fn advise_function(&self, diag: Diagnostic, expected: &Ty, found: &Ty) -> Diagnostic {
+        let (expected, found) = (self.types.resolve(expected), self.types.resolve(found));
+        let (wanted, takes) = (arity(&expected), arity(&found));
+        let pair = |t: &Ty| matches!(t, Ty::Fun(p, _) if matches!(**p, Ty::Tuple(_)));
+        match () {
+            () if wanted > takes && pair(&found) => {
+                diag.note("it gets its arguments one after the other, not as one tuple: \\x y -> …")
+            }
+            () if wanted < takes && pair(&expected) => {
+                diag.note("it gets one tuple, not several arguments: \\(x, y) -> …")
+            }
+            () if wanted > takes => diag.note(format!("it must take {wanted} arguments, but takes {takes}")),
+            () => diag,
+        }
+    }
+
+    /// The source of an operand, as an argument: in parentheses if it needs them, `x` if it is long.
+    fn as_argument(&self, span: Span) -> String {
+        let text = self.sources.text(span).trim();
+        let plain = |c: char| c.is_alphanumeric() || "_'.".contains(c);
+        let wrapped = text.starts_with('(') && text.ends_with(')') && text.matches('(').count() == 1;
+        match text {
+            _ if text.is_empty() || text.chars().count() > 24 || text.contains('\n') => "x".to_string(),
+            _ if text.chars().all(plain) || wrapped => text.to_string(),
+            _ => format!("({text})"),
+        }
+    }
+
+    /// Advice for an argument of a wrong type: `f (x, y)` instead of `f x y`.
+    pub(super) fn advise_argument(
+        &self,
+        diag: Diagnostic,
+        f: &Expr,
+        param: &Ty,
+        args: &[Expr],
+        at: usize,
+    ) -> Diagnostic {
+        let arg = &args[at];
+        if let Ty::Tuple(parts) = self.types.shallow(param)
+            && parts.len() == args.len()
+            && args.len() > 1
+            && at == 0
+        {
+            let parts: Vec<&str> = args.iter().map(|a| self.sources.text(a.span)).collect();
+            let (f, parts) = (self.sources.text(f.span), parts.join(", "));
+            return diag.note(format!("its parameter is one tuple: {f} ({parts})"));
+        }
+        let ExprKind::Tuple(parts) = &arg.kind else { return diag };
+        let takes = arity(&self.types.resolve(&f.ty));
+        if parts.len() < 2 || takes < parts.len() || matches!(self.types.shallow(param), Ty::Tuple(_)) {
+            return diag;
+        }
+        let parts: Vec<String> = parts.iter().map(|p| self.as_argument(p.span)).collect();
+        let f = self.sources.text(f.span);
+        diag.note(format!("the arguments of a function stand one after the other: {f} {}", parts.join(" ")))
+    }
+
+    /// Advice for something applied that is not a function: `xs [0]`, `xs(0)`, `1 2`, `a and b`.
+    pub(super) fn advise_call(&self, diag: Diagnostic, f: &Expr, arg: &Expr) -> Diagnostic {
+        let name = self.sources.text(f.span);
+        let given = self.sources.text(arg.span);
+        let ty = self.types.shallow(&f.ty);
+        match (&ty, &arg.kind) {
+            (_, ExprKind::Def(..)) if given == "and" => diag.note("both of two conditions: `a && b`"),
+            (_, ExprKind::Def(..)) if given == "or" => diag.note("one of two conditions: `a || b`"),
+            (Ty::Array(..), ExprKind::Array(index)) if !index.is_empty() => {
+                diag.note(format!("an index follows without a space: {name}{given}"))
+            }
+            (Ty::Array(..), _) if self.is_integer(&arg.ty) => {
+                let index = given.trim_start_matches('(').trim_end_matches(')');
+                diag.note(format!("an index is written in brackets: {name}[{index}]"))
+            }
+            _ => diag.note("is an operator or a comma missing before it?"),
+        }
+    }
+
+    fn is_integer(&self, ty: &Ty) -> bool {
+        let text = self.show(ty);
+        text == "number" || text == "integer" || Prim::from_name(&text).is_some_and(Prim::is_integer)
+    }
+
+    /// Advice for an operator on operands that it does not take.
+    pub(super) fn advise_operand(&self, diag: Diagnostic, op: &str, left: &Expr) -> Diagnostic {
+        let compares = ["<", "<=", ">", ">=", "==", "!="];
+        let chained = match &left.kind {
+            ExprKind::Apply(f, _) => matches!(&f.kind, ExprKind::Op(o) if compares.contains(&o.as_str())),
+            _ => false,
+        };
+        let name = self.sources.text(left.span);
+        match (op, self.types.shallow(&left.ty)) {
+            (op, Ty::Prim(Prim::Bool)) if chained && compares.contains(&op) => {
+                diag.note("comparisons are joined with `&&`: a < b && b < c")
+            }
+            ("-", Ty::Fun(..)) => {
+                diag.note(format!("an argument that begins with `-` stands in parentheses: {name} (-1)"))
+            }
+            ("+", Ty::Array(..)) => {
+                diag.note("`xs ++ ys` joins two arrays, `map2 (+) xs ys` adds their elements")
+            }
+            ("-" | "*" | "/" | "%" | "**", Ty::Array(..)) => {
+                diag.note(format!("element by element: map2 ({op}) xs ys, or map (\\x -> x {op} …) xs"))
+            }
+            ("^", Ty::Prim(p)) if p.is_float() => diag.note("the power of a number is `x ** y`"),
+            ("&" | "|", Ty::Prim(Prim::Bool)) => diag.note(format!("for conditions write `{op}{op}`")),
+            ("*" | "+", Ty::Prim(Prim::Bool)) => diag.note("for conditions there are `&&` and `||`"),
+            _ => diag,
+        }
+    }
+
+    /// Advice for a value without fields: `xs.length`.
+    pub(super) fn advise_field(&self, diag: Diagnostic, of: &Ty, field: &str) -> Diagnostic {
+        let value = self.sources.text(diag.labels[0].span).trim_end_matches(field).trim_end_matches('.');
+        let value = if value.is_empty() { "xs" } else { value };
+        let is_array = matches!(self.types.shallow(of), Ty::Array(..));
+        match field {
+            "length" | "size" | "len" | "count" if is_array => {
+                diag.note(format!("the number of elements is `length {value}`"))
+            }
+            _ if is_array && self.scopes.value(self.module, field).is_some() => {
+                diag.note(format!("`{field}` is a function, not a part of an array: {field} … {value}"))
+            }
+            _ => diag,
+        }
+    }
+}
+
+/// Which fields are missing, or are too many.
+fn advise_fields(diag: Diagnostic, wanted: &[(String, Ty)], given: &[(String, Ty)]) -> Diagnostic {
+    let without = |all: &[(String, Ty)], others: &[(String, Ty)]| -> Vec<String> {
+        let lacks = |name: &String| !others.iter().any(|(other, _)| other == name);
+        all.iter().filter(|(name, _)| lacks(name)).map(|(name, _)| format!("`{name}`")).collect()
+    };
+    let (missing, extra) = (without(wanted, given), without(given, wanted));
+    let diag = match missing.len() {
+        0 => diag,
+        1 => diag.note(format!("the field {} is missing", missing[0])),
+        _ => diag.note(format!("the fields {} are missing", missing.join(", "))),
+    };
+    match extra.len() {
+        0 => diag,
+        1 => diag.note(format!("there is no field {} in the expected type", extra[0])),
+        _ => diag.note(format!("there are no fields {} in the expected type", extra.join(", "))),
+    }
+}
+
+/// Whether the module of one type has a conversion from the other.
+fn convertible(to: Prim, from: Prim) -> bool {
+    to != from && to != Prim::Bool && from != Prim::Bool
+}
+
+/// Whether a type holds more numbers than another: floats before integers, then the number of bits.
+fn wider(a: Prim, b: Prim) -> bool {
+    (a.is_float(), a.bits()) > (b.is_float(), b.bits())
+}
+
+fn article(prim: Prim) -> &'static str {
+    if matches!(prim, Prim::U8 | Prim::U16 | Prim::U32 | Prim::U64) { "a" } else { "an" }
+}
+
+fn arity(ty: &Ty) -> usize {
+    if let Ty::Fun(_, result) = ty { 1 + arity(result) } else { 0 }
+}

@@ -1,0 +1,143 @@
+//! The pages that explain the codes of diagnostics: `docs/errors/E0203.md` and so on, compiled in.
+
+use std::fmt::Write;
+
+/// What is known about a code.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Page {
+    /// `E0203`.
+    pub code: &'static str,
+    /// Markdown: a heading, what it means, a wrong program and a right one.
+    pub text: &'static str,
+}
+
+macro_rules! pages {
+    ($($code:literal)*) => {
+        &[$(Page { code: $code, text: include_str!(concat!("../../../docs/errors/", $code, ".md")) }),*]
+    };
+}
+
+/// All pages, in order of their codes.
+pub const PAGES: &[Page] = pages! {
+    "E0100" "E0101" "E0102" "E0103" "E0104" "E0105" "E0106" "E0107" "E0108" "E0109" "E0110"
+    "E0201" "E0202" "E0203" "E0204"
+    "E0301" "E0302" "E0303" "E0304" "E0305" "E0306" "E0307" "E0308" "E0309" "E0310" "E0311" "E0312" "E0313"
+    "E0401" "E0402"
+    "E0501" "E0502" "E0511" "E0512" "E0513" "E0514"
+    "E0601" "E0602" "E0603" "E0604" "E0605" "E0606"
+    "E0900" "E0999"
+    "W0201" "W0301"
+};
+
+/// The page of a code, upper or lower case; else the code that is nearest to it.
+pub fn page(code: &str) -> Result<&'static Page, &'static str> {
+    let upper = code.trim().to_uppercase();
+    if let Some(page) = PAGES.iter().find(|p| p.code == upper) {
+        return Ok(page);
+    }
+    // Codes of one kind are near to each other; of those the one with the nearest number.
+    let number = |code: &str| code.get(1..).and_then(|n| n.parse::<i64>().ok());
+    let wanted = number(&upper).or_else(|| upper.parse().ok()).unwrap_or(0);
+    let kind = |code: &str| i64::from(!code.starts_with(if upper.starts_with('W') { 'W' } else { 'E' }));
+    let distance = |p: &&Page| (kind(p.code), (number(p.code).unwrap_or(0) - wanted).abs());
+    Err(PAGES.iter().min_by_key(distance).map_or("E0101", |p| p.code))
+}
+
+impl Page {
+    /// What the code means, in one line.
+    pub fn title(&self) -> &'static str {
+        let heading = self.text.lines().next().unwrap_or("");
+        heading.split_once(": ").map_or(heading, |(_, title)| title)
+    }
+
+    /// A program on the page: what stands in the fence after the heading `## Wrong` or `## Right`.
+    pub fn program(&self, heading: &str) -> Option<&'static str> {
+        let (_, rest) = self.text.split_once(&format!("## {heading}\n\n```par\n"))?;
+        rest.split_once("```").map(|(program, _)| program)
+    }
+
+    /// The page for a terminal: headings in bold if it has colors, programs indented.
+    pub fn plain(&self, color: bool) -> String {
+        let (bold, reset) = if color { ("\x1b[1m", "\x1b[0m") } else { ("", "") };
+        let mut out = String::new();
+        let mut program = false;
+        for line in self.text.lines() {
+            if line.starts_with("```") {
+                program = !program;
+            } else if program {
+                let _ = writeln!(out, "{}", format!("    {line}").trim_end());
+            } else if let Some(heading) = line.strip_prefix("## ").or_else(|| line.strip_prefix("# ")) {
+                let _ = writeln!(out, "{bold}{heading}{reset}");
+            } else {
+                let _ = writeln!(out, "{line}");
+            }
+        }
+        out
+    }
+}
+
+/// The pages as HTML files, `index.html` first: name and text.
+pub fn html() -> Vec<(String, String)> {
+    let mut list = String::from("<h1>Errors and warnings of Par</h1>\n<ul>\n");
+    for page in PAGES {
+        let mut title = String::new();
+        pulldown_cmark::html::push_html(&mut title, pulldown_cmark::Parser::new(page.title()));
+        let title = title.trim().trim_start_matches("<p>").trim_end_matches("</p>");
+        let code = page.code;
+        let _ = writeln!(list, "<li><a href=\"{code}.html\"><code>{code}</code></a> {title}</li>");
+    }
+    list += "</ul>\n";
+    let mut out = vec![("index.html".to_string(), frame("Errors and warnings", &list))];
+    for page in PAGES {
+        let mut body = String::new();
+        pulldown_cmark::html::push_html(&mut body, pulldown_cmark::Parser::new(page.text));
+        body += "<p><a href=\"index.html\">all codes</a></p>\n";
+        out.push((format!("{}.html", page.code), frame(page.code, &body)));
+    }
+    out
+}
+
+fn frame(title: &str, body: &str) -> String {
+    format!(
+        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta name=\"viewport\" content=\"width=device-width\">\n<title>{title} - Par</title>\n<style>{STYLE}</style>\n\
+         </head>\n<body>\n{body}</body>\n</html>\n"
+    )
+}
+
+const STYLE: &str = "body{max-width:44rem;margin:2rem auto;padding:0 1rem;font:1rem/1.5 system-ui,sans-serif}\
+    pre{padding:.75rem;overflow-x:auto;background:#8881;border-radius:.25rem}code{font-family:ui-monospace,monospace}\
+    @media(prefers-color-scheme:dark){body{background:#111;color:#ddd}a{color:#8bf}}";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pages_are_found_by_code() {
+        assert_eq!(page("E0203").map(|p| p.title()), Ok("a type contains itself"));
+        assert_eq!(page(" e0203 ").map(|p| p.code), Ok("E0203"));
+        assert_eq!(page("E0313"), Err("E0312"));
+        assert_eq!(page("W0202"), Err("W0201"));
+        assert_eq!(page("0302"), Err("E0302"));
+    }
+
+    #[test]
+    fn programs_are_indented() {
+        let page = page("E0103").expect("a page");
+        let text = page.plain(false);
+        assert!(text.starts_with("E0103: a bracket does not fit\n\nA closing"), "{text}");
+        assert!(text.contains("\nWrong\n\n    def first") && !text.contains("```"), "{text}");
+        assert!(page.plain(true).contains("\x1b[1mWrong\x1b[0m"));
+    }
+
+    #[test]
+    fn every_page_is_linked() {
+        let pages = html();
+        assert_eq!(pages.len(), PAGES.len() + 1);
+        for (name, text) in &pages[1..] {
+            assert!(pages[0].1.contains(&format!("href=\"{name}\"")), "{name}");
+            assert!(text.contains("<h1>") && !text.contains("```"), "{name}");
+        }
+    }
+}
