@@ -56,25 +56,56 @@ impl Page {
         rest.split_once("```").map(|(program, _)| program)
     }
 
-    /// The page for a terminal: headings in bold if it has colors, programs indented.
+    /// The page for a terminal: headings in bold if it has colors, programs indented, paragraphs of 80 columns.
     pub fn plain(&self, color: bool) -> String {
         let (bold, reset) = if color { ("\x1b[1m", "\x1b[0m") } else { ("", "") };
         let mut out = String::new();
         let mut program = false;
+        // The length of the last line of a paragraph, while one is being written.
+        let mut column = None;
         for line in self.text.lines() {
-            if line.starts_with("```") {
-                program = !program;
-            } else if program {
-                let _ = writeln!(out, "{}", format!("    {line}").trim_end());
-            } else if let Some(heading) = line.strip_prefix("## ").or_else(|| line.strip_prefix("# ")) {
-                let _ = writeln!(out, "{bold}{heading}{reset}");
-            } else {
-                let _ = writeln!(out, "{line}");
+            let heading = line.strip_prefix("## ").or_else(|| line.strip_prefix("# "));
+            match heading {
+                _ if line.starts_with("```") => program = !program,
+                _ if program => out += format!("    {line}").trim_end(),
+                Some(heading) => out += &format!("{bold}{heading}{reset}"),
+                None if line.is_empty() => {
+                    out += if column.take().is_some() { "\n" } else { "" };
+                }
+                None => {
+                    fill(&mut out, &mut column, line);
+                    continue;
+                }
+            }
+            if !line.starts_with("```") {
+                out.push('\n');
             }
         }
-        out
+        out + if column.is_some() { "\n" } else { "" }
     }
 }
+
+/// Adds the words of a line to a paragraph.
+fn fill(out: &mut String, column: &mut Option<usize>, line: &str) {
+    for word in line.split_whitespace() {
+        let len = word.chars().count();
+        *column = Some(match *column {
+            None => len,
+            Some(used) if used + 1 + len <= WIDTH => {
+                out.push(' ');
+                used + 1 + len
+            }
+            Some(_) => {
+                out.push('\n');
+                len
+            }
+        });
+        out.push_str(word);
+    }
+}
+
+/// Columns of a paragraph.
+const WIDTH: usize = 80;
 
 /// The pages as HTML files, `index.html` first: name and text.
 pub fn html() -> Vec<(String, String)> {
@@ -127,6 +158,7 @@ mod tests {
         let page = page("E0103").expect("a page");
         let text = page.plain(false);
         assert!(text.starts_with("E0103: a bracket does not fit\n\nA closing"), "{text}");
+        assert!(text.lines().all(|line| line.chars().count() <= WIDTH) && text.ends_with('\n'), "{text}");
         assert!(text.contains("\nWrong\n\n    def first") && !text.contains("```"), "{text}");
         assert!(page.plain(true).contains("\x1b[1mWrong\x1b[0m"));
     }

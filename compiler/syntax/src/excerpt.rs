@@ -10,7 +10,7 @@ use std::ops::Range;
 /// Lines with more bytes are cut.
 const LONG: usize = 240;
 /// What is kept before and after the ends of a place.
-const AROUND: usize = 50;
+const AROUND: usize = 36;
 /// What stands for the rest.
 const GAP: &str = "…";
 

@@ -157,6 +157,11 @@ impl Cx<'_> {
                 "this is the name of a type; values are written (a, b), {x = a, y = b} or #constructor a",
             );
         }
+        if self.scopes.find_module(&self.env, self.module, name).is_some() {
+            let diag = errors::unknown_name(name, &[]);
+            return diag
+                .note(format!("this is the name of a module; what is in it is written `{}.x`", name.base));
+        }
         let closest = diag.clone();
         let diag = Diagnostic { notes: Vec::new(), ..diag };
         let before = self.sources.files.get(name.span.file as usize).and_then(|f| {

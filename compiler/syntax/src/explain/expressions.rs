@@ -9,13 +9,8 @@ use crate::token::Tok;
 /// In the order in which they are tried.
 pub(super) const SLIPS: &[Slip] = &[
     arrow_in_binding,
-    arrow_of_case,
-    case_with_condition,
     arrow_of_lambda,
     lambda_without_backslash,
-    match_with_bars,
-    case_without_match,
-    else_if_word,
     where_word,
     assignment,
     local_variable,
@@ -23,12 +18,8 @@ pub(super) const SLIPS: &[Slip] = &[
     comparison_in_update,
     block_in_braces,
     record_update,
-    |f| f.missing_then(),
-    |f| f.missing_do(),
     |f| f.missing_in(),
     |f| f.missing_else(),
-    loop_statement,
-    loop_head,
     assert_arguments,
     increment,
     question,
@@ -45,36 +36,6 @@ fn arrow_in_binding(f: &Failure<'_, '_>) -> Option<Diagnostic> {
     let at = f.find(|t| is_op(t, "<-"))?;
     let binding = at >= 2 && matches!(f.before[at - 2].1, Tok::Let | Tok::Def);
     binding.then(|| f.foreign(f.place(at), "a name is bound with `=`", "write `=`"))
-}
-
-/// `case p => e`, `case p = e`, `case p: e`.
-fn arrow_of_case(f: &Failure<'_, '_>) -> Option<Diagnostic> {
-    let sign = f.found_is(|t| is_op(t, "=>") || matches!(t, Tok::Equals | Tok::Colon | Tok::Then));
-    if !f.case_head() || !f.can_follow("->") || !sign {
-        return None;
-    }
-    Some(f.foreign(f.span, "a case is written `case p -> e`", "write `->`"))
-}
-
-/// `case p if c -> e`, `case p | q -> e`.
-fn case_with_condition(f: &Failure<'_, '_>) -> Option<Diagnostic> {
-    if !f.case_head() || !f.can_follow("->") {
-        return None;
-    }
-    match &f.found {
-        Some(Tok::Bar) => {
-            let error = f.foreign(f.span, "a case has one pattern", "a second pattern is not possible");
-            Some(error.note("write a `case` for each of the patterns"))
-        }
-        Some(Tok::If) => when(f),
-        Some(Tok::Ident("when")) => when(f),
-        _ => None,
-    }
-}
-
-fn when(f: &Failure<'_, '_>) -> Option<Diagnostic> {
-    let error = f.foreign(f.span, "a case has no condition", "expected `->`");
-    Some(error.note("put the condition into the value: case y -> if c then a else b"))
 }
 
 /// `\x => e`, `\x = e`, `\x: e`, `\x. e`, `\x, y -> e`.
@@ -119,38 +80,6 @@ fn lambda_without_backslash(f: &Failure<'_, '_>) -> Option<Diagnostic> {
     let written = f.text(f.places(first, last)).trim_start_matches('λ').to_string();
     let error = f.foreign(f.up_to_here(first), LAMBDA, "a `\\` is missing before the parameters");
     Some(error.note(format!("write \\{written} -> …")))
-}
-
-/// `match x with | p -> e`, `match x { p -> e }`.
-fn match_with_bars(f: &Failure<'_, '_>) -> Option<Diagnostic> {
-    let start = f.find(|t| *t == Tok::Match)?;
-    let rest = &f.before[start..];
-    let case = rest.iter().any(|(_, t, _)| *t == Tok::Case);
-    let with = rest.last().is_some_and(|(_, t, _)| *t == Tok::With);
-    let bar = rest.iter().any(|(_, t, _)| *t == Tok::Bar) || f.found_is(|t| *t == Tok::Bar);
-    let arrow = f.found_is(|t| *t == Tok::Arrow || is_op(t, "=>"));
-    if case || !(with || bar && arrow || arrow && f.inside(&Tok::LBrace)) {
-        return None;
-    }
-    let error = f.foreign(f.span, "each case of a `match` begins with `case`", "expected `case`");
-    Some(error.label(f.place(start), "in this `match`").note("for example: match x case 0 -> a case _ -> b"))
-}
-
-/// `case x of …`.
-fn case_without_match(f: &Failure<'_, '_>) -> Option<Diagnostic> {
-    if !f.found_is(|t| *t == Tok::Case) || !f.can_follow("if") {
-        return None;
-    }
-    let error = f.foreign(f.span, "`case` stands in a `match`", "write `match`");
-    Some(error.note("for example: match x case 0 -> a case _ -> b"))
-}
-
-/// `elif`, `elseif`, `elsif`.
-fn else_if_word(f: &Failure<'_, '_>) -> Option<Diagnostic> {
-    let words = ["elif", "elseif", "elsif"];
-    let at = f.find(|t| ident(t).is_some_and(|name| words.contains(&name)))?;
-    let then = f.find(|t| *t == Tok::Then).is_some_and(|i| i < at);
-    then.then(|| f.foreign(f.place(at), format!("there is no `{}` in Par", f.spelled(at)), "write `else if`"))
 }
 
 /// `e where x = v`.
@@ -239,66 +168,6 @@ fn record_update(f: &Failure<'_, '_>) -> Option<Diagnostic> {
     };
     let error = f.foreign(span, "an update of a record is written without braces", "not like this");
     Some(error.note(format!("write {record} with a = v, once for every field")))
-}
-
-impl Failure<'_, '_> {
-    /// `if c a else b`, `if c { a } else { b }`.
-    fn missing_then(&self) -> Option<Diagnostic> {
-        if !self.can_follow("then") || self.can_follow("if") {
-            return None;
-        }
-        let at_end = self.at_end() || self.found_is(|t| matches!(t, Tok::Else | Tok::RParen | Tok::RBrace));
-        let brace = self.find(|t| *t == Tok::RBrace).filter(|i| i + 1 == self.before.len());
-        if let Some(open) = brace.and_then(|i| self.opening(i)).filter(|_| at_end) {
-            let error =
-                self.foreign(self.place(open), "a choice is written `if c then a else b`", "no braces here");
-            return Some(self.point_at_open(error, &Tok::If, &[Tok::Else], "in this `if`"));
-        }
-        at_end.then(|| {
-            let error = self.unexpected().here("expected `then` before this");
-            let error = self.point_at_open(error, &Tok::If, &[Tok::Else], "this `if` needs a `then`");
-            error.note("a choice reads: if c then a else b")
-        })
-    }
-
-    /// `loop x = v for i < n` without `do`.
-    fn missing_do(&self) -> Option<Diagnostic> {
-        let operand = self.can_follow("if") || self.can_follow("for");
-        let at_end = self.at_end() || self.found_is(|t| matches!(t, Tok::RParen | Tok::In));
-        if !self.can_follow("do") || operand || !at_end {
-            return None;
-        }
-        let error = self.unexpected().here("expected `do` before this");
-        let error = self.point_at_open(error, &Tok::Loop, &[Tok::Do], "this `loop` needs a `do`");
-        Some(error.note("a loop reads: loop x = v for i < n do e"))
-    }
-}
-
-/// `for …` or `while …` without `loop`.
-fn loop_statement(f: &Failure<'_, '_>) -> Option<Diagnostic> {
-    if !f.found_is(|t| matches!(t, Tok::For | Tok::While)) || !f.can_follow("if") {
-        return None;
-    }
-    let error =
-        f.foreign(f.span, "a loop is an expression that begins with `loop`", "expected an expression");
-    Some(error.note("a loop carries a value from turn to turn: loop s = 0 for i < n do s + i"))
-}
-
-/// A loop whose `for` or `while` is missing or wrong.
-fn loop_head(f: &Failure<'_, '_>) -> Option<Diagnostic> {
-    let after_name = f.find_near(2, |t| *t == Tok::For).is_some() && f.back(0) != Some(&Tok::For);
-    if after_name && f.found_is(|t| *t == Tok::Equals || is_op(t, "<=")) {
-        let error = f.foreign(f.span, "a `for` counts from 0 to below its limit", "write `<`");
-        return Some(error.note("for example: loop s = 0 for i < n do s + i"));
-    }
-    let missing = f.can_follow("for") && f.can_follow("while") && !f.can_follow("if");
-    if !missing || !f.found_is(|t| matches!(t, Tok::Do | Tok::In | Tok::Comma)) && !f.at_end() {
-        return None;
-    }
-    let error = f.unexpected().here("expected `for` or `while`");
-    let error =
-        f.point_at_open(error, &Tok::Loop, &[Tok::Do], "this `loop` does not say how often it repeats");
-    Some(error.note("a loop reads: loop x = v for i < n do e, or loop x = v while c do e"))
 }
 
 /// `assert (c, e)`.

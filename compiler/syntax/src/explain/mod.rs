@@ -1,9 +1,10 @@
 //! Turns the generated parser's errors into messages for people: what was found, what could have stood there in
 //! words, and, for the common mistakes, what to do.
 //!
-//! What other languages write differently is recognised by the tables in [`declarations`], [`expressions`] and
-//! [`types`]: each entry looks at the tokens around the place of the error and either knows what was meant or passes.
+//! What other languages write differently is recognised by the tables in [`declarations`], [`types`], [`control`] and
+//! [`expressions`]: each entry looks at the tokens around the place of the error and either knows what was meant or passes.
 
+mod control;
 mod declarations;
 mod expressions;
 mod look;
@@ -92,7 +93,7 @@ type Slip = fn(&Failure<'_, '_>) -> Option<Diagnostic>;
 
 impl Failure<'_, '_> {
     fn message(&self) -> Diagnostic {
-        let slips = [declarations::SLIPS, types::SLIPS, expressions::SLIPS].concat();
+        let slips = [declarations::SLIPS, types::SLIPS, control::SLIPS, expressions::SLIPS].concat();
         slips.iter().find_map(|slip| slip(self)).unwrap_or_else(|| self.general())
     }
 
