@@ -316,3 +316,16 @@ fn help_and_version() {
     assert!(help.contains("--entry") && help.contains("--time"), "{help}");
     assert_eq!(par(&["run", "--nonsense"], b"").status.code(), Some(2));
 }
+
+#[test]
+fn documentation() {
+    let page = par(&["doc", "f32.sqrt"], b"");
+    assert!(stdout(&page).starts_with("f32.sqrt (x: f32) : f32\n"), "{}", stdout(&page));
+    assert_fails(&par(&["doc", "redcue"], b""), 2, &["did you mean `reduce`?"]);
+    assert_fails(&par(&["doc"], b""), 2, &["which name?"]);
+    let folder = Folder::new("documentation");
+    let program = folder.file("p.par", "-- | The answer.\nentry main = 42\n");
+    let written = par(&["doc", "--html", &folder.path("site"), &program], b"");
+    assert!(stdout(&written).contains(" pages in "), "{}", stderr(&written));
+    assert!(std::fs::read_to_string(folder.path("site/file-p.par.html")).unwrap().contains("The answer."));
+}
