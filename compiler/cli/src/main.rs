@@ -4,6 +4,8 @@ mod check;
 mod dev;
 mod doc;
 mod explain;
+mod files;
+mod fmt;
 mod ice;
 mod input;
 mod output;
@@ -41,6 +43,8 @@ enum Command {
     Check(check::Args),
     /// Compile a program and run one of its entry points
     Run(run::Args),
+    /// Format programs
+    Fmt(fmt::Args),
     /// Run the tests in programs (their `-- ==` blocks) on every back end
     Test(test::Args),
     /// Try definitions and expressions one after the other
@@ -74,6 +78,7 @@ fn execute(command: Command) -> Status {
     match command {
         Command::Check(args) => check::check(&args),
         Command::Run(args) => run::run(&args),
+        Command::Fmt(args) => fmt::fmt(&args),
         Command::Test(args) => test::test(&args),
         Command::Repl(args) => repl::repl(&args),
         Command::Doc(args) => doc::doc(&args),

@@ -297,6 +297,29 @@ fn selected_listed_and_updated_tests() {
 }
 
 #[test]
+fn formatting() {
+    let folder = Folder::new("fmt");
+    let file = folder.file("a.par", "-- first\ndef f(x:i32)=x+1 -- last");
+    let good = "-- first\ndef f (x: i32) = x + 1 -- last\n";
+    folder.file("b.par", good);
+    let all = folder.path("");
+    let output = par(&["fmt", "--check", &all], b"");
+    assert_eq!((output.status.code(), stdout(&output).trim_end()), (Some(1), file.as_str()));
+    let output = par(&["fmt", "--diff", &file], b"");
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stdout(&output).contains("\n-def f(x:i32)=x+1 -- last\n"), "{}", stdout(&output));
+    assert!(std::fs::read_to_string(&file).unwrap().contains("f(x:i32)"));
+    let output = par(&["fmt", "-"], b"def x=1");
+    assert_prints(&output, "def x = 1\n");
+    let wrong = folder.file("wrong.par", "def x = (1");
+    let output = par(&["fmt", &all], b"");
+    assert_fails(&output, 2, &["E0102", "wrong.par:1:9"]);
+    assert_eq!(std::fs::read_to_string(&wrong).unwrap(), "def x = (1");
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), good);
+    assert_fails(&par(&["fmt", &folder.path("none.par")], b""), 1, &["none.par"]);
+}
+
+#[test]
 fn inside_the_compiler() {
     let folder = Folder::new("dev");
     let file = folder.file("inc.par", INC);

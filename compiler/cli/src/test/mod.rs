@@ -9,12 +9,13 @@ mod pool;
 mod report;
 mod worker;
 
+use crate::files::programs;
 use crate::run::BackendName;
 use crate::status::{self, Status};
 use par::testing::{ALL_TARGETS, Settings, Target};
 use par::{Backend, Options};
 use regex::Regex;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 const AFTER_HELP: &str = "\
@@ -142,24 +143,4 @@ fn worker_arguments(args: &Args) -> Vec<String> {
     out.extend(args.only.iter().map(|p| format!("--only={p}")));
     out.extend([(args.list, "--list"), (args.update, "--update")].iter().filter(|o| o.0).map(|o| o.1.into()));
     out
-}
-
-/// The file itself, or the programs in a folder and its folders, in order.
-fn programs(path: &Path) -> std::io::Result<Vec<PathBuf>> {
-    if !std::fs::metadata(path)?.is_dir() {
-        return Ok(vec![path.to_path_buf()]);
-    }
-    let mut paths =
-        std::fs::read_dir(path)?.map(|e| Ok(e?.path())).collect::<std::io::Result<Vec<PathBuf>>>()?;
-    paths.sort();
-    let is_program = |p: &Path| p.extension().is_some_and(|e| e == "par" || e == "fut");
-    let mut out = Vec::new();
-    for path in paths {
-        if path.is_dir() {
-            out.extend(programs(&path)?);
-        } else if is_program(&path) {
-            out.push(path);
-        }
-    }
-    Ok(out)
 }

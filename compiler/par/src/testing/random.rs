@@ -164,7 +164,11 @@ impl<'a> Parser<'a> {
 fn bound(ty: &mut RandomType, bounds: Bounds) -> Result<(), String> {
     match ty {
         RandomType::Prim(Prim::Bool, _) => Err("a bool has no bounds".into()),
-        RandomType::Prim(_, slot) => {
+        RandomType::Prim(prim, slot) => {
+            let (least, most) = range(*prim);
+            if bounds.low < least || bounds.high > most {
+                return Err(format!("the bounds are not numbers of type {prim}"));
+            }
             *slot = Some(bounds);
             Ok(())
         }
@@ -172,6 +176,16 @@ fn bound(ty: &mut RandomType, bounds: Bounds) -> Result<(), String> {
         RandomType::Tuple(_) | RandomType::Record(_) => {
             Err("bounds belong to the scalars inside the tuple or record".into())
         }
+    }
+}
+
+/// The least number of a type, and a bound above all of them.
+fn range(prim: Prim) -> (f64, f64) {
+    let bits = prim.bits() as i32;
+    match (prim.is_float(), prim.is_signed()) {
+        (true, _) => (f64::MIN, f64::MAX),
+        (_, true) => (-(2f64.powi(bits - 1)), 2f64.powi(bits - 1)),
+        (_, false) => (0.0, 2f64.powi(bits)),
     }
 }
 
@@ -281,8 +295,9 @@ impl Maker {
         match bounds {
             None => Ok(Scalar::from_bits(prim, bits)),
             Some(Bounds { low, high, inclusive }) => {
-                let span = high as i128 - low as i128 + i128::from(inclusive);
-                let x = low as i128 + (bits as i128 * span.max(1) >> 64);
+                // At most 2^64 numbers lie between them.
+                let span = (high as i128 - low as i128 + i128::from(inclusive)).max(1) as u128;
+                let x = low as i128 + ((u128::from(bits) * span) >> 64) as i128;
                 Ok(Scalar::from_bits(prim, x as u64))
             }
         }
@@ -326,6 +341,8 @@ mod tests {
         );
         assert_eq!(parse("i32 in 3..<3").unwrap_err(), "nothing lies between 3 and 3");
         assert_eq!(parse("bool in 0...1").unwrap_err(), "a bool has no bounds");
+        assert_eq!(parse("u8 in -1...300").unwrap_err(), "the bounds are not numbers of type u8");
+        assert!(parse("i64 in -9e18..<9e18 u64 in 0..<18e18").is_ok());
         assert_eq!(parse("[10 i32").unwrap_err(), "expected `]` before `i32`");
     }
 
