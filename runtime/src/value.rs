@@ -42,6 +42,13 @@ pub enum ValueType {
         /// Type of the elements.
         elem: Box<ValueType>,
     },
+    /// A type that a module of the program hides: values are passed on as they are, but neither shown nor read.
+    Opaque {
+        /// What the program calls it: `m.t`.
+        name: String,
+        /// What it is.
+        of: Box<ValueType>,
+    },
 }
 
 /// One column of a value's representation.
@@ -111,13 +118,14 @@ impl ValueType {
                 out.push(if *ragged { ColumnType::Offsets { depth } } else { ColumnType::Size });
                 elem.add_columns(depth + 1, out);
             }
+            ValueType::Opaque { of, .. } => of.add_columns(depth, out),
         }
     }
 
-    /// Whether a ragged dimension occurs.
+    /// Whether a ragged dimension occurs, hidden ones aside.
     pub fn is_ragged(&self) -> bool {
         match self {
-            ValueType::Prim(_) => false,
+            ValueType::Prim(_) | ValueType::Opaque { .. } => false,
             ValueType::Tuple(ts) => ts.iter().any(ValueType::is_ragged),
             ValueType::Record(fs) => fs.iter().any(|(_, t)| t.is_ragged()),
             ValueType::Sum(cs) => cs.iter().flat_map(|(_, ts)| ts).any(ValueType::is_ragged),
@@ -154,17 +162,19 @@ impl fmt::Display for ValueType {
             ValueType::Array { size, elem, .. } => {
                 write!(f, "[{}]{}", size.as_deref().unwrap_or(""), Inner(elem))
             }
+            ValueType::Opaque { name, .. } => f.write_str(name),
         }
     }
 }
 
-/// A type inside another one: a sum stands in parentheses.
+/// A type inside another one: a sum and a hidden type with arguments stand in parentheses.
 struct Inner<'a>(&'a ValueType);
 
 impl fmt::Display for Inner<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
             ValueType::Sum(_) => write!(f, "({})", self.0),
+            ValueType::Opaque { name, .. } if name.contains(' ') => write!(f, "({name})"),
             other => write!(f, "{other}"),
         }
     }

@@ -51,8 +51,22 @@ pub struct Def {
     /// Declared, or inferred (then without sizes).
     pub ret: Ty,
     pub body: Expr,
+    /// Of an entry point: which parts of the parameters and of the result a module hides.
+    pub hidden: Hidden,
     pub span: Span,
     pub name_span: Span,
+}
+
+/// Which parts of a type a module hides. The parts are the element of an array, the components of a tuple or record, all
+/// payloads of a sum.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[allow(missing_docs)]
+pub enum Hidden {
+    #[default]
+    Nothing,
+    /// All of it, by the type's name.
+    Type(String),
+    Parts(Vec<Hidden>),
 }
 
 /// A type.
@@ -70,8 +84,27 @@ pub enum Ty {
     Var(TyVar),
     /// `*t`, kept on parameters and results only.
     Unique(Box<Ty>),
+    /// A type that a module type hides, with its arguments. Only during inference: afterwards it is what it stands for.
+    Abstract(AbstractType, Vec<TyArg>),
     /// Only during inference.
     Meta(u32),
+}
+
+/// A hidden type: each has a number of its own.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct AbstractType {
+    /// Unique in the program.
+    pub id: u32,
+    /// Declared `type^`: it may hold functions.
+    pub lifted: bool,
+}
+
+/// An argument of a type.
+#[derive(Clone, Debug, PartialEq)]
+#[allow(missing_docs)]
+pub enum TyArg {
+    Size(Size),
+    Type(Ty),
 }
 
 /// A declared size.

@@ -341,6 +341,10 @@ impl Parser {
             };
             return cases.map(case).collect::<Result<_>>().map(ValueType::Sum);
         }
+        if self.accept_word("opaque") {
+            let name = self.text()?;
+            return Ok(ValueType::Opaque { name, of: Box::new(self.value_type()?) });
+        }
         if !self.accept("[") {
             return self.prim().map(ValueType::Prim);
         }

@@ -224,6 +224,7 @@ fn value_type(ty: &ValueType) -> String {
             let size = size.as_deref().map(size_name).unwrap_or_default();
             format!("[{tilde}{size}]{}", value_type(elem))
         }
+        ValueType::Opaque { name, of } => format!("opaque {} {}", quoted(name), value_type(of)),
     }
 }
 

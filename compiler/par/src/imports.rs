@@ -45,7 +45,7 @@ impl Loader<'_> {
         let (mut file, mut diagnostics) = parse(text, index);
         let mut found = imports_of(&file);
         self.open.push(normal(Path::new(name)));
-        let outcomes: Vec<Result<(), String>> =
+        let outcomes: Vec<Result<u32, String>> =
             found.iter().map(|(path, _)| self.import(name, path)).collect();
         self.open.pop();
         let final_index = self.sources.add(name, text, false);
@@ -55,19 +55,24 @@ impl Loader<'_> {
             found = imports_of(&file);
         }
         for ((path, span), outcome) in found.into_iter().zip(outcomes) {
-            if let Err(why) = outcome {
-                let message = format!("cannot import `{path}`: {why}");
-                diagnostics.push(Diagnostic::error("E0204", message, span).here("imported here"));
+            match outcome {
+                Ok(number) => file.imports.push((path, number)),
+                Err(why) => {
+                    let message = format!("cannot import `{path}`: {why}");
+                    diagnostics.push(Diagnostic::error("E0204", message, span).here("imported here"));
+                }
             }
         }
-        if !self.open.is_empty() {
+        file.imported = !self.open.is_empty();
+        if file.imported {
             file.decs.iter_mut().for_each(demote);
         }
         self.files.push(Arc::new(file));
         self.diagnostics.extend(diagnostics);
     }
 
-    fn import(&mut self, importer: &str, path: &str) -> Result<(), String> {
+    /// The number of an imported file, which is read if it has not been.
+    fn import(&mut self, importer: &str, path: &str) -> Result<u32, String> {
         let base = Path::new(importer).parent().unwrap_or(Path::new("")).join(path);
         let candidates = match base.extension().and_then(|e| e.to_str()) {
             Some("par" | "fut") => vec![base],
@@ -75,9 +80,9 @@ impl Loader<'_> {
         };
         let mut failure = String::new();
         for file in candidates {
-            let name = file.display().to_string();
-            if self.sources.files.iter().any(|s| !s.is_library && s.name == name) {
-                return Ok(());
+            let name = normal(&file).display().to_string();
+            if let Some(number) = self.sources.files.iter().position(|s| !s.is_library && s.name == name) {
+                return Ok(number as u32);
             }
             if self.open.contains(&normal(&file)) {
                 return Err("the files import each other".into());
@@ -85,7 +90,7 @@ impl Loader<'_> {
             match self.imports.read(&file) {
                 Ok(text) => {
                     self.add(&name, &text);
-                    return Ok(());
+                    return Ok(self.sources.files.len() as u32 - 1);
                 }
                 Err(why) if failure.is_empty() => failure = format!("{name}: {why}"),
                 Err(_) => {}

@@ -32,8 +32,14 @@ const TEMPLATES: &[Template] = &[
 ];
 
 /// Files that are read as they are, after the templates.
-const LAST: &[(&str, &str)] =
-    &[stdlib!("f16.par"), stdlib!("f32.par"), stdlib!("f64.par"), stdlib!("bool.par"), stdlib!("sort.par")];
+const LAST: &[(&str, &str)] = &[
+    stdlib!("f16.par"),
+    stdlib!("f32.par"),
+    stdlib!("f64.par"),
+    stdlib!("bool.par"),
+    stdlib!("sort.par"),
+    stdlib!("module_types.par"),
+];
 
 /// The library in parsed form: its sources are the first of every program's.
 struct Library {

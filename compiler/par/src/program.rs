@@ -314,6 +314,9 @@ fn same_representation(a: &ValueType, b: &ValueType) -> bool {
         (ValueType::Array { ragged: r, elem: a, .. }, ValueType::Array { ragged: s, elem: b, .. }) => {
             r == s && same_representation(a, b)
         }
+        (ValueType::Opaque { name: a, of: x }, ValueType::Opaque { name: b, of: y }) => {
+            a == b && same_representation(x, y)
+        }
         _ => false,
     }
 }

@@ -25,6 +25,10 @@ pub struct Ident {
 #[allow(missing_docs)]
 pub struct File {
     pub decs: Vec<Dec>,
+    /// Another file imports it: its names are seen only by those that do.
+    pub imported: bool,
+    /// What it imports: the path as written, and the number of that file.
+    pub imports: Vec<(String, u32)>,
 }
 
 /// `#[name]`, `#[name(arg, …)]`.

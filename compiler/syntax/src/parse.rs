@@ -19,7 +19,7 @@ pub fn parse(text: &str, file: u32) -> (File, Vec<Diagnostic>) {
     let lexed = lexer::lex(text, file);
     let mut parser = Parser::new(text, file, &lexed);
     let decs = parser.file(&lexed.tokens);
-    (File { decs }, parser.finish())
+    (File { decs, ..File::default() }, parser.finish())
 }
 
 /// Parses an expression; none if it has an error that leaves nothing.

@@ -142,6 +142,7 @@ impl<'v> Comparer<'v> {
             (View::Array { lengths: l, elem: x, .. }, View::Array { lengths: m, elem: y, .. }) => {
                 self.rows((x, l.row(i)), (y, m.row(j)));
             }
+            (View::Opaque(a, x), View::Opaque(b, y)) if a == b => self.views((x, i), (y, j)),
             _ => self.report("a value of one type".into(), "a value of another".into()),
         }
     }

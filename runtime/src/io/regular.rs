@@ -101,6 +101,9 @@ fn collect(view: &View, out: &mut Vec<Regular>) -> Result<(), String> {
         View::Array { ty, .. } => out.push(rectangle(view).ok_or_else(|| {
             format!("a value of type {ty} has no binary form: only regular arrays of scalars have one")
         })?),
+        View::Opaque(name, _) => {
+            return Err(format!("a value of the abstract type {name} has no binary form"));
+        }
         View::Sum(..) => return Err("a value of a sum type has no binary form".into()),
         View::Data(_) => {}
     }

@@ -24,6 +24,8 @@ pub enum View<'a> {
         /// The array's type.
         ty: &'a ValueType,
     },
+    /// A value of a hidden type, by the type's name, and what it is.
+    Opaque(&'a str, Box<View<'a>>),
 }
 
 /// Row lengths of a dimension.
@@ -88,6 +90,9 @@ impl<'a> View<'a> {
                     cases.push((name.as_str(), payload?));
                 }
                 Ok(View::Sum(Box::new(tag), cases))
+            }
+            ValueType::Opaque { name, of } => {
+                Ok(View::Opaque(name, Box::new(View::build(of, columns, rows)?)))
             }
             ValueType::Prim(prim) => match (columns.next(), rows) {
                 (Some(Column::Scalar(x)), None) if x.prim() == *prim => Ok(View::Scalar(*x)),

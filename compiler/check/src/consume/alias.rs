@@ -84,7 +84,7 @@ impl Alias {
             }
             Ty::Array(..) | Ty::Sum(_) => Alias::Array(self.flat()),
             Ty::Fun(..) if !matches!(self, Alias::Function(..)) => Alias::Array(self.flat()),
-            Ty::Fun(..) | Ty::Var(_) | Ty::Meta(_) => self,
+            Ty::Fun(..) | Ty::Var(_) | Ty::Meta(_) | Ty::Abstract(..) => self,
         }
     }
 

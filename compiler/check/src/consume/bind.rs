@@ -91,7 +91,7 @@ impl Check<'_> {
                 Alias::Parts(ts.iter().enumerate().map(one).collect())
             }
             Ty::Record(fs) => Alias::Parts(fs.iter().map(|(f, t)| self.unknown(t, &component(f))).collect()),
-            Ty::Array(..) | Ty::Sum(_) | Ty::Var(_) | Ty::Meta(_) => {
+            Ty::Array(..) | Ty::Sum(_) | Ty::Var(_) | Ty::Meta(_) | Ty::Abstract(..) => {
                 Alias::Array(Roots::from([self.new_root(info.clone())]))
             }
             Ty::Fun(..) => {

@@ -2,22 +2,49 @@
 //! is looked up.
 
 use super::errors;
-use super::scope::{Entry, ModId, Scopes, TypeDef, TypeId};
+use super::modules::{Demand, TypeMatch, View};
+use super::scope::{BROKEN, Entry, Meaning, ModId, Module, Scopes, SigId, TypeDef, TypeId};
 use crate::thir::DefId;
 use par_runtime::{Prim, Span};
-use par_syntax::ast::{self, DecKind, ModExp};
+use par_syntax::ast::{self, DecKind};
 use par_syntax::{Diagnostic, Severity, Sources};
 use std::collections::HashMap;
 
 /// A definition as found, not checked yet.
 pub(super) struct Found<'a> {
-    pub(super) ast: &'a ast::Def,
+    pub(super) what: What<'a>,
     /// Qualified.
     pub(super) name: String,
     pub(super) module: ModId,
     pub(super) intrinsic: bool,
     pub(super) library: bool,
+    pub(super) demand: Demand,
     pub(super) span: Span,
+}
+
+/// What a definition is.
+pub(super) enum What<'a> {
+    Def(&'a ast::Def),
+    /// A value seen through a module type.
+    View(Box<View<'a>>),
+}
+
+impl<'a> Found<'a> {
+    /// The definition as written; none for a view.
+    pub(super) fn written(&self) -> Option<&'a ast::Def> {
+        match self.what {
+            What::Def(def) => Some(def),
+            What::View(_) => None,
+        }
+    }
+
+    /// The name where it is defined or specified.
+    pub(super) fn ident(&self) -> &'a ast::Ident {
+        match &self.what {
+            What::Def(def) => &def.name,
+            What::View(view) => view.name,
+        }
+    }
 }
 
 /// The result: all modules and all definitions, in order.
@@ -26,8 +53,24 @@ pub(super) struct Collected<'a> {
     pub(super) scopes: Scopes<'a>,
     pub(super) defs: Vec<Found<'a>>,
     pub(super) diags: Vec<Diagnostic>,
-    /// The modules of the user's files so far, by file name.
-    files: Vec<(String, ModId)>,
+    /// Types that have to be what a module type says.
+    pub(super) type_matches: Vec<TypeMatch>,
+    /// The modules of the files so far, by number.
+    files: Vec<ModId>,
+    /// The files that the file being collected imports.
+    imports: &'a [(String, u32)],
+    /// Applications of parametric modules that gave no new types.
+    pub(super) instances: HashMap<(ModId, ModId), ModId>,
+    /// How many applications there are.
+    pub(super) applications: usize,
+    /// How many types were hidden so far.
+    pub(super) hidden: usize,
+    /// Module types being looked into, to find recursive ones.
+    pub(super) open_sigs: Vec<SigId>,
+    /// Inside the body of a parametric module, collected for an application.
+    pub(super) in_instance: bool,
+    /// Inside the body of a parametric module, collected to check it.
+    pub(super) in_template: bool,
 }
 
 /// Attributes with a meaning somewhere in the compiler.
@@ -48,6 +91,7 @@ const ATTRIBUTES: [&str; 11] = [
 /// Collects the declarations of all files, the library's first.
 pub(super) fn collect<'a>(files: &[&'a ast::File], sources: &Sources) -> Collected<'a> {
     let mut c = Collected::default();
+    c.scopes.add_broken();
     let library = c.scopes.add(String::new(), None, true);
     for prim in Prim::ALL {
         let id = c.scopes.add(format!("{prim}."), Some(library), true);
@@ -56,15 +100,19 @@ pub(super) fn collect<'a>(files: &[&'a ast::File], sources: &Sources) -> Collect
         c.scopes.get_mut(library).modules.insert(prim.name().to_string(), entry);
     }
     let mut last = library;
-    for (index, file) in files.iter().enumerate() {
-        let source = sources.files.get(index);
-        if !source.is_some_and(|s| s.is_library) {
-            last = c.scopes.add(String::new(), Some(last), false);
-        }
-        c.decs(last, &file.decs);
-        if last != library {
-            c.files.push((source.map_or_else(String::new, |s| s.name.clone()), last));
-        }
+    for (index, file) in files.iter().copied().enumerate() {
+        let is_library = sources.files.get(index).is_some_and(|s| s.is_library);
+        let module = if file.imported {
+            c.scopes.add(String::new(), Some(library), is_library)
+        } else {
+            if !is_library {
+                last = c.scopes.add(String::new(), Some(last), false);
+            }
+            last
+        };
+        c.imports = &file.imports;
+        c.decs(module, &file.decs);
+        c.files.push(module);
     }
     c
 }
@@ -85,7 +133,7 @@ pub(super) fn unknown_attribute(attr: &ast::Attr) -> Option<Diagnostic> {
 }
 
 impl<'a> Collected<'a> {
-    fn decs(&mut self, module: ModId, decs: &'a [ast::Dec]) {
+    pub(super) fn decs(&mut self, module: ModId, decs: &'a [ast::Dec]) {
         for dec in decs {
             super::deep(|| self.dec(module, dec, false, &[]));
         }
@@ -100,42 +148,30 @@ impl<'a> Collected<'a> {
             }
             DecKind::Type { name, params, ty, .. } => self.type_def(module, name, params, ty, local),
             DecKind::Module { name, params, sig, body } => {
-                if !params.is_empty() {
-                    self.diags.push(Diagnostic::unsupported("parametric modules", name.span));
-                } else if sig.is_some() {
-                    self.diags.push(Diagnostic::unsupported("module types", name.span));
-                } else {
-                    self.module_def(module, name, body, local);
-                }
+                self.module_dec(module, (name, params), sig.as_ref(), body, local);
             }
-            DecKind::ModuleType { name, .. } => {
-                self.diags.push(Diagnostic::unsupported("module types", name.span));
-            }
+            DecKind::ModuleType { name, sig } => self.module_type(module, name, sig, local),
             DecKind::Open(body) => {
                 let prefix = self.scopes.get(module).prefix.clone();
-                if let Some(opened) = self.mod_exp(module, body, prefix) {
-                    self.scopes.get_mut(module).opens.push((opened, local));
+                let mut opened = self.mod_exp(module, body, &prefix);
+                if self.scopes.get(opened).functor.is_some() {
+                    self.diags.push(errors::unapplied(super::modules::span_of(body)));
+                    opened = BROKEN;
                 }
+                self.scopes.get_mut(module).opens.push((opened, local));
             }
             DecKind::Local(inner) => self.dec(module, inner, true, &dec.attrs),
             DecKind::Import { path, span } => {
-                if let Some(file) = self.import(path, *span) {
-                    self.scopes.get_mut(module).opens.push((file, local));
-                }
+                let file = self.import(path, *span).unwrap_or(BROKEN);
+                self.scopes.get_mut(module).opens.push((file, local));
             }
         }
     }
 
-    /// The module of a file that was given before this one.
-    fn import(&mut self, path: &str, span: Span) -> Option<ModId> {
-        let wanted = path.trim_start_matches("./");
-        let is_it = |name: &str| {
-            let stem = name.strip_suffix(".par").or_else(|| name.strip_suffix(".fut")).unwrap_or(name);
-            [name, stem]
-                .iter()
-                .any(|n| n.strip_suffix(wanted).is_some_and(|rest| rest.is_empty() || rest.ends_with('/')))
-        };
-        let found = self.files.iter().rev().find(|(name, _)| is_it(name)).map(|(_, id)| *id);
+    /// The module of an imported file.
+    pub(super) fn import(&mut self, path: &str, span: Span) -> Option<ModId> {
+        let file = self.imports.iter().find(|(p, _)| p == path).map(|(_, file)| *file as usize);
+        let found = file.and_then(|file| self.files.get(file).copied());
         if found.is_none() {
             let message = format!("the file `{path}` was not read");
             self.diags.push(Diagnostic::error("E0204", message, span).here("imported here"));
@@ -147,10 +183,14 @@ impl<'a> Collected<'a> {
         let scope = self.scopes.get(module);
         let name = format!("{}{}", scope.prefix, ast.name.name);
         let library = scope.library;
+        if ast.entry && (!scope.prefix.is_empty() || self.in_template || self.in_instance) {
+            self.entry_in_module(&ast.name);
+        }
         let id = DefId(self.defs.len() as u32);
-        self.defs.push(Found { ast, name, module, intrinsic: intrinsic && library, library, span });
+        let (intrinsic, demand) = (intrinsic && library, self.demand());
+        self.defs.push(Found { what: What::Def(ast), name, module, intrinsic, library, demand, span });
         let entry = Entry { id, span: ast.name.span, local };
-        insert(&mut self.scopes.get_mut(module).values, &ast.name, entry, &mut self.diags);
+        self.enter(&ast.name, entry, |m| &mut m.values, module);
     }
 
     fn type_def(
@@ -162,63 +202,24 @@ impl<'a> Collected<'a> {
         local: bool,
     ) {
         let id = TypeId(self.scopes.types.len() as u32);
-        self.scopes.types.push(TypeDef { name: name.name.clone(), params, exp, module });
+        let (meaning, span, instance) = (Meaning::Alias(exp), name.span, self.in_instance);
+        self.scopes.types.push(TypeDef { name: name.name.clone(), params, meaning, module, span, instance });
         let entry = Entry { id, span: name.span, local };
-        insert(&mut self.scopes.get_mut(module).types, name, entry, &mut self.diags);
+        self.enter(name, entry, |m| &mut m.types, module);
     }
 
-    fn module_def(&mut self, module: ModId, name: &'a ast::Ident, body: &'a ModExp, local: bool) {
-        let scope = self.scopes.get(module);
-        // The library may declare a module in several places.
-        if let (true, Some(existing), ModExp::Struct(decs, _)) =
-            (scope.library, scope.modules.get(&name.name), body)
-        {
-            let id = existing.id;
-            return self.decs(id, decs);
+    /// Adds to a name space; a second definition of the same name is an error, and the first one counts.
+    pub(super) fn enter<T: Copy>(
+        &mut self,
+        name: &ast::Ident,
+        entry: Entry<T>,
+        pick: fn(&mut Module) -> &mut HashMap<String, Entry<T>>,
+        module: ModId,
+    ) {
+        let names = pick(self.scopes.get_mut(module));
+        match names.get(&name.name).map(|first| first.span) {
+            Some(first) => self.diags.push(errors::duplicate(&name.name, first, name.span)),
+            None => _ = names.insert(name.name.clone(), entry),
         }
-        let prefix = format!("{}{}.", scope.prefix, name.name);
-        if let Some(id) = self.mod_exp(module, body, prefix) {
-            let entry = Entry { id, span: name.span, local };
-            insert(&mut self.scopes.get_mut(module).modules, name, entry, &mut self.diags);
-        }
-    }
-
-    fn mod_exp(&mut self, module: ModId, exp: &'a ModExp, prefix: String) -> Option<ModId> {
-        let (feature, span) = match exp {
-            ModExp::Name(name) => {
-                let found = self.scopes.find_module(&super::scope::Env::<()>::default(), module, name);
-                if found.is_none() {
-                    let known = self.scopes.module_names(module);
-                    self.diags.push(errors::unknown_module(name, &known));
-                }
-                return found;
-            }
-            ModExp::Struct(decs, _) => {
-                let library = self.scopes.get(module).library;
-                let id = self.scopes.add(prefix, Some(module), library);
-                self.decs(id, decs);
-                return Some(id);
-            }
-            ModExp::Apply(_, _, span) => ("parametric modules", span),
-            ModExp::Lambda(_, _, _, span) => ("parametric modules", span),
-            ModExp::Import(path, span) => return self.import(path, *span),
-            ModExp::Ascribe(_, _, span) => ("module types", span),
-        };
-        self.diags.push(Diagnostic::unsupported(feature, *span));
-        None
-    }
-}
-
-/// Adds to a name space; a second definition of the same name is an error, and the first one counts.
-fn insert<T: Copy>(
-    map: &mut HashMap<String, Entry<T>>,
-    name: &ast::Ident,
-    entry: Entry<T>,
-    diags: &mut Vec<Diagnostic>,
-) {
-    if let Some(first) = map.get(&name.name) {
-        diags.push(errors::duplicate(&name.name, first.span, name.span));
-    } else {
-        map.insert(name.name.clone(), entry);
     }
 }

@@ -4,15 +4,24 @@
 //! inside its own group. The others have one type inside the group and are generalised together when all bodies
 //! are done.
 
+use super::collect::What;
 use super::deps::Component;
+use super::modules::{Demand, Head, View};
 use super::types::{Scheme, erase, function};
 use super::{Binding, Cx, Env};
-use crate::thir::{Def, DefId, Expr, ExprKind, LocalId, Pat, Ty, TyVar};
-use par_syntax::{Diagnostic, Severity};
+use crate::thir::{Def, DefId, Expr, ExprKind, Hidden, LocalId, Pat, Ty, TyVar};
+use par_syntax::{Diagnostic, Severity, ast};
+
+/// Where a definition comes from.
+enum Source<'a> {
+    Written(&'a ast::Def),
+    View(Box<View<'a>>),
+}
 
 /// What the head of a definition says.
-struct Signature {
+struct Signature<'a> {
     id: DefId,
+    source: Source<'a>,
     type_params: Vec<TyVar>,
     size_params: Vec<LocalId>,
     params: Vec<Pat>,
@@ -32,14 +41,15 @@ pub(super) struct Group {
     pub(super) vars: Vec<TyVar>,
 }
 
-impl Cx<'_> {
+impl<'a> Cx<'a> {
     /// Checks the definitions of a component.
     pub(super) fn component(&mut self, component: &Component, group: u32) {
         self.types.clear();
         self.literals.clear();
         self.types.level = 1;
         let before = self.diags.len();
-        let mut signatures: Vec<Signature> = component.defs.iter().map(|id| self.signature(*id)).collect();
+        let mut signatures: Vec<Signature<'a>> =
+            component.defs.iter().map(|id| self.signature(*id)).collect();
         let bodies: Vec<Expr> = signatures.iter_mut().map(|s| self.body(s)).collect();
         self.settle();
         let generalised = self.close(&signatures);
@@ -58,6 +68,16 @@ impl Cx<'_> {
             }
         }
         component.direct.iter().for_each(|id| self.note_shadowing(*id));
+        self.forget_repeated(component, before);
+    }
+
+    /// In an instance of a parametric module errors only follow from others: its body was checked where it is written.
+    fn forget_repeated(&mut self, component: &Component, before: usize) {
+        let instance = |id: &DefId| self.defs[id.0 as usize].demand == Demand::Mentioned;
+        let is_error = |d: &Diagnostic| d.severity >= Severity::Unsupported;
+        if component.defs.iter().all(instance) && self.diags[..before].iter().any(is_error) {
+            self.diags.truncate(before);
+        }
     }
 
     /// Whether an error left a hole in the type, so that uses of the definition say nothing.
@@ -67,10 +87,24 @@ impl Cx<'_> {
         leaves.iter().any(|leaf| self.types.is_poison(leaf))
     }
 
-    fn signature(&mut self, id: DefId) -> Signature {
-        let (ast, module) = (self.defs[id.0 as usize].ast, self.defs[id.0 as usize].module);
+    fn signature(&mut self, id: DefId) -> Signature<'a> {
+        let found = &self.defs[id.0 as usize];
+        let module = found.module;
+        let what = match &found.what {
+            What::Def(ast) => Source::Written(ast),
+            What::View(view) => Source::View(view.clone()),
+        };
         self.module = module;
         self.env = Env::default();
+        let mut signature = match what {
+            Source::Written(ast) => self.written_signature(id, ast),
+            Source::View(view) => self.view_signature(id, view),
+        };
+        signature.env = std::mem::take(&mut self.env);
+        signature
+    }
+
+    fn written_signature(&mut self, id: DefId, ast: &'a ast::Def) -> Signature<'a> {
         let (type_params, size_params) = self.type_params(&ast.type_params);
         let params = self.pats(&ast.params);
         let ret = match &ast.ret {
@@ -82,31 +116,51 @@ impl Cx<'_> {
         self.types.leaves(&ty, &mut leaves);
         let complete = ast.ret.is_some() && !leaves.iter().any(|t| matches!(t, Ty::Meta(_)));
         self.schemes[id.0 as usize] = Some(Scheme { vars: type_params.clone(), ty: ty.clone() });
-        let env = std::mem::take(&mut self.env);
-        Signature { id, type_params, size_params, params, ret, ty, complete, env }
+        let source = Source::Written(ast);
+        Signature { id, source, type_params, size_params, params, ret, ty, complete, env: Env::default() }
     }
 
-    fn body(&mut self, signature: &mut Signature) -> Expr {
-        let def = &self.defs[signature.id.0 as usize];
-        let (ast, intrinsic) = (def.ast, def.intrinsic);
-        if intrinsic {
-            if !signature.complete {
-                let message = "an intrinsic needs a complete signature";
-                self.diags.push(Diagnostic::error("E0307", message, ast.name.span));
-            }
-            return Expr {
-                kind: ExprKind::Tuple(Vec::new()),
-                ty: Ty::Tuple(Vec::new()),
-                span: ast.body.span,
-            };
+    fn view_signature(&mut self, id: DefId, view: Box<View<'a>>) -> Signature<'a> {
+        let Head { type_params, size_params, params, ret, ty } = self.view_head(&view);
+        self.schemes[id.0 as usize] = Some(Scheme { vars: type_params.clone(), ty: ty.clone() });
+        let source = Source::View(view);
+        Signature {
+            id,
+            source,
+            type_params,
+            size_params,
+            params,
+            ret,
+            ty,
+            complete: true,
+            env: Env::default(),
         }
-        self.module = def.module;
+    }
+
+    fn body(&mut self, signature: &mut Signature<'a>) -> Expr {
+        let def = &self.defs[signature.id.0 as usize];
+        let (module, intrinsic) = (def.module, def.intrinsic);
+        let nothing = |span| Expr { kind: ExprKind::Tuple(Vec::new()), ty: Ty::Tuple(Vec::new()), span };
+        self.module = module;
         self.env = std::mem::take(&mut signature.env);
-        let body = self.exp(&ast.body);
-        let at = ast.ret.as_ref().map_or(ast.name.span, |t| t.span);
-        self.agree_result(&signature.ret, at, &body, &ast.body);
-        self.of_moderate_size(signature.ty.clone(), ast.name.span);
-        body
+        match &signature.source {
+            Source::View(view) if view.target.is_none() => nothing(view.name.span),
+            Source::View(view) => self.view_body(view, &signature.params, &signature.ret),
+            Source::Written(ast) if intrinsic => {
+                if !signature.complete {
+                    let message = "an intrinsic needs a complete signature";
+                    self.diags.push(Diagnostic::error("E0307", message, ast.name.span));
+                }
+                nothing(ast.body.span)
+            }
+            Source::Written(ast) => {
+                let body = self.exp(&ast.body);
+                let at = ast.ret.as_ref().map_or(ast.name.span, |t| t.span);
+                self.agree_result(&signature.ret, at, &body, &ast.body);
+                self.of_moderate_size(signature.ty.clone(), ast.name.span);
+                body
+            }
+        }
     }
 
     /// Solves everything that the bodies leave open except what can be generalised.
@@ -123,8 +177,8 @@ impl Cx<'_> {
     }
 
     /// Generalises the definitions without complete signature, all over the same new type parameters.
-    fn close(&mut self, signatures: &[Signature]) -> Group {
-        let open: Vec<&Signature> = signatures.iter().filter(|s| !s.complete).collect();
+    fn close(&mut self, signatures: &[Signature<'a>]) -> Group {
+        let open: Vec<&Signature<'a>> = signatures.iter().filter(|s| !s.complete).collect();
         let tys: Vec<&Ty> = open.iter().map(|s| &s.ty).collect();
         let taken: Vec<TyVar> = open.iter().flat_map(|s| s.type_params.clone()).collect();
         let vars = self.generalise(&tys, &taken);
@@ -148,11 +202,13 @@ impl Cx<'_> {
         vars
     }
 
-    fn finish_def(&mut self, s: Signature, mut body: Expr, group: &Group, number: Option<u32>) {
+    fn finish_def(&mut self, s: Signature<'a>, mut body: Expr, group: &Group, number: Option<u32>) {
         let mut type_params = s.type_params;
         if !s.complete {
             type_params.extend(&group.vars);
         }
+        let entry = matches!(s.source, Source::Written(ast) if ast.entry);
+        let hidden = if entry { self.hidden_parts(&s.ty) } else { Hidden::Nothing };
         let mut params = s.params;
         params.iter_mut().for_each(|p| self.finish_binding(p, group));
         let mut ret = s.ret;
@@ -160,19 +216,25 @@ impl Cx<'_> {
         let ty = self.types.resolve(&s.ty);
         self.finish_expr(&mut body, group);
         let found = &self.defs[s.id.0 as usize];
+        let intrinsic = match &s.source {
+            Source::Written(_) => found.intrinsic,
+            // What only a parameter of a parametric module promises has no body.
+            Source::View(view) => view.target.is_none(),
+        };
         let def = Def {
             name: found.name.clone(),
-            entry: found.ast.entry,
+            entry,
             group: number,
-            intrinsic: found.intrinsic,
+            intrinsic,
             library: found.library,
             type_params,
             size_params: s.size_params,
             params,
             ret,
             body,
+            hidden,
             span: found.span,
-            name_span: found.ast.name.span,
+            name_span: found.ident().span,
         };
         self.schemes[s.id.0 as usize] = Some(Scheme { vars: def.type_params.clone(), ty });
         self.done[s.id.0 as usize] = Some(def);
@@ -204,7 +266,8 @@ impl Cx<'_> {
     /// Notes that a definition that mentions itself does not mean the library's function of the same name.
     fn note_shadowing(&mut self, id: DefId) {
         let def = &self.defs[id.0 as usize];
-        let (name, span) = (&def.ast.name.name, def.ast.name.span);
+        let Some(ast) = def.written() else { return };
+        let (name, span) = (&ast.name.name, ast.name.span);
         let outer = self.scopes.get(def.module).parent;
         let shadowed = outer.is_some_and(|outer| {
             let name = par_syntax::ast::Name { path: Vec::new(), base: name.clone(), span };
@@ -226,7 +289,7 @@ fn type_var_name(n: usize) -> String {
 fn has_function(ty: &Ty) -> bool {
     match ty {
         Ty::Fun(..) => true,
-        Ty::Prim(_) | Ty::Var(_) | Ty::Meta(_) => false,
+        Ty::Prim(_) | Ty::Var(_) | Ty::Meta(_) | Ty::Abstract(..) => false,
         Ty::Array(_, t) | Ty::Unique(t) => has_function(t),
         Ty::Tuple(ts) => ts.iter().any(has_function),
         Ty::Record(fs) => fs.iter().any(|(_, t)| has_function(t)),

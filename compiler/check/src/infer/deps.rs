@@ -3,8 +3,10 @@
 //! The references are found by a walk over the syntax with the scopes that inference will use. Strongly connected
 //! components of more than one definition, and definitions that mention themselves, are recursive groups.
 
-use super::collect::Collected;
-use super::scope::{Env, Found, ModId, Scopes, TypeId};
+use super::collect::{Collected, What};
+use super::env::Env;
+use super::modules::{Demand, Target, View};
+use super::scope::{Found, Meaning, ModId, Scopes, TypeId};
 use crate::thir::DefId;
 use par_syntax::ast::{self, Exp, ExpKind, IndexArg, LoopForm, Pat, PatKind, SizeExp, TypeExp, TypeKind};
 use std::collections::{BTreeSet, HashSet};
@@ -17,33 +19,44 @@ pub(super) struct Component {
     pub(super) direct: Vec<DefId>,
 }
 
-/// The components, each after those it refers to.
+/// The components, each after those it refers to. What stands in an instance of a parametric module is among them only
+/// if something else refers to it.
 pub(super) fn components(c: &Collected) -> Vec<Component> {
-    let refs: Vec<Vec<usize>> = c
-        .defs
-        .iter()
-        .map(|def| {
-            let mut walk = Walk::new(&c.scopes, def.module);
-            walk.def(def.ast, def.intrinsic);
-            walk.refs.into_iter().map(|d| d.0 as usize).collect()
-        })
-        .collect();
-    let mut tarjan = Tarjan { refs: &refs, ..Tarjan::default() };
-    tarjan.index.resize(refs.len(), None);
-    tarjan.low.resize(refs.len(), 0);
-    tarjan.on_stack.resize(refs.len(), false);
-    for v in 0..refs.len() {
-        if tarjan.index[v].is_none() {
-            tarjan.visit(v);
+    let mut tarjan = Tarjan {
+        collected: c,
+        refs: vec![Vec::new(); c.defs.len()],
+        index: vec![None; c.defs.len()],
+        low: vec![0; c.defs.len()],
+        on_stack: vec![false; c.defs.len()],
+        stack: Vec::new(),
+        next: 0,
+        out: Vec::new(),
+    };
+    for demand in [Demand::First, Demand::Always] {
+        for v in 0..c.defs.len() {
+            if tarjan.index[v].is_none() && c.defs[v].demand == demand {
+                tarjan.visit(v);
+            }
         }
     }
     tarjan.out
 }
 
+/// The definitions that a definition refers to.
+fn references(c: &Collected, v: usize) -> Vec<usize> {
+    let def = &c.defs[v];
+    let mut walk = Walk::new(&c.scopes, def.module);
+    match &def.what {
+        What::Def(ast) => walk.def(ast, def.intrinsic),
+        What::View(view) => walk.view(view),
+    }
+    walk.refs.into_iter().map(|d| d.0 as usize).collect()
+}
+
 /// Tarjan's algorithm (1972).
-#[derive(Default)]
-struct Tarjan<'r> {
-    refs: &'r [Vec<usize>],
+struct Tarjan<'c, 'a> {
+    collected: &'c Collected<'a>,
+    refs: Vec<Vec<usize>>,
     index: Vec<Option<usize>>,
     low: Vec<usize>,
     on_stack: Vec<bool>,
@@ -52,14 +65,15 @@ struct Tarjan<'r> {
     out: Vec<Component>,
 }
 
-impl Tarjan<'_> {
+impl Tarjan<'_, '_> {
     fn visit(&mut self, v: usize) {
         self.index[v] = Some(self.next);
         self.low[v] = self.next;
         self.next += 1;
         self.stack.push(v);
         self.on_stack[v] = true;
-        for &w in &self.refs[v] {
+        let refs = references(self.collected, v);
+        for &w in &refs {
             match self.index[w] {
                 None => {
                     super::deep(|| self.visit(w));
@@ -69,6 +83,7 @@ impl Tarjan<'_> {
                 Some(_) => {}
             }
         }
+        self.refs[v] = refs;
         if self.index[v] == Some(self.low[v]) {
             self.finish(v);
         }
@@ -114,6 +129,20 @@ impl<'s, 'a> Walk<'s, 'a> {
             self.exp(&def.body);
         }
         self.env.reset(mark);
+    }
+
+    /// A view refers to what is behind it, and to what its type mentions.
+    fn view(&mut self, view: &View) {
+        if let Some(Target::Def(id)) = &view.target {
+            self.refs.insert(*id);
+        }
+        for module in [self.module, view.outer] {
+            self.module = module;
+            self.scoped(|w| {
+                w.type_params(view.params);
+                w.ty(view.ty);
+            });
+        }
     }
 
     fn type_params(&mut self, params: &[ast::TypeParam]) {
@@ -190,11 +219,20 @@ impl<'s, 'a> Walk<'s, 'a> {
         if !self.types_seen.insert(id) {
             return;
         }
+        self.type_def(id);
+    }
+
+    fn type_def(&mut self, id: TypeId) {
         let def = &self.scopes.types[id.0 as usize];
+        let exp = match def.meaning {
+            Meaning::Alias(exp) => exp,
+            Meaning::Abstract { is: Some(is), .. } if self.types_seen.insert(is) => return self.type_def(is),
+            _ => return,
+        };
         let env = std::mem::take(&mut self.env);
         let module = std::mem::replace(&mut self.module, def.module);
         self.type_params(def.params);
-        self.ty(def.exp);
+        self.ty(exp);
         self.module = module;
         self.env = env;
     }

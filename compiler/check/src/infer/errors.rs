@@ -30,10 +30,16 @@ pub(super) fn unknown_name(name: &Name, candidates: &[String]) -> Diagnostic {
     }
 }
 
-/// E0201 for a module.
+/// E0701 for a module.
 pub(super) fn unknown_module(name: &Name, candidates: &[String]) -> Diagnostic {
     let message = format!("unknown module `{}`", spelled(name));
-    suggest(Diagnostic::error("E0201", message, name.span).here("not defined"), name, candidates)
+    suggest(Diagnostic::error("E0701", message, name.span).here("not defined"), name, candidates)
+}
+
+/// E0701 for a module type.
+pub(super) fn unknown_module_type(name: &Name, candidates: &[String]) -> Diagnostic {
+    let message = format!("unknown module type `{}`", spelled(name));
+    suggest(Diagnostic::error("E0701", message, name.span).here("not defined"), name, candidates)
 }
 
 /// E0201 for a type.
@@ -47,6 +53,13 @@ pub(super) fn unknown_type(name: &Name, candidates: &[String]) -> Diagnostic {
         Some(hint) => diag.note(hint),
         None => suggest(diag, name, candidates),
     }
+}
+
+/// E0702: a parametric module where its result is needed.
+pub(super) fn unapplied(span: Span) -> Diagnostic {
+    Diagnostic::error("E0702", "this module needs an argument", span)
+        .here("a parametric module, which has no members")
+        .note("apply it, and give the result a name: `module m = f argument`")
 }
 
 /// E0202.

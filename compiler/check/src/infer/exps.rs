@@ -109,6 +109,10 @@ impl Cx<'_> {
     /// A value by its name; the rest of a dotted name selects fields.
     pub(super) fn name(&mut self, name: &Name) -> Expr {
         let Some((found, fields)) = self.scopes.resolve(&self.env, self.module, name) else {
+            if self.scopes.is_parametric(&self.env, self.module, &name.path) {
+                self.diags.push(errors::unapplied(name.span));
+                return self.poison(name.span);
+            }
             let diag = self.unknown_name(name);
             self.diags.push(diag);
             return self.poison(name.span);
@@ -119,6 +123,7 @@ impl Cx<'_> {
             Found::Def(id) => self.def_use(id, span),
             Found::Op(op, prim) => self.operator_value(&op, prim, span),
             Found::PerType(function) => self.per_type(function, span),
+            Found::Broken => self.poison(span),
         };
         fields.into_iter().fold(value, |value, field| self.field(value, &Ident { name: field, span }, span))
     }
@@ -199,7 +204,7 @@ impl Cx<'_> {
         }
     }
 
-    fn def_use(&mut self, id: DefId, span: Span) -> Expr {
+    pub(super) fn def_use(&mut self, id: DefId, span: Span) -> Expr {
         let Some(scheme) = &self.schemes[id.0 as usize] else { return self.poison(span) };
         let (ty, args) = self.types.instantiate(scheme);
         Expr { kind: ExprKind::Def(id, args), ty, span }
@@ -282,10 +287,14 @@ impl Cx<'_> {
 
     fn open_in(&mut self, name: &Name, inner: &Exp) -> Expr {
         let Some(module) = self.scopes.find_module(&self.env, self.module, name) else {
-            let known = self.scopes.module_names(self.module);
+            let known = self.scopes.names_like(self.module, name, |m| m.modules.keys().cloned().collect());
             self.diags.push(errors::unknown_module(name, &known));
             return self.poison(name.span);
         };
+        if self.scopes.get(module).functor.is_some() {
+            self.diags.push(errors::unapplied(name.span));
+            return self.poison(name.span);
+        }
         self.scoped(|cx| {
             cx.env.open(module);
             cx.exp(inner)

@@ -4,19 +4,32 @@
 use super::Cx;
 use super::decs::Group;
 use super::scope::PER_TYPE;
+use super::types::{any_part, erase};
 use crate::thir::{Expr, ExprKind, IndexArg, LoopForm, Pat, PatKind, Size, Ty};
 use par_runtime::Scalar;
 
 impl Cx<'_> {
     /// Finishes a type, the sizes in it included.
     pub(super) fn finish_ty(&mut self, ty: &mut Ty, group: &Group) {
-        *ty = self.types.resolve(ty);
+        *ty = self.known(ty);
         self.finish_sizes(ty, group);
+    }
+
+    /// A type with its variables solved, and nothing hidden.
+    fn known(&mut self, ty: &Ty) -> Ty {
+        let ty = self.types.resolve(ty);
+        self.represent(&ty)
+    }
+
+    /// The same for a type that was inferred.
+    fn known_erased(&mut self, ty: &Ty) -> Ty {
+        let ty = self.types.resolve(ty);
+        if any_part(&ty, &mut |t| matches!(t, Ty::Abstract(..))) { erase(&self.represent(&ty)) } else { ty }
     }
 
     fn finish_sizes(&mut self, ty: &mut Ty, group: &Group) {
         super::deep(|| match ty {
-            Ty::Prim(_) | Ty::Var(_) | Ty::Meta(_) => {}
+            Ty::Prim(_) | Ty::Var(_) | Ty::Meta(_) | Ty::Abstract(..) => {}
             Ty::Array(size, t) => {
                 self.finish_size(size, group);
                 self.finish_sizes(t, group);
@@ -65,7 +78,7 @@ impl Cx<'_> {
     /// Finishes an expression.
     pub(super) fn finish_expr(&mut self, e: &mut Expr, group: &Group) {
         super::deep(|| {
-            e.ty = self.types.resolve(&e.ty);
+            e.ty = self.known_erased(&e.ty);
             self.finish_kind(e, group);
         })
     }
@@ -84,7 +97,7 @@ impl Cx<'_> {
                 }
             }
             ExprKind::Def(id, args) => {
-                args.iter_mut().for_each(|t| *t = self.types.resolve(t));
+                args.iter_mut().for_each(|t| *t = self.known_erased(t));
                 if group.defs.contains(id) {
                     args.extend(group.vars.iter().map(|v| Ty::Var(*v)));
                 }

@@ -19,6 +19,7 @@ mod control;
 mod cover;
 mod decs;
 mod deps;
+mod env;
 mod errors;
 mod exps;
 mod finish;
@@ -26,6 +27,7 @@ mod foreign;
 mod functions;
 mod hints;
 mod literals;
+mod modules;
 mod operators;
 mod pats;
 mod pending;
@@ -36,13 +38,15 @@ mod types;
 
 pub use show::show_type;
 
-use crate::thir::{Def, Expr, LocalId, Program, Ty, TyVar};
+use crate::thir::{Def, Expr, ExprKind, Hidden, LocalId, Program, Ty, TyVar};
+use env::Env;
+use modules::TypeMatch;
 use par_runtime::Span;
 use par_syntax::{Diagnostic, Severity, Sources, ast};
-use scope::{Env, ModId, Scopes, TypeId};
+use scope::{ModId, Scopes, TypeId};
 use std::borrow::Borrow;
 use std::collections::HashMap;
-use types::{Clash, Scheme, Types};
+use types::{Clash, Class, Scheme, Types};
 
 /// As many errors as one run reports.
 const MAX_ERRORS: usize = 20;
@@ -72,11 +76,15 @@ pub fn infer<F: Borrow<ast::File>>(files: &[F], sources: &Sources) -> (Option<Pr
         recursive_types: Vec::new(),
         local_functions: Vec::new(),
         anonymous_size: false,
+        type_matches: collected.type_matches,
+        unknown_types: HashMap::new(),
+        represented: HashMap::new(),
     };
     for (group, component) in order.iter().enumerate() {
         cx.component(component, group as u32);
     }
     cx.abbreviations();
+    cx.match_types();
     cx.result()
 }
 
@@ -119,6 +127,12 @@ struct Cx<'a> {
     local_functions: Vec<String>,
     /// A size without a name was mentioned since this was last cleared.
     anonymous_size: bool,
+    /// Types that have to be what a module type says.
+    type_matches: Vec<TypeMatch>,
+    /// The type parameters that stand for hidden types of which nothing is known.
+    unknown_types: HashMap<TypeId, TyVar>,
+    /// What hidden types stand for.
+    represented: HashMap<TypeId, Ty>,
 }
 
 impl Cx<'_> {
@@ -148,8 +162,13 @@ impl Cx<'_> {
             Some(literals::Value::Int(n)) => n.to_string(),
             _ => "…".to_string(),
         };
-        let names =
-            show::Names { locals: &self.locals, type_vars: &self.type_vars, def: &def, number: &number };
+        let names = show::Names {
+            locals: &self.locals,
+            type_vars: &self.type_vars,
+            def: &def,
+            number: &number,
+            hidden: &|id| self.scopes.types[id as usize].name.clone(),
+        };
         let mut out = String::new();
         show::Printer { names, types: Some(&self.types) }.ty(ty, show::Prec::Arrow, &mut out);
         out
@@ -166,6 +185,13 @@ impl Cx<'_> {
         let Err(clash) = self.types.unify(&expected, &found) else { return true };
         let diag = report(&clash, &self.in_words(&expected), &self.in_words(&found));
         let diag = self.advise(diag, &clash, &expected, &found);
+        let mut diag = self.explain_abstract(diag, [&expected, &found]);
+        let hidden = |t: &Ty| matches!(self.types.shallow(t), Ty::Abstract(..));
+        if let (Clash::Class(Class::Prims(_)), true) = (&clash, hidden(&expected) || hidden(&found)) {
+            diag = diag.note(
+                "numbers and built-in operators have no hidden types: use what the module has, as in `m.(i64 2 + x)`",
+            );
+        }
         // What is wrong inside explains it.
         if !self.has_error_in(diag.labels[0].span) {
             self.diags.push(diag);
@@ -201,10 +227,6 @@ impl Cx<'_> {
                 diag.notes.push(format!("it is used at {times} places"));
             }
         }
-        // Without a module that is not understood its names are unknown, which says nothing.
-        if self.diags.iter().any(|d| d.severity == Severity::Unsupported && d.message.contains("module")) {
-            self.diags.retain(|d| d.code != "E0201");
-        }
         // A type that is not known because of an error makes an entry point look polymorphic.
         let polymorphic = |d: &Diagnostic| d.code == "E0501" || d.code == "E0502";
         if self.diags.iter().any(|d| d.severity >= Severity::Unsupported && !polymorphic(d)) {
@@ -216,9 +238,30 @@ impl Cx<'_> {
             errors += usize::from(d.severity >= Severity::Unsupported);
             errors <= MAX_ERRORS
         });
-        let defs: Option<Vec<Def>> = self.done.into_iter().collect();
-        let program = defs.map(|defs| Program { defs, locals: self.locals, type_vars: self.type_vars });
-        (program.filter(|_| !failed), self.diags)
+        let done = self.done.into_iter().zip(&self.defs);
+        let defs = done.map(|(def, found)| def.unwrap_or_else(|| unused(found))).collect();
+        let program = Program { defs, locals: self.locals, type_vars: self.type_vars };
+        ((!failed).then_some(program), self.diags)
+    }
+}
+
+/// Keeps the place of a definition that nobody mentions.
+fn unused(found: &collect::Found) -> Def {
+    let body = Expr { kind: ExprKind::Tuple(Vec::new()), ty: Ty::Tuple(Vec::new()), span: found.span };
+    Def {
+        name: found.name.clone(),
+        entry: false,
+        group: None,
+        intrinsic: false,
+        library: found.library,
+        type_params: Vec::new(),
+        size_params: Vec::new(),
+        params: Vec::new(),
+        ret: Ty::Tuple(Vec::new()),
+        body,
+        hidden: Hidden::Nothing,
+        span: found.span,
+        name_span: found.ident().span,
     }
 }
 

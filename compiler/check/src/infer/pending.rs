@@ -55,6 +55,7 @@ impl Cx<'_> {
             Some(meant) => diag.note(format!("did you mean `{meant}`?")),
             None => diag,
         };
+        let diag = self.explain_abstract(diag, [of, of]);
         self.diags.push(match fields.is_empty() {
             true => self.advise_field(diag, of, &field.name),
             false => diag.note(format!("it has `{}`", fields.join("`, `"))),

@@ -1,10 +1,13 @@
 //! Modules and what they define, and the lookup of names in them.
 //!
-//! Every file is a module whose parent is the file before it (all library files are one module), and every
-//! `module m = { … }` is a module inside one. A name is looked for in the module it stands in, then in what that
+//! Every file is a module whose parent is the file before it (all library files are one module; the parent of an imported
+//! file is the library), and every `module m = { … }` is a module inside one. So are parametric modules, which have no
+//! members, and modules seen through a module type (`modules/`). A name is looked for in the module it stands in, then in what that
 //! module opens, then in the parent. Whether a definition stands earlier or later in its module makes no difference,
 //! because a module defines each name once.
 
+use super::env::Env;
+use super::modules::{Functor, SigDef};
 use crate::thir::DefId;
 use par_runtime::{Prim, Span};
 use par_syntax::ast;
@@ -17,6 +20,10 @@ pub(super) struct ModId(pub(super) u32);
 /// A type abbreviation: index into [`Scopes::types`].
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) struct TypeId(pub(super) u32);
+
+/// A module type: index into [`Scopes::sigs`].
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(super) struct SigId(pub(super) u32);
 
 /// Something a module defines.
 #[derive(Clone, Copy)]
@@ -36,6 +43,11 @@ pub(super) struct Module {
     pub(super) values: HashMap<String, Entry<DefId>>,
     pub(super) types: HashMap<String, Entry<TypeId>>,
     pub(super) modules: HashMap<String, Entry<ModId>>,
+    pub(super) sigs: HashMap<String, Entry<SigId>>,
+    /// A parametric module: index into [`Scopes::functors`].
+    pub(super) functor: Option<usize>,
+    /// Something in it is wrong and was reported: that a name is not found in it says nothing.
+    pub(super) broken: bool,
     /// Opened modules, and whether only locally.
     pub(super) opens: Vec<(ModId, bool)>,
     /// The library's module of a scalar type: its operators are the built-in ones.
@@ -43,12 +55,32 @@ pub(super) struct Module {
     pub(super) library: bool,
 }
 
-/// A type abbreviation.
+/// A named type.
 pub(super) struct TypeDef<'a> {
     pub(super) name: String,
     pub(super) params: &'a [ast::TypeParam],
-    pub(super) exp: &'a ast::TypeExp,
+    pub(super) meaning: Meaning<'a>,
+    /// Where the names in it are looked up.
     pub(super) module: ModId,
+    pub(super) span: Span,
+    /// In an instance of a parametric module: its right side was checked where it was written.
+    pub(super) instance: bool,
+}
+
+/// What a named type is.
+#[derive(Clone, Copy)]
+pub(super) enum Meaning<'a> {
+    /// An abbreviation of a type.
+    Alias(&'a ast::TypeExp),
+    /// Hidden by a module type.
+    Abstract {
+        /// What it stands for; nothing in the body of a parametric module whose parameter declares it.
+        is: Option<TypeId>,
+        /// `type^`.
+        lifted: bool,
+        /// What hides it.
+        by: Span,
+    },
 }
 
 /// All modules.
@@ -56,6 +88,8 @@ pub(super) struct TypeDef<'a> {
 pub(super) struct Scopes<'a> {
     pub(super) modules: Vec<Module>,
     pub(super) types: Vec<TypeDef<'a>>,
+    pub(super) sigs: Vec<SigDef<'a>>,
+    pub(super) functors: Vec<Functor<'a>>,
 }
 
 /// What a name stands for.
@@ -69,7 +103,12 @@ pub(super) enum Found<B> {
     Op(String, Option<Prim>),
     /// `sum`, `product` and the like ([`PER_TYPE`]) of the module of the element type.
     PerType(String),
+    /// Perhaps something of a module in which something is wrong.
+    Broken,
 }
+
+/// Stands for a module in which something is wrong.
+pub(super) const BROKEN: ModId = ModId(0);
 
 /// The names that mean the function of the element type's module.
 pub(super) const PER_TYPE: [&str; 10] = [
@@ -109,6 +148,11 @@ impl<'a> Scopes<'a> {
         ModId(self.modules.len() as u32 - 1)
     }
 
+    /// Adds [`BROKEN`], before all others.
+    pub(super) fn add_broken(&mut self) {
+        self.modules.push(Module { broken: true, ..Module::default() });
+    }
+
     /// A module.
     pub(super) fn get(&self, id: ModId) -> &Module {
         &self.modules[id.0 as usize]
@@ -144,14 +188,38 @@ impl<'a> Scopes<'a> {
         module.opens.iter().rev().filter(|(_, local)| !local).find_map(|(m, _)| self.member(*m, pick))
     }
 
+    /// Whether a name that is not found here may be that of something wrong that was reported.
+    fn broken(&self, from: ModId) -> bool {
+        let mut next = Some(from);
+        while let Some(id) = next {
+            if self.broken_member(id) {
+                return true;
+            }
+            next = self.get(id).parent;
+        }
+        false
+    }
+
+    /// The same for a name of a module, seen from outside.
+    fn broken_member(&self, of: ModId) -> bool {
+        let module = self.get(of);
+        module.broken || module.opens.iter().any(|(m, _)| self.broken_member(*m))
+    }
+
     /// A value of a module, seen from outside.
     pub(super) fn member_value(&self, of: ModId, name: &str) -> Option<DefId> {
         self.member(of, &|m| m.values.get(name).copied())
     }
 
+    /// A type of a module, seen from outside.
+    pub(super) fn member_type(&self, of: ModId, name: &str) -> Option<TypeId> {
+        self.member(of, &|m| m.types.get(name).copied())
+    }
+
     /// A module of a module, seen from outside.
-    fn member_module(&self, of: ModId, name: &str) -> Option<ModId> {
-        self.member(of, &|m| m.modules.get(name).copied())
+    pub(super) fn member_module(&self, of: ModId, name: &str) -> Option<ModId> {
+        let found = self.member(of, &|m| m.modules.get(name).copied());
+        found.or_else(|| self.broken_member(of).then_some(BROKEN))
     }
 
     /// A value by its unqualified name.
@@ -165,27 +233,65 @@ impl<'a> Scopes<'a> {
         opened.or_else(|| self.inside(from, &|m| m.modules.get(name).copied()))
     }
 
-    /// A module by its name, qualified or not.
-    pub(super) fn find_module<B>(&self, env: &Env<B>, from: ModId, name: &ast::Name) -> Option<ModId> {
-        let Some((first, rest)) = name.path.split_first() else { return self.module(env, from, &name.base) };
-        let start = self.module(env, from, first)?;
-        rest.iter().chain([&name.base]).try_fold(start, |m, part| self.member_module(m, part))
+    /// The module that a path leads to.
+    fn path<B>(&self, env: &Env<B>, from: ModId, path: &[String]) -> Option<ModId> {
+        let (first, rest) = path.split_first()?;
+        let start = self.module(env, from, first).or_else(|| self.broken(from).then_some(BROKEN))?;
+        rest.iter().try_fold(start, |m, part| self.member_module(m, part))
     }
 
-    /// A type abbreviation by its name. Scalar types and type parameters are not abbreviations.
+    /// A module by its name, qualified or not.
+    pub(super) fn find_module<B>(&self, env: &Env<B>, from: ModId, name: &ast::Name) -> Option<ModId> {
+        let path: Vec<String> = name.path.iter().chain([&name.base]).cloned().collect();
+        self.path(env, from, &path)
+    }
+
+    /// Whether a path leads to a parametric module.
+    pub(super) fn is_parametric<B>(&self, env: &Env<B>, from: ModId, path: &[String]) -> bool {
+        self.path(env, from, path).is_some_and(|m| self.get(m).functor.is_some())
+    }
+
+    /// A module type by its name, qualified or not.
+    pub(super) fn find_sig(&self, from: ModId, name: &ast::Name) -> Option<SigId> {
+        if name.path.is_empty() {
+            return self.inside(from, &|m| m.sigs.get(&name.base).copied());
+        }
+        let module = self.path(&Env::<()>::default(), from, &name.path)?;
+        self.member(module, &|m| m.sigs.get(&name.base).copied())
+    }
+
+    /// A named type. Scalar types and type parameters are not among them.
     pub(super) fn find_type<B>(&self, env: &Env<B>, from: ModId, name: &ast::Name) -> Option<TypeId> {
-        let of = |m: ModId, name: &str| self.member(m, &|m| m.types.get(name).copied());
-        let Some((first, rest)) = name.path.split_first() else {
-            let opened = env.opens.iter().rev().find_map(|(_, m)| of(*m, &name.base));
+        if name.path.is_empty() {
+            let opened = env.opens.iter().rev().find_map(|(_, m)| self.member_type(*m, &name.base));
             return opened.or_else(|| self.inside(from, &|m| m.types.get(&name.base).copied()));
-        };
-        let start = self.module(env, from, first)?;
-        let module = rest.iter().try_fold(start, |m, part| self.member_module(m, part))?;
-        of(module, &name.base)
+        }
+        self.member_type(self.path(env, from, &name.path)?, &name.base)
+    }
+
+    /// Whether a name that is not found belongs to something wrong that was reported.
+    pub(super) fn is_broken<B>(&self, env: &Env<B>, from: ModId, name: &ast::Name) -> bool {
+        if name.path.is_empty() {
+            return self.broken(from) || env.opens.iter().any(|(_, m)| self.broken_member(*m));
+        }
+        match self.path(env, from, &name.path) {
+            Some(module) => self.broken_member(module),
+            None => self.broken(from),
+        }
     }
 
     /// A value by its name as written, and the parts of the name that select fields of it (`r.a` of a record `r`).
     pub(super) fn resolve<B: Clone>(
+        &self,
+        env: &Env<B>,
+        from: ModId,
+        name: &ast::Name,
+    ) -> Option<(Found<B>, Vec<String>)> {
+        let found = self.resolve_known(env, from, name);
+        found.or_else(|| self.is_broken(env, from, name).then(|| (Found::Broken, Vec::new())))
+    }
+
+    fn resolve_known<B: Clone>(
         &self,
         env: &Env<B>,
         from: ModId,
@@ -230,7 +336,7 @@ impl<'a> Scopes<'a> {
     fn qualified<B>(&self, module: ModId, path: &[String], base: &str) -> Option<(Found<B>, Vec<String>)> {
         let mut module = module;
         for (i, part) in path.iter().enumerate() {
-            if let Some(inner) = self.member_module(module, part) {
+            if let Some(inner) = self.member(module, &|m| m.modules.get(part).copied()) {
                 module = inner;
                 continue;
             }
@@ -241,12 +347,20 @@ impl<'a> Scopes<'a> {
         self.operator_or_value(module, base).map(|found| (found, Vec::new()))
     }
 
-    fn operator_or_value<B>(&self, module: ModId, name: &str) -> Option<Found<B>> {
+    /// A value or built-in operator of a module, seen from outside.
+    pub(super) fn operator_or_value<B>(&self, module: ModId, name: &str) -> Option<Found<B>> {
         if let Some(id) = self.member_value(module, name) {
             return Some(Found::Def(id));
         }
-        let prim = self.get(module).prim?;
+        let prim = self.operators(module)?;
         is_operator(name).then(|| Found::Op(name.to_string(), Some(prim)))
+    }
+
+    /// The scalar type whose operators a module has: one of the library, or one that opens it.
+    fn operators(&self, module: ModId) -> Option<Prim> {
+        let module = self.get(module);
+        let open = || module.opens.iter().rev().filter(|(_, local)| !local);
+        module.prim.or_else(|| open().find_map(|(m, _)| self.operators(*m)))
     }
 
     /// The library's function of a scalar type's module.
@@ -255,12 +369,20 @@ impl<'a> Scopes<'a> {
         self.member_value(ModId(module as u32), name)
     }
 
-    /// The modules that can be named from inside a module.
-    pub(super) fn module_names(&self, from: ModId) -> Vec<String> {
-        let mut all = Vec::new();
-        let mut next = Some(from);
+    /// The modules or module types that could have been meant where `name` was written.
+    pub(super) fn names_like(
+        &self,
+        from: ModId,
+        name: &ast::Name,
+        pick: fn(&Module) -> Vec<String>,
+    ) -> Vec<String> {
+        if !name.path.is_empty() {
+            let module = self.path(&Env::<()>::default(), from, &name.path);
+            return module.map_or_else(Vec::new, |m| pick(self.get(m)));
+        }
+        let (mut all, mut next) = (Vec::new(), Some(from));
         while let Some(id) = next {
-            all.extend(self.get(id).modules.keys().cloned());
+            all.extend(pick(self.get(id)));
             next = self.get(id).parent;
         }
         all
@@ -283,75 +405,5 @@ impl<'a> Scopes<'a> {
             .module(env, from, first)
             .and_then(|start| rest.iter().try_fold(start, |m, part| self.member_module(m, part)));
         module.map_or_else(Vec::new, |m| self.get(m).values.keys().cloned().collect())
-    }
-}
-
-/// Local names in scope, with a mark for every scope.
-pub(super) struct Env<B> {
-    values: HashMap<String, Vec<(usize, B)>>,
-    types: HashMap<String, Vec<crate::thir::Ty>>,
-    opens: Vec<(usize, ModId)>,
-    trail: Vec<Bound>,
-}
-
-/// What the newest entry of the scope is.
-enum Bound {
-    Value(String),
-    Type(String),
-    Open,
-}
-
-impl<B> Default for Env<B> {
-    fn default() -> Env<B> {
-        Env { values: HashMap::new(), types: HashMap::new(), opens: Vec::new(), trail: Vec::new() }
-    }
-}
-
-impl<B> Env<B> {
-    /// The present scope, for [`Env::reset`].
-    pub(super) fn mark(&self) -> usize {
-        self.trail.len()
-    }
-
-    /// Forgets everything bound since the mark.
-    pub(super) fn reset(&mut self, mark: usize) {
-        while self.trail.len() > mark {
-            match self.trail.pop() {
-                Some(Bound::Value(name)) => _ = self.values.get_mut(&name).and_then(Vec::pop),
-                Some(Bound::Type(name)) => _ = self.types.get_mut(&name).and_then(Vec::pop),
-                Some(Bound::Open) => _ = self.opens.pop(),
-                None => {}
-            }
-        }
-    }
-
-    /// Binds a value name.
-    pub(super) fn bind(&mut self, name: &str, binding: B) {
-        let depth = self.trail.len();
-        self.trail.push(Bound::Value(name.to_string()));
-        self.values.entry(name.to_string()).or_default().push((depth, binding));
-    }
-
-    /// Binds a type parameter.
-    pub(super) fn bind_type(&mut self, name: &str, ty: crate::thir::Ty) {
-        self.trail.push(Bound::Type(name.to_string()));
-        self.types.entry(name.to_string()).or_default().push(ty);
-    }
-
-    /// Brings a module's names into scope.
-    pub(super) fn open(&mut self, module: ModId) {
-        let depth = self.trail.len();
-        self.trail.push(Bound::Open);
-        self.opens.push((depth, module));
-    }
-
-    /// The local of a name.
-    pub(super) fn value(&self, name: &str) -> Option<&B> {
-        self.values.get(name).and_then(|b| b.last()).map(|(_, b)| b)
-    }
-
-    /// The type parameter of a name.
-    pub(super) fn ty(&self, name: &str) -> Option<&crate::thir::Ty> {
-        self.types.get(name).and_then(|b| b.last())
     }
 }

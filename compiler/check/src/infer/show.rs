@@ -1,7 +1,7 @@
 //! Types in source syntax, for messages and dumps.
 
 use super::types::{Class, Types};
-use crate::thir::{Expr, ExprKind, Program, Size, Ty};
+use crate::thir::{AbstractType, Expr, ExprKind, Program, Size, Ty, TyArg};
 
 /// A type in source syntax: `[n]i32 -> (f32, bool)`.
 pub fn show_type(ty: &Ty, program: &Program) -> String {
@@ -10,6 +10,7 @@ pub fn show_type(ty: &Ty, program: &Program) -> String {
         type_vars: &program.type_vars,
         def: &|id| def_name(program, id),
         number: &|n| n.to_string(),
+        hidden: &|_| "_".to_string(),
     };
     let mut out = String::new();
     Printer { names, types: None }.ty(ty, Prec::Arrow, &mut out);
@@ -27,6 +28,8 @@ pub(super) struct Names<'a> {
     pub(super) def: &'a dyn Fn(u32) -> String,
     /// What a number in the tree is: itself, or an index while inferring.
     pub(super) number: &'a dyn Fn(i64) -> String,
+    /// The name of a hidden type.
+    pub(super) hidden: &'a dyn Fn(u32) -> String,
 }
 
 /// Writes types; with `types`, inference variables are looked up and their classes shown.
@@ -52,6 +55,7 @@ impl Printer<'_> {
         super::deep(|| match ty {
             Ty::Prim(p) => out.push_str(p.name()),
             Ty::Var(v) => out.push_str(self.names.type_vars.get(v.0 as usize).map_or("_", |s| s)),
+            Ty::Abstract(hidden, args) => self.hidden(*hidden, args, out),
             Ty::Meta(m) => self.meta(*m, prec, out),
             Ty::Unique(t) => {
                 out.push('*');
@@ -93,6 +97,26 @@ impl Printer<'_> {
                 });
             }),
         })
+    }
+
+    fn hidden(&self, hidden: AbstractType, args: &[TyArg], out: &mut String) {
+        out.push_str(&(self.names.hidden)(hidden.id));
+        for arg in args {
+            out.push(' ');
+            match arg {
+                TyArg::Type(t) => {
+                    let mut text = String::new();
+                    self.ty(t, Prec::Atom, &mut text);
+                    let many = text.contains(' ') && !text.starts_with(['(', '{', '[']);
+                    parens(many, out, |out| out.push_str(&text));
+                }
+                TyArg::Size(size) => {
+                    out.push('[');
+                    self.size(size, out);
+                    out.push(']');
+                }
+            }
+        }
     }
 
     fn meta(&self, meta: u32, prec: Prec, out: &mut String) {

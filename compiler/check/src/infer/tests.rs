@@ -21,7 +21,8 @@ fn library() -> Vec<(String, String)> {
     template("integer.par.in", &integers);
     template("float.par.in", &floats);
     template("statistics.par.in", &floats);
-    files.extend(["f16.par", "f32.par", "f64.par", "bool.par", "sort.par"].map(|n| (n.to_string(), read(n))));
+    let last = ["f16.par", "f32.par", "f64.par", "bool.par", "sort.par", "module_types.par"];
+    files.extend(last.map(|n| (n.to_string(), read(n))));
     files
 }
 
@@ -233,6 +234,67 @@ fn modules_and_shadowing() {
 }
 
 #[test]
+fn module_types_hide() {
+    let text = "module type s = { type t type u = (t, i64) val x : t val p : u val f 'a : a -> t -> a }\n\
+        module m : s = { type t = i32 type u = (i32, i64) def x = 1i32 def p = (2i32, 3i64) def f x _ = x def k = 4 }\n\
+        def a = (m.x, m.p.1, m.f true m.x)\ndef b (xs: []m.t) = map (m.f 1u8) xs\n\
+        module g (p: s) = { def y = p.f p.x p.x }\nmodule h = g m\ndef c = h.y\ndef d (y: s2.t) = y\n\
+        module s2 : s with t = f32 = { type t = f32 type u = (f32, i64) def x = 1f32 def p = (x, 1i64) def f x _ = x }";
+    let found = types(text);
+    for line in ["a : (i32, i64, bool)", "b : []i32 -> []u8", "c : i32", "d : f32 -> f32", "h.y : i32"] {
+        assert!(found.lines().any(|l| l == line), "{line} in\n{found}");
+    }
+}
+
+#[test]
+fn instances_that_are_not_used_are_not_checked() {
+    // Every functor applies the one before twice, to modules with new types.
+    let mut text = "module type s = { type t val x : t }\nmodule f0 (p: s) : s = { type t = (p.t, p.t) def x = (p.x, p.x) }\n"
+        .to_string();
+    for i in 1..8 {
+        let before = i - 1;
+        text += &format!(
+            "module f{i} (p: s) : s = {{ module a = f{before} p module b = f{before} p type t = a.t def x = a.x }}\n"
+        );
+    }
+    text += "module last = f7 { type t = i32 def x = 1i32 }\ndef y = last.x";
+    let (program, diags, sources) = check(&text);
+    let program = program.unwrap_or_else(|| panic!("{}", plain(&diags, &sources)));
+    let own: Vec<_> = program.defs.iter().filter(|d| !d.library).collect();
+    let checked = own.iter().filter(|d| d.ret != Ty::Tuple(Vec::new())).count();
+    assert!(checked < 250 && own.len() > 1000, "{checked} of {} definitions were checked", own.len());
+}
+
+#[test]
+fn deep_module_chains_are_quick() {
+    let mut text = "module type s = { type t val x : t val f : t -> t }\nmodule m0 = { type t = i32 def x = 1i32 def f (x: i32) = x + 1 }\n\
+        module f (p: s) : s = { type t = p.t def x = p.f p.x def f = p.f }\n".to_string();
+    for i in 1..200 {
+        text += &format!("module m{i} = f m{}\n", i - 1);
+    }
+    text += "def y = m199.f m199.x";
+    let start = std::time::Instant::now();
+    let (program, diags, sources) = check(&text);
+    assert!(program.is_some(), "{}", plain(&diags, &sources));
+    assert!(start.elapsed().as_secs() < 10, "{:?}", start.elapsed());
+}
+
+#[test]
+fn too_many_instances_are_an_error() {
+    let mut text =
+        "module type s = { type t val x : t }\nmodule f0 (p: s) : s = { type t = p.t def x = p.x }\n"
+            .to_string();
+    for i in 1..20 {
+        let before = i - 1;
+        text += &format!("module f{i} (p: s) : s = f{before} (f{before} p)\n");
+    }
+    text += "module last = f19 { type t = i32 def x = 1i32 }\ndef y = last.x";
+    let (_, diags, sources) = check(&text);
+    let text = plain(&diags, &sources);
+    assert!(text.starts_with("E0709") && text.matches("E07").count() == 1, "{text}");
+}
+
+#[test]
 fn deep_programs_do_not_overflow() {
     let sum = vec!["1"; 900].join(" + ");
     let lets: String = (0..900).map(|i| format!("let x{} = x{i} + 1 in ", i + 1)).collect();
@@ -270,8 +332,22 @@ rejected! {
     missing_argument: "def f (x: f32) : f32 = f32.max x\n";
     applied_to_itself: "def f x = x x\n";
     recursive_by_accident: "def sum [n] (xs: [n]i32) : i32 = 1 + sum xs\n";
-    not_implemented: "module f (p: {val x : i32}) = { def y = p.x }\ndef g (x: f16) = x\n";
+    not_implemented: "def f = match \"a\" case \"a\" -> 1 case _ -> 2\n";
     attributes: "#[fats_math]\ndef f = 1\n";
     large_type: "def f x =\n  let a = (x, x, x, x, x, x, x, x, x, x)\n  let b = (a, a, a, a, a, a, a, a, a, a)\n  let c = (b, b, b, b, b, b, b, b, b, b)\n  let d = (c, c, c, c, c, c, c, c, c, c)\n  let e = (d, d, d, d, d, d, d, d, d, d)\n  in e\ndef g = 1\n";
+    module_names: "module m = nope\nmodule type s = { val x : i32 }\nmodule n : t = { }\nopen s\ndef a = n.x + m.y\ndef b = sums.y\nmodule sum = { }\n";
+    module_lacks: "module type s = { type t  val f : t -> t  module m : { val y : t }  val z : i32 }\nmodule a : s = {\n  type t = i32\n  def z = 1i32\n  module m = { }\n}\nmodule f (x: s) = { def g = x.f }\nmodule b = f { type t = bool }\n";
+    module_values: "module type s = { type t  val f : t -> t  val g 'a : a -> a  val k : f32 }\nmodule a : s = {\n  type t = i32\n  def f (x: t) = x > 0\n  def g (x: i64) = x\n  def k = 1.5\n}\n";
+    module_uniqueness: "module type s = { val f [n] : [n]i32 -> [n]i32  val g [n] : *[n]i32 -> *[n]i32 }\nmodule a : s = {\n  def f [n] (xs: *[n]i32) : [n]i32 = xs\n  def g [n] (xs: *[n]i32) : [n]i32 = xs\n}\n";
+    module_type_mismatch: "module type s = { type t = i32  type u 'a  type v }\nmodule a : s = { type t = f32  type u [n] = [n]i32  type v = i32 -> i32 }\nmodule type r = s with t = i32\nmodule type q = s with v 'a = a\n";
+    hidden_types: "module m : { type t  val one : t  val get : t -> i32 } = {\n  type t = i32\n  def one = 1i32\n  def get x = x\n}\ndef a = m.one + 1\ndef b = m.get 2i32\ndef c (x: m.t) = x.field\ndef d : m.t = 1i32\n";
+    different_hidden_types: "module type s = { type t  val x : t  val f : t -> t }\nmodule mk (n: { val k : i32 }) : s = { type t = i32  def x = n.k  def f x = x + n.k }\nmodule a = mk { def k = 1i32 }\nmodule b = mk { def k = 2i32 }\ndef bad = a.f b.x\n";
+    functor_body: "module type s = { type t  val f : t -> t  val size : i64 }\nmodule mk (p: s) = {\n  def a (x: p.t) = x + 1\n  def b = p.nope\n  def c (x: p.t) : i32 = p.f x\n  def d (xs: [p.size]i32) = xs\n}\nmodule one = mk { type t = i32  def f (x: i32) = x  def size = 3i64 }\ndef use = one.a 1\n";
+    not_parametric: "module m = { }\nmodule n = m { }\nmodule f (x: { }) = { def y = 1i32 }\nmodule k : { val y : i32 } = f\ndef z = f.y\nmodule h (g: (x: { }) -> { }) = g { }\nmodule i = h m\n";
+    recursive_module_types: "module type a = { include a  val x : i32 }\nmodule type b = { module m : b }\n";
+    specified_twice: "module type a = { type t  val x : i32 }\nmodule type b = { include a  val x : i64  type t = i32 }\nmodule type c = { val y : nope }\n";
+    entry_in_a_module: "module m = { entry f (x: i32) = x }\nmodule g (x: { }) = { entry h = 1i32 }\n";
+    lifted_types: "module type s = { type^ t  val x : t  val y : t }\nmodule f (p: s) = { def same = p.x == p.y }\n";
+    not_imported: "import \"nope\"\ndef x = y\n";
     loops: "def f = loop (i, x) = (0, 1f32) while i < 10 do (i + 1)\ndef g = loop a = 0 for x in 5 do a\n";
 }

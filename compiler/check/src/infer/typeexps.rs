@@ -1,18 +1,12 @@
 //! Types as written to types with declared sizes. Abbreviations are expanded.
 
-use super::scope::TypeId;
+use super::scope::{Meaning, TypeId};
 use super::types::I64;
 use super::{Binding, Cx, errors};
-use crate::thir::{Expr, ExprKind, LocalId, Size, Ty, TyVar};
+use crate::thir::{AbstractType, Expr, ExprKind, LocalId, Size, Ty, TyArg, TyVar};
 use par_runtime::{Prim, Span};
 use par_syntax::Diagnostic;
 use par_syntax::ast::{Exp, ExpKind, Ident, Literal, Name, SizeExp, TypeArg, TypeExp, TypeKind, TypeParam};
-
-/// An argument of an abbreviation, evaluated where it was written.
-enum Arg {
-    Size(Size),
-    Type(Ty),
-}
 
 impl Cx<'_> {
     /// A type as written.
@@ -103,10 +97,19 @@ impl Cx<'_> {
         if let Some(id) = self.scopes.find_type(&self.env, self.module, name) {
             return self.expand(id, args, span);
         }
+        if self.scopes.is_broken(&self.env, self.module, name)
+            && (!name.path.is_empty() || Prim::from_name(&name.base).is_none())
+        {
+            return self.types.poison();
+        }
         if name.path.is_empty()
             && let Some(prim) = Prim::from_name(&name.base)
         {
             return self.without_args(Ty::Prim(prim), args, span);
+        }
+        if self.scopes.is_parametric(&self.env, self.module, &name.path) {
+            self.diags.push(errors::unapplied(span));
+            return self.types.poison();
         }
         let mut known: Vec<String> = Prim::ALL.iter().map(|p| p.name().to_string()).collect();
         known.extend(self.scopes.types.iter().map(|t| t.name.clone()));
@@ -136,22 +139,35 @@ impl Cx<'_> {
         ty
     }
 
-    /// An abbreviation with its arguments put in.
+    /// A named type with its arguments put in.
     fn expand(&mut self, id: TypeId, args: &[TypeArg], span: Span) -> Ty {
         let def = &self.scopes.types[id.0 as usize];
-        let (name, params, exp, module) = (def.name.clone(), def.params, def.exp, def.module);
+        let (name, params) = (def.name.clone(), def.params);
         if let Some(start) = self.expanding.iter().position(|t| *t == id) {
             self.recursive_type(&name, start, span);
             return self.types.poison();
         }
-        let Some(args) = self.type_args(&name, params, args, span) else { return self.types.poison() };
+        match self.type_args(&name, params, args, span) {
+            Some(args) => self.expand_with(id, args, span),
+            None => self.types.poison(),
+        }
+    }
+
+    /// A named type with arguments that were evaluated where they were written. A hidden one stays as it is.
+    pub(super) fn expand_with(&mut self, id: TypeId, args: Vec<TyArg>, span: Span) -> Ty {
+        let def = &self.scopes.types[id.0 as usize];
+        let (params, module) = (def.params, def.module);
+        let exp = match def.meaning {
+            Meaning::Alias(exp) => exp,
+            Meaning::Abstract { lifted, .. } => return Ty::Abstract(AbstractType { id: id.0, lifted }, args),
+        };
         let env = std::mem::take(&mut self.env);
         let module = std::mem::replace(&mut self.module, module);
         self.expanding.push(id);
         for (param, arg) in params.iter().zip(args) {
             match arg {
-                Arg::Type(ty) => self.env.bind_type(&param_name(param).name, ty),
-                Arg::Size(size) => {
+                TyArg::Type(ty) => self.env.bind_type(&param_name(param).name, ty),
+                TyArg::Size(size) => {
                     let binding = self.size_binding(size, span);
                     self.env.bind(&param_name(param).name, binding);
                 }
@@ -182,7 +198,7 @@ impl Cx<'_> {
         params: &[TypeParam],
         args: &[TypeArg],
         span: Span,
-    ) -> Option<Vec<Arg>> {
+    ) -> Option<Vec<TyArg>> {
         let fits = |(p, a): (&TypeParam, &TypeArg)| {
             matches!((p, a), (TypeParam::Size(_), TypeArg::Size(_)) | (TypeParam::Type(..), TypeArg::Type(_)))
         };
@@ -196,8 +212,8 @@ impl Cx<'_> {
             return None;
         }
         let arg = |a: &TypeArg| match a {
-            TypeArg::Size(s) => Arg::Size(self.size(s)),
-            TypeArg::Type(t) => Arg::Type(self.ty(t)),
+            TypeArg::Size(s) => TyArg::Size(self.size(s)),
+            TypeArg::Type(t) => TyArg::Type(self.ty(t)),
         };
         Some(args.iter().map(arg).collect())
     }
@@ -258,11 +274,11 @@ impl Cx<'_> {
     pub(super) fn abbreviations(&mut self) {
         for i in 0..self.scopes.types.len() {
             let def = &self.scopes.types[i];
-            if self.scopes.get(def.module).library {
+            let (params, Meaning::Alias(exp)) = (def.params, def.meaning) else { continue };
+            if def.instance || self.scopes.get(def.module).library {
                 continue;
             }
-            let (params, exp) = (def.params, def.exp);
-            self.env = super::Env::default();
+            self.env = Default::default();
             self.module = def.module;
             self.expanding = vec![TypeId(i as u32)];
             self.type_params(params);

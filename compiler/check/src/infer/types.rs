@@ -4,7 +4,7 @@
 //! results and ascriptions only. A variable ([`Ty::Meta`]) carries a [`Class`] (which types it may become) and a level:
 //! the nesting depth of the function it was made in. A variable is generalised by the function at whose level it lives.
 
-use crate::thir::{Size, Ty, TyVar};
+use crate::thir::{Size, Ty, TyArg, TyVar};
 use par_runtime::Prim;
 use std::collections::HashMap;
 
@@ -244,6 +244,12 @@ impl Types {
             (a, Ty::Meta(b)) => self.bind(b, a),
             (Ty::Prim(a), Ty::Prim(b)) if a == b => Ok(()),
             (Ty::Var(a), Ty::Var(b)) if a == b => Ok(()),
+            (Ty::Abstract(a, xs), Ty::Abstract(b, ys)) if a == b => {
+                xs.iter().zip(&ys).try_for_each(|args| match args {
+                    (TyArg::Type(x), TyArg::Type(y)) => self.equate(x, y),
+                    _ => Ok(()),
+                })
+            }
             (Ty::Array(_, a), Ty::Array(_, b)) => self.equate(&a, &b),
             (Ty::Fun(a, r), Ty::Fun(b, s)) => {
                 self.equate(&a, &b)?;
@@ -331,6 +337,8 @@ impl Types {
     fn comparable(&mut self, ty: &Ty) -> Result<(), Clash> {
         match self.shallow(ty) {
             Ty::Fun(..) => Err(Clash::Class(Class::Eq)),
+            Ty::Abstract(ty, _) if ty.lifted => Err(Clash::Class(Class::Eq)),
+            Ty::Abstract(_, args) => type_args(&args).try_for_each(|t| self.comparable(t)),
             Ty::Prim(_) | Ty::Var(_) => Ok(()),
             Ty::Array(_, t) | Ty::Unique(t) => self.comparable(&t),
             Ty::Tuple(ts) => ts.iter().try_for_each(|t| self.comparable(t)),
@@ -359,6 +367,7 @@ impl Types {
                 _ => Some(()),
             },
             Ty::Prim(_) | Ty::Var(_) => Some(()),
+            Ty::Abstract(_, args) => type_args(args).try_for_each(|t| self.count_parts(t, left)),
             Ty::Array(_, t) | Ty::Unique(t) => self.count_parts(t, left),
             Ty::Fun(a, r) => {
                 self.count_parts(a, left)?;
@@ -379,6 +388,7 @@ impl Types {
             },
             Ty::Var(_) => out.push(ty.clone()),
             Ty::Prim(_) => {}
+            Ty::Abstract(_, args) => type_args(args).for_each(|t| self.leaves(t, out)),
             Ty::Array(_, t) | Ty::Unique(t) => self.leaves(t, out),
             Ty::Fun(a, r) => {
                 self.leaves(a, out);
@@ -437,23 +447,67 @@ impl Types {
 
 /// A copy of a type with every leaf (scalar, type parameter, variable) replaced.
 pub(super) fn map_leaves(ty: &Ty, leaf: &mut dyn FnMut(&Ty) -> Ty) -> Ty {
+    rewrite(ty, &mut |t| match t {
+        Ty::Prim(_) | Ty::Var(_) | Ty::Meta(_) => Some(leaf(t)),
+        _ => None,
+    })
+}
+
+/// A copy of a type in which every part for which `new` has something is replaced by that.
+pub(super) fn rewrite(ty: &Ty, new: &mut dyn FnMut(&Ty) -> Option<Ty>) -> Ty {
+    if let Some(replaced) = new(ty) {
+        return replaced;
+    }
     super::deep(|| match ty {
-        Ty::Prim(_) | Ty::Var(_) | Ty::Meta(_) => leaf(ty),
-        Ty::Array(s, t) => Ty::Array(s.clone(), Box::new(map_leaves(t, leaf))),
-        Ty::Unique(t) => Ty::Unique(Box::new(map_leaves(t, leaf))),
-        Ty::Fun(a, r) => Ty::Fun(Box::new(map_leaves(a, leaf)), Box::new(map_leaves(r, leaf))),
-        Ty::Tuple(ts) => Ty::Tuple(ts.iter().map(|t| map_leaves(t, leaf)).collect()),
-        Ty::Record(fs) => Ty::Record(fs.iter().map(|(f, t)| (f.clone(), map_leaves(t, leaf))).collect()),
+        Ty::Prim(_) | Ty::Var(_) | Ty::Meta(_) => ty.clone(),
+        Ty::Abstract(id, args) => Ty::Abstract(*id, map_args(args, &mut |t| rewrite(t, new))),
+        Ty::Array(s, t) => Ty::Array(s.clone(), Box::new(rewrite(t, new))),
+        Ty::Unique(t) => Ty::Unique(Box::new(rewrite(t, new))),
+        Ty::Fun(a, r) => Ty::Fun(Box::new(rewrite(a, new)), Box::new(rewrite(r, new))),
+        Ty::Tuple(ts) => Ty::Tuple(ts.iter().map(|t| rewrite(t, new)).collect()),
+        Ty::Record(fs) => Ty::Record(fs.iter().map(|(f, t)| (f.clone(), rewrite(t, new))).collect()),
         Ty::Sum(cs) => Ty::Sum(
-            cs.iter().map(|(c, ts)| (c.clone(), ts.iter().map(|t| map_leaves(t, leaf)).collect())).collect(),
+            cs.iter().map(|(c, ts)| (c.clone(), ts.iter().map(|t| rewrite(t, new)).collect())).collect(),
         ),
     })
+}
+
+/// Whether something holds of a type or a part of it.
+pub(super) fn any_part(ty: &Ty, holds: &mut dyn FnMut(&Ty) -> bool) -> bool {
+    holds(ty)
+        || super::deep(|| match ty {
+            Ty::Prim(_) | Ty::Var(_) | Ty::Meta(_) => false,
+            Ty::Abstract(_, args) => type_args(args).any(|t| any_part(t, holds)),
+            Ty::Array(_, t) | Ty::Unique(t) => any_part(t, holds),
+            Ty::Fun(a, r) => any_part(a, holds) || any_part(r, holds),
+            Ty::Tuple(ts) => ts.iter().any(|t| any_part(t, holds)),
+            Ty::Record(fs) => fs.iter().any(|(_, t)| any_part(t, holds)),
+            Ty::Sum(cs) => cs.iter().flat_map(|(_, ts)| ts).any(|t| any_part(t, holds)),
+        })
+}
+
+/// The types among the arguments of a type.
+pub(super) fn type_args(args: &[TyArg]) -> impl Iterator<Item = &Ty> {
+    args.iter().filter_map(|arg| match arg {
+        TyArg::Type(t) => Some(t),
+        TyArg::Size(_) => None,
+    })
+}
+
+/// The arguments of a type with every type in them replaced.
+pub(super) fn map_args(args: &[TyArg], each: &mut dyn FnMut(&Ty) -> Ty) -> Vec<TyArg> {
+    let replaced = |arg: &TyArg| match arg {
+        TyArg::Type(t) => TyArg::Type(each(t)),
+        TyArg::Size(size) => TyArg::Size(size.clone()),
+    };
+    args.iter().map(replaced).collect()
 }
 
 /// The type without sizes and uniqueness.
 pub(super) fn erase(ty: &Ty) -> Ty {
     super::deep(|| match ty {
         Ty::Prim(_) | Ty::Var(_) | Ty::Meta(_) => ty.clone(),
+        Ty::Abstract(id, args) => Ty::Abstract(*id, args.iter().map(erase_arg).collect()),
         Ty::Array(_, t) => Ty::Array(Size::Anon, Box::new(erase(t))),
         Ty::Unique(t) => erase(t),
         Ty::Fun(a, r) => Ty::Fun(Box::new(erase(a)), Box::new(erase(r))),
@@ -463,6 +517,13 @@ pub(super) fn erase(ty: &Ty) -> Ty {
             Ty::Sum(cs.iter().map(|(c, ts)| (c.clone(), ts.iter().map(erase).collect())).collect())
         }
     })
+}
+
+fn erase_arg(arg: &TyArg) -> TyArg {
+    match arg {
+        TyArg::Type(t) => TyArg::Type(erase(t)),
+        TyArg::Size(_) => TyArg::Size(Size::Anon),
+    }
 }
 
 /// `a -> b -> … -> result`, erased.

@@ -11,7 +11,7 @@ use super::recursion::columns;
 use super::sizes::Declared;
 use super::value::Val;
 use super::{Lower, R};
-use crate::thir::{Def, DefId, Size, Ty};
+use crate::thir::{Def, DefId, Hidden, Size, Ty};
 use par_ir::core::{Body, Entry, Fun, Param};
 use par_ir::{Atom, Dim, Prim, Type, ValueType};
 use par_syntax::diagnostic::Diagnostic;
@@ -48,7 +48,7 @@ impl<'p> Lower<'p> {
             };
             let ty = self.value_type(&pat.ty, 0)?;
             vals.push(self.entry_param(&ty, &name, &mut Vec::new(), &mut params)?);
-            signature.push((name, ty));
+            signature.push((name, seal(ty, def.hidden.part(i))));
         }
         self.entry_sizes = Some(Default::default());
         for ((pat, val), (name, _)) in def.params.iter().zip(vals).zip(&signature) {
@@ -67,7 +67,7 @@ impl<'p> Lower<'p> {
             return Err(self.function_value("an entry point"));
         }
         let val = self.loosen_sums(&val, &def.ret)?;
-        let ret_type = self.result_type(&val, Some(&def.ret));
+        let ret_type = seal(self.result_type(&val, Some(&def.ret)), def.hidden.part(def.params.len()));
         let results = columns(&val);
         let mut ret = Vec::new();
         self.entry_ret(&val, &mut Vec::new(), &mut ret);
@@ -99,7 +99,9 @@ impl<'p> Lower<'p> {
                 ValueType::Sum(cs.iter().map(|(n, ts)| Ok((n.clone(), payload(ts)?))).collect::<R<_>>()?)
             }
             Ty::Fun(..) => return Err(self.function_value("a parameter of an entry point")),
-            Ty::Var(_) | Ty::Meta(_) => return Err(self.internal("an entry point's type is not known")),
+            Ty::Var(_) | Ty::Meta(_) | Ty::Abstract(..) => {
+                return Err(self.internal("an entry point's type is not known"));
+            }
         })
     }
 
@@ -146,6 +148,7 @@ impl<'p> Lower<'p> {
                 }
                 Val::Tuple(parts)
             }
+            ValueType::Opaque { of, .. } => self.entry_param(of, name, above, out)?,
             ValueType::Array { ragged, size, elem } => {
                 let dim = if *ragged {
                     Dim::Seg(add(self, "s", Type::desc(above.clone())))
@@ -224,6 +227,44 @@ impl<'p> Lower<'p> {
             }
             Val::Fun(_) => {}
         }
+    }
+}
+
+impl Hidden {
+    fn part(&self, i: usize) -> &Hidden {
+        match self {
+            Hidden::Parts(parts) => parts.get(i).unwrap_or(&Hidden::Nothing),
+            _ => &Hidden::Nothing,
+        }
+    }
+}
+
+/// Hides the parts of a type that a module hides.
+fn seal(ty: ValueType, hidden: &Hidden) -> ValueType {
+    let all = |ts: Vec<ValueType>, first: usize| {
+        ts.into_iter().enumerate().map(|(i, t)| seal(t, hidden.part(first + i))).collect::<Vec<_>>()
+    };
+    match (ty, hidden) {
+        (ty, Hidden::Nothing) => ty,
+        (ty, Hidden::Type(name)) => ValueType::Opaque { name: name.clone(), of: Box::new(ty) },
+        (ValueType::Tuple(ts), _) => ValueType::Tuple(all(ts, 0)),
+        (ValueType::Record(fs), _) => {
+            let (names, ts): (Vec<_>, Vec<_>) = fs.into_iter().unzip();
+            ValueType::Record(names.into_iter().zip(all(ts, 0)).collect())
+        }
+        (ValueType::Sum(cs), _) => {
+            let mut first = 0;
+            let case = |(name, ts): (String, Vec<ValueType>)| {
+                let payload = all(ts, first);
+                first += payload.len();
+                (name, payload)
+            };
+            ValueType::Sum(cs.into_iter().map(case).collect())
+        }
+        (ValueType::Array { ragged, size, elem }, _) => {
+            ValueType::Array { ragged, size, elem: Box::new(seal(*elem, hidden.part(0))) }
+        }
+        (ty, Hidden::Parts(_)) => ty,
     }
 }
 

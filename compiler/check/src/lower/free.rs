@@ -153,6 +153,6 @@ fn ty(t: &Ty, out: &mut Vec<LocalId>) {
             ty(b, out);
         }
         Ty::Unique(t) => ty(t, out),
-        Ty::Prim(_) | Ty::Var(_) | Ty::Meta(_) => {}
+        Ty::Prim(_) | Ty::Var(_) | Ty::Meta(_) | Ty::Abstract(..) => {}
     }
 }

@@ -171,7 +171,7 @@ impl<'p> Lower<'p> {
             Ty::Fun(..) => Shape::Fun,
             // Sizes inside a sum are every value's own.
             Ty::Sum(_) => self.type_arg(ty, env),
-            Ty::Meta(_) => Shape::Unknown,
+            Ty::Meta(_) | Ty::Abstract(..) => Shape::Unknown,
         })
     }
 
@@ -191,7 +191,7 @@ impl<'p> Lower<'p> {
                 let payload = |ts: &[Ty]| ts.iter().map(|t| self.type_arg(t, env)).collect();
                 Shape::Sum(cs.iter().map(|(n, ts)| (n.clone(), payload(ts))).collect())
             }
-            Ty::Meta(_) => Shape::Unknown,
+            Ty::Meta(_) | Ty::Abstract(..) => Shape::Unknown,
         }
     }
 }

@@ -161,7 +161,7 @@ impl Session {
             self.items.remove(at);
             if let Some(at) = self.stored.iter().rposition(|s| s.name == name) {
                 let file = self.stored.remove(at).file;
-                self.parsed.files[file as usize] = Arc::new(File { decs: Vec::new() });
+                self.parsed.files[file as usize] = Arc::new(File::default());
             }
         }
     }
@@ -220,7 +220,7 @@ impl Session {
         let file = parsed.sources.add(name, text, false);
         let span = input::whole(file, text);
         let dec = ast::Dec { kind: ast::DecKind::Def(def), attrs: Vec::new(), doc: None, span };
-        parsed.files.push(Arc::new(File { decs: vec![dec] }));
+        parsed.files.push(Arc::new(File { decs: vec![dec], ..File::default() }));
         let thir = pipeline.infer(&mut parsed).map_err(|f| self.only_new(f))?;
         Ok((thir, parsed))
     }
@@ -313,7 +313,7 @@ fn entry(thir: &thir::Program) -> Option<usize> {
 fn has_function(ty: &Ty) -> bool {
     match ty {
         Ty::Fun(..) => true,
-        Ty::Prim(_) | Ty::Var(_) | Ty::Meta(_) => false,
+        Ty::Prim(_) | Ty::Var(_) | Ty::Meta(_) | Ty::Abstract(..) => false,
         Ty::Array(_, t) | Ty::Unique(t) => has_function(t),
         Ty::Tuple(ts) => ts.iter().any(has_function),
         Ty::Record(fs) => fs.iter().any(|(_, t)| has_function(t)),

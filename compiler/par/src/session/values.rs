@@ -26,7 +26,20 @@ pub(super) struct Stored {
 
 /// A declaration of a name of this type, for the checker.
 pub(super) fn declaration(name: &str, ty: &ValueType) -> String {
-    format!("def {name} : {} = {}", without_sizes(ty), any_expression(ty))
+    // Only their module makes values of hidden types; but nothing evaluates the body.
+    let body = if has_hidden(ty) { name.to_string() } else { any_expression(ty) };
+    format!("def {name} : {} = {body}", without_sizes(ty))
+}
+
+fn has_hidden(ty: &ValueType) -> bool {
+    match ty {
+        ValueType::Prim(_) => false,
+        ValueType::Tuple(ts) => ts.iter().any(has_hidden),
+        ValueType::Record(fs) => fs.iter().any(|(_, t)| has_hidden(t)),
+        ValueType::Sum(cs) => cs.iter().flat_map(|(_, ts)| ts).any(has_hidden),
+        ValueType::Array { elem, .. } => has_hidden(elem),
+        ValueType::Opaque { .. } => true,
+    }
 }
 
 fn without_sizes(ty: &ValueType) -> ValueType {
@@ -41,6 +54,7 @@ fn without_sizes(ty: &ValueType) -> ValueType {
         ValueType::Array { ragged, elem, .. } => {
             ValueType::Array { ragged: *ragged, size: None, elem: Box::new(without_sizes(elem)) }
         }
+        ValueType::Opaque { .. } => ty.clone(),
     }
 }
 
@@ -62,6 +76,7 @@ fn any_expression(ty: &ValueType) -> String {
             }
             None => "???".into(),
         },
+        ValueType::Opaque { of, .. } => any_expression(of),
     }
 }
 
@@ -167,6 +182,7 @@ fn value_ty(ty: &ValueType, size: &mut dyn FnMut() -> Size) -> Ty {
             let outer = if *ragged { Size::Anon } else { size() };
             Ty::Array(outer, Box::new(value_ty(elem, size)))
         }
+        ValueType::Opaque { of, .. } => value_ty(of, size),
     }
 }
 

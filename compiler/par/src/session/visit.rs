@@ -120,7 +120,7 @@ fn pat(p: &mut Pat, f: Visit) {
 
 fn ty(t: &mut Ty, f: Visit) {
     match t {
-        Ty::Prim(_) | Ty::Var(_) | Ty::Meta(_) => {}
+        Ty::Prim(_) | Ty::Var(_) | Ty::Meta(_) | Ty::Abstract(..) => {}
         Ty::Unique(t) => ty(t, f),
         Ty::Array(size, t) => {
             if let Size::Exp(e) = size {

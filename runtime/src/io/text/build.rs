@@ -15,6 +15,8 @@ pub(super) enum Node {
     /// The constructors' numbers, and all payloads.
     Sum(Data, Vec<(String, Vec<Node>)>),
     Array(Rows),
+    /// Of a hidden type, which cannot be written.
+    Opaque(String, Box<Node>),
 }
 
 /// Scalars so far, as little-endian bytes.
@@ -55,6 +57,7 @@ impl Node {
                 lengths: if *ragged { Lengths::Ragged(vec![0]) } else { Lengths::uniform(size) },
                 elem: Box::new(Node::new(elem)),
             }),
+            ValueType::Opaque { name, of } => Node::Opaque(name.clone(), Box::new(Node::new(of))),
         }
     }
 
@@ -151,6 +154,7 @@ impl Node {
             Node::Prim(data) => data.push(Scalar::zero(data.prim)),
             Node::Tuple(ns) => ns.iter_mut().for_each(Node::add_neutral),
             Node::Record(ns) => ns.iter_mut().for_each(|n| n.1.add_neutral()),
+            Node::Opaque(_, of) => of.add_neutral(),
             Node::Sum(tags, cs) => {
                 tags.push(Scalar::U8(0));
                 cs.iter_mut().flat_map(|c| &mut c.1).for_each(Node::add_neutral);
@@ -169,6 +173,7 @@ impl Node {
             Node::Record(_) => "a record",
             Node::Sum(..) => "a value of a sum type",
             Node::Array(_) => "an array",
+            Node::Opaque(..) => "a value of an abstract type",
         }
     }
 
@@ -185,6 +190,7 @@ impl Node {
                 }
                 rows.elem.known_sizes(out);
             }
+            Node::Opaque(_, of) => of.known_sizes(out),
         }
     }
 
@@ -215,6 +221,7 @@ impl Node {
                 });
                 rows.elem.add_columns(depth + 1, sizes, out);
             }
+            Node::Opaque(_, of) => of.add_columns(depth, sizes, out),
         }
     }
 }

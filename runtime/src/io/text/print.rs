@@ -55,6 +55,7 @@ pub(super) fn print(view: &View, row: usize, out: &mut dyn Write) -> fmt::Result
             out.write_char('}')
         }
         View::Sum(tag, cases) => print_sum(tag.tag(row), cases, row, out),
+        View::Opaque(name, _) => write!(out, "#<opaque {name}>"),
         View::Array { ty, .. } if !ty.is_ragged() && is_empty(view) => {
             out.write_str("empty(")?;
             print_type(view, 0, out)?;
@@ -162,6 +163,7 @@ pub(super) fn print_type(view: &View, depth: usize, out: &mut dyn Write) -> fmt:
     match view {
         View::Scalar(x) => write!(out, "{}", x.prim()),
         View::Data(data) => write!(out, "{}", data.prim()),
+        View::Opaque(name, _) => out.write_str(name),
         View::Tuple(views) => {
             out.write_char('(')?;
             for (i, view) in views.iter().enumerate() {

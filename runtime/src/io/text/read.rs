@@ -76,6 +76,13 @@ impl Scanner<'_> {
             Node::Record(fields) => self.record(fields, row),
             Node::Sum(tags, cases) => self.sum(tags, cases, row),
             Node::Array(_) => self.array(node, row),
+            Node::Opaque(name, _) => {
+                let message = format!(
+                    "a value of the abstract type `{name}` cannot be read: only the program makes them"
+                );
+                self.peek();
+                Err(InputError::new(message, self.pos..self.pos))
+            }
         }
     }
 

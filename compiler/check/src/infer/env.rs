@@ -1,0 +1,74 @@
+//! Local names in scope while a definition is looked at.
+
+use super::scope::ModId;
+use std::collections::HashMap;
+
+/// Local names in scope, with a mark for every scope.
+pub(super) struct Env<B> {
+    pub(super) values: HashMap<String, Vec<(usize, B)>>,
+    types: HashMap<String, Vec<crate::thir::Ty>>,
+    pub(super) opens: Vec<(usize, ModId)>,
+    trail: Vec<Bound>,
+}
+
+/// What the newest entry of the scope is.
+enum Bound {
+    Value(String),
+    Type(String),
+    Open,
+}
+
+impl<B> Default for Env<B> {
+    fn default() -> Env<B> {
+        Env { values: HashMap::new(), types: HashMap::new(), opens: Vec::new(), trail: Vec::new() }
+    }
+}
+
+impl<B> Env<B> {
+    /// The present scope, for [`Env::reset`].
+    pub(super) fn mark(&self) -> usize {
+        self.trail.len()
+    }
+
+    /// Forgets everything bound since the mark.
+    pub(super) fn reset(&mut self, mark: usize) {
+        while self.trail.len() > mark {
+            match self.trail.pop() {
+                Some(Bound::Value(name)) => _ = self.values.get_mut(&name).and_then(Vec::pop),
+                Some(Bound::Type(name)) => _ = self.types.get_mut(&name).and_then(Vec::pop),
+                Some(Bound::Open) => _ = self.opens.pop(),
+                None => {}
+            }
+        }
+    }
+
+    /// Binds a value name.
+    pub(super) fn bind(&mut self, name: &str, binding: B) {
+        let depth = self.trail.len();
+        self.trail.push(Bound::Value(name.to_string()));
+        self.values.entry(name.to_string()).or_default().push((depth, binding));
+    }
+
+    /// Binds a type parameter.
+    pub(super) fn bind_type(&mut self, name: &str, ty: crate::thir::Ty) {
+        self.trail.push(Bound::Type(name.to_string()));
+        self.types.entry(name.to_string()).or_default().push(ty);
+    }
+
+    /// Brings a module's names into scope.
+    pub(super) fn open(&mut self, module: ModId) {
+        let depth = self.trail.len();
+        self.trail.push(Bound::Open);
+        self.opens.push((depth, module));
+    }
+
+    /// The local of a name.
+    pub(super) fn value(&self, name: &str) -> Option<&B> {
+        self.values.get(name).and_then(|b| b.last()).map(|(_, b)| b)
+    }
+
+    /// The type parameter of a name.
+    pub(super) fn ty(&self, name: &str) -> Option<&crate::thir::Ty> {
+        self.types.get(name).and_then(|b| b.last())
+    }
+}
