@@ -8,6 +8,7 @@ use super::env::Env;
 use super::modules::{Demand, Target, View};
 use super::scope::{Found, Meaning, ModId, Scopes, TypeId};
 use crate::thir::DefId;
+use par_runtime::Prim;
 use par_syntax::ast::{self, Exp, ExpKind, IndexArg, LoopForm, Pat, PatKind, SizeExp, TypeExp, TypeKind};
 use std::collections::{BTreeSet, HashSet};
 
@@ -19,8 +20,9 @@ pub(super) struct Component {
     pub(super) direct: Vec<DefId>,
 }
 
-/// The components, each after those it refers to. What stands in an instance of a parametric module is among them only
-/// if something else refers to it.
+/// The components, each after those it refers to. What stands in an instance of a parametric module or in the library is
+/// among them only if something else refers to it, so that a program does not pay for what it does not use; the library
+/// alone is checked as a whole.
 pub(super) fn components(c: &Collected) -> Vec<Component> {
     let mut tarjan = Tarjan {
         collected: c,
@@ -32,9 +34,11 @@ pub(super) fn components(c: &Collected) -> Vec<Component> {
         next: 0,
         out: Vec::new(),
     };
+    let whole_library = c.defs.iter().all(|def| def.library);
     for demand in [Demand::First, Demand::Always] {
         for v in 0..c.defs.len() {
-            if tarjan.index[v].is_none() && c.defs[v].demand == demand {
+            let wanted = c.defs[v].demand == demand && (whole_library || !c.defs[v].library);
+            if tarjan.index[v].is_none() && wanted {
                 tarjan.visit(v);
             }
         }
@@ -155,8 +159,13 @@ impl<'s, 'a> Walk<'s, 'a> {
     }
 
     fn name(&mut self, name: &ast::Name) {
-        if let Some((Found::Def(id), _)) = self.scopes.resolve(&self.env, self.module, name) {
-            self.refs.insert(id);
+        match self.scopes.resolve(&self.env, self.module, name) {
+            Some((Found::Def(id), _)) => _ = self.refs.insert(id),
+            // Which of them is meant follows from types.
+            Some((Found::PerType(name), _)) => {
+                self.refs.extend(Prim::ALL.iter().filter_map(|p| self.scopes.of_prim(*p, &name)));
+            }
+            _ => {}
         }
     }
 

@@ -28,11 +28,20 @@ fn library() -> Vec<(String, String)> {
 
 /// Checks a program with the library in front of it.
 fn check(text: &str) -> (Option<Program>, Vec<Diagnostic>, Sources) {
+    check_files(library().into_iter().map(|(n, t)| (n, t, true)).chain([(
+        "test.par".into(),
+        text.into(),
+        false,
+    )]))
+}
+
+/// Checks files: name, text, whether it is the library's.
+fn check_files(
+    texts: impl Iterator<Item = (String, String, bool)>,
+) -> (Option<Program>, Vec<Diagnostic>, Sources) {
     let mut sources = Sources::default();
     let mut files: Vec<ast::File> = Vec::new();
     let mut wrong = Vec::new();
-    let texts =
-        library().into_iter().map(|(n, t)| (n, t, true)).chain([("test.par".into(), text.into(), false)]);
     for (name, text, is_library) in texts {
         let index = sources.add(name, text.clone(), is_library);
         let (file, diags) = parse(&text, index);
@@ -101,11 +110,24 @@ fn rendered(text: &str) -> String {
     format!("{text}\n{}", render(&diags, &sources, false))
 }
 
+/// How many definitions were left out because nothing mentions them.
+fn left_out(program: &Program) -> usize {
+    let is_unit = |e: &ExprKind| matches!(e, ExprKind::Tuple(parts) if parts.is_empty());
+    program.defs.iter().filter(|def| !def.intrinsic && is_unit(&def.body.kind)).count()
+}
+
 #[test]
 fn the_library_checks() {
-    let (program, diags, sources) = check("");
+    let (program, diags, sources) = check_files(library().into_iter().map(|(n, t)| (n, t, true)));
     assert!(diags.is_empty(), "{}", plain(&diags, &sources));
-    check_args(&program.expect("a program"));
+    let program = program.expect("a program");
+    check_args(&program);
+    assert_eq!(left_out(&program), 0, "without a program the library is checked as a whole");
+    let (program, _, _) = check("entry main (xs: []f32) = mean xs");
+    let program = program.expect("a program");
+    check_args(&program);
+    let (few, all) = (program.defs.len() - left_out(&program), program.defs.len());
+    assert!(few < all / 2, "{few} of {all} definitions were checked for one that uses `mean`");
 }
 
 #[test]
