@@ -59,6 +59,8 @@ impl<'a> Cx<'a> {
         for ((signature, body), wrong) in signatures.into_iter().zip(bodies).zip(wrong) {
             let id = signature.id;
             let faultless = self.diags[before..].iter().all(|d| d.severity < Severity::Unsupported);
+            // A type inferred from a body with mistakes may be another one than was meant.
+            let wrong = wrong || (!faultless && !signature.complete);
             self.finish_def(signature, body, &generalised, number);
             if faultless {
                 self.check_entry(id);

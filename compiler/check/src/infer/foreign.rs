@@ -31,6 +31,8 @@ const VALUES: &[(&[&str], &str)] = &[
     (&["lambda", "fun", "fn"], "a function is written `\\x -> e`"),
     (&["while", "for"], "a loop is written `loop x = v for i < n do e`"),
     (&["foreach"], "a function is applied to all elements by `map f xs`"),
+    (&["begin", "end"], "expressions are grouped by parentheses"),
+    (&["where"], "there is no `where`: bind a name before it is used, let x = … in …"),
     (&["self", "this"], "there are no objects"),
 ];
 

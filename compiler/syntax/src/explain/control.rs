@@ -11,6 +11,8 @@ pub(super) const SLIPS: &[Slip] = &[
     case_with_condition,
     match_with_bars,
     case_without_match,
+    other_cases,
+    braces_around_number,
     else_if_word,
     |f| f.missing_then(),
     |f| f.missing_do(),
@@ -70,6 +72,28 @@ fn case_without_match(f: &Failure<'_, '_>) -> Option<Diagnostic> {
     }
     let error = f.foreign(f.span, "`case` stands in a `match`", "write `match`");
     Some(error.note("for example: match x case 0 -> a case _ -> b"))
+}
+
+/// `default -> e` or `else -> e` as the last case.
+fn other_cases(f: &Failure<'_, '_>) -> Option<Diagnostic> {
+    f.find(|t| *t == Tok::Case)?;
+    let word = |t: &Tok<'_>| matches!(t, Tok::Ident("default" | "otherwise"));
+    let span = match f.found_is(|t| *t == Tok::Arrow) {
+        true => f.place(f.find_near(1, word)?),
+        false if f.found_is(|t| *t == Tok::Else) && f.ahead(0) == Some(&Tok::Arrow) => f.span,
+        false => return None,
+    };
+    Some(f.foreign(span, "all other values are a `case` too", "write `case _`"))
+}
+
+/// `if c { 1 } else { 2 }`, whose brace looks like that of a record.
+fn braces_around_number(f: &Failure<'_, '_>) -> Option<Diagnostic> {
+    let brace = f.before.len().checked_sub(2).filter(|i| f.before[*i].1 == Tok::LBrace)?;
+    let condition = f.find(|t| *t == Tok::If)? > f.find(|t| *t == Tok::Then).unwrap_or(0);
+    if !condition || !f.found_is(|t| *t == Tok::RBrace) {
+        return None;
+    }
+    Some(f.foreign(f.place(brace), "a choice is written `if c then a else b`", "no braces here"))
 }
 
 /// `elif`, `elseif`, `elsif`.

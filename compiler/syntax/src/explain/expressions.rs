@@ -12,6 +12,8 @@ pub(super) const SLIPS: &[Slip] = &[
     arrow_of_lambda,
     lambda_without_backslash,
     where_word,
+    several_in_let,
+    comprehension,
     assignment,
     local_variable,
     equals_in_condition,
@@ -87,6 +89,24 @@ fn where_word(f: &Failure<'_, '_>) -> Option<Diagnostic> {
     let at = f.find_near(8, |t| ident(t) == Some("where")).filter(|_| f.found_is(|t| *t == Tok::Equals))?;
     let error = f.foreign(f.place(at), "there is no `where` in Par", "not possible here");
     Some(error.note("bind the name before it is used: let x = … in …"))
+}
+
+/// `let x = a, y = b in …`.
+fn several_in_let(f: &Failure<'_, '_>) -> Option<Diagnostic> {
+    if !f.found_is(|t| *t == Tok::Comma) || !f.can_follow("in") || f.bracket().is_some() {
+        return None;
+    }
+    let error = f.foreign(f.span, "a `let` binds one pattern", "expected `in` or the next `let`");
+    Some(error.note("for example: let x = 1 let y = 2 in x + y, or let (x, y) = (1, 2) in x + y"))
+}
+
+/// `[e for x in xs]`.
+fn comprehension(f: &Failure<'_, '_>) -> Option<Diagnostic> {
+    if !f.found_is(|t| *t == Tok::For) || !f.inside(&Tok::LBracket) {
+        return None;
+    }
+    let error = f.foreign(f.span, "an array is made of another one with `map`", "not possible here");
+    Some(error.note("for example: map (\\x -> x * 2) xs, with a condition: filter (\\x -> x > 0) xs"))
 }
 
 /// `s = e` or `a[i] = e` on a line of its own after a `let`.
