@@ -41,6 +41,7 @@ pub struct Def {
     pub group: Option<u32>,
     /// `#[intrinsic]`: no body; lowering knows it by its name.
     pub intrinsic: bool,
+    pub inlining: Inlining,
     /// From the embedded standard library: its spans are replaced by those of the user's call.
     pub library: bool,
     pub type_params: Vec<TyVar>,
@@ -67,6 +68,18 @@ pub enum Hidden {
     /// All of it, by the type's name.
     Type(String),
     Parts(Vec<Hidden>),
+}
+
+/// Whether a definition that is not recursive is inlined where it is called.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Inlining {
+    /// Unless its copies take too much room.
+    #[default]
+    Auto,
+    /// `#[inline]`: always.
+    Always,
+    /// `#[noinline]`: never, if its result is data.
+    Never,
 }
 
 /// A type.
@@ -139,6 +152,8 @@ pub enum PatKind {
     /// Fields sorted by name; all of them.
     Record(Vec<(String, Pat)>),
     Literal(Scalar),
+    /// An array of exactly these bytes.
+    String(Vec<u8>),
     Constr(String, Vec<Pat>),
 }
 
@@ -156,6 +171,8 @@ pub struct Expr {
 #[allow(missing_docs)]
 pub enum ExprKind {
     Local(LocalId),
+    /// A local function with type parameters, with the types that they take here.
+    Poly(LocalId, Vec<Ty>),
     /// A definition with the types its type parameters take here.
     Def(DefId, Vec<Ty>),
     /// A built-in operator as a function value: `+ - * / % // %% ** & | ^ << >> >>> == != < <= > >=` of two
@@ -190,6 +207,7 @@ pub enum ExprKind {
     /// A local function: a lambda under a name, possibly used at several types. Sizes it declares are fresh at each call.
     LetFun {
         name: LocalId,
+        type_params: Vec<TyVar>,
         size_params: Vec<LocalId>,
         params: Vec<Pat>,
         ret: Option<Ty>,

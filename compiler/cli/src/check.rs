@@ -1,8 +1,9 @@
 //! `par check`: everything that can be said without running.
 
+use crate::options::Compile;
 use crate::source;
 use crate::status::{self, Messages, Status};
-use par::{Backend, Options};
+use par::Backend;
 use std::path::PathBuf;
 
 /// Arguments of `par check`.
@@ -16,13 +17,14 @@ pub struct Args {
     verify: bool,
     #[command(flatten)]
     messages: Messages,
+    #[command(flatten)]
+    compile: Compile,
 }
 
 /// Checks a program, including that the CPU back end supports all of it.
 pub fn check(args: &Args) -> Result<Status, Status> {
     args.messages.choose();
-    let default = Options::default();
-    let options = Options { verify: args.verify || default.verify, ..default };
+    let options = args.compile.options(args.verify);
     let program = source::load(&args.file, &options)?;
     program.prepare(Backend::FlatInterp).map_err(|f| status::failure(&f))?;
     Ok(Status::Success)

@@ -8,6 +8,7 @@ mod files;
 mod fmt;
 mod ice;
 mod input;
+mod options;
 mod output;
 mod repl;
 mod run;

@@ -1,9 +1,10 @@
 //! `par run`: arguments in, results out.
 
+use crate::options::Compile;
 use crate::status::{self, Messages, Status};
 use crate::{input, output, source};
 use clap::ValueEnum;
-use par::{Backend, Entry, Options, Program, Value, pipeline};
+use par::{Backend, Entry, Program, Value, pipeline};
 use std::io::Write;
 use std::path::PathBuf;
 use std::time::Instant;
@@ -68,13 +69,14 @@ pub struct Args {
     verify: bool,
     #[command(flatten)]
     messages: Messages,
+    #[command(flatten)]
+    compile: Compile,
 }
 
 /// Compiles and runs a program.
 pub fn run(args: &Args) -> Result<Status, Status> {
     args.messages.choose();
-    let default = Options::default();
-    let options = Options { verify: args.verify || default.verify, ..default };
+    let options = args.compile.options(args.verify);
     let program = source::load(&args.file, &options)?;
     let entry = program.choose_entry(args.entry.as_deref()).map_err(|m| status::fail(&m))?;
     program.prepare(args.backend.into()).map_err(|f| status::failure(&f))?;

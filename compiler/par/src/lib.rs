@@ -21,6 +21,7 @@
 //! - [`report`]: diagnostics as JSON.
 //! - [`failure`]: why there is no program, or no result.
 //! - [`session`]: declarations and values that grow input by input, for an interactive prompt.
+//! - [`warnings`]: which warnings are given.
 //! - [`testing`]: the `-- ==` blocks of a file, run on every back end.
 
 pub mod doc;
@@ -33,6 +34,7 @@ pub mod program;
 pub mod report;
 pub mod session;
 pub mod testing;
+pub mod warnings;
 
 pub use failure::{Bug, Failure, RunFailure};
 pub use par_ir::core::Entry;

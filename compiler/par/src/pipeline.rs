@@ -8,6 +8,7 @@
 use crate::failure::{Bug, Failure};
 use crate::imports::{FileSystem, Imports, Loader};
 use crate::library;
+use crate::warnings::Warnings;
 use par_check::thir;
 use par_ir::verify::{verify_core, verify_flat};
 use par_ir::{core, flat, print};
@@ -50,12 +51,19 @@ pub struct Options {
     pub dump_after: Vec<String>,
     /// Where imported files come from.
     pub imports: Arc<dyn Imports>,
+    /// Which warnings are given.
+    pub warnings: Warnings,
 }
 
 impl Default for Options {
     /// Verification in debug builds; imports from the file system.
     fn default() -> Options {
-        Options { verify: cfg!(debug_assertions), dump_after: Vec::new(), imports: Arc::new(FileSystem) }
+        Options {
+            verify: cfg!(debug_assertions),
+            dump_after: Vec::new(),
+            imports: Arc::new(FileSystem),
+            warnings: Warnings::default(),
+        }
     }
 }
 
@@ -161,7 +169,7 @@ impl Pipeline<'_> {
             return Err(parsed.rejected());
         }
         let (thir, found) = self.step(INFER.name, || par_check::infer::infer(&parsed.files, &parsed.sources));
-        parsed.diagnostics.extend(found);
+        parsed.diagnostics.extend(self.options.warnings.apply(found));
         let thir = thir.filter(|_| !fatal(&parsed.diagnostics)).ok_or_else(|| parsed.rejected())?;
         self.dump(INFER.name, || format!("{thir:#?}\n"));
         let copied = |def: &thir::Def| parsed.values.contains(&def.span.file);
@@ -176,7 +184,7 @@ impl Pipeline<'_> {
     /// The typed tree to optimised CORE.
     pub(crate) fn optimise(&self, thir: &thir::Program, mut parsed: Parsed) -> Result<Front, Failure> {
         let (core, found) = self.step(LOWER.name, || par_check::lower::lower(thir, &parsed.sources));
-        parsed.diagnostics.extend(found);
+        parsed.diagnostics.extend(self.options.warnings.apply(found));
         let core = core.filter(|_| !fatal(&parsed.diagnostics));
         let mut core = core.ok_or_else(|| parsed.rejected())?;
         self.after_core(LOWER.name, &core)?;

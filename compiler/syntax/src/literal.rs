@@ -24,8 +24,34 @@ pub(crate) fn number(text: &str) -> Result<Literal, String> {
         Some("0x") if lower.contains('p') => hex_float(&lower),
         Some("0x") => integer(&lower[2..], 16, |c| c.is_ascii_hexdigit()),
         Some("0b") => integer(&lower[2..], 2, |c| c.is_ascii_digit()),
+        Some("0r") => roman(&text[2..]),
         _ => decimal(&lower),
     }
+}
+
+/// `MCMXCIX` after the `0r`: capital letters, where a smaller one before a larger one is subtracted.
+fn roman(text: &str) -> Result<Literal, String> {
+    let value = |c: char| match c {
+        'I' => Some(1),
+        'V' => Some(5),
+        'X' => Some(10),
+        'L' => Some(50),
+        'C' => Some(100),
+        'D' => Some(500),
+        'M' => Some(1000),
+        _ => None,
+    };
+    let end = text.find(|c| value(c).is_none()).unwrap_or(text.len());
+    let suffix = suffix(&text[end..])?;
+    let digits: Vec<i128> = text[..end].chars().filter_map(value).collect();
+    if digits.is_empty() {
+        return Err("a Roman numeral is written with the letters I V X L C D M".into());
+    }
+    if let Some(prim) = suffix.filter(|p| p.is_float()) {
+        return Err(format!("a Roman numeral takes no suffix {prim}"));
+    }
+    let signed = |i: usize| if digits.get(i + 1) > digits.get(i) { -digits[i] } else { digits[i] };
+    Ok(Literal::Int { value: (0..digits.len()).map(signed).sum(), suffix })
 }
 
 fn decimal(text: &str) -> Result<Literal, String> {
@@ -193,6 +219,14 @@ mod tests {
         assert_eq!(number("0x1f32"), int(0x1f32, None));
         assert_eq!(number("18446744073709551615"), int(u64::MAX.into(), None));
         assert_eq!(number("18446744073709551616"), int(i128::from(u64::MAX) + 1, None));
+    }
+
+    #[test]
+    fn roman_numerals() {
+        assert_eq!(number("0rMCMXCIX"), int(1999, None));
+        assert_eq!(number("0rXIVu8"), int(14, Some(Prim::U8)));
+        assert!(number("0r").is_err());
+        assert!(number("0rXf32").is_err());
     }
 
     #[test]

@@ -59,7 +59,7 @@ impl Check<'_> {
     pub(super) fn open(&mut self, pat: &Pat, kind: Kind, unique: bool) -> Alias {
         let unique = unique || matches!(pat.ty, Ty::Unique(_));
         match &pat.kind {
-            PatKind::Literal(_) => Alias::Scalar,
+            PatKind::Literal(_) | PatKind::String(_) => Alias::Scalar,
             PatKind::Wildcard => self.unknown(&pat.ty, &named("_", None, pat.span, kind, unique)),
             PatKind::Var(id) => {
                 let name = &self.program.locals[id.0 as usize];
@@ -116,7 +116,7 @@ impl Check<'_> {
     /// Binds a pattern to a value. What shares nothing with others gets roots of its own.
     pub(super) fn bind(&mut self, pat: &Pat, value: &Alias) {
         match &pat.kind {
-            PatKind::Wildcard | PatKind::Literal(_) => {}
+            PatKind::Wildcard | PatKind::Literal(_) | PatKind::String(_) => {}
             PatKind::Var(id) => {
                 let name = &self.program.locals[id.0 as usize];
                 let info = named(name, Some(*id), pat.span, Kind::Own, false);

@@ -5,7 +5,7 @@ use super::alias::{Root, Roots};
 use super::bind::Kind;
 use super::calls::{Given, Site};
 use super::walk::Place;
-use crate::thir::Expr;
+use crate::thir::{Expr, ExprKind};
 use par_runtime::Span;
 use par_syntax::Diagnostic;
 
@@ -56,6 +56,19 @@ impl Check<'_> {
             }
             None => diag,
         }
+    }
+
+    /// E0607: a result that is not the caller's alone.
+    pub(super) fn shared_result(&mut self, root: Root, body: &Expr) {
+        let info = self.info(root);
+        let (name, span) = (info.name.clone(), info.span);
+        let message = format!("the result is declared with `*`, but may share elements with `{name}`");
+        let at = last(body).span;
+        let diagnostic = Diagnostic::error("E0607", message, at)
+            .here("this may be what the caller goes on using")
+            .label(span, format!("`{name}` is not given up by the caller"))
+            .note("give back a copy, or declare the parameter with `*`, or the result without");
+        self.report(at, diagnostic);
     }
 
     /// E0603: a parameter without `*`, or a definition.
@@ -163,4 +176,12 @@ fn started(diagnostic: Diagnostic, site: &Site) -> Diagnostic {
 
 fn name_of(place: Option<&Place>) -> &str {
     place.map_or("…", |(_, name)| name)
+}
+
+/// The expression that gives a body its value.
+fn last(body: &Expr) -> &Expr {
+    match &body.kind {
+        ExprKind::Let { body, .. } | ExprKind::LetFun { body, .. } => last(body),
+        _ => body,
+    }
 }

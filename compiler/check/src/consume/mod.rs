@@ -12,6 +12,7 @@
 //! def f (xs: []i64) = step xs          E0603  not this function's to give up
 //! map (\i -> (step xs)[i]) is          E0604  consumed once for every call of the lambda, or turn of a loop
 //! both xs xs                           E0605  twice in one call
+//! def f (xs: []i64) : *[]i64 = xs      E0607  a result promised to be shared with nothing
 //! loop xs = copy a for … do            E0606  a loop that gives up its state without making a new one
 //!   let _ = step xs in a
 //! ```
@@ -31,7 +32,7 @@ mod loops;
 mod tests;
 mod walk;
 
-use crate::thir::{Def, DefId, Expr, LocalId, Program};
+use crate::thir::{Def, DefId, Expr, LocalId, Program, Ty};
 use alias::{Alias, Root, Roots, Signature, all};
 use bind::{Bound, Kind, RootInfo};
 use calls::Site;
@@ -41,7 +42,9 @@ use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 /// Built-in functions whose result shares nothing with their arguments.
-const FRESH: [&str; 17] = [
+const FRESH: [&str; 19] = [
+    "reduce",
+    "reduce_comm",
     "map",
     "map2",
     "map3",
@@ -155,10 +158,34 @@ impl<'p> Check<'p> {
         }
         // Recursive calls may give back anything.
         self.signatures.insert(id, Rc::new(Signature { params: params.clone(), result: anything }));
-        let result = self.expr(&def.body).fit(&def.ret).masked(&def.ret);
+        let result = self.expr(&def.body).fit(&def.ret);
+        self.own_result(&result, &def.ret, &def.body);
+        let result = result.masked(&def.ret);
         let own = all(&params);
         let result = result.pruned(&|r| own.contains(&r) || self.roots[r.0 as usize].kind == Kind::Global);
         Signature { params, result }
+    }
+
+    /// E0607 where a result written with `*` may be shared with what the caller keeps.
+    fn own_result(&mut self, result: &Alias, ty: &Ty, body: &Expr) {
+        match (result, ty) {
+            (alias, Ty::Unique(_)) => {
+                let kept = |r: &Root| {
+                    let info = self.info(*r);
+                    info.kind == Kind::Global || info.kind == Kind::Param && !info.unique
+                };
+                if let Some(root) = alias.flat().into_iter().find(kept) {
+                    self.shared_result(root, body);
+                }
+            }
+            (Alias::Parts(parts), Ty::Tuple(ts)) => {
+                parts.iter().zip(ts).for_each(|(p, t)| self.own_result(p, t, body));
+            }
+            (Alias::Parts(parts), Ty::Record(fs)) => {
+                parts.iter().zip(fs).for_each(|(p, (_, t))| self.own_result(p, t, body));
+            }
+            _ => {}
+        }
     }
 
     /// The roots of parameters that are not consumed.

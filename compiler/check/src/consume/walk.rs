@@ -23,7 +23,7 @@ impl Check<'_> {
             return alias;
         }
         match &e.kind {
-            ExprKind::Local(_) | ExprKind::Literal(_) => Alias::Scalar,
+            ExprKind::Local(_) | ExprKind::Poly(..) | ExprKind::Literal(_) => Alias::Scalar,
             ExprKind::Op(_) | ExprKind::String(_) => Alias::fresh(),
             ExprKind::Def(id, _) => self.definition(*id).fit(&e.ty),
             ExprKind::Tuple(es) => Alias::Parts(self.together(es)),
@@ -92,7 +92,7 @@ impl Check<'_> {
     /// The local that an expression is, or is a component of, with what that may share.
     pub(super) fn place(&self, e: &Expr) -> Option<(Place, Alias)> {
         match &e.kind {
-            ExprKind::Local(id) => {
+            ExprKind::Local(id) | ExprKind::Poly(id, _) => {
                 // Sizes are numbers that no pattern introduces.
                 let alias = self.locals.get(id)?.alias.clone();
                 Some(((*id, self.program.locals[id.0 as usize].clone()), alias))

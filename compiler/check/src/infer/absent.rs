@@ -9,8 +9,9 @@ fn feature(name: &str) -> Option<&'static str> {
         "jvp" | "jvp2" | "vjp" | "vjp2" | "jmp" | "jmp2" | "mjp" | "mjp2" | "with_vjp" | "with_vjp_tape" => {
             "automatic differentiation"
         }
-        "scatter_stream" | "reduce_by_index_stream" => "accumulators",
-        "map_stream" | "map_stream_per" | "reduce_stream" | "reduce_stream_per" => "streaming operators",
+        "scatter_stream" | "reduce_by_index_stream" | "with_acc" => "accumulators",
+        "map_stream" | "map_stream_per" | "reduce_stream" | "reduce_stream_per" | "stream_map"
+        | "stream_red" => "streaming operators",
         _ => return None,
     })
 }

@@ -26,6 +26,9 @@ impl Cx<'_> {
     }
 
     fn agree_update(&mut self, place: &Ty, value: &Expr, update: &Expr) {
+        if self.types.unify(place, &update.ty).is_ok() {
+            return;
+        }
         let whole = self.show(&value.ty);
         self.agree(place, &update.ty, |clash, expected, found| {
             let diag = Diagnostic::error("E0301", "the new value does not fit its place", update.span)
@@ -63,8 +66,13 @@ impl Cx<'_> {
         let parts = matches!(self.types.shallow(&ty), Ty::Tuple(_));
         for (i, arg) in index.iter().enumerate() {
             let element = self.types.any();
+            if self.types.unify(&array(element.clone()), &ty).is_ok() {
+                kept += usize::from(matches!(arg, IndexArg::Slice { .. }));
+                ty = element;
+                continue;
+            }
             let whole = self.show(&value.ty);
-            let good = self.agree(&array(element.clone()), &ty, |_, _, _| {
+            self.agree(&array(element), &ty, |_, _, _| {
                 let message = match i {
                     0 => format!("a value of type `{whole}` cannot be indexed"),
                     n => format!(
@@ -79,11 +87,7 @@ impl Cx<'_> {
                     false => diag,
                 }
             });
-            if !good {
-                return self.types.poison();
-            }
-            kept += usize::from(matches!(arg, IndexArg::Slice { .. }));
-            ty = element;
+            return self.types.poison();
         }
         (0..kept).fold(ty, |ty, _| array(ty))
     }

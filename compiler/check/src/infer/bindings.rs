@@ -76,11 +76,14 @@ impl Cx<'_> {
         let ty = self.types.resolve(&ty);
         self.scoped(|cx| {
             let name = cx.new_local(&def.name.name);
-            cx.env.bind(&def.name.name, Binding::Value { id: name, scheme: Scheme { vars, ty } });
+            let scheme = Scheme { vars: vars.clone(), ty };
+            cx.env.bind(&def.name.name, Binding::Value { id: name, scheme });
             let body = cx.exp(body);
             let ty = body.ty.clone();
             let (ret, value, body) = (ret.map(|(t, _)| t), Box::new(value), Box::new(body));
-            Expr { kind: ExprKind::LetFun { name, size_params, params, ret, value, body }, ty, span }
+            let type_params = vars;
+            let kind = ExprKind::LetFun { name, type_params, size_params, params, ret, value, body };
+            Expr { kind, ty, span }
         })
     }
 

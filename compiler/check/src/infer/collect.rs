@@ -4,7 +4,7 @@
 use super::errors;
 use super::modules::{Demand, TypeMatch, View};
 use super::scope::{BROKEN, Entry, Meaning, ModId, Module, Scopes, SigId, TypeDef, TypeId};
-use crate::thir::DefId;
+use crate::thir::{DefId, Inlining};
 use par_runtime::{Prim, Span};
 use par_syntax::ast::{self, DecKind};
 use par_syntax::{Diagnostic, Severity, Sources};
@@ -17,6 +17,7 @@ pub(super) struct Found<'a> {
     pub(super) name: String,
     pub(super) module: ModId,
     pub(super) intrinsic: bool,
+    pub(super) inlining: Inlining,
     pub(super) library: bool,
     pub(super) demand: Demand,
     pub(super) span: Span,
@@ -143,8 +144,8 @@ impl<'a> Collected<'a> {
         self.diags.extend(dec.attrs.iter().filter_map(unknown_attribute));
         match &dec.kind {
             DecKind::Def(def) => {
-                let intrinsic = dec.attrs.iter().chain(outer).any(|a| a.name == "intrinsic");
-                self.def(module, def, local, intrinsic, dec.span);
+                let attrs: Vec<&str> = dec.attrs.iter().chain(outer).map(|a| a.name.as_str()).collect();
+                self.def(module, def, local, &attrs, dec.span);
             }
             DecKind::Type { name, params, ty, .. } => self.type_def(module, name, params, ty, local),
             DecKind::Module { name, params, sig, body } => {
@@ -179,7 +180,7 @@ impl<'a> Collected<'a> {
         found
     }
 
-    fn def(&mut self, module: ModId, ast: &'a ast::Def, local: bool, intrinsic: bool, span: Span) {
+    fn def(&mut self, module: ModId, ast: &'a ast::Def, local: bool, attrs: &[&str], span: Span) {
         let scope = self.scopes.get(module);
         let name = format!("{}{}", scope.prefix, ast.name.name);
         let library = scope.library;
@@ -187,8 +188,14 @@ impl<'a> Collected<'a> {
             self.entry_in_module(&ast.name);
         }
         let id = DefId(self.defs.len() as u32);
-        let (intrinsic, demand) = (intrinsic && library, self.demand());
-        self.defs.push(Found { what: What::Def(ast), name, module, intrinsic, library, demand, span });
+        let (intrinsic, demand) = (library && attrs.contains(&"intrinsic"), self.demand());
+        let inlining = match attrs {
+            _ if attrs.contains(&"noinline") => Inlining::Never,
+            _ if attrs.contains(&"inline") => Inlining::Always,
+            _ => Inlining::Auto,
+        };
+        let what = What::Def(ast);
+        self.defs.push(Found { what, name, module, intrinsic, inlining, library, demand, span });
         let entry = Entry { id, span: ast.name.span, local };
         self.enter(&ast.name, entry, |m| &mut m.values, module);
     }

@@ -31,6 +31,8 @@ enum Head {
     Whole,
     Constr(String),
     Literal(Scalar),
+    /// A string.
+    Bytes(Vec<u8>),
 }
 
 impl Cx<'_> {
@@ -100,6 +102,7 @@ fn shape(pat: &Pat) -> Shape {
         PatKind::Tuple(ps) => Shape::Of(Head::Whole, ps.iter().map(shape).collect()),
         PatKind::Record(ps) => Shape::Of(Head::Whole, ps.iter().map(|(_, p)| shape(p)).collect()),
         PatKind::Literal(s) => Shape::Of(Head::Literal(*s), Vec::new()),
+        PatKind::String(s) => Shape::Of(Head::Bytes(s.clone()), Vec::new()),
         PatKind::Constr(c, ps) => Shape::Of(Head::Constr(c.clone()), ps.iter().map(shape).collect()),
     }
 }
@@ -212,6 +215,7 @@ fn parts(head: &Head, ty: &Ty) -> Vec<Ty> {
 fn text(head: &Head, ty: &Ty, parts: &[String]) -> String {
     match (head, ty) {
         (Head::Literal(s), _) => s.to_string(),
+        (Head::Bytes(s), _) => format!("{:?}", String::from_utf8_lossy(s)),
         (Head::Whole, Ty::Record(fs)) => {
             let fields: Vec<String> = fs.iter().zip(parts).map(|((n, _), p)| format!("{n} = {p}")).collect();
             format!("{{{}}}", fields.join(", "))

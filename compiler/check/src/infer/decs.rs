@@ -228,6 +228,7 @@ impl<'a> Cx<'a> {
             entry,
             group: number,
             intrinsic,
+            inlining: found.inlining,
             library: found.library,
             type_params,
             size_params: s.size_params,

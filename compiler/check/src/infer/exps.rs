@@ -193,8 +193,9 @@ impl Cx<'_> {
     fn local(&mut self, binding: Binding, span: Span) -> Expr {
         match binding {
             Binding::Value { id, scheme } => {
-                let (ty, _) = self.types.instantiate(&scheme);
-                Expr { kind: ExprKind::Local(id), ty, span }
+                let (ty, args) = self.types.instantiate(&scheme);
+                let kind = if args.is_empty() { ExprKind::Local(id) } else { ExprKind::Poly(id, args) };
+                Expr { kind, ty, span }
             }
             Binding::Size(e) => *e,
             Binding::AnonymousSize => {

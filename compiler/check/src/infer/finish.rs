@@ -59,7 +59,10 @@ impl Cx<'_> {
         super::deep(|| {
             self.finish_ty(&mut pat.ty, group);
             match &mut pat.kind {
-                PatKind::Var(_) | PatKind::Wildcard | PatKind::Literal(Scalar::Bool(_)) => {}
+                PatKind::Var(_)
+                | PatKind::Wildcard
+                | PatKind::Literal(Scalar::Bool(_))
+                | PatKind::String(_) => {}
                 PatKind::Literal(value) => *value = self.finish_number(*value, unwrap_unique(&pat.ty)),
                 PatKind::Tuple(ps) | PatKind::Constr(_, ps) => {
                     ps.iter_mut().for_each(|p| self.finish_pat(p, group))
@@ -96,6 +99,7 @@ impl Cx<'_> {
                     e.kind = chosen;
                 }
             }
+            ExprKind::Poly(_, args) => args.iter_mut().for_each(|t| *t = self.types.resolve(t)),
             ExprKind::Def(id, args) => {
                 args.iter_mut().for_each(|t| *t = self.known_erased(t));
                 if group.defs.contains(id) {

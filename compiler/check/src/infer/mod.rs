@@ -253,6 +253,7 @@ fn unused(found: &collect::Found) -> Def {
         entry: false,
         group: None,
         intrinsic: false,
+        inlining: found.inlining,
         library: found.library,
         type_params: Vec::new(),
         size_params: Vec::new(),

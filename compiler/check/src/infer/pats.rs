@@ -1,9 +1,9 @@
 //! Patterns: bind their names and carry the sizes of their ascriptions.
 
-use super::types::{BOOL, Scheme, erase};
+use super::types::{BOOL, Scheme, array, erase};
 use super::{Binding, Cx};
 use crate::thir::{LocalId, Pat, PatKind, Ty};
-use par_runtime::{Scalar, Span};
+use par_runtime::{Prim, Scalar, Span};
 use par_syntax::Diagnostic;
 use par_syntax::ast::{self, Ident, Literal};
 
@@ -45,7 +45,10 @@ impl Cx<'_> {
             }
             ast::PatKind::Literal(literal) => self.literal_pat(literal, declared, pat.span),
             ast::PatKind::Constr(name, ps) => self.constr_pat(name, ps, declared, pat.span),
-            ast::PatKind::Attr(_, inner) => self.pat(inner, declared),
+            ast::PatKind::Attr(attr, inner) => {
+                self.diags.extend(super::collect::unknown_attribute(attr));
+                self.pat(inner, declared)
+            }
         })
     }
 
@@ -110,9 +113,9 @@ impl Cx<'_> {
     fn literal_pat(&mut self, literal: &Literal, declared: Option<Ty>, span: Span) -> Pat {
         let (value, ty) = match literal {
             Literal::Bool(b) => (Scalar::Bool(*b), BOOL),
-            Literal::String(_) => {
-                self.diags.push(Diagnostic::unsupported("string patterns", span));
-                (Scalar::Bool(false), self.types.poison())
+            Literal::String(bytes) => {
+                let kind = PatKind::String(bytes.clone());
+                return self.compound(kind, array(Ty::Prim(Prim::U8)), declared, span);
             }
             number => self.number(number, false, span).unwrap_or((Scalar::Bool(false), BOOL)),
         };

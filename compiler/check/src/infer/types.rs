@@ -292,7 +292,11 @@ impl Types {
 
     /// Makes two different unsolved variables one.
     fn join(&mut self, a: u32, b: u32, class: Class, level: u32) -> Result<(), Clash> {
-        let Meta::Free { class: other, level: other_level } = self.metas[b as usize] else { return Ok(()) };
+        let Meta::Free { class: other, level: other_level } = self.metas[b as usize] else {
+            // What is wrong stays wrong wherever it goes.
+            self.set(a, Meta::Bound(Ty::Meta(b)));
+            return Ok(());
+        };
         let both = class.meet(other).ok_or(Clash::Class(class))?;
         let (newer, older) = (a.max(b), a.min(b));
         self.set(newer, Meta::Bound(Ty::Meta(older)));

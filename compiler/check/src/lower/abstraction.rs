@@ -10,8 +10,9 @@
 
 use super::env::Env;
 use super::rebuild::Rebuild;
-use super::value::{Closure, Fun, Val};
+use super::value::{Closure, Fun, Sized, Val};
 use super::{Lower, R};
+use crate::thir::LocalId;
 use par_ir::core::Param;
 use par_ir::{Atom, Dim, Prim, Type, Var};
 use std::collections::HashMap;
@@ -71,6 +72,16 @@ impl<'p> Lower<'p> {
         }
     }
 
+    fn captured_key(&mut self, locals: &[LocalId], env: &Env<'p>, out: &mut Key) {
+        for l in locals {
+            if let Some(v) = env.get(*l) {
+                let _ = write!(out.text, "{}=", l.0);
+                self.key(v, out);
+            }
+        }
+        out.text.push(']');
+    }
+
     /// Adds a function to a key.
     pub fn fun_key(&mut self, fun: &Fun<'p>, out: &mut Key) {
         match fun {
@@ -88,13 +99,13 @@ impl<'p> Lower<'p> {
             }
             Fun::Closure(c) => {
                 let _ = write!(out.text, "fn{:p}{:?}[", c.body, c.env.types);
-                for l in self.mentioned(c).iter() {
-                    if let Some(v) = c.env.get(*l) {
-                        let _ = write!(out.text, "{}=", l.0);
-                        self.key(v, out);
-                    }
-                }
-                out.text.push(']');
+                let mentioned = self.mentioned(c);
+                self.captured_key(&mentioned, &c.env, out);
+            }
+            Fun::Sized(s) => {
+                let _ = write!(out.text, "sized{:p}[", s.ty);
+                self.captured_key(&s.mentioned(), &s.env, out);
+                self.shared_fun_key(&s.fun, out);
             }
         }
     }
@@ -134,13 +145,33 @@ impl<'p> Abstract<'p> {
 
     fn closure(&mut self, lo: &mut Lower<'p>, c: &Closure<'p>) -> R<Fun<'p>> {
         let mut env = Env::with_types(c.env.types.to_vec());
-        for l in lo.mentioned(c).iter() {
-            if let Some(v) = c.env.get(*l) {
-                let v = self.part(lo, &v.clone())?;
-                env.bind(*l, v);
+        let mentioned = lo.mentioned(c);
+        self.captured(lo, &mentioned, &c.env, &mut env)?;
+        let Closure { type_params, params, ret, body, .. } = *c;
+        Ok(Fun::Closure(Closure { type_params, params, ret, body, env }))
+    }
+
+    fn sized(&mut self, lo: &mut Lower<'p>, s: &Sized<'p>) -> R<Fun<'p>> {
+        let mut env = Env::default();
+        self.captured(lo, &s.mentioned(), &s.env, &mut env)?;
+        let (fun, name) = (self.function(lo, &s.fun)?, s.name.clone());
+        Ok(Fun::Sized(Sized { fun, ty: s.ty, env, name, span: s.span }))
+    }
+
+    fn captured(
+        &mut self,
+        lo: &mut Lower<'p>,
+        locals: &[LocalId],
+        from: &Env<'p>,
+        to: &mut Env<'p>,
+    ) -> R<()> {
+        for l in locals {
+            if let Some(v) = from.get(*l) {
+                let v = self.part(lo, v)?;
+                to.bind(*l, v);
             }
         }
-        Ok(Fun::Closure(Closure { params: c.params, ret: c.ret, body: c.body, env }))
+        Ok(())
     }
 }
 
@@ -173,6 +204,7 @@ impl<'p> Rebuild<'p> for Abstract<'p> {
                 Rc::new(Fun::Partial(f, args?))
             }
             Fun::Closure(c) => Rc::new(self.closure(lo, c)?),
+            Fun::Sized(s) => Rc::new(self.sized(lo, s)?),
         };
         self.funs.insert(original, Val::Fun(made.clone()));
         Ok(Val::Fun(made))

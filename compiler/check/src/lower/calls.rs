@@ -5,6 +5,7 @@ use super::sizes::{Declared, has_sizes, is_informative};
 use super::value::{Closure, Fun, Shape, Val};
 use super::{Lower, R};
 use crate::thir::{Def, DefId, Ty};
+use par_ir::Span;
 use par_syntax::diagnostic::Diagnostic;
 use std::rc::Rc;
 
@@ -18,6 +19,9 @@ impl<'p> Lower<'p> {
             return Err(self.internal("something is applied that is not a function"));
         };
         let (fun, mut args) = unpack(fun.clone(), args);
+        if let Fun::Sized(s) = &*fun {
+            return self.apply_sized(s, args, want);
+        }
         let arity = self.arity(&fun);
         if args.len() < arity {
             return Ok(Val::Fun(Rc::new(Fun::Partial(fun, args))));
@@ -30,6 +34,18 @@ impl<'p> Lower<'p> {
         self.apply(&g, rest, want)
     }
 
+    /// Where a function is written, if that is in the user's code.
+    pub fn origin(&self, fun: &Fun<'p>) -> Option<Span> {
+        let span = match fun {
+            Fun::Closure(c) => c.body.span,
+            Fun::Def(d, _) => self.program.defs[d.0 as usize].name_span,
+            Fun::Partial(f, _) => return self.origin(f),
+            Fun::Sized(s) => return self.origin(&s.fun),
+            Fun::Op(_) => return None,
+        };
+        (!self.is_library(span)).then_some(span)
+    }
+
     fn arity(&self, fun: &Fun<'p>) -> usize {
         match fun {
             Fun::Closure(c) => c.params.len(),
@@ -37,6 +53,7 @@ impl<'p> Lower<'p> {
             Fun::Op("neg" | "!") => 1,
             Fun::Op(_) => 2,
             Fun::Partial(f, args) => self.arity(f).saturating_sub(args.len()),
+            Fun::Sized(s) => self.arity(&s.fun),
         }
     }
 
@@ -71,7 +88,7 @@ impl<'p> Lower<'p> {
             Fun::Closure(c) => self.call_closure(c, args, want),
             Fun::Def(d, types) => self.call_def(*d, types, args, want),
             Fun::Op(name) => self.operator(name, &args),
-            Fun::Partial(..) => Err(self.internal("a partial application was not unpacked")),
+            Fun::Partial(..) | Fun::Sized(_) => Err(self.internal("a partial application was not unpacked")),
         }
     }
 
@@ -80,6 +97,7 @@ impl<'p> Lower<'p> {
         for (pat, arg) in c.params.iter().zip(args) {
             self.bind(pat, arg, &mut env)?;
         }
+        c.params.iter().for_each(|pat| self.size_functions(pat, &mut env));
         match c.ret {
             Some(ret) => {
                 let declared = Declared { what: "the result's type", span: None, trusted: false };
@@ -108,6 +126,7 @@ impl<'p> Lower<'p> {
         for (pat, arg) in def.params.iter().zip(args) {
             self.bind_as(pat, arg, &mut env, &|name| format!("size of argument `{name}` of `{}`", def.name))?;
         }
+        def.params.iter().for_each(|pat| self.size_functions(pat, &mut env));
         let text = format!("result of `{}`", def.name);
         let declared = Declared { what: &text, span: Some(def.name_span), trusted: false };
         self.eval_at(&def.body, &mut env, &def.ret, want, declared)

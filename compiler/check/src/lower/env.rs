@@ -23,6 +23,12 @@ impl<'p> Env<'p> {
         Env { locals: None, types: Rc::new(types) }
     }
 
+    /// Gives type variables shapes, in place.
+    pub fn bind_types(&mut self, vars: &[TyVar], shapes: Vec<Shape>) {
+        let types = vars.iter().copied().zip(shapes).chain(self.types.iter().cloned());
+        self.types = Rc::new(types.collect());
+    }
+
     /// Adds a local, in place.
     pub fn bind(&mut self, id: LocalId, val: Val<'p>) {
         let next = self.locals.take();

@@ -4,7 +4,7 @@ use super::env::Env;
 use super::sizes::{Declared, has_sizes, is_informative};
 use super::value::{Closure, Fun, Shape, Val};
 use super::{Lower, R};
-use crate::thir::{Expr, ExprKind, LocalId, Ty};
+use crate::thir::{Expr, ExprKind, LocalId, Ty, TyVar};
 use par_ir::core::Exp;
 use par_ir::{Atom, CheckKind, Dim, Prim, Scalar, Type};
 use par_syntax::diagnostic::Diagnostic;
@@ -24,6 +24,7 @@ impl<'p> Lower<'p> {
     fn eval_here(&mut self, e: &'p Expr, env: &Env<'p>, want: Option<&Shape>) -> R<Val<'p>> {
         match &e.kind {
             ExprKind::Local(l) => self.local(*l, env),
+            ExprKind::Poly(l, types) => self.local_at(*l, types, env),
             ExprKind::Def(d, types) => {
                 let types = types.iter().map(|t| self.type_arg(t, env)).collect();
                 self.def_value(*d, types)
@@ -38,7 +39,7 @@ impl<'p> Lower<'p> {
                 let range = self.range(start, second.as_deref(), end, *kind, env)?;
                 self.range_array(&range)
             }
-            ExprKind::Lambda { params, ret, body } => Ok(closure(params, ret.as_ref(), body, env)),
+            ExprKind::Lambda { params, ret, body } => Ok(closure(&[], params, ret.as_ref(), body, env)),
             ExprKind::Apply(f, args) => self.application(f, args, env, want, &e.ty),
             ExprKind::And(a, b) => self.and_also(a, b, env),
             ExprKind::Or(a, b) => self.or_else(a, b, env),
@@ -88,6 +89,18 @@ impl<'p> Lower<'p> {
         }
     }
 
+    /// A local function at some types.
+    fn local_at(&mut self, l: LocalId, types: &'p [Ty], env: &Env<'p>) -> R<Val<'p>> {
+        let val = self.local(l, env)?;
+        let Val::Fun(fun) = &val else { return Ok(val) };
+        let Fun::Closure(c) = &**fun else { return Ok(val) };
+        let shapes: Vec<Shape> = types.iter().map(|t| self.type_arg(t, env)).collect();
+        let mut env = c.env.clone();
+        env.bind_types(c.type_params, shapes);
+        let Closure { type_params, params, ret, body, .. } = *c;
+        Ok(Val::Fun(Rc::new(Fun::Closure(Closure { type_params, params, ret, body, env }))))
+    }
+
     /// An expression of scalar type.
     pub fn scalar(&mut self, e: &'p Expr, env: &Env<'p>) -> R<Atom> {
         match self.eval(e, env, None)? {
@@ -104,7 +117,8 @@ impl<'p> Lower<'p> {
         }
     }
 
-    fn string(&mut self, bytes: &[u8]) -> Val<'p> {
+    /// An array of bytes.
+    pub fn string(&mut self, bytes: &[u8]) -> Val<'p> {
         let size = Atom::i64(bytes.len() as i64);
         let atoms = bytes.iter().map(|b| Atom::Const(Scalar::U8(*b))).collect();
         let ty = Type::array(vec![Dim::Size(size)], Prim::U8);
@@ -168,10 +182,11 @@ impl<'p> Lower<'p> {
                     let val = self.eval(value, &env, shape.as_ref())?;
                     self.enter(value.span);
                     self.bind(pat, val, &mut env)?;
+                    self.size_functions(pat, &mut env);
                     body
                 }
-                ExprKind::LetFun { name, params, ret, value, body, .. } => {
-                    let fun = closure(params, ret.as_ref(), value, &env);
+                ExprKind::LetFun { name, type_params, params, ret, value, body, .. } => {
+                    let fun = closure(type_params, params, ret.as_ref(), value, &env);
                     env.bind(*name, fun);
                     body
                 }
@@ -182,6 +197,10 @@ impl<'p> Lower<'p> {
 
     fn ascribe(&mut self, v: &'p Expr, ty: &'p Ty, env: &Env<'p>, want: Option<&Shape>) -> R<Val<'p>> {
         let mut env = env.clone();
+        if let Ty::Fun(..) = ty {
+            let val = self.eval(v, &env, want)?;
+            return Ok(self.sized(val, ty, &env, "the function", v.span));
+        }
         if !has_sizes(ty) {
             return self.eval(v, &env, want);
         }
@@ -228,10 +247,11 @@ fn e_span(args: &[Expr]) -> par_ir::Span {
 }
 
 fn closure<'p>(
+    type_params: &'p [TyVar],
     params: &'p [crate::thir::Pat],
     ret: Option<&'p Ty>,
     body: &'p Expr,
     env: &Env<'p>,
 ) -> Val<'p> {
-    Val::Fun(Rc::new(Fun::Closure(Closure { params, ret, body, env: env.clone() })))
+    Val::Fun(Rc::new(Fun::Closure(Closure { type_params, params, ret, body, env: env.clone() })))
 }

@@ -35,6 +35,10 @@ fn expr(e: &Expr, out: &mut Vec<LocalId>) {
 fn kind(k: &ExprKind, out: &mut Vec<LocalId>) {
     match k {
         ExprKind::Local(l) => out.push(*l),
+        ExprKind::Poly(l, ts) => {
+            out.push(*l);
+            ts.iter().for_each(|t| ty(t, out));
+        }
         ExprKind::Def(_, ts) => ts.iter().for_each(|t| ty(t, out)),
         ExprKind::Op(_) | ExprKind::Literal(_) | ExprKind::String(_) => {}
         ExprKind::Tuple(es) | ExprKind::Array(es) | ExprKind::Constr(_, es) => {
@@ -131,11 +135,12 @@ fn pat(p: &Pat, out: &mut Vec<LocalId>) {
     match &p.kind {
         PatKind::Tuple(ps) | PatKind::Constr(_, ps) => ps.iter().for_each(|p| pat(p, out)),
         PatKind::Record(fs) => fs.iter().for_each(|(_, p)| pat(p, out)),
-        PatKind::Var(_) | PatKind::Wildcard | PatKind::Literal(_) => {}
+        PatKind::Var(_) | PatKind::Wildcard | PatKind::Literal(_) | PatKind::String(_) => {}
     }
 }
 
-fn ty(t: &Ty, out: &mut Vec<LocalId>) {
+/// The locals that the sizes of a type mention.
+pub(super) fn ty(t: &Ty, out: &mut Vec<LocalId>) {
     match t {
         Ty::Tuple(ts) => ts.iter().for_each(|t| ty(t, out)),
         Ty::Record(fs) => fs.iter().for_each(|(_, t)| ty(t, out)),

@@ -171,7 +171,16 @@ impl<'p> Rebuild<'p> for Join<'p> {
     fn fun(&mut self, lo: &mut Lower<'p>, fun: &Rc<Fun<'p>>) -> R<Val<'p>> {
         match self.funs.next() {
             Some(other) if Rc::ptr_eq(fun, &other) => Ok(Val::Fun(other)),
-            _ => Err(lo.function_value(self.place())),
+            Some(other) => {
+                let mut error = lo.function_value(self.place());
+                for (f, text) in [(fun, "one of the functions"), (&other, "the other one")] {
+                    if let Some(span) = lo.origin(f) {
+                        *error = error.label(span, text);
+                    }
+                }
+                Err(error)
+            }
+            None => Err(lo.function_value(self.place())),
         }
     }
 

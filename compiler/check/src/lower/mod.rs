@@ -42,6 +42,7 @@ mod recursion;
 mod reduce;
 mod shape;
 mod share;
+mod sized;
 mod sizes;
 mod soac;
 mod sums;
@@ -77,6 +78,8 @@ struct Lower<'p> {
     emitted: usize,
     /// Nesting of inlined calls.
     depth: usize,
+    /// Nesting of functions that are being made: 0 in an entry point.
+    inside: usize,
     diagnostics: Vec<Diagnostic>,
     /// Variables that are sizes of something that exists: they are not negative.
     sizes: HashSet<Var>,
@@ -107,6 +110,7 @@ pub fn lower(program: &Program, sources: &Sources) -> (Option<core::Program>, Ve
         span: Span::default(),
         emitted: 0,
         depth: 0,
+        inside: 0,
         diagnostics: Vec::new(),
         sizes: HashSet::new(),
         products: HashMap::new(),

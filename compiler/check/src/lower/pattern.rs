@@ -31,7 +31,7 @@ impl<'p> Lower<'p> {
                 self.name_after(&val, &self.program.locals[l.0 as usize]);
                 env.bind(*l, val);
             }
-            (PatKind::Wildcard | PatKind::Literal(_), _) => {}
+            (PatKind::Wildcard | PatKind::Literal(_) | PatKind::String(_), _) => {}
             (PatKind::Tuple(ps), Val::Tuple(vs)) => {
                 for (p, v) in ps.iter().zip(vs) {
                     self.bind_as(p, v, env, what)?;
@@ -59,6 +59,10 @@ impl<'p> Lower<'p> {
             (PatKind::Var(_) | PatKind::Wildcard, _) => Ok(Atom::bool(true)),
             (PatKind::Literal(s), Val::Scalar(a, p)) => {
                 Ok(self.prim(PrimOp::Cmp(CmpOp::Eq, *p), &[*a, Atom::Const(*s)]))
+            }
+            (PatKind::String(bytes), Val::Array(..)) => {
+                let bytes = self.string(bytes);
+                self.equal(val, &bytes)
             }
             (PatKind::Tuple(ps), Val::Tuple(vs)) => self.test_all(ps.iter().zip(vs)),
             (PatKind::Record(ps), Val::Record(vs)) => {

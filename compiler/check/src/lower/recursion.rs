@@ -56,6 +56,7 @@ impl<'p> Lower<'p> {
         let mut env = def_env(def, types);
         let mut actual = Vec::with_capacity(args.len());
         for (pat, arg) in def.params.iter().zip(args) {
+            let arg = self.without_sizes(arg, pat);
             let text = format!("size of argument `{}` of `{}`", self.pat_name(pat), def.name);
             let declared = Declared { what: &text, span: Some(pat.span), trusted: false };
             let arg = self.enforce(arg, &pat.ty, &mut env, declared)?;
@@ -117,7 +118,9 @@ impl<'p> Lower<'p> {
         let before = (self.span, self.depth);
         self.enter(def.span);
         self.depth = 0;
+        self.inside += 1;
         let result = self.instance_body(def, &mut env, args);
+        self.inside -= 1;
         (self.span, self.depth) = before;
         self.instances.chain.pop();
         self.out.funs[id.0 as usize].body = result?;
@@ -128,6 +131,7 @@ impl<'p> Lower<'p> {
         for (pat, arg) in def.params.iter().zip(args) {
             self.bind_as(pat, arg, env, &|name| format!("size of argument `{name}` of `{}`", def.name))?;
         }
+        def.params.iter().for_each(|pat| self.size_functions(pat, env));
         let text = format!("result of `{}`", def.name);
         let declared = Declared { what: &text, span: Some(def.name_span), trusted: false };
         let val = self.eval_at(&def.body, env, &def.ret, None, declared)?;

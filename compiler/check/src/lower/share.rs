@@ -10,7 +10,7 @@
 //! further calls become calls of a CORE function, one for each structure of arguments. Its result keeps what is known of
 //! its shape: sizes and descriptors that are parameters, constants, or equal to each other.
 //!
-//! Library functions are always inlined, because errors in them are reported where the user's code calls them.
+//! `#[noinline]` has a definition called from the start, `#[inline]` inlined always. Library functions are inlined, too, because errors in them are reported where the user's code calls them.
 
 use super::abstraction::{Abstract, Key};
 use super::build::Block;
@@ -20,7 +20,7 @@ use super::recursion::columns;
 use super::shape::Target;
 use super::value::{Fun, Val};
 use super::{Lower, R};
-use crate::thir::Expr;
+use crate::thir::{Expr, Inlining};
 use par_ir::core::{self, Body, Exp, FunId, Param};
 use par_ir::{Atom, Dim, Prim, Var};
 use std::collections::{HashMap, HashSet};
@@ -49,8 +49,7 @@ struct Instance<'p> {
 impl<'p> Lower<'p> {
     /// Calls a function that is large already, if it may be called.
     pub fn call_shared(&mut self, fun: &Rc<Fun<'p>>, args: &[Val<'p>]) -> R<Option<Val<'p>>> {
-        let Some(body) = self.shareable(fun).filter(|b| self.shared.large.contains(&std::ptr::from_ref(*b)))
-        else {
+        let Some(body) = self.shareable(fun).filter(|b| self.is_called(fun, b)) else {
             return Ok(None);
         };
         let mut key = Key::default();
@@ -70,6 +69,19 @@ impl<'p> Lower<'p> {
         }
     }
 
+    /// Whether a function is called rather than inlined.
+    fn is_called(&self, fun: &Fun<'p>, body: &Expr) -> bool {
+        let inlining = match fun {
+            Fun::Def(d, _) => self.program.defs[d.0 as usize].inlining,
+            _ => Inlining::Auto,
+        };
+        match inlining {
+            Inlining::Auto => self.shared.large.contains(&std::ptr::from_ref(body)),
+            Inlining::Always => false,
+            Inlining::Never => true,
+        }
+    }
+
     /// Notes what the inlined body of a function came to.
     pub fn note_size(&mut self, fun: &Fun<'p>, statements: usize) {
         if statements > LARGE
@@ -85,7 +97,7 @@ impl<'p> Lower<'p> {
         let body = match fun {
             Fun::Closure(c) => c.body,
             Fun::Def(d, _) => &program.defs[d.0 as usize].body,
-            Fun::Op(_) | Fun::Partial(..) => return None,
+            Fun::Op(_) | Fun::Partial(..) | Fun::Sized(_) => return None,
         };
         (!self.is_library(body.span)).then_some(body)
     }
@@ -118,7 +130,9 @@ impl<'p> Lower<'p> {
         body: &'p Expr,
     ) -> R<Option<Instance<'p>>> {
         let (before, depth) = (self.enter(body.span), std::mem::take(&mut self.depth));
+        self.inside += 1;
         let result = self.inline(callee, args, None);
+        self.inside -= 1;
         (self.span, self.depth) = (before, depth);
         let result = result?;
         if result.has_fun() {

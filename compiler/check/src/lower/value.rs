@@ -18,8 +18,8 @@
 //! The outermost dimension of a value is always a `Size`; `Seg` occurs below it only.
 
 use super::env::Env;
-use crate::thir::{DefId, Expr, Pat, Ty};
-use par_ir::{Atom, Dim, Prim, Var};
+use crate::thir::{DefId, Expr, Pat, Ty, TyVar};
+use par_ir::{Atom, Dim, Prim, Span, Var};
 use std::rc::Rc;
 
 /// A value.
@@ -45,10 +45,25 @@ pub(super) enum Fun<'p> {
     Op(&'p str),
     /// Too few arguments so far.
     Partial(Rc<Fun<'p>>, Vec<Val<'p>>),
+    /// A function whose declared type has sizes.
+    Sized(Sized<'p>),
+}
+
+/// A function with the type it was declared at, whose sizes its arguments and results must have.
+pub(super) struct Sized<'p> {
+    pub fun: Rc<Fun<'p>>,
+    pub ty: &'p Ty,
+    /// Where sizes are looked up.
+    pub env: Env<'p>,
+    /// What was declared, for messages, and where.
+    pub name: String,
+    pub span: Span,
 }
 
 /// A lambda or local function with the environment it was made in.
 pub(super) struct Closure<'p> {
+    /// Type parameters of its own.
+    pub type_params: &'p [TyVar],
     pub params: &'p [Pat],
     pub ret: Option<&'p Ty>,
     pub body: &'p Expr,
@@ -143,6 +158,17 @@ impl<'p> Val<'p> {
             _ => {}
         });
         out
+    }
+
+    /// Its type, without sizes. Of a sum it is that of the tuple which represents it.
+    pub fn shape(&self) -> Shape {
+        match self {
+            Val::Scalar(_, p) | Val::Leaf(_, p) => Shape::Prim(*p),
+            Val::Tuple(vs) => Shape::Tuple(vs.iter().map(Val::shape).collect()),
+            Val::Record(fs) => Shape::Record(fs.iter().map(|(n, v)| (n.clone(), v.shape())).collect()),
+            Val::Array(_, e) => Shape::Array(Extent::Any, Box::new(e.shape())),
+            Val::Fun(_) => Shape::Fun,
+        }
     }
 
     /// No arrays and no functions inside.

@@ -1,11 +1,13 @@
 //! `scatter`, `hist`, `reduce_by_index`.
 
-use super::value::Val;
+use super::value::{Fun, Val};
 use super::{Lower, R};
+use crate::thir::DefId;
 use par_ir::core::{Exp, Param};
 use par_ir::prim::CmpOp;
+use par_ir::visit::Code;
 use par_ir::{Atom, Dim, Prim, Var};
-use par_syntax::diagnostic::Diagnostic;
+use std::rc::Rc;
 
 impl<'p> Lower<'p> {
     /// `scatter dest is vs`.
@@ -13,7 +15,7 @@ impl<'p> Lower<'p> {
         if !self.elem_of(dest)?.dims().is_empty() {
             return self.scatter_rows(dest, is, vs);
         }
-        let (dests, pat) = self.destinations(dest, "scatter")?;
+        let (dests, pat) = self.destinations(dest)?;
         let (width, pairs) = self.written(is, vs, "the arguments of scatter")?;
         if dests.is_empty() {
             return Ok(dest.clone());
@@ -56,28 +58,54 @@ impl<'p> Lower<'p> {
         is: Val<'p>,
         vs: Val<'p>,
     ) -> R<Val<'p>> {
-        let (dests, pat) = self.destinations(dest, "reduce_by_index of rows that are arrays")?;
+        if !self.elem_of(dest)?.dims().is_empty() {
+            return self.reduce_groups(dest, op, ne, is, vs);
+        }
+        let combine = self.op_lambda(op, ne)?;
+        let varies = combine.free().iter().any(|v| self.may_vary(*v))
+            || ne.leaves().iter().any(|(a, _)| a.var().is_some_and(|v| self.may_vary(v)));
+        if !combine.is_scalar() || varies {
+            return self.reduce_groups(dest, op, ne, is, vs);
+        }
+        let (dests, pat) = self.destinations(dest)?;
         let (width, pairs) = self.written(is, vs, "the arguments of reduce_by_index")?;
         if dests.is_empty() {
             return Ok(dest.clone());
         }
         let (inputs, lam) = self.identity(&pairs)?;
-        let op = self.op_lambda(op, ne)?;
-        if !op.is_scalar() {
-            let feature = "an operator of reduce_by_index that uses arrays or recursion";
-            return Err(Box::new(Diagnostic::unsupported(feature, self.span)));
-        }
+        let op = combine;
         let neutral = ne.leaves().iter().map(|l| l.0).collect();
         let leaves = pat.iter().map(|p| Atom::Var(p.var)).collect();
         self.push(pat, Exp::Hist { dests, width, inputs, lam, op, neutral });
         self.with_leaves(dest, leaves)
     }
 
+    /// Whether a variable may differ between the rows of a map that encloses this place: functions are called in maps.
+    fn may_vary(&self, v: Var) -> bool {
+        self.inside > 0 || !self.is_outside(Atom::Var(v), 1)
+    }
+
+    /// Elements or operators that a histogram of scalars cannot have: the library's function brings the values of one
+    /// index together and reduces them.
+    fn reduce_groups(
+        &mut self,
+        dest: &Val<'p>,
+        op: &Val<'p>,
+        ne: &Val<'p>,
+        is: Val<'p>,
+        vs: Val<'p>,
+    ) -> R<Val<'p>> {
+        let defs = &self.program.defs;
+        let Some(i) = defs.iter().position(|d| d.library && d.name == "reduce_groups") else {
+            return Err(self.internal("the library has no `reduce_groups`"));
+        };
+        let types = vec![self.elem_of(dest)?.shape()];
+        let f = Val::Fun(Rc::new(Fun::Def(DefId(i as u32), Rc::new(types))));
+        self.apply(&f, vec![dest.clone(), op.clone(), ne.clone(), is, vs], None)
+    }
+
     /// The arrays written to, and the pattern for their new versions.
-    fn destinations(&mut self, dest: &Val<'p>, unsupported: &str) -> R<(Vec<Var>, Vec<Param>)> {
-        if !self.elem_of(dest)?.dims().is_empty() {
-            return Err(Box::new(Diagnostic::unsupported(unsupported, self.span)));
-        }
+    fn destinations(&mut self, dest: &Val<'p>) -> R<(Vec<Var>, Vec<Param>)> {
         let dests: R<Vec<Var>> = dest.leaves().iter().map(|l| self.leaf_var(l.0)).collect();
         let dests = dests?;
         let mut pat = Vec::new();

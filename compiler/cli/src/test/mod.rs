@@ -10,10 +10,11 @@ mod report;
 mod worker;
 
 use crate::files::programs;
+use crate::options::Compile;
 use crate::run::BackendName;
 use crate::status::{self, Status};
+use par::Backend;
 use par::testing::{ALL_TARGETS, Settings, Target};
-use par::{Backend, Options};
 use regex::Regex;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -59,6 +60,8 @@ pub struct Args {
     /// Only this back end [default: all]
     #[arg(long, value_enum)]
     backend: Option<BackendName>,
+    #[command(flatten)]
+    compile: Compile,
     /// Numbers of threads to run machine code with
     #[arg(long, value_name = "N,…", value_delimiter = ',', default_value = "1,2")]
     threads: Vec<usize>,
@@ -125,7 +128,7 @@ fn settings(args: &Args) -> Settings {
     if !args.tag.iter().any(|tag| tag == "disable") {
         exclude.push("disable".into());
     }
-    let options = Options { verify: true, ..Options::default() };
+    let options = args.compile.options(true);
     let (tags, only, list) = (args.tag.clone(), args.only.clone(), args.list);
     Settings { targets, options, tags, exclude, only, list }
 }
@@ -138,6 +141,7 @@ fn worker_arguments(args: &Args) -> Vec<String> {
     }
     let threads: Vec<String> = args.threads.iter().map(usize::to_string).collect();
     out.push(format!("--threads={}", threads.join(",")));
+    out.extend(args.compile.arguments());
     out.extend(args.tag.iter().map(|t| format!("--tag={t}")));
     out.extend(args.exclude.iter().map(|t| format!("--exclude={t}")));
     out.extend(args.only.iter().map(|p| format!("--only={p}")));

@@ -17,7 +17,7 @@ pub(super) fn children(e: &mut Expr, f: Visit) {
     ty(&mut e.ty, f);
     match &mut e.kind {
         ExprKind::Local(_) | ExprKind::Op(_) | ExprKind::Literal(_) | ExprKind::String(_) => {}
-        ExprKind::Def(_, ts) => ts.iter_mut().for_each(|t| ty(t, f)),
+        ExprKind::Def(_, ts) | ExprKind::Poly(_, ts) => ts.iter_mut().for_each(|t| ty(t, f)),
         ExprKind::Tuple(es) | ExprKind::Array(es) | ExprKind::Constr(_, es) => es.iter_mut().for_each(f),
         ExprKind::Record(fs) => fs.iter_mut().for_each(|(_, e)| f(e)),
         ExprKind::Range { start, second, end, .. } => {
@@ -112,7 +112,7 @@ fn index(args: &mut [IndexArg], f: Visit) {
 fn pat(p: &mut Pat, f: Visit) {
     ty(&mut p.ty, f);
     match &mut p.kind {
-        PatKind::Var(_) | PatKind::Wildcard | PatKind::Literal(_) => {}
+        PatKind::Var(_) | PatKind::Wildcard | PatKind::Literal(_) | PatKind::String(_) => {}
         PatKind::Tuple(ps) | PatKind::Constr(_, ps) => ps.iter_mut().for_each(|p| pat(p, f)),
         PatKind::Record(fs) => fs.iter_mut().for_each(|(_, p)| pat(p, f)),
     }

@@ -11,7 +11,7 @@
 
 use super::parts::{Inputs, rows};
 use super::users::Users;
-use super::{Fuser, may_sink};
+use super::{Fuser, may_sink, small_enough};
 use par_ir::core::{Body, Exp, Lambda, Stm};
 use par_ir::ty::{Atom, Var};
 use par_ir::visit::Code;
@@ -95,6 +95,9 @@ fn reduction(exp: &Exp) -> Option<Reduction<'_>> {
 fn join(a: &Stm, b: &Stm) -> Option<Stm> {
     let (width, ..) = rows(&a.exp)?;
     let (x, y) = (reduction(&a.exp)?, reduction(&b.exp)?);
+    if !small_enough(x.lam, y.lam) {
+        return None;
+    }
     let (j, k) = (x.neutral.len(), y.neutral.len());
     let (inputs, lam) = join_rows(&x, &y, j, k);
     let pat = interleave(&a.pat, &b.pat, j, k);

@@ -19,7 +19,7 @@ mod users;
 mod vertical;
 
 use crate::effects::{deeper, may_fail};
-use par_ir::core::{Body, Exp, Param, Program, Stm};
+use par_ir::core::{Body, Exp, Lambda, Param, Program, Stm};
 use par_ir::ty::{Atom, Dim, Type, Var, Vars};
 use par_ir::visit::Code;
 use std::collections::HashMap;
@@ -58,6 +58,9 @@ impl Fuser<'_> {
             self.inside(stm);
             self.register(&stm.pat);
         }
+        if body.is_scalar() {
+            return;
+        }
         while retype::sweep(body, self) || vertical::sweep(body, self) || horizontal::sweep(body, self) {}
     }
 
@@ -68,6 +71,20 @@ impl Fuser<'_> {
         stm.exp.lambdas().into_iter().for_each(|l| self.register(&l.params));
         deeper(|| stm.exp.bodies_mut().into_iter().for_each(|b| self.body(b)));
     }
+}
+
+/// How many statements a lambda made by fusion may have. Past that nothing is gained, and since a fused lambda is
+/// copied and looked through again, a long chain would take time in the square of its length.
+const MAX_STATEMENTS: usize = 400;
+
+/// Whether two lambdas are small enough to become one.
+fn small_enough(a: &Lambda, b: &Lambda) -> bool {
+    statements(&a.body) + statements(&b.body) <= MAX_STATEMENTS
+}
+
+fn statements(body: &Body) -> usize {
+    let inside = |s: &Stm| s.exp.bodies().into_iter().map(statements).sum::<usize>();
+    body.stms.iter().map(|s| 1 + inside(s)).sum()
 }
 
 /// Whether the statement `first`, of which nothing before `second` depends, may take place as late as

@@ -15,7 +15,7 @@
 
 use super::parts::{Inputs, rows, rows_mut};
 use super::users::Users;
-use super::{Fuser, may_sink};
+use super::{Fuser, may_sink, small_enough};
 use par_ir::core::{Body, Exp, Lambda, Param, Stm};
 use par_ir::ty::{Atom, Type, Var};
 use par_ir::visit::Code;
@@ -46,6 +46,7 @@ fn fuse(body: &Body, users: &Users, first: usize, second: usize) -> Option<Stm> 
     let (other_width, other_inputs, other_lam) = rows(&consumer.exp)?;
     let made: Vec<Var> = producer.pat.iter().map(|p| p.var).collect();
     let fits = *width == other_width
+        && small_enough(lam, other_lam)
         && may_sink(body, first, second)
         && only_inputs(consumer, &made)
         && other_inputs.iter().any(|v| made.contains(v));

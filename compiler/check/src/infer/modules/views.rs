@@ -68,6 +68,7 @@ impl<'a> Collected<'a> {
             span: Span::default(),
             what: collect::What::View(Box::new(view)),
             intrinsic: false,
+            inlining: Default::default(),
             library: self.scopes.get(module).library,
             demand: self.demand(),
         }

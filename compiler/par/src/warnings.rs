@@ -1,0 +1,129 @@
+//! Which warnings are given, and whether they reject the program.
+//!
+//! ```text
+//! -W no-unknown-attribute       one of them is not given
+//! -W error                      those that are given reject the program
+//! -W none -W unreachable-case   only this one
+//! ```
+
+use par_syntax::{Diagnostic, Severity};
+
+/// A kind of warning.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Kind {
+    /// What it is called on the command line.
+    pub name: &'static str,
+    /// Its code.
+    pub code: &'static str,
+    /// One line.
+    pub description: &'static str,
+}
+
+/// All kinds.
+pub const KINDS: [Kind; 3] = [
+    Kind {
+        name: "unknown-attribute",
+        code: "W0201",
+        description: "an attribute `#[…]` that means nothing here",
+    },
+    Kind {
+        name: "unreachable-case",
+        code: "W0301",
+        description: "a case of a `match` that the cases before it cover",
+    },
+    Kind {
+        name: "shadowing-recursion",
+        code: "W0202",
+        description: "a definition that calls itself under the name of a library function",
+    },
+];
+
+/// What is done about one kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Level {
+    Off,
+    On,
+    Error,
+}
+
+/// What is done about each kind. By default all are given and none rejects a program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Warnings {
+    levels: [Level; KINDS.len()],
+}
+
+impl Default for Warnings {
+    fn default() -> Warnings {
+        Warnings { levels: [Level::On; KINDS.len()] }
+    }
+}
+
+impl Warnings {
+    /// Follows one option: `all`, `none`, `error`, `NAME`, `no-NAME`, `NAME=error`. An error says what would be right.
+    pub fn set(&mut self, option: &str) -> Result<(), String> {
+        match option {
+            "all" => self.levels = [Level::On; KINDS.len()],
+            "none" => self.levels = [Level::Off; KINDS.len()],
+            "error" => self.levels.iter_mut().filter(|l| **l == Level::On).for_each(|l| *l = Level::Error),
+            _ => {
+                let (name, level) = match (option.strip_prefix("no-"), option.strip_suffix("=error")) {
+                    (Some(name), _) => (name, Level::Off),
+                    (None, Some(name)) => (name, Level::Error),
+                    (None, None) => (option, Level::On),
+                };
+                let kind = KINDS.iter().position(|k| k.name == name).ok_or_else(|| unknown(name))?;
+                self.levels[kind] = level;
+            }
+        }
+        Ok(())
+    }
+
+    /// The diagnostics at their levels: without those that are off.
+    pub fn apply(&self, diagnostics: Vec<Diagnostic>) -> Vec<Diagnostic> {
+        let level = |d: &Diagnostic| match KINDS.iter().position(|k| k.code == d.code) {
+            Some(kind) if d.severity < Severity::Unsupported => self.levels[kind],
+            _ => Level::On,
+        };
+        let leveled = diagnostics.into_iter().filter_map(|d| match level(&d) {
+            Level::Off => None,
+            Level::On => Some(d),
+            Level::Error => Some(Diagnostic { severity: Severity::Error, ..d }),
+        });
+        leveled.collect()
+    }
+}
+
+fn unknown(name: &str) -> String {
+    let names: Vec<&str> = KINDS.iter().map(|k| k.name).collect();
+    format!(
+        "there is no warning `{name}`; there are all, none, error, {0}, and for each of these no-NAME and NAME=error",
+        names.join(", ")
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use par_syntax::ast::Span;
+
+    fn after(options: &[&str], code: &str) -> Option<Severity> {
+        let mut warnings = Warnings::default();
+        options.iter().for_each(|o| warnings.set(o).unwrap());
+        let given = Diagnostic::new(Severity::Warning, code, "text", Span::default());
+        warnings.apply(vec![given]).first().map(|d| d.severity)
+    }
+
+    #[test]
+    fn levels() {
+        assert_eq!(after(&[], "W0201"), Some(Severity::Warning));
+        assert_eq!(after(&["none"], "W0201"), None);
+        assert_eq!(after(&["no-unknown-attribute"], "W0201"), None);
+        assert_eq!(after(&["no-unknown-attribute"], "W0301"), Some(Severity::Warning));
+        assert_eq!(after(&["error"], "W0301"), Some(Severity::Error));
+        assert_eq!(after(&["none", "unreachable-case", "error"], "W0201"), None);
+        assert_eq!(after(&["none", "unreachable-case", "error"], "W0301"), Some(Severity::Error));
+        assert_eq!(after(&["unreachable-case=error"], "W0301"), Some(Severity::Error));
+        assert_eq!(after(&["none"], "W9999"), Some(Severity::Warning));
+        assert!(Warnings::default().set("no-such").unwrap_err().contains("unknown-attribute"));
+    }
+}
