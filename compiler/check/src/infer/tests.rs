@@ -354,7 +354,7 @@ rejected! {
     missing_argument: "def f (x: f32) : f32 = f32.max x\n";
     applied_to_itself: "def f x = x x\n";
     recursive_by_accident: "def sum [n] (xs: [n]i32) : i32 = 1 + sum xs\n";
-    not_implemented: "def f = match \"a\" case \"a\" -> 1 case _ -> 2\n";
+    not_implemented: "def f (x: f64) = vjp (+ 1) x 1\n";
     attributes: "#[fats_math]\ndef f = 1\n";
     large_type: "def f x =\n  let a = (x, x, x, x, x, x, x, x, x, x)\n  let b = (a, a, a, a, a, a, a, a, a, a)\n  let c = (b, b, b, b, b, b, b, b, b, b)\n  let d = (c, c, c, c, c, c, c, c, c, c)\n  let e = (d, d, d, d, d, d, d, d, d, d)\n  in e\ndef g = 1\n";
     module_names: "module m = nope\nmodule type s = { val x : i32 }\nmodule n : t = { }\nopen s\ndef a = n.x + m.y\ndef b = sums.y\nmodule sum = { }\n";
