@@ -210,7 +210,9 @@ impl<'a> Cx<'a> {
             type_params.extend(&group.vars);
         }
         let entry = matches!(s.source, Source::Written(ast) if ast.entry);
-        let hidden = if entry { self.hidden_parts(&s.ty) } else { Hidden::Nothing };
+        // Of any definition: a session makes entry points later.
+        let written = matches!(s.source, Source::Written(_)) && !self.defs[s.id.0 as usize].library;
+        let hidden = if written { self.hidden_parts(&s.ty) } else { Hidden::Nothing };
         let mut params = s.params;
         params.iter_mut().for_each(|p| self.finish_binding(p, group));
         let mut ret = s.ret;

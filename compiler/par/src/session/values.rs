@@ -12,7 +12,7 @@
 //! So a value is neither computed again nor copied into the program, and its size does not matter to the compiler.
 
 use super::visit;
-use par_check::thir::{Def, DefId, Expr, ExprKind, LocalId, Pat, PatKind, Program, Size, Ty};
+use par_check::thir::{Def, DefId, Expr, ExprKind, Hidden, LocalId, Pat, PatKind, Program, Size, Ty};
 use par_runtime::{Prim, Value, ValueType};
 use std::collections::{BTreeSet, HashMap};
 
@@ -105,10 +105,36 @@ pub(super) fn bind(program: &mut Program, stored: &[Stored], entry: usize) -> Ve
         });
         let params: Vec<Pat> = params.collect();
         def.params.splice(0..0, params);
+        hide_params(def, needs[i].iter().map(|slot| hidden(&stored[*slot].value.ty)).collect());
         let rewrite = Rewrite { slots: &slots, needs: &needs, own };
         visit::def(def, &mut |e| rewrite.expr(e));
     }
     needs.get(entry).map(|n| n.iter().copied().collect()).unwrap_or_default()
+}
+
+/// The same parts stay hidden behind the new parameters in front.
+fn hide_params(def: &mut Def, mut new: Vec<Hidden>) {
+    match &mut def.hidden {
+        Hidden::Parts(parts) => _ = parts.splice(0..0, new),
+        _ if new.iter().all(|h| *h == Hidden::Nothing) => {}
+        nothing => {
+            new.push(Hidden::Nothing);
+            *nothing = Hidden::Parts(new);
+        }
+    }
+}
+
+/// Which parts of a type are hidden.
+fn hidden(ty: &ValueType) -> Hidden {
+    let parts: Vec<Hidden> = match ty {
+        ValueType::Prim(_) => Vec::new(),
+        ValueType::Opaque { name, .. } => return Hidden::Type(name.clone()),
+        ValueType::Array { elem, .. } => vec![hidden(elem)],
+        ValueType::Tuple(ts) => ts.iter().map(hidden).collect(),
+        ValueType::Record(fs) => fs.iter().map(|(_, t)| hidden(t)).collect(),
+        ValueType::Sum(cs) => cs.iter().flat_map(|(_, ts)| ts).map(hidden).collect(),
+    };
+    if parts.iter().all(|h| *h == Hidden::Nothing) { Hidden::Nothing } else { Hidden::Parts(parts) }
 }
 
 /// The values that each definition needs, those of the definitions it mentions included.

@@ -126,7 +126,7 @@ impl Cx<'_> {
             ty = result;
         }
         parts.push(self.hidden_in(ty));
-        Hidden::Parts(parts)
+        if parts.iter().all(|p| *p == Hidden::Nothing) { Hidden::Nothing } else { Hidden::Parts(parts) }
     }
 
     fn hidden_in(&self, ty: &Ty) -> Hidden {
