@@ -272,7 +272,8 @@ fn costly(op: PrimOp) -> bool {
         PrimOp::Un(..) => true,
         PrimOp::Bin(op, p) => {
             use par_ir::prim::BinOp::{Atan2, Atan2pi, Div, Hypot, Mod, Pow, Quot, Rem};
-            matches!(op, Atan2 | Atan2pi | Hypot | Pow | Div | Mod) || p.is_integer() && matches!(op, Quot | Rem)
+            matches!(op, Atan2 | Atan2pi | Hypot | Pow | Div | Mod)
+                || p.is_integer() && matches!(op, Quot | Rem)
         }
         _ => false,
     }
