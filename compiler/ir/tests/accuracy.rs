@@ -11,7 +11,7 @@ fn error(p: Prim, found: Scalar, value: f64) -> f64 {
     let (digits, smallest) = if p == Prim::F32 { (23, -126) } else { (52, -1022) };
     let exponent = value.abs().log2().floor().max(smallest as f64) as i32;
     let found = found.as_f64().unwrap_or(f64::NAN);
-    (found - value).abs() / 2f64.powi(exponent - digits)
+    (found - value).abs() / f64::from(exponent - digits).exp2()
 }
 
 #[test]

@@ -58,7 +58,7 @@ macro_rules! unary_functions {
 
 unary_functions!(
     Cbrt cbrt, Exp exp, Exp2 exp2, Log ln, Log2 log2, Log10 log10, Log1p ln_1p, Expm1 exp_m1, Sin sin, Cos cos,
-    Tan tan, Asin asin, Acos acos, Atan atan, Sinh sinh, Cosh cosh, Tanh tanh, Asinh asinh, Acosh acosh, Atanh atanh
+    Tan tan, Asin asin, Acos acos, Atan atan, Sinh sinh, Cosh cosh, Tanh tanh
 );
 
 /// Functions that go through `eval`: rare, or only there.
@@ -79,6 +79,12 @@ macro_rules! evaluated {
 fn unary() -> Vec<(PrimOp, *const u8)> {
     let mut all = standard_unary();
     all.extend(evaluated! {
+        PrimOp::Un(UnOp::Asinh, Prim::F32), (x: f32 as F32) -> f32 as F32;
+        PrimOp::Un(UnOp::Asinh, Prim::F64), (x: f64 as F64) -> f64 as F64;
+        PrimOp::Un(UnOp::Acosh, Prim::F32), (x: f32 as F32) -> f32 as F32;
+        PrimOp::Un(UnOp::Acosh, Prim::F64), (x: f64 as F64) -> f64 as F64;
+        PrimOp::Un(UnOp::Atanh, Prim::F32), (x: f32 as F32) -> f32 as F32;
+        PrimOp::Un(UnOp::Atanh, Prim::F64), (x: f64 as F64) -> f64 as F64;
         PrimOp::Un(UnOp::Gamma, Prim::F32), (x: f32 as F32) -> f32 as F32;
         PrimOp::Un(UnOp::Gamma, Prim::F64), (x: f64 as F64) -> f64 as F64;
         PrimOp::Un(UnOp::Lgamma, Prim::F32), (x: f32 as F32) -> f32 as F32;

@@ -249,7 +249,8 @@ fn half(x: f32) -> Scalar {
     Scalar::F16(f16::from_f32(x))
 }
 
-/// Operators of one float type; the functions that the standard library lacks are named.
+/// Operators of one float type; the functions that the standard library lacks are named. Its inverse hyperbolic functions
+/// lose digits near the ends of their range, so those of `libm` stand in.
 macro_rules! float_operators {
     ($t:ident, $unary:ident, $binary:ident, $gamma:path, $lgamma:path, $erf:path, $erfc:path) => {
         fn $unary(op: UnOp, x: $t) -> $t {
@@ -277,9 +278,9 @@ macro_rules! float_operators {
                 UnOp::Sinh => x.sinh(),
                 UnOp::Cosh => x.cosh(),
                 UnOp::Tanh => x.tanh(),
-                UnOp::Asinh => x.asinh(),
-                UnOp::Acosh => x.acosh(),
-                UnOp::Atanh => x.atanh(),
+                UnOp::Asinh => libm::asinh(x as f64) as $t,
+                UnOp::Acosh => libm::acosh(x as f64) as $t,
+                UnOp::Atanh => libm::atanh(x as f64) as $t,
                 UnOp::Floor => x.floor(),
                 UnOp::Ceil => x.ceil(),
                 UnOp::Trunc => x.trunc(),

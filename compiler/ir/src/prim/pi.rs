@@ -34,7 +34,7 @@ pub fn sinpi(x: f64) -> f64 {
     let r = turn(x);
     let a = r.abs();
     let b = if a > 0.5 { 1.0 - a } else { a };
-    let y = if b > 0.25 { small_cos(0.5 - b) } else { small_sin(b) };
+    let y = if b >= 0.25 { small_cos(0.5 - b) } else { small_sin(b) };
     y.copysign(if b == 0.0 { x } else { r })
 }
 
