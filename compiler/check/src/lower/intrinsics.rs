@@ -86,7 +86,7 @@ impl<'p> Lower<'p> {
             return Ok(Some(Val::Scalar(self.conv(from, p, *x), p)));
         }
         if let (Some(c), []) = (constant(p, name), &atoms[..]) {
-            return Ok(Some(Val::Scalar(Atom::Const(c), p)));
+            return Ok(Some(Val::Scalar(Atom::Const(c), c.prim())));
         }
         match named_op(p, name) {
             Some(op) if op.operands().len() == atoms.len() && op.is_valid() => {
