@@ -81,26 +81,12 @@ fn edge_values(p: Prim) -> Vec<Scalar> {
 }
 
 fn operators() -> Vec<PrimOp> {
-    use BinOp::*;
-    use UnOp::*;
-    let unary = [
-        Neg, Not, Abs, Sgn, Sqrt, Cbrt, Exp, Exp2, Log, Log2, Log10, Log1p, Expm1, Sin, Cos, Tan, Asin, Acos,
-        Atan, Sinh, Cosh, Tanh, Asinh, Acosh, Atanh, Floor, Ceil, Trunc, Round, Gamma, Lgamma, Erf, Erfc,
-        Recip, Rsqrt,
-    ];
-    let binary = [
-        Add, Sub, Mul, Div, Mod, Quot, Rem, Pow, Min, Max, And, Or, Xor, Shl, Shr, Lshr, Atan2, Hypot,
-        Copysign, MulHi,
-    ];
-    let compare = [CmpOp::Eq, CmpOp::Ne, CmpOp::Lt, CmpOp::Le, CmpOp::Gt, CmpOp::Ge];
-    use SpecialOp::*;
-    let special = [IsNan, IsInf, ToBits, FromBits, Popc, Clz, Ctz, Fma, Ldexp, Lerp, Mad, GetBit, SetBit];
     let mut all = Vec::new();
     for p in Prim::ALL {
-        all.extend(unary.iter().map(|op| PrimOp::Un(*op, p)));
-        all.extend(binary.iter().map(|op| PrimOp::Bin(*op, p)));
-        all.extend(compare.iter().map(|op| PrimOp::Cmp(*op, p)));
-        all.extend(special.iter().map(|op| PrimOp::Special(*op, p)));
+        all.extend(UnOp::ALL.iter().map(|op| PrimOp::Un(*op, p)));
+        all.extend(BinOp::ALL.iter().map(|op| PrimOp::Bin(*op, p)));
+        all.extend(CmpOp::ALL.iter().map(|op| PrimOp::Cmp(*op, p)));
+        all.extend(SpecialOp::ALL.iter().map(|op| PrimOp::Special(*op, p)));
         all.extend(Prim::ALL.map(|to| PrimOp::Conv(p, to)));
         all.push(PrimOp::Select(p));
     }

@@ -8,6 +8,7 @@
 //! [`PrimOp::is_valid`]); `eval` evaluates, `spelling` prints and reads.
 
 mod eval;
+mod pi;
 mod spelling;
 
 use par_runtime::Prim;
@@ -72,6 +73,15 @@ pub enum UnOp {
     Erfc,
     Recip,
     Rsqrt,
+    Exp10,
+    /// Of the argument times pi, like the next two.
+    Sinpi,
+    Cospi,
+    Tanpi,
+    /// Divided by pi, like the next two.
+    Asinpi,
+    Acospi,
+    Atanpi,
 }
 
 /// Operators of two operands.
@@ -97,6 +107,8 @@ pub enum BinOp {
     /// Logical shift (`>>>`).
     Lshr,
     Atan2,
+    /// Divided by pi.
+    Atan2pi,
     Hypot,
     Copysign,
     /// High half of the double-width product.
@@ -218,7 +230,7 @@ impl BinOp {
             Add | Sub | Mul | Div | Mod | Pow | Min | Max => p != Prim::Bool,
             And | Or | Xor => !p.is_float(),
             Quot | Rem | Shl | Shr | Lshr | MulHi => p.is_integer(),
-            Atan2 | Hypot | Copysign => p.is_float(),
+            Atan2 | Atan2pi | Hypot | Copysign => p.is_float(),
         }
     }
 }

@@ -12,8 +12,9 @@ use par_syntax::ast::{Exp, ExpKind, Ident, IndexArg, Literal, Name};
 fn operand_class(op: &str) -> Class {
     match op {
         "==" | "!=" => Class::Eq,
-        "&" | "|" | "^" | "<<" | ">>" | ">>>" => Class::Prims(PrimSet::integers()),
-        "!" => Class::Prims(PrimSet::integers_and_bool()),
+        "<" | "<=" | ">" | ">=" => Class::Prims(PrimSet::all()),
+        "<<" | ">>" | ">>>" => Class::Prims(PrimSet::integers()),
+        "&" | "|" | "^" | "!" => Class::Prims(PrimSet::integers_and_bool()),
         _ => Class::Prims(PrimSet::numbers()),
     }
 }

@@ -33,7 +33,12 @@ impl PrimSet {
         PrimSet::of(Prim::is_float)
     }
 
-    /// What `!` takes.
+    /// What can be ordered: all scalar types, `false` before `true`.
+    pub(super) fn all() -> PrimSet {
+        PrimSet::of(|_| true)
+    }
+
+    /// What has bits: `!` and `&` take these.
     pub(super) fn integers_and_bool() -> PrimSet {
         PrimSet::of(|p| !p.is_float())
     }

@@ -315,7 +315,7 @@ fn folds_exactly(op: PrimOp, args: &[Scalar]) -> bool {
         PrimOp::Bin(BinOp::Div | BinOp::Mod | BinOp::Quot | BinOp::Rem, p) if p.is_integer() => {
             args[1].as_i64() != Some(0)
         }
-        PrimOp::Bin(BinOp::Pow | BinOp::Atan2 | BinOp::Hypot, p) => !p.is_float(),
+        PrimOp::Bin(BinOp::Pow | BinOp::Atan2 | BinOp::Atan2pi | BinOp::Hypot, p) => !p.is_float(),
         _ => true,
     }
 }

@@ -86,7 +86,7 @@ impl<'p> Lower<'p> {
             return Ok(Some(Val::Scalar(self.conv(from, p, *x), p)));
         }
         if let (Some(c), []) = (constant(p, name), &atoms[..]) {
-            return Ok(Some(Val::Scalar(Atom::Const(c), p)));
+            return Ok(Some(Val::Scalar(Atom::Const(c), c.prim())));
         }
         match named_op(p, name) {
             Some(op) if op.operands().len() == atoms.len() && op.is_valid() => {
@@ -101,7 +101,7 @@ impl<'p> Lower<'p> {
 }
 
 fn named_op(p: Prim, name: &str) -> Option<PrimOp> {
-    if let Some(op) = unary(name) {
+    if let Some(op) = UnOp::from_name(name) {
         return Some(PrimOp::Un(op, p));
     }
     if let Some(op) = binary(name) {
@@ -121,53 +121,13 @@ fn named_op(p: Prim, name: &str) -> Option<PrimOp> {
     ))
 }
 
-fn unary(name: &str) -> Option<UnOp> {
-    Some(match name {
-        "neg" => UnOp::Neg,
-        "not" => UnOp::Not,
-        "abs" => UnOp::Abs,
-        "sgn" => UnOp::Sgn,
-        "sqrt" => UnOp::Sqrt,
-        "cbrt" => UnOp::Cbrt,
-        "exp" => UnOp::Exp,
-        "exp2" => UnOp::Exp2,
-        "log" => UnOp::Log,
-        "log2" => UnOp::Log2,
-        "log10" => UnOp::Log10,
-        "log1p" => UnOp::Log1p,
-        "expm1" => UnOp::Expm1,
-        "sin" => UnOp::Sin,
-        "cos" => UnOp::Cos,
-        "tan" => UnOp::Tan,
-        "asin" => UnOp::Asin,
-        "acos" => UnOp::Acos,
-        "atan" => UnOp::Atan,
-        "sinh" => UnOp::Sinh,
-        "cosh" => UnOp::Cosh,
-        "tanh" => UnOp::Tanh,
-        "asinh" => UnOp::Asinh,
-        "acosh" => UnOp::Acosh,
-        "atanh" => UnOp::Atanh,
-        "floor" => UnOp::Floor,
-        "ceil" => UnOp::Ceil,
-        "trunc" => UnOp::Trunc,
-        "round" => UnOp::Round,
-        "gamma" => UnOp::Gamma,
-        "lgamma" => UnOp::Lgamma,
-        "erf" => UnOp::Erf,
-        "erfc" => UnOp::Erfc,
-        "recip" => UnOp::Recip,
-        "rsqrt" => UnOp::Rsqrt,
-        _ => return None,
-    })
-}
-
 fn binary(name: &str) -> Option<BinOp> {
     Some(match name {
         "min" => BinOp::Min,
         "max" => BinOp::Max,
         "pow" => BinOp::Pow,
         "atan2" => BinOp::Atan2,
+        "atan2pi" => BinOp::Atan2pi,
         "hypot" => BinOp::Hypot,
         "copysign" => BinOp::Copysign,
         "mul_hi" => BinOp::MulHi,

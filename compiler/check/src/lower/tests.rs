@@ -16,13 +16,14 @@ fn library() -> Vec<(&'static str, String)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../stdlib");
     let read = |name: &str| std::fs::read_to_string(folder.join(name)).expect("a library file");
     let mut files = vec![("prelude", read("prelude.par"))];
-    for ty in ["i32", "i64", "u64", "f32"] {
+    for ty in ["i32", "i64", "u32", "u64", "f32", "f64"] {
         files.push(("numeric", read("numeric.par.in").replace("$t", ty)));
     }
-    for ty in ["i32", "i64", "u64"] {
+    for ty in ["i32", "i64", "u32", "u64"] {
         files.push(("integer", read("integer.par.in").replace("$t", ty)));
     }
     files.push(("float", read("float.par.in").replace("$t", "f32")));
+    files.push(("f32", read("f32.par")));
     files.push(("sort", read("sort.par")));
     files
 }

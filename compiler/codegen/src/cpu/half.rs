@@ -2,7 +2,7 @@
 //!
 //! An `f16` is two bytes in memory and an `f32` of the same value in registers. Each operator computes at `f32` and rounds the
 //! result to the numbers that `f16` has, which is as good as computing at `f16`: `f32` has more than twice as many bits. All
-//! here is straight-line code that works on vectors as on scalars, without a call, and does not touch subnormal `f32`s,
+//! here is straight-line code on vectors, without a call, and does not touch subnormal `f32`s,
 //! which are slow.
 //!
 //! Rounding to the nearest, ties to even, is left to an addition: with `m = 1.5 * 2^(e + 13)` for a number `x` of exponent `e`,
@@ -23,6 +23,36 @@ const BIAS: i64 = 112 << 23;
 
 /// `f32` rounded to a number that `f16` has.
 pub fn round(b: &mut FunctionBuilder, x: Value) -> Value {
+    on_vector(b, x, types::F32X4, round_lanes)
+}
+
+/// The 16 bits of an `f16`, extended with zeros to 32, as `f32`.
+pub fn expand(b: &mut FunctionBuilder, half: Value) -> Value {
+    on_vector(b, half, types::I32X4, expand_lanes)
+}
+
+/// The bits of an `f32` that is an `f16`, extended with zeros to 32.
+pub fn compress(b: &mut FunctionBuilder, x: Value) -> Value {
+    on_vector(b, x, types::F32X4, compress_lanes)
+}
+
+/// A scalar is done as the first lane of a vector too: what alternates between the arithmetic of integers and of floats need
+/// not leave the vector registers, which would take longer than the arithmetic.
+fn on_vector(
+    b: &mut FunctionBuilder,
+    x: Value,
+    vector: Type,
+    code: fn(&mut FunctionBuilder, Value) -> Value,
+) -> Value {
+    if b.func.dfg.value_type(x).is_vector() {
+        return code(b, x);
+    }
+    let x = b.ins().scalar_to_vector(vector, x);
+    let result = code(b, x);
+    b.ins().extractlane(result, 0)
+}
+
+fn round_lanes(b: &mut FunctionBuilder, x: Value) -> Value {
     let ty = b.func.dfg.value_type(x);
     let whole = b.ins().bitcast(ty.as_int(), bits(), x);
     let exponent = mask(b, whole, EXPONENT);
@@ -75,10 +105,8 @@ fn with_sign_of(b: &mut FunctionBuilder, x: Value, whole: Value) -> Value {
     b.ins().bitcast(ty, bits(), x)
 }
 
-/// The 16 bits of an `f16`, extended with zeros to 32, as `f32`.
-pub fn expand(b: &mut FunctionBuilder, half: Value) -> Value {
-    let int_ty = b.func.dfg.value_type(half);
-    let ty = if int_ty.is_vector() { types::F32X4 } else { types::F32 };
+fn expand_lanes(b: &mut FunctionBuilder, half: Value) -> Value {
+    let (int_ty, ty) = (types::I32X4, types::F32X4);
     let magnitude = mask(b, half, 0x7fff);
     let shifted = b.ins().ishl_imm_u(magnitude, 13);
     let (bias, low) = (int(b, int_ty, BIAS), int(b, int_ty, LOW));
@@ -101,10 +129,8 @@ pub fn expand(b: &mut FunctionBuilder, half: Value) -> Value {
     b.ins().bitcast(ty, bits(), whole)
 }
 
-/// The bits of an `f32` that is an `f16`, extended with zeros to 32.
-pub fn compress(b: &mut FunctionBuilder, x: Value) -> Value {
-    let ty = b.func.dfg.value_type(x);
-    let int_ty = ty.as_int();
+fn compress_lanes(b: &mut FunctionBuilder, x: Value) -> Value {
+    let (int_ty, ty) = (types::I32X4, types::F32X4);
     let whole = b.ins().bitcast(int_ty, bits(), x);
     let magnitude = mask(b, whole, SIGN - 1);
     let bias = int(b, int_ty, BIAS);
@@ -131,8 +157,7 @@ pub fn compress(b: &mut FunctionBuilder, x: Value) -> Value {
 fn at_least(b: &mut FunctionBuilder, x: Value, limit: i64) -> Value {
     let ty = b.func.dfg.value_type(x);
     let below = int(b, ty, limit - 1);
-    let above = b.ins().icmp(IntCC::SignedGreaterThan, x, below);
-    if ty.is_vector() { above } else { b.ins().bmask(ty, above) }
+    b.ins().icmp(IntCC::SignedGreaterThan, x, below)
 }
 
 fn mask(b: &mut FunctionBuilder, x: Value, bits: i64) -> Value {

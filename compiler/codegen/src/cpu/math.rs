@@ -28,7 +28,7 @@ pub fn is_call(op: PrimOp) -> bool {
             p.is_float() && !inline
         }
         PrimOp::Bin(BinOp::Pow, _) => true,
-        PrimOp::Bin(BinOp::Mod | BinOp::Atan2 | BinOp::Hypot, p) => p.is_float(),
+        PrimOp::Bin(BinOp::Mod | BinOp::Atan2 | BinOp::Atan2pi | BinOp::Hypot, p) => p.is_float(),
         PrimOp::Special(SpecialOp::Ldexp, _) => true,
         _ => false,
     }
@@ -58,7 +58,7 @@ macro_rules! unary_functions {
 
 unary_functions!(
     Cbrt cbrt, Exp exp, Exp2 exp2, Log ln, Log2 log2, Log10 log10, Log1p ln_1p, Expm1 exp_m1, Sin sin, Cos cos,
-    Tan tan, Asin asin, Acos acos, Atan atan, Sinh sinh, Cosh cosh, Tanh tanh, Asinh asinh, Acosh acosh, Atanh atanh
+    Tan tan, Asin asin, Acos acos, Atan atan, Sinh sinh, Cosh cosh, Tanh tanh
 );
 
 /// Functions that go through `eval`: rare, or only there.
@@ -79,6 +79,12 @@ macro_rules! evaluated {
 fn unary() -> Vec<(PrimOp, *const u8)> {
     let mut all = standard_unary();
     all.extend(evaluated! {
+        PrimOp::Un(UnOp::Asinh, Prim::F32), (x: f32 as F32) -> f32 as F32;
+        PrimOp::Un(UnOp::Asinh, Prim::F64), (x: f64 as F64) -> f64 as F64;
+        PrimOp::Un(UnOp::Acosh, Prim::F32), (x: f32 as F32) -> f32 as F32;
+        PrimOp::Un(UnOp::Acosh, Prim::F64), (x: f64 as F64) -> f64 as F64;
+        PrimOp::Un(UnOp::Atanh, Prim::F32), (x: f32 as F32) -> f32 as F32;
+        PrimOp::Un(UnOp::Atanh, Prim::F64), (x: f64 as F64) -> f64 as F64;
         PrimOp::Un(UnOp::Gamma, Prim::F32), (x: f32 as F32) -> f32 as F32;
         PrimOp::Un(UnOp::Gamma, Prim::F64), (x: f64 as F64) -> f64 as F64;
         PrimOp::Un(UnOp::Lgamma, Prim::F32), (x: f32 as F32) -> f32 as F32;
@@ -87,6 +93,20 @@ fn unary() -> Vec<(PrimOp, *const u8)> {
         PrimOp::Un(UnOp::Erf, Prim::F64), (x: f64 as F64) -> f64 as F64;
         PrimOp::Un(UnOp::Erfc, Prim::F32), (x: f32 as F32) -> f32 as F32;
         PrimOp::Un(UnOp::Erfc, Prim::F64), (x: f64 as F64) -> f64 as F64;
+        PrimOp::Un(UnOp::Exp10, Prim::F32), (x: f32 as F32) -> f32 as F32;
+        PrimOp::Un(UnOp::Exp10, Prim::F64), (x: f64 as F64) -> f64 as F64;
+        PrimOp::Un(UnOp::Sinpi, Prim::F32), (x: f32 as F32) -> f32 as F32;
+        PrimOp::Un(UnOp::Sinpi, Prim::F64), (x: f64 as F64) -> f64 as F64;
+        PrimOp::Un(UnOp::Cospi, Prim::F32), (x: f32 as F32) -> f32 as F32;
+        PrimOp::Un(UnOp::Cospi, Prim::F64), (x: f64 as F64) -> f64 as F64;
+        PrimOp::Un(UnOp::Tanpi, Prim::F32), (x: f32 as F32) -> f32 as F32;
+        PrimOp::Un(UnOp::Tanpi, Prim::F64), (x: f64 as F64) -> f64 as F64;
+        PrimOp::Un(UnOp::Asinpi, Prim::F32), (x: f32 as F32) -> f32 as F32;
+        PrimOp::Un(UnOp::Asinpi, Prim::F64), (x: f64 as F64) -> f64 as F64;
+        PrimOp::Un(UnOp::Acospi, Prim::F32), (x: f32 as F32) -> f32 as F32;
+        PrimOp::Un(UnOp::Acospi, Prim::F64), (x: f64 as F64) -> f64 as F64;
+        PrimOp::Un(UnOp::Atanpi, Prim::F32), (x: f32 as F32) -> f32 as F32;
+        PrimOp::Un(UnOp::Atanpi, Prim::F64), (x: f64 as F64) -> f64 as F64;
     });
     all
 }
@@ -99,6 +119,8 @@ fn binary_floats() -> Vec<(PrimOp, *const u8)> {
         PrimOp::Bin(BinOp::Pow, Prim::F64), (x: f64 as F64, y: f64 as F64) -> f64 as F64;
         PrimOp::Bin(BinOp::Atan2, Prim::F32), (x: f32 as F32, y: f32 as F32) -> f32 as F32;
         PrimOp::Bin(BinOp::Atan2, Prim::F64), (x: f64 as F64, y: f64 as F64) -> f64 as F64;
+        PrimOp::Bin(BinOp::Atan2pi, Prim::F32), (x: f32 as F32, y: f32 as F32) -> f32 as F32;
+        PrimOp::Bin(BinOp::Atan2pi, Prim::F64), (x: f64 as F64, y: f64 as F64) -> f64 as F64;
         PrimOp::Bin(BinOp::Hypot, Prim::F32), (x: f32 as F32, y: f32 as F32) -> f32 as F32;
         PrimOp::Bin(BinOp::Hypot, Prim::F64), (x: f64 as F64, y: f64 as F64) -> f64 as F64;
     }
@@ -133,8 +155,12 @@ mod tests {
         let have: Vec<PrimOp> = functions().into_iter().map(|f| f.0).collect();
         assert!(have.iter().all(|op| is_call(*op)));
         for p in Prim::ALL {
-            let pow = PrimOp::Bin(BinOp::Pow, p);
-            assert!(!pow.is_valid() || have.contains(&behind(pow)), "{pow:?}");
+            let unary = UnOp::ALL.iter().map(|op| PrimOp::Un(*op, p));
+            let binary = BinOp::ALL.iter().map(|op| PrimOp::Bin(*op, p));
+            let special = SpecialOp::ALL.iter().map(|op| PrimOp::Special(*op, p));
+            for op in unary.chain(binary).chain(special).filter(|op| op.is_valid() && is_call(*op)) {
+                assert!(have.contains(&behind(op)), "{op:?}");
+            }
         }
     }
 }

@@ -9,7 +9,7 @@
 //! - `sgn` of a float keeps zeros and NaN;
 //! - `getbit` outside the width gives 0, `setbit` outside changes nothing.
 
-use super::{BinOp, CmpOp, PrimOp, SpecialOp, UnOp};
+use super::{BinOp, CmpOp, PrimOp, SpecialOp, UnOp, pi};
 use par_runtime::{Prim, Scalar, f16, float16};
 
 impl PrimOp {
@@ -93,7 +93,7 @@ fn binary_int(op: BinOp, p: Prim, a: i128, b: i128) -> i128 {
         Lshr => shift_count(p, b).map_or(0, |n| unsigned(p, a) >> n),
         MulHi if p.is_signed() => (a * b) >> p.bits(),
         MulHi => ((a as u128 * b as u128) >> p.bits()) as i128,
-        Atan2 | Hypot | Copysign => unreachable!("{}.{p} does not exist", op.name()),
+        Atan2 | Atan2pi | Hypot | Copysign => unreachable!("{}.{p} does not exist", op.name()),
     }
 }
 
@@ -249,7 +249,8 @@ fn half(x: f32) -> Scalar {
     Scalar::F16(f16::from_f32(x))
 }
 
-/// Operators of one float type; the functions that the standard library lacks are named.
+/// Operators of one float type; the functions that the standard library lacks are named. Its inverse hyperbolic functions
+/// lose digits near the ends of their range, so those of `libm` stand in.
 macro_rules! float_operators {
     ($t:ident, $unary:ident, $binary:ident, $gamma:path, $lgamma:path, $erf:path, $erfc:path) => {
         fn $unary(op: UnOp, x: $t) -> $t {
@@ -277,9 +278,9 @@ macro_rules! float_operators {
                 UnOp::Sinh => x.sinh(),
                 UnOp::Cosh => x.cosh(),
                 UnOp::Tanh => x.tanh(),
-                UnOp::Asinh => x.asinh(),
-                UnOp::Acosh => x.acosh(),
-                UnOp::Atanh => x.atanh(),
+                UnOp::Asinh => libm::asinh(x as f64) as $t,
+                UnOp::Acosh => libm::acosh(x as f64) as $t,
+                UnOp::Atanh => libm::atanh(x as f64) as $t,
                 UnOp::Floor => x.floor(),
                 UnOp::Ceil => x.ceil(),
                 UnOp::Trunc => x.trunc(),
@@ -290,6 +291,13 @@ macro_rules! float_operators {
                 UnOp::Erfc => $erfc(x),
                 UnOp::Recip => 1.0 / x,
                 UnOp::Rsqrt => 1.0 / x.sqrt(),
+                UnOp::Exp10 => (10.0 as $t).powf(x),
+                UnOp::Sinpi => pi::sinpi(x as f64) as $t,
+                UnOp::Cospi => pi::cospi(x as f64) as $t,
+                UnOp::Tanpi => pi::tanpi(x as f64) as $t,
+                UnOp::Asinpi => pi::asinpi(x as f64) as $t,
+                UnOp::Acospi => pi::acospi(x as f64) as $t,
+                UnOp::Atanpi => pi::atanpi(x as f64) as $t,
                 UnOp::Not => unreachable!("not on a float"),
             }
         }
@@ -320,6 +328,7 @@ macro_rules! float_operators {
                     }
                 }
                 BinOp::Atan2 => a.atan2(b),
+                BinOp::Atan2pi => pi::atan2pi(a as f64, b as f64) as $t,
                 BinOp::Hypot => a.hypot(b),
                 BinOp::Copysign => a.copysign(b),
                 _ => unreachable!("{} on floats", op.name()),

@@ -17,7 +17,8 @@ macro_rules! names {
                 match self { $($ty::$variant => $name),* }
             }
 
-            fn from_name(name: &str) -> Option<$ty> {
+            /// The operator of that name.
+            pub fn from_name(name: &str) -> Option<$ty> {
                 $ty::ALL.iter().copied().find(|op| op.name() == name)
             }
         }
@@ -30,12 +31,13 @@ names!(UnOp {
     Sin = "sin", Cos = "cos", Tan = "tan", Asin = "asin", Acos = "acos", Atan = "atan", Sinh = "sinh",
     Cosh = "cosh", Tanh = "tanh", Asinh = "asinh", Acosh = "acosh", Atanh = "atanh", Floor = "floor",
     Ceil = "ceil", Trunc = "trunc", Round = "round", Gamma = "gamma", Lgamma = "lgamma", Erf = "erf",
-    Erfc = "erfc", Recip = "recip", Rsqrt = "rsqrt",
+    Erfc = "erfc", Recip = "recip", Rsqrt = "rsqrt", Exp10 = "exp10", Sinpi = "sinpi", Cospi = "cospi",
+    Tanpi = "tanpi", Asinpi = "asinpi", Acospi = "acospi", Atanpi = "atanpi",
 });
 names!(BinOp {
     Add = "add", Sub = "sub", Mul = "mul", Div = "div", Mod = "mod", Quot = "quot", Rem = "rem",
     Pow = "pow", Min = "min", Max = "max", And = "and", Or = "or", Xor = "xor", Shl = "shl",
-    Shr = "shr", Lshr = "lshr", Atan2 = "atan2", Hypot = "hypot", Copysign = "copysign",
+    Shr = "shr", Lshr = "lshr", Atan2 = "atan2", Atan2pi = "atan2pi", Hypot = "hypot", Copysign = "copysign",
     MulHi = "mulhi",
 });
 names!(CmpOp { Eq = "eq", Ne = "ne", Lt = "lt", Le = "le", Gt = "gt", Ge = "ge" });

@@ -271,8 +271,9 @@ fn costly(op: PrimOp) -> bool {
         PrimOp::Un(UnOp::Neg | UnOp::Not | UnOp::Abs | UnOp::Sgn, _) => false,
         PrimOp::Un(..) => true,
         PrimOp::Bin(op, p) => {
-            use par_ir::prim::BinOp::{Atan2, Div, Hypot, Mod, Pow, Quot, Rem};
-            matches!(op, Atan2 | Hypot | Pow | Div | Mod) || p.is_integer() && matches!(op, Quot | Rem)
+            use par_ir::prim::BinOp::{Atan2, Atan2pi, Div, Hypot, Mod, Pow, Quot, Rem};
+            matches!(op, Atan2 | Atan2pi | Hypot | Pow | Div | Mod)
+                || p.is_integer() && matches!(op, Quot | Rem)
         }
         _ => false,
     }
