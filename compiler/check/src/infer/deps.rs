@@ -37,7 +37,9 @@ pub(super) fn components(c: &Collected) -> Vec<Component> {
     let whole_library = c.defs.iter().all(|def| def.library);
     for demand in [Demand::First, Demand::Always] {
         for v in 0..c.defs.len() {
-            let wanted = c.defs[v].demand == demand && (whole_library || !c.defs[v].library);
+            let def = &c.defs[v];
+            let known = whole_library || !def.library || crate::lower::LIBRARY.contains(&def.name.as_str());
+            let wanted = def.demand == demand && known;
             if tarjan.index[v].is_none() && wanted {
                 tarjan.visit(v);
             }

@@ -61,6 +61,9 @@ use par_syntax::diagnostic::{Diagnostic, Severity};
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
+/// Definitions of the library that are called for intrinsics, so that they are wanted even if no program mentions them.
+pub(crate) const LIBRARY: [&str; 1] = [write::REDUCE_GROUPS];
+
 /// A result, or what is wrong with the program.
 type R<T> = Result<T, Box<Diagnostic>>;
 

@@ -9,6 +9,9 @@ use par_ir::visit::Code;
 use par_ir::{Atom, Dim, Prim, Var};
 use std::rc::Rc;
 
+/// What a histogram is whose operator no kernel can take.
+pub(super) const REDUCE_GROUPS: &str = "reduce_groups";
+
 impl<'p> Lower<'p> {
     /// `scatter dest is vs`.
     pub fn scatter(&mut self, dest: &Val<'p>, is: Val<'p>, vs: Val<'p>) -> R<Val<'p>> {
@@ -96,7 +99,7 @@ impl<'p> Lower<'p> {
         vs: Val<'p>,
     ) -> R<Val<'p>> {
         let defs = &self.program.defs;
-        let Some(i) = defs.iter().position(|d| d.library && d.name == "reduce_groups") else {
+        let Some(i) = defs.iter().position(|d| d.library && d.name == REDUCE_GROUPS) else {
             return Err(self.internal("the library has no `reduce_groups`"));
         };
         let types = vec![self.elem_of(dest)?.shape()];

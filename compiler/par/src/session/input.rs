@@ -163,7 +163,10 @@ fn wrong(diagnostics: Vec<Diagnostic>, unfinished: bool) -> Input {
 
 /// Whether the text just ends too early: a bracket is open or something must follow.
 fn is_unfinished(diagnostics: &[Diagnostic]) -> bool {
-    let ends = |d: &Diagnostic| d.code == "E0102" || d.message.starts_with("unexpected end of");
+    let ends = |d: &Diagnostic| {
+        let follows = ["unexpected end of", "a definition without a body"];
+        d.code == "E0102" || follows.iter().any(|text| d.message.starts_with(text))
+    };
     !diagnostics.is_empty() && diagnostics.iter().all(ends)
 }
 

@@ -58,7 +58,7 @@ impl Fuser<'_> {
             self.inside(stm);
             self.register(&stm.pat);
         }
-        if body.is_scalar() {
+        if !body.stms.iter().any(|s| parts::rows(&s.exp).is_some()) {
             return;
         }
         while retype::sweep(body, self) || vertical::sweep(body, self) || horizontal::sweep(body, self) {}
