@@ -24,10 +24,10 @@ pub const PAGES: &[Page] = pages! {
     "E0301" "E0302" "E0303" "E0304" "E0305" "E0306" "E0307" "E0308" "E0309" "E0310" "E0311" "E0312" "E0313"
     "E0401" "E0402"
     "E0501" "E0502" "E0511" "E0512" "E0513" "E0514"
-    "E0601" "E0602" "E0603" "E0604" "E0605" "E0606"
+    "E0601" "E0602" "E0603" "E0604" "E0605" "E0606" "E0607"
     "E0701" "E0702" "E0703" "E0704" "E0705" "E0706" "E0707" "E0708" "E0709" "E0710"
     "E0900" "E0999"
-    "W0201" "W0301"
+    "W0201" "W0202" "W0301"
 };
 
 /// The page of a code, upper or lower case; else the code that is nearest to it.
@@ -149,8 +149,8 @@ mod tests {
     fn pages_are_found_by_code() {
         assert_eq!(page("E0203").map(|p| p.title()), Ok("a type contains itself"));
         assert_eq!(page(" e0203 ").map(|p| p.code), Ok("E0203"));
-        assert_eq!(page("E0313"), Err("E0312"));
-        assert_eq!(page("W0202"), Err("W0201"));
+        assert_eq!(page("E0314"), Err("E0313"));
+        assert_eq!(page("W0203"), Err("W0202"));
         assert_eq!(page("0302"), Err("E0302"));
     }
 

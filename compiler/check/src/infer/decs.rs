@@ -280,7 +280,7 @@ impl<'a> Cx<'a> {
         });
         if shadowed && !def.library {
             let message = format!("`{name}` calls itself, not the `{name}` of the standard library");
-            self.diags.push(Diagnostic::new(Severity::Note, "", message, span).here("recursive"));
+            self.diags.push(Diagnostic::new(Severity::Warning, "W0202", message, span).here("recursive"));
         }
     }
 }
