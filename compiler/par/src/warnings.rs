@@ -123,7 +123,15 @@ mod tests {
         assert_eq!(after(&["none", "unreachable-case", "error"], "W0201"), None);
         assert_eq!(after(&["none", "unreachable-case", "error"], "W0301"), Some(Severity::Error));
         assert_eq!(after(&["unreachable-case=error"], "W0301"), Some(Severity::Error));
+        assert_eq!(after(&["no-shadowing-recursion"], "W0202"), None);
         assert_eq!(after(&["none"], "W9999"), Some(Severity::Warning));
         assert!(Warnings::default().set("no-such").unwrap_err().contains("unknown-attribute"));
+    }
+
+    #[test]
+    fn every_kind_has_a_page() {
+        for kind in KINDS {
+            assert_eq!(crate::explain::page(kind.code).map(|p| p.code), Ok(kind.code), "{}", kind.name);
+        }
     }
 }

@@ -74,19 +74,25 @@ pub(super) struct Collected<'a> {
     pub(super) in_template: bool,
 }
 
-/// Attributes with a meaning somewhere in the compiler.
-const ATTRIBUTES: [&str; 11] = [
+/// The attributes that are known: the library's own, those with an effect, and those that are accepted without one
+/// (`docs/attributes.md` says which).
+pub(super) const ATTRIBUTES: [&str; 16] = [
     "intrinsic",
     "inline",
     "noinline",
-    "opaque",
-    "fast_math",
+    "unsafe",
     "sequential",
     "sequential_inner",
     "sequential_outer",
+    "incremental_flattening",
     "unroll",
+    "opaque",
+    "fast_math",
     "scratch",
+    "blank",
     "trace",
+    "break",
+    "warn",
 ];
 
 /// Collects the declarations of all files, the library's first.

@@ -172,10 +172,7 @@ impl<'a> Cx<'a> {
         self.solve_pending();
         self.types.default_scalars();
         self.report_pending();
-        for (ty, span) in std::mem::take(&mut self.holes) {
-            let message = format!("a hole of type `{}`", self.show(&ty));
-            self.diags.push(Diagnostic::error("E0309", message, span).here("write an expression here"));
-        }
+        self.report_holes();
     }
 
     /// Generalises the definitions without complete signature, all over the same new type parameters.

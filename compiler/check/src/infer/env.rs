@@ -67,6 +67,16 @@ impl<B> Env<B> {
         self.values.get(name).and_then(|b| b.last()).map(|(_, b)| b)
     }
 
+    /// The values in scope by their names, the newest first.
+    pub(super) fn visible(&self) -> Vec<(&str, &B)> {
+        let mut found = Vec::new();
+        for (name, bindings) in &self.values {
+            found.extend(bindings.last().map(|(depth, binding)| (*depth, name.as_str(), binding)));
+        }
+        found.sort_unstable_by_key(|(depth, ..)| std::cmp::Reverse(*depth));
+        found.into_iter().map(|(_, name, binding)| (name, binding)).collect()
+    }
+
     /// The type parameter of a name.
     pub(super) fn ty(&self, name: &str) -> Option<&crate::thir::Ty> {
         self.types.get(name).and_then(|b| b.last())

@@ -1,5 +1,6 @@
 //! Expressions: the table of kinds, and the simple ones.
 
+use super::holes::Hole;
 use super::scope::Found;
 use super::types::{BOOL, array};
 use super::{Binding, Cx, collect, errors};
@@ -93,7 +94,8 @@ impl Cx<'_> {
             ExpKind::Hole => {
                 let hole = self.poison(span);
                 let ty = self.types.any();
-                self.holes.push((ty.clone(), span));
+                let locals = self.locals_in_scope();
+                self.holes.push(Hole { ty: ty.clone(), span, locals });
                 Expr { ty, ..hole }
             }
             ExpKind::Parens(inner) => self.exp(inner),

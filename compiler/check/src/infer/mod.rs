@@ -26,6 +26,7 @@ mod finish;
 mod foreign;
 mod functions;
 mod hints;
+mod holes;
 mod literals;
 mod modules;
 mod operators;
@@ -117,8 +118,7 @@ struct Cx<'a> {
     /// The numbers of the component being checked. Until it is finished, a number in the tree is its index here.
     literals: Vec<literals::Number>,
     pending: Vec<pending::Pending>,
-    /// Types and places of `???`.
-    holes: Vec<(Ty, Span)>,
+    holes: Vec<holes::Hole>,
     /// Abbreviations being expanded, to find recursive ones.
     expanding: Vec<TypeId>,
     /// Those found to be recursive, which is reported once.

@@ -356,6 +356,7 @@ rejected! {
     recursive_by_accident: "def sum [n] (xs: [n]i32) : i32 = 1 + sum xs\n";
     not_implemented: "def f (x: f64) = vjp (+ 1) x 1\n";
     attributes: "#[fats_math]\ndef f = 1\n";
+    holes: "def f [n] (xs: [n]i32) (y: i32) = let z = 2 * y let g 'a (x: a) = x let b = true in map (+ ???) xs\ndef first x y = if ??? then x else [y, ???]\ndef none = length ???\ndef hidden (x: i64) = let x = 1.5f32 in (???: i64)\n";
     large_type: "def f x =\n  let a = (x, x, x, x, x, x, x, x, x, x)\n  let b = (a, a, a, a, a, a, a, a, a, a)\n  let c = (b, b, b, b, b, b, b, b, b, b)\n  let d = (c, c, c, c, c, c, c, c, c, c)\n  let e = (d, d, d, d, d, d, d, d, d, d)\n  in e\ndef g = 1\n";
     module_names: "module m = nope\nmodule type s = { val x : i32 }\nmodule n : t = { }\nopen s\ndef a = n.x + m.y\ndef b = sums.y\nmodule sum = { }\n";
     module_lacks: "module type s = { type t  val f : t -> t  module m : { val y : t }  val z : i32 }\nmodule a : s = {\n  type t = i32\n  def z = 1i32\n  module m = { }\n}\nmodule f (x: s) = { def g = x.f }\nmodule b = f { type t = bool }\n";
@@ -372,4 +373,12 @@ rejected! {
     lifted_types: "module type s = { type^ t  val x : t  val y : t }\nmodule f (p: s) = { def same = p.x == p.y }\n";
     not_imported: "import \"nope\"\ndef x = y\n";
     loops: "def f = loop (i, x) = (0, 1f32) while i < 10 do (i + 1)\ndef g = loop a = 0 for x in 5 do a\n";
+}
+
+#[test]
+fn every_attribute_is_documented() {
+    let text = include_str!("../../../../docs/attributes.md");
+    for name in super::collect::ATTRIBUTES.iter().filter(|name| **name != "intrinsic") {
+        assert!(text.contains(&format!("`{name}`")) || text.contains(&format!("`{name}(")), "{name}");
+    }
 }

@@ -157,12 +157,11 @@ impl<'p> Lower<'p> {
             return Ok(());
         }
         Err(Box::new(
-            Diagnostic::error(
-                "E0513",
-                "the program becomes too large when its functions are inlined",
-                self.span,
-            )
-            .note("functions that are not recursive are inlined at every call"),
+            Diagnostic::error("E0513", "the program becomes too large", self.span)
+                .note(
+                    "large functions are called, but the library's, those marked `#[inline]` and those that give functions \
+                     are inlined at every call",
+                ),
         ))
     }
 

@@ -100,7 +100,7 @@ mod tests {
     #[test]
     fn differences_by_position() {
         let ty = ValueType::array(ValueType::ragged(ValueType::Prim(Prim::I32)));
-        let value = |text: &str| read_values(text, &[ty.clone()]).unwrap();
+        let value = |text: &str| read_values(text, std::slice::from_ref(&ty)).unwrap();
         let error = same_values(&value("[[1,2],[],[3]]"), &value("[[1,2],[7],[4]]")).unwrap_err();
         let lines: Vec<&str> = error.lines().collect();
         assert_eq!(

@@ -278,6 +278,11 @@ fn missing_equals(f: &Failure<'_, '_>) -> Option<Diagnostic> {
         None => return None,
     };
     let binds = f.found.is_none() || f.can_follow("=") || begun.is_some();
-    let error = Diagnostic::error("E0101", "a definition without a body", f.place(line));
+    // At the end of the text a session waits for the rest.
+    let message = match f.found {
+        None => "unexpected end of a definition: it has no body",
+        Some(_) => "a definition without a body",
+    };
+    let error = Diagnostic::error("E0101", message, f.place(line));
     binds.then(|| error.here("expected `=` and an expression after this"))
 }
