@@ -2,11 +2,13 @@
 //!
 //! ```text
 //! import "lib/rows"        lib/rows.par (or .fut), next to the file that says so
+//! import "lib/linalg"      if there is none, the library's file of that name
 //! ```
 //!
 //! An imported file comes before the one that imports it, in the list of sources as in the meaning of names.
 //! Its entry points are ordinary functions to whoever imports it.
 
+use crate::library;
 use par_syntax::ast::{Dec, DecKind, File, ModExp, Span};
 use par_syntax::{Diagnostic, Sources, parse};
 use std::path::{Component, Path, PathBuf};
@@ -96,7 +98,18 @@ impl Loader<'_> {
                 Err(_) => {}
             }
         }
-        Err(failure)
+        self.library_file(path).ok_or(failure)
+    }
+
+    /// The number of a file of the library.
+    fn library_file(&mut self, path: &str) -> Option<u32> {
+        let text = library::imported(path)?;
+        let name = format!("stdlib/{path}");
+        let known = self.sources.files.iter().position(|s| s.name == name);
+        Some(known.unwrap_or_else(|| {
+            self.add(&name, text);
+            self.sources.files.len() - 1
+        }) as u32)
     }
 }
 
@@ -185,6 +198,15 @@ mod tests {
         ];
         let text = "import \"lib/a\"\nentry main (x: i32) : i32 = twice x";
         assert_eq!(entries(text, files), Ok(vec!["main".to_string()]));
+    }
+
+    #[test]
+    fn library_files_are_found_unless_there_is_a_file() {
+        let text = "import \"lib/linalg\"\nmodule l = mk_linalg f32\nentry main (x: []f32) = l.norm x";
+        assert_eq!(entries(text, &[]), Ok(vec!["main".to_string()]));
+        let own: &[(&str, &str)] = &[("dir/lib/linalg.par", "def one = 1i32")];
+        assert!(entries(text, own).unwrap_err().contains("mk_linalg"));
+        assert_eq!(entries("import \"lib/linalg\"\nentry f = one", own), Ok(vec!["f".to_string()]));
     }
 
     #[test]

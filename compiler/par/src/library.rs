@@ -41,6 +41,15 @@ const LAST: &[(&str, &str)] = &[
     stdlib!("module_types.par"),
 ];
 
+/// Files that a program imports by these names when it wants them.
+const IMPORTED: &[(&str, &str)] = &[stdlib!("lib/complex.par"), stdlib!("lib/linalg.par")];
+
+/// The text of a file that can be imported: `lib/linalg`.
+pub fn imported(path: &str) -> Option<&'static str> {
+    let named = |name: &str| name.strip_suffix(".par").is_some_and(|stem| stem == path || name == path);
+    IMPORTED.iter().find(|(name, _)| named(name)).map(|(_, text)| *text)
+}
+
 /// The library in parsed form: its sources are the first of every program's.
 struct Library {
     sources: Sources,
