@@ -160,7 +160,6 @@ impl Cx<'_> {
                 diag.note(format!("element by element: map2 ({op}) xs ys, or map (\\x -> x {op} …) xs"))
             }
             ("^", Ty::Prim(p)) if p.is_float() => diag.note("the power of a number is `x ** y`"),
-            ("&" | "|", Ty::Prim(Prim::Bool)) => diag.note(format!("for conditions write `{op}{op}`")),
             ("*" | "+", Ty::Prim(Prim::Bool)) => diag.note("for conditions there are `&&` and `||`"),
             _ => diag,
         }

@@ -62,11 +62,15 @@ impl Cx<'_> {
         }
         let operand = prim.map_or_else(|| self.types.any(), Ty::Prim);
         self.restrict_operand(op, &operand, op_span);
-        if self.operand(op, &operand, &left) {
+        // What is wrong on the left may be why they differ.
+        if self.operand(op, &operand, &left) && !self.has_error_in(left.span) {
+            let compares = result_type(op, &operand) == BOOL;
+            let advice = self.advise_operand(Diagnostic::error("E0301", "", span), op, &left).notes;
             self.agree(&operand, &right.ty, |clash, expected, found| {
                 let message = format!("the operands of `{op}` have different types");
                 let diag = Diagnostic::error("E0301", message, right.span).here(format!("this is {found}"));
-                errors::explain(diag.label(left.span, format!("this is {expected}")), clash)
+                let diag = errors::explain(diag.label(left.span, format!("this is {expected}")), clash);
+                advice.into_iter().filter(|_| compares).fold(diag, Diagnostic::note)
             });
         }
         let f = op_expr(op, 2, &operand, op_span);
