@@ -56,6 +56,8 @@ pub struct Def {
     pub hidden: Hidden,
     pub span: Span,
     pub name_span: Span,
+    /// Of the declared result type, else of the name.
+    pub ret_span: Span,
 }
 
 /// Which parts of a type a module hides. The parts are the element of an array, the components of a tuple or record, all

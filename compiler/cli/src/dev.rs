@@ -49,7 +49,7 @@ pub fn dev(args: &Args) -> Result<Status, Status> {
         text.ok_or_else(|| status::fail(&format!("there is nothing named `{}` to dump", args.dump)))?;
     if args.timings {
         for (stage, time) in program.trace().timings.borrow().iter() {
-            eprintln!("{:>10.3} ms  {stage}", time.as_secs_f64() * 1e3);
+            status::say(&format!("{:>10.3} ms  {stage}", time.as_secs_f64() * 1e3));
         }
     }
     print(&text)

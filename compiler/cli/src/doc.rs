@@ -1,5 +1,6 @@
 //! `par doc`: what a name of the library means, and the documentation as a folder of HTML.
 
+use crate::output;
 use crate::source;
 use crate::status::{self, Status};
 use par::doc;
@@ -31,7 +32,7 @@ pub fn doc(args: &Args) -> Result<Status, Status> {
 fn page(name: &str) -> Result<(), Status> {
     let (items, sources) = doc::library();
     let found = doc::lookup(&items, name).map_err(|close| unknown(name, &close))?;
-    crate::output::text(&doc::page(&found, &sources))
+    output::text(&doc::page(&found, &sources))
 }
 
 /// Reports that a name is not documented.
@@ -52,8 +53,8 @@ fn html(folder: &Path, files: &[String]) -> Result<Status, Status> {
     for (name, text) in &site {
         write(&folder.join(name), text)?;
     }
-    println!("{} pages in {}", site.iter().filter(|(n, _)| n.ends_with(".html")).count(), folder.display());
-    Ok(Status::Success)
+    let pages = site.iter().filter(|(n, _)| n.ends_with(".html")).count();
+    output::text(&format!("{pages} pages in {}\n", folder.display())).map(|()| Status::Success)
 }
 
 fn write(path: &Path, text: &str) -> Result<(), Status> {

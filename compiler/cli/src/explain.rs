@@ -27,7 +27,9 @@ pub fn explain(args: &Args) -> Result<Status, Status> {
     }
     let text = match &args.code {
         Some(code) => explain::page(code).map(|page| page.plain(color())).map_err(|nearest| {
-            status::fail(&format!("there is no code `{code}`; the nearest is {nearest}"));
+            let hint = nearest
+                .map_or("`par explain-error --list` lists all".into(), |n| format!("the nearest is {n}"));
+            status::fail(&format!("there is no code `{code}`; {hint}"));
             Status::Rejected
         })?,
         None => PAGES.iter().map(|page| format!("{}  {}\n", page.code, page.title())).collect(),

@@ -23,7 +23,7 @@ pub fn apologise(stage: &str, message: &str) {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let file =
         args.iter().find(|a| a.ends_with(".par") || a.ends_with(".fut")).map_or("FILE", String::as_str);
-    eprintln!(
+    crate::status::say(&format!(
         "This is a bug in Par, not in your program. Sorry!
 
     version: {}
@@ -34,5 +34,5 @@ Please report it with the program, and with the output of
 
     par dev --verify --dump=after:lower {file}",
         env!("CARGO_PKG_VERSION")
-    );
+    ));
 }

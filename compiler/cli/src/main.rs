@@ -68,7 +68,7 @@ fn main() -> ExitCode {
         // The panic hook has said everything.
         Ok(Err(_)) => Status::Bug,
         Err(e) => {
-            eprintln!("par: no thread to work in: {e}");
+            status::say(&format!("par: no thread to work in: {e}"));
             Status::Failed
         }
     };

@@ -47,8 +47,8 @@ pub struct Args {
     /// What to run it on
     #[arg(long, value_enum, default_value = "cpu")]
     backend: BackendName,
-    /// Number of threads [default: all processors]
-    #[arg(long, value_name = "N", default_value = "0", hide_default_value = true)]
+    /// Number of threads; 0: one for each processor
+    #[arg(long, value_name = "N", default_value = "0")]
     threads: usize,
     #[arg(long, value_name = "[NAME=]FILE", help = INPUT_HELP)]
     input: Vec<String>,

@@ -15,12 +15,14 @@ pub fn read(path: &Path) -> Result<String, Status> {
     })
 }
 
-/// The diagnostic that points at the first byte that is not UTF-8.
+/// The diagnostic that points at the first byte that is not UTF-8. Places count the bytes of the file, so that every wrong
+/// one is shown as one character of one byte.
 fn not_utf8(name: &str, bytes: &[u8], at: usize) -> Failure {
     let mut sources = Sources::default();
-    let file = sources.add(name, String::from_utf8_lossy(bytes), false);
-    let replacement = char::REPLACEMENT_CHARACTER.len_utf8();
-    let span = par::Span { file, start: at as u32, end: (at + replacement) as u32 };
+    let text: String =
+        bytes.utf8_chunks().flat_map(|c| [c.valid().to_string(), "?".repeat(c.invalid().len())]).collect();
+    let file = sources.add(name, text, false);
+    let span = par::Span { file, start: at as u32, end: at as u32 + 1 };
     let diagnostic = Diagnostic::error("E0100", "the program is not UTF-8 text", span).here("this byte");
     Failure::Rejected { diagnostics: vec![diagnostic], sources }
 }

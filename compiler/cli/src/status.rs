@@ -4,7 +4,7 @@
 
 use crate::ice;
 use par::{Diagnostic, Failure, Program, RunFailure, RuntimeError, Sources};
-use std::io::IsTerminal;
+use std::io::{IsTerminal, Write};
 use std::sync::OnceLock;
 
 /// How the process ends. Scripts rely on the numbers.
@@ -65,12 +65,22 @@ pub fn color() -> bool {
     std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none()
 }
 
+/// Writes a line to standard error.
+pub fn say(line: &str) {
+    write(&format!("{line}\n"));
+}
+
+/// Writes to standard error. If nobody reads there, nothing is left that could be done.
+fn write(text: &str) {
+    let _ = std::io::stderr().lock().write_all(text.as_bytes());
+}
+
 /// Prints diagnostics.
 pub fn print(diagnostics: &[Diagnostic], sources: &Sources) {
     if is_json() {
-        diagnostics.iter().for_each(|d| eprintln!("{}", par::report::json(d, sources)));
+        diagnostics.iter().for_each(|d| say(&par::report::json(d, sources).to_string()));
     } else if !diagnostics.is_empty() {
-        eprint!("{}", par::render(diagnostics, sources, color()));
+        write(&par::render(diagnostics, sources, color()));
         explain_hint(diagnostics);
     }
 }
@@ -79,7 +89,7 @@ pub fn print(diagnostics: &[Diagnostic], sources: &Sources) {
 fn explain_hint(diagnostics: &[Diagnostic]) {
     let code = diagnostics.iter().map(|d| d.code.as_str()).find(|code| par::explain::page(code).is_ok());
     if let Some(code) = code {
-        eprintln!("help: `par explain-error {code}` says more about this");
+        say(&format!("help: `par explain-error {code}` says more about this"));
     }
 }
 
@@ -118,8 +128,8 @@ fn runtime_error(program: &Program, error: &RuntimeError) -> Status {
 /// Reports a mistake that has no place in the program.
 pub fn fail(message: &str) -> Status {
     match is_json() {
-        true => eprintln!("{}", par::report::plain(message)),
-        false => eprintln!("error: {message}"),
+        true => say(&par::report::plain(message).to_string()),
+        false => say(&format!("error: {message}")),
     }
     Status::Failed
 }

@@ -229,6 +229,28 @@ fn a_reader_that_stops_is_no_error() {
 }
 
 #[test]
+fn nobody_needs_to_read_messages() {
+    let folder = Folder::new("closed");
+    let wrong = folder.file("wrong.par", "entry main (x: i32) : i32 = y\n");
+    let docs = folder.path("docs");
+    for (args, status) in [(["check", "--verify", &wrong], 2), (["doc", "--html", &docs], 0)] {
+        // The reading ends are closed at once, before the command writes.
+        let (_, output) = std::io::pipe().unwrap();
+        let (_, errors) = std::io::pipe().unwrap();
+        let ended = Command::new(env!("CARGO_BIN_EXE_par")).args(args).stdout(output).stderr(errors).status();
+        assert_eq!(ended.unwrap().code(), Some(status), "{args:?}");
+    }
+}
+
+#[test]
+fn places_in_bytes_that_are_no_text() {
+    let folder = Folder::new("bytes");
+    let file = folder.file("b.par", b"-- \xff\xfe\x00\n");
+    let output = par(&["check", "--message-format=json", &file], b"");
+    assert_fails(&output, 2, &["\"start\":3,", "\"end\":4,"]);
+}
+
+#[test]
 fn tests_in_programs() {
     let folder = Folder::new("tests");
     let good = "-- ==\n-- input { 1 } output { 2 }\n-- input { 0 } error: division by zero\n\
@@ -292,6 +314,11 @@ fn selected_listed_and_updated_tests() {
     );
     assert_eq!(lines(&["--list", "--tag", "slow"]), ["t.par:3: entry main \"one\""]);
     assert_eq!(lines(&["--list", "--exclude", "slow", "--only", "7: .*ma.n"]), ["t.par:7: entry main"]);
+    for nothing in [["--tag", "slwo"], ["--only", "9: "]] {
+        let output = par(&["test", &file, nothing[0], nothing[1]], b"");
+        assert_eq!(output.status.code(), Some(1));
+        assert!(stderr(&output).contains("no test is selected"), "{}", stderr(&output));
+    }
     assert_eq!(par(&["test", &file, "--update"], b"").status.code(), Some(0));
     assert_eq!(std::fs::read_to_string(&file).unwrap(), text.replace("output { 3 }", "output { 2i32 }"));
 }

@@ -30,18 +30,22 @@ pub const PAGES: &[Page] = pages! {
     "W0201" "W0202" "W0301"
 };
 
-/// The page of a code, upper or lower case; else the code that is nearest to it.
-pub fn page(code: &str) -> Result<&'static Page, &'static str> {
-    let upper = code.trim().to_uppercase();
+/// The page of a code, upper or lower case, an error's also by its number alone; else the code that is nearest to it, if
+/// there is a number to compare.
+pub fn page(code: &str) -> Result<&'static Page, Option<&'static str>> {
+    let upper = match code.trim().parse::<u16>() {
+        Ok(number) => format!("E{number:04}"),
+        Err(_) => code.trim().to_uppercase(),
+    };
     if let Some(page) = PAGES.iter().find(|p| p.code == upper) {
         return Ok(page);
     }
     // Codes of one kind are near to each other; of those the one with the nearest number.
     let number = |code: &str| code.get(1..).and_then(|n| n.parse::<i64>().ok());
-    let wanted = number(&upper).or_else(|| upper.parse().ok()).unwrap_or(0);
+    let wanted = number(&upper).ok_or(None)?;
     let kind = |code: &str| i64::from(!code.starts_with(if upper.starts_with('W') { 'W' } else { 'E' }));
     let distance = |p: &&Page| (kind(p.code), (number(p.code).unwrap_or(0) - wanted).abs());
-    Err(PAGES.iter().min_by_key(distance).map_or("E0101", |p| p.code))
+    Err(PAGES.iter().min_by_key(distance).map(|p| p.code))
 }
 
 impl Page {
@@ -149,9 +153,12 @@ mod tests {
     fn pages_are_found_by_code() {
         assert_eq!(page("E0203").map(|p| p.title()), Ok("a type contains itself"));
         assert_eq!(page(" e0203 ").map(|p| p.code), Ok("E0203"));
-        assert_eq!(page("E0314"), Err("E0313"));
-        assert_eq!(page("W0203"), Err("W0202"));
-        assert_eq!(page("0302"), Err("E0302"));
+        assert_eq!(page("E0320"), Err(Some("E0313")));
+        assert_eq!(page("W0203"), Err(Some("W0202")));
+        assert_eq!(page("0302").map(|p| p.code), Ok("E0302"));
+        assert_eq!(page("203").map(|p| p.code), Ok("E0203"));
+        assert_eq!(page("205"), Err(Some("E0204")));
+        assert_eq!(page("xx"), Err(None));
     }
 
     #[test]

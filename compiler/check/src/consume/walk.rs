@@ -190,7 +190,9 @@ impl Check<'_> {
             after.extend(self.consumed.drain());
         }
         self.consumed = after;
-        result.unwrap_or(Alias::Scalar)
+        // What one arm has consumed nobody can use any more: if another arm gives just that, it is the result's alone.
+        let there = |root| before.contains_key(&root) || !self.consumed.contains_key(&root);
+        result.map_or(Alias::Scalar, |alias| alias.pruned(&there))
     }
 
     /// A lambda or local function.

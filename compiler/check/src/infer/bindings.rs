@@ -58,13 +58,13 @@ impl Cx<'_> {
         self.types.level += 1;
         let mark = self.env.mark();
         let (mut vars, size_params) = self.type_params(&def.type_params);
-        let params = self.pats(&def.params);
+        let params = self.pats(&def.type_params, &def.params);
         let ret = def.ret.as_ref().map(|t| (self.ty(t), t.span));
         self.local_functions.push(def.name.name.clone());
         let value = self.exp(&def.body);
         self.local_functions.pop();
         if let Some((declared, at)) = &ret {
-            self.agree_result(declared, *at, &value, &def.body);
+            self.agree_result(declared, *at, &value);
         }
         self.env.reset(mark);
         let result = ret.as_ref().map_or_else(|| value.ty.clone(), |(t, _)| erase(t));

@@ -108,7 +108,7 @@ impl<'a> Cx<'a> {
 
     fn written_signature(&mut self, id: DefId, ast: &'a ast::Def) -> Signature<'a> {
         let (type_params, size_params) = self.type_params(&ast.type_params);
-        let params = self.pats(&ast.params);
+        let params = self.pats(&ast.type_params, &ast.params);
         let ret = match &ast.ret {
             Some(t) => self.ty(t),
             None => self.types.any(),
@@ -158,7 +158,7 @@ impl<'a> Cx<'a> {
             Source::Written(ast) => {
                 let body = self.exp(&ast.body);
                 let at = ast.ret.as_ref().map_or(ast.name.span, |t| t.span);
-                self.agree_result(&signature.ret, at, &body, &ast.body);
+                self.agree_result(&signature.ret, at, &body);
                 self.of_moderate_size(signature.ty.clone(), ast.name.span);
                 body
             }
@@ -217,6 +217,11 @@ impl<'a> Cx<'a> {
         let ty = self.types.resolve(&s.ty);
         self.finish_expr(&mut body, group);
         let found = &self.defs[s.id.0 as usize];
+        let name_span = found.ident().span;
+        let ret_span = match &s.source {
+            Source::Written(ast) => ast.ret.as_ref().map_or(name_span, |t| t.span),
+            Source::View(_) => name_span,
+        };
         let intrinsic = match &s.source {
             Source::Written(_) => found.intrinsic,
             // What only a parameter of a parametric module promises has no body.
@@ -236,7 +241,8 @@ impl<'a> Cx<'a> {
             body,
             hidden,
             span: found.span,
-            name_span: found.ident().span,
+            name_span,
+            ret_span,
         };
         self.schemes[s.id.0 as usize] = Some(Scheme { vars: def.type_params.clone(), ty });
         self.done[s.id.0 as usize] = Some(def);

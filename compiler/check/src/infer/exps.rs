@@ -3,7 +3,7 @@
 use super::holes::Hole;
 use super::scope::Found;
 use super::types::{BOOL, array};
-use super::{Binding, Cx, collect, errors};
+use super::{Binding, Cx, collect, errors, foreign};
 use crate::thir::{DefId, Expr, ExprKind, RangeKind, Ty};
 use par_runtime::{Prim, Scalar, Span};
 use par_syntax::Diagnostic;
@@ -31,6 +31,9 @@ impl Cx<'_> {
                 self.range(start, second.as_deref(), end, *kind, span)
             }
             ExpKind::Apply(f, args) => {
+                if let Some(word) = std::iter::once(&**f).chain(args).find_map(|e| self.foreign_word(e)) {
+                    return self.name(word);
+                }
                 let f = self.exp(f);
                 let args = args.iter().map(|a| self.exp(a)).collect();
                 self.apply(f, args, span)
@@ -82,7 +85,7 @@ impl Cx<'_> {
             ExpKind::Constr(name, es) => {
                 let es: Vec<Expr> = es.iter().map(|e| self.exp(e)).collect();
                 let ty = self.types.any();
-                self.has_constr(ty.clone(), name, es.iter().map(|e| e.ty.clone()).collect(), span);
+                self.has_constr(ty.clone(), name, es.iter().map(|e| (e.ty.clone(), e.span)).collect(), span);
                 Expr { kind: ExprKind::Constr(name.name.clone(), es), ty, span }
             }
             ExpKind::Attr(attr, inner) => {
@@ -101,6 +104,13 @@ impl Cx<'_> {
             ExpKind::Parens(inner) => self.exp(inner),
             ExpKind::OpenIn(name, inner) => self.open_in(name, inner),
         }
+    }
+
+    /// The name, if it is a word of another language's syntax: what is applied to or stands beside it is no mistake.
+    fn foreign_word<'e>(&self, e: &'e Exp) -> Option<&'e Name> {
+        let ExpKind::Name(name) = &e.kind else { return None };
+        let unknown = foreign::is_word(name) && self.scopes.resolve(&self.env, self.module, name).is_none();
+        unknown.then_some(name)
     }
 
     /// Stands for something wrong that was reported.

@@ -28,16 +28,21 @@ const VALUES: &[(&[&str], &str)] = &[
         "a conversion names both types: `f64.i32 x` makes an f64 of an i32",
     ),
     (&["ceiling"], "functions of numbers belong to the modules of the types: `f64.ceil x`"),
+    (&["self", "this"], "there are no objects"),
+];
+
+/// Words of the syntax, among them such as stand between expressions.
+const WORDS: &[(&[&str], &str)] = &[
     (&["lambda", "fun", "fn"], "a function is written `\\x -> e`"),
     (&["while", "for"], "a loop is written `loop x = v for i < n do e`"),
     (&["foreach"], "a function is applied to all elements by `map f xs`"),
     (&["begin", "end"], "expressions are grouped by parentheses"),
     (&["where"], "there is no `where`: bind a name before it is used, let x = … in …"),
-    (&["self", "this"], "there are no objects"),
+    (&["as"], "a conversion names both types: `i64.i32 x` makes an i64 of an i32"),
 ];
 
 const OPERATORS: &[(&[&str], &str)] = &[
-    (&["=>"], "did you mean `>=`?"),
+    (&["=>"], "a function is written `\\x -> e`, a comparison `>=`"),
     (&["=<"], "did you mean `<=`?"),
     (&["<>", "/=", "!==", "=/=", "><"], "did you mean `!=`?"),
     (&["===", "=="], "did you mean `==`?"),
@@ -93,8 +98,14 @@ pub(super) fn value(name: &Name) -> Option<String> {
     if !name.path.is_empty() {
         return None;
     }
-    let known = find(VALUES, &name.base).or_else(|| find(OPERATORS, &name.base));
+    let tables = [VALUES, WORDS, OPERATORS];
+    let known = tables.into_iter().find_map(|table| find(table, &name.base));
     known.map(str::to_string).or_else(|| glued(&name.base))
+}
+
+/// Whether a name is a word of another language's syntax, with which no application makes sense.
+pub(super) fn is_word(name: &Name) -> bool {
+    name.path.is_empty() && find(WORDS, &name.base).is_some()
 }
 
 /// What to write instead of a type that does not exist.

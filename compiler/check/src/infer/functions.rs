@@ -5,7 +5,7 @@ use super::{Cx, errors};
 use crate::thir::{Expr, ExprKind, Ty};
 use par_runtime::Span;
 use par_syntax::Diagnostic;
-use par_syntax::ast::{self, Exp, ExpKind, TypeExp};
+use par_syntax::ast::{self, Exp, TypeExp};
 
 impl Cx<'_> {
     /// `f a b`.
@@ -26,7 +26,7 @@ impl Cx<'_> {
                 if self.argument(f, &param, args, given) {
                     *result
                 } else {
-                    self.after_mistake(*result, given + 1 == args.len())
+                    self.types.poison()
                 }
             }
             Ty::Meta(_) if self.types.is_poison(ty) => self.types.poison(),
@@ -59,16 +59,6 @@ impl Cx<'_> {
                 .label(f.span, format!("{name} has type `{f_ty}`"));
             errors::explain(advice.into_iter().fold(diag, Diagnostic::note), clash)
         })
-    }
-
-    /// The type of an application with a wrong argument: one that would have depended on the argument is not known.
-    fn after_mistake(&mut self, result: Ty, last: bool) -> Ty {
-        let mut leaves = Vec::new();
-        self.types.leaves(&result, &mut leaves);
-        let known = !leaves.iter().any(|t| matches!(t, Ty::Meta(_)));
-        // With more arguments than parameters nothing fits anyway.
-        let fits = last || matches!(self.types.shallow(&result), Ty::Fun(..));
-        if known && fits { result } else { self.types.poison() }
     }
 
     fn not_a_function(&mut self, f: &Expr, arg: &Expr, given: usize) -> Ty {
@@ -129,11 +119,11 @@ impl Cx<'_> {
         span: Span,
     ) -> Expr {
         self.scoped(|cx| {
-            let params = cx.pats(params);
+            let params = cx.pats(&[], params);
             let ret = ret.map(|t| (cx.ty(t), t.span));
             let value = cx.exp(body);
             if let Some((declared, at)) = &ret {
-                cx.agree_result(declared, *at, &value, body);
+                cx.agree_result(declared, *at, &value);
             }
             let result = ret.as_ref().map_or_else(|| value.ty.clone(), |(t, _)| erase(t));
             let ty = function(params.iter().map(|p| &p.ty), result);
@@ -143,28 +133,40 @@ impl Cx<'_> {
     }
 
     /// Checks a body against the declared result.
-    pub(super) fn agree_result(&mut self, declared: &Ty, at: Span, value: &Expr, body: &Exp) {
+    pub(super) fn agree_result(&mut self, declared: &Ty, at: Span, value: &Expr) {
+        let at_fault = self.decisive(value).span;
         self.agree(declared, &value.ty, |clash, expected, found| {
-            let diag =
-                Diagnostic::error("E0301", "the result does not have the declared type", last(body).span)
-                    .here(format!("found {found}"))
-                    .label(at, format!("declared as {expected}"));
+            let diag = Diagnostic::error("E0301", "the result does not have the declared type", at_fault)
+                .here(format!("found {found}"))
+                .label(at, format!("declared as {expected}"));
             errors::explain(diag, clash)
         });
     }
-}
 
-/// The part of a body that is its value.
-fn last(mut e: &Exp) -> &Exp {
-    loop {
-        match &e.kind {
-            ExpKind::Let { body, .. }
-            | ExpKind::LetFun { body, .. }
-            | ExpKind::LetWith { body, .. }
-            | ExpKind::Parens(body)
-            | ExpKind::Attr(_, body)
-            | ExpKind::Assert(_, body) => e = body,
-            _ => return e,
+    /// The part of a body that decides its type: what a `let` gives, and of several arms the one that is not just a number.
+    fn decisive<'e>(&self, mut e: &'e Expr) -> &'e Expr {
+        loop {
+            let part = match &e.kind {
+                ExprKind::Let { body, .. }
+                | ExprKind::LetFun { body, .. }
+                | ExprKind::Attr(_, body)
+                | ExprKind::Assert(_, body) => Some(&**body),
+                // Arms that do not agree are an error of their own.
+                _ if self.has_error_in(e.span) => None,
+                ExprKind::If { then, other, .. } => self.the_only([&**then, &**other].into_iter()),
+                ExprKind::Match { cases, .. } => self.the_only(cases.iter().map(|(_, arm)| arm)),
+                _ => None,
+            };
+            match part {
+                Some(part) => e = part,
+                None => return e,
+            }
         }
+    }
+
+    /// The only arm that is no number of an open type, if there is one such arm.
+    fn the_only<'e>(&self, arms: impl Iterator<Item = &'e Expr>) -> Option<&'e Expr> {
+        let mut others = arms.filter(|e| !self.is_plain_number(e));
+        others.next().filter(|_| others.next().is_none())
     }
 }

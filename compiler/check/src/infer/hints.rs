@@ -73,13 +73,13 @@ impl Cx<'_> {
         }
     }
 
-    /// The source of an operand, as an argument: in parentheses if it needs them, `x` if it is long.
+    /// The source of an operand, as an argument: in parentheses if it needs them, dots if it is long.
     fn as_argument(&self, span: Span) -> String {
         let text = self.sources.text(span).trim();
         let plain = |c: char| c.is_alphanumeric() || "_'.".contains(c);
         let wrapped = text.starts_with('(') && text.ends_with(')') && text.matches('(').count() == 1;
         match text {
-            _ if text.is_empty() || text.chars().count() > 24 || text.contains('\n') => "x".to_string(),
+            _ if text.is_empty() || text.chars().count() > 24 || text.contains('\n') => "(…)".to_string(),
             _ if text.chars().all(plain) || wrapped => text.to_string(),
             _ => format!("({text})"),
         }

@@ -2,7 +2,7 @@
 
 use super::Cx;
 use super::types::{Class, PrimSet};
-use crate::thir::Ty;
+use crate::thir::{Expr, ExprKind, Ty};
 use par_runtime::{Prim, Scalar, Span, float16};
 use par_syntax::Diagnostic;
 use par_syntax::ast::Literal;
@@ -11,6 +11,8 @@ use par_syntax::ast::Literal;
 #[derive(Clone, Debug)]
 pub(super) struct Number {
     pub(super) value: Value,
+    /// Its type is written behind it.
+    pub(super) suffixed: bool,
     pub(super) span: Span,
 }
 
@@ -44,8 +46,14 @@ impl Cx<'_> {
             Some(prim) => Ty::Prim(prim),
             None => self.types.fresh(Class::Prims(class)),
         };
-        self.literals.push(Number { value, span });
+        self.literals.push(Number { value, suffixed: suffix.is_some(), span });
         Some((Scalar::I64(self.literals.len() as i64 - 1), ty))
+    }
+
+    /// Whether an expression is a number that may have several types.
+    pub(super) fn is_plain_number(&self, e: &Expr) -> bool {
+        let ExprKind::Literal(Scalar::I64(index)) = e.kind else { return false };
+        self.literals.get(index as usize).is_some_and(|n| !n.suffixed)
     }
 
     /// The value of a number of the tree at its type; reports what does not fit.

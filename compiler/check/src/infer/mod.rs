@@ -238,6 +238,12 @@ impl Cx<'_> {
             errors += usize::from(d.severity >= Severity::Unsupported);
             errors <= MAX_ERRORS
         });
+        let last = self.diags.iter_mut().rfind(|d| d.severity >= Severity::Unsupported);
+        if let (Some(last), Some(more @ 1..)) = (last, errors.checked_sub(MAX_ERRORS)) {
+            let s = if more == 1 { "" } else { "s" };
+            last.notes
+                .push(format!("these are the first {MAX_ERRORS} errors; {more} more error{s} not shown"));
+        }
         let done = self.done.into_iter().zip(&self.defs);
         let defs = done.map(|(def, found)| def.unwrap_or_else(|| unused(found))).collect();
         let program = Program { defs, locals: self.locals, type_vars: self.type_vars };
@@ -263,6 +269,7 @@ fn unused(found: &collect::Found) -> Def {
         hidden: Hidden::Nothing,
         span: found.span,
         name_span: found.ident().span,
+        ret_span: found.ident().span,
     }
 }
 

@@ -8,9 +8,14 @@ use par_syntax::Diagnostic;
 use par_syntax::ast::{self, Ident, Literal};
 
 impl Cx<'_> {
-    /// Several patterns that bind their names together, like the parameters of a function.
-    pub(super) fn pats(&mut self, pats: &[ast::Pat]) -> Vec<Pat> {
-        let mut names = Vec::new();
+    /// Several patterns that bind their names together, like the parameters of a function. `before` are the type and size
+    /// parameters, which are bound already.
+    pub(super) fn pats(&mut self, before: &[ast::TypeParam], pats: &[ast::Pat]) -> Vec<Pat> {
+        let size = |param: &ast::TypeParam| match param {
+            ast::TypeParam::Size(name) => Some(name.clone()),
+            ast::TypeParam::Type(..) => None,
+        };
+        let mut names: Vec<Ident> = before.iter().filter_map(size).collect();
         pats.iter().for_each(|p| bound_names(p, &mut names));
         self.distinct(names.iter(), "name");
         pats.iter().map(|p| self.pat(p, None)).collect()
@@ -134,7 +139,7 @@ impl Cx<'_> {
         let pats: Vec<Pat> = ps.iter().zip(parts).map(|(p, t)| self.pat(p, t)).collect();
         let ty = declared.unwrap_or_else(|| self.types.any());
         if !known {
-            let payload = pats.iter().map(|p| erase(&p.ty)).collect();
+            let payload = pats.iter().map(|p| (erase(&p.ty), p.span)).collect();
             self.has_constr(erase(&ty), name, payload, span);
         }
         Pat { kind: PatKind::Constr(name.name.clone(), pats), ty, span }

@@ -9,6 +9,9 @@ use par_runtime::Span;
 use par_syntax::Diagnostic;
 use par_syntax::ast::Ident;
 
+/// The types of a constructor's values, and where these stand.
+pub(super) type Payload = Vec<(Ty, Span)>;
+
 /// A constraint on a type that was not known.
 #[derive(Clone)]
 pub(super) struct Pending {
@@ -22,7 +25,7 @@ enum Needs {
     /// A field of the record or tuple, of this type.
     Field(String, Ty),
     /// A constructor of the sum, with this payload.
-    Constr(String, Vec<Ty>),
+    Constr(String, Payload),
 }
 
 impl Cx<'_> {
@@ -64,7 +67,7 @@ impl Cx<'_> {
     }
 
     /// Demands that a type has a constructor.
-    pub(super) fn has_constr(&mut self, of: Ty, name: &Ident, payload: Vec<Ty>, span: Span) {
+    pub(super) fn has_constr(&mut self, of: Ty, name: &Ident, payload: Payload, span: Span) {
         let known = self.types.shallow(&of);
         match &known {
             Ty::Meta(m) if self.types.class(*m).is_none() => {}
@@ -79,16 +82,16 @@ impl Cx<'_> {
         }
     }
 
-    fn agree_payload(&mut self, name: &Ident, expected: &[Ty], found: &[Ty], span: Span) {
+    fn agree_payload(&mut self, name: &Ident, expected: &[Ty], found: &[(Ty, Span)], span: Span) {
         if expected.len() != found.len() {
             let message =
                 format!("`#{}` takes {}, but {} are given", name.name, values(expected.len()), found.len());
             self.diags.push(Diagnostic::error("E0302", message, span).here("the numbers differ"));
             return;
         }
-        for (expected, found) in expected.iter().zip(found) {
+        for (expected, (found, at)) in expected.iter().zip(found) {
             self.agree(expected, found, |clash, expected, found| {
-                super::errors::mismatch(clash, expected, found, span)
+                super::errors::mismatch(clash, expected, found, *at)
             });
         }
     }
@@ -136,7 +139,7 @@ impl Cx<'_> {
             self.types.leaves(&p.of, &mut out);
             match &p.needs {
                 Needs::Field(_, t) => self.types.leaves(t, &mut out),
-                Needs::Constr(_, ts) => ts.iter().for_each(|t| self.types.leaves(t, &mut out)),
+                Needs::Constr(_, ts) => ts.iter().for_each(|(t, _)| self.types.leaves(t, &mut out)),
             }
         }
         out

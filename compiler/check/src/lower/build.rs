@@ -181,10 +181,31 @@ impl<'p> Lower<'p> {
         let var = self.fresh_at("t", ty.clone(), level as u32);
         self.push_at(level, vec![Param { var, ty }], Exp::Prim(op, args.to_vec()));
         self.blocks[level].known.insert(key, Atom::Var(var));
-        if let PrimOp::Bin(BinOp::Mul, Prim::I64) = op {
-            self.products.insert(var, (args[0], args[1]));
+        match op {
+            PrimOp::Bin(BinOp::Mul, Prim::I64) => {
+                self.products.insert(var, (args[0], args[1]));
+            }
+            PrimOp::Bin(BinOp::Add | BinOp::Sub, Prim::I64) => self.note_shift(var, op, args),
+            _ => {}
         }
         Atom::Var(var)
+    }
+
+    /// Remembers that a variable is another one and a constant.
+    fn note_shift(&mut self, var: Var, op: PrimOp, args: &[Atom]) {
+        let (base, by) = match (op, args[0].as_i64(), args[1].as_i64()) {
+            (_, None, Some(by)) if op == PrimOp::Bin(BinOp::Add, Prim::I64) => (args[0], by),
+            (_, None, Some(by)) => (args[0], by.wrapping_neg()),
+            (PrimOp::Bin(BinOp::Add, _), Some(by), None) => (args[1], by),
+            _ => return,
+        };
+        let (base, more) = self.as_shift(base);
+        self.shifts.insert(var, (base, by.wrapping_add(more)));
+    }
+
+    /// A number as another one and a constant that is added to it.
+    pub fn as_shift(&self, a: Atom) -> (Atom, i64) {
+        a.var().and_then(|v| self.shifts.get(&v)).copied().unwrap_or((a, 0))
     }
 
     /// The innermost level among the operands.

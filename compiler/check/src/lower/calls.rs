@@ -128,7 +128,7 @@ impl<'p> Lower<'p> {
         }
         def.params.iter().for_each(|pat| self.size_functions(pat, &mut env));
         let text = format!("result of `{}`", def.name);
-        let declared = Declared { what: &text, span: Some(def.name_span), trusted: false };
+        let declared = Declared { what: &text, span: Some(def.ret_span), trusted: false };
         self.eval_at(&def.body, &mut env, &def.ret, want, declared)
     }
 
@@ -174,7 +174,7 @@ impl<'p> Lower<'p> {
         }
         let mut env = def_env(def, &types);
         let text = format!("type of `{}`", def.name);
-        let declared = Declared { what: &text, span: Some(def.name_span), trusted: false };
+        let declared = Declared { what: &text, span: Some(def.ret_span), trusted: false };
         let val = self.eval_at(&def.body, &mut env, &def.ret, None, declared)?;
         if let Some(block) = self.blocks.last_mut().filter(|_| def.type_params.is_empty()) {
             block.values.insert(d, val.clone());

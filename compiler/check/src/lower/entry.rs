@@ -61,7 +61,7 @@ impl<'p> Lower<'p> {
         self.entry_sizes = None;
         self.enter(def.name_span);
         let text = format!("result of `{}`", def.name);
-        let declared = Declared { what: &text, span: Some(def.name_span), trusted: false };
+        let declared = Declared { what: &text, span: Some(def.ret_span), trusted: false };
         let val = self.eval_at(&def.body, &mut env, &def.ret, None, declared)?;
         if val.has_fun() {
             return Err(self.function_value("an entry point"));

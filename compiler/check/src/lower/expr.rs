@@ -67,7 +67,9 @@ impl<'p> Lower<'p> {
             ExprKind::Ascribe(v, ty) => self.ascribe(v, ty, env, want),
             ExprKind::Assert(c, v) => {
                 let cond = self.scalar(c, env)?;
-                let text = self.sources.text(c.span).trim().to_string();
+                // However it is laid out, the message is one line.
+                let words: Vec<&str> = self.sources.text(c.span).split_whitespace().collect();
+                let text = words.join(" ");
                 self.check(cond, CheckKind::Assert(text), Vec::new());
                 self.eval(v, env, want)
             }

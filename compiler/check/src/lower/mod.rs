@@ -88,6 +88,8 @@ struct Lower<'p> {
     sizes: HashSet<Var>,
     /// Sizes known to be products, for `unflatten`.
     products: HashMap<Var, (Atom, Atom)>,
+    /// Numbers known to be another one and a constant.
+    shifts: HashMap<Var, (Atom, i64)>,
     instances: recursion::Instances,
     shared: share::Shared<'p>,
     hints: loops::Hints,
@@ -117,6 +119,7 @@ pub fn lower(program: &Program, sources: &Sources) -> (Option<core::Program>, Ve
         diagnostics: Vec::new(),
         sizes: HashSet::new(),
         products: HashMap::new(),
+        shifts: HashMap::new(),
         instances: recursion::Instances::default(),
         shared: share::Shared::default(),
         hints: loops::Hints::default(),

@@ -133,7 +133,7 @@ impl<'p> Lower<'p> {
         }
         def.params.iter().for_each(|pat| self.size_functions(pat, env));
         let text = format!("result of `{}`", def.name);
-        let declared = Declared { what: &text, span: Some(def.name_span), trusted: false };
+        let declared = Declared { what: &text, span: Some(def.ret_span), trusted: false };
         let val = self.eval_at(&def.body, env, &def.ret, None, declared)?;
         let val = self.as_declared(&val, &def.ret)?;
         if val.has_fun() {

@@ -132,6 +132,10 @@ impl<'p> Lower<'p> {
         if let (Some(x), Some(y)) = (a.as_i64(), b.as_i64()) {
             return Err(Box::new(self.sizes_differ(x, y, what, declared)));
         }
+        let ((x, more), (y, other)) = (self.as_shift(a), self.as_shift(b));
+        if x == y && more != other {
+            return Err(Box::new(self.sizes_never_equal(more.wrapping_sub(other), what, declared)));
+        }
         let cond = self.cmp(CmpOp::Eq, a, b);
         self.check(cond, CheckKind::SizeMismatch(what.to_string()), vec![a, b]);
         Ok(())
@@ -147,6 +151,22 @@ impl<'p> Lower<'p> {
                 .here(format!("this has size {y}"))
                 .label(span, format!("size {x} is declared here")),
             _ => Diagnostic::error("E0401", message, self.span).here(format!("sizes {x} and {y} meet here")),
+        }
+    }
+
+    /// For sizes that are not known; the first is the second and `more`.
+    fn sizes_never_equal(&self, more: i64, what: &str, declared: Option<Span>) -> Diagnostic {
+        let by = more.unsigned_abs();
+        let (above, below) = (format!("this is always {by} more"), format!("this is always {by} less"));
+        let (of_first, of_second) = if more > 0 { (above, below) } else { (below, above) };
+        let (first, second) = match (self.walked, declared.filter(|span| *span != self.span)) {
+            (Some((first, second)), _) => (Some(first), second),
+            (None, declared) => (declared, self.span),
+        };
+        let diag = Diagnostic::error("E0401", format!("sizes differ by {by} ({what})"), second);
+        match first {
+            Some(first) => diag.here(of_second).label(first, of_first),
+            None => diag.here("the sizes meet here"),
         }
     }
 

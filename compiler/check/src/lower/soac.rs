@@ -78,12 +78,13 @@ struct Lift<'a> {
     level: usize,
     results: Vec<(Atom, Type)>,
     pat: Vec<Param>,
-    lifted: HashMap<(Atom, Vec<Dim>), Var>,
+    /// By result and type: a size that is also a value becomes a descriptor and an array.
+    lifted: HashMap<(Atom, Type), Var>,
 }
 
 impl Lift<'_> {
     fn result(&mut self, lo: &mut Lower, name: &str, a: Atom, inner: Type, outer: Type) -> Var {
-        let key = (a, outer.dims.clone());
+        let key = (a, outer.clone());
         if let Some(v) = self.lifted.get(&key) {
             return *v;
         }

@@ -245,7 +245,7 @@ fn reload(state: &mut State, _: &str) -> Result<(), Status> {
     let result = state.session.reload(&mut read);
     let lost = result.map_err(|failure| unread.unwrap_or_else(|| status::failure(&failure)))?;
     for text in &lost {
-        eprintln!("not right any more, left out: {text}");
+        crate::status::say(&format!("not right any more, left out: {text}"));
     }
     Ok(())
 }

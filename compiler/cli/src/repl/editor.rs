@@ -42,7 +42,7 @@ pub fn converse(state: &mut State) -> Result<(), Status> {
         // The first session has no history.
         let _ = editor.load_history(path);
     }
-    println!("Par {}. `:help` explains, Ctrl-D ends.", env!("CARGO_PKG_VERSION"));
+    crate::output::text(concat!("Par ", env!("CARGO_PKG_VERSION"), ". `:help` explains, Ctrl-D ends.\n"))?;
     answer(state, &mut editor, history.as_deref())
 }
 

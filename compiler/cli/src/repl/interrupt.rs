@@ -1,6 +1,7 @@
 //! Ctrl-C. While a line is edited it is a key like others; while something is evaluated it stops that, and the session
 //! goes on.
 
+use crate::status;
 use par::CancelToken;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -25,8 +26,8 @@ fn ask() {
     token.cancel();
     match ASKED.fetch_add(1, Relaxed) {
         // Behind the terminal's `^C`.
-        0 => eprintln!(),
-        1 => eprintln!("still stopping; Ctrl-C once more ends par"),
+        0 => status::say(""),
+        1 => status::say("still stopping; Ctrl-C once more ends par"),
         _ => std::process::exit(KILLED),
     }
 }

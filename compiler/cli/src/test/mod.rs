@@ -112,6 +112,10 @@ pub fn test(args: &Args) -> Result<Status, Status> {
     let pool =
         pool::Pool { jobs: args.jobs.unwrap_or(processors).max(1), limit, arguments: worker_arguments(args) };
     let summary = report::run(&pool, &files, args.list).map_err(|m| status::fail(&m))?;
+    let selected = !args.tag.is_empty() || args.only.is_some();
+    if selected && summary.tests().next().is_none() {
+        return Err(status::fail("no test is selected by --tag and --only"));
+    }
     if let Some(path) = &args.junit {
         junit::write(path, &summary).map_err(|m| status::fail(&m))?;
     }

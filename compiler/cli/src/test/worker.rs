@@ -28,6 +28,6 @@ fn rewrite(file: &Path, settings: &Settings) -> Result<(), String> {
         return Ok(());
     }
     output::write_file(file, |out| out.write_all(new.as_bytes()))?;
-    eprintln!("{}: {changed} outputs rewritten", file.display());
+    status::say(&format!("{}: {changed} outputs rewritten", file.display()));
     Ok(())
 }

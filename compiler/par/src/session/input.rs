@@ -35,7 +35,15 @@ pub(super) fn read(text: &str, file: u32) -> Input {
     }
     if DECLARATIONS.contains(&word) || rest.starts_with("#[") {
         let (_, diagnostics) = parse(text, file);
-        return if diagnostics.is_empty() { Input::Declarations } else { from_errors(diagnostics) };
+        if diagnostics.is_empty() {
+            return Input::Declarations;
+        }
+        // An attribute may also belong to an expression.
+        return match parse_expression(text, file) {
+            (Some(exp), wrong) if wrong.is_empty() && word.is_empty() => evaluate(exp, Vec::new()),
+            (_, wrong) if word.is_empty() && is_unfinished(&wrong) => from_errors(wrong),
+            _ => from_errors(diagnostics),
+        };
     }
     match parse_expression(text, file) {
         (Some(exp), diagnostics) if diagnostics.is_empty() => evaluate(exp, Vec::new()),

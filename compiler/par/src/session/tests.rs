@@ -88,6 +88,7 @@ fn functions_are_not_values() {
     assert_eq!(enter(&mut s, "\\(x: i32) -> x"), "i32 -> i32");
     assert_eq!(enter(&mut s, "let inc = \\x -> x + 1"), "");
     assert_eq!(enter(&mut s, "inc 1"), "2i32");
+    assert_eq!(enter(&mut s, "#[unroll] (inc 1) + 1"), "3i32");
 }
 
 #[test]
@@ -113,6 +114,7 @@ fn unfinished_texts_are_told_from_wrong_ones() {
         "\\x ->",
         "loop x = 1 for i < 3 do",
         "def f x : ",
+        "#[trace] (1 +",
     ] {
         assert!(is_unfinished(text), "{text}");
     }

@@ -174,16 +174,18 @@ impl<'a> Collected<'a> {
     ) {
         let (params, is) = match is {
             Some(ty) => (params, Some((ty, pair))),
-            None => match t.with.iter().find(|r| r.path == [name.name.as_str()] && !r.used.get()).cloned() {
-                Some(refined) => {
-                    refined.used.set(true);
-                    if !self.same_params(name.span, params, refined.ty.span, refined.params) {
-                        return self.break_pair(pair);
+            None => {
+                match t.with.iter().rev().find(|r| r.path == [name.name.as_str()] && !r.used.get()).cloned() {
+                    Some(refined) => {
+                        refined.used.set(true);
+                        if !self.same_params(name.span, params, refined.ty.span, refined.params) {
+                            return self.break_pair(pair);
+                        }
+                        (refined.params, Some((refined.ty, refined.scope)))
                     }
-                    (refined.params, Some((refined.ty, refined.scope)))
+                    None => (params, None),
                 }
-                None => (params, None),
-            },
+            }
         };
         let (inner, outer) = match t.how {
             How::Assume => {
