@@ -10,6 +10,7 @@ pub mod io;
 pub mod plan;
 pub mod pool;
 pub mod prim;
+pub mod trace;
 pub mod value;
 
 pub use array::Array;

@@ -7,7 +7,7 @@
 
 use crate::check::{CheckKind, Span};
 use crate::prim::{Prim, Scalar};
-use crate::value::ColumnType;
+use crate::value::{ColumnType, ValueType};
 use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
@@ -97,6 +97,7 @@ pub enum Op {
     Atom(Operand),
     Scalar(ScalarFn, Vec<Operand>),
     Check { cond: Operand, kind: CheckKind, args: Vec<Operand> },
+    Trace { label: String, ty: ValueType, args: Vec<Operand> },
     Kernel(Box<Kernel>),
     MakeDesc(Operand),
     UniformDesc { rows: Operand, m: Operand },

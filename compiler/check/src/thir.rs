@@ -248,10 +248,10 @@ pub enum ExprKind {
     Ascribe(Box<Expr>, Ty),
     Assert(Box<Expr>, Box<Expr>),
     Constr(String, Vec<Expr>),
-    Attr(String, Box<Expr>),
+    Attr(Attr, Box<Expr>),
 }
 
-pub use par_syntax::ast::RangeKind;
+pub use par_syntax::ast::{Attr, RangeKind};
 
 /// An index or a slice.
 #[derive(Clone, Debug, PartialEq)]

@@ -157,6 +157,10 @@ impl Planner<'_, '_> {
                 let args = self.operands(args, live);
                 plan::Op::Check { cond: self.operand(cond, live), kind: kind.clone(), args }
             }
+            Op::Trace { label, ty, args } => {
+                let args = self.operands(args, live);
+                plan::Op::Trace { label: label.clone(), ty: ty.clone(), args }
+            }
             Op::MakeDesc(v) => plan::Op::MakeDesc(self.var(*v, live)),
             Op::UniformDesc { rows, m } => {
                 plan::Op::UniformDesc { rows: self.operand(rows, live), m: self.operand(m, live) }
@@ -359,7 +363,9 @@ impl Uses {
         self.bound.extend(stm.pat.iter().map(|p| p.var));
         match &stm.op {
             Op::Atom(a) | Op::Iota(a) => self.atoms([a]),
-            Op::Prim(_, xs) | Op::Literal(xs, _) | Op::Call(_, xs) => self.atoms(xs),
+            Op::Prim(_, args) | Op::Literal(args, _) | Op::Call(_, args) | Op::Trace { args, .. } => {
+                self.atoms(args);
+            }
             Op::Check { cond, args, .. } => self.atoms(args.iter().chain([cond])),
             Op::UniformDesc { rows, m } => self.atoms([rows, m]),
             Op::MakeDesc(v) | Op::Offsets(v) | Op::Lengths(v) | Op::SegIds(v) => self.atoms([&Atom::Var(*v)]),

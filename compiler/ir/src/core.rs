@@ -81,7 +81,7 @@ pub struct Body {
     pub results: Vec<Atom>,
 }
 
-/// `let pat = exp`. A `Check` has an empty pattern.
+/// `let pat = exp`. A `Check` and a `Trace` have an empty pattern.
 #[derive(Clone, Debug, PartialEq)]
 #[allow(missing_docs)]
 pub struct Stm {
@@ -132,6 +132,16 @@ pub enum Exp {
         /// What is checked.
         kind: CheckKind,
         /// Values for the message.
+        args: Vec<Atom>,
+    },
+    /// Shows a value, given in the columns of its type. Binds nothing. Like a check it is never removed; it is not
+    /// scalar code, so what it stands in is flattened, and it shows the values of all rows of a map together.
+    Trace {
+        /// Where it stands in the source, and its tag.
+        label: String,
+        /// The type of what is shown.
+        ty: ValueType,
+        /// Its columns.
         args: Vec<Atom>,
     },
     /// Both arms result in the pattern's shape (existentials included).

@@ -22,7 +22,7 @@
 use crate::core::{Body, Entry, FunId, Lambda};
 use crate::prim::PrimOp;
 use crate::ty::{Atom, Dim, Var, Vars};
-use par_runtime::{CheckKind, Prim, Span};
+use par_runtime::{CheckKind, Prim, Span, ValueType};
 
 /// A whole program.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -94,6 +94,15 @@ pub enum Op {
         /// What is checked.
         kind: CheckKind,
         /// Values for the message.
+        args: Vec<Atom>,
+    },
+    /// Shows a value, given in the columns of its type.
+    Trace {
+        /// Where it stands in the source, and its tag.
+        label: String,
+        /// The type of what is shown.
+        ty: ValueType,
+        /// Its columns.
         args: Vec<Atom>,
     },
     /// A bulk operation.

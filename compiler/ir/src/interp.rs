@@ -15,6 +15,7 @@ mod memory;
 mod moves;
 mod scalar;
 mod soac;
+mod trace;
 mod value;
 
 pub use core::run_core;

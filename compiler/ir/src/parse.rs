@@ -268,6 +268,13 @@ impl Parser {
         Ok((cond, kind, self.atoms()?))
     }
 
+    /// What follows the word `trace`.
+    fn trace(&mut self) -> Result<(String, ValueType, Vec<Atom>)> {
+        let (label, args) = (self.text()?, self.atoms()?);
+        self.expect(":")?;
+        Ok((label, self.value_type()?, args))
+    }
+
     fn check_kind(&mut self) -> Result<CheckKind> {
         let word = self.word()?;
         Ok(match word.as_str() {

@@ -131,6 +131,12 @@ impl<'a> Writer<'a> {
         self.atoms(args);
     }
 
+    fn trace(&mut self, label: &str, ty: &ValueType, args: &[Atom]) {
+        self.push(&format!("trace {} ", quoted(label)));
+        self.atoms(args);
+        self.push(&format!(": {}", value_type(ty)));
+    }
+
     fn span(&mut self, span: Span) {
         if self.spans {
             self.push(&format!(" @{}:{}:{}", span.file, span.start, span.end));

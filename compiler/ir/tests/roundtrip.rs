@@ -72,6 +72,14 @@ fn names_and_checks_survive() {
 }
 
 #[test]
+fn traces_survive() {
+    let core = "fun f@0 (n_0: i64, xs_1: [n_0]i32) -> ()\n{\n  trace \"a.par:1:2 \\\"x\\\"\" (n_0, xs_1): []i32\n  in ()\n}\n";
+    assert_eq!(print_core(&parse_core(core).unwrap()), core);
+    let flat = "fun f@0 (n_0: i64, d_1: desc, xs_2: []i32) -> ()\n{\n  trace \"a.par:1:2\" (n_0, d_1, xs_2): [][~]i32\n  in ()\n}\n";
+    assert_eq!(print_flat(&parse_flat(flat).unwrap()), flat);
+}
+
+#[test]
 fn operator_names_make_variables() {
     let mut program = parse_core("fun f@0 (a_0: i64) -> (a_1: i64) { in (a_0) }").unwrap();
     program.vars.define(par_ir::Var(0), "+");

@@ -1,17 +1,19 @@
-//! What an expression does besides giving a value: it may fail.
+//! What an expression does besides giving a value: it may fail, or show a value.
 //!
 //! ```text
 //! check c bounds i n              may fail
 //! call f x                        may fail (too deep recursion at least)
+//! trace x                         is seen from outside just like a failure
 //! map (\i -> check …) is          may fail, because its lambda may
 //! xs[i]                           cannot fail: a check before it has seen to that
 //! ```
 
 use par_ir::core::{Body, Exp};
 
-/// Whether evaluating `exp` may fail.
+/// Whether evaluating `exp` may fail, or be seen otherwise.
 pub(crate) fn may_fail(exp: &Exp) -> bool {
-    matches!(exp, Exp::Check { .. } | Exp::Call(..)) || exp.bodies().into_iter().any(body_may_fail)
+    matches!(exp, Exp::Check { .. } | Exp::Call(..) | Exp::Trace { .. })
+        || exp.bodies().into_iter().any(body_may_fail)
 }
 
 fn body_may_fail(body: &Body) -> bool {

@@ -25,6 +25,15 @@ impl Sources {
         self.files.len() as u32 - 1
     }
 
+    /// The start of a span as file, line and column, the latter two from 1.
+    pub fn place(&self, span: crate::ast::Span) -> String {
+        let Some(file) = self.files.get(span.file as usize) else { return String::new() };
+        let before = file.text.get(..span.start as usize).unwrap_or("");
+        let line = before.matches('\n').count() + 1;
+        let column = before.rsplit('\n').next().map_or(0, |line| line.chars().count()) + 1;
+        format!("{}:{line}:{column}", file.name)
+    }
+
     /// The text a span covers; empty if the span is not inside a file.
     pub fn text(&self, span: crate::ast::Span) -> &str {
         self.files

@@ -1,11 +1,12 @@
 //! Host statements: control flow, and the bulk operations that need no kernel.
 
 use super::frame::{Frame, HostValue};
-use super::{Desc, Run, internal, out_of_memory, threads};
+use super::{Desc, Run, export, internal, out_of_memory, threads};
 use crate::array::{Array, OutOfMemory};
 use crate::check::{CheckKind, RuntimeError, Span};
 use crate::plan::{Block, Loop, LoopForm, Op, Operand, Stm};
 use crate::prim::{Prim, Scalar};
+use crate::value::Value;
 use std::sync::Arc;
 
 type Results = Result<Vec<HostValue>, RuntimeError>;
@@ -73,6 +74,11 @@ impl Run<'_> {
                 self.function(*fun, args, span)
             }
             Op::Check { cond, kind, args } => check(*cond, kind, args, frame, span),
+            Op::Trace { label, ty, args } => {
+                let columns = export(Some(&ty.columns()), frame.take_all(args));
+                self.traces.write(label, &Value { ty: ty.clone(), columns });
+                Ok(Vec::new())
+            }
             Op::Kernel(k) => self.kernel(k, frame, span),
             _ => Ok(vec![self.simple(op, frame, span)?]),
         }

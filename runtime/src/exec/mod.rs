@@ -23,6 +23,7 @@ use crate::cancel::CancelToken;
 use crate::check::{CheckKind, MAX_DEPTH, RuntimeError, Span};
 use crate::plan::{Function, Kind, Plan};
 use crate::prim::{Prim, Scalar};
+use crate::trace::Sink;
 use crate::value::{Column, ColumnType};
 use frame::HostValue;
 use std::cell::Cell;
@@ -83,6 +84,7 @@ impl Executable {
         let function = self.plan.functions.get(fun).ok_or_else(|| internal("no such function"))?;
         let args = import(function, args)?;
         let threads = threads::count(options.threads);
+        let traces = Sink::current();
         let results = threads::pool(threads)?.install(|| {
             let max_depth = if options.max_depth == 0 { MAX_DEPTH } else { options.max_depth };
             let counters = options.counters.as_deref();
@@ -93,10 +95,11 @@ impl Executable {
                 depth: Cell::new(0),
                 counters,
                 cancel: &options.cancel,
+                traces: &traces,
             };
             run.function(fun, args, function.span)
         })?;
-        Ok(export(function, results))
+        Ok(export(function.ret_columns.as_deref(), results))
     }
 }
 
@@ -108,6 +111,8 @@ struct Run<'a> {
     depth: Cell<usize>,
     counters: Option<&'a Counters>,
     cancel: &'a CancelToken,
+    /// That of the thread which called, not of the one that the call runs on.
+    traces: &'a Sink,
 }
 
 impl Run<'_> {
@@ -151,9 +156,9 @@ fn import_column(name: &str, kind: Kind, column: Column) -> Result<HostValue, Ru
     })
 }
 
-fn export(function: &Function, results: Vec<HostValue>) -> Vec<Column> {
-    let is_size =
-        |i: usize| function.ret_columns.as_ref().is_some_and(|c| matches!(c.get(i), Some(ColumnType::Size)));
+/// Host values as columns; of scalars the column types, where there are any, say which are sizes.
+fn export(types: Option<&[ColumnType]>, results: Vec<HostValue>) -> Vec<Column> {
+    let is_size = |i: usize| types.is_some_and(|c| matches!(c.get(i), Some(ColumnType::Size)));
     let column = |(i, value): (usize, HostValue)| match value {
         HostValue::Scalar(Scalar::I64(n)) if is_size(i) => Column::Size(n),
         HostValue::Scalar(x) => Column::Scalar(x),

@@ -92,7 +92,7 @@ impl Cx<'_> {
                 self.diags.extend(collect::unknown_attribute(attr));
                 let inner = self.exp(inner);
                 let ty = inner.ty.clone();
-                Expr { kind: ExprKind::Attr(attr.name.clone(), Box::new(inner)), ty, span }
+                Expr { kind: ExprKind::Attr(attr.clone(), Box::new(inner)), ty, span }
             }
             ExpKind::Hole => {
                 let hole = self.poison(span);

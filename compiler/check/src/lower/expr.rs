@@ -74,7 +74,10 @@ impl<'p> Lower<'p> {
                 self.eval(v, env, want)
             }
             ExprKind::Constr(name, args) => self.constructor(name, args, &e.ty, env),
-            ExprKind::Attr(_, v) => self.eval(v, env, want),
+            ExprKind::Attr(attr, v) => {
+                let val = self.eval(v, env, want)?;
+                if attr.name == "trace" { self.trace(attr, val, &e.ty, env) } else { Ok(val) }
+            }
         }
     }
 

@@ -199,11 +199,11 @@ fn funs<'p>(val: &Val<'p>) -> Vec<Rc<Fun<'p>>> {
     out
 }
 
-/// Whether an expression does more than compute its results: it may fail or not end.
+/// Whether an expression does more than compute its results: it may fail, show a value or not end.
 pub(super) fn has_effect(exp: &Exp) -> bool {
     let body = |b: &Body| b.stms.iter().any(|s| has_effect(&s.exp));
     match exp {
-        Exp::Check { .. } | Exp::Call(..) => true,
+        Exp::Check { .. } | Exp::Call(..) | Exp::Trace { .. } => true,
         Exp::If { then, other, .. } => body(then) || body(other),
         Exp::Loop { form: par_ir::core::LoopForm::While(_), .. } => true,
         Exp::Loop { body: b, .. } => body(b),

@@ -48,6 +48,7 @@ mod soac;
 mod sums;
 #[cfg(test)]
 mod tests;
+mod trace;
 mod update;
 mod value;
 mod wanted;

@@ -128,6 +128,10 @@ impl Host<'_> {
                 self.machine.check(*cond, kind, args, stm.span)?;
                 Ok(vec![])
             }
+            Op::Trace { label, ty, args } => {
+                self.machine.trace(label, ty, args, stm.span)?;
+                Ok(vec![])
+            }
             Op::Kernel(k) => self.kernel(stm, k),
             Op::If { cond, then, other } => {
                 let arm = if self.machine.condition(*cond)? { then } else { other };

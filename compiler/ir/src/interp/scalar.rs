@@ -2,6 +2,7 @@
 
 use super::memory::Memory;
 use super::moves::Moves;
+use super::trace::Traces;
 use super::value::Val;
 use super::{Outcome, internal};
 use crate::core::{Body, Exp, Fun, LoopForm, Param, Stm};
@@ -22,6 +23,7 @@ pub(super) struct Machine<'a> {
     pub(super) memory: Memory,
     /// Scalar operations and element reads.
     pub(super) work: u64,
+    pub(super) traces: Traces,
 }
 
 impl<'a> Machine<'a> {
@@ -34,6 +36,7 @@ impl<'a> Machine<'a> {
             depth: 0,
             memory: Memory::new(),
             work: 0,
+            traces: Traces::default(),
         }
     }
 
@@ -171,10 +174,18 @@ impl<'a> Machine<'a> {
         values
     }
 
+    /// Runs one step below the present place of the program, see [`Traces`].
+    fn step<T>(&mut self, i: u32, run: impl FnOnce(&mut Self) -> T) -> T {
+        self.traces.path.push(i);
+        let result = run(self);
+        self.traces.path.pop();
+        result
+    }
+
     pub(super) fn body(&mut self, body: &Body) -> Outcome<Vec<Val>> {
         poll();
-        for stm in &body.stms {
-            self.stm(stm)?;
+        for (i, stm) in body.stms.iter().enumerate() {
+            self.step(i as u32, |m| m.stm(stm))?;
         }
         Ok(self.take_results(body, &body.results))
     }
@@ -182,6 +193,7 @@ impl<'a> Machine<'a> {
     pub(super) fn stm(&mut self, stm: &Stm) -> Outcome<()> {
         let value = match &stm.exp {
             Exp::Check { cond, kind, args } => return self.check(*cond, kind, args, stm.span),
+            Exp::Trace { label, ty, args } => return self.trace(label, ty, args, stm.span),
             Exp::Prim(op, xs) => Val::Scalar(self.prim(*op, xs)?),
             Exp::Index(v, indices) => self.index(*v, indices)?,
             Exp::Atom(a) => {
@@ -190,8 +202,8 @@ impl<'a> Machine<'a> {
                 value
             }
             Exp::If { cond, then, other } => {
-                let arm = if self.condition(*cond)? { then } else { other };
-                let values = self.body(arm)?;
+                let (arm, i) = if self.condition(*cond)? { (then, 0) } else { (other, 1) };
+                let values = self.step(i, |m| m.body(arm))?;
                 return self.bind_all(&stm.pat, values);
             }
             Exp::Loop { params, form, body } => {
@@ -229,14 +241,19 @@ impl<'a> Machine<'a> {
             match form {
                 LoopForm::For { index, prim, .. } => self.set(*index, loop_index(*prim, i)),
                 LoopForm::While(cond) => {
-                    if self.body(cond)?[0].scalar()? != Scalar::Bool(true) {
+                    if self.turn(i, 0, cond)?[0].scalar()? != Scalar::Bool(true) {
                         return Ok(params.iter().map(|(p, _)| self.take(p.var)).collect());
                     }
                 }
             }
-            state = self.body(body)?;
+            state = self.turn(i, 1, body)?;
         }
         Ok(state)
+    }
+
+    /// The condition (`part` is 0) or the body of a loop.
+    fn turn(&mut self, i: i64, part: u32, body: &Body) -> Outcome<Vec<Val>> {
+        self.step(i as u32, |m| m.step(part, |m| m.body(body)))
     }
 }
 

@@ -79,6 +79,7 @@ impl Machine<'_> {
         let size = stm.pat.first().map_or(1, |p| p.ty.prim().size());
         self.memory.room(width.max(0) as usize, size, lam.ret.len() * VAL, stm.span)?;
         columns.iter_mut().for_each(|c| c.reserve_exact(width.max(0) as usize));
+        self.traces.enter();
         for i in 0..width {
             for (p, x) in lam.params.iter().zip(&inputs) {
                 let row = x.row(i)?;
@@ -88,6 +89,7 @@ impl Machine<'_> {
                 column.push(x);
             }
         }
+        self.traces.leave();
         Ok(columns)
     }
 

@@ -47,7 +47,7 @@ impl Parser {
 
     pub(super) fn core_stm(&mut self) -> Result<Stm> {
         let mut pat = Vec::new();
-        if !self.is_word("check") {
+        if !(self.is_word("check") || self.is_word("trace")) {
             self.expect_word("let")?;
             pat = self.list("(", ")", Self::core_param)?;
             self.expect("=")?;
@@ -113,6 +113,10 @@ impl Parser {
             "check" => {
                 let (cond, kind, args) = self.check()?;
                 Exp::Check { cond, kind, args }
+            }
+            "trace" => {
+                let (label, ty, args) = self.trace()?;
+                Exp::Trace { label, ty, args }
             }
             "if" => self.core_if()?,
             "loop" => self.core_loop()?,

@@ -53,7 +53,7 @@ impl Parser {
 
     fn flat_stm(&mut self) -> Result<Stm> {
         let mut pat = Vec::new();
-        if !self.is_word("check") {
+        if !(self.is_word("check") || self.is_word("trace")) {
             self.expect_word("let")?;
             pat = self.list("(", ")", Self::flat_param)?;
             self.expect("=")?;
@@ -106,6 +106,10 @@ impl Parser {
             "check" => {
                 let (cond, kind, args) = self.check()?;
                 Op::Check { cond, kind, args }
+            }
+            "trace" => {
+                let (label, ty, args) = self.trace()?;
+                Op::Trace { label, ty, args }
             }
             "kernel" => Op::Kernel(Box::new(self.kernel()?)),
             "makedesc" => Op::MakeDesc(self.var()?),

@@ -70,7 +70,7 @@ impl Writer<'_> {
     }
 
     pub(super) fn core_stm(&mut self, stm: &Stm) {
-        if !(stm.pat.is_empty() && matches!(stm.exp, Exp::Check { .. })) {
+        if !(stm.pat.is_empty() && matches!(stm.exp, Exp::Check { .. } | Exp::Trace { .. })) {
             self.list("let (", &stm.pat, ") = ", Self::core_param);
         }
         self.exp(&stm.exp);
@@ -123,6 +123,7 @@ impl Writer<'_> {
                 self.atoms(&[*start, *len, *stride]);
             }
             Exp::Check { cond, kind, args } => self.check(cond, kind, args),
+            Exp::Trace { label, ty, args } => self.trace(label, ty, args),
             Exp::If { cond, then, other } => {
                 self.push("if ");
                 self.atom(cond);

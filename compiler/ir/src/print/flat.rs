@@ -66,7 +66,7 @@ impl Writer<'_> {
     }
 
     fn flat_stm(&mut self, stm: &Stm) {
-        if !(stm.pat.is_empty() && matches!(stm.op, Op::Check { .. })) {
+        if !(stm.pat.is_empty() && matches!(stm.op, Op::Check { .. } | Op::Trace { .. })) {
             self.list("let (", &stm.pat, ") = ", Self::flat_param);
         }
         self.op(&stm.op);
@@ -93,6 +93,7 @@ impl Writer<'_> {
                 self.atoms(xs);
             }
             Op::Check { cond, kind, args } => self.check(cond, kind, args),
+            Op::Trace { label, ty, args } => self.trace(label, ty, args),
             Op::Kernel(k) => self.kernel(k),
             Op::MakeDesc(v) => self.word_var("makedesc", v),
             Op::UniformDesc { rows, m } => self.word_atoms("uniformdesc", &[*rows, *m]),

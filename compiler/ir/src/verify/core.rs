@@ -98,6 +98,20 @@ impl Checker<'_> {
         Ok(ty.prim())
     }
 
+    fn trace(&self, columns: &[ColumnType], args: &[Atom]) -> Result {
+        ensure_count("columns of the trace", args.len(), columns.len())?;
+        columns.iter().zip(args).try_for_each(|(column, a)| {
+            let ty = self.type_of(*a)?;
+            let fits = match column {
+                ColumnType::Scalar(p) => ty == Type::scalar(*p),
+                ColumnType::Size => ty == Type::I64,
+                ColumnType::Offsets { depth } => ty.is_desc() && ty.rank() == *depth,
+                ColumnType::Data(p) => !ty.is_scalar() && !ty.is_desc() && ty.prim() == *p,
+            };
+            ensure(fits, || "an operand of the trace does not fit its column".into())
+        })
+    }
+
     /// A body with a scope of its own: types of its results.
     pub(super) fn body(&mut self, body: &Body) -> Result<Vec<Type>> {
         let mark = self.scope.mark();
@@ -179,6 +193,10 @@ impl Checker<'_> {
                 self.operand("the condition", *cond, &Type::BOOL)?;
                 ensure_count("arguments of the check", args.len(), check_arity(kind))?;
                 args.iter().try_for_each(|a| self.scalar("an argument", *a).map(drop))
+            }
+            Exp::Trace { ty, args, .. } => {
+                ensure_count("variables bound by a trace", pat.len(), 0)?;
+                self.trace(&ty.columns(), args)
             }
             Exp::If { cond, then, other } => {
                 self.operand("the condition", *cond, &Type::BOOL)?;

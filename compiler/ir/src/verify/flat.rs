@@ -120,6 +120,10 @@ impl FlatChecker<'_> {
                 args.iter().try_for_each(|a| self.scalar("an argument", *a).map(drop))?;
                 vec![]
             }
+            Op::Trace { ty, args, .. } => {
+                agree("columns of the trace", &self.types(args)?, &column_types(ty))?;
+                vec![]
+            }
             Op::Kernel(k) => self.kernel(k)?,
             Op::If { cond, then, other } => {
                 self.operand("the condition", *cond, BOOL)?;

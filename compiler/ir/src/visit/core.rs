@@ -123,7 +123,9 @@ impl Exp {
     pub fn for_each_operand(&self, f: &mut dyn FnMut(Atom)) {
         match self {
             Exp::Atom(a) | Exp::Iota(a) => f(*a),
-            Exp::Prim(_, xs) | Exp::Call(_, xs) | Exp::Literal(xs, _) => atoms(f, xs),
+            Exp::Prim(_, args) | Exp::Call(_, args) | Exp::Literal(args, _) | Exp::Trace { args, .. } => {
+                atoms(f, args);
+            }
             Exp::Index(v, xs) => {
                 var(f, v);
                 atoms(f, xs);
@@ -184,7 +186,9 @@ impl Exp {
     fn edit_operands(&mut self, e: &mut dyn Edit) {
         match self {
             Exp::Atom(a) | Exp::Iota(a) => a.edit(e),
-            Exp::Prim(_, xs) | Exp::Call(_, xs) | Exp::Literal(xs, _) => xs.edit(e),
+            Exp::Prim(_, args) | Exp::Call(_, args) | Exp::Literal(args, _) | Exp::Trace { args, .. } => {
+                args.edit(e);
+            }
             Exp::Index(v, xs) => {
                 v.edit(e);
                 xs.edit(e);

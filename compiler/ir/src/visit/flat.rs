@@ -144,7 +144,9 @@ impl Code for Op {
     fn walk(&self, f: &mut dyn FnMut(Site)) {
         match self {
             Op::Atom(a) | Op::Iota(a) => a.walk(f),
-            Op::Prim(_, xs) | Op::Call(_, xs) | Op::Literal(xs, _) => xs.walk(f),
+            Op::Prim(_, args) | Op::Call(_, args) | Op::Literal(args, _) | Op::Trace { args, .. } => {
+                args.walk(f)
+            }
             Op::Check { cond, args, .. } => {
                 cond.walk(f);
                 args.walk(f);
@@ -186,7 +188,9 @@ impl Code for Op {
     fn edit(&mut self, e: &mut dyn Edit) {
         match self {
             Op::Atom(a) | Op::Iota(a) => a.edit(e),
-            Op::Prim(_, xs) | Op::Call(_, xs) | Op::Literal(xs, _) => xs.edit(e),
+            Op::Prim(_, args) | Op::Call(_, args) | Op::Literal(args, _) | Op::Trace { args, .. } => {
+                args.edit(e)
+            }
             Op::Check { cond, args, .. } => {
                 cond.edit(e);
                 args.edit(e);

@@ -168,6 +168,7 @@ fn flat_name(op: &flat::Op) -> Option<&'static str> {
         Op::Loop { .. } => "loop",
         Op::Call(..) => "call",
         Op::Check { .. } => "check",
+        Op::Trace { .. } => "trace",
         Op::Atom(_) | Op::Prim(..) | Op::Rows(_) | Op::Length(_) => return None,
     };
     Some(name)
@@ -211,6 +212,7 @@ fn core_name(exp: &core::Exp) -> Option<&'static str> {
         Exp::Loop { .. } => "loop",
         Exp::Call(..) => "call",
         Exp::Check { .. } => "check",
+        Exp::Trace { .. } => "trace",
         Exp::Atom(_) | Exp::Prim(..) => return None,
     };
     Some(name)

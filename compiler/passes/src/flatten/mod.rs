@@ -16,7 +16,7 @@
 //! - indexing a row, slicing, `iota`, `replicate` and the like cost nothing: a variable's representation
 //!   ([`rep`]) is a symbolic index expression ([`ex`]) into some flat array, so no view is ever copied before something needs
 //!   packed data ([`pack`]);
-//! - every parallel construct has a lifting rule in a file of its own ([`soac`], [`construct`], [`update`], [`branch`], [`loops`], [`call`]).
+//! - every parallel construct has a lifting rule in a file of its own ([`soac`], [`construct`], [`update`], [`branch`], [`loops`], [`call`], [`trace`]).
 //!
 //! At the root level (a function's own body) scalars live on the host, and `if`, loops and calls are the host's.
 //! A recursive function called under a nest gets a lifted form (`f^`), which works on all positions of a level at
@@ -35,6 +35,7 @@ mod pack;
 mod prune;
 mod rep;
 mod soac;
+mod trace;
 mod update;
 mod view;
 

@@ -48,7 +48,7 @@ fn prune_block(block: &mut Block, used: &mut Used) {
 fn effects(op: &Op) -> bool {
     let block = |b: &Block| b.stms.iter().any(|s| effects(&s.op));
     match op {
-        Op::Check { .. } | Op::Call(..) => true,
+        Op::Check { .. } | Op::Trace { .. } | Op::Call(..) => true,
         Op::Kernel(k) => k.body.stms.iter().any(|s| super::kernel::may_fail(&s.exp)),
         Op::If { then, other, .. } => block(then) || block(other),
         Op::Loop { form, body, .. } => matches!(form, flat::LoopForm::While(_)) || block(body),
@@ -79,7 +79,9 @@ fn prune_op(op: &mut Op, used: &mut Used) {
 fn host_uses(op: &Op, f: &mut impl FnMut(Atom)) {
     match op {
         Op::Atom(a) | Op::Iota(a) => f(*a),
-        Op::Prim(_, args) | Op::Literal(args, _) | Op::Call(_, args) => args.iter().for_each(|a| f(*a)),
+        Op::Prim(_, args) | Op::Literal(args, _) | Op::Call(_, args) | Op::Trace { args, .. } => {
+            args.iter().for_each(|a| f(*a));
+        }
         Op::Check { cond, args, .. } => {
             f(*cond);
             args.iter().for_each(|a| f(*a));

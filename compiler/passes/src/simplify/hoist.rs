@@ -208,7 +208,7 @@ impl Scope {
             Exp::Literal(..) | Exp::Concat(_) | Exp::Flatten(_) | Exp::Lengths(_) | Exp::Total(_) => {
                 pat.iter().all(|p| self.sized(&p.ty))
             }
-            Exp::Atom(_) | Exp::Check { .. } | Exp::Call(..) | Exp::Slice { .. } => false,
+            Exp::Atom(_) | Exp::Check { .. } | Exp::Trace { .. } | Exp::Call(..) | Exp::Slice { .. } => false,
             Exp::Update { .. } | Exp::Unflatten(_) | Exp::MakeDesc(_) => false,
         }
     }
