@@ -379,3 +379,18 @@ fn documentation() {
     assert!(stdout(&written).contains(" pages in "), "{}", stderr(&written));
     assert!(std::fs::read_to_string(folder.path("site/file-p.par.html")).unwrap().contains("The answer."));
 }
+
+#[test]
+fn traces_go_to_standard_error() {
+    let folder = Folder::new("traces");
+    let program = folder
+        .file("t.par", "entry main (xs: []i32) =\n  map (\\x -> #[trace(doubled)] (2 * x)) (trace xs)\n");
+    for backend in ["interp", "flat-interp", "cpu"] {
+        let output = par(&["run", &program, "--backend", backend], b"[1, 2]");
+        assert_eq!(
+            stderr(&output),
+            format!("{program}:2:42: [1i32, 2i32]\n{program}:2:14 doubled: [2i32, 4i32]\n")
+        );
+        assert_eq!(stdout(&output), "[2i32, 4i32]\n");
+    }
+}
