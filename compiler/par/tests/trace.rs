@@ -150,7 +150,7 @@ fn operators_and_recursion() {
     shows(
         "entry main (xs: []i32) = hist (\\a b -> trace (a + b)) 0 2 [0, 1, 0] xs",
         "[1, 2, 3]",
-        &["a.par:1:40: [4i32]", "a.par:1:40: [1i32, 2i32]"],
+        &["a.par:1:40: [4i32]", "a.par:1:40: [4i32, 2i32]"],
         "[4i32, 2i32]",
     );
     shows(
