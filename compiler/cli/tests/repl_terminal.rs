@@ -42,10 +42,12 @@ fn ask(session: &mut PtySession, line: &str, answer: &str) {
     session.exp_string("> ").unwrap();
 }
 
-/// Enters a line that prints nothing.
+/// Enters a line that prints nothing. What is waited for must not occur in the terminal's control sequences.
 fn define(session: &mut PtySession, line: &str) {
     enter(session, line);
-    ask(session, ":set print-limit", "200");
+    // What is typed while the terminal changes its mode may get lost.
+    std::thread::sleep(std::time::Duration::from_millis(500));
+    ask(session, "1234 + 5", "1239i32");
 }
 
 fn press(session: &mut PtySession, key: u8) {
