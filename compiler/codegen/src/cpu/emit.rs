@@ -1,6 +1,6 @@
 //! Scalar bodies to Cranelift: variables, control flow, array reads, checks.
 //!
-//! Loops are guarded and tested at the bottom, where they also ask whether the run was cancelled. A failing check jumps to a cold block that writes the error record
+//! Loops are guarded and tested at the bottom, where all but innermost counted ones also ask whether the run was cancelled. A failing check jumps to a cold block that writes the error record
 //! and leaves the function with -1.
 
 use super::{half, math};
@@ -47,6 +47,8 @@ pub struct Emitter<'a> {
     /// Leaves the function because of cancellation, once something may.
     pub stop: Option<Block>,
     pub references: HashMap<PrimOp, FuncRef>,
+    /// How many loops have been emitted.
+    pub loops: usize,
 }
 
 /// The register type of a scalar. An `f16` is an `f32` in registers, see [`half`].
@@ -300,6 +302,7 @@ impl Emitter<'_> {
                 self.b.switch_to_block(again);
                 bind(self, &state);
                 let next = self.body(body)?;
+                self.loops += 1;
                 self.poll();
                 bind(self, &next);
                 let repeat = self.single(cond)?;
@@ -344,8 +347,13 @@ impl Emitter<'_> {
         let first = [&[lo], state].concat();
         self.b.ins().brif(enter, again, &args(&first), exit, &args(state));
         self.b.switch_to_block(again);
+        let inside = self.loops;
         let next = body(self, i, &current)?;
-        self.poll();
+        // An innermost loop ends soon, and asking would cost as much as its work.
+        if self.loops > inside {
+            self.poll();
+        }
+        self.loops += 1;
         let next_i = self.b.ins().iadd_imm_s(i, step);
         let repeat = self.b.ins().icmp(less, next_i, hi);
         let following = [&[next_i], &next[..]].concat();

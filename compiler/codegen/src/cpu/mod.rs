@@ -190,6 +190,7 @@ impl<'t> Compiler<'t> {
             cancel: params[0],
             stop: None,
             references: HashMap::new(),
+            loops: 0,
         };
         KernelEmitter { e: &mut e, info, types: self.types, role, params }.function()?;
         e.b.seal_all_blocks();
