@@ -20,6 +20,7 @@
 //! nobody else holds it.
 
 use crate::core::{Body, Entry, FunId, Lambda};
+use crate::place::{PlaceId, Places};
 use crate::prim::PrimOp;
 use crate::ty::{Atom, Dim, Var, Vars};
 use par_runtime::{CheckKind, Prim, Span, ValueType};
@@ -30,6 +31,8 @@ use par_runtime::{CheckKind, Prim, Span, ValueType};
 pub struct Program {
     pub funs: Vec<Fun>,
     pub vars: Vars,
+    /// Where statements come from; not printed.
+    pub places: Places,
 }
 
 /// A type of FLAT.
@@ -78,6 +81,8 @@ pub struct Stm {
     pub pat: Vec<Param>,
     pub op: Op,
     pub span: Span,
+    /// The constructs that it comes from, in the program's table.
+    pub place: PlaceId,
 }
 
 /// What a host statement does.

@@ -5,6 +5,7 @@ pub mod core;
 pub mod flat;
 pub mod interp;
 pub mod parse;
+pub mod place;
 pub mod prim;
 pub mod print;
 pub mod ty;

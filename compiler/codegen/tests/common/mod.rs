@@ -4,6 +4,7 @@
 use par_codegen::cpu::compile;
 use par_ir::core::{self, Body, Exp, Lambda};
 use par_ir::flat::{Block, Fun, Kernel, KernelKind, Op, Param, Program, Space, Stm, Ty};
+use par_ir::place::{PlaceId, Places};
 use par_ir::prim::{BinOp, CmpOp, PrimOp};
 use par_ir::{Atom, CheckKind, Dim, Prim, Scalar, Span, Type, Var, Vars};
 use par_runtime::array::Element;
@@ -31,7 +32,8 @@ impl Build {
     pub fn bind(&mut self, tys: &[Ty], op: Op) -> Vec<Var> {
         let pat: Vec<Param> = tys.iter().map(|ty| Param { var: self.vars.fresh("x"), ty: *ty }).collect();
         let bound = pat.iter().map(|p| p.var).collect();
-        self.stms.push(Stm { pat, op, span: span(self.stms.len() as u32) });
+        let span = span(self.stms.len() as u32);
+        self.stms.push(Stm { pat, op, span, place: PlaceId::default() });
         bound
     }
 
@@ -60,7 +62,7 @@ impl Build {
 
     pub fn program(mut self, ret: &[Ty], results: &[Var]) -> Program {
         let fun = self.fun("main", ret, results);
-        Program { funs: vec![fun], vars: self.vars }
+        Program { funs: vec![fun], vars: self.vars, places: Places::default() }
     }
 
     pub fn kernel(

@@ -3,6 +3,7 @@
 use super::{Parser, Result, Token, is_special_float};
 use crate::core::FunId;
 use crate::flat::{Block, Fun, Kernel, KernelKind, LoopForm, Op, Out, Param, Program, Space, Stm, Ty};
+use crate::place::{PlaceId, Places};
 use crate::ty::Atom;
 
 /// Reads a printed program. Names of variables that do not occur are lost.
@@ -15,7 +16,7 @@ pub fn parse_flat(text: &str) -> Result<Program> {
     if *p.peek() != Token::End {
         return p.error("a function");
     }
-    Ok(Program { funs, vars: p.vars })
+    Ok(Program { funs, vars: p.vars, places: Places::default() })
 }
 
 impl Parser {
@@ -59,7 +60,7 @@ impl Parser {
             self.expect("=")?;
         }
         let op = self.op()?;
-        Ok(Stm { pat, op, span: self.span()? })
+        Ok(Stm { pat, op, span: self.span()?, place: PlaceId::default() })
     }
 
     fn op(&mut self) -> Result<Op> {

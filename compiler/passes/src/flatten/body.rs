@@ -8,6 +8,7 @@ use super::{Flattener, Result};
 use crate::effects::deeper;
 use par_ir::core::{Body, Exp, LoopForm, Param, Stm};
 use par_ir::flat::{Op, Ty};
+use par_ir::place::parts_of;
 use par_ir::prim::BinOp;
 use par_ir::{Atom, Var};
 
@@ -47,10 +48,19 @@ impl Flattener<'_> {
         self.env.insert(p.var, Rep::Scalar(ex));
     }
 
-    /// The lifting rule of a parallel construct.
+    /// Flattens a construct by its rule; what that emits has a place of its own.
     fn lift(&mut self, level: LevelId, stm: &Stm) -> Result<()> {
         self.flush();
         self.at(stm.span);
+        let around = self.place;
+        self.place = self.places.add(around, parts_of(stm, &self.vars));
+        let done = self.rule(level, stm);
+        self.place = around;
+        done
+    }
+
+    /// The lifting rule of a parallel construct.
+    fn rule(&mut self, level: LevelId, stm: &Stm) -> Result<()> {
         match &stm.exp {
             Exp::Map { .. } => self.map(level, stm),
             Exp::Reduce { .. } => self.reduce(level, stm),

@@ -11,6 +11,7 @@ use super::rep::{Arr, Rep, Src};
 use super::{Flattener, Result};
 use par_ir::core::{Fun, FunId, Param, Stm};
 use par_ir::flat::{self, Op, Ty};
+use par_ir::place::{Construct, Part, PlaceId};
 use par_ir::{Atom, Prim, Type};
 use std::rc::Rc;
 
@@ -21,6 +22,8 @@ impl Flattener<'_> {
         let fun = &source.funs[id.0 as usize];
         let slot = self.instance(id, lifted);
         self.at(fun.span);
+        let own = Part { construct: Construct::Function, span: fun.span };
+        self.place = self.places.add(PlaceId::default(), vec![own]);
         self.group = None;
         let out = if lifted { self.lifted_function(fun)? } else { self.plain_function(fun)? };
         self.funs[slot.0 as usize] = Some(out);

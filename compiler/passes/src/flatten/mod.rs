@@ -44,6 +44,7 @@ use kernel::Group;
 use nest::{Extent, Level, LevelId};
 use par_ir::core::{self, FunId};
 use par_ir::flat::{self, Op, Ty};
+use par_ir::place::{PlaceId, Places};
 use par_ir::{Atom, PrimOp, Span, Type, Var, Vars};
 use rep::Rep;
 use std::collections::HashMap;
@@ -71,7 +72,7 @@ pub fn flatten(program: &core::Program) -> Result<flat::Program> {
         f.function(fun, lifted)?;
     }
     let funs = f.funs.into_iter().map(|fun| fun.expect("every requested function was flattened")).collect();
-    let mut out = flat::Program { funs, vars: f.vars };
+    let mut out = flat::Program { funs, vars: f.vars, places: f.places };
     prune::run(&mut out);
     Ok(out)
 }
@@ -120,6 +121,9 @@ pub(crate) struct Flattener<'a> {
     fresh_rows: std::collections::HashSet<Var>,
     /// Of the statement being flattened.
     span: Span,
+    /// The constructs around it.
+    place: PlaceId,
+    places: Places,
 }
 
 impl<'a> Flattener<'a> {
@@ -140,6 +144,8 @@ impl<'a> Flattener<'a> {
             group: None,
             fresh_rows: std::collections::HashSet::new(),
             span: Span::default(),
+            place: PlaceId::default(),
+            places: Places::default(),
         }
     }
 
@@ -163,8 +169,9 @@ impl<'a> Flattener<'a> {
 
     fn emit(&mut self, pat: Vec<flat::Param>, op: Op) {
         pat.iter().for_each(|p| self.declare(p));
-        let span = self.span;
-        self.scopes.last_mut().expect("a host block is open").stms.push(flat::Stm { pat, op, span });
+        let (span, place) = (self.span, self.place);
+        let scope = self.scopes.last_mut().expect("a host block is open");
+        scope.stms.push(flat::Stm { pat, op, span, place });
     }
 
     /// Notes the type of a host variable.

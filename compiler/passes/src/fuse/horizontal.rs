@@ -25,6 +25,7 @@ pub(super) fn sweep(body: &mut Body, fuser: &mut Fuser) -> bool {
     let mut users = Users::of(body);
     for first in 0..body.stms.len() {
         if let Some((second, mut fused)) = partner(body, &users, first) {
+            fuser.note(&body.stms[first], &body.stms[second], &fused);
             fuser.inside(&mut fused);
             users.replace(body, first, second, fused);
         }

@@ -20,6 +20,7 @@ mod vertical;
 
 use crate::effects::{deeper, may_fail};
 use par_ir::core::{Body, Exp, Lambda, Param, Program, Stm};
+use par_ir::place::parts_of;
 use par_ir::ty::{Atom, Dim, Type, Var, Vars};
 use par_ir::visit::Code;
 use std::collections::HashMap;
@@ -42,6 +43,12 @@ struct Fuser<'a> {
 impl Fuser<'_> {
     fn register<'p>(&mut self, params: impl IntoIterator<Item = &'p Param>) {
         self.types.extend(params.into_iter().map(|p| (p.var, p.ty.clone())));
+    }
+
+    /// Notes that `fused` was made of two statements.
+    fn note(&mut self, first: &Stm, second: &Stm, fused: &Stm) {
+        let parts = [parts_of(second, self.vars), parts_of(first, self.vars)].concat();
+        fused.pat.iter().for_each(|p| self.vars.join(p.var, &parts));
     }
 
     /// The type of an array with another outermost size.

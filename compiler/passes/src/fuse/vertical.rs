@@ -32,6 +32,7 @@ pub(super) fn sweep(body: &mut Body, fuser: &mut Fuser) -> bool {
         }
         let Some(second) = users.first_user(body, first) else { continue };
         if let Some(mut fused) = fuse(body, &users, first, second) {
+            fuser.note(&body.stms[first], &body.stms[second], &fused);
             fuser.inside(&mut fused);
             users.replace(body, first, second, fused);
             first = second + 1; // what was made may be a producer itself

@@ -1,0 +1,125 @@
+//! Where the statements of FLAT come from: the constructs of the source around each, and what was joined to make it.
+//!
+//! ```text
+//! map (\row -> sum (map f row)) rows       the reduction's place: reduce (with map f), inside map, inside main
+//! ```
+//!
+//! A statement holds the number of its [`Place`] in the program's table. CORE statements have a span of their own; what
+//! fusion adds to that is kept beside the names of the variables they bind, see [`Vars::join`](crate::ty::Vars::join).
+
+use crate::core::{Exp, Stm};
+use crate::ty::Vars;
+use par_runtime::Span;
+use std::fmt;
+
+/// A kind of construct that has a place of its own.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[allow(missing_docs)]
+pub enum Construct {
+    Function,
+    Map,
+    Reduce,
+    Scan,
+    Filter,
+    Scatter,
+    Hist,
+    Update,
+    If,
+    Loop,
+    Call,
+    /// What makes an array and computes nothing: a concatenation, a literal, a change of shape.
+    Array,
+}
+
+impl Construct {
+    /// What an expression of CORE is.
+    pub fn of(exp: &Exp) -> Construct {
+        match exp {
+            Exp::Map { .. } => Construct::Map,
+            Exp::Reduce { .. } => Construct::Reduce,
+            Exp::Scan { .. } => Construct::Scan,
+            Exp::Filter { .. } => Construct::Filter,
+            Exp::Scatter { .. } => Construct::Scatter,
+            Exp::Hist { .. } => Construct::Hist,
+            Exp::Update { .. } => Construct::Update,
+            Exp::If { .. } => Construct::If,
+            Exp::Loop { .. } => Construct::Loop,
+            Exp::Call(..) => Construct::Call,
+            _ => Construct::Array,
+        }
+    }
+}
+
+impl fmt::Display for Construct {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Construct::Function => "function",
+            Construct::Map => "map",
+            Construct::Reduce => "reduce",
+            Construct::Scan => "scan",
+            Construct::Filter => "filter",
+            Construct::Scatter => "scatter",
+            Construct::Hist => "histogram",
+            Construct::Update => "update",
+            Construct::If => "if",
+            Construct::Loop => "loop",
+            Construct::Call => "call",
+            Construct::Array => "array",
+        })
+    }
+}
+
+/// One construct of the source.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[allow(missing_docs)]
+pub struct Part {
+    pub construct: Construct,
+    pub span: Span,
+}
+
+/// Every construct that a CORE statement consists of, its own first.
+pub fn parts_of(stm: &Stm, vars: &Vars) -> Vec<Part> {
+    let mut parts = vec![Part { construct: Construct::of(&stm.exp), span: stm.span }];
+    let joined = stm.pat.iter().flat_map(|p| vars.joined(p.var));
+    joined.for_each(|part| {
+        if !parts.contains(part) {
+            parts.push(*part)
+        }
+    });
+    parts
+}
+
+/// Number of a place in its program's [`Places`]; the default is nowhere.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub struct PlaceId(u32);
+
+/// Where a statement comes from.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Place {
+    /// The construct around it.
+    pub parent: PlaceId,
+    /// The construct itself, then what was fused with it.
+    pub parts: Vec<Part>,
+}
+
+/// The places of a program.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Places(Vec<Place>);
+
+impl Places {
+    /// Adds a place.
+    pub fn add(&mut self, parent: PlaceId, parts: Vec<Part>) -> PlaceId {
+        self.0.push(Place { parent, parts });
+        PlaceId(self.0.len() as u32)
+    }
+
+    /// A place; `None` for nowhere.
+    pub fn get(&self, id: PlaceId) -> Option<&Place> {
+        self.0.get((id.0 as usize).checked_sub(1)?)
+    }
+
+    /// The place and those around it, from the inside out.
+    pub fn path(&self, id: PlaceId) -> impl Iterator<Item = &Place> {
+        std::iter::successors(self.get(id), |p| self.get(p.parent))
+    }
+}
