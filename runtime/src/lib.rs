@@ -7,6 +7,7 @@ pub mod check;
 pub mod exec;
 pub mod float16;
 pub mod io;
+pub mod math;
 pub mod plan;
 pub mod pool;
 pub mod prim;

@@ -12,6 +12,7 @@ mod pi;
 mod spelling;
 
 use par_runtime::Prim;
+use par_runtime::math::Function;
 
 /// A scalar operator at its type. Printed as `name.type`, e.g. `add.i32`, `sqrt.f32`, `conv.i32.f64`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -220,6 +221,24 @@ impl UnOp {
             UnOp::Not => !p.is_float(),
             _ => p.is_float(),
         }
+    }
+
+    /// The runtime's function that computes it, if it has one of its own.
+    pub fn function(self) -> Option<Function> {
+        Some(match self {
+            UnOp::Exp => Function::Exp,
+            UnOp::Exp2 => Function::Exp2,
+            UnOp::Expm1 => Function::Expm1,
+            UnOp::Log => Function::Log,
+            UnOp::Log2 => Function::Log2,
+            UnOp::Log10 => Function::Log10,
+            UnOp::Log1p => Function::Log1p,
+            UnOp::Sin => Function::Sin,
+            UnOp::Cos => Function::Cos,
+            UnOp::Tan => Function::Tan,
+            UnOp::Tanh => Function::Tanh,
+            _ => return None,
+        })
     }
 }
 

@@ -1,0 +1,124 @@
+//! The functions that matter most once more in `f32` alone, twice as fast as through `f64`. The formulas are those of
+//! [`super::exp`], [`super::log`] and [`super::trig`], with fewer terms.
+
+use std::f32::consts::{FRAC_2_PI, FRAC_PI_2, LN_2, LOG2_E, SQRT_2};
+
+/// Largest argument of this module's `sin` and `cos`.
+pub const LIMIT: f32 = 8192.0;
+
+/// What ln 2 as an `f32` lacks.
+const LN2_LOW: f32 = -1.904_654_3e-9;
+/// The upper 16 bits of ln 2, so that an exponent times it is exact, and the rest.
+const LN2_HIGH: f32 = f32::from_bits(0x3f31_7200);
+const LN2_REST: f32 = 1.428_606_8e-6;
+/// What pi/2 as an `f32` lacks, and what the sum of both lacks.
+const PI_MIDDLE: f32 = -4.371_139e-8;
+const PI_LOW: f32 = -1.715_124_5e-15;
+
+/// Adding it to a small number leaves the nearest integer in the lowest bits.
+const MAGIC: f32 = 12_582_912.0;
+
+/// The nearest integer to a number below 2^22.
+#[inline(always)]
+fn round(x: f32) -> (f32, i32) {
+    let shifted = x + MAGIC;
+    (shifted - MAGIC, shifted.to_bits().wrapping_sub(MAGIC.to_bits()) as i32)
+}
+
+/// `2^k` for `-126 <= k <= 127`.
+#[inline(always)]
+fn power_of_two(k: i32) -> f32 {
+    f32::from_bits((k.wrapping_add(127) << 23) as u32)
+}
+
+/// The value of a polynomial with these factors, the constant one first.
+#[inline(always)]
+fn polynomial(x: f32, factors: &[f32]) -> f32 {
+    factors.iter().rev().fold(0.0, |sum: f32, c| sum.mul_add(x, *c))
+}
+
+/// `2^k * e^(r + low)`; rounds once where the result is subnormal.
+#[inline(always)]
+fn power(k: i32, r: f32, low: f32) -> f32 {
+    const TAIL: [f32; 6] = [1.0 / 2.0, 1.0 / 6.0, 1.0 / 24.0, 1.0 / 120.0, 1.0 / 720.0, 1.0 / 5_040.0];
+    let y = 1.0 + (r * r).mul_add(polynomial(r, &TAIL), r + low);
+    let half = k >> 1;
+    y * power_of_two(half) * power_of_two(k.wrapping_sub(half))
+}
+
+/// `e^x`.
+#[inline(always)]
+pub fn exp(x: f32) -> f32 {
+    let x = x.clamp(-105.0, 89.0);
+    let (n, k) = round(x * LOG2_E);
+    power(k, (-n).mul_add(LN2_LOW, (-n).mul_add(LN_2, x)), 0.0)
+}
+
+/// `2^x`; exact for integers.
+#[inline(always)]
+pub fn exp2(x: f32) -> f32 {
+    let x = x.clamp(-151.0, 128.0);
+    let (n, k) = round(x);
+    let part = x - n;
+    let r = part * LN_2;
+    power(k, r, part.mul_add(LN_2, -r) + part * LN2_LOW)
+}
+
+/// `ln x`.
+#[inline(always)]
+pub fn log(x: f32) -> f32 {
+    const SERIES: [f32; 5] = [2.0 / 3.0, 2.0 / 5.0, 2.0 / 7.0, 2.0 / 9.0, 2.0 / 11.0];
+    // Subnormal numbers are brought into the range of the others.
+    let (normal, bias) = if x < f32::MIN_POSITIVE { (x * power_of_two(25), 25.0) } else { (x, 0.0) };
+    let bits = normal.to_bits();
+    let exponent = (bits.wrapping_sub((SQRT_2 / 2.0).to_bits()) as i32) >> 23;
+    let f = f32::from_bits(bits.wrapping_sub((exponent << 23) as u32)) - 1.0;
+    let k = exponent as f32 - bias;
+    let s = f / (2.0 + f);
+    let z = s * s;
+    let half = 0.5 * f * f;
+    let rest = s * z.mul_add(polynomial(z, &SERIES), half);
+    let y = k * LN2_HIGH - ((half - (rest + k * LN2_REST)) - f);
+    let y = if x < f32::INFINITY { y } else { x };
+    let y = if x == 0.0 { f32::NEG_INFINITY } else { y };
+    if x < 0.0 { f32::NAN } else { y }
+}
+
+/// Sine and cosine of the angle that remains when quarter turns are taken away, and their number.
+#[inline(always)]
+fn remainder(x: f32) -> (i32, f32, f32) {
+    const SINE: [f32; 4] = [-1.0 / 6.0, 1.0 / 120.0, -1.0 / 5_040.0, 1.0 / 362_880.0];
+    const COSINE: [f32; 4] = [1.0 / 24.0, -1.0 / 720.0, 1.0 / 40_320.0, -1.0 / 3_628_800.0];
+    let (n, quadrant) = round(x * FRAC_2_PI);
+    let first = (-n).mul_add(FRAC_PI_2, x);
+    let r = (-n).mul_add(PI_MIDDLE, first);
+    let low = (-n).mul_add(PI_MIDDLE, first - r) - n * PI_LOW;
+    let z = r * r;
+    let sin = r + (z * r).mul_add(polynomial(z, &SINE), low);
+    let half = 0.5 * z;
+    let high = 1.0 - half;
+    let cos = high + (((1.0 - high) - half) + (z * z).mul_add(polynomial(z, &COSINE), -r * low));
+    (quadrant, sin, cos)
+}
+
+/// The sine of `n` quarter turns more than the angle whose sine and cosine these are.
+#[inline(always)]
+fn turned(n: i32, sin: f32, cos: f32) -> f32 {
+    let y = if n & 1 == 0 { sin } else { cos };
+    f32::from_bits(y.to_bits() ^ ((n as u32 & 2) << 30))
+}
+
+/// `sin x` for `|x| <= LIMIT`.
+#[inline(always)]
+pub fn sin(x: f32) -> f32 {
+    let (n, sin, cos) = remainder(x);
+    let y = turned(n, sin, cos);
+    if x == 0.0 { x } else { y }
+}
+
+/// `cos x` for `|x| <= LIMIT`.
+#[inline(always)]
+pub fn cos(x: f32) -> f32 {
+    let (n, sin, cos) = remainder(x);
+    turned(n.wrapping_add(1), sin, cos)
+}

@@ -1,0 +1,164 @@
+//! A function on a strip of numbers, and on one: the same loop compiled for several vector widths, chosen once.
+
+use super::{Function, exp, log, single, tanh, trig};
+
+/// Numbers in a strip: a few of them stay in the first-level cache.
+pub const STRIP: usize = 512;
+
+/// Replaces `n <= STRIP` numbers from an address by a function's values at them.
+pub type Strip<T> = unsafe extern "C" fn(*mut T, i64);
+
+/// Instruction sets for which strips are compiled.
+#[derive(Clone, Copy)]
+enum Level {
+    Baseline,
+    Avx2,
+    Avx512,
+}
+
+fn level() -> Level {
+    #[cfg(target_arch = "x86_64")]
+    {
+        let avx2 = is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma");
+        let avx512 = is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512dq");
+        if avx2 && avx512 && is_x86_feature_detected!("avx512vl") {
+            return Level::Avx512;
+        }
+        if avx2 {
+            return Level::Avx2;
+        }
+    }
+    Level::Baseline
+}
+
+/// The versions of a function of one number: the fused multiply-add is an instruction, or a call.
+macro_rules! single {
+    ($t:ident, $function:expr) => {{
+        extern "C" fn baseline(x: $t) -> $t {
+            $function.$t(x)
+        }
+        #[cfg(target_arch = "x86_64")]
+        #[target_feature(enable = "avx2,fma")]
+        fn avx2(x: $t) -> $t {
+            $function.$t(x)
+        }
+        #[cfg(target_arch = "x86_64")]
+        extern "C" fn avx2_call(x: $t) -> $t {
+            // SAFETY: only taken below if the processor has the instructions.
+            unsafe { avx2(x) }
+        }
+        match level() {
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx2 | Level::Avx512 => avx2_call as extern "C" fn($t) -> $t,
+            _ => baseline as extern "C" fn($t) -> $t,
+        }
+    }};
+}
+
+/// The three versions of a strip function. Where some arguments are too large for the formula they are done again one by one.
+macro_rules! strip {
+    ($t:ident, $function:expr, $formula:path, $limit:expr) => {{
+        const LIMIT: Option<$t> = $limit;
+        #[inline(always)]
+        fn plain(xs: &mut [$t]) {
+            let Some(limit) = LIMIT else {
+                xs.iter_mut().for_each(|x| *x = $formula(*x));
+                return;
+            };
+            for xs in xs.chunks_mut(64) {
+                // All, without leaving the loop early, so that the question takes a vector at a time.
+                if xs.iter().fold(true, |all, x| all & (x.abs() <= limit)) {
+                    xs.iter_mut().for_each(|x| *x = $formula(*x));
+                } else {
+                    xs.iter_mut().for_each(|x| *x = $function.$t(*x));
+                }
+            }
+        }
+        #[cfg(target_arch = "x86_64")]
+        #[target_feature(enable = "avx2,fma,bmi1,bmi2")]
+        fn avx2(xs: &mut [$t]) {
+            plain(xs);
+        }
+        #[cfg(target_arch = "x86_64")]
+        #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx2,fma,bmi1,bmi2")]
+        fn avx512(xs: &mut [$t]) {
+            plain(xs);
+        }
+        /// # Safety
+        /// `n` numbers from `xs` are the caller's alone.
+        unsafe extern "C" fn baseline_strip(xs: *mut $t, n: i64) {
+            // SAFETY: see above.
+            plain(unsafe { std::slice::from_raw_parts_mut(xs, n as usize) });
+        }
+        #[cfg(target_arch = "x86_64")]
+        /// # Safety
+        /// `n` numbers from `xs` are the caller's alone, and the processor has the instructions.
+        unsafe extern "C" fn avx2_strip(xs: *mut $t, n: i64) {
+            // SAFETY: see above.
+            unsafe { avx2(std::slice::from_raw_parts_mut(xs, n as usize)) };
+        }
+        #[cfg(target_arch = "x86_64")]
+        /// # Safety
+        /// `n` numbers from `xs` are the caller's alone, and the processor has the instructions.
+        unsafe extern "C" fn avx512_strip(xs: *mut $t, n: i64) {
+            // SAFETY: see above.
+            unsafe { avx512(std::slice::from_raw_parts_mut(xs, n as usize)) };
+        }
+        match level() {
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx2 => avx2_strip as Strip<$t>,
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx512 => avx512_strip as Strip<$t>,
+            _ => baseline_strip as Strip<$t>,
+        }
+    }};
+}
+
+/// A formula and the largest argument that it is for.
+macro_rules! strips {
+    ($($function:ident $f32:path [$limit_f32:expr], $f64:path [$limit_f64:expr];)*) => {
+        impl Function {
+            /// The function as machine code calls it, for this processor.
+            pub fn call_f32(self) -> extern "C" fn(f32) -> f32 {
+                match self {
+                    $(Function::$function => single!(f32, Function::$function),)*
+                }
+            }
+
+            /// The function as machine code calls it, for this processor.
+            pub fn call_f64(self) -> extern "C" fn(f64) -> f64 {
+                match self {
+                    $(Function::$function => single!(f64, Function::$function),)*
+                }
+            }
+
+            /// The function for strips of `f32`, for this processor.
+            pub fn strip_f32(self) -> Strip<f32> {
+                match self {
+                    $(Function::$function => strip!(f32, Function::$function, $f32, $limit_f32),)*
+                }
+            }
+
+            /// The function for strips of `f64`, for this processor.
+            pub fn strip_f64(self) -> Strip<f64> {
+                match self {
+                    $(Function::$function => strip!(f64, Function::$function, $f64, $limit_f64),)*
+                }
+            }
+        }
+    };
+}
+
+strips! {
+    Exp single::exp [None], exp::exp [None];
+    Exp2 single::exp2 [None], exp::exp2 [None];
+    Expm1 exp::expm1_f32 [None], exp::expm1 [None];
+    Log single::log [None], log::log [None];
+    Log2 log::log2_f32 [None], log::log2 [None];
+    Log10 log::log10_f32 [None], log::log10 [None];
+    Log1p log::log1p_f32 [None], log::log1p [None];
+    Sin single::sin [Some(single::LIMIT)], trig::sin [Some(trig::LIMIT)];
+    Cos single::cos [Some(single::LIMIT)], trig::cos [Some(trig::LIMIT)];
+    Tan trig::tan_f32 [Some(trig::LIMIT as f32)], trig::tan [Some(trig::LIMIT)];
+    Tanh tanh::tanh_f32 [None], tanh::tanh [None];
+}
