@@ -1,12 +1,13 @@
 //! A function on a strip of numbers, and on one: the same loop compiled for several vector widths, chosen once.
 
 use super::{Function, exp, log, single, tanh, trig};
+use std::slice::{from_raw_parts, from_raw_parts_mut};
 
 /// Numbers in a strip: a few of them stay in the first-level cache.
 pub const STRIP: usize = 512;
 
-/// Replaces `n <= STRIP` numbers from an address by a function's values at them.
-pub type Strip<T> = unsafe extern "C" fn(*mut T, i64);
+/// `(to, from, n)`: stores a function's values at `n` numbers.
+pub type Strip<T> = unsafe extern "C" fn(*mut T, *const T, i64);
 
 /// Instruction sets for which strips are compiled.
 #[derive(Clone, Copy)]
@@ -60,49 +61,57 @@ macro_rules! strip {
     ($t:ident, $function:expr, $formula:path, $limit:expr) => {{
         const LIMIT: Option<$t> = $limit;
         #[inline(always)]
-        fn plain(xs: &mut [$t]) {
-            let Some(limit) = LIMIT else {
-                xs.iter_mut().for_each(|x| *x = $formula(*x));
-                return;
-            };
-            for xs in xs.chunks_mut(64) {
+        fn formula(to: &mut [$t], from: &[$t]) {
+            to.iter_mut().zip(from).for_each(|(y, x)| *y = $formula(*x));
+        }
+        #[inline(always)]
+        fn plain(to: &mut [$t], from: &[$t]) {
+            let Some(limit) = LIMIT else { return formula(to, from) };
+            for (to, from) in to.chunks_mut(64).zip(from.chunks(64)) {
                 // All, without leaving the loop early, so that the question takes a vector at a time.
-                if xs.iter().fold(true, |all, x| all & (x.abs() <= limit)) {
-                    xs.iter_mut().for_each(|x| *x = $formula(*x));
+                if from.iter().fold(true, |all, x| all & (x.abs() <= limit)) {
+                    formula(to, from);
                 } else {
-                    xs.iter_mut().for_each(|x| *x = $function.$t(*x));
+                    to.iter_mut().zip(from).for_each(|(y, x)| *y = $function.$t(*x));
                 }
             }
         }
         #[cfg(target_arch = "x86_64")]
         #[target_feature(enable = "avx2,fma,bmi1,bmi2")]
-        fn avx2(xs: &mut [$t]) {
-            plain(xs);
+        fn avx2(to: &mut [$t], from: &[$t]) {
+            plain(to, from);
         }
         #[cfg(target_arch = "x86_64")]
         #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx2,fma,bmi1,bmi2")]
-        fn avx512(xs: &mut [$t]) {
-            plain(xs);
+        fn avx512(to: &mut [$t], from: &[$t]) {
+            plain(to, from);
         }
         /// # Safety
-        /// `n` numbers from `xs` are the caller's alone.
-        unsafe extern "C" fn baseline_strip(xs: *mut $t, n: i64) {
+        /// There are `n` numbers at both addresses, those at `to` are the caller's alone and not among the others.
+        unsafe fn slices<'a>(to: *mut $t, from: *const $t, n: i64) -> (&'a mut [$t], &'a [$t]) {
             // SAFETY: see above.
-            plain(unsafe { std::slice::from_raw_parts_mut(xs, n as usize) });
+            unsafe { (from_raw_parts_mut(to, n as usize), from_raw_parts(from, n as usize)) }
         }
-        #[cfg(target_arch = "x86_64")]
-        /// # Safety
-        /// `n` numbers from `xs` are the caller's alone, and the processor has the instructions.
-        unsafe extern "C" fn avx2_strip(xs: *mut $t, n: i64) {
-            // SAFETY: see above.
-            unsafe { avx2(std::slice::from_raw_parts_mut(xs, n as usize)) };
+        unsafe extern "C" fn baseline_strip(to: *mut $t, from: *const $t, n: i64) {
+            // SAFETY: as the caller of a `Strip` promises.
+            let (to, from) = unsafe { slices(to, from, n) };
+            plain(to, from);
         }
         #[cfg(target_arch = "x86_64")]
-        /// # Safety
-        /// `n` numbers from `xs` are the caller's alone, and the processor has the instructions.
-        unsafe extern "C" fn avx512_strip(xs: *mut $t, n: i64) {
-            // SAFETY: see above.
-            unsafe { avx512(std::slice::from_raw_parts_mut(xs, n as usize)) };
+        unsafe extern "C" fn avx2_strip(to: *mut $t, from: *const $t, n: i64) {
+            // SAFETY: as the caller of a `Strip` promises; only taken if the processor has the instructions.
+            unsafe {
+                let (to, from) = slices(to, from, n);
+                avx2(to, from);
+            }
+        }
+        #[cfg(target_arch = "x86_64")]
+        unsafe extern "C" fn avx512_strip(to: *mut $t, from: *const $t, n: i64) {
+            // SAFETY: as the caller of a `Strip` promises; only taken if the processor has the instructions.
+            unsafe {
+                let (to, from) = slices(to, from, n);
+                avx512(to, from);
+            }
         }
         match level() {
             #[cfg(target_arch = "x86_64")]

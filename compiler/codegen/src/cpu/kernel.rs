@@ -17,6 +17,7 @@
 //! results, whose element `pos` is a partial result instead of the body's.
 
 use super::emit::{Base, Emitter, Unsupported, input, output};
+use super::stage::Staged;
 use super::vector;
 use crate::free;
 use cranelift::prelude::*;
@@ -42,7 +43,11 @@ pub enum Role {
 
 /// A kernel, and what compiling its functions needs to know.
 pub struct KernelInfo<'k> {
+    /// As it is in the program.
+    pub whole: &'k Kernel,
+    /// What remains of it after the stages.
     pub kernel: &'k Kernel,
+    pub staged: Option<&'k Staged>,
     pub captures: Vec<Var>,
     pub layout: EnvLayout,
     /// Types of the combined results.
@@ -53,7 +58,7 @@ pub struct KernelInfo<'k> {
 
 impl<'k> KernelInfo<'k> {
     /// `pattern` has the types of what the statement binds.
-    pub fn new(kernel: &'k Kernel, pattern: &[Ty]) -> KernelInfo<'k> {
+    pub fn new(kernel: &'k Kernel, staged: Option<&'k Staged>, pattern: &[Ty]) -> KernelInfo<'k> {
         let prims: Vec<Prim> = pattern.iter().filter_map(|t| array_prim(*t)).collect();
         let split = |k: usize| (prims[..k.min(prims.len())].to_vec(), prims[k.min(prims.len())..].to_vec());
         let (combined, elems, outputs) = match &kernel.kind {
@@ -67,7 +72,15 @@ impl<'k> KernelInfo<'k> {
         };
         let captures = free::captures(kernel);
         let layout = EnvLayout { captures: captures.len(), initial: combined.len(), outputs };
-        KernelInfo { kernel, captures, layout, combined, elems }
+        let last = staged.map_or(kernel, |s| &s.last);
+        KernelInfo { whole: kernel, kernel: last, staged, captures, layout, combined, elems }
+    }
+
+    /// For the loop of a stage, inside the code of its kernel.
+    pub fn of_stage(kernel: &'k Kernel) -> KernelInfo<'k> {
+        let layout = EnvLayout { captures: 0, initial: 0, outputs: 0 };
+        let (captures, combined, elems) = (vec![], vec![], vec![]);
+        KernelInfo { whole: kernel, kernel, staged: None, captures, layout, combined, elems }
     }
 
     /// The roles of the functions that this kernel needs.
@@ -82,7 +95,7 @@ impl<'k> KernelInfo<'k> {
     /// Whether rows make no difference, so that the space is as good as flat.
     fn ignores_rows(&self) -> bool {
         let by_element = matches!(self.kernel.kind, KernelKind::Map(_) | KernelKind::Hist { .. });
-        by_element && self.kernel.prologue.is_empty() && !free::mentions(self.kernel, self.kernel.row)
+        by_element && self.kernel.prologue.is_empty() && !free::mentions(self.whole, self.kernel.row)
     }
 }
 
@@ -227,11 +240,34 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
         state: &[Value],
         body: impl FnOnce(&mut KernelEmitter<'_, 'a, 'k>, Value, &[Value]) -> Result<Vec<Value>, Unsupported>,
     ) -> Result<Vec<Value>, Unsupported> {
+        self.counted_by(1, lo, hi, state, body)
+    }
+
+    /// As `counted`, in steps.
+    pub fn counted_by(
+        &mut self,
+        step: i64,
+        lo: Value,
+        hi: Value,
+        state: &[Value],
+        body: impl FnOnce(&mut KernelEmitter<'_, 'a, 'k>, Value, &[Value]) -> Result<Vec<Value>, Unsupported>,
+    ) -> Result<Vec<Value>, Unsupported> {
         let KernelEmitter { e, info, types, role, params } = self;
         let (info, types, role) = (*info, *types, *role);
-        e.counted(IntCC::SignedLessThan, lo, hi, state, |e, i, state| {
+        e.counted_by(step, IntCC::SignedLessThan, lo, hi, state, |e, i, state| {
             body(&mut KernelEmitter { e, info, types, role, params: params.clone() }, i, state)
         })
+    }
+
+    /// `counted` for elements, which are found in strips if the kernel has stages.
+    fn elements(
+        &mut self,
+        start: Value,
+        end: Value,
+        state: &[Value],
+        body: impl FnOnce(&mut KernelEmitter<'_, 'a, 'k>, Value, &[Value]) -> Result<Vec<Value>, Unsupported>,
+    ) -> Result<Vec<Value>, Unsupported> {
+        self.in_strips((start, end), state, |k, (start, end), state| k.counted(start, end, state, body))
     }
 
     /// The body's results at a position; or the partial results there.
@@ -248,25 +284,37 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
             targets.push(self.target(out, word)?);
             word += words(out);
         }
-        let vectors = vector::width(self.info, &self.e.arrays);
         self.rows(&[], |k, _, start, end, _| {
-            let start = match vectors {
-                Some(size) => {
-                    let elements: Vec<Base> = targets.iter().filter_map(Target::element).collect();
-                    vector::strips(k.e, k.info, size, &elements, (start, end))?
-                }
-                None => start,
-            };
-            k.counted(start, end, &[], |k, pos, _| {
-                let results = k.element(pos)?;
-                let mut results = results.into_iter();
-                for target in &targets {
-                    k.write(target, pos, &mut results)?;
-                }
+            k.in_strips((start, end), &[], |k, ends, _| {
+                k.map_positions(&targets, ends)?;
                 Ok(vec![])
             })
         })?;
         Ok(None)
+    }
+
+    /// Computes and stores the results of a map at the positions `start..end`.
+    pub fn map_positions(
+        &mut self,
+        targets: &[Target],
+        (start, end): (Value, Value),
+    ) -> Result<(), Unsupported> {
+        let start = match vector::width(self.info, &self.e.arrays) {
+            Some(size) => {
+                let elements: Vec<Base> = targets.iter().filter_map(Target::element).collect();
+                vector::strips(self.e, self.info, size, &elements, (start, end))?
+            }
+            None => start,
+        };
+        self.counted(start, end, &[], |k, pos, _| {
+            let results = k.element(pos)?;
+            let mut results = results.into_iter();
+            for target in targets {
+                k.write(target, pos, &mut results)?;
+            }
+            Ok(vec![])
+        })?;
+        Ok(())
     }
 
     fn target(&mut self, out: &Out, word: usize) -> Result<Target, Unsupported> {
@@ -351,7 +399,7 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
         };
         let partials = self.arrays(info.layout.partials_at(), &info.combined);
         self.rows(&[], |k, row, start, end, _| {
-            let sums = k.counted(start, end, &initial, |k, pos, acc| {
+            let sums = k.elements(start, end, &initial, |k, pos, acc| {
                 let (values, rest) = k.combinable(&partials, pos)?;
                 elems.iter().zip(rest).for_each(|(base, x)| k.e.store(*base, pos, x));
                 k.combine(op, acc, &values)
@@ -376,7 +424,7 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
             for cell in &cells {
                 state.push(this.e.load_at(cell.prim, output(), cell.address, 0));
             }
-            let last = this.counted(start, end, &state, |this, pos, state| {
+            let last = this.elements(start, end, &state, |this, pos, state| {
                 let (values, rest) = this.combinable(&[], pos)?;
                 let mut next = this.combine(op, &state[..k], &values)?;
                 let stored = if exclusive { &state[..k] } else { &next[..] };
@@ -404,7 +452,7 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
         let lo = self.params[3];
         let last = self.rows(&[lo], |k, row, start, end, state| {
             let first = state[0];
-            let last = k.counted(start, end, state, |k, pos, state| {
+            let last = k.elements(start, end, state, |k, pos, state| {
                 let results = k.element(pos)?;
                 for (base, x) in values.iter().zip(&results[1..]) {
                     k.e.store(*base, state[0], *x);
@@ -428,7 +476,7 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
         let dests = self.arrays(outputs + 1, &info.combined);
         let partials = self.arrays(info.layout.partials_at(), &info.combined);
         self.rows(&[], |k, _, start, end, _| {
-            k.counted(start, end, &[], |k, pos, _| {
+            k.elements(start, end, &[], |k, pos, _| {
                 let (index, values) = match k.role {
                     Role::Combine => (pos, k.combinable(&partials, pos)?.0),
                     _ => {
@@ -449,7 +497,8 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
     }
 }
 
-enum Target {
+/// Where a result of a map goes.
+pub enum Target {
     Elem(Base),
     Scatter { len: Value, dests: Vec<Base> },
 }

@@ -6,6 +6,7 @@ mod half;
 mod kernel;
 mod math;
 mod primop;
+mod stage;
 mod vector;
 
 use crate::{free, plan};
@@ -121,6 +122,9 @@ impl<'t> Compiler<'t> {
         for (op, address) in math::functions() {
             builder.symbol(math::symbol(op), address);
         }
+        for (name, address) in stage::functions() {
+            builder.symbol(name, address);
+        }
         let module = JITModule::new(builder);
         Ok(Compiler {
             context: module.make_context(),
@@ -133,7 +137,8 @@ impl<'t> Compiler<'t> {
     }
 
     fn kernel(&mut self, kernel: &Kernel, pattern: &[Ty], name: &str) -> Result<Compiled, String> {
-        let info = KernelInfo::new(kernel, pattern);
+        let staged = stage::split(kernel);
+        let info = KernelInfo::new(kernel, staged.as_ref(), pattern);
         let mut checks = Vec::new();
         let mut functions = Vec::new();
         for role in info.roles() {

@@ -1,0 +1,340 @@
+//! Elementary functions on strips: a kernel's body is cut at calls of functions that the runtime has for whole strips.
+//!
+//! ```text
+//! for pos in start .. end              for s in start .. end by 512, e = min (s + 512) end
+//!     x = xs[pos]                          for pos in s .. e      a[pos-s] = 2 * xs[pos]
+//!     a = 2 * x                   ==>      exp a -> b; log xs[s..e] -> c
+//!     b = exp a                            for pos in s .. e      ys[pos] = b[pos-s] + c[pos-s]
+//!     c = log x
+//!     ys[pos] = b + c
+//! ```
+//!
+//! Only calls that every element makes count, not those in branches and loops. Statements keep their order but for those that
+//! wait for a call; a body with checks that would have to wait is left as it is, so that the first failure stays the first.
+
+use super::emit::{Base, Unsupported};
+use super::kernel::{KernelEmitter, KernelInfo, Role, Target};
+use cranelift::prelude::*;
+use cranelift_codegen::ir::StackSlot;
+use cranelift_module::{Linkage, Module};
+use par_ir::core::{Body, Exp, Stm};
+use par_ir::flat::{Kernel, KernelKind, Out};
+use par_ir::prim::PrimOp;
+use par_ir::ty::Atom;
+use par_ir::{Prim, Var};
+use par_runtime::math::{Function, STRIP};
+use std::collections::{HashMap, HashSet};
+
+/// Strips that a kernel may keep at a time: they should stay in the cache.
+const MAX_BUFFERS: usize = 8;
+
+/// A kernel cut into stages.
+pub struct Staged {
+    /// Before the last loop, in order.
+    pub stages: Vec<Stage>,
+    /// The kernel that remains. It finds the values of earlier stages in arrays named like them.
+    pub last: Kernel,
+}
+
+/// A loop over a strip, then calls on strips.
+pub struct Stage {
+    /// Its results go to the buffers of the variables in `stored`.
+    kernel: Kernel,
+    stored: Vec<Scalar>,
+    calls: Vec<Call>,
+}
+
+/// `to = function from`, on a strip.
+#[derive(Clone, Copy)]
+struct Call {
+    function: Function,
+    /// A buffer, or an array that is read at the position.
+    from: Var,
+    to: Scalar,
+}
+
+/// A scalar variable, and the name of the buffer with its values on a strip.
+#[derive(Clone, Copy)]
+struct Scalar {
+    var: Var,
+    prim: Prim,
+}
+
+/// The stages of a kernel, if there is something to gain.
+pub fn split(kernel: &Kernel) -> Option<Staged> {
+    let cut = Cut::new(kernel)?;
+    let stages: Vec<Stage> = (0..cut.last).map(|level| cut.stage(level)).collect();
+    let buffers: usize = stages.iter().map(|s| s.stored.len() + s.calls.len()).sum();
+    let body = Body { stms: cut.statements(cut.last), results: kernel.body.results.clone() };
+    (buffers <= MAX_BUFFERS).then(|| Staged { stages, last: Kernel { body, ..kernel.clone() } })
+}
+
+/// The statements of a body by *level*: how many calls they wait for, one after the other.
+struct Cut<'k> {
+    kernel: &'k Kernel,
+    /// Of each variable that the body binds.
+    levels: HashMap<Var, usize>,
+    prims: HashMap<Var, Prim>,
+    /// Variables that are elements of arrays at the position: read again where they are needed.
+    reads: HashMap<Var, &'k Stm>,
+    calls: HashMap<Var, (Function, Var)>,
+    last: usize,
+}
+
+impl<'k> Cut<'k> {
+    fn new(kernel: &'k Kernel) -> Option<Cut<'k>> {
+        let mut cut = Cut {
+            kernel,
+            levels: HashMap::new(),
+            prims: HashMap::new(),
+            reads: HashMap::new(),
+            calls: HashMap::new(),
+            last: 0,
+        };
+        kernel.body.stms.iter().try_for_each(|stm| cut.add(stm))?;
+        (cut.last > 0).then_some(cut)
+    }
+
+    /// `None` if a check would have to wait.
+    fn add(&mut self, stm: &'k Stm) -> Option<()> {
+        let level = self.level(stm);
+        if level > 0 && has_check(stm) {
+            return None;
+        }
+        let call = call(stm).filter(|(_, x)| self.levels.contains_key(x));
+        for p in &stm.pat {
+            self.levels.insert(p.var, level + call.is_some() as usize);
+            self.prims.insert(p.var, p.ty.prim());
+        }
+        if let Some(call) = call {
+            self.calls.insert(stm.pat[0].var, call);
+            self.last = self.last.max(level + 1);
+        }
+        if reads_position(stm, self.kernel.pos) {
+            self.reads.insert(stm.pat[0].var, stm);
+        }
+        Some(())
+    }
+
+    /// Of the latest operand.
+    fn level(&self, stm: &Stm) -> usize {
+        let mut level = 0;
+        for_each_use(stm, &mut |v| level = level.max(self.levels.get(&v).copied().unwrap_or(0)));
+        level
+    }
+
+    fn is_call(&self, stm: &Stm) -> bool {
+        stm.pat.first().is_some_and(|p| self.calls.contains_key(&p.var))
+    }
+
+    /// The statements of a level, after reads of what earlier ones left.
+    fn statements(&self, level: usize) -> Vec<Stm> {
+        let own = |stm: &&Stm| !self.is_call(stm) && self.level(stm) == level;
+        let own: Vec<&Stm> = self.kernel.body.stms.iter().filter(own).collect();
+        let bound: HashSet<Var> = own.iter().flat_map(|s| s.pat.iter().map(|p| p.var)).collect();
+        let mut used = Vec::new();
+        own.iter().for_each(|stm| for_each_use(stm, &mut |v| used.push(v)));
+        if level == self.last {
+            used.extend(self.kernel.body.results.iter().filter_map(|a| a.var()));
+        }
+        let mut stms = Vec::new();
+        let mut seen = HashSet::new();
+        for v in used {
+            if self.levels.contains_key(&v) && !bound.contains(&v) && seen.insert(v) {
+                stms.push(self.read(v));
+            }
+        }
+        stms.extend(own.into_iter().cloned());
+        stms
+    }
+
+    /// The statement that brings an earlier value back.
+    fn read(&self, v: Var) -> Stm {
+        let bind = |stm: &&Stm| stm.pat.iter().any(|p| p.var == v);
+        let bound = self.kernel.body.stms.iter().find(bind).expect("a variable with a level is bound here");
+        if let Some(read) = self.reads.get(&v) {
+            return (*read).clone();
+        }
+        let pat = bound.pat.iter().filter(|p| p.var == v).cloned().collect();
+        Stm { pat, exp: Exp::Index(v, vec![Atom::Var(self.kernel.pos)]), span: bound.span }
+    }
+
+    /// The loop of a level and the calls after it.
+    fn stage(&self, level: usize) -> Stage {
+        let calls: Vec<(Var, Function, Var)> = self.calls_after(level);
+        let stored: Vec<Scalar> = self.leaving(level, &calls);
+        let results = stored.iter().map(|s| Atom::Var(s.var)).collect();
+        let outs = stored.iter().map(|s| Out::Elem(s.prim)).collect();
+        let stms = if stored.is_empty() { vec![] } else { self.statements(level) };
+        // The prologue has run already.
+        let kernel = Kernel {
+            kind: KernelKind::Map(outs),
+            prologue: vec![],
+            body: Body { stms, results },
+            ..self.kernel.clone()
+        };
+        let calls = calls.into_iter().map(|(to, function, from)| Call {
+            function,
+            from: self.source(from),
+            to: self.scalar(to),
+        });
+        Stage { kernel, stored, calls: calls.collect() }
+    }
+
+    fn scalar(&self, var: Var) -> Scalar {
+        Scalar { var, prim: self.prims[&var] }
+    }
+
+    /// Where a call's argument lies.
+    fn source(&self, v: Var) -> Var {
+        match self.reads.get(&v).map(|stm| &stm.exp) {
+            Some(Exp::Index(arr, _)) => *arr,
+            _ => v,
+        }
+    }
+
+    /// Calls whose results the next level may use: result, function, argument.
+    fn calls_after(&self, level: usize) -> Vec<(Var, Function, Var)> {
+        let vars = self.kernel.body.stms.iter().filter_map(|s| s.pat.first().map(|p| p.var));
+        let calls = vars.filter_map(|v| self.calls.get(&v).map(|(f, x)| (v, *f, *x)));
+        calls.filter(|(v, ..)| self.levels[v] == level + 1).collect()
+    }
+
+    /// What a level computes, and calls or later levels use.
+    fn leaving(&self, level: usize, calls: &[(Var, Function, Var)]) -> Vec<Scalar> {
+        let mut wanted: HashSet<Var> = calls.iter().map(|(.., x)| *x).collect();
+        wanted.extend(self.kernel.body.results.iter().filter_map(|a| a.var()));
+        for stm in self.kernel.body.stms.iter().filter(|s| self.level(s) > level) {
+            for_each_use(stm, &mut |v| {
+                wanted.insert(v);
+            });
+        }
+        let own = |stm: &&Stm| !self.is_call(stm) && self.level(stm) == level;
+        let bound = self.kernel.body.stms.iter().filter(own).flat_map(|s| s.pat.iter().map(|p| p.var));
+        let leaves = |v: &Var| wanted.contains(v) && !self.reads.contains_key(v);
+        bound.filter(leaves).map(|v| self.scalar(v)).collect()
+    }
+}
+
+/// The function and argument of a statement that the runtime can do on strips.
+fn call(stm: &Stm) -> Option<(Function, Var)> {
+    match &stm.exp {
+        Exp::Prim(PrimOp::Un(op, Prim::F32 | Prim::F64), xs) => Some((op.function()?, xs[0].var()?)),
+        _ => None,
+    }
+}
+
+fn reads_position(stm: &Stm, pos: Var) -> bool {
+    matches!(&stm.exp, Exp::Index(_, is) if matches!(is[..], [Atom::Var(i)] if i == pos))
+}
+
+fn has_check(stm: &Stm) -> bool {
+    let within = |body: &&Body| body.stms.iter().any(has_check);
+    matches!(stm.exp, Exp::Check { .. }) || stm.exp.own_bodies().iter().any(within)
+}
+
+/// Calls `f` on all scalars that a statement uses, also deep inside.
+fn for_each_use(stm: &Stm, f: &mut dyn FnMut(Var)) {
+    stm.exp.for_each_operand(&mut |a| a.var().into_iter().for_each(&mut *f));
+    for body in stm.exp.own_bodies() {
+        body.stms.iter().for_each(|s| for_each_use(s, f));
+        body.results.iter().filter_map(|a| a.var()).for_each(&mut *f);
+    }
+}
+
+/// The name of a strip function in machine code.
+fn symbol(function: Function, prim: Prim) -> String {
+    format!("par_strip_{function:?}_{prim}")
+}
+
+/// All strip functions, with their addresses.
+pub fn functions() -> Vec<(String, *const u8)> {
+    let both = |f: Function| {
+        [
+            (symbol(f, Prim::F32), f.strip_f32() as *const u8),
+            (symbol(f, Prim::F64), f.strip_f64() as *const u8),
+        ]
+    };
+    Function::ALL.into_iter().flat_map(both).collect()
+}
+
+impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
+    /// Code for the positions `start..end`: strip by strip after the earlier stages, if the kernel has such.
+    pub fn in_strips(
+        &mut self,
+        (start, end): (Value, Value),
+        state: &[Value],
+        code: impl FnOnce(
+            &mut KernelEmitter<'_, 'a, 'k>,
+            (Value, Value),
+            &[Value],
+        ) -> Result<Vec<Value>, Unsupported>,
+    ) -> Result<Vec<Value>, Unsupported> {
+        let Some(staged) = self.info.staged.filter(|_| self.role != Role::Combine) else {
+            return code(self, (start, end), state);
+        };
+        let buffers = self.buffers(staged);
+        self.counted_by(STRIP as i64, start, end, state, |k, first, state| {
+            let next = k.e.b.ins().iadd_imm_s(first, STRIP as i64);
+            let last = k.e.b.ins().smin(next, end);
+            k.name_buffers(&buffers, first);
+            for stage in &staged.stages {
+                k.stage(stage, (first, last))?;
+            }
+            code(k, (first, last), state)
+        })
+    }
+
+    fn buffers(&mut self, staged: &Staged) -> Vec<(Scalar, StackSlot)> {
+        let stages = staged.stages.iter();
+        let scalars = stages.flat_map(|s| s.stored.iter().copied().chain(s.calls.iter().map(|c| c.to)));
+        let slot = |s: Scalar| {
+            let bytes = (STRIP * s.prim.size()) as u32;
+            // Aligned to 64 bytes.
+            let data = StackSlotData::new(StackSlotKind::ExplicitSlot, bytes, 6);
+            (s, self.e.b.create_sized_stack_slot(data))
+        };
+        scalars.map(slot).collect()
+    }
+
+    /// Makes the buffers arrays of which the elements from position `first` on are there.
+    fn name_buffers(&mut self, buffers: &[(Scalar, StackSlot)], first: Value) {
+        for (s, slot) in buffers {
+            let start = self.e.b.ins().stack_addr(types::I64, *slot, 0);
+            let before = self.e.b.ins().imul_imm_s(first, s.prim.size() as i64);
+            let address = self.e.b.ins().isub(start, before);
+            self.e.arrays.insert(s.var, Base { address, prim: s.prim });
+        }
+    }
+
+    fn stage(&mut self, stage: &Stage, (start, end): (Value, Value)) -> Result<(), Unsupported> {
+        if !stage.stored.is_empty() {
+            let targets: Vec<Target> =
+                stage.stored.iter().map(|s| Target::Elem(self.e.arrays[&s.var])).collect();
+            let info = KernelInfo::of_stage(&stage.kernel);
+            let params = self.params.clone();
+            let mut k = KernelEmitter { e: self.e, info: &info, types: self.types, role: self.role, params };
+            k.map_positions(&targets, (start, end))?;
+        }
+        let count = self.e.b.ins().isub(end, start);
+        stage.calls.iter().try_for_each(|call| self.strip_call(call, start, count))
+    }
+
+    fn strip_call(&mut self, call: &Call, start: Value, count: Value) -> Result<(), Unsupported> {
+        let mut signature = self.e.module.make_signature();
+        signature.params.extend([AbiParam::new(types::I64); 3]);
+        let name = symbol(call.function, call.to.prim);
+        let id = self.e.module.declare_function(&name, Linkage::Import, &signature);
+        let function =
+            self.e.module.declare_func_in_func(id.map_err(|e| format!("{name}: {e:?}"))?, self.e.b.func);
+        let to = self.strip_address(call.to.var, start)?;
+        let from = self.strip_address(call.from, start)?;
+        self.e.b.ins().call(function, &[to, from, count]);
+        Ok(())
+    }
+
+    fn strip_address(&mut self, array: Var, start: Value) -> Result<Value, Unsupported> {
+        let base = *self.e.arrays.get(&array).ok_or("a strip is not bound")?;
+        Ok(self.e.element(base, start))
+    }
+}
