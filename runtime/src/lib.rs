@@ -11,13 +11,15 @@ pub mod math;
 pub mod plan;
 pub mod pool;
 pub mod prim;
+pub mod profile;
 pub mod trace;
 pub mod value;
 
 pub use array::Array;
 pub use cancel::CancelToken;
 pub use check::{CheckKind, RuntimeError, Span};
-pub use exec::{Counters, Executable, Options};
+pub use exec::{Executable, Options};
 pub use half::f16;
 pub use prim::{Prim, Scalar};
+pub use profile::{Counters, Profile};
 pub use value::{Column, Value, ValueType};

@@ -19,6 +19,8 @@ pub type Slot = u32;
 pub struct Plan {
     /// Host functions; calls refer to them by index.
     pub functions: Vec<Function>,
+    /// How many statements they have; the numbers are below.
+    pub sites: usize,
     /// Owner of the machine code that the kernels point to.
     pub code: Box<dyn Any + Send + Sync>,
 }
@@ -75,6 +77,8 @@ pub struct Stm {
     pub drop_after: Vec<Slot>,
     /// Source of the operation, for errors.
     pub span: Span,
+    /// Number of the statement in its program, for profiles.
+    pub site: u32,
 }
 
 /// An operand.
@@ -169,6 +173,8 @@ pub struct ErrorRecord {
     pub pos: i64,
     /// Bits of the check's arguments.
     pub args: [u64; 4],
+    /// Work that depends on the data; noted, also without a failure, by code that was compiled to count.
+    pub work: u64,
 }
 
 impl ErrorRecord {
@@ -241,12 +247,23 @@ pub struct Kernel {
     pub layout: EnvLayout,
     /// What can fail.
     pub checks: Vec<KernelCheck>,
+    /// What every row and element costs.
+    pub work: Work,
     /// Rough work per element, in units of a few instructions: decides how finely the space is cut.
     pub cost: usize,
     /// The compiled body.
     pub code: KernelFn,
     /// What becomes of its results.
     pub kind: KernelKind,
+}
+
+/// A kernel's work, as far as it does not depend on the data.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Work {
+    /// Per row.
+    pub row: usize,
+    /// Per element.
+    pub element: usize,
 }
 
 /// A check statement in a kernel body.

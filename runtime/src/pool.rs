@@ -66,6 +66,18 @@ pub fn live_bytes() -> usize {
 thread_local! {
     /// Bytes that this thread has allocated less those it has released, small blocks included.
     static BALANCE: Cell<isize> = const { Cell::new(0) };
+    /// The highest balance since it was reset.
+    static PEAK: Cell<isize> = const { Cell::new(0) };
+}
+
+/// The thread's highest balance since [`reset_thread_peak`].
+pub fn thread_peak() -> isize {
+    PEAK.get()
+}
+
+/// From now on the peak is counted anew.
+pub fn reset_thread_peak() {
+    PEAK.set(BALANCE.get());
 }
 
 /// Bytes that this thread has allocated less those it has released: what a program holds that runs on one thread is the
@@ -87,7 +99,9 @@ fn cgroup_limit() -> Option<usize> {
 /// A block of at least `bytes` bytes, or `None` if there is not that much memory.
 pub fn allocate(bytes: usize, zeroed: bool) -> Option<Block> {
     let block = if bytes < POOLED { small(bytes, zeroed) } else { large(bytes, zeroed) }?;
-    BALANCE.set(BALANCE.get() + block.capacity as isize);
+    let balance = BALANCE.get() + block.capacity as isize;
+    BALANCE.set(balance);
+    PEAK.set(PEAK.get().max(balance));
     Some(block)
 }
 

@@ -1,50 +1,59 @@
-//! `par explain-error`: what a code means.
+//! `par explain`: what became of a program.
 
+use crate::measure::{Subject, width};
 use crate::output;
 use crate::status::{self, Status};
-use par::explain::{self, PAGES};
+use par::insight;
 use std::io::{IsTerminal, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-/// Arguments of `par explain-error`.
+const AFTER_HELP: &str = "\
+Beside each line of the program stand the bulk operations it became, what is computed inside them, what is around them,
+and why there are others; below, the run-time checks that are left. With --input (or --run, for an entry point without
+parameters or with arguments from standard input) the program is run, and times, bytes and the lengths of ragged rows are
+shown too.
+
+Examples:
+    par explain spmv.par
+    par explain spmv.par --input matrix.in --html spmv.html
+
+Exit status: as of `par run`.";
+
+/// Arguments of `par explain`.
 #[derive(clap::Args)]
+#[command(after_long_help = AFTER_HELP)]
 pub struct Args {
-    /// The code of an error or a warning, as in E0203
-    #[arg(value_name = "CODE", required_unless_present_any = ["list", "html"])]
-    code: Option<String>,
-    /// List all codes
-    #[arg(long, conflicts_with = "code")]
-    list: bool,
-    /// Write all pages as HTML into this folder, with an index
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["code", "list"])]
+    #[command(flatten)]
+    subject: Subject,
+    /// Run the program although no --input is given
+    #[arg(long)]
+    run: bool,
+    /// Write one self-contained page instead of text
+    #[arg(long, value_name = "OUT", conflicts_with = "json")]
     html: Option<PathBuf>,
+    /// Write one JSON object instead of text
+    #[arg(long)]
+    json: bool,
 }
 
-/// Prints the page of a code.
+/// Compiles, runs if there is an input, and shows.
 pub fn explain(args: &Args) -> Result<Status, Status> {
-    if let Some(folder) = &args.html {
-        return html(folder).map(|()| Status::Success).map_err(|message| status::fail(&message));
+    let program = args.subject.load()?;
+    let entry = args.subject.entry(&program)?;
+    let insight = args.subject.insight(&program, &entry, args.run || !args.subject.input.is_empty())?;
+    if let Some(path) = &args.html {
+        let page = insight::page(&insight);
+        let written = output::write_file(path, |file| file.write_all(page.as_bytes()));
+        return written.map(|()| Status::Success).map_err(|m| status::fail(&m));
     }
-    let text = match &args.code {
-        Some(code) => explain::page(code).map(|page| page.plain(color())).map_err(|nearest| {
-            let hint = nearest
-                .map_or("`par explain-error --list` lists all".into(), |n| format!("the nearest is {n}"));
-            status::fail(&format!("there is no code `{code}`; {hint}"));
-            Status::Rejected
-        })?,
-        None => PAGES.iter().map(|page| format!("{}  {}\n", page.code, page.title())).collect(),
+    let text = match args.json {
+        true => format!("{}\n", insight::json(&insight)),
+        false => insight::listing(&insight, width(), color()),
     };
     output::text(&text).map(|()| Status::Success)
 }
 
-fn color() -> bool {
+/// Whether to color what goes to standard output.
+pub fn color() -> bool {
     std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none()
-}
-
-fn html(folder: &Path) -> Result<(), String> {
-    std::fs::create_dir_all(folder).map_err(|e| format!("cannot make {}: {e}", folder.display()))?;
-    for (name, text) in explain::html() {
-        output::write_file(&folder.join(name), |file| file.write_all(text.as_bytes()))?;
-    }
-    Ok(())
 }

@@ -1,15 +1,19 @@
 //! The `par` command. Exit statuses are a contract, see [`status::Status`].
 
+mod bench;
 mod check;
 mod dev;
 mod doc;
 mod explain;
+mod explain_error;
 mod files;
 mod fmt;
 mod ice;
 mod input;
+mod measure;
 mod options;
 mod output;
+mod profile;
 mod repl;
 mod run;
 mod source;
@@ -53,7 +57,13 @@ enum Command {
     /// Look up a name of the standard library, or write the documentation as HTML
     Doc(doc::Args),
     /// Explain what the code of an error or a warning means
-    ExplainError(explain::Args),
+    ExplainError(explain_error::Args),
+    /// Show what became of a program: its bulk operations beside its lines, with what they cost
+    Explain(explain::Args),
+    /// Show which bulk operations of a program take how long
+    Profile(profile::Args),
+    /// Measure the calls that the tests in programs describe
+    Bench(bench::Args),
     /// Look inside the compiler
     Dev(dev::Args),
 }
@@ -83,7 +93,10 @@ fn execute(command: Command) -> Status {
         Command::Test(args) => test::test(&args),
         Command::Repl(args) => repl::repl(&args),
         Command::Doc(args) => doc::doc(&args),
-        Command::ExplainError(args) => explain::explain(&args),
+        Command::ExplainError(args) => explain_error::explain(&args),
+        Command::Explain(args) => explain::explain(&args),
+        Command::Profile(args) => profile::profile(&args),
+        Command::Bench(args) => bench::bench(&args),
         Command::Dev(args) => dev::dev(&args),
     }
     .unwrap_or_else(|status| status)

@@ -30,7 +30,8 @@ impl From<BackendName> for Backend {
     }
 }
 
-const INPUT_HELP: &str = "\
+/// How arguments are given.
+pub const INPUT_HELP: &str = "\
 Arguments: FILE holds the next values (text, Futhark's binary format, or .npy); NAME=FILE the value of the
 parameter NAME; NAME=@FILE that file's raw bytes, for a parameter of type []u8. May be repeated. Parameters that
 nothing is given for are read from standard input";

@@ -7,3 +7,4 @@ pub mod cost;
 pub mod cpu;
 pub mod free;
 pub mod plan;
+pub mod work;

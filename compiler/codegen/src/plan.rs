@@ -10,8 +10,8 @@
 //! whole body and dropped after the loop; what only one branch uses is dropped at the start of the other. Scalars
 //! are copied always.
 
-use crate::cost;
 use crate::cpu::KernelCode;
+use crate::{cost, work};
 use par_ir::Var;
 use par_ir::flat::{self, Kernel, KernelKind, Op, Space, Ty};
 use par_ir::ty::{Atom, Dim};
@@ -25,15 +25,20 @@ pub fn functions(
     types: &HashMap<Var, Ty>,
     code: &mut KernelCode,
 ) -> Result<Vec<plan::Function>, String> {
-    program.funs.iter().map(|f| function(f, types, code)).collect()
+    let sites = program.statements().into_iter().map(std::ptr::from_ref).zip(0..).collect();
+    program.funs.iter().map(|f| function(f, types, &sites, code)).collect()
 }
+
+/// Numbers of statements, which are told apart by their place in memory.
+type Sites = HashMap<*const flat::Stm, u32>;
 
 fn function(
     fun: &flat::Fun,
     types: &HashMap<Var, Ty>,
+    sites: &Sites,
     code: &mut KernelCode,
 ) -> Result<plan::Function, String> {
-    let mut p = Planner { types, code, slots: HashMap::new() };
+    let mut p = Planner { types, sites, code, slots: HashMap::new() };
     let mut live = HashSet::new();
     let mut body = p.block(&fun.body, &mut live)?;
     let params: Vec<Var> = fun.params.iter().map(|p| p.var).collect();
@@ -64,6 +69,7 @@ type Live = HashSet<Var>;
 
 struct Planner<'a, 'm> {
     types: &'a HashMap<Var, Ty>,
+    sites: &'a Sites,
     code: &'a mut KernelCode<'m>,
     slots: HashMap<Var, Slot>,
 }
@@ -133,7 +139,8 @@ impl Planner<'_, '_> {
             (plan::Op::Concat(xs, _), _) => plan::Op::Concat(xs, result_prim(stm)?),
             (op, _) => op,
         };
-        Ok(plan::Stm { pat, op, drop_after, span: stm.span })
+        let site = *self.sites.get(&std::ptr::from_ref(stm)).ok_or("a statement without a number")?;
+        Ok(plan::Stm { pat, op, drop_after, span: stm.span, site })
     }
 
     fn op(&mut self, op: &Op, live: &mut Live, drop_after: &mut Vec<Slot>) -> Result<plan::Op, String> {
@@ -273,6 +280,7 @@ impl Planner<'_, '_> {
             captures,
             layout: functions.layout,
             checks: functions.checks,
+            work: work::of_kernel(kernel),
             cost: cost::of_kernel(kernel),
             code,
             kind,

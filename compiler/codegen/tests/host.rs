@@ -8,7 +8,6 @@ use par_ir::flat::{Kernel, KernelKind, LoopForm, Op, Out, Param, Program, Space,
 use par_ir::prim::{BinOp, CmpOp, PrimOp};
 use par_ir::{Atom, CheckKind, Dim, Prim, Scalar, Var};
 use par_runtime::{Array, Column, Counters, Options};
-use std::sync::Arc;
 
 fn add(a: impl Into<Atom>, b: impl Into<Atom>) -> Op {
     Op::Prim(PrimOp::Bin(BinOp::Add, Prim::I64), vec![a.into(), b.into()])
@@ -350,16 +349,14 @@ fn counters_count() {
     let xs = b.one(INTS, Op::Iota(Atom::i64(5)));
     let x = b.one(I64, Op::Read(xs, Atom::i64(2)));
     let exe = par_codegen::cpu::compile(&b.program(&[I64], &[x])).expect("compiles");
-    let counters = Arc::new(Counters::default());
-    let options = Options { threads: 1, counters: Some(counters.clone()), ..Options::default() };
-    exe.call(0, vec![], &options).expect("runs");
-    assert_eq!(
-        (
-            counters.launches.load(std::sync::atomic::Ordering::Relaxed),
-            counters.syncs.load(std::sync::atomic::Ordering::Relaxed)
-        ),
-        (1, 1)
-    );
+    let (result, profile) = exe.call_profiled(0, vec![], &Options { threads: 1, ..Options::default() });
+    result.expect("runs");
+    // Five elements made, one read.
+    let total = Counters { work: 6, bytes_materialised: 40, launches: 1, syncs: 1 };
+    assert_eq!(profile.total, total);
+    assert_eq!(profile.sites.iter().map(|s| s.runs).collect::<Vec<_>>(), [1, 1]);
+    assert_eq!(profile.sites[1].counters, Counters { work: 1, syncs: 1, ..Counters::default() });
+    assert!(profile.peak_bytes >= 40, "{}", profile.peak_bytes);
 }
 
 #[test]

@@ -19,7 +19,8 @@ mod trace;
 mod value;
 
 pub use core::run_core;
-pub use flat::{Counters, run_flat};
+pub use flat::run_flat;
+pub use par_runtime::Counters;
 
 use par_runtime::RuntimeError;
 

@@ -29,6 +29,8 @@ pub enum Construct {
     Call,
     /// What makes an array and computes nothing: a concatenation, a literal, a change of shape.
     Array,
+    /// No construct of the source: rows that are views are put one after the other.
+    Pack,
 }
 
 impl Construct {
@@ -65,6 +67,7 @@ impl fmt::Display for Construct {
             Construct::Loop => "loop",
             Construct::Call => "call",
             Construct::Array => "array",
+            Construct::Pack => "packing",
         })
     }
 }

@@ -18,6 +18,7 @@
 //! - [`program`]: a compiled program and how it is run on each back end.
 //! - [`doc`]: what is written about names, as text and as HTML.
 //! - [`explain`]: the pages that explain the codes of diagnostics.
+//! - [`insight`]: what became of a program, and what its runs cost.
 //! - [`report`]: diagnostics as JSON.
 //! - [`failure`]: why there is no program, or no result.
 //! - [`session`]: declarations and values that grow input by input, for an interactive prompt.
@@ -28,6 +29,7 @@ pub mod doc;
 pub mod explain;
 pub mod failure;
 pub mod imports;
+pub mod insight;
 pub mod library;
 pub mod pipeline;
 pub mod program;
@@ -42,7 +44,9 @@ pub use par_ir::print::{print_core, print_flat};
 pub use par_runtime::cancel;
 pub use par_runtime::io;
 pub use par_runtime::io::text::{Layout, print_pretty, print_value, read_values};
-pub use par_runtime::{Array, CancelToken, Prim, RuntimeError, Scalar, Span, Value, ValueType};
+pub use par_runtime::{
+    Array, CancelToken, Counters, Prim, Profile, RuntimeError, Scalar, Span, Value, ValueType,
+};
 pub use par_syntax::classes;
 pub use par_syntax::distance;
 pub use par_syntax::{Diagnostic, Severity, Sources};

@@ -7,13 +7,13 @@
 
 use crate::failure::{Bug, Failure};
 use crate::imports::{FileSystem, Imports, Loader};
-use crate::library;
 use crate::warnings::Warnings;
+use crate::{insight, library};
 use par_check::thir;
 use par_ir::verify::{verify_core, verify_flat};
 use par_ir::{core, flat, print};
 use par_passes::pass;
-use par_runtime::{Executable, cancel};
+use par_runtime::{CheckKind, Executable, Span, cancel};
 use par_syntax::{Diagnostic, Severity, Sources, ast};
 use std::cell::{Cell, RefCell};
 use std::collections::HashSet;
@@ -117,6 +117,8 @@ impl Parsed {
 pub(crate) struct Front {
     pub(crate) sources: Sources,
     pub(crate) core: core::Program,
+    /// The checks of the program as it is written.
+    pub(crate) checks: Vec<(CheckKind, Span)>,
     pub(crate) warnings: Vec<Diagnostic>,
 }
 
@@ -188,11 +190,12 @@ impl Pipeline<'_> {
         let core = core.filter(|_| !fatal(&parsed.diagnostics));
         let mut core = core.ok_or_else(|| parsed.rejected())?;
         self.after_core(LOWER.name, &core)?;
+        let checks = insight::written(&core);
         for pass in pass::CORE_PASSES {
             self.step(pass.name, || (pass.run)(&mut core));
             self.after_core(pass.name, &core)?;
         }
-        Ok(Front { sources: parsed.sources, core, warnings: parsed.diagnostics })
+        Ok(Front { sources: parsed.sources, core, checks, warnings: parsed.diagnostics })
     }
 
     fn after_core(&self, stage: &'static str, program: &core::Program) -> Result<(), Failure> {
@@ -218,6 +221,12 @@ impl Pipeline<'_> {
         self.dump(FLATTEN.name, || print::print_flat(&flat));
         self.verify(FLATTEN.name, || verify_flat(&flat))?;
         Ok(flat)
+    }
+
+    /// FLAT to machine code that counts what it does.
+    pub(crate) fn codegen_counting(&self, flat: &flat::Program) -> Result<Executable, Failure> {
+        let result = self.step(CODEGEN.name, || par_codegen::cpu::compile_counting(flat));
+        result.map_err(|message| Failure::Bug(Bug { pass: CODEGEN.name.to_string(), message }))
     }
 
     /// FLAT to machine code.

@@ -9,7 +9,9 @@ use par_ir::core::Entry;
 use par_ir::interp::{self, Counters};
 use par_ir::{core, flat};
 use par_runtime::io::view::View;
-use par_runtime::{CancelToken, Column, Executable, RuntimeError, Value, ValueType, cancel};
+use par_runtime::{
+    CancelToken, CheckKind, Column, Executable, Profile, RuntimeError, Span, Value, ValueType, cancel,
+};
 use par_syntax::{Diagnostic, Severity, Sources};
 use std::cell::OnceCell;
 use std::fmt;
@@ -71,8 +73,11 @@ pub struct Program {
     sources: Sources,
     warnings: Vec<Diagnostic>,
     core: core::Program,
+    checks: Vec<(CheckKind, Span)>,
     flat: OnceCell<flat::Program>,
     executable: OnceCell<Executable>,
+    /// The same plan, whose kernels count.
+    counting: OnceCell<Executable>,
     options: Options,
     trace: Trace,
 }
@@ -100,8 +105,10 @@ impl Program {
             sources: front.sources,
             warnings: front.warnings,
             core: front.core,
+            checks: front.checks,
             flat: OnceCell::new(),
             executable: OnceCell::new(),
+            counting: OnceCell::new(),
             options: options.clone(),
             trace,
         }
@@ -157,6 +164,11 @@ impl Program {
         &self.core
     }
 
+    /// The run-time checks of the program as it is written, before any was proved.
+    pub fn checks(&self) -> &[(CheckKind, Span)] {
+        &self.checks
+    }
+
     /// The program in FLAT.
     pub fn flat(&self) -> Result<&flat::Program, Failure> {
         if let Some(flat) = self.flat.get() {
@@ -173,6 +185,14 @@ impl Program {
         }
         let executable = self.pipeline().codegen(self.flat()?)?;
         Ok(self.executable.get_or_init(|| executable))
+    }
+
+    fn counting(&self) -> Result<&Executable, Failure> {
+        if let Some(executable) = self.counting.get() {
+            return Ok(executable);
+        }
+        let executable = self.pipeline().codegen_counting(self.flat()?)?;
+        Ok(self.counting.get_or_init(|| executable))
     }
 
     /// The kernels as Cranelift's intermediate code.
@@ -207,7 +227,23 @@ impl Program {
     /// Calls an entry point. Another thread may stop the call by its token; it then gives [`RunFailure::Cancelled`],
     /// and the program can be called again.
     pub fn call(&self, entry: &str, args: Vec<Value>, options: &CallOptions) -> Result<Value, RunFailure> {
-        cancel::watched(&options.cancel, || self.call_watched(entry, args, options))?
+        cancel::watched(&options.cancel, || self.call_watched(entry, args, options, &mut Measure::Nothing))?
+    }
+
+    /// As [`Program::call`], and what it cost. The interpreter of FLAT gives the costs of the whole run only, that of CORE
+    /// none. On [`Backend::Cpu`] all work is counted only if `counting`: then slower code runs.
+    pub fn profile(
+        &self,
+        entry: &str,
+        args: Vec<Value>,
+        options: &CallOptions,
+        counting: bool,
+    ) -> Result<(Value, Profile), RunFailure> {
+        let mut measure = Measure::Costs { profile: Profile::default(), counting };
+        let run = || self.call_watched(entry, args, options, &mut measure);
+        let value = cancel::watched(&options.cancel, run)??;
+        let Measure::Costs { profile, .. } = measure else { unreachable!("as it was made above") };
+        Ok((value, profile))
     }
 
     fn call_watched(
@@ -215,6 +251,7 @@ impl Program {
         entry: &str,
         args: Vec<Value>,
         options: &CallOptions,
+        measure: &mut Measure,
     ) -> Result<Value, RunFailure> {
         let backend = options.backend;
         self.prepare(backend)?;
@@ -228,7 +265,7 @@ impl Program {
             let pass = format!("all passes, running `{entry}` ({backend})");
             RunFailure::from(Failure::Bug(Bug { pass, message }))
         };
-        let columns = self.execute(entry, columns, options).map_err(|failure| match failure {
+        let columns = self.execute(entry, columns, options, measure).map_err(|failure| match failure {
             RunFailure::Error(e) if e.message.starts_with(INTERNAL) => bug(e.message),
             other => other,
         })?;
@@ -242,6 +279,7 @@ impl Program {
         entry: &str,
         args: Vec<Column>,
         options: &CallOptions,
+        measure: &mut Measure,
     ) -> Result<Vec<Column>, RunFailure> {
         let missing = || RuntimeError::plain(format!("there is no entry point `{entry}`"));
         match options.backend {
@@ -254,13 +292,23 @@ impl Program {
                 let flat = self.flat()?;
                 let found = flat.funs.iter().position(|f| is_entry(&f.entry, entry));
                 let fun = core::FunId(found.ok_or_else(missing)? as u32);
-                Ok(interp::run_flat(flat, fun, args, &mut Counters::default())?)
+                let counters = match measure {
+                    Measure::Costs { profile, .. } => &mut profile.total,
+                    Measure::Nothing => &mut Counters::default(),
+                };
+                Ok(interp::run_flat(flat, fun, args, counters)?)
             }
             Backend::Cpu => {
-                let executable = self.executable()?;
+                let counting = matches!(measure, Measure::Costs { counting: true, .. });
+                let executable = if counting { self.counting()? } else { self.executable()? };
                 let fun = executable.entry(entry).ok_or_else(missing)?;
                 let CallOptions { threads, ref cancel, .. } = *options;
                 let options = par_runtime::Options { threads, cancel: cancel.clone(), ..Default::default() };
+                if let Measure::Costs { profile, .. } = measure {
+                    let (result, costs) = executable.call_profiled(fun, args, &options);
+                    *profile = costs;
+                    return Ok(result?);
+                }
                 Ok(executable.call(fun, args, &options)?)
             }
         }
@@ -275,6 +323,12 @@ impl Program {
         }
         diagnostic
     }
+}
+
+/// What is wanted to know about a call besides its result.
+enum Measure {
+    Nothing,
+    Costs { profile: Profile, counting: bool },
 }
 
 fn is_entry(entry: &Option<Entry>, name: &str) -> bool {

@@ -77,6 +77,16 @@ impl Desc {
         self.offsets.slice::<i64>()[self.rows()] as usize
     }
 
+    /// Whether the lengths have been made.
+    pub fn has_lengths(&self) -> bool {
+        self.lengths.get().is_some()
+    }
+
+    /// Whether the rows of elements have been made.
+    pub fn has_seg_ids(&self) -> bool {
+        self.seg_ids.get().is_some()
+    }
+
     /// Length of each row.
     pub fn lengths(&self) -> Result<Array, OutOfMemory> {
         if let Some(a) = self.lengths.get() {

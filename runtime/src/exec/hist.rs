@@ -19,7 +19,7 @@ const COPIES: usize = 8;
 impl Run<'_> {
     pub fn hist(
         &self,
-        mut launch: Launch,
+        launch: &mut Launch,
         dests: &[Operand],
         fold: &Fold,
         frame: &mut Frame,
@@ -30,7 +30,7 @@ impl Run<'_> {
         if launch.space.total < 4 * launch.space.part() || len * COPIES > launch.space.total / 2 {
             launch.run(&[launch.space.whole()])?;
         } else {
-            self.private_copies(&mut launch, fold, frame, len)?;
+            self.private_copies(launch, fold, frame, len)?;
         }
         Ok(results.into_iter().map(HostValue::Array).collect())
     }

@@ -6,6 +6,7 @@ use crate::array::{Array, OutOfMemory};
 use crate::check::{CheckKind, RuntimeError, Span};
 use crate::plan::{Block, Loop, LoopForm, Op, Operand, Stm};
 use crate::prim::{Prim, Scalar};
+use crate::profile::{Counters, Rows};
 use crate::value::Value;
 use std::sync::Arc;
 
@@ -45,7 +46,15 @@ impl Run<'_> {
     }
 
     fn stm(&self, stm: &Stm, frame: &mut Frame) -> Result<(), RuntimeError> {
+        let before = self.begin(stm);
+        let done = self.run_stm(stm, frame);
+        self.end(stm, before);
+        done
+    }
+
+    fn run_stm(&self, stm: &Stm, frame: &mut Frame) -> Result<(), RuntimeError> {
         if let Op::Scalar(f, args) = &stm.op {
+            self.count(|c| c.work += 1);
             let x = scalar_op(f.as_ref(), args, frame)?;
             frame.set(stm.pat[0], x.into());
             return Ok(());
@@ -131,58 +140,109 @@ impl Run<'_> {
             Op::Rows(d) => size(frame.desc(*d)?.rows()),
             Op::Length(a) => size(frame.array(*a)?.len()),
             Op::Total(d) => {
-                self.count_sync();
+                self.sync();
                 size(frame.desc(*d)?.total())
             }
             Op::Read(a, i) => {
-                self.count_sync();
+                self.sync();
                 read(&frame.array(*a)?, frame.size(*i)?)?.into()
             }
             Op::Write { arr, index, value } => {
                 let (index, value) = (frame.size(*index)?, frame.scalar(*value)?);
-                write(frame.array(*arr)?, index, value, span)?.into()
+                let mut arr = frame.array(*arr)?;
+                self.count_update(&mut arr);
+                self.count(|c| c.launch(1, 0));
+                write(arr, index, value, span)?.into()
             }
-            Op::Literal(xs, p) => Array::from_scalars(*p, &frame.scalars(xs)?).into(),
-            _ => {
-                self.count_launch();
-                return self.bulk(op, frame, span, memory);
+            Op::Literal(xs, p) => {
+                self.count(|c| c.launch(xs.len(), xs.len() * p.size()));
+                Array::from_scalars(*p, &frame.scalars(xs)?).into()
             }
+            Op::Iota(n) => {
+                let n = frame.size(*n)?;
+                self.count(|c| c.launch(n, 8 * n));
+                self.iota(n).map_err(memory)?.into()
+            }
+            Op::Replicate(n, x) => {
+                let (n, x) = (frame.size(*n)?, frame.scalar(*x)?);
+                self.count(|c| c.launch(n, n * x.prim().size()));
+                self.replicate(n, x).map_err(memory)?.into()
+            }
+            Op::Slice { arr, start, len } => {
+                let (start, len, arr) = (frame.size(*start)?, frame.size(*len)?, frame.array(*arr)?);
+                self.count(|c| c.launch(2 * len, len * arr.prim().size()));
+                slice(arr, start, len, span)?.into()
+            }
+            Op::Concat(xs, p) => {
+                let parts = xs.iter().map(|x| frame.array(*x)).collect::<Result<Vec<_>, _>>()?;
+                let mut cost = Counters::default();
+                let joined = Array::concat(parts, *p, &mut cost).map_err(memory)?;
+                self.count(|c| *c += cost);
+                joined.into()
+            }
+            _ => return self.descriptor(op, frame, memory),
         })
     }
 
-    fn bulk(
+    /// Operations that make descriptors, and arrays of them.
+    fn descriptor(
         &self,
         op: &Op,
         frame: &mut Frame,
-        span: Span,
         memory: impl Fn(OutOfMemory) -> RuntimeError + Copy,
     ) -> Result<HostValue, RuntimeError> {
         let overflow = || memory(OutOfMemory(u64::MAX));
-        let desc = |d: Desc| HostValue::Desc(Arc::new(d));
         Ok(match op {
             Op::MakeDesc(lengths) => {
-                desc(Desc::from_lengths(frame.array(*lengths)?).map_err(memory)?.ok_or_else(overflow)?)
+                let lengths = frame.array(*lengths)?;
+                self.new_desc(Desc::from_lengths(lengths).map_err(memory)?.ok_or_else(overflow)?)
             }
             Op::UniformDesc { rows, m } => {
                 let (rows, m) = (frame.size(*rows)?, frame.size(*m)?);
                 rows.checked_mul(m).filter(|n| *n <= i64::MAX as usize).ok_or_else(overflow)?;
-                desc(Desc::uniform(rows, m).map_err(memory)?)
+                self.new_desc(Desc::uniform(rows, m).map_err(memory)?)
             }
-            Op::Lengths(d) => frame.desc(*d)?.lengths().map_err(memory)?.into(),
-            Op::SegIds(d) => frame.desc(*d)?.seg_ids(self.threads).map_err(memory)?.into(),
-            Op::Iota(n) => self.iota(frame.size(*n)?).map_err(memory)?.into(),
-            Op::Replicate(n, x) => self.replicate(frame.size(*n)?, frame.scalar(*x)?).map_err(memory)?.into(),
-            Op::Slice { arr, start, len } => {
-                let (start, len) = (frame.size(*start)?, frame.size(*len)?);
-                slice(frame.array(*arr)?, start, len, span)?.into()
-            }
-            Op::Concat(xs, p) => concat(frame, xs, *p, span)?.into(),
             Op::ConcatDesc(xs) => {
                 let parts: Result<Vec<_>, _> = xs.iter().map(|x| frame.desc(*x)).collect();
-                desc(Desc::concat(&parts?).map_err(memory)?.ok_or_else(overflow)?)
+                self.new_desc(Desc::concat(&parts?).map_err(memory)?.ok_or_else(overflow)?)
+            }
+            Op::Lengths(d) => {
+                let d = frame.desc(*d)?;
+                if !d.has_lengths() {
+                    self.count(|c| c.launch(2 * d.rows(), 8 * d.rows()));
+                }
+                d.lengths().map_err(memory)?.into()
+            }
+            Op::SegIds(d) => {
+                let d = frame.desc(*d)?;
+                if !d.has_seg_ids() {
+                    self.count(|c| c.launch(d.rows() + d.total(), 8 * d.total()));
+                }
+                d.seg_ids(self.threads).map_err(memory)?.into()
             }
             _ => return Err(internal("an operation without its executor")),
         })
+    }
+
+    fn new_desc(&self, d: Desc) -> HostValue {
+        self.count(|c| c.launch(2 * d.rows() + 1, 8 * (d.rows() + 1)));
+        self.note_rows(|| Rows::of(&d));
+        HostValue::Desc(Arc::new(d))
+    }
+
+    /// Counts a value that the host waits for.
+    fn sync(&self) {
+        self.count(|c| {
+            c.syncs += 1;
+            c.work += 1;
+        });
+    }
+
+    /// Counts the copy of an array that is to be updated, if somebody else holds it.
+    pub fn count_update(&self, a: &mut Array) {
+        if self.recorder.is_some() && !a.is_unique() {
+            self.count(|c| c.copy(a.len(), a.bytes().len()));
+        }
     }
 
     fn iota(&self, n: usize) -> Result<Array, OutOfMemory> {
@@ -258,20 +318,4 @@ fn slice(mut a: Array, start: usize, len: usize, span: Span) -> Result<Array, Ru
         return Ok(a);
     }
     a.try_slice(start, len).map_err(|e| out_of_memory(e, span))
-}
-
-fn concat(frame: &mut Frame, xs: &[Operand], prim: Prim, span: Span) -> Result<Array, RuntimeError> {
-    let parts: Result<Vec<Array>, _> = xs.iter().map(|x| frame.array(*x)).collect();
-    let mut parts = parts?.into_iter();
-    let Some(mut joined) = parts.next() else { return Ok(Array::zeros(prim, 0)) };
-    let rest: Vec<Array> = parts.filter(|a| !a.is_empty()).collect();
-    if rest.is_empty() {
-        return Ok(joined);
-    }
-    let memory = |e| out_of_memory(e, span);
-    joined.reserve(joined.len() + rest.iter().map(Array::len).sum::<usize>()).map_err(memory)?;
-    for a in &rest {
-        joined.append(a).map_err(memory)?;
-    }
-    Ok(joined)
 }

@@ -5,10 +5,11 @@ use super::space::{Piece, Space};
 use super::{Run, internal, out_of_memory, threads};
 use crate::array::Array;
 use crate::check::{RuntimeError, Span};
-use crate::plan::{EnvLayout, ErrorRecord, Fold, Kernel, KernelFn, KernelKind, Operand};
+use crate::plan::{EnvLayout, ErrorRecord, Fold, Kernel, KernelFn, KernelKind, Operand, Out};
 use crate::prim::{Prim, Scalar};
+use crate::profile::Counters;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicI64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering::Relaxed};
 
 /// A kernel with everything it needs to run.
 pub struct Launch<'a> {
@@ -21,6 +22,10 @@ pub struct Launch<'a> {
     /// Arrays whose addresses are in the environment.
     _held: Vec<Array>,
     failure: Failure,
+    /// What the code of the pieces has counted.
+    work: AtomicU64,
+    /// What was copied because somebody else holds it.
+    copied: Counters,
 }
 
 /// The failed check with the smallest position.
@@ -36,20 +41,19 @@ impl Run<'_> {
         frame: &mut Frame,
         span: Span,
     ) -> Result<Vec<HostValue>, RuntimeError> {
-        self.count_launch();
         let mut launch = self.prepare(kernel, frame, span)?;
-        match &kernel.kind {
+        self.note_rows(|| launch.space.summary());
+        let results = match &kernel.kind {
             KernelKind::Map(outs) => launch.map(outs, frame),
             KernelKind::Reduce(fold) => launch.reduce(fold, frame),
             KernelKind::Scan { fold, reduce, dual, exact } => {
                 launch.scan(fold, *reduce, *dual, *exact, frame)
             }
-            KernelKind::Filter(prims) => {
-                self.count_sync();
-                launch.filter(prims)
-            }
-            KernelKind::Hist { dests, fold } => self.hist(launch, dests, fold, frame),
-        }
+            KernelKind::Filter(prims) => launch.filter(prims),
+            KernelKind::Hist { dests, fold } => self.hist(&mut launch, dests, fold, frame),
+        }?;
+        self.count(|c| *c += launch.cost(&results));
+        Ok(results)
     }
 
     fn prepare<'k>(
@@ -76,7 +80,8 @@ impl Run<'_> {
         }
         let threads = self.threads_for(&space);
         let failure = Failure { pos: AtomicI64::new(i64::MAX), record: Mutex::new(None) };
-        Ok(Launch { kernel, space, threads, span, env, _held: held, failure })
+        let (work, copied) = (AtomicU64::new(0), Counters::default());
+        Ok(Launch { kernel, space, threads, span, env, _held: held, failure, work, copied })
     }
 }
 
@@ -110,6 +115,9 @@ impl Launch<'_> {
         let mut arrays = arrays?;
         self.env[first] = arrays.iter().map(Array::len).min().unwrap_or(0) as u64;
         for (i, a) in arrays.iter_mut().enumerate() {
+            if !a.is_unique() {
+                self.copied.copy(a.len(), a.bytes().len());
+            }
             a.try_make_unique().map_err(|e| out_of_memory(e, self.span))?;
             self.env[first + 1 + i] = a.as_ptr() as u64;
         }
@@ -137,11 +145,37 @@ impl Launch<'_> {
         // the space demands, and no two pieces write the same elements (a scatter apart, whose element
         // stores are single words); the code is the plan's own and lives as long.
         let result = unsafe { code(env.as_ptr(), row_lo, row_hi, p.lo as i64, p.hi as i64, &mut record) };
+        if record.work > 0 {
+            self.work.fetch_add(record.work, Relaxed);
+        }
         if result < 0 {
             self.failure.record(record);
             return None;
         }
         Some(result)
+    }
+
+    /// What the launch has cost, which gave these results.
+    fn cost(&self, results: &[HostValue]) -> Counters {
+        let (kernel, space) = (self.kernel, &self.space);
+        let mut cost = self.copied;
+        let fixed = space.rows * kernel.work.row + space.total * kernel.work.element;
+        cost.launch(fixed + self.work.load(Relaxed) as usize, 0);
+        let fresh = match &kernel.kind {
+            KernelKind::Map(outs) => {
+                outs.iter().map(|o| if let Out::Elem(p) = o { space.total * p.size() } else { 0 }).sum()
+            }
+            KernelKind::Hist { .. } => 0,
+            _ => results.iter().map(bytes).sum(),
+        };
+        if let (KernelKind::Filter(prims), Some(HostValue::Scalar(Scalar::I64(kept)))) =
+            (&kernel.kind, results.first())
+        {
+            cost.syncs += 1;
+            cost.work += *kept as u64 * prims.len() as u64;
+        }
+        cost.bytes_materialised += fresh as u64;
+        cost
     }
 
     /// Whether a check at a smaller position failed.
@@ -181,6 +215,10 @@ impl Failure {
             self.pos.fetch_min(new.pos, Relaxed);
         }
     }
+}
+
+fn bytes(x: &HostValue) -> usize {
+    if let HostValue::Array(a) = x { a.bytes().len() } else { 0 }
 }
 
 /// The value to put into an output word so that row `row` is stored at `address`.

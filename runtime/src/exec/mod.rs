@@ -12,6 +12,7 @@ mod hist;
 mod host;
 mod launch;
 mod map;
+mod record;
 mod scan;
 mod space;
 mod threads;
@@ -23,21 +24,13 @@ use crate::cancel::CancelToken;
 use crate::check::{CheckKind, MAX_DEPTH, RuntimeError, Span};
 use crate::plan::{Function, Kind, Plan};
 use crate::prim::{Prim, Scalar};
+use crate::profile::Profile;
 use crate::trace::Sink;
 use crate::value::{Column, ColumnType};
 use frame::HostValue;
+use record::Recorder;
 use std::cell::Cell;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-
-/// What happened during runs.
-#[derive(Default, Debug)]
-pub struct Counters {
-    /// Kernels and other bulk operations.
-    pub launches: AtomicU64,
-    /// Values of bulk operations that the host waited for.
-    pub syncs: AtomicU64,
-}
 
 /// How to run.
 #[derive(Clone, Debug, Default)]
@@ -46,8 +39,6 @@ pub struct Options {
     pub threads: usize,
     /// Calls that may be active at a time; 0 stands for `MAX_DEPTH`.
     pub max_depth: usize,
-    /// Where to count, if anywhere.
-    pub counters: Option<Arc<Counters>>,
     /// Ends the run, with [`RuntimeError::cancelled`], when it is used.
     pub cancel: CancelToken,
 }
@@ -81,23 +72,60 @@ impl Executable {
         args: Vec<Column>,
         options: &Options,
     ) -> Result<Vec<Column>, RuntimeError> {
+        self.start(fun, args, options, false).0
+    }
+
+    /// As [`Executable::call`]; also says what it cost, up to the failure if it fails.
+    pub fn call_profiled(
+        &self,
+        fun: usize,
+        args: Vec<Column>,
+        options: &Options,
+    ) -> (Result<Vec<Column>, RuntimeError>, Profile) {
+        self.start(fun, args, options, true)
+    }
+
+    fn start(
+        &self,
+        fun: usize,
+        args: Vec<Column>,
+        options: &Options,
+        record: bool,
+    ) -> (Result<Vec<Column>, RuntimeError>, Profile) {
+        let mut profile = Profile::default();
+        let wanted = record.then_some(&mut profile);
+        let result = self.call_recording(fun, args, options, wanted);
+        (result, profile)
+    }
+
+    fn call_recording(
+        &self,
+        fun: usize,
+        args: Vec<Column>,
+        options: &Options,
+        profile: Option<&mut Profile>,
+    ) -> Result<Vec<Column>, RuntimeError> {
         let function = self.plan.functions.get(fun).ok_or_else(|| internal("no such function"))?;
         let args = import(function, args)?;
         let threads = threads::count(options.threads);
         let traces = Sink::current();
         let results = threads::pool(threads)?.install(|| {
             let max_depth = if options.max_depth == 0 { MAX_DEPTH } else { options.max_depth };
-            let counters = options.counters.as_deref();
+            let recorder = profile.is_some().then(|| Recorder::start(self.plan.sites));
             let run = Run {
                 plan: &self.plan,
                 threads,
                 max_depth,
                 depth: Cell::new(0),
-                counters,
+                recorder: recorder.as_ref(),
                 cancel: &options.cancel,
                 traces: &traces,
             };
-            run.function(fun, args, function.span)
+            let results = run.function(fun, args, function.span);
+            if let (Some(profile), Some(recorder)) = (profile, recorder) {
+                *profile = recorder.finish();
+            }
+            results
         })?;
         Ok(export(function.ret_columns.as_deref(), results))
     }
@@ -109,7 +137,7 @@ struct Run<'a> {
     threads: usize,
     max_depth: usize,
     depth: Cell<usize>,
-    counters: Option<&'a Counters>,
+    recorder: Option<&'a Recorder>,
     cancel: &'a CancelToken,
     /// That of the thread which called, not of the one that the call runs on.
     traces: &'a Sink,
@@ -119,18 +147,6 @@ impl Run<'_> {
     /// An error if the run is to be stopped.
     fn go_on(&self) -> Result<(), RuntimeError> {
         if self.cancel.is_cancelled() { Err(RuntimeError::cancelled()) } else { Ok(()) }
-    }
-
-    fn count_launch(&self) {
-        if let Some(c) = self.counters {
-            c.launches.fetch_add(1, Relaxed);
-        }
-    }
-
-    fn count_sync(&self) {
-        if let Some(c) = self.counters {
-            c.syncs.fetch_add(1, Relaxed);
-        }
     }
 }
 

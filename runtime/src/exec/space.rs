@@ -10,6 +10,7 @@ use crate::array::OutOfMemory;
 use crate::check::{RuntimeError, Span};
 use crate::exec::frame::Frame;
 use crate::plan;
+use crate::profile::Rows;
 use std::sync::Arc;
 
 /// Elements of one part of a giant row, if an element costs little.
@@ -88,6 +89,15 @@ impl Space {
             Shape::Flat => 0,
             Shape::Uniform(m) => *m as u64,
             Shape::Ragged(d) => d.offsets().as_ptr() as u64,
+        }
+    }
+
+    /// Rows and elements, for profiles.
+    pub fn summary(&self) -> Rows {
+        match &self.shape {
+            Shape::Flat => Rows::uniform(1, self.total),
+            Shape::Uniform(m) => Rows::uniform(self.rows, *m),
+            Shape::Ragged(d) => Rows::of(d),
         }
     }
 

@@ -4,6 +4,7 @@
 //! and leaves the function with -1.
 
 use super::{half, math};
+use crate::work;
 use cranelift::prelude::*;
 use cranelift_codegen::ir::{BlockArg, FuncRef, MemFlagsData};
 use cranelift_jit::JITModule;
@@ -49,6 +50,8 @@ pub struct Emitter<'a> {
     pub references: HashMap<PrimOp, FuncRef>,
     /// How many loops have been emitted.
     pub loops: usize,
+    /// The function counts the work that depends on the data, see [`Emitter::inner`].
+    pub counting: bool,
 }
 
 /// The register type of a scalar. An `f16` is an `f32` in registers, see [`half`].
@@ -108,6 +111,25 @@ impl Emitter<'_> {
     pub fn body(&mut self, body: &Body) -> Result<Vec<Value>, Unsupported> {
         self.stms(&body.stms)?;
         self.atoms(&body.results)
+    }
+
+    /// A body that may run any number of times per element. What it does is counted here; what the outermost body does
+    /// is the same for all elements, and the launch counts it. Code that is to count must take this way for every arm
+    /// and turn that the program takes, and for no other: no arm computed for nothing, no turn of other lanes.
+    fn inner(&mut self, body: &Body) -> Result<Vec<Value>, Unsupported> {
+        self.count(work::of_body(body));
+        self.body(body)
+    }
+
+    /// Adds to the work, if it is counted.
+    pub fn count(&mut self, work: usize) {
+        if !self.counting || work == 0 {
+            return;
+        }
+        let (error, offset) = (self.error, offset_of!(ErrorRecord, work) as i32);
+        let before = self.b.ins().load(types::I64, output(), error, offset);
+        let after = self.b.ins().iadd_imm_s(before, work as i64);
+        self.b.ins().store(output(), after, error, offset);
     }
 
     pub fn stms(&mut self, stms: &[Stm]) -> Result<(), Unsupported> {
@@ -247,18 +269,18 @@ impl Emitter<'_> {
 
     fn branch(&mut self, cond: &Atom, then: &Body, other: &Body) -> Result<Vec<Value>, Unsupported> {
         let cond = self.atom(cond)?;
-        if is_cheap(then) && is_cheap(other) {
+        if is_cheap(then) && is_cheap(other) && !self.counting {
             let (a, b) = (self.body(then)?, self.body(other)?);
             return Ok(a.into_iter().zip(b).map(|(a, b)| self.b.ins().select(cond, a, b)).collect());
         }
         let (yes, no, join) = (self.b.create_block(), self.b.create_block(), self.b.create_block());
         self.b.ins().brif(cond, yes, &[], no, &[]);
         self.b.switch_to_block(yes);
-        let results = self.body(then)?;
+        let results = self.inner(then)?;
         let joined = self.params_like(join, &results);
         self.b.ins().jump(join, &args(&results));
         self.b.switch_to_block(no);
-        let results = self.body(other)?;
+        let results = self.inner(other)?;
         self.b.ins().jump(join, &args(&results));
         self.b.switch_to_block(join);
         Ok(joined)
@@ -289,7 +311,7 @@ impl Emitter<'_> {
                 self.counted(less, zero, bound, &initial, |e, i, state| {
                     e.scalars.insert(*index, i);
                     bind(e, state);
-                    e.body(body)
+                    e.inner(body)
                 })
             }
             LoopForm::While(cond) => {
@@ -301,7 +323,7 @@ impl Emitter<'_> {
                 self.b.ins().brif(enter, again, &args(&initial), exit, &args(&initial));
                 self.b.switch_to_block(again);
                 bind(self, &state);
-                let next = self.body(body)?;
+                let next = self.inner(body)?;
                 self.loops += 1;
                 self.poll();
                 bind(self, &next);
@@ -314,7 +336,7 @@ impl Emitter<'_> {
     }
 
     fn single(&mut self, cond: &Body) -> Result<Value, Unsupported> {
-        self.body(cond)?.first().copied().ok_or_else(|| "a condition without result".into())
+        self.inner(cond)?.first().copied().ok_or_else(|| "a condition without result".into())
     }
 
     /// `for lo <= i < hi`, guarded and tested at the bottom; results in the final state.

@@ -19,7 +19,7 @@
 use super::emit::{Base, Emitter, Unsupported, input, output};
 use super::stage::Staged;
 use super::vector;
-use crate::free;
+use crate::{free, work};
 use cranelift::prelude::*;
 use par_ir::core::Lambda;
 use par_ir::flat::{Kernel, KernelKind, Out, Space, Ty};
@@ -39,6 +39,13 @@ pub enum Role {
     Dual,
     /// Combines partial results (for a histogram: private copies with the destinations).
     Combine,
+}
+
+impl Role {
+    /// Whether what it does is the program's work: every element is counted once, and combining parts is not.
+    pub fn is_counted(self) -> bool {
+        matches!(self, Role::Main | Role::Dual)
+    }
 }
 
 /// A kernel, and what compiling its functions needs to know.
@@ -346,6 +353,7 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
                 let index = next()?;
                 let values: Vec<Value> = dests.iter().map(|_| next()).collect::<Result<_, _>>()?;
                 self.if_inside(index, *len, |k| {
+                    k.e.count(dests.len());
                     dests.iter().zip(values).for_each(|(d, x)| k.e.store(*d, index, x));
                     Ok(())
                 })?;
@@ -431,7 +439,10 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
                 results.iter().zip(stored).for_each(|(base, x)| this.e.store(*base, pos, *x));
                 elems.iter().zip(rest).for_each(|(base, x)| this.e.store(*base, pos, x));
                 if !cells.is_empty() {
+                    // The same values once more, for the part's sum: not the program's work.
+                    let counting = std::mem::take(&mut this.e.counting);
                     next.extend(this.combine(op, &state[k..], &values)?);
+                    this.e.counting = counting;
                 }
                 Ok(next)
             })?;
@@ -485,6 +496,8 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
                     }
                 };
                 k.if_inside(index, len, |k| {
+                    // Each destination is read and written.
+                    k.e.count(2 * dests.len() + work::of_body(&op.body));
                     let old: Vec<Value> = dests.iter().map(|d| k.e.load(*d, index, output())).collect();
                     let new = k.combine(op, &old, &values)?;
                     dests.iter().zip(new).for_each(|(d, x)| k.e.store(*d, index, x));

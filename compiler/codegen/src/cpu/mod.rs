@@ -29,8 +29,18 @@ use std::sync::Arc;
 
 /// Compiles a program for this machine. Fails only on a program that the FLAT verifier would refuse.
 pub fn compile(program: &flat::Program) -> Result<Executable, String> {
+    compile_with(program, false)
+}
+
+/// As [`compile`], but the kernels also count the work they do under conditions and in loops; so they are slower.
+pub fn compile_counting(program: &flat::Program) -> Result<Executable, String> {
+    compile_with(program, true)
+}
+
+fn compile_with(program: &flat::Program, counting: bool) -> Result<Executable, String> {
     let types = free::types(program);
     let mut compiler = Compiler::new(&types)?;
+    compiler.counting = counting;
     let mut compiled = HashMap::new();
     for (i, stm) in kernels(program).into_iter().enumerate() {
         let Op::Kernel(kernel) = &stm.op else { continue };
@@ -40,7 +50,8 @@ pub fn compile(program: &flat::Program) -> Result<Executable, String> {
     let module = compiler.module;
     let mut code = KernelCode { module: &module, compiled };
     let functions = plan::functions(program, &types, &mut code)?;
-    Ok(Executable::new(Plan { functions, code: Box::new(Code(Some(module))) }))
+    let sites = program.statements().len();
+    Ok(Executable::new(Plan { functions, sites, code: Box::new(Code(Some(module))) }))
 }
 
 /// The Cranelift IR of all kernels, as text.
@@ -64,27 +75,7 @@ pub fn dump_clif(program: &flat::Program) -> String {
 
 /// All statements with a kernel, in order.
 fn kernels(program: &flat::Program) -> Vec<&Stm> {
-    fn collect<'p>(block: &'p flat::Block, all: &mut Vec<&'p Stm>) {
-        for stm in &block.stms {
-            match &stm.op {
-                Op::Kernel(_) => all.push(stm),
-                Op::If { then, other, .. } => {
-                    collect(then, all);
-                    collect(other, all);
-                }
-                Op::Loop { form, body, .. } => {
-                    if let flat::LoopForm::While(cond) = form {
-                        collect(cond, all);
-                    }
-                    collect(body, all);
-                }
-                _ => {}
-            }
-        }
-    }
-    let mut all = Vec::new();
-    program.funs.iter().for_each(|f| collect(&f.body, &mut all));
-    all
+    program.statements().into_iter().filter(|s| matches!(s.op, Op::Kernel(_))).collect()
 }
 
 fn pattern(stm: &Stm) -> Vec<Ty> {
@@ -114,6 +105,8 @@ struct Compiler<'t> {
     functions: HashMap<PrimOp, FuncId>,
     types: &'t HashMap<Var, Ty>,
     dump: Option<String>,
+    /// Kernels count their work.
+    counting: bool,
 }
 
 impl<'t> Compiler<'t> {
@@ -133,6 +126,7 @@ impl<'t> Compiler<'t> {
             functions: HashMap::new(),
             types,
             dump: None,
+            counting: false,
         })
     }
 
@@ -196,6 +190,7 @@ impl<'t> Compiler<'t> {
             stop: None,
             references: HashMap::new(),
             loops: 0,
+            counting: self.counting && role.is_counted(),
         };
         KernelEmitter { e: &mut e, info, types: self.types, role, params }.function()?;
         e.b.seal_all_blocks();

@@ -1,8 +1,5 @@
-//! Running FLAT on the host's side: statements one after the other, with counters of what they cost.
-//!
-//! Work is one per scalar operation and per element read or written. Passing, returning and naming arrays is free;
-//! updating an array nobody else holds costs only the updates, appending to one only what is appended; otherwise the
-//! copy counts too. Lengths and segment ids of a descriptor are made, and counted, once.
+//! Running FLAT on the host's side: statements one after the other, with counters of what they cost, see
+//! [`par_runtime::profile`].
 
 use super::core::result_columns;
 use super::memory::out_of_memory;
@@ -17,21 +14,8 @@ use crate::visit::Code;
 use par_runtime::cancel::poll;
 use par_runtime::check::MAX_DEPTH;
 use par_runtime::value::ColumnType;
-use par_runtime::{Array, CheckKind, Column, Prim, RuntimeError, Scalar, Span};
+use par_runtime::{Array, CheckKind, Column, Counters, Prim, RuntimeError, Scalar, Span};
 use std::rc::Rc;
-
-/// What a run costs.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counters {
-    /// Scalar operations plus elements read and written.
-    pub work: u64,
-    /// Bytes of all arrays made, copies included.
-    pub bytes_materialised: u64,
-    /// Kernels and other bulk operations.
-    pub launches: u64,
-    /// Values that the host waits for: `Read`, `Total`, the number a filter keeps.
-    pub syncs: u64,
-}
 
 /// Runs function `fun` on columns in the order of its parameters (a size as `Size` or as an `i64` scalar). Gives
 /// columns in the order of its results; sizes are `Size` where the function is an entry whose type says so. Adds to the
@@ -100,9 +84,11 @@ impl Host<'_> {
 
     fn block(&mut self, block: &Block) -> Outcome<Vec<Val>> {
         poll();
+        self.machine.drop_first(block);
         for stm in &block.stms {
             let values = self.stm(stm)?;
             self.bind(&stm.pat, values)?;
+            self.machine.drop_after(stm);
         }
         Ok(self.machine.take_results(block, &block.results))
     }
@@ -117,9 +103,7 @@ impl Host<'_> {
 
     /// Counts a bulk operation that makes `made` bytes.
     pub(super) fn launch(&mut self, work: usize, made: usize) {
-        self.counters.launches += 1;
-        self.machine.work += work as u64;
-        self.counters.bytes_materialised += made as u64;
+        self.counters.launch(work, made);
     }
 
     fn stm(&mut self, stm: &Stm) -> Outcome<Vec<Val>> {
@@ -194,7 +178,11 @@ impl Host<'_> {
         match op {
             Op::MakeDesc(v) => {
                 let lengths = self.machine.get(*v).array()?;
-                self.new_desc(lengths.slice::<i64>(), span)
+                let desc = self.new_desc(lengths.slice::<i64>(), span)?;
+                if let Val::Desc(d) = &desc {
+                    d.lengths.get_or_init(|| lengths);
+                }
+                Ok(desc)
             }
             Op::UniformDesc { rows, m } => {
                 let (rows, m) = (self.machine.extent(*rows, 8, 16, span)?, self.machine.integer(*m)?);
@@ -254,8 +242,7 @@ impl Host<'_> {
     fn unshared(&mut self, mut a: Array, span: Span) -> Outcome<Array> {
         if !a.is_unique() {
             self.machine.memory.room(a.len(), a.prim().size(), 0, span)?;
-            self.machine.work += 2 * a.len() as u64;
-            self.counters.bytes_materialised += a.bytes().len() as u64;
+            self.counters.copy(a.len(), a.bytes().len());
             a.make_unique();
         }
         Ok(a)
@@ -275,20 +262,12 @@ impl Host<'_> {
     }
 
     fn concat(&mut self, stm: &Stm, vs: &[Var]) -> Outcome<Val> {
-        let mut parts = vs.iter().map(|v| self.machine.get(*v).array()).collect::<Outcome<Vec<Array>>>()?;
+        let parts = vs.iter().map(|v| self.machine.get(*v).array()).collect::<Outcome<Vec<Array>>>()?;
         self.machine.release(stm);
-        let in_place = parts.first_mut().is_some_and(Array::is_unique);
         let prim = parts.first().map_or(Prim::I64, Array::prim);
         self.machine.memory.room(parts.iter().map(Array::len).sum(), prim.size(), prim.size(), stm.span)?;
-        let written = &parts[in_place as usize..];
-        let (elements, bytes) = written.iter().fold((0, 0), |(n, b), a| (n + a.len(), b + a.bytes().len()));
-        self.launch(2 * elements, bytes);
-        let mut parts = parts.into_iter();
-        let mut joined = parts.next().unwrap_or_else(|| Array::zeros(prim, 0));
-        for part in parts {
-            joined.append(&part).map_err(|e| out_of_memory(e.0 as usize, stm.span))?;
-        }
-        Ok(Val::Leaf(joined))
+        let joined = Array::concat(parts, prim, &mut self.counters);
+        joined.map(Val::Leaf).map_err(|e| out_of_memory(e.0 as usize, stm.span))
     }
 
     fn flat_loop(

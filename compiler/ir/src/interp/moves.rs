@@ -4,6 +4,9 @@
 //! the environment if nothing reads the variable later; so does a body that results in one of its own variables.
 //! Inside a loop or a lambda, variables from outside are never taken, since the next iteration needs them; inside a
 //! while's condition neither are the loop's parameters, since the body needs them.
+//!
+//! In FLAT a variable that nothing uses any more is forgotten, as an executor drops it: what it shared with another is
+//! that one's own from then on, and may be updated in place.
 
 use crate::core::{self, Body, Exp};
 use crate::flat::{self, Block, Op};
@@ -20,6 +23,10 @@ pub(super) struct Moves {
     stms: HashMap<usize, Vec<Var>>,
     /// Results that the body may take out of the environment.
     bodies: HashMap<usize, Vec<bool>>,
+    /// In FLAT, what is not used after the statement.
+    dead: HashMap<usize, Vec<Var>>,
+    /// In FLAT, what is not used from the beginning of the block on.
+    first: HashMap<usize, Vec<Var>>,
 }
 
 fn address<T>(x: &T) -> usize {
@@ -35,13 +42,27 @@ impl Moves {
 
     pub(super) fn of_flat(funs: &[flat::Fun]) -> Moves {
         let mut moves = Moves::default();
-        funs.iter().for_each(|f| moves.block(&f.body, Vars::new()));
+        for f in funs {
+            let unused = f.params.iter().map(|p| p.var).filter(|v| !f.body.free().contains(v));
+            moves.first.insert(address(&f.body), unused.collect());
+            moves.block(&f.body, Vars::new());
+        }
         moves
     }
 
     /// Operands that are dead once the statement has read them.
     pub(super) fn after<S>(&self, stm: &S) -> &[Var] {
         self.stms.get(&address(stm)).map_or(&[], Vec::as_slice)
+    }
+
+    /// What is not used after the statement.
+    pub(super) fn dead<S>(&self, stm: &S) -> &[Var] {
+        self.dead.get(&address(stm)).map_or(&[], Vec::as_slice)
+    }
+
+    /// What is not used in the block nor after it, but before.
+    pub(super) fn first<B>(&self, block: &B) -> &[Var] {
+        self.first.get(&address(block)).map_or(&[], Vec::as_slice)
     }
 
     /// Which results the body may take; empty for none.
@@ -114,17 +135,26 @@ impl Moves {
             }
             self.take_operands(stm, &own, &kept, &live);
             let all = stm.free();
+            let bound = stm.pat.iter().map(|p| p.var);
+            let dead = all.iter().copied().chain(bound).filter(|v| !live.contains(v));
+            self.dead.insert(address(stm), dead.collect());
             match &stm.op {
                 Op::If { then, other, .. } => {
+                    self.only_in(other, then, &live);
+                    self.only_in(then, other, &live);
                     self.block(then, live.clone());
                     self.block(other, live.clone());
                 }
                 Op::Loop { params, form: flat::LoopForm::While(cond), body } => {
+                    self.unused(params.iter().map(|(p, _)| p.var), body);
                     let outside: Vars = live.union(&all).copied().collect();
                     self.block(body, outside.clone());
                     self.block(cond, outside.into_iter().chain(params.iter().map(|(p, _)| p.var)).collect());
                 }
                 op => {
+                    if let Op::Loop { params, body, .. } = op {
+                        self.unused(params.iter().map(|(p, _)| p.var), body);
+                    }
                     for b in op.blocks() {
                         self.block(b, live.union(&all).copied().collect());
                     }
@@ -132,6 +162,19 @@ impl Moves {
             }
             live.extend(all);
         }
+    }
+
+    /// Forgets at the beginning of one arm what only the other one uses.
+    fn only_in(&mut self, other: &Block, arm: &Block, live: &Vars) {
+        let used = arm.free();
+        let dead = other.free().into_iter().filter(|v| !used.contains(v) && !live.contains(v));
+        self.first.insert(address(arm), dead.collect());
+    }
+
+    /// Forgets at the beginning of a loop's body what it does not use of the state.
+    fn unused(&mut self, state: impl Iterator<Item = Var>, body: &Block) {
+        let used = body.free();
+        self.first.insert(address(body), state.filter(|v| !used.contains(v)).collect());
     }
 }
 

@@ -157,6 +157,20 @@ impl<'a> Machine<'a> {
         }
     }
 
+    /// Forgets what only another arm or nothing at all uses.
+    pub(super) fn drop_first<B>(&mut self, block: &B) {
+        for v in self.moves.first(block) {
+            self.env[v.0 as usize] = Val::Unset;
+        }
+    }
+
+    /// Forgets what nothing uses after the statement.
+    pub(super) fn drop_after<S>(&mut self, stm: &S) {
+        for v in self.moves.dead(stm) {
+            self.env[v.0 as usize] = Val::Unset;
+        }
+    }
+
     /// A body's results, taken where nothing else needs them.
     pub(super) fn take_results<B>(&mut self, body: &B, results: &[Atom]) -> Vec<Val> {
         let taken = self.moves.results(body);

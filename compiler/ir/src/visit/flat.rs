@@ -1,7 +1,7 @@
 //! Traversals of FLAT, and what one asks of an operation: its operands, its blocks.
 
 use super::{Code, Edit, Site};
-use crate::flat::{Block, Fun, Kernel, KernelKind, LoopForm, Op, Out, Param, Space, Stm};
+use crate::flat::{Block, Fun, Kernel, KernelKind, LoopForm, Op, Out, Param, Program, Space, Stm};
 use crate::ty::Atom;
 
 impl Code for Param {
@@ -249,6 +249,21 @@ impl Code for LoopForm {
             }
             LoopForm::While(cond) => cond.edit(e),
         }
+    }
+}
+
+impl Program {
+    /// All statements, each before those in its blocks. Their order is what numbers them.
+    pub fn statements(&self) -> Vec<&Stm> {
+        fn collect<'p>(block: &'p Block, all: &mut Vec<&'p Stm>) {
+            for stm in &block.stms {
+                all.push(stm);
+                stm.op.blocks().into_iter().for_each(|b| collect(b, all));
+            }
+        }
+        let mut all = Vec::new();
+        self.funs.iter().for_each(|f| collect(&f.body, &mut all));
+        all
     }
 }
 

@@ -35,5 +35,5 @@ mod structure;
 mod update;
 
 pub use report::{ALL_TARGETS, Event, Problem, ProblemKind, Report, Target, Test};
-pub use run::{Settings, run_file, run_with};
+pub use run::{DataSet, NoData, Settings, data_sets, run_file, run_with};
 pub use update::{Mismatch, updated};

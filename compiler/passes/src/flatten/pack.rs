@@ -6,6 +6,7 @@ use super::Result;
 use super::ex::Ex;
 use super::nest::{FDim, Kind, LevelId};
 use super::rep::{Arr, Rep, Src};
+use par_ir::place::{Construct, Part};
 use par_ir::{Dim, Type};
 
 /// One dimension of a CORE type as seen at some level.
@@ -79,6 +80,21 @@ impl Flattener<'_> {
     }
 
     fn pack_dims(&mut self, level: LevelId, arr: &Arr, dims: Vec<DimRep>, ty: &Type) -> (Arr, Vec<LevelId>) {
+        let around = self.place;
+        let part = Part { construct: Construct::Pack, span: self.span };
+        self.place = self.places.add(around, vec![part]);
+        let packed = self.packed_dims(level, arr, dims, ty);
+        self.place = around;
+        packed
+    }
+
+    fn packed_dims(
+        &mut self,
+        level: LevelId,
+        arr: &Arr,
+        dims: Vec<DimRep>,
+        ty: &Type,
+    ) -> (Arr, Vec<LevelId>) {
         let levels = self.enter_dims(level, dims);
         let mut rep = Rep::Array(arr.clone());
         for l in &levels {

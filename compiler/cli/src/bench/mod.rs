@@ -1,0 +1,183 @@
+//! `par bench`: how long the calls take that programs' tests describe.
+//!
+//! - `sample`: running a call often enough.
+//! - `stats`: medians, intervals, whether a change is one.
+//! - `bandwidth`: how fast this machine copies.
+//! - `report`: the table, the results as data, the comparison.
+
+mod bandwidth;
+mod report;
+mod sample;
+mod stats;
+
+use crate::files::programs;
+use crate::measure::{seconds, size};
+use crate::options::Compile;
+use crate::status::{self, Status};
+use crate::{output, source};
+use indicatif::{ProgressBar, ProgressStyle};
+use par::testing::{NoData, Settings, data_sets};
+use report::{Measured, Report};
+use sample::Effort;
+use std::io::IsTerminal;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+const AFTER_HELP: &str = "\
+Every case of the programs' test blocks that gives a result is run until both --runs and --min-time are reached, after one
+run that is not counted. The interval is where the median lies with a probability of 95 %. Bytes are those of arguments and
+result; their rate is compared with that of a plain copy on this machine, by as many threads.
+
+    par bench examples
+    par bench sort.par --threads 1 --json --output before.json
+    par bench sort.par --threads 1 --compare before.json     shows significant changes only
+
+Exit status: 0 all was measured; 1 a call failed, or a file cannot be read; 2, 3, 101 as of `par run`.";
+
+/// Arguments of `par bench`.
+#[derive(clap::Args)]
+#[command(after_long_help = AFTER_HELP)]
+pub struct Args {
+    /// Programs, or folders with programs
+    #[arg(value_name = "FILE", required = true)]
+    files: Vec<PathBuf>,
+    /// Number of threads; 0: one for each processor
+    #[arg(long, value_name = "N", default_value = "0")]
+    threads: usize,
+    /// Run every call at least N times
+    #[arg(long, value_name = "N", default_value = "10", value_parser = clap::value_parser!(u32).range(1..))]
+    runs: u32,
+    /// Run every call for at least so long
+    #[arg(long, value_name = "SECONDS", default_value = "0.5", value_parser = seconds)]
+    min_time: Duration,
+    /// Do not start another run of a call after so long
+    #[arg(long, value_name = "SECONDS", default_value = "30", value_parser = seconds)]
+    max_time: Duration,
+    /// Only blocks with this tag; may be repeated
+    #[arg(long, value_name = "TAG")]
+    tag: Vec<String>,
+    /// No blocks with this tag; may be repeated
+    #[arg(long, value_name = "TAG")]
+    exclude: Vec<String>,
+    /// Compare with results that --json wrote; only what has changed is shown
+    #[arg(long, value_name = "OLD.json")]
+    compare: Option<PathBuf>,
+    /// Write the results as JSON instead of a table
+    #[arg(long)]
+    json: bool,
+    /// Write to FILE instead of standard output
+    #[arg(long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    #[command(flatten)]
+    compile: Compile,
+}
+
+/// Measures all calls and prints what they take.
+pub fn bench(args: &Args) -> Result<Status, Status> {
+    let old = args.compare.as_deref().map(report::read).transpose().map_err(|m| status::fail(&m))?;
+    let mut files = Vec::new();
+    for path in &args.files {
+        files.extend(programs(path).map_err(|e| status::fail(&format!("{}: {e}", path.display())))?);
+    }
+    let bar = progress_bar(files.len());
+    let mut bench = Bench { args, results: Vec::new(), failed: None, bar: &bar };
+    files.iter().for_each(|file| bench.file(file));
+    bar.finish_and_clear();
+    let (results, failed) = (bench.results, bench.failed);
+    if results.is_empty() && failed.is_none() {
+        return Err(status::fail("the programs have no test that gives a result"));
+    }
+    let threads = threads(args);
+    let report = Report { threads, copy_rate: bandwidth::copy(threads), results };
+    write(args, &report, old.as_ref())?;
+    failed.map_or(Ok(Status::Success), Err)
+}
+
+fn threads(args: &Args) -> usize {
+    match args.threads {
+        0 => std::thread::available_parallelism().map_or(1, usize::from),
+        n => n,
+    }
+}
+
+fn write(args: &Args, report: &Report, old: Option<&Report>) -> Result<(), Status> {
+    let text = match (args.json, old) {
+        (true, _) => report.json(),
+        (false, Some(old)) => report.comparison(old, crate::explain::color() && args.output.is_none()),
+        (false, None) => report.table(),
+    };
+    match &args.output {
+        None => output::text(&text),
+        Some(path) => output::write_file(path, |file| std::io::Write::write_all(file, text.as_bytes()))
+            .map_err(|m| status::fail(&m)),
+    }
+}
+
+fn progress_bar(files: usize) -> ProgressBar {
+    if !std::io::stderr().is_terminal() {
+        return ProgressBar::hidden();
+    }
+    let bar = ProgressBar::new(files as u64);
+    if let Ok(style) = ProgressStyle::with_template("{elapsed_precise} [{bar:30}] {pos}/{len} {wide_msg}") {
+        bar.set_style(style.progress_chars("=> "));
+    }
+    bar
+}
+
+struct Bench<'a> {
+    args: &'a Args,
+    results: Vec<Measured>,
+    /// Of the first file or call that failed.
+    failed: Option<Status>,
+    bar: &'a ProgressBar,
+}
+
+impl Bench<'_> {
+    fn file(&mut self, path: &Path) {
+        let args = self.args;
+        let options = args.compile.options(false);
+        let settings = Settings {
+            options,
+            tags: args.tag.clone(),
+            exclude: args.exclude.clone(),
+            ..Settings::default()
+        };
+        let effort = Effort {
+            threads: args.threads,
+            runs: args.runs as usize,
+            least: args.min_time,
+            most: args.max_time,
+        };
+        let bar = self.bar;
+        // A file that cannot be read is reported as `par run` does it.
+        let found = source::read(path).map_err(Some).and_then(|_| {
+            let mut failed = None;
+            let read = data_sets(path, &settings, &mut |program, set| {
+                bar.set_message(format!("{}: {} {}", path.display(), set.entry, set.name));
+                let input: u64 = set.args.iter().map(size).sum();
+                match sample::times(program, &set, &effort) {
+                    Ok((times, result)) => self.results.push(Measured {
+                        file: path.display().to_string(),
+                        entry: set.entry.clone(),
+                        name: set.name.clone(),
+                        bytes: input + result,
+                        nanoseconds: times,
+                    }),
+                    Err(failure) => {
+                        let status = bar.suspend(|| status::run_failure(program, &failure));
+                        failed.get_or_insert(status);
+                    }
+                }
+            });
+            match (read, failed) {
+                (Err(NoData::Mistake(message)), _) => Err(Some(bar.suspend(|| status::fail(&message)))),
+                (Err(NoData::Failure(failure)), _) => Err(Some(bar.suspend(|| status::failure(&failure)))),
+                (Ok(()), failed) => failed.map_or(Ok(()), |s| Err(Some(s))),
+            }
+        });
+        if let Err(status) = found {
+            self.failed = self.failed.or(status);
+        }
+        self.bar.inc(1);
+    }
+}

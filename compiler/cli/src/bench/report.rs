@@ -1,0 +1,128 @@
+//! Results as a table, as data, and beside older ones.
+
+use super::stats::{differ, interval, median};
+use par::insight::{bytes, duration};
+use serde::{Deserialize, Serialize};
+use std::fmt::Write;
+use std::path::Path;
+use std::time::Duration;
+
+/// The results of one `par bench`.
+#[derive(Serialize, Deserialize)]
+pub struct Report {
+    /// Number of threads.
+    pub threads: usize,
+    /// Bytes read and written per second by a plain copy.
+    pub copy_rate: f64,
+    /// One for each call.
+    pub results: Vec<Measured>,
+}
+
+/// What one call took.
+#[derive(Serialize, Deserialize)]
+pub struct Measured {
+    /// The program.
+    pub file: String,
+    /// The entry point.
+    pub entry: String,
+    /// What the test calls its input, or where it stands.
+    pub name: String,
+    /// Of arguments and result.
+    pub bytes: u64,
+    /// Of every run, in the order of the runs.
+    pub nanoseconds: Vec<u64>,
+}
+
+/// Reads the results that an earlier `--json` wrote.
+pub fn read(path: &Path) -> Result<Report, String> {
+    let text = std::fs::read_to_string(path).map_err(|e| format!("cannot read {}: {e}", path.display()))?;
+    serde_json::from_str(&text)
+        .map_err(|e| format!("{}: not results of `par bench --json`: {e}", path.display()))
+}
+
+impl Measured {
+    fn sorted(&self) -> Vec<u64> {
+        let mut sorted = self.nanoseconds.clone();
+        sorted.sort_unstable();
+        sorted
+    }
+
+    fn call(&self) -> String {
+        let file = self.file.rsplit('/').next().unwrap_or(&self.file);
+        format!("{file} {} {}", self.entry, self.name)
+    }
+}
+
+fn time(nanoseconds: f64) -> String {
+    duration(Duration::from_nanos(nanoseconds as u64))
+}
+
+impl Report {
+    /// One JSON object: threads, copy_rate, and results with the nanoseconds of every run.
+    pub fn json(&self) -> String {
+        serde_json::to_string_pretty(self).map_or_else(|e| e.to_string(), |text| text + "\n")
+    }
+
+    /// The table for a person.
+    pub fn table(&self) -> String {
+        let calls: Vec<String> = self.results.iter().map(Measured::call).collect();
+        let wide = calls.iter().map(|c| c.chars().count()).max().unwrap_or(0).max(4);
+        let mut out = format!(
+            "{:<wide$} {:>9} {:>21} {:>5} {:>9} {:>11} {:>8}\n",
+            "call", "median", "95 % interval", "runs", "bytes", "rate", "of copy"
+        );
+        for (call, m) in calls.iter().zip(&self.results) {
+            let sorted = m.sorted();
+            let (middle, (lo, hi)) = (median(&sorted), interval(&sorted));
+            let rate = m.bytes as f64 / (middle.max(1.0) / 1e9);
+            let _ = writeln!(
+                out,
+                "{call:<wide$} {:>9} {:>21} {:>5} {:>9} {:>9}/s {:>6.1} %",
+                time(middle),
+                format!("{} – {}", time(lo as f64), time(hi as f64)),
+                sorted.len(),
+                bytes(m.bytes),
+                bytes(rate as u64),
+                100.0 * rate / self.copy_rate
+            );
+        }
+        let threads = if self.threads == 1 { "1 thread".into() } else { format!("{} threads", self.threads) };
+        let _ =
+            writeln!(out, "\n{threads}; a plain copy reads and writes {}/s", bytes(self.copy_rate as u64));
+        out
+    }
+
+    /// What has changed significantly since older results, slowest first.
+    pub fn comparison(&self, old: &Report, color: bool) -> String {
+        let mut changed = Vec::new();
+        let (mut same, mut new) = (0, 0);
+        for m in &self.results {
+            let is_it = |o: &&Measured| (&o.file, &o.entry, &o.name) == (&m.file, &m.entry, &m.name);
+            let Some(before) = old.results.iter().find(is_it) else {
+                new += 1;
+                continue;
+            };
+            let (a, b) = (before.sorted(), m.sorted());
+            match differ(&a, &b) {
+                true => changed.push((median(&b) / median(&a), m.call(), median(&a), median(&b))),
+                false => same += 1,
+            }
+        }
+        changed.sort_by(|a, b| b.0.total_cmp(&a.0));
+        let wide = changed.iter().map(|c| c.1.chars().count()).max().unwrap_or(0);
+        let mut out = String::new();
+        for (ratio, call, a, b) in &changed {
+            let word = if *ratio > 1.0 { "slower" } else { "faster" };
+            let factor = if *ratio > 1.0 { *ratio } else { 1.0 / ratio };
+            let paint = if *ratio > 1.0 { "31" } else { "32" };
+            let said = format!("{factor:.2} times {word}");
+            let said = if color { format!("\x1b[{paint}m{said}\x1b[0m") } else { said };
+            let _ = writeln!(out, "{call:<wide$}  {:>9} → {:>9}  {said}", time(*a), time(*b));
+        }
+        if old.threads != self.threads {
+            let _ = writeln!(out, "note: the older results are of {} threads", old.threads);
+        }
+        let _ = writeln!(out, "{} changed, {same} not significantly, {new} new", changed.len());
+        out
+    }
+}

@@ -1,0 +1,111 @@
+//! What the commands that look into a program share: compiling it, running it a few times, and noting what that costs.
+
+use crate::options::Compile;
+use crate::status::{self, Messages, Status};
+use crate::{input, source};
+use par::insight::{Insight, RunCost};
+use par::{CallOptions, Counters, Profile, Program, Value};
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+/// Which program, and how it is run.
+#[derive(clap::Args)]
+pub struct Subject {
+    /// The program
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    /// Entry point [default: main, or the only one]
+    #[arg(long, value_name = "NAME")]
+    entry: Option<String>,
+    /// Number of threads; 0: one for each processor
+    #[arg(long, value_name = "N", default_value = "0")]
+    threads: usize,
+    #[arg(long, value_name = "[NAME=]FILE", help = crate::run::INPUT_HELP)]
+    pub input: Vec<String>,
+    /// Run N times, after one run that is not counted; times are those of the run with the median time
+    #[arg(long, value_name = "N", default_value = "5", value_parser = clap::value_parser!(u32).range(1..))]
+    runs: u32,
+    #[command(flatten)]
+    messages: Messages,
+    #[command(flatten)]
+    compile: Compile,
+}
+
+impl Subject {
+    /// Compiles the program.
+    pub fn load(&self) -> Result<Program, Status> {
+        self.messages.choose();
+        source::load(&self.file, &self.compile.options(false))
+    }
+
+    /// The name of the entry point.
+    pub fn entry(&self, program: &Program) -> Result<String, Status> {
+        let entry = program.choose_entry(self.entry.as_deref()).map_err(|m| status::fail(&m))?;
+        Ok(entry.name.clone())
+    }
+
+    /// What became of an entry point; with what its runs cost if it is to be run.
+    pub fn insight<'p>(&self, program: &'p Program, name: &str, run: bool) -> Result<Insight<'p>, Status> {
+        let insight = Insight::new(program, name).map_err(|f| status::failure(&f))?;
+        if !run {
+            return Ok(insight);
+        }
+        let entry = program.choose_entry(Some(name)).map_err(|m| status::fail(&m))?;
+        let values = input::read(entry, &self.input).map_err(|m| status::fail(&m))?;
+        Ok(insight.with_run(self.measure(program, name, &values)?))
+    }
+
+    fn measure(&self, program: &Program, entry: &str, values: &[Value]) -> Result<RunCost, Status> {
+        let options = CallOptions { threads: self.threads, ..CallOptions::default() };
+        let profiled = |counting: bool| {
+            let start = Instant::now();
+            let result = program.profile(entry, values.to_vec(), &options, counting);
+            let time = start.elapsed();
+            result.map(|(_, profile)| (time, profile)).map_err(|f| status::run_failure(program, &f))
+        };
+        // This run warms up, too.
+        let (_, counted) = profiled(true)?;
+        profiled(false)?;
+        let mut runs = (0..self.runs).map(|_| profiled(false)).collect::<Result<Vec<_>, _>>()?;
+        runs.sort_by_key(|(time, _)| *time);
+        let (time, mut profile) = runs.swap_remove(runs.len() / 2);
+        complete(&mut profile, &counted);
+        let threads = match self.threads {
+            0 => std::thread::available_parallelism().map_or(1, usize::from),
+            n => n,
+        };
+        let input_bytes = values.iter().map(size).sum();
+        Ok(RunCost { runs: self.runs as usize, time, profile, input_bytes, threads })
+    }
+}
+
+/// The counters of the run that counted everything.
+fn complete(profile: &mut Profile, counted: &Profile) {
+    let work = |to: &mut Counters, from: &Counters| to.work = from.work;
+    work(&mut profile.total, &counted.total);
+    for (to, from) in profile.sites.iter_mut().zip(&counted.sites) {
+        work(&mut to.counters, &from.counters);
+    }
+}
+
+/// The bytes of a value's arrays.
+pub fn size(value: &Value) -> u64 {
+    let column = |c: &par_runtime::Column| match c {
+        par_runtime::Column::Data(a) | par_runtime::Column::Offsets(a) => a.bytes().len() as u64,
+        par_runtime::Column::Scalar(_) | par_runtime::Column::Size(_) => 8,
+    };
+    value.columns.iter().map(column).sum()
+}
+
+/// The columns of the terminal; enough for most lines elsewhere.
+pub fn width() -> usize {
+    const ELSEWHERE: usize = 120;
+    let columns = std::env::var("COLUMNS").ok().and_then(|c| c.parse().ok());
+    columns.or_else(|| terminal_size::terminal_size().map(|(w, _)| usize::from(w.0))).unwrap_or(ELSEWHERE)
+}
+
+/// A number of seconds on the command line.
+pub fn seconds(text: &str) -> Result<Duration, String> {
+    let seconds: f64 = text.parse().map_err(|_| format!("`{text}` is not a number of seconds"))?;
+    Duration::try_from_secs_f64(seconds).map_err(|e| e.to_string())
+}

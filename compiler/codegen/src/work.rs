@@ -1,0 +1,34 @@
+//! What a kernel costs per row and element, as the FLAT interpreter counts it: one per scalar operator and per element
+//! read or written. What depends on the data, conditions and loops inside and writes that may miss, is counted by
+//! code, see `cpu::emit`.
+
+use par_ir::core::{Body, Exp, Stm};
+use par_ir::flat::{Kernel, KernelKind, Out, Space};
+use par_ir::ty::Dim;
+use par_runtime::plan::Work;
+
+/// What every row and every element of a kernel costs.
+pub fn of_kernel(kernel: &Kernel) -> Work {
+    let ragged = matches!(kernel.space, Space::Rows { dim: Dim::Seg(_), .. });
+    let results = kernel.body.results.len();
+    let (row, element) = match &kernel.kind {
+        KernelKind::Map(outs) => (0, outs.iter().filter(|o| matches!(o, Out::Elem(_))).count()),
+        KernelKind::Reduce { op, neutral } => (neutral.len(), of_body(&op.body) + results - neutral.len()),
+        KernelKind::Scan { op, .. } => (0, of_body(&op.body) + results),
+        KernelKind::Filter => (1, 0),
+        KernelKind::Hist { .. } => (0, 0),
+    };
+    Work {
+        row: row + usize::from(ragged) + of_statements(&kernel.prologue),
+        element: element + of_body(&kernel.body),
+    }
+}
+
+/// What a body costs each time it runs, without the bodies in it.
+pub fn of_body(body: &Body) -> usize {
+    of_statements(&body.stms)
+}
+
+fn of_statements(stms: &[Stm]) -> usize {
+    stms.iter().filter(|s| matches!(s.exp, Exp::Prim(..) | Exp::Index(..))).count()
+}

@@ -1,0 +1,120 @@
+//! The source with its operations beside it.
+
+use super::super::Insight;
+use super::super::costs::{bytes, count, duration};
+use super::super::operations::{Group, Operation};
+use super::super::text::details;
+use super::{escape, link};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write;
+
+#[derive(Default)]
+struct Beside<'a> {
+    operations: Vec<&'a Operation>,
+    inside: BTreeSet<usize>,
+    around: BTreeSet<usize>,
+}
+
+/// A table for each file that has operations.
+pub(super) fn section(insight: &Insight) -> String {
+    let mut files: BTreeMap<u32, BTreeMap<usize, Beside>> = BTreeMap::new();
+    for op in &insight.operations {
+        let own = files.entry(op.at.file).or_default().entry(op.at.line).or_default();
+        own.operations.push(op);
+        for (steps, inside) in [(&op.fused, true), (&op.nest, false)] {
+            for at in steps.iter().map(|s| &s.at).filter(|at| (at.file, at.line) != (op.at.file, op.at.line))
+            {
+                let beside = files.entry(at.file).or_default().entry(at.line).or_default();
+                if inside { &mut beside.inside } else { &mut beside.around }.insert(op.number);
+            }
+        }
+    }
+    let mut out = String::new();
+    for (file, lines) in &files {
+        let Some(source) = insight.sources.files.get(*file as usize) else { continue };
+        let _ = write!(out, "<section><h2>{}</h2>\n<div class=\"source\">\n", escape(&source.name));
+        for (i, text) in source.text.lines().enumerate() {
+            let beside = lines.get(&(i + 1));
+            let class = if beside.is_some() { "line with" } else { "line" };
+            let _ = write!(
+                out,
+                "<div class=\"{class}\" id=\"L{0}\"><span class=\"ln\">{0}</span><code>{1}</code>",
+                i + 1,
+                escape(text)
+            );
+            if let Some(beside) = beside {
+                out += &plan(insight, beside);
+            }
+            out.push_str("</div>\n");
+        }
+        out.push_str("</div></section>\n");
+    }
+    if files.is_empty() {
+        out.push_str("<p>Nothing here works on arrays: the host does everything.</p>\n");
+    }
+    out
+}
+
+fn plan(insight: &Insight, beside: &Beside) -> String {
+    let mut out = String::from("<div class=\"plan\">");
+    for op in &beside.operations {
+        out += &operation(insight, op);
+    }
+    for (what, numbers) in [("computed inside", &beside.inside), ("around", &beside.around)] {
+        if !numbers.is_empty() {
+            let links: Vec<String> = numbers.iter().map(|n| link(*n)).collect();
+            let _ = write!(out, "<p class=\"dim\">{what} {}</p>", links.join(" "));
+        }
+    }
+    out + "</div>"
+}
+
+fn operation(insight: &Insight, op: &Operation) -> String {
+    let group = group(op.group);
+    let mut out = format!(
+        "<div class=\"op {group}\" id=\"op{0}\"><p><span class=\"no\">{0}</span> <b>{1}</b> {2}</p>",
+        op.number,
+        escape(&op.name),
+        escape(&op.detail)
+    );
+    if let Some(c) = op.cost {
+        let mut facts = vec![if c.runs == 0 { "did not run".to_string() } else { duration(c.time) }];
+        if c.counters.bytes_materialised > 0 {
+            facts.push(format!("{} made", bytes(c.counters.bytes_materialised)));
+        }
+        if c.runs > 1 {
+            facts.push(format!("{} times", count(c.runs)));
+        }
+        if c.space.elements > 0 && op.group == Group::Kernel {
+            facts.push(format!("{} elements", count(c.space.elements)));
+        }
+        let time = 100.0 * c.time.as_secs_f64() / insight.longest_time().as_secs_f64();
+        let made = 100.0 * c.counters.bytes_materialised as f64 / insight.most_bytes() as f64;
+        out += &bar("time", time);
+        out += &bar("made", made);
+        let _ = write!(out, "<p class=\"cost\">{}</p>", escape(&facts.join(" · ")));
+    }
+    for text in details(op) {
+        let _ = write!(out, "<p class=\"dim\">{}</p>", escape(&text));
+    }
+    out + "</div>"
+}
+
+/// A bar of a length in percent; nothing for what would not be seen.
+fn bar(kind: &str, percent: f64) -> String {
+    if percent < 0.5 {
+        return String::new();
+    }
+    format!("<div class=\"bar {kind}\" style=\"width:{percent:.1}%\" title=\"{kind}\"></div>")
+}
+
+/// The class of a group.
+pub(super) fn group(group: Group) -> &'static str {
+    match group {
+        Group::Kernel => "kernel",
+        Group::Array => "array",
+        Group::Rows => "rows",
+        Group::Sync => "sync",
+        Group::Call => "call",
+    }
+}

@@ -1,0 +1,102 @@
+//! What became of a program: the bulk operations of one entry point, each with the source it comes from, what was fused
+//! into it, what it copies and why, which checks are left, and, after runs, what it cost.
+//!
+//! - `operations`: the operations of a FLAT program.
+//! - `words`: what they are called.
+//! - `flow`: which operation uses what another made.
+//! - `checks`: what was checked before and what still is.
+//! - `places`: files, lines and columns.
+//! - `costs`: times and sizes as a person reads them.
+//! - `text`, `html`, `json`: the whole as a listing, as a page, as data; `table`: operations by time.
+
+mod checks;
+mod costs;
+mod flow;
+mod html;
+mod json;
+mod operations;
+mod places;
+mod table;
+mod text;
+mod words;
+
+pub use checks::Checks;
+pub(crate) use checks::written;
+pub use costs::{bytes, count, duration};
+pub use html::page;
+pub use json::json;
+pub use operations::{Group, Operation, Step};
+pub use places::Location;
+pub use table::table;
+pub use text::listing;
+
+use crate::failure::Failure;
+use crate::program::Program;
+use par_runtime::Profile;
+use par_syntax::Sources;
+use std::time::Duration;
+
+/// What is known about an entry point.
+#[derive(Clone, Debug)]
+pub struct Insight<'p> {
+    /// Its name.
+    pub entry: String,
+    /// The files that places refer to.
+    pub sources: &'p Sources,
+    /// In the order of the flat program: that of execution, where there are no branches and loops.
+    pub operations: Vec<Operation>,
+    /// From the operation that makes an array to those that use it, by their places in `operations`.
+    pub edges: Vec<(usize, usize)>,
+    /// Run-time checks.
+    pub checks: Checks,
+    /// What runs cost, if there were any.
+    pub run: Option<RunCost>,
+}
+
+/// What runs of an entry point cost.
+#[derive(Clone, Debug)]
+pub struct RunCost {
+    /// How often it ran.
+    pub runs: usize,
+    /// The median time.
+    pub time: Duration,
+    /// Of the run with the median time; its counters are complete.
+    pub profile: Profile,
+    /// Bytes of the arguments.
+    pub input_bytes: u64,
+    /// How many threads it ran on.
+    pub threads: usize,
+}
+
+impl<'p> Insight<'p> {
+    /// What the compiler made of an entry point.
+    pub fn new(program: &'p Program, entry: &str) -> Result<Insight<'p>, Failure> {
+        let flat = program.flat()?;
+        let sources = program.sources();
+        let operations = operations::of(flat, entry, sources);
+        let edges = flow::edges(flat, entry, &operations);
+        let checks = checks::of(program.checks(), flat, &operations, sources);
+        Ok(Insight { entry: entry.to_string(), sources, operations, edges, checks, run: None })
+    }
+
+    /// Adds what runs cost.
+    pub fn with_run(mut self, run: RunCost) -> Insight<'p> {
+        for op in &mut self.operations {
+            op.cost = run.profile.sites.get(op.site).copied();
+        }
+        self.run = Some(run);
+        self
+    }
+
+    /// The longest time of an operation, to which bars are drawn; not zero.
+    fn longest_time(&self) -> Duration {
+        let times = self.operations.iter().filter_map(|op| op.cost).map(|c| c.time);
+        times.max().unwrap_or_default().max(Duration::from_nanos(1))
+    }
+
+    /// The most bytes of an operation; not zero.
+    fn most_bytes(&self) -> u64 {
+        let made = self.operations.iter().filter_map(|op| op.cost).map(|c| c.counters.bytes_materialised);
+        made.max().unwrap_or(0).max(1)
+    }
+}

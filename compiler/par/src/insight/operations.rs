@@ -1,0 +1,245 @@
+//! The operations of a FLAT program that make or read arrays, with where they come from.
+
+use super::places::Location;
+use super::words;
+use par_ir::core::{Exp, FunId};
+use par_ir::flat::{Block, Fun, Kernel, KernelKind, Op, Program, Stm};
+use par_ir::place::{Construct, Part, Place};
+use par_runtime::Span;
+use par_runtime::profile::Cost;
+use par_syntax::Sources;
+use serde::Serialize;
+use std::collections::HashSet;
+
+/// What sort of operation something is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Group {
+    /// A kernel: the program's own code over a space.
+    Kernel,
+    /// Makes an array without a kernel.
+    Array,
+    /// Makes or takes apart row lengths.
+    Rows,
+    /// The host waits for a value.
+    Sync,
+    /// A call of a function that is not inlined.
+    Call,
+}
+
+/// A construct of the source.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Step {
+    /// What it is: `map`, `loop`.
+    pub what: String,
+    /// Where.
+    pub at: Location,
+}
+
+/// One bulk operation, or a value that the host waits for.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Operation {
+    /// What it is referred to by, from 1.
+    pub number: usize,
+    /// Number of its statement in the plan.
+    #[serde(skip)]
+    pub site: usize,
+    /// The sort of operation.
+    pub group: Group,
+    /// What it does: `reduce`, `scan`.
+    pub name: String,
+    /// Over what, with which operator.
+    pub detail: String,
+    /// Why it is there, where the source does not say so.
+    pub why: Option<String>,
+    /// Where it comes from.
+    pub at: Location,
+    /// Lines whose scalar code it computes, where that is not only its own.
+    pub lines: Vec<usize>,
+    /// What else is computed inside.
+    pub fused: Vec<Step>,
+    /// The constructs around it, from the inside out.
+    pub nest: Vec<Step>,
+    /// Branches, loops and functions of the flat program around it, from the outside in.
+    pub control: Vec<String>,
+    /// Which version of its nest this is. There is one, which goes over all elements of all rows.
+    pub version: &'static str,
+    /// What runs one after the other for each element.
+    pub sequential: Vec<Step>,
+    /// Arrays that it makes or updates.
+    pub makes: Vec<String>,
+    /// What it cost.
+    #[serde(skip)]
+    pub cost: Option<Cost>,
+}
+
+/// The operations of an entry point and of what it calls.
+pub(super) fn of(program: &Program, entry: &str, sources: &Sources) -> Vec<Operation> {
+    let sites = program.statements().into_iter().map(std::ptr::from_ref).zip(0..).collect();
+    let mut walk = Walk { program, sources, sites, control: vec![], seen: HashSet::new(), out: vec![] };
+    if let Some(fun) = entry_of(program, entry) {
+        walk.function(fun);
+    }
+    walk.out
+}
+
+/// The function of an entry point.
+pub(super) fn entry_of(program: &Program, entry: &str) -> Option<FunId> {
+    let found = program.funs.iter().position(|f| f.entry.as_ref().is_some_and(|e| e.name == entry));
+    found.map(|i| FunId(i as u32))
+}
+
+struct Walk<'a> {
+    program: &'a Program,
+    sources: &'a Sources,
+    sites: std::collections::HashMap<*const Stm, usize>,
+    control: Vec<String>,
+    seen: HashSet<u32>,
+    out: Vec<Operation>,
+}
+
+impl Walk<'_> {
+    fn function(&mut self, id: FunId) {
+        if !self.seen.insert(id.0) {
+            return;
+        }
+        let program = self.program;
+        let fun = &program.funs[id.0 as usize];
+        let before = std::mem::take(&mut self.control);
+        if fun.entry.is_none() {
+            self.control.push(format!("function {}", function_name(fun)));
+        }
+        self.block(&fun.body);
+        self.control = before;
+    }
+
+    fn inside(&mut self, what: &str, block: &Block) {
+        self.control.push(what.to_string());
+        self.block(block);
+        self.control.pop();
+    }
+
+    fn block(&mut self, block: &Block) {
+        for stm in &block.stms {
+            if let Some(op) = self.operation(stm) {
+                self.out.push(op);
+            }
+            match &stm.op {
+                Op::If { then, other, .. } => {
+                    self.inside("then", then);
+                    self.inside("else", other);
+                }
+                Op::Loop { .. } => {
+                    stm.op.blocks().into_iter().for_each(|b| self.inside("loop", b));
+                }
+                Op::Call(f, _) => self.function(*f),
+                _ => {}
+            }
+        }
+    }
+
+    fn operation(&self, stm: &Stm) -> Option<Operation> {
+        let group = group_of(&stm.op)?;
+        let place = self.program.places.get(stm.place);
+        let own = place.and_then(|p| p.parts.first());
+        let span = gathered(stm, own).unwrap_or(stm.span);
+        let (name, detail) = words::operation(self.program, stm);
+        let at = Location::of(span, self.sources);
+        Some(Operation {
+            number: self.out.len() + 1,
+            site: self.sites[&std::ptr::from_ref(stm)],
+            group,
+            name,
+            detail,
+            why: words::reason(&stm.op, own.map(|p| p.construct)),
+            fused: place.map_or_else(Vec::new, |p| self.fused(p)),
+            nest: self.program.places.path(stm.place).skip(1).filter_map(|p| self.around(p)).collect(),
+            control: self.control.clone(),
+            version: "flat",
+            sequential: if let Op::Kernel(k) = &stm.op { self.sequential(k) } else { vec![] },
+            makes: words::makes(self.program, stm),
+            lines: lines(stm, &at, self.sources),
+            at,
+            cost: None,
+        })
+    }
+
+    fn step(&self, part: &Part) -> Step {
+        Step { what: part.construct.to_string(), at: Location::of(part.span, self.sources) }
+    }
+
+    /// Only the construct itself has its fused parts inside; what its rule makes besides does not.
+    fn fused(&self, place: &Place) -> Vec<Step> {
+        place.parts.iter().skip(1).map(|p| self.step(p)).collect()
+    }
+
+    fn around(&self, place: &Place) -> Option<Step> {
+        let part = place.parts.first()?;
+        let is_nest = !matches!(part.construct, Construct::Function | Construct::Array | Construct::Pack);
+        is_nest.then(|| self.step(part))
+    }
+
+    fn sequential(&self, kernel: &Kernel) -> Vec<Step> {
+        let mut bodies = vec![&kernel.body];
+        match &kernel.kind {
+            KernelKind::Reduce { op, .. } | KernelKind::Scan { op, .. } | KernelKind::Hist { op, .. } => {
+                bodies.push(&op.body);
+            }
+            KernelKind::Map(_) | KernelKind::Filter => {}
+        }
+        let mut found: Vec<Step> = Vec::new();
+        while let Some(body) = bodies.pop() {
+            for stm in &body.stms {
+                if matches!(stm.exp, Exp::Loop { .. }) {
+                    let step = self.step(&Part { construct: Construct::Loop, span: stm.span });
+                    if !found.contains(&step) {
+                        found.push(step);
+                    }
+                }
+                bodies.extend(stm.exp.bodies());
+            }
+        }
+        found
+    }
+}
+
+/// Where a kernel begins that has gathered the scalar code of a map: at the first of it, or, if it has none that is the
+/// map's, at the map.
+fn gathered(stm: &Stm, own: Option<&Part>) -> Option<Span> {
+    let (Op::Kernel(k), Some(own)) = (&stm.op, own) else { return None };
+    let gathers =
+        matches!(k.kind, KernelKind::Map(_)) && matches!(own.construct, Construct::Map | Construct::Function);
+    if !gathers {
+        return None;
+    }
+    let inside = |s: Span| s.file == own.span.file && own.span.start <= s.start && s.end <= own.span.end;
+    Some(k.body.stms.iter().map(|s| s.span).find(|s| inside(*s)).unwrap_or(own.span))
+}
+
+/// The lines of a kernel's scalar code, if there are several.
+fn lines(stm: &Stm, at: &Location, sources: &Sources) -> Vec<usize> {
+    let Op::Kernel(k) = &stm.op else { return Vec::new() };
+    let places = k.body.stms.iter().filter(|s| s.span.file == at.file && s.span.end > 0);
+    let mut lines: Vec<usize> = places.map(|s| Location::of(s.span, sources).line).collect();
+    lines.sort_unstable();
+    lines.dedup();
+    if lines.len() > 1 { lines } else { Vec::new() }
+}
+
+/// The name of a function that is not an entry point.
+pub(super) fn function_name(fun: &Fun) -> &str {
+    &fun.name
+}
+
+fn group_of(op: &Op) -> Option<Group> {
+    Some(match op {
+        Op::Kernel(_) => Group::Kernel,
+        Op::Iota(_) | Op::Replicate(..) | Op::Literal(..) | Op::Slice { .. } | Op::Concat(_) => Group::Array,
+        Op::Write { .. } => Group::Array,
+        Op::MakeDesc(_) | Op::UniformDesc { .. } | Op::ConcatDesc(_) => Group::Rows,
+        Op::Lengths(_) | Op::SegIds(_) => Group::Rows,
+        Op::Read(..) | Op::Total(_) => Group::Sync,
+        Op::Call(..) => Group::Call,
+        _ => return None,
+    })
+}
