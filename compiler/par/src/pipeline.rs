@@ -13,7 +13,7 @@ use par_check::thir;
 use par_ir::verify::{verify_core, verify_flat};
 use par_ir::{core, flat, print};
 use par_passes::pass;
-use par_runtime::{CheckKind, Executable, Span, cancel};
+use par_runtime::{Executable, cancel};
 use par_syntax::{Diagnostic, Severity, Sources, ast};
 use std::cell::{Cell, RefCell};
 use std::collections::HashSet;
@@ -118,7 +118,7 @@ pub(crate) struct Front {
     pub(crate) sources: Sources,
     pub(crate) core: core::Program,
     /// The checks of the program as it is written.
-    pub(crate) checks: Vec<(CheckKind, Span)>,
+    pub(crate) checks: insight::Written,
     pub(crate) warnings: Vec<Diagnostic>,
 }
 

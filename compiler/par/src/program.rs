@@ -4,14 +4,13 @@
 //! code are made when a back end first needs them.
 
 use crate::failure::{Bug, Failure, RunFailure};
+use crate::insight::Written;
 use crate::pipeline::{self, Front, Options, Pipeline, Trace};
 use par_ir::core::Entry;
 use par_ir::interp::{self, Counters};
 use par_ir::{core, flat};
 use par_runtime::io::view::View;
-use par_runtime::{
-    CancelToken, CheckKind, Column, Executable, Profile, RuntimeError, Span, Value, ValueType, cancel,
-};
+use par_runtime::{CancelToken, Column, Executable, Profile, RuntimeError, Value, ValueType, cancel, pool};
 use par_syntax::{Diagnostic, Severity, Sources};
 use std::cell::OnceCell;
 use std::fmt;
@@ -73,7 +72,7 @@ pub struct Program {
     sources: Sources,
     warnings: Vec<Diagnostic>,
     core: core::Program,
-    checks: Vec<(CheckKind, Span)>,
+    checks: Written,
     flat: OnceCell<flat::Program>,
     executable: OnceCell<Executable>,
     /// The same plan, whose kernels count.
@@ -165,7 +164,7 @@ impl Program {
     }
 
     /// The run-time checks of the program as it is written, before any was proved.
-    pub fn checks(&self) -> &[(CheckKind, Span)] {
+    pub fn checks(&self) -> &Written {
         &self.checks
     }
 
@@ -292,11 +291,14 @@ impl Program {
                 let flat = self.flat()?;
                 let found = flat.funs.iter().position(|f| is_entry(&f.entry, entry));
                 let fun = core::FunId(found.ok_or_else(missing)? as u32);
-                let counters = match measure {
-                    Measure::Costs { profile, .. } => &mut profile.total,
-                    Measure::Nothing => &mut Counters::default(),
+                let Measure::Costs { profile, .. } = measure else {
+                    return Ok(interp::run_flat(flat, fun, args, &mut Counters::default())?);
                 };
-                Ok(interp::run_flat(flat, fun, args, counters)?)
+                pool::reset_thread_peak();
+                let before = pool::thread_balance();
+                let result = interp::run_flat(flat, fun, args, &mut profile.total);
+                profile.peak_bytes = u64::try_from(pool::thread_peak() - before).unwrap_or(0);
+                Ok(result?)
             }
             Backend::Cpu => {
                 let counting = matches!(measure, Measure::Costs { counting: true, .. });

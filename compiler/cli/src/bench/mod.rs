@@ -13,8 +13,8 @@ mod stats;
 use crate::files::programs;
 use crate::measure::{seconds, size};
 use crate::options::Compile;
+use crate::output;
 use crate::status::{self, Status};
-use crate::{output, source};
 use indicatif::{ProgressBar, ProgressStyle};
 use par::testing::{NoData, Settings, data_sets};
 use report::{Measured, Report};
@@ -149,35 +149,29 @@ impl Bench<'_> {
             most: args.max_time,
         };
         let bar = self.bar;
-        // A file that cannot be read is reported as `par run` does it.
-        let found = source::read(path).map_err(Some).and_then(|_| {
-            let mut failed = None;
-            let read = data_sets(path, &settings, &mut |program, set| {
-                bar.set_message(format!("{}: {} {}", path.display(), set.entry, set.name));
-                let input: u64 = set.args.iter().map(size).sum();
-                match sample::times(program, &set, &effort) {
-                    Ok((times, result)) => self.results.push(Measured {
-                        file: path.display().to_string(),
-                        entry: set.entry.clone(),
-                        name: set.name.clone(),
-                        bytes: input + result,
-                        nanoseconds: times,
-                    }),
-                    Err(failure) => {
-                        let status = bar.suspend(|| status::run_failure(program, &failure));
-                        failed.get_or_insert(status);
-                    }
+        let mut failed = None;
+        let read = data_sets(path, &settings, &mut |program, set| {
+            bar.set_message(format!("{}: {} {}", path.display(), set.entry, set.name));
+            let input: u64 = set.args.iter().map(size).sum();
+            match sample::times(program, &set, &effort) {
+                Ok((times, result)) => self.results.push(Measured {
+                    file: path.display().to_string(),
+                    entry: set.entry.clone(),
+                    name: set.name.clone(),
+                    bytes: input + result,
+                    nanoseconds: times,
+                }),
+                Err(failure) => {
+                    failed.get_or_insert(bar.suspend(|| status::run_failure(program, &failure)));
                 }
-            });
-            match (read, failed) {
-                (Err(NoData::Mistake(message)), _) => Err(Some(bar.suspend(|| status::fail(&message)))),
-                (Err(NoData::Failure(failure)), _) => Err(Some(bar.suspend(|| status::failure(&failure)))),
-                (Ok(()), failed) => failed.map_or(Ok(()), |s| Err(Some(s))),
             }
         });
-        if let Err(status) = found {
-            self.failed = self.failed.or(status);
-        }
+        let status = match read {
+            Ok(()) => failed,
+            Err(NoData::Mistake(message)) => Some(bar.suspend(|| status::fail(&message))),
+            Err(NoData::Failure(failure)) => Some(bar.suspend(|| status::failure(&failure))),
+        };
+        self.failed = self.failed.or(status);
         self.bar.inc(1);
     }
 }

@@ -7,7 +7,7 @@ use par_ir::flat::{KernelKind, Op, Program, Stm};
 use par_runtime::{CheckKind, Span};
 use par_syntax::Sources;
 use serde::Serialize;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// What is checked while the program runs.
 #[derive(Clone, PartialEq, Debug, Default, Serialize)]
@@ -31,30 +31,50 @@ pub struct Check {
 
 type Key = (Span, String);
 
+/// The checks of a program as it is written, by entry point.
+pub type Written = HashMap<String, Vec<(CheckKind, Span)>>;
+
 /// The checks of a CORE program.
-pub(crate) fn written(program: &core::Program) -> Vec<(CheckKind, Span)> {
-    let mut out = Vec::new();
-    program.funs.iter().for_each(|f| in_body(&f.body, &mut out));
+pub(crate) fn written(program: &core::Program) -> Written {
+    let entries = program.funs.iter().filter_map(|f| Some((f.entry.as_ref()?.name.clone(), f)));
+    entries.map(|(name, f)| (name, of_entry(program, f))).collect()
+}
+
+/// Those of a function and of what it calls.
+fn of_entry(program: &core::Program, entry: &core::Fun) -> Vec<(CheckKind, Span)> {
+    let (mut out, mut calls) = (Vec::new(), Vec::new());
+    let mut seen = BTreeSet::new();
+    in_body(&entry.body, &mut out, &mut calls);
+    while let Some(fun) = calls.pop() {
+        if seen.insert(fun)
+            && let Some(fun) = program.funs.get(fun as usize)
+        {
+            in_body(&fun.body, &mut out, &mut calls);
+        }
+    }
     out
 }
 
-fn in_body(body: &Body, out: &mut Vec<(CheckKind, Span)>) {
+fn in_body(body: &Body, out: &mut Vec<(CheckKind, Span)>, calls: &mut Vec<u32>) {
     for stm in &body.stms {
-        if let Exp::Check { kind, .. } = &stm.exp {
-            out.push((kind.clone(), stm.span));
+        match &stm.exp {
+            Exp::Check { kind, .. } => out.push((kind.clone(), stm.span)),
+            Exp::Call(fun, _) => calls.push(fun.0),
+            exp => exp.bodies().into_iter().for_each(|b| in_body(b, out, calls)),
         }
-        stm.exp.bodies().into_iter().for_each(|b| in_body(b, out));
     }
 }
 
 pub(super) fn of(
     written: &[(CheckKind, Span)],
     program: &Program,
+    reached: &HashSet<usize>,
     operations: &[Operation],
     sources: &Sources,
 ) -> Checks {
     let mut left: Vec<(Key, Option<usize>)> = Vec::new();
-    for (site, stm) in program.statements().into_iter().enumerate() {
+    for (site, stm) in program.statements().into_iter().enumerate().filter(|(site, _)| reached.contains(site))
+    {
         let number = operations.iter().find(|op| op.site == site).map(|op| op.number);
         of_statement(stm, number, &mut left);
     }
@@ -76,11 +96,11 @@ fn of_statement(stm: &Stm, number: Option<usize>, out: &mut Vec<(Key, Option<usi
         Op::Check { kind, .. } => out.push(((stm.span, name(kind)), None)),
         Op::Kernel(k) => {
             let mut found = Vec::new();
-            in_body(&k.body, &mut found);
+            in_body(&k.body, &mut found, &mut Vec::new());
             if let KernelKind::Reduce { op, .. } | KernelKind::Scan { op, .. } | KernelKind::Hist { op, .. } =
                 &k.kind
             {
-                in_body(&op.body, &mut found);
+                in_body(&op.body, &mut found, &mut Vec::new());
             }
             out.extend(found.into_iter().map(|(kind, span)| ((span, name(&kind)), number)));
         }

@@ -20,8 +20,8 @@ mod table;
 mod text;
 mod words;
 
-pub use checks::Checks;
 pub(crate) use checks::written;
+pub use checks::{Checks, Written};
 pub use costs::{bytes, count, duration};
 pub use html::page;
 pub use json::json;
@@ -73,9 +73,10 @@ impl<'p> Insight<'p> {
     pub fn new(program: &'p Program, entry: &str) -> Result<Insight<'p>, Failure> {
         let flat = program.flat()?;
         let sources = program.sources();
-        let operations = operations::of(flat, entry, sources);
+        let (operations, reached) = operations::of(flat, entry, sources);
         let edges = flow::edges(flat, entry, &operations);
-        let checks = checks::of(program.checks(), flat, &operations, sources);
+        let written = program.checks().get(entry).map_or(&[][..], Vec::as_slice);
+        let checks = checks::of(written, flat, &reached, &operations, sources);
         Ok(Insight { entry: entry.to_string(), sources, operations, edges, checks, run: None })
     }
 

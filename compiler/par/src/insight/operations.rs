@@ -73,14 +73,22 @@ pub struct Operation {
     pub cost: Option<Cost>,
 }
 
-/// The operations of an entry point and of what it calls.
-pub(super) fn of(program: &Program, entry: &str, sources: &Sources) -> Vec<Operation> {
+/// The operations of an entry point and of what it calls, and the numbers of all its statements.
+pub(super) fn of(program: &Program, entry: &str, sources: &Sources) -> (Vec<Operation>, HashSet<usize>) {
     let sites = program.statements().into_iter().map(std::ptr::from_ref).zip(0..).collect();
-    let mut walk = Walk { program, sources, sites, control: vec![], seen: HashSet::new(), out: vec![] };
+    let mut walk = Walk {
+        program,
+        sources,
+        sites,
+        control: vec![],
+        seen: HashSet::new(),
+        reached: HashSet::new(),
+        out: vec![],
+    };
     if let Some(fun) = entry_of(program, entry) {
         walk.function(fun);
     }
-    walk.out
+    (walk.out, walk.reached)
 }
 
 /// The function of an entry point.
@@ -95,6 +103,7 @@ struct Walk<'a> {
     sites: std::collections::HashMap<*const Stm, usize>,
     control: Vec<String>,
     seen: HashSet<u32>,
+    reached: HashSet<usize>,
     out: Vec<Operation>,
 }
 
@@ -121,6 +130,7 @@ impl Walk<'_> {
 
     fn block(&mut self, block: &Block) {
         for stm in &block.stms {
+            self.reached.insert(self.sites[&std::ptr::from_ref(stm)]);
             if let Some(op) = self.operation(stm) {
                 self.out.push(op);
             }
@@ -143,7 +153,8 @@ impl Walk<'_> {
         let place = self.program.places.get(stm.place);
         let own = place.and_then(|p| p.parts.first());
         let span = gathered(stm, own).unwrap_or(stm.span);
-        let (name, detail) = words::operation(self.program, stm);
+        let construct = own.map(|p| p.construct);
+        let (name, detail) = words::operation(self.program, stm, construct);
         let at = Location::of(span, self.sources);
         Some(Operation {
             number: self.out.len() + 1,
@@ -151,7 +162,7 @@ impl Walk<'_> {
             group,
             name,
             detail,
-            why: words::reason(&stm.op, own.map(|p| p.construct)),
+            why: words::reason(&stm.op, construct),
             fused: place.map_or_else(Vec::new, |p| self.fused(p)),
             nest: self.program.places.path(stm.place).skip(1).filter_map(|p| self.around(p)).collect(),
             control: self.control.clone(),
@@ -234,6 +245,8 @@ pub(super) fn function_name(fun: &Fun) -> &str {
 fn group_of(op: &Op) -> Option<Group> {
     Some(match op {
         Op::Kernel(_) => Group::Kernel,
+        // Arrays without elements stand for what an arm that is not run would give.
+        Op::Literal(xs, _) if xs.is_empty() => return None,
         Op::Iota(_) | Op::Replicate(..) | Op::Literal(..) | Op::Slice { .. } | Op::Concat(_) => Group::Array,
         Op::Write { .. } => Group::Array,
         Op::MakeDesc(_) | Op::UniformDesc { .. } | Op::ConcatDesc(_) => Group::Rows,

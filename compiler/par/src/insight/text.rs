@@ -298,8 +298,9 @@ pub(super) fn details(op: &Operation) -> Vec<String> {
     if !op.nest.is_empty() {
         out.push(format!("inside {}", steps(&op.nest)));
     }
-    if !op.control.is_empty() {
-        out.push(format!("runs in: {}", op.control.join(" › ")));
+    let control = control(op);
+    if !control.is_empty() {
+        out.push(format!("runs in {control}"));
     }
     if !op.sequential.is_empty() {
         out.push(format!("sequential for each element: {}", steps(&op.sequential)));
@@ -309,6 +310,13 @@ pub(super) fn details(op: &Operation) -> Vec<String> {
     }
     out.extend(op.why.clone());
     out
+}
+
+/// Where on the host an operation runs, unless what is around it says so already.
+fn control(op: &Operation) -> String {
+    let in_loop = op.nest.iter().any(|s| s.what == "loop");
+    let said = |c: &&String| c.as_str() == "loop" && in_loop;
+    op.control.iter().filter(|c| !said(c)).cloned().collect::<Vec<_>>().join(" › ")
 }
 
 /// Constructs with their lines.

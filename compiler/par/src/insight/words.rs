@@ -7,9 +7,10 @@ use par_ir::place::Construct;
 use par_ir::ty::{Atom, Dim, Var};
 
 /// What a statement does, and over what.
-pub(super) fn operation(program: &Program, stm: &Stm) -> (String, String) {
+pub(super) fn operation(program: &Program, stm: &Stm, place: Option<Construct>) -> (String, String) {
     let w = Words { program };
     let (name, detail) = match &stm.op {
+        Op::Kernel(k) if place == Some(Construct::Pack) => ("pack", w.kernel_detail(k)),
         Op::Kernel(k) => return (w.kernel_name(k), w.kernel_detail(k)),
         Op::Iota(n) => ("iota", w.atom(n)),
         Op::Replicate(n, x) => ("replicate", format!("{} times {}", w.atom(n), w.atom(x))),
@@ -46,7 +47,9 @@ pub(super) fn reason(op: &Op, place: Option<Construct>) -> Option<String> {
         (Op::Kernel(k), Some(Construct::Call)) if k.kind == KernelKind::Filter => {
             "selects the positions that call"
         }
-        (_, Some(Construct::Pack)) => "packed: the rows are views, and are needed one after the other",
+        (Op::Kernel(_), Some(Construct::Pack)) => {
+            "copies rows that are views, to have them one after the other"
+        }
         (Op::Slice { .. }, _) => "copied: a part is needed as an array of its own",
         (Op::SegIds(_), _) => "elements use values of their row",
         (Op::Lengths(_), _) => "the lengths are used as values",

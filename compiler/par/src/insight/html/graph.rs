@@ -105,6 +105,11 @@ impl Layout {
         for i in 0..n {
             layer[i] = uses[i].iter().map(|a| layer[*a] + 1).max().unwrap_or(0);
         }
+        // What uses nothing stands right above its first user.
+        for i in (0..n).filter(|i| uses[*i].is_empty()) {
+            let users = edges.iter().filter(|(a, b)| *a == i && a < b).map(|(_, b)| layer[*b]);
+            layer[i] = users.min().map_or(0, |l: usize| l.saturating_sub(1));
+        }
         let mut column = vec![0; n];
         let mut widest = 0;
         for l in 0..=layer.iter().copied().max().unwrap_or(0) {

@@ -1,0 +1,108 @@
+//! `par explain`, `par profile` and `par bench` from outside: statuses, forms of output, comparisons.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+const PROGRAM: &str = "\
+-- ==
+-- entry: main
+-- \"three rows\" input { [[1, 2], [], [3]] } output { [3, 0, 3] }
+entry main (xss: [][]i64) : []i64 = map i64.sum xss
+";
+
+fn folder(test: &str) -> PathBuf {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(test);
+    std::fs::create_dir_all(&path).unwrap();
+    std::fs::write(path.join("rows.par"), PROGRAM).unwrap();
+    std::fs::write(path.join("rows.in"), "[[1, 2], [], [3, 4, 5]]").unwrap();
+    path
+}
+
+fn par(folder: &Path, args: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_par"));
+    command.args(args).current_dir(folder).stdin(Stdio::null()).output().unwrap()
+}
+
+fn said(output: &Output) -> (Option<i32>, String, String) {
+    let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
+    (output.status.code(), text(&output.stdout), text(&output.stderr))
+}
+
+#[test]
+fn explaining_with_and_without_input() {
+    let folder = folder("explain");
+    let (status, text, errors) = said(&par(&folder, &["explain", "rows.par"]));
+    assert_eq!((status, errors.as_str()), (Some(0), ""), "{text}");
+    assert!(text.contains("rows.par, entry main") && text.contains("reduce add.i64"), "{text}");
+    assert!(!text.contains('\x1b'), "no colours in a file");
+    let (status, text, _) =
+        said(&par(&folder, &["explain", "rows.par", "--input", "rows.in", "--runs", "1"]));
+    assert_eq!(status, Some(0));
+    assert!(text.contains("ragged rows") && text.contains("one run"), "{text}");
+    let args = ["explain", "rows.par", "--input", "rows.in", "--html", "rows.html"];
+    assert_eq!(said(&par(&folder, &args)), (Some(0), String::new(), String::new()));
+    let page = std::fs::read_to_string(folder.join("rows.html")).unwrap();
+    assert!(page.starts_with("<!DOCTYPE html>") && page.ends_with("</html>\n"));
+}
+
+#[test]
+fn mistakes_are_those_of_par_run() {
+    let folder = folder("explain-mistakes");
+    std::fs::write(folder.join("wrong.par"), "entry main (x: i64) = x + true\n").unwrap();
+    for command in ["run", "explain", "profile"] {
+        let fails = |args: &[&str], status: i32, message: &str| {
+            let (code, text, errors) = said(&par(&folder, &[&[command], args].concat()));
+            assert_eq!((code, text.as_str()), (Some(status), ""), "{command} {args:?}: {errors}");
+            assert!(errors.contains(message), "{command} {args:?}: {errors}");
+        };
+        fails(&["wrong.par"], 2, "true");
+        fails(&["none.par"], 2, "cannot read the program none.par");
+        fails(&["rows.par", "--entry", "mian"], 1, "did you mean `main`?");
+        fails(&["rows.par", "--input", "none.in"], 1, "cannot read none.in");
+        fails(&["rows.par", "--input", "xs=rows.in"], 1, "the parameters are (xss: [][]i64)");
+    }
+    let (code, _, errors) = said(&par(&folder, &["profile", "rows.par"]));
+    assert_eq!(code, Some(1));
+    assert!(errors.contains("the argument `xss` of type [][]i64 is missing"), "{errors}");
+}
+
+#[test]
+fn profiles_as_a_table_and_as_data() {
+    let folder = folder("profile");
+    let (status, text, _) = said(&par(&folder, &["profile", "rows.par", "--input", "rows.in"]));
+    assert_eq!(status, Some(0));
+    assert!(text.contains("rows.par:4:") && text.contains("everything else"), "{text}");
+    let (_, text, _) = said(&par(&folder, &["profile", "rows.par", "--input", "rows.in", "--json"]));
+    let data: serde_json::Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(data["run"]["counters"]["launches"], 1);
+    assert_eq!(data["operations"][0]["at"]["line"], 4);
+    assert_eq!(data["operations"][0]["cost"]["longest"], 3);
+}
+
+#[test]
+fn benchmarks_and_what_has_changed_since() {
+    let folder = folder("bench");
+    let quick = ["bench", "rows.par", "--runs", "7", "--min-time", "0", "--threads", "1"];
+    let (status, text, errors) = said(&par(&folder, &quick));
+    assert_eq!((status, errors.as_str()), (Some(0), ""));
+    assert!(text.contains("rows.par main three rows") && text.contains("of copy"), "{text}");
+    let json = [&quick[..], &["--json", "--output", "now.json"]].concat();
+    assert_eq!(said(&par(&folder, &json)).0, Some(0));
+    let mut data: serde_json::Value =
+        serde_json::from_str(&std::fs::read_to_string(folder.join("now.json")).unwrap()).unwrap();
+    assert_eq!(data["results"][0]["nanoseconds"].as_array().map(Vec::len), Some(7));
+    // A tenth of a second each: nothing on this machine takes that long.
+    data["results"][0]["nanoseconds"] = serde_json::json!([100_000_000u64; 9]);
+    std::fs::write(folder.join("old.json"), data.to_string()).unwrap();
+    let (status, text, _) = said(&par(&folder, &[&quick[..], &["--compare", "old.json"]].concat()));
+    assert_eq!(status, Some(0));
+    assert!(
+        text.contains("times faster") && text.contains("1 changed, 0 not significantly, 0 new"),
+        "{text}"
+    );
+    let (status, _, errors) = said(&par(&folder, &[&quick[..], &["--compare", "rows.par"]].concat()));
+    assert_eq!(status, Some(1));
+    assert!(errors.contains("not results of `par bench --json`"), "{errors}");
+    let (status, _, errors) = said(&par(&folder, &["bench", "none.par"]));
+    assert_eq!(status, Some(1), "{errors}");
+}

@@ -1,0 +1,118 @@
+//! What is said about programs: which operations they become, from which lines, with what inside, which checks are left.
+
+use par::insight::{Group, Insight, RunCost, json, listing, page, table};
+use par::{CallOptions, Options, Program, compile, read_values};
+use std::time::Duration;
+
+fn program(text: &str) -> Program {
+    compile(text, "program.par", &Options::default()).unwrap_or_else(|f| panic!("{f}"))
+}
+
+fn insight<'p>(program: &'p Program, entry: &str) -> Insight<'p> {
+    Insight::new(program, entry).unwrap_or_else(|f| panic!("{f}"))
+}
+
+const SPMV: &str = "\
+entry main (rp: []i64) (cols: []i64) (vals: []i64) (x: []i64) : i64 =
+  let y = map (\\i -> let s = rp[i]
+                     let e = rp[i+1]
+                     in i64.sum (map2 (\\c v -> v * x[c]) cols[s:e] vals[s:e]))
+              (iota (length rp - 1))
+  in i64.maximum (map (\\a -> a * a) y)
+";
+
+#[test]
+fn a_sparse_product() {
+    let p = program(SPMV);
+    insta::assert_snapshot!(listing(&insight(&p, "main"), 120, false));
+}
+
+const CONTROL: &str = "\
+def collatz (n: i64) : i64 =
+  (loop (k, n) = (0, n) while n > 1 do (k + 1, if n % 2 == 0 then n / 2 else 3 * n + 1)).0
+
+entry lengths (ns: []i64) : []i64 = map collatz ns
+
+entry rows (xss: [][]i64) : [][]i64 =
+  map (\\xs -> if length xs > 2 then filter (> 0) xs else map (* 2) xs) xss
+
+entry unused (xs: []i64) : i64 = xs[0] / xs[1]
+";
+
+#[test]
+fn loops_in_kernels_and_arms_with_parallel_code() {
+    let p = program(CONTROL);
+    insta::assert_snapshot!(listing(&insight(&p, "lengths"), 120, false));
+    insta::assert_snapshot!(listing(&insight(&p, "rows"), 80, false));
+}
+
+/// Every part of a listing fits the width, and colours change nothing but colours.
+#[test]
+fn listings_fit() {
+    let p = program(SPMV);
+    let view = insight(&p, "main");
+    for width in [80, 100, 140] {
+        let text = listing(&view, width, false);
+        assert!(text.lines().all(|l| l.chars().count() <= width), "{text}");
+        let colored = listing(&view, width, true);
+        let mut plain = String::new();
+        let mut rest = colored.as_str();
+        while let Some(at) = rest.find('\x1b') {
+            plain += &rest[..at];
+            rest = &rest[at..][rest[at..].find('m').expect("a colour ends") + 1..];
+        }
+        plain += rest;
+        let trimmed = |t: &str| t.lines().map(|l| l.trim_end().to_string()).collect::<Vec<_>>();
+        assert_eq!(trimmed(&plain), trimmed(&text));
+    }
+}
+
+fn with_run<'p>(program: &'p Program, entry: &str, input: &str) -> Insight<'p> {
+    let signature = program.entry(entry).expect("the entry point");
+    let types: Vec<_> = signature.params.iter().map(|p| p.1.clone()).collect();
+    let args = read_values(input, &types).expect("the input");
+    let options = CallOptions { threads: 1, ..CallOptions::default() };
+    let (_, profile) = program.profile(entry, args, &options, true).unwrap_or_else(|e| panic!("{e}"));
+    let time = Duration::from_millis(1);
+    insight(program, entry).with_run(RunCost { runs: 1, time, profile, input_bytes: 0, threads: 1 })
+}
+
+const INPUT: &str = "[0, 3, 3, 8] [0, 1, 2, 0, 1, 2, 0, 1] [1, 2, 3, 4, 5, 6, 7, 8] [1, 10, 100]";
+
+#[test]
+fn operations_cost_what_the_run_costs() {
+    let p = program(SPMV);
+    let view = with_run(&p, "main", INPUT);
+    let run = view.run.as_ref().expect("it ran");
+    let costs = || view.operations.iter().filter_map(|op| op.cost);
+    assert_eq!(costs().map(|c| c.counters.launches).sum::<u64>(), run.profile.total.launches);
+    assert_eq!(
+        costs().map(|c| c.counters.bytes_materialised).sum::<u64>(),
+        run.profile.total.bytes_materialised
+    );
+    assert_eq!(costs().map(|c| c.counters.syncs).sum::<u64>(), run.profile.total.syncs);
+    let ragged = view.operations.iter().find(|op| op.group == Group::Kernel && op.name == "reduce");
+    let space = ragged.and_then(|op| op.cost).expect("a reduction ran").space;
+    assert_eq!((space.rows, space.elements, space.longest, space.empty), (3, 8, 5, 1));
+    assert!(space.ragged);
+    assert!(run.profile.peak_bytes > 0);
+}
+
+#[test]
+fn every_form_tells_the_same() {
+    let p = program(SPMV);
+    let view = with_run(&p, "main", INPUT);
+    let data = json(&view);
+    let n = view.operations.len();
+    assert_eq!(data["operations"].as_array().map(Vec::len), Some(n));
+    assert_eq!(data["operations"][0]["cost"]["runs"], 1);
+    assert!(view.edges.iter().all(|(a, b)| *a < n && *b < n));
+    let rows = table(&view, view.run.as_ref().expect("it ran"), 100, false);
+    let html = page(&view);
+    for op in &view.operations {
+        assert!(rows.contains(&format!("{} {}", op.name, op.detail)), "{rows}");
+        assert!(html.contains(&format!("id=\"op{}\"", op.number)));
+    }
+    assert!(html.contains("<svg") && html.contains("prefers-color-scheme: dark"));
+    assert!(!html.contains("http") && !html.contains("<script"), "nothing is loaded, nothing runs");
+}
