@@ -131,7 +131,8 @@ impl<'t> Compiler<'t> {
     }
 
     fn kernel(&mut self, kernel: &Kernel, pattern: &[Ty], name: &str) -> Result<Compiled, String> {
-        let staged = stage::split(kernel);
+        // Stages may compute a value again where another one needs it.
+        let staged = if self.counting { None } else { stage::split(kernel) };
         let info = KernelInfo::new(kernel, staged.as_ref(), pattern);
         let mut checks = Vec::new();
         let mut functions = Vec::new();

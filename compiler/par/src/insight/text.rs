@@ -212,21 +212,22 @@ impl Style {
     }
 
     fn checks(self, insight: &Insight, out: &mut String) {
-        let checks = &insight.checks;
-        let (proved, kept) = (checks.proved.len(), checks.kept.len());
-        if proved + kept == 0 {
+        let (kept, proved) = (said(&insight.checks.kept), said(&insight.checks.proved));
+        if kept.len() + proved.len() == 0 {
             return;
         }
-        let _ = writeln!(out, "{}  {kept} left, {proved} proved or not needed", self.paint("1", "checks"));
-        let mut list = |mark: &str, checks: &[Check]| {
-            // The same words may stand for several places of a line.
-            let mut said: Vec<String> = checks.iter().map(checked).collect();
-            said.dedup();
-            said.iter().for_each(|text| *out += &format!("        {mark} {text}\n"));
-        };
-        list("•", &checks.kept);
-        list("✓", &checks.proved);
+        let title = self.paint("1", "checks");
+        let _ = writeln!(out, "{title}  {} left, {} proved or not needed", kept.len(), proved.len());
+        kept.iter().for_each(|text| *out += &format!("        • {text}\n"));
+        proved.iter().for_each(|text| *out += &format!("        ✓ {text}\n"));
     }
+}
+
+/// Checks in words; the same words may stand for several places of a line.
+fn said(checks: &[Check]) -> Vec<String> {
+    let mut said: Vec<String> = checks.iter().map(checked).collect();
+    said.dedup();
+    said
 }
 
 /// Lines with notes and those around them.
