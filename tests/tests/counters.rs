@@ -3,7 +3,7 @@
 use par::testing::{NoData, Settings, data_sets};
 use par::{Backend, CallOptions, Counters, Program, Value};
 use par_tests::{on_threads, programs, root};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// What a call costs; `None` if it fails.
 fn cost(
@@ -18,7 +18,7 @@ fn cost(
 }
 
 /// What differs in a file, and how many calls were compared.
-fn differences(path: &PathBuf) -> (usize, String) {
+fn differences(path: &Path) -> (usize, String) {
     let (mut compared, mut found) = (0, String::new());
     let result = data_sets(path, &Settings::default(), &mut |program, set| {
         let Some(wanted) = cost(program, &set.entry, &set.args, Backend::FlatInterp, 1) else { return };
