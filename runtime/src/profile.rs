@@ -133,6 +133,8 @@ pub struct Profile {
     pub total: Counters,
     /// Most bytes that the run's arrays held at a time, without its arguments.
     pub peak_bytes: u64,
+    /// What looking at row lengths took, which nobody would do otherwise.
+    pub measuring: Duration,
     /// By the number of the statement, see [`Stm::site`](crate::plan::Stm::site).
     pub sites: Vec<Cost>,
 }

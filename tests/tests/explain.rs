@@ -104,6 +104,20 @@ fn operations_cost_what_the_run_costs() {
     assert!(run.profile.peak_bytes > 0);
 }
 
+const SHARED: &str = "\
+def down (n: i64) (xs: []i64) : i64 = if n <= 0 then i64.sum xs else down (n - 1) (map (+ n) xs) + xs[0]
+entry main (xs: []i64) : ([]i64, []i64, i64) = (xs, xs with [1] = 7, down 3 xs)
+";
+
+#[test]
+fn copies_of_shared_arrays_and_calls_are_told() {
+    let p = program(SHARED);
+    let text = listing(&with_run(&p, "main", "[1, 2, 3]"), 100, false);
+    for part in ["copied: what it updates is used elsewhere, too", "call down", "1 time"] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+}
+
 #[test]
 fn every_form_tells_the_same() {
     let p = program(SPMV);

@@ -61,7 +61,9 @@ impl Subject {
             let start = Instant::now();
             let result = program.profile(entry, values.to_vec(), &options, counting);
             let time = start.elapsed();
-            result.map(|(_, profile)| (time, profile)).map_err(|f| status::run_failure(program, &f))
+            result
+                .map(|(_, profile)| (time.saturating_sub(profile.measuring), profile))
+                .map_err(|f| status::run_failure(program, &f))
         };
         // This run warms up, too.
         let (_, counted) = profiled(true)?;

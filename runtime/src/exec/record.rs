@@ -4,7 +4,7 @@ use super::Run;
 use crate::plan::{Op, Stm};
 use crate::pool;
 use crate::profile::{Counters, Profile, Rows};
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::time::{Duration, Instant};
 
 /// A profile in the making. It stays on the thread that runs the host's statements.
@@ -12,6 +12,8 @@ pub struct Recorder {
     profile: RefCell<Profile>,
     /// Of the statement that is running.
     space: RefCell<Rows>,
+    /// What recording itself took during that statement.
+    paused: Cell<Duration>,
     balance: isize,
 }
 
@@ -23,6 +25,7 @@ impl Recorder {
         Recorder {
             profile: RefCell::new(profile),
             space: RefCell::new(Rows::default()),
+            paused: Cell::new(Duration::ZERO),
             balance: pool::thread_balance(),
         }
     }
@@ -52,17 +55,24 @@ impl Run<'_> {
     /// Notes what the running statement goes over.
     pub fn note_rows(&self, rows: impl FnOnce() -> Rows) {
         if let Some(r) = self.recorder {
+            let start = Instant::now();
             *r.space.borrow_mut() = rows();
+            r.paused.set(r.paused.get() + start.elapsed());
         }
     }
 
-    /// Begins a statement that is to be charged for what it costs. Those with blocks are not.
+    /// Begins a statement that is to be charged for what it costs. Those with blocks are not, nor calls: only their runs
+    /// are counted.
     pub fn begin(&self, stm: &Stm) -> Option<Before> {
         let recorder = self.recorder?;
         if matches!(stm.op, Op::If { .. } | Op::Loop(_) | Op::Call(..)) {
+            if let Some(cost) = recorder.profile.borrow_mut().sites.get_mut(stm.site as usize) {
+                cost.runs += 1;
+            }
             return None;
         }
         *recorder.space.borrow_mut() = Rows::default();
+        recorder.paused.set(Duration::ZERO);
         let counters = recorder.profile.borrow().total;
         // The clock costs more than a scalar operator.
         let start = (!matches!(stm.op, Op::Scalar(..))).then(Instant::now);
@@ -72,7 +82,8 @@ impl Run<'_> {
     /// Charges the statement.
     pub fn end(&self, stm: &Stm, before: Option<Before>) {
         let (Some(recorder), Some(before)) = (self.recorder, before) else { return };
-        let time = before.start.map_or(Duration::ZERO, |t| t.elapsed());
+        let paused = recorder.paused.get();
+        let time = before.start.map_or(Duration::ZERO, |t| t.elapsed().saturating_sub(paused));
         let mut profile = recorder.profile.borrow_mut();
         let counters = profile.total - before.counters;
         let Some(cost) = profile.sites.get_mut(stm.site as usize) else { return };
@@ -80,5 +91,6 @@ impl Run<'_> {
         cost.time += time;
         cost.counters += counters;
         cost.space += *recorder.space.borrow();
+        profile.measuring += paused;
     }
 }

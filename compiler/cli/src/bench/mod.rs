@@ -84,8 +84,9 @@ pub fn bench(args: &Args) -> Result<Status, Status> {
     files.iter().for_each(|file| bench.file(file));
     bar.finish_and_clear();
     let (results, failed) = (bench.results, bench.failed);
-    if results.is_empty() && failed.is_none() {
-        return Err(status::fail("the programs have no test that gives a result"));
+    if results.is_empty() {
+        let nothing = || status::fail("the programs have no test that gives a result");
+        return Err(failed.unwrap_or_else(nothing));
     }
     let threads = threads(args);
     let report = Report { threads, copy_rate: bandwidth::copy(threads), results };

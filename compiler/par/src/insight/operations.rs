@@ -73,6 +73,14 @@ pub struct Operation {
     pub cost: Option<Cost>,
 }
 
+impl Operation {
+    /// Whether a run had to copy what the operation updates, which it does in place where nobody else uses it.
+    pub(super) fn copied(&self) -> bool {
+        let updates = matches!(self.name.as_str(), "scatter" | "histogram" | "write");
+        updates && self.cost.is_some_and(|c| c.counters.bytes_materialised > 0)
+    }
+}
+
 /// The operations of an entry point and of what it calls, and the numbers of all its statements.
 pub(super) fn of(program: &Program, entry: &str, sources: &Sources) -> (Vec<Operation>, HashSet<usize>) {
     let sites = program.statements().into_iter().map(std::ptr::from_ref).zip(0..).collect();

@@ -273,16 +273,16 @@ pub(super) fn totals(run: &RunCost) -> [String; 2] {
 }
 
 /// What a run of an operation cost.
-fn cost(op: &Operation, cost: &par_runtime::profile::Cost) -> String {
+pub(super) fn cost(op: &Operation, cost: &par_runtime::profile::Cost) -> String {
     if cost.runs == 0 {
         return "did not run".to_string();
     }
-    let mut parts = vec![duration(cost.time)];
+    let mut parts = if op.group == Group::Call { vec![] } else { vec![duration(cost.time)] };
     if cost.counters.bytes_materialised > 0 {
         parts.push(format!("{} made", bytes(cost.counters.bytes_materialised)));
     }
-    if cost.runs > 1 {
-        parts.push(format!("{} times", count(cost.runs)));
+    if cost.runs > 1 || op.group == Group::Call {
+        parts.push(of(cost.runs, "time", "times"));
     }
     if cost.space.elements > 0 && op.group == Group::Kernel {
         parts.push(format!("{} elements", count(cost.space.elements)));
@@ -309,7 +309,13 @@ pub(super) fn details(op: &Operation) -> Vec<String> {
     if !op.lines.is_empty() {
         out.push(format!("computes lines {}", ranges(&op.lines)));
     }
+    if op.version != "flat" {
+        out.push(format!("version: {}", op.version));
+    }
     out.extend(op.why.clone());
+    if op.copied() {
+        out.push("copied: what it updates is used elsewhere, too".to_string());
+    }
     out
 }
 

@@ -1,9 +1,8 @@
 //! The source with its operations beside it.
 
 use super::super::Insight;
-use super::super::costs::{bytes, count, duration};
 use super::super::operations::{Group, Operation};
-use super::super::text::details;
+use super::super::text::{cost, details};
 use super::{escape, link};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -30,6 +29,10 @@ pub(super) fn section(insight: &Insight) -> String {
         }
     }
     let mut out = String::new();
+    if insight.run.is_some() {
+        out += "<p class=\"dim\">Bars: <span class=\"key spent\">time</span> <span class=\"key made\">bytes of arrays \
+                made</span>, each compared with the operation that has most.</p>\n";
+    }
     for (file, lines) in &files {
         let Some(source) = insight.sources.files.get(*file as usize) else { continue };
         let _ = write!(out, "<section><h2>{}</h2>\n<div class=\"source\">\n", escape(&source.name));
@@ -78,21 +81,11 @@ fn operation(insight: &Insight, op: &Operation) -> String {
         escape(&op.detail)
     );
     if let Some(c) = op.cost {
-        let mut facts = vec![if c.runs == 0 { "did not run".to_string() } else { duration(c.time) }];
-        if c.counters.bytes_materialised > 0 {
-            facts.push(format!("{} made", bytes(c.counters.bytes_materialised)));
-        }
-        if c.runs > 1 {
-            facts.push(format!("{} times", count(c.runs)));
-        }
-        if c.space.elements > 0 && op.group == Group::Kernel {
-            facts.push(format!("{} elements", count(c.space.elements)));
-        }
         let time = 100.0 * c.time.as_secs_f64() / insight.longest_time().as_secs_f64();
         let made = 100.0 * c.counters.bytes_materialised as f64 / insight.most_bytes() as f64;
         out += &bar("time", time);
         out += &bar("made", made);
-        let _ = write!(out, "<p class=\"cost\">{}</p>", escape(&facts.join(" · ")));
+        let _ = write!(out, "<p class=\"cost\">{}</p>", escape(&cost(op, &c)));
     }
     for text in details(op) {
         let _ = write!(out, "<p class=\"dim\">{}</p>", escape(&text));
