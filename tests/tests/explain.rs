@@ -112,7 +112,7 @@ entry main (xs: []i64) : ([]i64, []i64, i64) = (xs, xs with [1] = 7, down 3 xs)
 #[test]
 fn copies_of_shared_arrays_and_calls_are_told() {
     let p = program(SHARED);
-    let text = listing(&with_run(&p, "main", "[1, 2, 3]"), 100, false);
+    let text = listing(&with_run(&p, "main", "[1, 2, 3]"), 240, false);
     for part in ["copied: what it updates is used elsewhere, too", "call down", "1 time"] {
         assert!(text.contains(part), "{part}: {text}");
     }
