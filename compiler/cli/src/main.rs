@@ -8,6 +8,7 @@ mod explain;
 mod explain_error;
 mod files;
 mod fmt;
+mod fuzz;
 mod ice;
 mod input;
 mod measure;
@@ -64,6 +65,8 @@ enum Command {
     Profile(profile::Args),
     /// Measure the calls that the tests in programs describe
     Bench(bench::Args),
+    /// Look for disagreements between the stages of the compiler with random programs
+    Fuzz(fuzz::Args),
     /// Look inside the compiler
     Dev(dev::Args),
 }
@@ -97,6 +100,7 @@ fn execute(command: Command) -> Status {
         Command::Explain(args) => explain::explain(&args),
         Command::Profile(args) => profile::profile(&args),
         Command::Bench(args) => bench::bench(&args),
+        Command::Fuzz(args) => fuzz::fuzz(&args),
         Command::Dev(args) => dev::dev(&args),
     }
     .unwrap_or_else(|status| status)

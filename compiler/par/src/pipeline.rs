@@ -49,6 +49,8 @@ pub struct Options {
     pub verify: bool,
     /// Steps after which the program is kept as text in the [`Trace`].
     pub dump_after: Vec<String>,
+    /// Keep the program after every step on CORE in the [`Trace`], see [`Program::stages`](crate::Program::stages).
+    pub keep_stages: bool,
     /// Where imported files come from.
     pub imports: Arc<dyn Imports>,
     /// Which warnings are given.
@@ -61,6 +63,7 @@ impl Default for Options {
         Options {
             verify: cfg!(debug_assertions),
             dump_after: Vec::new(),
+            keep_stages: false,
             imports: Arc::new(FileSystem),
             warnings: Warnings::default(),
         }
@@ -74,6 +77,8 @@ pub struct Trace {
     pub timings: RefCell<Vec<(&'static str, Duration)>>,
     /// Steps that were to be dumped, with the program after them.
     pub dumps: RefCell<Vec<(String, String)>>,
+    /// CORE after each step, if that was asked for.
+    pub stages: RefCell<Vec<(&'static str, core::Program)>>,
 }
 
 thread_local! {
@@ -200,6 +205,9 @@ impl Pipeline<'_> {
 
     fn after_core(&self, stage: &'static str, program: &core::Program) -> Result<(), Failure> {
         self.dump(stage, || print::print_core(program));
+        if self.options.keep_stages {
+            self.trace.stages.borrow_mut().push((stage, program.clone()));
+        }
         self.verify(stage, || verify_core(program))
     }
 

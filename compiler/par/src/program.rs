@@ -113,6 +113,23 @@ impl Program {
         }
     }
 
+    /// The program as it was after each step on CORE, oldest first, without those that changed nothing. Empty unless it
+    /// was compiled with [`Options::keep_stages`]. Each can be run on every back end, and skips the steps after it.
+    pub fn stages(&self) -> Vec<(&'static str, Program)> {
+        let mut stages = self.trace.stages.borrow().clone();
+        stages.dedup_by(|later, earlier| later.1 == earlier.1);
+        let program = |core| {
+            let front = Front {
+                sources: self.sources.clone(),
+                core,
+                checks: self.checks.clone(),
+                warnings: Vec::new(),
+            };
+            Program::new(front, &self.options, Trace::default())
+        };
+        stages.into_iter().map(|(name, core)| (name, program(core))).collect()
+    }
+
     /// The entry points, in the order of the source.
     pub fn entries(&self) -> Vec<&Entry> {
         self.core.funs.iter().filter_map(|f| f.entry.as_ref()).collect()

@@ -37,3 +37,19 @@ mod update;
 pub use report::{ALL_TARGETS, Event, Problem, ProblemKind, Report, Target, Test};
 pub use run::{DataSet, NoData, Settings, data_sets, run_file, run_with};
 pub use update::{Mismatch, updated};
+
+use spec::{Data, Input};
+use std::path::Path;
+
+/// The inputs that stand in the tests of a program, each with the entry point that it is for. The folder is the
+/// program's.
+pub fn inputs(text: &str, folder: &Path) -> Result<Vec<(String, String)>, String> {
+    let spec = blocks::parse(text, folder).map_err(|mistake| mistake.message)?;
+    let cases =
+        spec.blocks.iter().flat_map(|b| b.entries.iter().flat_map(|e| b.cases.iter().map(move |c| (e, c))));
+    let given = cases.filter_map(|(entry, case)| match &case.input {
+        Input::Data(Data::Text { text, .. }) => Some((entry.clone(), text.clone())),
+        _ => None,
+    });
+    Ok(given.collect())
+}

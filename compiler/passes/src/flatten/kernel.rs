@@ -47,6 +47,8 @@ pub(crate) struct Group {
     scopes: Vec<KScope>,
     /// Variables bound inside.
     locals: HashSet<Var>,
+    /// Those of them that the body sees but does not bind: the row, and what the prologue binds.
+    of_row: HashSet<Var>,
     /// Candidate outputs: the array, the body's variable, its type.
     outputs: Vec<(Var, Atom, Prim)>,
     /// Only host values may be used (operators of reductions): what depends on a position is captured here.
@@ -72,6 +74,7 @@ impl Flattener<'_> {
             prologue: KScope::default(),
             scopes: vec![KScope::default()],
             locals: HashSet::new(),
+            of_row: HashSet::new(),
             outputs: Vec::new(),
             captures: None,
             checks: false,
@@ -82,6 +85,7 @@ impl Flattener<'_> {
             g.prologue.known.insert(Ex::Pos(p), g.row.into());
         }
         g.locals.extend([g.row, g.pos]);
+        g.of_row.insert(g.row);
         g
     }
 
@@ -149,6 +153,8 @@ impl Flattener<'_> {
                 self.load(g, in_prologue, *a, *p, i)
             }
         };
+        // A part may be known from the body, behind a check: then the whole is computed there too.
+        let in_prologue = in_prologue && !g.is_of_body(atom);
         g.scope(in_prologue).known.insert(ex.clone(), atom);
         atom
     }
@@ -212,6 +218,11 @@ impl Flattener<'_> {
     /// Adds a scalar statement with one result.
     fn push(&mut self, g: &mut Group, pro: bool, name: &str, p: Prim, exp: Exp) -> Atom {
         let var = self.vars.fresh(name);
+        let mut pro = pro;
+        exp.for_each_operand(&mut |a| pro &= !g.is_of_body(a));
+        if pro {
+            g.of_row.insert(var);
+        }
         self.push_stm(g, pro, vec![Param { var, ty: Type::scalar(p) }], exp);
         var.into()
     }
@@ -428,6 +439,11 @@ impl Group {
             .find_map(|s| s.known.get(ex))
             .or_else(|| self.prologue.known.get(ex))
             .copied()
+    }
+
+    /// Whether the body binds it, so that the prologue cannot use it.
+    fn is_of_body(&self, a: Atom) -> bool {
+        a.var().is_some_and(|v| self.locals.contains(&v) && !self.of_row.contains(&v))
     }
 
     fn scope(&mut self, prologue: bool) -> &mut KScope {

@@ -1,0 +1,31 @@
+//! A program with calls of its entry points.
+
+use serde::{Deserialize, Serialize};
+
+/// What is compared: a program, and what it is called with.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Case {
+    /// Text of the program.
+    pub source: String,
+    /// Calls, in order.
+    pub calls: Vec<Call>,
+}
+
+/// One call.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Call {
+    /// Entry point.
+    pub entry: String,
+    /// Arguments as text.
+    pub args: Vec<String>,
+}
+
+/// As a program with test blocks that say nothing of results.
+impl std::fmt::Display for Case {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        for call in &self.calls {
+            write!(f, "-- ==\n-- entry: {}\n-- input {{ {} }}\n", call.entry, call.args.join(" "))?;
+        }
+        writeln!(f, "\n{}", self.source)
+    }
+}

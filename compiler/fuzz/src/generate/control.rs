@@ -1,0 +1,140 @@
+//! `let`, `if`, `match`, loops, assertions.
+
+use super::{Form, Gen};
+use crate::types::{I64, Ty, array};
+
+fn any(_: &Ty) -> bool {
+    true
+}
+
+pub(super) const FORMS: &[Form] = &[
+    Form { name: "let", weight: 14, makes: any, make: let_in },
+    Form { name: "if", weight: 12, makes: any, make: if_else },
+    Form { name: "match sum", weight: 9, makes: any, make: match_sum },
+    Form { name: "match number", weight: 4, makes: any, make: match_number },
+    Form { name: "for", weight: 9, makes: any, make: for_loop },
+    Form { name: "for in", weight: 4, makes: any, make: for_in },
+    Form { name: "while", weight: 9, makes: any, make: while_loop },
+    Form { name: "loop of state", weight: 9, makes: any, make: state_loop },
+    Form { name: "assert", weight: 1, makes: any, make: assertion },
+    Form { name: "opaque", weight: 1, makes: any, make: opaque },
+];
+
+fn let_in(g: &mut Gen, ty: &Ty, fuel: u32) -> Option<String> {
+    let bound = g.ty(3);
+    let (a, b) = g.halves(fuel);
+    let value = g.exp(&bound, a);
+    if let (Ty::Tuple(ts), true) = (&bound, g.rng.chance(60)) {
+        let names: Vec<String> = ts.iter().map(|_| g.name()).collect();
+        let vars: Vec<(&str, &Ty)> = names.iter().map(String::as_str).zip(ts).collect();
+        let body = g.with(&vars, |g| g.exp(ty, b));
+        return Some(format!("(let ({}) = {value} in {body})", names.join(", ")));
+    }
+    let x = g.name();
+    let body = g.with(&[(&x, &bound)], |g| g.exp(ty, b));
+    Some(format!("(let {x} = {value} in {body})"))
+}
+
+fn if_else(g: &mut Gen, ty: &Ty, fuel: u32) -> Option<String> {
+    let (c, arms) = g.halves(fuel);
+    let c = g.condition(c / 2);
+    let [a, b] = g.exps([ty, ty], arms);
+    Some(format!("(if {c} then {a} else {b})"))
+}
+
+fn match_sum(g: &mut Gen, ty: &Ty, fuel: u32) -> Option<String> {
+    if g.sums.is_empty() {
+        return None;
+    }
+    let sum = g.rng.pick(&g.sums).clone();
+    let Ty::Sum(_, constructors) = &sum else { return None };
+    let share = fuel / (1 + constructors.len() as u32);
+    let value = g.exp(&sum, share);
+    let mut text = format!("(match {value}");
+    let wildcard = g.rng.chance(25);
+    for (i, (name, payload)) in constructors.iter().enumerate() {
+        if wildcard && i + 1 == constructors.len() {
+            text += &format!(" case _ -> {}", g.exp(ty, share));
+            break;
+        }
+        let names: Vec<String> = payload.iter().map(|_| g.name()).collect();
+        let vars: Vec<(&str, &Ty)> = names.iter().map(String::as_str).zip(payload).collect();
+        let arm = g.with(&vars, |g| g.exp(ty, share));
+        let names: Vec<String> = names.iter().map(|n| format!(" {n}")).collect();
+        text += &format!(" case #{name}{} -> {arm}", names.concat());
+    }
+    Some(text + ")")
+}
+
+fn match_number(g: &mut Gen, ty: &Ty, fuel: u32) -> Option<String> {
+    let share = fuel / 4;
+    let value = g.small(3, share);
+    let x = g.name();
+    let (a, b) = (g.exp(ty, share), g.exp(ty, share));
+    let c = g.with(&[(&x, &I64)], |g| g.exp(ty, share));
+    Some(format!("(match {value} case 0 -> {a} case 2 -> {b} case {x} -> {c})"))
+}
+
+/// A bound that is small where the state can grow.
+fn trips(g: &mut Gen, ty: &Ty, fuel: u32) -> String {
+    let most = if ty.rank() == 0 && g.nest < 2 { 7 } else { 3 };
+    g.small(most, fuel)
+}
+
+fn for_loop(g: &mut Gen, ty: &Ty, fuel: u32) -> Option<String> {
+    let (a, b) = g.halves(fuel);
+    let (a, c) = g.halves(a);
+    let bound = trips(g, ty, c);
+    let init = g.exp(ty, a);
+    let (x, i) = (g.name(), g.name());
+    let body = g.with(&[(&x, ty), (&i, &I64)], |g| g.exp(ty, b));
+    Some(format!("(loop {x} = {init} for {i} < {bound} do {body})"))
+}
+
+fn for_in(g: &mut Gen, ty: &Ty, fuel: u32) -> Option<String> {
+    let (a, b) = g.halves(fuel);
+    let (a, c) = g.halves(a);
+    let (xs, elem) = g.any_array(c);
+    let init = g.exp(ty, a);
+    let (x, e, ys) = (g.name(), g.name(), g.name());
+    let body = g.with(&[(&x, ty), (&e, &elem)], |g| g.exp(ty, b));
+    Some(format!(
+        "(let {ys} = {xs} in loop {x} = {init} for {e} in {ys}[:i64.min 3 (length {ys})] do {body})"
+    ))
+}
+
+fn while_loop(g: &mut Gen, ty: &Ty, fuel: u32) -> Option<String> {
+    let (a, b) = g.halves(fuel);
+    let (a, c) = g.halves(a);
+    let (init, bound) = (g.exp(ty, a), trips(g, ty, c));
+    let (x, i) = (g.name(), g.name());
+    let (cond, body) = g.with(&[(&x, ty), (&i, &I64)], |g| {
+        let cond = if g.rng.chance(50) { "true".into() } else { g.condition(b / 4) };
+        (cond, g.exp(ty, b - b / 4))
+    });
+    Some(format!("((loop ({x}, {i}) = ({init}, {bound}) while {i} > 0 && {cond} do ({body}, {i} - 1)).0)"))
+}
+
+/// A loop over several values, arrays among them whose sizes change.
+fn state_loop(g: &mut Gen, ty: &Ty, fuel: u32) -> Option<String> {
+    let other = if g.rng.chance(60) { array(g.ty(1)) } else { g.ty(2) };
+    let state = Ty::Tuple(vec![ty.clone(), other.clone()]);
+    let (a, b) = g.halves(fuel);
+    let init = g.exp(&state, a / 2);
+    let bound = g.small(3, a / 2);
+    let (x, y, i) = (g.name(), g.name(), g.name());
+    let body = g.with(&[(&x, ty), (&y, &other), (&i, &I64)], |g| g.exp(&state, b));
+    Some(format!("((loop ({x}, {y}) = {init} for {i} < {bound} do {body}).0)"))
+}
+
+fn assertion(g: &mut Gen, ty: &Ty, fuel: u32) -> Option<String> {
+    let (a, b) = g.halves(fuel);
+    let (c, x) = (g.condition(a), g.exp(ty, b));
+    let c = if g.risky() { c } else { format!("({c} || true)") };
+    Some(format!("(assert {c} {x})"))
+}
+
+fn opaque(g: &mut Gen, ty: &Ty, fuel: u32) -> Option<String> {
+    let x = g.exp(ty, fuel);
+    Some(format!("(opaque {x})"))
+}

@@ -1,0 +1,157 @@
+//! Recursive definitions. The first parameter counts down, or an array becomes shorter, so that they end; they call
+//! themselves at most twice, or for at most two elements.
+
+use super::{Form, Fun, Gen};
+use crate::types::{BOOL, I64, Ty, array};
+
+pub(super) const FORMS: &[Form] = &[Form { name: "recursive call", weight: 40, makes: |_| true, make: call }];
+
+fn call(g: &mut Gen, ty: &Ty, fuel: u32) -> Option<String> {
+    let fits: Vec<Fun> = g.funs.iter().filter(|f| f.ret == *ty && f.recursive).cloned().collect();
+    if fits.is_empty() {
+        return None;
+    }
+    let f = g.rng.pick(&fits).clone();
+    let args = g.arguments(&f, fuel);
+    Some(format!("({}{args})", f.name))
+}
+
+impl Gen {
+    pub(super) fn declare_recursive(&mut self, size: u32) {
+        let name = format!("r{}", self.funs.len());
+        match self.rng.below(6) {
+            0 | 1 => self.counting(&name, size),
+            2 => self.mutual(&name, size),
+            3 => self.mapping(&name, size),
+            4 => self.halving(&name, size),
+            _ => self.sorting(&name, size),
+        }
+    }
+
+    fn declare(&mut self, name: &str, params: Vec<Ty>, ret: Ty, recursive: bool, text: String) {
+        self.decs.push(text);
+        self.funs.push(Fun { name: name.into(), params, ret, recursive });
+    }
+
+    fn parameters(&mut self) -> Vec<Ty> {
+        let mut params = vec![I64];
+        params.extend((0..1 + self.rng.below(2)).map(|_| self.ty(2)));
+        params
+    }
+
+    /// The names of the parameters, which are what is in scope of a new definition.
+    fn names(&self) -> Vec<String> {
+        self.scope.iter().map(|v| v.0.clone()).collect()
+    }
+
+    /// A call one step down with new arguments.
+    fn step(&mut self, name: &str, fuel: u32) -> String {
+        let params: Vec<(String, Ty)> = self.scope.clone();
+        let count = &params[0].0;
+        let mut text = format!("({name} ({count} - 1)");
+        for (x, ty) in &params[1..] {
+            let arg = if self.rng.chance(30) { x.clone() } else { self.exp(ty, fuel) };
+            text += &format!(" {arg}");
+        }
+        text + ")"
+    }
+
+    /// One or two calls of itself.
+    fn counting(&mut self, name: &str, size: u32) {
+        let (params, ret) = (self.parameters(), self.ty(2));
+        let share = size / 4;
+        let text = self.function("def", name, &params, &ret, |g| {
+            let names = g.names();
+            let (base, r) = (g.exp(&ret, share), g.name());
+            let first = g.step(name, share / 2);
+            if g.rng.chance(50) {
+                let rest = g.with(&[(&r, &ret)], |g| g.exp(&ret, share));
+                return format!("if {} <= 0 then {base} else let {r} = {first} in {rest}", names[0]);
+            }
+            let (second, s) = (g.step(name, share / 2), g.name());
+            let cond = g.condition(1);
+            let rest = g.with(&[(&r, &ret), (&s, &ret)], |g| g.exp(&ret, share));
+            let calls = format!("let {r} = {first} let {s} = {second} in {rest}");
+            let other = g.exp(&ret, share / 2);
+            format!("if {} <= 0 then {base} else if {cond} then {calls} else {other}", names[0])
+        });
+        self.declare(name, params, ret, true, text);
+    }
+
+    /// Two functions that call each other.
+    fn mutual(&mut self, name: &str, size: u32) {
+        let (params, ret) = (self.parameters(), self.ty(2));
+        let other = format!("{name}_other");
+        let share = size / 4;
+        for (this, that) in [(name, other.as_str()), (&other, name)] {
+            let text = self.function("def", this, &params, &ret, |g| {
+                let names = g.names();
+                let (base, r) = (g.exp(&ret, share), g.name());
+                let first = g.step(that, share / 2);
+                let rest = g.with(&[(&r, &ret)], |g| g.exp(&ret, share));
+                format!("if {} <= 0 then {base} else let {r} = {first} in {rest}", names[0])
+            });
+            self.decs.push(text);
+        }
+        self.funs.push(Fun { name: name.into(), params, ret, recursive: true });
+    }
+
+    /// Calls itself for the elements of an array.
+    fn mapping(&mut self, name: &str, size: u32) {
+        let (params, ret) = (self.parameters(), self.ty(2));
+        let share = size / 4;
+        let text = self.function("def", name, &params, &ret, |g| {
+            let names = g.names();
+            let base = g.exp(&ret, share);
+            let (xs, elem) = g.any_array(share);
+            let (x, y, rs) = (g.name(), g.name(), g.name());
+            let inner = g.scope.len();
+            g.scope.push((x.clone(), elem.clone()));
+            let args: Vec<String> = params[1..]
+                .iter()
+                .zip(&names[1..])
+                .map(|(t, n)| if g.rng.chance(30) { n.clone() } else { g.exp(t, share / 2) })
+                .collect();
+            g.scope.truncate(inner);
+            let results = array(ret.clone());
+            let rest = g.with(&[(&rs, &results)], |g| g.exp(&ret, share));
+            let f = format!("(\\({x}: {elem}) -> {name} ({} - 1) {})", names[0], args.join(" "));
+            let calls = format!("let {y} = {xs} let {rs} = map {f} {y}[:i64.min 2 (length {y})] in {rest}");
+            format!("if {} <= 0 then {base} else {calls}", names[0])
+        });
+        self.declare(name, params, ret, true, text);
+    }
+
+    /// Divide and conquer on an array.
+    fn halving(&mut self, name: &str, size: u32) {
+        let elem = self.ty(1);
+        let (params, ret) = (vec![array(elem)], self.ty(2));
+        let share = size / 3;
+        let text = self.function("def", name, &params, &ret, |g| {
+            let xs = g.names().remove(0);
+            let (base, a, b) = (g.exp(&ret, share), g.name(), g.name());
+            let rest = g.with(&[(&a, &ret), (&b, &ret)], |g| g.exp(&ret, share));
+            let h = format!("length {xs} / 2");
+            let calls = format!("let {a} = {name} {xs}[:{h}] let {b} = {name} {xs}[{h}:] in {rest}");
+            format!("if length {xs} < 2 then {base} else {calls}")
+        });
+        self.declare(name, params, ret, false, text);
+    }
+
+    /// Around a pivot, both parts in one map.
+    fn sorting(&mut self, name: &str, size: u32) {
+        let elem = self.ty(1);
+        let row = array(elem.clone());
+        let (params, ret) = (vec![row.clone()], row.clone());
+        let share = size / 3;
+        let text = self.function("def", name, &params, &ret, |g| {
+            let xs = g.names().remove(0);
+            let (p, x, ps) = (g.name(), g.name(), g.name());
+            let less = g.with(&[(&x, &elem)], |g| g.exp(&BOOL, share));
+            let parts = format!("[filter {p} (tail {xs}), filter (\\{x} -> !({p} {x})) (tail {xs})]");
+            let body = format!("let {ps} = map {name} {parts} in {ps}[0] ++ [{xs}[0]] ++ {ps}[1]");
+            format!("if null {xs} then {xs} else let {p} ({x}: {elem}) : bool = {less} in {body}")
+        });
+        self.declare(name, params, ret, false, text);
+    }
+}

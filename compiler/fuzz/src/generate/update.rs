@@ -1,0 +1,175 @@
+//! Writing: `with`, scatter, histograms.
+
+use super::arrays::is_array;
+use super::{Form, Gen};
+use crate::types::{I64, Ty, array};
+
+pub(super) const FORMS: &[Form] = &[
+    Form { name: "with", weight: 10, makes: is_array, make: with },
+    Form { name: "let with", weight: 5, makes: is_array, make: let_with },
+    Form { name: "with of a row", weight: 7, makes: |t| t.rank() > 1, make: with_row },
+    Form { name: "update loop", weight: 8, makes: is_array, make: update_loop },
+    Form { name: "scatter", weight: 12, makes: is_array, make: scatter },
+    Form { name: "scatter_2d", weight: 3, makes: |t| t.rank() > 1, make: scatter_2d },
+    Form { name: "spread", weight: 3, makes: is_array, make: spread },
+    Form { name: "hist", weight: 8, makes: is_array, make: hist },
+    Form { name: "reduce_by_index", weight: 9, makes: is_array, make: reduce_by_index },
+    Form { name: "reduce_groups", weight: 2, makes: is_array, make: reduce_groups },
+    Form { name: "histogram", weight: 2, makes: |t| t.elem() == Some(&I64), make: histogram },
+];
+
+fn with(g: &mut Gen, ty: &Ty, fuel: u32) -> Option<String> {
+    let [xs, i, v] = g.exps([ty, &I64, ty.elem()?], fuel);
+    let x = g.name();
+    if g.risky() {
+        return Some(format!("(let {x} = {xs} in {x} with [{i} & 3] = {v})"));
+    }
+    Some(format!("(let {x} = {xs} in if null {x} then {x} else {x} with [{i} % length {x}] = {v})"))
+}
+
+fn let_with(g: &mut Gen, ty: &Ty, fuel: u32) -> Option<String> {
+    let [xs, i, v] = g.exps([ty, &I64, ty.elem()?], fuel);
+    let x = g.name();
+    Some(format!("(let {x} = {xs} in if null {x} then {x} else let {x}[{i} % length {x}] = {v} in {x})"))
+}
+
+/// An element of a row, or a whole row.
+fn with_row(g: &mut Gen, ty: &Ty, fuel: u32) -> Option<String> {
+    let row = ty.elem()?.clone();
+    let elem = row.elem()?.clone();
+    let (a, b) = g.halves(fuel);
+    let xss = g.exp(ty, a);
+    let (x, i) = (g.name(), g.name());
+    let k = g.small(3, b / 2);
+    let inside =
+        format!("let {x} = {xss} let {i} = {k} in if {i} >= length {x} || null {x}[{i}] then {x} else");
+    let vars = [(x.as_str(), ty), (i.as_str(), &I64)];
+    Some(if g.rng.chance(50) {
+        let v = g.with(&vars, |g| g.exp(&elem, b / 2));
+        format!("({inside} {x} with [{i}, 0] = {v})")
+    } else {
+        let (v, j) = (g.with(&vars, |g| g.exp(&elem, b / 2)), g.name());
+        format!(
+            "({inside} {x} with [{i}] = map (\\{j} -> if {j} == 0 then {v} else {x}[{i}, {j}]) (indices {x}[{i}]))"
+        )
+    })
+}
+
+/// A loop that updates one array in place, reading what it wrote before.
+fn update_loop(g: &mut Gen, ty: &Ty, fuel: u32) -> Option<String> {
+    let elem = ty.elem()?.clone();
+    let (a, b) = g.halves(fuel);
+    let xs = g.exp(ty, a);
+    let (x, y, i, j) = (g.name(), g.name(), g.name(), g.name());
+    let at = (format!("{y}[{i}]"), format!("{y}[{j}]"));
+    let (u, v) = (g.name(), g.name());
+    let body = g.with(&[(&u, &elem), (&v, &elem), (&i, &I64)], |g| g.exp(&elem, b));
+    let lets = format!("let {j} = ({i} * 5 + 1) % length {y} let {u} = {} let {v} = {}", at.0, at.1);
+    let target = if g.rng.chance(60) { &i } else { &j };
+    let init = if g.rng.chance(50) { format!("copy {x}") } else { x.clone() };
+    let bound = format!("i64.min 5 (length {x})");
+    Some(format!(
+        "(let {x} = {xs} in loop {y} = {init} for {i} < {bound} do {lets} in {y} with [{target}] = {body})"
+    ))
+}
+
+/// What is written at an index depends on nothing but the index, so that it does not matter which write wins.
+fn scatter(g: &mut Gen, ty: &Ty, fuel: u32) -> Option<String> {
+    if !g.can_nest() {
+        return None;
+    }
+    let elem = ty.elem()?.clone();
+    let share = fuel / 3;
+    let (xs, is) = (g.exp(ty, share), g.exp(&array(I64), share));
+    let (x, i, k) = (g.name(), g.name(), g.name());
+    let is = if g.rng.chance(60) { format!("(map (\\{k} -> {k} % 8) {is})") } else { is };
+    let value = if elem.rank() > 0 {
+        // The rows of a destination must be as long as what is written there.
+        let j = g.name();
+        let inner = elem.elem()?.clone();
+        let v = g.under(&[(&j, &I64)], |g| g.exp(&inner, share));
+        let width = format!("(if {k} >= 0 && {k} < length {x} then length {x}[{k}] else 0)");
+        format!("(tabulate {width} (\\{j} -> {v}))")
+    } else {
+        g.under(&[(&k, &I64)], |g| g.exp(&elem, share))
+    };
+    Some(format!("(let {x} = {xs} let {i} = {is} in scatter {x} {i} (map (\\{k} -> {value}) {i}))"))
+}
+
+fn scatter_2d(g: &mut Gen, ty: &Ty, fuel: u32) -> Option<String> {
+    if g.nest + 2 > super::DEEPEST {
+        return None;
+    }
+    let elem = ty.elem()?.elem()?.clone();
+    let share = fuel / 3;
+    let pairs = array(Ty::Tuple(vec![I64, I64]));
+    let (m, is, k) = (g.small(3, share), g.exp(&pairs, share), g.name());
+    let (i, x, v) = (g.name(), g.name(), g.name());
+    let value = g.under(&[(&v, &I64)], |g| g.exp(&elem, share));
+    let dest = format!("tabulate_2d {m} 3 (\\({v}: i64) {x} -> {value})");
+    let values = format!("map (\\({k}: (i64, i64)) -> let {v} = {k}.0 + 7 * {k}.1 in {value}) {i}");
+    Some(format!("(let {i} = {is} in scatter_2d ({dest}) {i} ({values}))"))
+}
+
+fn spread(g: &mut Gen, ty: &Ty, fuel: u32) -> Option<String> {
+    let elem = ty.elem()?;
+    if !elem.is_flat() || !g.can_nest() {
+        return None;
+    }
+    let share = fuel / 4;
+    let (n, x, is) = (g.small(7, share), g.exp(elem, share), g.exp(&array(I64), share));
+    let (i, k) = (g.name(), g.name());
+    let value = g.under(&[(&k, &I64)], |g| g.exp(elem, share));
+    Some(format!("(let {i} = {is} in spread {n} {x} {i} (map (\\({k}: i64) -> {value}) {i}))"))
+}
+
+/// Indices, of which some are outside, and values for them.
+fn updates(g: &mut Gen, elem: &Ty, exact: bool, fuel: u32) -> Option<(String, String, String)> {
+    if !g.can_nest() {
+        return None;
+    }
+    let (a, b) = g.halves(fuel);
+    let (xs, t) = g.any_array(a);
+    let (x, k) = (g.name(), g.name());
+    let i = g.under(&[(&k, &t)], |g| g.exp(&I64, b / 2));
+    let f = g.under(&[], |g| g.lambda(std::slice::from_ref(&t), elem, b / 2));
+    let values = format!("(map {f} {x})");
+    let values = if exact { format!("(map {} {values})", g.rounding(elem)) } else { values };
+    Some((format!("let {x} = {xs} in "), format!("(map (\\({k}: {t}) -> {i} & 7) {x})"), values))
+}
+
+fn hist(g: &mut Gen, ty: &Ty, fuel: u32) -> Option<String> {
+    let elem = ty.elem()?.clone();
+    let o = g.commutative(&elem)?;
+    let n = g.small(7, 1);
+    let (lets, is, vs) = updates(g, &elem, o.exact, fuel)?;
+    Some(format!("({lets}hist {} {} {n} {is} {vs})", o.op, o.neutral))
+}
+
+fn reduce_by_index(g: &mut Gen, ty: &Ty, fuel: u32) -> Option<String> {
+    let elem = ty.elem()?.clone();
+    let o = g.commutative(&elem)?;
+    let (a, b) = g.halves(fuel);
+    let dest = g.exp(ty, a);
+    let dest = if o.exact { format!("(map {} {dest})", g.rounding(&elem)) } else { dest };
+    let (lets, is, vs) = updates(g, &elem, o.exact, b)?;
+    Some(format!("({lets}reduce_by_index {dest} {} {} {is} {vs})", o.op, o.neutral))
+}
+
+fn reduce_groups(g: &mut Gen, ty: &Ty, fuel: u32) -> Option<String> {
+    let elem = ty.elem()?.clone();
+    let o = g.operator(&elem);
+    if o.exact {
+        return None;
+    }
+    let (a, b) = g.halves(fuel);
+    let dest = g.exp(ty, a);
+    let (lets, is, vs) = updates(g, &elem, false, b)?;
+    Some(format!("({lets}reduce_groups {dest} {} {} {is} {vs})", o.op, o.neutral))
+}
+
+fn histogram(g: &mut Gen, _: &Ty, fuel: u32) -> Option<String> {
+    let (a, b) = g.halves(fuel);
+    let (n, is) = (g.small(7, a), g.exp(&array(I64), b));
+    Some(format!("(histogram {n} {is})"))
+}

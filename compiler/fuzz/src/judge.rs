@@ -1,0 +1,309 @@
+//! Runs a program in every way there is and compares.
+//!
+//! The reference is the interpreter on CORE as lowering made it. Against it stand the interpreter after every pass,
+//! the flat interpreter on what flattening makes of each of these programs, and machine code with one and with two
+//! threads. Values must be equal; floats exactly, for programs must not depend on an order that the language leaves open. A
+//! call must fail everywhere or nowhere. Which of several errors is reported may differ between the reference and
+//! flattened code, but not between runs of one flattened program.
+
+use crate::case::{Call, Case};
+use crate::watch::{self, within};
+use par::{Backend, CallOptions, CancelToken, Failure, Options, Program, RunFailure, Value};
+use par_runtime::io::compare::{Tolerance, compare};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::time::Duration;
+
+/// In which way something is wrong.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
+pub enum Kind {
+    /// The front end rejects the program, which is then not what it was meant to be.
+    Rejected,
+    /// Legal, but without a rule.
+    Unsupported,
+    /// Two results differ.
+    Values,
+    /// One fails and the other does not, or two runs of one program fail differently.
+    Errors,
+    /// A check of the compiler's own fails.
+    Bug,
+    /// A panic.
+    Panic,
+    /// It takes too long.
+    Hang,
+    /// The process ended.
+    Crash,
+}
+
+/// Something that is wrong.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Finding {
+    /// In which way.
+    pub kind: Kind,
+    /// What was run: `fuse 6, flat-interp`.
+    pub stage: String,
+    /// What happened, and what should have.
+    pub message: String,
+    /// Which of the calls, if it was one.
+    pub call: Option<usize>,
+}
+
+/// What became of a program.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub enum Verdict {
+    /// All agree on so many calls; so many of them failed, and so many were too large to be run.
+    #[allow(missing_docs)]
+    Agreed { calls: usize, failed: usize, skipped: usize },
+    /// Something is wrong.
+    Finding(Finding),
+}
+
+impl Finding {
+    /// The same for findings that are likely to be one bug: numbers and names of variables do not count.
+    pub fn signature(&self) -> String {
+        let back_end = self.stage.rsplit(", ").next().unwrap_or_default();
+        let text = match self.kind {
+            Kind::Values | Kind::Hang | Kind::Errors => "",
+            _ => self.message.lines().next().unwrap_or_default(),
+        };
+        let text: String = text.chars().map(|c| if c.is_ascii_digit() { '#' } else { c }).collect();
+        let mut text = text.replace("##", "#");
+        while text.contains("##") {
+            text = text.replace("##", "#");
+        }
+        format!("{:?} {back_end} {text}", self.kind)
+    }
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?} ({}): {}", self.kind, self.stage, self.message)
+    }
+}
+
+/// How a call ended.
+#[derive(Clone, Debug)]
+enum Outcome {
+    Value(Value),
+    /// Message and place.
+    Error(String),
+    /// Memory or depth was not enough.
+    Exhausted(String),
+    Slow,
+    Broken(Kind, String),
+}
+
+/// How long and how exactly.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// For one call of the reference; slower ones are left out.
+    pub reference: Duration,
+    /// For everything else.
+    pub other: Duration,
+    /// How far apart floats may be.
+    pub exact: bool,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits { reference: Duration::from_millis(300), other: Duration::from_secs(15), exact: true }
+    }
+}
+
+/// Compares all stages and back ends on a case.
+pub fn judge(case: &Case, limits: &Limits) -> Verdict {
+    match Judge::new(case, limits).and_then(|mut judge| judge.run()) {
+        Ok(verdict) => verdict,
+        Err(finding) => Verdict::Finding(*finding),
+    }
+}
+
+type Outcomes<T> = Result<T, Box<Finding>>;
+
+struct Judge<'a> {
+    case: &'a Case,
+    limits: &'a Limits,
+    /// CORE after each pass that changed something.
+    stages: Vec<(String, Program)>,
+}
+
+fn finding<T>(kind: Kind, stage: &str, message: impl Into<String>, call: Option<usize>) -> Outcomes<T> {
+    Err(Box::new(Finding { kind, stage: stage.into(), message: message.into(), call }))
+}
+
+impl Judge<'_> {
+    fn new<'a>(case: &'a Case, limits: &'a Limits) -> Outcomes<Judge<'a>> {
+        let options = Options { verify: true, keep_stages: true, ..Options::default() };
+        let token = CancelToken::new();
+        let compiled = watch::guarded(|| {
+            within(limits.other, &token, || par::compile_until(&case.source, "fuzz.par", &options, &token))
+        });
+        let program = match compiled {
+            Err(panic) => return finding(Kind::Panic, "compile", panic, None),
+            Ok(Err(failure)) => {
+                let (kind, message) = classify(&failure);
+                return finding(kind, "compile", message, None);
+            }
+            Ok(Ok(program)) => program,
+        };
+        let stages = program.stages().into_iter().enumerate();
+        let stages = stages.map(|(i, (name, program))| (format!("{name} {i}"), program)).collect();
+        Ok(Judge { case, limits, stages })
+    }
+
+    fn run(&mut self) -> Outcomes<Verdict> {
+        let (mut failed, mut skipped) = (0, 0);
+        for i in 0..self.case.calls.len() {
+            match self.call(i)? {
+                Outcome::Value(_) => {}
+                Outcome::Error(_) => failed += 1,
+                _ => skipped += 1,
+            }
+        }
+        Ok(Verdict::Agreed { calls: self.case.calls.len(), failed, skipped })
+    }
+
+    /// Runs one call everywhere; gives the reference's outcome.
+    fn call(&self, i: usize) -> Outcomes<Outcome> {
+        let (name, first) = &self.stages[0];
+        let expected = self.outcome(first, i, Backend::Interp, 1, self.limits.reference);
+        match &expected {
+            Outcome::Broken(kind, message) => {
+                return finding(*kind, &format!("{name}, interp"), message.as_str(), Some(i));
+            }
+            Outcome::Slow | Outcome::Exhausted(_) => return Ok(expected),
+            Outcome::Value(_) | Outcome::Error(_) => {}
+        }
+        let mut flat = None;
+        for (k, (name, program)) in self.stages.iter().enumerate() {
+            if k > 0 {
+                let found = self.outcome(program, i, Backend::Interp, 1, self.limits.other);
+                self.compare(&expected, &found, &format!("{name}, interp"), i, false)?;
+            }
+            let found = self.outcome(program, i, Backend::FlatInterp, 1, self.limits.other);
+            self.compare(&expected, &found, &format!("{name}, flat-interp"), i, false)?;
+            flat = Some(found);
+        }
+        let (Some((name, last)), Some(flat)) = (self.stages.last(), flat) else { return Ok(expected) };
+        for threads in [1, 2] {
+            let found = self.outcome(last, i, Backend::Cpu, threads, self.limits.other);
+            self.compare(&flat, &found, &format!("{name}, cpu {threads}"), i, true)?;
+        }
+        Ok(expected)
+    }
+
+    fn outcome(
+        &self,
+        program: &Program,
+        i: usize,
+        backend: Backend,
+        threads: usize,
+        limit: Duration,
+    ) -> Outcome {
+        let call = &self.case.calls[i];
+        let args = match arguments(program, call) {
+            Ok(args) => args,
+            Err(message) => return Outcome::Broken(Kind::Rejected, message),
+        };
+        let cancel = CancelToken::new();
+        let options = CallOptions { backend, threads, cancel: cancel.clone() };
+        let result = watch::guarded(|| within(limit, &cancel, || program.call(&call.entry, args, &options)));
+        match result {
+            Err(panic) => Outcome::Broken(Kind::Panic, panic),
+            Ok(Ok(value)) => Outcome::Value(value),
+            Ok(Err(RunFailure::Cancelled)) => Outcome::Slow,
+            Ok(Err(RunFailure::Compile(failure))) => {
+                let (kind, message) = classify(&failure);
+                Outcome::Broken(kind, message)
+            }
+            Ok(Err(RunFailure::Error(e))) if is_exhaustion(&e.message) => Outcome::Exhausted(e.message),
+            Ok(Err(RunFailure::Error(e))) => {
+                let place = e.span.map(|s| format!(" at {}:{}..{}", s.file, s.start, s.end));
+                Outcome::Error(e.message + &place.unwrap_or_default())
+            }
+        }
+    }
+
+    /// `same`: both run the same program, so that errors must be the same.
+    fn compare(
+        &self,
+        expected: &Outcome,
+        found: &Outcome,
+        stage: &str,
+        i: usize,
+        same: bool,
+    ) -> Outcomes<()> {
+        let tolerance = if self.limits.exact { |_| Tolerance::EXACT } else { loose };
+        match (expected, found) {
+            (_, Outcome::Broken(kind, message)) => finding(*kind, stage, message.as_str(), Some(i)),
+            (_, Outcome::Slow) => finding(Kind::Hang, stage, "it takes too long", Some(i)),
+            (Outcome::Value(a), Outcome::Value(b)) => match compare(a, b, tolerance) {
+                Ok(()) => Ok(()),
+                Err(difference) => finding(Kind::Values, stage, difference, Some(i)),
+            },
+            (Outcome::Error(a), Outcome::Error(b)) if same && a != b => {
+                finding(Kind::Errors, stage, format!("`{b}` instead of `{a}`"), Some(i))
+            }
+            (Outcome::Error(_), Outcome::Error(_)) => Ok(()),
+            (a, b) => finding(Kind::Errors, stage, format!("{} instead of {}", show(b), show(a)), Some(i)),
+        }
+    }
+}
+
+fn loose(prim: par::Prim) -> Tolerance {
+    let of = |relative| Tolerance { relative, absolute: relative };
+    match prim {
+        par::Prim::F16 => of(0.02),
+        par::Prim::F32 => of(1e-3),
+        par::Prim::F64 => of(1e-6),
+        _ => Tolerance::EXACT,
+    }
+}
+
+fn is_exhaustion(message: &str) -> bool {
+    message.starts_with("out of memory") || message == "recursion is too deep"
+}
+
+fn show(outcome: &Outcome) -> String {
+    match outcome {
+        Outcome::Value(value) => format!("the value {}", par::print_value(value)),
+        Outcome::Error(e) | Outcome::Exhausted(e) => format!("the error `{e}`"),
+        Outcome::Slow => "no end".into(),
+        Outcome::Broken(_, message) => message.clone(),
+    }
+}
+
+fn classify(failure: &Failure) -> (Kind, String) {
+    match failure {
+        Failure::Cancelled => (Kind::Hang, "compiling takes too long".into()),
+        Failure::Bug(bug) => (Kind::Bug, format!("after {}: {}", bug.pass, bug.message)),
+        Failure::Rejected { diagnostics, .. } if failure.is_unsupported() => {
+            (Kind::Unsupported, diagnostics.first().map_or(String::new(), |d| d.message.clone()))
+        }
+        rejected => (Kind::Rejected, rejected.render(false)),
+    }
+}
+
+fn arguments(program: &Program, call: &Call) -> Result<Vec<Value>, String> {
+    let entry = program.entry(&call.entry).ok_or_else(|| format!("no entry point {}", call.entry))?;
+    let types: Vec<_> = entry.params.iter().map(|p| p.1.clone()).collect();
+    par::read_values(&call.args.join("\n"), &types).map_err(|e| e.to_string())
+}
+
+/// What the reference says about a call, as the text of a test: `output { … }` or `error: …`.
+pub fn expectation(case: &Case, i: usize) -> Option<String> {
+    let limits = Limits::default();
+    let judge = Judge::new(case, &limits).ok()?;
+    let call = &case.calls[i];
+    let program = &judge.stages.first()?.1;
+    let args = arguments(program, call).ok()?;
+    let result = watch::guarded(|| program.run(&call.entry, args, Backend::Interp, 1)).ok()?;
+    match result {
+        Ok(value) => {
+            let values: Vec<String> = par::io::components(value).iter().map(par::print_value).collect();
+            Some(format!("output {{ {} }}", values.join(" ")))
+        }
+        Err(RunFailure::Error(e)) => Some(format!("error: {}", e.message)),
+        Err(_) => None,
+    }
+}

@@ -1,0 +1,77 @@
+//! A fixed set of programs, judged in this process, and the programs that disagreed once.
+
+use par_fuzz::judge::{Kind, Limits, Verdict, judge};
+use par_fuzz::{Case, generate, mutate, watch};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// A deep stack, as the command has.
+fn on_big_stack(work: impl FnOnce() + Send + 'static) {
+    let thread = std::thread::Builder::new().stack_size(256 << 20).spawn(work).expect("a thread");
+    if let Err(panic) = thread.join() {
+        std::panic::resume_unwind(panic);
+    }
+}
+
+/// A machine that does other work too must not make programs look endless.
+fn limits() -> Limits {
+    Limits { reference: Duration::from_secs(1), other: Duration::from_secs(120), exact: true }
+}
+
+fn check(name: &str, case: &Case) {
+    if let Verdict::Finding(finding) = judge(case, &limits())
+        && finding.kind != Kind::Rejected
+    {
+        panic!("{name}: {finding}\n{case}");
+    }
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+#[test]
+fn fixed_seeds() {
+    const TIME: Duration = Duration::from_secs(45);
+    const LEAST: u64 = 100;
+    on_big_stack(|| {
+        let start = Instant::now();
+        let mut rejected = 0;
+        for seed in 0..600 {
+            if seed >= LEAST && start.elapsed() > TIME {
+                break;
+            }
+            let case = generate::program(seed, 30).case;
+            if let Verdict::Finding(finding) = judge(&case, &limits()) {
+                assert_eq!(finding.kind, Kind::Rejected, "seed {seed}: {finding}\n{case}");
+                rejected += 1;
+            }
+        }
+        assert!(rejected <= 30, "{rejected} programs are not well-typed");
+    });
+}
+
+#[test]
+fn what_was_found_before() {
+    on_big_stack(|| {
+        let folder = root().join("tests/golden/fuzz");
+        let files = std::fs::read_dir(folder).expect("a folder").map(|f| f.expect("a file").path());
+        for file in files.filter(|f| f.extension().is_some_and(|e| e == "par")) {
+            let case = mutate::with_inputs(&file).expect("a program with inputs");
+            check(&file.display().to_string(), &case);
+        }
+    });
+}
+
+#[test]
+fn programs_are_the_same_every_time() {
+    let (a, b) = (generate::program(17, 40), generate::program(17, 40));
+    assert_eq!(a.case, b.case);
+    assert_ne!(a.case, generate::program(18, 40).case);
+}
+
+#[test]
+fn panics_are_told() {
+    let told = watch::guarded(|| panic!("like {}", "this"));
+    assert!(told.is_err_and(|message| message.starts_with("like this")));
+}
