@@ -222,8 +222,8 @@ impl Walk<'_> {
     }
 }
 
-/// Where a kernel begins that has gathered the scalar code of a map: at the first of it, or, if it has none that is the
-/// map's, at the map.
+/// Where a kernel begins that has gathered the scalar code of a map: at the first of it that stands inside the map, else at
+/// the first (of what was fused into the map), else at the map.
 fn gathered(stm: &Stm, own: Option<&Part>) -> Option<Span> {
     let (Op::Kernel(k), Some(own)) = (&stm.op, own) else { return None };
     let gathers =
@@ -232,7 +232,9 @@ fn gathered(stm: &Stm, own: Option<&Part>) -> Option<Span> {
         return None;
     }
     let inside = |s: Span| s.file == own.span.file && own.span.start <= s.start && s.end <= own.span.end;
-    Some(k.body.stms.iter().map(|s| s.span).find(|s| inside(*s)).unwrap_or(own.span))
+    let mut spans = k.body.stms.iter().map(|s| s.span).filter(|s| s.end > 0);
+    let first = spans.clone().next();
+    Some(spans.find(|s| inside(*s)).or(first).unwrap_or(own.span))
 }
 
 /// The lines of a kernel's scalar code, if there are several.

@@ -296,18 +296,18 @@ pub(super) fn details(op: &Operation) -> Vec<String> {
     if !op.fused.is_empty() && op.group == Group::Kernel {
         out.push(format!("fused: {}", steps(&op.fused)));
     }
-    if !op.nest.is_empty() {
-        out.push(format!("inside {}", steps(&op.nest)));
-    }
-    let control = control(op);
-    if !control.is_empty() {
-        out.push(format!("runs in {control}"));
-    }
     if !op.sequential.is_empty() {
         out.push(format!("sequential for each element: {}", steps(&op.sequential)));
     }
     if !op.lines.is_empty() {
         out.push(format!("computes lines {}", ranges(&op.lines)));
+    }
+    let control = control(op);
+    match (op.nest.is_empty(), control.is_empty()) {
+        (false, true) => out.push(format!("inside {}", steps(&op.nest))),
+        (true, false) => out.push(format!("runs in {control}")),
+        (false, false) => out.push(format!("inside {}; runs in {control}", steps(&op.nest))),
+        (true, true) => {}
     }
     if op.version != "flat" {
         out.push(format!("version: {}", op.version));

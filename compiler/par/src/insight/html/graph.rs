@@ -2,7 +2,7 @@
 
 use super::super::Insight;
 use super::super::costs::duration;
-use super::super::operations::Operation;
+use super::super::operations::{Group, Operation};
 use super::escape;
 use super::source::group;
 use std::fmt::Write;
@@ -51,7 +51,9 @@ pub(super) fn section(insight: &Insight) -> String {
 fn node(insight: &Insight, op: &Operation, (x, y): (usize, usize)) -> String {
     let title = cut(&format!("{} {}", op.number, op.name), 24);
     let below = match op.cost {
-        Some(c) if c.runs > 0 => format!("line {} · {}", op.at.line, duration(c.time)),
+        Some(c) if c.runs > 0 && op.group != Group::Call => {
+            format!("line {} · {}", op.at.line, duration(c.time))
+        }
         _ => format!("line {} · {}", op.at.line, op.detail),
     };
     let share = op.cost.map_or(0.0, |c| c.time.as_secs_f64() / insight.longest_time().as_secs_f64());

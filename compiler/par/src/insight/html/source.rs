@@ -61,7 +61,7 @@ pub(super) fn section(insight: &Insight) -> String {
 fn plan(insight: &Insight, beside: &Beside) -> String {
     let mut out = String::from("<div class=\"plan\">");
     for op in &beside.operations {
-        out += &operation(insight, op);
+        out += &operation(insight, op, beside.operations.len() <= IN_FULL);
     }
     for (what, numbers) in [("computed inside", &beside.inside), ("around", &beside.around)] {
         if !numbers.is_empty() {
@@ -72,10 +72,14 @@ fn plan(insight: &Insight, beside: &Beside) -> String {
     out + "</div>"
 }
 
-fn operation(insight: &Insight, op: &Operation) -> String {
+/// So many operations of a line are shown in full; more are folded.
+const IN_FULL: usize = 4;
+
+fn operation(insight: &Insight, op: &Operation, in_full: bool) -> String {
     let group = group(op.group);
+    let open = if in_full { " open" } else { "" };
     let mut out = format!(
-        "<div class=\"op {group}\" id=\"op{0}\"><p><span class=\"no\">{0}</span> <b>{1}</b> {2}</p>",
+        "<details class=\"op {group}\" id=\"op{0}\"{open}><summary><span class=\"no\">{0}</span> <b>{1}</b> {2}",
         op.number,
         escape(&op.name),
         escape(&op.detail)
@@ -85,12 +89,13 @@ fn operation(insight: &Insight, op: &Operation) -> String {
         let made = 100.0 * c.counters.bytes_materialised as f64 / insight.most_bytes() as f64;
         out += &bar("time", time);
         out += &bar("made", made);
-        let _ = write!(out, "<p class=\"cost\">{}</p>", escape(&cost(op, &c)));
+        let _ = write!(out, "<span class=\"cost\">{}</span>", escape(&cost(op, &c)));
     }
+    out += "</summary>";
     for text in details(op) {
         let _ = write!(out, "<p class=\"dim\">{}</p>", escape(&text));
     }
-    out + "</div>"
+    out + "</details>"
 }
 
 /// A bar of a length in percent; nothing for what would not be seen.
