@@ -160,7 +160,7 @@ impl Walk<'_> {
         let group = group_of(&stm.op)?;
         let place = self.program.places.get(stm.place);
         let own = place.and_then(|p| p.parts.first());
-        let span = gathered(stm, own).unwrap_or(stm.span);
+        let span = gathered(stm, place).unwrap_or(stm.span);
         let construct = own.map(|p| p.construct);
         let (name, detail) = words::operation(self.program, stm, construct);
         let at = Location::of(span, self.sources);
@@ -222,19 +222,19 @@ impl Walk<'_> {
     }
 }
 
-/// Where a kernel begins that has gathered the scalar code of a map: at the first of it that stands inside the map, else at
-/// the first (of what was fused into the map), else at the map.
-fn gathered(stm: &Stm, own: Option<&Part>) -> Option<Span> {
-    let (Op::Kernel(k), Some(own)) = (&stm.op, own) else { return None };
+/// Where a kernel begins that has gathered the scalar code of a map: at the first of it that stands inside the map, or
+/// inside what was fused into that; else (the code is a function's that the map calls) at the map.
+fn gathered(stm: &Stm, place: Option<&Place>) -> Option<Span> {
+    let (Op::Kernel(k), Some(place)) = (&stm.op, place) else { return None };
+    let own = place.parts.first()?;
     let gathers =
         matches!(k.kind, KernelKind::Map(_)) && matches!(own.construct, Construct::Map | Construct::Function);
     if !gathers {
         return None;
     }
-    let inside = |s: Span| s.file == own.span.file && own.span.start <= s.start && s.end <= own.span.end;
-    let mut spans = k.body.stms.iter().map(|s| s.span).filter(|s| s.end > 0);
-    let first = spans.clone().next();
-    Some(spans.find(|s| inside(*s)).or(first).unwrap_or(own.span))
+    let inside = |s: Span, p: &Part| s.file == p.span.file && p.span.start <= s.start && s.end <= p.span.end;
+    let mut spans = k.body.stms.iter().map(|s| s.span);
+    Some(spans.find(|s| place.parts.iter().any(|p| inside(*s, p))).unwrap_or(own.span))
 }
 
 /// The lines of a kernel's scalar code, if there are several.

@@ -30,8 +30,8 @@ pub(super) fn section(insight: &Insight) -> String {
     }
     let mut out = String::new();
     if insight.run.is_some() {
-        out += "<p class=\"dim\">Bars: <span class=\"key spent\">time</span> <span class=\"key made\">bytes of arrays \
-                made</span>, each compared with the operation that has most.</p>\n";
+        out += "<p class=\"dim\">Bars compare operations: <span class=\"key spent\">time</span> \
+                <span class=\"key made\">bytes of arrays made</span></p>\n";
     }
     for (file, lines) in &files {
         let Some(source) = insight.sources.files.get(*file as usize) else { continue };
@@ -87,9 +87,9 @@ fn operation(insight: &Insight, op: &Operation, in_full: bool) -> String {
     if let Some(c) = op.cost {
         let time = 100.0 * c.time.as_secs_f64() / insight.longest_time().as_secs_f64();
         let made = 100.0 * c.counters.bytes_materialised as f64 / insight.most_bytes() as f64;
+        let _ = write!(out, "<span class=\"cost\">{}</span>", escape(&cost(op, &c)));
         out += &bar("time", time);
         out += &bar("made", made);
-        let _ = write!(out, "<span class=\"cost\">{}</span>", escape(&cost(op, &c)));
     }
     out += "</summary>";
     for text in details(op) {
