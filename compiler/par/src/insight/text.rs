@@ -294,19 +294,19 @@ pub(super) fn cost(op: &Operation, cost: &par_runtime::profile::Cost) -> String 
 pub(super) fn details(op: &Operation) -> Vec<String> {
     let mut out = Vec::new();
     if !op.fused.is_empty() && op.group == Group::Kernel {
-        out.push(format!("fused: {}", steps(&op.fused)));
+        out.push(format!("fused: {}", steps(op, &op.fused)));
     }
     if !op.sequential.is_empty() {
-        out.push(format!("sequential for each element: {}", steps(&op.sequential)));
+        out.push(format!("sequential for each element: {}", steps(op, &op.sequential)));
     }
     if !op.lines.is_empty() {
         out.push(format!("computes lines {}", ranges(&op.lines)));
     }
     let control = control(op);
     match (op.nest.is_empty(), control.is_empty()) {
-        (false, true) => out.push(format!("inside {}", steps(&op.nest))),
+        (false, true) => out.push(format!("inside {}", steps(op, &op.nest))),
         (true, false) => out.push(format!("runs in {control}")),
-        (false, false) => out.push(format!("inside {}; runs in {control}", steps(&op.nest))),
+        (false, false) => out.push(format!("inside {}; runs in {control}", steps(op, &op.nest))),
         (true, true) => {}
     }
     if op.version != "flat" {
@@ -326,15 +326,21 @@ fn control(op: &Operation) -> String {
     op.control.iter().filter(|c| !said(c)).cloned().collect::<Vec<_>>().join(" › ")
 }
 
-/// Constructs with their lines.
-fn steps(steps: &[Step]) -> String {
+/// Constructs with their names in the source and their lines. Those that stand where the operation does are inside the
+/// library function that is named there: only what they are is known.
+fn steps(op: &Operation, steps: &[Step]) -> String {
     let word = |s: &Step| {
         let word = s.at.text.split([' ', '(']).next().unwrap_or_default();
         let is_name = word.starts_with(char::is_alphabetic) && s.what != "loop" && s.what != "if";
         if is_name { word.to_string() } else { s.what.clone() }
     };
-    let step = |s: &Step| format!("{} (line {})", word(s), s.at.line);
-    steps.iter().map(step).collect::<Vec<_>>().join(", ")
+    let step = |s: &Step| match s.at == op.at {
+        true => s.what.clone(),
+        false => format!("{} (line {})", word(s), s.at.line),
+    };
+    let mut said: Vec<String> = steps.iter().map(step).collect();
+    said.dedup();
+    said.join(", ")
 }
 
 /// `1–3, 5`.

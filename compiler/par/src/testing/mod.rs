@@ -20,11 +20,13 @@
 //!
 //! - `scan`, `blocks`: the notation; `spec`: what it says.
 //! - `random`, `arguments`: values for the entry points' parameters.
+//! - `data_sets`: the calls alone, for measuring them.
 //! - `run`: compiling and calling; `expect`: comparing; `structure`: counting operations.
 //! - `report`: how it went; `update`: writing what was found into the file.
 
 mod arguments;
 mod blocks;
+mod data_sets;
 mod expect;
 mod random;
 mod report;
@@ -34,8 +36,9 @@ mod spec;
 mod structure;
 mod update;
 
+pub use data_sets::{DataSet, NoData, data_sets};
 pub use report::{ALL_TARGETS, Event, Problem, ProblemKind, Report, Target, Test};
-pub use run::{DataSet, NoData, Settings, data_sets, run_file, run_with};
+pub use run::{Settings, run_file, run_with};
 pub use update::{Mismatch, updated};
 
 use spec::{Data, Input};

@@ -58,7 +58,7 @@ pub fn run_with(path: &Path, settings: &Settings, tell: &mut dyn FnMut(Event)) -
     runner.mismatches
 }
 
-fn read_file(path: &Path) -> Result<(String, Spec), Mistake> {
+pub(super) fn read_file(path: &Path) -> Result<(String, Spec), Mistake> {
     let text = std::fs::read_to_string(path).map_err(|e| Mistake { line: 0, message: e.to_string() })?;
     let spec = blocks::parse(&text, path.parent().unwrap_or(Path::new(".")))?;
     Ok((text, spec))
@@ -160,66 +160,14 @@ impl Runner<'_> {
     }
 }
 
-/// A call that a program's tests ask for: an entry point with its arguments.
-#[derive(Clone, Debug)]
-pub struct DataSet {
-    /// What the test calls it, or where it stands.
-    pub name: String,
-    /// The entry point.
-    pub entry: String,
-    /// Its arguments.
-    pub args: Vec<Value>,
-}
-
-/// Why there are no data sets.
-#[derive(Debug)]
-pub enum NoData {
-    /// The file, its tests or the arguments in them cannot be read: what is wrong.
-    Mistake(String),
-    /// The program was not compiled.
-    Failure(Failure),
-}
-
-/// A program with the calls in its tests, one for each selected case that is to give a result. `for_each` gets them one
-/// after the other, since they may be large.
-pub fn data_sets(
-    path: &Path,
-    settings: &Settings,
-    for_each: &mut dyn FnMut(&Program, DataSet),
-) -> Result<(), NoData> {
-    let name = path.display().to_string();
-    let (text, spec) = read_file(path).map_err(|m| {
-        let line = if m.line == 0 { String::new() } else { format!(":{}", m.line) };
-        NoData::Mistake(format!("{name}{line}: {}", m.message))
-    })?;
-    if spec.blocks.iter().any(|b| b.compile_error.is_some()) {
-        return Ok(());
-    }
-    let source = Source::new(&name, &text, &settings.options);
-    let program = source.compiled().map_err(|f| NoData::Failure(f.clone()))?;
-    for block in spec.blocks.iter().filter(|b| b.is_selected(&settings.tags, &settings.exclude)) {
-        let gives_a_result = |c: &&Case| !c.skipped && !matches!(c.expected, Expected::Error(_));
-        for case in block.cases.iter().filter(gives_a_result) {
-            for entry in &block.entries {
-                let place = |message: String| NoData::Mistake(format!("{name}:{}: {message}", case.line));
-                let args = call_arguments(program, case, entry, &source).map_err(|p| place(p.message))?;
-                let called = case.name.clone().unwrap_or_else(|| format!("line {}", case.line));
-                let set = DataSet { name: called, entry: entry.clone(), args: args.map_err(place)? };
-                for_each(program, set);
-            }
-        }
-    }
-    Ok(())
-}
-
 /// A program's text, compiled if something asks for it.
-struct Source<'a> {
+pub(super) struct Source<'a> {
     scope: Scope<'a>,
     program: OnceCell<Result<Program, Failure>>,
 }
 
 impl<'a> Source<'a> {
-    fn new(name: &'a str, text: &'a str, options: &'a Options) -> Source<'a> {
+    pub(super) fn new(name: &'a str, text: &'a str, options: &'a Options) -> Source<'a> {
         Source { scope: Scope { name, text, options }, program: OnceCell::new() }
     }
 
@@ -227,7 +175,7 @@ impl<'a> Source<'a> {
         self.compiled().map_err(Problem::from)
     }
 
-    fn compiled(&self) -> Result<&Program, &Failure> {
+    pub(super) fn compiled(&self) -> Result<&Program, &Failure> {
         let Scope { name, text, options } = self.scope;
         // A second attempt would panic like the first.
         let bug = |_| Err(Failure::Bug(Bug { pass: "the front end".into(), message: "a panic".into() }));
@@ -265,9 +213,9 @@ fn has_warning(program: &Program, pattern: &str) -> Result<(), Problem> {
 }
 
 /// The arguments, or the message of an error that the test may expect.
-type Arguments = Result<Vec<Value>, String>;
+pub(super) type Arguments = Result<Vec<Value>, String>;
 
-fn call_arguments(
+pub(super) fn call_arguments(
     program: &Program,
     case: &Case,
     entry: &str,
