@@ -15,6 +15,7 @@ mod measure;
 mod options;
 mod output;
 mod profile;
+mod progress;
 mod repl;
 mod run;
 mod source;

@@ -13,13 +13,12 @@ mod stats;
 use crate::files::programs;
 use crate::measure::{seconds, size};
 use crate::options::Compile;
-use crate::output;
 use crate::status::{self, Status};
-use indicatif::{ProgressBar, ProgressStyle};
+use crate::{output, progress};
+use indicatif::ProgressBar;
 use par::testing::{NoData, Settings, data_sets};
 use report::{Measured, Report};
 use sample::Effort;
-use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -79,7 +78,7 @@ pub fn bench(args: &Args) -> Result<Status, Status> {
     for path in &args.files {
         files.extend(programs(path).map_err(|e| status::fail(&format!("{}: {e}", path.display())))?);
     }
-    let bar = progress_bar(files.len());
+    let bar = progress::bar(files.len());
     let mut bench = Bench { args, results: Vec::new(), failed: None, bar: &bar };
     files.iter().for_each(|file| bench.file(file));
     bar.finish_and_clear();
@@ -112,17 +111,6 @@ fn write(args: &Args, report: &Report, old: Option<&Report>) -> Result<(), Statu
         Some(path) => output::write_file(path, |file| std::io::Write::write_all(file, text.as_bytes()))
             .map_err(|m| status::fail(&m)),
     }
-}
-
-fn progress_bar(files: usize) -> ProgressBar {
-    if !std::io::stderr().is_terminal() {
-        return ProgressBar::hidden();
-    }
-    let bar = ProgressBar::new(files as u64);
-    if let Ok(style) = ProgressStyle::with_template("{elapsed_precise} [{bar:30}] {pos}/{len} {wide_msg}") {
-        bar.set_style(style.progress_chars("=> "));
-    }
-    bar
 }
 
 struct Bench<'a> {

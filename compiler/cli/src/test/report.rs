@@ -1,10 +1,10 @@
 //! What `par test` prints.
 
 use super::pool::{FileResult, Message, Pool};
+use crate::progress;
 use crate::status::Status;
-use indicatif::{ProgressBar, ProgressStyle};
 use par::testing::{ProblemKind, Test};
-use std::io::{ErrorKind, IsTerminal, Write};
+use std::io::{ErrorKind, Write};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -19,7 +19,7 @@ pub struct Summary {
 /// Tests the files, with a progress bar on a terminal, and prints failures as they come, then a summary.
 pub fn run(pool: &Pool, files: &[PathBuf], list: bool) -> Result<Summary, String> {
     let start = Instant::now();
-    let bar = progress_bar(files.len());
+    let bar = progress::bar(files.len());
     let (mut results, mut printed) = (Vec::new(), Ok(()));
     pool.run(files, |message| match message {
         Message::Start(file) => bar.set_message(file.display().to_string()),
@@ -40,17 +40,6 @@ pub fn run(pool: &Pool, files: &[PathBuf], list: bool) -> Result<Summary, String
     }
     printed.map_err(|e| format!("cannot write to standard output: {e}"))?;
     Ok(summary)
-}
-
-fn progress_bar(files: usize) -> ProgressBar {
-    if !std::io::stderr().is_terminal() {
-        return ProgressBar::hidden();
-    }
-    let bar = ProgressBar::new(files as u64);
-    if let Ok(style) = ProgressStyle::with_template("{elapsed_precise} [{bar:30}] {pos}/{len} {wide_msg}") {
-        bar.set_style(style.progress_chars("=> "));
-    }
-    bar
 }
 
 /// Whoever stopped reading has seen enough.
