@@ -180,3 +180,25 @@ fn two_calls_launch_by_depth_not_by_their_number() {
     assert!(large.launches < 3 * small.launches, "{} after {}", large.launches, small.launches);
     assert!(large.work < 64 * 3 * small.work, "{} after {}", large.work, small.work);
 }
+
+const SORTED_ROWS: &str = "
+def insertion [n] (xs: *[n]i64) : [n]i64 =
+  loop xs for i < n do
+    (loop (xs, j) = (xs, i) while j > 0 && xs[j-1] > xs[j] do
+      let (a, b) = (xs[j-1], xs[j])
+      in ((xs with [j-1] = b) with [j] = a, j - 1)).0
+entry main (ks: []i64) : []i64 =
+  map (\\k -> let xs = insertion (map (\\j -> k - j) (iota k)) in i64.sum xs + (if k > 0 then xs[k-1] else 0)) ks";
+
+#[test]
+fn updates_in_a_loop_cost_what_they_write_and_no_launches() {
+    let p = program(SORTED_ROWS);
+    // One long row beside many short ones: the work is that of its squares.
+    let (short, _) = count(&p, vec![vector(&[20, 1, 0, 3, 2, 1, 0, 3])]);
+    let (long, _) = count(&p, vec![vector(&[200, 1, 0, 3, 2, 1, 0, 3])]);
+    assert_eq!(short.launches, long.launches);
+    assert!(long.launches <= 8, "{} launches", long.launches);
+    assert!(long.work < 120 * short.work, "{} after {}", long.work, short.work);
+    assert!(long.work < 20 * 200 * 200, "{} operations", long.work);
+    assert!(long.bytes_materialised < 8 * 8 * 220, "{} bytes", long.bytes_materialised);
+}

@@ -44,6 +44,7 @@ pub fn captures(kernel: &Kernel) -> Vec<Var> {
     let mut walk = Walk::default();
     walk.bind(kernel.row);
     walk.bind(kernel.pos);
+    owned(kernel).for_each(|(_, state)| walk.bind(state.var));
     kernel.prologue.iter().for_each(|s| walk.stm(s));
     walk.body(&kernel.body);
     match &kernel.kind {
@@ -55,6 +56,15 @@ pub fn captures(kernel: &Kernel) -> Vec<Var> {
     let bound = walk.bound;
     let mut seen = HashSet::new();
     walk.used.into_iter().filter(|v| !bound.contains(v) && seen.insert(*v)).collect()
+}
+
+/// Destinations and first versions of the arrays that a kernel owns.
+pub fn owned(kernel: &Kernel) -> impl Iterator<Item = (Var, &par_ir::core::Param)> {
+    let outs = if let KernelKind::Map(outs) = &kernel.kind { outs.as_slice() } else { &[] };
+    outs.iter().filter_map(|o| match o {
+        flat::Out::Own { dest, state } => Some((*dest, state)),
+        _ => None,
+    })
 }
 
 /// Whether the code of a kernel mentions a variable.
@@ -106,6 +116,11 @@ impl Walk {
             Exp::Check { cond, args, .. } => {
                 self.atom(cond);
                 self.atoms(args);
+            }
+            Exp::Update { arr, indices, value } => {
+                self.used.push(*arr);
+                self.atoms(indices);
+                self.atom(value);
             }
             Exp::If { cond, then, other } => {
                 self.atom(cond);

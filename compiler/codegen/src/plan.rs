@@ -319,6 +319,7 @@ impl Planner<'_, '_> {
         match out {
             flat::Out::Elem(p) => plan::Out::Elem(*p),
             flat::Out::Scatter(dests) => plan::Out::Scatter(self.vars(dests, live)),
+            flat::Out::Own { dest, .. } => plan::Out::Scatter(vec![self.var(*dest, live)]),
         }
     }
 
@@ -415,8 +416,10 @@ impl Uses {
         }
         match &kernel.kind {
             KernelKind::Map(outs) => outs.iter().for_each(|o| {
-                if let flat::Out::Scatter(dests) = o {
-                    self.used.extend(dests);
+                match o {
+                    flat::Out::Elem(_) => {}
+                    flat::Out::Scatter(dests) => self.used.extend(dests),
+                    flat::Out::Own { dest, .. } => self.used.extend([dest]),
                 }
             }),
             KernelKind::Reduce { neutral, .. } | KernelKind::Scan { neutral, .. } => self.atoms(neutral),

@@ -12,11 +12,13 @@
 //! (both `i64`); the index inside the row is `pos - row*m` or `pos - offsets[row]`, in the body's own arithmetic.
 //!
 //! **Kernel bodies** are scalar CORE bodies: `Atom`, `Prim`, `Check`, `If`, `Loop` and `Index` of a flat array with one index.
-//! They may mention host scalars and arrays bound before the kernel. They allocate nothing.
+//! They may mention host scalars and arrays bound before the kernel. They allocate nothing. Arrays that the kernel *owns*
+//! ([`Out::Own`]) are changed by `Update`s of one element, and are parameters of loops and results of branches; all versions are
+//! one buffer, so that only the latest may be used ([`crate::inplace`]).
 //!
 //! **Checks**: a failing kernel check reports the smallest failing position; nothing after that kernel runs.
 //!
-//! **Updates**: `Scatter` outputs, `Hist` and `Write` give a new array; at run time they reuse the destination's buffer if
+//! **Updates**: `Scatter` and `Own` outputs, `Hist` and `Write` give a new array; at run time they reuse the destination's buffer if
 //! nobody else holds it.
 
 use crate::core::{Body, Entry, FunId, Lambda};
@@ -275,4 +277,12 @@ pub enum Out {
     Elem(Prim),
     /// An `i64` index, then one result per destination, written there if inside; binds the new arrays.
     Scatter(Vec<Var>),
+    /// A destination that the body reads and updates as `state`, an array as long as it; the result is its last version.
+    /// Binds the new array. What one position writes, no other may touch.
+    Own {
+        /// The array before.
+        dest: Var,
+        /// Bound in the body: its first version.
+        state: crate::core::Param,
+    },
 }

@@ -3,6 +3,7 @@
 
 pub mod core;
 pub mod flat;
+pub mod inplace;
 pub mod interp;
 pub mod parse;
 pub mod place;

@@ -37,6 +37,12 @@ impl Failure {
     }
 }
 
+impl From<&str> for Failure {
+    fn from(rule: &str) -> Failure {
+        Failure { rule: rule.into(), statement: None }
+    }
+}
+
 impl From<String> for Failure {
     fn from(rule: String) -> Failure {
         Failure { rule, statement: None }

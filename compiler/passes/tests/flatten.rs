@@ -111,3 +111,26 @@ fn a_recursive_quicksort_calls_its_lifted_form() {
          }"
     ));
 }
+
+#[test]
+fn a_loop_of_updates_under_a_map_is_one_kernel_in_place() {
+    assert_shows!(flat(
+        "fun f@0 (%n: i64, %s: [%n]desc, %xss: [%n][~%s]i64) -> (%n1: i64, %s1: [%n1]desc, %r: [%n1][~%s1]i64)
+           entry main (xss: [][~]i64) -> [][~]i64 {
+           let (%yss: [%n][~%s]i64) = map %n (%s, %xss) \\(%k: i64, %row: [%k]i64) -> ([%k]i64) {
+             let (%last: [%k]i64, %sum: i64) = loop (%ys: [%k]i64 = %row, %t: i64 = 0i64) for %i: i64 < %k do {
+               let (%x: i64) = %ys[%i]
+               let (%first: i64) = %row[0i64]
+               let (%y: i64) = add.i64 (%x, %first)
+               let (%zs: [%k]i64) = %ys with [%i] = %y
+               let (%u: i64) = add.i64 (%t, %y)
+               in (%zs, %u)
+             }
+             let (%ok: bool) = lt.i64 (%sum, 100i64)
+             check %ok assert \"small\" ()
+             in (%last)
+           }
+           in (%n, %s, %yss)
+         }"
+    ));
+}

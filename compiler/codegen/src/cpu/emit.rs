@@ -14,7 +14,7 @@ use par_ir::prim::PrimOp;
 use par_ir::ty::Atom;
 use par_ir::{CheckKind, Prim, Scalar, Span, Var};
 use par_runtime::plan::{ErrorRecord, KernelCheck};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::mem::offset_of;
 
 /// A body that cannot be compiled: text for the developer, since flattening makes none.
@@ -39,6 +39,8 @@ pub struct Emitter<'a> {
     /// Types of the scalars, where known.
     pub prims: HashMap<Var, Prim>,
     pub arrays: HashMap<Var, Base>,
+    /// Those arrays that the code writes: all versions of one have one base.
+    pub owned: HashSet<Var>,
     /// Position of the current element, for errors.
     pub pos: Value,
     /// Address of the error record.
@@ -110,7 +112,27 @@ impl Emitter<'_> {
     /// The statements of a body, and its results.
     pub fn body(&mut self, body: &Body) -> Result<Vec<Value>, Unsupported> {
         self.stms(&body.stms)?;
-        self.atoms(&body.results)
+        let mut results = Vec::with_capacity(body.results.len());
+        for a in &body.results {
+            // Arrays among the results are where they were.
+            if a.var().is_none_or(|v| !self.owned.contains(&v)) {
+                results.push(self.atom(a)?);
+            }
+        }
+        Ok(results)
+    }
+
+    /// Makes an array known that the code may write.
+    pub fn own(&mut self, v: Var, base: Base) {
+        self.arrays.insert(v, base);
+        self.owned.insert(v);
+    }
+
+    /// `new` is a version of the array `old`, in the same place.
+    fn same_place(&mut self, new: Var, old: &Atom) -> Result<(), Unsupported> {
+        let base = old.var().and_then(|v| self.arrays.get(&v)).copied();
+        self.own(new, base.ok_or("an array of a loop or branch is not bound")?);
+        Ok(())
     }
 
     /// A body that may run any number of times per element. What it does is counted here; what the outermost body does
@@ -146,6 +168,7 @@ impl Emitter<'_> {
 
     fn stm(&mut self, stm: &Stm) -> Result<(), Unsupported> {
         let results = match &stm.exp {
+            Exp::Update { arr, indices, value } => return self.update(stm.pat[0].var, *arr, indices, value),
             Exp::Atom(a) => vec![self.atom(a)?],
             Exp::Prim(op, xs) => {
                 let values = self.atoms(xs)?;
@@ -161,7 +184,30 @@ impl Emitter<'_> {
             _ => return Err("a kernel body contains an operation that is not scalar".into()),
         };
         self.prims.extend(stm.pat.iter().map(|p| (p.var, p.ty.prim())));
-        self.scalars.extend(stm.pat.iter().map(|p| p.var).zip(results));
+        let scalars = stm.pat.iter().filter(|p| p.ty.is_scalar());
+        self.scalars.extend(scalars.map(|p| p.var).zip(results));
+        self.array_results(stm)
+    }
+
+    /// Binds the arrays that a branch or loop results in: they are where they were.
+    fn array_results(&mut self, stm: &Stm) -> Result<(), Unsupported> {
+        for (i, p) in stm.pat.iter().enumerate().filter(|(_, p)| !p.ty.is_scalar()) {
+            let before = match &stm.exp {
+                Exp::If { then, .. } => then.results[i],
+                Exp::Loop { params, .. } => params[i].1,
+                _ => return Err("a kernel body makes an array".into()),
+            };
+            self.same_place(p.var, &before)?;
+        }
+        Ok(())
+    }
+
+    fn update(&mut self, new: Var, arr: Var, indices: &[Atom], value: &Atom) -> Result<(), Unsupported> {
+        self.same_place(new, &arr.into())?;
+        let base = self.arrays[&new];
+        let [i] = indices else { return Err("a kernel updates a flat array with several indices".into()) };
+        let (i, x) = (self.atom(i)?, self.atom(value)?);
+        self.store(base, i, x);
         Ok(())
     }
 
@@ -169,7 +215,8 @@ impl Emitter<'_> {
         let base = *self.arrays.get(&arr).ok_or_else(|| format!("array v_{} is not bound", arr.0))?;
         let [i] = index else { return Err("a kernel reads a flat array with several indices".into()) };
         let i = self.atom(i)?;
-        Ok(self.load(base, i, input()))
+        let flags = if self.owned.contains(&arr) { output() } else { input() };
+        Ok(self.load(base, i, flags))
     }
 
     /// Address of element `i`.
@@ -298,10 +345,15 @@ impl Emitter<'_> {
         form: &LoopForm,
         body: &Body,
     ) -> Result<Vec<Value>, Unsupported> {
-        let initial: Vec<Value> = params.iter().map(|(_, x)| self.atom(x)).collect::<Result<_, _>>()?;
-        self.prims.extend(params.iter().map(|(p, _)| (p.var, p.ty.prim())));
+        let (scalars, arrays): (Vec<&(Param, Atom)>, Vec<_>) =
+            params.iter().partition(|(p, _)| p.ty.is_scalar());
+        for (p, x) in arrays {
+            self.same_place(p.var, x)?;
+        }
+        let initial: Vec<Value> = scalars.iter().map(|(_, x)| self.atom(x)).collect::<Result<_, _>>()?;
+        self.prims.extend(scalars.iter().map(|(p, _)| (p.var, p.ty.prim())));
         let bind = |e: &mut Self, xs: &[Value]| {
-            e.scalars.extend(params.iter().map(|(p, _)| p.var).zip(xs.iter().copied()));
+            e.scalars.extend(scalars.iter().map(|(p, _)| p.var).zip(xs.iter().copied()));
         };
         match form {
             LoopForm::For { index, prim, bound } => {

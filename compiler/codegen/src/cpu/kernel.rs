@@ -117,6 +117,8 @@ fn words(out: &Out) -> usize {
     match out {
         Out::Elem(_) => 1,
         Out::Scatter(dests) => 1 + dests.len(),
+        // Its length, as for a scatter, and its address.
+        Out::Own { .. } => 2,
     }
 }
 
@@ -334,6 +336,11 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
                 let prims = prims.ok_or("a scatter needs arrays")?;
                 Ok(Target::Scatter { len, dests: self.arrays(word + 1, &prims) })
             }
+            Out::Own { state, .. } => {
+                let base = self.array(word + 1, state.ty.prim());
+                self.e.own(state.var, base);
+                Ok(Target::Own)
+            }
         }
     }
 
@@ -345,6 +352,7 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
     ) -> Result<(), Unsupported> {
         let mut next = || results.next().ok_or_else(|| "a kernel has too few results".to_string());
         match target {
+            Target::Own => {}
             Target::Elem(base) => {
                 let x = next()?;
                 self.e.store(*base, pos, x);
@@ -514,13 +522,15 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
 pub enum Target {
     Elem(Base),
     Scatter { len: Value, dests: Vec<Base> },
+    /// Written by the body itself; no value stands for the result.
+    Own,
 }
 
 impl Target {
     fn element(&self) -> Option<Base> {
         match self {
             Target::Elem(base) => Some(*base),
-            Target::Scatter { .. } => None,
+            Target::Scatter { .. } | Target::Own => None,
         }
     }
 }

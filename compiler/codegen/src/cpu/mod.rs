@@ -24,7 +24,7 @@ use par_ir::flat::{self, Kernel, Op, Stm, Ty};
 use par_ir::prim::PrimOp;
 use par_runtime::Executable;
 use par_runtime::plan::{EnvLayout, KernelCheck, KernelFn, Plan};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 /// Compiles a program for this machine. Fails only on a program that the FLAT verifier would refuse.
@@ -185,6 +185,7 @@ impl<'t> Compiler<'t> {
             scalars: HashMap::new(),
             prims: HashMap::new(),
             arrays: HashMap::new(),
+            owned: HashSet::new(),
             pos: params[3],
             error: params[5],
             cancel: params[0],

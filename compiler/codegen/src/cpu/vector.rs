@@ -57,7 +57,7 @@ fn lane(p: Prim) -> usize {
 fn element(out: &Out) -> Option<Prim> {
     match out {
         Out::Elem(p) => Some(*p),
-        Out::Scatter(_) => None,
+        Out::Scatter(_) | Out::Own { .. } => None,
     }
 }
 

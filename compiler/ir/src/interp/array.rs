@@ -43,6 +43,7 @@ impl Machine<'_> {
                 let (mut arr, value) = (self.get(*arr), self.value(*value));
                 let indices = self.integers(indices)?;
                 self.release(stm);
+                self.work += 1;
                 arr.update(&indices, value)?;
                 Ok(arr)
             }

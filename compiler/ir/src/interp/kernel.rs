@@ -12,8 +12,11 @@ use par_runtime::{Array, Prim, Scalar, Span};
 
 /// What a kernel does with its body's results.
 trait Sink {
-    /// Results at a position.
-    fn element(&mut self, host: &mut Host, pos: usize, xs: &[Scalar]) -> Outcome<()>;
+    /// Before a position: hands out the arrays that the body owns.
+    fn lend(&mut self, _host: &mut Host) {}
+
+    /// Results at a position: the scalars, and the arrays that were handed out.
+    fn element(&mut self, host: &mut Host, pos: usize, xs: &[Scalar], owned: Vec<Val>) -> Outcome<()>;
 
     /// After the last position of a row, also of an empty one.
     fn end_row(&mut self, _host: &mut Host, _row: usize) -> Outcome<()> {
@@ -41,12 +44,17 @@ impl Host<'_> {
             for pos in bounds[0]..bounds[1] {
                 poll();
                 self.machine.set(k.pos, Val::i64(pos));
+                sink.lend(self);
                 k.body.stms.iter().try_for_each(|s| self.machine.stm(s))?;
                 results.clear();
-                for a in &k.body.results {
-                    results.push(self.machine.scalar(*a)?);
+                let mut owned = Vec::new();
+                for x in self.machine.take_results(&k.body, &k.body.results) {
+                    match x {
+                        Val::Leaf(_) => owned.push(x),
+                        x => results.push(x.scalar()?),
+                    }
                 }
-                sink.element(self, pos as usize, &results)?;
+                sink.element(self, pos as usize, &results, owned)?;
             }
             sink.end_row(self, row)?;
         }
@@ -118,7 +126,11 @@ impl Host<'_> {
     fn outputs(&mut self, stm: &Stm, outs: &[Out], total: usize) -> Outcome<Vec<Output>> {
         let all: Vec<Var> = outs
             .iter()
-            .flat_map(|o| if let Out::Scatter(d) = o { d.as_slice() } else { &[] })
+            .flat_map(|o| match o {
+                Out::Elem(_) => &[],
+                Out::Scatter(dests) => dests.as_slice(),
+                Out::Own { dest, .. } => std::slice::from_ref(dest),
+            })
             .copied()
             .collect();
         let mut dests = self.owned(stm, &all)?.into_iter();
@@ -126,6 +138,10 @@ impl Host<'_> {
             Ok(match out {
                 Out::Elem(p) => Output::Elem(self.output(stm, *p, total)?),
                 Out::Scatter(vs) => Output::Scatter(dests.by_ref().take(vs.len()).collect()),
+                Out::Own { state, .. } => {
+                    let array = dests.next().expect("one for each destination");
+                    Output::Own(state.var, Val::Leaf(array))
+                }
             })
         };
         outs.iter().map(output).collect()
@@ -151,12 +167,23 @@ fn leaves(arrays: Vec<Array>) -> Vec<Val> {
 enum Output {
     Elem(Array),
     Scatter(Vec<Array>),
+    /// The array, except while the body has it, and what it is called there.
+    Own(Var, Val),
 }
 
 struct Map(Vec<Output>);
 
 impl Sink for Map {
-    fn element(&mut self, host: &mut Host, pos: usize, mut xs: &[Scalar]) -> Outcome<()> {
+    fn lend(&mut self, host: &mut Host) {
+        for output in &mut self.0 {
+            if let Output::Own(state, array) = output {
+                host.machine.set(*state, std::mem::replace(array, Val::Unset));
+            }
+        }
+    }
+
+    fn element(&mut self, host: &mut Host, pos: usize, mut xs: &[Scalar], owned: Vec<Val>) -> Outcome<()> {
+        let mut owned = owned.into_iter();
         for output in &mut self.0 {
             match output {
                 Output::Elem(a) => {
@@ -170,6 +197,7 @@ impl Sink for Map {
                     }
                     xs = rest;
                 }
+                Output::Own(_, array) => *array = owned.next().unwrap_or(Val::Unset),
             }
         }
         Ok(())
@@ -177,10 +205,11 @@ impl Sink for Map {
 
     fn finish(self: Box<Self>, _: &mut Host) -> Vec<Val> {
         let arrays = self.0.into_iter().flat_map(|o| match o {
-            Output::Elem(a) => vec![a],
-            Output::Scatter(dests) => dests,
+            Output::Elem(a) => vec![Val::Leaf(a)],
+            Output::Scatter(dests) => leaves(dests),
+            Output::Own(_, array) => vec![array],
         });
-        arrays.map(Val::Leaf).collect()
+        arrays.collect()
     }
 }
 
@@ -193,7 +222,7 @@ struct Reduce<'k> {
 }
 
 impl Sink for Reduce<'_> {
-    fn element(&mut self, host: &mut Host, pos: usize, xs: &[Scalar]) -> Outcome<()> {
+    fn element(&mut self, host: &mut Host, pos: usize, xs: &[Scalar], _: Vec<Val>) -> Outcome<()> {
         let (folded, stored) = xs.split_at(self.neutral.len());
         self.prefix = host.machine.combine(self.op, &self.prefix, folded)?;
         host.stored(&mut self.rest, pos, stored);
@@ -221,7 +250,7 @@ struct Scan<'k> {
 }
 
 impl Sink for Scan<'_> {
-    fn element(&mut self, host: &mut Host, pos: usize, xs: &[Scalar]) -> Outcome<()> {
+    fn element(&mut self, host: &mut Host, pos: usize, xs: &[Scalar], _: Vec<Val>) -> Outcome<()> {
         let (folded, stored) = xs.split_at(self.neutral.len());
         let next = host.machine.combine(self.op, &self.prefix, folded)?;
         let prefix = if self.exclusive { &self.prefix } else { &next };
@@ -250,7 +279,7 @@ struct Filter {
 }
 
 impl Sink for Filter {
-    fn element(&mut self, host: &mut Host, _: usize, xs: &[Scalar]) -> Outcome<()> {
+    fn element(&mut self, host: &mut Host, _: usize, xs: &[Scalar], _: Vec<Val>) -> Outcome<()> {
         if xs[0] == Scalar::Bool(true) {
             self.open += 1;
             if let Some((prim, column)) = self.kept.first()
@@ -288,7 +317,7 @@ struct Hist<'k> {
 }
 
 impl Sink for Hist<'_> {
-    fn element(&mut self, host: &mut Host, _: usize, xs: &[Scalar]) -> Outcome<()> {
+    fn element(&mut self, host: &mut Host, _: usize, xs: &[Scalar], _: Vec<Val>) -> Outcome<()> {
         let index = xs[0].as_i64().unwrap_or(-1);
         if host.machine.write_row(&mut self.dests, index, &xs[1..], Some(self.op))? {
             // Each destination is read and written.

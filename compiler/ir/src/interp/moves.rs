@@ -127,6 +127,8 @@ impl Moves {
                     uses(&k.space, &mut kept);
                     uses(&k.prologue, &mut kept);
                     uses(&k.body, &mut kept);
+                    // The arrays that it owns are passed from one statement of its body to the next.
+                    self.body(&k.body, k.free().union(&live).copied().collect());
                 }
                 op => {
                     op.for_each_operand(&mut |a| own.extend(a.var()));

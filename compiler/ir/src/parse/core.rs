@@ -28,7 +28,7 @@ impl Parser {
         Ok(Fun { name, entry, params, ret, body: self.body()?, span })
     }
 
-    fn core_param(&mut self) -> Result<Param> {
+    pub(super) fn core_param(&mut self) -> Result<Param> {
         let var = self.var()?;
         self.expect(":")?;
         Ok(Param { var, ty: self.ty()? })

@@ -215,6 +215,11 @@ impl Parser {
         if self.accept_word("scatter") {
             return Ok(Out::Scatter(self.variables()?));
         }
+        if self.accept_word("own") {
+            let dest = self.var()?;
+            self.expect_word("as")?;
+            return Ok(Out::Own { dest, state: self.core_param()? });
+        }
         self.expect_word("elem")?;
         self.prim().map(Out::Elem)
     }

@@ -59,7 +59,7 @@ impl Writer<'_> {
         self.push("\n");
     }
 
-    fn core_param(&mut self, p: &Param) {
+    pub(super) fn core_param(&mut self, p: &Param) {
         self.var(&p.var);
         self.push(": ");
         self.ty(&p.ty);

@@ -224,6 +224,11 @@ impl Writer<'_> {
                 self.push("scatter ");
                 self.variables(dests);
             }
+            Out::Own { dest, state } => {
+                self.word_var("own", dest);
+                self.push(" as ");
+                self.core_param(state);
+            }
         }
     }
 }

@@ -4,6 +4,7 @@
 //! 2. Operands have the types that the operation wants, patterns those that it gives.
 //! 3. A check binds nothing, has a bool and as many scalars as its kind takes.
 //! 4. A kernel's body is scalar and indexes only flat arrays, by one `i64`; it uses host scalars and arrays, not descriptors.
+//!    It updates only arrays that it owns, uses only the latest version of each, and results in that ([`InPlace`]).
 //! 5. A kernel's prologue consists of `Prim` and `Index` statements that do not mention the position.
 //! 6. A kernel's space is made of `i64`s and a descriptor.
 //! 7. Number and types of a body's results fit the kind of kernel, its operator, its destinations and the pattern.
@@ -11,8 +12,10 @@
 //! 9. The parameters and results of an entry are its types' columns.
 
 use super::core::Checker;
+use super::shape::same_kind;
 use super::{Result, Scope, check_arity, check_operator, ensure, ensure_count};
 use crate::core::{Body, Exp, FunId, Lambda, Stm as CoreStm};
+use crate::inplace::InPlace;
 use crate::flat::{Block, Fun, Kernel, KernelKind, LoopForm, Op, Out, Param, Program, Space, Stm, Ty};
 use crate::print::{print_core_stm, print_flat_stm};
 use crate::ty::{Atom, Dim, Type, Var, Vars};
@@ -248,9 +251,24 @@ impl FlatChecker<'_> {
         inner.scope.bind(k.row, Type::I64)?;
         prologue(&mut inner, k)?;
         inner.scope.bind(k.pos, Type::I64)?;
-        scalar_body(&k.body, self.vars)?;
+        let mut owned = self.owned(k, &mut inner)?;
+        kernel_body(&k.body, self.vars)?;
+        owned.body(&k.body)?;
+        last_versions(k, &owned)?;
         let types = inner.open_body(&k.body)?;
         self.kernel_results(&k.kind, &types, &mut inner)
+    }
+
+    /// Binds the arrays that a kernel owns.
+    fn owned(&self, k: &Kernel, inner: &mut Checker) -> Result<InPlace> {
+        let mut owned = InPlace::default();
+        for (dest, state) in own_outputs(k) {
+            let wanted = Type::array(vec![Dim::Size(Atom::i64(0))], self.array(*dest)?);
+            ensure(same_kind(&state.ty, &wanted), || "an owned array is not like its destination".into())?;
+            inner.params(std::slice::from_ref(state))?;
+            owned.own(state.var);
+        }
+        Ok(owned)
     }
 
     fn space(&self, space: &Space) -> Result {
@@ -268,13 +286,12 @@ impl FlatChecker<'_> {
 
     /// Invariant 7: what the kernel binds.
     fn kernel_results(&self, kind: &KernelKind, types: &[Type], inner: &mut Checker) -> Result<Vec<Ty>> {
-        let prims: Vec<Prim> = types
-            .iter()
-            .map(|t| if t.is_scalar() { Ok(t.prim()) } else { Err("a result of the body is an array") })
-            .collect::<std::result::Result<_, _>>()
-            .map_err(str::to_string)?;
+        if let KernelKind::Map(outs) = kind {
+            return self.outs(outs, types);
+        }
+        let prims = scalars(types)?;
         match kind {
-            KernelKind::Map(outs) => self.outs(outs, &prims),
+            KernelKind::Map(_) => unreachable!("handled before"),
             KernelKind::Reduce { op, neutral } | KernelKind::Scan { op, neutral, .. } => {
                 scalar_operator(op, self.vars)?;
                 inner.operator(op, neutral, types)?;
@@ -296,18 +313,25 @@ impl FlatChecker<'_> {
         }
     }
 
-    fn outs(&self, outs: &[Out], prims: &[Prim]) -> Result<Vec<Ty>> {
-        let (mut rest, mut bound) = (prims, Vec::new());
+    fn outs(&self, outs: &[Out], types: &[Type]) -> Result<Vec<Ty>> {
+        let (mut rest, mut bound) = (types, Vec::new());
         for out in outs {
             let used = match out {
                 Out::Elem(p) => {
-                    ensure(rest.first() == Some(p), || format!("an output of {p} from another result"))?;
+                    let fits = rest.first() == Some(&Type::scalar(*p));
+                    ensure(fits, || format!("an output of {p} from another result"))?;
                     bound.push(Ty::Array(*p));
                     1
                 }
                 Out::Scatter(dests) => {
-                    bound.extend(self.indexed(dests, rest)?);
+                    let used = &rest[..rest.len().min(1 + dests.len())];
+                    bound.extend(self.indexed(dests, &scalars(used)?)?);
                     1 + dests.len()
+                }
+                // What the result is was checked with the versions.
+                Out::Own { dest, .. } => {
+                    bound.push(Ty::Array(self.array(*dest)?));
+                    1
                 }
             };
             rest = &rest[used..];
@@ -356,7 +380,48 @@ fn scalar_operator(op: &Lambda, vars: &Vars) -> Result {
     scalar_body(&op.body, vars)
 }
 
+fn scalars(types: &[Type]) -> Result<Vec<Prim>> {
+    let prim = |t: &Type| if t.is_scalar() { Ok(t.prim()) } else { Err("a result of the body is an array") };
+    let prims: std::result::Result<Vec<Prim>, _> = types.iter().map(prim).collect();
+    Ok(prims?)
+}
+
+/// Destinations and first versions of the arrays that a kernel owns.
+fn own_outputs(k: &Kernel) -> impl Iterator<Item = (&Var, &crate::core::Param)> {
+    let outs = if let KernelKind::Map(outs) = &k.kind { outs.as_slice() } else { &[] };
+    outs.iter().filter_map(|o| if let Out::Own { dest, state } = o { Some((dest, state)) } else { None })
+}
+
+/// Each owned array's result is its last version.
+fn last_versions(k: &Kernel, owned: &InPlace) -> Result {
+    let KernelKind::Map(outs) = &k.kind else { return Ok(()) };
+    let (mut result, mut buffer) = (0, 0);
+    for out in outs {
+        if let Out::Own { .. } = out {
+            let last = k.body.results.get(result).is_some_and(|a| owned.latest(*a) == Some(buffer));
+            ensure(last, || "the result for an owned array is not its last version".into())?;
+            buffer += 1;
+        }
+        result += if let Out::Scatter(dests) = out { 1 + dests.len() } else { 1 };
+    }
+    Ok(())
+}
+
 /// Invariant 4.
+fn kernel_body(body: &Body, vars: &Vars) -> Result {
+    body.stms.iter().try_for_each(|s| kernel_stm(s, vars).map_err(|e| e.at(|| print_core_stm(s, vars))))
+}
+
+fn kernel_stm(stm: &CoreStm, vars: &Vars) -> Result {
+    match &stm.exp {
+        Exp::If { .. } | Exp::Loop { .. } => {
+            stm.exp.bodies().into_iter().try_for_each(|b| kernel_body(b, vars))
+        }
+        Exp::Update { indices, .. } => ensure_count("indices of an update", indices.len(), 1),
+        _ => scalar_stm(stm, vars),
+    }
+}
+
 fn scalar_body(body: &Body, vars: &Vars) -> Result {
     body.stms.iter().try_for_each(|s| scalar_stm(s, vars).map_err(|e| e.at(|| print_core_stm(s, vars))))
 }

@@ -74,14 +74,24 @@ impl Code for Space {
 
 impl Code for Out {
     fn walk(&self, f: &mut dyn FnMut(Site)) {
-        if let Out::Scatter(dests) = self {
-            dests.walk(f);
+        match self {
+            Out::Elem(_) => {}
+            Out::Scatter(dests) => dests.walk(f),
+            Out::Own { dest, state } => {
+                dest.walk(f);
+                state.walk(f);
+            }
         }
     }
 
     fn edit(&mut self, e: &mut dyn Edit) {
-        if let Out::Scatter(dests) = self {
-            dests.edit(e);
+        match self {
+            Out::Elem(_) => {}
+            Out::Scatter(dests) => dests.edit(e),
+            Out::Own { dest, state } => {
+                dest.edit(e);
+                state.edit(e);
+            }
         }
     }
 }

@@ -28,6 +28,7 @@ pub struct Structure {
 /// The names for FLAT: bulk operations by kind (`kernel` is any of the first six), then what the host does.
 const FLAT: &[&str] = &[
     "map",
+    "in_place",
     "reduce",
     "scan",
     "filter",
@@ -146,6 +147,7 @@ fn flat_name(op: &flat::Op) -> Option<&'static str> {
     let name = match op {
         Op::Kernel(kernel) => match &kernel.kind {
             KernelKind::Map(outs) if outs.iter().any(|o| matches!(o, Out::Scatter(_))) => "scatter",
+            KernelKind::Map(outs) if outs.iter().any(|o| matches!(o, Out::Own { .. })) => "in_place",
             KernelKind::Map(_) => "map",
             KernelKind::Reduce { .. } => "reduce",
             KernelKind::Scan { .. } => "scan",

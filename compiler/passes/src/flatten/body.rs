@@ -24,7 +24,9 @@ impl Flattener<'_> {
         if self.view(stm)? {
             return Ok(());
         }
-        if self.is_root(level) {
+        if super::inplace::is_in_place(stm) && !(self.is_root(level) && matches!(stm.exp, Exp::If { .. })) {
+            self.in_place(level, stm)
+        } else if self.is_root(level) {
             self.host_stm(stm)
         } else if sequential_exp(&stm.exp, &stm.pat) {
             let mut g = self.take_group(level);
@@ -89,7 +91,7 @@ impl Flattener<'_> {
         stms.iter().try_for_each(|s| deeper(|| self.scalar_stm(g, s)))
     }
 
-    fn scalar_stm(&mut self, g: &mut Group, stm: &Stm) -> Result<()> {
+    pub(crate) fn scalar_stm(&mut self, g: &mut Group, stm: &Stm) -> Result<()> {
         self.at(stm.span);
         self.note_types(&stm.pat);
         if self.view(stm)? {
@@ -109,9 +111,14 @@ impl Flattener<'_> {
                 Exp::If { cond, then, other }
             }
             Exp::Loop { params, form, body } => self.scalar_loop(g, params, form, body)?,
+            Exp::Update { arr, indices, value } => return self.local_update(g, stm, *arr, indices, *value),
             other => panic!("internal error in flatten: {} is not scalar", name_of(other)),
         };
         self.at(stm.span);
+        if stm.pat.iter().any(|p| !p.ty.is_scalar()) {
+            self.array_stm(g, stm, exp);
+            return Ok(());
+        }
         let results = self.add_scalar(g, &stm.pat, exp);
         for (p, ex) in stm.pat.iter().zip(results) {
             self.env.insert(p.var, Rep::Scalar(ex));
@@ -126,7 +133,7 @@ impl Flattener<'_> {
     fn scalar_body(&mut self, g: &mut Group, body: &Body) -> Result<Body> {
         self.nested(g, |f, g| {
             f.scalar_stms(g, &body.stms)?;
-            Ok(f.eval_atoms(g, &body.results))
+            Ok(body.results.iter().map(|a| f.local_atom(g, *a)).collect())
         })
     }
 
@@ -139,9 +146,8 @@ impl Flattener<'_> {
     ) -> Result<Exp> {
         let mut state = Vec::new();
         for (p, init) in params {
-            let init = self.eval_atom(g, *init);
-            let var = self.declare_local(g, p.var);
-            state.push((Param { var, ty: p.ty.clone() }, init));
+            let init = self.local_atom(g, *init);
+            state.push((self.local_param(g, p, init), init));
         }
         let form = match form {
             LoopForm::For { index, prim, bound } => {
@@ -162,8 +168,11 @@ impl Flattener<'_> {
     }
 
     fn bind_state(&mut self, params: &[(Param, Atom)], state: &[(Param, Atom)]) {
-        for ((p, _), (q, _)) in params.iter().zip(state) {
-            self.bind_local(p, Ex::Atom(q.var.into()));
+        for ((p, init), (q, _)) in params.iter().zip(state) {
+            match init.var().filter(|_| !p.ty.is_scalar()) {
+                Some(like) => self.bind_version(p, like, q.var),
+                None => self.bind_local(p, Ex::Atom(q.var.into())),
+            }
         }
     }
 

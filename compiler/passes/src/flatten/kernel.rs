@@ -36,6 +36,17 @@ pub(crate) struct Operator {
     pub captures: Vec<Capture>,
 }
 
+/// An array that a kernel updates itself.
+pub(crate) struct Owned {
+    pub dest: Var,
+    /// Its first version in the body.
+    pub state: Param,
+    /// Its last one.
+    pub last: Atom,
+    /// The array after the kernel.
+    pub out: Var,
+}
+
 /// An open kernel over the positions of a level.
 pub(crate) struct Group {
     pub level: LevelId,
@@ -51,10 +62,14 @@ pub(crate) struct Group {
     of_row: HashSet<Var>,
     /// Candidate outputs: the array, the body's variable, its type.
     outputs: Vec<(Var, Atom, Prim)>,
+    /// Arrays that the body updates.
+    pub owned: Vec<Owned>,
+    /// Types of these arrays' versions in the body.
+    pub arrays: HashMap<Var, Type>,
     /// Only host values may be used (operators of reductions): what depends on a position is captured here.
     captures: Option<Vec<Capture>>,
     /// Holds statements that may fail.
-    checks: bool,
+    pub checks: bool,
     /// What is evaluated now stays where it is, behind the checks before it, even if it depends on the row only.
     pinned: bool,
 }
@@ -76,6 +91,8 @@ impl Flattener<'_> {
             locals: HashSet::new(),
             of_row: HashSet::new(),
             outputs: Vec::new(),
+            owned: Vec::new(),
+            arrays: HashMap::new(),
             captures: None,
             checks: false,
             pinned: false,
@@ -104,7 +121,7 @@ impl Flattener<'_> {
     pub(crate) fn flush(&mut self) {
         self.fresh_rows.clear();
         if let Some(g) = self.group.take()
-            && (g.checks || !g.outputs.is_empty())
+            && (g.checks || !g.outputs.is_empty() || !g.owned.is_empty())
         {
             self.finish_map(g, Vec::new());
         }
@@ -227,7 +244,7 @@ impl Flattener<'_> {
         var.into()
     }
 
-    fn push_stm(&mut self, g: &mut Group, pro: bool, pat: Vec<Param>, exp: Exp) {
+    pub(crate) fn push_stm(&mut self, g: &mut Group, pro: bool, pat: Vec<Param>, exp: Exp) {
         g.locals.extend(pat.iter().map(|p| p.var));
         let span = self.span;
         g.scope(pro).stms.push(Stm { pat, exp, span });
@@ -241,10 +258,15 @@ impl Flattener<'_> {
             pat.iter().map(|p| Param { var: self.vars.fresh_like(p.var), ty: p.ty.clone() }).collect();
         let locals: Vec<(Var, Prim)> = fresh.iter().map(|p| (p.var, p.ty.prim())).collect();
         self.push_stm(g, false, fresh, exp);
+        locals.into_iter().map(|(v, p)| self.local_result(g, v, p)).collect()
+    }
+
+    /// What stands for a scalar that the body has bound: outside branches and loops, a candidate output.
+    pub(crate) fn local_result(&mut self, g: &mut Group, v: Var, p: Prim) -> Ex {
         if g.scopes.len() > 1 || g.captures.is_some() {
-            return locals.into_iter().map(|(v, _)| Ex::Atom(v.into())).collect();
+            return Ex::Atom(v.into());
         }
-        locals.into_iter().map(|(v, p)| self.candidate(g, v.into(), p)).collect()
+        self.candidate(g, v.into(), p)
     }
 
     /// Makes a value of the body a candidate output.
@@ -328,10 +350,16 @@ impl Flattener<'_> {
             outs.push((v, a, p));
             made.push(v);
         }
-        let kind = KernelKind::Map(outs.iter().map(|(_, _, p)| Out::Elem(*p)).collect());
-        let results = outs.iter().map(|(_, a, _)| *a).collect();
-        let pat = outs.iter().map(|(v, _, p)| flat::Param { var: *v, ty: Ty::Array(*p) }).collect();
-        self.finish(g, kind, results, pat);
+        let mut kinds: Vec<Out> = outs.iter().map(|(_, _, p)| Out::Elem(*p)).collect();
+        let mut results: Vec<Atom> = outs.iter().map(|(_, a, _)| *a).collect();
+        let mut pat: Vec<flat::Param> =
+            outs.iter().map(|(v, _, p)| flat::Param { var: *v, ty: Ty::Array(*p) }).collect();
+        for o in &g.owned {
+            kinds.push(Out::Own { dest: o.dest, state: o.state.clone() });
+            results.push(o.last);
+            pat.push(flat::Param { var: o.out, ty: Ty::Array(o.state.ty.prim()) });
+        }
+        self.finish(g, KernelKind::Map(kinds), results, pat);
         made
     }
 
@@ -459,6 +487,7 @@ impl Group {
             }
         });
         ok && !self.outputs.iter().any(|(v, ..)| loads_from(ex, *v))
+            && !self.arrays.keys().any(|v| loads_from(ex, *v))
     }
 
     fn uses_row(&self, results: &[Atom]) -> bool {

@@ -16,7 +16,8 @@
 //! - indexing a row, slicing, `iota`, `replicate` and the like cost nothing: a variable's representation
 //!   ([`rep`]) is a symbolic index expression ([`ex`]) into some flat array, so no view is ever copied before something needs
 //!   packed data ([`pack`]);
-//! - every parallel construct has a lifting rule in a file of its own ([`soac`], [`construct`], [`update`], [`branch`], [`loops`], [`call`], [`trace`]).
+//! - every parallel construct has a lifting rule in a file of its own ([`soac`], [`construct`], [`update`], [`branch`], [`loops`], [`call`], [`trace`]);
+//! - a loop that only updates elements of its state is one kernel whose positions work by themselves, in order ([`inplace`]).
 //!
 //! At the root level (a function's own body) scalars live on the host, and `if`, loops and calls are the host's.
 //! A recursive function called under a nest gets a lifted form (`f^`), which works on all positions of a level at
@@ -28,6 +29,7 @@ mod call;
 mod canonical;
 mod construct;
 mod ex;
+mod inplace;
 mod kernel;
 mod loops;
 mod nest;

@@ -31,10 +31,15 @@ impl Flattener<'_> {
 
     /// What remains of dimensions when a level for the outermost one has been entered.
     pub(crate) fn inside(&self, dims: &[DimRep], child: LevelId) -> Vec<DimRep> {
+        self.inside_at(dims, &self.local(child))
+    }
+
+    /// What remains of dimensions in row `ix` of the outermost one.
+    pub(crate) fn inside_at(&self, dims: &[DimRep], ix: &Ex) -> Vec<DimRep> {
         dims.iter()
             .map(|d| match d {
                 DimRep::Width(e) => DimRep::Width(e.clone()),
-                DimRep::Desc(a) => match self.row(a, self.local(child)) {
+                DimRep::Desc(a) => match self.row(a, ix.clone()) {
                     Rep::Scalar(len) => DimRep::Width(len),
                     Rep::Array(rest) => DimRep::Desc(rest),
                 },

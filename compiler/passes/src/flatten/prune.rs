@@ -138,8 +138,13 @@ fn prune_kernel(k: &mut Kernel, pat: &mut Vec<flat::Param>, used: &mut Used) {
     match &k.kind {
         KernelKind::Map(outs) => {
             for o in outs {
-                if let Out::Scatter(dests) = o {
-                    used.extend(dests);
+                match o {
+                    Out::Elem(_) => {}
+                    Out::Scatter(dests) => used.extend(dests),
+                    Out::Own { dest, state } => {
+                        used.insert(*dest);
+                        size_uses(&state.ty, used);
+                    }
                 }
             }
         }
@@ -156,6 +161,7 @@ fn prune_kernel(k: &mut Kernel, pat: &mut Vec<flat::Param>, used: &mut Used) {
     }
 }
 
+/// Keeps the outputs that something uses.
 fn prune_map(outs: &mut Vec<Out>, results: &mut Vec<Atom>, pat: &mut Vec<flat::Param>, used: &Used) {
     let (mut r, mut p) = (0, 0);
     let mut keep_outs = Vec::new();
@@ -164,8 +170,10 @@ fn prune_map(outs: &mut Vec<Out>, results: &mut Vec<Atom>, pat: &mut Vec<flat::P
         let (nr, np) = match &o {
             Out::Elem(_) => (1, 1),
             Out::Scatter(d) => (1 + d.len(), d.len()),
+            Out::Own { .. } => (1, 1),
         };
-        if pat[p..p + np].iter().any(|q| used.contains(&q.var)) {
+        // What the body updates is an output as long as there is a kernel.
+        if matches!(o, Out::Own { .. }) || pat[p..p + np].iter().any(|q| used.contains(&q.var)) {
             keep_results.extend_from_slice(&results[r..r + nr]);
             keep_pat.extend_from_slice(&pat[p..p + np]);
             keep_outs.push(o);
@@ -174,6 +182,15 @@ fn prune_map(outs: &mut Vec<Out>, results: &mut Vec<Atom>, pat: &mut Vec<flat::P
         p += np;
     }
     (*outs, *results, *pat) = (keep_outs, keep_results, keep_pat);
+}
+
+/// Marks the sizes in a type.
+fn size_uses(ty: &par_ir::Type, used: &mut Used) {
+    for d in &ty.dims {
+        if let Dim::Size(a) = d {
+            mark(used, *a);
+        }
+    }
 }
 
 fn prune_body(body: &mut Body, used: &mut Used) {
@@ -244,6 +261,10 @@ pub(crate) fn stm_uses(stm: &Stm, f: &mut dyn FnMut(Var)) {
         Exp::Check { cond, args, .. } => {
             atom(*cond, f);
             args.iter().for_each(|a| atom(*a, f));
+        }
+        Exp::Update { arr, indices, value } => {
+            f(*arr);
+            indices.iter().chain([value]).for_each(|a| atom(*a, f));
         }
         Exp::If { cond, then, other } => {
             atom(*cond, f);

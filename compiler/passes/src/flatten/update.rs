@@ -12,7 +12,7 @@ use par_ir::{Atom, Prim, PrimOp, Type, Var};
 
 impl Flattener<'_> {
     /// A destination: its packed form, and the flat array in it.
-    fn destination(&mut self, level: LevelId, v: Var) -> (Arr, Var) {
+    pub(crate) fn destination(&mut self, level: LevelId, v: Var) -> (Arr, Var) {
         let ty = self.types[&v].clone();
         let arr = self.arr(v);
         let packed = self.pack(level, &arr, &ty);
@@ -23,7 +23,7 @@ impl Flattener<'_> {
     }
 
     /// Binds the updated array, which has the destination's layout.
-    fn bind_updated(&mut self, p: &Param, old: &Arr, old_data: Var) -> Var {
+    pub(crate) fn bind_updated(&mut self, p: &Param, old: &Arr, old_data: Var) -> Var {
         let prim = p.ty.prim();
         let v = self.vars.fresh_like(p.var);
         if let Some(extent) = self.extents.get(&old_data).cloned() {
