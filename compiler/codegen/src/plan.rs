@@ -415,12 +415,10 @@ impl Uses {
             Space::Rows { rows, dim: Dim::Seg(d) } => self.atoms([rows, &Atom::Var(*d)]),
         }
         match &kernel.kind {
-            KernelKind::Map(outs) => outs.iter().for_each(|o| {
-                match o {
-                    flat::Out::Elem(_) => {}
-                    flat::Out::Scatter(dests) => self.used.extend(dests),
-                    flat::Out::Own { dest, .. } => self.used.extend([dest]),
-                }
+            KernelKind::Map(outs) => outs.iter().for_each(|o| match o {
+                flat::Out::Elem(_) => {}
+                flat::Out::Scatter(dests) => self.used.extend(dests),
+                flat::Out::Own { dest, .. } => self.used.extend([dest]),
             }),
             KernelKind::Reduce { neutral, .. } | KernelKind::Scan { neutral, .. } => self.atoms(neutral),
             KernelKind::Hist { dests, neutral, .. } => {

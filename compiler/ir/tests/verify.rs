@@ -179,3 +179,23 @@ fn flat_kernels() {
         "no bool",
     );
 }
+
+#[test]
+fn arrays_that_a_kernel_owns() {
+    let own = |body: &str| {
+        flat(&format!(
+            "let (y_5: []f32) = kernel map (own xs_2 as a_8: [n_0]f32) over flat n_0 \\r_6 p_7 {{ {body} }}"
+        ))
+    };
+    let write = "let (b_9: [n_0]f32) = a_8 with [p_7] = 1.0f32";
+    assert_eq!(own(&format!("{write} in (b_9)")), Ok(()));
+    rejected(own(&format!("{write} in (a_8)")), "not its last version");
+    let late = "let (x_10: f32) = a_8[p_7] let (c_11: [n_0]f32) = b_9 with [p_7] = x_10 in (c_11)";
+    rejected(own(&format!("{write} {late}")), "read after it was updated");
+    rejected(own("let (b_9: [n_0]f32) = xs_2 with [p_7] = 1.0f32 in (a_8)"), "not owned");
+    let arms = "let (c_10: [n_0]f32) = if c_4 then { in (b_9) } else { in (a_8) } in (c_10)";
+    rejected(own(&format!("{write} {arms}")), "not an owned array");
+    let in_loop =
+        format!("let (x_12: f32) = loop (t_10: f32 = 0.0f32) for i_11: i64 < n_0 do {{ {write} in (t_10) }}");
+    rejected(own(&format!("{in_loop} in (a_8)")), "what is not its state");
+}

@@ -521,7 +521,10 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
 /// Where a result of a map goes.
 pub enum Target {
     Elem(Base),
-    Scatter { len: Value, dests: Vec<Base> },
+    Scatter {
+        len: Value,
+        dests: Vec<Base>,
+    },
     /// Written by the body itself; no value stands for the result.
     Own,
 }

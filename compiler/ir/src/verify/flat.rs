@@ -15,8 +15,8 @@ use super::core::Checker;
 use super::shape::same_kind;
 use super::{Result, Scope, check_arity, check_operator, ensure, ensure_count};
 use crate::core::{Body, Exp, FunId, Lambda, Stm as CoreStm};
-use crate::inplace::InPlace;
 use crate::flat::{Block, Fun, Kernel, KernelKind, LoopForm, Op, Out, Param, Program, Space, Stm, Ty};
+use crate::inplace::InPlace;
 use crate::print::{print_core_stm, print_flat_stm};
 use crate::ty::{Atom, Dim, Type, Var, Vars};
 use crate::visit::Code;
@@ -318,8 +318,8 @@ impl FlatChecker<'_> {
         for out in outs {
             let used = match out {
                 Out::Elem(p) => {
-                    let fits = rest.first() == Some(&Type::scalar(*p));
-                    ensure(fits, || format!("an output of {p} from another result"))?;
+                    let found = scalars(&rest[..rest.len().min(1)])?;
+                    ensure(found == [*p], || format!("an output of {p} from another result"))?;
                     bound.push(Ty::Array(*p));
                     1
                 }

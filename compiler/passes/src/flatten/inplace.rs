@@ -48,10 +48,7 @@ fn branch_roots(stm: &Stm, then: &Body, other: &Body) -> Option<Vec<Var>> {
 
 /// The array from outside the body whose version `v` is.
 fn root(body: &Body, v: Var) -> Option<Var> {
-    let Some((stm, i)) = body
-        .stms
-        .iter()
-        .find_map(|s| s.pat.iter().position(|p| p.var == v).map(|i| (s, i)))
+    let Some((stm, i)) = body.stms.iter().find_map(|s| s.pat.iter().position(|p| p.var == v).map(|i| (s, i)))
     else {
         return Some(v);
     };
