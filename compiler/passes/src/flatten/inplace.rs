@@ -117,6 +117,8 @@ impl Flattener<'_> {
         let var = self.declare_local(g, name);
         let state = Param { var, ty: Type::array(vec![Dim::Size(size)], prim) };
         g.arrays.insert(var, state.ty.clone());
+        // Where each position's rows are is the same in all turns.
+        self.eval(g, &arr.start);
         self.env.insert(name, Rep::Array(Arr { src: Src::Data(var, prim), ..arr.clone() }));
         g.owned.push(Owned { dest, state, last: var.into(), out: self.vars.fresh_like(dest) });
     }
