@@ -3,8 +3,14 @@
 
 use crate::prim::Scalar;
 
-/// Calls that may be active at a time, on every back end: beyond it recursion is too deep.
-pub const MAX_DEPTH: usize = 100_000;
+/// Calls of functions outside kernels that may be active at a time, on every back end: beyond it recursion is too deep. A call
+/// counts as 4 KiB, and all together may take half of the memory there is.
+pub fn max_depth() -> usize {
+    const CALL: usize = 4 << 10;
+    const LEAST: usize = 10_000;
+    const MOST: usize = 1_200_000;
+    (crate::pool::limit() / 2 / CALL).clamp(LEAST, MOST)
+}
 
 /// A source range: `file` indexes the program's source table, `start..end` are bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, PartialOrd, Ord)]

@@ -187,6 +187,7 @@ impl ErrorRecord {
 /// ```text
 /// dim       row length of a uniform space, address of the offsets of a ragged one
 /// cancel    address of a byte that is not zero once the run is to be stopped
+/// stack     bytes of stack that calls of functions may take
 /// captures  bits of scalars, addresses of arrays
 /// initial   per combined result: bits of the accumulator's first value
 /// outputs   see the kind
@@ -206,8 +207,11 @@ impl EnvLayout {
     /// Index of the address of the cancellation flag.
     pub const CANCEL: usize = 1;
 
+    /// Index of the number of bytes for calls.
+    pub const STACK: usize = 2;
+
     /// Index of the first capture.
-    pub const CAPTURES: usize = 2;
+    pub const CAPTURES: usize = 3;
 
     /// Index of the first initial value.
     pub const fn initial_at(self) -> usize {
@@ -229,7 +233,7 @@ impl EnvLayout {
         self.partials_at() + self.initial
     }
 
-    /// Never: there are always the first two.
+    /// Never: there are always the first three.
     pub const fn is_empty(self) -> bool {
         false
     }
@@ -249,6 +253,8 @@ pub struct Kernel {
     pub checks: Vec<KernelCheck>,
     /// What every row and element costs.
     pub work: Work,
+    /// Its code calls functions: it needs a stack of its own.
+    pub recursive: bool,
     /// Rough work per element, in units of a few instructions: decides how finely the space is cut.
     pub cost: usize,
     /// The compiled body.

@@ -11,6 +11,9 @@ const CALL: usize = 2 * UNIT;
 /// Iterations assumed of a loop.
 const ITERATIONS: usize = 64;
 
+/// What a recursion counts: nobody knows.
+const RECURSION: usize = 64 * UNIT;
+
 /// Units of work per element, at least 1.
 pub fn of_kernel(kernel: &Kernel) -> usize {
     let operator = match &kernel.kind {
@@ -29,6 +32,7 @@ fn body(b: &Body) -> usize {
 fn stm(s: &Stm) -> usize {
     match &s.exp {
         Exp::Prim(op, _) => operator(*op),
+        Exp::Call(..) => RECURSION,
         Exp::If { then, other, .. } => 1 + body(then).max(body(other)),
         Exp::Loop { form, body: iteration, .. } => {
             let condition = match form {

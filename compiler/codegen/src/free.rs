@@ -1,10 +1,10 @@
 //! What kernels read from outside, and the types of a program's variables.
 
 use par_ir::Var;
-use par_ir::core::{Body, Exp, Lambda, LoopForm, Stm};
+use par_ir::core::{Body, Exp, FunId, Lambda, LoopForm, Stm};
 use par_ir::flat::{self, Kernel, KernelKind, Ty};
 use par_ir::ty::{Atom, Elem};
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// The type of every host variable of a program, and of the scalars in kernels.
 pub fn types(program: &flat::Program) -> HashMap<Var, Ty> {
@@ -67,6 +67,28 @@ pub fn owned(kernel: &Kernel) -> impl Iterator<Item = (Var, &par_ir::core::Param
     })
 }
 
+/// The local functions that the code of a kernel may call, directly or not, in the order of their numbers.
+pub fn callees(kernel: &Kernel, locals: &[par_ir::core::Fun]) -> Vec<FunId> {
+    let mut found = BTreeSet::new();
+    let mut open = Vec::new();
+    calls(&kernel.body, &mut open);
+    while let Some(f) = open.pop() {
+        if found.insert(f) {
+            calls(&locals[f.0 as usize].body, &mut open);
+        }
+    }
+    found.into_iter().collect()
+}
+
+fn calls(body: &Body, out: &mut Vec<FunId>) {
+    for stm in &body.stms {
+        if let Exp::Call(f, _) = stm.exp {
+            out.push(f);
+        }
+        stm.exp.bodies().into_iter().for_each(|b| calls(b, out));
+    }
+}
+
 /// Whether the code of a kernel mentions a variable.
 pub fn mentions(kernel: &Kernel, v: Var) -> bool {
     let mut walk = Walk::default();
@@ -108,7 +130,7 @@ impl Walk {
         stm.pat.iter().filter(|p| p.ty.elem != Elem::Desc).for_each(|p| self.bind(p.var));
         match &stm.exp {
             Exp::Atom(a) => self.atom(a),
-            Exp::Prim(_, xs) => self.atoms(xs),
+            Exp::Prim(_, xs) | Exp::Call(_, xs) => self.atoms(xs),
             Exp::Index(arr, is) => {
                 self.used.push(*arr);
                 self.atoms(is);

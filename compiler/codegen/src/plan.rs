@@ -281,6 +281,7 @@ impl Planner<'_, '_> {
             layout: functions.layout,
             checks: functions.checks,
             work: work::of_kernel(kernel),
+            recursive: functions.recursive,
             cost: cost::of_kernel(kernel),
             code,
             kind,

@@ -16,6 +16,9 @@
 //! ([`Out::Own`]) are changed by `Update`s of one element, and are parameters of loops and results of branches; all versions are
 //! one buffer, so that only the latest may be used ([`crate::inplace`]).
 //!
+//! Recursion without parallelism stays inside a kernel: a body may `Call` the program's *local* functions. Calls nest as
+//! deep as the memory for them allows; beyond it they fail like a check.
+//!
 //! **Checks**: a failing kernel check reports the smallest failing position; nothing after that kernel runs.
 //!
 //! **Updates**: `Scatter` and `Own` outputs, `Hist` and `Write` give a new array; at run time they reuse the destination's buffer if
@@ -32,6 +35,9 @@ use par_runtime::{CheckKind, Prim, Span, ValueType};
 #[allow(missing_docs)]
 pub struct Program {
     pub funs: Vec<Fun>,
+    /// Functions that kernels call: scalar code with scalar parameters and results. `Call`s in kernels and in these refer
+    /// to this list.
+    pub locals: Vec<crate::core::Fun>,
     pub vars: Vars,
     /// Where statements come from; not printed.
     pub places: Places,

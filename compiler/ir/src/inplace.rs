@@ -90,6 +90,9 @@ impl InPlace {
             Exp::Update { arr, value, .. } => self.update(&stm.pat[0], *arr, *value),
             Exp::If { then, other, .. } => self.branch(&stm.pat, then, other),
             Exp::Loop { params, form, body } => self.inner_loop(&stm.pat, params, form, body),
+            Exp::Call(_, args) if stm.pat.iter().all(|p| p.ty.is_scalar()) => {
+                args.iter().filter_map(|a| a.var()).try_for_each(|v| self.read(v))
+            }
             _ => Err("an operation is not sequential"),
         }
     }

@@ -6,10 +6,21 @@ use super::{Run, internal, out_of_memory, threads};
 use crate::array::Array;
 use crate::check::{RuntimeError, Span};
 use crate::plan::{EnvLayout, ErrorRecord, Fold, Kernel, KernelFn, KernelKind, Operand, Out};
+use crate::pool;
 use crate::prim::{Prim, Scalar};
 use crate::profile::Counters;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering::Relaxed};
+
+/// Stack beyond what a kernel's calls may take, for what calls nothing that is counted.
+const RESERVE: usize = 256 << 10;
+
+/// Bytes of stack for the calls in a kernel: address space, of which only what is used is memory.
+fn stack_size() -> usize {
+    const MOST: usize = 1 << 30;
+    const LEAST: usize = 16 << 20;
+    (pool::limit() / 8).clamp(LEAST, MOST) & !0xfff
+}
 
 /// A kernel with everything it needs to run.
 pub struct Launch<'a> {
@@ -66,6 +77,7 @@ impl Run<'_> {
         let mut env = vec![0u64; kernel.layout.len()];
         env[0] = space.dim_word();
         env[EnvLayout::CANCEL] = self.cancel.address();
+        env[EnvLayout::STACK] = if kernel.recursive { stack_size() as u64 } else { 0 };
         let mut held = Vec::new();
         for (word, x) in env[EnvLayout::CAPTURES..].iter_mut().zip(&kernel.captures) {
             *word = match frame.take(*x) {
@@ -144,7 +156,9 @@ impl Launch<'_> {
         // SAFETY: the environment is laid out as the kernel's layout says, the arrays in it are alive and as long as
         // the space demands, and no two pieces write the same elements (a scatter apart, whose element
         // stores are single words); the code is the plan's own and lives as long.
-        let result = unsafe { code(env.as_ptr(), row_lo, row_hi, p.lo as i64, p.hi as i64, &mut record) };
+        let mut run = || unsafe { code(env.as_ptr(), row_lo, row_hi, p.lo as i64, p.hi as i64, &mut record) };
+        let result =
+            if self.kernel.recursive { stacker::grow(stack_size() + RESERVE, &mut run) } else { run() };
         if record.work > 0 {
             self.work.fetch_add(record.work, Relaxed);
         }

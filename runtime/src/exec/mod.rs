@@ -21,7 +21,7 @@ pub use desc::Desc;
 
 use crate::array::{Array, OutOfMemory};
 use crate::cancel::CancelToken;
-use crate::check::{CheckKind, MAX_DEPTH, RuntimeError, Span};
+use crate::check::{CheckKind, RuntimeError, Span, max_depth};
 use crate::plan::{Function, Kind, Plan};
 use crate::prim::{Prim, Scalar};
 use crate::profile::Profile;
@@ -37,7 +37,7 @@ use std::sync::Arc;
 pub struct Options {
     /// Number of threads; 0 stands for all processors.
     pub threads: usize,
-    /// Calls that may be active at a time; 0 stands for `MAX_DEPTH`.
+    /// Calls that may be active at a time; 0 stands for [`max_depth`].
     pub max_depth: usize,
     /// Ends the run, with [`RuntimeError::cancelled`], when it is used.
     pub cancel: CancelToken,
@@ -110,7 +110,7 @@ impl Executable {
         let threads = threads::count(options.threads);
         let traces = Sink::current();
         let results = threads::pool(threads)?.install(|| {
-            let max_depth = if options.max_depth == 0 { MAX_DEPTH } else { options.max_depth };
+            let max_depth = if options.max_depth == 0 { max_depth() } else { options.max_depth };
             let recorder = profile.is_some().then(|| Recorder::start(self.plan.sites));
             let run = Run {
                 plan: &self.plan,

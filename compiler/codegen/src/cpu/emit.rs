@@ -3,6 +3,7 @@
 //! Loops are guarded and tested at the bottom, where all but innermost counted ones also ask whether the run was cancelled. A failing check jumps to a cold block that writes the error record
 //! and leaves the function with -1.
 
+use super::local::Calls;
 use super::{half, math};
 use crate::work;
 use cranelift::prelude::*;
@@ -50,6 +51,8 @@ pub struct Emitter<'a> {
     /// Leaves the function because of cancellation, once something may.
     pub stop: Option<Block>,
     pub references: HashMap<PrimOp, FuncRef>,
+    /// What is needed to call local functions.
+    pub calls: Calls,
     /// How many loops have been emitted.
     pub loops: usize,
     /// The function counts the work that depends on the data, see [`Emitter::inner`].
@@ -105,7 +108,7 @@ impl Emitter<'_> {
         }
     }
 
-    fn atoms(&mut self, xs: &[Atom]) -> Result<Vec<Value>, Unsupported> {
+    pub fn atoms(&mut self, xs: &[Atom]) -> Result<Vec<Value>, Unsupported> {
         xs.iter().map(|x| self.atom(x)).collect()
     }
 
@@ -179,6 +182,7 @@ impl Emitter<'_> {
                 self.check_stm(cond, kind, args, stm.span)?;
                 vec![]
             }
+            Exp::Call(f, xs) => self.call_local(*f, xs, stm.span)?,
             Exp::If { cond, then, other } => self.branch(cond, then, other)?,
             Exp::Loop { params, form, body } => self.loop_stm(params, form, body)?,
             _ => return Err("a kernel body contains an operation that is not scalar".into()),
@@ -266,6 +270,12 @@ impl Emitter<'_> {
     ) -> Result<(), Unsupported> {
         let cond = self.atom(cond)?;
         let values = self.atoms(args)?;
+        self.check(cond, kind, args, &values, span);
+        Ok(())
+    }
+
+    /// Leaves the function unless `cond` holds.
+    pub fn check(&mut self, cond: Value, kind: &CheckKind, args: &[Atom], values: &[Value], span: Span) {
         let number = self.checks.len() as i64;
         let prims = args.iter().map(|a| match a {
             Atom::Const(c) => c.prim(),
@@ -284,14 +294,12 @@ impl Emitter<'_> {
         for (i, (x, prim)) in values.iter().zip(prims).take(4).enumerate() {
             self.store_at(prim, *x, error, (offset_of!(ErrorRecord, args) + 8 * i) as i32);
         }
-        let failure = self.i64(-1);
-        self.b.ins().return_(&[failure]);
+        self.leave();
         self.b.switch_to_block(ok);
-        Ok(())
     }
 
     /// Leaves the function if the run is to be stopped.
-    fn poll(&mut self) {
+    pub fn poll(&mut self) {
         // Atomic, so that no pass takes it for a load that gives what it gave the last time.
         let flag = self.b.ins().atomic_load(types::I8, MemFlagsData::trusted(), self.cancel);
         let on = self.b.create_block();
@@ -308,8 +316,7 @@ impl Emitter<'_> {
             let error = self.error;
             self.b.ins().store(output(), check, error, offset_of!(ErrorRecord, check) as i32);
             self.b.ins().store(output(), pos, error, offset_of!(ErrorRecord, pos) as i32);
-            let failure = self.i64(-1);
-            self.b.ins().return_(&[failure]);
+            self.leave();
         }
         self.b.switch_to_block(on);
     }

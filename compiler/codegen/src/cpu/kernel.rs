@@ -160,6 +160,10 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
 
     fn load_captures(&mut self) -> Result<(), Unsupported> {
         self.e.cancel = self.env(types::I64, EnvLayout::CANCEL);
+        if self.e.calls.any() {
+            let bytes = self.env(types::I64, EnvLayout::STACK);
+            self.e.limit_stack(bytes);
+        }
         for (i, v) in self.info.captures.iter().enumerate() {
             let word = EnvLayout::CAPTURES + i;
             match self.types.get(v) {

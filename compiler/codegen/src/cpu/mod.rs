@@ -4,6 +4,7 @@ mod convert;
 mod emit;
 mod half;
 mod kernel;
+mod local;
 mod math;
 mod primop;
 mod stage;
@@ -18,6 +19,7 @@ use cranelift_jit::{JITBuilder, JITModule};
 use cranelift_module::{FuncId, Linkage, Module};
 use emit::Emitter;
 use kernel::{KernelEmitter, KernelInfo, Role};
+use local::{Callees, Calls};
 pub use math::is_call;
 use par_ir::Var;
 use par_ir::flat::{self, Kernel, Op, Stm, Ty};
@@ -39,7 +41,7 @@ pub fn compile_counting(program: &flat::Program) -> Result<Executable, String> {
 
 fn compile_with(program: &flat::Program, counting: bool) -> Result<Executable, String> {
     let types = free::types(program);
-    let mut compiler = Compiler::new(&types)?;
+    let mut compiler = Compiler::new(&types, &program.locals)?;
     compiler.counting = counting;
     let mut compiled = HashMap::new();
     for (i, stm) in kernels(program).into_iter().enumerate() {
@@ -57,7 +59,7 @@ fn compile_with(program: &flat::Program, counting: bool) -> Result<Executable, S
 /// The Cranelift IR of all kernels, as text.
 pub fn dump_clif(program: &flat::Program) -> String {
     let types = free::types(program);
-    let mut compiler = match Compiler::new(&types) {
+    let mut compiler = match Compiler::new(&types, &program.locals) {
         Ok(c) => c,
         Err(e) => return e,
     };
@@ -94,6 +96,7 @@ struct Compiled {
     captures: Vec<Var>,
     layout: EnvLayout,
     checks: Vec<KernelCheck>,
+    recursive: bool,
     combined: Vec<par_ir::Prim>,
     elems: Vec<par_ir::Prim>,
 }
@@ -104,13 +107,14 @@ struct Compiler<'t> {
     builder_context: FunctionBuilderContext,
     functions: HashMap<PrimOp, FuncId>,
     types: &'t HashMap<Var, Ty>,
+    locals: &'t [par_ir::core::Fun],
     dump: Option<String>,
     /// Kernels count their work.
     counting: bool,
 }
 
 impl<'t> Compiler<'t> {
-    fn new(types: &'t HashMap<Var, Ty>) -> Result<Compiler<'t>, String> {
+    fn new(types: &'t HashMap<Var, Ty>, locals: &'t [par_ir::core::Fun]) -> Result<Compiler<'t>, String> {
         let mut builder = JITBuilder::with_isa(native()?, cranelift_module::default_libcall_names());
         for (op, address) in math::functions() {
             builder.symbol(math::symbol(op), address);
@@ -125,6 +129,7 @@ impl<'t> Compiler<'t> {
             builder_context: FunctionBuilderContext::new(),
             functions: HashMap::new(),
             types,
+            locals,
             dump: None,
             counting: false,
         })
@@ -136,11 +141,13 @@ impl<'t> Compiler<'t> {
         let info = KernelInfo::new(kernel, staged.as_ref(), pattern);
         let mut checks = Vec::new();
         let mut functions = Vec::new();
+        let callees = self.locals(kernel, name, &mut checks)?;
         for role in info.roles() {
-            functions.push((*role, self.function(&info, *role, name, &mut checks)?));
+            functions.push((*role, self.function(&info, *role, name, &callees, &mut checks)?));
         }
         let KernelInfo { captures, layout, combined, elems, .. } = info;
-        Ok(Compiled { name: name.into(), functions, captures, layout, checks, combined, elems })
+        let recursive = !callees.is_empty();
+        Ok(Compiled { name: name.into(), functions, captures, layout, checks, recursive, combined, elems })
     }
 
     fn function(
@@ -148,6 +155,7 @@ impl<'t> Compiler<'t> {
         info: &KernelInfo,
         role: Role,
         name: &str,
+        callees: &Callees,
         checks: &mut Vec<KernelCheck>,
     ) -> Result<FuncId, String> {
         par_runtime::cancel::poll();
@@ -161,16 +169,28 @@ impl<'t> Compiler<'t> {
             .map_err(|e| format!("{name}: {e:?}"))?;
         self.context.func.signature = signature;
         self.context.func.name = UserFuncName::user(0, id.as_u32());
-        self.emit(info, role, checks)?;
+        self.emit(info, role, callees, checks)?;
+        self.define(id, &name)?;
+        Ok(id)
+    }
+
+    /// Compiles the function that was emitted.
+    fn define(&mut self, id: FuncId, name: &str) -> Result<(), String> {
         if let Some(dump) = &mut self.dump {
             *dump += &format!("; {name}\n{}\n", self.context.func.display());
         }
         self.module.define_function(id, &mut self.context).map_err(|e| format!("{name}: {e:?}"))?;
         self.module.clear_context(&mut self.context);
-        Ok(id)
+        Ok(())
     }
 
-    fn emit(&mut self, info: &KernelInfo, role: Role, checks: &mut Vec<KernelCheck>) -> Result<(), String> {
+    fn emit(
+        &mut self,
+        info: &KernelInfo,
+        role: Role,
+        callees: &Callees,
+        checks: &mut Vec<KernelCheck>,
+    ) -> Result<(), String> {
         let config = self.module.isa().frontend_config();
         let mut b = FunctionBuilder::new(&mut self.context.func, &mut self.builder_context);
         let entry = b.create_block();
@@ -191,6 +211,7 @@ impl<'t> Compiler<'t> {
             cancel: params[0],
             stop: None,
             references: HashMap::new(),
+            calls: Calls::of_kernel(callees),
             loops: 0,
             counting: self.counting && role.is_counted(),
         };
@@ -251,6 +272,8 @@ pub struct Functions {
     pub layout: EnvLayout,
     /// What can fail.
     pub checks: Vec<KernelCheck>,
+    /// It calls local functions.
+    pub recursive: bool,
     /// Types of the combined results.
     pub combined: Vec<par_ir::Prim>,
     /// Types of the further results.
@@ -261,7 +284,7 @@ pub struct Functions {
 impl KernelCode<'_> {
     /// The functions of a kernel; once per kernel.
     pub fn take(&mut self, kernel: &Kernel) -> Result<Functions, String> {
-        let Compiled { name, functions, captures, layout, checks, combined, elems } =
+        let Compiled { name, functions, captures, layout, checks, recursive, combined, elems } =
             self.compiled.remove(&key(kernel)).ok_or("a kernel was not compiled")?;
         let address = |id: FuncId| {
             let code = self.module.get_finalized_function(id);
@@ -269,7 +292,7 @@ impl KernelCode<'_> {
             unsafe { std::mem::transmute::<*const u8, KernelFn>(code) }
         };
         let roles = functions.into_iter().map(|(role, id)| (role, address(id))).collect();
-        Ok(Functions { name, captures, layout, checks, combined, elems, roles })
+        Ok(Functions { name, captures, layout, checks, recursive, combined, elems, roles })
     }
 }
 

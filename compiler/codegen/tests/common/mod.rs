@@ -62,7 +62,7 @@ impl Build {
 
     pub fn program(mut self, ret: &[Ty], results: &[Var]) -> Program {
         let fun = self.fun("main", ret, results);
-        Program { funs: vec![fun], vars: self.vars, places: Places::default() }
+        Program { funs: vec![fun], locals: vec![], vars: self.vars, places: Places::default() }
     }
 
     pub fn kernel(

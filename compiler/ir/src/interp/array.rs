@@ -6,7 +6,6 @@ use super::value::Val;
 use super::{Outcome, internal, on_deep_stack};
 use crate::core::{Exp, FunId, Stm};
 use crate::ty::{Atom, Dim, Type, Var};
-use par_runtime::check::MAX_DEPTH;
 use par_runtime::{Array, CheckKind, RuntimeError, Span};
 use std::rc::Rc;
 
@@ -139,27 +138,31 @@ impl Machine<'_> {
 
     /// Calls a function. Variables of the callee keep their values for the caller.
     pub(super) fn call(&mut self, f: FunId, args: Vec<Val>, span: Span) -> Outcome<Vec<Val>> {
-        if self.depth >= MAX_DEPTH {
+        if self.depth >= self.max_depth {
             return Err(RuntimeError::check(&CheckKind::TooDeep, &[], span));
         }
         let fun = &self.funs[f.0 as usize];
-        let saved = self.save(f);
+        let bound = std::mem::take(&mut self.bound[f.0 as usize]);
+        let saved = self.save(&bound);
+        self.bound[f.0 as usize] = bound;
         self.depth += 1;
         self.bind_all(&fun.params, args)?;
         let results = on_deep_stack(|| self.body(&fun.body))?;
         self.depth -= 1;
-        self.restore(f, saved);
+        let bound = std::mem::take(&mut self.bound[f.0 as usize]);
+        self.restore(&bound, saved);
+        self.bound[f.0 as usize] = bound;
         Ok(results)
     }
 
-    pub(super) fn save(&mut self, f: FunId) -> Vec<Val> {
+    /// Takes the values of a function's variables out of the environment.
+    pub(super) fn save(&mut self, bound: &[Var]) -> Vec<Val> {
         let env = &mut self.env;
-        let take = |v: &Var| std::mem::replace(&mut env[v.0 as usize], Val::Unset);
-        self.bound[f.0 as usize].iter().map(take).collect()
+        bound.iter().map(|v| std::mem::replace(&mut env[v.0 as usize], Val::Unset)).collect()
     }
 
-    pub(super) fn restore(&mut self, f: FunId, saved: Vec<Val>) {
-        for (v, x) in self.bound[f.0 as usize].iter().zip(saved) {
+    pub(super) fn restore(&mut self, bound: &[Var], saved: Vec<Val>) {
+        for (v, x) in bound.iter().zip(saved) {
             self.env[v.0 as usize] = x;
         }
     }

@@ -12,7 +12,6 @@ use crate::flat::{Block, Fun, LoopForm, Op, Param, Program, Stm};
 use crate::ty::{Atom, Var};
 use crate::visit::Code;
 use par_runtime::cancel::poll;
-use par_runtime::check::MAX_DEPTH;
 use par_runtime::value::ColumnType;
 use par_runtime::{Array, CheckKind, Column, Counters, Prim, RuntimeError, Scalar, Span};
 use std::rc::Rc;
@@ -29,9 +28,10 @@ pub fn run_flat(
     let Some(callee) = program.funs.get(fun.0 as usize) else {
         return internal(format_args!("there is no function {}", fun.0));
     };
+    let bound = program.locals.iter().map(Code::bound).collect();
+    let machine = Machine::new(program.vars.len(), &program.locals, bound, Moves::of_flat(program));
     let bound = program.funs.iter().map(Code::bound).collect();
-    let machine = Machine::new(program.vars.len(), &[], bound, Moves::of_flat(&program.funs));
-    let mut host = Host { machine, funs: &program.funs, counters: *counters };
+    let mut host = Host { machine, funs: &program.funs, bound, counters: *counters };
     let results = host.call(fun, args.into_iter().map(argument).collect(), Span::default());
     *counters = host.counters;
     counters.work += host.machine.work;
@@ -61,24 +61,26 @@ fn column(x: Val, wanted: Option<ColumnType>) -> Outcome<Column> {
 pub(super) struct Host<'a> {
     pub(super) machine: Machine<'a>,
     funs: &'a [Fun],
+    /// Variables bound in each function.
+    bound: Vec<Vec<Var>>,
     pub(super) counters: Counters,
 }
 
 impl Host<'_> {
     fn call(&mut self, f: FunId, args: Vec<Val>, span: Span) -> Outcome<Vec<Val>> {
-        if self.machine.depth >= MAX_DEPTH {
+        if self.machine.depth >= self.machine.max_depth {
             return Err(RuntimeError::check(&CheckKind::TooDeep, &[], span));
         }
         let fun = &self.funs[f.0 as usize];
         if args.len() != fun.params.len() {
             return internal(format_args!("{} arguments for {}", args.len(), fun.name));
         }
-        let saved = self.machine.save(f);
+        let saved = self.machine.save(&self.bound[f.0 as usize]);
         self.machine.depth += 1;
         fun.params.iter().zip(args).for_each(|(p, x)| self.machine.set(p.var, x));
         let results = on_deep_stack(|| self.block(&fun.body))?;
         self.machine.depth -= 1;
-        self.machine.restore(f, saved);
+        self.machine.restore(&self.bound[f.0 as usize], saved);
         Ok(results)
     }
 

@@ -40,9 +40,9 @@ impl Moves {
         moves
     }
 
-    pub(super) fn of_flat(funs: &[flat::Fun]) -> Moves {
-        let mut moves = Moves::default();
-        for f in funs {
+    pub(super) fn of_flat(program: &flat::Program) -> Moves {
+        let mut moves = Moves::of_core(&program.locals);
+        for f in &program.funs {
             let unused = f.params.iter().map(|p| p.var).filter(|v| !f.body.free().contains(v));
             moves.first.insert(address(&f.body), unused.collect());
             moves.block(&f.body, Vars::new());

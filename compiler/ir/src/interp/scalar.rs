@@ -9,6 +9,7 @@ use crate::core::{Body, Exp, Fun, LoopForm, Param, Stm};
 use crate::prim::PrimOp;
 use crate::ty::{Atom, Dim, Var};
 use par_runtime::cancel::poll;
+use par_runtime::check::max_depth;
 use par_runtime::{CheckKind, Prim, RuntimeError, Scalar, Span};
 
 /// Variables' values and counters while a program runs.
@@ -20,6 +21,7 @@ pub(super) struct Machine<'a> {
     /// Variables bound in each function.
     pub(super) bound: Vec<Vec<Var>>,
     pub(super) depth: usize,
+    pub(super) max_depth: usize,
     pub(super) memory: Memory,
     /// Scalar operations and element reads.
     pub(super) work: u64,
@@ -34,6 +36,7 @@ impl<'a> Machine<'a> {
             funs,
             bound,
             depth: 0,
+            max_depth: max_depth(),
             memory: Memory::new(),
             work: 0,
             traces: Traces::default(),

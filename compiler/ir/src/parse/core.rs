@@ -18,7 +18,7 @@ pub fn parse_core(text: &str) -> Result<Program> {
 }
 
 impl Parser {
-    fn core_fun(&mut self, index: usize) -> Result<Fun> {
+    pub(super) fn core_fun(&mut self, index: usize) -> Result<Fun> {
         let name = self.fun_head(index)?;
         let params = self.list("(", ")", Self::core_param)?;
         self.expect("->")?;

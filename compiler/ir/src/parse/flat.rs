@@ -9,6 +9,10 @@ use crate::ty::Atom;
 /// Reads a printed program. Names of variables that do not occur are lost.
 pub fn parse_flat(text: &str) -> Result<Program> {
     let mut p = Parser::new(text)?;
+    let mut locals = Vec::new();
+    while p.accept_word("local") {
+        locals.push(p.core_fun(locals.len())?);
+    }
     let mut funs = Vec::new();
     while p.is_word("fun") {
         funs.push(p.flat_fun(funs.len())?);
@@ -16,7 +20,7 @@ pub fn parse_flat(text: &str) -> Result<Program> {
     if *p.peek() != Token::End {
         return p.error("a function");
     }
-    Ok(Program { funs, vars: p.vars, places: Places::default() })
+    Ok(Program { funs, locals, vars: p.vars, places: Places::default() })
 }
 
 impl Parser {

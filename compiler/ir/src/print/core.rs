@@ -45,7 +45,7 @@ fn callee(id: crate::core::FunId) -> String {
 }
 
 impl Writer<'_> {
-    fn core_fun(&mut self, index: usize, fun: &Fun) {
+    pub(super) fn core_fun(&mut self, index: usize, fun: &Fun) {
         self.push(&format!("fun {}@{index} ", name(&fun.name)));
         self.list("(", &fun.params, ")", Self::core_param);
         self.push(" -> ");

@@ -23,6 +23,11 @@ pub fn print_flat_stm(stm: &Stm, vars: &Vars) -> String {
 
 fn print(p: &Program, spans: bool) -> String {
     let mut w = Writer::new(&p.vars, spans);
+    for (i, fun) in p.locals.iter().enumerate() {
+        w.push("local ");
+        w.core_fun(i, fun);
+        w.push("\n");
+    }
     for (i, fun) in p.funs.iter().enumerate() {
         if i > 0 {
             w.push("\n");

@@ -10,6 +10,7 @@
 //! 7. Number and types of a body's results fit the kind of kernel, its operator, its destinations and the pattern.
 //! 8. Results of functions, arms and loops have the types that are bound; calls fit the function.
 //! 9. The parameters and results of an entry are its types' columns.
+//! 10. Local functions are scalar code with scalar parameters and results; they and kernels call only local functions.
 
 use super::core::Checker;
 use super::shape::same_kind;
@@ -28,8 +29,11 @@ const BOOL: Ty = Ty::Scalar(Prim::Bool);
 
 /// Checks a whole program; the message says what is wrong and where.
 pub fn verify_flat(program: &Program) -> std::result::Result<(), String> {
-    let mut checker =
-        FlatChecker { funs: &program.funs, vars: &program.vars, scope: Scope::new(&program.vars) };
+    let (funs, locals, vars) = (&program.funs, &program.locals, &program.vars);
+    let mut checker = FlatChecker { funs, locals, vars, scope: Scope::new(vars) };
+    for fun in locals {
+        checker.local(fun).map_err(|e| e.message(&fun.name))?;
+    }
     for fun in &program.funs {
         checker.fun(fun).map_err(|e| e.message(&fun.name))?;
     }
@@ -38,6 +42,7 @@ pub fn verify_flat(program: &Program) -> std::result::Result<(), String> {
 
 struct FlatChecker<'a> {
     funs: &'a [Fun],
+    locals: &'a [crate::core::Fun],
     vars: &'a Vars,
     scope: Scope<'a, Ty>,
 }
@@ -51,6 +56,20 @@ impl FlatChecker<'_> {
         agree("results of the function", &found, &fun.ret)?;
         self.scope.release(mark);
         Ok(())
+    }
+
+    /// Invariant 10.
+    fn local(&mut self, fun: &crate::core::Fun) -> Result {
+        let scalar = fun.params.iter().chain(&fun.ret).all(|p| p.ty.is_scalar() && !p.ty.is_desc());
+        ensure(scalar, || "a local function has only scalar parameters and results".into())?;
+        for v in fun.bound() {
+            ensure(self.scope.ever.insert(v), || format!("{} is bound twice", self.scope.show(v)))?;
+        }
+        let mut inner = Checker { funs: self.locals, scope: Scope::new(self.vars) };
+        inner.params(&fun.params)?;
+        kernel_body(&fun.body, self.vars)?;
+        let types = inner.open_body(&fun.body)?;
+        inner.results("result", &fun.ret, &fun.body.results, &types)
     }
 
     fn params(&mut self, params: &[Param]) -> Result {
@@ -238,7 +257,7 @@ impl FlatChecker<'_> {
 
     fn kernel(&mut self, k: &Kernel) -> Result<Vec<Ty>> {
         self.space(&k.space)?;
-        let mut inner = Checker { funs: &[], scope: Scope::new(self.vars) };
+        let mut inner = Checker { funs: self.locals, scope: Scope::new(self.vars) };
         for v in k.free() {
             if let Some(ty) = core_type(*self.scope.get(v)?) {
                 inner.scope.bind(v, ty)?;
@@ -416,6 +435,10 @@ fn kernel_stm(stm: &CoreStm, vars: &Vars) -> Result {
     match &stm.exp {
         Exp::If { .. } | Exp::Loop { .. } => {
             stm.exp.bodies().into_iter().try_for_each(|b| kernel_body(b, vars))
+        }
+        // What the call fits is checked with its types.
+        Exp::Call(..) => {
+            ensure(stm.pat.iter().all(|p| p.ty.is_scalar()), || "a call in a kernel gives an array".into())
         }
         Exp::Update { indices, .. } => ensure_count("indices of an update", indices.len(), 1),
         _ => scalar_stm(stm, vars),

@@ -24,11 +24,11 @@ impl Flattener<'_> {
         if self.view(stm)? {
             return Ok(());
         }
-        if super::inplace::is_in_place(stm) && !(self.is_root(level) && matches!(stm.exp, Exp::If { .. })) {
+        if self.is_in_place(stm) && !(self.is_root(level) && matches!(stm.exp, Exp::If { .. })) {
             self.in_place(level, stm)
         } else if self.is_root(level) {
             self.host_stm(stm)
-        } else if sequential_exp(&stm.exp, &stm.pat) {
+        } else if self.sequential_exp(&stm.exp, &stm.pat) {
             let mut g = self.take_group(level);
             let done = self.scalar_stm(&mut g, stm);
             self.group = Some(g);
@@ -112,6 +112,10 @@ impl Flattener<'_> {
             }
             Exp::Loop { params, form, body } => self.scalar_loop(g, params, form, body)?,
             Exp::Update { arr, indices, value } => return self.local_update(g, stm, *arr, indices, *value),
+            Exp::Call(fun, args) => {
+                let args = self.eval_atoms(g, args);
+                Exp::Call(self.locals.call(self.source, *fun), args)
+            }
             other => panic!("internal error in flatten: {} is not scalar", name_of(other)),
         };
         self.at(stm.span);
@@ -218,7 +222,9 @@ impl Flattener<'_> {
                 let a = self.host(&ex);
                 self.env.insert(stm.pat[0].var, Rep::Scalar(Ex::Atom(a)));
             }
-            Exp::Loop { .. } if sequential_exp(&stm.exp, &stm.pat) => return self.host_scalar_loop(stm),
+            Exp::Loop { .. } | Exp::Call(..) if self.sequential_exp(&stm.exp, &stm.pat) => {
+                return self.host_kernel(stm);
+            }
             _ => return self.lift(ROOT, stm),
         }
         Ok(())
@@ -230,8 +236,8 @@ impl Flattener<'_> {
         self.env.insert(p.var, Rep::Scalar(Ex::Atom(v.into())));
     }
 
-    /// A loop over scalars is one kernel of one position, not a conversation between host and device.
-    fn host_scalar_loop(&mut self, stm: &Stm) -> Result<()> {
+    /// A loop over scalars, or a recursion, is one kernel of one position, not a conversation between host and device.
+    fn host_kernel(&mut self, stm: &Stm) -> Result<()> {
         let mut g = self.take_group(ROOT);
         self.scalar_stm(&mut g, stm)?;
         self.group = Some(g);
@@ -293,22 +299,27 @@ impl Flattener<'_> {
     }
 }
 
-/// Whether a body is scalar code, views of arrays included: it may stay inside one kernel.
-pub(crate) fn sequential(body: &Body) -> bool {
-    body.stms.iter().all(|s| sequential_exp(&s.exp, &s.pat))
-}
+impl Flattener<'_> {
+    /// Whether a body is scalar code, views of arrays included: it may stay inside one kernel.
+    pub(crate) fn sequential(&self, body: &Body) -> bool {
+        body.stms.iter().all(|s| self.sequential_exp(&s.exp, &s.pat))
+    }
 
-/// Whether a statement may stay inside a kernel.
-pub(crate) fn sequential_exp(exp: &Exp, pat: &[Param]) -> bool {
-    let scalars = || pat.iter().all(|p| p.ty.is_scalar());
-    match exp {
-        Exp::Atom(_) | Exp::Prim(..) | Exp::Index(..) | Exp::Slice { .. } | Exp::Check { .. } => true,
-        Exp::Iota(_) | Exp::Replicate(..) | Exp::Lengths(_) => true,
-        Exp::If { then, other, .. } => scalars() && sequential(then) && sequential(other),
-        Exp::Loop { form, body, .. } => {
-            scalars() && sequential(body) && !matches!(form, LoopForm::While(c) if !sequential(c))
+    /// Whether a statement may stay inside a kernel.
+    pub(crate) fn sequential_exp(&self, exp: &Exp, pat: &[Param]) -> bool {
+        let scalars = || pat.iter().all(|p| p.ty.is_scalar());
+        match exp {
+            Exp::Atom(_) | Exp::Prim(..) | Exp::Index(..) | Exp::Slice { .. } | Exp::Check { .. } => true,
+            Exp::Iota(_) | Exp::Replicate(..) | Exp::Lengths(_) => true,
+            Exp::If { then, other, .. } => scalars() && self.sequential(then) && self.sequential(other),
+            Exp::Loop { form, body, .. } => {
+                scalars()
+                    && self.sequential(body)
+                    && !matches!(form, LoopForm::While(c) if !self.sequential(c))
+            }
+            Exp::Call(fun, _) => self.locals.has(*fun),
+            _ => false,
         }
-        _ => false,
     }
 }
 

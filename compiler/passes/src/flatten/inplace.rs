@@ -21,16 +21,6 @@ use par_ir::core::{Body, Exp, LoopForm, Param, Stm};
 use par_ir::inplace::InPlace;
 use par_ir::{Atom, Dim, Prim, Type, Var};
 
-/// Whether a statement is a loop over array state, or a branch that updates arrays, which may stand in a kernel.
-pub(crate) fn is_in_place(stm: &Stm) -> bool {
-    let arrays = stm.pat.iter().any(|p| !p.ty.is_scalar());
-    match &stm.exp {
-        Exp::Loop { params, form, body } => arrays && InPlace::allows_loop(params, form, body).is_ok(),
-        Exp::If { then, other, .. } => arrays && branch_roots(stm, then, other).is_some(),
-        _ => false,
-    }
-}
-
 /// The arrays from outside that a branch updates, in the order of its array results, if it may stand in a kernel.
 fn branch_roots(stm: &Stm, then: &Body, other: &Body) -> Option<Vec<Var>> {
     let mut roots = Vec::new();
@@ -65,6 +55,17 @@ fn root(body: &Body, v: Var) -> Option<Var> {
 }
 
 impl Flattener<'_> {
+    /// Whether a statement is a loop over array state, or a branch that updates arrays, which may stand in a kernel.
+    pub(crate) fn is_in_place(&self, stm: &Stm) -> bool {
+        let arrays = stm.pat.iter().any(|p| !p.ty.is_scalar());
+        let fits = match &stm.exp {
+            Exp::Loop { params, form, body } => arrays && InPlace::allows_loop(params, form, body).is_ok(),
+            Exp::If { then, other, .. } => arrays && branch_roots(stm, then, other).is_some(),
+            _ => false,
+        };
+        fits && self.locals.has_all(&stm.exp)
+    }
+
     /// A statement that [`is_in_place`], as a kernel of its own.
     pub(crate) fn in_place(&mut self, level: LevelId, stm: &Stm) -> Result<()> {
         self.flush();

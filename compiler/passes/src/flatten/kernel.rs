@@ -322,7 +322,7 @@ impl Flattener<'_> {
             params.push(Param { var, ty: p.ty.clone() });
         }
         let body = self.nested(&mut g, |f, g| {
-            if !super::body::sequential(&op.body) {
+            if !f.sequential(&op.body) || super::local::calls(&op.body) {
                 return f.unsupported("an operator of reduce, scan or hist that is itself parallel");
             }
             f.scalar_stms(g, &op.body.stms)?;
@@ -525,7 +525,7 @@ fn mentions_position_of(ex: &Ex, level: LevelId) -> bool {
 pub(crate) fn may_fail(exp: &Exp) -> bool {
     let body = |b: &core::Body| b.stms.iter().any(|s| may_fail(&s.exp));
     match exp {
-        Exp::Check { .. } => true,
+        Exp::Check { .. } | Exp::Call(..) => true,
         Exp::If { then, other, .. } => body(then) || body(other),
         Exp::Loop { form, body: b, .. } => body(b) || matches!(form, core::LoopForm::While(_)),
         _ => false,

@@ -17,6 +17,7 @@
 //!   ([`rep`]) is a symbolic index expression ([`ex`]) into some flat array, so no view is ever copied before something needs
 //!   packed data ([`pack`]);
 //! - every parallel construct has a lifting rule in a file of its own ([`soac`], [`construct`], [`update`], [`branch`], [`loops`], [`call`], [`trace`]);
+//! - a call of a function that is scalar code through and through stays in the kernel ([`local`]);
 //! - a loop that only updates elements of its state is one kernel whose positions work by themselves, in order ([`inplace`]).
 //!
 //! At the root level (a function's own body) scalars live on the host, and `if`, loops and calls are the host's.
@@ -31,6 +32,7 @@ mod construct;
 mod ex;
 mod inplace;
 mod kernel;
+mod local;
 mod loops;
 mod nest;
 mod pack;
@@ -74,7 +76,8 @@ pub fn flatten(program: &core::Program) -> Result<flat::Program> {
         f.function(fun, lifted)?;
     }
     let funs = f.funs.into_iter().map(|fun| fun.expect("every requested function was flattened")).collect();
-    let mut out = flat::Program { funs, vars: f.vars, places: f.places };
+    let locals = f.locals.functions(program);
+    let mut out = flat::Program { funs, locals, vars: f.vars, places: f.places };
     prune::run(&mut out);
     Ok(out)
 }
@@ -107,6 +110,8 @@ pub(crate) struct Flattener<'a> {
     vars: Vars,
     funs: Vec<Option<flat::Fun>>,
     instances: HashMap<(FunId, bool), FunId>,
+    /// Functions that kernels call.
+    locals: local::Locals,
     queue: Vec<(FunId, bool)>,
     levels: Vec<Level>,
     scopes: Vec<Scope>,
@@ -135,6 +140,7 @@ impl<'a> Flattener<'a> {
             vars: source.vars.clone(),
             funs: Vec::new(),
             instances: HashMap::new(),
+            locals: local::Locals::new(source),
             queue: Vec::new(),
             levels: vec![Level::root()],
             scopes: Vec::new(),

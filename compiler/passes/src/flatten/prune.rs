@@ -253,7 +253,7 @@ pub(crate) fn stm_uses(stm: &Stm, f: &mut dyn FnMut(Var)) {
     };
     match &stm.exp {
         Exp::Atom(a) => atom(*a, f),
-        Exp::Prim(_, args) => args.iter().for_each(|a| atom(*a, f)),
+        Exp::Prim(_, args) | Exp::Call(_, args) => args.iter().for_each(|a| atom(*a, f)),
         Exp::Index(v, ixs) => {
             f(*v);
             ixs.iter().for_each(|a| atom(*a, f));

@@ -1,0 +1,250 @@
+//! Local functions: recursion inside kernels.
+//!
+//! Each kernel has its own copies of the functions it calls, so that their checks are the kernel's. A function takes
+//!
+//! ```text
+//! lowest    address that the stack must stay above
+//! cancel    address of the cancellation flag
+//! error     address of the error record
+//! pos       position of the element, for errors
+//! …         its parameters
+//! ```
+//!
+//! and returns a status, 1 after a failed check or cancellation, and its results. The stack is a segment of memory that the
+//! executor makes for the run of the kernel. A function's call of itself in tail position is a jump.
+
+use super::Compiler;
+use super::emit::{Emitter, Unsupported, args, clif_type};
+use crate::free;
+use cranelift::prelude::*;
+use cranelift_codegen::ir::{FuncRef, UserFuncName};
+use cranelift_codegen::isa::CallConv;
+use cranelift_module::{FuncId, Linkage, Module};
+use par_ir::core::{Body, Exp, Fun, FunId, Stm};
+use par_ir::flat::Kernel;
+use par_ir::ty::Atom;
+use par_ir::{CheckKind, Span};
+use par_runtime::plan::KernelCheck;
+use std::collections::{HashMap, HashSet};
+
+/// The compiled functions that a kernel may call.
+pub type Callees = HashMap<FunId, FuncId>;
+
+/// What an emitter needs to call local functions, and to leave the function it emits.
+pub struct Calls {
+    callees: Callees,
+    references: HashMap<FunId, FuncRef>,
+    /// Lowest address for the stack.
+    lowest: Option<Value>,
+    /// Types of the results, if this is a local function.
+    returns: Option<Vec<Type>>,
+    /// That function, and where it starts again with other arguments.
+    start: Option<(FunId, Block)>,
+    /// Leaves the function after a callee failed, once there is a call.
+    failed: Option<Block>,
+}
+
+impl Calls {
+    /// For a function of a kernel itself.
+    pub fn of_kernel(callees: &Callees) -> Calls {
+        let (callees, references) = (callees.clone(), HashMap::new());
+        Calls { callees, references, lowest: None, returns: None, start: None, failed: None }
+    }
+
+    /// Whether anything is called.
+    pub fn any(&self) -> bool {
+        !self.callees.is_empty()
+    }
+}
+
+impl Compiler<'_> {
+    /// Compiles the functions that a kernel calls.
+    pub fn locals(
+        &mut self,
+        kernel: &Kernel,
+        name: &str,
+        checks: &mut Vec<KernelCheck>,
+    ) -> Result<Callees, String> {
+        let funs = free::callees(kernel, self.locals);
+        let mut callees = Callees::new();
+        for f in &funs {
+            let fun = &self.locals[f.0 as usize];
+            let symbol = format!("{name}_{}_{}", fun.name, f.0);
+            let signature = self.local_signature(fun);
+            let id = self.module.declare_function(&symbol, Linkage::Local, &signature);
+            callees.insert(*f, id.map_err(|e| format!("{symbol}: {e:?}"))?);
+        }
+        for f in funs {
+            self.local(f, name, &callees, checks)?;
+        }
+        Ok(callees)
+    }
+
+    fn local_signature(&self, fun: &Fun) -> Signature {
+        let mut signature = Signature::new(CallConv::Tail);
+        signature.params.extend([AbiParam::new(types::I64); 4]);
+        signature.params.extend(fun.params.iter().map(|p| AbiParam::new(clif_type(p.ty.prim()))));
+        signature.returns.push(AbiParam::new(types::I8));
+        signature.returns.extend(fun.ret.iter().map(|p| AbiParam::new(clif_type(p.ty.prim()))));
+        signature
+    }
+
+    fn local(
+        &mut self,
+        f: FunId,
+        name: &str,
+        callees: &Callees,
+        checks: &mut Vec<KernelCheck>,
+    ) -> Result<(), String> {
+        par_runtime::cancel::poll();
+        let fun = &self.locals[f.0 as usize];
+        let id = callees[&f];
+        self.context.func.signature = self.local_signature(fun);
+        self.context.func.name = UserFuncName::user(0, id.as_u32());
+        let config = self.module.isa().frontend_config();
+        let mut b = FunctionBuilder::new(&mut self.context.func, &mut self.builder_context);
+        let entry = b.create_block();
+        b.append_block_params_for_function_params(entry);
+        b.switch_to_block(entry);
+        let params = b.block_params(entry).to_vec();
+        let start = b.create_block();
+        let operands: Vec<Value> =
+            fun.params.iter().map(|p| b.append_block_param(start, clif_type(p.ty.prim()))).collect();
+        b.ins().jump(start, &args(&params[4..]));
+        b.switch_to_block(start);
+        let mut calls = Calls::of_kernel(callees);
+        calls.lowest = Some(params[0]);
+        calls.start = Some((f, start));
+        calls.returns = Some(fun.ret.iter().map(|p| clif_type(p.ty.prim())).collect());
+        let mut e = Emitter {
+            b,
+            module: &mut self.module,
+            functions: &mut self.functions,
+            checks,
+            scalars: fun.params.iter().map(|p| p.var).zip(operands).collect(),
+            prims: fun.params.iter().map(|p| (p.var, p.ty.prim())).collect(),
+            arrays: HashMap::new(),
+            owned: HashSet::new(),
+            pos: params[3],
+            error: params[2],
+            cancel: params[1],
+            stop: None,
+            references: HashMap::new(),
+            calls,
+            loops: 0,
+        };
+        e.poll();
+        e.tail(&fun.body)?;
+        e.b.seal_all_blocks();
+        e.b.finalize(config);
+        self.define(id, &format!("{name}_{}", fun.name))
+    }
+}
+
+impl Emitter<'_> {
+    /// From here the stack may grow by so many bytes.
+    pub fn limit_stack(&mut self, bytes: Value) {
+        let here = self.b.ins().get_stack_pointer(types::I64);
+        self.calls.lowest = Some(self.b.ins().isub(here, bytes));
+    }
+
+    /// Leaves the function because something failed.
+    pub fn leave(&mut self) {
+        let Some(returns) = self.calls.returns.clone() else {
+            let failure = self.i64(-1);
+            self.b.ins().return_(&[failure]);
+            return;
+        };
+        let mut results = vec![self.b.ins().iconst(types::I8, 1)];
+        for ty in returns {
+            results.push(match ty {
+                types::F32 => self.b.ins().f32const(0.0),
+                types::F64 => self.b.ins().f64const(0.0),
+                int => self.b.ins().iconst(int, 0),
+            });
+        }
+        self.b.ins().return_(&results);
+    }
+
+    /// A function's body: results are returned, a last call of the function itself starts it again.
+    fn tail(&mut self, body: &Body) -> Result<(), Unsupported> {
+        if let Some((last, before)) = body.stms.split_last()
+            && last.pat.iter().map(|p| Atom::Var(p.var)).eq(body.results.iter().copied())
+        {
+            match &last.exp {
+                Exp::Call(f, xs) => {
+                    if let Some((own, start)) = self.calls.start
+                        && own == *f
+                    {
+                        self.stms(before)?;
+                        let operands = self.atoms(xs)?;
+                        self.b.ins().jump(start, &args(&operands));
+                        return Ok(());
+                    }
+                }
+                Exp::If { cond, then, other } if has_call(then) || has_call(other) => {
+                    self.stms(before)?;
+                    let cond = self.atom(cond)?;
+                    let (yes, no) = (self.b.create_block(), self.b.create_block());
+                    self.b.ins().brif(cond, yes, &[], no, &[]);
+                    for (block, arm) in [(yes, then), (no, other)] {
+                        self.b.switch_to_block(block);
+                        self.tail(arm)?;
+                    }
+                    return Ok(());
+                }
+                _ => {}
+            }
+        }
+        let mut results = self.body(body)?;
+        results.insert(0, self.b.ins().iconst(types::I8, 0));
+        self.b.ins().return_(&results);
+        Ok(())
+    }
+
+    /// A call: fails if the stack is used up or the callee fails.
+    pub fn call_local(&mut self, f: FunId, xs: &[Atom], span: Span) -> Result<Vec<Value>, Unsupported> {
+        let lowest = self.calls.lowest.ok_or("a call outside of what may call")?;
+        let here = self.b.ins().get_stack_pointer(types::I64);
+        let room = self.b.ins().icmp(IntCC::UnsignedGreaterThan, here, lowest);
+        self.check(room, &CheckKind::TooDeep, &[], &[], span);
+        let (callee, operands) = self.callee(f, xs)?;
+        let call = self.b.ins().call(callee, &operands);
+        let results = self.b.inst_results(call).to_vec();
+        self.go_on_unless(results[0]);
+        Ok(results[1..].to_vec())
+    }
+
+    /// Leaves the function if a callee's status says that it failed.
+    fn go_on_unless(&mut self, status: Value) {
+        let on = self.b.create_block();
+        let (failed, is_new) = match self.calls.failed {
+            Some(failed) => (failed, false),
+            None => (self.b.create_block(), true),
+        };
+        self.b.ins().brif(status, failed, &[], on, &[]);
+        if is_new {
+            self.calls.failed = Some(failed);
+            self.b.set_cold_block(failed);
+            self.b.switch_to_block(failed);
+            self.leave();
+        }
+        self.b.switch_to_block(on);
+    }
+
+    fn callee(&mut self, f: FunId, xs: &[Atom]) -> Result<(FuncRef, Vec<Value>), Unsupported> {
+        let lowest = self.calls.lowest.ok_or("a call outside of what may call")?;
+        let mut operands = vec![lowest, self.cancel, self.error, self.pos];
+        operands.extend(self.atoms(xs)?);
+        let id = *self.calls.callees.get(&f).ok_or("a call of a function that is not compiled")?;
+        let (module, func) = (&mut *self.module, &mut *self.b.func);
+        let reference =
+            *self.calls.references.entry(f).or_insert_with(|| module.declare_func_in_func(id, func));
+        Ok((reference, operands))
+    }
+}
+
+fn has_call(body: &Body) -> bool {
+    let calls = |s: &Stm| matches!(s.exp, Exp::Call(..)) || s.exp.bodies().into_iter().any(has_call);
+    body.stms.iter().any(calls)
+}
