@@ -103,7 +103,7 @@ fn deep_recursion() {
     let exe = par_codegen::cpu::compile(&countdown()).expect("compiles");
     let got = call(&exe, 0, vec![int(99_999)], 1).expect("runs");
     assert_eq!(ints(&got[0]), [99_999]);
-    let error = call(&exe, 0, vec![int(100_000)], 1).expect_err("too deep");
+    let error = call(&exe, 0, vec![int(10_000_000)], 1).expect_err("too deep");
     assert_eq!(error.message, "recursion is too deep");
 }
 
