@@ -30,5 +30,5 @@ pub fn of_body(body: &Body) -> usize {
 }
 
 fn of_statements(stms: &[Stm]) -> usize {
-    stms.iter().filter(|s| matches!(s.exp, Exp::Prim(..) | Exp::Index(..))).count()
+    stms.iter().filter(|s| matches!(s.exp, Exp::Prim(..) | Exp::Index(..) | Exp::Update { .. })).count()
 }

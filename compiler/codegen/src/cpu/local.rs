@@ -15,7 +15,7 @@
 
 use super::Compiler;
 use super::emit::{Emitter, Unsupported, args, clif_type};
-use crate::free;
+use crate::{free, work};
 use cranelift::prelude::*;
 use cranelift_codegen::ir::{FuncRef, UserFuncName};
 use cranelift_codegen::isa::CallConv;
@@ -132,6 +132,7 @@ impl Compiler<'_> {
             references: HashMap::new(),
             calls,
             loops: 0,
+            counting: self.counting,
         };
         e.poll();
         e.tail(&fun.body)?;
@@ -168,6 +169,7 @@ impl Emitter<'_> {
 
     /// A function's body: results are returned, a last call of the function itself starts it again.
     fn tail(&mut self, body: &Body) -> Result<(), Unsupported> {
+        self.count(work::of_body(body));
         if let Some((last, before)) = body.stms.split_last()
             && last.pat.iter().map(|p| Atom::Var(p.var)).eq(body.results.iter().copied())
         {
