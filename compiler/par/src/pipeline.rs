@@ -12,6 +12,7 @@ use crate::{insight, library};
 use par_check::thir;
 use par_ir::verify::{verify_core, verify_flat};
 use par_ir::{core, flat, print};
+pub use par_passes::flatten::Versions;
 use par_passes::pass;
 use par_runtime::{Executable, cancel};
 use par_syntax::{Diagnostic, Severity, Sources, ast};
@@ -55,6 +56,8 @@ pub struct Options {
     pub imports: Arc<dyn Imports>,
     /// Which warnings are given.
     pub warnings: Warnings,
+    /// Which version runs of what has several.
+    pub versions: Versions,
 }
 
 impl Default for Options {
@@ -66,6 +69,7 @@ impl Default for Options {
             keep_stages: false,
             imports: Arc::new(FileSystem),
             warnings: Warnings::default(),
+            versions: Versions::default(),
         }
     }
 }
@@ -221,7 +225,7 @@ impl Pipeline<'_> {
 
     /// CORE to FLAT.
     pub(crate) fn flatten(&self, core: &core::Program, sources: &Sources) -> Result<flat::Program, Failure> {
-        let result = self.step(FLATTEN.name, || par_passes::flatten::flatten(core));
+        let result = self.step(FLATTEN.name, || par_passes::flatten::flatten_as(core, self.options.versions));
         let flat = result.map_err(|u| Failure::Rejected {
             diagnostics: vec![Diagnostic::unsupported(u.feature, u.span)],
             sources: sources.clone(),

@@ -4,7 +4,7 @@ use super::ex::Ex;
 use super::kernel::Group;
 use super::nest::{LevelId, ROOT};
 use super::rep::Rep;
-use super::{Flattener, Result};
+use super::{Flattener, Result, Versions};
 use crate::effects::deeper;
 use par_ir::core::{Body, Exp, LoopForm, Param, Stm};
 use par_ir::flat::{Op, Ty};
@@ -24,7 +24,7 @@ impl Flattener<'_> {
         if self.view(stm)? {
             return Ok(());
         }
-        if self.is_in_place(stm) && !(self.is_root(level) && matches!(stm.exp, Exp::If { .. })) {
+        if self.runs_in_place(level, stm) {
             self.in_place(level, stm)
         } else if self.is_root(level) {
             self.host_stm(stm)
@@ -36,6 +36,16 @@ impl Flattener<'_> {
         } else {
             self.lift(level, stm)
         }
+    }
+
+    /// Whether a statement becomes a kernel that updates in place. The host does well enough with branches of its own; under a
+    /// nest there is a flat version too, in which all positions take each turn together.
+    fn runs_in_place(&self, level: LevelId, stm: &Stm) -> bool {
+        let wanted = match self.is_root(level) {
+            true => !matches!(stm.exp, Exp::If { .. }),
+            false => self.versions != Versions::Flat,
+        };
+        wanted && self.is_in_place(stm)
     }
 
     pub(crate) fn note_types(&mut self, pat: &[Param]) {
@@ -114,7 +124,7 @@ impl Flattener<'_> {
             Exp::Update { arr, indices, value } => return self.local_update(g, stm, *arr, indices, *value),
             Exp::Call(fun, args) => {
                 let args = self.eval_atoms(g, args);
-                Exp::Call(self.locals.call(self.source, *fun), args)
+                Exp::Call(self.locals.call(*fun), args)
             }
             other => panic!("internal error in flatten: {} is not scalar", name_of(other)),
         };

@@ -4,16 +4,25 @@
 //! scalar parameter, and a view for each array parameter: a base, and where each position's rows start in it. So an array
 //! that all positions share is passed without being copied. Results come back in canonical form. `f^^` is not needed:
 //! a nest of any depth is one flat level to the callee.
+//!
+//! A function over scalars whose parallelism is maps and reductions of its own calls also has a sequential version
+//! ([`super::local`]), which takes over when a batch is large: a tree of calls is then flat at its top, where it makes work for
+//! all threads, and depth first below.
 
 use super::ex::Ex;
 use super::nest::{FDim, Kind, LevelId, ROOT};
 use super::rep::{Arr, Rep, Src};
-use super::{Flattener, Result};
-use par_ir::core::{Fun, FunId, Param, Stm};
+use super::{Flattener, Result, Versions};
+use par_ir::core::{Exp, Fun, FunId, Param, Stm};
 use par_ir::flat::{self, Op, Ty};
 use par_ir::place::{Construct, Part, PlaceId};
-use par_ir::{Atom, Prim, Type};
+use par_ir::prim::CmpOp;
+use par_ir::{Atom, Prim, PrimOp, Type};
 use std::rc::Rc;
+
+/// Calls in a batch from which on each is worked through by itself: enough for all threads, also if some take much longer
+/// than others.
+const SEQUENTIAL_CALLS: i64 = 512;
 
 impl Flattener<'_> {
     /// Flattens one function, plain or lifted.
@@ -25,7 +34,7 @@ impl Flattener<'_> {
         let own = Part { construct: Construct::Function, span: fun.span };
         self.place = self.places.add(PlaceId::default(), vec![own]);
         self.group = None;
-        let out = if lifted { self.lifted_function(fun)? } else { self.plain_function(fun)? };
+        let out = if lifted { self.lifted_function(id, fun)? } else { self.plain_function(fun)? };
         self.funs[slot.0 as usize] = Some(out);
         Ok(())
     }
@@ -43,7 +52,7 @@ impl Flattener<'_> {
         Ok(flat::Fun { name, entry, params, ret, body, span: fun.span })
     }
 
-    fn lifted_function(&mut self, fun: &Fun) -> Result<flat::Fun> {
+    fn lifted_function(&mut self, id: FunId, fun: &Fun) -> Result<flat::Fun> {
         let n = flat::Param { var: self.vars.fresh("n"), ty: Ty::Scalar(Prim::I64) };
         let level = self.push_level(ROOT, Kind::Dim(FDim::Size(n.var.into())));
         let mut params = vec![n];
@@ -53,25 +62,57 @@ impl Flattener<'_> {
             for p in &fun.params {
                 f.lifted_param(level, p, &mut params);
             }
-            f.unless_empty(level, n, fun)
+            f.unless_empty(level, n, id, fun)
         })?;
         ret.extend(fun.ret.iter().map(|p| self.canonical_ty(level, &p.ty)));
         Ok(flat::Fun { name: format!("{}^", fun.name), entry: None, params, ret, body, span: fun.span })
     }
 
     /// A lifted function's body: an empty batch returns at once, which is what ends a recursion without an `if`.
-    fn unless_empty(&mut self, level: LevelId, n: flat::Param, fun: &Fun) -> Result<Vec<Atom>> {
+    fn unless_empty(&mut self, level: LevelId, n: flat::Param, id: FunId, fun: &Fun) -> Result<Vec<Atom>> {
         let cond = self.any(n.var.into());
-        let then = self.block(|f| {
-            f.stms(level, &fun.body.stms)?;
-            f.flush();
-            Ok(f.canonical(level, &fun.body.results))
-        })?;
+        let then = self.block(|f| f.batch(level, n, id, fun))?;
         self.at(fun.span);
         let pat = self.canonical_params(level, &fun.ret);
         let other = self.block(|f| Ok(pat.iter().map(|p| f.nothing(p.ty)).collect()))?;
         self.emit(pat.clone(), Op::If { cond, then, other });
         Ok(pat.iter().map(|p| p.var.into()).collect())
+    }
+
+    /// The results of a batch of calls: in the flat version, or, once there are enough of them, each call by itself where
+    /// the function has a sequential version.
+    fn batch(&mut self, level: LevelId, n: flat::Param, id: FunId, fun: &Fun) -> Result<Vec<Atom>> {
+        if !self.locals.has_version(id) || self.versions == Versions::Flat {
+            return self.flat_batch(level, fun);
+        }
+        let enough = if self.versions == Versions::Sequential { 1 } else { SEQUENTIAL_CALLS };
+        let many = Op::Prim(PrimOp::Cmp(CmpOp::Le, Prim::I64), vec![Atom::i64(enough), n.var.into()]);
+        let cond = self.bind("many", Ty::Scalar(Prim::Bool), many).into();
+        let then = self.block(|f| f.sequential_batch(level, id, fun))?;
+        let other = self.block(|f| f.flat_batch(level, fun))?;
+        self.at(fun.span);
+        let pat = self.canonical_params(level, &fun.ret);
+        self.emit(pat.clone(), Op::If { cond, then, other });
+        Ok(pat.iter().map(|p| p.var.into()).collect())
+    }
+
+    fn flat_batch(&mut self, level: LevelId, fun: &Fun) -> Result<Vec<Atom>> {
+        self.stms(level, &fun.body.stms)?;
+        self.flush();
+        Ok(self.canonical(level, &fun.body.results))
+    }
+
+    /// One kernel, which calls the sequential version at every position.
+    fn sequential_batch(&mut self, level: LevelId, id: FunId, fun: &Fun) -> Result<Vec<Atom>> {
+        let args = fun.params.iter().map(|p| p.var.into()).collect();
+        let result = |p: &Param| Param { var: self.vars.fresh_like(p.var), ty: p.ty.clone() };
+        let pat: Vec<Param> = fun.ret.iter().map(result).collect();
+        let results: Vec<Atom> = pat.iter().map(|p| p.var.into()).collect();
+        let mut g = self.take_group(level);
+        self.scalar_stm(&mut g, &Stm { pat, exp: Exp::Call(id, args), span: fun.span })?;
+        self.group = Some(g);
+        self.flush();
+        Ok(self.canonical(level, &results))
     }
 
     /// Binds a parameter of a lifted function, adding its FLAT parameters.

@@ -9,43 +9,61 @@
 //! ```
 //!
 //! A function is local if its parameters and results are scalars and its body is scalar code whose calls are of local
-//! functions. Nothing parallel is lost: there is none in it.
+//! functions. Nothing parallel is lost: there is none in it. A function of scalars that has maps and reductions has a
+//! sequential version, which runs where a batch of calls makes enough work for all threads ([`super::call`]).
 
+use super::sequential::sequential_version;
+use par_ir::Vars;
 use par_ir::core::{Body, Exp, Fun, FunId, Program};
 use std::collections::HashMap;
 
-/// Which functions of a program are local, and those called so far.
+/// Which functions of a program kernels may call, and those called so far.
 pub(crate) struct Locals {
-    local: Vec<bool>,
+    /// Per function: as scalar code, if it can be.
+    funs: Vec<Option<Fun>>,
+    /// Per function: scalar code only because its parallelism was made sequential, there or in what it calls.
+    parallel: Vec<bool>,
     ids: HashMap<FunId, FunId>,
     called: Vec<FunId>,
 }
 
 impl Locals {
-    pub(crate) fn new(program: &Program) -> Locals {
-        let mut local: Vec<bool> = program.funs.iter().map(is_scalar).collect();
+    pub(crate) fn new(program: &Program, vars: &mut Vars) -> Locals {
+        let mut funs: Vec<Option<Fun>> = program.funs.iter().map(|f| scalar_version(f, vars)).collect();
         // What calls a function that is not local is not local either.
-        while let Some(i) = (0..local.len()).find(|i| {
-            let calls_other = !all_calls(&program.funs[*i].body, &|f| local[f.0 as usize]);
-            local[*i] && calls_other
-        }) {
-            local[i] = false;
+        let is_lost = |f: &Option<Fun>, funs: &[Option<Fun>]| {
+            f.as_ref().is_some_and(|f| !all_calls(&f.body, &|g| funs[g.0 as usize].is_some()))
+        };
+        while let Some(i) = funs.iter().position(|f| is_lost(f, &funs)) {
+            funs[i] = None;
         }
-        Locals { local, ids: HashMap::new(), called: Vec::new() }
+        let mut parallel: Vec<bool> = program.funs.iter().map(|f| has_operators(&f.body)).collect();
+        let calls_parallel = |f: &Fun, parallel: &[bool]| !all_calls(&f.body, &|g| !parallel[g.0 as usize]);
+        while let Some(i) =
+            (0..funs.len()).find(|i| !parallel[*i] && calls_parallel(&program.funs[*i], &parallel))
+        {
+            parallel[i] = true;
+        }
+        Locals { funs, parallel, ids: HashMap::new(), called: Vec::new() }
     }
 
-    /// Whether a function is local.
+    /// Whether kernels call a function because nothing in it is parallel.
     pub(crate) fn has(&self, fun: FunId) -> bool {
-        self.local[fun.0 as usize]
+        self.funs[fun.0 as usize].is_some() && !self.parallel[fun.0 as usize]
     }
 
-    /// Whether an expression calls only local functions.
+    /// Whether a function with parallelism has a sequential version.
+    pub(crate) fn has_version(&self, fun: FunId) -> bool {
+        self.funs[fun.0 as usize].is_some() && self.parallel[fun.0 as usize]
+    }
+
+    /// Whether an expression calls only functions without parallelism.
     pub(crate) fn has_all(&self, exp: &Exp) -> bool {
         exp.bodies().into_iter().all(|b| all_calls(b, &|f| self.has(f)))
     }
 
     /// The number among the FLAT program's local functions.
-    pub(crate) fn call(&mut self, source: &Program, fun: FunId) -> FunId {
+    pub(crate) fn call(&mut self, fun: FunId) -> FunId {
         if let Some(id) = self.ids.get(&fun) {
             return *id;
         }
@@ -53,21 +71,19 @@ impl Locals {
         self.ids.insert(fun, id);
         self.called.push(fun);
         let mut callees = Vec::new();
-        each_call(&source.funs[fun.0 as usize].body, &mut |f| callees.push(f));
+        let local = self.funs[fun.0 as usize].as_ref();
+        each_call(&local.expect("kernels call local functions").body, &mut |f| callees.push(f));
         for callee in callees {
-            self.call(source, callee);
+            self.call(callee);
         }
         id
     }
 
     /// The functions called, in the order of their numbers.
-    pub(crate) fn functions(&self, source: &Program) -> Vec<Fun> {
-        let function = |f: &FunId| {
-            let mut fun = source.funs[f.0 as usize].clone();
-            self.renumber(&mut fun.body);
-            fun
-        };
-        self.called.iter().map(function).collect()
+    pub(crate) fn functions(&mut self) -> Vec<Fun> {
+        let mut funs: Vec<Fun> = self.called.iter().filter_map(|f| self.funs[f.0 as usize].take()).collect();
+        funs.iter_mut().for_each(|f| self.renumber(&mut f.body));
+        funs
     }
 
     fn renumber(&self, body: &mut Body) {
@@ -80,12 +96,22 @@ impl Locals {
     }
 }
 
-/// Scalar code but for its calls.
-fn is_scalar(fun: &Fun) -> bool {
+/// The function as scalar code, if it can be.
+fn scalar_version(fun: &Fun, vars: &mut Vars) -> Option<Fun> {
     let scalars = fun.params.iter().chain(&fun.ret).all(|p| p.ty.is_scalar() && !p.ty.is_desc());
-    scalars && fun.entry.is_none() && scalar_body(&fun.body)
+    if !scalars || fun.entry.is_some() {
+        return None;
+    }
+    let body = if scalar_body(&fun.body) { fun.body.clone() } else { sequential_version(&fun.body, vars)? };
+    scalar_body(&body).then(|| Fun { body, ..fun.clone() })
 }
 
+/// Whether a parallel operator stands in a body.
+fn has_operators(body: &Body) -> bool {
+    body.stms.iter().any(|s| s.exp.is_soac() || s.exp.bodies().into_iter().any(has_operators))
+}
+
+/// Scalar code but for its calls.
 fn scalar_body(body: &Body) -> bool {
     body.stms.iter().all(|s| match &s.exp {
         Exp::Call(..) => s.pat.iter().all(|p| p.ty.is_scalar()),

@@ -38,6 +38,7 @@ mod nest;
 mod pack;
 mod prune;
 mod rep;
+mod sequential;
 mod soac;
 mod trace;
 mod update;
@@ -64,9 +65,26 @@ pub struct Unsupported {
 
 pub(crate) type Result<T> = std::result::Result<T, Unsupported>;
 
+/// Which version runs of what can be done in parallel and, where there is enough of it, one after the other.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Versions {
+    /// What the sizes suggest at run time.
+    #[default]
+    Auto,
+    /// Always the flat version.
+    Flat,
+    /// The sequential version wherever there is one.
+    Sequential,
+}
+
 /// Flattens a whole program. The program must have passed the CORE verifier.
 pub fn flatten(program: &core::Program) -> Result<flat::Program> {
-    let mut f = Flattener::new(program);
+    flatten_as(program, Versions::Auto)
+}
+
+/// As [`flatten`], with a choice of versions.
+pub fn flatten_as(program: &core::Program, versions: Versions) -> Result<flat::Program> {
+    let mut f = Flattener::new(program, versions);
     for (i, fun) in program.funs.iter().enumerate() {
         if fun.entry.is_some() {
             f.instance(FunId(i as u32), false);
@@ -76,7 +94,7 @@ pub fn flatten(program: &core::Program) -> Result<flat::Program> {
         f.function(fun, lifted)?;
     }
     let funs = f.funs.into_iter().map(|fun| fun.expect("every requested function was flattened")).collect();
-    let locals = f.locals.functions(program);
+    let locals = f.locals.functions();
     let mut out = flat::Program { funs, locals, vars: f.vars, places: f.places };
     prune::run(&mut out);
     Ok(out)
@@ -112,6 +130,7 @@ pub(crate) struct Flattener<'a> {
     instances: HashMap<(FunId, bool), FunId>,
     /// Functions that kernels call.
     locals: local::Locals,
+    versions: Versions,
     queue: Vec<(FunId, bool)>,
     levels: Vec<Level>,
     scopes: Vec<Scope>,
@@ -134,13 +153,16 @@ pub(crate) struct Flattener<'a> {
 }
 
 impl<'a> Flattener<'a> {
-    fn new(source: &'a core::Program) -> Flattener<'a> {
+    fn new(source: &'a core::Program, versions: Versions) -> Flattener<'a> {
+        let mut vars = source.vars.clone();
+        let locals = local::Locals::new(source, &mut vars);
         Flattener {
             source,
-            vars: source.vars.clone(),
+            vars,
             funs: Vec::new(),
             instances: HashMap::new(),
-            locals: local::Locals::new(source),
+            locals,
+            versions,
             queue: Vec::new(),
             levels: vec![Level::root()],
             scopes: Vec::new(),

@@ -1,0 +1,165 @@
+//! The sequential version of a body: parallel operators as loops over scalars.
+//!
+//! ```text
+//! is = iota n
+//! xs = map n (is) (\ i -> f i)                loop (s = 0) for i < n do { let y = f i
+//! r  = reduce n (xs) (\ x -> x) (+) 0   ==>                              in s + y }
+//! ```
+//!
+//! An array that is read once, by the operator that follows, never exists. A body that needs any other array has no
+//! sequential version.
+
+use crate::effects::may_fail;
+use par_ir::core::{Body, Exp, Lambda, LoopForm, Param, Stm};
+use par_ir::visit::{Code, Site};
+use par_ir::{Atom, Prim, Span, Type, Var, Vars};
+use std::collections::HashMap;
+
+/// An array whose elements are computed where they are needed.
+enum Delayed {
+    Iota,
+    Splat(Atom),
+    Map(Vec<Delayed>, Lambda),
+}
+
+/// Rewrites one body.
+struct Rewriter<'v> {
+    vars: &'v mut Vars,
+    arrays: HashMap<Var, Delayed>,
+}
+
+/// The body as scalar code, calls included, if it can be said like that. It must be the only user of the body's variables.
+pub(crate) fn sequential_version(body: &Body, vars: &mut Vars) -> Option<Body> {
+    Rewriter { vars, arrays: HashMap::new() }.body(body)
+}
+
+impl Rewriter<'_> {
+    fn body(&mut self, body: &Body) -> Option<Body> {
+        let mut stms = Vec::new();
+        for (i, stm) in body.stms.iter().enumerate() {
+            let rest = &body.stms[i + 1..];
+            self.stm(stm, rest, &body.results, &mut stms)?;
+        }
+        Some(Body { stms, results: body.results.clone() })
+    }
+
+    fn stm(&mut self, stm: &Stm, rest: &[Stm], results: &[Atom], out: &mut Vec<Stm>) -> Option<()> {
+        match &stm.exp {
+            Exp::Iota(_) => self.delay(stm, Delayed::Iota),
+            Exp::Replicate(_, a) if stm.pat[0].ty.rank() == 1 => self.delay(stm, Delayed::Splat(*a)),
+            Exp::Map { inputs, lam, .. } => {
+                read_next(stm, rest, results)?;
+                let inputs = self.inputs(inputs)?;
+                let lam = Lambda { body: self.body(&lam.body)?, ..lam.clone() };
+                self.delay(stm, Delayed::Map(inputs, lam))
+            }
+            Exp::Reduce { width, inputs, lam, op, neutral } if stm.pat.len() == neutral.len() => {
+                let inputs = self.inputs(inputs)?;
+                let exp = self.reduce(*width, inputs, lam, op, neutral, stm.span)?;
+                out.push(Stm { exp, ..stm.clone() });
+                Some(())
+            }
+            Exp::If { cond, then, other } => {
+                let (then, other) = (self.body(then)?, self.body(other)?);
+                out.push(Stm { exp: Exp::If { cond: *cond, then, other }, ..stm.clone() });
+                Some(())
+            }
+            Exp::Loop { params, form, body } => {
+                let form = match form {
+                    LoopForm::While(cond) => LoopForm::While(self.body(cond)?),
+                    counted => counted.clone(),
+                };
+                let body = self.body(body)?;
+                out.push(Stm { exp: Exp::Loop { params: params.clone(), form, body }, ..stm.clone() });
+                Some(())
+            }
+            // There are no arrays to read from.
+            Exp::Index(..) => None,
+            _ => {
+                out.push(stm.clone());
+                Some(())
+            }
+        }
+    }
+
+    fn delay(&mut self, stm: &Stm, array: Delayed) -> Option<()> {
+        let [p] = stm.pat.as_slice() else { return None };
+        self.arrays.insert(p.var, array);
+        Some(())
+    }
+
+    /// The arrays that an operator reads; each is read by nothing else.
+    fn inputs(&mut self, inputs: &[Var]) -> Option<Vec<Delayed>> {
+        let take = |v: &Var| match self.arrays.get(v)? {
+            Delayed::Iota => Some(Delayed::Iota),
+            Delayed::Splat(a) => Some(Delayed::Splat(*a)),
+            Delayed::Map(..) => self.arrays.remove(v),
+        };
+        inputs.iter().map(take).collect()
+    }
+
+    fn reduce(
+        &mut self,
+        width: Atom,
+        inputs: Vec<Delayed>,
+        lam: &Lambda,
+        op: &Lambda,
+        neutral: &[Atom],
+        span: Span,
+    ) -> Option<Exp> {
+        let index = self.vars.fresh("i");
+        let producer = Lambda { body: self.body(&lam.body)?, ..lam.clone() };
+        let mut stms = Vec::new();
+        let values = elements(Delayed::Map(inputs, producer), index.into(), span, &mut stms);
+        let fresh = |t: &Type| Param { var: self.vars.fresh("acc"), ty: t.clone() };
+        let state: Vec<Param> = op.ret.iter().map(fresh).collect();
+        let operands = state.iter().map(|p| Atom::Var(p.var)).chain(values);
+        name(&op.params, operands, span, &mut stms);
+        let combined = self.body(&op.body)?;
+        stms.extend(combined.stms);
+        Some(Exp::Loop {
+            params: state.into_iter().zip(neutral.iter().copied()).collect(),
+            form: LoopForm::For { index, prim: Prim::I64, bound: width },
+            body: Body { stms, results: combined.results },
+        })
+    }
+}
+
+/// The statements that compute element `i` of an array, and what they result in.
+fn elements(array: Delayed, i: Atom, span: Span, out: &mut Vec<Stm>) -> Vec<Atom> {
+    match array {
+        Delayed::Iota => vec![i],
+        Delayed::Splat(a) => vec![a],
+        Delayed::Map(inputs, lam) => {
+            let operands: Vec<Atom> =
+                inputs.into_iter().flat_map(|input| elements(input, i, span, out)).collect();
+            name(&lam.params, operands, span, out);
+            out.extend(lam.body.stms);
+            lam.body.results
+        }
+    }
+}
+
+fn name(params: &[Param], values: impl IntoIterator<Item = Atom>, span: Span, out: &mut Vec<Stm>) {
+    for (p, a) in params.iter().zip(values) {
+        out.push(Stm { pat: vec![p.clone()], exp: Exp::Atom(a), span });
+    }
+}
+
+/// Nothing but the next parallel operator reads what the statement makes, and nothing can fail between them.
+fn read_next(stm: &Stm, rest: &[Stm], results: &[Atom]) -> Option<()> {
+    let [p] = stm.pat.as_slice() else { return None };
+    let reader = rest.iter().position(|s| s.exp.is_soac())?;
+    let mut by_reader = 0;
+    rest[reader].exp.for_each_operand(&mut |a| by_reader += usize::from(a == Atom::Var(p.var)));
+    let all: usize = rest.iter().map(|s| uses(p.var, s)).sum::<usize>()
+        + results.iter().map(|a| uses(p.var, a)).sum::<usize>();
+    let quiet = !rest[..reader].iter().any(|s| may_fail(&s.exp));
+    (by_reader == 1 && all == 1 && quiet && p.ty.rank() == 1).then_some(())
+}
+
+fn uses(v: Var, code: &impl Code) -> usize {
+    let mut n = 0;
+    code.walk(&mut |site| n += usize::from(site == Site::Use(Atom::Var(v))));
+    n
+}
