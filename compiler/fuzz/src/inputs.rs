@@ -64,7 +64,10 @@ fn length(rng: &mut Rng, ty: &Ty, profile: Profile, depth: usize) -> usize {
         Profile::NoRows if depth == 0 => 0,
         Profile::EmptyRows if last && depth > 0 => 0,
         Profile::Singletons => 1,
-        Profile::GiantRow if last && rng.chance(if depth == 0 { 60 } else { 20 }) => 20 + rng.below(60),
+        Profile::GiantRow if last && rng.chance(if depth == 0 { 60 } else { 20 }) => {
+            let most = if rng.chance(25) { 400 } else { 60 };
+            20 + rng.below(most)
+        }
         Profile::GiantRow => rng.below(4),
         Profile::Regular => 3 - depth.min(2),
         _ if rng.chance(25) => 0,

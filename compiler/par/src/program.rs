@@ -58,12 +58,14 @@ pub struct CallOptions {
     pub threads: usize,
     /// Stops the call when it is used.
     pub cancel: CancelToken,
+    /// For [`Backend::Cpu`]: cuts work into the smallest pieces there are, for tests.
+    pub smallest_pieces: bool,
 }
 
 impl Default for CallOptions {
     /// On all processors.
     fn default() -> CallOptions {
-        CallOptions { backend: Backend::Cpu, threads: 0, cancel: CancelToken::new() }
+        CallOptions { backend: Backend::Cpu, threads: 0, cancel: CancelToken::new(), smallest_pieces: false }
     }
 }
 
@@ -321,8 +323,9 @@ impl Program {
                 let counting = matches!(measure, Measure::Costs { counting: true, .. });
                 let executable = if counting { self.counting()? } else { self.executable()? };
                 let fun = executable.entry(entry).ok_or_else(missing)?;
-                let CallOptions { threads, ref cancel, .. } = *options;
-                let options = par_runtime::Options { threads, cancel: cancel.clone(), ..Default::default() };
+                let CallOptions { threads, ref cancel, smallest_pieces, .. } = *options;
+                let cancel = cancel.clone();
+                let options = par_runtime::Options { threads, cancel, smallest_pieces, ..Default::default() };
                 if let Measure::Costs { profile, .. } = measure {
                     let (result, costs) = executable.call_profiled(fun, args, &options);
                     *profile = costs;

@@ -73,7 +73,10 @@ impl Run<'_> {
         frame: &mut Frame,
         span: Span,
     ) -> Result<Launch<'k>, RuntimeError> {
-        let space = Space::resolve(kernel, frame, span)?;
+        let mut space = Space::resolve(kernel, frame, span)?;
+        if self.smallest_pieces {
+            space.cut_small();
+        }
         let mut env = vec![0u64; kernel.layout.len()];
         env[0] = space.dim_word();
         env[EnvLayout::CANCEL] = self.cancel.address();

@@ -41,6 +41,8 @@ pub struct Options {
     pub max_depth: usize,
     /// Ends the run, with [`RuntimeError::cancelled`], when it is used.
     pub cancel: CancelToken,
+    /// Cuts work into the smallest pieces there are, whether or not that pays: for tests of what happens between pieces.
+    pub smallest_pieces: bool,
 }
 
 /// A compiled program.
@@ -119,6 +121,7 @@ impl Executable {
                 depth: Cell::new(0),
                 recorder: recorder.as_ref(),
                 cancel: &options.cancel,
+                smallest_pieces: options.smallest_pieces,
                 traces: &traces,
             };
             let results = run.function(fun, args, function.span);
@@ -139,6 +142,7 @@ struct Run<'a> {
     depth: Cell<usize>,
     recorder: Option<&'a Recorder>,
     cancel: &'a CancelToken,
+    smallest_pieces: bool,
     /// That of the thread which called, not of the one that the call runs on.
     traces: &'a Sink,
 }

@@ -68,6 +68,11 @@ impl Space {
         Ok(Space { rows, total, cost: kernel.cost.max(1), shape })
     }
 
+    /// Makes pieces as small as they can be.
+    pub fn cut_small(&mut self) {
+        self.cost = usize::MAX;
+    }
+
     /// Elements of one part of a giant row.
     pub fn part(&self) -> usize {
         (PART / self.cost).max(64)

@@ -120,25 +120,24 @@ struct Campaign<'a> {
 
 impl Campaign<'_> {
     fn one(&mut self, seed: u64, case: &Case) -> Result<(), Status> {
-        let exact = self.args.mutate.is_empty();
-        let verdict = self.oracle.ask(case, exact)?;
+        let verdict = self.oracle.ask(case)?;
         let is_new = self.summary.add(seed, &verdict);
         if let Verdict::Finding(finding) = verdict
             && is_new
             && finding.kind != Kind::Rejected
         {
-            self.report(seed, case, &finding, exact)?;
+            self.report(seed, case, &finding)?;
         }
         Ok(())
     }
 
     /// Shrinks a finding, prints it, and keeps it as a file.
-    fn report(&mut self, seed: u64, case: &Case, finding: &Finding, exact: bool) -> Result<(), Status> {
+    fn report(&mut self, seed: u64, case: &Case, finding: &Finding) -> Result<(), Status> {
         status::say(&format!("seed {seed}: {finding}"));
         let mut broken = None;
         let time = Duration::from_secs(self.args.shrink);
         let (small, finding) = shrink::shrink(case, finding, time, &mut |case| {
-            self.oracle.ask(case, exact).unwrap_or_else(|status| {
+            self.oracle.ask(case).unwrap_or_else(|status| {
                 broken = Some(status);
                 Verdict::Agreed { calls: 0, failed: 0, skipped: 0 }
             })
@@ -167,8 +166,8 @@ fn work() -> Result<Status, Status> {
     let lost = |e: &dyn std::fmt::Display| status::fail(&format!("fuzz worker: {e}"));
     for line in std::io::stdin().lock().lines() {
         let line = line.map_err(|e| lost(&e))?;
-        let (case, exact): (Case, bool) = serde_json::from_str(&line).map_err(|e| lost(&e))?;
-        let verdict = judge(&case, &Limits { exact, ..Limits::default() });
+        let case: Case = serde_json::from_str(&line).map_err(|e| lost(&e))?;
+        let verdict = judge(&case, &Limits::default());
         let mut out = std::io::stdout().lock();
         let text = serde_json::to_string(&verdict).map_err(|e| lost(&e))?;
         writeln!(out, "{text}").and_then(|()| out.flush()).map_err(|e| lost(&e))?;

@@ -43,8 +43,7 @@ impl Moves {
     pub(super) fn of_flat(program: &flat::Program) -> Moves {
         let mut moves = Moves::of_core(&program.locals);
         for f in &program.funs {
-            let unused = f.params.iter().map(|p| p.var).filter(|v| !f.body.free().contains(v));
-            moves.first.insert(address(&f.body), unused.collect());
+            moves.unused(f.params.iter().map(|p| p.var), &f.body);
             moves.block(&f.body, Vars::new());
         }
         moves
@@ -173,7 +172,7 @@ impl Moves {
         self.first.insert(address(arm), dead.collect());
     }
 
-    /// Forgets at the beginning of a loop's body what it does not use of the state.
+    /// Forgets at the beginning of a loop's or a function's body what it does not use of the state.
     fn unused(&mut self, state: impl Iterator<Item = Var>, body: &Block) {
         let used = body.free();
         self.first.insert(address(body), state.filter(|v| !used.contains(v)).collect());
