@@ -46,8 +46,10 @@ pub enum CheckKind {
     TooDeep,
     /// `bytes`: out of memory.
     OutOfMemory,
-    /// no arguments: a step of zero in a range or a slice.
+    /// no arguments: a step of zero in a slice.
     ZeroStep,
+    /// `start, end, step`: the steps of a range lead from its start towards its end.
+    Range,
     /// any failing check with a fixed text.
     Other(String),
 }
@@ -77,6 +79,10 @@ impl CheckKind {
             CheckKind::TooDeep => "recursion is too deep".into(),
             CheckKind::OutOfMemory => format!("out of memory ({} bytes were asked for)", arg(0)),
             CheckKind::ZeroStep => "the step is zero".into(),
+            CheckKind::Range if arg(2) == 0 => "the step is zero".into(),
+            CheckKind::Range => {
+                format!("a range from {} to {} cannot go in steps of {}", arg(0), arg(1), arg(2))
+            }
             CheckKind::Other(text) => text.clone(),
         }
     }

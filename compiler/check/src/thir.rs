@@ -42,6 +42,8 @@ pub struct Def {
     /// `#[intrinsic]`: no body; lowering knows it by its name.
     pub intrinsic: bool,
     pub inlining: Inlining,
+    /// Not complete by itself: in the body of a parametric module, or what a module type lets others see of a value.
+    pub open: bool,
     /// From the embedded standard library: its spans are replaced by those of the user's call.
     pub library: bool,
     pub type_params: Vec<TyVar>,

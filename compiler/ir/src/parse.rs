@@ -290,6 +290,7 @@ impl Parser {
             "too_deep" => CheckKind::TooDeep,
             "out_of_memory" => CheckKind::OutOfMemory,
             "zero_step" => CheckKind::ZeroStep,
+            "range" => CheckKind::Range,
             "other" => CheckKind::Other(self.text()?),
             _ => return Err(format!("`{word}` is no kind of check")),
         })

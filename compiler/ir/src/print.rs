@@ -172,6 +172,7 @@ fn check_name(kind: &CheckKind) -> (&'static str, Option<&str>) {
         CheckKind::TooDeep => ("too_deep", None),
         CheckKind::OutOfMemory => ("out_of_memory", None),
         CheckKind::ZeroStep => ("zero_step", None),
+        CheckKind::Range => ("range", None),
         CheckKind::Other(text) => ("other", Some(text)),
     }
 }

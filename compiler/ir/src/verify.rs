@@ -114,7 +114,7 @@ fn check_operator(op: PrimOp, operands: &[Prim]) -> Result<Prim> {
 /// Number of arguments that a kind of check has.
 fn check_arity(kind: &CheckKind) -> usize {
     match kind {
-        CheckKind::Slice | CheckKind::RowLength => 3,
+        CheckKind::Slice | CheckKind::RowLength | CheckKind::Range => 3,
         CheckKind::Bounds | CheckKind::SizeMismatch(_) | CheckKind::SegmentSum => 2,
         CheckKind::NegativeSize | CheckKind::OutOfMemory => 1,
         CheckKind::DivisionByZero | CheckKind::Assert(_) | CheckKind::Empty(_) => 0,

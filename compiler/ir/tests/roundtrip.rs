@@ -60,6 +60,7 @@ fn names_and_checks_survive() {
         CheckKind::TooDeep,
         CheckKind::OutOfMemory,
         CheckKind::ZeroStep,
+        CheckKind::Range,
         CheckKind::Other(text()),
     ];
     for kind in kinds {

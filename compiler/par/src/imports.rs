@@ -73,6 +73,14 @@ impl Loader<'_> {
         self.diagnostics.extend(diagnostics);
     }
 
+    /// Adds a program, unless another one has imported it.
+    pub(crate) fn add_once(&mut self, name: &str, text: &str) {
+        let path = normal(Path::new(name));
+        if !self.sources.files.iter().any(|s| !s.is_library && normal(Path::new(&s.name)) == path) {
+            self.add(name, text);
+        }
+    }
+
     /// The number of an imported file, which is read if it has not been.
     fn import(&mut self, importer: &str, path: &str) -> Result<u32, String> {
         let base = Path::new(importer).parent().unwrap_or(Path::new("")).join(path);

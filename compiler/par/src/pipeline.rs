@@ -155,7 +155,7 @@ impl Pipeline<'_> {
         let ast = || parsed.files.last().map(|ast| format!("{ast:#?}\n")).unwrap_or_default();
         self.dump(PARSE.name, ast);
         let thir = self.infer(&mut parsed)?;
-        self.optimise(&thir, parsed)
+        self.optimise(&thir, parsed, &|_| true)
     }
 
     /// The library, which is the beginning of every program.
@@ -192,9 +192,16 @@ impl Pipeline<'_> {
         Ok(thir)
     }
 
-    /// The typed tree to optimised CORE.
-    pub(crate) fn optimise(&self, thir: &thir::Program, mut parsed: Parsed) -> Result<Front, Failure> {
-        let (core, found) = self.step(LOWER.name, || par_check::lower::lower(thir, &parsed.sources));
+    /// The typed tree to optimised CORE. Errors are reported in what entry points reach, and in definitions that are to be
+    /// `complete`.
+    pub(crate) fn optimise(
+        &self,
+        thir: &thir::Program,
+        mut parsed: Parsed,
+        complete: &dyn Fn(&thir::Def) -> bool,
+    ) -> Result<Front, Failure> {
+        let lower = || par_check::lower::lower(thir, &parsed.sources, complete);
+        let (core, found) = self.step(LOWER.name, lower);
         parsed.diagnostics.extend(self.options.warnings.apply(found));
         let core = core.filter(|_| !fatal(&parsed.diagnostics));
         let mut core = core.ok_or_else(|| parsed.rejected())?;

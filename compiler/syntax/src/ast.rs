@@ -121,6 +121,7 @@ pub enum Spec {
     Type { name: Ident, params: Vec<TypeParam>, ty: Option<TypeExp>, lifted: Option<char> },
     Module { name: Ident, sig: SigExp },
     Include(SigExp),
+    Attr(Attr, Box<Spec>),
 }
 
 /// A type as written.

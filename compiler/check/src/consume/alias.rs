@@ -10,6 +10,7 @@
 //! let f i = ys[i]                  f      a function that has captured {xs, t.2}
 //! ```
 
+use super::calls::Operand;
 use crate::thir::Ty;
 use std::collections::{BTreeSet, HashMap};
 use std::rc::Rc;
@@ -30,8 +31,19 @@ pub enum Alias {
     Array(Roots),
     /// A tuple, or a record with its fields sorted.
     Parts(Vec<Alias>),
-    /// A function, with what it captured.
-    Function(Roots, Rc<Signature>),
+    /// A function, with what it captured or was given.
+    Function(Roots, Rc<Function>),
+}
+
+/// A function with its first arguments, if there are any.
+#[derive(Debug)]
+pub struct Function {
+    pub signature: Rc<Signature>,
+    pub given: Vec<Operand>,
+    /// Among what it was given is a function that consumes.
+    pub holds_consumer: bool,
+    /// No roots but those of its own parameters are in it.
+    closed: bool,
 }
 
 /// What a call does to its arguments.
@@ -41,6 +53,49 @@ pub struct Signature {
     pub params: Vec<Alias>,
     /// In terms of the roots of the parameters and of what the function captured.
     pub result: Alias,
+    pub code: Code,
+}
+
+/// What there is to say what a function does with functions that it is given.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Code {
+    /// Only its type is known.
+    Unknown,
+    /// It calls them on the elements of the arrays that it is given.
+    Builtin,
+    /// Its body: index into the bodies of the check.
+    Body(usize),
+}
+
+impl Function {
+    /// A function without arguments so far.
+    pub fn bare(signature: Rc<Signature>) -> Rc<Function> {
+        Function::new(signature, Vec::new(), false)
+    }
+
+    /// A function with its first arguments.
+    pub fn new(signature: Rc<Signature>, given: Vec<Operand>, holds_consumer: bool) -> Rc<Function> {
+        let own = all(&signature.params);
+        let closed =
+            signature.result.is_within(&own) && given.iter().all(|g| g.alias.is_within(&Roots::new()));
+        Rc::new(Function { signature, given, holds_consumer, closed })
+    }
+
+    /// The same where the roots in the result and the arguments become others.
+    fn with(
+        self: &Rc<Self>,
+        of_result: impl FnOnce(&Alias) -> Alias,
+        of: &dyn Fn(&Alias) -> Alias,
+    ) -> Rc<Function> {
+        // Functions that are given to each other may share so much that they cannot be written out.
+        if self.closed {
+            return self.clone();
+        }
+        let given = self.given.iter().map(|g| Operand { alias: of(&g.alias), ..g.clone() }).collect();
+        let Signature { params, result, code } = &*self.signature;
+        let signature = Signature { params: params.clone(), result: of_result(result), code: *code };
+        Function::new(Rc::new(signature), given, self.holds_consumer)
+    }
 }
 
 impl Alias {
@@ -54,6 +109,16 @@ impl Alias {
         let mut out = Roots::new();
         self.collect(&mut out);
         out
+    }
+
+    /// Whether all roots are among these.
+    fn is_within(&self, known: &Roots) -> bool {
+        match self {
+            Alias::Scalar => true,
+            Alias::Array(roots) => roots.is_subset(known),
+            Alias::Parts(parts) => parts.iter().all(|p| p.is_within(known)),
+            Alias::Function(roots, f) => f.closed && roots.is_subset(known),
+        }
     }
 
     fn collect(&self, out: &mut Roots) {
@@ -119,7 +184,7 @@ impl Alias {
             (Alias::Parts(a), Alias::Parts(b)) if a.len() == b.len() => {
                 Alias::Parts(a.into_iter().zip(b).map(|(a, b)| a.join(b)).collect())
             }
-            (Alias::Function(a, f), Alias::Function(b, g)) => joined_functions(a, f, &b, &g),
+            (Alias::Function(a, f), Alias::Function(b, g)) => joined_functions(a, &f, &b, &g),
             (a, b) => Alias::Array(a.flat().union(&b.flat()).copied().collect()),
         }
     }
@@ -131,11 +196,10 @@ impl Alias {
             Alias::Scalar => Alias::Scalar,
             Alias::Array(roots) => Alias::Array(of(roots)),
             Alias::Parts(parts) => Alias::Parts(parts.iter().map(|p| p.pruned(keep)).collect()),
-            Alias::Function(roots, signature) => {
-                let own = all(&signature.params);
-                let result = signature.result.pruned(&|r| own.contains(&r) || keep(r));
-                let signature = Signature { params: signature.params.clone(), result };
-                Alias::Function(of(roots), Rc::new(signature))
+            Alias::Function(roots, f) => {
+                let own = all(&f.signature.params);
+                let result = |result: &Alias| result.pruned(&|r| own.contains(&r) || keep(r));
+                Alias::Function(of(roots), f.with(result, &|given| given.pruned(keep)))
             }
         }
     }
@@ -149,10 +213,9 @@ impl Alias {
                 _ => Alias::Array(replaced(roots, given)),
             },
             Alias::Parts(parts) => Alias::Parts(parts.iter().map(|p| p.substituted(given)).collect()),
-            Alias::Function(roots, signature) => {
-                let params = signature.params.clone();
-                let signature = Signature { params, result: signature.result.substituted(given) };
-                Alias::Function(replaced(roots, given), Rc::new(signature))
+            Alias::Function(roots, f) => {
+                let all = |a: &Alias| a.substituted(given);
+                Alias::Function(replaced(roots, given), f.with(all, &all))
             }
         }
     }
@@ -180,12 +243,14 @@ fn replaced(roots: &Roots, given: &HashMap<Root, Alias>) -> Roots {
 
 /// Either of two functions. Two different ones that take as many arguments are taken for the first one, with what
 /// both captured.
-fn joined_functions(mut a: Roots, f: Rc<Signature>, b: &Roots, g: &Signature) -> Alias {
+fn joined_functions(mut a: Roots, f: &Function, b: &Roots, g: &Function) -> Alias {
     a.extend(b);
-    if f.params.len() != g.params.len() {
+    let (f, g, given) = (&f.signature, &g.signature, f.given.len() + g.given.len());
+    if f.params.len() != g.params.len() || given > 0 {
         return Alias::Array(a);
     }
     let own: HashMap<Root, Alias> = g.params.iter().zip(&f.params).flat_map(|(g, f)| leaves(g, f)).collect();
     let result = f.result.clone().join(g.result.substituted(&own));
-    Alias::Function(a, Rc::new(Signature { params: f.params.clone(), result }))
+    let signature = Signature { params: f.params.clone(), result, code: Code::Unknown };
+    Alias::Function(a, Function::bare(Rc::new(signature)))
 }

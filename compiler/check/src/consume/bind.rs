@@ -1,7 +1,7 @@
 //! Patterns: new names, and the roots that they introduce.
 
 use super::Check;
-use super::alias::{Alias, Root, Roots, Signature};
+use super::alias::{Alias, Code, Function, Root, Roots, Signature};
 use crate::thir::{LocalId, Pat, PatKind, Ty};
 use par_runtime::Span;
 use std::rc::Rc;
@@ -13,6 +13,8 @@ pub enum Kind {
     Own,
     /// A parameter of a function.
     Param,
+    /// An argument that a function holds until it is called.
+    Held,
     /// A definition that is a value.
     Global,
 }
@@ -96,7 +98,8 @@ impl Check<'_> {
             }
             Ty::Fun(..) => {
                 let root = self.new_root(info.clone());
-                Alias::Function(Roots::from([root]), Rc::new(self.declared(ty, root, info.span)))
+                let signature = Rc::new(self.declared(ty, root, info.span));
+                Alias::Function(Roots::from([root]), Function::bare(signature))
             }
         }
     }
@@ -110,7 +113,7 @@ impl Check<'_> {
         }
         let mut shared = self.kept(&params);
         shared.insert(function);
-        Signature { params, result: Alias::Array(shared).fit(ty).masked(ty) }
+        Signature { params, result: Alias::Array(shared).fit(ty).masked(ty), code: Code::Unknown }
     }
 
     /// Binds a pattern to a value. What shares nothing with others gets roots of its own.

@@ -3,7 +3,7 @@
 use super::Check;
 use super::alias::{Root, Roots};
 use super::bind::Kind;
-use super::calls::{Given, Site};
+use super::calls::{Given, Operand, Site};
 use super::walk::Place;
 use crate::thir::{Expr, ExprKind};
 use par_runtime::Span;
@@ -20,9 +20,19 @@ impl Check<'_> {
     /// E0601 and E0602: something was consumed and is used afterwards.
     pub(super) fn after_consume(&mut self, place: Option<&Place>, root: Root, site: &Site, span: Span) {
         let used = place.map_or_else(|| "an array".to_string(), |(_, name)| format!("`{name}`"));
-        let taken = format!("consumed here: {} takes this argument as `*`", site.by);
+        let taken = match site.through {
+            Some(_) => format!("consumed here: {} hands this to a function that consumes it", site.by),
+            None => format!("consumed here: {} takes this argument as `*`", site.by),
+        };
         let same = matches!((place, &site.place), (Some(a), Some(b)) if a.0 == b.0);
-        let diagnostic = if same {
+        let diagnostic = if let Some((given, argument)) = &site.held {
+            let message = format!("{used} is used again, but its first call has consumed `{argument}`");
+            Diagnostic::error("E0601", message, span)
+                .here("used here")
+                .label(site.span, "the first call")
+                .label(*given, format!("`{argument}` is given here, to be consumed by one call"))
+                .note(format!("give all arguments in each call, with a copy of this one (`copy {argument}`)"))
+        } else if same {
             Diagnostic::error("E0601", format!("{used} is used after it was consumed"), span)
                 .here("used here")
                 .label(site.span, taken)
@@ -108,11 +118,48 @@ impl Check<'_> {
             }
         };
         let message = format!("`{name}` is consumed inside {inside}, but is defined outside of it");
-        let diagnostic = Diagnostic::error("E0604", message, site.span)
-            .here(format!("{} consumes this argument {often}", site.by))
-            .label(span, format!("`{name}` is defined here"))
-            .note(format!("{remedy}, or give {} a copy", site.by));
+        let diagnostic = Diagnostic::error("E0604", message, site.span);
+        let diagnostic = match site.held {
+            Some(_) => diagnostic
+                .here(format!("this function is called {often}, which consumes `{name}`"))
+                .label(span, format!("`{name}` is given here, to be consumed by one call"))
+                .note(format!("give all arguments in each call, with a copy of this one (`copy {name}`)")),
+            None => diagnostic
+                .here(format!("{} consumes this argument {often}", site.by))
+                .label(span, format!("`{name}` is defined here"))
+                .note(format!("{remedy}, or give {} a copy", site.by)),
+        };
         self.report(site.span, started(diagnostic, site));
+    }
+
+    /// E0604: a built-in function calls one that was given an argument to consume.
+    pub(super) fn held_in_every_call(&mut self, root: Root, function: &Operand, by: &str) {
+        let info = self.info(root);
+        let message = format!("{by} calls this function many times, but each call consumes `{}`", info.name);
+        let diagnostic = Diagnostic::error("E0604", message, function.span)
+            .here("called once for every element")
+            .label(info.span, "given here, to be consumed by one call")
+            .note(format!("give all arguments in each call, with a copy of this one (`copy {}`)", info.name));
+        self.report(function.span, diagnostic);
+    }
+
+    /// E0608: a function that consumes its argument is handed to one that goes on using that, or does not own it.
+    pub(super) fn not_allowed(&mut self, function: &Operand, by: &str, wrong: &Diagnostic) {
+        let what = match &function.place {
+            Some((_, name)) => format!("`{name}`"),
+            None => "this function".to_string(),
+        };
+        let message = format!("{what} consumes its argument, which {by} does not allow");
+        let diagnostic = Diagnostic::error("E0608", message, function.span).here(format!("given to {by}"));
+        let inside = &wrong.labels[0];
+        let diagnostic = match self.library.contains(&inside.span.file) {
+            true => diagnostic,
+            false => diagnostic.label(inside.span, format!("there, {}", wrong.message)),
+        };
+        self.report(
+            function.span,
+            diagnostic.note("give it a function that does not consume: `\\x -> f (copy x)`"),
+        );
     }
 
     /// E0605: two arguments share, and one of them is consumed.
@@ -166,10 +213,14 @@ impl Check<'_> {
     }
 }
 
-/// Shows the loop by which something is consumed.
+/// Shows the loop by which something is consumed, and the function that is handed over.
 fn started(diagnostic: Diagnostic, site: &Site) -> Diagnostic {
-    match site.init {
+    let diagnostic = match site.init {
         Some(init) => diagnostic.label(init, "the loop that consumes it starts with this"),
+        None => diagnostic,
+    };
+    match site.through {
+        Some(function) => diagnostic.label(function, "this function consumes what it is called with"),
         None => diagnostic,
     }
 }

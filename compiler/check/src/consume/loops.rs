@@ -23,15 +23,15 @@ struct State {
     mark: Root,
 }
 
-impl Check<'_> {
+impl<'p> Check<'p> {
     /// `loop pat = init for … do body`.
     pub(super) fn loop_do(
         &mut self,
-        e: &Expr,
+        e: &'p Expr,
         pat: &Pat,
-        init: &Expr,
-        form: &LoopForm,
-        body: &Expr,
+        init: &'p Expr,
+        form: &'p LoopForm,
+        body: &'p Expr,
     ) -> Alias {
         let start = self.operand(init);
         let elements = match form {
@@ -50,11 +50,11 @@ impl Check<'_> {
     /// For each leaf of the state, whether the body consumes it, and where.
     fn consumed_state(
         &mut self,
-        e: &Expr,
+        e: &'p Expr,
         pat: &Pat,
-        form: &LoopForm,
+        form: &'p LoopForm,
         elements: &Alias,
-        body: &Expr,
+        body: &'p Expr,
     ) -> Vec<Option<Rc<Site>>> {
         if let Some(known) = self.loops.get(&(e as *const Expr)) {
             return known.clone();
@@ -86,7 +86,7 @@ impl Check<'_> {
     }
 
     /// One turn of the loop, with a state that is not known.
-    fn turn(&mut self, pat: &Pat, form: &LoopForm, elements: &Alias, body: &Expr) -> State {
+    fn turn(&mut self, pat: &Pat, form: &'p LoopForm, elements: &Alias, body: &'p Expr) -> State {
         let mark = self.mark();
         self.frames.push(Frame { mark, is_loop: true, captured: Roots::new() });
         let pattern = self.open(pat, Kind::Own, false);
@@ -103,7 +103,7 @@ impl Check<'_> {
     /// Consumes the parts of the initial value that the body consumes. Gives what is left of it.
     fn consume_start(
         &mut self,
-        init: &Expr,
+        init: &'p Expr,
         pat: &Pat,
         start: Alias,
         consumed: &[Option<Rc<Site>>],
@@ -116,7 +116,9 @@ impl Check<'_> {
         let given: Vec<Given> = parts
             .iter()
             .zip(consumed)
-            .map(|((_, part), site)| Given {
+            .enumerate()
+            .map(|(argument, ((_, part), site))| Given {
+                argument,
                 roots: part.flat(),
                 span: init.span,
                 place: None,
@@ -129,7 +131,7 @@ impl Check<'_> {
             let owner =
                 part.roots.iter().find_map(|r| Some((self.info(*r).owner?, self.info(*r).name.clone())));
             let place = owner.or_else(|| site.place.clone());
-            let site = Site { span: site.span, place, by: site.by.clone(), init: Some(init.span) };
+            let site = Site { place, init: Some(init.span), ..(**site).clone() };
             self.consume(&part.roots, &Rc::new(site));
         }
         let left = parts.into_iter().zip(consumed);
@@ -140,7 +142,7 @@ impl Check<'_> {
     }
 
     /// A part of the state that is consumed must be made anew by the body.
-    fn next_is_new(&mut self, state: &State, consumed: &[Option<Rc<Site>>], body: &Expr) {
+    fn next_is_new(&mut self, state: &State, consumed: &[Option<Rc<Site>>], body: &'p Expr) {
         let pairs = leaves(&state.pattern, &state.next);
         for (i, ((root, next), site)) in pairs.iter().zip(consumed).enumerate() {
             let Some(site) = site else { continue };

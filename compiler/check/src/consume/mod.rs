@@ -15,27 +15,30 @@
 //! def f (xs: []i64) : *[]i64 = xs      E0607  a result promised to be shared with nothing
 //! loop xs = copy a for … do            E0606  a loop that gives up its state without making a new one
 //!   let _ = step xs in a
+//! def twice f x = (f x, x) in twice step  E0608  a function that consumes, where that is not possible
 //! ```
 //!
 //! Only calls consume, so a program in which no parameter is written with `*` is never rejected. Each definition is
 //! walked once, in order of evaluation, with what every value may share ([`alias`]) and what was consumed so far. The
 //! walk also gives the function's signature: which parameters the result may share. That is more exact than
-//! declared types, which say it only by `*` on the result. Functions that are handed to others are taken to
-//! consume nothing there.
+//! declared types, which say it only by `*` on the result. A call that hands over a function which consumes has a
+//! signature of its own, from a walk with just that function ([`instances`]).
 
 mod alias;
 mod bind;
 mod calls;
 mod errors;
+mod instances;
 mod loops;
 #[cfg(test)]
 mod tests;
 mod walk;
 
-use crate::thir::{Def, DefId, Expr, LocalId, Program, Ty};
-use alias::{Alias, Root, Roots, Signature, all};
+use crate::thir::{Def, DefId, Expr, LocalId, Pat, Program, Ty};
+use alias::{Alias, Code, Function, Root, Roots, Signature, all};
 use bind::{Bound, Kind, RootInfo};
 use calls::Site;
+use instances::Instance;
 use par_runtime::Span;
 use par_syntax::Diagnostic;
 use std::collections::{HashMap, HashSet};
@@ -69,6 +72,8 @@ struct Check<'p> {
     program: &'p Program,
     /// Definitions whose every mention is a copy.
     copied: &'p dyn Fn(&Def) -> bool,
+    /// The files of the standard library.
+    library: HashSet<u32>,
     roots: Vec<RootInfo>,
     locals: HashMap<LocalId, Bound>,
     signatures: HashMap<DefId, Rc<Signature>>,
@@ -78,6 +83,12 @@ struct Check<'p> {
     consumed: HashMap<Root, Rc<Site>>,
     /// The functions and loops around the present expression.
     frames: Vec<Frame>,
+    /// Of every function that was met.
+    bodies: Vec<Body<'p>>,
+    /// The bodies that are walked for certain functions as arguments.
+    walked: Vec<usize>,
+    /// What calls do that hand over certain functions, which are kept because the keys are their addresses.
+    instances: HashMap<Vec<usize>, (Rc<Instance>, Vec<Alias>)>,
     /// By loop: which parts of its state the body consumes.
     loops: HashMap<*const Expr, Vec<Option<Rc<Site>>>>,
     /// No diagnostics at present.
@@ -85,6 +96,15 @@ struct Check<'p> {
     /// Arguments whose consumption was reported.
     reported: HashSet<Span>,
     diagnostics: Vec<Diagnostic>,
+}
+
+/// A function as it is written.
+#[derive(Clone, Copy)]
+struct Body<'p> {
+    params: &'p [Pat],
+    ret: Option<&'p Ty>,
+    body: &'p Expr,
+    is_definition: bool,
 }
 
 /// A lambda, local function or loop.
@@ -107,12 +127,16 @@ pub fn check_with(program: &Program, copied: &dyn Fn(&Def) -> bool) -> Vec<Diagn
     let mut cx = Check {
         program,
         copied,
+        library: program.defs.iter().filter(|d| d.library).map(|d| d.span.file).collect(),
         roots: Vec::new(),
         locals: HashMap::new(),
         signatures: HashMap::new(),
         globals: HashMap::new(),
         consumed: HashMap::new(),
         frames: Vec::new(),
+        bodies: Vec::new(),
+        walked: Vec::new(),
+        instances: HashMap::new(),
         loops: HashMap::new(),
         quiet: false,
         reported: HashSet::new(),
@@ -154,16 +178,22 @@ impl<'p> Check<'p> {
         if def.intrinsic || def.library && def.name == "copy" {
             let fresh = def.name == "copy" || FRESH.contains(&def.name.as_str());
             let result = if fresh { anything.cleared() } else { anything };
-            return Signature { params, result };
+            return Signature { params, result, code: Code::Builtin };
         }
+        let code = self.code(Body {
+            params: &def.params,
+            ret: Some(&def.ret),
+            body: &def.body,
+            is_definition: true,
+        });
         // Recursive calls may give back anything.
-        self.signatures.insert(id, Rc::new(Signature { params: params.clone(), result: anything }));
+        self.signatures.insert(id, Rc::new(Signature { params: params.clone(), result: anything, code }));
         let result = self.expr(&def.body).fit(&def.ret);
         self.own_result(&result, &def.ret, &def.body);
         let result = result.masked(&def.ret);
         let own = all(&params);
         let result = result.pruned(&|r| own.contains(&r) || self.roots[r.0 as usize].kind == Kind::Global);
-        Signature { params, result }
+        Signature { params, result, code }
     }
 
     /// E0607 where a result written with `*` may be shared with what the caller keeps.
@@ -198,7 +228,7 @@ impl<'p> Check<'p> {
         let signature = self.signature(id);
         let def = &self.program.defs[id.0 as usize];
         match &signature.result {
-            _ if !def.params.is_empty() => Alias::Function(Roots::new(), signature),
+            _ if !def.params.is_empty() => Alias::Function(Roots::new(), Function::bare(signature)),
             function @ Alias::Function(..) => function.clone(),
             _ if (self.copied)(def) => Alias::fresh(),
             _ => Alias::Array(Roots::from([self.global(id, def)])),

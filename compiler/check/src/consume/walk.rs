@@ -1,6 +1,6 @@
 //! Expressions, in order of evaluation: what each may share, and whether what it mentions is still there.
 
-use super::alias::{Alias, Root, Roots, Signature, all};
+use super::alias::{Alias, Function, Root, Roots, Signature, all};
 use super::bind::Kind;
 use super::calls::Operand;
 use super::{Check, Frame};
@@ -11,13 +11,13 @@ use std::rc::Rc;
 /// A local, or a component of one, with its text.
 pub type Place = (LocalId, String);
 
-impl Check<'_> {
+impl<'p> Check<'p> {
     /// An expression.
-    pub(super) fn expr(&mut self, e: &Expr) -> Alias {
+    pub(super) fn expr(&mut self, e: &'p Expr) -> Alias {
         super::deep(|| self.expr_here(e))
     }
 
-    fn expr_here(&mut self, e: &Expr) -> Alias {
+    fn expr_here(&mut self, e: &'p Expr) -> Alias {
         if let Some((place, alias)) = self.place(e) {
             self.used(Some(&place), &alias, e.span);
             return alias;
@@ -122,7 +122,7 @@ impl Check<'_> {
     }
 
     /// An expression whose value is used together with others that are computed after it.
-    pub(super) fn operand(&mut self, e: &Expr) -> Operand {
+    pub(super) fn operand(&mut self, e: &'p Expr) -> Operand {
         let alias = self.expr(e);
         Operand { alias, span: e.span, place: self.place(e).map(|(place, _)| place) }
     }
@@ -133,13 +133,13 @@ impl Check<'_> {
     }
 
     /// Expressions whose values are all used at the end.
-    fn together<'e>(&mut self, es: impl IntoIterator<Item = &'e Expr>) -> Vec<Alias> {
+    fn together(&mut self, es: impl IntoIterator<Item = &'p Expr>) -> Vec<Alias> {
         let operands: Vec<Operand> = es.into_iter().map(|e| self.operand(e)).collect();
         operands.iter().for_each(|o| self.still_there(o));
         operands.into_iter().map(|o| o.alias).collect()
     }
 
-    fn record(&mut self, fields: &[(String, Expr)]) -> Alias {
+    fn record(&mut self, fields: &'p [(String, Expr)]) -> Alias {
         let values = self.together(fields.iter().map(|(_, e)| e));
         let mut parts: Vec<(&String, Alias)> = fields.iter().map(|(f, _)| f).zip(values).collect();
         parts.sort_by_key(|(f, _)| *f);
@@ -147,7 +147,7 @@ impl Check<'_> {
     }
 
     /// A record with a field replaced. The old field is not used, so it may have been consumed.
-    fn with_field(&mut self, value: &Expr, fields: &[String], update: &Expr) -> Alias {
+    fn with_field(&mut self, value: &'p Expr, fields: &[String], update: &'p Expr) -> Alias {
         let (place, old) = match self.place(value) {
             Some((place, alias)) => (Some(place), alias),
             None => (None, self.expr(value)),
@@ -159,7 +159,7 @@ impl Check<'_> {
         replaced(old, &value.ty, fields, part)
     }
 
-    fn indices(&mut self, index: &[IndexArg]) {
+    fn indices(&mut self, index: &'p [IndexArg]) {
         for arg in index {
             match arg {
                 IndexArg::Index(e) => drop(self.expr(e)),
@@ -171,11 +171,7 @@ impl Check<'_> {
     }
 
     /// One of several expressions, each after a pattern is bound: what any of them consumes is consumed.
-    fn branches<'e>(
-        &mut self,
-        arms: impl Iterator<Item = (Option<&'e Pat>, &'e Expr)>,
-        value: &Alias,
-    ) -> Alias {
+    fn branches(&mut self, arms: impl Iterator<Item = (Option<&'p Pat>, &'p Expr)>, value: &Alias) -> Alias {
         let before = self.consumed.clone();
         let mut after = before.clone();
         let mut result = None;
@@ -196,8 +192,9 @@ impl Check<'_> {
     }
 
     /// A lambda or local function.
-    fn function(&mut self, params: &[Pat], ret: Option<&Ty>, body: &Expr) -> Alias {
+    fn function(&mut self, params: &'p [Pat], ret: Option<&'p Ty>, body: &'p Expr) -> Alias {
         let mark = self.mark();
+        let code = self.code(super::Body { params, ret, body, is_definition: false });
         self.frames.push(Frame { mark, is_loop: false, captured: Roots::new() });
         let params: Vec<Alias> = params.iter().map(|p| self.open(p, Kind::Param, false)).collect();
         let result = self.expr(body).fit(&body.ty);
@@ -205,7 +202,7 @@ impl Check<'_> {
         let captured = self.frames.pop().map_or_else(Roots::new, |f| f.captured);
         let own = all(&params);
         let result = result.pruned(&|r| self.outlives(r, mark) || own.contains(&r));
-        Alias::Function(captured, Rc::new(Signature { params, result }))
+        Alias::Function(captured, Function::bare(Rc::new(Signature { params, result, code })))
     }
 
     /// Whether a root is there before and after what begins at `mark`.

@@ -139,6 +139,28 @@ pub(super) fn unknown_attribute(attr: &ast::Attr) -> Option<Diagnostic> {
     })
 }
 
+/// Warnings for attributes in a module type.
+fn spec_attributes(sig: &ast::SigExp, out: &mut Vec<Diagnostic>) {
+    match sig {
+        ast::SigExp::Name(_) => {}
+        ast::SigExp::Specs(specs, _) => specs.iter().for_each(|spec| {
+            let mut spec = spec;
+            while let ast::Spec::Attr(attr, inner) = spec {
+                out.extend(unknown_attribute(attr));
+                spec = inner;
+            }
+            if let ast::Spec::Module { sig, .. } | ast::Spec::Include(sig) = spec {
+                spec_attributes(sig, out);
+            }
+        }),
+        ast::SigExp::With(sig, ..) => spec_attributes(sig, out),
+        ast::SigExp::Arrow(_, from, to, _) => {
+            spec_attributes(from, out);
+            spec_attributes(to, out);
+        }
+    }
+}
+
 impl<'a> Collected<'a> {
     pub(super) fn decs(&mut self, module: ModId, decs: &'a [ast::Dec]) {
         for dec in decs {
@@ -155,9 +177,14 @@ impl<'a> Collected<'a> {
             }
             DecKind::Type { name, params, ty, .. } => self.type_def(module, name, params, ty, local),
             DecKind::Module { name, params, sig, body } => {
+                let sigs = params.iter().map(|p| &p.1).chain(sig);
+                sigs.for_each(|sig| spec_attributes(sig, &mut self.diags));
                 self.module_dec(module, (name, params), sig.as_ref(), body, local);
             }
-            DecKind::ModuleType { name, sig } => self.module_type(module, name, sig, local),
+            DecKind::ModuleType { name, sig } => {
+                spec_attributes(sig, &mut self.diags);
+                self.module_type(module, name, sig, local);
+            }
             DecKind::Open(body) => {
                 let prefix = self.scopes.get(module).prefix.clone();
                 let mut opened = self.mod_exp(module, body, &prefix);

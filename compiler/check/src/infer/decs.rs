@@ -233,6 +233,7 @@ impl<'a> Cx<'a> {
             group: number,
             intrinsic,
             inlining: found.inlining,
+            open: found.demand == super::modules::Demand::First || matches!(found.what, What::View(_)),
             library: found.library,
             type_params,
             size_params: s.size_params,

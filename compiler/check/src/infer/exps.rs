@@ -157,6 +157,13 @@ impl Cx<'_> {
                 _ => diag,
             };
         }
+        if let (Some(prim), true) = (par_runtime::Prim::from_name(&name.base), name.path.is_empty()) {
+            let from = if prim == par_runtime::Prim::I32 { "i64" } else { "i32" };
+            let note = format!(
+                "this is the name of a type; a conversion names both: `{prim}.{from} x` for an {from}"
+            );
+            return errors::unknown_name(name, &[]).note(note);
+        }
         if let (Some(prim), true) = (of_number, name.path.is_empty()) {
             let diag = errors::unknown_name(name, &[]);
             return diag.note(format!(

@@ -49,11 +49,31 @@ impl Cx<'_> {
             (Ty::Prim(to), Ty::Meta(_)) if to.is_integer() && self.show(&found) == "float" => diag
                 .note(format!("a number with a point is a float; `f64.{to} x` makes a float of an integer")),
             (Ty::Fun(..), Ty::Fun(..)) => self.advise_function(diag, &expected, &found),
+            (Ty::Fun(..), Ty::Array(..)) if diag.message.starts_with("argument 1 of") => {
+                diag.note("the function stands before the arrays: map f xs")
+            }
             (Ty::Fun(..), _) => diag,
             (_, Ty::Fun(..)) if numeric => diag.note("a function was found: is an argument missing?"),
-            (Ty::Record(wanted), Ty::Record(given)) => advise_fields(diag, wanted, given),
-            _ => diag,
+            (Ty::Record(wanted), Ty::Record(given)) => {
+                let diag = advise_fields(diag, wanted, given);
+                self.explain_abbreviations(diag, [&expected, &found])
+            }
+            _ => self.explain_abbreviations(diag, [&expected, &found]),
         }
+    }
+
+    /// What the types that are named stand for.
+    pub(super) fn explain_abbreviations<const N: usize>(
+        &self,
+        diag: Diagnostic,
+        types: [&Ty; N],
+    ) -> Diagnostic {
+        types.into_iter().fold(diag, |diag, ty| match (self.show(ty), self.show_expanded(ty)) {
+            (short, long) if short != long && matches!(ty, Ty::Record(_) | Ty::Sum(_) | Ty::Tuple(_)) => {
+                diag.note(format!("`{short}` is `{long}`"))
+            }
+            _ => diag,
+        })
     }
 
     /// Two functions of different types: the number of arguments, or pairs where several arguments are meant.
@@ -160,6 +180,9 @@ impl Cx<'_> {
                 diag.note(format!("element by element: map2 ({op}) xs ys, or map (\\x -> x {op} …) xs"))
             }
             ("^", Ty::Prim(p)) if p.is_float() => diag.note("the power of a number is `x ** y`"),
+            (_, Ty::Var(_)) if !matches!(op, "==" | "!=") => diag.note(format!(
+                "a type parameter stands for every type: take the function for `{op}` as a parameter, or write a type of numbers"
+            )),
             ("*" | "+", Ty::Prim(Prim::Bool)) => diag.note("for conditions there are `&&` and `||`"),
             _ => diag,
         }
@@ -173,6 +196,12 @@ impl Cx<'_> {
         match field {
             "length" | "size" | "len" | "count" if is_array => {
                 diag.note(format!("the number of elements is `length {value}`"))
+            }
+            _ if !is_array
+                && self.env.value(value).is_none()
+                && self.scopes.value(self.module, value).is_some() =>
+            {
+                diag.note(format!("`{value}` is a value: there is no module of this name"))
             }
             _ if is_array && self.scopes.value(self.module, field).is_some() => {
                 diag.note(format!("`{field}` is a function, not a part of an array: {field} … {value}"))

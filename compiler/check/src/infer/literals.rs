@@ -100,7 +100,7 @@ fn float(text: &str, negative: bool, prim: Prim) -> Result<Scalar, String> {
     let hex = digits.strip_prefix("0x").or_else(|| digits.strip_prefix("0X"));
     let value = match hex {
         Some(hex) => {
-            let magnitude = hex_float(hex)?;
+            let magnitude = par_runtime::hex_float(hex).ok_or("it cannot be read as a hexadecimal number")?;
             Scalar::from_f64(prim, if negative { -magnitude } else { magnitude })
         }
         None => {
@@ -125,22 +125,6 @@ fn decimal(digits: &str, prim: Prim) -> Option<Scalar> {
         Prim::F64 => digits.parse().ok().map(Scalar::F64),
         _ => None,
     }
-}
-
-/// `1.8p-3` after the `0x`: hexadecimal digits times a power of two.
-fn hex_float(text: &str) -> Result<f64, String> {
-    let (digits, exponent) = text.split_once(['p', 'P']).unwrap_or((text, "0"));
-    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
-    let bad = "it cannot be read as a hexadecimal number";
-    let mut value = 0f64;
-    for c in whole.chars().chain(fraction.chars()) {
-        value = value * 16.0 + f64::from(c.to_digit(16).ok_or(bad)?);
-    }
-    let exponent: i32 = exponent.parse().map_err(|_| bad)?;
-    let exponent = exponent.saturating_sub(4 * fraction.len() as i32);
-    // In two steps, so that a power outside the range does not spoil a result inside it.
-    let half = exponent / 2;
-    Ok(value * 2f64.powi(half) * 2f64.powi(exponent - half))
 }
 
 #[cfg(test)]

@@ -79,8 +79,10 @@ pub fn infer<F: Borrow<ast::File>>(files: &[F], sources: &Sources) -> (Option<Pr
         anonymous_size: false,
         type_matches: collected.type_matches,
         unknown_types: HashMap::new(),
+        short_names: Vec::new(),
         represented: HashMap::new(),
     };
+    cx.name_types();
     for (group, component) in order.iter().enumerate() {
         cx.component(component, group as u32);
     }
@@ -131,6 +133,8 @@ struct Cx<'a> {
     type_matches: Vec<TypeMatch>,
     /// The type parameters that stand for hidden types of which nothing is known.
     unknown_types: HashMap<TypeId, TyVar>,
+    /// Records, tuples and sums to which the user has given names.
+    short_names: Vec<(Ty, String)>,
     /// What hidden types stand for.
     represented: HashMap<TypeId, Ty>,
 }
@@ -155,8 +159,20 @@ impl Cx<'_> {
         result
     }
 
-    /// A type for a message.
+    /// A type for a message, by the name that the user has given it.
     fn show(&self, ty: &Ty) -> String {
+        self.show_with(ty, &|ty| {
+            let ty = types::erase(&self.types.resolve(ty));
+            self.short_names.iter().find(|(long, _)| *long == ty).map(|(_, name)| name.clone())
+        })
+    }
+
+    /// A type for a message, without the user's abbreviations.
+    fn show_expanded(&self, ty: &Ty) -> String {
+        self.show_with(ty, &|_| None)
+    }
+
+    fn show_with(&self, ty: &Ty, short: &dyn Fn(&Ty) -> Option<String>) -> String {
         let def = |id: u32| self.defs.get(id as usize).map_or_else(String::new, |d| d.name.clone());
         let number = |index: i64| match self.literals.get(index as usize).map(|n| &n.value) {
             Some(literals::Value::Int(n)) => n.to_string(),
@@ -168,6 +184,7 @@ impl Cx<'_> {
             def: &def,
             number: &number,
             hidden: &|id| self.scopes.types[id as usize].name.clone(),
+            short,
         };
         let mut out = String::new();
         show::Printer { names, types: Some(&self.types) }.ty(ty, show::Prec::Arrow, &mut out);
@@ -260,6 +277,7 @@ fn unused(found: &collect::Found) -> Def {
         group: None,
         intrinsic: false,
         inlining: found.inlining,
+        open: true,
         library: found.library,
         type_params: Vec::new(),
         size_params: Vec::new(),

@@ -105,7 +105,7 @@ impl Cx<'_> {
         };
         self.diags.push(match par_syntax::nearest(&name.name, constrs) {
             Some(meant) => diag.note(format!("did you mean `#{meant}`?")),
-            None => diag,
+            None => self.explain_abbreviations(diag, [of]),
         });
     }
 

@@ -11,6 +11,7 @@ pub fn show_type(ty: &Ty, program: &Program) -> String {
         def: &|id| def_name(program, id),
         number: &|n| n.to_string(),
         hidden: &|_| "_".to_string(),
+        short: &|_| None,
     };
     let mut out = String::new();
     Printer { names, types: None }.ty(ty, Prec::Arrow, &mut out);
@@ -30,6 +31,8 @@ pub(super) struct Names<'a> {
     pub(super) number: &'a dyn Fn(i64) -> String,
     /// The name of a hidden type.
     pub(super) hidden: &'a dyn Fn(u32) -> String,
+    /// The user's abbreviation of a type.
+    pub(super) short: &'a dyn Fn(&Ty) -> Option<String>,
 }
 
 /// Writes types; with `types`, inference variables are looked up and their classes shown.
@@ -52,6 +55,11 @@ pub(super) enum Prec {
 impl Printer<'_> {
     /// Appends a type.
     pub(super) fn ty(&self, ty: &Ty, prec: Prec, out: &mut String) {
+        if let Ty::Record(_) | Ty::Sum(_) | Ty::Tuple(_) = ty
+            && let Some(name) = (self.names.short)(ty)
+        {
+            return out.push_str(&name);
+        }
         super::deep(|| match ty {
             Ty::Prim(p) => out.push_str(p.name()),
             Ty::Var(v) => out.push_str(self.names.type_vars.get(v.0 as usize).map_or("_", |s| s)),

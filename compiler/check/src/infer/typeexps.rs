@@ -118,6 +118,9 @@ impl Cx<'_> {
         let diag = errors::unknown_type(name, &known);
         self.diags.push(match is_value && diag.notes.is_empty() {
             true => diag.note("this is the name of a value; as a size it stands in brackets"),
+            false if is_parameter(name) && diag.notes.is_empty() => {
+                diag.note(format!("a type parameter is declared before the others: `'{}`", name.base))
+            }
             false => diag,
         });
         self.types.poison()
@@ -270,6 +273,42 @@ impl Cx<'_> {
         Binding::Size(Box::new(Expr { kind, ty: I64, span }))
     }
 
+    /// Finds the user's names of records, tuples and sums, for messages.
+    pub(super) fn name_types(&mut self) {
+        let (diagnostics, recursive) = (self.diags.len(), self.recursive_types.len());
+        for i in 0..self.scopes.types.len() {
+            let def = &self.scopes.types[i];
+            let (params, module, Meaning::Alias(exp)) = (def.params, def.module, def.meaning) else {
+                continue;
+            };
+            if !params.is_empty() || def.instance || self.scopes.get(module).library {
+                continue;
+            }
+            let name = format!("{}{}", self.scopes.get(module).prefix, def.name);
+            self.env = Default::default();
+            self.module = module;
+            self.expanding = vec![TypeId(i as u32)];
+            let ty = self.ty(exp);
+            let ty = super::types::erase(&self.types.resolve(&ty));
+            self.expanding.clear();
+            let known = self.short_names.iter().any(|(long, _)| *long == ty);
+            let named =
+                matches!(&ty, Ty::Record(_) | Ty::Sum(_)) || matches!(&ty, Ty::Tuple(ts) if !ts.is_empty());
+            let mut open = Vec::new();
+            self.types.leaves(&ty, &mut open);
+            if named && !known && open.is_empty() {
+                self.short_names.push((ty, name));
+            }
+        }
+        // What is wrong in them is reported where they are checked.
+        self.diags.truncate(diagnostics);
+        self.recursive_types.truncate(recursive);
+        self.types.clear();
+        self.literals.clear();
+        self.pending.clear();
+        self.env = Default::default();
+    }
+
     /// Checks the right sides of the user's abbreviations, used or not.
     pub(super) fn abbreviations(&mut self) {
         for i in 0..self.scopes.types.len() {
@@ -287,6 +326,12 @@ impl Cx<'_> {
         }
         self.types.clear();
     }
+}
+
+/// Whether a name is as short as those of type parameters are.
+fn is_parameter(name: &Name) -> bool {
+    let small = name.base.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit());
+    name.path.is_empty() && name.base.len() <= 2 && small
 }
 
 fn param_name(param: &TypeParam) -> &Ident {

@@ -41,7 +41,7 @@ impl<'p> Lower<'p> {
             Fun::Def(d, _) => self.program.defs[d.0 as usize].name_span,
             Fun::Partial(f, _) => return self.origin(f),
             Fun::Sized(s) => return self.origin(&s.fun),
-            Fun::Op(_) => return None,
+            Fun::Op(_) | Fun::Unknown(_) => return None,
         };
         (!self.is_library(span)).then_some(span)
     }
@@ -52,6 +52,7 @@ impl<'p> Lower<'p> {
             Fun::Def(d, _) => arity(&self.program.defs[d.0 as usize]),
             Fun::Op("neg" | "!") => 1,
             Fun::Op(_) => 2,
+            Fun::Unknown(f) => arrows(f.ty),
             Fun::Partial(f, args) => self.arity(f).saturating_sub(args.len()),
             Fun::Sized(s) => self.arity(&s.fun),
         }
@@ -77,8 +78,10 @@ impl<'p> Lower<'p> {
             return Ok(val);
         }
         let before = self.emitted;
+        let known = self.is_library_function(fun) && args.iter().any(Val::has_fun);
+        let kept = known.then(|| args.clone());
         let val = self.inline(fun, args, want)?;
-        self.note_size(fun, self.emitted - before);
+        self.note_size(fun, kept.as_deref(), self.emitted - before);
         Ok(val)
     }
 
@@ -88,14 +91,18 @@ impl<'p> Lower<'p> {
             Fun::Closure(c) => self.call_closure(c, args, want),
             Fun::Def(d, types) => self.call_def(*d, types, args, want),
             Fun::Op(name) => self.operator(name, &args),
+            Fun::Unknown(f) => self.unknown_result(f),
             Fun::Partial(..) | Fun::Sized(_) => Err(self.internal("a partial application was not unpacked")),
         }
     }
 
     fn call_closure(&mut self, c: &Closure<'p>, args: Vec<Val<'p>>, want: Option<&Shape>) -> R<Val<'p>> {
         let mut env = c.env.clone();
-        for (pat, arg) in c.params.iter().zip(args) {
+        let places = self.argument_places(args.len());
+        for (i, (pat, arg)) in c.params.iter().zip(args).enumerate() {
+            let before = places.get(i).map(|place| self.enter(*place));
             self.bind(pat, arg, &mut env)?;
+            self.span = before.unwrap_or(self.span);
         }
         c.params.iter().for_each(|pat| self.size_functions(pat, &mut env));
         match c.ret {
@@ -107,6 +114,12 @@ impl<'p> Lower<'p> {
         }
     }
 
+    /// Where the arguments of the call stand, if it has just so many in the user's code.
+    fn argument_places(&mut self, args: usize) -> Vec<Span> {
+        let places = std::mem::take(&mut self.arguments);
+        if places.len() == args { places } else { Vec::new() }
+    }
+
     fn call_def(
         &mut self,
         d: DefId,
@@ -116,6 +129,7 @@ impl<'p> Lower<'p> {
     ) -> R<Val<'p>> {
         let program = self.program;
         let def = &program.defs[d.0 as usize];
+        self.reached.insert(d);
         if def.intrinsic {
             return self.intrinsic(def, args, want);
         }
@@ -123,8 +137,11 @@ impl<'p> Lower<'p> {
             return self.call_recursive(d, types, args);
         }
         let mut env = def_env(def, types);
-        for (pat, arg) in def.params.iter().zip(args) {
+        let places = self.argument_places(args.len());
+        for (i, (pat, arg)) in def.params.iter().zip(args).enumerate() {
+            let before = places.get(i).map(|place| self.enter(*place));
             self.bind_as(pat, arg, &mut env, &|name| format!("size of argument `{name}` of `{}`", def.name))?;
+            self.span = before.unwrap_or(self.span);
         }
         def.params.iter().for_each(|pat| self.size_functions(pat, &mut env));
         let text = format!("result of `{}`", def.name);
@@ -160,14 +177,17 @@ impl<'p> Lower<'p> {
         if arity(def) > 0 {
             return Ok(Val::Fun(Rc::new(Fun::Def(d, Rc::new(types)))));
         }
+        self.reached.insert(d);
         if def.intrinsic {
             return self.intrinsic(def, Vec::new(), None);
         }
         if def.group.is_some() {
             let message = format!("the value `{}` is defined by itself", def.name);
-            return Err(Box::new(
-                Diagnostic::error("E0514", message, self.span).label(def.name_span, "defined here"),
-            ));
+            let diag = Diagnostic::error("E0514", message, self.span);
+            return Err(Box::new(match self.span == def.name_span {
+                true => diag.here("its computation needs it"),
+                false => diag.label(def.name_span, "defined here"),
+            }));
         }
         if let Some(v) = self.blocks.iter().rev().find_map(|b| b.values.get(&d)) {
             return Ok(v.clone());

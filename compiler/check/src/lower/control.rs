@@ -5,11 +5,17 @@ use super::value::{Shape, Val};
 use super::{Lower, R};
 use crate::thir::{Expr, Pat};
 use par_ir::core::Exp;
-use par_ir::prim::BinOp;
+use par_ir::prim::{BinOp, CmpOp};
 use par_ir::{Atom, Prim, Scalar};
 
 /// The right side of `&&` or `||` is computed always if it is no longer than this and cannot fail.
 const CHEAP: usize = 6;
+
+/// A `match` of so many cases is a chain of conditionals: what is likely comes first.
+const CHAIN: usize = 8;
+
+/// Evaluates a case.
+type Arm<'f, 'p> = dyn FnMut(&mut Lower<'p>, &'p (Pat, Expr)) -> R<Val<'p>> + 'f;
 
 impl<'p> Lower<'p> {
     /// `a && b`.
@@ -53,8 +59,34 @@ impl<'p> Lower<'p> {
         }
     }
 
-    /// `match`: a chain of conditionals; the last case is taken if no other matches.
+    /// `match`: the last case is taken if no other matches. A few cases are a chain of conditionals; for more, the number
+    /// of the first one that matches is computed, and found in a tree of conditionals.
     pub fn cases(
+        &mut self,
+        val: &Val<'p>,
+        cases: &'p [(Pat, Expr)],
+        env: &Env<'p>,
+        want: Option<&Shape>,
+    ) -> R<Val<'p>> {
+        let Some((_, tested)) = cases.split_last() else {
+            return Err(self.internal("a match without cases"));
+        };
+        if cases.len() <= CHAIN {
+            return self.chain(val, cases, env, want);
+        }
+        let conds = tested.iter().map(|(pat, _)| self.test(pat, val)).collect::<R<Vec<_>>>()?;
+        let numbered = conds.iter().enumerate().rev();
+        let last = Atom::i64(tested.len() as i64);
+        let number =
+            numbered.fold(last, |other, (i, cond)| self.select(Prim::I64, *cond, Atom::i64(i as i64), other));
+        self.numbered(number, 0, cases, &mut |lo, (pat, body)| {
+            let mut env = env.clone();
+            lo.bind(pat, val.clone(), &mut env)?;
+            lo.eval(body, &env, want)
+        })
+    }
+
+    fn chain(
         &mut self,
         val: &Val<'p>,
         cases: &'p [(Pat, Expr)],
@@ -72,8 +104,29 @@ impl<'p> Lower<'p> {
                 lo.bind(pat, val.clone(), &mut env)?;
                 lo.eval(body, &env, want)
             },
-            &mut |lo| super::deep(|| lo.cases(val, rest, env, want)),
+            &mut |lo| super::deep(|| lo.chain(val, rest, env, want)),
         )
+    }
+
+    /// The case of a number; the first one here has number `from`.
+    fn numbered(
+        &mut self,
+        number: Atom,
+        from: i64,
+        cases: &'p [(Pat, Expr)],
+        arm: &mut Arm<'_, 'p>,
+    ) -> R<Val<'p>> {
+        if let [only] = cases {
+            return arm(self, only);
+        }
+        let (low, high) = cases.split_at(cases.len() / 2);
+        let middle = from + low.len() as i64;
+        let below = self.cmp(CmpOp::Lt, number, Atom::i64(middle));
+        // Both arms use `arm`, one after the other.
+        let arm = std::cell::RefCell::new(arm);
+        self.if_val(below, &mut |lo| lo.numbered(number, from, low, &mut **arm.borrow_mut()), &mut |lo| {
+            lo.numbered(number, middle, high, &mut **arm.borrow_mut())
+        })
     }
 }
 

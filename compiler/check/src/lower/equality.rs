@@ -67,12 +67,24 @@ impl<'p> Lower<'p> {
         )
     }
 
-    /// `a <= b` on scalars, and on tuples by the first components that differ.
+    /// `a <= b`: of compound values, the first parts that differ decide; an array stands before those that begin with it.
     pub fn less_or_equal(&mut self, a: &Val<'p>, b: &Val<'p>) -> R<Atom> {
-        let (xs, ys) = (a.leaves(), b.leaves());
-        if !a.is_scalar() || !b.is_scalar() {
-            return Err(Box::new(par_syntax::Diagnostic::unsupported("the order of arrays", self.span)));
+        if a.is_scalar() && b.is_scalar() {
+            return Ok(self.scalars_in_order(a, b));
         }
+        match (a, b) {
+            (Val::Tuple(xs), Val::Tuple(ys)) => self.parts_in_order(&xs.iter().zip(ys).collect::<Vec<_>>()),
+            (Val::Record(xs), Val::Record(ys)) => {
+                let parts = xs.iter().zip(ys).map(|(x, y)| (&x.1, &y.1));
+                self.parts_in_order(&parts.collect::<Vec<_>>())
+            }
+            (Val::Array(..), Val::Array(..)) => self.arrays_in_order(a, b),
+            _ => Err(self.function_value("an operand of `leq`")),
+        }
+    }
+
+    fn scalars_in_order(&mut self, a: &Val<'p>, b: &Val<'p>) -> Atom {
+        let (xs, ys) = (a.leaves(), b.leaves());
         let mut result = Atom::bool(true);
         for (i, ((x, p), (y, _))) in xs.iter().zip(&ys).enumerate().rev() {
             let last = i + 1 == xs.len();
@@ -85,6 +97,49 @@ impl<'p> Lower<'p> {
             let rest = self.and(equal, result);
             result = self.bin(BinOp::Or, Prim::Bool, less, rest);
         }
-        Ok(result)
+        result
+    }
+
+    fn parts_in_order(&mut self, parts: &[(&Val<'p>, &Val<'p>)]) -> R<Atom> {
+        let Some(((x, y), rest)) = parts.split_first() else { return Ok(Atom::bool(true)) };
+        if rest.is_empty() {
+            return self.less_or_equal(x, y);
+        }
+        let equal = self.equal(x, y)?;
+        self.if_scalar(equal, Prim::Bool, &mut |lo| lo.parts_in_order(rest), &mut |lo| lo.less_or_equal(x, y))
+    }
+
+    /// ```text
+    /// let k = reduce min l (map (\i -> if xs[i] == ys[i] then l else i) (iota l))      l = min n m
+    /// in if k < l then leq xs[k] ys[k] else n <= m
+    /// ```
+    fn arrays_in_order(&mut self, a: &Val<'p>, b: &Val<'p>) -> R<Atom> {
+        let (n, m) = (self.size_of(a)?, self.size_of(b)?);
+        let shared = self.bin(BinOp::Min, Prim::I64, n, m);
+        let is = Val::vector(shared, self.iota(shared), Prim::I64);
+        let (block, (inputs, place)) = self.in_block(|lo| {
+            let mut inputs = Inputs::default();
+            let Val::Scalar(i, _) = lo.row_params(&is, &mut inputs)? else {
+                return Err(lo.internal("an index is a scalar"));
+            };
+            let (x, y) = (lo.row(a, i)?, lo.row(b, i)?);
+            let equal = lo.equal(&x, &y)?;
+            Ok((inputs, lo.select(Prim::I64, equal, shared, i)))
+        })?;
+        let body = Body { stms: block.stms, results: vec![place] };
+        let lam = Lambda { params: inputs.params, body, ret: vec![Type::I64] };
+        let op = self.scalar_lambda(BinOp::Min, Prim::I64)?;
+        let first = Exp::Reduce { width: shared, inputs: inputs.arrays, lam, op, neutral: vec![shared] };
+        let first = Atom::Var(self.emit("first", Type::I64, first));
+        let differ = self.cmp(CmpOp::Lt, first, shared);
+        self.if_scalar(
+            differ,
+            Prim::Bool,
+            &mut |lo| {
+                let (x, y) = (lo.row(a, first)?, lo.row(b, first)?);
+                lo.less_or_equal(&x, &y)
+            },
+            &mut |lo| Ok(lo.cmp(CmpOp::Le, n, m)),
+        )
     }
 }

@@ -1,7 +1,7 @@
 //! Evaluation of expressions: one call per kind.
 
 use super::env::Env;
-use super::sizes::{Declared, has_sizes, is_informative};
+use super::sizes::{ASCRIBED, Declared, has_sizes, is_informative};
 use super::value::{Closure, Fun, Shape, Val};
 use super::{Lower, R};
 use crate::thir::{Expr, ExprKind, LocalId, Ty, TyVar};
@@ -161,13 +161,8 @@ impl<'p> Lower<'p> {
         let fun = self.eval(f, env, None)?;
         let vals: R<Vec<_>> = args.iter().map(|a| self.eval(a, env, None)).collect();
         let vals = vals?;
-        let named = match &f.kind {
-            ExprKind::Def(d, _) => {
-                self.program.defs[d.0 as usize].intrinsic && !self.is_library(e_span(args))
-            }
-            _ => false,
-        };
-        self.arguments = if named { args.iter().map(|a| a.span).collect() } else { Vec::new() };
+        let own = !self.is_library(e_span(args));
+        self.arguments = if own { args.iter().map(|a| a.span).collect() } else { Vec::new() };
         if want.is_none() && has_sizes(ty) {
             let shape = self.shape(ty, env)?;
             return self.apply(&fun, vals, is_informative(&shape).then_some(&shape));
@@ -211,7 +206,7 @@ impl<'p> Lower<'p> {
         }
         let shape = self.shape(ty, &env)?;
         let val = self.eval(v, &env, Some(&shape))?;
-        self.enforce(val, ty, &mut env, Declared { what: "the ascribed type", span: None, trusted: false })
+        self.enforce(val, ty, &mut env, Declared { what: ASCRIBED, span: None, trusted: false })
     }
 
     /// A field of a record, or a component of a tuple by its number.

@@ -102,8 +102,10 @@ impl<'p> Lower<'p> {
             Ok::<_, Box<par_syntax::Diagnostic>>(env)
         };
         let finish = |lo: &mut Self, inner: &Env<'p>| {
-            let val = lo.eval(body, inner, shape.as_ref())?;
-            lo.keep_sizes(val, pat, env)
+            lo.looping += 1;
+            let val = lo.eval(body, inner, shape.as_ref());
+            lo.looping -= 1;
+            lo.keep_sizes(val?, pat, env)
         };
         match form {
             LoopForm::For(i, bound) => {
@@ -158,7 +160,10 @@ impl<'p> Lower<'p> {
     /// What a `for x in …` walks over; a range is not stored.
     fn source(&mut self, array: &'p Expr, env: &Env<'p>) -> R<Source<'p>> {
         if let ExprKind::Range { start, second, end, kind } = &array.kind {
-            return Ok(Source::Range(self.range(start, second.as_deref(), end, *kind, env)?));
+            let before = self.enter(array.span);
+            let range = self.range(start, second.as_deref(), end, *kind, env);
+            self.span = before;
+            return Ok(Source::Range(range?));
         }
         let val = self.eval(array, env, None)?;
         Ok(Source::Array(self.size_of(&val)?, val))

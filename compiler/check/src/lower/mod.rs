@@ -49,12 +49,13 @@ mod sums;
 #[cfg(test)]
 mod tests;
 mod trace;
+mod unreached;
 mod update;
 mod value;
 mod wanted;
 mod write;
 
-use crate::thir::{DefId, Expr, LocalId, Program};
+use crate::thir::{Def, DefId, Expr, LocalId, Program};
 use par_ir::core;
 use par_ir::{Atom, Span, Type, Var};
 use par_syntax::Sources;
@@ -84,6 +85,8 @@ struct Lower<'p> {
     depth: usize,
     /// Nesting of functions that are being made: 0 in an entry point.
     inside: usize,
+    /// Nesting of loops, whose state may take other shapes in later turns.
+    looping: usize,
     diagnostics: Vec<Diagnostic>,
     /// Variables that are sizes of something that exists: they are not negative.
     sizes: HashSet<Var>,
@@ -100,12 +103,19 @@ struct Lower<'p> {
     arguments: Vec<Span>,
     /// Of those, the two whose sizes are being equated.
     walked: Option<(Span, Span)>,
+    /// Definitions that were evaluated.
+    reached: HashSet<DefId>,
     /// Locals mentioned in a function's body, by its address.
     mentioned: HashMap<*const Expr, Rc<Vec<LocalId>>>,
 }
 
-/// Lowers every entry point, and what they call. No program comes back if any diagnostic is worse than a warning.
-pub fn lower(program: &Program, sources: &Sources) -> (Option<core::Program>, Vec<Diagnostic>) {
+/// Lowers every entry point, and what they call. No program comes back if any diagnostic is worse than a warning; for
+/// the definitions that are to be `complete`, also if no entry point reaches them.
+pub fn lower(
+    program: &Program,
+    sources: &Sources,
+    complete: &dyn Fn(&Def) -> bool,
+) -> (Option<core::Program>, Vec<Diagnostic>) {
     let mut lo = Lower {
         program,
         sources,
@@ -117,6 +127,7 @@ pub fn lower(program: &Program, sources: &Sources) -> (Option<core::Program>, Ve
         emitted: 0,
         depth: 0,
         inside: 0,
+        looping: 0,
         diagnostics: Vec::new(),
         sizes: HashSet::new(),
         products: HashMap::new(),
@@ -127,6 +138,7 @@ pub fn lower(program: &Program, sources: &Sources) -> (Option<core::Program>, Ve
         entry_sizes: None,
         arguments: Vec::new(),
         walked: None,
+        reached: HashSet::new(),
         mentioned: HashMap::new(),
     };
     for (i, def) in program.defs.iter().enumerate() {
@@ -134,6 +146,7 @@ pub fn lower(program: &Program, sources: &Sources) -> (Option<core::Program>, Ve
             lo.entry(DefId(i as u32));
         }
     }
+    lo.unreached(complete);
     let failed = lo.diagnostics.iter().any(|d| d.severity >= Severity::Unsupported);
     ((!failed).then_some(lo.out), lo.diagnostics)
 }

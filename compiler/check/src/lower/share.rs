@@ -10,7 +10,12 @@
 //! further calls become calls of a CORE function, one for each structure of arguments. Its result keeps what is known of
 //! its shape: sizes and descriptors that are parameters, constants, or equal to each other.
 //!
-//! `#[noinline]` has a definition called from the start, `#[inline]` inlined always. Library functions are inlined, too, because errors in them are reported where the user's code calls them.
+//! `#[noinline]` has a definition called from the start, `#[inline]` inlined always. Errors in library functions are
+//! reported where the user's code calls them, so these are shared only where their function arguments make them large:
+//!
+//! ```text
+//! def f1 = f0 >-> f0        def f2 = f1 >-> f1        …
+//! ```
 
 use super::abstraction::{Abstract, Key};
 use super::build::Block;
@@ -33,6 +38,8 @@ const LARGE: usize = 2000;
 #[derive(Default)]
 pub(super) struct Shared<'p> {
     large: HashSet<*const Expr>,
+    /// Calls of library functions with functions that made them large, by key.
+    large_calls: HashSet<String>,
     /// By key; `None` if the result is a function, which only inlining can give.
     instances: HashMap<String, Option<Rc<Instance<'p>>>>,
 }
@@ -49,13 +56,17 @@ struct Instance<'p> {
 impl<'p> Lower<'p> {
     /// Calls a function that is large already, if it may be called.
     pub fn call_shared(&mut self, fun: &Rc<Fun<'p>>, args: &[Val<'p>]) -> R<Option<Val<'p>>> {
-        let Some(body) = self.shareable(fun).filter(|b| self.is_called(fun, b)) else {
+        let of_library = self.is_library_function(fun);
+        let Some(body) = self.body_of(fun).filter(|b| of_library || self.is_called(fun, b)) else {
             return Ok(None);
         };
-        let mut key = Key::default();
-        self.fun_key(fun, &mut key);
-        args.iter().for_each(|a| self.key(a, &mut key));
-        let key = key.text;
+        if of_library && (self.shared.large_calls.is_empty() || !args.iter().any(Val::has_fun)) {
+            return Ok(None);
+        }
+        let key = self.call_key(fun, args);
+        if of_library && !self.shared.large_calls.contains(&key) {
+            return Ok(None);
+        }
         if let Some(None) = self.shared.instances.get(&key) {
             return Ok(None);
         }
@@ -82,24 +93,41 @@ impl<'p> Lower<'p> {
         }
     }
 
-    /// Notes what the inlined body of a function came to.
-    pub fn note_size(&mut self, fun: &Fun<'p>, statements: usize) {
-        if statements > LARGE
-            && let Some(body) = self.shareable(fun)
-        {
-            self.shared.large.insert(body);
+    fn call_key(&mut self, fun: &Fun<'p>, args: &[Val<'p>]) -> String {
+        let mut key = Key::default();
+        self.fun_key(fun, &mut key);
+        args.iter().for_each(|a| self.key(a, &mut key));
+        key.text
+    }
+
+    /// Notes what the inlined body of a function came to; with the arguments, of a library function that was given
+    /// functions.
+    pub fn note_size(&mut self, fun: &Fun<'p>, args: Option<&[Val<'p>]>, statements: usize) {
+        if statements <= LARGE {
+            return;
+        }
+        match (args, self.body_of(fun)) {
+            (Some(args), Some(_)) => {
+                let key = self.call_key(fun, args);
+                self.shared.large_calls.insert(key);
+            }
+            (None, Some(body)) if !self.is_library(body.span) => _ = self.shared.large.insert(body),
+            _ => {}
         }
     }
 
-    /// The body of a function that is not the library's.
-    fn shareable(&self, fun: &Fun<'p>) -> Option<&'p Expr> {
+    /// Whether a function is the library's, and has a body.
+    pub fn is_library_function(&self, fun: &Fun<'p>) -> bool {
+        self.body_of(fun).is_some_and(|body| self.is_library(body.span))
+    }
+
+    fn body_of(&self, fun: &Fun<'p>) -> Option<&'p Expr> {
         let program = self.program;
-        let body = match fun {
-            Fun::Closure(c) => c.body,
-            Fun::Def(d, _) => &program.defs[d.0 as usize].body,
-            Fun::Op(_) | Fun::Partial(..) | Fun::Sized(_) => return None,
-        };
-        (!self.is_library(body.span)).then_some(body)
+        match fun {
+            Fun::Closure(c) => Some(c.body),
+            Fun::Def(d, _) => Some(&program.defs[d.0 as usize]).filter(|d| !d.intrinsic).map(|d| &d.body),
+            Fun::Op(_) | Fun::Partial(..) | Fun::Sized(_) | Fun::Unknown(_) => None,
+        }
     }
 
     /// The instance for a call, and the call's arguments. Works in a block stack of its own.

@@ -15,6 +15,9 @@ use par_ir::prim::CmpOp;
 use par_ir::{Atom, CheckKind, Dim, Prim, Span};
 use par_syntax::diagnostic::Diagnostic;
 
+/// What declares the sizes of `e : t` and `e :> t`, for messages.
+pub(super) const ASCRIBED: &str = "the ascribed type";
+
 /// What declared a size, for messages.
 #[derive(Clone, Copy)]
 pub(super) struct Declared<'a> {
@@ -129,15 +132,21 @@ impl<'p> Lower<'p> {
         if a == b {
             return Ok(());
         }
+        self.never_equal(a, b, what, declared)?;
+        let cond = self.cmp(CmpOp::Eq, a, b);
+        self.check(cond, CheckKind::SizeMismatch(what.to_string()), vec![a, b]);
+        Ok(())
+    }
+
+    /// E0401 for sizes that are known to differ.
+    pub fn never_equal(&mut self, a: Atom, b: Atom, what: &str, declared: Option<Span>) -> R<()> {
         if let (Some(x), Some(y)) = (a.as_i64(), b.as_i64()) {
-            return Err(Box::new(self.sizes_differ(x, y, what, declared)));
+            return if x == y { Ok(()) } else { Err(Box::new(self.sizes_differ(x, y, what, declared))) };
         }
         let ((x, more), (y, other)) = (self.as_shift(a), self.as_shift(b));
         if x == y && more != other {
             return Err(Box::new(self.sizes_never_equal(more.wrapping_sub(other), what, declared)));
         }
-        let cond = self.cmp(CmpOp::Eq, a, b);
-        self.check(cond, CheckKind::SizeMismatch(what.to_string()), vec![a, b]);
         Ok(())
     }
 
@@ -149,7 +158,9 @@ impl<'p> Lower<'p> {
                 .label(*first, format!("this has size {x}")),
             (None, Some(span)) if span != self.span => Diagnostic::error("E0401", message, self.span)
                 .here(format!("this has size {y}"))
-                .label(span, format!("size {x} is declared here")),
+                .label(span, format!("size {x} is asked for here")),
+            _ if what == ASCRIBED => Diagnostic::error("E0401", message, self.span)
+                .here(format!("this has size {y}, but its type says {x}")),
             _ => Diagnostic::error("E0401", message, self.span).here(format!("sizes {x} and {y} meet here")),
         }
     }

@@ -45,7 +45,14 @@ impl<'p> Lower<'p> {
         let arr = self.eval(value, env, None)?;
         let at = self.index_args(index, env)?;
         let new = self.eval(update, env, None)?;
-        self.update(&arr, &at, new)
+        let slice = index
+            .iter()
+            .rev()
+            .find_map(|i| if let IndexArg::Slice { span, .. } = i { Some(*span) } else { None });
+        self.walked = (!self.is_library(update.span)).then_some((slice.unwrap_or(value.span), update.span));
+        let result = self.update(&arr, &at, new);
+        self.walked = None;
+        result
     }
 
     fn update(&mut self, arr: &Val<'p>, at: &[At], new: Val<'p>) -> R<Val<'p>> {
@@ -59,12 +66,29 @@ impl<'p> Lower<'p> {
         if new.dims() == row.dims() {
             return self.replace(arr, &indices, &new);
         }
+        self.must_fit(&row, &new)?;
         if indices.len() > 1 {
             let outer = self.index(arr, &at[..1])?;
             let outer = self.update(&outer, &at[1..indices.len()], new)?;
             return self.update(arr, &at[..1], outer);
         }
         self.replace_row(arr, indices[0], &row, &new)
+    }
+
+    /// E0401 for a new row whose sizes are known to be others than those of the old one. Rows without elements say
+    /// nothing about the others; and in loops and recursive functions rows may grow from turn to turn, so that they become
+    /// irregular.
+    fn must_fit(&mut self, row: &Val<'p>, new: &Val<'p>) -> R<()> {
+        if self.looping > 0 || self.inside > 0 {
+            return Ok(());
+        }
+        for (old, new) in row.dims().into_iter().zip(new.dims()) {
+            let (Dim::Size(old), Dim::Size(new)) = (old, new) else { continue };
+            if old.as_i64() != Some(0) {
+                self.never_equal(old, new, "the rows of the array and the new row", None)?;
+            }
+        }
+        Ok(())
     }
 
     /// The array with a new element or row of the same shape, in place if it can be.
@@ -114,13 +138,13 @@ impl<'p> Lower<'p> {
             new
         } else {
             let size = self.size_of(&new)?;
-            self.equate(size, cut.len, "the new values and the slice", None)?;
+            self.equate(cut.len, size, "the slice and the new values", None)?;
             let new = self.resized(&new, cut.len)?;
             self.map_over(cut.len, &[part.clone(), new], &mut |lo, rows| {
                 lo.update(&rows[0], rest, rows[1].clone())
             })?
         };
-        let new = self.same_shape(new, &part, "the new values and the slice")?;
+        let new = self.same_shape(new, &part, "the slice and the new values")?;
         if self.elem_of(arr)?.dims().is_empty() {
             return self.scatter_slice(arr, cut, &new);
         }
@@ -201,7 +225,7 @@ impl<'p> Lower<'p> {
             };
             match (have, *want) {
                 (a, b) if a == b => continue,
-                (Dim::Size(a), Dim::Size(b)) => self.equate(a, b, what, None)?,
+                (Dim::Size(a), Dim::Size(b)) => self.equate(b, a, what, None)?,
                 (Dim::Seg(s), Dim::Size(a)) => {
                     self.uniform(s, Some(a))?;
                 }

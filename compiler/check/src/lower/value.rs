@@ -47,6 +47,15 @@ pub(super) enum Fun<'p> {
     Partial(Rc<Fun<'p>>, Vec<Val<'p>>),
     /// A function whose declared type has sizes.
     Sized(Sized<'p>),
+    /// A parameter of a definition that nobody calls.
+    Unknown(Unknown<'p>),
+}
+
+/// A function of which only the type is known.
+pub(super) struct Unknown<'p> {
+    pub ty: &'p Ty,
+    /// Where type parameters are looked up.
+    pub env: Env<'p>,
 }
 
 /// A function with the type it was declared at, whose sizes its arguments and results must have.

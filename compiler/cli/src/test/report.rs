@@ -2,7 +2,7 @@
 
 use super::pool::{FileResult, Message, Pool};
 use crate::progress;
-use crate::status::Status;
+use crate::status::{self, Status};
 use par::testing::{ProblemKind, Test};
 use std::io::{ErrorKind, Write};
 use std::path::PathBuf;
@@ -24,7 +24,11 @@ pub fn run(pool: &Pool, files: &[PathBuf], list: bool) -> Result<Summary, String
     pool.run(files, |message| match message {
         Message::Start(file) => bar.set_message(file.display().to_string()),
         Message::Done(result) => {
-            let text = if list { listed(&result) } else { failures(&result) };
+            let text = match (list, status::is_json()) {
+                (true, _) => listed(&result),
+                (false, true) => json(&result),
+                (false, false) => failures(&result),
+            };
             if !text.is_empty() && printed.is_ok() {
                 printed = bar.suspend(|| print(&text));
             }
@@ -36,7 +40,8 @@ pub fn run(pool: &Pool, files: &[PathBuf], list: bool) -> Result<Summary, String
     results.sort_by_key(|r| files.iter().position(|f| *f == r.file));
     let summary = Summary { files: results, time: start.elapsed() };
     if !list {
-        printed = printed.and_then(|()| print(&summary.lines()));
+        let end = if status::is_json() { summary.json() } else { summary.lines() };
+        printed = printed.and_then(|()| print(&end));
     }
     printed.map_err(|e| format!("cannot write to standard output: {e}"))?;
     Ok(summary)
@@ -64,6 +69,24 @@ fn listed(result: &FileResult) -> String {
     lines.concat()
 }
 
+/// A line for every test on every back end.
+fn json(result: &FileResult) -> String {
+    let lines = result.tests.iter().map(|test| {
+        let line = serde_json::json!({
+            "file": result.file.display().to_string(),
+            "place": test.place,
+            "name": test.name,
+            "target": test.target,
+            "passed": test.problem.is_none(),
+            "kind": test.problem.as_ref().map(|p| p.kind),
+            "message": test.problem.as_ref().map(|p| &p.message),
+            "seconds": test.time.as_secs_f64(),
+        });
+        format!("{line}\n")
+    });
+    lines.collect()
+}
+
 /// What went wrong; the same problem on several back ends once.
 fn failures(result: &FileResult) -> String {
     let failed: Vec<&Test> = result.tests.iter().filter(|t| t.problem.is_some()).collect();
@@ -82,6 +105,19 @@ impl Summary {
     /// All tests of all files.
     pub fn tests(&self) -> impl Iterator<Item = &Test> {
         self.files.iter().flat_map(|f| &f.tests)
+    }
+
+    /// The last line of the results.
+    fn json(&self) -> String {
+        let failed = self.tests().filter(|t| t.problem.is_some()).count();
+        let passed = self.tests().count() - failed;
+        let line = serde_json::json!({
+            "programs": self.files.len(),
+            "passed": passed,
+            "failed": failed,
+            "seconds": self.time.as_secs_f64(),
+        });
+        format!("{line}\n")
     }
 
     fn lines(&self) -> String {

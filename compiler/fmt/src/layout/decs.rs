@@ -205,7 +205,10 @@ fn sig_blocks<'e>(sig: &'e SigExp, out: &mut Blocks<'e>) {
         SigExp::Name(_) => {}
         SigExp::Specs(specs, span) => {
             out.push((span.start, Block::Specs));
-            for spec in specs {
+            for mut spec in specs {
+                while let Spec::Attr(_, inner) = spec {
+                    spec = inner;
+                }
                 if let Spec::Module { sig, .. } | Spec::Include(sig) = spec {
                     sig_blocks(sig, out);
                 }

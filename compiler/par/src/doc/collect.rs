@@ -6,7 +6,7 @@ use par_syntax::ast::{Dec, DecKind, File, ModExp, Span};
 use std::borrow::Borrow;
 
 /// The declarations of the files, those inside modules included, in order. What is `local` is left out, and a module
-/// that is declared in several places counts once.
+/// that is declared in several places counts once, with all that is written about it.
 pub fn items<F: Borrow<File>>(files: &[F], sources: &Sources) -> Vec<Item> {
     let mut collect = Collect { sources, out: Vec::new() };
     files.iter().for_each(|file| collect.decs(&file.borrow().decs, ""));
@@ -35,9 +35,12 @@ impl Collect<'_> {
             DecKind::ModuleType { name, .. } => self.add(Kind::ModuleType, prefix, &name.name, dec.span, dec),
             DecKind::Module { name, body, .. } => {
                 let qualified = format!("{prefix}{}", name.name);
-                if !self.out.iter().any(|i| i.kind == Kind::Module && i.name == qualified) {
-                    let head = Span { end: name.span.end, ..dec.span };
-                    self.add(Kind::Module, prefix, &name.name, head, dec);
+                match self.out.iter_mut().find(|i| i.kind == Kind::Module && i.name == qualified) {
+                    Some(first) => first.text = joined(first.text.take(), dec.doc.as_deref()),
+                    None => {
+                        let head = Span { end: name.span.end, ..dec.span };
+                        self.add(Kind::Module, prefix, &name.name, head, dec);
+                    }
                 }
                 self.module(body, &format!("{qualified}."));
             }
@@ -77,6 +80,14 @@ impl Collect<'_> {
             rest = after.unwrap_or(rest);
         }
         span.end - rest.trim_start().len() as u32
+    }
+}
+
+/// What is written about a module in several places, as paragraphs.
+fn joined(first: Option<String>, more: Option<&str>) -> Option<String> {
+    match (first, more) {
+        (Some(first), Some(more)) => Some(format!("{first}\n\n{more}")),
+        (first, more) => first.or_else(|| more.map(str::to_string)),
     }
 }
 

@@ -122,6 +122,7 @@ fn name(kind: &CheckKind) -> String {
         CheckKind::TooDeep => "the recursion is not too deep".into(),
         CheckKind::OutOfMemory => "there is memory".into(),
         CheckKind::ZeroStep => "the step is not zero".into(),
+        CheckKind::Range => "the steps lead to the end of the range".into(),
         CheckKind::Other(text) => format!("not: {text}"),
     }
 }

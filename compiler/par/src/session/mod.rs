@@ -175,7 +175,9 @@ impl Session {
         let mut thir = pipeline.infer(&mut parsed).map_err(|f| self.only_new(f))?;
         let sources = parsed.sources.clone();
         values::bind(&mut thir, &self.stored, usize::MAX);
-        let front = pipeline.optimise(&thir, parsed).map_err(|f| self.only_new(f))?;
+        let known = self.parsed.files.len() as u32;
+        let new = |def: &par_check::thir::Def| def.span.file >= known;
+        let front = pipeline.optimise(&thir, parsed, &new).map_err(|f| self.only_new(f))?;
         let diagnostics = self.new_ones(front.warnings);
         // From now on its entry points are called like other functions.
         let fresh = &mut accepted.files[self.parsed.files.len()..];
@@ -201,7 +203,7 @@ impl Session {
         }
         thir.defs[at].entry = true;
         let needed = values::bind(&mut thir, &self.stored, at);
-        let mut front = pipeline.optimise(&thir, parsed).map_err(|f| self.only_new(f))?;
+        let mut front = pipeline.optimise(&thir, parsed, &|_| false).map_err(|f| self.only_new(f))?;
         front.warnings = self.new_ones(front.warnings);
         let args = needed.into_iter().map(|slot| self.stored[slot].value.clone()).collect();
         let program = Program::new(front, &self.options, trace);

@@ -20,6 +20,7 @@ pub(super) const SLIPS: &[Slip] = &[
     comparison_in_update,
     block_in_braces,
     record_update,
+    range_end,
     |f| f.missing_in(),
     |f| f.missing_else(),
     assert_arguments,
@@ -188,6 +189,17 @@ fn record_update(f: &Failure<'_, '_>) -> Option<Diagnostic> {
     };
     let error = f.foreign(span, "an update of a record is written without braces", "not like this");
     Some(error.note(format!("write {record} with a = v, once for every field")))
+}
+
+/// `1..3..9`.
+fn range_end(f: &Failure<'_, '_>) -> Option<Diagnostic> {
+    let from = f.find(|t| *t == Tok::DotDot)?;
+    if !f.found_is(|t| *t == Tok::DotDot) || f.before[from..].iter().any(|(_, t, _)| *t == Tok::Comma) {
+        return None;
+    }
+    let error =
+        Diagnostic::error("E0110", "the end of a range is written with `...`, `..<` or `..>`", f.span);
+    Some(error.here("not with `..`").label(f.place(from), "this is followed by the second element"))
 }
 
 /// `assert (c, e)`.

@@ -63,6 +63,7 @@ fn spec(spec: &Spec, indent: usize) -> String {
         }
         Spec::Module { name, sig: s } => format!("module {} : {}", name.name, sig(s, indent)),
         Spec::Include(s) => format!("include {}", sig(s, indent)),
+        Spec::Attr(a, s) => format!("{} {}", attr(a), self::spec(s, indent)),
     }
 }
 

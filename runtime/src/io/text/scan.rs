@@ -88,10 +88,20 @@ impl<'a> Scanner<'a> {
             if !(part || sign_ok && matches!(b, b'-' | b'+')) {
                 break;
             }
-            sign_ok = matches!(b, b'e' | b'E') && self.is_decimal(start, end);
+            sign_ok = match b {
+                b'e' | b'E' => self.is_decimal(start, end),
+                b'p' | b'P' => self.is_hexadecimal(start),
+                _ => false,
+            };
             end += 1;
         }
         end
+    }
+
+    /// Whether a hexadecimal number begins at `start`.
+    fn is_hexadecimal(&self, start: usize) -> bool {
+        let at = start + usize::from(self.byte(start) == Some(b'-'));
+        self.byte(at) == Some(b'0') && matches!(self.byte(at + 1), Some(b'x' | b'X'))
     }
 
     /// Whether only a decimal number stands in `start..end`, so that an `e` after it begins an exponent.
@@ -214,6 +224,8 @@ enum Kind {
     Integer(u128),
     /// Decimal digits of a number that is not an integer, or that has a float suffix.
     Decimal(String),
+    /// A hexadecimal number with an exponent.
+    Hexadecimal(f64),
     Infinity,
     NotANumber,
     Bool(bool),
@@ -243,6 +255,9 @@ impl Literal {
             return Err(format!("`{word}` is not a value"));
         }
         let radix = match body.get(..2) {
+            Some("0x" | "0X") if body.contains(['p', 'P']) => {
+                return Literal::hexadecimal(word, negative, &body[2..]);
+            }
             Some("0x" | "0X") => 16,
             Some("0b" | "0B") => 2,
             _ => return Literal::decimal(word, negative, body),
@@ -253,6 +268,17 @@ impl Literal {
             return Err(format!("`{word}` does not fit any type"));
         }
         Ok(Literal { negative, kind: Kind::Integer(value), suffix })
+    }
+
+    /// `1.8p3f32`, after the `0x`.
+    fn hexadecimal(word: &str, negative: bool, body: &str) -> Message<Literal> {
+        let exponent = body.find(['p', 'P']).unwrap_or(body.len());
+        let (_, suffix) = split_suffix(word, &body[exponent..], &['i', 'u', 'f'])?;
+        let digits = body[..body.len() - suffix.map_or(0, |p| p.name().len())].replace('_', "");
+        match crate::hex_float(&digits) {
+            Some(value) => Ok(Literal { negative, kind: Kind::Hexadecimal(value), suffix }),
+            None => Err(format!("`{word}` is not a number")),
+        }
     }
 
     fn decimal(word: &str, negative: bool, body: &str) -> Message<Literal> {
@@ -288,6 +314,11 @@ impl Literal {
             _ if prim.is_integer() => Err(format!("`{word}` is not an integer, but {prim} is expected")),
             Kind::Integer(m) => self.float(word, prim, &m.to_string()),
             Kind::Decimal(digits) => self.float(word, prim, digits),
+            Kind::Hexadecimal(value) => {
+                let value = if self.negative { -value } else { *value };
+                let read = Scalar::from_f64(prim, value).filter(|x| !x.is_infinite());
+                read.ok_or_else(|| format!("`{word}` is too large for {prim}"))
+            }
             Kind::Infinity => self.float(word, prim, "inf"),
             Kind::NotANumber => self.float(word, prim, "nan"),
         }

@@ -20,6 +20,7 @@
 mod errors;
 mod functor;
 mod signature;
+mod sizes;
 mod types;
 mod views;
 

@@ -132,7 +132,9 @@ impl<'a> Collected<'a> {
         let pair = Pair { inner, outer };
         let mut whole = true;
         for spec in specs {
-            match spec {
+            match plain(spec) {
+                // Looked at where the module type stands.
+                Spec::Attr(..) => {}
                 Spec::Val { name, params, ty } => self.val_spec(View::new(name, params, ty), pair, t),
                 Spec::Type { name, params, ty, lifted } => {
                     self.type_spec((name, params), ty.as_ref(), *lifted == Some('^'), pair, t);
@@ -369,6 +371,14 @@ impl Through<'_, '_> {
     pub(super) fn missing(&self) -> &[Missing] {
         &self.missing
     }
+}
+
+/// An item without its attributes.
+fn plain(mut spec: &Spec) -> &Spec {
+    while let Spec::Attr(_, inner) = spec {
+        spec = inner;
+    }
+    spec
 }
 
 /// The one or two modules of a pair.

@@ -11,6 +11,7 @@ use super::super::collect::{self, Collected};
 use super::super::scope::ModId;
 use super::super::types::{Scheme, erase, function};
 use super::super::{Binding, Cx, errors};
+use super::sizes::Sizes;
 use crate::thir::{DefId, Expr, ExprKind, LocalId, Pat, PatKind, Ty, TyVar};
 use par_runtime::{Prim, Span};
 use par_syntax::Diagnostic;
@@ -139,6 +140,7 @@ impl<'a> Cx<'a> {
         }
         if let Some(Target::Def(id)) = &view.target {
             self.check_uniqueness(view, *id, params, ret);
+            self.check_sizes(view, *id, params, ret);
         }
         let argument = |p: &Pat| {
             let PatKind::Var(local) = p.kind else { return None };
@@ -208,6 +210,19 @@ impl<'a> Cx<'a> {
         };
         let diag = self.at_definition(view, "E0704", message, here);
         self.diags.push(diag.label(view.name.span, label));
+    }
+
+    /// E0704: a function that takes only some of the sizes that the module type lets others choose, or gives back another
+    /// size than it says.
+    fn check_sizes(&mut self, view: &View<'a>, behind: DefId, params: &[Pat], ret: &Ty) {
+        let Some(def) = self.done[behind.0 as usize].as_ref() else { return };
+        if def.params.len() != params.len() {
+            return;
+        }
+        let Some(wrong) = Sizes::of(def, &self.locals).compare(params, ret) else { return };
+        let name = &view.name.name;
+        let diag = self.at_definition(view, "E0704", wrong.message(name), wrong.here());
+        self.diags.push(diag.label(view.name.span, wrong.asked()));
     }
 }
 

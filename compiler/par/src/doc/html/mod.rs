@@ -12,20 +12,19 @@ mod plan;
 mod write;
 
 use crate::failure::Failure;
-use par_syntax::{Severity, parse};
+use crate::imports::{FileSystem, Loader};
+use par_syntax::Severity;
 use plan::Plan;
 
-/// The pages of the library and of programs (given by name and text) as files: path and content. An error is
+/// The pages of the library, of programs (given by name and text) and of what these import as files: path and content. An error is
 /// a program that cannot be read.
 pub fn site(programs: &[(String, String)]) -> Result<Vec<(String, String)>, Failure> {
-    let (mut items, mut sources) = super::library();
-    let (mut files, mut diagnostics) = (Vec::new(), Vec::new());
-    for (name, text) in programs {
-        let index = sources.add(name, text, false);
-        let (file, found) = parse(text, index);
-        files.push(file);
-        diagnostics.extend(found.into_iter().filter(|d| d.severity >= Severity::Unsupported));
-    }
+    let (mut items, sources) = super::library();
+    let (imports, files, diagnostics) = (&FileSystem, Vec::new(), Vec::new());
+    let mut loader = Loader { imports, sources, files, diagnostics, open: Vec::new() };
+    programs.iter().for_each(|(name, text)| loader.add_once(name, text));
+    let Loader { sources, files, mut diagnostics, .. } = loader;
+    diagnostics.retain(|d| d.severity >= Severity::Unsupported);
     if !diagnostics.is_empty() {
         return Err(Failure::Rejected { diagnostics, sources });
     }

@@ -61,7 +61,8 @@ impl<'a> Plan<'a> {
                 (_, "") => (0, "prelude"),
                 (_, module) => (2, module),
             };
-            modules.entry((order, name)).or_insert_with(|| library_page(name)).items.push(item);
+            let page = || library_page(name, items.iter().find(|i| i.kind == Kind::Module && i.name == name));
+            modules.entry((order, name)).or_insert_with(page).items.push(item);
         }
         self.pages = modules.into_values().collect();
         if let Some(prelude) = self.pages.first_mut() {
@@ -108,13 +109,13 @@ fn bare(source: &Source) -> &str {
     name.split_once(" (with ").map_or(name, |(file, _)| file)
 }
 
-fn library_page<'a>(name: &str) -> Page<'a> {
+fn library_page<'a>(name: &str, module: Option<&Item>) -> Page<'a> {
     let (title, intro) = match name {
         "prelude" => ("Prelude".to_string(), String::new()),
         "operators" => {
             ("Operators".to_string(), "The operators that are built into the language.".to_string())
         }
-        module => (format!("Module {module}"), String::new()),
+        name => (format!("Module {name}"), module.and_then(|m| m.text.clone()).unwrap_or_default()),
     };
     Page { file: format!("{name}.html"), title, intro, items: Vec::new(), program: false }
 }
