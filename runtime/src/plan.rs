@@ -261,6 +261,8 @@ pub struct Kernel {
     pub code: KernelFn,
     /// What becomes of its results.
     pub kind: KernelKind,
+    /// If it is one.
+    pub contraction: Option<Contraction>,
 }
 
 /// A kernel's work, as far as it does not depend on the data.
@@ -271,6 +273,56 @@ pub struct Work {
     /// Per element.
     pub element: usize,
 }
+
+/// A kernel whose result at `[row, column]` combines a function of `left[row, k]` and `right[column, k]` over all `k`.
+pub struct Contraction {
+    /// The results are those of a reduction, one per row of its space; else of a map, one per position.
+    pub by_row: bool,
+    /// Of results in a row.
+    pub columns: Sum,
+    /// Number of `k`.
+    pub depth: Sum,
+    /// Element type.
+    pub prim: Prim,
+    /// Combines.
+    pub combine: Combine,
+    /// The function of two elements.
+    pub pair: Combine,
+    /// Does not depend on the column.
+    pub left: Factor,
+    /// Does not depend on the row.
+    pub right: Factor,
+    /// The captured array of what results start from; else that is the initial value.
+    pub initial: Option<usize>,
+}
+
+/// An operator of a contraction.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[allow(missing_docs)]
+pub enum Combine {
+    Add,
+    Mul,
+    Min,
+    Max,
+}
+
+/// An array of a contraction, and the index of an element.
+pub struct Factor {
+    /// Number of the captured array.
+    pub array: usize,
+    /// Index for row, column and `k` of 0.
+    pub first: Sum,
+    /// Added per row.
+    pub row: Sum,
+    /// Added per column.
+    pub column: Sum,
+    /// Added per `k`.
+    pub depth: Sum,
+}
+
+/// A sum of products of a number and captured `i64`s, wrapped.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Sum(pub Vec<(i64, Vec<usize>)>);
 
 /// A check statement in a kernel body.
 pub struct KernelCheck {

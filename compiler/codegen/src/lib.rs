@@ -3,6 +3,7 @@
 //! [`plan`] turns the host program into slots with last uses; [`cpu`] compiles every kernel's body with Cranelift. The result
 //! is an `Executable` of the runtime, which needs nothing of the compiler any more.
 
+mod contract;
 pub mod cost;
 pub mod cpu;
 pub mod free;

@@ -285,6 +285,7 @@ impl Planner<'_, '_> {
             cost: cost::of_kernel(kernel),
             code,
             kind,
+            contraction: functions.contraction,
         })
     }
 

@@ -195,6 +195,11 @@ impl Launch<'_> {
         cost
     }
 
+    /// Notes a failure.
+    pub fn fail(&self, record: ErrorRecord) {
+        self.failure.record(record);
+    }
+
     /// Whether a check at a smaller position failed.
     pub fn has_failed_before(&self, pos: usize) -> bool {
         self.failure.pos.load(Relaxed) <= pos as i64

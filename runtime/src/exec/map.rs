@@ -21,6 +21,9 @@ impl Launch<'_> {
                 }
             }
         }
+        if self.kernel.contraction.is_some() && self.contract(&arrays[0])? {
+            return Ok(arrays.into_iter().map(HostValue::Array).collect());
+        }
         // The values written to one index by a scatter of several arrays belong together, so that no two threads may
         // write them at once.
         let joint = |out: &Out| matches!(out, Out::Scatter(d) if d.len() > 1);

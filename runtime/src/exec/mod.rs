@@ -4,6 +4,7 @@
 //! into pieces never shows in a result: where pieces are combined, their boundaries depend on sizes only, and the
 //! same code runs on one thread.
 
+mod contract;
 mod desc;
 mod filter;
 mod fold;

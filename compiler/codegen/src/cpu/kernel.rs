@@ -17,8 +17,8 @@
 //! results, whose element `pos` is a partial result instead of the body's.
 
 use super::emit::{Base, Emitter, Unsupported, input, output};
+use super::lanes::{self, Plan};
 use super::stage::Staged;
-use super::vector;
 use crate::{free, work};
 use cranelift::prelude::*;
 use par_ir::core::Lambda;
@@ -246,7 +246,7 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
     }
 
     /// `for lo <= i < hi` around code that needs all of the kernel.
-    fn counted(
+    pub fn counted(
         &mut self,
         lo: Value,
         hi: Value,
@@ -312,22 +312,58 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
         targets: &[Target],
         (start, end): (Value, Value),
     ) -> Result<(), Unsupported> {
-        let start = match vector::width(self.info, &self.e.arrays) {
-            Some(size) => {
-                let elements: Vec<Base> = targets.iter().filter_map(Target::element).collect();
-                vector::strips(self.e, self.info, size, &elements, (start, end))?
-            }
+        let start = match lanes::plan(self.info).filter(|_| !self.e.counting) {
+            Some(plan) => self.map_groups(&plan, targets, start, end)?,
             None => start,
         };
         self.counted(start, end, &[], |k, pos, _| {
-            let results = k.element(pos)?;
-            let mut results = results.into_iter();
-            for target in targets {
-                k.write(target, pos, &mut results)?;
-            }
+            k.map_element(targets, pos)?;
             Ok(vec![])
         })?;
         Ok(())
+    }
+
+    fn map_element(&mut self, targets: &[Target], pos: Value) -> Result<(), Unsupported> {
+        let mut results = self.element(pos)?.into_iter();
+        targets.iter().try_for_each(|target| self.write(target, pos, &mut results))
+    }
+
+    /// Whole groups of positions; where they end.
+    fn map_groups(
+        &mut self,
+        plan: &Plan,
+        targets: &[Target],
+        start: Value,
+        end: Value,
+    ) -> Result<Value, Unsupported> {
+        let (last, _) = self.groups(
+            plan,
+            (start, end),
+            (&[], &[]),
+            |strip, pos, _| {
+                let results = strip.results(pos)?;
+                let mut results = results.into_iter();
+                for target in targets {
+                    match target {
+                        Target::Elem(base) => {
+                            let x = results.next().ok_or("a kernel has too few results")?;
+                            strip.store_result(*base, pos, &x);
+                        }
+                        Target::Scatter { len, dests } => {
+                            let lanes: Vec<_> = results.by_ref().take(1 + dests.len()).collect();
+                            strip.scatter(*len, dests, &lanes);
+                        }
+                    }
+                }
+                Ok(vec![])
+            },
+            |k, pos, _| {
+                k.map_element(targets, pos)?;
+                Ok(vec![])
+            },
+            |_, _, _| Ok(vec![]),
+        )?;
+        Ok(last)
     }
 
     fn target(&mut self, out: &Out, word: usize) -> Result<Target, Unsupported> {
@@ -418,16 +454,57 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
             _ => vec![],
         };
         let partials = self.arrays(info.layout.partials_at(), &info.combined);
+        let plan = match self.role {
+            Role::Combine => None,
+            _ if self.e.counting => None,
+            // The scan itself, which reduces as well, takes elements in their order.
+            Role::ReduceOnly if info.combined.iter().any(|p| p.is_float()) => None,
+            _ => lanes::plan(info),
+        };
+        let element = |k: &mut KernelEmitter<'_, 'a, 'k>, pos: Value, acc: &[Value]| {
+            let (values, rest) = k.combinable(&partials, pos)?;
+            elems.iter().zip(rest).for_each(|(base, x)| k.e.store(*base, pos, x));
+            k.combine(op, acc, &values)
+        };
         self.rows(&[], |k, row, start, end, _| {
-            let sums = k.elements(start, end, &initial, |k, pos, acc| {
-                let (values, rest) = k.combinable(&partials, pos)?;
-                elems.iter().zip(rest).for_each(|(base, x)| k.e.store(*base, pos, x));
-                k.combine(op, acc, &values)
+            let sums = k.in_strips((start, end), &initial, |k, (start, end), acc| {
+                let (start, acc) = match &plan {
+                    Some(plan) => k.reduce_groups(plan, op, &elems, (start, end), acc, element)?,
+                    None => (start, acc.to_vec()),
+                };
+                k.counted(start, end, &acc, element)
             })?;
             results.iter().zip(sums).for_each(|(base, x)| k.e.store(*base, row, x));
             Ok(vec![])
         })?;
         Ok(None)
+    }
+
+    /// Whole groups of positions; where they end, and the accumulators there.
+    fn reduce_groups(
+        &mut self,
+        plan: &Plan,
+        op: &Lambda,
+        elems: &[Base],
+        ends: (Value, Value),
+        initial: &[Value],
+        element: impl FnOnce(&mut KernelEmitter<'_, 'a, 'k>, Value, &[Value]) -> Result<Vec<Value>, Unsupported>,
+    ) -> Result<(Value, Vec<Value>), Unsupported> {
+        let components = lanes::operators(op).ok_or("an operator has no accumulators in lanes")?;
+        let identities = self.identities(plan, &components);
+        self.groups(
+            plan,
+            ends,
+            (&identities, initial),
+            |strip, pos, state| {
+                let mut results = strip.results(pos)?;
+                let rest = results.split_off(components.len().min(results.len()));
+                elems.iter().zip(&rest).for_each(|(base, x)| strip.store_result(*base, pos, x));
+                Ok(strip.accumulate(&components, state, &results))
+            },
+            element,
+            |strip, state, acc| strip.fold(&components, state, acc),
+        )
     }
 
     fn scan(&mut self, op: &Lambda, exclusive: bool) -> Result<Option<Value>, Unsupported> {
@@ -531,13 +608,4 @@ pub enum Target {
     },
     /// Written by the body itself; no value stands for the result.
     Own,
-}
-
-impl Target {
-    fn element(&self) -> Option<Base> {
-        match self {
-            Target::Elem(base) => Some(*base),
-            Target::Scatter { .. } | Target::Own => None,
-        }
-    }
 }

@@ -4,13 +4,13 @@ mod convert;
 mod emit;
 mod half;
 mod kernel;
+mod lanes;
 mod local;
 mod math;
 mod primop;
 mod stage;
-mod vector;
 
-use crate::{free, plan};
+use crate::{contract, free, plan};
 use cranelift::prelude::*;
 use cranelift_codegen::Context;
 use cranelift_codegen::ir::UserFuncName;
@@ -25,7 +25,7 @@ use par_ir::Var;
 use par_ir::flat::{self, Kernel, Op, Stm, Ty};
 use par_ir::prim::PrimOp;
 use par_runtime::Executable;
-use par_runtime::plan::{EnvLayout, KernelCheck, KernelFn, Plan};
+use par_runtime::plan::{Contraction, EnvLayout, KernelCheck, KernelFn, Plan};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
@@ -99,6 +99,7 @@ struct Compiled {
     recursive: bool,
     combined: Vec<par_ir::Prim>,
     elems: Vec<par_ir::Prim>,
+    contraction: Option<Contraction>,
 }
 
 struct Compiler<'t> {
@@ -146,8 +147,9 @@ impl<'t> Compiler<'t> {
             functions.push((*role, self.function(&info, *role, name, &callees, &mut checks)?));
         }
         let KernelInfo { captures, layout, combined, elems, .. } = info;
-        let recursive = !callees.is_empty();
-        Ok(Compiled { name: name.into(), functions, captures, layout, checks, recursive, combined, elems })
+        let contraction = if self.counting { None } else { contract::find(kernel, &captures) };
+        let (name, recursive) = (name.into(), !callees.is_empty());
+        Ok(Compiled { name, functions, captures, layout, checks, recursive, combined, elems, contraction })
     }
 
     fn function(
@@ -278,13 +280,15 @@ pub struct Functions {
     pub combined: Vec<par_ir::Prim>,
     /// Types of the further results.
     pub elems: Vec<par_ir::Prim>,
+    /// If it is one.
+    pub contraction: Option<Contraction>,
     roles: Vec<(Role, KernelFn)>,
 }
 
 impl KernelCode<'_> {
     /// The functions of a kernel; once per kernel.
     pub fn take(&mut self, kernel: &Kernel) -> Result<Functions, String> {
-        let Compiled { name, functions, captures, layout, checks, recursive, combined, elems } =
+        let Compiled { name, functions, captures, layout, checks, recursive, combined, elems, contraction } =
             self.compiled.remove(&key(kernel)).ok_or("a kernel was not compiled")?;
         let address = |id: FuncId| {
             let code = self.module.get_finalized_function(id);
@@ -292,7 +296,7 @@ impl KernelCode<'_> {
             unsafe { std::mem::transmute::<*const u8, KernelFn>(code) }
         };
         let roles = functions.into_iter().map(|(role, id)| (role, address(id))).collect();
-        Ok(Functions { name, captures, layout, checks, recursive, combined, elems, roles })
+        Ok(Functions { name, captures, layout, checks, recursive, combined, elems, contraction, roles })
     }
 }
 

@@ -358,7 +358,8 @@ impl Emitter<'_> {
     }
 }
 
-fn int_condition(op: CmpOp, p: Prim) -> IntCC {
+/// The condition code of a comparison of integers.
+pub fn int_condition(op: CmpOp, p: Prim) -> IntCC {
     match (op, p.is_signed()) {
         (CmpOp::Eq, _) => IntCC::Equal,
         (CmpOp::Ne, _) => IntCC::NotEqual,
@@ -373,7 +374,8 @@ fn int_condition(op: CmpOp, p: Prim) -> IntCC {
     }
 }
 
-fn float_condition(op: CmpOp) -> FloatCC {
+/// The condition code of a comparison of floats.
+pub fn float_condition(op: CmpOp) -> FloatCC {
     match op {
         CmpOp::Eq => FloatCC::Equal,
         CmpOp::Ne => FloatCC::NotEqual,

@@ -1,0 +1,442 @@
+//! Statements of a body in a group: operators, reads, checks, branches and loops.
+
+use super::Strip;
+use super::class::Class;
+use super::value::{Form, Lanes};
+use crate::cpu::emit::{Unsupported, args};
+use cranelift::prelude::*;
+use par_ir::core::{Body, Exp, LoopForm, Param, Stm};
+use par_ir::prim::{CmpOp, PrimOp};
+use par_ir::ty::Atom;
+use par_ir::{Prim, Scalar, Var};
+
+impl Strip<'_, '_, '_> {
+    pub fn atom(&mut self, a: &Atom) -> Result<Lanes, Unsupported> {
+        if let Some(x) = a.var().and_then(|v| self.values.get(&v)) {
+            return Ok(x.clone());
+        }
+        Ok(Lanes::Same(self.e.atom(a)?))
+    }
+
+    pub fn stms(&mut self, stms: &[Stm]) -> Result<(), Unsupported> {
+        stms.iter().try_for_each(|s| self.stm(s))
+    }
+
+    /// Binds a variable. What is the same in all lanes is a scalar for all code.
+    pub fn bind(&mut self, v: Var, x: Lanes) {
+        self.values.remove(&v);
+        match x {
+            Lanes::Same(x) => _ = self.e.scalars.insert(v, x),
+            x => _ = self.values.insert(v, x),
+        }
+    }
+
+    fn stm(&mut self, stm: &Stm) -> Result<(), Unsupported> {
+        let results = match &stm.exp {
+            Exp::Atom(a) => vec![self.atom(a)?],
+            Exp::Prim(op, xs) => vec![self.operator(*op, xs, stm.pat[0].var)?],
+            Exp::Index(arr, index) => {
+                let [i] = index.as_slice() else {
+                    return Err("a kernel reads a flat array with several indices".into());
+                };
+                vec![self.gather(*arr, i, self.classes.is_apart(stm.pat[0].var))?]
+            }
+            Exp::Check { cond, .. } => {
+                self.check(cond)?;
+                vec![]
+            }
+            Exp::If { cond, then, other } => self.branch(cond, then, other, &stm.pat)?,
+            Exp::Loop { params, form, body } => self.repeat(params, form, body)?,
+            _ => return Err("a kernel body contains an operation that is not scalar".into()),
+        };
+        self.e.prims.extend(stm.pat.iter().map(|p| (p.var, p.ty.prim())));
+        for (p, x) in stm.pat.iter().zip(results) {
+            self.bind(p.var, x);
+        }
+        Ok(())
+    }
+
+    fn operator(&mut self, op: PrimOp, xs: &[Atom], var: Var) -> Result<Lanes, Unsupported> {
+        let divisor = xs.get(1).and_then(|x| x.as_i64());
+        let operands: Vec<Lanes> = xs.iter().map(|a| self.atom(a)).collect::<Result<_, _>>()?;
+        if let Some(scalars) = operands.iter().map(same).collect::<Option<Vec<Value>>>() {
+            return Ok(Lanes::Same(self.e.prim(op, &scalars, divisor)));
+        }
+        if self.classes.var(var) != Class::Each
+            && let Some(x) = self.steps(op, &operands)?
+        {
+            return Ok(x);
+        }
+        if !self.classes.is_by_lane(op, var) {
+            return Ok(self.on_vectors(op, &operands));
+        }
+        let lanes = self.by_lane(op, &operands, divisor);
+        if self.classes.is_apart(var) {
+            return Ok(lanes);
+        }
+        let p = op.result();
+        Ok(Lanes::Vector(self.vector(&lanes, p)))
+    }
+
+    /// A check that fails in a lane that is here fails once more in scalar code, which says where.
+    fn check(&mut self, cond: &Atom) -> Result<(), Unsupported> {
+        let cond = self.atom(cond)?;
+        let ok = match (&cond, self.active.clone()) {
+            (Lanes::Same(ok), _) => *ok,
+            (_, None) => self.all(&cond),
+            (_, Some(active)) => {
+                let failed = self.without(&active, &cond);
+                let any = self.any(&failed);
+                self.e.b.ins().bxor_imm_s(any, 1)
+            }
+        };
+        self.stay_if(ok);
+        Ok(())
+    }
+
+    /// The form of a variable where paths of control meet.
+    fn form(&self, v: Var) -> Form {
+        match self.classes.var(v) {
+            Class::Same => Form::Same,
+            Class::Steps(s) => Form::Steps(s),
+            Class::Each if self.classes.is_apart(v) => Form::Apart,
+            Class::Each => Form::Vector,
+        }
+    }
+
+    /// Scalars of several values, and how many each has.
+    fn flatten_all(&mut self, xs: &[Lanes], forms: &[(Prim, Form)]) -> (Vec<Value>, Vec<usize>) {
+        let (mut all, mut counts) = (vec![], vec![]);
+        for (x, (p, form)) in xs.iter().zip(forms) {
+            let scalars = self.flatten(x, *p, *form);
+            counts.push(scalars.len());
+            all.extend(scalars);
+        }
+        (all, counts)
+    }
+
+    fn gather_all(&self, xs: &[Value], forms: &[(Prim, Form)], counts: &[usize]) -> Vec<Lanes> {
+        let mut at = 0;
+        let mut take = |n: usize| {
+            at += n;
+            &xs[at - n..at]
+        };
+        forms.iter().zip(counts).map(|((_, form), n)| form.gather(take(*n))).collect()
+    }
+
+    fn forms(&self, pat: &[Param]) -> Vec<(Prim, Form)> {
+        pat.iter().map(|p| (p.ty.prim(), self.form(p.var))).collect()
+    }
+
+    fn body(&mut self, body: &Body) -> Result<Vec<Lanes>, Unsupported> {
+        self.stms(&body.stms)?;
+        body.results.iter().map(|a| self.atom(a)).collect()
+    }
+
+    fn branch(
+        &mut self,
+        cond: &Atom,
+        then: &Body,
+        other: &Body,
+        pat: &[Param],
+    ) -> Result<Vec<Lanes>, Unsupported> {
+        match self.atom(cond)? {
+            Lanes::Same(cond) => self.together(cond, then, other, pat),
+            cond => self.both_ways(cond, then, other, pat),
+        }
+    }
+
+    /// All lanes go the same way.
+    fn together(
+        &mut self,
+        cond: Value,
+        then: &Body,
+        other: &Body,
+        pat: &[Param],
+    ) -> Result<Vec<Lanes>, Unsupported> {
+        let forms = self.forms(pat);
+        let (yes, no, join) = (self.e.b.create_block(), self.e.b.create_block(), self.e.b.create_block());
+        self.e.b.ins().brif(cond, yes, &[], no, &[]);
+        let before = std::mem::replace(&mut self.conditional, true);
+        self.e.b.switch_to_block(yes);
+        let results = self.body(then)?;
+        let (flat, counts) = self.flatten_all(&results, &forms);
+        let joined = self.e.params_like(join, &flat);
+        self.e.b.ins().jump(join, &args(&flat));
+        self.e.b.switch_to_block(no);
+        let results = self.body(other)?;
+        let (flat, _) = self.flatten_all(&results, &forms);
+        self.e.b.ins().jump(join, &args(&flat));
+        self.e.b.switch_to_block(join);
+        self.conditional = before;
+        Ok(self.gather_all(&joined, &forms, &counts))
+    }
+
+    /// Lanes differ: both bodies run, each for its lanes.
+    fn both_ways(
+        &mut self,
+        cond: Lanes,
+        then: &Body,
+        other: &Body,
+        pat: &[Param],
+    ) -> Result<Vec<Lanes>, Unsupported> {
+        let (yes, no) = match self.active.clone() {
+            Some(active) => (self.both(&active, &cond), self.without(&active, &cond)),
+            None if needs_lanes(other) => {
+                let regs = self.mask(&cond, None);
+                let no = regs.into_iter().map(|r| self.e.b.ins().bnot(r)).collect();
+                (cond.clone(), Lanes::Vector(no))
+            }
+            None => (cond.clone(), cond.clone()),
+        };
+        let forms = self.forms(pat);
+        let a = self.for_lanes(yes, then, &forms)?;
+        let b = self.for_lanes(no, other, &forms)?;
+        let mut results = Vec::new();
+        for ((a, b), (p, form)) in a.iter().zip(&b).zip(&forms) {
+            results.push(self.blend(&cond, a, b, *p, *form == Form::Apart));
+        }
+        Ok(results)
+    }
+
+    /// A body for some lanes; what others get has no meaning. What must not run for none of them does not.
+    fn for_lanes(
+        &mut self,
+        active: Lanes,
+        body: &Body,
+        forms: &[(Prim, Form)],
+    ) -> Result<Vec<Lanes>, Unsupported> {
+        if !needs_lanes(body) {
+            return self.body(body);
+        }
+        let any = self.any(&active);
+        let (some, join) = (self.e.b.create_block(), self.e.b.create_block());
+        let mut nothing = Vec::new();
+        for (p, form) in forms {
+            let zero = self.e.constant(Scalar::zero(*p));
+            nothing.extend(self.flatten(&Lanes::Same(zero), *p, *form));
+        }
+        let joined = self.e.params_like(join, &nothing);
+        self.e.b.ins().brif(any, some, &[], join, &args(&nothing));
+        self.e.b.switch_to_block(some);
+        let before = (self.active.replace(active), std::mem::replace(&mut self.conditional, true));
+        let results = self.body(body)?;
+        (self.active, self.conditional) = before;
+        let (flat, counts) = self.flatten_all(&results, forms);
+        self.e.b.ins().jump(join, &args(&flat));
+        self.e.b.switch_to_block(join);
+        Ok(self.gather_all(&joined, forms, &counts))
+    }
+
+    fn repeat(
+        &mut self,
+        params: &[(Param, Atom)],
+        form: &LoopForm,
+        body: &Body,
+    ) -> Result<Vec<Lanes>, Unsupported> {
+        let pat: Vec<Param> = params.iter().map(|(p, _)| p.clone()).collect();
+        self.e.prims.extend(pat.iter().map(|p| (p.var, p.ty.prim())));
+        let forms = self.forms(&pat);
+        let initial: Vec<Lanes> = params.iter().map(|(_, x)| self.atom(x)).collect::<Result<_, _>>()?;
+        let state = State { pat, forms };
+        match form {
+            LoopForm::For { index, prim, bound } => {
+                self.e.prims.insert(*index, *prim);
+                let bound = self.atom(bound)?;
+                self.count(*index, *prim, bound, initial, body, &state)
+            }
+            LoopForm::While(cond) => self.while_loop(cond, initial, body, &state),
+        }
+    }
+
+    fn bind_state(&mut self, state: &State, xs: &[Lanes]) {
+        for (p, x) in state.pat.iter().zip(xs) {
+            self.bind(p.var, x.clone());
+        }
+    }
+
+    /// `for index < bound`: lanes count together, those with a lower bound wait for the others.
+    fn count(
+        &mut self,
+        index: Var,
+        prim: Prim,
+        bound: Lanes,
+        initial: Vec<Lanes>,
+        body: &Body,
+        state: &State,
+    ) -> Result<Vec<Lanes>, Unsupported> {
+        let zero = self.e.constant(Scalar::zero(prim));
+        let less = PrimOp::Cmp(CmpOp::Lt, prim);
+        let mut looping = Looping::start(self, initial, state);
+        let enter = self.less(less, zero, &bound);
+        looping.enter(self, enter, &[zero]);
+        let i = looping.extra[0];
+        self.bind(index, Lanes::Same(i));
+        let inside = self.e.loops;
+        let next = looping.iterate(self, body, state)?;
+        if self.e.loops > inside {
+            self.e.poll();
+        }
+        self.e.loops += 1;
+        let next_i = self.e.b.ins().iadd_imm_s(i, 1);
+        let repeat = self.less(less, next_i, &bound);
+        Ok(looping.end(self, repeat, &[next_i], next, state))
+    }
+
+    fn less(&mut self, less: PrimOp, i: Value, bound: &Lanes) -> Lanes {
+        match bound {
+            Lanes::Same(bound) => Lanes::Same(self.e.prim(less, &[i, *bound], None)),
+            bound => self.on_vectors(less, &[Lanes::Same(i), bound.clone()]),
+        }
+    }
+
+    fn while_loop(
+        &mut self,
+        cond: &Body,
+        initial: Vec<Lanes>,
+        body: &Body,
+        state: &State,
+    ) -> Result<Vec<Lanes>, Unsupported> {
+        self.bind_state(state, &initial);
+        let enter = self.single(cond)?;
+        let mut looping = Looping::start(self, initial, state);
+        looping.enter(self, enter, &[]);
+        let next = looping.iterate(self, body, state)?;
+        self.e.loops += 1;
+        self.e.poll();
+        self.bind_state(state, &next);
+        let before = self.active.clone();
+        if let Some(running) = &looping.running {
+            self.active = Some(running.clone());
+        }
+        let repeat = self.single(cond)?;
+        self.active = before;
+        Ok(looping.end(self, repeat, &[], next, state))
+    }
+
+    fn single(&mut self, cond: &Body) -> Result<Lanes, Unsupported> {
+        self.body(cond)?.into_iter().next().ok_or_else(|| "a condition without result".into())
+    }
+}
+
+/// The variables that a loop carries.
+struct State {
+    pat: Vec<Param>,
+    forms: Vec<(Prim, Form)>,
+}
+
+/// A loop under construction: guarded, tested at the bottom.
+struct Looping {
+    again: Block,
+    exit: Block,
+    counts: Vec<usize>,
+    initial: Vec<Value>,
+    /// The state at the start of an iteration.
+    current: Vec<Lanes>,
+    /// Scalars that the loop carries besides, at the start of an iteration.
+    extra: Vec<Value>,
+    /// The lanes that have not finished, if lanes finish on their own.
+    running: Option<Lanes>,
+    outer: Option<Lanes>,
+    conditional: bool,
+}
+
+impl Looping {
+    fn start(s: &mut Strip, initial: Vec<Lanes>, state: &State) -> Looping {
+        let (initial, counts) = s.flatten_all(&initial, &state.forms);
+        Looping {
+            again: s.e.b.create_block(),
+            exit: s.e.b.create_block(),
+            counts,
+            initial,
+            current: vec![],
+            extra: vec![],
+            running: None,
+            outer: s.active.clone(),
+            conditional: s.conditional,
+        }
+    }
+
+    /// Goes into the loop if any lane does.
+    fn enter(&mut self, s: &mut Strip, cond: Lanes, extra: &[Value]) {
+        let cond = match (&cond, &self.outer) {
+            (Lanes::Same(_), _) | (_, None) => cond,
+            (_, Some(outer)) => s.both(outer, &cond),
+        };
+        let any = s.any(&cond);
+        let masks = match &cond {
+            Lanes::Same(_) => vec![],
+            masks => s.mask(masks, Some(super::value::MASK)),
+        };
+        let first = [extra, &masks, &self.initial].concat();
+        let here = s.e.params_like(self.again, &first);
+        s.e.params_like(self.exit, &self.initial);
+        s.e.b.ins().brif(any, self.again, &args(&first), self.exit, &args(&self.initial));
+        s.e.b.switch_to_block(self.again);
+        let (extra, rest) = here.split_at(extra.len());
+        let (masks, current) = rest.split_at(masks.len());
+        self.extra = extra.to_vec();
+        self.running = (!masks.is_empty()).then(|| Lanes::Vector(masks.to_vec()));
+        self.initial = current.to_vec();
+    }
+
+    /// The state after an iteration; lanes that have finished keep theirs.
+    fn iterate(&mut self, s: &mut Strip, body: &Body, state: &State) -> Result<Vec<Lanes>, Unsupported> {
+        self.current = s.gather_all(&self.initial, &state.forms, &self.counts);
+        let current = self.current.clone();
+        s.bind_state(state, &current);
+        s.conditional = true;
+        if let Some(running) = &self.running {
+            s.active = Some(running.clone());
+        }
+        let next = s.body(body)?;
+        s.active = self.outer.clone();
+        let Some(running) = self.running.clone() else { return Ok(next) };
+        let lanes = next.iter().zip(&current).zip(&state.forms);
+        Ok(lanes
+            .map(|((next, old), (p, form))| s.blend(&running, next, old, *p, *form == Form::Apart))
+            .collect())
+    }
+
+    fn end(
+        self,
+        s: &mut Strip,
+        repeat: Lanes,
+        extra: &[Value],
+        next: Vec<Lanes>,
+        state: &State,
+    ) -> Vec<Lanes> {
+        let repeat = match &self.running {
+            Some(running) => s.both(running, &repeat),
+            None => repeat,
+        };
+        let any = s.any(&repeat);
+        let masks = match &self.running {
+            Some(_) => s.mask(&repeat, Some(super::value::MASK)),
+            None => vec![],
+        };
+        let (flat, _) = s.flatten_all(&next, &state.forms);
+        let following = [extra, &masks, &flat].concat();
+        s.e.b.ins().brif(any, self.again, &args(&following), self.exit, &args(&flat));
+        s.e.b.switch_to_block(self.exit);
+        s.conditional = self.conditional;
+        let last = s.e.b.block_params(self.exit).to_vec();
+        s.gather_all(&last, &state.forms, &self.counts)
+    }
+}
+
+fn same(x: &Lanes) -> Option<Value> {
+    match x {
+        Lanes::Same(x) => Some(*x),
+        _ => None,
+    }
+}
+
+/// Whether a body must know for which lanes it runs: it reads, checks or loops.
+fn needs_lanes(body: &Body) -> bool {
+    body.stms.iter().any(|s| match &s.exp {
+        Exp::Atom(_) | Exp::Prim(..) => false,
+        Exp::If { then, other, .. } => needs_lanes(then) || needs_lanes(other),
+        _ => true,
+    })
+}

@@ -1,0 +1,264 @@
+//! What the variables of a body are in a group of neighbouring positions.
+//!
+//! ```text
+//! i = sub pos start       Steps(1)   0, 1, 2, … added to a scalar
+//! c = lt i n              Same       assumed; code looks, and leaves the group to scalar code if not
+//! x = xs[i]               Each       a vector
+//! k = conv x              Each, and apart: one scalar a lane, because it is an index
+//! y = ys[k]               Each       gathered
+//! ```
+
+use super::prim;
+use par_ir::core::{Body, Exp, Lambda, LoopForm, Param, Stm};
+use par_ir::prim::{BinOp, PrimOp, UnOp};
+use par_ir::ty::Atom;
+use par_ir::{Prim, Var};
+use std::collections::{HashMap, HashSet};
+
+/// How a variable differs between the lanes of a group.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Class {
+    /// It does not.
+    Same,
+    /// An `i64` that grows by this much from lane to lane.
+    Steps(i64),
+    /// In any way.
+    Each,
+}
+
+/// Divisors below are not taken for the length of a row.
+pub const SHORT: i64 = 64;
+/// Rounds after which the classes of loop variables are settled, since a class only ever grows.
+const ROUNDS: usize = 3;
+
+/// The classes of a body's variables; what is not there is the same for all lanes.
+#[derive(Clone, Debug, Default)]
+pub struct Classes {
+    of: HashMap<Var, Class>,
+    /// Variables of class `Each` that are kept in scalar registers, one a lane.
+    apart: HashSet<Var>,
+    /// Divisors of steps, assumed to be large.
+    pub divisors: HashSet<Var>,
+}
+
+impl Classes {
+    /// Of a body at neighbouring positions, and of an operator on values that differ.
+    pub fn new(pos: Var, body: &Body, op: Option<&Lambda>) -> Classes {
+        let mut classes = Classes::default();
+        classes.of.insert(pos, Class::Steps(1));
+        classes.body(body);
+        if let Some(op) = op {
+            classes.of.extend(op.params.iter().map(|p| (p.var, Class::Each)));
+            classes.body(&op.body);
+        }
+        while classes.indices(body) {}
+        classes.flags(body);
+        classes
+    }
+
+    /// Of a variable.
+    pub fn var(&self, v: Var) -> Class {
+        self.of.get(&v).copied().unwrap_or(Class::Same)
+    }
+
+    /// Of an operand.
+    pub fn atom(&self, a: &Atom) -> Class {
+        a.var().map_or(Class::Same, |v| self.var(v))
+    }
+
+    /// Whether a variable that differs is kept as scalars.
+    pub fn is_apart(&self, v: Var) -> bool {
+        self.apart.contains(&v)
+    }
+
+    fn body(&mut self, body: &Body) -> Vec<Class> {
+        body.stms.iter().for_each(|s| self.stm(s));
+        body.results.iter().map(|a| self.atom(a)).collect()
+    }
+
+    fn bind(&mut self, pat: &[Param], classes: &[Class]) {
+        for (p, class) in pat.iter().zip(classes) {
+            if *class != Class::Same {
+                self.of.insert(p.var, *class);
+            }
+        }
+    }
+
+    fn stm(&mut self, stm: &Stm) {
+        let classes = match &stm.exp {
+            Exp::Atom(a) => vec![self.atom(a)],
+            Exp::Prim(op, xs) => vec![self.prim(*op, xs)],
+            Exp::Index(_, index) => vec![match index.first().map(|i| self.atom(i)) {
+                Some(Class::Same) | None => Class::Same,
+                _ => Class::Each,
+            }],
+            Exp::If { cond, then, other } => {
+                let (a, b) = (self.body(then), self.body(other));
+                let same = self.atom(cond) == Class::Same;
+                a.into_iter().zip(b).map(|(a, b)| if same { join(a, b) } else { Class::Each }).collect()
+            }
+            Exp::Loop { params, form, body } => self.repeat(params, form, body),
+            _ => vec![],
+        };
+        self.bind(&stm.pat, &classes);
+    }
+
+    fn repeat(&mut self, params: &[(Param, Atom)], form: &LoopForm, body: &Body) -> Vec<Class> {
+        let mut state: Vec<Class> = params.iter().map(|(_, x)| self.atom(x)).collect();
+        for round in 0.. {
+            let vars: Vec<Param> = params.iter().map(|(p, _)| p.clone()).collect();
+            self.bind(&vars, &state);
+            let together = match form {
+                LoopForm::For { bound, .. } => self.atom(bound) == Class::Same,
+                LoopForm::While(cond) => self.body(cond) == [Class::Same],
+            };
+            let mut next = self.body(body);
+            if !together || round > ROUNDS {
+                next.iter_mut().for_each(|c| *c = Class::Each);
+            }
+            let joined: Vec<Class> = state.iter().zip(next).map(|(a, b)| join(*a, b)).collect();
+            if joined == state {
+                break;
+            }
+            state = joined;
+        }
+        state
+    }
+
+    fn prim(&mut self, op: PrimOp, xs: &[Atom]) -> Class {
+        let classes: Vec<Class> = xs.iter().map(|a| self.atom(a)).collect();
+        if classes.iter().all(|c| *c == Class::Same) {
+            return Class::Same;
+        }
+        if classes.contains(&Class::Each) {
+            return Class::Each;
+        }
+        match (op, classes.as_slice()) {
+            (PrimOp::Un(UnOp::Neg, Prim::I64), [Class::Steps(s)]) => steps(-s),
+            (PrimOp::Bin(op, Prim::I64), [a, b]) => self.arithmetic(op, *a, *b, xs),
+            (PrimOp::Cmp(_, Prim::I64), _) => Class::Same,
+            (PrimOp::Select(Prim::I64), [Class::Same, a, b]) => join(*a, *b),
+            _ => Class::Each,
+        }
+    }
+
+    fn arithmetic(&mut self, op: BinOp, a: Class, b: Class, xs: &[Atom]) -> Class {
+        let step = |c: Class| if let Class::Steps(s) = c { s } else { 0 };
+        let (s, t) = (step(a), step(b));
+        match op {
+            BinOp::Add => steps(s + t),
+            BinOp::Sub => steps(s - t),
+            BinOp::Mul => match (xs[0].as_i64(), xs[1].as_i64()) {
+                (Some(c), _) if c.abs() < SHORT => steps(t * c),
+                (_, Some(c)) if c.abs() < SHORT => steps(s * c),
+                _ => Class::Each,
+            },
+            BinOp::Min | BinOp::Max if s == 0 || t == 0 => steps(s + t),
+            BinOp::Div | BinOp::Quot | BinOp::Mod | BinOp::Rem if s > 0 && t == 0 => {
+                match xs[1] {
+                    Atom::Const(_) if xs[1].as_i64().is_none_or(|c| c < SHORT) => return Class::Each,
+                    Atom::Const(_) => {}
+                    Atom::Var(v) => _ = self.divisors.insert(v),
+                }
+                if matches!(op, BinOp::Div | BinOp::Quot) { Class::Same } else { Class::Steps(s) }
+            }
+            _ => Class::Each,
+        }
+    }
+
+    fn keep_apart(&mut self, a: &Atom) -> bool {
+        match a.var() {
+            Some(v) if self.var(v) == Class::Each => self.apart.insert(v),
+            _ => false,
+        }
+    }
+
+    /// Indices are kept apart, and what they are computed from; whether that is new.
+    fn indices(&mut self, body: &Body) -> bool {
+        let mut new = false;
+        for stm in body.stms.iter().rev() {
+            let wanted: Vec<bool> = stm.pat.iter().map(|p| self.is_apart(p.var)).collect();
+            let any = wanted.contains(&true);
+            match &stm.exp {
+                Exp::Index(_, index) => new |= index.iter().any(|i| self.keep_apart(i)),
+                Exp::Atom(a) if any => new |= self.keep_apart(a),
+                Exp::Prim(op, xs) if any => {
+                    for (a, p) in xs.iter().zip(op.operands()) {
+                        new |= p.is_integer() && self.keep_apart(a);
+                    }
+                }
+                Exp::If { then, other, .. } => {
+                    for (i, _) in wanted.iter().enumerate().filter(|(_, w)| **w) {
+                        new |= self.keep_apart(&then.results[i]) | self.keep_apart(&other.results[i]);
+                    }
+                    new |= self.indices(then) | self.indices(other);
+                }
+                Exp::Loop { params, form, body } => new |= self.loop_indices(params, form, body, &wanted),
+                _ => {}
+            }
+        }
+        new
+    }
+
+    fn loop_indices(
+        &mut self,
+        params: &[(Param, Atom)],
+        form: &LoopForm,
+        body: &Body,
+        wanted: &[bool],
+    ) -> bool {
+        let mut new = false;
+        for (i, (p, initial)) in params.iter().enumerate() {
+            if wanted.get(i) == Some(&true) {
+                new |= self.keep_apart(&Atom::Var(p.var));
+            }
+            if self.is_apart(p.var) {
+                new |= self.keep_apart(initial) | self.keep_apart(&body.results[i]);
+            }
+        }
+        if let LoopForm::While(cond) = form {
+            new |= self.indices(cond);
+        }
+        new | self.indices(body)
+    }
+
+    /// What is found out about numbers kept apart is kept apart.
+    fn flags(&mut self, body: &Body) {
+        for stm in &body.stms {
+            match &stm.exp {
+                Exp::Prim(op, xs) if op.result() == Prim::Bool && stm.pat.len() == 1 => {
+                    let vectors =
+                        |a: &Atom| self.atom(a) == Class::Each && a.var().is_none_or(|v| !self.is_apart(v));
+                    let any = xs.iter().any(|a| a.var().is_some_and(|v| self.is_apart(v)));
+                    if any && !xs.iter().any(vectors) {
+                        self.keep_apart(&Atom::Var(stm.pat[0].var));
+                    }
+                }
+                Exp::If { then, other, .. } => {
+                    self.flags(then);
+                    self.flags(other);
+                }
+                Exp::Loop { form, body, .. } => {
+                    if let LoopForm::While(cond) = form {
+                        self.flags(cond);
+                    }
+                    self.flags(body);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Whether a statement's operator is done lane by lane.
+    pub fn is_by_lane(&self, op: PrimOp, var: Var) -> bool {
+        self.is_apart(var) || !prim::has_form(op)
+    }
+}
+
+fn join(a: Class, b: Class) -> Class {
+    if a == b { a } else { Class::Each }
+}
+
+fn steps(s: i64) -> Class {
+    if s == 0 { Class::Same } else { Class::Steps(s) }
+}

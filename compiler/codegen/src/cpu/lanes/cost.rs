@@ -1,0 +1,177 @@
+//! Whether a body is worth doing on groups of positions, and on how many at a time.
+
+use super::class::{Class, Classes};
+use crate::cpu::emit::clif_type;
+use par_ir::core::{Body, Exp, LoopForm, Stm};
+use par_ir::prim::{BinOp, PrimOp, UnOp};
+use par_ir::{Prim, Var};
+
+/// Bytes of a vector register.
+pub const BYTES: usize = 16;
+/// Vectors of the widest type in a group, for short straight code and for other code.
+const LONG: usize = 4;
+const SHORT: usize = 2;
+/// Statements of short code.
+const FEW: usize = 24;
+/// Iterations assumed of a loop.
+const ITERATIONS: usize = 16;
+/// Of 16: what lanes that wait for others leave of the gain.
+const WAITING: usize = 20;
+
+/// Operations of a group: on vectors, and one element after the other.
+#[derive(Clone, Copy, Default)]
+struct Cost {
+    group: usize,
+    single: usize,
+}
+
+/// Lanes of a group, if groups pay.
+pub fn lanes(classes: &Classes, bodies: &[&Body]) -> Option<usize> {
+    let mut shape = Shape { classes, widest: 0, stms: 0, loops: false };
+    bodies.iter().for_each(|b| shape.body(b));
+    if shape.widest == 0 {
+        return None;
+    }
+    let registers = if shape.loops || shape.stms > FEW { SHORT } else { LONG };
+    let lanes = (BYTES / shape.widest.max(2) * registers).max(4);
+    let pricing = Pricing { classes, lanes };
+    let total = bodies.iter().map(|b| pricing.body(b)).fold(Cost::default(), Cost::plus);
+    (10 * total.group < 8 * total.single).then_some(lanes)
+}
+
+impl Cost {
+    fn plus(self, other: Cost) -> Cost {
+        let add = usize::saturating_add;
+        Cost { group: add(self.group, other.group), single: add(self.single, other.single) }
+    }
+
+    fn times(self, n: usize) -> Cost {
+        Cost { group: self.group.saturating_mul(n), single: self.single.saturating_mul(n) }
+    }
+}
+
+/// Bytes that a scalar takes in a vector.
+pub fn width(p: Prim) -> usize {
+    clif_type(p).bytes() as usize
+}
+
+struct Shape<'c> {
+    classes: &'c Classes,
+    widest: usize,
+    stms: usize,
+    loops: bool,
+}
+
+impl Shape<'_> {
+    fn body(&mut self, body: &Body) {
+        body.stms.iter().for_each(|s| self.stm(s));
+    }
+
+    fn stm(&mut self, stm: &Stm) {
+        for p in &stm.pat {
+            let in_vectors = self.classes.var(p.var) == Class::Each && !self.classes.is_apart(p.var);
+            if in_vectors {
+                self.stms += 1;
+                self.widest = self.widest.max(width(p.ty.prim()));
+            }
+        }
+        match &stm.exp {
+            Exp::If { then, other, .. } => {
+                self.body(then);
+                self.body(other);
+            }
+            Exp::Loop { form, body, .. } => {
+                self.loops = true;
+                if let LoopForm::While(cond) = form {
+                    self.body(cond);
+                }
+                self.body(body);
+            }
+            _ => {}
+        }
+    }
+}
+
+struct Pricing<'c> {
+    classes: &'c Classes,
+    lanes: usize,
+}
+
+impl Pricing<'_> {
+    fn body(&self, body: &Body) -> Cost {
+        body.stms.iter().map(|s| self.stm(s)).fold(Cost::default(), Cost::plus)
+    }
+
+    fn registers(&self, p: Prim) -> usize {
+        (self.lanes * width(p)).div_ceil(BYTES)
+    }
+
+    fn stm(&self, stm: &Stm) -> Cost {
+        let Some(p) = stm.pat.first() else {
+            return Cost { group: 2, single: self.lanes };
+        };
+        let n = self.lanes;
+        let each = self.classes.var(p.var) == Class::Each;
+        match &stm.exp {
+            Exp::Prim(op, _) if each => self.prim(*op, p.var).times(weight(*op)),
+            Exp::Index(_, index) if each => {
+                let in_a_row = self.classes.atom(&index[0]) == Class::Steps(1);
+                let group = match (in_a_row, self.classes.is_apart(p.var)) {
+                    (true, false) => self.registers(p.ty.prim()),
+                    (_, true) => n,
+                    (false, false) => 2 * n,
+                };
+                Cost { group, single: n }
+            }
+            Exp::If { cond, then, other } => self.branch(self.classes.atom(cond), then, other),
+            Exp::Loop { form, body, .. } => self.repeat(form, body),
+            Exp::Prim(op, _) => Cost { group: 1, single: n }.times(weight(*op)),
+            _ => Cost { group: 1, single: n },
+        }
+    }
+
+    fn prim(&self, op: PrimOp, var: Var) -> Cost {
+        let n = self.lanes;
+        let group = match (self.classes.is_by_lane(op, var), self.classes.is_apart(var)) {
+            (false, _) => op.operands().into_iter().map(|p| self.registers(p)).max().unwrap_or(1),
+            (true, true) => n,
+            (true, false) if super::super::math::is_call(op) => n,
+            (true, false) => 3 * n,
+        };
+        Cost { group, single: n }
+    }
+
+    /// All lanes go both ways, if they differ.
+    fn branch(&self, cond: Class, then: &Body, other: &Body) -> Cost {
+        let (a, b) = (self.body(then), self.body(other));
+        let single = self.lanes + (a.single + b.single) / 2;
+        let results: usize = then.results.len() * self.lanes / 4;
+        match cond {
+            Class::Each => Cost { group: (a.group + b.group + results).saturating_add(4), single },
+            _ => Cost { group: 2 + a.group.max(b.group), single },
+        }
+    }
+
+    fn repeat(&self, form: &LoopForm, body: &Body) -> Cost {
+        let (together, test) = match form {
+            LoopForm::For { bound, .. } => (self.classes.atom(bound) == Class::Same, Cost::default()),
+            LoopForm::While(cond) => (self.classes.atom(&cond.results[0]) == Class::Same, self.body(cond)),
+        };
+        let mut cost = self.body(body).plus(test);
+        if !together {
+            cost.group = cost.group * WAITING / 16 + body.results.len();
+        }
+        cost.times(ITERATIONS)
+    }
+}
+
+/// What an operator takes longer than an addition, on vectors as well.
+fn weight(op: PrimOp) -> usize {
+    match op {
+        PrimOp::Bin(BinOp::Div, p) if p.is_float() => 5,
+        PrimOp::Bin(BinOp::Div | BinOp::Mod | BinOp::Quot | BinOp::Rem, _) => 10,
+        PrimOp::Un(UnOp::Sqrt | UnOp::Recip | UnOp::Rsqrt, _) => 5,
+        _ if super::super::math::is_call(op) => 20,
+        _ => 1,
+    }
+}

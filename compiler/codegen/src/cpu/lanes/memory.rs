@@ -1,0 +1,163 @@
+//! Reading and writing the elements of a group.
+
+use super::Strip;
+use super::cost::BYTES;
+use super::value::{Lanes, vector_of};
+use crate::cpu::convert::bits;
+use crate::cpu::emit::{Base, Unsupported, args, clif_type, input, output};
+use crate::cpu::half;
+use cranelift::prelude::*;
+use cranelift_codegen::ir::MemFlagsData;
+use par_ir::ty::Atom;
+use par_ir::{Prim, Var};
+
+impl Strip<'_, '_, '_> {
+    /// The elements at an index that differs between lanes.
+    pub fn gather(&mut self, arr: Var, index: &Atom, apart: bool) -> Result<Lanes, Unsupported> {
+        let base = *self.e.arrays.get(&arr).ok_or_else(|| format!("array v_{} is not bound", arr.0))?;
+        match (self.atom(index)?, self.active.clone()) {
+            (Lanes::Same(i), _) => Ok(Lanes::Same(self.e.load(base, i, input()))),
+            (index, Some(active)) => self.gather_active(base, index, &active, apart),
+            (Lanes::Steps(first, 1), None) if !apart => Ok(self.load_row(base, first)),
+            (index, None) => Ok(self.gather_lanes(base, &index, None, apart)),
+        }
+    }
+
+    /// Lanes that are not active read what an active one may.
+    fn gather_active(
+        &mut self,
+        base: Base,
+        index: Lanes,
+        active: &Lanes,
+        apart: bool,
+    ) -> Result<Lanes, Unsupported> {
+        let Lanes::Steps(first, 1) = index else {
+            return Ok(self.gather_lanes(base, &index, Some(active), apart));
+        };
+        if apart {
+            return Ok(self.gather_lanes(base, &index, Some(active), apart));
+        }
+        let all = self.all(active);
+        let (row, some, join) = (self.e.b.create_block(), self.e.b.create_block(), self.e.b.create_block());
+        self.e.b.ins().brif(all, row, &[], some, &[]);
+        self.e.b.switch_to_block(row);
+        let loaded = self.load_row(base, first);
+        let loaded = self.flatten(&loaded, base.prim, super::value::Form::Vector);
+        let joined = self.e.params_like(join, &loaded);
+        self.e.b.ins().jump(join, &args(&loaded));
+        self.e.b.switch_to_block(some);
+        let gathered = self.gather_lanes(base, &index, Some(active), false);
+        let gathered = self.flatten(&gathered, base.prim, super::value::Form::Vector);
+        self.e.b.ins().jump(join, &args(&gathered));
+        self.e.b.switch_to_block(join);
+        Ok(Lanes::Vector(joined))
+    }
+
+    fn gather_lanes(&mut self, base: Base, index: &Lanes, active: Option<&Lanes>, apart: bool) -> Lanes {
+        let mut indices = self.apart(index, Prim::I64);
+        if let Some(active) = active {
+            // An active lane shows that the array is not empty.
+            let zero = self.e.i64(0);
+            let flags = self.apart(active, Prim::Bool);
+            let lanes = indices.into_iter().zip(flags);
+            indices = lanes.map(|(i, flag)| self.e.b.ins().select(flag, i, zero)).collect();
+        }
+        let loaded: Vec<Value> = match index {
+            Lanes::Steps(first, step) if active.is_none() => self.stride(base, *first, *step),
+            _ => indices.into_iter().map(|i| self.e.load(base, i, input())).collect(),
+        };
+        if apart {
+            return Lanes::Apart(loaded);
+        }
+        let regs = self.pack(&loaded);
+        Lanes::Vector(if base.prim == Prim::Bool { self.flags_to_masks(&regs) } else { regs })
+    }
+
+    fn stride(&mut self, base: Base, first: Value, step: i64) -> Vec<Value> {
+        let address = self.e.element(base, first);
+        let bytes = step * base.prim.size() as i64;
+        (0..self.lanes as i64)
+            .map(|l| self.e.load_at(base.prim, input(), address, (l * bytes) as i32))
+            .collect()
+    }
+
+    /// Loads that always happen may be moved to where they are needed.
+    fn flags(&self) -> MemFlagsData {
+        if self.conditional { input() } else { input().with_can_move() }
+    }
+
+    /// The elements from `first`.
+    fn load_row(&mut self, base: Base, first: Value) -> Lanes {
+        let address = self.e.element(base, first);
+        let bytes = self.lanes * base.prim.size();
+        if base.prim == Prim::F16 {
+            let quarter = |s: &mut Self, at: i32| {
+                let bits = s.e.b.ins().uload16x4(input(), address, at);
+                half::expand(&mut s.e.b, bits)
+            };
+            return Lanes::Vector((0..self.lanes as i32 / 4).map(|r| quarter(self, 8 * r)).collect());
+        }
+        let ty = vector_of(clif_type(base.prim));
+        let flags = self.flags();
+        let regs: Vec<Value> = if bytes < BYTES {
+            let part = self.part(bytes);
+            let x = self.e.b.ins().load(part, flags, address, 0);
+            let x = self.e.b.ins().scalar_to_vector(vector_of(part), x);
+            vec![self.cast(x, ty)]
+        } else {
+            (0..bytes / BYTES).map(|r| self.e.b.ins().load(ty, flags, address, (r * BYTES) as i32)).collect()
+        };
+        Lanes::Vector(if base.prim == Prim::Bool { self.flags_to_masks(&regs) } else { regs })
+    }
+
+    /// The integer of less bytes than a register has.
+    fn part(&self, bytes: usize) -> Type {
+        if bytes == 8 { types::I64 } else { types::I32 }
+    }
+
+    /// Stores values at the indices of a group, where those are inside.
+    pub fn scatter(&mut self, len: Value, dests: &[Base], lanes: &[Lanes]) {
+        let indices = self.apart(&lanes[0], Prim::I64);
+        let columns: Vec<Vec<Value>> =
+            dests.iter().zip(&lanes[1..]).map(|(d, x)| self.apart(x, d.prim)).collect();
+        for (l, index) in indices.into_iter().enumerate() {
+            let inside = self.e.b.ins().icmp(IntCC::UnsignedLessThan, index, len);
+            let (yes, after) = (self.e.b.create_block(), self.e.b.create_block());
+            self.e.b.ins().brif(inside, yes, &[], after, &[]);
+            self.e.b.switch_to_block(yes);
+            for (dest, column) in dests.iter().zip(&columns) {
+                self.e.store(*dest, index, column[l]);
+            }
+            self.e.b.ins().jump(after, &[]);
+            self.e.b.switch_to_block(after);
+        }
+    }
+
+    /// Stores registers of an element type at the positions from `pos`.
+    pub fn store_registers(&mut self, base: Base, pos: Value, regs: &[Value]) {
+        let address = self.e.element(base, pos);
+        if base.prim == Prim::F16 {
+            regs.iter().enumerate().for_each(|(r, x)| self.store_halves(*x, address, 8 * r as i32));
+            return;
+        }
+        let bytes = self.lanes * base.prim.size();
+        if bytes < BYTES {
+            let part = self.part(bytes);
+            let x = self.cast(regs[0], vector_of(part));
+            let x = self.e.b.ins().extractlane(x, 0);
+            self.e.b.ins().store(output(), x, address, 0);
+            return;
+        }
+        for (r, x) in regs.iter().enumerate() {
+            self.e.b.ins().store(output(), *x, address, (r * BYTES) as i32);
+        }
+    }
+
+    fn store_halves(&mut self, x: Value, address: Value, offset: i32) {
+        let compressed = half::compress(&mut self.e.b, x);
+        let narrow = self.e.b.ins().unarrow(compressed, compressed);
+        let words = self.e.b.ins().bitcast(types::I64X2, bits(), narrow);
+        let word = self.e.b.ins().extractlane(words, 0);
+        self.e.b.ins().store(output(), word, address, offset);
+    }
+}

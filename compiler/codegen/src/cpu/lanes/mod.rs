@@ -1,0 +1,210 @@
+//! Kernels on groups of neighbouring positions, each in a lane of vectors of 128 bits.
+//!
+//! ```text
+//! for pos in start .. end              while pos + 8 <= end
+//!     i = sub pos first                    i = steps
+//!     c = lt i last                        c = lt, the same in all lanes: or go to `alone`
+//!     x = if c then xs[i + 1] else 0       x = if c then 8 of xs from i + 1 else 0
+//!     out[pos] = x * 2            ==>      8 of out from pos = x * splat 2
+//!                                          pos += 8, again
+//!                                      alone: the 8 positions as before, again
+//!                                      the positions that are left as before
+//! ```
+//!
+//! What is the same in all lanes stays scalar, and so do positions and what is counted from them (`class.rs`). Where lanes
+//! differ in a condition, both branches run under masks, and a loop runs until its last lane is done. Whatever would need an
+//! answer per lane that is hardly ever needed (a check that fails, an edge test that holds for some lanes) leaves the group:
+//! scalar code does it once more, from its first position, so that values and errors are those of scalar code. A
+//! group stores nothing before all that can leave it.
+//!
+//! Every lane is computed by the same operators as the scalar, so that results are the same to the bit. A reduction has an
+//! accumulator in every lane, if its operator allows elements to be taken in any order; they are combined in a fixed order.
+
+mod body;
+mod class;
+mod convert;
+mod cost;
+mod memory;
+mod prim;
+mod reduce;
+mod steps;
+mod value;
+
+use super::emit::{Base, Emitter, Unsupported, args};
+use super::kernel::{KernelEmitter, KernelInfo};
+use class::Classes;
+use cranelift::prelude::*;
+use par_ir::Var;
+use par_ir::flat::KernelKind;
+pub use reduce::{Lane, operators};
+use std::collections::HashMap;
+use value::Lanes;
+
+/// How a kernel is done on groups.
+pub struct Plan {
+    classes: Classes,
+    lanes: usize,
+}
+
+/// How a kernel is done on groups, if that pays.
+pub fn plan(info: &KernelInfo) -> Option<Plan> {
+    let kernel = info.kernel;
+    let op = match &kernel.kind {
+        KernelKind::Map(_) => None,
+        KernelKind::Reduce { op, .. } | KernelKind::Scan { op, .. } => {
+            reduce::operators(op)?;
+            Some(op)
+        }
+        _ => return None,
+    };
+    let classes = Classes::new(kernel.pos, &kernel.body, op);
+    let bodies: Vec<_> = [&kernel.body].into_iter().chain(op.map(|o| &o.body)).collect();
+    let lanes = cost::lanes(&classes, &bodies)?;
+    Some(Plan { classes, lanes })
+}
+
+/// A group of positions under construction.
+pub struct Strip<'e, 'a, 'k> {
+    pub e: &'e mut Emitter<'a>,
+    info: &'e KernelInfo<'k>,
+    classes: &'e Classes,
+    lanes: usize,
+    values: HashMap<Var, Lanes>,
+    /// The lanes that are here, if not all.
+    active: Option<Lanes>,
+    /// Control may not have come here, although the group did not leave.
+    conditional: bool,
+    /// Where the group leaves to, and whether it may.
+    alone: Block,
+    leaves: bool,
+}
+
+impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
+    /// Whole groups from `start`: where they end, and the state there. `group` does one, from a state in lanes to the next;
+    /// `single` does one position, from a scalar state to the next; at the end `finish` brings the lanes into the scalars.
+    #[allow(clippy::too_many_arguments)]
+    pub fn groups(
+        &mut self,
+        plan: &Plan,
+        (start, end): (Value, Value),
+        (in_lanes, state): (&[Value], &[Value]),
+        group: impl FnOnce(&mut Strip<'_, 'a, 'k>, Value, &[Value]) -> Result<Vec<Value>, Unsupported>,
+        single: impl FnOnce(&mut KernelEmitter<'_, 'a, 'k>, Value, &[Value]) -> Result<Vec<Value>, Unsupported>,
+        finish: impl FnOnce(&mut Strip<'_, 'a, 'k>, &[Value], &[Value]) -> Result<Vec<Value>, Unsupported>,
+    ) -> Result<(Value, Vec<Value>), Unsupported> {
+        let n = plan.lanes as i64;
+        let inside = self.e.loops;
+        let limit = self.limit(plan, start, end)?;
+        let b = &mut self.e.b;
+        let (again, alone, next, done, after) =
+            (b.create_block(), b.create_block(), b.create_block(), b.create_block(), b.create_block());
+        let split = in_lanes.len();
+        let all = [&[start], in_lanes, state].concat();
+        let outside = [&[start], state].concat();
+        let here = self.e.params_like(again, &all);
+        let left = self.e.params_like(done, &all);
+        let results = self.e.params_like(after, &outside);
+        let enter = self.e.b.ins().icmp(IntCC::SignedLessThan, start, limit);
+        self.e.b.ins().brif(enter, again, &args(&all), after, &args(&outside));
+
+        self.e.b.switch_to_block(again);
+        let (pos, lanes_here, state_here) = (here[0], &here[1..=split], &here[1 + split..]);
+        let following = self.e.params_like(next, &all);
+        let mut strip = self.strip(plan, alone);
+        let lanes_next = group(&mut strip, pos, lanes_here)?;
+        let leaves = strip.leaves;
+        let pos_next = self.e.b.ins().iadd_imm_s(pos, n);
+        let values = [&[pos_next], &lanes_next[..], state_here].concat();
+        self.e.b.ins().jump(next, &args(&values));
+
+        self.e.b.switch_to_block(alone);
+        if leaves {
+            self.e.b.set_cold_block(alone);
+            let stop = self.e.b.ins().iadd_imm_s(pos, n);
+            let state = self.counted(pos, stop, state_here, single)?;
+            let values = [&[stop], lanes_here, &state[..]].concat();
+            self.e.b.ins().jump(next, &args(&values));
+        } else {
+            // Nothing comes here.
+            let values = [&[pos], lanes_here, state_here].concat();
+            self.e.b.ins().jump(next, &args(&values));
+        }
+
+        self.e.b.switch_to_block(next);
+        // The bodies of the groups may have loops, whose end takes a while.
+        if self.e.loops > inside {
+            self.e.poll();
+        }
+        self.e.loops += 1;
+        let repeat = self.e.b.ins().icmp(IntCC::SignedLessThan, following[0], limit);
+        self.e.b.ins().brif(repeat, again, &args(&following), done, &args(&following));
+
+        self.e.b.switch_to_block(done);
+        let mut strip = self.strip(plan, alone);
+        let state = finish(&mut strip, &left[1..=split], &left[1 + split..])?;
+        let values = [&[left[0]], &state[..]].concat();
+        self.e.b.ins().jump(after, &args(&values));
+        self.e.b.switch_to_block(after);
+        Ok((results[0], results[1..].to_vec()))
+    }
+
+    /// Accumulators in lanes before the first group.
+    pub fn identities(&mut self, plan: &Plan, components: &[Lane]) -> Vec<Value> {
+        let nowhere = self.e.b.current_block().expect("code is emitted into a block");
+        self.strip(plan, nowhere).identities(components)
+    }
+
+    fn strip<'s>(&'s mut self, plan: &'s Plan, alone: Block) -> Strip<'s, 'a, 'k> {
+        Strip {
+            e: self.e,
+            info: self.info,
+            classes: &plan.classes,
+            lanes: plan.lanes,
+            values: HashMap::new(),
+            active: None,
+            conditional: false,
+            alone,
+            leaves: false,
+        }
+    }
+
+    /// Groups begin below this position: none, if what divides positions is so short that they would leave all the time.
+    fn limit(&mut self, plan: &Plan, start: Value, end: Value) -> Result<Value, Unsupported> {
+        let mut limit = self.e.b.ins().iadd_imm_s(end, 1 - plan.lanes as i64);
+        for divisor in &plan.classes.divisors {
+            let Some(divisor) = self.e.scalars.get(divisor) else { continue };
+            let long = self.e.b.ins().icmp_imm_s(IntCC::SignedGreaterThanOrEqual, *divisor, class::SHORT);
+            limit = self.e.b.ins().select(long, limit, start);
+        }
+        Ok(limit)
+    }
+}
+
+impl<'a, 'k> Strip<'_, 'a, 'k> {
+    /// The body's results at the positions from `pos`.
+    pub fn results(&mut self, pos: Value) -> Result<Vec<Lanes>, Unsupported> {
+        let kernel = self.info.kernel;
+        self.e.pos = pos;
+        self.values.insert(kernel.pos, Lanes::Steps(pos, 1));
+        self.stms(&kernel.body.stms)?;
+        kernel.body.results.iter().map(|a| self.atom(a)).collect()
+    }
+
+    /// Stores a result at the positions from `pos`.
+    pub fn store_result(&mut self, base: Base, pos: Value, x: &Lanes) {
+        let regs = match base.prim {
+            par_ir::Prim::Bool => convert::stored_bools(self, x),
+            p => self.vector(x, p),
+        };
+        self.store_registers(base, pos, &regs);
+    }
+
+    /// Leaves the group unless the flag is set.
+    pub fn stay_if(&mut self, flag: Value) {
+        let on = self.e.b.create_block();
+        let alone = self.alone;
+        self.leaves = true;
+        self.e.b.ins().brif(flag, on, &[], alone, &[]);
+        self.e.b.switch_to_block(on);
+    }
+}

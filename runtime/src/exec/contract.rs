@@ -1,0 +1,222 @@
+//! Contractions: `out[i, j]` combines `f a[i, k] b[k, j]` over all `k`, as in a product of matrices.
+//!
+//! ```text
+//! for every panel of columns j, and every chunk of rows i
+//!     copy the panel's part of b, so that its columns lie side by side        stays in a cache
+//!     for every tile of 4 rows: for k: for the tile's rows and columns: acc = acc + a * b
+//! ```
+//!
+//! Each result starts from its first value and takes its elements in the order of `k`, with the operators of the scalar body:
+//! results are what the loop over `k` would give, to the bit, for every number of threads.
+
+mod tile;
+
+use super::launch::Launch;
+use super::threads;
+use crate::array::Array;
+use crate::check::RuntimeError;
+use crate::plan::{Combine, Contraction, EnvLayout, ErrorRecord, Factor, Sum};
+use crate::prim::Prim;
+use tile::{Accumulators, Number, ROWS, Tile};
+
+/// Rows of a chunk, the work of one thread at a time.
+const CHUNK: usize = 256;
+/// Steps of `k` whose panel stays in a cache.
+const DEPTH: usize = 2048;
+/// With fewer rows, columns or steps the ordinary kernel is as good.
+const FEW: usize = 4;
+
+/// What varies over a contraction whose sizes are known.
+#[derive(Clone, Copy)]
+struct Sizes {
+    rows: usize,
+    columns: usize,
+    depth: usize,
+}
+
+/// A factor in memory: the element at `[row, column, k]` is at `first + row * by_row + …`.
+#[derive(Clone, Copy)]
+struct Matrix {
+    first: *const u8,
+    row: isize,
+    column: isize,
+    depth: isize,
+}
+
+// SAFETY: it is read only, while the launch holds its array.
+unsafe impl Sync for Matrix {}
+
+/// Where the results go and what they start from.
+struct Target {
+    out: *mut u8,
+    /// One value per result, or one for all.
+    initial: *const u8,
+    is_shared: bool,
+}
+
+// SAFETY: every result is written by one task.
+unsafe impl Sync for Target {}
+
+impl Launch<'_> {
+    /// Whether the kernel is a contraction large enough to be done as one; its sizes.
+    fn contraction_sizes(&self, c: &Contraction) -> Option<(usize, usize, usize)> {
+        let columns = usize::try_from(self.evaluate(&c.columns)).ok()?;
+        let depth = usize::try_from(self.evaluate(&c.depth)).ok()?;
+        let results = if c.by_row { self.space.rows } else { self.space.total };
+        let rows = results.checked_div(columns)?;
+        let large = [rows, columns, depth].into_iter().all(|n| n >= FEW);
+        (large && rows * columns == results).then_some((rows, columns, depth))
+    }
+
+    /// Does the kernel as a contraction, if it is one and large enough: whether it did. `out` has one element per result.
+    pub fn contract(&self, out: &Array) -> Result<bool, RuntimeError> {
+        let Some(c) = &self.kernel.contraction else { return Ok(false) };
+        let Some((rows, columns, depth)) = self.contraction_sizes(c) else { return Ok(false) };
+        let sizes = Sizes { rows, columns, depth };
+        let done = match c.prim {
+            Prim::F32 => self.contract_as::<f32, 32>(c, sizes, out),
+            Prim::F64 => self.contract_as::<f64, 16>(c, sizes, out),
+            Prim::I32 => self.contract_as::<i32, 32>(c, sizes, out),
+            Prim::I64 => self.contract_as::<i64, 16>(c, sizes, out),
+            _ => false,
+        };
+        self.check()?;
+        Ok(done)
+    }
+
+    fn evaluate(&self, sum: &Sum) -> i64 {
+        let capture = |i: &usize| self.env[EnvLayout::CAPTURES + i] as i64;
+        let product =
+            |(x, factors): &(i64, Vec<usize>)| factors.iter().map(capture).fold(*x, i64::wrapping_mul);
+        sum.0.iter().map(product).fold(0, i64::wrapping_add)
+    }
+
+    fn matrix(&self, f: &Factor, size: usize) -> Matrix {
+        let bytes = |x: &Sum| self.evaluate(x).wrapping_mul(size as i64) as isize;
+        let array = self.env[EnvLayout::CAPTURES + f.array] as *const u8;
+        Matrix {
+            first: array.wrapping_offset(bytes(&f.first)),
+            row: bytes(&f.row),
+            column: bytes(&f.column),
+            depth: bytes(&f.depth),
+        }
+    }
+
+    fn contract_as<T: Number, const C: usize>(&self, c: &Contraction, sizes: Sizes, out: &Array) -> bool {
+        let Some(run) = tile::choose::<T, C>(c.combine, c.pair) else { return false };
+        let (a, b) = (self.matrix(&c.left, size_of::<T>()), self.matrix(&c.right, size_of::<T>()));
+        let initial = match c.initial {
+            Some(capture) => self.env[EnvLayout::CAPTURES + capture] as *const u8,
+            None => &raw const self.env[self.kernel.layout.initial_at()] as *const u8,
+        };
+        let target = Target { out: out.as_ptr() as *mut u8, initial, is_shared: c.initial.is_none() };
+        let chunks = sizes.rows.div_ceil(CHUNK);
+        let panels = sizes.columns.div_ceil(C);
+        threads::run(self.threads, chunks * panels, |task| {
+            let (panel, chunk) = (task / chunks, task % chunks);
+            self.contract_task::<T, C>(run, sizes, (&a, &b), &target, (panel, chunk));
+        });
+        true
+    }
+
+    /// One chunk of rows of one panel.
+    fn contract_task<T: Number, const C: usize>(
+        &self,
+        run: Tile<T, C>,
+        sizes: Sizes,
+        (a, b): (&Matrix, &Matrix),
+        target: &Target,
+        (panel, chunk): (usize, usize),
+    ) {
+        let column = panel * C;
+        let columns = C.min(sizes.columns - column);
+        let rows = chunk * CHUNK..sizes.rows.min((chunk + 1) * CHUNK);
+        let mut packed = vec![[T::default(); C]; DEPTH.min(sizes.depth)];
+        for k in (0..sizes.depth).step_by(DEPTH) {
+            if self.is_cancelled() {
+                return;
+            }
+            let depth = DEPTH.min(sizes.depth - k);
+            let from = b.at(0, column, k);
+            // SAFETY: the panel's elements are inside the array: the kernel's body reads them without a check.
+            unsafe { pack(&mut packed, from, (b.column, b.depth), (columns, depth)) };
+            for row in rows.clone().step_by(ROWS) {
+                let count = ROWS.min(rows.end - row);
+                let place = |r: usize| (row + r) * sizes.columns + column;
+                let mut acc: Accumulators<T, C> = [[T::default(); C]; ROWS];
+                for (r, line) in acc.iter_mut().enumerate().take(count) {
+                    // SAFETY: results from `place(r)` are this task's; after the first steps they hold what was combined so far.
+                    unsafe { target.load(k == 0, place(r), &mut line[..columns]) };
+                }
+                // Rows that are not there are computed like the last one, and forgotten.
+                let lines = std::array::from_fn(|r| a.at(row + r.min(count - 1), 0, k) as *const T);
+                // SAFETY: the rows' elements are inside their array, as the panel's are.
+                unsafe { run(depth, lines, a.depth, packed.as_ptr() as *const T, &mut acc) };
+                for (r, line) in acc.iter().enumerate().take(count) {
+                    // SAFETY: as above.
+                    unsafe { target.store(place(r), &line[..columns]) };
+                }
+            }
+        }
+    }
+
+    fn is_cancelled(&self) -> bool {
+        // SAFETY: the run holds its token, whose flag this is, and only ever sets it.
+        let flag = unsafe { &*(self.env[EnvLayout::CANCEL] as *const std::sync::atomic::AtomicU8) };
+        let cancelled = flag.load(std::sync::atomic::Ordering::Relaxed) != 0;
+        if cancelled {
+            self.fail(ErrorRecord { check: ErrorRecord::CANCELLED, pos: i64::MIN, ..Default::default() });
+        }
+        cancelled
+    }
+}
+
+impl Matrix {
+    fn at(&self, row: usize, column: usize, k: usize) -> *const u8 {
+        let offset = (row as isize * self.row)
+            .wrapping_add(column as isize * self.column)
+            .wrapping_add(k as isize * self.depth);
+        self.first.wrapping_offset(offset)
+    }
+}
+
+impl Target {
+    /// # Safety
+    /// The results from `place` on exist and are the caller's.
+    unsafe fn load<T: Number>(&self, first: bool, place: usize, to: &mut [T]) {
+        let from = if first { self.initial } else { self.out } as *const T;
+        for (i, x) in to.iter_mut().enumerate() {
+            let at = if first && self.is_shared { 0 } else { place + i };
+            // SAFETY: the caller's promise.
+            *x = unsafe { from.add(at).read() };
+        }
+    }
+
+    /// # Safety
+    /// As for `load`.
+    unsafe fn store<T: Number>(&self, place: usize, from: &[T]) {
+        for (i, x) in from.iter().enumerate() {
+            // SAFETY: the caller's promise.
+            unsafe { (self.out as *mut T).add(place + i).write(*x) };
+        }
+    }
+}
+
+/// Copies a panel: `depth` times the panel's columns, side by side.
+///
+/// # Safety
+/// The elements at these strides (in bytes) are readable.
+unsafe fn pack<T: Number, const C: usize>(
+    packed: &mut [[T; C]],
+    from: *const u8,
+    (by_column, by_depth): (isize, isize),
+    (columns, depth): (usize, usize),
+) {
+    for (k, line) in packed.iter_mut().take(depth).enumerate() {
+        let start = from.wrapping_offset(k as isize * by_depth);
+        for (j, x) in line[..columns].iter_mut().enumerate() {
+            // SAFETY: the caller's promise.
+            *x = unsafe { (start.wrapping_offset(j as isize * by_column) as *const T).read() };
+        }
+    }
+}

@@ -1,0 +1,180 @@
+//! The inner loops of contractions, compiled for several kinds of processor.
+
+use crate::plan::Combine;
+
+/// Rows of a tile.
+pub const ROWS: usize = 4;
+
+/// The results of a tile: rows of `C` columns.
+pub type Accumulators<T, const C: usize> = [[T; C]; ROWS];
+
+/// Combines `f a[r, k] panel[k, c]` into a tile for all `k`: the number of steps, a pointer into each row, the stride from step
+/// to step in bytes, the panel, the tile.
+///
+/// Unsafe: the elements must be readable, and the processor must have what the function was compiled for.
+pub type Tile<T, const C: usize> =
+    unsafe fn(usize, [*const T; ROWS], isize, *const T, &mut Accumulators<T, C>);
+
+/// An element type of contractions, with the operators of `PrimOp`.
+#[allow(missing_docs)]
+pub trait Number: Copy + Default + Send + Sync + 'static {
+    fn plus(self, other: Self) -> Self;
+    fn times(self, other: Self) -> Self;
+    fn least(self, other: Self) -> Self;
+    fn most(self, other: Self) -> Self;
+}
+
+macro_rules! floats {
+    ($($t:ty),*) => {$(
+        impl Number for $t {
+            #[inline(always)]
+            fn plus(self, other: Self) -> Self {
+                self + other
+            }
+            #[inline(always)]
+            fn times(self, other: Self) -> Self {
+                self * other
+            }
+            #[inline(always)]
+            fn least(self, other: Self) -> Self {
+                if self < other || other.is_nan() { self } else { other }
+            }
+            #[inline(always)]
+            fn most(self, other: Self) -> Self {
+                if self > other || other.is_nan() { self } else { other }
+            }
+        }
+    )*};
+}
+
+macro_rules! integers {
+    ($($t:ty),*) => {$(
+        impl Number for $t {
+            #[inline(always)]
+            fn plus(self, other: Self) -> Self {
+                self.wrapping_add(other)
+            }
+            #[inline(always)]
+            fn times(self, other: Self) -> Self {
+                self.wrapping_mul(other)
+            }
+            #[inline(always)]
+            fn least(self, other: Self) -> Self {
+                self.min(other)
+            }
+            #[inline(always)]
+            fn most(self, other: Self) -> Self {
+                self.max(other)
+            }
+        }
+    )*};
+}
+
+floats!(f32, f64);
+integers!(i32, i64);
+
+/// What is done with an accumulator and a pair of elements.
+trait Step<T> {
+    fn step(acc: T, a: T, b: T) -> T;
+}
+
+macro_rules! steps {
+    ($($name:ident: $combine:ident $pair:ident;)*) => {$(
+        struct $name;
+        impl<T: Number> Step<T> for $name {
+            #[inline(always)]
+            fn step(acc: T, a: T, b: T) -> T {
+                acc.$combine(a.$pair(b))
+            }
+        }
+    )*};
+}
+
+steps! {
+    SumOfProducts: plus times;
+    LeastSum: least plus;
+    MostSum: most plus;
+    LeastProduct: least times;
+    MostProduct: most times;
+}
+
+/// The code for two operators on this processor.
+pub fn choose<T: Number, const C: usize>(combine: Combine, pair: Combine) -> Option<Tile<T, C>> {
+    Some(match (combine, pair) {
+        (Combine::Add, Combine::Mul) => version::<T, SumOfProducts, C>(),
+        (Combine::Min, Combine::Add) => version::<T, LeastSum, C>(),
+        (Combine::Max, Combine::Add) => version::<T, MostSum, C>(),
+        (Combine::Min, Combine::Mul) => version::<T, LeastProduct, C>(),
+        (Combine::Max, Combine::Mul) => version::<T, MostProduct, C>(),
+        _ => return None,
+    })
+}
+
+#[cfg(target_arch = "x86_64")]
+fn version<T: Number, S: Step<T>, const C: usize>() -> Tile<T, C> {
+    if is_x86_feature_detected!("avx512f") {
+        wide::<T, S, C>
+    } else if is_x86_feature_detected!("avx2") {
+        half::<T, S, C>
+    } else {
+        tile::<T, S, C>
+    }
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn version<T: Number, S: Step<T>, const C: usize>() -> Tile<T, C> {
+    tile::<T, S, C>
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f")]
+unsafe fn wide<T: Number, S: Step<T>, const C: usize>(
+    depth: usize,
+    rows: [*const T; ROWS],
+    stride: isize,
+    panel: *const T,
+    acc: &mut Accumulators<T, C>,
+) {
+    // SAFETY: the caller's promise.
+    unsafe { tile::<T, S, C>(depth, rows, stride, panel, acc) }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+unsafe fn half<T: Number, S: Step<T>, const C: usize>(
+    depth: usize,
+    rows: [*const T; ROWS],
+    stride: isize,
+    panel: *const T,
+    acc: &mut Accumulators<T, C>,
+) {
+    // SAFETY: the caller's promise.
+    unsafe { tile::<T, S, C>(depth, rows, stride, panel, acc) }
+}
+
+/// Written so that the compiler keeps the tile in vector registers.
+///
+/// # Safety
+/// As for [`Tile`].
+#[inline(always)]
+unsafe fn tile<T: Number, S: Step<T>, const C: usize>(
+    depth: usize,
+    rows: [*const T; ROWS],
+    stride: isize,
+    panel: *const T,
+    acc: &mut Accumulators<T, C>,
+) {
+    let mut sums = *acc;
+    for k in 0..depth {
+        // SAFETY: the panel has `depth` lines of `C`, and each row an element at every step.
+        let line = unsafe { &*(panel.add(k * C) as *const [T; C]) };
+        for r in 0..ROWS {
+            // SAFETY: as above.
+            let a = unsafe { *rows[r].wrapping_byte_offset(k as isize * stride) };
+            for c in 0..C {
+                sums[r][c] = S::step(sums[r][c], a, line[c]);
+            }
+        }
+    }
+    *acc = sums;
+}
