@@ -40,7 +40,7 @@ pub fn find(kernel: &Kernel, captures: &[Var]) -> Option<Contraction> {
     match &kernel.kind {
         KernelKind::Reduce { op, neutral } if neutral.len() == 1 && op.body.stms.len() == 1 => {
             let (x, y) = (op.params[0].var, op.params[1].var);
-            let combine = combining(&op.body.stms[0], x, y, &op.body.results)?;
+            let combine = combining(&op.body.stms[0], x, y, &op.body.results, &HashMap::new())?;
             of_reduction(kernel, captures, combine)
         }
         KernelKind::Map(outs) => match outs.as_slice() {
@@ -52,13 +52,25 @@ pub fn find(kernel: &Kernel, captures: &[Var]) -> Option<Contraction> {
 }
 
 /// The operator of a statement that combines `x` with `y` into the only result.
-fn combining(stm: &Stm, x: Var, y: Var, results: &[Atom]) -> Option<(Combine, Prim)> {
+fn combining(
+    stm: &Stm,
+    x: Var,
+    y: Var,
+    results: &[Atom],
+    copies: &HashMap<Var, Var>,
+) -> Option<(Combine, Prim)> {
     let Exp::Prim(PrimOp::Bin(op, prim), xs) = &stm.exp else { return None };
+    let xs: Vec<Atom> = xs.iter().map(|a| original(a, copies)).collect();
     let (a, b) = (Atom::Var(x), Atom::Var(y));
     // Which zero a minimum gives depends on the order.
     let ordered = matches!(op, BinOp::Min | BinOp::Max) && prim.is_float();
     let fits = xs[..] == [a, b] || !ordered && xs[..] == [b, a];
     (fits && results == [Atom::Var(stm.pat[0].var)]).then_some((operator(*op)?, *prim))
+}
+
+/// The variable that a variable is a copy of.
+fn original(a: &Atom, copies: &HashMap<Var, Var>) -> Atom {
+    a.var().and_then(|v| copies.get(&v)).map_or(*a, |v| Atom::Var(*v))
 }
 
 fn operator(op: BinOp) -> Option<Combine> {
@@ -120,8 +132,8 @@ fn of_map(kernel: &Kernel, captures: &[Var], prim: Prim) -> Option<Contraction> 
     let (combine, inner) = body.stms.split_last()?;
     scope.stms(inner);
     let Exp::Prim(_, xs) = &combine.exp else { return None };
-    let element = *xs.iter().find(|x| **x != Atom::Var(acc.var))?;
-    let combine = combining(combine, acc.var, element.var()?, &body.results)?;
+    let element = xs.iter().map(|x| original(x, &scope.copies)).find(|x| *x != Atom::Var(acc.var))?;
+    let combine = combining(combine, acc.var, element.var()?, &body.results, &scope.copies)?;
     let initial = scope.reads.get(&initial.var()?)?.clone();
     if combine.1 != prim || initial.1 != pos {
         return None;
@@ -137,6 +149,8 @@ struct Scope {
     reads: HashMap<Var, (usize, Poly)>,
     /// Functions of two elements.
     pairs: HashMap<Var, (Combine, Prim, Var, Var)>,
+    /// Other names.
+    copies: HashMap<Var, Var>,
     /// What the row's number is divided by.
     columns: Option<Poly>,
     /// Something else happens, which may fail.
@@ -150,6 +164,7 @@ impl Scope {
             values: HashMap::new(),
             reads: HashMap::new(),
             pairs: HashMap::new(),
+            copies: HashMap::new(),
             columns: None,
             is_strange: false,
         }
@@ -198,6 +213,7 @@ impl Scope {
             self.values.insert(v, x);
         }
         let Some(from) = a.var() else { return };
+        self.copies.insert(v, *self.copies.get(&from).unwrap_or(&from));
         if let Some(read) = self.reads.get(&from).cloned() {
             self.reads.insert(v, read);
         }

@@ -15,7 +15,7 @@ use super::launch::Launch;
 use super::threads;
 use crate::array::Array;
 use crate::check::RuntimeError;
-use crate::plan::{Combine, Contraction, EnvLayout, ErrorRecord, Factor, Sum};
+use crate::plan::{Contraction, EnvLayout, ErrorRecord, Factor, Sum};
 use crate::prim::Prim;
 use tile::{Accumulators, Number, ROWS, Tile};
 

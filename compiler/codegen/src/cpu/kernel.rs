@@ -353,6 +353,7 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
                             let lanes: Vec<_> = results.by_ref().take(1 + dests.len()).collect();
                             strip.scatter(*len, dests, &lanes);
                         }
+                        Target::Own => return Err("a kernel that owns an array is not done in groups".into()),
                     }
                 }
                 Ok(vec![])

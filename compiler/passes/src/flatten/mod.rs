@@ -22,7 +22,7 @@
 //!
 //! At the root level (a function's own body) scalars live on the host, and `if`, loops and calls are the host's.
 //! A recursive function called under a nest gets a lifted form (`f^`), which works on all positions of a level at
-//! once. [`prune`] finally removes what nothing uses.
+//! once. [`prune`] finally removes what nothing uses, and [`interchange`] makes maps of loops of loops of maps.
 
 mod body;
 mod branch;
@@ -31,6 +31,7 @@ mod canonical;
 mod construct;
 mod ex;
 mod inplace;
+mod interchange;
 mod kernel;
 mod local;
 mod loops;
@@ -97,6 +98,7 @@ pub fn flatten_as(program: &core::Program, versions: Versions) -> Result<flat::P
     let locals = f.locals.functions();
     let mut out = flat::Program { funs, locals, vars: f.vars, places: f.places };
     prune::run(&mut out);
+    interchange::run(&mut out);
     Ok(out)
 }
 

@@ -269,7 +269,8 @@ impl Strip<'_, '_, '_> {
         let less = PrimOp::Cmp(CmpOp::Lt, prim);
         let mut looping = Looping::start(self, initial, state);
         let enter = self.less(less, zero, &bound);
-        looping.enter(self, enter, &[zero]);
+        let together = matches!(bound, Lanes::Same(_));
+        looping.enter(self, together, enter, &[zero]);
         let i = looping.extra[0];
         self.bind(index, Lanes::Same(i));
         let inside = self.e.loops;
@@ -300,7 +301,9 @@ impl Strip<'_, '_, '_> {
         self.bind_state(state, &initial);
         let enter = self.single(cond)?;
         let mut looping = Looping::start(self, initial, state);
-        looping.enter(self, enter, &[]);
+        // All lanes may enter together, and leave one by one.
+        let together = cond.results.iter().all(|a| self.classes.atom(a) == Class::Same);
+        looping.enter(self, together, enter, &[]);
         let next = looping.iterate(self, body, state)?;
         self.e.loops += 1;
         self.e.poll();
@@ -358,16 +361,13 @@ impl Looping {
     }
 
     /// Goes into the loop if any lane does.
-    fn enter(&mut self, s: &mut Strip, cond: Lanes, extra: &[Value]) {
-        let cond = match (&cond, &self.outer) {
-            (Lanes::Same(_), _) | (_, None) => cond,
-            (_, Some(outer)) => s.both(outer, &cond),
+    fn enter(&mut self, s: &mut Strip, together: bool, cond: Lanes, extra: &[Value]) {
+        let cond = match &self.outer {
+            Some(outer) if !together => s.both(outer, &cond),
+            _ => cond,
         };
         let any = s.any(&cond);
-        let masks = match &cond {
-            Lanes::Same(_) => vec![],
-            masks => s.mask(masks, Some(super::value::MASK)),
-        };
+        let masks = if together { vec![] } else { s.mask(&cond, Some(super::value::MASK)) };
         let first = [extra, &masks, &self.initial].concat();
         let here = s.e.params_like(self.again, &first);
         s.e.params_like(self.exit, &self.initial);

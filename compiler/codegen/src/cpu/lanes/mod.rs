@@ -35,7 +35,8 @@ use super::kernel::{KernelEmitter, KernelInfo};
 use class::Classes;
 use cranelift::prelude::*;
 use par_ir::Var;
-use par_ir::flat::KernelKind;
+use par_ir::core::{Body, Exp};
+use par_ir::flat::{KernelKind, Out};
 pub use reduce::{Lane, operators};
 use std::collections::HashMap;
 use value::Lanes;
@@ -49,7 +50,11 @@ pub struct Plan {
 /// How a kernel is done on groups, if that pays.
 pub fn plan(info: &KernelInfo) -> Option<Plan> {
     let kernel = info.kernel;
+    if !is_pure(&kernel.body) {
+        return None;
+    }
     let op = match &kernel.kind {
+        KernelKind::Map(outs) if outs.iter().any(|o| matches!(o, Out::Own { .. })) => return None,
         KernelKind::Map(_) => None,
         KernelKind::Reduce { op, .. } | KernelKind::Scan { op, .. } => {
             reduce::operators(op)?;
@@ -61,6 +66,14 @@ pub fn plan(info: &KernelInfo) -> Option<Plan> {
     let bodies: Vec<_> = [&kernel.body].into_iter().chain(op.map(|o| &o.body)).collect();
     let lanes = cost::lanes(&classes, &bodies)?;
     Some(Plan { classes, lanes })
+}
+
+/// Whether a body can be left and begun again: it calls no function and changes no array.
+fn is_pure(body: &Body) -> bool {
+    body.stms.iter().all(|s| {
+        let inner = s.exp.own_bodies();
+        !matches!(s.exp, Exp::Call(..) | Exp::Update { .. }) && inner.into_iter().all(is_pure)
+    })
 }
 
 /// A group of positions under construction.

@@ -110,7 +110,10 @@ impl Strip<'_, '_, '_> {
     pub fn pack(&mut self, xs: &[Value]) -> Vec<Value> {
         let ty = vector_of(self.e.b.func.dfg.value_type(xs[0]));
         let register = |s: &mut Self, lanes: &[Value]| {
-            let mut reg = s.e.b.ins().scalar_to_vector(ty, lanes[0]);
+            // Narrow scalars have no way into a register but this.
+            let narrow = ty.lane_type().bytes() < 4;
+            let ins = s.e.b.ins();
+            let mut reg = if narrow { ins.splat(ty, lanes[0]) } else { ins.scalar_to_vector(ty, lanes[0]) };
             for (i, x) in lanes.iter().enumerate().skip(1) {
                 reg = s.e.b.ins().insertlane(reg, *x, i as u8);
             }

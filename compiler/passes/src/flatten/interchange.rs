@@ -1,0 +1,177 @@
+//! A host loop of maps becomes a map of loops: what one position keeps from iteration to iteration stays in a register.
+//!
+//! ```text
+//! ys = loop (acc = xs) for k < m do                 ys = kernel map \row pos {
+//!     zs = kernel map \row pos {                        let x = xs[pos]
+//!         let a = acc[pos]                              let y = loop (a = x) for k < m do
+//!         let b = bs[k*p + pos - row*p]      ==>            let b = bs[k*p + pos - row*p]
+//!         in (a + b)                                        in a + b
+//!     }                                                 in y
+//!     in zs                                         }
+//! ```
+//!
+//! Every iteration must be one map that reads the loop's arrays at its own position only, and that cannot fail: a failing
+//! check would be reported for another iteration. What does not change from iteration to iteration is not done again.
+
+use super::kernel::may_fail;
+use super::prune::stm_uses;
+use par_ir::core::{self, Body, Exp, Stm};
+use par_ir::flat::{self, Block, Kernel, KernelKind, Op, Out, Space, Ty};
+use par_ir::{Atom, Dim, Prim, Type, Var, Vars};
+use std::collections::{HashMap, HashSet};
+
+/// In every function of a program.
+pub fn run(program: &mut flat::Program) {
+    let vars = &mut program.vars;
+    program.funs.iter_mut().for_each(|f| block(&mut f.body, vars));
+}
+
+fn block(b: &mut Block, vars: &mut Vars) {
+    for stm in &mut b.stms {
+        match &mut stm.op {
+            Op::If { then, other, .. } => {
+                block(then, vars);
+                block(other, vars);
+            }
+            Op::Loop { form, body, .. } => {
+                if let flat::LoopForm::While(cond) = form {
+                    block(cond, vars);
+                }
+                block(body, vars);
+                if let Some(kernel) = interchanged(&stm.op, vars) {
+                    stm.op = Op::Kernel(Box::new(kernel));
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// The map of loops that a host loop is.
+fn interchanged(op: &Op, vars: &mut Vars) -> Option<Kernel> {
+    let Op::Loop { params, form: flat::LoopForm::For { index, prim, bound }, body } = op else { return None };
+    let [flat::Stm { pat, op: Op::Kernel(kernel), .. }] = body.stms.as_slice() else { return None };
+    let KernelKind::Map(outs) = &kernel.kind else { return None };
+    let made: Vec<Atom> = pat.iter().map(|p| Atom::Var(p.var)).collect();
+    if body.results != made || params.is_empty() || space_uses(&kernel.space, *index) {
+        return None;
+    }
+    let states: Vec<State> =
+        params.iter().zip(outs).map(|((p, x), out)| State::new(p, x, out, vars)).collect::<Option<_>>()?;
+    let fits = |s: &Stm| !may_fail(&s.exp) && reads_in_place(s, &states, kernel.pos);
+    let reads_none = |s: &Stm| !uses_any(s, &states.iter().map(|s| s.array).collect());
+    if !kernel.body.stms.iter().all(fits) || !kernel.prologue.iter().all(reads_none) {
+        return None;
+    }
+    Some(build(kernel, &states, (*index, *prim, *bound), vars))
+}
+
+/// An array that the loop carries.
+struct State {
+    array: Var,
+    prim: Prim,
+    initial: Var,
+    /// Its element at a position, during the loop and after it.
+    element: Var,
+    last: Var,
+}
+
+impl State {
+    fn new(param: &flat::Param, initial: &Atom, out: &Out, vars: &mut Vars) -> Option<State> {
+        let (Ty::Array(prim), Out::Elem(_)) = (param.ty, out) else { return None };
+        let (element, last) = (vars.fresh_like(param.var), vars.fresh_like(param.var));
+        Some(State { array: param.var, prim, initial: initial.var()?, element, last })
+    }
+}
+
+fn space_uses(space: &Space, v: Var) -> bool {
+    let is = |a: &Atom| *a == Atom::Var(v);
+    match space {
+        Space::Flat(n) => is(n),
+        Space::Rows { rows, dim: Dim::Size(m) } => is(rows) || is(m),
+        Space::Rows { rows, dim: Dim::Seg(_) } => is(rows),
+    }
+}
+
+/// Whether a statement mentions the loop's arrays only to read them at the kernel's position.
+fn reads_in_place(stm: &Stm, states: &[State], pos: Var) -> bool {
+    let body = |b: &Body| {
+        let results = b.results.iter().all(|a| states.iter().all(|s| *a != Atom::Var(s.array)));
+        results && b.stms.iter().all(|s| reads_in_place(s, states, pos))
+    };
+    match &stm.exp {
+        Exp::Index(arr, index) if states.iter().any(|s| s.array == *arr) => index[..] == [Atom::Var(pos)],
+        Exp::If { then, other, .. } => body(then) && body(other),
+        Exp::Loop { form: core::LoopForm::For { .. }, body: b, .. } => body(b),
+        Exp::Loop { form: core::LoopForm::While(cond), body: b, .. } => body(cond) && body(b),
+        _ => true,
+    }
+}
+
+fn uses_any(stm: &Stm, vars: &HashSet<Var>) -> bool {
+    let mut used = false;
+    stm_uses(stm, &mut |v| used |= vars.contains(&v));
+    used
+}
+
+fn build(
+    kernel: &Kernel,
+    states: &[State],
+    (index, prim, bound): (Var, Prim, Atom),
+    vars: &mut Vars,
+) -> Kernel {
+    // Variables that change from iteration to iteration.
+    let mut changing: HashSet<Var> = states.iter().map(|s| s.array).chain([index]).collect();
+    let mut divide = |stms: &[Stm]| -> (Vec<Stm>, Vec<Stm>) {
+        stms.iter().cloned().partition(|s| {
+            let changes = uses_any(s, &changing);
+            if changes {
+                changing.extend(s.pat.iter().map(|p| p.var));
+            }
+            !changes
+        })
+    };
+    let (prologue, mut inner) = divide(&kernel.prologue);
+    let (mut stms, rest) = divide(&kernel.body.stms);
+    inner.extend(rest);
+    let elements: HashMap<Var, Var> = states.iter().map(|s| (s.array, s.element)).collect();
+    inner.iter_mut().for_each(|s| read_elements(s, &elements));
+
+    let span = kernel.body.stms.first().map(|s| s.span).unwrap_or_default();
+    let scalar = |var: Var, prim: Prim| core::Param { var, ty: Type::scalar(prim) };
+    let mut params = Vec::new();
+    for s in states {
+        let first = vars.fresh_like(s.array);
+        let exp = Exp::Index(s.initial, vec![Atom::Var(kernel.pos)]);
+        stms.push(Stm { pat: vec![scalar(first, s.prim)], exp, span });
+        params.push((scalar(s.element, s.prim), Atom::Var(first)));
+    }
+    let body = Body { stms: inner, results: kernel.body.results.clone() };
+    let exp = Exp::Loop { params, form: core::LoopForm::For { index, prim, bound }, body };
+    stms.push(Stm { pat: states.iter().map(|s| scalar(s.last, s.prim)).collect(), exp, span });
+    let results = states.iter().map(|s| Atom::Var(s.last)).collect();
+    Kernel { prologue, body: Body { stms, results }, ..kernel.clone() }
+}
+
+/// Reads of the loop's arrays become the loop's variables.
+fn read_elements(stm: &mut Stm, elements: &HashMap<Var, Var>) {
+    let body = |b: &mut Body| b.stms.iter_mut().for_each(|s| read_elements(s, elements));
+    match &mut stm.exp {
+        Exp::Index(arr, _) => {
+            if let Some(element) = elements.get(arr) {
+                stm.exp = Exp::Atom(Atom::Var(*element));
+            }
+        }
+        Exp::If { then, other, .. } => {
+            body(then);
+            body(other);
+        }
+        Exp::Loop { form, body: b, .. } => {
+            if let core::LoopForm::While(cond) = form {
+                body(cond);
+            }
+            body(b);
+        }
+        _ => {}
+    }
+}
