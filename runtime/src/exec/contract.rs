@@ -109,7 +109,7 @@ impl Launch<'_> {
             Some(capture) => self.env[EnvLayout::CAPTURES + capture] as *const u8,
             None => &raw const self.env[self.kernel.layout.initial_at()] as *const u8,
         };
-        let target = Target { out: out.as_ptr() as *mut u8, initial, is_shared: c.initial.is_none() };
+        let target = Target { out: out.as_ptr(), initial, is_shared: c.initial.is_none() };
         let chunks = sizes.rows.div_ceil(CHUNK);
         let panels = sizes.columns.div_ceil(C);
         threads::run(self.threads, chunks * panels, |task| {
