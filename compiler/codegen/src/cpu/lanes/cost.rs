@@ -15,8 +15,8 @@ const SHORT: usize = 2;
 const FEW: usize = 24;
 /// Iterations assumed of a loop.
 const ITERATIONS: usize = 16;
-/// Of 16: what lanes that wait for others leave of the gain.
-const WAITING: usize = 20;
+/// Of 16: what a loop takes longer because lanes wait for others.
+const WAITING: usize = 24;
 
 /// Operations of a group: on vectors, and one element after the other.
 #[derive(Clone, Copy, Default)]
@@ -34,7 +34,7 @@ pub fn lanes(classes: &Classes, bodies: &[&Body]) -> Option<usize> {
     }
     let registers = if shape.loops || shape.stms > FEW { SHORT } else { LONG };
     let lanes = (BYTES / shape.widest.max(2) * registers).max(4);
-    let pricing = Pricing { classes, lanes };
+    let pricing = Pricing { classes, lanes, masked: false };
     let total = bodies.iter().map(|b| pricing.body(b)).fold(Cost::default(), Cost::plus);
     (10 * total.group < 8 * total.single).then_some(lanes)
 }
@@ -92,12 +92,19 @@ impl Shape<'_> {
     }
 }
 
+#[derive(Clone, Copy)]
 struct Pricing<'c> {
     classes: &'c Classes,
     lanes: usize,
+    /// Not all lanes are here.
+    masked: bool,
 }
 
 impl Pricing<'_> {
+    fn masked(self) -> Self {
+        Pricing { masked: true, ..self }
+    }
+
     fn body(&self, body: &Body) -> Cost {
         body.stms.iter().map(|s| self.stm(s)).fold(Cost::default(), Cost::plus)
     }
@@ -108,7 +115,8 @@ impl Pricing<'_> {
 
     fn stm(&self, stm: &Stm) -> Cost {
         let Some(p) = stm.pat.first() else {
-            return Cost { group: 2, single: self.lanes };
+            let group = if self.masked { 8 } else { 2 };
+            return Cost { group, single: self.lanes };
         };
         let n = self.lanes;
         let each = self.classes.var(p.var) == Class::Each;
@@ -117,6 +125,8 @@ impl Pricing<'_> {
             Exp::Index(_, index) if each => {
                 let in_a_row = self.classes.atom(&index[0]) == Class::Steps(1);
                 let group = match (in_a_row, self.classes.is_apart(p.var)) {
+                    // Lanes that are not here must not read: a choice per lane.
+                    _ if self.masked => 5 * n,
                     (true, false) => self.registers(p.ty.prim()),
                     (_, true) => n,
                     (false, false) => 2 * n,
@@ -143,7 +153,8 @@ impl Pricing<'_> {
 
     /// All lanes go both ways, if they differ.
     fn branch(&self, cond: Class, then: &Body, other: &Body) -> Cost {
-        let (a, b) = (self.body(then), self.body(other));
+        let inner = if cond == Class::Each { self.masked() } else { *self };
+        let (a, b) = (inner.body(then), inner.body(other));
         let single = self.lanes + (a.single + b.single) / 2;
         let results: usize = then.results.len() * self.lanes / 4;
         match cond {
