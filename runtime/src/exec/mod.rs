@@ -180,7 +180,7 @@ fn export(types: Option<&[ColumnType]>, results: Vec<HostValue>) -> Vec<Column> 
         HostValue::Scalar(x) => Column::Scalar(x),
         HostValue::Array(a) => Column::Data(a),
         HostValue::Desc(d) => Column::Offsets(d.offsets().clone()),
-        HostValue::Empty => Column::Data(Array::zeros(Prim::Bool, 0)),
+        HostValue::Empty | HostValue::Blocks(_) => Column::Data(Array::zeros(Prim::Bool, 0)),
     };
     results.into_iter().enumerate().map(column).collect()
 }

@@ -320,7 +320,7 @@ impl Flattener<'_> {
                     let views: Vec<FDim> = (1..p.ty.rank()).map(|_| FDim::View(slot().var)).collect();
                     let src =
                         if p.ty.is_desc() { Src::Desc(base.var) } else { Src::Data(base.var, p.ty.prim()) };
-                    let (src, inner, offsets) = self.join_views(&[Arr::whole(src, views), packed.clone()]);
+                    let (src, inner, offsets) = self.join_views(&[Arr::whole(src, views), packed.clone()], true);
                     match src {
                         Src::Data(v, _) | Src::Desc(v) => out.push(v.into()),
                         Src::Iota | Src::Splat(_) => unreachable!("joined"),
