@@ -129,7 +129,9 @@ impl Flattener<'_> {
     }
 
     fn tidy(&mut self, level: LevelId, blocks: Var, start: Atom, ty: &Type) -> [Atom; 2] {
-        let Some(DimRep::Width(len)) = self.dim_reps(ty).pop() else { unreachable!("a view has one dimension") };
+        let Some(DimRep::Width(len)) = self.dim_reps(ty).pop() else {
+            unreachable!("a view has one dimension")
+        };
         let root = self.is_root(level);
         let (starts, lens) = if root {
             let len = self.host(&len);
@@ -142,8 +144,7 @@ impl Flattener<'_> {
         self.emit(vec![tidy, moved], Op::Tidy { blocks, starts, lens });
         let extent = self.extent(level);
         self.extents.insert(moved.var, extent);
-        let start =
-            if root { self.read(moved.var, Prim::I64, Atom::i64(0)) } else { moved.var.into() };
+        let start = if root { self.read(moved.var, Prim::I64, Atom::i64(0)) } else { moved.var.into() };
         [tidy.var.into(), start]
     }
 

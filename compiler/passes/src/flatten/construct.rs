@@ -171,11 +171,8 @@ impl Flattener<'_> {
         }
         if let Some((_, p)) = data.first().copied() {
             let parts: Vec<Var> = data.iter().map(|d| d.0).collect();
-            let (v, origins) = if append {
-                self.concat_counted(&parts, Ty::Array(p))
-            } else {
-                self.join_blocks(&parts, p)
-            };
+            let (v, origins) =
+                if append { self.concat_counted(&parts, Ty::Array(p)) } else { self.join_blocks(&parts, p) };
             return (Src::Data(v, p), vec![], origins);
         }
         let (v, offsets) = self.concat_counted(&descs, Ty::Desc);
