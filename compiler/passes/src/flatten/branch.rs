@@ -140,7 +140,9 @@ impl Flattener<'_> {
             values.extend(self.canonical(level, &[a]));
             return Leaving::Packed(self.canonical_params(level, std::slice::from_ref(p))[0]);
         }
-        let arr = self.arr(a.var().expect("an array is a variable"));
+        let v = a.var().expect("an array is a variable");
+        let arr = self.arr(v);
+        let arr = self.stored_once(v, &arr).unwrap_or(arr);
         let mut names: Vec<(Var, flat::Param)> = Vec::new();
         for (v, ty) in self.made_of(&arr) {
             if v.0 as usize >= outside && names.iter().all(|n| n.0 != v) {

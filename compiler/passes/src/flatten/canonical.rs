@@ -10,11 +10,11 @@
 //!                             view:   (join big, ones) and a start per position
 //! ```
 
-use super::Flattener;
 use super::ex::Ex;
 use super::nest::LevelId;
 use super::pack::DimRep;
 use super::rep::{Arr, Rep, Src};
+use super::{Flattener, Known};
 use par_ir::core::Param;
 use par_ir::flat::{self, Op, Ty};
 use par_ir::{Atom, Prim, Scalar, Type, Var};
@@ -87,6 +87,7 @@ impl Flattener<'_> {
     fn view_of(&mut self, level: LevelId, a: Atom) -> [Atom; 2] {
         let v = a.var().expect("constants are scalar");
         let (arr, ty) = (self.arr(v), self.types[&v].clone());
+        let arr = self.stored_once(v, &arr).unwrap_or(arr);
         let arr = self.viewable(level, &arr, &ty);
         let Src::Data(data, prim) = arr.src else { unreachable!("made viewable") };
         let (blocks, origin) = self.as_blocks(data, prim);
@@ -158,7 +159,38 @@ impl Flattener<'_> {
         let Rep::Array(arr) = self.rep(a) else { return false };
         let ty = self.types[&v].clone();
         let stored = matches!(arr.src, Src::Data(..)) || (matches!(arr.src, Src::Desc(_)) && ty.is_desc());
-        stored && arr.stride.is_none() && !self.is_packed(level, &arr, &ty)
+        if !stored {
+            return !self.is_root(level) && self.is_for_all(v, &arr).is_some();
+        }
+        arr.stride.is_none() && !self.is_packed(level, &arr, &ty)
+    }
+
+    /// If an array is a range or copies of a scalar that was made outside all nests: its size, and in how many host
+    /// blocks.
+    fn is_for_all(&self, v: Var, arr: &Arr) -> Option<(Atom, usize)> {
+        let depth = *self.made_for_all.get(&v)?;
+        let Some(DimRep::Width(Ex::Atom(n))) = self.dim_reps(&self.types[&v]).pop() else { return None };
+        match &arr.src {
+            Src::Iota if arr.start == Ex::i64(0) => Some((n, depth)),
+            Src::Splat(x) if matches!(&**x, Rep::Scalar(Ex::Atom(_))) => Some((n, depth)),
+            _ => None,
+        }
+    }
+
+    /// Stores a range, or copies of a scalar, where it was made: once for all positions that refer to it.
+    pub(crate) fn stored_once(&mut self, v: Var, arr: &Arr) -> Option<Arr> {
+        let (n, depth) = self.is_for_all(v, arr)?;
+        let prim = self.types[&v].prim();
+        let inner = self.scopes.split_off(depth);
+        let data = match &arr.src {
+            Src::Splat(x) => {
+                let Rep::Scalar(Ex::Atom(x)) = **x else { unreachable!("asked before") };
+                self.bind_once(Known::Copies(n, x), "rep", Ty::Array(prim), Op::Replicate(n, x))
+            }
+            _ => self.bind_once(Known::Range(n), "iota", Ty::Array(prim), Op::Iota(n)),
+        };
+        self.scopes.extend(inner);
+        Some(Arr::whole(Src::Data(data, prim), vec![]))
     }
 
     /// Whether packing would change nothing.

@@ -112,6 +112,10 @@ enum Known {
     Count(LevelId),
     /// The descriptor with these row lengths over the positions of a level.
     Desc(Ex, LevelId),
+    /// A range.
+    Range(Atom),
+    /// Copies of a scalar.
+    Copies(Atom, Atom),
     /// Arrays joined: the blocks, and what is added to the indices of each.
     Joined(Vec<Var>),
     /// An expression stored for every position of a level.
@@ -145,6 +149,8 @@ pub(crate) struct Flattener<'a> {
     desc_rows: HashMap<Var, Extent>,
     /// Those flat variables that are blocks.
     blocks: std::collections::HashSet<Var>,
+    /// CORE variables that are ranges or copies of a row made outside all nests, and in how many host blocks.
+    made_for_all: HashMap<Var, usize>,
     /// CORE variables that something updates in place.
     consumed: std::collections::HashSet<Var>,
     /// Parameters of loops that are passed as views.
@@ -180,6 +186,7 @@ impl<'a> Flattener<'a> {
             extents: HashMap::new(),
             desc_rows: HashMap::new(),
             blocks: std::collections::HashSet::new(),
+            made_for_all: HashMap::new(),
             consumed: consumed::of_program(source),
             views: std::collections::HashSet::new(),
             host_prims: HashMap::new(),
