@@ -2,7 +2,7 @@
 //! operations that are launched is that of the longest of them.
 
 use super::{count, program, size};
-use par_runtime::Counters;
+use par_ir::interp::Counters;
 
 const HELPERS: &str = "def rnd (i: i64) : i64 = (i * 7919 + 13) % 1000003
 ";

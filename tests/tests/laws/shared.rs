@@ -2,7 +2,7 @@
 
 use super::{count, program, size};
 use par::Program;
-use par_runtime::Counters;
+use par_ir::interp::Counters;
 use par_runtime::pool::{reset_thread_peak, thread_balance, thread_peak};
 
 /// Runs `main` of a program at two sizes, ten times apart.
