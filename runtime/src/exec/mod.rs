@@ -23,6 +23,7 @@ use crate::array::{Array, OutOfMemory};
 use crate::cancel::CancelToken;
 use crate::check::{CheckKind, RuntimeError, Span, max_depth};
 use crate::plan::{Function, Kind, Plan};
+use crate::pool;
 use crate::prim::{Prim, Scalar};
 use crate::profile::Profile;
 use crate::trace::Sink;
@@ -39,6 +40,8 @@ pub struct Options {
     pub threads: usize,
     /// Calls that may be active at a time; 0 stands for [`max_depth`].
     pub max_depth: usize,
+    /// Bytes that a run may hold besides its arguments; none: what there is.
+    pub memory_limit: Option<usize>,
     /// Ends the run, with [`RuntimeError::cancelled`], when it is used.
     pub cancel: CancelToken,
 }
@@ -121,7 +124,7 @@ impl Executable {
                 cancel: &options.cancel,
                 traces: &traces,
             };
-            let results = run.function(fun, args, function.span);
+            let results = pool::with_limit(options.memory_limit, || run.function(fun, args, function.span));
             if let (Some(profile), Some(recorder)) = (profile, recorder) {
                 *profile = recorder.finish();
             }
