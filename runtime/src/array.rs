@@ -86,6 +86,9 @@ impl Array {
     fn allocate(prim: Prim, len: usize, room: usize, zeroed: bool) -> Result<Array, OutOfMemory> {
         let too_much = OutOfMemory((room as u64).saturating_mul(prim.size() as u64));
         let bytes = room.checked_mul(prim.size()).ok_or(too_much)?;
+        if !pool::may_take(bytes) {
+            return Err(too_much);
+        }
         let buffer = Buffer::try_new(bytes, zeroed).ok_or(too_much)?;
         Ok(Array { prim, len, buffer: Arc::new(buffer) })
     }

@@ -2,6 +2,7 @@
 //! buffers, run-time errors, and the executor of a plan. Depends on no part of the compiler.
 
 pub mod array;
+pub mod blocks;
 pub mod cancel;
 pub mod check;
 pub mod exec;
@@ -17,6 +18,7 @@ pub mod trace;
 pub mod value;
 
 pub use array::Array;
+pub use blocks::Blocks;
 pub use cancel::CancelToken;
 pub use check::{CheckKind, RuntimeError, Span};
 pub use exec::{Executable, Options};

@@ -32,6 +32,8 @@ pub enum Kind {
     Scalar(Prim),
     /// A flat array.
     Array(Prim),
+    /// Arrays that are read as one.
+    Blocks(Prim),
     /// A descriptor.
     Desc,
 }
@@ -119,6 +121,8 @@ pub enum Op {
     Slice { arr: Operand, start: Operand, len: Operand },
     Concat(Vec<Operand>, Prim),
     ConcatDesc(Vec<Operand>),
+    Join(Vec<Operand>, Prim),
+    Tidy { blocks: Operand, starts: Operand, lens: Operand },
     If { cond: Operand, then: Block, other: Block },
     Loop(Box<Loop>),
     Call(usize, Vec<Operand>),
@@ -188,7 +192,7 @@ impl ErrorRecord {
 /// dim       row length of a uniform space, address of the offsets of a ragged one
 /// cancel    address of a byte that is not zero once the run is to be stopped
 /// stack     bytes of stack that calls of functions may take
-/// captures  bits of scalars, addresses of arrays
+/// captures  bits of scalars, addresses of arrays, 0 for blocks
 /// initial   per combined result: bits of the accumulator's first value
 /// outputs   see the kind
 /// partials  per combined result: address of one value per piece (where the kind needs it)

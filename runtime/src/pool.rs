@@ -70,6 +70,33 @@ thread_local! {
     static PEAK: Cell<isize> = const { Cell::new(0) };
 }
 
+thread_local! {
+    /// The balance that this thread may reach.
+    static CEILING: Cell<isize> = const { Cell::new(isize::MAX) };
+}
+
+/// Runs `f`, in which this thread may allocate at most `limit` bytes more than it releases. The limit holds for requests that
+/// can be refused (see [`may_take`]), which are all whose size a program chooses.
+pub fn with_limit<T>(limit: Option<usize>, f: impl FnOnce() -> T) -> T {
+    /// Restores the ceiling, also when `f` unwinds.
+    struct Before(isize);
+    impl Drop for Before {
+        fn drop(&mut self) {
+            CEILING.set(self.0);
+        }
+    }
+    let _before = Before(CEILING.get());
+    if let Some(bytes) = limit {
+        CEILING.set(BALANCE.get().saturating_add_unsigned(bytes).min(CEILING.get()));
+    }
+    f()
+}
+
+/// Whether this thread may allocate so many bytes.
+pub fn may_take(bytes: usize) -> bool {
+    BALANCE.get().saturating_add_unsigned(bytes) <= CEILING.get()
+}
+
 /// The thread's highest balance since [`reset_thread_peak`].
 pub fn thread_peak() -> isize {
     PEAK.get()
@@ -262,6 +289,17 @@ mod tests {
     fn absurd_requests_are_refused() {
         assert!(allocate(usize::MAX / 2, false).is_none());
         assert!(allocate(1 << 50, false).is_none());
+    }
+
+    #[test]
+    fn limits_are_nested_and_end() {
+        with_limit(Some(1000), || {
+            assert!(may_take(1000) && !may_take(1001));
+            with_limit(Some(2000), || assert!(!may_take(1001)));
+            with_limit(Some(10), || assert!(!may_take(11)));
+            assert!(may_take(1000));
+        });
+        assert!(may_take(1 << 40));
     }
 
     #[test]

@@ -59,6 +59,53 @@ impl Compile {
     }
 }
 
+/// What a run may use.
+#[derive(clap::Args)]
+pub struct Limits {
+    /// Bytes that the program may hold besides its arguments (with k, M or G: times 1024, 1024² or 1024³); more is the error
+    /// "out of memory"
+    #[arg(long, value_name = "BYTES", value_parser = bytes)]
+    memory_limit: Option<usize>,
+}
+
+impl Limits {
+    /// The options with these limits.
+    pub fn on(&self, options: Options) -> Options {
+        Options { memory_limit: self.memory_limit, ..options }
+    }
+
+    /// The same limits as arguments.
+    pub fn arguments(&self) -> Vec<String> {
+        self.memory_limit.iter().map(|n| format!("--memory-limit={n}")).collect()
+    }
+}
+
+/// A number of bytes.
+fn bytes(text: &str) -> Result<usize, String> {
+    let (digits, shift) = match text.chars().last() {
+        Some('k' | 'K') => (&text[..text.len() - 1], 10),
+        Some('m' | 'M') => (&text[..text.len() - 1], 20),
+        Some('g' | 'G') => (&text[..text.len() - 1], 30),
+        _ => (text, 0),
+    };
+    let n: usize = digits.parse().map_err(|_| "a number of bytes is needed, as in 500M".to_string())?;
+    n.checked_mul(1 << shift).ok_or_else(|| "more bytes than can be counted".to_string())
+}
+
 fn known(option: &str) -> Result<String, String> {
     Warnings::default().set(option).map(|()| option.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::bytes;
+
+    #[test]
+    fn bytes_may_have_a_unit() {
+        assert_eq!((bytes("12"), bytes("3k"), bytes("2M")), (Ok(12), Ok(3 << 10), Ok(2 << 20)));
+        assert_eq!(bytes("1G"), Ok(1 << 30));
+        for wrong in ["", "k", "-1", "1.5M", "1T", "99999999999G"] {
+            assert!(bytes(wrong).is_err(), "{wrong}");
+        }
+    }
 }

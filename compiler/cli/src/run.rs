@@ -1,6 +1,6 @@
 //! `par run`: arguments in, results out.
 
-use crate::options::Compile;
+use crate::options::{Compile, Limits};
 use crate::status::{self, Messages, Status};
 use crate::{input, output, source};
 use clap::ValueEnum;
@@ -72,12 +72,14 @@ pub struct Args {
     messages: Messages,
     #[command(flatten)]
     compile: Compile,
+    #[command(flatten)]
+    limits: Limits,
 }
 
 /// Compiles and runs a program.
 pub fn run(args: &Args) -> Result<Status, Status> {
     args.messages.choose();
-    let options = args.compile.options(args.verify);
+    let options = args.limits.on(args.compile.options(args.verify));
     let program = source::load(&args.file, &options)?;
     let entry = program.choose_entry(args.entry.as_deref()).map_err(|m| status::fail(&m))?;
     program.prepare(args.backend.into()).map_err(|f| status::failure(&f))?;

@@ -60,6 +60,7 @@ fn kind(ty: Ty) -> Kind {
     match ty {
         Ty::Scalar(p) => Kind::Scalar(p),
         Ty::Array(p) => Kind::Array(p),
+        Ty::Blocks(p) => Kind::Blocks(p),
         Ty::Desc => Kind::Desc,
     }
 }
@@ -137,6 +138,7 @@ impl Planner<'_, '_> {
         let pat = bound.into_iter().map(|v| self.slot(v)).collect();
         let op = match (op, &stm.op) {
             (plan::Op::Concat(xs, _), _) => plan::Op::Concat(xs, result_prim(stm)?),
+            (plan::Op::Join(xs, _), _) => plan::Op::Join(xs, result_prim(stm)?),
             (op, _) => op,
         };
         let site = *self.sites.get(&std::ptr::from_ref(stm)).ok_or("a statement without a number")?;
@@ -194,6 +196,12 @@ impl Planner<'_, '_> {
             },
             Op::Concat(vs) => plan::Op::Concat(self.vars(vs, live), par_ir::Prim::Bool),
             Op::ConcatDesc(vs) => plan::Op::ConcatDesc(self.vars(vs, live)),
+            Op::Join(vs) => plan::Op::Join(self.vars(vs, live), par_ir::Prim::Bool),
+            Op::Tidy { blocks, starts, lens } => plan::Op::Tidy {
+                blocks: self.var(*blocks, live),
+                starts: self.var(*starts, live),
+                lens: self.var(*lens, live),
+            },
             Op::If { .. } | Op::Loop { .. } | Op::Kernel(_) | Op::Call(..) => {
                 unreachable!("operations with blocks, kernels and calls are planned by `op`")
             }
@@ -342,7 +350,7 @@ impl Planner<'_, '_> {
 
 fn result_prim(stm: &flat::Stm) -> Result<par_ir::Prim, String> {
     match stm.pat.first().map(|p| p.ty) {
-        Some(Ty::Array(p)) => Ok(p),
+        Some(Ty::Array(p) | Ty::Blocks(p)) => Ok(p),
         _ => Err("a concatenation binds no array".into()),
     }
 }
@@ -385,7 +393,8 @@ impl Uses {
             Op::Write { arr, index, value } => self.atoms([&Atom::Var(*arr), index, value]),
             Op::Replicate(n, x) => self.atoms([n, x]),
             Op::Slice { arr, start, len } => self.atoms([&Atom::Var(*arr), start, len]),
-            Op::Concat(vs) | Op::ConcatDesc(vs) => self.used.extend(vs),
+            Op::Concat(vs) | Op::ConcatDesc(vs) | Op::Join(vs) => self.used.extend(vs),
+            Op::Tidy { blocks, starts, lens } => self.used.extend([*blocks, *starts, *lens]),
             Op::Kernel(k) => self.kernel(k),
             Op::If { cond, then, other } => {
                 self.atoms([cond]);

@@ -149,6 +149,7 @@ fn operation(op: &Op) -> &'static str {
         Op::Iota(_) | Op::Replicate(..) | Op::Literal(..) => "iota, replicate, literal",
         Op::Slice { .. } => "slice",
         Op::Concat(_) => "concat",
+        Op::Join(_) | Op::Tidy { .. } => "blocks",
         Op::If { .. } => "if",
         Op::Loop { .. } => "loop",
         Op::Call(..) => "call",

@@ -6,6 +6,9 @@
 //!
 //! **Types**: [`Ty::Scalar`] lives on the host. [`Ty::Array`] is a flat device array; its length is a run-time fact.
 //! [`Ty::Desc`] is a descriptor: `offsets : [rows+1]i64`, `offsets[0] = 0`; its lengths and segment ids are lazy.
+//! [`Ty::Blocks`] is several flat arrays that are read as one: every array has an **origin** in one index space, the same wherever
+//! it goes, and element `i` of it has index `origin + i` in all blocks that hold it. So the rows of a join are told by where they
+//! start, and nothing is copied. No index is inside that is not an element of one of the arrays; in particular 0 is not.
 //!
 //! **Spaces**. `Flat n`: positions `0..n`; one row. `Rows r d`: `r` rows, row `i` with `d` elements (`Size`) or
 //! `d.lens[i]` elements (`Seg`); positions number all elements in order. The kernel's body may use `row` and `pos`
@@ -50,6 +53,8 @@ pub enum Ty {
     Scalar(Prim),
     /// Flat device array.
     Array(Prim),
+    /// Flat device arrays that are read as one.
+    Blocks(Prim),
     /// Descriptor.
     Desc,
 }
@@ -171,6 +176,19 @@ pub enum Op {
     Concat(Vec<Var>),
     /// Descriptors one after the other (lengths concatenated).
     ConcatDesc(Vec<Var>),
+    /// All these arrays (and those of blocks) as blocks. Binds them, and for each operand what is to be added to its
+    /// indices: the origin of an array, 0 for blocks. Nothing is copied.
+    Join(Vec<Var>),
+    /// Lets go of arrays that no row is in, and copies rows out of those of which less than half is used. Binds the blocks and where
+    /// the rows start now.
+    Tidy {
+        /// Blocks.
+        blocks: Var,
+        /// `i64`s: where each row starts. An empty row starts anywhere.
+        starts: Var,
+        /// `i64`s: how long it is.
+        lens: Var,
+    },
     /// Only one arm runs.
     If {
         /// Host bool.

@@ -58,12 +58,15 @@ pub struct Options {
     pub warnings: Warnings,
     /// Which version runs of what has several.
     pub versions: Versions,
+    /// Bytes that a run may hold besides its arguments, on every back end; none: what there is.
+    pub memory_limit: Option<usize>,
 }
 
 impl Default for Options {
     /// Verification in debug builds; imports from the file system.
     fn default() -> Options {
         Options {
+            memory_limit: None,
             verify: cfg!(debug_assertions),
             dump_after: Vec::new(),
             keep_stages: false,

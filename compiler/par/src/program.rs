@@ -300,22 +300,25 @@ impl Program {
         measure: &mut Measure,
     ) -> Result<Vec<Column>, RunFailure> {
         let missing = || RuntimeError::plain(format!("there is no entry point `{entry}`"));
+        let limit = self.options.memory_limit;
         match options.backend {
             Backend::Interp => {
                 let found = self.core.funs.iter().position(|f| is_entry(&f.entry, entry));
                 let fun = core::FunId(found.ok_or_else(missing)? as u32);
-                Ok(interp::run_core(&self.core, fun, args)?)
+                Ok(pool::with_limit(limit, || interp::run_core(&self.core, fun, args))?)
             }
             Backend::FlatInterp => {
                 let flat = self.flat()?;
                 let found = flat.funs.iter().position(|f| is_entry(&f.entry, entry));
                 let fun = core::FunId(found.ok_or_else(missing)? as u32);
                 let Measure::Costs { profile, .. } = measure else {
-                    return Ok(interp::run_flat(flat, fun, args, &mut Counters::default())?);
+                    let counters = &mut Counters::default();
+                    return Ok(pool::with_limit(limit, || interp::run_flat(flat, fun, args, counters))?);
                 };
                 pool::reset_thread_peak();
                 let before = pool::thread_balance();
-                let result = interp::run_flat(flat, fun, args, &mut profile.total);
+                let result =
+                    pool::with_limit(limit, || interp::run_flat(flat, fun, args, &mut profile.total));
                 profile.peak_bytes = u64::try_from(pool::thread_peak() - before).unwrap_or(0);
                 Ok(result?)
             }
@@ -324,8 +327,14 @@ impl Program {
                 let executable = if counting { self.counting()? } else { self.executable()? };
                 let fun = executable.entry(entry).ok_or_else(missing)?;
                 let CallOptions { threads, ref cancel, smallest_pieces, .. } = *options;
-                let cancel = cancel.clone();
-                let options = par_runtime::Options { threads, cancel, smallest_pieces, ..Default::default() };
+                let (cancel, memory_limit) = (cancel.clone(), limit);
+                let options = par_runtime::Options {
+                    threads,
+                    cancel,
+                    smallest_pieces,
+                    memory_limit,
+                    ..Default::default()
+                };
                 if let Measure::Costs { profile, .. } = measure {
                     let (result, costs) = executable.call_profiled(fun, args, &options);
                     *profile = costs;

@@ -2,6 +2,7 @@
 
 use super::{Desc, internal};
 use crate::array::Array;
+use crate::blocks::Blocks;
 use crate::check::RuntimeError;
 use crate::plan::{Operand, Slot};
 use crate::prim::Scalar;
@@ -16,6 +17,8 @@ pub enum HostValue {
     Scalar(Scalar),
     /// A flat array.
     Array(Array),
+    /// Arrays that are read as one.
+    Blocks(Arc<Blocks>),
     /// A descriptor.
     Desc(Arc<Desc>),
 }
@@ -100,6 +103,13 @@ impl Frame {
         match self.take(x) {
             HostValue::Array(a) => Ok(a),
             other => Err(internal(&format!("{other:?} where an array is needed"))),
+        }
+    }
+
+    pub fn blocks(&mut self, x: Operand) -> Result<Arc<Blocks>, RuntimeError> {
+        match self.take(x) {
+            HostValue::Blocks(b) => Ok(b),
+            other => Err(internal(&format!("{other:?} where blocks are needed"))),
         }
     }
 

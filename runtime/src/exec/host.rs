@@ -3,6 +3,7 @@
 use super::frame::{Frame, HostValue};
 use super::{Desc, Run, export, internal, out_of_memory, threads};
 use crate::array::{Array, OutOfMemory};
+use crate::blocks::Blocks;
 use crate::check::{CheckKind, RuntimeError, Span};
 use crate::plan::{Block, Loop, LoopForm, Op, Operand, Stm};
 use crate::prim::{Prim, Scalar};
@@ -89,6 +90,8 @@ impl Run<'_> {
                 Ok(Vec::new())
             }
             Op::Kernel(k) => self.kernel(k, frame, span),
+            Op::Join(xs, prim) => join(frame, xs, *prim),
+            Op::Tidy { blocks, starts, lens } => self.tidy(frame, [*blocks, *starts, *lens], span),
             _ => Ok(vec![self.simple(op, frame, span)?]),
         }
     }
@@ -145,7 +148,7 @@ impl Run<'_> {
             }
             Op::Read(a, i) => {
                 self.sync();
-                read(&frame.array(*a)?, frame.size(*i)?)?.into()
+                read(frame.take(*a), frame.int(*i)?)?.into()
             }
             Op::Write { arr, index, value } => {
                 let (index, value) = (frame.size(*index)?, frame.scalar(*value)?);
@@ -182,6 +185,19 @@ impl Run<'_> {
             }
             _ => return self.descriptor(op, frame, memory),
         })
+    }
+
+    fn tidy(&self, frame: &mut Frame, [blocks, starts, lens]: [Operand; 3], span: Span) -> Results {
+        let (mut blocks, starts, lens) = (frame.blocks(blocks)?, frame.array(starts)?, frame.array(lens)?);
+        if blocks.count() <= 1 {
+            return Ok(vec![HostValue::Blocks(blocks), starts.into()]);
+        }
+        let tidied = Arc::make_mut(&mut blocks).tidy(starts.slice(), lens.slice());
+        let moved = tidied.map_err(|e| out_of_memory(e, span))?;
+        let copied = moved.as_ref().map_or(0, |m| m.copied);
+        let size = blocks.prim().size();
+        self.count(|c| c.launch(2 * starts.len() + 2 * copied, copied * size));
+        Ok(vec![HostValue::Blocks(blocks), moved.map_or(starts, |m| m.starts).into()])
     }
 
     /// Operations that make descriptors, and arrays of them.
@@ -293,11 +309,35 @@ fn check(cond: Operand, kind: &CheckKind, args: &[Operand], frame: &Frame, span:
     Err(RuntimeError::check(kind, &frame.scalars(args)?, span))
 }
 
-fn read(a: &Array, i: usize) -> Result<Scalar, RuntimeError> {
-    if i >= a.len() {
-        return Err(internal(&format!("read at {i} of an array of length {}", a.len())));
+fn read(a: HostValue, i: i64) -> Result<Scalar, RuntimeError> {
+    let element = match &a {
+        HostValue::Array(a) if i >= 0 && (i as usize) < a.len() => Some(a.get(i as usize)),
+        HostValue::Blocks(b) => b.get(i),
+        _ => None,
+    };
+    element.ok_or_else(|| internal(&format!("a read at {i}, where nothing is")))
+}
+
+/// Arrays and blocks as one set of blocks, and what is added to the indices of each.
+fn join(frame: &mut Frame, xs: &[Operand], prim: Prim) -> Results {
+    let mut joined = Arc::new(Blocks::new(prim));
+    let mut origins = Vec::with_capacity(xs.len());
+    for x in xs {
+        origins.push(match frame.take(*x) {
+            HostValue::Array(a) => Arc::make_mut(&mut joined).add(a),
+            HostValue::Blocks(b) if joined.count() == 0 => {
+                joined = b;
+                0
+            }
+            HostValue::Blocks(b) => {
+                Arc::make_mut(&mut joined).add_all(&b);
+                0
+            }
+            other => return Err(internal(&format!("{other:?} where arrays are joined"))),
+        });
     }
-    Ok(a.get(i))
+    let origins = origins.into_iter().map(|at| Scalar::I64(at).into());
+    Ok(std::iter::once(HostValue::Blocks(joined)).chain(origins).collect())
 }
 
 fn write(mut a: Array, i: usize, x: Scalar, span: Span) -> Result<Array, RuntimeError> {

@@ -30,8 +30,8 @@ pub struct Launch<'a> {
     pub span: Span,
     /// See `EnvLayout`.
     pub env: Vec<u64>,
-    /// Arrays whose addresses are in the environment.
-    _held: Vec<Array>,
+    /// What the addresses in the environment point into.
+    _held: Vec<HostValue>,
     failure: Failure,
     /// What the code of the pieces has counted.
     work: AtomicU64,
@@ -87,8 +87,13 @@ impl Run<'_> {
                 HostValue::Scalar(x) => x.bits(),
                 HostValue::Array(a) => {
                     let address = a.as_ptr() as u64;
-                    held.push(a);
+                    held.push(a.into());
                     address
+                }
+                // An index of theirs is an address in units of elements.
+                HostValue::Blocks(b) => {
+                    held.push(HostValue::Blocks(b));
+                    0
                 }
                 _ => return Err(internal("a kernel reads something that is neither scalar nor array")),
             };

@@ -24,6 +24,7 @@ use crate::array::{Array, OutOfMemory};
 use crate::cancel::CancelToken;
 use crate::check::{CheckKind, RuntimeError, Span, max_depth};
 use crate::plan::{Function, Kind, Plan};
+use crate::pool;
 use crate::prim::{Prim, Scalar};
 use crate::profile::Profile;
 use crate::trace::Sink;
@@ -40,6 +41,8 @@ pub struct Options {
     pub threads: usize,
     /// Calls that may be active at a time; 0 stands for [`max_depth`].
     pub max_depth: usize,
+    /// Bytes that a run may hold besides its arguments; none: what there is.
+    pub memory_limit: Option<usize>,
     /// Ends the run, with [`RuntimeError::cancelled`], when it is used.
     pub cancel: CancelToken,
     /// Cuts work into the smallest pieces there are, whether or not that pays: for tests of what happens between pieces.
@@ -125,7 +128,7 @@ impl Executable {
                 smallest_pieces: options.smallest_pieces,
                 traces: &traces,
             };
-            let results = run.function(fun, args, function.span);
+            let results = pool::with_limit(options.memory_limit, || run.function(fun, args, function.span));
             if let (Some(profile), Some(recorder)) = (profile, recorder) {
                 *profile = recorder.finish();
             }
@@ -185,7 +188,7 @@ fn export(types: Option<&[ColumnType]>, results: Vec<HostValue>) -> Vec<Column> 
         HostValue::Scalar(x) => Column::Scalar(x),
         HostValue::Array(a) => Column::Data(a),
         HostValue::Desc(d) => Column::Offsets(d.offsets().clone()),
-        HostValue::Empty => Column::Data(Array::zeros(Prim::Bool, 0)),
+        HostValue::Empty | HostValue::Blocks(_) => Column::Data(Array::zeros(Prim::Bool, 0)),
     };
     results.into_iter().enumerate().map(column).collect()
 }

@@ -10,7 +10,7 @@ mod report;
 mod worker;
 
 use crate::files::programs;
-use crate::options::Compile;
+use crate::options::{Compile, Limits};
 use crate::run::BackendName;
 use crate::status::{self, Status};
 use par::Backend;
@@ -62,6 +62,8 @@ pub struct Args {
     backend: Option<BackendName>,
     #[command(flatten)]
     compile: Compile,
+    #[command(flatten)]
+    limits: Limits,
     /// Numbers of threads to run machine code with
     #[arg(long, value_name = "N,…", value_delimiter = ',', default_value = "1,2")]
     threads: Vec<usize>,
@@ -132,7 +134,7 @@ fn settings(args: &Args) -> Settings {
     if !args.tag.iter().any(|tag| tag == "disable") {
         exclude.push("disable".into());
     }
-    let options = args.compile.options(true);
+    let options = args.limits.on(args.compile.options(true));
     let (tags, only, list) = (args.tag.clone(), args.only.clone(), args.list);
     Settings { targets, options, tags, exclude, only, list }
 }
@@ -146,6 +148,7 @@ fn worker_arguments(args: &Args) -> Vec<String> {
     let threads: Vec<String> = args.threads.iter().map(usize::to_string).collect();
     out.push(format!("--threads={}", threads.join(",")));
     out.extend(args.compile.arguments());
+    out.extend(args.limits.arguments());
     out.extend(args.tag.iter().map(|t| format!("--tag={t}")));
     out.extend(args.exclude.iter().map(|t| format!("--exclude={t}")));
     out.extend(args.only.iter().map(|p| format!("--only={p}")));

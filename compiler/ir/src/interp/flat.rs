@@ -8,12 +8,12 @@ use super::scalar::{Machine, loop_index};
 use super::value::{Desc, Val, lengths_of, offsets_of};
 use super::{Outcome, internal, on_deep_stack};
 use crate::core::FunId;
-use crate::flat::{Block, Fun, LoopForm, Op, Param, Program, Stm};
+use crate::flat::{Block, Fun, LoopForm, Op, Param, Program, Stm, Ty};
 use crate::ty::{Atom, Var};
 use crate::visit::Code;
 use par_runtime::cancel::poll;
 use par_runtime::value::ColumnType;
-use par_runtime::{Array, CheckKind, Column, Counters, Prim, RuntimeError, Scalar, Span};
+use par_runtime::{Array, Blocks, CheckKind, Column, Counters, Prim, RuntimeError, Scalar, Span};
 use std::rc::Rc;
 
 /// Runs function `fun` on columns in the order of its parameters (a size as `Size` or as an `i64` scalar). Gives
@@ -53,7 +53,7 @@ fn column(x: Val, wanted: Option<ColumnType>) -> Outcome<Column> {
         Val::Scalar(x) => Ok(Column::Scalar(x)),
         Val::Leaf(a) => Ok(Column::Data(a)),
         Val::Desc(d) => Ok(Column::Offsets(d.offsets.clone())),
-        Val::Unset | Val::Node(_) => internal("a result is missing"),
+        Val::Unset | Val::Node(_) | Val::Blocks(_) => internal("a result is missing"),
     }
 }
 
@@ -129,6 +129,8 @@ impl Host<'_> {
                 self.machine.release(stm);
                 self.call(*f, args, stm.span)
             }
+            Op::Join(vs) => self.join(stm, vs),
+            Op::Tidy { blocks, starts, lens } => self.tidy(stm, [*blocks, *starts, *lens]),
             op => Ok(vec![self.simple(stm, op)?]),
         }
     }
@@ -270,6 +272,41 @@ impl Host<'_> {
         self.machine.memory.room(parts.iter().map(Array::len).sum(), prim.size(), prim.size(), stm.span)?;
         let joined = Array::concat(parts, prim, &mut self.counters);
         joined.map(Val::Leaf).map_err(|e| out_of_memory(e.0 as usize, stm.span))
+    }
+
+    fn join(&mut self, stm: &Stm, vs: &[Var]) -> Outcome<Vec<Val>> {
+        let parts: Vec<Val> = vs.iter().map(|v| self.machine.get(*v)).collect();
+        self.machine.release(stm);
+        let prim = match stm.pat.first().map(|p| p.ty) {
+            Some(Ty::Blocks(p)) => p,
+            _ => return internal("a join binds no blocks"),
+        };
+        let mut joined = Blocks::new(prim);
+        let mut origins = Vec::new();
+        for part in parts {
+            origins.push(match part {
+                Val::Blocks(b) => {
+                    joined.add_all(&b);
+                    0
+                }
+                part => joined.add(part.array()?),
+            });
+        }
+        Ok(std::iter::once(Val::Blocks(Rc::new(joined))).chain(origins.into_iter().map(Val::i64)).collect())
+    }
+
+    fn tidy(&mut self, stm: &Stm, [blocks, starts, lens]: [Var; 3]) -> Outcome<Vec<Val>> {
+        let mut blocks = self.machine.get(blocks).blocks()?;
+        let (starts, lens) = (self.machine.get(starts).array()?, self.machine.get(lens).array()?);
+        self.machine.release(stm);
+        if blocks.count() <= 1 {
+            return Ok(vec![Val::Blocks(blocks), Val::Leaf(starts)]);
+        }
+        let tidied = Rc::make_mut(&mut blocks).tidy(starts.slice(), lens.slice());
+        let moved = tidied.map_err(|e| out_of_memory(e.0 as usize, stm.span))?;
+        let copied = moved.as_ref().map_or(0, |m| m.copied);
+        self.launch(2 * starts.len() + 2 * copied, copied * blocks.prim().size());
+        Ok(vec![Val::Blocks(blocks), Val::Leaf(moved.map_or(starts, |m| m.starts))])
     }
 
     fn flat_loop(

@@ -155,7 +155,7 @@ impl Host<'_> {
 
 fn prim(p: &Param) -> Prim {
     match p.ty {
-        Ty::Scalar(p) | Ty::Array(p) => p,
+        Ty::Scalar(p) | Ty::Array(p) | Ty::Blocks(p) => p,
         Ty::Desc => Prim::I64,
     }
 }

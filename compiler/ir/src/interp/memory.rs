@@ -27,7 +27,7 @@ impl Memory {
         let used = usize::try_from(pool::thread_balance() - self.at_start).unwrap_or(0);
         let needed = n.saturating_mul(size.max(held));
         let is_there = pool::live_bytes().saturating_add(needed) < pool::limit();
-        if is_there && used.saturating_add(needed) <= BUDGET {
+        if is_there && pool::may_take(needed) && used.saturating_add(needed) <= BUDGET {
             return Ok(());
         }
         Err(out_of_memory(n.saturating_mul(size), span))

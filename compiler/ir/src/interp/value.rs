@@ -6,7 +6,7 @@
 
 use super::{Outcome, internal};
 use par_runtime::array::Element;
-use par_runtime::{Array, Column, Prim, Scalar};
+use par_runtime::{Array, Blocks, Column, Prim, Scalar};
 use std::cell::OnceCell;
 use std::rc::Rc;
 
@@ -19,6 +19,7 @@ pub(super) enum Val {
     Leaf(Array),
     Node(Rc<Vec<Val>>),
     Desc(Rc<Desc>),
+    Blocks(Rc<Blocks>),
 }
 
 /// A descriptor of FLAT, with what is made of it at most once.
@@ -91,13 +92,20 @@ impl Val {
         }
     }
 
+    pub(super) fn blocks(self) -> Outcome<Rc<Blocks>> {
+        match self {
+            Val::Blocks(b) => Ok(b),
+            _ => internal("blocks are needed"),
+        }
+    }
+
     /// Number of rows.
     pub(super) fn len(&self) -> usize {
         match self {
             Val::Leaf(a) => a.len(),
             Val::Node(rows) => rows.len(),
             Val::Desc(d) => d.rows(),
-            Val::Unset | Val::Scalar(_) => 0,
+            Val::Unset | Val::Scalar(_) | Val::Blocks(_) => 0,
         }
     }
 
@@ -115,7 +123,7 @@ impl Val {
             Val::Leaf(a) => a.len(),
             Val::Node(rows) => rows.iter().fold(0, |sum, r| sum.saturating_add(r.count())),
             Val::Scalar(_) => 1,
-            Val::Unset | Val::Desc(_) => 0,
+            Val::Unset | Val::Desc(_) | Val::Blocks(_) => 0,
         }
     }
 
@@ -125,6 +133,10 @@ impl Val {
         match self {
             Val::Leaf(a) if inside => Ok(Val::Scalar(a.get(i as usize))),
             Val::Node(rows) if inside => Ok(rows[i as usize].clone()),
+            Val::Blocks(b) => match b.get(i) {
+                Some(x) => Ok(Val::Scalar(x)),
+                None => internal(format_args!("index {i} is in none of the blocks")),
+            },
             _ => internal(format_args!("no check guards index {i} into {} rows", self.len())),
         }
     }
@@ -184,7 +196,7 @@ impl Val {
         match self {
             Val::Leaf(a) => f(a),
             Val::Node(rows) => rows.iter().for_each(|r| r.for_each_leaf(f)),
-            Val::Unset | Val::Scalar(_) | Val::Desc(_) => {}
+            Val::Unset | Val::Scalar(_) | Val::Desc(_) | Val::Blocks(_) => {}
         }
     }
 

@@ -45,8 +45,9 @@ impl Parser {
             return Ok(Ty::Desc);
         }
         if self.accept("[") {
+            let blocks = self.accept("*");
             self.expect("]")?;
-            return self.prim().map(Ty::Array);
+            return self.prim().map(if blocks { Ty::Blocks } else { Ty::Array });
         }
         self.prim().map(Ty::Scalar)
     }
@@ -142,6 +143,11 @@ impl Parser {
                 let [start, len] = self.fixed()?;
                 Op::Slice { arr, start, len }
             }
+            "join" => Op::Join(self.variables()?),
+            "tidy" => match self.variables()?.as_slice() {
+                [blocks, starts, lens] => Op::Tidy { blocks: *blocks, starts: *starts, lens: *lens },
+                _ => return self.error("three variables"),
+            },
             "concat" => Op::Concat(self.variables()?),
             "concatdesc" => Op::ConcatDesc(self.variables()?),
             "if" => self.flat_if()?,

@@ -42,6 +42,7 @@ impl std::fmt::Display for Ty {
         match self {
             Ty::Scalar(p) => write!(f, "{p}"),
             Ty::Array(p) => write!(f, "[]{p}"),
+            Ty::Blocks(p) => write!(f, "[*]{p}"),
             Ty::Desc => f.write_str("desc"),
         }
     }
@@ -138,6 +139,14 @@ impl Writer<'_> {
             Op::ConcatDesc(vs) => {
                 self.push("concatdesc ");
                 self.variables(vs);
+            }
+            Op::Join(vs) => {
+                self.push("join ");
+                self.variables(vs);
+            }
+            Op::Tidy { blocks, starts, lens } => {
+                self.push("tidy ");
+                self.variables(&[*blocks, *starts, *lens]);
             }
             Op::If { cond, then, other } => {
                 self.push("if ");

@@ -106,6 +106,22 @@ impl FlatChecker<'_> {
         }
     }
 
+    /// Element type of an array or of blocks.
+    fn elements(&self, v: Var) -> Result<Prim> {
+        match self.scope.get(v)? {
+            Ty::Blocks(p) => Ok(*p),
+            _ => self.array(v),
+        }
+    }
+
+    fn join(&self, vs: &[Var]) -> Result<Vec<Ty>> {
+        let types = vs.iter().map(|v| self.elements(*v)).collect::<Result<Vec<Prim>>>()?;
+        ensure(!types.is_empty() && types.iter().all(|t| *t == types[0]), || {
+            "a join of nothing or of arrays of different types".into()
+        })?;
+        Ok(std::iter::once(Ty::Blocks(types[0])).chain(vs.iter().map(|_| I64)).collect())
+    }
+
     fn desc(&self, v: Var) -> Result {
         self.operand("a descriptor", Atom::Var(v), Ty::Desc)
     }
@@ -155,6 +171,14 @@ impl FlatChecker<'_> {
             }
             Op::Loop { params, form, body } => self.flat_loop(params, form, body)?,
             Op::Call(f, args) => self.call(*f, args)?,
+            Op::Join(vs) => self.join(vs)?,
+            Op::Tidy { blocks, starts, lens } => {
+                let (ty, indices) = (Ty::Blocks(self.elements(*blocks)?), Ty::Array(Prim::I64));
+                self.operand("the blocks", Atom::Var(*blocks), ty)?;
+                self.operand("the starts", Atom::Var(*starts), indices)?;
+                self.operand("the lengths", Atom::Var(*lens), indices)?;
+                vec![ty, indices]
+            }
             op => vec![self.array_op(op)?],
         })
     }
@@ -186,7 +210,7 @@ impl FlatChecker<'_> {
             }
             Op::Read(v, i) => {
                 self.operand("the index", *i, I64)?;
-                Ty::Scalar(self.array(*v)?)
+                Ty::Scalar(self.elements(*v)?)
             }
             Op::Write { arr, index, value } => {
                 self.operand("the index", *index, I64)?;
@@ -378,7 +402,7 @@ fn agree(what: &str, found: &[Ty], wanted: &[Ty]) -> Result {
 fn core_type(ty: Ty) -> Option<Type> {
     match ty {
         Ty::Scalar(p) => Some(Type::scalar(p)),
-        Ty::Array(p) => Some(Type::array(vec![Dim::Size(Atom::i64(0))], p)),
+        Ty::Array(p) | Ty::Blocks(p) => Some(Type::array(vec![Dim::Size(Atom::i64(0))], p)),
         Ty::Desc => None,
     }
 }

@@ -178,7 +178,8 @@ impl Code for Op {
                 arr.walk(f);
                 [start, len].into_iter().for_each(|a| a.walk(f));
             }
-            Op::Concat(vs) | Op::ConcatDesc(vs) => vs.walk(f),
+            Op::Concat(vs) | Op::ConcatDesc(vs) | Op::Join(vs) => vs.walk(f),
+            Op::Tidy { blocks, starts, lens } => [blocks, starts, lens].into_iter().for_each(|v| v.walk(f)),
             Op::If { cond, then, other } => {
                 cond.walk(f);
                 then.walk(f);
@@ -222,7 +223,8 @@ impl Code for Op {
                 arr.edit(e);
                 [start, len].into_iter().for_each(|a| a.edit(e));
             }
-            Op::Concat(vs) | Op::ConcatDesc(vs) => vs.edit(e),
+            Op::Concat(vs) | Op::ConcatDesc(vs) | Op::Join(vs) => vs.edit(e),
+            Op::Tidy { blocks, starts, lens } => [blocks, starts, lens].into_iter().for_each(|v| v.edit(e)),
             Op::If { cond, then, other } => {
                 cond.edit(e);
                 then.edit(e);

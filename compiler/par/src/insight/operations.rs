@@ -257,7 +257,13 @@ fn group_of(op: &Op) -> Option<Group> {
         Op::Kernel(_) => Group::Kernel,
         // Arrays without elements stand for what an arm that is not run would give.
         Op::Literal(xs, _) if xs.is_empty() => return None,
-        Op::Iota(_) | Op::Replicate(..) | Op::Literal(..) | Op::Slice { .. } | Op::Concat(_) => Group::Array,
+        Op::Iota(_)
+        | Op::Replicate(..)
+        | Op::Literal(..)
+        | Op::Slice { .. }
+        | Op::Concat(_)
+        | Op::Join(_)
+        | Op::Tidy { .. } => Group::Array,
         Op::Write { .. } => Group::Array,
         Op::MakeDesc(_) | Op::UniformDesc { .. } | Op::ConcatDesc(_) => Group::Rows,
         Op::Lengths(_) | Op::SegIds(_) => Group::Rows,

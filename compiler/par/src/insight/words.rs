@@ -20,6 +20,8 @@ pub(super) fn operation(program: &Program, stm: &Stm, place: Option<Construct>) 
         Op::Write { arr, .. } => ("write", format!("one element of {}", w.var(*arr))),
         Op::MakeDesc(v) => ("row lengths", format!("offsets from {}", w.var(*v))),
         Op::UniformDesc { rows, m } => ("row lengths", format!("{} rows of {}", w.atom(rows), w.atom(m))),
+        Op::Join(vs) => ("join", format!("{} read as one, nothing is copied", w.vars(vs))),
+        Op::Tidy { blocks, .. } => ("tidy", format!("{}: what no row needs is let go of", w.var(*blocks))),
         Op::ConcatDesc(vs) => ("row lengths", format!("of {} one after the other", w.vars(vs))),
         Op::Lengths(v) => ("row lengths", format!("as an array, of {}", w.var(*v))),
         Op::SegIds(v) => ("row of each element", format!("of {}", w.var(*v))),
@@ -65,7 +67,7 @@ pub(super) fn makes(program: &Program, stm: &Stm) -> Vec<String> {
     let array = |p: &Param| match p.ty {
         Ty::Array(prim) => Some(format!("{}: []{prim}", w.var(p.var))),
         Ty::Desc => Some(format!("{}: row lengths", w.var(p.var))),
-        Ty::Scalar(_) => None,
+        Ty::Scalar(_) | Ty::Blocks(_) => None,
     };
     stm.pat.iter().filter_map(array).collect()
 }

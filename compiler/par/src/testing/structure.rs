@@ -166,6 +166,8 @@ fn flat_name(op: &flat::Op) -> Option<&'static str> {
         Op::Literal(..) => "literal",
         Op::Slice { .. } => "slice",
         Op::Concat(_) => "concat",
+        Op::Join(_) => "join",
+        Op::Tidy { .. } => "tidy",
         Op::If { .. } => "if",
         Op::Loop { .. } => "loop",
         Op::Call(..) => "call",

@@ -22,6 +22,9 @@ impl Flattener<'_> {
         self.at(stm.span);
         self.note_types(&stm.pat);
         if self.view(stm)? {
+            if self.is_root(level) && matches!(stm.exp, Exp::Iota(_) | Exp::Replicate(..)) {
+                self.made_for_all.insert(stm.pat[0].var, self.scopes.len());
+            }
             return Ok(());
         }
         if self.runs_in_place(level, stm) {

@@ -9,12 +9,13 @@
 //! r = scatter a, b back: scalars by value, rows by where they start
 //! ```
 //!
-//! Free variables stay where they are: an arm reads them through its index vector. A condition that is the host's
-//! is a host branch.
+//! Free variables stay where they are: an arm reads them through its index vector, and rows of them that it results in
+//! stay there too; only where they start is passed on. A condition that is the host's is a host branch.
 
+use super::canonical::{Form, has_view};
 use super::ex::Ex;
-use super::nest::{Kind, LevelId};
-use super::rep::{Arr, Rep};
+use super::nest::{FDim, Kind, LevelId};
+use super::rep::{Arr, Rep, Src};
 use super::{Flattener, Result};
 use par_ir::core::{Body, Param, Stm};
 use par_ir::flat::{self, KernelKind, Op, Out, Ty};
@@ -26,6 +27,14 @@ use std::rc::Rc;
 struct Arm {
     level: LevelId,
     reps: Vec<Rep>,
+}
+
+/// How an arm's result leaves it.
+enum Leaving {
+    /// In packed form.
+    Packed(flat::Param),
+    /// As the rows they are: the variables of the arm that they are made of with their names outside, and the starts.
+    Rows { arr: Arr, names: Vec<(Var, flat::Param)>, start: flat::Param },
 }
 
 impl Flattener<'_> {
@@ -50,19 +59,26 @@ impl Flattener<'_> {
     }
 
     fn host_branch(&mut self, level: LevelId, stm: &Stm, c: Atom, then: &Body, other: &Body) -> Result<()> {
-        let arm = |f: &mut Self, body: &Body| {
-            f.block(|f| {
+        let mut forms = vec![Form::Packed; stm.pat.len()];
+        let mut arm = |f: &mut Self, body: &Body| {
+            f.open_block(|f| {
                 f.stms(level, &body.stms)?;
                 f.flush();
-                Ok(f.canonical(level, &body.results))
+                for ((a, p), form) in body.results.iter().zip(&stm.pat).zip(&mut forms) {
+                    if has_view(&p.ty) && f.is_shared(level, *a) {
+                        *form = Form::View;
+                    }
+                }
+                Ok(())
             })
         };
-        let then = arm(self, then)?;
-        let other = arm(self, other)?;
+        let (a, b) = (arm(self, then)?, arm(self, other)?);
+        let then = self.close_block(a, |f| f.formed(level, &then.results, &forms));
+        let other = self.close_block(b, |f| f.formed(level, &other.results, &forms));
         self.at(stm.span);
-        let pat = self.canonical_params(level, &stm.pat);
+        let pat = self.form_params(level, &stm.pat, &forms);
         self.emit(pat.clone(), Op::If { cond: c, then, other });
-        self.adopt_canonical(level, &stm.pat, &pat);
+        self.adopt(level, &stm.pat, &forms, &pat);
         Ok(())
     }
 
@@ -76,24 +92,110 @@ impl Flattener<'_> {
     fn arm(&mut self, level: LevelId, stm: &Stm, idx: Var, n: Atom, body: &Body) -> Result<Arm> {
         let cond = self.any(n);
         let sub = self.push_level(level, Kind::Pack { idx, n });
-        let pat = self.canonical_params(sub, &stm.pat);
+        let outside = self.vars.len();
+        let mut leaving = Vec::new();
         let then = self.block(|f| {
             f.stms(sub, &body.stms)?;
             f.flush();
-            Ok(f.canonical(sub, &body.results))
+            let mut values = Vec::new();
+            for (a, p) in body.results.iter().zip(&stm.pat) {
+                leaving.push(f.leave(sub, *a, p, outside, &mut values));
+            }
+            Ok(values)
         })?;
         self.at(stm.span);
-        let other = self.block(|f| Ok(pat.iter().map(|p| f.nothing(p.ty)).collect()))?;
-        self.emit(pat.clone(), Op::If { cond, then, other });
-        self.adopt_canonical(sub, &stm.pat, &pat);
+        let mut pat = Vec::new();
+        for l in &leaving {
+            match l {
+                Leaving::Packed(p) => pat.push(*p),
+                Leaving::Rows { names, start, .. } => {
+                    pat.extend(names.iter().map(|n| n.1));
+                    pat.push(*start);
+                }
+            }
+        }
+        let other = self.block(|f| Ok(f.nothing_like(&pat)))?;
+        self.emit(pat, Op::If { cond, then, other });
         let mut reps = Vec::new();
-        for p in &stm.pat {
+        for (p, l) in stm.pat.iter().zip(leaving) {
+            self.arrive(sub, p, l);
             reps.push(match self.rep(p.var.into()) {
                 Rep::Array(a) => Rep::Array(self.viewable(sub, &a, &p.ty)),
                 scalar => scalar,
             });
         }
         Ok(Arm { level: sub, reps })
+    }
+
+    /// Takes a result out of an arm. Variables from `outside` on are the arm's own.
+    fn leave(
+        &mut self,
+        level: LevelId,
+        a: Atom,
+        p: &Param,
+        outside: usize,
+        values: &mut Vec<Atom>,
+    ) -> Leaving {
+        if !self.is_shared(level, a) {
+            values.extend(self.canonical(level, &[a]));
+            return Leaving::Packed(self.canonical_params(level, std::slice::from_ref(p))[0]);
+        }
+        let v = a.var().expect("an array is a variable");
+        let arr = self.arr(v);
+        let arr = self.stored_once(v, &arr).unwrap_or(arr);
+        let mut names: Vec<(Var, flat::Param)> = Vec::new();
+        for (v, ty) in self.made_of(&arr) {
+            if v.0 as usize >= outside && names.iter().all(|n| n.0 != v) {
+                names.push((v, flat::Param { var: self.vars.fresh_like(v), ty }));
+                values.push(v.into());
+            }
+        }
+        values.push(self.store(level, &arr.start).into());
+        let start = flat::Param { var: self.vars.fresh("start"), ty: Ty::Array(Prim::I64) };
+        Leaving::Rows { arr, names, start }
+    }
+
+    /// The host variables of an array's rows, without what says where they start.
+    fn made_of(&self, arr: &Arr) -> Vec<(Var, Ty)> {
+        let mut vars = match arr.src {
+            Src::Data(v, p) if self.blocks.contains(&v) => vec![(v, Ty::Blocks(p))],
+            Src::Data(v, p) => vec![(v, Ty::Array(p))],
+            Src::Desc(d) => vec![(d, Ty::Desc)],
+            Src::Iota | Src::Splat(_) => vec![],
+        };
+        vars.extend(arr.inner.iter().filter_map(|d| match d {
+            FDim::Size(m) => m.var().map(|v| (v, Ty::Scalar(Prim::I64))),
+            FDim::Seg(d) => Some((*d, Ty::Desc)),
+            FDim::View(s) => Some((*s, Ty::Array(Prim::I64))),
+        }));
+        vars
+    }
+
+    /// Binds what left an arm.
+    fn arrive(&mut self, level: LevelId, p: &Param, leaving: Leaving) {
+        let (mut arr, names, start) = match leaving {
+            Leaving::Packed(v) => return self.adopt_canonical(level, std::slice::from_ref(p), &[v]),
+            Leaving::Rows { arr, names, start } => (arr, names, start),
+        };
+        let name = |v: Var| names.iter().find(|n| n.0 == v).map_or(v, |n| n.1.var);
+        arr.src = match arr.src {
+            Src::Data(v, p) => Src::Data(name(v), p),
+            Src::Desc(d) => Src::Desc(name(d)),
+            src => src,
+        };
+        for d in &mut arr.inner {
+            *d = match *d {
+                FDim::Size(Atom::Var(v)) => FDim::Size(name(v).into()),
+                FDim::Seg(d) => FDim::Seg(name(d)),
+                FDim::View(s) => FDim::View(name(s)),
+                size => size,
+            };
+        }
+        let extent = self.extent(level);
+        self.extents.insert(start.var, extent);
+        arr.start = Ex::Load(start.var, Prim::I64, Rc::new(Ex::Pos(level)));
+        self.types.insert(p.var, p.ty.clone());
+        self.env.insert(p.var, Rep::Array(arr));
     }
 
     /// Brings the arms' results together at the level of the branch.

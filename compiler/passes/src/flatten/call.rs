@@ -2,13 +2,14 @@
 //!
 //! A function that is called under a nest has a **lifted** form `f^`, which takes the number of positions, an array for each
 //! scalar parameter, and a view for each array parameter: a base, and where each position's rows start in it. So an array
-//! that all positions share is passed without being copied. Results come back in canonical form. `f^^` is not needed:
+//! that all positions share is passed without being copied. Rows of scalars come back likewise, other results packed. `f^^` is not needed:
 //! a nest of any depth is one flat level to the callee.
 //!
 //! A function over scalars whose parallelism is maps and reductions of its own calls also has a sequential version
 //! ([`super::local`]), which takes over when a batch is large: a tree of calls is then flat at its top, where it makes work for
 //! all threads, and depth first below.
 
+use super::canonical::{Form, has_view};
 use super::ex::Ex;
 use super::nest::{FDim, Kind, LevelId, ROOT};
 use super::rep::{Arr, Rep, Src};
@@ -64,17 +65,19 @@ impl Flattener<'_> {
             }
             f.unless_empty(level, n, id, fun)
         })?;
-        ret.extend(fun.ret.iter().map(|p| self.canonical_ty(level, &p.ty)));
+        for (p, form) in fun.ret.iter().zip(result_forms(fun)) {
+            ret.extend(self.form_tys(level, &p.ty, form));
+        }
         Ok(flat::Fun { name: format!("{}^", fun.name), entry: None, params, ret, body, span: fun.span })
     }
 
     /// A lifted function's body: an empty batch returns at once, which is what ends a recursion without an `if`.
     fn unless_empty(&mut self, level: LevelId, n: flat::Param, id: FunId, fun: &Fun) -> Result<Vec<Atom>> {
-        let cond = self.any(n.var.into());
+        let (cond, forms) = (self.any(n.var.into()), result_forms(fun));
         let then = self.block(|f| f.batch(level, n, id, fun))?;
         self.at(fun.span);
-        let pat = self.canonical_params(level, &fun.ret);
-        let other = self.block(|f| Ok(pat.iter().map(|p| f.nothing(p.ty)).collect()))?;
+        let pat = self.form_params(level, &fun.ret, &forms);
+        let other = self.block(|f| Ok(f.nothing_like(&pat)))?;
         self.emit(pat.clone(), Op::If { cond, then, other });
         Ok(pat.iter().map(|p| p.var.into()).collect())
     }
@@ -99,7 +102,9 @@ impl Flattener<'_> {
     fn flat_batch(&mut self, level: LevelId, fun: &Fun) -> Result<Vec<Atom>> {
         self.stms(level, &fun.body.stms)?;
         self.flush();
-        Ok(self.canonical(level, &fun.body.results))
+        let forms = result_forms(fun);
+        let values = self.formed(level, &fun.body.results, &forms);
+        Ok(self.tidied(level, &fun.body.results, &forms, values))
     }
 
     /// One kernel, which calls the sequential version at every position.
@@ -123,6 +128,11 @@ impl Flattener<'_> {
             v
         };
         let extent = self.extent(level);
+        if has_view(&p.ty) {
+            let (blocks, starts) = (add(self, Ty::Blocks(p.ty.prim())), add(self, Ty::Array(Prim::I64)));
+            self.blocks.insert(blocks);
+            return self.bind_view(level, p, blocks, starts);
+        }
         let rep = if p.ty.is_scalar() {
             let v = add(self, Ty::Array(p.ty.prim()));
             self.extents.insert(v, extent);
@@ -148,9 +158,11 @@ impl Flattener<'_> {
         let callee = self.instance(fun, !root);
         let values = if root { self.canonical(level, args) } else { self.lifted_args(level, args) };
         self.at(stm.span);
-        let pat = self.canonical_params(level, &stm.pat);
+        let packed = || vec![Form::Packed; stm.pat.len()];
+        let forms = if root { packed() } else { result_forms(&self.source.funs[fun.0 as usize]) };
+        let pat = self.form_params(level, &stm.pat, &forms);
         self.emit(pat.clone(), Op::Call(callee, values));
-        self.adopt_canonical(level, &stm.pat, &pat);
+        self.adopt(level, &stm.pat, &forms, &pat);
         Ok(())
     }
 
@@ -162,6 +174,11 @@ impl Flattener<'_> {
                 Rep::Array(arr) => {
                     let v = a.var().expect("constants are scalar");
                     let ty = self.types[&v].clone();
+                    if has_view(&ty) {
+                        out.extend(self.formed(level, &[*a], &[Form::View]));
+                        continue;
+                    }
+                    let arr = self.unjoined(level, &arr, &ty);
                     let arr = self.viewable(level, &arr, &ty);
                     self.lifted_array(level, &arr, &ty, &mut out);
                 }
@@ -182,4 +199,9 @@ impl Flattener<'_> {
             rest.inner.remove(0);
         }
     }
+}
+
+/// How a lifted function gives its results.
+fn result_forms(fun: &Fun) -> Vec<Form> {
+    fun.ret.iter().map(|p| if has_view(&p.ty) { Form::View } else { Form::Packed }).collect()
 }

@@ -1,19 +1,41 @@
-//! The canonical form of values that pass through host control flow and calls.
+//! The forms of values that pass through host control flow and calls.
 //!
-//! At the root level: a scalar is a host scalar, an array its packed data, a descriptor a FLAT descriptor. At any
-//! other level: a scalar is an array over the level's positions, arrays and descriptors are packed over all positions.
+//! **Packed**: at the root level a scalar is a host scalar, an array its packed data, a descriptor a FLAT descriptor. At any
+//! other level a scalar is an array over the level's positions, arrays and descriptors are packed over all positions.
+//!
+//! **View**: rows (of rank 1) are blocks, and where each position's row starts in their index space:
+//!
+//! ```text
+//! if c then big else [i]      packed: a copy of big for every position where c
+//!                             view:   (join big, ones) and a start per position
+//! ```
 
-use super::Flattener;
 use super::ex::Ex;
 use super::nest::LevelId;
-use super::rep::{Rep, Src};
+use super::pack::DimRep;
+use super::rep::{Arr, Rep, Src};
+use super::{Flattener, Known};
 use par_ir::core::Param;
 use par_ir::flat::{self, Op, Ty};
 use par_ir::{Atom, Prim, Scalar, Type, Var};
 use std::rc::Rc;
 
+/// How a value is passed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Form {
+    /// What is new is packed already; of what is not, a copy is made.
+    Packed,
+    /// Only of rows of scalars.
+    View,
+}
+
+/// Whether values of this type can be passed as views.
+pub(crate) fn has_view(ty: &Type) -> bool {
+    ty.rank() == 1 && !ty.is_desc()
+}
+
 impl Flattener<'_> {
-    /// The type of the canonical form of a CORE value.
+    /// The type of the packed form of a CORE value.
     pub(crate) fn canonical_ty(&self, level: LevelId, ty: &Type) -> Ty {
         match ty {
             t if t.is_scalar() && self.is_root(level) => Ty::Scalar(t.prim()),
@@ -22,9 +44,29 @@ impl Flattener<'_> {
         }
     }
 
-    /// Brings operands into canonical form.
+    /// The types of a form of a CORE value.
+    pub(crate) fn form_tys(&self, level: LevelId, ty: &Type, form: Form) -> Vec<Ty> {
+        match form {
+            Form::Packed => vec![self.canonical_ty(level, ty)],
+            Form::View => vec![Ty::Blocks(ty.prim()), self.canonical_ty(level, &Type::I64)],
+        }
+    }
+
+    /// Brings operands into packed form.
     pub(crate) fn canonical(&mut self, level: LevelId, atoms: &[Atom]) -> Vec<Atom> {
         atoms.iter().map(|a| self.canonical_atom(level, *a)).collect()
+    }
+
+    /// Brings operands into the forms given.
+    pub(crate) fn formed(&mut self, level: LevelId, atoms: &[Atom], forms: &[Form]) -> Vec<Atom> {
+        let mut values = Vec::new();
+        for (a, form) in atoms.iter().zip(forms) {
+            match form {
+                Form::Packed => values.push(self.canonical_atom(level, *a)),
+                Form::View => values.extend(self.view_of(level, *a)),
+            }
+        }
+        values
     }
 
     fn canonical_atom(&mut self, level: LevelId, a: Atom) -> Atom {
@@ -41,20 +83,191 @@ impl Flattener<'_> {
         }
     }
 
-    /// Fresh FLAT variables for CORE values in canonical form.
-    pub(crate) fn canonical_params(&mut self, level: LevelId, params: &[Param]) -> Vec<flat::Param> {
-        params
-            .iter()
-            .map(|p| flat::Param { var: self.vars.fresh_like(p.var), ty: self.canonical_ty(level, &p.ty) })
-            .collect()
+    /// Rows as blocks, and their starts.
+    fn view_of(&mut self, level: LevelId, a: Atom) -> [Atom; 2] {
+        let v = a.var().expect("constants are scalar");
+        let (arr, ty) = (self.arr(v), self.types[&v].clone());
+        let arr = self.stored_once(v, &arr).unwrap_or(arr);
+        let arr = self.viewable(level, &arr, &ty);
+        let Src::Data(data, prim) = arr.src else { unreachable!("made viewable") };
+        let (blocks, origin) = self.as_blocks(data, prim);
+        let start = self.add(arr.start, Ex::Atom(origin));
+        let start = if self.is_root(level) { self.host(&start) } else { self.store(level, &start).into() };
+        [blocks.into(), start]
     }
 
-    /// Binds CORE variables to values in canonical form, in order.
-    pub(crate) fn adopt_canonical(&mut self, level: LevelId, params: &[Param], values: &[flat::Param]) {
-        for (p, v) in params.iter().zip(values) {
-            self.declare(v);
-            self.bind_canonical(level, p, v.var);
+    /// An array as blocks, and what is added to its indices.
+    pub(crate) fn as_blocks(&mut self, data: Var, prim: Prim) -> (Var, Atom) {
+        if self.blocks.contains(&data) {
+            return (data, Atom::i64(0));
         }
+        let (blocks, origins) = self.join_blocks(&[data], prim);
+        (blocks, origins[0])
+    }
+
+    /// Lets go of what the rows of the views among these values do not need. `atoms` are the CORE values in `values`.
+    pub(crate) fn tidied(
+        &mut self,
+        level: LevelId,
+        atoms: &[Atom],
+        forms: &[Form],
+        values: Vec<Atom>,
+    ) -> Vec<Atom> {
+        let mut rest = values.into_iter();
+        let mut next = || rest.next().expect("as many as the forms have");
+        let mut out = Vec::new();
+        for (a, form) in atoms.iter().zip(forms) {
+            let (first, start) = (next(), (*form == Form::View).then(&mut next));
+            match (first, start) {
+                (Atom::Var(blocks), Some(start)) => {
+                    let ty = self.types[&a.var().expect("constants are scalar")].clone();
+                    out.extend(self.tidy(level, blocks, start, &ty));
+                }
+                (first, _) => out.push(first),
+            }
+        }
+        out
+    }
+
+    fn tidy(&mut self, level: LevelId, blocks: Var, start: Atom, ty: &Type) -> [Atom; 2] {
+        let Some(DimRep::Width(len)) = self.dim_reps(ty).pop() else {
+            unreachable!("a view has one dimension")
+        };
+        let root = self.is_root(level);
+        let (starts, lens) = if root {
+            let len = self.host(&len);
+            (self.singleton(start), self.singleton(len))
+        } else {
+            (start.var().expect("starts are an array"), self.store(level, &len))
+        };
+        let tidy = flat::Param { var: self.vars.fresh_like(blocks), ty: Ty::Blocks(ty.prim()) };
+        let moved = flat::Param { var: self.vars.fresh_like(starts), ty: Ty::Array(Prim::I64) };
+        self.emit(vec![tidy, moved], Op::Tidy { blocks, starts, lens });
+        let extent = self.extent(level);
+        self.extents.insert(moved.var, extent);
+        let start = if root { self.read(moved.var, Prim::I64, Atom::i64(0)) } else { moved.var.into() };
+        [tidy.var.into(), start]
+    }
+
+    fn singleton(&mut self, a: Atom) -> Var {
+        self.bind("one", Ty::Array(Prim::I64), Op::Literal(vec![a], Prim::I64))
+    }
+
+    /// Whether a value would have to be copied to be packed, though its rows are somewhere already.
+    pub(crate) fn is_shared(&mut self, level: LevelId, a: Atom) -> bool {
+        let Some(v) = a.var() else { return false };
+        let Rep::Array(arr) = self.rep(a) else { return false };
+        let ty = self.types[&v].clone();
+        let stored = matches!(arr.src, Src::Data(..)) || (matches!(arr.src, Src::Desc(_)) && ty.is_desc());
+        if !stored {
+            return !self.is_root(level) && self.is_for_all(v, &arr).is_some();
+        }
+        arr.stride.is_none() && !self.is_packed(level, &arr, &ty)
+    }
+
+    /// If an array is a range or copies of a scalar that was made outside all nests: its size, and in how many host
+    /// blocks.
+    fn is_for_all(&self, v: Var, arr: &Arr) -> Option<(Atom, usize)> {
+        let depth = *self.made_for_all.get(&v)?;
+        let Some(DimRep::Width(Ex::Atom(n))) = self.dim_reps(&self.types[&v]).pop() else { return None };
+        match &arr.src {
+            Src::Iota if arr.start == Ex::i64(0) => Some((n, depth)),
+            Src::Splat(x) if matches!(&**x, Rep::Scalar(Ex::Atom(_))) => Some((n, depth)),
+            _ => None,
+        }
+    }
+
+    /// Stores a range, or copies of a scalar, where it was made: once for all positions that refer to it.
+    pub(crate) fn stored_once(&mut self, v: Var, arr: &Arr) -> Option<Arr> {
+        let (n, depth) = self.is_for_all(v, arr)?;
+        let prim = self.types[&v].prim();
+        let inner = self.scopes.split_off(depth);
+        let data = match &arr.src {
+            Src::Splat(x) => {
+                let Rep::Scalar(Ex::Atom(x)) = **x else { unreachable!("asked before") };
+                self.bind_once(Known::Copies(n, x), "rep", Ty::Array(prim), Op::Replicate(n, x))
+            }
+            _ => self.bind_once(Known::Range(n), "iota", Ty::Array(prim), Op::Iota(n)),
+        };
+        self.scopes.extend(inner);
+        Some(Arr::whole(Src::Data(data, prim), vec![]))
+    }
+
+    /// Whether packing would change nothing.
+    fn is_packed(&mut self, level: LevelId, arr: &Arr, ty: &Type) -> bool {
+        let dims = self.dim_reps(ty);
+        let levels = self.enter_dims(level, dims);
+        let last = *levels.last().expect("an array has a dimension");
+        let mut rep = Rep::Array(arr.clone());
+        for l in &levels {
+            if let Rep::Array(a) = &rep {
+                rep = self.row(a, self.local(*l));
+            }
+        }
+        let extent = Some(self.extent(last));
+        match &rep {
+            Rep::Scalar(Ex::Load(v, _, i)) => **i == Ex::Pos(last) && self.extents.get(v) == extent.as_ref(),
+            Rep::Scalar(Ex::Len(d, i)) => **i == Ex::Pos(last) && self.desc_rows.get(d) == extent.as_ref(),
+            _ => false,
+        }
+    }
+
+    /// Fresh FLAT variables for CORE values in packed form.
+    pub(crate) fn canonical_params(&mut self, level: LevelId, params: &[Param]) -> Vec<flat::Param> {
+        self.form_params(level, params, &vec![Form::Packed; params.len()])
+    }
+
+    /// Fresh FLAT variables for CORE values in these forms.
+    pub(crate) fn form_params(
+        &mut self,
+        level: LevelId,
+        params: &[Param],
+        forms: &[Form],
+    ) -> Vec<flat::Param> {
+        let mut out = Vec::new();
+        for (p, form) in params.iter().zip(forms) {
+            for ty in self.form_tys(level, &p.ty, *form) {
+                out.push(flat::Param { var: self.vars.fresh_like(p.var), ty });
+            }
+        }
+        out
+    }
+
+    /// Binds CORE variables to values in packed form, in order.
+    pub(crate) fn adopt_canonical(&mut self, level: LevelId, params: &[Param], values: &[flat::Param]) {
+        self.adopt(level, params, &vec![Form::Packed; params.len()], values);
+    }
+
+    /// Binds CORE variables to values in these forms, in order.
+    pub(crate) fn adopt(&mut self, level: LevelId, params: &[Param], forms: &[Form], values: &[flat::Param]) {
+        let mut values = values.iter();
+        for (p, form) in params.iter().zip(forms) {
+            let mut next = || values.next().expect("as many as the forms have");
+            let v = next();
+            self.declare(v);
+            match form {
+                Form::Packed => self.bind_canonical(level, p, v.var),
+                Form::View => {
+                    let start = next();
+                    self.declare(start);
+                    self.bind_view(level, p, v.var, start.var);
+                }
+            }
+        }
+    }
+
+    /// Binds rows of scalars that start at `start` in blocks.
+    pub(crate) fn bind_view(&mut self, level: LevelId, p: &Param, blocks: Var, start: Var) {
+        let start = if self.is_root(level) {
+            Ex::Atom(start.into())
+        } else {
+            let extent = self.extent(level);
+            self.extents.insert(start, extent);
+            Ex::Load(start, Prim::I64, Rc::new(Ex::Pos(level)))
+        };
+        self.types.insert(p.var, p.ty.clone());
+        let src = Src::Data(blocks, p.ty.prim());
+        self.env.insert(p.var, Rep::Array(Arr { src, inner: vec![], start, stride: None }));
     }
 
     fn bind_canonical(&mut self, level: LevelId, p: &Param, v: Var) {
@@ -88,10 +301,19 @@ impl Flattener<'_> {
         match ty {
             Ty::Scalar(p) => Atom::Const(Scalar::zero(p)),
             Ty::Array(p) => self.bind("none", ty, Op::Literal(vec![], p)).into(),
+            Ty::Blocks(p) => {
+                let none = self.bind("none", Ty::Array(p), Op::Literal(vec![], p));
+                self.as_blocks(none, p).0.into()
+            }
             Ty::Desc => {
                 let none = self.bind("none", Ty::Array(Prim::I64), Op::Literal(vec![], Prim::I64));
                 self.bind("none", Ty::Desc, Op::MakeDesc(none)).into()
             }
         }
+    }
+
+    /// A value of each type, for a batch without any position.
+    pub(crate) fn nothing_like(&mut self, params: &[flat::Param]) -> Vec<Atom> {
+        params.iter().map(|p| self.nothing(p.ty)).collect()
     }
 }

@@ -7,9 +7,9 @@ use super::ex::Ex;
 use super::kernel::Group;
 use super::nest::{FDim, LevelId};
 use super::rep::{Arr, Rep, Src};
-use super::{Flattener, Result};
+use super::{Flattener, Known, Result};
 use par_ir::core::{Exp, Param, Stm};
-use par_ir::flat::{Op, Ty};
+use par_ir::flat::{self, Op, Ty};
 use par_ir::prim::{BinOp, CmpOp};
 use par_ir::{Atom, Dim, Prim, PrimOp, Scalar, Type, Var};
 use std::rc::Rc;
@@ -76,7 +76,7 @@ impl Flattener<'_> {
         let name = self.vars.name(p.var).to_string();
         let ty = Ty::Array(p.ty.prim());
         let var = self.bind(&name, ty, op);
-        self.adopt_canonical(level, std::slice::from_ref(p), &[par_ir::flat::Param { var, ty }]);
+        self.adopt_canonical(level, std::slice::from_ref(p), &[flat::Param { var, ty }]);
         Ok(())
     }
 
@@ -110,6 +110,14 @@ impl Flattener<'_> {
         packed
     }
 
+    /// The array with one flat array as its data.
+    pub(crate) fn unjoined(&mut self, level: LevelId, arr: &Arr, ty: &Type) -> Arr {
+        match arr.src {
+            Src::Data(v, _) if self.blocks.contains(&v) => self.pack(level, arr, ty),
+            _ => arr.clone(),
+        }
+    }
+
     fn shifted(&self, rep: Rep, offset: Atom) -> Rep {
         match rep {
             Rep::Array(a) => {
@@ -134,17 +142,17 @@ impl Flattener<'_> {
         if same_base(arrs) {
             return (arrs[0].src.clone(), arrs[0].inner.clone(), vec![Atom::i64(0); arrs.len()]);
         }
-        self.join_views(arrs)
+        self.join_views(arrs, false)
     }
 
-    /// As [`Self::join`], always with views as inner dimensions.
-    pub(crate) fn join_views(&mut self, arrs: &[Arr]) -> (Src, Vec<FDim>, Vec<Atom>) {
+    /// As [`Self::join`], always with views as inner dimensions. Data are appended to the first array's, or joined.
+    pub(crate) fn join_views(&mut self, arrs: &[Arr], append: bool) -> (Src, Vec<FDim>, Vec<Atom>) {
         if arrs[0].inner.is_empty() {
-            return self.join_leaves(arrs);
+            return self.join_leaves(arrs, append);
         }
         let starts: Vec<Var> = arrs.iter().map(|a| self.as_starts(a)).collect();
         let rest: Vec<Arr> = arrs.iter().map(|a| Arr { inner: a.inner[1..].to_vec(), ..a.clone() }).collect();
-        let (src, inner, offsets) = self.join_views(&rest);
+        let (src, inner, offsets) = self.join_views(&rest, append);
         let shifted = starts.iter().zip(offsets).map(|(s, o)| self.shift_all(*s, o)).collect::<Vec<_>>();
         let (joined, offsets) = self.concat_counted(&shifted, Ty::Array(Prim::I64));
         let mut dims = vec![FDim::View(joined)];
@@ -152,22 +160,44 @@ impl Flattener<'_> {
         (src, dims, offsets)
     }
 
-    fn join_leaves(&mut self, arrs: &[Arr]) -> (Src, Vec<FDim>, Vec<Atom>) {
-        let mut parts = Vec::new();
-        let mut prim = None;
+    fn join_leaves(&mut self, arrs: &[Arr], append: bool) -> (Src, Vec<FDim>, Vec<Atom>) {
+        let (mut data, mut descs) = (Vec::new(), Vec::new());
         for a in arrs {
             match a.src {
-                Src::Data(v, p) => {
-                    parts.push(v);
-                    prim = Some(p);
-                }
-                Src::Desc(d) => parts.push(d),
+                Src::Data(v, p) => data.push((v, p)),
+                Src::Desc(d) => descs.push(d),
                 Src::Iota | Src::Splat(_) => unreachable!("made joinable before"),
             }
         }
-        let ty = prim.map_or(Ty::Desc, Ty::Array);
-        let (v, offsets) = self.concat_counted(&parts, ty);
-        (prim.map_or(Src::Desc(v), |p| Src::Data(v, p)), vec![], offsets)
+        if let Some((_, p)) = data.first().copied() {
+            let parts: Vec<Var> = data.iter().map(|d| d.0).collect();
+            let (v, origins) =
+                if append { self.concat_counted(&parts, Ty::Array(p)) } else { self.join_blocks(&parts, p) };
+            return (Src::Data(v, p), vec![], origins);
+        }
+        let (v, offsets) = self.concat_counted(&descs, Ty::Desc);
+        (Src::Desc(v), vec![], offsets)
+    }
+
+    /// Arrays as blocks, and what is added to the indices of each.
+    pub(crate) fn join_blocks(&mut self, parts: &[Var], prim: Prim) -> (Var, Vec<Atom>) {
+        let key = Known::Joined(parts.to_vec());
+        let known = self.known_all(&key);
+        if let Some((Atom::Var(v), origins)) = known.as_ref().and_then(|all| all.split_first()) {
+            return (*v, origins.to_vec());
+        }
+        let blocks = flat::Param { var: self.vars.fresh("joined"), ty: Ty::Blocks(prim) };
+        let origin = |f: &mut Self| flat::Param { var: f.vars.fresh("origin"), ty: Ty::Scalar(Prim::I64) };
+        let mut pat = vec![blocks];
+        pat.extend(parts.iter().map(|_| origin(self)));
+        self.emit(pat.clone(), Op::Join(parts.to_vec()));
+        // What is blocks already is not moved.
+        let added = |(part, p): (&Var, &flat::Param)| {
+            if self.blocks.contains(part) { Atom::i64(0) } else { p.var.into() }
+        };
+        let origins: Vec<Atom> = parts.iter().zip(&pat[1..]).map(added).collect();
+        self.learn_all(key, std::iter::once(blocks.var.into()).chain(origins.iter().copied()).collect());
+        (blocks.var, origins)
     }
 
     /// Concatenates, and gives the index where each part begins.

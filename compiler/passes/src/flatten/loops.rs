@@ -1,7 +1,7 @@
 //! Loops with parallel bodies.
 //!
-//! A loop whose trip count is the same for all positions is a host loop with its state in canonical form. Otherwise
-//! the host repeats over the **active** positions:
+//! A loop whose trip count is the same for all positions is a host loop. Otherwise the host repeats over the **active**
+//! positions:
 //!
 //! ```text
 //! while active > 0:
@@ -11,7 +11,11 @@
 //! ```
 //!
 //! so the work is the sum of the trips, not the longest times the number of positions.
+//!
+//! The state is passed in packed form, but rows that the body leaves as they are (a slice of them, what another row was, a
+//! free array) are passed as views. Which they are shows when the body has been flattened: then it is flattened once more.
 
+use super::canonical::{Form, has_view};
 use super::ex::Ex;
 use super::nest::{FDim, Kind, LevelId};
 use super::rep::{Arr, Rep, Src};
@@ -25,6 +29,8 @@ use std::rc::Rc;
 /// A loop's parts.
 struct Parts<'b> {
     params: Vec<Param>,
+    /// How each is passed.
+    forms: Vec<Form>,
     /// Index with its type, and bound.
     counter: Option<(Param, Atom)>,
     cond: Option<&'b Body>,
@@ -60,9 +66,44 @@ impl Flattener<'_> {
         }
     }
 
-    fn initial(&mut self, level: LevelId, params: &[(Param, Atom)]) -> Vec<Atom> {
+    fn initial(&mut self, level: LevelId, params: &[(Param, Atom)], forms: &[Form]) -> Vec<Atom> {
         let atoms: Vec<Atom> = params.iter().map(|(_, a)| *a).collect();
-        self.canonical(level, &atoms)
+        self.formed(level, &atoms, forms)
+    }
+
+    /// The forms in which a loop's state is passed, as far as known.
+    fn state_forms(&self, state: &[Param]) -> Vec<Form> {
+        let form = |p: &Param| if self.views.contains(&p.var) { Form::View } else { Form::Packed };
+        state.iter().map(form).collect()
+    }
+
+    /// Notes state that is to be passed as views, since its next value would have to be copied to be packed; what is updated in
+    /// place stays packed. Whether there is any new.
+    fn note_views(&mut self, level: LevelId, state: &[Param], results: &[Atom]) -> bool {
+        let mut found = false;
+        for (p, a) in state.iter().zip(results) {
+            let open = has_view(&p.ty) && !self.views.contains(&p.var) && !self.consumed.contains(&p.var);
+            if open && self.is_shared(level, *a) {
+                self.views.insert(p.var);
+                found = true;
+            }
+        }
+        found
+    }
+
+    /// Flattens a loop's body until the forms of its state are known. `attempt` gets them and says whether they have changed.
+    fn settled<T>(
+        &mut self,
+        state: &[Param],
+        mut attempt: impl FnMut(&mut Self, &[Form]) -> Result<(T, bool)>,
+    ) -> Result<(T, Vec<Form>)> {
+        loop {
+            let forms = self.state_forms(state);
+            let (done, changed) = attempt(self, &forms)?;
+            if !changed {
+                return Ok((done, forms));
+            }
+        }
     }
 
     fn host_for(
@@ -73,17 +114,21 @@ impl Flattener<'_> {
         (index, prim, bound): (Var, Prim, Atom),
         body: &Body,
     ) -> Result<()> {
-        let init = self.initial(level, params);
         let state: Vec<Param> = params.iter().map(|(p, _)| p.clone()).collect();
-        let vars = self.canonical_params(level, &state);
-        let i = flat::Param { var: self.vars.fresh_like(index), ty: Ty::Scalar(prim) };
-        let block = self.block(|f| {
-            f.declare(&i);
-            f.bind_local(&Param { var: index, ty: Type::scalar(prim) }, Ex::Atom(i.var.into()));
-            f.one_turn(level, &state, &vars, body)
+        let ((vars, i, block), forms) = self.settled(&state, |f, forms| {
+            let vars = f.form_params(level, &state, forms);
+            let i = flat::Param { var: f.vars.fresh_like(index), ty: Ty::Scalar(prim) };
+            let mut changed = false;
+            let block = f.block(|f| {
+                f.declare(&i);
+                f.bind_local(&Param { var: index, ty: Type::scalar(prim) }, Ex::Atom(i.var.into()));
+                f.one_turn(level, &state, forms, &vars, body, &mut changed)
+            })?;
+            Ok(((vars, i, block), changed))
         })?;
+        let init = self.initial(level, params, &forms);
         let form = flat::LoopForm::For { index: i.var, prim, bound };
-        self.finish_host_loop(level, stm, vars, init, form, block);
+        self.finish_host_loop(level, stm, (vars, init, forms), form, block);
         Ok(())
     }
 
@@ -91,23 +136,36 @@ impl Flattener<'_> {
         &mut self,
         level: LevelId,
         state: &[Param],
+        forms: &[Form],
         vars: &[flat::Param],
         body: &Body,
+        changed: &mut bool,
     ) -> Result<Vec<Atom>> {
-        self.adopt_canonical(level, state, vars);
+        self.adopt(level, state, forms, vars);
         self.stms(level, &body.stms)?;
         self.flush();
-        Ok(self.canonical(level, &body.results))
+        *changed = self.note_views(level, state, &body.results);
+        let values = self.formed(level, &body.results, forms);
+        Ok(self.tidied(level, &body.results, forms, values))
     }
 
     fn host_while(&mut self, stm: &Stm, params: &[(Param, Atom)], cond: &Body, body: &Body) -> Result<()> {
         let level = super::nest::ROOT;
-        let init = self.initial(level, params);
         let state: Vec<Param> = params.iter().map(|(p, _)| p.clone()).collect();
-        let vars = self.canonical_params(level, &state);
-        let test = self.block(|f| f.one_turn(level, &state, &vars, cond))?;
-        let block = self.block(|f| f.one_turn(level, &state, &vars, body))?;
-        self.finish_host_loop(level, stm, vars, init, flat::LoopForm::While(test), block);
+        let ((vars, test, block), forms) = self.settled(&state, |f, forms| {
+            let vars = f.form_params(level, &state, forms);
+            let test = f.block(|f| {
+                f.adopt(level, &state, forms, &vars);
+                f.stms(level, &cond.stms)?;
+                f.flush();
+                Ok(f.canonical(level, &cond.results))
+            })?;
+            let mut changed = false;
+            let block = f.block(|f| f.one_turn(level, &state, forms, &vars, body, &mut changed))?;
+            Ok(((vars, test, block), changed))
+        })?;
+        let init = self.initial(level, params, &forms);
+        self.finish_host_loop(level, stm, (vars, init, forms), flat::LoopForm::While(test), block);
         Ok(())
     }
 
@@ -115,16 +173,15 @@ impl Flattener<'_> {
         &mut self,
         level: LevelId,
         stm: &Stm,
-        vars: Vec<flat::Param>,
-        init: Vec<Atom>,
+        (vars, init, forms): (Vec<flat::Param>, Vec<Atom>, Vec<Form>),
         form: flat::LoopForm,
         body: flat::Block,
     ) {
         self.at(stm.span);
-        let pat = self.canonical_params(level, &stm.pat);
+        let pat = self.form_params(level, &stm.pat, &forms);
         let params = vars.into_iter().zip(init).collect();
         self.emit(pat.clone(), Op::Loop { params, form, body });
-        self.adopt_canonical(level, &stm.pat, &pat);
+        self.adopt(level, &stm.pat, &forms, &pat);
     }
 
     /// A loop that ends at different turns for different positions.
@@ -138,28 +195,34 @@ impl Flattener<'_> {
         body: &Body,
     ) -> Result<()> {
         let mut state: Vec<Param> = params.iter().map(|(p, _)| p.clone()).collect();
-        let mut init = self.initial(level, params);
-        if let Some((i, _)) = &counter {
-            let n = self.count(level);
-            let prim = i.ty.prim();
-            init.push(self.bind("i", Ty::Array(prim), Op::Replicate(n, Self::zero(prim))).into());
-            state.push(i.clone());
-        }
-        let parts = Parts { params: state, counter, cond, body };
+        state.extend(counter.iter().map(|(i, _)| i.clone()));
+        let mut parts = Parts { params: state, forms: vec![], counter, cond, body };
         let n = self.count(level);
-        let all = self.bind("all", Ty::Array(Prim::I64), Op::Iota(n));
-        let (collected, empty) = self.collectors(level, &stm.pat);
         let active = flat::Param { var: self.vars.fresh("active"), ty: Ty::Scalar(Prim::I64) };
         let idx = flat::Param { var: self.vars.fresh("idx"), ty: Ty::Array(Prim::I64) };
         self.declare(&active);
         let anchor = self.push_level(level, Kind::Pack { idx: idx.var, n: active.var.into() });
-        let vars = self.canonical_params(anchor, &parts.params);
+        let state = parts.params.clone();
+        let ((vars, collected, empty, test, turn), forms) = self.settled(&state, |f, forms| {
+            parts.forms = forms.to_vec();
+            let (collected, empty) = f.collectors(level, &stm.pat, forms);
+            let vars = f.form_params(anchor, &state, forms);
+            let test = f.block(|f| Ok(vec![f.any(active.var.into())]))?;
+            let mut changed = false;
+            let turn =
+                f.block(|f| f.active_turn(level, anchor, idx, &parts, &vars, stm, &collected, &mut changed))?;
+            Ok(((vars, collected, empty, test, turn), changed))
+        })?;
+        self.at(stm.span);
+        let mut init = self.initial(level, params, &forms);
+        if let Some((i, _)) = &parts.counter {
+            let prim = i.ty.prim();
+            init.push(self.bind("i", Ty::Array(prim), Op::Replicate(n, Self::zero(prim))).into());
+        }
+        let all = self.bind("all", Ty::Array(Prim::I64), Op::Iota(n));
         let mut flat_params = vec![(active, n), (idx, all.into())];
         flat_params.extend(vars.iter().copied().zip(init));
         flat_params.extend(collected.params.iter().copied().zip(empty));
-        let test = self.block(|f| Ok(vec![f.any(active.var.into())]))?;
-        let turn = self.block(|f| f.active_turn(level, anchor, idx, &parts, &vars, stm, &collected))?;
-        self.at(stm.span);
         let finals: Vec<flat::Param> = flat_params
             .iter()
             .map(|(p, _)| flat::Param { var: self.vars.fresh_like(p.var), ty: p.ty })
@@ -182,8 +245,9 @@ impl Flattener<'_> {
         vars: &[flat::Param],
         stm: &Stm,
         collected: &Collected,
+        changed: &mut bool,
     ) -> Result<Vec<Atom>> {
-        self.adopt_canonical(anchor, &parts.params, vars);
+        self.adopt(anchor, &parts.params, &parts.forms, vars);
         let go_on = self.condition(anchor, parts)?;
         let (done, n_done) = self.select_positions(anchor, &go_on, false);
         let (go, n_go) = self.select_positions(anchor, &go_on, true);
@@ -202,7 +266,7 @@ impl Flattener<'_> {
         let then = self.block(|f| {
             let mut values: Vec<Atom> = vec![f.store(go_level, &Ex::Pos(level)).into()];
             let atoms: Vec<Atom> = parts.params.iter().map(|p| p.var.into()).collect();
-            values.extend(f.canonical(go_level, &atoms));
+            values.extend(f.formed(go_level, &atoms, &parts.forms));
             Ok(values)
         })?;
         let unchanged = packed_params.iter().map(|p| p.var.into()).collect();
@@ -212,10 +276,14 @@ impl Flattener<'_> {
         let run = self.any(n_go);
         let body_level = self.push_level(level, Kind::Pack { idx: rest[0].var, n: n_go });
         let then = self.block(|f| {
-            f.adopt_canonical(body_level, &parts.params, &rest[1..]);
+            f.adopt(body_level, &parts.params, &parts.forms, &rest[1..]);
             f.stms(body_level, &parts.body.stms)?;
             f.flush();
-            let mut values = f.canonical(body_level, &parts.body.results);
+            let results = &parts.body.results;
+            *changed = f.note_views(body_level, &parts.params, results);
+            let forms = &parts.forms[..results.len()];
+            let values = f.formed(body_level, results, forms);
+            let mut values = f.tidied(body_level, results, forms, values);
             if let Some((i, _)) = &parts.counter {
                 values.push(f.next_counter(body_level, i)?);
             }
@@ -273,17 +341,17 @@ impl Flattener<'_> {
     }
 
     /// Loop parameters that collect the results, and their initial values.
-    fn collectors(&mut self, level: LevelId, pat: &[Param]) -> (Collected, Vec<Atom>) {
+    fn collectors(&mut self, level: LevelId, pat: &[Param], forms: &[Form]) -> (Collected, Vec<Atom>) {
         let n = self.count(level);
         let (mut params, mut init) = (Vec::new(), Vec::new());
         let mut add = |f: &mut Self, name: &str, ty: Ty, value: Atom| {
             params.push(flat::Param { var: f.vars.fresh(name), ty });
             init.push(value);
         };
-        for p in pat {
+        for (p, form) in pat.iter().zip(forms) {
             let prim = if p.ty.is_scalar() { p.ty.prim() } else { Prim::I64 };
             if !p.ty.is_scalar() {
-                let ty = if p.ty.is_desc() { Ty::Desc } else { Ty::Array(p.ty.prim()) };
+                let ty = self.form_tys(level, &p.ty, *form)[0];
                 let none = self.nothing(ty);
                 add(self, "rows", ty, none);
                 for _ in 1..p.ty.rank() {
@@ -310,9 +378,17 @@ impl Flattener<'_> {
         let mut slots = collected.params.iter();
         let mut out = Vec::new();
         let mut slot = || *slots.next().expect("as many as collectors made");
-        for ((p, q), rep) in stm.pat.iter().zip(&parts.params).zip(states) {
-            let value = match rep {
+        for (k, (p, q)) in stm.pat.iter().zip(&parts.params).enumerate() {
+            let value = match &states[k] {
                 Rep::Scalar(ex) => ex.clone(),
+                Rep::Array(_) if parts.forms[k] == Form::View => {
+                    let values = self.formed(done, &[q.var.into()], &[Form::View]);
+                    let values = self.tidied(done, &[q.var.into()], &[Form::View], values);
+                    let (base, rows) = (slot().var, values[0].var().expect("blocks are a variable"));
+                    out.push(self.join_blocks(&[base, rows], p.ty.prim()).0.into());
+                    let starts = values[1].var().expect("starts are a variable");
+                    Ex::Load(starts, Prim::I64, Rc::new(Ex::Pos(done)))
+                }
                 Rep::Array(arr) => {
                     let packed = self.pack(done, arr, &q.ty);
                     let packed = self.viewable(done, &packed, &q.ty);
@@ -320,7 +396,8 @@ impl Flattener<'_> {
                     let views: Vec<FDim> = (1..p.ty.rank()).map(|_| FDim::View(slot().var)).collect();
                     let src =
                         if p.ty.is_desc() { Src::Desc(base.var) } else { Src::Data(base.var, p.ty.prim()) };
-                    let (src, inner, offsets) = self.join_views(&[Arr::whole(src, views), packed.clone()]);
+                    let (src, inner, offsets) =
+                        self.join_views(&[Arr::whole(src, views), packed.clone()], true);
                     match src {
                         Src::Data(v, _) | Src::Desc(v) => out.push(v.into()),
                         Src::Iota | Src::Splat(_) => unreachable!("joined"),

@@ -29,6 +29,7 @@ mod branch;
 mod call;
 mod canonical;
 mod construct;
+mod consumed;
 mod ex;
 mod inplace;
 mod interchange;
@@ -113,6 +114,12 @@ enum Known {
     Count(LevelId),
     /// The descriptor with these row lengths over the positions of a level.
     Desc(Ex, LevelId),
+    /// A range.
+    Range(Atom),
+    /// Copies of a scalar.
+    Copies(Atom, Atom),
+    /// Arrays joined: the blocks, and what is added to the indices of each.
+    Joined(Vec<Var>),
     /// An expression stored for every position of a level.
     Stored(Ex, LevelId),
 }
@@ -121,7 +128,7 @@ enum Known {
 #[derive(Default)]
 struct Scope {
     stms: Vec<flat::Stm>,
-    known: HashMap<Known, Atom>,
+    known: HashMap<Known, Vec<Atom>>,
 }
 
 /// The state of flattening one program.
@@ -142,6 +149,14 @@ pub(crate) struct Flattener<'a> {
     extents: HashMap<Var, Extent>,
     /// The space that a descriptor has a row for each position of.
     desc_rows: HashMap<Var, Extent>,
+    /// Those flat variables that are blocks.
+    blocks: std::collections::HashSet<Var>,
+    /// CORE variables that are ranges or copies of a row made outside all nests, and in how many host blocks.
+    made_for_all: HashMap<Var, usize>,
+    /// CORE variables that something updates in place.
+    consumed: std::collections::HashSet<Var>,
+    /// Parameters of loops that are passed as views.
+    views: std::collections::HashSet<Var>,
     /// Types of host scalars.
     host_prims: HashMap<Var, par_ir::Prim>,
     group: Option<Group>,
@@ -172,6 +187,10 @@ impl<'a> Flattener<'a> {
             types: HashMap::new(),
             extents: HashMap::new(),
             desc_rows: HashMap::new(),
+            blocks: std::collections::HashSet::new(),
+            made_for_all: HashMap::new(),
+            consumed: consumed::of_program(source),
+            views: std::collections::HashSet::new(),
             host_prims: HashMap::new(),
             group: None,
             fresh_rows: std::collections::HashSet::new(),
@@ -206,10 +225,12 @@ impl<'a> Flattener<'a> {
         scope.stms.push(flat::Stm { pat, op, span, place });
     }
 
-    /// Notes the type of a host variable.
+    /// Notes what matters of the type of a host variable.
     fn declare(&mut self, p: &flat::Param) {
-        if let Ty::Scalar(prim) = p.ty {
-            self.host_prims.insert(p.var, prim);
+        match p.ty {
+            Ty::Scalar(prim) => drop(self.host_prims.insert(p.var, prim)),
+            Ty::Blocks(_) => drop(self.blocks.insert(p.var)),
+            Ty::Array(_) | Ty::Desc => {}
         }
     }
 
@@ -231,20 +252,45 @@ impl<'a> Flattener<'a> {
     }
 
     fn known(&self, key: &Known) -> Option<Atom> {
-        self.scopes.iter().rev().find_map(|s| s.known.get(key)).copied()
+        self.scopes.iter().rev().find_map(|s| s.known.get(key)).map(|all| all[0])
+    }
+
+    fn known_all(&self, key: &Known) -> Option<Vec<Atom>> {
+        self.scopes.iter().rev().find_map(|s| s.known.get(key)).cloned()
     }
 
     fn learn(&mut self, key: Known, value: Atom) {
-        self.scopes.last_mut().expect("a host block is open").known.insert(key, value);
+        self.learn_all(key, vec![value]);
+    }
+
+    fn learn_all(&mut self, key: Known, values: Vec<Atom>) {
+        self.scopes.last_mut().expect("a host block is open").known.insert(key, values);
     }
 
     /// Builds a nested host block.
     fn block(&mut self, build: impl FnOnce(&mut Self) -> Result<Vec<Atom>>) -> Result<flat::Block> {
+        let mut results = Vec::new();
+        let scope = self.open_block(|f| {
+            results = build(f)?;
+            Ok(())
+        })?;
+        Ok(flat::Block { stms: scope.stms, results })
+    }
+
+    /// Begins a nested host block; [`Self::close_block`] ends it.
+    fn open_block(&mut self, build: impl FnOnce(&mut Self) -> Result<()>) -> Result<Scope> {
         debug_assert!(self.group.is_none(), "no kernel stays open across host blocks");
         self.scopes.push(Scope::default());
+        let done = build(self);
+        let scope = self.scopes.pop().expect("pushed above");
+        done.map(|()| scope)
+    }
+
+    fn close_block(&mut self, scope: Scope, build: impl FnOnce(&mut Self) -> Vec<Atom>) -> flat::Block {
+        self.scopes.push(scope);
         let results = build(self);
         let scope = self.scopes.pop().expect("pushed above");
-        Ok(flat::Block { stms: scope.stms, results: results? })
+        flat::Block { stms: scope.stms, results }
     }
 
     /// A host `i64` operator, folded where both operands are constants.

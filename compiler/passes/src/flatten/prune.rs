@@ -103,7 +103,8 @@ fn host_uses(op: &Op, f: &mut impl FnMut(Atom)) {
         }
         Op::Write { arr, index, value } => [(*arr).into(), *index, *value].into_iter().for_each(f),
         Op::Slice { arr, start, len } => [(*arr).into(), *start, *len].into_iter().for_each(f),
-        Op::Concat(vs) | Op::ConcatDesc(vs) => vs.iter().for_each(|v| f((*v).into())),
+        Op::Concat(vs) | Op::ConcatDesc(vs) | Op::Join(vs) => vs.iter().for_each(|v| f((*v).into())),
+        Op::Tidy { blocks, starts, lens } => [*blocks, *starts, *lens].into_iter().for_each(|v| f(v.into())),
         Op::Kernel(_) | Op::If { .. } | Op::Loop { .. } => unreachable!("handled by prune_block"),
     }
 }

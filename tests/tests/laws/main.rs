@@ -1,6 +1,9 @@
 //! The laws of flattening, counted by the FLAT interpreter: work stays proportional to the nested program's, and the
 //! number of bulk operations does not depend on the data, except by loop or recursion depth.
 
+mod control;
+mod shared;
+
 use par::{Options, Program, Scalar, Value, compile};
 use par_ir::core::FunId;
 use par_ir::interp::{Counters, run_flat};
@@ -19,6 +22,10 @@ fn count(program: &Program, args: Vec<Value>) -> (Counters, Vec<Column>) {
     let id = FunId(main.expect("an entry main") as u32);
     let out = run_flat(flat, id, columns, &mut counters).unwrap_or_else(|e| panic!("{e}"));
     (counters, out)
+}
+
+fn size(n: i64) -> Value {
+    Value::scalar(Scalar::I64(n))
 }
 
 fn vector(xs: &[i64]) -> Value {
@@ -154,8 +161,8 @@ entry main (xs: []i64) (n: i64) : []i64 =
 #[test]
 fn finished_rows_do_not_pay_for_the_longest() {
     let p = quicksort(SORT_ROWS);
-    let n = Value::scalar(Scalar::I64(4_000));
-    let (alone, _) = count(&p, vec![vector(&shuffled(4_000)), Value::scalar(Scalar::I64(0))]);
+    let n = size(4_000);
+    let (alone, _) = count(&p, vec![vector(&shuffled(4_000)), size(0)]);
     let (beside, _) = count(&p, vec![vector(&shuffled(4_000)), n]);
     // 4000 rows of two beside one row of 4000: a small constant per row, whatever the depth of the long one.
     assert!(beside.work < 2 * alone.work + 4_000 * 1_000, "{} after {}", beside.work, alone.work);

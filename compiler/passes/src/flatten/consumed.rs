@@ -1,0 +1,66 @@
+//! Which variables are updated in place, by themselves or as what follows from them.
+//!
+//! ```text
+//! loop (ys = xs) for i < n { r = if c { ys with [i] = 0 } else { ys } in (r) }      -- ys (and so xs) is updated
+//! loop (ys = xs) for i < n { r = if c { ys[1:] } else { ys } in (r) }               -- it is not
+//! ```
+//!
+//! What is updated is kept packed, so that it may be done in place; anything else may as well be a view.
+
+use par_ir::core::{Body, Exp, LoopForm, Program};
+use par_ir::{Atom, Var};
+use std::collections::HashSet;
+
+/// The variables of a program that something updates. Calls are taken to update nothing.
+pub(crate) fn of_program(program: &Program) -> HashSet<Var> {
+    let mut found = HashSet::new();
+    program.funs.iter().for_each(|f| body(&f.body, &mut found));
+    found
+}
+
+fn mark(found: &mut HashSet<Var>, a: Atom) {
+    found.extend(a.var());
+}
+
+/// Backwards: what follows from a variable is known before it.
+fn body(b: &Body, found: &mut HashSet<Var>) {
+    for stm in b.stms.iter().rev() {
+        match &stm.exp {
+            Exp::Update { arr, .. } => drop(found.insert(*arr)),
+            Exp::Scatter { dests, .. } | Exp::Hist { dests, .. } => found.extend(dests),
+            Exp::Atom(a) if found.contains(&stm.pat[0].var) => mark(found, *a),
+            Exp::If { then, other, .. } => {
+                for (i, p) in stm.pat.iter().enumerate() {
+                    if found.contains(&p.var) {
+                        mark(found, then.results[i]);
+                        mark(found, other.results[i]);
+                    }
+                }
+            }
+            _ => {}
+        }
+        if let Exp::Loop { params, form, body: turn } = &stm.exp {
+            if let LoopForm::While(cond) = form {
+                body(cond, found);
+            }
+            for (i, p) in stm.pat.iter().enumerate() {
+                if found.contains(&p.var) {
+                    mark(found, turn.results[i]);
+                }
+            }
+            body(turn, found);
+            let before = found.len();
+            for ((p, init), next) in params.iter().zip(&turn.results) {
+                if found.contains(&p.var) {
+                    mark(found, *init);
+                    mark(found, *next);
+                }
+            }
+            if found.len() > before {
+                body(turn, found);
+            }
+            continue;
+        }
+        stm.exp.bodies().into_iter().for_each(|b| body(b, found));
+    }
+}

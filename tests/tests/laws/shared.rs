@@ -1,0 +1,95 @@
+//! What many rows share is neither copied for each of them nor kept longer than it is used.
+
+use super::{count, program, size};
+use par::Program;
+use par_ir::interp::Counters;
+use par_runtime::pool::{reset_thread_peak, thread_balance, thread_peak};
+
+/// Runs `main` of a program at two sizes, ten times apart.
+fn twice(text: &str, n: i64) -> (Counters, Counters) {
+    let p: Program = program(&format!("def rnd (i: i64) : i64 = (i * 7919 + 13) % 1000003\n{text}"));
+    (count(&p, vec![size(n)]).0, count(&p, vec![size(10 * n)]).0)
+}
+
+/// Ten times the rows that share an array ten times larger cost ten times as much, not a hundred times.
+#[track_caller]
+fn is_linear(text: &str) {
+    let (small, large) = twice(text, 300);
+    assert!(large.work < 11 * small.work, "work {} after {}", large.work, small.work);
+    let bytes = (small.bytes_materialised, large.bytes_materialised);
+    assert!(bytes.1 < 11 * bytes.0, "bytes {} after {}", bytes.1, bytes.0);
+    assert_eq!((small.launches, small.syncs), (large.launches, large.syncs));
+}
+
+#[test]
+fn a_branch_results_in_a_shared_array() {
+    is_linear(
+        "entry main (n: i64) : i64 =
+           let big = map rnd (iota n)
+           let rows = map (\\i -> if rnd i % 2 == 0 then big else [i]) (iota n)
+           in sum (map (\\r -> r[0]) rows)",
+    );
+}
+
+#[test]
+fn an_arm_results_in_a_slice_of_one_of_several_shared_rows() {
+    is_linear(
+        "entry main (n: i64) : i64 =
+           let xss = replicate 10 (map rnd (iota n))
+           let pick i = match i % 4 case 0 -> xss[i % 10]
+                                    case 1 -> [i]
+                                    case 2 -> (xss[i % 7])[i:]
+                                    case _ -> map (+ 1) [i, i]
+           in sum (map (\\r -> r[0]) (map pick (iota n)))",
+    );
+}
+
+#[test]
+fn a_loop_keeps_a_shared_array_in_its_state() {
+    is_linear(
+        "entry main (n: i64) : i64 =
+           let big = map rnd (iota n)
+           let turns i = loop (k, xs) = (i % 8, [i]) while k > 0 do (k - 1, if k % 2 == 0 then big else xs)
+           in sum (map (\\i -> (turns i).1[0]) (iota n))",
+    );
+}
+
+#[test]
+fn a_loop_leaves_its_rows_as_they_are_while_others_finish() {
+    is_linear(
+        "entry main (n: i64) : i64 =
+           let big = map rnd (iota n)
+           let turns i = loop (k, xs) = (i % 40, big) while k > 0 do (k - 1, if k == 7 then tail xs else xs)
+           in sum (map (\\i -> (turns i).1[0]) (iota n))",
+    );
+}
+
+#[test]
+fn a_recursive_function_returns_its_argument() {
+    is_linear(
+        "def pick (xs: []i64) (k: i64) : []i64 = if k <= 0 then xs else pick (tail xs) (k - 1)
+         entry main (n: i64) : i64 =
+           let big = map rnd (iota n)
+           in sum (map (\\i -> (pick big (i % 5))[0]) (iota n))",
+    );
+}
+
+/// Arrays that no row is in any more are let go of, and rows are copied out of arrays of which little is used: a loop that makes
+/// new rows for some positions in every turn does not hold those of all turns.
+#[test]
+fn rows_of_earlier_turns_are_let_go_of() {
+    let text = "entry main (turns: i64) : i64 =
+       let step t i xs = if (i + t) % 3 == 0 then map (+ t) xs else xs
+       let rows = loop xss = map (\\i -> replicate 50 i) (iota 200) for t < turns do
+                    map2 (\\i xs -> loop ys = xs for k < 2 do step (t + k) i ys) (iota 200) xss
+       in sum (map sum rows)";
+    let p = program(text);
+    let peak = |turns: i64| {
+        let before = thread_balance();
+        reset_thread_peak();
+        count(&p, vec![size(turns)]);
+        thread_peak() - before
+    };
+    let (few, many) = (peak(10), peak(100));
+    assert!(many < 2 * few, "{many} bytes after {few}");
+}
