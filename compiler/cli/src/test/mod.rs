@@ -12,7 +12,7 @@ mod worker;
 use crate::files::programs;
 use crate::options::{Compile, Limits};
 use crate::run::BackendName;
-use crate::status::{self, Status};
+use crate::status::{self, Messages, Status};
 use par::Backend;
 use par::testing::{ALL_TARGETS, Settings, Target};
 use regex::Regex;
@@ -61,6 +61,8 @@ pub struct Args {
     #[arg(long, value_enum)]
     backend: Option<BackendName>,
     #[command(flatten)]
+    messages: Messages,
+    #[command(flatten)]
     compile: Compile,
     #[command(flatten)]
     limits: Limits,
@@ -101,6 +103,7 @@ pub fn test(args: &Args) -> Result<Status, Status> {
     if args.worker {
         return worker::work(&args.files[0], &settings(args), args.update);
     }
+    args.messages.choose();
     let mut files = Vec::new();
     for path in &args.files {
         files.extend(programs(path).map_err(|e| status::fail(&format!("{}: {e}", path.display())))?);
