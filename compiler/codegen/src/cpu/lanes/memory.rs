@@ -56,11 +56,14 @@ impl Strip<'_, '_, '_> {
     fn gather_lanes(&mut self, base: Base, index: &Lanes, active: Option<&Lanes>, apart: bool) -> Lanes {
         let mut indices = self.apart(index, Prim::I64);
         if let Some(active) = active {
-            // An active lane shows that the array is not empty.
-            let zero = self.e.i64(0);
-            let flags = self.apart(active, Prim::Bool);
-            let lanes = indices.into_iter().zip(flags);
-            indices = lanes.map(|(i, flag)| self.e.b.ins().select(flag, i, zero)).collect();
+            // Lanes that are off read what an active one reads, which is there.
+            let mut there = self.e.i64(0);
+            let lanes: Vec<(Value, Value)> =
+                indices.into_iter().zip(self.apart(active, Prim::Bool)).collect();
+            for (i, flag) in &lanes {
+                there = self.e.b.ins().select(*flag, *i, there);
+            }
+            indices = lanes.into_iter().map(|(i, flag)| self.e.b.ins().select(flag, i, there)).collect();
         }
         let loaded: Vec<Value> = match index {
             Lanes::Steps(first, step) if active.is_none() => self.stride(base, *first, *step),
