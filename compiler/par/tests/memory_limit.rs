@@ -34,7 +34,11 @@ fn fails_and_fits(text: &str, n: i64, too_little: usize, enough: usize, result: 
     for backend in [Backend::FlatInterp, Backend::Cpu] {
         let error = run(&limited(text, too_little), n, backend).expect_err("too little memory");
         assert!(error.starts_with("out of memory ("), "{backend}: {error}");
-        assert_eq!(run(&limited(text, enough), n, backend), Ok(Value::scalar(Scalar::I64(result))), "{backend}");
+        assert_eq!(
+            run(&limited(text, enough), n, backend),
+            Ok(Value::scalar(Scalar::I64(result))),
+            "{backend}"
+        );
     }
 }
 
