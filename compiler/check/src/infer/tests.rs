@@ -12,7 +12,8 @@ fn library() -> Vec<(String, String)> {
     let read = |name: &str| std::fs::read_to_string(folder.join(name)).expect("a library file");
     let integers = ["i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64"];
     let floats = ["f16", "f32", "f64"];
-    let mut files = vec![("prelude".to_string(), read("prelude.par"))];
+    let mut files =
+        ["prelude", "irregular"].map(|name| (name.to_string(), read(&format!("{name}.par")))).to_vec();
     let mut template = |name: &str, types: &[&str]| {
         let text = read(name);
         files.extend(types.iter().map(|t| (format!("{name} at {t}"), text.replace("$t", t))));

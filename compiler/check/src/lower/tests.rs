@@ -15,7 +15,7 @@ use std::path::Path;
 fn library() -> Vec<(&'static str, String)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../stdlib");
     let read = |name: &str| std::fs::read_to_string(folder.join(name)).expect("a library file");
-    let mut files = vec![("prelude", read("prelude.par"))];
+    let mut files = vec![("prelude", read("prelude.par")), ("irregular", read("irregular.par"))];
     for ty in ["i32", "i64", "u32", "u64", "f32", "f64"] {
         files.push(("numeric", read("numeric.par.in").replace("$t", ty)));
     }
