@@ -74,12 +74,18 @@ pub struct Args {
     compile: Compile,
     #[command(flatten)]
     limits: Limits,
+    /// Do not check bounds and assertions inside `#[unsafe]`: where they do not hold, the program may read and write
+    /// outside its arrays. The interpreters check everything
+    #[arg(long)]
+    allow_unsafe: bool,
 }
 
 /// Compiles and runs a program.
 pub fn run(args: &Args) -> Result<Status, Status> {
     args.messages.choose();
-    let options = args.limits.on(args.compile.options(args.verify));
+    let interpreted = matches!(args.backend, BackendName::Interp | BackendName::FlatInterp);
+    let mut options = args.limits.on(args.compile.options(args.verify));
+    options.allow_unsafe = args.allow_unsafe && !interpreted;
     let program = source::load(&args.file, &options)?;
     let entry = program.choose_entry(args.entry.as_deref()).map_err(|m| status::fail(&m))?;
     program.prepare(args.backend.into()).map_err(|f| status::failure(&f))?;

@@ -394,3 +394,13 @@ fn traces_go_to_standard_error() {
         assert_eq!(stdout(&output), "[2i32, 4i32]\n");
     }
 }
+
+#[test]
+fn unsafe_code_needs_permission() {
+    let folder = Folder::new("unsafe");
+    let file = folder.file("p.par", "entry main (x: i32) : i32 = #[unsafe] assert (x > 0) x\n");
+    let run = |options: &[&str]| par(&[&["run", &file], options].concat(), b"-1");
+    assert_fails(&run(&[]), 1, &["assertion failed: x > 0"]);
+    assert_prints(&run(&["--allow-unsafe"]), "-1i32\n");
+    assert_fails(&run(&["--allow-unsafe", "--backend=interp"]), 1, &["assertion failed: x > 0"]);
+}

@@ -58,6 +58,9 @@ pub struct Options {
     pub warnings: Warnings,
     /// Which version runs of what has several.
     pub versions: Versions,
+    /// Bounds and assertions inside `#[unsafe]` are not checked. A program that is wrong there may then read and write
+    /// outside its arrays.
+    pub allow_unsafe: bool,
     /// Bytes that a run may hold besides its arguments, on every back end; none: what there is.
     pub memory_limit: Option<usize>,
 }
@@ -66,6 +69,7 @@ impl Default for Options {
     /// Verification in debug builds; imports from the file system.
     fn default() -> Options {
         Options {
+            allow_unsafe: false,
             memory_limit: None,
             verify: cfg!(debug_assertions),
             dump_after: Vec::new(),
@@ -203,7 +207,8 @@ impl Pipeline<'_> {
         mut parsed: Parsed,
         complete: &dyn Fn(&thir::Def) -> bool,
     ) -> Result<Front, Failure> {
-        let lower = || par_check::lower::lower(thir, &parsed.sources, complete);
+        let options = par_check::lower::Options { allow_unsafe: self.options.allow_unsafe };
+        let lower = || par_check::lower::lower(thir, &parsed.sources, options, complete);
         let (core, found) = self.step(LOWER.name, lower);
         parsed.diagnostics.extend(self.options.warnings.apply(found));
         let core = core.filter(|_| !fatal(&parsed.diagnostics));

@@ -141,7 +141,7 @@ impl<'a> Cx<'a> {
 
     fn body(&mut self, signature: &mut Signature<'a>) -> Expr {
         let def = &self.defs[signature.id.0 as usize];
-        let (module, intrinsic) = (def.module, def.intrinsic);
+        let (module, intrinsic, attrs) = (def.module, def.intrinsic, def.of_body.clone());
         let nothing = |span| Expr { kind: ExprKind::Tuple(Vec::new()), ty: Ty::Tuple(Vec::new()), span };
         self.module = module;
         self.env = std::mem::take(&mut signature.env);
@@ -160,7 +160,7 @@ impl<'a> Cx<'a> {
                 let at = ast.ret.as_ref().map_or(ast.name.span, |t| t.span);
                 self.agree_result(&signature.ret, at, &body);
                 self.of_moderate_size(signature.ty.clone(), ast.name.span);
-                body
+                attrs.into_iter().rev().fold(body, with_attribute)
             }
         }
     }
@@ -304,4 +304,10 @@ fn has_function(ty: &Ty) -> bool {
         Ty::Record(fs) => fs.iter().any(|(_, t)| has_function(t)),
         Ty::Sum(cs) => cs.iter().flat_map(|(_, ts)| ts).any(has_function),
     }
+}
+
+/// A definition's attribute before its body.
+fn with_attribute(body: Expr, attr: &ast::Attr) -> Expr {
+    let (ty, span) = (body.ty.clone(), body.span);
+    Expr { kind: ExprKind::Attr(attr.clone(), Box::new(body)), ty, span }
 }

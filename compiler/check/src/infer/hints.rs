@@ -14,6 +14,7 @@ impl Cx<'_> {
             "integer" => "an integer".to_string(),
             "float" | "number" => format!("a {text}"),
             "integer or bool" => "an integer or a bool".to_string(),
+            "number or bool" => "a number or a bool".to_string(),
             "_" => "some type".to_string(),
             _ => format!("`{text}`"),
         }
@@ -179,6 +180,7 @@ impl Cx<'_> {
             ("-" | "*" | "/" | "%" | "**", Ty::Array(..)) => {
                 diag.note(format!("element by element: map2 ({op}) xs ys, or map (\\x -> x {op} …) xs"))
             }
+            ("<" | "<=" | ">" | ">=", Ty::Array(..) | Ty::Tuple(_) | Ty::Record(_)) => diag.note(compound_order(op)),
             ("^", Ty::Prim(p)) if p.is_float() => diag.note("the power of a number is `x ** y`"),
             (_, Ty::Var(_)) if !matches!(op, "==" | "!=") => diag.note(format!(
                 "a type parameter stands for every type: take the function for `{op}` as a parameter, or write a type of numbers"
@@ -246,4 +248,15 @@ fn article(prim: Prim) -> &'static str {
 
 fn arity(ty: &Ty) -> usize {
     if let Ty::Fun(_, result) = ty { 1 + arity(result) } else { 0 }
+}
+
+/// How values that an operator does not order are ordered.
+fn compound_order(op: &str) -> String {
+    let written = match op {
+        "<" => "!(leq y x)",
+        "<=" => "leq x y",
+        ">" => "!(leq x y)",
+        _ => "leq y x",
+    };
+    format!("arrays, tuples and records are ordered by `leq`: `x {op} y` is {written}")
 }
