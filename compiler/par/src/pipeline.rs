@@ -9,6 +9,7 @@ use crate::failure::{Bug, Failure};
 use crate::imports::{FileSystem, Imports, Loader};
 use crate::warnings::Warnings;
 use crate::{insight, library};
+use par_check::lower::Additions;
 use par_check::thir;
 use par_ir::verify::{verify_core, verify_flat};
 use par_ir::{core, flat, print};
@@ -60,6 +61,10 @@ pub struct Options {
     pub versions: Versions,
     /// Bytes that a run may hold besides its arguments, on every back end; none: what there is.
     pub memory_limit: Option<usize>,
+    /// A run fails if a `scatter` writes two different values to one index.
+    pub check_scatter: bool,
+    /// Of several values that a `scatter` writes to one index, the last one wins.
+    pub reproducible: bool,
 }
 
 impl Default for Options {
@@ -67,6 +72,8 @@ impl Default for Options {
     fn default() -> Options {
         Options {
             memory_limit: None,
+            check_scatter: false,
+            reproducible: false,
             verify: cfg!(debug_assertions),
             dump_after: Vec::new(),
             keep_stages: false,
@@ -203,7 +210,8 @@ impl Pipeline<'_> {
         mut parsed: Parsed,
         complete: &dyn Fn(&thir::Def) -> bool,
     ) -> Result<Front, Failure> {
-        let lower = || par_check::lower::lower(thir, &parsed.sources, complete);
+        let additions = Additions { check_scatter: self.options.check_scatter };
+        let lower = || par_check::lower::lower(thir, &parsed.sources, complete, additions);
         let (core, found) = self.step(LOWER.name, lower);
         parsed.diagnostics.extend(self.options.warnings.apply(found));
         let core = core.filter(|_| !fatal(&parsed.diagnostics));

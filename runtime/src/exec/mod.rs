@@ -43,6 +43,8 @@ pub struct Options {
     pub max_depth: usize,
     /// Bytes that a run may hold besides its arguments; none: what there is.
     pub memory_limit: Option<usize>,
+    /// Of several values that are scattered to one index, the last one wins.
+    pub reproducible: bool,
     /// Ends the run, with [`RuntimeError::cancelled`], when it is used.
     pub cancel: CancelToken,
     /// Cuts work into the smallest pieces there are, whether or not that pays: for tests of what happens between pieces.
@@ -126,6 +128,7 @@ impl Executable {
                 recorder: recorder.as_ref(),
                 cancel: &options.cancel,
                 smallest_pieces: options.smallest_pieces,
+                reproducible: options.reproducible,
                 traces: &traces,
             };
             let results = pool::with_limit(options.memory_limit, || run.function(fun, args, function.span));
@@ -147,6 +150,7 @@ struct Run<'a> {
     recorder: Option<&'a Recorder>,
     cancel: &'a CancelToken,
     smallest_pieces: bool,
+    reproducible: bool,
     /// That of the thread which called, not of the one that the call runs on.
     traces: &'a Sink,
 }
