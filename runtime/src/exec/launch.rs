@@ -76,7 +76,7 @@ impl Run<'_> {
         span: Span,
     ) -> Result<Launch<'k>, RuntimeError> {
         let mut space = Space::resolve(kernel, frame, span)?;
-        if self.smallest_pieces {
+        if self.device.smallest_pieces {
             space.cut_small();
         }
         let mut env = vec![0u64; kernel.layout.len()];
@@ -103,7 +103,7 @@ impl Run<'_> {
         let threads = self.threads_for(&space);
         let failure = Failure { pos: AtomicI64::new(i64::MAX), record: Mutex::new(None) };
         let (work, copied) = (AtomicU64::new(0), Counters::default());
-        let reproducible = self.reproducible;
+        let reproducible = self.device.reproducible;
         Ok(Launch { kernel, space, threads, reproducible, span, env, _held: held, failure, work, copied })
     }
 }
