@@ -8,7 +8,7 @@ namespace par {
 // Which elements of a tile are kept: bits[w] says it of elements 32w.., before[w] counts those kept before them.
 // All threads call it; keeps(k) is called once for each k below `count`.
 template <int THREADS, int ITEMS, class Bits, class Before, class Keeps>
-PAR_INLINE u32 count_kept(const Bits& bits, const Before& before, u32 count, Keeps keeps) {
+PAR_INLINE u32 count_kept(Bits&& bits, Before&& before, u32 count, Keeps keeps) {
     constexpr int WORDS = THREADS * ITEMS / 32;
     static_assert(WORDS <= THREADS, "a thread counts at most one word");
     PAR_UNROLL
@@ -27,7 +27,7 @@ PAR_INLINE u32 count_kept(const Bits& bits, const Before& before, u32 count, Kee
 
 // How many of the tile's elements before k are kept.
 template <class Bits, class Before>
-PAR_INLINE u32 kept_before(const Bits& bits, const Before& before, u32 k) {
+PAR_INLINE u32 kept_before(Bits&& bits, Before&& before, u32 k) {
     return u32(before[k / 32]) + __popc(u32(bits[k / 32]) & ((1u << k % 32) - 1));
 }
 

@@ -7,7 +7,7 @@ namespace par {
 
 // Neighbouring elements base..base+count, folded in order; thread 0 gets it. `staged` holds the tile.
 template <int THREADS, int ITEMS, class Op, class Staged, class Load>
-PAR_INLINE typename Op::T fold_tile(const Op& op, const Staged& staged, u64 base, u32 count, Load load) {
+PAR_INLINE typename Op::T fold_tile(const Op& op, Staged&& staged, u64 base, u32 count, Load load) {
     using T = typename Op::T;
     for (u32 k = threadIdx.x; k < THREADS * ITEMS; k += THREADS) staged[k] = k < count ? load(base + k) : op.neutral();
     __syncthreads();

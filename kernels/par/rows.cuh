@@ -65,7 +65,7 @@ struct LaterRow : Operator {
 // Writes to `row_of[k]`, for every element k of the tile, its row less tile.row. `row_of` is a shared array of THREADS * ITEMS u16.
 // Contains barriers; the table may be read when it returns.
 template <int THREADS, int ITEMS, class Rows, class Table>
-PAR_INLINE void find_rows(const Rows& rows, const RowTile& tile, const Table& row_of) {
+PAR_INLINE void find_rows(const Rows& rows, const RowTile& tile, Table&& row_of) {
     static_assert(THREADS * ITEMS <= 65536, "rows of a tile are counted in 16 bits");
     for (u32 k = threadIdx.x; k < THREADS * ITEMS; k += THREADS) row_of[k] = 0;
     __syncthreads();

@@ -18,7 +18,7 @@ struct SumF32 : Operator {
 // Composition of x -> a x + b, modulo 2^32.
 struct Affine {
     u32 a, b;
-    bool operator==(const Affine& o) const { return a == o.a && b == o.b; }
+    PAR_INLINE bool operator==(const Affine& o) const { return a == o.a && b == o.b; }
 };
 struct Compose : Operator {
     using T = Affine;
@@ -31,7 +31,7 @@ struct Compose : Operator {
 template <int N>
 struct Matrix {
     u32 x[N * N];
-    bool operator==(const Matrix& o) const {
+    PAR_INLINE bool operator==(const Matrix& o) const {
         for (int i = 0; i < N * N; i++)
             if (x[i] != o.x[i]) return false;
         return true;
@@ -78,7 +78,7 @@ struct Permute : Operator {
 struct Best {
     f32 value;
     u32 index, count;
-    bool operator==(const Best& o) const { return value == o.value && index == o.index && count == o.count; }
+    PAR_INLINE bool operator==(const Best& o) const { return value == o.value && index == o.index && count == o.count; }
 };
 struct TakeBest : Operator {
     using T = Best;

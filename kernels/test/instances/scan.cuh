@@ -21,9 +21,11 @@ PAR_KERNEL void __launch_bounds__(256) scan_f32(const float* in, float* out, par
 PAR_KERNEL void __launch_bounds__(256) scan_affine(const test::Affine* in, test::Affine* out, par::u64 n, void* state) {
     test::scan_array<256, 11, false>(in, out, n, test::Compose{}, state);
 }
+// registers: 80
 PAR_KERNEL void __launch_bounds__(128) scan_matrix2(const test::Matrix2* in, test::Matrix2* out, par::u64 n, void* state) {
     test::scan_array<128, 7, false>(in, out, n, test::Product<2>{}, state);
 }
+// registers: 128
 PAR_KERNEL void __launch_bounds__(64) scan_matrix4(const test::Matrix4* in, test::Matrix4* out, par::u64 n, void* state) {
     test::scan_array<64, 1, true>(in, out, n, test::Product<4>{}, state);
 }
