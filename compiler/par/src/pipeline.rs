@@ -63,6 +63,10 @@ pub struct Options {
     pub allow_unsafe: bool,
     /// Bytes that a run may hold besides its arguments, on every back end; none: what there is.
     pub memory_limit: Option<usize>,
+    /// A run fails if a `scatter` writes two different values to one index.
+    pub check_scatter: bool,
+    /// Of several values that a `scatter` writes to one index, the last one wins.
+    pub reproducible: bool,
 }
 
 impl Default for Options {
@@ -71,6 +75,8 @@ impl Default for Options {
         Options {
             allow_unsafe: false,
             memory_limit: None,
+            check_scatter: false,
+            reproducible: false,
             verify: cfg!(debug_assertions),
             dump_after: Vec::new(),
             keep_stages: false,
@@ -207,7 +213,8 @@ impl Pipeline<'_> {
         mut parsed: Parsed,
         complete: &dyn Fn(&thir::Def) -> bool,
     ) -> Result<Front, Failure> {
-        let options = par_check::lower::Options { allow_unsafe: self.options.allow_unsafe };
+        let Options { check_scatter, allow_unsafe, .. } = *self.options;
+        let options = par_check::lower::Options { check_scatter, allow_unsafe };
         let lower = || par_check::lower::lower(thir, &parsed.sources, options, complete);
         let (core, found) = self.step(LOWER.name, lower);
         parsed.diagnostics.extend(self.options.warnings.apply(found));

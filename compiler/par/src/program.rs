@@ -333,11 +333,13 @@ impl Program {
                 let fun = executable.entry(entry).ok_or_else(missing)?;
                 let CallOptions { threads, ref cancel, smallest_pieces, .. } = *options;
                 let (cancel, memory_limit) = (cancel.clone(), limit);
+                let reproducible = self.options.reproducible;
                 let options = par_runtime::Options {
                     threads,
                     cancel,
                     smallest_pieces,
                     memory_limit,
+                    reproducible,
                     ..Default::default()
                 };
                 if let Measure::Costs { profile, .. } = measure {

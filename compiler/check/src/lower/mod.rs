@@ -66,14 +66,16 @@ use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 /// Definitions of the library that are called for intrinsics, so that they are wanted even if no program mentions them.
-pub(crate) const LIBRARY: [&str; 1] = [write::REDUCE_GROUPS];
+pub(crate) const LIBRARY: [&str; 2] = [write::REDUCE_GROUPS, write::SCATTER_CONFLICT];
 
 /// A result, or what is wrong with the program.
 type R<T> = Result<T, Box<Diagnostic>>;
 
-/// What the command line permits.
+/// Which checks are made.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Options {
+    /// At every `scatter`, that no index gets two different values.
+    pub check_scatter: bool,
     /// Bounds and assertions inside `#[unsafe]` are not checked.
     pub allow_unsafe: bool,
 }
