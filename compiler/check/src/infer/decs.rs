@@ -68,6 +68,9 @@ impl<'a> Cx<'a> {
             if wrong {
                 self.schemes[id.0 as usize] = None;
             }
+            if faultless && component.recursive {
+                self.check_value(id);
+            }
         }
         component.direct.iter().for_each(|id| self.note_shadowing(*id));
         self.forget_repeated(component, before);
@@ -267,9 +270,24 @@ impl<'a> Cx<'a> {
             }
         }
         if has_function(&def.ret) {
+            let missing = matches!(def.ret, Ty::Fun(..)) && def.ret_span == def.name_span;
             let here = format!("its result has the type `{}`", self.show(&def.ret));
-            self.diags.push(Diagnostic::error("E0502", head, def.name_span).here(here));
+            let diag = Diagnostic::error("E0502", head, def.name_span).here(here);
+            let note = "a function was found: is an argument missing in its body?";
+            self.diags.push(if missing { diag.note(note) } else { diag });
         }
+    }
+
+    /// E0514 for a value of a recursive group.
+    fn check_value(&mut self, id: DefId) {
+        let found = self.done[id.0 as usize].as_ref();
+        let Some(def) = found.filter(|d| d.params.is_empty() && !has_function(&d.ret) && !d.library) else {
+            return;
+        };
+        let message = format!("the value `{}` is defined by itself", def.name);
+        let diag = Diagnostic::error("E0514", message, def.name_span).here("its computation needs it");
+        self.diags.push(diag);
+        self.schemes[id.0 as usize] = None;
     }
 
     /// Notes that a definition that mentions itself does not mean the library's function of the same name.

@@ -135,6 +135,10 @@ impl Failure<'_, '_> {
         if let Some(open) = self.bracket().filter(|_| self.is_keyword()) {
             error = error.label(self.place(open), "this bracket is still open");
         }
+        let named = self.can_follow("name") && !self.can_follow("if") && !self.at_end();
+        if let Some(keyword) = self.found.as_ref().filter(|_| named && self.is_keyword()) {
+            return error.note(format!("{keyword} is a keyword and cannot be a name"));
+        }
         match self.hint() {
             Some(hint) => error.note(hint),
             None => error,
