@@ -136,12 +136,11 @@ impl Failure<'_, '_> {
             error = error.label(self.place(open), "this bracket is still open");
         }
         let named = self.can_follow("name") && !self.can_follow("if") && !self.at_end();
-        if let Some(keyword) = self.found.as_ref().filter(|_| named && self.is_keyword()) {
-            return error.note(format!("{keyword} is a keyword and cannot be a name"));
-        }
-        match self.hint() {
-            Some(hint) => error.note(hint),
-            None => error,
+        let keyword = self.found.as_ref().filter(|_| named && self.is_keyword());
+        match (self.hint(), keyword) {
+            (Some(hint), _) => error.note(hint),
+            (None, Some(keyword)) => error.note(format!("{keyword} is a keyword and cannot be a name")),
+            (None, None) => error,
         }
     }
 
