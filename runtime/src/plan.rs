@@ -125,6 +125,7 @@ pub enum Op {
     Tidy { blocks: Operand, starts: Operand, lens: Operand },
     If { cond: Operand, then: Block, other: Block },
     Loop(Box<Loop>),
+    Split(Box<Split>),
     Call(usize, Vec<Operand>),
 }
 
@@ -136,6 +137,20 @@ pub struct Loop {
     pub form: LoopForm,
     /// One iteration; results in the next state.
     pub body: Block,
+}
+
+/// A body that is run on pieces of rows.
+pub struct Split {
+    /// Number of rows.
+    pub rows: Operand,
+    /// Of these in a piece at most.
+    pub most: u64,
+    /// Where a piece begins, and how many rows it has.
+    pub piece: [Slot; 2],
+    /// What is done with each.
+    pub body: Block,
+    /// Slots that the body binds, other than scalars.
+    pub bound: Vec<Slot>,
 }
 
 /// How a host loop repeats.

@@ -15,6 +15,7 @@ use crate::{cost, work};
 use par_ir::Var;
 use par_ir::flat::{self, Kernel, KernelKind, Op, Space, Ty};
 use par_ir::ty::{Atom, Dim};
+use par_ir::visit::Code;
 use par_runtime::plan::{self, Fold, Kind, Operand, Slot};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -149,6 +150,9 @@ impl Planner<'_, '_> {
         Ok(match op {
             Op::If { cond, then, other } => self.branch(cond, then, other, live)?,
             Op::Loop { params, form, body } => self.loop_(params, form, body, live, drop_after)?,
+            Op::Split { rows, most, first, count, body } => {
+                self.split(*rows, *most, [*first, *count], body, live, drop_after)?
+            }
             Op::Kernel(k) => plan::Op::Kernel(Box::new(self.kernel(k, live)?)),
             Op::Call(fun, args) => plan::Op::Call(fun.0 as usize, self.operands(args, live)),
             _ => self.simple(op, live),
@@ -202,7 +206,7 @@ impl Planner<'_, '_> {
                 starts: self.var(*starts, live),
                 lens: self.var(*lens, live),
             },
-            Op::If { .. } | Op::Loop { .. } | Op::Kernel(_) | Op::Call(..) => {
+            Op::If { .. } | Op::Loop { .. } | Op::Split { .. } | Op::Kernel(_) | Op::Call(..) => {
                 unreachable!("operations with blocks, kernels and calls are planned by `op`")
             }
         }
@@ -265,6 +269,30 @@ impl Planner<'_, '_> {
         let initial = self.operands(&initial, live);
         let params = state.into_iter().map(|v| self.slot(v)).zip(initial).collect();
         Ok(plan::Op::Loop(Box::new(plan::Loop { params, form, body: planned })))
+    }
+
+    /// What the body uses from outside is used by the next piece too, and by another try of the same.
+    fn split(
+        &mut self,
+        rows: Atom,
+        most: u64,
+        piece: [Var; 2],
+        body: &flat::Block,
+        live: &mut Live,
+        drop_after: &mut Vec<Slot>,
+    ) -> Result<plan::Op, String> {
+        let mut outside = used_outside(body);
+        outside.retain(|v| self.is_counted(*v));
+        let last: Vec<Var> = outside.iter().copied().filter(|v| !live.contains(v)).collect();
+        drop_after.extend(self.dead(&last, live));
+        live.extend(outside);
+        let mut inside = live.clone();
+        let planned = self.block(body, &mut inside)?;
+        let bound: Vec<Var> = body.bound().into_iter().filter(|v| self.is_counted(*v)).collect();
+        let bound = bound.into_iter().filter_map(|v| self.slots.get(&v).copied()).collect();
+        let rows = self.operand(&rows, live);
+        let piece = piece.map(|v| self.slot(v));
+        Ok(plan::Op::Split(Box::new(plan::Split { rows, most, piece, body: planned, bound })))
     }
 
     /// Operands in the order in which the executor takes them: space, captures, neutral elements, destinations.
@@ -402,6 +430,11 @@ impl Uses {
                 self.block(other);
             }
             Op::Loop { params, form, body } => self.loop_(params, form, body),
+            Op::Split { rows, first, count, body, .. } => {
+                self.bound.extend([first, count]);
+                self.atoms([rows]);
+                self.block(body);
+            }
         }
     }
 

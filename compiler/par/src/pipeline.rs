@@ -12,7 +12,7 @@ use crate::{insight, library};
 use par_check::thir;
 use par_ir::verify::{verify_core, verify_flat};
 use par_ir::{core, flat, print};
-pub use par_passes::flatten::Versions;
+pub use par_passes::flatten::{Splitting, Versions};
 use par_passes::pass;
 use par_runtime::{Executable, cancel};
 use par_syntax::{Diagnostic, Severity, Sources, ast};
@@ -58,6 +58,8 @@ pub struct Options {
     pub warnings: Warnings,
     /// Which version runs of what has several.
     pub versions: Versions,
+    /// Whether nests are worked through in pieces. With a limit of memory they are where memory is short.
+    pub splitting: Splitting,
     /// Bytes that a run may hold besides its arguments, on every back end; none: what there is.
     pub memory_limit: Option<usize>,
 }
@@ -66,6 +68,7 @@ impl Default for Options {
     /// Verification in debug builds; imports from the file system.
     fn default() -> Options {
         Options {
+            splitting: Splitting::default(),
             memory_limit: None,
             verify: cfg!(debug_assertions),
             dump_after: Vec::new(),
@@ -74,6 +77,16 @@ impl Default for Options {
             warnings: Warnings::default(),
             versions: Versions::default(),
         }
+    }
+}
+
+impl Options {
+    fn flattening(&self) -> par_passes::flatten::Options {
+        let splitting = match (self.splitting, self.memory_limit) {
+            (Splitting::Never, Some(_)) => Splitting::Memory,
+            (chosen, _) => chosen,
+        };
+        par_passes::flatten::Options { versions: self.versions, splitting }
     }
 }
 
@@ -235,7 +248,8 @@ impl Pipeline<'_> {
 
     /// CORE to FLAT.
     pub(crate) fn flatten(&self, core: &core::Program, sources: &Sources) -> Result<flat::Program, Failure> {
-        let result = self.step(FLATTEN.name, || par_passes::flatten::flatten_as(core, self.options.versions));
+        let options = self.options.flattening();
+        let result = self.step(FLATTEN.name, || par_passes::flatten::flatten_as(core, &options));
         let flat = result.map_err(|u| Failure::Rejected {
             diagnostics: vec![Diagnostic::unsupported(u.feature, u.span)],
             sources: sources.clone(),

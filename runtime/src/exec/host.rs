@@ -37,7 +37,7 @@ impl Run<'_> {
         results
     }
 
-    fn block(&self, block: &Block, frame: &mut Frame) -> Results {
+    pub fn block(&self, block: &Block, frame: &mut Frame) -> Results {
         self.go_on()?;
         frame.drop_slots(&block.drop_first);
         for stm in &block.stms {
@@ -79,6 +79,7 @@ impl Run<'_> {
                 self.block(arm, frame)
             }
             Op::Loop(l) => self.host_loop(l, frame),
+            Op::Split(s) => self.split(s, frame, span),
             Op::Call(fun, args) => {
                 let args = frame.take_all(args);
                 self.function(*fun, args, span)

@@ -16,6 +16,7 @@ mod map;
 mod record;
 mod scan;
 mod space;
+mod split;
 mod threads;
 
 pub use desc::Desc;

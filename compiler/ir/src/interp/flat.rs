@@ -12,6 +12,7 @@ use crate::flat::{Block, Fun, LoopForm, Op, Param, Program, Stm, Ty};
 use crate::ty::{Atom, Var};
 use crate::visit::Code;
 use par_runtime::cancel::poll;
+use par_runtime::pieces::{self, Pieces};
 use par_runtime::value::ColumnType;
 use par_runtime::{Array, Blocks, CheckKind, Column, Counters, Prim, RuntimeError, Scalar, Span};
 use std::rc::Rc;
@@ -78,10 +79,10 @@ impl Host<'_> {
         let saved = self.machine.save(&self.bound[f.0 as usize]);
         self.machine.depth += 1;
         fun.params.iter().zip(args).for_each(|(p, x)| self.machine.set(p.var, x));
-        let results = on_deep_stack(|| self.block(&fun.body))?;
+        let results = on_deep_stack(|| self.block(&fun.body));
         self.machine.depth -= 1;
         self.machine.restore(&self.bound[f.0 as usize], saved);
-        Ok(results)
+        results
     }
 
     fn block(&mut self, block: &Block) -> Outcome<Vec<Val>> {
@@ -124,6 +125,10 @@ impl Host<'_> {
                 self.block(arm)
             }
             Op::Loop { params, form, body } => self.flat_loop(stm, params, form, body),
+            Op::Split { rows, most, first, count, body } => {
+                let rows = self.machine.size(*rows, stm.span)?;
+                self.split(stm, Pieces::new(rows, *most), [*first, *count], body)
+            }
             Op::Call(f, args) => {
                 let args = self.machine.values(args);
                 self.machine.release(stm);
@@ -337,6 +342,62 @@ impl Host<'_> {
             state = self.block(body)?;
         }
         Ok(state)
+    }
+}
+
+impl Host<'_> {
+    /// Runs a body on all pieces; the results are those of the pieces one after the other.
+    fn split(&mut self, stm: &Stm, mut pieces: Pieces, piece: [Var; 2], body: &Block) -> Outcome<Vec<Val>> {
+        if pieces::is_full() {
+            return Err(out_of_memory(0, stm.span));
+        }
+        let mut results: Option<Vec<Val>> = None;
+        while pieces.next().is_some() {
+            let part = pieces.run(|first, rows| {
+                piece.iter().zip([first, rows]).for_each(|(v, n)| self.machine.set(*v, Val::i64(n as i64)));
+                let part = self.block(body);
+                if part.is_err() {
+                    body.bound().into_iter().for_each(|v| self.machine.set(v, Val::Unset));
+                }
+                part
+            })?;
+            let Some(part) = part else { continue };
+            results = Some(match results {
+                None => part,
+                Some(before) => before
+                    .into_iter()
+                    .zip(part)
+                    .map(|(a, b)| self.appended(a, b, stm.span))
+                    .collect::<Outcome<_>>()?,
+            });
+        }
+        match results {
+            Some(results) => Ok(results),
+            None => internal("no piece was worked on"),
+        }
+    }
+
+    fn appended(&mut self, a: Val, b: Val, span: Span) -> Outcome<Val> {
+        let memory = |e: par_runtime::array::OutOfMemory| out_of_memory(e.0 as usize, span);
+        Ok(match (a, b) {
+            (Val::Leaf(a), Val::Leaf(b)) => {
+                let prim = a.prim();
+                self.machine.memory.room(a.len() + b.len(), prim.size(), prim.size(), span)?;
+                Val::Leaf(Array::concat(vec![a, b], prim, &mut self.counters).map_err(memory)?)
+            }
+            (Val::Desc(a), Val::Desc(b)) => {
+                self.machine.memory.room(a.rows() + b.rows() + 1, 8, 16, span)?;
+                let first = Rc::try_unwrap(a).map_or_else(|a| a.offsets.clone(), |a| a.offsets);
+                let offsets =
+                    pieces::append_offsets(first, &b.offsets, &mut self.counters).map_err(memory)?;
+                Val::Desc(Rc::new(Desc::new(offsets)))
+            }
+            (Val::Blocks(mut a), Val::Blocks(b)) => {
+                Rc::make_mut(&mut a).add_all(&b);
+                Val::Blocks(a)
+            }
+            _ => return internal("a piece gives something that cannot be appended"),
+        })
     }
 }
 

@@ -22,7 +22,7 @@
 //!
 //! At the root level (a function's own body) scalars live on the host, and `if`, loops and calls are the host's.
 //! A recursive function called under a nest gets a lifted form (`f^`), which works on all positions of a level at
-//! once. [`prune`] finally removes what nothing uses, and [`interchange`] makes maps of loops of loops of maps.
+//! once. Where memory is short, the outermost level of a nest is worked through in pieces ([`split`]). [`prune`] finally removes what nothing uses, and [`interchange`] makes maps of loops of loops of maps.
 
 mod body;
 mod branch;
@@ -42,6 +42,7 @@ mod prune;
 mod rep;
 mod sequential;
 mod soac;
+mod split;
 mod trace;
 mod update;
 mod view;
@@ -54,6 +55,7 @@ use par_ir::flat::{self, Op, Ty};
 use par_ir::place::{PlaceId, Places};
 use par_ir::{Atom, PrimOp, Span, Type, Var, Vars};
 use rep::Rep;
+pub use split::Splitting;
 use std::collections::HashMap;
 
 /// A construct that has no lifting rule yet.
@@ -81,12 +83,21 @@ pub enum Versions {
 
 /// Flattens a whole program. The program must have passed the CORE verifier.
 pub fn flatten(program: &core::Program) -> Result<flat::Program> {
-    flatten_as(program, Versions::Auto)
+    flatten_as(program, &Options::default())
 }
 
-/// As [`flatten`], with a choice of versions.
-pub fn flatten_as(program: &core::Program, versions: Versions) -> Result<flat::Program> {
-    let mut f = Flattener::new(program, versions);
+/// How to flatten.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Options {
+    /// Which versions run.
+    pub versions: Versions,
+    /// Whether nests are worked through in pieces.
+    pub splitting: Splitting,
+}
+
+/// As [`flatten`], with choices.
+pub fn flatten_as(program: &core::Program, options: &Options) -> Result<flat::Program> {
+    let mut f = Flattener::new(program, options);
     for (i, fun) in program.funs.iter().enumerate() {
         if fun.entry.is_some() {
             f.instance(FunId(i as u32), false);
@@ -140,6 +151,7 @@ pub(crate) struct Flattener<'a> {
     /// Functions that kernels call.
     locals: local::Locals,
     versions: Versions,
+    splitting: Splitting,
     queue: Vec<(FunId, bool)>,
     levels: Vec<Level>,
     scopes: Vec<Scope>,
@@ -170,7 +182,7 @@ pub(crate) struct Flattener<'a> {
 }
 
 impl<'a> Flattener<'a> {
-    fn new(source: &'a core::Program, versions: Versions) -> Flattener<'a> {
+    fn new(source: &'a core::Program, options: &Options) -> Flattener<'a> {
         let mut vars = source.vars.clone();
         let locals = local::Locals::new(source, &mut vars);
         Flattener {
@@ -179,7 +191,8 @@ impl<'a> Flattener<'a> {
             funs: Vec::new(),
             instances: HashMap::new(),
             locals,
-            versions,
+            versions: options.versions,
+            splitting: options.splitting,
             queue: Vec::new(),
             levels: vec![Level::root()],
             scopes: Vec::new(),
