@@ -84,7 +84,7 @@ fn stays_below(text: &str, sizes: [i64; 2], limit: usize) {
 
 #[test]
 fn trees_of_calls_run_in_pieces() {
-    stays_below(QUEENS, [6, 8], 60 << 10);
+    stays_below(QUEENS, [6, 8], 20 << 10);
     stays_below(FIB, [14, 18], 12 << 10);
 }
 

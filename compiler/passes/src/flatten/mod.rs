@@ -45,6 +45,7 @@ mod soac;
 mod split;
 mod trace;
 mod update;
+mod versions;
 mod view;
 
 use ex::Ex;
