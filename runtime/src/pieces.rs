@@ -11,11 +11,8 @@
 //! its share when the next level begins is made smaller *before* anything is done there ([`is_full`]). What does not fit even row by
 //! row fails; then no level around it tries again, since each holds only its share.
 
-use crate::array::{Array, OutOfMemory};
 use crate::check::RuntimeError;
 use crate::pool;
-use crate::prim::Prim;
-use crate::profile::Counters;
 use std::cell::Cell;
 
 /// A piece may hold this part of what is left of the memory when it begins, before those inside it begin.
@@ -114,17 +111,6 @@ pub fn is_full() -> bool {
     CURRENT.get().is_some_and(|c| c.divisible && pool::thread_balance() > c.most)
 }
 
-/// The offsets of two descriptors' rows one after the other.
-pub fn append_offsets(first: Array, more: &Array, cost: &mut Counters) -> Result<Array, OutOfMemory> {
-    let total = first.slice::<i64>().last().copied().unwrap_or(0);
-    let more = more.slice::<i64>();
-    let mut shifted = Array::try_uninit(Prim::I64, more.len().saturating_sub(1))?;
-    for (out, offset) in shifted.slice_mut::<i64>().iter_mut().zip(&more[1..]) {
-        *out = total.checked_add(*offset).ok_or(OutOfMemory(u64::MAX))?;
-    }
-    Array::concat(vec![first, shifted], Prim::I64, cost)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -167,12 +153,5 @@ mod tests {
             Ok(())
         });
         assert_eq!((result, tries), (Err(exhausted()), 11));
-    }
-
-    #[test]
-    fn offsets_are_shifted() {
-        let (a, b) = (Array::from_slice(&[0i64, 2, 5]), Array::from_slice(&[0i64, 0, 7]));
-        let both = append_offsets(a, &b, &mut Counters::default());
-        assert_eq!(both.expect("memory").slice::<i64>(), [0, 2, 5, 5, 12]);
     }
 }

@@ -67,11 +67,6 @@ impl Desc {
         &self.offsets
     }
 
-    /// The offsets alone.
-    pub fn into_offsets(self) -> Array {
-        self.offsets
-    }
-
     /// Number of rows.
     pub fn rows(&self) -> usize {
         self.offsets.len() - 1

@@ -74,7 +74,7 @@ impl Run<'_> {
         span: Span,
     ) -> Result<Launch<'k>, RuntimeError> {
         let mut space = Space::resolve(kernel, frame, span)?;
-        if self.smallest_pieces {
+        if self.device.smallest_pieces {
             space.cut_small();
         }
         let mut env = vec![0u64; kernel.layout.len()];

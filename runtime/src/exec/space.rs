@@ -229,7 +229,7 @@ impl Space {
 impl Run<'_> {
     /// Threads worth using for a space.
     pub fn threads_for(&self, space: &Space) -> usize {
-        if space.is_small() { 1 } else { self.threads }
+        if space.is_small() { 1 } else { self.device.threads }
     }
 }
 

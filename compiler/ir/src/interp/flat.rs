@@ -199,12 +199,7 @@ impl Host<'_> {
             }
             Op::ConcatDesc(vs) => {
                 let descs = vs.iter().map(|v| self.machine.get(*v).desc()).collect::<Outcome<Vec<_>>>()?;
-                self.machine.memory.room(descs.iter().map(|d| d.rows()).sum(), 8, 16, span)?;
-                let mut lengths = Vec::new();
-                for d in descs {
-                    lengths.extend_from_slice(lengths_of(&d.offsets).slice::<i64>());
-                }
-                self.new_desc(&lengths, span)
+                self.descs_joined(&descs, span)
             }
             Op::Offsets(v) => Ok(Val::Leaf(self.machine.get(*v).desc()?.offsets.clone())),
             Op::Rows(v) => Ok(Val::i64(self.machine.get(*v).desc()?.rows() as i64)),
@@ -232,6 +227,15 @@ impl Host<'_> {
             }
             _ => internal("not a descriptor operation"),
         }
+    }
+
+    fn descs_joined(&mut self, descs: &[Rc<Desc>], span: Span) -> Outcome<Val> {
+        self.machine.memory.room(descs.iter().map(|d| d.rows()).sum(), 8, 16, span)?;
+        let mut lengths = Vec::new();
+        for d in descs {
+            lengths.extend_from_slice(lengths_of(&d.offsets).slice::<i64>());
+        }
+        self.new_desc(&lengths, span)
     }
 
     fn new_desc(&mut self, lengths: &[i64], span: Span) -> Outcome<Val> {
@@ -273,10 +277,14 @@ impl Host<'_> {
     fn concat(&mut self, stm: &Stm, vs: &[Var]) -> Outcome<Val> {
         let parts = vs.iter().map(|v| self.machine.get(*v).array()).collect::<Outcome<Vec<Array>>>()?;
         self.machine.release(stm);
+        self.concatenated(parts, stm.span)
+    }
+
+    fn concatenated(&mut self, parts: Vec<Array>, span: Span) -> Outcome<Val> {
         let prim = parts.first().map_or(Prim::I64, Array::prim);
-        self.machine.memory.room(parts.iter().map(Array::len).sum(), prim.size(), prim.size(), stm.span)?;
+        self.machine.memory.room(parts.iter().map(Array::len).sum(), prim.size(), prim.size(), span)?;
         let joined = Array::concat(parts, prim, &mut self.counters);
-        joined.map(Val::Leaf).map_err(|e| out_of_memory(e.0 as usize, stm.span))
+        joined.map(Val::Leaf).map_err(|e| out_of_memory(e.0 as usize, span))
     }
 
     fn join(&mut self, stm: &Stm, vs: &[Var]) -> Outcome<Vec<Val>> {
@@ -351,7 +359,7 @@ impl Host<'_> {
         if pieces::is_full() {
             return Err(out_of_memory(0, stm.span));
         }
-        let mut results: Option<Vec<Val>> = None;
+        let mut parts: Vec<Vec<Val>> = body.results.iter().map(|_| Vec::new()).collect();
         while pieces.next().is_some() {
             let part = pieces.run(|first, rows| {
                 piece.iter().zip([first, rows]).for_each(|(v, n)| self.machine.set(*v, Val::i64(n as i64)));
@@ -361,43 +369,38 @@ impl Host<'_> {
                 }
                 part
             })?;
-            let Some(part) = part else { continue };
-            results = Some(match results {
-                None => part,
-                Some(before) => before
-                    .into_iter()
-                    .zip(part)
-                    .map(|(a, b)| self.appended(a, b, stm.span))
-                    .collect::<Outcome<_>>()?,
-            });
+            for (parts, part) in parts.iter_mut().zip(part.unwrap_or_default()) {
+                self.append(parts, part, stm.span)?;
+            }
         }
-        match results {
-            Some(results) => Ok(results),
-            None => internal("no piece was worked on"),
-        }
+        parts.into_iter().map(|parts| self.put_together(parts, stm.span)).collect()
     }
 
-    fn appended(&mut self, a: Val, b: Val, span: Span) -> Outcome<Val> {
-        let memory = |e: par_runtime::array::OutOfMemory| out_of_memory(e.0 as usize, span);
-        Ok(match (a, b) {
-            (Val::Leaf(a), Val::Leaf(b)) => {
-                let prim = a.prim();
-                self.machine.memory.room(a.len() + b.len(), prim.size(), prim.size(), span)?;
-                Val::Leaf(Array::concat(vec![a, b], prim, &mut self.counters).map_err(memory)?)
+    /// Arrays are appended to the first; others are put together at the end.
+    fn append(&mut self, parts: &mut Vec<Val>, part: Val, span: Span) -> Outcome<()> {
+        match (parts.pop(), part) {
+            (Some(Val::Leaf(a)), Val::Leaf(b)) => parts.push(self.concatenated(vec![a, b], span)?),
+            (before, part) => parts.extend(before.into_iter().chain([part])),
+        }
+        Ok(())
+    }
+
+    fn put_together(&mut self, mut parts: Vec<Val>, span: Span) -> Outcome<Val> {
+        if parts.len() == 1 {
+            return Ok(parts.remove(0));
+        }
+        match parts.first() {
+            Some(Val::Desc(_)) => {
+                let descs = parts.iter().map(Val::desc).collect::<Outcome<Vec<_>>>()?;
+                self.descs_joined(&descs, span)
             }
-            (Val::Desc(a), Val::Desc(b)) => {
-                self.machine.memory.room(a.rows() + b.rows() + 1, 8, 16, span)?;
-                let first = Rc::try_unwrap(a).map_or_else(|a| a.offsets.clone(), |a| a.offsets);
-                let offsets =
-                    pieces::append_offsets(first, &b.offsets, &mut self.counters).map_err(memory)?;
-                Val::Desc(Rc::new(Desc::new(offsets)))
+            Some(Val::Blocks(first)) => {
+                let mut joined = Blocks::new(first.prim());
+                parts.into_iter().try_for_each(|b| b.blocks().map(|b| joined.add_all(&b)))?;
+                Ok(Val::Blocks(Rc::new(joined)))
             }
-            (Val::Blocks(mut a), Val::Blocks(b)) => {
-                Rc::make_mut(&mut a).add_all(&b);
-                Val::Blocks(a)
-            }
-            _ => return internal("a piece gives something that cannot be appended"),
-        })
+            _ => internal("a piece gives something that cannot be appended"),
+        }
     }
 }
 
