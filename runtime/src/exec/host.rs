@@ -222,7 +222,7 @@ impl<D: Device> Run<'_, D> {
         match op {
             Op::MakeDesc(lengths) => D::make_desc(self, frame.array(*lengths)?, span),
             Op::UniformDesc { rows, m } => {
-                let (rows, m) = (frame.size(*rows)?, frame.size(*m)?);
+                let (rows, m) = frame.rows_of(*rows, *m)?;
                 let total = rows.checked_mul(m).filter(|n| *n <= i64::MAX as usize);
                 total.ok_or_else(|| out_of_memory(OutOfMemory(u64::MAX), span))?;
                 D::uniform_desc(self, rows, m, span)

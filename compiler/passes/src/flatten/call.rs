@@ -10,6 +10,7 @@
 //! all threads, and depth first below.
 
 use super::canonical::{Form, has_view};
+use super::choices::Measure;
 use super::ex::Ex;
 use super::nest::{FDim, Kind, LevelId, ROOT};
 use super::rep::{Arr, Rep, Src};
@@ -21,10 +22,6 @@ use par_ir::place::{Construct, Part, PlaceId};
 use par_ir::prim::CmpOp;
 use par_ir::{Atom, Prim, PrimOp, Type};
 use std::rc::Rc;
-
-/// Calls in a batch from which on each is worked through by itself: enough for all threads, also if some take much longer
-/// than others.
-const SEQUENTIAL_CALLS: i64 = 512;
 
 impl Flattener<'_> {
     /// Flattens one function, plain or lifted.
@@ -104,7 +101,8 @@ impl Flattener<'_> {
         if !self.locals.has_version(id) || self.versions == Versions::Flat {
             return self.flat_batch(level, fun);
         }
-        let enough = if self.versions == Versions::Sequential { 1 } else { SEQUENTIAL_CALLS };
+        let measured = self.threshold(fun.span, Measure::Calls);
+        let enough = if self.versions == Versions::Sequential { 1 } else { measured };
         let many = Op::Prim(PrimOp::Cmp(CmpOp::Le, Prim::I64), vec![Atom::i64(enough), n]);
         let cond = self.bind("many", Ty::Scalar(Prim::Bool), many).into();
         let then = self.block(|f| f.sequential_batch(level, id, fun))?;

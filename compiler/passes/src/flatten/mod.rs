@@ -28,6 +28,7 @@ mod body;
 mod branch;
 mod call;
 mod canonical;
+mod choices;
 mod construct;
 mod consumed;
 mod ex;
@@ -48,6 +49,7 @@ mod update;
 mod versions;
 mod view;
 
+pub use choices::{Choice, Measure, Thresholds};
 use ex::Ex;
 use kernel::Group;
 use nest::{Extent, Level, LevelId};
@@ -88,16 +90,27 @@ pub fn flatten(program: &core::Program) -> Result<flat::Program> {
 }
 
 /// How to flatten.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Options {
     /// Which versions run.
     pub versions: Versions,
+    /// What decides between versions that are both there.
+    pub thresholds: Thresholds,
     /// Whether nests are worked through in pieces.
     pub splitting: Splitting,
 }
 
 /// As [`flatten`], with choices.
 pub fn flatten_as(program: &core::Program, options: &Options) -> Result<flat::Program> {
+    with_choices(program, options).map(|(program, _)| program)
+}
+
+/// Where sizes decide which version runs.
+pub fn choices(program: &core::Program) -> Result<Vec<Choice>> {
+    with_choices(program, &Options::default()).map(|(_, choices)| choices)
+}
+
+fn with_choices(program: &core::Program, options: &Options) -> Result<(flat::Program, Vec<Choice>)> {
     let mut f = Flattener::new(program, options);
     for (i, fun) in program.funs.iter().enumerate() {
         if fun.entry.is_some() {
@@ -108,11 +121,11 @@ pub fn flatten_as(program: &core::Program, options: &Options) -> Result<flat::Pr
         f.function(fun, lifted)?;
     }
     let funs = f.funs.into_iter().map(|fun| fun.expect("every requested function was flattened")).collect();
-    let locals = f.locals.functions();
+    let (locals, choices) = (f.locals.functions(), f.choices.into_iter().collect());
     let mut out = flat::Program { funs, locals, vars: f.vars, places: f.places };
     prune::run(&mut out);
     interchange::run(&mut out);
-    Ok(out)
+    Ok((out, choices))
 }
 
 /// What has been computed already in a host block, so that it is computed once.
@@ -153,6 +166,9 @@ pub(crate) struct Flattener<'a> {
     locals: local::Locals,
     versions: Versions,
     splitting: Splitting,
+    thresholds: Thresholds,
+    /// Those that the program has.
+    choices: std::collections::BTreeSet<Choice>,
     queue: Vec<(FunId, bool)>,
     levels: Vec<Level>,
     scopes: Vec<Scope>,
@@ -194,6 +210,8 @@ impl<'a> Flattener<'a> {
             locals,
             versions: options.versions,
             splitting: options.splitting,
+            thresholds: options.thresholds.clone(),
+            choices: std::collections::BTreeSet::new(),
             queue: Vec::new(),
             levels: vec![Level::root()],
             scopes: Vec::new(),

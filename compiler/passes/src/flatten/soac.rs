@@ -54,9 +54,7 @@ impl Flattener<'_> {
     }
 
     pub(crate) fn map(&mut self, level: LevelId, stm: &Stm) -> Result<()> {
-        let Exp::Map { width, inputs, lam } = &stm.exp else { unreachable!("dispatched on Map") };
-        let version = self.version_of(stm);
-        let (child, results) = self.enter_rows(level, *width, inputs, version.as_ref().unwrap_or(lam))?;
+        let (child, results) = self.nest(level, stm)?;
         self.flush();
         for (p, rep) in stm.pat.iter().zip(results) {
             let arr = self.collect(child, rep, &p.ty)?;
