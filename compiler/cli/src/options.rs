@@ -20,6 +20,9 @@ pub struct Compile {
     /// Work through nests in pieces of so many rows at most, whether or not memory is short
     #[arg(long, value_name = "ROWS", value_parser = clap::value_parser!(u64).range(1..))]
     force_split: Option<u64>,
+    /// Fail where a scatter writes two different values to one index, and name the first of them
+    #[arg(long)]
+    check_scatter: bool,
 }
 
 /// The versions as they are named on the command line.
@@ -52,7 +55,8 @@ impl Compile {
         self.warnings.iter().for_each(|w| drop(warnings.set(w)));
         let versions = self.force_version.into();
         let splitting = self.force_split.map_or(default.splitting, Splitting::Rows);
-        Options { verify: verify || default.verify, warnings, versions, splitting, ..default }
+        let check_scatter = self.check_scatter;
+        Options { verify: verify || default.verify, warnings, versions, splitting, check_scatter, ..default }
     }
 
     /// The same options as arguments.
@@ -60,28 +64,33 @@ impl Compile {
         let forced = self.force_version.to_possible_value();
         let forced = forced.map(|v| format!("--force-version={}", v.get_name()));
         let split = self.force_split.map(|n| format!("--force-split={n}"));
-        self.warnings.iter().map(|w| format!("-W{w}")).chain(forced).chain(split).collect()
+        let checked = self.check_scatter.then(|| "--check-scatter".to_string());
+        self.warnings.iter().map(|w| format!("-W{w}")).chain(forced).chain(split).chain(checked).collect()
     }
 }
 
-/// What a run may use.
+/// What a run may use, and must keep to.
 #[derive(clap::Args)]
 pub struct Limits {
     /// Bytes that the program may hold besides its arguments (with k, M or G: times 1024, 1024² or 1024³); more is the error
     /// "out of memory"
     #[arg(long, value_name = "BYTES", value_parser = bytes)]
     memory_limit: Option<usize>,
+    /// The same results in every run: where a scatter writes several values to one index, the last one wins
+    #[arg(long)]
+    reproducible: bool,
 }
 
 impl Limits {
     /// The options with these limits.
     pub fn on(&self, options: Options) -> Options {
-        Options { memory_limit: self.memory_limit, ..options }
+        Options { memory_limit: self.memory_limit, reproducible: self.reproducible, ..options }
     }
 
     /// The same limits as arguments.
     pub fn arguments(&self) -> Vec<String> {
-        self.memory_limit.iter().map(|n| format!("--memory-limit={n}")).collect()
+        let reproducible = self.reproducible.then(|| "--reproducible".to_string());
+        self.memory_limit.iter().map(|n| format!("--memory-limit={n}")).chain(reproducible).collect()
     }
 }
 

@@ -198,6 +198,11 @@ impl Program {
         Ok(self.flat.get_or_init(|| flat))
     }
 
+    /// Where sizes decide at run time which version runs.
+    pub fn choices(&self) -> Result<Vec<pipeline::Choice>, Failure> {
+        self.pipeline().choices(&self.core, &self.sources)
+    }
+
     /// The program as machine code.
     pub fn executable(&self) -> Result<&Executable, Failure> {
         if let Some(executable) = self.executable.get() {
@@ -330,11 +335,13 @@ impl Program {
                 let fun = executable.entry(entry).ok_or_else(missing)?;
                 let CallOptions { threads, ref cancel, smallest_pieces, .. } = *options;
                 let (cancel, memory_limit) = (cancel.clone(), limit);
+                let reproducible = self.options.reproducible;
                 let options = par_runtime::Options {
                     threads,
                     cancel,
                     smallest_pieces,
                     memory_limit,
+                    reproducible,
                     ..Default::default()
                 };
                 if let Measure::Costs { profile, .. } = measure {

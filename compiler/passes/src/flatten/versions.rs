@@ -129,10 +129,8 @@ impl Flattener<'_> {
         let Rep::Scalar(len) = self.row(&arr, self.local(level)) else { unreachable!("lengths are scalars") };
         let mut g = self.take_group(level);
         let len = self.eval(&mut g, &len);
-        let params: Vec<Param> = ["a", "b", "c"]
-            .iter()
-            .map(|name| Param { var: self.vars.fresh(name), ty: Type::I64 })
-            .collect();
+        let params: Vec<Param> =
+            ["a", "b", "c"].iter().map(|name| Param { var: self.vars.fresh(name), ty: Type::I64 }).collect();
         let [a, b, c] = [0, 1, 2].map(|i: usize| Atom::Var(params[i].var));
         let max = Exp::Prim(PrimOp::Bin(BinOp::Max, Prim::I64), vec![a, b]);
         let body = Body {
