@@ -60,7 +60,9 @@ impl Cx<'_> {
                         let text = self.as_argument(diag.labels[0].span);
                         diag.note(format!("`map {to}.{from} {text}` converts the elements"))
                     }
-                    (Ty::Meta(_), Ty::Prim(Prim::Bool)) if diag.message.ends_with("`sum` has the wrong type") => {
+                    (Ty::Meta(_), Ty::Prim(Prim::Bool))
+                        if diag.message.ends_with("`sum` has the wrong type") =>
+                    {
                         let text = self.as_argument(diag.labels[0].span);
                         diag.note(format!("how many of them are true is `count id {text}`"))
                     }
