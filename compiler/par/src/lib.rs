@@ -12,6 +12,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
+//! - [`embed`]: the same with values of Rust, in a few lines.
 //! - [`library`]: the standard library's files, compiled in.
 //! - [`imports`]: how imported files are found.
 //! - [`pipeline`]: the phases and passes, in order, with dumps, timings and verification between them.
@@ -27,6 +28,7 @@
 //! - [`testing`]: the `-- ==` blocks of a file, run on every back end.
 
 pub mod doc;
+pub mod embed;
 pub mod explain;
 pub mod failure;
 pub mod imports;
@@ -40,14 +42,16 @@ pub mod testing;
 pub mod tuning;
 pub mod warnings;
 
+pub use embed::{Context, Error, FromPar, IntoPar, Mismatch, Ragged};
 pub use failure::{Bug, Failure, RunFailure};
+pub use par_derive::{FromPar, IntoPar};
 pub use par_ir::core::Entry;
 pub use par_ir::print::{print_core, print_flat};
 pub use par_runtime::cancel;
 pub use par_runtime::io;
 pub use par_runtime::io::text::{Layout, print_pretty, print_value, read_values};
 pub use par_runtime::{
-    Array, CancelToken, Counters, Prim, Profile, RuntimeError, Scalar, Span, Value, ValueType,
+    Array, CancelToken, Counters, Prim, Profile, RuntimeError, Scalar, Span, Value, ValueType, f16,
 };
 pub use par_syntax::classes;
 pub use par_syntax::distance;
