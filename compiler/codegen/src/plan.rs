@@ -304,18 +304,16 @@ impl Planner<'_, '_> {
         live: &mut Live,
     ) -> Result<plan::KernelKind, String> {
         Ok(match &kernel.kind {
-            KernelKind::Map(outs) => {
-                let mut planned: Vec<plan::Out> = outs.iter().rev().map(|o| self.out(o, live)).collect();
-                planned.reverse();
-                plan::KernelKind::Map(planned)
-            }
+            KernelKind::Map(outs) => plan::KernelKind::Map(self.outs(outs, live)),
             KernelKind::Reduce { neutral, .. } => {
                 plan::KernelKind::Reduce(self.fold(neutral, functions, live)?)
             }
-            KernelKind::Scan { neutral, .. } => {
+            KernelKind::Scan { neutral, after, .. } => {
                 let (reduce, dual) = functions.scan()?;
                 let exact = !functions.combined.iter().any(|p| p.is_float());
-                plan::KernelKind::Scan { fold: self.fold(neutral, functions, live)?, reduce, dual, exact }
+                let fold = self.fold(neutral, functions, live)?;
+                let outs = after.as_ref().map(|a| self.outs(&a.outs, live));
+                plan::KernelKind::Scan { fold, reduce, dual, exact, outs }
             }
             KernelKind::Filter => plan::KernelKind::Filter(functions.elems.clone()),
             KernelKind::Hist { dests, neutral, .. } => {
@@ -323,6 +321,12 @@ impl Planner<'_, '_> {
                 plan::KernelKind::Hist { dests, fold: self.fold(neutral, functions, live)? }
             }
         })
+    }
+
+    fn outs(&mut self, outs: &[flat::Out], live: &mut Live) -> Vec<plan::Out> {
+        let mut planned: Vec<plan::Out> = outs.iter().rev().map(|o| self.out(o, live)).collect();
+        planned.reverse();
+        planned
     }
 
     fn out(&mut self, out: &flat::Out, live: &mut Live) -> plan::Out {

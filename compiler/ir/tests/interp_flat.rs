@@ -103,3 +103,13 @@ fn sizes_of_entries() {
     let args = vec![Column::Size(0), offsets(&[0]), data::<i32>(&[])];
     assert_eq!(run(0, args).0.unwrap(), [Column::Size(0), data::<i32>(&[])]);
 }
+
+#[test]
+fn a_scan_scatters_by_its_prefixes() {
+    let args = vec![int(3), data(&[1i64, 1, 5])];
+    let (results, counters) = run(6, args);
+    // The prefixes 0, 1, 2 are the places; the products with the elements are stored by position.
+    assert_eq!(results.unwrap(), [data(&[1i64, 1, 5]), data(&[0i64, 1, 10])]);
+    // Per element: one read, two operators, two writes. One array is fresh, the other a copy of the argument.
+    assert_eq!((counters.work, counters.launches), (3 * 5 + 3 * 2, 1));
+}

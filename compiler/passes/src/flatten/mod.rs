@@ -46,8 +46,10 @@ mod trace;
 mod update;
 mod view;
 
+use crate::bulk;
 use ex::Ex;
 use kernel::Group;
+pub(crate) use kernel::may_fail;
 use nest::{Extent, Level, LevelId};
 use par_ir::core::{self, FunId};
 use par_ir::flat::{self, Op, Ty};
@@ -100,6 +102,8 @@ pub fn flatten_as(program: &core::Program, versions: Versions) -> Result<flat::P
     let mut out = flat::Program { funs, locals, vars: f.vars, places: f.places };
     prune::run(&mut out);
     interchange::run(&mut out);
+    bulk::run(&mut out);
+    prune::run(&mut out);
     Ok(out)
 }
 

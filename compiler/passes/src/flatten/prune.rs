@@ -115,7 +115,12 @@ fn prune_kernel(k: &mut Kernel, pat: &mut Vec<flat::Param>, used: &mut Used) {
             prune_map(outs, &mut k.body.results, pat, used);
             usize::MAX
         }
-        KernelKind::Reduce { neutral, .. } | KernelKind::Scan { neutral, .. } => neutral.len(),
+        KernelKind::Scan { after: Some(after), .. } => {
+            prune_map(&mut after.outs, &mut after.body.results, pat, used);
+            usize::MAX
+        }
+        KernelKind::Scan { neutral, .. } => neutral.len(),
+        KernelKind::Reduce { neutral, .. } => neutral.len(),
         KernelKind::Filter | KernelKind::Hist { .. } => usize::MAX,
     };
     for i in (fixed.min(pat.len())..pat.len()).rev() {
@@ -123,6 +128,9 @@ fn prune_kernel(k: &mut Kernel, pat: &mut Vec<flat::Param>, used: &mut Used) {
             pat.remove(i);
             k.body.results.remove(i);
         }
+    }
+    if let KernelKind::Scan { after: Some(after), .. } = &mut k.kind {
+        prune_body(&mut after.body, used);
     }
     prune_body(&mut k.body, used);
     prune_stms(&mut k.prologue, used);
@@ -137,21 +145,11 @@ fn prune_kernel(k: &mut Kernel, pat: &mut Vec<flat::Param>, used: &mut Used) {
         }
     }
     match &k.kind {
-        KernelKind::Map(outs) => {
-            for o in outs {
-                match o {
-                    Out::Elem(_) => {}
-                    Out::Scatter(dests) => used.extend(dests),
-                    Out::Own { dest, state } => {
-                        used.insert(*dest);
-                        size_uses(&state.ty, used);
-                    }
-                }
-            }
-        }
+        KernelKind::Map(outs) => mark_outs(outs, used),
         KernelKind::Reduce { op, neutral } | KernelKind::Scan { op, neutral, .. } => {
             neutral.iter().for_each(|a| mark(used, *a));
             mark_body(&op.body, used);
+            k.after().into_iter().for_each(|a| mark_outs(&a.outs, used));
         }
         KernelKind::Hist { dests, op, neutral } => {
             used.extend(dests);
@@ -159,6 +157,19 @@ fn prune_kernel(k: &mut Kernel, pat: &mut Vec<flat::Param>, used: &mut Used) {
             mark_body(&op.body, used);
         }
         KernelKind::Filter => {}
+    }
+}
+
+fn mark_outs(outs: &[Out], used: &mut Used) {
+    for o in outs {
+        match o {
+            Out::Elem(_) => {}
+            Out::Scatter(dests) => used.extend(dests),
+            Out::Own { dest, state } => {
+                used.insert(*dest);
+                size_uses(&state.ty, used);
+            }
+        }
     }
 }
 
