@@ -71,8 +71,10 @@ impl<'k> KernelInfo<'k> {
         let (combined, elems, outputs) = match &kernel.kind {
             KernelKind::Map(outs) => (vec![], vec![], outs.iter().map(words).sum()),
             KernelKind::Scan { op, after: Some(after), .. } => {
-                let combined = op.ret.iter().map(|t| t.prim()).collect();
-                (combined, vec![], after.outs.iter().map(words).sum())
+                let combined: Vec<Prim> = op.ret.iter().map(|t| t.prim()).collect();
+                // The code that only reduces stores what is combined, and nothing else.
+                let outputs = after.outs.iter().map(words).sum::<usize>().max(combined.len());
+                (combined, vec![], outputs)
             }
             KernelKind::Reduce { neutral, .. } | KernelKind::Scan { neutral, .. } => {
                 let (combined, elems) = split(neutral.len());
