@@ -15,10 +15,10 @@ use std::sync::Arc;
 /// Index of a variable in its function's frame.
 pub type Slot = u32;
 
-/// A whole program.
-pub struct Plan {
+/// A whole program, whose kernels are `K`: those of the CPU, or of another device.
+pub struct Plan<K = Kernel> {
     /// Host functions; calls refer to them by index.
-    pub functions: Vec<Function>,
+    pub functions: Vec<Function<K>>,
     /// How many statements they have; the numbers are below.
     pub sites: usize,
     /// Owner of the machine code that the kernels point to.
@@ -39,7 +39,7 @@ pub enum Kind {
 }
 
 /// A host function.
-pub struct Function {
+pub struct Function<K = Kernel> {
     /// Its name in the program.
     pub name: String,
     /// Whether it is an entry point.
@@ -53,28 +53,27 @@ pub struct Function {
     /// Size of the frame.
     pub slots: usize,
     /// What it does.
-    pub body: Block,
+    pub body: Block<K>,
     /// Where it is defined.
     pub span: Span,
 }
 
 /// Statements, then results.
-#[derive(Default)]
-pub struct Block {
+pub struct Block<K = Kernel> {
     /// Slots that hold a value no statement of this block (but another branch or iteration) uses.
     pub drop_first: Vec<Slot>,
     /// In order.
-    pub stms: Vec<Stm>,
+    pub stms: Vec<Stm<K>>,
     /// Values of the block.
     pub results: Vec<Operand>,
 }
 
 /// One operation.
-pub struct Stm {
+pub struct Stm<K = Kernel> {
     /// Where its results go.
     pub pat: Vec<Slot>,
     /// What to do.
-    pub op: Op,
+    pub op: Op<K>,
     /// Slots that nothing reads any more, and which no operand moved out.
     pub drop_after: Vec<Slot>,
     /// Source of the operation, for errors.
@@ -99,12 +98,12 @@ pub type ScalarFn = Arc<dyn Fn(&[Scalar]) -> Scalar + Send + Sync>;
 
 /// Host operations; meanings as in FLAT.
 #[allow(missing_docs)]
-pub enum Op {
+pub enum Op<K = Kernel> {
     Atom(Operand),
     Scalar(ScalarFn, Vec<Operand>),
     Check { cond: Operand, kind: CheckKind, args: Vec<Operand> },
     Trace { label: String, ty: ValueType, args: Vec<Operand> },
-    Kernel(Box<Kernel>),
+    Kernel(Box<K>),
     MakeDesc(Operand),
     UniformDesc { rows: Operand, m: Operand },
     Offsets(Operand),
@@ -123,26 +122,43 @@ pub enum Op {
     ConcatDesc(Vec<Operand>),
     Join(Vec<Operand>, Prim),
     Tidy { blocks: Operand, starts: Operand, lens: Operand },
-    If { cond: Operand, then: Block, other: Block },
-    Loop(Box<Loop>),
+    If { cond: Operand, then: Block<K>, other: Block<K> },
+    Loop(Box<Loop<K>>),
+    Split(Box<Split<K>>),
     Call(usize, Vec<Operand>),
 }
 
 /// A host loop.
-pub struct Loop {
+pub struct Loop<K = Kernel> {
     /// State: slots and initial values.
     pub params: Vec<(Slot, Operand)>,
     /// How often.
-    pub form: LoopForm,
+    pub form: LoopForm<K>,
     /// One iteration; results in the next state.
-    pub body: Block,
+    pub body: Block<K>,
+}
+
+/// A body that is run on pieces of rows.
+pub struct Split<K = Kernel> {
+    /// Number of rows.
+    pub rows: Operand,
+    /// Of these in a piece at most.
+    pub most: u64,
+    /// Where a piece begins, and how many rows it has.
+    pub piece: [Slot; 2],
+    /// What is done with each.
+    pub body: Block<K>,
+    /// What each gives.
+    pub kinds: Vec<Kind>,
+    /// Slots that the body binds, other than scalars.
+    pub bound: Vec<Slot>,
 }
 
 /// How a host loop repeats.
 #[allow(missing_docs)]
-pub enum LoopForm {
+pub enum LoopForm<K = Kernel> {
     For { index: Slot, prim: Prim, bound: Operand },
-    While(Block),
+    While(Block<K>),
 }
 
 /// The iteration space of a kernel.
@@ -388,7 +404,7 @@ pub enum Out {
     Scatter(Vec<Operand>),
 }
 
-impl fmt::Debug for Plan {
+impl<K> fmt::Debug for Plan<K> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list().entries(self.functions.iter().map(|x| &x.name)).finish()
     }

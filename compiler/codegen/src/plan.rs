@@ -10,21 +10,34 @@
 //! whole body and dropped after the loop; what only one branch uses is dropped at the start of the other. Scalars
 //! are copied always.
 
-use crate::cpu::KernelCode;
-use crate::{cost, work};
 use par_ir::Var;
 use par_ir::flat::{self, Kernel, KernelKind, Op, Space, Ty};
 use par_ir::ty::{Atom, Dim};
-use par_runtime::plan::{self, Fold, Kind, Operand, Slot};
+use par_ir::visit::Code as _;
+use par_runtime::plan::{self, Kind, Operand, Slot};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+/// What a back end has made of a program's kernels.
+pub trait Code {
+    /// A kernel of its plans.
+    type Kernel;
+
+    /// The plan of a kernel. Its operands are to be asked for in the opposite of the order in which the executor takes them.
+    fn kernel(
+        &mut self,
+        kernel: &Kernel,
+        operands: &mut Operands,
+        live: &mut Live,
+    ) -> Result<Self::Kernel, String>;
+}
+
 /// All functions of a program.
-pub fn functions(
+pub fn functions<C: Code>(
     program: &flat::Program,
     types: &HashMap<Var, Ty>,
-    code: &mut KernelCode,
-) -> Result<Vec<plan::Function>, String> {
+    code: &mut C,
+) -> Result<Vec<plan::Function<C::Kernel>>, String> {
     let sites = program.statements().into_iter().map(std::ptr::from_ref).zip(0..).collect();
     program.funs.iter().map(|f| function(f, types, &sites, code)).collect()
 }
@@ -32,25 +45,25 @@ pub fn functions(
 /// Numbers of statements, which are told apart by their place in memory.
 type Sites = HashMap<*const flat::Stm, u32>;
 
-fn function(
+fn function<C: Code>(
     fun: &flat::Fun,
     types: &HashMap<Var, Ty>,
     sites: &Sites,
-    code: &mut KernelCode,
-) -> Result<plan::Function, String> {
-    let mut p = Planner { types, sites, code, slots: HashMap::new() };
+    code: &mut C,
+) -> Result<plan::Function<C::Kernel>, String> {
+    let mut p = Planner { operands: Operands { types, slots: HashMap::new() }, sites, code };
     let mut live = HashSet::new();
     let mut body = p.block(&fun.body, &mut live)?;
     let params: Vec<Var> = fun.params.iter().map(|p| p.var).collect();
-    body.drop_first.extend(p.dead(&params, &live));
-    let params = fun.params.iter().map(|x| (p.slot(x.var), kind(x.ty))).collect();
+    body.drop_first.extend(p.operands.dead(&params, &live));
+    let params = fun.params.iter().map(|x| (p.operands.slot(x.var), kind(x.ty))).collect();
     Ok(plan::Function {
         name: fun.entry.as_ref().map_or(&fun.name, |e| &e.name).clone(),
         is_entry: fun.entry.is_some(),
         params,
         ret: fun.ret.iter().map(|t| kind(*t)).collect(),
         ret_columns: fun.entry.as_ref().map(|e| e.ret.columns()),
-        slots: p.slots.len(),
+        slots: p.operands.slots.len(),
         body,
         span: fun.span,
     })
@@ -66,16 +79,15 @@ fn kind(ty: Ty) -> Kind {
 }
 
 /// Variables other than scalars that are used later.
-type Live = HashSet<Var>;
+pub type Live = HashSet<Var>;
 
-struct Planner<'a, 'm> {
+/// The slots of a function's variables, and how uses of them become operands. Uses are seen from last to first.
+pub struct Operands<'a> {
     types: &'a HashMap<Var, Ty>,
-    sites: &'a Sites,
-    code: &'a mut KernelCode<'m>,
     slots: HashMap<Var, Slot>,
 }
 
-impl Planner<'_, '_> {
+impl Operands<'_> {
     fn slot(&mut self, v: Var) -> Slot {
         let next = self.slots.len() as Slot;
         *self.slots.entry(v).or_insert(next)
@@ -92,34 +104,61 @@ impl Planner<'_, '_> {
         dead.into_iter().map(|v| self.slot(v)).collect()
     }
 
-    /// An operand; uses are seen from last to first.
-    fn operand(&mut self, a: &Atom, live: &mut Live) -> Operand {
+    /// An operand.
+    pub fn operand(&mut self, a: &Atom, live: &mut Live) -> Operand {
         match a {
             Atom::Const(c) => Operand::Const(*c),
             Atom::Var(v) => self.var(*v, live),
         }
     }
 
-    fn var(&mut self, v: Var, live: &mut Live) -> Operand {
+    /// A variable as an operand.
+    pub fn var(&mut self, v: Var, live: &mut Live) -> Operand {
         let slot = self.slot(v);
         if self.is_counted(v) && live.insert(v) { Operand::Move(slot) } else { Operand::Copy(slot) }
     }
 
-    fn operands(&mut self, xs: &[Atom], live: &mut Live) -> Vec<Operand> {
+    /// Operands, of which the first is taken first.
+    pub fn operands(&mut self, xs: &[Atom], live: &mut Live) -> Vec<Operand> {
         let mut all: Vec<Operand> = xs.iter().rev().map(|x| self.operand(x, live)).collect();
         all.reverse();
         all
     }
 
-    fn vars(&mut self, xs: &[Var], live: &mut Live) -> Vec<Operand> {
+    /// Variables as operands, of which the first is taken first.
+    pub fn vars(&mut self, xs: &[Var], live: &mut Live) -> Vec<Operand> {
         let mut all: Vec<Operand> = xs.iter().rev().map(|x| self.var(*x, live)).collect();
         all.reverse();
         all
     }
 
+    /// The space of a kernel.
+    pub fn space(&mut self, space: Space, live: &mut Live) -> plan::Space {
+        match space {
+            Space::Flat(n) => plan::Space::Flat(self.operand(&n, live)),
+            Space::Rows { rows, dim: Dim::Size(m) } => {
+                plan::Space::Uniform { m: self.operand(&m, live), rows: self.operand(&rows, live) }
+            }
+            Space::Rows { rows, dim: Dim::Seg(d) } => {
+                plan::Space::Ragged { desc: self.var(d, live), rows: self.operand(&rows, live) }
+            }
+        }
+    }
+}
+
+struct Planner<'a, C> {
+    operands: Operands<'a>,
+    sites: &'a Sites,
+    code: &'a mut C,
+}
+
+type Block<C> = plan::Block<<C as Code>::Kernel>;
+type PlanOp<C> = plan::Op<<C as Code>::Kernel>;
+
+impl<C: Code> Planner<'_, C> {
     /// `live`: after the block; afterwards: before it.
-    fn block(&mut self, block: &flat::Block, live: &mut Live) -> Result<plan::Block, String> {
-        let results = self.operands(&block.results, live);
+    fn block(&mut self, block: &flat::Block, live: &mut Live) -> Result<Block<C>, String> {
+        let results = self.operands.operands(&block.results, live);
         let mut stms = Vec::with_capacity(block.stms.len());
         for stm in block.stms.iter().rev() {
             stms.push(self.stm(stm, live)?);
@@ -128,14 +167,14 @@ impl Planner<'_, '_> {
         Ok(plan::Block { drop_first: vec![], stms, results })
     }
 
-    fn stm(&mut self, stm: &flat::Stm, live: &mut Live) -> Result<plan::Stm, String> {
+    fn stm(&mut self, stm: &flat::Stm, live: &mut Live) -> Result<plan::Stm<C::Kernel>, String> {
         let bound: Vec<Var> = stm.pat.iter().map(|p| p.var).collect();
-        let mut drop_after = self.dead(&bound, live);
+        let mut drop_after = self.operands.dead(&bound, live);
         for v in &bound {
             live.remove(v);
         }
         let op = self.op(&stm.op, live, &mut drop_after)?;
-        let pat = bound.into_iter().map(|v| self.slot(v)).collect();
+        let pat = bound.into_iter().map(|v| self.operands.slot(v)).collect();
         let op = match (op, &stm.op) {
             (plan::Op::Concat(xs, _), _) => plan::Op::Concat(xs, result_prim(stm)?),
             (plan::Op::Join(xs, _), _) => plan::Op::Join(xs, result_prim(stm)?),
@@ -145,64 +184,70 @@ impl Planner<'_, '_> {
         Ok(plan::Stm { pat, op, drop_after, span: stm.span, site })
     }
 
-    fn op(&mut self, op: &Op, live: &mut Live, drop_after: &mut Vec<Slot>) -> Result<plan::Op, String> {
+    fn op(&mut self, op: &Op, live: &mut Live, drop_after: &mut Vec<Slot>) -> Result<PlanOp<C>, String> {
         Ok(match op {
             Op::If { cond, then, other } => self.branch(cond, then, other, live)?,
             Op::Loop { params, form, body } => self.loop_(params, form, body, live, drop_after)?,
-            Op::Kernel(k) => plan::Op::Kernel(Box::new(self.kernel(k, live)?)),
-            Op::Call(fun, args) => plan::Op::Call(fun.0 as usize, self.operands(args, live)),
+            Op::Split { rows, most, first, count, body } => {
+                self.split(*rows, *most, [*first, *count], body, live, drop_after)?
+            }
+            Op::Kernel(k) => plan::Op::Kernel(Box::new(self.code.kernel(k, &mut self.operands, live)?)),
+            Op::Call(fun, args) => plan::Op::Call(fun.0 as usize, self.operands.operands(args, live)),
             _ => self.simple(op, live),
         })
     }
 
-    fn simple(&mut self, op: &Op, live: &mut Live) -> plan::Op {
+    fn simple(&mut self, op: &Op, live: &mut Live) -> PlanOp<C> {
         match op {
-            Op::Atom(a) => plan::Op::Atom(self.operand(a, live)),
+            Op::Atom(a) => plan::Op::Atom(self.operands.operand(a, live)),
             Op::Prim(f, xs) => {
                 let f = *f;
-                plan::Op::Scalar(Arc::new(move |xs| f.eval(xs)), self.operands(xs, live))
+                plan::Op::Scalar(Arc::new(move |xs| f.eval(xs)), self.operands.operands(xs, live))
             }
             Op::Check { cond, kind, args } => {
-                let args = self.operands(args, live);
-                plan::Op::Check { cond: self.operand(cond, live), kind: kind.clone(), args }
+                let args = self.operands.operands(args, live);
+                plan::Op::Check { cond: self.operands.operand(cond, live), kind: kind.clone(), args }
             }
             Op::Trace { label, ty, args } => {
-                let args = self.operands(args, live);
+                let args = self.operands.operands(args, live);
                 plan::Op::Trace { label: label.clone(), ty: ty.clone(), args }
             }
-            Op::MakeDesc(v) => plan::Op::MakeDesc(self.var(*v, live)),
-            Op::UniformDesc { rows, m } => {
-                plan::Op::UniformDesc { rows: self.operand(rows, live), m: self.operand(m, live) }
-            }
-            Op::Offsets(v) => plan::Op::Offsets(self.var(*v, live)),
-            Op::Lengths(v) => plan::Op::Lengths(self.var(*v, live)),
-            Op::SegIds(v) => plan::Op::SegIds(self.var(*v, live)),
-            Op::Total(v) => plan::Op::Total(self.var(*v, live)),
-            Op::Rows(v) => plan::Op::Rows(self.var(*v, live)),
-            Op::Length(v) => plan::Op::Length(self.var(*v, live)),
-            Op::Read(v, i) => plan::Op::Read(self.var(*v, live), self.operand(i, live)),
+            Op::MakeDesc(v) => plan::Op::MakeDesc(self.operands.var(*v, live)),
+            Op::UniformDesc { rows, m } => plan::Op::UniformDesc {
+                rows: self.operands.operand(rows, live),
+                m: self.operands.operand(m, live),
+            },
+            Op::Offsets(v) => plan::Op::Offsets(self.operands.var(*v, live)),
+            Op::Lengths(v) => plan::Op::Lengths(self.operands.var(*v, live)),
+            Op::SegIds(v) => plan::Op::SegIds(self.operands.var(*v, live)),
+            Op::Total(v) => plan::Op::Total(self.operands.var(*v, live)),
+            Op::Rows(v) => plan::Op::Rows(self.operands.var(*v, live)),
+            Op::Length(v) => plan::Op::Length(self.operands.var(*v, live)),
+            Op::Read(v, i) => plan::Op::Read(self.operands.var(*v, live), self.operands.operand(i, live)),
             Op::Write { arr, index, value } => plan::Op::Write {
-                arr: self.var(*arr, live),
-                index: self.operand(index, live),
-                value: self.operand(value, live),
+                arr: self.operands.var(*arr, live),
+                index: self.operands.operand(index, live),
+                value: self.operands.operand(value, live),
             },
-            Op::Iota(n) => plan::Op::Iota(self.operand(n, live)),
-            Op::Replicate(n, x) => plan::Op::Replicate(self.operand(n, live), self.operand(x, live)),
-            Op::Literal(xs, p) => plan::Op::Literal(self.operands(xs, live), *p),
+            Op::Iota(n) => plan::Op::Iota(self.operands.operand(n, live)),
+            Op::Replicate(n, x) => {
+                plan::Op::Replicate(self.operands.operand(n, live), self.operands.operand(x, live))
+            }
+            Op::Literal(xs, p) => plan::Op::Literal(self.operands.operands(xs, live), *p),
             Op::Slice { arr, start, len } => plan::Op::Slice {
-                arr: self.var(*arr, live),
-                start: self.operand(start, live),
-                len: self.operand(len, live),
+                arr: self.operands.var(*arr, live),
+                start: self.operands.operand(start, live),
+                len: self.operands.operand(len, live),
             },
-            Op::Concat(vs) => plan::Op::Concat(self.vars(vs, live), par_ir::Prim::Bool),
-            Op::ConcatDesc(vs) => plan::Op::ConcatDesc(self.vars(vs, live)),
-            Op::Join(vs) => plan::Op::Join(self.vars(vs, live), par_ir::Prim::Bool),
+            Op::Concat(vs) => plan::Op::Concat(self.operands.vars(vs, live), par_ir::Prim::Bool),
+            Op::ConcatDesc(vs) => plan::Op::ConcatDesc(self.operands.vars(vs, live)),
+            Op::Join(vs) => plan::Op::Join(self.operands.vars(vs, live), par_ir::Prim::Bool),
             Op::Tidy { blocks, starts, lens } => plan::Op::Tidy {
-                blocks: self.var(*blocks, live),
-                starts: self.var(*starts, live),
-                lens: self.var(*lens, live),
+                blocks: self.operands.var(*blocks, live),
+                starts: self.operands.var(*starts, live),
+                lens: self.operands.var(*lens, live),
             },
-            Op::If { .. } | Op::Loop { .. } | Op::Kernel(_) | Op::Call(..) => {
+            Op::If { .. } | Op::Loop { .. } | Op::Split { .. } | Op::Kernel(_) | Op::Call(..) => {
                 unreachable!("operations with blocks, kernels and calls are planned by `op`")
             }
         }
@@ -214,16 +259,16 @@ impl Planner<'_, '_> {
         then: &flat::Block,
         other: &flat::Block,
         live: &mut Live,
-    ) -> Result<plan::Op, String> {
+    ) -> Result<PlanOp<C>, String> {
         let (mut in_then, mut in_other) = (live.clone(), live.clone());
         let mut then = self.block(then, &mut in_then)?;
         let mut other = self.block(other, &mut in_other)?;
         let only = |a: &Live, b: &Live| a.difference(b).copied().collect::<Vec<Var>>();
-        then.drop_first = self.dead(&only(&in_other, &in_then), &in_then);
-        other.drop_first = self.dead(&only(&in_then, &in_other), &in_other);
+        then.drop_first = self.operands.dead(&only(&in_other, &in_then), &in_then);
+        other.drop_first = self.operands.dead(&only(&in_then, &in_other), &in_other);
         live.extend(in_then);
         live.extend(in_other);
-        Ok(plan::Op::If { cond: self.operand(cond, live), then, other })
+        Ok(plan::Op::If { cond: self.operands.operand(cond, live), then, other })
     }
 
     fn loop_(
@@ -233,7 +278,7 @@ impl Planner<'_, '_> {
         body: &flat::Block,
         live: &mut Live,
         drop_after: &mut Vec<Slot>,
-    ) -> Result<plan::Op, String> {
+    ) -> Result<PlanOp<C>, String> {
         let state: Vec<Var> = params.iter().map(|(p, _)| p.var).collect();
         let mut outside = used_outside(body);
         if let flat::LoopForm::While(cond) = form {
@@ -242,18 +287,18 @@ impl Planner<'_, '_> {
         for v in &state {
             outside.remove(v);
         }
-        outside.retain(|v| self.is_counted(*v));
+        outside.retain(|v| self.operands.is_counted(*v));
         let last: Vec<Var> = outside.iter().copied().filter(|v| !live.contains(v)).collect();
-        drop_after.extend(self.dead(&last, live));
+        drop_after.extend(self.operands.dead(&last, live));
         live.extend(outside.iter().copied());
 
         let mut inside = live.clone();
         let mut planned = self.block(body, &mut inside)?;
-        planned.drop_first.extend(self.dead(&state, &inside));
+        planned.drop_first.extend(self.operands.dead(&state, &inside));
         let form = match form {
             flat::LoopForm::For { index, prim, bound } => {
-                let bound = self.operand(bound, live);
-                plan::LoopForm::For { index: self.slot(*index), prim: *prim, bound }
+                let bound = self.operands.operand(bound, live);
+                plan::LoopForm::For { index: self.operands.slot(*index), prim: *prim, bound }
             }
             flat::LoopForm::While(cond) => {
                 let mut after = live.clone();
@@ -262,93 +307,35 @@ impl Planner<'_, '_> {
             }
         };
         let initial: Vec<Atom> = params.iter().map(|(_, x)| *x).collect();
-        let initial = self.operands(&initial, live);
-        let params = state.into_iter().map(|v| self.slot(v)).zip(initial).collect();
+        let initial = self.operands.operands(&initial, live);
+        let params = state.into_iter().map(|v| self.operands.slot(v)).zip(initial).collect();
         Ok(plan::Op::Loop(Box::new(plan::Loop { params, form, body: planned })))
     }
 
-    /// Operands in the order in which the executor takes them: space, captures, neutral elements, destinations.
-    fn kernel(&mut self, kernel: &Kernel, live: &mut Live) -> Result<plan::Kernel, String> {
-        let functions = self.code.take(kernel)?;
-        let kind = self.kernel_kind(kernel, &functions, live)?;
-        let captures = self.vars(&functions.captures, live);
-        let space = match kernel.space {
-            Space::Flat(n) => plan::Space::Flat(self.operand(&n, live)),
-            Space::Rows { rows, dim: Dim::Size(m) } => {
-                plan::Space::Uniform { m: self.operand(&m, live), rows: self.operand(&rows, live) }
-            }
-            Space::Rows { rows, dim: Dim::Seg(d) } => {
-                plan::Space::Ragged { desc: self.var(d, live), rows: self.operand(&rows, live) }
-            }
-        };
-        let code = functions.main()?;
-        Ok(plan::Kernel {
-            name: functions.name,
-            space,
-            captures,
-            layout: functions.layout,
-            checks: functions.checks,
-            work: work::of_kernel(kernel),
-            recursive: functions.recursive,
-            cost: cost::of_kernel(kernel),
-            code,
-            kind,
-            contraction: functions.contraction,
-        })
-    }
-
-    fn kernel_kind(
+    /// What the body uses from outside is used by the next piece too, and by another try of the same.
+    fn split(
         &mut self,
-        kernel: &Kernel,
-        functions: &crate::cpu::Functions,
+        rows: Atom,
+        most: u64,
+        piece: [Var; 2],
+        body: &flat::Block,
         live: &mut Live,
-    ) -> Result<plan::KernelKind, String> {
-        Ok(match &kernel.kind {
-            KernelKind::Map(outs) => plan::KernelKind::Map(self.outs(outs, live)),
-            KernelKind::Reduce { neutral, .. } => {
-                plan::KernelKind::Reduce(self.fold(neutral, functions, live)?)
-            }
-            KernelKind::Scan { neutral, after, .. } => {
-                let (reduce, dual) = functions.scan()?;
-                let exact = !functions.combined.iter().any(|p| p.is_float());
-                let fold = self.fold(neutral, functions, live)?;
-                let outs = after.as_ref().map(|a| self.outs(&a.outs, live));
-                plan::KernelKind::Scan { fold, reduce, dual, exact, outs }
-            }
-            KernelKind::Filter => plan::KernelKind::Filter(functions.elems.clone()),
-            KernelKind::Hist { dests, neutral, .. } => {
-                let dests = self.vars(dests, live);
-                plan::KernelKind::Hist { dests, fold: self.fold(neutral, functions, live)? }
-            }
-        })
-    }
-
-    fn outs(&mut self, outs: &[flat::Out], live: &mut Live) -> Vec<plan::Out> {
-        let mut planned: Vec<plan::Out> = outs.iter().rev().map(|o| self.out(o, live)).collect();
-        planned.reverse();
-        planned
-    }
-
-    fn out(&mut self, out: &flat::Out, live: &mut Live) -> plan::Out {
-        match out {
-            flat::Out::Elem(p) => plan::Out::Elem(*p),
-            flat::Out::Scatter(dests) => plan::Out::Scatter(self.vars(dests, live)),
-            flat::Out::Own { dest, .. } => plan::Out::Scatter(vec![self.var(*dest, live)]),
-        }
-    }
-
-    fn fold(
-        &mut self,
-        neutral: &[Atom],
-        functions: &crate::cpu::Functions,
-        live: &mut Live,
-    ) -> Result<Fold, String> {
-        Ok(Fold {
-            prims: functions.combined.clone(),
-            neutral: self.operands(neutral, live),
-            elems: functions.elems.clone(),
-            combine: functions.combine()?,
-        })
+        drop_after: &mut Vec<Slot>,
+    ) -> Result<PlanOp<C>, String> {
+        let mut outside = used_outside(body);
+        outside.retain(|v| self.operands.is_counted(*v));
+        let last: Vec<Var> = outside.iter().copied().filter(|v| !live.contains(v)).collect();
+        drop_after.extend(self.operands.dead(&last, live));
+        live.extend(outside);
+        let mut inside = live.clone();
+        let planned = self.block(body, &mut inside)?;
+        let bound: Vec<Var> = body.bound().into_iter().filter(|v| self.operands.is_counted(*v)).collect();
+        let bound = bound.into_iter().filter_map(|v| self.operands.slots.get(&v).copied()).collect();
+        let kinds =
+            body.results.iter().filter_map(|a| a.var().map(|v| kind(self.operands.types[&v]))).collect();
+        let rows = self.operands.operand(&rows, live);
+        let piece = piece.map(|v| self.operands.slot(v));
+        Ok(plan::Op::Split(Box::new(plan::Split { rows, most, piece, body: planned, kinds, bound })))
     }
 }
 
@@ -406,6 +393,11 @@ impl Uses {
                 self.block(other);
             }
             Op::Loop { params, form, body } => self.loop_(params, form, body),
+            Op::Split { rows, first, count, body, .. } => {
+                self.bound.extend([first, count]);
+                self.atoms([rows]);
+                self.block(body);
+            }
         }
     }
 
@@ -430,17 +422,25 @@ impl Uses {
             Space::Rows { rows, dim: Dim::Seg(d) } => self.atoms([rows, &Atom::Var(*d)]),
         }
         match &kernel.kind {
-            KernelKind::Map(outs) => outs.iter().for_each(|o| match o {
-                flat::Out::Elem(_) => {}
-                flat::Out::Scatter(dests) => self.used.extend(dests),
-                flat::Out::Own { dest, .. } => self.used.extend([dest]),
-            }),
-            KernelKind::Reduce { neutral, .. } | KernelKind::Scan { neutral, .. } => self.atoms(neutral),
+            KernelKind::Map(outs) => self.outs(outs),
+            KernelKind::Reduce { neutral, .. } => self.atoms(neutral),
+            KernelKind::Scan { neutral, after, .. } => {
+                self.atoms(neutral);
+                after.iter().for_each(|a| self.outs(&a.outs));
+            }
             KernelKind::Hist { dests, neutral, .. } => {
                 self.used.extend(dests);
                 self.atoms(neutral);
             }
             KernelKind::Filter => {}
         }
+    }
+
+    fn outs(&mut self, outs: &[flat::Out]) {
+        outs.iter().for_each(|o| match o {
+            flat::Out::Elem(_) => {}
+            flat::Out::Scatter(dests) => self.used.extend(dests),
+            flat::Out::Own { dest, .. } => self.used.extend([dest]),
+        });
     }
 }

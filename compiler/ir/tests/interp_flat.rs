@@ -105,9 +105,19 @@ fn sizes_of_entries() {
 }
 
 #[test]
+fn pieces_are_put_together() {
+    let (results, counters) = run(6, vec![int(5)]);
+    assert_eq!(results.unwrap(), [data(&[0i64, 1, 2, 3, 4]), offsets(&[0, 0, 1, 3, 6, 10])]);
+    // Three pieces of a map and a descriptor; arrays are appended twice, descriptors put together once.
+    assert_eq!(counters.launches, 3 * 2 + 2 + 1);
+    let (results, _) = run(6, vec![int(0)]);
+    assert_eq!(results.unwrap(), [data::<i64>(&[]), offsets(&[0])]);
+}
+
+#[test]
 fn a_scan_scatters_by_its_prefixes() {
     let args = vec![int(3), data(&[1i64, 1, 5])];
-    let (results, counters) = run(6, args);
+    let (results, counters) = run(7, args);
     // The prefixes 0, 1, 2 are the places; the products with the elements are stored by position.
     assert_eq!(results.unwrap(), [data(&[1i64, 1, 5]), data(&[0i64, 1, 10])]);
     // Per element: one read, two operators, two writes. One array is fresh, the other a copy of the argument.

@@ -1,51 +1,50 @@
 //! Host values, and the frame of a function that holds them.
 
-use super::{Desc, internal};
-use crate::array::Array;
-use crate::blocks::Blocks;
+use super::cpu::Cpu;
+use super::device::Device;
+use super::internal;
 use crate::check::RuntimeError;
 use crate::plan::{Operand, Slot};
 use crate::prim::Scalar;
-use std::sync::Arc;
 
 /// What a host variable holds.
 #[derive(Clone, Debug)]
-pub enum HostValue {
+pub enum HostValue<D: Device = Cpu> {
     /// Not bound, or moved out.
     Empty,
     /// A scalar.
     Scalar(Scalar),
     /// A flat array.
-    Array(Array),
+    Array(D::Array),
     /// Arrays that are read as one.
-    Blocks(Arc<Blocks>),
+    Blocks(D::Blocks),
     /// A descriptor.
-    Desc(Arc<Desc>),
+    Desc(D::Desc),
 }
 
-impl From<Scalar> for HostValue {
-    fn from(x: Scalar) -> HostValue {
+impl<D: Device> From<Scalar> for HostValue<D> {
+    fn from(x: Scalar) -> HostValue<D> {
         HostValue::Scalar(x)
     }
 }
 
-impl From<Array> for HostValue {
-    fn from(a: Array) -> HostValue {
+impl From<crate::array::Array> for HostValue {
+    fn from(a: crate::array::Array) -> HostValue {
         HostValue::Array(a)
     }
 }
 
 /// The variables of a running function.
-pub struct Frame {
-    slots: Vec<HostValue>,
+pub struct Frame<D: Device = Cpu> {
+    slots: Vec<HostValue<D>>,
 }
 
-impl Frame {
-    pub fn new(slots: usize) -> Frame {
+impl<D: Device> Frame<D> {
+    pub fn new(slots: usize) -> Frame<D> {
         Frame { slots: vec![HostValue::Empty; slots] }
     }
 
-    pub fn set(&mut self, slot: Slot, value: HostValue) {
+    pub fn set(&mut self, slot: Slot, value: HostValue<D>) {
         self.slots[slot as usize] = value;
     }
 
@@ -56,7 +55,7 @@ impl Frame {
     }
 
     /// The operand's value, out of the frame if this is its last use.
-    pub fn take(&mut self, x: Operand) -> HostValue {
+    pub fn take(&mut self, x: Operand) -> HostValue<D> {
         match x {
             Operand::Const(c) => HostValue::Scalar(c),
             Operand::Copy(s) => self.slots[s as usize].clone(),
@@ -64,7 +63,7 @@ impl Frame {
         }
     }
 
-    pub fn take_all(&mut self, xs: &[Operand]) -> Vec<HostValue> {
+    pub fn take_all(&mut self, xs: &[Operand]) -> Vec<HostValue<D>> {
         xs.iter().map(|x| self.take(*x)).collect()
     }
 
@@ -92,6 +91,12 @@ impl Frame {
         usize::try_from(n).map_err(|_| internal(&format!("the size {n} is negative")))
     }
 
+    /// A number of rows, and their length. Without rows nothing has checked that the length is one.
+    pub fn rows_of(&self, rows: Operand, length: Operand) -> Result<(usize, usize), RuntimeError> {
+        let rows = self.size(rows)?;
+        Ok((rows, if rows == 0 { 0 } else { self.size(length)? }))
+    }
+
     pub fn bool(&self, x: Operand) -> Result<bool, RuntimeError> {
         match self.scalar(x)? {
             Scalar::Bool(b) => Ok(b),
@@ -99,21 +104,21 @@ impl Frame {
         }
     }
 
-    pub fn array(&mut self, x: Operand) -> Result<Array, RuntimeError> {
+    pub fn array(&mut self, x: Operand) -> Result<D::Array, RuntimeError> {
         match self.take(x) {
             HostValue::Array(a) => Ok(a),
             other => Err(internal(&format!("{other:?} where an array is needed"))),
         }
     }
 
-    pub fn blocks(&mut self, x: Operand) -> Result<Arc<Blocks>, RuntimeError> {
+    pub fn blocks(&mut self, x: Operand) -> Result<D::Blocks, RuntimeError> {
         match self.take(x) {
             HostValue::Blocks(b) => Ok(b),
             other => Err(internal(&format!("{other:?} where blocks are needed"))),
         }
     }
 
-    pub fn desc(&mut self, x: Operand) -> Result<Arc<Desc>, RuntimeError> {
+    pub fn desc(&mut self, x: Operand) -> Result<D::Desc, RuntimeError> {
         match self.take(x) {
             HostValue::Desc(d) => Ok(d),
             other => Err(internal(&format!("{other:?} where a descriptor is needed"))),

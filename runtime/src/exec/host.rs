@@ -1,25 +1,21 @@
 //! Host statements: control flow, and the bulk operations that need no kernel.
 
+use super::device::{Device, Held, Results};
 use super::frame::{Frame, HostValue};
-use super::{Desc, Run, export, internal, out_of_memory, threads};
-use crate::array::{Array, OutOfMemory};
-use crate::blocks::Blocks;
+use super::{Run, export, internal, out_of_memory};
+use crate::array::OutOfMemory;
 use crate::check::{CheckKind, RuntimeError, Span};
 use crate::plan::{Block, Loop, LoopForm, Op, Operand, Stm};
-use crate::prim::{Prim, Scalar};
-use crate::profile::{Counters, Rows};
+use crate::prim::Scalar;
 use crate::value::Value;
-use std::sync::Arc;
-
-type Results = Result<Vec<HostValue>, RuntimeError>;
 
 /// Stack below which a call continues on a new segment, and the size of one.
 const RED_ZONE: usize = 256 << 10;
 const STACK_SEGMENT: usize = 4 << 20;
 
-impl Run<'_> {
+impl<D: Device> Run<'_, D> {
     /// Calls function `fun` from `span`; recursion lives on segments of stack, as deep as `max_depth`.
-    pub fn function(&self, fun: usize, args: Vec<HostValue>, span: Span) -> Results {
+    pub fn function(&self, fun: usize, args: Vec<HostValue<D>>, span: Span) -> Results<D> {
         let function = self.plan.functions.get(fun).ok_or_else(|| internal("no such function"))?;
         let depth = self.depth.get() + 1;
         if depth > self.max_depth {
@@ -37,7 +33,7 @@ impl Run<'_> {
         results
     }
 
-    fn block(&self, block: &Block, frame: &mut Frame) -> Results {
+    pub fn block(&self, block: &Block<D::Kernel>, frame: &mut Frame<D>) -> Results<D> {
         self.go_on()?;
         frame.drop_slots(&block.drop_first);
         for stm in &block.stms {
@@ -46,14 +42,14 @@ impl Run<'_> {
         Ok(frame.take_all(&block.results))
     }
 
-    fn stm(&self, stm: &Stm, frame: &mut Frame) -> Result<(), RuntimeError> {
+    fn stm(&self, stm: &Stm<D::Kernel>, frame: &mut Frame<D>) -> Result<(), RuntimeError> {
         let before = self.begin(stm);
         let done = self.run_stm(stm, frame);
         self.end(stm, before);
         done
     }
 
-    fn run_stm(&self, stm: &Stm, frame: &mut Frame) -> Result<(), RuntimeError> {
+    fn run_stm(&self, stm: &Stm<D::Kernel>, frame: &mut Frame<D>) -> Result<(), RuntimeError> {
         if let Op::Scalar(f, args) = &stm.op {
             self.count(|c| c.work += 1);
             let x = scalar_op(f.as_ref(), args, frame)?;
@@ -72,33 +68,42 @@ impl Run<'_> {
         Ok(())
     }
 
-    fn op(&self, op: &Op, frame: &mut Frame, span: Span) -> Results {
+    fn op(&self, op: &Op<D::Kernel>, frame: &mut Frame<D>, span: Span) -> Results<D> {
         match op {
             Op::If { cond, then, other } => {
                 let arm = if frame.bool(*cond)? { then } else { other };
                 self.block(arm, frame)
             }
             Op::Loop(l) => self.host_loop(l, frame),
+            Op::Split(s) => self.split(s, frame, span),
             Op::Call(fun, args) => {
                 let args = frame.take_all(args);
                 self.function(*fun, args, span)
             }
-            Op::Check { cond, kind, args } => check(*cond, kind, args, frame, span),
+            Op::Check { cond, kind, args } => self.check(*cond, kind, args, frame, span),
             Op::Trace { label, ty, args } => {
-                let columns = export(Some(&ty.columns()), frame.take_all(args));
+                let columns = export(self, Some(&ty.columns()), frame.take_all(args))?;
                 self.traces.write(label, &Value { ty: ty.clone(), columns });
                 Ok(Vec::new())
             }
-            Op::Kernel(k) => self.kernel(k, frame, span),
-            Op::Join(xs, prim) => join(frame, xs, *prim),
-            Op::Tidy { blocks, starts, lens } => self.tidy(frame, [*blocks, *starts, *lens], span),
+            Op::Kernel(k) => D::kernel(self, k, frame, span),
+            Op::Join(xs, prim) => {
+                let (joined, origins) = D::join(self, frame.take_all(xs), *prim)?;
+                let origins = origins.into_iter().map(|at| Scalar::I64(at).into());
+                Ok(std::iter::once(HostValue::Blocks(joined)).chain(origins).collect())
+            }
+            Op::Tidy { blocks, starts, lens } => {
+                let (starts, lens) = (frame.array(*starts)?, frame.array(*lens)?);
+                let (blocks, starts) = D::tidy(self, frame.blocks(*blocks)?, starts, lens, span)?;
+                Ok(vec![HostValue::Blocks(blocks), HostValue::Array(starts)])
+            }
             _ => Ok(vec![self.simple(op, frame, span)?]),
         }
     }
 
-    fn host_loop(&self, l: &Loop, frame: &mut Frame) -> Results {
-        let initial: Vec<HostValue> = l.params.iter().map(|(_, x)| frame.take(*x)).collect();
-        let set_params = |frame: &mut Frame, values: Vec<HostValue>| {
+    fn host_loop(&self, l: &Loop<D::Kernel>, frame: &mut Frame<D>) -> Results<D> {
+        let initial: Vec<HostValue<D>> = l.params.iter().map(|(_, x)| frame.take(*x)).collect();
+        let set_params = |frame: &mut Frame<D>, values: Vec<HostValue<D>>| {
             l.params.iter().zip(values).for_each(|((slot, _), v)| frame.set(*slot, v));
         };
         match &l.form {
@@ -126,7 +131,7 @@ impl Run<'_> {
         Ok(l.params.iter().map(|(slot, _)| frame.take(Operand::Move(*slot))).collect())
     }
 
-    fn condition(&self, cond: &Block, frame: &mut Frame) -> Result<bool, RuntimeError> {
+    fn condition(&self, cond: &Block<D::Kernel>, frame: &mut Frame<D>) -> Result<bool, RuntimeError> {
         match self.block(cond, frame)?.first() {
             Some(HostValue::Scalar(Scalar::Bool(b))) => Ok(*b),
             _ => Err(internal("the condition of a loop")),
@@ -134,116 +139,100 @@ impl Run<'_> {
     }
 
     /// Operations of one result and without blocks.
-    fn simple(&self, op: &Op, frame: &mut Frame, span: Span) -> Result<HostValue, RuntimeError> {
+    fn simple(
+        &self,
+        op: &Op<D::Kernel>,
+        frame: &mut Frame<D>,
+        span: Span,
+    ) -> Result<HostValue<D>, RuntimeError> {
         let size = |n: usize| HostValue::Scalar(Scalar::I64(n as i64));
-        let memory = |e: OutOfMemory| out_of_memory(e, span);
         Ok(match op {
             Op::Atom(x) => frame.take(*x),
-            Op::Offsets(d) => frame.desc(*d)?.offsets().clone().into(),
-            Op::Rows(d) => size(frame.desc(*d)?.rows()),
+            Op::Offsets(d) => HostValue::Array(D::offsets(&frame.desc(*d)?)),
+            Op::Rows(d) => size(D::rows(&frame.desc(*d)?)),
             Op::Length(a) => size(frame.array(*a)?.len()),
             Op::Total(d) => {
                 self.sync();
-                size(frame.desc(*d)?.total())
+                size(D::total(self, &frame.desc(*d)?)?)
             }
             Op::Read(a, i) => {
                 self.sync();
-                read(frame.take(*a), frame.int(*i)?)?.into()
+                self.element(&frame.take(*a), frame.int(*i)?)?.into()
             }
+            _ => return Ok(self.array(op, frame, span)?.map_or_else(HostValue::Desc, HostValue::Array)),
+        })
+    }
+
+    /// Operations that make an array or (`Err`) a descriptor.
+    fn array(
+        &self,
+        op: &Op<D::Kernel>,
+        frame: &mut Frame<D>,
+        span: Span,
+    ) -> Result<Result<D::Array, D::Desc>, RuntimeError> {
+        let made = match op {
             Op::Write { arr, index, value } => {
                 let (index, value) = (frame.size(*index)?, frame.scalar(*value)?);
                 let mut arr = frame.array(*arr)?;
                 self.count_update(&mut arr);
                 self.count(|c| c.launch(1, 0));
-                write(arr, index, value, span)?.into()
+                if index >= arr.len() {
+                    return Err(internal(&format!("write at {index} of an array of length {}", arr.len())));
+                }
+                D::write(self, arr, index, value, span)
             }
             Op::Literal(xs, p) => {
                 self.count(|c| c.launch(xs.len(), xs.len() * p.size()));
-                Array::from_scalars(*p, &frame.scalars(xs)?).into()
+                D::literal(self, *p, &frame.scalars(xs)?, span)
             }
             Op::Iota(n) => {
                 let n = frame.size(*n)?;
                 self.count(|c| c.launch(n, 8 * n));
-                self.iota(n).map_err(memory)?.into()
+                D::iota(self, n, span)
             }
             Op::Replicate(n, x) => {
                 let (n, x) = (frame.size(*n)?, frame.scalar(*x)?);
                 self.count(|c| c.launch(n, n * x.prim().size()));
-                self.replicate(n, x).map_err(memory)?.into()
+                D::replicate(self, n, x, span)
             }
             Op::Slice { arr, start, len } => {
                 let (start, len, arr) = (frame.size(*start)?, frame.size(*len)?, frame.array(*arr)?);
                 self.count(|c| c.launch(2 * len, len * arr.prim().size()));
-                slice(arr, start, len, span)?.into()
+                if start > arr.len() || len > arr.len() - start {
+                    let n = arr.len();
+                    return Err(internal(&format!("slice {start}..+{len} of an array of length {n}")));
+                }
+                D::slice(self, arr, start, len, span)
             }
-            Op::Concat(xs, p) => {
-                let parts = xs.iter().map(|x| frame.array(*x)).collect::<Result<Vec<_>, _>>()?;
-                let mut cost = Counters::default();
-                let joined = Array::concat(parts, *p, &mut cost).map_err(memory)?;
-                self.count(|c| *c += cost);
-                joined.into()
-            }
-            _ => return self.descriptor(op, frame, memory),
-        })
+            Op::Concat(xs, p) => D::concat(self, self.arrays(xs, frame)?, *p, span),
+            Op::Lengths(d) => D::lengths(self, &frame.desc(*d)?, span),
+            Op::SegIds(d) => D::seg_ids(self, &frame.desc(*d)?, span),
+            _ => return self.descriptor(op, frame, span).map(Err),
+        };
+        made.map(Ok)
     }
 
-    fn tidy(&self, frame: &mut Frame, [blocks, starts, lens]: [Operand; 3], span: Span) -> Results {
-        let (mut blocks, starts, lens) = (frame.blocks(blocks)?, frame.array(starts)?, frame.array(lens)?);
-        if blocks.count() <= 1 {
-            return Ok(vec![HostValue::Blocks(blocks), starts.into()]);
-        }
-        let tidied = Arc::make_mut(&mut blocks).tidy(starts.slice(), lens.slice());
-        let moved = tidied.map_err(|e| out_of_memory(e, span))?;
-        let copied = moved.as_ref().map_or(0, |m| m.copied);
-        let size = blocks.prim().size();
-        self.count(|c| c.launch(2 * starts.len() + 2 * copied, copied * size));
-        Ok(vec![HostValue::Blocks(blocks), moved.map_or(starts, |m| m.starts).into()])
-    }
-
-    /// Operations that make descriptors, and arrays of them.
+    /// Operations that make descriptors.
     fn descriptor(
         &self,
-        op: &Op,
-        frame: &mut Frame,
-        memory: impl Fn(OutOfMemory) -> RuntimeError + Copy,
-    ) -> Result<HostValue, RuntimeError> {
-        let overflow = || memory(OutOfMemory(u64::MAX));
-        Ok(match op {
-            Op::MakeDesc(lengths) => {
-                let lengths = frame.array(*lengths)?;
-                self.new_desc(Desc::from_lengths(lengths).map_err(memory)?.ok_or_else(overflow)?)
-            }
+        op: &Op<D::Kernel>,
+        frame: &mut Frame<D>,
+        span: Span,
+    ) -> Result<D::Desc, RuntimeError> {
+        match op {
+            Op::MakeDesc(lengths) => D::make_desc(self, frame.array(*lengths)?, span),
             Op::UniformDesc { rows, m } => {
-                let (rows, m) = (frame.size(*rows)?, frame.size(*m)?);
-                rows.checked_mul(m).filter(|n| *n <= i64::MAX as usize).ok_or_else(overflow)?;
-                self.new_desc(Desc::uniform(rows, m).map_err(memory)?)
+                let (rows, m) = frame.rows_of(*rows, *m)?;
+                let total = rows.checked_mul(m).filter(|n| *n <= i64::MAX as usize);
+                total.ok_or_else(|| out_of_memory(OutOfMemory(u64::MAX), span))?;
+                D::uniform_desc(self, rows, m, span)
             }
             Op::ConcatDesc(xs) => {
                 let parts: Result<Vec<_>, _> = xs.iter().map(|x| frame.desc(*x)).collect();
-                self.new_desc(Desc::concat(&parts?).map_err(memory)?.ok_or_else(overflow)?)
+                D::concat_desc(self, &parts?, span)
             }
-            Op::Lengths(d) => {
-                let d = frame.desc(*d)?;
-                if !d.has_lengths() {
-                    self.count(|c| c.launch(2 * d.rows(), 8 * d.rows()));
-                }
-                d.lengths().map_err(memory)?.into()
-            }
-            Op::SegIds(d) => {
-                let d = frame.desc(*d)?;
-                if !d.has_seg_ids() {
-                    self.count(|c| c.launch(d.rows() + d.total(), 8 * d.total()));
-                }
-                d.seg_ids(self.threads).map_err(memory)?.into()
-            }
-            _ => return Err(internal("an operation without its executor")),
-        })
-    }
-
-    fn new_desc(&self, d: Desc) -> HostValue {
-        self.count(|c| c.launch(2 * d.rows() + 1, 8 * (d.rows() + 1)));
-        self.note_rows(|| Rows::of(&d));
-        HostValue::Desc(Arc::new(d))
+            _ => Err(internal("an operation without its executor")),
+        }
     }
 
     /// Counts a value that the host waits for.
@@ -255,107 +244,37 @@ impl Run<'_> {
     }
 
     /// Counts the copy of an array that is to be updated, if somebody else holds it.
-    pub fn count_update(&self, a: &mut Array) {
+    pub fn count_update(&self, a: &mut D::Array) {
         if self.recorder.is_some() && !a.is_unique() {
-            self.count(|c| c.copy(a.len(), a.bytes().len()));
+            self.count(|c| c.copy(a.len(), a.size()));
         }
     }
 
-    fn iota(&self, n: usize) -> Result<Array, OutOfMemory> {
-        let mut a = Array::try_uninit(Prim::I64, n)?;
-        threads::fill(self.threads, a.slice_mut::<i64>(), |start, part| {
-            part.iter_mut().enumerate().for_each(|(i, x)| *x = (start + i) as i64);
-        });
-        Ok(a)
-    }
-
-    /// `n` copies of `x`.
-    pub fn replicate(&self, n: usize, x: Scalar) -> Result<Array, OutOfMemory> {
-        let a = Array::try_uninit(x.prim(), n)?;
-        let bits = x.bits();
-        match x.prim().size() {
-            1 => self.fill(&a, bits as u8),
-            2 => self.fill(&a, bits as u16),
-            4 => self.fill(&a, bits as u32),
-            _ => self.fill(&a, bits),
+    /// What the device failed at before comes first.
+    fn check(
+        &self,
+        cond: Operand,
+        kind: &CheckKind,
+        args: &[Operand],
+        frame: &Frame<D>,
+        span: Span,
+    ) -> Results<D> {
+        if frame.bool(cond)? {
+            return Ok(Vec::new());
         }
-        Ok(a)
-    }
-
-    /// Fills a fresh array; `T` has the size of its elements.
-    fn fill<T: Copy + Send + Sync>(&self, a: &Array, x: T) {
-        // SAFETY: the caller has just made the array, and nobody else holds it; sizes agree.
-        let out = unsafe { std::slice::from_raw_parts_mut(a.as_ptr() as *mut T, a.len()) };
-        threads::fill(self.threads, out, |_, part| part.fill(x));
+        D::settle(self)?;
+        Err(RuntimeError::check(kind, &frame.scalars(args)?, span))
     }
 }
 
-fn scalar_op(
+fn scalar_op<D: Device>(
     f: &(dyn Fn(&[Scalar]) -> Scalar + Send + Sync),
     args: &[Operand],
-    frame: &Frame,
+    frame: &Frame<D>,
 ) -> Result<Scalar, RuntimeError> {
     Ok(match args {
         [a] => f(&[frame.scalar(*a)?]),
         [a, b] => f(&[frame.scalar(*a)?, frame.scalar(*b)?]),
         _ => f(&frame.scalars(args)?),
     })
-}
-
-fn check(cond: Operand, kind: &CheckKind, args: &[Operand], frame: &Frame, span: Span) -> Results {
-    if frame.bool(cond)? {
-        return Ok(Vec::new());
-    }
-    Err(RuntimeError::check(kind, &frame.scalars(args)?, span))
-}
-
-fn read(a: HostValue, i: i64) -> Result<Scalar, RuntimeError> {
-    let element = match &a {
-        HostValue::Array(a) if i >= 0 && (i as usize) < a.len() => Some(a.get(i as usize)),
-        HostValue::Blocks(b) => b.get(i),
-        _ => None,
-    };
-    element.ok_or_else(|| internal(&format!("a read at {i}, where nothing is")))
-}
-
-/// Arrays and blocks as one set of blocks, and what is added to the indices of each.
-fn join(frame: &mut Frame, xs: &[Operand], prim: Prim) -> Results {
-    let mut joined = Arc::new(Blocks::new(prim));
-    let mut origins = Vec::with_capacity(xs.len());
-    for x in xs {
-        origins.push(match frame.take(*x) {
-            HostValue::Array(a) => Arc::make_mut(&mut joined).add(a),
-            HostValue::Blocks(b) if joined.count() == 0 => {
-                joined = b;
-                0
-            }
-            HostValue::Blocks(b) => {
-                Arc::make_mut(&mut joined).add_all(&b);
-                0
-            }
-            other => return Err(internal(&format!("{other:?} where arrays are joined"))),
-        });
-    }
-    let origins = origins.into_iter().map(|at| Scalar::I64(at).into());
-    Ok(std::iter::once(HostValue::Blocks(joined)).chain(origins).collect())
-}
-
-fn write(mut a: Array, i: usize, x: Scalar, span: Span) -> Result<Array, RuntimeError> {
-    if i >= a.len() {
-        return Err(internal(&format!("write at {i} of an array of length {}", a.len())));
-    }
-    a.try_make_unique().map_err(|e| out_of_memory(e, span))?;
-    a.set(i, x);
-    Ok(a)
-}
-
-fn slice(mut a: Array, start: usize, len: usize, span: Span) -> Result<Array, RuntimeError> {
-    if start > a.len() || len > a.len() - start {
-        return Err(internal(&format!("slice {start}..+{len} of an array of length {}", a.len())));
-    }
-    if start == 0 && len >= a.len() / 2 && a.is_unique() {
-        a.truncate(len);
-        return Ok(a);
-    }
-    a.try_slice(start, len).map_err(|e| out_of_memory(e, span))
 }

@@ -12,7 +12,7 @@ impl Launch<'_> {
         if self.kernel.contraction.is_some() && self.contract(&arrays[0])? {
             return Ok(arrays.into_iter().map(HostValue::Array).collect());
         }
-        let threads = if outs.iter().any(is_joint) { 1 } else { self.threads };
+        let threads = if self.in_order(outs) { 1 } else { self.threads };
         self.run(&self.space.balanced_pieces(threads))?;
         Ok(arrays.into_iter().map(HostValue::Array).collect())
     }
@@ -35,10 +35,10 @@ impl Launch<'_> {
         }
         Ok(arrays)
     }
-}
 
-/// The values written to one index by a scatter of several arrays belong together, so that no two threads may write them
-/// at once.
-pub fn is_joint(out: &Out) -> bool {
-    matches!(out, Out::Scatter(d) if d.len() > 1)
+    /// Whether one thread has to write these outputs: the values written to one index by a scatter of several arrays belong
+    /// together, so that no two threads may write them at once. One thread writes in the order of positions.
+    pub fn in_order(&self, outs: &[Out]) -> bool {
+        outs.iter().any(|out| matches!(out, Out::Scatter(d) if d.len() > 1 || self.reproducible))
+    }
 }

@@ -5,10 +5,12 @@
 //! same code runs on one thread.
 
 mod contract;
+mod cpu;
 mod desc;
+pub(crate) mod device;
 mod filter;
 mod fold;
-mod frame;
+pub(crate) mod frame;
 mod hist;
 mod host;
 mod launch;
@@ -16,6 +18,7 @@ mod map;
 mod record;
 mod scan;
 mod space;
+mod split;
 mod threads;
 
 pub use desc::Desc;
@@ -29,10 +32,11 @@ use crate::prim::{Prim, Scalar};
 use crate::profile::Profile;
 use crate::trace::Sink;
 use crate::value::{Column, ColumnType};
+use cpu::Cpu;
+use device::Device;
 use frame::HostValue;
 use record::Recorder;
 use std::cell::Cell;
-use std::sync::Arc;
 
 /// How to run.
 #[derive(Clone, Debug, Default)]
@@ -43,6 +47,8 @@ pub struct Options {
     pub max_depth: usize,
     /// Bytes that a run may hold besides its arguments; none: what there is.
     pub memory_limit: Option<usize>,
+    /// Of several values that are scattered to one index, the last one wins.
+    pub reproducible: bool,
     /// Ends the run, with [`RuntimeError::cancelled`], when it is used.
     pub cancel: CancelToken,
     /// Cuts work into the smallest pieces there are, whether or not that pays: for tests of what happens between pieces.
@@ -112,46 +118,66 @@ impl Executable {
         profile: Option<&mut Profile>,
     ) -> Result<Vec<Column>, RuntimeError> {
         let function = self.plan.functions.get(fun).ok_or_else(|| internal("no such function"))?;
-        let args = import(function, args)?;
         let threads = threads::count(options.threads);
-        let traces = Sink::current();
-        let results = threads::pool(threads)?.install(|| {
-            let max_depth = if options.max_depth == 0 { max_depth() } else { options.max_depth };
-            let recorder = profile.is_some().then(|| Recorder::start(self.plan.sites));
-            let run = Run {
-                plan: &self.plan,
-                threads,
-                max_depth,
-                depth: Cell::new(0),
-                recorder: recorder.as_ref(),
-                cancel: &options.cancel,
-                smallest_pieces: options.smallest_pieces,
-                traces: &traces,
-            };
-            let results = pool::with_limit(options.memory_limit, || run.function(fun, args, function.span));
-            if let (Some(profile), Some(recorder)) = (profile, recorder) {
-                *profile = recorder.finish();
-            }
-            results
-        })?;
-        Ok(export(function.ret_columns.as_deref(), results))
+        let Options { smallest_pieces, reproducible, .. } = *options;
+        let device = Cpu { threads, smallest_pieces, reproducible };
+        let call = Call { plan: &self.plan, function, options, traces: Sink::current() };
+        threads::pool(threads)?.install(|| call.run(device, fun, args, profile))
+    }
+}
+
+/// A call that is about to run.
+struct Call<'a, K> {
+    plan: &'a Plan<K>,
+    function: &'a Function<K>,
+    options: &'a Options,
+    /// That of the thread which called, not of the one that the call runs on.
+    traces: Sink,
+}
+
+impl<K> Call<'_, K> {
+    fn run<D: Device<Kernel = K>>(
+        &self,
+        device: D,
+        fun: usize,
+        args: Vec<Column>,
+        profile: Option<&mut Profile>,
+    ) -> Result<Vec<Column>, RuntimeError> {
+        let Call { plan, function, options, traces } = self;
+        let max_depth = if options.max_depth == 0 { max_depth() } else { options.max_depth };
+        let recorder = profile.is_some().then(|| Recorder::start(plan.sites));
+        let run = Run {
+            plan,
+            device,
+            max_depth,
+            depth: Cell::new(0),
+            recorder: recorder.as_ref(),
+            cancel: &options.cancel,
+            traces,
+        };
+        let args = import(&run, function, args)?;
+        let results = pool::with_limit(options.memory_limit, || run.function(fun, args, function.span));
+        let results = results.and_then(|xs| export(&run, function.ret_columns.as_deref(), xs));
+        if let (Some(profile), Some(recorder)) = (profile, recorder) {
+            *profile = recorder.finish();
+        }
+        results
     }
 }
 
 /// A call of an executable in progress.
-struct Run<'a> {
-    plan: &'a Plan,
-    threads: usize,
+pub(crate) struct Run<'a, D: Device = Cpu> {
+    plan: &'a Plan<D::Kernel>,
+    /// What does the bulk operations.
+    pub device: D,
     max_depth: usize,
     depth: Cell<usize>,
     recorder: Option<&'a Recorder>,
     cancel: &'a CancelToken,
-    smallest_pieces: bool,
-    /// That of the thread which called, not of the one that the call runs on.
     traces: &'a Sink,
 }
 
-impl Run<'_> {
+impl<D: Device> Run<'_, D> {
     /// An error if the run is to be stopped.
     fn go_on(&self) -> Result<(), RuntimeError> {
         if self.cancel.is_cancelled() { Err(RuntimeError::cancelled()) } else { Ok(()) }
@@ -159,36 +185,52 @@ impl Run<'_> {
 }
 
 /// The arguments as host values, if they fit the parameters.
-fn import(function: &Function, args: Vec<Column>) -> Result<Vec<HostValue>, RuntimeError> {
+fn import<D: Device>(
+    run: &Run<D>,
+    function: &Function<D::Kernel>,
+    args: Vec<Column>,
+) -> Result<Vec<HostValue<D>>, RuntimeError> {
     if args.len() != function.params.len() {
         let (want, got) = (function.params.len(), args.len());
         return Err(RuntimeError::plain(format!("{} takes {want} columns, not {got}", function.name)));
     }
     let kinds = function.params.iter().map(|p| p.1);
-    kinds.zip(args).map(|(kind, column)| import_column(&function.name, kind, column)).collect()
+    kinds.zip(args).map(|(kind, column)| import_column(run, &function.name, kind, column)).collect()
 }
 
-fn import_column(name: &str, kind: Kind, column: Column) -> Result<HostValue, RuntimeError> {
+fn import_column<D: Device>(
+    run: &Run<D>,
+    name: &str,
+    kind: Kind,
+    column: Column,
+) -> Result<HostValue<D>, RuntimeError> {
     Ok(match (kind, column) {
         (Kind::Scalar(p), Column::Scalar(x)) if x.prim() == p => HostValue::Scalar(x),
         (Kind::Scalar(Prim::I64), Column::Size(n)) => HostValue::Scalar(Scalar::I64(n)),
-        (Kind::Array(p), Column::Data(a)) if a.prim() == p => HostValue::Array(a),
+        (Kind::Array(p), Column::Data(a)) if a.prim() == p => HostValue::Array(D::upload(run, a)?),
         (Kind::Desc, Column::Offsets(a)) if a.prim() == Prim::I64 && !a.is_empty() => {
-            HostValue::Desc(Arc::new(Desc::new(a)))
+            HostValue::Desc(D::desc_of(run, D::upload(run, a)?))
         }
         (kind, _) => return Err(RuntimeError::plain(format!("{name}: an argument is not a {kind:?}"))),
     })
 }
 
 /// Host values as columns; of scalars the column types, where there are any, say which are sizes.
-fn export(types: Option<&[ColumnType]>, results: Vec<HostValue>) -> Vec<Column> {
+fn export<D: Device>(
+    run: &Run<D>,
+    types: Option<&[ColumnType]>,
+    results: Vec<HostValue<D>>,
+) -> Result<Vec<Column>, RuntimeError> {
+    D::settle(run)?;
     let is_size = |i: usize| types.is_some_and(|c| matches!(c.get(i), Some(ColumnType::Size)));
-    let column = |(i, value): (usize, HostValue)| match value {
-        HostValue::Scalar(Scalar::I64(n)) if is_size(i) => Column::Size(n),
-        HostValue::Scalar(x) => Column::Scalar(x),
-        HostValue::Array(a) => Column::Data(a),
-        HostValue::Desc(d) => Column::Offsets(d.offsets().clone()),
-        HostValue::Empty | HostValue::Blocks(_) => Column::Data(Array::zeros(Prim::Bool, 0)),
+    let column = |(i, value): (usize, HostValue<D>)| {
+        Ok(match value {
+            HostValue::Scalar(Scalar::I64(n)) if is_size(i) => Column::Size(n),
+            HostValue::Scalar(x) => Column::Scalar(x),
+            HostValue::Array(a) => Column::Data(D::download(run, a)?),
+            HostValue::Desc(d) => Column::Offsets(D::download(run, D::offsets(&d))?),
+            HostValue::Empty | HostValue::Blocks(_) => Column::Data(Array::zeros(Prim::Bool, 0)),
+        })
     };
     results.into_iter().enumerate().map(column).collect()
 }

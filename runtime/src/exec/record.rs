@@ -1,6 +1,7 @@
 //! Noting what a run costs, if anybody wants to know.
 
 use super::Run;
+use super::device::Device;
 use crate::plan::{Op, Stm};
 use crate::pool;
 use crate::profile::{Counters, Profile, Rows};
@@ -44,7 +45,7 @@ pub struct Before {
     start: Option<Instant>,
 }
 
-impl Run<'_> {
+impl<D: Device> Run<'_, D> {
     /// Counts something, if this run is counted.
     pub fn count(&self, note: impl FnOnce(&mut Counters)) {
         if let Some(r) = self.recorder {
@@ -63,9 +64,9 @@ impl Run<'_> {
 
     /// Begins a statement that is to be charged for what it costs. Those with blocks are not, nor calls: only their runs
     /// are counted.
-    pub fn begin(&self, stm: &Stm) -> Option<Before> {
+    pub fn begin(&self, stm: &Stm<D::Kernel>) -> Option<Before> {
         let recorder = self.recorder?;
-        if matches!(stm.op, Op::If { .. } | Op::Loop(_) | Op::Call(..)) {
+        if matches!(stm.op, Op::If { .. } | Op::Loop(_) | Op::Split(_) | Op::Call(..)) {
             if let Some(cost) = recorder.profile.borrow_mut().sites.get_mut(stm.site as usize) {
                 cost.runs += 1;
             }
@@ -80,7 +81,7 @@ impl Run<'_> {
     }
 
     /// Charges the statement.
-    pub fn end(&self, stm: &Stm, before: Option<Before>) {
+    pub fn end(&self, stm: &Stm<D::Kernel>, before: Option<Before>) {
         let (Some(recorder), Some(before)) = (self.recorder, before) else { return };
         let paused = recorder.paused.get();
         let time = before.start.map_or(Duration::ZERO, |t| t.elapsed().saturating_sub(paused));

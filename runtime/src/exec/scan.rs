@@ -7,7 +7,6 @@
 
 use super::frame::{Frame, HostValue};
 use super::launch::{Launch, as_row};
-use super::map::is_joint;
 use super::space::Piece;
 use super::threads;
 use crate::check::RuntimeError;
@@ -49,7 +48,7 @@ impl Launch<'_> {
                 self.outputs(0, &prims, self.space.total)?
             }
         };
-        if outs.is_some_and(|outs| outs.iter().any(is_joint)) {
+        if outs.is_some_and(|outs| self.in_order(outs)) {
             self.threads = 1;
         }
         let pieces = match (self.threads, exact) {

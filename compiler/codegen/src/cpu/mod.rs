@@ -7,10 +7,11 @@ mod kernel;
 mod lanes;
 mod local;
 mod math;
+mod plan;
 mod primop;
 mod stage;
 
-use crate::{contract, free, plan};
+use crate::{contract, free};
 use cranelift::prelude::*;
 use cranelift_codegen::Context;
 use cranelift_codegen::ir::UserFuncName;
@@ -51,7 +52,7 @@ fn compile_with(program: &flat::Program, counting: bool) -> Result<Executable, S
     compiler.module.finalize_definitions().map_err(|e| format!("{e:?}"))?;
     let module = compiler.module;
     let mut code = KernelCode { module: &module, compiled };
-    let functions = plan::functions(program, &types, &mut code)?;
+    let functions = crate::plan::functions(program, &types, &mut code)?;
     let sites = program.statements().len();
     Ok(Executable::new(Plan { functions, sites, code: Box::new(Code(Some(module))) }))
 }

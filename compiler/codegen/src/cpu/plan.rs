@@ -1,0 +1,93 @@
+//! Plans of kernels.
+
+use super::{Functions, KernelCode};
+use crate::plan::{Code, Live, Operands};
+use crate::{cost, work};
+use par_ir::flat::{self, Kernel, KernelKind};
+use par_ir::ty::Atom;
+use par_runtime::plan::{self, Fold};
+
+impl Code for KernelCode<'_> {
+    type Kernel = plan::Kernel;
+
+    fn kernel(
+        &mut self,
+        kernel: &Kernel,
+        operands: &mut Operands,
+        live: &mut Live,
+    ) -> Result<plan::Kernel, String> {
+        let functions = self.take(kernel)?;
+        let kind = kernel_kind(kernel, &functions, operands, live)?;
+        let captures = operands.vars(&functions.captures, live);
+        let space = operands.space(kernel.space, live);
+        let code = functions.main()?;
+        Ok(plan::Kernel {
+            name: functions.name,
+            space,
+            captures,
+            layout: functions.layout,
+            checks: functions.checks,
+            work: work::of_kernel(kernel),
+            recursive: functions.recursive,
+            cost: cost::of_kernel(kernel),
+            code,
+            kind,
+            contraction: functions.contraction,
+        })
+    }
+}
+
+fn kernel_kind(
+    kernel: &Kernel,
+    functions: &Functions,
+    operands: &mut Operands,
+    live: &mut Live,
+) -> Result<plan::KernelKind, String> {
+    Ok(match &kernel.kind {
+        KernelKind::Map(outs) => plan::KernelKind::Map(all_outs(outs, operands, live)),
+        KernelKind::Reduce { neutral, .. } => {
+            plan::KernelKind::Reduce(fold(neutral, functions, operands, live)?)
+        }
+        KernelKind::Scan { neutral, after, .. } => {
+            let (reduce, dual) = functions.scan()?;
+            let exact = !functions.combined.iter().any(|p| p.is_float());
+            let outs = after.as_ref().map(|a| all_outs(&a.outs, operands, live));
+            let fold = fold(neutral, functions, operands, live)?;
+            plan::KernelKind::Scan { fold, reduce, dual, exact, outs }
+        }
+        KernelKind::Filter => plan::KernelKind::Filter(functions.elems.clone()),
+        KernelKind::Hist { dests, neutral, .. } => {
+            let dests = operands.vars(dests, live);
+            plan::KernelKind::Hist { dests, fold: fold(neutral, functions, operands, live)? }
+        }
+    })
+}
+
+/// From the last to the first: what is dead after one is known then.
+fn all_outs(outs: &[flat::Out], operands: &mut Operands, live: &mut Live) -> Vec<plan::Out> {
+    let mut planned: Vec<plan::Out> = outs.iter().rev().map(|o| out(o, operands, live)).collect();
+    planned.reverse();
+    planned
+}
+
+fn out(out: &flat::Out, operands: &mut Operands, live: &mut Live) -> plan::Out {
+    match out {
+        flat::Out::Elem(p) => plan::Out::Elem(*p),
+        flat::Out::Scatter(dests) => plan::Out::Scatter(operands.vars(dests, live)),
+        flat::Out::Own { dest, .. } => plan::Out::Scatter(vec![operands.var(*dest, live)]),
+    }
+}
+
+fn fold(
+    neutral: &[Atom],
+    functions: &Functions,
+    operands: &mut Operands,
+    live: &mut Live,
+) -> Result<Fold, String> {
+    Ok(Fold {
+        prims: functions.combined.clone(),
+        neutral: operands.operands(neutral, live),
+        elems: functions.elems.clone(),
+        combine: functions.combine()?,
+    })
+}

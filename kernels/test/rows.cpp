@@ -1,0 +1,235 @@
+// Maps, reductions, scans and filters, of one row and of many, against loops.
+#include "harness.h"
+#include "instances/rows.cuh"
+
+namespace test {
+namespace {
+
+using par::divide_up, par::Slot;
+
+void maps() {
+    for (u64 n : sizes(1024)) {
+        const auto in = make<float>(n, [](u64 i) { return float(i); });
+        std::vector<float> out(n);
+        LAUNCH(map_f32, divide_up(n, 1024), 256, in.data(), out.data(), n, 3.0f);
+        check_equal(out, make<float>(n, [](u64 i) { return float(i) * 3; }), "map_f32");
+    }
+    const u64 shapes[][2] = {{0, 5}, {5, 0}, {1, 3000}, {3000, 1}, {7, 511}, {7, 512}, {7, 513}, {100, 33}, {2, 5000}};
+    for (const auto& [rows, m] : shapes) {
+        std::vector<i64> out(rows * m);
+        LAUNCH(map_uniform, divide_up(rows * m, 512), 128, out.data(), rows, m);
+        const u64 columns = m;
+        check_equal(out, make<i64>(rows * m, [=](u64 i) { return i64((i / columns) << 32 | i % columns); }), "map_uniform");
+    }
+    for (const RowCase& r : row_cases(896)) {
+        std::vector<i64> out(r.elements()), wanted;
+        LAUNCH(map_ragged, divide_up(r.rows() + r.elements(), 896), 128, out.data(), r.rows(), r.elements(), r.offsets.data());
+        for (u64 row = 0; row < r.rows(); row++)
+            for (i64 k = 0; k < r.offsets[row + 1] - r.offsets[row]; k++) wanted.push_back(i64(row << 32) | k);
+        check_equal(out, wanted, "map_ragged, " + r.name);
+    }
+}
+
+template <class T, class Op>
+std::vector<T> fold_rows(const RowCase& r, const std::vector<T>& in, const Op& op) {
+    return make<T>(r.rows(), [&](u64 row) {
+        T v = op.neutral();
+        for (i64 i = r.offsets[row]; i < r.offsets[row + 1]; i++) v = op(v, in[i]);
+        return v;
+    });
+}
+template <class T, class Op>
+std::vector<T> scan_of_rows(const RowCase& r, const std::vector<T>& in, const Op& op, bool exclusive) {
+    std::vector<T> out;
+    for (u64 row = 0; row < r.rows(); row++) {
+        T v = op.neutral();
+        for (i64 i = r.offsets[row]; i < r.offsets[row + 1]; i++) {
+            const T next = op(v, in[i]);
+            out.push_back(exclusive ? v : next);
+            v = next;
+        }
+    }
+    return out;
+}
+std::vector<i64> row_numbers(const RowCase& r) {
+    std::vector<i64> out;
+    for (u64 row = 0; row < r.rows(); row++) out.insert(out.end(), r.offsets[row + 1] - r.offsets[row], i64(row));
+    return out;
+}
+
+template <class T>
+struct States {
+    std::vector<char> memory;
+    explicit States(u64 tiles) : memory(tile_states(tiles, Slot<T>::bytes)) {}
+    void* at() { return aligned(memory); }
+};
+
+Matrix2 matrix(u64) {
+    Matrix2 m;
+    for (u32& x : m.x) x = u32(random_below(10));
+    return m;
+}
+Affine affine(u64) { return {u32(random_below(1u << 31)) | 1, u32(random_below(1000))}; }
+i32 number(u64) { return i32(random_below(2001)) - 1000; }
+
+#define REDUCE_CASE(NAME, T, THREADS, CHUNK, OP, ELEMENT)                                                               \
+    for (u64 n : sizes(CHUNK)) {                                                                                        \
+        const std::vector<T> in = make<T>(n, ELEMENT);                                                                  \
+        std::vector<T> out(1), partials(larger(u64(1), divide_up(n, CHUNK)));                                           \
+        u32 finished = 0;                                                                                               \
+        LAUNCH(NAME, partials.size(), THREADS, in.data(), out.data(), n, u64(CHUNK), (void*)partials.data(), &finished); \
+        check_equal(out, fold_rows(rows_of("", {n}), in, OP), #NAME);                                                   \
+    }
+
+void reductions() {
+    REDUCE_CASE(reduce_i64, i64, 256, 2048, SumI64{}, [](u64) { return i64(random_below(1ull << 50)); })
+    REDUCE_CASE(reduce_i64, i64, 256, 40, SumI64{}, [](u64) { return i64(random_below(1ull << 50)); })
+    REDUCE_CASE(reduce_matrix2, Matrix2, 128, 1280, Product<2>{}, matrix)
+    REDUCE_CASE(reduce_f32, float, 256, 3840, SumF32{}, [](u64) { return float(random_below(100)); })
+}
+
+void segmented_reductions() {
+    for (const RowCase& r : row_cases(1408)) {
+        const u64 tiles = divide_up(r.rows() + r.elements(), 1408);
+        const auto in = make<i32>(r.elements(), number);
+        std::vector<i32> out(r.rows());
+        std::vector<i64> row_of(r.elements());
+        States<i32> states(tiles);
+        LAUNCH(segreduce_i32, tiles, 128, in.data(), out.data(), row_of.data(), r.rows(), r.elements(), r.offsets.data(), states.at());
+        check_equal(out, fold_rows(r, in, SumI32{}), "segreduce_i32, " + r.name);
+        check_equal(row_of, row_numbers(r), "rows of segreduce_i32, " + r.name);
+        std::vector<i32> warp(r.rows());
+        LAUNCH(segreduce_warp_i32, divide_up(r.rows() * 32, 128), 128, in.data(), warp.data(), r.rows(), r.elements(), r.offsets.data());
+        check_equal(warp, out, "segreduce_warp_i32, " + r.name);
+    }
+    for (const RowCase& r : row_cases(320)) {
+        const u64 tiles = divide_up(r.rows() + r.elements(), 320);
+        const auto in = make<Matrix2>(r.elements(), matrix);
+        std::vector<Matrix2> out(r.rows());
+        std::vector<i64> row_of(r.elements());
+        States<Matrix2> states(tiles);
+        LAUNCH(segreduce_matrix2, tiles, 64, in.data(), out.data(), row_of.data(), r.rows(), r.elements(), r.offsets.data(), states.at());
+        check_equal(out, fold_rows(r, in, Product<2>{}), "segreduce_matrix2, " + r.name);
+        const auto maps = make<Affine>(r.elements(), affine);
+        std::vector<Affine> thread(r.rows()), group(r.rows());
+        const u64 rows = r.rows(), n = r.elements();
+        LAUNCH(segreduce_thread_affine, divide_up(rows, 128), 128, maps.data(), thread.data(), rows, n, r.offsets.data());
+        check_equal(thread, fold_rows(r, maps, Compose{}), "segreduce_thread_affine, " + r.name);
+        LAUNCH(segreduce_group_affine, divide_up(rows * 8, 128), 128, maps.data(), group.data(), rows, n, r.offsets.data());
+        check_equal(group, thread, "segreduce_group_affine, " + r.name);
+    }
+}
+
+const u64 uniform_shapes[][2] = {{0, 5}, {5, 0}, {1, 9000}, {3000, 1}, {7, 895}, {7, 896}, {7, 897}, {100, 33}};
+
+void uniform_rows() {
+    for (const auto& [rows, m] : uniform_shapes) {
+        const RowCase r = rows_of("uniform", std::vector<u64>(rows, m));
+        const u64 n = rows * m, tiles = divide_up(rows + n, 896);
+        const auto in = make<i32>(n, number);
+        std::vector<i32> out(rows);
+        std::vector<i64> row_of(n);
+        States<i32> states(tiles);
+        LAUNCH(segreduce_uniform_i32, tiles, 128, in.data(), out.data(), row_of.data(), rows, m, states.at());
+        check_equal(out, fold_rows(r, in, SumI32{}), "segreduce_uniform_i32");
+        check_equal(row_of, row_numbers(r), "rows of segreduce_uniform_i32");
+        const auto maps = make<Affine>(n, affine);
+        std::vector<Affine> scanned(n);
+        States<Affine> more(tiles);
+        LAUNCH(segscan_uniform_affine, tiles, 128, maps.data(), scanned.data(), rows, m, more.at());
+        check_equal(scanned, scan_of_rows(r, maps, Compose{}, false), "segscan_uniform_affine");
+    }
+}
+
+void segmented_scans() {
+    for (const RowCase& r : row_cases(1408)) {
+        const u64 tiles = divide_up(r.rows() + r.elements(), 1408);
+        const auto in = make<i32>(r.elements(), number);
+        std::vector<i32> out(r.elements());
+        States<i32> states(tiles);
+        LAUNCH(segscan_i32, tiles, 128, in.data(), out.data(), r.rows(), r.elements(), r.offsets.data(), states.at());
+        check_equal(out, scan_of_rows(r, in, SumI32{}, false), "segscan_i32, " + r.name);
+    }
+    for (const RowCase& r : row_cases(320)) {
+        const u64 tiles = divide_up(r.rows() + r.elements(), 320);
+        const auto in = make<Matrix2>(r.elements(), matrix);
+        std::vector<Matrix2> out(r.elements());
+        States<Matrix2> states(tiles);
+        LAUNCH(segscan_exclusive_matrix2, tiles, 64, in.data(), out.data(), r.rows(), r.elements(), r.offsets.data(), states.at());
+        check_equal(out, scan_of_rows(r, in, Product<2>{}, true), "segscan_exclusive_matrix2, " + r.name);
+    }
+}
+
+void filters() {
+    for (u64 n : sizes(2048)) {
+        const auto in = make<i32>(n, number);
+        std::vector<i32> out(n), wanted;
+        std::vector<i64> index(n), wanted_index;
+        for (u64 i = 0; i < n; i++)
+            if (in[i] % 3 == 0) wanted.push_back(in[i]), wanted_index.push_back(i64(i));
+        u64 kept = 0;
+        States<u64> states(divide_up(n, 2048));
+        LAUNCH(filter_i32, divide_up(n, 2048), 256, in.data(), out.data(), index.data(), &kept, n, states.at());
+        out.resize(kept), index.resize(kept);
+        check_equal(out, wanted, "filter_i32");
+        check_equal(index, wanted_index, "positions of filter_i32");
+    }
+    for (const RowCase& r : row_cases(1024)) {
+        const u64 tiles = divide_up(r.rows() + r.elements(), 1024);
+        const auto in = make<i32>(r.elements(), [](u64) { return i32(random_below(100)); });
+        std::vector<i32> out(r.elements()), wanted;
+        std::vector<i64> offsets(r.rows() + 1), wanted_offsets{0};
+        for (u64 row = 0; row < r.rows(); row++) {
+            for (i64 i = r.offsets[row]; i < r.offsets[row + 1]; i++)
+                if (in[i] % 3 == i32(row % 3)) wanted.push_back(in[i]);
+            wanted_offsets.push_back(i64(wanted.size()));
+        }
+        u64 kept = 0;
+        States<u64> states(tiles);
+        LAUNCH(filter_ragged, tiles, 128, in.data(), out.data(), offsets.data(), &kept, r.rows(), r.elements(), r.offsets.data(), states.at());
+        out.resize(kept);
+        check_equal(out, wanted, "filter_ragged, " + r.name);
+        check_equal(offsets, wanted_offsets, "offsets of filter_ragged, " + r.name);
+    }
+}
+
+// Float sums of rows: about right, and the same bits under all schedules.
+void float_rows() {
+    for (const RowCase& r : row_cases(1408)) {
+        const u64 tiles = divide_up(r.rows() + r.elements(), 1408);
+        const auto in = make<float>(r.elements(), [](u64) { return float(random_below(1u << 24)) * 1e-3f; });
+        std::vector<float> sums, scans;
+        for (u64 s = 0; s <= seeds; s++) {
+            config.seed = s, config.preempt = true, config.resident = 1 + int(s % 6);
+            std::vector<float> sum(r.rows()), scan(r.elements());
+            States<float> states(tiles), more(tiles);
+            LAUNCH(segreduce_f32, tiles, 128, in.data(), sum.data(), r.rows(), r.elements(), r.offsets.data(), states.at());
+            LAUNCH(segscan_f32, tiles, 128, in.data(), scan.data(), r.rows(), r.elements(), r.offsets.data(), more.at());
+            if (s == 0) sums = sum, scans = scan;
+            const bool same = !memcmp(sums.data(), sum.data(), 4 * sum.size()) && !memcmp(scans.data(), scan.data(), 4 * scan.size());
+            check(same, "floats of rows have the same bits under all schedules, " + r.name);
+        }
+        for (u64 row = 0; row < r.rows(); row++) {
+            double exact = 0;
+            for (i64 i = r.offsets[row]; i < r.offsets[row + 1]; i++) exact += in[i];
+            check(std::abs(sums[row] - exact) <= 1e-4 * exact, "segreduce_f32 is about the sum, " + r.name);
+        }
+    }
+    config = emu::Config{};
+}
+
+}   // namespace
+}   // namespace test
+
+int main(int count, char** values) {
+    using namespace test;
+    if (int status = arguments(count, values)) return status;
+    schedules(maps);
+    schedules(reductions);
+    schedules(segmented_reductions);
+    schedules(uniform_rows);
+    schedules(segmented_scans);
+    schedules(filters);
+    float_rows();
+    return result("rows");
+}

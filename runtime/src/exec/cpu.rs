@@ -1,0 +1,221 @@
+//! The processor as a device: arrays in its memory, work on its threads.
+
+use super::device::{ArrayResult, Device, Held, Results};
+use super::frame::{Frame, HostValue};
+use super::{Desc, Run, internal, out_of_memory, threads};
+use crate::array::{Array, OutOfMemory};
+use crate::blocks::Blocks;
+use crate::check::{RuntimeError, Span};
+use crate::plan::Kernel;
+use crate::prim::{Prim, Scalar};
+use crate::profile::{Counters, Rows};
+use std::sync::Arc;
+
+/// How the processor is used.
+#[derive(Clone, Copy, Debug)]
+pub struct Cpu {
+    /// Number of threads.
+    pub threads: usize,
+    /// See [`super::Options`].
+    pub smallest_pieces: bool,
+    /// See [`super::Options`].
+    pub reproducible: bool,
+}
+
+impl Held for Array {
+    fn prim(&self) -> Prim {
+        Array::prim(self)
+    }
+
+    fn len(&self) -> usize {
+        Array::len(self)
+    }
+
+    fn is_unique(&mut self) -> bool {
+        Array::is_unique(self)
+    }
+}
+
+impl Device for Cpu {
+    type Array = Array;
+    type Blocks = Arc<Blocks>;
+    type Desc = Arc<Desc>;
+    type Kernel = Kernel;
+
+    fn upload(_: &Run, a: Array) -> ArrayResult<Cpu> {
+        Ok(a)
+    }
+
+    fn download(_: &Run, a: Array) -> Result<Array, RuntimeError> {
+        Ok(a)
+    }
+
+    fn settle(_: &Run) -> Result<(), RuntimeError> {
+        Ok(())
+    }
+
+    fn kernel(run: &Run, k: &Kernel, frame: &mut Frame, span: Span) -> Results<Cpu> {
+        run.kernel(k, frame, span)
+    }
+
+    fn read(_: &Run, a: &Array, i: i64) -> Result<Option<Scalar>, RuntimeError> {
+        let index = usize::try_from(i).ok().filter(|i| *i < a.len());
+        Ok(index.map(|i| a.get(i)))
+    }
+
+    fn read_blocks(_: &Run, b: &Arc<Blocks>, i: i64) -> Result<Option<Scalar>, RuntimeError> {
+        Ok(b.get(i))
+    }
+
+    fn write(_: &Run, mut a: Array, i: usize, x: Scalar, span: Span) -> ArrayResult<Cpu> {
+        a.try_make_unique().map_err(|e| out_of_memory(e, span))?;
+        a.set(i, x);
+        Ok(a)
+    }
+
+    fn literal(_: &Run, prim: Prim, xs: &[Scalar], _: Span) -> ArrayResult<Cpu> {
+        Ok(Array::from_scalars(prim, xs))
+    }
+
+    fn iota(run: &Run, n: usize, span: Span) -> ArrayResult<Cpu> {
+        let mut a = Array::try_uninit(Prim::I64, n).map_err(|e| out_of_memory(e, span))?;
+        threads::fill(run.device.threads, a.slice_mut::<i64>(), |start, part| {
+            part.iter_mut().enumerate().for_each(|(i, x)| *x = (start + i) as i64);
+        });
+        Ok(a)
+    }
+
+    fn replicate(run: &Run, n: usize, x: Scalar, span: Span) -> ArrayResult<Cpu> {
+        run.replicate(n, x).map_err(|e| out_of_memory(e, span))
+    }
+
+    fn slice(_: &Run, mut a: Array, start: usize, len: usize, span: Span) -> ArrayResult<Cpu> {
+        if start == 0 && len >= a.len() / 2 && a.is_unique() {
+            a.truncate(len);
+            return Ok(a);
+        }
+        a.try_slice(start, len).map_err(|e| out_of_memory(e, span))
+    }
+
+    fn concat(run: &Run, parts: Vec<Array>, prim: Prim, span: Span) -> ArrayResult<Cpu> {
+        let mut cost = Counters::default();
+        let joined = Array::concat(parts, prim, &mut cost).map_err(|e| out_of_memory(e, span))?;
+        run.count(|c| *c += cost);
+        Ok(joined)
+    }
+
+    fn join(_: &Run, parts: Vec<HostValue>, prim: Prim) -> Result<(Arc<Blocks>, Vec<i64>), RuntimeError> {
+        let mut joined = Arc::new(Blocks::new(prim));
+        let mut origins = Vec::with_capacity(parts.len());
+        for part in parts {
+            origins.push(match part {
+                HostValue::Array(a) => Arc::make_mut(&mut joined).add(a),
+                HostValue::Blocks(b) if joined.count() == 0 => {
+                    joined = b;
+                    0
+                }
+                HostValue::Blocks(b) => {
+                    Arc::make_mut(&mut joined).add_all(&b);
+                    0
+                }
+                other => return Err(internal(&format!("{other:?} where arrays are joined"))),
+            });
+        }
+        Ok((joined, origins))
+    }
+
+    fn tidy(
+        run: &Run,
+        mut blocks: Arc<Blocks>,
+        starts: Array,
+        lens: Array,
+        span: Span,
+    ) -> Result<(Arc<Blocks>, Array), RuntimeError> {
+        if blocks.count() <= 1 {
+            return Ok((blocks, starts));
+        }
+        let tidied = Arc::make_mut(&mut blocks).tidy(starts.slice(), lens.slice());
+        let moved = tidied.map_err(|e| out_of_memory(e, span))?;
+        let copied = moved.as_ref().map_or(0, |m| m.copied);
+        let size = blocks.prim().size();
+        run.count(|c| c.launch(2 * starts.len() + 2 * copied, copied * size));
+        Ok((blocks, moved.map_or(starts, |m| m.starts)))
+    }
+
+    fn make_desc(run: &Run, lengths: Array, span: Span) -> Result<Arc<Desc>, RuntimeError> {
+        run.new_desc(Desc::from_lengths(lengths), span)
+    }
+
+    fn uniform_desc(run: &Run, rows: usize, m: usize, span: Span) -> Result<Arc<Desc>, RuntimeError> {
+        run.new_desc(Desc::uniform(rows, m).map(Some), span)
+    }
+
+    fn concat_desc(run: &Run, parts: &[Arc<Desc>], span: Span) -> Result<Arc<Desc>, RuntimeError> {
+        run.new_desc(Desc::concat(parts), span)
+    }
+
+    fn desc_of(_: &Run, offsets: Array) -> Arc<Desc> {
+        Arc::new(Desc::new(offsets))
+    }
+
+    fn rows(d: &Arc<Desc>) -> usize {
+        d.rows()
+    }
+
+    fn total(_: &Run, d: &Arc<Desc>) -> Result<usize, RuntimeError> {
+        Ok(d.total())
+    }
+
+    fn offsets(d: &Arc<Desc>) -> Array {
+        d.offsets().clone()
+    }
+
+    fn lengths(run: &Run, d: &Arc<Desc>, span: Span) -> ArrayResult<Cpu> {
+        if !d.has_lengths() {
+            run.count(|c| c.launch(2 * d.rows(), 8 * d.rows()));
+        }
+        d.lengths().map_err(|e| out_of_memory(e, span))
+    }
+
+    fn seg_ids(run: &Run, d: &Arc<Desc>, span: Span) -> ArrayResult<Cpu> {
+        if !d.has_seg_ids() {
+            run.count(|c| c.launch(d.rows() + d.total(), 8 * d.total()));
+        }
+        d.seg_ids(run.device.threads).map_err(|e| out_of_memory(e, span))
+    }
+}
+
+impl Run<'_> {
+    /// `n` copies of `x`.
+    pub fn replicate(&self, n: usize, x: Scalar) -> Result<Array, OutOfMemory> {
+        let a = Array::try_uninit(x.prim(), n)?;
+        let bits = x.bits();
+        match x.prim().size() {
+            1 => self.fill(&a, bits as u8),
+            2 => self.fill(&a, bits as u16),
+            4 => self.fill(&a, bits as u32),
+            _ => self.fill(&a, bits),
+        }
+        Ok(a)
+    }
+
+    /// Fills a fresh array; `T` has the size of its elements.
+    fn fill<T: Copy + Send + Sync>(&self, a: &Array, x: T) {
+        // SAFETY: the caller has just made the array, and nobody else holds it; sizes agree.
+        let out = unsafe { std::slice::from_raw_parts_mut(a.as_ptr() as *mut T, a.len()) };
+        threads::fill(self.device.threads, out, |_, part| part.fill(x));
+    }
+
+    /// A descriptor that was made: there may have been no memory, or the total is none that integers count.
+    fn new_desc(
+        &self,
+        made: Result<Option<Desc>, OutOfMemory>,
+        span: Span,
+    ) -> Result<Arc<Desc>, RuntimeError> {
+        let made = made.and_then(|d| d.ok_or(OutOfMemory(u64::MAX)));
+        let d = made.map_err(|e| out_of_memory(e, span))?;
+        self.count(|c| c.launch(2 * d.rows() + 1, 8 * (d.rows() + 1)));
+        self.note_rows(|| Rows::of(&d));
+        Ok(Arc::new(d))
+    }
+}

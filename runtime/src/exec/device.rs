@@ -1,0 +1,121 @@
+//! What holds the arrays of a run and does its bulk operations: the processor itself ([`super::cpu`]), or a GPU.
+//!
+//! The host's part of a program, its control flow, scalars and checks, is the same for all of them ([`super::host`]); a device
+//! is given arrays to hold and operations to do, in order. It may do them later: what it gives back to the host,
+//! scalars and sizes, it waits for, and it reports what failed before then.
+
+use super::Run;
+use super::frame::{Frame, HostValue};
+use crate::array::Array;
+use crate::check::{RuntimeError, Span};
+use crate::plan::Operand;
+use crate::prim::{Prim, Scalar};
+use std::fmt::Debug;
+
+/// The values of a statement.
+pub type Results<D> = Result<Vec<HostValue<D>>, RuntimeError>;
+/// One array of a device.
+pub type ArrayResult<D> = Result<<D as Device>::Array, RuntimeError>;
+
+/// A flat array that a device holds. Cloning shares it.
+pub trait Held: Clone + Debug {
+    /// Element type.
+    fn prim(&self) -> Prim;
+    /// Number of elements.
+    fn len(&self) -> usize;
+    /// Whether nobody else holds it, so that it may be updated in place.
+    fn is_unique(&mut self) -> bool;
+    /// Bytes of its elements.
+    fn size(&self) -> usize {
+        self.len() * self.prim().size()
+    }
+}
+
+/// A device; meanings of the operations as in FLAT. `span` is where errors are.
+pub trait Device: Clone + Debug + Sized {
+    /// An array.
+    type Array: Held;
+    /// Arrays that are read as one.
+    type Blocks: Clone + Debug;
+    /// A descriptor.
+    type Desc: Clone + Debug;
+    /// A bulk operation with a body.
+    type Kernel;
+
+    /// An array of the host's.
+    fn upload(run: &Run<Self>, a: Array) -> ArrayResult<Self>;
+    /// An array for the host.
+    fn download(run: &Run<Self>, a: Self::Array) -> Result<Array, RuntimeError>;
+    /// Waits for what is still to be done; fails if that does.
+    fn settle(run: &Run<Self>) -> Result<(), RuntimeError>;
+
+    /// Runs a kernel.
+    fn kernel(run: &Run<Self>, k: &Self::Kernel, frame: &mut Frame<Self>, span: Span) -> Results<Self>;
+
+    /// An element; none if the index is outside.
+    fn read(run: &Run<Self>, a: &Self::Array, i: i64) -> Result<Option<Scalar>, RuntimeError>;
+    /// An element of blocks; none if the index is in no array.
+    fn read_blocks(run: &Run<Self>, b: &Self::Blocks, i: i64) -> Result<Option<Scalar>, RuntimeError>;
+    /// The array with an element replaced; the index is inside.
+    fn write(run: &Run<Self>, a: Self::Array, i: usize, x: Scalar, span: Span) -> ArrayResult<Self>;
+    /// The scalars.
+    fn literal(run: &Run<Self>, prim: Prim, xs: &[Scalar], span: Span) -> ArrayResult<Self>;
+    /// `0..n`.
+    fn iota(run: &Run<Self>, n: usize, span: Span) -> ArrayResult<Self>;
+    /// `n` times `x`.
+    fn replicate(run: &Run<Self>, n: usize, x: Scalar, span: Span) -> ArrayResult<Self>;
+    /// A part, which is inside.
+    fn slice(run: &Run<Self>, a: Self::Array, start: usize, len: usize, span: Span) -> ArrayResult<Self>;
+    /// Arrays one after the other; counts what that costs.
+    fn concat(run: &Run<Self>, parts: Vec<Self::Array>, prim: Prim, span: Span) -> ArrayResult<Self>;
+    /// Arrays and blocks as blocks, and what is added to the indices of each.
+    fn join(
+        run: &Run<Self>,
+        parts: Vec<HostValue<Self>>,
+        prim: Prim,
+    ) -> Result<(Self::Blocks, Vec<i64>), RuntimeError>;
+    /// See [`crate::blocks::Blocks::tidy`]; counts what it costs.
+    fn tidy(
+        run: &Run<Self>,
+        blocks: Self::Blocks,
+        starts: Self::Array,
+        lens: Self::Array,
+        span: Span,
+    ) -> Result<(Self::Blocks, Self::Array), RuntimeError>;
+
+    /// A descriptor of rows of these lengths.
+    fn make_desc(run: &Run<Self>, lengths: Self::Array, span: Span) -> Result<Self::Desc, RuntimeError>;
+    /// `rows` rows of length `m`; the product is a size.
+    fn uniform_desc(run: &Run<Self>, rows: usize, m: usize, span: Span) -> Result<Self::Desc, RuntimeError>;
+    /// The rows of all.
+    fn concat_desc(run: &Run<Self>, parts: &[Self::Desc], span: Span) -> Result<Self::Desc, RuntimeError>;
+    /// From its offsets.
+    fn desc_of(run: &Run<Self>, offsets: Self::Array) -> Self::Desc;
+    /// Number of rows.
+    fn rows(d: &Self::Desc) -> usize;
+    /// Number of elements.
+    fn total(run: &Run<Self>, d: &Self::Desc) -> Result<usize, RuntimeError>;
+    /// Its offsets.
+    fn offsets(d: &Self::Desc) -> Self::Array;
+    /// Length of each row; counts what it costs the first time.
+    fn lengths(run: &Run<Self>, d: &Self::Desc, span: Span) -> ArrayResult<Self>;
+    /// Row of each element; counts what it costs the first time.
+    fn seg_ids(run: &Run<Self>, d: &Self::Desc, span: Span) -> ArrayResult<Self>;
+}
+
+impl<D: Device> Run<'_, D> {
+    /// The element of an array or of blocks that the host reads.
+    pub fn element(&self, a: &HostValue<D>, i: i64) -> Result<Scalar, RuntimeError> {
+        let found = match a {
+            HostValue::Array(a) => D::read(self, a, i)?,
+            HostValue::Blocks(b) => D::read_blocks(self, b, i)?,
+            _ => None,
+        };
+        found.ok_or_else(|| super::internal(&format!("a read at {i}, where nothing is")))
+    }
+
+    /// The arrays in operands.
+    pub fn arrays(&self, xs: &[Operand], frame: &mut Frame<D>) -> Result<Vec<D::Array>, RuntimeError> {
+        xs.iter().map(|x| frame.array(*x)).collect()
+    }
+}
