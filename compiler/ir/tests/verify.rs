@@ -211,7 +211,7 @@ fn flat_scans_with_more_to_do() {
     assert_eq!(then("x_8", &format!("(elem f32) \\(s_10: f32) {uses}")), Ok(()));
     assert_eq!(then("x_8", "(scatter (xs_2)) \\(s_10: f32) { in (p_7, s_10) }"), Ok(()));
     rejected(then("x_8, x_8", &format!("(elem f32) \\(s_10: f32) {uses}")), "results of the body");
-    rejected(then("x_8", &format!("(elem f32) \\() {uses}")), "parameters for prefixes");
+    rejected(then("x_8", "(elem f32) \\() { in (x_8) }"), "parameters for prefixes");
     rejected(then("x_8", "(elem f32) \\(s_10: i64) { in (x_8) }"), "a parameter is not like its prefix");
     rejected(then("x_8", "(elem f32) \\(s_10: f32) { in (p_7) }"), "an output of f32");
     rejected(then("x_8", "() \\(s_10: f32) { in (s_10) }"), "no output");

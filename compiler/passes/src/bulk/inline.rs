@@ -37,7 +37,7 @@ pub fn sweep(block: &mut Block, joiner: &mut Joiner) {
     for at in 0..block.stms.len() {
         for (array, element) in elements(block, at, joiner) {
             if let Some(readers) = readers(block, at, array, &element) {
-                readers.into_iter().for_each(|r| element.into_kernel(&mut block.stms[r], array, joiner));
+                readers.into_iter().for_each(|r| element.put_into_kernel(&mut block.stms[r], array, joiner));
             }
         }
     }
@@ -160,22 +160,22 @@ impl Element {
     }
 
     /// Replaces the reads of the array in a kernel.
-    fn into_kernel(&self, stm: &mut Stm, array: Var, joiner: &mut Joiner) {
+    fn put_into_kernel(&self, stm: &mut Stm, array: Var, joiner: &mut Joiner) {
         let Op::Kernel(k) = &mut stm.op else { return };
         let mut prologue = Body { stms: std::mem::take(&mut k.prologue), results: vec![] };
         let (row, pos) = (k.row, k.pos);
-        self.into_body(&mut prologue, array, (row, pos), &mut vec![], joiner);
+        self.put_into_body(&mut prologue, array, (row, pos), &mut vec![], joiner);
         let mut added = Vec::new();
-        self.into_body(&mut k.body, array, (row, pos), &mut added, joiner);
+        self.put_into_body(&mut k.body, array, (row, pos), &mut added, joiner);
         if let KernelKind::Scan { after: Some(after), .. } = &mut k.kind {
-            self.into_body(&mut after.body, array, (row, pos), &mut added, joiner);
+            self.put_into_body(&mut after.body, array, (row, pos), &mut added, joiner);
         }
         k.prologue = prologue.stms;
         k.prologue.extend(added);
         reads::tidy(k);
     }
 
-    fn into_body(
+    fn put_into_body(
         &self,
         body: &mut Body,
         array: Var,
@@ -186,7 +186,7 @@ impl Element {
         let mut stms = Vec::with_capacity(body.stms.len());
         for mut stm in std::mem::take(&mut body.stms) {
             for inner in stm.exp.bodies_mut() {
-                self.into_body(inner, array, (row, pos), added, joiner);
+                self.put_into_body(inner, array, (row, pos), added, joiner);
             }
             if let Exp::Index(arr, is) = &stm.exp
                 && *arr == array

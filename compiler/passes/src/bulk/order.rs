@@ -45,7 +45,7 @@ pub fn together(stms: &[Stm], first: usize, second: usize) -> Option<Order> {
     }
     let [a, b] = [first, second].map(|i| has_effect(&stms[i].op));
     let (any_before, any_behind) = (before().any(|s| has_effect(&s.op)), behind().any(|s| has_effect(&s.op)));
-    if a && (b || any_before) || any_behind && (b || any_before) {
+    if (a || any_behind) && (b || any_before) {
         return None;
     }
     let moved = [&stms[first]].into_iter().chain(behind()).chain([&stms[second]]);

@@ -81,6 +81,7 @@ fn join(a: &Stm, b: &Stm, joiner: &mut Joiner) -> Stm {
             results: [f.body.results.clone(), g.body.results.clone()].concat(),
         },
         ret: [f.ret.clone(), g.ret.clone()].concat(),
+        schedule: f.schedule,
     };
     let pat: Vec<Param> = interleaved(&a.pat, &b.pat, k, l);
     let kind = KernelKind::Scan { op, neutral: [x, y].concat(), exclusive, after: None };

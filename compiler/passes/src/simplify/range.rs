@@ -48,7 +48,7 @@ fn largest(env: &Env, a: Atom) -> Option<i128> {
         }
         PrimOp::Bin(BinOp::Mod, p) if p.is_integer() => constant(xy[1]).filter(|m| *m > 0).map(|m| m - 1),
         PrimOp::Conv(from, to) if to.is_integer() => {
-            let fits = |m: &i128| *m <= (1 << (8 * to.size() - 1)) - 1;
+            let fits = |m: &i128| *m < 1 << (8 * to.size() - 1);
             let narrow = if *from == Prim::Bool {
                 Some(1)
             } else {
