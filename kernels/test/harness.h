@@ -1,6 +1,7 @@
 // What the tests share: launching kernels on the emulator, inputs, sizes, schedules, comparison with a scalar reference.
 //
-// A test program runs all its cases under several schedules. `PROGRAM [--seeds N] [--max N]`: how many random schedules, and the largest size.
+// A test program runs all its cases under several schedules. `PROGRAM [--seeds N] [--max N] [--runs N]`: how many random schedules, the
+// largest size, and how many runs are compared bit by bit.
 #pragma once
 #include "host/emulator.hpp"
 #include "par/base.cuh"
@@ -20,7 +21,7 @@ using par::i32, par::i64, par::smaller, par::u16, par::u32, par::u64, par::u8;
 
 inline emu::Config config;
 inline int failures = 0, cases = 0;
-inline u64 seeds = 3, largest = 20000;
+inline u64 seeds = 3, largest = 20000, runs = 30;
 
 template <class... P, size_t... I>
 void launch_with(emu::LaunchFunction kernel, u64 grid, u32 threads, u32 shared, std::tuple<P...>& values, std::index_sequence<I...>) {
@@ -142,6 +143,7 @@ inline int arguments(int count, char** values) {
     for (int i = 1; i + 1 < count; i += 2) {
         if (!strcmp(values[i], "--seeds")) seeds = strtoull(values[i + 1], nullptr, 10);
         else if (!strcmp(values[i], "--max")) largest = strtoull(values[i + 1], nullptr, 10);
+        else if (!strcmp(values[i], "--runs")) runs = strtoull(values[i + 1], nullptr, 10);
         else return fprintf(stderr, "unknown option %s\n", values[i]), 2;
     }
     return 0;

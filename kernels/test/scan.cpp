@@ -133,7 +133,7 @@ int main(int count, char** values) {
     if (int status = arguments(count, values)) return status;
     schedules(scans);
     schedules(captured);
-    same_bits(6, seeds * 10);
+    same_bits(5, runs);
     same_bits(70, 2);
     beyond_32_bits();
     schedules(wide_scans);
