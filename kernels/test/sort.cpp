@@ -74,6 +74,34 @@ void orders() {
     check(par::sortable(-1) < par::sortable(0) && par::sortable(i64(-1)) < par::sortable(i64(0)), "order of integers");
 }
 
+// Rows of all classes: by a warp, by a block, and the longer ones by radix sorts by key and by row.
+void segmented_sorts() {
+    for (const RowCase& r : row_cases(1024)) {
+        const u64 n = r.elements(), rows = r.rows();
+        const auto keys = make<float>(n, [](u64) { return float(i32(random_below(200)) - 100); });
+        std::vector<u32> from(n, ~0u), wanted(n);
+        std::iota(wanted.begin(), wanted.end(), 0u);
+        std::vector<u32> bits = make<u32>(n, [&](u64 i) { return par::sortable(keys[i]); }), row_of(n);
+        bool long_rows = false;
+        for (u64 row = 0; row < rows; row++) {
+            const i64 start = r.offsets[row], end = r.offsets[row + 1];
+            std::stable_sort(wanted.begin() + start, wanted.begin() + end, [&](u32 a, u32 b) { return bits[a] < bits[b]; });
+            std::fill(row_of.begin() + start, row_of.begin() + end, u32(row));
+            long_rows = long_rows || end - start > 1024;
+        }
+        LAUNCH(segsort_warp_f32, divide_up(rows * 32, 128), 128, keys.data(), from.data(), rows, n, r.offsets.data());
+        LAUNCH(segsort_block_f32, rows, 128, keys.data(), from.data(), rows, n, r.offsets.data());
+        if (long_rows) {
+            const Sorted<u32, u32> by_key = sort_u32(bits);
+            const Sorted<u32, u32> by_row = sort_u32(make<u32>(n, [&](u64 i) { return row_of[by_key.positions[i]]; }));
+            for (u64 row = 0; row < rows; row++)
+                if (r.offsets[row + 1] - r.offsets[row] > 1024)
+                    for (i64 i = r.offsets[row]; i < r.offsets[row + 1]; i++) from[i] = by_key.positions[by_row.positions[i]];
+        }
+        check_equal(from, wanted, "segmented sort, " + r.name);
+    }
+}
+
 // Elements outside of the bins have the key `bins`, and stand at the end.
 std::vector<float> sums_by_bin(const std::vector<u32>& bins_of, const std::vector<float>& in, u64 bins) {
     const Sorted<u32, u32> sorted = sort_u32(bins_of);
@@ -100,7 +128,7 @@ void histograms() {
     for (u64 s = 1; s <= seeds; s++) {
         config.seed = s, config.preempt = true, config.resident = 1 + int(s % 5);
         const auto got = sums_by_bin(bins_of, in, bins);
-        check(!memcmp(got.data(), wanted.data(), bins * 4), "sums by bin have the same bits under all schedules");
+        check(same_bits(got, wanted), "sums by bin have the same bits under all schedules");
     }
     config = emu::Config{};
 }
@@ -112,6 +140,7 @@ int main(int count, char** values) {
     using namespace test;
     if (int status = arguments(count, values)) return status;
     schedules(sorts);
+    schedules(segmented_sorts);
     orders();
     histograms();
     return result("sort");

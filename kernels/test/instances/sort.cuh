@@ -2,6 +2,7 @@
 #include "operators.cuh"
 #include "par/histogram.cuh"
 #include "par/segreduce.cuh"
+#include "par/segsort.cuh"
 #include "par/sort.cuh"
 
 PAR_KERNEL void __launch_bounds__(256) sort_count_u32(const par::u32* keys, par::u64 n, par::u64* counts) {
@@ -50,6 +51,24 @@ PAR_KERNEL void __launch_bounds__(256) sort_pass_i64(
     );
 }
 
+// Rows: each element's place gets the position of what belongs there.
+PAR_KERNEL void __launch_bounds__(128) segsort_warp_f32(
+    const float* keys, par::u32* from, par::u64 rows, par::u64 n, const par::i64* offsets
+) {
+    using namespace par;
+    segmented_sort_warp<128, u32>(
+        RaggedRows(rows, n, offsets), [=](u64 i) { return sortable(load(keys + i)); }, [=](u64 to, u64 i) { store(from + to, u32(i)); }
+    );
+}
+PAR_KERNEL void __launch_bounds__(128) segsort_block_f32(
+    const float* keys, par::u32* from, par::u64 rows, par::u64 n, const par::i64* offsets
+) {
+    using namespace par;
+    segmented_sort_block<128, 8, u32>(
+        RaggedRows(rows, n, offsets), 32, [=](u64 i) { return sortable(load(keys + i)); }, [=](u64 to, u64 i) { store(from + to, u32(i)); }
+    );
+}
+
 // The rest of a histogram by sorting: where bins start, and the values of each combined in order.
 PAR_KERNEL void __launch_bounds__(128) sorted_offsets(const par::u32* sorted, par::u64 n, par::u64 bins, par::i64* offsets) {
     par::bin_offsets<128>(n, bins, [=](par::u64 i) { return par::load(sorted + i); }, offsets);
@@ -69,5 +88,7 @@ PAR_EXPORT(sort_count_i64)
 PAR_EXPORT(sort_offsets)
 PAR_EXPORT(sort_pass_u32)
 PAR_EXPORT(sort_pass_i64)
+PAR_EXPORT(segsort_warp_f32)
+PAR_EXPORT(segsort_block_f32)
 PAR_EXPORT(sorted_offsets)
 PAR_EXPORT(sorted_sums_f32)
