@@ -18,6 +18,8 @@ pub struct Cpu {
     pub threads: usize,
     /// See [`super::Options`].
     pub smallest_pieces: bool,
+    /// See [`super::Options`].
+    pub reproducible: bool,
 }
 
 impl Held for Array {

@@ -18,6 +18,7 @@ mod map;
 mod record;
 mod scan;
 mod space;
+mod split;
 mod threads;
 
 pub use desc::Desc;
@@ -46,6 +47,8 @@ pub struct Options {
     pub max_depth: usize,
     /// Bytes that a run may hold besides its arguments; none: what there is.
     pub memory_limit: Option<usize>,
+    /// Of several values that are scattered to one index, the last one wins.
+    pub reproducible: bool,
     /// Ends the run, with [`RuntimeError::cancelled`], when it is used.
     pub cancel: CancelToken,
     /// Cuts work into the smallest pieces there are, whether or not that pays: for tests of what happens between pieces.
@@ -116,7 +119,8 @@ impl Executable {
     ) -> Result<Vec<Column>, RuntimeError> {
         let function = self.plan.functions.get(fun).ok_or_else(|| internal("no such function"))?;
         let threads = threads::count(options.threads);
-        let device = Cpu { threads, smallest_pieces: options.smallest_pieces };
+        let Options { smallest_pieces, reproducible, .. } = *options;
+        let device = Cpu { threads, smallest_pieces, reproducible };
         let call = Call { plan: &self.plan, function, options, traces: Sink::current() };
         threads::pool(threads)?.install(|| call.run(device, fun, args, profile))
     }
