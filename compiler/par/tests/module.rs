@@ -42,10 +42,21 @@ fn records_and_sums_are_types() {
     let p = program();
     let by = MovedBy { x: 1.0, y: -1.0 };
     let at = |x, y| MovedBy { x, y };
-    let shapes = [AreasShapes::Circle(at(0.0, 0.0), 1.0), AreasShapes::Nothing, AreasShapes::Polygon(vec![at(1.0, 1.0)])];
+    let shapes = [
+        AreasShapes::Circle(at(0.0, 0.0), 1.0),
+        AreasShapes::Nothing,
+        AreasShapes::Polygon(vec![at(1.0, 1.0)]),
+    ];
     assert_eq!(p.areas(&shapes).unwrap(), [std::f32::consts::PI, 0.0, 1.0]);
     let moved = p.moved(&by, &shapes).unwrap();
-    assert_eq!(moved, [AreasShapes::Circle(at(1.0, -1.0), 1.0), AreasShapes::Nothing, AreasShapes::Polygon(vec![at(2.0, 0.0)])]);
+    assert_eq!(
+        moved,
+        [
+            AreasShapes::Circle(at(1.0, -1.0), 1.0),
+            AreasShapes::Nothing,
+            AreasShapes::Polygon(vec![at(2.0, 0.0)])
+        ]
+    );
 }
 
 #[test]

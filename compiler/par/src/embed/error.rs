@@ -5,7 +5,6 @@ use std::fmt;
 use std::path::PathBuf;
 
 /// Why there is no program or no result. Its text is what a person should see, with the place in the source.
-#[derive(Debug)]
 #[non_exhaustive]
 pub enum Error {
     /// The program is wrong.
@@ -55,6 +54,13 @@ impl fmt::Display for Error {
             Error::File { path, error } => write!(f, "cannot read {}: {error}", path.display()),
             Error::Bug(message) => f.write_str(message),
         }
+    }
+}
+
+/// As for a person: it is what a `main` prints that gives the error back.
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 

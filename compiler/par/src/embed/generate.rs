@@ -97,9 +97,12 @@ impl Writer {
         let place = camel(&entry.name);
         let mut params = String::new();
         for (name, ty) in &entry.params {
-            let _ = write!(params, ", {}: {}", ident(name), self.argument(ty, &(place.clone() + &camel(name))));
+            let _ =
+                write!(params, ", {}: {}", ident(name), self.argument(ty, &(place.clone() + &camel(name))));
         }
-        let args: String = entry.params.iter().map(|(name, _)| format!("{}, ", ident(name))).collect();
+        let args: Vec<String> = entry.params.iter().map(|(name, _)| ident(name)).collect();
+        // A tuple of one has a comma.
+        let args = args.join(", ") + if args.len() == 1 { "," } else { "" };
         let result = self.owned(&entry.ret, &format!("{place}Result"));
         let types: Vec<String> = entry.params.iter().map(|(_, ty)| ty.to_string()).collect();
         let signature = types.iter().map(|t| format!("{t} -> ")).collect::<String>() + &entry.ret.to_string();
@@ -169,7 +172,11 @@ impl Writer {
                 let _ = writeln!(self.out, "pub struct {name} {{");
                 for (field, ty) in fields {
                     let owned = self.owned(ty, &(name.to_string() + &camel(field)));
-                    let _ = writeln!(self.out, "    /// `{field}`\n    #[par(name = {field:?})]\n    pub {}: {owned},", ident(field));
+                    let _ = writeln!(
+                        self.out,
+                        "    /// `{field}`\n    #[par(name = {field:?})]\n    pub {}: {owned},",
+                        ident(field)
+                    );
                 }
             }
             ValueType::Sum(constructors) => {
@@ -181,7 +188,8 @@ impl Writer {
                         .enumerate()
                         .map(|(i, t)| self.owned(t, &format!("{name}{variant}{i}")))
                         .collect();
-                    let payload = if parts.is_empty() { String::new() } else { format!("({})", parts.join(", ")) };
+                    let payload =
+                        if parts.is_empty() { String::new() } else { format!("({})", parts.join(", ")) };
                     let _ = writeln!(
                         self.out,
                         "    /// `#{constructor}`\n    #[par(name = {constructor:?})]\n    {variant}{payload},"
@@ -230,7 +238,13 @@ mod tests {
 
     #[test]
     fn names_are_made_fit_for_rust() {
-        assert_eq!((camel("row_sums"), camel("x'"), camel("0")), ("RowSums".into(), "XPrime".into(), "N0".into()));
-        assert_eq!((ident("type"), ident("self"), ident("f'")), ("r#type".into(), "self_".into(), "f_prime".into()));
+        assert_eq!(
+            (camel("row_sums"), camel("x'"), camel("0")),
+            ("RowSums".into(), "XPrime".into(), "N0".into())
+        );
+        assert_eq!(
+            (ident("type"), ident("self"), ident("f'")),
+            ("r#type".into(), "self_".into(), "f_prime".into())
+        );
     }
 }
