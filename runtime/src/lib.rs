@@ -10,6 +10,7 @@ pub mod float16;
 mod hexfloat;
 pub mod io;
 pub mod math;
+pub mod pieces;
 pub mod plan;
 pub mod pool;
 pub mod prim;

@@ -22,6 +22,7 @@ mod run;
 mod source;
 mod status;
 mod test;
+mod tune;
 
 use clap::{Parser, Subcommand};
 use status::Status;
@@ -67,6 +68,8 @@ enum Command {
     Profile(profile::Args),
     /// Measure the calls that the tests in programs describe
     Bench(bench::Args),
+    /// Measure which versions of nests are faster from which sizes on
+    Tune(tune::Args),
     /// Look for disagreements between the stages of the compiler with random programs
     Fuzz(fuzz::Args),
     /// Serve an editor: the language server protocol on standard input and output
@@ -104,6 +107,7 @@ fn execute(command: Command) -> Status {
         Command::Explain(args) => explain::explain(&args),
         Command::Profile(args) => profile::profile(&args),
         Command::Bench(args) => bench::bench(&args),
+        Command::Tune(args) => tune::tune(&args),
         Command::Fuzz(args) => fuzz::fuzz(&args),
         Command::Lsp(args) => lsp::lsp(&args),
         Command::Dev(args) => dev::dev(&args),

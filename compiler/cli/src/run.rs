@@ -4,9 +4,10 @@ use crate::options::{Compile, Limits};
 use crate::status::{self, Messages, Status};
 use crate::{input, output, source};
 use clap::ValueEnum;
-use par::{Backend, Entry, Program, Value, pipeline};
+use par::tuning::Tuning;
+use par::{Backend, Entry, Options, Program, Value, pipeline};
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 /// The back ends as they are named on the command line.
@@ -65,6 +66,9 @@ pub struct Args {
     /// Write the time of each counted run to FILE: microseconds, one per line
     #[arg(long, value_name = "FILE")]
     time: Option<PathBuf>,
+    /// Use the thresholds between versions that `par tune` has written
+    #[arg(long, value_name = "FILE")]
+    tuning: Option<PathBuf>,
     /// Check the compiler's own work after every pass
     #[arg(long)]
     verify: bool,
@@ -74,12 +78,19 @@ pub struct Args {
     compile: Compile,
     #[command(flatten)]
     limits: Limits,
+    /// Do not check bounds and assertions inside `#[unsafe]`: where they do not hold, the program may read and write
+    /// outside its arrays. The interpreters check everything
+    #[arg(long)]
+    allow_unsafe: bool,
 }
 
 /// Compiles and runs a program.
 pub fn run(args: &Args) -> Result<Status, Status> {
     args.messages.choose();
-    let options = args.limits.on(args.compile.options(args.verify));
+    let interpreted = matches!(args.backend, BackendName::Interp | BackendName::FlatInterp);
+    let tuning = args.tuning.as_deref().map(tuning).transpose()?;
+    let allow_unsafe = args.allow_unsafe && !interpreted;
+    let options = Options { tuning, allow_unsafe, ..args.limits.on(args.compile.options(args.verify)) };
     let program = source::load(&args.file, &options)?;
     let entry = program.choose_entry(args.entry.as_deref()).map_err(|m| status::fail(&m))?;
     program.prepare(args.backend.into()).map_err(|f| status::failure(&f))?;
@@ -94,6 +105,13 @@ pub fn run(args: &Args) -> Result<Status, Status> {
         output::write_file(path, |file| file.write_all(lines.as_bytes())).map_err(|m| status::fail(&m))?;
     }
     Ok(Status::Success)
+}
+
+/// The thresholds in a file.
+fn tuning(path: &Path) -> Result<Tuning, Status> {
+    let text = std::fs::read_to_string(path).map_err(|e| e.to_string());
+    let tuning = text.and_then(|text| Tuning::parse(&text));
+    tuning.map_err(|message| status::fail(&format!("{}: {message}", path.display())))
 }
 
 /// The result and the microseconds of every counted run.

@@ -7,13 +7,14 @@
 
 use crate::failure::{Bug, Failure};
 use crate::imports::{FileSystem, Imports, Loader};
+use crate::tuning::Tuning;
 use crate::warnings::Warnings;
 use crate::{insight, library};
-use par_check::lower::Additions;
 use par_check::thir;
 use par_ir::verify::{verify_core, verify_flat};
 use par_ir::{core, flat, print};
-pub use par_passes::flatten::Versions;
+use par_passes::flatten::Unsupported;
+pub use par_passes::flatten::{Choice, Measure, Splitting, Thresholds, Versions};
 use par_passes::pass;
 use par_runtime::{Executable, cancel};
 use par_syntax::{Diagnostic, Severity, Sources, ast};
@@ -59,6 +60,13 @@ pub struct Options {
     pub warnings: Warnings,
     /// Which version runs of what has several.
     pub versions: Versions,
+    /// Bounds and assertions inside `#[unsafe]` are not checked. A program that is wrong there may then read and write
+    /// outside its arrays.
+    pub allow_unsafe: bool,
+    /// Measured thresholds between versions.
+    pub tuning: Option<Tuning>,
+    /// Whether nests are worked through in pieces. With a limit of memory they are where memory is short.
+    pub splitting: Splitting,
     /// Bytes that a run may hold besides its arguments, on every back end; none: what there is.
     pub memory_limit: Option<usize>,
     /// A run fails if a `scatter` writes two different values to one index.
@@ -71,6 +79,9 @@ impl Default for Options {
     /// Verification in debug builds; imports from the file system.
     fn default() -> Options {
         Options {
+            allow_unsafe: false,
+            tuning: None,
+            splitting: Splitting::default(),
             memory_limit: None,
             check_scatter: false,
             reproducible: false,
@@ -81,6 +92,16 @@ impl Default for Options {
             warnings: Warnings::default(),
             versions: Versions::default(),
         }
+    }
+}
+
+impl Options {
+    fn flattening(&self, thresholds: Thresholds) -> par_passes::flatten::Options {
+        let splitting = match (self.splitting, self.memory_limit) {
+            (Splitting::Never, Some(_)) => Splitting::Memory,
+            (chosen, _) => chosen,
+        };
+        par_passes::flatten::Options { versions: self.versions, thresholds, splitting }
     }
 }
 
@@ -210,8 +231,9 @@ impl Pipeline<'_> {
         mut parsed: Parsed,
         complete: &dyn Fn(&thir::Def) -> bool,
     ) -> Result<Front, Failure> {
-        let additions = Additions { check_scatter: self.options.check_scatter };
-        let lower = || par_check::lower::lower(thir, &parsed.sources, complete, additions);
+        let Options { check_scatter, allow_unsafe, .. } = *self.options;
+        let options = par_check::lower::Options { check_scatter, allow_unsafe };
+        let lower = || par_check::lower::lower(thir, &parsed.sources, options, complete);
         let (core, found) = self.step(LOWER.name, lower);
         parsed.diagnostics.extend(self.options.warnings.apply(found));
         let core = core.filter(|_| !fatal(&parsed.diagnostics));
@@ -243,14 +265,28 @@ impl Pipeline<'_> {
 
     /// CORE to FLAT.
     pub(crate) fn flatten(&self, core: &core::Program, sources: &Sources) -> Result<flat::Program, Failure> {
-        let result = self.step(FLATTEN.name, || par_passes::flatten::flatten_as(core, self.options.versions));
-        let flat = result.map_err(|u| Failure::Rejected {
-            diagnostics: vec![Diagnostic::unsupported(u.feature, u.span)],
-            sources: sources.clone(),
-        })?;
+        let options = self.options.flattening(self.thresholds(core, sources)?);
+        let result = self.step(FLATTEN.name, || par_passes::flatten::flatten_as(core, &options));
+        let flat = result.map_err(|u| not_flattened(u, sources))?;
         self.dump(FLATTEN.name, || print::print_flat(&flat));
         self.verify(FLATTEN.name, || verify_flat(&flat))?;
         Ok(flat)
+    }
+
+    /// What was measured, for the choices of this program.
+    fn thresholds(&self, core: &core::Program, sources: &Sources) -> Result<Thresholds, Failure> {
+        let Some(tuning) = &self.options.tuning else { return Ok(Thresholds::default()) };
+        let found = self.choices(core, sources)?;
+        tuning.thresholds(&found, sources).map_err(|message| {
+            let mut diagnostic = Diagnostic::new(Severity::Error, "", message, Default::default());
+            diagnostic.labels.clear();
+            Failure::Rejected { diagnostics: vec![diagnostic], sources: sources.clone() }
+        })
+    }
+
+    /// Where sizes decide which version runs.
+    pub(crate) fn choices(&self, core: &core::Program, sources: &Sources) -> Result<Vec<Choice>, Failure> {
+        self.step(FLATTEN.name, || par_passes::flatten::choices(core)).map_err(|u| not_flattened(u, sources))
     }
 
     /// FLAT to machine code that counts what it does.
@@ -263,6 +299,13 @@ impl Pipeline<'_> {
     pub(crate) fn codegen(&self, flat: &flat::Program) -> Result<Executable, Failure> {
         let result = self.step(CODEGEN.name, || par_codegen::cpu::compile(flat));
         result.map_err(|message| Failure::Bug(Bug { pass: CODEGEN.name.to_string(), message }))
+    }
+}
+
+fn not_flattened(u: Unsupported, sources: &Sources) -> Failure {
+    Failure::Rejected {
+        diagnostics: vec![Diagnostic::unsupported(u.feature, u.span)],
+        sources: sources.clone(),
     }
 }
 

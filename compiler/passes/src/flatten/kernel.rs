@@ -212,6 +212,7 @@ impl Flattener<'_> {
                 self.load(g, pro, ids, Prim::I64, p)
             }
             Kind::Pack { idx, .. } => self.load(g, pro, idx, Prim::I64, p),
+            Kind::Part { first, .. } => self.arith(g, pro, BinOp::Add, p, first),
             Kind::Root | Kind::Dim(FDim::View(_)) => unreachable!("not below a level"),
         }
     }
@@ -329,7 +330,7 @@ impl Flattener<'_> {
             Ok(op.body.results.iter().map(|a| f.eval_atom(g, *a)).collect())
         })?;
         let captures = g.captures.unwrap_or_default();
-        Ok(Operator { lam: Lambda { params, body, ret: op.ret.clone() }, captures })
+        Ok(Operator { lam: Lambda { params, body, ..op.clone() }, captures })
     }
 
     /// Evaluates a CORE operand inside the kernel.

@@ -14,7 +14,7 @@ use super::kernel::{Group, Operator};
 use super::nest::{FDim, LevelId};
 use super::rep::{Arr, Rep, Src};
 use super::{Flattener, Result};
-use par_ir::core::{Body, Exp, Lambda, Param, Stm};
+use par_ir::core::{Body, Exp, Lambda, Param, Schedule, Stm};
 use par_ir::flat::{self, KernelKind, Ty};
 use par_ir::prim::{BinOp, CmpOp};
 use par_ir::{Atom, Prim, PrimOp, Type, Var};
@@ -44,6 +44,9 @@ impl Flattener<'_> {
         let child = self.enter(level, &width);
         self.bind_rows(child, inputs, &lam.params);
         let span = self.span;
+        if self.is_split(level, lam) {
+            return Ok((child, self.lambda_in_pieces(child, lam)?));
+        }
         self.stms(child, &lam.body.stms)?;
         self.at(span);
         let results = lam.body.results.iter().map(|a| self.rep(*a)).collect();
@@ -51,8 +54,7 @@ impl Flattener<'_> {
     }
 
     pub(crate) fn map(&mut self, level: LevelId, stm: &Stm) -> Result<()> {
-        let Exp::Map { width, inputs, lam } = &stm.exp else { unreachable!("dispatched on Map") };
-        let (child, results) = self.enter_rows(level, *width, inputs, lam)?;
+        let (child, results) = self.nest(level, stm)?;
         self.flush();
         for (p, rep) in stm.pat.iter().zip(results) {
             let arr = self.collect(child, rep, &p.ty)?;
@@ -290,7 +292,8 @@ impl Flattener<'_> {
         let body = Body { stms, results: atoms(&outcome) };
         let ret: Vec<Type> = outcome.iter().map(|p| p.ty.clone()).collect();
         let neutral = ret.iter().map(|t| Self::zero(t.prim())).collect();
-        (Lambda { params: left.into_iter().chain(right).collect(), body, ret }, neutral)
+        let params = left.into_iter().chain(right).collect();
+        (Lambda { params, body, ret, schedule: Schedule::Free }, neutral)
     }
 
     /// A flag and values of these types.
