@@ -483,6 +483,7 @@ void launch(LaunchFunction kernel, dim3 grid, dim3 block, size_t dynamic_shared,
     m->idle = 0;
     m->dynamic_bytes = u32(dynamic_shared);
     kernel(m, arguments);
+    m->preempt = false;   // the host uses accesses of device scope too
     switches_of_last = s.switches;
     s.current = nullptr;
 }

@@ -62,7 +62,7 @@ bool same_bits(const std::vector<T>& a, const std::vector<T>& b) {
 
 // Memory that tile states need, zeroed.
 inline std::vector<char> tile_states(u64 tiles, u64 slot_bytes) {
-    std::vector<char> memory(64 + (tiles + tiles / 32 + 1) * slot_bytes + 16);
+    std::vector<char> memory(64 + tiles * slot_bytes + 16);
     return memory;
 }
 template <class T>

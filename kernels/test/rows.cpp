@@ -57,6 +57,11 @@ std::vector<i64> row_numbers(const RowCase& r) {
     return out;
 }
 
+struct SumF64 {
+    double neutral() const { return 0; }
+    double operator()(double a, double b) const { return a + b; }
+};
+
 template <class T>
 struct States {
     std::vector<char> memory;
@@ -98,6 +103,15 @@ void segmented_reductions() {
         LAUNCH(segreduce_i32, tiles, 128, in.data(), out.data(), row_of.data(), r.rows(), r.elements(), r.offsets.data(), states.at());
         check_equal(out, fold_rows(r, in, SumI32{}), "segreduce_i32, " + r.name);
         check_equal(row_of, row_numbers(r), "rows of segreduce_i32, " + r.name);
+        std::vector<i32> split(r.rows());
+        std::vector<u64> splits(tiles + 1);
+        States<i32> more(tiles);
+        LAUNCH(split_rows_1408, divide_up(tiles + 1, 128), 128, r.rows(), r.elements(), r.offsets.data(), splits.data());
+        LAUNCH(
+            segreduce_split_i32, tiles, 128, in.data(), split.data(), row_of.data(), r.rows(), r.elements(), r.offsets.data(),
+            splits.data(), more.at()
+        );
+        check_equal(split, out, "segreduce_split_i32, " + r.name);
         std::vector<i32> warp(r.rows());
         LAUNCH(segreduce_warp_i32, divide_up(r.rows() * 32, 128), 128, in.data(), warp.data(), r.rows(), r.elements(), r.offsets.data());
         check_equal(warp, out, "segreduce_warp_i32, " + r.name);
@@ -110,6 +124,9 @@ void segmented_reductions() {
         States<Matrix2> states(tiles);
         LAUNCH(segreduce_matrix2, tiles, 64, in.data(), out.data(), row_of.data(), r.rows(), r.elements(), r.offsets.data(), states.at());
         check_equal(out, fold_rows(r, in, Product<2>{}), "segreduce_matrix2, " + r.name);
+        std::vector<Matrix2> by_blocks(r.rows());
+        LAUNCH(segreduce_block_matrix2, r.rows(), 128, in.data(), by_blocks.data(), r.rows(), r.elements(), r.offsets.data());
+        check_equal(by_blocks, out, "segreduce_block_matrix2, " + r.name);
         const auto maps = make<Affine>(r.elements(), affine);
         std::vector<Affine> thread(r.rows()), group(r.rows());
         const u64 rows = r.rows(), n = r.elements();
@@ -218,6 +235,72 @@ void float_rows() {
     config = emu::Config{};
 }
 
+// Small tiles: rows within and across groups and sections of tiles.
+void many_tiles() {
+    std::vector<u64> lengths;
+    for (u64 left = 150000; left > 0;) {
+        const u64 l = smaller(left, lengths.size() % 4 ? random_below(3000) : random_below(100000));
+        lengths.push_back(l);
+        left -= l;
+    }
+    const RowCase r = rows_of("many tiles", lengths);
+    const u64 tiles = divide_up(r.rows() + r.elements(), 64);
+    const auto in = make<float>(r.elements(), [](u64) { return float(random_below(1u << 24)) * 1e-3f; });
+    const auto exact = scan_of_rows(r, std::vector<double>(in.begin(), in.end()), SumF64{}, false);
+    std::vector<float> first;
+    for (u64 s = 0; s <= 1 + seeds / 3; s++) {
+        config.seed = s, config.preempt = true, config.resident = 2 + int(s % 6);
+        std::vector<float> out(r.elements());
+        States<float> states(tiles);
+        LAUNCH(segscan_small_f32, tiles, 64, in.data(), out.data(), r.rows(), r.elements(), r.offsets.data(), states.at());
+        if (s == 0) first = out;
+        check(same_bits(first, out), "segscan_small_f32 has the same bits under all schedules");
+    }
+    bool near = true;
+    for (u64 i = 0; i < r.elements(); i++) near = near && std::abs(first[i] - exact[i]) <= 1e-3 * exact[i];
+    check(near, "segscan_small_f32 is about the sums");
+    config = emu::Config{};
+}
+
+// The tiles from number `first` on, as if those before had run: what they fold to is put into the last one's slot.
+template <class T>
+States<T> states_from(u64 tiles, u64 first, const T& before) {
+    States<T> states(tiles);
+    emu::machine = emu::the_machine();
+    par::TileStates<T> slots{static_cast<char*>(states.at()), u32(tiles)};
+    *reinterpret_cast<u32*>(slots.memory) = u32(first);
+    Slot<T>::put(slots.slot(u32(first - 1)), par::PREFIX, before);
+    return states;
+}
+
+// Positions beyond 2^32, without arrays of that size: only the last tiles run.
+void beyond_32_bits() {
+    u32 wrong = 0, count = 0;
+    const u64 last = 10;
+    {
+        const u64 rows = (u64(1) << 32) + 1000, m = 3, tiles = divide_up(rows * m + rows, 896), first = tiles - last;
+        // The tile starts within row first * 896 / 4, since a row is four items; 896 is a multiple of that.
+        auto states = states_from<u64>(tiles, first, 0);
+        LAUNCH(segreduce_far, last, 128, rows, m, first * 896 / 4, &wrong, &count, states.at());
+        check(wrong == 0 && count == rows - first * 896 / 4, "segmented reduction beyond 2^32");
+    }
+    {
+        const u64 n = (u64(1) << 33) + 77, tiles = divide_up(n, 1024), first = tiles - last;
+        u64 kept = 0;
+        auto states = states_from<u64>(tiles, first, first * 512);
+        LAUNCH(filter_far, last, 128, n, first * 1024, &wrong, &kept, states.at());
+        check(wrong == 0 && kept == (n + 1) / 2, "filter beyond 2^32");
+    }
+    for (u64 m : {u64(3), u64(1000), u64(1) << 31}) {
+        const u64 rows = (u64(1) << 33) / m + 1, n = rows * m, blocks = divide_up(n, 1024);
+        count = 0;
+        config.first_block = blocks - last;
+        LAUNCH(map_far, blocks, 256, rows, m, (blocks - last) * 1024, &wrong, &count);
+        config = emu::Config{};
+        check(wrong == 0 && count == n - (blocks - last) * 1024, "map over rows beyond 2^32");
+    }
+}
+
 }   // namespace
 }   // namespace test
 
@@ -231,5 +314,7 @@ int main(int count, char** values) {
     schedules(segmented_scans);
     schedules(filters);
     float_rows();
+    if (largest >= 10000) many_tiles();
+    beyond_32_bits();
     return result("rows");
 }

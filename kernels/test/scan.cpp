@@ -88,28 +88,40 @@ void captured() {
 }
 
 // Float addition is not associative: the sums must not depend on the schedule.
-std::vector<float> float_sums(const std::vector<float>& in) {
-    std::vector<float> out(in.size());
-    States states(par::divide_up(in.size(), 3840), par::Slot<float>::bytes);
-    LAUNCH(scan_f32, par::divide_up(in.size(), 3840), 256, in.data(), out.data(), u64(in.size()), states.at());
-    return out;
-}
-
-void compare_runs(u64 tiles, u64 runs) {
-    const std::vector<float> in = make<float>(tiles * 3840 - 17, [](u64) { return float(random_below(1u << 24)) * 1e-3f; });
+template <class Scan>
+void compare_runs(const char* what, u64 n, u64 times, Scan scan_of) {
+    const std::vector<float> in = make<float>(n, [](u64) { return float(random_below(1u << 24)) * 1e-3f; });
     config = emu::Config{};
-    const std::vector<float> wanted = float_sums(in);
+    const std::vector<float> wanted = scan_of(in);
     double exact = 0;
-    for (float x : in) exact += x;
-    check(std::abs(wanted.back() / exact - 1) < 1e-3, "scan_f32 is about the sum");
-    for (u64 s = 1; s <= runs; s++) {
+    bool near = true;
+    for (u64 i = 0; i < n; i++) {
+        exact += in[i];
+        near = near && std::abs(wanted[i] - exact) <= 1e-3 * exact;
+    }
+    check(near, std::string(what) + " is about the sums");
+    for (u64 s = 1; s <= times; s++) {
         config.seed = s;
         config.preempt = true;
         config.resident = 2 + int(s % 7);
-        const std::vector<float> got = float_sums(in);
-        check(same_bits(got, wanted), "scan_f32 has the same bits under all schedules");
+        check(same_bits(scan_of(in), wanted), std::string(what) + " has the same bits under all schedules");
     }
     config = emu::Config{};
+}
+
+#define FLOAT_SCAN(NAME, TILE, THREADS)                                                                         \
+    [](const std::vector<float>& in) {                                                                           \
+        std::vector<float> out(in.size());                                                                       \
+        States states(par::divide_up(in.size(), TILE), par::Slot<float>::bytes);                                 \
+        LAUNCH(NAME, par::divide_up(in.size(), TILE), THREADS, in.data(), out.data(), u64(in.size()), states.at()); \
+        return out;                                                                                              \
+    }
+
+void float_scans() {
+    compare_runs("scan_f32", 5 * 3840 - 17, runs, FLOAT_SCAN(scan_f32, 3840, 256));
+    // Over groups and sections of tiles.
+    compare_runs("scan_small_f32", 40 * 32, runs, FLOAT_SCAN(scan_small_f32, 32, 32));
+    compare_runs("scan_small_f32, sections", 2200 * 32 + 5, 1 + runs / 100, FLOAT_SCAN(scan_small_f32, 32, 32));
 }
 
 // Only the last tiles of more than 2^32 elements run; what is before them is put into the states by hand.
@@ -133,8 +145,7 @@ int main(int count, char** values) {
     if (int status = arguments(count, values)) return status;
     schedules(scans);
     schedules(captured);
-    compare_runs(5, runs);
-    compare_runs(70, 2);
+    float_scans();
     beyond_32_bits();
     schedules(wide_scans);
     return result("scan");
