@@ -6,8 +6,8 @@ namespace test {
 namespace {
 
 template <class T, class Op>
-std::vector<T> reference(const std::vector<T>& in, const Op& op, bool exclusive) {
-    std::vector<T> out(in.size());
+vector<T> reference(const vector<T>& in, const Op& op, bool exclusive) {
+    vector<T> out(in.size());
     T v = op.neutral();
     for (size_t i = 0; i < in.size(); i++) {
         T next = op(v, in[i]);
@@ -19,15 +19,15 @@ std::vector<T> reference(const std::vector<T>& in, const Op& op, bool exclusive)
 
 // A state of `Slot<T>` for the tiles, on a boundary of 16 bytes.
 struct States {
-    std::vector<char> memory;
+    vector<char> memory;
     States(u64 tiles, u64 slot) : memory(tile_states(tiles, slot)) {}
     void* at() { return aligned(memory); }
 };
 
 #define SCAN_CASE(NAME, T, TILE, THREADS, OP, EXCLUSIVE, ELEMENT)                                  \
     for (u64 n : sizes(TILE)) {                                                                    \
-        const std::vector<T> in = make<T>(n, ELEMENT);                                             \
-        std::vector<T> out(n);                                                                     \
+        const vector<T> in = make<T>(n, ELEMENT);                                             \
+        vector<T> out(n);                                                                     \
         States states(par::divide_up(n, TILE), par::Slot<T>::bytes);                               \
         LAUNCH(NAME, par::divide_up(n, TILE), THREADS, in.data(), out.data(), n, states.at());     \
         check_equal(out, reference(in, OP, EXCLUSIVE), #NAME);                                     \
@@ -57,9 +57,9 @@ void wide_scans() {
 }
 
 // The multiplication table of the symmetric group of three.
-std::vector<u8> group_table() {
+vector<u8> group_table() {
     const int p[6][3] = {{0, 1, 2}, {1, 2, 0}, {2, 0, 1}, {0, 2, 1}, {2, 1, 0}, {1, 0, 2}};
-    std::vector<u8> table(36);
+    vector<u8> table(36);
     for (int a = 0; a < 6; a++)
         for (int b = 0; b < 6; b++)
             for (int c = 0; c < 6; c++)
@@ -68,19 +68,19 @@ std::vector<u8> group_table() {
 }
 
 void captured() {
-    const std::vector<u8> table = group_table();
+    const vector<u8> table = group_table();
     const Permute op(table.data());
     for (u64 n : sizes(640)) {
-        const std::vector<u32> in = make<u32>(n, [](u64) { return u32(random_below(6)); });
-        std::vector<u32> out(n);
+        const vector<u32> in = make<u32>(n, [](u64) { return u32(random_below(6)); });
+        vector<u32> out(n);
         States states(par::divide_up(n, 640), par::Slot<u32>::bytes);
         LAUNCH(scan_permute, par::divide_up(n, 640), 128, in.data(), out.data(), n, table.data(), states.at());
         check_equal(out, reference(in, op, false), "scan_permute");
     }
     for (u64 n : sizes(896)) {
-        const std::vector<float> in = make<float>(n, [](u64) { return float(random_below(50)); });
-        const std::vector<Best> wrapped = make<Best>(n, [&](u64 i) { return Best{in[i], u32(i), 1}; });
-        std::vector<Best> out(n);
+        const vector<float> in = make<float>(n, [](u64) { return float(random_below(50)); });
+        const vector<Best> wrapped = make<Best>(n, [&](u64 i) { return Best{in[i], u32(i), 1}; });
+        vector<Best> out(n);
         States states(par::divide_up(n, 896), par::Slot<Best>::bytes);
         LAUNCH(scan_best, par::divide_up(n, 896), 128, in.data(), out.data(), n, states.at());
         check_equal(out, reference(wrapped, TakeBest{}, false), "scan_best");
@@ -90,9 +90,9 @@ void captured() {
 // Float addition is not associative: the sums must not depend on the schedule.
 template <class Scan>
 void compare_runs(const char* what, u64 n, u64 times, Scan scan_of) {
-    const std::vector<float> in = make<float>(n, [](u64) { return float(random_below(1u << 24)) * 1e-3f; });
+    const vector<float> in = make<float>(n, [](u64) { return float(random_below(1u << 24)) * 1e-3f; });
     config = emu::Config{};
-    const std::vector<float> wanted = scan_of(in);
+    const vector<float> wanted = scan_of(in);
     double exact = 0;
     bool near = true;
     for (u64 i = 0; i < n; i++) {
@@ -110,8 +110,8 @@ void compare_runs(const char* what, u64 n, u64 times, Scan scan_of) {
 }
 
 #define FLOAT_SCAN(NAME, TILE, THREADS)                                                                         \
-    [](const std::vector<float>& in) {                                                                           \
-        std::vector<float> out(in.size());                                                                       \
+    [](const vector<float>& in) {                                                                           \
+        vector<float> out(in.size());                                                                       \
         States states(par::divide_up(in.size(), TILE), par::Slot<float>::bytes);                                 \
         LAUNCH(NAME, par::divide_up(in.size(), TILE), THREADS, in.data(), out.data(), u64(in.size()), states.at()); \
         return out;                                                                                              \
@@ -142,7 +142,7 @@ void beyond_32_bits() {
 
 int main(int count, char** values) {
     using namespace test;
-    if (int status = arguments(count, values)) return status;
+    if (int status = arguments(count, values, "test/instances/scan.cuh")) return status;
     schedules(scans);
     schedules(captured);
     float_scans();
