@@ -69,6 +69,9 @@ pub struct Args {
     output: Option<PathBuf>,
     #[command(flatten)]
     compile: Compile,
+    /// Do not check bounds and assertions inside `#[unsafe]`, see `par run`
+    #[arg(long)]
+    allow_unsafe: bool,
 }
 
 /// Measures all calls and prints what they take.
@@ -124,7 +127,8 @@ struct Bench<'a> {
 impl Bench<'_> {
     fn file(&mut self, path: &Path) {
         let args = self.args;
-        let options = args.compile.options(false);
+        let mut options = args.compile.options(false);
+        options.allow_unsafe = args.allow_unsafe;
         let settings = Settings {
             options,
             tags: args.tag.clone(),
