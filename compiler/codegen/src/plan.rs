@@ -422,17 +422,25 @@ impl Uses {
             Space::Rows { rows, dim: Dim::Seg(d) } => self.atoms([rows, &Atom::Var(*d)]),
         }
         match &kernel.kind {
-            KernelKind::Map(outs) => outs.iter().for_each(|o| match o {
-                flat::Out::Elem(_) => {}
-                flat::Out::Scatter(dests) => self.used.extend(dests),
-                flat::Out::Own { dest, .. } => self.used.extend([dest]),
-            }),
-            KernelKind::Reduce { neutral, .. } | KernelKind::Scan { neutral, .. } => self.atoms(neutral),
+            KernelKind::Map(outs) => self.outs(outs),
+            KernelKind::Reduce { neutral, .. } => self.atoms(neutral),
+            KernelKind::Scan { neutral, after, .. } => {
+                self.atoms(neutral);
+                after.iter().for_each(|a| self.outs(&a.outs));
+            }
             KernelKind::Hist { dests, neutral, .. } => {
                 self.used.extend(dests);
                 self.atoms(neutral);
             }
             KernelKind::Filter => {}
         }
+    }
+
+    fn outs(&mut self, outs: &[flat::Out]) {
+        outs.iter().for_each(|o| match o {
+            flat::Out::Elem(_) => {}
+            flat::Out::Scatter(dests) => self.used.extend(dests),
+            flat::Out::Own { dest, .. } => self.used.extend([dest]),
+        });
     }
 }
