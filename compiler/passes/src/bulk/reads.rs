@@ -48,11 +48,8 @@ pub fn replace(body: &mut Body, with: &dyn Fn(Var, Atom) -> Option<Atom>) {
 /// Removes statements of a kernel that only give a scalar another name, or compute again what is known.
 pub fn tidy(k: &mut Kernel) {
     let own = |o: &Out| matches!(o, Out::Own { .. });
-    if matches!(&k.kind, KernelKind::Map(outs) if outs.iter().any(own)) {
-        // What it reads changes.
-        return;
-    }
-    let mut known = Known::default();
+    let changes = matches!(&k.kind, KernelKind::Map(outs) if outs.iter().any(own));
+    let mut known = Known { changes, ..Known::default() };
     let mut prologue = Body { stms: std::mem::take(&mut k.prologue), results: vec![] };
     known.body(&mut prologue);
     k.prologue = prologue.stms;
@@ -64,6 +61,8 @@ pub fn tidy(k: &mut Kernel) {
 
 #[derive(Default)]
 struct Known {
+    /// What the kernel reads changes while it runs: only names are known.
+    changes: bool,
     names: Subst,
     seen: HashMap<Key, Atom>,
 }
@@ -93,13 +92,15 @@ impl Known {
         let [p] = stm.pat.as_slice() else { return None };
         match &stm.exp {
             Exp::Atom(a) if p.ty.is_scalar() => Some(*a),
-            Exp::Prim(..) | Exp::Index(..) => match self.seen.entry(cse::key(&stm.exp, &p.ty)?) {
-                Entry::Occupied(known) => Some(*known.get()),
-                Entry::Vacant(new) => {
-                    new.insert(Atom::Var(p.var));
-                    None
+            Exp::Prim(..) | Exp::Index(..) if !self.changes => {
+                match self.seen.entry(cse::key(&stm.exp, &p.ty)?) {
+                    Entry::Occupied(known) => Some(*known.get()),
+                    Entry::Vacant(new) => {
+                        new.insert(Atom::Var(p.var));
+                        None
+                    }
                 }
-            },
+            }
             _ => None,
         }
     }
