@@ -76,7 +76,8 @@ pub struct Limits {
     /// "out of memory"
     #[arg(long, value_name = "BYTES", value_parser = bytes)]
     memory_limit: Option<usize>,
-    /// The same results in every run: where a scatter writes several values to one index, the last one wins
+    /// The same results in every run: where a scatter writes several values to one index, the last one wins; and no tuning
+    /// file is used
     #[arg(long)]
     reproducible: bool,
 }
