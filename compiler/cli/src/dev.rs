@@ -7,7 +7,7 @@ use std::io::Write;
 use std::path::PathBuf;
 
 const DUMP_HELP: &str = "\
-What to print: list (the passes), ast, core, flat, clif (the kernels before code generation), or after:PASS (see list)";
+What to print: list (the passes), ast, core, flat, clif (the kernels before code generation), cuda (the kernels for GPUs), or after:PASS (see list)";
 
 /// Arguments of `par dev`.
 #[derive(clap::Args)]
@@ -64,6 +64,7 @@ fn dump(program: &Program, what: &str, after: Option<&str>) -> Result<Option<Str
         ("core", _) => par::print_core(program.core()),
         ("flat", _) => par::print_flat(program.flat()?),
         ("clif", _) => program.clif()?,
+        ("cuda", _) => program.cuda_program()?.source,
         (_, Some(stage)) => {
             if stage == "flatten" {
                 program.flat()?;

@@ -66,17 +66,26 @@ pub struct Limits {
     /// "out of memory"
     #[arg(long, value_name = "BYTES", value_parser = bytes)]
     memory_limit: Option<usize>,
+    /// Which GPU, where there are several, for `--backend cuda` and `auto`
+    #[arg(long, value_name = "N", default_value = "0")]
+    device: usize,
 }
 
 impl Limits {
+    /// The number of the GPU.
+    pub fn device(&self) -> usize {
+        self.device
+    }
+
     /// The options with these limits.
     pub fn on(&self, options: Options) -> Options {
-        Options { memory_limit: self.memory_limit, ..options }
+        Options { memory_limit: self.memory_limit, device: self.device, ..options }
     }
 
     /// The same limits as arguments.
     pub fn arguments(&self) -> Vec<String> {
-        self.memory_limit.iter().map(|n| format!("--memory-limit={n}")).collect()
+        let memory = self.memory_limit.iter().map(|n| format!("--memory-limit={n}"));
+        memory.chain([format!("--device={}", self.device)]).collect()
     }
 }
 

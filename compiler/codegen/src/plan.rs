@@ -309,6 +309,15 @@ impl<C: Code> Planner<'_, C> {
     }
 }
 
+/// An output of a map.
+pub fn out(out: &flat::Out, operands: &mut Operands, live: &mut Live) -> plan::Out {
+    match out {
+        flat::Out::Elem(p) => plan::Out::Elem(*p),
+        flat::Out::Scatter(dests) => plan::Out::Scatter(operands.vars(dests, live)),
+        flat::Out::Own { dest, .. } => plan::Out::Scatter(vec![operands.var(*dest, live)]),
+    }
+}
+
 fn result_prim(stm: &flat::Stm) -> Result<par_ir::Prim, String> {
     match stm.pat.first().map(|p| p.ty) {
         Some(Ty::Array(p) | Ty::Blocks(p)) => Ok(p),

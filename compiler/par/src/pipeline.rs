@@ -14,6 +14,7 @@ use par_ir::verify::{verify_core, verify_flat};
 use par_ir::{core, flat, print};
 pub use par_passes::flatten::Versions;
 use par_passes::pass;
+use par_runtime::cuda::{self, Gpu};
 use par_runtime::{Executable, cancel};
 use par_syntax::{Diagnostic, Severity, Sources, ast};
 use std::cell::{Cell, RefCell};
@@ -60,6 +61,8 @@ pub struct Options {
     pub versions: Versions,
     /// Bytes that a run may hold besides its arguments, on every back end; none: what there is.
     pub memory_limit: Option<usize>,
+    /// Number of the GPU that programs for one run on.
+    pub device: usize,
 }
 
 impl Default for Options {
@@ -67,6 +70,7 @@ impl Default for Options {
     fn default() -> Options {
         Options {
             memory_limit: None,
+            device: 0,
             verify: cfg!(debug_assertions),
             dump_after: Vec::new(),
             keep_stages: false,
@@ -255,6 +259,29 @@ impl Pipeline<'_> {
     pub(crate) fn codegen(&self, flat: &flat::Program) -> Result<Executable, Failure> {
         let result = self.step(CODEGEN.name, || par_codegen::cpu::compile(flat));
         result.map_err(|message| Failure::Bug(Bug { pass: CODEGEN.name.to_string(), message }))
+    }
+}
+
+impl Pipeline<'_> {
+    /// FLAT to C++ for GPUs, in which the lines of the source are comments.
+    pub(crate) fn codegen_cuda(
+        &self,
+        flat: &flat::Program,
+        sources: &Sources,
+    ) -> Result<cuda::Program, Failure> {
+        let line = |span| sources.line(span);
+        let result = self.step(CODEGEN.name, || par_codegen::cuda::compile(flat, &line));
+        result.map_err(|message| Failure::Bug(Bug { pass: CODEGEN.name.to_string(), message }))
+    }
+
+    /// FLAT to a program on a GPU.
+    pub(crate) fn load_cuda(&self, flat: &flat::Program, sources: &Sources) -> Result<Executable, Failure> {
+        let gpu = Gpu::open(self.options.device).map_err(|e| Failure::Unavailable(e.0))?;
+        let program = self.codegen_cuda(flat, sources)?;
+        self.step(CODEGEN.name, || cuda::load(program, gpu)).map_err(|e| match e {
+            cuda::LoadError::Unavailable(what) => Failure::Unavailable(what.0),
+            cuda::LoadError::Refused(message) => Failure::Bug(Bug { pass: CODEGEN.name.into(), message }),
+        })
     }
 }
 

@@ -10,6 +10,7 @@ use par_ir::core::Entry;
 use par_ir::interp::{self, Counters};
 use par_ir::{core, flat};
 use par_runtime::io::view::View;
+use par_runtime::cuda::{self, Gpu};
 use par_runtime::{CancelToken, Column, Executable, Profile, RuntimeError, Value, ValueType, cancel, pool};
 use par_syntax::{Diagnostic, Severity, Sources};
 use std::cell::OnceCell;
@@ -27,11 +28,21 @@ pub enum Backend {
     Interp,
     /// The reference interpreter of FLAT.
     FlatInterp,
+    /// A GPU, by CUDA.
+    Cuda,
 }
 
 impl Backend {
     /// All of them.
-    pub const ALL: [Backend; 3] = [Backend::Interp, Backend::FlatInterp, Backend::Cpu];
+    pub const ALL: [Backend; 4] = [Backend::Interp, Backend::FlatInterp, Backend::Cpu, Backend::Cuda];
+
+    /// A GPU if there is device number `device`, else the processor; and which, in words.
+    pub fn automatic(device: usize) -> (Backend, String) {
+        match Gpu::open(device) {
+            Ok(gpu) => (Backend::Cuda, gpu.name.clone()),
+            Err(why) => (Backend::Cpu, format!("the processor: {why}")),
+        }
+    }
 
     /// The name on the command line.
     pub fn name(self) -> &'static str {
@@ -39,6 +50,7 @@ impl Backend {
             Backend::Cpu => "cpu",
             Backend::Interp => "interp",
             Backend::FlatInterp => "flat-interp",
+            Backend::Cuda => "cuda",
         }
     }
 }
@@ -79,6 +91,8 @@ pub struct Program {
     executable: OnceCell<Executable>,
     /// The same plan, whose kernels count.
     counting: OnceCell<Executable>,
+    /// On a GPU.
+    cuda: OnceCell<Executable>,
     options: Options,
     trace: Trace,
 }
@@ -110,6 +124,7 @@ impl Program {
             flat: OnceCell::new(),
             executable: OnceCell::new(),
             counting: OnceCell::new(),
+            cuda: OnceCell::new(),
             options: options.clone(),
             trace,
         }
@@ -213,6 +228,20 @@ impl Program {
         Ok(self.counting.get_or_init(|| executable))
     }
 
+    /// The program on the GPU that the options name.
+    fn cuda(&self) -> Result<&Executable, Failure> {
+        if let Some(executable) = self.cuda.get() {
+            return Ok(executable);
+        }
+        let executable = self.pipeline().load_cuda(self.flat()?, &self.sources)?;
+        Ok(self.cuda.get_or_init(|| executable))
+    }
+
+    /// The kernels in C++ for GPUs.
+    pub fn cuda_program(&self) -> Result<cuda::Program, Failure> {
+        self.pipeline().codegen_cuda(self.flat()?, &self.sources)
+    }
+
     /// The kernels as Cranelift's intermediate code.
     pub fn clif(&self) -> Result<String, Failure> {
         Ok(par_codegen::cpu::dump_clif(self.flat()?))
@@ -228,6 +257,7 @@ impl Program {
             Backend::Interp => Ok(()),
             Backend::FlatInterp => self.flat().map(|_| ()),
             Backend::Cpu => self.executable().map(|_| ()),
+            Backend::Cuda => self.cuda().map(|_| ()),
         }
     }
 
@@ -322,9 +352,13 @@ impl Program {
                 profile.peak_bytes = u64::try_from(pool::thread_peak() - before).unwrap_or(0);
                 Ok(result?)
             }
-            Backend::Cpu => {
+            Backend::Cpu | Backend::Cuda => {
                 let counting = matches!(measure, Measure::Costs { counting: true, .. });
-                let executable = if counting { self.counting()? } else { self.executable()? };
+                let executable = match options.backend {
+                    Backend::Cuda => self.cuda()?,
+                    _ if counting => self.counting()?,
+                    _ => self.executable()?,
+                };
                 let fun = executable.entry(entry).ok_or_else(missing)?;
                 let CallOptions { threads, ref cancel, smallest_pieces, .. } = *options;
                 let (cancel, memory_limit) = (cancel.clone(), limit);

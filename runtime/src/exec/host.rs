@@ -87,7 +87,7 @@ impl<D: Device> Run<'_, D> {
             }
             Op::Kernel(k) => D::kernel(self, k, frame, span),
             Op::Join(xs, prim) => {
-                let (joined, origins) = D::join(self, frame.take_all(xs), *prim)?;
+                let (joined, origins) = D::join(self, frame.take_all(xs), *prim, span)?;
                 let origins = origins.into_iter().map(|at| Scalar::I64(at).into());
                 Ok(std::iter::once(HostValue::Blocks(joined)).chain(origins).collect())
             }
