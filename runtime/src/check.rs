@@ -38,6 +38,8 @@ pub enum CheckKind {
     RowLength,
     /// `sum, length`: `segments` with lengths that do not add up.
     SegmentSum,
+    /// `index, first, second`: a scatter writes one value to an index; if not, at which positions they stand.
+    Conflict,
     /// no arguments: an `assert`; the text is the asserted expression's source.
     Assert(String),
     /// no arguments: reduction or `head` … of something empty; the text says which.
@@ -74,6 +76,12 @@ impl CheckKind {
             CheckKind::SegmentSum => {
                 format!("the segment lengths add up to {}, but the array has length {}", arg(0), arg(1))
             }
+            CheckKind::Conflict => format!(
+                "scatter writes different values to index {}: those at positions {} and {}",
+                arg(0),
+                arg(1),
+                arg(2)
+            ),
             CheckKind::Assert(text) => format!("assertion failed: {text}"),
             CheckKind::Empty(what) => format!("{what} of an empty array"),
             CheckKind::TooDeep => "recursion is too deep".into(),

@@ -17,6 +17,9 @@ pub struct Compile {
     /// Which version runs of what can be done in parallel and also one after the other
     #[arg(long, value_enum, value_name = "VERSION", default_value = "auto")]
     force_version: Forced,
+    /// Fail where a scatter writes two different values to one index, and name the first of them
+    #[arg(long)]
+    check_scatter: bool,
 }
 
 /// The versions as they are named on the command line.
@@ -48,18 +51,20 @@ impl Compile {
         // Each was read once already.
         self.warnings.iter().for_each(|w| drop(warnings.set(w)));
         let versions = self.force_version.into();
-        Options { verify: verify || default.verify, warnings, versions, ..default }
+        let check_scatter = self.check_scatter;
+        Options { verify: verify || default.verify, warnings, versions, check_scatter, ..default }
     }
 
     /// The same options as arguments.
     pub fn arguments(&self) -> Vec<String> {
         let forced = self.force_version.to_possible_value();
         let forced = forced.map(|v| format!("--force-version={}", v.get_name()));
-        self.warnings.iter().map(|w| format!("-W{w}")).chain(forced).collect()
+        let checked = self.check_scatter.then(|| "--check-scatter".to_string());
+        self.warnings.iter().map(|w| format!("-W{w}")).chain(forced).chain(checked).collect()
     }
 }
 
-/// What a run may use.
+/// What a run may use, and must keep to.
 #[derive(clap::Args)]
 pub struct Limits {
     /// Bytes that the program may hold besides its arguments (with k, M or G: times 1024, 1024² or 1024³); more is the error
@@ -69,6 +74,9 @@ pub struct Limits {
     /// Which GPU, where there are several, for `--backend cuda` and `auto`
     #[arg(long, value_name = "N", default_value = "0")]
     device: usize,
+    /// The same results in every run: where a scatter writes several values to one index, the last one wins
+    #[arg(long)]
+    reproducible: bool,
 }
 
 impl Limits {
@@ -79,13 +87,16 @@ impl Limits {
 
     /// The options with these limits.
     pub fn on(&self, options: Options) -> Options {
-        Options { memory_limit: self.memory_limit, device: self.device, ..options }
+        let Limits { memory_limit, reproducible, device } = *self;
+        Options { memory_limit, reproducible, device, ..options }
     }
 
     /// The same limits as arguments.
     pub fn arguments(&self) -> Vec<String> {
+        let reproducible = self.reproducible.then(|| "--reproducible".to_string());
+        let device = format!("--device={}", self.device);
         let memory = self.memory_limit.iter().map(|n| format!("--memory-limit={n}"));
-        memory.chain([format!("--device={}", self.device)]).collect()
+        memory.chain(reproducible).chain([device]).collect()
     }
 }
 

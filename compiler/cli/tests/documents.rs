@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `par` | a program, checked, and tested if it has test blocks; if it begins with `-- NAME.par` it is kept under that name |
 //! | `par wrong E0203` | a program that is rejected with that code |
-//! | `console` | after `$` a command, then exactly what it prints; a line `...` stands for any lines |
+//! | `console` | after `$` a command, then exactly what it prints; a line `...` stands for any lines, `...` in one for any text |
 //! | `repl` | after `> ` what is typed in `par repl` (`| ` continues), then what it answers |
 //! | `rust` | tested with the library, whose documentation these pages are part of |
 //! | `sh` | a command for a terminal that the tests themselves run in (`cargo …`) |
@@ -142,8 +142,16 @@ fn matches(expected: &[String], got: &[String]) -> bool {
     match (expected, got) {
         ([], _) => got.is_empty(),
         ([dots, rest @ ..], _) if dots.trim() == "..." => (0..=got.len()).any(|n| matches(rest, &got[n..])),
-        ([e, rest @ ..], [g, more @ ..]) => e.trim_end() == g && matches(rest, more),
+        ([e, rest @ ..], [g, more @ ..]) => is_like(e.trim_end(), g) && matches(rest, more),
         _ => false,
+    }
+}
+
+/// Whether a line is as expected, where a first `...` inside stands for any text.
+fn is_like(expected: &str, got: &str) -> bool {
+    match expected.split_once("...") {
+        Some((before, after)) => got.strip_prefix(before).is_some_and(|rest| rest.ends_with(after)),
+        None => expected == got,
     }
 }
 

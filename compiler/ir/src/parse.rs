@@ -285,6 +285,7 @@ impl Parser {
             "size_mismatch" => CheckKind::SizeMismatch(self.text()?),
             "row_length" => CheckKind::RowLength,
             "segment_sum" => CheckKind::SegmentSum,
+            "conflict" => CheckKind::Conflict,
             "assert" => CheckKind::Assert(self.text()?),
             "empty" => CheckKind::Empty(self.text()?),
             "too_deep" => CheckKind::TooDeep,

@@ -167,6 +167,7 @@ fn check_name(kind: &CheckKind) -> (&'static str, Option<&str>) {
         CheckKind::SizeMismatch(text) => ("size_mismatch", Some(text)),
         CheckKind::RowLength => ("row_length", None),
         CheckKind::SegmentSum => ("segment_sum", None),
+        CheckKind::Conflict => ("conflict", None),
         CheckKind::Assert(text) => ("assert", Some(text)),
         CheckKind::Empty(text) => ("empty", Some(text)),
         CheckKind::TooDeep => ("too_deep", None),

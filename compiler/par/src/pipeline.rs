@@ -9,6 +9,7 @@ use crate::failure::{Bug, Failure};
 use crate::imports::{FileSystem, Imports, Loader};
 use crate::warnings::Warnings;
 use crate::{insight, library};
+use par_check::lower::Additions;
 use par_check::thir;
 use par_ir::verify::{verify_core, verify_flat};
 use par_ir::{core, flat, print};
@@ -63,6 +64,10 @@ pub struct Options {
     pub memory_limit: Option<usize>,
     /// Number of the GPU that programs for one run on.
     pub device: usize,
+    /// A run fails if a `scatter` writes two different values to one index.
+    pub check_scatter: bool,
+    /// Of several values that a `scatter` writes to one index, the last one wins.
+    pub reproducible: bool,
 }
 
 impl Default for Options {
@@ -71,6 +76,8 @@ impl Default for Options {
         Options {
             memory_limit: None,
             device: 0,
+            check_scatter: false,
+            reproducible: false,
             verify: cfg!(debug_assertions),
             dump_after: Vec::new(),
             keep_stages: false,
@@ -207,7 +214,8 @@ impl Pipeline<'_> {
         mut parsed: Parsed,
         complete: &dyn Fn(&thir::Def) -> bool,
     ) -> Result<Front, Failure> {
-        let lower = || par_check::lower::lower(thir, &parsed.sources, complete);
+        let additions = Additions { check_scatter: self.options.check_scatter };
+        let lower = || par_check::lower::lower(thir, &parsed.sources, complete, additions);
         let (core, found) = self.step(LOWER.name, lower);
         parsed.diagnostics.extend(self.options.warnings.apply(found));
         let core = core.filter(|_| !fatal(&parsed.diagnostics));
@@ -270,7 +278,8 @@ impl Pipeline<'_> {
         sources: &Sources,
     ) -> Result<cuda::Program, Failure> {
         let line = |span| sources.line(span);
-        let result = self.step(CODEGEN.name, || par_codegen::cuda::compile(flat, &line));
+        let result =
+            self.step(CODEGEN.name, || par_codegen::cuda::compile(flat, self.options.reproducible, &line));
         result.map_err(|message| Failure::Bug(Bug { pass: CODEGEN.name.to_string(), message }))
     }
 

@@ -9,8 +9,8 @@ use crate::pipeline::{self, Front, Options, Pipeline, Trace};
 use par_ir::core::Entry;
 use par_ir::interp::{self, Counters};
 use par_ir::{core, flat};
-use par_runtime::io::view::View;
 use par_runtime::cuda::{self, Gpu};
+use par_runtime::io::view::View;
 use par_runtime::{CancelToken, Column, Executable, Profile, RuntimeError, Value, ValueType, cancel, pool};
 use par_syntax::{Diagnostic, Severity, Sources};
 use std::cell::OnceCell;
@@ -362,11 +362,13 @@ impl Program {
                 let fun = executable.entry(entry).ok_or_else(missing)?;
                 let CallOptions { threads, ref cancel, smallest_pieces, .. } = *options;
                 let (cancel, memory_limit) = (cancel.clone(), limit);
+                let reproducible = self.options.reproducible;
                 let options = par_runtime::Options {
                     threads,
                     cancel,
                     smallest_pieces,
                     memory_limit,
+                    reproducible,
                     ..Default::default()
                 };
                 if let Measure::Costs { profile, .. } = measure {

@@ -27,11 +27,7 @@ impl Part for Array {
 type Joined = (Arc<Blocks<Array>>, Vec<i64>);
 
 /// See [`Device::join`].
-pub fn join<'a>(
-    parts: Vec<HostValue<Cuda<'a>>>,
-    prim: Prim,
-    span: Span,
-) -> Result<Joined, RuntimeError> {
+pub fn join<'a>(parts: Vec<HostValue<Cuda<'a>>>, prim: Prim, span: Span) -> Result<Joined, RuntimeError> {
     let mut joined = Arc::new(Blocks::new(prim));
     let mut origins = Vec::with_capacity(parts.len());
     for part in parts {

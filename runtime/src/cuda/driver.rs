@@ -110,7 +110,8 @@ impl Gpu {
             return Err(Unavailable("no CUDA device: the driver finds none; use --backend cpu".into()));
         }
         if number >= count {
-            let known = if count == 1 { "there is only device 0".into() } else { format!("there are {count}") };
+            let known =
+                if count == 1 { "there is only device 0".into() } else { format!("there are {count}") };
             return Err(Unavailable(format!("no CUDA device {number}: {known}")));
         }
         Gpu::prepare(number as i32).map(Arc::new).map_err(|e| Unavailable::of("opening the device", e))
@@ -124,7 +125,8 @@ impl Gpu {
         let device = device::get(number)?;
         // SAFETY: the device exists; the context is current from here on, and the stream is made in it.
         unsafe {
-            let (major, minor) = (device::get_attribute(device, MAJOR)?, device::get_attribute(device, MINOR)?);
+            let (major, minor) =
+                (device::get_attribute(device, MAJOR)?, device::get_attribute(device, MINOR)?);
             let context = primary_ctx::retain(device)?;
             result::ctx::set_current(context)?;
             let stream = stream::create(stream::StreamKind::NonBlocking)?;

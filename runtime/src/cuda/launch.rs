@@ -88,7 +88,12 @@ struct Launch<'l, 'a> {
 
 impl<'a> Run<'_, Cuda<'a>> {
     /// Runs a kernel.
-    pub(super) fn launch(&self, kernel: &Kernel, frame: &mut Frame<Cuda<'a>>, span: Span) -> Results<Cuda<'a>> {
+    pub(super) fn launch(
+        &self,
+        kernel: &Kernel,
+        frame: &mut Frame<Cuda<'a>>,
+        span: Span,
+    ) -> Results<Cuda<'a>> {
         let cuda = &self.device;
         let space = Space::resolve(cuda, kernel, frame, span)?;
         self.note_rows(|| space.summary());
@@ -113,7 +118,7 @@ impl<'a> Run<'_, Cuda<'a>> {
         }
         let mut launch = Launch { cuda, kernel, space, span, words, copied: Counters::default() };
         let results = match &kernel.kind {
-            KernelKind::Map { outs, elects, serial } => launch.map(outs, *elects, *serial, frame),
+            KernelKind::Map { outs, elects, serial } => launch.map(outs, elects, *serial, frame),
             KernelKind::Reduce(fold) => launch.reduce(fold, frame),
             KernelKind::Scan(fold) => launch.scan(fold, frame),
             KernelKind::Filter(prims) => launch.filter(prims),
@@ -176,18 +181,18 @@ impl<'a> Launch<'_, 'a> {
     fn map(
         &mut self,
         outs: &[Out],
-        elects: bool,
+        elects: &[bool],
         serial: bool,
         frame: &mut Frame<Cuda<'a>>,
     ) -> Results<Cuda<'a>> {
         let mut arrays = Vec::new();
         let mut joint = 0;
-        for out in outs {
+        for (out, elects) in outs.iter().zip(elects) {
             match out {
                 Out::Elem(p) => arrays.extend(self.outputs(&[*p], self.space.total)?),
                 Out::Scatter(dests) => {
                     let bound = self.destinations(dests, frame)?;
-                    if dests.len() > 1 {
+                    if *elects {
                         joint += bound.iter().map(Held::len).min().unwrap_or(0);
                     }
                     arrays.extend(bound);
@@ -197,7 +202,7 @@ impl<'a> Launch<'_, 'a> {
         let by_rows = self.space.is_ragged && self.kernel.needs_rows;
         let blocks = if serial { u64::from(self.space.total > 0) } else { self.tiles(by_rows) };
         let blocks = if self.space.total == 0 { 0 } else { blocks };
-        if elects {
+        if elects.contains(&true) {
             let table = self.cuda.fresh(Prim::I64, joint, self.span)?;
             let at = address(&table, self.span)?;
             self.cuda.gpu().set(at, 0xff, 8 * joint).map_err(broken)?;
@@ -267,7 +272,8 @@ impl<'a> Launch<'_, 'a> {
         let counts = self.cuda.fresh(Prim::I64, rows, span)?;
         bulk::differences(self.cuda, address(&counts, span)?, at, rows)?;
         let total = self.cuda.fetch_word(at + 8 * rows as u64)? as usize;
-        let mut results: Vec<HostValue<Cuda>> = vec![Scalar::I64(total as i64).into(), HostValue::Array(counts)];
+        let mut results: Vec<HostValue<Cuda>> =
+            vec![Scalar::I64(total as i64).into(), HostValue::Array(counts)];
         for a in kept {
             results.push(HostValue::Array(self.trimmed(a, total)?));
         }

@@ -111,7 +111,7 @@ pub enum KernelKind {
     /// Addresses of fresh arrays; length and addresses of destinations; if a position is elected to write, the address of the
     /// table for that, and a function whose name ends in `_elect` that runs before.
     #[allow(missing_docs)]
-    Map { outs: Vec<plan::Out>, elects: bool, serial: bool },
+    Map { outs: Vec<plan::Out>, elects: Vec<bool>, serial: bool },
     /// Addresses of the results by row, then of the further results by position; scratch memory, elements of a chunk,
     /// address of a counter.
     Reduce(Fold),

@@ -112,9 +112,7 @@ impl Nvrtc {
 /// How everything is compiled: floats as they are written, without fused operations.
 pub fn options(architecture: &str) -> Vec<String> {
     let fixed = ["--std=c++17", "--fmad=false", "--ptxas-options=-v"];
-    std::iter::once(format!("--gpu-architecture={architecture}"))
-        .chain(fixed.map(str::to_string))
-        .collect()
+    std::iter::once(format!("--gpu-architecture={architecture}")).chain(fixed.map(str::to_string)).collect()
 }
 
 /// What a pair of functions gives: how many bytes, and these.
@@ -185,9 +183,8 @@ fn site_packages() -> Vec<PathBuf> {
 /// The library of builtin functions in the compiler's folder.
 fn builtins(folder: &Path) -> Option<Library> {
     let files = std::fs::read_dir(folder).ok()?.flatten().map(|e| e.path());
-    let is_it = |p: &PathBuf| {
-        p.file_name().is_some_and(|n| n.to_string_lossy().starts_with("libnvrtc-builtins.so"))
-    };
+    let is_it =
+        |p: &PathBuf| p.file_name().is_some_and(|n| n.to_string_lossy().starts_with("libnvrtc-builtins.so"));
     let path = files.into_iter().find(is_it)?;
     // SAFETY: as for the compiler itself.
     unsafe { Library::new(path) }.ok()

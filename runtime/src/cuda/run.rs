@@ -98,7 +98,13 @@ impl<'a> Cuda<'a> {
     }
 
     /// Starts a kernel, if there is something to do.
-    pub(super) fn launch(&self, name: &str, blocks: u64, threads: u32, words: &mut [u64]) -> Result<(), RuntimeError> {
+    pub(super) fn launch(
+        &self,
+        name: &str,
+        blocks: u64,
+        threads: u32,
+        words: &mut [u64],
+    ) -> Result<(), RuntimeError> {
         if blocks == 0 {
             return Ok(());
         }
@@ -107,7 +113,13 @@ impl<'a> Cuda<'a> {
     }
 
     /// As [`Cuda::launch`], for a kernel that all programs share.
-    pub(super) fn launch_bulk(&self, name: &str, blocks: u64, threads: u32, words: &mut [u64]) -> Result<(), RuntimeError> {
+    pub(super) fn launch_bulk(
+        &self,
+        name: &str,
+        blocks: u64,
+        threads: u32,
+        words: &mut [u64],
+    ) -> Result<(), RuntimeError> {
         if blocks == 0 {
             return Ok(());
         }
@@ -158,7 +170,9 @@ pub(super) fn address(a: &Array, span: Span) -> Result<Address, RuntimeError> {
 fn grid(blocks: u64) -> Result<u32, RuntimeError> {
     let most = i32::MAX as u64;
     if blocks > most {
-        return Err(RuntimeError::plain(format!("{blocks} blocks of threads are more than a GPU runs at a time")));
+        return Err(RuntimeError::plain(format!(
+            "{blocks} blocks of threads are more than a GPU runs at a time"
+        )));
     }
     Ok(blocks as u32)
 }
@@ -177,7 +191,8 @@ impl<'a> Device for Cuda<'a> {
         if let Some(host) = a.host() {
             return Ok(if a.len() == host.len() { host.clone() } else { part_of(host, a.len())? });
         }
-        let mut host = array::Array::try_uninit(a.prim(), a.len()).map_err(|e| out_of_memory(e, Span::default()))?;
+        let mut host =
+            array::Array::try_uninit(a.prim(), a.len()).map_err(|e| out_of_memory(e, Span::default()))?;
         run.device.fetch(host.bytes_mut(), address(&a, Span::default())?)?;
         Ok(host)
     }
@@ -282,7 +297,12 @@ impl<'a> Device for Cuda<'a> {
         desc::from_lengths(&run.device, lengths, span).map(|d| run.counted(d))
     }
 
-    fn uniform_desc(run: &Run<Self>, rows: usize, m: usize, span: Span) -> Result<Arc<desc::Desc>, RuntimeError> {
+    fn uniform_desc(
+        run: &Run<Self>,
+        rows: usize,
+        m: usize,
+        span: Span,
+    ) -> Result<Arc<desc::Desc>, RuntimeError> {
         desc::uniform(&run.device, rows, m, span).map(|d| run.counted(d))
     }
 
@@ -358,7 +378,9 @@ impl<'a> Run<'_, Cuda<'a>> {
             let grown = Array::fresh(cuda.gpu(), &cuda.account, prim, ample);
             let grown = grown.or_else(|_: OutOfMemory| Array::fresh(cuda.gpu(), &cuda.account, prim, total));
             let grown = grown.map_err(|e| out_of_memory(e, span))?;
-            cuda.gpu().copy(address(&grown, span)?, address(&parts[0], span)?, parts[0].size()).map_err(broken)?;
+            cuda.gpu()
+                .copy(address(&grown, span)?, address(&parts[0], span)?, parts[0].size())
+                .map_err(broken)?;
             grown.with_len(total)
         };
         for part in &parts[1..] {

@@ -18,6 +18,8 @@ pub struct Cpu {
     pub threads: usize,
     /// See [`super::Options`].
     pub smallest_pieces: bool,
+    /// See [`super::Options`].
+    pub reproducible: bool,
 }
 
 impl Held for Array {
@@ -102,7 +104,12 @@ impl Device for Cpu {
         Ok(joined)
     }
 
-    fn join(_: &Run, parts: Vec<HostValue>, prim: Prim, _: Span) -> Result<(Arc<Blocks>, Vec<i64>), RuntimeError> {
+    fn join(
+        _: &Run,
+        parts: Vec<HostValue>,
+        prim: Prim,
+        _: Span,
+    ) -> Result<(Arc<Blocks>, Vec<i64>), RuntimeError> {
         let mut joined = Arc::new(Blocks::new(prim));
         let mut origins = Vec::with_capacity(parts.len());
         for part in parts {

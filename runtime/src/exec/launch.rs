@@ -27,6 +27,8 @@ pub struct Launch<'a> {
     pub kernel: &'a Kernel,
     pub space: Space,
     pub threads: usize,
+    /// See `Options::reproducible`.
+    pub reproducible: bool,
     pub span: Span,
     /// See `EnvLayout`.
     pub env: Vec<u64>,
@@ -101,7 +103,8 @@ impl Run<'_> {
         let threads = self.threads_for(&space);
         let failure = Failure { pos: AtomicI64::new(i64::MAX), record: Mutex::new(None) };
         let (work, copied) = (AtomicU64::new(0), Counters::default());
-        Ok(Launch { kernel, space, threads, span, env, _held: held, failure, work, copied })
+        let reproducible = self.device.reproducible;
+        Ok(Launch { kernel, space, threads, reproducible, span, env, _held: held, failure, work, copied })
     }
 }
 

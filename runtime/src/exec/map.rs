@@ -25,9 +25,9 @@ impl Launch<'_> {
             return Ok(arrays.into_iter().map(HostValue::Array).collect());
         }
         // The values written to one index by a scatter of several arrays belong together, so that no two threads may
-        // write them at once.
-        let joint = |out: &Out| matches!(out, Out::Scatter(d) if d.len() > 1);
-        let threads = if outs.iter().any(joint) { 1 } else { self.threads };
+        // write them at once. One thread writes in the order of positions.
+        let alone = |out: &Out| matches!(out, Out::Scatter(d) if d.len() > 1 || self.reproducible);
+        let threads = if outs.iter().any(alone) { 1 } else { self.threads };
         self.run(&self.space.balanced_pieces(threads))?;
         Ok(arrays.into_iter().map(HostValue::Array).collect())
     }

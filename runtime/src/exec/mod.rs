@@ -24,8 +24,8 @@ pub use desc::Desc;
 
 use crate::array::{Array, OutOfMemory};
 use crate::cancel::CancelToken;
-use crate::cuda::{Cuda, Loaded};
 use crate::check::{CheckKind, RuntimeError, Span, max_depth};
+use crate::cuda::{Cuda, Loaded};
 use crate::plan::{Function, Kind, Plan};
 use crate::pool;
 use crate::prim::{Prim, Scalar};
@@ -47,6 +47,8 @@ pub struct Options {
     pub max_depth: usize,
     /// Bytes that a run may hold besides its arguments; none: what there is.
     pub memory_limit: Option<usize>,
+    /// Of several values that are scattered to one index, the last one wins.
+    pub reproducible: bool,
     /// Ends the run, with [`RuntimeError::cancelled`], when it is used.
     pub cancel: CancelToken,
     /// Cuts work into the smallest pieces there are, whether or not that pays: for tests of what happens between pieces.
@@ -132,7 +134,8 @@ impl Executable {
             }
         };
         let threads = threads::count(options.threads);
-        let device = Cpu { threads, smallest_pieces: options.smallest_pieces };
+        let Options { smallest_pieces, reproducible, .. } = *options;
+        let device = Cpu { threads, smallest_pieces, reproducible };
         let call = Call::new(plan, fun, options)?;
         threads::pool(threads)?.install(|| call.run(device, fun, args, profile))
     }

@@ -42,7 +42,12 @@ impl<'p> Lower<'p> {
             ("scan", [op, ne, a]) => self.scan(op, ne.clone(), a, false)?,
             ("exscan", [op, ne, a]) => self.scan(op, ne.clone(), a, true)?,
             ("filter", [p, a]) => self.filter(p, a)?,
-            ("scatter", [dest, is, vs]) => self.scatter(dest, is.clone(), vs.clone())?,
+            ("scatter", [dest, is, vs]) => {
+                if self.additions.check_scatter {
+                    self.check_conflicts(dest, is, vs)?;
+                }
+                self.scatter(dest, is.clone(), vs.clone())?
+            }
             ("hist", [op, ne, Val::Scalar(k, _), is, vs]) => {
                 let dest = self.replicate(*k, ne)?;
                 self.reduce_by_index(&dest, op, ne, is.clone(), vs.clone())?

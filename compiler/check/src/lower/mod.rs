@@ -64,7 +64,14 @@ use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 /// Definitions of the library that are called for intrinsics, so that they are wanted even if no program mentions them.
-pub(crate) const LIBRARY: [&str; 1] = [write::REDUCE_GROUPS];
+pub(crate) const LIBRARY: [&str; 2] = [write::REDUCE_GROUPS, write::SCATTER_CONFLICT];
+
+/// What lowering adds to a program.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Additions {
+    /// A check at every `scatter` that no index gets two different values.
+    pub check_scatter: bool,
+}
 
 /// A result, or what is wrong with the program.
 type R<T> = Result<T, Box<Diagnostic>>;
@@ -73,6 +80,7 @@ type R<T> = Result<T, Box<Diagnostic>>;
 struct Lower<'p> {
     program: &'p Program,
     sources: &'p Sources,
+    additions: Additions,
     out: core::Program,
     /// By variable: the index of the block that binds it, and its type.
     levels: Vec<u32>,
@@ -115,10 +123,12 @@ pub fn lower(
     program: &Program,
     sources: &Sources,
     complete: &dyn Fn(&Def) -> bool,
+    additions: Additions,
 ) -> (Option<core::Program>, Vec<Diagnostic>) {
     let mut lo = Lower {
         program,
         sources,
+        additions,
         out: core::Program::default(),
         levels: Vec::new(),
         types: Vec::new(),

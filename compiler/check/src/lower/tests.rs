@@ -43,7 +43,8 @@ fn lowered(text: &str) -> (Option<Program>, Vec<Diagnostic>, Sources) {
     let (program, wrong) = infer(&files, &sources);
     let wrong: Vec<_> = wrong.into_iter().filter(|d| d.severity > Severity::Warning).collect();
     assert_eq!(wrong, Vec::new(), "inference");
-    let (core, wrong) = lower(&program.expect("a program without errors"), &sources, &|_| true);
+    let (core, wrong) =
+        lower(&program.expect("a program without errors"), &sources, &|_| true, super::Additions::default());
     (core, wrong, sources)
 }
 

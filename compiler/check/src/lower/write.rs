@@ -1,16 +1,19 @@
 //! `scatter`, `hist`, `reduce_by_index`.
 
-use super::value::{Fun, Val};
+use super::value::{Fun, Shape, Val};
 use super::{Lower, R};
 use crate::thir::DefId;
 use par_ir::core::{Exp, Param};
 use par_ir::prim::CmpOp;
 use par_ir::visit::Code;
-use par_ir::{Atom, Dim, Prim, Var};
+use par_ir::{Atom, CheckKind, Dim, Prim, Var};
 use std::rc::Rc;
 
 /// What a histogram is whose operator no kernel can take.
 pub(super) const REDUCE_GROUPS: &str = "reduce_groups";
+
+/// Where a scatter writes two different values.
+pub(super) const SCATTER_CONFLICT: &str = "scatter_conflict";
 
 impl<'p> Lower<'p> {
     /// `scatter dest is vs`.
@@ -27,6 +30,31 @@ impl<'p> Lower<'p> {
         let leaves = pat.iter().map(|p| Atom::Var(p.var)).collect();
         self.push(pat, Exp::Scatter { dests, width, inputs, lam });
         self.with_leaves(dest, leaves)
+    }
+
+    /// Fails if one index gets two different values.
+    pub fn check_conflicts(&mut self, dest: &Val<'p>, is: &Val<'p>, vs: &Val<'p>) -> R<()> {
+        let k = Val::i64(self.size_of(dest)?);
+        let element = self.elem_of(dest)?.shape();
+        let args = vec![k, is.clone(), vs.clone()];
+        let found = self.library(SCATTER_CONFLICT, vec![element], args)?;
+        let args: Vec<Atom> = found.leaves().iter().map(|l| l.0).collect();
+        let [index, ..] = args[..] else {
+            return Err(self.internal("a conflict is an index and two positions"));
+        };
+        let none = self.cmp(CmpOp::Lt, index, Atom::i64(0));
+        self.check(none, CheckKind::Conflict, args);
+        Ok(())
+    }
+
+    /// Calls a function of the library.
+    fn library(&mut self, name: &str, types: Vec<Shape>, args: Vec<Val<'p>>) -> R<Val<'p>> {
+        let defs = &self.program.defs;
+        let Some(i) = defs.iter().position(|d| d.library && d.name == name) else {
+            return Err(self.internal(&format!("the library has no `{name}`")));
+        };
+        let f = Val::Fun(Rc::new(Fun::Def(DefId(i as u32), Rc::new(types))));
+        self.apply(&f, args, None)
     }
 
     /// Rows that are arrays: which row goes where is scattered, then every row of the result is an old or a new one.
@@ -98,13 +126,8 @@ impl<'p> Lower<'p> {
         is: Val<'p>,
         vs: Val<'p>,
     ) -> R<Val<'p>> {
-        let defs = &self.program.defs;
-        let Some(i) = defs.iter().position(|d| d.library && d.name == REDUCE_GROUPS) else {
-            return Err(self.internal("the library has no `reduce_groups`"));
-        };
-        let types = vec![self.elem_of(dest)?.shape()];
-        let f = Val::Fun(Rc::new(Fun::Def(DefId(i as u32), Rc::new(types))));
-        self.apply(&f, vec![dest.clone(), op.clone(), ne.clone(), is, vs], None)
+        let element = self.elem_of(dest)?.shape();
+        self.library(REDUCE_GROUPS, vec![element], vec![dest.clone(), op.clone(), ne.clone(), is, vs])
     }
 
     /// The arrays written to, and the pattern for their new versions.

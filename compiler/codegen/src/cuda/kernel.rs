@@ -39,6 +39,8 @@ pub struct Source<'a> {
     pub combined: Vec<Prim>,
     /// Types of the further results.
     pub elems: Vec<Prim>,
+    /// The last position that writes to an index is the one that does, in every scatter.
+    pub reproducible: bool,
 }
 
 impl<'a> Source<'a> {
@@ -60,7 +62,7 @@ impl<'a> Source<'a> {
         };
         let (name, class) = (format!("kernel{i}"), format!("Kernel{i}"));
         let captures = free::captures(kernel);
-        Source { kernel, pattern, name, class, captures, combined, elems }
+        Source { kernel, pattern, name, class, captures, combined, elems, reproducible: false }
     }
 
     /// How its space is passed.
@@ -95,25 +97,27 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// A scatter of several arrays: what is written to one index belongs together, so that one position is elected to write.
+    /// Whether one position is elected to write to an index, in some output.
     pub fn elects(&self) -> bool {
-        matches!(&self.kernel.kind, KernelKind::Map(outs) if outs.iter().any(is_joint)) && !self.is_serial()
+        let any = |outs: &[Out]| outs.iter().any(|o| self.is_joint(o));
+        matches!(&self.kernel.kind, KernelKind::Map(outs) if any(outs)) && !self.is_serial()
+    }
+
+    /// A scatter of several arrays, for one: what is written to one index belongs together.
+    pub fn is_joint(&self, out: &Out) -> bool {
+        matches!(out, Out::Scatter(dests) if dests.len() > 1 || self.reproducible)
     }
 
     /// One thread does all, in order: what the body owns may be changed only once, so that nobody can be elected before.
     pub fn is_serial(&self) -> bool {
         let KernelKind::Map(outs) = &self.kernel.kind else { return false };
-        outs.iter().any(is_joint) && outs.iter().any(|o| matches!(o, Out::Own { .. }))
+        outs.iter().any(|o| self.is_joint(o)) && outs.iter().any(|o| matches!(o, Out::Own { .. }))
     }
 
     /// Whether its code calls functions.
     pub fn is_recursive(&self, locals: &[par_ir::core::Fun]) -> bool {
         !free::callees(self.kernel, locals).is_empty()
     }
-}
-
-fn is_joint(out: &Out) -> bool {
-    matches!(out, Out::Scatter(dests) if dests.len() > 1)
 }
 
 /// Writes the struct and the functions of a kernel.

@@ -73,11 +73,11 @@ pub fn element(b: &mut Bodies, s: &Source, outs: &[Out]) {
             }
             Out::Scatter(_) => {
                 let index = format!("results.r{result}");
-                let elected = match s.elects() && prims.len() > 1 {
-                    true => format!(" && elected[{}{index}] == pos", offset(outs, joint)),
+                let elected = match s.elects() && s.is_joint(out) {
+                    true => format!(" && elected[{}{index}] == pos", offset(s, outs, joint)),
                     false => String::new(),
                 };
-                joint += usize::from(prims.len() > 1);
+                joint += usize::from(s.is_joint(out));
                 b.text.open(format!("if (u64({index}) < u64(length{i}){elected}) {{"));
                 for k in 0..prims.len() {
                     let (out, value) = (number + k, result + 1 + k);
@@ -103,8 +103,8 @@ fn compute(b: &mut Bodies) {
 }
 
 /// Where the places of a joint scatter begin among those of all of them.
-fn offset(outs: &[Out], joint: usize) -> String {
-    let lengths = outs.iter().enumerate().filter(|(_, o)| matches!(o, Out::Scatter(d) if d.len() > 1));
+fn offset(s: &Source, outs: &[Out], joint: usize) -> String {
+    let lengths = outs.iter().enumerate().filter(|(_, o)| s.is_joint(o));
     lengths.take(joint).map(|(i, _)| format!("length{i} + ")).collect()
 }
 
@@ -117,8 +117,8 @@ fn elect(b: &mut Bodies, s: &Source, outs: &[Out]) {
         match out {
             Out::Elem(_) => result += 1,
             Out::Scatter(_) => {
-                if prims.len() > 1 {
-                    let (index, before) = (format!("results.r{result}"), offset(outs, joint));
+                if s.is_joint(out) {
+                    let (index, before) = (format!("results.r{result}"), offset(s, outs, joint));
                     let place = format!("&elected[{before}{index}]");
                     b.text.line(format!("if (u64({index}) < u64(length{i})) atomicMax({place}, pos);"));
                     joint += 1;
@@ -150,10 +150,9 @@ fn function(b: &mut Bodies, s: &Source, suffix: &str, member: &str) {
                 "par::map<{}>(u64(k.n), [&](u64 pos) {{ k.{member}(0, i64(pos)); }});",
                 tile(s)
             )),
-            Shape::Uniform => b.text.line(format!(
-                "par::map_rows_uniform<{}>(u64(k.rows), u64(k.m), {body});",
-                tile(s)
-            )),
+            Shape::Uniform => {
+                b.text.line(format!("par::map_rows_uniform<{}>(u64(k.rows), u64(k.m), {body});", tile(s)))
+            }
             Shape::Ragged if !needs_rows(s.kernel) => b.text.line(format!(
                 "par::map<{}>(u64(k.total), [&](u64 pos) {{ k.{member}(0, i64(pos)); }});",
                 tile(s)

@@ -17,8 +17,8 @@ mod text;
 use crate::free;
 use body::Bodies;
 use kernel::Source;
-use par_ir::flat::{self, Op};
 use par_ir::Span;
+use par_ir::flat::{self, Op};
 use par_runtime::cuda::Program;
 use par_runtime::plan::Plan;
 use plan::CudaCode;
@@ -28,10 +28,11 @@ use text::Text;
 /// What every generated file begins with.
 const HEAD: &str = "#include \"program/program.cuh\"\n\nusing namespace par;\n\n";
 
-/// A program for a GPU. `source` gives the line of the source that a span is in, for comments. Fails only on a program that
-/// the FLAT verifier would refuse.
+/// A program for a GPU. `reproducible`: of several values that are scattered to one index the last one wins. `source` gives the
+/// line of the source that a span is in, for comments. Fails only on a program that the FLAT verifier would refuse.
 pub fn compile(
     program: &flat::Program,
+    reproducible: bool,
     source: &dyn Fn(Span) -> Option<String>,
 ) -> Result<Program, String> {
     let types = free::types(program);
@@ -50,7 +51,8 @@ pub fn compile(
     for (i, stm) in with_kernel.enumerate() {
         par_runtime::cancel::poll();
         let Op::Kernel(kernel) = &stm.op else { continue };
-        let source = Source::new(i, kernel, stm.pat.iter().map(|p| p.ty).collect());
+        let mut source = Source::new(i, kernel, stm.pat.iter().map(|p| p.ty).collect());
+        source.reproducible = reproducible;
         bodies.text.line("");
         bodies.comment(stm.span);
         kernel::kernel(&mut bodies, &source, &types)?;

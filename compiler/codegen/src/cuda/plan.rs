@@ -50,9 +50,11 @@ fn kind(kernel: &Kernel, source: &Source, operands: &mut Operands, live: &mut Li
     };
     match &kernel.kind {
         flat::KernelKind::Map(outs) => {
-            let mut planned: Vec<_> = outs.iter().rev().map(|o| crate::plan::out(o, operands, live)).collect();
+            let mut planned: Vec<_> =
+                outs.iter().rev().map(|o| crate::plan::out(o, operands, live)).collect();
             planned.reverse();
-            cuda::KernelKind::Map { outs: planned, elects: source.elects(), serial: source.is_serial() }
+            let elects = outs.iter().map(|o| source.elects() && source.is_joint(o)).collect();
+            cuda::KernelKind::Map { outs: planned, elects, serial: source.is_serial() }
         }
         flat::KernelKind::Reduce { neutral, .. } => cuda::KernelKind::Reduce(fold(neutral, live)),
         flat::KernelKind::Scan { neutral, .. } => cuda::KernelKind::Scan(fold(neutral, live)),

@@ -1,7 +1,7 @@
 //! Lines of C++, and how FLAT's names, types and constants are written in it.
 
-use par_ir::{Prim, Scalar, Var};
 use par_ir::ty::{Atom, Vars};
+use par_ir::{Prim, Scalar, Var};
 use std::fmt::Write;
 
 /// Indented lines.

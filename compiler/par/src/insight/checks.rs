@@ -117,6 +117,7 @@ fn name(kind: &CheckKind) -> String {
         CheckKind::SizeMismatch(what) => format!("sizes agree ({what})"),
         CheckKind::RowLength => "the row has the length of the others".into(),
         CheckKind::SegmentSum => "the segments cover the array".into(),
+        CheckKind::Conflict => "no index gets two different values".into(),
         CheckKind::Assert(text) => format!("assert {text}"),
         CheckKind::Empty(what) => format!("{what}: not empty"),
         CheckKind::TooDeep => "the recursion is not too deep".into(),
