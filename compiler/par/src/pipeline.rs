@@ -287,10 +287,15 @@ impl Pipeline<'_> {
     pub(crate) fn load_cuda(&self, flat: &flat::Program, sources: &Sources) -> Result<Executable, Failure> {
         let gpu = Gpu::open(self.options.device).map_err(|e| Failure::Unavailable(e.0))?;
         let program = self.codegen_cuda(flat, sources)?;
-        self.step(CODEGEN.name, || cuda::load(program, gpu)).map_err(|e| match e {
-            cuda::LoadError::Unavailable(what) => Failure::Unavailable(what.0),
-            cuda::LoadError::Refused(message) => Failure::Bug(Bug { pass: CODEGEN.name.into(), message }),
-        })
+        self.step(CODEGEN.name, || cuda::load(program, gpu)).map_err(not_loaded)
+    }
+}
+
+/// Why a program is not on a GPU: something is missing, or what was generated is wrong.
+pub(crate) fn not_loaded(e: cuda::LoadError) -> Failure {
+    match e {
+        cuda::LoadError::Unavailable(what) => Failure::Unavailable(what.0),
+        cuda::LoadError::Refused(message) => Failure::Bug(Bug { pass: CODEGEN.name.into(), message }),
     }
 }
 

@@ -9,7 +9,7 @@ use crate::pipeline::{self, Front, Options, Pipeline, Trace};
 use par_ir::core::Entry;
 use par_ir::interp::{self, Counters};
 use par_ir::{core, flat};
-use par_runtime::cuda::{self, Gpu};
+use par_runtime::cuda::{self, Gpu, Nvrtc};
 use par_runtime::io::view::View;
 use par_runtime::{CancelToken, Column, Executable, Profile, RuntimeError, Value, ValueType, cancel, pool};
 use par_syntax::{Diagnostic, Severity, Sources};
@@ -240,6 +240,13 @@ impl Program {
     /// The kernels in C++ for GPUs.
     pub fn cuda_program(&self) -> Result<cuda::Program, Failure> {
         self.pipeline().codegen_cuda(self.flat()?, &self.sources)
+    }
+
+    /// What CUDA's compiler says of the kernels for an architecture (`sm_90`): registers, memory, spills. Needs no GPU.
+    pub fn cuda_log(&self, architecture: &str) -> Result<String, Failure> {
+        let nvrtc = Nvrtc::open().map_err(|e| Failure::Unavailable(e.0))?;
+        let compiled = self.cuda_program()?.compile(&nvrtc, architecture);
+        compiled.map(|(_, log)| log).map_err(pipeline::not_loaded)
     }
 
     /// The kernels as Cranelift's intermediate code.
