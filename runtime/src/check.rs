@@ -85,7 +85,7 @@ impl CheckKind {
             CheckKind::Assert(text) => format!("assertion failed: {text}"),
             CheckKind::Empty(what) => format!("{what} of an empty array"),
             CheckKind::TooDeep => "recursion is too deep".into(),
-            CheckKind::OutOfMemory => format!("out of memory ({} bytes were asked for)", arg(0)),
+            CheckKind::OutOfMemory => format!("{OUT_OF_MEMORY} ({} bytes were asked for)", arg(0)),
             CheckKind::ZeroStep => "the step is zero".into(),
             CheckKind::Range if arg(2) == 0 => "the step is zero".into(),
             CheckKind::Range => {
@@ -107,6 +107,9 @@ pub struct RuntimeError {
 /// The text of an error that is no failure of the program: somebody stopped it.
 const CANCELLED: &str = "interrupted";
 
+/// How the text of a lack of memory begins.
+const OUT_OF_MEMORY: &str = "out of memory";
+
 impl RuntimeError {
     /// The end of a program whose [`CancelToken`](crate::CancelToken) was used.
     pub fn cancelled() -> RuntimeError {
@@ -116,6 +119,11 @@ impl RuntimeError {
     /// Whether the program was stopped, see [`RuntimeError::cancelled`].
     pub fn is_cancelled(&self) -> bool {
         self.span.is_none() && self.message == CANCELLED
+    }
+
+    /// Whether there was not enough memory.
+    pub fn is_out_of_memory(&self) -> bool {
+        self.message.starts_with(OUT_OF_MEMORY)
     }
 
     /// The error of a failed check.

@@ -11,6 +11,7 @@ pub mod float16;
 mod hexfloat;
 pub mod io;
 pub mod math;
+pub mod pieces;
 pub mod plan;
 pub mod pool;
 pub mod prim;

@@ -131,6 +131,7 @@ pub enum Op<K = Kernel> {
     Tidy { blocks: Operand, starts: Operand, lens: Operand },
     If { cond: Operand, then: Block<K>, other: Block<K> },
     Loop(Box<Loop<K>>),
+    Split(Box<Split<K>>),
     Call(usize, Vec<Operand>),
 }
 
@@ -142,6 +143,22 @@ pub struct Loop<K = Kernel> {
     pub form: LoopForm<K>,
     /// One iteration; results in the next state.
     pub body: Block<K>,
+}
+
+/// A body that is run on pieces of rows.
+pub struct Split<K = Kernel> {
+    /// Number of rows.
+    pub rows: Operand,
+    /// Of these in a piece at most.
+    pub most: u64,
+    /// Where a piece begins, and how many rows it has.
+    pub piece: [Slot; 2],
+    /// What is done with each.
+    pub body: Block<K>,
+    /// What each gives.
+    pub kinds: Vec<Kind>,
+    /// Slots that the body binds, other than scalars.
+    pub bound: Vec<Slot>,
 }
 
 /// How a host loop repeats.

@@ -97,6 +97,12 @@ pub fn may_take(bytes: usize) -> bool {
     BALANCE.get().saturating_add_unsigned(bytes) <= CEILING.get()
 }
 
+/// Bytes that this thread may still allocate, and that there are.
+pub fn left() -> isize {
+    let there = isize::try_from(limit().saturating_sub(live_bytes())).unwrap_or(isize::MAX);
+    CEILING.get().saturating_sub(BALANCE.get()).clamp(0, there)
+}
+
 /// The thread's highest balance since [`reset_thread_peak`].
 pub fn thread_peak() -> isize {
     PEAK.get()

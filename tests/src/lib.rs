@@ -28,7 +28,12 @@ pub fn programs(folder: &Path) -> Vec<PathBuf> {
 
 /// Runs programs on every back end, verifying the IR after every pass; panics with all failures if there is one.
 pub fn run_all(files: &[PathBuf]) {
-    let options = Options { verify: true, ..Options::default() };
+    run_all_with(files, &Options::default());
+}
+
+/// As [`run_all`], compiled in another way.
+pub fn run_all_with(files: &[PathBuf], options: &Options) {
+    let options = Options { verify: true, ..options.clone() };
     let mut failures = String::new();
     let (mut passed, mut failed) = (0, 0);
     for file in files {

@@ -1,7 +1,8 @@
 //! The executor counts what the interpreter of FLAT counts: for every golden program and example, on one and on two threads.
 
+use par::pipeline::{Splitting, Versions};
 use par::testing::{NoData, Settings, data_sets};
-use par::{Backend, CallOptions, Counters, Program, Value};
+use par::{Backend, CallOptions, Counters, Options, Program, Value};
 use par_tests::{on_threads, programs, root};
 use std::path::Path;
 
@@ -18,9 +19,10 @@ fn cost(
 }
 
 /// What differs in a file, and how many calls were compared.
-fn differences(path: &Path) -> (usize, String) {
+fn differences(path: &Path, options: &Options) -> (usize, String) {
     let (mut compared, mut found) = (0, String::new());
-    let result = data_sets(path, &Settings::default(), &mut |program, set| {
+    let settings = Settings { options: options.clone(), ..Settings::default() };
+    let result = data_sets(path, &settings, &mut |program, set| {
         let Some(wanted) = cost(program, &set.entry, &set.args, Backend::FlatInterp, 1) else { return };
         compared += 1;
         for threads in [1, 2] {
@@ -39,8 +41,12 @@ fn differences(path: &Path) -> (usize, String) {
 }
 
 fn folder(path: &str) {
+    folder_with(path, &Options::default());
+}
+
+fn folder_with(path: &str, options: &Options) {
     let files = programs(&root().join(Path::new(path)));
-    let results = on_threads(&files, |file| Some(differences(file)));
+    let results = on_threads(&files, |file| Some(differences(file, options)));
     let compared: usize = results.iter().map(|r| r.0).sum();
     let found: Vec<&str> = results.iter().map(|r| r.1.as_str()).filter(|t| !t.is_empty()).collect();
     assert!(compared >= files.len() / 2, "only {compared} calls were compared");
@@ -55,4 +61,18 @@ fn golden_programs_cost_the_same() {
 #[test]
 fn examples_cost_the_same() {
     folder("examples");
+}
+
+#[test]
+fn pieces_cost_the_same() {
+    let options = Options { splitting: Splitting::Rows(7), ..Options::default() };
+    ["tests/golden/recursion", "tests/golden/ragged"].iter().for_each(|path| folder_with(path, &options));
+}
+
+#[test]
+fn each_version_costs_the_same() {
+    for versions in [Versions::Flat, Versions::Sequential] {
+        folder_with("tests/golden/recursion", &Options { versions, ..Options::default() });
+        folder_with("tests/golden/control", &Options { versions, ..Options::default() });
+    }
 }

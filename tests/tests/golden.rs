@@ -1,6 +1,8 @@
 //! Every golden program and every example, on every back end.
 
-use par_tests::{programs, root, run_all};
+use par::Options;
+use par::pipeline::Splitting;
+use par_tests::{programs, root, run_all, run_all_with};
 use std::path::Path;
 
 /// A deep stack, as the command has.
@@ -27,4 +29,28 @@ fn golden() {
 #[test]
 fn examples() {
     folder("examples");
+}
+
+/// Folders in which nests, control flow and recursion are what matters.
+const NESTS: [&str; 6] = ["control", "ragged", "reduce", "recursion", "fuzz", "update"];
+
+fn in_pieces_of(rows: u64) {
+    on_big_stack(move || {
+        let options = Options { splitting: Splitting::Rows(rows), ..Options::default() };
+        for folder in NESTS {
+            let files = programs(&root().join("tests/golden").join(folder));
+            assert!(!files.is_empty(), "no programs in {folder}");
+            run_all_with(&files, &options);
+        }
+    });
+}
+
+#[test]
+fn in_pieces_of_one_row() {
+    in_pieces_of(1);
+}
+
+#[test]
+fn in_pieces_of_seven_rows() {
+    in_pieces_of(7);
 }

@@ -21,6 +21,7 @@ mod run;
 mod source;
 mod status;
 mod test;
+mod tune;
 
 use clap::{Parser, Subcommand};
 use status::Status;
@@ -66,6 +67,8 @@ enum Command {
     Profile(profile::Args),
     /// Measure the calls that the tests in programs describe
     Bench(bench::Args),
+    /// Measure which versions of nests are faster from which sizes on
+    Tune(tune::Args),
     /// Look for disagreements between the stages of the compiler with random programs
     Fuzz(fuzz::Args),
     /// Look inside the compiler
@@ -101,6 +104,7 @@ fn execute(command: Command) -> Status {
         Command::Explain(args) => explain::explain(&args),
         Command::Profile(args) => profile::profile(&args),
         Command::Bench(args) => bench::bench(&args),
+        Command::Tune(args) => tune::tune(&args),
         Command::Fuzz(args) => fuzz::fuzz(&args),
         Command::Dev(args) => dev::dev(&args),
     }

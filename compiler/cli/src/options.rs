@@ -2,7 +2,7 @@
 
 use clap::ValueEnum;
 use par::Options;
-use par::pipeline::Versions;
+use par::pipeline::{Splitting, Versions};
 use par::warnings::Warnings;
 
 const WARNINGS_HELP: &str = "\
@@ -17,6 +17,9 @@ pub struct Compile {
     /// Which version runs of what can be done in parallel and also one after the other
     #[arg(long, value_enum, value_name = "VERSION", default_value = "auto")]
     force_version: Forced,
+    /// Work through nests in pieces of so many rows at most, whether or not memory is short
+    #[arg(long, value_name = "ROWS", value_parser = clap::value_parser!(u64).range(1..))]
+    force_split: Option<u64>,
     /// Fail where a scatter writes two different values to one index, and name the first of them
     #[arg(long)]
     check_scatter: bool,
@@ -51,16 +54,18 @@ impl Compile {
         // Each was read once already.
         self.warnings.iter().for_each(|w| drop(warnings.set(w)));
         let versions = self.force_version.into();
+        let splitting = self.force_split.map_or(default.splitting, Splitting::Rows);
         let check_scatter = self.check_scatter;
-        Options { verify: verify || default.verify, warnings, versions, check_scatter, ..default }
+        Options { verify: verify || default.verify, warnings, versions, splitting, check_scatter, ..default }
     }
 
     /// The same options as arguments.
     pub fn arguments(&self) -> Vec<String> {
         let forced = self.force_version.to_possible_value();
         let forced = forced.map(|v| format!("--force-version={}", v.get_name()));
+        let split = self.force_split.map(|n| format!("--force-split={n}"));
         let checked = self.check_scatter.then(|| "--check-scatter".to_string());
-        self.warnings.iter().map(|w| format!("-W{w}")).chain(forced).chain(checked).collect()
+        self.warnings.iter().map(|w| format!("-W{w}")).chain(forced).chain(split).chain(checked).collect()
     }
 }
 

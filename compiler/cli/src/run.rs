@@ -4,9 +4,10 @@ use crate::options::{Compile, Limits};
 use crate::status::{self, Messages, Status};
 use crate::{input, output, source};
 use clap::ValueEnum;
-use par::{Backend, Entry, Program, Value, pipeline};
+use par::tuning::Tuning;
+use par::{Backend, Entry, Options, Program, Value, pipeline};
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 /// The back ends as they are named on the command line.
@@ -81,6 +82,9 @@ pub struct Args {
     /// Write the time of each counted run to FILE: microseconds, one per line
     #[arg(long, value_name = "FILE")]
     time: Option<PathBuf>,
+    /// Use the thresholds between versions that `par tune` has written
+    #[arg(long, value_name = "FILE")]
+    tuning: Option<PathBuf>,
     /// Check the compiler's own work after every pass
     #[arg(long)]
     verify: bool,
@@ -95,7 +99,8 @@ pub struct Args {
 /// Compiles and runs a program.
 pub fn run(args: &Args) -> Result<Status, Status> {
     args.messages.choose();
-    let options = args.limits.on(args.compile.options(args.verify));
+    let tuning = args.tuning.as_deref().map(tuning).transpose()?;
+    let options = Options { tuning, ..args.limits.on(args.compile.options(args.verify)) };
     let program = source::load(&args.file, &options)?;
     let entry = program.choose_entry(args.entry.as_deref()).map_err(|m| status::fail(&m))?;
     let backend = args.backend.choose(args.limits.device(), args.verbose);
@@ -111,6 +116,13 @@ pub fn run(args: &Args) -> Result<Status, Status> {
         output::write_file(path, |file| file.write_all(lines.as_bytes())).map_err(|m| status::fail(&m))?;
     }
     Ok(Status::Success)
+}
+
+/// The thresholds in a file.
+fn tuning(path: &Path) -> Result<Tuning, Status> {
+    let text = std::fs::read_to_string(path).map_err(|e| e.to_string());
+    let tuning = text.and_then(|text| Tuning::parse(&text));
+    tuning.map_err(|message| status::fail(&format!("{}: {message}", path.display())))
 }
 
 /// The result and the microseconds of every counted run.

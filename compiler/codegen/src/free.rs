@@ -34,6 +34,10 @@ fn block_types(block: &flat::Block, types: &mut HashMap<Var, Ty>) {
                 }
                 block_types(body, types);
             }
+            flat::Op::Split { first, count, body, .. } => {
+                types.extend([first, count].map(|v| (*v, Ty::Scalar(par_ir::Prim::I64))));
+                block_types(body, types);
+            }
             _ => {}
         }
     }

@@ -13,6 +13,7 @@
 use par_ir::Var;
 use par_ir::flat::{self, Kernel, KernelKind, Op, Space, Ty};
 use par_ir::ty::{Atom, Dim};
+use par_ir::visit::Code as _;
 use par_runtime::plan::{self, Kind, Operand, Slot};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -187,6 +188,9 @@ impl<C: Code> Planner<'_, C> {
         Ok(match op {
             Op::If { cond, then, other } => self.branch(cond, then, other, live)?,
             Op::Loop { params, form, body } => self.loop_(params, form, body, live, drop_after)?,
+            Op::Split { rows, most, first, count, body } => {
+                self.split(*rows, *most, [*first, *count], body, live, drop_after)?
+            }
             Op::Kernel(k) => plan::Op::Kernel(Box::new(self.code.kernel(k, &mut self.operands, live)?)),
             Op::Call(fun, args) => plan::Op::Call(fun.0 as usize, self.operands.operands(args, live)),
             _ => self.simple(op, live),
@@ -243,7 +247,7 @@ impl<C: Code> Planner<'_, C> {
                 starts: self.operands.var(*starts, live),
                 lens: self.operands.var(*lens, live),
             },
-            Op::If { .. } | Op::Loop { .. } | Op::Kernel(_) | Op::Call(..) => {
+            Op::If { .. } | Op::Loop { .. } | Op::Split { .. } | Op::Kernel(_) | Op::Call(..) => {
                 unreachable!("operations with blocks, kernels and calls are planned by `op`")
             }
         }
@@ -306,6 +310,32 @@ impl<C: Code> Planner<'_, C> {
         let initial = self.operands.operands(&initial, live);
         let params = state.into_iter().map(|v| self.operands.slot(v)).zip(initial).collect();
         Ok(plan::Op::Loop(Box::new(plan::Loop { params, form, body: planned })))
+    }
+
+    /// What the body uses from outside is used by the next piece too, and by another try of the same.
+    fn split(
+        &mut self,
+        rows: Atom,
+        most: u64,
+        piece: [Var; 2],
+        body: &flat::Block,
+        live: &mut Live,
+        drop_after: &mut Vec<Slot>,
+    ) -> Result<PlanOp<C>, String> {
+        let mut outside = used_outside(body);
+        outside.retain(|v| self.operands.is_counted(*v));
+        let last: Vec<Var> = outside.iter().copied().filter(|v| !live.contains(v)).collect();
+        drop_after.extend(self.operands.dead(&last, live));
+        live.extend(outside);
+        let mut inside = live.clone();
+        let planned = self.block(body, &mut inside)?;
+        let bound: Vec<Var> = body.bound().into_iter().filter(|v| self.operands.is_counted(*v)).collect();
+        let bound = bound.into_iter().filter_map(|v| self.operands.slots.get(&v).copied()).collect();
+        let kinds =
+            body.results.iter().filter_map(|a| a.var().map(|v| kind(self.operands.types[&v]))).collect();
+        let rows = self.operands.operand(&rows, live);
+        let piece = piece.map(|v| self.operands.slot(v));
+        Ok(plan::Op::Split(Box::new(plan::Split { rows, most, piece, body: planned, kinds, bound })))
     }
 }
 
@@ -372,6 +402,11 @@ impl Uses {
                 self.block(other);
             }
             Op::Loop { params, form, body } => self.loop_(params, form, body),
+            Op::Split { rows, first, count, body, .. } => {
+                self.bound.extend([first, count]);
+                self.atoms([rows]);
+                self.block(body);
+            }
         }
     }
 

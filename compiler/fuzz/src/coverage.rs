@@ -72,6 +72,7 @@ impl Coverage {
                     }
                     self.block(body);
                 }
+                Op::Split { body, .. } => self.block(body),
                 _ => {}
             }
         }
@@ -152,6 +153,7 @@ fn operation(op: &Op) -> &'static str {
         Op::Join(_) | Op::Tidy { .. } => "blocks",
         Op::If { .. } => "if",
         Op::Loop { .. } => "loop",
+        Op::Split { .. } => "split",
         Op::Call(..) => "call",
     }
 }

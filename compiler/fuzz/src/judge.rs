@@ -2,12 +2,14 @@
 //!
 //! The reference is the interpreter on CORE as lowering made it. Against it stand the interpreter after every pass,
 //! the flat interpreter on what flattening makes of each of these programs, and machine code with one and with two
-//! threads, once with work cut into the smallest pieces. Values must be equal; floats exactly, for programs must not depend on an order that the language leaves open. A
+//! threads, once with work cut into the smallest pieces; then the flat and the sequential version and work by one and by three rows
+//! in turn, on the flat interpreter and as machine code. Both must count the same costs. Values must be equal; floats exactly, for programs must not depend on an order that the language leaves open. A
 //! call must fail everywhere or nowhere. Which of several errors is reported may differ between the reference and
 //! flattened code, but not between runs of one flattened program.
 
 use crate::case::{Call, Case};
 use crate::watch::{self, within};
+use par::pipeline::{Splitting, Versions};
 use par::{Backend, CallOptions, CancelToken, Failure, Options, Program, RunFailure, Value};
 use par_runtime::io::compare::{Tolerance, compare};
 use serde::{Deserialize, Serialize};
@@ -23,6 +25,8 @@ pub enum Kind {
     Unsupported,
     /// Two results differ.
     Values,
+    /// Two runs of one program count different costs.
+    Costs,
     /// One fails and the other does not, or two runs of one program fail differently.
     Errors,
     /// A check of the compiler's own fails.
@@ -63,7 +67,7 @@ impl Finding {
     pub fn signature(&self) -> String {
         let back_end = self.stage.rsplit(", ").next().unwrap_or_default();
         let text = match self.kind {
-            Kind::Values | Kind::Hang | Kind::Errors => "",
+            Kind::Values | Kind::Hang | Kind::Errors | Kind::Costs => "",
             _ => self.message.lines().next().unwrap_or_default(),
         };
         let text: String = text.chars().map(|c| if c.is_ascii_digit() { '#' } else { c }).collect();
@@ -116,6 +120,14 @@ pub fn judge(case: &Case, limits: &Limits) -> Verdict {
     }
 }
 
+/// Ways of flattening besides the usual one.
+const VARIANTS: [(&str, Versions, Splitting); 4] = [
+    ("flat version", Versions::Flat, Splitting::Never),
+    ("sequential version", Versions::Sequential, Splitting::Never),
+    ("pieces of 1", Versions::Auto, Splitting::Rows(1)),
+    ("pieces of 3", Versions::Flat, Splitting::Rows(3)),
+];
+
 type Outcomes<T> = Result<T, Box<Finding>>;
 
 struct Judge<'a> {
@@ -123,6 +135,8 @@ struct Judge<'a> {
     limits: &'a Limits,
     /// CORE after each pass that changed something.
     stages: Vec<(String, Program)>,
+    /// The last of them, flattened in other ways.
+    variants: Vec<(&'static str, Program)>,
 }
 
 fn finding<T>(kind: Kind, stage: &str, message: impl Into<String>, call: Option<usize>) -> Outcomes<T> {
@@ -145,8 +159,16 @@ impl Judge<'_> {
             Ok(Ok(program)) => program,
         };
         let stages = program.stages().into_iter().enumerate();
-        let stages = stages.map(|(i, (name, program))| (format!("{name} {i}"), program)).collect();
-        Ok(Judge { case, limits, stages })
+        let stages: Vec<_> = stages.map(|(i, (name, program))| (format!("{name} {i}"), program)).collect();
+        let last = stages.last().map(|s| &s.1);
+        let variants = last.map(|last| {
+            let variant = |(name, versions, splitting)| {
+                let options = Options { verify: true, versions, splitting, ..Options::default() };
+                (name, last.variant(&options))
+            };
+            VARIANTS.map(variant).into()
+        });
+        Ok(Judge { case, limits, stages, variants: variants.unwrap_or_default() })
     }
 
     fn run(&mut self) -> Outcomes<Verdict> {
@@ -189,7 +211,38 @@ impl Judge<'_> {
             let pieces = if smallest_pieces { " smallest pieces" } else { "" };
             self.compare(&flat, &found, &format!("{name}, cpu {threads}{pieces}"), i, true)?;
         }
+        self.costs(name, last, i)?;
+        for (name, variant) in &self.variants {
+            let flat = self.outcome(variant, i, on(Backend::FlatInterp), self.limits.other);
+            self.compare(&expected, &flat, &format!("{name}, flat-interp"), i, false)?;
+            let options = CallOptions { threads: 2, ..CallOptions::default() };
+            let found = self.outcome(variant, i, options, self.limits.other);
+            self.compare(&flat, &found, &format!("{name}, cpu 2"), i, true)?;
+            self.costs(name, variant, i)?;
+        }
         Ok(expected)
+    }
+
+    /// Compares what the flat interpreter and machine code count, if the call does not fail.
+    fn costs(&self, name: &str, program: &Program, i: usize) -> Outcomes<()> {
+        let cost = |options: CallOptions| {
+            let args = arguments(program, &self.case.calls[i]).ok()?;
+            let (entry, token) = (&self.case.calls[i].entry, options.cancel.clone());
+            let run = || program.profile(entry, args, &options, true);
+            let result = watch::guarded(|| within(self.limits.other, &token, run)).ok()?;
+            result.ok().map(|(_, profile)| profile.total)
+        };
+        let Some(wanted) = cost(on(Backend::FlatInterp)) else { return Ok(()) };
+        let found = cost(CallOptions { threads: 2, ..CallOptions::default() });
+        if found == Some(wanted) {
+            return Ok(());
+        }
+        finding(
+            Kind::Costs,
+            &format!("{name}, cpu 2 counting"),
+            format!("{found:?} instead of {wanted:?}"),
+            Some(i),
+        )
     }
 
     fn outcome(&self, program: &Program, i: usize, options: CallOptions, limit: Duration) -> Outcome {

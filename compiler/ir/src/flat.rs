@@ -207,6 +207,21 @@ pub enum Op {
         /// One iteration: the next values.
         body: Block,
     },
+    /// Runs the body on pieces of `0..rows`, from the first row to the last, and binds what they give one after the other: arrays,
+    /// descriptors, and blocks, whose indices stay the same. How many rows a piece has does not matter to the result; it is `most`,
+    /// or less where memory is short.
+    Split {
+        /// Number of rows.
+        rows: Atom,
+        /// Of these in a piece at most.
+        most: u64,
+        /// Bound in the body: first row of the piece, an `i64`.
+        first: Var,
+        /// Bound in the body: its number of rows, an `i64`.
+        count: Var,
+        /// What is done with a piece.
+        body: Block,
+    },
     /// A call.
     Call(FunId, Vec<Atom>),
 }

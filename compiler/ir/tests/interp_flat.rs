@@ -103,3 +103,13 @@ fn sizes_of_entries() {
     let args = vec![Column::Size(0), offsets(&[0]), data::<i32>(&[])];
     assert_eq!(run(0, args).0.unwrap(), [Column::Size(0), data::<i32>(&[])]);
 }
+
+#[test]
+fn pieces_are_put_together() {
+    let (results, counters) = run(6, vec![int(5)]);
+    assert_eq!(results.unwrap(), [data(&[0i64, 1, 2, 3, 4]), offsets(&[0, 0, 1, 3, 6, 10])]);
+    // Three pieces of a map and a descriptor; arrays are appended twice, descriptors put together once.
+    assert_eq!(counters.launches, 3 * 2 + 2 + 1);
+    let (results, _) = run(6, vec![int(0)]);
+    assert_eq!(results.unwrap(), [data::<i64>(&[]), offsets(&[0])]);
+}

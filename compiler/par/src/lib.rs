@@ -23,6 +23,7 @@
 //! - [`failure`]: why there is no program, or no result.
 //! - [`session`]: declarations and values that grow input by input, for an interactive prompt.
 //! - [`warnings`]: which warnings are given.
+//! - [`tuning`]: measured thresholds between versions.
 //! - [`testing`]: the `-- ==` blocks of a file, run on every back end.
 
 pub mod doc;
@@ -36,6 +37,7 @@ pub mod program;
 pub mod report;
 pub mod session;
 pub mod testing;
+pub mod tuning;
 pub mod warnings;
 
 pub use failure::{Bug, Failure, RunFailure};

@@ -7,13 +7,15 @@
 
 use crate::failure::{Bug, Failure};
 use crate::imports::{FileSystem, Imports, Loader};
+use crate::tuning::Tuning;
 use crate::warnings::Warnings;
 use crate::{insight, library};
 use par_check::lower::Additions;
 use par_check::thir;
 use par_ir::verify::{verify_core, verify_flat};
 use par_ir::{core, flat, print};
-pub use par_passes::flatten::Versions;
+use par_passes::flatten::Unsupported;
+pub use par_passes::flatten::{Choice, Measure, Splitting, Thresholds, Versions};
 use par_passes::pass;
 use par_runtime::cuda::{self, Gpu};
 use par_runtime::{Executable, cancel};
@@ -60,6 +62,10 @@ pub struct Options {
     pub warnings: Warnings,
     /// Which version runs of what has several.
     pub versions: Versions,
+    /// Measured thresholds between versions.
+    pub tuning: Option<Tuning>,
+    /// Whether nests are worked through in pieces. With a limit of memory they are where memory is short.
+    pub splitting: Splitting,
     /// Bytes that a run may hold besides its arguments, on every back end; none: what there is.
     pub memory_limit: Option<usize>,
     /// Number of the GPU that programs for one run on.
@@ -74,6 +80,8 @@ impl Default for Options {
     /// Verification in debug builds; imports from the file system.
     fn default() -> Options {
         Options {
+            tuning: None,
+            splitting: Splitting::default(),
             memory_limit: None,
             device: 0,
             check_scatter: false,
@@ -85,6 +93,16 @@ impl Default for Options {
             warnings: Warnings::default(),
             versions: Versions::default(),
         }
+    }
+}
+
+impl Options {
+    fn flattening(&self, thresholds: Thresholds) -> par_passes::flatten::Options {
+        let splitting = match (self.splitting, self.memory_limit) {
+            (Splitting::Never, Some(_)) => Splitting::Memory,
+            (chosen, _) => chosen,
+        };
+        par_passes::flatten::Options { versions: self.versions, thresholds, splitting }
     }
 }
 
@@ -247,14 +265,28 @@ impl Pipeline<'_> {
 
     /// CORE to FLAT.
     pub(crate) fn flatten(&self, core: &core::Program, sources: &Sources) -> Result<flat::Program, Failure> {
-        let result = self.step(FLATTEN.name, || par_passes::flatten::flatten_as(core, self.options.versions));
-        let flat = result.map_err(|u| Failure::Rejected {
-            diagnostics: vec![Diagnostic::unsupported(u.feature, u.span)],
-            sources: sources.clone(),
-        })?;
+        let options = self.options.flattening(self.thresholds(core, sources)?);
+        let result = self.step(FLATTEN.name, || par_passes::flatten::flatten_as(core, &options));
+        let flat = result.map_err(|u| not_flattened(u, sources))?;
         self.dump(FLATTEN.name, || print::print_flat(&flat));
         self.verify(FLATTEN.name, || verify_flat(&flat))?;
         Ok(flat)
+    }
+
+    /// What was measured, for the choices of this program.
+    fn thresholds(&self, core: &core::Program, sources: &Sources) -> Result<Thresholds, Failure> {
+        let Some(tuning) = &self.options.tuning else { return Ok(Thresholds::default()) };
+        let found = self.choices(core, sources)?;
+        tuning.thresholds(&found, sources).map_err(|message| {
+            let mut diagnostic = Diagnostic::new(Severity::Error, "", message, Default::default());
+            diagnostic.labels.clear();
+            Failure::Rejected { diagnostics: vec![diagnostic], sources: sources.clone() }
+        })
+    }
+
+    /// Where sizes decide which version runs.
+    pub(crate) fn choices(&self, core: &core::Program, sources: &Sources) -> Result<Vec<Choice>, Failure> {
+        self.step(FLATTEN.name, || par_passes::flatten::choices(core)).map_err(|u| not_flattened(u, sources))
     }
 
     /// FLAT to machine code that counts what it does.
@@ -296,6 +328,13 @@ pub(crate) fn not_loaded(e: cuda::LoadError) -> Failure {
     match e {
         cuda::LoadError::Unavailable(what) => Failure::Unavailable(what.0),
         cuda::LoadError::Refused(message) => Failure::Bug(Bug { pass: CODEGEN.name.into(), message }),
+    }
+}
+
+fn not_flattened(u: Unsupported, sources: &Sources) -> Failure {
+    Failure::Rejected {
+        diagnostics: vec![Diagnostic::unsupported(u.feature, u.span)],
+        sources: sources.clone(),
     }
 }
 

@@ -135,16 +135,18 @@ impl Program {
     pub fn stages(&self) -> Vec<(&'static str, Program)> {
         let mut stages = self.trace.stages.borrow().clone();
         stages.dedup_by(|later, earlier| later.1 == earlier.1);
-        let program = |core| {
-            let front = Front {
-                sources: self.sources.clone(),
-                core,
-                checks: self.checks.clone(),
-                warnings: Vec::new(),
-            };
-            Program::new(front, &self.options, Trace::default())
-        };
-        stages.into_iter().map(|(name, core)| (name, program(core))).collect()
+        stages.into_iter().map(|(name, core)| (name, self.flattened_from(core, &self.options))).collect()
+    }
+
+    /// The same program, flattened in another way.
+    pub fn variant(&self, options: &Options) -> Program {
+        self.flattened_from(self.core.clone(), options)
+    }
+
+    fn flattened_from(&self, core: core::Program, options: &Options) -> Program {
+        let front =
+            Front { sources: self.sources.clone(), core, checks: self.checks.clone(), warnings: Vec::new() };
+        Program::new(front, options, Trace::default())
     }
 
     /// The entry points, in the order of the source.
@@ -209,6 +211,11 @@ impl Program {
         }
         let flat = self.pipeline().flatten(&self.core, &self.sources)?;
         Ok(self.flat.get_or_init(|| flat))
+    }
+
+    /// Where sizes decide at run time which version runs.
+    pub fn choices(&self) -> Result<Vec<pipeline::Choice>, Failure> {
+        self.pipeline().choices(&self.core, &self.sources)
     }
 
     /// The program as machine code.

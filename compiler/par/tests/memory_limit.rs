@@ -1,6 +1,8 @@
-//! A limit of memory is an ordinary error on every back end, and does not outlive the call.
+//! A limit of memory is kept by working in pieces. Where that is not enough it is an ordinary error on every back end, and does
+//! not outlive the call.
 
-use par::{Backend, Options, Program, RunFailure, Scalar, Value, compile};
+use par::pipeline::{Splitting, Versions};
+use par::{Backend, CallOptions, Options, Program, RunFailure, Scalar, Value, compile};
 
 const QUEENS: &str = "
 def solve (n: i64) (placed: []i64) : i64 =
@@ -44,18 +46,76 @@ fn fails_and_fits(text: &str, n: i64, too_little: usize, enough: usize, result: 
 
 #[test]
 fn queens() {
-    fails_and_fits(QUEENS, 7, 4 << 10, 16 << 20, 40);
+    fails_and_fits(QUEENS, 7, 512, 16 << 20, 40);
 }
 
 #[test]
 fn fibonacci_by_map() {
-    fails_and_fits(FIB, 15, 4 << 10, 16 << 20, 610);
+    fails_and_fits(FIB, 15, 64, 16 << 20, 610);
 }
 
 #[test]
 fn rows_made_by_every_position() {
-    // 300 rows of 300 elements.
-    fails_and_fits(ROWS, 300, 300 << 10, 64 << 20, 13_589_550);
+    // A row has 300 elements.
+    fails_and_fits(ROWS, 300, 2 << 10, 64 << 20, 13_589_550);
+}
+
+/// What a call holds at most on one thread, in the flat version, with this limit.
+fn peak(text: &str, n: i64, memory_limit: Option<usize>, backend: Backend) -> u64 {
+    let options = Options { memory_limit, versions: Versions::Flat, ..Options::default() };
+    let program = compile(text, "limit.par", &options).unwrap_or_else(|f| panic!("{}", f.render(false)));
+    let call = CallOptions { backend, threads: 1, ..CallOptions::default() };
+    let (_, profile) = program
+        .profile("main", vec![Value::scalar(Scalar::I64(n))], &call, false)
+        .unwrap_or_else(|f| panic!("{f:?}"));
+    profile.peak_bytes
+}
+
+/// What needs more and more memory all at once stays below a limit in pieces.
+#[track_caller]
+fn stays_below(text: &str, sizes: [i64; 2], limit: usize) {
+    for backend in [Backend::FlatInterp, Backend::Cpu] {
+        let whole = sizes.map(|n| peak(text, n, None, backend));
+        assert!(whole[0] > limit as u64 && whole[1] > 3 * whole[0], "{backend}: {whole:?} without a limit");
+        let within = sizes.map(|n| peak(text, n, Some(limit), backend));
+        assert!(within.iter().all(|bytes| *bytes <= limit as u64), "{backend}: {within:?} of {limit}");
+    }
+}
+
+#[test]
+fn trees_of_calls_run_in_pieces() {
+    stays_below(QUEENS, [6, 8], 20 << 10);
+    stays_below(FIB, [14, 18], 12 << 10);
+}
+
+#[test]
+fn rows_run_in_pieces() {
+    stays_below(ROWS, [200, 500], 100 << 10);
+}
+
+#[test]
+fn results_of_any_shape_are_put_together() {
+    let text = "
+        entry main (n: i64) : ([][]i64, [][]i64, []bool) =
+          let f i = let xs = scan (+) i (iota (i % 40)) in (filter (> 100) xs, take 2 (xs ++ [i, i]), length xs > 7)
+          in unzip3 (map f (iota n))";
+    let result = |options: Options, backend: Backend| {
+        let program = compile(text, "limit.par", &options).unwrap_or_else(|f| panic!("{}", f.render(false)));
+        run(&program, 100, backend).expect("enough memory")
+    };
+    let whole = result(Options::default(), Backend::Interp);
+    for backend in [Backend::FlatInterp, Backend::Cpu] {
+        let pieces = [Splitting::Rows(1), Splitting::Rows(7), Splitting::Rows(1000)];
+        for splitting in pieces {
+            assert_eq!(
+                result(Options { splitting, ..Options::default() }, backend),
+                whole,
+                "{backend} {splitting:?}"
+            );
+        }
+        let memory_limit = Some(70 << 10);
+        assert_eq!(result(Options { memory_limit, ..Options::default() }, backend), whole, "{backend}");
+    }
 }
 
 #[test]

@@ -50,7 +50,7 @@ impl Space {
                 Ok(Space { rows: 1, total: n, words, is_flat: true, is_ragged: false, _held: None })
             }
             plan::Space::Uniform { rows, m } => {
-                let (rows, m) = (frame.size(rows)?, frame.size(m)?);
+                let (rows, m) = frame.rows_of(rows, m)?;
                 let total = rows.checked_mul(m);
                 let total = total.ok_or_else(|| out_of_memory(OutOfMemory(u64::MAX), span))?;
                 let words = vec![rows as u64, m as u64];

@@ -91,6 +91,12 @@ impl<D: Device> Frame<D> {
         usize::try_from(n).map_err(|_| internal(&format!("the size {n} is negative")))
     }
 
+    /// A number of rows, and their length. Without rows nothing has checked that the length is one.
+    pub fn rows_of(&self, rows: Operand, length: Operand) -> Result<(usize, usize), RuntimeError> {
+        let rows = self.size(rows)?;
+        Ok((rows, if rows == 0 { 0 } else { self.size(length)? }))
+    }
+
     pub fn bool(&self, x: Operand) -> Result<bool, RuntimeError> {
         match self.scalar(x)? {
             Scalar::Bool(b) => Ok(b),

@@ -33,7 +33,7 @@ impl<D: Device> Run<'_, D> {
         results
     }
 
-    fn block(&self, block: &Block<D::Kernel>, frame: &mut Frame<D>) -> Results<D> {
+    pub fn block(&self, block: &Block<D::Kernel>, frame: &mut Frame<D>) -> Results<D> {
         self.go_on()?;
         frame.drop_slots(&block.drop_first);
         for stm in &block.stms {
@@ -75,6 +75,7 @@ impl<D: Device> Run<'_, D> {
                 self.block(arm, frame)
             }
             Op::Loop(l) => self.host_loop(l, frame),
+            Op::Split(s) => self.split(s, frame, span),
             Op::Call(fun, args) => {
                 let args = frame.take_all(args);
                 self.function(*fun, args, span)
@@ -221,7 +222,7 @@ impl<D: Device> Run<'_, D> {
         match op {
             Op::MakeDesc(lengths) => D::make_desc(self, frame.array(*lengths)?, span),
             Op::UniformDesc { rows, m } => {
-                let (rows, m) = (frame.size(*rows)?, frame.size(*m)?);
+                let (rows, m) = frame.rows_of(*rows, *m)?;
                 let total = rows.checked_mul(m).filter(|n| *n <= i64::MAX as usize);
                 total.ok_or_else(|| out_of_memory(OutOfMemory(u64::MAX), span))?;
                 D::uniform_desc(self, rows, m, span)

@@ -18,6 +18,7 @@ mod map;
 mod record;
 mod scan;
 mod space;
+mod split;
 mod threads;
 
 pub use desc::Desc;

@@ -66,7 +66,7 @@ impl<D: Device> Run<'_, D> {
     /// are counted.
     pub fn begin(&self, stm: &Stm<D::Kernel>) -> Option<Before> {
         let recorder = self.recorder?;
-        if matches!(stm.op, Op::If { .. } | Op::Loop(_) | Op::Call(..)) {
+        if matches!(stm.op, Op::If { .. } | Op::Loop(_) | Op::Split(_) | Op::Call(..)) {
             if let Some(cost) = recorder.profile.borrow_mut().sites.get_mut(stm.site as usize) {
                 cost.runs += 1;
             }

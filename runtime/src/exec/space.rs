@@ -53,7 +53,7 @@ impl Space {
         let (rows, total, shape) = match kernel.space {
             plan::Space::Flat(n) => (1, frame.size(n)?, Shape::Flat),
             plan::Space::Uniform { rows, m } => {
-                let (rows, m) = (frame.size(rows)?, frame.size(m)?);
+                let (rows, m) = frame.rows_of(rows, m)?;
                 let total = rows.checked_mul(m);
                 (rows, total.ok_or_else(|| out_of_memory(OutOfMemory(u64::MAX), span))?, Shape::Uniform(m))
             }

@@ -12,6 +12,7 @@ use crate::flat::{Block, Fun, LoopForm, Op, Param, Program, Stm, Ty};
 use crate::ty::{Atom, Var};
 use crate::visit::Code;
 use par_runtime::cancel::poll;
+use par_runtime::pieces::{self, Pieces};
 use par_runtime::value::ColumnType;
 use par_runtime::{Array, Blocks, CheckKind, Column, Counters, Prim, RuntimeError, Scalar, Span};
 use std::rc::Rc;
@@ -78,10 +79,10 @@ impl Host<'_> {
         let saved = self.machine.save(&self.bound[f.0 as usize]);
         self.machine.depth += 1;
         fun.params.iter().zip(args).for_each(|(p, x)| self.machine.set(p.var, x));
-        let results = on_deep_stack(|| self.block(&fun.body))?;
+        let results = on_deep_stack(|| self.block(&fun.body));
         self.machine.depth -= 1;
         self.machine.restore(&self.bound[f.0 as usize], saved);
-        Ok(results)
+        results
     }
 
     fn block(&mut self, block: &Block) -> Outcome<Vec<Val>> {
@@ -124,6 +125,10 @@ impl Host<'_> {
                 self.block(arm)
             }
             Op::Loop { params, form, body } => self.flat_loop(stm, params, form, body),
+            Op::Split { rows, most, first, count, body } => {
+                let rows = self.machine.size(*rows, stm.span)?;
+                self.split(stm, Pieces::new(rows, *most), [*first, *count], body)
+            }
             Op::Call(f, args) => {
                 let args = self.machine.values(args);
                 self.machine.release(stm);
@@ -194,12 +199,7 @@ impl Host<'_> {
             }
             Op::ConcatDesc(vs) => {
                 let descs = vs.iter().map(|v| self.machine.get(*v).desc()).collect::<Outcome<Vec<_>>>()?;
-                self.machine.memory.room(descs.iter().map(|d| d.rows()).sum(), 8, 16, span)?;
-                let mut lengths = Vec::new();
-                for d in descs {
-                    lengths.extend_from_slice(lengths_of(&d.offsets).slice::<i64>());
-                }
-                self.new_desc(&lengths, span)
+                self.descs_joined(&descs, span)
             }
             Op::Offsets(v) => Ok(Val::Leaf(self.machine.get(*v).desc()?.offsets.clone())),
             Op::Rows(v) => Ok(Val::i64(self.machine.get(*v).desc()?.rows() as i64)),
@@ -227,6 +227,15 @@ impl Host<'_> {
             }
             _ => internal("not a descriptor operation"),
         }
+    }
+
+    fn descs_joined(&mut self, descs: &[Rc<Desc>], span: Span) -> Outcome<Val> {
+        self.machine.memory.room(descs.iter().map(|d| d.rows()).sum(), 8, 16, span)?;
+        let mut lengths = Vec::new();
+        for d in descs {
+            lengths.extend_from_slice(lengths_of(&d.offsets).slice::<i64>());
+        }
+        self.new_desc(&lengths, span)
     }
 
     fn new_desc(&mut self, lengths: &[i64], span: Span) -> Outcome<Val> {
@@ -268,10 +277,14 @@ impl Host<'_> {
     fn concat(&mut self, stm: &Stm, vs: &[Var]) -> Outcome<Val> {
         let parts = vs.iter().map(|v| self.machine.get(*v).array()).collect::<Outcome<Vec<Array>>>()?;
         self.machine.release(stm);
+        self.concatenated(parts, stm.span)
+    }
+
+    fn concatenated(&mut self, parts: Vec<Array>, span: Span) -> Outcome<Val> {
         let prim = parts.first().map_or(Prim::I64, Array::prim);
-        self.machine.memory.room(parts.iter().map(Array::len).sum(), prim.size(), prim.size(), stm.span)?;
+        self.machine.memory.room(parts.iter().map(Array::len).sum(), prim.size(), prim.size(), span)?;
         let joined = Array::concat(parts, prim, &mut self.counters);
-        joined.map(Val::Leaf).map_err(|e| out_of_memory(e.0 as usize, stm.span))
+        joined.map(Val::Leaf).map_err(|e| out_of_memory(e.0 as usize, span))
     }
 
     fn join(&mut self, stm: &Stm, vs: &[Var]) -> Outcome<Vec<Val>> {
@@ -337,6 +350,57 @@ impl Host<'_> {
             state = self.block(body)?;
         }
         Ok(state)
+    }
+}
+
+impl Host<'_> {
+    /// Runs a body on all pieces; the results are those of the pieces one after the other.
+    fn split(&mut self, stm: &Stm, mut pieces: Pieces, piece: [Var; 2], body: &Block) -> Outcome<Vec<Val>> {
+        if pieces::is_full() {
+            return Err(out_of_memory(0, stm.span));
+        }
+        let mut parts: Vec<Vec<Val>> = body.results.iter().map(|_| Vec::new()).collect();
+        while pieces.next().is_some() {
+            let part = pieces.run(|first, rows| {
+                piece.iter().zip([first, rows]).for_each(|(v, n)| self.machine.set(*v, Val::i64(n as i64)));
+                let part = self.block(body);
+                if part.is_err() {
+                    body.bound().into_iter().for_each(|v| self.machine.set(v, Val::Unset));
+                }
+                part
+            })?;
+            for (parts, part) in parts.iter_mut().zip(part.unwrap_or_default()) {
+                self.append(parts, part, stm.span)?;
+            }
+        }
+        parts.into_iter().map(|parts| self.put_together(parts, stm.span)).collect()
+    }
+
+    /// Arrays are appended to the first; others are put together at the end.
+    fn append(&mut self, parts: &mut Vec<Val>, part: Val, span: Span) -> Outcome<()> {
+        match (parts.pop(), part) {
+            (Some(Val::Leaf(a)), Val::Leaf(b)) => parts.push(self.concatenated(vec![a, b], span)?),
+            (before, part) => parts.extend(before.into_iter().chain([part])),
+        }
+        Ok(())
+    }
+
+    fn put_together(&mut self, mut parts: Vec<Val>, span: Span) -> Outcome<Val> {
+        if parts.len() == 1 {
+            return Ok(parts.remove(0));
+        }
+        match parts.first() {
+            Some(Val::Desc(_)) => {
+                let descs = parts.iter().map(Val::desc).collect::<Outcome<Vec<_>>>()?;
+                self.descs_joined(&descs, span)
+            }
+            Some(Val::Blocks(first)) => {
+                let mut joined = Blocks::new(first.prim());
+                parts.into_iter().try_for_each(|b| b.blocks().map(|b| joined.add_all(&b)))?;
+                Ok(Val::Blocks(Rc::new(joined)))
+            }
+            _ => internal("a piece gives something that cannot be appended"),
+        }
     }
 }
 

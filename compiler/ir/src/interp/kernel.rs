@@ -67,7 +67,8 @@ impl Host<'_> {
             Space::Flat(n) => Ok(vec![0, self.machine.size(*n, stm.span)? as i64]),
             Space::Rows { rows, dim: Dim::Size(m) } => {
                 let rows = self.machine.extent(*rows, 8, 8, stm.span)? as i64;
-                let m = self.machine.size(*m, stm.span)? as i64;
+                // Without rows nothing has checked that their length is one.
+                let m = if rows == 0 { 0 } else { self.machine.size(*m, stm.span)? as i64 };
                 if rows.checked_mul(m).is_none() {
                     return Err(out_of_memory(usize::MAX, stm.span));
                 }

@@ -152,6 +152,7 @@ impl Parser {
             "concatdesc" => Op::ConcatDesc(self.variables()?),
             "if" => self.flat_if()?,
             "loop" => self.flat_loop()?,
+            "split" => self.split()?,
             "call" => {
                 self.expect("@")?;
                 Op::Call(FunId(self.natural()?), self.atoms()?)
@@ -166,6 +167,15 @@ impl Parser {
         let then = self.flat_block()?;
         self.expect_word("else")?;
         Ok(Op::If { cond, then, other: self.flat_block()? })
+    }
+
+    fn split(&mut self) -> Result<Op> {
+        let rows = self.atom()?;
+        self.expect_word("most")?;
+        let most = self.natural()?;
+        self.expect("\\")?;
+        let (first, count) = (self.var()?, self.var()?);
+        Ok(Op::Split { rows, most, first, count, body: self.flat_block()? })
     }
 
     fn flat_loop(&mut self) -> Result<Op> {

@@ -157,6 +157,16 @@ impl Writer<'_> {
                 self.flat_block(other);
             }
             Op::Loop { params, form, body } => self.flat_loop(params, form, body),
+            Op::Split { rows, most, first, count, body } => {
+                self.push("split ");
+                self.atom(rows);
+                self.push(&format!(" most {most} \\"));
+                self.var(first);
+                self.push(" ");
+                self.var(count);
+                self.push(" ");
+                self.flat_block(body);
+            }
             Op::Call(f, xs) => self.word_atoms(&format!("call @{}", f.0), xs),
         }
     }

@@ -170,6 +170,7 @@ impl FlatChecker<'_> {
                 wanted
             }
             Op::Loop { params, form, body } => self.flat_loop(params, form, body)?,
+            Op::Split { rows, first, count, body, .. } => self.split(*rows, [*first, *count], body)?,
             Op::Call(f, args) => self.call(*f, args)?,
             Op::Join(vs) => self.join(vs)?,
             Op::Tidy { blocks, starts, lens } => {
@@ -258,6 +259,17 @@ impl FlatChecker<'_> {
         let wanted: Vec<Ty> = fun.params.iter().map(|p| p.ty).collect();
         agree("arguments", &self.types(args)?, &wanted)?;
         Ok(fun.ret.clone())
+    }
+
+    fn split(&mut self, rows: Atom, piece: [Var; 2], body: &Block) -> Result<Vec<Ty>> {
+        self.operand("the rows", rows, I64)?;
+        let mark = self.scope.mark();
+        piece.into_iter().try_for_each(|v| self.scope.bind(v, I64))?;
+        let types = self.block(body)?;
+        self.scope.release(mark);
+        let appended = types.iter().all(|t| !matches!(t, Ty::Scalar(_)));
+        ensure(appended, || "a piece gives a scalar".into())?;
+        Ok(types)
     }
 
     fn flat_loop(&mut self, params: &[(Param, Atom)], form: &LoopForm, body: &Block) -> Result<Vec<Ty>> {

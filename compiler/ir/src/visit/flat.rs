@@ -193,6 +193,11 @@ impl Code for Op {
                 form.walk(f);
                 body.walk(f);
             }
+            Op::Split { rows, first, count, body, .. } => {
+                rows.walk(f);
+                [first, count].into_iter().for_each(|v| f(Site::Bind(*v)));
+                body.walk(f);
+            }
         }
     }
 
@@ -238,6 +243,11 @@ impl Code for Op {
                 form.edit(e);
                 body.edit(e);
             }
+            Op::Split { rows, first, count, body, .. } => {
+                rows.edit(e);
+                [first, count].into_iter().for_each(|v| *v = e.binder(*v));
+                body.edit(e);
+            }
         }
     }
 }
@@ -280,12 +290,12 @@ impl Program {
 }
 
 impl Op {
-    /// Blocks directly inside: arms; condition (of a while) and body of a loop.
+    /// Blocks directly inside: arms; condition (of a while) and body of a loop; what is done with pieces.
     pub fn blocks(&self) -> Vec<&Block> {
         match self {
             Op::If { then, other, .. } => vec![then, other],
             Op::Loop { form: LoopForm::While(cond), body, .. } => vec![cond, body],
-            Op::Loop { body, .. } => vec![body],
+            Op::Loop { body, .. } | Op::Split { body, .. } => vec![body],
             _ => vec![],
         }
     }
@@ -295,16 +305,17 @@ impl Op {
         match self {
             Op::If { then, other, .. } => vec![then, other],
             Op::Loop { form: LoopForm::While(cond), body, .. } => vec![cond, body],
-            Op::Loop { body, .. } => vec![body],
+            Op::Loop { body, .. } | Op::Split { body, .. } => vec![body],
             _ => vec![],
         }
     }
 
     /// Visits the operands of a host operation, and everything a kernel uses from outside; not what is inside the
-    /// blocks of an `if` or loop.
+    /// blocks of an `if`, a loop or a split.
     pub fn for_each_operand(&self, f: &mut dyn FnMut(Atom)) {
         match self {
             Op::If { cond, .. } => f(*cond),
+            Op::Split { rows, .. } => f(*rows),
             Op::Loop { params, form, .. } => {
                 params.iter().for_each(|(_, init)| f(*init));
                 if let LoopForm::For { bound, .. } = form {

@@ -69,6 +69,7 @@ impl Flow<'_> {
                 let last = self.block(body);
                 params.iter().zip(&last).map(|((_, init), b)| &self.of(init) | b).collect()
             }
+            Op::Split { body, .. } => self.block(body),
             op => {
                 if let Op::Call(f, _) = op {
                     self.function(*f);

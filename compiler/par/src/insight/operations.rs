@@ -150,6 +150,7 @@ impl Walk<'_> {
                 Op::Loop { .. } => {
                     stm.op.blocks().into_iter().for_each(|b| self.inside("loop", b));
                 }
+                Op::Split { body, .. } => self.inside("pieces", body),
                 Op::Call(f, _) => self.function(*f),
                 _ => {}
             }

@@ -10,7 +10,7 @@ use super::structure;
 use super::update::Mismatch;
 use crate::failure::{Bug, Failure, RunFailure};
 use crate::pipeline::Options;
-use crate::pipeline::Versions;
+use crate::pipeline::{Splitting, Versions};
 use crate::program::{Backend, Program, compile};
 use par_runtime::{Value, ValueType, io};
 use regex::Regex;
@@ -131,7 +131,8 @@ impl Runner<'_> {
             self.test(place, "warning".into(), || has_warning(source.program()?, pattern));
         }
         // The counts are those of what runs if nothing is forced.
-        let forced = self.settings.options.versions != Versions::Auto;
+        let forced = self.settings.options.versions != Versions::Auto
+            || self.settings.options.splitting != Splitting::Never;
         for structure in block.structures.iter().filter(|_| !forced) {
             let place = format!("{}:{}", self.name, structure.line);
             self.test(place, "structure".into(), || {

@@ -170,6 +170,7 @@ fn flat_name(op: &flat::Op) -> Option<&'static str> {
         Op::Tidy { .. } => "tidy",
         Op::If { .. } => "if",
         Op::Loop { .. } => "loop",
+        Op::Split { .. } => "split",
         Op::Call(..) => "call",
         Op::Check { .. } => "check",
         Op::Trace { .. } => "trace",

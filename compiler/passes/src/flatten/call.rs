@@ -10,9 +10,11 @@
 //! all threads, and depth first below.
 
 use super::canonical::{Form, has_view};
+use super::choices::Measure;
 use super::ex::Ex;
 use super::nest::{FDim, Kind, LevelId, ROOT};
 use super::rep::{Arr, Rep, Src};
+use super::split::{Splitting, traces};
 use super::{Flattener, Result, Versions};
 use par_ir::core::{Exp, Fun, FunId, Param, Stm};
 use par_ir::flat::{self, Op, Ty};
@@ -20,10 +22,6 @@ use par_ir::place::{Construct, Part, PlaceId};
 use par_ir::prim::CmpOp;
 use par_ir::{Atom, Prim, PrimOp, Type};
 use std::rc::Rc;
-
-/// Calls in a batch from which on each is worked through by itself: enough for all threads, also if some take much longer
-/// than others.
-const SEQUENTIAL_CALLS: i64 = 512;
 
 impl Flattener<'_> {
     /// Flattens one function, plain or lifted.
@@ -74,7 +72,7 @@ impl Flattener<'_> {
     /// A lifted function's body: an empty batch returns at once, which is what ends a recursion without an `if`.
     fn unless_empty(&mut self, level: LevelId, n: flat::Param, id: FunId, fun: &Fun) -> Result<Vec<Atom>> {
         let (cond, forms) = (self.any(n.var.into()), result_forms(fun));
-        let then = self.block(|f| f.batch(level, n, id, fun))?;
+        let then = self.block(|f| f.batch_in_pieces(level, n, id, fun))?;
         self.at(fun.span);
         let pat = self.form_params(level, &fun.ret, &forms);
         let other = self.block(|f| Ok(f.nothing_like(&pat)))?;
@@ -82,14 +80,30 @@ impl Flattener<'_> {
         Ok(pat.iter().map(|p| p.var.into()).collect())
     }
 
+    /// A batch of calls, all at once or in pieces.
+    fn batch_in_pieces(&mut self, level: LevelId, n: flat::Param, id: FunId, fun: &Fun) -> Result<Vec<Atom>> {
+        if self.splitting == Splitting::Never || traces(&fun.body) {
+            return self.batch(level, n.var.into(), id, fun);
+        }
+        let split = self.split(level, n.var.into(), |f, part| {
+            let count = f.count(part);
+            f.batch(part, count, id, fun)
+        })?;
+        self.at(fun.span);
+        let pat = self.form_params(level, &fun.ret, &result_forms(fun));
+        self.emit(pat.clone(), split);
+        Ok(pat.iter().map(|p| p.var.into()).collect())
+    }
+
     /// The results of a batch of calls: in the flat version, or, once there are enough of them, each call by itself where
     /// the function has a sequential version.
-    fn batch(&mut self, level: LevelId, n: flat::Param, id: FunId, fun: &Fun) -> Result<Vec<Atom>> {
+    fn batch(&mut self, level: LevelId, n: Atom, id: FunId, fun: &Fun) -> Result<Vec<Atom>> {
         if !self.locals.has_version(id) || self.versions == Versions::Flat {
             return self.flat_batch(level, fun);
         }
-        let enough = if self.versions == Versions::Sequential { 1 } else { SEQUENTIAL_CALLS };
-        let many = Op::Prim(PrimOp::Cmp(CmpOp::Le, Prim::I64), vec![Atom::i64(enough), n.var.into()]);
+        let measured = self.threshold(fun.span, Measure::Calls);
+        let enough = if self.versions == Versions::Sequential { 1 } else { measured };
+        let many = Op::Prim(PrimOp::Cmp(CmpOp::Le, Prim::I64), vec![Atom::i64(enough), n]);
         let cond = self.bind("many", Ty::Scalar(Prim::Bool), many).into();
         let then = self.block(|f| f.sequential_batch(level, id, fun))?;
         let other = self.block(|f| f.flat_batch(level, fun))?;

@@ -33,6 +33,7 @@ fn block(b: &mut Block, vars: &mut Vars) {
                 block(then, vars);
                 block(other, vars);
             }
+            Op::Split { body, .. } => block(body, vars),
             Op::Loop { form, body, .. } => {
                 if let flat::LoopForm::While(cond) = form {
                     block(cond, vars);

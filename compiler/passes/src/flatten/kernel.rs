@@ -212,6 +212,7 @@ impl Flattener<'_> {
                 self.load(g, pro, ids, Prim::I64, p)
             }
             Kind::Pack { idx, .. } => self.load(g, pro, idx, Prim::I64, p),
+            Kind::Part { first, .. } => self.arith(g, pro, BinOp::Add, p, first),
             Kind::Root | Kind::Dim(FDim::View(_)) => unreachable!("not below a level"),
         }
     }

@@ -22,12 +22,13 @@
 //!
 //! At the root level (a function's own body) scalars live on the host, and `if`, loops and calls are the host's.
 //! A recursive function called under a nest gets a lifted form (`f^`), which works on all positions of a level at
-//! once. [`prune`] finally removes what nothing uses, and [`interchange`] makes maps of loops of loops of maps.
+//! once. Where memory is short, the outermost level of a nest is worked through in pieces ([`split`]). [`prune`] finally removes what nothing uses, and [`interchange`] makes maps of loops of loops of maps.
 
 mod body;
 mod branch;
 mod call;
 mod canonical;
+mod choices;
 mod construct;
 mod consumed;
 mod ex;
@@ -42,10 +43,13 @@ mod prune;
 mod rep;
 mod sequential;
 mod soac;
+mod split;
 mod trace;
 mod update;
+mod versions;
 mod view;
 
+pub use choices::{Choice, Measure, Thresholds};
 use ex::Ex;
 use kernel::Group;
 use nest::{Extent, Level, LevelId};
@@ -54,6 +58,7 @@ use par_ir::flat::{self, Op, Ty};
 use par_ir::place::{PlaceId, Places};
 use par_ir::{Atom, PrimOp, Span, Type, Var, Vars};
 use rep::Rep;
+pub use split::Splitting;
 use std::collections::HashMap;
 
 /// A construct that has no lifting rule yet.
@@ -81,12 +86,32 @@ pub enum Versions {
 
 /// Flattens a whole program. The program must have passed the CORE verifier.
 pub fn flatten(program: &core::Program) -> Result<flat::Program> {
-    flatten_as(program, Versions::Auto)
+    flatten_as(program, &Options::default())
 }
 
-/// As [`flatten`], with a choice of versions.
-pub fn flatten_as(program: &core::Program, versions: Versions) -> Result<flat::Program> {
-    let mut f = Flattener::new(program, versions);
+/// How to flatten.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Options {
+    /// Which versions run.
+    pub versions: Versions,
+    /// What decides between versions that are both there.
+    pub thresholds: Thresholds,
+    /// Whether nests are worked through in pieces.
+    pub splitting: Splitting,
+}
+
+/// As [`flatten`], with choices.
+pub fn flatten_as(program: &core::Program, options: &Options) -> Result<flat::Program> {
+    with_choices(program, options).map(|(program, _)| program)
+}
+
+/// Where sizes decide which version runs.
+pub fn choices(program: &core::Program) -> Result<Vec<Choice>> {
+    with_choices(program, &Options::default()).map(|(_, choices)| choices)
+}
+
+fn with_choices(program: &core::Program, options: &Options) -> Result<(flat::Program, Vec<Choice>)> {
+    let mut f = Flattener::new(program, options);
     for (i, fun) in program.funs.iter().enumerate() {
         if fun.entry.is_some() {
             f.instance(FunId(i as u32), false);
@@ -96,11 +121,11 @@ pub fn flatten_as(program: &core::Program, versions: Versions) -> Result<flat::P
         f.function(fun, lifted)?;
     }
     let funs = f.funs.into_iter().map(|fun| fun.expect("every requested function was flattened")).collect();
-    let locals = f.locals.functions();
+    let (locals, choices) = (f.locals.functions(), f.choices.into_iter().collect());
     let mut out = flat::Program { funs, locals, vars: f.vars, places: f.places };
     prune::run(&mut out);
     interchange::run(&mut out);
-    Ok(out)
+    Ok((out, choices))
 }
 
 /// What has been computed already in a host block, so that it is computed once.
@@ -140,6 +165,10 @@ pub(crate) struct Flattener<'a> {
     /// Functions that kernels call.
     locals: local::Locals,
     versions: Versions,
+    splitting: Splitting,
+    thresholds: Thresholds,
+    /// Those that the program has.
+    choices: std::collections::BTreeSet<Choice>,
     queue: Vec<(FunId, bool)>,
     levels: Vec<Level>,
     scopes: Vec<Scope>,
@@ -170,7 +199,7 @@ pub(crate) struct Flattener<'a> {
 }
 
 impl<'a> Flattener<'a> {
-    fn new(source: &'a core::Program, versions: Versions) -> Flattener<'a> {
+    fn new(source: &'a core::Program, options: &Options) -> Flattener<'a> {
         let mut vars = source.vars.clone();
         let locals = local::Locals::new(source, &mut vars);
         Flattener {
@@ -179,7 +208,10 @@ impl<'a> Flattener<'a> {
             funs: Vec::new(),
             instances: HashMap::new(),
             locals,
-            versions,
+            versions: options.versions,
+            splitting: options.splitting,
+            thresholds: options.thresholds.clone(),
+            choices: std::collections::BTreeSet::new(),
             queue: Vec::new(),
             levels: vec![Level::root()],
             scopes: Vec::new(),

@@ -35,6 +35,11 @@ pub(crate) enum Kind {
         idx: Var,
         n: Atom,
     },
+    /// `n` of the parent's positions, from `first` on.
+    Part {
+        first: Atom,
+        n: Atom,
+    },
 }
 
 #[derive(Clone, Debug)]
@@ -121,7 +126,7 @@ impl Flattener<'_> {
         let l = self.level(level);
         match (&l.kind, l.parent) {
             (Kind::Root, _) => Extent::Count(Atom::i64(1)),
-            (Kind::Pack { n, .. }, _) => Extent::Count(*n),
+            (Kind::Pack { n, .. } | Kind::Part { n, .. }, _) => Extent::Count(*n),
             (Kind::Dim(d), p) => {
                 let p = p.unwrap_or(ROOT);
                 let outer = (!self.is_root(p)).then(|| self.extent(p));
@@ -138,7 +143,7 @@ impl Flattener<'_> {
         let l = self.level(level).clone();
         let n = match l.kind {
             Kind::Root => Atom::i64(1),
-            Kind::Pack { n, .. } => n,
+            Kind::Pack { n, .. } | Kind::Part { n, .. } => n,
             Kind::Dim(FDim::Size(m)) => {
                 let rows = self.count(self.parent(level));
                 self.checked_product(rows, m)

@@ -33,10 +33,13 @@ fn prune_block(block: &mut Block, used: &mut Used) {
         if !effects(&stm.op) && !stm.pat.iter().any(|p| used.contains(&p.var)) {
             continue;
         }
-        if let Op::Kernel(k) = &mut stm.op {
-            prune_kernel(k, &mut stm.pat, used);
-        } else {
-            prune_op(&mut stm.op, used);
+        match &mut stm.op {
+            Op::Kernel(k) => prune_kernel(k, &mut stm.pat, used),
+            Op::Split { rows, body, .. } => {
+                mark(used, *rows);
+                prune_split(body, &mut stm.pat, used);
+            }
+            op => prune_op(op, used),
         }
         kept.push(stm);
     }
@@ -52,6 +55,7 @@ fn effects(op: &Op) -> bool {
         Op::Kernel(k) => k.body.stms.iter().any(|s| super::kernel::may_fail(&s.exp)),
         Op::If { then, other, .. } => block(then) || block(other),
         Op::Loop { form, body, .. } => matches!(form, flat::LoopForm::While(_)) || block(body),
+        Op::Split { body, .. } => block(body),
         _ => false,
     }
 }
@@ -73,6 +77,14 @@ fn prune_op(op: &mut Op, used: &mut Used) {
         }
         op => host_uses(op, &mut |a| mark(used, a)),
     }
+}
+
+/// Keeps of what pieces give what something uses.
+fn prune_split(body: &mut Block, pat: &mut Vec<flat::Param>, used: &mut Used) {
+    let (kept_pat, kept): (Vec<flat::Param>, Vec<Atom>) =
+        pat.iter().zip(&body.results).filter(|(p, _)| used.contains(&p.var)).unzip();
+    (*pat, body.results) = (kept_pat, kept);
+    prune_block(body, used);
 }
 
 /// The operands of a host statement without blocks or kernels.
@@ -105,7 +117,9 @@ fn host_uses(op: &Op, f: &mut impl FnMut(Atom)) {
         Op::Slice { arr, start, len } => [(*arr).into(), *start, *len].into_iter().for_each(f),
         Op::Concat(vs) | Op::ConcatDesc(vs) | Op::Join(vs) => vs.iter().for_each(|v| f((*v).into())),
         Op::Tidy { blocks, starts, lens } => [*blocks, *starts, *lens].into_iter().for_each(|v| f(v.into())),
-        Op::Kernel(_) | Op::If { .. } | Op::Loop { .. } => unreachable!("handled by prune_block"),
+        Op::Kernel(_) | Op::If { .. } | Op::Loop { .. } | Op::Split { .. } => {
+            unreachable!("handled by prune_block")
+        }
     }
 }
 

@@ -6,8 +6,8 @@
 //! r  = reduce n (xs) (\ x -> x) (+) 0   ==>                              in s + y }
 //! ```
 //!
-//! An array that is read once, by the operator that follows, never exists. A body that needs any other array has no
-//! sequential version.
+//! An array that is read once, by the operator that follows, never exists. Arrays from outside the body are read where they are. A
+//! body that makes any other array has no sequential version.
 
 use crate::effects::may_fail;
 use par_ir::core::{Body, Exp, Lambda, LoopForm, Param, Stm};
@@ -15,10 +15,11 @@ use par_ir::visit::{Code, Site};
 use par_ir::{Atom, Prim, Span, Type, Var, Vars};
 use std::collections::HashMap;
 
-/// An array whose elements are computed where they are needed.
+/// An array whose elements are computed, or read, where they are needed.
 enum Delayed {
     Iota,
     Splat(Atom),
+    Stored(Var),
     Map(Vec<Delayed>, Lambda),
 }
 
@@ -26,11 +27,19 @@ enum Delayed {
 struct Rewriter<'v> {
     vars: &'v mut Vars,
     arrays: HashMap<Var, Delayed>,
+    /// Arrays from outside may be read.
+    stored: bool,
 }
 
 /// The body as scalar code, calls included, if it can be said like that. It must be the only user of the body's variables.
 pub(crate) fn sequential_version(body: &Body, vars: &mut Vars) -> Option<Body> {
-    Rewriter { vars, arrays: HashMap::new() }.body(body)
+    Rewriter { vars, arrays: HashMap::new(), stored: false }.body(body)
+}
+
+/// The body of a nest as scalar code that reads arrays from outside, if it can be said like that. The variables it binds are the
+/// body's own.
+pub(crate) fn sequential_nest(body: &Body, vars: &mut Vars) -> Option<Body> {
+    Rewriter { vars, arrays: HashMap::new(), stored: true }.body(body)
 }
 
 impl Rewriter<'_> {
@@ -73,8 +82,9 @@ impl Rewriter<'_> {
                 out.push(Stm { exp: Exp::Loop { params: params.clone(), form, body }, ..stm.clone() });
                 Some(())
             }
-            // There are no arrays to read from.
-            Exp::Index(..) => None,
+            Exp::Index(arr, _) | Exp::Slice { arr, .. } | Exp::Lengths(arr) => {
+                self.is_stored(*arr).then(|| out.push(stm.clone()))
+            }
             _ => {
                 out.push(stm.clone());
                 Some(())
@@ -90,12 +100,17 @@ impl Rewriter<'_> {
 
     /// The arrays that an operator reads; each is read by nothing else.
     fn inputs(&mut self, inputs: &[Var]) -> Option<Vec<Delayed>> {
-        let take = |v: &Var| match self.arrays.get(v)? {
-            Delayed::Iota => Some(Delayed::Iota),
-            Delayed::Splat(a) => Some(Delayed::Splat(*a)),
-            Delayed::Map(..) => self.arrays.remove(v),
+        let take = |v: &Var| match self.arrays.get(v) {
+            Some(Delayed::Iota) => Some(Delayed::Iota),
+            Some(Delayed::Splat(a)) => Some(Delayed::Splat(*a)),
+            Some(Delayed::Stored(_) | Delayed::Map(..)) => self.arrays.remove(v),
+            None => self.stored.then_some(Delayed::Stored(*v)),
         };
         inputs.iter().map(take).collect()
+    }
+
+    fn is_stored(&self, v: Var) -> bool {
+        self.stored && !self.arrays.contains_key(&v)
     }
 
     fn reduce(
@@ -130,10 +145,15 @@ fn elements(array: Delayed, i: Atom, span: Span, out: &mut Vec<Stm>) -> Vec<Atom
     match array {
         Delayed::Iota => vec![i],
         Delayed::Splat(a) => vec![a],
+        Delayed::Stored(_) => unreachable!("read by what binds the element"),
         Delayed::Map(inputs, lam) => {
-            let operands: Vec<Atom> =
-                inputs.into_iter().flat_map(|input| elements(input, i, span, out)).collect();
-            name(&lam.params, operands, span, out);
+            for (p, input) in lam.params.iter().zip(inputs) {
+                let exp = match input {
+                    Delayed::Stored(v) => Exp::Index(v, vec![i]),
+                    other => Exp::Atom(elements(other, i, span, out)[0]),
+                };
+                out.push(Stm { pat: vec![p.clone()], exp, span });
+            }
             out.extend(lam.body.stms);
             lam.body.results
         }

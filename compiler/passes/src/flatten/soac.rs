@@ -44,6 +44,9 @@ impl Flattener<'_> {
         let child = self.enter(level, &width);
         self.bind_rows(child, inputs, &lam.params);
         let span = self.span;
+        if self.is_split(level, lam) {
+            return Ok((child, self.lambda_in_pieces(child, lam)?));
+        }
         self.stms(child, &lam.body.stms)?;
         self.at(span);
         let results = lam.body.results.iter().map(|a| self.rep(*a)).collect();
@@ -51,8 +54,7 @@ impl Flattener<'_> {
     }
 
     pub(crate) fn map(&mut self, level: LevelId, stm: &Stm) -> Result<()> {
-        let Exp::Map { width, inputs, lam } = &stm.exp else { unreachable!("dispatched on Map") };
-        let (child, results) = self.enter_rows(level, *width, inputs, lam)?;
+        let (child, results) = self.nest(level, stm)?;
         self.flush();
         for (p, rep) in stm.pat.iter().zip(results) {
             let arr = self.collect(child, rep, &p.ty)?;

@@ -1,0 +1,80 @@
+//! Where sizes decide at run time which version runs, and the numbers they are compared with.
+
+use super::Flattener;
+use par_ir::Span;
+use std::collections::BTreeMap;
+
+/// What is compared with a threshold.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Measure {
+    /// Calls in a batch: from so many on each is worked through by itself.
+    Calls,
+    /// Rows of a nest: from so many on each is worked through by itself, if none is longer than [`Measure::Longest`] says.
+    Rows,
+    /// The longest inner row of a nest.
+    Longest,
+}
+
+impl Measure {
+    /// All of them.
+    pub const ALL: [Measure; 3] = [Measure::Calls, Measure::Rows, Measure::Longest];
+
+    /// Its name in files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Measure::Calls => "calls",
+            Measure::Rows => "rows",
+            Measure::Longest => "longest",
+        }
+    }
+
+    /// The threshold where nothing was measured. Calls: enough for all threads, also if some take much longer than others.
+    /// Nests: bulk operations are as fast, and sum up with vectors, so that only a measurement can tell that rows by themselves are
+    /// faster.
+    pub fn default_threshold(self) -> i64 {
+        match self {
+            Measure::Calls => 512,
+            Measure::Rows => i64::MAX,
+            Measure::Longest => 4096,
+        }
+    }
+}
+
+/// A comparison that chooses between versions.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Choice {
+    /// The function, or the outermost operator of the nest.
+    pub span: Span,
+    /// What is compared.
+    pub measure: Measure,
+}
+
+/// Measured thresholds.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Thresholds(BTreeMap<Choice, i64>);
+
+impl Thresholds {
+    /// Sets one.
+    pub fn set(&mut self, choice: Choice, threshold: i64) {
+        self.0.insert(choice, threshold);
+    }
+
+    /// The threshold of a choice.
+    pub fn get(&self, choice: Choice) -> i64 {
+        self.0.get(&choice).copied().unwrap_or(choice.measure.default_threshold())
+    }
+
+    /// Those that were set.
+    pub fn iter(&self) -> impl Iterator<Item = (Choice, i64)> {
+        self.0.iter().map(|(c, t)| (*c, *t))
+    }
+}
+
+impl Flattener<'_> {
+    /// The threshold of a choice, which the program has from now on.
+    pub(crate) fn threshold(&mut self, span: Span, measure: Measure) -> i64 {
+        let choice = Choice { span, measure };
+        self.choices.insert(choice);
+        self.thresholds.get(choice)
+    }
+}

@@ -1,0 +1,130 @@
+//! Nests in pieces: the outermost level of a nest, and every batch of calls, is worked through in ranges of its positions.
+//!
+//! ```text
+//! map n (\ i -> sum (map f (iota i)))
+//!
+//! sums = split n \ first count {                       -- as many rows at a time as memory allows
+//!     lens = kernel map flat count { first + pos }
+//!     d    = make_desc lens
+//!     sums = kernel reduce rows count seg d { … }      -- only this piece's elements are ever there
+//! }
+//! ```
+//!
+//! Below the split everything is flattened as ever, for a level that is a range of the level above ([`Kind::Part`]): what is free
+//! in the nest is read where it is. The results of the pieces are appended to each other by the executor, so they leave
+//! in packed form, or as views.
+
+use super::canonical::{Form, has_view};
+use super::nest::{Kind, LevelId};
+use super::rep::Rep;
+use super::{Flattener, Result};
+use par_ir::core::{Body, Exp, Lambda, Param};
+use par_ir::flat::{self, Op, Ty};
+use par_ir::{Atom, Dim, Prim, Type, Var};
+use std::collections::HashMap;
+
+/// Whether, and when, nests are worked through in pieces.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Splitting {
+    /// All positions at once.
+    #[default]
+    Never,
+    /// Where there is not enough memory for all at once.
+    Memory,
+    /// Always, in pieces of so many positions at most.
+    Rows(u64),
+}
+
+impl Splitting {
+    /// Positions in a piece at most; none: there are no pieces.
+    pub(crate) fn most(self) -> Option<u64> {
+        match self {
+            Splitting::Never => None,
+            Splitting::Memory => Some(u64::MAX),
+            Splitting::Rows(n) => Some(n.max(1)),
+        }
+    }
+}
+
+impl Flattener<'_> {
+    /// Whether the body of a nest below `level` is to run in pieces: it has parallel operators of its own, whose results
+    /// might need more memory than there is. What it shows is shown for all rows together.
+    pub(crate) fn is_split(&self, level: LevelId, lam: &Lambda) -> bool {
+        self.splitting != Splitting::Never
+            && self.is_root(level)
+            && !self.sequential(&lam.body)
+            && !traces(&lam.body)
+    }
+
+    /// Flattens a lambda's body in pieces of the positions of `child`, where its parameters are bound; its results there.
+    pub(crate) fn lambda_in_pieces(&mut self, child: LevelId, lam: &Lambda) -> Result<Vec<Rep>> {
+        let mut names: HashMap<Var, Var> = HashMap::new();
+        let (mut made, mut params) = (Vec::new(), Vec::new());
+        for (a, ty) in lam.body.results.iter().zip(&lam.ret) {
+            if let Some(v) = a.var().filter(|v| is_bound_in(&lam.body, *v) && !names.contains_key(v)) {
+                let var = self.vars.fresh_like(v);
+                params.push(Param { var, ty: renamed(ty, &names) });
+                names.insert(v, var);
+                made.push(*a);
+            }
+        }
+        let (span, rows) = (self.span, self.count(child));
+        let mut forms = Vec::new();
+        let split = self.split(child, rows, |f, part| {
+            f.stms(part, &lam.body.stms)?;
+            f.flush();
+            for (a, p) in made.iter().zip(&params) {
+                let as_view = has_view(&p.ty) && f.is_shared(part, *a);
+                forms.push(if as_view { Form::View } else { Form::Packed });
+            }
+            let values = f.formed(part, &made, &forms);
+            Ok(f.tidied(part, &made, &forms, values))
+        })?;
+        self.at(span);
+        let pat = self.form_params(child, &params, &forms);
+        self.emit(pat.clone(), split);
+        self.adopt(child, &params, &forms, &pat);
+        let name = |a: &Atom| a.var().and_then(|v| names.get(&v)).map_or(*a, |v| (*v).into());
+        Ok(lam.body.results.iter().map(|a| self.rep(name(a))).collect())
+    }
+
+    /// The operation that works through `rows` positions of a level in pieces.
+    pub(crate) fn split(
+        &mut self,
+        level: LevelId,
+        rows: Atom,
+        build: impl FnOnce(&mut Self, LevelId) -> Result<Vec<Atom>>,
+    ) -> Result<Op> {
+        let size =
+            |f: &mut Self, name: &str| flat::Param { var: f.vars.fresh(name), ty: Ty::Scalar(Prim::I64) };
+        let (first, count) = (size(self, "first"), size(self, "count"));
+        let part = self.push_level(level, Kind::Part { first: first.var.into(), n: count.var.into() });
+        let body = self.block(|f| {
+            [first, count].iter().for_each(|p| f.declare(p));
+            build(f, part)
+        })?;
+        let most = self.splitting.most().unwrap_or(u64::MAX);
+        Ok(Op::Split { rows, most, first: first.var, count: count.var, body })
+    }
+}
+
+/// Whether a statement of the body itself binds a variable.
+fn is_bound_in(body: &Body, v: Var) -> bool {
+    body.stms.iter().any(|s| s.pat.iter().any(|p| p.var == v))
+}
+
+/// The type with other names for the variables in its dimensions.
+fn renamed(ty: &Type, names: &HashMap<Var, Var>) -> Type {
+    let name = |v: Var| names.get(&v).copied().unwrap_or(v);
+    let dim = |d: &Dim| match d {
+        Dim::Size(Atom::Var(v)) => Dim::Size(name(*v).into()),
+        Dim::Seg(s) => Dim::Seg(name(*s)),
+        size => *size,
+    };
+    Type { dims: ty.dims.iter().map(dim).collect(), elem: ty.elem }
+}
+
+/// Whether a body shows values.
+pub(crate) fn traces(body: &Body) -> bool {
+    body.stms.iter().any(|s| matches!(s.exp, Exp::Trace { .. }) || s.exp.bodies().into_iter().any(traces))
+}

@@ -1,0 +1,179 @@
+//! Versions of a nest: flat, or every position of its outermost level worked through by itself.
+//!
+//! ```text
+//! map (\ xs -> let m = sum xs in sum (map (\ x -> (x - m) ** 2) xs)) xss
+//!
+//! flat         m  = kernel reduce rows n seg d { … }          -- every inner operator is a bulk operation
+//!              ys = kernel reduce rows n seg d { … }
+//! sequential   ys = kernel map flat n { loop … loop … }       -- reads each row twice while it is near
+//! ```
+//!
+//! Both are there where measured thresholds ([`super::choices`]) say that it depends: if there are enough rows for all threads and none
+//! is long, the host takes the sequential one. How long rows are it knows where every inner operator goes over a row of an argument of
+//! the nest, or over a number of elements that is the same for all.
+
+use super::canonical::Form;
+use super::choices::Measure;
+use super::nest::LevelId;
+use super::rep::Rep;
+use super::sequential::sequential_nest;
+use super::split::traces;
+use super::{Ex, Flattener, Result, Versions};
+use par_ir::core::{Body, Exp, Lambda, Param, Stm};
+use par_ir::flat::{self, KernelKind, Op, Ty};
+use par_ir::prim::{BinOp, CmpOp};
+use par_ir::{Atom, Prim, PrimOp, Type, Var};
+use std::rc::Rc;
+
+impl Flattener<'_> {
+    /// The sequential version of a nest that has inner parallel operators.
+    fn sequential_lambda(&mut self, stm: &Stm, lam: &Lambda) -> Option<Lambda> {
+        let scalars = lam.ret.iter().all(|t| t.is_scalar() && !t.is_desc());
+        if !scalars || self.sequential(&lam.body) || traces(&lam.body) || stm.pat.is_empty() {
+            return None;
+        }
+        let body = sequential_nest(&lam.body, &mut self.vars)?;
+        self.sequential(&body).then(|| Lambda { body, ..lam.clone() })
+    }
+
+    /// Flattens a map, in the version that is forced or with the choice between both; what each row results in.
+    pub(crate) fn nest(&mut self, level: LevelId, stm: &Stm) -> Result<(LevelId, Vec<Rep>)> {
+        let Exp::Map { width, inputs, lam } = &stm.exp else { unreachable!("dispatched on Map") };
+        let other = if self.versions == Versions::Flat { None } else { self.sequential_lambda(stm, lam) };
+        let Some(sequential) = other else { return self.enter_rows(level, *width, inputs, lam) };
+        if self.versions == Versions::Sequential {
+            return self.enter_rows(level, *width, inputs, &sequential);
+        }
+        let lengths = lengths(inputs, lam).filter(|_| self.is_root(level));
+        let Some(lengths) = lengths else { return self.enter_rows(level, *width, inputs, lam) };
+        let rows = self.threshold(stm.span, Measure::Rows);
+        let longest = self.threshold(stm.span, Measure::Longest);
+        if rows == i64::MAX {
+            return self.enter_rows(level, *width, inputs, lam);
+        }
+        self.both(level, stm, &sequential, &lengths, [rows, longest])
+    }
+
+    /// Both versions, and the choice between them.
+    fn both(
+        &mut self,
+        level: LevelId,
+        stm: &Stm,
+        sequential: &Lambda,
+        lengths: &[Length],
+        thresholds: [i64; 2],
+    ) -> Result<(LevelId, Vec<Rep>)> {
+        let Exp::Map { width, inputs, lam } = &stm.exp else { unreachable!("dispatched on Map") };
+        let width_ex = self.ex(*width);
+        let child = self.enter(level, &width_ex);
+        let cond = self.is_better_by_rows(child, lengths, thresholds);
+        let version = |f: &mut Self, lam: &Lambda| {
+            f.block(|f| {
+                let (at, reps) = f.enter_rows(level, *width, inputs, lam)?;
+                f.flush();
+                let value = |rep: &Rep| match rep {
+                    Rep::Scalar(ex) => f.store(at, ex).into(),
+                    Rep::Array(_) => unreachable!("only nests with scalar results have two versions"),
+                };
+                Ok(reps.iter().map(value).collect())
+            })
+        };
+        let (then, other) = (version(self, sequential)?, version(self, lam)?);
+        self.at(stm.span);
+        let params: Vec<Param> =
+            lam.ret.iter().map(|t| Param { var: self.vars.fresh("row"), ty: t.clone() }).collect();
+        let forms = vec![Form::Packed; params.len()];
+        let pat = self.form_params(child, &params, &forms);
+        self.emit(pat.clone(), Op::If { cond, then, other });
+        self.adopt(child, &params, &forms, &pat);
+        Ok((child, params.iter().map(|p| self.rep(p.var.into())).collect()))
+    }
+
+    /// Whether there are enough rows, and none is too long; the longest is looked for only then.
+    fn is_better_by_rows(&mut self, child: LevelId, lengths: &[Length], [rows, longest]: [i64; 2]) -> Atom {
+        let n = self.count(child);
+        let enough = self.at_most(Atom::i64(rows), n);
+        let then = self.block_of(|f| {
+            let mut all = Atom::bool(true);
+            for length in lengths {
+                let m = match length {
+                    Length::Same(a) => f.host_atom(*a),
+                    Length::Rows(d) => f.longest(*d),
+                };
+                let short = f.at_most(m, Atom::i64(longest));
+                let and = Op::Prim(PrimOp::Bin(BinOp::And, Prim::Bool), vec![all, short]);
+                all = f.bind("short", Ty::Scalar(Prim::Bool), and).into();
+            }
+            all
+        });
+        let other = flat::Block { stms: vec![], results: vec![Atom::bool(false)] };
+        self.bind("by_rows", Ty::Scalar(Prim::Bool), Op::If { cond: enough, then, other }).into()
+    }
+
+    fn block_of(&mut self, build: impl FnOnce(&mut Self) -> Atom) -> flat::Block {
+        let scope = self.open_block(|_| Ok(())).unwrap_or_default();
+        self.close_block(scope, |f| vec![build(f)])
+    }
+
+    fn at_most(&mut self, a: Atom, b: Atom) -> Atom {
+        let op = Op::Prim(PrimOp::Cmp(CmpOp::Le, Prim::I64), vec![a, b]);
+        self.bind("at_most", Ty::Scalar(Prim::Bool), op).into()
+    }
+
+    /// The longest row of an input's descriptor.
+    fn longest(&mut self, desc: Var) -> Atom {
+        let (arr, ty) = (self.arr(desc), self.types[&desc].clone());
+        let par_ir::Dim::Size(n) = ty.dims[0] else { unreachable!("outermost dimensions are sizes") };
+        let width = self.ex(n);
+        let level = self.enter(super::nest::ROOT, &width);
+        let Rep::Scalar(len) = self.row(&arr, self.local(level)) else { unreachable!("lengths are scalars") };
+        let mut g = self.take_group(level);
+        let len = self.eval(&mut g, &len);
+        let params: Vec<Param> =
+            ["a", "b", "c"].iter().map(|name| Param { var: self.vars.fresh(name), ty: Type::I64 }).collect();
+        let [a, b, c] = [0, 1, 2].map(|i: usize| Atom::Var(params[i].var));
+        let max = Exp::Prim(PrimOp::Bin(BinOp::Max, Prim::I64), vec![a, b]);
+        let body = Body {
+            stms: vec![Stm { pat: vec![params[2].clone()], exp: max, span: self.span }],
+            results: vec![c],
+        };
+        let op = Lambda { params: params[..2].to_vec(), body, ret: vec![Type::I64] };
+        let out = self.fresh_array("longest", super::nest::Extent::Count(Atom::i64(1)));
+        let pat = vec![flat::Param { var: out, ty: Ty::Array(Prim::I64) }];
+        self.finish(g, KernelKind::Reduce { op, neutral: vec![Atom::i64(0)] }, vec![len], pat);
+        self.host(&Ex::Load(out, Prim::I64, Rc::new(Ex::i64(0))))
+    }
+}
+
+/// How many elements an inner operator of a nest goes over.
+enum Length {
+    /// The same everywhere.
+    Same(Atom),
+    /// The length of the row of this descriptor.
+    Rows(Var),
+}
+
+/// The lengths of all operators directly in a nest's body, if they are known before it runs and nothing inside them is a nest again.
+fn lengths(inputs: &[Var], lam: &Lambda) -> Option<Vec<Length>> {
+    let mut found = Vec::new();
+    for stm in &lam.body.stms {
+        if stm.exp.bodies().is_empty() {
+            continue;
+        }
+        let (width, body) = match &stm.exp {
+            Exp::Map { width, lam, .. } | Exp::Reduce { width, lam, .. } => (*width, &lam.body),
+            _ => return None,
+        };
+        if body.stms.iter().any(|s| s.exp.is_soac()) {
+            return None;
+        }
+        let of_row = width.var().and_then(|v| lam.params.iter().position(|p| p.var == v));
+        let bound_inside = |v: Var| lam.body.stms.iter().any(|s| s.pat.iter().any(|p| p.var == v));
+        match (of_row, width.var()) {
+            (Some(i), _) => found.push(Length::Rows(inputs[i])),
+            (None, Some(v)) if bound_inside(v) => return None,
+            (None, _) => found.push(Length::Same(width)),
+        }
+    }
+    (!found.is_empty()).then_some(found)
+}

@@ -1,0 +1,157 @@
+//! Bulk work done piece by piece, so that what it makes on the way fits into memory.
+//!
+//! ```text
+//! rows 0..1000      all at once: out of memory
+//!      0..500       out of memory
+//!      0..250       done; so are 250..500, 500..750, 750..1000
+//! ```
+//!
+//! How much a piece needs is found by trying: programs have no effects, so what ran out of memory is done again with half of
+//! the rows. Where pieces contain pieces (calls in calls), each leaves most of the memory to those inside: one that holds more than
+//! its share when the next level begins is made smaller *before* anything is done there ([`is_full`]). What does not fit even row by
+//! row fails; then no level around it tries again, since each holds only its share.
+
+use crate::check::RuntimeError;
+use crate::pool;
+use std::cell::Cell;
+
+/// A piece may hold this part of what is left of the memory when it begins, before those inside it begin.
+const SHARE: isize = 8;
+
+/// The piece that is being worked on, on this thread.
+#[derive(Clone, Copy)]
+struct Current {
+    /// What the thread may hold while the next level has not begun.
+    most: isize,
+    /// It has more than one row.
+    divisible: bool,
+}
+
+thread_local! {
+    static CURRENT: Cell<Option<Current>> = const { Cell::new(None) };
+    /// One row alone was too much.
+    static GIVEN_UP: Cell<bool> = const { Cell::new(false) };
+}
+
+/// The rows of an operation, of which some are done.
+#[derive(Debug)]
+pub struct Pieces {
+    rows: usize,
+    done: usize,
+    /// Of the next piece.
+    size: usize,
+    started: bool,
+}
+
+impl Pieces {
+    /// Of so many rows, at most `most` at a time.
+    pub fn new(rows: usize, most: u64) -> Pieces {
+        Pieces { rows, done: 0, size: usize::try_from(most).unwrap_or(usize::MAX).max(1), started: false }
+    }
+
+    /// First row of the next piece, and its number of rows. Without rows there is one piece, of none.
+    pub fn next(&self) -> Option<(usize, usize)> {
+        let left = self.rows - self.done;
+        (left > 0 || !self.started).then(|| (self.done, left.min(self.size)))
+    }
+
+    /// Works on the next piece. `None` if it was too large: the next one begins where it did, with fewer rows.
+    pub fn run<T>(
+        &mut self,
+        work: impl FnOnce(usize, usize) -> Result<T, RuntimeError>,
+    ) -> Result<Option<T>, RuntimeError> {
+        let (first, rows) = self.next().unwrap_or((self.done, 0));
+        let result = {
+            let _around = Around::begin(rows > 1);
+            work(first, rows)
+        };
+        match result {
+            Ok(x) => {
+                self.started = true;
+                self.done += rows;
+                Ok(Some(x))
+            }
+            Err(e) if !e.is_out_of_memory() => Err(e),
+            Err(_) if rows > 1 && !GIVEN_UP.get() => {
+                self.size = rows.div_ceil(2);
+                Ok(None)
+            }
+            Err(e) => {
+                GIVEN_UP.set(true);
+                Err(e)
+            }
+        }
+    }
+}
+
+/// Restores what was current before.
+struct Around(Option<Current>);
+
+impl Around {
+    fn begin(divisible: bool) -> Around {
+        let before = CURRENT.get();
+        if before.is_none() {
+            GIVEN_UP.set(false);
+        }
+        let most = pool::thread_balance().saturating_add(pool::left() / SHARE);
+        CURRENT.set(Some(Current { most, divisible }));
+        Around(before)
+    }
+}
+
+impl Drop for Around {
+    fn drop(&mut self) {
+        CURRENT.set(self.0);
+    }
+}
+
+/// Whether the piece that this thread works on holds more than its share and could be smaller: then nothing more should be begun
+/// inside it, but the error of a lack of memory given.
+pub fn is_full() -> bool {
+    CURRENT.get().is_some_and(|c| c.divisible && pool::thread_balance() > c.most)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::check::{CheckKind, Span};
+    use crate::prim::Scalar;
+
+    fn exhausted() -> RuntimeError {
+        RuntimeError::check(&CheckKind::OutOfMemory, &[Scalar::I64(1)], Span::default())
+    }
+
+    /// Pieces of these rows where so many at a time are too many.
+    fn worked(rows: usize, most: u64, too_many: usize) -> Result<Vec<(usize, usize)>, RuntimeError> {
+        let mut pieces = Pieces::new(rows, most);
+        let mut done = Vec::new();
+        while pieces.next().is_some() {
+            done.extend(pieces.run(|lo, n| if n >= too_many { Err(exhausted()) } else { Ok((lo, n)) })?);
+        }
+        Ok(done)
+    }
+
+    #[test]
+    fn pieces_cover_all_rows_once() {
+        assert_eq!(worked(10, 4, 100), Ok(vec![(0, 4), (4, 4), (8, 2)]));
+        assert_eq!(worked(10, u64::MAX, 4), Ok(vec![(0, 3), (3, 3), (6, 3), (9, 1)]));
+        assert_eq!(worked(0, 3, 100), Ok(vec![(0, 0)]));
+    }
+
+    #[test]
+    fn a_row_that_does_not_fit_fails_at_once_on_all_levels() {
+        let mut tries = 0;
+        let mut outer = Pieces::new(1 << 20, u64::MAX);
+        let result = outer.run(|_, _| {
+            let mut inner = Pieces::new(1024, u64::MAX);
+            while inner.next().is_some() {
+                inner.run(|_, _| {
+                    tries += 1;
+                    Err::<(), _>(exhausted())
+                })?;
+            }
+            Ok(())
+        });
+        assert_eq!((result, tries), (Err(exhausted()), 11));
+    }
+}
