@@ -63,11 +63,21 @@ struct Scheduler {
     std::vector<Fiber*> ready;
     size_t ready_head = 0;
     std::vector<Fiber*> idle;   // without a thread
-    size_t fibers = 0;
     std::vector<Block*> resident;
     u64 next_block = 0, end_block = 0, live_blocks = 0, random = 1, switches = 0;
     void (*entry)(void**) = nullptr;
     void** arguments = nullptr;
+    void drop_idle_fibers() {
+        for (Fiber* f : idle) {
+            free_context(*f);
+            delete f;
+        }
+        idle.clear();
+    }
+    ~Scheduler() {
+        drop_idle_fibers();
+        for (Block* b : resident) delete b;
+    }
     char begin = 0, end = 0;   // what the host did is before all threads, and they are before what it does next
 };
 
@@ -116,7 +126,6 @@ Fiber* idle_fiber() {
     }
     Fiber* f = new Fiber;
     if (!make_context(*f, s.config.stack, run_threads)) fatal("no memory for the stack of a thread");
-    s.fibers++;
     return f;
 }
 
@@ -245,23 +254,29 @@ void run_threads() {
 #endif
     for (;;) {
         Fiber* self = scheduler.current;
-        forget_order(*self);
         __tsan_acquire(&scheduler.begin);
         scheduler.entry(scheduler.arguments);
-        end_thread(self);
-        go_to(next_fiber());
+        Fiber* next;
+        {
+            Unobserved here;
+            end_thread(self);
+            next = next_fiber();
+        }
+        go_to(next);
     }
 }
 
 // --- what kernels ask for ---------------------------------------------------------------------------------------------------
 
 void yield() {
+    Unobserved here;
     if (++machine_state.idle > scheduler.config.spin_limit) fatal("no progress: threads only spin (livelock)");
     make_ready(scheduler.current);
     go_to(next_fiber());
 }
 
 void switch_point() {
+    Unobserved here;
     if (random_below(4)) return;
     make_ready(scheduler.current);
     go_to(next_fiber());
@@ -293,10 +308,11 @@ void meet(u32 mask, int meeting, const char* where) {
     w.masks[lane] = mask;
     w.meetings[lane] = meeting;
     w.arrived |= 1u << lane;
-    __tsan_release(&w.token);
+    const bool orders = meeting == SYNC_WARP;   // shuffles and votes say nothing about memory
+    if (orders) __tsan_release(&w.token);
     if ((w.arrived & mask) == mask) {
         w.arrived &= ~mask;
-        w.epoch++;
+        if (orders) w.epoch++;
         machine_state.idle = 0;
         for (u32 m = mask; m; m &= m - 1) {
             u32 k = __builtin_ctz(m);
@@ -310,12 +326,16 @@ void meet(u32 mask, int meeting, const char* where) {
         f->state = IN_WARP;
         go_to(next_fiber());
     }
-    __tsan_acquire(&w.token);
+    if (orders) __tsan_acquire(&w.token);
 }
 
-void sync_warp(u32 mask, const char* where) { meet(mask, SYNC_WARP, where); }
+void sync_warp(u32 mask, const char* where) {
+    Unobserved here;
+    meet(mask, SYNC_WARP, where);
+}
 
 void sync_block(const char* where) {
+    Unobserved here;
     Fiber* f = scheduler.current;
     Block* b = f->block;
     f->where = where;
@@ -351,6 +371,7 @@ u64* publish(u64 value) {
 }
 
 u64 exchange(u32 mask, u64 value, int meeting, int source, const char* where) {
+    Unobserved here;
     u64* slots = publish(value);
     meet(mask, meeting, where);
     if (!(mask >> source & 1)) fatal("a shuffle reads a lane outside its mask");
@@ -358,6 +379,7 @@ u64 exchange(u32 mask, u64 value, int meeting, int source, const char* where) {
 }
 
 u32 ballot(u32 mask, int predicate, const char* where) {
+    Unobserved here;
     u64* slots = publish(predicate != 0);
     meet(mask, BALLOT, where);
     u32 result = 0;
@@ -366,6 +388,7 @@ u32 ballot(u32 mask, int predicate, const char* where) {
 }
 
 u32 match(u32 mask, u64 value, const char* where) {
+    Unobserved here;
     u64* slots = publish(value);
     meet(mask, MATCH, where);
     u32 result = 0;
@@ -375,6 +398,7 @@ u32 match(u32 mask, u64 value, const char* where) {
 }
 
 char* shared(const void* key, u64 bytes, bool* fresh) {
+    Unobserved here;
     Block* b = scheduler.current->block;
     for (SharedArray& a : b->shared)
         if (a.key == key) return a.memory;
@@ -389,6 +413,7 @@ char* shared(const void* key, u64 bytes, bool* fresh) {
 void copy16(void* to, const void* from) { memcpy(to, from, 16); }
 
 void access(const void* address, u32 bytes, bool write, const void* site) {
+    Unobserved here;
     Fiber* f = scheduler.current;
     record_access(f->block->index, f->number, address, bytes, write, site);
 }
@@ -403,15 +428,6 @@ void report_deadlock() {
                 break;
             }
     fatal("deadlock");
-}
-
-void drop_idle_fibers() {
-    for (Fiber* f : scheduler.idle) {
-        free_context(*f);
-        delete f;
-        scheduler.fibers--;
-    }
-    scheduler.idle.clear();
 }
 
 // Runs the launch that `launch` has set up.
@@ -445,8 +461,9 @@ Machine* the_machine() {
 }
 
 void launch(LaunchFunction kernel, dim3 grid, dim3 block, size_t dynamic_shared, void** arguments, const Config& config) {
+    Unobserved here;
     Scheduler& s = scheduler;
-    if (config.stack != s.config.stack) drop_idle_fibers();
+    if (config.stack != s.config.stack) s.drop_idle_fibers();
     s.config = config;
     s.grid = grid, s.block = block;
     s.dynamic_bytes = dynamic_shared;

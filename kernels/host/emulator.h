@@ -99,7 +99,7 @@ inline void observed() {
     if (machine->preempt) machine->switch_point();
 }
 inline void changed() {
-    machine->idle = 0;
+    __atomic_store_n(&machine->idle, 0, __ATOMIC_RELAXED);   // for the thread sanitizer
     observed();
 }
 inline u32 whole_warp(u32 mask = 0xffffffffu) { return mask; }

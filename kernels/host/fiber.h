@@ -24,6 +24,10 @@ void __tsan_destroy_fiber(void* fiber);
 void __tsan_switch_to_fiber(void* fiber, unsigned flags);
 void __tsan_acquire(void* address);
 void __tsan_release(void* address);
+void AnnotateIgnoreReadsBegin(const char* file, int line);
+void AnnotateIgnoreReadsEnd(const char* file, int line);
+void AnnotateIgnoreWritesBegin(const char* file, int line);
+void AnnotateIgnoreWritesEnd(const char* file, int line);
 }
 #else
 inline void __tsan_acquire(void*) {}
@@ -31,6 +35,23 @@ inline void __tsan_release(void*) {}
 #endif
 
 namespace emu {
+
+// While one lives, the thread sanitizer does not look at what the fiber does: the emulator's own data, which the C library's
+// functions access too, belongs to all fibers.
+struct Unobserved {
+#ifdef EMU_TSAN
+    Unobserved() {
+        AnnotateIgnoreReadsBegin("", 0);
+        AnnotateIgnoreWritesBegin("", 0);
+    }
+    ~Unobserved() {
+        AnnotateIgnoreWritesEnd("", 0);
+        AnnotateIgnoreReadsEnd("", 0);
+    }
+#else
+    ~Unobserved() {}
+#endif
+};
 
 struct Context {
     void* stack_pointer = nullptr;
@@ -87,17 +108,6 @@ inline void switch_context(Context& from, Context& to) {
 #ifdef EMU_ASAN
     __sanitizer_finish_switch_fiber(from.fake_stack, nullptr, nullptr);
 #endif
-}
-
-// The thread sanitizer's idea of this fiber starts anew: what the thread before did on it is not ordered before what follows.
-inline void forget_order(Context& context) {
-#ifdef EMU_TSAN
-    void* before = context.tsan;
-    context.tsan = __tsan_create_fiber(0);
-    __tsan_switch_to_fiber(context.tsan, 1);
-    __tsan_destroy_fiber(before);
-#endif
-    (void)context;
 }
 
 // The context of the thread that launches.

@@ -1,6 +1,6 @@
 // Shared memory that checks itself (EMU_RACE): bounds, reads of what nobody wrote, and accesses of two threads, one of them
-// a write, that no barrier orders. Two accesses are ordered if a block barrier lies between them, or, within one warp, a warp
-// primitive. Atomic accesses are ordered among themselves.
+// a write, that no barrier orders. Two accesses are ordered if a block barrier lies between them, or, within one warp, a
+// __syncwarp; shuffles and votes order nothing. Atomic accesses are ordered among themselves.
 //
 // An array is a `Checked<T>`; its elements are `Element`s that convert to values and take values. So device code reads and
 // writes elements whole (`a[i]`, `a[i] = v`, `atomicAdd(&a[i], v)`), and names the type of what it reads.

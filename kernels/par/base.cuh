@@ -176,6 +176,12 @@ PAR_INLINE u32 add_acquire_release(u32* p, u32 v) {
     asm volatile("atom.acq_rel.gpu.global.add.u32 %0,[%1],%2;" : "=r"(old) : "l"(p), "r"(v) : "memory");
     return old;
 }
+// Whether the lock was free and is the caller's now: what its last owner wrote is seen.
+PAR_INLINE bool try_lock(u32* lock) {
+    u32 old;
+    asm volatile("atom.acquire.gpu.global.cas.b32 %0,[%1],0,1;" : "=r"(old) : "l"(lock) : "memory");
+    return old == 0;
+}
 PAR_INLINE void spin_pause() { __nanosleep(20); }
 
 #else
@@ -215,9 +221,16 @@ PAR_INLINE u32 add_acquire_release(u32* p, u32 v) {
     emu::changed();
     return __atomic_fetch_add(p, v, __ATOMIC_ACQ_REL);
 }
+PAR_INLINE bool try_lock(u32* lock) {
+    emu::changed();
+    u32 unlocked = 0;
+    return __atomic_compare_exchange_n(lock, &unlocked, 1u, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
+}
 PAR_INLINE void spin_pause() { emu::machine->yield(); }
 
 #endif
+
+PAR_INLINE void unlock(u32* lock) { store_release(lock, 0); }
 
 // --- values as words ----------------------------------------------------------------------------------------------------------
 

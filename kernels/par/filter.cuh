@@ -42,11 +42,11 @@ PAR_INLINE u64 kept_by_earlier(const TileStates<u64>& states, u32 tile, u32 kept
     return tile_before[0];
 }
 
-// load(pos, V& value) -> bool, once for each pos in 0..n: whether it is kept, and what of it. Then store(i, pos, value) for number i of
-// the kept ones, and total(kept), once. V is any trivially copyable type.
+// Stable partition. load(pos, V& value) -> bool, once for each pos in 0..n: whether it is kept, and what of it. Then store(i, pos, value) for
+// number i of the kept ones, other(i, pos, value) for number i of the others, and total(kept), once. V is any trivially copyable type.
 // Grid: tiles = divide_up(n, THREADS * ITEMS), as many tile states for u64. If n is 0 there is no launch, and total is not called.
-template <int THREADS, int ITEMS, class V, class Load, class Store, class Total>
-PAR_INLINE void filter(u64 n, Load load, Store store, Total total, void* state) {
+template <int THREADS, int ITEMS, class V, class Load, class Store, class Other, class Total>
+PAR_INLINE void partition(u64 n, Load load, Store store, Other other, Total total, void* state) {
     constexpr int TILE = THREADS * ITEMS;
     PAR_SHARED(u32, bits, TILE / 32);
     PAR_SHARED(u32, before, TILE / 32);
@@ -60,12 +60,20 @@ PAR_INLINE void filter(u64 n, Load load, Store store, Total total, void* state) 
     PAR_UNROLL
     for (int i = 0; i < ITEMS; i++) {
         const u32 k = i * THREADS + threadIdx.x;
-        if (u32(bits[k / 32]) >> k % 32 & 1) store(earlier + kept_before(bits, before, k), base + k, values[i]);
+        const u64 rank = earlier + kept_before(bits, before, k);
+        if (u32(bits[k / 32]) >> k % 32 & 1) store(rank, base + k, values[i]);
+        else if (k < count) other(base + k - rank, base + k, values[i]);
     }
     if (tile == states.tiles - 1 && threadIdx.x == 0) total(earlier + kept);
 }
 
-// The same over rows, by load(row, pos, V& value); and row_end(row, kept) for every row, in no order, with the number of elements
+// The same without the others.
+template <int THREADS, int ITEMS, class V, class Load, class Store, class Total>
+PAR_INLINE void filter(u64 n, Load load, Store store, Total total, void* state) {
+    partition<THREADS, ITEMS, V>(n, load, store, [](u64, u64, const V&) {}, total, state);
+}
+
+// A filter over rows, by load(row, pos, V& value); and row_end(row, kept) for every row, in no order, with the number of elements
 // kept up to its end: offset row + 1 of what is kept.
 // Grid: row_tiles = divide_up(rows + elements, THREADS * ITEMS), as many tile states for u64.
 template <int THREADS, int ITEMS, class V, class Rows, class Load, class Store, class RowEnd, class Total>

@@ -73,7 +73,7 @@ PAR_INLINE void find_rows(const Rows& rows, const RowTile& tile, Table&& row_of)
     for (u32 s = threadIdx.x + 1; s <= tile.ends; s += THREADS) {
         const u64 start = rows.offset(tile.row + s) - tile.pos;
         if (start >= tile.count) continue;
-        if (s == tile.ends || rows.offset(tile.row + s + 1) - tile.pos > start) row_of[start] = u16(s);
+        if (rows.offset(tile.row + s + 1) - tile.pos > start) row_of[start] = u16(s);
     }
     __syncthreads();
     u32 mine = 0;

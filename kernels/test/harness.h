@@ -1,6 +1,7 @@
 // What the tests share: launching kernels on the emulator, inputs, sizes, schedules, comparison with a scalar reference.
 //
-// A test program runs all its cases under several schedules. `PROGRAM [--seeds N] [--max N]`: how many random schedules, and the largest size.
+// A test program runs all its cases under several schedules. `PROGRAM [--seeds N] [--max N] [--runs N] [--ordered 0]`: how many random
+// schedules, the largest size, how many runs are compared bit by bit, and no schedules in order.
 #pragma once
 #include "host/emulator.hpp"
 #include "par/base.cuh"
@@ -20,7 +21,8 @@ using par::i32, par::i64, par::smaller, par::u16, par::u32, par::u64, par::u8;
 
 inline emu::Config config;
 inline int failures = 0, cases = 0;
-inline u64 seeds = 3, largest = 20000;
+inline u64 seeds = 3, largest = 20000, runs = 30;
+inline bool ordered = true;
 
 template <class... P, size_t... I>
 void launch_with(emu::LaunchFunction kernel, u64 grid, u32 threads, u32 shared, std::tuple<P...>& values, std::index_sequence<I...>) {
@@ -50,6 +52,12 @@ void check_equal(const std::vector<T>& got, const std::vector<T>& wanted, const 
     while (i < wanted.size() && i < got.size() && got[i] == wanted[i]) i++;
     bool equal = i == wanted.size() && i == got.size();
     check(equal, what + ", size " + std::to_string(wanted.size()) + ", at " + std::to_string(i));
+}
+
+// Bit by bit.
+template <class T>
+bool same_bits(const std::vector<T>& a, const std::vector<T>& b) {
+    return a.size() == b.size() && (a.empty() || !memcmp(a.data(), b.data(), a.size() * sizeof(T)));
 }
 
 // Memory that tile states need, zeroed.
@@ -126,9 +134,11 @@ inline std::vector<RowCase> row_cases(u64 tile) {
 // Runs `body` in order, then under random schedules with several blocks at a time.
 inline void schedules(const std::function<void()>& body) {
     config = emu::Config{};
-    body();
-    config.resident = 3;
-    body();
+    if (ordered) {
+        body();
+        config.resident = 3;
+        body();
+    }
     for (u64 s = 1; s <= seeds; s++) {
         config.seed = s;
         config.preempt = s % 2;
@@ -142,6 +152,8 @@ inline int arguments(int count, char** values) {
     for (int i = 1; i + 1 < count; i += 2) {
         if (!strcmp(values[i], "--seeds")) seeds = strtoull(values[i + 1], nullptr, 10);
         else if (!strcmp(values[i], "--max")) largest = strtoull(values[i + 1], nullptr, 10);
+        else if (!strcmp(values[i], "--runs")) runs = strtoull(values[i + 1], nullptr, 10);
+        else if (!strcmp(values[i], "--ordered")) ordered = values[i + 1][0] != '0';
         else return fprintf(stderr, "unknown option %s\n", values[i]), 2;
     }
     return 0;

@@ -206,7 +206,7 @@ void float_rows() {
             LAUNCH(segreduce_f32, tiles, 128, in.data(), sum.data(), r.rows(), r.elements(), r.offsets.data(), states.at());
             LAUNCH(segscan_f32, tiles, 128, in.data(), scan.data(), r.rows(), r.elements(), r.offsets.data(), more.at());
             if (s == 0) sums = sum, scans = scan;
-            const bool same = !memcmp(sums.data(), sum.data(), 4 * sum.size()) && !memcmp(scans.data(), scan.data(), 4 * scan.size());
+            const bool same = same_bits(sums, sum) && same_bits(scans, scan);
             check(same, "floats of rows have the same bits under all schedules, " + r.name);
         }
         for (u64 row = 0; row < r.rows(); row++) {

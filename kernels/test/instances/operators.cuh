@@ -91,4 +91,13 @@ struct TakeBest : Operator {
     }
 };
 
+// The same, and of equal values the one with the smaller index: commutative.
+struct TakeFirstBest : TakeBest {
+    static constexpr bool commutative = true;
+    PAR_INLINE T operator()(T a, T b) const {
+        const bool right = b.value > a.value || (b.value == a.value && b.index < a.index);
+        return {right ? b.value : a.value, right ? b.index : a.index, a.count + b.count};
+    }
+};
+
 }   // namespace test
