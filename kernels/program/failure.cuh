@@ -50,12 +50,12 @@ struct Here {
     Failure* failure;
     u64 launch;
     i64 pos;
-    const char* lowest;   // calls keep the stack above it
+    u64 lowest;   // address; calls keep the stack above it
 
     // Whether a call would leave too little of the stack.
     PAR_INLINE bool is_deep() const {
         char here;
-        return &here < lowest;
+        return reinterpret_cast<u64>(&here) < lowest;
     }
 
     // Notes a failed check. False, so that it can be returned.
@@ -66,9 +66,9 @@ struct Here {
 };
 
 // The address below which calls may not go, for a stack with room for that many bytes more.
-PAR_INLINE const char* lowest_address(u64 room) {
+PAR_INLINE u64 lowest_address(u64 room) {
     char here;
-    return &here - room;
+    return reinterpret_cast<u64>(&here) - room;
 }
 
 }   // namespace par

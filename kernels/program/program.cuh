@@ -1,6 +1,7 @@
 // What every generated program includes.
 #pragma once
 #include "par/filter.cuh"
+#include "par/histogram.cuh"
 #include "par/map.cuh"
 #include "par/reduce.cuh"
 #include "par/rows.cuh"
@@ -19,6 +20,18 @@
 #endif
 
 namespace par {
+
+// The row of an element.
+PAR_INLINE u64 row_of(const UniformRows& rows, u64 pos) { return rows.m == rows.elements ? 0 : pos / rows.m; }
+PAR_INLINE u64 row_of(const RaggedRows& rows, u64 pos) {
+    u64 low = 0, high = rows.rows;
+    while (high - low > 1) {
+        const u64 middle = low + (high - low) / 2;
+        if (rows.offset(middle) <= pos) low = middle;
+        else high = middle;
+    }
+    return low;
+}
 
 // body(row, pos) for every element, in order, by one thread.
 template <class Rows, class Body>

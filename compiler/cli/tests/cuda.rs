@@ -63,6 +63,52 @@ fn golden_programs() {
     assert_eq!(status, Some(0), "{out}\n{err}");
 }
 
+/// The kernels of all golden programs are what NVRTC takes, for three architectures, the rarer ones on a sample.
+#[test]
+fn nvrtc_compiles_golden_programs() {
+    let library = std::env::var("PAR_NVRTC").unwrap_or_default();
+    if library.is_empty() || library.contains("emulator") {
+        eprintln!("skipped: PAR_NVRTC does not name NVRTC's library");
+        return;
+    }
+    let mut programs = Vec::new();
+    collect(&root().join("tests/golden"), &mut programs);
+    collect(&root().join("examples"), &mut programs);
+    programs.sort();
+    let next = std::sync::atomic::AtomicUsize::new(0);
+    let take = || {
+        while let Some((i, file)) =
+            programs.iter().enumerate().nth(next.fetch_add(1, std::sync::atomic::Ordering::Relaxed))
+        {
+            let sample = if i % 16 == 0 { ["sm_80", "sm_100"].as_slice() } else { &[] };
+            std::iter::once(&"sm_90").chain(sample).for_each(|architecture| nvrtc(file, architecture));
+        }
+    };
+    std::thread::scope(|scope| {
+        (0..2).for_each(|_| drop(scope.spawn(take)));
+    });
+}
+
+fn collect(folder: &Path, programs: &mut Vec<PathBuf>) {
+    for path in std::fs::read_dir(folder).expect("a folder").flatten().map(|e| e.path()) {
+        if path.is_dir() {
+            collect(&path, programs);
+        } else if path.extension().is_some_and(|e| e == "par") {
+            programs.push(path);
+        }
+    }
+}
+
+/// What does not compile for the processor need not compile for a GPU; what recursion spills is no mistake.
+fn nvrtc(file: &Path, architecture: &str) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_par"));
+    let dump = format!("--dump=nvrtc:{architecture}");
+    let (status, out, err) = said(&command.args(["dev", &dump]).arg(file).output().expect("par runs"));
+    let program = file.display();
+    assert!(matches!(status, Some(0 | 2 | 3)), "{program} for {architecture}: {err}");
+    assert!(!out.contains("error"), "{program} for {architecture}: {out}");
+}
+
 const SQUARES: &str = "entry main (n: i64) : i64 = reduce (+) 0 (map (\\i -> i * i) (iota n))\n";
 
 #[test]

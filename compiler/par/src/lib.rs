@@ -29,6 +29,7 @@
 pub mod doc;
 pub mod explain;
 pub mod failure;
+mod gpu;
 pub mod imports;
 pub mod insight;
 pub mod library;
@@ -41,6 +42,7 @@ pub mod tuning;
 pub mod warnings;
 
 pub use failure::{Bug, Failure, RunFailure};
+pub use gpu::gpu_copy_rate;
 pub use par_ir::core::Entry;
 pub use par_ir::print::{print_core, print_flat};
 pub use par_runtime::cancel;

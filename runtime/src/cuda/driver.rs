@@ -8,6 +8,7 @@ use cudarc::driver::sys;
 use std::ffi::{CString, c_void};
 use std::fmt;
 use std::sync::Arc;
+use std::time::Instant;
 
 /// An address on the device.
 pub type Address = u64;
@@ -209,19 +210,27 @@ impl Gpu {
         unsafe { stream::synchronize(self.stream) }
     }
 
-    /// Starts a function whose argument is one struct of these words.
+    /// Starts a function whose argument is one struct of these words, on blocks of so many threads with so many bytes of shared
+    /// memory.
     pub fn launch(
         &self,
         function: Function,
         blocks: u32,
-        threads: u32,
+        (threads, shared): (u32, u32),
         words: &mut [u64],
     ) -> Result<(), DriverError> {
         let mut argument = [words.as_mut_ptr().cast::<c_void>()];
         // SAFETY: the function is of a module that is loaded, and takes a struct of these words; the addresses among
         // them are of memory that is given back only after the launch, by the order of the stream.
         unsafe {
-            result::launch_kernel(function.0, (blocks, 1, 1), (threads, 1, 1), 0, self.stream, &mut argument)
+            result::launch_kernel(
+                function.0,
+                (blocks, 1, 1),
+                (threads, 1, 1),
+                shared,
+                self.stream,
+                &mut argument,
+            )
         }
     }
 
@@ -242,9 +251,23 @@ impl Gpu {
         result::ctx::get_limit(limit).unwrap_or(1024)
     }
 
-    /// Free and all memory of the device.
-    pub fn memory(&self) -> (usize, usize) {
-        result::mem_get_info().unwrap_or((0, 0))
+    /// Bytes read and written per second by a copy on the device; the best of a few.
+    pub fn copy_rate(&self) -> Result<f64, Unavailable> {
+        /// More than caches hold, and what small devices have.
+        const BYTES: usize = 256 << 20;
+        let failed = |e| Unavailable::of("measuring a copy", e);
+        let none = |_| Unavailable("CUDA: no memory for measuring a copy".into());
+        let [from, to] = [self.allocate(BYTES).map_err(none)?, self.allocate(BYTES).map_err(none)?];
+        let mut best = f64::INFINITY;
+        for _ in 0..8 {
+            self.wait().map_err(failed)?;
+            let start = Instant::now();
+            self.copy(to, from, BYTES).and_then(|()| self.wait()).map_err(failed)?;
+            best = best.min(start.elapsed().as_secs_f64());
+        }
+        self.free(from);
+        self.free(to);
+        Ok(2.0 * BYTES as f64 / best)
     }
 }
 

@@ -21,6 +21,7 @@ headers!(
     "par/scan.cuh",
     "par/segscan.cuh",
     "par/filter.cuh",
+    "par/histogram.cuh",
     "program/half.cuh",
     "program/math.cuh",
     "program/scalar.cuh",

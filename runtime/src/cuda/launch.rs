@@ -2,7 +2,7 @@
 
 use super::array::Array;
 use super::run::{Cuda, address, broken};
-use super::{Fold, Kernel, KernelKind, bulk};
+use super::{Combine, Fold, HIST_LANES, HIST_THREADS, Kernel, KernelKind, bulk};
 use crate::array::OutOfMemory;
 use crate::check::{RuntimeError, Span};
 use crate::exec::device::{Held, Results};
@@ -24,6 +24,13 @@ pub fn state_bytes(tiles: u64, value_size: usize) -> u64 {
 
 /// Blocks of a reduction of one row, at most about as many.
 const REDUCE_BLOCKS: u64 = 1024;
+
+/// Blocks of a histogram, at most.
+const HIST_BLOCKS: u64 = 512;
+/// Bytes of shared memory that every device gives a block.
+const SHARED: u64 = 48 << 10;
+/// Locks of a histogram, at most.
+const LOCKS: u64 = 1 << 20;
 
 /// A space whose sizes are known.
 struct Space {
@@ -122,7 +129,7 @@ impl<'a> Run<'_, Cuda<'a>> {
             KernelKind::Reduce(fold) => launch.reduce(fold, frame),
             KernelKind::Scan(fold) => launch.scan(fold, frame),
             KernelKind::Filter(prims) => launch.filter(prims),
-            KernelKind::Hist { dests, fold } => launch.hist(dests, fold, frame),
+            KernelKind::Hist { dests, fold, combine } => launch.hist(dests, fold, *combine, frame),
         }?;
         self.count(|c| *c += launch.cost(&results));
         Ok(results)
@@ -137,8 +144,18 @@ impl<'a> Launch<'_, 'a> {
     }
 
     fn start(&mut self, suffix: &str, blocks: u64) -> Result<(), RuntimeError> {
+        self.start_with(suffix, blocks, self.kernel.tile.threads, 0)
+    }
+
+    fn start_with(
+        &mut self,
+        suffix: &str,
+        blocks: u64,
+        threads: u32,
+        shared: u64,
+    ) -> Result<(), RuntimeError> {
         let name = format!("{}{suffix}", self.kernel.name);
-        self.cuda.launch(&name, blocks, self.kernel.tile.threads, &mut self.words)
+        self.cuda.launch(&name, blocks, (threads, shared as u32), &mut self.words)
     }
 
     /// Fresh arrays, whose addresses are the next words.
@@ -291,12 +308,64 @@ impl<'a> Launch<'_, 'a> {
         Ok(part)
     }
 
-    fn hist(&mut self, dests: &[Operand], fold: &Fold, frame: &mut Frame<Cuda<'a>>) -> Results<Cuda<'a>> {
+    /// Which of its functions runs depends on sizes only, so that results do.
+    fn hist(
+        &mut self,
+        dests: &[Operand],
+        fold: &Fold,
+        combine: Combine,
+        frame: &mut Frame<Cuda<'a>>,
+    ) -> Results<Cuda<'a>> {
         self.neutral(fold, frame)?;
+        let at = self.words.len();
         let results = self.destinations(dests, frame)?;
-        self.words.push(0);
-        self.start("", u64::from(self.space.total > 0))?;
+        let (n, places) = (self.space.total as u64, self.words[at]);
+        let table = places.saturating_mul(self.kernel.value_size as u64);
+        let warps = u64::from(HIST_THREADS / 32);
+        if n == 0 || places == 0 {
+            return Ok(results.into_iter().map(HostValue::Array).collect());
+        }
+        if places > u64::from(u32::MAX) {
+            return Err(RuntimeError::plain(format!(
+                "a histogram of {places} places is too large for a GPU"
+            )));
+        }
+        match combine {
+            Combine::Atomic => {
+                let blocks = n.div_ceil(u64::from(HIST_THREADS)).min(HIST_BLOCKS);
+                self.words.extend([0, 0, blocks]);
+                // A table is made and added by every block.
+                let shares = table <= SHARED && places * blocks <= n;
+                let (suffix, shared) = if shares { ("_shared", table) } else { ("", 0) };
+                self.start_with(suffix, blocks, HIST_THREADS, shared)?;
+            }
+            _ if table * warps <= SHARED => self.hist_private(n, places, table * warps)?,
+            Combine::Locked => {
+                let locks = places.min(LOCKS);
+                let state = self.cuda.scratch(4 * locks, self.span)?;
+                self.words.extend([address(&state, self.span)?, locks, 0]);
+                self.start_with("", n.div_ceil(u64::from(HIST_THREADS)), HIST_THREADS, 0)?;
+            }
+            Combine::InOrder => {
+                self.words.extend([0, 0, 0]);
+                self.start_with("", 1, HIST_THREADS, 0)?;
+            }
+        }
         Ok(results.into_iter().map(HostValue::Array).collect())
+    }
+
+    /// Tables of warps, then the combination of all tables.
+    fn hist_private(&mut self, n: u64, places: u64, shared: u64) -> Result<(), RuntimeError> {
+        let chunk = n.div_ceil(HIST_BLOCKS).max(4096);
+        let blocks = n.div_ceil(chunk);
+        let bytes = places * blocks * self.kernel.value_size as u64;
+        let state = self.cuda.scratch(bytes, self.span)?;
+        self.words.extend([address(&state, self.span)?, chunk, blocks]);
+        self.start_with("_private", blocks, HIST_THREADS, shared)?;
+        // A failure there is an earlier launch's for what follows.
+        self.words[1] = self.cuda.head(false)?[1];
+        let merging = (places * u64::from(HIST_LANES)).div_ceil(u64::from(HIST_THREADS));
+        self.start_with("_merge", merging, HIST_THREADS, 0)
     }
 
     /// What the launch has cost, as the CPU counts it; what depends on the data inside of the body is not counted.

@@ -119,10 +119,27 @@ pub enum KernelKind {
     Scan(Fold),
     /// Address of the ends of the rows among what is kept, then addresses of what is kept; scratch memory.
     Filter(Vec<Prim>),
-    /// Length and addresses of the destinations; scratch memory.
+    /// Length and addresses of the destinations; scratch memory, elements of a chunk or number of locks, blocks. Its functions
+    /// are those that [`Combine`] says.
     #[allow(missing_docs)]
-    Hist { dests: Vec<Operand>, fold: Fold },
+    Hist { dests: Vec<Operand>, fold: Fold, combine: Combine },
 }
+
+/// How a histogram combines a value with what is in its place.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Combine {
+    /// By an atomic operation, with tables of blocks in shared memory (`_shared`) or without.
+    Atomic,
+    /// Under a lock; where there are few places in tables of warps (`_private`), which are combined afterwards (`_merge`).
+    Locked,
+    /// The operator rounds, so that the order matters: in tables of warps, or by one thread.
+    InOrder,
+}
+
+/// Threads of a block in the functions of a histogram.
+pub const HIST_THREADS: u32 = 128;
+/// Threads that combine the tables of warps for a place.
+pub const HIST_LANES: u32 = 8;
 
 /// What a kernel combines.
 pub struct Fold {

@@ -97,19 +97,19 @@ impl<'a> Cuda<'a> {
         Ok(vec![address(&self.failure, Span::default())?, number, stack as u64])
     }
 
-    /// Starts a kernel, if there is something to do.
+    /// Starts a kernel, if there is something to do, on blocks of so many threads, with so many bytes of shared memory.
     pub(super) fn launch(
         &self,
         name: &str,
         blocks: u64,
-        threads: u32,
+        (threads, shared): (u32, u32),
         words: &mut [u64],
     ) -> Result<(), RuntimeError> {
         if blocks == 0 {
             return Ok(());
         }
         let function = self.program.kernel(name)?;
-        self.gpu().launch(function, grid(blocks)?, threads, words).map_err(broken)
+        self.gpu().launch(function, grid(blocks)?, (threads, shared), words).map_err(broken)
     }
 
     /// As [`Cuda::launch`], for a kernel that all programs share.
@@ -124,7 +124,7 @@ impl<'a> Cuda<'a> {
             return Ok(());
         }
         let function = self.program.bulk(name)?;
-        self.gpu().launch(function, grid(blocks)?, threads, words).map_err(broken)
+        self.gpu().launch(function, grid(blocks)?, (threads, 0), words).map_err(broken)
     }
 
     /// Waits, and copies bytes to the host. Fails with the check that failed, if one did.

@@ -143,7 +143,7 @@ pub fn kernel(b: &mut Bodies, s: &Source, types: &HashMap<Var, Ty>) -> Result<()
         KernelKind::Filter => super::filter::functions(b, s),
         KernelKind::Reduce { .. } => super::fold::reduce(b, s),
         KernelKind::Scan { exclusive, .. } => super::fold::scan(b, s, *exclusive),
-        KernelKind::Hist { .. } => super::hist::functions(b, s),
+        KernelKind::Hist { op, .. } => super::hist::functions(b, s, op),
     }
     Ok(())
 }
@@ -202,7 +202,7 @@ fn outputs(b: &mut Bodies, s: &Source) {
             for (i, p) in s.combined.iter().enumerate() {
                 b.text.line(format!("{}* out{i};", ty(*p)));
             }
-            b.text.line("void* state;");
+            b.text.line("void* state; u64 chunk, blocks;");
         }
     }
 }

@@ -3,8 +3,10 @@
 use super::body::{Bodies, Unsupported};
 use super::kernel::Source;
 use super::text::{atom, ty};
+use par_ir::Prim;
 use par_ir::core::{Body, Exp, Lambda, LoopForm};
 use par_ir::prim::{BinOp, PrimOp, UnOp};
+use par_ir::ty::Atom;
 
 /// Writes the types `Value`, what is combined, and `Op`.
 pub fn operator(b: &mut Bodies, s: &Source, op: &Lambda, k: usize) -> Result<(), Unsupported> {
@@ -27,6 +29,13 @@ pub fn operator(b: &mut Bodies, s: &Source, op: &Lambda, k: usize) -> Result<(),
     b.text.line("    k.combine(a, b, result);");
     b.text.line("    return result;");
     b.text.line("}");
+    if let Some(function) = atomic(op, &s.combined) {
+        let bits = if s.combined[0].size() == 8 { "u64" } else { "u32" };
+        let word = if matches!(function, "atomicMin" | "atomicMax") { ty(s.combined[0]) } else { bits };
+        b.text.line("PAR_INLINE void update(Value* at, const Value& v) const {");
+        b.text.line(format!("    {function}(reinterpret_cast<{word}*>(at), {word}(v.v0));"));
+        b.text.line("}");
+    }
     b.text.close("};");
     combine(b, op, k)
 }
@@ -50,7 +59,7 @@ fn combine(b: &mut Bodies, op: &Lambda, k: usize) -> Result<(), Unsupported> {
 }
 
 /// Whether any grouping gives the same bits: nothing in it rounds.
-fn is_exact(body: &Body) -> bool {
+pub fn is_exact(body: &Body) -> bool {
     body.stms.iter().all(|s| match &s.exp {
         Exp::Prim(op, _) => !rounds(*op),
         Exp::Call(..) => false,
@@ -67,6 +76,26 @@ fn rounds(op: PrimOp) -> bool {
             | PrimOp::Select(_)
     );
     op.result().is_float() && !exact
+}
+
+/// The atomic operation on a word that the operator is.
+pub fn atomic(op: &Lambda, combined: &[Prim]) -> Option<&'static str> {
+    let ([stm], [prim]) = (op.body.stms.as_slice(), combined) else { return None };
+    let Exp::Prim(PrimOp::Bin(f, p), operands) = &stm.exp else { return None };
+    let params: Vec<Atom> = op.params.iter().map(|p| Atom::Var(p.var)).collect();
+    let is_of_params = *operands == params && op.body.results == [Atom::Var(stm.pat[0].var)];
+    if !is_of_params || p != prim || !p.is_integer() || p.size() < 4 {
+        return None;
+    }
+    Some(match f {
+        BinOp::Add => "atomicAdd",
+        BinOp::Min => "atomicMin",
+        BinOp::Max => "atomicMax",
+        BinOp::And => "atomicAnd",
+        BinOp::Or => "atomicOr",
+        BinOp::Xor => "atomicXor",
+        _ => return None,
+    })
 }
 
 /// Whether operands may change places: a single operator on integers or bools that is known for it.

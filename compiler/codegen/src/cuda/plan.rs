@@ -59,9 +59,9 @@ fn kind(kernel: &Kernel, source: &Source, operands: &mut Operands, live: &mut Li
         flat::KernelKind::Reduce { neutral, .. } => cuda::KernelKind::Reduce(fold(neutral, live)),
         flat::KernelKind::Scan { neutral, .. } => cuda::KernelKind::Scan(fold(neutral, live)),
         flat::KernelKind::Filter => cuda::KernelKind::Filter(source.elems.clone()),
-        flat::KernelKind::Hist { dests, neutral, .. } => {
-            let fold = fold(neutral, live);
-            cuda::KernelKind::Hist { dests: operands.vars(dests, live), fold }
+        flat::KernelKind::Hist { dests, op, neutral } => {
+            let (fold, combine) = (fold(neutral, live), super::hist::combine(source, op));
+            cuda::KernelKind::Hist { dests: operands.vars(dests, live), fold, combine }
         }
     }
 }
