@@ -47,6 +47,22 @@ PAR_INLINE typename Op::T block_fold(const Op& op, typename Op::T v) {
     return total;
 }
 
+// put(k, get(k)) for k in 0..count, striped over threads. A thread has several loads under way before it stores the first: with one at a
+// time, too little would be in flight to use the memory's bandwidth.
+template <int THREADS, class T, class Get, class Put>
+PAR_INLINE void in_batches(u32 count, Get get, Put put) {
+    constexpr u32 BATCH = sizeof(T) <= 8 ? 4 : 2;
+    for (u32 base = threadIdx.x; base < count; base += BATCH * THREADS) {
+        T values[BATCH];
+        PAR_UNROLL
+        for (u32 i = 0; i < BATCH; i++)
+            if (base + i * THREADS < count) values[i] = get(base + i * THREADS);
+        PAR_UNROLL
+        for (u32 i = 0; i < BATCH; i++)
+            if (base + i * THREADS < count) put(base + i * THREADS, values[i]);
+    }
+}
+
 // The same value in all threads: that of thread 0.
 template <class T>
 PAR_INLINE T block_broadcast(T v) {

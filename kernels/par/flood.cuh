@@ -29,9 +29,13 @@ PAR_INLINE void flood(u64 n, Present present, Store store, void* state) {
     const u32 tile = states.next_tile();
     const u64 base = u64(tile) * TILE;
     const u32 count = u32(smaller(n - base, u64(TILE)));
-    for (u32 k = threadIdx.x; k < TILE; k += THREADS) {
-        const u32 word = __ballot_sync(all_lanes, k < count && present(base + k));
-        if (lane_index() == 0) bits[k / 32] = word;
+    bool there[ITEMS];
+    PAR_UNROLL
+    for (u32 i = 0; i < ITEMS; i++) there[i] = i * THREADS + threadIdx.x < count && present(base + i * THREADS + threadIdx.x);
+    PAR_UNROLL
+    for (u32 i = 0; i < ITEMS; i++) {
+        const u32 word = __ballot_sync(all_lanes, there[i]);
+        if (lane_index() == 0) bits[(i * THREADS + threadIdx.x) / 32] = word;
     }
     __syncthreads();
     const u32 mine = threadIdx.x < WORDS ? u32(bits[threadIdx.x]) : 0;
@@ -43,10 +47,11 @@ PAR_INLINE void flood(u64 n, Present present, Store store, void* state) {
         if (lane_index() == 0) tile_before[0] = before;
     }
     __syncthreads();
+    const i64 carried = tile_before[0];
     for (u32 k = threadIdx.x; k < count; k += THREADS) {
         const u32 upto = u32(bits[k / 32]) & (all_lanes >> (31 - k % 32));
         const i64 inside = upto ? i64(base + k / 32 * 32 + (31 - __clz(int(upto)))) : i64(source_before[k / 32]);
-        store(base + k, inside >= 0 ? inside : i64(tile_before[0]));
+        store(base + k, inside >= 0 ? inside : carried);
     }
 }
 

@@ -56,6 +56,23 @@ PAR_INLINE void histogram_private(u64 n, u32 bins, u64 chunk, const Op& op, Load
     }
 }
 
+// update(bin, value) for every pos = start, start + step, …, below n whose bin is in 0..bins; ITEMS loads are under way at a time.
+template <int ITEMS, class T, class Load, class Update>
+PAR_INLINE void each_with_bin(u64 start, u64 n, u64 step, u64 bins, Load load, Update update) {
+    for (u64 base = start; base < n; base += ITEMS * step) {
+        T values[ITEMS];
+        i64 targets[ITEMS];
+        PAR_UNROLL
+        for (int i = 0; i < ITEMS; i++) {
+            targets[i] = -1;
+            if (base + i * step < n) values[i] = load(base + i * step, targets[i]);
+        }
+        PAR_UNROLL
+        for (int i = 0; i < ITEMS; i++)
+            if (u64(targets[i]) < bins) update(targets[i], values[i]);
+    }
+}
+
 // The operator has, besides, `void update(P p, T v)`, an atomic operation on the word at p: global memory or shared. SHARED: with tables of
 // blocks in dynamic shared memory, bins values of T, which are added to `bins_at` in the end.
 // Grid: any number of blocks; divide_up(n, THREADS * ITEMS) at most.
@@ -68,19 +85,11 @@ PAR_INLINE void histogram_atomic(u64 n, u32 bins, const Op& op, Load load, typen
         PAR_DYNAMIC_SHARED(T, table);
         for (u32 i = threadIdx.x; i < bins; i += THREADS) table[i] = op.neutral();
         __syncthreads();
-        for (u64 pos = start; pos < n; pos += step) {
-            i64 bin = -1;
-            const T v = load(pos, bin);
-            if (u64(bin) < bins) op.update(&table[bin], v);
-        }
+        each_with_bin<ITEMS, T>(start, n, step, bins, load, [&](i64 bin, const T& v) { op.update(&table[bin], v); });
         __syncthreads();
         for (u32 i = threadIdx.x; i < bins; i += THREADS) op.update(bins_at + i, T(table[i]));
     } else {
-        for (u64 pos = start; pos < n; pos += step) {
-            i64 bin = -1;
-            const T v = load(pos, bin);
-            if (u64(bin) < bins) op.update(bins_at + bin, v);
-        }
+        each_with_bin<ITEMS, T>(start, n, step, bins, load, [&](i64 bin, const T& v) { op.update(bins_at + bin, v); });
     }
 }
 

@@ -9,7 +9,8 @@ namespace par {
 template <int THREADS, int ITEMS, class Op, class Staged, class Load>
 PAR_INLINE typename Op::T fold_tile(const Op& op, Staged&& staged, u64 base, u32 count, Load load) {
     using T = typename Op::T;
-    for (u32 k = threadIdx.x; k < THREADS * ITEMS; k += THREADS) staged[k] = k < count ? load(base + k) : op.neutral();
+    in_batches<THREADS, T>(count, [&](u32 k) { return load(base + k); }, [&](u32 k, const T& v) { staged[k] = v; });
+    for (u32 k = count + threadIdx.x; k < THREADS * ITEMS; k += THREADS) staged[k] = op.neutral();
     __syncthreads();
     T v = staged[threadIdx.x * ITEMS];
     PAR_UNROLL

@@ -19,7 +19,8 @@ PAR_INLINE void scan(u64 n, const Op& op, Load load, Store store, void* state) {
     const u64 base = u64(tile) * TILE;
     const u32 count = u32(smaller(n - base, u64(TILE)));
 
-    for (u32 k = threadIdx.x; k < TILE; k += THREADS) staged[k] = k < count ? load(base + k) : op.neutral();
+    in_batches<THREADS, T>(count, [&](u32 k) { return load(base + k); }, [&](u32 k, const T& v) { staged[k] = v; });
+    for (u32 k = count + threadIdx.x; k < TILE; k += THREADS) staged[k] = op.neutral();
     __syncthreads();
     T upto[ITEMS];
     PAR_UNROLL
@@ -40,7 +41,7 @@ PAR_INLINE void scan(u64 n, const Op& op, Load load, Store store, void* state) {
         else staged[threadIdx.x * ITEMS + i] = op(before, upto[i]);
     }
     __syncthreads();
-    for (u32 k = threadIdx.x; k < count; k += THREADS) store(base + k, T(staged[k]));
+    in_batches<THREADS, T>(count, [&](u32 k) -> T { return staged[k]; }, [&](u32 k, const T& v) { store(base + k, v); });
 }
 
 }   // namespace par

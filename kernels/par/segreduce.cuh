@@ -23,10 +23,10 @@ PAR_INLINE void segmented_reduce(const Rows& rows, const Op& op, Load load, Stor
     const u32 number = states.next_tile();
     const RowTile tile = row_tile<TILE>(rows, number);
     if (ROWS) find_rows<THREADS, ITEMS>(rows, tile, row_of);
-    for (u32 k = threadIdx.x; k < tile.count; k += THREADS) {
-        if (ROWS) values[k] = load(tile.row + u16(row_of[k]), tile.pos + k);
-        else values[k] = load(u64(0), tile.pos + k);
-    }
+    in_batches<THREADS, T>(
+        tile.count, [&](u32 k) { return load(ROWS ? tile.row + u16(row_of[k]) : u64(0), tile.pos + k); },
+        [&](u32 k, const T& v) { values[k] = v; }
+    );
     for (u32 s = threadIdx.x; s < tile.ends; s += THREADS) end_of[s] = u16(rows.offset(tile.row + s + 1) - tile.pos);
     __syncthreads();
 

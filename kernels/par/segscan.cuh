@@ -24,8 +24,10 @@ PAR_INLINE void segmented_scan(const Rows& rows, const Op& op, Load load, Store 
     // A row that starts with the tile's first element has no mark of its own in the table.
     const bool starts = tile.count > 0 && rows.offset(tile.row) == tile.pos;
 
-    for (u32 k = threadIdx.x; k < TILE; k += THREADS)
-        staged[k] = k < tile.count ? load(tile.row + u16(row_of[k]), tile.pos + k) : op.neutral();
+    in_batches<THREADS, T>(
+        tile.count, [&](u32 k) { return load(tile.row + u16(row_of[k]), tile.pos + k); }, [&](u32 k, const T& v) { staged[k] = v; }
+    );
+    for (u32 k = tile.count + threadIdx.x; k < TILE; k += THREADS) staged[k] = op.neutral();
     __syncthreads();
 
     const Segmented<Op> segmented(op);
@@ -65,7 +67,10 @@ PAR_INLINE void segmented_scan(const Rows& rows, const Op& op, Load load, Store 
         staged[first + i] = v;
     }
     __syncthreads();
-    for (u32 k = threadIdx.x; k < tile.count; k += THREADS) store(tile.row + u16(row_of[k]), tile.pos + k, T(staged[k]));
+    in_batches<THREADS, T>(
+        tile.count, [&](u32 k) -> T { return staged[k]; },
+        [&](u32 k, const T& v) { store(tile.row + u16(row_of[k]), tile.pos + k, v); }
+    );
 }
 
 }   // namespace par

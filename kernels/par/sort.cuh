@@ -38,10 +38,15 @@ PAR_INLINE void radix_count(u64 n, Key key, u64* counts) {
     PAR_SHARED(u32, local, PASSES * RADIX);
     for (u32 i = threadIdx.x; i < PASSES * RADIX; i += RADIX) local[i] = 0;
     __syncthreads();
-    for (u64 pos = u64(blockIdx.x) * RADIX + threadIdx.x; pos < n; pos += u64(gridDim.x) * RADIX) {
-        const auto k = key(pos);
+    const u64 step = u64(gridDim.x) * RADIX;
+    for (u64 pos = u64(blockIdx.x) * RADIX + threadIdx.x; pos < n; pos += 4 * step) {
+        decltype(key(pos)) keys[4];
         PAR_UNROLL
-        for (int p = 0; p < PASSES; p++) atomicAdd(&local[p * RADIX + digit_of(k, p)], 1u);
+        for (int i = 0; i < 4; i++)
+            if (pos + i * step < n) keys[i] = key(pos + i * step);
+        PAR_UNROLL
+        for (int i = 0; i < 4; i++)
+            for (int p = 0; pos + i * step < n && p < PASSES; p++) atomicAdd(&local[p * RADIX + digit_of(keys[i], p)], 1u);
     }
     __syncthreads();
     for (u32 i = threadIdx.x; i < PASSES * RADIX; i += RADIX)

@@ -16,9 +16,15 @@ PAR_INLINE void transpose(u64 rows, u64 columns, Load load, Store store) {
     const u64 matrix = blockIdx.x / tiles * rows * columns, number = blockIdx.x % tiles;
     const u64 row = number / across * 32, column = number % across * 32;
     const u32 x = threadIdx.x % 32, y = threadIdx.x / 32;
-    for (u32 i = y; i < 32; i += 8)
-        if (row + i < rows && column + x < columns) tile[i * 33 + x] = load(matrix + (row + i) * columns + column + x);
+    T values[4];
+    PAR_UNROLL
+    for (u32 i = 0; i < 4; i++)
+        if (row + y + 8 * i < rows && column + x < columns) values[i] = load(matrix + (row + y + 8 * i) * columns + column + x);
+    PAR_UNROLL
+    for (u32 i = 0; i < 4; i++)
+        if (row + y + 8 * i < rows && column + x < columns) tile[(y + 8 * i) * 33 + x] = values[i];
     __syncthreads();
+    PAR_UNROLL
     for (u32 i = y; i < 32; i += 8)
         if (column + i < columns && row + x < rows) store(matrix + (column + i) * rows + row + x, T(tile[x * 33 + i]));
 }

@@ -7,7 +7,7 @@ use par::warnings::Warnings;
 
 const WARNINGS_HELP: &str = "\
 Which warnings are given: all, none, error (those that are given reject the program), NAME, no-NAME or NAME=error, where
-NAME is unknown-attribute, unreachable-case or shadowing-recursion. May be repeated; later ones win";
+NAME is unknown-attribute, unreachable-case, shadowing-recursion or not-unrolled. May be repeated; later ones win";
 
 /// The options themselves.
 #[derive(clap::Args)]

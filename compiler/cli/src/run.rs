@@ -94,13 +94,19 @@ pub struct Args {
     compile: Compile,
     #[command(flatten)]
     limits: Limits,
+    /// Do not check bounds and assertions inside `#[unsafe]`: where they do not hold, the program may read and write
+    /// outside its arrays. The interpreters check everything
+    #[arg(long)]
+    allow_unsafe: bool,
 }
 
 /// Compiles and runs a program.
 pub fn run(args: &Args) -> Result<Status, Status> {
     args.messages.choose();
+    let interpreted = matches!(args.backend, BackendName::Interp | BackendName::FlatInterp);
     let tuning = args.tuning.as_deref().map(tuning).transpose()?;
-    let options = Options { tuning, ..args.limits.on(args.compile.options(args.verify)) };
+    let allow_unsafe = args.allow_unsafe && !interpreted;
+    let options = Options { tuning, allow_unsafe, ..args.limits.on(args.compile.options(args.verify)) };
     let program = source::load(&args.file, &options)?;
     let entry = program.choose_entry(args.entry.as_deref()).map_err(|m| status::fail(&m))?;
     let backend = args.backend.choose(args.limits.device(), args.verbose);

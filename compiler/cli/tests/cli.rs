@@ -394,3 +394,62 @@ fn traces_go_to_standard_error() {
         assert_eq!(stdout(&output), "[2i32, 4i32]\n");
     }
 }
+
+#[test]
+fn unsafe_code_needs_permission() {
+    let folder = Folder::new("unsafe");
+    let file = folder.file("p.par", "entry main (x: i32) : i32 = #[unsafe] assert (x > 0) x\n");
+    let run = |options: &[&str]| par(&[&["run", &file], options].concat(), b"-1");
+    assert_fails(&run(&[]), 1, &["assertion failed: x > 0"]);
+    assert_prints(&run(&["--allow-unsafe"]), "-1i32\n");
+    assert_fails(&run(&["--allow-unsafe", "--backend=interp"]), 1, &["assertion failed: x > 0"]);
+}
+
+#[test]
+fn hexadecimal_floats_are_values() {
+    let folder = Folder::new("hexadecimal");
+    let file = folder.file("p.par", "entry main (x: f32) (y: f64) : (f32, f64) = (x, y)\n");
+    let run = |input: &str| par(&["run", &file], input.as_bytes());
+    assert_prints(&run("0x1.8p1f32 -0x1p-2"), "3.0f32\n-0.25f64\n");
+    assert_prints(&run("0x.8p0 0x1p1023f64"), "0.5f32\n8.98846567431158e307f64\n");
+    assert_fails(&run("0x1.8p1f64 1"), 1, &["has type f64, but f32 is expected"]);
+    assert_fails(&run("0x1.8p 1"), 1, &["0x1.8p"]);
+}
+
+#[test]
+fn results_of_tests_are_objects_for_programs() {
+    let folder = Folder::new("test_objects");
+    let text =
+        "-- ==\n-- input { 1 } output { 2 }\n-- input { 2 } output { 5 }\nentry main (x: i32) = 2 * x\n";
+    let file = folder.file("p.par", text);
+    let output = par(&["test", &file, "--message-format=json"], b"");
+    assert_eq!(output.status.code(), Some(1));
+    let objects: Vec<serde_json::Value> =
+        stdout(&output).lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let (last, results) = objects.split_last().unwrap();
+    assert_eq!((last["passed"].as_u64(), last["failed"].as_u64()), (Some(4), Some(4)));
+    let failed: Vec<_> = results.iter().filter(|r| r["passed"] == false).collect();
+    assert_eq!(failed.len(), 4);
+    for result in failed {
+        assert_eq!(result["file"], file.as_str());
+        assert_eq!(result["name"], "entry main");
+        assert_eq!(result["place"], format!("{file}:3"));
+        assert!(result["message"].as_str().unwrap().contains("expected 5i32, found 4i32"));
+    }
+}
+
+#[test]
+fn pages_show_imported_files() {
+    let folder = Folder::new("doc_imports");
+    folder.file("rows.par", "-- | Doubles a number.\ndef double (x: i32) : i32 = 2 * x\n");
+    let text = "import \"rows\"\n-- | Four times a number.\ndef four (x: i32) : i32 = double (double x)\n";
+    let file = folder.file("main.par", text);
+    let pages = folder.path("pages");
+    let output = par(&["doc", "--html", &pages, &file], b"");
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let page = |name: &str| std::fs::read_to_string(format!("{pages}/{name}")).unwrap();
+    assert!(page("file-main.par.html").contains("Four times a number."));
+    assert!(page("file-rows.par.html").contains("Doubles a number."));
+    assert!(page("index.html").contains("file-rows.par.html"));
+    assert!(page("src/file-main.par.html").contains("double"));
+}

@@ -99,6 +99,20 @@ pub struct Lambda {
     pub body: Body,
     /// Result types, dims over variables free in the lambda or (existentially) bound in its body.
     pub ret: Vec<Type>,
+    /// Of the operator whose rows it works on; it means nothing for an operator that combines.
+    pub schedule: Schedule,
+}
+
+/// How a parallel operator works on its rows.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Schedule {
+    /// All together, joined with other operators as is best.
+    #[default]
+    Free,
+    /// One after the other: it becomes a loop (`#[sequential]`).
+    Sequential,
+    /// All together, and joined with nothing: what it gives is not seen through (`#[opaque]`).
+    Apart,
 }
 
 /// The right-hand side of a statement.

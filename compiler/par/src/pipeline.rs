@@ -10,7 +10,6 @@ use crate::imports::{FileSystem, Imports, Loader};
 use crate::tuning::Tuning;
 use crate::warnings::Warnings;
 use crate::{insight, library};
-use par_check::lower::Additions;
 use par_check::thir;
 use par_ir::verify::{verify_core, verify_flat};
 use par_ir::{core, flat, print};
@@ -62,6 +61,9 @@ pub struct Options {
     pub warnings: Warnings,
     /// Which version runs of what has several.
     pub versions: Versions,
+    /// Bounds and assertions inside `#[unsafe]` are not checked. A program that is wrong there may then read and write
+    /// outside its arrays.
+    pub allow_unsafe: bool,
     /// Measured thresholds between versions.
     pub tuning: Option<Tuning>,
     /// Whether nests are worked through in pieces. With a limit of memory they are where memory is short.
@@ -80,6 +82,7 @@ impl Default for Options {
     /// Verification in debug builds; imports from the file system.
     fn default() -> Options {
         Options {
+            allow_unsafe: false,
             tuning: None,
             splitting: Splitting::default(),
             memory_limit: None,
@@ -232,8 +235,9 @@ impl Pipeline<'_> {
         mut parsed: Parsed,
         complete: &dyn Fn(&thir::Def) -> bool,
     ) -> Result<Front, Failure> {
-        let additions = Additions { check_scatter: self.options.check_scatter };
-        let lower = || par_check::lower::lower(thir, &parsed.sources, complete, additions);
+        let Options { check_scatter, allow_unsafe, .. } = *self.options;
+        let options = par_check::lower::Options { check_scatter, allow_unsafe };
+        let lower = || par_check::lower::lower(thir, &parsed.sources, options, complete);
         let (core, found) = self.step(LOWER.name, lower);
         parsed.diagnostics.extend(self.options.warnings.apply(found));
         let core = core.filter(|_| !fatal(&parsed.diagnostics));

@@ -20,7 +20,7 @@ pub struct Kind {
 }
 
 /// All kinds.
-pub const KINDS: [Kind; 3] = [
+pub const KINDS: [Kind; 4] = [
     Kind {
         name: "unknown-attribute",
         code: "W0201",
@@ -36,6 +36,7 @@ pub const KINDS: [Kind; 3] = [
         code: "W0202",
         description: "a definition that calls itself under the name of a library function",
     },
+    Kind { name: "not-unrolled", code: "W0203", description: "a loop marked `#[unroll]` that stays a loop" },
 ];
 
 /// What is done about one kind.

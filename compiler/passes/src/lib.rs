@@ -5,6 +5,7 @@ pub mod flatten;
 pub mod fuse;
 pub mod merge;
 pub mod pass;
+mod sequential;
 pub mod simplify;
 
 pub use flatten::Unsupported;

@@ -14,7 +14,7 @@
 //! Functions over scalars alone are left as they are: their calls would form batches as large as their call tree
 //! is wide, for no array's benefit.
 
-use par_ir::core::{Body, Exp, Fun, FunId, Lambda, Param, Program, Stm};
+use par_ir::core::{Body, Exp, Fun, FunId, Lambda, Param, Program, Schedule, Stm};
 use par_ir::place::{Part, parts_of};
 use par_ir::visit::Code;
 use par_ir::{Atom, Dim, Elem, Prim, Scalar, Span, Type, Var, Vars};
@@ -184,7 +184,8 @@ impl Merger {
         let results = inside.iter().map(|p| p.var.into()).collect();
         let types = inside.iter().map(|p| p.ty.clone()).collect();
         let call = Stm { pat: inside, exp: Exp::Call(fun, args), span };
-        let lam = Lambda { params: lam_params, body: Body { stms: vec![call], results }, ret: types };
+        let body = Body { stms: vec![call], results };
+        let lam = Lambda { params: lam_params, body, ret: types, schedule: Schedule::Free };
         let rows: Vec<Var> = outside.iter().map(|p| p.var).collect();
         out.push(Stm { pat: outside, exp: Exp::Map { width, inputs, lam }, span });
         for (j, s) in calls.iter().enumerate() {

@@ -5,9 +5,10 @@
 //! merge      makes one map of independent calls of a recursive function
 //! hoist      takes what does not change out of maps and loops
 //! fuse       joins producers and consumers, then neighbours
+//! sequential makes loops of what is to run one row after the other
 //! ```
 
-use crate::{fuse, merge, simplify};
+use crate::{fuse, merge, sequential, simplify};
 use par_ir::core::Program;
 
 /// A transformation of CORE.
@@ -49,6 +50,13 @@ pub const FUSE: Pass = Pass {
     run: fuse::run,
 };
 
+/// `#[sequential]`.
+pub const SEQUENTIAL: Pass = Pass {
+    name: "sequential",
+    description: "makes loops of the operators that are to work on one row after the other",
+    run: sequential::run,
+};
+
 /// What happens to CORE before it is flattened. Hoisting comes before fusion, so that an invariant producer is not
 /// fused into the map that it should leave.
-pub const CORE_PASSES: &[Pass] = &[SIMPLIFY, MERGE, HOIST, FUSE, SIMPLIFY, HOIST, FUSE, SIMPLIFY];
+pub const CORE_PASSES: &[Pass] = &[SIMPLIFY, MERGE, HOIST, FUSE, SIMPLIFY, HOIST, FUSE, SEQUENTIAL, SIMPLIFY];

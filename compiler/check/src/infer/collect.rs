@@ -18,6 +18,8 @@ pub(super) struct Found<'a> {
     pub(super) module: ModId,
     pub(super) intrinsic: bool,
     pub(super) inlining: Inlining,
+    /// Those of its attributes that say how its body is evaluated.
+    pub(super) of_body: Vec<&'a ast::Attr>,
     pub(super) library: bool,
     pub(super) demand: Demand,
     pub(super) span: Span,
@@ -124,6 +126,9 @@ pub(super) fn collect<'a>(files: &[&'a ast::File], sources: &Sources) -> Collect
     c
 }
 
+/// Those that mean the same before a definition as before its body.
+const OF_BODIES: [&str; 5] = ["sequential", "sequential_outer", "sequential_inner", "unsafe", "opaque"];
+
 /// A warning for an attribute that nobody knows.
 pub(super) fn unknown_attribute(attr: &ast::Attr) -> Option<Diagnostic> {
     if ATTRIBUTES.contains(&attr.name.as_str()) {
@@ -172,7 +177,7 @@ impl<'a> Collected<'a> {
         self.diags.extend(dec.attrs.iter().filter_map(unknown_attribute));
         match &dec.kind {
             DecKind::Def(def) => {
-                let attrs: Vec<&str> = dec.attrs.iter().chain(outer).map(|a| a.name.as_str()).collect();
+                let attrs: Vec<&ast::Attr> = dec.attrs.iter().chain(outer).collect();
                 self.def(module, def, local, &attrs, dec.span);
             }
             DecKind::Type { name, params, ty, .. } => self.type_def(module, name, params, ty, local),
@@ -213,7 +218,7 @@ impl<'a> Collected<'a> {
         found
     }
 
-    fn def(&mut self, module: ModId, ast: &'a ast::Def, local: bool, attrs: &[&str], span: Span) {
+    fn def(&mut self, module: ModId, ast: &'a ast::Def, local: bool, attrs: &[&'a ast::Attr], span: Span) {
         let scope = self.scopes.get(module);
         let name = format!("{}{}", scope.prefix, ast.name.name);
         let library = scope.library;
@@ -221,14 +226,16 @@ impl<'a> Collected<'a> {
             self.entry_in_module(&ast.name);
         }
         let id = DefId(self.defs.len() as u32);
-        let (intrinsic, demand) = (library && attrs.contains(&"intrinsic"), self.demand());
-        let inlining = match attrs {
-            _ if attrs.contains(&"noinline") => Inlining::Never,
-            _ if attrs.contains(&"inline") => Inlining::Always,
-            _ => Inlining::Auto,
+        let has = |name: &str| attrs.iter().any(|a| a.name == name);
+        let (intrinsic, demand) = (library && has("intrinsic"), self.demand());
+        let inlining = match () {
+            () if has("noinline") => Inlining::Never,
+            () if has("inline") => Inlining::Always,
+            () => Inlining::Auto,
         };
+        let of_body = attrs.iter().copied().filter(|a| OF_BODIES.contains(&a.name.as_str())).collect();
         let what = What::Def(ast);
-        self.defs.push(Found { what, name, module, intrinsic, inlining, library, demand, span });
+        self.defs.push(Found { what, name, module, intrinsic, inlining, of_body, library, demand, span });
         let entry = Entry { id, span: ast.name.span, local };
         self.enter(&ast.name, entry, |m| &mut m.values, module);
     }

@@ -133,6 +133,9 @@ impl Cx<'_> {
             let diag = Diagnostic::error("E0301", message, e.span).here(format!("found {found}"));
             match e.kind {
                 ExprKind::Range { .. } => diag.note("a slice is written with colons: xs[i:j]"),
+                _ if message.starts_with("a range") => {
+                    diag.note("floats in equal steps: map (\\i -> 0.5 * f64.i64 i) (0..<n)")
+                }
                 _ => diag,
             }
         });

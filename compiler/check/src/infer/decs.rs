@@ -68,6 +68,9 @@ impl<'a> Cx<'a> {
             if wrong {
                 self.schemes[id.0 as usize] = None;
             }
+            if faultless && component.recursive {
+                self.check_value(id);
+            }
         }
         component.direct.iter().for_each(|id| self.note_shadowing(*id));
         self.forget_repeated(component, before);
@@ -141,7 +144,7 @@ impl<'a> Cx<'a> {
 
     fn body(&mut self, signature: &mut Signature<'a>) -> Expr {
         let def = &self.defs[signature.id.0 as usize];
-        let (module, intrinsic) = (def.module, def.intrinsic);
+        let (module, intrinsic, attrs) = (def.module, def.intrinsic, def.of_body.clone());
         let nothing = |span| Expr { kind: ExprKind::Tuple(Vec::new()), ty: Ty::Tuple(Vec::new()), span };
         self.module = module;
         self.env = std::mem::take(&mut signature.env);
@@ -160,7 +163,7 @@ impl<'a> Cx<'a> {
                 let at = ast.ret.as_ref().map_or(ast.name.span, |t| t.span);
                 self.agree_result(&signature.ret, at, &body);
                 self.of_moderate_size(signature.ty.clone(), ast.name.span);
-                body
+                attrs.into_iter().rev().fold(body, with_attribute)
             }
         }
     }
@@ -267,9 +270,24 @@ impl<'a> Cx<'a> {
             }
         }
         if has_function(&def.ret) {
+            let missing = matches!(def.ret, Ty::Fun(..)) && def.ret_span == def.name_span;
             let here = format!("its result has the type `{}`", self.show(&def.ret));
-            self.diags.push(Diagnostic::error("E0502", head, def.name_span).here(here));
+            let diag = Diagnostic::error("E0502", head, def.name_span).here(here);
+            let note = "a function was found: is an argument missing in its body?";
+            self.diags.push(if missing { diag.note(note) } else { diag });
         }
+    }
+
+    /// E0514 for a value of a recursive group.
+    fn check_value(&mut self, id: DefId) {
+        let found = self.done[id.0 as usize].as_ref();
+        let Some(def) = found.filter(|d| d.params.is_empty() && !has_function(&d.ret) && !d.library) else {
+            return;
+        };
+        let message = format!("the value `{}` is defined by itself", def.name);
+        let diag = Diagnostic::error("E0514", message, def.name_span).here("its computation needs it");
+        self.diags.push(diag);
+        self.schemes[id.0 as usize] = None;
     }
 
     /// Notes that a definition that mentions itself does not mean the library's function of the same name.
@@ -304,4 +322,10 @@ fn has_function(ty: &Ty) -> bool {
         Ty::Record(fs) => fs.iter().any(|(_, t)| has_function(t)),
         Ty::Sum(cs) => cs.iter().flat_map(|(_, ts)| ts).any(has_function),
     }
+}
+
+/// A definition's attribute before its body.
+fn with_attribute(body: Expr, attr: &ast::Attr) -> Expr {
+    let (ty, span) = (body.ty.clone(), body.span);
+    Expr { kind: ExprKind::Attr(attr.clone(), Box::new(body)), ty, span }
 }

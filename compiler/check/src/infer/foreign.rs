@@ -4,6 +4,8 @@ use par_syntax::ast::Name;
 
 const VALUES: &[(&[&str], &str)] = &[
     (&["len", "size", "count", "numel"], "the number of elements is `length xs`"),
+    (&["True", "TRUE"], "did you mean `true`?"),
+    (&["False", "FALSE"], "did you mean `false`?"),
     (&["not"], "the negation of a condition is `!c`"),
     (&["mod", "rem"], "the remainder is `a % b`"),
     (&["div"], "the quotient is `a / b`"),

@@ -48,7 +48,7 @@ impl Cx<'_> {
         if self.types.unify(&erase(param), &erase(&arg.ty)).is_ok() {
             return true;
         }
-        let name = self.called(f);
+        let name = self.called(f).replace("this", "this function");
         let f_ty = self.show(&f.ty);
         let advice =
             self.advise_argument(Diagnostic::error("E0301", "", arg.span), f, param, args, given).notes;

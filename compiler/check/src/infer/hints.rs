@@ -14,6 +14,7 @@ impl Cx<'_> {
             "integer" => "an integer".to_string(),
             "float" | "number" => format!("a {text}"),
             "integer or bool" => "an integer or a bool".to_string(),
+            "number or bool" => "a number or a bool".to_string(),
             "_" => "some type".to_string(),
             _ => format!("`{text}`"),
         }
@@ -33,7 +34,9 @@ impl Cx<'_> {
                     false => (to, from, 0),
                 };
                 let span = diag.labels[label].span;
-                let literal = self.sources.text(span).starts_with(|c: char| c.is_ascii_digit());
+                let text = self.sources.text(span);
+                let literal = text.starts_with(|c: char| c.is_ascii_digit())
+                    && (to.is_float() || from.is_integer() || !text.contains('.'));
                 match literal {
                     true => diag.note(format!("write the number with the suffix `{to}`, or without one")),
                     false => {
@@ -48,6 +51,24 @@ impl Cx<'_> {
             }
             (Ty::Prim(to), Ty::Meta(_)) if to.is_integer() && self.show(&found) == "float" => diag
                 .note(format!("a number with a point is a float; `f64.{to} x` makes a float of an integer")),
+            (Ty::Array(..), _) if self.is_character(&diag) => {
+                diag.note("text, of one character too, is written in double quotes: \"a\"")
+            }
+            (Ty::Array(_, to), Ty::Array(_, from)) => {
+                match (self.types.shallow(to), self.types.shallow(from)) {
+                    (Ty::Prim(to), Ty::Prim(from)) if convertible(to, from) => {
+                        let text = self.as_argument(diag.labels[0].span);
+                        diag.note(format!("`map {to}.{from} {text}` converts the elements"))
+                    }
+                    (Ty::Meta(_), Ty::Prim(Prim::Bool))
+                        if diag.message.ends_with("`sum` has the wrong type") =>
+                    {
+                        let text = self.as_argument(diag.labels[0].span);
+                        diag.note(format!("how many of them are true is `count id {text}`"))
+                    }
+                    _ => self.explain_abbreviations(diag, [&expected, &found]),
+                }
+            }
             (Ty::Fun(..), Ty::Fun(..)) => self.advise_function(diag, &expected, &found),
             (Ty::Fun(..), Ty::Array(..)) if diag.message.starts_with("argument 1 of") => {
                 diag.note("the function stands before the arrays: map f xs")
@@ -60,6 +81,10 @@ impl Cx<'_> {
             }
             _ => self.explain_abbreviations(diag, [&expected, &found]),
         }
+    }
+
+    fn is_character(&self, diag: &Diagnostic) -> bool {
+        self.sources.text(diag.labels[0].span).starts_with('\'')
     }
 
     /// What the types that are named stand for.
@@ -124,6 +149,26 @@ impl Cx<'_> {
             let (f, parts) = (self.sources.text(f.span), parts.join(", "));
             return diag.note(format!("its parameter is one tuple: {f} ({parts})"));
         }
+        let called = self.sources.text(f.span);
+        if matches!(called, "reduce" | "scan" | "reduce_comm" | "exscan") {
+            let is_function = |e: &Expr| matches!(self.types.shallow(&e.ty), Ty::Fun(..));
+            let is_array = matches!(self.types.shallow(&arg.ty), Ty::Array(..));
+            let order =
+                format!("{called} takes the operator, its neutral element, and the array: {called} (+) 0 xs");
+            if at == 0 && !is_function(arg) || at == 1 && args.len() == 2 && is_array {
+                return diag.note(order);
+            }
+        }
+        let (takes, more) = (arity(&self.types.resolve(&arg.ty)), &args[at + 1..]);
+        if takes > 0
+            && !more.is_empty()
+            && takes <= more.len()
+            && !matches!(self.types.shallow(param), Ty::Fun(..))
+        {
+            let (g, more) = (self.sources.text(arg.span), more.iter().map(|a| self.as_argument(a.span)));
+            let call = std::iter::once(g.to_string()).chain(more.take(takes)).collect::<Vec<_>>().join(" ");
+            return diag.note(format!("a call as an argument stands in parentheses: {called} ({call})"));
+        }
         let ExprKind::Tuple(parts) = &arg.kind else { return diag };
         let takes = arity(&self.types.resolve(&f.ty));
         if parts.len() < 2 || takes < parts.len() || matches!(self.types.shallow(param), Ty::Tuple(_)) {
@@ -179,6 +224,7 @@ impl Cx<'_> {
             ("-" | "*" | "/" | "%" | "**", Ty::Array(..)) => {
                 diag.note(format!("element by element: map2 ({op}) xs ys, or map (\\x -> x {op} …) xs"))
             }
+            ("<" | "<=" | ">" | ">=", Ty::Array(..) | Ty::Tuple(_) | Ty::Record(_)) => diag.note(compound_order(op)),
             ("^", Ty::Prim(p)) if p.is_float() => diag.note("the power of a number is `x ** y`"),
             (_, Ty::Var(_)) if !matches!(op, "==" | "!=") => diag.note(format!(
                 "a type parameter stands for every type: take the function for `{op}` as a parameter, or write a type of numbers"
@@ -246,4 +292,15 @@ fn article(prim: Prim) -> &'static str {
 
 fn arity(ty: &Ty) -> usize {
     if let Ty::Fun(_, result) = ty { 1 + arity(result) } else { 0 }
+}
+
+/// How values that an operator does not order are ordered.
+fn compound_order(op: &str) -> String {
+    let written = match op {
+        "<" => "!(leq y x)",
+        "<=" => "leq x y",
+        ">" => "!(leq x y)",
+        _ => "leq y x",
+    };
+    format!("arrays, tuples and records are ordered by `leq`: `x {op} y` is {written}")
 }

@@ -65,13 +65,18 @@ impl Cx<'_> {
         // What is wrong on the left may be why they differ.
         if self.operand(op, &operand, &left) && !self.has_error_in(left.span) {
             let compares = result_type(op, &operand) == BOOL;
-            let advice = self.advise_operand(Diagnostic::error("E0301", "", span), op, &left).notes;
-            self.agree(&operand, &right.ty, |clash, expected, found| {
+            let mut advice = self.advise_operand(Diagnostic::error("E0301", "", span), op, &left).notes;
+            advice.extend(self.advise_operand(Diagnostic::error("E0301", "", span), op, &right).notes);
+            advice.truncate(1);
+            let alike = self.agree(&operand, &right.ty, |clash, expected, found| {
                 let message = format!("the operands of `{op}` have different types");
                 let diag = Diagnostic::error("E0301", message, right.span).here(format!("this is {found}"));
                 let diag = errors::explain(diag.label(left.span, format!("this is {expected}")), clash);
                 advice.into_iter().filter(|_| compares).fold(diag, Diagnostic::note)
             });
+            if !alike {
+                self.types.give_up(&operand);
+            }
         }
         let f = op_expr(op, 2, &operand, op_span);
         let ty = result_type(op, &operand);

@@ -63,6 +63,8 @@ impl PrimSet {
             "float"
         } else if self == PrimSet::numbers() {
             "number"
+        } else if self == PrimSet::all() {
+            "number or bool"
         } else {
             "integer or bool"
         }
@@ -162,6 +164,13 @@ impl Types {
     pub(super) fn poison(&mut self) -> Ty {
         self.metas.push(Meta::Poison);
         Ty::Meta(self.metas.len() as u32 - 1)
+    }
+
+    /// Makes a type that is still open one of something wrong, after that was reported.
+    pub(super) fn give_up(&mut self, ty: &Ty) {
+        if let Ty::Meta(m) = self.shallow(ty) {
+            self.metas[m as usize] = Meta::Poison;
+        }
     }
 
     /// Whether a (shallow) type stands for something wrong.

@@ -253,7 +253,9 @@ impl<'p> Lower<'p> {
 
     /// A check, unless it holds already.
     pub fn check(&mut self, cond: Atom, kind: CheckKind, args: Vec<Atom>) {
-        let holds = cond == Atom::bool(true) || self.blocks.iter().any(|b| b.checked.contains(&cond));
+        let holds = self.is_unchecked(&kind)
+            || cond == Atom::bool(true)
+            || self.blocks.iter().any(|b| b.checked.contains(&cond));
         if holds {
             return;
         }

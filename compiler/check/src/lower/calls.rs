@@ -1,7 +1,7 @@
 //! Application: closures and definitions are evaluated in place, operators and intrinsics emit code.
 
 use super::env::Env;
-use super::sizes::{Declared, has_sizes, is_informative};
+use super::sizes::{Declared, bind_wanted, has_sizes, is_informative};
 use super::value::{Closure, Fun, Shape, Val};
 use super::{Lower, R};
 use crate::thir::{Def, DefId, Ty};
@@ -97,6 +97,7 @@ impl<'p> Lower<'p> {
     }
 
     fn call_closure(&mut self, c: &Closure<'p>, args: Vec<Val<'p>>, want: Option<&Shape>) -> R<Val<'p>> {
+        self.called.insert(c.body);
         let mut env = c.env.clone();
         let places = self.argument_places(args.len());
         for (i, (pat, arg)) in c.params.iter().zip(args).enumerate() {
@@ -144,6 +145,9 @@ impl<'p> Lower<'p> {
             self.span = before.unwrap_or(self.span);
         }
         def.params.iter().for_each(|pat| self.size_functions(pat, &mut env));
+        if let Some(want) = want {
+            bind_wanted(&def.ret, want, &def.size_params, &mut env);
+        }
         let text = format!("result of `{}`", def.name);
         let declared = Declared { what: &text, span: Some(def.ret_span), trusted: false };
         self.eval_at(&def.body, &mut env, &def.ret, want, declared)

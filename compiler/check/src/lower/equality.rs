@@ -7,7 +7,7 @@
 use super::soac::Inputs;
 use super::value::Val;
 use super::{Lower, R};
-use par_ir::core::{Body, Exp, Lambda};
+use par_ir::core::{Body, Exp, Lambda, Schedule};
 use par_ir::prim::{BinOp, CmpOp};
 use par_ir::{Atom, Prim, PrimOp, Type};
 
@@ -57,7 +57,8 @@ impl<'p> Lower<'p> {
                     Ok((inputs, eq))
                 })?;
                 let body = Body { stms: block.stms, results: vec![eq] };
-                let lam = Lambda { params: inputs.params, body, ret: vec![Type::BOOL] };
+                let ret = vec![Type::BOOL];
+                let lam = Lambda { params: inputs.params, body, ret, schedule: Schedule::Free };
                 let op = lo.scalar_lambda(BinOp::And, Prim::Bool)?;
                 let neutral = vec![Atom::bool(true)];
                 let reduce = Exp::Reduce { width: n, inputs: inputs.arrays, lam, op, neutral };
@@ -127,7 +128,8 @@ impl<'p> Lower<'p> {
             Ok((inputs, lo.select(Prim::I64, equal, shared, i)))
         })?;
         let body = Body { stms: block.stms, results: vec![place] };
-        let lam = Lambda { params: inputs.params, body, ret: vec![Type::I64] };
+        let ret = vec![Type::I64];
+        let lam = Lambda { params: inputs.params, body, ret, schedule: Schedule::Free };
         let op = self.scalar_lambda(BinOp::Min, Prim::I64)?;
         let first = Exp::Reduce { width: shared, inputs: inputs.arrays, lam, op, neutral: vec![shared] };
         let first = Atom::Var(self.emit("first", Type::I64, first));

@@ -74,10 +74,7 @@ impl<'p> Lower<'p> {
                 self.eval(v, env, want)
             }
             ExprKind::Constr(name, args) => self.constructor(name, args, &e.ty, env),
-            ExprKind::Attr(attr, v) => {
-                let val = self.eval(v, env, want)?;
-                if attr.name == "trace" { self.trace(attr, val, &e.ty, env) } else { Ok(val) }
-            }
+            ExprKind::Attr(attr, v) => self.attributed(attr, v, env, want),
         }
     }
 
@@ -173,7 +170,7 @@ impl<'p> Lower<'p> {
     /// A chain of `let`s, without recursion.
     fn lets(&mut self, e: &'p Expr, env: &Env<'p>, want: Option<&Shape>) -> R<Val<'p>> {
         let mut env = env.clone();
-        let mut e = e;
+        let (mut e, mut functions) = (e, Vec::new());
         loop {
             self.enter(e.span);
             e = match &e.kind {
@@ -187,12 +184,22 @@ impl<'p> Lower<'p> {
                 }
                 ExprKind::LetFun { name, type_params, params, ret, value, body, .. } => {
                     let fun = closure(type_params, params, ret.as_ref(), value, &env);
+                    functions.push(fun.clone());
                     env.bind(*name, fun);
                     body
                 }
-                _ => return self.eval(e, &env, want),
+                _ => break,
             };
         }
+        let val = self.eval(e, &env, want)?;
+        for fun in functions {
+            if let Val::Fun(f) = &fun
+                && let Fun::Closure(c) = &**f
+            {
+                self.uncalled(c);
+            }
+        }
+        Ok(val)
     }
 
     fn ascribe(&mut self, v: &'p Expr, ty: &'p Ty, env: &Env<'p>, want: Option<&Shape>) -> R<Val<'p>> {

@@ -157,6 +157,21 @@ impl<'p> Lower<'p> {
         }
     }
 
+    /// `head`, `last`, or all but one of them, of an array that must not be empty.
+    pub fn end_of(&mut self, name: &str, arr: &Val<'p>) -> R<Val<'p>> {
+        let (zero, one) = (Atom::i64(0), Atom::i64(1));
+        let size = self.size_of(arr)?;
+        let some = self.cmp(CmpOp::Lt, zero, size);
+        self.check(some, CheckKind::Empty(name.to_string()), Vec::new());
+        let last = self.sub(size, one);
+        match name {
+            "head" => self.row(arr, zero),
+            "last" => self.row(arr, last),
+            "init" => self.slice(arr, Cut { start: zero, len: last, stride: one }),
+            _ => self.slice(arr, Cut { start: one, len: last, stride: one }),
+        }
+    }
+
     /// A slice that was checked.
     pub fn slice(&mut self, arr: &Val<'p>, cut: Cut) -> R<Val<'p>> {
         match arr {

@@ -43,7 +43,7 @@ impl<'p> Lower<'p> {
             ("exscan", [op, ne, a]) => self.scan(op, ne.clone(), a, true)?,
             ("filter", [p, a]) => self.filter(p, a)?,
             ("scatter", [dest, is, vs]) => {
-                if self.additions.check_scatter {
+                if self.options.check_scatter {
                     self.check_conflicts(dest, is, vs)?;
                 }
                 self.scatter(dest, is.clone(), vs.clone())?
@@ -60,6 +60,7 @@ impl<'p> Lower<'p> {
                 Val::vector(*n, self.iota(*n), Prim::I64)
             }
             ("replicate", [Val::Scalar(n, _), v]) => self.replicate(*n, v)?,
+            ("head" | "last" | "init" | "tail", [a]) => self.end_of(name, a)?,
             ("length", [a]) => Val::i64(self.size_of(a)?),
             ("++" | "concat", [a, b]) => self.concat(a.clone(), b.clone())?,
             ("flatten", [a]) => self.flatten(a)?,

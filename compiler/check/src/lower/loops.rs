@@ -94,13 +94,8 @@ impl<'p> Lower<'p> {
         env: &Env<'p>,
     ) -> R<Val<'p>> {
         let shape = if has_sizes(&pat.ty) { Some(self.shape(&pat.ty, env)?) } else { None };
-        let start = self.eval(init, env, shape.as_ref())?;
-        let start = self.keep_sizes(start, pat, env)?;
-        let state_env = |lo: &mut Self, state: &Val<'p>| {
-            let mut env = env.clone();
-            lo.bind(pat, state.clone(), &mut env)?;
-            Ok::<_, Box<par_syntax::Diagnostic>>(env)
-        };
+        let start = self.loop_start(pat, init, env)?;
+        let state_env = |lo: &mut Self, state: &Val<'p>| lo.turn_env(pat, state, env);
         let finish = |lo: &mut Self, inner: &Env<'p>| {
             lo.looping += 1;
             let val = lo.eval(body, inner, shape.as_ref());
@@ -125,10 +120,7 @@ impl<'p> Lower<'p> {
                     start,
                     Repeat::For(Prim::I64, source.len()),
                     &mut |lo, state, index| {
-                        let elem = match &source {
-                            Source::Range(r) => Val::Scalar(lo.range_at(r, index), r.prim),
-                            Source::Array(_, a) => lo.row(a, index)?,
-                        };
+                        let elem = lo.element_of(&source, index)?;
                         let mut inner = state_env(lo, state)?;
                         lo.bind(x, elem, &mut inner)?;
                         finish(lo, &inner)
@@ -148,8 +140,15 @@ impl<'p> Lower<'p> {
         }
     }
 
+    /// The state before the first turn.
+    pub fn loop_start(&mut self, pat: &'p Pat, init: &'p Expr, env: &Env<'p>) -> R<Val<'p>> {
+        let shape = if has_sizes(&pat.ty) { Some(self.shape(&pat.ty, env)?) } else { None };
+        let start = self.eval(init, env, shape.as_ref())?;
+        self.keep_sizes(start, pat, env)
+    }
+
     /// Equates the state with the sizes of its pattern that are bound outside the loop; others may change.
-    fn keep_sizes(&mut self, val: Val<'p>, pat: &'p Pat, env: &Env<'p>) -> R<Val<'p>> {
+    pub fn keep_sizes(&mut self, val: Val<'p>, pat: &'p Pat, env: &Env<'p>) -> R<Val<'p>> {
         if !has_sizes(&pat.ty) {
             return Ok(val);
         }
@@ -158,7 +157,7 @@ impl<'p> Lower<'p> {
     }
 
     /// What a `for x in …` walks over; a range is not stored.
-    fn source(&mut self, array: &'p Expr, env: &Env<'p>) -> R<Source<'p>> {
+    pub fn source(&mut self, array: &'p Expr, env: &Env<'p>) -> R<Source<'p>> {
         if let ExprKind::Range { start, second, end, kind } = &array.kind {
             let before = self.enter(array.span);
             let range = self.range(start, second.as_deref(), end, *kind, env);
@@ -167,6 +166,14 @@ impl<'p> Lower<'p> {
         }
         let val = self.eval(array, env, None)?;
         Ok(Source::Array(self.size_of(&val)?, val))
+    }
+
+    /// What a `for x in …` gives in a turn.
+    pub fn element_of(&mut self, source: &Source<'p>, index: Atom) -> R<Val<'p>> {
+        match source {
+            Source::Range(r) => Ok(Val::Scalar(self.range_at(r, index), r.prim)),
+            Source::Array(_, a) => self.row(a, index),
+        }
     }
 
     /// A loop whose condition and body are evaluated by functions of the state (and of the index). `at` is the body's
@@ -345,13 +352,14 @@ impl<'p> Lower<'p> {
 }
 
 /// What a `for … in` loop walks over.
-enum Source<'p> {
+pub(super) enum Source<'p> {
     Range(super::range::Range),
     Array(Atom, Val<'p>),
 }
 
 impl Source<'_> {
-    fn len(&self) -> Atom {
+    /// How often the loop turns.
+    pub fn len(&self) -> Atom {
         match self {
             Source::Range(r) => r.len,
             Source::Array(n, _) => *n,

@@ -21,6 +21,7 @@
 
 mod abstraction;
 mod arith;
+mod attributes;
 mod build;
 mod calls;
 mod control;
@@ -50,6 +51,7 @@ mod sums;
 mod tests;
 mod trace;
 mod unreached;
+mod unroll;
 mod update;
 mod value;
 mod wanted;
@@ -66,21 +68,23 @@ use std::rc::Rc;
 /// Definitions of the library that are called for intrinsics, so that they are wanted even if no program mentions them.
 pub(crate) const LIBRARY: [&str; 2] = [write::REDUCE_GROUPS, write::SCATTER_CONFLICT];
 
-/// What lowering adds to a program.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Additions {
-    /// A check at every `scatter` that no index gets two different values.
-    pub check_scatter: bool,
-}
-
 /// A result, or what is wrong with the program.
 type R<T> = Result<T, Box<Diagnostic>>;
+
+/// Which checks are made.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Options {
+    /// At every `scatter`, that no index gets two different values.
+    pub check_scatter: bool,
+    /// Bounds and assertions inside `#[unsafe]` are not checked.
+    pub allow_unsafe: bool,
+}
 
 /// The state of lowering one program.
 struct Lower<'p> {
     program: &'p Program,
     sources: &'p Sources,
-    additions: Additions,
+    options: Options,
     out: core::Program,
     /// By variable: the index of the block that binds it, and its type.
     levels: Vec<u32>,
@@ -95,6 +99,8 @@ struct Lower<'p> {
     inside: usize,
     /// Nesting of loops, whose state may take other shapes in later turns.
     looping: usize,
+    /// Nesting of `#[unsafe]`, where that is permitted.
+    unchecked: usize,
     diagnostics: Vec<Diagnostic>,
     /// Variables that are sizes of something that exists: they are not negative.
     sizes: HashSet<Var>,
@@ -113,6 +119,8 @@ struct Lower<'p> {
     walked: Option<(Span, Span)>,
     /// Definitions that were evaluated.
     reached: HashSet<DefId>,
+    /// Bodies of local functions and lambdas that were called.
+    called: HashSet<*const Expr>,
     /// Locals mentioned in a function's body, by its address.
     mentioned: HashMap<*const Expr, Rc<Vec<LocalId>>>,
 }
@@ -122,13 +130,13 @@ struct Lower<'p> {
 pub fn lower(
     program: &Program,
     sources: &Sources,
+    options: Options,
     complete: &dyn Fn(&Def) -> bool,
-    additions: Additions,
 ) -> (Option<core::Program>, Vec<Diagnostic>) {
     let mut lo = Lower {
         program,
         sources,
-        additions,
+        options,
         out: core::Program::default(),
         levels: Vec::new(),
         types: Vec::new(),
@@ -138,6 +146,7 @@ pub fn lower(
         depth: 0,
         inside: 0,
         looping: 0,
+        unchecked: 0,
         diagnostics: Vec::new(),
         sizes: HashSet::new(),
         products: HashMap::new(),
@@ -149,6 +158,7 @@ pub fn lower(
         arguments: Vec::new(),
         walked: None,
         reached: HashSet::new(),
+        called: HashSet::new(),
         mentioned: HashMap::new(),
     };
     for (i, def) in program.defs.iter().enumerate() {

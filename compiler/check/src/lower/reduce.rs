@@ -5,7 +5,7 @@
 use super::loops::Repeat;
 use super::value::Val;
 use super::{Lower, R};
-use par_ir::core::{Body, Exp, Lambda};
+use par_ir::core::{Body, Exp, Lambda, Schedule};
 use par_ir::prim::{BinOp, CmpOp};
 use par_ir::{Atom, Dim, Prim, Type, Var};
 
@@ -62,7 +62,8 @@ impl<'p> Lower<'p> {
         let (_, params) =
             self.in_block(|lo| Ok(ret.iter().map(|ty| lo.param("x", ty.clone())).collect::<Vec<_>>()))?;
         let results = params.iter().map(|p| Atom::Var(p.var)).collect();
-        Ok((inputs?, Lambda { params, body: Body { stms: Vec::new(), results }, ret }))
+        let body = Body { stms: Vec::new(), results };
+        Ok((inputs?, Lambda { params, body, ret, schedule: Schedule::Free }))
     }
 
     /// An operator on scalars as a lambda; `elem` gives the structure of its operands.
@@ -82,7 +83,8 @@ impl<'p> Lower<'p> {
             Ok((params, results))
         })?;
         let ret = prims.iter().map(|p| Type::scalar(*p)).collect();
-        Ok(Lambda { params, body: Body { stms: block.stms, results }, ret })
+        let body = Body { stms: block.stms, results };
+        Ok(Lambda { params, body, ret, schedule: Schedule::Free })
     }
 
     /// `if n == 0 then ne else (loop xs while length xs > 1 do pairs xs)[0]`.

@@ -5,7 +5,7 @@ use super::build::Key;
 use super::rebuild::Rebuild;
 use super::value::Val;
 use super::{Lower, R};
-use par_ir::core::{Exp, Lambda};
+use par_ir::core::{Exp, Lambda, Schedule};
 use par_ir::prim::{BinOp, CmpOp};
 use par_ir::{Atom, CheckKind, Dim, Prim, Type, Var};
 
@@ -232,6 +232,7 @@ impl<'p> Lower<'p> {
             params,
             body: par_ir::core::Body { stms: block.stms, results: vec![found] },
             ret: vec![Type::I64],
+            schedule: Schedule::Free,
         };
         let op = self.scalar_lambda(BinOp::Min, Prim::I64)?;
         let reduce = Exp::Reduce { width: rows, inputs, lam, op, neutral: vec![rows] };
@@ -247,7 +248,7 @@ impl<'p> Lower<'p> {
             Ok((vec![x, y], result))
         })?;
         let body = par_ir::core::Body { stms: block.stms, results: vec![result] };
-        Ok(Lambda { params, body, ret: vec![ty] })
+        Ok(Lambda { params, body, ret: vec![ty], schedule: Schedule::Free })
     }
 
     /// `[0, …, n-1]`.

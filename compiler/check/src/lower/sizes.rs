@@ -10,7 +10,7 @@ use super::env::Env;
 use super::shape::Target;
 use super::value::{Extent, Shape, Val};
 use super::{Lower, R};
-use crate::thir::{Size, Ty};
+use crate::thir::{LocalId, Size, Ty};
 use par_ir::prim::CmpOp;
 use par_ir::{Atom, CheckKind, Dim, Prim, Span};
 use par_syntax::diagnostic::Diagnostic;
@@ -224,6 +224,29 @@ impl<'p> Lower<'p> {
             }
             Ty::Meta(_) | Ty::Abstract(..) => Shape::Unknown,
         }
+    }
+}
+
+/// Binds size parameters that no argument mentions to the sizes that are wanted of the result.
+pub(super) fn bind_wanted(ty: &Ty, want: &Shape, params: &[LocalId], env: &mut Env) {
+    match (ty, want) {
+        (Ty::Unique(t), want) => bind_wanted(t, want, params, env),
+        (Ty::Array(size, t), Shape::Array(extent, elem)) => {
+            if let (Size::Local(l), Extent::Is(a)) = (size, extent)
+                && params.contains(l)
+                && env.get(*l).is_none()
+            {
+                env.bind(*l, Val::i64(*a));
+            }
+            bind_wanted(t, elem, params, env);
+        }
+        (Ty::Tuple(ts), Shape::Tuple(wants)) => {
+            ts.iter().zip(wants).for_each(|(t, w)| bind_wanted(t, w, params, env));
+        }
+        (Ty::Record(ts), Shape::Record(wants)) => {
+            ts.iter().zip(wants).for_each(|((_, t), (_, w))| bind_wanted(t, w, params, env));
+        }
+        _ => {}
     }
 }
 

@@ -13,7 +13,7 @@ use super::join::has_effect;
 use super::rebuild::Rebuild;
 use super::value::Val;
 use super::{Lower, R};
-use par_ir::core::{Body, Exp, Lambda, Param};
+use par_ir::core::{Body, Exp, Lambda, Param, Schedule};
 use par_ir::{Atom, Dim, Elem, Prim, Type, Var};
 use std::collections::HashMap;
 
@@ -162,7 +162,7 @@ impl<'p> Lower<'p> {
         if !results.is_empty() || block.stms.iter().any(|s| has_effect(&s.exp)) {
             let (results, ret) = results.into_iter().unzip();
             let body = Body { stms: block.stms, results };
-            let lam = Lambda { params: inputs.params, body, ret };
+            let lam = Lambda { params: inputs.params, body, ret, schedule: Schedule::Free };
             self.push(pat, Exp::Map { width, inputs: inputs.arrays, lam });
         }
         Ok(Val::Array(size, Box::new(elem)))
@@ -272,7 +272,8 @@ impl<'p> Lower<'p> {
             pat.push(self.param("r", ty));
         }
         let leaves: Vec<Atom> = pat[1..].iter().map(|p| Atom::Var(p.var)).collect();
-        let lam = Lambda { params: inputs.params, body: Body { stms: block.stms, results }, ret };
+        let body = Body { stms: block.stms, results };
+        let lam = Lambda { params: inputs.params, body, ret, schedule: Schedule::Free };
         self.push(pat, Exp::Filter { width, inputs: inputs.arrays, lam });
         if scalars {
             let elem = self.elem_of(arr)?.clone();

@@ -44,7 +44,7 @@ fn lowered(text: &str) -> (Option<Program>, Vec<Diagnostic>, Sources) {
     let wrong: Vec<_> = wrong.into_iter().filter(|d| d.severity > Severity::Warning).collect();
     assert_eq!(wrong, Vec::new(), "inference");
     let (core, wrong) =
-        lower(&program.expect("a program without errors"), &sources, &|_| true, super::Additions::default());
+        lower(&program.expect("a program without errors"), &sources, Default::default(), &|_| true);
     (core, wrong, sources)
 }
 

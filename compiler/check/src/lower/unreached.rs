@@ -1,9 +1,10 @@
-//! Definitions that no entry point reaches: their errors are found by evaluating them once with arguments of which only
-//! the type is known. What comes of it is thrown away.
+//! Definitions that no entry point reaches, and local functions that nobody calls: their errors are found by evaluating them
+//! once with arguments of which only the type is known. What comes of it is thrown away.
 //!
 //! ```text
 //! def f (xs: [3]i64) = map2 (+) xs [1, 2]        E0401, whoever calls it
-//! def g xs = unflatten xs                        whether its sizes are known depends on the call: nothing to report
+//! def g [n] (x: i32) : i64 = n                   E0402: no call can say what `n` is
+//! def h xs = unflatten xs                        whether its sizes are known depends on the call: nothing to report
 //! ```
 //!
 //! Type parameters are taken for a scalar type, function parameters for functions that give back anything.
@@ -11,15 +12,17 @@
 use super::build::Block;
 use super::calls::def_env;
 use super::env::Env;
-use super::value::{Fun, Shape, Unknown, Val};
+use super::sizes::has_sizes;
+use super::value::{Closure, Extent, Fun, Shape, Unknown, Val};
 use super::{Lower, R};
-use crate::thir::{Def, DefId, Size, Ty};
+use crate::thir::{Def, DefId, Pat, Size, Ty};
 use par_ir::{Atom, Dim, Prim, Type};
+use par_syntax::Diagnostic;
 use std::collections::HashSet;
 use std::rc::Rc;
 
 /// What does not depend on the call.
-const REPORTED: [&str; 3] = ["E0401", "E0511", "E0514"];
+const REPORTED: [&str; 4] = ["E0401", "E0402", "E0511", "E0514"];
 
 impl<'p> Lower<'p> {
     /// Reports what is wrong with the user's definitions that were not evaluated for an entry point.
@@ -41,16 +44,48 @@ impl<'p> Lower<'p> {
             (self.depth, self.emitted) = (0, 0);
             self.enter(def.name_span);
             let found = self.evaluate(id, def).err();
+            let found = found.filter(|d| d.code != "E0402" || !takes_sized_functions(&def.params));
             self.blocks.clear();
             groups.extend(def.group);
-            let Some(diag) = found.filter(|d| REPORTED.contains(&d.code.as_str())) else { continue };
-            let place = |d: &par_syntax::Diagnostic| (d.code.clone(), d.labels[0].span);
-            if !self.diagnostics.iter().any(|d| place(d) == place(&diag)) {
-                self.diagnostics.push(*diag);
-            }
+            self.report_unreached(found);
         }
         self.out.funs.truncate(functions);
-        let mut new = self.diagnostics.split_off(warnings);
+        self.keep_reported(warnings);
+    }
+
+    /// Evaluates a local function that was not called, once.
+    pub fn uncalled(&mut self, fun: &Closure<'p>) {
+        if self.is_library(fun.body.span) || !self.called.insert(fun.body) {
+            return;
+        }
+        let before = (self.span, self.depth, self.emitted, self.out.funs.len(), self.diagnostics.len());
+        let (instances, shared) = (std::mem::take(&mut self.instances), std::mem::take(&mut self.shared));
+        let hints = std::mem::take(&mut self.hints);
+        let mut env = fun.env.clone();
+        env.bind_types(fun.type_params, vec![Shape::Prim(Prim::I32); fun.type_params.len()]);
+        let Closure { type_params, params, ret, body, .. } = *fun;
+        let value = Fun::Closure(Closure { type_params, params, ret, body, env: env.clone() });
+        let value = Val::Fun(Rc::new(value));
+        self.enter(body.span);
+        let found = self.in_block(|lo| lo.call_unknown(value, params, ret.unwrap_or(&body.ty), &env)).err();
+        (self.instances, self.shared, self.hints) = (instances, shared, hints);
+        (self.span, self.depth, self.emitted) = (before.0, before.1, before.2);
+        self.out.funs.truncate(before.3);
+        self.report_unreached(found.filter(|d| d.code != "E0402" || !takes_sized_functions(params)));
+        self.keep_reported(before.4);
+    }
+
+    fn report_unreached(&mut self, found: Option<Box<Diagnostic>>) {
+        let Some(diag) = found.filter(|d| REPORTED.contains(&d.code.as_str())) else { return };
+        let place = |d: &Diagnostic| (d.code.clone(), d.labels[0].span);
+        if !self.diagnostics.iter().any(|d| place(d) == place(&diag)) {
+            self.diagnostics.push(*diag);
+        }
+    }
+
+    /// Of the diagnostics since there were `first`, those that do not depend on the call.
+    fn keep_reported(&mut self, first: usize) {
+        let mut new = self.diagnostics.split_off(first);
         new.retain(|d| REPORTED.contains(&d.code.as_str()));
         self.diagnostics.append(&mut new);
     }
@@ -58,19 +93,38 @@ impl<'p> Lower<'p> {
     fn evaluate(&mut self, id: DefId, def: &'p Def) -> R<()> {
         let types = vec![Shape::Prim(Prim::I32); def.type_params.len()];
         let env = def_env(def, &types);
-        let mut value = self.def_value(id, types)?;
+        let value = self.def_value(id, types)?;
+        self.call_unknown(value, &def.params, &def.ret, &env)
+    }
+
+    /// Calls a function until its result is none.
+    fn call_unknown(&mut self, mut value: Val<'p>, params: &'p [Pat], ret: &'p Ty, env: &Env<'p>) -> R<()> {
         let mut args = Vec::new();
-        for pat in &def.params {
-            args.push(self.unknown(&pat.ty, &env, false, &mut Vec::new())?);
+        for pat in params {
+            args.push(self.unknown(&pat.ty, env, false, &mut Vec::new())?);
         }
-        let mut ty = &def.ret;
+        let mut ty = ret;
         loop {
+            let shape = self.type_arg(ty, env);
+            let want = (!matches!(ty, Ty::Fun(..))).then(|| self.with_sizes(shape));
             if !args.is_empty() {
-                value = self.apply(&value, std::mem::take(&mut args), None)?;
+                value = self.apply(&value, std::mem::take(&mut args), want.as_ref())?;
             }
             let (Val::Fun(_), Ty::Fun(param, result)) = (&value, ty) else { return Ok(()) };
-            args.push(self.unknown(param, &env, false, &mut Vec::new())?);
+            args.push(self.unknown(param, env, false, &mut Vec::new())?);
             ty = result;
+        }
+    }
+
+    /// A type with sizes that some caller may want.
+    fn with_sizes(&mut self, shape: Shape) -> Shape {
+        match shape {
+            Shape::Array(_, elem) => {
+                let size = Atom::Var(self.size_param("n").var);
+                Shape::Array(Extent::Is(size), Box::new(self.with_sizes(*elem)))
+            }
+            Shape::Tuple(ts) => Shape::Tuple(ts.into_iter().map(|t| self.with_sizes(t)).collect()),
+            other => other,
         }
     }
 
@@ -135,4 +189,19 @@ impl<'p> Lower<'p> {
         let var = self.param("x", Type::array(above.to_vec(), p)).var;
         if above.is_empty() { Val::Scalar(Atom::Var(var), p) } else { Val::Leaf(var, p) }
     }
+}
+
+/// Whether functions among the arguments may say what sizes are.
+fn takes_sized_functions(params: &[Pat]) -> bool {
+    fn sized(ty: &Ty) -> bool {
+        match ty {
+            Ty::Fun(a, b) => has_sizes(a) || has_sizes(b) || sized(a) || sized(b),
+            Ty::Prim(_) | Ty::Var(_) | Ty::Meta(_) | Ty::Abstract(..) => false,
+            Ty::Array(_, t) | Ty::Unique(t) => sized(t),
+            Ty::Tuple(ts) => ts.iter().any(sized),
+            Ty::Record(fs) => fs.iter().any(|(_, t)| sized(t)),
+            Ty::Sum(cs) => cs.iter().flat_map(|(_, ts)| ts).any(sized),
+        }
+    }
+    params.iter().any(|p| sized(&p.ty))
 }

@@ -7,7 +7,7 @@ use super::shape::Target;
 use super::value::Val;
 use super::{Lower, R};
 use crate::thir::{Expr, IndexArg};
-use par_ir::core::{Exp, Lambda};
+use par_ir::core::{Exp, Lambda, Schedule};
 use par_ir::prim::{BinOp, CmpOp};
 use par_ir::{Atom, Dim, Prim, Type};
 
@@ -170,7 +170,8 @@ impl<'p> Lower<'p> {
             Ok((params, results))
         })?;
         let ret = prims.iter().map(|p| Type::scalar(*p)).collect();
-        let lam = Lambda { params, body: par_ir::core::Body { stms: block.stms, results }, ret };
+        let body = par_ir::core::Body { stms: block.stms, results };
+        let lam = Lambda { params, body, ret, schedule: Schedule::Free };
         let pat: Vec<_> = dests
             .iter()
             .map(|d| {

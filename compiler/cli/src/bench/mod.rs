@@ -76,6 +76,9 @@ pub struct Args {
     compile: Compile,
     #[command(flatten)]
     limits: Limits,
+    /// Do not check bounds and assertions inside `#[unsafe]`, see `par run`
+    #[arg(long)]
+    allow_unsafe: bool,
 }
 
 /// Measures all calls and prints what they take.
@@ -136,7 +139,8 @@ struct Bench<'a> {
 impl Bench<'_> {
     fn file(&mut self, path: &Path) {
         let args = self.args;
-        let options = args.limits.on(args.compile.options(false));
+        let mut options = args.limits.on(args.compile.options(false));
+        options.allow_unsafe = args.allow_unsafe;
         let settings = Settings {
             options,
             tags: args.tag.clone(),

@@ -2,7 +2,7 @@
 #![allow(dead_code)]
 
 use par_codegen::cpu::compile;
-use par_ir::core::{self, Body, Exp, Lambda};
+use par_ir::core::{self, Body, Exp, Lambda, Schedule};
 use par_ir::flat::{Block, Fun, Kernel, KernelKind, Op, Param, Program, Space, Stm, Ty};
 use par_ir::place::{PlaceId, Places};
 use par_ir::prim::{BinOp, CmpOp, PrimOp};
@@ -93,7 +93,8 @@ impl Build {
         let mut scope = Scope { vars: &mut self.vars, stms: vec![] };
         let results = body(&mut scope, &atoms);
         let body = Body { stms: scope.stms, results };
-        Lambda { params, body, ret: prims.iter().map(|p| Type::scalar(*p)).collect() }
+        let ret = prims.iter().map(|p| Type::scalar(*p)).collect();
+        Lambda { params, body, ret, schedule: Schedule::Free }
     }
 
     pub fn add(&mut self, p: Prim) -> Lambda {

@@ -1,7 +1,7 @@
 //! Reading CORE.
 
 use super::{Parser, Result, is_special_float};
-use crate::core::{Body, Exp, Fun, FunId, Lambda, LoopForm, Param, Program, Stm};
+use crate::core::{Body, Exp, Fun, FunId, Lambda, LoopForm, Param, Program, Schedule, Stm};
 use crate::ty::{Atom, Elem, Type, Var};
 
 /// Reads a printed program. Names of variables that do not occur are lost.
@@ -61,7 +61,7 @@ impl Parser {
         let params = self.list("(", ")", Self::core_param)?;
         self.expect("->")?;
         let ret = self.list("(", ")", Self::ty)?;
-        Ok(Lambda { params, body: self.body()?, ret })
+        Ok(Lambda { params, body: self.body()?, ret, schedule: Schedule::Free })
     }
 
     /// `op lambda neutral (atoms)`
@@ -73,7 +73,13 @@ impl Parser {
     }
 
     fn soac(&mut self) -> Result<(Atom, Vec<Var>, Lambda)> {
-        Ok((self.atom()?, self.variables()?, self.lambda()?))
+        let schedule = match () {
+            () if self.accept_word("seq") => Schedule::Sequential,
+            () if self.accept_word("apart") => Schedule::Apart,
+            () => Schedule::Free,
+        };
+        let (width, inputs) = (self.atom()?, self.variables()?);
+        Ok((width, inputs, Lambda { schedule, ..self.lambda()? }))
     }
 
     fn exp(&mut self) -> Result<Exp> {

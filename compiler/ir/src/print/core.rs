@@ -1,7 +1,7 @@
 //! Printing CORE.
 
 use super::{Writer, name};
-use crate::core::{Body, Exp, Fun, Lambda, LoopForm, Param, Program, Stm};
+use crate::core::{Body, Exp, Fun, Lambda, LoopForm, Param, Program, Schedule, Stm};
 use crate::ty::{Atom, Type, Var, Vars};
 
 /// The program as text, without spans.
@@ -93,6 +93,11 @@ impl Writer<'_> {
     fn soac(&mut self, word: &str, width: &Atom, inputs: &[Var], lam: &Lambda) {
         self.push(word);
         self.push(" ");
+        match lam.schedule {
+            Schedule::Free => {}
+            Schedule::Sequential => self.push("seq "),
+            Schedule::Apart => self.push("apart "),
+        }
         self.atom(width);
         self.push(" ");
         self.variables(inputs);

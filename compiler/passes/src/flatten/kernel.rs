@@ -330,7 +330,7 @@ impl Flattener<'_> {
             Ok(op.body.results.iter().map(|a| f.eval_atom(g, *a)).collect())
         })?;
         let captures = g.captures.unwrap_or_default();
-        Ok(Operator { lam: Lambda { params, body, ret: op.ret.clone() }, captures })
+        Ok(Operator { lam: Lambda { params, body, ..op.clone() }, captures })
     }
 
     /// Evaluates a CORE operand inside the kernel.

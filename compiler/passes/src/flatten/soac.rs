@@ -14,7 +14,7 @@ use super::kernel::{Group, Operator};
 use super::nest::{FDim, LevelId};
 use super::rep::{Arr, Rep, Src};
 use super::{Flattener, Result};
-use par_ir::core::{Body, Exp, Lambda, Param, Stm};
+use par_ir::core::{Body, Exp, Lambda, Param, Schedule, Stm};
 use par_ir::flat::{self, KernelKind, Ty};
 use par_ir::prim::{BinOp, CmpOp};
 use par_ir::{Atom, Prim, PrimOp, Type, Var};
@@ -292,7 +292,8 @@ impl Flattener<'_> {
         let body = Body { stms, results: atoms(&outcome) };
         let ret: Vec<Type> = outcome.iter().map(|p| p.ty.clone()).collect();
         let neutral = ret.iter().map(|t| Self::zero(t.prim())).collect();
-        (Lambda { params: left.into_iter().chain(right).collect(), body, ret }, neutral)
+        let params = left.into_iter().chain(right).collect();
+        (Lambda { params, body, ret, schedule: Schedule::Free }, neutral)
     }
 
     /// A flag and values of these types.

@@ -19,7 +19,7 @@ use super::rep::Rep;
 use super::sequential::sequential_nest;
 use super::split::traces;
 use super::{Ex, Flattener, Result, Versions};
-use par_ir::core::{Body, Exp, Lambda, Param, Stm};
+use par_ir::core::{Body, Exp, Lambda, Param, Schedule, Stm};
 use par_ir::flat::{self, KernelKind, Op, Ty};
 use par_ir::prim::{BinOp, CmpOp};
 use par_ir::{Atom, Prim, PrimOp, Type, Var};
@@ -137,7 +137,8 @@ impl Flattener<'_> {
             stms: vec![Stm { pat: vec![params[2].clone()], exp: max, span: self.span }],
             results: vec![c],
         };
-        let op = Lambda { params: params[..2].to_vec(), body, ret: vec![Type::I64] };
+        let (params, ret) = (params[..2].to_vec(), vec![Type::I64]);
+        let op = Lambda { params, body, ret, schedule: Schedule::Free };
         let out = self.fresh_array("longest", super::nest::Extent::Count(Atom::i64(1)));
         let pat = vec![flat::Param { var: out, ty: Ty::Array(Prim::I64) }];
         self.finish(g, KernelKind::Reduce { op, neutral: vec![Atom::i64(0)] }, vec![len], pat);

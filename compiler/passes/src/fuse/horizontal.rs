@@ -11,7 +11,7 @@
 
 use super::parts::{Inputs, rows};
 use super::users::Users;
-use super::{Fuser, may_sink, small_enough};
+use super::{Fuser, may_join, may_sink, small_enough};
 use par_ir::core::{Body, Exp, Lambda, Stm};
 use par_ir::ty::{Atom, Var};
 use par_ir::visit::Code;
@@ -48,6 +48,7 @@ fn fuse(body: &Body, first: usize, second: usize) -> Option<Stm> {
     let (a, b) = (&body.stms[first], &body.stms[second]);
     let fits = joinable(&b.exp) && may_sink(body, first, second);
     let alike = discriminant(&a.exp) == discriminant(&b.exp);
+    let fits = fits && rows(&a.exp).zip(rows(&b.exp)).is_some_and(|(a, b)| may_join(a.2, b.2));
     let mixed = share_input(&a.exp, &b.exp) && [a, b].iter().all(|s| binds_elements(s));
     (fits && (alike || mixed)).then(|| join(a, b)).flatten()
 }
@@ -83,7 +84,8 @@ struct Reduction<'a> {
 fn reduction(exp: &Exp) -> Option<Reduction<'_>> {
     match exp {
         Exp::Map { inputs, lam, .. } => {
-            let op = Lambda { params: vec![], body: Body::default(), ret: vec![] };
+            let schedule = lam.schedule;
+            let op = Lambda { params: vec![], body: Body::default(), ret: vec![], schedule };
             Some(Reduction { inputs, lam, op, neutral: &[] })
         }
         Exp::Reduce { inputs, lam, op, neutral, .. } => {
@@ -126,7 +128,7 @@ fn join_rows(x: &Reduction, y: &Reduction, j: usize, k: usize) -> (Vec<Var>, Lam
         results: interleave(&x.lam.body.results, &second.results, j, k),
     };
     let ret = interleave(&x.lam.ret, &y.lam.ret.substituted(&joint.subst), j, k);
-    (joint.arrays, Lambda { params: joint.params, body, ret })
+    (joint.arrays, Lambda { params: joint.params, body, ret, schedule: x.lam.schedule })
 }
 
 /// The operator on pairs: left operands of both, then right operands of both.
@@ -138,5 +140,6 @@ fn join_ops(x: &Lambda, y: &Lambda, j: usize, k: usize) -> Lambda {
             results: [x.body.results.clone(), y.body.results.clone()].concat(),
         },
         ret: [x.ret.clone(), y.ret.clone()].concat(),
+        schedule: x.schedule,
     }
 }

@@ -19,7 +19,7 @@ mod users;
 mod vertical;
 
 use crate::effects::{deeper, may_fail};
-use par_ir::core::{Body, Exp, Lambda, Param, Program, Stm};
+use par_ir::core::{Body, Exp, Lambda, Param, Program, Schedule, Stm};
 use par_ir::place::parts_of;
 use par_ir::ty::{Atom, Dim, Type, Var, Vars};
 use par_ir::visit::Code;
@@ -83,6 +83,11 @@ impl Fuser<'_> {
 /// How many statements a lambda made by fusion may have. Past that nothing is gained, and since a fused lambda is
 /// copied and looked through again, a long chain would take time in the square of its length.
 const MAX_STATEMENTS: usize = 400;
+
+/// Whether the rows of two operators may be worked on by one.
+fn may_join(a: &Lambda, b: &Lambda) -> bool {
+    a.schedule == b.schedule && a.schedule != Schedule::Apart
+}
 
 /// Whether two lambdas are small enough to become one.
 fn small_enough(a: &Lambda, b: &Lambda) -> bool {

@@ -47,6 +47,7 @@ fn fuse(body: &Body, users: &Users, first: usize, second: usize) -> Option<Stm> 
     let (other_width, other_inputs, other_lam) = rows(&consumer.exp)?;
     let made: Vec<Var> = producer.pat.iter().map(|p| p.var).collect();
     let fits = *width == other_width
+        && super::may_join(lam, other_lam)
         && small_enough(lam, other_lam)
         && may_sink(body, first, second)
         && only_inputs(consumer, &made)
@@ -121,7 +122,8 @@ fn compose(
     stms.extend(rest.stms);
     let results = [rest.results, producer.body.results.clone()].concat();
     let ret = [consumer.ret.substituted(&joint.subst), producer.ret.clone()].concat();
-    let lam = Lambda { params: joint.params, body: Body { stms, results }, ret };
+    let schedule = consumer.schedule;
+    let lam = Lambda { params: joint.params, body: Body { stms, results }, ret, schedule };
     Some((joint.arrays, lam))
 }
 

@@ -12,7 +12,7 @@
 
 use super::env::Env;
 use super::gather;
-use par_ir::core::{Exp, Lambda, Param, Stm};
+use par_ir::core::{Exp, Lambda, Param, Schedule, Stm};
 use par_ir::ty::{Atom, Dim, Elem, Type, Var};
 use par_runtime::Span;
 use std::collections::HashSet;
@@ -23,7 +23,9 @@ pub(super) fn simplify(env: &mut Env, mut stm: Stm, out: &mut Vec<Stm>) {
     match &mut stm.exp {
         Exp::Map { width, inputs, lam } => {
             rows(env, *width, inputs, lam);
-            extract(env, *width, inputs, lam, &mut stm.pat, span, out);
+            if lam.schedule != Schedule::Apart {
+                extract(env, *width, inputs, lam, &mut stm.pat, span, out);
+            }
         }
         Exp::Filter { width, inputs, lam } => {
             rows(env, *width, inputs, lam);

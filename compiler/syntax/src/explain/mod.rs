@@ -135,9 +135,12 @@ impl Failure<'_, '_> {
         if let Some(open) = self.bracket().filter(|_| self.is_keyword()) {
             error = error.label(self.place(open), "this bracket is still open");
         }
-        match self.hint() {
-            Some(hint) => error.note(hint),
-            None => error,
+        let named = self.can_follow("name") && !self.can_follow("if") && !self.at_end();
+        let keyword = self.found.as_ref().filter(|_| named && self.is_keyword());
+        match (self.hint(), keyword) {
+            (Some(hint), _) => error.note(hint),
+            (None, Some(keyword)) => error.note(format!("{keyword} is a keyword and cannot be a name")),
+            (None, None) => error,
         }
     }
 

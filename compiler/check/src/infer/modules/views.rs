@@ -70,6 +70,7 @@ impl<'a> Collected<'a> {
             what: collect::What::View(Box::new(view)),
             intrinsic: false,
             inlining: Default::default(),
+            of_body: Vec::new(),
             library: self.scopes.get(module).library,
             demand: self.demand(),
         }
