@@ -367,7 +367,7 @@ pub enum KernelKind {
     Map(Vec<Out>),
     /// Output words: addresses of the results by row, then of the further results by position.
     Reduce(Fold),
-    /// Output words: addresses of all results by position.
+    /// Output words: addresses of all results by position, or those of the outputs as for a map.
     Scan {
         /// The operator.
         fold: Fold,
@@ -377,6 +377,8 @@ pub enum KernelKind {
         dual: KernelFn,
         /// Grouping does not change results, so that one thread need not look at pieces.
         exact: bool,
+        /// Where the results go, if they are not the prefixes themselves.
+        outs: Option<Vec<Out>>,
     },
     /// Output words: address of the kept counts by row, then of the values by position.
     Filter(Vec<Prim>),

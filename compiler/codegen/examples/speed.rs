@@ -39,7 +39,7 @@ fn fold(p: Prim, scan: bool, ragged: bool) -> Program {
     let code = b.code(|s| vec![s.index(p, xs, pos.into())]);
     let neutral = vec![Atom::Const(Scalar::zero(p))];
     let kind = match scan {
-        true => KernelKind::Scan { op, neutral, exclusive: false },
+        true => KernelKind::Scan { op, neutral, exclusive: false, after: None },
         false => KernelKind::Reduce { op, neutral },
     };
     let ys = b.kernel(&[Ty::Array(p)], kind, space, row, pos, code);

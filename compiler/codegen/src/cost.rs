@@ -1,7 +1,7 @@
 //! How much work a kernel does per element, roughly: it decides when a second thread pays, and how finely a space is cut.
 
 use par_ir::core::{Body, Exp, LoopForm, Stm};
-use par_ir::flat::{Kernel, KernelKind};
+use par_ir::flat::Kernel;
 use par_ir::prim::PrimOp;
 
 /// Operators that count as one unit.
@@ -16,13 +16,8 @@ const RECURSION: usize = 64 * UNIT;
 
 /// Units of work per element, at least 1.
 pub fn of_kernel(kernel: &Kernel) -> usize {
-    let operator = match &kernel.kind {
-        KernelKind::Reduce { op, .. } | KernelKind::Scan { op, .. } | KernelKind::Hist { op, .. } => {
-            body(&op.body)
-        }
-        KernelKind::Map(_) | KernelKind::Filter => 0,
-    };
-    ((body(&kernel.body) + operator) / UNIT).clamp(1, 1 << 16)
+    let all = kernel.bodies().into_iter().map(body).fold(0, usize::saturating_add);
+    (all / UNIT).clamp(1, 1 << 16)
 }
 
 fn body(b: &Body) -> usize {

@@ -57,6 +57,7 @@ pub fn captures(kernel: &Kernel) -> Vec<Var> {
         }
         KernelKind::Map(_) | KernelKind::Filter => {}
     }
+    kernel.after().into_iter().for_each(|a| walk.after(a));
     let bound = walk.bound;
     let mut seen = HashSet::new();
     walk.used.into_iter().filter(|v| !bound.contains(v) && seen.insert(*v)).collect()
@@ -76,6 +77,7 @@ pub fn callees(kernel: &Kernel, locals: &[par_ir::core::Fun]) -> Vec<FunId> {
     let mut found = BTreeSet::new();
     let mut open = Vec::new();
     calls(&kernel.body, &mut open);
+    kernel.after().into_iter().for_each(|a| calls(&a.body, &mut open));
     while let Some(f) = open.pop() {
         if found.insert(f) {
             calls(&locals[f.0 as usize].body, &mut open);
@@ -98,6 +100,7 @@ pub fn mentions(kernel: &Kernel, v: Var) -> bool {
     let mut walk = Walk::default();
     kernel.prologue.iter().for_each(|s| walk.stm(s));
     walk.body(&kernel.body);
+    kernel.after().into_iter().for_each(|a| walk.after(a));
     walk.used.contains(&v)
 }
 
@@ -123,6 +126,11 @@ impl Walk {
     fn body(&mut self, body: &Body) {
         body.stms.iter().for_each(|s| self.stm(s));
         self.atoms(&body.results);
+    }
+
+    fn after(&mut self, after: &flat::After) {
+        after.params.iter().for_each(|p| self.bind(p.var));
+        self.body(&after.body);
     }
 
     fn lambda(&mut self, lam: &Lambda) {

@@ -339,8 +339,14 @@ impl<C: Code> Planner<'_, C> {
     }
 }
 
-/// An output of a map.
-pub fn out(out: &flat::Out, operands: &mut Operands, live: &mut Live) -> plan::Out {
+/// The outputs of a map. From the last to the first: what is dead after one is known then.
+pub fn all_outs(outs: &[flat::Out], operands: &mut Operands, live: &mut Live) -> Vec<plan::Out> {
+    let mut planned: Vec<plan::Out> = outs.iter().rev().map(|o| out(o, operands, live)).collect();
+    planned.reverse();
+    planned
+}
+
+fn out(out: &flat::Out, operands: &mut Operands, live: &mut Live) -> plan::Out {
     match out {
         flat::Out::Elem(p) => plan::Out::Elem(*p),
         flat::Out::Scatter(dests) => plan::Out::Scatter(operands.vars(dests, live)),
@@ -431,17 +437,25 @@ impl Uses {
             Space::Rows { rows, dim: Dim::Seg(d) } => self.atoms([rows, &Atom::Var(*d)]),
         }
         match &kernel.kind {
-            KernelKind::Map(outs) => outs.iter().for_each(|o| match o {
-                flat::Out::Elem(_) => {}
-                flat::Out::Scatter(dests) => self.used.extend(dests),
-                flat::Out::Own { dest, .. } => self.used.extend([dest]),
-            }),
-            KernelKind::Reduce { neutral, .. } | KernelKind::Scan { neutral, .. } => self.atoms(neutral),
+            KernelKind::Map(outs) => self.outs(outs),
+            KernelKind::Reduce { neutral, .. } => self.atoms(neutral),
+            KernelKind::Scan { neutral, after, .. } => {
+                self.atoms(neutral);
+                after.iter().for_each(|a| self.outs(&a.outs));
+            }
             KernelKind::Hist { dests, neutral, .. } => {
                 self.used.extend(dests);
                 self.atoms(neutral);
             }
             KernelKind::Filter => {}
         }
+    }
+
+    fn outs(&mut self, outs: &[flat::Out]) {
+        outs.iter().for_each(|o| match o {
+            flat::Out::Elem(_) => {}
+            flat::Out::Scatter(dests) => self.used.extend(dests),
+            flat::Out::Own { dest, .. } => self.used.extend([dest]),
+        });
     }
 }

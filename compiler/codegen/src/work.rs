@@ -12,9 +12,12 @@ pub fn of_kernel(kernel: &Kernel) -> Work {
     let ragged = matches!(kernel.space, Space::Rows { dim: Dim::Seg(_), .. });
     let results = kernel.body.results.len();
     let (row, element) = match &kernel.kind {
-        KernelKind::Map(outs) => (0, outs.iter().filter(|o| matches!(o, Out::Elem(_))).count()),
+        KernelKind::Map(outs) => (0, elems(outs)),
         KernelKind::Reduce { op, neutral } => (neutral.len(), of_body(&op.body) + results - neutral.len()),
-        KernelKind::Scan { op, .. } => (0, of_body(&op.body) + results),
+        KernelKind::Scan { op, after: None, .. } => (0, of_body(&op.body) + results),
+        KernelKind::Scan { op, after: Some(after), .. } => {
+            (0, of_body(&op.body) + of_body(&after.body) + elems(&after.outs))
+        }
         KernelKind::Filter => (1, 0),
         KernelKind::Hist { .. } => (0, 0),
     };
@@ -22,6 +25,11 @@ pub fn of_kernel(kernel: &Kernel) -> Work {
         row: row + usize::from(ragged) + of_statements(&kernel.prologue),
         element: element + of_body(&kernel.body),
     }
+}
+
+/// How many elements are written, whatever the data.
+fn elems(outs: &[Out]) -> usize {
+    outs.iter().filter(|o| matches!(o, Out::Elem(_))).count()
 }
 
 /// What a body costs each time it runs, without the bodies in it.

@@ -164,7 +164,7 @@ fn scan_keeps_the_order(exclusive: bool) {
             let KernelKind::Reduce { op, neutral } = affine(b) else { unreachable!() };
             let mut code = affine_code(b, xs, pos);
             code.body.results.push(pos.into());
-            let kind = KernelKind::Scan { op, neutral, exclusive };
+            let kind = KernelKind::Scan { op, neutral, exclusive, after: None };
             let tys = vec![INTS; 3];
             let results = b.kernel(&tys, kind, space, row, pos, code);
             (tys, results)
@@ -260,7 +260,7 @@ fn float_sums() -> Program {
         let code = b.code(|s| vec![s.index(Prim::F32, xs, pos.into())]);
         let neutral = vec![Atom::Const(Scalar::F32(0.0))];
         let kind = match scan {
-            true => KernelKind::Scan { op, neutral, exclusive: false },
+            true => KernelKind::Scan { op, neutral, exclusive: false, after: None },
             false => KernelKind::Reduce { op, neutral },
         };
         results.extend(b.kernel(&[floats], kind, rows(n, par_ir::Dim::Seg(d)), row, pos, code));

@@ -22,6 +22,9 @@
 //! Recursion without parallelism stays inside a kernel: a body may `Call` the program's *local* functions. Calls nest as
 //! deep as the memory for them allows; beyond it they fail like a check.
 //!
+//! A scan may make something of its prefixes at once ([`After`]): code that sees them and everything the body has bound at the same
+//! position, whose results go where those of a map go. So what is done with a prefix needs no pass of its own.
+//!
 //! **Checks**: a failing kernel check reports the smallest failing position; nothing after that kernel runs.
 //!
 //! **Updates**: `Scatter` and `Own` outputs, `Hist` and `Write` give a new array; at run time they reuse the destination's buffer if
@@ -293,6 +296,9 @@ pub enum KernelKind {
         neutral: Vec<Atom>,
         /// Element `i` excludes input `i`.
         exclusive: bool,
+        /// What is stored instead of the prefixes; then the body has no further results, and the statement binds what the outputs
+        /// are, as for a map.
+        after: Option<Box<After>>,
     },
     /// The first result says whether the others are kept. Binds the number kept (host `i64`: a sync), the number
     /// kept in each row (an `i64` array), and one array per kept value.
@@ -307,6 +313,18 @@ pub enum KernelKind {
         /// Neutral elements.
         neutral: Vec<Atom>,
     },
+}
+
+/// What a scan does with its prefixes, position by position.
+#[derive(Clone, Debug, PartialEq)]
+pub struct After {
+    /// One for each of the `k` prefixes.
+    pub params: Vec<crate::core::Param>,
+    /// Scalar code from the prefixes at a position to what the outputs consume. It may mention what the kernel's body binds outside
+    /// its branches and loops, row and position.
+    pub body: Body,
+    /// `Elem` and `Scatter` only.
+    pub outs: Vec<Out>,
 }
 
 /// One output of a map kernel.

@@ -116,6 +116,19 @@ impl Places {
         PlaceId(self.0.len() as u32)
     }
 
+    /// A place for what two statements have become: the first one's, with what the second comes from fused into it.
+    pub fn joined(&mut self, a: PlaceId, b: PlaceId) -> PlaceId {
+        let (Some(first), Some(second)) = (self.get(a), self.get(b)) else { return a };
+        let mut parts = first.parts.clone();
+        second.parts.iter().for_each(|p| {
+            if !parts.contains(p) {
+                parts.push(*p);
+            }
+        });
+        let parent = first.parent;
+        self.add(parent, parts)
+    }
+
     /// A place; `None` for nowhere.
     pub fn get(&self, id: PlaceId) -> Option<&Place> {
         self.0.get((id.0 as usize).checked_sub(1)?)

@@ -113,3 +113,13 @@ fn pieces_are_put_together() {
     let (results, _) = run(6, vec![int(0)]);
     assert_eq!(results.unwrap(), [data::<i64>(&[]), offsets(&[0])]);
 }
+
+#[test]
+fn a_scan_scatters_by_its_prefixes() {
+    let args = vec![int(3), data(&[1i64, 1, 5])];
+    let (results, counters) = run(7, args);
+    // The prefixes 0, 1, 2 are the places; the products with the elements are stored by position.
+    assert_eq!(results.unwrap(), [data(&[1i64, 1, 5]), data(&[0i64, 1, 10])]);
+    // Per element: one read, two operators, two writes. One array is fresh, the other a copy of the argument.
+    assert_eq!((counters.work, counters.launches), (3 * 5 + 3 * 2, 1));
+}

@@ -199,3 +199,26 @@ fn arrays_that_a_kernel_owns() {
         format!("let (x_12: f32) = loop (t_10: f32 = 0.0f32) for i_11: i64 < n_0 do {{ {write} in (t_10) }}");
     rejected(own(&format!("{in_loop} in (a_8)")), "what is not its state");
 }
+
+#[test]
+fn flat_scans_with_more_to_do() {
+    let then = |results: &str, after: &str| {
+        let body = format!("{{ let (x_8: f32) = xs_2[p_7] in ({results}) }}");
+        let over = format!("over flat n_0 \\r_6 p_7 {body} then {after}");
+        flat(&format!("let (y_5: []f32) = kernel scan {ADD} neutral (0.0f32) {over}"))
+    };
+    let uses = "{ let (z_11: f32) = mul.f32(s_10, x_8) in (z_11) }";
+    assert_eq!(then("x_8", &format!("(elem f32) \\(s_10: f32) {uses}")), Ok(()));
+    assert_eq!(then("x_8", "(scatter (xs_2)) \\(s_10: f32) { in (p_7, s_10) }"), Ok(()));
+    rejected(then("x_8, x_8", &format!("(elem f32) \\(s_10: f32) {uses}")), "results of the body");
+    rejected(then("x_8", "(elem f32) \\() { in (x_8) }"), "parameters for prefixes");
+    rejected(then("x_8", "(elem f32) \\(s_10: i64) { in (x_8) }"), "a parameter is not like its prefix");
+    rejected(then("x_8", "(elem f32) \\(s_10: f32) { in (p_7) }"), "an output of f32");
+    rejected(then("x_8", "() \\(s_10: f32) { in (s_10) }"), "no output");
+    let own = "(own xs_2 as a_12: [0i64]f32) \\(s_10: f32) { in (a_12) }";
+    rejected(then("x_8", own), "owns an array");
+    let parsed = parse_flat(
+        "fun f@0 (n_0: i64) -> () { kernel map () over flat n_0 \\r_1 p_2 { in () } then () \\() { in () } }",
+    );
+    assert!(parsed.is_err());
+}

@@ -90,6 +90,8 @@ struct Launch<'l, 'a> {
     space: Space,
     span: Span,
     words: Vec<u64>,
+    /// Who writes where, while it is needed.
+    table: Option<Array>,
     copied: Counters,
 }
 
@@ -123,11 +125,12 @@ impl<'a> Run<'_, Cuda<'a>> {
                 _ => return Err(internal("a kernel reads something that is neither scalar nor array")),
             });
         }
-        let mut launch = Launch { cuda, kernel, space, span, words, copied: Counters::default() };
+        let (table, copied) = (None, Counters::default());
+        let mut launch = Launch { cuda, kernel, space, span, words, table, copied };
         let results = match &kernel.kind {
             KernelKind::Map { outs, elects, serial } => launch.map(outs, elects, *serial, frame),
             KernelKind::Reduce(fold) => launch.reduce(fold, frame),
-            KernelKind::Scan(fold) => launch.scan(fold, frame),
+            KernelKind::Scan { fold, after } => launch.scan(fold, after.as_ref(), frame),
             KernelKind::Filter(prims) => launch.filter(prims),
             KernelKind::Hist { dests, fold, combine } => launch.hist(dests, fold, *combine, frame),
         }?;
@@ -195,6 +198,44 @@ impl<'a> Launch<'_, 'a> {
         Ok(())
     }
 
+    /// The outputs of a map, whose addresses are the next words; then that of the table of who writes where, if somebody has to be
+    /// elected.
+    fn outs(
+        &mut self,
+        outs: &[Out],
+        elects: &[bool],
+        frame: &mut Frame<Cuda<'a>>,
+    ) -> Result<Vec<Array>, RuntimeError> {
+        let mut arrays = Vec::new();
+        let mut places = 0;
+        for (out, elects) in outs.iter().zip(elects) {
+            match out {
+                Out::Elem(p) => arrays.extend(self.outputs(&[*p], self.space.total)?),
+                Out::Scatter(dests) => {
+                    let bound = self.destinations(dests, frame)?;
+                    if *elects {
+                        places += bound.iter().map(Held::len).min().unwrap_or(0);
+                    }
+                    arrays.extend(bound);
+                }
+            }
+        }
+        if elects.contains(&true) {
+            let table = self.cuda.fresh(Prim::I64, places, self.span)?;
+            let at = address(&table, self.span)?;
+            self.cuda.gpu().set(at, 0xff, 8 * places).map_err(broken)?;
+            self.words.push(at);
+            self.table = Some(table);
+        }
+        Ok(arrays)
+    }
+
+    /// A failure in what was started is an earlier launch's for what is started next.
+    fn next_launch(&mut self) -> Result<(), RuntimeError> {
+        self.words[1] = self.cuda.head(false)?[1];
+        Ok(())
+    }
+
     fn map(
         &mut self,
         outs: &[Out],
@@ -202,35 +243,15 @@ impl<'a> Launch<'_, 'a> {
         serial: bool,
         frame: &mut Frame<Cuda<'a>>,
     ) -> Results<Cuda<'a>> {
-        let mut arrays = Vec::new();
-        let mut joint = 0;
-        for (out, elects) in outs.iter().zip(elects) {
-            match out {
-                Out::Elem(p) => arrays.extend(self.outputs(&[*p], self.space.total)?),
-                Out::Scatter(dests) => {
-                    let bound = self.destinations(dests, frame)?;
-                    if *elects {
-                        joint += bound.iter().map(Held::len).min().unwrap_or(0);
-                    }
-                    arrays.extend(bound);
-                }
-            }
-        }
+        let arrays = self.outs(outs, elects, frame)?;
         let by_rows = self.space.is_ragged && self.kernel.needs_rows;
-        let blocks = if serial { u64::from(self.space.total > 0) } else { self.tiles(by_rows) };
+        let blocks = if serial { 1 } else { self.tiles(by_rows) };
         let blocks = if self.space.total == 0 { 0 } else { blocks };
-        if elects.contains(&true) {
-            let table = self.cuda.fresh(Prim::I64, joint, self.span)?;
-            let at = address(&table, self.span)?;
-            self.cuda.gpu().set(at, 0xff, 8 * joint).map_err(broken)?;
-            self.words.push(at);
+        if self.table.is_some() {
             self.start("_elect", blocks)?;
-            // A failure there is an earlier launch's for what follows.
-            self.words[1] = self.cuda.head(false)?[1];
-            self.start("", blocks)?;
-        } else {
-            self.start("", blocks)?;
+            self.next_launch()?;
         }
+        self.start("", blocks)?;
         Ok(arrays.into_iter().map(HostValue::Array).collect())
     }
 
@@ -262,13 +283,30 @@ impl<'a> Launch<'_, 'a> {
         Ok(state)
     }
 
-    fn scan(&mut self, fold: &Fold, frame: &Frame<Cuda<'a>>) -> Results<Cuda<'a>> {
+    fn scan(
+        &mut self,
+        fold: &Fold,
+        after: Option<&(Vec<Out>, Vec<bool>)>,
+        frame: &mut Frame<Cuda<'a>>,
+    ) -> Results<Cuda<'a>> {
         self.neutral(fold, frame)?;
-        let prims: Vec<Prim> = fold.prims.iter().chain(&fold.elems).copied().collect();
-        let results = self.outputs(&prims, self.space.total)?;
+        let results = match after {
+            Some((outs, elects)) => self.outs(outs, elects, frame)?,
+            None => {
+                let prims: Vec<Prim> = fold.prims.iter().chain(&fold.elems).copied().collect();
+                self.outputs(&prims, self.space.total)?
+            }
+        };
         let with_rows = !self.space.is_flat;
-        let _state = self.state(with_rows)?;
         let blocks = if self.space.total == 0 { 0 } else { self.tiles(with_rows) };
+        let at = self.words.len();
+        if self.table.is_some() {
+            let _state = self.state(with_rows)?;
+            self.start("_elect", blocks)?;
+            self.next_launch()?;
+            self.words.truncate(at);
+        }
+        let _state = self.state(with_rows)?;
         self.start("", blocks)?;
         Ok(results.into_iter().map(HostValue::Array).collect())
     }
@@ -362,8 +400,7 @@ impl<'a> Launch<'_, 'a> {
         let state = self.cuda.scratch(bytes, self.span)?;
         self.words.extend([address(&state, self.span)?, chunk, blocks]);
         self.start_with("_private", blocks, HIST_THREADS, shared)?;
-        // A failure there is an earlier launch's for what follows.
-        self.words[1] = self.cuda.head(false)?[1];
+        self.next_launch()?;
         let merging = (places * u64::from(HIST_LANES)).div_ceil(u64::from(HIST_THREADS));
         self.start_with("_merge", merging, HIST_THREADS, 0)
     }
@@ -375,7 +412,7 @@ impl<'a> Launch<'_, 'a> {
         cost.launch(space.rows * kernel.work.row + space.total * kernel.work.element, 0);
         let size = |x: &HostValue<Cuda>| if let HostValue::Array(a) = x { a.size() } else { 0 };
         let fresh: usize = match &kernel.kind {
-            KernelKind::Map { outs, .. } => {
+            KernelKind::Map { outs, .. } | KernelKind::Scan { after: Some((outs, _)), .. } => {
                 outs.iter().map(|o| if let Out::Elem(p) = o { space.total * p.size() } else { 0 }).sum()
             }
             KernelKind::Hist { .. } => 0,

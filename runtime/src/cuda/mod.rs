@@ -115,8 +115,10 @@ pub enum KernelKind {
     /// Addresses of the results by row, then of the further results by position; scratch memory, elements of a chunk,
     /// address of a counter.
     Reduce(Fold),
-    /// As for a reduction, all by position.
-    Scan(Fold),
+    /// As for a reduction, all by position; or instead of results, the outputs of what is made of the prefixes, and which of them elect
+    /// a position, as for a map.
+    #[allow(missing_docs)]
+    Scan { fold: Fold, after: Option<(Vec<plan::Out>, Vec<bool>)> },
     /// Address of the ends of the rows among what is kept, then addresses of what is kept; scratch memory.
     Filter(Vec<Prim>),
     /// Length and addresses of the destinations; scratch memory, elements of a chunk or number of locks, blocks. Its functions

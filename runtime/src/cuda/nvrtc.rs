@@ -53,7 +53,7 @@ const NAMES: [&str; 3] = ["libnvrtc.so.12", "libnvrtc.so.13", "libnvrtc.so"];
 impl Nvrtc {
     /// Finds and loads the library.
     pub fn open() -> Result<Nvrtc, Unavailable> {
-        let found = candidates().into_iter().find_map(|path| Nvrtc::load(path));
+        let found = candidates().into_iter().find_map(Nvrtc::load);
         found.unwrap_or_else(|| {
             let message = "no CUDA compiler: libnvrtc was not found; install CUDA or the Python package \
                            nvidia-cuda-nvrtc-cu12, or say where it is in PAR_NVRTC";

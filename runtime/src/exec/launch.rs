@@ -59,8 +59,8 @@ impl Run<'_> {
         let results = match &kernel.kind {
             KernelKind::Map(outs) => launch.map(outs, frame),
             KernelKind::Reduce(fold) => launch.reduce(fold, frame),
-            KernelKind::Scan { fold, reduce, dual, exact } => {
-                launch.scan(fold, *reduce, *dual, *exact, frame)
+            KernelKind::Scan { fold, reduce, dual, exact, outs } => {
+                launch.scan(fold, (*reduce, *dual), *exact, outs.as_deref(), frame)
             }
             KernelKind::Filter(prims) => launch.filter(prims),
             KernelKind::Hist { dests, fold } => self.hist(&mut launch, dests, fold, frame),
@@ -187,7 +187,7 @@ impl Launch<'_> {
         let fixed = space.rows * kernel.work.row + space.total * kernel.work.element;
         cost.launch(fixed + self.work.load(Relaxed) as usize, 0);
         let fresh = match &kernel.kind {
-            KernelKind::Map(outs) => {
+            KernelKind::Map(outs) | KernelKind::Scan { outs: Some(outs), .. } => {
                 outs.iter().map(|o| if let Out::Elem(p) = o { space.total * p.size() } else { 0 }).sum()
             }
             KernelKind::Hist { .. } => 0,

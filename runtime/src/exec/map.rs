@@ -2,11 +2,23 @@
 
 use super::frame::{Frame, HostValue};
 use super::launch::Launch;
+use crate::array::Array;
 use crate::check::RuntimeError;
 use crate::plan::Out;
 
 impl Launch<'_> {
     pub fn map(&mut self, outs: &[Out], frame: &mut Frame) -> Result<Vec<HostValue>, RuntimeError> {
+        let arrays = self.all_outputs(outs, frame)?;
+        if self.kernel.contraction.is_some() && self.contract(&arrays[0])? {
+            return Ok(arrays.into_iter().map(HostValue::Array).collect());
+        }
+        let threads = if self.in_order(outs) { 1 } else { self.threads };
+        self.run(&self.space.balanced_pieces(threads))?;
+        Ok(arrays.into_iter().map(HostValue::Array).collect())
+    }
+
+    /// The arrays of these outputs, with their words in the environment.
+    pub fn all_outputs(&mut self, outs: &[Out], frame: &mut Frame) -> Result<Vec<Array>, RuntimeError> {
         let mut arrays = Vec::new();
         let mut word = 0;
         for out in outs {
@@ -21,14 +33,12 @@ impl Launch<'_> {
                 }
             }
         }
-        if self.kernel.contraction.is_some() && self.contract(&arrays[0])? {
-            return Ok(arrays.into_iter().map(HostValue::Array).collect());
-        }
-        // The values written to one index by a scatter of several arrays belong together, so that no two threads may
-        // write them at once. One thread writes in the order of positions.
-        let alone = |out: &Out| matches!(out, Out::Scatter(d) if d.len() > 1 || self.reproducible);
-        let threads = if outs.iter().any(alone) { 1 } else { self.threads };
-        self.run(&self.space.balanced_pieces(threads))?;
-        Ok(arrays.into_iter().map(HostValue::Array).collect())
+        Ok(arrays)
+    }
+
+    /// Whether one thread has to write these outputs: the values written to one index by a scatter of several arrays belong
+    /// together, so that no two threads may write them at once. One thread writes in the order of positions.
+    pub fn in_order(&self, outs: &[Out]) -> bool {
+        outs.iter().any(|out| matches!(out, Out::Scatter(d) if d.len() > 1 || self.reproducible))
     }
 }

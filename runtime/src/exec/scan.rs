@@ -10,7 +10,7 @@ use super::launch::{Launch, as_row};
 use super::space::Piece;
 use super::threads;
 use crate::check::RuntimeError;
-use crate::plan::{Fold, KernelFn};
+use crate::plan::{Fold, KernelFn, Out};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// Per part of a giant row.
@@ -35,14 +35,22 @@ impl Launch<'_> {
     pub fn scan(
         &mut self,
         fold: &Fold,
-        reduce: KernelFn,
-        dual: KernelFn,
+        (reduce, dual): (KernelFn, KernelFn),
         exact: bool,
-        frame: &Frame,
+        outs: Option<&[Out]>,
+        frame: &mut Frame,
     ) -> Result<Vec<HostValue>, RuntimeError> {
         self.set_initial(fold, frame)?;
-        let prims: Vec<_> = fold.prims.iter().chain(&fold.elems).copied().collect();
-        let results = self.outputs(0, &prims, self.space.total)?;
+        let results = match outs {
+            Some(outs) => self.all_outputs(outs, frame)?,
+            None => {
+                let prims: Vec<_> = fold.prims.iter().chain(&fold.elems).copied().collect();
+                self.outputs(0, &prims, self.space.total)?
+            }
+        };
+        if outs.is_some_and(|outs| self.in_order(outs)) {
+            self.threads = 1;
+        }
         let pieces = match (self.threads, exact) {
             (1, true) => vec![self.space.whole()],
             (threads, _) => self.space.row_pieces(threads),

@@ -163,10 +163,19 @@ impl Emitter<'_> {
 
     /// The results of an operator for these operands.
     pub fn lambda(&mut self, lam: &Lambda, operands: &[Value]) -> Result<Vec<Value>, Unsupported> {
-        self.prims.extend(lam.params.iter().map(|p| (p.var, p.ty.prim())));
-        let params = lam.params.iter().map(|p| p.var);
-        self.scalars.extend(params.zip(operands.iter().copied()));
-        self.body(&lam.body)
+        self.with(&lam.params, &lam.body, operands)
+    }
+
+    /// The results of a body for these values of its parameters.
+    pub fn with(
+        &mut self,
+        params: &[Param],
+        body: &Body,
+        operands: &[Value],
+    ) -> Result<Vec<Value>, Unsupported> {
+        self.prims.extend(params.iter().map(|p| (p.var, p.ty.prim())));
+        self.scalars.extend(params.iter().map(|p| p.var).zip(operands.iter().copied()));
+        self.body(body)
     }
 
     fn stm(&mut self, stm: &Stm) -> Result<(), Unsupported> {

@@ -22,7 +22,7 @@ use super::stage::Staged;
 use crate::{free, work};
 use cranelift::prelude::*;
 use par_ir::core::Lambda;
-use par_ir::flat::{Kernel, KernelKind, Out, Space, Ty};
+use par_ir::flat::{After, Kernel, KernelKind, Out, Space, Ty};
 use par_ir::ty::Dim;
 use par_ir::{Prim, Var};
 use par_runtime::plan::EnvLayout;
@@ -70,6 +70,12 @@ impl<'k> KernelInfo<'k> {
         let split = |k: usize| (prims[..k.min(prims.len())].to_vec(), prims[k.min(prims.len())..].to_vec());
         let (combined, elems, outputs) = match &kernel.kind {
             KernelKind::Map(outs) => (vec![], vec![], outs.iter().map(words).sum()),
+            KernelKind::Scan { op, after: Some(after), .. } => {
+                let combined: Vec<Prim> = op.ret.iter().map(|t| t.prim()).collect();
+                // The code that only reduces stores what is combined, and nothing else.
+                let outputs = after.outs.iter().map(words).sum::<usize>().max(combined.len());
+                (combined, vec![], outputs)
+            }
             KernelKind::Reduce { neutral, .. } | KernelKind::Scan { neutral, .. } => {
                 let (combined, elems) = split(neutral.len());
                 (combined, elems, prims.len())
@@ -290,13 +296,18 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
         self.e.body(&self.info.kernel.body)
     }
 
-    fn map(&mut self, outs: &[Out]) -> Result<Option<Value>, Unsupported> {
+    fn targets(&mut self, outs: &[Out]) -> Result<Vec<Target>, Unsupported> {
         let mut word = self.info.layout.outputs_at();
         let mut targets = Vec::new();
         for out in outs {
             targets.push(self.target(out, word)?);
             word += words(out);
         }
+        Ok(targets)
+    }
+
+    fn map(&mut self, outs: &[Out]) -> Result<Option<Value>, Unsupported> {
+        let targets = self.targets(outs)?;
         self.rows(&[], |k, _, start, end, _| {
             k.in_strips((start, end), &[], |k, ends, _| {
                 k.map_positions(&targets, ends)?;
@@ -510,9 +521,8 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
 
     fn scan(&mut self, op: &Lambda, exclusive: bool) -> Result<Option<Value>, Unsupported> {
         let (info, initial) = (self.info, self.initial());
-        let (k, outputs) = (info.combined.len(), info.layout.outputs_at());
-        let results = self.arrays(outputs, &info.combined);
-        let elems = self.arrays(outputs + k, &info.elems);
+        let k = info.combined.len();
+        let prefixes = self.prefixes()?;
         let cells = match self.role {
             Role::Dual => self.arrays(info.layout.partials_at(), &info.combined),
             _ => vec![],
@@ -525,9 +535,8 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
             let last = this.elements(start, end, &state, |this, pos, state| {
                 let (values, rest) = this.combinable(&[], pos)?;
                 let mut next = this.combine(op, &state[..k], &values)?;
-                let stored = if exclusive { &state[..k] } else { &next[..] };
-                results.iter().zip(stored).for_each(|(base, x)| this.e.store(*base, pos, *x));
-                elems.iter().zip(rest).for_each(|(base, x)| this.e.store(*base, pos, x));
+                let prefix = if exclusive { &state[..k] } else { &next[..] };
+                this.use_prefix(&prefixes, pos, prefix, rest)?;
                 if !cells.is_empty() {
                     // The same values once more, for the part's sum: not the program's work.
                     let counting = std::mem::take(&mut this.e.counting);
@@ -542,6 +551,38 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
             Ok(vec![])
         })?;
         Ok(None)
+    }
+
+    /// Where a scan's prefixes go.
+    fn prefixes(&mut self) -> Result<Prefixes<'k>, Unsupported> {
+        let info = self.info;
+        Ok(match info.kernel.after() {
+            Some(after) => Prefixes::Used(after, self.targets(&after.outs)?),
+            None => {
+                let prims: Vec<Prim> = info.combined.iter().chain(&info.elems).copied().collect();
+                Prefixes::Stored(self.arrays(info.layout.outputs_at(), &prims))
+            }
+        })
+    }
+
+    fn use_prefix(
+        &mut self,
+        prefixes: &Prefixes,
+        pos: Value,
+        prefix: &[Value],
+        rest: Vec<Value>,
+    ) -> Result<(), Unsupported> {
+        match prefixes {
+            Prefixes::Stored(arrays) => {
+                let all = prefix.iter().copied().chain(rest);
+                arrays.iter().zip(all).for_each(|(base, x)| self.e.store(*base, pos, x));
+                Ok(())
+            }
+            Prefixes::Used(after, targets) => {
+                let mut results = self.e.with(&after.params, &after.body, prefix)?.into_iter();
+                targets.iter().try_for_each(|target| self.write(target, pos, &mut results))
+            }
+        }
     }
 
     /// Every element's values are written at the cursor, which moves only past those kept: it is never beyond the element.
@@ -598,6 +639,13 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
         })?;
         Ok(None)
     }
+}
+
+/// What a scan does with its prefixes.
+enum Prefixes<'k> {
+    /// Stores them, and further results, in these.
+    Stored(Vec<Base>),
+    Used(&'k After, Vec<Target>),
 }
 
 /// Where a result of a map goes.

@@ -1,7 +1,7 @@
 //! Plans of kernels.
 
 use super::{Functions, KernelCode};
-use crate::plan::{Code, Live, Operands, out};
+use crate::plan::{Code, Live, Operands, all_outs};
 use crate::{cost, work};
 use par_ir::flat::{Kernel, KernelKind};
 use par_ir::ty::Atom;
@@ -44,18 +44,16 @@ fn kernel_kind(
     live: &mut Live,
 ) -> Result<plan::KernelKind, String> {
     Ok(match &kernel.kind {
-        KernelKind::Map(outs) => {
-            let mut planned: Vec<plan::Out> = outs.iter().rev().map(|o| out(o, operands, live)).collect();
-            planned.reverse();
-            plan::KernelKind::Map(planned)
-        }
+        KernelKind::Map(outs) => plan::KernelKind::Map(all_outs(outs, operands, live)),
         KernelKind::Reduce { neutral, .. } => {
             plan::KernelKind::Reduce(fold(neutral, functions, operands, live)?)
         }
-        KernelKind::Scan { neutral, .. } => {
+        KernelKind::Scan { neutral, after, .. } => {
             let (reduce, dual) = functions.scan()?;
             let exact = !functions.combined.iter().any(|p| p.is_float());
-            plan::KernelKind::Scan { fold: fold(neutral, functions, operands, live)?, reduce, dual, exact }
+            let outs = after.as_ref().map(|a| all_outs(&a.outs, operands, live));
+            let fold = fold(neutral, functions, operands, live)?;
+            plan::KernelKind::Scan { fold, reduce, dual, exact, outs }
         }
         KernelKind::Filter => plan::KernelKind::Filter(functions.elems.clone()),
         KernelKind::Hist { dests, neutral, .. } => {

@@ -62,6 +62,10 @@ struct Scalar {
 
 /// The stages of a kernel, if there is something to gain.
 pub fn split(kernel: &Kernel) -> Option<Staged> {
+    if kernel.after().is_some() {
+        // It uses what the body has bound at the position, which a later stage does not find.
+        return None;
+    }
     let cut = Cut::new(kernel)?;
     let stages: Vec<Stage> = (0..cut.last).map(|level| cut.stage(level)).collect();
     let buffers: usize = stages.iter().map(|s| s.stored.len() + s.calls.len()).sum();

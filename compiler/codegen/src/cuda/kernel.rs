@@ -55,6 +55,9 @@ impl<'a> Source<'a> {
             KernelKind::Map(_) => (Vec::new(), Vec::new()),
             KernelKind::Filter => (Vec::new(), prims.get(1..).unwrap_or_default().to_vec()),
             KernelKind::Hist { dests, .. } => (prims[..dests.len()].to_vec(), Vec::new()),
+            KernelKind::Scan { op, neutral, after: Some(_), .. } => {
+                (op.params[..neutral.len()].iter().map(|p| p.ty.prim()).collect(), Vec::new())
+            }
             KernelKind::Reduce { neutral, .. } | KernelKind::Scan { neutral, .. } => {
                 let (a, b) = prims.split_at(neutral.len().min(prims.len()));
                 (a.to_vec(), b.to_vec())
@@ -97,10 +100,23 @@ impl<'a> Source<'a> {
         }
     }
 
+    /// The outputs of a map, or of what a scan makes of its prefixes.
+    pub fn outs(&self) -> &'a [Out] {
+        match &self.kernel.kind {
+            KernelKind::Map(outs) => outs,
+            KernelKind::Scan { after: Some(after), .. } => &after.outs,
+            _ => &[],
+        }
+    }
+
     /// Whether one position is elected to write to an index, in some output.
     pub fn elects(&self) -> bool {
-        let any = |outs: &[Out]| outs.iter().any(|o| self.is_joint(o));
-        matches!(&self.kernel.kind, KernelKind::Map(outs) if any(outs)) && !self.is_serial()
+        self.outs().iter().any(|o| self.is_joint(o)) && !self.is_serial()
+    }
+
+    /// In which outputs.
+    pub fn elected(&self, outs: &[Out]) -> Vec<bool> {
+        outs.iter().map(|o| self.elects() && self.is_joint(o)).collect()
     }
 
     /// A scatter of several arrays, for one: what is written to one index belongs together.
@@ -110,7 +126,7 @@ impl<'a> Source<'a> {
 
     /// One thread does all, in order: what the body owns may be changed only once, so that nobody can be elected before.
     pub fn is_serial(&self) -> bool {
-        let KernelKind::Map(outs) = &self.kernel.kind else { return false };
+        let outs = self.outs();
         outs.iter().any(|o| self.is_joint(o)) && outs.iter().any(|o| matches!(o, Out::Own { .. }))
     }
 
@@ -130,6 +146,10 @@ pub fn kernel(b: &mut Bodies, s: &Source, types: &HashMap<Var, Ty>) -> Result<()
         KernelKind::Filter => super::filter::element(b, s),
         KernelKind::Reduce { op, neutral } | KernelKind::Scan { op, neutral, .. } => {
             operator::operator(b, s, op, neutral.len())?;
+            match s.kernel.after() {
+                Some(after) => super::fold::after(b, s, after)?,
+                None => super::fold::keep(b, s),
+            }
             super::fold::element(b, s);
         }
         KernelKind::Hist { op, neutral, .. } => {
@@ -178,11 +198,10 @@ fn members(b: &mut Bodies, s: &Source, types: &HashMap<Var, Ty>) -> Result<(), U
 /// The members that point to outputs and scratch memory.
 fn outputs(b: &mut Bodies, s: &Source) {
     match &s.kernel.kind {
-        KernelKind::Map(outs) => {
-            super::map::members(b, s, outs);
-            if s.elects() {
-                b.text.line("i64* elected;");
-            }
+        KernelKind::Map(outs) => super::map::members(b, s, outs),
+        KernelKind::Scan { after: Some(after), .. } => {
+            super::map::members(b, s, &after.outs);
+            b.text.line("void* state; u64 chunk; u32* finished;");
         }
         KernelKind::Reduce { .. } | KernelKind::Scan { .. } => {
             for (i, p) in s.combined.iter().chain(&s.elems).enumerate() {

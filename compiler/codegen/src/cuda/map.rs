@@ -46,6 +46,9 @@ pub fn members(b: &mut Bodies, s: &Source, outs: &[Out]) {
             number += 1;
         }
     }
+    if s.elects() {
+        b.text.line("i64* elected;");
+    }
 }
 
 /// The first versions of owned arrays as variables.
@@ -64,6 +67,18 @@ pub fn first_versions(b: &mut Bodies, s: &Source) {
 pub fn element(b: &mut Bodies, s: &Source, outs: &[Out]) {
     b.text.open("PAR_INLINE void element(i64 row, i64 pos) const {");
     compute(b);
+    stores(b, s, outs);
+    b.text.close("}");
+    if s.elects() {
+        b.text.open("PAR_INLINE void elect(i64 row, i64 pos) const {");
+        compute(b);
+        elections(b, s, outs);
+        b.text.close("}");
+    }
+}
+
+/// Stores the results of a position.
+pub fn stores(b: &mut Bodies, s: &Source, outs: &[Out]) {
     let (mut number, mut result, mut joint) = (0, 0, 0);
     for (i, (out, prims)) in outs.iter().zip(arrays(s, outs)).enumerate() {
         match out {
@@ -90,10 +105,6 @@ pub fn element(b: &mut Bodies, s: &Source, outs: &[Out]) {
         }
         number += prims.len();
     }
-    b.text.close("}");
-    if s.elects() {
-        elect(b, s, outs);
-    }
 }
 
 fn compute(b: &mut Bodies) {
@@ -109,9 +120,7 @@ fn offset(s: &Source, outs: &[Out], joint: usize) -> String {
 }
 
 /// The last position that writes to an index is the one that may.
-fn elect(b: &mut Bodies, s: &Source, outs: &[Out]) {
-    b.text.open("PAR_INLINE void elect(i64 row, i64 pos) const {");
-    compute(b);
+pub fn elections(b: &mut Bodies, s: &Source, outs: &[Out]) {
     let (mut result, mut joint) = (0, 0);
     for (i, (out, prims)) in outs.iter().zip(arrays(s, outs)).enumerate() {
         match out {
@@ -128,7 +137,6 @@ fn elect(b: &mut Bodies, s: &Source, outs: &[Out]) {
             Out::Own { .. } => {}
         }
     }
-    b.text.close("}");
 }
 
 /// The `__global__` functions.

@@ -1,7 +1,7 @@
 //! Plans of kernels.
 
 use super::kernel::Source;
-use crate::plan::{Code, Live, Operands};
+use crate::plan::{Code, Live, Operands, all_outs};
 use crate::work;
 use par_ir::flat::{self, Kernel};
 use par_ir::ty::Atom;
@@ -43,25 +43,28 @@ impl Code for CudaCode<'_> {
 }
 
 fn kind(kernel: &Kernel, source: &Source, operands: &mut Operands, live: &mut Live) -> cuda::KernelKind {
-    let mut fold = |neutral: &[Atom], live: &mut Live| Fold {
-        prims: source.combined.clone(),
-        neutral: operands.operands(neutral, live),
-        elems: source.elems.clone(),
-    };
     match &kernel.kind {
         flat::KernelKind::Map(outs) => {
-            let mut planned: Vec<_> =
-                outs.iter().rev().map(|o| crate::plan::out(o, operands, live)).collect();
-            planned.reverse();
-            let elects = outs.iter().map(|o| source.elects() && source.is_joint(o)).collect();
-            cuda::KernelKind::Map { outs: planned, elects, serial: source.is_serial() }
+            let (outs, elects) = (all_outs(outs, operands, live), source.elected(outs));
+            cuda::KernelKind::Map { outs, elects, serial: source.is_serial() }
         }
-        flat::KernelKind::Reduce { neutral, .. } => cuda::KernelKind::Reduce(fold(neutral, live)),
-        flat::KernelKind::Scan { neutral, .. } => cuda::KernelKind::Scan(fold(neutral, live)),
+        flat::KernelKind::Reduce { neutral, .. } => {
+            cuda::KernelKind::Reduce(fold(neutral, source, operands, live))
+        }
+        flat::KernelKind::Scan { neutral, after, .. } => {
+            let after = after.as_ref().map(|a| (all_outs(&a.outs, operands, live), source.elected(&a.outs)));
+            cuda::KernelKind::Scan { fold: fold(neutral, source, operands, live), after }
+        }
         flat::KernelKind::Filter => cuda::KernelKind::Filter(source.elems.clone()),
         flat::KernelKind::Hist { dests, op, neutral } => {
-            let (fold, combine) = (fold(neutral, live), super::hist::combine(source, op));
+            let fold = fold(neutral, source, operands, live);
+            let combine = super::hist::combine(source, op);
             cuda::KernelKind::Hist { dests: operands.vars(dests, live), fold, combine }
         }
     }
+}
+
+fn fold(neutral: &[Atom], source: &Source, operands: &mut Operands, live: &mut Live) -> Fold {
+    let (prims, elems) = (source.combined.clone(), source.elems.clone());
+    Fold { prims, neutral: operands.operands(neutral, live), elems }
 }

@@ -5,7 +5,7 @@ use super::memory::out_of_memory;
 use super::value::Val;
 use super::{Outcome, internal};
 use crate::core::Lambda;
-use crate::flat::{Kernel, KernelKind, Out, Param, Space, Stm, Ty};
+use crate::flat::{After, Kernel, KernelKind, Out, Param, Space, Stm, Ty};
 use crate::ty::{Dim, Var};
 use par_runtime::cancel::poll;
 use par_runtime::{Array, Prim, Scalar, Span};
@@ -99,9 +99,12 @@ impl Host<'_> {
                 let (reduced, rest) = (self.fresh(stm, folded, rows)?, self.fresh(stm, stored, total)?);
                 Box::new(Reduce { op, prefix: neutral.clone(), neutral, reduced, rest })
             }
-            KernelKind::Scan { op, neutral, exclusive } => {
+            KernelKind::Scan { op, neutral, exclusive, after } => {
                 let neutral = self.machine.scalars(neutral)?;
-                let outputs = self.fresh(stm, &stm.pat, total)?;
+                let outputs = match after {
+                    None => Prefixes::Stored(self.fresh(stm, &stm.pat, total)?),
+                    Some(after) => Prefixes::Used(after, Map(self.outputs(stm, &after.outs, total)?)),
+                };
                 Box::new(Scan { op, prefix: neutral.clone(), neutral, exclusive: *exclusive, outputs })
             }
             KernelKind::Filter => {
@@ -246,8 +249,14 @@ struct Scan<'k> {
     neutral: Vec<Scalar>,
     prefix: Vec<Scalar>,
     exclusive: bool,
+    outputs: Prefixes<'k>,
+}
+
+enum Prefixes<'k> {
     /// The prefixes, then the further results.
-    outputs: Vec<Array>,
+    Stored(Vec<Array>),
+    /// What becomes of them.
+    Used(&'k After, Map),
 }
 
 impl Sink for Scan<'_> {
@@ -255,8 +264,16 @@ impl Sink for Scan<'_> {
         let (folded, stored) = xs.split_at(self.neutral.len());
         let next = host.machine.combine(self.op, &self.prefix, folded)?;
         let prefix = if self.exclusive { &self.prefix } else { &next };
-        let all: Vec<Scalar> = prefix.iter().chain(stored).copied().collect();
-        host.stored(&mut self.outputs, pos, &all);
+        match &mut self.outputs {
+            Prefixes::Stored(arrays) => {
+                let all: Vec<Scalar> = prefix.iter().chain(stored).copied().collect();
+                host.stored(arrays, pos, &all);
+            }
+            Prefixes::Used(after, outputs) => {
+                let results = host.machine.apply(&after.params, &after.body, prefix)?;
+                outputs.element(host, pos, &results, vec![])?;
+            }
+        }
         self.prefix = next;
         Ok(())
     }
@@ -266,8 +283,11 @@ impl Sink for Scan<'_> {
         Ok(())
     }
 
-    fn finish(self: Box<Self>, _: &mut Host) -> Vec<Val> {
-        leaves(self.outputs)
+    fn finish(self: Box<Self>, host: &mut Host) -> Vec<Val> {
+        match self.outputs {
+            Prefixes::Stored(arrays) => leaves(arrays),
+            Prefixes::Used(_, outputs) => Box::new(outputs).finish(host),
+        }
     }
 }
 

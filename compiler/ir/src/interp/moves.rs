@@ -125,7 +125,7 @@ impl Moves {
                     k.kind.walk(&mut |site| add_use(site, &mut own));
                     uses(&k.space, &mut kept);
                     uses(&k.prologue, &mut kept);
-                    uses(&k.body, &mut kept);
+                    k.bodies().into_iter().for_each(|b| uses(b, &mut kept));
                     // The arrays that it owns are passed from one statement of its body to the next.
                     self.body(&k.body, k.free().union(&live).copied().collect());
                 }

@@ -4,7 +4,7 @@ use super::array::VAL;
 use super::scalar::Machine;
 use super::value::Val;
 use super::{Outcome, internal};
-use crate::core::{Exp, Lambda, Param, Stm};
+use crate::core::{Body, Exp, Lambda, Param, Stm};
 use crate::ty::{Atom, Var};
 use par_runtime::{Array, Scalar};
 
@@ -95,10 +95,15 @@ impl Machine<'_> {
 
     /// Applies a scalar operator to `2k` operands.
     pub(super) fn combine(&mut self, op: &Lambda, a: &[Scalar], b: &[Scalar]) -> Outcome<Vec<Scalar>> {
-        for (p, x) in op.params.iter().zip(a.iter().chain(b)) {
+        self.apply(&op.params, &op.body, &[a, b].concat())
+    }
+
+    /// The results of a scalar body for these values of its parameters.
+    pub(super) fn apply(&mut self, params: &[Param], body: &Body, xs: &[Scalar]) -> Outcome<Vec<Scalar>> {
+        for (p, x) in params.iter().zip(xs) {
             self.set(p.var, Val::Scalar(*x));
         }
-        self.body(&op.body)?.iter().map(Val::scalar).collect()
+        self.body(body)?.iter().map(Val::scalar).collect()
     }
 
     /// Writes the rows' values into the destinations, or combines them with what is there.

@@ -2,7 +2,7 @@
 
 use super::{Parser, Result, Token, is_special_float};
 use crate::core::FunId;
-use crate::flat::{Block, Fun, Kernel, KernelKind, LoopForm, Op, Out, Param, Program, Space, Stm, Ty};
+use crate::flat::{After, Block, Fun, Kernel, KernelKind, LoopForm, Op, Out, Param, Program, Space, Stm, Ty};
 use crate::place::{PlaceId, Places};
 use crate::ty::Atom;
 
@@ -206,7 +206,24 @@ impl Parser {
         self.expect("\\")?;
         let (row, pos) = (self.var()?, self.var()?);
         let prologue = if self.accept_word("prologue") { self.body()?.stms } else { Vec::new() };
-        Ok(Kernel { kind, space, row, pos, prologue, body: self.body()? })
+        let body = self.body()?;
+        let mut kernel = Kernel { kind, space, row, pos, prologue, body };
+        if self.accept_word("then") {
+            self.after(&mut kernel.kind)?;
+        }
+        Ok(kernel)
+    }
+
+    fn after(&mut self, kind: &mut KernelKind) -> Result<()> {
+        let outs = self.list("(", ")", Self::out)?;
+        self.expect("\\")?;
+        let params = self.list("(", ")", Self::core_param)?;
+        let body = self.body()?;
+        let KernelKind::Scan { after, .. } = kind else {
+            return Err("only a scan has a `then`".into());
+        };
+        *after = Some(Box::new(After { params, body, outs }));
+        Ok(())
     }
 
     fn kernel_kind(&mut self) -> Result<KernelKind> {
@@ -219,7 +236,7 @@ impl Parser {
             }
             "scan" | "exscan" => {
                 let (op, neutral) = self.combine()?;
-                KernelKind::Scan { op, neutral, exclusive: word == "exscan" }
+                KernelKind::Scan { op, neutral, exclusive: word == "exscan", after: None }
             }
             "filter" => KernelKind::Filter,
             "hist" => {

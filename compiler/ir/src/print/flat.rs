@@ -219,6 +219,11 @@ impl Writer<'_> {
         }
         self.push(" ");
         self.body(&k.body);
+        if let Some(after) = k.after() {
+            self.list(" then (", &after.outs, ") ", Self::out);
+            self.list("\\(", &after.params, ") ", Self::core_param);
+            self.body(&after.body);
+        }
     }
 
     fn kernel_kind(&mut self, kind: &KernelKind) {
@@ -228,7 +233,7 @@ impl Writer<'_> {
                 self.push("reduce");
                 self.operator(op, neutral);
             }
-            KernelKind::Scan { op, neutral, exclusive } => {
+            KernelKind::Scan { op, neutral, exclusive, .. } => {
                 self.push(if *exclusive { "exscan" } else { "scan" });
                 self.operator(op, neutral);
             }

@@ -8,6 +8,7 @@
 //! 5. A kernel's prologue consists of `Prim` and `Index` statements that do not mention the position.
 //! 6. A kernel's space is made of `i64`s and a descriptor.
 //! 7. Number and types of a body's results fit the kind of kernel, its operator, its destinations and the pattern.
+//!    What a scan does with its prefixes is scalar code with one parameter per prefix, which owns nothing.
 //! 8. Results of functions, arms and loops have the types that are bound; calls fit the function.
 //! 9. The parameters and results of an entry are its types' columns.
 //! 10. Local functions are scalar code with scalar parameters and results; they and kernels call only local functions.
@@ -16,7 +17,7 @@ use super::core::Checker;
 use super::shape::same_kind;
 use super::{Result, Scope, check_arity, check_operator, ensure, ensure_count};
 use crate::core::{Body, Exp, FunId, Lambda, Stm as CoreStm};
-use crate::flat::{Block, Fun, Kernel, KernelKind, LoopForm, Op, Out, Param, Program, Space, Stm, Ty};
+use crate::flat::{After, Block, Fun, Kernel, KernelKind, LoopForm, Op, Out, Param, Program, Space, Stm, Ty};
 use crate::inplace::InPlace;
 use crate::print::{print_core_stm, print_flat_stm};
 use crate::ty::{Atom, Dim, Type, Var, Vars};
@@ -347,10 +348,16 @@ impl FlatChecker<'_> {
         let prims = scalars(types)?;
         match kind {
             KernelKind::Map(_) => unreachable!("handled before"),
-            KernelKind::Reduce { op, neutral } | KernelKind::Scan { op, neutral, .. } => {
+            KernelKind::Reduce { op, neutral } | KernelKind::Scan { op, neutral, after: None, .. } => {
                 scalar_operator(op, self.vars)?;
                 inner.operator(op, neutral, types)?;
                 Ok(prims.into_iter().map(Ty::Array).collect())
+            }
+            KernelKind::Scan { op, neutral, after: Some(after), .. } => {
+                scalar_operator(op, self.vars)?;
+                let prefixes = inner.operator(op, neutral, types)?;
+                ensure_count("results of the body", types.len(), neutral.len())?;
+                self.after(after, &prefixes, inner)
             }
             KernelKind::Filter => {
                 ensure(prims.first() == Some(&Prim::Bool), || "the filter's first result is no bool".into())?;
@@ -366,6 +373,19 @@ impl FlatChecker<'_> {
                 Ok(values)
             }
         }
+    }
+
+    fn after(&self, after: &After, prefixes: &[Type], inner: &mut Checker) -> Result<Vec<Ty>> {
+        let After { params, body, outs } = after;
+        let own = outs.iter().any(|o| matches!(o, Out::Own { .. }));
+        ensure(!own, || "what follows a scan owns an array".into())?;
+        scalar_body(body, self.vars)?;
+        ensure_count("parameters for prefixes", params.len(), prefixes.len())?;
+        let fit = params.iter().zip(prefixes).all(|(p, ty)| same_kind(&p.ty, ty));
+        ensure(fit, || "a parameter is not like its prefix".into())?;
+        inner.params(params)?;
+        let types = inner.open_body(body)?;
+        self.outs(outs, &types)
     }
 
     fn outs(&self, outs: &[Out], types: &[Type]) -> Result<Vec<Ty>> {

@@ -1,7 +1,8 @@
 //! Traversals of FLAT, and what one asks of an operation: its operands, its blocks.
 
 use super::{Code, Edit, Site};
-use crate::flat::{Block, Fun, Kernel, KernelKind, LoopForm, Op, Out, Param, Program, Space, Stm};
+use crate::core::Body;
+use crate::flat::{After, Block, Fun, Kernel, KernelKind, LoopForm, Op, Out, Param, Program, Space, Stm};
 use crate::ty::Atom;
 
 impl Code for Param {
@@ -96,13 +97,32 @@ impl Code for Out {
     }
 }
 
+impl Code for After {
+    fn walk(&self, f: &mut dyn FnMut(Site)) {
+        self.outs.walk(f);
+        self.params.walk(f);
+        self.body.walk(f);
+    }
+
+    fn edit(&mut self, e: &mut dyn Edit) {
+        self.outs.edit(e);
+        self.params.edit(e);
+        self.body.edit(e);
+    }
+}
+
 impl Code for KernelKind {
     fn walk(&self, f: &mut dyn FnMut(Site)) {
         match self {
             KernelKind::Map(outs) => outs.walk(f),
-            KernelKind::Reduce { op, neutral } | KernelKind::Scan { op, neutral, .. } => {
+            KernelKind::Reduce { op, neutral } => {
                 op.walk(f);
                 neutral.walk(f);
+            }
+            KernelKind::Scan { op, neutral, after, .. } => {
+                op.walk(f);
+                neutral.walk(f);
+                after.iter().for_each(|a| a.walk(f));
             }
             KernelKind::Filter => {}
             KernelKind::Hist { dests, op, neutral } => {
@@ -116,9 +136,14 @@ impl Code for KernelKind {
     fn edit(&mut self, e: &mut dyn Edit) {
         match self {
             KernelKind::Map(outs) => outs.edit(e),
-            KernelKind::Reduce { op, neutral } | KernelKind::Scan { op, neutral, .. } => {
+            KernelKind::Reduce { op, neutral } => {
                 op.edit(e);
                 neutral.edit(e);
+            }
+            KernelKind::Scan { op, neutral, after, .. } => {
+                op.edit(e);
+                neutral.edit(e);
+                after.iter_mut().for_each(|a| a.edit(e));
             }
             KernelKind::Filter => {}
             KernelKind::Hist { dests, op, neutral } => {
@@ -271,6 +296,25 @@ impl Code for LoopForm {
             }
             LoopForm::While(cond) => cond.edit(e),
         }
+    }
+}
+
+impl Kernel {
+    /// What a scan does with its prefixes, if it does not store them.
+    pub fn after(&self) -> Option<&After> {
+        if let KernelKind::Scan { after, .. } = &self.kind { after.as_deref() } else { None }
+    }
+
+    /// The kernel's code, but for its prologue: body, operator, and what is done with prefixes.
+    pub fn bodies(&self) -> Vec<&Body> {
+        let operator = match &self.kind {
+            KernelKind::Reduce { op, .. } | KernelKind::Scan { op, .. } | KernelKind::Hist { op, .. } => {
+                Some(&op.body)
+            }
+            KernelKind::Map(_) | KernelKind::Filter => None,
+        };
+        let after = self.after().map(|a| &a.body);
+        [&self.body].into_iter().chain(operator).chain(after).collect()
     }
 }
 

@@ -3,7 +3,7 @@
 use super::operations::Operation;
 use super::places::Location;
 use par_ir::core::{self, Body, Exp};
-use par_ir::flat::{KernelKind, Op, Program, Stm};
+use par_ir::flat::{Op, Program, Stm};
 use par_runtime::{CheckKind, Span};
 use par_syntax::Sources;
 use serde::Serialize;
@@ -96,12 +96,7 @@ fn of_statement(stm: &Stm, number: Option<usize>, out: &mut Vec<(Key, Option<usi
         Op::Check { kind, .. } => out.push(((stm.span, name(kind)), None)),
         Op::Kernel(k) => {
             let mut found = Vec::new();
-            in_body(&k.body, &mut found, &mut Vec::new());
-            if let KernelKind::Reduce { op, .. } | KernelKind::Scan { op, .. } | KernelKind::Hist { op, .. } =
-                &k.kind
-            {
-                in_body(&op.body, &mut found, &mut Vec::new());
-            }
+            k.bodies().into_iter().for_each(|b| in_body(b, &mut found, &mut Vec::new()));
             out.extend(found.into_iter().map(|(kind, span)| ((span, name(&kind)), number)));
         }
         _ => {}

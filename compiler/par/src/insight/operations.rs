@@ -200,13 +200,7 @@ impl Walk<'_> {
     }
 
     fn sequential(&self, kernel: &Kernel) -> Vec<Step> {
-        let mut bodies = vec![&kernel.body];
-        match &kernel.kind {
-            KernelKind::Reduce { op, .. } | KernelKind::Scan { op, .. } | KernelKind::Hist { op, .. } => {
-                bodies.push(&op.body);
-            }
-            KernelKind::Map(_) | KernelKind::Filter => {}
-        }
+        let mut bodies = kernel.bodies();
         let mut found: Vec<Step> = Vec::new();
         while let Some(body) = bodies.pop() {
             for stm in &body.stms {

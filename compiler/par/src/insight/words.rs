@@ -103,6 +103,7 @@ impl Words<'_> {
             KernelKind::Map(outs) if outs.iter().any(scatters) => "map and scatter",
             KernelKind::Map(_) => "map",
             KernelKind::Reduce { .. } => "reduce",
+            KernelKind::Scan { after: Some(a), .. } if a.outs.iter().any(scatters) => "scan and scatter",
             KernelKind::Scan { .. } => "scan",
             KernelKind::Filter => "filter",
             KernelKind::Hist { .. } => "histogram",

@@ -49,9 +49,11 @@ mod update;
 mod versions;
 mod view;
 
+use crate::bulk;
 pub use choices::{Choice, Measure, Thresholds};
 use ex::Ex;
 use kernel::Group;
+pub(crate) use kernel::may_fail;
 use nest::{Extent, Level, LevelId};
 use par_ir::core::{self, FunId};
 use par_ir::flat::{self, Op, Ty};
@@ -125,6 +127,8 @@ fn with_choices(program: &core::Program, options: &Options) -> Result<(flat::Pro
     let mut out = flat::Program { funs, locals, vars: f.vars, places: f.places };
     prune::run(&mut out);
     interchange::run(&mut out);
+    bulk::run(&mut out);
+    prune::run(&mut out);
     Ok((out, choices))
 }
 

@@ -52,7 +52,9 @@ fn effects(op: &Op) -> bool {
     let block = |b: &Block| b.stms.iter().any(|s| effects(&s.op));
     match op {
         Op::Check { .. } | Op::Trace { .. } | Op::Call(..) => true,
-        Op::Kernel(k) => k.body.stms.iter().any(|s| super::kernel::may_fail(&s.exp)),
+        Op::Kernel(k) => {
+            k.bodies().into_iter().flat_map(|b| &b.stms).any(|s| super::kernel::may_fail(&s.exp))
+        }
         Op::If { then, other, .. } => block(then) || block(other),
         Op::Loop { form, body, .. } => matches!(form, flat::LoopForm::While(_)) || block(body),
         Op::Split { body, .. } => block(body),
@@ -129,7 +131,12 @@ fn prune_kernel(k: &mut Kernel, pat: &mut Vec<flat::Param>, used: &mut Used) {
             prune_map(outs, &mut k.body.results, pat, used);
             usize::MAX
         }
-        KernelKind::Reduce { neutral, .. } | KernelKind::Scan { neutral, .. } => neutral.len(),
+        KernelKind::Scan { after: Some(after), .. } => {
+            prune_map(&mut after.outs, &mut after.body.results, pat, used);
+            usize::MAX
+        }
+        KernelKind::Scan { neutral, .. } => neutral.len(),
+        KernelKind::Reduce { neutral, .. } => neutral.len(),
         KernelKind::Filter | KernelKind::Hist { .. } => usize::MAX,
     };
     for i in (fixed.min(pat.len())..pat.len()).rev() {
@@ -137,6 +144,9 @@ fn prune_kernel(k: &mut Kernel, pat: &mut Vec<flat::Param>, used: &mut Used) {
             pat.remove(i);
             k.body.results.remove(i);
         }
+    }
+    if let KernelKind::Scan { after: Some(after), .. } = &mut k.kind {
+        prune_body(&mut after.body, used);
     }
     prune_body(&mut k.body, used);
     prune_stms(&mut k.prologue, used);
@@ -151,21 +161,11 @@ fn prune_kernel(k: &mut Kernel, pat: &mut Vec<flat::Param>, used: &mut Used) {
         }
     }
     match &k.kind {
-        KernelKind::Map(outs) => {
-            for o in outs {
-                match o {
-                    Out::Elem(_) => {}
-                    Out::Scatter(dests) => used.extend(dests),
-                    Out::Own { dest, state } => {
-                        used.insert(*dest);
-                        size_uses(&state.ty, used);
-                    }
-                }
-            }
-        }
+        KernelKind::Map(outs) => mark_outs(outs, used),
         KernelKind::Reduce { op, neutral } | KernelKind::Scan { op, neutral, .. } => {
             neutral.iter().for_each(|a| mark(used, *a));
             mark_body(&op.body, used);
+            k.after().into_iter().for_each(|a| mark_outs(&a.outs, used));
         }
         KernelKind::Hist { dests, op, neutral } => {
             used.extend(dests);
@@ -173,6 +173,19 @@ fn prune_kernel(k: &mut Kernel, pat: &mut Vec<flat::Param>, used: &mut Used) {
             mark_body(&op.body, used);
         }
         KernelKind::Filter => {}
+    }
+}
+
+fn mark_outs(outs: &[Out], used: &mut Used) {
+    for o in outs {
+        match o {
+            Out::Elem(_) => {}
+            Out::Scatter(dests) => used.extend(dests),
+            Out::Own { dest, state } => {
+                used.insert(*dest);
+                size_uses(&state.ty, used);
+            }
+        }
     }
 }
 

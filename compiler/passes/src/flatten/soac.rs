@@ -248,7 +248,7 @@ impl Flattener<'_> {
         }
         let kind = match exclusive {
             // A flagged exclusive scan is an exclusive scan of the pairs: the first element has no flag.
-            Some(exclusive) => KernelKind::Scan { op, neutral, exclusive },
+            Some(exclusive) => KernelKind::Scan { op, neutral, exclusive, after: None },
             None => KernelKind::Reduce { op, neutral },
         };
         self.finish(g, kind, atoms, pat);

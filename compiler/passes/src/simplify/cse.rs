@@ -17,7 +17,7 @@ use std::mem::{Discriminant, discriminant};
 
 /// Equal keys compute equal values of equal type.
 #[derive(Clone, PartialEq, Eq, Hash)]
-pub(super) struct Key {
+pub(crate) struct Key {
     form: Discriminant<Exp>,
     op: Option<PrimOp>,
     prim: Option<Prim>,
@@ -26,7 +26,7 @@ pub(super) struct Key {
 }
 
 /// The key of an expression without bodies that always gives the same value; `ty` is its pattern's type.
-pub(super) fn key(exp: &Exp, ty: &Type) -> Option<Key> {
+pub(crate) fn key(exp: &Exp, ty: &Type) -> Option<Key> {
     let var = |v: &Var| Atom::Var(*v);
     let (op, prim, operands) = match exp {
         Exp::Prim(op, args) => {

@@ -19,6 +19,7 @@ use par_runtime::Prim;
 use std::collections::{HashMap, HashSet};
 
 use super::cse::Key;
+use super::range;
 
 /// The simplifier's knowledge.
 pub(super) struct Env<'a> {
@@ -30,6 +31,8 @@ pub(super) struct Env<'a> {
     /// Exclusive upper bounds of variables that are at least 0.
     ranges: HashMap<Var, Vec<Atom>>,
     known: HashMap<Var, bool>,
+    /// Variables that are at least this.
+    lowers: HashMap<Var, i128>,
     sizes: HashSet<Var>,
     seen: HashMap<Key, Var>,
     trail: Vec<Undo>,
@@ -37,6 +40,7 @@ pub(super) struct Env<'a> {
 
 enum Undo {
     Known(Var),
+    Lower(Var, Option<i128>),
     Size(Var),
     Seen(Key),
 }
@@ -51,6 +55,7 @@ impl<'a> Env<'a> {
             defs: HashMap::new(),
             ranges: HashMap::new(),
             known: HashMap::new(),
+            lowers: HashMap::new(),
             sizes: HashSet::new(),
             seen: HashMap::new(),
             trail: Vec::new(),
@@ -67,6 +72,8 @@ impl<'a> Env<'a> {
         while self.trail.len() > mark {
             match self.trail.pop() {
                 Some(Undo::Known(v)) => drop(self.known.remove(&v)),
+                Some(Undo::Lower(v, Some(before))) => drop(self.lowers.insert(v, before)),
+                Some(Undo::Lower(v, None)) => drop(self.lowers.remove(&v)),
                 Some(Undo::Size(v)) => drop(self.sizes.remove(&v)),
                 Some(Undo::Seen(key)) => drop(self.seen.remove(&key)),
                 None => return,
@@ -190,8 +197,27 @@ impl<'a> Env<'a> {
                 ab.iter().for_each(|&x| self.assume(x, value));
             }
             (Some(Exp::Prim(PrimOp::Un(UnOp::Not, Prim::Bool), x)), _) => self.assume(x[0], !value),
+            (Some(Exp::Prim(PrimOp::Cmp(op, p), xy)), _) if p.is_signed() => {
+                if let Some((v, least)) = range::least(self, op, value, xy[0], xy[1]) {
+                    self.assume_at_least(v, least);
+                }
+            }
             _ => {}
         }
+    }
+
+    /// `v` is at least `least` in this scope.
+    fn assume_at_least(&mut self, v: Var, least: i128) {
+        let before = self.lowers.get(&v).copied();
+        if before.is_none_or(|b| b < least) {
+            self.trail.push(Undo::Lower(v, before));
+            self.lowers.insert(v, least);
+        }
+    }
+
+    /// What `a` is known to be at least.
+    pub fn lower(&self, a: Atom) -> Option<i128> {
+        a.var().and_then(|v| self.lowers.get(&v)).copied()
     }
 
     /// The variable that already holds the value with this key.

@@ -15,7 +15,7 @@
 
 mod arrays;
 mod branch;
-mod cse;
+pub(crate) mod cse;
 mod dead;
 mod env;
 mod forward;

@@ -11,13 +11,14 @@
 //! ```
 //!
 //! Known are: the index of a `for`, the elements of an `iota`, remainders (each with its exclusive upper bound),
-//! these shifted by constants (`is[i + 1]` for `i < n - 1`), and that sizes are not negative.
+//! these shifted by constants (`is[i + 1]` for `i < n - 1`), that sizes are not negative, and what comparisons with
+//! constants have told (`i - 1` where `i` is not 0), digits (`x & 255`) and numbers that were narrower before.
 
 use super::env::Env;
 use par_ir::core::Exp;
-use par_ir::prim::{BinOp, PrimOp};
+use par_ir::prim::{BinOp, CmpOp, PrimOp};
 use par_ir::ty::{Atom, Var};
-use par_runtime::Scalar;
+use par_runtime::{Prim, Scalar};
 
 /// Whether `x < y`, if it is certain (both of one integer type).
 pub(super) fn less(env: &Env, x: Atom, y: Atom) -> Option<bool> {
@@ -33,6 +34,52 @@ fn surely_below(env: &Env, x: Atom, y: Atom) -> bool {
         || remainder_of(env, x).is_some_and(|n| n == y || le_constants(n, y))
         || successor_of(env, y).is_some_and(|i| has_upper(env, i) && at_most(env, x, i))
         || negative(x) && not_negative(env, y)
+        || c < 0 && i == y && not_negative(env, i)
+        || matches!((largest(env, x), constant(y)), (Some(largest), Some(y)) if largest < y)
+}
+
+/// What `a`, which is then not negative, is at most, by the operator that gave it: digits and narrow numbers.
+fn largest(env: &Env, a: Atom) -> Option<i128> {
+    let Exp::Prim(op, xy) = env.def_of(a)? else { return None };
+    match op {
+        PrimOp::Bin(BinOp::And, p) if p.is_integer() => {
+            let masks = xy.iter().filter_map(|x| constant(*x));
+            masks.filter(|m| *m >= 0).min()
+        }
+        PrimOp::Bin(BinOp::Mod, p) if p.is_integer() => constant(xy[1]).filter(|m| *m > 0).map(|m| m - 1),
+        PrimOp::Conv(from, to) if to.is_integer() => {
+            let fits = |m: &i128| *m < 1 << (8 * to.size() - 1);
+            let narrow = if *from == Prim::Bool {
+                Some(1)
+            } else {
+                (from.is_integer() && !from.is_signed()).then(|| (1 << (8 * from.size())) - 1)
+            };
+            largest(env, xy[0]).or(narrow).filter(fits)
+        }
+        _ => None,
+    }
+}
+
+/// What a comparison with a constant, which gave `value`, tells: a variable and what it is at least.
+pub(super) fn least(env: &Env, op: CmpOp, value: bool, x: Atom, y: Atom) -> Option<(Var, i128)> {
+    let op = match (op, value) {
+        (op, true) => op,
+        (CmpOp::Eq, _) => CmpOp::Ne,
+        (CmpOp::Ne, _) => CmpOp::Eq,
+        (CmpOp::Lt, _) => CmpOp::Ge,
+        (CmpOp::Le, _) => CmpOp::Gt,
+        (CmpOp::Gt, _) => CmpOp::Le,
+        (CmpOp::Ge, _) => CmpOp::Lt,
+    };
+    match (op, x, constant(y), constant(x), y) {
+        (CmpOp::Ne, Atom::Var(v), Some(0), ..) if not_negative(env, x) => Some((v, 1)),
+        (CmpOp::Ne, _, _, Some(0), Atom::Var(v)) if not_negative(env, y) => Some((v, 1)),
+        (CmpOp::Ge | CmpOp::Eq, Atom::Var(v), Some(c), ..) => Some((v, c)),
+        (CmpOp::Gt, Atom::Var(v), Some(c), ..) => Some((v, c + 1)),
+        (CmpOp::Le | CmpOp::Eq, _, _, Some(c), Atom::Var(v)) => Some((v, c)),
+        (CmpOp::Lt, _, _, Some(c), Atom::Var(v)) => Some((v, c + 1)),
+        _ => None,
+    }
 }
 
 /// `x <= y` for certain.
@@ -54,6 +101,9 @@ pub(super) fn not_negative(env: &Env, a: Atom) -> bool {
                 || successor_of(env, a).is_some_and(|i| has_upper(env, i))
                 || quotient(env, v)
                 || shifted_up(env, a)
+                || env.lower(a).is_some_and(|least| least >= 0)
+                || shifted_down(env, a)
+                || largest(env, a).is_some()
         }
     }
 }
@@ -64,15 +114,29 @@ fn shifted_up(env: &Env, a: Atom) -> bool {
     c >= 0 && env.uppers(i).iter().any(|&u| from_size(env, u).is_some_and(|(_, d)| c + d <= 0))
 }
 
+/// `a` is `i - c`, where `i` is known to be at least `c`, which is not negative.
+fn shifted_down(env: &Env, a: Atom) -> bool {
+    let (i, c) = offset(env, a);
+    c <= 0 && env.lower(i).is_some_and(|least| least + c >= 0)
+}
+
 /// Whether `u + c <= y`, and neither side overflows.
 fn reaches(env: &Env, u: Atom, c: i128, y: Atom) -> bool {
     match (constant(u), constant(y)) {
         (Some(u), Some(y)) => u + c <= y,
         _ if c == 0 && u == y => true,
         _ => match (from_size(env, u), from_size(env, y)) {
-            (Some((u, d)), Some((y, e))) => u == y && d + c <= e,
-            _ => false,
+            (Some((u, d)), Some((y, e))) if u == y && d + c <= e => true,
+            _ => smaller_of(env, u).is_some_and(|xy| xy.iter().any(|x| reaches(env, *x, c, y))),
         },
+    }
+}
+
+/// The operands of which `u` is the smaller one.
+fn smaller_of<'e>(env: &'e Env, u: Atom) -> Option<&'e [Atom]> {
+    match env.def_of(u) {
+        Some(Exp::Prim(PrimOp::Bin(BinOp::Min, p), xy)) if p.is_integer() => Some(xy),
+        _ => None,
     }
 }
 

@@ -1,0 +1,174 @@
+//! What uses prefixes only at their own position is done by the scan itself.
+//!
+//! ```text
+//! is = kernel scan (+) over n { xs[pos] }
+//! ys = kernel map over n { is[pos] - 1 }       ==>    ys = kernel scan (+) over n { xs[pos] } then \i { i - 1 }
+//! ```
+//!
+//! What is left of the prefixes is stored as before, if something else uses it.
+
+use super::order::{self, REACH};
+use super::{Joiner, reads};
+use par_ir::core::{self, Body, Exp};
+use par_ir::flat::{After, Block, Kernel, KernelKind, Op, Out, Stm, Ty};
+use par_ir::prim::PrimOp;
+use par_ir::ty::{Atom, Type, Var};
+use par_ir::visit::{Code, Subst};
+use std::collections::{BTreeSet, HashMap};
+
+/// Operators beyond which a map is worth a pass of its own, where it is done in vectors.
+const MAX_OPERATORS: usize = 16;
+
+/// Joins scans with what follows them, from the top down.
+pub fn sweep(block: &mut Block, joiner: &mut Joiner) {
+    let mut first = 0;
+    while first < block.stms.len() {
+        let end = block.stms.len().min(first + 1 + REACH);
+        let partner = (first + 1..end).find_map(|second| {
+            let fits = follows(&block.stms[first], &block.stms[second]);
+            fits.then(|| order::together(&block.stms, first, second)).flatten().map(|o| (second, o))
+        });
+        let Some((second, order)) = partner else {
+            first += 1;
+            continue;
+        };
+        let joined = join(&block.stms[first], &block.stms[second], joiner);
+        order::replace(block, (first, second), &order, joined);
+    }
+}
+
+/// Stores only those prefixes that something uses.
+pub fn narrow(block: &mut Block, joiner: &mut Joiner) {
+    let mut used: BTreeSet<Var> = block.results.free();
+    block.stms.iter().for_each(|s| used.extend(s.op.free()));
+    for stm in &mut block.stms {
+        let Op::Kernel(k) = &mut stm.op else { continue };
+        let KernelKind::Scan { neutral, after: None, .. } = &k.kind else { continue };
+        let prefixes = &stm.pat[..neutral.len()];
+        if prefixes.iter().any(|p| !used.contains(&p.var)) {
+            let after = stored(k, &stm.pat, joiner);
+            keep_combined(k, after);
+        }
+    }
+}
+
+/// The prefixes and further results as outputs.
+fn stored(k: &Kernel, pat: &[par_ir::flat::Param], joiner: &mut Joiner) -> After {
+    let KernelKind::Scan { op, after, .. } = &k.kind else { unreachable!("only a scan has prefixes") };
+    if let Some(after) = after {
+        return (**after).clone();
+    }
+    let param = |(ty, p): (&Type, &par_ir::flat::Param)| core::Param {
+        var: joiner.vars.fresh_like(p.var),
+        ty: ty.clone(),
+    };
+    let params: Vec<core::Param> = op.ret.iter().zip(pat).map(param).collect();
+    let prefixes = params.iter().map(|p| Atom::Var(p.var));
+    let results = prefixes.chain(k.body.results[params.len()..].iter().copied()).collect();
+    let outs =
+        pat.iter().map(|p| if let Ty::Array(t) = p.ty { t } else { unreachable!("outputs are arrays") });
+    After { params, body: Body { stms: vec![], results }, outs: outs.map(Out::Elem).collect() }
+}
+
+/// Makes it what the scan does; its body has no further results then.
+fn keep_combined(k: &mut Kernel, new: After) {
+    let KernelKind::Scan { neutral, after, .. } = &mut k.kind else { return };
+    k.body.results.truncate(neutral.len());
+    *after = Some(Box::new(new));
+}
+
+/// Whether a map uses what a scan makes at its own position only.
+pub fn follows(scan: &Stm, map: &Stm) -> bool {
+    let (Op::Kernel(s), Op::Kernel(m)) = (&scan.op, &map.op) else { return false };
+    let (KernelKind::Scan { .. }, KernelKind::Map(outs)) = (&s.kind, &m.kind) else { return false };
+    let own = outs.iter().any(|o| matches!(o, Out::Own { .. }));
+    if s.space != m.space || own || !is_light(m, outs) {
+        return false;
+    }
+    let made: Vec<Var> = scan.pat.iter().map(|p| p.var).collect();
+    let scattered = s.after().map(|a| scattered(&a.outs, &made)).unwrap_or_default();
+    let (mut here, mut all) = (0, 0);
+    reads::for_each(&m.body, &mut |arr, i| {
+        here += usize::from(i == Atom::Var(m.pos) && made.contains(&arr) && !scattered.contains(&arr));
+    });
+    made.iter().for_each(|v| all += reads::mentions(&map.op, *v));
+    here > 0 && here == all
+}
+
+/// Outputs that are not stored by position.
+fn scattered(outs: &[Out], made: &[Var]) -> Vec<Var> {
+    let (mut at, mut found) = (0, Vec::new());
+    for out in outs {
+        let n = if let Out::Scatter(dests) = out { dests.len() } else { 1 };
+        if matches!(out, Out::Scatter(_)) {
+            found.extend(&made[at..at + n]);
+        }
+        at += n;
+    }
+    found
+}
+
+/// Whether a map gains nothing from vectors that it does not lose by a pass of its own: it scatters, gathers, or does little.
+fn is_light(m: &Kernel, outs: &[Out]) -> bool {
+    let mut elsewhere = false;
+    reads::for_each(&m.body, &mut |_, i| elsewhere |= i != Atom::Var(m.pos));
+    let n = operators_of(&m.body);
+    let moves = elsewhere || outs.iter().any(|o| matches!(o, Out::Scatter(_)));
+    n <= MAX_OPERATORS || moves && n < usize::MAX
+}
+
+/// Operators in a body, see [`operators`].
+pub fn operators_of(body: &Body) -> usize {
+    body.stms.iter().map(operators).fold(0, usize::saturating_add)
+}
+
+/// Operators, many if there is a loop, a call or an elementary function.
+fn operators(stm: &core::Stm) -> usize {
+    match &stm.exp {
+        Exp::Prim(PrimOp::Un(op, p), _) if p.is_float() && op.function().is_some() => usize::MAX,
+        Exp::Prim(..) => 1,
+        Exp::If { then, other, .. } => {
+            operators_of(then).saturating_add(operators_of(other)).saturating_add(1)
+        }
+        Exp::Loop { .. } | Exp::Call(..) | Exp::Update { .. } => usize::MAX,
+        _ => 0,
+    }
+}
+
+fn join(scan: &Stm, map: &Stm, joiner: &mut Joiner) -> Stm {
+    let (Op::Kernel(s), Op::Kernel(m)) = (&scan.op, &map.op) else { unreachable!("kernels are joined") };
+    let KernelKind::Map(outs) = &m.kind else { unreachable!("a map follows") };
+    let mut after = stored(s, &scan.pat, joiner);
+    let values: HashMap<Var, Atom> = by_position(&after, scan);
+    let names = Subst::from([(m.row, Atom::Var(s.row)), (m.pos, Atom::Var(s.pos))]);
+    let mut body = m.body.substituted(&names);
+    reads::replace(&mut body, &|arr, _| values.get(&arr).copied());
+    after.body.stms.extend(body.stms);
+    after.body.results.extend(body.results);
+    after.outs.extend(outs.iter().cloned());
+    let mut kernel = (**s).clone();
+    kernel.prologue.extend(m.prologue.substituted(&names));
+    keep_combined(&mut kernel, after);
+    reads::tidy(&mut kernel);
+    let pat = [scan.pat.clone(), map.pat.clone()].concat();
+    joiner.joined(scan, map, pat, kernel)
+}
+
+/// What is stored at the position, by array.
+fn by_position(after: &After, scan: &Stm) -> HashMap<Var, Atom> {
+    let (mut found, mut at, mut result) = (HashMap::new(), 0, 0);
+    for out in &after.outs {
+        match out {
+            Out::Scatter(dests) => {
+                at += dests.len();
+                result += 1 + dests.len();
+            }
+            _ => {
+                found.insert(scan.pat[at].var, after.body.results[result]);
+                at += 1;
+                result += 1;
+            }
+        }
+    }
+    found
+}

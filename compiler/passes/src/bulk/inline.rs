@@ -1,0 +1,288 @@
+//! What is cheap to compute again is computed where it is read.
+//!
+//! ```text
+//! ys = kernel map over n { let y = 1 - xs[pos]  in y }
+//! z  = kernel reduce over n { ys[pos] }                    ==>    z = kernel reduce over n { 1 - xs[pos] }
+//! zs = kernel map over n { ys[pos] * ys[pos-1] }                  zs = kernel map over n { (1 - xs[pos]) * (1 - xs[pos-1]) }
+//! ```
+//!
+//! So is an element of two arrays one behind the other, each of which is cheap:
+//!
+//! ```text
+//! zs = concat (ys, kernel map over k { xs[pos] })
+//! w  = kernel map over n { zs[pos] + 1 }          ==>      w = kernel map over n { (if pos < m then … else xs[pos-m]) + 1 }
+//! ```
+//!
+//! Only if no other use keeps the array, so that it need not be stored at all; if every reader loads about as much as before; and
+//! if none of them reads an array beyond the update that would have been its last use.
+
+use super::order::{consumed, may_fail};
+use super::{Joiner, reads};
+use par_ir::core::{self, Body, Exp};
+use par_ir::flat::{Block, Kernel, KernelKind, Op, Out, Space, Stm, Ty};
+use par_ir::prim::{BinOp, CmpOp, PrimOp, UnOp};
+use par_ir::ty::{Atom, Type, Var};
+use par_ir::visit::{Code, Subst};
+use par_runtime::Prim;
+use std::collections::BTreeSet;
+
+/// Operators that may be computed again for a read.
+const MAX_OPERATORS: usize = 12;
+
+/// Readers of one array, at most.
+const MAX_READERS: usize = 6;
+
+/// Inlines what pays, from the top down.
+pub fn sweep(block: &mut Block, joiner: &mut Joiner) {
+    for at in 0..block.stms.len() {
+        for (array, element) in elements(block, at, joiner) {
+            if let Some(readers) = readers(block, at, array, &element) {
+                readers.into_iter().for_each(|r| element.put_into_kernel(&mut block.stms[r], array, joiner));
+            }
+        }
+    }
+}
+
+/// Arrays that a statement makes, with their elements if these are cheap.
+fn elements(block: &Block, at: usize, joiner: &mut Joiner) -> Vec<(Var, Element)> {
+    let stm = &block.stms[at];
+    if let Op::Concat(parts) = &stm.op {
+        return concat(block, at, parts, joiner).into_iter().map(|e| (stm.pat[0].var, e)).collect();
+    }
+    let element = |i: usize| Some((stm.pat[i].var, Element::of(stm, i)?));
+    stored(stm).filter_map(element).collect()
+}
+
+/// The results that a kernel stores by position and could do without.
+fn stored(stm: &Stm) -> std::ops::Range<usize> {
+    let Op::Kernel(k) = &stm.op else { return 0..0 };
+    match &k.kind {
+        KernelKind::Map(outs) if outs.iter().all(|o| matches!(o, Out::Elem(_))) && !may_fail(k) => {
+            0..stm.pat.len()
+        }
+        KernelKind::Scan { neutral, after: None, .. } => neutral.len()..stm.pat.len(),
+        _ => 0..0,
+    }
+}
+
+/// An element of two arrays one behind the other.
+fn concat(block: &Block, at: usize, parts: &[Var], joiner: &mut Joiner) -> Option<Element> {
+    let [first, second] = parts else { return None };
+    let made = |v: Var| {
+        let found = block.stms[..at].iter().find(|s| s.pat.iter().any(|p| p.var == v))?;
+        let i = found.pat.iter().position(|p| p.var == v).filter(|i| stored(found).contains(i))?;
+        Element::of(found, i).filter(|e| !e.needs_row())
+    };
+    let (a, b) = (made(*first)?, made(*second)?);
+    let Some(Space::Flat(n)) = a.space else { return None };
+    let Ty::Array(prim) = block.stms[at].pat[0].ty else { return None };
+    let pos = joiner.vars.fresh_like(a.pos);
+    let (inside, after) = (joiner.vars.fresh("inside"), joiner.vars.fresh("after"));
+    let result = joiner.vars.fresh("x");
+    let arm = |e: &Element, i: Var, joiner: &mut Joiner| {
+        let mut subst = Subst::from([(e.pos, Atom::Var(i))]);
+        let stms = e.stms.refreshed_with(joiner.vars, &mut subst);
+        Body { stms, results: vec![e.result.substituted(&subst)] }
+    };
+    let (then, mut other) = (arm(&a, pos, joiner), arm(&b, after, joiner));
+    let span = block.stms[at].span;
+    let bind = |var, ty, exp| core::Stm { pat: vec![core::Param { var, ty }], exp, span };
+    let minus = Exp::Prim(PrimOp::Bin(BinOp::Sub, Prim::I64), vec![Atom::Var(pos), n]);
+    other.stms.insert(0, bind(after, Type::I64, minus));
+    let less = Exp::Prim(PrimOp::Cmp(CmpOp::Lt, Prim::I64), vec![Atom::Var(pos), n]);
+    let stms = vec![
+        bind(inside, Type::BOOL, less),
+        bind(result, Type::scalar(prim), Exp::If { cond: Atom::Var(inside), then, other }),
+    ];
+    Some(Element { space: None, row: a.row, pos, prologue: vec![], stms, result: Atom::Var(result) })
+}
+
+/// The code for one element of an array.
+struct Element {
+    /// Of a concatenation nothing is known.
+    space: Option<Space>,
+    row: Var,
+    pos: Var,
+    prologue: Vec<core::Stm>,
+    stms: Vec<core::Stm>,
+    result: Atom,
+}
+
+impl Element {
+    /// If it is cheap and cannot fail.
+    fn of(stm: &Stm, result: usize) -> Option<Element> {
+        let Op::Kernel(k) = &stm.op else { return None };
+        let result = k.body.results[result];
+        let mut needed: BTreeSet<Var> = result.var().into_iter().collect();
+        let stms = needed_of(&k.body.stms, &mut needed);
+        let prologue = needed_of(&k.prologue, &mut needed);
+        let operators: usize = stms.iter().map(operators).fold(0, usize::saturating_add);
+        (operators <= MAX_OPERATORS).then_some(Element {
+            space: Some(k.space),
+            row: k.row,
+            pos: k.pos,
+            prologue,
+            stms,
+            result,
+        })
+    }
+
+    /// Arrays with the indices they are read at.
+    fn loads(&self) -> Vec<(Var, Atom)> {
+        let mut loads = Vec::new();
+        let body = Body { stms: self.stms.clone(), results: vec![] };
+        reads::for_each(&body, &mut |arr, i| loads.push((arr, i)));
+        loads
+    }
+
+    fn needs_row(&self) -> bool {
+        !self.prologue.is_empty() || self.stms.iter().any(|s| s.mentions(self.row))
+    }
+
+    /// Whether a kernel may compute the elements that it reads: one for each of its own, or for each of its rows.
+    fn fits(&self, k: &Kernel, array: Var) -> bool {
+        let mut reads = Vec::new();
+        reads::of_kernel(k, &mut |arr, i| reads.push((arr, i)));
+        let in_prologue = k.prologue.iter().any(|s| s.mentions(array));
+        let plain = |s: &core::Stm| matches!(s.exp, Exp::Prim(..) | Exp::Index(..));
+        let by_row =
+            matches!((k.space, self.space), (Space::Rows { rows, .. }, Some(Space::Flat(n))) if rows == n);
+        if in_prologue && !(by_row && self.stms.iter().all(plain)) {
+            return false;
+        }
+        reads.iter().filter(|(arr, _)| *arr == array).all(|(_, i)| {
+            let here = *i == Atom::Var(if in_prologue { k.row } else { k.pos });
+            let as_often = in_prologue || self.space == Some(k.space) || self.space.is_none() && here;
+            let moved = |j: Atom| if j == Atom::Var(self.pos) { *i } else { j };
+            let is_new = |arr: Var, j: Atom| !reads.contains(&(arr, moved(j)));
+            as_often && (here || !self.needs_row()) && loads_of(&self.stms, &is_new) <= 1
+        })
+    }
+
+    /// Replaces the reads of the array in a kernel.
+    fn put_into_kernel(&self, stm: &mut Stm, array: Var, joiner: &mut Joiner) {
+        let Op::Kernel(k) = &mut stm.op else { return };
+        let mut prologue = Body { stms: std::mem::take(&mut k.prologue), results: vec![] };
+        let (row, pos) = (k.row, k.pos);
+        self.put_into_body(&mut prologue, array, (row, pos), &mut vec![], joiner);
+        let mut added = Vec::new();
+        self.put_into_body(&mut k.body, array, (row, pos), &mut added, joiner);
+        if let KernelKind::Scan { after: Some(after), .. } = &mut k.kind {
+            self.put_into_body(&mut after.body, array, (row, pos), &mut added, joiner);
+        }
+        k.prologue = prologue.stms;
+        k.prologue.extend(added);
+        reads::tidy(k);
+    }
+
+    fn put_into_body(
+        &self,
+        body: &mut Body,
+        array: Var,
+        (row, pos): (Var, Var),
+        added: &mut Vec<core::Stm>,
+        joiner: &mut Joiner,
+    ) {
+        let mut stms = Vec::with_capacity(body.stms.len());
+        for mut stm in std::mem::take(&mut body.stms) {
+            for inner in stm.exp.bodies_mut() {
+                self.put_into_body(inner, array, (row, pos), added, joiner);
+            }
+            if let Exp::Index(arr, is) = &stm.exp
+                && *arr == array
+            {
+                let mut subst = Subst::from([(self.pos, is[0]), (self.row, Atom::Var(row))]);
+                added.extend(self.prologue.refreshed_with(joiner.vars, &mut subst));
+                stms.extend(self.stms.refreshed_with(joiner.vars, &mut subst));
+                stm.exp = Exp::Atom(self.result.substituted(&subst));
+            }
+            stms.push(stm);
+        }
+        body.stms = stms;
+    }
+}
+
+/// The kernels that read the array, if they can all do without it, and nothing else uses it.
+fn readers(block: &Block, at: usize, array: Var, element: &Element) -> Option<Vec<usize>> {
+    if block.results.contains(&Atom::Var(array)) {
+        return None;
+    }
+    let inputs: BTreeSet<Var> = element.loads().into_iter().map(|(arr, _)| arr).collect();
+    let mut readers = Vec::new();
+    // An input may have been used for the last time: then it may be gone.
+    let mut gone = false;
+    for (i, stm) in block.stms.iter().enumerate().skip(at + 1) {
+        let mentioned = reads::mentions(&stm.op, array);
+        if mentioned > 0 {
+            let Op::Kernel(k) = &stm.op else { return None };
+            let mut read = 0;
+            let mut operator = 0;
+            reads::of_kernel(k, &mut |arr, _| read += usize::from(arr == array));
+            if let KernelKind::Reduce { op, .. } | KernelKind::Scan { op, .. } | KernelKind::Hist { op, .. } =
+                &k.kind
+            {
+                operator = reads::mentions(op, array);
+            }
+            let ends = consumed(stm).iter().any(|v| inputs.contains(v) && !reads_array(k, *v));
+            if gone || ends || read != mentioned || operator > 0 || !element.fits(k, array) {
+                return None;
+            }
+            readers.push(i);
+        }
+        gone |= !consumed(stm).is_disjoint(&inputs);
+    }
+    (!readers.is_empty() && readers.len() <= MAX_READERS).then_some(readers)
+}
+
+fn reads_array(k: &Kernel, v: Var) -> bool {
+    let mut found = false;
+    reads::of_kernel(k, &mut |arr, _| found |= arr == v);
+    found
+}
+
+/// Reads that pass, of two arms those of one.
+fn loads_of(stms: &[core::Stm], pass: &dyn Fn(Var, Atom) -> bool) -> usize {
+    let load = |stm: &core::Stm| match &stm.exp {
+        Exp::Index(arr, is) => usize::from(pass(*arr, is[0])),
+        Exp::If { then, other, .. } => loads_of(&then.stms, pass).max(loads_of(&other.stms, pass)),
+        _ => 0,
+    };
+    stms.iter().map(load).sum()
+}
+
+/// Those statements, in order, that something needed needs.
+fn needed_of(stms: &[core::Stm], needed: &mut BTreeSet<Var>) -> Vec<core::Stm> {
+    let mut found = Vec::new();
+    for stm in stms.iter().rev() {
+        if stm.pat.iter().any(|p| needed.contains(&p.var)) {
+            needed.extend(stm.exp.free());
+            found.push(stm.clone());
+        }
+    }
+    found.reverse();
+    found
+}
+
+/// Operators in a statement, many if it has something that is not cheap or may fail.
+fn operators(stm: &core::Stm) -> usize {
+    let inner = |b: &Body| b.stms.iter().map(operators).fold(0, usize::saturating_add);
+    match &stm.exp {
+        Exp::Prim(op, _) if is_cheap(*op) => 1,
+        Exp::Index(..) => 0,
+        Exp::Atom(_) => 0,
+        Exp::If { then, other, .. } => inner(then).saturating_add(inner(other)).saturating_add(1),
+        _ => usize::MAX,
+    }
+}
+
+/// Neither a function nor a division, which takes longer than reading what it gave.
+fn is_cheap(op: PrimOp) -> bool {
+    match op {
+        PrimOp::Bin(op, _) => {
+            !matches!(op, BinOp::Div | BinOp::Mod | BinOp::Quot | BinOp::Rem | BinOp::Pow | BinOp::Atan2)
+        }
+        PrimOp::Un(op, _) => matches!(op, UnOp::Neg | UnOp::Not | UnOp::Abs | UnOp::Sgn),
+        PrimOp::Cmp(..) | PrimOp::Conv(..) | PrimOp::Select(_) => true,
+        _ => false,
+    }
+}

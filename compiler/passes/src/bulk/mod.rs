@@ -1,0 +1,66 @@
+//! Bulk operations of one FLAT block joined, so that less is stored and read again.
+//!
+//! ```text
+//! bits, is = kernel scan over n { … in (b, b) }        total = kernel reduce over n { … in b }
+//! total = kernel reduce over n { bits[pos] }     ==>   ys = kernel scan over n { … in b }
+//! js = kernel scan over n { 1 - bits[pos] }                   then (scatter xs) \i j { … }
+//! ys = kernel map (scatter xs) over n { … is[pos] js[pos] total … }
+//! ```
+//!
+//! 0. What is computed twice or copied whole is not ([`same`]).
+//! 1. What is cheap to compute again is computed where it is read ([`inline`]), if nothing else needs it stored.
+//!    The last prefix gets a reduction of its own, if that lets the others go ([`totals`]).
+//! 2. Scans over one space become one ([`scans`]).
+//! 3. What uses prefixes only at their own position is done by the scan itself ([`after`]).
+//!
+//! Fusion of CORE has done the same with nests and their producers; this pass sees what flattening has made of them, and scans.
+//! No check changes its place among those that may fail ([`order`]). What is unused afterwards is for `prune`.
+
+mod after;
+mod inline;
+mod order;
+mod reads;
+mod same;
+mod scans;
+mod totals;
+
+use par_ir::Vars;
+use par_ir::flat::{Block, Kernel, Op, Param, Program, Stm};
+use par_ir::place::Places;
+
+/// In every function of a program.
+pub(crate) fn run(program: &mut Program) {
+    let Program { funs, vars, places, .. } = program;
+    for f in funs {
+        same::Known::default().block(&mut f.body);
+        let mut last = totals::Predecessors::default();
+        last.note(&f.body);
+        Joiner { vars, places, last }.block(&mut f.body);
+    }
+}
+
+/// What joining needs besides the block.
+struct Joiner<'p> {
+    vars: &'p mut Vars,
+    places: &'p mut Places,
+    last: totals::Predecessors,
+}
+
+impl Joiner<'_> {
+    fn block(&mut self, block: &mut Block) {
+        for stm in &mut block.stms {
+            stm.op.blocks_mut().into_iter().for_each(|b| self.block(b));
+        }
+        inline::sweep(block, self);
+        totals::sweep(block, self);
+        scans::sweep(block, self);
+        after::sweep(block, self);
+        after::narrow(block, self);
+    }
+
+    /// The statement in place of two.
+    fn joined(&mut self, a: &Stm, b: &Stm, pat: Vec<Param>, kernel: Kernel) -> Stm {
+        let place = self.places.joined(a.place, b.place);
+        Stm { pat, op: Op::Kernel(Box::new(kernel)), span: a.span, place }
+    }
+}

@@ -1,0 +1,106 @@
+//! Reads of arrays in the code of kernels.
+
+use crate::simplify::cse::{self, Key};
+use par_ir::core::{Body, Exp, Stm};
+use par_ir::flat::{Kernel, KernelKind, Out};
+use par_ir::ty::{Atom, Var};
+use par_ir::visit::{Code, Site, Subst};
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+
+/// Calls `f` on every read in a body and the bodies in it.
+pub fn for_each(body: &Body, f: &mut dyn FnMut(Var, Atom)) {
+    body.stms.iter().for_each(|s| in_stm(s, f));
+}
+
+fn in_stm(stm: &Stm, f: &mut dyn FnMut(Var, Atom)) {
+    if let Exp::Index(arr, is) = &stm.exp {
+        f(*arr, is[0]);
+    }
+    stm.exp.bodies().into_iter().for_each(|b| for_each(b, f));
+}
+
+/// As [`for_each`], in all of a kernel's code, its prologue included.
+pub fn of_kernel(k: &Kernel, f: &mut dyn FnMut(Var, Atom)) {
+    k.prologue.iter().for_each(|s| in_stm(s, f));
+    k.bodies().into_iter().for_each(|b| for_each(b, f));
+}
+
+/// How often a variable is mentioned.
+pub fn mentions(code: &impl Code, v: Var) -> usize {
+    let mut n = 0;
+    code.walk(&mut |site| n += usize::from(site == Site::Use(Atom::Var(v))));
+    n
+}
+
+/// Replaces reads of arrays by what `with` gives for array and index.
+pub fn replace(body: &mut Body, with: &dyn Fn(Var, Atom) -> Option<Atom>) {
+    for stm in &mut body.stms {
+        if let Exp::Index(arr, is) = &stm.exp
+            && let Some(x) = with(*arr, is[0])
+        {
+            stm.exp = Exp::Atom(x);
+        }
+        stm.exp.bodies_mut().into_iter().for_each(|b| replace(b, with));
+    }
+}
+
+/// Removes statements of a kernel that only give a scalar another name, or compute again what is known.
+pub fn tidy(k: &mut Kernel) {
+    let own = |o: &Out| matches!(o, Out::Own { .. });
+    if matches!(&k.kind, KernelKind::Map(outs) if outs.iter().any(own)) {
+        // What it reads changes.
+        return;
+    }
+    let mut known = Known::default();
+    let mut prologue = Body { stms: std::mem::take(&mut k.prologue), results: vec![] };
+    known.body(&mut prologue);
+    k.prologue = prologue.stms;
+    known.body(&mut k.body);
+    if let KernelKind::Scan { after: Some(after), .. } = &mut k.kind {
+        known.body(&mut after.body);
+    }
+}
+
+#[derive(Default)]
+struct Known {
+    names: Subst,
+    seen: HashMap<Key, Atom>,
+}
+
+impl Known {
+    fn body(&mut self, body: &mut Body) {
+        let mut kept = Vec::with_capacity(body.stms.len());
+        for mut stm in std::mem::take(&mut body.stms) {
+            stm.substitute(&self.names);
+            if let Some(x) = self.value(&stm) {
+                self.names.insert(stm.pat[0].var, x);
+                continue;
+            }
+            for inner in stm.exp.bodies_mut() {
+                let outside = self.seen.clone();
+                self.body(inner);
+                self.seen = outside;
+            }
+            kept.push(stm);
+        }
+        body.stms = kept;
+        body.results.substitute(&self.names);
+    }
+
+    /// What a statement gives, if that is known by another name.
+    fn value(&mut self, stm: &Stm) -> Option<Atom> {
+        let [p] = stm.pat.as_slice() else { return None };
+        match &stm.exp {
+            Exp::Atom(a) if p.ty.is_scalar() => Some(*a),
+            Exp::Prim(..) | Exp::Index(..) => match self.seen.entry(cse::key(&stm.exp, &p.ty)?) {
+                Entry::Occupied(known) => Some(*known.get()),
+                Entry::Vacant(new) => {
+                    new.insert(Atom::Var(p.var));
+                    None
+                }
+            },
+            _ => None,
+        }
+    }
+}

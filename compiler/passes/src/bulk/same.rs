@@ -1,0 +1,93 @@
+//! Host scalars computed twice, and arrays copied whole.
+//!
+//! ```text
+//! let m = mul h w                               let m = mul h w
+//! let ys = kernel map (scatter …) …      ==>    let ys = kernel map (scatter …) …
+//! let n = mul h w
+//! let zs = kernel map over n { ys[pos] }        let zs = ys
+//! ```
+
+use par_ir::core::Exp;
+use par_ir::flat::{Block, Kernel, KernelKind, Op, Out, Space, Stm};
+use par_ir::prim::PrimOp;
+use par_ir::ty::{Atom, Var};
+use par_ir::visit::{Code, Subst};
+use std::collections::HashMap;
+
+/// What is known in a block and those around it.
+#[derive(Clone, Default)]
+pub struct Known {
+    scalars: HashMap<(PrimOp, Vec<Atom>), Var>,
+    /// Lengths of arrays.
+    lengths: HashMap<Var, Atom>,
+}
+
+impl Known {
+    /// In a block and those in it.
+    pub fn block(&mut self, block: &mut Block) {
+        let mut names = Subst::new();
+        let mut kept = Vec::with_capacity(block.stms.len());
+        for mut stm in std::mem::take(&mut block.stms) {
+            stm.substitute(&names);
+            if let Op::Prim(op, args) = &stm.op {
+                let key = (*op, args.clone());
+                if let Some(known) = self.scalars.get(&key) {
+                    names.insert(stm.pat[0].var, Atom::Var(*known));
+                    continue;
+                }
+                self.scalars.insert(key, stm.pat[0].var);
+            }
+            stm.op.blocks_mut().into_iter().for_each(|b| self.clone().block(b));
+            if let Some(array) = self.copied(&stm) {
+                stm.op = Op::Atom(Atom::Var(array));
+            }
+            self.note(&stm);
+            kept.push(stm);
+        }
+        block.stms = kept;
+        block.results.substitute(&names);
+    }
+
+    /// The array of which a statement makes a copy.
+    fn copied(&self, stm: &Stm) -> Option<Var> {
+        let Op::Kernel(k) = &stm.op else { return None };
+        let (KernelKind::Map(outs), Space::Flat(n)) = (&k.kind, k.space) else { return None };
+        let ([Out::Elem(_)], [only], [result]) =
+            (outs.as_slice(), k.body.stms.as_slice(), k.body.results.as_slice())
+        else {
+            return None;
+        };
+        let Exp::Index(array, is) = &only.exp else { return None };
+        let whole = is[0] == Atom::Var(k.pos) && *result == Atom::Var(only.pat[0].var);
+        (whole && self.lengths.get(array) == Some(&n)).then_some(*array)
+    }
+
+    fn note(&mut self, stm: &Stm) {
+        match &stm.op {
+            Op::Replicate(n, _) | Op::Iota(n) => _ = self.lengths.insert(stm.pat[0].var, *n),
+            Op::Atom(Atom::Var(v)) => {
+                if let Some(n) = self.lengths.get(v) {
+                    self.lengths.insert(stm.pat[0].var, *n);
+                }
+            }
+            Op::Kernel(k) => self.outputs(stm, k),
+            _ => {}
+        }
+    }
+
+    fn outputs(&mut self, stm: &Stm, k: &Kernel) {
+        let KernelKind::Map(outs) = &k.kind else { return };
+        let mut made = stm.pat.iter().map(|p| p.var);
+        for out in outs {
+            let lengths: Vec<Option<Atom>> = match (out, k.space) {
+                (Out::Elem(_), Space::Flat(n)) => vec![Some(n)],
+                (Out::Elem(_), _) => vec![None],
+                (Out::Scatter(dests), _) => dests.iter().map(|d| self.lengths.get(d).copied()).collect(),
+                (Out::Own { dest, .. }, _) => vec![self.lengths.get(dest).copied()],
+            };
+            for (v, n) in made.by_ref().take(lengths.len()).collect::<Vec<_>>().into_iter().zip(lengths) {
+                self.lengths.extend(n.map(|n| (v, n)));
+            }
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! Neighbouring scans over one space become one.
+//!
+//! ```text
+//! is = kernel scan (+) over n { f xs[pos] }
+//! js = kernel scan (+) over n { g xs[pos] }     ==>     is, js = kernel scan (+, +) over n { f xs[pos], g xs[pos] }
+//! ```
+//!
+//! If they read a common array, or a later kernel over the space reads both.
+
+use super::order::{self, REACH};
+use super::{Joiner, reads};
+use par_ir::core::{Body, Lambda};
+use par_ir::flat::{Block, Kernel, KernelKind, Op, Param, Stm};
+use par_ir::ty::{Atom, Var};
+use par_ir::visit::{Code, Subst};
+use std::collections::BTreeSet;
+
+/// Joins what pays, from the top down.
+pub fn sweep(block: &mut Block, joiner: &mut Joiner) {
+    let mut first = 0;
+    while first < block.stms.len() {
+        let end = block.stms.len().min(first + 1 + REACH);
+        let partner = (first + 1..end).find_map(|second| {
+            let pays = alike(&block.stms[first], &block.stms[second]) && related(block, first, second);
+            pays.then(|| order::together(&block.stms, first, second)).flatten().map(|o| (second, o))
+        });
+        let Some((second, order)) = partner else {
+            first += 1;
+            continue;
+        };
+        let joined = join(&block.stms[first], &block.stms[second], joiner);
+        order::replace(block, (first, second), &order, joined);
+    }
+}
+
+fn scan(stm: &Stm) -> Option<(&Kernel, &Lambda, &[Atom], bool)> {
+    let Op::Kernel(k) = &stm.op else { return None };
+    match &k.kind {
+        KernelKind::Scan { op, neutral, exclusive, after: None } => Some((k, op, neutral, *exclusive)),
+        _ => None,
+    }
+}
+
+fn alike(a: &Stm, b: &Stm) -> bool {
+    let (Some((a, f, _, inclusive)), Some((b, g, _, also))) = (scan(a), scan(b)) else { return false };
+    // Scans of floats are cut into parts, which others need not be.
+    let floats = |op: &Lambda| op.ret.iter().any(|t| t.prim().is_float());
+    a.space == b.space && inclusive == also && floats(f) == floats(g)
+}
+
+fn related(block: &Block, first: usize, second: usize) -> bool {
+    let [a, b] = [first, second].map(|i| &block.stms[i]);
+    let (Op::Kernel(ka), Op::Kernel(kb)) = (&a.op, &b.op) else { return false };
+    let common = |k: &Kernel| -> BTreeSet<Var> {
+        let mut found = BTreeSet::new();
+        reads::of_kernel(k, &mut |arr, _| _ = found.insert(arr));
+        found
+    };
+    let uses = |stm: &Stm, of: &Stm| of.pat.iter().any(|p| stm.op.mentions(p.var));
+    let reader =
+        |stm: &Stm| matches!(&stm.op, Op::Kernel(k) if k.space == ka.space) && uses(stm, a) && uses(stm, b);
+    let dependent = a.pat.iter().any(|p| b.op.mentions(p.var));
+    !dependent && (!common(ka).is_disjoint(&common(kb)) || block.stms[second + 1..].iter().any(reader))
+}
+
+fn join(a: &Stm, b: &Stm, joiner: &mut Joiner) -> Stm {
+    let (Some((ka, f, x, exclusive)), Some((kb, g, y, _))) = (scan(a), scan(b)) else {
+        unreachable!("only scans are joined")
+    };
+    let (k, l) = (x.len(), y.len());
+    let names = Subst::from([(kb.row, Atom::Var(ka.row)), (kb.pos, Atom::Var(ka.pos))]);
+    let second: Body = kb.body.substituted(&names);
+    let body = Body {
+        stms: [ka.body.stms.clone(), second.stms].concat(),
+        results: interleaved(&ka.body.results, &second.results, k, l),
+    };
+    let op = Lambda {
+        params: [&f.params[..k], &g.params[..l], &f.params[k..], &g.params[l..]].concat(),
+        body: Body {
+            stms: [f.body.stms.clone(), g.body.stms.clone()].concat(),
+            results: [f.body.results.clone(), g.body.results.clone()].concat(),
+        },
+        ret: [f.ret.clone(), g.ret.clone()].concat(),
+        schedule: f.schedule,
+    };
+    let pat: Vec<Param> = interleaved(&a.pat, &b.pat, k, l);
+    let kind = KernelKind::Scan { op, neutral: [x, y].concat(), exclusive, after: None };
+    let prologue = [ka.prologue.clone(), kb.prologue.substituted(&names)].concat();
+    let mut kernel = Kernel { kind, prologue, body, ..ka.clone() };
+    reads::tidy(&mut kernel);
+    joiner.joined(a, b, pat, kernel)
+}
+
+/// The first `k` of one and `l` of the other, then the rest of both.
+fn interleaved<T: Clone>(a: &[T], b: &[T], k: usize, l: usize) -> Vec<T> {
+    [&a[..k], &b[..l], &a[k..], &b[l..]].concat()
+}
