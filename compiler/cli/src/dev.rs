@@ -49,7 +49,7 @@ pub fn dev(args: &Args) -> Result<Status, Status> {
     let text =
         text.ok_or_else(|| status::fail(&format!("there is nothing named `{}` to dump", args.dump)))?;
     if args.timings {
-        for (stage, time) in program.trace().timings.borrow().iter() {
+        for (stage, time) in pipeline::noted(&program.trace().timings).iter() {
             status::say(&format!("{:>10.3} ms  {stage}", time.as_secs_f64() * 1e3));
         }
     }
@@ -73,7 +73,7 @@ fn dump(program: &Program, what: &str, after: Option<&str>) -> Result<Option<Str
             if stage == "flatten" {
                 program.flat()?;
             }
-            let dumps = program.trace().dumps.borrow();
+            let dumps = pipeline::noted(&program.trace().dumps);
             dumps.iter().map(|(_, text)| text.as_str()).collect::<Vec<_>>().join("\n-- again --\n\n")
         }
         _ => return Ok(None),

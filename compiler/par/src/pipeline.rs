@@ -19,9 +19,9 @@ use par_passes::pass;
 use par_runtime::cuda::{self, Gpu};
 use par_runtime::{Executable, cancel};
 use par_syntax::{Diagnostic, Severity, Sources, ast};
-use std::cell::{Cell, RefCell};
+use std::cell::Cell;
 use std::collections::HashSet;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// A step of the compiler, for help texts and dumps.
@@ -113,11 +113,16 @@ impl Options {
 #[derive(Default, Debug)]
 pub struct Trace {
     /// Each step with its time.
-    pub timings: RefCell<Vec<(&'static str, Duration)>>,
+    pub timings: Mutex<Vec<(&'static str, Duration)>>,
     /// Steps that were to be dumped, with the program after them.
-    pub dumps: RefCell<Vec<(String, String)>>,
+    pub dumps: Mutex<Vec<(String, String)>>,
     /// CORE after each step, if that was asked for.
-    pub stages: RefCell<Vec<(&'static str, core::Program)>>,
+    pub stages: Mutex<Vec<(&'static str, core::Program)>>,
+}
+
+/// What a [`Trace`] holds.
+pub fn noted<T>(list: &Mutex<T>) -> MutexGuard<'_, T> {
+    list.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 thread_local! {
@@ -172,14 +177,14 @@ impl Pipeline<'_> {
         let before = CURRENT.replace(stage);
         let start = Instant::now();
         let result = run();
-        self.trace.timings.borrow_mut().push((stage, start.elapsed()));
+        noted(&self.trace.timings).push((stage, start.elapsed()));
         CURRENT.set(before);
         result
     }
 
     fn dump(&self, stage: &str, text: impl FnOnce() -> String) {
         if self.options.dump_after.iter().any(|s| s == stage) {
-            self.trace.dumps.borrow_mut().push((stage.to_string(), text()));
+            noted(&self.trace.dumps).push((stage.to_string(), text()));
         }
     }
 
@@ -254,7 +259,7 @@ impl Pipeline<'_> {
     fn after_core(&self, stage: &'static str, program: &core::Program) -> Result<(), Failure> {
         self.dump(stage, || print::print_core(program));
         if self.options.keep_stages {
-            self.trace.stages.borrow_mut().push((stage, program.clone()));
+            noted(&self.trace.stages).push((stage, program.clone()));
         }
         self.verify(stage, || verify_core(program))
     }

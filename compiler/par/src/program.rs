@@ -5,7 +5,7 @@
 
 use crate::failure::{Bug, Failure, RunFailure};
 use crate::insight::Written;
-use crate::pipeline::{self, Front, Options, Pipeline, Trace};
+use crate::pipeline::{self, Front, Options, Pipeline, Trace, noted};
 use par_ir::core::Entry;
 use par_ir::interp::{self, Counters};
 use par_ir::{core, flat};
@@ -13,8 +13,8 @@ use par_runtime::cuda::{self, Gpu, Nvrtc};
 use par_runtime::io::view::View;
 use par_runtime::{CancelToken, Column, Executable, Profile, RuntimeError, Value, ValueType, cancel, pool};
 use par_syntax::{Diagnostic, Severity, Sources};
-use std::cell::OnceCell;
 use std::fmt;
+use std::sync::OnceLock;
 
 /// How back ends begin the message of an error that is theirs and not the program's.
 const INTERNAL: &str = "internal error:";
@@ -70,6 +70,8 @@ pub struct CallOptions {
     pub threads: usize,
     /// Stops the call when it is used.
     pub cancel: CancelToken,
+    /// Bytes that the call may hold besides its arguments; none: what the program was compiled with.
+    pub memory_limit: Option<usize>,
     /// For [`Backend::Cpu`]: cuts work into the smallest pieces there are, for tests.
     pub smallest_pieces: bool,
 }
@@ -77,7 +79,13 @@ pub struct CallOptions {
 impl Default for CallOptions {
     /// On all processors.
     fn default() -> CallOptions {
-        CallOptions { backend: Backend::Cpu, threads: 0, cancel: CancelToken::new(), smallest_pieces: false }
+        CallOptions {
+            backend: Backend::Cpu,
+            threads: 0,
+            cancel: CancelToken::new(),
+            memory_limit: None,
+            smallest_pieces: false,
+        }
     }
 }
 
@@ -87,12 +95,12 @@ pub struct Program {
     warnings: Vec<Diagnostic>,
     core: core::Program,
     checks: Written,
-    flat: OnceCell<flat::Program>,
-    executable: OnceCell<Executable>,
+    flat: OnceLock<flat::Program>,
+    executable: OnceLock<Executable>,
     /// The same plan, whose kernels count.
-    counting: OnceCell<Executable>,
+    counting: OnceLock<Executable>,
     /// On a GPU.
-    cuda: OnceCell<Executable>,
+    cuda: OnceLock<Executable>,
     options: Options,
     trace: Trace,
 }
@@ -121,10 +129,10 @@ impl Program {
             warnings: front.warnings,
             core: front.core,
             checks: front.checks,
-            flat: OnceCell::new(),
-            executable: OnceCell::new(),
-            counting: OnceCell::new(),
-            cuda: OnceCell::new(),
+            flat: OnceLock::new(),
+            executable: OnceLock::new(),
+            counting: OnceLock::new(),
+            cuda: OnceLock::new(),
             options: options.clone(),
             trace,
         }
@@ -133,7 +141,7 @@ impl Program {
     /// The program as it was after each step on CORE, oldest first, without those that changed nothing. Empty unless it
     /// was compiled with [`Options::keep_stages`]. Each can be run on every back end, and skips the steps after it.
     pub fn stages(&self) -> Vec<(&'static str, Program)> {
-        let mut stages = self.trace.stages.borrow().clone();
+        let mut stages = noted(&self.trace.stages).clone();
         stages.dedup_by(|later, earlier| later.1 == earlier.1);
         stages.into_iter().map(|(name, core)| (name, self.flattened_from(core, &self.options))).collect()
     }
@@ -352,7 +360,7 @@ impl Program {
         measure: &mut Measure,
     ) -> Result<Vec<Column>, RunFailure> {
         let missing = || RuntimeError::plain(format!("there is no entry point `{entry}`"));
-        let limit = self.options.memory_limit;
+        let limit = options.memory_limit.or(self.options.memory_limit);
         match options.backend {
             Backend::Interp => {
                 let found = self.core.funs.iter().position(|f| is_entry(&f.entry, entry));
