@@ -50,7 +50,8 @@ fn elements(block: &Block, at: usize, joiner: &mut Joiner) -> Vec<(Var, Element)
         return concat(block, at, parts, joiner).into_iter().map(|e| (stm.pat[0].var, e)).collect();
     }
     let element = |i: usize| Some((stm.pat[i].var, Element::of(stm, i)?));
-    stored(stm).filter_map(element).collect()
+    let free = stored(stm).filter(|i| !joiner.vars.is_kept(stm.pat[*i].var));
+    free.filter_map(element).collect()
 }
 
 /// The results that a kernel stores by position and could do without.

@@ -193,6 +193,8 @@ pub(crate) struct Flattener<'a> {
     made_for_all: HashMap<Var, usize>,
     /// CORE variables that something updates in place.
     consumed: std::collections::HashSet<Var>,
+    /// CORE variables that are used after something has updated them.
+    kept: std::collections::HashSet<Var>,
     /// Flat arrays that hold a row for every position of a level, see [`whole`]: how, and for which level.
     whole: HashMap<Var, (rep::Arr, LevelId)>,
     /// Parameters and results of loops and branches that are kept whole, likewise.
@@ -235,6 +237,7 @@ impl<'a> Flattener<'a> {
             blocks: std::collections::HashSet::new(),
             made_for_all: HashMap::new(),
             consumed: consumed::of_program(source),
+            kept: consumed::kept(source),
             whole: HashMap::new(),
             layouts: HashMap::new(),
             views: std::collections::HashSet::new(),

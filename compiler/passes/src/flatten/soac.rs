@@ -58,6 +58,9 @@ impl Flattener<'_> {
         self.flush();
         for (p, rep) in stm.pat.iter().zip(results) {
             let arr = self.collect(child, rep, &p.ty)?;
+            if let (Src::Data(data, _), true) = (&arr.src, is_apart(stm)) {
+                self.vars.keep(*data);
+            }
             self.env.insert(p.var, Rep::Array(arr));
         }
         Ok(())
@@ -434,4 +437,9 @@ struct Folded {
     flag: Option<Var>,
     arrays: Vec<Var>,
     extras: Vec<(Var, Prim)>,
+}
+
+/// Whether an operator is joined with nothing.
+fn is_apart(stm: &Stm) -> bool {
+    stm.exp.lambdas().first().is_some_and(|lam| lam.schedule == Schedule::Apart)
 }
