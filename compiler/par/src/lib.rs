@@ -33,6 +33,7 @@ pub mod doc;
 pub mod embed;
 pub mod explain;
 pub mod failure;
+mod gpu;
 pub mod imports;
 pub mod insight;
 pub mod library;
@@ -46,6 +47,7 @@ pub mod warnings;
 
 pub use embed::{Context, Error, FromPar, IntoPar, Mismatch, Ragged};
 pub use failure::{Bug, Failure, RunFailure};
+pub use gpu::gpu_copy_rate;
 pub use par_derive::{FromPar, IntoPar};
 pub use par_ir::core::Entry;
 pub use par_ir::print::{print_core, print_flat};

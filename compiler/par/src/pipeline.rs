@@ -16,6 +16,7 @@ use par_ir::{core, flat, print};
 use par_passes::flatten::Unsupported;
 pub use par_passes::flatten::{Choice, Measure, Splitting, Thresholds, Versions};
 use par_passes::pass;
+use par_runtime::cuda::{self, Gpu};
 use par_runtime::{Executable, cancel};
 use par_syntax::{Diagnostic, Severity, Sources, ast};
 use std::cell::Cell;
@@ -69,9 +70,11 @@ pub struct Options {
     pub splitting: Splitting,
     /// Bytes that a run may hold besides its arguments, on every back end; none: what there is.
     pub memory_limit: Option<usize>,
+    /// Number of the GPU that programs for one run on.
+    pub device: usize,
     /// A run fails if a `scatter` writes two different values to one index.
     pub check_scatter: bool,
-    /// Of several values that a `scatter` writes to one index, the last one wins.
+    /// Of several values that a `scatter` writes to one index, the last one wins; `tuning` is not used.
     pub reproducible: bool,
 }
 
@@ -83,6 +86,7 @@ impl Default for Options {
             tuning: None,
             splitting: Splitting::default(),
             memory_limit: None,
+            device: 0,
             check_scatter: false,
             reproducible: false,
             verify: cfg!(debug_assertions),
@@ -280,7 +284,8 @@ impl Pipeline<'_> {
 
     /// What was measured, for the choices of this program.
     fn thresholds(&self, core: &core::Program, sources: &Sources) -> Result<Thresholds, Failure> {
-        let Some(tuning) = &self.options.tuning else { return Ok(Thresholds::default()) };
+        let wanted = self.options.tuning.as_ref().filter(|_| !self.options.reproducible);
+        let Some(tuning) = wanted else { return Ok(Thresholds::default()) };
         let found = self.choices(core, sources)?;
         tuning.thresholds(&found, sources).map_err(|message| {
             let mut diagnostic = Diagnostic::new(Severity::Error, "", message, Default::default());
@@ -304,6 +309,35 @@ impl Pipeline<'_> {
     pub(crate) fn codegen(&self, flat: &flat::Program) -> Result<Executable, Failure> {
         let result = self.step(CODEGEN.name, || par_codegen::cpu::compile(flat));
         result.map_err(|message| Failure::Bug(Bug { pass: CODEGEN.name.to_string(), message }))
+    }
+}
+
+impl Pipeline<'_> {
+    /// FLAT to C++ for GPUs, in which the lines of the source are comments.
+    pub(crate) fn codegen_cuda(
+        &self,
+        flat: &flat::Program,
+        sources: &Sources,
+    ) -> Result<cuda::Program, Failure> {
+        let line = |span| sources.line(span);
+        let result =
+            self.step(CODEGEN.name, || par_codegen::cuda::compile(flat, self.options.reproducible, &line));
+        result.map_err(|message| Failure::Bug(Bug { pass: CODEGEN.name.to_string(), message }))
+    }
+
+    /// FLAT to a program on a GPU.
+    pub(crate) fn load_cuda(&self, flat: &flat::Program, sources: &Sources) -> Result<Executable, Failure> {
+        let gpu = Gpu::open(self.options.device).map_err(|e| Failure::Unavailable(e.0))?;
+        let program = self.codegen_cuda(flat, sources)?;
+        self.step(CODEGEN.name, || cuda::load(program, gpu)).map_err(not_loaded)
+    }
+}
+
+/// Why a program is not on a GPU: something is missing, or what was generated is wrong.
+pub(crate) fn not_loaded(e: cuda::LoadError) -> Failure {
+    match e {
+        cuda::LoadError::Unavailable(what) => Failure::Unavailable(what.0),
+        cuda::LoadError::Refused(message) => Failure::Bug(Bug { pass: CODEGEN.name.into(), message }),
     }
 }
 

@@ -39,6 +39,8 @@ pub enum Error {
         /// Why.
         error: std::io::Error,
     },
+    /// What the back end needs is not there, a GPU for one.
+    Unavailable(String),
     /// A mistake in Par itself.
     Bug(String),
 }
@@ -52,7 +54,7 @@ impl fmt::Display for Error {
             Error::Mismatch(mismatch) => mismatch.fmt(f),
             Error::Cancelled => f.write_str(&RuntimeError::cancelled().message),
             Error::File { path, error } => write!(f, "cannot read {}: {error}", path.display()),
-            Error::Bug(message) => f.write_str(message),
+            Error::Unavailable(message) | Error::Bug(message) => f.write_str(message),
         }
     }
 }
@@ -82,6 +84,7 @@ impl From<Failure> for Error {
                 diagnostics.retain(|d| d.severity >= Severity::Unsupported);
                 Error::Rejected { diagnostics, rendered }
             }
+            Failure::Unavailable(_) => Error::Unavailable(rendered),
             Failure::Bug(_) => Error::Bug(rendered),
             Failure::Cancelled => Error::Cancelled,
         }
