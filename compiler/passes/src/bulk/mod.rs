@@ -17,12 +17,15 @@
 //! No check changes its place among those that may fail ([`order`]). What is unused afterwards is for `prune`.
 
 mod after;
+mod apart;
 mod inline;
 mod order;
 mod reads;
 mod same;
 mod scans;
 mod totals;
+
+pub use apart::apart;
 
 use par_ir::Vars;
 use par_ir::flat::{Block, Kernel, Op, Param, Program, Stm};
