@@ -86,23 +86,19 @@ Machine machine_state;
 u64 switches_of_last = 0;
 
 [[noreturn]] void fatal(const char* message) {
-    if (!scheduler.config.quiet) {
-        fprintf(stderr, "emulator: %s", message);
-        if (Fiber* f = scheduler.current; f && f->block) {
-            const dim3& b = f->block->index;
-            fprintf(stderr, " (block %u,%u,%u, thread %u,%u,%u)", b.x, b.y, b.z, f->thread.x, f->thread.y, f->thread.z);
-        }
-        fprintf(stderr, ", seed %llu\n", (unsigned long long)scheduler.config.seed);
+    fprintf(stderr, "emulator: %s", message);
+    if (Fiber* f = scheduler.current; f && f->block) {
+        const dim3& b = f->block->index;
+        fprintf(stderr, " (block %u,%u,%u, thread %u,%u,%u)", b.x, b.y, b.z, f->thread.x, f->thread.y, f->thread.z);
     }
+    fprintf(stderr, ", seed %llu\n", scheduler.config.seed);
     abort();
 }
 
 [[noreturn]] void fatal_shared(const char* message, const char* array, long long index, long long size, u32 other) {
-    if (!scheduler.config.quiet) {
-        fprintf(stderr, "emulator: %s[%lld] of %lld, thread %u", array, index, size, scheduler.current->number);
-        if (other != ~0u) fprintf(stderr, ", and thread %u before", other);
-        fprintf(stderr, "\n");
-    }
+    fprintf(stderr, "emulator: %s[%lld] of %lld, thread %u", array, index, size, scheduler.current->number);
+    if (other != ~0u) fprintf(stderr, ", and thread %u before", other);
+    fprintf(stderr, "\n");
     fatal(message);
 }
 
@@ -483,6 +479,7 @@ void launch(LaunchFunction kernel, dim3 grid, dim3 block, size_t dynamic_shared,
     m->idle = 0;
     m->dynamic_bytes = u32(dynamic_shared);
     kernel(m, arguments);
+    m->preempt = false;   // the host uses accesses of device scope too
     switches_of_last = s.switches;
     s.current = nullptr;
 }

@@ -10,7 +10,6 @@ struct Config {
     u64 seed = 0;       // 0: in order, the fastest; else a random order that the seed determines
     int resident = 1;        // blocks that run at the same time
     bool preempt = false;    // change threads at GPU-scope accesses too
-    bool quiet = false;      // a mistake ends the process without a message
     size_t stack = 64 << 10; // bytes of stack of each thread
     u64 spin_limit = 200000000;   // yields without a write after which a launch counts as livelocked
     u64 first_block = 0;          // run the grid from here,

@@ -1,10 +1,13 @@
-// Fibers: what the scheduler switches between. On x86-64 a switch saves six registers; elsewhere it is ucontext's. The sanitizers
+// Fibers: what the scheduler switches between. On x86-64 a switch saves six registers; elsewhere, or with EMU_UCONTEXT, it is ucontext's. The sanitizers
 // are told (EMU_ASAN, EMU_TSAN: the kernels are compiled with that sanitizer; this file never is).
 #pragma once
 #include <cstdint>
 #include <cstdlib>
 #include <sys/mman.h>
-#if !defined(__x86_64__)
+#if !defined(__x86_64__) && !defined(EMU_UCONTEXT)
+#define EMU_UCONTEXT
+#endif
+#ifdef EMU_UCONTEXT
 #include <ucontext.h>
 #endif
 
@@ -63,12 +66,12 @@ struct Context {
 #ifdef EMU_TSAN
     void* tsan = nullptr;
 #endif
-#if !defined(__x86_64__)
+#ifdef EMU_UCONTEXT
     ucontext_t saved;
 #endif
 };
 
-#if defined(__x86_64__)
+#ifndef EMU_UCONTEXT
 extern "C" void emu_switch(void** from, void* to);
 asm(R"(
 .text
@@ -100,7 +103,7 @@ inline void switch_context(Context& from, Context& to) {
 #ifdef EMU_TSAN
     __tsan_switch_to_fiber(to.tsan, 1);   // 1: the switch itself orders nothing
 #endif
-#if defined(__x86_64__)
+#ifndef EMU_UCONTEXT
     emu_switch(&from.stack_pointer, to.stack_pointer);
 #else
     swapcontext(&from.saved, &to.saved);
@@ -136,7 +139,7 @@ inline bool make_context(Context& context, size_t stack_bytes, void (*entry)()) 
 #ifdef EMU_TSAN
     context.tsan = __tsan_create_fiber(0);
 #endif
-#if defined(__x86_64__)
+#ifndef EMU_UCONTEXT
     // What emu_switch pops: six registers and a return address, after which the stack is aligned as at a call.
     void** top = reinterpret_cast<void**>(context.stack + stack_bytes - 64);
     *--top = nullptr;

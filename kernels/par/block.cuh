@@ -63,14 +63,4 @@ PAR_INLINE void in_batches(u32 count, Get get, Put put) {
     }
 }
 
-// The same value in all threads: that of thread 0.
-template <class T>
-PAR_INLINE T block_broadcast(T v) {
-    PAR_SHARED(T, broadcast, 1);
-    __syncthreads();
-    if (threadIdx.x == 0) broadcast[0] = v;
-    __syncthreads();
-    return broadcast[0];
-}
-
 }   // namespace par

@@ -5,11 +5,12 @@
 // follows: it contains the head of a segment, say. It publishes its end at once.
 //
 // In plain form, a tile folds what it finds: aggregates back to the nearest prefix. How they are grouped depends on timing, so
-// that form is for exact operators. Otherwise look-back has a fixed shape: tiles form groups of 32; a tile waits for all earlier
-// tiles of its group and for the prefix up to the previous group, and folds them in the order of their indices.
+// that form is for exact operators. Otherwise look-back has a fixed shape: tiles form groups of 32, and groups sections of 32 groups. A
+// tile waits for the earlier tiles of its group, for the earlier groups of its section, and for the prefix up to the previous section, and
+// folds each in the order of their indices. Only the last of the three depends on other tiles' waiting: a chain of one step for 1024 tiles.
 //
 // The states are memory that must be zero before the launch, of
-//     state_bytes = 64 + (tiles + tiles / 32 + 1) * slot_bytes
+//     state_bytes = 64 + tiles * slot_bytes
 //     slot_bytes  = 8 if sizeof(T) <= 4; 16 if <= 8; else 16 + 2 * (sizeof(T) rounded up to 16).
 #pragma once
 #include "par/warp.cuh"
@@ -72,7 +73,6 @@ struct TileStates {
     u32 tiles;
 
     PAR_INLINE char* slot(u32 tile) const { return memory + 64 + tile * Slot<T>::bytes; }
-    PAR_INLINE char* group(u32 group) const { return slot(tiles + group); }
     // The number of the tile that this block is to do. All threads call it.
     PAR_INLINE u32 next_tile() const {
         PAR_SHARED(u32, ticket, 1);
@@ -116,18 +116,48 @@ PAR_INLINE typename Op::T look_back_plain(const Op& op, const TileStates<typenam
     }
 }
 
+// What the slots first + i * step, for i below count, hold, folded; those before a closed one do not matter.
+template <class T>
+struct Earlier {
+    T value;
+    bool closed;
+};
 template <class Op>
-PAR_INLINE typename Op::T look_back_fixed(const Op& op, const TileStates<typename Op::T>& states, u32 tile) {
+PAR_INLINE Earlier<typename Op::T> fold_earlier(const Op& op, const TileStates<typename Op::T>& states, u32 first, u32 step, u32 count) {
     using T = typename Op::T;
-    const u32 lane = lane_index(), place = tile % 32, group = tile / 32;
-    const Found<T> nothing{EMPTY, op.neutral()};
-    u32 closed, unused;
-    const Found<T> found = await<T>(states.slot(tile - place + (lane < place ? lane : 0)), lane < place, nothing, false, closed);
-    const u32 first = closed ? 31 - __clz(int(closed)) : 0;   // what is before the last closed tile does not matter
-    const T inside = shuffle(warp_fold(op, lane >= first ? found.value : op.neutral()), 0);
-    if (closed || group == 0) return inside;
-    const T outside = await<T>(states.group(group - 1), true, nothing, false, unused).value;
-    return place == 0 ? outside : op(outside, inside);
+    const u32 lane = lane_index();
+    u32 closed;
+    const Found<T> found = await<T>(states.slot(first + (lane < count ? lane : 0) * step), lane < count, {EMPTY, op.neutral()}, false, closed);
+    const u32 from = closed ? 31 - __clz(int(closed)) : 0;
+    return {shuffle(warp_fold(op, lane >= from ? found.value : op.neutral()), 0), closed != 0};
+}
+
+constexpr u32 GROUP = 32, SECTION = 1024;
+
+// The last tile of a group is not asked for by its own group; in its slot stands what the group folds to. In that of the last tile of a section
+// stands the prefix up to there.
+template <class Op>
+PAR_INLINE typename Op::T look_back_fixed(
+    const Op& op, const TileStates<typename Op::T>& states, u32 tile, const typename Op::T& aggregate, bool closed
+) {
+    using T = typename Op::T;
+    const u32 place = tile % GROUP, section = tile - tile % SECTION, group = tile % SECTION / GROUP;
+    const bool leader = lane_index() == 0, ends_group = place == GROUP - 1, ends_section = tile % SECTION == SECTION - 1;
+    if (leader && !ends_group) Slot<T>::put(states.slot(tile), closed ? PREFIX : AGGREGATE, aggregate);
+    const Earlier<T> tiles = fold_earlier(op, states, tile - place, 1, place);
+    if (leader && ends_group && !ends_section)
+        Slot<T>::put(states.slot(tile), closed || tiles.closed ? PREFIX : AGGREGATE, closed ? aggregate : op(tiles.value, aggregate));
+    T before = tiles.value;
+    if (!tiles.closed) {
+        const Earlier<T> groups = fold_earlier(op, states, section + GROUP - 1, GROUP, group);
+        if (group > 0) before = place == 0 ? groups.value : op(groups.value, before);
+        if (!groups.closed && section > 0) {
+            const T outside = fold_earlier(op, states, section - 1, 0, 1).value;
+            before = tile == section ? outside : op(outside, before);
+        }
+    }
+    if (leader && ends_section) Slot<T>::put(states.slot(tile), PREFIX, closed ? aggregate : op(before, aggregate));
+    return before;
 }
 
 // Publishes a tile's aggregate and gives what all before it folds to. For one warp; all lanes get the result.
@@ -138,12 +168,8 @@ PAR_INLINE typename Op::T look_back(
     using T = typename Op::T;
     const bool leader = lane_index() == 0;
     closed = closed || tile == 0;
+    if (!Op::exact) return look_back_fixed(op, states, tile, aggregate, closed);
     if (leader) Slot<T>::put(states.slot(tile), closed ? PREFIX : AGGREGATE, aggregate);
-    if (!Op::exact) {
-        const T before = tile == 0 ? op.neutral() : look_back_fixed(op, states, tile);
-        if (leader && tile % 32 == 31) Slot<T>::put(states.group(tile / 32), PREFIX, closed ? aggregate : op(before, aggregate));
-        return before;
-    }
     const T before = tile == 0 ? op.neutral() : look_back_plain(op, states, tile);
     if (leader && !closed) Slot<T>::put(states.slot(tile), PREFIX, op(before, aggregate));
     return before;

@@ -4,7 +4,8 @@
 // that sequence are equal shares of work whatever the rows' lengths are (merge path; Green, Merrill). Where a
 // tile starts is found by one warp, in six rounds for 2^30 rows.
 //
-// Rows come as an object with `rows`, `elements` (how many there are) and `offset(i)`, where row i starts; offset(rows) = elements.
+// Rows come as an object with `rows`, `elements` (how many there are), `offset(i)`, where row i starts, with offset(rows) = elements, and
+// `ended(start, tile)`: how many rows have ended before item `start`, with which that tile starts. A whole warp calls that.
 #pragma once
 #include "par/block.cuh"
 
@@ -15,6 +16,7 @@ struct UniformRows {
     u64 rows, m, elements;
     PAR_INLINE UniformRows(u64 rows_, u64 m_) : rows(rows_), m(m_), elements(rows_ * m_) {}
     PAR_INLINE u64 offset(u64 i) const { return i * m; }
+    PAR_INLINE u64 ended(u64 start, u64) const { return start / (m + 1); }
 };
 
 // Rows as a descriptor has them: offsets: [rows + 1], from 0 to `elements`.
@@ -23,20 +25,43 @@ struct RaggedRows {
     const i64* offsets;
     PAR_INLINE RaggedRows(u64 rows_, u64 elements_, const i64* offsets_) : rows(rows_), elements(elements_), offsets(offsets_) {}
     PAR_INLINE u64 offset(u64 i) const { return u64(load(offsets + i)); }
+    // Whether row r has ended before item `start`.
+    PAR_INLINE bool has_ended(u64 r, u64 start) const { return offset(r + 1) <= start - r - 1; }
+    PAR_INLINE u64 ended(u64 start, u64) const {
+        const u64 low = start > elements ? start - elements : 0;
+        return warp_search(low, smaller(start, rows), [&](u64 r) { return has_ended(r, start); });
+    }
 };
+
+// The same with what `split_rows` found, for tiles of the same size. It pays where many kernels work on the same rows, and where rows are so many
+// that the search in every block takes longer than its tile.
+struct SplitRows : RaggedRows {
+    const u64* splits;
+    PAR_INLINE SplitRows(u64 rows_, u64 elements_, const i64* offsets_, const u64* splits_)
+        : RaggedRows(rows_, elements_, offsets_), splits(splits_) {}
+    PAR_INLINE u64 ended(u64, u64 tile) const { return load(splits + tile); }
+};
+
+// splits[t] for t in 0..=tiles, a thread each. Grid: divide_up(tiles + 1, THREADS).
+template <int THREADS, int TILE>
+PAR_INLINE void split_rows(const RaggedRows& rows, u64* splits) {
+    const u64 all = rows.rows + rows.elements, tile = u64(blockIdx.x) * THREADS + threadIdx.x;
+    if (tile > divide_up(all, TILE)) return;
+    const u64 start = smaller(tile * TILE, all);
+    u64 low = start > rows.elements ? start - rows.elements : 0, high = smaller(start, rows.rows);
+    while (low < high) {
+        const u64 middle = low + (high - low) / 2;
+        if (rows.has_ended(middle, start)) low = middle + 1;
+        else high = middle;
+    }
+    store(splits + tile, low);
+}
 
 // What a tile has: `ends` row ends, the first that of `row`, and `count` elements from `pos` on.
 struct RowTile {
     u64 row, pos;
     u32 ends, count;
 };
-
-template <class Rows>
-PAR_INLINE u64 rows_of_merged(const Rows& rows, u64 tile_start) {
-    const u64 low = tile_start > rows.elements ? tile_start - rows.elements : 0;
-    const u64 high = smaller(tile_start, rows.rows);
-    return warp_search(low, high, [&](u64 r) { return rows.offset(r + 1) <= tile_start - r - 1; });
-}
 
 // The tile with this number; all threads of the block call it, of which there must be 64 or more.
 // Grid of kernels that use it: row_tiles = divide_up(rows + elements, TILE).
@@ -46,7 +71,7 @@ PAR_INLINE RowTile row_tile(const Rows& rows, u64 tile) {
     const u64 all = rows.rows + rows.elements;
     const u64 start = smaller(tile * TILE, all), end = smaller(start + TILE, all);
     if (warp_index() < 2) {
-        const u64 row = rows_of_merged(rows, warp_index() == 0 ? start : end);
+        const u64 row = rows.ended(warp_index() == 0 ? start : end, tile + warp_index());
         if (lane_index() == 0) tile_rows[warp_index()] = row;
     }
     __syncthreads();

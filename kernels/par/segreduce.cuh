@@ -2,6 +2,7 @@
 // the choice must depend on sizes only.
 #pragma once
 #include "par/lookback.cuh"
+#include "par/reduce.cuh"
 #include "par/rows.cuh"
 #include "par/segments.cuh"
 
@@ -89,6 +90,15 @@ PAR_INLINE void segmented_reduce_lanes(const Rows& rows, const Op& op, Load load
         if (lane + d < GROUP) fold = op(fold, after);
     }
     if (exists && lane == 0) store(row, fold);
+}
+
+// Long rows, enough of them to keep the device busy: a block folds a row. Grid: rows.
+template <int THREADS, int ITEMS, class Rows, class Op, class Load, class Store>
+PAR_INLINE void segmented_reduce_block(const Rows& rows, const Op& op, Load load, Store store) {
+    const u64 row = blockIdx.x;
+    const typename Op::T fold =
+        fold_chunk<THREADS, ITEMS>(op, rows.offset(row), rows.offset(row + 1), [&](u64 pos) { return load(row, pos); });
+    if (threadIdx.x == 0) store(row, fold);
 }
 
 }   // namespace par

@@ -3,6 +3,7 @@
 // A test program runs all its cases under several schedules. `PROGRAM [--seeds N] [--max N] [--runs N] [--ordered 0]`: how many random
 // schedules, the largest size, how many runs are compared bit by bit, and no schedules in order.
 #pragma once
+#include "gpu.h"
 #include "host/emulator.hpp"
 #include "par/base.cuh"
 #include <cstdio>
@@ -25,17 +26,22 @@ inline u64 seeds = 3, largest = 20000, runs = 30;
 inline bool ordered = true;
 
 template <class... P, size_t... I>
-void launch_with(emu::LaunchFunction kernel, u64 grid, u32 threads, u32 shared, std::tuple<P...>& values, std::index_sequence<I...>) {
+void launch_with(
+    emu::LaunchFunction kernel, const char* name, dim3 grid, dim3 block, u32 shared, std::tuple<P...>& values, std::index_sequence<I...>
+) {
     void* pointers[] = {const_cast<void*>(static_cast<const void*>(&std::get<I>(values)))..., nullptr};
-    if (grid > 0) emu::launch(kernel, dim3(u32(grid)), dim3(threads), shared, pointers, config);
+    if (u64(grid.x) * grid.y == 0) return;
+    if (gpu) gpu->launch(name, {grid.x, grid.y, 1}, {block.x, block.y, 1}, shared, pointers, {std::is_pointer_v<P>...});
+    else emu::launch(kernel, grid, block, shared, pointers, config);
 }
 template <class... P, class... A>
-void launch(emu::LaunchFunction kernel, void (*)(P...), u64 grid, u32 threads, u32 shared, A... arguments) {
+void launch(emu::LaunchFunction kernel, const char* name, void (*)(P...), dim3 grid, dim3 block, u32 shared, A... arguments) {
     std::tuple<std::remove_cv_t<P>...> values(arguments...);
-    launch_with(kernel, grid, threads, shared, values, std::index_sequence_for<P...>{});
+    launch_with(kernel, name, grid, block, shared, values, std::index_sequence_for<P...>{});
 }
-#define LAUNCH(NAME, GRID, THREADS, ...) test::launch(par_launch_##NAME, NAME, GRID, THREADS, 0, __VA_ARGS__)
-#define LAUNCH_SHARED(NAME, GRID, THREADS, SHARED, ...) test::launch(par_launch_##NAME, NAME, GRID, THREADS, SHARED, __VA_ARGS__)
+#define LAUNCH_GRID(NAME, GRID, BLOCK, SHARED, ...) test::launch(par_launch_##NAME, #NAME, NAME, GRID, BLOCK, SHARED, __VA_ARGS__)
+#define LAUNCH_SHARED(NAME, GRID, THREADS, SHARED, ...) LAUNCH_GRID(NAME, dim3(u32(GRID)), dim3(THREADS), SHARED, __VA_ARGS__)
+#define LAUNCH(NAME, GRID, THREADS, ...) LAUNCH_SHARED(NAME, GRID, THREADS, 0, __VA_ARGS__)
 
 inline void check(bool fine, const std::string& what) {
     cases++;
@@ -47,7 +53,7 @@ inline void check(bool fine, const std::string& what) {
 
 // Compares arrays; the sanitizers see every byte past the end, since an array is exactly as long as it is.
 template <class T>
-void check_equal(const std::vector<T>& got, const std::vector<T>& wanted, const std::string& what) {
+void check_equal(const vector<T>& got, const vector<T>& wanted, const std::string& what) {
     size_t i = 0;
     while (i < wanted.size() && i < got.size() && got[i] == wanted[i]) i++;
     bool equal = i == wanted.size() && i == got.size();
@@ -56,17 +62,17 @@ void check_equal(const std::vector<T>& got, const std::vector<T>& wanted, const 
 
 // Bit by bit.
 template <class T>
-bool same_bits(const std::vector<T>& a, const std::vector<T>& b) {
+bool same_bits(const vector<T>& a, const vector<T>& b) {
     return a.size() == b.size() && (a.empty() || !memcmp(a.data(), b.data(), a.size() * sizeof(T)));
 }
 
 // Memory that tile states need, zeroed.
-inline std::vector<char> tile_states(u64 tiles, u64 slot_bytes) {
-    std::vector<char> memory(64 + (tiles + tiles / 32 + 1) * slot_bytes + 16);
+inline vector<char> tile_states(u64 tiles, u64 slot_bytes) {
+    vector<char> memory(64 + tiles * slot_bytes + 16);
     return memory;
 }
 template <class T>
-T* aligned(std::vector<T>& memory) {
+T* aligned(vector<T>& memory) {
     return reinterpret_cast<T*>((reinterpret_cast<uintptr_t>(memory.data()) + 15) & ~uintptr_t(15));
 }
 
@@ -77,15 +83,15 @@ inline std::mt19937_64& generator() {
 inline u64 random_below(u64 n) { return generator()() % n; }
 
 template <class T, class F>
-std::vector<T> make(u64 n, F f) {
-    std::vector<T> v(n);
+vector<T> make(u64 n, F f) {
+    vector<T> v(n);
     for (u64 i = 0; i < n; i++) v[i] = f(i);
     return v;
 }
 
 // Sizes around nothing, one, and a tile.
-inline std::vector<u64> sizes(u64 tile) {
-    std::vector<u64> all;
+inline vector<u64> sizes(u64 tile) {
+    vector<u64> all;
     for (u64 n : {u64(0), u64(1), u64(31), tile - 1, tile, tile + 1, 3 * tile + 7, 40 * tile + 5, largest})
         if (n <= largest) all.push_back(n);
     return all;
@@ -94,30 +100,30 @@ inline std::vector<u64> sizes(u64 tile) {
 // Rows as offsets, with what is hard about them.
 struct RowCase {
     std::string name;
-    std::vector<i64> offsets;
+    vector<i64> offsets;
     u64 rows() const { return offsets.size() - 1; }
     u64 elements() const { return u64(offsets.back()); }
 };
 
-inline RowCase rows_of(const std::string& name, const std::vector<u64>& lengths) {
+inline RowCase rows_of(const std::string& name, const vector<u64>& lengths) {
     RowCase r{name, {0}};
     for (u64 l : lengths) r.offsets.push_back(r.offsets.back() + i64(l));
     return r;
 }
 
-inline std::vector<RowCase> row_cases(u64 tile) {
+inline vector<RowCase> row_cases(u64 tile) {
     u64 n = smaller(largest, 12 * tile);
-    std::vector<RowCase> all;
+    vector<RowCase> all;
     all.push_back(rows_of("no rows", {}));
     all.push_back(rows_of("one empty row", {0}));
-    all.push_back(rows_of("only empty rows", std::vector<u64>(2 * tile + 3, 0)));
+    all.push_back(rows_of("only empty rows", vector<u64>(2 * tile + 3, 0)));
     all.push_back(rows_of("one row", {n}));
     all.push_back(rows_of("one element", {1}));
     all.push_back(rows_of("empty, all, empty", {0, 0, n, 0, 0, 0}));
-    all.push_back(rows_of("rows of one", std::vector<u64>(tile + 5, 1)));
-    all.push_back(rows_of("rows of a tile", std::vector<u64>(4, tile)));
-    all.push_back(rows_of("rows of a tile less their end", std::vector<u64>(4, tile - 1)));
-    std::vector<u64> skewed, mixed, sparse;
+    all.push_back(rows_of("rows of one", vector<u64>(tile + 5, 1)));
+    all.push_back(rows_of("rows of a tile", vector<u64>(4, tile)));
+    all.push_back(rows_of("rows of a tile less their end", vector<u64>(4, tile - 1)));
+    vector<u64> skewed, mixed, sparse;
     for (u64 i = 0; i < 3 * tile; i++) skewed.push_back(i == tile ? n : random_below(3) == 0);
     for (u64 left = n; left > 0;) {
         u64 l = random_below(4) == 0 ? 0 : smaller(left, random_below(1 + (u64(1) << random_below(12))));
@@ -134,6 +140,7 @@ inline std::vector<RowCase> row_cases(u64 tile) {
 // Runs `body` in order, then under random schedules with several blocks at a time.
 inline void schedules(const std::function<void()>& body) {
     config = emu::Config{};
+    if (gpu) return body();
     if (ordered) {
         body();
         config.resident = 3;
@@ -148,14 +155,20 @@ inline void schedules(const std::function<void()>& body) {
     config = emu::Config{};
 }
 
-inline int arguments(int count, char** values) {
+// Takes the program's arguments. `source` has its kernels, if they can be run on a device.
+inline int arguments(int count, char** values, const char* source) {
+    std::string driver, nvrtc, kernels;
     for (int i = 1; i + 1 < count; i += 2) {
         if (!strcmp(values[i], "--seeds")) seeds = strtoull(values[i + 1], nullptr, 10);
         else if (!strcmp(values[i], "--max")) largest = strtoull(values[i + 1], nullptr, 10);
         else if (!strcmp(values[i], "--runs")) runs = strtoull(values[i + 1], nullptr, 10);
         else if (!strcmp(values[i], "--ordered")) ordered = values[i + 1][0] != '0';
+        else if (!strcmp(values[i], "--gpu")) driver = values[i + 1];
+        else if (!strcmp(values[i], "--nvrtc")) nvrtc = values[i + 1];
+        else if (!strcmp(values[i], "--kernels")) kernels = values[i + 1];
         else return fprintf(stderr, "unknown option %s\n", values[i]), 2;
     }
+    if (!driver.empty()) gpu = new Gpu(driver.c_str(), nvrtc.c_str(), kernels, source);
     return 0;
 }
 inline int result(const char* name) {

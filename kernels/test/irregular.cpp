@@ -13,7 +13,7 @@ void floods() {
     for (u64 n : sizes(4096))
         for (u64 one_in : {u64(1), u64(3), u64(100), u64(3000), ~u64(0)}) {
             const auto in = make<i32>(n, [&](u64) { return i32(random_below(one_in) == 0); });
-            std::vector<i64> out(n), wanted(n);
+            vector<i64> out(n), wanted(n);
             for (u64 i = 0; i < n; i++) wanted[i] = in[i] ? i64(i) : i > 0 ? wanted[i - 1] : -1;
             auto states = tile_states(divide_up(n, 4096), Slot<i64>::bytes);
             LAUNCH(flood_i32, divide_up(n, 4096), 256, in.data(), out.data(), n, (void*)aligned(states));
@@ -24,7 +24,7 @@ void floods() {
 void descriptors() {
     for (u64 rows : sizes(2816)) {
         const auto lengths = make<i64>(rows, [](u64) { return random_below(3) == 0 ? i64(random_below(1ull << 40)) : 0; });
-        std::vector<i64> offsets(rows + 1), wanted{0};
+        vector<i64> offsets(rows + 1), wanted{0};
         for (i64 l : lengths) wanted.push_back(wanted.back() + l);
         i64 total = 0;
         auto states = tile_states(divide_up(rows, 2816), Slot<i64>::bytes);
@@ -37,9 +37,9 @@ void descriptors() {
 void partitions() {
     for (u64 n : sizes(512)) {
         const auto in = make<i32>(n, number);
-        std::vector<i32> out(n), kept_ones, others;
+        vector<i32> out(n), kept_ones, others;
         for (i32 v : in) (v < 0 ? kept_ones : others).push_back(v);
-        std::vector<i32> wanted = kept_ones;
+        vector<i32> wanted = kept_ones;
         wanted.insert(wanted.end(), others.rbegin(), others.rend());
         u64 kept = 0;
         auto states = tile_states(divide_up(n, 512), Slot<u64>::bytes);
@@ -55,8 +55,8 @@ void transpositions() {
         const u64 n = rows * columns * count, r = rows, c = columns;
         const auto in = make<i32>(n, number);
         const auto wide = make<i64>(n, [](u64) { return i64(random_below(1ull << 60)); });
-        std::vector<i32> out(n);
-        std::vector<i64> out_wide(n);
+        vector<i32> out(n);
+        vector<i64> out_wide(n);
         const u64 grid = count * par::transpose_tiles(rows, columns);
         LAUNCH(transpose_i32, grid, 256, in.data(), out.data(), rows, columns);
         LAUNCH(transpose_i64, grid, 256, wide.data(), out_wide.data(), rows, columns);
@@ -71,23 +71,23 @@ void gathers_and_scatters() {
         const u64 length = n / 2 + 1, grid = divide_up(n, 1024);
         const auto source = make<i32>(length, number);
         const auto index = make<i64>(n, [&](u64) { return i64(random_below(length)); });
-        std::vector<i32> out(n);
+        vector<i32> out(n);
         LAUNCH(gather_i32, grid, 256, index.data(), source.data(), out.data(), n);
         check_equal(out, make<i32>(n, [&](u64 i) { return source[index[i]]; }), "gather_i32");
 
         const auto values = make<i32>(n, number);
         auto targets = make<i64>(n, [&](u64 i) { return i64(i * 2) - 5; });   // some are outside, none twice
-        std::vector<i32> to(n + 3, 7), wanted = to;
+        vector<i32> to(n + 3, 7), wanted = to;
         for (u64 i = 0; i < n; i++)
             if (u64(targets[i]) < to.size()) wanted[targets[i]] = values[i];
         LAUNCH(scatter_i32, grid, 256, targets.data(), values.data(), to.data(), u64(to.size()), n);
         check_equal(to, wanted, "scatter_i32");
 
         for (i64& t : targets) t = i64(random_below(length + 4)) - 2;
-        std::vector<i32> last(length, 7), last_wanted = last;
+        vector<i32> last(length, 7), last_wanted = last;
         for (u64 i = 0; i < n; i++)
             if (u64(targets[i]) < length) last_wanted[targets[i]] = values[i];
-        std::vector<u64> winners(length);
+        vector<u64> winners(length);
         LAUNCH(elect_i32, grid, 256, targets.data(), length, n, winners.data());
         LAUNCH(scatter_elected_i32, grid, 256, targets.data(), values.data(), last.data(), length, n, winners.data());
         check_equal(last, last_wanted, "scatter_elected_i32");
@@ -95,7 +95,7 @@ void gathers_and_scatters() {
 }
 
 // Bins of elements: even, mostly one, and some outside.
-std::vector<i64> some_bins(u64 n, u64 bins, bool skewed) {
+vector<i64> some_bins(u64 n, u64 bins, bool skewed) {
     return make<i64>(n, [&](u64) {
         if (random_below(20) == 0) return random_below(2) ? i64(-1) - i64(random_below(100)) : i64(bins + random_below(5));
         return skewed && random_below(10) ? i64(bins / 2) : i64(random_below(bins));
@@ -103,8 +103,8 @@ std::vector<i64> some_bins(u64 n, u64 bins, bool skewed) {
 }
 
 template <class T, class Op>
-std::vector<T> histogram(const std::vector<i64>& bins_of, const std::vector<T>& in, std::vector<T> out, const Op& op) {
-    std::vector<T> folds(out.size(), op.neutral());
+vector<T> histogram(const vector<i64>& bins_of, const vector<T>& in, vector<T> out, const Op& op) {
+    vector<T> folds(out.size(), op.neutral());
     for (size_t i = 0; i < in.size(); i++)
         if (u64(bins_of[i]) < out.size()) folds[bins_of[i]] = op(folds[bins_of[i]], in[i]);
     for (size_t b = 0; b < out.size(); b++) out[b] = op(out[b], folds[b]);
@@ -119,7 +119,7 @@ void private_histograms() {
                 const u64 blocks = divide_up(n, chunk);
                 const auto bins_of = some_bins(n, bins, skewed);
                 const auto floats = make<float>(n, [](u64) { return float(random_below(64)); });
-                std::vector<float> out(bins, 1), partials(bins * blocks);
+                vector<float> out(bins, 1), partials(bins * blocks);
                 const auto wanted = histogram(bins_of, floats, out, SumF32{});
                 LAUNCH_SHARED(hist_private_f32, blocks, 128, u32(4 * bins * 4), bins_of.data(), floats.data(), n, u32(bins), chunk, partials.data());
                 LAUNCH(hist_combine_f32, divide_up(bins * 32, 128), 128, partials.data(), bins, blocks, out.data());
@@ -130,7 +130,7 @@ void private_histograms() {
                     for (u32& x : m.x) x = u32(random_below(10));
                     return m;
                 });
-                std::vector<Matrix2> products(bins, Product<2>{}.neutral()), parts(bins * blocks);
+                vector<Matrix2> products(bins, Product<2>{}.neutral()), parts(bins * blocks);
                 const auto wanted_products = histogram(bins_of, matrices, products, Product<2>{});
                 LAUNCH_SHARED(
                     hist_private_matrix2, blocks, 128, u32(4 * bins * 16), bins_of.data(), matrices.data(), n, u32(bins), chunk, parts.data()
@@ -145,7 +145,7 @@ void atomic_histograms() {
         for (u64 bins : {u64(1), u64(500)})
             for (bool skewed : {false, true}) {
                 const auto bins_of = some_bins(n, bins, skewed);
-                std::vector<u32> shared(bins, 5), global = shared;
+                vector<u32> shared(bins, 5), global = shared;
                 const auto wanted = histogram(bins_of, make<u32>(n, [](u64 i) { return u32(i); }), shared, AtomicSum{});
                 const u64 grid = smaller(u64(6), divide_up(n, 1024));
                 LAUNCH_SHARED(hist_shared_u32, grid, 256, u32(bins * 4), bins_of.data(), n, u32(bins), shared.data());
@@ -154,9 +154,9 @@ void atomic_histograms() {
                 check_equal(global, wanted, "hist_global_u32");
 
                 const auto in = make<float>(n, [](u64) { return float(random_below(50)); });
-                std::vector<Best> best(bins, TakeBest{}.neutral());
+                vector<Best> best(bins, TakeBest{}.neutral());
                 const auto wanted_best = histogram(bins_of, make<Best>(n, [&](u64 i) { return Best{in[i], u32(i), 1}; }), best, TakeFirstBest{});
-                std::vector<u32> locks(64);
+                vector<u32> locks(64);
                 LAUNCH(hist_locked_best, divide_up(n, 128), 128, bins_of.data(), in.data(), n, bins, best.data(), locks.data(), u32(64));
                 check_equal(best, wanted_best, "hist_locked_best");
             }
@@ -167,7 +167,7 @@ void atomic_histograms() {
 
 int main(int count, char** values) {
     using namespace test;
-    if (int status = arguments(count, values)) return status;
+    if (int status = arguments(count, values, "test/instances/irregular.cuh")) return status;
     schedules(floods);
     schedules(descriptors);
     schedules(partitions);

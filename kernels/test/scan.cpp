@@ -6,8 +6,8 @@ namespace test {
 namespace {
 
 template <class T, class Op>
-std::vector<T> reference(const std::vector<T>& in, const Op& op, bool exclusive) {
-    std::vector<T> out(in.size());
+vector<T> reference(const vector<T>& in, const Op& op, bool exclusive) {
+    vector<T> out(in.size());
     T v = op.neutral();
     for (size_t i = 0; i < in.size(); i++) {
         T next = op(v, in[i]);
@@ -19,15 +19,15 @@ std::vector<T> reference(const std::vector<T>& in, const Op& op, bool exclusive)
 
 // A state of `Slot<T>` for the tiles, on a boundary of 16 bytes.
 struct States {
-    std::vector<char> memory;
+    vector<char> memory;
     States(u64 tiles, u64 slot) : memory(tile_states(tiles, slot)) {}
     void* at() { return aligned(memory); }
 };
 
 #define SCAN_CASE(NAME, T, TILE, THREADS, OP, EXCLUSIVE, ELEMENT)                                  \
     for (u64 n : sizes(TILE)) {                                                                    \
-        const std::vector<T> in = make<T>(n, ELEMENT);                                             \
-        std::vector<T> out(n);                                                                     \
+        const vector<T> in = make<T>(n, ELEMENT);                                             \
+        vector<T> out(n);                                                                     \
         States states(par::divide_up(n, TILE), par::Slot<T>::bytes);                               \
         LAUNCH(NAME, par::divide_up(n, TILE), THREADS, in.data(), out.data(), n, states.at());     \
         check_equal(out, reference(in, OP, EXCLUSIVE), #NAME);                                     \
@@ -57,9 +57,9 @@ void wide_scans() {
 }
 
 // The multiplication table of the symmetric group of three.
-std::vector<u8> group_table() {
+vector<u8> group_table() {
     const int p[6][3] = {{0, 1, 2}, {1, 2, 0}, {2, 0, 1}, {0, 2, 1}, {2, 1, 0}, {1, 0, 2}};
-    std::vector<u8> table(36);
+    vector<u8> table(36);
     for (int a = 0; a < 6; a++)
         for (int b = 0; b < 6; b++)
             for (int c = 0; c < 6; c++)
@@ -68,19 +68,19 @@ std::vector<u8> group_table() {
 }
 
 void captured() {
-    const std::vector<u8> table = group_table();
+    const vector<u8> table = group_table();
     const Permute op(table.data());
     for (u64 n : sizes(640)) {
-        const std::vector<u32> in = make<u32>(n, [](u64) { return u32(random_below(6)); });
-        std::vector<u32> out(n);
+        const vector<u32> in = make<u32>(n, [](u64) { return u32(random_below(6)); });
+        vector<u32> out(n);
         States states(par::divide_up(n, 640), par::Slot<u32>::bytes);
         LAUNCH(scan_permute, par::divide_up(n, 640), 128, in.data(), out.data(), n, table.data(), states.at());
         check_equal(out, reference(in, op, false), "scan_permute");
     }
     for (u64 n : sizes(896)) {
-        const std::vector<float> in = make<float>(n, [](u64) { return float(random_below(50)); });
-        const std::vector<Best> wrapped = make<Best>(n, [&](u64 i) { return Best{in[i], u32(i), 1}; });
-        std::vector<Best> out(n);
+        const vector<float> in = make<float>(n, [](u64) { return float(random_below(50)); });
+        const vector<Best> wrapped = make<Best>(n, [&](u64 i) { return Best{in[i], u32(i), 1}; });
+        vector<Best> out(n);
         States states(par::divide_up(n, 896), par::Slot<Best>::bytes);
         LAUNCH(scan_best, par::divide_up(n, 896), 128, in.data(), out.data(), n, states.at());
         check_equal(out, reference(wrapped, TakeBest{}, false), "scan_best");
@@ -88,28 +88,40 @@ void captured() {
 }
 
 // Float addition is not associative: the sums must not depend on the schedule.
-std::vector<float> float_sums(const std::vector<float>& in) {
-    std::vector<float> out(in.size());
-    States states(par::divide_up(in.size(), 3840), par::Slot<float>::bytes);
-    LAUNCH(scan_f32, par::divide_up(in.size(), 3840), 256, in.data(), out.data(), u64(in.size()), states.at());
-    return out;
-}
-
-void compare_runs(u64 tiles, u64 runs) {
-    const std::vector<float> in = make<float>(tiles * 3840 - 17, [](u64) { return float(random_below(1u << 24)) * 1e-3f; });
+template <class Scan>
+void compare_runs(const char* what, u64 n, u64 times, Scan scan_of) {
+    const vector<float> in = make<float>(n, [](u64) { return float(random_below(1u << 24)) * 1e-3f; });
     config = emu::Config{};
-    const std::vector<float> wanted = float_sums(in);
+    const vector<float> wanted = scan_of(in);
     double exact = 0;
-    for (float x : in) exact += x;
-    check(std::abs(wanted.back() / exact - 1) < 1e-3, "scan_f32 is about the sum");
-    for (u64 s = 1; s <= runs; s++) {
+    bool near = true;
+    for (u64 i = 0; i < n; i++) {
+        exact += in[i];
+        near = near && std::abs(wanted[i] - exact) <= 1e-3 * exact;
+    }
+    check(near, std::string(what) + " is about the sums");
+    for (u64 s = 1; s <= times; s++) {
         config.seed = s;
         config.preempt = true;
         config.resident = 2 + int(s % 7);
-        const std::vector<float> got = float_sums(in);
-        check(same_bits(got, wanted), "scan_f32 has the same bits under all schedules");
+        check(same_bits(scan_of(in), wanted), std::string(what) + " has the same bits under all schedules");
     }
     config = emu::Config{};
+}
+
+#define FLOAT_SCAN(NAME, TILE, THREADS)                                                                         \
+    [](const vector<float>& in) {                                                                           \
+        vector<float> out(in.size());                                                                       \
+        States states(par::divide_up(in.size(), TILE), par::Slot<float>::bytes);                                 \
+        LAUNCH(NAME, par::divide_up(in.size(), TILE), THREADS, in.data(), out.data(), u64(in.size()), states.at()); \
+        return out;                                                                                              \
+    }
+
+void float_scans() {
+    compare_runs("scan_f32", 5 * 3840 - 17, runs, FLOAT_SCAN(scan_f32, 3840, 256));
+    // Over groups and sections of tiles.
+    compare_runs("scan_small_f32", 40 * 32, runs, FLOAT_SCAN(scan_small_f32, 32, 32));
+    compare_runs("scan_small_f32, sections", 2200 * 32 + 5, 1 + runs / 100, FLOAT_SCAN(scan_small_f32, 32, 32));
 }
 
 // Only the last tiles of more than 2^32 elements run; what is before them is put into the states by hand.
@@ -130,11 +142,10 @@ void beyond_32_bits() {
 
 int main(int count, char** values) {
     using namespace test;
-    if (int status = arguments(count, values)) return status;
+    if (int status = arguments(count, values, "test/instances/scan.cuh")) return status;
     schedules(scans);
     schedules(captured);
-    compare_runs(5, runs);
-    compare_runs(70, 2);
+    float_scans();
     beyond_32_bits();
     schedules(wide_scans);
     return result("scan");

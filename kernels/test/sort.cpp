@@ -11,20 +11,20 @@ using par::divide_up, par::Slot;
 
 template <class K, class P>
 struct Sorted {
-    std::vector<K> keys;
-    std::vector<P> positions;
+    vector<K> keys;
+    vector<P> positions;
 };
 
 #define SORT(NAME, SUFFIX, K, P, PASSES, ITEMS)                                                                             \
-    Sorted<K, P> NAME(std::vector<K> keys) {                                                                                 \
+    Sorted<K, P> NAME(vector<K> keys) {                                                                                 \
         const u64 n = keys.size(), tiles = divide_up(n, 256 * ITEMS);                                                         \
-        std::vector<u64> counts(PASSES * 256);                                                                                \
+        vector<u64> counts(PASSES * 256);                                                                                \
         LAUNCH(sort_count_##SUFFIX, smaller(u64(4), divide_up(n, 256)), 256, keys.data(), n, counts.data());                  \
         LAUNCH(sort_offsets, PASSES, 256, counts.data());                                                                     \
-        std::vector<P> values(n), values_out(n);                                                                              \
-        std::vector<K> keys_out(n);                                                                                           \
+        vector<P> values(n), values_out(n);                                                                              \
+        vector<K> keys_out(n);                                                                                           \
         for (u32 pass = 0; pass < PASSES; pass++) {                                                                           \
-            std::vector<u64> states(8 + tiles * 256);                                                                         \
+            vector<u64> states(8 + tiles * 256);                                                                         \
             LAUNCH(sort_pass_##SUFFIX, tiles, 256, keys.data(), values.data(), keys_out.data(), values_out.data(), n, pass,   \
                    counts.data() + pass * 256, (void*)states.data());                                                         \
             keys.swap(keys_out);                                                                                              \
@@ -36,8 +36,8 @@ SORT(sort_u32, u32, u32, u32, 4, 9)
 SORT(sort_i64, i64, i64, u64, 8, 7)
 
 template <class K, class P>
-void check_sorted(const std::vector<K>& keys, const Sorted<K, P>& got, const std::string& what) {
-    std::vector<P> order(keys.size());
+void check_sorted(const vector<K>& keys, const Sorted<K, P>& got, const std::string& what) {
+    vector<P> order(keys.size());
     std::iota(order.begin(), order.end(), P(0));
     std::stable_sort(order.begin(), order.end(), [&](P a, P b) { return keys[a] < keys[b]; });
     check_equal(got.positions, order, what);
@@ -79,9 +79,9 @@ void segmented_sorts() {
     for (const RowCase& r : row_cases(1024)) {
         const u64 n = r.elements(), rows = r.rows();
         const auto keys = make<float>(n, [](u64) { return float(i32(random_below(200)) - 100); });
-        std::vector<u32> from(n, ~0u), wanted(n);
+        vector<u32> from(n, ~0u), wanted(n);
         std::iota(wanted.begin(), wanted.end(), 0u);
-        std::vector<u32> bits = make<u32>(n, [&](u64 i) { return par::sortable(keys[i]); }), row_of(n);
+        vector<u32> bits = make<u32>(n, [&](u64 i) { return par::sortable(keys[i]); }), row_of(n);
         bool long_rows = false;
         for (u64 row = 0; row < rows; row++) {
             const i64 start = r.offsets[row], end = r.offsets[row + 1];
@@ -103,13 +103,13 @@ void segmented_sorts() {
 }
 
 // Elements outside of the bins have the key `bins`, and stand at the end.
-std::vector<float> sums_by_bin(const std::vector<u32>& bins_of, const std::vector<float>& in, u64 bins) {
+vector<float> sums_by_bin(const vector<u32>& bins_of, const vector<float>& in, u64 bins) {
     const Sorted<u32, u32> sorted = sort_u32(bins_of);
     const u64 n = in.size();
-    std::vector<i64> offsets(bins + 1);
+    vector<i64> offsets(bins + 1);
     LAUNCH(sorted_offsets, divide_up(bins + 1, 128), 128, sorted.keys.data(), n, bins, offsets.data());
     const u64 inside = u64(offsets[bins]), tiles = divide_up(bins + inside, 1408);
-    std::vector<float> out(bins, 1);
+    vector<float> out(bins, 1);
     auto states = tile_states(tiles, Slot<float>::bytes);
     LAUNCH(sorted_sums_f32, tiles, 128, in.data(), sorted.positions.data(), out.data(), bins, inside, offsets.data(), (void*)aligned(states));
     return out;
@@ -121,7 +121,7 @@ void histograms() {
     const auto in = make<float>(n, [](u64) { return float(random_below(1u << 24)) * 1e-3f; });
     config = emu::Config{};
     const auto wanted = sums_by_bin(bins_of, in, bins);
-    std::vector<double> exact(bins, 1);
+    vector<double> exact(bins, 1);
     for (u64 i = 0; i < n; i++)
         if (bins_of[i] < bins) exact[bins_of[i]] += in[i];
     for (u64 b = 0; b < bins; b++) check(std::abs(wanted[b] - exact[b]) <= 1e-4 * exact[b], "sums by bin are about the sums");
@@ -138,7 +138,7 @@ void histograms() {
 
 int main(int count, char** values) {
     using namespace test;
-    if (int status = arguments(count, values)) return status;
+    if (int status = arguments(count, values, "test/instances/sort.cuh")) return status;
     schedules(sorts);
     schedules(segmented_sorts);
     orders();

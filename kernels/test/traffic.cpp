@@ -14,7 +14,7 @@ using par::divide_up, par::Slot;
 // An array that starts at a sector, as device memory does.
 template <class T>
 struct Array {
-    std::vector<char> memory;
+    vector<char> memory;
     T* data;
     explicit Array(u64 n) : memory(n * sizeof(T) + 64) {
         data = reinterpret_cast<T*>((reinterpret_cast<uintptr_t>(memory.data()) + 63) & ~uintptr_t(63));
@@ -74,7 +74,7 @@ void matrices() {
 
 // Rows of 50 on average, and one of half the elements.
 void rows() {
-    std::vector<u64> lengths(n / 100, 50);
+    vector<u64> lengths(n / 100, 50);
     lengths.push_back(n / 2);
     const RowCase r = rows_of("", lengths);
     Array<i64> offsets(r.rows() + 1), row_of(r.elements());
@@ -95,11 +95,11 @@ void rows() {
 void sorting() {
     Array<u32> keys(n), values(n), keys_out(n), values_out(n);
     for (u64 i = 0; i < n; i++) keys.data[i] = u32(generator()());
-    std::vector<u64> counts(4 * 256);
+    vector<u64> counts(4 * 256);
     LAUNCH(sort_count_u32, 4, 256, keys.data, n, counts.data());
     LAUNCH(sort_offsets, 4, 256, counts.data());
     emu::reset_traffic();
-    std::vector<u64> states(8 + divide_up(n, 2304) * 256);
+    vector<u64> states(8 + divide_up(n, 2304) * 256);
     LAUNCH(
         sort_pass_u32, divide_up(n, 2304), 256, keys.data, values.data, keys_out.data, values_out.data, n, u32(1), counts.data() + 256,
         (void*)states.data()

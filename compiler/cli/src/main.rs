@@ -11,6 +11,7 @@ mod fmt;
 mod fuzz;
 mod ice;
 mod input;
+mod lsp;
 mod measure;
 mod options;
 mod output;
@@ -71,6 +72,8 @@ enum Command {
     Tune(tune::Args),
     /// Look for disagreements between the stages of the compiler with random programs
     Fuzz(fuzz::Args),
+    /// Serve an editor: the language server protocol on standard input and output
+    Lsp(lsp::Args),
     /// Look inside the compiler
     Dev(dev::Args),
 }
@@ -106,6 +109,7 @@ fn execute(command: Command) -> Status {
         Command::Bench(args) => bench::bench(&args),
         Command::Tune(args) => tune::tune(&args),
         Command::Fuzz(args) => fuzz::fuzz(&args),
+        Command::Lsp(args) => lsp::lsp(&args),
         Command::Dev(args) => dev::dev(&args),
     }
     .unwrap_or_else(|status| status)

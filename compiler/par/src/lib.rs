@@ -16,6 +16,7 @@
 //! - [`imports`]: how imported files are found.
 //! - [`pipeline`]: the phases and passes, in order, with dumps, timings and verification between them.
 //! - [`program`]: a compiled program and how it is run on each back end.
+//! - [`analysis`]: what is known about a program while it is written, for editors.
 //! - [`doc`]: what is written about names, as text and as HTML.
 //! - [`explain`]: the pages that explain the codes of diagnostics.
 //! - [`insight`]: what became of a program, and what its runs cost.
@@ -26,6 +27,7 @@
 //! - [`tuning`]: measured thresholds between versions.
 //! - [`testing`]: the `-- ==` blocks of a file, run on every back end.
 
+pub mod analysis;
 pub mod doc;
 pub mod explain;
 pub mod failure;

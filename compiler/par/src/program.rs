@@ -299,6 +299,9 @@ impl Program {
             RunFailure::Error(e) if e.message.starts_with(INTERNAL) => bug(e.message),
             other => other,
         })?;
+        // The length of rows is checked where there are rows.
+        let column = |c| if let Column::Size(n) = c { Column::Size(n.max(0)) } else { c };
+        let columns = columns.into_iter().map(column).collect();
         let value = Value { ty: signature.ret.clone(), columns };
         View::new(&value).map_err(bug)?;
         Ok(value)

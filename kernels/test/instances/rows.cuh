@@ -111,6 +111,24 @@ PAR_KERNEL void __launch_bounds__(128) segreduce_warp_i32(const int* in, int* ou
     test::reduce_lanes<128, 32>(par::RaggedRows(rows, n, offsets), test::SumI32{}, in, out);
 }
 
+PAR_KERNEL void __launch_bounds__(128) segreduce_block_matrix2(
+    const test::Matrix2* in, test::Matrix2* out, par::u64 rows, par::u64 n, const par::i64* offsets
+) {
+    using namespace par;
+    segmented_reduce_block<128, 3>(
+        RaggedRows(rows, n, offsets), test::Product<2>{}, [=](u64, u64 pos) { return load(in + pos); },
+        [=](u64 row, const test::Matrix2& v) { store(out + row, v); }
+    );
+}
+PAR_KERNEL void __launch_bounds__(128) split_rows_1408(par::u64 rows, par::u64 n, const par::i64* offsets, par::u64* splits) {
+    par::split_rows<128, 1408>(par::RaggedRows(rows, n, offsets), splits);
+}
+PAR_KERNEL void __launch_bounds__(128) segreduce_split_i32(
+    const int* in, int* out, par::i64* row_of, par::u64 rows, par::u64 n, const par::i64* offsets, const par::u64* splits, void* state
+) {
+    test::reduce_rows<128, 11>(par::SplitRows(rows, n, offsets, splits), test::SumI32{}, in, out, row_of, state);
+}
+
 PAR_KERNEL void __launch_bounds__(128) segscan_i32(
     const int* in, int* out, par::u64 rows, par::u64 n, const par::i64* offsets, void* state
 ) {
@@ -120,6 +138,11 @@ PAR_KERNEL void __launch_bounds__(128) segscan_f32(
     const float* in, float* out, par::u64 rows, par::u64 n, const par::i64* offsets, void* state
 ) {
     test::scan_rows<128, 11, false>(par::RaggedRows(rows, n, offsets), test::SumF32{}, in, out, state);
+}
+PAR_KERNEL void __launch_bounds__(64) segscan_small_f32(
+    const float* in, float* out, par::u64 rows, par::u64 n, const par::i64* offsets, void* state
+) {
+    test::scan_rows<64, 1, false>(par::RaggedRows(rows, n, offsets), test::SumF32{}, in, out, state);
 }
 // registers: 80
 PAR_KERNEL void __launch_bounds__(64) segscan_exclusive_matrix2(
@@ -131,6 +154,41 @@ PAR_KERNEL void __launch_bounds__(128) segscan_uniform_affine(
     const test::Affine* in, test::Affine* out, par::u64 rows, par::u64 m, void* state
 ) {
     test::scan_rows<128, 7, false>(par::UniformRows(rows, m), test::Compose{}, in, out, state);
+}
+
+// No arrays: for positions and rows beyond 2^32. Element i of row r is r + i; what is stored is compared where it is stored.
+PAR_KERNEL void __launch_bounds__(128) segreduce_far(
+    par::u64 rows, par::u64 m, par::u64 first, par::u32* wrong, par::u32* stored, void* state
+) {
+    using namespace par;
+    segmented_reduce<128, 7, true>(
+        UniformRows(rows, m), Sum<u64>{}, [=](u64 row, u64 pos) { return row + (pos - row * m); },
+        [=](u64 row, u64 v) {
+            atomicAdd(stored, 1u);
+            if (row < first || v != row * m + m * (m - 1) / 2) atomicAdd(wrong, 1u);
+        },
+        state
+    );
+}
+PAR_KERNEL void __launch_bounds__(128) filter_far(par::u64 n, par::u64 first, par::u32* wrong, par::u64* kept, void* state) {
+    using namespace par;
+    filter<128, 8, u64>(
+        n,
+        [=](u64 pos, u64& v) {
+            v = pos;
+            return pos % 2 == 0;
+        },
+        [=](u64 i, u64 pos, u64 v) {
+            if (pos < first || v != pos || i != pos / 2) atomicAdd(wrong, 1u);
+        },
+        [=](u64 k) { store(kept, k); }, state
+    );
+}
+PAR_KERNEL void __launch_bounds__(256) map_far(par::u64 rows, par::u64 m, par::u64 first, par::u32* wrong, par::u32* seen) {
+    par::map_rows_uniform<256, 4>(rows, m, [=](par::u64 row, par::u64 pos) {
+        atomicAdd(seen, 1u);
+        if (pos < first || pos >= rows * m || row != pos / m) atomicAdd(wrong, 1u);
+    });
 }
 
 PAR_KERNEL void __launch_bounds__(256) filter_i32(const int* in, int* out, par::i64* index, par::u64* kept, par::u64 n, void* state) {
@@ -178,7 +236,14 @@ PAR_EXPORT(segreduce_group_affine)
 PAR_EXPORT(segreduce_warp_i32)
 PAR_EXPORT(segscan_i32)
 PAR_EXPORT(segscan_f32)
+PAR_EXPORT(segscan_small_f32)
 PAR_EXPORT(segscan_exclusive_matrix2)
 PAR_EXPORT(segscan_uniform_affine)
+PAR_EXPORT(segreduce_block_matrix2)
+PAR_EXPORT(split_rows_1408)
+PAR_EXPORT(segreduce_split_i32)
+PAR_EXPORT(segreduce_far)
+PAR_EXPORT(filter_far)
+PAR_EXPORT(map_far)
 PAR_EXPORT(filter_i32)
 PAR_EXPORT(filter_ragged)

@@ -25,7 +25,7 @@ PAR_KERNEL void __launch_bounds__(256) scan_affine(const test::Affine* in, test:
 PAR_KERNEL void __launch_bounds__(128) scan_matrix2(const test::Matrix2* in, test::Matrix2* out, par::u64 n, void* state) {
     test::scan_array<128, 7, false>(in, out, n, test::Product<2>{}, state);
 }
-// registers: 128
+// registers: 144
 PAR_KERNEL void __launch_bounds__(64) scan_matrix4(const test::Matrix4* in, test::Matrix4* out, par::u64 n, void* state) {
     test::scan_array<64, 1, true>(in, out, n, test::Product<4>{}, state);
 }
@@ -37,6 +37,10 @@ PAR_KERNEL void __launch_bounds__(128) scan_best(const float* in, test::Best* ou
     scan<128, 7, false>(
         n, TakeBest{}, [=](u64 i) { return Best{load(in + i), u32(i), 1}; }, [=](u64 i, const Best& v) { store(out + i, v); }, state
     );
+}
+// Small tiles, so that there are many.
+PAR_KERNEL void __launch_bounds__(32) scan_small_f32(const float* in, float* out, par::u64 n, void* state) {
+    test::scan_array<32, 1, false>(in, out, n, test::SumF32{}, state);
 }
 // No arrays: for positions beyond 2^32. What is stored is compared where it is stored.
 PAR_KERNEL void __launch_bounds__(128) scan_far(par::u64 n, par::u64 first, par::u32* wrong, void* state) {
@@ -53,6 +57,7 @@ PAR_KERNEL void __launch_bounds__(128) scan_far(par::u64 n, par::u64 first, par:
 PAR_EXPORT(scan_i32)
 PAR_EXPORT(scan_exclusive_i64)
 PAR_EXPORT(scan_f32)
+PAR_EXPORT(scan_small_f32)
 PAR_EXPORT(scan_affine)
 PAR_EXPORT(scan_matrix2)
 PAR_EXPORT(scan_matrix4)

@@ -14,6 +14,7 @@ PAR_KERNEL void __launch_bounds__(256) sort_count_i64(const par::i64* keys, par:
 PAR_KERNEL void __launch_bounds__(256) sort_offsets(par::u64* counts) { par::radix_offsets(counts); }
 
 // Pairs of a key and a position. In the first pass the position is the element's own.
+// registers: 80
 PAR_KERNEL void __launch_bounds__(256) sort_pass_u32(
     const par::u32* keys, const par::u32* values, par::u32* keys_out, par::u32* values_out, par::u64 n, par::u32 pass,
     const par::u64* offsets, void* state
@@ -32,6 +33,7 @@ PAR_KERNEL void __launch_bounds__(256) sort_pass_u32(
         offsets, state
     );
 }
+// registers: 80
 PAR_KERNEL void __launch_bounds__(256) sort_pass_i64(
     const par::i64* keys, const par::u64* values, par::i64* keys_out, par::u64* values_out, par::u64 n, par::u32 pass,
     const par::u64* offsets, void* state

@@ -160,3 +160,20 @@ entry main (n: i64) : i64 =
     work_grows_at_most(&c, 16.0 * 2.2);
     assert!(c[1].launches < 2 * c[0].launches, "{} after {}", c[1].launches, c[0].launches);
 }
+
+/// The body of the loop is parallel, so that all positions take each turn together; still an update costs what it writes.
+#[test]
+fn an_update_under_an_if_in_a_loop_with_a_parallel_body_copies_no_rows() {
+    let text = |m: i64| {
+        format!(
+            "entry main (n: i64) : i64 =
+               let step i j xs = if j % 3 == i % 2 then xs with [(i * j) % {m}] = sum (iota (j % 4)) else xs
+               let turns i = loop xs = replicate {m} i for j < i % 20 do step i j xs
+               in sum (map (\\r -> r[0] + r[{m} - 1]) (map turns (iota n)))"
+        )
+    };
+    let [narrow, wide] = [100, 10_000].map(|m| at(&text(m), [200, 200])[0]);
+    // What is made and read once for each row; nothing for each turn.
+    assert!(wide.work - narrow.work < 5 * 200 * 9_900, "{} after {}", wide.work, narrow.work);
+    assert!(wide.bytes_materialised - narrow.bytes_materialised < 3 * 8 * 200 * 9_900);
+}

@@ -2,6 +2,7 @@
 //! number of bulk operations does not depend on the data, except by loop or recursion depth.
 
 mod control;
+mod peak;
 mod pieces;
 mod shared;
 

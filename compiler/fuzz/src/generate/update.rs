@@ -3,12 +3,14 @@
 use super::arrays::is_array;
 use super::{Form, Gen};
 use crate::types::{I64, Ty, array};
+use par_runtime::Prim;
 
 pub(super) const FORMS: &[Form] = &[
     Form { name: "with", weight: 10, makes: is_array, make: with },
     Form { name: "let with", weight: 5, makes: is_array, make: let_with },
     Form { name: "with of a row", weight: 7, makes: |t| t.rank() > 1, make: with_row },
     Form { name: "update loop", weight: 8, makes: is_array, make: update_loop },
+    Form { name: "guarded update loop", weight: 8, makes: is_array, make: guarded_update_loop },
     Form { name: "scatter", weight: 12, makes: is_array, make: scatter },
     Form { name: "scatter_2d", weight: 3, makes: |t| t.rank() > 1, make: scatter_2d },
     Form { name: "spread", weight: 3, makes: is_array, make: spread },
@@ -18,7 +20,26 @@ pub(super) const FORMS: &[Form] = &[
     Form { name: "histogram", weight: 2, makes: |t| t.elem() == Some(&I64), make: histogram },
 ];
 
+/// A value as long as row `i` of `x`, so that it may be written there; a scalar as it is.
+fn fitting(g: &mut Gen, elem: &Ty, (x, i): (&str, &str), fuel: u32) -> Option<String> {
+    let Some(inner) = elem.elem().cloned() else { return Some(g.exp(elem, fuel)) };
+    let j = g.name();
+    if inner.rank() == 0 {
+        let v = g.with(&[(&j, &I64)], |g| g.exp(&inner, fuel));
+        return Some(format!("(map (\\{j} -> {v}) (indices {x}[{i}]))"));
+    }
+    Some(format!("(map (\\{j} -> {x}[{i}, {j}]) (indices {x}[{i}]))"))
+}
+
 fn with(g: &mut Gen, ty: &Ty, fuel: u32) -> Option<String> {
+    let elem = ty.elem()?.clone();
+    if elem.rank() > 0 {
+        let [xs, i] = g.exps([ty, &I64], fuel / 2);
+        let (x, k) = (g.name(), g.name());
+        let v = fitting(g, &elem, (&x, &k), fuel / 2)?;
+        let start = format!("let {x} = {xs} in if null {x} then {x} else let {k} = {i} % length {x}");
+        return Some(format!("({start} in {x} with [{k}] = {v})"));
+    }
     let [xs, i, v] = g.exps([ty, &I64, ty.elem()?], fuel);
     let x = g.name();
     if g.risky() {
@@ -28,6 +49,9 @@ fn with(g: &mut Gen, ty: &Ty, fuel: u32) -> Option<String> {
 }
 
 fn let_with(g: &mut Gen, ty: &Ty, fuel: u32) -> Option<String> {
+    if ty.elem()?.rank() > 0 {
+        return None;
+    }
     let [xs, i, v] = g.exps([ty, &I64, ty.elem()?], fuel);
     let x = g.name();
     Some(format!("(let {x} = {xs} in if null {x} then {x} else let {x}[{i} % length {x}] = {v} in {x})"))
@@ -70,6 +94,29 @@ fn update_loop(g: &mut Gen, ty: &Ty, fuel: u32) -> Option<String> {
     let bound = format!("i64.min 5 (length {x})");
     Some(format!(
         "(let {x} = {xs} in loop {y} = {init} for {i} < {bound} do {lets} in {y} with [{target}] = {body})"
+    ))
+}
+
+/// A loop whose turns update under a condition, in one arm or in both, by an element or by a scatter.
+fn guarded_update_loop(g: &mut Gen, ty: &Ty, fuel: u32) -> Option<String> {
+    let elem = ty.elem()?.clone();
+    let share = fuel / 4;
+    let xs = g.exp(ty, share);
+    let (x, y, i, j, u) = (g.name(), g.name(), g.name(), g.name(), g.name());
+    let vars = [(u.as_str(), &elem), (i.as_str(), &I64)];
+    let cond = g.with(&vars, |g| g.exp(&Ty::Prim(Prim::Bool), share));
+    let value = |g: &mut Gen, at: &str| g.with(&vars, |g| fitting(g, &elem, (&y, at), share));
+    let write = if elem.rank() == 0 && g.rng.chance(30) {
+        let v = g.with(&vars, |g| g.exp(&elem, share));
+        format!("scatter {y} [{j}] [{v}]")
+    } else {
+        format!("{y} with [{j}] = {}", value(g, &j)?)
+    };
+    let other = if g.rng.chance(40) { format!("{y} with [{i}] = {}", value(g, &i)?) } else { y.clone() };
+    let lets = format!("let {j} = ({i} * 3 + 1) % length {y} let {u} = copy {y}[{i}]");
+    let bound = format!("i64.min 4 (length {x})");
+    Some(format!(
+        "(let {x} = {xs} in loop {y} = copy {x} for {i} < {bound} do {lets} in if {cond} then {write} else {other})"
     ))
 }
 

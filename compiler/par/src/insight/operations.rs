@@ -2,9 +2,11 @@
 
 use super::places::Location;
 use super::words;
+use par_ir::Atom;
 use par_ir::core::{Exp, FunId};
 use par_ir::flat::{Block, Fun, Kernel, KernelKind, Op, Program, Stm};
 use par_ir::place::{Construct, Part, Place};
+use par_passes::flatten::VERSION_CONDITIONS;
 use par_runtime::Span;
 use par_runtime::profile::Cost;
 use par_syntax::Sources;
@@ -62,7 +64,7 @@ pub struct Operation {
     pub nest: Vec<Step>,
     /// Branches, loops and functions of the flat program around it, from the outside in.
     pub control: Vec<String>,
-    /// Which version of its nest this is. There is one, which goes over all elements of all rows.
+    /// Which version of its nest this is: the flat one goes over all elements of all rows.
     pub version: &'static str,
     /// What runs one after the other for each element.
     pub sequential: Vec<Step>,
@@ -89,6 +91,7 @@ pub(super) fn of(program: &Program, entry: &str, sources: &Sources) -> (Vec<Oper
         sources,
         sites,
         control: vec![],
+        version: FLAT_VERSION,
         seen: HashSet::new(),
         reached: HashSet::new(),
         out: vec![],
@@ -105,11 +108,17 @@ pub(super) fn entry_of(program: &Program, entry: &str) -> Option<FunId> {
     found.map(|i| FunId(i as u32))
 }
 
+/// Names of versions.
+const FLAT_VERSION: &str = "flat";
+const SEQUENTIAL_VERSION: &str = "sequential, each row or call by itself";
+
 struct Walk<'a> {
     program: &'a Program,
     sources: &'a Sources,
     sites: std::collections::HashMap<*const Stm, usize>,
     control: Vec<String>,
+    /// Of what is being looked at.
+    version: &'static str,
     seen: HashSet<u32>,
     reached: HashSet<usize>,
     out: Vec<Operation>,
@@ -143,8 +152,13 @@ impl Walk<'_> {
                 self.out.push(op);
             }
             match &stm.op {
-                Op::If { then, other, .. } => {
+                Op::If { cond, then, other } => {
+                    let before = self.version;
+                    if chooses_version(self.program, *cond) {
+                        self.version = SEQUENTIAL_VERSION;
+                    }
                     self.inside("then", then);
+                    self.version = before;
                     self.inside("else", other);
                 }
                 Op::Loop { .. } => {
@@ -175,7 +189,7 @@ impl Walk<'_> {
             fused: place.map_or_else(Vec::new, |p| self.fused(p)),
             nest: self.program.places.path(stm.place).skip(1).filter_map(|p| self.around(p)).collect(),
             control: self.control.clone(),
-            version: "flat",
+            version: self.version,
             sequential: if let Op::Kernel(k) = &stm.op { self.sequential(k) } else { vec![] },
             makes: words::makes(self.program, stm),
             lines: lines(stm, &at, self.sources),
@@ -232,6 +246,11 @@ fn gathered(stm: &Stm, place: Option<&Place>) -> Option<Span> {
     Some(spans.find(|s| place.parts.iter().any(|p| inside(*s, p))).unwrap_or(own.span))
 }
 
+/// Whether a condition of the host's says that the sequential version runs.
+fn chooses_version(program: &Program, cond: Atom) -> bool {
+    cond.var().is_some_and(|v| VERSION_CONDITIONS.contains(&program.vars.name(v)))
+}
+
 /// The lines of a kernel's scalar code, if there are several.
 fn lines(stm: &Stm, at: &Location, sources: &Sources) -> Vec<usize> {
     let Op::Kernel(k) = &stm.op else { return Vec::new() };
@@ -263,7 +282,7 @@ fn group_of(op: &Op) -> Option<Group> {
         Op::MakeDesc(_) | Op::UniformDesc { .. } | Op::ConcatDesc(_) => Group::Rows,
         Op::Lengths(_) | Op::SegIds(_) => Group::Rows,
         Op::Read(..) | Op::Total(_) => Group::Sync,
-        Op::Call(..) => Group::Call,
+        Op::Call(..) | Op::Split { .. } => Group::Call,
         _ => return None,
     })
 }

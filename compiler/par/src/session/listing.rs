@@ -51,7 +51,7 @@ impl Session {
 }
 
 /// The type of a definition with its parameters as they were written: `[n] 'a. (a -> bool) -> [n]a -> []a`.
-pub(super) fn definition_type(def: &thir::Def, program: &thir::Program) -> String {
+pub(crate) fn definition_type(def: &thir::Def, program: &thir::Program) -> String {
     let arrow = |ret, p: &thir::Pat| Ty::Fun(Box::new(p.ty.clone()), Box::new(ret));
     let ty = def.params.iter().rev().fold(def.ret.clone(), arrow);
     let name = |names: &[String], i: u32| names.get(i as usize).cloned().unwrap_or_default();

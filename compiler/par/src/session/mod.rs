@@ -33,7 +33,7 @@ use crate::pipeline::{Options, Parsed, Pipeline, Trace};
 use crate::program::Program;
 use files::Item;
 use input::{ENTRY, Input};
-use listing::definition_type;
+pub(crate) use listing::definition_type;
 use par_check::infer::show_type;
 use par_check::thir::{self, ExprKind, Ty};
 use par_runtime::{Value, io};

@@ -9,6 +9,8 @@
 //! r = scatter a, b back: scalars by value, rows by where they start
 //! ```
 //!
+//! An array that both arms only update is updated where it is, by one arm after the other ([`super::whole`]).
+//!
 //! Free variables stay where they are: an arm reads them through its index vector, and rows of them that it results in
 //! stay there too; only where they start is passed on. A condition that is the host's is a host branch.
 
@@ -35,6 +37,8 @@ enum Leaving {
     Packed(flat::Param),
     /// As the rows they are: the variables of the arm that they are made of with their names outside, and the starts.
     Rows { arr: Arr, names: Vec<(Var, flat::Param)>, start: flat::Param },
+    /// As the next version of an array that is kept whole: its name in CORE, the flat array before and after the arm.
+    Whole { array: Var, before: Var, after: flat::Param },
 }
 
 impl Flattener<'_> {
@@ -52,20 +56,36 @@ impl Flattener<'_> {
         }
         let (yes, n_yes) = self.select_positions(level, &cond, true);
         let (no, n_no) = self.select_positions(level, &cond, false);
-        let a = self.arm(level, stm, yes, n_yes, then)?;
-        let b = self.arm(level, stm, no, n_no, other)?;
-        self.merge(level, stm, &[a, b]);
+        let whole = self.whole_results(level, stm, then, other);
+        let before: Vec<Option<Rep>> =
+            whole.iter().map(|v| v.and_then(|v| self.env.get(&v).cloned())).collect();
+        let a = self.arm(level, stm, yes, n_yes, then, &whole)?;
+        let b = self.arm(level, stm, no, n_no, other, &whole)?;
+        let after: Vec<Option<Rep>> = whole.iter().map(|v| v.map(|v| self.rep(v.into()))).collect();
+        for (v, rep) in whole.iter().zip(before) {
+            if let (Some(v), Some(rep)) = (v, rep) {
+                self.env.insert(*v, rep);
+            }
+        }
+        self.merge(level, stm, &[a, b], &after);
         Ok(())
     }
 
     fn host_branch(&mut self, level: LevelId, stm: &Stm, c: Atom, then: &Body, other: &Body) -> Result<()> {
-        let mut forms = vec![Form::Packed; stm.pat.len()];
+        let kept = self.kept_whole(level, stm, then, other);
+        let form = |v: &Option<Var>| if v.is_some() { Form::Whole } else { Form::Packed };
+        let mut forms: Vec<Form> = kept.iter().map(form).collect();
         let mut arm = |f: &mut Self, body: &Body| {
             f.open_block(|f| {
                 f.stms(level, &body.stms)?;
                 f.flush();
+                for ((a, p), v) in body.results.iter().zip(&stm.pat).zip(&kept) {
+                    if let Some(v) = v {
+                        f.bind_versions(level, &[(*a, Param { var: *v, ty: p.ty.clone() })])?;
+                    }
+                }
                 for ((a, p), form) in body.results.iter().zip(&stm.pat).zip(&mut forms) {
-                    if has_view(&p.ty) && f.is_shared(level, *a) {
+                    if *form != Form::Whole && has_view(&p.ty) && f.is_shared(level, *a) {
                         *form = Form::View;
                     }
                 }
@@ -82,6 +102,21 @@ impl Flattener<'_> {
         Ok(())
     }
 
+    /// Per result of a host's branch under a nest: the whole array that both arms give a version of.
+    fn kept_whole(&mut self, level: LevelId, stm: &Stm, then: &Body, other: &Body) -> Vec<Option<Var>> {
+        let roots = self.whole_roots(stm, then, other);
+        let mut kept = Vec::new();
+        for (v, p) in roots.into_iter().zip(&stm.pat) {
+            let whole = v.filter(|v| self.types.get(v) == Some(&p.ty)).and_then(|v| self.as_whole(level, v));
+            if let (Some((arr, data)), Some(of)) = (&whole, whole.as_ref().map(|w| self.whole[&w.1].1)) {
+                debug_assert!(matches!(arr.src, Src::Data(d, _) if d == *data));
+                self.layouts.insert(p.var, (arr.clone(), of));
+            }
+            kept.push(v.filter(|_| whole.is_some()));
+        }
+        kept
+    }
+
     /// `n > 0` on the host.
     pub(crate) fn any(&mut self, n: Atom) -> Atom {
         let op = PrimOp::Cmp(CmpOp::Lt, Prim::I64);
@@ -89,7 +124,15 @@ impl Flattener<'_> {
     }
 
     /// Runs an arm on the positions it was chosen at, if there are any.
-    fn arm(&mut self, level: LevelId, stm: &Stm, idx: Var, n: Atom, body: &Body) -> Result<Arm> {
+    fn arm(
+        &mut self,
+        level: LevelId,
+        stm: &Stm,
+        idx: Var,
+        n: Atom,
+        body: &Body,
+        whole: &[Option<Var>],
+    ) -> Result<Arm> {
         let cond = self.any(n);
         let sub = self.push_level(level, Kind::Pack { idx, n });
         let outside = self.vars.len();
@@ -98,8 +141,11 @@ impl Flattener<'_> {
             f.stms(sub, &body.stms)?;
             f.flush();
             let mut values = Vec::new();
-            for (a, p) in body.results.iter().zip(&stm.pat) {
-                leaving.push(f.leave(sub, *a, p, outside, &mut values));
+            for ((a, p), v) in body.results.iter().zip(&stm.pat).zip(whole) {
+                leaving.push(match v {
+                    Some(v) => f.leave_whole(sub, *a, *v, p, &mut values)?,
+                    None => f.leave(sub, *a, p, outside, &mut values),
+                });
             }
             Ok(values)
         })?;
@@ -107,17 +153,22 @@ impl Flattener<'_> {
         let mut pat = Vec::new();
         for l in &leaving {
             match l {
-                Leaving::Packed(p) => pat.push(*p),
+                Leaving::Packed(p) | Leaving::Whole { after: p, .. } => pat.push(*p),
                 Leaving::Rows { names, start, .. } => {
                     pat.extend(names.iter().map(|n| n.1));
                     pat.push(*start);
                 }
             }
         }
-        let other = self.block(|f| Ok(f.nothing_like(&pat)))?;
+        let other = self.block(|f| Ok(f.without_positions(&leaving)))?;
         self.emit(pat, Op::If { cond, then, other });
         let mut reps = Vec::new();
         for (p, l) in stm.pat.iter().zip(leaving) {
+            if let Leaving::Whole { array, after, .. } = l {
+                self.next_version(sub, array, after.var);
+                reps.push(self.rep(array.into()));
+                continue;
+            }
             self.arrive(sub, p, l);
             reps.push(match self.rep(p.var.into()) {
                 Rep::Array(a) => Rep::Array(self.viewable(sub, &a, &p.ty)),
@@ -125,6 +176,37 @@ impl Flattener<'_> {
             });
         }
         Ok(Arm { level: sub, reps })
+    }
+
+    /// Takes the version of an array that is kept whole out of an arm.
+    fn leave_whole(
+        &mut self,
+        level: LevelId,
+        a: Atom,
+        array: Var,
+        p: &Param,
+        values: &mut Vec<Atom>,
+    ) -> Result<Leaving> {
+        let before = self.as_whole(level, array).expect("asked before").1;
+        values.push(self.whole_version(level, a, array)?.into());
+        let after = flat::Param { var: self.vars.fresh_like(before), ty: Ty::Array(p.ty.prim()) };
+        Ok(Leaving::Whole { array, before, after })
+    }
+
+    /// What an arm that is not run gives.
+    fn without_positions(&mut self, leaving: &[Leaving]) -> Vec<Atom> {
+        let mut values = Vec::new();
+        for l in leaving {
+            match l {
+                Leaving::Packed(p) => values.push(self.nothing(p.ty)),
+                Leaving::Whole { before, .. } => values.push((*before).into()),
+                Leaving::Rows { names, start, .. } => {
+                    names.iter().for_each(|n| values.push(self.nothing(n.1.ty)));
+                    values.push(self.nothing(start.ty));
+                }
+            }
+        }
+        values
     }
 
     /// Takes a result out of an arm. Variables from `outside` on are the arm's own.
@@ -176,6 +258,7 @@ impl Flattener<'_> {
         let (mut arr, names, start) = match leaving {
             Leaving::Packed(v) => return self.adopt_canonical(level, std::slice::from_ref(p), &[v]),
             Leaving::Rows { arr, names, start } => (arr, names, start),
+            Leaving::Whole { .. } => unreachable!("versions are named by what they are versions of"),
         };
         let name = |v: Var| names.iter().find(|n| n.0 == v).map_or(v, |n| n.1.var);
         arr.src = match arr.src {
@@ -198,9 +281,14 @@ impl Flattener<'_> {
         self.env.insert(p.var, Rep::Array(arr));
     }
 
-    /// Brings the arms' results together at the level of the branch.
-    fn merge(&mut self, level: LevelId, stm: &Stm, arms: &[Arm]) {
+    /// Brings the arms' results together at the level of the branch. What both have updated in place is there already.
+    fn merge(&mut self, level: LevelId, stm: &Stm, arms: &[Arm], updated: &[Option<Rep>]) {
         for (k, p) in stm.pat.iter().enumerate() {
+            if let Some(rep) = &updated[k] {
+                self.types.insert(p.var, p.ty.clone());
+                self.env.insert(p.var, rep.clone());
+                continue;
+            }
             let reps: Vec<Rep> = arms.iter().map(|a| a.reps[k].clone()).collect();
             let rep = match &reps[0] {
                 Rep::Scalar(_) => {

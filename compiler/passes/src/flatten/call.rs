@@ -15,7 +15,7 @@ use super::ex::Ex;
 use super::nest::{FDim, Kind, LevelId, ROOT};
 use super::rep::{Arr, Rep, Src};
 use super::split::{Splitting, traces};
-use super::{Flattener, Result, Versions};
+use super::{Flattener, Result, VERSION_CONDITIONS, Versions};
 use par_ir::core::{Exp, Fun, FunId, Param, Stm};
 use par_ir::flat::{self, Op, Ty};
 use par_ir::place::{Construct, Part, PlaceId};
@@ -104,7 +104,7 @@ impl Flattener<'_> {
         let measured = self.threshold(fun.span, Measure::Calls);
         let enough = if self.versions == Versions::Sequential { 1 } else { measured };
         let many = Op::Prim(PrimOp::Cmp(CmpOp::Le, Prim::I64), vec![Atom::i64(enough), n]);
-        let cond = self.bind("many", Ty::Scalar(Prim::Bool), many).into();
+        let cond = self.bind(VERSION_CONDITIONS[0], Ty::Scalar(Prim::Bool), many).into();
         let then = self.block(|f| f.sequential_batch(level, id, fun))?;
         let other = self.block(|f| f.flat_batch(level, fun))?;
         self.at(fun.span);

@@ -27,6 +27,8 @@ pub(crate) enum Form {
     Packed,
     /// Only of rows of scalars.
     View,
+    /// State of a loop that its turns update: one array for all positions, see [`super::whole`].
+    Whole,
 }
 
 /// Whether values of this type can be passed as views.
@@ -48,6 +50,7 @@ impl Flattener<'_> {
     pub(crate) fn form_tys(&self, level: LevelId, ty: &Type, form: Form) -> Vec<Ty> {
         match form {
             Form::Packed => vec![self.canonical_ty(level, ty)],
+            Form::Whole => vec![Ty::Array(ty.prim())],
             Form::View => vec![Ty::Blocks(ty.prim()), self.canonical_ty(level, &Type::I64)],
         }
     }
@@ -64,6 +67,10 @@ impl Flattener<'_> {
             match form {
                 Form::Packed => values.push(self.canonical_atom(level, *a)),
                 Form::View => values.extend(self.view_of(level, *a)),
+                Form::Whole => {
+                    let v = a.var().expect("an array is a variable");
+                    values.push(self.as_whole(level, v).expect("made whole before").1.into());
+                }
             }
         }
         values
@@ -194,7 +201,7 @@ impl Flattener<'_> {
     }
 
     /// Whether packing would change nothing.
-    fn is_packed(&mut self, level: LevelId, arr: &Arr, ty: &Type) -> bool {
+    pub(crate) fn is_packed(&mut self, level: LevelId, arr: &Arr, ty: &Type) -> bool {
         let dims = self.dim_reps(ty);
         let levels = self.enter_dims(level, dims);
         let last = *levels.last().expect("an array has a dimension");
@@ -247,6 +254,7 @@ impl Flattener<'_> {
             self.declare(v);
             match form {
                 Form::Packed => self.bind_canonical(level, p, v.var),
+                Form::Whole => self.bind_whole(p, p.var, v.var),
                 Form::View => {
                     let start = next();
                     self.declare(start);

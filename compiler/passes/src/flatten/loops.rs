@@ -12,7 +12,8 @@
 //!
 //! so the work is the sum of the trips, not the longest times the number of positions.
 //!
-//! The state is passed in packed form, but rows that the body leaves as they are (a slice of them, what another row was, a
+//! State that turns only update stays in one array for all positions, and is neither packed nor collected ([`super::whole`]). Other
+//! state is passed in packed form, but rows that the body leaves as they are (a slice of them, what another row was, a
 //! free array) are passed as views. Which they are shows when the body has been flattened: then it is flattened once more.
 
 use super::canonical::{Form, has_view};
@@ -67,13 +68,23 @@ impl Flattener<'_> {
     }
 
     fn initial(&mut self, level: LevelId, params: &[(Param, Atom)], forms: &[Form]) -> Vec<Atom> {
-        let atoms: Vec<Atom> = params.iter().map(|(_, a)| *a).collect();
-        self.formed(level, &atoms, forms)
+        let mut values = Vec::new();
+        for ((p, a), form) in params.iter().zip(forms) {
+            match (form, self.layouts.get(&p.var)) {
+                (Form::Whole, Some((Arr { src: Src::Data(data, _), .. }, _))) => values.push((*data).into()),
+                _ => values.extend(self.formed(level, &[*a], &[*form])),
+            }
+        }
+        values
     }
 
     /// The forms in which a loop's state is passed, as far as known.
     fn state_forms(&self, state: &[Param]) -> Vec<Form> {
-        let form = |p: &Param| if self.views.contains(&p.var) { Form::View } else { Form::Packed };
+        let form = |p: &Param| match p.var {
+            v if self.layouts.contains_key(&v) => Form::Whole,
+            v if self.views.contains(&v) => Form::View,
+            _ => Form::Packed,
+        };
         state.iter().map(form).collect()
     }
 
@@ -82,7 +93,10 @@ impl Flattener<'_> {
     fn note_views(&mut self, level: LevelId, state: &[Param], results: &[Atom]) -> bool {
         let mut found = false;
         for (p, a) in state.iter().zip(results) {
-            let open = has_view(&p.ty) && !self.views.contains(&p.var) && !self.consumed.contains(&p.var);
+            let open = has_view(&p.ty)
+                && !self.layouts.contains_key(&p.var)
+                && !self.views.contains(&p.var)
+                && !self.consumed.contains(&p.var);
             if open && self.is_shared(level, *a) {
                 self.views.insert(p.var);
                 found = true;
@@ -114,6 +128,11 @@ impl Flattener<'_> {
         (index, prim, bound): (Var, Prim, Atom),
         body: &Body,
     ) -> Result<()> {
+        for (k, _) in self.whole_states(params, body).iter().enumerate().filter(|(_, is_whole)| **is_whole) {
+            if params[k].1.var().is_some_and(|v| self.as_whole(level, v).is_some()) {
+                self.keep_whole(level, &params[k].0, params[k].1, stm.pat[k].var);
+            }
+        }
         let state: Vec<Param> = params.iter().map(|(p, _)| p.clone()).collect();
         let ((vars, i, block), forms) = self.settled(&state, |f, forms| {
             let vars = f.form_params(level, &state, forms);
@@ -144,6 +163,7 @@ impl Flattener<'_> {
         self.adopt(level, state, forms, vars);
         self.stms(level, &body.stms)?;
         self.flush();
+        self.bind_versions(level, &versions(&body.results, state, forms))?;
         *changed = self.note_views(level, state, &body.results);
         let values = self.formed(level, &body.results, forms);
         Ok(self.tidied(level, &body.results, forms, values))
@@ -194,6 +214,9 @@ impl Flattener<'_> {
         cond: Option<&Body>,
         body: &Body,
     ) -> Result<()> {
+        for (k, _) in self.whole_states(params, body).iter().enumerate().filter(|(_, is_whole)| **is_whole) {
+            self.keep_whole(level, &params[k].0, params[k].1, stm.pat[k].var);
+        }
         let mut state: Vec<Param> = params.iter().map(|(p, _)| p.clone()).collect();
         state.extend(counter.iter().map(|(i, _)| i.clone()));
         let mut parts = Parts { params: state, forms: vec![], counter, cond, body };
@@ -214,7 +237,7 @@ impl Flattener<'_> {
             Ok(((vars, collected, empty, test, turn), changed))
         })?;
         self.at(stm.span);
-        let mut init = self.initial(level, params, &forms);
+        let mut init = self.initial(level, params, &forms[..params.len()]);
         if let Some((i, _)) = &parts.counter {
             let prim = i.ty.prim();
             init.push(self.bind("i", Ty::Array(prim), Op::Replicate(n, Self::zero(prim))).into());
@@ -229,8 +252,17 @@ impl Flattener<'_> {
             .collect();
         let op = Op::Loop { params: flat_params, form: flat::LoopForm::While(test), body: turn };
         self.emit(finals.clone(), op);
-        let results = Collected { params: finals[2 + vars.len()..].to_vec() };
-        self.bind_collected(level, &stm.pat, &results);
+        let (kept, collected) = finals[2..].split_at(vars.len());
+        self.bind_collected(level, &stm.pat, &forms, &Collected { params: collected.to_vec() });
+        let mut kept = kept.iter();
+        for ((p, q), form) in stm.pat.iter().zip(&parts.params).zip(&forms) {
+            let last = kept.next().expect("as many as the forms have");
+            match form {
+                Form::Whole => self.bind_whole(p, q.var, last.var),
+                Form::View => drop(kept.next()),
+                Form::Packed => {}
+            }
+        }
         Ok(())
     }
 
@@ -280,6 +312,7 @@ impl Flattener<'_> {
             f.stms(body_level, &parts.body.stms)?;
             f.flush();
             let results = &parts.body.results;
+            f.bind_versions(body_level, &versions(results, &parts.params, &parts.forms))?;
             *changed = f.note_views(body_level, &parts.params, results);
             let forms = &parts.forms[..results.len()];
             let values = f.formed(body_level, results, forms);
@@ -348,7 +381,7 @@ impl Flattener<'_> {
             params.push(flat::Param { var: f.vars.fresh(name), ty });
             init.push(value);
         };
-        for (p, form) in pat.iter().zip(forms) {
+        for (p, form) in pat.iter().zip(forms).filter(|(_, form)| **form != Form::Whole) {
             let prim = if p.ty.is_scalar() { p.ty.prim() } else { Prim::I64 };
             if !p.ty.is_scalar() {
                 let ty = self.form_tys(level, &p.ty, *form)[0];
@@ -379,6 +412,9 @@ impl Flattener<'_> {
         let mut out = Vec::new();
         let mut slot = || *slots.next().expect("as many as collectors made");
         for (k, (p, q)) in stm.pat.iter().zip(&parts.params).enumerate() {
+            if parts.forms[k] == Form::Whole {
+                continue;
+            }
             let value = match &states[k] {
                 Rep::Scalar(ex) => ex.clone(),
                 Rep::Array(_) if parts.forms[k] == Form::View => {
@@ -418,11 +454,11 @@ impl Flattener<'_> {
     }
 
     /// Binds the loop's pattern to what was collected.
-    fn bind_collected(&mut self, level: LevelId, pat: &[Param], results: &Collected) {
+    fn bind_collected(&mut self, level: LevelId, pat: &[Param], forms: &[Form], results: &Collected) {
         let extent = self.extent(level);
         let mut slots = results.params.iter();
         let mut slot = || slots.next().expect("as many as collectors made").var;
-        for p in pat {
+        for (p, _) in pat.iter().zip(forms).filter(|(_, form)| **form != Form::Whole) {
             let base = (!p.ty.is_scalar()).then(&mut slot);
             let inner: Vec<FDim> = (1..p.ty.rank()).map(|_| FDim::View(slot())).collect();
             let own = slot();
@@ -441,4 +477,10 @@ impl Flattener<'_> {
             self.env.insert(p.var, rep);
         }
     }
+}
+
+/// The results that are the next versions of state that is kept whole.
+fn versions(results: &[Atom], state: &[Param], forms: &[Form]) -> Vec<(Atom, Param)> {
+    let kept = results.iter().zip(state).zip(forms).filter(|(_, form)| **form == Form::Whole);
+    kept.map(|((a, p), _)| (*a, p.clone())).collect()
 }

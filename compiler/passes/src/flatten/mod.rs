@@ -18,6 +18,7 @@
 //!   packed data ([`pack`]);
 //! - every parallel construct has a lifting rule in a file of its own ([`soac`], [`construct`], [`update`], [`branch`], [`loops`], [`call`], [`trace`]);
 //! - a call of a function that is scalar code through and through stays in the kernel ([`local`]);
+//! - arms and turns that update arrays do so where the rows are ([`whole`]);
 //! - a loop that only updates elements of its state is one kernel whose positions work by themselves, in order ([`inplace`]).
 //!
 //! At the root level (a function's own body) scalars live on the host, and `if`, loops and calls are the host's.
@@ -48,6 +49,7 @@ mod trace;
 mod update;
 mod versions;
 mod view;
+mod whole;
 
 use crate::bulk;
 pub use choices::{Choice, Measure, Thresholds};
@@ -71,6 +73,9 @@ pub struct Unsupported {
     /// Where it is used.
     pub span: Span,
 }
+
+/// Names of the host's conditions under which the sequential version of something runs.
+pub const VERSION_CONDITIONS: [&str; 2] = ["many", "by_rows"];
 
 pub(crate) type Result<T> = std::result::Result<T, Unsupported>;
 
@@ -188,6 +193,10 @@ pub(crate) struct Flattener<'a> {
     made_for_all: HashMap<Var, usize>,
     /// CORE variables that something updates in place.
     consumed: std::collections::HashSet<Var>,
+    /// Flat arrays that hold a row for every position of a level, see [`whole`]: how, and for which level.
+    whole: HashMap<Var, (rep::Arr, LevelId)>,
+    /// Parameters and results of loops and branches that are kept whole, likewise.
+    layouts: HashMap<Var, (rep::Arr, LevelId)>,
     /// Parameters of loops that are passed as views.
     views: std::collections::HashSet<Var>,
     /// Types of host scalars.
@@ -226,6 +235,8 @@ impl<'a> Flattener<'a> {
             blocks: std::collections::HashSet::new(),
             made_for_all: HashMap::new(),
             consumed: consumed::of_program(source),
+            whole: HashMap::new(),
+            layouts: HashMap::new(),
             views: std::collections::HashSet::new(),
             host_prims: HashMap::new(),
             group: None,

@@ -11,8 +11,12 @@ use par_ir::prim::{BinOp, CmpOp};
 use par_ir::{Atom, Prim, PrimOp, Type, Var};
 
 impl Flattener<'_> {
-    /// A destination: its packed form, and the flat array in it.
+    /// A destination: as it is if it is whole, else its packed form; and the flat array in it.
     pub(crate) fn destination(&mut self, level: LevelId, v: Var) -> (Arr, Var) {
+        self.as_whole(level, v).unwrap_or_else(|| self.packed_destination(level, v))
+    }
+
+    fn packed_destination(&mut self, level: LevelId, v: Var) -> (Arr, Var) {
         let ty = self.types[&v].clone();
         let arr = self.arr(v);
         let packed = self.pack(level, &arr, &ty);
@@ -28,6 +32,9 @@ impl Flattener<'_> {
         let v = self.vars.fresh_like(p.var);
         if let Some(extent) = self.extents.get(&old_data).cloned() {
             self.extents.insert(v, extent);
+        }
+        if let Some((layout, of)) = self.whole.get(&old_data).cloned() {
+            self.whole.insert(v, (Arr { src: Src::Data(v, prim), ..layout }, of));
         }
         self.env.insert(p.var, Rep::Array(Arr { src: Src::Data(v, prim), ..old.clone() }));
         v
@@ -107,6 +114,15 @@ impl Flattener<'_> {
         })
     }
 
+    /// Destinations whose rows start at the same places.
+    fn destinations(&mut self, level: LevelId, dests: &[Var]) -> Vec<(Arr, Var)> {
+        let whole: Option<Vec<(Arr, Var)>> = dests.iter().map(|d| self.as_whole(level, *d)).collect();
+        match whole {
+            Some(whole) if whole.iter().all(|(a, _)| a.start == whole[0].0.start) => whole,
+            _ => dests.iter().map(|d| self.packed_destination(level, *d)).collect(),
+        }
+    }
+
     #[allow(clippy::too_many_arguments)]
     fn combine(
         &mut self,
@@ -118,7 +134,7 @@ impl Flattener<'_> {
         lam: &par_ir::core::Lambda,
         kind: impl FnOnce(&mut Self, Vec<Var>) -> Result<KernelKind>,
     ) -> Result<()> {
-        let targets: Vec<(Arr, Var)> = dests.iter().map(|d| self.destination(level, *d)).collect();
+        let targets = self.destinations(level, dests);
         let par_ir::Dim::Size(len) = self.types[&dests[0]].dims[0] else {
             unreachable!("outermost dimensions are sizes")
         };

@@ -18,7 +18,7 @@ use super::nest::LevelId;
 use super::rep::Rep;
 use super::sequential::sequential_nest;
 use super::split::traces;
-use super::{Ex, Flattener, Result, Versions};
+use super::{Ex, Flattener, Result, VERSION_CONDITIONS, Versions};
 use par_ir::core::{Body, Exp, Lambda, Param, Schedule, Stm};
 use par_ir::flat::{self, KernelKind, Op, Ty};
 use par_ir::prim::{BinOp, CmpOp};
@@ -107,7 +107,7 @@ impl Flattener<'_> {
             all
         });
         let other = flat::Block { stms: vec![], results: vec![Atom::bool(false)] };
-        self.bind("by_rows", Ty::Scalar(Prim::Bool), Op::If { cond: enough, then, other }).into()
+        self.bind(VERSION_CONDITIONS[1], Ty::Scalar(Prim::Bool), Op::If { cond: enough, then, other }).into()
     }
 
     fn block_of(&mut self, build: impl FnOnce(&mut Self) -> Atom) -> flat::Block {

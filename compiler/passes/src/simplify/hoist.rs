@@ -201,9 +201,13 @@ impl Scope {
             }
             Exp::Index(arr, indices) => self.in_bounds(*arr, indices),
             Exp::Iota(n) | Exp::Replicate(n, _) => self.is_size(*n),
-            Exp::Map { width, inputs, .. } => !inputs.is_empty() || self.is_size(*width),
-            Exp::Reduce { .. } | Exp::Scan { .. } | Exp::Filter { .. } => true,
-            Exp::Scatter { .. } | Exp::Hist { .. } | Exp::If { .. } => true,
+            Exp::Map { width, inputs, .. }
+            | Exp::Reduce { width, inputs, .. }
+            | Exp::Scan { width, inputs, .. }
+            | Exp::Filter { width, inputs, .. }
+            | Exp::Scatter { width, inputs, .. }
+            | Exp::Hist { width, inputs, .. } => !inputs.is_empty() || self.is_size(*width),
+            Exp::If { .. } => true,
             Exp::Loop { form, .. } => matches!(form, LoopForm::For { .. }),
             Exp::Literal(..) | Exp::Concat(_) | Exp::Flatten(_) | Exp::Lengths(_) | Exp::Total(_) => {
                 pat.iter().all(|p| self.sized(&p.ty))

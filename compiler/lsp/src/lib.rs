@@ -1,0 +1,22 @@
+//! The language server: diagnostics while typing, types and documentation under the cursor, definitions, completion,
+//! formatting, and types that nobody has written.
+//!
+//! ```text
+//! editor  --- messages, JSON-RPC on standard input and output ---  server
+//! ```
+//!
+//! - [`text`]: bytes and positions.
+//! - `document`: an open file and what is known about it.
+//! - `diagnostics`, `answers`, `completion`: what is told.
+//! - [`server`]: the messages.
+//!
+//! A file is analysed as a whole when it has changed, after all messages that are there have been read.
+
+mod answers;
+mod completion;
+mod diagnostics;
+mod document;
+pub mod server;
+pub mod text;
+
+pub use server::{Failed, serve, serve_stdio};

@@ -1,0 +1,221 @@
+//! The server's side of the conversation.
+
+use crate::document::{Document, Open};
+use crate::{answers, completion, diagnostics};
+use lsp_server::{Connection, ErrorCode, ExtractError, Message, Notification, Request, RequestId, Response};
+use lsp_types::notification::{
+    DidChangeTextDocument, DidCloseTextDocument, DidOpenTextDocument, Notification as _, PublishDiagnostics,
+};
+use lsp_types::request::{
+    Completion, DocumentSymbolRequest, Formatting, GotoDefinition, HoverRequest, InlayHintRequest,
+    Request as _,
+};
+use lsp_types::{
+    CompletionOptions, CompletionResponse, DocumentSymbolResponse, GotoDefinitionResponse,
+    HoverProviderCapability, OneOf, PublishDiagnosticsParams, ServerCapabilities, TextDocumentSyncCapability,
+    TextDocumentSyncKind, Url,
+};
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+/// Why the server has stopped without being asked to.
+pub type Failed = Box<dyn std::error::Error + Send + Sync>;
+
+/// Serves an editor on standard input and output, until it says that it has finished.
+pub fn serve_stdio() -> Result<(), Failed> {
+    let (connection, threads) = Connection::stdio();
+    serve(&connection)?;
+    drop(connection);
+    threads.join()?;
+    Ok(())
+}
+
+/// Serves the client at the other end, until it says that it has finished or goes away.
+pub fn serve(connection: &Connection) -> Result<(), Failed> {
+    connection.initialize(serde_json::to_value(capabilities())?)?;
+    let mut server =
+        Server { connection, documents: HashMap::new(), open: Open::default(), told: BTreeMap::new() };
+    while let Ok(message) = connection.receiver.recv() {
+        if !server.take(message)? {
+            return Ok(());
+        }
+        while let Ok(message) = connection.receiver.try_recv() {
+            if !server.take(message)? {
+                return Ok(());
+            }
+        }
+        server.tell_news()?;
+    }
+    Ok(())
+}
+
+fn capabilities() -> ServerCapabilities {
+    ServerCapabilities {
+        text_document_sync: Some(TextDocumentSyncCapability::Kind(TextDocumentSyncKind::FULL)),
+        hover_provider: Some(HoverProviderCapability::Simple(true)),
+        definition_provider: Some(OneOf::Left(true)),
+        document_formatting_provider: Some(OneOf::Left(true)),
+        document_symbol_provider: Some(OneOf::Left(true)),
+        inlay_hint_provider: Some(OneOf::Left(true)),
+        completion_provider: Some(CompletionOptions {
+            trigger_characters: Some(vec![".".to_string()]),
+            ..Default::default()
+        }),
+        ..Default::default()
+    }
+}
+
+struct Server<'a> {
+    connection: &'a Connection,
+    documents: HashMap<Url, Document>,
+    open: Open,
+    /// By program: the files that the editor was told something about.
+    told: BTreeMap<Url, BTreeSet<Url>>,
+}
+
+impl Server<'_> {
+    /// Does what a message wants. False: it wants the end.
+    fn take(&mut self, message: Message) -> Result<bool, Failed> {
+        match message {
+            Message::Request(request) => {
+                if self.connection.handle_shutdown(&request)? {
+                    return Ok(false);
+                }
+                let response = self.answer(request);
+                self.connection.sender.send(Message::Response(response))?;
+            }
+            Message::Notification(note) => self.note(note)?,
+            Message::Response(_) => {}
+        }
+        Ok(true)
+    }
+
+    fn note(&mut self, note: Notification) -> Result<(), Failed> {
+        match note.method.as_str() {
+            DidOpenTextDocument::METHOD => {
+                let file =
+                    note.extract::<lsp_types::DidOpenTextDocumentParams>(DidOpenTextDocument::METHOD)?;
+                let file = file.text_document;
+                self.open.set(&file.uri, Some(&file.text));
+                self.documents.insert(file.uri, Document::new(file.text, file.version));
+            }
+            DidChangeTextDocument::METHOD => {
+                let change =
+                    note.extract::<lsp_types::DidChangeTextDocumentParams>(DidChangeTextDocument::METHOD)?;
+                let (uri, version) = (change.text_document.uri, change.text_document.version);
+                if let (Some(document), Some(last)) =
+                    (self.documents.get_mut(&uri), change.content_changes.into_iter().last())
+                {
+                    self.open.set(&uri, Some(&last.text));
+                    document.change(last.text, version);
+                }
+            }
+            DidCloseTextDocument::METHOD => {
+                let file =
+                    note.extract::<lsp_types::DidCloseTextDocumentParams>(DidCloseTextDocument::METHOD)?;
+                let uri = file.text_document.uri;
+                self.open.set(&uri, None);
+                self.documents.remove(&uri);
+                for file in self.told.remove(&uri).unwrap_or_default() {
+                    self.publish(file, Vec::new(), None)?;
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Publishes what is wrong with files that have changed.
+    fn tell_news(&mut self) -> Result<(), Failed> {
+        let urls: Vec<Url> = self.documents.iter().filter(|d| d.1.is_new()).map(|d| d.0.clone()).collect();
+        for url in urls {
+            let Some(document) = self.documents.get_mut(&url) else { continue };
+            let version = document.version;
+            let files = diagnostics::by_file(&url, document.analysis(&url, &self.open));
+            let before = self.told.insert(url.clone(), files.keys().cloned().collect()).unwrap_or_default();
+            for file in before.into_iter().filter(|f| !files.contains_key(f)) {
+                self.publish(file, Vec::new(), None)?;
+            }
+            for (file, found) in files {
+                let version = (file == url).then_some(version);
+                self.publish(file, found, version)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn publish(
+        &self,
+        uri: Url,
+        diagnostics: Vec<lsp_types::Diagnostic>,
+        version: Option<i32>,
+    ) -> Result<(), Failed> {
+        let params = PublishDiagnosticsParams { uri, diagnostics, version };
+        let note = Notification::new(PublishDiagnostics::METHOD.to_string(), params);
+        Ok(self.connection.sender.send(Message::Notification(note))?)
+    }
+
+    fn answer(&mut self, request: Request) -> Response {
+        let id = request.id.clone();
+        let answered = match request.method.as_str() {
+            HoverRequest::METHOD => self.ask::<HoverRequest>(request, |server, params| {
+                let place = params.text_document_position_params;
+                let (text, analysis) = server.typed(&place.text_document.uri)?;
+                answers::hover(text, analysis, place.position)
+            }),
+            GotoDefinition::METHOD => self.ask::<GotoDefinition>(request, |server, params| {
+                let place = params.text_document_position_params;
+                let url = place.text_document.uri;
+                let (text, analysis) = server.typed(&url)?;
+                answers::definition(&url, text, analysis, place.position).map(GotoDefinitionResponse::Scalar)
+            }),
+            Completion::METHOD => self.ask::<Completion>(request, |server, params| {
+                let place = params.text_document_position;
+                let present = server.documents.get(&place.text_document.uri)?.text.clone();
+                let (_, analysis) = server.typed(&place.text_document.uri)?;
+                Some(CompletionResponse::Array(completion::complete(&present, analysis, place.position)))
+            }),
+            InlayHintRequest::METHOD => self.ask::<InlayHintRequest>(request, |server, params| {
+                let document = server.documents.get_mut(&params.text_document.uri)?;
+                let analysis = document.analysis(&params.text_document.uri, &server.open);
+                let text = diagnostics::text_of(&analysis.sources, analysis.file());
+                Some(answers::hints(text, analysis, params.range))
+            }),
+            DocumentSymbolRequest::METHOD => self.ask::<DocumentSymbolRequest>(request, |server, params| {
+                let url = params.text_document.uri;
+                let document = server.documents.get_mut(&url)?;
+                let symbols = answers::symbols(&url, document.analysis(&url, &server.open));
+                Some(DocumentSymbolResponse::Flat(symbols))
+            }),
+            Formatting::METHOD => self.ask::<Formatting>(request, |server, params| {
+                Some(answers::formatted(&server.documents.get(&params.text_document.uri)?.text))
+            }),
+            other => {
+                let message = format!("this server does not know {other}");
+                return Response::new_err(id, ErrorCode::MethodNotFound as i32, message);
+            }
+        };
+        answered.unwrap_or_else(|message| Response::new_err(id, ErrorCode::InvalidParams as i32, message))
+    }
+
+    fn ask<R>(
+        &mut self,
+        request: Request,
+        answer: impl FnOnce(&mut Self, R::Params) -> R::Result,
+    ) -> Result<Response, String>
+    where
+        R: lsp_types::request::Request,
+    {
+        let (id, params): (RequestId, R::Params) = request.extract(R::METHOD).map_err(|e| match e {
+            ExtractError::MethodMismatch(_) => "another method".to_string(),
+            ExtractError::JsonError { error, .. } => error.to_string(),
+        })?;
+        let result = serde_json::to_value(answer(self, params)).unwrap_or(Value::Null);
+        Ok(Response { id, result: Some(result), error: None })
+    }
+
+    fn typed(&mut self, url: &Url) -> Option<(&str, &par::analysis::Analysis)> {
+        let document = self.documents.get_mut(url)?;
+        Some(document.typed(url, &self.open))
+    }
+}

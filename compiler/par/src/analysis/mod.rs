@@ -1,0 +1,90 @@
+//! What is known about a program while it is written: what is wrong with it, and what stands at a place.
+//!
+//! An [`Analysis`] is made of a program's text, also of one that is wrong: as far as its types are known, they can be asked for.
+//!
+//! - `walk`: the parts of the typed tree.
+//! - `sizes`: sizes of local names, as far as signatures tell them.
+//! - `places`: what is named at a place, where that is defined, which names are known there.
+
+mod places;
+mod sizes;
+#[cfg(test)]
+mod tests;
+mod walk;
+
+pub use places::{Hint, Named};
+
+use crate::doc::{self, Item};
+use crate::failure::Failure;
+use crate::pipeline::{Options, Parsed, Pipeline, Trace};
+use crate::session::Names;
+use par_check::thir;
+use par_syntax::ast::File;
+use par_syntax::{Diagnostic, Sources};
+use std::sync::Arc;
+
+/// A program as far as it is understood.
+pub struct Analysis {
+    /// The program's files, the library's first and the program itself last.
+    pub sources: Sources,
+    /// What is wrong with it, and warnings.
+    pub diagnostics: Vec<Diagnostic>,
+    files: Vec<Arc<File>>,
+    /// None if it has no types.
+    typed: Option<thir::Program>,
+}
+
+impl Analysis {
+    /// Looks at a program, without making code of it. `name` is the file's path, which its imports are found beside.
+    ///
+    /// Work is that of checking: linear in the program's length and what it calls.
+    pub fn of(text: &str, name: &str, options: &Options) -> Analysis {
+        let trace = Trace::default();
+        let pipeline = Pipeline { options, trace: &trace };
+        let mut parsed = pipeline.library();
+        pipeline.parse(&mut parsed, text, name);
+        let (sources, files) = (parsed.sources.clone(), parsed.files.clone());
+        let analysis = |typed, diagnostics| Analysis { sources, diagnostics, files, typed };
+        let typed = match pipeline.infer(&mut parsed) {
+            Ok(typed) => typed,
+            Err(failure) => return analysis(None, diagnostics_of(failure)),
+        };
+        let diagnostics = shapes(&pipeline, &typed, parsed);
+        analysis(Some(typed), diagnostics)
+    }
+
+    /// The index of the program's own file.
+    pub fn file(&self) -> u32 {
+        self.sources.files.len().saturating_sub(1) as u32
+    }
+
+    /// Whether the types are known.
+    pub fn is_typed(&self) -> bool {
+        self.typed.is_some()
+    }
+
+    /// All declarations with what is written about them, the library's included.
+    pub fn items(&self) -> Vec<Item> {
+        doc::items(&self.files, &self.sources)
+    }
+
+    /// The names of all declarations in scope.
+    pub fn names(&self) -> Names {
+        Names::of(&self.files)
+    }
+}
+
+/// What only shapes tell: sizes that differ, functions that cannot be specialised.
+fn shapes(pipeline: &Pipeline, typed: &thir::Program, parsed: Parsed) -> Vec<Diagnostic> {
+    match pipeline.optimise(typed, parsed, &|_| true) {
+        Ok(front) => front.warnings,
+        Err(failure) => diagnostics_of(failure),
+    }
+}
+
+fn diagnostics_of(failure: Failure) -> Vec<Diagnostic> {
+    match failure {
+        Failure::Rejected { diagnostics, .. } => diagnostics,
+        Failure::Bug(_) | Failure::Cancelled => Vec::new(),
+    }
+}

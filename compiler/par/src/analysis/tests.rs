@@ -1,0 +1,116 @@
+use super::Analysis;
+use crate::pipeline::Options;
+
+const TEXT: &str = "\
+-- | Twice its argument.
+def double (x: i64) = 2 * x
+
+entry main [n] (xs: [n]i64) (ks: [][]f32) : i64 =
+  let ys = map double xs
+  let inc i = i + n
+  let (a, b) = (inc 1, ks)
+  in loop s = a for k < length b do s + ys[k]
+";
+
+fn analysis(text: &str) -> Analysis {
+    Analysis::of(text, "test.par", &Options::default())
+}
+
+/// What stands where a text begins for the n-th time: name, type, the text of its definition.
+fn at(a: &Analysis, text: &str, what: &str, n: usize) -> (String, String, String) {
+    let offset = text.match_indices(what).nth(n).expect("it is there").0 as u32;
+    let named = a.at(offset).unwrap_or_else(|| panic!("nothing at `{what}`"));
+    let definition = named.definition.map_or(String::new(), |s| a.sources.text(s).to_string());
+    (named.name.unwrap_or_default(), named.ty, definition)
+}
+
+#[track_caller]
+fn is(found: (String, String, String), name: &str, ty: &str, definition: &str) {
+    assert_eq!((found.0.as_str(), found.1.as_str(), found.2.as_str()), (name, ty, definition));
+}
+
+#[test]
+fn names_have_types_and_definitions() {
+    let a = analysis(TEXT);
+    assert!(a.diagnostics.is_empty(), "{:?}", a.diagnostics);
+    is(at(&a, TEXT, "double", 1), "double", "i64 -> i64", "double");
+    is(at(&a, TEXT, "xs", 1), "xs", "[n]i64", "xs");
+    is(at(&a, TEXT, "ks)", 0), "ks", "[][]f32", "ks");
+    is(at(&a, TEXT, "inc 1", 0), "inc", "i64 -> i64", "inc");
+    is(at(&a, TEXT, "k]", 0), "k", "i64", "k");
+    is(at(&a, TEXT, "n\n", 0), "n", "i64", "n");
+    is(at(&a, TEXT, "2 * x", 0), "", "i64", "");
+    let map = at(&a, TEXT, "map", 0);
+    assert_eq!((map.0.as_str(), map.2.as_str()), ("map", "map"));
+}
+
+#[test]
+fn comments_come_with_their_names() {
+    let a = analysis(TEXT);
+    let offset = TEXT.find("double xs").expect("a call") as u32;
+    assert_eq!(a.at(offset).and_then(|n| n.text).as_deref().map(str::trim), Some("Twice its argument."));
+}
+
+#[test]
+fn types_that_nobody_wrote_are_shown() {
+    let a = analysis(TEXT);
+    let shown: Vec<(&str, String)> = a
+        .hints()
+        .into_iter()
+        .map(|h| (TEXT[..h.at as usize].rsplit([' ', '(']).next().unwrap_or(""), h.text))
+        .collect();
+    assert!(shown.contains(&("ys", ": [n]i64".to_string())), "{shown:?}");
+    assert!(shown.contains(&("i64)", ": i64".to_string())), "{shown:?}");
+    assert!(shown.contains(&("b", ": [][]f32".to_string())), "{shown:?}");
+}
+
+#[test]
+fn sizes_follow_from_signatures() {
+    let text = "\
+entry main [n] [m] (xs: [n][m]f32) (k: i64) =
+  let columns = transpose xs
+  let sums = map f32.sum columns
+  let is = iota k
+  let pairs = zip is (replicate k true)
+  let (a, b) = unzip pairs
+  let some = filter (> 0) sums
+  in (sums, a, b, some)
+";
+    let a = analysis(text);
+    assert!(a.diagnostics.is_empty(), "{:?}", a.diagnostics);
+    let shown: Vec<String> = a.hints().into_iter().map(|h| h.text).collect();
+    assert_eq!(
+        shown,
+        [": [m][n]f32", ": [m]f32", ": [k]i64", ": [k](i64, bool)", ": [k]i64", ": [k]bool", ": []f32"]
+    );
+}
+
+#[test]
+fn locals_are_known_inside_of_what_binds_them() {
+    let a = analysis(TEXT);
+    let names = |what: &str| -> Vec<String> {
+        let offset = TEXT.find(what).expect("it is there") as u32;
+        a.locals_at(offset).into_iter().map(|(name, _)| name).collect()
+    };
+    let inside = names("s + ys");
+    for name in ["xs", "ks", "n", "ys", "inc", "a", "b", "s", "k"] {
+        assert!(inside.iter().any(|n| n == name), "{name} is not in {inside:?}");
+    }
+    assert_eq!(names("2 * x"), ["x"]);
+}
+
+#[test]
+fn wrong_programs_are_understood_as_far_as_possible() {
+    let sizes = "entry main (xs: [3]i32) (ys: [4]i32) = map2 (+) xs ys";
+    let a = analysis(sizes);
+    assert_eq!(a.diagnostics.len(), 1);
+    is(at(&a, sizes, "ys", 1), "ys", "[4]i32", "ys");
+    for text in
+        ["", "def", "def f (x: i32) =", "entry main = (((", "\u{fffd}", "def f = g", "import \"nothing\""]
+    {
+        let a = analysis(text);
+        assert!(a.at(0).is_none() || a.is_typed());
+        a.hints();
+        a.locals_at(3);
+    }
+}

@@ -1,0 +1,198 @@
+//! Arrays that arms and turns update in place: they stay where they are, whole, and positions write to their own rows.
+//!
+//! ```text
+//! loop (xs = xs0) for i < n do if c { xs with [j] = v } else { xs }       -- n and c differ between positions
+//!
+//! xs = xs0 of all positions, packed                 -- never packed again: positions that are done keep their rows in it
+//! while active > 0:
+//!   yes = positions where c
+//!   xs  = scatter into xs at the rows of yes        -- costs one element a position
+//! ```
+//!
+//! An array is **whole** for a level if it holds a row for every position of that level, apart from each other. It is whole for levels that
+//! select from the positions, too: so what is updated there needs neither be copied out nor merged back.
+
+use super::ex::Ex;
+use super::nest::{Kind, LevelId};
+use super::rep::{Arr, Rep, Src};
+use super::{Flattener, Result};
+use par_ir::core::{Body, Exp, Param, Stm};
+use par_ir::flat::{self, KernelKind, Out, Ty};
+use par_ir::{Atom, Dim, Type, Var};
+
+/// The array from outside a body that `v` is a version of, if only updates and branches lead there.
+fn root(body: &Body, v: Var) -> Option<Var> {
+    let Some((stm, i)) = body.stms.iter().find_map(|s| s.pat.iter().position(|p| p.var == v).map(|i| (s, i)))
+    else {
+        return Some(v);
+    };
+    match &stm.exp {
+        Exp::Update { arr, .. } => root(body, *arr),
+        Exp::Scatter { dests, .. } | Exp::Hist { dests, .. } => root(body, dests[i]),
+        Exp::Atom(a) => root(body, a.var()?),
+        Exp::Loop { params, .. } => root(body, params.get(i)?.1.var()?),
+        Exp::If { then, other, .. } => {
+            let (a, b) = (root(then, then.results[i].var()?)?, root(other, other.results[i].var()?)?);
+            if a == b { root(body, a) } else { None }
+        }
+        _ => None,
+    }
+}
+
+impl Flattener<'_> {
+    /// The level that an array is whole for, if it is also for `level`.
+    pub(crate) fn whole_for(&self, level: LevelId, data: Var) -> Option<LevelId> {
+        let of = self.whole.get(&data)?.1;
+        let mut at = level;
+        while at != of {
+            match self.level(at).kind {
+                Kind::Pack { .. } | Kind::Part { .. } => at = self.parent(at),
+                Kind::Root | Kind::Dim(_) => return None,
+            }
+        }
+        Some(of)
+    }
+
+    /// A whole array, if that is what a variable stands for.
+    pub(crate) fn as_whole(&self, level: LevelId, v: Var) -> Option<(Arr, Var)> {
+        let Some(Rep::Array(arr)) = self.env.get(&v) else { return None };
+        let Src::Data(d, _) = arr.src else { return None };
+        self.whole_for(level, d)?;
+        // A part of the rows, or rows in another order, is something else.
+        let layout = &self.whole[&d].0;
+        let same = arr.start == layout.start && arr.inner == layout.inner && arr.stride.is_none();
+        same.then(|| (arr.clone(), d))
+    }
+
+    /// Per state of a loop: whether it is kept whole, since every turn only updates it.
+    pub(crate) fn whole_states(&self, params: &[(Param, Atom)], body: &Body) -> Vec<bool> {
+        let names: Vec<Var> = params.iter().map(|(p, _)| p.var).collect();
+        let of_state = |d: &Dim| match d {
+            Dim::Size(a) => a.var().is_some_and(|v| names.contains(&v)),
+            Dim::Seg(s) => names.contains(s),
+        };
+        let is_whole = |((p, init), last): (&(Param, Atom), &Atom)| {
+            let updated = !p.ty.is_scalar() && !p.ty.is_desc() && self.consumed.contains(&p.var);
+            let result = last.var().and_then(|v| root(body, v));
+            updated && result == Some(p.var) && init.var().is_some() && !p.ty.dims.iter().any(of_state)
+        };
+        params.iter().zip(&body.results).map(is_whole).collect()
+    }
+
+    /// Keeps a loop's state, which starts as `init`, and its result whole.
+    pub(crate) fn keep_whole(&mut self, level: LevelId, p: &Param, init: Atom, result: Var) {
+        let v = init.var().expect("an array is a variable");
+        let (arr, data) = self.destination(level, v);
+        let of = self.whole_for(level, data).unwrap_or(level);
+        self.layouts.insert(p.var, (arr.clone(), of));
+        self.layouts.insert(result, (arr, of));
+    }
+
+    /// Results of a body that are versions of whole arrays, each with the variable that stands for the version before.
+    pub(crate) fn bind_versions(&mut self, level: LevelId, versions: &[(Atom, Param)]) -> Result<()> {
+        for (a, p) in versions {
+            let data = self.whole_version(level, *a, p.var)?;
+            let result = Param { var: a.var().expect("an array is a variable"), ty: p.ty.clone() };
+            let (layout, before) = self.as_whole(level, p.var).expect("kept whole");
+            let of = self.whole[&before].1;
+            self.types.insert(result.var, result.ty);
+            self.name_version(result.var, &layout, of, data);
+        }
+        Ok(())
+    }
+
+    /// Binds a variable to a version of the whole array that `state` started as.
+    pub(crate) fn bind_whole(&mut self, p: &Param, state: Var, data: Var) {
+        let (layout, of) = self.layouts[&state].clone();
+        self.types.insert(p.var, p.ty.clone());
+        self.name_version(p.var, &layout, of, data);
+    }
+
+    fn name_version(&mut self, v: Var, layout: &Arr, of: LevelId, data: Var) {
+        let Src::Data(before, prim) = layout.src else { unreachable!("whole arrays are data") };
+        if let Some(extent) = self.extents.get(&before).cloned() {
+            self.extents.insert(data, extent);
+        }
+        let arr = Arr { src: Src::Data(data, prim), ..layout.clone() };
+        self.whole.insert(data, (arr.clone(), of));
+        self.env.insert(v, Rep::Array(arr));
+    }
+
+    /// Per result of a branch: the array that both arms give a version of, if it is kept whole.
+    pub(crate) fn whole_results(
+        &mut self,
+        level: LevelId,
+        stm: &Stm,
+        then: &Body,
+        other: &Body,
+    ) -> Vec<Option<Var>> {
+        let roots = self.whole_roots(stm, then, other);
+        let whole = |(v, p): (Option<Var>, &Param)| v.filter(|v| self.is_or_becomes_whole(level, *v, &p.ty));
+        roots.into_iter().zip(&stm.pat).map(whole).collect()
+    }
+
+    /// Per result of a branch: the array that both arms give an updated version of.
+    pub(crate) fn whole_roots(&self, stm: &Stm, then: &Body, other: &Body) -> Vec<Option<Var>> {
+        let mut found: Vec<Option<Var>> = Vec::new();
+        for (i, p) in stm.pat.iter().enumerate() {
+            let of =
+                |body: &Body| body.results[i].var().filter(|_| !p.ty.is_scalar()).and_then(|v| root(body, v));
+            let v = of(then).filter(|v| of(other) == Some(*v) && self.consumed.contains(v));
+            found.push(v.filter(|v| !found.contains(&Some(*v))));
+        }
+        found
+    }
+
+    fn is_or_becomes_whole(&mut self, level: LevelId, v: Var, ty: &Type) -> bool {
+        let Some(Rep::Array(arr)) = self.env.get(&v).cloned() else { return false };
+        let Src::Data(data, _) = arr.src else { return false };
+        if ty.is_desc() || self.types.get(&v) != Some(ty) || self.blocks.contains(&data) {
+            return false;
+        }
+        if self.as_whole(level, v).is_some() {
+            return true;
+        }
+        let packed = self.is_packed(level, &arr, ty);
+        if packed {
+            self.whole.insert(data, (arr, level));
+        }
+        packed
+    }
+
+    /// The version of a whole array that a value at a level is; if it is something else with the same shape, its elements are
+    /// written back. `current` stands for the version before.
+    pub(crate) fn whole_version(&mut self, level: LevelId, a: Atom, current: Var) -> Result<Var> {
+        let v = a.var().expect("an array is a variable");
+        let before = self.arr(current);
+        if let Some((arr, data)) = self.as_whole(level, v)
+            && (&arr.start, &arr.inner) == (&before.start, &before.inner)
+        {
+            return Ok(data);
+        }
+        let Src::Data(data, prim) = before.src else { unreachable!("whole arrays are data") };
+        let dims = self.dim_reps(&self.types[&v].clone());
+        let levels = self.enter_dims(level, dims);
+        let mut pair = (Rep::Array(before), self.rep(a));
+        for l in &levels {
+            if let (Rep::Array(to), Rep::Array(from)) = &pair {
+                pair = (self.row(to, self.local(*l)), self.row(from, self.local(*l)));
+            }
+        }
+        let (Rep::Scalar(Ex::Load(_, _, ix)), Rep::Scalar(value)) = pair else {
+            panic!("internal error in flatten: shape of a version")
+        };
+        let mut g = self.take_group(*levels.last().expect("an array has a dimension"));
+        let results = vec![self.eval(&mut g, &ix), self.eval(&mut g, &value)];
+        let new = self.vars.fresh_like(data);
+        let pat = vec![flat::Param { var: new, ty: Ty::Array(prim) }];
+        self.finish(g, KernelKind::Map(vec![Out::Scatter(vec![data])]), results, pat);
+        Ok(new)
+    }
+
+    /// Lets `v` stand for the next version of the whole array that it stands for.
+    pub(crate) fn next_version(&mut self, level: LevelId, v: Var, data: Var) {
+        let (layout, before) = self.as_whole(level, v).expect("asked before");
+        let of = self.whole[&before].1;
+        self.name_version(v, &layout, of, data);
+    }
+}
