@@ -36,6 +36,9 @@ const MAX_READERS: usize = 6;
 pub fn sweep(block: &mut Block, joiner: &mut Joiner) {
     for at in 0..block.stms.len() {
         for (array, forms) in elements(block, at, joiner) {
+            if joiner.apart.contains(&array) {
+                continue;
+            }
             let found = forms.into_iter().find_map(|e| Some((readers(block, at, array, &e)?, e)));
             if let Some((readers, element)) = found {
                 readers.into_iter().for_each(|r| element.put_into_kernel(&mut block.stms[r], array, joiner));

@@ -132,7 +132,7 @@ fn with_choices(program: &core::Program, options: &Options) -> Result<(flat::Pro
     let mut out = flat::Program { funs, locals, vars: f.vars, places: f.places };
     prune::run(&mut out);
     interchange::run(&mut out);
-    bulk::run(&mut out);
+    bulk::run(&mut out, &f.apart);
     prune::run(&mut out);
     Ok((out, choices))
 }
@@ -199,6 +199,8 @@ pub(crate) struct Flattener<'a> {
     layouts: HashMap<Var, (rep::Arr, LevelId)>,
     /// Parameters of loops that are passed as views.
     views: std::collections::HashSet<Var>,
+    /// Flat arrays that are joined with nothing.
+    apart: std::collections::HashSet<Var>,
     /// Types of host scalars.
     host_prims: HashMap<Var, par_ir::Prim>,
     group: Option<Group>,
@@ -238,6 +240,7 @@ impl<'a> Flattener<'a> {
             whole: HashMap::new(),
             layouts: HashMap::new(),
             views: std::collections::HashSet::new(),
+            apart: std::collections::HashSet::new(),
             host_prims: HashMap::new(),
             group: None,
             fresh_rows: std::collections::HashSet::new(),

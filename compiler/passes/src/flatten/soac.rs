@@ -58,6 +58,9 @@ impl Flattener<'_> {
         self.flush();
         for (p, rep) in stm.pat.iter().zip(results) {
             let arr = self.collect(child, rep, &p.ty)?;
+            if let (Src::Data(array, _), true) = (&arr.src, is_apart(&stm.exp)) {
+                self.apart.insert(*array);
+            }
             self.env.insert(p.var, Rep::Array(arr));
         }
         Ok(())
@@ -434,4 +437,9 @@ struct Folded {
     flag: Option<Var>,
     arrays: Vec<Var>,
     extras: Vec<(Var, Prim)>,
+}
+
+/// Whether an operator is to be joined with nothing.
+fn is_apart(exp: &Exp) -> bool {
+    matches!(exp, Exp::Map { lam, .. } if lam.schedule == Schedule::Apart)
 }
