@@ -113,9 +113,11 @@ Handle load_image(const void* image) {
     }
     const std::string path = "/proc/self/fd/" + std::to_string(file);
     Handle module = written == length ? dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL) : nullptr;
-    if (!module) fprintf(stderr, "emulator: a module cannot be loaded: %s\n", dlerror());
+    // The file stays open: the loader takes another one of the same name for this module.
+    if (module) return module;
+    fprintf(stderr, "emulator: a module cannot be loaded: %s\n", dlerror());
     close(file);
-    return module;
+    return nullptr;
 }
 
 // Attributes by the driver's numbers: those of a small device of compute capability 9.0.

@@ -1,6 +1,8 @@
 // Runs the tests' kernels on a device instead of the emulator: `--gpu libcuda.so.1 --nvrtc LIBRARY --kernels FOLDER`. The kernels are compiled by
 // NVRTC; what arguments point to is copied to the device before a launch, and back after it.
 #pragma once
+#include "host/emulator.hpp"
+#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -67,7 +69,7 @@ public:
     }
 
     // `pointers` are addresses of arguments; `is_array[i]` says which of them are pointers to what is to be copied.
-    void launch(const char* name, const unsigned (&grid)[3], const unsigned (&block)[3], unsigned shared, void** pointers, const std::vector<bool>& is_array) {
+    void launch(const char* name, dim3 grid, dim3 block, unsigned shared, void** pointers, const std::vector<bool>& is_array) {
         std::map<uintptr_t, Copy> copies;
         std::vector<void*> values(is_array.size()), on_device(is_array.size());
         for (size_t i = 0; i < is_array.size(); i++) {
@@ -76,18 +78,60 @@ public:
             on_device[i] = translate(*static_cast<uintptr_t*>(pointers[i]), copies);
             values[i] = &on_device[i];
         }
-        void *function, *nothing = nullptr;
+        void* function;
         must(call("cuModuleGetFunction", &function, module_, name), name);
-        must(
-            call("cuLaunchKernel", function, grid[0], grid[1], grid[2], block[0], block[1], block[2], shared, nothing, values.data(),
-                 static_cast<void**>(nullptr)),
-            name
-        );
+        must(start_with(function, grid, block, shared, values.data()), name);
         must(call("cuCtxSynchronize"), name);
         for (const auto& [host, copy] : copies) {
             must(call("cuMemcpyDtoH_v2", reinterpret_cast<void*>(host), copy.device, copy.bytes), "copy");
             call("cuMemFree_v2", copy.device);
         }
+    }
+
+    using Address = unsigned long long;
+
+    // Device memory, all bytes zero; it is not given back.
+    Address allocate(size_t bytes) const {
+        Address at;
+        must(call("cuMemAlloc_v2", &at, bytes + 256), "memory");
+        clear(at, bytes);
+        return at;
+    }
+    void clear(Address at, size_t bytes) const {
+        must(call("cuMemsetD8Async", at, static_cast<unsigned char>(0), bytes, static_cast<void*>(nullptr)), "memset");
+    }
+    void upload(Address to, const void* from, size_t bytes) const { must(call("cuMemcpyHtoD_v2", to, from, bytes), "copy"); }
+    void copy(Address to, Address from, size_t bytes) const {
+        must(call("cuMemcpyDtoDAsync_v2", to, from, bytes, static_cast<void*>(nullptr)), "copy");
+    }
+
+    // Starts a kernel whose arguments are as they are to be on the device.
+    template <class... A>
+    void start(const char* name, dim3 grid, dim3 block, unsigned shared, A... arguments) const {
+        void *function, *pointers[] = {&arguments..., nullptr};
+        must(call("cuModuleGetFunction", &function, module_, name), name);
+        must(start_with(function, grid, block, shared, pointers), name);
+    }
+
+    // Milliseconds that what `work` starts takes, the median of several times, after one that is not counted.
+    template <class Work>
+    float milliseconds(int times, Work work) const {
+        void *from, *to, *stream = nullptr;
+        call("cuEventCreate", &from, 0u);
+        call("cuEventCreate", &to, 0u);
+        std::vector<float> all(times);
+        work();
+        for (float& t : all) {
+            call("cuEventRecord", from, stream);
+            work();
+            call("cuEventRecord", to, stream);
+            must(call("cuEventSynchronize", to), "timing");
+            call("cuEventElapsedTime", &t, from, to);
+        }
+        call("cuEventDestroy_v2", from);
+        call("cuEventDestroy_v2", to);
+        std::sort(all.begin(), all.end());
+        return all[all.size() / 2];
     }
 
 private:
@@ -113,6 +157,12 @@ private:
     template <class... A>
     int call(const char* name, A... arguments) const {
         return call_in(driver_, name, arguments...);
+    }
+
+    int start_with(void* function, dim3 grid, dim3 block, unsigned shared, void** pointers) const {
+        void* const stream = nullptr;
+        void** const nothing = nullptr;
+        return call("cuLaunchKernel", function, grid.x, grid.y, grid.z, block.x, block.y, block.z, shared, stream, pointers, nothing);
     }
 
     // The address on the device of what is at `host`: in an array that is noted, or else a single value of up to 8 bytes.

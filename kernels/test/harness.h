@@ -18,7 +18,7 @@
 
 namespace test {
 
-using par::i32, par::i64, par::smaller, par::u16, par::u32, par::u64, par::u8;
+using par::i32, par::i64, par::larger, par::smaller, par::u16, par::u32, par::u64, par::u8;
 
 inline emu::Config config;
 inline int failures = 0, cases = 0;
@@ -31,7 +31,7 @@ void launch_with(
 ) {
     void* pointers[] = {const_cast<void*>(static_cast<const void*>(&std::get<I>(values)))..., nullptr};
     if (u64(grid.x) * grid.y == 0) return;
-    if (gpu) gpu->launch(name, {grid.x, grid.y, 1}, {block.x, block.y, 1}, shared, pointers, {std::is_pointer_v<P>...});
+    if (gpu) gpu->launch(name, grid, block, shared, pointers, {std::is_pointer_v<P>...});
     else emu::launch(kernel, grid, block, shared, pointers, config);
 }
 template <class... P, class... A>

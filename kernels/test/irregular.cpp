@@ -5,7 +5,7 @@
 namespace test {
 namespace {
 
-using par::divide_up, par::Slot, par::larger;
+using par::divide_up, par::Slot;
 
 i32 number(u64) { return i32(random_below(2001)) - 1000; }
 

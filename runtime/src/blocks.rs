@@ -15,20 +15,33 @@ const FEW: usize = 1024;
 
 /// Arrays of one element type that are kept because some row is in them.
 #[derive(Clone, Debug)]
-pub struct Blocks {
+pub struct Blocks<A = Array> {
     prim: Prim,
     /// Not empty, by origin; each buffer once.
-    parts: Vec<Array>,
+    parts: Vec<A>,
 }
 
-/// Where element 0 of an array is in the index space.
-pub fn origin(a: &Array) -> i64 {
-    (a.as_ptr() as usize / a.prim().size()) as i64
+/// An array that may be among blocks, wherever it is held.
+pub trait Part: Clone {
+    /// Where element 0 is in the index space.
+    fn origin(&self) -> i64;
+    /// Number of elements.
+    fn elements(&self) -> usize;
 }
 
-impl Blocks {
+impl Part for Array {
+    fn origin(&self) -> i64 {
+        (self.as_ptr() as usize / self.prim().size()) as i64
+    }
+
+    fn elements(&self) -> usize {
+        self.len()
+    }
+}
+
+impl<A: Part> Blocks<A> {
     /// No arrays.
-    pub fn new(prim: Prim) -> Blocks {
+    pub fn new(prim: Prim) -> Blocks<A> {
         Blocks { prim, parts: Vec::new() }
     }
 
@@ -38,13 +51,13 @@ impl Blocks {
     }
 
     /// Adds an array; gives its origin.
-    pub fn add(&mut self, a: Array) -> i64 {
-        let at = origin(&a);
-        if a.is_empty() {
+    pub fn add(&mut self, a: A) -> i64 {
+        let at = a.origin();
+        if a.elements() == 0 {
             return at;
         }
-        match self.parts.binary_search_by_key(&at, origin) {
-            Ok(i) if self.parts[i].len() >= a.len() => {}
+        match self.parts.binary_search_by_key(&at, A::origin) {
+            Ok(i) if self.parts[i].elements() >= a.elements() => {}
             Ok(i) => self.parts[i] = a,
             Err(i) => self.parts.insert(i, a),
         }
@@ -52,7 +65,7 @@ impl Blocks {
     }
 
     /// Adds all arrays of `other`.
-    pub fn add_all(&mut self, other: &Blocks) {
+    pub fn add_all(&mut self, other: &Blocks<A>) {
         if self.parts.is_empty() {
             self.parts.clone_from(&other.parts);
         } else {
@@ -69,89 +82,97 @@ impl Blocks {
 
     /// Elements of all arrays.
     pub fn elements(&self) -> usize {
-        self.parts.iter().map(Array::len).sum()
+        self.parts.iter().map(A::elements).sum()
     }
 
-    /// The part that holds an index.
-    fn part_of(&self, index: i64) -> Option<usize> {
-        let part = self.parts.partition_point(|a| origin(a) <= index).checked_sub(1)?;
-        (index - origin(&self.parts[part]) < self.parts[part].len() as i64).then_some(part)
-    }
-
-    /// The element at an index of the index space.
-    pub fn get(&self, index: i64) -> Option<Scalar> {
+    /// The part that holds an index, and the place in it.
+    pub fn find(&self, index: i64) -> Option<(&A, usize)> {
         let part = &self.parts[self.part_of(index)?];
-        Some(part.get((index - origin(part)) as usize))
+        Some((part, (index - part.origin()) as usize))
     }
 
-    /// Lets go of arrays in which no row is, and copies rows out of those of which only little is used or that are small
-    /// and many. `starts[i]` is where row `i` of `lens[i]` elements begins; an empty row begins anywhere. Gives the new
-    /// starts, or `None` if nothing changed, and the elements copied. What is copied is at most half of what is let go, or small:
-    /// calling this whenever arrays were added costs no more than making them did, and a number of steps in proportion to the rows.
-    pub fn tidy(&mut self, starts: &[i64], lens: &[i64]) -> Result<Option<Moved>, OutOfMemory> {
+    fn part_of(&self, index: i64) -> Option<usize> {
+        let part = self.parts.partition_point(|a| a.origin() <= index).checked_sub(1)?;
+        (index - self.parts[part].origin() < self.parts[part].elements() as i64).then_some(part)
+    }
+
+    /// Lets go of arrays in which no row is, of those of which only little is used, and of those that are small and many; says
+    /// which rows are to be copied out of them, in order. `starts[i]` is where row `i` of `lens[i]` elements begins; an
+    /// empty row begins anywhere. What is copied is at most half of what is let go, or small: doing this whenever
+    /// arrays were added costs no more than making them did, and a number of steps in proportion to the rows.
+    pub fn leave(&mut self, starts: &[i64], lens: &[i64]) -> Vec<Row<A>> {
         if self.parts.len() <= 1 {
-            return Ok(None);
+            return Vec::new();
         }
-        let homes: Vec<usize> = starts
-            .iter()
-            .zip(lens)
-            .map(|(s, n)| if *n > 0 { self.part_of(*s).unwrap_or(usize::MAX) } else { usize::MAX })
-            .collect();
+        let homes: Vec<Option<usize>> =
+            starts.iter().zip(lens).map(|(s, n)| if *n > 0 { self.part_of(*s) } else { None }).collect();
         let mut used = vec![0usize; self.parts.len()];
-        for (home, n) in homes.iter().zip(lens).filter(|(h, _)| **h != usize::MAX) {
-            used[*home] += *n as usize;
+        for (home, n) in homes.iter().zip(lens) {
+            home.iter().for_each(|h| used[*h] += *n as usize);
         }
         let leaves = self.leaving(&used);
-        let moved = self.move_out(&leaves, &homes, starts, lens, &used)?;
-        Ok(moved)
+        let row = |(row, home): (usize, &Option<usize>)| {
+            let part = &self.parts[home.filter(|h| leaves[*h])?];
+            let at = (starts[row] - part.origin()) as usize;
+            Some(Row { row, part: part.clone(), at, len: lens[row] as usize })
+        };
+        let rows = homes.iter().enumerate().filter_map(row).collect();
+        let mut leaves = leaves.iter();
+        self.parts.retain(|_| !leaves.next().copied().unwrap_or(false));
+        rows
     }
 
     /// Which arrays are let go of: those hardly used, and where there are many, the small ones.
     fn leaving(&self, used: &[usize]) -> Vec<bool> {
         let many = used.iter().filter(|n| **n > 0).count() > MANY;
         let large = self.elements() / MANY;
-        let leaves = |(a, n): (&Array, &usize)| {
-            let len = a.len();
+        let leaves = |(a, n): (&A, &usize)| {
+            let len = a.elements();
             *n == 0 || (len > FEW && *n < len / 2) || (many && len <= large && *n <= 2 * len)
         };
         self.parts.iter().zip(used).map(leaves).collect()
     }
+}
 
-    fn move_out(
-        &mut self,
-        leaves: &[bool],
-        homes: &[usize],
-        starts: &[i64],
-        lens: &[i64],
-        used: &[usize],
-    ) -> Result<Option<Moved>, OutOfMemory> {
-        let copied: usize = used.iter().zip(leaves).filter(|(_, l)| **l).map(|(n, _)| *n).sum();
-        let mut moved = None;
-        if copied > 0 {
-            let mut fresh = Array::try_uninit(self.prim, copied)?;
-            let mut new = Array::from_slice(starts);
-            let (base, size) = (origin(&fresh), self.prim.size());
-            let (bytes, new_starts) = (fresh.bytes_mut(), new.slice_mut::<i64>());
-            let mut at = 0;
-            for (row, home) in homes.iter().enumerate().filter(|(_, h)| **h != usize::MAX && leaves[**h]) {
-                let (part, n) = (&self.parts[*home], lens[row] as usize);
-                let from = (starts[row] - origin(part)) as usize * size;
-                bytes[at * size..(at + n) * size].copy_from_slice(&part.bytes()[from..from + n * size]);
-                new_starts[row] = base + at as i64;
-                at += n;
-            }
-            moved = Some(Moved { starts: new, copied });
-            self.keep(leaves);
-            self.add(fresh);
-        } else {
-            self.keep(leaves);
-        }
-        Ok(moved)
+/// A row that is to be copied.
+#[derive(Debug)]
+pub struct Row<A> {
+    /// Its number.
+    pub row: usize,
+    /// Where it is.
+    pub part: A,
+    /// Where in that.
+    pub at: usize,
+    /// Its length.
+    pub len: usize,
+}
+
+impl Blocks {
+    /// The element at an index of the index space.
+    pub fn get(&self, index: i64) -> Option<Scalar> {
+        self.find(index).map(|(part, at)| part.get(at))
     }
 
-    fn keep(&mut self, leaves: &[bool]) {
-        let mut leaves = leaves.iter();
-        self.parts.retain(|_| !leaves.next().copied().unwrap_or(false));
+    /// Does what [`Blocks::leave`] says. Gives the new starts, or `None` if no row moved, and the elements copied.
+    pub fn tidy(&mut self, starts: &[i64], lens: &[i64]) -> Result<Option<Moved>, OutOfMemory> {
+        let rows = self.leave(starts, lens);
+        let copied = rows.iter().map(|r| r.len).sum();
+        if copied == 0 {
+            return Ok(None);
+        }
+        let mut fresh = Array::try_uninit(self.prim, copied)?;
+        let mut new = Array::from_slice(starts);
+        let (base, size) = (fresh.origin(), self.prim.size());
+        let (bytes, new_starts) = (fresh.bytes_mut(), new.slice_mut::<i64>());
+        let mut at = 0;
+        for Row { row, part, at: from, len } in rows {
+            let from = from * size;
+            bytes[at * size..(at + len) * size].copy_from_slice(&part.bytes()[from..from + len * size]);
+            new_starts[row] = base + at as i64;
+            at += len;
+        }
+        self.add(fresh);
+        Ok(Some(Moved { starts: new, copied }))
     }
 }
 

@@ -5,6 +5,7 @@ pub mod array;
 pub mod blocks;
 pub mod cancel;
 pub mod check;
+pub mod cuda;
 pub mod exec;
 pub mod float16;
 mod hexfloat;

@@ -25,6 +25,13 @@ pub struct Plan<K = Kernel> {
     pub code: Box<dyn Any + Send + Sync>,
 }
 
+impl<K> Plan<K> {
+    /// The index of the entry point of that name.
+    pub fn entry(&self, name: &str) -> Option<usize> {
+        self.functions.iter().position(|f| f.is_entry && f.name == name)
+    }
+}
+
 /// What a host variable holds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {

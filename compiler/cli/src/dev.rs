@@ -7,7 +7,8 @@ use std::io::Write;
 use std::path::PathBuf;
 
 const DUMP_HELP: &str = "\
-What to print: list (the passes), ast, core, flat, clif (the kernels before code generation), or after:PASS (see list)";
+What to print: list (the passes), ast, core, flat, clif (the kernels before code generation), cuda (the kernels for GPUs), nvrtc or
+nvrtc:sm_80 (what CUDA's compiler says of them), or after:PASS (see list)";
 
 /// Arguments of `par dev`.
 #[derive(clap::Args)]
@@ -48,7 +49,7 @@ pub fn dev(args: &Args) -> Result<Status, Status> {
     let text =
         text.ok_or_else(|| status::fail(&format!("there is nothing named `{}` to dump", args.dump)))?;
     if args.timings {
-        for (stage, time) in program.trace().timings.borrow().iter() {
+        for (stage, time) in pipeline::noted(&program.trace().timings).iter() {
             status::say(&format!("{:>10.3} ms  {stage}", time.as_secs_f64() * 1e3));
         }
     }
@@ -64,11 +65,15 @@ fn dump(program: &Program, what: &str, after: Option<&str>) -> Result<Option<Str
         ("core", _) => par::print_core(program.core()),
         ("flat", _) => par::print_flat(program.flat()?),
         ("clif", _) => program.clif()?,
+        ("cuda", _) => program.cuda_program()?.source,
+        (what, _) if what == "nvrtc" || what.starts_with("nvrtc:") => {
+            program.cuda_log(what.strip_prefix("nvrtc:").unwrap_or("sm_90"))?
+        }
         (_, Some(stage)) => {
             if stage == "flatten" {
                 program.flat()?;
             }
-            let dumps = program.trace().dumps.borrow();
+            let dumps = pipeline::noted(&program.trace().dumps);
             dumps.iter().map(|(_, text)| text.as_str()).collect::<Vec<_>>().join("\n-- again --\n\n")
         }
         _ => return Ok(None),

@@ -76,21 +76,32 @@ pub struct Limits {
     /// "out of memory"
     #[arg(long, value_name = "BYTES", value_parser = bytes)]
     memory_limit: Option<usize>,
+    /// Which GPU, where there are several, for `--backend cuda` and `auto`
+    #[arg(long, value_name = "N", default_value = "0")]
+    device: usize,
     /// The same results in every run: where a scatter writes several values to one index, the last one wins
     #[arg(long)]
     reproducible: bool,
 }
 
 impl Limits {
+    /// The number of the GPU.
+    pub fn device(&self) -> usize {
+        self.device
+    }
+
     /// The options with these limits.
     pub fn on(&self, options: Options) -> Options {
-        Options { memory_limit: self.memory_limit, reproducible: self.reproducible, ..options }
+        let Limits { memory_limit, reproducible, device } = *self;
+        Options { memory_limit, reproducible, device, ..options }
     }
 
     /// The same limits as arguments.
     pub fn arguments(&self) -> Vec<String> {
         let reproducible = self.reproducible.then(|| "--reproducible".to_string());
-        self.memory_limit.iter().map(|n| format!("--memory-limit={n}")).chain(reproducible).collect()
+        let device = format!("--device={}", self.device);
+        let memory = self.memory_limit.iter().map(|n| format!("--memory-limit={n}"));
+        memory.chain(reproducible).chain([device]).collect()
     }
 }
 

@@ -19,14 +19,27 @@ pub enum BackendName {
     Interp,
     /// The reference interpreter of flattened code
     FlatInterp,
+    /// A GPU, by CUDA
+    Cuda,
+    /// A GPU if there is one, else the processor
+    Auto,
 }
 
-impl From<BackendName> for Backend {
-    fn from(name: BackendName) -> Backend {
-        match name {
+impl BackendName {
+    /// What it stands for on this machine, where `auto` looks for a GPU of that number. Says which it found if `verbose`.
+    pub fn choose(self, device: usize, verbose: bool) -> Backend {
+        match self {
             BackendName::Cpu => Backend::Cpu,
             BackendName::Interp => Backend::Interp,
             BackendName::FlatInterp => Backend::FlatInterp,
+            BackendName::Cuda => Backend::Cuda,
+            BackendName::Auto => {
+                let (backend, words) = Backend::automatic(device);
+                if verbose {
+                    status::say(&format!("running on {words}"));
+                }
+                backend
+            }
         }
     }
 }
@@ -49,6 +62,9 @@ pub struct Args {
     /// What to run it on
     #[arg(long, value_enum, default_value = "cpu")]
     backend: BackendName,
+    /// Say on standard error what `--backend auto` chose
+    #[arg(long, short)]
+    verbose: bool,
     /// Number of threads; 0: one for each processor
     #[arg(long, value_name = "N", default_value = "0")]
     threads: usize,
@@ -93,10 +109,11 @@ pub fn run(args: &Args) -> Result<Status, Status> {
     let options = Options { tuning, allow_unsafe, ..args.limits.on(args.compile.options(args.verify)) };
     let program = source::load(&args.file, &options)?;
     let entry = program.choose_entry(args.entry.as_deref()).map_err(|m| status::fail(&m))?;
-    program.prepare(args.backend.into()).map_err(|f| status::failure(&f))?;
+    let backend = args.backend.choose(args.limits.device(), args.verbose);
+    program.prepare(backend).map_err(|f| status::failure(&f))?;
     pipeline::enter("reading the input");
     let values = input::read(entry, &args.input).map_err(|message| status::fail(&message))?;
-    let (value, times) = run_timed(&program, entry, values, args)?;
+    let (value, times) = run_timed(&program, entry, values, backend, args)?;
     pipeline::enter("writing the output");
     let target = output::Target { file: args.output.as_deref(), binary: args.binary };
     output::write(value, &target).map_err(|message| status::fail(&message))?;
@@ -119,11 +136,12 @@ fn run_timed(
     program: &Program,
     entry: &Entry,
     values: Vec<Value>,
+    backend: Backend,
     args: &Args,
 ) -> Result<(Value, Vec<u128>), Status> {
     let once = |values| {
         let start = Instant::now();
-        let result = program.run(&entry.name, values, args.backend.into(), args.threads);
+        let result = program.run(&entry.name, values, backend, args.threads);
         let time = start.elapsed().as_micros();
         result.map(|value| (value, time)).map_err(|f| status::run_failure(program, &f))
     };

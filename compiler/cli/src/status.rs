@@ -105,7 +105,7 @@ pub fn failure(failure: &Failure) -> Status {
             ice::apologise(&bug.pass, &bug.message);
             Status::Bug
         }
-        Failure::Cancelled => fail(&failure.to_string()),
+        Failure::Unavailable(_) | Failure::Cancelled => fail(&failure.to_string()),
     }
 }
 

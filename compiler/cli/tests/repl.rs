@@ -205,7 +205,7 @@ error: no command `:tpye`; did you mean `:type`?
 error: no command `:xyz`; `:help` lists them
 error: no setting `thread`; did you mean `threads`?
 error: `x` is not a number that `threads` can be
-error: no back end `gpu`: there is cpu, interp, flat-interp
+error: no back end `gpu`: there is cpu, cuda, interp, flat-interp
 error: `:quit` takes no argument
 error: there is no definition `lenght`; did you mean `length`?
 error: nothing was evaluated yet

@@ -1,11 +1,12 @@
 //! FLAT to machine code.
 //!
-//! [`plan`] turns the host program into slots with last uses; [`cpu`] compiles every kernel's body with Cranelift. The result
-//! is an `Executable` of the runtime, which needs nothing of the compiler any more.
+//! [`plan`] turns the host program into slots with last uses; [`cpu`] compiles every kernel's body with Cranelift, [`cuda`] writes it
+//! in C++ for NVRTC. The result is an `Executable` of the runtime, which needs nothing of the compiler any more.
 
 mod contract;
 pub mod cost;
 pub mod cpu;
+pub mod cuda;
 pub mod free;
 pub mod plan;
 pub mod work;

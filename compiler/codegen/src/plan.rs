@@ -339,6 +339,21 @@ impl<C: Code> Planner<'_, C> {
     }
 }
 
+/// The outputs of a map. From the last to the first: what is dead after one is known then.
+pub fn all_outs(outs: &[flat::Out], operands: &mut Operands, live: &mut Live) -> Vec<plan::Out> {
+    let mut planned: Vec<plan::Out> = outs.iter().rev().map(|o| out(o, operands, live)).collect();
+    planned.reverse();
+    planned
+}
+
+fn out(out: &flat::Out, operands: &mut Operands, live: &mut Live) -> plan::Out {
+    match out {
+        flat::Out::Elem(p) => plan::Out::Elem(*p),
+        flat::Out::Scatter(dests) => plan::Out::Scatter(operands.vars(dests, live)),
+        flat::Out::Own { dest, .. } => plan::Out::Scatter(vec![operands.var(*dest, live)]),
+    }
+}
+
 fn result_prim(stm: &flat::Stm) -> Result<par_ir::Prim, String> {
     match stm.pat.first().map(|p| p.ty) {
         Some(Ty::Array(p) | Ty::Blocks(p)) => Ok(p),

@@ -24,7 +24,6 @@
 //!
 //! A scan may make something of its prefixes at once ([`After`]): code that sees them and everything the body has bound at the same
 //! position, whose results go where those of a map go. So what is done with a prefix needs no pass of its own.
-//! (For a back end whose scans only store, `par_passes::bulk::apart` makes a scan and a map of it.)
 //!
 //! **Checks**: a failing kernel check reports the smallest failing position; nothing after that kernel runs.
 //!

@@ -12,7 +12,7 @@
 
 use crate::place::Part;
 use par_runtime::{Prim, Scalar};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A variable: a dense id, unique in its program. Names are kept beside, in [`Vars`].
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
@@ -24,6 +24,8 @@ pub struct Vars {
     names: Vec<String>,
     /// What the statements that bind them were joined from, where they were.
     joined: BTreeMap<Var, Vec<Part>>,
+    /// Arrays that are stored as they are written, whatever it would save not to (`#[opaque]`).
+    kept: BTreeSet<Var>,
 }
 
 impl Vars {
@@ -56,6 +58,16 @@ impl Vars {
     /// The constructs that the statement which binds `v` was joined from; none if it is as it was written.
     pub fn joined(&self, v: Var) -> &[Part] {
         self.joined.get(&v).map_or(&[], Vec::as_slice)
+    }
+
+    /// Notes that nothing is to be joined across the array `v`.
+    pub fn keep(&mut self, v: Var) {
+        self.kept.insert(v);
+    }
+
+    /// Whether that was noted.
+    pub fn is_kept(&self, v: Var) -> bool {
+        self.kept.contains(&v)
     }
 
     /// The name given to `v`.

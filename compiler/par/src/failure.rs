@@ -16,6 +16,8 @@ pub enum Failure {
     },
     /// The compiler is wrong.
     Bug(Bug),
+    /// What the back end needs is not there; says what, and how to get it.
+    Unavailable(String),
     /// Somebody used the [`CancelToken`](crate::CancelToken).
     Cancelled,
 }
@@ -47,7 +49,7 @@ impl Failure {
             Failure::Rejected { diagnostics, .. } => {
                 !diagnostics.iter().any(|d| d.severity == Severity::Error)
             }
-            Failure::Bug(_) | Failure::Cancelled => false,
+            Failure::Bug(_) | Failure::Unavailable(_) | Failure::Cancelled => false,
         }
     }
 
@@ -56,6 +58,7 @@ impl Failure {
         match self {
             Failure::Rejected { diagnostics, sources } => render(diagnostics, sources, color),
             Failure::Bug(bug) => bug.to_string(),
+            Failure::Unavailable(what) => what.clone(),
             Failure::Cancelled => RuntimeError::cancelled().message,
         }
     }

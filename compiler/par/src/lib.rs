@@ -12,6 +12,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
+//! - [`embed`]: the same with values of Rust, in a few lines.
 //! - [`library`]: the standard library's files, compiled in.
 //! - [`imports`]: how imported files are found.
 //! - [`pipeline`]: the phases and passes, in order, with dumps, timings and verification between them.
@@ -29,8 +30,10 @@
 
 pub mod analysis;
 pub mod doc;
+pub mod embed;
 pub mod explain;
 pub mod failure;
+mod gpu;
 pub mod imports;
 pub mod insight;
 pub mod library;
@@ -42,14 +45,17 @@ pub mod testing;
 pub mod tuning;
 pub mod warnings;
 
+pub use embed::{Context, Error, FromPar, IntoPar, Mismatch, Ragged};
 pub use failure::{Bug, Failure, RunFailure};
+pub use gpu::gpu_copy_rate;
+pub use par_derive::{FromPar, IntoPar};
 pub use par_ir::core::Entry;
 pub use par_ir::print::{print_core, print_flat};
 pub use par_runtime::cancel;
 pub use par_runtime::io;
 pub use par_runtime::io::text::{Layout, print_pretty, print_value, read_values};
 pub use par_runtime::{
-    Array, CancelToken, Counters, Prim, Profile, RuntimeError, Scalar, Span, Value, ValueType,
+    Array, CancelToken, Counters, Prim, Profile, RuntimeError, Scalar, Span, Value, ValueType, f16,
 };
 pub use par_syntax::classes;
 pub use par_syntax::distance;

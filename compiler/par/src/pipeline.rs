@@ -16,11 +16,12 @@ use par_ir::{core, flat, print};
 use par_passes::flatten::Unsupported;
 pub use par_passes::flatten::{Choice, Measure, Splitting, Thresholds, Versions};
 use par_passes::pass;
+use par_runtime::cuda::{self, Gpu};
 use par_runtime::{Executable, cancel};
 use par_syntax::{Diagnostic, Severity, Sources, ast};
-use std::cell::{Cell, RefCell};
+use std::cell::Cell;
 use std::collections::HashSet;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// A step of the compiler, for help texts and dumps.
@@ -69,6 +70,8 @@ pub struct Options {
     pub splitting: Splitting,
     /// Bytes that a run may hold besides its arguments, on every back end; none: what there is.
     pub memory_limit: Option<usize>,
+    /// Number of the GPU that programs for one run on.
+    pub device: usize,
     /// A run fails if a `scatter` writes two different values to one index.
     pub check_scatter: bool,
     /// Of several values that a `scatter` writes to one index, the last one wins.
@@ -83,6 +86,7 @@ impl Default for Options {
             tuning: None,
             splitting: Splitting::default(),
             memory_limit: None,
+            device: 0,
             check_scatter: false,
             reproducible: false,
             verify: cfg!(debug_assertions),
@@ -109,11 +113,16 @@ impl Options {
 #[derive(Default, Debug)]
 pub struct Trace {
     /// Each step with its time.
-    pub timings: RefCell<Vec<(&'static str, Duration)>>,
+    pub timings: Mutex<Vec<(&'static str, Duration)>>,
     /// Steps that were to be dumped, with the program after them.
-    pub dumps: RefCell<Vec<(String, String)>>,
+    pub dumps: Mutex<Vec<(String, String)>>,
     /// CORE after each step, if that was asked for.
-    pub stages: RefCell<Vec<(&'static str, core::Program)>>,
+    pub stages: Mutex<Vec<(&'static str, core::Program)>>,
+}
+
+/// What a [`Trace`] holds.
+pub fn noted<T>(list: &Mutex<T>) -> MutexGuard<'_, T> {
+    list.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 thread_local! {
@@ -168,14 +177,14 @@ impl Pipeline<'_> {
         let before = CURRENT.replace(stage);
         let start = Instant::now();
         let result = run();
-        self.trace.timings.borrow_mut().push((stage, start.elapsed()));
+        noted(&self.trace.timings).push((stage, start.elapsed()));
         CURRENT.set(before);
         result
     }
 
     fn dump(&self, stage: &str, text: impl FnOnce() -> String) {
         if self.options.dump_after.iter().any(|s| s == stage) {
-            self.trace.dumps.borrow_mut().push((stage.to_string(), text()));
+            noted(&self.trace.dumps).push((stage.to_string(), text()));
         }
     }
 
@@ -250,7 +259,7 @@ impl Pipeline<'_> {
     fn after_core(&self, stage: &'static str, program: &core::Program) -> Result<(), Failure> {
         self.dump(stage, || print::print_core(program));
         if self.options.keep_stages {
-            self.trace.stages.borrow_mut().push((stage, program.clone()));
+            noted(&self.trace.stages).push((stage, program.clone()));
         }
         self.verify(stage, || verify_core(program))
     }
@@ -299,6 +308,35 @@ impl Pipeline<'_> {
     pub(crate) fn codegen(&self, flat: &flat::Program) -> Result<Executable, Failure> {
         let result = self.step(CODEGEN.name, || par_codegen::cpu::compile(flat));
         result.map_err(|message| Failure::Bug(Bug { pass: CODEGEN.name.to_string(), message }))
+    }
+}
+
+impl Pipeline<'_> {
+    /// FLAT to C++ for GPUs, in which the lines of the source are comments.
+    pub(crate) fn codegen_cuda(
+        &self,
+        flat: &flat::Program,
+        sources: &Sources,
+    ) -> Result<cuda::Program, Failure> {
+        let line = |span| sources.line(span);
+        let result =
+            self.step(CODEGEN.name, || par_codegen::cuda::compile(flat, self.options.reproducible, &line));
+        result.map_err(|message| Failure::Bug(Bug { pass: CODEGEN.name.to_string(), message }))
+    }
+
+    /// FLAT to a program on a GPU.
+    pub(crate) fn load_cuda(&self, flat: &flat::Program, sources: &Sources) -> Result<Executable, Failure> {
+        let gpu = Gpu::open(self.options.device).map_err(|e| Failure::Unavailable(e.0))?;
+        let program = self.codegen_cuda(flat, sources)?;
+        self.step(CODEGEN.name, || cuda::load(program, gpu)).map_err(not_loaded)
+    }
+}
+
+/// Why a program is not on a GPU: something is missing, or what was generated is wrong.
+pub(crate) fn not_loaded(e: cuda::LoadError) -> Failure {
+    match e {
+        cuda::LoadError::Unavailable(what) => Failure::Unavailable(what.0),
+        cuda::LoadError::Refused(message) => Failure::Bug(Bug { pass: CODEGEN.name.into(), message }),
     }
 }
 

@@ -5,15 +5,16 @@
 
 use crate::failure::{Bug, Failure, RunFailure};
 use crate::insight::Written;
-use crate::pipeline::{self, Front, Options, Pipeline, Trace};
+use crate::pipeline::{self, Front, Options, Pipeline, Trace, noted};
 use par_ir::core::Entry;
 use par_ir::interp::{self, Counters};
 use par_ir::{core, flat};
+use par_runtime::cuda::{self, Gpu, Nvrtc};
 use par_runtime::io::view::View;
 use par_runtime::{CancelToken, Column, Executable, Profile, RuntimeError, Value, ValueType, cancel, pool};
 use par_syntax::{Diagnostic, Severity, Sources};
-use std::cell::OnceCell;
 use std::fmt;
+use std::sync::OnceLock;
 
 /// How back ends begin the message of an error that is theirs and not the program's.
 const INTERNAL: &str = "internal error:";
@@ -27,11 +28,21 @@ pub enum Backend {
     Interp,
     /// The reference interpreter of FLAT.
     FlatInterp,
+    /// A GPU, by CUDA.
+    Cuda,
 }
 
 impl Backend {
     /// All of them.
-    pub const ALL: [Backend; 3] = [Backend::Interp, Backend::FlatInterp, Backend::Cpu];
+    pub const ALL: [Backend; 4] = [Backend::Interp, Backend::FlatInterp, Backend::Cpu, Backend::Cuda];
+
+    /// A GPU if there is device number `device`, else the processor; and which, in words.
+    pub fn automatic(device: usize) -> (Backend, String) {
+        match Gpu::open(device) {
+            Ok(gpu) => (Backend::Cuda, gpu.name.clone()),
+            Err(why) => (Backend::Cpu, format!("the processor: {why}")),
+        }
+    }
 
     /// The name on the command line.
     pub fn name(self) -> &'static str {
@@ -39,6 +50,7 @@ impl Backend {
             Backend::Cpu => "cpu",
             Backend::Interp => "interp",
             Backend::FlatInterp => "flat-interp",
+            Backend::Cuda => "cuda",
         }
     }
 }
@@ -58,6 +70,8 @@ pub struct CallOptions {
     pub threads: usize,
     /// Stops the call when it is used.
     pub cancel: CancelToken,
+    /// Bytes that the call may hold besides its arguments; none: what the program was compiled with.
+    pub memory_limit: Option<usize>,
     /// For [`Backend::Cpu`]: cuts work into the smallest pieces there are, for tests.
     pub smallest_pieces: bool,
 }
@@ -65,7 +79,13 @@ pub struct CallOptions {
 impl Default for CallOptions {
     /// On all processors.
     fn default() -> CallOptions {
-        CallOptions { backend: Backend::Cpu, threads: 0, cancel: CancelToken::new(), smallest_pieces: false }
+        CallOptions {
+            backend: Backend::Cpu,
+            threads: 0,
+            cancel: CancelToken::new(),
+            memory_limit: None,
+            smallest_pieces: false,
+        }
     }
 }
 
@@ -75,10 +95,12 @@ pub struct Program {
     warnings: Vec<Diagnostic>,
     core: core::Program,
     checks: Written,
-    flat: OnceCell<flat::Program>,
-    executable: OnceCell<Executable>,
+    flat: OnceLock<flat::Program>,
+    executable: OnceLock<Executable>,
     /// The same plan, whose kernels count.
-    counting: OnceCell<Executable>,
+    counting: OnceLock<Executable>,
+    /// On a GPU.
+    cuda: OnceLock<Executable>,
     options: Options,
     trace: Trace,
 }
@@ -107,9 +129,10 @@ impl Program {
             warnings: front.warnings,
             core: front.core,
             checks: front.checks,
-            flat: OnceCell::new(),
-            executable: OnceCell::new(),
-            counting: OnceCell::new(),
+            flat: OnceLock::new(),
+            executable: OnceLock::new(),
+            counting: OnceLock::new(),
+            cuda: OnceLock::new(),
             options: options.clone(),
             trace,
         }
@@ -118,7 +141,7 @@ impl Program {
     /// The program as it was after each step on CORE, oldest first, without those that changed nothing. Empty unless it
     /// was compiled with [`Options::keep_stages`]. Each can be run on every back end, and skips the steps after it.
     pub fn stages(&self) -> Vec<(&'static str, Program)> {
-        let mut stages = self.trace.stages.borrow().clone();
+        let mut stages = noted(&self.trace.stages).clone();
         stages.dedup_by(|later, earlier| later.1 == earlier.1);
         stages.into_iter().map(|(name, core)| (name, self.flattened_from(core, &self.options))).collect()
     }
@@ -220,6 +243,27 @@ impl Program {
         Ok(self.counting.get_or_init(|| executable))
     }
 
+    /// The program on the GPU that the options name.
+    fn cuda(&self) -> Result<&Executable, Failure> {
+        if let Some(executable) = self.cuda.get() {
+            return Ok(executable);
+        }
+        let executable = self.pipeline().load_cuda(self.flat()?, &self.sources)?;
+        Ok(self.cuda.get_or_init(|| executable))
+    }
+
+    /// The kernels in C++ for GPUs.
+    pub fn cuda_program(&self) -> Result<cuda::Program, Failure> {
+        self.pipeline().codegen_cuda(self.flat()?, &self.sources)
+    }
+
+    /// What CUDA's compiler says of the kernels for an architecture (`sm_90`): registers, memory, spills. Needs no GPU.
+    pub fn cuda_log(&self, architecture: &str) -> Result<String, Failure> {
+        let nvrtc = Nvrtc::open().map_err(|e| Failure::Unavailable(e.0))?;
+        let compiled = self.cuda_program()?.compile(&nvrtc, architecture);
+        compiled.map(|(_, log)| log).map_err(pipeline::not_loaded)
+    }
+
     /// The kernels as Cranelift's intermediate code.
     pub fn clif(&self) -> Result<String, Failure> {
         Ok(par_codegen::cpu::dump_clif(self.flat()?))
@@ -235,6 +279,7 @@ impl Program {
             Backend::Interp => Ok(()),
             Backend::FlatInterp => self.flat().map(|_| ()),
             Backend::Cpu => self.executable().map(|_| ()),
+            Backend::Cuda => self.cuda().map(|_| ()),
         }
     }
 
@@ -315,7 +360,7 @@ impl Program {
         measure: &mut Measure,
     ) -> Result<Vec<Column>, RunFailure> {
         let missing = || RuntimeError::plain(format!("there is no entry point `{entry}`"));
-        let limit = self.options.memory_limit;
+        let limit = options.memory_limit.or(self.options.memory_limit);
         match options.backend {
             Backend::Interp => {
                 let found = self.core.funs.iter().position(|f| is_entry(&f.entry, entry));
@@ -337,9 +382,13 @@ impl Program {
                 profile.peak_bytes = u64::try_from(pool::thread_peak() - before).unwrap_or(0);
                 Ok(result?)
             }
-            Backend::Cpu => {
+            Backend::Cpu | Backend::Cuda => {
                 let counting = matches!(measure, Measure::Costs { counting: true, .. });
-                let executable = if counting { self.counting()? } else { self.executable()? };
+                let executable = match options.backend {
+                    Backend::Cuda => self.cuda()?,
+                    _ if counting => self.counting()?,
+                    _ => self.executable()?,
+                };
                 let fun = executable.entry(entry).ok_or_else(missing)?;
                 let CallOptions { threads, ref cancel, smallest_pieces, .. } = *options;
                 let (cancel, memory_limit) = (cancel.clone(), limit);

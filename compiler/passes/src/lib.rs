@@ -1,6 +1,6 @@
 //! Transformations of CORE, from CORE to FLAT, and of FLAT.
 
-pub mod bulk;
+mod bulk;
 mod effects;
 pub mod flatten;
 pub mod fuse;

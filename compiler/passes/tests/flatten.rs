@@ -134,27 +134,3 @@ fn a_loop_of_updates_under_a_map_is_one_kernel_in_place() {
          }"
     ));
 }
-
-#[test]
-fn a_scan_and_what_follows_it_can_be_taken_apart() {
-    let core = program(
-        "fun f@0 (%n: i64, %xs: [%n]i64) -> (%m: i64, %r: [%m]i64)
-           entry main (xs: []i64) -> []i64 {
-           let (%ss: [%n]i64) = scan %n (%xs) \\(%x: i64) -> (i64) { in (%x) } op \\(%u: i64, %v: i64) -> (i64) {
-             let (%w: i64) = add.i64 (%u, %v)
-             in (%w)
-           } neutral (0i64)
-           let (%ys: [%n]i64) = map %n (%ss, %xs) \\(%s: i64, %y: i64) -> (i64) {
-             let (%z: i64) = mul.i64 (%s, %y)
-             in (%z)
-           }
-           in (%n, %ys)
-         }",
-    );
-    let mut flat = flatten(&core).unwrap_or_else(|e| panic!("{e:?}"));
-    let joined = print_flat(&flat);
-    par_passes::bulk::apart(&mut flat);
-    let apart = print_flat(&flat);
-    verify_flat(&flat).unwrap_or_else(|e| panic!("{e}\n{apart}"));
-    assert_shows!(format!("{joined}\n=>\n\n{apart}"));
-}

@@ -34,6 +34,15 @@ impl Sources {
         format!("{}:{line}:{column}", file.name)
     }
 
+    /// The first line that a span is in, after its file and number; none if the span is in no file of the program's own.
+    pub fn line(&self, span: crate::ast::Span) -> Option<String> {
+        let file = self.files.get(span.file as usize).filter(|f| !f.is_library)?;
+        let before = file.text.get(..span.start as usize)?;
+        let start = before.rfind('\n').map_or(0, |i| i + 1);
+        let line = file.text[start..].lines().next().unwrap_or("").trim();
+        Some(format!("{}:{}: {line}", file.name, before.matches('\n').count() + 1))
+    }
+
     /// The text a span covers; empty if the span is not inside a file.
     pub fn text(&self, span: crate::ast::Span) -> &str {
         self.files

@@ -104,7 +104,12 @@ impl Device for Cpu {
         Ok(joined)
     }
 
-    fn join(_: &Run, parts: Vec<HostValue>, prim: Prim) -> Result<(Arc<Blocks>, Vec<i64>), RuntimeError> {
+    fn join(
+        _: &Run,
+        parts: Vec<HostValue>,
+        prim: Prim,
+        _: Span,
+    ) -> Result<(Arc<Blocks>, Vec<i64>), RuntimeError> {
         let mut joined = Arc::new(Blocks::new(prim));
         let mut origins = Vec::with_capacity(parts.len());
         for part in parts {
@@ -154,8 +159,8 @@ impl Device for Cpu {
         run.new_desc(Desc::concat(parts), span)
     }
 
-    fn desc_of(_: &Run, offsets: Array) -> Arc<Desc> {
-        Arc::new(Desc::new(offsets))
+    fn desc_of(_: &Run, offsets: Array) -> Result<Arc<Desc>, RuntimeError> {
+        Ok(Arc::new(Desc::new(offsets)))
     }
 
     fn rows(d: &Arc<Desc>) -> usize {

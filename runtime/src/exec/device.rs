@@ -73,8 +73,9 @@ pub trait Device: Clone + Debug + Sized {
         run: &Run<Self>,
         parts: Vec<HostValue<Self>>,
         prim: Prim,
+        span: Span,
     ) -> Result<(Self::Blocks, Vec<i64>), RuntimeError>;
-    /// See [`crate::blocks::Blocks::tidy`]; counts what it costs.
+    /// See [`crate::blocks::Blocks::leave`]; counts what it costs.
     fn tidy(
         run: &Run<Self>,
         blocks: Self::Blocks,
@@ -89,8 +90,8 @@ pub trait Device: Clone + Debug + Sized {
     fn uniform_desc(run: &Run<Self>, rows: usize, m: usize, span: Span) -> Result<Self::Desc, RuntimeError>;
     /// The rows of all.
     fn concat_desc(run: &Run<Self>, parts: &[Self::Desc], span: Span) -> Result<Self::Desc, RuntimeError>;
-    /// From its offsets.
-    fn desc_of(run: &Run<Self>, offsets: Self::Array) -> Self::Desc;
+    /// From its offsets, which the host has.
+    fn desc_of(run: &Run<Self>, offsets: Array) -> Result<Self::Desc, RuntimeError>;
     /// Number of rows.
     fn rows(d: &Self::Desc) -> usize;
     /// Number of elements.

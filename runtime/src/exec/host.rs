@@ -57,7 +57,7 @@ impl<D: Device> Run<'_, D> {
             return Ok(());
         }
         self.go_on()?;
-        let results = self.op(&stm.op, frame, stm.span)?;
+        let results = self.op(&stm.op, frame, stm.span).or_else(|e| self.first_failure(e))?;
         if results.len() != stm.pat.len() {
             return Err(internal("an operation's results do not fit its pattern"));
         }
@@ -88,7 +88,7 @@ impl<D: Device> Run<'_, D> {
             }
             Op::Kernel(k) => D::kernel(self, k, frame, span),
             Op::Join(xs, prim) => {
-                let (joined, origins) = D::join(self, frame.take_all(xs), *prim)?;
+                let (joined, origins) = D::join(self, frame.take_all(xs), *prim, span)?;
                 let origins = origins.into_iter().map(|at| Scalar::I64(at).into());
                 Ok(std::iter::once(HostValue::Blocks(joined)).chain(origins).collect())
             }
@@ -250,7 +250,12 @@ impl<D: Device> Run<'_, D> {
         }
     }
 
-    /// What the device failed at before comes first.
+    /// A device may have failed before, at what it has not reported yet.
+    fn first_failure(&self, e: RuntimeError) -> Results<D> {
+        D::settle(self)?;
+        Err(e)
+    }
+
     fn check(
         &self,
         cond: Operand,
@@ -262,7 +267,6 @@ impl<D: Device> Run<'_, D> {
         if frame.bool(cond)? {
             return Ok(Vec::new());
         }
-        D::settle(self)?;
         Err(RuntimeError::check(kind, &frame.scalars(args)?, span))
     }
 }

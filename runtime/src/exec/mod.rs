@@ -26,6 +26,7 @@ pub use desc::Desc;
 use crate::array::{Array, OutOfMemory};
 use crate::cancel::CancelToken;
 use crate::check::{CheckKind, RuntimeError, Span, max_depth};
+use crate::cuda::{Cuda, Loaded};
 use crate::plan::{Function, Kind, Plan};
 use crate::pool;
 use crate::prim::{Prim, Scalar};
@@ -58,23 +59,32 @@ pub struct Options {
 /// A compiled program.
 #[derive(Debug)]
 pub struct Executable {
-    plan: Plan,
+    code: Compiled,
+}
+
+#[derive(Debug)]
+enum Compiled {
+    Cpu(Plan),
+    Gpu(Box<Loaded>),
 }
 
 impl Executable {
     /// Takes over a plan.
     pub fn new(plan: Plan) -> Executable {
-        Executable { plan }
+        Executable { code: Compiled::Cpu(plan) }
     }
 
-    /// The functions, for looking at.
-    pub fn functions(&self) -> &[Function] {
-        &self.plan.functions
+    /// Takes over a program that is on a GPU.
+    pub(crate) fn on_gpu(program: Loaded) -> Executable {
+        Executable { code: Compiled::Gpu(Box::new(program)) }
     }
 
     /// The index of the entry point of that name.
     pub fn entry(&self, name: &str) -> Option<usize> {
-        self.plan.functions.iter().position(|f| f.is_entry && f.name == name)
+        match &self.code {
+            Compiled::Cpu(plan) => plan.entry(name),
+            Compiled::Gpu(program) => program.plan.entry(name),
+        }
     }
 
     /// Calls function `fun` with arguments in the order of its parameters.
@@ -117,11 +127,17 @@ impl Executable {
         options: &Options,
         profile: Option<&mut Profile>,
     ) -> Result<Vec<Column>, RuntimeError> {
-        let function = self.plan.functions.get(fun).ok_or_else(|| internal("no such function"))?;
+        let plan = match &self.code {
+            Compiled::Cpu(plan) => plan,
+            Compiled::Gpu(program) => {
+                let call = Call::new(&program.plan, fun, options)?;
+                return call.run(Cuda::start(program, options.memory_limit)?, fun, args, profile);
+            }
+        };
         let threads = threads::count(options.threads);
         let Options { smallest_pieces, reproducible, .. } = *options;
         let device = Cpu { threads, smallest_pieces, reproducible };
-        let call = Call { plan: &self.plan, function, options, traces: Sink::current() };
+        let call = Call::new(plan, fun, options)?;
         threads::pool(threads)?.install(|| call.run(device, fun, args, profile))
     }
 }
@@ -135,7 +151,12 @@ struct Call<'a, K> {
     traces: Sink,
 }
 
-impl<K> Call<'_, K> {
+impl<'a, K> Call<'a, K> {
+    fn new(plan: &'a Plan<K>, fun: usize, options: &'a Options) -> Result<Call<'a, K>, RuntimeError> {
+        let function = plan.functions.get(fun).ok_or_else(|| internal("no such function"))?;
+        Ok(Call { plan, function, options, traces: Sink::current() })
+    }
+
     fn run<D: Device<Kernel = K>>(
         &self,
         device: D,
@@ -209,7 +230,7 @@ fn import_column<D: Device>(
         (Kind::Scalar(Prim::I64), Column::Size(n)) => HostValue::Scalar(Scalar::I64(n)),
         (Kind::Array(p), Column::Data(a)) if a.prim() == p => HostValue::Array(D::upload(run, a)?),
         (Kind::Desc, Column::Offsets(a)) if a.prim() == Prim::I64 && !a.is_empty() => {
-            HostValue::Desc(D::desc_of(run, D::upload(run, a)?))
+            HostValue::Desc(D::desc_of(run, a)?)
         }
         (kind, _) => return Err(RuntimeError::plain(format!("{name}: an argument is not a {kind:?}"))),
     })
@@ -236,11 +257,11 @@ fn export<D: Device>(
 }
 
 /// The error for a plan that breaks its own rules.
-fn internal(what: &str) -> RuntimeError {
+pub(crate) fn internal(what: &str) -> RuntimeError {
     RuntimeError::plain(format!("internal error: {what}"))
 }
 
-fn out_of_memory(e: OutOfMemory, span: Span) -> RuntimeError {
+pub(crate) fn out_of_memory(e: OutOfMemory, span: Span) -> RuntimeError {
     let bytes = i64::try_from(e.0).unwrap_or(i64::MAX);
     RuntimeError::check(&CheckKind::OutOfMemory, &[Scalar::I64(bytes)], span)
 }

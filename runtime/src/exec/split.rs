@@ -75,7 +75,7 @@ impl<D: Device> Parts<D> {
             Parts::Descs(mut all) if all.len() == 1 => HostValue::Desc(all.remove(0)),
             Parts::Descs(all) => HostValue::Desc(D::concat_desc(run, &all, span)?),
             Parts::Blocks(_, mut all) if all.len() == 1 => all.remove(0),
-            Parts::Blocks(prim, all) => HostValue::Blocks(D::join(run, all, prim)?.0),
+            Parts::Blocks(prim, all) => HostValue::Blocks(D::join(run, all, prim, span)?.0),
         })
     }
 }

@@ -177,3 +177,16 @@ fn an_update_under_an_if_in_a_loop_with_a_parallel_body_copies_no_rows() {
     assert!(wide.work - narrow.work < 5 * 200 * 9_900, "{} after {}", wide.work, narrow.work);
     assert!(wide.bytes_materialised - narrow.bytes_materialised < 3 * 8 * 200 * 9_900);
 }
+
+/// What a turn was before is used after an update: then rows of the positions that are still active are copied, not all.
+#[test]
+fn an_update_of_a_copy_costs_the_rows_that_are_active() {
+    let text = "entry main (n: i64) : i64 =
+       let step j xs = let ys = if j % 2 == 0 then copy xs with [0] = sum (iota (j % 4)) else xs
+                       in if ys[0] > xs[1] then ys with [1] = xs[0] + sum (iota (j % 3)) else ys
+       let turns i = loop xs = replicate 50 0 for j < (if i == 0 then 100 else 1) do step j xs
+       in sum (map (\\i -> (turns i)[0]) (iota n))";
+    let c = at(text, [100, 1_000]);
+    // A hundred turns of one position beside one turn of the others.
+    assert!(c[1].work < 60 * 50 * 1_000, "{} operations for {} before", c[1].work, c[0].work);
+}

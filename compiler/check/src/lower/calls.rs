@@ -4,7 +4,7 @@ use super::env::Env;
 use super::sizes::{Declared, bind_wanted, has_sizes, is_informative};
 use super::value::{Closure, Fun, Shape, Val};
 use super::{Lower, R};
-use crate::thir::{Def, DefId, Ty};
+use crate::thir::{Def, DefId, LocalId, Ty};
 use par_ir::Span;
 use par_syntax::diagnostic::Diagnostic;
 use std::rc::Rc;
@@ -150,7 +150,19 @@ impl<'p> Lower<'p> {
         }
         let text = format!("result of `{}`", def.name);
         let declared = Declared { what: &text, span: Some(def.ret_span), trusted: false };
-        self.eval_at(&def.body, &mut env, &def.ret, want, declared)
+        let call = self.span;
+        let val = self.eval_at(&def.body, &mut env, &def.ret, want, declared);
+        val.map_err(|diag| self.blame_call(diag, def, call))
+    }
+
+    /// Points at the call that leaves a size open which the definition needs.
+    fn blame_call(&self, diag: Box<Diagnostic>, def: &Def, call: Span) -> Box<Diagnostic> {
+        let named = |l: &LocalId| diag.message.contains(&format!("`{}`", self.program.locals[l.0 as usize]));
+        let open = diag.code == "E0402" && diag.labels.len() == 1 && def.size_params.iter().any(named);
+        match open && call != def.name_span && call != diag.labels[0].span {
+            true => Box::new(diag.label(call, "this call does not say what it is")),
+            false => diag,
+        }
     }
 
     /// Evaluates a body whose result has a declared type.

@@ -161,9 +161,9 @@ impl<'p> Lower<'p> {
     pub fn end_of(&mut self, name: &str, arr: &Val<'p>) -> R<Val<'p>> {
         let (zero, one) = (Atom::i64(0), Atom::i64(1));
         let size = self.size_of(arr)?;
-        let some = self.cmp(CmpOp::Lt, zero, size);
-        self.check(some, CheckKind::Empty(name.to_string()), Vec::new());
         let last = self.sub(size, one);
+        let some = self.cmp(CmpOp::Le, zero, last);
+        self.check(some, CheckKind::Empty(name.to_string()), Vec::new());
         match name {
             "head" => self.row(arr, zero),
             "last" => self.row(arr, last),

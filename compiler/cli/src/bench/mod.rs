@@ -12,10 +12,12 @@ mod stats;
 
 use crate::files::programs;
 use crate::measure::{seconds, size};
-use crate::options::Compile;
+use crate::options::{Compile, Limits};
+use crate::run::BackendName;
 use crate::status::{self, Status};
 use crate::{output, progress};
 use indicatif::ProgressBar;
+use par::Backend;
 use par::testing::{NoData, Settings, data_sets};
 use report::{Measured, Report};
 use sample::Effort;
@@ -40,6 +42,9 @@ pub struct Args {
     /// Programs, or folders with programs
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
+    /// What to run them on
+    #[arg(long, value_enum, default_value = "cpu")]
+    backend: BackendName,
     /// Number of threads; 0: one for each processor
     #[arg(long, value_name = "N", default_value = "0")]
     threads: usize,
@@ -69,6 +74,8 @@ pub struct Args {
     output: Option<PathBuf>,
     #[command(flatten)]
     compile: Compile,
+    #[command(flatten)]
+    limits: Limits,
     /// Do not check bounds and assertions inside `#[unsafe]`, see `par run`
     #[arg(long)]
     allow_unsafe: bool,
@@ -82,7 +89,8 @@ pub fn bench(args: &Args) -> Result<Status, Status> {
         files.extend(programs(path).map_err(|e| status::fail(&format!("{}: {e}", path.display())))?);
     }
     let bar = progress::bar(files.len());
-    let mut bench = Bench { args, results: Vec::new(), failed: None, bar: &bar };
+    let backend = args.backend.choose(args.limits.device(), false);
+    let mut bench = Bench { args, backend, results: Vec::new(), failed: None, bar: &bar };
     files.iter().for_each(|file| bench.file(file));
     bar.finish_and_clear();
     let (results, failed) = (bench.results, bench.failed);
@@ -90,8 +98,11 @@ pub fn bench(args: &Args) -> Result<Status, Status> {
         let nothing = || status::fail("the programs have no test that gives a result");
         return Err(failed.unwrap_or_else(nothing));
     }
-    let threads = threads(args);
-    let report = Report { threads, copy_rate: bandwidth::copy(threads), results };
+    let (threads, copy_rate) = match backend {
+        Backend::Cuda => (0, par::gpu_copy_rate(args.limits.device()).map_err(|m| status::fail(&m))?),
+        _ => (threads(args), bandwidth::copy(threads(args))),
+    };
+    let report = Report { threads, copy_rate, results };
     write(args, &report, old.as_ref())?;
     failed.map_or(Ok(Status::Success), Err)
 }
@@ -118,6 +129,7 @@ fn write(args: &Args, report: &Report, old: Option<&Report>) -> Result<(), Statu
 
 struct Bench<'a> {
     args: &'a Args,
+    backend: Backend,
     results: Vec<Measured>,
     /// Of the first file or call that failed.
     failed: Option<Status>,
@@ -127,7 +139,7 @@ struct Bench<'a> {
 impl Bench<'_> {
     fn file(&mut self, path: &Path) {
         let args = self.args;
-        let mut options = args.compile.options(false);
+        let mut options = args.limits.on(args.compile.options(false));
         options.allow_unsafe = args.allow_unsafe;
         let settings = Settings {
             options,
@@ -136,6 +148,7 @@ impl Bench<'_> {
             ..Settings::default()
         };
         let effort = Effort {
+            backend: self.backend,
             threads: args.threads,
             runs: args.runs as usize,
             least: args.min_time,

@@ -10,7 +10,7 @@ use std::time::Duration;
 /// The results of one `par bench`.
 #[derive(Serialize, Deserialize)]
 pub struct Report {
-    /// Number of threads.
+    /// Number of threads; 0 stands for a GPU.
     pub threads: usize,
     /// Bytes read and written per second by a plain copy.
     pub copy_rate: f64,
@@ -86,7 +86,11 @@ impl Report {
                 100.0 * rate / self.copy_rate
             );
         }
-        let threads = if self.threads == 1 { "1 thread".into() } else { format!("{} threads", self.threads) };
+        let threads = match self.threads {
+            0 => "on a GPU, arguments and results copied each time".into(),
+            1 => "1 thread".into(),
+            n => format!("{n} threads"),
+        };
         let _ =
             writeln!(out, "\n{threads}; a plain copy reads and writes {}/s", bytes(self.copy_rate as u64));
         out

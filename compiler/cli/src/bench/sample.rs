@@ -7,6 +7,8 @@ use std::time::{Duration, Instant};
 
 /// How often a call is run.
 pub struct Effort {
+    /// What it runs on.
+    pub backend: Backend,
     /// Number of threads; 0: one for each processor.
     pub threads: usize,
     /// At least so often,
@@ -21,7 +23,7 @@ pub struct Effort {
 pub fn times(program: &Program, set: &DataSet, effort: &Effort) -> Result<(Vec<u64>, u64), RunFailure> {
     let run = || {
         let start = Instant::now();
-        let value = program.run(&set.entry, set.args.clone(), Backend::Cpu, effort.threads)?;
+        let value = program.run(&set.entry, set.args.clone(), effort.backend, effort.threads)?;
         Ok::<_, RunFailure>((start.elapsed(), value))
     };
     let (_, value) = run()?;

@@ -105,7 +105,7 @@ const COMMANDS: &[Command] = &[
     Command {
         name: "backend",
         argument: "[NAME]",
-        help: "run on cpu, interp or flat-interp",
+        help: "run on cpu, cuda, interp or flat-interp",
         more: "Short for `:set backend NAME`. The two interpreters are slow and have little memory: they are the meaning \
                that the compiler is held against.",
         action: Some(backend),

@@ -136,7 +136,7 @@ mod tests {
         assert_completes(":type ma", 6, &["map", "match"]);
         assert_completes(":set th", 5, &["threads"]);
         assert_completes(":set backend fl", 13, &["flat-interp"]);
-        assert_completes(":backend c", 9, &["cpu"]);
+        assert_completes(":backend c", 9, &["cpu", "cuda"]);
         assert_completes(":browse ", 8, &["f32", "m"]);
         assert_completes(":help qu", 6, &["quit"]);
         assert_completes(":load x", usize::MAX, &[]);

@@ -47,7 +47,8 @@ pub struct Args {
 /// exit status.
 pub fn repl(args: &Args) -> Result<Status, Status> {
     let terminal = std::io::stdin().is_terminal();
-    let mut state = State::new(Settings::new(args.backend.into(), args.threads, terminal), terminal);
+    let mut state =
+        State::new(Settings::new(args.backend.choose(0, false), args.threads, terminal), terminal);
     if terminal {
         interrupt::install();
     }

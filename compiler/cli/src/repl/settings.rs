@@ -29,7 +29,7 @@ pub struct Setting {
 
 /// All settings.
 pub const SETTINGS: [Setting; 4] = [
-    Setting { name: "backend", values: "cpu|interp|flat-interp", help: "what runs expressions" },
+    Setting { name: "backend", values: "cpu|cuda|interp|flat-interp", help: "what runs expressions" },
     Setting { name: "threads", values: "N", help: "for the cpu, 0 for all processors" },
     Setting { name: "print-limit", values: "N", help: "elements shown of a value, 0 for all" },
     Setting { name: "width", values: "N", help: "columns of a line, 0 for the terminal's" },
@@ -69,7 +69,7 @@ impl Settings {
     pub fn set(&mut self, name: &str, value: &str) -> Result<(), String> {
         if name == "backend" {
             let found = Backend::ALL.into_iter().find(|b| b.name() == value);
-            let wrong = || format!("no back end `{value}`: there is cpu, interp, flat-interp");
+            let wrong = || format!("no back end `{value}`: there is cpu, cuda, interp, flat-interp");
             self.backend = found.ok_or_else(wrong)?;
             return Ok(());
         }

@@ -31,7 +31,7 @@ Tests are comment blocks:
     -- random input { [1000]i32 [9][]f64 in -1..<1 }    the same values in every run; `[9][]` is ragged
     -- auto output                                      what the interpreter gives
     -- script input { (iota 10, 3i32) }                 the value of an expression, one component per parameter
-    -- compiled input …                                 not on interpreters; no_cpu, no_interp, no_flat_interp; notest
+    -- compiled input …                                 not on interpreters; no_cpu, no_cuda, no_interp, no_flat_interp; notest
     -- structure { reduce 1 kernel 1 }                  operations after flattening; `structure core { … }` before it
     -- warning: never used
     -- compile error: E0301                             alone in its block: the program must be rejected
@@ -57,7 +57,7 @@ pub struct Args {
     /// Programs, or folders with programs
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
-    /// Only this back end [default: all]
+    /// Only this back end [default: all that need no GPU]
     #[arg(long, value_enum)]
     backend: Option<BackendName>,
     #[command(flatten)]
@@ -128,11 +128,15 @@ pub fn test(args: &Args) -> Result<Status, Status> {
 }
 
 fn settings(args: &Args) -> Settings {
-    let wanted = args.backend.map(Backend::from);
+    let wanted = args.backend.map(|b| b.choose(args.limits.device(), false));
     let mut targets: Vec<Target> =
         ALL_TARGETS.iter().copied().filter(|t| t.backend != Backend::Cpu).collect();
     targets.extend(args.threads.iter().map(|n| Target { backend: Backend::Cpu, threads: *n }));
     targets.retain(|t| wanted.is_none_or(|b| b == t.backend));
+    // There need not be a GPU: its tests are to be asked for.
+    if wanted == Some(Backend::Cuda) {
+        targets.push(Target { backend: Backend::Cuda, threads: 1 });
+    }
     let mut exclude = args.exclude.clone();
     if !args.tag.iter().any(|tag| tag == "disable") {
         exclude.push("disable".into());
@@ -146,7 +150,7 @@ fn settings(args: &Args) -> Settings {
 fn worker_arguments(args: &Args) -> Vec<String> {
     let mut out = vec!["test".to_string(), "--worker".to_string()];
     if let Some(backend) = args.backend {
-        out.push(format!("--backend={}", Backend::from(backend).name()));
+        out.push(format!("--backend={}", backend.choose(args.limits.device(), false).name()));
     }
     let threads: Vec<String> = args.threads.iter().map(usize::to_string).collect();
     out.push(format!("--threads={}", threads.join(",")));

@@ -1,9 +1,9 @@
 //! Plans of kernels.
 
 use super::{Functions, KernelCode};
-use crate::plan::{Code, Live, Operands};
+use crate::plan::{Code, Live, Operands, all_outs};
 use crate::{cost, work};
-use par_ir::flat::{self, Kernel, KernelKind};
+use par_ir::flat::{Kernel, KernelKind};
 use par_ir::ty::Atom;
 use par_runtime::plan::{self, Fold};
 
@@ -61,21 +61,6 @@ fn kernel_kind(
             plan::KernelKind::Hist { dests, fold: fold(neutral, functions, operands, live)? }
         }
     })
-}
-
-/// From the last to the first: what is dead after one is known then.
-fn all_outs(outs: &[flat::Out], operands: &mut Operands, live: &mut Live) -> Vec<plan::Out> {
-    let mut planned: Vec<plan::Out> = outs.iter().rev().map(|o| out(o, operands, live)).collect();
-    planned.reverse();
-    planned
-}
-
-fn out(out: &flat::Out, operands: &mut Operands, live: &mut Live) -> plan::Out {
-    match out {
-        flat::Out::Elem(p) => plan::Out::Elem(*p),
-        flat::Out::Scatter(dests) => plan::Out::Scatter(operands.vars(dests, live)),
-        flat::Out::Own { dest, .. } => plan::Out::Scatter(vec![operands.var(*dest, live)]),
-    }
 }
 
 fn fold(

@@ -85,6 +85,6 @@ fn shapes(pipeline: &Pipeline, typed: &thir::Program, parsed: Parsed) -> Vec<Dia
 fn diagnostics_of(failure: Failure) -> Vec<Diagnostic> {
     match failure {
         Failure::Rejected { diagnostics, .. } => diagnostics,
-        Failure::Bug(_) | Failure::Cancelled => Vec::new(),
+        Failure::Bug(_) | Failure::Unavailable(_) | Failure::Cancelled => Vec::new(),
     }
 }

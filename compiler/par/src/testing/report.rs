@@ -88,7 +88,7 @@ impl From<&Failure> for Problem {
             Failure::Bug(_) => ProblemKind::Bug,
             _ if failure.is_unsupported() => ProblemKind::Unsupported,
             Failure::Rejected { .. } => ProblemKind::Rejected,
-            Failure::Cancelled => ProblemKind::Failed,
+            Failure::Unavailable(_) | Failure::Cancelled => ProblemKind::Failed,
         };
         Problem { kind, message: failure.to_string() }
     }

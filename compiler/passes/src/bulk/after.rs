@@ -25,8 +25,8 @@ pub fn sweep(block: &mut Block, joiner: &mut Joiner) {
     while first < block.stms.len() {
         let end = block.stms.len().min(first + 1 + REACH);
         let partner = (first + 1..end).find_map(|second| {
-            let apart = block.stms[first].pat.iter().any(|p| joiner.apart.contains(&p.var));
-            let fits = !apart && follows(&block.stms[first], &block.stms[second]);
+            let kept = block.stms[first].pat.iter().any(|p| joiner.vars.is_kept(p.var));
+            let fits = !kept && follows(&block.stms[first], &block.stms[second]);
             fits.then(|| order::together(&block.stms, first, second)).flatten().map(|o| (second, o))
         });
         let Some((second, order)) = partner else {

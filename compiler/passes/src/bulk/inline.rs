@@ -36,9 +36,6 @@ const MAX_READERS: usize = 6;
 pub fn sweep(block: &mut Block, joiner: &mut Joiner) {
     for at in 0..block.stms.len() {
         for (array, forms) in elements(block, at, joiner) {
-            if joiner.apart.contains(&array) {
-                continue;
-            }
             let found = forms.into_iter().find_map(|e| Some((readers(block, at, array, &e)?, e)));
             if let Some((readers, element)) = found {
                 readers.into_iter().for_each(|r| element.put_into_kernel(&mut block.stms[r], array, joiner));
@@ -54,11 +51,9 @@ fn elements(block: &Block, at: usize, joiner: &mut Joiner) -> Vec<(Var, Vec<Elem
         let element = concat(block, at, parts, joiner).into_iter().collect();
         return vec![(stm.pat[0].var, element)];
     }
-    stored(stm)
-        .map(|i| {
-            (stm.pat[i].var, [false, true].into_iter().filter_map(|rest| Element::of(stm, i, rest)).collect())
-        })
-        .collect()
+    let forms = |i: usize| [false, true].into_iter().filter_map(|rest| Element::of(stm, i, rest)).collect();
+    let free = stored(stm).filter(|i| !joiner.vars.is_kept(stm.pat[*i].var));
+    free.map(|i| (stm.pat[i].var, forms(i))).collect()
 }
 
 /// The results that a kernel stores by position and could do without.

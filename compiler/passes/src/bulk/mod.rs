@@ -17,7 +17,6 @@
 //! No check changes its place among those that may fail ([`order`]). What is unused afterwards is for `prune`.
 
 mod after;
-mod apart;
 mod inline;
 mod order;
 mod reads;
@@ -25,21 +24,18 @@ mod same;
 mod scans;
 mod totals;
 
-pub use apart::apart;
-
+use par_ir::Vars;
 use par_ir::flat::{Block, Kernel, Op, Param, Program, Stm};
 use par_ir::place::Places;
-use par_ir::{Var, Vars};
-use std::collections::HashSet;
 
-/// In every function of a program; these arrays stay as they are.
-pub(crate) fn run(program: &mut Program, apart: &HashSet<Var>) {
+/// In every function of a program.
+pub(crate) fn run(program: &mut Program) {
     let Program { funs, vars, places, .. } = program;
     for f in funs {
         same::Known::default().block(&mut f.body);
         let mut last = totals::Predecessors::default();
         last.note(&f.body);
-        Joiner { vars, places, last, apart }.block(&mut f.body);
+        Joiner { vars, places, last }.block(&mut f.body);
     }
 }
 
@@ -48,8 +44,6 @@ struct Joiner<'p> {
     vars: &'p mut Vars,
     places: &'p mut Places,
     last: totals::Predecessors,
-    /// Arrays that are joined with nothing.
-    apart: &'p HashSet<Var>,
 }
 
 impl Joiner<'_> {

@@ -7,7 +7,8 @@
 //!
 //! What is updated is kept packed, so that it may be done in place; anything else may as well be a view.
 
-use par_ir::core::{Body, Exp, LoopForm, Program};
+use par_ir::core::{Body, Exp, LoopForm, Param, Program};
+use par_ir::visit::Code;
 use par_ir::{Atom, Var};
 use std::collections::HashSet;
 
@@ -62,5 +63,48 @@ fn body(b: &Body, found: &mut HashSet<Var>) {
             continue;
         }
         stm.exp.bodies().into_iter().for_each(|b| body(b, found));
+    }
+}
+
+/// The variables of a program that something updates, or names anew, although they are used later too: where that happens in place
+/// for all positions at once, all of them would be copied.
+pub(crate) fn kept(program: &Program) -> HashSet<Var> {
+    let mut found = HashSet::new();
+    program.funs.iter().for_each(|f| kept_in(&f.body, HashSet::new(), &mut found));
+    found
+}
+
+/// `live`: what is used after the body.
+fn kept_in(b: &Body, mut live: HashSet<Var>, found: &mut HashSet<Var>) {
+    live.extend(b.results.iter().filter_map(|a| a.var()));
+    for stm in b.stms.iter().rev() {
+        let used_later = |v: &Var| live.contains(v);
+        match &stm.exp {
+            Exp::Update { arr, .. } => found.extend(Some(*arr).filter(used_later)),
+            Exp::Scatter { dests, .. } | Exp::Hist { dests, .. } => {
+                found.extend(dests.iter().copied().filter(used_later));
+            }
+            Exp::Loop { params, .. } => {
+                let shared = |(_, init): &(Param, Atom)| init.var().is_some_and(|v| used_later(&v));
+                found.extend(params.iter().zip(&stm.pat).filter(|(p, _)| shared(p)).map(|(_, p)| p.var));
+            }
+            Exp::Atom(Atom::Var(v)) if used_later(v) => found.extend(stm.pat.iter().map(|p| p.var)),
+            _ => {}
+        }
+        let used = stm.free();
+        match &stm.exp {
+            Exp::If { then, other, .. } => {
+                kept_in(then, live.clone(), found);
+                kept_in(other, live.clone(), found);
+            }
+            // The next iteration or row needs what the body uses from outside.
+            exp => exp.bodies().into_iter().for_each(|inner| {
+                kept_in(inner, live.iter().chain(&used).copied().collect(), found);
+            }),
+        }
+        for p in &stm.pat {
+            live.remove(&p.var);
+        }
+        live.extend(used);
     }
 }

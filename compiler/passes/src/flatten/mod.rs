@@ -132,7 +132,7 @@ fn with_choices(program: &core::Program, options: &Options) -> Result<(flat::Pro
     let mut out = flat::Program { funs, locals, vars: f.vars, places: f.places };
     prune::run(&mut out);
     interchange::run(&mut out);
-    bulk::run(&mut out, &f.apart);
+    bulk::run(&mut out);
     prune::run(&mut out);
     Ok((out, choices))
 }
@@ -193,14 +193,14 @@ pub(crate) struct Flattener<'a> {
     made_for_all: HashMap<Var, usize>,
     /// CORE variables that something updates in place.
     consumed: std::collections::HashSet<Var>,
+    /// CORE variables that are used after something has updated them.
+    kept: std::collections::HashSet<Var>,
     /// Flat arrays that hold a row for every position of a level, see [`whole`]: how, and for which level.
     whole: HashMap<Var, (rep::Arr, LevelId)>,
     /// Parameters and results of loops and branches that are kept whole, likewise.
     layouts: HashMap<Var, (rep::Arr, LevelId)>,
     /// Parameters of loops that are passed as views.
     views: std::collections::HashSet<Var>,
-    /// Flat arrays that are joined with nothing.
-    apart: std::collections::HashSet<Var>,
     /// Types of host scalars.
     host_prims: HashMap<Var, par_ir::Prim>,
     group: Option<Group>,
@@ -237,10 +237,10 @@ impl<'a> Flattener<'a> {
             blocks: std::collections::HashSet::new(),
             made_for_all: HashMap::new(),
             consumed: consumed::of_program(source),
+            kept: consumed::kept(source),
             whole: HashMap::new(),
             layouts: HashMap::new(),
             views: std::collections::HashSet::new(),
-            apart: std::collections::HashSet::new(),
             host_prims: HashMap::new(),
             group: None,
             fresh_rows: std::collections::HashSet::new(),

@@ -58,8 +58,8 @@ impl Flattener<'_> {
         self.flush();
         for (p, rep) in stm.pat.iter().zip(results) {
             let arr = self.collect(child, rep, &p.ty)?;
-            if let (Src::Data(array, _), true) = (&arr.src, is_apart(&stm.exp)) {
-                self.apart.insert(*array);
+            if let (Src::Data(data, _), true) = (&arr.src, is_apart(stm)) {
+                self.vars.keep(*data);
             }
             self.env.insert(p.var, Rep::Array(arr));
         }
@@ -439,7 +439,7 @@ struct Folded {
     extras: Vec<(Var, Prim)>,
 }
 
-/// Whether an operator is to be joined with nothing.
-fn is_apart(exp: &Exp) -> bool {
-    matches!(exp, Exp::Map { lam, .. } if lam.schedule == Schedule::Apart)
+/// Whether an operator is joined with nothing.
+fn is_apart(stm: &Stm) -> bool {
+    stm.exp.lambdas().first().is_some_and(|lam| lam.schedule == Schedule::Apart)
 }

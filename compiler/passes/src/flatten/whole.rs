@@ -20,26 +20,31 @@ use par_ir::core::{Body, Exp, Param, Stm};
 use par_ir::flat::{self, KernelKind, Out, Ty};
 use par_ir::{Atom, Dim, Type, Var};
 
-/// The array from outside a body that `v` is a version of, if only updates and branches lead there.
-fn root(body: &Body, v: Var) -> Option<Var> {
-    let Some((stm, i)) = body.stms.iter().find_map(|s| s.pat.iter().position(|p| p.var == v).map(|i| (s, i)))
-    else {
-        return Some(v);
-    };
-    match &stm.exp {
-        Exp::Update { arr, .. } => root(body, *arr),
-        Exp::Scatter { dests, .. } | Exp::Hist { dests, .. } => root(body, dests[i]),
-        Exp::Atom(a) => root(body, a.var()?),
-        Exp::Loop { params, .. } => root(body, params.get(i)?.1.var()?),
-        Exp::If { then, other, .. } => {
-            let (a, b) = (root(then, then.results[i].var()?)?, root(other, other.results[i].var()?)?);
-            if a == b { root(body, a) } else { None }
-        }
-        _ => None,
-    }
-}
-
 impl Flattener<'_> {
+    /// The array from outside a body that `v` is a version of, if only updates and branches lead there, and nothing uses a version
+    /// after the next one is there.
+    fn root(&self, body: &Body, v: Var) -> Option<Var> {
+        if self.kept.contains(&v) {
+            return None;
+        }
+        let Some((stm, i)) =
+            body.stms.iter().find_map(|s| s.pat.iter().position(|p| p.var == v).map(|i| (s, i)))
+        else {
+            return Some(v);
+        };
+        match &stm.exp {
+            Exp::Update { arr, .. } => self.root(body, *arr),
+            Exp::Scatter { dests, .. } | Exp::Hist { dests, .. } => self.root(body, dests[i]),
+            Exp::Atom(a) => self.root(body, a.var()?),
+            Exp::Loop { params, .. } => self.root(body, params.get(i)?.1.var()?),
+            Exp::If { then, other, .. } => {
+                let arm = |arm: &Body| self.root(arm, arm.results[i].var()?);
+                arm(then).filter(|v| arm(other) == Some(*v)).and_then(|v| self.root(body, v))
+            }
+            _ => None,
+        }
+    }
+
     /// The level that an array is whole for, if it is also for `level`.
     pub(crate) fn whole_for(&self, level: LevelId, data: Var) -> Option<LevelId> {
         let of = self.whole.get(&data)?.1;
@@ -73,7 +78,7 @@ impl Flattener<'_> {
         };
         let is_whole = |((p, init), last): (&(Param, Atom), &Atom)| {
             let updated = !p.ty.is_scalar() && !p.ty.is_desc() && self.consumed.contains(&p.var);
-            let result = last.var().and_then(|v| root(body, v));
+            let result = last.var().and_then(|v| self.root(body, v));
             updated && result == Some(p.var) && init.var().is_some() && !p.ty.dims.iter().any(of_state)
         };
         params.iter().zip(&body.results).map(is_whole).collect()
@@ -135,8 +140,9 @@ impl Flattener<'_> {
     pub(crate) fn whole_roots(&self, stm: &Stm, then: &Body, other: &Body) -> Vec<Option<Var>> {
         let mut found: Vec<Option<Var>> = Vec::new();
         for (i, p) in stm.pat.iter().enumerate() {
-            let of =
-                |body: &Body| body.results[i].var().filter(|_| !p.ty.is_scalar()).and_then(|v| root(body, v));
+            let of = |body: &Body| {
+                body.results[i].var().filter(|_| !p.ty.is_scalar()).and_then(|v| self.root(body, v))
+            };
             let v = of(then).filter(|v| of(other) == Some(*v) && self.consumed.contains(v));
             found.push(v.filter(|v| !found.contains(&Some(*v))));
         }

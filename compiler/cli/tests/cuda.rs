@@ -1,0 +1,177 @@
+//! `--backend cuda` without a GPU: on the stand-ins of `kernels/host` for the driver and for NVRTC, which run the same kernels on an
+//! emulator. Without a C++ compiler these tests say that they are skipped.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::sync::OnceLock;
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().expect("the repository")
+}
+
+fn temporary(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).join(name)
+}
+
+/// The folder with the stand-ins, built once.
+fn stand_ins() -> Option<&'static Path> {
+    static BUILT: OnceLock<Option<PathBuf>> = OnceLock::new();
+    let build = || {
+        let compiler = std::env::var("EMU_CXX").unwrap_or_else(|_| "c++".into());
+        if Command::new(&compiler).arg("--version").output().is_err() {
+            eprintln!("skipped: there is no C++ compiler `{compiler}` for the stand-ins of CUDA");
+            return None;
+        }
+        let folder = temporary("emulator");
+        let built = Command::new(root().join("kernels/host/build")).arg(&folder).output().expect("a shell");
+        assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
+        Some(folder)
+    };
+    BUILT.get_or_init(build).as_deref()
+}
+
+/// The command on the stand-ins.
+fn par(folder: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_par"));
+    command.env("LD_LIBRARY_PATH", folder).env("PAR_NVRTC", folder.join("libnvrtc.so"));
+    command.env("PAR_CACHE", temporary("cubins"));
+    command
+}
+
+fn program(name: &str, text: &str) -> PathBuf {
+    let path = temporary(name);
+    std::fs::write(&path, text).expect("a file");
+    path
+}
+
+/// Status, standard output and standard error.
+fn said(output: &Output) -> (Option<i32>, String, String) {
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    (output.status.code(), text(&output.stdout), text(&output.stderr))
+}
+
+fn run(command: &mut Command, file: &Path, arguments: &[&str]) -> (Option<i32>, String, String) {
+    said(&command.arg("run").arg(file).args(arguments).output().expect("par runs"))
+}
+
+#[test]
+fn golden_programs() {
+    let Some(folder) = stand_ins() else { return };
+    let mut command = par(folder);
+    command.current_dir(root()).args(["test", "--backend", "cuda", "tests/golden", "examples"]);
+    let (status, out, err) = said(&command.output().expect("par runs"));
+    assert_eq!(status, Some(0), "{out}\n{err}");
+}
+
+/// The kernels of all golden programs are what NVRTC takes, for three architectures, the rarer ones on a sample.
+#[test]
+fn nvrtc_compiles_golden_programs() {
+    let library = std::env::var("PAR_NVRTC").unwrap_or_default();
+    if library.is_empty() || library.contains("emulator") {
+        eprintln!("skipped: PAR_NVRTC does not name NVRTC's library");
+        return;
+    }
+    let mut programs = Vec::new();
+    collect(&root().join("tests/golden"), &mut programs);
+    collect(&root().join("examples"), &mut programs);
+    programs.sort();
+    let next = std::sync::atomic::AtomicUsize::new(0);
+    let take = || {
+        while let Some((i, file)) =
+            programs.iter().enumerate().nth(next.fetch_add(1, std::sync::atomic::Ordering::Relaxed))
+        {
+            let sample = if i % 16 == 0 { ["sm_80", "sm_100"].as_slice() } else { &[] };
+            std::iter::once(&"sm_90").chain(sample).for_each(|architecture| nvrtc(file, architecture));
+        }
+    };
+    std::thread::scope(|scope| {
+        (0..2).for_each(|_| drop(scope.spawn(take)));
+    });
+}
+
+fn collect(folder: &Path, programs: &mut Vec<PathBuf>) {
+    for path in std::fs::read_dir(folder).expect("a folder").flatten().map(|e| e.path()) {
+        if path.is_dir() {
+            collect(&path, programs);
+        } else if path.extension().is_some_and(|e| e == "par") {
+            programs.push(path);
+        }
+    }
+}
+
+/// What does not compile for the processor need not compile for a GPU; what recursion spills is no mistake.
+fn nvrtc(file: &Path, architecture: &str) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_par"));
+    let dump = format!("--dump=nvrtc:{architecture}");
+    let (status, out, err) = said(&command.args(["dev", &dump]).arg(file).output().expect("par runs"));
+    let program = file.display();
+    assert!(matches!(status, Some(0 | 2 | 3)), "{program} for {architecture}: {err}");
+    assert!(!out.contains("error"), "{program} for {architecture}: {out}");
+}
+
+const SQUARES: &str = "entry main (n: i64) : i64 = reduce (+) 0 (map (\\i -> i * i) (iota n))\n";
+
+#[test]
+fn a_gpu_is_chosen_if_there_is_one() {
+    let Some(folder) = stand_ins() else { return };
+    let file = program("squares.par", &format!("{SQUARES}-- ==\n-- input {{ 4i64 }} output {{ 14i64 }}\n"));
+    let input = program("four.in", "4i64");
+    let input = input.to_str().expect("a path");
+    let automatic = ["--backend", "auto", "-v", "--input", input];
+    let found = run(&mut par(folder), &file, &automatic);
+    assert_eq!(found, (Some(0), "14i64\n".into(), "running on host emulator\n".into()));
+    let mut without = par(folder);
+    let (status, out, err) = run(without.env("LD_LIBRARY_PATH", ""), &file, &automatic);
+    // Where there is a real GPU, that is what is found.
+    assert_eq!((status, out.as_str()), (Some(0), "14i64\n"));
+    assert!(err.starts_with("running on "), "{err}");
+}
+
+#[test]
+fn what_is_missing_is_said_in_a_line() {
+    let Some(folder) = stand_ins() else { return };
+    let file = program("missing.par", SQUARES);
+    let input = program("missing.in", "4i64");
+    let arguments = ["--backend", "cuda", "--input", input.to_str().expect("a path")];
+    let mut no_compiler = par(folder);
+    let no_compiler = run(no_compiler.env("PAR_NVRTC", "/nowhere/libnvrtc.so"), &file, &arguments);
+    assert_eq!((no_compiler.0, no_compiler.2.lines().count()), (Some(1), 1), "{}", no_compiler.2);
+    assert!(no_compiler.2.contains("nvidia-cuda-nvrtc-cu12"), "{}", no_compiler.2);
+    let no_device = run(&mut par(folder), &file, &[&arguments[..], &["--device", "7"]].concat());
+    assert_eq!(no_device.2, "error: no CUDA device 7: there is only device 0\n");
+    assert_eq!(no_device.0, Some(1));
+}
+
+#[test]
+fn out_of_memory_is_an_error_of_the_program() {
+    let Some(folder) = stand_ins() else { return };
+    let file = program("large.par", "entry main (n: i64) : i64 = last (scan (+) 0 (map (* 3) (iota n)))\n");
+    let input = program("large.in", "10000000i64");
+    let arguments = ["--backend", "cuda", "--input", input.to_str().expect("a path")];
+    for limited in [vec!["--memory-limit", "1M"], vec![]] {
+        let mut command = par(folder);
+        command.env("EMU_MEMORY", if limited.is_empty() { "1000000" } else { "4000000000" });
+        let (status, _, err) = run(&mut command, &file, &[&arguments[..], &limited].concat());
+        assert_eq!(status, Some(1), "{err}");
+        assert!(err.contains("out of memory (") && err.contains("large.par:1"), "{err}");
+    }
+}
+
+/// The failure at the smallest position is reported, as on the processor, with its place.
+#[test]
+fn failing_checks_are_those_of_the_processor() {
+    let Some(folder) = stand_ins() else { return };
+    let text = "entry main (xs: []i64) : []i64 = map (\\i -> xs[100 / i]) xs\n";
+    let file = program("failing.par", text);
+    let many: Vec<String> =
+        (0..5000).map(|i| if i % 1000 == 999 { "1".into() } else { "100".into() }).collect();
+    for (i, xs) in [many.join(","), "100, 0, 1000, 1".into(), "1, 0".into()].iter().enumerate() {
+        let input = program(&format!("failing{i}.in"), &format!("[{xs}]"));
+        let on = |backend: &str| {
+            let arguments = ["--backend", backend, "--input", input.to_str().expect("a path")];
+            run(&mut par(folder), &file, &arguments)
+        };
+        let expected = on("cpu");
+        assert_eq!(on("cuda"), expected);
+    }
+}

@@ -1,0 +1,235 @@
+//! Scalar bodies as C++ statements.
+//!
+//! Every variable becomes one C++ variable; the versions of an owned array are pointers to one buffer. A check that fails
+//! leaves the function with `false`, as a call of a function that failed does.
+
+use super::text::{Text, atom, name, ty};
+use par_ir::core::{Body, Exp, FunId, LoopForm, Param, Stm};
+use par_ir::prim::{BinOp, PrimOp, SpecialOp, UnOp};
+use par_ir::ty::{Atom, Vars};
+use par_ir::{CheckKind, Prim, Span, Var};
+use par_runtime::plan::KernelCheck;
+use std::collections::HashMap;
+
+/// What cannot be written: text for the developer, since flattening makes none.
+pub type Unsupported = String;
+
+/// Writes bodies.
+pub struct Bodies<'a> {
+    /// Where to.
+    pub text: Text,
+    /// Names.
+    pub vars: &'a Vars,
+    /// All checks of the program so far.
+    pub checks: Vec<KernelCheck>,
+    /// Types of variables.
+    pub prims: HashMap<Var, Prim>,
+    /// Names of local functions.
+    pub locals: Vec<String>,
+    /// The lines of the source, for comments.
+    pub source: &'a dyn Fn(Span) -> Option<String>,
+}
+
+impl Bodies<'_> {
+    fn atom(&self, a: &Atom) -> String {
+        atom(a, self.vars)
+    }
+
+    fn atoms(&self, xs: &[Atom]) -> String {
+        xs.iter().map(|x| self.atom(x)).collect::<Vec<_>>().join(", ")
+    }
+
+    fn variable(&self, p: &Param) -> String {
+        name(p.var, self.vars)
+    }
+
+    /// A parameter with its type: of an array, that of a pointer to its first element.
+    pub fn declared(&mut self, p: &Param) -> String {
+        self.prims.insert(p.var, p.ty.prim());
+        let star = if p.ty.is_scalar() { "" } else { "*" };
+        format!("{}{star} {}", ty(p.ty.prim()), self.variable(p))
+    }
+
+    /// A constant variable with this value.
+    fn bind(&mut self, p: &Param, value: &str) {
+        let constant = if p.ty.is_scalar() { "const " } else { "" };
+        let line = format!("{constant}{} = {value};", self.declared(p));
+        self.text.line(line);
+    }
+
+    /// Statements in order.
+    pub fn stms(&mut self, stms: &[Stm]) -> Result<(), Unsupported> {
+        stms.iter().try_for_each(|s| self.stm(s))
+    }
+
+    fn stm(&mut self, stm: &Stm) -> Result<(), Unsupported> {
+        match &stm.exp {
+            Exp::Atom(a) => {
+                let value = self.atom(a);
+                self.bind(&stm.pat[0], &value);
+            }
+            Exp::Prim(op, xs) => {
+                let value = format!("{}({})", function(*op), self.atoms(xs));
+                self.bind(&stm.pat[0], &value);
+            }
+            Exp::Index(v, is) => {
+                let value = format!("load(&{}[{}])", name(*v, self.vars), self.atoms(is));
+                self.bind(&stm.pat[0], &value);
+            }
+            Exp::Update { arr, indices, value } => {
+                let array = name(*arr, self.vars);
+                let line = format!("store(&{array}[{}], {});", self.atoms(indices), self.atom(value));
+                self.text.line(line);
+                self.bind(&stm.pat[0], &array);
+            }
+            Exp::Check { cond, kind, args } => self.check(cond, kind, args, stm.span),
+            Exp::If { cond, then, other } => self.branch(stm, cond, then, other)?,
+            Exp::Loop { params, form, body } => self.loop_(stm, params, form, body)?,
+            Exp::Call(f, xs) => self.call(stm, *f, xs)?,
+            other => return Err(format!("a kernel contains {other:?}")),
+        }
+        Ok(())
+    }
+
+    fn check(&mut self, cond: &Atom, kind: &CheckKind, args: &[Atom], span: Span) {
+        let fail = self.failure(kind, args, span);
+        self.text.line(format!("if (!{}) return {fail};", self.atom(cond)));
+    }
+
+    /// What reports a failed check; it is false.
+    pub fn failure(&mut self, kind: &CheckKind, args: &[Atom], span: Span) -> String {
+        let types: Vec<Prim> = args.iter().map(|a| self.type_of(a)).collect();
+        let number = self.checks.len();
+        self.checks.push(KernelCheck { kind: kind.clone(), args: types, span });
+        let words = args.iter().map(|a| format!(", op::word({})", self.atom(a))).collect::<String>();
+        format!("here.fail({number}{words})")
+    }
+
+    fn type_of(&self, a: &Atom) -> Prim {
+        match a {
+            Atom::Const(c) => c.prim(),
+            Atom::Var(v) => self.prims.get(v).copied().unwrap_or(Prim::I64),
+        }
+    }
+
+    fn declare(&mut self, pat: &[Param]) {
+        for p in pat {
+            let line = format!("{};", self.declared(p));
+            self.text.line(line);
+        }
+    }
+
+    /// A body whose results go to variables that have been declared.
+    fn arm(&mut self, pat: &[Param], body: &Body) -> Result<(), Unsupported> {
+        self.stms(&body.stms)?;
+        for (p, x) in pat.iter().zip(&body.results) {
+            let line = format!("{} = {};", self.variable(p), self.atom(x));
+            self.text.line(line);
+        }
+        Ok(())
+    }
+
+    fn branch(&mut self, stm: &Stm, cond: &Atom, then: &Body, other: &Body) -> Result<(), Unsupported> {
+        self.declare(&stm.pat);
+        let open = format!("if ({}) {{", self.atom(cond));
+        self.text.open(open);
+        self.arm(&stm.pat, then)?;
+        self.text.otherwise("} else {");
+        self.arm(&stm.pat, other)?;
+        self.text.close("}");
+        Ok(())
+    }
+
+    fn loop_(
+        &mut self,
+        stm: &Stm,
+        params: &[(Param, Atom)],
+        form: &LoopForm,
+        body: &Body,
+    ) -> Result<(), Unsupported> {
+        for (p, x) in params {
+            let line = format!("{} = {};", self.declared(p), self.atom(x));
+            self.text.line(line);
+        }
+        let state: Vec<&Param> = params.iter().map(|(p, _)| p).collect();
+        match form {
+            LoopForm::For { index, prim, bound } => {
+                let (i, bound) = (name(*index, self.vars), self.atom(bound));
+                self.prims.insert(*index, *prim);
+                self.text.open(format!("for ({} {i} = 0; {i} < {bound}; {i}++) {{", ty(*prim)));
+            }
+            LoopForm::While(cond) => {
+                self.text.open("for (;;) {");
+                self.stms(&cond.stms)?;
+                let line = format!("if (!{}) break;", self.atom(&cond.results[0]));
+                self.text.line(line);
+            }
+        }
+        self.turn(&state, body)?;
+        self.text.close("}");
+        for (p, from) in stm.pat.iter().zip(state) {
+            let value = self.variable(from);
+            self.bind(p, &value);
+        }
+        Ok(())
+    }
+
+    /// One turn of a loop: its results become the state, all at once.
+    fn turn(&mut self, state: &[&Param], body: &Body) -> Result<(), Unsupported> {
+        self.stms(&body.stms)?;
+        let changed: Vec<(String, String, &Param)> = state
+            .iter()
+            .zip(&body.results)
+            .map(|(p, x)| (self.variable(p), self.atom(x), *p))
+            .filter(|(p, x, _)| p != x)
+            .collect();
+        if let [(p, x, _)] = changed.as_slice() {
+            let line = format!("{p} = {x};");
+            self.text.line(line);
+            return Ok(());
+        }
+        for (p, x, param) in &changed {
+            let star = if param.ty.is_scalar() { "" } else { "*" };
+            self.text.line(format!("{}{star} next_{p} = {x};", ty(param.ty.prim())));
+        }
+        changed.iter().for_each(|(p, ..)| self.text.line(format!("{p} = next_{p};")));
+        Ok(())
+    }
+
+    fn call(&mut self, stm: &Stm, f: FunId, xs: &[Atom]) -> Result<(), Unsupported> {
+        self.declare(&stm.pat);
+        let callee = self.locals.get(f.0 as usize).ok_or("a call of a function that does not exist")?.clone();
+        let deep = self.failure(&CheckKind::TooDeep, &[], stm.span);
+        self.text.line(format!("if (here.is_deep()) return {deep};"));
+        let mut operands = vec!["here".to_string()];
+        operands.extend(xs.iter().map(|x| self.atom(x)));
+        operands.extend(stm.pat.iter().map(|p| self.variable(p)));
+        self.text.line(format!("if (!{callee}({})) return false;", operands.join(", ")));
+        Ok(())
+    }
+
+    /// A comment with the line that a span is in.
+    pub fn comment(&mut self, span: Span) {
+        if let Some(line) = (self.source)(span) {
+            self.text.line(format!("// {line}"));
+        }
+    }
+}
+
+/// The function of an operator, in the header `program/scalar.cuh`.
+fn function(op: PrimOp) -> String {
+    match op {
+        PrimOp::Un(UnOp::Not, _) => "op::not_".into(),
+        PrimOp::Bin(BinOp::And, p) | PrimOp::Bin(BinOp::Or, p) | PrimOp::Bin(BinOp::Xor, p) => {
+            let PrimOp::Bin(op, _) = op else { unreachable!("one of the three, at {p}") };
+            format!("op::{}_", op.name())
+        }
+        PrimOp::Un(op, _) => format!("op::{}", op.name()),
+        PrimOp::Bin(op, _) => format!("op::{}", op.name()),
+        PrimOp::Cmp(op, _) => format!("op::{}", op.name()),
+        PrimOp::Select(_) => "op::select".into(),
+        PrimOp::Conv(_, to) => format!("op::conv<{to}>"),
+        PrimOp::Special(SpecialOp::FromBits, p) => format!("op::frombits<{p}>"),
+        PrimOp::Special(op, _) => format!("op::{}", op.name()),
+    }
+}

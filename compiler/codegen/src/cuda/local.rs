@@ -1,0 +1,90 @@
+//! Local functions: recursion inside kernels, on CUDA's stack. A call of itself in tail position is a jump.
+
+use super::body::{Bodies, Unsupported};
+use super::text::{atom, ty};
+use par_ir::core::{Body, Exp, Fun, FunId};
+use par_ir::ty::Atom;
+
+/// Declarations of all functions, then their definitions.
+pub fn functions(b: &mut Bodies, funs: &[Fun]) -> Result<(), Unsupported> {
+    b.locals = funs.iter().enumerate().map(|(i, f)| function_name(i, f)).collect();
+    for (i, f) in funs.iter().enumerate() {
+        let head = head(b, i, f);
+        b.text.line(format!("{head};"));
+    }
+    for (i, f) in funs.iter().enumerate() {
+        b.text.line("");
+        b.comment(f.span);
+        let head = head(b, i, f);
+        b.text.open(format!("{head} {{"));
+        b.text.open("for (;;) {");
+        Tail { f: FunId(i as u32), fun: f }.body(b, &f.body)?;
+        b.text.close("}");
+        b.text.close("}");
+    }
+    Ok(())
+}
+
+fn function_name(i: usize, f: &Fun) -> String {
+    let name: String = f.name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
+    format!("local{i}_{name}")
+}
+
+fn head(b: &mut Bodies, i: usize, f: &Fun) -> String {
+    let mut params = vec!["const par::Here& here".to_string()];
+    for p in &f.params {
+        params.push(b.declared(p));
+    }
+    params.extend(f.ret.iter().enumerate().map(|(i, p)| format!("{}& result{i}", ty(p.ty.prim()))));
+    format!("PAR_FUNCTION bool {}({})", b.locals[i], params.join(", "))
+}
+
+/// The function whose bodies in tail position are written.
+struct Tail<'a> {
+    f: FunId,
+    fun: &'a Fun,
+}
+
+impl Tail<'_> {
+    /// A body whose results are the function's.
+    fn body(&self, b: &mut Bodies, body: &Body) -> Result<(), Unsupported> {
+        let last = body.stms.last().filter(|s| {
+            let bound = s.pat.iter().map(|p| Atom::Var(p.var));
+            !s.pat.is_empty() && bound.eq(body.results.iter().copied())
+        });
+        let before = &body.stms[..body.stms.len() - usize::from(last.is_some())];
+        match last.map(|s| (s, &s.exp)) {
+            Some((_, Exp::Call(g, xs))) if *g == self.f => {
+                b.stms(before)?;
+                self.jump(b, xs);
+            }
+            Some((_, Exp::If { cond, then, other })) => {
+                b.stms(before)?;
+                b.text.open(format!("if ({}) {{", atom(cond, b.vars)));
+                self.body(b, then)?;
+                b.text.otherwise("} else {");
+                self.body(b, other)?;
+                b.text.close("}");
+            }
+            _ => {
+                b.stms(&body.stms)?;
+                for (i, x) in body.results.iter().enumerate() {
+                    b.text.line(format!("result{i} = {};", atom(x, b.vars)));
+                }
+                b.text.line("return true;");
+            }
+        }
+        Ok(())
+    }
+
+    /// Starts again with other arguments.
+    fn jump(&self, b: &mut Bodies, xs: &[Atom]) {
+        for (i, (p, x)) in self.fun.params.iter().zip(xs).enumerate() {
+            b.text.line(format!("const {} next{i} = {};", ty(p.ty.prim()), atom(x, b.vars)));
+        }
+        for (i, p) in self.fun.params.iter().enumerate() {
+            b.text.line(format!("{} = next{i};", super::text::name(p.var, b.vars)));
+        }
+        b.text.line("continue;");
+    }
+}

@@ -1,0 +1,66 @@
+//! The CUDA back end: a program's kernels as one readable C++ file, which NVRTC compiles when the program is loaded.
+//!
+//! Every kernel instantiates a template of `kernels/par` with its body ([`kernel`]); bodies are written statement by
+//! statement ([`body`]), on the operators of `kernels/program/scalar.cuh`. The host's part is the same plan as the CPU's.
+
+mod body;
+mod filter;
+mod fold;
+mod hist;
+mod kernel;
+mod local;
+mod map;
+mod operator;
+mod plan;
+mod text;
+
+use crate::free;
+use body::Bodies;
+use kernel::Source;
+use par_ir::Span;
+use par_ir::flat::{self, Op};
+use par_runtime::cuda::Program;
+use par_runtime::plan::Plan;
+use plan::CudaCode;
+use std::collections::HashMap;
+use text::Text;
+
+/// What every generated file begins with.
+const HEAD: &str = "#include \"program/program.cuh\"\n\nusing namespace par;\n\n";
+
+/// A program for a GPU. `reproducible`: of several values that are scattered to one index the last one wins. `source` gives the
+/// line of the source that a span is in, for comments. Fails only on a program that the FLAT verifier would refuse.
+pub fn compile(
+    program: &flat::Program,
+    reproducible: bool,
+    source: &dyn Fn(Span) -> Option<String>,
+) -> Result<Program, String> {
+    let types = free::types(program);
+    let mut bodies = Bodies {
+        text: Text::default(),
+        vars: &program.vars,
+        checks: Vec::new(),
+        prims: HashMap::new(),
+        locals: Vec::new(),
+        source,
+    };
+    local::functions(&mut bodies, &program.locals)?;
+    let mut kernels = HashMap::new();
+    let statements = program.statements();
+    let with_kernel = statements.iter().filter(|s| matches!(s.op, Op::Kernel(_)));
+    for (i, stm) in with_kernel.enumerate() {
+        par_runtime::cancel::poll();
+        let Op::Kernel(kernel) = &stm.op else { continue };
+        let mut source = Source::new(i, kernel, stm.pat.iter().map(|p| p.ty).collect());
+        source.reproducible = reproducible;
+        bodies.text.line("");
+        bodies.comment(stm.span);
+        kernel::kernel(&mut bodies, &source, &types)?;
+        kernels.insert(std::ptr::from_ref(&**kernel), source);
+    }
+    let Bodies { text, checks, .. } = bodies;
+    let mut code = CudaCode { kernels, locals: &program.locals };
+    let functions = crate::plan::functions(program, &types, &mut code)?;
+    let plan = Plan { functions, sites: statements.len(), code: Box::new(()) };
+    Ok(Program { source: format!("{HEAD}{}", text.finish()), checks, plan })
+}

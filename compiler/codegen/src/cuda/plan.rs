@@ -1,0 +1,70 @@
+//! Plans of kernels.
+
+use super::kernel::Source;
+use crate::plan::{Code, Live, Operands, all_outs};
+use crate::work;
+use par_ir::flat::{self, Kernel};
+use par_ir::ty::Atom;
+use par_runtime::cuda::{self, Fold};
+use std::collections::HashMap;
+
+/// The kernels that were written.
+pub struct CudaCode<'a> {
+    /// By their place in memory.
+    pub kernels: HashMap<*const Kernel, Source<'a>>,
+    /// What they call.
+    pub locals: &'a [par_ir::core::Fun],
+}
+
+impl Code for CudaCode<'_> {
+    type Kernel = cuda::Kernel;
+
+    fn kernel(
+        &mut self,
+        kernel: &Kernel,
+        operands: &mut Operands,
+        live: &mut Live,
+    ) -> Result<cuda::Kernel, String> {
+        let source = self.kernels.get(&std::ptr::from_ref(kernel)).ok_or("a kernel was not compiled")?;
+        let kind = kind(kernel, source, operands, live);
+        let captures = operands.vars(&source.captures, live);
+        Ok(cuda::Kernel {
+            name: source.name.clone(),
+            space: operands.space(kernel.space, live),
+            captures,
+            kind,
+            tile: source.tile(),
+            value_size: source.value_size(),
+            needs_rows: super::map::needs_rows(kernel),
+            recursive: source.is_recursive(self.locals),
+            work: work::of_kernel(kernel),
+        })
+    }
+}
+
+fn kind(kernel: &Kernel, source: &Source, operands: &mut Operands, live: &mut Live) -> cuda::KernelKind {
+    match &kernel.kind {
+        flat::KernelKind::Map(outs) => {
+            let (outs, elects) = (all_outs(outs, operands, live), source.elected(outs));
+            cuda::KernelKind::Map { outs, elects, serial: source.is_serial() }
+        }
+        flat::KernelKind::Reduce { neutral, .. } => {
+            cuda::KernelKind::Reduce(fold(neutral, source, operands, live))
+        }
+        flat::KernelKind::Scan { neutral, after, .. } => {
+            let after = after.as_ref().map(|a| (all_outs(&a.outs, operands, live), source.elected(&a.outs)));
+            cuda::KernelKind::Scan { fold: fold(neutral, source, operands, live), after }
+        }
+        flat::KernelKind::Filter => cuda::KernelKind::Filter(source.elems.clone()),
+        flat::KernelKind::Hist { dests, op, neutral } => {
+            let fold = fold(neutral, source, operands, live);
+            let combine = super::hist::combine(source, op);
+            cuda::KernelKind::Hist { dests: operands.vars(dests, live), fold, combine }
+        }
+    }
+}
+
+fn fold(neutral: &[Atom], source: &Source, operands: &mut Operands, live: &mut Live) -> Fold {
+    let (prims, elems) = (source.combined.clone(), source.elems.clone());
+    Fold { prims, neutral: operands.operands(neutral, live), elems }
+}

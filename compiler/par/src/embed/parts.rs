@@ -1,0 +1,58 @@
+//! Parts of views, for what `#[derive(FromPar)]` writes.
+
+use super::from::wrong;
+use super::{FromPar, Mismatch};
+use par_runtime::Scalar;
+use par_runtime::io::view::View;
+
+/// The fields of a record that has as many.
+pub fn record<'v, 'a>(view: &'v View<'a>, count: usize) -> Result<&'v [(&'a str, View<'a>)], Mismatch> {
+    match view {
+        View::Record(fields) if fields.len() == count => Ok(fields),
+        _ => wrong(view, &format!("a record of {count} fields")),
+    }
+}
+
+/// A field, read.
+pub fn field<T: FromPar>(fields: &[(&str, View<'_>)], name: &str, row: usize) -> Result<T, Mismatch> {
+    let found = fields.iter().find(|f| f.0 == name);
+    let (_, view) = found.ok_or_else(|| Mismatch::new(format!("there is no field `{name}`")))?;
+    T::from_view(view, row).map_err(|m| m.inside(&format!("field `{name}`")))
+}
+
+/// The components of a tuple that has as many.
+pub fn tuple<'v, 'a>(view: &'v View<'a>, count: usize) -> Result<&'v [View<'a>], Mismatch> {
+    match view {
+        View::Tuple(parts) if parts.len() == count => Ok(parts),
+        _ => wrong(view, &format!("a tuple of {count} components")),
+    }
+}
+
+/// The constructor of a value of a sum type, with its payload.
+pub fn constructor<'v, 'a>(view: &'v View<'a>, row: usize) -> Result<(&'a str, &'v [View<'a>]), Mismatch> {
+    let View::Sum(tag, cases) = view else { return wrong(view, "a value of a sum type") };
+    let tag = match &**tag {
+        View::Scalar(Scalar::U8(tag)) => *tag,
+        View::Data(tags) => tags.slice::<u8>()[row],
+        _ => return wrong(view, "a value of a sum type"),
+    };
+    let found = cases.get(tag as usize);
+    found.map(|(name, payload)| (*name, payload.as_slice())).ok_or_else(|| Mismatch::new("no constructor"))
+}
+
+/// A payload of as many parts.
+pub fn payload<'v, 'a>(payload: &'v [View<'a>], count: usize) -> Result<&'v [View<'a>], Mismatch> {
+    match payload.len() == count {
+        true => Ok(payload),
+        false => {
+            let message = format!("a payload of {} parts cannot be read as one of {count}", payload.len());
+            Err(Mismatch::new(message))
+        }
+    }
+}
+
+/// A constructor that the type of Rust lacks.
+pub fn unknown_constructor(name: &str, known: &[&str]) -> Mismatch {
+    let known: Vec<String> = known.iter().map(|name| format!("`#{name}`")).collect();
+    Mismatch::new(format!("`#{name}` is none of {}", known.join(", ")))
+}

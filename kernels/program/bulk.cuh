@@ -1,0 +1,126 @@
+// Bulk operations that have no body: one module for all programs. Arguments are structs of 8-byte members, as for
+// generated kernels.
+#pragma once
+#include "program/program.cuh"
+
+namespace par {
+
+constexpr int bulk_threads = 256, bulk_items = 4, bulk_tile_items = 7;
+
+// A sum of row lengths, which stops at the largest number.
+struct SizeSum : Operator {
+    using T = i64;
+    static constexpr bool exact = true, commutative = true;
+    PAR_INLINE i64 neutral() const { return 0; }
+    PAR_INLINE i64 operator()(i64 a, i64 b) const {
+        constexpr i64 most = 0x7fffffffffffffffll;
+        return b > most - a ? most : a + b;
+    }
+};
+
+struct BulkIota {
+    i64* to;
+    u64 n;
+};
+PAR_KERNEL void bulk_iota(PAR_ARGUMENT BulkIota k) {
+    map<bulk_threads, bulk_items>(k.n, [&](u64 i) { store(&k.to[i], i64(i)); });
+}
+PAR_EXPORT(bulk_iota)
+
+struct BulkFill {
+    void* to;
+    u64 n, value;
+};
+template <class T>
+PAR_INLINE void bulk_fill(const BulkFill& k) {
+    T* const to = static_cast<T*>(k.to);
+    map<bulk_threads, bulk_items>(k.n, [&](u64 i) { store(&to[i], T(k.value)); });
+}
+PAR_KERNEL void bulk_fill1(PAR_ARGUMENT BulkFill k) { bulk_fill<u8>(k); }
+PAR_EXPORT(bulk_fill1)
+PAR_KERNEL void bulk_fill2(PAR_ARGUMENT BulkFill k) { bulk_fill<u16>(k); }
+PAR_EXPORT(bulk_fill2)
+PAR_KERNEL void bulk_fill4(PAR_ARGUMENT BulkFill k) { bulk_fill<u32>(k); }
+PAR_EXPORT(bulk_fill4)
+PAR_KERNEL void bulk_fill8(PAR_ARGUMENT BulkFill k) { bulk_fill<u64>(k); }
+PAR_EXPORT(bulk_fill8)
+
+struct BulkMultiples {
+    i64* to;
+    u64 n, m;
+};
+PAR_KERNEL void bulk_multiples(PAR_ARGUMENT BulkMultiples k) {
+    map<bulk_threads, bulk_items>(k.n, [&](u64 i) { store(&k.to[i], i64(i * k.m)); });
+}
+PAR_EXPORT(bulk_multiples)
+
+struct BulkDifferences {
+    i64* to;
+    u64 rows;
+    const i64* offsets;
+};
+PAR_KERNEL void bulk_differences(PAR_ARGUMENT BulkDifferences k) {
+    map<bulk_threads, bulk_items>(k.rows, [&](u64 i) { store(&k.to[i], load(&k.offsets[i + 1]) - load(&k.offsets[i])); });
+}
+PAR_EXPORT(bulk_differences)
+
+struct BulkAppend {
+    i64* to;
+    u64 rows;
+    const i64* from;
+};
+PAR_KERNEL void bulk_append_offsets(PAR_ARGUMENT BulkAppend k) {
+    const i64 before = load(&k.to[0]);
+    map<bulk_threads, bulk_items>(k.rows, [&](u64 i) { store(&k.to[i + 1], SizeSum()(before, load(&k.from[i + 1]))); });
+}
+PAR_EXPORT(bulk_append_offsets)
+
+struct BulkOffsets {
+    i64* to;
+    u64 rows;
+    const i64* lengths;
+    void* state;
+};
+PAR_KERNEL void bulk_offsets(PAR_ARGUMENT BulkOffsets k) {
+    scan<bulk_threads, bulk_tile_items, false>(
+        k.rows, SizeSum(), [&](u64 i) { return load(&k.lengths[i]); }, [&](u64 i, i64 sum) { store(&k.to[i + 1], sum); }, k.state
+    );
+}
+PAR_EXPORT(bulk_offsets)
+
+struct BulkRowsOf {
+    i64* to;
+    u64 rows, total;
+    const i64* offsets;
+};
+PAR_KERNEL void bulk_rows_of(PAR_ARGUMENT BulkRowsOf k) {
+    map_rows<bulk_threads, bulk_tile_items>(
+        RaggedRows(k.rows, k.total, k.offsets), [&](u64 row, u64 pos) { store(&k.to[pos], i64(row)); }
+    );
+}
+PAR_EXPORT(bulk_rows_of)
+
+struct BulkGatherRows {
+    void* to;
+    u64 rows, total;
+    const i64* offsets;
+    const i64* from;
+};
+template <class T>
+PAR_INLINE void bulk_gather_rows(const BulkGatherRows& k) {
+    T* const to = static_cast<T*>(k.to);
+    map_rows<bulk_threads, bulk_tile_items>(RaggedRows(k.rows, k.total, k.offsets), [&](u64 row, u64 pos) {
+        const i64 at = load(&k.from[row]) + i64(pos) - load(&k.offsets[row]);
+        store(&to[pos], load(reinterpret_cast<const T*>(at * i64(sizeof(T)))));
+    });
+}
+PAR_KERNEL void bulk_gather_rows1(PAR_ARGUMENT BulkGatherRows k) { bulk_gather_rows<u8>(k); }
+PAR_EXPORT(bulk_gather_rows1)
+PAR_KERNEL void bulk_gather_rows2(PAR_ARGUMENT BulkGatherRows k) { bulk_gather_rows<u16>(k); }
+PAR_EXPORT(bulk_gather_rows2)
+PAR_KERNEL void bulk_gather_rows4(PAR_ARGUMENT BulkGatherRows k) { bulk_gather_rows<u32>(k); }
+PAR_EXPORT(bulk_gather_rows4)
+PAR_KERNEL void bulk_gather_rows8(PAR_ARGUMENT BulkGatherRows k) { bulk_gather_rows<u64>(k); }
+PAR_EXPORT(bulk_gather_rows8)
+
+}   // namespace par

@@ -1,0 +1,153 @@
+//! Arrays in the memory of a device, in counted buffers.
+
+use super::driver::{Address, Gpu};
+use crate::array::{self, OutOfMemory};
+use crate::exec::device::Held;
+use crate::prim::Prim;
+use std::fmt;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::{Arc, OnceLock};
+
+/// What the arrays of a run may take, and do.
+#[derive(Debug, Default)]
+pub struct Account {
+    live: AtomicUsize,
+    limit: Option<usize>,
+}
+
+impl Account {
+    /// With this limit.
+    pub fn new(limit: Option<usize>) -> Account {
+        Account { live: AtomicUsize::new(0), limit }
+    }
+
+    fn take(&self, bytes: usize) -> Result<(), OutOfMemory> {
+        let before = self.live.fetch_add(bytes, Relaxed);
+        if self.limit.is_some_and(|limit| before.saturating_add(bytes) > limit) {
+            self.give(bytes);
+            return Err(OutOfMemory(bytes as u64));
+        }
+        Ok(())
+    }
+
+    fn give(&self, bytes: usize) {
+        self.live.fetch_sub(bytes, Relaxed);
+    }
+}
+
+/// Memory of a device that is given back when nobody holds it. What comes from the host is copied when it is first needed.
+pub struct Buffer {
+    gpu: Arc<Gpu>,
+    /// Whose memory it is; the arguments of a run are nobody's.
+    account: Option<Arc<Account>>,
+    bytes: usize,
+    address: OnceLock<Address>,
+    host: Option<array::Array>,
+}
+
+impl Buffer {
+    fn address(&self) -> Result<Address, OutOfMemory> {
+        if let Some(address) = self.address.get() {
+            return Ok(*address);
+        }
+        let address = self.gpu.allocate(self.bytes)?;
+        if let Some(host) = &self.host {
+            // What goes wrong here goes wrong again, and is reported, when the result is waited for.
+            let _ = self.gpu.upload(address, host.bytes());
+        }
+        Ok(*self.address.get_or_init(|| address))
+    }
+}
+
+impl Drop for Buffer {
+    fn drop(&mut self) {
+        if let Some(address) = self.address.get() {
+            self.gpu.free(*address);
+        }
+        if let Some(account) = &self.account {
+            account.give(self.bytes);
+        }
+    }
+}
+
+/// A flat array on a device. Cloning shares it.
+#[derive(Clone)]
+pub struct Array {
+    prim: Prim,
+    len: usize,
+    buffer: Arc<Buffer>,
+}
+
+impl fmt::Debug for Array {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "[{}]{} on a GPU", self.len, self.prim)
+    }
+}
+
+impl Held for Array {
+    fn prim(&self) -> Prim {
+        self.prim
+    }
+
+    fn len(&self) -> usize {
+        self.len
+    }
+
+    fn is_unique(&mut self) -> bool {
+        // The host's copy is not to be changed, nor to be taken for what is on the device later.
+        Arc::get_mut(&mut self.buffer).is_some_and(|b| b.host.is_none())
+    }
+}
+
+impl Array {
+    /// An array with unspecified elements.
+    pub fn fresh(
+        gpu: &Arc<Gpu>,
+        account: &Arc<Account>,
+        prim: Prim,
+        len: usize,
+    ) -> Result<Array, OutOfMemory> {
+        let too_much = OutOfMemory((len as u64).saturating_mul(prim.size() as u64));
+        let bytes = len.checked_mul(prim.size()).filter(|n| *n <= isize::MAX as usize).ok_or(too_much)?;
+        account.take(bytes)?;
+        let (gpu, account) = (gpu.clone(), Some(account.clone()));
+        let buffer = Buffer { gpu, account, bytes, address: OnceLock::new(), host: None };
+        buffer.address()?;
+        Ok(Array { prim, len, buffer: Arc::new(buffer) })
+    }
+
+    /// An array of the host's.
+    pub fn of_host(gpu: &Arc<Gpu>, host: array::Array) -> Array {
+        let (prim, len, bytes) = (host.prim(), host.len(), host.bytes().len());
+        let (gpu, host) = (gpu.clone(), Some(host));
+        let buffer = Buffer { gpu, account: None, bytes, address: OnceLock::new(), host };
+        Array { prim, len, buffer: Arc::new(buffer) }
+    }
+
+    /// Where its elements are.
+    pub fn address(&self) -> Result<Address, OutOfMemory> {
+        self.buffer.address()
+    }
+
+    /// Where element `i` is.
+    pub fn element(&self, i: usize) -> Result<Address, OutOfMemory> {
+        Ok(self.address()? + (i * self.prim.size()) as u64)
+    }
+
+    /// The host's array that it was made from, while nothing has changed it.
+    pub fn host(&self) -> Option<&array::Array> {
+        self.buffer.host.as_ref()
+    }
+
+    /// Elements that the buffer has room for.
+    pub fn capacity(&self) -> usize {
+        self.buffer.bytes / self.prim.size()
+    }
+
+    /// The same buffer, of which the first `len` elements count.
+    pub fn with_len(mut self, len: usize) -> Array {
+        debug_assert!(len <= self.capacity());
+        self.len = len;
+        self
+    }
+}

@@ -1,0 +1,95 @@
+//! Arrays of a device that are read as one. Their origins are device addresses in units of elements.
+
+use super::array::Array;
+use super::bulk;
+use super::run::{Cuda, address, broken};
+use crate::array;
+use crate::blocks::{Blocks, Part};
+use crate::check::{RuntimeError, Span};
+use crate::exec::device::{Device, Held};
+use crate::exec::frame::HostValue;
+use crate::exec::{Run, internal};
+use crate::prim::Prim;
+use std::sync::Arc;
+
+impl Part for Array {
+    /// Of an array whose address is known, as it is of all among blocks.
+    fn origin(&self) -> i64 {
+        self.address().map_or(0, |at| (at / self.prim().size() as u64) as i64)
+    }
+
+    fn elements(&self) -> usize {
+        self.len()
+    }
+}
+
+/// What a set of blocks and the origins of what was joined are.
+type Joined = (Arc<Blocks<Array>>, Vec<i64>);
+
+/// See [`Device::join`].
+pub fn join<'a>(parts: Vec<HostValue<Cuda<'a>>>, prim: Prim, span: Span) -> Result<Joined, RuntimeError> {
+    let mut joined = Arc::new(Blocks::new(prim));
+    let mut origins = Vec::with_capacity(parts.len());
+    for part in parts {
+        origins.push(match part {
+            HostValue::Array(a) => {
+                address(&a, span)?;
+                Arc::make_mut(&mut joined).add(a)
+            }
+            HostValue::Blocks(b) => {
+                if joined.count() == 0 {
+                    joined = b;
+                } else {
+                    Arc::make_mut(&mut joined).add_all(&b);
+                }
+                0
+            }
+            other => return Err(internal(&format!("{other:?} where arrays are joined"))),
+        });
+    }
+    Ok((joined, origins))
+}
+
+/// See [`Device::tidy`]. The host looks at where the rows are, and decides; what moves is copied by the device.
+pub fn tidy<'a>(
+    run: &Run<Cuda<'a>>,
+    mut blocks: Arc<Blocks<Array>>,
+    starts: Array,
+    lens: Array,
+    span: Span,
+) -> Result<(Arc<Blocks<Array>>, Array), RuntimeError> {
+    if blocks.count() <= 1 {
+        return Ok((blocks, starts));
+    }
+    let host_starts = Cuda::download(run, starts.clone())?;
+    let host_lens = Cuda::download(run, lens)?;
+    let rows = Arc::make_mut(&mut blocks).leave(host_starts.slice(), host_lens.slice());
+    let (prim, size) = (blocks.prim(), blocks.prim().size());
+    let copied: usize = rows.iter().map(|r| r.len).sum();
+    run.count(|c| c.launch(2 * starts.len() + 2 * copied, copied * size));
+    if copied == 0 {
+        return Ok((blocks, starts));
+    }
+    let fresh = run.device.fresh(prim, copied, span)?;
+    let to = address(&fresh, span)?;
+    let mut new = host_starts;
+    let (mut from, mut offsets) = (Vec::with_capacity(rows.len()), vec![0i64]);
+    let mut at = 0;
+    for r in &rows {
+        from.push(r.part.origin() + r.at as i64);
+        new.slice_mut::<i64>()[r.row] = fresh.origin() + at as i64;
+        at += r.len;
+        offsets.push(at as i64);
+    }
+    let table = |xs: &[i64]| {
+        let a = run.device.fresh(Prim::I64, xs.len(), span)?;
+        let host = array::Array::from_slice(xs);
+        run.device.gpu().upload(address(&a, span)?, host.bytes()).map_err(broken)?;
+        Ok::<_, RuntimeError>(a)
+    };
+    let (from, offsets) = (table(&from)?, table(&offsets)?);
+    let shape = (rows.len(), copied, size);
+    bulk::gather_rows(&run.device, to, address(&from, span)?, address(&offsets, span)?, shape)?;
+    Arc::make_mut(&mut blocks).add(fresh);
+    Ok((blocks, table(new.slice())?))
+}

@@ -1,0 +1,308 @@
+//! A GPU: its context, its stream and its memory, by way of `cudarc`.
+//!
+//! `cudarc` panics where the driver's library is missing, so that [`Gpu::open`] looks for it first.
+
+use crate::array::OutOfMemory;
+use cudarc::driver::result::{self, DriverError, device, mem_pool, module, primary_ctx, stream};
+use cudarc::driver::sys;
+use std::ffi::{CString, c_void};
+use std::fmt;
+use std::sync::Arc;
+use std::time::Instant;
+
+/// An address on the device.
+pub type Address = u64;
+
+/// Why there is no GPU to run on: one line that says what is missing, and how to get it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Unavailable(pub String);
+
+impl fmt::Display for Unavailable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Unavailable {}
+
+/// Why a program is not on a device.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum LoadError {
+    /// Something that is needed is not there.
+    Unavailable(Unavailable),
+    /// The compiler refuses what Par has generated; with its messages.
+    Refused(String),
+}
+
+impl From<Unavailable> for LoadError {
+    fn from(e: Unavailable) -> LoadError {
+        LoadError::Unavailable(e)
+    }
+}
+
+impl Unavailable {
+    /// A call of the driver that failed.
+    pub fn of(what: &str, e: DriverError) -> Unavailable {
+        Unavailable(format!("CUDA: {what}: {}", explain(e)))
+    }
+}
+
+/// The driver's own words for an error.
+fn explain(e: DriverError) -> String {
+    let text = e.error_string().map(|s| s.to_string_lossy().into_owned());
+    text.unwrap_or_else(|_| format!("error {}", e.0 as i32))
+}
+
+/// A device that is ready.
+pub struct Gpu {
+    context: sys::CUcontext,
+    stream: sys::CUstream,
+    device: sys::CUdevice,
+    pool: sys::CUmemoryPool,
+    /// Its name.
+    pub name: String,
+    /// Its architecture as NVRTC calls it: `sm_90`.
+    pub architecture: String,
+}
+
+// SAFETY: the handles are the driver's, which may be used from every thread that has made the context current.
+unsafe impl Send for Gpu {}
+// SAFETY: as above; the driver orders the calls of several threads.
+unsafe impl Sync for Gpu {}
+
+impl fmt::Debug for Gpu {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ({})", self.name, self.architecture)
+    }
+}
+
+/// The oldest driver interface that is used.
+const OLDEST: i32 = 12_000;
+
+/// How many devices there are.
+fn probe() -> Result<usize, Unavailable> {
+    // SAFETY: only loads the library.
+    if !unsafe { sys::is_culib_present() } {
+        return Err(Unavailable(
+            "no CUDA driver: libcuda.so was not found; install NVIDIA's driver, or use --backend cpu".into(),
+        ));
+    }
+    let mut version = 0;
+    // SAFETY: the library is there, and the address is that of an integer.
+    let known = unsafe { sys::cuDriverGetVersion(&mut version) }.result();
+    known.map_err(|e| Unavailable::of("asking for the driver's version", e))?;
+    if version < OLDEST {
+        let (major, minor) = (version / 1000, version % 1000 / 10);
+        return Err(Unavailable(format!(
+            "the CUDA driver is too old: it is for CUDA {major}.{minor}, and 12.0 is needed"
+        )));
+    }
+    let none = |e| Unavailable(format!("no CUDA device: {}; use --backend cpu", explain(e)));
+    result::init().map_err(none)?;
+    let count = device::get_count().map_err(none)?;
+    Ok(usize::try_from(count).unwrap_or(0))
+}
+
+impl Gpu {
+    /// The device of that number.
+    pub fn open(number: usize) -> Result<Arc<Gpu>, Unavailable> {
+        let count = probe()?;
+        if count == 0 {
+            return Err(Unavailable("no CUDA device: the driver finds none; use --backend cpu".into()));
+        }
+        if number >= count {
+            let known =
+                if count == 1 { "there is only device 0".into() } else { format!("there are {count}") };
+            return Err(Unavailable(format!("no CUDA device {number}: {known}")));
+        }
+        Gpu::prepare(number as i32).map(Arc::new).map_err(|e| Unavailable::of("opening the device", e))
+    }
+
+    fn prepare(number: i32) -> Result<Gpu, DriverError> {
+        use sys::CUdevice_attribute::{
+            CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR as MAJOR,
+            CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR as MINOR,
+        };
+        let device = device::get(number)?;
+        // SAFETY: the device exists; the context is current from here on, and the stream is made in it.
+        unsafe {
+            let (major, minor) =
+                (device::get_attribute(device, MAJOR)?, device::get_attribute(device, MINOR)?);
+            let context = primary_ctx::retain(device)?;
+            result::ctx::set_current(context)?;
+            let stream = stream::create(stream::StreamKind::NonBlocking)?;
+            let pool = device::get_default_mem_pool(device)?;
+            // Memory that was given back stays in the pool, until there is no other.
+            let mut most = u64::MAX;
+            let threshold = sys::CUmemPool_attribute::CU_MEMPOOL_ATTR_RELEASE_THRESHOLD;
+            mem_pool::set_attribute(pool, threshold, (&raw mut most).cast())?;
+            let name = device::get_name(device)?;
+            Ok(Gpu { context, stream, device, pool, name, architecture: format!("sm_{major}{minor}") })
+        }
+    }
+
+    /// Makes the device that of this thread.
+    pub fn enter(&self) -> Result<(), DriverError> {
+        // SAFETY: the context lives as long as this value.
+        unsafe { result::ctx::set_current(self.context) }
+    }
+
+    /// Memory. If there is none, what the pool keeps is given back first.
+    pub fn allocate(&self, bytes: usize) -> Result<Address, OutOfMemory> {
+        let wanted = bytes.max(16);
+        // SAFETY: the stream is this device's.
+        let ask = || unsafe { result::malloc_async(self.stream, wanted) };
+        let trim = |_| {
+            self.wait()?;
+            // SAFETY: the pool is this device's.
+            unsafe { mem_pool::trim_to(self.pool, 0)? };
+            ask()
+        };
+        ask().or_else(trim).map_err(|_: DriverError| OutOfMemory(bytes as u64))
+    }
+
+    /// Gives memory back, once what was asked for before is done.
+    pub fn free(&self, address: Address) {
+        // A thread that never ran anything may drop an array. There is nobody to tell of a failure.
+        // SAFETY: the address came from `allocate` and is not used by anything that is asked for later.
+        let _ = self.enter().and_then(|()| unsafe { result::free_async(address, self.stream) });
+    }
+
+    /// Sets bytes.
+    pub fn set(&self, at: Address, byte: u8, bytes: usize) -> Result<(), DriverError> {
+        if bytes == 0 {
+            return Ok(());
+        }
+        // SAFETY: the callers pass memory of this many bytes, like those of the next three.
+        unsafe { result::memset_d8_async(at, byte, bytes, self.stream) }
+    }
+
+    /// Copies to the device; the source may change as soon as this returns.
+    pub fn upload(&self, to: Address, from: &[u8]) -> Result<(), DriverError> {
+        if from.is_empty() {
+            return Ok(());
+        }
+        // SAFETY: see `set`. Ordinary memory is copied before the call returns.
+        unsafe { result::memcpy_htod_async(to, from, self.stream) }
+    }
+
+    /// Copies from the device, when [`Gpu::wait`] has returned.
+    pub fn download(&self, to: &mut [u8], from: Address) -> Result<(), DriverError> {
+        if to.is_empty() {
+            return Ok(());
+        }
+        // SAFETY: see `set`; the callers wait before they let go of `to`.
+        unsafe { result::memcpy_dtoh_async(to, from, self.stream) }
+    }
+
+    /// Copies on the device.
+    pub fn copy(&self, to: Address, from: Address, bytes: usize) -> Result<(), DriverError> {
+        if bytes == 0 {
+            return Ok(());
+        }
+        // SAFETY: see `set`.
+        unsafe { result::memcpy_dtod_async(to, from, bytes, self.stream) }
+    }
+
+    /// Waits until all that was asked for is done.
+    pub fn wait(&self) -> Result<(), DriverError> {
+        // SAFETY: the stream is this device's.
+        unsafe { stream::synchronize(self.stream) }
+    }
+
+    /// Starts a function whose argument is one struct of these words, on blocks of so many threads with so many bytes of shared
+    /// memory.
+    pub fn launch(
+        &self,
+        function: Function,
+        blocks: u32,
+        (threads, shared): (u32, u32),
+        words: &mut [u64],
+    ) -> Result<(), DriverError> {
+        let mut argument = [words.as_mut_ptr().cast::<c_void>()];
+        // SAFETY: the function is of a module that is loaded, and takes a struct of these words; the addresses among
+        // them are of memory that is given back only after the launch, by the order of the stream.
+        unsafe {
+            result::launch_kernel(
+                function.0,
+                (blocks, 1, 1),
+                (threads, 1, 1),
+                shared,
+                self.stream,
+                &mut argument,
+            )
+        }
+    }
+
+    /// Loads machine code.
+    pub fn load(&self, image: &[u8]) -> Result<Module, DriverError> {
+        // SAFETY: the image is a whole one, from the compiler or the cache.
+        let module = unsafe { module::load_data(image.as_ptr().cast()) }?;
+        Ok(Module(module))
+    }
+
+    /// Bytes of stack that every thread has, after asking for `bytes`; less if the device refuses.
+    pub fn stack(&self, bytes: usize) -> usize {
+        let limit = sys::CUlimit::CU_LIMIT_STACK_SIZE;
+        let mut asked = bytes;
+        while asked >= 4096 && result::ctx::set_limit(limit, asked).is_err() {
+            asked /= 2;
+        }
+        result::ctx::get_limit(limit).unwrap_or(1024)
+    }
+
+    /// Bytes read and written per second by a copy on the device; the best of a few.
+    pub fn copy_rate(&self) -> Result<f64, Unavailable> {
+        /// More than caches hold, and what small devices have.
+        const BYTES: usize = 256 << 20;
+        let failed = |e| Unavailable::of("measuring a copy", e);
+        let none = |_| Unavailable("CUDA: no memory for measuring a copy".into());
+        let [from, to] = [self.allocate(BYTES).map_err(none)?, self.allocate(BYTES).map_err(none)?];
+        let mut best = f64::INFINITY;
+        for _ in 0..8 {
+            self.wait().map_err(failed)?;
+            let start = Instant::now();
+            self.copy(to, from, BYTES).and_then(|()| self.wait()).map_err(failed)?;
+            best = best.min(start.elapsed().as_secs_f64());
+        }
+        self.free(from);
+        self.free(to);
+        Ok(2.0 * BYTES as f64 / best)
+    }
+}
+
+impl Drop for Gpu {
+    fn drop(&mut self) {
+        // SAFETY: both were made by `prepare`, and whoever has memory or a module holds this value.
+        unsafe {
+            let _ = self.enter();
+            let _ = stream::destroy(self.stream);
+            let _ = primary_ctx::release(self.device);
+        }
+    }
+}
+
+/// Machine code on a device. It stays loaded as long as the process runs.
+pub struct Module(sys::CUmodule);
+
+/// A function of a module.
+#[derive(Clone, Copy)]
+pub struct Function(sys::CUfunction);
+
+// SAFETY: handles, see `Gpu`.
+unsafe impl Send for Module {}
+// SAFETY: as above.
+unsafe impl Sync for Module {}
+// SAFETY: as above.
+unsafe impl Send for Function {}
+// SAFETY: as above.
+unsafe impl Sync for Function {}
+
+impl Module {
+    /// The function of that name.
+    pub fn function(&self, name: &str) -> Result<Function, DriverError> {
+        let name = CString::new(name).unwrap_or_default();
+        // SAFETY: the module is loaded.
+        unsafe { module::get_function(self.0, name) }.map(Function)
+    }
+}

@@ -1,0 +1,154 @@
+//! GPUs by CUDA's driver interface.
+//!
+//! [`Program`] is what the code generator makes: C++ text, a plan, and the checks that its kernels may fail. [`Gpu::open`]
+//! finds a device, [`load`] compiles the text for it with NVRTC ([`nvrtc`], [`cache`]) and gives an [`Executable`].
+//!
+//! All work goes to one stream in order, memory included, so that the host runs ahead; it waits where it needs a scalar or a
+//! size. A kernel whose check fails notes it in a record in device memory, the kernels after it do nothing, and the
+//! host finds the record when it waits ([`run`]).
+//!
+//! The library of the driver and NVRTC are loaded at run time: without them everything but [`Gpu::open`] and [`load`] works.
+
+mod array;
+mod blocks;
+mod bulk;
+mod cache;
+mod desc;
+mod driver;
+mod headers;
+mod launch;
+mod module;
+mod nvrtc;
+mod run;
+
+pub use driver::{Gpu, LoadError, Unavailable};
+pub use headers::HEADERS;
+pub use module::load;
+pub use nvrtc::{Nvrtc, Source};
+pub use run::Cuda;
+
+pub(crate) use module::Loaded;
+
+use crate::plan::{self, KernelCheck, Operand, Plan, Work};
+use crate::prim::Prim;
+
+/// A program for GPUs, not yet compiled for one.
+pub struct Program {
+    /// Its kernels in C++.
+    pub source: String,
+    /// The checks in kernels; their code knows them by number.
+    pub checks: Vec<KernelCheck>,
+    /// The host's part.
+    pub plan: Plan<Kernel>,
+}
+
+impl Program {
+    /// Compiles the kernels for an architecture (`sm_90`), without a device: the machine code, and what the compiler says.
+    pub fn compile(&self, nvrtc: &Nvrtc, architecture: &str) -> Result<(Vec<u8>, String), LoadError> {
+        nvrtc.compile(&Source { name: "program.cu", text: &self.source, architecture })
+    }
+}
+
+/// How the space of a kernel is passed: `n`; `rows, m`; or `rows, total, offsets`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[allow(missing_docs)]
+pub enum Shape {
+    Flat,
+    Uniform,
+    Ragged,
+}
+
+/// How much one block of threads does.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Tile {
+    /// Threads of a block.
+    pub threads: u32,
+    /// Elements of a thread.
+    pub items: u32,
+}
+
+impl Tile {
+    /// Elements of a block.
+    pub fn size(self) -> u64 {
+        u64::from(self.threads) * u64::from(self.items)
+    }
+}
+
+/// A bulk operation. Its function takes one struct of 8-byte members:
+///
+/// ```text
+/// failure   address of the record of failed checks
+/// launch    number of the launch
+/// stack     bytes that calls may take
+/// space     see [`Shape`]
+/// captures  scalars, addresses of arrays, 0 for blocks
+/// neutral   neutral elements of a fold
+/// outputs   see [`KernelKind`]
+/// ```
+pub struct Kernel {
+    /// Of its function, and for profiles.
+    pub name: String,
+    /// Positions and rows.
+    pub space: plan::Space,
+    /// What the body reads.
+    pub captures: Vec<Operand>,
+    /// What becomes of its results.
+    pub kind: KernelKind,
+    /// What a block does.
+    pub tile: Tile,
+    /// Bytes of a combined (of a filter: a kept) value.
+    pub value_size: usize,
+    /// Whether it looks at the row of an element.
+    pub needs_rows: bool,
+    /// Its code calls functions.
+    pub recursive: bool,
+    /// What every row and element costs.
+    pub work: Work,
+}
+
+/// What a kernel does with its results; the members for outputs.
+pub enum KernelKind {
+    /// Addresses of fresh arrays; length and addresses of destinations; if a position is elected to write, the address of the
+    /// table for that, and a function whose name ends in `_elect` that runs before.
+    #[allow(missing_docs)]
+    Map { outs: Vec<plan::Out>, elects: Vec<bool>, serial: bool },
+    /// Addresses of the results by row, then of the further results by position; scratch memory, elements of a chunk,
+    /// address of a counter.
+    Reduce(Fold),
+    /// As for a reduction, all by position; or instead of results, the outputs of what is made of the prefixes, and which of them elect
+    /// a position, as for a map.
+    #[allow(missing_docs)]
+    Scan { fold: Fold, after: Option<(Vec<plan::Out>, Vec<bool>)> },
+    /// Address of the ends of the rows among what is kept, then addresses of what is kept; scratch memory.
+    Filter(Vec<Prim>),
+    /// Length and addresses of the destinations; scratch memory, elements of a chunk or number of locks, blocks. Its functions
+    /// are those that [`Combine`] says.
+    #[allow(missing_docs)]
+    Hist { dests: Vec<Operand>, fold: Fold, combine: Combine },
+}
+
+/// How a histogram combines a value with what is in its place.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Combine {
+    /// By an atomic operation, with tables of blocks in shared memory (`_shared`) or without.
+    Atomic,
+    /// Under a lock; where there are few places in tables of warps (`_private`), which are combined afterwards (`_merge`).
+    Locked,
+    /// The operator rounds, so that the order matters: in tables of warps, or by one thread.
+    InOrder,
+}
+
+/// Threads of a block in the functions of a histogram.
+pub const HIST_THREADS: u32 = 128;
+/// Threads that combine the tables of warps for a place.
+pub const HIST_LANES: u32 = 8;
+
+/// What a kernel combines.
+pub struct Fold {
+    /// Types of the combined results.
+    pub prims: Vec<Prim>,
+    /// Neutral elements.
+    pub neutral: Vec<Operand>,
+    /// Types of the further results.
+    pub elems: Vec<Prim>,
+}
