@@ -33,6 +33,6 @@ pub fn apologise(stage: &str, message: &str) {
 Please report it with the program, and with the output of
 
     par dev --verify --dump=after:lower {file}",
-        env!("CARGO_PKG_VERSION")
+        env!("PAR_VERSION")
     ));
 }

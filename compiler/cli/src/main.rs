@@ -40,7 +40,7 @@ Exit status: 0 success; 1 the program failed or its input is wrong; 2 the progra
 
 /// Compiles and runs programs in Par, a data-parallel language with irregular arrays.
 #[derive(Parser)]
-#[command(name = "par", version, after_help = AFTER_HELP)]
+#[command(name = "par", version = env!("PAR_VERSION"), after_help = AFTER_HELP)]
 struct Cli {
     #[command(subcommand)]
     command: Command,

@@ -79,7 +79,8 @@ pub struct Limits {
     /// Which GPU, where there are several, for `--backend cuda` and `auto`
     #[arg(long, value_name = "N", default_value = "0")]
     device: usize,
-    /// The same results in every run: where a scatter writes several values to one index, the last one wins
+    /// The same results in every run: where a scatter writes several values to one index, the last one wins; and no tuning
+    /// file is used
     #[arg(long)]
     reproducible: bool,
 }

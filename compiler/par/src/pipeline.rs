@@ -74,7 +74,7 @@ pub struct Options {
     pub device: usize,
     /// A run fails if a `scatter` writes two different values to one index.
     pub check_scatter: bool,
-    /// Of several values that a `scatter` writes to one index, the last one wins.
+    /// Of several values that a `scatter` writes to one index, the last one wins; `tuning` is not used.
     pub reproducible: bool,
 }
 
@@ -284,7 +284,8 @@ impl Pipeline<'_> {
 
     /// What was measured, for the choices of this program.
     fn thresholds(&self, core: &core::Program, sources: &Sources) -> Result<Thresholds, Failure> {
-        let Some(tuning) = &self.options.tuning else { return Ok(Thresholds::default()) };
+        let wanted = self.options.tuning.as_ref().filter(|_| !self.options.reproducible);
+        let Some(tuning) = wanted else { return Ok(Thresholds::default()) };
         let found = self.choices(core, sources)?;
         tuning.thresholds(&found, sources).map_err(|message| {
             let mut diagnostic = Diagnostic::new(Severity::Error, "", message, Default::default());
