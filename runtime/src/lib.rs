@@ -16,6 +16,7 @@ pub mod plan;
 pub mod pool;
 pub mod prim;
 pub mod profile;
+mod simd;
 pub mod trace;
 pub mod value;
 

@@ -52,6 +52,10 @@ const ENDLESS: &[(&str, &str)] = &[
         "entry main = loop xs = iota 1000 while xs[0] >= 0 do map (\\x -> (x + 1) % 1000) xs",
     ),
     (
+        "a loop in place",
+        "entry main = loop xs = replicate 100 0i64 for i < 1000000000000 do xs with [i % 100] = xs[i % 100] + i",
+    ),
+    (
         "recursion",
         "def f (n: i64) (x: i64) : i64 = if n == 0 then x else f (n - 1) (f (n - 1) (x + 1))\nentry main = f 62 0",
     ),

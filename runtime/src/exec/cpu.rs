@@ -148,7 +148,7 @@ impl Device for Cpu {
     }
 
     fn make_desc(run: &Run, lengths: Array, span: Span) -> Result<Arc<Desc>, RuntimeError> {
-        run.new_desc(Desc::from_lengths(lengths), span)
+        run.new_desc(Desc::from_lengths(lengths, run.device.threads), span)
     }
 
     fn uniform_desc(run: &Run, rows: usize, m: usize, span: Span) -> Result<Arc<Desc>, RuntimeError> {
@@ -179,7 +179,7 @@ impl Device for Cpu {
         if !d.has_lengths() {
             run.count(|c| c.launch(2 * d.rows(), 8 * d.rows()));
         }
-        d.lengths().map_err(|e| out_of_memory(e, span))
+        d.lengths(run.device.threads).map_err(|e| out_of_memory(e, span))
     }
 
     fn seg_ids(run: &Run, d: &Arc<Desc>, span: Span) -> ArrayResult<Cpu> {

@@ -4,6 +4,7 @@ use super::threads;
 use crate::array::{Array, OutOfMemory};
 use crate::prim::Prim;
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicI64, Ordering::Relaxed};
 
 /// A descriptor: its offsets, and what is derived from them when first needed.
 #[derive(Debug)]
@@ -19,17 +20,14 @@ impl Desc {
         Desc { offsets, lengths: OnceLock::new(), seg_ids: OnceLock::new() }
     }
 
-    /// From row lengths: an exclusive scan. `None`: the total overflows.
-    pub fn from_lengths(lengths: Array) -> Result<Option<Desc>, OutOfMemory> {
+    /// From row lengths, which are not negative: an exclusive scan. `None`: the total overflows.
+    pub fn from_lengths(lengths: Array, threads: usize) -> Result<Option<Desc>, OutOfMemory> {
         let mut offsets = Array::try_uninit(Prim::I64, lengths.len() + 1)?;
         let out = offsets.slice_mut::<i64>();
-        let mut sum = 0i64;
-        for (o, n) in out.iter_mut().zip(lengths.slice::<i64>()) {
-            *o = sum;
-            let Some(next) = sum.checked_add(*n) else { return Ok(None) };
-            sum = next;
-        }
-        out[lengths.len()] = sum;
+        let Some(total) = offsets_of(lengths.slice::<i64>(), &mut out[..lengths.len()], threads) else {
+            return Ok(None);
+        };
+        out[lengths.len()] = total;
         Ok(Some(Desc { offsets, lengths: OnceLock::from(lengths), seg_ids: OnceLock::new() }))
     }
 
@@ -88,14 +86,15 @@ impl Desc {
     }
 
     /// Length of each row.
-    pub fn lengths(&self) -> Result<Array, OutOfMemory> {
+    pub fn lengths(&self, threads: usize) -> Result<Array, OutOfMemory> {
         if let Some(a) = self.lengths.get() {
             return Ok(a.clone());
         }
         let mut lengths = Array::try_uninit(Prim::I64, self.rows())?;
-        for (n, o) in lengths.slice_mut::<i64>().iter_mut().zip(self.offsets.slice::<i64>().windows(2)) {
-            *n = o[1] - o[0];
-        }
+        let offsets = self.offsets.slice::<i64>();
+        threads::fill(threads, lengths.slice_mut::<i64>(), |start, part| {
+            part.iter_mut().zip(offsets[start..].windows(2)).for_each(|(n, o)| *n = o[1] - o[0]);
+        });
         Ok(self.lengths.get_or_init(|| lengths).clone())
     }
 
@@ -117,5 +116,62 @@ impl Desc {
             }
         });
         Ok(self.seg_ids.get_or_init(|| ids).clone())
+    }
+}
+
+/// Stores where each row starts; where the last one ends. With several threads parts are summed before they are filled.
+fn offsets_of(lengths: &[i64], out: &mut [i64], threads: usize) -> Option<i64> {
+    let parts = threads::parts(threads, lengths.len());
+    let sums: Vec<AtomicI64> = parts.iter().map(|_| AtomicI64::new(0)).collect();
+    threads::run(threads, parts.len(), |i| {
+        let sum = lengths[parts[i].clone()].iter().try_fold(0i64, |sum, n| sum.checked_add(*n));
+        sums[i].store(sum.unwrap_or(-1), Relaxed);
+    });
+    let mut total = 0i64;
+    for sum in &sums {
+        let before = total;
+        total = total.checked_add(Some(sum.load(Relaxed)).filter(|n| *n >= 0)?)?;
+        sum.store(before, Relaxed);
+    }
+    threads::fill_parts(threads, &parts, out, |i, part| {
+        let mut sum = sums[i].load(Relaxed);
+        for (o, n) in part.iter_mut().zip(&lengths[parts[i].clone()]) {
+            *o = sum;
+            sum += n;
+        }
+    });
+    Some(total)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn offsets_do_not_depend_on_threads() {
+        for n in [0, 1, 5, 100_000, 131_072] {
+            let lengths: Vec<i64> = (0..n).map(|i| i * i % 7).collect();
+            let offsets = |threads| {
+                let d = Desc::from_lengths(Array::from_slice(&lengths), threads).unwrap().unwrap();
+                (d.offsets().slice::<i64>().to_vec(), d.total())
+            };
+            let sum: i64 = lengths.iter().sum();
+            assert_eq!(offsets(1), offsets(3));
+            assert_eq!(offsets(2).1, sum as usize);
+            let again = Desc::new(Array::from_slice(&offsets(2).0));
+            assert_eq!(again.lengths(3).unwrap().slice::<i64>(), lengths);
+        }
+    }
+
+    #[test]
+    fn a_total_that_overflows_is_noticed() {
+        let half = i64::MAX / 2 + 1;
+        for at in [0, 99_999] {
+            let mut lengths = vec![0; 100_000];
+            (lengths[at], lengths[50_000]) = (half, half);
+            for threads in [1, 2] {
+                assert!(Desc::from_lengths(Array::from_slice(&lengths), threads).unwrap().is_none());
+            }
+        }
     }
 }

@@ -241,7 +241,7 @@ mod tests {
     const GIANT: usize = 2 * PART;
 
     fn ragged(lengths: &[i64]) -> Space {
-        let d = Desc::from_lengths(Array::from_slice(lengths)).expect("memory").expect("no overflow");
+        let d = Desc::from_lengths(Array::from_slice(lengths), 1).expect("memory").expect("no overflow");
         Space { rows: d.rows(), total: d.total(), cost: 1, shape: Shape::Ragged(Arc::new(d)) }
     }
 

@@ -4,6 +4,7 @@ use super::internal;
 use crate::check::RuntimeError;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 
@@ -56,18 +57,33 @@ pub fn run(threads: usize, n: usize, piece: impl Fn(usize) + Sync) {
     });
 }
 
+/// Neighbouring parts of `0..n`, one if more threads would not pay.
+pub fn parts(threads: usize, n: usize) -> Vec<Range<usize>> {
+    let size = if threads <= 1 || n < 2 * SMALL { n.max(1) } else { (n / (4 * threads)).max(SMALL) };
+    (0..n).step_by(size).map(|lo| lo..(lo + size).min(n)).collect()
+}
+
 /// Fills a slice by parts: `part(start, elements)`.
 pub fn fill<T: Send>(threads: usize, out: &mut [T], part: impl Fn(usize, &mut [T]) + Sync) {
-    if threads <= 1 || out.len() < 2 * SMALL {
-        if !out.is_empty() {
-            part(0, out);
-        }
-        return;
+    let parts = parts(threads, out.len());
+    fill_parts(threads, &parts, out, |i, elements| part(parts[i].start, elements));
+}
+
+/// Fills a slice by these parts of it, which follow one another: `part(number, elements)`.
+pub fn fill_parts<T: Send>(
+    threads: usize,
+    parts: &[Range<usize>],
+    mut out: &mut [T],
+    part: impl Fn(usize, &mut [T]) + Sync,
+) {
+    let mut slices = Vec::with_capacity(parts.len());
+    for p in parts {
+        let (elements, rest) = out.split_at_mut(p.len());
+        slices.push(Mutex::new(elements));
+        out = rest;
     }
-    let size = (out.len() / (4 * threads)).max(SMALL);
-    let parts: Vec<Mutex<&mut [T]>> = out.chunks_mut(size).map(Mutex::new).collect();
     run(threads, parts.len(), |i| {
-        let mut elements = parts[i].lock().unwrap_or_else(|e| e.into_inner());
-        part(i * size, &mut elements);
+        let mut elements = slices[i].lock().unwrap_or_else(|e| e.into_inner());
+        part(i, &mut elements);
     });
 }

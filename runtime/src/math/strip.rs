@@ -1,6 +1,7 @@
 //! A function on a strip of numbers, and on one: the same loop compiled for several vector widths, chosen once.
 
 use super::{Function, exp, log, single, tanh, trig};
+use crate::simd::{Level, level};
 use std::slice::{from_raw_parts, from_raw_parts_mut};
 
 /// Numbers in a strip: a few of them stay in the first-level cache.
@@ -8,29 +9,6 @@ pub const STRIP: usize = 512;
 
 /// `(to, from, n)`: stores a function's values at `n` numbers.
 pub type Strip<T> = unsafe extern "C" fn(*mut T, *const T, i64);
-
-/// Instruction sets for which strips are compiled.
-#[derive(Clone, Copy)]
-enum Level {
-    Baseline,
-    Avx2,
-    Avx512,
-}
-
-fn level() -> Level {
-    #[cfg(target_arch = "x86_64")]
-    {
-        let avx2 = is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma");
-        let avx512 = is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512dq");
-        if avx2 && avx512 && is_x86_feature_detected!("avx512vl") {
-            return Level::Avx512;
-        }
-        if avx2 {
-            return Level::Avx2;
-        }
-    }
-    Level::Baseline
-}
 
 /// The versions of a function of one number: the fused multiply-add is an instruction, or a call.
 macro_rules! single {

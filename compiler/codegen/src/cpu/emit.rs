@@ -59,6 +59,9 @@ pub struct Emitter<'a> {
     pub counting: bool,
 }
 
+/// Turns of an innermost loop in place between two looks at the cancellation flag.
+const TURNS: i64 = 1 << 16;
+
 /// The register type of a scalar. An `f16` is an `f32` in registers, see [`half`].
 pub fn clif_type(p: Prim) -> Type {
     match p {
@@ -376,11 +379,22 @@ impl Emitter<'_> {
                 self.prims.insert(*index, *prim);
                 let (zero, bound) = (self.constant(Scalar::zero(*prim)), self.atom(bound)?);
                 let less = if prim.is_signed() { IntCC::SignedLessThan } else { IntCC::UnsignedLessThan };
-                self.counted(less, zero, bound, &initial, |e, i, state| {
+                let turn = |e: &mut Self, i: Value, state: &[Value]| {
                     e.scalars.insert(*index, i);
                     bind(e, state);
                     e.inner(body)
-                })
+                };
+                // One position may be all there is, so that nothing else would ever ask whether the run was cancelled.
+                if !self.owned.is_empty() && clif_type(*prim) == types::I64 && !has_loop(body) {
+                    return self.counted_by(TURNS, less, zero, bound, &initial, |e, first, state| {
+                        let left = e.b.ins().isub(bound, first);
+                        let many = e.b.ins().icmp_imm_u(IntCC::UnsignedGreaterThan, left, TURNS);
+                        let next = e.b.ins().iadd_imm_s(first, TURNS);
+                        let end = e.b.ins().select(many, next, bound);
+                        e.counted(less, first, end, state, turn)
+                    });
+                }
+                self.counted(less, zero, bound, &initial, turn)
             }
             LoopForm::While(cond) => {
                 bind(self, &initial);
@@ -482,6 +496,11 @@ impl Emitter<'_> {
         });
         module.declare_func_in_func(id, self.b.func)
     }
+}
+
+fn has_loop(body: &Body) -> bool {
+    let inside = |s: &Stm| matches!(s.exp, Exp::Loop { .. }) || s.exp.own_bodies().into_iter().any(has_loop);
+    body.stms.iter().any(inside)
 }
 
 /// How a scalar is passed: narrow integers are extended by the caller.

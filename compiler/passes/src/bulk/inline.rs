@@ -35,23 +35,25 @@ const MAX_READERS: usize = 6;
 /// Inlines what pays, from the top down.
 pub fn sweep(block: &mut Block, joiner: &mut Joiner) {
     for at in 0..block.stms.len() {
-        for (array, element) in elements(block, at, joiner) {
-            if let Some(readers) = readers(block, at, array, &element) {
+        for (array, forms) in elements(block, at, joiner) {
+            let found = forms.into_iter().find_map(|e| Some((readers(block, at, array, &e)?, e)));
+            if let Some((readers, element)) = found {
                 readers.into_iter().for_each(|r| element.put_into_kernel(&mut block.stms[r], array, joiner));
             }
         }
     }
 }
 
-/// Arrays that a statement makes, with their elements if these are cheap.
-fn elements(block: &Block, at: usize, joiner: &mut Joiner) -> Vec<(Var, Element)> {
+/// Arrays that a statement makes, with their elements if these are cheap, in several forms.
+fn elements(block: &Block, at: usize, joiner: &mut Joiner) -> Vec<(Var, Vec<Element>)> {
     let stm = &block.stms[at];
     if let Op::Concat(parts) = &stm.op {
-        return concat(block, at, parts, joiner).into_iter().map(|e| (stm.pat[0].var, e)).collect();
+        let element = concat(block, at, parts, joiner).into_iter().collect();
+        return vec![(stm.pat[0].var, element)];
     }
-    let element = |i: usize| Some((stm.pat[i].var, Element::of(stm, i)?));
+    let forms = |i: usize| [false, true].into_iter().filter_map(|rest| Element::of(stm, i, rest)).collect();
     let free = stored(stm).filter(|i| !joiner.vars.is_kept(stm.pat[*i].var));
-    free.filter_map(element).collect()
+    free.map(|i| (stm.pat[i].var, forms(i))).collect()
 }
 
 /// The results that a kernel stores by position and could do without.
@@ -72,7 +74,7 @@ fn concat(block: &Block, at: usize, parts: &[Var], joiner: &mut Joiner) -> Optio
     let made = |v: Var| {
         let found = block.stms[..at].iter().find(|s| s.pat.iter().any(|p| p.var == v))?;
         let i = found.pat.iter().position(|p| p.var == v).filter(|i| stored(found).contains(i))?;
-        Element::of(found, i).filter(|e| !e.needs_row())
+        Element::of(found, i, false).filter(|e| !e.needs_row())
     };
     let (a, b) = (made(*first)?, made(*second)?);
     let Some(Space::Flat(n)) = a.space else { return None };
@@ -110,12 +112,20 @@ struct Element {
 }
 
 impl Element {
-    /// If it is cheap and cannot fail.
-    fn of(stm: &Stm, result: usize) -> Option<Element> {
+    /// If it is cheap and cannot fail. The `rest` of what the kernel stores may be read instead of computed.
+    fn of(stm: &Stm, number: usize, rest: bool) -> Option<Element> {
         let Op::Kernel(k) = &stm.op else { return None };
-        let result = k.body.results[result];
+        let result = k.body.results[number];
         let mut needed: BTreeSet<Var> = result.var().into_iter().collect();
-        let stms = needed_of(&k.body.stms, &mut needed);
+        let others = stored(stm).filter(|i| rest && *i != number && k.body.results[*i] != result);
+        let others: Vec<(Atom, Var)> = others.map(|i| (k.body.results[i], stm.pat[i].var)).collect();
+        let read = |s: &core::Stm| {
+            let [p] = s.pat.as_slice() else { return None };
+            let (_, array) = others.iter().find(|(x, _)| *x == Atom::Var(p.var))?;
+            Some(core::Stm { exp: Exp::Index(*array, vec![Atom::Var(k.pos)]), ..s.clone() })
+        };
+        let body: Vec<core::Stm> = k.body.stms.iter().map(|s| read(s).unwrap_or_else(|| s.clone())).collect();
+        let stms = needed_of(&body, &mut needed);
         let prologue = needed_of(&k.prologue, &mut needed);
         let operators: usize = stms.iter().map(operators).fold(0, usize::saturating_add);
         (operators <= MAX_OPERATORS).then_some(Element {

@@ -36,6 +36,7 @@ fn surely_below(env: &Env, x: Atom, y: Atom) -> bool {
         || negative(x) && not_negative(env, y)
         || c < 0 && i == y && not_negative(env, i)
         || matches!((largest(env, x), constant(y)), (Some(largest), Some(y)) if largest < y)
+        || matches!((constant(x), env.lower(y)), (Some(x), Some(least)) if x < least)
 }
 
 /// What `a`, which is then not negative, is at most, by the operator that gave it: digits and narrow numbers.

@@ -1,6 +1,7 @@
 //! The inner loops of contractions, compiled for several kinds of processor.
 
 use crate::plan::Combine;
+use crate::simd::{Level, level};
 
 /// Rows of a tile.
 pub const ROWS: usize = 4;
@@ -110,20 +111,14 @@ pub fn choose<T: Number, const C: usize>(combine: Combine, pair: Combine) -> Opt
     })
 }
 
-#[cfg(target_arch = "x86_64")]
 fn version<T: Number, S: Step<T>, const C: usize>() -> Tile<T, C> {
-    if is_x86_feature_detected!("avx512f") {
-        wide::<T, S, C>
-    } else if is_x86_feature_detected!("avx2") {
-        half::<T, S, C>
-    } else {
-        tile::<T, S, C>
+    match level() {
+        #[cfg(target_arch = "x86_64")]
+        Level::Avx512 => wide::<T, S, C>,
+        #[cfg(target_arch = "x86_64")]
+        Level::Avx2 => half::<T, S, C>,
+        _ => tile::<T, S, C>,
     }
-}
-
-#[cfg(not(target_arch = "x86_64"))]
-fn version<T: Number, S: Step<T>, const C: usize>() -> Tile<T, C> {
-    tile::<T, S, C>
 }
 
 #[cfg(target_arch = "x86_64")]
