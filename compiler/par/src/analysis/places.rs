@@ -6,7 +6,7 @@ use super::walk::{bound, parts};
 use crate::doc::Item;
 use crate::session::definition_type;
 use par_check::infer::show_type;
-use par_check::thir::{Def, Expr, ExprKind, LocalId, Pat, Program};
+use par_check::thir::{Def, Expr, ExprKind, LocalId, Pat, Program, Ty};
 use par_syntax::ast::Span;
 
 /// What stands at a place.
@@ -151,6 +151,10 @@ impl Analysis {
                 def.map(|d| Named { ty: ty.clone(), ..d })
             }
             ExprKind::Poly(id, _) => local(*id).map(|l| Named { ty: ty.clone(), ..l }),
+            // Of a local function nothing but its name is bound.
+            ExprKind::Local(id) if matches!(e.ty, Ty::Fun(..)) => {
+                local(*id).map(|l| Named { ty: ty.clone(), ..l })
+            }
             ExprKind::Local(id) => local(*id),
             _ => None,
         };
