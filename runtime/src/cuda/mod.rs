@@ -1,7 +1,7 @@
 //! GPUs by CUDA's driver interface.
 //!
 //! [`Program`] is what the code generator makes: C++ text, a plan, and the checks that its kernels may fail. [`Gpu::open`]
-//! finds a device, [`load`] compiles the text for it with NVRTC ([`nvrtc`], [`cache`]) and gives an [`Executable`].
+//! finds a device, [`load`] compiles the text for it with NVRTC ([`nvrtc`], [`cache`]) and gives an `Executable`.
 //!
 //! All work goes to one stream in order, memory included, so that the host runs ahead; it waits where it needs a scalar or a
 //! size. A kernel whose check fails notes it in a record in device memory, the kernels after it do nothing, and the
