@@ -411,6 +411,13 @@ pub enum Out {
     Scatter(Vec<Operand>),
 }
 
+impl Out {
+    /// Bytes of the fresh arrays among the outputs of a kernel over so many positions.
+    pub fn fresh_bytes(outs: &[Out], positions: usize) -> usize {
+        outs.iter().map(|o| if let Out::Elem(p) = o { positions * p.size() } else { 0 }).sum()
+    }
+}
+
 impl<K> fmt::Debug for Plan<K> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list().entries(self.functions.iter().map(|x| &x.name)).finish()

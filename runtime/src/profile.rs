@@ -33,6 +33,12 @@ impl Counters {
         self.bytes_materialised += made as u64;
     }
 
+    /// Counts what a filter adds to its launch: the host waits for the number kept, and that many values are stored in each of its arrays.
+    pub fn kept(&mut self, kept: i64, arrays: usize) {
+        self.syncs += 1;
+        self.work += kept as u64 * arrays as u64;
+    }
+
     /// Counts the copy of an array that is to be updated while somebody else holds it.
     pub fn copy(&mut self, elements: usize, bytes: usize) {
         self.work += 2 * elements as u64;

@@ -413,7 +413,7 @@ impl<'a> Launch<'_, 'a> {
         let size = |x: &HostValue<Cuda>| if let HostValue::Array(a) = x { a.size() } else { 0 };
         let fresh: usize = match &kernel.kind {
             KernelKind::Map { outs, .. } | KernelKind::Scan { after: Some((outs, _)), .. } => {
-                outs.iter().map(|o| if let Out::Elem(p) = o { space.total * p.size() } else { 0 }).sum()
+                Out::fresh_bytes(outs, space.total)
             }
             KernelKind::Hist { .. } => 0,
             _ => results.iter().map(size).sum(),
@@ -421,8 +421,7 @@ impl<'a> Launch<'_, 'a> {
         if let (KernelKind::Filter(prims), Some(HostValue::Scalar(Scalar::I64(kept)))) =
             (&kernel.kind, results.first())
         {
-            cost.syncs += 1;
-            cost.work += *kept as u64 * prims.len() as u64;
+            cost.kept(*kept, prims.len());
         }
         cost.bytes_materialised += fresh as u64;
         cost

@@ -188,7 +188,7 @@ impl Launch<'_> {
         cost.launch(fixed + self.work.load(Relaxed) as usize, 0);
         let fresh = match &kernel.kind {
             KernelKind::Map(outs) | KernelKind::Scan { outs: Some(outs), .. } => {
-                outs.iter().map(|o| if let Out::Elem(p) = o { space.total * p.size() } else { 0 }).sum()
+                Out::fresh_bytes(outs, space.total)
             }
             KernelKind::Hist { .. } => 0,
             _ => results.iter().map(bytes).sum(),
@@ -196,8 +196,7 @@ impl Launch<'_> {
         if let (KernelKind::Filter(prims), Some(HostValue::Scalar(Scalar::I64(kept)))) =
             (&kernel.kind, results.first())
         {
-            cost.syncs += 1;
-            cost.work += *kept as u64 * prims.len() as u64;
+            cost.kept(*kept, prims.len());
         }
         cost.bytes_materialised += fresh as u64;
         cost

@@ -141,15 +141,7 @@ macro_rules! tuples {
         }
     )* };
 }
-tuples! {
-    2: A 0, B 1;
-    3: A 0, B 1, C 2;
-    4: A 0, B 1, C 2, D 3;
-    5: A 0, B 1, C 2, D 3, E 4;
-    6: A 0, B 1, C 2, D 3, E 4, F 5;
-    7: A 0, B 1, C 2, D 3, E 4, F 5, G 6;
-    8: A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7;
-}
+for_tuples!(tuples);
 
 impl FromPar for () {
     fn from_view(view: &View<'_>, _row: usize) -> Result<(), Mismatch> {

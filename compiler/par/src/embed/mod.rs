@@ -28,6 +28,21 @@
 //! - `program`: programs, calls, their limits.
 //! - `error`: what can go wrong.
 
+/// Hands the lengths of tuples, with a type parameter and an index for each component, to a macro.
+macro_rules! for_tuples {
+    ($of:ident) => {
+        $of! {
+            2: A 0, B 1;
+            3: A 0, B 1, C 2;
+            4: A 0, B 1, C 2, D 3;
+            5: A 0, B 1, C 2, D 3, E 4;
+            6: A 0, B 1, C 2, D 3, E 4, F 5;
+            7: A 0, B 1, C 2, D 3, E 4, F 5, G 6;
+            8: A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7;
+        }
+    };
+}
+
 mod args;
 mod builder;
 mod error;
