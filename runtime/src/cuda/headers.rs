@@ -22,10 +22,12 @@ headers!(
     "par/segscan.cuh",
     "par/filter.cuh",
     "par/histogram.cuh",
+    "par/sort.cuh",
     "program/half.cuh",
     "program/math.cuh",
     "program/scalar.cuh",
     "program/failure.cuh",
     "program/program.cuh",
+    "program/sort.cuh",
     "program/bulk.cuh",
 );

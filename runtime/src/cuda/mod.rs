@@ -20,6 +20,7 @@ mod launch;
 mod module;
 mod nvrtc;
 mod run;
+mod sort;
 
 pub use driver::{Gpu, LoadError, Unavailable};
 pub use headers::HEADERS;
