@@ -77,7 +77,8 @@ impl<'c, 'a> Sorter<'c, 'a> {
         let arrays = [fresh(Prim::U64)?, fresh(Prim::U64)?];
         let sorter =
             Sorter { cuda, n: n as u64, keys: arrays, order: [fresh(Prim::I64)?, fresh(Prim::I64)?], span };
-        let words = &mut [sorter.at(&sorter.keys[0])?, sorter.at(&sorter.order[0])?, n as u64, sorter.at(keys)?];
+        let words =
+            &mut [sorter.at(&sorter.keys[0])?, sorter.at(&sorter.order[0])?, n as u64, sorter.at(keys)?];
         sorter.map(&format!("bulk_sort_begin{}", keys.prim().size()), words)?;
         Ok(sorter)
     }
@@ -96,7 +97,12 @@ impl<'c, 'a> Sorter<'c, 'a> {
         let counts = self.cuda.scratch((8 * RADIX * DIGITS) as u64, self.span)?;
         let at = self.at(&counts)?;
         let blocks = self.n.div_ceil(TILE).min(1 << 12);
-        self.cuda.launch_bulk("bulk_sort_count", blocks, THREADS, &mut [at, self.n, self.at(&self.keys[0])?])?;
+        self.cuda.launch_bulk(
+            "bulk_sort_count",
+            blocks,
+            THREADS,
+            &mut [at, self.n, self.at(&self.keys[0])?],
+        )?;
         self.cuda.launch_bulk("bulk_sort_offsets", DIGITS as u64, THREADS, &mut [at])?;
         let tiles = self.n.div_ceil(TILE);
         let state = self.cuda.fresh(Prim::U8, 64 + tiles as usize * 8 * RADIX, self.span)?;

@@ -67,7 +67,13 @@ impl<'p> Lower<'p> {
         sorted.ok_or_else(|| self.internal("the values of a sort"))
     }
 
-    fn sorted(&mut self, n: Atom, keys: Var, prim: Prim, values: Option<(Var, Prim)>) -> R<(Var, Option<Var>)> {
+    fn sorted(
+        &mut self,
+        n: Atom,
+        keys: Var,
+        prim: Prim,
+        values: Option<(Var, Prim)>,
+    ) -> R<(Var, Option<Var>)> {
         let mut array = |name: &str, prim| self.param(name, Type::array(vec![Dim::Size(n)], prim));
         let mut pat = vec![array("keys", prim)];
         pat.extend(values.map(|(_, p)| array("sorted", p)));

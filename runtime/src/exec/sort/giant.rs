@@ -108,9 +108,15 @@ fn to_buckets<K: Key, V: Payload>(
 }
 
 /// How many elements of each part have each digit, and the bits in which any two keys differ.
-fn count<K: Key>(threads: usize, keys: &[K], parts: &[Range<usize>], shift: u32) -> (Vec<[usize; RADIX]>, u64) {
+fn count<K: Key>(
+    threads: usize,
+    keys: &[K],
+    parts: &[Range<usize>],
+    shift: u32,
+) -> (Vec<[usize; RADIX]>, u64) {
     let first = keys.first().map_or(0, |k| k.wide());
-    let found: Vec<Mutex<([usize; RADIX], u64)>> = parts.iter().map(|_| Mutex::new(([0; RADIX], 0))).collect();
+    let found: Vec<Mutex<([usize; RADIX], u64)>> =
+        parts.iter().map(|_| Mutex::new(([0; RADIX], 0))).collect();
     threads::run(threads, parts.len(), |i| {
         let counted = count_part(&keys[parts[i].clone()], shift, first);
         *found[i].lock().unwrap_or_else(|e| e.into_inner()) = counted;

@@ -154,7 +154,9 @@ impl<'a, K: Key, V: Payload> From<'a, K, V> {
     fn sort_giant(self, threads: usize, to: Row<K, V>, room: Row<K, V>) {
         match self {
             From::Own(row) => giant::sort(threads, row, to, K::BITS, true),
-            From::Shared(keys, values) => giant::sort_from(threads, (keys, values), room.split(keys.len()).0, to),
+            From::Shared(keys, values) => {
+                giant::sort_from(threads, (keys, values), room.split(keys.len()).0, to)
+            }
         }
     }
 }

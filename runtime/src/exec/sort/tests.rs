@@ -46,11 +46,15 @@ fn check<K: Key + Element>(keys: &[K], offsets: &[i64]) {
 
 #[test]
 fn rows_of_all_lengths() {
-    let lengths = [0usize, 1, 2, 19, 20, 21, 40, 0, 41, 159, 160, 161, 1000, 5000, GIANT, GIANT + 1, 3, 3 * GIANT, 0];
-    let offsets: Vec<i64> = lengths.iter().scan(0, |sum, n| {
-        *sum += *n as i64;
-        Some(*sum)
-    }).collect();
+    let lengths =
+        [0usize, 1, 2, 19, 20, 21, 40, 0, 41, 159, 160, 161, 1000, 5000, GIANT, GIANT + 1, 3, 3 * GIANT, 0];
+    let offsets: Vec<i64> = lengths
+        .iter()
+        .scan(0, |sum, n| {
+            *sum += *n as i64;
+            Some(*sum)
+        })
+        .collect();
     let offsets: Vec<i64> = std::iter::once(0).chain(offsets).collect();
     let n = offsets[lengths.len()] as usize;
     for bits in [1, 5, 12, 31, 64] {
