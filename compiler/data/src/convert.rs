@@ -2,6 +2,7 @@
 
 use par_runtime::array::Element;
 use par_runtime::{Array, Prim, f16};
+use std::fmt::Display;
 
 /// The same numbers at type `to`; the error says which one, or why not.
 pub fn convert(array: Array, to: Prim) -> Result<Array, String> {
@@ -56,11 +57,12 @@ macro_rules! with_element {
 }
 
 fn integers(array: &Array, to: Prim) -> Result<Array, String> {
-    with_element!(array.prim(), S => with_element!(to, T => {
-        collect::<T>(array.len(), array.slice::<S>().iter().map(|x| {
-            T::try_from(*x).map_err(|_| format!("{x} does not fit {to}"))
-        }))
-    }))
+    with_element!(array.prim(), S => with_element!(to, T => checked::<S, T>(array)))
+}
+
+fn checked<S: Element + Display, T: Element + TryFrom<S>>(array: &Array) -> Result<Array, String> {
+    let fitting = |x: &S| T::try_from(*x).map_err(|_| format!("{x} does not fit {}", T::PRIM));
+    collect(array.len(), array.slice::<S>().iter().map(fitting))
 }
 
 fn floats(array: &Array, to: Prim) -> Result<Array, String> {

@@ -63,10 +63,10 @@ pub fn literate(args: &Args) -> Result<Status, Status> {
         match piece {
             Piece::Prose(text) => page.prose(&text),
             Piece::Code(text) => page.code(&text),
-            Piece::Directive { text, line } => page.shown(evaluator.evaluate(&text).map_err(|status| {
-                status::fail(&format!("{}:{line}: this directive fails: {text}", args.file.display()));
-                status
-            })?),
+            Piece::Directive { text, line } => {
+                let place = || format!("{}:{line}: this directive fails: {text}", args.file.display());
+                page.shown(evaluator.evaluate(&text).inspect_err(|_| drop(status::fail(&place())))?);
+            }
         }
     }
     let files = page.finish();

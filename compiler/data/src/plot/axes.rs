@@ -36,7 +36,7 @@ pub fn label(x: f64, range: &Range<f64>) -> String {
     if x.abs() < step * 1e-6 {
         return "0".into();
     }
-    if size >= 1e7 || size < 1e-4 {
+    if !(1e-4..1e7).contains(&size) {
         let digits = (size.log10().floor() - step.log10().floor()).clamp(0.0, 6.0) as usize;
         let text = format!("{x:.digits$e}");
         return match text.split_once('e') {
