@@ -65,7 +65,9 @@ pub fn literate(args: &Args) -> Result<Status, Status> {
             Piece::Code(text) => page.code(&text),
             Piece::Directive { text, line } => {
                 let place = || format!("{}:{line}: this directive fails: {text}", args.file.display());
-                page.shown(evaluator.evaluate(&text).inspect_err(|_| drop(status::fail(&place())))?);
+                page.shown(evaluator.evaluate(&text).inspect_err(|_| {
+                    status::fail(&place());
+                })?);
             }
         }
     }
