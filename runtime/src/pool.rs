@@ -20,7 +20,7 @@ const POOLED: usize = 64 << 10;
 /// Blocks of at least this many bytes are mapped by themselves, on huge pages.
 const HUGE: usize = 2 << 20;
 /// A kept block is used for a request if it is at most this many eighths larger.
-const SLACK_EIGHTHS: usize = 2;
+const SLACK_EIGHTHS: usize = 4;
 
 /// A block of memory: at least the bytes asked for.
 #[derive(Clone, Copy)]

@@ -140,11 +140,21 @@ impl Launch<'_> {
         for (i, a) in arrays.iter_mut().enumerate() {
             if !a.is_unique() {
                 self.copied.copy(a.len(), a.bytes().len());
+                *a = self.copy_of(a)?;
             }
-            a.try_make_unique().map_err(|e| out_of_memory(e, self.span))?;
             self.env[first + 1 + i] = a.as_ptr() as u64;
         }
         Ok(arrays)
+    }
+
+    /// A copy of an array, made by all threads.
+    fn copy_of(&self, a: &Array) -> Result<Array, RuntimeError> {
+        let mut copy = self.alloc(a.prim(), a.len())?;
+        let from = a.bytes();
+        threads::fill(self.threads, copy.bytes_mut(), |start, part| {
+            part.copy_from_slice(&from[start..start + part.len()]);
+        });
+        Ok(copy)
     }
 
     /// The neutral elements as the accumulators' first values.

@@ -335,7 +335,8 @@ impl Emitter<'_> {
 
     fn branch(&mut self, cond: &Atom, then: &Body, other: &Body) -> Result<Vec<Value>, Unsupported> {
         let cond = self.atom(cond)?;
-        if is_cheap(then) && is_cheap(other) && !self.counting {
+        let price = arm_price(then).zip(arm_price(other)).map(|(a, b)| a + b + then.results.len());
+        if price.is_some_and(|p| p <= MAX_PRICE) && !self.counting {
             let (a, b) = (self.body(then)?, self.body(other)?);
             return Ok(a.into_iter().zip(b).map(|(a, b)| self.b.ins().select(cond, a, b)).collect());
         }
@@ -513,14 +514,19 @@ fn abi(p: Prim) -> AbiParam {
     }
 }
 
-/// Whether computing a branch's body is cheaper than jumping around it: a few operators that neither fail nor take long.
-fn is_cheap(body: &Body) -> bool {
-    let cheap = |s: &Stm| match &s.exp {
-        Exp::Atom(_) => true,
-        Exp::Prim(op, _) => is_cheap_operator(*op),
-        _ => false,
+/// What both arms of a branch and the choices of their results may cost, in operators, if both are computed: about as much as a jump
+/// that was not foreseen.
+const MAX_PRICE: usize = 12;
+
+/// Operators of an arm that neither fails nor takes long, branches inside included.
+fn arm_price(body: &Body) -> Option<usize> {
+    let price = |s: &Stm| match &s.exp {
+        Exp::Atom(_) => Some(0),
+        Exp::Prim(op, _) => is_cheap_operator(*op).then_some(1),
+        Exp::If { then, other, .. } => Some(arm_price(then)? + arm_price(other)? + then.results.len()),
+        _ => None,
     };
-    body.stms.len() <= 3 && body.results.len() <= 2 && body.stms.iter().all(cheap)
+    body.stms.iter().map(price).sum()
 }
 
 fn is_cheap_operator(op: PrimOp) -> bool {
