@@ -81,6 +81,9 @@ pub fn split(kernel: &Kernel, types: &HashMap<Var, Ty>) -> Option<Strips> {
         return None;
     }
     let parts = operator::parts(op)?;
+    if !pays(&parts, after.as_deref()) {
+        return None;
+    }
     let mut splitter = Splitter::new(kernel, types);
     let after = match after {
         Some(after) => (**after).clone(),
@@ -91,6 +94,14 @@ pub fn split(kernel: &Kernel, types: &HashMap<Var, Ty>) -> Option<Strips> {
         return None;
     }
     splitter.strips(parts, after, *exclusive)
+}
+
+/// Whether strips are faster than one loop. Few sums of integers whose prefixes only say where something goes are not: the chain of
+/// operations is short, and no vectors are left.
+fn pays(parts: &[Part], after: Option<&After>) -> bool {
+    let scatters = after.is_some_and(|a| a.outs.iter().any(|o| matches!(o, Out::Scatter(_))));
+    let slow = |p: &Part| p.flags.is_some() || p.prim.is_float();
+    !scatters || parts.len() > 2 || parts.iter().any(slow)
 }
 
 struct Splitter<'k> {

@@ -42,8 +42,8 @@ pub struct Classes {
 }
 
 impl Classes {
-    /// Of a body at neighbouring positions, some of whose results are indices, and of an operator on values that differ.
-    pub fn new(pos: Var, body: &Body, op: Option<&Lambda>, indices: &[Atom]) -> Classes {
+    /// Of a body at neighbouring positions, and of an operator on values that differ.
+    pub fn new(pos: Var, body: &Body, op: Option<&Lambda>) -> Classes {
         let mut classes = Classes::default();
         classes.of.insert(pos, Class::Steps(1));
         classes.body(body);
@@ -51,7 +51,6 @@ impl Classes {
             classes.of.extend(op.params.iter().map(|p| (p.var, Class::Each)));
             classes.body(&op.body);
         }
-        indices.iter().for_each(|i| _ = classes.keep_apart(i));
         while classes.indices(body) {}
         classes.flags(body);
         classes

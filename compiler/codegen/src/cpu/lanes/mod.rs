@@ -36,8 +36,7 @@ use class::Classes;
 use cranelift::prelude::*;
 use par_ir::Var;
 use par_ir::core::{Body, Exp};
-use par_ir::flat::{Kernel, KernelKind, Out};
-use par_ir::ty::Atom;
+use par_ir::flat::{KernelKind, Out};
 pub use reduce::{Lane, operators};
 use std::collections::HashMap;
 use value::Lanes;
@@ -63,23 +62,10 @@ pub fn plan(info: &KernelInfo) -> Option<Plan> {
         }
         _ => return None,
     };
-    let classes = Classes::new(kernel.pos, &kernel.body, op, &places(kernel));
+    let classes = Classes::new(kernel.pos, &kernel.body, op);
     let bodies: Vec<_> = [&kernel.body].into_iter().chain(op.map(|o| &o.body)).collect();
     let lanes = cost::lanes(&classes, &bodies)?;
     Some(Plan { classes, lanes })
-}
-
-/// The results that are indices of scatters.
-fn places(kernel: &Kernel) -> Vec<Atom> {
-    let KernelKind::Map(outs) = &kernel.kind else { return vec![] };
-    let mut results = kernel.body.results.iter();
-    let mut places = Vec::new();
-    for out in outs {
-        let n = if let Out::Scatter(dests) = out { 1 + dests.len() } else { 1 };
-        let of_out: Vec<&Atom> = results.by_ref().take(n).collect();
-        places.extend(of_out.first().filter(|_| n > 1).map(|a| **a));
-    }
-    places
 }
 
 /// Whether a body can be left and begun again: it calls no function and changes no array.
