@@ -127,7 +127,8 @@ pub(super) fn collect<'a>(files: &[&'a ast::File], sources: &Sources) -> Collect
 }
 
 /// Those that mean the same before a definition as before its body.
-const OF_BODIES: [&str; 5] = ["sequential", "sequential_outer", "sequential_inner", "unsafe", "opaque"];
+const OF_BODIES: [&str; 6] =
+    ["sequential", "sequential_outer", "sequential_inner", "unsafe", "opaque", "fast_math"];
 
 /// A warning for an attribute that nobody knows.
 pub(super) fn unknown_attribute(attr: &ast::Attr) -> Option<Diagnostic> {

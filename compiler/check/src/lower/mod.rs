@@ -31,6 +31,7 @@ mod equality;
 mod expr;
 mod free;
 mod index;
+mod inexact;
 mod intrinsics;
 mod join;
 mod literal;
@@ -71,13 +72,15 @@ pub(crate) const LIBRARY: [&str; 2] = [write::REDUCE_GROUPS, write::SCATTER_CONF
 /// A result, or what is wrong with the program.
 type R<T> = Result<T, Box<Diagnostic>>;
 
-/// Which checks are made.
+/// Which checks are made, and how exactly floats are computed with.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Options {
     /// At every `scatter`, that no index gets two different values.
     pub check_scatter: bool,
     /// Bounds and assertions inside `#[unsafe]` are not checked.
     pub allow_unsafe: bool,
+    /// All of the program is as inside `#[fast_math]`.
+    pub fast_math: bool,
 }
 
 /// The state of lowering one program.
@@ -99,8 +102,10 @@ struct Lower<'p> {
     inside: usize,
     /// Nesting of loops, whose state may take other shapes in later turns.
     looping: usize,
-    /// Nesting of `#[unsafe]`, where that is permitted.
-    unchecked: usize,
+    /// What the attributes around permit.
+    permits: attributes::Permits,
+    /// Products of floats whose rounding may be left out, with their factors.
+    inexact: HashMap<Var, (Atom, Atom)>,
     diagnostics: Vec<Diagnostic>,
     /// Variables that are sizes of something that exists: they are not negative.
     sizes: HashSet<Var>,
@@ -146,7 +151,8 @@ pub fn lower(
         depth: 0,
         inside: 0,
         looping: 0,
-        unchecked: 0,
+        permits: attributes::Permits::default(),
+        inexact: HashMap::new(),
         diagnostics: Vec::new(),
         sizes: HashSet::new(),
         products: HashMap::new(),
