@@ -103,13 +103,12 @@ pub struct Args {
 /// Compiles and runs a program.
 pub fn run(args: &Args) -> Result<Status, Status> {
     args.messages.choose();
-    let interpreted = matches!(args.backend, BackendName::Interp | BackendName::FlatInterp);
+    let backend = args.backend.choose(args.limits.device(), args.verbose);
     let tuning = args.tuning.as_deref().map(tuning).transpose()?;
-    let allow_unsafe = args.allow_unsafe && !interpreted;
+    let allow_unsafe = args.allow_unsafe && !backend.is_interpreter();
     let options = Options { tuning, allow_unsafe, ..args.limits.on(args.compile.options(args.verify)) };
     let program = source::load(&args.file, &options)?;
     let entry = program.choose_entry(args.entry.as_deref()).map_err(|m| status::fail(&m))?;
-    let backend = args.backend.choose(args.limits.device(), args.verbose);
     program.prepare(backend).map_err(|f| status::failure(&f))?;
     pipeline::enter("reading the input");
     let values = input::read(entry, &args.input).map_err(|message| status::fail(&message))?;

@@ -163,8 +163,9 @@ fn failing_checks_are_those_of_the_processor() {
     let Some(folder) = stand_ins() else { return };
     let text = "entry main (xs: []i64) : []i64 = map (\\i -> xs[100 / i]) xs\n";
     let file = program("failing.par", text);
-    let many: Vec<String> =
-        (0..5000).map(|i| if i % 1000 == 999 { "1".into() } else { "100".into() }).collect();
+    let many: Vec<String> = (0..5000)
+        .map(|i| if i % 1000 == 999 { format!("-{}", i / 1000 + 1) } else { "100".into() })
+        .collect();
     for (i, xs) in [many.join(","), "100, 0, 1000, 1".into(), "1, 0".into()].iter().enumerate() {
         let input = program(&format!("failing{i}.in"), &format!("[{xs}]"));
         let on = |backend: &str| {
@@ -172,6 +173,7 @@ fn failing_checks_are_those_of_the_processor() {
             run(&mut par(folder), &file, &arguments)
         };
         let expected = on("cpu");
+        assert_eq!(expected.0, Some(1), "{}", expected.2);
         assert_eq!(on("cuda"), expected);
     }
 }

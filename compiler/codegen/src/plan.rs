@@ -287,10 +287,7 @@ impl<C: Code> Planner<'_, C> {
         for v in &state {
             outside.remove(v);
         }
-        outside.retain(|v| self.operands.is_counted(*v));
-        let last: Vec<Var> = outside.iter().copied().filter(|v| !live.contains(v)).collect();
-        drop_after.extend(self.operands.dead(&last, live));
-        live.extend(outside.iter().copied());
+        self.keep_through(outside, live, drop_after);
 
         let mut inside = live.clone();
         let mut planned = self.block(body, &mut inside)?;
@@ -312,6 +309,14 @@ impl<C: Code> Planner<'_, C> {
         Ok(plan::Op::Loop(Box::new(plan::Loop { params, form, body: planned })))
     }
 
+    /// What every turn uses from outside lives as long as the whole; dropped after it is what nothing uses then.
+    fn keep_through(&mut self, mut outside: HashSet<Var>, live: &mut Live, drop_after: &mut Vec<Slot>) {
+        outside.retain(|v| self.operands.is_counted(*v));
+        let last: Vec<Var> = outside.iter().copied().filter(|v| !live.contains(v)).collect();
+        drop_after.extend(self.operands.dead(&last, live));
+        live.extend(outside);
+    }
+
     /// What the body uses from outside is used by the next piece too, and by another try of the same.
     fn split(
         &mut self,
@@ -322,11 +327,7 @@ impl<C: Code> Planner<'_, C> {
         live: &mut Live,
         drop_after: &mut Vec<Slot>,
     ) -> Result<PlanOp<C>, String> {
-        let mut outside = used_outside(body);
-        outside.retain(|v| self.operands.is_counted(*v));
-        let last: Vec<Var> = outside.iter().copied().filter(|v| !live.contains(v)).collect();
-        drop_after.extend(self.operands.dead(&last, live));
-        live.extend(outside);
+        self.keep_through(used_outside(body), live, drop_after);
         let mut inside = live.clone();
         let planned = self.block(body, &mut inside)?;
         let bound: Vec<Var> = body.bound().into_iter().filter(|v| self.operands.is_counted(*v)).collect();

@@ -6,7 +6,7 @@ use super::{Kernel, Loaded, blocks, bulk, desc};
 use crate::array::{self, OutOfMemory};
 use crate::blocks::Blocks;
 use crate::check::{RuntimeError, Span};
-use crate::exec::device::{ArrayResult, Device, Held, Results};
+use crate::exec::device::{self, ArrayResult, Device, Held, Results};
 use crate::exec::frame::{Frame, HostValue};
 use crate::exec::{Run, internal, out_of_memory};
 use crate::prim::{Prim, Scalar};
@@ -280,7 +280,7 @@ impl<'a> Device for Cuda<'a> {
         prim: Prim,
         span: Span,
     ) -> Result<(Arc<Blocks<Array>>, Vec<i64>), RuntimeError> {
-        blocks::join(parts, prim, span)
+        device::join(parts, prim, |array| address(array, span).map(drop))
     }
 
     fn tidy(

@@ -2,7 +2,7 @@
 
 use super::device::{ArrayResult, Device, Held, Results};
 use super::frame::{Frame, HostValue};
-use super::{Desc, Run, internal, out_of_memory, threads};
+use super::{Desc, Run, device, out_of_memory, threads};
 use crate::array::{Array, OutOfMemory};
 use crate::blocks::Blocks;
 use crate::check::{RuntimeError, Span};
@@ -110,23 +110,7 @@ impl Device for Cpu {
         prim: Prim,
         _: Span,
     ) -> Result<(Arc<Blocks>, Vec<i64>), RuntimeError> {
-        let mut joined = Arc::new(Blocks::new(prim));
-        let mut origins = Vec::with_capacity(parts.len());
-        for part in parts {
-            origins.push(match part {
-                HostValue::Array(a) => Arc::make_mut(&mut joined).add(a),
-                HostValue::Blocks(b) if joined.count() == 0 => {
-                    joined = b;
-                    0
-                }
-                HostValue::Blocks(b) => {
-                    Arc::make_mut(&mut joined).add_all(&b);
-                    0
-                }
-                other => return Err(internal(&format!("{other:?} where arrays are joined"))),
-            });
-        }
-        Ok((joined, origins))
+        device::join(parts, prim, |_| Ok(()))
     }
 
     fn tidy(

@@ -140,7 +140,7 @@ impl Bench<'_> {
     fn file(&mut self, path: &Path) {
         let args = self.args;
         let mut options = args.limits.on(args.compile.options(false));
-        options.allow_unsafe = args.allow_unsafe;
+        options.allow_unsafe = args.allow_unsafe && !self.backend.is_interpreter();
         let settings = Settings {
             options,
             tags: args.tag.clone(),
