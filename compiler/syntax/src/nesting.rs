@@ -222,7 +222,7 @@ impl Scan {
             Tok::Do => level.part_of(&Tok::Loop, true),
             Tok::Match => level.begin(Tok::Match),
             Tok::Case => level.part_of(&Tok::Match, false),
-            Tok::Ident(_) | Tok::Qual(_) => level.depth += usize::from(level.in_module),
+            Tok::Ident(_) | Tok::Qual(_) => level.depth += if level.in_module { BLOCK } else { 0 },
             Tok::Literal(_) | Tok::Constr(_) | Tok::Underscore | Tok::Equals => {}
             _ => level.depth += weight(tok),
         }

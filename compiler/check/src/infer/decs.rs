@@ -101,6 +101,7 @@ impl<'a> Cx<'a> {
         };
         self.module = module;
         self.env = Env::default();
+        self.env.own = self.defs[id.0 as usize].is_value().then_some(id);
         let mut signature = match what {
             Source::Written(ast) => self.written_signature(id, ast),
             Source::View(view) => self.view_signature(id, view),

@@ -70,7 +70,8 @@ impl Cx<'_> {
                         diag.note(format!("how many of them are true is `count id {text}`"))
                     }
                     (to, Ty::Fun(..)) if !matches!(to, Ty::Fun(..)) => diag.note(TOO_MANY_PARAMETERS),
-                    (Ty::Tuple(_), _) if diag.message.starts_with("argument 2 of `map") => {
+                    (Ty::Tuple(_), found)
+                        if diag.message.starts_with("argument 2 of `map") && !matches!(found, Ty::Tuple(_)) => {
                         diag.note("the function gets one element, which is no tuple here: \\x -> …")
                     }
                     (to, Ty::Tuple(_)) if diag.message.starts_with("argument 2 of `map") && !matches!(to, Ty::Array(..)) => {
@@ -167,6 +168,15 @@ impl Cx<'_> {
         at: usize,
     ) -> Diagnostic {
         let arg = &args[at];
+        let is_array = |ty: &Ty| matches!(self.types.shallow(ty), Ty::Array(..));
+        if let (ExprKind::Def(id, _), Ty::Prim(prim)) = (&f.kind, self.types.shallow(&arg.ty)) {
+            let name = self.defs[id.0 as usize].ident().name.as_str();
+            if super::scope::OPERATORS.contains(&name) {
+                return diag.note(format!(
+                    "this `{name}` is the one defined here; that of {prim} is `{prim}.{name}`"
+                ));
+            }
+        }
         if let Ty::Tuple(parts) = self.types.shallow(param)
             && parts.len() == args.len()
             && args.len() > 1
@@ -179,14 +189,20 @@ impl Cx<'_> {
         let called = self.sources.text(f.span);
         if matches!(called, "reduce" | "scan" | "reduce_comm" | "exscan") {
             let is_function = |e: &Expr| matches!(self.types.shallow(&e.ty), Ty::Fun(..));
-            let is_array = matches!(self.types.shallow(&arg.ty), Ty::Array(..));
             let order =
                 format!("{called} takes the operator, its neutral element, and the array: {called} (+) 0 xs");
-            let swapped =
-                args.get(2).is_none_or(|last| !matches!(self.types.shallow(&last.ty), Ty::Array(..)));
-            if at == 0 && !is_function(arg) || at == 1 && is_array && swapped {
+            let swapped = args.get(2).is_none_or(|last| !is_array(&last.ty));
+            if at == 0 && !is_function(arg) || at == 1 && is_array(&arg.ty) && swapped {
                 return diag.note(order);
             }
+        }
+        if let Some(ExprKind::Array(index)) = args.get(at + 1).map(|next| &next.kind)
+            && is_array(&arg.ty)
+            && !is_array(param)
+            && index.len() == 1
+        {
+            let (array, index) = (self.sources.text(arg.span), self.sources.text(args[at + 1].span));
+            return diag.note(format!("an index follows without a space: {array}{index}"));
         }
         let (takes, more) = (arity(&self.types.resolve(&arg.ty)), &args[at + 1..]);
         if takes > 0
@@ -245,7 +261,7 @@ impl Cx<'_> {
                 diag.note("comparisons are joined with `&&`: a < b && b < c")
             }
             ("|", Ty::Fun(..)) => diag.note("a function is written `\\x -> e`"),
-            (_, Ty::Fun(..)) if op != "-" && !compares.contains(&op) && matches!(left.kind, ExprKind::Def(..)) => {
+            (_, Ty::Fun(first, _)) if op != "-" && matches!(self.types.shallow(&first), Ty::Fun(..)) => {
                 diag.note(format!("an operator as an argument stands in parentheses: {name} ({op})"))
             }
             ("-", Ty::Fun(..)) => {

@@ -332,14 +332,17 @@ impl<'a> Scopes<'a> {
         if let Some((_, binding)) = local {
             return Some(Found::Local(binding.clone()));
         }
-        if let Some(id) = self.value(from, name) {
+        let other = |e: &Entry<DefId>| env.own != Some(e.id);
+        if let Some(id) = self.inside(from, &|m| m.values.get(name).copied().filter(other)) {
             return Some(Found::Def(id));
         }
         if is_operator(name) {
             return Some(Found::Op(name.to_string(), None));
         }
-        let per_type = PER_TYPE.contains(&name) && self.of_prim(Prim::F64, name).is_some();
-        per_type.then(|| Found::PerType(name.to_string()))
+        if PER_TYPE.contains(&name) && self.of_prim(Prim::F64, name).is_some() {
+            return Some(Found::PerType(name.to_string()));
+        }
+        self.value(from, name).map(Found::Def)
     }
 
     fn qualified<B>(&self, module: ModId, path: &[String], base: &str) -> Option<(Found<B>, Vec<String>)> {

@@ -141,7 +141,7 @@ impl Cx<'_> {
         let known = if is_value { Vec::new() } else { known };
         let diag = errors::unknown_type(name, &known);
         self.diags.push(match is_value && diag.notes.is_empty() {
-            true => diag.note("this is the name of a value: `e : t` gives a type, a size stands in brackets, and one element before others is [x] ++ xs"),
+            true => diag.note("this is the name of a value; as a size it stands in brackets"),
             false if is_parameter(name) && diag.notes.is_empty() => {
                 diag.note(format!("a type parameter is declared before the others: `'{}`", name.base))
             }

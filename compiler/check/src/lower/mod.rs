@@ -109,6 +109,8 @@ struct Lower<'p> {
     diagnostics: Vec<Diagnostic>,
     /// Variables that are sizes of something that exists: they are not negative.
     sizes: HashSet<Var>,
+    /// Of irregular array literals whose rows have known lengths: these, and where the rows stand.
+    literal_rows: HashMap<Var, Vec<(i64, Span)>>,
     /// Sizes known to be products, for `unflatten`.
     products: HashMap<Var, (Atom, Atom)>,
     /// Numbers known to be another one and a constant.
@@ -155,6 +157,7 @@ pub fn lower(
         inexact: HashMap::new(),
         diagnostics: Vec::new(),
         sizes: HashSet::new(),
+        literal_rows: HashMap::new(),
         products: HashMap::new(),
         shifts: HashMap::new(),
         instances: recursion::Instances::default(),

@@ -124,7 +124,7 @@ fn bare_tuple(f: &Failure<'_, '_>) -> Option<Diagnostic> {
 
 /// `x in xs`.
 fn membership(f: &Failure<'_, '_>) -> Option<Diagnostic> {
-    let last = f.before.len().checked_sub(1)?;
+    let last = f.before.len().checked_sub(1).filter(|_| f.find(|t| *t == Tok::Let).is_none())?;
     if !f.found_is(|t| *t == Tok::In) || !f.body_may_end() || f.can_follow("in") || !f.on_line_of(last) {
         return None;
     }
@@ -233,8 +233,12 @@ fn record_update(f: &Failure<'_, '_>) -> Option<Diagnostic> {
     Some(error.note(format!("write {record} with a = v, once for every field")))
 }
 
-/// `1..3..9`.
+/// `1..3..9`, `1..=9`.
 fn range_end(f: &Failure<'_, '_>) -> Option<Diagnostic> {
+    if f.found_is(|t| *t == Tok::Equals) && matches!(f.back(0), Some(Tok::DotDot)) {
+        let span = f.up_to_here(f.before.len() - 1);
+        return Some(f.foreign(span, "a range with its end is written `a...b`", "write `...`"));
+    }
     let from = f.find(|t| *t == Tok::DotDot)?;
     if !f.found_is(|t| *t == Tok::DotDot) || f.before[from..].iter().any(|(_, t, _)| *t == Tok::Comma) {
         return None;

@@ -311,7 +311,11 @@ impl<'a> Collected<'a> {
 
     /// All that another module type specifies.
     fn include(&mut self, sig: &'a SigExp, pair: Pair, t: &mut Through<'a, '_>) -> bool {
-        let Some(made) = self.signature(sig, pair, t) else { return false };
+        let Some(made) = self.signature(sig, pair, t) else {
+            // What it would have specified is not unknown besides.
+            modules_of(pair).into_iter().for_each(|module| self.scopes.get_mut(module).broken = true);
+            return false;
+        };
         let at = sig_span(sig);
         self.copy_members(made.inner, pair.inner, Some(at));
         if pair.outer != pair.inner {
