@@ -40,6 +40,7 @@ const WORDS: &[(&[&str], &str)] = &[
     (&["foreach"], "a function is applied to all elements by `map f xs`"),
     (&["begin", "end"], "expressions are grouped by parentheses"),
     (&["where"], "there is no `where`: bind a name before it is used, let x = … in …"),
+    (&["unsafe"], "an expression is marked with an attribute: `#[unsafe] e`"),
     (&["is"], "two values are compared with `==`"),
     (
         &["try", "catch", "throw", "raise", "except"],

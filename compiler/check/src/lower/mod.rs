@@ -124,6 +124,8 @@ struct Lower<'p> {
     arguments: Vec<Span>,
     /// Of those, the two whose sizes are being equated.
     walked: Option<(Span, Span)>,
+    /// Where the `split` that is called cuts, if the type of its argument says so.
+    cut_at: Option<Atom>,
     /// Definitions that were evaluated.
     reached: HashSet<DefId>,
     /// Bodies of local functions and lambdas that were called.
@@ -166,6 +168,7 @@ pub fn lower(
         entry_sizes: None,
         arguments: Vec::new(),
         walked: None,
+        cut_at: None,
         reached: HashSet::new(),
         called: HashSet::new(),
         mentioned: HashMap::new(),
