@@ -47,6 +47,7 @@ mod share;
 mod sized;
 mod sizes;
 mod soac;
+mod sort;
 mod sums;
 #[cfg(test)]
 mod tests;
