@@ -64,7 +64,8 @@ pub fn read(
         let kept: Vec<usize> =
             (0..schema.fields().len()).filter(|i| wanted(schema.field(*i).name())).collect();
         let (rows, columns) = join(batches, &kept)?;
-        let mut trees = columns.into_iter().map(|tree| Tree::array(rows, tree));
+        let one = rows == 1 && is_row(ty);
+        let mut trees = columns.into_iter().map(|tree| if one { tree } else { Tree::array(rows, tree) });
         match part {
             Some(_) => trees.next().ok_or_else(|| "the file has no columns".into()),
             None => {
@@ -84,6 +85,15 @@ fn fields(ty: &ValueType) -> Option<Vec<String>> {
             _ => None,
         },
         _ => None,
+    }
+}
+
+/// Whether a value is one row of columns, and not an array of rows or columns.
+fn is_row(ty: &ValueType) -> bool {
+    match ty {
+        ValueType::Record(fields) => fields.iter().all(|(_, t)| matches!(t, ValueType::Prim(_))),
+        ValueType::Tuple(types) => types.iter().all(|t| matches!(t, ValueType::Prim(_))),
+        ty => matches!(ty, ValueType::Prim(_)),
     }
 }
 
