@@ -5,6 +5,7 @@ use par_runtime::io::text::read_values;
 use par_runtime::{Prim, ValueType};
 use proptest::prelude::*;
 use std::sync::OnceLock;
+use std::time::{Duration, Instant};
 
 fn types() -> Vec<(&'static str, ValueType)> {
     let prim = |p| ValueType::Prim(p);
@@ -45,8 +46,18 @@ fn files() -> &'static [(Format, ValueType, Vec<u8>)] {
     })
 }
 
+/// What reading a few bytes may take, on a busy machine: much less than filling the memory that a header may ask for.
+const LIMIT: Duration = Duration::from_secs(5);
+
 /// Reads whatever it is.
 fn attempt(format: Option<Format>, ty: &ValueType, bytes: Vec<u8>) {
+    let start = Instant::now();
+    attempt_to_read(format, ty, bytes);
+    let time = start.elapsed();
+    assert!(time < LIMIT, "{format:?} took {time:?}");
+}
+
+fn attempt_to_read(format: Option<Format>, ty: &ValueType, bytes: Vec<u8>) {
     let Ok(mut input) = Input::from_bytes(bytes, format) else { return };
     let names = input.names();
     for part in names.into_iter().flatten().take(3) {
