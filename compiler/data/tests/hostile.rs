@@ -147,3 +147,22 @@ proptest! {
         });
     }
 }
+
+/// What fuzzing has found worth keeping: the first byte chooses format and type, as in `fuzz/targets/formats.rs`.
+#[test]
+fn inputs_of_the_fuzzer() {
+    let corpus = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz/corpus/formats");
+    let names: Vec<&str> = Format::names().collect();
+    let types = types();
+    let mut count = 0;
+    silently(|| {
+        for entry in std::fs::read_dir(corpus).unwrap().flatten() {
+            let bytes = std::fs::read(entry.path()).unwrap();
+            let Some((first, rest)) = bytes.split_first() else { continue };
+            let format = names.get(usize::from(*first) % (names.len() + 1)).and_then(|name| Format::from_name(name));
+            types.iter().for_each(|(_, ty)| attempt(format, ty, rest.to_vec()));
+            count += 1;
+        }
+    });
+    assert!(count > 0);
+}
