@@ -159,7 +159,8 @@ fn inputs_of_the_fuzzer() {
         for entry in std::fs::read_dir(corpus).unwrap().flatten() {
             let bytes = std::fs::read(entry.path()).unwrap();
             let Some((first, rest)) = bytes.split_first() else { continue };
-            let format = names.get(usize::from(*first) % (names.len() + 1)).and_then(|name| Format::from_name(name));
+            let format =
+                names.get(usize::from(*first) % (names.len() + 1)).and_then(|name| Format::from_name(name));
             types.iter().for_each(|(_, ty)| attempt(format, ty, rest.to_vec()));
             count += 1;
         }
