@@ -9,6 +9,7 @@ pub mod parse;
 pub mod place;
 pub mod prim;
 pub mod print;
+pub mod tiny;
 pub mod ty;
 pub mod verify;
 pub mod visit;

@@ -45,6 +45,7 @@ mod shape;
 mod share;
 mod sized;
 mod sizes;
+mod small;
 mod soac;
 mod sums;
 #[cfg(test)]

@@ -48,6 +48,7 @@ impl Flattener<'_> {
             return Ok((child, self.lambda_in_pieces(child, lam)?));
         }
         self.stms(child, &lam.body.stms)?;
+        self.store_rows();
         self.at(span);
         let results = lam.body.results.iter().map(|a| self.rep(*a)).collect();
         Ok((child, results))
