@@ -44,7 +44,7 @@ impl Flattener<'_> {
         let child = self.enter(level, &width);
         self.bind_rows(child, inputs, &lam.params);
         let span = self.span;
-        if self.is_split(level, lam) {
+        if self.is_split(lam) {
             return Ok((child, self.lambda_in_pieces(child, lam)?));
         }
         self.stms(child, &lam.body.stms)?;
