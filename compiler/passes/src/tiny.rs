@@ -12,7 +12,7 @@
 //! code then can be called inside kernels.
 
 use par_ir::core::{Body, Exp, Fun, FunId, LoopForm, Param, Program, Stm};
-use par_ir::tiny::{MOST, Tiny, leaves, sizes};
+use par_ir::tiny::{MOST, Tiny, is_folded, leaves, sizes};
 use par_ir::{Atom, Type, Var, Vars};
 use std::collections::{HashMap, HashSet};
 
@@ -65,12 +65,14 @@ struct Outside<'p> {
 
 impl Outside<'_> {
     fn body(&mut self, body: &mut Body) {
-        for stm in std::mem::take(&mut body.stms) {
-            crate::effects::deeper(|| self.stm(stm, &mut body.stms));
+        let stms = std::mem::take(&mut body.stms);
+        let folded: Vec<bool> = (0..stms.len()).map(|i| is_folded(&stms[i], &stms[i + 1..])).collect();
+        for (stm, folded) in stms.into_iter().zip(folded) {
+            crate::effects::deeper(|| self.stm(stm, folded, &mut body.stms));
         }
     }
 
-    fn stm(&mut self, mut stm: Stm, out: &mut Vec<Stm>) {
+    fn stm(&mut self, mut stm: Stm, folded: bool, out: &mut Vec<Stm>) {
         note(&stm.pat, &mut self.types);
         match &mut stm.exp {
             Exp::Call(f, _) if self.apart.contains(f) => return self.call(stm, out),
@@ -89,7 +91,7 @@ impl Outside<'_> {
                 for lam in exp.lambdas_mut() {
                     note(&lam.params, &mut self.types);
                     let mut tiny = Tiny::new(self.vars, std::mem::take(&mut self.types), self.apart);
-                    lam.body = tiny.body(&lam.body);
+                    lam.body = tiny.body(&lam.body, folded);
                     self.types = tiny.types();
                 }
             }
@@ -102,7 +104,7 @@ impl Outside<'_> {
         let mut tiny = Tiny::new(self.vars, std::mem::take(&mut self.types), self.apart);
         let body =
             Body { results: stm.pat.iter().map(|p| Atom::Var(p.var)).collect(), stms: vec![stm.clone()] };
-        let body = tiny.body(&body);
+        let body = tiny.body(&body, false);
         self.types = tiny.types();
         out.extend(body.stms);
         for (p, a) in stm.pat.iter().zip(body.results) {

@@ -18,11 +18,16 @@ impl Tiny<'_> {
 
     /// A statement as it is, in the new names.
     pub(super) fn keep(&mut self, stm: &Stm, out: &mut Vec<Stm>) -> Option<()> {
+        self.keep_operator(stm, false, out)
+    }
+
+    /// As [`Self::keep`], for an operator whose rows may be folded afterwards.
+    pub(super) fn keep_operator(&mut self, stm: &Stm, folded: bool, out: &mut Vec<Stm>) -> Option<()> {
         let mut stm = stm.clone();
         if self.is_true(&stm.exp) {
             return Some(());
         }
-        stm.exp = self.kept(&stm.exp, out, stm.span)?;
+        stm.exp = self.kept(&stm.exp, folded, out, stm.span)?;
         stm.pat.iter_mut().for_each(|p| p.ty.substitute(&self.subst));
         self.push(stm, out)
     }
@@ -32,26 +37,26 @@ impl Tiny<'_> {
         matches!(exp, Exp::Check { cond, .. } if self.atom(*cond) == Atom::bool(true))
     }
 
-    fn kept(&mut self, exp: &Exp, out: &mut Vec<Stm>, span: Span) -> Option<Exp> {
+    fn kept(&mut self, exp: &Exp, folded: bool, out: &mut Vec<Stm>, span: Span) -> Option<Exp> {
         let mut exp = exp.clone();
         if self.strict && !exp.lambdas().is_empty() {
             return None;
         }
         exp.for_each_operand_mut(&mut |a| *a = self.whole(*a, out, span));
         for lam in exp.lambdas_mut() {
-            self.lambda(lam);
+            self.lambda(lam, folded);
         }
         Some(exp)
     }
 
     /// The lambda of an operator that stays.
-    fn lambda(&mut self, lam: &mut Lambda) {
+    fn lambda(&mut self, lam: &mut Lambda, folded: bool) {
         for p in &mut lam.params {
             p.ty.substitute(&self.subst);
             self.types.insert(p.var, p.ty.clone());
         }
         let most = self.most;
-        lam.body = self.body(&lam.body);
+        lam.body = self.body(&lam.body, folded);
         self.most = most;
         lam.ret.iter_mut().for_each(|t| t.substitute(&self.subst));
     }

@@ -70,6 +70,10 @@ pub struct Tiny<'v> {
     budget: usize,
     /// Something in the current body was taken apart that had to be.
     taken: bool,
+    /// What the current body results in is folded: its elements are wanted, not the row.
+    folded: bool,
+    /// Lambdas around the current body.
+    depth: usize,
 }
 
 impl<'v> Tiny<'v> {
@@ -87,6 +91,8 @@ impl<'v> Tiny<'v> {
             strict: false,
             budget: BUDGET,
             taken: false,
+            folded: false,
+            depth: 0,
         }
     }
 
@@ -107,10 +113,13 @@ impl<'v> Tiny<'v> {
         lam.is_scalar().then_some(lam)
     }
 
-    /// A body under a nest, in which everything else stays what it is.
-    pub fn body(&mut self, body: &Body) -> Body {
+    /// The body of an operator's lambda, in which everything else stays what it is. Its results may be `folded` by what comes after
+    /// the operator.
+    pub fn body(&mut self, body: &Body, folded: bool) -> Body {
         self.most = worth::most(body);
-        let (mut stms, before) = (Vec::new(), std::mem::take(&mut self.taken));
+        let (mut stms, before) = (Vec::new(), (self.taken, self.folded));
+        (self.taken, self.folded) = (false, folded);
+        self.depth += 1;
         let done = self.stms(&body.stms, &body.results, &mut stms);
         debug_assert!(done.is_some(), "only what is strict fails");
         let mut last = Vec::new();
@@ -120,7 +129,8 @@ impl<'v> Tiny<'v> {
         let (literals, others): (Vec<Stm>, Vec<Stm>) =
             last.into_iter().partition(|s| matches!(s.exp, Exp::Literal(..)));
         stms.extend(literals.into_iter().chain(others));
-        self.taken = before;
+        (self.taken, self.folded) = before;
+        self.depth -= 1;
         Body { stms, results }
     }
 
@@ -220,7 +230,7 @@ impl<'v> Tiny<'v> {
         };
         match made {
             Some(()) => Some(()),
-            None => self.keep(stm, out),
+            None => self.keep_operator(stm, is_folded(stm, rest.0), out),
         }
     }
 
@@ -379,6 +389,20 @@ impl<'v> Tiny<'v> {
         let pat = self.open_params(&stm.pat);
         self.push(Stm { pat, exp: Exp::Call(f, args), span: stm.span }, out)
     }
+}
+
+/// Whether rows that a statement makes are combined by one of those after it.
+pub fn is_folded(stm: &Stm, rest: &[Stm]) -> bool {
+    let made = |v: &Var| stm.pat.iter().any(|p| p.var == *v && p.ty.rank() > 1);
+    let is_map = matches!(stm.exp, Exp::Map { .. });
+    is_map
+        && rest.iter().any(|s| match &s.exp {
+            Exp::Reduce { inputs, .. } | Exp::Scan { inputs, .. } | Exp::Filter { inputs, .. } => {
+                inputs.iter().any(made)
+            }
+            Exp::Scatter { inputs, .. } | Exp::Hist { inputs, .. } => inputs.iter().any(made),
+            _ => false,
+        })
 }
 
 /// The value of an operator on constants, unless it divides by zero.

@@ -2,8 +2,12 @@
 
 use super::{BUDGET, MOST, Tiny};
 use crate::core::{Exp, Lambda, Param, Schedule, Stm};
+use crate::prim::{BinOp, PrimOp};
 use crate::ty::{Atom, Type, Var};
 use crate::visit::{Code, Site, Subst};
+
+/// From so many products on a sum of them is not written out in products of matrices.
+const SHORTEST_PRODUCT: i64 = 5;
 
 impl Tiny<'_> {
     /// The operator's rows one after the other, if that is scalar code and its results are small.
@@ -40,14 +44,22 @@ impl Tiny<'_> {
         done
     }
 
-    /// A map from rows of larger arrays to a row of the result is done for all elements of all rows together.
+    /// A map from rows of larger arrays to a row of the result is done for all elements of all rows together; so is the product of
+    /// two larger matrices.
     fn stays_flat(&self, stm: &Stm, (stms, results): (&[Stm], &[Atom])) -> bool {
-        let Exp::Map { inputs, lam, .. } = &stm.exp else { return false };
+        let (inputs, lam) = match &stm.exp {
+            Exp::Map { inputs, lam, .. } => (inputs, lam),
+            Exp::Reduce { width, inputs, lam, op, .. } if self.depth > 1 && is_product(*width, lam, op) => {
+                (inputs, lam)
+            }
+            _ => return false,
+        };
         let apart = |v: &Var| self.parts.contains_key(v) && !self.cheap.contains(v);
         let used = |v: Var| stms.iter().any(|s| mentions(s, v));
         let only_result = |p: &Param| !used(p.var) && results.contains(&p.var.into());
         !self.strict
             && !self.taken
+            && !self.folded
             && !inputs.iter().any(apart)
             && !lam.free().iter().any(|v| apart(v))
             && stm.pat.iter().all(only_result)
@@ -143,6 +155,16 @@ impl Tiny<'_> {
         self.stms(&op.body.stms, &op.body.results, out)?;
         Some(op.body.results.iter().map(|a| self.atom(*a)).collect())
     }
+}
+
+/// Whether rows are multiplied and summed up, and are long enough that their products are done in tiles.
+fn is_product(width: Atom, lam: &Lambda, op: &Lambda) -> bool {
+    let is = |lam: &Lambda, wanted: BinOp| {
+        let only =
+            |s: &Stm| matches!(&s.exp, Exp::Prim(PrimOp::Bin(op, p), _) if *op == wanted && p.is_float());
+        lam.params.len() == 2 && lam.body.stms.len() == 1 && lam.body.stms.iter().all(only)
+    };
+    width.as_i64().is_some_and(|n| n >= SHORTEST_PRODUCT) && is(lam, BinOp::Mul) && is(op, BinOp::Add)
 }
 
 fn mentions(stm: &Stm, v: Var) -> bool {
