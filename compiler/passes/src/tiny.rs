@@ -18,11 +18,12 @@ use std::collections::{HashMap, HashSet};
 
 /// In all functions.
 pub fn run(program: &mut Program) {
-    let apart = taken_apart(program);
+    let mut apart = taken_apart(program);
+    let mut opened = open_functions(program, &mut apart);
     for (i, fun) in program.funs.iter_mut().enumerate() {
         let mut types = HashMap::new();
-        if apart.contains(&FunId(i as u32)) {
-            open_function(fun, &mut program.vars, &apart);
+        if let Some(new) = opened.remove(&FunId(i as u32)) {
+            *fun = new;
         } else {
             note(&fun.params, &mut types);
             let mut outside = Outside { vars: &mut program.vars, types, apart: &apart };
@@ -43,13 +44,31 @@ fn taken_apart(program: &Program) -> HashSet<FunId> {
     found.map(|(i, _)| FunId(i as u32)).collect()
 }
 
-fn open_function(fun: &mut Fun, vars: &mut Vars, apart: &HashSet<FunId>) {
+/// The functions with elements for parameters and results; without those for which that cannot be.
+fn open_functions(program: &mut Program, apart: &mut HashSet<FunId>) -> HashMap<FunId, Fun> {
+    let mut opened = HashMap::new();
+    let mut ids: Vec<FunId> = apart.iter().copied().collect();
+    ids.sort();
+    for id in ids {
+        match open_function(&program.funs[id.0 as usize], &mut program.vars, apart) {
+            Some(fun) => drop(opened.insert(id, fun)),
+            None => {
+                // What calls it calls it as it is.
+                apart.remove(&id);
+                return open_functions(program, apart);
+            }
+        }
+    }
+    opened
+}
+
+fn open_function(fun: &Fun, vars: &mut Vars, apart: &HashSet<FunId>) -> Option<Fun> {
     let mut tiny = Tiny::new(vars, HashMap::new(), apart);
-    let (params, body) = tiny.function(&fun.params, &fun.body, &fun.ret);
+    let (params, body) = tiny.function(&fun.params, &fun.body, &fun.ret)?;
     let mut element = |p: &Param| Param { var: vars.fresh_like(p.var), ty: Type::scalar(p.ty.prim()) };
     let ret =
         fun.ret.iter().flat_map(|p| (0..leaves(&p.ty)).map(|_| element(p)).collect::<Vec<_>>()).collect();
-    (fun.params, fun.body, fun.ret) = (params, body, ret);
+    Some(Fun { params, body, ret, ..fun.clone() })
 }
 
 fn note(params: &[Param], types: &mut HashMap<Var, Type>) {
@@ -91,7 +110,9 @@ impl Outside<'_> {
                 for lam in exp.lambdas_mut() {
                     note(&lam.params, &mut self.types);
                     let mut tiny = Tiny::new(self.vars, std::mem::take(&mut self.types), self.apart);
-                    lam.body = tiny.body(&lam.body, folded);
+                    if let Some(body) = tiny.body(&lam.body, folded) {
+                        lam.body = body;
+                    }
                     self.types = tiny.types();
                 }
             }
@@ -104,7 +125,7 @@ impl Outside<'_> {
         let mut tiny = Tiny::new(self.vars, std::mem::take(&mut self.types), self.apart);
         let body =
             Body { results: stm.pat.iter().map(|p| Atom::Var(p.var)).collect(), stms: vec![stm.clone()] };
-        let body = tiny.body(&body, false);
+        let body = tiny.body(&body, false).expect("arguments have the types of parameters");
         self.types = tiny.types();
         out.extend(body.stms);
         for (p, a) in stm.pat.iter().zip(body.results) {

@@ -44,21 +44,22 @@ impl Tiny<'_> {
         }
         exp.for_each_operand_mut(&mut |a| *a = self.whole(*a, out, span));
         for lam in exp.lambdas_mut() {
-            self.lambda(lam, folded);
+            self.lambda(lam, folded)?;
         }
         Some(exp)
     }
 
     /// The lambda of an operator that stays.
-    fn lambda(&mut self, lam: &mut Lambda, folded: bool) {
+    fn lambda(&mut self, lam: &mut Lambda, folded: bool) -> Option<()> {
         for p in &mut lam.params {
             p.ty.substitute(&self.subst);
             self.types.insert(p.var, p.ty.clone());
         }
         let most = self.most;
-        lam.body = self.body(&lam.body, folded);
+        lam.body = self.body(&lam.body, folded)?;
         self.most = most;
         lam.ret.iter_mut().for_each(|t| t.substitute(&self.subst));
+        Some(())
     }
 
     /// An operand; an array that was taken apart is put together.

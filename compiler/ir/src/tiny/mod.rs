@@ -114,14 +114,13 @@ impl<'v> Tiny<'v> {
     }
 
     /// The body of an operator's lambda, in which everything else stays what it is. Its results may be `folded` by what comes after
-    /// the operator.
-    pub fn body(&mut self, body: &Body, folded: bool) -> Body {
+    /// the operator. None if it must stay as it is.
+    pub fn body(&mut self, body: &Body, folded: bool) -> Option<Body> {
         self.most = worth::most(body);
         let (mut stms, before) = (Vec::new(), (self.taken, self.folded));
         (self.taken, self.folded) = (false, folded);
         self.depth += 1;
-        let done = self.stms(&body.stms, &body.results, &mut stms);
-        debug_assert!(done.is_some(), "only what is strict fails");
+        self.stms(&body.stms, &body.results, &mut stms)?;
         let mut last = Vec::new();
         let span = stms.last().map(|s| s.span).unwrap_or_default();
         let results = body.results.iter().map(|a| self.whole(*a, &mut last, span)).collect();
@@ -131,16 +130,16 @@ impl<'v> Tiny<'v> {
         stms.extend(literals.into_iter().chain(others));
         (self.taken, self.folded) = before;
         self.depth -= 1;
-        Body { stms, results }
+        Some(Body { stms, results })
     }
 
-    /// The body of a function with its parameters and results taken apart.
-    pub fn function(&mut self, params: &[Param], body: &Body, ret: &[Param]) -> (Vec<Param>, Body) {
+    /// The parameters and the body of a function, with parameters and results taken apart. None if it must stay as it is.
+    pub fn function(&mut self, params: &[Param], body: &Body, ret: &[Param]) -> Option<(Vec<Param>, Body)> {
         self.most = MOST;
         let params = self.open_params(params);
         let types: Vec<Type> = ret.iter().map(|p| p.ty.clone()).collect();
         let body = self.scope(body, &types);
-        (params, body.expect("a result has the type that the function says"))
+        Some((params, body?))
     }
 
     fn strictly<T>(&mut self, run: impl FnOnce(&mut Self) -> Option<T>) -> Option<T> {

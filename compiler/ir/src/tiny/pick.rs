@@ -6,11 +6,11 @@
 //! let w = v with [i] = x       w0 = select (i == 0) x v0, …
 //! ```
 
-use super::{MOST, Tiny, sizes};
+use super::{MOST, Tiny, leaves, sizes};
 use crate::core::{Exp, Param, Stm};
 use crate::prim::{CmpOp, PrimOp};
 use crate::ty::{Atom, Type, Var};
-use par_runtime::{Prim, Span};
+use par_runtime::{Prim, Scalar, Span};
 
 impl Tiny<'_> {
     /// An element or row.
@@ -25,7 +25,9 @@ impl Tiny<'_> {
         let indices: Vec<Atom> = indices.iter().map(|a| self.atom(*a)).collect();
         if let Some(parts) = self.parts.get(&arr).cloned() {
             let sizes = sizes(self.types.get(&arr)?, MOST)?;
-            let picked = self.pick(&parts, &sizes, &indices, span, out);
+            let mut picked = self.pick(&parts, &sizes, &indices, span, out);
+            // Nothing is picked from nothing: that is behind a check that fails.
+            picked.resize(leaves(&p.ty), Atom::Const(Scalar::zero(p.ty.prim())));
             return self.found(p, picked);
         }
         let (arr, indices) = match self.views.get(&arr) {

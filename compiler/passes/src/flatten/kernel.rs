@@ -359,7 +359,7 @@ impl Flattener<'_> {
         let mut pat: Vec<flat::Param> =
             outs.iter().map(|(v, _, p)| flat::Param { var: *v, ty: Ty::Array(*p) }).collect();
         for (v, prim, row) in &g.rows_out {
-            kinds.push(Out::Row(*prim, row.len()));
+            kinds.push(if row.len() == 1 { Out::Elem(*prim) } else { Out::Row(*prim, row.len()) });
             results.extend(row);
             pat.push(flat::Param { var: *v, ty: Ty::Array(*prim) });
         }
