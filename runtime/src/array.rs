@@ -6,9 +6,11 @@ use crate::prim::{Prim, Scalar};
 use crate::profile::Counters;
 use std::sync::Arc;
 
-/// Owned bytes, aligned to 64, from the pool.
+/// Owned bytes, aligned to 64: from the pool, or somebody else's.
 struct Buffer {
     block: pool::Block,
+    /// Whoever holds the bytes if the pool does not. They are never written.
+    owner: Option<Box<dyn std::any::Any + Send + Sync>>,
 }
 
 // SAFETY: the buffer owns its allocation; shared access is read-only, writing needs a unique `Arc`
@@ -19,7 +21,7 @@ unsafe impl Sync for Buffer {}
 
 impl Buffer {
     fn try_new(capacity: usize, zeroed: bool) -> Option<Buffer> {
-        pool::allocate(capacity, zeroed).map(|block| Buffer { block })
+        pool::allocate(capacity, zeroed).map(|block| Buffer { block, owner: None })
     }
 
     fn new(capacity: usize, zeroed: bool) -> Buffer {
@@ -33,8 +35,10 @@ impl Buffer {
 
 impl Drop for Buffer {
     fn drop(&mut self) {
-        // SAFETY: the block is this buffer's own, and nobody refers to the buffer any more.
-        unsafe { pool::release(self.block) }
+        if self.owner.is_none() {
+            // SAFETY: the block is this buffer's own, and nobody refers to the buffer any more.
+            unsafe { pool::release(self.block) }
+        }
     }
 }
 
@@ -100,6 +104,26 @@ impl Array {
         a
     }
 
+    /// The elements of type `prim` in bytes that somebody else holds, little endian, as many as are whole. They are not copied if they are
+    /// aligned as buffers are, and if any bytes are such elements (which is not so for bools). `bytes` gives the same bytes
+    /// every time.
+    pub fn from_owner(prim: Prim, bytes: impl AsRef<[u8]> + Send + Sync + 'static) -> Array {
+        let owner = Box::new(bytes);
+        let given: &[u8] = (*owner).as_ref();
+        let len = given.len() / prim.size();
+        let aligned = given.as_ptr().align_offset(pool::ALIGN) == 0;
+        if !aligned || prim == Prim::Bool || len == 0 {
+            let mut copy = Array::uninit(prim, len);
+            copy.bytes_mut().copy_from_slice(&given[..len * prim.size()]);
+            if prim == Prim::Bool {
+                copy.bytes_mut().iter_mut().for_each(|b| *b = (*b != 0) as u8);
+            }
+            return copy;
+        }
+        let block = pool::Block::foreign(given);
+        Array { prim, len, buffer: Arc::new(Buffer { block, owner: Some(owner) }) }
+    }
+
     /// Elements of type `prim`, from scalars of that type.
     pub fn from_scalars(prim: Prim, xs: &[Scalar]) -> Array {
         let mut a = Array::zeros(prim, xs.len());
@@ -139,6 +163,21 @@ impl Array {
         unsafe { std::slice::from_raw_parts_mut(self.buffer.ptr() as *mut T, self.len) }
     }
 
+    /// The elements as unsigned numbers of their size; panics if `T` has another.
+    pub fn words<T: Element>(&self) -> &[T] {
+        assert!(T::PRIM.is_unsigned() && T::PRIM.size() == self.prim.size(), "element size");
+        // SAFETY: as in `slice`; any bits are an unsigned number.
+        unsafe { std::slice::from_raw_parts(self.buffer.ptr() as *const T, self.len) }
+    }
+
+    /// As [`Array::words`], for writing; copies first if the buffer is shared. Bools must stay 0 or 1.
+    pub fn words_mut<T: Element>(&mut self) -> &mut [T] {
+        assert!(T::PRIM.is_unsigned() && T::PRIM.size() == self.prim.size(), "element size");
+        self.make_unique();
+        // SAFETY: as in `words`, and the buffer is not shared.
+        unsafe { std::slice::from_raw_parts_mut(self.buffer.ptr() as *mut T, self.len) }
+    }
+
     /// The elements as bytes, little endian.
     pub fn bytes(&self) -> &[u8] {
         // SAFETY: `len` elements are initialised.
@@ -170,7 +209,7 @@ impl Array {
 
     /// Whether nobody else holds the buffer, so that an update may be done in place.
     pub fn is_unique(&mut self) -> bool {
-        Arc::get_mut(&mut self.buffer).is_some()
+        Arc::get_mut(&mut self.buffer).is_some_and(|buffer| buffer.owner.is_none())
     }
 
     /// Copies the buffer if it is shared.

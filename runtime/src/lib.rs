@@ -14,6 +14,7 @@ pub mod math;
 pub mod pieces;
 pub mod plan;
 pub mod pool;
+pub mod prefix;
 pub mod prim;
 pub mod profile;
 mod simd;

@@ -11,6 +11,7 @@ mod fmt;
 mod fuzz;
 mod ice;
 mod input;
+mod literate;
 mod lsp;
 mod measure;
 mod options;
@@ -22,6 +23,7 @@ mod run;
 mod source;
 mod status;
 mod test;
+mod timeout;
 mod tune;
 
 use clap::{Parser, Subcommand};
@@ -58,6 +60,8 @@ enum Command {
     Test(test::Args),
     /// Try definitions and expressions one after the other
     Repl(repl::Args),
+    /// Write a program with its comments, values, plots and pictures as a page
+    Literate(literate::Args),
     /// Look up a name of the standard library, or write the documentation as HTML
     Doc(doc::Args),
     /// Explain what the code of an error or a warning means
@@ -102,6 +106,7 @@ fn execute(command: Command) -> Status {
         Command::Fmt(args) => fmt::fmt(&args),
         Command::Test(args) => test::test(&args),
         Command::Repl(args) => repl::repl(&args),
+        Command::Literate(args) => literate::literate(&args),
         Command::Doc(args) => doc::doc(&args),
         Command::ExplainError(args) => explain_error::explain(&args),
         Command::Explain(args) => explain::explain(&args),

@@ -94,6 +94,15 @@ fn explain_hint(diagnostics: &[Diagnostic]) {
     }
 }
 
+/// Why something was stopped, if it was.
+static CANCELLED: OnceLock<String> = OnceLock::new();
+
+/// What is said when the work of this process is stopped.
+pub fn explain_cancellation(reason: &str) {
+    // A command has one reason.
+    let _ = CANCELLED.set(reason.to_string());
+}
+
 /// Reports that there is no program.
 pub fn failure(failure: &Failure) -> Status {
     match failure {
@@ -105,7 +114,8 @@ pub fn failure(failure: &Failure) -> Status {
             ice::apologise(&bug.pass, &bug.message);
             Status::Bug
         }
-        Failure::Unavailable(_) | Failure::Cancelled => fail(&failure.to_string()),
+        Failure::Cancelled => fail(CANCELLED.get().unwrap_or(&failure.to_string())),
+        Failure::Unavailable(_) => fail(&failure.to_string()),
     }
 }
 

@@ -6,7 +6,6 @@
 //! | `par wrong E0203` | a program that is rejected with that code |
 //! | `console` | after `$` a command, then exactly what it prints; a line `...` stands for any lines, `...` in one for any text |
 //! | `repl` | after `> ` what is typed in `par repl` (`| ` continues), then what it answers |
-//! | `rust` | tested with the library, whose documentation these pages are part of |
 //! | `sh` | a command for a terminal that the tests themselves run in (`cargo …`) |
 //! | `text` | no code |
 //!
@@ -83,7 +82,7 @@ fn run(block: &Block, folder: &Path, typed: &mut Vec<String>) -> Result<Vec<Stri
             now.strip_prefix(&before).map_or(now.clone(), str::to_string)
         })),
         (Some("sh"), None) if block.lines.iter().all(|l| l.starts_with("cargo ")) => Ok(block.lines.clone()),
-        (Some("rust" | "rust,no_run" | "text"), None) => Ok(block.lines.clone()),
+        (Some("text"), None) => Ok(block.lines.clone()),
         _ => Err(format!("nothing is known of blocks named \"{}\"", block.info)),
     }
 }

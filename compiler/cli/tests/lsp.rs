@@ -86,6 +86,13 @@ impl Editor {
         }
     }
 
+    /// How many mistakes of a file the editor shows when the server has nothing more to say.
+    fn settled(&mut self, uri: &str) -> usize {
+        self.at("textDocument/hover", uri, 0, 0);
+        let last = self.notes.iter().rfind(|n| n["params"]["uri"] == json!(uri)).expect("diagnostics");
+        last["params"]["diagnostics"].as_array().map_or(0, Vec::len)
+    }
+
     fn open(&mut self, uri: &str, text: &str) -> Vec<Value> {
         let file = json!({"uri": uri, "languageId": "par", "version": 1, "text": text});
         self.tell("textDocument/didOpen", json!({"textDocument": file}));
@@ -205,6 +212,11 @@ fn files_that_are_open_are_imported_as_they_are_there() {
     assert_eq!(editor.open(main, "import \"lib\"\nentry main = three + 1"), Vec::<Value>::new());
     let definition = editor.at("textDocument/definition", main, 1, 14);
     assert_eq!(definition["uri"], lib);
+    // Both programs look at the library when it changes; what either finds in it stays.
+    editor.change(lib, 2, "def four: i32 = 4\ndef five: i32 = true");
+    assert_eq!([editor.settled(lib), editor.settled(main)], [1, 1]);
+    editor.change(lib, 3, "def three = 3i32");
+    assert_eq!([editor.settled(lib), editor.settled(main)], [0, 0]);
     editor.end();
 }
 
@@ -214,6 +226,7 @@ fn nonsense_is_answered_and_survived() {
     assert_eq!(editor.answer("textDocument/nothing", json!({}))["error"]["code"], -32601);
     assert_eq!(editor.answer("textDocument/hover", json!({"x": 1}))["error"]["code"], -32602);
     assert_eq!(editor.at("textDocument/hover", "file:///not/open.par", 0, 0), Value::Null);
+    editor.tell("textDocument/didChange", json!({"x": 1}));
     for text in [
         "",
         "def",

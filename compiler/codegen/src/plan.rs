@@ -247,6 +247,11 @@ impl<C: Code> Planner<'_, C> {
                 starts: self.operands.var(*starts, live),
                 lens: self.operands.var(*lens, live),
             },
+            Op::Sort { space, keys, values } => plan::Op::Sort {
+                values: values.map(|v| self.operands.var(v, live)),
+                keys: self.operands.var(*keys, live),
+                space: self.operands.space(*space, live),
+            },
             Op::If { .. } | Op::Loop { .. } | Op::Split { .. } | Op::Kernel(_) | Op::Call(..) => {
                 unreachable!("operations with blocks, kernels and calls are planned by `op`")
             }
@@ -287,10 +292,7 @@ impl<C: Code> Planner<'_, C> {
         for v in &state {
             outside.remove(v);
         }
-        outside.retain(|v| self.operands.is_counted(*v));
-        let last: Vec<Var> = outside.iter().copied().filter(|v| !live.contains(v)).collect();
-        drop_after.extend(self.operands.dead(&last, live));
-        live.extend(outside.iter().copied());
+        self.keep_through(outside, live, drop_after);
 
         let mut inside = live.clone();
         let mut planned = self.block(body, &mut inside)?;
@@ -312,6 +314,14 @@ impl<C: Code> Planner<'_, C> {
         Ok(plan::Op::Loop(Box::new(plan::Loop { params, form, body: planned })))
     }
 
+    /// What every turn uses from outside lives as long as the whole; dropped after it is what nothing uses then.
+    fn keep_through(&mut self, mut outside: HashSet<Var>, live: &mut Live, drop_after: &mut Vec<Slot>) {
+        outside.retain(|v| self.operands.is_counted(*v));
+        let last: Vec<Var> = outside.iter().copied().filter(|v| !live.contains(v)).collect();
+        drop_after.extend(self.operands.dead(&last, live));
+        live.extend(outside);
+    }
+
     /// What the body uses from outside is used by the next piece too, and by another try of the same.
     fn split(
         &mut self,
@@ -322,11 +332,7 @@ impl<C: Code> Planner<'_, C> {
         live: &mut Live,
         drop_after: &mut Vec<Slot>,
     ) -> Result<PlanOp<C>, String> {
-        let mut outside = used_outside(body);
-        outside.retain(|v| self.operands.is_counted(*v));
-        let last: Vec<Var> = outside.iter().copied().filter(|v| !live.contains(v)).collect();
-        drop_after.extend(self.operands.dead(&last, live));
-        live.extend(outside);
+        self.keep_through(used_outside(body), live, drop_after);
         let mut inside = live.clone();
         let planned = self.block(body, &mut inside)?;
         let bound: Vec<Var> = body.bound().into_iter().filter(|v| self.operands.is_counted(*v)).collect();
@@ -402,6 +408,10 @@ impl Uses {
             Op::Slice { arr, start, len } => self.atoms([&Atom::Var(*arr), start, len]),
             Op::Concat(vs) | Op::ConcatDesc(vs) | Op::Join(vs) => self.used.extend(vs),
             Op::Tidy { blocks, starts, lens } => self.used.extend([*blocks, *starts, *lens]),
+            Op::Sort { space, keys, values } => {
+                self.space(space);
+                self.used.extend(std::iter::once(keys).chain(values));
+            }
             Op::Kernel(k) => self.kernel(k),
             Op::If { cond, then, other } => {
                 self.atoms([cond]);
@@ -430,13 +440,17 @@ impl Uses {
         self.block(body);
     }
 
-    fn kernel(&mut self, kernel: &Kernel) {
-        self.used.extend(crate::free::captures(kernel));
-        match &kernel.space {
+    fn space(&mut self, space: &Space) {
+        match space {
             Space::Flat(n) => self.atoms([n]),
             Space::Rows { rows, dim: Dim::Size(m) } => self.atoms([rows, m]),
             Space::Rows { rows, dim: Dim::Seg(d) } => self.atoms([rows, &Atom::Var(*d)]),
         }
+    }
+
+    fn kernel(&mut self, kernel: &Kernel) {
+        self.used.extend(crate::free::captures(kernel));
+        self.space(&kernel.space);
         match &kernel.kind {
             KernelKind::Map(outs) => self.outs(outs),
             KernelKind::Reduce { neutral, .. } => self.atoms(neutral),

@@ -115,6 +115,13 @@ pub trait Code: Clone {
         found
     }
 
+    /// How often `v` is used inside.
+    fn uses_of(&self, v: Var) -> usize {
+        let mut n = 0;
+        self.walk(&mut |site| n += usize::from(site == Site::Use(Atom::Var(v))));
+        n
+    }
+
     /// Replaces uses of variables, in types too. Binders stay.
     fn substitute(&mut self, subst: &Subst) {
         if !subst.is_empty() {

@@ -55,6 +55,8 @@ fn names_and_checks_survive() {
         CheckKind::NegativeSize,
         CheckKind::SizeMismatch(text()),
         CheckKind::RowLength,
+        CheckKind::SegmentSum,
+        CheckKind::Conflict,
         CheckKind::Assert(text()),
         CheckKind::Empty(text()),
         CheckKind::TooDeep,

@@ -18,7 +18,8 @@ pub fn complete(source: &str, analysis: &Analysis, at: Position) -> Vec<Completi
     let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '\'' | '.');
     let start =
         before.rfind(|c| !is_part(c)).map_or(0, |i| i + before[i..].chars().next().map_or(1, char::len_utf8));
-    let word = &before[start..];
+    // `1..n`: the dots of a range end a word.
+    let word = before[start..].rsplit("..").next().unwrap_or_default().trim_start_matches('.');
     let items = analysis.items();
     if let Some((module, _)) = word.rsplit_once('.') {
         return items.iter().filter(|i| i.module() == module).map(item).collect();

@@ -58,6 +58,18 @@ impl Document {
         }
     }
 
+    /// Forgets what is known if it depends on another file, or if what is wrong may be wrong there.
+    pub fn look_again(&mut self, path: &Path) {
+        let depends = |a: &mut Analysis| {
+            let own = a.file() as usize;
+            let files = a.sources.files.iter().take(own).filter(|f| !f.is_library);
+            !a.is_typed() || files.map(|f| Path::new(&f.name)).any(|name| name == path)
+        };
+        if let Some(analysis) = self.analysis.take_if(depends).filter(Analysis::is_typed) {
+            self.typed = Some((self.text.clone(), analysis));
+        }
+    }
+
     /// Whether the text has not been looked at.
     pub fn is_new(&self) -> bool {
         self.analysis.is_none()

@@ -1,6 +1,6 @@
 //! The server's side of the conversation.
 
-use crate::document::{Document, Open};
+use crate::document::{Document, Open, path_of};
 use crate::{answers, completion, diagnostics};
 use lsp_server::{Connection, ErrorCode, ExtractError, Message, Notification, Request, RequestId, Response};
 use lsp_types::notification::{
@@ -69,8 +69,8 @@ struct Server<'a> {
     connection: &'a Connection,
     documents: HashMap<Url, Document>,
     open: Open,
-    /// By program: the files that the editor was told something about.
-    told: BTreeMap<Url, BTreeSet<Url>>,
+    /// By program: what is wrong in its files, as the editor was told.
+    told: BTreeMap<Url, BTreeMap<Url, Vec<lsp_types::Diagnostic>>>,
 }
 
 impl Server<'_> {
@@ -81,10 +81,18 @@ impl Server<'_> {
                 if self.connection.handle_shutdown(&request)? {
                     return Ok(false);
                 }
+                // An answer is about what was told before it.
+                self.tell_news()?;
                 let response = self.answer(request);
                 self.connection.sender.send(Message::Response(response))?;
             }
-            Message::Notification(note) => self.note(note)?,
+            Message::Notification(note) => {
+                // One that makes no sense is passed over: there is no answer to a notification.
+                match self.note(note) {
+                    Err(failed) if failed.is::<ExtractError<Notification>>() => {}
+                    result => result?,
+                }
+            }
             Message::Response(_) => {}
         }
         Ok(true)
@@ -97,6 +105,7 @@ impl Server<'_> {
                     note.extract::<lsp_types::DidOpenTextDocumentParams>(DidOpenTextDocument::METHOD)?;
                 let file = file.text_document;
                 self.open.set(&file.uri, Some(&file.text));
+                self.look_again(&file.uri);
                 self.documents.insert(file.uri, Document::new(file.text, file.version));
             }
             DidChangeTextDocument::METHOD => {
@@ -108,6 +117,7 @@ impl Server<'_> {
                 {
                     self.open.set(&uri, Some(&last.text));
                     document.change(last.text, version);
+                    self.look_again(&uri);
                 }
             }
             DidCloseTextDocument::METHOD => {
@@ -116,13 +126,19 @@ impl Server<'_> {
                 let uri = file.text_document.uri;
                 self.open.set(&uri, None);
                 self.documents.remove(&uri);
-                for file in self.told.remove(&uri).unwrap_or_default() {
-                    self.publish(file, Vec::new(), None)?;
-                }
+                self.look_again(&uri);
+                let told = self.told.remove(&uri).unwrap_or_default();
+                told.into_keys().try_for_each(|file| self.publish(file))?;
             }
             _ => {}
         }
         Ok(())
+    }
+
+    /// Open programs that may import a file see it as it is now.
+    fn look_again(&mut self, changed: &Url) {
+        let path = path_of(changed);
+        self.documents.values_mut().for_each(|d| d.look_again(&path));
     }
 
     /// Publishes what is wrong with files that have changed.
@@ -130,26 +146,24 @@ impl Server<'_> {
         let urls: Vec<Url> = self.documents.iter().filter(|d| d.1.is_new()).map(|d| d.0.clone()).collect();
         for url in urls {
             let Some(document) = self.documents.get_mut(&url) else { continue };
-            let version = document.version;
             let files = diagnostics::by_file(&url, document.analysis(&url, &self.open));
-            let before = self.told.insert(url.clone(), files.keys().cloned().collect()).unwrap_or_default();
-            for file in before.into_iter().filter(|f| !files.contains_key(f)) {
-                self.publish(file, Vec::new(), None)?;
-            }
-            for (file, found) in files {
-                let version = (file == url).then_some(version);
-                self.publish(file, found, version)?;
-            }
+            let now: BTreeSet<Url> = files.keys().cloned().collect();
+            let before = self.told.insert(url, files).unwrap_or_default();
+            let both = now.into_iter().chain(before.into_keys()).collect::<BTreeSet<Url>>();
+            both.into_iter().try_for_each(|file| self.publish(file))?;
         }
         Ok(())
     }
 
-    fn publish(
-        &self,
-        uri: Url,
-        diagnostics: Vec<lsp_types::Diagnostic>,
-        version: Option<i32>,
-    ) -> Result<(), Failed> {
+    /// Publishes what all open programs find wrong in a file.
+    fn publish(&self, uri: Url) -> Result<(), Failed> {
+        let mut diagnostics: Vec<lsp_types::Diagnostic> = Vec::new();
+        for found in self.told.values().filter_map(|files| files.get(&uri)).flatten() {
+            if !diagnostics.contains(found) {
+                diagnostics.push(found.clone());
+            }
+        }
+        let version = self.documents.get(&uri).map(|d| d.version);
         let params = PublishDiagnosticsParams { uri, diagnostics, version };
         let note = Notification::new(PublishDiagnostics::METHOD.to_string(), params);
         Ok(self.connection.sender.send(Message::Notification(note))?)

@@ -45,6 +45,11 @@ impl Backend {
         }
     }
 
+    /// Whether it is one of the interpreters, which check everything.
+    pub fn is_interpreter(self) -> bool {
+        matches!(self, Backend::Interp | Backend::FlatInterp)
+    }
+
     /// The name on the command line.
     pub fn name(self) -> &'static str {
         match self {
@@ -498,7 +503,8 @@ fn check_arguments(entry: &Entry, args: &[Value]) -> Result<(), RuntimeError> {
     Ok(())
 }
 
-fn same_representation(a: &ValueType, b: &ValueType) -> bool {
+/// Whether two types have the same columns and names, whatever their sizes are called.
+pub(crate) fn same_representation(a: &ValueType, b: &ValueType) -> bool {
     match (a, b) {
         (ValueType::Prim(a), ValueType::Prim(b)) => a == b,
         (ValueType::Tuple(a), ValueType::Tuple(b)) => {

@@ -229,3 +229,20 @@ fn all_back_ends_give_the_same() {
         assert_eq!(shapes, [Shape::Circle(1.0), Shape::Nothing]);
     }
 }
+
+/// A constructor without fields for one with a payload must not give a value whose columns are too short.
+#[test]
+fn constructors_without_their_payload_are_refused() {
+    #[derive(IntoPar)]
+    enum Bare {
+        #[par(name = "a")]
+        A,
+        #[par(name = "b")]
+        B,
+    }
+    let text = "type s = #a i32 | #b\nentry main (xs: []s) : []i32 = map (\\x -> match x case #a n -> n case #b -> 0) xs";
+    let program = Context::new(Backend::Cpu).compile(text).expect("it compiles");
+    let error = program.call::<_, Vec<i32>>("main", (vec![Bare::A, Bare::B, Bare::A],)).unwrap_err();
+    assert!(matches!(error, Error::Mismatch(_)), "{error}");
+    assert_eq!(program.call::<_, Vec<i32>>("main", (vec![Bare::B],)).expect("no payload is missing"), [0]);
+}

@@ -15,7 +15,7 @@
 
 use par_ir::core::{Body, Exp, Lambda, LoopForm, Param, Program, Schedule, Stm};
 use par_ir::prim::{BinOp, CmpOp};
-use par_ir::visit::{Code, Site};
+use par_ir::visit::Code;
 use par_ir::{Atom, Dim, Prim, PrimOp, Scalar, Span, Type, Var, Vars};
 
 /// In all functions.
@@ -133,7 +133,7 @@ impl Rewriter<'_> {
             return None;
         }
         let place = |p: &Param| {
-            let used = body.stms[i + 1..].iter().any(|s| uses(s, p.var));
+            let used = body.stms[i + 1..].iter().any(|s| s.mentions(p.var));
             let mut places = (0..body.results.len()).filter(|j| body.results[*j] == Atom::Var(p.var));
             places.next().filter(|_| !used && !p.ty.is_desc() && places.next().is_none())
         };
@@ -348,10 +348,4 @@ fn finish(turn: Turn, width: Atom, pat: Vec<Param>, results: Vec<Atom>, out: &mu
     let Turn { index, params, stms, span } = turn;
     let form = LoopForm::For { index, prim: Prim::I64, bound: width };
     out.push(Stm { pat, exp: Exp::Loop { params, form, body: Body { stms, results } }, span });
-}
-
-fn uses(stm: &Stm, v: Var) -> bool {
-    let mut found = false;
-    stm.walk(&mut |site| found |= site == Site::Use(Atom::Var(v)));
-    found
 }

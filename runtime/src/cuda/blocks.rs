@@ -6,9 +6,8 @@ use super::run::{Cuda, address, broken};
 use crate::array;
 use crate::blocks::{Blocks, Part};
 use crate::check::{RuntimeError, Span};
+use crate::exec::Run;
 use crate::exec::device::{Device, Held};
-use crate::exec::frame::HostValue;
-use crate::exec::{Run, internal};
 use crate::prim::Prim;
 use std::sync::Arc;
 
@@ -21,33 +20,6 @@ impl Part for Array {
     fn elements(&self) -> usize {
         self.len()
     }
-}
-
-/// What a set of blocks and the origins of what was joined are.
-type Joined = (Arc<Blocks<Array>>, Vec<i64>);
-
-/// See [`Device::join`].
-pub fn join<'a>(parts: Vec<HostValue<Cuda<'a>>>, prim: Prim, span: Span) -> Result<Joined, RuntimeError> {
-    let mut joined = Arc::new(Blocks::new(prim));
-    let mut origins = Vec::with_capacity(parts.len());
-    for part in parts {
-        origins.push(match part {
-            HostValue::Array(a) => {
-                address(&a, span)?;
-                Arc::make_mut(&mut joined).add(a)
-            }
-            HostValue::Blocks(b) => {
-                if joined.count() == 0 {
-                    joined = b;
-                } else {
-                    Arc::make_mut(&mut joined).add_all(&b);
-                }
-                0
-            }
-            other => return Err(internal(&format!("{other:?} where arrays are joined"))),
-        });
-    }
-    Ok((joined, origins))
 }
 
 /// See [`Device::tidy`]. The host looks at where the rows are, and decides; what moves is copied by the device.

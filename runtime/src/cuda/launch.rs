@@ -362,7 +362,7 @@ impl<'a> Launch<'_, 'a> {
         let (n, places) = (self.space.total as u64, self.words[at]);
         let table = places.saturating_mul(self.kernel.value_size as u64);
         let warps = u64::from(HIST_THREADS / 32);
-        if n == 0 || places == 0 {
+        if n == 0 {
             return Ok(results.into_iter().map(HostValue::Array).collect());
         }
         if places > u64::from(u32::MAX) {

@@ -1,14 +1,14 @@
 //! The processor as a device: arrays in its memory, work on its threads.
 
-use super::device::{ArrayResult, Device, Held, Results};
+use super::device::{ArrayResult, Device, Held, Results, Rows};
 use super::frame::{Frame, HostValue};
-use super::{Desc, Run, internal, out_of_memory, threads};
+use super::{Desc, Run, device, out_of_memory, threads};
 use crate::array::{Array, OutOfMemory};
 use crate::blocks::Blocks;
 use crate::check::{RuntimeError, Span};
 use crate::plan::Kernel;
 use crate::prim::{Prim, Scalar};
-use crate::profile::{Counters, Rows};
+use crate::profile::{self, Counters};
 use std::sync::Arc;
 
 /// How the processor is used.
@@ -110,23 +110,17 @@ impl Device for Cpu {
         prim: Prim,
         _: Span,
     ) -> Result<(Arc<Blocks>, Vec<i64>), RuntimeError> {
-        let mut joined = Arc::new(Blocks::new(prim));
-        let mut origins = Vec::with_capacity(parts.len());
-        for part in parts {
-            origins.push(match part {
-                HostValue::Array(a) => Arc::make_mut(&mut joined).add(a),
-                HostValue::Blocks(b) if joined.count() == 0 => {
-                    joined = b;
-                    0
-                }
-                HostValue::Blocks(b) => {
-                    Arc::make_mut(&mut joined).add_all(&b);
-                    0
-                }
-                other => return Err(internal(&format!("{other:?} where arrays are joined"))),
-            });
-        }
-        Ok((joined, origins))
+        device::join(parts, prim, |_| Ok(()))
+    }
+
+    fn sort(
+        run: &Run,
+        rows: &Rows<Cpu>,
+        keys: Array,
+        values: Option<Array>,
+        span: Span,
+    ) -> Result<Vec<Array>, RuntimeError> {
+        run.sort(rows, keys, values, span)
     }
 
     fn tidy(
@@ -220,7 +214,7 @@ impl Run<'_> {
         let made = made.and_then(|d| d.ok_or(OutOfMemory(u64::MAX)));
         let d = made.map_err(|e| out_of_memory(e, span))?;
         self.count(|c| c.launch(2 * d.rows() + 1, 8 * (d.rows() + 1)));
-        self.note_rows(|| Rows::of(&d));
+        self.note_rows(|| profile::Rows::of(&d));
         Ok(Arc::new(d))
     }
 }

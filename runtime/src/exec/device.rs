@@ -7,10 +7,12 @@
 use super::Run;
 use super::frame::{Frame, HostValue};
 use crate::array::Array;
+use crate::blocks::{Blocks, Part};
 use crate::check::{RuntimeError, Span};
 use crate::plan::Operand;
 use crate::prim::{Prim, Scalar};
 use std::fmt::Debug;
+use std::sync::Arc;
 
 /// The values of a statement.
 pub type Results<D> = Result<Vec<HostValue<D>>, RuntimeError>;
@@ -29,6 +31,16 @@ pub trait Held: Clone + Debug {
     fn size(&self) -> usize {
         self.len() * self.prim().size()
     }
+}
+
+/// Rows of arrays.
+pub enum Rows<D: Device> {
+    /// All is one.
+    One,
+    /// So many rows of this length.
+    Uniform(usize, usize),
+    /// Of the lengths in a descriptor.
+    Ragged(D::Desc),
 }
 
 /// A device; meanings of the operations as in FLAT. `span` is where errors are.
@@ -75,6 +87,14 @@ pub trait Device: Clone + Debug + Sized {
         prim: Prim,
         span: Span,
     ) -> Result<(Self::Blocks, Vec<i64>), RuntimeError>;
+    /// The keys of every row in ascending order, and the values that came with them.
+    fn sort(
+        run: &Run<Self>,
+        rows: &Rows<Self>,
+        keys: Self::Array,
+        values: Option<Self::Array>,
+        span: Span,
+    ) -> Result<Vec<Self::Array>, RuntimeError>;
     /// See [`crate::blocks::Blocks::leave`]; counts what it costs.
     fn tidy(
         run: &Run<Self>,
@@ -119,4 +139,35 @@ impl<D: Device> Run<'_, D> {
     pub fn arrays(&self, xs: &[Operand], frame: &mut Frame<D>) -> Result<Vec<D::Array>, RuntimeError> {
         xs.iter().map(|x| frame.array(*x)).collect()
     }
+}
+
+/// Arrays and blocks as one set of blocks, see [`Device::join`]. `ready` sees each array before its place is asked for.
+pub fn join<D>(
+    parts: Vec<HostValue<D>>,
+    prim: Prim,
+    ready: impl Fn(&D::Array) -> Result<(), RuntimeError>,
+) -> Result<(D::Blocks, Vec<i64>), RuntimeError>
+where
+    D: Device<Blocks = Arc<Blocks<<D as Device>::Array>>, Array: Part>,
+{
+    let mut joined = Arc::new(Blocks::new(prim));
+    let mut origins = Vec::with_capacity(parts.len());
+    for part in parts {
+        origins.push(match part {
+            HostValue::Array(a) => {
+                ready(&a)?;
+                Arc::make_mut(&mut joined).add(a)
+            }
+            HostValue::Blocks(b) if joined.count() == 0 => {
+                joined = b;
+                0
+            }
+            HostValue::Blocks(b) => {
+                Arc::make_mut(&mut joined).add_all(&b);
+                0
+            }
+            other => return Err(super::internal(&format!("{other:?} where arrays are joined"))),
+        });
+    }
+    Ok((joined, origins))
 }

@@ -1,6 +1,6 @@
 //! The executor: runs the host functions of a plan and launches its kernels.
 //!
-//! A run happens inside one thread pool of the requested size; small kernels stay on the calling thread. How work is cut
+//! A run on the processor happens inside one thread pool of the requested size; small kernels stay on the calling thread. How work is cut
 //! into pieces never shows in a result: where pieces are combined, their boundaries depend on sizes only, and the
 //! same code runs on one thread.
 
@@ -17,6 +17,7 @@ mod launch;
 mod map;
 mod record;
 mod scan;
+mod sort;
 mod space;
 mod split;
 mod threads;

@@ -47,6 +47,7 @@ mod sized;
 mod sizes;
 mod small;
 mod soac;
+mod sort;
 mod sums;
 #[cfg(test)]
 mod tests;

@@ -8,6 +8,7 @@ mod lanes;
 mod local;
 mod math;
 mod plan;
+mod prefix;
 mod primop;
 mod stage;
 
@@ -121,7 +122,7 @@ impl<'t> Compiler<'t> {
         for (op, address) in math::functions() {
             builder.symbol(math::symbol(op), address);
         }
-        for (name, address) in stage::functions() {
+        for (name, address) in stage::functions().into_iter().chain(prefix::functions()) {
             builder.symbol(name, address);
         }
         let module = JITModule::new(builder);
@@ -140,7 +141,9 @@ impl<'t> Compiler<'t> {
     fn kernel(&mut self, kernel: &Kernel, pattern: &[Ty], name: &str) -> Result<Compiled, String> {
         // Stages may compute a value again where another one needs it.
         let staged = if self.counting { None } else { stage::split(kernel) };
-        let info = KernelInfo::new(kernel, staged.as_ref(), pattern);
+        let wanted = !self.counting && staged.is_none();
+        let strips = if wanted { prefix::split(kernel, self.types) } else { None };
+        let info = KernelInfo::new(kernel, staged.as_ref(), strips.as_ref(), pattern);
         let mut checks = Vec::new();
         let mut functions = Vec::new();
         let callees = self.locals(kernel, name, &mut checks)?;

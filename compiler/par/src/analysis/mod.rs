@@ -17,7 +17,6 @@ pub use places::{Hint, Named};
 use crate::doc::{self, Item};
 use crate::failure::Failure;
 use crate::pipeline::{Options, Parsed, Pipeline, Trace};
-use crate::session::Names;
 use par_check::thir;
 use par_syntax::ast::File;
 use par_syntax::{Diagnostic, Sources};
@@ -66,11 +65,6 @@ impl Analysis {
     /// All declarations with what is written about them, the library's included.
     pub fn items(&self) -> Vec<Item> {
         doc::items(&self.files, &self.sources)
-    }
-
-    /// The names of all declarations in scope.
-    pub fn names(&self) -> Names {
-        Names::of(&self.files)
     }
 }
 

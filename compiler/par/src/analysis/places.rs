@@ -103,7 +103,7 @@ impl Analysis {
         let around = self.own(typed).filter(|d| covers(d.span, at));
         let mut names = Vec::new();
         for def in around {
-            for local in locals(def, typed).iter().filter(|l| covers(l.scope, at)) {
+            for local in locals(def, typed).iter().rev().filter(|l| covers(l.scope, at)) {
                 let name = local_name(typed, local.id);
                 if !names.iter().any(|(n, _)| *n == name) {
                     names.push((name, local.ty.clone()));

@@ -2,6 +2,7 @@
 
 use super::Mismatch;
 use par_runtime::array::Element;
+use par_runtime::io::view::View;
 use par_runtime::{Array, Column, Prim, Scalar, Value, ValueType, f16};
 use std::any::Any;
 
@@ -194,12 +195,14 @@ impl Builder {
         }
     }
 
-    /// The value, after all its parts.
+    /// The value, after all its parts. Parts of wrong lengths are a [`Mismatch`]: compiled code relies on them.
     pub fn finish(self) -> Result<Value, Mismatch> {
         let ty = self.ty.clone();
         let mut columns = Vec::new();
         self.columns(true, &mut columns)?;
-        Ok(Value { ty, columns })
+        let value = Value { ty, columns };
+        View::new(&value).map_err(Mismatch::new)?;
+        Ok(value)
     }
 
     fn columns(self, outermost: bool, out: &mut Vec<Column>) -> Result<(), Mismatch> {

@@ -52,20 +52,22 @@ fn written(path: &Path) -> Result<(String, String, Sources), Error> {
     let program = Context::new(Backend::Interp).compile_file(path)?;
     let sources = program.as_compiled().sources().clone();
     let name = path.file_stem().map_or_else(|| "program".into(), |n| n.to_string_lossy().into_owned());
-    let mut writer = Writer { types: Vec::new(), out: String::new() };
-    writer.module(&name, path, &program.entries(), &sources);
+    let mut writer = Writer { module: camel(&name), types: Vec::new(), out: String::new() };
+    writer.module(path, &program.entries(), &sources);
     Ok((name, writer.out, sources))
 }
 
 struct Writer {
+    /// The name of the program's own type.
+    module: String,
     /// Records and sums with their names.
     types: Vec<(ValueType, String)>,
     out: String,
 }
 
 impl Writer {
-    fn module(&mut self, name: &str, path: &Path, entries: &[&Entry], sources: &Sources) {
-        let module = camel(name);
+    fn module(&mut self, path: &Path, entries: &[&Entry], sources: &Sources) {
+        let module = self.module.clone();
         let mut functions = String::new();
         for entry in entries {
             self.function(entry, &mut functions);
@@ -160,8 +162,12 @@ impl Writer {
         if let Some((_, name)) = self.types.iter().find(|t| t.0 == *ty) {
             return name.clone();
         }
-        self.types.push((ty.clone(), place.to_string()));
-        place.to_string()
+        let mut name = place.to_string();
+        while name == self.module || self.types.iter().any(|t| t.1 == name) {
+            name.push('_');
+        }
+        self.types.push((ty.clone(), name.clone()));
+        name
     }
 
     fn definition(&mut self, ty: &ValueType, name: &str) {

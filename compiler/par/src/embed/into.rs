@@ -1,6 +1,7 @@
 //! From values of Rust.
 
 use super::{Builder, Mismatch};
+use crate::program::same_representation;
 use par_runtime::{Value, ValueType, f16};
 
 /// What can be an argument of an entry point. Derive it for records (`struct`s with fields of the same names) and sums
@@ -87,26 +88,10 @@ impl IntoPar for Value {
     }
 
     fn to_par(&self, ty: &ValueType) -> Result<Value, Mismatch> {
-        match same(&self.ty, ty) {
+        match same_representation(&self.ty, ty) {
             true => Ok(Value { ty: ty.clone(), columns: self.columns.clone() }),
             false => Err(Mismatch::new(format!("a value of type `{ty}` is needed, not `{}`", self.ty))),
         }
-    }
-}
-
-/// Whether two types have the same columns and names, whatever their sizes are called.
-fn same(a: &ValueType, b: &ValueType) -> bool {
-    match (a, b) {
-        (ValueType::Array { ragged: r, elem: a, .. }, ValueType::Array { ragged: s, elem: b, .. }) => {
-            r == s && same(a, b)
-        }
-        (ValueType::Tuple(xs), ValueType::Tuple(ys)) => {
-            xs.len() == ys.len() && xs.iter().zip(ys).all(|(x, y)| same(x, y))
-        }
-        (ValueType::Record(xs), ValueType::Record(ys)) => {
-            xs.len() == ys.len() && xs.iter().zip(ys).all(|(x, y)| x.0 == y.0 && same(&x.1, &y.1))
-        }
-        _ => a == b,
     }
 }
 

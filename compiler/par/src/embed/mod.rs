@@ -39,6 +39,10 @@ macro_rules! for_tuples {
             6: A 0, B 1, C 2, D 3, E 4, F 5;
             7: A 0, B 1, C 2, D 3, E 4, F 5, G 6;
             8: A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7;
+            9: A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8;
+            10: A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8, J 9;
+            11: A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8, J 9, K 10;
+            12: A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8, J 9, K 10, L 11;
         }
     };
 }

@@ -28,7 +28,8 @@ impl Context {
         self
     }
 
-    /// A call may hold at most so many bytes besides its arguments; more is [`Error::Failed`].
+    /// A call may hold at most so many bytes besides its arguments. What is nested goes piece by piece where that
+    /// makes it fit; what needs more all the same is [`Error::Failed`].
     #[must_use]
     pub fn memory_limit(mut self, bytes: usize) -> Context {
         self.memory_limit = Some(bytes);
@@ -72,7 +73,9 @@ impl Context {
 
     /// Compiles a text; diagnostics call it by the name, and imports are found relative to it.
     pub fn compile_named(&self, text: &str, name: &str) -> Result<Program, Error> {
-        let program = crate::compile(text, name, &self.options)?;
+        let memory_limit = self.memory_limit.or(self.options.memory_limit);
+        let options = Options { memory_limit, ..self.options.clone() };
+        let program = crate::compile(text, name, &options)?;
         program.prepare(self.backend)?;
         Ok(Program { program: Arc::new(program), context: self.clone() })
     }

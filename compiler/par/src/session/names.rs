@@ -17,7 +17,7 @@ pub struct Names {
 
 impl Names {
     /// The names of all declarations.
-    pub(crate) fn of(files: &[Arc<File>]) -> Names {
+    pub(super) fn of(files: &[Arc<File>]) -> Names {
         let types = Prim::ALL.iter().map(|p| p.name().to_string()).collect();
         let mut names = Names { types, ..Names::default() };
         files.iter().for_each(|file| names.decs(&file.decs, ""));

@@ -92,7 +92,7 @@ pub fn follows(scan: &Stm, map: &Stm) -> bool {
     reads::for_each(&m.body, &mut |arr, i| {
         here += usize::from(i == Atom::Var(m.pos) && made.contains(&arr) && !scattered.contains(&arr));
     });
-    made.iter().for_each(|v| all += reads::mentions(&map.op, *v));
+    made.iter().for_each(|v| all += map.op.uses_of(*v));
     here > 0 && here == all
 }
 

@@ -16,8 +16,9 @@
 //! Only if no other use keeps the array, so that it need not be stored at all; if every reader loads about as much as before; and
 //! if none of them reads an array beyond the update that would have been its last use.
 
-use super::order::{consumed, may_fail};
+use super::order::consumed;
 use super::{Joiner, reads};
+use crate::flatten::kernel_may_fail;
 use par_ir::core::{self, Body, Exp};
 use par_ir::flat::{Block, Kernel, KernelKind, Op, Out, Space, Stm, Ty};
 use par_ir::prim::{BinOp, CmpOp, PrimOp, UnOp};
@@ -60,7 +61,7 @@ fn elements(block: &Block, at: usize, joiner: &mut Joiner) -> Vec<(Var, Vec<Elem
 fn stored(stm: &Stm) -> std::ops::Range<usize> {
     let Op::Kernel(k) = &stm.op else { return 0..0 };
     match &k.kind {
-        KernelKind::Map(outs) if outs.iter().all(|o| matches!(o, Out::Elem(_))) && !may_fail(k) => {
+        KernelKind::Map(outs) if outs.iter().all(|o| matches!(o, Out::Elem(_))) && !kernel_may_fail(k) => {
             0..stm.pat.len()
         }
         KernelKind::Scan { neutral, after: None, .. } => neutral.len()..stm.pat.len(),
@@ -223,7 +224,7 @@ fn readers(block: &Block, at: usize, array: Var, element: &Element) -> Option<Ve
     // An input may have been used for the last time: then it may be gone.
     let mut gone = false;
     for (i, stm) in block.stms.iter().enumerate().skip(at + 1) {
-        let mentioned = reads::mentions(&stm.op, array);
+        let mentioned = stm.op.uses_of(array);
         if mentioned > 0 {
             let Op::Kernel(k) = &stm.op else { return None };
             let mut read = 0;
@@ -232,7 +233,7 @@ fn readers(block: &Block, at: usize, array: Var, element: &Element) -> Option<Ve
             if let KernelKind::Reduce { op, .. } | KernelKind::Scan { op, .. } | KernelKind::Hist { op, .. } =
                 &k.kind
             {
-                operator = reads::mentions(op, array);
+                operator = op.uses_of(array);
             }
             let ends = consumed(stm).iter().any(|v| inputs.contains(v) && !reads_array(k, *v));
             if gone || ends || read != mentioned || operator > 0 || !element.fits(k, array) {

@@ -19,7 +19,7 @@
 mod after;
 mod inline;
 mod order;
-mod reads;
+pub(crate) mod reads;
 mod same;
 mod scans;
 mod totals;

@@ -11,6 +11,7 @@
 //! fails first, nor let an array be read after the update that would have been its last use: the update would copy it.
 
 use super::reads;
+use crate::flatten::has_effect;
 use par_ir::Var;
 use par_ir::flat::{Block, Kernel, KernelKind, Op, Stm};
 use par_ir::visit::Code;
@@ -74,20 +75,6 @@ pub fn replace(block: &mut Block, (first, second): (usize, usize), order: &Order
     new.extend(order.behind.iter().filter_map(|i| take(*i)));
     new.extend((second + 1..old.len()).filter_map(|i| old[i].take()));
     block.stms = new;
-}
-
-/// Whether a statement may fail, not end, or be seen from outside.
-pub fn has_effect(op: &Op) -> bool {
-    match op {
-        Op::Check { .. } | Op::Trace { .. } | Op::Call(..) => true,
-        Op::Kernel(k) => may_fail(k),
-        _ => op.blocks().into_iter().flat_map(|b| &b.stms).any(|s| has_effect(&s.op)),
-    }
-}
-
-/// Whether a kernel has a check, or might not end.
-pub fn may_fail(k: &Kernel) -> bool {
-    k.bodies().into_iter().flat_map(|b| &b.stms).any(|s| crate::flatten::may_fail(&s.exp))
 }
 
 fn bound(stm: &Stm) -> impl Iterator<Item = Var> {

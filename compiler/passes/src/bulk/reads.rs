@@ -4,7 +4,7 @@ use crate::simplify::cse::{self, Key};
 use par_ir::core::{Body, Exp, Stm};
 use par_ir::flat::{Kernel, KernelKind, Out};
 use par_ir::ty::{Atom, Var};
-use par_ir::visit::{Code, Site, Subst};
+use par_ir::visit::{Code, Subst};
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
@@ -24,13 +24,6 @@ fn in_stm(stm: &Stm, f: &mut dyn FnMut(Var, Atom)) {
 pub fn of_kernel(k: &Kernel, f: &mut dyn FnMut(Var, Atom)) {
     k.prologue.iter().for_each(|s| in_stm(s, f));
     k.bodies().into_iter().for_each(|b| for_each(b, f));
-}
-
-/// How often a variable is mentioned.
-pub fn mentions(code: &impl Code, v: Var) -> usize {
-    let mut n = 0;
-    code.walk(&mut |site| n += usize::from(site == Site::Use(Atom::Var(v))));
-    n
 }
 
 /// Replaces reads of arrays by what `with` gives for array and index.

@@ -11,8 +11,8 @@
 //! The elements are computed twice, but read less often than prefixes would be stored and read. Not with floats, whose sum
 //! depends on the order.
 
-use super::order::may_fail;
-use super::{Joiner, after, reads};
+use super::{Joiner, after};
+use crate::flatten::kernel_may_fail;
 use par_ir::flat::{Block, Kernel, KernelKind, Op, Param, Space, Stm};
 use par_ir::prim::{BinOp, PrimOp};
 use par_ir::ty::{Atom, Var};
@@ -73,7 +73,7 @@ fn candidate(block: &Block, at: usize, last: &Predecessors) -> Option<Atom> {
     let Space::Flat(n) = k.space else { return None };
     let floats = op.ret.iter().any(|t| t.prim().is_float());
     let cheap = after::operators_of(&k.body) <= MAX_OPERATORS;
-    if floats || may_fail(k) || !cheap || n.var().is_none() {
+    if floats || kernel_may_fail(k) || !cheap || n.var().is_none() {
         return None;
     }
     let (mut totals, mut follows) = (0, false);
@@ -86,7 +86,7 @@ fn candidate(block: &Block, at: usize, last: &Predecessors) -> Option<Atom> {
             let reads = reads_of_last(stm, v, n, last);
             follows |= here;
             totals += reads;
-            if !here && reads != reads::mentions(&stm.op, v) {
+            if !here && reads != stm.op.uses_of(v) {
                 return None;
             }
         }

@@ -15,6 +15,7 @@
 
 use super::kernel::may_fail;
 use super::prune::stm_uses;
+use crate::bulk::reads;
 use par_ir::core::{self, Body, Exp, Stm};
 use par_ir::flat::{self, Block, Kernel, KernelKind, Op, Out, Space, Ty};
 use par_ir::{Atom, Dim, Prim, Type, Var, Vars};
@@ -136,7 +137,6 @@ fn build(
     let (mut stms, rest) = divide(&kernel.body.stms);
     inner.extend(rest);
     let elements: HashMap<Var, Var> = states.iter().map(|s| (s.array, s.element)).collect();
-    inner.iter_mut().for_each(|s| read_elements(s, &elements));
 
     let span = kernel.body.stms.first().map(|s| s.span).unwrap_or_default();
     let scalar = |var: Var, prim: Prim| core::Param { var, ty: Type::scalar(prim) };
@@ -147,32 +147,10 @@ fn build(
         stms.push(Stm { pat: vec![scalar(first, s.prim)], exp, span });
         params.push((scalar(s.element, s.prim), Atom::Var(first)));
     }
-    let body = Body { stms: inner, results: kernel.body.results.clone() };
+    let mut body = Body { stms: inner, results: kernel.body.results.clone() };
+    reads::replace(&mut body, &|array, _| elements.get(&array).map(|v| Atom::Var(*v)));
     let exp = Exp::Loop { params, form: core::LoopForm::For { index, prim, bound }, body };
     stms.push(Stm { pat: states.iter().map(|s| scalar(s.last, s.prim)).collect(), exp, span });
     let results = states.iter().map(|s| Atom::Var(s.last)).collect();
     Kernel { prologue, body: Body { stms, results }, ..kernel.clone() }
-}
-
-/// Reads of the loop's arrays become the loop's variables.
-fn read_elements(stm: &mut Stm, elements: &HashMap<Var, Var>) {
-    let body = |b: &mut Body| b.stms.iter_mut().for_each(|s| read_elements(s, elements));
-    match &mut stm.exp {
-        Exp::Index(arr, _) => {
-            if let Some(element) = elements.get(arr) {
-                stm.exp = Exp::Atom(Atom::Var(*element));
-            }
-        }
-        Exp::If { then, other, .. } => {
-            body(then);
-            body(other);
-        }
-        Exp::Loop { form, body: b, .. } => {
-            if let core::LoopForm::While(cond) = form {
-                body(cond);
-            }
-            body(b);
-        }
-        _ => {}
-    }
 }

@@ -30,7 +30,7 @@ fn prune_block(block: &mut Block, used: &mut Used) {
     block.results.iter().for_each(|a| mark(used, *a));
     let mut kept = Vec::new();
     for mut stm in std::mem::take(&mut block.stms).into_iter().rev() {
-        if !effects(&stm.op) && !stm.pat.iter().any(|p| used.contains(&p.var)) {
+        if !has_effect(&stm.op) && !stm.pat.iter().any(|p| used.contains(&p.var)) {
             continue;
         }
         match &mut stm.op {
@@ -47,19 +47,22 @@ fn prune_block(block: &mut Block, used: &mut Used) {
     block.stms = kept;
 }
 
-/// Whether a statement must run even if its results are unused.
-fn effects(op: &Op) -> bool {
-    let block = |b: &Block| b.stms.iter().any(|s| effects(&s.op));
+/// Whether an operation may fail, not end, or be seen from outside: it runs even if its results are unused.
+pub(crate) fn has_effect(op: &Op) -> bool {
+    let block = |b: &Block| b.stms.iter().any(|s| has_effect(&s.op));
     match op {
         Op::Check { .. } | Op::Trace { .. } | Op::Call(..) => true,
-        Op::Kernel(k) => {
-            k.bodies().into_iter().flat_map(|b| &b.stms).any(|s| super::kernel::may_fail(&s.exp))
-        }
+        Op::Kernel(k) => kernel_may_fail(k),
         Op::If { then, other, .. } => block(then) || block(other),
         Op::Loop { form, body, .. } => matches!(form, flat::LoopForm::While(_)) || block(body),
         Op::Split { body, .. } => block(body),
         _ => false,
     }
+}
+
+/// Whether a kernel has a check, or might not end.
+pub(crate) fn kernel_may_fail(k: &Kernel) -> bool {
+    k.bodies().into_iter().flat_map(|b| &b.stms).any(|s| super::kernel::may_fail(&s.exp))
 }
 
 fn prune_op(op: &mut Op, used: &mut Used) {
@@ -119,8 +122,25 @@ fn host_uses(op: &Op, f: &mut impl FnMut(Atom)) {
         Op::Slice { arr, start, len } => [(*arr).into(), *start, *len].into_iter().for_each(f),
         Op::Concat(vs) | Op::ConcatDesc(vs) | Op::Join(vs) => vs.iter().for_each(|v| f((*v).into())),
         Op::Tidy { blocks, starts, lens } => [*blocks, *starts, *lens].into_iter().for_each(|v| f(v.into())),
+        Op::Sort { space, keys, values } => {
+            space_uses(*space, f);
+            std::iter::once(keys).chain(values).for_each(|v| f((*v).into()));
+        }
         Op::Kernel(_) | Op::If { .. } | Op::Loop { .. } | Op::Split { .. } => {
             unreachable!("handled by prune_block")
+        }
+    }
+}
+
+fn space_uses(space: Space, f: &mut impl FnMut(Atom)) {
+    match space {
+        Space::Flat(n) => f(n),
+        Space::Rows { rows, dim } => {
+            f(rows);
+            match dim {
+                Dim::Size(a) => f(a),
+                Dim::Seg(d) => f(d.into()),
+            }
         }
     }
 }
@@ -150,16 +170,7 @@ fn prune_kernel(k: &mut Kernel, pat: &mut Vec<flat::Param>, used: &mut Used) {
     }
     prune_body(&mut k.body, used);
     prune_stms(&mut k.prologue, used);
-    match k.space {
-        Space::Flat(n) => mark(used, n),
-        Space::Rows { rows, dim } => {
-            mark(used, rows);
-            match dim {
-                Dim::Size(a) => mark(used, a),
-                Dim::Seg(d) => mark(used, d.into()),
-            }
-        }
-    }
+    space_uses(k.space, &mut |a| mark(used, a));
     match &k.kind {
         KernelKind::Map(outs) => mark_outs(outs, used),
         KernelKind::Reduce { op, neutral } | KernelKind::Scan { op, neutral, .. } => {

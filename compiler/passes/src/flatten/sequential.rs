@@ -11,7 +11,7 @@
 
 use crate::effects::may_fail;
 use par_ir::core::{Body, Exp, Lambda, LoopForm, Param, Stm};
-use par_ir::visit::{Code, Site};
+use par_ir::visit::Code;
 use par_ir::{Atom, Prim, Span, Type, Var, Vars};
 use std::collections::HashMap;
 
@@ -172,14 +172,8 @@ fn read_next(stm: &Stm, rest: &[Stm], results: &[Atom]) -> Option<()> {
     let reader = rest.iter().position(|s| s.exp.is_soac())?;
     let mut by_reader = 0;
     rest[reader].exp.for_each_operand(&mut |a| by_reader += usize::from(a == Atom::Var(p.var)));
-    let all: usize = rest.iter().map(|s| uses(p.var, s)).sum::<usize>()
-        + results.iter().map(|a| uses(p.var, a)).sum::<usize>();
+    let all: usize = rest.iter().map(|s| s.uses_of(p.var)).sum::<usize>()
+        + results.iter().map(|a| a.uses_of(p.var)).sum::<usize>();
     let quiet = !rest[..reader].iter().any(|s| may_fail(&s.exp));
     (by_reader == 1 && all == 1 && quiet && p.ty.rank() == 1).then_some(())
-}
-
-fn uses(v: Var, code: &impl Code) -> usize {
-    let mut n = 0;
-    code.walk(&mut |site| n += usize::from(site == Site::Use(Atom::Var(v))));
-    n
 }

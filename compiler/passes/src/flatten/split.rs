@@ -20,8 +20,8 @@ use super::rep::Rep;
 use super::{Flattener, Result};
 use par_ir::core::{Body, Exp, Lambda, Param};
 use par_ir::flat::{self, Op, Ty};
-use par_ir::{Atom, Dim, Prim, Type, Var};
-use std::collections::HashMap;
+use par_ir::visit::{Code, Subst};
+use par_ir::{Atom, Prim, Var};
 
 /// Whether, and when, nests are worked through in pieces.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -56,13 +56,13 @@ impl Flattener<'_> {
 
     /// Flattens a lambda's body in pieces of the positions of `child`, where its parameters are bound; its results there.
     pub(crate) fn lambda_in_pieces(&mut self, child: LevelId, lam: &Lambda) -> Result<Vec<Rep>> {
-        let mut names: HashMap<Var, Var> = HashMap::new();
+        let mut names = Subst::new();
         let (mut made, mut params) = (Vec::new(), Vec::new());
         for (a, ty) in lam.body.results.iter().zip(&lam.ret) {
             if let Some(v) = a.var().filter(|v| is_bound_in(&lam.body, *v) && !names.contains_key(v)) {
                 let var = self.vars.fresh_like(v);
-                params.push(Param { var, ty: renamed(ty, &names) });
-                names.insert(v, var);
+                params.push(Param { var, ty: ty.substituted(&names) });
+                names.insert(v, var.into());
                 made.push(*a);
             }
         }
@@ -82,8 +82,7 @@ impl Flattener<'_> {
         let pat = self.form_params(child, &params, &forms);
         self.emit(pat.clone(), split);
         self.adopt(child, &params, &forms, &pat);
-        let name = |a: &Atom| a.var().and_then(|v| names.get(&v)).map_or(*a, |v| (*v).into());
-        Ok(lam.body.results.iter().map(|a| self.rep(name(a))).collect())
+        Ok(lam.body.results.iter().map(|a| self.rep(a.substituted(&names))).collect())
     }
 
     /// The operation that works through `rows` positions of a level in pieces.
@@ -107,19 +106,8 @@ impl Flattener<'_> {
 }
 
 /// Whether a statement of the body itself binds a variable.
-fn is_bound_in(body: &Body, v: Var) -> bool {
+pub(crate) fn is_bound_in(body: &Body, v: Var) -> bool {
     body.stms.iter().any(|s| s.pat.iter().any(|p| p.var == v))
-}
-
-/// The type with other names for the variables in its dimensions.
-fn renamed(ty: &Type, names: &HashMap<Var, Var>) -> Type {
-    let name = |v: Var| names.get(&v).copied().unwrap_or(v);
-    let dim = |d: &Dim| match d {
-        Dim::Size(Atom::Var(v)) => Dim::Size(name(*v).into()),
-        Dim::Seg(s) => Dim::Seg(name(*s)),
-        size => *size,
-    };
-    Type { dims: ty.dims.iter().map(dim).collect(), elem: ty.elem }
 }
 
 /// Whether a body shows values.

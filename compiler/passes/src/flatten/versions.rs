@@ -17,7 +17,7 @@ use super::choices::Measure;
 use super::nest::LevelId;
 use super::rep::Rep;
 use super::sequential::sequential_nest;
-use super::split::traces;
+use super::split::{is_bound_in, traces};
 use super::{Ex, Flattener, Result, VERSION_CONDITIONS, Versions};
 use par_ir::core::{Body, Exp, Lambda, Param, Schedule, Stm};
 use par_ir::flat::{self, KernelKind, Op, Ty};
@@ -169,10 +169,9 @@ fn lengths(inputs: &[Var], lam: &Lambda) -> Option<Vec<Length>> {
             return None;
         }
         let of_row = width.var().and_then(|v| lam.params.iter().position(|p| p.var == v));
-        let bound_inside = |v: Var| lam.body.stms.iter().any(|s| s.pat.iter().any(|p| p.var == v));
         match (of_row, width.var()) {
             (Some(i), _) => found.push(Length::Rows(inputs[i])),
-            (None, Some(v)) if bound_inside(v) => return None,
+            (None, Some(v)) if is_bound_in(&lam.body, v) => return None,
             (None, _) => found.push(Length::Same(width)),
         }
     }
