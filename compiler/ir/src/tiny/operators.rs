@@ -61,7 +61,7 @@ impl Tiny<'_> {
             && !self.taken
             && !self.folded
             && !inputs.iter().any(apart)
-            && !lam.free().iter().any(|v| apart(v))
+            && !lam.free().iter().any(apart)
             && stm.pat.iter().all(only_result)
     }
 
