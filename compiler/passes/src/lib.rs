@@ -1,7 +1,6 @@
 //! Transformations of CORE, from CORE to FLAT, and of FLAT.
 
 mod bulk;
-mod constants;
 mod effects;
 pub mod flatten;
 pub mod fuse;

@@ -2,7 +2,6 @@
 //!
 //! ```text
 //! simplify   folds, propagates, removes what is dead
-//! constants  finds parameters of functions that are always the same constant
 //! merge      makes one map of independent calls of a recursive function
 //! hoist      takes what does not change out of maps and loops
 //! fuse       joins producers and consumers, then neighbours
@@ -10,7 +9,7 @@
 //! sequential makes loops of what is to run one row after the other
 //! ```
 
-use crate::{constants, fuse, merge, sequential, simplify, tiny};
+use crate::{fuse, merge, sequential, simplify, tiny};
 use par_ir::core::Program;
 
 /// A transformation of CORE.
@@ -29,13 +28,6 @@ pub const SIMPLIFY: Pass = Pass {
     name: "simplify",
     description: "folds constants, propagates copies, proves checks, removes what is dead",
     run: simplify::run,
-};
-
-/// Constants through calls.
-pub const CONSTANTS: Pass = Pass {
-    name: "constants",
-    description: "finds parameters and results of functions that are the same constant in every call",
-    run: constants::run,
 };
 
 /// Independent recursive calls as one batch.
@@ -76,4 +68,4 @@ pub const SEQUENTIAL: Pass = Pass {
 /// What happens to CORE before it is flattened. Hoisting comes before fusion, so that an invariant producer is not
 /// fused into the map that it should leave.
 pub const CORE_PASSES: &[Pass] =
-    &[SIMPLIFY, CONSTANTS, MERGE, HOIST, FUSE, SIMPLIFY, TINY, SIMPLIFY, HOIST, FUSE, SEQUENTIAL, SIMPLIFY];
+    &[SIMPLIFY, MERGE, HOIST, FUSE, SIMPLIFY, TINY, SIMPLIFY, HOIST, FUSE, SEQUENTIAL, SIMPLIFY];

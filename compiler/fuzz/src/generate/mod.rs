@@ -21,7 +21,6 @@ mod reduce;
 mod scalars;
 mod scope;
 mod shape;
-mod tiny;
 mod update;
 
 use crate::case::{Call, Case};
@@ -93,7 +92,7 @@ pub struct Generated {
 }
 
 fn forms() -> impl Iterator<Item = &'static Form> {
-    let tables: [&[Form]; 11] = [
+    let tables: [&[Form]; 10] = [
         scalars::FORMS,
         compound::FORMS,
         control::FORMS,
@@ -104,7 +103,6 @@ fn forms() -> impl Iterator<Item = &'static Form> {
         library::FORMS,
         functions::FORMS,
         recursion::FORMS,
-        tiny::FORMS,
     ];
     tables.into_iter().flatten()
 }
