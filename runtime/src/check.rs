@@ -2,6 +2,7 @@
 //! is the same on every back end.
 
 use crate::prim::Scalar;
+use serde::{Deserialize, Serialize};
 
 /// Calls of functions outside kernels that may be active at a time, on every back end: beyond it recursion is too deep. A call
 /// counts as 4 KiB, and all together may take half of the memory there is.
@@ -13,7 +14,7 @@ pub fn max_depth() -> usize {
 }
 
 /// A source range: `file` indexes the program's source table, `start..end` are bytes.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, PartialOrd, Ord)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, PartialOrd, Ord, Serialize, Deserialize)]
 #[allow(missing_docs)]
 pub struct Span {
     pub file: u32,
@@ -22,7 +23,7 @@ pub struct Span {
 }
 
 /// What a check statement verifies. The comment gives its arguments, in order.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub enum CheckKind {
     /// `index, size`: `0 <= index < size`.
     Bounds,

@@ -21,7 +21,6 @@
 //! - [`doc`]: what is written about names, as text and as HTML.
 //! - [`explain`]: the pages that explain the codes of diagnostics.
 //! - [`insight`]: what became of a program, and what its runs cost.
-//! - [`report`]: diagnostics as JSON.
 //! - [`failure`]: why there is no program, or no result.
 //! - [`session`]: declarations and values that grow input by input, for an interactive prompt.
 //! - [`warnings`]: which warnings are given.
@@ -39,7 +38,6 @@ pub mod insight;
 pub mod library;
 pub mod pipeline;
 pub mod program;
-pub mod report;
 pub mod session;
 pub mod testing;
 pub mod tuning;
@@ -49,8 +47,9 @@ pub use embed::{Context, Error, FromPar, IntoPar, Mismatch, Ragged};
 pub use failure::{Bug, Failure, RunFailure};
 pub use gpu::gpu_copy_rate;
 pub use par_derive::{FromPar, IntoPar};
-pub use par_ir::core::Entry;
 pub use par_ir::print::{print_core, print_flat};
+pub use par_message::report;
+pub use par_runtime::Entry;
 pub use par_runtime::cancel;
 pub use par_runtime::io;
 pub use par_runtime::io::text::{Layout, print_pretty, print_value, read_values};

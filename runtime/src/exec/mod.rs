@@ -27,7 +27,7 @@ use crate::array::{Array, OutOfMemory};
 use crate::cancel::CancelToken;
 use crate::check::{CheckKind, RuntimeError, Span, max_depth};
 use crate::cuda::{Cuda, Loaded};
-use crate::plan::{Function, Kind, Plan};
+use crate::plan::{Code, Function, Kind, Plan};
 use crate::pool;
 use crate::prim::{Prim, Scalar};
 use crate::profile::Profile;
@@ -38,6 +38,7 @@ use device::Device;
 use frame::HostValue;
 use record::Recorder;
 use std::cell::Cell;
+use std::sync::Arc;
 
 /// How to run.
 #[derive(Clone, Debug, Default)]
@@ -64,14 +65,14 @@ pub struct Executable {
 
 #[derive(Debug)]
 enum Compiled {
-    Cpu(Plan),
+    Cpu(Plan, Arc<Code>),
     Gpu(Box<Loaded>),
 }
 
 impl Executable {
-    /// Takes over a plan.
-    pub fn new(plan: Plan) -> Executable {
-        Executable { code: Compiled::Cpu(plan) }
+    /// Takes over a plan, and the code that its kernels name.
+    pub fn new(plan: Plan, code: Code) -> Executable {
+        Executable { code: Compiled::Cpu(plan, Arc::new(code)) }
     }
 
     /// Takes over a program that is on a GPU.
@@ -82,7 +83,7 @@ impl Executable {
     /// The index of the entry point of that name.
     pub fn entry(&self, name: &str) -> Option<usize> {
         match &self.code {
-            Compiled::Cpu(plan) => plan.entry(name),
+            Compiled::Cpu(plan, _) => plan.entry(name),
             Compiled::Gpu(program) => program.plan.entry(name),
         }
     }
@@ -127,8 +128,8 @@ impl Executable {
         options: &Options,
         profile: Option<&mut Profile>,
     ) -> Result<Vec<Column>, RuntimeError> {
-        let plan = match &self.code {
-            Compiled::Cpu(plan) => plan,
+        let (plan, code) = match &self.code {
+            Compiled::Cpu(plan, code) => (plan, code.clone()),
             Compiled::Gpu(program) => {
                 let call = Call::new(&program.plan, fun, options)?;
                 return call.run(Cuda::start(program, options.memory_limit)?, fun, args, profile);
@@ -136,7 +137,7 @@ impl Executable {
         };
         let threads = threads::count(options.threads);
         let Options { smallest_pieces, reproducible, .. } = *options;
-        let device = Cpu { threads, smallest_pieces, reproducible };
+        let device = Cpu { code, threads, smallest_pieces, reproducible };
         let call = Call::new(plan, fun, options)?;
         threads::pool(threads)?.install(|| call.run(device, fun, args, profile))
     }

@@ -12,7 +12,7 @@
 //! character. The place of a diagnostic is that of its first label; one without a place has null in its stead.
 
 use par_runtime::Span;
-use par_syntax::{Diagnostic, Severity, Sources, render};
+use crate::{Diagnostic, Severity, Sources, render};
 use serde_json::{Map, Value, json};
 
 /// A diagnostic as one JSON object.
