@@ -79,6 +79,8 @@ pub struct Settings {
     pub memory_limit: Option<usize>,
     /// See [`crate::Options::reproducible`].
     pub reproducible: bool,
+    /// Checks inside `#[unsafe]` are left out.
+    pub allow_unsafe: bool,
 }
 
 /// A program ready to run.

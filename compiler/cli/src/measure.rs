@@ -20,7 +20,7 @@ pub struct Subject {
     /// Number of threads; 0: one for each processor
     #[arg(long, value_name = "N", default_value = "0")]
     threads: usize,
-    #[arg(long, value_name = "[NAME=]FILE", help = crate::run::INPUT_HELP)]
+    #[arg(long, value_name = "[NAME=]FILE", help = par_native::call::INPUT_HELP)]
     pub input: Vec<String>,
     /// Run N times, after one run that is not counted; times are those of the run with the median time
     #[arg(long, value_name = "N", default_value = "5", value_parser = clap::value_parser!(u32).range(1..))]

@@ -33,7 +33,7 @@ pub struct Args {
     /// Entry point for --input [default: main, or the only one]
     #[arg(long, value_name = "NAME", requires = "input")]
     entry: Option<String>,
-    #[arg(long, value_name = "[NAME=]FILE", help = crate::run::INPUT_HELP)]
+    #[arg(long, value_name = "[NAME=]FILE", help = par_native::call::INPUT_HELP)]
     input: Vec<String>,
     /// Number of threads; 0: one for each processor
     #[arg(long, value_name = "N", default_value = "0")]

@@ -17,6 +17,7 @@
 //! - [`imports`]: how imported files are found.
 //! - [`pipeline`]: the phases and passes, in order, with dumps, timings and verification between them.
 //! - [`program`]: a compiled program and how it is run on each back end.
+//! - [`ahead`]: object files for executables and libraries.
 //! - [`analysis`]: what is known about a program while it is written, for editors.
 //! - [`doc`]: what is written about names, as text and as HTML.
 //! - [`explain`]: the pages that explain the codes of diagnostics.
@@ -27,6 +28,7 @@
 //! - [`tuning`]: measured thresholds between versions.
 //! - [`testing`]: the `-- ==` blocks of a file, run on every back end.
 
+pub mod ahead;
 pub mod analysis;
 pub mod doc;
 pub mod embed;

@@ -11,12 +11,9 @@ use par_ir::interp::{self, Counters};
 use par_ir::{core, flat};
 use par_runtime::cuda::{self, Gpu, Nvrtc};
 use par_runtime::{CancelToken, Column, Executable, Profile, RuntimeError, Value, cancel, pool};
-use par_syntax::{Diagnostic, Severity, Sources};
+use par_syntax::{Diagnostic, Sources};
 use std::fmt;
 use std::sync::OnceLock;
-
-/// How back ends begin the message of an error that is theirs and not the program's.
-const INTERNAL: &str = "internal error:";
 
 /// What runs a program.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -258,6 +255,16 @@ impl Program {
         Ok(par_codegen::cpu::dump_clif(self.flat()?))
     }
 
+    /// How it was compiled.
+    pub(crate) fn options(&self) -> &Options {
+        &self.options
+    }
+
+    /// Generates code in another form, timed like the others.
+    pub(crate) fn codegen_step<T>(&self, generate: impl FnOnce() -> T) -> T {
+        self.pipeline().codegen_step(generate)
+    }
+
     fn pipeline(&self) -> Pipeline<'_> {
         Pipeline { options: &self.options, trace: &self.trace }
     }
@@ -325,12 +332,8 @@ impl Program {
             RunFailure::from(Failure::Bug(Bug { pass, message }))
         };
         let columns = self.execute(entry, columns, options, measure).map_err(|failure| match failure {
-            RunFailure::Error(e) if e.message.starts_with(INTERNAL) && self.options.allow_unsafe => {
-                let text = e.message.trim_start_matches(INTERNAL);
-                RuntimeError::plain(format!("a check that `#[unsafe]` leaves out does not hold:{text}"))
-                    .into()
-            }
-            RunFailure::Error(e) if e.message.starts_with(INTERNAL) => bug(e.message),
+            RunFailure::Error(e) if self.options.allow_unsafe => e.of_unsafe().into(),
+            RunFailure::Error(e) if e.internal_message().is_some() => bug(e.message),
             other => other,
         })?;
         Ok(signature.result(columns).map_err(bug)?)

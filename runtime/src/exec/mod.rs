@@ -259,7 +259,7 @@ fn export<D: Device>(
 
 /// The error for a plan that breaks its own rules.
 pub(crate) fn internal(what: &str) -> RuntimeError {
-    RuntimeError::plain(format!("internal error: {what}"))
+    RuntimeError::internal(what)
 }
 
 pub(crate) fn out_of_memory(e: OutOfMemory, span: Span) -> RuntimeError {

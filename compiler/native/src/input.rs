@@ -1,7 +1,7 @@
 //! Arguments of an entry point from files and standard input.
 
-use par::io::{self, InputError};
-use par::{Array, Entry, Prim, Value, ValueType};
+use par_runtime::io::{self, InputError};
+use par_runtime::{Array, Entry, Prim, Value, ValueType};
 use std::io::Read;
 
 /// Where one `--input` says the value is.

@@ -1,9 +1,9 @@
 //! Results to a file or to standard output, after everything has succeeded.
 
 use crate::status::{self, Status};
-use par::Value;
-use par::io::text::print_to;
-use par::io::{self, binary, npy};
+use par_runtime::Value;
+use par_runtime::io::text::print_to;
+use par_runtime::io::{self, binary, npy};
 use std::fs::File;
 use std::io::{BufWriter, ErrorKind, Write};
 use std::path::Path;

@@ -1,0 +1,16 @@
+//! What compiled programs are linked with, and what they share with `par run`.
+//!
+//! - [`call`]: arguments in, the call, results out.
+//! - [`input`], [`output`]: arguments from files and standard input, results to files and standard output.
+//! - [`status`]: exit statuses, and messages to standard error.
+//! - [`program`]: a program that was linked, and its calls.
+//! - [`executable`]: what an executable does.
+//!
+//! Nothing here knows the compiler.
+
+pub mod call;
+pub mod executable;
+pub mod input;
+pub mod output;
+pub mod program;
+pub mod status;
