@@ -21,7 +21,10 @@ impl Entry {
     pub fn check_arguments(&self, args: &[Value]) -> Result<(), RuntimeError> {
         if args.len() != self.params.len() {
             let (name, wanted) = (&self.name, self.params.len());
-            return Err(RuntimeError::plain(format!("`{name}` takes {wanted} arguments, not {}", args.len())));
+            return Err(RuntimeError::plain(format!(
+                "`{name}` takes {wanted} arguments, not {}",
+                args.len()
+            )));
         }
         for ((name, ty), arg) in self.params.iter().zip(args) {
             if !same_representation(ty, &arg.ty) {

@@ -1,7 +1,7 @@
 //! Options of every command that compiles a program.
 
-use clap::ValueEnum;
 use crate::status::bytes;
+use clap::ValueEnum;
 use par::Options;
 use par::pipeline::{Splitting, Versions};
 use par::warnings::Warnings;

@@ -1,8 +1,8 @@
 //! `par run`: compiles a program and calls an entry point.
 
 use crate::options::{Compile, Limits};
-use crate::status::{self, Messages, Status};
 use crate::source;
+use crate::status::{self, Messages, Status};
 use clap::ValueEnum;
 use par::tuning::Tuning;
 use par::{Backend, Options, pipeline};

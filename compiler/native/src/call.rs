@@ -54,7 +54,8 @@ impl Call {
         output::write(value, &target).map_err(|message| status::fail(&message))?;
         if let Some(path) = &self.time {
             let lines: String = times.iter().map(|t| format!("{t}\n")).collect();
-            output::write_file(path, |file| file.write_all(lines.as_bytes())).map_err(|m| status::fail(&m))?;
+            output::write_file(path, |file| file.write_all(lines.as_bytes()))
+                .map_err(|m| status::fail(&m))?;
         }
         Ok(Status::Success)
     }

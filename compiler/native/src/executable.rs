@@ -37,7 +37,11 @@ struct Args {
 /// # Safety
 /// The arguments are those of `main`; the image is that of the executable, and nothing else loads it.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn par_native_main(count: c_int, words: *const *const c_char, image: *const Image) -> c_int {
+pub unsafe extern "C" fn par_native_main(
+    count: c_int,
+    words: *const *const c_char,
+    image: *const Image,
+) -> c_int {
     // SAFETY: as the caller promises; words of `main` end with a zero.
     let words: Vec<OsString> = (0..usize::try_from(count).unwrap_or(0))
         .map(|i| unsafe { CStr::from_ptr(*words.add(i)) })
@@ -48,7 +52,8 @@ pub unsafe extern "C" fn par_native_main(count: c_int, words: *const *const c_ch
     std::panic::set_hook(Box::new(|info| status::apologise_for(info, "run")));
     // SAFETY: as the caller promises.
     let image = unsafe { &*image };
-    let worker = std::thread::Builder::new().name("par".into()).stack_size(STACK).spawn(move || main(words, image));
+    let worker =
+        std::thread::Builder::new().name("par".into()).stack_size(STACK).spawn(move || main(words, image));
     let status = match worker.map(std::thread::JoinHandle::join) {
         Ok(Ok(status)) => status,
         // The panic hook has said everything.
@@ -72,12 +77,15 @@ fn main(words: Vec<OsString>, image: &Image) -> Status {
 }
 
 fn run(args: &Args, program: &Program) -> Result<Status, Status> {
-    let entry = entries::choose(&program.entries(), args.call.entry.as_deref()).map_err(|m| status::fail(&m))?;
+    let entry =
+        entries::choose(&program.entries(), args.call.entry.as_deref()).map_err(|m| status::fail(&m))?;
     let mut options = program.options();
     options.threads = args.call.threads;
     options.memory_limit = args.memory_limit.or(options.memory_limit);
     options.reproducible |= args.reproducible;
-    args.call.run(entry, |_| (), |values| {
-        program.call(entry, values, &options).map_err(|e| status::run_error(&e, program.sources()))
-    })
+    args.call.run(
+        entry,
+        |_| (),
+        |values| program.call(entry, values, &options).map_err(|e| status::run_error(&e, program.sources())),
+    )
 }

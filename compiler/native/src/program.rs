@@ -18,7 +18,8 @@ impl Program {
     pub unsafe fn load(image: &Image) -> Result<Program, String> {
         // SAFETY: as the caller promises.
         let mut loaded = unsafe { image.load()? };
-        let source = |s: par_runtime::image::Source| Source { name: s.name, text: s.text, is_library: s.library };
+        let source =
+            |s: par_runtime::image::Source| Source { name: s.name, text: s.text, is_library: s.library };
         let files = std::mem::take(&mut loaded.sources).into_iter().map(source).collect();
         Ok(Program { loaded, sources: Sources { files } })
     }
@@ -47,7 +48,8 @@ impl Program {
         let fun = self.loaded.executable.entry(&entry.name).ok_or_else(missing)?;
         let columns = args.into_iter().flat_map(|v| v.columns).collect();
         let called = self.loaded.executable.call(fun, columns, options);
-        let called = if self.loaded.settings.allow_unsafe { called.map_err(RuntimeError::of_unsafe) } else { called };
+        let called =
+            if self.loaded.settings.allow_unsafe { called.map_err(RuntimeError::of_unsafe) } else { called };
         entry.result(called?).map_err(RuntimeError::internal)
     }
 }

@@ -5,8 +5,8 @@ use super::frame::{Frame, HostValue};
 use super::{Run, export, internal, out_of_memory};
 use crate::array::OutOfMemory;
 use crate::check::{CheckKind, RuntimeError, Span};
-use crate::plan::{Block, Loop, LoopForm, Op, Operand, Stm};
 use crate::op::PrimOp;
+use crate::plan::{Block, Loop, LoopForm, Op, Operand, Stm};
 use crate::prim::Scalar;
 use crate::value::Value;
 

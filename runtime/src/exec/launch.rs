@@ -107,7 +107,19 @@ impl Run<'_> {
         let (work, copied) = (AtomicU64::new(0), Counters::default());
         let reproducible = self.device.reproducible;
         let code = &self.device.code.functions;
-        Ok(Launch { kernel, code, space, threads, reproducible, span, env, _held: held, failure, work, copied })
+        Ok(Launch {
+            kernel,
+            code,
+            space,
+            threads,
+            reproducible,
+            span,
+            env,
+            _held: held,
+            failure,
+            work,
+            copied,
+        })
     }
 }
 

@@ -35,7 +35,8 @@ impl<'a> Link<'a> {
             .map_err(|e| format!("cannot write {}: {e}", object.display()))
             .and_then(|()| self.link(&object, &partial, &[]))
             .and_then(|()| {
-                std::fs::rename(&partial, output).map_err(|e| format!("cannot write {}: {e}", output.display()))
+                std::fs::rename(&partial, output)
+                    .map_err(|e| format!("cannot write {}: {e}", output.display()))
             });
         for file in [object, partial] {
             // Of these at most one is there.
@@ -45,7 +46,8 @@ impl<'a> Link<'a> {
     }
 
     fn link(&self, object: &Path, output: &Path, flags: &[&str]) -> Result<(), String> {
-        let compiler = std::env::var_os("CC").filter(|cc| !cc.is_empty()).unwrap_or_else(|| OsString::from("cc"));
+        let compiler =
+            std::env::var_os("CC").filter(|cc| !cc.is_empty()).unwrap_or_else(|| OsString::from("cc"));
         let mut command = Command::new(&compiler);
         command.args(flags).arg("-o").arg(output).arg(object).arg(self.runtime).args(SMALLER).args(SYSTEM);
         let name = compiler.display();

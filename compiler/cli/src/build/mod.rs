@@ -79,8 +79,7 @@ pub fn build(args: &Args) -> Result<Status, Status> {
     let runtime = runtime::find(args.runtime.as_deref()).map_err(|m| status::fail(&m))?;
     let tuning = args.tuning.as_deref().map(run::tuning).transpose()?;
     let allow_unsafe = args.allow_unsafe;
-    let options =
-        Options { tuning, allow_unsafe, ..args.limits.on(args.compile.options(args.verify)) };
+    let options = Options { tuning, allow_unsafe, ..args.limits.on(args.compile.options(args.verify)) };
     let program = source::load(&args.file, &options)?;
     let object = program.object(args.cpu.into(), Shape::Executable).map_err(|f| status::failure(&f))?;
     pipeline::enter("linking");

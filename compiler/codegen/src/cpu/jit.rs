@@ -6,9 +6,9 @@ use crate::free;
 use cranelift_jit::{JITBuilder, JITModule};
 use cranelift_module::FuncId;
 use par_ir::flat;
+use par_runtime::Executable;
 use par_runtime::op::call;
 use par_runtime::plan::{Code, KernelFn};
-use par_runtime::Executable;
 
 /// Compiles a program for this machine. Fails only on a program that the FLAT verifier would refuse.
 pub fn compile(program: &flat::Program) -> Result<Executable, String> {
