@@ -88,52 +88,6 @@ public:
         }
     }
 
-    using Address = unsigned long long;
-
-    // Device memory, all bytes zero; it is not given back.
-    Address allocate(size_t bytes) const {
-        Address at;
-        must(call("cuMemAlloc_v2", &at, bytes + 256), "memory");
-        clear(at, bytes);
-        return at;
-    }
-    void clear(Address at, size_t bytes) const {
-        must(call("cuMemsetD8Async", at, static_cast<unsigned char>(0), bytes, static_cast<void*>(nullptr)), "memset");
-    }
-    void upload(Address to, const void* from, size_t bytes) const { must(call("cuMemcpyHtoD_v2", to, from, bytes), "copy"); }
-    void copy(Address to, Address from, size_t bytes) const {
-        must(call("cuMemcpyDtoDAsync_v2", to, from, bytes, static_cast<void*>(nullptr)), "copy");
-    }
-
-    // Starts a kernel whose arguments are as they are to be on the device.
-    template <class... A>
-    void start(const char* name, dim3 grid, dim3 block, unsigned shared, A... arguments) const {
-        void *function, *pointers[] = {&arguments..., nullptr};
-        must(call("cuModuleGetFunction", &function, module_, name), name);
-        must(start_with(function, grid, block, shared, pointers), name);
-    }
-
-    // Milliseconds that what `work` starts takes, the median of several times, after one that is not counted.
-    template <class Work>
-    float milliseconds(int times, Work work) const {
-        void *from, *to, *stream = nullptr;
-        call("cuEventCreate", &from, 0u);
-        call("cuEventCreate", &to, 0u);
-        std::vector<float> all(times);
-        work();
-        for (float& t : all) {
-            call("cuEventRecord", from, stream);
-            work();
-            call("cuEventRecord", to, stream);
-            must(call("cuEventSynchronize", to), "timing");
-            call("cuEventElapsedTime", &t, from, to);
-        }
-        call("cuEventDestroy_v2", from);
-        call("cuEventDestroy_v2", to);
-        std::sort(all.begin(), all.end());
-        return all[all.size() / 2];
-    }
-
 private:
     struct Copy {
         unsigned long long device;

@@ -43,7 +43,7 @@ std::string compile(const std::string& source, const std::string& kernels, const
     const auto destroy = function<int(Program*)>("nvrtcDestroyProgram");
     const std::string text = contents(source);
     const std::string options[] = {
-        "--gpu-architecture=" + architecture, "--std=c++17", "--ptxas-options=-v", "-I" + kernels, "-I" + kernels + "/test/instances",
+        "--gpu-architecture=" + architecture, "--std=c++17", "--ptxas-options=-v", "-I" + kernels,
         "--fmad=false",
     };
     std::vector<const char*> pointers;

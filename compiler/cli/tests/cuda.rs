@@ -177,3 +177,30 @@ fn failing_checks_are_those_of_the_processor() {
         assert_eq!(on("cuda"), expected);
     }
 }
+
+/// Sizes that no tile divides, with the emulator's checks of shared memory.
+#[test]
+fn kernels_are_timed_one_by_one() {
+    let Some(folder) = stand_ins() else { return };
+    let bench = |command: &mut Command, arguments: &[&str]| {
+        said(&command.args(["bench", "--kernels"]).args(arguments).output().expect("par runs"))
+    };
+    let sizes = ["--backend", "cuda", "--elements", "5000", "--elements", "1024"];
+    let mut checked = par(folder);
+    checked.env("EMU_FLAGS", "-DEMU_RACE");
+    let (status, out, err) = bench(&mut checked, &[&sizes[..], &["--json"]].concat());
+    assert_eq!((status, err.as_str()), (Some(0), ""), "{out}");
+    let report: serde_json::Value = serde_json::from_str(&out).expect("JSON");
+    let results = report["results"].as_array().expect("results");
+    let of = |n: u64| results.iter().filter(|r| r["elements"] == n).map(|r| &r["kernel"]).collect::<Vec<_>>();
+    assert_eq!(of(5000), of(1024));
+    assert_eq!(of(5000)[0], "copy");
+    assert!(results.iter().all(|r| r["seconds"].as_f64() > Some(0.0)), "{out}");
+    assert!(results.iter().any(|r| r["textbook"] == true) && of(5000).len() > 20, "{out}");
+
+    let (status, out, _) = bench(&mut par(folder), &["--backend", "cuda", "--elements", "1024"]);
+    assert_eq!((status, out.matches("100.0 %").count()), (Some(0), 1), "{out}");
+    let (status, _, err) = bench(&mut par(folder), &[]);
+    assert_eq!((status, err.lines().count()), (Some(1), 1), "{err}");
+    assert!(err.contains("--backend cuda"), "{err}");
+}

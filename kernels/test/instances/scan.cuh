@@ -1,5 +1,5 @@
 #pragma once
-#include "operators.cuh"
+#include "test/instances/operators.cuh"
 #include "par/scan.cuh"
 
 namespace test {

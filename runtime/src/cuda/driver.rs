@@ -3,7 +3,7 @@
 //! `cudarc` panics where the driver's library is missing, so that [`Gpu::open`] looks for it first.
 
 use crate::array::OutOfMemory;
-use cudarc::driver::result::{self, DriverError, device, mem_pool, module, primary_ctx, stream};
+use cudarc::driver::result::{self, DriverError, device, event, mem_pool, module, primary_ctx, stream};
 use cudarc::driver::sys;
 use std::ffi::{CString, c_void};
 use std::fmt;
@@ -234,6 +234,32 @@ impl Gpu {
         }
     }
 
+    /// Starts a function whose arguments are at most eight bytes each, in words.
+    ///
+    /// # Safety
+    ///
+    /// They are what the function takes, and what they point to stays until it has ended.
+    pub unsafe fn launch_with(
+        &self,
+        function: Function,
+        shape: super::Launch,
+        words: &[u64],
+    ) -> Result<(), DriverError> {
+        let mut arguments: Vec<*mut c_void> =
+            words.iter().map(|w| std::ptr::from_ref(w).cast_mut().cast()).collect();
+        let (grid, block) = ((shape.grid.0, shape.grid.1, 1), (shape.block.0, shape.block.1, 1));
+        // SAFETY: as above; the driver reads as many bytes of each word as the argument has.
+        unsafe { result::launch_kernel(function.0, grid, block, shape.shared, self.stream, &mut arguments) }
+    }
+
+    /// Notes when all that was asked for before is done.
+    pub fn mark(&self) -> Result<Mark, DriverError> {
+        let mark = Mark(event::create(sys::CUevent_flags::CU_EVENT_DEFAULT)?);
+        // SAFETY: the stream is this device's.
+        unsafe { event::record(mark.0, self.stream)? };
+        Ok(mark)
+    }
+
     /// Loads machine code.
     pub fn load(&self, image: &[u8]) -> Result<Module, DriverError> {
         // SAFETY: the image is a whole one, from the compiler or the cache.
@@ -279,6 +305,27 @@ impl Drop for Gpu {
             let _ = stream::destroy(self.stream);
             let _ = primary_ctx::release(self.device);
         }
+    }
+}
+
+/// A moment in the order of what a device does.
+pub struct Mark(sys::CUevent);
+
+impl Mark {
+    /// Seconds since an earlier one; waits until this one is there.
+    pub fn since(&self, earlier: &Mark) -> Result<f64, DriverError> {
+        // SAFETY: both are recorded.
+        unsafe {
+            event::synchronize(self.0)?;
+            Ok(f64::from(event::elapsed(earlier.0, self.0)?) / 1e3)
+        }
+    }
+}
+
+impl Drop for Mark {
+    fn drop(&mut self) {
+        // SAFETY: it is dropped once.
+        let _ = unsafe { event::destroy(self.0) };
     }
 }
 

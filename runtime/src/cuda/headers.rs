@@ -1,4 +1,4 @@
-//! The headers in `kernels/`, as programs include them.
+//! The headers in `kernels/`, as programs and [`super::Workbench`] include them.
 
 macro_rules! headers {
     ($($name:literal),* $(,)?) => {
@@ -22,10 +22,27 @@ headers!(
     "par/segscan.cuh",
     "par/filter.cuh",
     "par/histogram.cuh",
+    "par/flood.cuh",
+    "par/desc.cuh",
+    "par/sort.cuh",
+    "par/segsort.cuh",
+    "par/transpose.cuh",
+    "par/gather.cuh",
     "program/half.cuh",
     "program/math.cuh",
     "program/scalar.cuh",
     "program/failure.cuh",
     "program/program.cuh",
     "program/bulk.cuh",
+    "textbook/flood.cuh",
+    "textbook/histogram.cuh",
+    "textbook/reduce.cuh",
+    "textbook/scan.cuh",
+    "textbook/transpose.cuh",
+    "test/instances/operators.cuh",
+    "test/instances/irregular.cuh",
+    "test/instances/rows.cuh",
+    "test/instances/scan.cuh",
+    "test/instances/sort.cuh",
+    "test/instances/textbook.cuh",
 );

@@ -20,12 +20,14 @@ mod launch;
 mod module;
 mod nvrtc;
 mod run;
+mod workbench;
 
-pub use driver::{Gpu, LoadError, Unavailable};
+pub use driver::{Function, Gpu, LoadError, Unavailable};
 pub use headers::HEADERS;
 pub use module::load;
 pub use nvrtc::{Nvrtc, Source};
 pub use run::Cuda;
+pub use workbench::{Argument, Launch, Memory, Workbench};
 
 pub(crate) use module::Loaded;
 

@@ -87,7 +87,7 @@ pub fn load(program: Program, gpu: Arc<Gpu>) -> Result<Executable, LoadError> {
 }
 
 /// Machine code, from the cache or the compiler.
-fn image(nvrtc: &Nvrtc, source: &Source) -> Result<Vec<u8>, LoadError> {
+pub fn image(nvrtc: &Nvrtc, source: &Source) -> Result<Vec<u8>, LoadError> {
     let version = format!("{:?} {}", nvrtc.version, nvrtc.path.display());
     let options = options(source.architecture).join(" ");
     let mut key = vec![source.text, &version, &options];

@@ -3,9 +3,11 @@
 //! - `sample`: running a call often enough.
 //! - `stats`: medians, intervals, whether a change is one.
 //! - `bandwidth`: how fast this machine copies.
+//! - `kernels`: the bulk operations of a GPU, one by one.
 //! - `report`: the table, the results as data, the comparison.
 
 mod bandwidth;
+mod kernels;
 mod report;
 mod sample;
 mod stats;
@@ -32,6 +34,7 @@ result; their rate is compared with that of a plain copy on this machine, by as 
     par bench examples
     par bench sort.par --threads 1 --json --output before.json
     par bench sort.par --threads 1 --compare before.json     shows significant changes only
+    par bench --kernels --backend cuda                       scan, filter, sort, … compared with a copy on the GPU
 
 Exit status: 0 all was measured; 1 a call failed, or a file cannot be read; 2, 3, 101 as of `par run`.";
 
@@ -40,8 +43,14 @@ Exit status: 0 all was measured; 1 a call failed, or a file cannot be read; 2, 3
 #[command(after_long_help = AFTER_HELP)]
 pub struct Args {
     /// Programs, or folders with programs
-    #[arg(value_name = "FILE", required = true)]
+    #[arg(value_name = "FILE", required_unless_present = "kernels")]
     files: Vec<PathBuf>,
+    /// Instead of programs, time the bulk operations of a GPU one by one, and beside them the textbook's variants
+    #[arg(long, conflicts_with_all = ["files", "compare"])]
+    kernels: bool,
+    /// With --kernels: on arrays of so many elements; may be repeated
+    #[arg(long, value_name = "N", requires = "kernels", default_values = ["65536", "1048576", "16777216", "268435456"], value_parser = clap::value_parser!(u64).range(1024..1 << 32))]
+    elements: Vec<u64>,
     /// What to run them on
     #[arg(long, value_enum, default_value = "cpu")]
     backend: BackendName,
@@ -83,6 +92,9 @@ pub struct Args {
 
 /// Measures all calls and prints what they take.
 pub fn bench(args: &Args) -> Result<Status, Status> {
+    if args.kernels {
+        return bench_kernels(args);
+    }
     let old = args.compare.as_deref().map(report::read).transpose().map_err(|m| status::fail(&m))?;
     let mut files = Vec::new();
     for path in &args.files {
@@ -107,6 +119,15 @@ pub fn bench(args: &Args) -> Result<Status, Status> {
     failed.map_or(Ok(Status::Success), Err)
 }
 
+fn bench_kernels(args: &Args) -> Result<Status, Status> {
+    if args.backend.choose(args.limits.device(), false) != Backend::Cuda {
+        return Err(status::fail("--kernels times those of a GPU: use it with --backend cuda"));
+    }
+    let report = kernels::measure(args.limits.device(), &args.elements)?;
+    write_text(args, &if args.json { report.json() } else { report.table() })?;
+    Ok(Status::Success)
+}
+
 fn threads(args: &Args) -> usize {
     match args.threads {
         0 => std::thread::available_parallelism().map_or(1, usize::from),
@@ -120,8 +141,12 @@ fn write(args: &Args, report: &Report, old: Option<&Report>) -> Result<(), Statu
         (false, Some(old)) => report.comparison(old, crate::explain::color() && args.output.is_none()),
         (false, None) => report.table(),
     };
+    write_text(args, &text)
+}
+
+fn write_text(args: &Args, text: &str) -> Result<(), Status> {
     match &args.output {
-        None => output::text(&text),
+        None => output::text(text),
         Some(path) => output::write_file(path, |file| std::io::Write::write_all(file, text.as_bytes()))
             .map_err(|m| status::fail(&m)),
     }
