@@ -10,8 +10,11 @@ use std::process::{Command, Output, Stdio};
 
 const PAR: &str = env!("CARGO_BIN_EXE_par");
 
-/// A program, and calls of it: options, and what stands in standard input.
-const PROGRAMS: &[(&str, &str, &[(&[&str], &str)])] = &[
+/// A call: options, and what stands in standard input.
+type Call = (&'static [&'static str], &'static str);
+
+/// Name and text of a program, and calls of it.
+const PROGRAMS: &[(&str, &str, &[Call])] = &[
     (
         "ragged",
         "-- rows of any length, functions of the runtime, scans\n\

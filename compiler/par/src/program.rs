@@ -336,7 +336,7 @@ impl Program {
             RunFailure::Error(e) if e.internal_message().is_some() => bug(e.message),
             other => other,
         })?;
-        Ok(signature.result(columns).map_err(bug)?)
+        signature.result(columns).map_err(bug)
     }
 
     fn execute(
