@@ -33,6 +33,14 @@ pub struct Block {
     base: *mut u8,
 }
 
+impl Block {
+    /// Memory that is not the pool's, which must neither be written nor be given to it.
+    pub(crate) fn foreign(bytes: &[u8]) -> Block {
+        let ptr = bytes.as_ptr().cast_mut();
+        Block { ptr, capacity: bytes.len(), base: ptr }
+    }
+}
+
 // SAFETY: a block is plain memory; who owns it is its holder's concern.
 unsafe impl Send for Block {}
 

@@ -11,11 +11,11 @@ mod files;
 mod fmt;
 mod fuzz;
 mod ice;
+mod literate;
 mod lsp;
 mod measure;
 mod options;
 mod profile;
-mod progress;
 mod repl;
 mod run;
 mod source;
@@ -24,7 +24,7 @@ mod test;
 mod tune;
 
 use clap::{Parser, Subcommand};
-use par_native::{input, output};
+use par_native::{input, output, progress};
 use status::Status;
 use std::process::ExitCode;
 
@@ -60,6 +60,8 @@ enum Command {
     Test(test::Args),
     /// Try definitions and expressions one after the other
     Repl(repl::Args),
+    /// Write a program with its comments, values, plots and pictures as a page
+    Literate(literate::Args),
     /// Look up a name of the standard library, or write the documentation as HTML
     Doc(doc::Args),
     /// Explain what the code of an error or a warning means
@@ -105,6 +107,7 @@ fn execute(command: Command) -> Status {
         Command::Fmt(args) => fmt::fmt(&args),
         Command::Test(args) => test::test(&args),
         Command::Repl(args) => repl::repl(&args),
+        Command::Literate(args) => literate::literate(&args),
         Command::Doc(args) => doc::doc(&args),
         Command::ExplainError(args) => explain_error::explain(&args),
         Command::Explain(args) => explain::explain(&args),

@@ -5,8 +5,9 @@ use crate::source;
 use crate::status::{self, Messages, Status};
 use clap::ValueEnum;
 use par::tuning::Tuning;
-use par::{Backend, Options, pipeline};
+use par::{Backend, CallOptions, CancelToken, Options, pipeline};
 use par_native::call::Call;
+use par_native::timeout;
 use std::path::{Path, PathBuf};
 
 /// The back ends as they are named on the command line.
@@ -78,6 +79,10 @@ pub struct Args {
 /// Compiles and runs a program.
 pub fn run(args: &Args) -> Result<Status, Status> {
     args.messages.choose();
+    timeout::within(args.call.timeout, |token| work(args, token))
+}
+
+fn work(args: &Args, token: &CancelToken) -> Result<Status, Status> {
     let backend = args.backend.choose(args.limits.device(), args.verbose);
     let tuning = args.tuning.as_deref().map(tuning).transpose()?;
     let allow_unsafe = args.allow_unsafe && !backend.is_interpreter();
@@ -85,8 +90,10 @@ pub fn run(args: &Args) -> Result<Status, Status> {
     let program = source::load(&args.file, &options)?;
     let entry = program.choose_entry(args.call.entry.as_deref()).map_err(|m| status::fail(&m))?;
     program.prepare(backend).map_err(|f| status::failure(&f))?;
+    let options =
+        CallOptions { backend, threads: args.call.threads, cancel: token.clone(), ..CallOptions::default() };
     args.call.run(entry, pipeline::enter, |values| {
-        let result = program.run(&entry.name, values, backend, args.call.threads);
+        let result = program.call(&entry.name, values, &options);
         result.map_err(|f| status::run_failure(&program, &f))
     })
 }

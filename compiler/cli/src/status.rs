@@ -31,7 +31,8 @@ pub fn failure(failure: &Failure) -> Status {
             ice::apologise(&bug.pass, &bug.message);
             Status::Bug
         }
-        Failure::Unavailable(_) | Failure::Cancelled => fail(&failure.to_string()),
+        Failure::Cancelled => cancelled(),
+        Failure::Unavailable(_) => fail(&failure.to_string()),
     }
 }
 

@@ -158,7 +158,9 @@ fn binary_and_npy() {
     assert_prints(&par(&["run", &file, "--output", &npy], b"[5]"), "");
     assert_prints(&par(&["run", &file, "--input", &npy], b""), "[7i32]\n");
     let floats = folder.file("floats.par", "entry main (xs: []f32) : []f32 = xs\n");
-    assert_fails(&par(&["run", &floats, "--input", &npy], b""), 1, &["[1]i32", "[]f32"]);
+    assert_prints(&par(&["run", &floats, "--input", &npy], b""), "[6.0f32]\n");
+    let bools = folder.file("bools.par", "entry main (xs: []bool) : []bool = xs\n");
+    assert_fails(&par(&["run", &bools, "--input", &npy], b""), 1, &["have type i32", "bool is expected"]);
 }
 
 #[test]

@@ -3,8 +3,10 @@
 use crate::call::Call;
 use crate::program::Program;
 use crate::status::{self, Messages, Status};
+use crate::timeout;
 use clap::{CommandFactory, FromArgMatches, Parser};
 use par_message::entries;
+use par_runtime::CancelToken;
 use par_runtime::image::Image;
 use std::ffi::{CStr, OsString, c_char, c_int};
 use std::os::unix::ffi::OsStringExt;
@@ -49,7 +51,12 @@ pub unsafe extern "C" fn par_native_main(
         .collect();
     // SAFETY: a closed pipe is to be an error of writing, as in programs that begin in Rust.
     unsafe { libc::signal(libc::SIGPIPE, libc::SIG_IGN) };
-    std::panic::set_hook(Box::new(|info| status::apologise_for(info, "run")));
+    std::panic::set_hook(Box::new(|info| {
+        // Readers of others may panic at files that are none; whoever called them reports that.
+        if !par_data::is_guarded() {
+            status::apologise_for(info, "run");
+        }
+    }));
     // SAFETY: as the caller promises.
     let image = unsafe { &*image };
     let worker =
@@ -71,18 +78,22 @@ fn main(words: Vec<OsString>, image: &Image) -> Status {
     args.messages.choose();
     // SAFETY: the image is this executable's, which loads it once.
     match unsafe { Program::load(image) } {
-        Ok(program) => run(&args, &program).unwrap_or_else(|status| status),
+        Ok(program) => {
+            let done = timeout::within(args.call.timeout, |token| run(&args, &program, token));
+            done.unwrap_or_else(|status| status)
+        }
         Err(message) => status::fail(&format!("this program cannot run: {message}")),
     }
 }
 
-fn run(args: &Args, program: &Program) -> Result<Status, Status> {
+fn run(args: &Args, program: &Program, token: &CancelToken) -> Result<Status, Status> {
     let entry =
         entries::choose(&program.entries(), args.call.entry.as_deref()).map_err(|m| status::fail(&m))?;
     let mut options = program.options();
     options.threads = args.call.threads;
     options.memory_limit = args.memory_limit.or(options.memory_limit);
     options.reproducible |= args.reproducible;
+    options.cancel = token.clone();
     args.call.run(
         entry,
         |_| (),

@@ -1,17 +1,16 @@
 //! Arguments of an entry point from files and standard input.
 
-use par_runtime::io::{self, InputError};
-use par_runtime::{Array, Entry, Prim, Value, ValueType};
-use std::io::Read;
+use crate::progress::Reading;
+use par_data::{DataError, Format, Input, split_part};
+use par_runtime::{Entry, Value, ValueType, io};
+use std::path::{Path, PathBuf};
 
-/// Where one `--input` says the value is.
-enum Source<'a> {
-    /// `FILE`: the next values.
-    Next(&'a str),
-    /// `NAME=FILE`.
-    Named(&'a str, &'a str),
-    /// `NAME=@FILE`.
-    Bytes(&'a str, &'a str),
+/// What one `--input` says: `[NAME=][FORMAT:]FILE[#PART]`.
+struct Source<'a> {
+    name: Option<&'a str>,
+    format: Option<Format>,
+    path: PathBuf,
+    part: Option<String>,
 }
 
 /// A parameter and, once read, its value.
@@ -26,23 +25,18 @@ pub fn read(entry: &Entry, inputs: &[String]) -> Result<Vec<Value>, String> {
     let mut slots: Vec<Slot> = entry.params.iter().map(|(name, ty)| Slot { name, ty, value: None }).collect();
     let sources: Vec<Source> = inputs.iter().map(|text| parse(text)).collect();
     for source in &sources {
-        match source {
-            Source::Next(_) => {}
-            Source::Named(name, file) => read_named(find(&mut slots, name)?, file)?,
-            Source::Bytes(name, file) => read_raw(find(&mut slots, name)?, file)?,
+        if let Some(name) = source.name {
+            read_named(find(&mut slots, name)?, source)?;
         }
     }
     let mut from_files = false;
-    for source in &sources {
-        if let Source::Next(file) = source {
-            read_next(&mut slots, file, &read_file(file)?)?;
-            from_files = true;
-        }
+    for source in sources.iter().filter(|s| s.name.is_none()) {
+        read_next(&mut slots, source)?;
+        from_files = true;
     }
     if !from_files && slots.iter().any(|s| s.value.is_none()) {
-        let mut bytes = Vec::new();
-        std::io::stdin().read_to_end(&mut bytes).map_err(|e| format!("cannot read standard input: {e}"))?;
-        read_next(&mut slots, "standard input", &bytes)?;
+        let standard = Source { name: None, format: None, path: "-".into(), part: None };
+        read_next(&mut slots, &standard)?;
     }
     slots.into_iter().map(finish).collect()
 }
@@ -51,18 +45,22 @@ fn finish(slot: Slot) -> Result<Value, String> {
     slot.value.ok_or_else(|| format!("the argument `{}` of type {} is missing", slot.name, slot.ty))
 }
 
-/// `NAME=…` if what stands before the `=` could be a parameter.
+/// With a name if what stands before the first `=` could be a parameter.
 fn parse(text: &str) -> Source<'_> {
     let is_name = |s: &str| {
         s.starts_with(|c: char| c.is_alphabetic() || c == '_')
             && s.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '\''))
     };
-    match text.split_once('=') {
-        Some((name, rest)) if is_name(name) => match rest.strip_prefix('@') {
-            Some(file) => Source::Bytes(name, file),
-            None => Source::Named(name, rest),
-        },
-        _ => Source::Next(text),
+    let (name, rest) = match text.split_once('=') {
+        Some((name, rest)) if is_name(name) => (Some(name), rest),
+        _ => (None, text),
+    };
+    match (name, rest.strip_prefix('@')) {
+        (Some(_), Some(file)) => Source { name, format: Some(Format::Raw), path: file.into(), part: None },
+        _ => {
+            let (format, path, part) = split_part(rest);
+            Source { name, format, path, part }
+        }
     }
 }
 
@@ -76,57 +74,61 @@ fn find<'s, 'a>(slots: &'s mut [Slot<'a>], name: &str) -> Result<&'s mut Slot<'a
     }
 }
 
-fn read_file(file: &str) -> Result<Vec<u8>, String> {
-    std::fs::read(file).map_err(|e| format!("cannot read {file}: {e}"))
+/// What messages call a file.
+fn origin(path: &Path) -> String {
+    if path == Path::new("-") { "standard input".into() } else { path.display().to_string() }
 }
 
-fn read_raw(slot: &mut Slot, file: &str) -> Result<(), String> {
-    let is_bytes = matches!(slot.ty, ValueType::Array { elem, .. } if **elem == ValueType::Prim(Prim::U8));
-    if !is_bytes {
-        let Slot { name, ty, .. } = slot;
-        return Err(format!("--input {name}=@{file}: raw bytes have type []u8, but `{name}` has type {ty}"));
-    }
-    let mut value = Value::vector(Array::from_slice(&read_file(file)?));
-    value.ty = slot.ty.clone();
-    slot.value = Some(value);
+fn open<'w>(source: &Source, reading: &'w dyn Fn(u64, u64)) -> Result<Input<'w>, String> {
+    let opened = Input::open(&source.path, source.format, reading);
+    opened.map_err(|e| format!("cannot read {}: {}", origin(&source.path), e.message))
+}
+
+fn read_named(slot: &mut Slot, source: &Source) -> Result<(), String> {
+    let reading = Reading::new(&source.path);
+    let watch = |done, all| reading.tell(done, all);
+    let value = open(source, &watch)?.read(source.part.as_deref(), slot.ty);
+    slot.value = Some(value.map_err(|e| describe(slot, source, &e))?);
     Ok(())
 }
 
-fn read_named(slot: &mut Slot, file: &str) -> Result<(), String> {
-    let bytes = read_file(file)?;
-    let types = [slot.ty.clone()];
-    let values = io::read_some(&bytes, &types);
-    let mut values = values.map_err(|e| describe(slot.name, slot.ty, file, &bytes, &e))?;
-    slot.value = values.pop();
-    Ok(())
-}
-
-/// Reads values for the parameters that have none yet, in order.
-fn read_next(slots: &mut [Slot], origin: &str, bytes: &[u8]) -> Result<(), String> {
+/// Reads values for parameters that have none yet: those that are called like parts of the file, or else the next ones.
+fn read_next(slots: &mut [Slot], source: &Source) -> Result<(), String> {
+    let reading = Reading::new(&source.path);
+    let watch = |done, all| reading.tell(done, all);
+    let mut input = open(source, &watch)?;
     let mut open: Vec<&mut Slot> = slots.iter_mut().filter(|s| s.value.is_none()).collect();
-    let types: Vec<ValueType> = open.iter().map(|s| s.ty.clone()).collect();
-    let values = io::read_some(bytes, &types).map_err(|e| match open.get(e.index) {
-        Some(slot) => describe(slot.name, slot.ty, origin, bytes, &e),
-        None => format!("{}: surplus argument: {e}", position(origin, bytes, &e)),
-    })?;
-    for (slot, value) in open.iter_mut().zip(values) {
-        slot.value = Some(value);
+    if let Some(part) = &source.part {
+        let Some(slot) = open.first_mut() else {
+            return Err(format!("{}: surplus argument", origin(&source.path)));
+        };
+        slot.value = Some(input.read(Some(part), slot.ty).map_err(|e| describe(slot, source, &e))?);
+        return Ok(());
     }
+    let at = |e: &DataError| format!("{}{}", origin(&source.path), e.place);
+    let names = input.names().map_err(|e| format!("{}: {}", at(&e), e.message))?;
+    let mut called: Vec<&mut &mut Slot> =
+        open.iter_mut().filter(|s| names.iter().any(|n| n == s.name)).collect();
+    if !called.is_empty() {
+        called.sort_by_key(|slot| slot.name);
+        let fields = called.iter().map(|s| (s.name.to_string(), s.ty.clone())).collect();
+        let value = input.read(None, &ValueType::Record(fields));
+        let Value { columns, .. } = value.map_err(|e| format!("{}: {}", at(&e), e.message))?;
+        let types = called.iter().map(|s| s.ty.clone()).collect();
+        let values = io::components(Value { ty: ValueType::Tuple(types), columns });
+        called.into_iter().zip(values).for_each(|(slot, value)| slot.value = Some(value));
+        return Ok(());
+    }
+    let types: Vec<ValueType> = open.iter().map(|s| s.ty.clone()).collect();
+    let values = input.read_some(&types).map_err(|e| match open.get(e.index) {
+        Some(slot) => describe(slot, source, &e),
+        None => format!("{}: surplus argument: {}", at(&e), e.message),
+    })?;
+    open.iter_mut().zip(values).for_each(|(slot, value)| slot.value = Some(value));
     Ok(())
 }
 
-fn describe(name: &str, ty: &ValueType, origin: &str, bytes: &[u8], e: &InputError) -> String {
-    format!("{}: argument `{name}` of type {ty}: {e}", position(origin, bytes, e))
-}
-
-/// `origin:line:column` for text.
-fn position(origin: &str, bytes: &[u8], e: &InputError) -> String {
-    if io::npy::is_npy(bytes) || io::binary::is_binary(bytes) {
-        return format!("{origin}, byte {}", e.range.start);
-    }
-    let before = &bytes[..e.range.start.min(bytes.len())];
-    let line = before.iter().filter(|b| **b == b'\n').count() + 1;
-    let start = before.iter().rposition(|b| *b == b'\n').map_or(0, |at| at + 1);
-    let column = String::from_utf8_lossy(&before[start..]).chars().count() + 1;
-    format!("{origin}:{line}:{column}")
+fn describe(slot: &Slot, source: &Source, e: &DataError) -> String {
+    let Slot { name, ty, .. } = slot;
+    format!("{}{}: argument `{name}` of type {ty}: {}", origin(&source.path), e.place, e.message)
 }

@@ -4,6 +4,7 @@
 //! - [`input`], [`output`]: arguments from files and standard input, results to files and standard output.
 //! - [`status`]: exit statuses, and messages to standard error.
 //! - [`program`]: a program that was linked, and its calls.
+//! - [`timeout`], [`progress`]: a limit of time, and bars for what takes long.
 //! - [`executable`]: what an executable does.
 //!
 //! Nothing here knows the compiler.
@@ -13,4 +14,6 @@ pub mod executable;
 pub mod input;
 pub mod output;
 pub mod program;
+pub mod progress;
 pub mod status;
+pub mod timeout;

@@ -92,11 +92,28 @@ pub fn run_error(error: &RuntimeError, sources: &Sources) -> Status {
         apologise("run", message, REPORT);
         return Status::Bug;
     }
+    if error.is_cancelled() {
+        return cancelled();
+    }
     if error.span.is_some() {
         print(&[Diagnostic::of_run(error)], sources);
         return Status::Failed;
     }
     fail(&error.message)
+}
+
+/// Why something was stopped, if it was.
+static CANCELLED: OnceLock<String> = OnceLock::new();
+
+/// What is said when the work of this process is stopped.
+pub fn explain_cancellation(reason: &str) {
+    // A command has one reason.
+    let _ = CANCELLED.set(reason.to_string());
+}
+
+/// Reports that there is no result because somebody stopped it.
+pub fn cancelled() -> Status {
+    fail(CANCELLED.get().unwrap_or(&RuntimeError::cancelled().message))
 }
 
 /// Reports a mistake that has no place in the program.
