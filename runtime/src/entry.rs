@@ -4,6 +4,7 @@ use crate::check::RuntimeError;
 use crate::io::view::View;
 use crate::value::{Column, Value, ValueType};
 use serde::{Deserialize, Serialize};
+use std::fmt;
 
 /// The source-level signature of an entry point.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -43,6 +44,15 @@ impl Entry {
         let value = Value { ty: self.ret.clone(), columns };
         View::new(&value)?;
         Ok(value)
+    }
+}
+
+/// As in a program: `entry norm (xs: []f32): f32`.
+impl fmt::Display for Entry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "entry {}", self.name)?;
+        self.params.iter().try_for_each(|(name, ty)| write!(f, " ({name}: {ty})"))?;
+        write!(f, ": {}", self.ret)
     }
 }
 

@@ -154,6 +154,41 @@ fn executables_for_every_processor() {
     assert_eq!(shown(&own), (Some(0), "[2.0f64, 0.0f64]\n".into(), String::new()));
 }
 
+/// What `stats.c` calls.
+const STATS: &str = "\
+entry norm (xs: []f64): f64 = f64.sqrt (f64.sum (map (** 2) xs))
+entry range (xs: []i64): (i64, i64) = (i64.minimum xs, i64.maximum xs)
+entry prefixes (xss: [][]f64): [][]f64 = map (scan (+) 0) xss
+entry swap [n] (ps: [n]{x: f64, y: f64}): [n]{x: f64, y: f64} = map (\\p -> {x = p.y, y = p.x}) ps
+type shape = #circle f64 | #box f64 f64
+entry grow (s: shape): shape = match s case #circle r -> #circle (2 * r) case #box w h -> #box (2 * w) (2 * h)
+entry pick (xs: []f64) (i: i64): f64 = xs[i]
+entry total (n: i64): f64 = f64.i64 (i64.sum (scan (+) 0 (iota n)))
+";
+
+#[test]
+fn libraries_for_c() {
+    if !can_link() {
+        return;
+    }
+    let folder = Folder::new("library");
+    std::fs::write(folder.0.join("stats.par"), STATS).expect("a program");
+    let built = par(&folder.0, &["build", "--lib", "stats.par"]);
+    assert_eq!(shown(&built), (Some(0), String::new(), String::new()));
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/stats.c");
+    let here = folder.0.display().to_string();
+    let ways: [&[&str]; 2] =
+        [&["-L.", "-lstats", &format!("-Wl,-rpath,{here}")], &["libstats.a", "-lm", "-lpthread", "-ldl"]];
+    for libraries in ways {
+        let mut compile = Command::new("cc");
+        compile.current_dir(&folder.0).args(["-Wall", "-Wextra", "-Werror", "-I.", "-o", "user"]);
+        let compiled = output(compile.arg(&source).args(libraries).arg("-lpthread"), b"");
+        assert_eq!(shown(&compiled), (Some(0), String::new(), String::new()), "{libraries:?}");
+        let run = output(&mut Command::new(folder.0.join("user")), b"");
+        assert_eq!(shown(&run), (Some(0), "all well\n".into(), String::new()), "{libraries:?}");
+    }
+}
+
 #[test]
 fn what_is_missing_is_named() {
     let folder = Folder::new("missing");

@@ -6,9 +6,11 @@
 //! - [`program`]: a program that was linked, and its calls.
 //! - [`timeout`], [`progress`]: a limit of time, and bars for what takes long.
 //! - [`executable`]: what an executable does.
+//! - [`c`]: values and calls for C, in libraries that `par build --lib` makes and in `par-c`.
 //!
 //! Nothing here knows the compiler.
 
+pub mod c;
 pub mod call;
 pub mod executable;
 pub mod input;

@@ -1,5 +1,6 @@
 //! The system's linker, by way of its C compiler.
 
+use super::header::Interface;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -28,48 +29,134 @@ impl<'a> Link<'a> {
         Link { runtime, object }
     }
 
-    /// Writes an executable. It has its name only once it is whole.
+    /// Writes an executable.
     pub fn executable(&self, output: &Path) -> Result<(), String> {
-        let (object, partial) = (beside(output, "o"), beside(output, "part"));
-        let done = std::fs::write(&object, self.object)
-            .map_err(|e| format!("cannot write {}: {e}", object.display()))
-            .and_then(|()| self.link(&object, &partial, &[]))
-            .and_then(|()| {
-                std::fs::rename(&partial, output)
-                    .map_err(|e| format!("cannot write {}: {e}", output.display()))
-            });
-        for file in [object, partial] {
-            // Of these at most one is there.
-            let _ = std::fs::remove_file(file);
-        }
-        done
+        let work = Work::beside(output)?;
+        let (object, linked) = (work.write("program.o", self.object)?, work.path("program"));
+        self.link(&[&object], &linked, &[])?;
+        work.keep(&linked, output)
     }
 
-    fn link(&self, object: &Path, output: &Path, flags: &[&str]) -> Result<(), String> {
-        let compiler =
-            std::env::var_os("CC").filter(|cc| !cc.is_empty()).unwrap_or_else(|| OsString::from("cc"));
-        let mut command = Command::new(&compiler);
-        command.args(flags).arg("-o").arg(output).arg(object).arg(self.runtime).args(SMALLER).args(SYSTEM);
-        let name = compiler.display();
-        let out = command.output().map_err(|e| match e.kind() {
-            std::io::ErrorKind::NotFound => format!(
+    /// Writes `NAME.h`, `libNAME.a` and `libNAME.so`.
+    pub fn library(&self, output: &Path, interface: &Interface) -> Result<(), String> {
+        let name = output.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let work = Work::beside(output)?;
+        let header = work.write(&format!("{name}.h"), interface.header.as_bytes())?;
+        let code = work.write("interface.c", interface.code.as_bytes())?;
+        let object = work.write("program.o", self.object)?;
+        let glue = work.path("interface.o");
+        let mut compile = Command::new(compiler());
+        run(compile.args(["-c", "-O1", "-fPIC", "-o"]).args([&glue, &code]))?;
+
+        let archive = work.path("library.a");
+        std::fs::copy(self.runtime, &archive)
+            .map_err(|e| format!("cannot copy {}: {e}", self.runtime.display()))?;
+        let archiver =
+            std::env::var_os("AR").filter(|ar| !ar.is_empty()).unwrap_or_else(|| OsString::from("ar"));
+        run(Command::new(archiver).arg("rs").args([&archive, &object, &glue]))?;
+
+        let shared = work.path("library.so");
+        let flags = shared_flags(&work, &name, interface)?;
+        self.link(&[&object, &glue], &shared, &flags)?;
+        for (made, ending) in [
+            (&header, format!("{name}.h")),
+            (&archive, format!("lib{name}.a")),
+            (&shared, shared_name(&name)),
+        ] {
+            work.keep(made, &output.with_file_name(ending))?;
+        }
+        Ok(())
+    }
+
+    fn link(&self, objects: &[&PathBuf], output: &Path, flags: &[OsString]) -> Result<(), String> {
+        let mut command = Command::new(compiler());
+        command.args(flags).arg("-o").arg(output).args(objects).arg(self.runtime).args(SMALLER).args(SYSTEM);
+        run(&mut command)
+    }
+}
+
+fn compiler() -> OsString {
+    std::env::var_os("CC").filter(|cc| !cc.is_empty()).unwrap_or_else(|| OsString::from("cc"))
+}
+
+fn run(command: &mut Command) -> Result<(), String> {
+    let name = command.get_program().display().to_string();
+    let out = command.output().map_err(|e| match e.kind() {
+        std::io::ErrorKind::NotFound if command.get_program() == compiler() => {
+            format!(
                 "there is no C compiler `{name}` to link with: install one (gcc or clang), or name one by CC"
-            ),
-            _ => format!("cannot run `{name}`: {e}"),
-        })?;
-        match out.status.success() {
-            true => Ok(()),
-            false => {
-                let text = String::from_utf8_lossy(&out.stderr);
-                Err(format!("`{name}` could not link the program ({}):\n{}", out.status, text.trim_end()))
-            }
+            )
+        }
+        _ => format!("cannot run `{name}`: {e}"),
+    })?;
+    match out.status.success() {
+        true => Ok(()),
+        false => {
+            let text = String::from_utf8_lossy(&out.stderr);
+            Err(format!("`{name}` could not link the program ({}):\n{}", out.status, text.trim_end()))
         }
     }
 }
 
-/// A name in the same folder that no other process uses.
-fn beside(path: &Path, ending: &str) -> PathBuf {
-    let mut name = path.file_name().unwrap_or_default().to_os_string();
-    name.push(format!(".{}.{ending}", std::process::id()));
-    path.with_file_name(name)
+#[cfg(target_os = "macos")]
+fn shared_name(name: &str) -> String {
+    format!("lib{name}.dylib")
+}
+
+#[cfg(not(target_os = "macos"))]
+fn shared_name(name: &str) -> String {
+    format!("lib{name}.so")
+}
+
+/// What makes a shared library, in which all functions of the header are there, and nothing else is seen.
+fn shared_flags(work: &Work, name: &str, interface: &Interface) -> Result<Vec<OsString>, String> {
+    let mut flags: Vec<OsString> = vec!["-shared".into()];
+    let wanted = interface.functions();
+    if cfg!(target_os = "macos") {
+        flags.extend(wanted.iter().map(|f| format!("-Wl,-u,_{f}").into()));
+        return Ok(flags);
+    }
+    let seen: String = wanted.iter().map(|f| format!("{f};")).collect();
+    let script = work.write("symbols", format!("{{ global: {seen} local: *; }};\n").as_bytes())?;
+    flags.extend(wanted.iter().map(|f| format!("-Wl,-u,{f}").into()));
+    flags.push(format!("-Wl,-soname,{}", shared_name(name)).into());
+    let mut option = OsString::from("-Wl,--version-script=");
+    option.push(script);
+    flags.push(option);
+    Ok(flags)
+}
+
+/// A folder for files on the way, in that of the output, so that they can be renamed. It is removed in the end.
+struct Work(PathBuf);
+
+impl Work {
+    fn beside(output: &Path) -> Result<Work, String> {
+        let mut name = output.file_name().ok_or("the output has no name")?.to_os_string();
+        name.push(format!(".{}.part", std::process::id()));
+        let path = output.with_file_name(name);
+        std::fs::create_dir(&path).map_err(|e| format!("cannot write {}: {e}", path.display()))?;
+        Ok(Work(path))
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+
+    fn write(&self, name: &str, bytes: &[u8]) -> Result<PathBuf, String> {
+        let path = self.path(name);
+        std::fs::write(&path, bytes).map_err(|e| format!("cannot write {}: {e}", path.display()))?;
+        Ok(path)
+    }
+
+    /// Gives something whole its name.
+    fn keep(&self, made: &Path, output: &Path) -> Result<(), String> {
+        std::fs::rename(made, output).map_err(|e| format!("cannot write {}: {e}", output.display()))
+    }
+}
+
+impl Drop for Work {
+    fn drop(&mut self) {
+        // What cannot be removed is at least called unfinished.
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
 }

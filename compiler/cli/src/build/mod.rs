@@ -1,5 +1,6 @@
-//! `par build`: a program as an executable of its own.
+//! `par build`: a program as an executable of its own, or as a library for C.
 
+mod header;
 mod link;
 mod runtime;
 
@@ -9,7 +10,7 @@ use crate::{run, source};
 use clap::ValueEnum;
 use link::Link;
 use par::ahead::{Processor, Shape};
-use par::{Options, pipeline};
+use par::{Options, Program, pipeline};
 use std::path::{Path, PathBuf};
 
 /// What the machine code is for.
@@ -37,6 +38,12 @@ statuses: `./prog --help` has the options. It runs without Par, and contains the
     par build sums.par                      writes sums
     echo '[[1, 2], [], [3]]' | ./sums
 
+With --lib it becomes a library for C and whatever can call C: NAME.h, which explains itself, libNAME.a and libNAME.so.
+
+    par build --lib stats.par               writes stats.h, libstats.a, libstats.so
+    cc main.c -L. -lstats                   a shared library
+    cc main.c libstats.a -lm -lpthread -ldl
+
 It is linked by the system's C compiler: $CC, or `cc`. Exit status: 0 the file was written; 1 it was not; 2, 3, 101 as of `par run`.";
 
 /// Arguments of `par build`.
@@ -46,9 +53,12 @@ pub struct Args {
     /// The program
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// Write the executable to FILE [default: the program's name without its ending]
+    /// Write the executable to FILE; with --lib, its name without `lib` and ending [default: the program's name without its ending]
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
+    /// Make a library, static and shared, with a header for C
+    #[arg(long)]
+    lib: bool,
     /// Which processors the machine code is for
     #[arg(long, value_enum, value_name = "CPU", default_value = "native")]
     cpu: Cpu,
@@ -81,17 +91,29 @@ pub fn build(args: &Args) -> Result<Status, Status> {
     let allow_unsafe = args.allow_unsafe;
     let options = Options { tuning, allow_unsafe, ..args.limits.on(args.compile.options(args.verify)) };
     let program = source::load(&args.file, &options)?;
-    let object = program.object(args.cpu.into(), Shape::Executable).map_err(|f| status::failure(&f))?;
+    let output = args.output.clone().unwrap_or_else(|| default_output(&args.file, args.lib));
+    let done = if args.lib {
+        let name = output.file_name().unwrap_or_default().to_string_lossy();
+        let interface = header::interface(&name, &program.entries());
+        let object = object(&program, args, Shape::Library(&interface.image))?;
+        Link::new(&runtime, &object).library(&output, &interface)
+    } else {
+        let object = object(&program, args, Shape::Executable)?;
+        Link::new(&runtime, &object).executable(&output)
+    };
+    done.map(|()| Status::Success).map_err(|m| status::fail(&m))
+}
+
+fn object(program: &Program, args: &Args, shape: Shape) -> Result<Vec<u8>, Status> {
+    let object = program.object(args.cpu.into(), shape).map_err(|f| status::failure(&f))?;
     pipeline::enter("linking");
-    let output = args.output.clone().unwrap_or_else(|| default_output(&args.file));
-    Link::new(&runtime, &object).executable(&output).map_err(|m| status::fail(&m))?;
-    Ok(Status::Success)
+    Ok(object)
 }
 
 /// The program's name without its ending; a program without one must not be overwritten.
-fn default_output(file: &Path) -> PathBuf {
+fn default_output(file: &Path, lib: bool) -> PathBuf {
     match file.extension() {
-        Some(_) => file.with_extension(""),
-        None => file.with_extension("out"),
+        None if !lib => file.with_extension("out"),
+        _ => file.with_extension(""),
     }
 }
