@@ -2,6 +2,7 @@
 // generated kernels.
 #pragma once
 #include "program/program.cuh"
+#include "program/sort.cuh"
 
 namespace par {
 

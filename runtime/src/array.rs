@@ -163,6 +163,21 @@ impl Array {
         unsafe { std::slice::from_raw_parts_mut(self.buffer.ptr() as *mut T, self.len) }
     }
 
+    /// The elements as unsigned numbers of their size; panics if `T` has another.
+    pub fn words<T: Element>(&self) -> &[T] {
+        assert!(T::PRIM.is_unsigned() && T::PRIM.size() == self.prim.size(), "element size");
+        // SAFETY: as in `slice`; any bits are an unsigned number.
+        unsafe { std::slice::from_raw_parts(self.buffer.ptr() as *const T, self.len) }
+    }
+
+    /// As [`Array::words`], for writing; copies first if the buffer is shared. Bools must stay 0 or 1.
+    pub fn words_mut<T: Element>(&mut self) -> &mut [T] {
+        assert!(T::PRIM.is_unsigned() && T::PRIM.size() == self.prim.size(), "element size");
+        self.make_unique();
+        // SAFETY: as in `words`, and the buffer is not shared.
+        unsafe { std::slice::from_raw_parts_mut(self.buffer.ptr() as *mut T, self.len) }
+    }
+
     /// The elements as bytes, little endian.
     pub fn bytes(&self) -> &[u8] {
         // SAFETY: `len` elements are initialised.

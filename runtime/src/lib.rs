@@ -17,6 +17,7 @@ pub mod op;
 pub mod pieces;
 pub mod plan;
 pub mod pool;
+pub mod prefix;
 pub mod prim;
 pub mod profile;
 mod simd;

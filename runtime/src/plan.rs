@@ -150,6 +150,7 @@ pub enum Op<K = Kernel> {
     ConcatDesc(Vec<Operand>),
     Join(Vec<Operand>, Prim),
     Tidy { blocks: Operand, starts: Operand, lens: Operand },
+    Sort { space: Space, keys: Operand, values: Option<Operand> },
     If { cond: Operand, then: Block<K>, other: Block<K> },
     Loop(Box<Loop<K>>),
     Split(Box<Split<K>>),

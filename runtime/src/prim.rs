@@ -82,6 +82,11 @@ impl Prim {
         matches!(self, Prim::I8 | Prim::I16 | Prim::I32 | Prim::I64)
     }
 
+    /// Unsigned integer.
+    pub const fn is_unsigned(self) -> bool {
+        matches!(self, Prim::U8 | Prim::U16 | Prim::U32 | Prim::U64)
+    }
+
     /// Floating point.
     pub const fn is_float(self) -> bool {
         matches!(self, Prim::F16 | Prim::F32 | Prim::F64)

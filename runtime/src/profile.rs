@@ -8,6 +8,7 @@
 //! The interpreter of FLAT and the executor count the same for the same program.
 
 use crate::exec::Desc;
+use crate::prim::Prim;
 use std::ops::{AddAssign, Sub};
 use std::time::Duration;
 
@@ -37,6 +38,13 @@ impl Counters {
     pub fn kept(&mut self, kept: i64, arrays: usize) {
         self.syncs += 1;
         self.work += kept as u64 * arrays as u64;
+    }
+
+    /// Counts a sort by digits of 8 bits: all is read and written once for each digit of the keys.
+    pub fn sort(&mut self, keys: Prim, values: Option<Prim>, n: usize) {
+        let arrays = 1 + usize::from(values.is_some());
+        let bytes = keys.size() + values.map_or(0, Prim::size);
+        self.launch(2 * n * arrays * keys.size(), n * bytes);
     }
 
     /// Counts the copy of an array that is to be updated while somebody else holds it.

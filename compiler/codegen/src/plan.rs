@@ -243,6 +243,11 @@ impl<C: Code> Planner<'_, C> {
                 starts: self.operands.var(*starts, live),
                 lens: self.operands.var(*lens, live),
             },
+            Op::Sort { space, keys, values } => plan::Op::Sort {
+                values: values.map(|v| self.operands.var(v, live)),
+                keys: self.operands.var(*keys, live),
+                space: self.operands.space(*space, live),
+            },
             Op::If { .. } | Op::Loop { .. } | Op::Split { .. } | Op::Kernel(_) | Op::Call(..) => {
                 unreachable!("operations with blocks, kernels and calls are planned by `op`")
             }
@@ -398,6 +403,10 @@ impl Uses {
             Op::Slice { arr, start, len } => self.atoms([&Atom::Var(*arr), start, len]),
             Op::Concat(vs) | Op::ConcatDesc(vs) | Op::Join(vs) => self.used.extend(vs),
             Op::Tidy { blocks, starts, lens } => self.used.extend([*blocks, *starts, *lens]),
+            Op::Sort { space, keys, values } => {
+                self.space(space);
+                self.used.extend(std::iter::once(keys).chain(values));
+            }
             Op::Kernel(k) => self.kernel(k),
             Op::If { cond, then, other } => {
                 self.atoms([cond]);
@@ -426,13 +435,17 @@ impl Uses {
         self.block(body);
     }
 
-    fn kernel(&mut self, kernel: &Kernel) {
-        self.used.extend(crate::free::captures(kernel));
-        match &kernel.space {
+    fn space(&mut self, space: &Space) {
+        match space {
             Space::Flat(n) => self.atoms([n]),
             Space::Rows { rows, dim: Dim::Size(m) } => self.atoms([rows, m]),
             Space::Rows { rows, dim: Dim::Seg(d) } => self.atoms([rows, &Atom::Var(*d)]),
         }
+    }
+
+    fn kernel(&mut self, kernel: &Kernel) {
+        self.used.extend(crate::free::captures(kernel));
+        self.space(&kernel.space);
         match &kernel.kind {
             KernelKind::Map(outs) => self.outs(outs),
             KernelKind::Reduce { neutral, .. } => self.atoms(neutral),

@@ -120,6 +120,7 @@ fn plain(exp: &Exp) -> &'static str {
         Exp::MakeDesc(_) => "make_desc",
         Exp::Lengths(_) => "lengths",
         Exp::Total(_) => "total",
+        Exp::Sort { .. } => "sort",
         _ => "other",
     }
 }
@@ -151,6 +152,7 @@ fn operation(op: &Op) -> &'static str {
         Op::Slice { .. } => "slice",
         Op::Concat(_) => "concat",
         Op::Join(_) | Op::Tidy { .. } => "blocks",
+        Op::Sort { .. } => "sort",
         Op::If { .. } => "if",
         Op::Loop { .. } => "loop",
         Op::Split { .. } => "split",

@@ -279,6 +279,13 @@ pub enum Exp {
     Lengths(Var),
     /// Sum of all lengths of a descriptor.
     Total(Var),
+    /// Numbers in ascending order. Binds them, and what came with each, in that order; equal numbers keep their order.
+    Sort {
+        /// Unsigned integers, rank 1.
+        keys: Var,
+        /// As many scalars.
+        values: Option<Var>,
+    },
 }
 
 /// How a loop repeats.

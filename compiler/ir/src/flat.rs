@@ -192,6 +192,16 @@ pub enum Op {
         /// `i64`s: how long it is.
         lens: Var,
     },
+    /// Every row's numbers in ascending order. Binds them, and what came with each, in that order; equal numbers of a row keep
+    /// their order.
+    Sort {
+        /// The rows.
+        space: Space,
+        /// Unsigned integers.
+        keys: Var,
+        /// As many scalars.
+        values: Option<Var>,
+    },
     /// Only one arm runs.
     If {
         /// Host bool.

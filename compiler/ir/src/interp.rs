@@ -15,6 +15,7 @@ mod memory;
 mod moves;
 mod scalar;
 mod soac;
+mod sort;
 mod trace;
 mod value;
 

@@ -123,3 +123,16 @@ fn a_scan_scatters_by_its_prefixes() {
     // Per element: one read, two operators, two writes. One array is fresh, the other a copy of the argument.
     assert_eq!((counters.work, counters.launches), (3 * 5 + 3 * 2, 1));
 }
+
+#[test]
+fn rows_are_sorted_with_their_values() {
+    let args =
+        vec![int(3), offsets(&[0, 3, 3, 5]), data(&[9u16, 1, 9, 7, 2]), data(&[1.0f64, 2.0, 3.0, 4.0, 5.0])];
+    let (results, counters) = run(8, args);
+    let expected =
+        [data(&[1u16, 9, 9, 2, 7]), data(&[2.0f64, 1.0, 3.0, 5.0, 4.0]), data(&[1u16, 2, 7, 9, 9])];
+    assert_eq!(results.unwrap(), expected);
+    // Two digits; each reads and writes every array.
+    assert_eq!((counters.work, counters.launches), (2 * 2 * 5 * 2 + 2 * 2 * 5, 2));
+    assert_eq!(counters.bytes_materialised, 5 * (2 + 8) + 5 * 2);
+}

@@ -33,6 +33,7 @@ headers!(
     "program/scalar.cuh",
     "program/failure.cuh",
     "program/program.cuh",
+    "program/sort.cuh",
     "program/bulk.cuh",
     "textbook/flood.cuh",
     "textbook/histogram.cuh",

@@ -20,6 +20,7 @@ mod launch;
 mod module;
 mod nvrtc;
 mod run;
+mod sort;
 mod workbench;
 
 pub use driver::{Function, Gpu, LoadError, Unavailable};

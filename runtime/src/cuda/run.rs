@@ -2,11 +2,11 @@
 
 use super::array::{Account, Array};
 use super::driver::{Address, Gpu};
-use super::{Kernel, Loaded, blocks, bulk, desc};
+use super::{Kernel, Loaded, blocks, bulk, desc, sort};
 use crate::array::{self, OutOfMemory};
 use crate::blocks::Blocks;
 use crate::check::{RuntimeError, Span};
-use crate::exec::device::{self, ArrayResult, Device, Held, Results};
+use crate::exec::device::{self, ArrayResult, Device, Held, Results, Rows};
 use crate::exec::frame::{Frame, HostValue};
 use crate::exec::{Run, internal, out_of_memory};
 use crate::prim::{Prim, Scalar};
@@ -281,6 +281,16 @@ impl<'a> Device for Cuda<'a> {
         span: Span,
     ) -> Result<(Arc<Blocks<Array>>, Vec<i64>), RuntimeError> {
         device::join(parts, prim, |array| address(array, span).map(drop))
+    }
+
+    fn sort(
+        run: &Run<Self>,
+        rows: &Rows<Self>,
+        keys: Array,
+        values: Option<Array>,
+        span: Span,
+    ) -> Result<Vec<Array>, RuntimeError> {
+        sort::rows(run, rows, keys, values, span)
     }
 
     fn tidy(

@@ -1,6 +1,6 @@
 //! The processor as a device: arrays in its memory, work on its threads.
 
-use super::device::{ArrayResult, Device, Held, Results};
+use super::device::{ArrayResult, Device, Held, Results, Rows};
 use super::frame::{Frame, HostValue};
 use super::{Desc, Run, device, out_of_memory, threads};
 use crate::array::{Array, OutOfMemory};
@@ -8,7 +8,7 @@ use crate::blocks::Blocks;
 use crate::check::{RuntimeError, Span};
 use crate::plan::{Code, Kernel};
 use crate::prim::{Prim, Scalar};
-use crate::profile::{Counters, Rows};
+use crate::profile::{self, Counters};
 use std::sync::Arc;
 
 /// How the processor is used.
@@ -115,6 +115,16 @@ impl Device for Cpu {
         device::join(parts, prim, |_| Ok(()))
     }
 
+    fn sort(
+        run: &Run,
+        rows: &Rows<Cpu>,
+        keys: Array,
+        values: Option<Array>,
+        span: Span,
+    ) -> Result<Vec<Array>, RuntimeError> {
+        run.sort(rows, keys, values, span)
+    }
+
     fn tidy(
         run: &Run,
         mut blocks: Arc<Blocks>,
@@ -206,7 +216,7 @@ impl Run<'_> {
         let made = made.and_then(|d| d.ok_or(OutOfMemory(u64::MAX)));
         let d = made.map_err(|e| out_of_memory(e, span))?;
         self.count(|c| c.launch(2 * d.rows() + 1, 8 * (d.rows() + 1)));
-        self.note_rows(|| Rows::of(&d));
+        self.note_rows(|| profile::Rows::of(&d));
         Ok(Arc::new(d))
     }
 }

@@ -33,6 +33,16 @@ pub trait Held: Clone + Debug {
     }
 }
 
+/// Rows of arrays.
+pub enum Rows<D: Device> {
+    /// All is one.
+    One,
+    /// So many rows of this length.
+    Uniform(usize, usize),
+    /// Of the lengths in a descriptor.
+    Ragged(D::Desc),
+}
+
 /// A device; meanings of the operations as in FLAT. `span` is where errors are.
 pub trait Device: Clone + Debug + Sized {
     /// An array.
@@ -77,6 +87,14 @@ pub trait Device: Clone + Debug + Sized {
         prim: Prim,
         span: Span,
     ) -> Result<(Self::Blocks, Vec<i64>), RuntimeError>;
+    /// The keys of every row in ascending order, and the values that came with them.
+    fn sort(
+        run: &Run<Self>,
+        rows: &Rows<Self>,
+        keys: Self::Array,
+        values: Option<Self::Array>,
+        span: Span,
+    ) -> Result<Vec<Self::Array>, RuntimeError>;
     /// See [`crate::blocks::Blocks::leave`]; counts what it costs.
     fn tidy(
         run: &Run<Self>,

@@ -1,12 +1,12 @@
 //! Host statements: control flow, and the bulk operations that need no kernel.
 
-use super::device::{Device, Held, Results};
+use super::device::{Device, Held, Results, Rows};
 use super::frame::{Frame, HostValue};
 use super::{Run, export, internal, out_of_memory};
 use crate::array::OutOfMemory;
 use crate::check::{CheckKind, RuntimeError, Span};
 use crate::op::PrimOp;
-use crate::plan::{Block, Loop, LoopForm, Op, Operand, Stm};
+use crate::plan::{Block, Loop, LoopForm, Op, Operand, Space, Stm};
 use crate::prim::Scalar;
 use crate::value::Value;
 
@@ -98,8 +98,28 @@ impl<D: Device> Run<'_, D> {
                 let (blocks, starts) = D::tidy(self, frame.blocks(*blocks)?, starts, lens, span)?;
                 Ok(vec![HostValue::Blocks(blocks), HostValue::Array(starts)])
             }
+            Op::Sort { space, keys, values } => {
+                let rows = self.rows(*space, frame)?;
+                let keys = frame.array(*keys)?;
+                let values = values.map(|v| frame.array(v)).transpose()?;
+                self.count(|c| c.sort(keys.prim(), values.as_ref().map(Held::prim), keys.len()));
+                let sorted = D::sort(self, &rows, keys, values, span)?;
+                Ok(sorted.into_iter().map(HostValue::Array).collect())
+            }
             _ => Ok(vec![self.simple(op, frame, span)?]),
         }
+    }
+
+    /// The rows of a space.
+    fn rows(&self, space: Space, frame: &mut Frame<D>) -> Result<Rows<D>, RuntimeError> {
+        Ok(match space {
+            Space::Flat(_) => Rows::One,
+            Space::Uniform { rows, m } => {
+                let (rows, m) = frame.rows_of(rows, m)?;
+                Rows::Uniform(rows, m)
+            }
+            Space::Ragged { desc, .. } => Rows::Ragged(frame.desc(desc)?),
+        })
     }
 
     fn host_loop(&self, l: &Loop<D::Kernel>, frame: &mut Frame<D>) -> Results<D> {

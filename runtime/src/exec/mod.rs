@@ -17,6 +17,7 @@ mod launch;
 mod map;
 mod record;
 mod scan;
+mod sort;
 mod space;
 mod split;
 mod threads;

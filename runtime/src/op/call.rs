@@ -3,6 +3,7 @@
 
 use super::{BinOp, PrimOp, SpecialOp, UnOp};
 use crate::math::Function;
+use crate::prefix::{self, Operator};
 use crate::{Prim, Scalar};
 
 /// The name by which machine code refers to an operator.
@@ -13,7 +14,7 @@ pub fn symbol(op: PrimOp) -> String {
 /// All functions that machine code may call, by their names there.
 pub fn symbols() -> Vec<(String, *const u8)> {
     let operators = operators().into_iter().map(|(op, address)| (symbol(op), address));
-    operators.chain(strips()).collect()
+    operators.chain(strips()).chain(prefixes()).collect()
 }
 
 /// All operators that are functions, with their addresses.
@@ -38,6 +39,26 @@ fn strips() -> impl Iterator<Item = (String, *const u8)> {
             (strip_symbol(f, Prim::F64), f.strip_f64() as *const u8),
         ]
     })
+}
+
+/// The name of [`prefix::any`] in machine code.
+pub const ANY: &str = "par_prefix_any";
+
+/// The name of a function that scans strips in machine code.
+pub fn prefix_symbol(operator: Operator, prim: Prim, segmented: bool) -> String {
+    format!("par_prefix_{operator:?}_{prim}{}", if segmented { "_segmented" } else { "" })
+}
+
+/// All functions that scan strips, with their addresses.
+fn prefixes() -> Vec<(String, *const u8)> {
+    let mut found = vec![(ANY.to_string(), prefix::any as *const u8)];
+    for (operator, prim) in Operator::ALL.into_iter().flat_map(|o| Prim::ALL.map(|p| (o, p))) {
+        for segmented in [false, true] {
+            let function = operator.prefixes(prim, segmented);
+            found.extend(function.map(|f| (prefix_symbol(operator, prim, segmented), f as *const u8)));
+        }
+    }
+    found
 }
 
 /// Whether an operator is a call.

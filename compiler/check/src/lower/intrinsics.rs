@@ -74,6 +74,7 @@ impl<'p> Lower<'p> {
             ("transpose", [a]) => self.transpose(a)?,
             ("order_bits", [a]) => self.order_bits(a)?,
             ("order_word", [Val::Scalar(w, _), x]) => self.order_word(*w, x)?,
+            ("sort_by_word", [Val::Scalar(w, _), ks, vs]) => self.sort_by_word(*w, ks.clone(), vs.clone())?,
             ("leq", [a, b]) => Val::bool(self.less_or_equal(a, b)?),
             _ => return Ok(None),
         }))

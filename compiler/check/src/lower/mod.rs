@@ -46,6 +46,7 @@ mod share;
 mod sized;
 mod sizes;
 mod soac;
+mod sort;
 mod sums;
 #[cfg(test)]
 mod tests;

@@ -46,17 +46,32 @@ impl<'p> Lower<'p> {
 
     /// A scalar as a number of `width` bits in a `u64`.
     fn ordered(&mut self, x: Atom, p: Prim) -> Atom {
-        if p.is_float() {
-            return self.ordered_float(x, p);
-        }
-        if !p.is_signed() {
-            return self.conv(p, Prim::U64, x);
-        }
-        let wide = self.conv(p, Prim::U64, x);
-        let up = Atom::Const(Scalar::U64(1 << (width(p) - 1)));
-        let moved = self.bin(BinOp::Add, Prim::U64, wide, up);
-        let mask = Atom::Const(Scalar::U64(u64::MAX >> (64 - width(p))));
-        self.bin(BinOp::And, Prim::U64, moved, mask)
+        let (number, unsigned) = self.number(x, p);
+        self.conv(unsigned, Prim::U64, number)
+    }
+
+    /// A scalar as a number of `width` bits.
+    pub(super) fn number(&mut self, x: Atom, p: Prim) -> (Atom, Prim) {
+        let unsigned = unsigned(width(p));
+        let number = match p {
+            p if p.is_float() => self.ordered_float(x, p),
+            p if p.is_signed() => {
+                let bits = self.conv(p, unsigned, x);
+                self.bin(BinOp::Add, unsigned, bits, sign(unsigned))
+            }
+            p => self.conv(p, unsigned, x),
+        };
+        (number, unsigned)
+    }
+
+    /// The integer that a number stands for.
+    pub(super) fn number_back(&mut self, number: Atom, p: Prim) -> Atom {
+        let unsigned = unsigned(width(p));
+        let bits = match p.is_signed() {
+            true => self.bin(BinOp::Add, unsigned, number, sign(unsigned)),
+            false => number,
+        };
+        self.conv(unsigned, p, bits)
     }
 
     fn ordered_float(&mut self, x: Atom, p: Prim) -> Atom {
@@ -73,13 +88,27 @@ impl<'p> Lower<'p> {
         let number = self.select(bits_of, negative, inverted, above);
         let is_nan = self.prim(PrimOp::Special(SpecialOp::IsNan, p), &[x]);
         let largest = Atom::Const(Scalar::from_bits(bits_of, u64::MAX));
-        let number = self.select(bits_of, is_nan, largest, number);
-        self.conv(bits_of, Prim::U64, number)
+        self.select(bits_of, is_nan, largest, number)
+    }
+}
+
+/// The highest bit.
+fn sign(unsigned: Prim) -> Atom {
+    Atom::Const(Scalar::from_bits(unsigned, 1 << (unsigned.bits() - 1)))
+}
+
+/// The smallest unsigned type of so many bits.
+pub(super) fn unsigned(bits: i64) -> Prim {
+    match bits {
+        ..=8 => Prim::U8,
+        9..=16 => Prim::U16,
+        17..=32 => Prim::U32,
+        _ => Prim::U64,
     }
 }
 
 /// Bits of the number that stands for a scalar.
-fn width(p: Prim) -> i64 {
+pub(super) fn width(p: Prim) -> i64 {
     match p {
         Prim::Bool => 1,
         p => i64::from(p.bits()),

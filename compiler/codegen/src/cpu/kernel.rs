@@ -18,6 +18,7 @@
 
 use super::emit::{Base, Emitter, Unsupported, input, output};
 use super::lanes::{self, Plan};
+use super::prefix::Strips;
 use super::stage::Staged;
 use crate::{free, work};
 use cranelift::prelude::*;
@@ -55,6 +56,8 @@ pub struct KernelInfo<'k> {
     /// What remains of it after the stages.
     pub kernel: &'k Kernel,
     pub staged: Option<&'k Staged>,
+    /// A scan in steps on strips.
+    pub strips: Option<&'k Strips>,
     pub captures: Vec<Var>,
     pub layout: EnvLayout,
     /// Types of the combined results.
@@ -65,7 +68,12 @@ pub struct KernelInfo<'k> {
 
 impl<'k> KernelInfo<'k> {
     /// `pattern` has the types of what the statement binds.
-    pub fn new(kernel: &'k Kernel, staged: Option<&'k Staged>, pattern: &[Ty]) -> KernelInfo<'k> {
+    pub fn new(
+        kernel: &'k Kernel,
+        staged: Option<&'k Staged>,
+        strips: Option<&'k Strips>,
+        pattern: &[Ty],
+    ) -> KernelInfo<'k> {
         let prims: Vec<Prim> = pattern.iter().filter_map(|t| array_prim(*t)).collect();
         let split = |k: usize| (prims[..k.min(prims.len())].to_vec(), prims[k.min(prims.len())..].to_vec());
         let (combined, elems, outputs) = match &kernel.kind {
@@ -86,14 +94,14 @@ impl<'k> KernelInfo<'k> {
         let captures = free::captures(kernel);
         let layout = EnvLayout { captures: captures.len(), initial: combined.len(), outputs };
         let last = staged.map_or(kernel, |s| &s.last);
-        KernelInfo { whole: kernel, kernel: last, staged, captures, layout, combined, elems }
+        KernelInfo { whole: kernel, kernel: last, staged, strips, captures, layout, combined, elems }
     }
 
     /// For the loop of a stage, inside the code of its kernel.
     pub fn of_stage(kernel: &'k Kernel) -> KernelInfo<'k> {
         let layout = EnvLayout { captures: 0, initial: 0, outputs: 0 };
         let (captures, combined, elems) = (vec![], vec![], vec![]);
-        KernelInfo { whole: kernel, kernel, staged: None, captures, layout, combined, elems }
+        KernelInfo { whole: kernel, kernel, staged: None, strips: None, captures, layout, combined, elems }
     }
 
     /// The roles of the functions that this kernel needs.
@@ -141,6 +149,12 @@ pub struct KernelEmitter<'e, 'a, 'k> {
 impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
     pub fn function(mut self) -> Result<(), Unsupported> {
         self.load_captures()?;
+        if let Some(strips) = self.info.strips.filter(|_| self.role != Role::Combine) {
+            self.scan_in_strips(strips)?;
+            let zero = self.e.i64(0);
+            self.e.b.ins().return_(&[zero]);
+            return Ok(());
+        }
         let kept = match (&self.info.kernel.kind, self.role) {
             (KernelKind::Map(outs), _) => self.map(outs)?,
             (KernelKind::Filter, _) => return self.filter(),
@@ -193,18 +207,18 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
         Base { address: self.env(types::I64, word), prim }
     }
 
-    fn arrays(&mut self, word: usize, prims: &[Prim]) -> Vec<Base> {
+    pub fn arrays(&mut self, word: usize, prims: &[Prim]) -> Vec<Base> {
         prims.iter().enumerate().map(|(i, p)| self.array(word + i, *p)).collect()
     }
 
-    fn initial(&mut self) -> Vec<Value> {
+    pub fn initial(&mut self) -> Vec<Value> {
         let at = self.info.layout.initial_at();
         let info = self.info;
         info.combined.iter().enumerate().map(|(i, p)| self.scalar(*p, at + i)).collect()
     }
 
     /// `per_row(row, start, end, state)` for all rows; prologue included.
-    fn rows(
+    pub fn rows(
         &mut self,
         state: &[Value],
         per_row: impl FnOnce(
@@ -296,7 +310,7 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
         self.e.body(&self.info.kernel.body)
     }
 
-    fn targets(&mut self, outs: &[Out]) -> Result<Vec<Target>, Unsupported> {
+    pub fn targets(&mut self, outs: &[Out]) -> Result<Vec<Target>, Unsupported> {
         let mut word = self.info.layout.outputs_at();
         let mut targets = Vec::new();
         for out in outs {
@@ -649,6 +663,7 @@ enum Prefixes<'k> {
 }
 
 /// Where a result of a map goes.
+#[derive(Clone)]
 pub enum Target {
     Elem(Base),
     Scatter {

@@ -11,6 +11,7 @@ mod lanes;
 mod local;
 mod object;
 mod plan;
+mod prefix;
 mod primop;
 mod stage;
 
@@ -109,7 +110,9 @@ impl<'t, M: Module> Compiler<'t, M> {
     fn kernel(&mut self, kernel: &Kernel, pattern: &[Ty], name: &str) -> Result<Compiled, String> {
         // Stages may compute a value again where another one needs it.
         let staged = if self.counting { None } else { stage::split(kernel) };
-        let info = KernelInfo::new(kernel, staged.as_ref(), pattern);
+        let wanted = !self.counting && staged.is_none();
+        let strips = if wanted { prefix::split(kernel, self.types) } else { None };
+        let info = KernelInfo::new(kernel, staged.as_ref(), strips.as_ref(), pattern);
         let mut checks = Vec::new();
         let mut functions = Vec::new();
         let callees = self.locals(kernel, name, &mut checks)?;

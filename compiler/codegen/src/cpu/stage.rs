@@ -228,17 +228,17 @@ fn call(stm: &Stm) -> Option<(Function, Var)> {
     }
 }
 
-fn reads_position(stm: &Stm, pos: Var) -> bool {
+pub fn reads_position(stm: &Stm, pos: Var) -> bool {
     matches!(&stm.exp, Exp::Index(_, is) if matches!(is[..], [Atom::Var(i)] if i == pos))
 }
 
-fn has_check(stm: &Stm) -> bool {
+pub fn has_check(stm: &Stm) -> bool {
     let within = |body: &&Body| body.stms.iter().any(has_check);
     matches!(stm.exp, Exp::Check { .. }) || stm.exp.own_bodies().iter().any(within)
 }
 
 /// Calls `f` on all scalars that a statement uses, also deep inside.
-fn for_each_use(stm: &Stm, f: &mut dyn FnMut(Var)) {
+pub fn for_each_use(stm: &Stm, f: &mut dyn FnMut(Var)) {
     stm.exp.for_each_operand(&mut |a| a.var().into_iter().for_each(&mut *f));
     for body in stm.exp.own_bodies() {
         body.stms.iter().for_each(|s| for_each_use(s, f));
@@ -320,7 +320,7 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
         Ok(())
     }
 
-    fn strip_address(&mut self, array: Var, start: Value) -> Result<Value, Unsupported> {
+    pub fn strip_address(&mut self, array: Var, start: Value) -> Result<Value, Unsupported> {
         let base = *self.e.arrays.get(&array).ok_or("a strip is not bound")?;
         Ok(self.e.element(base, start))
     }

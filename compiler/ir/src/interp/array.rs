@@ -2,6 +2,7 @@
 
 use super::memory::out_of_memory;
 use super::scalar::Machine;
+use super::sort;
 use super::value::Val;
 use super::{Outcome, internal, on_deep_stack};
 use crate::core::{Exp, FunId, Stm};
@@ -22,6 +23,12 @@ impl Machine<'_> {
                 self.call(*f, args, stm.span)
             }
             exp if exp.is_soac() => self.soac(stm),
+            Exp::Sort { keys, values } => {
+                let arrays = self.sortable(*keys, *values)?;
+                let row = [0, arrays[0].len() as i64];
+                let sorted = sort::rows(&self.memory, &row, &arrays, stm.span)?;
+                Ok(sorted.into_iter().map(Val::Leaf).collect())
+            }
             _ => match stm.pat.as_slice() {
                 [p] => Ok(vec![self.array_exp(stm, &p.ty)?]),
                 _ => internal("an array operation binds one variable"),
@@ -79,6 +86,11 @@ impl Machine<'_> {
             }
             _ => internal("not an operation on arrays"),
         }
+    }
+
+    /// The arrays of a sort.
+    pub(super) fn sortable(&self, keys: Var, values: Option<Var>) -> Outcome<Vec<Array>> {
+        std::iter::once(keys).chain(values).map(|v| self.get(v).array()).collect()
     }
 
     fn concat(&mut self, stm: &Stm, vs: &[Var], ty: &Type) -> Outcome<Val> {

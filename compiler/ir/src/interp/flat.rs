@@ -5,6 +5,7 @@ use super::core::result_columns;
 use super::memory::out_of_memory;
 use super::moves::Moves;
 use super::scalar::{Machine, loop_index};
+use super::sort;
 use super::value::{Desc, Val, lengths_of, offsets_of};
 use super::{Outcome, internal, on_deep_stack};
 use crate::core::FunId;
@@ -136,6 +137,13 @@ impl Host<'_> {
             }
             Op::Join(vs) => self.join(stm, vs),
             Op::Tidy { blocks, starts, lens } => self.tidy(stm, [*blocks, *starts, *lens]),
+            Op::Sort { space, keys, values } => {
+                let arrays = self.machine.sortable(*keys, *values)?;
+                let offsets = self.offsets(stm, space)?;
+                self.counters.sort(arrays[0].prim(), arrays.get(1).map(Array::prim), arrays[0].len());
+                let sorted = sort::rows(&self.machine.memory, &offsets, &arrays, stm.span)?;
+                Ok(sorted.into_iter().map(Val::Leaf).collect())
+            }
             op => Ok(vec![self.simple(stm, op)?]),
         }
     }

@@ -62,7 +62,7 @@ impl Host<'_> {
     }
 
     /// Offsets of the space's rows.
-    fn offsets(&self, stm: &Stm, space: &Space) -> Outcome<Vec<i64>> {
+    pub(super) fn offsets(&self, stm: &Stm, space: &Space) -> Outcome<Vec<i64>> {
         match space {
             Space::Flat(n) => Ok(vec![0, self.machine.size(*n, stm.span)? as i64]),
             Space::Rows { rows, dim: Dim::Size(m) } => {

@@ -186,8 +186,21 @@ impl Parser {
             "makedesc" => Exp::MakeDesc(self.var()?),
             "lengths" => Exp::Lengths(self.var()?),
             "total" => Exp::Total(self.var()?),
+            "sort" => {
+                let (keys, values) = self.sorted()?;
+                Exp::Sort { keys, values }
+            }
             _ => return Err(format!("`{word}` begins no expression of CORE")),
         })
+    }
+
+    /// What is sorted, after the word.
+    pub(super) fn sorted(&mut self) -> Result<(Var, Option<Var>)> {
+        match *self.variables()?.as_slice() {
+            [keys] => Ok((keys, None)),
+            [keys, values] => Ok((keys, Some(values))),
+            _ => Err("one or two variables are sorted".into()),
+        }
     }
 
     /// Exactly `N` operands in parentheses.

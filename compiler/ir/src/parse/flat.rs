@@ -150,6 +150,10 @@ impl Parser {
             },
             "concat" => Op::Concat(self.variables()?),
             "concatdesc" => Op::ConcatDesc(self.variables()?),
+            "sort" => {
+                let (keys, values) = self.sorted()?;
+                Op::Sort { space: self.space()?, keys, values }
+            }
             "if" => self.flat_if()?,
             "loop" => self.flat_loop()?,
             "split" => self.split()?,
@@ -194,15 +198,18 @@ impl Parser {
         Ok(Op::Loop { params, form, body: self.flat_block()? })
     }
 
+    fn space(&mut self) -> Result<Space> {
+        self.expect_word("over")?;
+        if self.accept_word("flat") {
+            return Ok(Space::Flat(self.atom()?));
+        }
+        self.expect_word("rows")?;
+        Ok(Space::Rows { rows: self.atom()?, dim: self.dim()? })
+    }
+
     fn kernel(&mut self) -> Result<Kernel> {
         let kind = self.kernel_kind()?;
-        self.expect_word("over")?;
-        let space = if self.accept_word("flat") {
-            Space::Flat(self.atom()?)
-        } else {
-            self.expect_word("rows")?;
-            Space::Rows { rows: self.atom()?, dim: self.dim()? }
-        };
+        let space = self.space()?;
         self.expect("\\")?;
         let (row, pos) = (self.var()?, self.var()?);
         let prologue = if self.accept_word("prologue") { self.body()?.stms } else { Vec::new() };

@@ -190,7 +190,14 @@ impl Writer<'_> {
             Exp::MakeDesc(v) => self.unary("makedesc", v),
             Exp::Lengths(v) => self.unary("lengths", v),
             Exp::Total(v) => self.unary("total", v),
+            Exp::Sort { keys, values } => self.sort(*keys, *values),
         }
+    }
+
+    /// What is sorted.
+    pub(super) fn sort(&mut self, keys: Var, values: Option<Var>) {
+        self.push("sort ");
+        self.variables(&std::iter::once(keys).chain(values).collect::<Vec<_>>());
     }
 
     fn core_loop(&mut self, params: &[(Param, Atom)], form: &LoopForm, body: &Body) {

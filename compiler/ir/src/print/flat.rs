@@ -148,6 +148,10 @@ impl Writer<'_> {
                 self.push("tidy ");
                 self.variables(&[*blocks, *starts, *lens]);
             }
+            Op::Sort { space, keys, values } => {
+                self.sort(*keys, *values);
+                self.space(space);
+            }
             Op::If { cond, then, other } => {
                 self.push("if ");
                 self.atom(cond);
@@ -194,10 +198,8 @@ impl Writer<'_> {
         self.flat_block(body);
     }
 
-    fn kernel(&mut self, k: &Kernel) {
-        self.push("kernel ");
-        self.kernel_kind(&k.kind);
-        match &k.space {
+    fn space(&mut self, space: &Space) {
+        match space {
             Space::Flat(n) => {
                 self.push(" over flat ");
                 self.atom(n);
@@ -209,6 +211,12 @@ impl Writer<'_> {
                 self.dim(dim);
             }
         }
+    }
+
+    fn kernel(&mut self, k: &Kernel) {
+        self.push("kernel ");
+        self.kernel_kind(&k.kind);
+        self.space(&k.space);
         self.push(" \\");
         self.var(&k.row);
         self.push(" ");

@@ -240,6 +240,7 @@ impl Checker<'_> {
                 self.desc(*v)?;
                 self.binds(pat, Type::I64)
             }
+            Exp::Sort { keys, values } => self.sort(*keys, *values, pat),
             soac => self.soac(soac, pat),
         }
     }
@@ -274,6 +275,15 @@ impl Checker<'_> {
             ensure(same_kind(found, &ty), || mismatch("the bound variable", found, &ty, self.scope.vars))?;
         }
         Ok(())
+    }
+
+    fn sort(&mut self, keys: Var, values: Option<Var>, pat: &[Param]) -> Result {
+        let types = std::iter::once(keys).chain(values).map(|v| self.array(v, 1));
+        let types = types.collect::<Result<Vec<Type>>>()?;
+        ensure_count("bound variables", pat.len(), types.len())?;
+        ensure(types.iter().all(|t| t.rank() == 1 && !t.is_desc()), || "no scalars are sorted".into())?;
+        ensure(types[0].prim().is_unsigned(), || "keys are no unsigned numbers".into())?;
+        pat.iter().zip(types).try_for_each(|(p, ty)| self.binds(std::slice::from_ref(p), ty))
     }
 
     fn literal(&mut self, xs: &[Atom], p: Prim, pat: &[Param]) -> Result {

@@ -181,6 +181,13 @@ impl FlatChecker<'_> {
                 self.operand("the lengths", Atom::Var(*lens), indices)?;
                 vec![ty, indices]
             }
+            Op::Sort { space, keys, values } => {
+                self.space(space)?;
+                let prims = std::iter::once(keys).chain(values).map(|v| self.array(*v));
+                let prims = prims.collect::<Result<Vec<Prim>>>()?;
+                ensure(prims[0].is_unsigned(), || "keys are no unsigned numbers".into())?;
+                prims.into_iter().map(Ty::Array).collect()
+            }
             op => vec![self.array_op(op)?],
         })
     }

@@ -175,6 +175,7 @@ impl Exp {
             Exp::Flatten(v) | Exp::Unflatten(v) | Exp::MakeDesc(v) | Exp::Lengths(v) | Exp::Total(v) => {
                 var(f, v);
             }
+            Exp::Sort { keys, values } => std::iter::once(keys).chain(values).for_each(|v| var(f, v)),
         }
     }
 
@@ -241,6 +242,7 @@ impl Exp {
             Exp::Flatten(v) | Exp::Unflatten(v) | Exp::MakeDesc(v) | Exp::Lengths(v) | Exp::Total(v) => {
                 v.edit(e);
             }
+            Exp::Sort { keys, values } => std::iter::once(keys).chain(values).for_each(|v| v.edit(e)),
         }
     }
 

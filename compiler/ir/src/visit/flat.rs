@@ -205,6 +205,10 @@ impl Code for Op {
             }
             Op::Concat(vs) | Op::ConcatDesc(vs) | Op::Join(vs) => vs.walk(f),
             Op::Tidy { blocks, starts, lens } => [blocks, starts, lens].into_iter().for_each(|v| v.walk(f)),
+            Op::Sort { space, keys, values } => {
+                space.walk(f);
+                std::iter::once(keys).chain(values).for_each(|v| v.walk(f));
+            }
             Op::If { cond, then, other } => {
                 cond.walk(f);
                 then.walk(f);
@@ -255,6 +259,10 @@ impl Code for Op {
             }
             Op::Concat(vs) | Op::ConcatDesc(vs) | Op::Join(vs) => vs.edit(e),
             Op::Tidy { blocks, starts, lens } => [blocks, starts, lens].into_iter().for_each(|v| v.edit(e)),
+            Op::Sort { space, keys, values } => {
+                space.edit(e);
+                std::iter::once(keys).chain(values).for_each(|v| v.edit(e));
+            }
             Op::If { cond, then, other } => {
                 cond.edit(e);
                 then.edit(e);

@@ -278,7 +278,7 @@ fn group_of(op: &Op) -> Option<Group> {
         | Op::Concat(_)
         | Op::Join(_)
         | Op::Tidy { .. } => Group::Array,
-        Op::Write { .. } => Group::Array,
+        Op::Write { .. } | Op::Sort { .. } => Group::Array,
         Op::MakeDesc(_) | Op::UniformDesc { .. } | Op::ConcatDesc(_) => Group::Rows,
         Op::Lengths(_) | Op::SegIds(_) => Group::Rows,
         Op::Read(..) | Op::Total(_) => Group::Sync,

@@ -93,6 +93,10 @@ impl Flattener<'_> {
             Exp::Loop { params, form, body } => self.repeat(level, stm, params, form, body),
             Exp::Call(fun, args) => self.call(level, stm, *fun, args),
             Exp::Total(d) => self.total_packed(level, stm, *d),
+            Exp::Sort { keys, values } => {
+                self.sort(level, stm, *keys, *values);
+                Ok(())
+            }
             Exp::Trace { label, ty, args } => self.trace(level, label, ty, args),
             other => panic!("internal error in flatten: no rule for {}", name_of(other)),
         }

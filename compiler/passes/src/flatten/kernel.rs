@@ -384,16 +384,21 @@ impl Flattener<'_> {
         let per_row = !matches!(kind, KernelKind::Map(_) | KernelKind::Hist { .. });
         match g.rows {
             Some(p) if per_row || !g.prologue.stms.is_empty() || g.uses_row(results) => {
-                let rows = self.count(p);
-                let dim = match &self.level(g.level).kind {
-                    Kind::Dim(FDim::Size(m)) => Dim::Size(*m),
-                    Kind::Dim(FDim::Seg(d)) => Dim::Seg(*d),
-                    _ => unreachable!("a level with rows is a dimension"),
-                };
-                Space::Rows { rows, dim }
+                self.row_space(p, g.level)
             }
             _ => Space::Flat(self.count(g.level)),
         }
+    }
+
+    /// The space of a level's elements, in rows of the level above.
+    pub(crate) fn row_space(&mut self, above: LevelId, level: LevelId) -> Space {
+        let rows = self.count(above);
+        let dim = match &self.level(level).kind {
+            Kind::Dim(FDim::Size(m)) => Dim::Size(*m),
+            Kind::Dim(FDim::Seg(d)) => Dim::Seg(*d),
+            _ => unreachable!("a level with rows is a dimension"),
+        };
+        Space::Rows { rows, dim }
     }
 
     /// Stores an expression for every position of a level, unless it is stored already.

@@ -44,6 +44,7 @@ mod prune;
 mod rep;
 mod sequential;
 mod soac;
+mod sort;
 mod split;
 mod trace;
 mod update;

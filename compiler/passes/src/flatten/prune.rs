@@ -122,8 +122,25 @@ fn host_uses(op: &Op, f: &mut impl FnMut(Atom)) {
         Op::Slice { arr, start, len } => [(*arr).into(), *start, *len].into_iter().for_each(f),
         Op::Concat(vs) | Op::ConcatDesc(vs) | Op::Join(vs) => vs.iter().for_each(|v| f((*v).into())),
         Op::Tidy { blocks, starts, lens } => [*blocks, *starts, *lens].into_iter().for_each(|v| f(v.into())),
+        Op::Sort { space, keys, values } => {
+            space_uses(*space, f);
+            std::iter::once(keys).chain(values).for_each(|v| f((*v).into()));
+        }
         Op::Kernel(_) | Op::If { .. } | Op::Loop { .. } | Op::Split { .. } => {
             unreachable!("handled by prune_block")
+        }
+    }
+}
+
+fn space_uses(space: Space, f: &mut impl FnMut(Atom)) {
+    match space {
+        Space::Flat(n) => f(n),
+        Space::Rows { rows, dim } => {
+            f(rows);
+            match dim {
+                Dim::Size(a) => f(a),
+                Dim::Seg(d) => f(d.into()),
+            }
         }
     }
 }
@@ -153,16 +170,7 @@ fn prune_kernel(k: &mut Kernel, pat: &mut Vec<flat::Param>, used: &mut Used) {
     }
     prune_body(&mut k.body, used);
     prune_stms(&mut k.prologue, used);
-    match k.space {
-        Space::Flat(n) => mark(used, n),
-        Space::Rows { rows, dim } => {
-            mark(used, rows);
-            match dim {
-                Dim::Size(a) => mark(used, a),
-                Dim::Seg(d) => mark(used, d.into()),
-            }
-        }
-    }
+    space_uses(k.space, &mut |a| mark(used, a));
     match &k.kind {
         KernelKind::Map(outs) => mark_outs(outs, used),
         KernelKind::Reduce { op, neutral } | KernelKind::Scan { op, neutral, .. } => {

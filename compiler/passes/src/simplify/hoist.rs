@@ -207,7 +207,7 @@ impl Scope {
             | Exp::Filter { width, inputs, .. }
             | Exp::Scatter { width, inputs, .. }
             | Exp::Hist { width, inputs, .. } => !inputs.is_empty() || self.is_size(*width),
-            Exp::If { .. } => true,
+            Exp::If { .. } | Exp::Sort { .. } => true,
             Exp::Loop { form, .. } => matches!(form, LoopForm::For { .. }),
             Exp::Literal(..) | Exp::Concat(_) | Exp::Flatten(_) | Exp::Lengths(_) | Exp::Total(_) => {
                 pat.iter().all(|p| self.sized(&p.ty))
@@ -265,6 +265,7 @@ fn costs(stm: &Stm) -> bool {
     match &stm.exp {
         Exp::Prim(op, _) => costly(*op),
         Exp::If { .. } | Exp::Loop { .. } | Exp::Concat(_) | Exp::Literal(..) | Exp::Flatten(_) => true,
+        Exp::Sort { .. } => true,
         exp => exp.is_soac(),
     }
 }

@@ -1,0 +1,477 @@
+//! Scans of flat spaces in three steps on strips: what is combined is computed in vectors, the runtime scans it, and what is done
+//! with the prefixes is computed in vectors again.
+//!
+//! ```text
+//! ys = scan (+) over n { xs[pos] * 2 } then \i { i - 1 }
+//!
+//! for s in 0 .. n by 512, e = min (s + 512) n
+//!     for pos in s .. e      a[pos-s] = xs[pos] * 2
+//!     scan (+) a -> b, from the sum before
+//!     for pos in s .. e      ys[pos] = b[pos-s] - 1
+//! ```
+//!
+//! Elements that are read at their position are scanned where they are, prefixes that are stored go where they are to be. What the last step
+//! needs of the body's values is stored too, or computed once more if that is little. Not done if both the body and what follows have
+//! checks: the first failure would not stay the first.
+
+mod operator;
+
+use super::emit::{Base, Unsupported, output};
+use super::kernel::{KernelEmitter, KernelInfo, Role, Target};
+use super::stage::{for_each_use, has_check, reads_position};
+use cranelift::prelude::*;
+use cranelift_codegen::ir::StackSlot;
+use operator::Part;
+use par_ir::core::{Body, Exp, Param, Stm};
+use par_ir::flat::{After, Kernel, KernelKind, Out, Space, Ty};
+use par_ir::prim::PrimOp;
+use par_ir::ty::Type;
+use par_ir::{Atom, Prim, Var};
+use par_runtime::math::STRIP;
+use par_runtime::op::call::{ANY, prefix_symbol};
+use std::collections::{BTreeSet, HashMap};
+
+/// Strips that a kernel may keep at a time: they should stay in the cache.
+const MAX_BUFFERS: usize = 10;
+/// Operators that are rather computed again than stored.
+const MAX_AGAIN: usize = 6;
+/// Bytes before a buffer of prefixes, whose last element is the prefix before.
+const MARGIN: i32 = 64;
+
+/// A scan in three steps.
+pub struct Strips {
+    /// Stores what is to be combined, and what the last step needs.
+    produce: Kernel,
+    /// Where it stores its results.
+    stored: Vec<Scalar>,
+    /// What each component combines: an array that is read at the position, or a buffer.
+    sources: Vec<Var>,
+    parts: Vec<Part>,
+    prefixes: Vec<Prefix>,
+    /// Works with the prefixes.
+    consume: Kernel,
+    /// The numbers of its outputs among the scan's.
+    consumed: Vec<usize>,
+    exclusive: bool,
+}
+
+/// What becomes of the prefixes of a component.
+#[derive(Clone, Copy)]
+struct Prefix {
+    /// Their name in the last step.
+    name: Var,
+    /// The last step reads them.
+    used: bool,
+    /// They are an output, of which this is the number.
+    output: Option<usize>,
+}
+
+/// A scalar variable, and the name of the buffer with its values on a strip.
+#[derive(Clone, Copy, PartialEq)]
+struct Scalar {
+    var: Var,
+    prim: Prim,
+}
+
+/// The three steps of a scan, if it can be done so. `types` are those of what the kernel mentions.
+pub fn split(kernel: &Kernel, types: &HashMap<Var, Ty>) -> Option<Strips> {
+    let KernelKind::Scan { op, exclusive, after, .. } = &kernel.kind else { return None };
+    if !matches!(kernel.space, Space::Flat(_)) {
+        return None;
+    }
+    let parts = operator::parts(op)?;
+    let mut splitter = Splitter::new(kernel, types);
+    let after = match after {
+        Some(after) => (**after).clone(),
+        None => splitter.stored_prefixes(&parts),
+    };
+    let checks = |body: &Body| body.stms.iter().any(has_check);
+    if checks(&kernel.body) && checks(&after.body) {
+        return None;
+    }
+    splitter.strips(parts, after, *exclusive)
+}
+
+struct Splitter<'k> {
+    kernel: &'k Kernel,
+    types: &'k HashMap<Var, Ty>,
+    /// The statement that binds a variable, by its number in the body.
+    bound: HashMap<Var, usize>,
+    /// Buffers with the values that they hold.
+    buffers: Vec<(Scalar, Atom)>,
+    names: u32,
+}
+
+impl<'k> Splitter<'k> {
+    fn new(kernel: &'k Kernel, types: &'k HashMap<Var, Ty>) -> Splitter<'k> {
+        let numbered = kernel.body.stms.iter().enumerate();
+        let bound = numbered.flat_map(|(i, s)| s.pat.iter().map(move |p| (p.var, i))).collect();
+        Splitter { kernel, types, bound, buffers: vec![], names: u32::MAX }
+    }
+
+    /// A variable that no program has.
+    fn fresh(&mut self) -> Var {
+        self.names -= 1;
+        Var(self.names)
+    }
+
+    /// Prefixes and further results as outputs.
+    fn stored_prefixes(&mut self, parts: &[Part]) -> After {
+        let param = |p: &Part| Param { var: self.fresh(), ty: Type::scalar(p.prim) };
+        let params: Vec<Param> = parts.iter().map(param).collect();
+        let further = &self.kernel.body.results[params.len()..];
+        let results = params.iter().map(|p| p.var.into()).chain(further.iter().copied()).collect();
+        let prims = params.iter().map(|p| p.ty.prim()).chain(further.iter().map(|a| self.prim(*a)));
+        let outs = prims.map(Out::Elem).collect();
+        After { params, body: Body { stms: vec![], results }, outs }
+    }
+
+    fn prim(&self, a: Atom) -> Prim {
+        let v = match a {
+            Atom::Const(c) => return c.prim(),
+            Atom::Var(v) => v,
+        };
+        let pattern = self.bound.get(&v).map(|i| &self.kernel.body.stms[*i].pat);
+        let param = pattern.and_then(|pat| pat.iter().find(|p| p.var == v));
+        match (param, self.types.get(&v)) {
+            (Some(p), _) => p.ty.prim(),
+            (None, Some(Ty::Scalar(p))) => *p,
+            // Row and position.
+            _ => Prim::I64,
+        }
+    }
+
+    fn strips(mut self, parts: Vec<Part>, after: After, exclusive: bool) -> Option<Strips> {
+        let sources = (0..parts.len()).map(|i| self.source(self.kernel.body.results[i])).collect();
+        let mut used = BTreeSet::new();
+        after.body.stms.iter().for_each(|s| for_each_use(s, &mut |v| _ = used.insert(v)));
+        let (prefixes, consumed, results) = outputs(&after, exclusive, &used);
+        used.extend(results.iter().filter_map(|a| a.var()));
+        let prefixes: Vec<Prefix> =
+            prefixes.into_iter().map(|p| Prefix { used: used.contains(&p.name), ..p }).collect();
+        let mut stms = self.values(&used);
+        let read = |p: &Param| Stm {
+            pat: vec![p.clone()],
+            exp: Exp::Index(p.var, vec![self.kernel.pos.into()]),
+            span: Default::default(),
+        };
+        stms.extend(after.params.iter().filter(|p| used.contains(&p.var)).map(read));
+        stms.extend(after.body.stms);
+        let outs: Vec<Out> = consumed.iter().map(|i| after.outs[*i].clone()).collect();
+        let consume = self.map(outs, Body { stms, results });
+        let produce = self.produce();
+        let stored: Vec<Scalar> = self.buffers.iter().map(|b| b.0).collect();
+        let strips = Strips { produce, stored, sources, parts, prefixes, consume, consumed, exclusive };
+        (strips.buffers() <= MAX_BUFFERS).then_some(strips)
+    }
+
+    /// The array of a value that is read at the position, or its buffer.
+    fn source(&mut self, a: Atom) -> Var {
+        let stm = a.var().and_then(|v| self.bound.get(&v)).map(|i| &self.kernel.body.stms[*i]);
+        match stm.map(|s| &s.exp) {
+            Some(Exp::Index(array, _)) if stm.is_some_and(|s| reads_position(s, self.kernel.pos)) => *array,
+            _ => self.buffer(a),
+        }
+    }
+
+    fn buffer(&mut self, a: Atom) -> Var {
+        if let Some((scalar, _)) = self.buffers.iter().find(|b| b.1 == a) {
+            return scalar.var;
+        }
+        let is_bound = a.var().is_some_and(|v| self.bound.contains_key(&v));
+        let var = if is_bound { a.var() } else { None }.unwrap_or_else(|| self.fresh());
+        self.buffers.push((Scalar { var, prim: self.prim(a) }, a));
+        var
+    }
+
+    /// Statements that bind those of these variables that the body binds: their buffers are read, or they are computed again.
+    fn values(&mut self, used: &BTreeSet<Var>) -> Vec<Stm> {
+        let (mut read, mut again) = (Vec::new(), BTreeSet::new());
+        for v in used.iter().filter(|v| self.bound.contains_key(v)).copied().collect::<Vec<Var>>() {
+            let mut slice = BTreeSet::new();
+            if self.is_cheap(v, &mut slice) && slice.len() <= MAX_AGAIN {
+                again.extend(slice);
+                continue;
+            }
+            let var = self.buffer(v.into());
+            let stm = &self.kernel.body.stms[self.bound[&v]];
+            let pat = stm.pat.iter().filter(|p| p.var == v).cloned().collect();
+            read.push(Stm { pat, exp: Exp::Index(var, vec![self.kernel.pos.into()]), span: stm.span });
+        }
+        read.extend(again.into_iter().map(|i| self.kernel.body.stms[i].clone()));
+        read
+    }
+
+    /// Whether a variable is computed by plain operators from elements at the position; the statements that do it.
+    fn is_cheap(&self, v: Var, slice: &mut BTreeSet<usize>) -> bool {
+        let Some(i) = self.bound.get(&v) else { return true };
+        let stm = &self.kernel.body.stms[*i];
+        slice.insert(*i);
+        match &stm.exp {
+            Exp::Index(..) => reads_position(stm, self.kernel.pos),
+            Exp::Atom(a) => a.var().is_none_or(|v| self.is_cheap(v, slice)),
+            Exp::Prim(op, xs) => {
+                is_plain(*op) && xs.iter().all(|x| x.var().is_none_or(|v| self.is_cheap(v, slice)))
+            }
+            _ => false,
+        }
+    }
+
+    /// The first step: what the buffers need, and all that may fail.
+    fn produce(&self) -> Kernel {
+        let results: Vec<Atom> = self.buffers.iter().map(|b| b.1).collect();
+        let mut needed: BTreeSet<Var> = results.iter().filter_map(|a| a.var()).collect();
+        let mut stms = Vec::new();
+        for stm in self.kernel.body.stms.iter().rev() {
+            let may_stop = has_check(stm) || matches!(stm.exp, Exp::Loop { .. } | Exp::Call(..));
+            if may_stop || stm.pat.iter().any(|p| needed.contains(&p.var)) {
+                for_each_use(stm, &mut |v| _ = needed.insert(v));
+                stms.push(stm.clone());
+            }
+        }
+        stms.reverse();
+        self.map(self.buffers.iter().map(|b| Out::Elem(b.0.prim)).collect(), Body { stms, results })
+    }
+
+    /// A step. The prologue has run already.
+    fn map(&self, outs: Vec<Out>, body: Body) -> Kernel {
+        let Kernel { space, row, pos, .. } = *self.kernel;
+        Kernel { kind: KernelKind::Map(outs), space, row, pos, prologue: vec![], body }
+    }
+}
+
+/// What becomes of each component's prefixes; which outputs are left, and their results.
+fn outputs(after: &After, exclusive: bool, used: &BTreeSet<Var>) -> (Vec<Prefix>, Vec<usize>, Vec<Atom>) {
+    let prefix = |p: &Param| Prefix { name: p.var, used: used.contains(&p.var), output: None };
+    let mut prefixes: Vec<Prefix> = after.params.iter().map(prefix).collect();
+    let (mut consumed, mut results) = (Vec::new(), Vec::new());
+    let mut values = after.body.results.iter().copied();
+    for (i, out) in after.outs.iter().enumerate() {
+        let n = if let Out::Scatter(dests) = out { 1 + dests.len() } else { 1 };
+        let of_out: Vec<Atom> = values.by_ref().take(n).collect();
+        let stored = |p: &&mut Prefix| of_out == [p.name.into()] && p.output.is_none() && !exclusive;
+        match (out, prefixes.iter_mut().find(stored)) {
+            (Out::Elem(_), Some(p)) => p.output = Some(i),
+            _ => {
+                consumed.push(i);
+                results.extend(of_out);
+            }
+        }
+    }
+    (prefixes, consumed, results)
+}
+
+/// An operator that takes about as long as reading its result would.
+fn is_plain(op: PrimOp) -> bool {
+    use par_ir::prim::{BinOp::*, UnOp};
+    match op {
+        PrimOp::Bin(op, _) => matches!(op, Add | Sub | Mul | And | Or | Xor | Shl | Shr | Lshr | Min | Max),
+        PrimOp::Un(op, _) => matches!(op, UnOp::Neg | UnOp::Not | UnOp::Abs),
+        PrimOp::Cmp(..) | PrimOp::Conv(..) | PrimOp::Select(_) => true,
+        PrimOp::Special(..) => false,
+    }
+}
+
+impl Strips {
+    /// Whether the first step does anything.
+    fn has_first(&self) -> bool {
+        !self.stored.is_empty() || !self.produce.body.stms.is_empty()
+    }
+
+    /// Whether the last step does anything.
+    fn has_last(&self) -> bool {
+        !self.consumed.is_empty() || self.consume.body.stms.iter().any(has_check)
+    }
+
+    /// Whether all that matters of a component's prefixes is the last one.
+    fn only_any(&self, i: usize) -> bool {
+        let Prefix { used, output, .. } = self.prefixes[i];
+        self.parts[i].prim == Prim::Bool && !used && output.is_none()
+    }
+
+    /// How many buffers it has.
+    fn buffers(&self) -> usize {
+        let own = |i: &usize| self.prefixes[*i].output.is_none() && !self.only_any(*i);
+        self.stored.len() + (0..self.parts.len()).filter(own).count()
+    }
+
+    /// The name in machine code of the function that scans a component.
+    fn symbol(&self, i: usize) -> String {
+        let Part { operator, prim, flags } = self.parts[i];
+        if self.only_any(i) { ANY.to_string() } else { prefix_symbol(operator, prim, flags.is_some()) }
+    }
+}
+
+/// Memory of one strip on the stack; elements begin at an offset.
+#[derive(Clone, Copy)]
+struct Buffer {
+    name: Var,
+    prim: Prim,
+    slot: StackSlot,
+    offset: i32,
+}
+
+impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
+    /// The scan in strips.
+    pub fn scan_in_strips(&mut self, strips: &Strips) -> Result<(), Unsupported> {
+        let initial = self.initial();
+        let info = self.info;
+        let at = info.layout.outputs_at();
+        let (targets, results) = match self.role {
+            Role::ReduceOnly => (vec![], self.arrays(at, &info.combined)),
+            _ => (self.scan_targets()?, vec![]),
+        };
+        let cells = match self.role {
+            Role::Dual => self.arrays(info.layout.partials_at(), &info.combined),
+            _ => vec![],
+        };
+        let stored = strips.stored.iter().map(|s| self.strip_buffer(s.var, s.prim, 0)).collect::<Vec<_>>();
+        let prefixes = strips.prefixes.iter().zip(&strips.parts);
+        let prefixes: Vec<Buffer> =
+            prefixes.map(|(p, part)| self.strip_buffer(p.name, part.prim, MARGIN)).collect();
+        self.rows(&[], |k, row, start, end, _| {
+            let carried = k.carried(strips, &initial, &cells);
+            k.counted_by(STRIP as i64, start, end, &[], |k, first, _| {
+                let next = k.e.b.ins().iadd_imm_s(first, STRIP as i64);
+                let ends = (first, k.e.b.ins().smin(next, end));
+                k.name_strips(&stored, first);
+                k.first_step(strips, &stored, ends)?;
+                k.scan_step(strips, &prefixes, &targets, &carried, ends)?;
+                if k.role != Role::ReduceOnly && strips.has_last() {
+                    let left: Vec<Target> = strips.consumed.iter().map(|i| targets[*i].clone()).collect();
+                    k.step(&strips.consume, &left, ends)?;
+                }
+                Ok(vec![])
+            })?;
+            for (i, (part, slot)) in strips.parts.iter().zip(&carried).enumerate() {
+                let address = k.e.b.ins().stack_addr(types::I64, *slot, 0);
+                let all = k.e.load_at(part.prim, output(), address, part.prim.size() as i32);
+                cells.get(i).into_iter().for_each(|cell| k.e.store_at(part.prim, all, cell.address, 0));
+                results.get(i).into_iter().for_each(|result| k.e.store(*result, row, all));
+            }
+            Ok(vec![])
+        })?;
+        Ok(())
+    }
+
+    /// Where the scan's outputs go.
+    fn scan_targets(&mut self) -> Result<Vec<Target>, Unsupported> {
+        let info = self.info;
+        if let Some(after) = info.kernel.after() {
+            return self.targets(&after.outs);
+        }
+        let prims: Vec<Prim> = info.combined.iter().chain(&info.elems).copied().collect();
+        let arrays = self.arrays(info.layout.outputs_at(), &prims);
+        Ok(arrays.into_iter().map(Target::Elem).collect())
+    }
+
+    fn strip_buffer(&mut self, name: Var, prim: Prim, offset: i32) -> Buffer {
+        let bytes = offset as u32 + (STRIP * prim.size()) as u32;
+        // Aligned to 64 bytes.
+        let data = StackSlotData::new(StackSlotKind::ExplicitSlot, bytes, 6);
+        Buffer { name, prim, slot: self.e.b.create_sized_stack_slot(data), offset }
+    }
+
+    /// For each component what is combined so far: of all there is, and of the part alone.
+    fn carried(&mut self, strips: &Strips, initial: &[Value], cells: &[Base]) -> Vec<StackSlot> {
+        let mut slots = Vec::new();
+        for (i, part) in strips.parts.iter().enumerate() {
+            let data = StackSlotData::new(StackSlotKind::ExplicitSlot, 16, 4);
+            let slot = self.e.b.create_sized_stack_slot(data);
+            let address = self.e.b.ins().stack_addr(types::I64, slot, 0);
+            let alone = match cells.get(i) {
+                Some(cell) => self.e.load_at(part.prim, output(), cell.address, 0),
+                None => initial[i],
+            };
+            self.e.store_at(part.prim, initial[i], address, 0);
+            self.e.store_at(part.prim, alone, address, part.prim.size() as i32);
+            slots.push(slot);
+        }
+        slots
+    }
+
+    /// Makes a buffer an array of which the elements from position `first` on are there.
+    fn name_strip(&mut self, buffer: &Buffer, first: Value, offset: i32) {
+        let start = self.e.b.ins().stack_addr(types::I64, buffer.slot, offset);
+        let before = self.e.b.ins().imul_imm_s(first, buffer.prim.size() as i64);
+        let address = self.e.b.ins().isub(start, before);
+        self.e.arrays.insert(buffer.name, Base { address, prim: buffer.prim });
+    }
+
+    fn name_strips(&mut self, buffers: &[Buffer], first: Value) {
+        buffers.iter().for_each(|b| self.name_strip(b, first, b.offset));
+    }
+
+    fn first_step(
+        &mut self,
+        strips: &Strips,
+        stored: &[Buffer],
+        ends: (Value, Value),
+    ) -> Result<(), Unsupported> {
+        if !strips.has_first() {
+            return Ok(());
+        }
+        let targets: Vec<Target> = stored.iter().map(|b| Target::Elem(self.e.arrays[&b.name])).collect();
+        self.step(&strips.produce, &targets, ends)
+    }
+
+    /// One of the steps in vectors.
+    fn step(&mut self, kernel: &Kernel, targets: &[Target], ends: (Value, Value)) -> Result<(), Unsupported> {
+        let info = KernelInfo::of_stage(kernel);
+        let params = self.params.clone();
+        let mut k = KernelEmitter { e: self.e, info: &info, types: self.types, role: self.role, params };
+        k.map_positions(targets, ends)
+    }
+
+    fn scan_step(
+        &mut self,
+        strips: &Strips,
+        buffers: &[Buffer],
+        targets: &[Target],
+        carried: &[StackSlot],
+        (first, last): (Value, Value),
+    ) -> Result<(), Unsupported> {
+        let count = self.e.b.ins().isub(last, first);
+        for (i, part) in strips.parts.iter().enumerate() {
+            let output = strips.prefixes[i].output.and_then(|o| targets.get(o));
+            let buffer = &buffers[i];
+            let to = match output {
+                Some(Target::Elem(base)) => {
+                    self.e.arrays.insert(buffer.name, *base);
+                    self.e.element(*base, first)
+                }
+                _ => self.prefix_strip(strips, buffer, carried[i], first),
+            };
+            let from = self.strip_address(strips.sources[i], first)?;
+            let flags = match part.flags {
+                Some(f) => self.strip_address(strips.sources[f], first)?,
+                None => self.e.i64(0),
+            };
+            let before = self.e.b.ins().stack_addr(types::I64, carried[i], 0);
+            self.prefix_call(strips.symbol(i), &[to, from, flags, count, before])?;
+        }
+        Ok(())
+    }
+
+    /// Names the buffer of a component's prefixes, the one before each element if it is excluded; where they are stored.
+    fn prefix_strip(&mut self, strips: &Strips, buffer: &Buffer, carried: StackSlot, first: Value) -> Value {
+        let size = buffer.prim.size() as i32;
+        if strips.exclusive {
+            let before = self.e.b.ins().stack_addr(types::I64, carried, 0);
+            let before = self.e.load_at(buffer.prim, output(), before, 0);
+            let start = self.e.b.ins().stack_addr(types::I64, buffer.slot, buffer.offset - size);
+            self.e.store_at(buffer.prim, before, start, 0);
+        }
+        self.name_strip(buffer, first, buffer.offset - if strips.exclusive { size } else { 0 });
+        self.e.b.ins().stack_addr(types::I64, buffer.slot, buffer.offset)
+    }
+
+    fn prefix_call(&mut self, name: String, args: &[Value]) -> Result<(), Unsupported> {
+        let mut signature = self.e.module.make_signature();
+        signature.params.extend([AbiParam::new(types::I64); 5]);
+        let id = self.e.imports.declare(self.e.module, name, signature);
+        let function = self.e.module.declare_func_in_func(id, self.e.b.func);
+        self.e.b.ins().call(function, args);
+        Ok(())
+    }
+}

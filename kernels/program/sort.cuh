@@ -1,0 +1,97 @@
+// Sorting rows, as bulk operations: numbers are widened to 64 bits, and with the place of each they are sorted by the digits that they have,
+// then by the digits of their rows' numbers. Being stable, that leaves every row in its place, sorted. What the order applies to is gathered.
+#pragma once
+#include "par/sort.cuh"
+#include "program/program.cuh"
+
+namespace par {
+
+constexpr int sort_threads = 256, sort_items = 7, sort_passes = 8;
+
+struct BulkSortBegin {
+    u64* keys;
+    i64* order;
+    u64 n;
+    const void* from;
+};
+template <class T>
+PAR_INLINE void bulk_sort_begin(const BulkSortBegin& k) {
+    const T* const from = static_cast<const T*>(k.from);
+    map<sort_threads, 4>(k.n, [&](u64 i) {
+        store(&k.keys[i], u64(load(&from[i])));
+        store(&k.order[i], i64(i));
+    });
+}
+PAR_KERNEL void bulk_sort_begin1(PAR_ARGUMENT BulkSortBegin k) { bulk_sort_begin<u8>(k); }
+PAR_EXPORT(bulk_sort_begin1)
+PAR_KERNEL void bulk_sort_begin2(PAR_ARGUMENT BulkSortBegin k) { bulk_sort_begin<u16>(k); }
+PAR_EXPORT(bulk_sort_begin2)
+PAR_KERNEL void bulk_sort_begin4(PAR_ARGUMENT BulkSortBegin k) { bulk_sort_begin<u32>(k); }
+PAR_EXPORT(bulk_sort_begin4)
+PAR_KERNEL void bulk_sort_begin8(PAR_ARGUMENT BulkSortBegin k) { bulk_sort_begin<u64>(k); }
+PAR_EXPORT(bulk_sort_begin8)
+
+struct BulkSortCount {
+    u64* counts;
+    u64 n;
+    const u64* keys;
+};
+PAR_KERNEL void bulk_sort_count(PAR_ARGUMENT BulkSortCount k) {
+    radix_count<sort_passes>(k.n, [&](u64 i) { return load(&k.keys[i]); }, k.counts);
+}
+PAR_EXPORT(bulk_sort_count)
+
+struct BulkSortOffsets {
+    u64* counts;
+};
+PAR_KERNEL void bulk_sort_offsets(PAR_ARGUMENT BulkSortOffsets k) { radix_offsets(k.counts); }
+PAR_EXPORT(bulk_sort_offsets)
+
+struct BulkSortPass {
+    u64* keys;
+    i64* order;
+    u64 n;
+    const u64* from_keys;
+    const i64* from_order;
+    u64 pass;
+    const u64* offsets;
+    void* state;
+};
+PAR_KERNEL void bulk_sort_pass(PAR_ARGUMENT BulkSortPass k) {
+    radix_pass<sort_items, u64, i64>(
+        k.n, int(k.pass),
+        [&](u64 i, u64& key, i64& place) {
+            key = load(&k.from_keys[i]);
+            place = load(&k.from_order[i]);
+        },
+        [&](u64 to, u64 key, i64 place) {
+            store(&k.keys[to], key);
+            store(&k.order[to], place);
+        },
+        k.offsets, k.state
+    );
+}
+PAR_EXPORT(bulk_sort_pass)
+
+struct BulkGather {
+    void* to;
+    u64 n;
+    const void* from;
+    const i64* order;
+};
+template <class T>
+PAR_INLINE void bulk_gather(const BulkGather& k) {
+    T* const to = static_cast<T*>(k.to);
+    const T* const from = static_cast<const T*>(k.from);
+    map<sort_threads, 4>(k.n, [&](u64 i) { store(&to[i], load(&from[load(&k.order[i])])); });
+}
+PAR_KERNEL void bulk_gather1(PAR_ARGUMENT BulkGather k) { bulk_gather<u8>(k); }
+PAR_EXPORT(bulk_gather1)
+PAR_KERNEL void bulk_gather2(PAR_ARGUMENT BulkGather k) { bulk_gather<u16>(k); }
+PAR_EXPORT(bulk_gather2)
+PAR_KERNEL void bulk_gather4(PAR_ARGUMENT BulkGather k) { bulk_gather<u32>(k); }
+PAR_EXPORT(bulk_gather4)
+PAR_KERNEL void bulk_gather8(PAR_ARGUMENT BulkGather k) { bulk_gather<u64>(k); }
+PAR_EXPORT(bulk_gather8)
+
+}   // namespace par

@@ -1,0 +1,270 @@
+//! Sorting rows of unsigned numbers, with a scalar that comes with each.
+//!
+//! A row that fits in a cache is sorted by one thread ([`row`]), neighbouring ones in a piece; a longer one by all of them ([`giant`]).
+//! There is one stable order only, so that the result depends on neither.
+
+mod giant;
+mod row;
+#[cfg(test)]
+mod tests;
+
+use super::cpu::Cpu;
+use super::device::Rows;
+use super::{Run, out_of_memory, threads};
+use crate::array::{Array, Element, OutOfMemory};
+use crate::check::{RuntimeError, Span};
+use crate::prim::Prim;
+use giant::GIANT;
+use row::{Key, Payload, Row};
+use std::ops::Range;
+use std::sync::Mutex;
+
+/// Elements and rows of a piece, at least.
+const PIECE: usize = 1 << 13;
+
+impl Run<'_> {
+    /// The keys of every row in ascending order, and the values that came with them.
+    pub fn sort(
+        &self,
+        rows: &Rows<Cpu>,
+        keys: Array,
+        values: Option<Array>,
+        span: Span,
+    ) -> Result<Vec<Array>, RuntimeError> {
+        let bounds = Bounds::new(rows, keys.len());
+        let sorted = Columns::new(keys, values, &bounds).map(|mut columns| {
+            columns.sort(self.device.threads, &bounds);
+            std::iter::once(columns.keys.to).chain(columns.values.map(|v| v.to)).collect()
+        });
+        sorted.map_err(|e| out_of_memory(e, span))
+    }
+}
+
+/// One array, where it goes, and room for its longest row.
+struct Column {
+    from: Array,
+    to: Array,
+    room: Array,
+}
+
+impl Column {
+    fn new(from: Array, room: usize) -> Result<Column, OutOfMemory> {
+        let to = Array::try_uninit(from.prim(), from.len())?;
+        let room = Array::try_uninit(from.prim(), room)?;
+        Ok(Column { from, to, room })
+    }
+}
+
+/// What is to be sorted.
+struct Columns {
+    keys: Column,
+    values: Option<Column>,
+    /// Nobody else needs the arrays any more: they are room enough.
+    own: bool,
+}
+
+impl Columns {
+    fn new(mut keys: Array, mut values: Option<Array>, bounds: &Bounds) -> Result<Columns, OutOfMemory> {
+        let own = keys.is_unique() && values.as_mut().is_none_or(Array::is_unique);
+        let longest = bounds.giants().map(|g| g.len()).max().filter(|_| !own).unwrap_or(0);
+        let values = values.map(|v| Column::new(v, longest)).transpose()?;
+        Ok(Columns { keys: Column::new(keys, longest)?, values, own })
+    }
+
+    fn sort(&mut self, threads: usize, bounds: &Bounds) {
+        match self.keys.from.prim() {
+            Prim::U8 => self.with_keys::<u8>(threads, bounds),
+            Prim::U16 => self.with_keys::<u16>(threads, bounds),
+            Prim::U32 => self.with_keys::<u32>(threads, bounds),
+            _ => self.with_keys::<u64>(threads, bounds),
+        }
+    }
+
+    fn with_keys<K: Key + Element>(&mut self, threads: usize, bounds: &Bounds) {
+        match self.values.as_ref().map(|v| v.from.prim().size()) {
+            None => self.without_values::<K>(threads, bounds),
+            Some(1) => self.with_values::<K, u8>(threads, bounds),
+            Some(2) => self.with_values::<K, u16>(threads, bounds),
+            Some(4) => self.with_values::<K, u32>(threads, bounds),
+            Some(_) => self.with_values::<K, u64>(threads, bounds),
+        }
+    }
+
+    fn without_values<K: Key + Element>(&mut self, threads: usize, bounds: &Bounds) {
+        let Columns { keys: Column { from, to, room }, own, .. } = self;
+        let none = |n: usize| vec![(); n];
+        let (mut nothing, mut more, mut room_for_more) = (none(from.len()), none(to.len()), none(room.len()));
+        let to = Row { keys: to.words_mut::<K>(), values: &mut more[..] };
+        let room = Row { keys: room.words_mut(), values: &mut room_for_more };
+        let from = match own {
+            true => From::Own(Row { keys: from.words_mut(), values: &mut nothing }),
+            false => From::Shared(from.words(), &nothing),
+        };
+        sort_rows(threads, bounds, from, to, room);
+    }
+
+    fn with_values<K: Key + Element, V: Payload + Element>(&mut self, threads: usize, bounds: &Bounds) {
+        let Columns { keys, values: Some(values), own } = self else { unreachable!("there are values") };
+        let to = Row { keys: keys.to.words_mut::<K>(), values: values.to.words_mut::<V>() };
+        let room = Row { keys: keys.room.words_mut(), values: values.room.words_mut() };
+        let from = match own {
+            true => From::Own(Row { keys: keys.from.words_mut(), values: values.from.words_mut() }),
+            false => From::Shared(keys.from.words(), values.from.words()),
+        };
+        sort_rows(threads, bounds, from, to, room);
+    }
+}
+
+/// Elements to be sorted.
+enum From<'a, K, V> {
+    /// They may be overwritten.
+    Own(Row<'a, K, V>),
+    Shared(&'a [K], &'a [V]),
+}
+
+impl<'a, K: Key, V: Payload> From<'a, K, V> {
+    /// The first `n`, and the others.
+    fn split(self, n: usize) -> (From<'a, K, V>, From<'a, K, V>) {
+        match self {
+            From::Own(row) => {
+                let (first, rest) = row.split(n);
+                (From::Own(first), From::Own(rest))
+            }
+            From::Shared(keys, values) => {
+                let ((k, keys), (v, values)) = (keys.split_at(n), values.split_at(n));
+                (From::Shared(k, v), From::Shared(keys, values))
+            }
+        }
+    }
+
+    /// Sorts a row to `to`. Of `room` there is enough, unless it is the row's own.
+    fn sort(self, to: Row<K, V>, room: &mut Room<K, V>) {
+        match self {
+            From::Own(row) => row::sort(row, to, K::BITS, true),
+            From::Shared(keys, values) => {
+                to.keys.copy_from_slice(keys);
+                to.values.copy_from_slice(values);
+                let room = room.of(keys.len());
+                row::sort(to, room, K::BITS, false);
+            }
+        }
+    }
+
+    /// As `sort`, with all threads.
+    fn sort_giant(self, threads: usize, to: Row<K, V>, room: Row<K, V>) {
+        match self {
+            From::Own(row) => giant::sort(threads, row, to, K::BITS, true),
+            From::Shared(keys, values) => {
+                giant::sort_from(threads, (keys, values), room.split(keys.len()).0, to)
+            }
+        }
+    }
+}
+
+/// A thread's room for rows that are not giant.
+struct Room<K, V> {
+    keys: Vec<K>,
+    values: Vec<V>,
+}
+
+impl<K: Key, V: Payload> Room<K, V> {
+    fn of(&mut self, n: usize) -> Row<'_, K, V> {
+        if self.keys.len() < n {
+            self.keys.resize(n, K::default());
+            self.values.resize(n, V::default());
+        }
+        Row { keys: &mut self.keys[..n], values: &mut self.values[..n] }
+    }
+}
+
+/// Giant rows one after the other, then pieces of the others.
+fn sort_rows<K: Key, V: Payload>(
+    threads: usize,
+    bounds: &Bounds,
+    mut from: From<K, V>,
+    mut to: Row<K, V>,
+    mut room: Row<K, V>,
+) {
+    let mut pieces = Vec::new();
+    for rows in bounds.pieces() {
+        let n = bounds.start(rows.end) - bounds.start(rows.start);
+        let (part, rest) = from.split(n);
+        let (part_of_to, rest_of_to) = to.split(n);
+        (from, to) = (rest, rest_of_to);
+        if n > GIANT && rows.len() == 1 {
+            part.sort_giant(threads, part_of_to, room.again());
+        } else {
+            pieces.push(Mutex::new(Some((rows, part, part_of_to))));
+        }
+    }
+    threads::run(threads, pieces.len(), |i| {
+        let taken = pieces[i].lock().unwrap_or_else(|e| e.into_inner()).take();
+        let Some((rows, mut from, mut to)) = taken else { return };
+        let mut room = Room { keys: Vec::new(), values: Vec::new() };
+        for row in rows {
+            let n = bounds.start(row + 1) - bounds.start(row);
+            let (part, rest) = from.split(n);
+            let (part_of_to, rest_of_to) = to.split(n);
+            (from, to) = (rest, rest_of_to);
+            part.sort(part_of_to, &mut room);
+        }
+    });
+}
+
+/// Where rows begin.
+enum Bounds<'a> {
+    /// So many rows of this length.
+    Uniform(usize, usize),
+    Ragged(&'a [i64]),
+}
+
+impl Bounds<'_> {
+    /// Of arrays of `total` elements.
+    fn new(rows: &Rows<Cpu>, total: usize) -> Bounds<'_> {
+        match rows {
+            Rows::One => Bounds::Uniform(1, total),
+            Rows::Uniform(0, _) | Rows::Uniform(_, 0) => Bounds::Uniform(0, 0),
+            Rows::Uniform(n, m) => Bounds::Uniform(*n, *m),
+            Rows::Ragged(d) => Bounds::Ragged(d.offsets().slice::<i64>()),
+        }
+    }
+
+    fn rows(&self) -> usize {
+        match self {
+            Bounds::Uniform(n, _) => *n,
+            Bounds::Ragged(offsets) => offsets.len() - 1,
+        }
+    }
+
+    fn start(&self, row: usize) -> usize {
+        match self {
+            Bounds::Uniform(_, m) => row * m,
+            Bounds::Ragged(offsets) => offsets[row] as usize,
+        }
+    }
+
+    /// Rows in pieces, in order: a giant row, or neighbours that are not.
+    fn pieces(&self) -> Vec<Range<usize>> {
+        let mut pieces = Vec::new();
+        let mut first = 0;
+        for row in 0..self.rows() {
+            let is_giant = self.start(row + 1) - self.start(row) > GIANT;
+            if is_giant && first < row {
+                pieces.push(first..row);
+                first = row;
+            }
+            let weight = self.start(row + 1) + row - self.start(first) - first;
+            if is_giant || weight >= PIECE || row + 1 == self.rows() {
+                pieces.push(first..row + 1);
+                first = row + 1;
+            }
+        }
+        pieces
+    }
+
+    /// Elements of each giant row.
+    fn giants(&self) -> impl Iterator<Item = Range<usize>> {
+        let ends = |row: usize| self.start(row)..self.start(row + 1);
+        (0..self.rows()).map(ends).filter(|row| row.len() > GIANT)
+    }
+}

@@ -1,0 +1,301 @@
+//! Scans of strips of numbers by the commonest operators, also of segments that begin where a flag is set.
+//!
+//! The numbers of a vector of 64 bytes are combined by doubling distances; what came before them is combined with all of them at once. So
+//! the chain of operations from one vector to the next is one operation long. Where rounding shows the order of operations, it is the same
+//! on processors that do not have such vectors.
+
+#[cfg(target_arch = "x86_64")]
+mod wide;
+
+use crate::prim::Prim;
+#[cfg(target_arch = "x86_64")]
+use crate::simd::{Level, level};
+
+/// `(to, from, flags, n, before)`: stores the prefixes of `n` numbers, where `before[0]` stands for all numbers before them, and replaces
+/// that by the last prefix; replaces `before[1]` by what it is combined with all the numbers. A segment begins where a
+/// flag is set; without flags that address is not used. `to` may be `from`.
+pub type Prefixes = unsafe extern "C" fn(*mut u8, *const u8, *const u8, i64, *mut u8);
+
+/// An operator whose scans are here.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[allow(missing_docs)]
+pub enum Operator {
+    Add,
+    Min,
+    Max,
+}
+
+impl Operator {
+    /// All of them.
+    pub const ALL: [Operator; 3] = [Operator::Add, Operator::Min, Operator::Max];
+}
+
+trait Number: Copy {
+    fn plus(self, other: Self) -> Self;
+    fn least(self, other: Self) -> Self;
+    fn most(self, other: Self) -> Self;
+}
+
+macro_rules! integers {
+    ($($t:ty),*) => {
+        $(impl Number for $t {
+            #[inline(always)]
+            fn plus(self, other: Self) -> Self {
+                self.wrapping_add(other)
+            }
+            #[inline(always)]
+            fn least(self, other: Self) -> Self {
+                Ord::min(self, other)
+            }
+            #[inline(always)]
+            fn most(self, other: Self) -> Self {
+                Ord::max(self, other)
+            }
+        })*
+    };
+}
+integers!(u8, i32, i64, u32, u64);
+
+macro_rules! floats {
+    ($($t:ty),*) => {
+        $(impl Number for $t {
+            #[inline(always)]
+            fn plus(self, other: Self) -> Self {
+                self + other
+            }
+            #[inline(always)]
+            fn least(self, _: Self) -> Self {
+                unreachable!("which of two zeros is smaller is not said here")
+            }
+            #[inline(always)]
+            fn most(self, _: Self) -> Self {
+                unreachable!("which of two zeros is larger is not said here")
+            }
+        })*
+    };
+}
+floats!(f32, f64);
+
+/// The operator of a scan, known when it is compiled.
+trait Combine {
+    fn of<T: Number>(x: T, y: T) -> T;
+}
+
+struct Add;
+struct Min;
+struct Max;
+
+impl Combine for Add {
+    #[inline(always)]
+    fn of<T: Number>(x: T, y: T) -> T {
+        x.plus(y)
+    }
+}
+
+impl Combine for Min {
+    #[inline(always)]
+    fn of<T: Number>(x: T, y: T) -> T {
+        x.least(y)
+    }
+}
+
+impl Combine for Max {
+    #[inline(always)]
+    fn of<T: Number>(x: T, y: T) -> T {
+        x.most(y)
+    }
+}
+
+/// The prefixes of a block of numbers, and before which of them a segment has begun, by doubling distances.
+fn block<T: Number, C: Combine>(x: &mut [T], begun: &mut [bool]) {
+    let mut distance = 1;
+    while distance < x.len() {
+        for i in (distance..x.len()).rev() {
+            if !begun[i] {
+                x[i] = C::of(x[i - distance], x[i]);
+                begun[i] = begun[i - distance];
+            }
+        }
+        distance *= 2;
+    }
+}
+
+/// Blocks of this many numbers. Where no rounding shows how numbers are grouped, each is one.
+const fn block_of<T>(exact: bool) -> usize {
+    if exact { 1 } else { 64 / size_of::<T>() }
+}
+
+/// The scan on a processor without wide vectors.
+///
+/// # Safety
+/// As for [`Prefixes`], for numbers of type `T`; no flags are at address 0.
+unsafe fn narrow<T: Number, C: Combine>(
+    (to, from, flags): (*mut T, *const T, *const bool),
+    n: usize,
+    exact: bool,
+    before: &mut [T; 2],
+) {
+    let size = block_of::<T>(exact);
+    let mut at = 0;
+    while at < n {
+        // What is left at the end is taken one by one.
+        let count = if at + size <= n { size } else { 1 };
+        let (mut x, mut begun) = ([before[0]; 16], [false; 16]);
+        let (x, begun) = (&mut x[..count], &mut begun[..count]);
+        for i in 0..count {
+            // SAFETY: the number is inside.
+            unsafe {
+                x[i] = *from.add(at + i);
+                begun[i] = !flags.is_null() && *flags.add(at + i);
+            }
+        }
+        block::<T, C>(x, begun);
+        for i in 0..count {
+            // SAFETY: as above.
+            unsafe { *to.add(at + i) = if begun[i] { x[i] } else { C::of(before[0], x[i]) } };
+        }
+        let (last, begun) = (x[count - 1], begun[count - 1]);
+        *before = before.map(|b| if begun { last } else { C::of(b, last) });
+        at += count;
+    }
+}
+
+/// The scan of numbers of a type for processors that have no wide vectors.
+macro_rules! narrow {
+    ($t:ty, $operator:ty, $segmented:expr) => {{
+        /// # Safety
+        /// As for [`Prefixes`].
+        unsafe extern "C" fn scan(to: *mut u8, from: *const u8, flags: *const u8, n: i64, before: *mut u8) {
+            let exact = <$t>::MAX as i64 as $t == <$t>::MAX;
+            let flags = if $segmented { flags } else { std::ptr::null() };
+            // SAFETY: as the caller of `Prefixes` promises.
+            unsafe {
+                let before = &mut *before.cast::<[$t; 2]>();
+                narrow::<$t, $operator>((to.cast(), from.cast(), flags.cast()), n as usize, exact, before);
+            }
+        }
+        scan as Prefixes
+    }};
+}
+
+/// The best scan of numbers of a type for this processor.
+macro_rules! of_type {
+    ($t:ident, $operator:ident, $segmented:expr) => {
+        match $segmented {
+            #[cfg(target_arch = "x86_64")]
+            true if level() >= Level::Avx512 => wide::$t::$operator::segmented as Prefixes,
+            #[cfg(target_arch = "x86_64")]
+            false if level() >= Level::Avx512 => wide::$t::$operator::plain as Prefixes,
+            true => narrow!($t, $operator, true),
+            false => narrow!($t, $operator, false),
+        }
+    };
+}
+
+impl Operator {
+    /// The scan of numbers of a type with this operator, for this processor, if it is here.
+    pub fn prefixes(self, prim: Prim, segmented: bool) -> Option<Prefixes> {
+        Some(match (self, prim) {
+            // What two's complement adds has no sign.
+            (Operator::Add, Prim::I32 | Prim::U32) => of_type!(i32, Add, segmented),
+            (Operator::Add, Prim::I64 | Prim::U64) => of_type!(i64, Add, segmented),
+            (Operator::Add, Prim::F32) => of_type!(f32, Add, segmented),
+            (Operator::Add, Prim::F64) => of_type!(f64, Add, segmented),
+            (Operator::Min, Prim::I32) => of_type!(i32, Min, segmented),
+            (Operator::Min, Prim::I64) => of_type!(i64, Min, segmented),
+            (Operator::Max, Prim::I32) => of_type!(i32, Max, segmented),
+            (Operator::Max, Prim::I64) => of_type!(i64, Max, segmented),
+            // The larger of two flags is set if one is.
+            (Operator::Max, Prim::Bool) if !segmented => narrow!(u8, Max, false),
+            _ => return None,
+        })
+    }
+}
+
+/// As a scan by `Max` of flags, of which only the last prefixes matter.
+///
+/// # Safety
+/// As for [`Prefixes`].
+pub unsafe extern "C" fn any(_: *mut u8, from: *const u8, _: *const u8, n: i64, before: *mut u8) {
+    // SAFETY: as the caller promises.
+    let (flags, before) =
+        unsafe { (std::slice::from_raw_parts(from, n as usize), std::slice::from_raw_parts_mut(before, 2)) };
+    let any = flags.iter().fold(0, |any, flag| any | flag);
+    before.iter_mut().for_each(|b| *b |= any);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn scanned<T: Copy>(f: Prefixes, from: &[T], flags: &[bool], before: [T; 2]) -> (Vec<T>, [T; 2]) {
+        let (mut to, mut before) = (from.to_vec(), before);
+        // SAFETY: there are as many flags as numbers, of the type that the scan is for.
+        unsafe {
+            let (to, from) = (to.as_mut_ptr().cast(), from.as_ptr().cast());
+            f(to, from, flags.as_ptr().cast(), flags.len() as i64, before.as_mut_ptr().cast());
+        }
+        (to, before)
+    }
+
+    fn numbers(n: usize) -> (Vec<i64>, Vec<bool>) {
+        let numbers = (0..n as i64).map(|i| i * 7919 % 1001 - 500).collect();
+        (numbers, (0..n).map(|i| i * 31 % 17 == 3).collect())
+    }
+
+    #[test]
+    fn prefixes_of_integers() {
+        for n in [0, 1, 15, 16, 17, 100, 512] {
+            let (xs, flags) = numbers(n);
+            for op in Operator::ALL {
+                let combine = |a: i64, b: i64| match op {
+                    Operator::Add => a + b,
+                    Operator::Min => a.min(b),
+                    Operator::Max => a.max(b),
+                };
+                for segmented in [false, true] {
+                    let mut before = [3, 100];
+                    let mut wanted = Vec::new();
+                    for (x, flag) in xs.iter().zip(&flags) {
+                        let begins = segmented && *flag;
+                        before = before.map(|b| if begins { *x } else { combine(b, *x) });
+                        wanted.push(before[0]);
+                    }
+                    let wide = op.prefixes(Prim::I64, segmented).expect("it is there");
+                    assert_eq!(scanned(wide, &xs, &flags, [3, 100]), (wanted.clone(), before), "{op:?} {n}");
+                    let narrow: Vec<i32> = xs.iter().map(|x| *x as i32).collect();
+                    let f = op.prefixes(Prim::I32, segmented).expect("it is there");
+                    let (found, _) = scanned(f, &narrow, &flags, [3, 100]);
+                    assert_eq!(found, wanted.iter().map(|x| *x as i32).collect::<Vec<_>>());
+                }
+            }
+        }
+    }
+
+    /// Whether the prefixes are asked for or only what all are combined to, the sum is the same to the bit.
+    #[test]
+    fn sums_of_floats() {
+        let (xs, flags) = numbers(300);
+        let xs: Vec<f32> = xs.iter().map(|x| *x as f32 / 7.0).collect();
+        for segmented in [false, true] {
+            let f = Operator::Add.prefixes(Prim::F32, segmented).expect("it is there");
+            let (prefixes, [last, all]) = scanned(f, &xs, &flags, [0.0, 0.0]);
+            assert_eq!(prefixes[299].to_bits(), last.to_bits());
+            assert_eq!(all.to_bits(), last.to_bits());
+            let mut exact = 0.0f64;
+            for ((x, flag), found) in xs.iter().zip(&flags).zip(&prefixes) {
+                exact = f64::from(*x) + if segmented && *flag { 0.0 } else { exact };
+                assert!((f64::from(*found) - exact).abs() < 1e-2, "{found} {exact}");
+            }
+        }
+    }
+
+    #[test]
+    fn flags_that_were_set() {
+        let f = Operator::Max.prefixes(Prim::Bool, false).expect("it is there");
+        let flags: Vec<bool> = (0..40).map(|i| i == 20).collect();
+        let (found, before) = scanned(f, &flags, &flags, [false, false]);
+        assert!(found.iter().enumerate().all(|(i, f)| *f == (i >= 20)) && before[1]);
+        assert!(Operator::Min.prefixes(Prim::F32, false).is_none());
+    }
+}

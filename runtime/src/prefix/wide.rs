@@ -1,0 +1,234 @@
+//! Scans with vectors of 64 bytes.
+
+use std::arch::x86_64::*;
+
+/// The scans of one type and operator. `$before` moves numbers up by so many places; `$combine` combines the second and the third where
+/// the mask has a bit, and is the first elsewhere.
+macro_rules! scans {
+    (
+        $t:ty, $lanes:literal, $mask:ty, $combine:ident, $splat:ident, $load:ident, $store:ident,
+        $last:expr, $up:ident, [$($distance:literal),*]
+    ) => {
+        const LANES: usize = $lanes;
+        const ALL: u32 = <$mask>::MAX as u32;
+
+        /// # Safety
+        /// As for [`super::super::super::Prefixes`]; the processor has the instructions.
+        #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx2,fma,bmi1,bmi2")]
+        pub unsafe extern "C" fn plain(to: *mut u8, from: *const u8, _: *const u8, n: i64, before: *mut u8) {
+            // SAFETY: as the caller promises.
+            unsafe { scan::<false>(to.cast(), from.cast(), std::ptr::null(), n as usize, before.cast()) };
+        }
+
+        /// # Safety
+        /// As for [`super::super::super::Prefixes`]; the processor has the instructions.
+        #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx2,fma,bmi1,bmi2")]
+        pub unsafe extern "C" fn segmented(
+            to: *mut u8,
+            from: *const u8,
+            flags: *const u8,
+            n: i64,
+            before: *mut u8,
+        ) {
+            // SAFETY: as the caller promises.
+            unsafe { scan::<true>(to.cast(), from.cast(), flags, n as usize, before.cast()) };
+        }
+
+        /// # Safety
+        /// As for the functions above.
+        #[inline]
+        #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx2,fma,bmi1,bmi2")]
+        unsafe fn scan<const SEGMENTED: bool>(
+            to: *mut $t,
+            from: *const $t,
+            flags: *const u8,
+            n: usize,
+            before: *mut $t,
+        ) {
+            // SAFETY: all addresses are inside, as the caller promises.
+            unsafe {
+                let (mut last, mut all) = ($splat(*before), $splat(*before.add(1)));
+                let mut at = 0;
+                while at < n {
+                    // What is left at the end is taken one by one.
+                    let count = if at + LANES <= n { LANES } else { 1 };
+                    let mut x = if count == 1 { $splat(*from.add(at)) } else { $load(from.add(at).cast()) };
+                    let mut begun = match (SEGMENTED, count == 1) {
+                        (false, _) => 0,
+                        (true, true) => u32::from(*flags.add(at)),
+                        (true, false) => mask(flags.add(at), LANES),
+                    };
+                    if count > 1 {
+                        $(
+                            let moved = $up::<{ LANES as i32 - $distance }>(x);
+                            x = $combine(x, (ALL << $distance & !begun) as $mask, moved, x);
+                            begun |= begun << $distance;
+                        )*
+                    }
+                    let prefixes = $combine(x, !begun as $mask, last, x);
+                    let (top, ended) = match count {
+                        1 => (x, begun & 1 == 0),
+                        _ => ($last(x), begun >> (LANES - 1) & 1 == 0),
+                    };
+                    match count {
+                        1 => *to.add(at) = first(prefixes),
+                        _ => $store(to.add(at).cast(), prefixes),
+                    }
+                    let keep = if ended { ALL as $mask } else { 0 };
+                    last = $combine(top, keep, last, top);
+                    all = $combine(top, keep, all, top);
+                    at += count;
+                }
+                *before = first(last);
+                *before.add(1) = first(all);
+            }
+        }
+    };
+}
+
+/// The flags from an address on as bits.
+#[inline]
+#[target_feature(enable = "sse2")]
+unsafe fn mask(flags: *const u8, lanes: usize) -> u32 {
+    // SAFETY: there are so many flags.
+    unsafe {
+        let bytes = match lanes {
+            16 => _mm_loadu_si128(flags.cast()),
+            _ => _mm_loadl_epi64(flags.cast()),
+        };
+        _mm_movemask_epi8(_mm_cmpgt_epi8(bytes, _mm_setzero_si128())) as u32
+    }
+}
+
+macro_rules! moves {
+    ($up:ident, $vector:ty, $align:ident, $to:ident, $from:ident) => {
+        #[inline]
+        #[target_feature(enable = "avx512f")]
+        fn $up<const REST: i32>(x: $vector) -> $vector {
+            $from($align::<REST>($to(x), _mm512_setzero_si512()))
+        }
+    };
+}
+
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn same(x: __m512i) -> __m512i {
+    x
+}
+
+moves!(up_i32, __m512i, _mm512_alignr_epi32, same, same);
+moves!(up_i64, __m512i, _mm512_alignr_epi64, same, same);
+moves!(up_f32, __m512, _mm512_alignr_epi32, _mm512_castps_si512, _mm512_castsi512_ps);
+moves!(up_f64, __m512d, _mm512_alignr_epi64, _mm512_castpd_si512, _mm512_castsi512_pd);
+
+macro_rules! integers_of_32 {
+    ($name:ident, $combine:ident) => {
+        #[allow(non_snake_case)]
+        pub mod $name {
+            use super::super::*;
+            scans!(
+                i32,
+                16,
+                u16,
+                $combine,
+                _mm512_set1_epi32,
+                _mm512_loadu_si512,
+                _mm512_storeu_si512,
+                |x| _mm512_permutexvar_epi32(_mm512_set1_epi32(15), x),
+                up_i32,
+                [1, 2, 4, 8]
+            );
+            #[inline]
+            #[target_feature(enable = "avx512f")]
+            fn first(x: __m512i) -> i32 {
+                _mm512_cvtsi512_si32(x)
+            }
+        }
+    };
+}
+
+macro_rules! integers_of_64 {
+    ($name:ident, $combine:ident) => {
+        #[allow(non_snake_case)]
+        pub mod $name {
+            use super::super::*;
+            scans!(
+                i64,
+                8,
+                u8,
+                $combine,
+                _mm512_set1_epi64,
+                _mm512_loadu_si512,
+                _mm512_storeu_si512,
+                |x| _mm512_permutexvar_epi64(_mm512_set1_epi64(7), x),
+                up_i64,
+                [1, 2, 4]
+            );
+            #[inline]
+            #[target_feature(enable = "avx512f")]
+            fn first(x: __m512i) -> i64 {
+                _mm_cvtsi128_si64(_mm512_castsi512_si128(x))
+            }
+        }
+    };
+}
+
+pub mod i32 {
+    integers_of_32!(Add, _mm512_mask_add_epi32);
+    integers_of_32!(Min, _mm512_mask_min_epi32);
+    integers_of_32!(Max, _mm512_mask_max_epi32);
+}
+
+pub mod i64 {
+    integers_of_64!(Add, _mm512_mask_add_epi64);
+    integers_of_64!(Min, _mm512_mask_min_epi64);
+    integers_of_64!(Max, _mm512_mask_max_epi64);
+}
+
+pub mod f32 {
+    #[allow(non_snake_case)]
+    pub mod Add {
+        use super::super::*;
+        scans!(
+            f32,
+            16,
+            u16,
+            _mm512_mask_add_ps,
+            _mm512_set1_ps,
+            _mm512_loadu_ps,
+            _mm512_storeu_ps,
+            |x| _mm512_permutexvar_ps(_mm512_set1_epi32(15), x),
+            up_f32,
+            [1, 2, 4, 8]
+        );
+        #[inline]
+        #[target_feature(enable = "avx512f")]
+        fn first(x: __m512) -> f32 {
+            _mm512_cvtss_f32(x)
+        }
+    }
+}
+
+pub mod f64 {
+    #[allow(non_snake_case)]
+    pub mod Add {
+        use super::super::*;
+        scans!(
+            f64,
+            8,
+            u8,
+            _mm512_mask_add_pd,
+            _mm512_set1_pd,
+            _mm512_loadu_pd,
+            _mm512_storeu_pd,
+            |x| _mm512_permutexvar_pd(_mm512_set1_epi64(7), x),
+            up_f64,
+            [1, 2, 4]
+        );
+        #[inline]
+        #[target_feature(enable = "avx512f")]
+        fn first(x: __m512d) -> f64 {
+            _mm512_cvtsd_f64(x)
+        }
+    }
+}
