@@ -24,6 +24,10 @@ pub struct Compile {
     /// Fail where a scatter writes two different values to one index, and name the first of them
     #[arg(long)]
     check_scatter: bool,
+    /// Let floating point numbers be rounded otherwise, as inside `#[fast_math]`: a * b + c is rounded once, a division by a
+    /// constant is a multiplication
+    #[arg(long)]
+    fast_math: bool,
 }
 
 /// The versions as they are named on the command line.
@@ -56,8 +60,9 @@ impl Compile {
         self.warnings.iter().for_each(|w| drop(warnings.set(w)));
         let versions = self.force_version.into();
         let splitting = self.force_split.map_or(default.splitting, Splitting::Rows);
-        let check_scatter = self.check_scatter;
-        Options { verify: verify || default.verify, warnings, versions, splitting, check_scatter, ..default }
+        let Compile { check_scatter, fast_math, .. } = *self;
+        let verify = verify || default.verify;
+        Options { verify, warnings, versions, splitting, check_scatter, fast_math, ..default }
     }
 
     /// The same options as arguments.
@@ -66,7 +71,9 @@ impl Compile {
         let forced = forced.map(|v| format!("--force-version={}", v.get_name()));
         let split = self.force_split.map(|n| format!("--force-split={n}"));
         let checked = self.check_scatter.then(|| "--check-scatter".to_string());
-        self.warnings.iter().map(|w| format!("-W{w}")).chain(forced).chain(split).chain(checked).collect()
+        let fast = self.fast_math.then(|| "--fast-math".to_string());
+        let warnings = self.warnings.iter().map(|w| format!("-W{w}"));
+        warnings.chain(forced).chain(split).chain(checked).chain(fast).collect()
     }
 }
 

@@ -409,6 +409,22 @@ fn unsafe_code_needs_permission() {
 }
 
 #[test]
+fn fast_math_is_for_the_whole_program() {
+    let folder = Folder::new("fast_math");
+    let file = folder.file("p.par", "entry main (a: f32) (c: f32) : f32 = a * a + c\n");
+    for backend in ["interp", "flat-interp", "cpu"] {
+        let run = |options: &[&str]| {
+            par(
+                &[&["run", &file, "--backend", backend], options].concat(),
+                b"1.000244140625f32 -1.00048828125f32",
+            )
+        };
+        assert_prints(&run(&[]), "0.0f32\n");
+        assert_prints(&run(&["--fast-math"]), "5.9604645e-8f32\n");
+    }
+}
+
+#[test]
 fn hexadecimal_floats_are_values() {
     let folder = Folder::new("hexadecimal");
     let file = folder.file("p.par", "entry main (x: f32) (y: f64) : (f32, f64) = (x, y)\n");

@@ -64,6 +64,8 @@ pub struct Options {
     /// Bounds and assertions inside `#[unsafe]` are not checked. A program that is wrong there may then read and write
     /// outside its arrays.
     pub allow_unsafe: bool,
+    /// Floats may be rounded otherwise everywhere, as inside `#[fast_math]`.
+    pub fast_math: bool,
     /// Measured thresholds between versions.
     pub tuning: Option<Tuning>,
     /// Whether nests are worked through in pieces. With a limit of memory they are where memory is short.
@@ -83,6 +85,7 @@ impl Default for Options {
     fn default() -> Options {
         Options {
             allow_unsafe: false,
+            fast_math: false,
             tuning: None,
             splitting: Splitting::default(),
             memory_limit: None,
@@ -240,8 +243,8 @@ impl Pipeline<'_> {
         mut parsed: Parsed,
         complete: &dyn Fn(&thir::Def) -> bool,
     ) -> Result<Front, Failure> {
-        let Options { check_scatter, allow_unsafe, .. } = *self.options;
-        let options = par_check::lower::Options { check_scatter, allow_unsafe };
+        let Options { check_scatter, allow_unsafe, fast_math, .. } = *self.options;
+        let options = par_check::lower::Options { check_scatter, allow_unsafe, fast_math };
         let lower = || par_check::lower::lower(thir, &parsed.sources, options, complete);
         let (core, found) = self.step(LOWER.name, lower);
         parsed.diagnostics.extend(self.options.warnings.apply(found));

@@ -116,10 +116,15 @@ pub fn compile_until(
     cancel::watched(token, || compile(text, name, options))?
 }
 
+/// What [`compile`] may need, of which only what is used takes memory.
+const STACK: usize = 256 << 20;
+
 /// Compiles a program. `name` is what diagnostics call it.
 pub fn compile(text: &str, name: &str, options: &Options) -> Result<Program, Failure> {
     let trace = Trace::default();
-    let front = Pipeline { options, trace: &trace }.front(text, name)?;
+    // The trees of long chains of bindings are deep, and are dropped before this returns.
+    let front =
+        stacker::maybe_grow(STACK / 4, STACK, || Pipeline { options, trace: &trace }.front(text, name))?;
     Ok(Program::new(front, options, trace))
 }
 

@@ -1,15 +1,10 @@
-//! How the time of compiling grows: `cargo run --release -p par --example growth`.
-//!
-//! Each line is a family of programs at sizes that double; the ratio of two neighbours is about 2 where time is
-//! linear. Times are medians of five, in milliseconds, without the time of the empty program.
-
-use par::{Options, compile};
-use std::time::Instant;
+//! Programs whose size is a number, to see how the time of compiling grows.
 
 /// A family: its name, its programs by size, and the sizes.
-type Family = (&'static str, fn(usize) -> String, [usize; 4]);
+pub type Family = (&'static str, fn(usize) -> String, [usize; 4]);
 
-const FAMILIES: &[Family] = &[
+/// All of them.
+pub const FAMILIES: &[Family] = &[
     ("lines", lines, [625, 1250, 2500, 5000]),
     ("chain of calls", chain, [5, 10, 20, 40]),
     ("chain of local functions", local_chain, [5, 10, 20, 40]),
@@ -20,33 +15,12 @@ const FAMILIES: &[Family] = &[
     ("modules in modules", modules, [10, 20, 40, 80]),
     ("modules applied to modules", functors, [5, 10, 20, 40]),
     ("pipeline of maps", pipeline, [50, 100, 200, 400]),
+    ("chain of lets", lets, [1250, 2500, 5000, 10_000]),
+    ("chain of operators", operators, [1250, 2500, 5000, 10_000]),
+    ("chain of definitions", definitions, [625, 1250, 2500, 5000]),
+    ("elements of a literal", literal, [1250, 2500, 5000, 10_000]),
+    ("cases with several columns", columns, [5, 10, 20, 40]),
 ];
-
-fn main() {
-    let base = millis("entry main (x: i64) : i64 = x\n");
-    println!("{:<32} {:>10} {:>44}", "", "", "ms at the sizes");
-    for (name, program, sizes) in FAMILIES {
-        let times = sizes.map(|n| (millis(&program(n)) - base).max(0.0));
-        let times: Vec<String> = sizes.iter().zip(times).map(|(n, t)| format!("{n:>5}: {t:>8.2}")).collect();
-        println!("{name:<32} {}", times.join("  "));
-    }
-    println!("{:<32} {base:.2}", "the empty program");
-}
-
-fn millis(text: &str) -> f64 {
-    let mut times: Vec<f64> = (0..5).map(|_| once(text)).collect();
-    times.sort_by(f64::total_cmp);
-    times[2]
-}
-
-fn once(text: &str) -> f64 {
-    let options = Options { verify: false, ..Options::default() };
-    let start = Instant::now();
-    if let Err(failure) = compile(text, "program.par", &options) {
-        eprintln!("{failure}");
-    }
-    start.elapsed().as_secs_f64() * 1e3
-}
 
 /// Text made of one piece for each number.
 fn each(n: usize, piece: impl Fn(usize) -> String) -> String {
@@ -126,4 +100,33 @@ fn functors(n: usize) -> String {
 fn pipeline(n: usize) -> String {
     let step = |i: usize| if i % 3 == 2 { " |> filter (> k)".into() } else { format!(" |> map (+ {i})") };
     format!("entry main (k: i64) (xs: []i64) : []i64 = xs{}\n", each(n, step))
+}
+
+/// Bindings, of which each uses two of those before: `v(i + 1) = v(i) + i % 7 * v(i / 2)`.
+pub fn lets(n: usize) -> String {
+    let next = |i: usize| format!("  let v{} = v{i} + {} * v{}\n", i + 1, i % 7, i / 2);
+    format!("entry main (x: i64) : i64 =\n  let v0 = x\n{}  in v{n}\n", each(n, next))
+}
+
+fn operators(n: usize) -> String {
+    format!("entry main (x: i64) : i64 = x{}\n", each(n, |i| format!(" {} x", ["+", "*", "-"][i % 3])))
+}
+
+fn definitions(n: usize) -> String {
+    let next = |i| format!("def f{} (x: i64) : i64 = f{i} x + {i}\n", i + 1);
+    format!("def f0 (x: i64) = x\n{}entry main (x: i64) : i64 = f{n} x\n", each(n, next))
+}
+
+fn literal(n: usize) -> String {
+    format!("entry main (x: i64) : []i64 = [{}]\n", each(n, |i| format!("x * {i}, ")))
+}
+
+fn columns(n: usize) -> String {
+    let row = |i: usize, constructor: &str| {
+        let columns: Vec<&str> = (0..n).map(|k| if k == i { constructor } else { "_" }).collect();
+        format!("  case ({}) -> {i}\n", columns.join(", "))
+    };
+    let (ones, twos) = (each(n, |i| row(i, "#a")), each(n, |i| row(i, "#b")));
+    let value = vec!["x"; n].join(", ");
+    format!("entry main (x: #a | #b | #c) : i32 =\n  match ({value})\n{ones}{twos}  case _ -> -1\n")
 }
