@@ -48,12 +48,15 @@ impl<'a> Link<'a> {
         let mut compile = Command::new(compiler());
         run(compile.args(["-c", "-O1", "-fPIC", "-o"]).args([&glue, &code]))?;
 
+        // One object, in which everything from the runtime is found: its archive is Rust's, and not made for additions.
+        let whole = work.path("library.o");
+        let mut merge = Command::new(compiler());
+        merge.args(["-r", "-nostdlib", "-o"]).args([&whole, &object, &glue]).arg(self.runtime);
+        run(merge.args(needed(interface)).args(SMALLER))?;
         let archive = work.path("library.a");
-        std::fs::copy(self.runtime, &archive)
-            .map_err(|e| format!("cannot copy {}: {e}", self.runtime.display()))?;
         let archiver =
             std::env::var_os("AR").filter(|ar| !ar.is_empty()).unwrap_or_else(|| OsString::from("ar"));
-        run(Command::new(archiver).arg("rs").args([&archive, &object, &glue]))?;
+        run(Command::new(archiver).arg("rcs").args([&archive, &whole]))?;
 
         let shared = work.path("library.so");
         let flags = shared_flags(&work, &name, interface)?;
@@ -98,6 +101,12 @@ fn run(command: &mut Command) -> Result<(), String> {
     }
 }
 
+/// Asks for the functions of the header, whether or not anything calls them.
+fn needed(interface: &Interface) -> Vec<String> {
+    let before = if cfg!(target_os = "macos") { "_" } else { "" };
+    interface.functions().iter().map(|f| format!("-Wl,-u,{before}{f}")).collect()
+}
+
 #[cfg(target_os = "macos")]
 fn shared_name(name: &str) -> String {
     format!("lib{name}.dylib")
@@ -111,14 +120,12 @@ fn shared_name(name: &str) -> String {
 /// What makes a shared library, in which all functions of the header are there, and nothing else is seen.
 fn shared_flags(work: &Work, name: &str, interface: &Interface) -> Result<Vec<OsString>, String> {
     let mut flags: Vec<OsString> = vec!["-shared".into()];
-    let wanted = interface.functions();
+    flags.extend(needed(interface).into_iter().map(OsString::from));
     if cfg!(target_os = "macos") {
-        flags.extend(wanted.iter().map(|f| format!("-Wl,-u,_{f}").into()));
         return Ok(flags);
     }
-    let seen: String = wanted.iter().map(|f| format!("{f};")).collect();
+    let seen: String = interface.functions().iter().map(|f| format!("{f};")).collect();
     let script = work.write("symbols", format!("{{ global: {seen} local: *; }};\n").as_bytes())?;
-    flags.extend(wanted.iter().map(|f| format!("-Wl,-u,{f}").into()));
     flags.push(format!("-Wl,-soname,{}", shared_name(name)).into());
     let mut option = OsString::from("-Wl,--version-script=");
     option.push(script);
