@@ -14,6 +14,8 @@
 //! of 32 bits and truth values, which are bits, are made anew. Batches are joined. Missing values are an error.
 
 mod read;
+#[cfg(test)]
+mod tests;
 mod write;
 
 pub use read::{names, read};

@@ -234,7 +234,7 @@ fn peeled(tree: Tree) -> Result<(Lengths, Tree), Problem> {
 
 /// Fields as an array: of what they are if all of them are arrays of the same lengths, else with a field as an element.
 fn zip(fields: Vec<(String, Tree)>) -> Result<(Lengths, Tree), Problem> {
-    if fields.len() == 1 {
+    if fields.len() < 2 {
         return peeled(only(fields)?);
     }
     if let Some(arrays) = fields.iter().map(|(_, t)| scalars(t)).collect::<Option<Vec<_>>>() {

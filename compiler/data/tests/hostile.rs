@@ -5,6 +5,7 @@ use par_runtime::io::text::read_values;
 use par_runtime::{Prim, ValueType};
 use proptest::prelude::*;
 use std::sync::OnceLock;
+use std::time::{Duration, Instant};
 
 fn types() -> Vec<(&'static str, ValueType)> {
     let prim = |p| ValueType::Prim(p);
@@ -45,8 +46,18 @@ fn files() -> &'static [(Format, ValueType, Vec<u8>)] {
     })
 }
 
+/// What reading a few bytes may take, on a busy machine: much less than filling the memory that a header may ask for.
+const LIMIT: Duration = Duration::from_secs(5);
+
 /// Reads whatever it is.
 fn attempt(format: Option<Format>, ty: &ValueType, bytes: Vec<u8>) {
+    let start = Instant::now();
+    attempt_to_read(format, ty, bytes);
+    let time = start.elapsed();
+    assert!(time < LIMIT, "{format:?} took {time:?}");
+}
+
+fn attempt_to_read(format: Option<Format>, ty: &ValueType, bytes: Vec<u8>) {
     let Ok(mut input) = Input::from_bytes(bytes, format) else { return };
     let names = input.names();
     for part in names.into_iter().flatten().take(3) {
@@ -135,4 +146,24 @@ proptest! {
             attempt(None, ty, bytes);
         });
     }
+}
+
+/// What fuzzing has found worth keeping: the first byte chooses format and type, as in `fuzz/targets/formats.rs`.
+#[test]
+fn inputs_of_the_fuzzer() {
+    let corpus = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz/corpus/formats");
+    let names: Vec<&str> = Format::names().collect();
+    let types = types();
+    let mut count = 0;
+    silently(|| {
+        for entry in std::fs::read_dir(corpus).unwrap().flatten() {
+            let bytes = std::fs::read(entry.path()).unwrap();
+            let Some((first, rest)) = bytes.split_first() else { continue };
+            let format =
+                names.get(usize::from(*first) % (names.len() + 1)).and_then(|name| Format::from_name(name));
+            types.iter().for_each(|(_, ty)| attempt(format, ty, rest.to_vec()));
+            count += 1;
+        }
+    });
+    assert!(count > 0);
 }

@@ -71,7 +71,7 @@ impl Pieces {
         self.unfinished = false;
         if let Some(mut piece) = self.open.take() {
             if let Piece::Prose(text) | Piece::Code(text) = &mut piece {
-                text.truncate(text.trim_end().len());
+                *text = text.trim_end().trim_start_matches('\n').to_string();
             }
             self.all.push(piece);
         }

@@ -10,20 +10,24 @@ use arrow::array::{
     Array as _, ArrayRef, AsArray, BooleanArray, GenericListArray, OffsetSizeTrait, RecordBatch,
     RecordBatchReader,
 };
-use arrow::buffer::Buffer;
+use arrow::buffer::{Buffer, MutableBuffer};
 use arrow::compute::cast;
 use arrow::datatypes::{self, DataType, SchemaRef};
 use arrow::error::ArrowError;
-use arrow::ipc::reader::{FileReader, StreamReader};
+use arrow::ipc::convert::try_fb_to_schema;
+use arrow::ipc::reader::{FileDecoder, StreamDecoder, read_footer_length};
+use arrow::ipc::{Block, root_as_footer};
 use par_runtime::{Array, Prim, ValueType};
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
-use std::io::BufReader;
+use std::io::Read;
+use std::sync::Arc;
 
 /// Rows of a Parquet file that are decoded at once.
 const BATCH: usize = 1 << 16;
 
-type Batches<'s> = Box<dyn RecordBatchReader + 's>;
+/// Bytes behind the footer of Arrow's files: its length, and how they end.
+const TRAILER: usize = 10;
 
 fn failed(e: impl std::fmt::Display) -> DataError {
     let text = e.to_string();
@@ -33,7 +37,7 @@ fn failed(e: impl std::fmt::Display) -> DataError {
 /// The names of the columns.
 pub fn names(source: &mut Source, wire: Option<Wire>) -> Result<Vec<String>, DataError> {
     guarded(|| {
-        let schema = open(source, wire, &|_| true)?.schema();
+        let schema = open(source, wire, &|_| true)?.schema;
         Ok(schema.fields().iter().map(|f| f.name().clone()).collect())
     })
 }
@@ -59,12 +63,13 @@ pub fn read(
         (None, None) => true,
     };
     guarded(|| {
-        let batches = open(source, wire, &wanted)?;
-        let schema = batches.schema();
+        let table = open(source, wire, &wanted)?;
+        let schema = table.schema.clone();
         let kept: Vec<usize> =
             (0..schema.fields().len()).filter(|i| wanted(schema.field(*i).name())).collect();
-        let (rows, columns) = join(batches, &kept)?;
-        let mut trees = columns.into_iter().map(|tree| Tree::array(rows, tree));
+        let (rows, columns) = join(table, &kept)?;
+        let one = rows == 1 && is_row(ty);
+        let mut trees = columns.into_iter().map(|tree| if one { tree } else { Tree::array(rows, tree) });
         match part {
             Some(_) => trees.next().ok_or_else(|| "the file has no columns".into()),
             None => {
@@ -87,47 +92,94 @@ fn fields(ty: &ValueType) -> Option<Vec<String>> {
     }
 }
 
+/// Whether a value is one row of columns, and not an array of rows or columns.
+fn is_row(ty: &ValueType) -> bool {
+    match ty {
+        ValueType::Record(fields) => fields.iter().all(|(_, t)| matches!(t, ValueType::Prim(_))),
+        ValueType::Tuple(types) => types.iter().all(|t| matches!(t, ValueType::Prim(_))),
+        ty => matches!(ty, ValueType::Prim(_)),
+    }
+}
+
+/// A table in parts.
+struct Table {
+    schema: SchemaRef,
+    batches: Box<dyn Iterator<Item = Result<RecordBatch, ArrowError>>>,
+}
+
 /// Opens a file; of Parquet files only the columns that are wanted are decoded.
-fn open<'s>(
-    source: &'s mut Source<'_>,
-    wire: Option<Wire>,
-    wanted: &dyn Fn(&str) -> bool,
-) -> Result<Batches<'s>, DataError> {
-    source.rewind()?;
-    Ok(match wire {
-        Some(Wire::File) => Box::new(FileReader::try_new(BufReader::new(source), None).map_err(failed)?),
-        Some(Wire::Stream) => Box::new(StreamReader::try_new(BufReader::new(source), None).map_err(failed)?),
+fn open(source: &mut Source, wire: Option<Wire>, wanted: &dyn Fn(&str) -> bool) -> Result<Table, DataError> {
+    match wire {
+        Some(Wire::File) => file(&whole(source)?),
+        Some(Wire::Stream) => stream(whole(source)?),
         None => {
             let builder = ParquetRecordBatchReaderBuilder::try_new(source.chunks()?).map_err(failed)?;
             let roots = builder.schema().fields().iter().enumerate();
             let roots: Vec<usize> = roots.filter(|(_, f)| wanted(f.name())).map(|(i, _)| i).collect();
             let mask = ProjectionMask::roots(builder.parquet_schema(), roots);
-            let reader = builder.with_batch_size(BATCH).with_projection(mask).build();
-            Box::new(Whole(reader.map_err(failed)?))
+            let reader = builder.with_batch_size(BATCH).with_projection(mask).build().map_err(failed)?;
+            Ok(Table { schema: reader.schema(), batches: Box::new(reader) })
         }
-    })
-}
-
-/// A reader of Parquet files.
-struct Whole(parquet::arrow::arrow_reader::ParquetRecordBatchReader);
-
-impl Iterator for Whole {
-    type Item = Result<RecordBatch, ArrowError>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        self.0.next()
     }
 }
 
-impl RecordBatchReader for Whole {
-    fn schema(&self) -> SchemaRef {
-        self.0.schema()
+/// All bytes, where arrays can stay.
+fn whole(source: &mut Source) -> Result<Buffer, DataError> {
+    source.rewind()?;
+    let mut bytes = MutableBuffer::from_len_zeroed(source.len() as usize);
+    source.read_exact(bytes.as_slice_mut())?;
+    Ok(bytes.into())
+}
+
+/// Arrow's format for files. (Its own reader believes what a file says about its sizes.)
+fn file(bytes: &Buffer) -> Result<Table, DataError> {
+    let damaged = || DataError::new("the file is cut off or damaged");
+    let end = bytes.len().checked_sub(TRAILER).ok_or_else(damaged)?;
+    let trailer = bytes[end..].try_into().map_err(|_| damaged())?;
+    let footer = read_footer_length(trailer).map_err(failed)?;
+    let start = end.checked_sub(footer).ok_or_else(damaged)?;
+    let footer = root_as_footer(&bytes[start..end]).map_err(failed)?;
+    let schema = Arc::new(try_fb_to_schema(footer.schema().ok_or_else(damaged)?).map_err(failed)?);
+    let mut decoder = FileDecoder::new(schema.clone(), footer.version());
+    let block = |block: &Block| {
+        let size = |n: i64| usize::try_from(n).ok();
+        let (first, head) = (size(block.offset())?, size(block.metaDataLength().into())?);
+        let length = head.checked_add(size(block.bodyLength())?)?;
+        let inside = first.checked_add(length).is_some_and(|end| end <= bytes.len());
+        inside.then(|| bytes.slice_with_length(first, length))
+    };
+    for dictionary in footer.dictionaries().iter().flatten() {
+        decoder.read_dictionary(dictionary, &block(dictionary).ok_or_else(damaged)?).map_err(failed)?;
     }
+    let mut batches = Vec::new();
+    for batch in footer.recordBatches().iter().flatten() {
+        let read = decoder.read_record_batch(batch, &block(batch).ok_or_else(damaged)?);
+        batches.extend(read.map_err(failed)?.map(Ok));
+    }
+    Ok(Table { schema, batches: Box::new(batches.into_iter()) })
+}
+
+/// Arrow's format for streams.
+fn stream(mut bytes: Buffer) -> Result<Table, DataError> {
+    let mut decoder = StreamDecoder::new();
+    let mut batches = Vec::new();
+    while !bytes.is_empty() {
+        let before = bytes.len();
+        match decoder.decode(&mut bytes).map_err(failed)? {
+            Some(batch) => batches.push(Ok(batch)),
+            // The stream has ended, and something follows.
+            None if bytes.len() == before => break,
+            None => {}
+        }
+    }
+    decoder.finish().map_err(failed)?;
+    let schema = decoder.schema().ok_or_else(|| DataError::new("the stream is cut off"))?;
+    Ok(Table { schema, batches: Box::new(batches.into_iter()) })
 }
 
 /// The columns of all batches, and the number of rows.
-fn join(batches: Batches, kept: &[usize]) -> Result<(usize, Vec<Tree>), DataError> {
-    let schema = batches.schema();
+fn join(table: Table, kept: &[usize]) -> Result<(usize, Vec<Tree>), DataError> {
+    let Table { schema, batches } = table;
     let mut rows = 0;
     let mut columns: Option<Vec<Tree>> = None;
     for batch in batches {
@@ -203,7 +255,7 @@ fn tree(array: &ArrayRef) -> Result<Tree, Problem> {
         DataType::LargeList(_) => list(array.as_list::<i64>())?,
         DataType::Map(..) => {
             let map = array.as_map();
-            let entries: ArrayRef = std::sync::Arc::new(map.entries().clone());
+            let entries: ArrayRef = Arc::new(map.entries().clone());
             rows(map.offsets(), &entries)?
         }
         DataType::FixedSizeList(_, len) => {
@@ -288,4 +340,12 @@ fn bytes<O: OffsetSizeTrait>(offsets: &[O], values: &Buffer) -> Tree {
     let last = last.min(values.len());
     let values = values.slice_with_length(first.min(last), last.saturating_sub(first));
     Tree::Lists(offsets_from(offsets), Box::new(Tree::Scalars(held(Prim::U8, &values))))
+}
+
+/// The columns of a file that is in memory.
+#[cfg(test)]
+pub fn columns_of_file(bytes: &Buffer) -> Vec<Tree> {
+    let table = file(bytes).expect("a file");
+    let all: Vec<usize> = (0..table.schema.fields().len()).collect();
+    join(table, &all).expect("columns").1
 }

@@ -4,6 +4,7 @@ use super::axes::{Area, Chart, chart, range};
 use super::series::Series;
 use super::{Drawn, FONT, INK, Kind, NAMED, Style, color, failed, note};
 use plotters::prelude::*;
+use std::ops::Range;
 
 /// Points of a line are drawn as they are up to so many for each pixel.
 const DENSITY: usize = 4;
@@ -17,6 +18,7 @@ pub fn draw(area: &Area, all: &[Series], style: &Style) -> Drawn {
     let x = range(points().filter(both).map(|p| p.0), 0.02);
     let y = range(points().filter(both).map(|p| p.1), 0.05);
     let note = note(all);
+    let corner = emptiest_corner(all, &x, &y);
     let mut chart = chart(area, (x, y), style, note.as_deref())?;
     let is_named = all.len() <= NAMED && all.iter().any(|s| !s.name.is_empty());
     for (i, series) in all.iter().enumerate() {
@@ -39,11 +41,27 @@ pub fn draw(area: &Area, all: &[Series], style: &Style) -> Drawn {
     }
     if is_named {
         let mut labels = chart.configure_series_labels();
-        labels.position(SeriesLabelPosition::UpperRight).background_style(WHITE.mix(0.85));
+        labels.position(corner).background_style(WHITE.mix(0.85));
         labels.border_style(RGBColor(210, 210, 210)).label_font((FONT, 13).into_font().color(&INK));
         labels.draw().map_err(failed)?;
     }
     Ok(())
+}
+
+/// Where names cover the fewest points.
+fn emptiest_corner(all: &[Series], x: &Range<f64>, y: &Range<f64>) -> SeriesLabelPosition {
+    use SeriesLabelPosition::{LowerLeft, LowerRight, UpperLeft, UpperRight};
+    // Right and left thirds, upper and lower ones: as many points in each.
+    let mut points = [0; 4];
+    for point in all.iter().flat_map(|s| &s.points) {
+        let at = |v: f64, range: &Range<f64>| (v - range.start) / (range.end - range.start);
+        let (x, y) = (at(point.0, x), at(point.1, y));
+        let sides = [(x > 0.75, y > 0.7), (x < 0.25, y > 0.7), (x > 0.75, y < 0.3), (x < 0.25, y < 0.3)];
+        points.iter_mut().zip(sides).for_each(|(n, (a, b))| *n += usize::from(a && b));
+    }
+    let corners = [UpperRight, UpperLeft, LowerRight, LowerLeft];
+    let fewest = points.into_iter().zip(corners).min_by_key(|(n, _)| *n);
+    fewest.map_or(UpperRight, |(_, corner)| corner)
 }
 
 fn dots(chart: &mut Chart, points: &[(f64, f64)], color: RGBColor, size: i32) -> Drawn {
