@@ -1,7 +1,9 @@
 //! The system's linker, by way of its C compiler.
 
 use super::header::Interface;
+use ar_archive_writer::{ArchiveKind, DEFAULT_OBJECT_READER, NewArchiveMember, write_archive_to_stream};
 use std::ffi::OsString;
+use std::io::Cursor;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -53,11 +55,7 @@ impl<'a> Link<'a> {
         let mut merge = Command::new(compiler());
         merge.args(["-r", "-nostdlib", "-o"]).args([&whole, &object, &glue]).arg(self.runtime);
         run(merge.args(needed(interface)).args(SMALLER))?;
-        let archive = work.path("library.a");
-        let archiver =
-            std::env::var_os("AR").filter(|ar| !ar.is_empty()).unwrap_or_else(|| OsString::from("ar"));
-        run(Command::new(archiver).arg("rcs").args([&archive, &whole]))?;
-
+        let archive = work.write("library.a", &archive(&whole)?)?;
         let shared = work.path("library.so");
         let flags = shared_flags(&work, &name, interface)?;
         self.link(&[&object, &glue], &shared, &flags)?;
@@ -76,6 +74,17 @@ impl<'a> Link<'a> {
         command.args(flags).arg("-o").arg(output).args(objects).arg(self.runtime).args(SMALLER).args(SYSTEM);
         run(&mut command)
     }
+}
+
+/// An archive of one object. The system's `ar` is not asked: some choke on what Rust's objects carry.
+fn archive(object: &Path) -> Result<Vec<u8>, String> {
+    let failed = |e: std::io::Error| format!("cannot make an archive: {e}");
+    let bytes = std::fs::read(object).map_err(failed)?;
+    let member = NewArchiveMember::new(bytes, &DEFAULT_OBJECT_READER, "library.o".to_string());
+    let kind = if cfg!(target_os = "macos") { ArchiveKind::Darwin } else { ArchiveKind::Gnu };
+    let mut out = Cursor::new(Vec::new());
+    write_archive_to_stream(&mut out, &[member], kind, false, None).map_err(failed)?;
+    Ok(out.into_inner())
 }
 
 fn compiler() -> OsString {
