@@ -103,6 +103,11 @@ impl Default for Options {
 }
 
 impl Options {
+    /// Whether a program that was compiled like this could still be cut into pieces.
+    pub(crate) fn may_be_cut(&self) -> bool {
+        self.splitting == Splitting::Never && self.memory_limit.is_none()
+    }
+
     fn flattening(&self, thresholds: Thresholds) -> par_passes::flatten::Options {
         let splitting = match (self.splitting, self.memory_limit) {
             (Splitting::Never, Some(_)) => Splitting::Memory,
@@ -300,6 +305,11 @@ impl Pipeline<'_> {
     /// Where sizes decide which version runs.
     pub(crate) fn choices(&self, core: &core::Program, sources: &Sources) -> Result<Vec<Choice>, Failure> {
         self.step(FLATTEN.name, || par_passes::flatten::choices(core)).map_err(|u| not_flattened(u, sources))
+    }
+
+    /// FLAT to code, in whatever form.
+    pub(crate) fn codegen_step<T>(&self, generate: impl FnOnce() -> T) -> T {
+        self.step(CODEGEN.name, generate)
     }
 
     /// FLAT to machine code that counts what it does.
