@@ -1,6 +1,7 @@
 //! The `par` command. Exit statuses are a contract, see [`status::Status`].
 
 mod bench;
+mod build;
 mod check;
 mod dev;
 mod doc;
@@ -10,23 +11,20 @@ mod files;
 mod fmt;
 mod fuzz;
 mod ice;
-mod input;
 mod literate;
 mod lsp;
 mod measure;
 mod options;
-mod output;
 mod profile;
-mod progress;
 mod repl;
 mod run;
 mod source;
 mod status;
 mod test;
-mod timeout;
 mod tune;
 
 use clap::{Parser, Subcommand};
+use par_native::{input, output, progress};
 use status::Status;
 use std::process::ExitCode;
 
@@ -54,6 +52,8 @@ enum Command {
     Check(check::Args),
     /// Compile a program and run one of its entry points
     Run(run::Args),
+    /// Compile a program to an executable of its own
+    Build(build::Args),
     /// Format programs
     Fmt(fmt::Args),
     /// Run the tests in programs (their `-- ==` blocks) on every back end
@@ -103,6 +103,7 @@ fn execute(command: Command) -> Status {
     match command {
         Command::Check(args) => check::check(&args),
         Command::Run(args) => run::run(&args),
+        Command::Build(args) => build::build(&args),
         Command::Fmt(args) => fmt::fmt(&args),
         Command::Test(args) => test::test(&args),
         Command::Repl(args) => repl::repl(&args),

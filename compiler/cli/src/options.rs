@@ -1,5 +1,6 @@
 //! Options of every command that compiles a program.
 
+use crate::status::bytes;
 use clap::ValueEnum;
 use par::Options;
 use par::pipeline::{Splitting, Versions};
@@ -113,32 +114,6 @@ impl Limits {
     }
 }
 
-/// A number of bytes.
-fn bytes(text: &str) -> Result<usize, String> {
-    let (digits, shift) = match text.chars().last() {
-        Some('k' | 'K') => (&text[..text.len() - 1], 10),
-        Some('m' | 'M') => (&text[..text.len() - 1], 20),
-        Some('g' | 'G') => (&text[..text.len() - 1], 30),
-        _ => (text, 0),
-    };
-    let n: usize = digits.parse().map_err(|_| "a number of bytes is needed, as in 500M".to_string())?;
-    n.checked_mul(1 << shift).ok_or_else(|| "more bytes than can be counted".to_string())
-}
-
 fn known(option: &str) -> Result<String, String> {
     Warnings::default().set(option).map(|()| option.to_string())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::bytes;
-
-    #[test]
-    fn bytes_may_have_a_unit() {
-        assert_eq!((bytes("12"), bytes("3k"), bytes("2M")), (Ok(12), Ok(3 << 10), Ok(2 << 20)));
-        assert_eq!(bytes("1G"), Ok(1 << 30));
-        for wrong in ["", "k", "-1", "1.5M", "1T", "99999999999G"] {
-            assert!(bytes(wrong).is_err(), "{wrong}");
-        }
-    }
 }

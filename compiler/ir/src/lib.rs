@@ -7,7 +7,7 @@ pub mod inplace;
 pub mod interp;
 pub mod parse;
 pub mod place;
-pub mod prim;
+pub use par_runtime::op as prim;
 pub mod print;
 pub mod ty;
 pub mod verify;

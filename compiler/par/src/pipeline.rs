@@ -302,6 +302,11 @@ impl Pipeline<'_> {
         self.step(FLATTEN.name, || par_passes::flatten::choices(core)).map_err(|u| not_flattened(u, sources))
     }
 
+    /// FLAT to code, in whatever form.
+    pub(crate) fn codegen_step<T>(&self, generate: impl FnOnce() -> T) -> T {
+        self.step(CODEGEN.name, generate)
+    }
+
     /// FLAT to machine code that counts what it does.
     pub(crate) fn codegen_counting(&self, flat: &flat::Program) -> Result<Executable, Failure> {
         let result = self.step(CODEGEN.name, || par_codegen::cpu::compile_counting(flat));

@@ -10,14 +10,10 @@ use par_ir::core::Entry;
 use par_ir::interp::{self, Counters};
 use par_ir::{core, flat};
 use par_runtime::cuda::{self, Gpu, Nvrtc};
-use par_runtime::io::view::View;
-use par_runtime::{CancelToken, Column, Executable, Profile, RuntimeError, Value, ValueType, cancel, pool};
-use par_syntax::{Diagnostic, Severity, Sources};
+use par_runtime::{CancelToken, Column, Executable, Profile, RuntimeError, Value, cancel, pool};
+use par_syntax::{Diagnostic, Sources};
 use std::fmt;
 use std::sync::OnceLock;
-
-/// How back ends begin the message of an error that is theirs and not the program's.
-const INTERNAL: &str = "internal error:";
 
 /// What runs a program.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -179,22 +175,7 @@ impl Program {
 
     /// The entry point to run: the one asked for, else `main`, else the only one. The error says which ones there are.
     pub fn choose_entry(&self, name: Option<&str>) -> Result<&Entry, String> {
-        let entries = self.entries();
-        if let ([only], None) = (entries.as_slice(), name) {
-            return Ok(only);
-        }
-        let names: Vec<&str> = entries.iter().map(|e| e.name.as_str()).collect();
-        let wanted = name.unwrap_or("main");
-        let close = par_syntax::nearest(wanted, names.iter().copied());
-        let known = match (close, names.len()) {
-            (Some(close), _) => format!("did you mean `{close}`?"),
-            (None, 0) => {
-                "the program has none; write `entry` instead of `def` for what is to be run".to_string()
-            }
-            (None, _) => format!("there is {}", names.join(", ")),
-        };
-        let found = entries.into_iter().find(|e| e.name == wanted);
-        found.ok_or_else(|| format!("no entry point `{wanted}`: {known}"))
+        par_message::entries::choose(&self.entries(), name)
     }
 
     /// The source files that diagnostics and run-time errors refer to.
@@ -279,6 +260,16 @@ impl Program {
         Ok(par_codegen::cpu::dump_clif(self.flat()?))
     }
 
+    /// How it was compiled.
+    pub(crate) fn options(&self) -> &Options {
+        &self.options
+    }
+
+    /// Generates code in another form, timed like the others.
+    pub(crate) fn codegen_step<T>(&self, generate: impl FnOnce() -> T) -> T {
+        self.pipeline().codegen_step(generate)
+    }
+
     fn pipeline(&self) -> Pipeline<'_> {
         Pipeline { options: &self.options, trace: &self.trace }
     }
@@ -338,7 +329,7 @@ impl Program {
         let signature = self
             .entry(entry)
             .ok_or_else(|| RuntimeError::plain(format!("there is no entry point `{entry}`")))?;
-        check_arguments(signature, &args)?;
+        signature.check_arguments(&args)?;
         let columns = args.into_iter().flat_map(|v| v.columns).collect();
         pipeline::enter("run");
         let bug = |message: String| {
@@ -346,20 +337,11 @@ impl Program {
             RunFailure::from(Failure::Bug(Bug { pass, message }))
         };
         let columns = self.execute(entry, columns, options, measure).map_err(|failure| match failure {
-            RunFailure::Error(e) if e.message.starts_with(INTERNAL) && self.options.allow_unsafe => {
-                let text = e.message.trim_start_matches(INTERNAL);
-                RuntimeError::plain(format!("a check that `#[unsafe]` leaves out does not hold:{text}"))
-                    .into()
-            }
-            RunFailure::Error(e) if e.message.starts_with(INTERNAL) => bug(e.message),
+            RunFailure::Error(e) if self.options.allow_unsafe => e.of_unsafe().into(),
+            RunFailure::Error(e) if e.internal_message().is_some() => bug(e.message),
             other => other,
         })?;
-        // The length of rows is checked where there are rows.
-        let column = |c| if let Column::Size(n) = c { Column::Size(n.max(0)) } else { c };
-        let columns = columns.into_iter().map(column).collect();
-        let value = Value { ty: signature.ret.clone(), columns };
-        View::new(&value).map_err(bug)?;
-        Ok(value)
+        signature.result(columns).map_err(bug)
     }
 
     fn execute(
@@ -423,12 +405,7 @@ impl Program {
 
     /// A run-time error as a diagnostic with its place in the source.
     pub fn diagnostic(&self, error: &RuntimeError) -> Diagnostic {
-        let mut diagnostic =
-            Diagnostic::new(Severity::Error, "", &error.message, error.span.unwrap_or_default());
-        if error.span.is_none() {
-            diagnostic.labels.clear();
-        }
-        diagnostic
+        Diagnostic::of_run(error)
     }
 }
 
@@ -440,45 +417,4 @@ enum Measure {
 
 fn is_entry(entry: &Option<Entry>, name: &str) -> bool {
     entry.as_ref().is_some_and(|e| e.name == name)
-}
-
-/// Whether the arguments have the types of the parameters, names of sizes and raggedness aside.
-fn check_arguments(entry: &Entry, args: &[Value]) -> Result<(), RuntimeError> {
-    if args.len() != entry.params.len() {
-        let (name, wanted) = (&entry.name, entry.params.len());
-        return Err(RuntimeError::plain(format!("`{name}` takes {wanted} arguments, not {}", args.len())));
-    }
-    for ((name, ty), arg) in entry.params.iter().zip(args) {
-        if !same_representation(ty, &arg.ty) {
-            let message = format!("the argument `{name}` has type {}, but {ty} is expected", arg.ty);
-            return Err(RuntimeError::plain(message));
-        }
-    }
-    Ok(())
-}
-
-/// Whether two types have the same columns and names, whatever their sizes are called.
-pub(crate) fn same_representation(a: &ValueType, b: &ValueType) -> bool {
-    match (a, b) {
-        (ValueType::Prim(a), ValueType::Prim(b)) => a == b,
-        (ValueType::Tuple(a), ValueType::Tuple(b)) => {
-            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same_representation(a, b))
-        }
-        (ValueType::Record(a), ValueType::Record(b)) => {
-            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.0 == b.0 && same_representation(&a.1, &b.1))
-        }
-        (ValueType::Sum(a), ValueType::Sum(b)) => {
-            let same = |a: &[ValueType], b: &[ValueType]| {
-                a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same_representation(a, b))
-            };
-            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.0 == b.0 && same(&a.1, &b.1))
-        }
-        (ValueType::Array { ragged: r, elem: a, .. }, ValueType::Array { ragged: s, elem: b, .. }) => {
-            r == s && same_representation(a, b)
-        }
-        (ValueType::Opaque { name: a, of: x }, ValueType::Opaque { name: b, of: y }) => {
-            a == b && same_representation(x, y)
-        }
-        _ => false,
-    }
 }

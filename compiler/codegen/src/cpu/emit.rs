@@ -3,17 +3,18 @@
 //! Loops are guarded and tested at the bottom, where all but innermost counted ones also ask whether the run was cancelled. A failing check jumps to a cold block that writes the error record
 //! and leaves the function with -1.
 
+use super::half;
+use super::import::Imports;
 use super::local::Calls;
-use super::{half, math};
 use crate::work;
 use cranelift::prelude::*;
 use cranelift_codegen::ir::{BlockArg, FuncRef, MemFlagsData};
-use cranelift_jit::JITModule;
-use cranelift_module::{FuncId, Linkage, Module};
+use cranelift_module::Module;
 use par_ir::core::{Body, Exp, Lambda, LoopForm, Param, Stm};
 use par_ir::prim::PrimOp;
 use par_ir::ty::Atom;
 use par_ir::{CheckKind, Prim, Scalar, Span, Var};
+use par_runtime::op::call;
 use par_runtime::plan::{ErrorRecord, KernelCheck};
 use std::collections::{HashMap, HashSet};
 use std::mem::offset_of;
@@ -31,9 +32,9 @@ pub struct Base {
 /// Emits one function.
 pub struct Emitter<'a> {
     pub b: FunctionBuilder<'a>,
-    pub module: &'a mut JITModule,
-    /// Declared operators that are calls.
-    pub functions: &'a mut HashMap<PrimOp, FuncId>,
+    pub module: &'a mut dyn Module,
+    /// Functions of the runtime that are called.
+    pub imports: &'a mut Imports,
     /// Checks of the kernel so far.
     pub checks: &'a mut Vec<KernelCheck>,
     pub scalars: HashMap<Var, Value>,
@@ -468,8 +469,8 @@ impl Emitter<'_> {
 
     /// An operator that is a function.
     pub fn call(&mut self, op: PrimOp, xs: &[Value]) -> Value {
-        if math::behind(op) != op {
-            let x = self.call(math::behind(op), xs);
+        if call::behind(op) != op {
+            let x = self.call(call::behind(op), xs);
             return half::round(&mut self.b, x);
         }
         let function = match self.references.get(&op) {
@@ -486,14 +487,10 @@ impl Emitter<'_> {
 
     fn declare(&mut self, op: PrimOp) -> FuncRef {
         let module = &mut *self.module;
-        let id = *self.functions.entry(op).or_insert_with(|| {
-            let mut signature = module.make_signature();
-            signature.params.extend(op.operands().into_iter().map(abi));
-            signature.returns.push(abi(op.result()));
-            module
-                .declare_function(&math::symbol(op), Linkage::Import, &signature)
-                .expect("an operator has one signature")
-        });
+        let mut signature = module.make_signature();
+        signature.params.extend(op.operands().into_iter().map(abi));
+        signature.returns.push(abi(op.result()));
+        let id = self.imports.declare(module, call::symbol(op), signature);
         module.declare_func_in_func(id, self.b.func)
     }
 }
@@ -528,6 +525,6 @@ fn is_cheap_operator(op: PrimOp) -> bool {
     match op {
         PrimOp::Bin(BinOp::Div | BinOp::Mod | BinOp::Quot | BinOp::Rem, _) => false,
         PrimOp::Un(UnOp::Sqrt | UnOp::Recip | UnOp::Rsqrt, _) => false,
-        _ => !math::is_call(op),
+        _ => !call::is_call(op),
     }
 }

@@ -1,21 +1,64 @@
 //! Scalar operators that machine code calls: those without an instruction of their own. They are the same functions that
 //! `PrimOp::eval` uses, so that results agree to the bit.
 
-use par_ir::prim::{BinOp, PrimOp, SpecialOp, UnOp};
-use par_ir::{Prim, Scalar};
+use super::{BinOp, PrimOp, SpecialOp, UnOp};
+use crate::math::Function;
+use crate::prefix::{self, Operator};
+use crate::{Prim, Scalar};
 
 /// The name by which machine code refers to an operator.
 pub fn symbol(op: PrimOp) -> String {
     format!("par_{op:?}").replace(['(', ')', ','], "_").replace(' ', "")
 }
 
+/// All functions that machine code may call, by their names there.
+pub fn symbols() -> Vec<(String, *const u8)> {
+    let operators = operators().into_iter().map(|(op, address)| (symbol(op), address));
+    operators.chain(strips()).chain(prefixes()).collect()
+}
+
 /// All operators that are functions, with their addresses.
-pub fn functions() -> Vec<(PrimOp, *const u8)> {
+fn operators() -> Vec<(PrimOp, *const u8)> {
     let mut all = unary();
     all.extend(binary_floats());
     all.extend(powers());
     all.extend(special());
     all
+}
+
+/// The name of a strip function in machine code.
+pub fn strip_symbol(function: Function, prim: Prim) -> String {
+    format!("par_strip_{function:?}_{prim}")
+}
+
+/// All strip functions, with their addresses.
+fn strips() -> impl Iterator<Item = (String, *const u8)> {
+    Function::ALL.into_iter().flat_map(|f| {
+        [
+            (strip_symbol(f, Prim::F32), f.strip_f32() as *const u8),
+            (strip_symbol(f, Prim::F64), f.strip_f64() as *const u8),
+        ]
+    })
+}
+
+/// The name of [`prefix::any`] in machine code.
+pub const ANY: &str = "par_prefix_any";
+
+/// The name of a function that scans strips in machine code.
+pub fn prefix_symbol(operator: Operator, prim: Prim, segmented: bool) -> String {
+    format!("par_prefix_{operator:?}_{prim}{}", if segmented { "_segmented" } else { "" })
+}
+
+/// All functions that scan strips, with their addresses.
+fn prefixes() -> Vec<(String, *const u8)> {
+    let mut found = vec![(ANY.to_string(), prefix::any as *const u8)];
+    for (operator, prim) in Operator::ALL.into_iter().flat_map(|o| Prim::ALL.map(|p| (o, p))) {
+        for segmented in [false, true] {
+            let function = operator.prefixes(prim, segmented);
+            found.extend(function.map(|f| (prefix_symbol(operator, prim, segmented), f as *const u8)));
+        }
+    }
+    found
 }
 
 /// Whether an operator is a call.
@@ -164,7 +207,7 @@ mod tests {
 
     #[test]
     fn every_call_has_its_function() {
-        let have: Vec<PrimOp> = functions().into_iter().map(|f| f.0).collect();
+        let have: Vec<PrimOp> = operators().into_iter().map(|f| f.0).collect();
         assert!(have.iter().all(|op| is_call(*op)));
         for p in Prim::ALL {
             let unary = UnOp::ALL.iter().map(|op| PrimOp::Un(*op, p));

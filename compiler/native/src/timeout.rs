@@ -2,7 +2,7 @@
 
 use crate::output;
 use crate::status::{self, Status};
-use par::{CancelToken, Failure, cancel};
+use par_runtime::{CancelToken, cancel};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
@@ -44,5 +44,5 @@ pub fn within(
     }
     let result = cancel::watched(&token, || work(&token));
     drop(done);
-    result.unwrap_or_else(|_| Err(status::failure(&Failure::Cancelled)))
+    result.unwrap_or_else(|_| Err(status::cancelled()))
 }

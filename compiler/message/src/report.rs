@@ -11,8 +11,8 @@
 //! characters (Unicode scalar values), `utf16_column` UTF-16 code units as editors do. The end is behind the last
 //! character. The place of a diagnostic is that of its first label; one without a place has null in its stead.
 
+use crate::{Diagnostic, Severity, Sources, render};
 use par_runtime::Span;
-use par_syntax::{Diagnostic, Severity, Sources, render};
 use serde_json::{Map, Value, json};
 
 /// A diagnostic as one JSON object.

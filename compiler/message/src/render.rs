@@ -6,10 +6,10 @@ use std::fmt::{self, Display};
 
 use ariadne::{Color, Config, IndexType, Label, Report, ReportKind};
 
-use crate::ast::Span;
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::excerpt::Excerpt;
 use crate::source::Sources;
+use par_runtime::Span;
 
 /// All diagnostics, one after the other, with a blank line after each.
 pub fn render(diags: &[Diagnostic], sources: &Sources, color: bool) -> String {

@@ -1,21 +1,24 @@
-//! THE scalar-operator table: every scalar operator of both IRs, with its type rule, evaluation and spelling.
+//! THE scalar-operator table: every scalar operator of both IRs and of plans, with its type rule, evaluation and spelling.
 //!
 //! Integer arithmetic wraps. `Div`/`Mod` round towards minus infinity, `Quot`/`Rem` towards zero (for floats:
 //! `Div` is division, `Mod` the floored remainder). Division by zero never reaches an operator: lowering puts a
 //! check in front. Shifts by the width or more give 0 (or the sign).
 //!
 //! This file has the operators and their type rule ([`PrimOp::operands`], [`PrimOp::result`],
-//! [`PrimOp::is_valid`]); `eval` evaluates, `spelling` prints and reads.
+//! [`PrimOp::is_valid`]); `eval` evaluates, `spelling` prints and reads, [`call`] has
+//! the functions that machine code calls for some of them.
 
+pub mod call;
 mod eval;
 mod pi;
 mod spelling;
 
-use par_runtime::Prim;
-use par_runtime::math::Function;
+use crate::Prim;
+use crate::math::Function;
+use serde::{Deserialize, Serialize};
 
 /// A scalar operator at its type. Printed as `name.type`, e.g. `add.i32`, `sqrt.f32`, `conv.i32.f64`.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub enum PrimOp {
     /// One operand and result of the type.
     Un(UnOp, Prim),
@@ -33,7 +36,7 @@ pub enum PrimOp {
 }
 
 /// Operators of one operand.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 #[allow(missing_docs)]
 pub enum UnOp {
     Neg,
@@ -86,7 +89,7 @@ pub enum UnOp {
 }
 
 /// Operators of two operands.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 #[allow(missing_docs)]
 pub enum BinOp {
     Add,
@@ -117,7 +120,7 @@ pub enum BinOp {
 }
 
 /// Comparisons. Signedness follows the type; on floats all but `Ne` are false with NaN.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 #[allow(missing_docs)]
 pub enum CmpOp {
     Eq,
@@ -129,7 +132,7 @@ pub enum CmpOp {
 }
 
 /// Operators with a type rule of their own.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub enum SpecialOp {
     /// float -> bool
     IsNan,

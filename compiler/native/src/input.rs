@@ -1,8 +1,8 @@
 //! Arguments of an entry point from files and standard input.
 
 use crate::progress::Reading;
-use par::{Entry, Value, ValueType, io};
 use par_data::{DataError, Format, Input, split_part};
+use par_runtime::{Entry, Value, ValueType, io};
 use std::path::{Path, PathBuf};
 
 /// What one `--input` says: `[NAME=][FORMAT:]FILE[#PART]`.

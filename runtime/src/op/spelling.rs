@@ -1,7 +1,7 @@
 //! Spelling of scalar operators: `add.i32`, `conv.i32.f64`, `lt.f32`, `select.i64`, `fma.f32`.
 
 use super::{BinOp, CmpOp, PrimOp, SpecialOp, UnOp};
-use par_runtime::Prim;
+use crate::Prim;
 use std::fmt;
 use std::str::FromStr;
 

@@ -10,7 +10,7 @@
 //! - `getbit` outside the width gives 0, `setbit` outside changes nothing.
 
 use super::{BinOp, CmpOp, PrimOp, SpecialOp, UnOp, pi};
-use par_runtime::{Prim, Scalar, f16, float16};
+use crate::{Prim, Scalar, f16, float16};
 
 impl PrimOp {
     /// Applies the operator to operands of the types [`PrimOp::operands`] says. Never panics on a valid operator.

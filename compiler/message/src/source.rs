@@ -26,7 +26,7 @@ impl Sources {
     }
 
     /// The start of a span as file, line and column, the latter two from 1.
-    pub fn place(&self, span: crate::ast::Span) -> String {
+    pub fn place(&self, span: par_runtime::Span) -> String {
         let Some(file) = self.files.get(span.file as usize) else { return String::new() };
         let before = file.text.get(..span.start as usize).unwrap_or("");
         let line = before.matches('\n').count() + 1;
@@ -35,7 +35,7 @@ impl Sources {
     }
 
     /// The first line that a span is in, after its file and number; none if the span is in no file of the program's own.
-    pub fn line(&self, span: crate::ast::Span) -> Option<String> {
+    pub fn line(&self, span: par_runtime::Span) -> Option<String> {
         let file = self.files.get(span.file as usize).filter(|f| !f.is_library)?;
         let before = file.text.get(..span.start as usize)?;
         let start = before.rfind('\n').map_or(0, |i| i + 1);
@@ -44,7 +44,7 @@ impl Sources {
     }
 
     /// The text a span covers; empty if the span is not inside a file.
-    pub fn text(&self, span: crate::ast::Span) -> &str {
+    pub fn text(&self, span: par_runtime::Span) -> &str {
         self.files
             .get(span.file as usize)
             .and_then(|f| f.text.get(span.start as usize..span.end as usize))

@@ -1,6 +1,6 @@
 //! Diagnostics as plain data; `render` turns them into text.
 
-use crate::ast::Span;
+use par_runtime::{RuntimeError, Span};
 
 /// How bad it is, and with it the exit status: an error rejects the program (2), an unsupported feature is legal
 /// but not implemented yet (3).
@@ -38,6 +38,16 @@ pub struct Label {
 }
 
 impl Diagnostic {
+    /// An error of a running program.
+    pub fn of_run(error: &RuntimeError) -> Diagnostic {
+        let mut diagnostic =
+            Diagnostic::new(Severity::Error, "", &error.message, error.span.unwrap_or_default());
+        if error.span.is_none() {
+            diagnostic.labels.clear();
+        }
+        diagnostic
+    }
+
     /// An error at a place.
     pub fn error(code: &str, message: impl Into<String>, span: Span) -> Diagnostic {
         Diagnostic::new(Severity::Error, code, message, span)
