@@ -437,8 +437,8 @@ pub struct Fold {
 /// One output of a map kernel.
 #[derive(Serialize, Deserialize)]
 pub enum Out {
-    /// A fresh array over the space.
-    Elem(Prim),
+    /// A fresh array with so many elements for each position.
+    Row(Prim, usize),
     /// Destinations that are written by index.
     Scatter(Vec<Operand>),
 }
@@ -446,7 +446,7 @@ pub enum Out {
 impl Out {
     /// Bytes of the fresh arrays among the outputs of a kernel over so many positions.
     pub fn fresh_bytes(outs: &[Out], positions: usize) -> usize {
-        outs.iter().map(|o| if let Out::Elem(p) = o { positions * p.size() } else { 0 }).sum()
+        outs.iter().map(|o| if let Out::Row(p, n) = o { positions * n * p.size() } else { 0 }).sum()
     }
 }
 

@@ -350,7 +350,8 @@ pub fn all_outs(outs: &[flat::Out], operands: &mut Operands, live: &mut Live) ->
 
 fn out(out: &flat::Out, operands: &mut Operands, live: &mut Live) -> plan::Out {
     match out {
-        flat::Out::Elem(p) => plan::Out::Elem(*p),
+        flat::Out::Elem(p) => plan::Out::Row(*p, 1),
+        flat::Out::Row(p, n) => plan::Out::Row(*p, *n),
         flat::Out::Scatter(dests) => plan::Out::Scatter(operands.vars(dests, live)),
         flat::Out::Own { dest, .. } => plan::Out::Scatter(vec![operands.var(*dest, live)]),
     }
@@ -463,7 +464,7 @@ impl Uses {
 
     fn outs(&mut self, outs: &[flat::Out]) {
         outs.iter().for_each(|o| match o {
-            flat::Out::Elem(_) => {}
+            flat::Out::Elem(_) | flat::Out::Row(..) => {}
             flat::Out::Scatter(dests) => self.used.extend(dests),
             flat::Out::Own { dest, .. } => self.used.extend([dest]),
         });

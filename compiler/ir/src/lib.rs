@@ -9,6 +9,7 @@ pub mod parse;
 pub mod place;
 pub use par_runtime::op as prim;
 pub mod print;
+pub mod tiny;
 pub mod ty;
 pub mod verify;
 pub mod visit;

@@ -103,6 +103,11 @@ impl Default for Options {
 }
 
 impl Options {
+    /// Whether a program that was compiled like this could still be cut into pieces.
+    pub(crate) fn may_be_cut(&self) -> bool {
+        self.splitting == Splitting::Never && self.memory_limit.is_none()
+    }
+
     fn flattening(&self, thresholds: Thresholds) -> par_passes::flatten::Options {
         let splitting = match (self.splitting, self.memory_limit) {
             (Splitting::Never, Some(_)) => Splitting::Memory,

@@ -5,10 +5,11 @@
 
 use crate::failure::{Bug, Failure, RunFailure};
 use crate::insight::Written;
-use crate::pipeline::{self, Front, Options, Pipeline, Trace, noted};
+use crate::pipeline::{self, Front, Options, Pipeline, Splitting, Trace, noted};
 use par_ir::core::Entry;
 use par_ir::interp::{self, Counters};
 use par_ir::{core, flat};
+use par_passes::flatten;
 use par_runtime::cuda::{self, Gpu, Nvrtc};
 use par_runtime::{CancelToken, Column, Executable, Profile, RuntimeError, Value, cancel, pool};
 use par_syntax::{Diagnostic, Sources};
@@ -102,6 +103,8 @@ pub struct Program {
     counting: OnceLock<Executable>,
     /// On a GPU.
     cuda: OnceLock<Executable>,
+    /// The same program in pieces, if it has work that can be cut.
+    in_pieces: OnceLock<Option<Box<Program>>>,
     options: Options,
     trace: Trace,
 }
@@ -139,6 +142,7 @@ impl Program {
             executable: OnceLock::new(),
             counting: OnceLock::new(),
             cuda: OnceLock::new(),
+            in_pieces: OnceLock::new(),
             options: options.clone(),
             trace,
         }
@@ -336,12 +340,51 @@ impl Program {
             let pass = format!("all passes, running `{entry}` ({backend})");
             RunFailure::from(Failure::Bug(Bug { pass, message }))
         };
-        let columns = self.execute(entry, columns, options, measure).map_err(|failure| match failure {
-            RunFailure::Error(e) if self.options.allow_unsafe => e.of_unsafe().into(),
-            RunFailure::Error(e) if e.internal_message().is_some() => bug(e.message),
-            other => other,
-        })?;
+        let columns =
+            self.execute_or_cut(entry, columns, options, measure).map_err(|failure| match failure {
+                RunFailure::Error(e) if self.options.allow_unsafe => e.of_unsafe().into(),
+                RunFailure::Error(e) if e.internal_message().is_some() => bug(e.message),
+                other => other,
+            })?;
         signature.result(columns).map_err(bug)
+    }
+
+    /// Runs the program; if there is not enough memory, again in pieces.
+    fn execute_or_cut(
+        &self,
+        entry: &str,
+        args: Vec<Column>,
+        options: &CallOptions,
+        measure: &mut Measure,
+    ) -> Result<Vec<Column>, RunFailure> {
+        let again = self.may_run_again(entry, measure).then(|| args.clone());
+        let result = self.execute(entry, args, options, measure);
+        match (result, again) {
+            (Err(RunFailure::Error(e)), Some(args)) if e.is_out_of_memory() => match self.in_pieces()? {
+                Some(pieces) => pieces.execute(entry, args, options, measure),
+                None => Err(e.into()),
+            },
+            (result, _) => result,
+        }
+    }
+
+    /// Whether nothing remains of a call that fails: nothing was shown, and the arguments are what they were. What is measured
+    /// is one run.
+    fn may_run_again(&self, entry: &str, measure: &Measure) -> bool {
+        let found = self.core.funs.iter().position(|f| is_entry(&f.entry, entry));
+        matches!(measure, Measure::Nothing)
+            && self.options.may_be_cut()
+            && found.is_some_and(|f| !flatten::updates_arguments(&self.core, core::FunId(f as u32)))
+            && !flatten::shows(&self.core)
+    }
+
+    fn in_pieces(&self) -> Result<Option<&Program>, Failure> {
+        if let Some(found) = self.in_pieces.get() {
+            return Ok(found.as_deref());
+        }
+        let program = self.variant(&Options { splitting: Splitting::Memory, ..self.options.clone() });
+        let found = has_pieces(program.flat()?).then(|| Box::new(program));
+        Ok(self.in_pieces.get_or_init(|| found).as_deref())
     }
 
     fn execute(
@@ -413,6 +456,14 @@ impl Program {
 enum Measure {
     Nothing,
     Costs { profile: Profile, counting: bool },
+}
+
+/// Whether some work of a program can be cut into pieces.
+fn has_pieces(program: &flat::Program) -> bool {
+    fn block(b: &flat::Block) -> bool {
+        b.stms.iter().any(|s| matches!(s.op, flat::Op::Split { .. }) || s.op.blocks().into_iter().any(block))
+    }
+    program.funs.iter().any(|f| block(&f.body))
 }
 
 fn is_entry(entry: &Option<Entry>, name: &str) -> bool {

@@ -46,6 +46,7 @@ mod shape;
 mod share;
 mod sized;
 mod sizes;
+mod small;
 mod soac;
 mod sort;
 mod sums;

@@ -129,7 +129,7 @@ fn array_prim(ty: Ty) -> Option<Prim> {
 
 fn words(out: &Out) -> usize {
     match out {
-        Out::Elem(_) => 1,
+        Out::Elem(_) | Out::Row(..) => 1,
         Out::Scatter(dests) => 1 + dests.len(),
         // Its length, as for a scatter, and its address.
         Out::Own { .. } => 2,
@@ -378,6 +378,10 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
                             let lanes: Vec<_> = results.by_ref().take(1 + dests.len()).collect();
                             strip.scatter(*len, dests, &lanes);
                         }
+                        Target::Row(base, n) => {
+                            let row: Vec<_> = results.by_ref().take(*n).collect();
+                            strip.store_rows(*base, pos, &row);
+                        }
                         Target::Own => return Err("a kernel that owns an array is not done in groups".into()),
                     }
                 }
@@ -395,6 +399,7 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
     fn target(&mut self, out: &Out, word: usize) -> Result<Target, Unsupported> {
         match out {
             Out::Elem(p) => Ok(Target::Elem(self.array(word, *p))),
+            Out::Row(p, n) => Ok(Target::Row(self.array(word, *p), *n)),
             Out::Scatter(dests) => {
                 let len = self.env(types::I64, word);
                 let prims: Option<Vec<Prim>> =
@@ -422,6 +427,14 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
             Target::Elem(base) => {
                 let x = next()?;
                 self.e.store(*base, pos, x);
+            }
+            Target::Row(base, n) => {
+                let first = self.e.b.ins().imul_imm_s(pos, *n as i64);
+                for k in 0..*n {
+                    let at = self.e.b.ins().iadd_imm_s(first, k as i64);
+                    let x = next()?;
+                    self.e.store(*base, at, x);
+                }
             }
             Target::Scatter { len, dests } => {
                 let index = next()?;
@@ -666,6 +679,8 @@ enum Prefixes<'k> {
 #[derive(Clone)]
 pub enum Target {
     Elem(Base),
+    /// So many elements for each position.
+    Row(Base, usize),
     Scatter {
         len: Value,
         dests: Vec<Base>,
