@@ -62,14 +62,17 @@ fn rows(prim: Prim) -> ValueType {
 #[test]
 fn columns_of_other_programs() {
     let ints: ArrayRef = Arc::new(Int32Array::from(vec![1, 2, 3]));
-    assert_eq!(read(&[ints.clone()], &array(Prim::I64)).as_deref(), Ok("[1i64, 2i64, 3i64]"));
+    assert_eq!(read(std::slice::from_ref(&ints), &array(Prim::I64)).as_deref(), Ok("[1i64, 2i64, 3i64]"));
     let joined = read(&[ints.slice(1, 2), ints.slice(0, 0), ints.clone()], &array(Prim::I32));
     assert_eq!(joined.as_deref(), Ok("[2i32, 3i32, 1i32, 2i32, 3i32]"));
     let lists = ListArray::from_iter_primitive::<Int32Type, _, _>(
         [vec![1, 2], vec![], vec![3]].map(|row| Some(row.into_iter().map(Some))),
     );
     let lists: ArrayRef = Arc::new(lists);
-    assert_eq!(read(&[lists.clone()], &rows(Prim::I32)).as_deref(), Ok("[[1i32, 2i32], [], [3i32]]"));
+    assert_eq!(
+        read(std::slice::from_ref(&lists), &rows(Prim::I32)).as_deref(),
+        Ok("[[1i32, 2i32], [], [3i32]]")
+    );
     let sliced = read(&[lists.slice(2, 1), lists.slice(1, 2)], &rows(Prim::I32));
     assert_eq!(sliced.as_deref(), Ok("[[3i32], [], [3i32]]"));
     let names: DictionaryArray<Int8Type> = ["a", "bc", "a"].into_iter().collect();

@@ -56,8 +56,11 @@ pub fn write<W: Write + Send>(tree: &Tree, wire: Option<Wire>, out: &mut W) -> R
     }
 }
 
+/// Columns with their names.
+type Columns<'a> = Vec<(String, &'a Tree)>;
+
 /// The columns and their number of rows.
-fn table(tree: &Tree) -> Result<(usize, Vec<(String, &Tree)>), DataError> {
+fn table(tree: &Tree) -> Result<(usize, Columns<'_>), DataError> {
     match tree {
         Tree::Fixed(rows, elem) => match &**elem {
             Tree::Fields(fields) => Ok((*rows, fields.iter().map(|(n, t)| (n.clone(), t)).collect())),
