@@ -14,6 +14,7 @@ pub mod image;
 pub mod io;
 pub mod math;
 pub mod op;
+pub mod partition;
 pub mod pieces;
 pub mod plan;
 pub mod pool;

@@ -316,6 +316,28 @@ pub struct Kernel {
     pub kind: KernelKind,
     /// If it is one.
     pub contraction: Option<Contraction>,
+    /// If it is one: its code moves elements by classes.
+    pub partition: Option<Partition>,
+}
+
+/// A scan that counts elements of classes, and a scatter that puts every element behind those of its class. After the words of the
+/// scatter there is one more: the address of [`crate::partition::Places`].
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Partition {
+    /// Per class: where its first element goes.
+    pub first: Vec<Sum>,
+    /// Per class: the component of the scan that counts it.
+    pub components: Vec<usize>,
+}
+
+impl Kernel {
+    /// For a partition: which output word the address of the places is.
+    pub fn places_word(&self) -> usize {
+        match &self.kind {
+            KernelKind::Scan { outs: Some(outs), .. } => outs.iter().map(Out::words).sum(),
+            _ => 0,
+        }
+    }
 }
 
 /// A kernel's work, as far as it does not depend on the data.
@@ -444,6 +466,14 @@ pub enum Out {
 }
 
 impl Out {
+    /// How many words of the environment it has.
+    pub fn words(&self) -> usize {
+        match self {
+            Out::Row(..) => 1,
+            Out::Scatter(dests) => 1 + dests.len(),
+        }
+    }
+
     /// Bytes of the fresh arrays among the outputs of a kernel over so many positions.
     pub fn fresh_bytes(outs: &[Out], positions: usize) -> usize {
         outs.iter().map(|o| if let Out::Row(p, n) = o { positions * n * p.size() } else { 0 }).sum()

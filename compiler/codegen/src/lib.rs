@@ -8,5 +8,6 @@ pub mod cost;
 pub mod cpu;
 pub mod cuda;
 pub mod free;
+mod partition;
 pub mod plan;
 pub mod work;

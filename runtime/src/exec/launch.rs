@@ -1,6 +1,7 @@
 //! Launching a kernel: its environment, its pieces, its failure.
 
 use super::frame::{Frame, HostValue};
+use super::partition::Moving;
 use super::space::{Piece, Space};
 use super::{Run, internal, out_of_memory, threads};
 use crate::array::Array;
@@ -41,6 +42,8 @@ pub struct Launch<'a> {
     work: AtomicU64,
     /// What was copied because somebody else holds it.
     copied: Counters,
+    /// If it is a partition.
+    pub moving: Option<Moving>,
 }
 
 /// The failed check with the smallest position.
@@ -119,6 +122,7 @@ impl Run<'_> {
             failure,
             work,
             copied,
+            moving: None,
         })
     }
 }
@@ -151,11 +155,15 @@ impl Launch<'_> {
         let first = self.kernel.layout.outputs_at() + at;
         let arrays: Result<Vec<Array>, _> = dests.iter().map(|d| frame.array(*d)).collect();
         let mut arrays = arrays?;
-        self.env[first] = arrays.iter().map(Array::len).min().unwrap_or(0) as u64;
+        let len = arrays.iter().map(Array::len).min().unwrap_or(0);
+        self.env[first] = len as u64;
+        if let Some(partition) = &self.kernel.partition {
+            self.begin_moving(partition);
+        }
         for (i, a) in arrays.iter_mut().enumerate() {
             if !a.is_unique() {
                 self.copied.copy(a.len(), a.bytes().len());
-                *a = self.copy_of(a)?;
+                *a = self.replacement(i, a.clone())?;
             }
             self.env[first + 1 + i] = a.as_ptr() as u64;
         }
@@ -163,7 +171,7 @@ impl Launch<'_> {
     }
 
     /// A copy of an array, made by all threads.
-    fn copy_of(&self, a: &Array) -> Result<Array, RuntimeError> {
+    pub fn copy_of(&self, a: &Array) -> Result<Array, RuntimeError> {
         let mut copy = self.alloc(a.prim(), a.len())?;
         let from = a.bytes();
         threads::fill(self.threads, copy.bytes_mut(), |start, part| {

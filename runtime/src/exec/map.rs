@@ -25,13 +25,10 @@ impl Launch<'_> {
             match out {
                 Out::Row(p, n) => {
                     arrays.extend(self.outputs(word, &[*p], self.space.total.saturating_mul(*n))?);
-                    word += 1;
                 }
-                Out::Scatter(dests) => {
-                    arrays.extend(self.destinations(word, dests, frame)?);
-                    word += 1 + dests.len();
-                }
+                Out::Scatter(dests) => arrays.extend(self.destinations(word, dests, frame)?),
             }
+            word += out.words();
         }
         Ok(arrays)
     }

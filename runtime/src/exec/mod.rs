@@ -15,6 +15,7 @@ mod hist;
 mod host;
 mod launch;
 mod map;
+mod partition;
 mod record;
 mod scan;
 mod sort;

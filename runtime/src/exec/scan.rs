@@ -41,7 +41,7 @@ impl Launch<'_> {
         frame: &mut Frame,
     ) -> Result<Vec<HostValue>, RuntimeError> {
         self.set_initial(fold, frame)?;
-        let results = match outs {
+        let mut results = match outs {
             Some(outs) => self.all_outputs(outs, frame)?,
             None => {
                 let prims: Vec<_> = fold.prims.iter().chain(&fold.elems).copied().collect();
@@ -51,6 +51,19 @@ impl Launch<'_> {
         if outs.is_some_and(|outs| self.in_order(outs)) {
             self.threads = 1;
         }
+        self.scan_pieces(fold, (reduce, dual), exact)?;
+        if !self.finish_moving(&mut results) {
+            self.scan_pieces(fold, (reduce, dual), exact)?;
+        }
+        Ok(results.into_iter().map(HostValue::Array).collect())
+    }
+
+    fn scan_pieces(
+        &self,
+        fold: &Fold,
+        (reduce, dual): (CodeId, CodeId),
+        exact: bool,
+    ) -> Result<(), RuntimeError> {
         let pieces = match (self.threads, exact) {
             (1, true) => vec![self.space.whole()],
             (threads, _) => self.space.row_pieces(threads),
@@ -61,13 +74,20 @@ impl Launch<'_> {
         threads::run(self.threads, pieces.len(), |i| {
             let p = &pieces[i];
             match p.part {
-                None => _ = self.piece(self.kernel.code, &self.env, p),
+                None => self.scan_piece(self.env.clone(), p),
                 Some(_) if self.threads == 1 => self.scan_part_alone(fold, dual, &links, p),
                 Some(_) => self.scan_part(fold, reduce, &links, p),
             }
         });
-        self.check()?;
-        Ok(results.into_iter().map(HostValue::Array).collect())
+        self.check()
+    }
+
+    /// The kernel itself, from the prefixes in the environment.
+    fn scan_piece(&self, env: Vec<u64>, p: &Piece) {
+        match (&self.kernel.partition, &self.moving) {
+            (Some(partition), Some(moving)) => self.move_piece(partition, moving, env, p),
+            _ => _ = self.piece(self.kernel.code, &env, p),
+        }
     }
 
     fn scan_part(&self, fold: &Fold, reduce: CodeId, links: &[Link], p: &Piece) {
@@ -89,7 +109,7 @@ impl Launch<'_> {
         }
         let mut env = self.env.clone();
         self.start_from(&mut env, before);
-        self.piece(self.kernel.code, &env, p);
+        self.scan_piece(env, p);
     }
 
     /// As `scan_part` for the only thread.

@@ -3,6 +3,7 @@
 
 use super::{BinOp, PrimOp, SpecialOp, UnOp};
 use crate::math::Function;
+use crate::partition;
 use crate::prefix::{self, Operator};
 use crate::{Prim, Scalar};
 
@@ -14,7 +15,7 @@ pub fn symbol(op: PrimOp) -> String {
 /// All functions that machine code may call, by their names there.
 pub fn symbols() -> Vec<(String, *const u8)> {
     let operators = operators().into_iter().map(|(op, address)| (symbol(op), address));
-    operators.chain(strips()).chain(prefixes()).collect()
+    operators.chain(strips()).chain(prefixes()).chain(partitions()).collect()
 }
 
 /// All operators that are functions, with their addresses.
@@ -59,6 +60,20 @@ fn prefixes() -> Vec<(String, *const u8)> {
         }
     }
     found
+}
+
+/// The name of [`partition::count`] in machine code.
+pub const COUNT: &str = "par_partition_count";
+
+/// The name in machine code of the function that moves elements of so many bytes to the places of their classes.
+pub fn mover_symbol(size: usize) -> String {
+    format!("par_partition_move_{size}")
+}
+
+/// The functions of partitions, with their addresses.
+fn partitions() -> Vec<(String, *const u8)> {
+    let moves = [1, 2, 4, 8].map(|size| (mover_symbol(size), partition::mover(size) as *const u8));
+    [(COUNT.to_string(), partition::count as *const u8)].into_iter().chain(moves).collect()
 }
 
 /// Whether an operator is a call.

@@ -18,6 +18,7 @@
 
 use super::emit::{Base, Emitter, Unsupported, input, output};
 use super::lanes::{self, Plan};
+use super::partition::Moves;
 use super::prefix::Strips;
 use super::stage::Staged;
 use crate::{free, work};
@@ -49,6 +50,16 @@ impl Role {
     }
 }
 
+/// How a kernel is done in several steps, if it is.
+#[derive(Clone, Copy, Default)]
+pub struct Steps<'k> {
+    pub staged: Option<&'k Staged>,
+    /// A scan in steps on strips.
+    pub strips: Option<&'k Strips>,
+    /// A scan and scatter that moves strips by classes.
+    pub moves: Option<&'k Moves>,
+}
+
 /// A kernel, and what compiling its functions needs to know.
 pub struct KernelInfo<'k> {
     /// As it is in the program.
@@ -58,6 +69,8 @@ pub struct KernelInfo<'k> {
     pub staged: Option<&'k Staged>,
     /// A scan in steps on strips.
     pub strips: Option<&'k Strips>,
+    /// A scan and scatter that moves strips by classes.
+    pub moves: Option<&'k Moves>,
     pub captures: Vec<Var>,
     pub layout: EnvLayout,
     /// Types of the combined results.
@@ -70,8 +83,7 @@ impl<'k> KernelInfo<'k> {
     /// `pattern` has the types of what the statement binds.
     pub fn new(
         kernel: &'k Kernel,
-        staged: Option<&'k Staged>,
-        strips: Option<&'k Strips>,
+        Steps { staged, strips, moves }: Steps<'k>,
         pattern: &[Ty],
     ) -> KernelInfo<'k> {
         let prims: Vec<Prim> = pattern.iter().filter_map(|t| array_prim(*t)).collect();
@@ -81,7 +93,8 @@ impl<'k> KernelInfo<'k> {
             KernelKind::Scan { op, after: Some(after), .. } => {
                 let combined: Vec<Prim> = op.ret.iter().map(|t| t.prim()).collect();
                 // The code that only reduces stores what is combined, and nothing else.
-                let outputs = after.outs.iter().map(words).sum::<usize>().max(combined.len());
+                let outputs = after.outs.iter().map(words).sum::<usize>() + usize::from(moves.is_some());
+                let outputs = outputs.max(combined.len());
                 (combined, vec![], outputs)
             }
             KernelKind::Reduce { neutral, .. } | KernelKind::Scan { neutral, .. } => {
@@ -94,14 +107,15 @@ impl<'k> KernelInfo<'k> {
         let captures = free::captures(kernel);
         let layout = EnvLayout { captures: captures.len(), initial: combined.len(), outputs };
         let last = staged.map_or(kernel, |s| &s.last);
-        KernelInfo { whole: kernel, kernel: last, staged, strips, captures, layout, combined, elems }
+        KernelInfo { whole: kernel, kernel: last, staged, strips, moves, captures, layout, combined, elems }
     }
 
     /// For the loop of a stage, inside the code of its kernel.
     pub fn of_stage(kernel: &'k Kernel) -> KernelInfo<'k> {
         let layout = EnvLayout { captures: 0, initial: 0, outputs: 0 };
         let (captures, combined, elems) = (vec![], vec![], vec![]);
-        KernelInfo { whole: kernel, kernel, staged: None, strips: None, captures, layout, combined, elems }
+        let Steps { staged, strips, moves } = Steps::default();
+        KernelInfo { whole: kernel, kernel, staged, strips, moves, captures, layout, combined, elems }
     }
 
     /// The roles of the functions that this kernel needs.
@@ -120,7 +134,7 @@ impl<'k> KernelInfo<'k> {
     }
 }
 
-fn array_prim(ty: Ty) -> Option<Prim> {
+pub fn array_prim(ty: Ty) -> Option<Prim> {
     match ty {
         Ty::Array(p) => Some(p),
         _ => None,
@@ -149,6 +163,12 @@ pub struct KernelEmitter<'e, 'a, 'k> {
 impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
     pub fn function(mut self) -> Result<(), Unsupported> {
         self.load_captures()?;
+        if let Some(moves) = self.info.moves.filter(|_| self.role == Role::Main) {
+            self.move_strips(moves)?;
+            let zero = self.e.i64(0);
+            self.e.b.ins().return_(&[zero]);
+            return Ok(());
+        }
         if let Some(strips) = self.info.strips.filter(|_| self.role != Role::Combine) {
             self.scan_in_strips(strips)?;
             let zero = self.e.i64(0);
@@ -168,7 +188,7 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
         Ok(())
     }
 
-    fn env(&mut self, ty: Type, word: usize) -> Value {
+    pub fn env(&mut self, ty: Type, word: usize) -> Value {
         let env = self.params[0];
         self.e.b.ins().load(ty, input(), env, 8 * word as i32)
     }

@@ -10,6 +10,7 @@ mod kernel;
 mod lanes;
 mod local;
 mod object;
+mod partition;
 mod plan;
 mod prefix;
 mod primop;
@@ -23,12 +24,12 @@ use cranelift_module::{FuncId, Linkage, Module};
 use emit::Emitter;
 use import::Imports;
 pub use jit::{compile, compile_counting, dump_clif};
-use kernel::{KernelEmitter, KernelInfo, Role};
+use kernel::{KernelEmitter, KernelInfo, Role, Steps};
 use local::{Callees, Calls};
 pub use object::{Processor, Shape, compile_object};
 use par_ir::Var;
 use par_ir::flat::{self, Kernel, Op, Stm, Ty};
-use par_runtime::plan::{CodeId, Contraction, EnvLayout, KernelCheck, Plan};
+use par_runtime::plan::{CodeId, Contraction, EnvLayout, KernelCheck, Partition, Plan};
 use std::collections::{HashMap, HashSet};
 
 /// All statements with a kernel, in order.
@@ -56,6 +57,7 @@ struct Compiled {
     combined: Vec<par_ir::Prim>,
     elems: Vec<par_ir::Prim>,
     contraction: Option<Contraction>,
+    partition: Option<Partition>,
 }
 
 struct Compiler<'t, M> {
@@ -111,8 +113,10 @@ impl<'t, M: Module> Compiler<'t, M> {
         // Stages may compute a value again where another one needs it.
         let staged = if self.counting { None } else { stage::split(kernel) };
         let wanted = !self.counting && staged.is_none();
-        let strips = if wanted { prefix::split(kernel, self.types) } else { None };
-        let info = KernelInfo::new(kernel, staged.as_ref(), strips.as_ref(), pattern);
+        let moves = if wanted { partition::split(kernel, self.types) } else { None };
+        let strips = if wanted && moves.is_none() { prefix::split(kernel, self.types) } else { None };
+        let steps = Steps { staged: staged.as_ref(), strips: strips.as_ref(), moves: moves.as_ref() };
+        let info = KernelInfo::new(kernel, steps, pattern);
         let mut checks = Vec::new();
         let mut functions = Vec::new();
         let callees = self.locals(kernel, name, &mut checks)?;
@@ -121,8 +125,19 @@ impl<'t, M: Module> Compiler<'t, M> {
         }
         let KernelInfo { captures, layout, combined, elems, .. } = info;
         let contraction = if self.counting { None } else { contract::find(kernel, &captures) };
-        let (name, recursive) = (name.into(), !callees.is_empty());
-        Ok(Compiled { name, functions, captures, layout, checks, recursive, combined, elems, contraction })
+        let partition = moves.map(|m| m.plan);
+        Ok(Compiled {
+            name: name.into(),
+            functions,
+            captures,
+            layout,
+            checks,
+            recursive: !callees.is_empty(),
+            combined,
+            elems,
+            contraction,
+            partition,
+        })
     }
 
     fn function(
@@ -222,22 +237,33 @@ pub struct Functions {
     pub elems: Vec<par_ir::Prim>,
     /// If it is one.
     pub contraction: Option<Contraction>,
+    /// If it is one.
+    pub partition: Option<Partition>,
     roles: Vec<(Role, CodeId)>,
 }
 
 impl KernelCode {
     /// The functions of a kernel; once per kernel.
     pub fn take(&mut self, kernel: &Kernel) -> Result<Functions, String> {
-        let Compiled { name, functions, captures, layout, checks, recursive, combined, elems, contraction } =
-            self.compiled.remove(&key(kernel)).ok_or("a kernel was not compiled")?;
+        let compiled = self.compiled.remove(&key(kernel)).ok_or("a kernel was not compiled")?;
         let number = |id: FuncId| {
             self.functions.push(id);
             CodeId(self.functions.len() as u32 - 1)
         };
-        let roles: Vec<Role> = functions.iter().map(|f| f.0).collect();
-        let numbers = functions.into_iter().map(|f| f.1).map(number);
-        let roles = roles.into_iter().zip(numbers).collect();
-        Ok(Functions { name, captures, layout, checks, recursive, combined, elems, contraction, roles })
+        let roles: Vec<Role> = compiled.functions.iter().map(|f| f.0).collect();
+        let numbers = compiled.functions.into_iter().map(|f| f.1).map(number);
+        Ok(Functions {
+            name: compiled.name,
+            captures: compiled.captures,
+            layout: compiled.layout,
+            checks: compiled.checks,
+            recursive: compiled.recursive,
+            combined: compiled.combined,
+            elems: compiled.elems,
+            contraction: compiled.contraction,
+            partition: compiled.partition,
+            roles: roles.into_iter().zip(numbers).collect(),
+        })
     }
 }
 

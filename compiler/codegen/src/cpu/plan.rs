@@ -33,6 +33,7 @@ impl Code for KernelCode {
             code,
             kind,
             contraction: functions.contraction,
+            partition: functions.partition,
         })
     }
 }

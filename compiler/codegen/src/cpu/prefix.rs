@@ -68,9 +68,9 @@ struct Prefix {
 
 /// A scalar variable, and the name of the buffer with its values on a strip.
 #[derive(Clone, Copy, PartialEq)]
-struct Scalar {
-    var: Var,
-    prim: Prim,
+pub struct Scalar {
+    pub var: Var,
+    pub prim: Prim,
 }
 
 /// The three steps of a scan, if it can be done so. `types` are those of what the kernel mentions.
@@ -103,25 +103,26 @@ fn pays(parts: &[Part], after: Option<&After>) -> bool {
     !scatters || parts.len() > 2 || parts.iter().any(slow)
 }
 
-struct Splitter<'k> {
+/// Finds out what the steps on strips compute, and what they store for the next one.
+pub struct Splitter<'k> {
     kernel: &'k Kernel,
     types: &'k HashMap<Var, Ty>,
     /// The statement that binds a variable, by its number in the body.
     bound: HashMap<Var, usize>,
     /// Buffers with the values that they hold.
-    buffers: Vec<(Scalar, Atom)>,
+    pub buffers: Vec<(Scalar, Atom)>,
     names: u32,
 }
 
 impl<'k> Splitter<'k> {
-    fn new(kernel: &'k Kernel, types: &'k HashMap<Var, Ty>) -> Splitter<'k> {
+    pub fn new(kernel: &'k Kernel, types: &'k HashMap<Var, Ty>) -> Splitter<'k> {
         let numbered = kernel.body.stms.iter().enumerate();
         let bound = numbered.flat_map(|(i, s)| s.pat.iter().map(move |p| (p.var, i))).collect();
         Splitter { kernel, types, bound, buffers: vec![], names: u32::MAX }
     }
 
     /// A variable that no program has.
-    fn fresh(&mut self) -> Var {
+    pub fn fresh(&mut self) -> Var {
         self.names -= 1;
         Var(self.names)
     }
@@ -177,7 +178,7 @@ impl<'k> Splitter<'k> {
     }
 
     /// The array of a value that is read at the position, or its buffer.
-    fn source(&mut self, a: Atom) -> Var {
+    pub fn source(&mut self, a: Atom) -> Var {
         let stm = a.var().and_then(|v| self.bound.get(&v)).map(|i| &self.kernel.body.stms[*i]);
         match stm.map(|s| &s.exp) {
             Some(Exp::Index(array, _)) if stm.is_some_and(|s| reads_position(s, self.kernel.pos)) => *array,
@@ -185,7 +186,7 @@ impl<'k> Splitter<'k> {
         }
     }
 
-    fn buffer(&mut self, a: Atom) -> Var {
+    pub fn buffer(&mut self, a: Atom) -> Var {
         if let Some((scalar, _)) = self.buffers.iter().find(|b| b.1 == a) {
             return scalar.var;
         }
@@ -229,7 +230,7 @@ impl<'k> Splitter<'k> {
     }
 
     /// The first step: what the buffers need, and all that may fail.
-    fn produce(&self) -> Kernel {
+    pub fn produce(&self) -> Kernel {
         let results: Vec<Atom> = self.buffers.iter().map(|b| b.1).collect();
         let mut needed: BTreeSet<Var> = results.iter().filter_map(|a| a.var()).collect();
         let mut stms = Vec::new();
@@ -315,8 +316,8 @@ impl Strips {
 
 /// Memory of one strip on the stack; elements begin at an offset.
 #[derive(Clone, Copy)]
-struct Buffer {
-    name: Var,
+pub struct Buffer {
+    pub name: Var,
     prim: Prim,
     slot: StackSlot,
     offset: i32,
@@ -376,7 +377,7 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
         Ok(arrays.into_iter().map(Target::Elem).collect())
     }
 
-    fn strip_buffer(&mut self, name: Var, prim: Prim, offset: i32) -> Buffer {
+    pub fn strip_buffer(&mut self, name: Var, prim: Prim, offset: i32) -> Buffer {
         let bytes = offset as u32 + (STRIP * prim.size()) as u32;
         // Aligned to 64 bytes.
         let data = StackSlotData::new(StackSlotKind::ExplicitSlot, bytes, 6);
@@ -409,7 +410,7 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
         self.e.arrays.insert(buffer.name, Base { address, prim: buffer.prim });
     }
 
-    fn name_strips(&mut self, buffers: &[Buffer], first: Value) {
+    pub fn name_strips(&mut self, buffers: &[Buffer], first: Value) {
         buffers.iter().for_each(|b| self.name_strip(b, first, b.offset));
     }
 
@@ -427,7 +428,7 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
     }
 
     /// One of the steps in vectors.
-    fn step(&mut self, kernel: &Kernel, targets: &[Target], ends: (Value, Value)) -> Result<(), Unsupported> {
+    pub fn step(&mut self, kernel: &Kernel, targets: &[Target], ends: (Value, Value)) -> Result<(), Unsupported> {
         let info = KernelInfo::of_stage(kernel);
         let params = self.params.clone();
         let mut k = KernelEmitter { e: self.e, info: &info, types: self.types, role: self.role, params };
@@ -459,7 +460,7 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
                 None => self.e.i64(0),
             };
             let before = self.e.b.ins().stack_addr(types::I64, carried[i], 0);
-            self.prefix_call(strips.symbol(i), &[to, from, flags, count, before])?;
+            self.runtime_call(strips.symbol(i), &[to, from, flags, count, before])?;
         }
         Ok(())
     }
@@ -477,9 +478,10 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
         self.e.b.ins().stack_addr(types::I64, buffer.slot, buffer.offset)
     }
 
-    fn prefix_call(&mut self, name: String, args: &[Value]) -> Result<(), Unsupported> {
+    /// Calls a function of the runtime that takes addresses and numbers.
+    pub fn runtime_call(&mut self, name: String, args: &[Value]) -> Result<(), Unsupported> {
         let mut signature = self.e.module.make_signature();
-        signature.params.extend([AbiParam::new(types::I64); 5]);
+        signature.params.extend(args.iter().map(|_| AbiParam::new(types::I64)));
         let id = self.e.imports.declare(self.e.module, name, signature);
         let function = self.e.module.declare_func_in_func(id, self.e.b.func);
         self.e.b.ins().call(function, args);

@@ -1,0 +1,309 @@
+//! Finds scans that number the elements of a few classes, each by itself, and scatters that put every element behind those of its
+//! class: stable partitions, steps of radix sorts, filters by hand.
+//!
+//! ```text
+//! scan (add, add) over n                           class 0: digit 0, the first one goes to 0
+//!     digit = and (shr xs[pos] s) 1                class 1: digit 1, the first one goes to zeros
+//!     in (sub 1 digit, digit)
+//! then (scatter dest) \zeros_so_far ones_so_far                   ==>
+//!     i = select (eq digit 0) (sub zeros_so_far 1) (add (sub ones_so_far 1) zeros)
+//!     in (i, xs[pos])
+//! ```
+//!
+//! A scalar with few values, or a few conditions, are *selectors* if the kernel, evaluated for each of their values, counts by 0 and 1
+//! and has an index that is a prefix plus something that all elements share. An element whose index is negative goes nowhere.
+
+use par_ir::core::{Body, Exp, Stm};
+use par_ir::flat::{After, Kernel, KernelKind, Out, Space};
+use par_ir::prim::{BinOp, PrimOp};
+use par_ir::ty::Atom;
+use par_ir::{Prim, Scalar, Var};
+use par_runtime::partition::MOST;
+use par_runtime::plan::{Partition, Sum};
+use std::collections::{BTreeMap, HashMap};
+
+/// Conditions that are looked at together.
+const CONDITIONS: usize = 3;
+
+/// A variable of the body, and the values that it may have.
+#[derive(Clone)]
+pub struct Selector {
+    /// The variable.
+    pub var: Var,
+    /// Its values.
+    pub values: Vec<Scalar>,
+}
+
+/// How a kernel partitions its elements.
+pub struct Classes {
+    /// What an element's class depends on.
+    pub selectors: Vec<Selector>,
+    /// The class for each combination of their values, those of the last selector next to each other. The number of
+    /// classes where the element goes nowhere.
+    pub of: Vec<usize>,
+    /// What the runtime needs to know.
+    pub plan: Partition,
+}
+
+/// The partition that a kernel is.
+pub fn find(kernel: &Kernel, captures: &[Var]) -> Option<Classes> {
+    let KernelKind::Scan { op, neutral, exclusive, after: Some(after) } = &kernel.kind else { return None };
+    let is_zero = |a: &Atom| *a == Atom::Const(Scalar::I64(0));
+    let sums = neutral.iter().all(is_zero) && adds(op.params.len() / 2, &op.body, &op.params);
+    let [Out::Scatter(_)] = after.outs.as_slice() else { return None };
+    if !sums || !matches!(kernel.space, Space::Flat(_)) || !kernel.prologue.is_empty() {
+        return None;
+    }
+    let bodies = [&kernel.body, &after.body];
+    if bodies.iter().any(|b| !is_plain(b)) || !values_are_bodys(kernel, after) {
+        return None;
+    }
+    let finder = Finder { kernel, after, exclusive: *exclusive, captures };
+    candidates(&kernel.body).into_iter().find_map(|selectors| finder.classes(selectors))
+}
+
+/// Whether an operator adds component by component.
+fn adds(k: usize, body: &Body, params: &[par_ir::core::Param]) -> bool {
+    (0..k).all(|i| {
+        let (x, y) = (Atom::Var(params[i].var), Atom::Var(params[k + i].var));
+        let sum = |s: &Stm| matches!(&s.exp, Exp::Prim(PrimOp::Bin(BinOp::Add, Prim::I64), xs) if xs[..] == [x, y]);
+        let is_result = |s: &&Stm| body.results[i] == Atom::Var(s.pat[0].var);
+        body.stms.iter().filter(|s| !s.pat.is_empty()).find(is_result).is_some_and(sum)
+    })
+}
+
+/// Whether a body neither fails nor takes long.
+fn is_plain(body: &Body) -> bool {
+    body.stms.iter().all(|s| match &s.exp {
+        Exp::Atom(_) | Exp::Prim(..) | Exp::Index(..) => true,
+        Exp::If { then, other, .. } => is_plain(then) && is_plain(other),
+        _ => false,
+    })
+}
+
+/// Whether what is scattered does not come from the prefixes.
+fn values_are_bodys(kernel: &Kernel, after: &After) -> bool {
+    let bound = |stms: &[Stm], v: Var| stms.iter().flat_map(|s| &s.pat).any(|p| p.var == v);
+    let late = |v: Var| after.params.iter().any(|p| p.var == v) || bound(&after.body.stms, v);
+    let early = |a: &Atom| a.var().is_none_or(|v| !late(v) && v != kernel.pos && v != kernel.row);
+    after.body.results[1..].iter().all(early)
+}
+
+/// Selectors that are worth a try: numbers below a constant, single conditions, a few conditions together.
+fn candidates(body: &Body) -> Vec<Vec<Selector>> {
+    let masked = body.stms.iter().filter_map(masked);
+    let conditions = body.stms.iter().flat_map(|s| &s.pat).filter(|p| p.ty.prim() == Prim::Bool);
+    let condition = |v: Var| Selector { var: v, values: vec![Scalar::Bool(false), Scalar::Bool(true)] };
+    let conditions: Vec<Selector> = conditions.map(|p| condition(p.var)).collect();
+    let single = conditions.iter().cloned();
+    let mut found: Vec<Vec<Selector>> = masked.chain(single).map(|s| vec![s]).collect();
+    if (2..=CONDITIONS).contains(&conditions.len()) {
+        found.push(conditions);
+    }
+    found
+}
+
+/// A number of which only the lowest bits are left.
+fn masked(stm: &Stm) -> Option<Selector> {
+    let Exp::Prim(PrimOp::Bin(BinOp::And, prim), xs) = &stm.exp else { return None };
+    let constant = |a: &Atom| if let Atom::Const(c) = a { c.as_i64() } else { None };
+    let most = xs.iter().find_map(constant).filter(|m| (1..MOST as i64).contains(m))?;
+    let values = (0..=most).map(|x| Scalar::from_bits(*prim, x as u64)).collect();
+    Some(Selector { var: stm.pat[0].var, values })
+}
+
+/// What is known of a scalar for given values of the selectors.
+#[derive(Clone, PartialEq)]
+enum Value {
+    Known(Scalar),
+    /// Of an `i64`: a sum of prefixes and captured scalars with factors, and a number.
+    Sum(BTreeMap<Symbol, i64>, i64),
+    Unknown,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Symbol {
+    Prefix(usize),
+    Capture(usize),
+}
+
+/// Where the elements go for given values of the selectors: behind so many of a component, or nowhere.
+type Place = Option<(usize, Value)>;
+
+struct Finder<'k> {
+    kernel: &'k Kernel,
+    after: &'k After,
+    exclusive: bool,
+    captures: &'k [Var],
+}
+
+impl Finder<'_> {
+    fn classes(&self, selectors: Vec<Selector>) -> Option<Classes> {
+        let cases: Option<Vec<(Vec<bool>, Place)>> =
+            combinations(&selectors).iter().map(|values| self.case(&selectors, values)).collect();
+        let cases = cases?;
+        // The components that number elements, with the index of the first.
+        let mut used: BTreeMap<usize, &Value> = BTreeMap::new();
+        for (component, first) in cases.iter().filter_map(|c| c.1.as_ref()) {
+            if *used.entry(*component).or_insert(first) != first {
+                return None;
+            }
+        }
+        let counts = |(counted, place): &(Vec<bool>, Place)| {
+            used.keys().all(|c| counted[*c] == place.as_ref().is_some_and(|p| p.0 == *c))
+        };
+        if used.is_empty() || used.len() > MOST || !cases.iter().all(counts) {
+            return None;
+        }
+        let number = |c: usize| used.keys().position(|u| *u == c);
+        let of = cases.iter().map(|c| c.1.as_ref().and_then(|p| number(p.0)).unwrap_or(used.len())).collect();
+        let first: Option<Vec<Sum>> = used.values().map(|v| sum(v)).collect();
+        let components = used.keys().copied().collect();
+        Some(Classes { selectors, of, plan: Partition { first: first?, components } })
+    }
+
+    /// What is counted for these values, and where the element goes.
+    fn case(&self, selectors: &[Selector], values: &[Scalar]) -> Option<(Vec<bool>, Place)> {
+        let mut scope = Scope { values: HashMap::new(), fixed: HashMap::new() };
+        let captures = self.captures.iter().enumerate();
+        let symbols = captures.map(|(i, v)| (*v, Symbol::Capture(i)));
+        let params = self.after.params.iter().enumerate().map(|(i, p)| (p.var, Symbol::Prefix(i)));
+        scope.values.extend(symbols.chain(params).map(|(v, s)| (v, Value::Sum([(s, 1)].into(), 0))));
+        scope.fixed.extend(selectors.iter().map(|s| s.var).zip(values.iter().copied()));
+        scope.stms(&self.kernel.body.stms);
+        let counted = self.kernel.body.results[..self.after.params.len()].iter();
+        let counted: Option<Vec<bool>> = counted
+            .map(|a| match scope.atom(a) {
+                Value::Known(Scalar::I64(n @ 0..=1)) => Some(n == 1),
+                _ => None,
+            })
+            .collect();
+        scope.stms(&self.after.body.stms);
+        let place = match scope.atom(&self.after.body.results[0]) {
+            Value::Known(Scalar::I64(..0)) => None,
+            Value::Sum(mut terms, n) => {
+                let component = *terms.keys().find_map(|s| match s {
+                    Symbol::Prefix(i) => Some(i),
+                    Symbol::Capture(_) => None,
+                })?;
+                let factor = terms.remove(&Symbol::Prefix(component))?;
+                let shared = terms.keys().all(|s| matches!(s, Symbol::Capture(_)));
+                // Prefixes that include the element itself are 1 at the first.
+                let first = n.wrapping_add(i64::from(!self.exclusive));
+                (factor == 1 && shared).then_some((component, Value::Sum(terms, first))).map(Some)?
+            }
+            _ => return None,
+        };
+        Some((counted?, place))
+    }
+}
+
+/// All combinations of the values, those of the last selector next to each other.
+fn combinations(selectors: &[Selector]) -> Vec<Vec<Scalar>> {
+    selectors.iter().fold(vec![vec![]], |all, s| {
+        let with = |c: &Vec<Scalar>| s.values.iter().map(|v| [&c[..], &[*v]].concat()).collect::<Vec<_>>();
+        all.iter().flat_map(with).collect()
+    })
+}
+
+fn sum(value: &Value) -> Option<Sum> {
+    let Value::Sum(terms, n) = value else { return None };
+    let term = |(s, factor): (&Symbol, &i64)| match s {
+        Symbol::Capture(i) => Some((*factor, vec![*i])),
+        Symbol::Prefix(_) => None,
+    };
+    let terms: Option<Vec<_>> = terms.iter().map(term).collect();
+    Some(Sum([(*n, vec![])].into_iter().chain(terms?).collect()))
+}
+
+struct Scope {
+    values: HashMap<Var, Value>,
+    /// Selectors, whatever they are bound to.
+    fixed: HashMap<Var, Scalar>,
+}
+
+impl Scope {
+    fn atom(&self, a: &Atom) -> Value {
+        match a {
+            Atom::Const(c) => Value::Known(*c),
+            Atom::Var(v) => match self.fixed.get(v) {
+                Some(c) => Value::Known(*c),
+                None => self.values.get(v).cloned().unwrap_or(Value::Unknown),
+            },
+        }
+    }
+
+    fn stms(&mut self, stms: &[Stm]) {
+        stms.iter().for_each(|s| self.stm(s));
+    }
+
+    fn stm(&mut self, stm: &Stm) {
+        let results = match &stm.exp {
+            Exp::Atom(a) => vec![self.atom(a)],
+            Exp::Prim(op, xs) => vec![self.prim(*op, xs)],
+            Exp::If { cond, then, other } => match self.atom(cond) {
+                Value::Known(Scalar::Bool(c)) => {
+                    let arm = if c { then } else { other };
+                    self.stms(&arm.stms);
+                    arm.results.iter().map(|a| self.atom(a)).collect()
+                }
+                _ => vec![Value::Unknown; stm.pat.len()],
+            },
+            _ => vec![Value::Unknown; stm.pat.len()],
+        };
+        self.values.extend(stm.pat.iter().map(|p| p.var).zip(results));
+    }
+
+    fn prim(&self, op: PrimOp, xs: &[Atom]) -> Value {
+        let values: Vec<Value> = xs.iter().map(|x| self.atom(x)).collect();
+        let known = values.iter().map(|v| if let Value::Known(c) = v { Some(*c) } else { None });
+        if let Some(known) = known.collect::<Option<Vec<Scalar>>>() {
+            return Value::Known(op.eval(&known));
+        }
+        match (op, &values[..]) {
+            (PrimOp::Select(_), [Value::Known(c), x, y]) => {
+                if *c == Scalar::Bool(true) { x.clone() } else { y.clone() }
+            }
+            (PrimOp::Bin(op, Prim::I64), [x, y]) => linear(op, x, y).unwrap_or(Value::Unknown),
+            _ => Value::Unknown,
+        }
+    }
+}
+
+/// A sum, difference or multiple.
+fn linear(op: BinOp, x: &Value, y: &Value) -> Option<Value> {
+    let (a, b) = (as_sum(x), as_sum(y));
+    let (terms, n) = match (op, x, y) {
+        (BinOp::Add, ..) => plus(a?, b?, 1),
+        (BinOp::Sub, ..) => plus(a?, b?, -1),
+        (BinOp::Mul, Value::Known(Scalar::I64(0)), _) | (BinOp::Mul, _, Value::Known(Scalar::I64(0))) => {
+            return Some(Value::Known(Scalar::I64(0)));
+        }
+        (BinOp::Mul, Value::Known(Scalar::I64(k)), _) => plus((BTreeMap::new(), 0), b?, *k),
+        (BinOp::Mul, _, Value::Known(Scalar::I64(k))) => plus((BTreeMap::new(), 0), a?, *k),
+        _ => return None,
+    };
+    Some(if terms.is_empty() { Value::Known(Scalar::I64(n)) } else { Value::Sum(terms, n) })
+}
+
+fn as_sum(x: &Value) -> Option<(BTreeMap<Symbol, i64>, i64)> {
+    match x {
+        Value::Known(Scalar::I64(n)) => Some((BTreeMap::new(), *n)),
+        Value::Sum(terms, n) => Some((terms.clone(), *n)),
+        _ => None,
+    }
+}
+
+/// `a + k * b`, wrapped as the machine does.
+fn plus(
+    (mut terms, n): (BTreeMap<Symbol, i64>, i64),
+    (more, m): (BTreeMap<Symbol, i64>, i64),
+    k: i64,
+) -> (BTreeMap<Symbol, i64>, i64) {
+    for (symbol, factor) in more {
+        let sum = terms.entry(symbol).or_insert(0);
+        *sum = sum.wrapping_add(factor.wrapping_mul(k));
+    }
+    terms.retain(|_, factor| *factor != 0);
+    (terms, n.wrapping_add(m.wrapping_mul(k)))
+}
