@@ -13,6 +13,7 @@
 //! A scalar with few values, or a few conditions, are *selectors* if the kernel, evaluated for each of their values, counts by 0 and 1
 //! and has an index that is a prefix plus something that all elements share. An element whose index is negative goes nowhere.
 
+use crate::cpu::for_each_use;
 use par_ir::core::{Body, Exp, Stm};
 use par_ir::flat::{After, Kernel, KernelKind, Out, Space};
 use par_ir::prim::{BinOp, PrimOp};
@@ -20,7 +21,7 @@ use par_ir::ty::Atom;
 use par_ir::{Prim, Scalar, Var};
 use par_runtime::partition::MOST;
 use par_runtime::plan::{Partition, Sum};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// Conditions that are looked at together.
 const CONDITIONS: usize = 3;
@@ -41,6 +42,8 @@ pub struct Classes {
     /// The class for each combination of their values, those of the last selector next to each other. The number of
     /// classes where the element goes nowhere.
     pub of: Vec<usize>,
+    /// What comes behind the scan but does not need it.
+    pub early: Vec<Stm>,
     /// What the runtime needs to know.
     pub plan: Partition,
 }
@@ -55,18 +58,20 @@ pub fn find(kernel: &Kernel, captures: &[Var]) -> Option<Classes> {
         return None;
     }
     let bodies = [&kernel.body, &after.body];
-    if bodies.iter().any(|b| !is_plain(b)) || !values_are_bodys(kernel, after) {
+    if bodies.iter().any(|b| !is_plain(b)) {
         return None;
     }
+    let early = early(kernel, after)?;
     let finder = Finder { kernel, after, exclusive: *exclusive, captures };
-    candidates(&kernel.body).into_iter().find_map(|selectors| finder.classes(selectors))
+    candidates(&kernel.body).into_iter().find_map(|selectors| finder.classes(selectors, &early))
 }
 
 /// Whether an operator adds component by component.
 fn adds(k: usize, body: &Body, params: &[par_ir::core::Param]) -> bool {
     (0..k).all(|i| {
         let (x, y) = (Atom::Var(params[i].var), Atom::Var(params[k + i].var));
-        let sum = |s: &Stm| matches!(&s.exp, Exp::Prim(PrimOp::Bin(BinOp::Add, Prim::I64), xs) if xs[..] == [x, y]);
+        let sum =
+            |s: &Stm| matches!(&s.exp, Exp::Prim(PrimOp::Bin(BinOp::Add, Prim::I64), xs) if xs[..] == [x, y]);
         let is_result = |s: &&Stm| body.results[i] == Atom::Var(s.pat[0].var);
         body.stms.iter().filter(|s| !s.pat.is_empty()).find(is_result).is_some_and(sum)
     })
@@ -81,12 +86,21 @@ fn is_plain(body: &Body) -> bool {
     })
 }
 
-/// Whether what is scattered does not come from the prefixes.
-fn values_are_bodys(kernel: &Kernel, after: &After) -> bool {
-    let bound = |stms: &[Stm], v: Var| stms.iter().flat_map(|s| &s.pat).any(|p| p.var == v);
-    let late = |v: Var| after.params.iter().any(|p| p.var == v) || bound(&after.body.stms, v);
-    let early = |a: &Atom| a.var().is_none_or(|v| !late(v) && v != kernel.pos && v != kernel.row);
-    after.body.results[1..].iter().all(early)
+/// The statements behind the prefixes that do not need them; none if something that is scattered does.
+fn early(kernel: &Kernel, after: &After) -> Option<Vec<Stm>> {
+    let mut late: HashSet<Var> = after.params.iter().map(|p| p.var).collect();
+    let mut early = Vec::new();
+    for stm in &after.body.stms {
+        let mut is_late = false;
+        for_each_use(stm, &mut |v| is_late |= late.contains(&v));
+        match is_late {
+            true => late.extend(stm.pat.iter().map(|p| p.var)),
+            false => early.push(stm.clone()),
+        }
+    }
+    let is_early =
+        |a: &Atom| a.var().is_none_or(|v| !late.contains(&v) && v != kernel.pos && v != kernel.row);
+    after.body.results[1..].iter().all(is_early).then_some(early)
 }
 
 /// Selectors that are worth a try: numbers below a constant, single conditions, a few conditions together.
@@ -138,7 +152,7 @@ struct Finder<'k> {
 }
 
 impl Finder<'_> {
-    fn classes(&self, selectors: Vec<Selector>) -> Option<Classes> {
+    fn classes(&self, selectors: Vec<Selector>, early: &[Stm]) -> Option<Classes> {
         let cases: Option<Vec<(Vec<bool>, Place)>> =
             combinations(&selectors).iter().map(|values| self.case(&selectors, values)).collect();
         let cases = cases?;
@@ -159,7 +173,7 @@ impl Finder<'_> {
         let of = cases.iter().map(|c| c.1.as_ref().and_then(|p| number(p.0)).unwrap_or(used.len())).collect();
         let first: Option<Vec<Sum>> = used.values().map(|v| sum(v)).collect();
         let components = used.keys().copied().collect();
-        Some(Classes { selectors, of, plan: Partition { first: first?, components } })
+        Some(Classes { selectors, of, early: early.to_vec(), plan: Partition { first: first?, components } })
     }
 
     /// What is counted for these values, and where the element goes.
@@ -262,7 +276,11 @@ impl Scope {
         }
         match (op, &values[..]) {
             (PrimOp::Select(_), [Value::Known(c), x, y]) => {
-                if *c == Scalar::Bool(true) { x.clone() } else { y.clone() }
+                if *c == Scalar::Bool(true) {
+                    x.clone()
+                } else {
+                    y.clone()
+                }
             }
             (PrimOp::Bin(op, Prim::I64), [x, y]) => linear(op, x, y).unwrap_or(Value::Unknown),
             _ => Value::Unknown,

@@ -30,6 +30,7 @@ pub use object::{Processor, Shape, compile_object};
 use par_ir::Var;
 use par_ir::flat::{self, Kernel, Op, Stm, Ty};
 use par_runtime::plan::{CodeId, Contraction, EnvLayout, KernelCheck, Partition, Plan};
+pub(crate) use stage::for_each_use;
 use std::collections::{HashMap, HashSet};
 
 /// All statements with a kernel, in order.

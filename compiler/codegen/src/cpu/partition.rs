@@ -45,6 +45,7 @@ pub fn split(kernel: &Kernel, types: &HashMap<Var, Ty>) -> Option<Moves> {
     let [Out::Scatter(dests)] = after.outs.as_slice() else { return None };
     let mut names = u32::MAX / 2;
     let mut kernel = kernel.clone();
+    kernel.body.stms.extend(classes.early.iter().cloned());
     let mut chooser = Chooser { names: &mut names, stms: vec![] };
     let class = chooser.named(&classes);
     kernel.body.stms.extend(chooser.stms);
@@ -126,8 +127,7 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
                 let next = k.e.b.ins().iadd_imm_s(first, STRIP as i64);
                 let ends = (first, k.e.b.ins().smin(next, end));
                 k.name_strips(&stored, first);
-                let targets: Vec<Target> =
-                    stored.iter().map(|b| Target::Elem(k.e.arrays[&b.name])).collect();
+                let targets: Vec<Target> = stored.iter().map(|b| Target::Elem(k.e.arrays[&b.name])).collect();
                 k.step(&moves.produce, &targets, ends)?;
                 k.move_strip(moves, &dests, places, ends)?;
                 Ok(vec![])

@@ -428,7 +428,12 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
     }
 
     /// One of the steps in vectors.
-    pub fn step(&mut self, kernel: &Kernel, targets: &[Target], ends: (Value, Value)) -> Result<(), Unsupported> {
+    pub fn step(
+        &mut self,
+        kernel: &Kernel,
+        targets: &[Target],
+        ends: (Value, Value),
+    ) -> Result<(), Unsupported> {
         let info = KernelInfo::of_stage(kernel);
         let params = self.params.clone();
         let mut k = KernelEmitter { e: self.e, info: &info, types: self.types, role: self.role, params };
