@@ -71,8 +71,8 @@ impl Launch<'_> {
         for (i, before) in std::mem::take(&mut moving.replaced) {
             let size = before.prim().size();
             let (from, to) = (before.bytes(), results[i].bytes_mut());
-            let gaps = if again { vec![0..before.len()] } else { gaps(&moving.first, &moved, before.len()) };
-            for gap in gaps {
+            let first = if again { &[] } else { &moving.first[..] };
+            for gap in gaps(first, &moved, before.len()) {
                 let gap = gap.start * size..gap.end * size;
                 to[gap.clone()].copy_from_slice(&from[gap]);
             }
@@ -101,12 +101,15 @@ fn gaps(first: &[i64], moved: &[i64], len: usize) -> Vec<Range<usize>> {
 #[cfg(test)]
 mod tests {
     use super::gaps;
+    use std::ops::Range;
 
     #[test]
     fn gaps_between_ranges() {
-        assert_eq!(gaps(&[0, 4], &[4, 6], 10), []);
+        let none: [Range<usize>; 0] = [];
+        assert_eq!(gaps(&[0, 4], &[4, 6], 10), none);
         assert_eq!(gaps(&[6, 1], &[2, 3], 10), [0..1, 4..6, 8..10]);
-        assert_eq!(gaps(&[5], &[0], 5), [0..5]);
-        assert_eq!(gaps(&[0, 0], &[0, 3], 3), []);
+        assert_eq!(gaps(&[0, 0], &[0, 3], 3), none);
+        let whole = 0..5;
+        assert_eq!(gaps(&[5], &[0], 5), [whole]);
     }
 }
