@@ -1,13 +1,15 @@
 //! Strips of elements that go to places of their own, class by class: what scatters do whose indices only count.
 //!
 //! For every strip the elements of each class are counted first ([`count`]), so that those that stay inside their range can be moved
-//! as a whole, and the others one by one.
+//! as a whole, and the others one by one. Filters pack strips ([`packer`]), other scatters take indices ([`scatterer`]).
 
 #[cfg(target_arch = "x86_64")]
 mod wide;
 
+use crate::math::STRIP;
 #[cfg(target_arch = "x86_64")]
 use crate::simd::{Level, level};
+use std::mem::MaybeUninit;
 
 /// Classes that a partition has at most.
 pub const MOST: usize = 16;
@@ -165,6 +167,126 @@ pub fn mover(size: usize) -> Move {
     }
 }
 
+/// `(to, from, flags, n)`: stores those of `n` elements whose flags are set one behind the other; their number.
+pub type Pack = unsafe extern "C" fn(*mut u8, *const u8, *const u8, i64) -> i64;
+
+/// Packs elements with ordinary instructions. Those that are not kept are stored too, and replaced by the next one.
+///
+/// # Safety
+/// As for [`Pack`]: there are so many elements and flags, at most [`STRIP`], and places for those that are kept.
+unsafe fn pack<T: Copy>(to: *mut T, from: *const T, flags: *const u8, n: usize) -> i64 {
+    let mut packed = [const { MaybeUninit::<T>::uninit() }; STRIP];
+    let mut kept = 0;
+    for i in 0..n {
+        // SAFETY: as the caller promises.
+        unsafe {
+            packed[kept] = MaybeUninit::new(*from.add(i));
+            kept += usize::from(*flags.add(i) != 0);
+        }
+    }
+    // SAFETY: as the caller promises; so many are packed.
+    unsafe { to.copy_from_nonoverlapping(packed.as_ptr().cast(), kept) };
+    kept as i64
+}
+
+macro_rules! packs {
+    ($name:ident, $t:ident $(, $wide:ident)?) => {
+        /// Packs elements of so many bytes.
+        ///
+        /// # Safety
+        /// As for [`Pack`].
+        unsafe extern "C" fn $name(to: *mut u8, from: *const u8, flags: *const u8, n: i64) -> i64 {
+            // SAFETY: as the caller promises; the processor has the instructions.
+            unsafe {
+                $(
+                    #[cfg(target_arch = "x86_64")]
+                    if level() >= Level::Avx512 {
+                        return wide::$wide(to.cast(), from.cast(), flags, n as usize);
+                    }
+                )?
+                pack::<$t>(to.cast(), from.cast(), flags, n as usize)
+            }
+        }
+    };
+}
+packs!(pack_u8, u8);
+packs!(pack_u16, u16);
+packs!(pack_u32, u32, pack_u32);
+packs!(pack_u64, u64, pack_u64);
+
+/// The function that packs elements of so many bytes: 1, 2, 4 or 8.
+pub fn packer(size: usize) -> Pack {
+    match size {
+        1 => pack_u8,
+        2 => pack_u16,
+        4 => pack_u32,
+        _ => pack_u64,
+    }
+}
+
+/// `(to, len, from, indices, n)`: stores each of `n` elements at its index, if that is below `len`.
+pub type Scatter = unsafe extern "C" fn(*mut u8, i64, *const u8, *const i64, i64);
+
+/// Bytes of an array that a cache holds.
+const NEAR: usize = 1 << 18;
+/// How many elements before it is stored to, a place is asked for.
+const AHEAD: usize = 24;
+
+/// Stores elements at their indices. The processor would wait for one place after the other, so those of a large array are asked for
+/// before.
+///
+/// # Safety
+/// As for [`Scatter`]: there are so many elements and indices, and the array has `len` places.
+#[inline(always)]
+unsafe fn scatter<T: Copy>(to: *mut T, len: i64, from: *const T, indices: *const i64, n: usize) {
+    let is_far = len as usize * size_of::<T>() > NEAR;
+    for i in 0..n {
+        // SAFETY: as the caller promises; what is asked for need not be there.
+        unsafe {
+            #[cfg(target_arch = "x86_64")]
+            if is_far && i + AHEAD < n {
+                use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+                _mm_prefetch::<_MM_HINT_T0>(to.wrapping_offset(*indices.add(i + AHEAD) as isize).cast());
+            }
+            let at = *indices.add(i);
+            if (at as u64) < len as u64 {
+                *to.add(at as usize) = *from.add(i);
+            }
+        }
+    }
+}
+
+macro_rules! scatters {
+    ($($name:ident, $t:ident;)*) => {
+        $(
+            /// Scatters elements of so many bytes.
+            ///
+            /// # Safety
+            /// As for [`Scatter`].
+            unsafe extern "C" fn $name(to: *mut u8, len: i64, from: *const u8, indices: *const i64, n: i64) {
+                // SAFETY: as the caller promises.
+                unsafe { scatter::<$t>(to.cast(), len, from.cast(), indices, n as usize) };
+            }
+        )*
+    };
+}
+scatters! {
+    scatter_u8, u8;
+    scatter_u16, u16;
+    scatter_u32, u32;
+    scatter_u64, u64;
+}
+
+/// The function that scatters elements of so many bytes: 1, 2, 4 or 8.
+pub fn scatterer(size: usize) -> Scatter {
+    match size {
+        1 => scatter_u8,
+        2 => scatter_u16,
+        4 => scatter_u32,
+        _ => scatter_u64,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -239,5 +361,50 @@ mod tests {
         assert_eq!(moved(&elements, &classes, &[-1, 3000], 3000), 3000);
         assert_eq!(moved(&elements, &classes, &[i64::MAX, i64::MIN], 3000), 3000);
         assert_eq!(moved(&elements, &classes, &[7, 7], 3000), 3000);
+    }
+
+    fn packed<T: Copy + Default + PartialEq + std::fmt::Debug>(elements: &[T], flags: &[u8]) {
+        let kept = elements.iter().zip(flags).filter(|(_, f)| **f != 0);
+        let wanted: Vec<T> = kept.map(|(x, _)| *x).collect();
+        let mut found = vec![T::default(); wanted.len()];
+        // SAFETY: there are as many flags as elements, and places for those that are kept.
+        let n = unsafe {
+            let (to, from) = (found.as_mut_ptr().cast(), elements.as_ptr().cast());
+            packer(size_of::<T>())(to, from, flags.as_ptr(), flags.len() as i64)
+        };
+        assert_eq!((n as usize, found), (wanted.len(), wanted));
+    }
+
+    #[test]
+    fn packs() {
+        for n in [0, 1, 7, 8, 9, 16, 17, 511, 512] {
+            for k in [1, 2, 5, 1000] {
+                let flags: Vec<u8> = classes(n, k).iter().map(|c| u8::from(*c == 0)).collect();
+                packed(&(0..n as u32).collect::<Vec<_>>(), &flags);
+                packed(&(0..n as u64).collect::<Vec<_>>(), &flags);
+                packed(&(0..n).map(|i| i as u8).collect::<Vec<_>>(), &flags);
+                packed(&(0..n).map(|i| i as i16).collect::<Vec<_>>(), &flags);
+            }
+        }
+    }
+
+    #[test]
+    fn scatters() {
+        for (n, len) in [(0, 5), (1, 1), (100, 10), (512, 200_000)] {
+            let indices: Vec<i64> = (0..n as i64).map(|i| i * 7919 % (len as i64 + 3) - 1).collect();
+            let values: Vec<u16> = (0..n as u16).collect();
+            let (mut found, mut wanted) = (vec![9u16; len], vec![9u16; len]);
+            // SAFETY: there are so many places, elements and indices.
+            unsafe {
+                let (to, from) = (found.as_mut_ptr().cast(), values.as_ptr().cast());
+                scatterer(2)(to, len as i64, from, indices.as_ptr(), n as i64);
+            }
+            for (i, x) in indices.iter().zip(&values) {
+                if let Some(place) = wanted.get_mut(*i as usize) {
+                    *place = *x;
+                }
+            }
+            assert_eq!(found, wanted);
+        }
     }
 }

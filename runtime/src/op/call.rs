@@ -70,10 +70,25 @@ pub fn mover_symbol(size: usize) -> String {
     format!("par_partition_move_{size}")
 }
 
-/// The functions of partitions, with their addresses.
+/// The name in machine code of the function that packs elements of so many bytes.
+pub fn pack_symbol(size: usize) -> String {
+    format!("par_pack_{size}")
+}
+
+/// The name in machine code of the function that scatters elements of so many bytes.
+pub fn scatter_symbol(size: usize) -> String {
+    format!("par_scatter_{size}")
+}
+
+/// The functions of partitions, filters and scatters, with their addresses.
 fn partitions() -> Vec<(String, *const u8)> {
-    let moves = [1, 2, 4, 8].map(|size| (mover_symbol(size), partition::mover(size) as *const u8));
-    [(COUNT.to_string(), partition::count as *const u8)].into_iter().chain(moves).collect()
+    let of_size = |size| {
+        let packer = (pack_symbol(size), partition::packer(size) as *const u8);
+        let scatterer = (scatter_symbol(size), partition::scatterer(size) as *const u8);
+        [(mover_symbol(size), partition::mover(size) as *const u8), packer, scatterer]
+    };
+    let count = (COUNT.to_string(), partition::count as *const u8);
+    [1, 2, 4, 8].into_iter().flat_map(of_size).chain([count]).collect()
 }
 
 /// Whether an operator is a call.

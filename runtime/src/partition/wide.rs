@@ -4,6 +4,7 @@
 use super::Places;
 use crate::math::STRIP;
 use std::arch::x86_64::*;
+use std::mem::MaybeUninit;
 
 /// With more classes than this going over the elements for each of them is no faster than moving one by one.
 pub const CLASSES: usize = 8;
@@ -37,7 +38,7 @@ macro_rules! moves {
         #[target_feature(enable = "avx512f,avx512dq,avx512vl,popcnt")]
         pub unsafe fn $t(to: *mut $t, from: *const $t, classes: *const u32, n: usize, places: &Places) {
             // A whole vector is stored where the last element goes.
-            let mut packed = [0; STRIP + $lanes];
+            let mut packed = [const { MaybeUninit::<$t>::uninit() }; STRIP + $lanes];
             for c in 0..places.classes {
                 let class = $splat(c as i32);
                 let mut count = 0;
@@ -52,7 +53,9 @@ macro_rules! moves {
                     }
                 }
                 // SAFETY: the places are inside, as the caller promises.
-                unsafe { to.add(places.heads[c] as usize).copy_from_nonoverlapping(packed.as_ptr(), count) };
+                unsafe {
+                    to.add(places.heads[c] as usize).copy_from_nonoverlapping(packed.as_ptr().cast(), count)
+                };
             }
         }
     };
@@ -78,3 +81,52 @@ moves!(
     _mm256_mask_cmpeq_epi32_mask,
     _mm256_set1_epi32
 );
+
+/// The flags from an address on as bits.
+///
+/// # Safety
+/// There are `n` flags.
+#[inline]
+#[target_feature(enable = "sse2")]
+unsafe fn mask(flags: *const u8, n: usize, lanes: usize) -> u32 {
+    // SAFETY: as the caller promises.
+    unsafe {
+        let bytes = match (n >= lanes, lanes) {
+            (true, 16) => _mm_loadu_si128(flags.cast()),
+            (true, _) => _mm_loadl_epi64(flags.cast()),
+            (false, _) => {
+                let mut left = [0u8; 16];
+                std::ptr::copy_nonoverlapping(flags, left.as_mut_ptr(), n);
+                _mm_loadu_si128(left.as_ptr().cast())
+            }
+        };
+        !(_mm_movemask_epi8(_mm_cmpeq_epi8(bytes, _mm_setzero_si128())) as u32) & ((1 << lanes) - 1)
+    }
+}
+
+macro_rules! packs {
+    ($name:ident, $t:ident, $lanes:literal, $mask:ty, $load:ident, $pack:ident) => {
+        /// # Safety
+        /// As for [`super::Pack`]; the processor has the instructions.
+        #[target_feature(enable = "avx512f,avx512dq,avx512vl,popcnt")]
+        pub unsafe fn $name(to: *mut $t, from: *const $t, flags: *const u8, n: usize) -> i64 {
+            let mut packed = [const { MaybeUninit::<$t>::uninit() }; STRIP + $lanes];
+            let mut count = 0;
+            for at in (0..n).step_by($lanes) {
+                // SAFETY: what is read is there; no more is packed than was read.
+                unsafe {
+                    let kept = mask(flags.add(at), n - at, $lanes) as $mask;
+                    let x = $pack(kept, $load(kept, from.add(at).cast()));
+                    _mm512_storeu_si512(packed.as_mut_ptr().add(count).cast(), x);
+                    count += kept.count_ones() as usize;
+                }
+            }
+            // SAFETY: there are places for those that are kept, as the caller promises.
+            unsafe { to.copy_from_nonoverlapping(packed.as_ptr().cast(), count) };
+            count as i64
+        }
+    };
+}
+
+packs!(pack_u32, u32, 16, u16, _mm512_maskz_loadu_epi32, _mm512_maskz_compress_epi32);
+packs!(pack_u64, u64, 8, u8, _mm512_maskz_loadu_epi64, _mm512_maskz_compress_epi64);

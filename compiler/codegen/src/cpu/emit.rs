@@ -381,13 +381,22 @@ impl Emitter<'_> {
                 self.prims.insert(*index, *prim);
                 let (zero, bound) = (self.constant(Scalar::zero(*prim)), self.atom(bound)?);
                 let less = if prim.is_signed() { IntCC::SignedLessThan } else { IntCC::UnsignedLessThan };
+                // One position may be all there is, so that nothing else would ever ask whether the run was cancelled.
+                let asks = !self.owned.is_empty() && prim.size() >= 4 && !has_loop(body);
+                let is_widened = asks && prim.size() == 4;
                 let turn = |e: &mut Self, i: Value, state: &[Value]| {
+                    let i = if is_widened { e.b.ins().ireduce(types::I32, i) } else { i };
                     e.scalars.insert(*index, i);
                     bind(e, state);
                     e.inner(body)
                 };
-                // One position may be all there is, so that nothing else would ever ask whether the run was cancelled.
-                if !self.owned.is_empty() && clif_type(*prim) == types::I64 && !has_loop(body) {
+                if asks {
+                    // Counted in 64 bits, where a few turns too many are no overflow.
+                    let (zero, bound) = match (is_widened, prim.is_signed()) {
+                        (true, true) => (self.i64(0), self.b.ins().sextend(types::I64, bound)),
+                        (true, false) => (self.i64(0), self.b.ins().uextend(types::I64, bound)),
+                        _ => (zero, bound),
+                    };
                     return self.counted_by(TURNS, less, zero, bound, &initial, |e, first, state| {
                         let left = e.b.ins().isub(bound, first);
                         let many = e.b.ins().icmp_imm_u(IntCC::UnsignedGreaterThan, left, TURNS);

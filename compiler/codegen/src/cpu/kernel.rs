@@ -18,6 +18,7 @@
 
 use super::emit::{Base, Emitter, Unsupported, input, output};
 use super::lanes::{self, Plan};
+use super::pack::Packing;
 use super::partition::Moves;
 use super::prefix::Strips;
 use super::stage::Staged;
@@ -58,6 +59,8 @@ pub struct Steps<'k> {
     pub strips: Option<&'k Strips>,
     /// A scan and scatter that moves strips by classes.
     pub moves: Option<&'k Moves>,
+    /// A filter in steps on strips.
+    pub packing: Option<&'k Packing>,
 }
 
 /// A kernel, and what compiling its functions needs to know.
@@ -71,6 +74,8 @@ pub struct KernelInfo<'k> {
     pub strips: Option<&'k Strips>,
     /// A scan and scatter that moves strips by classes.
     pub moves: Option<&'k Moves>,
+    /// A filter in steps on strips.
+    pub packing: Option<&'k Packing>,
     pub captures: Vec<Var>,
     pub layout: EnvLayout,
     /// Types of the combined results.
@@ -83,7 +88,7 @@ impl<'k> KernelInfo<'k> {
     /// `pattern` has the types of what the statement binds.
     pub fn new(
         kernel: &'k Kernel,
-        Steps { staged, strips, moves }: Steps<'k>,
+        Steps { staged, strips, moves, packing }: Steps<'k>,
         pattern: &[Ty],
     ) -> KernelInfo<'k> {
         let prims: Vec<Prim> = pattern.iter().filter_map(|t| array_prim(*t)).collect();
@@ -107,15 +112,37 @@ impl<'k> KernelInfo<'k> {
         let captures = free::captures(kernel);
         let layout = EnvLayout { captures: captures.len(), initial: combined.len(), outputs };
         let last = staged.map_or(kernel, |s| &s.last);
-        KernelInfo { whole: kernel, kernel: last, staged, strips, moves, captures, layout, combined, elems }
+        KernelInfo {
+            whole: kernel,
+            kernel: last,
+            staged,
+            strips,
+            moves,
+            packing,
+            captures,
+            layout,
+            combined,
+            elems,
+        }
     }
 
     /// For the loop of a stage, inside the code of its kernel.
     pub fn of_stage(kernel: &'k Kernel) -> KernelInfo<'k> {
         let layout = EnvLayout { captures: 0, initial: 0, outputs: 0 };
         let (captures, combined, elems) = (vec![], vec![], vec![]);
-        let Steps { staged, strips, moves } = Steps::default();
-        KernelInfo { whole: kernel, kernel, staged, strips, moves, captures, layout, combined, elems }
+        let Steps { staged, strips, moves, packing } = Steps::default();
+        KernelInfo {
+            whole: kernel,
+            kernel,
+            staged,
+            strips,
+            moves,
+            packing,
+            captures,
+            layout,
+            combined,
+            elems,
+        }
     }
 
     /// The roles of the functions that this kernel needs.
@@ -128,7 +155,7 @@ impl<'k> KernelInfo<'k> {
     }
 
     /// Whether rows make no difference, so that the space is as good as flat.
-    fn ignores_rows(&self) -> bool {
+    pub fn ignores_rows(&self) -> bool {
         let by_element = matches!(self.kernel.kind, KernelKind::Map(_) | KernelKind::Hist { .. });
         by_element && self.kernel.prologue.is_empty() && !free::mentions(self.whole, self.kernel.row)
     }
@@ -223,7 +250,7 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
     }
 
     /// The array whose address is in a word.
-    fn array(&mut self, word: usize, prim: Prim) -> Base {
+    pub fn array(&mut self, word: usize, prim: Prim) -> Base {
         Base { address: self.env(types::I64, word), prim }
     }
 
@@ -357,6 +384,9 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
         targets: &[Target],
         (start, end): (Value, Value),
     ) -> Result<(), Unsupported> {
+        if self.scatters_strips(targets) {
+            return self.scatter_strips(targets, (start, end));
+        }
         let start = match lanes::plan(self.info).filter(|_| !self.e.counting) {
             Some(plan) => self.map_groups(&plan, targets, start, end)?,
             None => start,
@@ -635,6 +665,9 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
     /// Every element's values are written at the cursor, which moves only past those kept: it is never beyond the element.
     fn filter(mut self) -> Result<(), Unsupported> {
         let info = self.info;
+        if let Some(packing) = info.packing {
+            return self.pack_strips(packing);
+        }
         let outputs = info.layout.outputs_at();
         let counts = self.array(outputs, Prim::I64);
         let values = self.arrays(outputs + 1, &info.elems);

@@ -10,10 +10,12 @@ mod kernel;
 mod lanes;
 mod local;
 mod object;
+mod pack;
 mod partition;
 mod plan;
 mod prefix;
 mod primop;
+mod scatter;
 mod stage;
 
 use crate::contract;
@@ -116,7 +118,9 @@ impl<'t, M: Module> Compiler<'t, M> {
         let wanted = !self.counting && staged.is_none();
         let moves = if wanted { partition::split(kernel, self.types) } else { None };
         let strips = if wanted && moves.is_none() { prefix::split(kernel, self.types) } else { None };
-        let steps = Steps { staged: staged.as_ref(), strips: strips.as_ref(), moves: moves.as_ref() };
+        let packing = if wanted { pack::split(kernel, self.types) } else { None };
+        let (strips, moves, packing) = (strips.as_ref(), moves.as_ref(), packing.as_ref());
+        let steps = Steps { staged: staged.as_ref(), strips, moves, packing };
         let info = KernelInfo::new(kernel, steps, pattern);
         let mut checks = Vec::new();
         let mut functions = Vec::new();
@@ -126,7 +130,7 @@ impl<'t, M: Module> Compiler<'t, M> {
         }
         let KernelInfo { captures, layout, combined, elems, .. } = info;
         let contraction = if self.counting { None } else { contract::find(kernel, &captures) };
-        let partition = moves.map(|m| m.plan);
+        let partition = moves.map(|m| m.plan.clone());
         Ok(Compiled {
             name: name.into(),
             functions,

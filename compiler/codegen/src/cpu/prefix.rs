@@ -16,11 +16,11 @@
 
 mod operator;
 
-use super::emit::{Base, Unsupported, output};
+use super::emit::{Base, Unsupported, args, output};
 use super::kernel::{KernelEmitter, KernelInfo, Role, Target};
 use super::stage::{for_each_use, has_check, reads_position};
 use cranelift::prelude::*;
-use cranelift_codegen::ir::StackSlot;
+use cranelift_codegen::ir::{Inst, StackSlot};
 use operator::Part;
 use par_ir::core::{Body, Exp, Param, Stm};
 use par_ir::flat::{After, Kernel, KernelKind, Out, Space, Ty};
@@ -301,6 +301,16 @@ impl Strips {
         self.parts[i].prim == Prim::Bool && !used && output.is_none()
     }
 
+    /// The component whose flags say where segments of all others begin, unless a check may fail, of which it must be the first.
+    fn segments(&self) -> Option<usize> {
+        if self.produce.body.stms.iter().any(has_check) {
+            return None;
+        }
+        let flags = self.parts.iter().find_map(|p| p.flags)?;
+        let in_segments = |(i, p): (usize, &Part)| i == flags || p.flags == Some(flags);
+        self.parts.iter().enumerate().all(in_segments).then_some(flags)
+    }
+
     /// How many buffers it has.
     fn buffers(&self) -> usize {
         let own = |i: &usize| self.prefixes[*i].output.is_none() && !self.only_any(*i);
@@ -343,6 +353,10 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
             prefixes.map(|(p, part)| self.strip_buffer(p.name, part.prim, MARGIN)).collect();
         self.rows(&[], |k, row, start, end, _| {
             let carried = k.carried(strips, &initial, &cells);
+            let start = match strips.segments().filter(|_| k.role == Role::ReduceOnly) {
+                Some(flags) => k.last_segment(strips, flags, &stored, (start, end))?,
+                None => start,
+            };
             k.counted_by(STRIP as i64, start, end, &[], |k, first, _| {
                 let next = k.e.b.ins().iadd_imm_s(first, STRIP as i64);
                 let ends = (first, k.e.b.ins().smin(next, end));
@@ -440,6 +454,48 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
         k.map_positions(targets, ends)
     }
 
+    /// The first strip that what all elements are combined to depends on: the last one in which a segment begins.
+    fn last_segment(
+        &mut self,
+        strips: &Strips,
+        flags: usize,
+        stored: &[Buffer],
+        (start, end): (Value, Value),
+    ) -> Result<Value, Unsupported> {
+        let data = StackSlotData::new(StackSlotKind::ExplicitSlot, 16, 4);
+        let found = self.e.b.create_sized_stack_slot(data);
+        let [back, on, done] = [(); 3].map(|()| self.e.b.create_block());
+        let at = self.e.params_like(back, &[start])[0];
+        let from = self.e.params_like(done, &[start])[0];
+        let length = self.e.b.ins().isub(end, start);
+        let before_last = self.e.b.ins().iadd_imm_s(length, -1);
+        let last = self.e.b.ins().band_imm_s(before_last, -(STRIP as i64));
+        let last = self.e.b.ins().iadd(start, last);
+        let is_some = self.e.b.ins().icmp(IntCC::SignedLessThan, start, end);
+        self.e.b.ins().brif(is_some, back, &args(&[last]), done, &args(&[start]));
+
+        self.e.b.switch_to_block(back);
+        let next = self.e.b.ins().iadd_imm_s(at, STRIP as i64);
+        let ends = (at, self.e.b.ins().smin(next, end));
+        self.name_strips(stored, at);
+        self.first_step(strips, stored, ends)?;
+        let (count, zero) = (self.e.b.ins().isub(ends.1, at), self.e.i64(0));
+        let address = self.e.b.ins().stack_addr(types::I64, found, 0);
+        self.e.b.ins().store(output(), zero, address, 0);
+        let from_flags = self.strip_address(strips.sources[flags], at)?;
+        self.runtime_call(ANY.to_string(), &[zero, from_flags, zero, count, address])?;
+        let any = self.e.b.ins().load(types::I8, output(), address, 0);
+        self.e.poll();
+        self.e.loops += 1;
+        let previous = self.e.b.ins().iadd_imm_s(at, -(STRIP as i64));
+        let further = self.e.b.ins().icmp(IntCC::SignedGreaterThanOrEqual, previous, start);
+        self.e.b.ins().brif(any, done, &args(&[at]), on, &[]);
+        self.e.b.switch_to_block(on);
+        self.e.b.ins().brif(further, back, &args(&[previous]), done, &args(&[start]));
+        self.e.b.switch_to_block(done);
+        Ok(from)
+    }
+
     fn scan_step(
         &mut self,
         strips: &Strips,
@@ -485,11 +541,26 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
 
     /// Calls a function of the runtime that takes addresses and numbers.
     pub fn runtime_call(&mut self, name: String, args: &[Value]) -> Result<(), Unsupported> {
+        self.runtime_function(name, args, &[]).map(|_| ())
+    }
+
+    /// As `runtime_call`, of a function that results in a number.
+    pub fn runtime_result(&mut self, name: String, args: &[Value]) -> Result<Value, Unsupported> {
+        let call = self.runtime_function(name, args, &[AbiParam::new(types::I64)])?;
+        Ok(self.e.b.inst_results(call)[0])
+    }
+
+    fn runtime_function(
+        &mut self,
+        name: String,
+        args: &[Value],
+        returns: &[AbiParam],
+    ) -> Result<Inst, Unsupported> {
         let mut signature = self.e.module.make_signature();
         signature.params.extend(args.iter().map(|_| AbiParam::new(types::I64)));
+        signature.returns.extend(returns);
         let id = self.e.imports.declare(self.e.module, name, signature);
         let function = self.e.module.declare_func_in_func(id, self.e.b.func);
-        self.e.b.ins().call(function, args);
-        Ok(())
+        Ok(self.e.b.ins().call(function, args))
     }
 }

@@ -1,0 +1,84 @@
+//! Filters of flat spaces, on strips: which elements are kept is computed in vectors, the runtime packs them.
+//!
+//! ```text
+//! for s in 0 .. n by 512, e = min (s + 512) n
+//!     for pos in s .. e      flag[pos-s] = the element is kept,  a[pos-s] = xs[pos] * 2
+//!     end += pack flag a -> behind ys[end]
+//! ```
+
+use super::emit::Unsupported;
+use super::kernel::{KernelEmitter, Target};
+use super::prefix::{Scalar, Splitter};
+use cranelift::prelude::*;
+use par_ir::flat::{Kernel, KernelKind, Space, Ty};
+use par_ir::{Prim, Var};
+use par_runtime::math::STRIP;
+use par_runtime::op::call::pack_symbol;
+use std::collections::HashMap;
+
+/// Strips that a kernel may keep at a time: they should stay in the cache.
+const MAX_BUFFERS: usize = 6;
+
+/// A filter on strips.
+pub struct Packing {
+    /// Stores the flags and those values that are not read at the position.
+    produce: Kernel,
+    /// Where it stores its results.
+    stored: Vec<Scalar>,
+    /// The flags, and the values of each result: arrays that are read at the position, or buffers.
+    flags: Var,
+    sources: Vec<Var>,
+}
+
+/// The steps of a filter, if it can be done so.
+pub fn split(kernel: &Kernel, types: &HashMap<Var, Ty>) -> Option<Packing> {
+    if !matches!((&kernel.kind, kernel.space), (KernelKind::Filter, Space::Flat(_))) {
+        return None;
+    }
+    let (keep, values) = kernel.body.results.split_first()?;
+    let mut splitter = Splitter::new(kernel, types);
+    let flags = splitter.source(*keep);
+    let sources: Vec<Var> = values.iter().map(|a| splitter.source(*a)).collect();
+    let stored: Vec<Scalar> = splitter.buffers.iter().map(|b| b.0).collect();
+    let fits = stored.len() <= MAX_BUFFERS && !sources.is_empty();
+    fits.then(|| Packing { produce: splitter.produce(), stored, flags, sources })
+}
+
+impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
+    /// The filter in strips.
+    pub fn pack_strips(&mut self, packing: &Packing) -> Result<(), Unsupported> {
+        let info = self.info;
+        let outputs = info.layout.outputs_at();
+        let counts = self.array(outputs, Prim::I64);
+        let values = self.arrays(outputs + 1, &info.elems);
+        let stored: Vec<_> = packing.stored.iter().map(|s| self.strip_buffer(s.var, s.prim, 0)).collect();
+        let lo = self.params[3];
+        let last = self.rows(&[lo], |k, row, start, end, state| {
+            let last = k.counted_by(STRIP as i64, start, end, state, |k, first, state| {
+                let next = k.e.b.ins().iadd_imm_s(first, STRIP as i64);
+                let ends = (first, k.e.b.ins().smin(next, end));
+                k.name_strips(&stored, first);
+                if !stored.is_empty() {
+                    let target = |b: &super::prefix::Buffer| Target::Elem(k.e.arrays[&b.name]);
+                    let targets: Vec<Target> = stored.iter().map(target).collect();
+                    k.step(&packing.produce, &targets, ends)?;
+                }
+                let n = k.e.b.ins().isub(ends.1, first);
+                let flags = k.strip_address(packing.flags, first)?;
+                let mut kept = n;
+                for (base, source) in values.iter().zip(&packing.sources) {
+                    let (to, from) = (k.e.element(*base, state[0]), k.strip_address(*source, first)?);
+                    let args = [to, from, flags, n];
+                    kept = k.runtime_result(pack_symbol(base.prim.size()), &args)?;
+                }
+                Ok(vec![k.e.b.ins().iadd(state[0], kept)])
+            })?;
+            let count = k.e.b.ins().isub(last[0], state[0]);
+            k.e.store(counts, row, count);
+            Ok(last)
+        })?;
+        let kept = self.e.b.ins().isub(last[0], lo);
+        self.e.b.ins().return_(&[kept]);
+        Ok(())
+    }
+}

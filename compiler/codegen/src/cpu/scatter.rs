@@ -1,0 +1,110 @@
+//! Scatters on strips: indices and values are computed in vectors, the runtime stores the values.
+//!
+//! ```text
+//! for s in 0 .. n by 512, e = min (s + 512) n
+//!     for pos in s .. e      i[pos-s] = the index,  a[pos-s] = the value
+//!     scatter ys i a
+//! ```
+
+use super::emit::Unsupported;
+use super::kernel::{KernelEmitter, KernelInfo, Target};
+use super::prefix::Buffer;
+use cranelift::prelude::*;
+use par_ir::flat::{KernelKind, Out, Space};
+use par_ir::{Prim, Var};
+use par_runtime::math::STRIP;
+use par_runtime::op::call::scatter_symbol;
+
+impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
+    /// Whether results for these targets are scattered in strips: not if rows of any length would each begin a strip.
+    pub fn scatters_strips(&self, targets: &[Target]) -> bool {
+        let scatters = targets.iter().any(|t| matches!(t, Target::Scatter { .. }));
+        let known = targets.iter().all(|t| !matches!(t, Target::Own));
+        let in_a_row = matches!(self.info.kernel.space, Space::Flat(_)) || self.info.ignores_rows();
+        scatters && known && in_a_row && !self.e.counting
+    }
+
+    /// `map_positions` in strips.
+    pub fn scatter_strips(
+        &mut self,
+        targets: &[Target],
+        (start, end): (Value, Value),
+    ) -> Result<(), Unsupported> {
+        // No program has these names, and each is used in a strip only.
+        let mut names = u32::MAX / 4;
+        let mut buffer = |k: &mut Self, prim: Prim| {
+            names -= 1;
+            k.strip_buffer(Var(names), prim, 0)
+        };
+        let mut kernel = self.info.kernel.clone();
+        let mut outs = Vec::new();
+        let mut buffers: Vec<Vec<Buffer>> = Vec::new();
+        let KernelKind::Map(before) = &kernel.kind else {
+            return Err("a scatter that is not a map's".into());
+        };
+        for (target, out) in targets.iter().zip(before) {
+            let Target::Scatter { dests, .. } = target else {
+                outs.push(out.clone());
+                continue;
+            };
+            let prims: Vec<Prim> = [Prim::I64].into_iter().chain(dests.iter().map(|d| d.prim)).collect();
+            outs.extend(prims.iter().map(|p| Out::Elem(*p)));
+            buffers.push(prims.into_iter().map(|p| buffer(self, p)).collect());
+        }
+        kernel.kind = KernelKind::Map(outs);
+        let (types, role, params) = (self.types, self.role, self.params.clone());
+        let info = KernelInfo::of_stage(&kernel);
+        let mut k = KernelEmitter { e: self.e, info: &info, types, role, params };
+        k.counted_by(STRIP as i64, start, end, &[], |k, first, _| {
+            let next = k.e.b.ins().iadd_imm_s(first, STRIP as i64);
+            let ends = (first, k.e.b.ins().smin(next, end));
+            let stored = k.buffer_targets(targets, &buffers, first);
+            k.map_positions(&stored, ends)?;
+            k.scatter_strip(targets, &buffers, ends)?;
+            Ok(vec![])
+        })?;
+        Ok(())
+    }
+
+    /// The targets with buffers in place of arrays that are written by index.
+    fn buffer_targets(&mut self, targets: &[Target], buffers: &[Vec<Buffer>], first: Value) -> Vec<Target> {
+        let mut buffers = buffers.iter();
+        let mut stored = Vec::new();
+        for target in targets {
+            match target {
+                Target::Scatter { .. } => {
+                    let buffers = buffers.next().into_iter().flatten();
+                    let named = buffers.map(|b| {
+                        self.name_strips(std::slice::from_ref(b), first);
+                        Target::Elem(self.e.arrays[&b.name])
+                    });
+                    stored.extend(named);
+                }
+                other => stored.push(other.clone()),
+            }
+        }
+        stored
+    }
+
+    fn scatter_strip(
+        &mut self,
+        targets: &[Target],
+        buffers: &[Vec<Buffer>],
+        (first, last): (Value, Value),
+    ) -> Result<(), Unsupported> {
+        let n = self.e.b.ins().isub(last, first);
+        let scatters = targets.iter().filter_map(|t| match t {
+            Target::Scatter { len, dests } => Some((*len, dests)),
+            _ => None,
+        });
+        for ((len, dests), buffers) in scatters.zip(buffers) {
+            let indices = self.strip_address(buffers[0].name, first)?;
+            for (dest, buffer) in dests.iter().zip(&buffers[1..]) {
+                let from = self.strip_address(buffer.name, first)?;
+                let args = [dest.address, len, from, indices, n];
+                self.runtime_call(scatter_symbol(dest.prim.size()), &args)?;
+            }
+        }
+        Ok(())
+    }
+}
