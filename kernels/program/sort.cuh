@@ -1,6 +1,7 @@
 // Sorting rows, as bulk operations: numbers are widened to 64 bits, and with the place of each they are sorted by the digits that they have,
 // then by the digits of their rows' numbers. Being stable, that leaves every row in its place, sorted. What the order applies to is gathered.
 #pragma once
+#include "par/histogram.cuh"
 #include "par/sort.cuh"
 #include "program/program.cuh"
 
@@ -93,5 +94,16 @@ PAR_KERNEL void bulk_gather4(PAR_ARGUMENT BulkGather k) { bulk_gather<u32>(k); }
 PAR_EXPORT(bulk_gather4)
 PAR_KERNEL void bulk_gather8(PAR_ARGUMENT BulkGather k) { bulk_gather<u64>(k); }
 PAR_EXPORT(bulk_gather8)
+
+
+struct BulkSortStarts {
+    i64* starts;
+    u64 count, n;
+    const u64* keys;
+};
+PAR_KERNEL void bulk_sort_starts(PAR_ARGUMENT BulkSortStarts k) {
+    bin_offsets<sort_threads>(k.n, k.count, [&](u64 i) { return load(&k.keys[i]); }, k.starts);
+}
+PAR_EXPORT(bulk_sort_starts)
 
 }   // namespace par

@@ -2,7 +2,7 @@
 
 use super::array::Array;
 use super::run::{Cuda, address, broken};
-use super::{Combine, Fold, HIST_LANES, HIST_THREADS, Kernel, KernelKind, bulk};
+use super::{Combine, Fold, HIST_LANES, HIST_THREADS, Kernel, KernelKind, bulk, sort};
 use crate::array::OutOfMemory;
 use crate::check::{RuntimeError, Span};
 use crate::exec::device::{Held, Results};
@@ -384,12 +384,27 @@ impl<'a> Launch<'_, 'a> {
                 self.words.extend([address(&state, self.span)?, locks, 0]);
                 self.start_with("", n.div_ceil(u64::from(HIST_THREADS)), HIST_THREADS, 0)?;
             }
-            Combine::InOrder => {
-                self.words.extend([0, 0, 0]);
-                self.start_with("", 1, HIST_THREADS, 0)?;
-            }
+            Combine::InOrder => self.hist_sorted(n, places)?,
         }
         Ok(results.into_iter().map(HostValue::Array).collect())
+    }
+
+    /// Positions sorted by their places, then the combination of those of each.
+    fn hist_sorted(&mut self, n: u64, places: u64) -> Result<(), RuntimeError> {
+        let outputs = self.words.len();
+        let blocks = n.div_ceil(u64::from(HIST_THREADS));
+        let sorted =
+            sort::by_number(self.cuda, n as usize, places as usize + 1, self.span, |numbers, order| {
+                self.words.extend([numbers, order, 0]);
+                self.start_with("_places", blocks, HIST_THREADS, 0)
+            })?;
+        let tiles = (places + 1 + n).div_ceil(self.kernel.tile.size());
+        let state = self.cuda.scratch(state_bytes(tiles, self.kernel.value_size), self.span)?;
+        self.words.truncate(outputs);
+        let [order, starts] = [&sorted.order, &sorted.starts].map(|a| address(a, self.span));
+        self.words.extend([address(&state, self.span)?, order?, starts?]);
+        self.next_launch()?;
+        self.start_with("_sorted", tiles, self.kernel.tile.threads, 0)
     }
 
     /// Tables of warps, then the combination of all tables.

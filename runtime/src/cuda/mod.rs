@@ -124,8 +124,8 @@ pub enum KernelKind {
     Scan { fold: Fold, after: Option<(Vec<plan::Out>, Vec<bool>)> },
     /// Address of the ends of the rows among what is kept, then addresses of what is kept; scratch memory.
     Filter(Vec<Prim>),
-    /// Length and addresses of the destinations; scratch memory, elements of a chunk or number of locks, blocks. Its functions
-    /// are those that [`Combine`] says.
+    /// Length and addresses of the destinations; scratch memory; elements of a chunk, number of locks or address of the sorted positions;
+    /// blocks, or address of where each place begins among them. Its functions are those that [`Combine`] says.
     #[allow(missing_docs)]
     Hist { dests: Vec<Operand>, fold: Fold, combine: Combine },
 }
@@ -137,7 +137,8 @@ pub enum Combine {
     Atomic,
     /// Under a lock; where there are few places in tables of warps (`_private`), which are combined afterwards (`_merge`).
     Locked,
-    /// The operator rounds, so that the order matters: in tables of warps, or by one thread.
+    /// The operator rounds, so that the order matters: in tables of warps; where they have no room, positions are sorted by their places
+    /// (`_places` writes them) and those of a place combined in their order (`_sorted`).
     InOrder,
 }
 

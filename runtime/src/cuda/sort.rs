@@ -46,6 +46,33 @@ pub fn rows<'a>(
     std::iter::once(keys).chain(values).map(|a| sorter.gathered(&a)).collect()
 }
 
+/// Positions by the number that each has.
+pub struct ByNumber {
+    /// The positions; those with equal numbers in their order.
+    pub order: Array,
+    /// Where among them each number begins, and their end.
+    pub starts: Array,
+}
+
+/// Sorts `n` positions by numbers below `count`. `write` is given the addresses of an array of `u64` for the numbers and of one of `i64` for
+/// the positions, and starts what fills them.
+pub fn by_number(
+    cuda: &Cuda,
+    n: usize,
+    count: usize,
+    span: Span,
+    write: impl FnOnce(Address, Address) -> Result<(), RuntimeError>,
+) -> Result<ByNumber, RuntimeError> {
+    let mut sorter = Sorter::empty(cuda, n, span)?;
+    write(sorter.at(&sorter.keys[0])?, sorter.at(&sorter.order[0])?)?;
+    sorter.by_digits(digits_below(count))?;
+    let starts = cuda.fresh(Prim::I64, count + 1, span)?;
+    let words = &mut [sorter.at(&starts)?, count as u64, n as u64, sorter.at(&sorter.keys[0])?];
+    cuda.launch_bulk("bulk_sort_starts", (count as u64 + 1).div_ceil(u64::from(THREADS)), THREADS, words)?;
+    let [order, _] = sorter.order;
+    Ok(ByNumber { order, starts })
+}
+
 /// The row of each element, and how many rows there are, if they are more than one.
 fn row_numbers<'a>(
     run: &Run<Cuda<'a>>,
@@ -72,15 +99,18 @@ fn digits_below(n: usize) -> usize {
 
 impl<'c, 'a> Sorter<'c, 'a> {
     fn new(cuda: &'c Cuda<'a>, keys: &Array, span: Span) -> Result<Sorter<'c, 'a>, RuntimeError> {
-        let n = keys.len();
-        let fresh = |prim| cuda.fresh(prim, n, span);
-        let arrays = [fresh(Prim::U64)?, fresh(Prim::U64)?];
-        let sorter =
-            Sorter { cuda, n: n as u64, keys: arrays, order: [fresh(Prim::I64)?, fresh(Prim::I64)?], span };
+        let sorter = Sorter::empty(cuda, keys.len(), span)?;
         let words =
-            &mut [sorter.at(&sorter.keys[0])?, sorter.at(&sorter.order[0])?, n as u64, sorter.at(keys)?];
+            &mut [sorter.at(&sorter.keys[0])?, sorter.at(&sorter.order[0])?, sorter.n, sorter.at(keys)?];
         sorter.map(&format!("bulk_sort_begin{}", keys.prim().size()), words)?;
         Ok(sorter)
+    }
+
+    /// Without numbers yet.
+    fn empty(cuda: &'c Cuda<'a>, n: usize, span: Span) -> Result<Sorter<'c, 'a>, RuntimeError> {
+        let fresh = |prim| cuda.fresh(prim, n, span);
+        let (keys, order) = ([fresh(Prim::U64)?, fresh(Prim::U64)?], [fresh(Prim::I64)?, fresh(Prim::I64)?]);
+        Ok(Sorter { cuda, n: n as u64, keys, order, span })
     }
 
     fn at(&self, a: &Array) -> Result<Address, RuntimeError> {
