@@ -6,9 +6,11 @@ use crate::prim::{Prim, Scalar};
 use crate::profile::Counters;
 use std::sync::Arc;
 
-/// Owned bytes, aligned to 64, from the pool.
+/// Owned bytes, aligned to 64: from the pool, or somebody else's.
 struct Buffer {
     block: pool::Block,
+    /// Whoever holds the bytes if the pool does not. They are never written.
+    owner: Option<Box<dyn std::any::Any + Send + Sync>>,
 }
 
 // SAFETY: the buffer owns its allocation; shared access is read-only, writing needs a unique `Arc`
@@ -19,7 +21,7 @@ unsafe impl Sync for Buffer {}
 
 impl Buffer {
     fn try_new(capacity: usize, zeroed: bool) -> Option<Buffer> {
-        pool::allocate(capacity, zeroed).map(|block| Buffer { block })
+        pool::allocate(capacity, zeroed).map(|block| Buffer { block, owner: None })
     }
 
     fn new(capacity: usize, zeroed: bool) -> Buffer {
@@ -33,8 +35,10 @@ impl Buffer {
 
 impl Drop for Buffer {
     fn drop(&mut self) {
-        // SAFETY: the block is this buffer's own, and nobody refers to the buffer any more.
-        unsafe { pool::release(self.block) }
+        if self.owner.is_none() {
+            // SAFETY: the block is this buffer's own, and nobody refers to the buffer any more.
+            unsafe { pool::release(self.block) }
+        }
     }
 }
 
@@ -98,6 +102,26 @@ impl Array {
         let mut a = Array::uninit(T::PRIM, xs.len());
         a.slice_mut::<T>().copy_from_slice(xs);
         a
+    }
+
+    /// The elements of type `prim` in bytes that somebody else holds, little endian, as many as are whole. They are not copied if they are
+    /// aligned as buffers are, and if any bytes are such elements (which is not so for bools). `bytes` gives the same bytes
+    /// every time.
+    pub fn from_owner(prim: Prim, bytes: impl AsRef<[u8]> + Send + Sync + 'static) -> Array {
+        let owner = Box::new(bytes);
+        let given: &[u8] = (*owner).as_ref();
+        let len = given.len() / prim.size();
+        let aligned = given.as_ptr().align_offset(pool::ALIGN) == 0;
+        if !aligned || prim == Prim::Bool || len == 0 {
+            let mut copy = Array::uninit(prim, len);
+            copy.bytes_mut().copy_from_slice(&given[..len * prim.size()]);
+            if prim == Prim::Bool {
+                copy.bytes_mut().iter_mut().for_each(|b| *b = (*b != 0) as u8);
+            }
+            return copy;
+        }
+        let block = pool::Block::foreign(given);
+        Array { prim, len, buffer: Arc::new(Buffer { block, owner: Some(owner) }) }
     }
 
     /// Elements of type `prim`, from scalars of that type.
@@ -185,7 +209,7 @@ impl Array {
 
     /// Whether nobody else holds the buffer, so that an update may be done in place.
     pub fn is_unique(&mut self) -> bool {
-        Arc::get_mut(&mut self.buffer).is_some()
+        Arc::get_mut(&mut self.buffer).is_some_and(|buffer| buffer.owner.is_none())
     }
 
     /// Copies the buffer if it is shared.

@@ -2,6 +2,7 @@
 //! is the same on every back end.
 
 use crate::prim::Scalar;
+use serde::{Deserialize, Serialize};
 
 /// Calls of functions outside kernels that may be active at a time, on every back end: beyond it recursion is too deep. A call
 /// counts as 4 KiB, and all together may take half of the memory there is.
@@ -13,7 +14,7 @@ pub fn max_depth() -> usize {
 }
 
 /// A source range: `file` indexes the program's source table, `start..end` are bytes.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, PartialOrd, Ord)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, PartialOrd, Ord, Serialize, Deserialize)]
 #[allow(missing_docs)]
 pub struct Span {
     pub file: u32,
@@ -22,7 +23,7 @@ pub struct Span {
 }
 
 /// What a check statement verifies. The comment gives its arguments, in order.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub enum CheckKind {
     /// `index, size`: `0 <= index < size`.
     Bounds,
@@ -107,6 +108,9 @@ pub struct RuntimeError {
 /// The text of an error that is no failure of the program: somebody stopped it.
 const CANCELLED: &str = "interrupted";
 
+/// How the text of an error begins that is not the program's.
+const INTERNAL: &str = "internal error:";
+
 /// How the text of a lack of memory begins.
 const OUT_OF_MEMORY: &str = "out of memory";
 
@@ -129,6 +133,26 @@ impl RuntimeError {
     /// The error of a failed check.
     pub fn check(kind: &CheckKind, args: &[Scalar], span: Span) -> RuntimeError {
         RuntimeError { message: kind.message(args), span: Some(span) }
+    }
+
+    /// A mistake of the compiler or of this crate.
+    pub fn internal(what: impl std::fmt::Display) -> RuntimeError {
+        RuntimeError::plain(format!("{INTERNAL} {what}"))
+    }
+
+    /// What is wrong, if it is a mistake of the compiler or of this crate and not of the program.
+    pub fn internal_message(&self) -> Option<&str> {
+        self.message.strip_prefix(INTERNAL).map(str::trim_start)
+    }
+
+    /// The same error of a program in which some checks are left out: then it is its own mistake.
+    pub fn of_unsafe(self) -> RuntimeError {
+        match self.internal_message() {
+            Some(text) => {
+                RuntimeError::plain(format!("a check that `#[unsafe]` leaves out does not hold: {text}"))
+            }
+            None => self,
+        }
     }
 
     /// An error without a place in the source (bad input, memory).

@@ -1,29 +1,49 @@
-//! The plan: a FLAT program made ready to run. Variables are slots of their function's frame, kernels are function pointers
-//! with a description of what they read and write, and every operand says whether it is the last use of its
+//! The plan: a FLAT program made ready to run. Variables are slots of their function's frame, kernels are functions by their
+//! number with a description of what they read and write, and every operand says whether it is the last use of its
 //! slot, so that values move out of the frame as early as possible and an update finds its array unshared.
+//!
+//! A plan is nothing but data, and can be stored. The functions that it numbers are in [`Code`].
 //!
 //! Plans are made by the code generator, which guarantees: slots are below [`Function::slots`], operands have the types
 //! that the operation needs, a slot is not read after its last use, and kernel code follows [`KernelFn`]'s contract.
 
 use crate::check::{CheckKind, Span};
+use crate::op::PrimOp;
 use crate::prim::{Prim, Scalar};
 use crate::value::{ColumnType, ValueType};
+use serde::{Deserialize, Serialize};
 use std::any::Any;
 use std::fmt;
-use std::sync::Arc;
 
 /// Index of a variable in its function's frame.
 pub type Slot = u32;
 
 /// A whole program, whose kernels are `K`: those of the CPU, or of another device.
+#[derive(Serialize, Deserialize)]
 pub struct Plan<K = Kernel> {
     /// Host functions; calls refer to them by index.
     pub functions: Vec<Function<K>>,
     /// How many statements they have; the numbers are below.
     pub sites: usize,
-    /// Owner of the machine code that the kernels point to.
-    pub code: Box<dyn Any + Send + Sync>,
 }
+
+/// Machine code of a plan's kernels.
+pub struct Code {
+    /// By their numbers.
+    pub functions: Vec<KernelFn>,
+    /// What the functions are in.
+    pub owner: Box<dyn Any + Send + Sync>,
+}
+
+impl fmt::Debug for Code {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} functions", self.functions.len())
+    }
+}
+
+/// Number of a function of [`Code`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct CodeId(pub u32);
 
 impl<K> Plan<K> {
     /// The index of the entry point of that name.
@@ -33,7 +53,7 @@ impl<K> Plan<K> {
 }
 
 /// What a host variable holds.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Kind {
     /// A scalar.
     Scalar(Prim),
@@ -46,6 +66,7 @@ pub enum Kind {
 }
 
 /// A host function.
+#[derive(Serialize, Deserialize)]
 pub struct Function<K = Kernel> {
     /// Its name in the program.
     pub name: String,
@@ -66,6 +87,7 @@ pub struct Function<K = Kernel> {
 }
 
 /// Statements, then results.
+#[derive(Serialize, Deserialize)]
 pub struct Block<K = Kernel> {
     /// Slots that hold a value no statement of this block (but another branch or iteration) uses.
     pub drop_first: Vec<Slot>,
@@ -76,6 +98,7 @@ pub struct Block<K = Kernel> {
 }
 
 /// One operation.
+#[derive(Serialize, Deserialize)]
 pub struct Stm<K = Kernel> {
     /// Where its results go.
     pub pat: Vec<Slot>,
@@ -90,7 +113,7 @@ pub struct Stm<K = Kernel> {
 }
 
 /// An operand.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Operand {
     /// A scalar.
     Const(Scalar),
@@ -100,14 +123,12 @@ pub enum Operand {
     Move(Slot),
 }
 
-/// A scalar operator.
-pub type ScalarFn = Arc<dyn Fn(&[Scalar]) -> Scalar + Send + Sync>;
-
 /// Host operations; meanings as in FLAT.
+#[derive(Serialize, Deserialize)]
 #[allow(missing_docs)]
 pub enum Op<K = Kernel> {
     Atom(Operand),
-    Scalar(ScalarFn, Vec<Operand>),
+    Scalar(PrimOp, Vec<Operand>),
     Check { cond: Operand, kind: CheckKind, args: Vec<Operand> },
     Trace { label: String, ty: ValueType, args: Vec<Operand> },
     Kernel(Box<K>),
@@ -137,6 +158,7 @@ pub enum Op<K = Kernel> {
 }
 
 /// A host loop.
+#[derive(Serialize, Deserialize)]
 pub struct Loop<K = Kernel> {
     /// State: slots and initial values.
     pub params: Vec<(Slot, Operand)>,
@@ -147,6 +169,7 @@ pub struct Loop<K = Kernel> {
 }
 
 /// A body that is run on pieces of rows.
+#[derive(Serialize, Deserialize)]
 pub struct Split<K = Kernel> {
     /// Number of rows.
     pub rows: Operand,
@@ -163,6 +186,7 @@ pub struct Split<K = Kernel> {
 }
 
 /// How a host loop repeats.
+#[derive(Serialize, Deserialize)]
 #[allow(missing_docs)]
 pub enum LoopForm<K = Kernel> {
     For { index: Slot, prim: Prim, bound: Operand },
@@ -170,7 +194,7 @@ pub enum LoopForm<K = Kernel> {
 }
 
 /// The iteration space of a kernel.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[allow(missing_docs)]
 pub enum Space {
     Flat(Operand),
@@ -221,7 +245,7 @@ impl ErrorRecord {
 /// outputs   see the kind
 /// partials  per combined result: address of one value per piece (where the kind needs it)
 /// ```
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct EnvLayout {
     /// Number of captures.
     pub captures: usize,
@@ -268,6 +292,7 @@ impl EnvLayout {
 }
 
 /// A bulk operation.
+#[derive(Serialize, Deserialize)]
 pub struct Kernel {
     /// For profiles and dumps.
     pub name: String,
@@ -286,7 +311,7 @@ pub struct Kernel {
     /// Rough work per element, in units of a few instructions: decides how finely the space is cut.
     pub cost: usize,
     /// The compiled body.
-    pub code: KernelFn,
+    pub code: CodeId,
     /// What becomes of its results.
     pub kind: KernelKind,
     /// If it is one.
@@ -294,7 +319,7 @@ pub struct Kernel {
 }
 
 /// A kernel's work, as far as it does not depend on the data.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Work {
     /// Per row.
     pub row: usize,
@@ -303,6 +328,7 @@ pub struct Work {
 }
 
 /// A kernel whose result at `[row, column]` combines a function of `left[row, k]` and `right[column, k]` over all `k`.
+#[derive(Serialize, Deserialize)]
 pub struct Contraction {
     /// The results are those of a reduction, one per row of its space; else of a map, one per position.
     pub by_row: bool,
@@ -325,7 +351,7 @@ pub struct Contraction {
 }
 
 /// An operator of a contraction.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[allow(missing_docs)]
 pub enum Combine {
     Add,
@@ -335,6 +361,7 @@ pub enum Combine {
 }
 
 /// An array of a contraction, and the index of an element.
+#[derive(Serialize, Deserialize)]
 pub struct Factor {
     /// Number of the captured array.
     pub array: usize,
@@ -349,10 +376,11 @@ pub struct Factor {
 }
 
 /// A sum of products of a number and captured `i64`s, wrapped.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Sum(pub Vec<(i64, Vec<usize>)>);
 
 /// A check statement in a kernel body.
+#[derive(Serialize, Deserialize)]
 pub struct KernelCheck {
     /// What is checked.
     pub kind: CheckKind,
@@ -363,6 +391,7 @@ pub struct KernelCheck {
 }
 
 /// What a kernel does with its results; output words of the environment.
+#[derive(Serialize, Deserialize)]
 pub enum KernelKind {
     /// Per output its words: an address for `Elem`; length, then addresses for `Scatter`.
     Map(Vec<Out>),
@@ -373,9 +402,9 @@ pub enum KernelKind {
         /// The operator.
         fold: Fold,
         /// Reduces a piece to one value, without output but the results by row.
-        reduce: KernelFn,
+        reduce: CodeId,
         /// As the kernel's code for one row, and also reduces the piece, from the neutral elements: see `partials`.
-        dual: KernelFn,
+        dual: CodeId,
         /// Grouping does not change results, so that one thread need not look at pieces.
         exact: bool,
         /// Where the results go, if they are not the prefixes themselves.
@@ -393,6 +422,7 @@ pub enum KernelKind {
 }
 
 /// The operator of a kernel that combines values.
+#[derive(Serialize, Deserialize)]
 pub struct Fold {
     /// Types of the combined results.
     pub prims: Vec<Prim>,
@@ -401,13 +431,14 @@ pub struct Fold {
     /// Types of the further results.
     pub elems: Vec<Prim>,
     /// Combines `partials[lo..hi]`: a reduction with one row (for `Hist`: an update of element `i` by value `i`).
-    pub combine: KernelFn,
+    pub combine: CodeId,
 }
 
 /// One output of a map kernel.
+#[derive(Serialize, Deserialize)]
 pub enum Out {
-    /// A fresh array over the space.
-    Elem(Prim),
+    /// A fresh array with so many elements for each position.
+    Row(Prim, usize),
     /// Destinations that are written by index.
     Scatter(Vec<Operand>),
 }
@@ -415,7 +446,7 @@ pub enum Out {
 impl Out {
     /// Bytes of the fresh arrays among the outputs of a kernel over so many positions.
     pub fn fresh_bytes(outs: &[Out], positions: usize) -> usize {
-        outs.iter().map(|o| if let Out::Elem(p) = o { positions * p.size() } else { 0 }).sum()
+        outs.iter().map(|o| if let Out::Row(p, n) = o { positions * n * p.size() } else { 0 }).sum()
     }
 }
 

@@ -20,7 +20,7 @@ const POOLED: usize = 64 << 10;
 /// Blocks of at least this many bytes are mapped by themselves, on huge pages.
 const HUGE: usize = 2 << 20;
 /// A kept block is used for a request if it is at most this many eighths larger.
-const SLACK_EIGHTHS: usize = 2;
+const SLACK_EIGHTHS: usize = 4;
 
 /// A block of memory: at least the bytes asked for.
 #[derive(Clone, Copy)]
@@ -31,6 +31,14 @@ pub struct Block {
     pub capacity: usize,
     /// Start of the mapping, for blocks of [`HUGE`] bytes and more.
     base: *mut u8,
+}
+
+impl Block {
+    /// Memory that is not the pool's, which must neither be written nor be given to it.
+    pub(crate) fn foreign(bytes: &[u8]) -> Block {
+        let ptr = bytes.as_ptr().cast_mut();
+        Block { ptr, capacity: bytes.len(), base: ptr }
+    }
 }
 
 // SAFETY: a block is plain memory; who owns it is its holder's concern.

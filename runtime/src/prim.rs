@@ -1,10 +1,11 @@
 //! Scalar types and scalar values.
 
 use crate::{f16, float16};
+use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// A scalar type of the language.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord, Serialize, Deserialize)]
 #[allow(missing_docs)]
 pub enum Prim {
     I8,
@@ -105,7 +106,7 @@ impl fmt::Display for Prim {
 
 /// A scalar value. Equality is bitwise on floats (so that IRs can be compared); use the operators of
 /// the language for numeric equality.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[allow(missing_docs)]
 pub enum Scalar {
     I8(i8),

@@ -17,10 +17,11 @@
 
 use crate::array::Array;
 use crate::prim::{Prim, Scalar};
+use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// The type of a value at the boundary.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub enum ValueType {
     /// A scalar.
     Prim(Prim),
@@ -65,7 +66,7 @@ pub enum Column {
 }
 
 /// What kind of column, see [`ValueType::columns`]. `depth` counts the enclosing array dimensions.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[allow(missing_docs)]
 pub enum ColumnType {
     Scalar(Prim),

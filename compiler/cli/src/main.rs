@@ -1,6 +1,7 @@
 //! The `par` command. Exit statuses are a contract, see [`status::Status`].
 
 mod bench;
+mod build;
 mod check;
 mod dev;
 mod doc;
@@ -10,13 +11,11 @@ mod files;
 mod fmt;
 mod fuzz;
 mod ice;
-mod input;
+mod literate;
 mod lsp;
 mod measure;
 mod options;
-mod output;
 mod profile;
-mod progress;
 mod repl;
 mod run;
 mod source;
@@ -25,6 +24,7 @@ mod test;
 mod tune;
 
 use clap::{Parser, Subcommand};
+use par_native::{input, output, progress};
 use status::Status;
 use std::process::ExitCode;
 
@@ -52,12 +52,16 @@ enum Command {
     Check(check::Args),
     /// Compile a program and run one of its entry points
     Run(run::Args),
+    /// Compile a program to an executable of its own
+    Build(build::Args),
     /// Format programs
     Fmt(fmt::Args),
     /// Run the tests in programs (their `-- ==` blocks) on every back end
     Test(test::Args),
     /// Try definitions and expressions one after the other
     Repl(repl::Args),
+    /// Write a program with its comments, values, plots and pictures as a page
+    Literate(literate::Args),
     /// Look up a name of the standard library, or write the documentation as HTML
     Doc(doc::Args),
     /// Explain what the code of an error or a warning means
@@ -99,9 +103,11 @@ fn execute(command: Command) -> Status {
     match command {
         Command::Check(args) => check::check(&args),
         Command::Run(args) => run::run(&args),
+        Command::Build(args) => build::build(&args),
         Command::Fmt(args) => fmt::fmt(&args),
         Command::Test(args) => test::test(&args),
         Command::Repl(args) => repl::repl(&args),
+        Command::Literate(args) => literate::literate(&args),
         Command::Doc(args) => doc::doc(&args),
         Command::ExplainError(args) => explain_error::explain(&args),
         Command::Explain(args) => explain::explain(&args),

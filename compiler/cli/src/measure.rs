@@ -5,6 +5,7 @@ use crate::status::{self, Messages, Status};
 use crate::{input, source};
 use par::insight::{Insight, RunCost};
 use par::{CallOptions, Counters, Profile, Program, Value};
+use par_native::call::{INPUT_HELP, INPUT_LONG_HELP};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -20,7 +21,7 @@ pub struct Subject {
     /// Number of threads; 0: one for each processor
     #[arg(long, value_name = "N", default_value = "0")]
     threads: usize,
-    #[arg(long, value_name = "[NAME=]FILE", help = crate::run::INPUT_HELP)]
+    #[arg(long, short, value_name = "[NAME=]FILE", help = INPUT_HELP, long_help = INPUT_LONG_HELP)]
     pub input: Vec<String>,
     /// Run N times, after one run that is not counted; times are those of the run with the median time
     #[arg(long, value_name = "N", default_value = "5", value_parser = clap::value_parser!(u32).range(1..))]

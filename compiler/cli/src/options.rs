@@ -1,5 +1,6 @@
 //! Options of every command that compiles a program.
 
+use crate::status::bytes;
 use clap::ValueEnum;
 use par::Options;
 use par::pipeline::{Splitting, Versions};
@@ -23,6 +24,10 @@ pub struct Compile {
     /// Fail where a scatter writes two different values to one index, and name the first of them
     #[arg(long)]
     check_scatter: bool,
+    /// Let floating point numbers be rounded otherwise, as inside `#[fast_math]`: a * b + c is rounded once, a division by a
+    /// constant is a multiplication
+    #[arg(long)]
+    fast_math: bool,
 }
 
 /// The versions as they are named on the command line.
@@ -55,8 +60,9 @@ impl Compile {
         self.warnings.iter().for_each(|w| drop(warnings.set(w)));
         let versions = self.force_version.into();
         let splitting = self.force_split.map_or(default.splitting, Splitting::Rows);
-        let check_scatter = self.check_scatter;
-        Options { verify: verify || default.verify, warnings, versions, splitting, check_scatter, ..default }
+        let Compile { check_scatter, fast_math, .. } = *self;
+        let verify = verify || default.verify;
+        Options { verify, warnings, versions, splitting, check_scatter, fast_math, ..default }
     }
 
     /// The same options as arguments.
@@ -65,7 +71,9 @@ impl Compile {
         let forced = forced.map(|v| format!("--force-version={}", v.get_name()));
         let split = self.force_split.map(|n| format!("--force-split={n}"));
         let checked = self.check_scatter.then(|| "--check-scatter".to_string());
-        self.warnings.iter().map(|w| format!("-W{w}")).chain(forced).chain(split).chain(checked).collect()
+        let fast = self.fast_math.then(|| "--fast-math".to_string());
+        let warnings = self.warnings.iter().map(|w| format!("-W{w}"));
+        warnings.chain(forced).chain(split).chain(checked).chain(fast).collect()
     }
 }
 
@@ -106,32 +114,6 @@ impl Limits {
     }
 }
 
-/// A number of bytes.
-fn bytes(text: &str) -> Result<usize, String> {
-    let (digits, shift) = match text.chars().last() {
-        Some('k' | 'K') => (&text[..text.len() - 1], 10),
-        Some('m' | 'M') => (&text[..text.len() - 1], 20),
-        Some('g' | 'G') => (&text[..text.len() - 1], 30),
-        _ => (text, 0),
-    };
-    let n: usize = digits.parse().map_err(|_| "a number of bytes is needed, as in 500M".to_string())?;
-    n.checked_mul(1 << shift).ok_or_else(|| "more bytes than can be counted".to_string())
-}
-
 fn known(option: &str) -> Result<String, String> {
     Warnings::default().set(option).map(|()| option.to_string())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::bytes;
-
-    #[test]
-    fn bytes_may_have_a_unit() {
-        assert_eq!((bytes("12"), bytes("3k"), bytes("2M")), (Ok(12), Ok(3 << 10), Ok(2 << 20)));
-        assert_eq!(bytes("1G"), Ok(1 << 30));
-        for wrong in ["", "k", "-1", "1.5M", "1T", "99999999999G"] {
-            assert!(bytes(wrong).is_err(), "{wrong}");
-        }
-    }
 }

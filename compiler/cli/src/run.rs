@@ -1,14 +1,14 @@
-//! `par run`: arguments in, results out.
+//! `par run`: compiles a program and calls an entry point.
 
 use crate::options::{Compile, Limits};
+use crate::source;
 use crate::status::{self, Messages, Status};
-use crate::{input, output, source};
 use clap::ValueEnum;
 use par::tuning::Tuning;
-use par::{Backend, Entry, Options, Program, Value, pipeline};
-use std::io::Write;
+use par::{Backend, CallOptions, CancelToken, Options, pipeline};
+use par_native::call::Call;
+use par_native::timeout;
 use std::path::{Path, PathBuf};
-use std::time::Instant;
 
 /// The back ends as they are named on the command line.
 #[derive(Clone, Copy, ValueEnum)]
@@ -44,44 +44,20 @@ impl BackendName {
     }
 }
 
-/// How arguments are given.
-pub const INPUT_HELP: &str = "\
-Arguments: FILE holds the next values (text, Futhark's binary format, or .npy); NAME=FILE the value of the
-parameter NAME; NAME=@FILE that file's raw bytes, for a parameter of type []u8. May be repeated. Parameters that
-nothing is given for are read from standard input";
-
 /// Arguments of `par run`.
 #[derive(clap::Args)]
 pub struct Args {
     /// The program
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// Entry point to call [default: main, or the only one]
-    #[arg(long, value_name = "NAME")]
-    entry: Option<String>,
+    #[command(flatten)]
+    call: Call,
     /// What to run it on
     #[arg(long, value_enum, default_value = "cpu")]
     backend: BackendName,
     /// Say on standard error what `--backend auto` chose
     #[arg(long, short)]
     verbose: bool,
-    /// Number of threads; 0: one for each processor
-    #[arg(long, value_name = "N", default_value = "0")]
-    threads: usize,
-    #[arg(long, value_name = "[NAME=]FILE", help = INPUT_HELP)]
-    input: Vec<String>,
-    /// Write the results to FILE (.npy: as such a file) instead of standard output
-    #[arg(long, value_name = "FILE")]
-    output: Option<PathBuf>,
-    /// Write the results in Futhark's binary format
-    #[arg(long)]
-    binary: bool,
-    /// Run N times after one run that is not counted
-    #[arg(long, value_name = "N", requires = "time")]
-    runs: Option<usize>,
-    /// Write the time of each counted run to FILE: microseconds, one per line
-    #[arg(long, value_name = "FILE")]
-    time: Option<PathBuf>,
     /// Use the thresholds between versions that `par tune` has written
     #[arg(long, value_name = "FILE")]
     tuning: Option<PathBuf>,
@@ -103,63 +79,28 @@ pub struct Args {
 /// Compiles and runs a program.
 pub fn run(args: &Args) -> Result<Status, Status> {
     args.messages.choose();
+    timeout::within(args.call.timeout, |token| work(args, token))
+}
+
+fn work(args: &Args, token: &CancelToken) -> Result<Status, Status> {
     let backend = args.backend.choose(args.limits.device(), args.verbose);
     let tuning = args.tuning.as_deref().map(tuning).transpose()?;
     let allow_unsafe = args.allow_unsafe && !backend.is_interpreter();
     let options = Options { tuning, allow_unsafe, ..args.limits.on(args.compile.options(args.verify)) };
     let program = source::load(&args.file, &options)?;
-    let entry = program.choose_entry(args.entry.as_deref()).map_err(|m| status::fail(&m))?;
+    let entry = program.choose_entry(args.call.entry.as_deref()).map_err(|m| status::fail(&m))?;
     program.prepare(backend).map_err(|f| status::failure(&f))?;
-    pipeline::enter("reading the input");
-    let values = input::read(entry, &args.input).map_err(|message| status::fail(&message))?;
-    let (value, times) = run_timed(&program, entry, values, backend, args)?;
-    pipeline::enter("writing the output");
-    let target = output::Target { file: args.output.as_deref(), binary: args.binary };
-    output::write(value, &target).map_err(|message| status::fail(&message))?;
-    if let Some(path) = &args.time {
-        let lines: String = times.iter().map(|t| format!("{t}\n")).collect();
-        output::write_file(path, |file| file.write_all(lines.as_bytes())).map_err(|m| status::fail(&m))?;
-    }
-    Ok(Status::Success)
+    let options =
+        CallOptions { backend, threads: args.call.threads, cancel: token.clone(), ..CallOptions::default() };
+    args.call.run(entry, pipeline::enter, |values| {
+        let result = program.call(&entry.name, values, &options);
+        result.map_err(|f| status::run_failure(&program, &f))
+    })
 }
 
 /// The thresholds in a file.
-fn tuning(path: &Path) -> Result<Tuning, Status> {
+pub fn tuning(path: &Path) -> Result<Tuning, Status> {
     let text = std::fs::read_to_string(path).map_err(|e| e.to_string());
     let tuning = text.and_then(|text| Tuning::parse(&text));
     tuning.map_err(|message| status::fail(&format!("{}: {message}", path.display())))
-}
-
-/// The result and the microseconds of every counted run.
-fn run_timed(
-    program: &Program,
-    entry: &Entry,
-    values: Vec<Value>,
-    backend: Backend,
-    args: &Args,
-) -> Result<(Value, Vec<u128>), Status> {
-    let once = |values| {
-        let start = Instant::now();
-        let result = program.run(&entry.name, values, backend, args.threads);
-        let time = start.elapsed().as_micros();
-        result.map(|value| (value, time)).map_err(|f| status::run_failure(program, &f))
-    };
-    let counted = args.runs.unwrap_or(if args.time.is_some() { 1 } else { 0 });
-    let mut result = None;
-    let mut times = Vec::new();
-    for i in 0..counted {
-        // Dropped first, so that its memory can be used again.
-        drop(result.take());
-        let (value, time) = once(values.clone())?;
-        if i > 0 {
-            times.push(time);
-        }
-        result = Some(value);
-    }
-    drop(result.take());
-    let (value, time) = once(values)?;
-    if counted > 0 {
-        times.push(time);
-    }
-    Ok((value, times))
 }

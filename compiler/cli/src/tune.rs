@@ -8,6 +8,7 @@ use par::pipeline::{Choice, Measure, Thresholds};
 use par::testing::{DataSet, NoData, Settings, data_sets};
 use par::tuning::Tuning;
 use par::{Backend, Options, Program};
+use par_native::call::{INPUT_HELP, INPUT_LONG_HELP};
 use std::io::Write;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -33,7 +34,7 @@ pub struct Args {
     /// Entry point for --input [default: main, or the only one]
     #[arg(long, value_name = "NAME", requires = "input")]
     entry: Option<String>,
-    #[arg(long, value_name = "[NAME=]FILE", help = crate::run::INPUT_HELP)]
+    #[arg(long, short, value_name = "[NAME=]FILE", help = INPUT_HELP, long_help = INPUT_LONG_HELP)]
     input: Vec<String>,
     /// Number of threads; 0: one for each processor
     #[arg(long, value_name = "N", default_value = "0")]

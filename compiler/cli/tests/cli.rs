@@ -158,7 +158,9 @@ fn binary_and_npy() {
     assert_prints(&par(&["run", &file, "--output", &npy], b"[5]"), "");
     assert_prints(&par(&["run", &file, "--input", &npy], b""), "[7i32]\n");
     let floats = folder.file("floats.par", "entry main (xs: []f32) : []f32 = xs\n");
-    assert_fails(&par(&["run", &floats, "--input", &npy], b""), 1, &["[1]i32", "[]f32"]);
+    assert_prints(&par(&["run", &floats, "--input", &npy], b""), "[6.0f32]\n");
+    let bools = folder.file("bools.par", "entry main (xs: []bool) : []bool = xs\n");
+    assert_fails(&par(&["run", &bools, "--input", &npy], b""), 1, &["have type i32", "bool is expected"]);
 }
 
 #[test]
@@ -404,6 +406,22 @@ fn unsafe_code_needs_permission() {
     assert_fails(&run(&[]), 1, &["assertion failed: x > 0"]);
     assert_prints(&run(&["--allow-unsafe"]), "-1i32\n");
     assert_fails(&run(&["--allow-unsafe", "--backend=interp"]), 1, &["assertion failed: x > 0"]);
+}
+
+#[test]
+fn fast_math_is_for_the_whole_program() {
+    let folder = Folder::new("fast_math");
+    let file = folder.file("p.par", "entry main (a: f32) (c: f32) : f32 = a * a + c\n");
+    for backend in ["interp", "flat-interp", "cpu"] {
+        let run = |options: &[&str]| {
+            par(
+                &[&["run", &file, "--backend", backend], options].concat(),
+                b"1.000244140625f32 -1.00048828125f32",
+            )
+        };
+        assert_prints(&run(&[]), "0.0f32\n");
+        assert_prints(&run(&["--fast-math"]), "5.9604645e-8f32\n");
+    }
 }
 
 #[test]

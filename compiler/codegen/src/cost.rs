@@ -3,6 +3,7 @@
 use par_ir::core::{Body, Exp, LoopForm, Stm};
 use par_ir::flat::Kernel;
 use par_ir::prim::PrimOp;
+use par_runtime::op::call::is_call;
 
 /// Operators that count as one unit.
 const UNIT: usize = 8;
@@ -47,5 +48,5 @@ fn stm(s: &Stm) -> usize {
 }
 
 fn operator(op: PrimOp) -> usize {
-    if crate::cpu::is_call(op) { CALL } else { 1 }
+    if is_call(op) { CALL } else { 1 }
 }

@@ -16,7 +16,6 @@ use par_ir::ty::{Atom, Dim};
 use par_ir::visit::Code as _;
 use par_runtime::plan::{self, Kind, Operand, Slot};
 use std::collections::{HashMap, HashSet};
-use std::sync::Arc;
 
 /// What a back end has made of a program's kernels.
 pub trait Code {
@@ -200,10 +199,7 @@ impl<C: Code> Planner<'_, C> {
     fn simple(&mut self, op: &Op, live: &mut Live) -> PlanOp<C> {
         match op {
             Op::Atom(a) => plan::Op::Atom(self.operands.operand(a, live)),
-            Op::Prim(f, xs) => {
-                let f = *f;
-                plan::Op::Scalar(Arc::new(move |xs| f.eval(xs)), self.operands.operands(xs, live))
-            }
+            Op::Prim(f, xs) => plan::Op::Scalar(*f, self.operands.operands(xs, live)),
             Op::Check { cond, kind, args } => {
                 let args = self.operands.operands(args, live);
                 plan::Op::Check { cond: self.operands.operand(cond, live), kind: kind.clone(), args }
@@ -354,7 +350,8 @@ pub fn all_outs(outs: &[flat::Out], operands: &mut Operands, live: &mut Live) ->
 
 fn out(out: &flat::Out, operands: &mut Operands, live: &mut Live) -> plan::Out {
     match out {
-        flat::Out::Elem(p) => plan::Out::Elem(*p),
+        flat::Out::Elem(p) => plan::Out::Row(*p, 1),
+        flat::Out::Row(p, n) => plan::Out::Row(*p, *n),
         flat::Out::Scatter(dests) => plan::Out::Scatter(operands.vars(dests, live)),
         flat::Out::Own { dest, .. } => plan::Out::Scatter(vec![operands.var(*dest, live)]),
     }
@@ -467,7 +464,7 @@ impl Uses {
 
     fn outs(&mut self, outs: &[flat::Out]) {
         outs.iter().for_each(|o| match o {
-            flat::Out::Elem(_) => {}
+            flat::Out::Elem(_) | flat::Out::Row(..) => {}
             flat::Out::Scatter(dests) => self.used.extend(dests),
             flat::Out::Own { dest, .. } => self.used.extend([dest]),
         });

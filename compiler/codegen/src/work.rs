@@ -29,7 +29,7 @@ pub fn of_kernel(kernel: &Kernel) -> Work {
 
 /// How many elements are written, whatever the data.
 fn elems(outs: &[Out]) -> usize {
-    outs.iter().filter(|o| matches!(o, Out::Elem(_))).count()
+    outs.iter().filter(|o| matches!(o, Out::Elem(_) | Out::Row(..))).map(Out::results).sum()
 }
 
 /// What a body costs each time it runs, without the bodies in it.

@@ -153,7 +153,7 @@ fn operators_agree_with_their_definition() {
 fn all_halves() {
     let all: Vec<Scalar> = (0..=u16::MAX as u64).map(|x| Scalar::from_bits(Prim::F16, x)).collect();
     let is_half = |op: &PrimOp| op.operands().contains(&Prim::F16);
-    for op in operators().into_iter().filter(|op| is_half(op) && !par_codegen::cpu::is_call(*op)) {
+    for op in operators().into_iter().filter(|op| is_half(op) && !par_runtime::op::call::is_call(*op)) {
         let operand = |i: usize, p: Prim, at: usize| match p {
             Prim::F16 => all[(at + i * at % 977 * 61) % all.len()],
             p => edge_values(p)[at % edge_values(p).len()],

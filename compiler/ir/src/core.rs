@@ -24,6 +24,7 @@
 
 use crate::prim::PrimOp;
 use crate::ty::{Atom, Type, Var, Vars};
+pub use par_runtime::Entry;
 use par_runtime::{CheckKind, Prim, Span, ValueType};
 
 /// A whole program.
@@ -52,17 +53,6 @@ pub struct Fun {
     pub ret: Vec<Param>,
     pub body: Body,
     pub span: Span,
-}
-
-/// The source-level signature of an entry point.
-#[derive(Clone, Debug, PartialEq)]
-#[allow(missing_docs)]
-pub struct Entry {
-    pub name: String,
-    /// Name and type of each source parameter.
-    pub params: Vec<(String, ValueType)>,
-    /// Type of the result; a top-level tuple prints as one value per line.
-    pub ret: ValueType,
 }
 
 /// A variable with its type.

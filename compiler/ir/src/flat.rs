@@ -342,6 +342,9 @@ pub struct After {
 pub enum Out {
     /// One result, stored at `pos` of a fresh array over the space, whose element type this is.
     Elem(Prim),
+    /// So many results, stored one after the other from `pos` times their number on in a fresh array as many times as large as the
+    /// space, whose element type this is. At least one.
+    Row(Prim, usize),
     /// An `i64` index, then one result per destination, written there if inside; binds the new arrays.
     Scatter(Vec<Var>),
     /// A destination that the body reads and updates as `state`, an array as long as it; the result is its last version.
@@ -352,4 +355,20 @@ pub enum Out {
         /// Bound in the body: its first version.
         state: crate::core::Param,
     },
+}
+
+impl Out {
+    /// How many results it consumes.
+    pub fn results(&self) -> usize {
+        match self {
+            Out::Elem(_) | Out::Own { .. } => 1,
+            Out::Row(_, n) => *n,
+            Out::Scatter(dests) => 1 + dests.len(),
+        }
+    }
+
+    /// How many arrays it binds.
+    pub fn arrays(&self) -> usize {
+        if let Out::Scatter(dests) = self { dests.len() } else { 1 }
+    }
 }

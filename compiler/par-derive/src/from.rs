@@ -9,13 +9,19 @@ pub fn derive(input: &DeriveInput) -> Result<TokenStream> {
     let name = &input.ident;
     let generics = names::bounded(&input.generics, parse_quote!(::par::FromPar));
     let (before, after, clause) = generics.split_for_impl();
-    let body = match names::shape(input)? {
-        Shape::Struct(fields) => read(&quote!(#name), fields)?,
-        Shape::Enum(data) => variants(name, data)?,
+    let (fits, body) = match names::shape(input)? {
+        Shape::Struct(fields) => (fits(fields)?, read(&quote!(#name), fields)?),
+        Shape::Enum(data) => (quote! { ::par::embed::parts::sum(view) }, variants(name, data)?),
     };
     Ok(quote! {
         #[automatically_derived]
         impl #before ::par::FromPar for #name #after #clause {
+            fn fits(
+                view: &::par::embed::View<'_>,
+            ) -> ::core::result::Result<(), ::par::embed::Mismatch> {
+                #fits
+            }
+
             fn from_view(
                 view: &::par::embed::View<'_>,
                 row: usize,
@@ -23,6 +29,31 @@ pub fn derive(input: &DeriveInput) -> Result<TokenStream> {
                 #body
             }
         }
+    })
+}
+
+/// Asks whether a record, a tuple, or the only component, of `view` can be read.
+fn fits(fields: &Fields) -> Result<TokenStream> {
+    let (count, types) = (fields.len(), fields.iter().map(|f| &f.ty));
+    Ok(match fields {
+        Fields::Named(named) => {
+            let names = named.named.iter().map(names::field).collect::<Result<Vec<_>>>()?;
+            quote! {
+                let fields = ::par::embed::parts::record(view, #count)?;
+                #(::par::embed::parts::fits::<#types>(fields, #names)?;)*
+                ::core::result::Result::Ok(())
+            }
+        }
+        Fields::Unnamed(_) if count == 1 => quote! { #(<#types as ::par::FromPar>::fits(view))* },
+        Fields::Unnamed(_) => {
+            let indices = 0..count;
+            quote! {
+                let parts = ::par::embed::parts::tuple(view, #count)?;
+                #(<#types as ::par::FromPar>::fits(&parts[#indices])?;)*
+                ::core::result::Result::Ok(())
+            }
+        }
+        Fields::Unit => quote! { <() as ::par::FromPar>::fits(view) },
     })
 }
 

@@ -17,17 +17,18 @@
 //! - [`imports`]: how imported files are found.
 //! - [`pipeline`]: the phases and passes, in order, with dumps, timings and verification between them.
 //! - [`program`]: a compiled program and how it is run on each back end.
+//! - [`ahead`]: object files for executables and libraries.
 //! - [`analysis`]: what is known about a program while it is written, for editors.
 //! - [`doc`]: what is written about names, as text and as HTML.
 //! - [`explain`]: the pages that explain the codes of diagnostics.
 //! - [`insight`]: what became of a program, and what its runs cost.
-//! - [`report`]: diagnostics as JSON.
 //! - [`failure`]: why there is no program, or no result.
 //! - [`session`]: declarations and values that grow input by input, for an interactive prompt.
 //! - [`warnings`]: which warnings are given.
 //! - [`tuning`]: measured thresholds between versions.
 //! - [`testing`]: the `-- ==` blocks of a file, run on every back end.
 
+pub mod ahead;
 pub mod analysis;
 pub mod doc;
 pub mod embed;
@@ -39,7 +40,6 @@ pub mod insight;
 pub mod library;
 pub mod pipeline;
 pub mod program;
-pub mod report;
 pub mod session;
 pub mod testing;
 pub mod tuning;
@@ -49,8 +49,9 @@ pub use embed::{Context, Error, FromPar, IntoPar, Mismatch, Ragged};
 pub use failure::{Bug, Failure, RunFailure};
 pub use gpu::gpu_copy_rate;
 pub use par_derive::{FromPar, IntoPar};
-pub use par_ir::core::Entry;
 pub use par_ir::print::{print_core, print_flat};
+pub use par_message::report;
+pub use par_runtime::Entry;
 pub use par_runtime::cancel;
 pub use par_runtime::io;
 pub use par_runtime::io::text::{Layout, print_pretty, print_value, read_values};

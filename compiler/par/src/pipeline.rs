@@ -64,6 +64,8 @@ pub struct Options {
     /// Bounds and assertions inside `#[unsafe]` are not checked. A program that is wrong there may then read and write
     /// outside its arrays.
     pub allow_unsafe: bool,
+    /// Floats may be rounded otherwise everywhere, as inside `#[fast_math]`.
+    pub fast_math: bool,
     /// Measured thresholds between versions.
     pub tuning: Option<Tuning>,
     /// Whether nests are worked through in pieces. With a limit of memory they are where memory is short.
@@ -83,6 +85,7 @@ impl Default for Options {
     fn default() -> Options {
         Options {
             allow_unsafe: false,
+            fast_math: false,
             tuning: None,
             splitting: Splitting::default(),
             memory_limit: None,
@@ -100,6 +103,11 @@ impl Default for Options {
 }
 
 impl Options {
+    /// Whether a program that was compiled like this could still be cut into pieces.
+    pub(crate) fn may_be_cut(&self) -> bool {
+        self.splitting == Splitting::Never && self.memory_limit.is_none()
+    }
+
     fn flattening(&self, thresholds: Thresholds) -> par_passes::flatten::Options {
         let splitting = match (self.splitting, self.memory_limit) {
             (Splitting::Never, Some(_)) => Splitting::Memory,
@@ -240,8 +248,8 @@ impl Pipeline<'_> {
         mut parsed: Parsed,
         complete: &dyn Fn(&thir::Def) -> bool,
     ) -> Result<Front, Failure> {
-        let Options { check_scatter, allow_unsafe, .. } = *self.options;
-        let options = par_check::lower::Options { check_scatter, allow_unsafe };
+        let Options { check_scatter, allow_unsafe, fast_math, .. } = *self.options;
+        let options = par_check::lower::Options { check_scatter, allow_unsafe, fast_math };
         let lower = || par_check::lower::lower(thir, &parsed.sources, options, complete);
         let (core, found) = self.step(LOWER.name, lower);
         parsed.diagnostics.extend(self.options.warnings.apply(found));
@@ -297,6 +305,11 @@ impl Pipeline<'_> {
     /// Where sizes decide which version runs.
     pub(crate) fn choices(&self, core: &core::Program, sources: &Sources) -> Result<Vec<Choice>, Failure> {
         self.step(FLATTEN.name, || par_passes::flatten::choices(core)).map_err(|u| not_flattened(u, sources))
+    }
+
+    /// FLAT to code, in whatever form.
+    pub(crate) fn codegen_step<T>(&self, generate: impl FnOnce() -> T) -> T {
+        self.step(CODEGEN.name, generate)
     }
 
     /// FLAT to machine code that counts what it does.

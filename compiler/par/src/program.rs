@@ -5,19 +5,16 @@
 
 use crate::failure::{Bug, Failure, RunFailure};
 use crate::insight::Written;
-use crate::pipeline::{self, Front, Options, Pipeline, Trace, noted};
+use crate::pipeline::{self, Front, Options, Pipeline, Splitting, Trace, noted};
 use par_ir::core::Entry;
 use par_ir::interp::{self, Counters};
 use par_ir::{core, flat};
+use par_passes::flatten;
 use par_runtime::cuda::{self, Gpu, Nvrtc};
-use par_runtime::io::view::View;
-use par_runtime::{CancelToken, Column, Executable, Profile, RuntimeError, Value, ValueType, cancel, pool};
-use par_syntax::{Diagnostic, Severity, Sources};
+use par_runtime::{CancelToken, Column, Executable, Profile, RuntimeError, Value, cancel, pool};
+use par_syntax::{Diagnostic, Sources};
 use std::fmt;
 use std::sync::OnceLock;
-
-/// How back ends begin the message of an error that is theirs and not the program's.
-const INTERNAL: &str = "internal error:";
 
 /// What runs a program.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -106,6 +103,8 @@ pub struct Program {
     counting: OnceLock<Executable>,
     /// On a GPU.
     cuda: OnceLock<Executable>,
+    /// The same program in pieces, if it has work that can be cut.
+    in_pieces: OnceLock<Option<Box<Program>>>,
     options: Options,
     trace: Trace,
 }
@@ -120,10 +119,15 @@ pub fn compile_until(
     cancel::watched(token, || compile(text, name, options))?
 }
 
+/// What [`compile`] may need, of which only what is used takes memory.
+const STACK: usize = 256 << 20;
+
 /// Compiles a program. `name` is what diagnostics call it.
 pub fn compile(text: &str, name: &str, options: &Options) -> Result<Program, Failure> {
     let trace = Trace::default();
-    let front = Pipeline { options, trace: &trace }.front(text, name)?;
+    // The trees of long chains of bindings are deep, and are dropped before this returns.
+    let front =
+        stacker::maybe_grow(STACK / 4, STACK, || Pipeline { options, trace: &trace }.front(text, name))?;
     Ok(Program::new(front, options, trace))
 }
 
@@ -138,6 +142,7 @@ impl Program {
             executable: OnceLock::new(),
             counting: OnceLock::new(),
             cuda: OnceLock::new(),
+            in_pieces: OnceLock::new(),
             options: options.clone(),
             trace,
         }
@@ -174,22 +179,7 @@ impl Program {
 
     /// The entry point to run: the one asked for, else `main`, else the only one. The error says which ones there are.
     pub fn choose_entry(&self, name: Option<&str>) -> Result<&Entry, String> {
-        let entries = self.entries();
-        if let ([only], None) = (entries.as_slice(), name) {
-            return Ok(only);
-        }
-        let names: Vec<&str> = entries.iter().map(|e| e.name.as_str()).collect();
-        let wanted = name.unwrap_or("main");
-        let close = par_syntax::nearest(wanted, names.iter().copied());
-        let known = match (close, names.len()) {
-            (Some(close), _) => format!("did you mean `{close}`?"),
-            (None, 0) => {
-                "the program has none; write `entry` instead of `def` for what is to be run".to_string()
-            }
-            (None, _) => format!("there is {}", names.join(", ")),
-        };
-        let found = entries.into_iter().find(|e| e.name == wanted);
-        found.ok_or_else(|| format!("no entry point `{wanted}`: {known}"))
+        par_message::entries::choose(&self.entries(), name)
     }
 
     /// The source files that diagnostics and run-time errors refer to.
@@ -274,6 +264,16 @@ impl Program {
         Ok(par_codegen::cpu::dump_clif(self.flat()?))
     }
 
+    /// How it was compiled.
+    pub(crate) fn options(&self) -> &Options {
+        &self.options
+    }
+
+    /// Generates code in another form, timed like the others.
+    pub(crate) fn codegen_step<T>(&self, generate: impl FnOnce() -> T) -> T {
+        self.pipeline().codegen_step(generate)
+    }
+
     fn pipeline(&self) -> Pipeline<'_> {
         Pipeline { options: &self.options, trace: &self.trace }
     }
@@ -333,28 +333,58 @@ impl Program {
         let signature = self
             .entry(entry)
             .ok_or_else(|| RuntimeError::plain(format!("there is no entry point `{entry}`")))?;
-        check_arguments(signature, &args)?;
+        signature.check_arguments(&args)?;
         let columns = args.into_iter().flat_map(|v| v.columns).collect();
         pipeline::enter("run");
         let bug = |message: String| {
             let pass = format!("all passes, running `{entry}` ({backend})");
             RunFailure::from(Failure::Bug(Bug { pass, message }))
         };
-        let columns = self.execute(entry, columns, options, measure).map_err(|failure| match failure {
-            RunFailure::Error(e) if e.message.starts_with(INTERNAL) && self.options.allow_unsafe => {
-                let text = e.message.trim_start_matches(INTERNAL);
-                RuntimeError::plain(format!("a check that `#[unsafe]` leaves out does not hold:{text}"))
-                    .into()
-            }
-            RunFailure::Error(e) if e.message.starts_with(INTERNAL) => bug(e.message),
-            other => other,
-        })?;
-        // The length of rows is checked where there are rows.
-        let column = |c| if let Column::Size(n) = c { Column::Size(n.max(0)) } else { c };
-        let columns = columns.into_iter().map(column).collect();
-        let value = Value { ty: signature.ret.clone(), columns };
-        View::new(&value).map_err(bug)?;
-        Ok(value)
+        let columns =
+            self.execute_or_cut(entry, columns, options, measure).map_err(|failure| match failure {
+                RunFailure::Error(e) if self.options.allow_unsafe => e.of_unsafe().into(),
+                RunFailure::Error(e) if e.internal_message().is_some() => bug(e.message),
+                other => other,
+            })?;
+        signature.result(columns).map_err(bug)
+    }
+
+    /// Runs the program; if there is not enough memory, again in pieces.
+    fn execute_or_cut(
+        &self,
+        entry: &str,
+        args: Vec<Column>,
+        options: &CallOptions,
+        measure: &mut Measure,
+    ) -> Result<Vec<Column>, RunFailure> {
+        let again = self.may_run_again(entry, measure).then(|| args.clone());
+        let result = self.execute(entry, args, options, measure);
+        match (result, again) {
+            (Err(RunFailure::Error(e)), Some(args)) if e.is_out_of_memory() => match self.in_pieces()? {
+                Some(pieces) => pieces.execute(entry, args, options, measure),
+                None => Err(e.into()),
+            },
+            (result, _) => result,
+        }
+    }
+
+    /// Whether nothing remains of a call that fails: nothing was shown, and the arguments are what they were. What is measured
+    /// is one run.
+    fn may_run_again(&self, entry: &str, measure: &Measure) -> bool {
+        let found = self.core.funs.iter().position(|f| is_entry(&f.entry, entry));
+        matches!(measure, Measure::Nothing)
+            && self.options.may_be_cut()
+            && found.is_some_and(|f| !flatten::updates_arguments(&self.core, core::FunId(f as u32)))
+            && !flatten::shows(&self.core)
+    }
+
+    fn in_pieces(&self) -> Result<Option<&Program>, Failure> {
+        if let Some(found) = self.in_pieces.get() {
+            return Ok(found.as_deref());
+        }
+        let program = self.variant(&Options { splitting: Splitting::Memory, ..self.options.clone() });
+        let found = has_pieces(program.flat()?).then(|| Box::new(program));
+        Ok(self.in_pieces.get_or_init(|| found).as_deref())
     }
 
     fn execute(
@@ -418,12 +448,7 @@ impl Program {
 
     /// A run-time error as a diagnostic with its place in the source.
     pub fn diagnostic(&self, error: &RuntimeError) -> Diagnostic {
-        let mut diagnostic =
-            Diagnostic::new(Severity::Error, "", &error.message, error.span.unwrap_or_default());
-        if error.span.is_none() {
-            diagnostic.labels.clear();
-        }
-        diagnostic
+        Diagnostic::of_run(error)
     }
 }
 
@@ -433,47 +458,14 @@ enum Measure {
     Costs { profile: Profile, counting: bool },
 }
 
+/// Whether some work of a program can be cut into pieces.
+fn has_pieces(program: &flat::Program) -> bool {
+    fn block(b: &flat::Block) -> bool {
+        b.stms.iter().any(|s| matches!(s.op, flat::Op::Split { .. }) || s.op.blocks().into_iter().any(block))
+    }
+    program.funs.iter().any(|f| block(&f.body))
+}
+
 fn is_entry(entry: &Option<Entry>, name: &str) -> bool {
     entry.as_ref().is_some_and(|e| e.name == name)
-}
-
-/// Whether the arguments have the types of the parameters, names of sizes and raggedness aside.
-fn check_arguments(entry: &Entry, args: &[Value]) -> Result<(), RuntimeError> {
-    if args.len() != entry.params.len() {
-        let (name, wanted) = (&entry.name, entry.params.len());
-        return Err(RuntimeError::plain(format!("`{name}` takes {wanted} arguments, not {}", args.len())));
-    }
-    for ((name, ty), arg) in entry.params.iter().zip(args) {
-        if !same_representation(ty, &arg.ty) {
-            let message = format!("the argument `{name}` has type {}, but {ty} is expected", arg.ty);
-            return Err(RuntimeError::plain(message));
-        }
-    }
-    Ok(())
-}
-
-/// Whether two types have the same columns and names, whatever their sizes are called.
-pub(crate) fn same_representation(a: &ValueType, b: &ValueType) -> bool {
-    match (a, b) {
-        (ValueType::Prim(a), ValueType::Prim(b)) => a == b,
-        (ValueType::Tuple(a), ValueType::Tuple(b)) => {
-            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same_representation(a, b))
-        }
-        (ValueType::Record(a), ValueType::Record(b)) => {
-            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.0 == b.0 && same_representation(&a.1, &b.1))
-        }
-        (ValueType::Sum(a), ValueType::Sum(b)) => {
-            let same = |a: &[ValueType], b: &[ValueType]| {
-                a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same_representation(a, b))
-            };
-            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.0 == b.0 && same(&a.1, &b.1))
-        }
-        (ValueType::Array { ragged: r, elem: a, .. }, ValueType::Array { ragged: s, elem: b, .. }) => {
-            r == s && same_representation(a, b)
-        }
-        (ValueType::Opaque { name: a, of: x }, ValueType::Opaque { name: b, of: y }) => {
-            a == b && same_representation(x, y)
-        }
-        _ => false,
-    }
 }

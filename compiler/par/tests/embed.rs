@@ -246,3 +246,27 @@ fn constructors_without_their_payload_are_refused() {
     assert!(matches!(error, Error::Mismatch(_)), "{error}");
     assert_eq!(program.call::<_, Vec<i32>>("main", (vec![Bare::B],)).expect("no payload is missing"), [0]);
 }
+
+#[test]
+fn arrays_without_elements_have_their_types() {
+    #[derive(FromPar, Debug)]
+    struct Point {
+        x: f32,
+    }
+    let p = program(
+        "entry none (n: i64): [](f64, i32) = replicate n (1, 2)
+         entry records (n: i64): []{x: f64} = replicate n {x = 1}
+         entry rows (n: i64): [][]f64 = replicate n []",
+    );
+    assert!(p.call::<_, Vec<(f64, i32)>>("none", (0i64,)).expect("nothing").is_empty());
+    let text = mismatch(p.call::<_, Vec<(f64, i64)>>("none", (0i64,)));
+    assert!(text.ends_with("`i32` cannot be read as `i64`"), "{text}");
+    let text = mismatch(p.call::<_, Vec<Point>>("records", (0i64,)));
+    assert!(text.ends_with("field `x`: `f64` cannot be read as `f32`"), "{text}");
+    assert_eq!(p.call::<_, Vec<Vec<f64>>>("rows", (0i64,)).expect("no rows"), Vec::<Vec<f64>>::new());
+    let text = mismatch(p.call::<_, Vec<Vec<f32>>>("rows", (0i64,)));
+    assert!(text.ends_with("`f64` cannot be read as `f32`"), "{text}");
+    let text = mismatch(p.call::<_, Ragged<Vec<f32>>>("rows", (0i64,)));
+    assert!(text.ends_with("`f64` cannot be read as `f32`"), "{text}");
+    assert_eq!(Point { x: 1.0 }.x, 1.0);
+}

@@ -8,5 +8,6 @@ pub mod merge;
 pub mod pass;
 mod sequential;
 pub mod simplify;
+mod tiny;
 
 pub use flatten::Unsupported;

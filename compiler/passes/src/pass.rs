@@ -5,10 +5,11 @@
 //! merge      makes one map of independent calls of a recursive function
 //! hoist      takes what does not change out of maps and loops
 //! fuse       joins producers and consumers, then neighbours
+//! tiny       makes scalars of arrays with a few elements
 //! sequential makes loops of what is to run one row after the other
 //! ```
 
-use crate::{fuse, merge, sequential, simplify};
+use crate::{fuse, merge, sequential, simplify, tiny};
 use par_ir::core::Program;
 
 /// A transformation of CORE.
@@ -50,6 +51,13 @@ pub const FUSE: Pass = Pass {
     run: fuse::run,
 };
 
+/// Arrays of a few elements.
+pub const TINY: Pass = Pass {
+    name: "tiny",
+    description: "makes scalars of arrays with a few elements, under maps",
+    run: tiny::run,
+};
+
 /// `#[sequential]`.
 pub const SEQUENTIAL: Pass = Pass {
     name: "sequential",
@@ -59,4 +67,5 @@ pub const SEQUENTIAL: Pass = Pass {
 
 /// What happens to CORE before it is flattened. Hoisting comes before fusion, so that an invariant producer is not
 /// fused into the map that it should leave.
-pub const CORE_PASSES: &[Pass] = &[SIMPLIFY, MERGE, HOIST, FUSE, SIMPLIFY, HOIST, FUSE, SEQUENTIAL, SIMPLIFY];
+pub const CORE_PASSES: &[Pass] =
+    &[SIMPLIFY, MERGE, HOIST, FUSE, SIMPLIFY, TINY, SIMPLIFY, HOIST, FUSE, SEQUENTIAL, SIMPLIFY];

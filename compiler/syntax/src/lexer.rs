@@ -321,7 +321,18 @@ impl<'a> Lexer<'a> {
             Some('`') => error = error.note("a function between two operands is written x `f` y"),
             _ => {}
         }
-        self.out.errors.push(hint.into_iter().fold(error, Diagnostic::note));
+        if text == ";" && self.in_for_head(start) {
+            error = error.note("a loop carries a value from turn to turn: loop s = 0 for i < n do s + i");
+        } else {
+            error = hint.into_iter().fold(error, Diagnostic::note);
+        }
+        self.out.errors.push(error);
+    }
+
+    /// Whether `for (` stands before this place on its line.
+    fn in_for_head(&self, at: usize) -> bool {
+        let line = self.text[..at].rsplit('\n').next().unwrap_or("");
+        line.contains("for (") || line.contains("for(")
     }
 
     fn span(&self, start: usize, end: usize) -> Span {

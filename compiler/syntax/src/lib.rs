@@ -1,16 +1,13 @@
-//! Text to syntax tree, and diagnostics. Knows no types.
+//! Text to syntax tree. Knows no types.
 //!
 //! [`parse()`] goes through `lexer` (tokens), `nesting` (brackets, declarations), the grammar in `grammar.lalrpop`
 //! with its `actions` and `infix` precedences, and on errors `explain`. [`pretty`] prints a tree as source text,
-//! [`render()`] prints diagnostics,
-//! [`classes`] tells an editor what to colour.
+//! [`classes`] tells an editor what to colour. Diagnostics are those of `par-message`.
 
 mod actions;
 pub mod ast;
 mod characters;
 pub mod classes;
-pub mod diagnostic;
-mod excerpt;
 mod explain;
 mod infix;
 mod lexer;
@@ -19,9 +16,6 @@ mod nesting;
 mod parse;
 pub mod pieces;
 pub mod pretty;
-mod render;
-pub mod source;
-mod spelling;
 mod token;
 
 /// The generated parser.
@@ -30,8 +24,7 @@ mod grammar {
     include!(concat!(env!("OUT_DIR"), "/grammar.rs"));
 }
 
-pub use diagnostic::{Diagnostic, Label, Severity};
+pub use par_message::{
+    Diagnostic, Label, Severity, Source, Sources, diagnostic, distance, nearest, render, source,
+};
 pub use parse::{parse, parse_expression, parse_type};
-pub use render::render;
-pub use source::{Source, Sources};
-pub use spelling::{distance, nearest};

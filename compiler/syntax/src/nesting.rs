@@ -11,8 +11,12 @@ use crate::token::Tok;
 
 /// How deep brackets may nest.
 const MAX_BRACKETS: usize = 250;
-/// How deep the tree of a declaration may be, brackets, `let` chains and operators taken together.
-const MAX_DEPTH: usize = 1000;
+/// How deep constructs that become nested code may nest: conditions, loops, functions.
+const MAX_BLOCKS: usize = 2000;
+/// How deep the tree of a declaration may be. Chains of `let`s and operators, whose code is not nested, count 1 for each link.
+const MAX_DEPTH: usize = 100_000;
+/// What a nested construct counts.
+const BLOCK: usize = MAX_DEPTH / MAX_BLOCKS;
 
 /// Tokens that are parsed together.
 #[derive(Debug)]
@@ -111,8 +115,9 @@ impl Level {
     }
 
     fn begin(&mut self, keyword: Tok<'static>) {
+        let weight = weight(&keyword);
         self.keywords.push((keyword, self.depth));
-        self.depth += 1;
+        self.depth += weight;
     }
 
     /// At an `in`, which ends either the value of a `let` or the pattern of a `for`.
@@ -126,9 +131,19 @@ impl Level {
     /// Back to the depth inside the innermost `keyword`; `done` if nothing of it follows.
     fn part_of(&mut self, keyword: &Tok<'_>, done: bool) {
         if let Some(i) = self.keywords.iter().rposition(|(k, _)| k == keyword) {
-            self.depth = self.keywords[i].1 + 1;
+            self.depth = self.keywords[i].1 + weight(keyword);
             self.keywords.truncate(i + usize::from(!done));
         }
+    }
+}
+
+/// What a construct adds to the depth of the tree inside it.
+fn weight(tok: &Tok<'_>) -> usize {
+    match tok {
+        Tok::Let | Tok::For | Tok::Op(_) | Tok::Minus | Tok::Star | Tok::Less | Tok::Bar | Tok::Caret => 1,
+        // Those of operands in a chain stand side by side, but a list of indices nests.
+        Tok::LBracket => BLOCK / 6,
+        _ => BLOCK,
     }
 }
 
@@ -176,8 +191,8 @@ impl Scan {
             let error = Diagnostic::error("E0107", "this is nested too deeply", span)
                 .here("the limit is exceeded here")
                 .note(format!(
-                    "at most {MAX_BRACKETS} brackets and {MAX_DEPTH} expressions can be inside one another; \
-                     move parts of it to definitions of their own"
+                    "at most {MAX_BRACKETS} brackets and {MAX_BLOCKS} conditions, loops and functions can be inside \
+                     one another, and {MAX_DEPTH} operators or bindings; move parts of it to definitions of their own"
                 ));
             self.report(error);
         }
@@ -207,15 +222,15 @@ impl Scan {
             Tok::Do => level.part_of(&Tok::Loop, true),
             Tok::Match => level.begin(Tok::Match),
             Tok::Case => level.part_of(&Tok::Match, false),
-            Tok::Ident(_) | Tok::Qual(_) => level.depth += usize::from(level.in_module),
+            Tok::Ident(_) | Tok::Qual(_) => level.depth += if level.in_module { BLOCK } else { 0 },
             Tok::Literal(_) | Tok::Constr(_) | Tok::Underscore | Tok::Equals => {}
-            _ => level.depth += 1,
+            _ => level.depth += weight(tok),
         }
     }
 
     fn open(&mut self, close: Tok<'static>, start: usize, end: usize) {
         // Postfix brackets nest in the tree although they stand side by side: `a[i][j]`.
-        self.level().depth += 1;
+        self.level().depth += weight(&Tok::LBracket);
         let level = self.level().nested();
         self.open.push(Open { close, start, end, level });
     }

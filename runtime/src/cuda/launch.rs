@@ -210,7 +210,9 @@ impl<'a> Launch<'_, 'a> {
         let mut places = 0;
         for (out, elects) in outs.iter().zip(elects) {
             match out {
-                Out::Elem(p) => arrays.extend(self.outputs(&[*p], self.space.total)?),
+                Out::Row(p, n) => {
+                    arrays.extend(self.outputs(&[*p], self.space.total.saturating_mul(*n))?);
+                }
                 Out::Scatter(dests) => {
                     let bound = self.destinations(dests, frame)?;
                     if *elects {

@@ -6,14 +6,16 @@ use super::{Desc, Run, device, out_of_memory, threads};
 use crate::array::{Array, OutOfMemory};
 use crate::blocks::Blocks;
 use crate::check::{RuntimeError, Span};
-use crate::plan::Kernel;
+use crate::plan::{Code, Kernel};
 use crate::prim::{Prim, Scalar};
 use crate::profile::{self, Counters};
 use std::sync::Arc;
 
 /// How the processor is used.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Cpu {
+    /// The functions of the kernels.
+    pub code: Arc<Code>,
     /// Number of threads.
     pub threads: usize,
     /// See [`super::Options`].

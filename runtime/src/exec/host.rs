@@ -5,6 +5,7 @@ use super::frame::{Frame, HostValue};
 use super::{Run, export, internal, out_of_memory};
 use crate::array::OutOfMemory;
 use crate::check::{CheckKind, RuntimeError, Span};
+use crate::op::PrimOp;
 use crate::plan::{Block, Loop, LoopForm, Op, Operand, Space, Stm};
 use crate::prim::Scalar;
 use crate::value::Value;
@@ -52,7 +53,7 @@ impl<D: Device> Run<'_, D> {
     fn run_stm(&self, stm: &Stm<D::Kernel>, frame: &mut Frame<D>) -> Result<(), RuntimeError> {
         if let Op::Scalar(f, args) = &stm.op {
             self.count(|c| c.work += 1);
-            let x = scalar_op(f.as_ref(), args, frame)?;
+            let x = scalar_op(*f, args, frame)?;
             frame.set(stm.pat[0], x.into());
             return Ok(());
         }
@@ -291,14 +292,10 @@ impl<D: Device> Run<'_, D> {
     }
 }
 
-fn scalar_op<D: Device>(
-    f: &(dyn Fn(&[Scalar]) -> Scalar + Send + Sync),
-    args: &[Operand],
-    frame: &Frame<D>,
-) -> Result<Scalar, RuntimeError> {
+fn scalar_op<D: Device>(op: PrimOp, args: &[Operand], frame: &Frame<D>) -> Result<Scalar, RuntimeError> {
     Ok(match args {
-        [a] => f(&[frame.scalar(*a)?]),
-        [a, b] => f(&[frame.scalar(*a)?, frame.scalar(*b)?]),
-        _ => f(&frame.scalars(args)?),
+        [a] => op.eval(&[frame.scalar(*a)?]),
+        [a, b] => op.eval(&[frame.scalar(*a)?, frame.scalar(*b)?]),
+        _ => op.eval(&frame.scalars(args)?),
     })
 }

@@ -5,7 +5,7 @@ use super::space::{Piece, Space};
 use super::{Run, internal, out_of_memory, threads};
 use crate::array::Array;
 use crate::check::{RuntimeError, Span};
-use crate::plan::{EnvLayout, ErrorRecord, Fold, Kernel, KernelFn, KernelKind, Operand, Out};
+use crate::plan::{CodeId, EnvLayout, ErrorRecord, Fold, Kernel, KernelFn, KernelKind, Operand, Out};
 use crate::pool;
 use crate::prim::{Prim, Scalar};
 use crate::profile::Counters;
@@ -25,6 +25,8 @@ fn stack_size() -> usize {
 /// A kernel with everything it needs to run.
 pub struct Launch<'a> {
     pub kernel: &'a Kernel,
+    /// What its functions are.
+    code: &'a [KernelFn],
     pub space: Space,
     pub threads: usize,
     /// See `Options::reproducible`.
@@ -70,7 +72,7 @@ impl Run<'_> {
     }
 
     fn prepare<'k>(
-        &self,
+        &'k self,
         kernel: &'k Kernel,
         frame: &mut Frame,
         span: Span,
@@ -104,7 +106,20 @@ impl Run<'_> {
         let failure = Failure { pos: AtomicI64::new(i64::MAX), record: Mutex::new(None) };
         let (work, copied) = (AtomicU64::new(0), Counters::default());
         let reproducible = self.device.reproducible;
-        Ok(Launch { kernel, space, threads, reproducible, span, env, _held: held, failure, work, copied })
+        let code = &self.device.code.functions;
+        Ok(Launch {
+            kernel,
+            code,
+            space,
+            threads,
+            reproducible,
+            span,
+            env,
+            _held: held,
+            failure,
+            work,
+            copied,
+        })
     }
 }
 
@@ -140,11 +155,21 @@ impl Launch<'_> {
         for (i, a) in arrays.iter_mut().enumerate() {
             if !a.is_unique() {
                 self.copied.copy(a.len(), a.bytes().len());
+                *a = self.copy_of(a)?;
             }
-            a.try_make_unique().map_err(|e| out_of_memory(e, self.span))?;
             self.env[first + 1 + i] = a.as_ptr() as u64;
         }
         Ok(arrays)
+    }
+
+    /// A copy of an array, made by all threads.
+    fn copy_of(&self, a: &Array) -> Result<Array, RuntimeError> {
+        let mut copy = self.alloc(a.prim(), a.len())?;
+        let from = a.bytes();
+        threads::fill(self.threads, copy.bytes_mut(), |start, part| {
+            part.copy_from_slice(&from[start..start + part.len()]);
+        });
+        Ok(copy)
     }
 
     /// The neutral elements as the accumulators' first values.
@@ -157,10 +182,11 @@ impl Launch<'_> {
     }
 
     /// Runs `code` on a piece; the number it returns, or `None` if a check failed here or before.
-    pub fn piece(&self, code: KernelFn, env: &[u64], p: &Piece) -> Option<i64> {
+    pub fn piece(&self, code: CodeId, env: &[u64], p: &Piece) -> Option<i64> {
         if self.has_failed_before(p.lo) {
             return None;
         }
+        let code = self.code[code.0 as usize];
         let mut record = ErrorRecord::default();
         let (row_lo, row_hi) = (p.row_lo as i64, p.row_hi as i64);
         debug_assert_eq!(env.len(), self.kernel.layout.len());

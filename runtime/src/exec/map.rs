@@ -23,8 +23,8 @@ impl Launch<'_> {
         let mut word = 0;
         for out in outs {
             match out {
-                Out::Elem(p) => {
-                    arrays.extend(self.outputs(word, &[*p], self.space.total)?);
+                Out::Row(p, n) => {
+                    arrays.extend(self.outputs(word, &[*p], self.space.total.saturating_mul(*n))?);
                     word += 1;
                 }
                 Out::Scatter(dests) => {

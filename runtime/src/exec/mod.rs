@@ -28,7 +28,7 @@ use crate::array::{Array, OutOfMemory};
 use crate::cancel::CancelToken;
 use crate::check::{CheckKind, RuntimeError, Span, max_depth};
 use crate::cuda::{Cuda, Loaded};
-use crate::plan::{Function, Kind, Plan};
+use crate::plan::{Code, Function, Kind, Plan};
 use crate::pool;
 use crate::prim::{Prim, Scalar};
 use crate::profile::Profile;
@@ -39,6 +39,7 @@ use device::Device;
 use frame::HostValue;
 use record::Recorder;
 use std::cell::Cell;
+use std::sync::Arc;
 
 /// How to run.
 #[derive(Clone, Debug, Default)]
@@ -65,14 +66,14 @@ pub struct Executable {
 
 #[derive(Debug)]
 enum Compiled {
-    Cpu(Plan),
+    Cpu(Plan, Arc<Code>),
     Gpu(Box<Loaded>),
 }
 
 impl Executable {
-    /// Takes over a plan.
-    pub fn new(plan: Plan) -> Executable {
-        Executable { code: Compiled::Cpu(plan) }
+    /// Takes over a plan, and the code that its kernels name.
+    pub fn new(plan: Plan, code: Code) -> Executable {
+        Executable { code: Compiled::Cpu(plan, Arc::new(code)) }
     }
 
     /// Takes over a program that is on a GPU.
@@ -83,7 +84,7 @@ impl Executable {
     /// The index of the entry point of that name.
     pub fn entry(&self, name: &str) -> Option<usize> {
         match &self.code {
-            Compiled::Cpu(plan) => plan.entry(name),
+            Compiled::Cpu(plan, _) => plan.entry(name),
             Compiled::Gpu(program) => program.plan.entry(name),
         }
     }
@@ -128,8 +129,8 @@ impl Executable {
         options: &Options,
         profile: Option<&mut Profile>,
     ) -> Result<Vec<Column>, RuntimeError> {
-        let plan = match &self.code {
-            Compiled::Cpu(plan) => plan,
+        let (plan, code) = match &self.code {
+            Compiled::Cpu(plan, code) => (plan, code.clone()),
             Compiled::Gpu(program) => {
                 let call = Call::new(&program.plan, fun, options)?;
                 return call.run(Cuda::start(program, options.memory_limit)?, fun, args, profile);
@@ -137,7 +138,7 @@ impl Executable {
         };
         let threads = threads::count(options.threads);
         let Options { smallest_pieces, reproducible, .. } = *options;
-        let device = Cpu { threads, smallest_pieces, reproducible };
+        let device = Cpu { code, threads, smallest_pieces, reproducible };
         let call = Call::new(plan, fun, options)?;
         threads::pool(threads)?.install(|| call.run(device, fun, args, profile))
     }
@@ -259,7 +260,7 @@ fn export<D: Device>(
 
 /// The error for a plan that breaks its own rules.
 pub(crate) fn internal(what: &str) -> RuntimeError {
-    RuntimeError::plain(format!("internal error: {what}"))
+    RuntimeError::internal(what)
 }
 
 pub(crate) fn out_of_memory(e: OutOfMemory, span: Span) -> RuntimeError {

@@ -10,7 +10,7 @@ use super::launch::{Launch, as_row};
 use super::space::Piece;
 use super::threads;
 use crate::check::RuntimeError;
-use crate::plan::{Fold, KernelFn, Out};
+use crate::plan::{CodeId, Fold, Out};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// Per part of a giant row.
@@ -35,7 +35,7 @@ impl Launch<'_> {
     pub fn scan(
         &mut self,
         fold: &Fold,
-        (reduce, dual): (KernelFn, KernelFn),
+        (reduce, dual): (CodeId, CodeId),
         exact: bool,
         outs: Option<&[Out]>,
         frame: &mut Frame,
@@ -70,7 +70,7 @@ impl Launch<'_> {
         Ok(results.into_iter().map(HostValue::Array).collect())
     }
 
-    fn scan_part(&self, fold: &Fold, reduce: KernelFn, links: &[Link], p: &Piece) {
+    fn scan_part(&self, fold: &Fold, reduce: CodeId, links: &[Link], p: &Piece) {
         let (link, before) = self.links(links, p);
         let mut env = self.env.clone();
         self.point_rows_at(fold, &mut env, &link.reduced, p.row_lo);
@@ -93,7 +93,7 @@ impl Launch<'_> {
     }
 
     /// As `scan_part` for the only thread.
-    fn scan_part_alone(&self, fold: &Fold, dual: KernelFn, links: &[Link], p: &Piece) {
+    fn scan_part_alone(&self, fold: &Fold, dual: CodeId, links: &[Link], p: &Piece) {
         let (link, before) = self.links(links, p);
         let mut env = self.env.clone();
         let partials = self.kernel.layout.partials_at();

@@ -3,6 +3,7 @@
 //! - [`text`]: the language's own notation, read against expected types or freely, and printed.
 //! - [`binary`]: Futhark's binary format; [`npy`]: NumPy's array files. Both hold regular arrays only and go through
 //!   [`regular`].
+//! - [`stream`]: arrays read without holding their file in memory.
 //! - [`compare`]: equality of values whatever their representation, with a tolerance for floats.
 //! - [`view`]: a value's columns as a tree, which printing and comparing walk.
 
@@ -10,6 +11,7 @@ pub mod binary;
 pub mod compare;
 pub mod npy;
 pub mod regular;
+pub mod stream;
 pub mod text;
 pub mod view;
 

@@ -1,4 +1,5 @@
-//! NumPy's `.npy` files, versions 1 to 3: little endian, C order, one regular array each.
+//! NumPy's `.npy` files, versions 1 to 3: one regular array each. Either byte order and either order of the elements is
+//! read; written is little endian in C order.
 //!
 //! ```text
 //! \x93NUMPY  major  minor  header length (u16, from version 2 on u32)  header  elements
@@ -7,9 +8,13 @@
 
 use super::InputError;
 use super::regular::{Regular, element_count};
+use super::stream::read_array;
 use crate::{Prim, Value, ValueType};
+use std::io::{ErrorKind, Read};
 
 const MAGIC: &[u8] = b"\x93NUMPY";
+/// The longest header that is read; NumPy's have some 120 bytes.
+const MAX_HEADER: usize = 1 << 20;
 
 /// Whether the bytes begin like a `.npy` file.
 pub fn is_npy(bytes: &[u8]) -> bool {
@@ -23,47 +28,87 @@ pub fn read_value(bytes: &[u8], ty: &ValueType) -> Result<Value, InputError> {
     regular.into_value(ty).map_err(|message| InputError::new(message, whole))
 }
 
-/// Reads the array of a file.
+/// Reads the array of a file that is nothing else.
 pub fn read_regular(bytes: &[u8]) -> Result<Regular, String> {
-    let cut = || "the .npy file is cut off".to_string();
-    if !is_npy(bytes) {
+    let mut rest = bytes;
+    let regular = read_from(&mut rest, Some(bytes.len() as u64))?;
+    match rest.len() {
+        0 => Ok(regular),
+        n => Err(format!("the .npy file goes on for {n} bytes after its array {}", regular.type_name())),
+    }
+}
+
+/// Reads an array from a stream that has `known` bytes left, if that is known, and leaves the stream behind it.
+pub fn read_from(reader: &mut dyn Read, known: Option<u64>) -> Result<Regular, String> {
+    let mut start = [0; 8];
+    exactly(reader, &mut start)?;
+    if !is_npy(&start) {
         return Err("this is not a .npy file".into());
     }
-    let (header_len, start) = match bytes.get(6).ok_or_else(cut)? {
-        1 => (le(bytes.get(8..10).ok_or_else(cut)?), 10),
-        2 | 3 => (le(bytes.get(8..12).ok_or_else(cut)?), 12),
-        v => return Err(format!(".npy version {v} is unknown")),
-    };
-    let header = bytes.get(start..start + header_len).ok_or_else(cut)?;
-    let header = std::str::from_utf8(header).map_err(|_| "the .npy header is not text")?;
-    let (prim, dims) = parse_header(header)?;
-    let data = &bytes[start + header_len..];
-    let count = element_count(&dims).ok_or("the .npy file's shape is out of range")?;
-    match count.checked_mul(prim.size()) {
-        Some(len) if len == data.len() => Ok(Regular::from_bytes(prim, dims, data)),
-        _ => Err(format!(
-            "the .npy file holds {} bytes of data, which does not fit {}{prim}",
-            data.len(),
-            dims.iter().map(|d| format!("[{d}]")).collect::<String>()
-        )),
+    let mut length = vec![0; if start[6] == 1 { 2 } else { 4 }];
+    if !(1..=3).contains(&start[6]) {
+        return Err(format!(".npy version {} is unknown", start[6]));
+    }
+    exactly(reader, &mut length)?;
+    let header_length = le(&length);
+    if header_length > MAX_HEADER {
+        return Err(format!("the .npy file's header of {header_length} bytes is too long"));
+    }
+    let mut header = vec![0; header_length];
+    exactly(reader, &mut header)?;
+    let header = std::str::from_utf8(&header).map_err(|_| "the .npy header is not text")?;
+    let left = known.map(|n| n.saturating_sub((8 + length.len() + header_length) as u64));
+    Header::parse(header)?.read_data(reader, left)
+}
+
+fn exactly(reader: &mut dyn Read, bytes: &mut [u8]) -> Result<(), String> {
+    reader.read_exact(bytes).map_err(|e| match e.kind() {
+        ErrorKind::UnexpectedEof => "the .npy file is cut off".to_string(),
+        _ => format!("cannot read: {e}"),
+    })
+}
+
+/// What a file says about its array.
+struct Header {
+    prim: Prim,
+    dims: Vec<i64>,
+    /// The first index runs fastest.
+    fortran: bool,
+    /// The most significant byte of a number comes first.
+    big_endian: bool,
+}
+
+impl Header {
+    fn parse(header: &str) -> Result<Header, String> {
+        let descr = entry(header, "descr")?;
+        let quote = descr.chars().next().filter(|c| matches!(c, '\'' | '"'));
+        let name = quote.and_then(|q| descr[1..].split(q).next());
+        let name = name.ok_or("the .npy file holds records, which are not supported")?;
+        let dims = parse_shape(entry(header, "shape")?)?;
+        let fortran = dims.len() > 1 && entry(header, "fortran_order")?.starts_with("True");
+        Ok(Header { prim: prim_of(name)?, dims, fortran, big_endian: name.starts_with('>') })
+    }
+
+    fn read_data(self, reader: &mut dyn Read, left: Option<u64>) -> Result<Regular, String> {
+        let Header { prim, mut dims, fortran, big_endian } = self;
+        let count = element_count(&dims).ok_or("the .npy file's shape is out of range")?;
+        let mut data = read_array(prim, count, reader, left).map_err(|message| {
+            let dims: String = dims.iter().map(|d| format!("[{d}]")).collect();
+            format!("the .npy file's array {dims}{prim}: {message}")
+        })?;
+        if big_endian && prim.size() > 1 {
+            data.bytes_mut().chunks_exact_mut(prim.size()).for_each(<[u8]>::reverse);
+        }
+        if !fortran {
+            return Ok(Regular { dims, data });
+        }
+        dims.reverse();
+        Ok(Regular { dims, data }.transposed())
     }
 }
 
 fn le(bytes: &[u8]) -> usize {
     bytes.iter().rev().fold(0, |n, b| n << 8 | *b as usize)
-}
-
-fn parse_header(header: &str) -> Result<(Prim, Vec<i64>), String> {
-    let descr = entry(header, "descr")?;
-    let quote = descr.chars().next().filter(|c| matches!(c, '\'' | '"'));
-    let name = quote.and_then(|q| descr[1..].split(q).next());
-    let name = name.ok_or("the .npy file holds records, which are not supported")?;
-    let prim = prim_of(name)?;
-    let dims = parse_shape(entry(header, "shape")?)?;
-    if dims.len() > 1 && entry(header, "fortran_order")?.starts_with("True") {
-        return Err("the .npy file is in Fortran order; save it in C order".into());
-    }
-    Ok((prim, dims))
 }
 
 /// What follows a key.
@@ -81,9 +126,6 @@ fn parse_shape(text: &str) -> Result<Vec<i64>, String> {
 }
 
 fn prim_of(name: &str) -> Result<Prim, String> {
-    if name.starts_with('>') && !name.ends_with('1') {
-        return Err(format!("the .npy file is big endian (`{name}`); save it as little endian"));
-    }
     Ok(match name.trim_start_matches(['<', '|', '=', '>']) {
         "b1" | "?" => Prim::Bool,
         "i1" => Prim::I8,
@@ -124,15 +166,21 @@ pub fn write_value(value: &Value) -> Result<Vec<u8>, String> {
     let (Some(regular), None) = (regulars.pop(), regulars.pop()) else {
         return Err("a .npy file holds one array, and this result has several".into());
     };
-    let shape: String = regular.dims.iter().map(|d| format!("{d}, ")).collect();
-    let descr = name_of(regular.data.prim());
-    let mut header = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': ({shape}), }}");
+    let mut out = header(regular.data.prim(), &regular.dims);
+    out.extend_from_slice(regular.data.bytes());
+    Ok(out)
+}
+
+/// What stands in a file before the elements of an array.
+pub fn header(prim: Prim, dims: &[i64]) -> Vec<u8> {
+    let shape: String = dims.iter().map(|d| format!("{d}, ")).collect();
+    let mut header =
+        format!("{{'descr': '{}', 'fortran_order': False, 'shape': ({shape}), }}", name_of(prim));
     // The data starts at a multiple of 64.
     header.push_str(&" ".repeat(63 - (header.len() + 10) % 64));
     header.push('\n');
     let mut out = [MAGIC, &[1, 0]].concat();
     out.extend_from_slice(&(header.len() as u16).to_le_bytes());
     out.extend_from_slice(header.as_bytes());
-    out.extend_from_slice(regular.data.bytes());
-    Ok(out)
+    out
 }

@@ -39,6 +39,34 @@ impl Regular {
         Regular { dims, data }
     }
 
+    /// The array with its dimensions in the opposite order.
+    pub fn transposed(&self) -> Regular {
+        let size = self.data.prim().size();
+        let dims: Vec<i64> = self.dims.iter().rev().copied().collect();
+        let mut data = Array::zeros(self.data.prim(), self.data.len());
+        let mut steps = vec![1; dims.len()];
+        for (d, len) in self.dims.iter().enumerate().rev().take(dims.len().saturating_sub(1)) {
+            steps[d - 1] = steps[d] * *len as usize;
+        }
+        steps.reverse();
+        let mut index = vec![0; dims.len()];
+        let mut from = 0;
+        let source = self.data.bytes();
+        for target in data.bytes_mut().chunks_exact_mut(size) {
+            target.copy_from_slice(&source[from * size..(from + 1) * size]);
+            for d in (0..dims.len()).rev() {
+                index[d] += 1;
+                from += steps[d];
+                if index[d] < dims[d] as usize {
+                    break;
+                }
+                from -= index[d] * steps[d];
+                index[d] = 0;
+            }
+        }
+        Regular { dims, data }
+    }
+
     /// The type, as in messages: `[2][3]i32`.
     pub fn type_name(&self) -> String {
         let dims: String = self.dims.iter().map(|d| format!("[{d}]")).collect();

@@ -16,6 +16,11 @@ fn feature(name: &str) -> Option<&'static str> {
     })
 }
 
+/// Whether an error only says that an accumulator cannot be written to, in a program that is told of accumulators.
+pub(super) fn follows(diag: &Diagnostic, all: &[Diagnostic]) -> bool {
+    diag.message == "unknown name `write`" && all.iter().any(|d| d.message.contains("accumulators"))
+}
+
 /// The diagnostic for an unknown value that is one of a missing feature.
 pub(super) fn value(name: &Name) -> Option<Diagnostic> {
     let feature = feature(&name.base).filter(|_| name.path.is_empty())?;

@@ -10,8 +10,14 @@ use par_syntax::ast::{self, Exp, Ident};
 impl Cx<'_> {
     /// `a[i, j:k]`.
     pub(super) fn index(&mut self, value: Expr, index: &[ast::IndexArg], span: Span) -> Expr {
+        let before = self.diags.len();
         let index = self.index_args(index);
+        let written = self.diags.len();
         let ty = self.indexed_type(&value, &index);
+        // Of what has no indices, those given do not matter.
+        if self.diags.len() > written && self.diags[written].message.ends_with("cannot be indexed") {
+            self.diags.drain(before..written);
+        }
         Expr { kind: ExprKind::Index(Box::new(value), index), ty, span }
     }
 
@@ -63,7 +69,11 @@ impl Cx<'_> {
     fn indexed_type(&mut self, value: &Expr, index: &[IndexArg]) -> Ty {
         let mut ty = value.ty.clone();
         let mut kept = 0;
-        let parts = matches!(self.types.shallow(&ty), Ty::Tuple(_));
+        let (parts, record) = match self.types.shallow(&ty) {
+            Ty::Tuple(_) => (true, false),
+            Ty::Record(_) => (false, true),
+            _ => (false, false),
+        };
         for (i, arg) in index.iter().enumerate() {
             let element = self.types.any();
             if self.types.unify(&array(element.clone()), &ty).is_ok() {
@@ -82,9 +92,10 @@ impl Cx<'_> {
                     ),
                 };
                 let diag = Diagnostic::error("E0311", message, value.span).here(format!("this is `{whole}`"));
-                match parts {
-                    true => diag.note("the parts of a tuple are written `.0`, `.1` and so on"),
-                    false => diag,
+                match (parts, record) {
+                    (true, _) => diag.note("the parts of a tuple are written `.0`, `.1` and so on"),
+                    (_, true) => diag.note("the fields of a record are written `.name`"),
+                    _ => diag,
                 }
             });
             return self.types.poison();

@@ -31,13 +31,15 @@ impl Cx<'_> {
 
     /// The type, unless it is so large that it can only come from doubling again and again.
     pub(super) fn of_moderate_size(&mut self, ty: Ty, span: Span) -> Ty {
-        if !self.types.is_huge(&ty) {
-            return ty;
-        }
+        if self.types.is_huge(&ty) { self.huge_type(span) } else { ty }
+    }
+
+    /// E0313.
+    pub(super) fn huge_type(&mut self, span: Span) -> Ty {
         let message = format!("a type of more than {MAX_TYPE_SIZE} parts");
-        let diag = Diagnostic::error("E0313", message, span).here("this value");
+        let diag = Diagnostic::error("E0313", message, span).here("here");
         if !self.has_error_in(span) {
-            self.diags.push(diag.note("every definition that uses a pair's type twice doubles it"));
+            self.diags.push(diag.note("every definition that uses another one's type twice doubles it"));
         }
         self.types.poison()
     }

@@ -41,6 +41,16 @@ impl<'a> Found<'a> {
         }
     }
 
+    /// Whether it has no parameters and is no function written out, so that it cannot call itself.
+    pub(super) fn is_value(&self) -> bool {
+        let Some(def) = self.written() else { return false };
+        let mut body = &def.body;
+        while let ast::ExpKind::Parens(inner) | ast::ExpKind::Attr(_, inner) = &body.kind {
+            body = inner;
+        }
+        def.params.is_empty() && !matches!(body.kind, ast::ExpKind::Lambda { .. })
+    }
+
     /// The name where it is defined or specified.
     pub(super) fn ident(&self) -> &'a ast::Ident {
         match &self.what {
@@ -127,7 +137,8 @@ pub(super) fn collect<'a>(files: &[&'a ast::File], sources: &Sources) -> Collect
 }
 
 /// Those that mean the same before a definition as before its body.
-const OF_BODIES: [&str; 5] = ["sequential", "sequential_outer", "sequential_inner", "unsafe", "opaque"];
+const OF_BODIES: [&str; 6] =
+    ["sequential", "sequential_outer", "sequential_inner", "unsafe", "opaque", "fast_math"];
 
 /// A warning for an attribute that nobody knows.
 pub(super) fn unknown_attribute(attr: &ast::Attr) -> Option<Diagnostic> {

@@ -14,7 +14,7 @@ use par_runtime::{Prim, Scalar, Span};
 use par_syntax::{Diagnostic, Severity};
 
 /// Steps after which the answer is taken to be that everything is covered: some sets of patterns are exponential.
-const MAX_STEPS: usize = 200_000;
+const MAX_STEPS: usize = 500_000;
 
 /// A pattern without names.
 #[derive(Clone, Debug)]
@@ -109,7 +109,10 @@ fn shape(pat: &Pat) -> Shape {
 
 /// Values, as text, that fit `query` and no row; `None` if there are none.
 fn missing(rows: &[Vec<Shape>], query: &[Shape], tys: &[Ty], steps: &mut usize) -> Option<Vec<String>> {
-    *steps += 1;
+    *steps += 1 + rows.len();
+    if rows.iter().any(|row| row.iter().all(|shape| matches!(shape, Shape::Any))) {
+        return None;
+    }
     let (Some((first, rest)), Some((ty, others))) = (query.split_first(), tys.split_first()) else {
         return rows.is_empty().then(Vec::new);
     };
@@ -120,15 +123,10 @@ fn missing(rows: &[Vec<Shape>], query: &[Shape], tys: &[Ty], steps: &mut usize) 
         Shape::Of(head, _) => missing_with(head, rows, query, tys, steps),
         Shape::Any => {
             let used = heads(rows);
-            for head in all_heads(ty, &used) {
-                let found = missing_with(&head, rows, query, tys, steps);
-                if found.is_some() {
-                    return found;
-                }
-            }
             if covers(ty, &used) {
-                return None;
+                return used.iter().find_map(|head| missing_with(head, rows, query, tys, steps));
             }
+            // Values with none of these heads fit the fewest rows: those that leave it open.
             let open: Vec<Vec<Shape>> =
                 rows.iter().filter(|r| matches!(r[0], Shape::Any)).map(|r| r[1..].to_vec()).collect();
             let mut found = missing(&open, rest, others, steps)?;
@@ -181,21 +179,16 @@ fn heads(rows: &[Vec<Shape>]) -> Vec<Head> {
     out
 }
 
-/// The heads worth looking at: all of the type if there are few, else those used.
-fn all_heads(ty: &Ty, used: &[Head]) -> Vec<Head> {
-    match ty {
-        _ if used.is_empty() => Vec::new(),
-        Ty::Sum(cs) => cs.iter().map(|(c, _)| Head::Constr(c.clone())).collect(),
-        Ty::Prim(Prim::Bool) => [true, false].map(|b| Head::Literal(Scalar::Bool(b))).to_vec(),
-        _ => used.to_vec(),
-    }
-}
-
-/// Whether there is no other value than with one of the heads looked at.
+/// Whether every value has one of these heads.
 fn covers(ty: &Ty, used: &[Head]) -> bool {
-    let closed = matches!(ty, Ty::Tuple(_) | Ty::Record(_) | Ty::Sum(_) | Ty::Prim(Prim::Bool));
-    let all_bytes = matches!(ty, Ty::Prim(Prim::I8 | Prim::U8)) && used.len() == 256;
-    all_bytes || (closed && !used.is_empty())
+    match ty {
+        Ty::Unique(t) => covers(t, used),
+        Ty::Tuple(_) | Ty::Record(_) => !used.is_empty(),
+        Ty::Sum(cs) => used.len() == cs.len(),
+        Ty::Prim(Prim::Bool) => used.len() == 2,
+        Ty::Prim(Prim::I8 | Prim::U8) => used.len() == 256,
+        _ => false,
+    }
 }
 
 /// The types of the parts of a value with this head.
@@ -230,13 +223,19 @@ fn text(head: &Head, ty: &Ty, parts: &[String]) -> String {
 
 /// A value with none of the heads.
 fn other(ty: &Ty, used: &[Head]) -> String {
-    match ty {
-        Ty::Prim(p) if p.is_integer() && !used.is_empty() => {
-            let free = (0..=used.len() as i64)
-                .map(|i| Scalar::from_i64(*p, i))
-                .find(|s| !used.contains(&Head::Literal(*s)));
-            free.map_or_else(|| "_".to_string(), |s| s.to_string())
+    let text = match ty {
+        _ if used.is_empty() => None,
+        Ty::Unique(t) => Some(other(t, used)),
+        Ty::Sum(cs) => {
+            let unused = cs.iter().find(|(c, _)| !used.contains(&Head::Constr(c.clone())));
+            unused.map(|(c, parts)| format!("#{c}{}", " _".repeat(parts.len())))
         }
-        _ => "_".to_string(),
-    }
+        Ty::Prim(Prim::Bool) => Some((!used.contains(&Head::Literal(Scalar::Bool(true)))).to_string()),
+        Ty::Prim(p) if p.is_integer() => (0..=used.len() as i64)
+            .map(|i| Scalar::from_i64(*p, i))
+            .find(|s| !used.contains(&Head::Literal(*s)))
+            .map(|s| s.to_string()),
+        _ => None,
+    };
+    text.unwrap_or_else(|| "_".to_string())
 }

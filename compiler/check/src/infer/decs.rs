@@ -8,7 +8,7 @@ use super::collect::What;
 use super::deps::Component;
 use super::modules::{Demand, Head, View};
 use super::types::{Scheme, erase, function};
-use super::{Binding, Cx, Env};
+use super::{Binding, Cx, Env, hints};
 use crate::thir::{Def, DefId, Expr, ExprKind, Hidden, LocalId, Pat, Ty, TyVar};
 use par_syntax::{Diagnostic, Severity, ast};
 
@@ -101,6 +101,7 @@ impl<'a> Cx<'a> {
         };
         self.module = module;
         self.env = Env::default();
+        self.env.own = self.defs[id.0 as usize].is_value().then_some(id);
         let mut signature = match what {
             Source::Written(ast) => self.written_signature(id, ast),
             Source::View(view) => self.view_signature(id, view),
@@ -274,7 +275,13 @@ impl<'a> Cx<'a> {
             let here = format!("its result has the type `{}`", self.show(&def.ret));
             let diag = Diagnostic::error("E0502", head, def.name_span).here(here);
             let note = "a function was found: is an argument missing in its body?";
-            self.diags.push(if missing { diag.note(note) } else { diag });
+            self.diags.push(match &def.ret {
+                _ if missing => diag.note(note),
+                Ty::Array(_, element) if matches!(**element, Ty::Fun(..)) => {
+                    diag.note(hints::TOO_MANY_PARAMETERS)
+                }
+                _ => diag,
+            });
         }
     }
 
@@ -302,7 +309,13 @@ impl<'a> Cx<'a> {
         });
         if shadowed && !def.library {
             let message = format!("`{name}` calls itself, not the `{name}` of the standard library");
-            self.diags.push(Diagnostic::new(Severity::Warning, "W0202", message, span).here("recursive"));
+            let diag = Diagnostic::new(Severity::Warning, "W0202", message, span).here("recursive");
+            self.diags.push(match super::scope::OPERATORS.contains(&name.as_str()) {
+                true => diag.note(format!(
+                    "the built-in operator on numbers of one type is written with its module: x f64.{name} y"
+                )),
+                false => diag,
+            });
         }
     }
 }

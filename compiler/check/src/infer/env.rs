@@ -1,6 +1,7 @@
 //! Local names in scope while a definition is looked at.
 
 use super::scope::ModId;
+use crate::thir::DefId;
 use std::collections::HashMap;
 
 /// Local names in scope, with a mark for every scope.
@@ -8,6 +9,8 @@ pub(super) struct Env<B> {
     pub(super) values: HashMap<String, Vec<(usize, B)>>,
     types: HashMap<String, Vec<crate::thir::Ty>>,
     pub(super) opens: Vec<(usize, ModId)>,
+    /// The definition that is looked at, if it is a value: its name inside it means another one's, if there is one.
+    pub(super) own: Option<DefId>,
     trail: Vec<Bound>,
 }
 
@@ -20,7 +23,7 @@ enum Bound {
 
 impl<B> Default for Env<B> {
     fn default() -> Env<B> {
-        Env { values: HashMap::new(), types: HashMap::new(), opens: Vec::new(), trail: Vec::new() }
+        Env { values: HashMap::new(), types: HashMap::new(), opens: Vec::new(), own: None, trail: Vec::new() }
     }
 }
 

@@ -3,7 +3,7 @@
 use super::holes::Hole;
 use super::scope::Found;
 use super::types::{BOOL, array};
-use super::{Binding, Cx, collect, errors, foreign};
+use super::{Binding, Cx, collect, errors, foreign, typeexps};
 use crate::thir::{DefId, Expr, ExprKind, RangeKind, Ty};
 use par_runtime::{Prim, Scalar, Span};
 use par_syntax::Diagnostic;
@@ -171,6 +171,10 @@ impl Cx<'_> {
                 name.base
             ));
         }
+        if self.scopes.is_hidden(&self.env, self.module, name) {
+            let note = format!("`{}` is `local`: only its own module sees it", name.base);
+            return errors::unknown_name(name, &[]).note(note);
+        }
         let diag = errors::unknown_name(name, &known);
         if !name.path.is_empty() {
             return diag;
@@ -252,6 +256,11 @@ impl Cx<'_> {
                 None => self.name(&super::deps::field_name(field)),
             };
             values.push((field.name.clone(), value));
+        }
+        if typeexps::is_tuple(values.iter().map(|(f, _)| f.as_str())) {
+            let parts = typeexps::in_order(values);
+            let ty = Ty::Tuple(parts.iter().map(|e| e.ty.clone()).collect());
+            return Expr { kind: ExprKind::Tuple(parts), ty, span };
         }
         let mut types: Vec<(String, Ty)> = values.iter().map(|(f, e)| (f.clone(), e.ty.clone())).collect();
         types.sort_by(|a, b| a.0.cmp(&b.0));

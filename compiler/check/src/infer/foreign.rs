@@ -40,6 +40,12 @@ const WORDS: &[(&[&str], &str)] = &[
     (&["foreach"], "a function is applied to all elements by `map f xs`"),
     (&["begin", "end"], "expressions are grouped by parentheses"),
     (&["where"], "there is no `where`: bind a name before it is used, let x = … in …"),
+    (&["unsafe"], "an expression is marked with an attribute: `#[unsafe] e`"),
+    (&["is"], "two values are compared with `==`"),
+    (
+        &["try", "catch", "throw", "raise", "except"],
+        "an error ends the program; what may be missing is a sum type: `#some x` or `#none`",
+    ),
     (&["as"], "a conversion names both types: `i64.i32 x` makes an i64 of an i32"),
 ];
 
@@ -52,7 +58,12 @@ const OPERATORS: &[(&[&str], &str)] = &[
         &["+=", "-=", "*=", "%=", "|=", "&="],
         "values do not change: give the new value to a name, let x = … in …",
     ),
-    (&["<-"], "a name is bound with `let x = e in …`, an array is made with `map f xs`"),
+    (
+        &["<-"],
+        "a name is bound with `let x = e in …`, an array is made with `map f xs`, a record with another field \
+         is `r with x = e`",
+    ),
+    (&["!!"], "an element of an array is `xs[i]`"),
     (&["/*", "/**"], "a comment begins with `--`"),
     (&["|||"], "did you mean `||`?"),
     (&["&&&"], "did you mean `&&`?"),
@@ -80,6 +91,7 @@ const TYPES: &[(&[&str], &str)] = &[
     (&["half", "float16", "bfloat16"], "did you mean `f16`?"),
     (&["Bool", "boolean", "Boolean"], "did you mean `bool`?"),
     (&["string", "String", "str", "text"], "text is an array of bytes: `[]u8`"),
+    (&["fn", "func", "fun", "Fn", "function", "Function"], "the type of a function is written `a -> b`"),
     (&["void", "unit", "Unit", "None"], "the type of the empty tuple is `()`"),
     (
         &["array", "Array", "list", "List", "vec", "Vec", "vector", "Vector"],

@@ -6,6 +6,9 @@ use crate::thir::{Expr, ExprKind, Ty};
 use par_runtime::{Prim, Span};
 use par_syntax::Diagnostic;
 
+/// Where elements of an array are functions.
+pub(super) const TOO_MANY_PARAMETERS: &str = "its elements are functions: the function takes more arguments than it is given; for two arrays there is `map2`";
+
 impl Cx<'_> {
     /// A type in a sentence: `` `i32` ``, or "a number" if that is all that is known.
     pub(super) fn in_words(&self, ty: &Ty) -> String {
@@ -66,6 +69,14 @@ impl Cx<'_> {
                         let text = self.as_argument(diag.labels[0].span);
                         diag.note(format!("how many of them are true is `count id {text}`"))
                     }
+                    (to, Ty::Fun(..)) if !matches!(to, Ty::Fun(..)) => diag.note(TOO_MANY_PARAMETERS),
+                    (Ty::Tuple(_), found)
+                        if diag.message.starts_with("argument 2 of `map") && !matches!(found, Ty::Tuple(_)) => {
+                        diag.note("the function gets one element, which is no tuple here: \\x -> …")
+                    }
+                    (to, Ty::Tuple(_)) if diag.message.starts_with("argument 2 of `map") && !matches!(to, Ty::Array(..)) => {
+                        diag.note("the function gets each element as one tuple: \\(x, y) -> …")
+                    }
                     _ => self.explain_abbreviations(diag, [&expected, &found]),
                 }
             }
@@ -73,7 +84,14 @@ impl Cx<'_> {
             (Ty::Fun(..), Ty::Array(..)) if diag.message.starts_with("argument 1 of") => {
                 diag.note("the function stands before the arrays: map f xs")
             }
+            (Ty::Fun(..), _) if self.sources.text(diag.labels[0].span).starts_with('-') => {
+                let subtraction = self.sources.text(diag.labels[0].span).replacen('-', "- ", 1);
+                diag.note(format!("this is a number; the function that subtracts is (\\x -> x {subtraction})"))
+            }
             (Ty::Fun(..), _) => diag,
+            (_, Ty::Fun(..)) if self.sources.text(diag.labels[0].span) == "null" => {
+                diag.note("`null xs` says whether an array is empty; what may be missing is a sum type: `#some x` or `#none`")
+            }
             (_, Ty::Fun(..)) if numeric => diag.note("a function was found: is an argument missing?"),
             (Ty::Record(wanted), Ty::Record(given)) => {
                 let diag = advise_fields(diag, wanted, given);
@@ -113,9 +131,19 @@ impl Cx<'_> {
             () if wanted < takes && pair(&expected) => {
                 diag.note("it gets one tuple, not several arguments: \\(x, y) -> …")
             }
+            () if wanted == takes && self.gives_number(&expected, &found) => {
+                diag.note("it must give a bool: compare what it gives, as in \\x -> x % 2 != 0")
+            }
             () if wanted > takes => diag.note(format!("it must take {wanted} arguments, but takes {takes}")),
             () => diag,
         }
+    }
+
+    /// Whether a function gives a number where a condition is wanted.
+    fn gives_number(&self, expected: &Ty, found: &Ty) -> bool {
+        let (Ty::Fun(_, wanted), Ty::Fun(_, given)) = (expected, found) else { return false };
+        matches!(**wanted, Ty::Prim(Prim::Bool))
+            && matches!(self.show(given).as_str(), "number" | "integer" | "float" | "i32" | "i64")
     }
 
     /// The source of an operand, as an argument: in parentheses if it needs them, dots if it is long.
@@ -140,6 +168,15 @@ impl Cx<'_> {
         at: usize,
     ) -> Diagnostic {
         let arg = &args[at];
+        let is_array = |ty: &Ty| matches!(self.types.shallow(ty), Ty::Array(..));
+        if let (ExprKind::Def(id, _), Ty::Prim(prim)) = (&f.kind, self.types.shallow(&arg.ty)) {
+            let name = self.defs[id.0 as usize].ident().name.as_str();
+            if super::scope::OPERATORS.contains(&name) {
+                return diag.note(format!(
+                    "this `{name}` is the one defined here; that of {prim} is `{prim}.{name}`"
+                ));
+            }
+        }
         if let Ty::Tuple(parts) = self.types.shallow(param)
             && parts.len() == args.len()
             && args.len() > 1
@@ -152,12 +189,20 @@ impl Cx<'_> {
         let called = self.sources.text(f.span);
         if matches!(called, "reduce" | "scan" | "reduce_comm" | "exscan") {
             let is_function = |e: &Expr| matches!(self.types.shallow(&e.ty), Ty::Fun(..));
-            let is_array = matches!(self.types.shallow(&arg.ty), Ty::Array(..));
             let order =
                 format!("{called} takes the operator, its neutral element, and the array: {called} (+) 0 xs");
-            if at == 0 && !is_function(arg) || at == 1 && args.len() == 2 && is_array {
+            let swapped = args.get(2).is_none_or(|last| !is_array(&last.ty));
+            if at == 0 && !is_function(arg) || at == 1 && is_array(&arg.ty) && swapped {
                 return diag.note(order);
             }
+        }
+        if let Some(ExprKind::Array(index)) = args.get(at + 1).map(|next| &next.kind)
+            && is_array(&arg.ty)
+            && !is_array(param)
+            && index.len() == 1
+        {
+            let (array, index) = (self.sources.text(arg.span), self.sources.text(args[at + 1].span));
+            return diag.note(format!("an index follows without a space: {array}{index}"));
         }
         let (takes, more) = (arity(&self.types.resolve(&arg.ty)), &args[at + 1..]);
         if takes > 0
@@ -214,6 +259,10 @@ impl Cx<'_> {
         match (op, self.types.shallow(&left.ty)) {
             (op, Ty::Prim(Prim::Bool)) if chained && compares.contains(&op) => {
                 diag.note("comparisons are joined with `&&`: a < b && b < c")
+            }
+            ("|", Ty::Fun(..)) => diag.note("a function is written `\\x -> e`"),
+            (_, Ty::Fun(first, _)) if op != "-" && matches!(self.types.shallow(&first), Ty::Fun(..)) => {
+                diag.note(format!("an operator as an argument stands in parentheses: {name} ({op})"))
             }
             ("-", Ty::Fun(..)) => {
                 diag.note(format!("an argument that begins with `-` stands in parentheses: {name} (-1)"))

@@ -74,6 +74,7 @@ pub fn infer<F: Borrow<ast::File>>(files: &[F], sources: &Sources) -> (Option<Pr
         pending: Vec::new(),
         holes: Vec::new(),
         expanding: Vec::new(),
+        expanded_parts: 0,
         recursive_types: Vec::new(),
         local_functions: Vec::new(),
         anonymous_size: false,
@@ -123,6 +124,8 @@ struct Cx<'a> {
     holes: Vec<holes::Hole>,
     /// Abbreviations being expanded, to find recursive ones.
     expanding: Vec<TypeId>,
+    /// Of the one expanded last: the parts so far, those of what it mentions included.
+    expanded_parts: usize,
     /// Those found to be recursive, which is reported once.
     recursive_types: Vec<TypeId>,
     /// Local functions whose bodies are being checked.
@@ -226,6 +229,9 @@ impl Cx<'_> {
 
     /// The result: errors in order of place, each once, and the program if there are none.
     fn result(mut self) -> (Option<Program>, Vec<Diagnostic>) {
+        let follows: Vec<bool> = self.diags.iter().map(|d| absent::follows(d, &self.diags)).collect();
+        let mut follows = follows.into_iter();
+        self.diags.retain(|_| !follows.next().unwrap_or(false));
         let mut seen: HashMap<(String, Span), usize> = HashMap::new();
         self.diags.sort_by_key(|d| d.labels[0].span);
         let key = |d: &Diagnostic| match d.severity == Severity::Unsupported || d.code == "E0201" {

@@ -62,8 +62,13 @@ impl Cx<'_> {
         }
         let operand = prim.map_or_else(|| self.types.any(), Ty::Prim);
         self.restrict_operand(op, &operand, op_span);
+        let fits = self.operand(op, &operand, &left);
+        if !fits && matches!(self.types.shallow(&left.ty), Ty::Fun(..)) {
+            // What was meant as further arguments is no operand.
+            self.diags.retain(|d| d.code != "E0302" || !within(d.labels[0].span, right.span));
+        }
         // What is wrong on the left may be why they differ.
-        if self.operand(op, &operand, &left) && !self.has_error_in(left.span) {
+        if fits && !self.has_error_in(left.span) {
             let compares = result_type(op, &operand) == BOOL;
             let mut advice = self.advise_operand(Diagnostic::error("E0301", "", span), op, &left).notes;
             advice.extend(self.advise_operand(Diagnostic::error("E0301", "", span), op, &right).notes);
@@ -202,6 +207,10 @@ impl Cx<'_> {
         let body = self.index(value, index, span);
         abstraction(vec![param], body, span)
     }
+}
+
+fn within(inner: Span, outer: Span) -> bool {
+    inner.file == outer.file && outer.start <= inner.start && inner.end <= outer.end
 }
 
 fn short_circuit(op: &str, left: Expr, right: Expr, span: Span) -> Expr {

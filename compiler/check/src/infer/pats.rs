@@ -1,7 +1,7 @@
 //! Patterns: bind their names and carry the sizes of their ascriptions.
 
 use super::types::{BOOL, Scheme, array, erase};
-use super::{Binding, Cx};
+use super::{Binding, Cx, typeexps};
 use crate::thir::{LocalId, Pat, PatKind, Ty};
 use par_runtime::{Prim, Scalar, Span};
 use par_syntax::Diagnostic;
@@ -90,7 +90,9 @@ impl Cx<'_> {
 
     fn record_pat(&mut self, fields: &[(Ident, Option<ast::Pat>)], declared: Option<Ty>, span: Span) -> Pat {
         self.distinct(fields.iter().map(|(f, _)| f), "field");
+        let tuple = typeexps::is_tuple(fields.iter().map(|(f, _)| f.name.as_str()));
         let of_field = |name: &str| match declared.as_ref().map(without_unique) {
+            Some(Ty::Tuple(ts)) if tuple => name.parse().ok().and_then(|i: usize| ts.get(i).cloned()),
             Some(Ty::Record(fs)) => fs.iter().find(|(f, _)| f == name).map(|(_, t)| t.clone()),
             _ => None,
         };
@@ -103,6 +105,11 @@ impl Cx<'_> {
             (field.name.clone(), pat)
         };
         let mut pats: Vec<(String, Pat)> = fields.iter().zip(types).map(one).collect();
+        if tuple {
+            let pats = typeexps::in_order(pats);
+            let own = Ty::Tuple(pats.iter().map(|p| p.ty.clone()).collect());
+            return self.compound(PatKind::Tuple(pats), own, declared, span);
+        }
         pats.sort_by(|a, b| a.0.cmp(&b.0));
         let own = Ty::Record(pats.iter().map(|(f, p)| (f.clone(), p.ty.clone())).collect());
         self.compound(PatKind::Record(pats), own, declared, span)

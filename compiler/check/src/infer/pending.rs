@@ -91,7 +91,9 @@ impl Cx<'_> {
         }
         for (expected, (found, at)) in expected.iter().zip(found) {
             self.agree(expected, found, |clash, expected, found| {
-                super::errors::mismatch(clash, expected, found, *at)
+                let message = format!("the value of `#{}` has the wrong type", name.name);
+                let diag = Diagnostic::error("E0301", message, *at);
+                super::errors::explain(diag.here(format!("expected {expected}, found {found}")), clash)
             });
         }
     }

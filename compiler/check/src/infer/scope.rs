@@ -206,6 +206,15 @@ impl<'a> Scopes<'a> {
         module.broken || module.opens.iter().any(|(m, _)| self.broken_member(*m))
     }
 
+    /// Whether a name with a path is that of something `local` to its module.
+    pub(super) fn is_hidden<B>(&self, env: &Env<B>, from: ModId, name: &ast::Name) -> bool {
+        let Some((first, rest)) = name.path.split_first() else { return false };
+        let start = self.module(env, from, first);
+        let module =
+            start.and_then(|start| rest.iter().try_fold(start, |m, part| self.member_module(m, part)));
+        module.is_some_and(|m| self.get(m).values.get(&name.base).is_some_and(|entry| entry.local))
+    }
+
     /// A value of a module, seen from outside.
     pub(super) fn member_value(&self, of: ModId, name: &str) -> Option<DefId> {
         self.member(of, &|m| m.values.get(name).copied())
@@ -323,14 +332,17 @@ impl<'a> Scopes<'a> {
         if let Some((_, binding)) = local {
             return Some(Found::Local(binding.clone()));
         }
-        if let Some(id) = self.value(from, name) {
+        let other = |e: &Entry<DefId>| env.own != Some(e.id);
+        if let Some(id) = self.inside(from, &|m| m.values.get(name).copied().filter(other)) {
             return Some(Found::Def(id));
         }
         if is_operator(name) {
             return Some(Found::Op(name.to_string(), None));
         }
-        let per_type = PER_TYPE.contains(&name) && self.of_prim(Prim::F64, name).is_some();
-        per_type.then(|| Found::PerType(name.to_string()))
+        if PER_TYPE.contains(&name) && self.of_prim(Prim::F64, name).is_some() {
+            return Some(Found::PerType(name.to_string()));
+        }
+        self.value(from, name).map(Found::Def)
     }
 
     fn qualified<B>(&self, module: ModId, path: &[String], base: &str) -> Option<(Found<B>, Vec<String>)> {

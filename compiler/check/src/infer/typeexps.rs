@@ -1,24 +1,48 @@
 //! Types as written to types with declared sizes. Abbreviations are expanded.
 
 use super::scope::{Meaning, TypeId};
-use super::types::I64;
+use super::types::{I64, MAX_TYPE_SIZE};
 use super::{Binding, Cx, errors};
 use crate::thir::{AbstractType, Expr, ExprKind, LocalId, Size, Ty, TyArg, TyVar};
 use par_runtime::{Prim, Span};
 use par_syntax::Diagnostic;
 use par_syntax::ast::{Exp, ExpKind, Ident, Literal, Name, SizeExp, TypeArg, TypeExp, TypeKind, TypeParam};
 
+/// Whether these are the fields of a tuple: `{0 = x, 1 = y}` is `(x, y)`, and `{}` is `()`.
+pub(super) fn is_tuple<'f>(fields: impl Iterator<Item = &'f str>) -> bool {
+    let mut fields: Vec<&str> = fields.collect();
+    fields.sort_by_key(|f| (f.len(), *f));
+    fields.len() != 1 && fields.iter().enumerate().all(|(i, f)| *f == i.to_string())
+}
+
+/// The parts of a tuple, by the numbers of their fields.
+pub(super) fn in_order<T>(mut fields: Vec<(String, T)>) -> Vec<T> {
+    fields.sort_by_key(|(f, _)| f.parse().unwrap_or(usize::MAX));
+    fields.into_iter().map(|(_, part)| part).collect()
+}
+
 impl Cx<'_> {
     /// A type as written.
     pub(super) fn ty(&mut self, t: &TypeExp) -> Ty {
+        if !self.expanding.is_empty() {
+            self.expanded_parts += 1;
+            if self.expanded_parts > 4 * MAX_TYPE_SIZE {
+                return self.types.poison();
+            }
+        }
         super::deep(|| match &t.kind {
             TypeKind::Name(name, args) => self.named_type(name, args, t.span),
             TypeKind::Tuple(ts) => Ty::Tuple(ts.iter().map(|t| self.ty(t)).collect()),
             TypeKind::Record(fields) => {
                 self.distinct(fields.iter().map(|(f, _)| f), "field");
                 let mut fields: Vec<_> = fields.iter().map(|(f, t)| (f.name.clone(), self.ty(t))).collect();
-                fields.sort_by(|a, b| a.0.cmp(&b.0));
-                Ty::Record(fields)
+                match is_tuple(fields.iter().map(|(f, _)| f.as_str())) {
+                    true => Ty::Tuple(in_order(fields)),
+                    false => {
+                        fields.sort_by(|a, b| a.0.cmp(&b.0));
+                        Ty::Record(fields)
+                    }
+                }
             }
             TypeKind::Sum(constrs) => {
                 self.distinct(constrs.iter().map(|(c, _)| c), "constructor");
@@ -131,8 +155,13 @@ impl Cx<'_> {
             let text = self.show(&ty);
             let message = format!("the type `{text}` takes no arguments");
             let diag = Diagnostic::error("E0310", message, span).here("not like this");
-            let size = args.iter().any(|a| matches!(a, TypeArg::Size(_)));
-            self.diags.push(if size {
+            let list = |a: &TypeArg| match a {
+                TypeArg::Size(_) => true,
+                TypeArg::Type(t) => {
+                    matches!(&t.kind, TypeKind::Name(n, _) if matches!(n.base.as_str(), "array" | "list" | "vector" | "seq"))
+                }
+            };
+            self.diags.push(if args.iter().any(list) {
                 diag.note(format!("an array type is written `[]{text}`"))
             } else {
                 diag
@@ -164,6 +193,9 @@ impl Cx<'_> {
             Meaning::Alias(exp) => exp,
             Meaning::Abstract { lifted, .. } => return Ty::Abstract(AbstractType { id: id.0, lifted }, args),
         };
+        if self.expanding.is_empty() {
+            self.expanded_parts = 0;
+        }
         let env = std::mem::take(&mut self.env);
         let module = std::mem::replace(&mut self.module, module);
         self.expanding.push(id);
@@ -180,7 +212,8 @@ impl Cx<'_> {
         self.expanding.pop();
         self.module = module;
         self.env = env;
-        ty
+        let huge = self.expanding.is_empty() && self.expanded_parts > 4 * MAX_TYPE_SIZE;
+        if huge { self.huge_type(span) } else { ty }
     }
 
     /// E0203, once for every cycle of abbreviations.
@@ -190,7 +223,9 @@ impl Cx<'_> {
             let message = format!("the type `{name}` contains itself");
             let diag =
                 Diagnostic::error("E0203", message, span).here("mentioned here inside its own definition");
-            self.diags.push(diag.note("recursive types are not in the language"));
+            self.diags.push(diag.note(
+                "types are not recursive: keep the parts in an array, and refer to them by their index",
+            ));
         }
         self.recursive_types.extend(cycle);
     }
@@ -288,6 +323,7 @@ impl Cx<'_> {
             self.env = Default::default();
             self.module = module;
             self.expanding = vec![TypeId(i as u32)];
+            self.expanded_parts = 0;
             let ty = self.ty(exp);
             let ty = super::types::erase(&self.types.resolve(&ty));
             self.expanding.clear();

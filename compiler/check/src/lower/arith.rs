@@ -31,7 +31,8 @@ impl<'p> Lower<'p> {
         if p.is_integer() && matches!(op, BinOp::Div | BinOp::Mod | BinOp::Quot | BinOp::Rem) {
             self.check_divisor(p, b);
         }
-        Ok(Val::Scalar(self.bin(op, p, a, b), p))
+        let exact = !p.is_float() || !(self.permits.inexact || self.options.fast_math);
+        Ok(Val::Scalar(if exact { self.bin(op, p, a, b) } else { self.inexact(op, p, a, b) }, p))
     }
 
     fn check_divisor(&mut self, p: Prim, b: Atom) {

@@ -6,6 +6,7 @@
 //! #[sequential_inner] e    only those that are in another of `e`
 //! #[opaque] e              e, passed through operators that are joined with nothing
 //! #[unsafe] e              if that is permitted: bounds and assertions of `e` are not checked
+//! #[fast_math] e           a * b + c in `e` is rounded once, and x / 8 is x * 0.125: see `inexact`
 //! #[unroll] loop …         the body as often as the loop turns
 //! ```
 
@@ -17,6 +18,15 @@ use crate::thir::{Expr, ExprKind};
 use par_ir::core::{Body, Exp, Lambda, Param, Schedule, Stm};
 use par_ir::{Atom, CheckKind, Dim, Prim, Type};
 use par_syntax::ast::Attr;
+
+/// What attributes permit for the code inside them.
+#[derive(Clone, Copy, Default, Debug)]
+pub(super) struct Permits {
+    /// Bounds and assertions are not checked.
+    pub unchecked: bool,
+    /// Floats may be rounded otherwise.
+    pub inexact: bool,
+}
 
 impl<'p> Lower<'p> {
     /// The value of an expression with an attribute; `want` is what is known of its shape.
@@ -32,10 +42,10 @@ impl<'p> Lower<'p> {
             "sequential_outer" => self.scheduled(e, env, want, (true, false)),
             "sequential_inner" => self.scheduled(e, env, want, (false, true)),
             "unsafe" if self.options.allow_unsafe => {
-                self.unchecked += 1;
-                let val = self.eval(e, env, want);
-                self.unchecked -= 1;
-                val
+                self.permitted(Permits { unchecked: true, ..self.permits }, |lo| lo.eval(e, env, want))
+            }
+            "fast_math" => {
+                self.permitted(Permits { inexact: true, ..self.permits }, |lo| lo.eval(e, env, want))
             }
             "unroll" => match &e.kind {
                 ExprKind::Loop { .. } => self.unrolled(attr, e, env),
@@ -51,6 +61,21 @@ impl<'p> Lower<'p> {
             }
             _ => self.eval(e, env, want),
         }
+    }
+
+    fn permitted<T>(&mut self, permits: Permits, inside: impl FnOnce(&mut Self) -> T) -> T {
+        let before = std::mem::replace(&mut self.permits, permits);
+        let result = inside(self);
+        self.permits = before;
+        result
+    }
+
+    /// Makes a function: what is permitted where it is called first says nothing of its other calls.
+    pub fn in_function<T>(&mut self, make: impl FnOnce(&mut Self) -> T) -> T {
+        self.inside += 1;
+        let result = self.permitted(Permits::default(), make);
+        self.inside -= 1;
+        result
     }
 
     /// Marks the operators that an expression becomes: those at its own level, those inside others.
@@ -71,7 +96,7 @@ impl<'p> Lower<'p> {
 
     /// Whether a check is left out. What memory depends on besides, sizes and divisors, is always checked.
     pub fn is_unchecked(&self, kind: &CheckKind) -> bool {
-        self.unchecked > 0
+        self.permits.unchecked
             && matches!(
                 kind,
                 CheckKind::Bounds | CheckKind::Slice | CheckKind::Empty(_) | CheckKind::Assert(_)

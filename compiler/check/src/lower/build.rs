@@ -65,6 +65,15 @@ impl<'p> Lower<'p> {
         var
     }
 
+    /// Knows the variables that something else has made, which has bound them inside the innermost block.
+    pub fn adopt_vars(&mut self, types: &HashMap<Var, Type>) {
+        for id in self.types.len()..self.out.vars.len() {
+            let ty = types.get(&Var(id as u32)).cloned().unwrap_or(Type::I64);
+            self.levels.push(self.blocks.len() as u32);
+            self.types.push(ty);
+        }
+    }
+
     /// A fresh parameter of the innermost block.
     pub fn param(&mut self, name: &str, ty: Type) -> Param {
         Param { var: self.fresh(name, ty.clone()), ty }

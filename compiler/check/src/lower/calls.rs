@@ -9,8 +9,8 @@ use par_ir::Span;
 use par_syntax::diagnostic::Diagnostic;
 use std::rc::Rc;
 
-/// How deep calls may nest while inlining.
-const MAX_DEPTH: usize = 2000;
+/// How deep calls may nest while inlining; every one takes some kilobytes of stack.
+const MAX_DEPTH: usize = 10_000;
 
 impl<'p> Lower<'p> {
     /// `f args`, with as many arguments as there are; `want` is what is known of the result's shape.

@@ -143,6 +143,14 @@ impl<'p> Rebuild<'p> for Reshape {
     }
 }
 
+/// How long an array is, if that is known.
+fn outer_size(array: &Val) -> Option<i64> {
+    match array {
+        Val::Array(Dim::Size(n), _) => n.as_i64(),
+        _ => None,
+    }
+}
+
 impl<'p> Lower<'p> {
     /// An array literal.
     pub fn array(&mut self, e: &'p Expr, es: &'p [Expr], env: &Env<'p>, want: Option<&Shape>) -> R<Val<'p>> {
@@ -153,8 +161,13 @@ impl<'p> Lower<'p> {
             Some(Shape::Array(_, t)) => Some(&**t),
             _ => None,
         };
-        let rows: R<Vec<_>> = es.iter().map(|x| self.eval(x, env, inner)).collect();
-        self.stack(rows?)
+        let rows = es.iter().map(|x| self.eval(x, env, inner)).collect::<R<Vec<_>>>()?;
+        let lengths: Option<Vec<i64>> = rows.iter().map(outer_size).collect();
+        let array = self.stack(rows)?;
+        if let (Some(lengths), Some(Dim::Seg(s))) = (lengths, array.dims().get(1)) {
+            self.literal_rows.insert(*s, lengths.into_iter().zip(es.iter().map(|e| e.span)).collect());
+        }
+        Ok(array)
     }
 
     /// `[v0, v1, …]`, at least one.

@@ -31,6 +31,7 @@ mod equality;
 mod expr;
 mod free;
 mod index;
+mod inexact;
 mod intrinsics;
 mod join;
 mod literal;
@@ -45,6 +46,7 @@ mod shape;
 mod share;
 mod sized;
 mod sizes;
+mod small;
 mod soac;
 mod sort;
 mod sums;
@@ -72,13 +74,15 @@ pub(crate) const LIBRARY: [&str; 2] = [write::REDUCE_GROUPS, write::SCATTER_CONF
 /// A result, or what is wrong with the program.
 type R<T> = Result<T, Box<Diagnostic>>;
 
-/// Which checks are made.
+/// Which checks are made, and how exactly floats are computed with.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Options {
     /// At every `scatter`, that no index gets two different values.
     pub check_scatter: bool,
     /// Bounds and assertions inside `#[unsafe]` are not checked.
     pub allow_unsafe: bool,
+    /// All of the program is as inside `#[fast_math]`.
+    pub fast_math: bool,
 }
 
 /// The state of lowering one program.
@@ -100,11 +104,15 @@ struct Lower<'p> {
     inside: usize,
     /// Nesting of loops, whose state may take other shapes in later turns.
     looping: usize,
-    /// Nesting of `#[unsafe]`, where that is permitted.
-    unchecked: usize,
+    /// What the attributes around permit.
+    permits: attributes::Permits,
+    /// Products of floats whose rounding may be left out, with their factors.
+    inexact: HashMap<Var, (Atom, Atom)>,
     diagnostics: Vec<Diagnostic>,
     /// Variables that are sizes of something that exists: they are not negative.
     sizes: HashSet<Var>,
+    /// Of irregular array literals whose rows have known lengths: these, and where the rows stand.
+    literal_rows: HashMap<Var, Vec<(i64, Span)>>,
     /// Sizes known to be products, for `unflatten`.
     products: HashMap<Var, (Atom, Atom)>,
     /// Numbers known to be another one and a constant.
@@ -118,6 +126,8 @@ struct Lower<'p> {
     arguments: Vec<Span>,
     /// Of those, the two whose sizes are being equated.
     walked: Option<(Span, Span)>,
+    /// Where the `split` that is called cuts, if the type of its argument says so.
+    cut_at: Option<Atom>,
     /// Definitions that were evaluated.
     reached: HashSet<DefId>,
     /// Bodies of local functions and lambdas that were called.
@@ -147,9 +157,11 @@ pub fn lower(
         depth: 0,
         inside: 0,
         looping: 0,
-        unchecked: 0,
+        permits: attributes::Permits::default(),
+        inexact: HashMap::new(),
         diagnostics: Vec::new(),
         sizes: HashSet::new(),
+        literal_rows: HashMap::new(),
         products: HashMap::new(),
         shifts: HashMap::new(),
         instances: recursion::Instances::default(),
@@ -158,6 +170,7 @@ pub fn lower(
         entry_sizes: None,
         arguments: Vec::new(),
         walked: None,
+        cut_at: None,
         reached: HashSet::new(),
         called: HashSet::new(),
         mentioned: HashMap::new(),

@@ -118,9 +118,7 @@ impl<'p> Lower<'p> {
         let before = (self.span, self.depth);
         self.enter(def.span);
         self.depth = 0;
-        self.inside += 1;
-        let result = self.instance_body(def, &mut env, args);
-        self.inside -= 1;
+        let result = self.in_function(|lo| lo.instance_body(def, &mut env, args));
         (self.span, self.depth) = before;
         self.instances.chain.pop();
         self.out.funs[id.0 as usize].body = result?;

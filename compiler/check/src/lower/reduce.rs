@@ -89,6 +89,9 @@ impl<'p> Lower<'p> {
 
     /// `if n == 0 then ne else (loop xs while length xs > 1 do pairs xs)[0]`.
     fn reduce_rows(&mut self, op: &Val<'p>, ne: Val<'p>, arr: &Val<'p>) -> R<Val<'p>> {
+        if let Some(done) = self.reduce_small(op, &ne, arr)? {
+            return Ok(done);
+        }
         let n = self.size_of(arr)?;
         let empty = self.cmp(CmpOp::Le, n, Atom::i64(0));
         self.if_val(empty, &mut |_| Ok(ne.clone()), &mut |lo| {
@@ -127,6 +130,9 @@ impl<'p> Lower<'p> {
 
     /// Rounds with distances 1, 2, 4, …: `xs[i]` becomes `op xs[i-d] xs[i]`.
     fn scan_rows(&mut self, op: &Val<'p>, ne: Val<'p>, arr: &Val<'p>, exclusive: bool) -> R<Val<'p>> {
+        if let Some(done) = self.scan_small(op, &ne, arr, exclusive)? {
+            return Ok(done);
+        }
         let n = self.size_of(arr)?;
         let start = Val::Tuple(vec![arr.clone(), Val::i64(Atom::i64(1))]);
         let distance = |lo: &Self, state: &Val<'p>| match lo.field(state, "1")? {

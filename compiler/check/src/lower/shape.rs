@@ -8,6 +8,7 @@ use super::{Lower, R};
 use par_ir::core::{Exp, Lambda, Schedule};
 use par_ir::prim::{BinOp, CmpOp};
 use par_ir::{Atom, CheckKind, Dim, Prim, Type, Var};
+use par_syntax::diagnostic::Diagnostic;
 
 /// What one dimension of a value is to become.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -150,6 +151,7 @@ impl<'p> Lower<'p> {
         if let Some(a) = self.find(&key) {
             return Ok(a);
         }
+        self.never_uniform(s, expected)?;
         let (rows, lens) = self.flat_lengths(s)?;
         let width = match expected {
             Some(a) => a,
@@ -164,6 +166,23 @@ impl<'p> Lower<'p> {
         self.remember(key, width);
         self.remember(Key::Uniform(s, Some(width)), width);
         Ok(width)
+    }
+
+    /// E0401 for an array literal whose rows are known not to have one length.
+    fn never_uniform(&self, s: Var, expected: Option<Atom>) -> R<()> {
+        let Some(rows) = self.literal_rows.get(&s) else { return Ok(()) };
+        let Some(width) = expected.map_or_else(|| rows.first().map(|row| row.0), |n| n.as_i64()) else {
+            return Ok(());
+        };
+        let Some((i, (length, span))) = rows.iter().enumerate().find(|(_, row)| row.0 != width) else {
+            return Ok(());
+        };
+        let message = format!("row {i} has length {length}, but length {width} is needed");
+        let diag = Diagnostic::error("E0401", message, *span).here(format!("this has size {length}"));
+        Err(Box::new(match rows.iter().find(|row| row.0 == width) {
+            Some((_, other)) => diag.label(*other, format!("this has size {width}")),
+            None => diag,
+        }))
     }
 
     /// Checks that two descriptors over the same number of rows hold the same lengths.

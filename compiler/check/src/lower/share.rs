@@ -158,9 +158,7 @@ impl<'p> Lower<'p> {
         body: &'p Expr,
     ) -> R<Option<Instance<'p>>> {
         let (before, depth) = (self.enter(body.span), std::mem::take(&mut self.depth));
-        self.inside += 1;
-        let result = self.inline(callee, args, None);
-        self.inside -= 1;
+        let result = self.in_function(|lo| lo.inline(callee, args, None));
         (self.span, self.depth) = (before, depth);
         let result = result?;
         if result.has_fun() {

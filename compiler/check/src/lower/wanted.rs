@@ -69,7 +69,10 @@ impl<'p> Lower<'p> {
         let at = match (first, second) {
             (Some(k), _) => k,
             (None, Some(rest)) => self.sub(n, rest),
-            (None, None) => return Err(self.open_size("split", "`let (a: [k]i64, b) = split xs`")),
+            (None, None) => match self.cut_at.take() {
+                Some(at) => at,
+                None => return Err(self.open_size("split", "`let (a: [k]i64, b) = split xs`")),
+            },
         };
         let span = self.span;
         let half = |start, end| At::Slice { start, end, stride: None, span };

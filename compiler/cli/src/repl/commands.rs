@@ -121,11 +121,13 @@ const COMMANDS: &[Command] = &[
 ];
 
 const HELP: &str = "\
-An expression is evaluated; `it` is the last value. `let x = e` keeps the value of e; def, entry, type, module, open
-and import add definitions. What is defined again hides what was before, for later inputs; earlier definitions go on
-meaning the earlier one. Kept values never change: a function that consumes one gets a copy.
-Input goes on while it is unfinished; an empty line ends it. Tab completes names, commands and files, and commands may
-be shortened. Ctrl-C stops an evaluation or cancels the line; the session goes on.";
+An expression is evaluated; `it` is the last value. `let x = e` keeps the value
+of e; def, entry, type, module, open and import add definitions. What is defined
+again hides what was before, for later inputs; earlier definitions go on meaning
+the earlier one. Kept values never change: a function that consumes one gets a copy.
+Input goes on while it is unfinished; an empty line ends it. Tab completes names,
+commands and files, and commands may be shortened. Ctrl-C stops an evaluation or
+cancels the line; the session goes on.";
 
 /// The names of all commands, for completion.
 pub fn names() -> impl Iterator<Item = &'static str> {

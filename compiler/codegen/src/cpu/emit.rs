@@ -3,17 +3,18 @@
 //! Loops are guarded and tested at the bottom, where all but innermost counted ones also ask whether the run was cancelled. A failing check jumps to a cold block that writes the error record
 //! and leaves the function with -1.
 
+use super::half;
+use super::import::Imports;
 use super::local::Calls;
-use super::{half, math};
 use crate::work;
 use cranelift::prelude::*;
 use cranelift_codegen::ir::{BlockArg, FuncRef, MemFlagsData};
-use cranelift_jit::JITModule;
-use cranelift_module::{FuncId, Linkage, Module};
+use cranelift_module::Module;
 use par_ir::core::{Body, Exp, Lambda, LoopForm, Param, Stm};
 use par_ir::prim::PrimOp;
 use par_ir::ty::Atom;
 use par_ir::{CheckKind, Prim, Scalar, Span, Var};
+use par_runtime::op::call;
 use par_runtime::plan::{ErrorRecord, KernelCheck};
 use std::collections::{HashMap, HashSet};
 use std::mem::offset_of;
@@ -31,9 +32,9 @@ pub struct Base {
 /// Emits one function.
 pub struct Emitter<'a> {
     pub b: FunctionBuilder<'a>,
-    pub module: &'a mut JITModule,
-    /// Declared operators that are calls.
-    pub functions: &'a mut HashMap<PrimOp, FuncId>,
+    pub module: &'a mut dyn Module,
+    /// Functions of the runtime that are called.
+    pub imports: &'a mut Imports,
     /// Checks of the kernel so far.
     pub checks: &'a mut Vec<KernelCheck>,
     pub scalars: HashMap<Var, Value>,
@@ -335,7 +336,8 @@ impl Emitter<'_> {
 
     fn branch(&mut self, cond: &Atom, then: &Body, other: &Body) -> Result<Vec<Value>, Unsupported> {
         let cond = self.atom(cond)?;
-        if is_cheap(then) && is_cheap(other) && !self.counting {
+        let price = arm_price(then).zip(arm_price(other)).map(|(a, b)| a + b + then.results.len());
+        if price.is_some_and(|p| p <= MAX_PRICE) && !self.counting {
             let (a, b) = (self.body(then)?, self.body(other)?);
             return Ok(a.into_iter().zip(b).map(|(a, b)| self.b.ins().select(cond, a, b)).collect());
         }
@@ -468,8 +470,8 @@ impl Emitter<'_> {
 
     /// An operator that is a function.
     pub fn call(&mut self, op: PrimOp, xs: &[Value]) -> Value {
-        if math::behind(op) != op {
-            let x = self.call(math::behind(op), xs);
+        if call::behind(op) != op {
+            let x = self.call(call::behind(op), xs);
             return half::round(&mut self.b, x);
         }
         let function = match self.references.get(&op) {
@@ -486,14 +488,10 @@ impl Emitter<'_> {
 
     fn declare(&mut self, op: PrimOp) -> FuncRef {
         let module = &mut *self.module;
-        let id = *self.functions.entry(op).or_insert_with(|| {
-            let mut signature = module.make_signature();
-            signature.params.extend(op.operands().into_iter().map(abi));
-            signature.returns.push(abi(op.result()));
-            module
-                .declare_function(&math::symbol(op), Linkage::Import, &signature)
-                .expect("an operator has one signature")
-        });
+        let mut signature = module.make_signature();
+        signature.params.extend(op.operands().into_iter().map(abi));
+        signature.returns.push(abi(op.result()));
+        let id = self.imports.declare(module, call::symbol(op), signature);
         module.declare_func_in_func(id, self.b.func)
     }
 }
@@ -513,14 +511,19 @@ fn abi(p: Prim) -> AbiParam {
     }
 }
 
-/// Whether computing a branch's body is cheaper than jumping around it: a few operators that neither fail nor take long.
-fn is_cheap(body: &Body) -> bool {
-    let cheap = |s: &Stm| match &s.exp {
-        Exp::Atom(_) => true,
-        Exp::Prim(op, _) => is_cheap_operator(*op),
-        _ => false,
+/// What both arms of a branch and the choices of their results may cost, in operators, if both are computed: about as much as a jump
+/// that was not foreseen.
+const MAX_PRICE: usize = 12;
+
+/// Operators of an arm that neither fails nor takes long, branches inside included.
+fn arm_price(body: &Body) -> Option<usize> {
+    let price = |s: &Stm| match &s.exp {
+        Exp::Atom(_) => Some(0),
+        Exp::Prim(op, _) => is_cheap_operator(*op).then_some(1),
+        Exp::If { then, other, .. } => Some(arm_price(then)? + arm_price(other)? + then.results.len()),
+        _ => None,
     };
-    body.stms.len() <= 3 && body.results.len() <= 2 && body.stms.iter().all(cheap)
+    body.stms.iter().map(price).sum()
 }
 
 fn is_cheap_operator(op: PrimOp) -> bool {
@@ -528,6 +531,6 @@ fn is_cheap_operator(op: PrimOp) -> bool {
     match op {
         PrimOp::Bin(BinOp::Div | BinOp::Mod | BinOp::Quot | BinOp::Rem, _) => false,
         PrimOp::Un(UnOp::Sqrt | UnOp::Recip | UnOp::Rsqrt, _) => false,
-        _ => !math::is_call(op),
+        _ => !call::is_call(op),
     }
 }

@@ -22,7 +22,7 @@ use super::prefix::Strips;
 use super::stage::Staged;
 use crate::{free, work};
 use cranelift::prelude::*;
-use par_ir::core::Lambda;
+use par_ir::core::{Body, Exp, Lambda};
 use par_ir::flat::{After, Kernel, KernelKind, Out, Space, Ty};
 use par_ir::ty::Dim;
 use par_ir::{Prim, Var};
@@ -129,7 +129,7 @@ fn array_prim(ty: Ty) -> Option<Prim> {
 
 fn words(out: &Out) -> usize {
     match out {
-        Out::Elem(_) => 1,
+        Out::Elem(_) | Out::Row(..) => 1,
         Out::Scatter(dests) => 1 + dests.len(),
         // Its length, as for a scatter, and its address.
         Out::Own { .. } => 2,
@@ -378,6 +378,10 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
                             let lanes: Vec<_> = results.by_ref().take(1 + dests.len()).collect();
                             strip.scatter(*len, dests, &lanes);
                         }
+                        Target::Row(base, n) => {
+                            let row: Vec<_> = results.by_ref().take(*n).collect();
+                            strip.store_rows(*base, pos, &row);
+                        }
                         Target::Own => return Err("a kernel that owns an array is not done in groups".into()),
                     }
                 }
@@ -395,6 +399,7 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
     fn target(&mut self, out: &Out, word: usize) -> Result<Target, Unsupported> {
         match out {
             Out::Elem(p) => Ok(Target::Elem(self.array(word, *p))),
+            Out::Row(p, n) => Ok(Target::Row(self.array(word, *p), *n)),
             Out::Scatter(dests) => {
                 let len = self.env(types::I64, word);
                 let prims: Option<Vec<Prim>> =
@@ -422,6 +427,14 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
             Target::Elem(base) => {
                 let x = next()?;
                 self.e.store(*base, pos, x);
+            }
+            Target::Row(base, n) => {
+                let first = self.e.b.ins().imul_imm_s(pos, *n as i64);
+                for k in 0..*n {
+                    let at = self.e.b.ins().iadd_imm_s(first, k as i64);
+                    let x = next()?;
+                    self.e.store(*base, at, x);
+                }
             }
             Target::Scatter { len, dests } => {
                 let index = next()?;
@@ -632,27 +645,72 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
         let dests = self.arrays(outputs + 1, &info.combined);
         let partials = self.arrays(info.layout.partials_at(), &info.combined);
         self.rows(&[], |k, _, start, end, _| {
-            k.elements(start, end, &[], |k, pos, _| {
-                let (index, values) = match k.role {
-                    Role::Combine => (pos, k.combinable(&partials, pos)?.0),
-                    _ => {
-                        let results = k.element(pos)?;
-                        (results[0], results[1..].to_vec())
+            k.in_strips((start, end), &[], |k, (start, end), _| {
+                let rest = match is_short(&info.kernel.body) {
+                    true => {
+                        k.unrolled(start, end, |k, pos| k.hist_element(op, (len, &dests), &partials, pos))?
                     }
+                    false => start,
                 };
-                k.if_inside(index, len, |k| {
-                    // Each destination is read and written.
-                    k.e.count(2 * dests.len() + work::of_body(&op.body));
-                    let old: Vec<Value> = dests.iter().map(|d| k.e.load(*d, index, output())).collect();
-                    let new = k.combine(op, &old, &values)?;
-                    dests.iter().zip(new).for_each(|(d, x)| k.e.store(*d, index, x));
-                    Ok(())
-                })?;
-                Ok(vec![])
+                k.counted(rest, end, &[], |k, pos, _| {
+                    k.hist_element(op, (len, &dests), &partials, pos)?;
+                    Ok(vec![])
+                })
             })
         })?;
         Ok(None)
     }
+
+    fn hist_element(
+        &mut self,
+        op: &Lambda,
+        (len, dests): (Value, &[Base]),
+        partials: &[Base],
+        pos: Value,
+    ) -> Result<(), Unsupported> {
+        let (index, values) = match self.role {
+            Role::Combine => (pos, self.combinable(partials, pos)?.0),
+            _ => {
+                let results = self.element(pos)?;
+                (results[0], results[1..].to_vec())
+            }
+        };
+        self.if_inside(index, len, |k| {
+            // Each destination is read and written.
+            k.e.count(2 * dests.len() + work::of_body(&op.body));
+            let old: Vec<Value> = dests.iter().map(|d| k.e.load(*d, index, output())).collect();
+            let new = k.combine(op, &old, &values)?;
+            dests.iter().zip(new).for_each(|(d, x)| k.e.store(*d, index, x));
+            Ok(())
+        })
+    }
+
+    /// Code for several elements a turn, one after the other; where the last whole turn ends.
+    fn unrolled(
+        &mut self,
+        start: Value,
+        end: Value,
+        mut element: impl FnMut(&mut KernelEmitter<'_, 'a, 'k>, Value) -> Result<(), Unsupported>,
+    ) -> Result<Value, Unsupported> {
+        let last = self.e.b.ins().iadd_imm_s(end, 1 - UNROLLED);
+        let done = self.counted_by(UNROLLED, start, last, &[start], |k, pos, _| {
+            for i in 0..UNROLLED {
+                let pos = k.e.b.ins().iadd_imm_s(pos, i);
+                element(k, pos)?;
+            }
+            Ok(vec![k.e.b.ins().iadd_imm_s(pos, UNROLLED)])
+        })?;
+        Ok(done[0])
+    }
+}
+
+/// Elements in a turn of a loop that does little for each.
+const UNROLLED: i64 = 4;
+
+/// Whether a body is so short that the loop around it counts.
+fn is_short(body: &Body) -> bool {
+    body.stms.len() <= 6
+        && body.stms.iter().all(|s| matches!(s.exp, Exp::Prim(..) | Exp::Index(..) | Exp::Atom(_)))
 }
 
 /// What a scan does with its prefixes.
@@ -666,6 +724,8 @@ enum Prefixes<'k> {
 #[derive(Clone)]
 pub enum Target {
     Elem(Base),
+    /// So many elements for each position.
+    Row(Base, usize),
     Scatter {
         len: Value,
         dests: Vec<Base>,

@@ -57,7 +57,7 @@ impl Calls {
     }
 }
 
-impl Compiler<'_> {
+impl<M: Module> Compiler<'_, M> {
     /// Compiles the functions that a kernel calls.
     pub fn locals(
         &mut self,
@@ -119,7 +119,7 @@ impl Compiler<'_> {
         let mut e = Emitter {
             b,
             module: &mut self.module,
-            functions: &mut self.functions,
+            imports: &mut self.imports,
             checks,
             scalars: fun.params.iter().map(|p| p.var).zip(operands).collect(),
             prims: fun.params.iter().map(|p| (p.var, p.ty.prim())).collect(),

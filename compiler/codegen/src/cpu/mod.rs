@@ -1,81 +1,35 @@
-//! The CPU back end: every kernel becomes one or a few machine-code functions, made by Cranelift.
+//! The CPU back end: every kernel becomes one or a few machine-code functions, made by Cranelift. `jit` makes them in memory, `object`
+//! in a file for a linker.
 
 mod convert;
 mod emit;
 mod half;
+mod import;
+mod jit;
 mod kernel;
 mod lanes;
 mod local;
-mod math;
+mod object;
 mod plan;
 mod prefix;
 mod primop;
 mod stage;
 
-use crate::{contract, free};
+use crate::contract;
 use cranelift::prelude::*;
 use cranelift_codegen::Context;
 use cranelift_codegen::ir::UserFuncName;
-use cranelift_codegen::isa::TargetIsa;
-use cranelift_jit::{JITBuilder, JITModule};
 use cranelift_module::{FuncId, Linkage, Module};
 use emit::Emitter;
+use import::Imports;
+pub use jit::{compile, compile_counting, dump_clif};
 use kernel::{KernelEmitter, KernelInfo, Role};
 use local::{Callees, Calls};
-pub use math::is_call;
+pub use object::{Processor, Shape, compile_object};
 use par_ir::Var;
 use par_ir::flat::{self, Kernel, Op, Stm, Ty};
-use par_ir::prim::PrimOp;
-use par_runtime::Executable;
-use par_runtime::plan::{Contraction, EnvLayout, KernelCheck, KernelFn, Plan};
+use par_runtime::plan::{CodeId, Contraction, EnvLayout, KernelCheck, Plan};
 use std::collections::{HashMap, HashSet};
-use std::sync::Arc;
-
-/// Compiles a program for this machine. Fails only on a program that the FLAT verifier would refuse.
-pub fn compile(program: &flat::Program) -> Result<Executable, String> {
-    compile_with(program, false)
-}
-
-/// As [`compile`], but the kernels also count the work they do under conditions and in loops; so they are slower.
-pub fn compile_counting(program: &flat::Program) -> Result<Executable, String> {
-    compile_with(program, true)
-}
-
-fn compile_with(program: &flat::Program, counting: bool) -> Result<Executable, String> {
-    let types = free::types(program);
-    let mut compiler = Compiler::new(&types, &program.locals)?;
-    compiler.counting = counting;
-    let mut compiled = HashMap::new();
-    for (i, stm) in kernels(program).into_iter().enumerate() {
-        let Op::Kernel(kernel) = &stm.op else { continue };
-        compiled.insert(key(kernel), compiler.kernel(kernel, &pattern(stm), &format!("kernel{i}"))?);
-    }
-    compiler.module.finalize_definitions().map_err(|e| format!("{e:?}"))?;
-    let module = compiler.module;
-    let mut code = KernelCode { module: &module, compiled };
-    let functions = crate::plan::functions(program, &types, &mut code)?;
-    let sites = program.statements().len();
-    Ok(Executable::new(Plan { functions, sites, code: Box::new(Code(Some(module))) }))
-}
-
-/// The Cranelift IR of all kernels, as text.
-pub fn dump_clif(program: &flat::Program) -> String {
-    let types = free::types(program);
-    let mut compiler = match Compiler::new(&types, &program.locals) {
-        Ok(c) => c,
-        Err(e) => return e,
-    };
-    compiler.dump = Some(String::new());
-    for (i, stm) in kernels(program).into_iter().enumerate() {
-        let Op::Kernel(kernel) = &stm.op else { continue };
-        if let Err(e) = compiler.kernel(kernel, &pattern(stm), &format!("kernel{i}")) {
-            return e;
-        }
-    }
-    let text = compiler.dump.take().unwrap_or_default();
-    drop(Code(Some(compiler.module)));
-    text
-}
 
 /// All statements with a kernel, in order.
 fn kernels(program: &flat::Program) -> Vec<&Stm> {
@@ -104,11 +58,11 @@ struct Compiled {
     contraction: Option<Contraction>,
 }
 
-struct Compiler<'t> {
-    module: JITModule,
+struct Compiler<'t, M> {
+    module: M,
     context: Context,
     builder_context: FunctionBuilderContext,
-    functions: HashMap<PrimOp, FuncId>,
+    imports: Imports,
     types: &'t HashMap<Var, Ty>,
     locals: &'t [par_ir::core::Fun],
     dump: Option<String>,
@@ -116,26 +70,41 @@ struct Compiler<'t> {
     counting: bool,
 }
 
-impl<'t> Compiler<'t> {
-    fn new(types: &'t HashMap<Var, Ty>, locals: &'t [par_ir::core::Fun]) -> Result<Compiler<'t>, String> {
-        let mut builder = JITBuilder::with_isa(native()?, cranelift_module::default_libcall_names());
-        for (op, address) in math::functions() {
-            builder.symbol(math::symbol(op), address);
-        }
-        for (name, address) in stage::functions().into_iter().chain(prefix::functions()) {
-            builder.symbol(name, address);
-        }
-        let module = JITModule::new(builder);
-        Ok(Compiler {
+impl<'t, M: Module> Compiler<'t, M> {
+    fn new(
+        module: M,
+        imports: Imports,
+        types: &'t HashMap<Var, Ty>,
+        locals: &'t [par_ir::core::Fun],
+    ) -> Compiler<'t, M> {
+        Compiler {
             context: module.make_context(),
             module,
             builder_context: FunctionBuilderContext::new(),
-            functions: HashMap::new(),
+            imports,
             types,
             locals,
             dump: None,
             counting: false,
-        })
+        }
+    }
+
+    /// The plan of a program, and the functions that it numbers.
+    fn program(&mut self, program: &flat::Program) -> Result<(Plan, Vec<FuncId>), String> {
+        let compiled = self.kernels(program)?;
+        let mut code = KernelCode { compiled, functions: Vec::new() };
+        let functions = crate::plan::functions(program, self.types, &mut code)?;
+        let sites = program.statements().len();
+        Ok((Plan { functions, sites }, code.functions))
+    }
+
+    fn kernels(&mut self, program: &flat::Program) -> Result<HashMap<*const Kernel, Compiled>, String> {
+        let mut compiled = HashMap::new();
+        for (i, stm) in kernels(program).into_iter().enumerate() {
+            let Op::Kernel(kernel) = &stm.op else { continue };
+            compiled.insert(key(kernel), self.kernel(kernel, &pattern(stm), &format!("kernel{i}"))?);
+        }
+        Ok(compiled)
     }
 
     fn kernel(&mut self, kernel: &Kernel, pattern: &[Ty], name: &str) -> Result<Compiled, String> {
@@ -171,7 +140,7 @@ impl<'t> Compiler<'t> {
         signature.returns.push(AbiParam::new(types::I64));
         let id = self
             .module
-            .declare_function(&name, Linkage::Export, &signature)
+            .declare_function(&name, Linkage::Local, &signature)
             .map_err(|e| format!("{name}: {e:?}"))?;
         self.context.func.signature = signature;
         self.context.func.name = UserFuncName::user(0, id.as_u32());
@@ -206,7 +175,7 @@ impl<'t> Compiler<'t> {
         let mut e = Emitter {
             b,
             module: &mut self.module,
-            functions: &mut self.functions,
+            imports: &mut self.imports,
             checks,
             scalars: HashMap::new(),
             prims: HashMap::new(),
@@ -228,44 +197,11 @@ impl<'t> Compiler<'t> {
     }
 }
 
-/// This machine, with everything its processor offers.
-fn native() -> Result<Arc<dyn TargetIsa>, String> {
-    let mut flags = settings::builder();
-    let verifier = if cfg!(debug_assertions) { "true" } else { "false" };
-    let wanted = [
-        ("opt_level", "speed"),
-        ("enable_verifier", verifier),
-        ("use_colocated_libcalls", "false"),
-        ("is_pic", "false"),
-    ];
-    for (flag, value) in wanted {
-        flags.set(flag, value).map_err(|e| e.to_string())?;
-    }
-    let builder = cranelift_native::builder().map_err(str::to_string)?;
-    builder.finish(settings::Flags::new(flags)).map_err(|e| e.to_string())
-}
-
-/// The owner of the machine code.
-struct Code(Option<JITModule>);
-
-// SAFETY: after compilation the module is only kept, and dropped once.
-unsafe impl Send for Code {}
-// SAFETY: as above; there is nothing to do with a shared reference.
-unsafe impl Sync for Code {}
-
-impl Drop for Code {
-    fn drop(&mut self) {
-        if let Some(module) = self.0.take() {
-            // SAFETY: the code belongs to a plan, which is dropped with it, so that no function of it is called again.
-            unsafe { module.free_memory() };
-        }
-    }
-}
-
-/// Machine code of all kernels of a program.
-pub struct KernelCode<'m> {
-    module: &'m JITModule,
+/// Code of all kernels of a program.
+pub struct KernelCode {
     compiled: HashMap<*const Kernel, Compiled>,
+    /// The functions that were asked for, at their numbers.
+    functions: Vec<FuncId>,
 }
 
 /// What the plan says about a kernel besides its operands.
@@ -286,42 +222,43 @@ pub struct Functions {
     pub elems: Vec<par_ir::Prim>,
     /// If it is one.
     pub contraction: Option<Contraction>,
-    roles: Vec<(Role, KernelFn)>,
+    roles: Vec<(Role, CodeId)>,
 }
 
-impl KernelCode<'_> {
+impl KernelCode {
     /// The functions of a kernel; once per kernel.
     pub fn take(&mut self, kernel: &Kernel) -> Result<Functions, String> {
         let Compiled { name, functions, captures, layout, checks, recursive, combined, elems, contraction } =
             self.compiled.remove(&key(kernel)).ok_or("a kernel was not compiled")?;
-        let address = |id: FuncId| {
-            let code = self.module.get_finalized_function(id);
-            // SAFETY: the function was compiled with exactly this signature.
-            unsafe { std::mem::transmute::<*const u8, KernelFn>(code) }
+        let number = |id: FuncId| {
+            self.functions.push(id);
+            CodeId(self.functions.len() as u32 - 1)
         };
-        let roles = functions.into_iter().map(|(role, id)| (role, address(id))).collect();
+        let roles: Vec<Role> = functions.iter().map(|f| f.0).collect();
+        let numbers = functions.into_iter().map(|f| f.1).map(number);
+        let roles = roles.into_iter().zip(numbers).collect();
         Ok(Functions { name, captures, layout, checks, recursive, combined, elems, contraction, roles })
     }
 }
 
 impl Functions {
-    fn role(&self, role: Role) -> Result<KernelFn, String> {
+    fn role(&self, role: Role) -> Result<CodeId, String> {
         let found = self.roles.iter().find(|(r, _)| *r == role);
         found.map(|(_, f)| *f).ok_or_else(|| format!("a kernel lacks its {role:?} function"))
     }
 
     /// The kernel's own code.
-    pub fn main(&self) -> Result<KernelFn, String> {
+    pub fn main(&self) -> Result<CodeId, String> {
         self.role(Role::Main)
     }
 
     /// The code that combines partial results.
-    pub fn combine(&self) -> Result<KernelFn, String> {
+    pub fn combine(&self) -> Result<CodeId, String> {
         self.role(Role::Combine)
     }
 
     /// For a scan: the code that only reduces, and the code that does both.
-    pub fn scan(&self) -> Result<(KernelFn, KernelFn), String> {
+    pub fn scan(&self) -> Result<(CodeId, CodeId), String> {
         Ok((self.role(Role::ReduceOnly)?, self.role(Role::Dual)?))
     }
 }

@@ -7,7 +7,7 @@ use par_ir::flat::{Kernel, KernelKind};
 use par_ir::ty::Atom;
 use par_runtime::plan::{self, Fold};
 
-impl Code for KernelCode<'_> {
+impl Code for KernelCode {
     type Kernel = plan::Kernel;
 
     fn kernel(

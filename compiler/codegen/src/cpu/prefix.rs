@@ -21,7 +21,6 @@ use super::kernel::{KernelEmitter, KernelInfo, Role, Target};
 use super::stage::{for_each_use, has_check, reads_position};
 use cranelift::prelude::*;
 use cranelift_codegen::ir::StackSlot;
-use cranelift_module::{Linkage, Module};
 use operator::Part;
 use par_ir::core::{Body, Exp, Param, Stm};
 use par_ir::flat::{After, Kernel, KernelKind, Out, Space, Ty};
@@ -29,7 +28,7 @@ use par_ir::prim::PrimOp;
 use par_ir::ty::Type;
 use par_ir::{Atom, Prim, Var};
 use par_runtime::math::STRIP;
-use par_runtime::prefix::Operator;
+use par_runtime::op::call::{ANY, prefix_symbol};
 use std::collections::{BTreeSet, HashMap};
 
 /// Strips that a kernel may keep at a time: they should stay in the cache.
@@ -81,6 +80,9 @@ pub fn split(kernel: &Kernel, types: &HashMap<Var, Ty>) -> Option<Strips> {
         return None;
     }
     let parts = operator::parts(op)?;
+    if !pays(&parts, after.as_deref()) {
+        return None;
+    }
     let mut splitter = Splitter::new(kernel, types);
     let after = match after {
         Some(after) => (**after).clone(),
@@ -91,6 +93,14 @@ pub fn split(kernel: &Kernel, types: &HashMap<Var, Ty>) -> Option<Strips> {
         return None;
     }
     splitter.strips(parts, after, *exclusive)
+}
+
+/// Whether strips are faster than one loop. Few sums of integers whose prefixes only say where something goes are not: the chain of
+/// operations is short, and no vectors are left.
+fn pays(parts: &[Part], after: Option<&After>) -> bool {
+    let scatters = after.is_some_and(|a| a.outs.iter().any(|o| matches!(o, Out::Scatter(_))));
+    let slow = |p: &Part| p.flags.is_some() || p.prim.is_float();
+    !scatters || parts.len() > 2 || parts.iter().any(slow)
 }
 
 struct Splitter<'k> {
@@ -299,27 +309,8 @@ impl Strips {
     /// The name in machine code of the function that scans a component.
     fn symbol(&self, i: usize) -> String {
         let Part { operator, prim, flags } = self.parts[i];
-        if self.only_any(i) { ANY.to_string() } else { symbol(operator, prim, flags.is_some()) }
+        if self.only_any(i) { ANY.to_string() } else { prefix_symbol(operator, prim, flags.is_some()) }
     }
-}
-
-/// The name of [`par_runtime::prefix::any`].
-const ANY: &str = "par_prefix_any";
-
-fn symbol(operator: Operator, prim: Prim, segmented: bool) -> String {
-    format!("par_prefix_{operator:?}_{prim}{}", if segmented { "_segmented" } else { "" })
-}
-
-/// All functions that scan strips, with their addresses.
-pub fn functions() -> Vec<(String, *const u8)> {
-    let mut found = vec![(ANY.to_string(), par_runtime::prefix::any as *const u8)];
-    for (operator, prim) in Operator::ALL.into_iter().flat_map(|o| Prim::ALL.map(|p| (o, p))) {
-        for segmented in [false, true] {
-            let function = operator.prefixes(prim, segmented);
-            found.extend(function.map(|f| (symbol(operator, prim, segmented), f as *const u8)));
-        }
-    }
-    found
 }
 
 /// Memory of one strip on the stack; elements begin at an offset.
@@ -468,7 +459,7 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
                 None => self.e.i64(0),
             };
             let before = self.e.b.ins().stack_addr(types::I64, carried[i], 0);
-            self.prefix_call(&strips.symbol(i), &[to, from, flags, count, before])?;
+            self.prefix_call(strips.symbol(i), &[to, from, flags, count, before])?;
         }
         Ok(())
     }
@@ -486,11 +477,10 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
         self.e.b.ins().stack_addr(types::I64, buffer.slot, buffer.offset)
     }
 
-    fn prefix_call(&mut self, name: &str, args: &[Value]) -> Result<(), Unsupported> {
+    fn prefix_call(&mut self, name: String, args: &[Value]) -> Result<(), Unsupported> {
         let mut signature = self.e.module.make_signature();
         signature.params.extend([AbiParam::new(types::I64); 5]);
-        let id = self.e.module.declare_function(name, Linkage::Import, &signature);
-        let id = id.map_err(|e| format!("{name}: {e:?}"))?;
+        let id = self.e.imports.declare(self.e.module, name, signature);
         let function = self.e.module.declare_func_in_func(id, self.e.b.func);
         self.e.b.ins().call(function, args);
         Ok(())

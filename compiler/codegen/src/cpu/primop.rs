@@ -8,11 +8,12 @@ use super::{convert, half};
 use cranelift::prelude::*;
 use par_ir::prim::{BinOp, CmpOp, PrimOp, SpecialOp, UnOp};
 use par_ir::{Prim, Scalar};
+use par_runtime::op::call::is_call;
 
 impl Emitter<'_> {
     /// One operator. `divisor` is the second operand, if it is a constant.
     pub fn prim(&mut self, op: PrimOp, x: &[Value], divisor: Option<i64>) -> Value {
-        if super::math::is_call(op) {
+        if is_call(op) {
             return self.call(op, x);
         }
         if let Some(result) = self.half(op, x) {

@@ -16,13 +16,13 @@ use super::emit::{Base, Unsupported};
 use super::kernel::{KernelEmitter, KernelInfo, Role, Target};
 use cranelift::prelude::*;
 use cranelift_codegen::ir::StackSlot;
-use cranelift_module::{Linkage, Module};
 use par_ir::core::{Body, Exp, Stm};
 use par_ir::flat::{Kernel, KernelKind, Out};
 use par_ir::prim::PrimOp;
 use par_ir::ty::Atom;
 use par_ir::{Prim, Var};
 use par_runtime::math::{Function, STRIP};
+use par_runtime::op::call::strip_symbol;
 use std::collections::{HashMap, HashSet};
 
 /// Strips that a kernel may keep at a time: they should stay in the cache.
@@ -246,22 +246,6 @@ pub fn for_each_use(stm: &Stm, f: &mut dyn FnMut(Var)) {
     }
 }
 
-/// The name of a strip function in machine code.
-fn symbol(function: Function, prim: Prim) -> String {
-    format!("par_strip_{function:?}_{prim}")
-}
-
-/// All strip functions, with their addresses.
-pub fn functions() -> Vec<(String, *const u8)> {
-    let both = |f: Function| {
-        [
-            (symbol(f, Prim::F32), f.strip_f32() as *const u8),
-            (symbol(f, Prim::F64), f.strip_f64() as *const u8),
-        ]
-    };
-    Function::ALL.into_iter().flat_map(both).collect()
-}
-
 impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
     /// Code for the positions `start..end`: strip by strip after the earlier stages, if the kernel has such.
     pub fn in_strips(
@@ -327,10 +311,9 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
     fn strip_call(&mut self, call: &Call, start: Value, count: Value) -> Result<(), Unsupported> {
         let mut signature = self.e.module.make_signature();
         signature.params.extend([AbiParam::new(types::I64); 3]);
-        let name = symbol(call.function, call.to.prim);
-        let id = self.e.module.declare_function(&name, Linkage::Import, &signature);
-        let function =
-            self.e.module.declare_func_in_func(id.map_err(|e| format!("{name}: {e:?}"))?, self.e.b.func);
+        let name = strip_symbol(call.function, call.to.prim);
+        let id = self.e.imports.declare(self.e.module, name, signature);
+        let function = self.e.module.declare_func_in_func(id, self.e.b.func);
         let to = self.strip_address(call.to.var, start)?;
         let from = self.strip_address(call.from, start)?;
         self.e.b.ins().call(function, &[to, from, count]);

@@ -12,7 +12,7 @@ fn arrays(s: &Source, outs: &[Out]) -> Vec<Vec<Prim>> {
     let mut bound = s.pattern.iter().filter_map(|t| if let Ty::Array(p) = t { Some(*p) } else { None });
     outs.iter()
         .map(|o| match o {
-            Out::Elem(_) | Out::Own { .. } => bound.by_ref().take(1).collect(),
+            Out::Elem(_) | Out::Row(..) | Out::Own { .. } => bound.by_ref().take(1).collect(),
             Out::Scatter(dests) => bound.by_ref().take(dests.len()).collect(),
         })
         .collect()
@@ -24,6 +24,7 @@ pub fn result_types(s: &Source, outs: &[Out]) -> Vec<Prim> {
     for (out, prims) in outs.iter().zip(arrays(s, outs)) {
         match out {
             Out::Elem(_) => types.extend(prims),
+            Out::Row(p, n) => types.extend(vec![*p; *n]),
             Out::Scatter(_) => {
                 types.push(Prim::I64);
                 types.extend(prims);
@@ -38,7 +39,7 @@ pub fn result_types(s: &Source, outs: &[Out]) -> Vec<Prim> {
 pub fn members(b: &mut Bodies, s: &Source, outs: &[Out]) {
     let mut number = 0;
     for (i, (out, prims)) in outs.iter().zip(arrays(s, outs)).enumerate() {
-        if !matches!(out, Out::Elem(_)) {
+        if !matches!(out, Out::Elem(_) | Out::Row(..)) {
             b.text.line(format!("i64 length{i};"));
         }
         for p in prims {
@@ -86,6 +87,12 @@ pub fn stores(b: &mut Bodies, s: &Source, outs: &[Out]) {
                 b.text.line(format!("store(&out{number}[pos], results.r{result});"));
                 result += 1;
             }
+            Out::Row(_, n) => {
+                for k in 0..*n {
+                    b.text.line(format!("store(&out{number}[pos * {n} + {k}], results.r{});", result + k));
+                }
+                result += n;
+            }
             Out::Scatter(_) => {
                 let index = format!("results.r{result}");
                 let elected = match s.elects() && s.is_joint(out) {
@@ -124,7 +131,7 @@ pub fn elections(b: &mut Bodies, s: &Source, outs: &[Out]) {
     let (mut result, mut joint) = (0, 0);
     for (i, (out, prims)) in outs.iter().zip(arrays(s, outs)).enumerate() {
         match out {
-            Out::Elem(_) => result += 1,
+            Out::Elem(_) | Out::Row(..) => result += out.results(),
             Out::Scatter(_) => {
                 if s.is_joint(out) {
                     let (index, before) = (format!("results.r{result}"), offset(s, outs, joint));

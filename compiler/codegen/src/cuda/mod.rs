@@ -61,6 +61,6 @@ pub fn compile(
     let Bodies { text, checks, .. } = bodies;
     let mut code = CudaCode { kernels, locals: &program.locals };
     let functions = crate::plan::functions(program, &types, &mut code)?;
-    let plan = Plan { functions, sites: statements.len(), code: Box::new(()) };
+    let plan = Plan { functions, sites: statements.len() };
     Ok(Program { source: format!("{HEAD}{}", text.finish()), checks, plan })
 }

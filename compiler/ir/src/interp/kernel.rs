@@ -131,7 +131,7 @@ impl Host<'_> {
         let all: Vec<Var> = outs
             .iter()
             .flat_map(|o| match o {
-                Out::Elem(_) => &[],
+                Out::Elem(_) | Out::Row(..) => &[],
                 Out::Scatter(dests) => dests.as_slice(),
                 Out::Own { dest, .. } => std::slice::from_ref(dest),
             })
@@ -140,7 +140,8 @@ impl Host<'_> {
         let mut dests = self.owned(stm, &all)?.into_iter();
         let output = |out: &Out| {
             Ok(match out {
-                Out::Elem(p) => Output::Elem(self.output(stm, *p, total)?),
+                Out::Elem(p) => Output::Row(self.output(stm, *p, total)?, 1),
+                Out::Row(p, n) => Output::Row(self.output(stm, *p, total.saturating_mul(*n))?, *n),
                 Out::Scatter(vs) => Output::Scatter(dests.by_ref().take(vs.len()).collect()),
                 Out::Own { state, .. } => {
                     let array = dests.next().expect("one for each destination");
@@ -169,7 +170,8 @@ fn leaves(arrays: Vec<Array>) -> Vec<Val> {
 }
 
 enum Output {
-    Elem(Array),
+    /// So many elements for each position.
+    Row(Array, usize),
     Scatter(Vec<Array>),
     /// The array, except while the body has it, and what it is called there.
     Own(Var, Val),
@@ -190,9 +192,11 @@ impl Sink for Map {
         let mut owned = owned.into_iter();
         for output in &mut self.0 {
             match output {
-                Output::Elem(a) => {
-                    host.stored(std::slice::from_mut(a), pos, xs);
-                    xs = &xs[1..];
+                Output::Row(a, n) => {
+                    let (row, rest) = xs.split_at(*n);
+                    row.iter().enumerate().for_each(|(i, x)| a.set(pos * *n + i, *x));
+                    host.machine.work += *n as u64;
+                    xs = rest;
                 }
                 Output::Scatter(dests) => {
                     let (row, rest) = xs.split_at(1 + dests.len());
@@ -209,7 +213,7 @@ impl Sink for Map {
 
     fn finish(self: Box<Self>, _: &mut Host) -> Vec<Val> {
         let arrays = self.0.into_iter().flat_map(|o| match o {
-            Output::Elem(a) => vec![Val::Leaf(a)],
+            Output::Row(a, _) => vec![Val::Leaf(a)],
             Output::Scatter(dests) => leaves(dests),
             Output::Own(_, array) => vec![array],
         });

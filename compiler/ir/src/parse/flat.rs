@@ -264,6 +264,10 @@ impl Parser {
             self.expect_word("as")?;
             return Ok(Out::Own { dest, state: self.core_param()? });
         }
+        if self.accept_word("row") {
+            let n = self.natural()?;
+            return Ok(Out::Row(self.prim()?, n));
+        }
         self.expect_word("elem")?;
         self.prim().map(Out::Elem)
     }

@@ -257,6 +257,7 @@ impl Writer<'_> {
     fn out(&mut self, out: &Out) {
         match out {
             Out::Elem(p) => self.push(&format!("elem {p}")),
+            Out::Row(p, n) => self.push(&format!("row {n} {p}")),
             Out::Scatter(dests) => {
                 self.push("scatter ");
                 self.variables(dests);

@@ -405,6 +405,13 @@ impl FlatChecker<'_> {
                     bound.push(Ty::Array(*p));
                     1
                 }
+                Out::Row(p, n) => {
+                    let found = scalars(&rest[..rest.len().min(*n)])?;
+                    let fits = *n > 0 && found.len() == *n && found.iter().all(|q| q == p);
+                    ensure(fits, || format!("an output of {n} {p} from other results"))?;
+                    bound.push(Ty::Array(*p));
+                    *n
+                }
                 Out::Scatter(dests) => {
                     let used = &rest[..rest.len().min(1 + dests.len())];
                     bound.extend(self.indexed(dests, &scalars(used)?)?);
@@ -484,7 +491,7 @@ fn last_versions(k: &Kernel, owned: &InPlace) -> Result {
             ensure(last, || "the result for an owned array is not its last version".into())?;
             buffer += 1;
         }
-        result += if let Out::Scatter(dests) = out { 1 + dests.len() } else { 1 };
+        result += out.results();
     }
     Ok(())
 }

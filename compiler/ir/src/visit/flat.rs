@@ -76,7 +76,7 @@ impl Code for Space {
 impl Code for Out {
     fn walk(&self, f: &mut dyn FnMut(Site)) {
         match self {
-            Out::Elem(_) => {}
+            Out::Elem(_) | Out::Row(..) => {}
             Out::Scatter(dests) => dests.walk(f),
             Out::Own { dest, state } => {
                 dest.walk(f);
@@ -87,7 +87,7 @@ impl Code for Out {
 
     fn edit(&mut self, e: &mut dyn Edit) {
         match self {
-            Out::Elem(_) => {}
+            Out::Elem(_) | Out::Row(..) => {}
             Out::Scatter(dests) => dests.edit(e),
             Out::Own { dest, state } => {
                 dest.edit(e);

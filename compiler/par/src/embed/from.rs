@@ -8,11 +8,20 @@ use std::ops::Range;
 
 /// What the result of an entry point can be read as. Derive it for records and sums as [`IntoPar`](super::IntoPar).
 pub trait FromPar: Sized {
+    /// Whether values of a column can be read at all, as far as its type says: it is asked where there are none.
+    fn fits(view: &View<'_>) -> Result<(), Mismatch> {
+        let _ = view;
+        Ok(())
+    }
+
     /// The value in a row of a column, or of a scalar (row 0).
     fn from_view(view: &View<'_>, row: usize) -> Result<Self, Mismatch>;
 
     /// The values in some rows.
     fn from_rows(view: &View<'_>, rows: Range<usize>) -> Result<Vec<Self>, Mismatch> {
+        if rows.is_empty() {
+            Self::fits(view)?;
+        }
         rows.map(|row| Self::from_view(view, row)).collect()
     }
 
@@ -51,6 +60,14 @@ fn scalar<T: Element>(view: &View<'_>, row: usize) -> Result<T, Mismatch> {
 macro_rules! scalars {
     ($($t:ty),*) => { $(
         impl FromPar for $t {
+            fn fits(view: &View<'_>) -> Result<(), Mismatch> {
+                match view {
+                    View::Data(xs) if xs.prim() == <$t>::PRIM => Ok(()),
+                    View::Scalar(x) if x.prim() == <$t>::PRIM => Ok(()),
+                    _ => wrong(view, &format!("`{}`", <$t>::PRIM)),
+                }
+            }
+
             fn from_view(view: &View<'_>, row: usize) -> Result<$t, Mismatch> {
                 scalar(view, row)
             }
@@ -58,7 +75,10 @@ macro_rules! scalars {
             fn from_rows(view: &View<'_>, rows: Range<usize>) -> Result<Vec<$t>, Mismatch> {
                 match view {
                     View::Data(xs) if xs.prim() == <$t>::PRIM => Ok(xs.slice::<$t>()[rows].to_vec()),
-                    _ => rows.map(|row| scalar(view, row)).collect(),
+                    _ => {
+                        <$t>::fits(view)?;
+                        rows.map(|row| scalar(view, row)).collect()
+                    }
                 }
             }
         }
@@ -67,6 +87,11 @@ macro_rules! scalars {
 scalars!(i8, i16, i32, i64, u8, u16, u32, u64, f16, f32, f64, bool);
 
 impl<T: FromPar> FromPar for Vec<T> {
+    fn fits(view: &View<'_>) -> Result<(), Mismatch> {
+        let View::Array { elem, .. } = view else { return wrong(view, "a `Vec`") };
+        T::fits(elem)
+    }
+
     fn from_view(view: &View<'_>, row: usize) -> Result<Vec<T>, Mismatch> {
         let View::Array { lengths, elem, .. } = view else { return wrong(view, "a `Vec`") };
         let (start, len) = lengths.row(row);
@@ -75,6 +100,10 @@ impl<T: FromPar> FromPar for Vec<T> {
 }
 
 impl<T: FromPar, const N: usize> FromPar for [T; N] {
+    fn fits(view: &View<'_>) -> Result<(), Mismatch> {
+        Vec::<T>::fits(view)
+    }
+
     fn from_view(view: &View<'_>, row: usize) -> Result<[T; N], Mismatch> {
         let elements = Vec::<T>::from_view(view, row)?;
         let found = elements.len();
@@ -85,6 +114,10 @@ impl<T: FromPar, const N: usize> FromPar for [T; N] {
 }
 
 impl FromPar for String {
+    fn fits(view: &View<'_>) -> Result<(), Mismatch> {
+        Vec::<u8>::fits(view)
+    }
+
     fn from_view(view: &View<'_>, row: usize) -> Result<String, Mismatch> {
         let bytes = Vec::<u8>::from_view(view, row)?;
         String::from_utf8(bytes).map_err(|e| Mismatch::new(format!("the bytes are no text: {e}")))
@@ -122,6 +155,16 @@ fn components(value: Value, count: usize) -> Result<Vec<Value>, Mismatch> {
 macro_rules! tuples {
     ($($count:literal: $($t:ident $i:tt),*;)*) => { $(
         impl<$($t: FromPar),*> FromPar for ($($t,)*) {
+            fn fits(view: &View<'_>) -> Result<(), Mismatch> {
+                match view {
+                    View::Tuple(parts) if parts.len() == $count => {
+                        $($t::fits(&parts[$i])?;)*
+                        Ok(())
+                    }
+                    _ => wrong(view, concat!("a tuple of ", $count, " components")),
+                }
+            }
+
             fn from_view(view: &View<'_>, row: usize) -> Result<Self, Mismatch> {
                 match view {
                     View::Tuple(parts) if parts.len() == $count => {

@@ -1,7 +1,7 @@
 //! From values of Rust.
 
 use super::{Builder, Mismatch};
-use crate::program::same_representation;
+use par_runtime::entry::same_representation;
 use par_runtime::{Value, ValueType, f16};
 
 /// What can be an argument of an entry point. Derive it for records (`struct`s with fields of the same names) and sums

@@ -15,6 +15,7 @@
 //! | `i32`, …, `f16`, `bool` | the same, [`f16`](crate::f16) | the same |
 //! | `[]t` | slices, arrays, `Vec` | `Vec` |
 //! | `[][]t` | `Vec<Vec<t>>`, [`Ragged`] | `Vec<Vec<t>>`, [`Ragged`] |
+//! | `[n][m]t` | with the feature `ndarray` its arrays and views of any rank | its arrays |
 //! | `[]u8` | also `&str`, `String` | also `String` |
 //! | `(t, u)` | tuples | tuples |
 //! | `{a: t, b: u}` | `#[derive(IntoPar)]` | `#[derive(FromPar)]` |
@@ -53,6 +54,8 @@ mod error;
 mod from;
 mod generate;
 mod into;
+#[cfg(feature = "ndarray")]
+mod ndarray;
 #[doc(hidden)]
 pub mod parts;
 mod program;

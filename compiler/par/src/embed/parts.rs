@@ -20,6 +20,18 @@ pub fn field<T: FromPar>(fields: &[(&str, View<'_>)], name: &str, row: usize) ->
     T::from_view(view, row).map_err(|m| m.inside(&format!("field `{name}`")))
 }
 
+/// Whether a field can be read.
+pub fn fits<T: FromPar>(fields: &[(&str, View<'_>)], name: &str) -> Result<(), Mismatch> {
+    let found = fields.iter().find(|f| f.0 == name);
+    let (_, view) = found.ok_or_else(|| Mismatch::new(format!("there is no field `{name}`")))?;
+    T::fits(view).map_err(|m| m.inside(&format!("field `{name}`")))
+}
+
+/// Whether there are values of a sum type.
+pub fn sum(view: &View<'_>) -> Result<(), Mismatch> {
+    if let View::Sum(..) = view { Ok(()) } else { wrong(view, "a value of a sum type") }
+}
+
 /// The components of a tuple that has as many.
 pub fn tuple<'v, 'a>(view: &'v View<'a>, count: usize) -> Result<&'v [View<'a>], Mismatch> {
     match view {

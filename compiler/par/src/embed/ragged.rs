@@ -138,6 +138,16 @@ impl<V: Rows> IntoPar for Ragged<V> {
 }
 
 impl<V: FromRows> FromPar for Ragged<V> {
+    fn fits(view: &View<'_>) -> Result<(), Mismatch> {
+        let View::Array { elem, .. } = view else {
+            return Err(Mismatch::new("only an array can be read as `Ragged`"));
+        };
+        let View::Array { elem, .. } = &**elem else {
+            return Err(Mismatch::new("an array of one dimension cannot be read as `Ragged`"));
+        };
+        V::read_rows(elem, 0..0).map(|_| ())
+    }
+
     fn from_view(view: &View<'_>, row: usize) -> Result<Ragged<V>, Mismatch> {
         let View::Array { lengths, elem, ty } = view else {
             return Err(Mismatch::new("only an array can be read as `Ragged`"));

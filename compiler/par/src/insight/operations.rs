@@ -11,7 +11,7 @@ use par_runtime::Span;
 use par_runtime::profile::Cost;
 use par_syntax::Sources;
 use serde::Serialize;
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
 /// What sort of operation something is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
@@ -80,6 +80,15 @@ impl Operation {
     pub(super) fn copied(&self) -> bool {
         let updates = matches!(self.name.as_str(), "scatter" | "histogram" | "write");
         updates && self.cost.is_some_and(|c| c.counters.bytes_materialised > 0)
+    }
+
+    /// The constructs that take part in it, with what they do.
+    pub(super) fn takes_part(&self) -> [(&[Step], &'static str); 3] {
+        [
+            (&self.fused, "computed inside"),
+            (&self.nest, "around"),
+            (&self.sequential, "sequential for each element of"),
+        ]
     }
 }
 
@@ -251,14 +260,20 @@ fn chooses_version(program: &Program, cond: Atom) -> bool {
     cond.var().is_some_and(|v| VERSION_CONDITIONS.contains(&program.vars.name(v)))
 }
 
-/// The lines of a kernel's scalar code, if there are several.
+/// The lines of a kernel's scalar code, that of its loops and branches included, if there are others than its own.
 fn lines(stm: &Stm, at: &Location, sources: &Sources) -> Vec<usize> {
     let Op::Kernel(k) = &stm.op else { return Vec::new() };
-    let places = k.body.stms.iter().filter(|s| s.span.file == at.file && s.span.end > 0);
-    let mut lines: Vec<usize> = places.map(|s| Location::of(s.span, sources).line).collect();
-    lines.sort_unstable();
-    lines.dedup();
-    if lines.len() > 1 { lines } else { Vec::new() }
+    let mut lines = BTreeSet::new();
+    let mut bodies = vec![&k.body];
+    while let Some(body) = bodies.pop() {
+        for stm in &body.stms {
+            if stm.span.file == at.file && stm.span.end > 0 {
+                lines.insert(Location::of(stm.span, sources).line);
+            }
+            bodies.extend(stm.exp.bodies());
+        }
+    }
+    if lines.iter().eq([&at.line]) { Vec::new() } else { lines.into_iter().collect() }
 }
 
 /// The name of a function that is not an entry point.

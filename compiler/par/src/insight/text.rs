@@ -57,20 +57,17 @@ type Notes<'a> = BTreeMap<u32, BTreeMap<usize, Vec<Note<'a>>>>;
 
 fn notes<'a>(insight: &'a Insight) -> Notes<'a> {
     let mut notes = Notes::new();
-    let mut parts: BTreeMap<(u32, usize, bool), BTreeSet<usize>> = BTreeMap::new();
+    let mut parts: BTreeMap<(u32, usize, &'static str), BTreeSet<usize>> = BTreeMap::new();
     for op in &insight.operations {
         let own = (op.at.file, op.at.line);
         notes.entry(own.0).or_default().entry(own.1).or_default().push(Note::Operation(op));
-        let mut part = |step: &Step, inside: bool| {
-            if (step.at.file, step.at.line) != own {
-                parts.entry((step.at.file, step.at.line, inside)).or_default().insert(op.number);
+        for (steps, what) in op.takes_part() {
+            for at in steps.iter().map(|s| &s.at).filter(|at| (at.file, at.line) != own) {
+                parts.entry((at.file, at.line, what)).or_default().insert(op.number);
             }
-        };
-        op.fused.iter().for_each(|s| part(s, true));
-        op.nest.iter().for_each(|s| part(s, false));
+        }
     }
-    for ((file, line, inside), numbers) in parts {
-        let what = if inside { "computed inside" } else { "around" };
+    for ((file, line, what), numbers) in parts {
         notes.entry(file).or_default().entry(line).or_default().push(Note::Part(what, numbers));
     }
     notes

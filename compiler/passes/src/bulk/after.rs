@@ -34,7 +34,7 @@ pub fn sweep(block: &mut Block, joiner: &mut Joiner) {
             continue;
         };
         let joined = join(&block.stms[first], &block.stms[second], joiner);
-        order::replace(block, (first, second), &order, joined);
+        order::replace(block, (first, second), &order, joined, joiner);
     }
 }
 
@@ -100,8 +100,8 @@ pub fn follows(scan: &Stm, map: &Stm) -> bool {
 fn scattered(outs: &[Out], made: &[Var]) -> Vec<Var> {
     let (mut at, mut found) = (0, Vec::new());
     for out in outs {
-        let n = if let Out::Scatter(dests) = out { dests.len() } else { 1 };
-        if matches!(out, Out::Scatter(_)) {
+        let n = out.arrays();
+        if matches!(out, Out::Scatter(_) | Out::Row(..)) {
             found.extend(&made[at..at + n]);
         }
         at += n;
@@ -114,7 +114,7 @@ fn is_light(m: &Kernel, outs: &[Out]) -> bool {
     let mut elsewhere = false;
     reads::for_each(&m.body, &mut |_, i| elsewhere |= i != Atom::Var(m.pos));
     let n = operators_of(&m.body);
-    let moves = elsewhere || outs.iter().any(|o| matches!(o, Out::Scatter(_)));
+    let moves = elsewhere || outs.iter().any(|o| matches!(o, Out::Scatter(_) | Out::Row(..)));
     n <= MAX_OPERATORS || moves && n < usize::MAX
 }
 
@@ -159,17 +159,11 @@ fn join(scan: &Stm, map: &Stm, joiner: &mut Joiner) -> Stm {
 fn by_position(after: &After, scan: &Stm) -> HashMap<Var, Atom> {
     let (mut found, mut at, mut result) = (HashMap::new(), 0, 0);
     for out in &after.outs {
-        match out {
-            Out::Scatter(dests) => {
-                at += dests.len();
-                result += 1 + dests.len();
-            }
-            _ => {
-                found.insert(scan.pat[at].var, after.body.results[result]);
-                at += 1;
-                result += 1;
-            }
+        if let Out::Elem(_) | Out::Own { .. } = out {
+            found.insert(scan.pat[at].var, after.body.results[result]);
         }
+        at += out.arrays();
+        result += out.results();
     }
     found
 }

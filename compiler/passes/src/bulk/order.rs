@@ -9,27 +9,41 @@
 //!
 //! What does not need the first of them goes before the pair, what needs it goes behind. That must neither change which check
 //! fails first, nor let an array be read after the update that would have been its last use: the update would copy it.
+//!
+//! If the first may fail, a check that would go before it is put behind the pair instead, if all that it guards until then is how long an
+//! array is:
+//!
+//! ```text
+//! a = f s  (may fail)         m = max n 0
+//! check 0 <= n                b = replicate m x
+//! b = replicate n x    ==>    a, c = …
+//! c = … a b …                 check 0 <= n
+//! ```
 
-use super::reads;
+use super::{Joiner, reads};
 use crate::flatten::has_effect;
-use par_ir::Var;
-use par_ir::flat::{Block, Kernel, KernelKind, Op, Stm};
+use par_ir::flat::{Block, Kernel, KernelKind, Op, Param, Stm, Ty};
+use par_ir::prim::{BinOp, PrimOp};
 use par_ir::visit::Code;
+use par_ir::{Atom, Var};
+use par_runtime::{CheckKind, Prim};
 use std::collections::BTreeSet;
 
 /// How many statements after the first the second is looked for.
 pub const REACH: usize = 48;
 
-/// The statements between a pair: those that go before it, and those behind.
+/// The statements between a pair: those that go before it, checks that are put behind it instead, and those that go behind.
+#[derive(Default)]
 pub struct Order {
     before: Vec<usize>,
+    deferred: Vec<usize>,
     behind: Vec<usize>,
 }
 
 /// The order in which `first` and `second` are neighbours, if there is one.
 pub fn together(stms: &[Stm], first: usize, second: usize) -> Option<Order> {
     let mut made: BTreeSet<Var> = bound(&stms[first]).collect();
-    let mut order = Order { before: vec![], behind: vec![] };
+    let mut order = Order::default();
     for (i, stm) in stms.iter().enumerate().take(second).skip(first + 1) {
         if uses(stm).is_disjoint(&made) {
             order.before.push(i);
@@ -46,14 +60,49 @@ pub fn together(stms: &[Stm], first: usize, second: usize) -> Option<Order> {
     }
     let [a, b] = [first, second].map(|i| has_effect(&stms[i].op));
     let (any_before, any_behind) = (before().any(|s| has_effect(&s.op)), behind().any(|s| has_effect(&s.op)));
-    if (a || any_behind) && (b || any_before) {
-        return None;
-    }
+    let deferred = match (a || any_behind) && (b || any_before) {
+        true => deferrable(stms, &order.before).filter(|_| !b && !any_behind)?,
+        false => vec![],
+    };
     let moved = [&stms[first]].into_iter().chain(behind()).chain([&stms[second]]);
     let copies = |early: &Stm, late: &Stm| !consumed(early).is_disjoint(&uses(late));
     let updates = before().any(|e| moved.clone().any(|l| copies(e, l)));
     let update = behind().any(|l| copies(&stms[second], l)) || ends_use(&stms[second], &stms[first]);
-    (!updates && !update).then_some(order)
+    order.before.retain(|i| !deferred.contains(i));
+    (!updates && !update).then_some(Order { deferred, ..order })
+}
+
+/// Those of these statements that may fail, if all of them are checks of sizes, and nothing behind them minds a negative one.
+fn deferrable(stms: &[Stm], before: &[usize]) -> Option<Vec<usize>> {
+    let (checks, others): (Vec<usize>, Vec<usize>) = before.iter().partition(|i| has_effect(&stms[**i].op));
+    let sizes = checks.iter().all(|i| checked_size(&stms[*i].op).is_some());
+    let harmless = |i: &usize| match &stms[*i].op {
+        Op::Atom(_) | Op::Replicate(..) | Op::Length(_) | Op::Rows(_) => true,
+        Op::Prim(op, _) => !matches!(op, PrimOp::Bin(BinOp::Div | BinOp::Mod | BinOp::Quot | BinOp::Rem, _)),
+        _ => checks.first().is_none_or(|c| i < c),
+    };
+    (sizes && others.iter().all(harmless)).then_some(checks)
+}
+
+/// The size that is checked not to be negative.
+fn checked_size(op: &Op) -> Option<Atom> {
+    match op {
+        Op::Check { kind: CheckKind::NegativeSize, args, .. } => args.first().copied(),
+        _ => None,
+    }
+}
+
+/// An array whose size is checked later has no elements if that is negative.
+fn guarded(stm: Stm, sizes: &[Atom], joiner: &mut Joiner) -> Vec<Stm> {
+    let size = if let Op::Replicate(n, _) = &stm.op { *n } else { return vec![stm] };
+    if !sizes.contains(&size) {
+        return vec![stm];
+    }
+    let param = Param { var: joiner.vars.fresh("size"), ty: Ty::Scalar(Prim::I64) };
+    let op = Op::Prim(PrimOp::Bin(BinOp::Max, Prim::I64), vec![size, Atom::i64(0)]);
+    let clamped = Stm { pat: vec![param], op, span: stm.span, place: stm.place };
+    let Op::Replicate(_, x) = stm.op else { unreachable!("seen above") };
+    vec![clamped, Stm { op: Op::Replicate(param.var.into(), x), ..stm }]
 }
 
 /// Whether a kernel updates what another one reads and it does not, so that only joined they would need a copy.
@@ -66,12 +115,22 @@ fn ends_use(kernel: &Stm, other: &Stm) -> bool {
 }
 
 /// Puts `stm` in the place of a pair.
-pub fn replace(block: &mut Block, (first, second): (usize, usize), order: &Order, stm: Stm) {
+pub fn replace(
+    block: &mut Block,
+    (first, second): (usize, usize),
+    order: &Order,
+    stm: Stm,
+    joiner: &mut Joiner,
+) {
+    let sizes: Vec<Atom> = order.deferred.iter().filter_map(|i| checked_size(&block.stms[*i].op)).collect();
     let mut old: Vec<Option<Stm>> = std::mem::take(&mut block.stms).into_iter().map(Some).collect();
     let mut take = |i: usize| old[i].take();
     let mut new: Vec<Stm> = (0..first).filter_map(&mut take).collect();
-    new.extend(order.before.iter().filter_map(|i| take(*i)));
+    for earlier in order.before.iter().filter_map(|i| take(*i)) {
+        new.extend(guarded(earlier, &sizes, joiner));
+    }
     new.push(stm);
+    new.extend(order.deferred.iter().filter_map(|i| take(*i)));
     new.extend(order.behind.iter().filter_map(|i| take(*i)));
     new.extend((second + 1..old.len()).filter_map(|i| old[i].take()));
     block.stms = new;

@@ -81,7 +81,7 @@ impl Known {
         for out in outs {
             let lengths: Vec<Option<Atom>> = match (out, k.space) {
                 (Out::Elem(_), Space::Flat(n)) => vec![Some(n)],
-                (Out::Elem(_), _) => vec![None],
+                (Out::Elem(_) | Out::Row(..), _) => vec![None],
                 (Out::Scatter(dests), _) => dests.iter().map(|d| self.lengths.get(d).copied()).collect(),
                 (Out::Own { dest, .. }, _) => vec![self.lengths.get(dest).copied()],
             };

@@ -29,7 +29,7 @@ pub fn sweep(block: &mut Block, joiner: &mut Joiner) {
             continue;
         };
         let joined = join(&block.stms[first], &block.stms[second], joiner);
-        order::replace(block, (first, second), &order, joined);
+        order::replace(block, (first, second), &order, joined, joiner);
     }
 }
 

@@ -1,5 +1,6 @@
 //! Statements in order: which join the open group, which run on the host, which are lifted.
 
+use super::construct::MAX_ROW;
 use super::ex::Ex;
 use super::kernel::Group;
 use super::nest::{LevelId, ROOT};
@@ -19,6 +20,12 @@ impl Flattener<'_> {
     }
 
     fn stm(&mut self, level: LevelId, stm: &Stm) -> Result<()> {
+        if !self.is_root(level) && is_row_literal(stm) {
+            self.at(stm.span);
+            self.note_types(&stm.pat);
+            return self.rule(level, stm);
+        }
+        self.store_rows();
         self.at(stm.span);
         self.note_types(&stm.pat);
         if self.view(stm)? {
@@ -38,6 +45,13 @@ impl Flattener<'_> {
             done
         } else {
             self.lift(level, stm)
+        }
+    }
+
+    /// Closes a kernel that stores rows: what comes next may read them.
+    pub(crate) fn store_rows(&mut self) {
+        if self.group.as_ref().is_some_and(|g| !g.rows_out.is_empty()) {
+            self.flush();
         }
     }
 
@@ -338,6 +352,11 @@ impl Flattener<'_> {
             _ => false,
         }
     }
+}
+
+/// An array of scalars, which the kernel that computes them can store.
+fn is_row_literal(stm: &Stm) -> bool {
+    matches!(&stm.exp, Exp::Literal(elems, _) if !elems.is_empty() && elems.len() <= MAX_ROW && stm.pat[0].ty.rank() == 1)
 }
 
 fn name_of(exp: &Exp) -> String {

@@ -14,6 +14,9 @@ use par_ir::prim::{BinOp, CmpOp};
 use par_ir::{Atom, Dim, Prim, PrimOp, Scalar, Type, Var};
 use std::rc::Rc;
 
+/// Elements of a literal that one kernel stores at most.
+pub(crate) const MAX_ROW: usize = 64;
+
 /// What an index below `upper` (and not below the previous one's) takes.
 struct Pick {
     upper: Ex,
@@ -51,6 +54,10 @@ impl Flattener<'_> {
             let atoms = elems.iter().map(|a| self.host_atom(*a)).collect();
             return self.bind_packed(level, &stm.pat[0], Op::Literal(atoms, prim));
         }
+        if ty.rank() == 1 && elems.len() <= MAX_ROW {
+            self.row_literal(level, stm, elems, prim);
+            return Ok(());
+        }
         let mut picks = Vec::new();
         let mut joined = (Src::Iota, vec![]);
         if ty.rank() == 1 {
@@ -69,6 +76,21 @@ impl Flattener<'_> {
         }
         let child = self.enter(level, &Ex::i64(elems.len() as i64));
         self.bind_choice(child, &stm.pat[0], picks, joined.0, joined.1)
+    }
+
+    /// A row of scalars for every position: the kernel that computes them stores them.
+    fn row_literal(&mut self, level: LevelId, stm: &Stm, elems: &[Atom], prim: Prim) {
+        let mut g = self.take_group(level);
+        let row = self.eval_atoms(&mut g, elems);
+        let data = self.vars.fresh_like(stm.pat[0].var);
+        g.rows_out.push((data, prim, row));
+        self.group = Some(g);
+        let child = self.enter(level, &Ex::i64(elems.len() as i64));
+        let extent = self.extent(child);
+        self.extents.insert(data, extent);
+        let rep =
+            Arr { src: Src::Data(data, prim), inner: vec![], start: self.start_of(child), stride: None };
+        self.env.insert(stm.pat[0].var, Rep::Array(rep));
     }
 
     /// Binds the result of a host operation that makes packed data.

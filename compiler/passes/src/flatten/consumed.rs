@@ -7,7 +7,7 @@
 //!
 //! What is updated is kept packed, so that it may be done in place; anything else may as well be a view.
 
-use par_ir::core::{Body, Exp, LoopForm, Param, Program};
+use par_ir::core::{Body, Exp, FunId, LoopForm, Param, Program};
 use par_ir::visit::Code;
 use par_ir::{Atom, Var};
 use std::collections::HashSet;
@@ -17,6 +17,14 @@ pub(crate) fn of_program(program: &Program) -> HashSet<Var> {
     let mut found = HashSet::new();
     program.funs.iter().for_each(|f| body(&f.body, &mut found));
     found
+}
+
+/// Whether a function may update one of its arguments in place.
+pub fn updates_arguments(program: &Program, fun: FunId) -> bool {
+    let mut found = HashSet::new();
+    let fun = &program.funs[fun.0 as usize];
+    body(&fun.body, &mut found);
+    fun.params.iter().any(|p| found.contains(&p.var))
 }
 
 fn mark(found: &mut HashSet<Var>, a: Atom) {

@@ -62,6 +62,8 @@ pub(crate) struct Group {
     of_row: HashSet<Var>,
     /// Candidate outputs: the array, the body's variable, its type.
     outputs: Vec<(Var, Atom, Prim)>,
+    /// Arrays with several elements for each position.
+    pub rows_out: Vec<(Var, Prim, Vec<Atom>)>,
     /// Arrays that the body updates.
     pub owned: Vec<Owned>,
     /// Types of these arrays' versions in the body.
@@ -91,6 +93,7 @@ impl Flattener<'_> {
             locals: HashSet::new(),
             of_row: HashSet::new(),
             outputs: Vec::new(),
+            rows_out: Vec::new(),
             owned: Vec::new(),
             arrays: HashMap::new(),
             captures: None,
@@ -121,7 +124,7 @@ impl Flattener<'_> {
     pub(crate) fn flush(&mut self) {
         self.fresh_rows.clear();
         if let Some(g) = self.group.take()
-            && (g.checks || !g.outputs.is_empty() || !g.owned.is_empty())
+            && (g.checks || !g.outputs.is_empty() || !g.rows_out.is_empty() || !g.owned.is_empty())
         {
             self.finish_map(g, Vec::new());
         }
@@ -355,6 +358,11 @@ impl Flattener<'_> {
         let mut results: Vec<Atom> = outs.iter().map(|(_, a, _)| *a).collect();
         let mut pat: Vec<flat::Param> =
             outs.iter().map(|(v, _, p)| flat::Param { var: *v, ty: Ty::Array(*p) }).collect();
+        for (v, prim, row) in &g.rows_out {
+            kinds.push(if row.len() == 1 { Out::Elem(*prim) } else { Out::Row(*prim, row.len()) });
+            results.extend(row);
+            pat.push(flat::Param { var: *v, ty: Ty::Array(*prim) });
+        }
         for o in &g.owned {
             kinds.push(Out::Own { dest: o.dest, state: o.state.clone() });
             results.push(o.last);

@@ -53,7 +53,9 @@ mod view;
 mod whole;
 
 use crate::bulk;
+
 pub use choices::{Choice, Measure, Thresholds};
+pub use consumed::updates_arguments;
 use ex::Ex;
 use kernel::Group;
 use nest::{Extent, Level, LevelId};
@@ -73,6 +75,11 @@ pub struct Unsupported {
     pub feature: String,
     /// Where it is used.
     pub span: Span,
+}
+
+/// Whether a program shows values while it runs.
+pub fn shows(program: &core::Program) -> bool {
+    program.funs.iter().any(|f| split::traces(&f.body))
 }
 
 /// Names of the host's conditions under which the sequential version of something runs.

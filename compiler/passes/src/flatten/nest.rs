@@ -202,7 +202,22 @@ pub(crate) fn inner_extent(outer: Option<Extent>, d: FDim) -> Extent {
     match (outer, d) {
         (_, FDim::Seg(d)) => Extent::Total(d),
         (None, FDim::Size(m)) => Extent::Count(m),
-        (Some(e), FDim::Size(m)) => Extent::Times(Box::new(e), m),
+        (Some(e), FDim::Size(m)) => times(e, m),
         (_, FDim::View(_)) => unreachable!("a view has no extent"),
+    }
+}
+
+/// So many times as large. Constants are multiplied, so that 4 and twice 2 are the same.
+fn times(e: Extent, m: Atom) -> Extent {
+    let product = |a: &Atom| Some(Atom::i64(a.as_i64()?.checked_mul(m.as_i64()?)?));
+    match e {
+        Extent::Count(a) => {
+            product(&a).map(Extent::Count).unwrap_or(Extent::Times(Box::new(Extent::Count(a)), m))
+        }
+        Extent::Times(outer, a) => match product(&a) {
+            Some(am) => Extent::Times(outer, am),
+            None => Extent::Times(Box::new(Extent::Times(outer, a)), m),
+        },
+        Extent::Total(_) => Extent::Times(Box::new(e), m),
     }
 }

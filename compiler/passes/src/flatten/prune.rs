@@ -190,7 +190,7 @@ fn prune_kernel(k: &mut Kernel, pat: &mut Vec<flat::Param>, used: &mut Used) {
 fn mark_outs(outs: &[Out], used: &mut Used) {
     for o in outs {
         match o {
-            Out::Elem(_) => {}
+            Out::Elem(_) | Out::Row(..) => {}
             Out::Scatter(dests) => used.extend(dests),
             Out::Own { dest, state } => {
                 used.insert(*dest);
@@ -206,11 +206,7 @@ fn prune_map(outs: &mut Vec<Out>, results: &mut Vec<Atom>, pat: &mut Vec<flat::P
     let mut keep_outs = Vec::new();
     let (mut keep_results, mut keep_pat) = (Vec::new(), Vec::new());
     for o in outs.drain(..) {
-        let (nr, np) = match &o {
-            Out::Elem(_) => (1, 1),
-            Out::Scatter(d) => (1 + d.len(), d.len()),
-            Out::Own { .. } => (1, 1),
-        };
+        let (nr, np) = (o.results(), o.arrays());
         // What the body updates is an output as long as there is a kernel.
         if matches!(o, Out::Own { .. }) || pat[p..p + np].iter().any(|q| used.contains(&q.var)) {
             keep_results.extend_from_slice(&results[r..r + nr]);

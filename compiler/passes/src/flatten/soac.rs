@@ -44,10 +44,11 @@ impl Flattener<'_> {
         let child = self.enter(level, &width);
         self.bind_rows(child, inputs, &lam.params);
         let span = self.span;
-        if self.is_split(level, lam) {
+        if self.is_split(lam) {
             return Ok((child, self.lambda_in_pieces(child, lam)?));
         }
         self.stms(child, &lam.body.stms)?;
+        self.store_rows();
         self.at(span);
         let results = lam.body.results.iter().map(|a| self.rep(*a)).collect();
         Ok((child, results))

@@ -1,4 +1,4 @@
-//! Nests in pieces: the outermost level of a nest, and every batch of calls, is worked through in ranges of its positions.
+//! Nests in pieces: every level of a nest but the innermost, and every batch of calls, is worked through in ranges of its positions.
 //!
 //! ```text
 //! map n (\ i -> sum (map f (iota i)))
@@ -47,13 +47,11 @@ impl Splitting {
 }
 
 impl Flattener<'_> {
-    /// Whether the body of a nest below `level` is to run in pieces: it has parallel operators of its own, whose results
-    /// might need more memory than there is. What it shows is shown for all rows together.
-    pub(crate) fn is_split(&self, level: LevelId, lam: &Lambda) -> bool {
-        self.splitting != Splitting::Never
-            && self.is_root(level)
-            && !self.sequential(&lam.body)
-            && !traces(&lam.body)
+    /// Whether the body of a nest is to run in pieces: it has parallel operators of its own, whose results might need more
+    /// memory than there is. So has a nest inside: where one position of the outer one alone is too much, that one is cut.
+    /// What a body shows is shown for all rows together.
+    pub(crate) fn is_split(&self, lam: &Lambda) -> bool {
+        self.splitting != Splitting::Never && !self.sequential(&lam.body) && !traces(&lam.body)
     }
 
     /// Flattens a lambda's body in pieces of the positions of `child`, where its parameters are bound; its results there.

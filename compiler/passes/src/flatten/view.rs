@@ -12,7 +12,7 @@ impl Flattener<'_> {
     /// Handles the statement if it is a view; false if it is not.
     pub(crate) fn view(&mut self, stm: &Stm) -> Result<bool> {
         let rep = match &stm.exp {
-            Exp::Atom(a) => self.rep(*a),
+            Exp::Atom(a) => known_sizes(self.rep(*a), &stm.pat[0].ty),
             Exp::Index(arr, ixs) => match self.indexed(*arr, ixs) {
                 Rep::Scalar(_) => return Ok(false),
                 rows => {
@@ -117,4 +117,15 @@ impl Flattener<'_> {
             _ => None,
         }
     }
+}
+
+/// An array whose type says by now that sizes are constants.
+fn known_sizes(rep: Rep, ty: &Type) -> Rep {
+    let Rep::Array(mut arr) = rep else { return rep };
+    for (d, known) in arr.inner.iter_mut().zip(ty.dims.iter().skip(1)) {
+        if let (FDim::Size(Atom::Var(_)), Dim::Size(c @ Atom::Const(_))) = (&d, known) {
+            *d = FDim::Size(*c);
+        }
+    }
+    Rep::Array(arr)
 }

@@ -11,12 +11,13 @@
 //!
 //! A result that is needed elsewhere, too, becomes a result of the joint operator, if that can have further ones (a
 //! map, reduce or scan); so do descriptors in whose terms other types are written. Nothing is computed twice.
-//! Into operators other than maps only scalar producers are fused: their lambdas become kernels.
+//! Into operators other than maps only scalar producers are fused, and those of small rows: their lambdas become kernels.
 
 use super::parts::{Inputs, rows, rows_mut};
 use super::users::Users;
 use super::{Fuser, may_sink, small_enough};
 use par_ir::core::{Body, Exp, Lambda, Param, Stm};
+use par_ir::tiny;
 use par_ir::ty::{Atom, Type, Var};
 use par_ir::visit::Code;
 use std::collections::BTreeSet;
@@ -93,10 +94,19 @@ fn accepts(consumer: &Exp, lam: &Lambda, pat: &[Param], kept: &[bool]) -> bool {
     match consumer {
         Exp::Map { .. } => true,
         Exp::Reduce { .. } | Exp::Scan { .. } => {
-            lam.body.is_scalar() && extra.all(|p| p.ty.rank() == 1 && !p.ty.is_desc())
+            becomes_scalar(&lam.body) && extra.all(|p| p.ty.rank() == 1 && !p.ty.is_desc())
         }
-        _ => lam.body.is_scalar() && extra.next().is_none(),
+        _ => becomes_scalar(&lam.body) && extra.next().is_none(),
     }
+}
+
+/// Whether a producer's body can be part of a kernel: of small rows only elements are read there.
+fn becomes_scalar(body: &Body) -> bool {
+    let is_row = |s: &Stm| {
+        let made = matches!(s.exp, Exp::Literal(..) | Exp::Unflatten(_) | Exp::Index(..));
+        made && s.pat.iter().all(|p| tiny::sizes(&p.ty, tiny::MOST).is_some())
+    };
+    body.stms.iter().all(|s| s.is_scalar() || is_row(s))
 }
 
 /// Inputs and lambda of the joint operator; the lambda results in the consumer's results, then all the producer's.

@@ -78,6 +78,16 @@ fn index(
             Exp::Index(arr, [&[i], rest].concat())
         }
         Exp::Update { indices: at, value, .. } if at == indices => Exp::Atom(value),
+        Exp::Unflatten(flat) => {
+            let (Some(Dim::Size(m)), Some((second, rest))) =
+                (env.type_of(arr)?.dims.get(1).copied(), rest.split_first())
+            else {
+                return None;
+            };
+            let row = arithmetic(env, BinOp::Mul, first, m, span, out);
+            let at = arithmetic(env, BinOp::Add, row, *second, span, out);
+            Exp::Index(flat, [&[at], rest].concat())
+        }
         _ => return None,
     };
     match exp {

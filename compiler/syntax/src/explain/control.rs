@@ -16,8 +16,12 @@ pub(super) const SLIPS: &[Slip] = &[
     else_if_word,
     |f| f.missing_then(),
     |f| f.missing_do(),
+    loop_in_parentheses,
     loop_statement,
     loop_head,
+    condition_after_value,
+    colon_after_condition,
+    do_block,
 ];
 
 /// `case p => e`, `case p = e`, `case p: e`.
@@ -93,7 +97,7 @@ fn braces_around_number(f: &Failure<'_, '_>) -> Option<Diagnostic> {
     if !condition || !f.found_is(|t| *t == Tok::RBrace) {
         return None;
     }
-    Some(f.foreign(f.place(brace), "a choice is written `if c then a else b`", "no braces here"))
+    Some(f.foreign(f.place(brace), CHOICE, "no braces here"))
 }
 
 /// `elif`, `elseif`, `elsif`.
@@ -113,8 +117,7 @@ impl Failure<'_, '_> {
         let at_end = self.at_end() || self.found_is(|t| matches!(t, Tok::Else | Tok::RParen | Tok::RBrace));
         let brace = self.find(|t| *t == Tok::RBrace).filter(|i| i + 1 == self.before.len());
         if let Some(open) = brace.and_then(|i| self.opening(i)).filter(|_| at_end) {
-            let error =
-                self.foreign(self.place(open), "a choice is written `if c then a else b`", "no braces here");
+            let error = self.foreign(self.place(open), CHOICE, "no braces here");
             return Some(self.point_at_open(error, &Tok::If, &[Tok::Else], "in this `if`"));
         }
         at_end.then(|| {
@@ -137,6 +140,54 @@ impl Failure<'_, '_> {
     }
 }
 
+/// `loop (s = 0) for i < n do e`.
+fn loop_in_parentheses(f: &Failure<'_, '_>) -> Option<Diagnostic> {
+    let open = f.bracket().filter(|i| *i > 0 && f.before[i - 1].1 == Tok::Loop)?;
+    if !f.found_is(|t| *t == Tok::Equals) {
+        return None;
+    }
+    let error =
+        f.foreign(f.place(open), "the initial value of a loop stands after its pattern", "not like this");
+    Some(
+        error.note(
+            "for example: loop s = 0 for i < n do s + i, or loop (a, b) = (0, 1) for i < n do (b, a + b)",
+        ),
+    )
+}
+
+const CHOICE: &str = "a choice is written `if c then a else b`";
+
+/// `a if c else b`.
+fn condition_after_value(f: &Failure<'_, '_>) -> Option<Diagnostic> {
+    let ahead = |tok: &Tok<'_>| f.after.iter().position(|(_, t, _)| t == tok);
+    let otherwise = ahead(&Tok::Else)?;
+    let reversed = ahead(&Tok::Then).is_none_or(|then| then > otherwise);
+    if !f.found_is(|t| *t == Tok::If) || !f.after_expression() || !reversed {
+        return None;
+    }
+    Some(f.foreign(f.span, CHOICE, "the condition stands first"))
+}
+
+/// `if c: a else: b`, whose `:` is read as that of a type.
+fn colon_after_condition(f: &Failure<'_, '_>) -> Option<Diagnostic> {
+    let colon = f.before.len().checked_sub(1).filter(|i| f.before[*i].1 == Tok::Colon)?;
+    let condition = f.find(|t| matches!(t, Tok::If | Tok::Else))?;
+    let then = f.find(|t| *t == Tok::Then).is_some_and(|then| then > condition);
+    if then || f.bracket().is_some_and(|open| open > condition) || f.found_is(|t| *t == Tok::Colon) {
+        return None;
+    }
+    Some(f.foreign(f.place(colon), CHOICE, "write `then`"))
+}
+
+/// `do` as in other languages.
+fn do_block(f: &Failure<'_, '_>) -> Option<Diagnostic> {
+    if !f.found_is(|t| *t == Tok::Do) || !f.can_follow("if") {
+        return None;
+    }
+    let error = f.foreign(f.span, "`do` stands in a `loop` only", "expected an expression");
+    Some(error.note("values are named one after the other by `let`: let y = f x let z = g y in y + z"))
+}
+
 /// `for …` or `while …` without `loop`.
 fn loop_statement(f: &Failure<'_, '_>) -> Option<Diagnostic> {
     if !f.found_is(|t| matches!(t, Tok::For | Tok::While)) || !f.can_follow("if") {
@@ -154,8 +205,15 @@ fn loop_head(f: &Failure<'_, '_>) -> Option<Diagnostic> {
         let error = f.foreign(f.span, "a `for` counts from 0 to below its limit", "write `<`");
         return Some(error.note("for example: loop s = 0 for i < n do s + i"));
     }
+    if f.found_is(|t| *t == Tok::Comma)
+        && f.can_follow("for")
+        && f.find_near(8, |t| *t == Tok::Loop).is_some()
+    {
+        let error = f.foreign(f.span, "a loop carries one pattern", "expected `for` or `while`");
+        return Some(error.note("several values are a tuple: loop (a, b) = (0, 1) for i < n do (b, a + b)"));
+    }
     let missing = f.can_follow("for") && f.can_follow("while") && !f.can_follow("if");
-    if !missing || !f.found_is(|t| matches!(t, Tok::Do | Tok::In | Tok::Comma)) && !f.at_end() {
+    if !missing || !f.found_is(|t| matches!(t, Tok::Do | Tok::In)) && !f.at_end() {
         return None;
     }
     let error = f.unexpected().here("expected `for` or `while`");

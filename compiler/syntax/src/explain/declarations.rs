@@ -9,12 +9,15 @@ use crate::token::Tok;
 /// In the order in which they are tried.
 pub(super) const SLIPS: &[Slip] = &[
     comment,
+    fixity,
     other_keyword,
     signature_above,
     without_keyword,
     |f| f.not_a_declaration(),
     |f| f.keyword_as_name(),
     import_path,
+    module_head,
+    default_value,
     open_path,
     name_with_dash,
     angle_parameters,
@@ -73,7 +76,7 @@ fn comment(f: &Failure<'_, '_>) -> Option<Diagnostic> {
         f.span
     } else if let Some(at) = f.find(opens) {
         f.place(at)
-    } else if let Some(at) = f.find(slashes).filter(|at| f.same_line(*at)) {
+    } else if let Some(at) = f.find(slashes).filter(|at| f.on_line_of(*at)) {
         f.place(at)
     } else if first && f.found_is(|t| *t == Tok::LBrace) && f.ahead(0) == Some(&Tok::Minus) {
         f.span
@@ -84,15 +87,6 @@ fn comment(f: &Failure<'_, '_>) -> Option<Diagnostic> {
         f.foreign(span, "a comment begins with `--`", "this begins no comment")
             .note("it goes to the end of its line"),
     )
-}
-
-impl Failure<'_, '_> {
-    /// Whether the error is on the line of a token before it.
-    fn same_line(&self, index: usize) -> bool {
-        let from = self.before[index].2;
-        let to = (self.span.start as usize).max(from);
-        self.ctx.text.get(from..to).is_some_and(|between| !between.contains('\n'))
-    }
 }
 
 fn at_declaration(f: &Failure<'_, '_>) -> bool {
@@ -123,6 +117,20 @@ impl Failure<'_, '_> {
         let at = self.before[index].0;
         at == 0 || self.ctx.text[..at].ends_with('\n')
     }
+}
+
+/// `infixl 6 <+>`.
+fn fixity(f: &Failure<'_, '_>) -> Option<Diagnostic> {
+    let word = f.found_is(|t| matches!(t, Tok::Ident("infix" | "infixl" | "infixr" | "operator" | "prefix")));
+    if !word || !at_declaration(f) {
+        return None;
+    }
+    let error = f.foreign(f.span, "the precedence of an operator is not declared", "leave this out");
+    Some(
+        error.note(
+            "it is that of the built-in operator that it begins with: `+.` binds like `+`, `*.` like `*`",
+        ),
+    )
 }
 
 /// `f :: i32 -> i32`.
@@ -158,6 +166,29 @@ fn import_path(f: &Failure<'_, '_>) -> Option<Diagnostic> {
     let (Tok::Ident(name) | Tok::Qual(name)) = name else { return None };
     let error = Diagnostic::error("E0101", "the path of a file is written in quotes", f.span);
     Some(error.here(format!("write \"{}\"", name.replace('.', "/"))))
+}
+
+/// `module m where`, `module m`.
+fn module_head(f: &Failure<'_, '_>) -> Option<Diagnostic> {
+    if f.before.len() != 2 || f.before[0].1 != Tok::Module || !f.can_follow("=") {
+        return None;
+    }
+    let where_word = f.found_is(|t| matches!(t, Tok::Ident("where") | Tok::LBrace));
+    let error = match where_word || f.at_end() {
+        true => f.foreign(f.span, "the declarations of a module stand in braces after `=`", "expected `=`"),
+        false => return None,
+    };
+    Some(error.note(format!("for example: module {} = {{ def f x = x + 1 }}", f.spelled(1))))
+}
+
+/// `(x: i32 = 5)` as a parameter.
+fn default_value(f: &Failure<'_, '_>) -> Option<Diagnostic> {
+    f.head()?;
+    if !f.found_is(|t| *t == Tok::Equals) || !f.inside(&Tok::LParen) {
+        return None;
+    }
+    let error = f.foreign(f.span, "a parameter has no default value", "not possible here");
+    Some(error.note("every call gives all arguments; a second definition can fill one in: def g = f 5"))
 }
 
 /// `open "path"`.
@@ -283,6 +314,11 @@ fn missing_equals(f: &Failure<'_, '_>) -> Option<Diagnostic> {
         None => "unexpected end of a definition: it has no body",
         Some(_) => "a definition without a body",
     };
-    let error = Diagnostic::error("E0101", message, f.place(line));
-    binds.then(|| error.here("expected `=` and an expression after this"))
+    let error =
+        Diagnostic::error("E0101", message, f.place(line)).here("expected `=` and an expression after this");
+    let signature = f.before[head..].iter().any(|(_, t, _)| *t == Tok::Arrow);
+    binds.then(|| match signature {
+        true => error.note("the type stands in the definition: def f (x: i32) : i32 = 2 * x"),
+        false => error,
+    })
 }

@@ -13,6 +13,10 @@ pub(super) const SLIPS: &[Slip] = &[
     lambda_without_backslash,
     where_word,
     several_in_let,
+    let_and,
+    bare_tuple,
+    membership,
+    import_inside,
     comprehension,
     assignment,
     local_variable,
@@ -26,7 +30,7 @@ pub(super) const SLIPS: &[Slip] = &[
     assert_arguments,
     increment,
     question,
-    not_equal,
+    tilde,
     number_point,
     composition,
     index_brackets,
@@ -99,6 +103,44 @@ fn several_in_let(f: &Failure<'_, '_>) -> Option<Diagnostic> {
     }
     let error = f.foreign(f.span, "a `let` binds one pattern", "expected `in` or the next `let`");
     Some(error.note("for example: let x = 1 let y = 2 in x + y, or let (x, y) = (1, 2) in x + y"))
+}
+
+/// `let f x = a and g y = b in …`.
+fn let_and(f: &Failure<'_, '_>) -> Option<Diagnostic> {
+    let at = f.find_near(8, |t| ident(t) == Some("and")).filter(|_| f.found_is(|t| *t == Tok::Equals))?;
+    f.find(|t| *t == Tok::Let).filter(|start| *start < at && f.can_follow("in"))?;
+    let error = f.foreign(f.place(at), "a `let` binds one pattern or function", "write `let`");
+    Some(error.note("for example: let f x = x + 1 let g y = f y in g 2"))
+}
+
+/// `a, b` where nothing holds it.
+fn bare_tuple(f: &Failure<'_, '_>) -> Option<Diagnostic> {
+    if !f.found_is(|t| *t == Tok::Comma) || !f.body_may_end() || f.bracket().is_some() {
+        return None;
+    }
+    let error = f.foreign(f.span, "a tuple stands in parentheses", "no comma is possible here");
+    Some(error.note("for example: (x, y)"))
+}
+
+/// `x in xs`.
+fn membership(f: &Failure<'_, '_>) -> Option<Diagnostic> {
+    let last = f.before.len().checked_sub(1).filter(|_| f.find(|t| *t == Tok::Let).is_none())?;
+    if !f.found_is(|t| *t == Tok::In) || !f.body_may_end() || f.can_follow("in") || !f.on_line_of(last) {
+        return None;
+    }
+    let error = f.unexpected().here("there is no `let` or `for` that this could belong to");
+    Some(error.note("whether an array contains a value is `any (== x) xs`"))
+}
+
+/// `let m = import "file" in …`.
+fn import_inside(f: &Failure<'_, '_>) -> Option<Diagnostic> {
+    if !f.found_is(|t| *t == Tok::Import) || !f.can_follow("if") {
+        return None;
+    }
+    let error = f.foreign(f.span, "files are imported by declarations", "expected an expression");
+    Some(error.note(
+        "for example: import \"lib/rows\", or with names of its own: module rows = import \"lib/rows\"",
+    ))
 }
 
 /// `[e for x in xs]`.
@@ -191,8 +233,12 @@ fn record_update(f: &Failure<'_, '_>) -> Option<Diagnostic> {
     Some(error.note(format!("write {record} with a = v, once for every field")))
 }
 
-/// `1..3..9`.
+/// `1..3..9`, `1..=9`.
 fn range_end(f: &Failure<'_, '_>) -> Option<Diagnostic> {
+    if f.found_is(|t| *t == Tok::Equals) && matches!(f.back(0), Some(Tok::DotDot)) {
+        let span = f.up_to_here(f.before.len() - 1);
+        return Some(f.foreign(span, "a range with its end is written `a...b`", "write `...`"));
+    }
     let from = f.find(|t| *t == Tok::DotDot)?;
     if !f.found_is(|t| *t == Tok::DotDot) || f.before[from..].iter().any(|(_, t, _)| *t == Tok::Comma) {
         return None;
@@ -235,9 +281,9 @@ fn question(f: &Failure<'_, '_>) -> Option<Diagnostic> {
     Some(f.foreign(f.span, "a choice is written `if c then a else b`", "not like this"))
 }
 
-/// `a ~= b`.
-fn not_equal(f: &Failure<'_, '_>) -> Option<Diagnostic> {
-    if !f.found_is(|t| *t == Tok::Tilde) || !f.after_expression() {
+/// `a ~= b`, `~a`.
+fn tilde(f: &Failure<'_, '_>) -> Option<Diagnostic> {
+    if !f.found_is(|t| *t == Tok::Tilde) || !(f.after_expression() || f.can_follow("if")) {
         return None;
     }
     let error = f.foreign(f.span, "`~` is no operator", "not possible here");

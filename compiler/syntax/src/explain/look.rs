@@ -121,6 +121,24 @@ impl<'a> Failure<'_, 'a> {
         (!self.before[start..].iter().any(|(_, t, _)| *t == Tok::Arrow)).then_some(start)
     }
 
+    /// Whether a type could stand here, or go on.
+    pub(super) fn in_type(&self) -> bool {
+        self.can_follow("?") || (self.can_follow("*") && !self.can_follow("op"))
+    }
+
+    /// Whether the body of a definition could end here.
+    pub(super) fn body_may_end(&self) -> bool {
+        let body = self.find(|t| *t == Tok::Equals).is_some();
+        self.after_expression() || self.can_follow("def") && body
+    }
+
+    /// Whether a token before the error is on its line.
+    pub(super) fn on_line_of(&self, index: usize) -> bool {
+        let from = self.before[index].2;
+        let to = (self.span.start as usize).max(from);
+        self.ctx.text.get(from..to).is_some_and(|between| !between.contains('\n'))
+    }
+
     /// The source text of a range.
     pub(super) fn text(&self, span: Span) -> &str {
         self.ctx.text.get(span.start as usize..span.end as usize).unwrap_or("")

@@ -1,13 +1,14 @@
 //! Turns the generated parser's errors into messages for people: what was found, what could have stood there in
 //! words, and, for the common mistakes, what to do.
 //!
-//! What other languages write differently is recognised by the tables in [`declarations`], [`types`], [`control`] and
+//! What other languages write differently is recognised by the tables in [`declarations`], [`types`], [`patterns`], [`control`] and
 //! [`expressions`]: each entry looks at the tokens around the place of the error and either knows what was meant or passes.
 
 mod control;
 mod declarations;
 mod expressions;
 mod look;
+mod patterns;
 mod types;
 
 use lalrpop_util::ParseError;
@@ -93,7 +94,8 @@ type Slip = fn(&Failure<'_, '_>) -> Option<Diagnostic>;
 
 impl Failure<'_, '_> {
     fn message(&self) -> Diagnostic {
-        let slips = [declarations::SLIPS, types::SLIPS, control::SLIPS, expressions::SLIPS].concat();
+        let slips =
+            [declarations::SLIPS, types::SLIPS, patterns::SLIPS, control::SLIPS, expressions::SLIPS].concat();
         slips.iter().find_map(|slip| slip(self)).unwrap_or_else(|| self.general())
     }
 
@@ -190,7 +192,7 @@ impl Failure<'_, '_> {
             (Some(Tok::TypeVar(text)), _) if text.ends_with('\'') => {
                 Some("text of several characters is written in double quotes".into())
             }
-            (Some(Tok::In), _) if self.bracket().is_none() => {
+            (Some(Tok::In), _) if self.bracket().is_none() && !self.open_let() => {
                 Some("there is no `let` that this `in` could belong to".into())
             }
             (Some(tok), _) if self.after_expression() && opens_expression(tok) => {
@@ -237,6 +239,12 @@ impl Failure<'_, '_> {
             }
         }
         error
+    }
+
+    /// Whether a `let` waits for its `in`. A `let` that follows the value of another one takes its place.
+    fn open_let(&self) -> bool {
+        let ends = self.find(|t| *t == Tok::In);
+        self.find(|t| *t == Tok::Let).is_some_and(|start| ends.is_none_or(|end| end < start))
     }
 
     fn is_keyword(&self) -> bool {

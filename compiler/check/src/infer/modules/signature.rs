@@ -311,10 +311,15 @@ impl<'a> Collected<'a> {
 
     /// All that another module type specifies.
     fn include(&mut self, sig: &'a SigExp, pair: Pair, t: &mut Through<'a, '_>) -> bool {
-        let Some(made) = self.signature(sig, pair, t) else { return false };
-        self.copy_members(made.inner, pair.inner, true);
+        let Some(made) = self.signature(sig, pair, t) else {
+            // What it would have specified is not unknown besides.
+            modules_of(pair).into_iter().for_each(|module| self.scopes.get_mut(module).broken = true);
+            return false;
+        };
+        let at = sig_span(sig);
+        self.copy_members(made.inner, pair.inner, Some(at));
         if pair.outer != pair.inner {
-            self.copy_members(made.outer, pair.outer, false);
+            self.copy_members(made.outer, pair.outer, None);
         }
         true
     }
@@ -338,10 +343,11 @@ impl<'a> Collected<'a> {
         }
     }
 
-    fn copy_members(&mut self, from: ModId, to: ModId, report: bool) {
-        self.copy_names(|m| &mut m.types, from, to, report);
-        self.copy_names(|m| &mut m.values, from, to, report);
-        self.copy_names(|m| &mut m.modules, from, to, report);
+    /// What is there already is reported at the `include`, if one is given.
+    fn copy_members(&mut self, from: ModId, to: ModId, include: Option<Span>) {
+        self.copy_names(|m| &mut m.types, from, to, include);
+        self.copy_names(|m| &mut m.values, from, to, include);
+        self.copy_names(|m| &mut m.modules, from, to, include);
     }
 
     fn copy_names<T: Copy>(
@@ -349,14 +355,16 @@ impl<'a> Collected<'a> {
         pick: fn(&mut Module) -> &mut HashMap<String, Entry<T>>,
         from: ModId,
         to: ModId,
-        report: bool,
+        include: Option<Span>,
     ) {
         let mut names: Vec<(String, Entry<T>)> =
             pick(self.scopes.get_mut(from)).iter().map(|(n, e)| (n.clone(), *e)).collect();
         names.sort_by_key(|(_, entry)| entry.span);
         for (name, entry) in names {
-            let ident = Ident { name, span: entry.span };
-            self.specify(&ident, entry, pick, to, report);
+            match (pick(self.scopes.get_mut(to)).get(&name).map(|first| first.span), include) {
+                (Some(first), Some(include)) => self.specified_twice(&name, first, include),
+                _ => self.specify(&Ident { name, span: entry.span }, entry, pick, to, false),
+            }
         }
     }
 }
@@ -370,6 +378,14 @@ impl Through<'_, '_> {
     /// What the module does not have.
     pub(super) fn missing(&self) -> &[Missing] {
         &self.missing
+    }
+}
+
+/// The place of a module type expression.
+fn sig_span(sig: &SigExp) -> Span {
+    match sig {
+        SigExp::Name(name) => name.span,
+        SigExp::Specs(_, span) | SigExp::With(.., span) | SigExp::Arrow(.., span) => *span,
     }
 }
 

@@ -55,10 +55,10 @@ impl Cx<'_> {
         let def = &self.scopes.types[m.actual.0 as usize];
         let (span, name, library) = (def.span, def.name.clone(), self.scopes.get(def.module).library);
         let message = format!("the type `{name}` is not what the module type says");
-        let here = format!("here it is `{}`", self.show(actual));
+        let here = format!("here it is `{}`", self.show_expanded(actual));
         let at = if library { m.at } else { span };
         let diag = Diagnostic::error("E0705", message, at).here(here);
-        self.diags.push(diag.label(m.name, format!("the module type says `{}`", self.show(wanted))));
+        self.diags.push(diag.label(m.name, format!("the module type says `{}`", self.show_expanded(wanted))));
     }
 
     /// E0705 for a type with functions.

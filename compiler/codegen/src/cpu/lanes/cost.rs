@@ -5,6 +5,7 @@ use crate::cpu::emit::clif_type;
 use par_ir::core::{Body, Exp, LoopForm, Stm};
 use par_ir::prim::{BinOp, PrimOp, UnOp};
 use par_ir::{Prim, Var};
+use par_runtime::op::call::is_call;
 
 /// Bytes of a vector register.
 pub const BYTES: usize = 16;
@@ -145,7 +146,7 @@ impl Pricing<'_> {
         let group = match (self.classes.is_by_lane(op, var), self.classes.is_apart(var)) {
             (false, _) => op.operands().into_iter().map(|p| self.registers(p)).max().unwrap_or(1),
             (true, true) => n,
-            (true, false) if super::super::math::is_call(op) => n,
+            (true, false) if is_call(op) => n,
             (true, false) => 3 * n,
         };
         Cost { group, single: n }
@@ -182,7 +183,7 @@ fn weight(op: PrimOp) -> usize {
         PrimOp::Bin(BinOp::Div, p) if p.is_float() => 5,
         PrimOp::Bin(BinOp::Div | BinOp::Mod | BinOp::Quot | BinOp::Rem, _) => 10,
         PrimOp::Un(UnOp::Sqrt | UnOp::Recip | UnOp::Rsqrt, _) => 5,
-        _ if super::super::math::is_call(op) => 20,
+        _ if is_call(op) => 20,
         _ => 1,
     }
 }

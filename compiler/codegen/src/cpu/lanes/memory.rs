@@ -136,6 +136,18 @@ impl Strip<'_, '_, '_> {
         }
     }
 
+    /// Stores a row of results for each position from `pos` on.
+    pub fn store_rows(&mut self, base: Base, pos: Value, row: &[Lanes]) {
+        let n = row.len() as i64;
+        let first = self.e.b.ins().imul_imm_s(pos, n);
+        for (k, lanes) in row.iter().enumerate() {
+            for (l, x) in self.apart(lanes, base.prim).into_iter().enumerate() {
+                let at = self.e.b.ins().iadd_imm_s(first, l as i64 * n + k as i64);
+                self.e.store(base, at, x);
+            }
+        }
+    }
+
     /// Stores registers of an element type at the positions from `pos`.
     pub fn store_registers(&mut self, base: Base, pos: Value, regs: &[Value]) {
         let address = self.e.element(base, pos);

@@ -10,8 +10,8 @@ use std::fmt::Write;
 #[derive(Default)]
 struct Beside<'a> {
     operations: Vec<&'a Operation>,
-    inside: BTreeSet<usize>,
-    around: BTreeSet<usize>,
+    /// What its constructs are to operations that stand at other lines.
+    parts: BTreeMap<&'static str, BTreeSet<usize>>,
 }
 
 /// A table for each file that has operations.
@@ -20,11 +20,11 @@ pub(super) fn section(insight: &Insight) -> String {
     for op in &insight.operations {
         let own = files.entry(op.at.file).or_default().entry(op.at.line).or_default();
         own.operations.push(op);
-        for (steps, inside) in [(&op.fused, true), (&op.nest, false)] {
+        for (steps, what) in op.takes_part() {
             for at in steps.iter().map(|s| &s.at).filter(|at| (at.file, at.line) != (op.at.file, op.at.line))
             {
                 let beside = files.entry(at.file).or_default().entry(at.line).or_default();
-                if inside { &mut beside.inside } else { &mut beside.around }.insert(op.number);
+                beside.parts.entry(what).or_default().insert(op.number);
             }
         }
     }
@@ -63,11 +63,9 @@ fn plan(insight: &Insight, beside: &Beside) -> String {
     for op in &beside.operations {
         out += &operation(insight, op, beside.operations.len() <= IN_FULL);
     }
-    for (what, numbers) in [("computed inside", &beside.inside), ("around", &beside.around)] {
-        if !numbers.is_empty() {
-            let links: Vec<String> = numbers.iter().map(|n| link(*n)).collect();
-            let _ = write!(out, "<p class=\"dim\">{what} {}</p>", links.join(" "));
-        }
+    for (what, numbers) in &beside.parts {
+        let links: Vec<String> = numbers.iter().map(|n| link(*n)).collect();
+        let _ = write!(out, "<p class=\"dim\">{what} {}</p>", links.join(" "));
     }
     out + "</div>"
 }

@@ -1,0 +1,94 @@
+//! Functions of the runtime that machine code calls.
+//!
+//! Code in memory calls them where they are. Code in a file does not know that: it calls a function of its own, which jumps to
+//! the address in a table that the runtime fills before anything runs. So the runtime has no names that could clash with others'.
+//!
+//! ```text
+//! par_Un_Exp_F64_(x):  f = table[3]; return f(x)
+//! ```
+
+use cranelift::prelude::*;
+use cranelift_codegen::ir::{MemFlagsData, UserFuncName};
+use cranelift_module::{DataDescription, DataId, FuncId, Linkage, Module};
+use std::collections::HashMap;
+
+/// The functions that were called so far.
+pub struct Imports {
+    linkage: Linkage,
+    declared: HashMap<String, FuncId>,
+    /// The same, in the order of the table.
+    all: Vec<(String, FuncId, Signature)>,
+}
+
+impl Imports {
+    /// The module knows where they are.
+    pub fn known() -> Imports {
+        Imports { linkage: Linkage::Import, declared: HashMap::new(), all: Vec::new() }
+    }
+
+    /// They are called through a table, see [`Imports::define`].
+    pub fn by_table() -> Imports {
+        Imports { linkage: Linkage::Local, ..Imports::known() }
+    }
+
+    /// The function of that name, which always has that signature.
+    pub fn declare(&mut self, module: &mut dyn Module, name: String, signature: Signature) -> FuncId {
+        if let Some(id) = self.declared.get(&name) {
+            return *id;
+        }
+        let declared = module.declare_function(&name, self.linkage, &signature);
+        let id = declared.expect("a function of the runtime has one signature");
+        self.declared.insert(name.clone(), id);
+        self.all.push((name, id, signature));
+        id
+    }
+
+    /// Their names, in the order of the table.
+    pub fn names(&self) -> Vec<String> {
+        self.all.iter().map(|(name, ..)| name.clone()).collect()
+    }
+
+    /// Writes the functions that jump, and the table.
+    pub fn define(&self, module: &mut dyn Module) -> Result<DataId, String> {
+        let table = module.declare_data("imports", Linkage::Local, true, false);
+        let table = table.map_err(|e| e.to_string())?;
+        let mut data = DataDescription::new();
+        // A table without entries has an address as well.
+        data.define_zeroinit(8 * self.all.len().max(1));
+        data.set_align(8);
+        module.define_data(table, &data).map_err(|e| e.to_string())?;
+        for (i, (_, id, signature)) in self.all.iter().enumerate() {
+            jump(module, *id, signature, (table, 8 * i as i32))?;
+        }
+        Ok(table)
+    }
+}
+
+/// A function that calls the one whose address is at a place in the table.
+fn jump(
+    module: &mut dyn Module,
+    id: FuncId,
+    signature: &Signature,
+    (table, offset): (DataId, i32),
+) -> Result<(), String> {
+    let mut context = module.make_context();
+    context.func.signature = signature.clone();
+    context.func.name = UserFuncName::user(0, id.as_u32());
+    let (pointer, config) = (module.isa().pointer_type(), module.isa().frontend_config());
+    let table = module.declare_data_in_func(table, &mut context.func);
+    let mut builder = FunctionBuilderContext::new();
+    let mut b = FunctionBuilder::new(&mut context.func, &mut builder);
+    let entry = b.create_block();
+    b.append_block_params_for_function_params(entry);
+    b.switch_to_block(entry);
+    let params = b.block_params(entry).to_vec();
+    let callee = b.import_signature(signature.clone());
+    let table = b.ins().symbol_value(pointer, table);
+    let address = b.ins().load(pointer, MemFlagsData::trusted(), table, offset);
+    let call = b.ins().call_indirect(callee, address, &params);
+    let results = b.inst_results(call).to_vec();
+    b.ins().return_(&results);
+    b.seal_all_blocks();
+    b.finalize(config);
+    module.define_function(id, &mut context).map_err(|e| format!("{e:?}"))
+}

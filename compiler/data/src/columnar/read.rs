@@ -1,0 +1,351 @@
+//! From Arrow's arrays to trees.
+
+use crate::format::Wire;
+use crate::guard::guarded;
+use crate::source::Source;
+use crate::tree::Tree;
+use crate::{DataError, input};
+use arrow::array::types::ArrowPrimitiveType;
+use arrow::array::{
+    Array as _, ArrayRef, AsArray, BooleanArray, GenericListArray, OffsetSizeTrait, RecordBatch,
+    RecordBatchReader,
+};
+use arrow::buffer::{Buffer, MutableBuffer};
+use arrow::compute::cast;
+use arrow::datatypes::{self, DataType, SchemaRef};
+use arrow::error::ArrowError;
+use arrow::ipc::convert::try_fb_to_schema;
+use arrow::ipc::reader::{FileDecoder, StreamDecoder, read_footer_length};
+use arrow::ipc::{Block, root_as_footer};
+use par_runtime::{Array, Prim, ValueType};
+use parquet::arrow::ProjectionMask;
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use std::io::Read;
+use std::sync::Arc;
+
+/// Rows of a Parquet file that are decoded at once.
+const BATCH: usize = 1 << 16;
+
+/// Bytes behind the footer of Arrow's files: its length, and how they end.
+const TRAILER: usize = 10;
+
+fn failed(e: impl std::fmt::Display) -> DataError {
+    let text = e.to_string();
+    DataError::new(format!("the file cannot be read: {}", text.lines().next().unwrap_or("")))
+}
+
+/// The names of the columns.
+pub fn names(source: &mut Source, wire: Option<Wire>) -> Result<Vec<String>, DataError> {
+    guarded(|| {
+        let schema = open(source, wire, &|_| true)?.schema;
+        Ok(schema.fields().iter().map(|f| f.name().clone()).collect())
+    })
+}
+
+/// The columns that the type asks for, or one of them.
+pub fn read(
+    source: &mut Source,
+    wire: Option<Wire>,
+    part: Option<&str>,
+    ty: &ValueType,
+) -> Result<Tree, DataError> {
+    let all = names(source, wire)?;
+    if let Some(part) = part
+        && !all.iter().any(|name| name == part)
+    {
+        let known = input::listing(all.iter().map(String::as_str));
+        return Err(format!("there is no column `{part}`: the file has {known}").into());
+    }
+    let fields = fields(ty).filter(|fields| fields.iter().all(|f| all.contains(f)));
+    let wanted = |name: &str| match (part, &fields) {
+        (Some(part), _) => part == name,
+        (None, Some(fields)) => fields.iter().any(|f| f == name),
+        (None, None) => true,
+    };
+    guarded(|| {
+        let table = open(source, wire, &wanted)?;
+        let schema = table.schema.clone();
+        let kept: Vec<usize> =
+            (0..schema.fields().len()).filter(|i| wanted(schema.field(*i).name())).collect();
+        let (rows, columns) = join(table, &kept)?;
+        let one = rows == 1 && is_row(ty);
+        let mut trees = columns.into_iter().map(|tree| if one { tree } else { Tree::array(rows, tree) });
+        match part {
+            Some(_) => trees.next().ok_or_else(|| "the file has no columns".into()),
+            None => {
+                let names = kept.iter().map(|i| schema.field(*i).name().clone());
+                Ok(Tree::Fields(names.zip(trees).collect()))
+            }
+        }
+    })
+}
+
+/// The names of the fields of a record, or of records in an array.
+fn fields(ty: &ValueType) -> Option<Vec<String>> {
+    match ty {
+        ValueType::Record(fields) => Some(fields.iter().map(|f| f.0.clone()).collect()),
+        ValueType::Array { elem, .. } => match &**elem {
+            ValueType::Record(_) => fields(elem),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// Whether a value is one row of columns, and not an array of rows or columns.
+fn is_row(ty: &ValueType) -> bool {
+    match ty {
+        ValueType::Record(fields) => fields.iter().all(|(_, t)| matches!(t, ValueType::Prim(_))),
+        ValueType::Tuple(types) => types.iter().all(|t| matches!(t, ValueType::Prim(_))),
+        ty => matches!(ty, ValueType::Prim(_)),
+    }
+}
+
+/// A table in parts.
+struct Table {
+    schema: SchemaRef,
+    batches: Box<dyn Iterator<Item = Result<RecordBatch, ArrowError>>>,
+}
+
+/// Opens a file; of Parquet files only the columns that are wanted are decoded.
+fn open(source: &mut Source, wire: Option<Wire>, wanted: &dyn Fn(&str) -> bool) -> Result<Table, DataError> {
+    match wire {
+        Some(Wire::File) => file(&whole(source)?),
+        Some(Wire::Stream) => stream(whole(source)?),
+        None => {
+            let builder = ParquetRecordBatchReaderBuilder::try_new(source.chunks()?).map_err(failed)?;
+            let roots = builder.schema().fields().iter().enumerate();
+            let roots: Vec<usize> = roots.filter(|(_, f)| wanted(f.name())).map(|(i, _)| i).collect();
+            let mask = ProjectionMask::roots(builder.parquet_schema(), roots);
+            let reader = builder.with_batch_size(BATCH).with_projection(mask).build().map_err(failed)?;
+            Ok(Table { schema: reader.schema(), batches: Box::new(reader) })
+        }
+    }
+}
+
+/// All bytes, where arrays can stay.
+fn whole(source: &mut Source) -> Result<Buffer, DataError> {
+    source.rewind()?;
+    let mut bytes = MutableBuffer::from_len_zeroed(source.len() as usize);
+    source.read_exact(bytes.as_slice_mut())?;
+    Ok(bytes.into())
+}
+
+/// Arrow's format for files. (Its own reader believes what a file says about its sizes.)
+fn file(bytes: &Buffer) -> Result<Table, DataError> {
+    let damaged = || DataError::new("the file is cut off or damaged");
+    let end = bytes.len().checked_sub(TRAILER).ok_or_else(damaged)?;
+    let trailer = bytes[end..].try_into().map_err(|_| damaged())?;
+    let footer = read_footer_length(trailer).map_err(failed)?;
+    let start = end.checked_sub(footer).ok_or_else(damaged)?;
+    let footer = root_as_footer(&bytes[start..end]).map_err(failed)?;
+    let schema = Arc::new(try_fb_to_schema(footer.schema().ok_or_else(damaged)?).map_err(failed)?);
+    let mut decoder = FileDecoder::new(schema.clone(), footer.version());
+    let block = |block: &Block| {
+        let size = |n: i64| usize::try_from(n).ok();
+        let (first, head) = (size(block.offset())?, size(block.metaDataLength().into())?);
+        let length = head.checked_add(size(block.bodyLength())?)?;
+        let inside = first.checked_add(length).is_some_and(|end| end <= bytes.len());
+        inside.then(|| bytes.slice_with_length(first, length))
+    };
+    for dictionary in footer.dictionaries().iter().flatten() {
+        decoder.read_dictionary(dictionary, &block(dictionary).ok_or_else(damaged)?).map_err(failed)?;
+    }
+    let mut batches = Vec::new();
+    for batch in footer.recordBatches().iter().flatten() {
+        let read = decoder.read_record_batch(batch, &block(batch).ok_or_else(damaged)?);
+        batches.extend(read.map_err(failed)?.map(Ok));
+    }
+    Ok(Table { schema, batches: Box::new(batches.into_iter()) })
+}
+
+/// Arrow's format for streams.
+fn stream(mut bytes: Buffer) -> Result<Table, DataError> {
+    let mut decoder = StreamDecoder::new();
+    let mut batches = Vec::new();
+    while !bytes.is_empty() {
+        let before = bytes.len();
+        match decoder.decode(&mut bytes).map_err(failed)? {
+            Some(batch) => batches.push(Ok(batch)),
+            // The stream has ended, and something follows.
+            None if bytes.len() == before => break,
+            None => {}
+        }
+    }
+    decoder.finish().map_err(failed)?;
+    let schema = decoder.schema().ok_or_else(|| DataError::new("the stream is cut off"))?;
+    Ok(Table { schema, batches: Box::new(batches.into_iter()) })
+}
+
+/// The columns of all batches, and the number of rows.
+fn join(table: Table, kept: &[usize]) -> Result<(usize, Vec<Tree>), DataError> {
+    let Table { schema, batches } = table;
+    let mut rows = 0;
+    let mut columns: Option<Vec<Tree>> = None;
+    for batch in batches {
+        let batch = batch.map_err(failed)?;
+        let trees = kept.iter().map(|i| column(schema.field(*i).name(), batch.column(*i), rows));
+        let trees = trees.collect::<Result<Vec<_>, _>>()?;
+        columns = Some(match columns {
+            None => trees,
+            Some(before) => {
+                let joined = before.into_iter().zip(trees).map(|(a, b)| a.append(b));
+                joined.collect::<Result<_, String>>()?
+            }
+        });
+        rows += batch.num_rows();
+    }
+    let empty = |i: &usize| {
+        let field = schema.field(*i);
+        column(field.name(), &arrow::array::new_empty_array(field.data_type()), 0)
+    };
+    let columns = columns.map_or_else(|| kept.iter().map(empty).collect(), Ok)?;
+    Ok((rows, columns))
+}
+
+fn column(name: &str, array: &ArrayRef, before: usize) -> Result<Tree, DataError> {
+    tree(array).map_err(|problem| {
+        DataError::new(match problem {
+            Problem::Null(row) => format!("column `{name}` has no value in row {}", before + row),
+            Problem::NullInside => format!("column `{name}` has missing values inside its rows"),
+            Problem::Type(ty) => format!("column `{name}` has the type {ty}, which Par does not have"),
+            Problem::Damaged => format!("column `{name}` is damaged"),
+        })
+    })
+}
+
+enum Problem {
+    /// In that row.
+    Null(usize),
+    NullInside,
+    Type(String),
+    Damaged,
+}
+
+fn inside(problem: Problem) -> Problem {
+    if let Problem::Null(_) = problem { Problem::NullInside } else { problem }
+}
+
+/// An array's rows.
+fn tree(array: &ArrayRef) -> Result<Tree, Problem> {
+    if let Some(nulls) = array.logical_nulls()
+        && let Some(row) = nulls.iter().position(|valid| !valid)
+    {
+        return Err(Problem::Null(row));
+    }
+    let other = |ty: &DataType| {
+        let same = cast(array, ty).map_err(|_| Problem::Type(array.data_type().to_string()))?;
+        tree(&same)
+    };
+    use datatypes as t;
+    Ok(match array.data_type() {
+        DataType::Int8 => scalars::<t::Int8Type>(array, Prim::I8),
+        DataType::Int16 => scalars::<t::Int16Type>(array, Prim::I16),
+        DataType::Int32 => scalars::<t::Int32Type>(array, Prim::I32),
+        DataType::Int64 => scalars::<t::Int64Type>(array, Prim::I64),
+        DataType::UInt8 => scalars::<t::UInt8Type>(array, Prim::U8),
+        DataType::UInt16 => scalars::<t::UInt16Type>(array, Prim::U16),
+        DataType::UInt32 => scalars::<t::UInt32Type>(array, Prim::U32),
+        DataType::UInt64 => scalars::<t::UInt64Type>(array, Prim::U64),
+        DataType::Float16 => scalars::<t::Float16Type>(array, Prim::F16),
+        DataType::Float32 => scalars::<t::Float32Type>(array, Prim::F32),
+        DataType::Float64 => scalars::<t::Float64Type>(array, Prim::F64),
+        DataType::Boolean => booleans(array.as_boolean()),
+        DataType::List(_) => list(array.as_list::<i32>())?,
+        DataType::LargeList(_) => list(array.as_list::<i64>())?,
+        DataType::Map(..) => {
+            let map = array.as_map();
+            let entries: ArrayRef = Arc::new(map.entries().clone());
+            rows(map.offsets(), &entries)?
+        }
+        DataType::FixedSizeList(_, len) => {
+            let len = usize::try_from(*len).map_err(|_| Problem::Damaged)?;
+            let values = array.as_fixed_size_list().values();
+            Tree::array(len, tree(&values.slice(0, len * array.len())).map_err(inside)?)
+        }
+        DataType::Binary => bytes(array.as_binary::<i32>().offsets(), array.as_binary::<i32>().values()),
+        DataType::LargeBinary => bytes(array.as_binary::<i64>().offsets(), array.as_binary::<i64>().values()),
+        DataType::Utf8 => bytes(array.as_string::<i32>().offsets(), array.as_string::<i32>().values()),
+        DataType::LargeUtf8 => bytes(array.as_string::<i64>().offsets(), array.as_string::<i64>().values()),
+        DataType::Utf8View => other(&DataType::LargeUtf8)?,
+        DataType::BinaryView => other(&DataType::LargeBinary)?,
+        DataType::FixedSizeBinary(len) => {
+            let len = usize::try_from(*len).map_err(|_| Problem::Damaged)?;
+            let values = array.as_fixed_size_binary().value_data();
+            let first = array.offset() * len;
+            let given =
+                values.get(first..first + len * array.len()).or_else(|| values.get(..len * array.len()));
+            Tree::array(len, Tree::Scalars(Array::from_slice(given.ok_or(Problem::Damaged)?)))
+        }
+        DataType::Struct(fields) => {
+            let columns = array.as_struct().columns();
+            let parts = fields.iter().zip(columns).map(|(f, c)| Ok((f.name().clone(), tree(c)?)));
+            Tree::Fields(parts.collect::<Result<_, _>>()?)
+        }
+        DataType::Dictionary(_, value) => other(value)?,
+        DataType::Date32 | DataType::Time32(_) => other(&DataType::Int32)?,
+        DataType::Date64 | DataType::Time64(_) | DataType::Timestamp(..) | DataType::Duration(_) => {
+            other(&DataType::Int64)?
+        }
+        ty => return Err(Problem::Type(ty.to_string())),
+    })
+}
+
+/// A buffer of Arrow's as the bytes of an array.
+struct Held(Buffer);
+
+impl AsRef<[u8]> for Held {
+    fn as_ref(&self) -> &[u8] {
+        self.0.as_slice()
+    }
+}
+
+fn held(prim: Prim, buffer: &Buffer) -> Array {
+    Array::from_owner(prim, Held(buffer.clone()))
+}
+
+fn scalars<T: ArrowPrimitiveType>(array: &ArrayRef, prim: Prim) -> Tree {
+    Tree::Scalars(held(prim, array.as_primitive::<T>().values().inner()))
+}
+
+fn booleans(array: &BooleanArray) -> Tree {
+    let all: Vec<bool> = array.values().iter().collect();
+    Tree::Scalars(Array::from_slice(&all))
+}
+
+fn list<O: OffsetSizeTrait>(array: &GenericListArray<O>) -> Result<Tree, Problem> {
+    rows(array.offsets(), array.values())
+}
+
+/// Rows between offsets, which need not begin with the first value.
+fn rows<O: OffsetSizeTrait>(offsets: &[O], values: &ArrayRef) -> Result<Tree, Problem> {
+    let (first, last) = (offsets[0].as_usize(), offsets[offsets.len() - 1].as_usize());
+    if first > last || last > values.len() {
+        return Err(Problem::Damaged);
+    }
+    let values = tree(&values.slice(first, last - first)).map_err(inside)?;
+    Ok(Tree::Lists(offsets_from(offsets), Box::new(values)))
+}
+
+fn offsets_from<O: OffsetSizeTrait>(offsets: &[O]) -> Array {
+    let first = offsets[0].as_usize();
+    let mut all = Array::uninit(Prim::I64, offsets.len());
+    let targets = all.slice_mut::<i64>().iter_mut();
+    targets.zip(offsets).for_each(|(o, given)| *o = given.as_usize().wrapping_sub(first) as i64);
+    all
+}
+
+fn bytes<O: OffsetSizeTrait>(offsets: &[O], values: &Buffer) -> Tree {
+    let (first, last) = (offsets[0].as_usize(), offsets[offsets.len() - 1].as_usize());
+    let last = last.min(values.len());
+    let values = values.slice_with_length(first.min(last), last.saturating_sub(first));
+    Tree::Lists(offsets_from(offsets), Box::new(Tree::Scalars(held(Prim::U8, &values))))
+}
+
+/// The columns of a file that is in memory.
+#[cfg(test)]
+pub fn columns_of_file(bytes: &Buffer) -> Vec<Tree> {
+    let table = file(bytes).expect("a file");
+    let all: Vec<usize> = (0..table.schema.fields().len()).collect();
+    join(table, &all).expect("columns").1
+}

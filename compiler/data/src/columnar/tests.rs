@@ -1,0 +1,130 @@
+//! Columns as other programs write them.
+
+use crate::format::Format;
+use crate::tree::Tree;
+use crate::{Input, fit};
+use arrow::array::*;
+use arrow::buffer::{Buffer, MutableBuffer, OffsetBuffer, ScalarBuffer};
+use arrow::datatypes::{DataType, Field, Int8Type, Int32Type, Schema};
+use arrow::ipc::writer::{FileWriter, StreamWriter};
+use par_runtime::io::text::print_value;
+use par_runtime::{Prim, ValueType};
+use parquet::arrow::ArrowWriter;
+use std::sync::Arc;
+
+const FORMATS: [&str; 3] = ["arrow", "arrows", "parquet"];
+
+/// A file with the column `c` in these batches.
+fn file(format: &str, batches: &[ArrayRef]) -> Vec<u8> {
+    let field = Field::new("c", batches[0].data_type().clone(), true);
+    let schema = Arc::new(Schema::new(vec![field]));
+    let all = batches.iter().map(|a| RecordBatch::try_new(schema.clone(), vec![a.clone()]).unwrap());
+    let mut bytes = Vec::new();
+    match format {
+        "arrow" => {
+            let mut writer = FileWriter::try_new(&mut bytes, &schema).unwrap();
+            all.for_each(|batch| writer.write(&batch).unwrap());
+            writer.finish().unwrap();
+        }
+        "arrows" => {
+            let mut writer = StreamWriter::try_new(&mut bytes, &schema).unwrap();
+            all.for_each(|batch| writer.write(&batch).unwrap());
+            writer.finish().unwrap();
+        }
+        _ => {
+            let mut writer = ArrowWriter::try_new(&mut bytes, schema.clone(), None).unwrap();
+            all.for_each(|batch| writer.write(&batch).unwrap());
+            writer.close().unwrap();
+        }
+    }
+    bytes
+}
+
+/// The column as a value of that type, the same in every format.
+fn read(batches: &[ArrayRef], ty: &ValueType) -> Result<String, String> {
+    let each = FORMATS.map(|format| {
+        let mut input = Input::from_bytes(file(format, batches), None).unwrap();
+        assert_eq!(input.format(), Format::from_name(format).unwrap());
+        input.read(Some("c"), ty).map(|v| print_value(&v)).map_err(|e| e.to_string())
+    });
+    assert!(each.iter().all(|other| *other == each[0]), "{each:?}");
+    each[0].clone()
+}
+
+fn array(prim: Prim) -> ValueType {
+    ValueType::array(ValueType::Prim(prim))
+}
+
+fn rows(prim: Prim) -> ValueType {
+    ValueType::array(ValueType::ragged(ValueType::Prim(prim)))
+}
+
+#[test]
+fn columns_of_other_programs() {
+    let ints: ArrayRef = Arc::new(Int32Array::from(vec![1, 2, 3]));
+    assert_eq!(read(std::slice::from_ref(&ints), &array(Prim::I64)).as_deref(), Ok("[1i64, 2i64, 3i64]"));
+    let joined = read(&[ints.slice(1, 2), ints.slice(0, 0), ints.clone()], &array(Prim::I32));
+    assert_eq!(joined.as_deref(), Ok("[2i32, 3i32, 1i32, 2i32, 3i32]"));
+    let lists = ListArray::from_iter_primitive::<Int32Type, _, _>(
+        [vec![1, 2], vec![], vec![3]].map(|row| Some(row.into_iter().map(Some))),
+    );
+    let lists: ArrayRef = Arc::new(lists);
+    assert_eq!(
+        read(std::slice::from_ref(&lists), &rows(Prim::I32)).as_deref(),
+        Ok("[[1i32, 2i32], [], [3i32]]")
+    );
+    let sliced = read(&[lists.slice(2, 1), lists.slice(1, 2)], &rows(Prim::I32));
+    assert_eq!(sliced.as_deref(), Ok("[[3i32], [], [3i32]]"));
+    let names: DictionaryArray<Int8Type> = ["a", "bc", "a"].into_iter().collect();
+    assert_eq!(read(&[Arc::new(names)], &rows(Prim::U8)).as_deref(), Ok("[[97u8], [98u8, 99u8], [97u8]]"));
+    let views: ArrayRef = Arc::new(StringViewArray::from(vec!["a text that is not inlined", ""]));
+    assert!(read(&[views], &rows(Prim::U8)).unwrap().ends_with("100u8], []]"));
+    let flags: ArrayRef = Arc::new(BooleanArray::from(vec![true, false, true]));
+    assert_eq!(read(&[flags.slice(1, 2)], &array(Prim::Bool)).as_deref(), Ok("[false, true]"));
+    let days: ArrayRef = Arc::new(Date32Array::from(vec![20_000]));
+    assert_eq!(read(&[days], &array(Prim::I32)).as_deref(), Ok("[20000i32]"));
+    let fixed = FixedSizeListArray::from_iter_primitive::<Int32Type, _, _>(
+        [[1, 2], [3, 4], [5, 6]].map(|row| Some(row.map(Some))),
+        2,
+    );
+    let fixed: ArrayRef = Arc::new(fixed);
+    assert_eq!(read(&[fixed.slice(1, 2)], &rows(Prim::I32)).as_deref(), Ok("[[3i32, 4i32], [5i32, 6i32]]"));
+}
+
+#[test]
+fn what_is_missing_has_a_place() {
+    let some: ArrayRef = Arc::new(Int32Array::from(vec![Some(1), None]));
+    let error = read(&[some.slice(0, 1), some.clone()], &array(Prim::I32)).unwrap_err();
+    assert_eq!(error, "column `c` has no value in row 2");
+    let inside = ListArray::from_iter_primitive::<Int32Type, _, _>([Some(vec![Some(1), None])]);
+    let error = read(&[Arc::new(inside)], &rows(Prim::I32)).unwrap_err();
+    assert_eq!(error, "column `c` has missing values inside its rows");
+    let decimals: ArrayRef =
+        Arc::new(Decimal128Array::from(vec![1]).with_precision_and_scale(10, 2).unwrap());
+    let error = read(&[decimals], &array(Prim::F64)).unwrap_err();
+    assert_eq!(error, "column `c` has the type Decimal128(10, 2), which Par does not have");
+}
+
+#[test]
+fn elements_are_not_copied() {
+    let values = Float64Array::from(vec![1.0, 2.0, 3.0]);
+    let offsets = OffsetBuffer::new(ScalarBuffer::from(vec![0i64, 1, 1, 3]));
+    let item = Arc::new(Field::new("item", DataType::Float64, false));
+    let lists: ArrayRef = Arc::new(LargeListArray::new(item, offsets, Arc::new(values), None));
+    let bytes = file("arrow", &[lists]);
+    let mut aligned = MutableBuffer::with_capacity(bytes.len());
+    aligned.extend_from_slice(&bytes);
+    let whole = Buffer::from(aligned);
+    let columns = super::read::columns_of_file(&whole);
+    let Tree::Lists(_, elem) = &columns[0] else { panic!("{columns:?}") };
+    let Tree::Scalars(elements) = &**elem else { panic!("{columns:?}") };
+    let inside = whole.as_ptr_range();
+    assert!(inside.contains(&elements.as_ptr().cast_const()));
+    let tree = Tree::array(3, columns[0].clone());
+    let mut value = fit(tree, &rows(Prim::F64)).unwrap();
+    // Whoever writes gets a copy.
+    let Some(par_runtime::Column::Data(data)) = value.columns.last_mut() else { panic!("no data") };
+    assert!(!data.is_unique());
+    data.slice_mut::<f64>()[0] = 9.0;
+    assert_eq!(elements.slice::<f64>()[0], 1.0);
+}

@@ -1,0 +1,90 @@
+//! Which columns a type wants, and of what.
+
+use par_runtime::{Prim, ValueType};
+
+/// What a cell is read as.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Cell {
+    Number(Prim),
+    Text,
+    /// Numbers in brackets, any number of them: `[1, 2]`.
+    Row(Prim),
+}
+
+/// Which columns.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Columns {
+    /// Those with these names.
+    Named(Vec<(String, Cell)>),
+    /// All of them, which are these.
+    All(Vec<Cell>),
+    /// The only one.
+    One(Cell),
+    /// All of them, however many they are; the rows may have different lengths.
+    Matrix { elem: Prim, ragged: bool },
+}
+
+/// The columns, and whether there is only one row, of scalars.
+pub struct Layout {
+    pub columns: Columns,
+    pub one_row: bool,
+}
+
+impl Layout {
+    /// What a type asks for.
+    pub fn of(ty: &ValueType) -> Result<Layout, String> {
+        let rows = |columns| Layout { columns, one_row: false };
+        let row = |columns| Layout { columns, one_row: true };
+        match ty {
+            ValueType::Array { elem, .. } => {
+                if let ValueType::Array { ragged, elem: inner, .. } = &**elem
+                    && let ValueType::Prim(prim) = **inner
+                    && cell(elem) != Some(Cell::Text)
+                {
+                    return Ok(rows(Columns::Matrix { elem: prim, ragged: *ragged }));
+                }
+                columns(elem, &cell).map(rows)
+            }
+            ValueType::Record(_) | ValueType::Tuple(_) => {
+                columns(ty, &column).map(rows).or_else(|e| columns(ty, &cell).map(row).map_err(|_| e))
+            }
+            _ => columns(ty, &cell).map(row),
+        }
+        .map_err(|()| format!("columns of text cannot be read as {ty}"))
+    }
+}
+
+fn columns(ty: &ValueType, of: &dyn Fn(&ValueType) -> Option<Cell>) -> Result<Columns, ()> {
+    let columns = match ty {
+        ValueType::Record(fields) => {
+            let named = fields.iter().map(|(name, t)| Some((name.clone(), of(t)?)));
+            named.collect::<Option<_>>().map(Columns::Named)
+        }
+        ValueType::Tuple(types) => types.iter().map(of).collect::<Option<_>>().map(Columns::All),
+        _ => of(ty).map(Columns::One),
+    };
+    columns.ok_or(())
+}
+
+/// A text is an array of bytes whose length differs from row to row; an outermost one counts as such.
+fn cell(ty: &ValueType) -> Option<Cell> {
+    match ty {
+        ValueType::Prim(prim) => Some(Cell::Number(*prim)),
+        ValueType::Array { ragged: true, elem, .. } if **elem == ValueType::Prim(Prim::U8) => {
+            Some(Cell::Text)
+        }
+        ValueType::Array { ragged: true, elem, .. } => match **elem {
+            ValueType::Prim(prim) => Some(Cell::Row(prim)),
+            _ => None,
+        },
+        ValueType::Sum(cases) if cases.iter().all(|(_, payload)| payload.is_empty()) => Some(Cell::Text),
+        _ => None,
+    }
+}
+
+fn column(ty: &ValueType) -> Option<Cell> {
+    match ty {
+        ValueType::Array { elem, .. } => cell(elem),
+        _ => None,
+    }
+}

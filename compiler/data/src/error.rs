@@ -1,0 +1,70 @@
+//! What is wrong with a file.
+
+use par_runtime::io::InputError;
+use std::fmt;
+
+/// Why a file could not be read or written: one line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DataError {
+    /// Where in the file, as it follows the file's name: `:3:1`, `, byte 20`, or empty.
+    pub place: String,
+    /// What is wrong, without the file's name.
+    pub message: String,
+    /// Which of several values asked for was being read, from 0.
+    pub index: usize,
+}
+
+impl DataError {
+    /// An error that is about the whole file.
+    pub fn new(message: impl Into<String>) -> DataError {
+        DataError { place: String::new(), message: message.into(), index: 0 }
+    }
+
+    /// An error in a line, counted from 1.
+    pub fn in_line(line: u64, message: impl Into<String>) -> DataError {
+        DataError { place: format!(":{line}"), ..DataError::new(message) }
+    }
+
+    /// An error of a reader of bytes, with line and column if the bytes are text.
+    pub(crate) fn in_bytes(bytes: &[u8], is_text: bool, e: &InputError) -> DataError {
+        let start = e.range.start;
+        let place = if is_text { line_and_column(bytes, start) } else { format!(", byte {start}") };
+        DataError { place, message: e.message.clone(), index: e.index }
+    }
+}
+
+fn line_and_column(bytes: &[u8], at: usize) -> String {
+    let before = &bytes[..at.min(bytes.len())];
+    let line = before.iter().filter(|b| **b == b'\n').count() + 1;
+    let start = before.iter().rposition(|b| *b == b'\n').map_or(0, |at| at + 1);
+    let column = String::from_utf8_lossy(&before[start..]).chars().count() + 1;
+    format!(":{line}:{column}")
+}
+
+impl fmt::Display for DataError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.place.trim_start_matches([':', ',', ' ']) {
+            "" => f.write_str(&self.message),
+            place => write!(f, "{place}: {}", self.message),
+        }
+    }
+}
+impl std::error::Error for DataError {}
+
+impl From<String> for DataError {
+    fn from(message: String) -> DataError {
+        DataError::new(message)
+    }
+}
+
+impl From<&str> for DataError {
+    fn from(message: &str) -> DataError {
+        DataError::new(message)
+    }
+}
+
+impl From<std::io::Error> for DataError {
+    fn from(e: std::io::Error) -> DataError {
+        DataError::new(e.to_string())
+    }
+}

@@ -1,0 +1,48 @@
+//! Values from files and to files.
+//!
+//! ```no_run
+//! use par_data::{Input, Target};
+//! use par_runtime::{Prim, ValueType};
+//!
+//! let mut file = Input::open("points.csv".as_ref(), None, &|_, _| {})?;
+//! let column = file.read(Some("x"), &ValueType::array(ValueType::Prim(Prim::F64)))?;
+//! Target::parse("x.npy").write(column)?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! - [`Format`]: the formats, by their names, by the endings of files and by the first bytes of files.
+//! - [`Input`]: a file that is open for reading. What is read is asked for by type: the same file of columns is an array of records, a record of
+//!   arrays or one column.
+//! - [`Target`]: where a result goes, and as what.
+//! - [`tree`]: what a file holds, before it is known what a program makes of it; `fit` brings the two together.
+//! - `npz`, `csv`, `market`, `picture`, with the feature `arrow` also `columnar`: the formats. Text, Futhark's binary format and single
+//!   `.npy` arrays are read and written in `par_runtime::io`.
+//!
+//! Files of any size and content give a value or an error of one line. Only the bytes that are there take memory, whatever a header says.
+
+#[cfg(feature = "arrow")]
+mod columnar;
+mod convert;
+mod csv;
+mod error;
+mod fit;
+mod format;
+mod guard;
+mod input;
+mod market;
+mod npz;
+mod picture;
+pub mod plot;
+mod source;
+mod target;
+mod text;
+pub mod tree;
+
+pub use error::DataError;
+pub use fit::fit;
+pub use format::Format;
+pub use guard::is_guarded;
+pub use input::{Input, split_part};
+pub use picture::{png, png_width};
+pub use source::Watch;
+pub use target::{Target, remove_unfinished, write_file};

@@ -1,0 +1,121 @@
+//! Plots of values, as SVG.
+//!
+//! | value | plot |
+//! |---|---|
+//! | `[]t` | a line over the indices, or a histogram |
+//! | `[](t, t)` | a curve through points |
+//! | `[][]t`, irregular, and `[][](t, t)` | a line or curve for each row |
+//! | `[h][w]t` | a heat map, with row 0 at the top; or a line for each row |
+//! | tuples and records of these | all of them, with their names; the field `x`, if there is one, is the other fields' axis |
+//!
+//! What is not finite is left out and counted in a note.
+
+mod axes;
+mod bins;
+mod heat;
+mod lines;
+mod series;
+
+pub use heat::base64;
+
+use crate::tree::Tree;
+use par_runtime::Value;
+use plotters::prelude::*;
+use series::{Data, Series};
+
+/// How a value is shown.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Kind {
+    /// As the type suggests.
+    #[default]
+    Auto,
+    /// Lines.
+    Lines,
+    /// Points.
+    Points,
+    /// How often values occur.
+    Histogram,
+    /// A colour for each element of a matrix.
+    Heat,
+}
+
+/// What a plot looks like.
+#[derive(Clone, Debug)]
+pub struct Style {
+    /// How values are shown.
+    pub kind: Kind,
+    /// What stands above it.
+    pub title: Option<String>,
+    /// Width and height in pixels.
+    pub size: (u32, u32),
+}
+
+impl Default for Style {
+    fn default() -> Style {
+        Style { kind: Kind::Auto, title: None, size: (800, 480) }
+    }
+}
+
+/// The colours of lines; people who see colours differently can tell them apart (Okabe and Ito's).
+const COLORS: [RGBColor; 7] = [
+    RGBColor(0, 114, 178),
+    RGBColor(213, 94, 0),
+    RGBColor(0, 158, 115),
+    RGBColor(204, 121, 167),
+    RGBColor(230, 159, 0),
+    RGBColor(86, 180, 233),
+    RGBColor(90, 90, 90),
+];
+const INK: RGBColor = RGBColor(60, 60, 60);
+const FONT: &str = "sans-serif";
+
+/// So many lines have names; more are told apart by the order of their colours.
+const NAMED: usize = 8;
+
+type Drawn = Result<(), String>;
+
+fn failed(e: impl std::fmt::Display) -> String {
+    format!("the plot cannot be drawn: {e}")
+}
+
+/// The plot of a value as the text of an SVG file; the error says why there is none.
+pub fn plot(value: Value, style: &Style) -> Result<String, String> {
+    let tree = Tree::of(value)?;
+    let data = series::of(&tree, style.kind)?;
+    let mut svg = String::new();
+    let mut picture = None;
+    {
+        let area = SVGBackend::with_string(&mut svg, style.size).into_drawing_area();
+        area.fill(&WHITE).map_err(failed)?;
+        match &data {
+            Data::Matrix(matrix) => picture = heat::draw(&area, matrix, style)?,
+            Data::Series(all) if style.kind == Kind::Histogram => bins::draw(&area, all, style)?,
+            Data::Series(all) => lines::draw(&area, all, style)?,
+        }
+        area.present().map_err(failed)?;
+    }
+    if let (Some(picture), Some(end)) = (picture, svg.rfind("</svg>")) {
+        svg.insert_str(end, &picture);
+    }
+    Ok(svg)
+}
+
+fn color(index: usize, count: usize) -> RGBColor {
+    match count <= NAMED {
+        true => COLORS[index % COLORS.len()],
+        false => heat::color(index as f64 / (count - 1) as f64 * 0.9),
+    }
+}
+
+/// What is said about values that are not shown.
+fn note(all: &[Series]) -> Option<String> {
+    let hidden: usize =
+        all.iter().map(|s| s.points.iter().filter(|(x, y)| !x.is_finite() || !y.is_finite()).count()).sum();
+    let elements: usize = all.iter().map(|s| s.points.len()).sum();
+    match (elements, hidden) {
+        (0, _) => Some("no elements".into()),
+        (_, 0) => None,
+        (_, 1) => Some("1 value is not finite".into()),
+        (_, n) => Some(format!("{n} values are not finite")),
+    }
+}

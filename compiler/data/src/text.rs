@@ -1,0 +1,28 @@
+//! Files of values one after the other: Par's notation and Futhark's binary format.
+
+use crate::DataError;
+use par_runtime::io::{self, binary};
+use par_runtime::{Array, Prim, Value, ValueType};
+
+/// Values of the first of the types, as many as there are; more values than types are an error.
+pub fn read(bytes: &[u8], is_text: bool, types: &[ValueType]) -> Result<Vec<Value>, DataError> {
+    let describe = |e| DataError::in_bytes(bytes, is_text, &e);
+    if !is_text {
+        return binary::read_some(bytes, types).map_err(describe);
+    }
+    let text = std::str::from_utf8(bytes).map_err(|e| {
+        let at = e.valid_up_to();
+        let message = "the input is neither UTF-8 text nor a binary format that is known";
+        describe(io::InputError::new(message, at..at + 1))
+    })?;
+    io::text::read_some(text, types).map_err(describe)
+}
+
+/// The bytes of a file as they are.
+pub fn raw(bytes: &[u8], ty: &ValueType) -> Result<Value, DataError> {
+    let is_bytes = matches!(ty, ValueType::Array { elem, .. } if **elem == ValueType::Prim(Prim::U8));
+    if !is_bytes {
+        return Err(DataError::new(format!("raw bytes have type []u8, but {ty} is expected")));
+    }
+    Ok(Value { ty: ty.clone(), ..Value::vector(Array::from_slice(bytes)) })
+}

@@ -1,0 +1,169 @@
+//! Files that are none: cut off anywhere, with bytes changed, with headers that lie. Each gives a value or one line.
+
+use par_data::{Format, Input, Target};
+use par_runtime::io::text::read_values;
+use par_runtime::{Prim, ValueType};
+use proptest::prelude::*;
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
+
+fn types() -> Vec<(&'static str, ValueType)> {
+    let prim = |p| ValueType::Prim(p);
+    let fixed = |elem| ValueType::array(ValueType::array(elem));
+    let row = vec![
+        ("id".to_string(), prim(Prim::I64)),
+        ("name".to_string(), ValueType::ragged(prim(Prim::U8))),
+        ("xs".to_string(), ValueType::ragged(prim(Prim::F32))),
+    ];
+    vec![
+        ("[[1, 2, 3], [4, 5, 250]]", fixed(prim(Prim::U8))),
+        ("[[1.5, -2], [], [1e10]]", ValueType::array(ValueType::ragged(prim(Prim::F64)))),
+        (
+            "[{id = 1, name = \"one\", xs = [1, 2]}, {id = 2, name = \"\", xs = []}]",
+            ValueType::array(ValueType::Record(row)),
+        ),
+    ]
+}
+
+/// A valid file of every format that can hold one of the values.
+fn files() -> &'static [(Format, ValueType, Vec<u8>)] {
+    static FILES: OnceLock<Vec<(Format, ValueType, Vec<u8>)>> = OnceLock::new();
+    FILES.get_or_init(|| {
+        let folder = tempfile::tempdir().unwrap();
+        let mut all = Vec::new();
+        for name in Format::names() {
+            let format = Format::from_name(name).unwrap();
+            for (text, ty) in types() {
+                let value = read_values(text, std::slice::from_ref(&ty)).unwrap().remove(0);
+                let path = folder.path().join("file");
+                let target = Target { path: Some(path.clone()), format };
+                if target.write(value).is_ok() {
+                    all.push((format, ty, std::fs::read(&path).unwrap()));
+                }
+            }
+        }
+        all
+    })
+}
+
+/// What reading a few bytes may take, on a busy machine: much less than filling the memory that a header may ask for.
+const LIMIT: Duration = Duration::from_secs(5);
+
+/// Reads whatever it is.
+fn attempt(format: Option<Format>, ty: &ValueType, bytes: Vec<u8>) {
+    let start = Instant::now();
+    attempt_to_read(format, ty, bytes);
+    let time = start.elapsed();
+    assert!(time < LIMIT, "{format:?} took {time:?}");
+}
+
+fn attempt_to_read(format: Option<Format>, ty: &ValueType, bytes: Vec<u8>) {
+    let Ok(mut input) = Input::from_bytes(bytes, format) else { return };
+    let names = input.names();
+    for part in names.into_iter().flatten().take(3) {
+        let _ = input.read(Some(&part), ty);
+    }
+    match input.read(None, ty) {
+        Ok(value) => assert!(par_runtime::io::view::View::new(&value).is_ok()),
+        Err(e) => {
+            let text = e.to_string();
+            assert!(!text.is_empty() && !text.contains('\n'), "{text:?}");
+        }
+    }
+}
+
+/// Panics of other people's readers are expected here.
+fn silently(work: impl FnOnce()) {
+    static ONCE: std::sync::Once = std::sync::Once::new();
+    ONCE.call_once(|| {
+        let hook = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |info| {
+            if !par_data::is_guarded() {
+                hook(info);
+            }
+        }));
+    });
+    work();
+}
+
+#[test]
+fn every_format_has_files() {
+    let formats: Vec<Format> = files().iter().map(|f| f.0).collect();
+    let missing: Vec<&str> =
+        Format::names().filter(|name| !formats.contains(&Format::from_name(name).unwrap())).collect();
+    let without: &[&str] = if cfg!(feature = "arrow") { &[] } else { &["arrow", "arrows", "parquet"] };
+    assert_eq!(missing, without);
+}
+
+#[test]
+fn files_that_are_cut_off() {
+    silently(|| {
+        for (format, ty, bytes) in files() {
+            for end in 0..bytes.len() {
+                attempt(Some(*format), ty, bytes[..end].to_vec());
+            }
+            attempt(None, ty, bytes[..bytes.len() / 2].to_vec());
+        }
+    });
+}
+
+#[test]
+fn every_byte_changed() {
+    silently(|| {
+        for (format, ty, bytes) in files() {
+            for at in 0..bytes.len() {
+                for change in [0xff, 0x80, 0x01] {
+                    let mut changed = bytes.clone();
+                    changed[at] ^= change;
+                    attempt(Some(*format), ty, changed);
+                }
+            }
+        }
+    });
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 2000, ..ProptestConfig::default() })]
+
+    #[test]
+    fn bytes_changed(which in any::<prop::sample::Index>(), changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..5)) {
+        silently(|| {
+            let (format, ty, bytes) = which.get(files());
+            let mut changed = bytes.clone();
+            for (at, byte) in &changes {
+                changed[at.index(bytes.len())] = *byte;
+            }
+            attempt(Some(*format), ty, changed);
+        });
+    }
+
+    #[test]
+    fn no_file_at_all(bytes in prop::collection::vec(any::<u8>(), 0..200), which in any::<prop::sample::Index>(), text in any::<bool>()) {
+        silently(|| {
+            let (format, ty, _) = which.get(files());
+            let bytes = if text { bytes.iter().map(|b| b % 96 + 32).collect() } else { bytes };
+            attempt(Some(*format), ty, bytes.clone());
+            attempt(None, ty, bytes);
+        });
+    }
+}
+
+/// What fuzzing has found worth keeping: the first byte chooses format and type, as in `fuzz/targets/formats.rs`.
+#[test]
+fn inputs_of_the_fuzzer() {
+    let corpus = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz/corpus/formats");
+    let names: Vec<&str> = Format::names().collect();
+    let types = types();
+    let mut count = 0;
+    silently(|| {
+        for entry in std::fs::read_dir(corpus).unwrap().flatten() {
+            let bytes = std::fs::read(entry.path()).unwrap();
+            let Some((first, rest)) = bytes.split_first() else { continue };
+            let format =
+                names.get(usize::from(*first) % (names.len() + 1)).and_then(|name| Format::from_name(name));
+            types.iter().for_each(|(_, ty)| attempt(format, ty, rest.to_vec()));
+            count += 1;
+        }
+    });
+    assert!(count > 0);
+}

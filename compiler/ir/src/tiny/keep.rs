@@ -1,0 +1,99 @@
+//! Statements that stay, with arrays where arrays are needed.
+
+use super::{Tiny, leaves};
+use crate::core::{Exp, Lambda, Stm};
+use crate::ty::{Atom, Dim, Type, Var};
+use crate::visit::Code;
+use par_runtime::Span;
+
+impl Tiny<'_> {
+    /// Adds a statement.
+    pub(super) fn push(&mut self, stm: Stm, out: &mut Vec<Stm>) -> Option<()> {
+        if self.strict && !stm.is_scalar() {
+            return None;
+        }
+        out.push(stm);
+        Some(())
+    }
+
+    /// A statement as it is, in the new names.
+    pub(super) fn keep(&mut self, stm: &Stm, out: &mut Vec<Stm>) -> Option<()> {
+        self.keep_operator(stm, false, out)
+    }
+
+    /// As [`Self::keep`], for an operator whose rows may be folded afterwards.
+    pub(super) fn keep_operator(&mut self, stm: &Stm, folded: bool, out: &mut Vec<Stm>) -> Option<()> {
+        let mut stm = stm.clone();
+        if self.is_true(&stm.exp) {
+            return Some(());
+        }
+        stm.exp = self.kept(&stm.exp, folded, out, stm.span)?;
+        stm.pat.iter_mut().for_each(|p| p.ty.substitute(&self.subst));
+        self.push(stm, out)
+    }
+
+    /// A check of what is known to hold.
+    fn is_true(&self, exp: &Exp) -> bool {
+        matches!(exp, Exp::Check { cond, .. } if self.atom(*cond) == Atom::bool(true))
+    }
+
+    fn kept(&mut self, exp: &Exp, folded: bool, out: &mut Vec<Stm>, span: Span) -> Option<Exp> {
+        let mut exp = exp.clone();
+        if self.strict && !exp.lambdas().is_empty() {
+            return None;
+        }
+        exp.for_each_operand_mut(&mut |a| *a = self.whole(*a, out, span));
+        for lam in exp.lambdas_mut() {
+            self.lambda(lam, folded)?;
+        }
+        Some(exp)
+    }
+
+    /// The lambda of an operator that stays.
+    fn lambda(&mut self, lam: &mut Lambda, folded: bool) -> Option<()> {
+        for p in &mut lam.params {
+            p.ty.substitute(&self.subst);
+            self.types.insert(p.var, p.ty.clone());
+        }
+        let most = self.most;
+        lam.body = self.body(&lam.body, folded)?;
+        self.most = most;
+        lam.ret.iter_mut().for_each(|t| t.substitute(&self.subst));
+        Some(())
+    }
+
+    /// An operand; an array that was taken apart is put together.
+    pub(super) fn whole(&mut self, a: Atom, out: &mut Vec<Stm>, span: Span) -> Atom {
+        let Atom::Var(v) = a else { return a };
+        if self.cheap.contains(&v) {
+            return a;
+        }
+        if let Some((arr, indices)) = self.views.get(&v).cloned() {
+            let ty = self.types[&v].clone();
+            return self.bind(v, ty, Exp::Index(arr, indices), span, out);
+        }
+        match self.parts.get(&v).cloned() {
+            Some(parts) => self.together(v, parts, out, span),
+            None => self.atom(a),
+        }
+    }
+
+    /// An array of these elements.
+    fn together(&mut self, v: Var, parts: Vec<Atom>, out: &mut Vec<Stm>, span: Span) -> Atom {
+        let ty = self.types[&v].clone();
+        let prim = ty.prim();
+        let flat = Type::array(vec![Dim::Size(Atom::i64(leaves(&ty) as i64))], prim);
+        let mut all = self.bind(v, flat, Exp::Literal(parts, prim), span, out);
+        for inner in (1..ty.rank()).rev() {
+            let sizes = |dims: &[Dim]| -> i64 {
+                let size = |d: &Dim| if let Dim::Size(a) = d { a.as_i64().unwrap_or(0) } else { 0 };
+                dims.iter().map(size).product()
+            };
+            let mut dims = vec![Dim::Size(Atom::i64(sizes(&ty.dims[..inner])))];
+            dims.extend(&ty.dims[inner..]);
+            let Atom::Var(before) = all else { return all };
+            all = self.bind(v, Type::array(dims, prim), Exp::Unflatten(before), span, out);
+        }
+        all
+    }
+}

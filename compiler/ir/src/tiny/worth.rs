@@ -1,0 +1,72 @@
+//! How large an array may be that is taken apart: an index that is not known costs a comparison for every element.
+
+use super::{MOST, sizes};
+use crate::core::{Body, Exp, LoopForm, Param, Stm};
+use crate::ty::{Atom, Type, Var};
+use std::collections::{HashMap, HashSet};
+
+/// With indices that are not known.
+const MOST_PICKED: usize = 8;
+
+/// Elements that arrays have at most which are taken apart in a body.
+pub(super) fn most(body: &Body) -> usize {
+    let mut found = Search::default();
+    found.body(body);
+    if found.picked { MOST_PICKED } else { MOST }
+}
+
+#[derive(Default)]
+struct Search {
+    types: HashMap<Var, Type>,
+    /// Variables that are constants once everything is written out.
+    constant: HashSet<Var>,
+    /// An element of a larger array is read or written at an index that is not known.
+    picked: bool,
+}
+
+impl Search {
+    fn body(&mut self, body: &Body) {
+        body.stms.iter().for_each(|s| self.stm(s));
+    }
+
+    fn bind(&mut self, p: &Param) {
+        self.types.insert(p.var, p.ty.clone());
+    }
+
+    fn stm(&mut self, stm: &Stm) {
+        stm.pat.iter().for_each(|p| self.bind(p));
+        match &stm.exp {
+            Exp::Prim(_, args) if args.iter().all(|a| self.is_constant(*a)) => {
+                self.constant.extend(stm.pat.iter().map(|p| p.var));
+            }
+            Exp::Index(arr, indices) => self.access(*arr, indices),
+            Exp::Update { arr, indices, .. } => self.access(*arr, indices),
+            Exp::Loop { params, form, .. } => {
+                params.iter().for_each(|(p, _)| self.bind(p));
+                if let LoopForm::While(cond) = form {
+                    self.body(cond);
+                }
+            }
+            Exp::Map { width, .. } | Exp::Reduce { width, .. } | Exp::Scan { width, .. }
+                if width.as_i64().is_some_and(|n| n <= MOST as i64) =>
+            {
+                let lam = stm.exp.lambdas()[0];
+                self.constant.extend(lam.params.iter().filter(|p| p.ty.is_scalar()).map(|p| p.var));
+            }
+            _ => {}
+        }
+        stm.exp.lambdas().iter().flat_map(|l| &l.params).for_each(|p| self.bind(p));
+        stm.exp.bodies().into_iter().for_each(|b| self.body(b));
+    }
+
+    fn is_constant(&self, a: Atom) -> bool {
+        a.var().is_none_or(|v| self.constant.contains(&v))
+    }
+
+    fn access(&mut self, arr: Var, indices: &[Atom]) {
+        // Rows of what is outside are read where they are.
+        let Some(ty) = self.types.get(&arr) else { return };
+        let large = sizes(ty, MOST).is_some() && sizes(ty, MOST_PICKED).is_none();
+        self.picked |= large && !indices.iter().all(|a| self.is_constant(*a));
+    }
+}

@@ -1,0 +1,90 @@
+//! Diagnostics as plain data; `render` turns them into text.
+
+use par_runtime::{RuntimeError, Span};
+
+/// How bad it is, and with it the exit status: an error rejects the program (2), an unsupported feature is legal
+/// but not implemented yet (3).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, PartialOrd, Ord)]
+#[allow(missing_docs)]
+pub enum Severity {
+    Note,
+    Warning,
+    Unsupported,
+    Error,
+}
+
+/// One message with the places involved.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Diagnostic {
+    /// How bad.
+    pub severity: Severity,
+    /// `E0203`: E01xx syntax, E02xx names, E03xx types, E04xx sizes, E05xx functions and specialisation, E06xx
+    /// uniqueness, E09xx not implemented yet; W… warnings; empty for run-time errors.
+    pub code: String,
+    /// One line, no full stop.
+    pub message: String,
+    /// The first is the primary place.
+    pub labels: Vec<Label>,
+    /// What to do about it, and further facts.
+    pub notes: Vec<String>,
+}
+
+/// A source range with a text.
+#[derive(Clone, Debug, PartialEq)]
+#[allow(missing_docs)]
+pub struct Label {
+    pub span: Span,
+    pub text: String,
+}
+
+impl Diagnostic {
+    /// An error of a running program.
+    pub fn of_run(error: &RuntimeError) -> Diagnostic {
+        let mut diagnostic =
+            Diagnostic::new(Severity::Error, "", &error.message, error.span.unwrap_or_default());
+        if error.span.is_none() {
+            diagnostic.labels.clear();
+        }
+        diagnostic
+    }
+
+    /// An error at a place.
+    pub fn error(code: &str, message: impl Into<String>, span: Span) -> Diagnostic {
+        Diagnostic::new(Severity::Error, code, message, span)
+    }
+
+    /// A legal feature that is not implemented yet.
+    pub fn unsupported(feature: impl Into<String>, span: Span) -> Diagnostic {
+        let feature = feature.into();
+        Diagnostic::new(Severity::Unsupported, "E0900", format!("not implemented yet: {feature}"), span)
+    }
+
+    /// Any diagnostic with one (so far unlabelled) place.
+    pub fn new(severity: Severity, code: &str, message: impl Into<String>, span: Span) -> Diagnostic {
+        Diagnostic {
+            severity,
+            code: code.into(),
+            message: message.into(),
+            labels: vec![Label { span, text: String::new() }],
+            notes: Vec::new(),
+        }
+    }
+
+    /// Sets the text at the primary place.
+    pub fn here(mut self, text: impl Into<String>) -> Diagnostic {
+        self.labels[0].text = text.into();
+        self
+    }
+
+    /// Adds a further place.
+    pub fn label(mut self, span: Span, text: impl Into<String>) -> Diagnostic {
+        self.labels.push(Label { span, text: text.into() });
+        self
+    }
+
+    /// Adds a note.
+    pub fn note(mut self, text: impl Into<String>) -> Diagnostic {
+        self.notes.push(text.into());
+        self
+    }
+}

@@ -1,0 +1,80 @@
+//! Calls of the library that `par build --lib` has made of a program.
+
+use super::make::coerce;
+use super::read::from_text;
+use super::{Failure, ParOptions, ParValue, give, guarded, reference, status_of, text, values};
+use crate::program::Program;
+use crate::status::Status;
+use par_message::entries;
+use par_runtime::Entry;
+use par_runtime::image::Image;
+use std::collections::HashMap;
+use std::ffi::{c_char, c_int};
+use std::ptr::null_mut;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Programs by the addresses of their images. They are loaded when they are first used, and then stay.
+static LOADED: Mutex<Option<HashMap<usize, Arc<Program>>>> = Mutex::new(None);
+
+/// The program of an image.
+///
+/// # Safety
+/// The image is one of a linked object file.
+unsafe fn program(image: *const Image) -> Result<Arc<Program>, Failure> {
+    let mut loaded = LOADED.lock().unwrap_or_else(PoisonError::into_inner);
+    let loaded = loaded.get_or_insert_default();
+    if let Some(program) = loaded.get(&(image as usize)) {
+        return Ok(program.clone());
+    }
+    // SAFETY: as the caller promises; nobody else loads it, and its code runs only after it was loaded once.
+    let program = unsafe { Program::load(reference(image)?) };
+    let program =
+        program.map_err(|m| Failure::new(Status::Failed, format!("this library cannot run: {m}")))?;
+    Ok(loaded.entry(image as usize).or_insert(Arc::new(program)).clone())
+}
+
+fn entry<'p>(program: &'p Program, name: &str) -> Result<&'p Entry, Failure> {
+    entries::choose(&program.entries(), Some(name)).map_err(Failure::misuse)
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn par_image_call(
+    image: *const Image,
+    name: *const c_char,
+    options: *const ParOptions,
+    count: usize,
+    args: *const *const ParValue,
+    result: *mut *mut ParValue,
+) -> c_int {
+    status_of(|| {
+        // SAFETY: the header asks for all of this.
+        let (program, name, args, limits) =
+            unsafe { (program(image)?, text(name)?, values(args, count)?, ParOptions::limits(options)) };
+        let entry = entry(&program, name)?;
+        let mut options = program.options();
+        options.threads = limits.threads;
+        options.memory_limit = limits.memory_limit.or(options.memory_limit);
+        options.cancel = limits.token;
+        let value = program.call(entry, coerce(entry, args)?, &options);
+        let value = value.map_err(|e| Failure::of_run(&e, program.sources()))?;
+        // SAFETY: the header asks for a place.
+        *unsafe { result.as_mut() }.ok_or_else(|| Failure::misuse("the place for the result is NULL"))? =
+            give(value);
+        Ok(())
+    })
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn par_image_read(
+    image: *const Image,
+    name: *const c_char,
+    param: usize,
+    words: *const c_char,
+) -> *mut ParValue {
+    let value = guarded(|| {
+        // SAFETY: the header asks for all of this.
+        let (program, name, words) = unsafe { (program(image)?, text(name)?, text(words)?) };
+        from_text(words, entry(&program, name)?, param)
+    });
+    value.map_or(null_mut(), give)
+}

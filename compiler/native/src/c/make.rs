@@ -1,0 +1,230 @@
+//! Values from what C has.
+
+use super::{Failure, ParValue, give, guarded, reference, slice, text, values};
+use par_data::fit;
+use par_data::tree::Tree;
+use par_runtime::entry::same_representation;
+use par_runtime::value::ColumnType;
+use par_runtime::{Array, Column, Entry, Prim, Scalar, Value, ValueType, f16, io};
+use std::ffi::c_char;
+use std::ptr::null_mut;
+
+fn made(work: impl FnOnce() -> Result<Value, Failure>) -> *mut ParValue {
+    guarded(work).map_or(null_mut(), give)
+}
+
+/// Per scalar type: from a number, and from an array.
+macro_rules! scalars {
+    ($($t:ty, $prim:ident, $new:ident, $array:ident, $of:expr;)*) => { $(
+        #[unsafe(no_mangle)]
+        extern "C" fn $new(x: $t) -> *mut ParValue {
+            made(|| {
+                let of: fn($t) -> Scalar = $of;
+                Ok(Value::scalar(of(x)))
+            })
+        }
+
+        #[unsafe(no_mangle)]
+        unsafe extern "C" fn $array(data: *const $t, rank: usize, shape: *const i64) -> *mut ParValue {
+            made(|| {
+                // SAFETY: the header asks for that many numbers.
+                let (dims, len) = unsafe { dimensions(shape, rank)? };
+                // SAFETY: the header asks for the product of the shape.
+                let data = unsafe { slice(data.cast::<u8>(), len * size_of::<$t>())? };
+                array(Prim::$prim, data, &dims)
+            })
+        }
+    )* };
+}
+
+scalars! {
+    i8, I8, par_i8, par_array_i8, Scalar::I8;
+    i16, I16, par_i16, par_array_i16, Scalar::I16;
+    i32, I32, par_i32, par_array_i32, Scalar::I32;
+    i64, I64, par_i64, par_array_i64, Scalar::I64;
+    u8, U8, par_u8, par_array_u8, Scalar::U8;
+    u16, U16, par_u16, par_array_u16, Scalar::U16;
+    u32, U32, par_u32, par_array_u32, Scalar::U32;
+    u64, U64, par_u64, par_array_u64, Scalar::U64;
+    u16, F16, par_f16, par_array_f16, |x| Scalar::F16(f16::from_bits(x));
+    f32, F32, par_f32, par_array_f32, Scalar::F32;
+    f64, F64, par_f64, par_array_f64, Scalar::F64;
+    bool, Bool, par_bool, par_array_bool, Scalar::Bool;
+}
+
+/// A shape, and its product.
+///
+/// # Safety
+/// There are `rank` numbers.
+unsafe fn dimensions(shape: *const i64, rank: usize) -> Result<(Vec<i64>, usize), Failure> {
+    // SAFETY: as the caller promises.
+    let dims = unsafe { slice(shape, rank)? };
+    let product = dims.iter().try_fold(1usize, |n, d| n.checked_mul(usize::try_from(*d).ok()?));
+    match product.filter(|n| rank > 0 && *n <= isize::MAX as usize / 8) {
+        Some(len) => Ok((dims.to_vec(), len)),
+        None => Err(Failure::misuse("a shape has no dimension, a negative one, or too many elements")),
+    }
+}
+
+fn array(prim: Prim, bytes: &[u8], dims: &[i64]) -> Result<Value, Failure> {
+    let len = bytes.len() / prim.size();
+    let memory = |e: par_runtime::array::OutOfMemory| Failure::misuse(format!("no memory for {} bytes", e.0));
+    let mut data = Array::try_uninit(prim, len).map_err(memory)?;
+    data.bytes_mut().copy_from_slice(bytes);
+    if prim == Prim::Bool && data.bytes().iter().any(|b| *b > 1) {
+        return Err(Failure::misuse("a bool is neither 0 nor 1"));
+    }
+    let ty = dims.iter().fold(ValueType::Prim(prim), |elem, _| ValueType::array(elem));
+    let sizes = dims.iter().map(|n| Column::Size(*n));
+    Ok(Value { ty, columns: sizes.chain([Column::Data(data)]).collect() })
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn par_ragged(
+    elements: *const ParValue,
+    rows: usize,
+    offsets: *const i64,
+) -> *mut ParValue {
+    made(|| {
+        // SAFETY: the header asks for a value, and for one offset more than rows.
+        let (elements, offsets) = unsafe { (reference(elements)?, slice(offsets, rows.saturating_add(1))?) };
+        let Value { ty, columns } = &elements.0;
+        let (ValueType::Array { elem, .. }, Some(Column::Size(n))) = (ty, columns.first()) else {
+            return Err(Failure::misuse(format!("rows are made of the elements of an array, not of {ty}")));
+        };
+        let grows = offsets.windows(2).all(|w| w[0] <= w[1]);
+        if offsets[0] != 0 || !grows || offsets[rows] != *n {
+            let message =
+                format!("offsets must begin with 0, not decrease, and end with the number of elements, {n}");
+            return Err(Failure::misuse(message));
+        }
+        let ty = ValueType::array(ValueType::ragged((**elem).clone()));
+        let mut all = vec![Column::Size(rows as i64), Column::Offsets(Array::from_slice(offsets))];
+        all.extend(columns[1..].iter().cloned());
+        Ok(Value { ty, columns: all })
+    })
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn par_tuple(count: usize, parts: *const *const ParValue) -> *mut ParValue {
+    // SAFETY: the header asks for that many values.
+    made(|| Ok(io::tuple(unsafe { values(parts, count)? })))
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn par_record(
+    count: usize,
+    names: *const *const c_char,
+    fields: *const *const ParValue,
+) -> *mut ParValue {
+    made(|| {
+        // SAFETY: the header asks for that many texts and values.
+        let (names, fields) = unsafe { (slice(names, count)?, values(fields, count)?) };
+        // SAFETY: the header asks for texts.
+        let names = names.iter().map(|n| Ok(unsafe { text(*n)? }.to_string()));
+        let names = names.collect::<Result<Vec<String>, Failure>>()?;
+        let mut named: Vec<(String, Value)> = names.into_iter().zip(fields).collect();
+        named.sort_by(|a, b| a.0.cmp(&b.0));
+        if named.windows(2).any(|w| w[0].0 == w[1].0) {
+            return Err(Failure::misuse("two fields of a record have one name"));
+        }
+        let ty = ValueType::Record(named.iter().map(|(n, v)| (n.clone(), v.ty.clone())).collect());
+        Ok(Value { ty, columns: named.into_iter().flat_map(|(_, v)| v.columns).collect() })
+    })
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn par_constructor(
+    name: *const c_char,
+    count: usize,
+    payload: *const *const ParValue,
+) -> *mut ParValue {
+    made(|| {
+        // SAFETY: the header asks for a text and that many values.
+        let (name, payload) = unsafe { (text(name)?, values(payload, count)?) };
+        let name = name.strip_prefix('#').unwrap_or(name).to_string();
+        let ty = ValueType::Sum(vec![(name, payload.iter().map(|v| v.ty.clone()).collect())]);
+        let tag = Column::Scalar(Scalar::U8(0));
+        Ok(Value {
+            ty,
+            columns: [tag].into_iter().chain(payload.into_iter().flat_map(|v| v.columns)).collect(),
+        })
+    })
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn par_value_copy(value: *const ParValue) -> *mut ParValue {
+    // SAFETY: the header asks for a value.
+    made(|| Ok(unsafe { reference(value)? }.0.clone()))
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn par_value_free(value: *mut ParValue) {
+    if !value.is_null() {
+        // SAFETY: the header asks for a value that nobody uses any more.
+        drop(unsafe { Box::from_raw(value) });
+    }
+}
+
+/// The arguments of a call, at the types of its parameters.
+pub fn coerce(entry: &Entry, args: Vec<Value>) -> Result<Vec<Value>, Failure> {
+    let (name, wanted, given) = (&entry.name, entry.params.len(), args.len());
+    if wanted != given {
+        return Err(Failure::misuse(format!("`{name}` takes {wanted} arguments, not {given}")));
+    }
+    let fitted = entry.params.iter().zip(args).map(|((param, ty), value)| {
+        fitted(value, ty).map_err(|m| Failure::misuse(format!("argument `{param}` of `{name}`: {m}")))
+    });
+    fitted.collect()
+}
+
+/// A value at a type that it fits, though made without knowing it.
+fn fitted(value: Value, ty: &ValueType) -> Result<Value, String> {
+    if same_representation(&value.ty, ty) {
+        return Ok(Value { ty: ty.clone(), columns: value.columns });
+    }
+    match (&value.ty, ty) {
+        (ValueType::Sum(own), ValueType::Sum(cases)) if own.len() == 1 => chosen(&value, cases, ty),
+        (ValueType::Tuple(own), ValueType::Tuple(types)) if own.len() == types.len() => {
+            let parts = io::components(value).into_iter().zip(types);
+            let parts = parts.map(|(part, ty)| fitted(part, ty)).collect::<Result<Vec<_>, _>>()?;
+            Ok(Value { ty: ty.clone(), ..io::tuple(parts) })
+        }
+        // What the fitting says of files holds of values.
+        _ => fit(Tree::of(value)?, ty).map_err(|m| m.replace("the file", "the value")),
+    }
+}
+
+/// A constructor among all that its type has; payloads of the others are nothing.
+fn chosen(value: &Value, cases: &[(String, Vec<ValueType>)], ty: &ValueType) -> Result<Value, String> {
+    let ValueType::Sum(own) = &value.ty else { return Err(format!("{} is no {ty}", value.ty)) };
+    let (name, payload) = &own[0];
+    let found = cases.iter().position(|c| c.0 == *name);
+    let tag = found.ok_or_else(|| format!("`#{name}` is no constructor of {ty}"))?;
+    let wanted = &cases[tag].1;
+    if wanted.len() != payload.len() {
+        return Err(format!("`#{name}` takes {} values, not {}", wanted.len(), payload.len()));
+    }
+    let inner = Value { ty: ValueType::Tuple(payload.clone()), columns: value.columns[1..].to_vec() };
+    let inner = fitted(inner, &ValueType::Tuple(wanted.clone()))?;
+    let mut columns = vec![Column::Scalar(Scalar::U8(tag as u8))];
+    for (i, (_, types)) in cases.iter().enumerate() {
+        match i == tag {
+            true => columns.extend(inner.columns.iter().cloned()),
+            false => columns.extend(types.iter().flat_map(nothing)),
+        }
+    }
+    Ok(Value { ty: ty.clone(), columns })
+}
+
+/// The columns of a payload whose constructor was not chosen.
+fn nothing(ty: &ValueType) -> Vec<Column> {
+    let column = |c: ColumnType| match c {
+        ColumnType::Scalar(p) => Column::Scalar(Scalar::from_bits(p, 0)),
+        ColumnType::Size => Column::Size(0),
+        // Below an array without elements.
+        ColumnType::Offsets { .. } => Column::Offsets(Array::zeros(Prim::I64, 1)),
+        ColumnType::Data(p) => Column::Data(Array::zeros(p, 0)),
+    };
+    ty.columns().into_iter().map(column).collect()
+}

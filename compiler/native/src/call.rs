@@ -1,0 +1,165 @@
+//! A call of an entry point from the command line: arguments in, results out.
+
+use crate::status::{self, Status};
+use crate::{input, output, timeout};
+use clap::ValueEnum;
+use par_data::plot::{Kind, Style, plot};
+use par_data::{Format, Target};
+use par_runtime::{Entry, Value};
+use std::io::Write;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+/// How arguments are given.
+pub const INPUT_HELP: &str = "\
+Arguments: FILE holds the next values, NAME=FILE the value of the parameter NAME; a FILE of named parts (a CSV's columns) holds the
+values of the parameters with these names. May be repeated. Parameters that nothing is given for are read from standard
+input";
+
+/// The same with all details.
+pub const INPUT_LONG_HELP: &str = "\
+Arguments, each from [NAME=][FORMAT:]FILE[#PART]. May be repeated. Parameters that nothing is given for are read from
+standard input, which is also the file `-`.
+
+NAME=FILE is the value of the parameter NAME, NAME=@FILE that file's raw bytes for a parameter of type []u8. FILE alone holds
+the next values, or, if it has parts that are called like parameters, the values of these. #PART takes a column, an array of an
+archive, or a part of a matrix.
+
+Formats are told by the file's first bytes or the ending of its name; FORMAT says it otherwise: text (Par's notation), binary
+(Futhark's), raw, npy, npz, csv, tsv (csv-header and csv-noheader say whether the first row has names), mtx (Matrix
+Market), png, pgm, ppm, arrow, arrows (Arrow's streams), parquet. docs/data.md says what each of them can hold";
+
+/// What is called, with what, and what becomes of the result.
+#[derive(clap::Args)]
+pub struct Call {
+    /// Entry point to call [default: main, or the only one]
+    #[arg(long, value_name = "NAME")]
+    pub entry: Option<String>,
+    /// Number of threads; 0: one for each processor
+    #[arg(long, value_name = "N", default_value = "0")]
+    pub threads: usize,
+    #[arg(long, short, value_name = "[NAME=]FILE", help = INPUT_HELP, long_help = INPUT_LONG_HELP)]
+    input: Vec<String>,
+    /// Write the results to [FORMAT:]FILE instead of standard output, in the format that the ending of the name tells: npy, npz,
+    /// csv, tsv, mtx, png, pgm, ppm, arrow, arrows, parquet, or text. `csv:-` is CSV on standard output
+    #[arg(long, short, value_name = "[FORMAT:]FILE")]
+    output: Option<String>,
+    /// Write the results in Futhark's binary format
+    #[arg(long)]
+    binary: bool,
+    /// Draw the result as SVG: lines over arrays of numbers, a heat map of a regular matrix, several lines for tuples and irregular rows
+    #[arg(long, value_name = "FILE")]
+    plot: Option<PathBuf>,
+    /// How to draw it
+    #[arg(long, value_enum, value_name = "KIND", default_value = "auto", requires = "plot")]
+    plot_as: PlotKind,
+    /// Stop with an error if compiling and running take longer
+    #[arg(long, value_name = "SECONDS", value_parser = timeout::seconds)]
+    pub timeout: Option<Duration>,
+    /// Run N times after one run that is not counted
+    #[arg(long, value_name = "N", requires = "time")]
+    runs: Option<usize>,
+    /// Write the time of each counted run to FILE: microseconds, one per line
+    #[arg(long, value_name = "FILE")]
+    time: Option<PathBuf>,
+}
+
+/// What a plot shows, as it is named on the command line.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum PlotKind {
+    /// What suits the type
+    Auto,
+    /// Lines
+    Lines,
+    /// Points
+    Points,
+    /// How often values occur
+    Histogram,
+    /// A colour for each element of a matrix
+    Heat,
+}
+
+impl From<PlotKind> for Kind {
+    fn from(kind: PlotKind) -> Kind {
+        match kind {
+            PlotKind::Auto => Kind::Auto,
+            PlotKind::Lines => Kind::Lines,
+            PlotKind::Points => Kind::Points,
+            PlotKind::Histogram => Kind::Histogram,
+            PlotKind::Heat => Kind::Heat,
+        }
+    }
+}
+
+impl Call {
+    /// Reads the arguments, calls, and writes the results. `enter` hears what begins.
+    pub fn run(
+        &self,
+        entry: &Entry,
+        enter: fn(&'static str),
+        call: impl Fn(Vec<Value>) -> Result<Value, Status>,
+    ) -> Result<Status, Status> {
+        enter("reading the input");
+        let values = input::read(entry, &self.input).map_err(|message| status::fail(&message))?;
+        let (value, times) = self.timed(values, call)?;
+        enter("writing the output");
+        output::tidy_when_interrupted();
+        if let Some(path) = &self.plot {
+            let style = Style { kind: self.plot_as.into(), ..Style::default() };
+            let svg = plot(value.clone(), &style).map_err(|m| status::fail(&m))?;
+            output::write_file(path, |file| file.write_all(svg.as_bytes())).map_err(|m| status::fail(&m))?;
+            if self.output.is_none() {
+                return self.write_times(&times);
+            }
+        }
+        self.target().write(value).map_err(|e| status::fail(&e.message))?;
+        self.write_times(&times)
+    }
+
+    fn write_times(&self, times: &[u128]) -> Result<Status, Status> {
+        if let Some(path) = &self.time {
+            let lines: String = times.iter().map(|t| format!("{t}\n")).collect();
+            output::write_file(path, |file| file.write_all(lines.as_bytes()))
+                .map_err(|m| status::fail(&m))?;
+        }
+        Ok(Status::Success)
+    }
+
+    /// Where the results go.
+    fn target(&self) -> Target {
+        let target = self.output.as_deref().map_or_else(Target::standard_output, Target::parse);
+        if self.binary { Target { format: Format::Binary, ..target } } else { target }
+    }
+
+    /// The result and the microseconds of every counted run.
+    fn timed(
+        &self,
+        values: Vec<Value>,
+        call: impl Fn(Vec<Value>) -> Result<Value, Status>,
+    ) -> Result<(Value, Vec<u128>), Status> {
+        let once = |values| {
+            let start = Instant::now();
+            let result = call(values);
+            let time = start.elapsed().as_micros();
+            result.map(|value| (value, time))
+        };
+        let counted = self.runs.unwrap_or(if self.time.is_some() { 1 } else { 0 });
+        let mut result = None;
+        let mut times = Vec::new();
+        for i in 0..counted {
+            // Dropped first, so that its memory can be used again.
+            drop(result.take());
+            let (value, time) = once(values.clone())?;
+            if i > 0 {
+                times.push(time);
+            }
+            result = Some(value);
+        }
+        drop(result.take());
+        let (value, time) = once(values)?;
+        if counted > 0 {
+            times.push(time);
+        }
+        Ok((value, times))
+    }
+}

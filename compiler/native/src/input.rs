@@ -1,0 +1,134 @@
+//! Arguments of an entry point from files and standard input.
+
+use crate::progress::Reading;
+use par_data::{DataError, Format, Input, split_part};
+use par_runtime::{Entry, Value, ValueType, io};
+use std::path::{Path, PathBuf};
+
+/// What one `--input` says: `[NAME=][FORMAT:]FILE[#PART]`.
+struct Source<'a> {
+    name: Option<&'a str>,
+    format: Option<Format>,
+    path: PathBuf,
+    part: Option<String>,
+}
+
+/// A parameter and, once read, its value.
+struct Slot<'a> {
+    name: &'a str,
+    ty: &'a ValueType,
+    value: Option<Value>,
+}
+
+/// Reads all arguments. The error is one line that names what is wrong.
+pub fn read(entry: &Entry, inputs: &[String]) -> Result<Vec<Value>, String> {
+    let mut slots: Vec<Slot> = entry.params.iter().map(|(name, ty)| Slot { name, ty, value: None }).collect();
+    let sources: Vec<Source> = inputs.iter().map(|text| parse(text)).collect();
+    for source in &sources {
+        if let Some(name) = source.name {
+            read_named(find(&mut slots, name)?, source)?;
+        }
+    }
+    let mut from_files = false;
+    for source in sources.iter().filter(|s| s.name.is_none()) {
+        read_next(&mut slots, source)?;
+        from_files = true;
+    }
+    if !from_files && slots.iter().any(|s| s.value.is_none()) {
+        let standard = Source { name: None, format: None, path: "-".into(), part: None };
+        read_next(&mut slots, &standard)?;
+    }
+    slots.into_iter().map(finish).collect()
+}
+
+fn finish(slot: Slot) -> Result<Value, String> {
+    slot.value.ok_or_else(|| format!("the argument `{}` of type {} is missing", slot.name, slot.ty))
+}
+
+/// With a name if what stands before the first `=` could be a parameter.
+fn parse(text: &str) -> Source<'_> {
+    let is_name = |s: &str| {
+        s.starts_with(|c: char| c.is_alphabetic() || c == '_')
+            && s.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '\''))
+    };
+    let (name, rest) = match text.split_once('=') {
+        Some((name, rest)) if is_name(name) => (Some(name), rest),
+        _ => (None, text),
+    };
+    match (name, rest.strip_prefix('@')) {
+        (Some(_), Some(file)) => Source { name, format: Some(Format::Raw), path: file.into(), part: None },
+        _ => {
+            let (format, path, part) = split_part(rest);
+            Source { name, format, path, part }
+        }
+    }
+}
+
+fn find<'s, 'a>(slots: &'s mut [Slot<'a>], name: &str) -> Result<&'s mut Slot<'a>, String> {
+    let known = slots.iter().map(|s| format!("{}: {}", s.name, s.ty)).collect::<Vec<_>>().join(", ");
+    let slot = slots.iter_mut().find(|s| s.name == name);
+    let slot = slot.ok_or_else(|| format!("--input {name}: the parameters are ({known})"))?;
+    match slot.value {
+        None => Ok(slot),
+        Some(_) => Err(format!("--input {name}: the argument is given twice")),
+    }
+}
+
+/// What messages call a file.
+fn origin(path: &Path) -> String {
+    if path == Path::new("-") { "standard input".into() } else { path.display().to_string() }
+}
+
+fn open<'w>(source: &Source, reading: &'w dyn Fn(u64, u64)) -> Result<Input<'w>, String> {
+    let opened = Input::open(&source.path, source.format, reading);
+    opened.map_err(|e| format!("cannot read {}: {}", origin(&source.path), e.message))
+}
+
+fn read_named(slot: &mut Slot, source: &Source) -> Result<(), String> {
+    let reading = Reading::new(&source.path);
+    let watch = |done, all| reading.tell(done, all);
+    let value = open(source, &watch)?.read(source.part.as_deref(), slot.ty);
+    slot.value = Some(value.map_err(|e| describe(slot, source, &e))?);
+    Ok(())
+}
+
+/// Reads values for parameters that have none yet: those that are called like parts of the file, or else the next ones.
+fn read_next(slots: &mut [Slot], source: &Source) -> Result<(), String> {
+    let reading = Reading::new(&source.path);
+    let watch = |done, all| reading.tell(done, all);
+    let mut input = open(source, &watch)?;
+    let mut open: Vec<&mut Slot> = slots.iter_mut().filter(|s| s.value.is_none()).collect();
+    if let Some(part) = &source.part {
+        let Some(slot) = open.first_mut() else {
+            return Err(format!("{}: surplus argument", origin(&source.path)));
+        };
+        slot.value = Some(input.read(Some(part), slot.ty).map_err(|e| describe(slot, source, &e))?);
+        return Ok(());
+    }
+    let at = |e: &DataError| format!("{}{}", origin(&source.path), e.place);
+    let names = input.names().map_err(|e| format!("{}: {}", at(&e), e.message))?;
+    let mut called: Vec<&mut &mut Slot> =
+        open.iter_mut().filter(|s| names.iter().any(|n| n == s.name)).collect();
+    if !called.is_empty() {
+        called.sort_by_key(|slot| slot.name);
+        let fields = called.iter().map(|s| (s.name.to_string(), s.ty.clone())).collect();
+        let value = input.read(None, &ValueType::Record(fields));
+        let Value { columns, .. } = value.map_err(|e| format!("{}: {}", at(&e), e.message))?;
+        let types = called.iter().map(|s| s.ty.clone()).collect();
+        let values = io::components(Value { ty: ValueType::Tuple(types), columns });
+        called.into_iter().zip(values).for_each(|(slot, value)| slot.value = Some(value));
+        return Ok(());
+    }
+    let types: Vec<ValueType> = open.iter().map(|s| s.ty.clone()).collect();
+    let values = input.read_some(&types).map_err(|e| match open.get(e.index) {
+        Some(slot) => describe(slot, source, &e),
+        None => format!("{}: surplus argument: {}", at(&e), e.message),
+    })?;
+    open.iter_mut().zip(values).for_each(|(slot, value)| slot.value = Some(value));
+    Ok(())
+}
+
+fn describe(slot: &Slot, source: &Source, e: &DataError) -> String {
+    let Slot { name, ty, .. } = slot;
+    format!("{}{}: argument `{name}` of type {ty}: {}", origin(&source.path), e.place, e.message)
+}

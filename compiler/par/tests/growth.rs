@@ -1,0 +1,48 @@
+//! The time of compiling grows with the program, not with its square or worse; chains of thousands of bindings are fine.
+
+#[path = "../examples/growth/families.rs"]
+mod families;
+
+use families::{FAMILIES, lets};
+use par::{Backend, Options, Scalar, Value, compile};
+use std::time::Instant;
+
+/// The shortest of three compilations, in seconds.
+fn seconds(text: &str) -> f64 {
+    let options = Options { verify: false, ..Options::default() };
+    let once = || {
+        let start = Instant::now();
+        compile(text, "program.par", &options).expect("compiles");
+        start.elapsed().as_secs_f64()
+    };
+    (0..3).map(|_| once()).fold(f64::INFINITY, f64::min)
+}
+
+/// Four times the size takes at most sixteen times as long, times too short to measure aside. (How near to linear it is
+/// says the example of this name, on a quiet machine.)
+#[test]
+fn compiling_is_not_exponential() {
+    for (name, program, sizes) in FAMILIES {
+        let (small, large) = (seconds(&program(sizes[1])), seconds(&program(sizes[3])));
+        assert!(large < 16.0 * small.max(0.05), "{name}: {small} s, and four times the size {large} s");
+    }
+}
+
+/// What the program of `lets` gives for 1.
+fn lets_of_one(n: usize) -> i64 {
+    let mut v = vec![1i64];
+    for i in 0..n {
+        v.push(v[i].wrapping_add((i as i64 % 7).wrapping_mul(v[i / 2])));
+    }
+    v[n]
+}
+
+#[test]
+fn ten_thousand_bindings_run() {
+    let n = 10_000;
+    let program = compile(&lets(n), "lets.par", &Options::default()).expect("compiles");
+    for backend in [Backend::Interp, Backend::FlatInterp, Backend::Cpu] {
+        let result = program.run("main", vec![Value::scalar(Scalar::I64(1))], backend, 1);
+        assert_eq!(result.ok(), Some(Value::scalar(Scalar::I64(lets_of_one(n)))), "{backend}");
+    }
+}

@@ -1,0 +1,135 @@
+//! Under a nest, arrays of a few elements become scalars, and operators over them are written out.
+//!
+//! ```text
+//! map n (bodies) (\ b -> let d = map 3 (b, c) (\ x y -> x - y)      map n (bodies) (\ b -> let d0 = b[0] - c[0] …
+//!                        let r = reduce 3 d (+) 0                                          let r  = 0 + d0 + d1 + d2
+//!                        in map 3 d (\ x -> x / r))          ==>                           in [d0 / r, d1 / r, d2 / r])
+//! ```
+//!
+//! So each position works on its own array in registers, and there is one kernel where there would be one for every operator. How it is
+//! done is in [`par_ir::tiny`]. A map from rows of larger arrays to rows of its result stays flat: all elements are one space. Outside all
+//! nests arrays stay arrays, except those that recursive functions take and give: a function whose body is scalar
+//! code then can be called inside kernels.
+
+use par_ir::core::{Body, Exp, Fun, FunId, LoopForm, Param, Program, Stm};
+use par_ir::tiny::{MOST, Tiny, is_folded, leaves, sizes};
+use par_ir::{Atom, Type, Var, Vars};
+use std::collections::{HashMap, HashSet};
+
+/// In all functions.
+pub fn run(program: &mut Program) {
+    let mut apart = taken_apart(program);
+    let mut opened = open_functions(program, &mut apart);
+    for (i, fun) in program.funs.iter_mut().enumerate() {
+        let mut types = HashMap::new();
+        if let Some(new) = opened.remove(&FunId(i as u32)) {
+            *fun = new;
+        } else {
+            note(&fun.params, &mut types);
+            let mut outside = Outside { vars: &mut program.vars, types, apart: &apart };
+            outside.body(&mut fun.body);
+        }
+    }
+}
+
+/// Recursive functions whose parameters and results are scalars and small arrays.
+fn taken_apart(program: &Program) -> HashSet<FunId> {
+    let is_small = |p: &Param| sizes(&p.ty, MOST).is_some_and(|s| s.iter().all(|n| *n > 0));
+    let fits = |p: &Param| p.ty.is_scalar() && !p.ty.is_desc() || is_small(p);
+    let wanted = |f: &Fun| {
+        let all = || f.params.iter().chain(&f.ret);
+        f.entry.is_none() && all().all(fits) && all().any(is_small)
+    };
+    let found = program.funs.iter().enumerate().filter(|(_, f)| wanted(f));
+    found.map(|(i, _)| FunId(i as u32)).collect()
+}
+
+/// The functions with elements for parameters and results; without those for which that cannot be.
+fn open_functions(program: &mut Program, apart: &mut HashSet<FunId>) -> HashMap<FunId, Fun> {
+    let mut opened = HashMap::new();
+    let mut ids: Vec<FunId> = apart.iter().copied().collect();
+    ids.sort();
+    for id in ids {
+        match open_function(&program.funs[id.0 as usize], &mut program.vars, apart) {
+            Some(fun) => drop(opened.insert(id, fun)),
+            None => {
+                // What calls it calls it as it is.
+                apart.remove(&id);
+                return open_functions(program, apart);
+            }
+        }
+    }
+    opened
+}
+
+fn open_function(fun: &Fun, vars: &mut Vars, apart: &HashSet<FunId>) -> Option<Fun> {
+    let mut tiny = Tiny::new(vars, HashMap::new(), apart);
+    let (params, body) = tiny.function(&fun.params, &fun.body, &fun.ret)?;
+    let mut element = |p: &Param| Param { var: vars.fresh_like(p.var), ty: Type::scalar(p.ty.prim()) };
+    let ret =
+        fun.ret.iter().flat_map(|p| (0..leaves(&p.ty)).map(|_| element(p)).collect::<Vec<_>>()).collect();
+    Some(Fun { params, body, ret, ..fun.clone() })
+}
+
+fn note(params: &[Param], types: &mut HashMap<Var, Type>) {
+    types.extend(params.iter().map(|p| (p.var, p.ty.clone())));
+}
+
+/// Code outside all nests.
+struct Outside<'p> {
+    vars: &'p mut Vars,
+    types: HashMap<Var, Type>,
+    apart: &'p HashSet<FunId>,
+}
+
+impl Outside<'_> {
+    fn body(&mut self, body: &mut Body) {
+        let stms = std::mem::take(&mut body.stms);
+        let folded: Vec<bool> = (0..stms.len()).map(|i| is_folded(&stms[i], &stms[i + 1..])).collect();
+        for (stm, folded) in stms.into_iter().zip(folded) {
+            crate::effects::deeper(|| self.stm(stm, folded, &mut body.stms));
+        }
+    }
+
+    fn stm(&mut self, mut stm: Stm, folded: bool, out: &mut Vec<Stm>) {
+        note(&stm.pat, &mut self.types);
+        match &mut stm.exp {
+            Exp::Call(f, _) if self.apart.contains(f) => return self.call(stm, out),
+            Exp::If { then, other, .. } => {
+                self.body(then);
+                self.body(other);
+            }
+            Exp::Loop { params, form, body } => {
+                params.iter().for_each(|(p, _)| note(std::slice::from_ref(p), &mut self.types));
+                if let LoopForm::While(cond) = form {
+                    self.body(cond);
+                }
+                self.body(body);
+            }
+            exp => {
+                for lam in exp.lambdas_mut() {
+                    note(&lam.params, &mut self.types);
+                    let mut tiny = Tiny::new(self.vars, std::mem::take(&mut self.types), self.apart);
+                    if let Some(body) = tiny.body(&lam.body, folded) {
+                        lam.body = body;
+                    }
+                    self.types = tiny.types();
+                }
+            }
+        }
+        out.push(stm);
+    }
+
+    /// A call whose arguments and results are elements.
+    fn call(&mut self, stm: Stm, out: &mut Vec<Stm>) {
+        let mut tiny = Tiny::new(self.vars, std::mem::take(&mut self.types), self.apart);
+        let body =
+            Body { results: stm.pat.iter().map(|p| Atom::Var(p.var)).collect(), stms: vec![stm.clone()] };
+        let body = tiny.body(&body, false).expect("arguments have the types of parameters");
+        self.types = tiny.types();
+        out.extend(body.stms);
+        for (p, a) in stm.pat.iter().zip(body.results) {
+            out.push(Stm { pat: vec![p.clone()], exp: Exp::Atom(a), span: stm.span });
+        }
+    }
+}

@@ -1,0 +1,46 @@
+//! Patterns as other languages write them.
+
+use super::look::ident;
+use super::{Failure, Slip};
+use crate::diagnostic::Diagnostic;
+use crate::token::Tok;
+
+/// In the order in which they are tried.
+pub(super) const SLIPS: &[Slip] = &[constructor_pattern, array_pattern, cons_pattern];
+
+const NO_ARRAY_PATTERNS: &str = "an array has no patterns";
+const ARRAY_PARTS: &str = "for example: if null xs then a else let x = xs[0] let rest = xs[1:] in b";
+
+/// `case Some x -> e`, `case Some(x) -> e`.
+fn constructor_pattern(f: &Failure<'_, '_>) -> Option<Diagnostic> {
+    let last = f.before.len().checked_sub(1).filter(|_| f.case_head())?;
+    let name = ident(&f.before[last].1).filter(|name| name.starts_with(|c: char| c.is_uppercase()))?;
+    let argument =
+        f.found_is(|t| matches!(t, Tok::LParen | Tok::Ident(_) | Tok::Underscore | Tok::Literal(_)));
+    argument.then(|| f.foreign(f.place(last), "a constructor begins with `#`", format!("write `#{name}`")))
+}
+
+/// `case [] -> e`, `let [a, b] = e`.
+fn array_pattern(f: &Failure<'_, '_>) -> Option<Diagnostic> {
+    let bracket = f.found_is(|t| matches!(t, Tok::LBracket | Tok::IndexBracket));
+    let sizes = matches!(f.back(0), Some(Tok::Let)) && matches!(f.ahead(0), Some(Tok::Ident(_)));
+    if !bracket || sizes || !f.can_follow("_") || f.can_follow("if") {
+        return None;
+    }
+    Some(f.foreign(f.span, NO_ARRAY_PATTERNS, "not possible here").note(ARRAY_PARTS))
+}
+
+/// `case x :: rest -> e`, and `x :: xs` elsewhere.
+fn cons_pattern(f: &Failure<'_, '_>) -> Option<Diagnostic> {
+    let last = f.before.len().checked_sub(1)?;
+    let doubled = f.found_is(|t| *t == Tok::Colon) && f.before[last].1 == Tok::Colon;
+    if !doubled || f.before[last].2 != f.span.start as usize {
+        return None;
+    }
+    let span = f.up_to_here(last);
+    if f.case_head() {
+        return Some(f.foreign(span, NO_ARRAY_PATTERNS, "not possible here").note(ARRAY_PARTS));
+    }
+    let error = f.foreign(span, "there is no `::` in Par", "not possible here");
+    Some(error.note("one element before others is [x] ++ xs; a type follows one `:`"))
+}

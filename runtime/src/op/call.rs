@@ -1,0 +1,221 @@
+//! Scalar operators that machine code calls: those without an instruction of their own. They are the same functions that
+//! `PrimOp::eval` uses, so that results agree to the bit.
+
+use super::{BinOp, PrimOp, SpecialOp, UnOp};
+use crate::math::Function;
+use crate::prefix::{self, Operator};
+use crate::{Prim, Scalar};
+
+/// The name by which machine code refers to an operator.
+pub fn symbol(op: PrimOp) -> String {
+    format!("par_{op:?}").replace(['(', ')', ','], "_").replace(' ', "")
+}
+
+/// All functions that machine code may call, by their names there.
+pub fn symbols() -> Vec<(String, *const u8)> {
+    let operators = operators().into_iter().map(|(op, address)| (symbol(op), address));
+    operators.chain(strips()).chain(prefixes()).collect()
+}
+
+/// All operators that are functions, with their addresses.
+fn operators() -> Vec<(PrimOp, *const u8)> {
+    let mut all = unary();
+    all.extend(binary_floats());
+    all.extend(powers());
+    all.extend(special());
+    all
+}
+
+/// The name of a strip function in machine code.
+pub fn strip_symbol(function: Function, prim: Prim) -> String {
+    format!("par_strip_{function:?}_{prim}")
+}
+
+/// All strip functions, with their addresses.
+fn strips() -> impl Iterator<Item = (String, *const u8)> {
+    Function::ALL.into_iter().flat_map(|f| {
+        [
+            (strip_symbol(f, Prim::F32), f.strip_f32() as *const u8),
+            (strip_symbol(f, Prim::F64), f.strip_f64() as *const u8),
+        ]
+    })
+}
+
+/// The name of [`prefix::any`] in machine code.
+pub const ANY: &str = "par_prefix_any";
+
+/// The name of a function that scans strips in machine code.
+pub fn prefix_symbol(operator: Operator, prim: Prim, segmented: bool) -> String {
+    format!("par_prefix_{operator:?}_{prim}{}", if segmented { "_segmented" } else { "" })
+}
+
+/// All functions that scan strips, with their addresses.
+fn prefixes() -> Vec<(String, *const u8)> {
+    let mut found = vec![(ANY.to_string(), prefix::any as *const u8)];
+    for (operator, prim) in Operator::ALL.into_iter().flat_map(|o| Prim::ALL.map(|p| (o, p))) {
+        for segmented in [false, true] {
+            let function = operator.prefixes(prim, segmented);
+            found.extend(function.map(|f| (prefix_symbol(operator, prim, segmented), f as *const u8)));
+        }
+    }
+    found
+}
+
+/// Whether an operator is a call.
+pub fn is_call(op: PrimOp) -> bool {
+    use UnOp::*;
+    match op {
+        PrimOp::Un(op, p) => {
+            let inline =
+                matches!(op, Neg | Not | Abs | Sgn | Sqrt | Floor | Ceil | Trunc | Round | Recip | Rsqrt);
+            p.is_float() && !inline
+        }
+        PrimOp::Bin(BinOp::Pow, _) => true,
+        PrimOp::Bin(BinOp::Mod | BinOp::Atan2 | BinOp::Atan2pi | BinOp::Hypot, p) => p.is_float(),
+        PrimOp::Special(SpecialOp::Ldexp, _) => true,
+        _ => false,
+    }
+}
+
+/// The operator whose function is called for an operator: those of `f16` are computed at `f32`, and rounded.
+pub fn behind(op: PrimOp) -> PrimOp {
+    if op.result() == Prim::F16 { op.with_prim(Prim::F32) } else { op }
+}
+
+macro_rules! unary_functions {
+    ($($op:ident $method:ident),*) => {
+        fn standard_unary() -> Vec<(PrimOp, *const u8)> {
+            vec![$(
+                (PrimOp::Un(UnOp::$op, Prim::F32), {
+                    extern "C" fn f(x: f32) -> f32 { x.$method() }
+                    f as *const u8
+                }),
+                (PrimOp::Un(UnOp::$op, Prim::F64), {
+                    extern "C" fn f(x: f64) -> f64 { x.$method() }
+                    f as *const u8
+                }),
+            )*]
+        }
+    };
+}
+
+unary_functions!(
+    Cbrt cbrt, Asin asin, Acos acos, Atan atan, Sinh sinh, Cosh cosh
+);
+
+/// Functions that go through `eval`: rare, or only there.
+macro_rules! evaluated {
+    ($($op:expr, ($($x:ident: $t:ident as $from:ident),*) -> $r:ident as $to:ident;)*) => {
+        vec![$(($op, {
+            extern "C" fn f($($x: $t),*) -> $r {
+                match $op.eval(&[$(Scalar::$from($x)),*]) {
+                    Scalar::$to(y) => y,
+                    _ => Default::default(),
+                }
+            }
+            f as *const u8
+        })),*]
+    };
+}
+
+/// The runtime's own functions.
+fn of_runtime() -> Vec<(PrimOp, *const u8)> {
+    let both = |op: UnOp| {
+        let f = op.function()?;
+        Some([
+            (PrimOp::Un(op, Prim::F32), f.call_f32() as *const u8),
+            (PrimOp::Un(op, Prim::F64), f.call_f64() as *const u8),
+        ])
+    };
+    UnOp::ALL.iter().copied().filter_map(both).flatten().collect()
+}
+
+fn unary() -> Vec<(PrimOp, *const u8)> {
+    let mut all = standard_unary();
+    all.extend(of_runtime());
+    all.extend(evaluated! {
+        PrimOp::Un(UnOp::Asinh, Prim::F32), (x: f32 as F32) -> f32 as F32;
+        PrimOp::Un(UnOp::Asinh, Prim::F64), (x: f64 as F64) -> f64 as F64;
+        PrimOp::Un(UnOp::Acosh, Prim::F32), (x: f32 as F32) -> f32 as F32;
+        PrimOp::Un(UnOp::Acosh, Prim::F64), (x: f64 as F64) -> f64 as F64;
+        PrimOp::Un(UnOp::Atanh, Prim::F32), (x: f32 as F32) -> f32 as F32;
+        PrimOp::Un(UnOp::Atanh, Prim::F64), (x: f64 as F64) -> f64 as F64;
+        PrimOp::Un(UnOp::Gamma, Prim::F32), (x: f32 as F32) -> f32 as F32;
+        PrimOp::Un(UnOp::Gamma, Prim::F64), (x: f64 as F64) -> f64 as F64;
+        PrimOp::Un(UnOp::Lgamma, Prim::F32), (x: f32 as F32) -> f32 as F32;
+        PrimOp::Un(UnOp::Lgamma, Prim::F64), (x: f64 as F64) -> f64 as F64;
+        PrimOp::Un(UnOp::Erf, Prim::F32), (x: f32 as F32) -> f32 as F32;
+        PrimOp::Un(UnOp::Erf, Prim::F64), (x: f64 as F64) -> f64 as F64;
+        PrimOp::Un(UnOp::Erfc, Prim::F32), (x: f32 as F32) -> f32 as F32;
+        PrimOp::Un(UnOp::Erfc, Prim::F64), (x: f64 as F64) -> f64 as F64;
+        PrimOp::Un(UnOp::Exp10, Prim::F32), (x: f32 as F32) -> f32 as F32;
+        PrimOp::Un(UnOp::Exp10, Prim::F64), (x: f64 as F64) -> f64 as F64;
+        PrimOp::Un(UnOp::Sinpi, Prim::F32), (x: f32 as F32) -> f32 as F32;
+        PrimOp::Un(UnOp::Sinpi, Prim::F64), (x: f64 as F64) -> f64 as F64;
+        PrimOp::Un(UnOp::Cospi, Prim::F32), (x: f32 as F32) -> f32 as F32;
+        PrimOp::Un(UnOp::Cospi, Prim::F64), (x: f64 as F64) -> f64 as F64;
+        PrimOp::Un(UnOp::Tanpi, Prim::F32), (x: f32 as F32) -> f32 as F32;
+        PrimOp::Un(UnOp::Tanpi, Prim::F64), (x: f64 as F64) -> f64 as F64;
+        PrimOp::Un(UnOp::Asinpi, Prim::F32), (x: f32 as F32) -> f32 as F32;
+        PrimOp::Un(UnOp::Asinpi, Prim::F64), (x: f64 as F64) -> f64 as F64;
+        PrimOp::Un(UnOp::Acospi, Prim::F32), (x: f32 as F32) -> f32 as F32;
+        PrimOp::Un(UnOp::Acospi, Prim::F64), (x: f64 as F64) -> f64 as F64;
+        PrimOp::Un(UnOp::Atanpi, Prim::F32), (x: f32 as F32) -> f32 as F32;
+        PrimOp::Un(UnOp::Atanpi, Prim::F64), (x: f64 as F64) -> f64 as F64;
+    });
+    all
+}
+
+fn binary_floats() -> Vec<(PrimOp, *const u8)> {
+    evaluated! {
+        PrimOp::Bin(BinOp::Mod, Prim::F32), (x: f32 as F32, y: f32 as F32) -> f32 as F32;
+        PrimOp::Bin(BinOp::Mod, Prim::F64), (x: f64 as F64, y: f64 as F64) -> f64 as F64;
+        PrimOp::Bin(BinOp::Pow, Prim::F32), (x: f32 as F32, y: f32 as F32) -> f32 as F32;
+        PrimOp::Bin(BinOp::Pow, Prim::F64), (x: f64 as F64, y: f64 as F64) -> f64 as F64;
+        PrimOp::Bin(BinOp::Atan2, Prim::F32), (x: f32 as F32, y: f32 as F32) -> f32 as F32;
+        PrimOp::Bin(BinOp::Atan2, Prim::F64), (x: f64 as F64, y: f64 as F64) -> f64 as F64;
+        PrimOp::Bin(BinOp::Atan2pi, Prim::F32), (x: f32 as F32, y: f32 as F32) -> f32 as F32;
+        PrimOp::Bin(BinOp::Atan2pi, Prim::F64), (x: f64 as F64, y: f64 as F64) -> f64 as F64;
+        PrimOp::Bin(BinOp::Hypot, Prim::F32), (x: f32 as F32, y: f32 as F32) -> f32 as F32;
+        PrimOp::Bin(BinOp::Hypot, Prim::F64), (x: f64 as F64, y: f64 as F64) -> f64 as F64;
+    }
+}
+
+fn powers() -> Vec<(PrimOp, *const u8)> {
+    evaluated! {
+        PrimOp::Bin(BinOp::Pow, Prim::I8), (x: i8 as I8, y: i8 as I8) -> i8 as I8;
+        PrimOp::Bin(BinOp::Pow, Prim::I16), (x: i16 as I16, y: i16 as I16) -> i16 as I16;
+        PrimOp::Bin(BinOp::Pow, Prim::I32), (x: i32 as I32, y: i32 as I32) -> i32 as I32;
+        PrimOp::Bin(BinOp::Pow, Prim::I64), (x: i64 as I64, y: i64 as I64) -> i64 as I64;
+        PrimOp::Bin(BinOp::Pow, Prim::U8), (x: u8 as U8, y: u8 as U8) -> u8 as U8;
+        PrimOp::Bin(BinOp::Pow, Prim::U16), (x: u16 as U16, y: u16 as U16) -> u16 as U16;
+        PrimOp::Bin(BinOp::Pow, Prim::U32), (x: u32 as U32, y: u32 as U32) -> u32 as U32;
+        PrimOp::Bin(BinOp::Pow, Prim::U64), (x: u64 as U64, y: u64 as U64) -> u64 as U64;
+    }
+}
+
+fn special() -> Vec<(PrimOp, *const u8)> {
+    evaluated! {
+        PrimOp::Special(SpecialOp::Ldexp, Prim::F32), (x: f32 as F32, n: i32 as I32) -> f32 as F32;
+        PrimOp::Special(SpecialOp::Ldexp, Prim::F64), (x: f64 as F64, n: i32 as I32) -> f64 as F64;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_call_has_its_function() {
+        let have: Vec<PrimOp> = operators().into_iter().map(|f| f.0).collect();
+        assert!(have.iter().all(|op| is_call(*op)));
+        for p in Prim::ALL {
+            let unary = UnOp::ALL.iter().map(|op| PrimOp::Un(*op, p));
+            let binary = BinOp::ALL.iter().map(|op| PrimOp::Bin(*op, p));
+            let special = SpecialOp::ALL.iter().map(|op| PrimOp::Special(*op, p));
+            for op in unary.chain(binary).chain(special).filter(|op| op.is_valid() && is_call(*op)) {
+                assert!(have.contains(&behind(op)), "{op:?}");
+            }
+        }
+    }
+}
