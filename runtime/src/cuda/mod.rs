@@ -15,6 +15,7 @@ mod bulk;
 mod cache;
 mod desc;
 mod driver;
+mod folding;
 mod headers;
 mod launch;
 mod module;
@@ -115,8 +116,8 @@ pub enum KernelKind {
     /// table for that, and a function whose name ends in `_elect` that runs before.
     #[allow(missing_docs)]
     Map { outs: Vec<plan::Out>, elects: Vec<bool>, serial: bool },
-    /// Addresses of the results by row, then of the further results by position; scratch memory, elements of a chunk,
-    /// address of a counter.
+    /// Addresses of the results by row, then of the further results by position; scratch memory, elements of a chunk or threads for a row,
+    /// address of a counter. Rows that are alike are folded by functions whose names end in `_lanes` or `_block`.
     Reduce(Fold),
     /// As for a reduction, all by position; or instead of results, the outputs of what is made of the prefixes, and which of them elect
     /// a position, as for a map.

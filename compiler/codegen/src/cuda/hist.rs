@@ -89,7 +89,7 @@ fn private(b: &mut Bodies, s: &Source, n: &str) {
     let store = format!("[&](u64 place, const {class}::Value& value) {{ k.update(place, value); }}");
     let all = "par::UniformRows(u64(k.length0), k.blocks)";
     let call = format!(
-        "par::segmented_reduce_lanes<{HIST_THREADS}, {HIST_LANES}>({all}, {class}::Op(k), {load}, {store});"
+        "par::segmented_reduce_lanes<{HIST_THREADS}>({all}, {class}::Op(k), {HIST_LANES}, {load}, {store});"
     );
     function(b, s, "_merge", &[call]);
 }
