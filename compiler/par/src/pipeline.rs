@@ -201,7 +201,7 @@ impl Pipeline<'_> {
     pub(crate) fn front(&self, text: &str, name: &str) -> Result<Front, Failure> {
         let mut parsed = self.library();
         self.parse(&mut parsed, text, name);
-        let ast = || parsed.files.last().map(|ast| outline(ast)).unwrap_or_default();
+        let ast = || parsed.files.last().map(outline).unwrap_or_default();
         self.dump(PARSE.name, ast);
         let thir = self.infer(&mut parsed)?;
         self.optimise(&thir, parsed, &|_| true)

@@ -301,12 +301,12 @@ impl Cx<'_> {
     fn size_exp(&mut self, e: &Exp) -> Size {
         let before = std::mem::take(&mut self.anonymous_size);
         let value = self.exp(e);
-        self.agree(&I64, &value.ty, |_, _, found| {
+        let fits = self.agree(&I64, &value.ty, |_, _, found| {
             Diagnostic::error("E0301", "a size must be of type `i64`", e.span).here(format!("found {found}"))
         });
         let anonymous = std::mem::replace(&mut self.anonymous_size, before);
         match value.kind {
-            _ if anonymous => Size::Anon,
+            _ if anonymous || !fits => Size::Anon,
             ExprKind::Local(id) => Size::Local(id),
             _ => Size::Exp(Box::new(value)),
         }
