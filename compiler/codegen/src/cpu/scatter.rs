@@ -9,16 +9,46 @@
 use super::emit::Unsupported;
 use super::kernel::{KernelEmitter, KernelInfo, Target};
 use super::prefix::Buffer;
+use super::stage::for_each_use;
 use cranelift::prelude::*;
+use par_ir::core::{Body, Exp, Stm};
 use par_ir::flat::{KernelKind, Out, Space};
 use par_ir::{Prim, Var};
 use par_runtime::math::STRIP;
 use par_runtime::op::call::scatter_symbol;
+use std::collections::HashSet;
+
+/// Whether there is a scatter whose indices depend on elements. The processor foresees where others go.
+fn has_read_index(body: &Body, targets: &[Target]) -> bool {
+    let mut read: HashSet<Var> = HashSet::new();
+    for stm in &body.stms {
+        let mut depends = reads(stm);
+        for_each_use(stm, &mut |v| depends |= read.contains(&v));
+        if depends {
+            read.extend(stm.pat.iter().map(|p| p.var));
+        }
+    }
+    let mut at = 0;
+    targets.iter().any(|target| {
+        let (first, count) = match target {
+            Target::Scatter { dests, .. } => (body.results.get(at), 1 + dests.len()),
+            Target::Row(_, n) => (None, *n),
+            Target::Elem(_) | Target::Own => (None, 1),
+        };
+        at += count;
+        first.and_then(|a| a.var()).is_some_and(|v| read.contains(&v))
+    })
+}
+
+/// Whether a statement reads an array.
+fn reads(stm: &Stm) -> bool {
+    matches!(stm.exp, Exp::Index(..)) || stm.exp.own_bodies().iter().any(|b| b.stms.iter().any(reads))
+}
 
 impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
     /// Whether results for these targets are scattered in strips: not if rows of any length would each begin a strip.
     pub fn scatters_strips(&self, targets: &[Target]) -> bool {
-        let scatters = targets.iter().any(|t| matches!(t, Target::Scatter { .. }));
+        let scatters = has_read_index(&self.info.kernel.body, targets);
         let known = targets.iter().all(|t| !matches!(t, Target::Own));
         let in_a_row = matches!(self.info.kernel.space, Space::Flat(_)) || self.info.ignores_rows();
         scatters && known && in_a_row && !self.e.counting
