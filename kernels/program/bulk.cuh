@@ -84,7 +84,7 @@ struct BulkOffsets {
 };
 PAR_KERNEL void bulk_offsets(PAR_ARGUMENT BulkOffsets k) {
     scan<bulk_threads, bulk_tile_items, false>(
-        k.rows, SizeSum(), [&](u64 i) { return load(&k.lengths[i]); }, [&](u64 i, i64 sum) { store(&k.to[i + 1], sum); }, k.state
+        k.rows, SizeSum(), [&](u64 i) { return max(load(&k.lengths[i]), i64(0)); }, [&](u64 i, i64 sum) { store(&k.to[i + 1], sum); }, k.state
     );
 }
 PAR_EXPORT(bulk_offsets)
