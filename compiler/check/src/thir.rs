@@ -135,6 +135,25 @@ pub enum Size {
     Local(LocalId),
     /// An `i64` expression.
     Exp(Box<Expr>),
+    /// Unknown, but one for all mentions of the name: an anonymous argument of an abbreviation, the size of `?[n].t`.
+    Own {
+        /// Bound by no pattern and used by no expression.
+        name: LocalId,
+        /// How many arrays of the type that owns it are around this mention: the elements of what is around those have
+        /// a size of their own each.
+        inner: i32,
+    },
+}
+
+impl Size {
+    /// Whether it may differ between the elements of arrays, at this depth of arrays.
+    pub(crate) fn varies(&self, depth: usize) -> bool {
+        match self {
+            Size::Anon => depth > 0,
+            Size::Own { inner, .. } => depth as i32 > *inner,
+            Size::Const(_) | Size::Local(_) | Size::Exp(_) => false,
+        }
+    }
 }
 
 /// A pattern. Its type carries the sizes of its ascriptions.

@@ -38,6 +38,7 @@ mod gpu;
 pub mod imports;
 pub mod insight;
 pub mod library;
+mod outline;
 pub mod pipeline;
 pub mod program;
 pub mod session;

@@ -7,6 +7,7 @@
 
 use crate::failure::{Bug, Failure};
 use crate::imports::{FileSystem, Imports, Loader};
+use crate::outline::outline;
 use crate::tuning::Tuning;
 use crate::warnings::Warnings;
 use crate::{insight, library};
@@ -200,7 +201,7 @@ impl Pipeline<'_> {
     pub(crate) fn front(&self, text: &str, name: &str) -> Result<Front, Failure> {
         let mut parsed = self.library();
         self.parse(&mut parsed, text, name);
-        let ast = || parsed.files.last().map(|ast| format!("{ast:#?}\n")).unwrap_or_default();
+        let ast = || parsed.files.last().map(outline).unwrap_or_default();
         self.dump(PARSE.name, ast);
         let thir = self.infer(&mut parsed)?;
         self.optimise(&thir, parsed, &|_| true)
@@ -230,7 +231,7 @@ impl Pipeline<'_> {
         let (thir, found) = self.step(INFER.name, || par_check::infer::infer(&parsed.files, &parsed.sources));
         parsed.diagnostics.extend(self.options.warnings.apply(found));
         let thir = thir.filter(|_| !fatal(&parsed.diagnostics)).ok_or_else(|| parsed.rejected())?;
-        self.dump(INFER.name, || format!("{thir:#?}\n"));
+        self.dump(INFER.name, || outline(&thir));
         let copied = |def: &thir::Def| parsed.values.contains(&def.span.file);
         let found = self.step(INFER.name, || par_check::consume::check_with(&thir, &copied));
         parsed.diagnostics.extend(found);

@@ -156,7 +156,9 @@ impl<'s, 'a> Walk<'s, 'a> {
         for param in params {
             match param {
                 ast::TypeParam::Size(name) => self.env.bind(&name.name, ()),
-                ast::TypeParam::Type(name, _) => self.env.bind_type(&name.name, super::types::I64),
+                ast::TypeParam::Type(name, _) => {
+                    self.env.bind_type(&name.name, super::env::TypeArg::of(super::types::I64))
+                }
             }
         }
     }

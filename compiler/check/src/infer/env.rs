@@ -1,17 +1,33 @@
 //! Local names in scope while a definition is looked at.
 
 use super::scope::ModId;
-use crate::thir::DefId;
+use crate::thir::{DefId, LocalId, Ty};
 use std::collections::HashMap;
 
 /// Local names in scope, with a mark for every scope.
 pub(super) struct Env<B> {
     pub(super) values: HashMap<String, Vec<(usize, B)>>,
-    types: HashMap<String, Vec<crate::thir::Ty>>,
+    types: HashMap<String, Vec<TypeArg>>,
     pub(super) opens: Vec<(usize, ModId)>,
     /// The definition that is looked at, if it is a value: its name inside it means another one's, if there is one.
     pub(super) own: Option<DefId>,
     trail: Vec<Bound>,
+}
+
+/// What a type parameter stands for.
+pub(super) struct TypeArg {
+    pub(super) ty: Ty,
+    /// How many arrays are around the place where it was written.
+    pub(super) arrays: i32,
+    /// Locals before this one were there before it.
+    pub(super) first: LocalId,
+}
+
+impl TypeArg {
+    /// A type without sizes.
+    pub(super) fn of(ty: Ty) -> TypeArg {
+        TypeArg { ty, arrays: 0, first: LocalId(0) }
+    }
 }
 
 /// What the newest entry of the scope is.
@@ -53,9 +69,9 @@ impl<B> Env<B> {
     }
 
     /// Binds a type parameter.
-    pub(super) fn bind_type(&mut self, name: &str, ty: crate::thir::Ty) {
+    pub(super) fn bind_type(&mut self, name: &str, arg: TypeArg) {
         self.trail.push(Bound::Type(name.to_string()));
-        self.types.entry(name.to_string()).or_default().push(ty);
+        self.types.entry(name.to_string()).or_default().push(arg);
     }
 
     /// Brings a module's names into scope.
@@ -81,7 +97,7 @@ impl<B> Env<B> {
     }
 
     /// The type parameter of a name.
-    pub(super) fn ty(&self, name: &str) -> Option<&crate::thir::Ty> {
+    pub(super) fn ty(&self, name: &str) -> Option<&TypeArg> {
         self.types.get(name).and_then(|b| b.last())
     }
 }

@@ -221,7 +221,7 @@ impl Cx<'_> {
                 Expr { kind, ty, span }
             }
             Binding::Size(e) => *e,
-            Binding::AnonymousSize => {
+            Binding::OwnSize(..) | Binding::AnonymousSize => {
                 self.anonymous_size = true;
                 Expr { kind: ExprKind::Tuple(Vec::new()), ty: super::types::I64, span }
             }

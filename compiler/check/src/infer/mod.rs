@@ -78,6 +78,7 @@ pub fn infer<F: Borrow<ast::File>>(files: &[F], sources: &Sources) -> (Option<Pr
         recursive_types: Vec::new(),
         local_functions: Vec::new(),
         anonymous_size: false,
+        arrays: 0,
         type_matches: collected.type_matches,
         unknown_types: HashMap::new(),
         short_names: Vec::new(),
@@ -99,7 +100,9 @@ enum Binding {
     Value { id: LocalId, scheme: Scheme },
     /// The size parameter of an abbreviation that is being expanded.
     Size(Box<Expr>),
-    /// A size without a name: an anonymous argument of an abbreviation, a parameter named inside a function type.
+    /// A size that the elements of a type share; the depth of arrays at which the type stands.
+    OwnSize(LocalId, i32),
+    /// A size without a name: a parameter named inside a function type.
     AnonymousSize,
 }
 
@@ -132,6 +135,8 @@ struct Cx<'a> {
     local_functions: Vec<String>,
     /// A size without a name was mentioned since this was last cleared.
     anonymous_size: bool,
+    /// How many arrays are around the type being looked at.
+    arrays: i32,
     /// Types that have to be what a module type says.
     type_matches: Vec<TypeMatch>,
     /// The type parameters that stand for hidden types of which nothing is known.

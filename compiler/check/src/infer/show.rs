@@ -144,6 +144,7 @@ impl Printer<'_> {
             Size::Const(n) => out.push_str(&n.to_string()),
             Size::Local(id) => out.push_str(self.names.locals.get(id.0 as usize).map_or("_", |s| s)),
             Size::Exp(e) => self.size_exp(e, out),
+            Size::Own { name, .. } => out.push_str(self.names.locals.get(name.0 as usize).map_or("", |s| s)),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use super::scope::{Meaning, TypeId};
 use super::types::{I64, MAX_TYPE_SIZE};
-use super::{Binding, Cx, errors};
+use super::{Binding, Cx, env, errors};
 use crate::thir::{AbstractType, Expr, ExprKind, LocalId, Size, Ty, TyArg, TyVar};
 use par_runtime::{Prim, Span};
 use par_syntax::Diagnostic;
@@ -54,12 +54,18 @@ impl Cx<'_> {
             }
             TypeKind::Array(size, t) => {
                 let size = self.size(size);
-                Ty::Array(size, Box::new(self.ty(t)))
+                self.arrays += 1;
+                let element = self.ty(t);
+                self.arrays -= 1;
+                Ty::Array(size, Box::new(element))
             }
             TypeKind::Unique(t) => Ty::Unique(Box::new(self.ty(t))),
             TypeKind::Arrow(name, a, r) => self.arrow(name.as_ref(), a, r),
             TypeKind::Exists(names, t) => self.scoped(|cx| {
-                cx.size_params(names.iter());
+                for name in names {
+                    let own = cx.own_size(&name.name);
+                    cx.env.bind(&name.name, own);
+                }
                 cx.ty(t)
             }),
         })
@@ -104,7 +110,7 @@ impl Cx<'_> {
                 TypeParam::Size(name) => sizes.extend(self.size_params([name].into_iter())),
                 TypeParam::Type(name, _) => {
                     let var = self.new_type_var(&name.name);
-                    self.env.bind_type(&name.name, Ty::Var(var));
+                    self.env.bind_type(&name.name, env::TypeArg::of(Ty::Var(var)));
                     vars.push(var);
                 }
             }
@@ -114,8 +120,9 @@ impl Cx<'_> {
 
     fn named_type(&mut self, name: &Name, args: &[TypeArg], span: Span) -> Ty {
         if name.path.is_empty()
-            && let Some(ty) = self.env.ty(&name.base).cloned()
+            && let Some(arg) = self.env.ty(&name.base)
         {
+            let ty = below(&arg.ty, self.arrays - arg.arrays, arg.first);
             return self.without_args(ty, args, span);
         }
         if let Some(id) = self.scopes.find_type(&self.env, self.module, name) {
@@ -179,14 +186,16 @@ impl Cx<'_> {
             self.recursive_type(&name, start, span);
             return self.types.poison();
         }
+        let first = LocalId(self.locals.len() as u32);
         match self.type_args(&name, params, args, span) {
-            Some(args) => self.expand_with(id, args, span),
+            Some(args) => self.expand_with(id, args, first, span),
             None => self.types.poison(),
         }
     }
 
-    /// A named type with arguments that were evaluated where they were written. A hidden one stays as it is.
-    pub(super) fn expand_with(&mut self, id: TypeId, args: Vec<TyArg>, span: Span) -> Ty {
+    /// A named type with arguments that were evaluated where they were written, when there was no local from `first` on
+    /// yet. A hidden one stays as it is.
+    pub(super) fn expand_with(&mut self, id: TypeId, args: Vec<TyArg>, first: LocalId, span: Span) -> Ty {
         let def = &self.scopes.types[id.0 as usize];
         let (params, module) = (def.params, def.module);
         let exp = match def.meaning {
@@ -201,7 +210,10 @@ impl Cx<'_> {
         self.expanding.push(id);
         for (param, arg) in params.iter().zip(args) {
             match arg {
-                TyArg::Type(ty) => self.env.bind_type(&param_name(param).name, ty),
+                TyArg::Type(ty) => {
+                    let arg = env::TypeArg { ty, arrays: self.arrays, first };
+                    self.env.bind_type(&param_name(param).name, arg);
+                }
                 TyArg::Size(size) => {
                     let binding = self.size_binding(size, span);
                     self.env.bind(&param_name(param).name, binding);
@@ -273,19 +285,28 @@ impl Cx<'_> {
                 self.diags.push(if name.path.is_empty() { diag.note(hint) } else { diag });
                 Size::Anon
             }
+            ExpKind::Name(name) if name.path.is_empty() => match self.env.value(&name.base) {
+                Some(Binding::OwnSize(name, outer)) => Size::Own { name: *name, inner: self.arrays - outer },
+                _ => self.size_exp(e),
+            },
             _ => self.size_exp(e),
         }
+    }
+
+    /// A size of its own for every value of the type that stands here.
+    fn own_size(&mut self, name: &str) -> Binding {
+        Binding::OwnSize(self.new_local(name), self.arrays)
     }
 
     fn size_exp(&mut self, e: &Exp) -> Size {
         let before = std::mem::take(&mut self.anonymous_size);
         let value = self.exp(e);
-        self.agree(&I64, &value.ty, |_, _, found| {
+        let fits = self.agree(&I64, &value.ty, |_, _, found| {
             Diagnostic::error("E0301", "a size must be of type `i64`", e.span).here(format!("found {found}"))
         });
         let anonymous = std::mem::replace(&mut self.anonymous_size, before);
         match value.kind {
-            _ if anonymous => Size::Anon,
+            _ if anonymous || !fits => Size::Anon,
             ExprKind::Local(id) => Size::Local(id),
             _ => Size::Exp(Box::new(value)),
         }
@@ -294,12 +315,13 @@ impl Cx<'_> {
     /// A size as the value that the parameter's name has in sizes.
     fn size_binding(&mut self, size: Size, span: Span) -> Binding {
         let kind = match size {
-            Size::Anon => return Binding::AnonymousSize,
+            Size::Anon => return self.own_size(""),
+            Size::Own { name, inner } => return Binding::OwnSize(name, self.arrays - inner),
             Size::Const(n) => {
                 let text = Literal::Int { value: n.into(), suffix: Some(Prim::I64) };
                 match self.number(&text, false, span) {
                     Some((index, _)) => ExprKind::Literal(index),
-                    None => return Binding::AnonymousSize,
+                    None => return self.own_size(""),
                 }
             }
             Size::Local(id) => ExprKind::Local(id),
@@ -362,6 +384,44 @@ impl Cx<'_> {
         }
         self.types.clear();
     }
+}
+
+/// The argument of a type, where it stands below `more` arrays: sizes that were there before it (those of locals before
+/// `first`) are owned by what is around these too.
+fn below(ty: &Ty, more: i32, first: LocalId) -> Ty {
+    fn deepen(ty: &mut Ty, depth: i32, more: i32, first: LocalId) {
+        super::deep(|| match ty {
+            Ty::Prim(_) | Ty::Var(_) | Ty::Meta(_) => {}
+            Ty::Array(size, t) => {
+                if let Size::Own { name, inner } = size
+                    && (*name < first || *inner > depth)
+                {
+                    *inner += more;
+                }
+                deepen(t, depth + 1, more, first);
+            }
+            Ty::Abstract(_, args) => args.iter_mut().for_each(|arg| match arg {
+                TyArg::Type(t) => deepen(t, depth, more, first),
+                TyArg::Size(Size::Own { name, inner }) if *name < first || *inner > depth => *inner += more,
+                TyArg::Size(_) => {}
+            }),
+            Ty::Unique(t) => deepen(t, depth, more, first),
+            Ty::Fun(a, r) => {
+                deepen(a, depth, more, first);
+                deepen(r, depth, more, first);
+            }
+            Ty::Tuple(ts) => ts.iter_mut().for_each(|t| deepen(t, depth, more, first)),
+            Ty::Record(fs) => fs.iter_mut().for_each(|(_, t)| deepen(t, depth, more, first)),
+            Ty::Sum(cs) => {
+                cs.iter_mut().flat_map(|(_, ts)| ts).for_each(|t| deepen(t, depth, more, first));
+            }
+        })
+    }
+    let mut ty = ty.clone();
+    if more != 0 {
+        deepen(&mut ty, 0, more, first);
+    }
+    ty
 }
 
 /// Whether a name is as short as those of type parameters are.

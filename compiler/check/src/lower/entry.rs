@@ -89,7 +89,7 @@ impl<'p> Lower<'p> {
                 fs.iter().map(|(n, t)| Ok((n.clone(), self.value_type(t, depth)?))).collect::<R<_>>()?,
             ),
             Ty::Array(size, t) => ValueType::Array {
-                ragged: depth > 0 && *size == Size::Anon,
+                ragged: size.varies(depth),
                 size: self.size_name(size),
                 elem: Box::new(self.value_type(t, depth + 1)?),
             },
@@ -109,7 +109,7 @@ impl<'p> Lower<'p> {
         match size {
             Size::Const(n) => Some(n.to_string()),
             Size::Local(l) => Some(self.program.locals[l.0 as usize].clone()),
-            Size::Anon | Size::Exp(_) => None,
+            Size::Anon | Size::Exp(_) | Size::Own { .. } => None,
         }
     }
 

@@ -149,7 +149,7 @@ pub(super) fn ty(t: &Ty, out: &mut Vec<LocalId>) {
             match size {
                 Size::Local(l) => out.push(*l),
                 Size::Exp(e) => expr(e, out),
-                Size::Anon | Size::Const(_) => {}
+                Size::Anon | Size::Const(_) | Size::Own { .. } => {}
             }
             ty(t, out);
         }

@@ -37,6 +37,7 @@ mod join;
 mod literal;
 mod loops;
 mod order;
+mod own;
 mod pattern;
 mod range;
 mod rebuild;

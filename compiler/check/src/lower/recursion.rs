@@ -18,7 +18,7 @@ use super::sizes::Declared;
 use super::sums::TAG;
 use super::value::{Extent, Shape, Val};
 use super::{Lower, R};
-use crate::thir::{Def, DefId, Size, Ty};
+use crate::thir::{Def, DefId, Ty};
 use par_ir::core::{self, Body, Exp, FunId, Param};
 use par_ir::{Atom, Dim, Type, Var};
 use par_syntax::diagnostic::Diagnostic;
@@ -103,7 +103,7 @@ impl<'p> Lower<'p> {
         let id = FunId(self.out.funs.len() as u32);
         let mut env = def_env(def, types);
         let mut ret = Vec::new();
-        let shape = self.result_shape(&def.ret, &env);
+        let shape = self.result_shape(&def.ret, 0, &env);
         self.result_params(&shape, &mut Vec::new(), &mut ret, &def.name)?;
         self.out.funs.push(core::Fun {
             name: def.name.clone(),
@@ -179,7 +179,7 @@ impl<'p> Lower<'p> {
     /// Emits the call and gives the result the sizes that the definition declares.
     fn emit_call(&mut self, id: FunId, args: Vec<Atom>, def: &'p Def, env: &mut Env<'p>) -> R<Val<'p>> {
         let ret = self.instances.ret.get(&id).cloned().unwrap_or_default();
-        let shape = self.result_shape(&def.ret, env);
+        let shape = self.result_shape(&def.ret, 0, env);
         let mut renamed: HashMap<Var, Var> = HashMap::new();
         let mut pat = Vec::new();
         for p in &ret {
@@ -210,16 +210,16 @@ impl<'p> Lower<'p> {
     // Results -------------------------------------------------------------------------------------------------
 
     /// The declared result without evaluating its sizes.
-    fn result_shape(&self, ty: &Ty, env: &Env<'p>) -> Shape {
+    fn result_shape(&self, ty: &Ty, depth: usize, env: &Env<'p>) -> Shape {
         match ty {
-            Ty::Unique(t) => self.result_shape(t, env),
-            Ty::Tuple(ts) => Shape::Tuple(ts.iter().map(|t| self.result_shape(t, env)).collect()),
+            Ty::Unique(t) => self.result_shape(t, depth, env),
+            Ty::Tuple(ts) => Shape::Tuple(ts.iter().map(|t| self.result_shape(t, depth, env)).collect()),
             Ty::Record(fs) => {
-                Shape::Record(fs.iter().map(|(n, t)| (n.clone(), self.result_shape(t, env))).collect())
+                Shape::Record(fs.iter().map(|(n, t)| (n.clone(), self.result_shape(t, depth, env))).collect())
             }
             Ty::Array(size, t) => {
-                let extent = if *size == Size::Anon { Extent::Any } else { Extent::Named };
-                Shape::Array(extent, Box::new(self.result_shape(t, env)))
+                let extent = if size.varies(depth) { Extent::Any } else { Extent::Named };
+                Shape::Array(extent, Box::new(self.result_shape(t, depth + 1, env)))
             }
             other => self.type_arg(other, env),
         }
@@ -327,7 +327,7 @@ fn kinds(val: &Val, ty: Option<&Ty>, depth: usize, out: &mut Vec<bool>) {
     match (val, ty) {
         (_, Some(Ty::Unique(t))) => kinds(val, Some(t), depth, out),
         (Val::Array(_, e), Some(Ty::Array(size, t))) => {
-            out.push(depth > 0 && *size == Size::Anon);
+            out.push(size.varies(depth));
             kinds(e, Some(t), depth + 1, out);
         }
         (Val::Array(_, e), _) => {

@@ -29,6 +29,7 @@ impl<'p> Rebuild<'p> for Retype<'_> {
         let target = self.targets.get(self.next).copied().unwrap_or(Target::Keep);
         self.next += 1;
         Ok(match (target, dim) {
+            (Target::To(Dim::Seg(s)), _) => Dim::Seg(lo.retype_var(s, Type::desc(new.to_vec()))),
             (Target::To(d), _) => d,
             (Target::Ragged, Dim::Size(a)) if !new.is_empty() => Dim::Seg(lo.filled_desc(new, a)?),
             (_, Dim::Seg(s)) if old != new => Dim::Seg(lo.retype_var(s, Type::desc(new.to_vec()))),

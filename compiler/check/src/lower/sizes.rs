@@ -7,6 +7,7 @@
 //! ```
 
 use super::env::Env;
+use super::own::Targets;
 use super::shape::Target;
 use super::value::{Extent, Shape, Val};
 use super::{Lower, R};
@@ -33,9 +34,10 @@ impl<'p> Lower<'p> {
         if !has_sizes(ty) {
             return Ok(val);
         }
-        let mut targets = Vec::new();
-        self.targets(&val, ty, env, declared, &mut targets)?;
-        self.retype(&val, &targets)
+        let mut out = Targets::default();
+        self.targets(&val, ty, env, declared, &mut out)?;
+        self.own_sizes(&mut out, declared)?;
+        self.retype(&val, &out.targets)
     }
 
     fn targets(
@@ -44,14 +46,19 @@ impl<'p> Lower<'p> {
         ty: &'p Ty,
         env: &mut Env<'p>,
         declared: Declared,
-        out: &mut Vec<Target>,
+        out: &mut Targets,
     ) -> R<()> {
         match (val, ty) {
             (_, Ty::Unique(t)) => self.targets(val, t, env, declared, out)?,
             (Val::Array(d, elem), Ty::Array(size, t)) => {
-                let target = self.target(*d, size, env, declared)?;
-                out.push(target);
+                let target = match out.mention(*d, size) {
+                    true => Target::Keep,
+                    false => self.target(*d, size, env, declared)?,
+                };
+                out.targets.push(target);
+                out.above.push(*d);
                 self.targets(elem, t, env, declared, out)?;
+                out.above.pop();
             }
             (Val::Tuple(vs), Ty::Tuple(ts)) => {
                 for (v, t) in vs.iter().zip(ts) {
@@ -63,7 +70,7 @@ impl<'p> Lower<'p> {
                     self.targets(v, t, env, declared, out)?;
                 }
             }
-            _ => out.extend(val.dims().iter().map(|_| Target::Keep)),
+            _ => out.targets.extend(val.dims().iter().map(|_| Target::Keep)),
         }
         Ok(())
     }
@@ -82,11 +89,12 @@ impl<'p> Lower<'p> {
             (_, Some(e)) => {
                 if !declared.trusted {
                     let what = self.entry_size_text(size).unwrap_or_else(|| declared.what.to_string());
-                    self.equate(e, actual, &what, declared.span)?;
+                    let same = self.equate(e, actual, &what, declared.span);
+                    same.map_err(|diag| self.of_parts(diag, size, declared))?;
                 }
                 Ok(Target::To(Dim::Size(e)))
             }
-            (Size::Local(l), None) => {
+            (Size::Local(l) | Size::Own { name: l, .. }, None) => {
                 env.bind(*l, Val::i64(actual));
                 if let Some((owners, name)) = &mut self.entry_sizes {
                     owners.insert(*l, name.clone());
@@ -102,7 +110,7 @@ impl<'p> Lower<'p> {
         Ok(match size {
             Size::Anon => None,
             Size::Const(n) => Some(Atom::i64(*n)),
-            Size::Local(l) => match env.get(*l) {
+            Size::Local(l) | Size::Own { name: l, .. } => match env.get(*l) {
                 Some(Val::Scalar(a, p)) => {
                     let (a, p) = (*a, *p);
                     Some(self.conv(p, Prim::I64, a))
@@ -113,6 +121,17 @@ impl<'p> Lower<'p> {
                 Val::Scalar(a, p) => Some(self.conv(p, Prim::I64, a)),
                 _ => None,
             },
+        })
+    }
+
+    /// E0401 for parts of a value whose type has one size for them, without saying which.
+    pub fn of_parts(&self, diag: Box<Diagnostic>, size: &Size, declared: Declared) -> Box<Diagnostic> {
+        let Size::Own { .. } = size else { return diag };
+        let here = "parts of this that share a size in its type differ";
+        let new = Diagnostic::error(&diag.code, diag.message.clone(), self.span).here(here);
+        Box::new(match declared.span.filter(|span| *span != self.span) {
+            Some(span) => new.label(span, "this type says that they have one size"),
+            None => new,
         })
     }
 
@@ -193,7 +212,7 @@ impl<'p> Lower<'p> {
             Ty::Array(size, t) => {
                 let extent = match (self.declared_size(size, env)?, size) {
                     (Some(a), _) => Extent::Is(a),
-                    (None, Size::Anon) => Extent::Any,
+                    (None, Size::Anon | Size::Own { .. }) => Extent::Any,
                     (None, _) => Extent::Named,
                 };
                 Shape::Array(extent, Box::new(self.shape(t, env)?))

@@ -15,7 +15,7 @@ use super::env::Env;
 use super::sizes::has_sizes;
 use super::value::{Closure, Extent, Fun, Shape, Unknown, Val};
 use super::{Lower, R};
-use crate::thir::{Def, DefId, Pat, Size, Ty};
+use crate::thir::{Def, DefId, Pat, Ty};
 use par_ir::{Atom, Dim, Prim, Type};
 use par_syntax::Diagnostic;
 use std::collections::HashSet;
@@ -160,7 +160,7 @@ impl<'p> Lower<'p> {
                 Val::Tuple(parts)
             }
             Ty::Array(size, t) => {
-                let dim = if above.is_empty() || !loose && *size != Size::Anon {
+                let dim = if above.is_empty() || !loose && !size.varies(above.len()) {
                     Dim::Size(Atom::Var(self.size_param("n").var))
                 } else {
                     Dim::Seg(self.param("s", Type::desc(above.clone())).var)

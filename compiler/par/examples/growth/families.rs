@@ -20,6 +20,11 @@ pub const FAMILIES: &[Family] = &[
     ("chain of definitions", definitions, [625, 1250, 2500, 5000]),
     ("elements of a literal", literal, [1250, 2500, 5000, 10_000]),
     ("cases with several columns", columns, [5, 10, 20, 40]),
+    ("chain of conditions", conditions, [75, 150, 300, 600]),
+    ("constructors", constructors, [125, 250, 500, 1000]),
+    ("fields", fields, [125, 250, 500, 1000]),
+    ("parameters", parameters, [250, 500, 1000, 2000]),
+    ("state of a loop", state, [50, 100, 200, 400]),
 ];
 
 /// Those whose flat form and machine code are looked at, too.
@@ -161,4 +166,35 @@ fn records(n: usize) -> String {
          def f (v: t) (k: i64) : t = if k == 0 then v else let p = f v (k - 1) in {{{step}}}\n\
          entry main (is: []i64) : [][]i64 = map (\\i -> (f {{{start}}} (i % 3)).a0) is\n"
     )
+}
+
+fn conditions(n: usize) -> String {
+    let arms = each(n, |i| format!("  if k == {i} then filter (> {i}) xs else\n"));
+    format!("entry main (k: i64) (xs: []i64) : []i64 =\n{arms}  xs\n")
+}
+
+fn constructors(n: usize) -> String {
+    let constructors = each(n, |i| format!("{}#c{i} i64", if i > 0 { " | " } else { "" }));
+    let cases = each(n, |i| format!("  case #c{i} y -> y + {i}\n"));
+    format!("entry main (x: {constructors}) : i64 =\n  match x\n{cases}")
+}
+
+fn fields(n: usize) -> String {
+    let (types, values) =
+        (each(n, |i| format!("a{i}: i64, ")), each(n, |i| format!("a{i} = r.a{}, ", n - 1 - i)));
+    let sum = each(n, |i| format!(" + y.a{i}"));
+    format!(
+        "def f (r: {{{types}}}) = {{{values}}}\nentry main (r: {{{types}}}) : i64 = let y = f r in 0{sum}\n"
+    )
+}
+
+fn parameters(n: usize) -> String {
+    let (params, sum) = (each(n, |i| format!(" (x{i}: i64)")), each(n, |i| format!(" + x{i}")));
+    format!("def f{params} = 0{sum}\nentry main (x: i64) : i64 = f{}\n", " x".repeat(n))
+}
+
+fn state(n: usize) -> String {
+    let (names, start) = (each(n, |i| format!("a{i}, ")), each(n, |i| format!("k + {i}, ")));
+    let next = each(n, |i| format!("a{} + i, ", (i + 1) % n));
+    format!("entry main (k: i64) =\n  loop ({names}) = ({start}) for i < k do ({next})\n")
 }

@@ -115,7 +115,7 @@ impl Call {
     fn meet(&mut self, param: &Ty, arg: &Ty) {
         match (param, arg) {
             (Ty::Array(Size::Local(n), p), Ty::Array(size, a)) => {
-                if !matches!(size, Size::Anon) {
+                if !matches!(size, Size::Anon | Size::Own { .. }) {
                     self.sizes.entry(*n).or_insert_with(|| size.clone());
                 }
                 self.meet(p, a);
@@ -145,7 +145,7 @@ impl Call {
                 let size = match size {
                     Size::Local(n) => self.sizes.get(n).cloned().unwrap_or(Size::Anon),
                     Size::Const(n) => Size::Const(*n),
-                    Size::Anon | Size::Exp(_) => Size::Anon,
+                    Size::Anon | Size::Exp(_) | Size::Own { .. } => Size::Anon,
                 };
                 Ty::Array(size, Box::new(self.result(t)?))
             }

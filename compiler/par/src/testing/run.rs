@@ -289,7 +289,7 @@ impl Call<'_> {
             Expected::Output(data) => (data, io::components(value)),
         };
         let types: Vec<ValueType> = found.iter().map(|v| v.ty.clone()).collect();
-        let expected = read(data, &types).or_else(|e| whole_tuple(data, &types).ok_or(e));
+        let expected = read(data, &types).or_else(|e| whole_tuple(data, &types, e));
         let compared = match expected {
             Ok(expected) => same_values(&found, &expected),
             Err(e) => Err(format!("the expected output: {e}\nfound: {}", show_all(&found))),
@@ -308,9 +308,14 @@ impl Call<'_> {
     }
 }
 
-/// The expected values written as one tuple.
-fn whole_tuple(data: &Data, types: &[ValueType]) -> Option<Vec<Value>> {
+/// The expected values written as one tuple. If that is wrong too, what is wrong with the form that was meant.
+fn whole_tuple(data: &Data, types: &[ValueType], apart: String) -> Result<Vec<Value>, String> {
     let tuple = ValueType::Tuple(types.to_vec());
-    let value = read(data, &[tuple]).ok()?.pop()?;
-    Some(io::components(value))
+    let first_is_tuple = matches!(types.first(), Some(ValueType::Tuple(_)));
+    let meant =
+        matches!(data, Data::Text { text, .. } if text.trim_start().starts_with('(')) && !first_is_tuple;
+    match read(data, &[tuple]) {
+        Ok(mut values) => Ok(values.pop().map(io::components).unwrap_or_default()),
+        Err(whole) => Err(if meant && types.len() > 1 { whole } else { apart }),
+    }
 }

@@ -15,16 +15,26 @@ use par_ir::visit::{Code, Subst};
 use std::collections::HashMap;
 
 /// What is known in a block and those around it.
-#[derive(Clone, Default)]
+#[derive(Default)]
 pub struct Known {
-    scalars: HashMap<(PrimOp, Vec<Atom>), Var>,
+    scalars: HashMap<Computed, Var>,
     /// Lengths of arrays.
     lengths: HashMap<Var, Atom>,
+    /// What was added, to forget it at the end of the block that it is in.
+    added: Vec<Added>,
+}
+
+type Computed = (PrimOp, Vec<Atom>);
+
+enum Added {
+    Scalar(Computed),
+    Length(Var),
 }
 
 impl Known {
     /// In a block and those in it.
     pub fn block(&mut self, block: &mut Block) {
+        let before = self.added.len();
         let mut names = Subst::new();
         let mut kept = Vec::with_capacity(block.stms.len());
         for mut stm in std::mem::take(&mut block.stms) {
@@ -35,9 +45,10 @@ impl Known {
                     names.insert(stm.pat[0].var, Atom::Var(*known));
                     continue;
                 }
+                self.added.push(Added::Scalar(key.clone()));
                 self.scalars.insert(key, stm.pat[0].var);
             }
-            stm.op.blocks_mut().into_iter().for_each(|b| self.clone().block(b));
+            stm.op.blocks_mut().into_iter().for_each(|b| self.block(b));
             if let Some(array) = self.copied(&stm) {
                 stm.op = Op::Atom(Atom::Var(array));
             }
@@ -46,6 +57,17 @@ impl Known {
         }
         block.stms = kept;
         block.results.substitute(&names);
+        for added in self.added.drain(before..) {
+            match added {
+                Added::Scalar(key) => _ = self.scalars.remove(&key),
+                Added::Length(array) => _ = self.lengths.remove(&array),
+            }
+        }
+    }
+
+    fn add_length(&mut self, array: Var, length: Atom) {
+        self.lengths.insert(array, length);
+        self.added.push(Added::Length(array));
     }
 
     /// The array of which a statement makes a copy.
@@ -64,10 +86,10 @@ impl Known {
 
     fn note(&mut self, stm: &Stm) {
         match &stm.op {
-            Op::Replicate(n, _) | Op::Iota(n) => _ = self.lengths.insert(stm.pat[0].var, *n),
+            Op::Replicate(n, _) | Op::Iota(n) => self.add_length(stm.pat[0].var, *n),
             Op::Atom(Atom::Var(v)) => {
                 if let Some(n) = self.lengths.get(v) {
-                    self.lengths.insert(stm.pat[0].var, *n);
+                    self.add_length(stm.pat[0].var, *n);
                 }
             }
             Op::Kernel(k) => self.outputs(stm, k),
@@ -86,7 +108,9 @@ impl Known {
                 (Out::Own { dest, .. }, _) => vec![self.lengths.get(dest).copied()],
             };
             for (v, n) in made.by_ref().take(lengths.len()).collect::<Vec<_>>().into_iter().zip(lengths) {
-                self.lengths.extend(n.map(|n| (v, n)));
+                if let Some(n) = n {
+                    self.add_length(v, n);
+                }
             }
         }
     }

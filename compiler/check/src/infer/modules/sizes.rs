@@ -85,7 +85,7 @@ impl<'d> Sizes<'d> {
                     None => None,
                 }
             }
-            Size::Anon | Size::Exp(_) => None,
+            Size::Anon | Size::Exp(_) | Size::Own { .. } => None,
         }
     }
 
@@ -94,7 +94,7 @@ impl<'d> Sizes<'d> {
         match size {
             Size::Const(n) => Some(n.to_string()),
             Size::Local(local) => self.names.get(local.0 as usize).cloned(),
-            Size::Anon | Size::Exp(_) => None,
+            Size::Anon | Size::Exp(_) | Size::Own { .. } => None,
         }
     }
 }

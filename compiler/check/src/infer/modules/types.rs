@@ -3,7 +3,7 @@
 use super::super::scope::{Meaning, TypeId};
 use super::super::types::{any_part, erase, map_args, rewrite};
 use super::super::{Cx, deep};
-use crate::thir::{Hidden, Size, Ty, TyArg};
+use crate::thir::{Hidden, LocalId, Size, Ty, TyArg};
 use par_runtime::Span;
 use par_syntax::Diagnostic;
 use par_syntax::ast::TypeParam;
@@ -26,9 +26,9 @@ impl Cx<'_> {
             self.env = Default::default();
             self.types.clear();
             let args = self.any_args(m.actual);
-            let actual = self.expand_with(m.actual, args.clone(), m.name);
+            let actual = self.expand_with(m.actual, args.clone(), LocalId(0), m.name);
             if let Some(spec) = m.spec {
-                let wanted = self.expand_with(spec, args, m.name);
+                let wanted = self.expand_with(spec, args, LocalId(0), m.name);
                 let (wanted, actual) = (erase(&wanted), erase(&actual));
                 if self.types.unify(&wanted, &actual).is_err() {
                     self.wrong_type(&m, &wanted, &actual);
@@ -89,8 +89,8 @@ impl Cx<'_> {
         }
         let ty = deep(|| self.look_behind(id, args));
         let ty = self.of_moderate_size(ty, self.scopes.types[id.0 as usize].span);
-        // An expression in a size belongs to the definition being checked.
-        let computed = |t: &Ty| matches!(t, Ty::Array(Size::Exp(_), _) | Ty::Meta(_));
+        // An expression in a size belongs to the definition being checked, a size of its own to one mention.
+        let computed = |t: &Ty| matches!(t, Ty::Array(Size::Exp(_) | Size::Own { .. }, _) | Ty::Meta(_));
         if args.is_empty() && !any_part(&ty, &mut |t| computed(t)) {
             self.represented.insert(id, ty.clone());
         }
@@ -101,7 +101,7 @@ impl Cx<'_> {
         let args = map_args(args, &mut |t| self.represent(t));
         match self.scopes.types[id.0 as usize].meaning {
             Meaning::Abstract { is: Some(is), .. } => {
-                let ty = self.expand_with(is, args, Span::default());
+                let ty = self.expand_with(is, args, LocalId(0), Span::default());
                 self.represent(&ty)
             }
             // Of the parameter of a parametric module: its body is checked, but never compiled.
