@@ -45,6 +45,8 @@ impl Flattener<'_> {
         let mut rows = Vec::new();
         for d in arr.inner.iter().rev() {
             extent = extent.and_then(|e| match d {
+                // All rows share what starts at 0: they are not in the base's extent.
+                FDim::Size(m) if m.as_i64() == Some(0) => None,
                 FDim::Size(m) => e.without(*m),
                 FDim::Seg(d) => (e == Extent::Total(*d)).then(|| self.desc_rows.get(d).cloned()).flatten(),
                 FDim::View(_) => None,
