@@ -16,7 +16,7 @@ pub struct Context {
 }
 
 impl Context {
-    /// A context for a back end, with all threads and without a limit of memory.
+    /// A context for a back end, with all threads and without a limit of memory. [`Backend::Auto`] is a GPU where there is one.
     pub fn new(backend: Backend) -> Context {
         Context { backend, threads: 0, memory_limit: None, options: Options::default() }
     }
