@@ -79,6 +79,8 @@ pub struct CallOptions {
     pub memory_limit: Option<usize>,
     /// For [`Backend::Cpu`]: cuts work into the smallest pieces there are, for tests.
     pub smallest_pieces: bool,
+    /// For [`Backend::Cuda`]: arrays of the result stay on the GPU until somebody looks at them; see [`par_runtime::Options::keep_on_device`].
+    pub keep_on_device: bool,
 }
 
 impl Default for CallOptions {
@@ -90,6 +92,7 @@ impl Default for CallOptions {
             cancel: CancelToken::new(),
             memory_limit: None,
             smallest_pieces: false,
+            keep_on_device: false,
         }
     }
 }
@@ -440,13 +443,14 @@ impl Program {
                     _ => self.executable()?,
                 };
                 let fun = executable.entry(entry).ok_or_else(missing)?;
-                let CallOptions { threads, ref cancel, smallest_pieces, .. } = *options;
+                let CallOptions { threads, ref cancel, smallest_pieces, keep_on_device, .. } = *options;
                 let (cancel, memory_limit) = (cancel.clone(), limit);
                 let reproducible = self.options.reproducible;
                 let options = par_runtime::Options {
                     threads,
                     cancel,
                     smallest_pieces,
+                    keep_on_device,
                     memory_limit,
                     reproducible,
                     ..Default::default()
