@@ -17,7 +17,7 @@ struct Buffer {
 
 enum Owner {
     /// The bytes are not the pool's.
-    Bytes(#[allow(dead_code, reason = "it is dropped")] Box<dyn Any + Send + Sync>),
+    Bytes { _held: Box<dyn Any + Send + Sync> },
     Remote(Box<dyn Remote>),
 }
 
@@ -152,7 +152,7 @@ impl Array {
             return copy;
         }
         let block = pool::Block::foreign(given).into();
-        Array { prim, len, buffer: Arc::new(Buffer { block, owner: Some(Owner::Bytes(owner)) }) }
+        Array { prim, len, buffer: Arc::new(Buffer { block, owner: Some(Owner::Bytes { _held: owner }) }) }
     }
 
     /// The first `len` elements of type `prim` in another memory, which must be such elements. They are copied when somebody looks at them.
