@@ -17,7 +17,9 @@ struct Buffer {
 
 enum Owner {
     /// The bytes are not the pool's.
-    Bytes { _held: Box<dyn Any + Send + Sync> },
+    Bytes {
+        _held: Box<dyn Any + Send + Sync>,
+    },
     Remote(Box<dyn Remote>),
 }
 
