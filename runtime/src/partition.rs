@@ -314,7 +314,7 @@ mod tests {
             if (0..len as i64).contains(at) {
                 wanted[*at as usize] = *x;
             }
-            *at += 1;
+            *at = at.wrapping_add(1);
         }
         assert_eq!(found, wanted);
         places.strays
