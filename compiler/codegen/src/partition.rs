@@ -325,3 +325,74 @@ fn plus(
     terms.retain(|_, factor| *factor != 0);
     (terms, n.wrapping_add(m.wrapping_mul(k)))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Classes, find};
+    use crate::free::captures;
+    use par_ir::flat::Op;
+    use par_ir::parse::parse_flat;
+    use par_runtime::plan::Sum;
+
+    /// What is found in a scan over bits of numbers whose last part is this.
+    fn found(after: &str) -> Option<Classes> {
+        let text = format!(
+            "fun main@0 (n_1: i64, xs_2: []u32, k_3: i64) -> ([]u32)
+{{
+  let (ys_4: []u32) = kernel scan op \\(x_5: i64, x_6: i64, y_7: i64, y_8: i64) -> (i64, i64) {{
+    let (t_9: i64) = add.i64(x_5, y_7)
+    let (t_10: i64) = add.i64(x_6, y_8)
+    in (t_9, t_10)
+  }} neutral (0i64, 0i64) over flat n_1 \\row_11 pos_12 {{
+    let (x_13: u32) = xs_2[pos_12]
+    let (d_14: u32) = and.u32(x_13, 3u32)
+    let (a_15: bool) = eq.u32(d_14, 2u32)
+    let (p_16: i64) = conv.bool.i64(a_15)
+    let (b_17: bool) = lt.u32(d_14, 1u32)
+    let (q_18: i64) = conv.bool.i64(b_17)
+    in (p_16, q_18)
+  }} then (scatter (xs_2)) \\(r_19: i64, r_20: i64) {{
+    {after}
+  }}
+  in (ys_4)
+}}
+"
+        );
+        let program = parse_flat(&text).unwrap_or_else(|e| panic!("{e}"));
+        let Op::Kernel(kernel) = &program.funs[0].body.stms[0].op else { panic!("a kernel") };
+        find(kernel, &captures(kernel))
+    }
+
+    #[test]
+    fn classes_and_where_they_begin() {
+        let classes = found(
+            "let (i_21: i64) = add.i64(r_20, k_3)
+    let (j_22: i64) = sub.i64(r_19, 1i64)
+    let (h_23: i64) = select.i64(b_17, i_21, -7i64)
+    let (g_24: i64) = select.i64(a_15, j_22, h_23)
+    in (g_24, x_13)",
+        );
+        let classes = classes.expect("a partition");
+        assert_eq!(classes.of, [1, 2, 0, 2]);
+        assert_eq!(classes.plan.components, [0, 1]);
+        let Sum(second) = &classes.plan.first[1];
+        assert_eq!(classes.plan.first[0], Sum(vec![(0, vec![])]));
+        assert_eq!((second[0].clone(), second[1].0), ((1, vec![]), 1));
+    }
+
+    #[test]
+    fn others() {
+        let not = [
+            // Every second place, the wrong class's, one that depends on the element, none below zero.
+            "let (i_21: i64) = add.i64(r_19, r_19)\n let (j_22: i64) = select.i64(a_15, i_21, -1i64)\n in (j_22, x_13)",
+            "let (j_22: i64) = select.i64(a_15, r_20, -1i64)\n in (j_22, x_13)",
+            "let (y_21: i64) = conv.u32.i64(x_13)\n let (i_22: i64) = add.i64(r_19, y_21)\n let (j_23: i64) = select.i64(a_15, i_22, -1i64)\n in (j_23, x_13)",
+            "let (j_22: i64) = select.i64(a_15, r_19, 5i64)\n in (j_22, x_13)",
+            // What is scattered depends on the prefixes.
+            "let (j_22: i64) = select.i64(a_15, r_19, -1i64)\n let (z_23: u32) = conv.i64.u32(r_19)\n in (j_22, z_23)",
+        ];
+        for after in not {
+            assert!(found(after).is_none(), "{after}");
+        }
+    }
+}
