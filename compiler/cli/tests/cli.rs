@@ -472,3 +472,32 @@ fn pages_show_imported_files() {
     assert!(page("index.html").contains("file-rows.par.html"));
     assert!(page("src/file-main.par.html").contains("double"));
 }
+
+/// A loop, a loop in a kernel, recursion: none of them ends by itself.
+#[cfg(unix)]
+#[test]
+fn an_interrupt_ends_a_run() {
+    let program = "def fib (n: i32) : i64 = if n < 2 then 1 else fib (n - 1) + fib (n - 2)\n\
+                   entry turns (n: i32) = loop x = n while x >= 0 do (x + 1) % 7\n\
+                   entry rows (n: i32) = map (\\i -> loop x = i while x >= 0 do (x + 1) % 7) [n, n + 1]\n\
+                   entry calls (n: i32) = map fib [90 + n]\n";
+    let file = Folder::new("interrupt").file("endless.par", program);
+    for entry in ["turns", "rows", "calls"] {
+        for backend in ["cpu", "interp", "flat-interp"] {
+            let mut child = Command::new(env!("CARGO_BIN_EXE_par"))
+                .args(["run", &file, "--entry", entry, "--backend", backend])
+                .stdin(Stdio::piped())
+                .stdout(Stdio::piped())
+                .stderr(Stdio::piped())
+                .spawn()
+                .unwrap();
+            child.stdin.take().unwrap().write_all(b"1").unwrap();
+            std::thread::sleep(std::time::Duration::from_millis(500));
+            assert!(child.try_wait().unwrap().is_none(), "{entry} on {backend} ends by itself");
+            assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+            let output = child.wait_with_output().unwrap();
+            assert!(!output.status.success(), "{entry} on {backend}: {}", output.status);
+            assert_eq!(output.stdout, b"", "{entry} on {backend}");
+        }
+    }
+}

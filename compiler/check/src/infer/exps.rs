@@ -121,7 +121,7 @@ impl Cx<'_> {
     /// A value by its name; the rest of a dotted name selects fields.
     pub(super) fn name(&mut self, name: &Name) -> Expr {
         let Some((found, fields)) = self.scopes.resolve(&self.env, self.module, name) else {
-            if self.scopes.is_parametric(&self.env, self.module, &name.path) {
+            if self.scopes.is_parametric(&self.env, self.module, name) {
                 self.diags.push(errors::unapplied(name.span));
                 return self.poison(name.span);
             }
