@@ -68,26 +68,25 @@ PAR_INLINE void segmented_reduce(const Rows& rows, const Op& op, Load load, Stor
     store(tile.row + first_row, op(before, first_fold));
 }
 
-// Short rows: GROUP neighbouring lanes (1, 2, 4, … 32) fold a row. Grid: divide_up(rows * GROUP, THREADS).
-template <int THREADS, int GROUP, class Rows, class Op, class Load, class Store>
-PAR_INLINE void segmented_reduce_lanes(const Rows& rows, const Op& op, Load load, Store store) {
+// Short rows of similar lengths: `group` neighbouring lanes (1, 2, 4, … 32) fold a row. Grid: divide_up(rows * group, THREADS).
+template <int THREADS, class Rows, class Op, class Load, class Store>
+PAR_INLINE void segmented_reduce_lanes(const Rows& rows, const Op& op, u32 group, Load load, Store store) {
     using T = typename Op::T;
-    const u64 row = (u64(blockIdx.x) * THREADS + threadIdx.x) / GROUP;
-    const u32 lane = threadIdx.x % GROUP;
+    const u64 row = (u64(blockIdx.x) * THREADS + threadIdx.x) / group;
+    const u32 lane = threadIdx.x % group;
     const bool exists = row < rows.rows;
     const u64 low = exists ? rows.offset(row) : 0, high = exists ? rows.offset(row + 1) : 0;
     T fold = op.neutral();
-    if (Op::commutative || GROUP == 1) {
-        for (u64 pos = low + lane; pos < high; pos += GROUP) fold = op(fold, load(row, pos));
+    if (Op::commutative || group == 1) {
+        for (u64 pos = low + lane; pos < high; pos += group) fold = op(fold, load(row, pos));
     } else {
-        const u64 share = divide_up(high - low, GROUP);
+        const u64 share = divide_up(high - low, group);
         const u64 first = smaller(high, low + lane * share), end = smaller(high, first + share);
         for (u64 pos = first; pos < end; pos++) fold = op(fold, load(row, pos));
     }
-    PAR_UNROLL
-    for (int d = 1; d < GROUP; d *= 2) {
+    for (u32 d = 1; d < group; d *= 2) {
         const T after = shuffle_down(fold, d);
-        if (lane + d < GROUP) fold = op(fold, after);
+        if (lane + d < group) fold = op(fold, after);
     }
     if (exists && lane == 0) store(row, fold);
 }

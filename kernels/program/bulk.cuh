@@ -19,6 +19,13 @@ struct SizeSum : Operator {
     }
 };
 
+// Notes how long the longest row is, in a word that is zero before; `mine` is the longest that this thread has seen. All threads of a warp call it.
+PAR_INLINE void note_longest(u64* longest, u64 mine) {
+    PAR_UNROLL
+    for (int d = 16; d > 0; d /= 2) mine = larger(mine, shuffle_down(mine, d));
+    if (lane_index() == 0 && mine > load_relaxed(longest)) atomicMax(longest, mine);
+}
+
 struct BulkIota {
     i64* to;
     u64 n;
@@ -69,10 +76,17 @@ struct BulkAppend {
     i64* to;
     u64 rows;
     const i64* from;
+    u64* longest;
 };
 PAR_KERNEL void bulk_append_offsets(PAR_ARGUMENT BulkAppend k) {
     const i64 before = load(&k.to[0]);
-    map<bulk_threads, bulk_items>(k.rows, [&](u64 i) { store(&k.to[i + 1], SizeSum()(before, load(&k.from[i + 1]))); });
+    u64 longest = 0;
+    map<bulk_threads, bulk_items>(k.rows, [&](u64 i) {
+        const i64 end = load(&k.from[i + 1]);
+        longest = larger(longest, u64(end - load(&k.from[i])));
+        store(&k.to[i + 1], SizeSum()(before, end));
+    });
+    note_longest(k.longest, longest);
 }
 PAR_EXPORT(bulk_append_offsets)
 
@@ -80,12 +94,21 @@ struct BulkOffsets {
     i64* to;
     u64 rows;
     const i64* lengths;
+    u64* longest;
     void* state;
 };
 PAR_KERNEL void bulk_offsets(PAR_ARGUMENT BulkOffsets k) {
+    u64 longest = 0;
     scan<bulk_threads, bulk_tile_items, false>(
-        k.rows, SizeSum(), [&](u64 i) { return load(&k.lengths[i]); }, [&](u64 i, i64 sum) { store(&k.to[i + 1], sum); }, k.state
+        k.rows, SizeSum(),
+        [&](u64 i) {
+            const i64 length = load(&k.lengths[i]);
+            longest = larger(longest, u64(length));
+            return length;
+        },
+        [&](u64 i, i64 sum) { store(&k.to[i + 1], sum); }, k.state
     );
+    note_longest(k.longest, longest);
 }
 PAR_EXPORT(bulk_offsets)
 

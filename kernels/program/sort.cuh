@@ -1,12 +1,15 @@
 // Sorting rows, as bulk operations: numbers are widened to 64 bits, and with the place of each they are sorted by the digits that they have,
-// then by the digits of their rows' numbers. Being stable, that leaves every row in its place, sorted. What the order applies to is gathered.
+// then by the digits of their rows' numbers. Being stable, that leaves every row in its place, sorted. Where all rows are short, a warp or a block
+// sorts each. What the order applies to is gathered.
 #pragma once
+#include "par/histogram.cuh"
+#include "par/segsort.cuh"
 #include "par/sort.cuh"
 #include "program/program.cuh"
 
 namespace par {
 
-constexpr int sort_threads = 256, sort_items = 7, sort_passes = 8;
+constexpr int sort_threads = 256, sort_items = 7, sort_passes = 8, sort_short_items = 4;
 
 struct BulkSortBegin {
     u64* keys;
@@ -93,5 +96,55 @@ PAR_KERNEL void bulk_gather4(PAR_ARGUMENT BulkGather k) { bulk_gather<u32>(k); }
 PAR_EXPORT(bulk_gather4)
 PAR_KERNEL void bulk_gather8(PAR_ARGUMENT BulkGather k) { bulk_gather<u64>(k); }
 PAR_EXPORT(bulk_gather8)
+
+// Rows of at most 32 elements, and longer ones of at most sort_threads * sort_short_items.
+struct BulkSortShort {
+    i64* order;
+    u64 rows, n;
+    const i64* offsets;
+    const void* keys;
+};
+template <class T>
+PAR_INLINE void bulk_sort_warp(const BulkSortShort& k) {
+    const T* const keys = static_cast<const T*>(k.keys);
+    segmented_sort_warp<sort_threads, T>(
+        RaggedRows(k.rows, k.n, k.offsets), [&](u64 pos) { return load(&keys[pos]); },
+        [&](u64 to, u64 from) { store(&k.order[to], i64(from)); }
+    );
+}
+PAR_KERNEL void bulk_sort_warp1(PAR_ARGUMENT BulkSortShort k) { bulk_sort_warp<u8>(k); }
+PAR_EXPORT(bulk_sort_warp1)
+PAR_KERNEL void bulk_sort_warp2(PAR_ARGUMENT BulkSortShort k) { bulk_sort_warp<u16>(k); }
+PAR_EXPORT(bulk_sort_warp2)
+PAR_KERNEL void bulk_sort_warp4(PAR_ARGUMENT BulkSortShort k) { bulk_sort_warp<u32>(k); }
+PAR_EXPORT(bulk_sort_warp4)
+PAR_KERNEL void bulk_sort_warp8(PAR_ARGUMENT BulkSortShort k) { bulk_sort_warp<u64>(k); }
+PAR_EXPORT(bulk_sort_warp8)
+template <class T>
+PAR_INLINE void bulk_sort_block(const BulkSortShort& k) {
+    const T* const keys = static_cast<const T*>(k.keys);
+    segmented_sort_block<sort_threads, sort_short_items, T>(
+        RaggedRows(k.rows, k.n, k.offsets), 32, [&](u64 pos) { return load(&keys[pos]); },
+        [&](u64 to, u64 from) { store(&k.order[to], i64(from)); }
+    );
+}
+PAR_KERNEL void bulk_sort_block1(PAR_ARGUMENT BulkSortShort k) { bulk_sort_block<u8>(k); }
+PAR_EXPORT(bulk_sort_block1)
+PAR_KERNEL void bulk_sort_block2(PAR_ARGUMENT BulkSortShort k) { bulk_sort_block<u16>(k); }
+PAR_EXPORT(bulk_sort_block2)
+PAR_KERNEL void bulk_sort_block4(PAR_ARGUMENT BulkSortShort k) { bulk_sort_block<u32>(k); }
+PAR_EXPORT(bulk_sort_block4)
+PAR_KERNEL void bulk_sort_block8(PAR_ARGUMENT BulkSortShort k) { bulk_sort_block<u64>(k); }
+PAR_EXPORT(bulk_sort_block8)
+
+struct BulkSortStarts {
+    i64* starts;
+    u64 count, n;
+    const u64* keys;
+};
+PAR_KERNEL void bulk_sort_starts(PAR_ARGUMENT BulkSortStarts k) {
+    bin_offsets<sort_threads>(k.n, k.count, [&](u64 i) { return load(&k.keys[i]); }, k.starts);
+}
+PAR_EXPORT(bulk_sort_starts)
 
 }   // namespace par

@@ -82,8 +82,8 @@ PAR_INLINE void private_bins(const i64* bins_of, const T* in, u64 n, u32 bins, u
 // Into `out`, which holds what was there before.
 template <class Op, class T>
 PAR_INLINE void combine_partials(const T* partials, u64 bins, u64 blocks, T* out) {
-    segmented_reduce_lanes<128, 32>(
-        UniformRows(bins, blocks), Op{}, [=](u64, u64 pos) { return load(partials + pos); },
+    segmented_reduce_lanes<128>(
+        UniformRows(bins, blocks), Op{}, 32, [=](u64, u64 pos) { return load(partials + pos); },
         [=](u64 bin, const T& v) { store(out + bin, Op{}(load(out + bin), v)); }
     );
 }

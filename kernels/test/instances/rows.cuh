@@ -65,8 +65,8 @@ PAR_INLINE void reduce_elements(const Rows& rows, const Op& op, const T* in, T* 
 }
 template <int THREADS, int GROUP, class Rows, class Op, class T>
 PAR_INLINE void reduce_lanes(const Rows& rows, const Op& op, const T* in, T* out) {
-    segmented_reduce_lanes<THREADS, GROUP>(
-        rows, op, [=](u64, u64 pos) { return load(in + pos); }, [=](u64 row, const T& v) { store(out + row, v); }
+    segmented_reduce_lanes<THREADS>(
+        rows, op, GROUP, [=](u64, u64 pos) { return load(in + pos); }, [=](u64 row, const T& v) { store(out + row, v); }
     );
 }
 template <int THREADS, int ITEMS, bool EXCLUSIVE, class Rows, class Op, class T>

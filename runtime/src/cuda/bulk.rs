@@ -35,9 +35,16 @@ pub fn differences(cuda: &Cuda, to: Address, offsets: Address, rows: usize) -> R
     map(cuda, "bulk_differences", rows, &mut [to, rows as u64, offsets])
 }
 
-/// `to[i + 1] = to[0] + from[i + 1]` for `rows` rows: appends offsets to others.
-pub fn append_offsets(cuda: &Cuda, to: Address, from: Address, rows: usize) -> Result<(), RuntimeError> {
-    map(cuda, "bulk_append_offsets", rows, &mut [to, rows as u64, from])
+/// `to[i + 1] = to[0] + from[i + 1]` for `rows` rows: appends offsets to others. At `longest`, which was 0 or has been written by this
+/// function, there is the largest length.
+pub fn append_offsets(
+    cuda: &Cuda,
+    to: Address,
+    from: Address,
+    rows: usize,
+    longest: Address,
+) -> Result<(), RuntimeError> {
+    map(cuda, "bulk_append_offsets", rows, &mut [to, rows as u64, from, longest])
 }
 
 /// Bytes of the scan's scratch memory.
@@ -45,15 +52,15 @@ pub fn offsets_scratch(rows: usize) -> u64 {
     super::launch::state_bytes((rows as u64).div_ceil(TILE), 8)
 }
 
-/// `to[i + 1]` is the sum of the lengths up to `i`, or the largest number if it is more.
+/// `to[i + 1]` is the sum of the lengths up to `i`, or the largest number if it is more. At `longest`, which was 0, there is the largest length.
 pub fn offsets(
     cuda: &Cuda,
     to: Address,
     lengths: Address,
     rows: usize,
-    state: Address,
+    (longest, state): (Address, Address),
 ) -> Result<(), RuntimeError> {
-    let words = &mut [to, rows as u64, lengths, state];
+    let words = &mut [to, rows as u64, lengths, longest, state];
     cuda.launch_bulk("bulk_offsets", (rows as u64).div_ceil(TILE), THREADS, words)
 }
 

@@ -2,7 +2,7 @@
 
 use super::array::Array;
 use super::bulk;
-use super::driver::Gpu;
+use super::driver::{Address, Gpu};
 use super::run::{Cuda, address, broken};
 use crate::array::{self, OutOfMemory};
 use crate::check::{RuntimeError, Span};
@@ -14,8 +14,10 @@ use std::sync::{Arc, OnceLock};
 /// A descriptor: its offsets, and what is derived from them when first needed. The host waits for the total once.
 #[derive(Debug)]
 pub struct Desc {
+    /// On the device one word more stands behind them: the length of the longest row.
     offsets: Array,
     total: OnceLock<usize>,
+    longest: OnceLock<usize>,
     lengths: OnceLock<Array>,
     seg_ids: OnceLock<Array>,
     /// Where it was made: a total that is too large is that statement's error.
@@ -24,15 +26,17 @@ pub struct Desc {
 
 impl Desc {
     fn new(offsets: Array, span: Span) -> Desc {
-        let (total, lengths, seg_ids) = Default::default();
-        Desc { offsets, total, lengths, seg_ids, span }
+        let (total, longest, lengths, seg_ids) = Default::default();
+        Desc { offsets, total, longest, lengths, seg_ids, span }
     }
 
     /// From `rows + 1` offsets.
     pub fn of_host(gpu: &Arc<Gpu>, offsets: array::Array) -> Desc {
-        let total = offsets.slice::<i64>().last().map_or(0, |n| *n as usize);
+        let at = offsets.slice::<i64>();
+        let total = at.last().map_or(0, |n| *n as usize);
+        let longest = at.windows(2).map(|w| (w[1] - w[0]) as usize).max().unwrap_or(0);
         let d = Desc::new(Array::of_host(gpu, offsets), Span::default());
-        Desc { total: OnceLock::from(total), ..d }
+        Desc { total: total.into(), longest: longest.into(), ..d }
     }
 
     /// `rows + 1` offsets.
@@ -51,12 +55,19 @@ impl Desc {
             return Ok(*total);
         }
         let last = self.offsets.element(self.rows()).map_err(|e| out_of_memory(e, self.span))?;
-        let total = cuda.fetch_word(last)?;
+        let [total, longest] = cuda.fetch_words(last)?;
         // Sums stop at the largest number.
         if total >= i64::MAX as u64 {
             return Err(out_of_memory(OutOfMemory(u64::MAX), self.span));
         }
+        self.longest.get_or_init(|| longest as usize);
         Ok(*self.total.get_or_init(|| total as usize))
+    }
+
+    /// Number of elements of the longest row.
+    pub fn longest(&self, cuda: &Cuda) -> Result<usize, RuntimeError> {
+        let total = self.total(cuda)?;
+        Ok(self.longest.get().copied().unwrap_or(total))
     }
 
     /// Whether the lengths have been made.
@@ -91,32 +102,37 @@ impl Desc {
     }
 }
 
+/// Room for `rows + 1` offsets and the length of the longest row, of which the first offset and that length are zero.
+fn begun(cuda: &Cuda, rows: usize, span: Span) -> Result<(Array, Address, Address), RuntimeError> {
+    let offsets = cuda.fresh(Prim::I64, rows + 2, span)?;
+    let at = address(&offsets, span)?;
+    let longest = at + 8 * (rows as u64 + 1);
+    cuda.gpu().set(at, 0, 8).and_then(|()| cuda.gpu().set(longest, 0, 8)).map_err(broken)?;
+    Ok((offsets.with_len(rows + 1), at, longest))
+}
+
 /// From row lengths. If their sum is too large, that is found when it is first needed.
 pub fn from_lengths(cuda: &Cuda, lengths: Array, span: Span) -> Result<Desc, RuntimeError> {
     let rows = lengths.len();
-    let offsets = cuda.fresh(Prim::I64, rows + 1, span)?;
-    let at = address(&offsets, span)?;
-    cuda.gpu().set(at, 0, 8).map_err(broken)?;
+    let (offsets, at, longest) = begun(cuda, rows, span)?;
     let state = cuda.scratch(bulk::offsets_scratch(rows), span)?;
-    bulk::offsets(cuda, at, address(&lengths, span)?, rows, address(&state, span)?)?;
-    Ok(Desc { lengths: OnceLock::from(lengths), ..Desc::new(offsets, span) })
+    bulk::offsets(cuda, at, address(&lengths, span)?, rows, (longest, address(&state, span)?))?;
+    Ok(Desc { lengths: lengths.into(), ..Desc::new(offsets, span) })
 }
 
 /// `rows` rows of length `m`.
 pub fn uniform(cuda: &Cuda, rows: usize, m: usize, span: Span) -> Result<Desc, RuntimeError> {
     let offsets = cuda.fresh(Prim::I64, rows + 1, span)?;
     bulk::multiples(cuda, address(&offsets, span)?, rows, m)?;
-    Ok(Desc { total: OnceLock::from(rows * m), ..Desc::new(offsets, span) })
+    Ok(Desc { total: (rows * m).into(), longest: m.into(), ..Desc::new(offsets, span) })
 }
 
 /// Rows of all descriptors in order.
 pub fn concat(cuda: &Cuda, parts: &[Arc<Desc>], span: Span) -> Result<Desc, RuntimeError> {
     let rows: usize = parts.iter().map(|d| d.rows()).sum();
-    let offsets = cuda.fresh(Prim::I64, rows + 1, span)?;
-    let mut at = address(&offsets, span)?;
-    cuda.gpu().set(at, 0, 8).map_err(broken)?;
+    let (offsets, mut at, longest) = begun(cuda, rows, span)?;
     for d in parts {
-        bulk::append_offsets(cuda, at, address(d.offsets(), span)?, d.rows())?;
+        bulk::append_offsets(cuda, at, address(d.offsets(), span)?, d.rows(), longest)?;
         at += 8 * d.rows() as u64;
     }
     Ok(Desc::new(offsets, span))

@@ -1,8 +1,9 @@
 //! Launching the kernels of a program: their arguments, their outputs, their scratch memory.
 
 use super::array::Array;
+use super::folding::Folding;
 use super::run::{Cuda, address, broken};
-use super::{Combine, Fold, HIST_LANES, HIST_THREADS, Kernel, KernelKind, bulk};
+use super::{Combine, Fold, HIST_LANES, HIST_THREADS, Kernel, KernelKind, bulk, sort};
 use crate::array::OutOfMemory;
 use crate::check::{RuntimeError, Span};
 use crate::exec::device::{Held, Results};
@@ -36,6 +37,8 @@ const LOCKS: u64 = 1 << 20;
 struct Space {
     rows: usize,
     total: usize,
+    /// Elements of the longest row.
+    longest: usize,
     words: Vec<u64>,
     is_flat: bool,
     is_ragged: bool,
@@ -54,23 +57,40 @@ impl Space {
             plan::Space::Flat(n) => {
                 let n = frame.size(n)?;
                 let words = vec![n as u64];
-                Ok(Space { rows: 1, total: n, words, is_flat: true, is_ragged: false, _held: None })
+                Ok(Space {
+                    rows: 1,
+                    total: n,
+                    longest: n,
+                    words,
+                    is_flat: true,
+                    is_ragged: false,
+                    _held: None,
+                })
             }
             plan::Space::Uniform { rows, m } => {
                 let (rows, m) = frame.rows_of(rows, m)?;
                 let total = rows.checked_mul(m);
                 let total = total.ok_or_else(|| out_of_memory(OutOfMemory(u64::MAX), span))?;
                 let words = vec![rows as u64, m as u64];
-                Ok(Space { rows, total, words, is_flat: false, is_ragged: false, _held: None })
+                Ok(Space { rows, total, longest: m, words, is_flat: false, is_ragged: false, _held: None })
             }
             plan::Space::Ragged { rows, desc } => {
                 let (rows, desc) = (frame.size(rows)?, frame.desc(desc)?);
                 if desc.rows() != rows {
                     return Err(internal("a descriptor does not fit its space"));
                 }
-                let (total, offsets) = (desc.total(cuda)?, desc.offsets().clone());
+                let (total, longest) = (desc.total(cuda)?, desc.longest(cuda)?);
+                let offsets = desc.offsets().clone();
                 let words = vec![rows as u64, total as u64, address(&offsets, span)?];
-                Ok(Space { rows, total, words, is_flat: false, is_ragged: true, _held: Some(offsets) })
+                Ok(Space {
+                    rows,
+                    total,
+                    longest,
+                    words,
+                    is_flat: false,
+                    is_ragged: true,
+                    _held: Some(offsets),
+                })
             }
         }
     }
@@ -271,10 +291,27 @@ impl<'a> Launch<'_, 'a> {
             self.words.extend([at + 16, chunk, at]);
             self.start("", blocks)?;
         } else {
-            let _state = self.state(true)?;
-            self.start("", self.tiles(true))?;
+            self.reduce_rows()?;
         }
         Ok(results.into_iter().map(HostValue::Array).collect())
+    }
+
+    fn reduce_rows(&mut self) -> Result<(), RuntimeError> {
+        let (rows, threads) = (self.space.rows as u64, u64::from(self.kernel.tile.threads));
+        match Folding::of(rows, self.space.total as u64, self.space.longest as u64) {
+            Folding::Lanes(group) => {
+                self.words.extend([0, group, 0]);
+                self.start("_lanes", (rows * group).div_ceil(threads))
+            }
+            Folding::Block => {
+                self.words.extend([0, 0, 0]);
+                self.start("_block", rows)
+            }
+            Folding::Shares => {
+                let _state = self.state(true)?;
+                self.start("", self.tiles(true))
+            }
+        }
     }
 
     /// The states of tiles, whose address and that of nothing are the next words.
@@ -386,12 +423,27 @@ impl<'a> Launch<'_, 'a> {
                 self.words.extend([address(&state, self.span)?, locks, 0]);
                 self.start_with("", n.div_ceil(u64::from(HIST_THREADS)), HIST_THREADS, 0)?;
             }
-            Combine::InOrder => {
-                self.words.extend([0, 0, 0]);
-                self.start_with("", 1, HIST_THREADS, 0)?;
-            }
+            Combine::InOrder => self.hist_sorted(n, places)?,
         }
         Ok(results.into_iter().map(HostValue::Array).collect())
+    }
+
+    /// Positions sorted by their places, then the combination of those of each.
+    fn hist_sorted(&mut self, n: u64, places: u64) -> Result<(), RuntimeError> {
+        let outputs = self.words.len();
+        let blocks = n.div_ceil(u64::from(HIST_THREADS));
+        let sorted =
+            sort::by_number(self.cuda, n as usize, places as usize + 1, self.span, |numbers, order| {
+                self.words.extend([numbers, order, 0]);
+                self.start_with("_places", blocks, HIST_THREADS, 0)
+            })?;
+        let tiles = (places + 1 + n).div_ceil(self.kernel.tile.size());
+        let state = self.cuda.scratch(state_bytes(tiles, self.kernel.value_size), self.span)?;
+        self.words.truncate(outputs);
+        let [order, starts] = [&sorted.order, &sorted.starts].map(|a| address(a, self.span));
+        self.words.extend([address(&state, self.span)?, order?, starts?]);
+        self.next_launch()?;
+        self.start_with("_sorted", tiles, self.kernel.tile.threads, 0)
     }
 
     /// Tables of warps, then the combination of all tables.

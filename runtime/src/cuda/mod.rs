@@ -15,6 +15,7 @@ mod bulk;
 mod cache;
 mod desc;
 mod driver;
+mod folding;
 mod headers;
 mod launch;
 mod module;
@@ -115,8 +116,8 @@ pub enum KernelKind {
     /// table for that, and a function whose name ends in `_elect` that runs before.
     #[allow(missing_docs)]
     Map { outs: Vec<plan::Out>, elects: Vec<bool>, serial: bool },
-    /// Addresses of the results by row, then of the further results by position; scratch memory, elements of a chunk,
-    /// address of a counter.
+    /// Addresses of the results by row, then of the further results by position; scratch memory, elements of a chunk or threads for a row,
+    /// address of a counter. Rows that are alike are folded by functions whose names end in `_lanes` or `_block`.
     Reduce(Fold),
     /// As for a reduction, all by position; or instead of results, the outputs of what is made of the prefixes, and which of them elect
     /// a position, as for a map.
@@ -124,8 +125,8 @@ pub enum KernelKind {
     Scan { fold: Fold, after: Option<(Vec<plan::Out>, Vec<bool>)> },
     /// Address of the ends of the rows among what is kept, then addresses of what is kept; scratch memory.
     Filter(Vec<Prim>),
-    /// Length and addresses of the destinations; scratch memory, elements of a chunk or number of locks, blocks. Its functions
-    /// are those that [`Combine`] says.
+    /// Length and addresses of the destinations; scratch memory; elements of a chunk, number of locks or address of the sorted positions;
+    /// blocks, or address of where each place begins among them. Its functions are those that [`Combine`] says.
     #[allow(missing_docs)]
     Hist { dests: Vec<Operand>, fold: Fold, combine: Combine },
 }
@@ -137,7 +138,8 @@ pub enum Combine {
     Atomic,
     /// Under a lock; where there are few places in tables of warps (`_private`), which are combined afterwards (`_merge`).
     Locked,
-    /// The operator rounds, so that the order matters: in tables of warps, or by one thread.
+    /// The operator rounds, so that the order matters: in tables of warps; where they have no room, positions are sorted by their places
+    /// (`_places` writes them) and those of a place combined in their order (`_sorted`).
     InOrder,
 }
 

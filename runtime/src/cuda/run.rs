@@ -144,6 +144,13 @@ impl<'a> Cuda<'a> {
         Ok(u64::from_le_bytes(word))
     }
 
+    /// Two words.
+    pub(super) fn fetch_words(&self, from: Address) -> Result<[u64; 2], RuntimeError> {
+        let mut words = [0u8; 16];
+        self.fetch(&mut words, from)?;
+        Ok([0, 8].map(|i| u64::from_le_bytes(words[i..i + 8].try_into().expect("eight bytes"))))
+    }
+
     /// The run-time error that the record says.
     fn check(&self, record: &[u8]) -> Result<(), RuntimeError> {
         let mut words = [0u64; RECORD];

@@ -1,6 +1,7 @@
 //! Sorting rows on a device, by the kernels of `kernels/program/sort.cuh`.
 
 use super::array::Array;
+use super::desc::Desc;
 use super::driver::Address;
 use super::run::{Cuda, address, broken};
 use crate::check::{RuntimeError, Span};
@@ -8,6 +9,7 @@ use crate::exec::Run;
 use crate::exec::device::{Held, Rows};
 use crate::exec::internal;
 use crate::prim::Prim;
+use std::sync::Arc;
 
 /// Threads of a block, elements of a thread where it has one array and where it sorts, values of a digit, and digits: as in that
 /// header.
@@ -16,6 +18,8 @@ const ITEMS: u64 = 4;
 const TILE: u64 = 256 * 7;
 const RADIX: usize = 256;
 const DIGITS: usize = 8;
+/// Elements of a row that a block has room for.
+const SHORT: usize = 256 * 4;
 
 /// Numbers and their places, and as much room.
 struct Sorter<'c, 'a> {
@@ -37,30 +41,105 @@ pub fn rows<'a>(
     if keys.len() == 0 {
         return Ok(std::iter::once(keys).chain(values).collect());
     }
-    let mut sorter = Sorter::new(&run.device, &keys, span)?;
-    sorter.by_digits(keys.prim().size())?;
-    if let Some((ids, count)) = row_numbers(run, rows, keys.len(), span)? {
-        sorter.take_keys(&ids)?;
-        sorter.by_digits(digits_below(count))?;
-    }
-    std::iter::once(keys).chain(values).map(|a| sorter.gathered(&a)).collect()
+    let cuda = &run.device;
+    let order = match descriptor(cuda, rows, keys.len(), span)? {
+        Some(d) if d.longest(cuda)? <= SHORT && d.rows() <= i32::MAX as usize => {
+            short_rows(cuda, &d, &keys, span)?
+        }
+        d => by_digits_and_row(cuda, d.as_deref(), &keys, span)?,
+    };
+    std::iter::once(keys).chain(values).map(|a| gathered(cuda, &order, &a, span)).collect()
 }
 
-/// The row of each element, and how many rows there are, if they are more than one.
-fn row_numbers<'a>(
-    run: &Run<Cuda<'a>>,
+/// The order of elements that sorts every row, found by digits.
+fn by_digits_and_row(
+    cuda: &Cuda,
+    rows: Option<&Desc>,
+    keys: &Array,
+    span: Span,
+) -> Result<Array, RuntimeError> {
+    let mut sorter = Sorter::new(cuda, keys, span)?;
+    sorter.by_digits(keys.prim().size())?;
+    if let Some(rows) = rows {
+        gather(cuda, &sorter.order[0], &sorter.keys[0], &rows.seg_ids(cuda, span)?, span)?;
+        sorter.by_digits(digits_below(rows.rows()))?;
+    }
+    let [order, _] = sorter.order;
+    Ok(order)
+}
+
+/// The same where a warp or a block has room for each row.
+fn short_rows(cuda: &Cuda, rows: &Desc, keys: &Array, span: Span) -> Result<Array, RuntimeError> {
+    let order = cuda.fresh(Prim::I64, keys.len(), span)?;
+    let (count, size) = (rows.rows() as u64, keys.prim().size());
+    let [to, offsets, from] = [&order, rows.offsets(), keys].map(|a| address(a, span));
+    let words = &mut [to?, count, keys.len() as u64, offsets?, from?];
+    cuda.launch_bulk(
+        &format!("bulk_sort_warp{size}"),
+        (32 * count).div_ceil(u64::from(THREADS)),
+        THREADS,
+        words,
+    )?;
+    if rows.longest(cuda)? > 32 {
+        cuda.launch_bulk(&format!("bulk_sort_block{size}"), count, THREADS, words)?;
+    }
+    Ok(order)
+}
+
+/// The elements in that order.
+fn gathered(cuda: &Cuda, order: &Array, a: &Array, span: Span) -> Result<Array, RuntimeError> {
+    let to = cuda.fresh(a.prim(), a.len(), span)?;
+    gather(cuda, order, &to, a, span)?;
+    Ok(to)
+}
+
+fn gather(cuda: &Cuda, order: &Array, to: &Array, from: &Array, span: Span) -> Result<(), RuntimeError> {
+    let n = order.len() as u64;
+    let words = &mut [address(to, span)?, n, address(from, span)?, address(order, span)?];
+    let name = format!("bulk_gather{}", from.prim().size());
+    cuda.launch_bulk(&name, n.div_ceil(u64::from(THREADS) * ITEMS), THREADS, words)
+}
+
+/// Positions by the number that each has.
+pub struct ByNumber {
+    /// The positions; those with equal numbers in their order.
+    pub order: Array,
+    /// Where among them each number begins, and their end.
+    pub starts: Array,
+}
+
+/// Sorts `n` positions by numbers below `count`. `write` is given the addresses of an array of `u64` for the numbers and of one of `i64` for
+/// the positions, and starts what fills them.
+pub fn by_number(
+    cuda: &Cuda,
+    n: usize,
+    count: usize,
+    span: Span,
+    write: impl FnOnce(Address, Address) -> Result<(), RuntimeError>,
+) -> Result<ByNumber, RuntimeError> {
+    let mut sorter = Sorter::empty(cuda, n, span)?;
+    write(sorter.at(&sorter.keys[0])?, sorter.at(&sorter.order[0])?)?;
+    sorter.by_digits(digits_below(count))?;
+    let starts = cuda.fresh(Prim::I64, count + 1, span)?;
+    let words = &mut [sorter.at(&starts)?, count as u64, n as u64, sorter.at(&sorter.keys[0])?];
+    cuda.launch_bulk("bulk_sort_starts", (count as u64 + 1).div_ceil(u64::from(THREADS)), THREADS, words)?;
+    let [order, _] = sorter.order;
+    Ok(ByNumber { order, starts })
+}
+
+/// The rows, if they are more than one.
+fn descriptor<'a>(
+    cuda: &Cuda<'a>,
     rows: &Rows<Cuda<'a>>,
     n: usize,
     span: Span,
-) -> Result<Option<(Array, usize)>, RuntimeError> {
+) -> Result<Option<Arc<Desc>>, RuntimeError> {
     Ok(match rows {
         Rows::One | Rows::Uniform(..=1, _) => None,
         Rows::Uniform(count, m) if count * m == n => {
-            let d = super::desc::uniform(&run.device, *count, *m, span)?;
-            Some((d.seg_ids(&run.device, span)?, *count))
+            Some(Arc::new(super::desc::uniform(cuda, *count, *m, span)?))
         }
-        Rows::Ragged(d) if d.rows() > 1 => Some((d.seg_ids(&run.device, span)?, d.rows())),
-        Rows::Ragged(_) => None,
+        Rows::Ragged(d) => Some(d.clone()).filter(|d| d.rows() > 1),
         Rows::Uniform(..) => return Err(internal("rows of an array that has other ones")),
     })
 }
@@ -72,15 +151,18 @@ fn digits_below(n: usize) -> usize {
 
 impl<'c, 'a> Sorter<'c, 'a> {
     fn new(cuda: &'c Cuda<'a>, keys: &Array, span: Span) -> Result<Sorter<'c, 'a>, RuntimeError> {
-        let n = keys.len();
-        let fresh = |prim| cuda.fresh(prim, n, span);
-        let arrays = [fresh(Prim::U64)?, fresh(Prim::U64)?];
-        let sorter =
-            Sorter { cuda, n: n as u64, keys: arrays, order: [fresh(Prim::I64)?, fresh(Prim::I64)?], span };
+        let sorter = Sorter::empty(cuda, keys.len(), span)?;
         let words =
-            &mut [sorter.at(&sorter.keys[0])?, sorter.at(&sorter.order[0])?, n as u64, sorter.at(keys)?];
+            &mut [sorter.at(&sorter.keys[0])?, sorter.at(&sorter.order[0])?, sorter.n, sorter.at(keys)?];
         sorter.map(&format!("bulk_sort_begin{}", keys.prim().size()), words)?;
         Ok(sorter)
+    }
+
+    /// Without numbers yet.
+    fn empty(cuda: &'c Cuda<'a>, n: usize, span: Span) -> Result<Sorter<'c, 'a>, RuntimeError> {
+        let fresh = |prim| cuda.fresh(prim, n, span);
+        let (keys, order) = ([fresh(Prim::U64)?, fresh(Prim::U64)?], [fresh(Prim::I64)?, fresh(Prim::I64)?]);
+        Ok(Sorter { cuda, n: n as u64, keys, order, span })
     }
 
     fn at(&self, a: &Array) -> Result<Address, RuntimeError> {
@@ -123,21 +205,5 @@ impl<'c, 'a> Sorter<'c, 'a> {
             self.order.swap(0, 1);
         }
         Ok(())
-    }
-
-    /// Other numbers of the elements, in the order found so far.
-    fn take_keys(&mut self, of: &Array) -> Result<(), RuntimeError> {
-        self.gather(&self.keys[0], of)
-    }
-
-    fn gather(&self, to: &Array, from: &Array) -> Result<(), RuntimeError> {
-        let words = &mut [self.at(to)?, self.n, self.at(from)?, self.at(&self.order[0])?];
-        self.map(&format!("bulk_gather{}", from.prim().size()), words)
-    }
-
-    fn gathered(&self, a: &Array) -> Result<Array, RuntimeError> {
-        let to = self.cuda.fresh(a.prim(), a.len(), self.span)?;
-        self.gather(&to, a)?;
-        Ok(to)
     }
 }

@@ -71,30 +71,32 @@ pub fn after(b: &mut Bodies, s: &Source, after: &After) -> Result<(), Unsupporte
 const LOAD: &str = "[&](u64 row, u64 pos) { return k.load_value(i64(row), i64(pos)); }";
 const LOAD_FLAT: &str = "[&](u64 pos) { return k.load_value(0, i64(pos)); }";
 
-/// The function of a reduction.
+/// The functions of a reduction: of one row, or of rows of any, of short and of long ones.
 pub fn reduce(b: &mut Bodies, s: &Source) {
-    open_function(b, s, "");
-    match s.shape() {
-        Shape::Flat => {
-            let store = format!("[&](const {}::Value& value) {{ k.keep(0, 0, value); }}", s.class);
-            b.text.line(format!(
-                "par::reduce<{}>(u64(k.n), k.chunk, {}::Op(k), {LOAD_FLAT}, {store}, k.state, k.finished);",
-                tile(s),
-                s.class
-            ));
-        }
-        _ => {
-            let store = format!("[&](u64 row, const {}::Value& value) {{ k.keep(0, row, value); }}", s.class);
-            b.text.line(format!(
-                "par::segmented_reduce<{}, {}>({}, {}::Op(k), {LOAD}, {store}, k.state);",
-                tile(s),
-                needs_rows(s.kernel),
-                rows(s),
-                s.class
-            ));
-        }
+    let (class, tile) = (&s.class, tile(s));
+    if s.shape() == Shape::Flat {
+        let store = format!("[&](const {class}::Value& value) {{ k.keep(0, 0, value); }}");
+        let rest = format!("{class}::Op(k), {LOAD_FLAT}, {store}, k.state, k.finished");
+        return function(b, s, "", &format!("par::reduce<{tile}>(u64(k.n), k.chunk, {rest});"));
     }
-    close_function(b, s, "");
+    let store = format!("[&](u64 row, const {class}::Value& value) {{ k.keep(0, row, value); }}");
+    let (first, last) = (format!("{}, {class}::Op(k)", rows(s)), format!("{LOAD}, {store}"));
+    let needs_rows = needs_rows(s.kernel);
+    function(b, s, "", &format!("par::segmented_reduce<{tile}, {needs_rows}>({first}, {last}, k.state);"));
+    let threads = s.tile().threads;
+    function(
+        b,
+        s,
+        "_lanes",
+        &format!("par::segmented_reduce_lanes<{threads}>({first}, u32(k.chunk), {last});"),
+    );
+    function(b, s, "_block", &format!("par::segmented_reduce_block<{tile}>({first}, {last});"));
+}
+
+fn function(b: &mut Bodies, s: &Source, suffix: &str, call: &str) {
+    open_function(b, s, suffix);
+    b.text.line(call);
+    close_function(b, s, suffix);
 }
 
 /// The functions of a scan.

@@ -2,7 +2,7 @@
 //! there are: see `par_runtime::cuda::Combine`, and `kernels/par/histogram.cuh` for how they work.
 
 use super::body::Bodies;
-use super::kernel::{Source, close_function, open_function, rows};
+use super::kernel::{Source, close_function, open_function, rows, tile};
 use super::map::needs_rows;
 use super::operator::{atomic, is_exact};
 use par_ir::core::Lambda;
@@ -61,8 +61,10 @@ pub fn functions(b: &mut Bodies, s: &Source, op: &Lambda) {
         }
         how => {
             private(b, s, &n);
-            let call = if how == Combine::Locked { locked(s, &n) } else { in_order(s, &n) };
-            function(b, s, "", &call);
+            match how {
+                Combine::Locked => function(b, s, "", &locked(s, &n)),
+                _ => sorted(b, s, &n),
+            }
         }
     }
 }
@@ -87,7 +89,7 @@ fn private(b: &mut Bodies, s: &Source, n: &str) {
     let store = format!("[&](u64 place, const {class}::Value& value) {{ k.update(place, value); }}");
     let all = "par::UniformRows(u64(k.length0), k.blocks)";
     let call = format!(
-        "par::segmented_reduce_lanes<{HIST_THREADS}, {HIST_LANES}>({all}, {class}::Op(k), {load}, {store});"
+        "par::segmented_reduce_lanes<{HIST_THREADS}>({all}, {class}::Op(k), {HIST_LANES}, {load}, {store});"
     );
     function(b, s, "_merge", &[call]);
 }
@@ -104,11 +106,29 @@ fn locked(s: &Source, n: &str) -> Vec<String> {
     ]
 }
 
-/// One thread does all, in order.
-fn in_order(s: &Source, n: &str) -> Vec<String> {
-    let body = format!(
-        "[&](u64, u64 pos) {{ i64 place; const {}::Value v = k.load_value(pos, place); if (u64(place) < u64(k.length0)) k.update(u64(place), v); }}",
-        s.class
+/// A position each writes its place, those without one a place behind the last; then, when positions are sorted by their places, those of
+/// every place are combined in their order.
+fn sorted(b: &mut Bodies, s: &Source, n: &str) {
+    let class = &s.class;
+    let place = format!(
+        "par::map<{HIST_THREADS}, 1>({n}, [&](u64 pos) {{ i64 place; k.load_value(pos, place); \
+         store(static_cast<u64*>(k.state) + pos, u64(place) < u64(k.length0) ? u64(place) : u64(k.length0)); \
+         store(reinterpret_cast<i64*>(k.chunk) + pos, i64(pos)); }});"
     );
-    vec![format!("par::serially(par::UniformRows(1, {n}), {body});")]
+    function(b, s, "_places", &[place]);
+    let load = "[&](u64, u64 i) { i64 place; return k.load_value(u64(load(order + i)), place); }";
+    let store = format!(
+        "[&](u64 place, const {class}::Value& value) {{ \
+         if (place < u64(k.length0) && load(starts + place) < load(starts + place + 1)) k.update(place, value); }}"
+    );
+    let lines = [
+        "const i64* const order = reinterpret_cast<const i64*>(k.chunk);".to_string(),
+        "const i64* const starts = reinterpret_cast<const i64*>(k.blocks);".to_string(),
+        format!("const par::RaggedRows places(u64(k.length0) + 1, {n}, starts);"),
+        format!(
+            "par::segmented_reduce<{}, false>(places, {class}::Op(k), {load}, {store}, k.state);",
+            tile(s)
+        ),
+    ];
+    function(b, s, "_sorted", &lines);
 }
