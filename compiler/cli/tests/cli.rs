@@ -501,3 +501,17 @@ fn an_interrupt_ends_a_run() {
         }
     }
 }
+
+#[test]
+fn several_programs_are_checked_each_by_itself() {
+    let folder = Folder::new("check_several");
+    let right = folder.file("right.par", "entry main (x: i32) = x + 1\n");
+    let wrong = folder.file("wrong.par", "entry main (x: i32) = x + y\n");
+    let worse = folder.file("worse.par", "entry main (x: i32) = (x\n");
+    let output = par(&["check", &right, &right], b"");
+    assert_eq!((output.status.code(), output.stderr.as_slice()), (Some(0), &b""[..]));
+    let output = par(&["check", &worse, &right, &wrong, &folder.path("missing.par")], b"");
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{text}");
+    assert!(["E0102", "E0201", "missing.par"].iter().all(|part| text.contains(part)), "{text}");
+}

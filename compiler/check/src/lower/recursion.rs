@@ -55,6 +55,7 @@ impl<'p> Lower<'p> {
         }
         let mut env = def_env(def, types);
         let mut actual = Vec::with_capacity(args.len());
+        self.find_widths(&def.params, &args, &env)?;
         for (pat, arg) in def.params.iter().zip(args) {
             let arg = self.without_sizes(arg, pat);
             let text = format!("size of argument `{}` of `{}`", self.pat_name(pat), def.name);
@@ -64,6 +65,7 @@ impl<'p> Lower<'p> {
             self.bind_sizes(pat, &arg, &mut env);
             actual.push(arg);
         }
+        self.widths.clear();
         let mut key = Key::starting(format!("{}{:?}", d.0, types));
         actual.iter().for_each(|a| self.key(a, &mut key));
         let key = key.text;
