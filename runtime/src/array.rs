@@ -4,13 +4,31 @@ use crate::f16;
 use crate::pool;
 use crate::prim::{Prim, Scalar};
 use crate::profile::Counters;
-use std::sync::Arc;
+use std::any::Any;
+use std::sync::{Arc, OnceLock};
 
 /// Owned bytes, aligned to 64: from the pool, or somebody else's.
 struct Buffer {
-    block: pool::Block,
-    /// Whoever holds the bytes if the pool does not. They are never written.
-    owner: Option<Box<dyn std::any::Any + Send + Sync>>,
+    /// Those of a [`Remote`] are here when somebody has looked at them.
+    block: OnceLock<pool::Block>,
+    /// Whoever holds the bytes if not only this buffer does. They are never written.
+    owner: Option<Owner>,
+}
+
+enum Owner {
+    /// The bytes are not the pool's.
+    Bytes {
+        _held: Box<dyn Any + Send + Sync>,
+    },
+    Remote(Box<dyn Remote>),
+}
+
+/// Bytes in another memory, that of a device. They do not change.
+pub trait Remote: Any + Send + Sync {
+    /// How many there are.
+    fn size(&self) -> usize;
+    /// Copies all of them.
+    fn copy_to(&self, bytes: &mut [u8]);
 }
 
 // SAFETY: the buffer owns its allocation; shared access is read-only, writing needs a unique `Arc`
@@ -21,23 +39,38 @@ unsafe impl Sync for Buffer {}
 
 impl Buffer {
     fn try_new(capacity: usize, zeroed: bool) -> Option<Buffer> {
-        pool::allocate(capacity, zeroed).map(|block| Buffer { block, owner: None })
+        pool::allocate(capacity, zeroed).map(|block| Buffer { block: block.into(), owner: None })
     }
 
     fn new(capacity: usize, zeroed: bool) -> Buffer {
         Buffer::try_new(capacity, zeroed).unwrap_or_else(|| panic!("out of memory: {capacity} bytes"))
     }
 
-    fn ptr(&self) -> *mut u8 {
-        self.block.ptr
+    fn block(&self) -> &pool::Block {
+        self.block.get_or_init(|| match &self.owner {
+            Some(Owner::Remote(remote)) => fetched(&**remote),
+            _ => unreachable!("other blocks are there from the beginning"),
+        })
     }
+
+    fn ptr(&self) -> *mut u8 {
+        self.block().ptr
+    }
+}
+
+fn fetched(remote: &dyn Remote) -> pool::Block {
+    let size = remote.size();
+    let block = pool::allocate(size, false).unwrap_or_else(|| panic!("out of memory: {size} bytes"));
+    // SAFETY: the block is fresh and has room for them.
+    remote.copy_to(unsafe { std::slice::from_raw_parts_mut(block.ptr, size) });
+    block
 }
 
 impl Drop for Buffer {
     fn drop(&mut self) {
-        if self.owner.is_none() {
+        if let (None | Some(Owner::Remote(_)), Some(block)) = (&self.owner, self.block.get()) {
             // SAFETY: the block is this buffer's own, and nobody refers to the buffer any more.
-            unsafe { pool::release(self.block) }
+            unsafe { pool::release(*block) }
         }
     }
 }
@@ -120,8 +153,28 @@ impl Array {
             }
             return copy;
         }
-        let block = pool::Block::foreign(given);
-        Array { prim, len, buffer: Arc::new(Buffer { block, owner: Some(owner) }) }
+        let block = pool::Block::foreign(given).into();
+        Array { prim, len, buffer: Arc::new(Buffer { block, owner: Some(Owner::Bytes { _held: owner }) }) }
+    }
+
+    /// The first `len` elements of type `prim` in another memory, which must be such elements. They are copied when somebody looks at them.
+    pub(crate) fn remote(prim: Prim, len: usize, remote: impl Remote) -> Array {
+        assert!(len * prim.size() <= remote.size(), "elements");
+        let owner = Some(Owner::Remote(Box::new(remote)));
+        Array { prim, len, buffer: Arc::new(Buffer { block: OnceLock::new(), owner }) }
+    }
+
+    /// What holds the elements in another memory, if it is a `T`.
+    pub(crate) fn held_by<T: Remote>(&self) -> Option<&T> {
+        match &self.buffer.owner {
+            Some(Owner::Remote(remote)) => (&**remote as &dyn Any).downcast_ref(),
+            _ => None,
+        }
+    }
+
+    /// Whether the elements are in the memory of a device and nowhere else: nobody has looked at them yet.
+    pub fn is_on_device(&self) -> bool {
+        self.buffer.block.get().is_none()
     }
 
     /// Elements of type `prim`, from scalars of that type.
@@ -310,7 +363,7 @@ impl Array {
 
     /// Elements the buffer has room for.
     pub fn capacity(&self) -> usize {
-        self.buffer.block.capacity / self.prim.size()
+        self.buffer.block().capacity / self.prim.size()
     }
 }
 

@@ -109,6 +109,46 @@ fn nvrtc(file: &Path, architecture: &str) {
     assert!(!out.contains("error"), "{program} for {architecture}: {out}");
 }
 
+/// Values that Rust only passes on are not copied between calls. Where the driver is found is decided when a process starts: the test runs
+/// itself again, with the stand-ins.
+#[test]
+fn values_stay_on_the_gpu_between_calls() {
+    const AGAIN: &str = "PAR_TEST_ON_STAND_INS";
+    if std::env::var_os(AGAIN).is_some() {
+        return pass_values_on();
+    }
+    let Some(folder) = stand_ins() else { return };
+    let mut again = Command::new(std::env::current_exe().expect("this test"));
+    again.args(["--exact", "values_stay_on_the_gpu_between_calls", "--nocapture"]).env(AGAIN, "1");
+    again.env("LD_LIBRARY_PATH", folder).env("PAR_NVRTC", folder.join("libnvrtc.so"));
+    let (status, out, err) =
+        said(&again.env("PAR_CACHE", temporary("cubins")).output().expect("this test runs"));
+    assert_eq!(status, Some(0), "{out}{err}");
+}
+
+fn pass_values_on() {
+    const PROGRAM: &str = "
+entry make (n: i64) : ([]f64, [][]i32) = (map f64.i64 (iota n), map (\\i -> map i32.i64 (iota i)) (iota 4))
+entry double (xs: *[]f64) : []f64 = map (* 2) xs
+entry sum (xs: []f64) : f64 = f64.sum xs
+entry lengths (xss: [][]i32) : []i64 = map length xss";
+    let program = par::Context::new(par::Backend::Cuda).compile(PROGRAM).expect("a program");
+    let (xs, xss): (par::Value, par::Value) = program.call("make", (1000i64,)).expect("values");
+    let twice: par::Value = program.call("double", (&xs,)).expect("a value");
+    assert_eq!(program.call::<_, f64>("sum", (&twice,)).expect("a number"), 999_000.0);
+    assert_eq!(program.call::<_, Vec<i64>>("lengths", (&xss,)).expect("numbers"), [0, 1, 2, 3]);
+    assert!([&xs, &twice, &xss].iter().all(|v| v.is_on_device()), "nobody has looked at them");
+    // Another program has a stream of its own, and is given a copy.
+    let other = par::Context::new(par::Backend::Cuda).compile(PROGRAM).expect("a program");
+    assert_eq!(other.call::<_, f64>("sum", (&xs,)).expect("a number"), 499_500.0);
+    assert!(!xs.is_on_device());
+    let back: Vec<f64> = other.call("double", (&xs,)).expect("numbers");
+    assert_eq!((back[0], back[999], back.len()), (0.0, 1998.0, 1000));
+    drop(program);
+    let elements: Vec<f64> = par::embed::FromPar::from_par(twice).expect("numbers");
+    assert_eq!(elements[999], 1998.0);
+}
+
 const SQUARES: &str = "entry main (n: i64) : i64 = reduce (+) 0 (map (\\i -> i * i) (iota n))\n";
 
 #[test]

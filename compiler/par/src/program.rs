@@ -27,15 +27,17 @@ pub enum Backend {
     FlatInterp,
     /// A GPU, by CUDA.
     Cuda,
+    /// A GPU if there is one that programs can be compiled for, else the processor. A program finds out once.
+    Auto,
 }
 
 impl Backend {
-    /// All of them.
+    /// All that run programs.
     pub const ALL: [Backend; 4] = [Backend::Interp, Backend::FlatInterp, Backend::Cpu, Backend::Cuda];
 
-    /// A GPU if there is device number `device`, else the processor; and which, in words.
+    /// What [`Backend::Auto`] is for device number `device`; and which, in words.
     pub fn automatic(device: usize) -> (Backend, String) {
-        match Gpu::open(device) {
+        match Gpu::open(device).and_then(|gpu| Nvrtc::open().map(|_| gpu)) {
             Ok(gpu) => (Backend::Cuda, gpu.name.clone()),
             Err(why) => (Backend::Cpu, format!("the processor: {why}")),
         }
@@ -53,6 +55,7 @@ impl Backend {
             Backend::Interp => "interp",
             Backend::FlatInterp => "flat-interp",
             Backend::Cuda => "cuda",
+            Backend::Auto => "auto",
         }
     }
 }
@@ -76,6 +79,8 @@ pub struct CallOptions {
     pub memory_limit: Option<usize>,
     /// For [`Backend::Cpu`]: cuts work into the smallest pieces there are, for tests.
     pub smallest_pieces: bool,
+    /// For [`Backend::Cuda`]: arrays of the result stay on the GPU until somebody looks at them; see [`par_runtime::Options::keep_on_device`].
+    pub keep_on_device: bool,
 }
 
 impl Default for CallOptions {
@@ -87,6 +92,7 @@ impl Default for CallOptions {
             cancel: CancelToken::new(),
             memory_limit: None,
             smallest_pieces: false,
+            keep_on_device: false,
         }
     }
 }
@@ -103,6 +109,8 @@ pub struct Program {
     counting: OnceLock<Executable>,
     /// On a GPU.
     cuda: OnceLock<Executable>,
+    /// What [`Backend::Auto`] is.
+    automatic: OnceLock<Backend>,
     /// The same program in pieces, if it has work that can be cut.
     in_pieces: OnceLock<Option<Box<Program>>>,
     options: Options,
@@ -142,6 +150,7 @@ impl Program {
             executable: OnceLock::new(),
             counting: OnceLock::new(),
             cuda: OnceLock::new(),
+            automatic: OnceLock::new(),
             in_pieces: OnceLock::new(),
             options: options.clone(),
             trace,
@@ -278,13 +287,21 @@ impl Program {
         Pipeline { options: &self.options, trace: &self.trace }
     }
 
+    /// The back end, or what [`Backend::Auto`] stands for.
+    fn chosen(&self, backend: Backend) -> Backend {
+        match backend {
+            Backend::Auto => *self.automatic.get_or_init(|| Backend::automatic(self.options.device).0),
+            other => other,
+        }
+    }
+
     /// Does what a back end needs before it can run.
     pub fn prepare(&self, backend: Backend) -> Result<(), Failure> {
-        match backend {
+        match self.chosen(backend) {
             Backend::Interp => Ok(()),
             Backend::FlatInterp => self.flat().map(|_| ()),
             Backend::Cpu => self.executable().map(|_| ()),
-            Backend::Cuda => self.cuda().map(|_| ()),
+            Backend::Cuda | Backend::Auto => self.cuda().map(|_| ()),
         }
     }
 
@@ -396,7 +413,8 @@ impl Program {
     ) -> Result<Vec<Column>, RunFailure> {
         let missing = || RuntimeError::plain(format!("there is no entry point `{entry}`"));
         let limit = options.memory_limit.or(self.options.memory_limit);
-        match options.backend {
+        let backend = self.chosen(options.backend);
+        match backend {
             Backend::Interp => {
                 let found = self.core.funs.iter().position(|f| is_entry(&f.entry, entry));
                 let fun = core::FunId(found.ok_or_else(missing)? as u32);
@@ -417,21 +435,22 @@ impl Program {
                 profile.peak_bytes = u64::try_from(pool::thread_peak() - before).unwrap_or(0);
                 Ok(result?)
             }
-            Backend::Cpu | Backend::Cuda => {
+            Backend::Cpu | Backend::Cuda | Backend::Auto => {
                 let counting = matches!(measure, Measure::Costs { counting: true, .. });
-                let executable = match options.backend {
+                let executable = match backend {
                     Backend::Cuda => self.cuda()?,
                     _ if counting => self.counting()?,
                     _ => self.executable()?,
                 };
                 let fun = executable.entry(entry).ok_or_else(missing)?;
-                let CallOptions { threads, ref cancel, smallest_pieces, .. } = *options;
+                let CallOptions { threads, ref cancel, smallest_pieces, keep_on_device, .. } = *options;
                 let (cancel, memory_limit) = (cancel.clone(), limit);
                 let reproducible = self.options.reproducible;
                 let options = par_runtime::Options {
                     threads,
                     cancel,
                     smallest_pieces,
+                    keep_on_device,
                     memory_limit,
                     reproducible,
                     ..Default::default()

@@ -222,8 +222,8 @@ fn threads_call_at_the_same_time() {
 
 #[test]
 fn all_back_ends_give_the_same() {
-    // A GPU may be absent.
-    for backend in Backend::ALL.into_iter().filter(|b| *b != Backend::Cuda) {
+    // A GPU may be absent, and is then not chosen.
+    for backend in [Backend::Interp, Backend::FlatInterp, Backend::Cpu, Backend::Auto] {
         let p = Context::new(backend).compile(SHAPES).unwrap();
         let shapes: Vec<Shape> = p.call("turn", (vec![Shape::Nothing, Shape::Circle(1.0)],)).unwrap();
         assert_eq!(shapes, [Shape::Circle(1.0), Shape::Nothing]);

@@ -1,7 +1,7 @@
 //! Arrays in the memory of a device, in counted buffers.
 
 use super::driver::{Address, Gpu};
-use crate::array::{self, OutOfMemory};
+use crate::array::{self, OutOfMemory, Remote};
 use crate::exec::device::Held;
 use crate::prim::Prim;
 use std::fmt;
@@ -116,12 +116,23 @@ impl Array {
         Ok(Array { prim, len, buffer: Arc::new(buffer) })
     }
 
-    /// An array of the host's.
+    /// An array of the host's; what stayed on this device is there.
     pub fn of_host(gpu: &Arc<Gpu>, host: array::Array) -> Array {
+        if let Some(Kept(there)) = host.held_by()
+            && Arc::ptr_eq(&there.buffer.gpu, gpu)
+            && host.prim() == there.prim
+        {
+            return there.clone().with_len(host.len());
+        }
         let (prim, len, bytes) = (host.prim(), host.len(), host.bytes().len());
         let (gpu, host) = (gpu.clone(), Some(host));
         let buffer = Buffer { gpu, account: None, bytes, address: OnceLock::new(), host };
         Array { prim, len, buffer: Arc::new(buffer) }
+    }
+
+    /// As an array of the host's that is copied when somebody looks at it.
+    pub fn kept(self) -> array::Array {
+        array::Array::remote(self.prim, self.len, Kept(self))
     }
 
     /// Where its elements are.
@@ -149,5 +160,21 @@ impl Array {
         debug_assert!(len <= self.capacity());
         self.len = len;
         self
+    }
+}
+
+/// An array that the host holds and has not copied.
+struct Kept(Array);
+
+impl Remote for Kept {
+    fn size(&self) -> usize {
+        self.0.size()
+    }
+
+    fn copy_to(&self, bytes: &mut [u8]) {
+        let gpu = &self.0.buffer.gpu;
+        let at = self.0.address().expect("it has been computed");
+        let copied = gpu.enter().and_then(|()| gpu.download(bytes, at)).and_then(|()| gpu.wait());
+        copied.unwrap_or_else(|e| panic!("a result cannot be copied from the GPU any more: {e}"));
     }
 }

@@ -204,6 +204,10 @@ impl<'a> Device for Cuda<'a> {
         Ok(host)
     }
 
+    fn keep(run: &Run<Self>, a: Array) -> Result<array::Array, RuntimeError> {
+        if a.host().is_some() || a.len() == 0 { Self::download(run, a) } else { Ok(a.kept()) }
+    }
+
     fn settle(run: &Run<Self>) -> Result<(), RuntimeError> {
         run.device.fetch(&mut [], 0)
     }

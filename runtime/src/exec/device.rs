@@ -58,6 +58,10 @@ pub trait Device: Clone + Debug + Sized {
     fn upload(run: &Run<Self>, a: Array) -> ArrayResult<Self>;
     /// An array for the host.
     fn download(run: &Run<Self>, a: Self::Array) -> Result<Array, RuntimeError>;
+    /// The same, copied when somebody looks at it, after all is done.
+    fn keep(run: &Run<Self>, a: Self::Array) -> Result<Array, RuntimeError> {
+        Self::download(run, a)
+    }
     /// Waits for what is still to be done; fails if that does.
     fn settle(run: &Run<Self>) -> Result<(), RuntimeError>;
 

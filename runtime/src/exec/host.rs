@@ -83,7 +83,7 @@ impl<D: Device> Run<'_, D> {
             }
             Op::Check { cond, kind, args } => self.check(*cond, kind, args, frame, span),
             Op::Trace { label, ty, args } => {
-                let columns = export(self, Some(&ty.columns()), frame.take_all(args))?;
+                let columns = export(self, Some(&ty.columns()), frame.take_all(args), false)?;
                 self.traces.write(label, &Value { ty: ty.clone(), columns });
                 Ok(Vec::new())
             }

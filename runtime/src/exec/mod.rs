@@ -56,6 +56,9 @@ pub struct Options {
     pub cancel: CancelToken,
     /// Cuts work into the smallest pieces there are, whether or not that pays: for tests of what happens between pieces.
     pub smallest_pieces: bool,
+    /// Arrays of the result stay on the device until somebody looks at them, for a call that takes them as arguments. If the device has failed
+    /// by then, that is a panic.
+    pub keep_on_device: bool,
 }
 
 /// A compiled program.
@@ -180,7 +183,8 @@ impl<'a, K> Call<'a, K> {
         };
         let args = import(&run, function, args)?;
         let results = pool::with_limit(options.memory_limit, || run.function(fun, args, function.span));
-        let results = results.and_then(|xs| export(&run, function.ret_columns.as_deref(), xs));
+        let results =
+            results.and_then(|xs| export(&run, function.ret_columns.as_deref(), xs, options.keep_on_device));
         if let (Some(profile), Some(recorder)) = (profile, recorder) {
             *profile = recorder.finish();
         }
@@ -243,6 +247,7 @@ fn export<D: Device>(
     run: &Run<D>,
     types: Option<&[ColumnType]>,
     results: Vec<HostValue<D>>,
+    keep: bool,
 ) -> Result<Vec<Column>, RuntimeError> {
     D::settle(run)?;
     let is_size = |i: usize| types.is_some_and(|c| matches!(c.get(i), Some(ColumnType::Size)));
@@ -250,6 +255,7 @@ fn export<D: Device>(
         Ok(match value {
             HostValue::Scalar(Scalar::I64(n)) if is_size(i) => Column::Size(n),
             HostValue::Scalar(x) => Column::Scalar(x),
+            HostValue::Array(a) if keep => Column::Data(D::keep(run, a)?),
             HostValue::Array(a) => Column::Data(D::download(run, a)?),
             HostValue::Desc(d) => Column::Offsets(D::download(run, D::offsets(&d))?),
             HostValue::Empty | HostValue::Blocks(_) => Column::Data(Array::zeros(Prim::Bool, 0)),

@@ -8,6 +8,9 @@ use std::ops::Range;
 
 /// What the result of an entry point can be read as. Derive it for records and sums as [`IntoPar`](super::IntoPar).
 pub trait FromPar: Sized {
+    /// Whether some of the result is passed on as it is, so that it may stay on a GPU until somebody looks at it.
+    const KEEPS: bool = false;
+
     /// Whether values of a column can be read at all, as far as its type says: it is asked where there are none.
     fn fits(view: &View<'_>) -> Result<(), Mismatch> {
         let _ = view;
@@ -126,6 +129,8 @@ impl FromPar for String {
 
 /// The value as the program has it. It can be an argument again, of this or another call.
 impl FromPar for Value {
+    const KEEPS: bool = true;
+
     fn from_view(view: &View<'_>, _row: usize) -> Result<Value, Mismatch> {
         wrong(view, "a whole value, which is a result or a component of a tuple that is")
     }
@@ -155,6 +160,8 @@ fn components(value: Value, count: usize) -> Result<Vec<Value>, Mismatch> {
 macro_rules! tuples {
     ($($count:literal: $($t:ident $i:tt),*;)*) => { $(
         impl<$($t: FromPar),*> FromPar for ($($t,)*) {
+            const KEEPS: bool = $($t::KEEPS ||)* false;
+
             fn fits(view: &View<'_>) -> Result<(), Mismatch> {
                 match view {
                     View::Tuple(parts) if parts.len() == $count => {

@@ -16,7 +16,7 @@ pub struct Context {
 }
 
 impl Context {
-    /// A context for a back end, with all threads and without a limit of memory.
+    /// A context for a back end, with all threads and without a limit of memory. [`Backend::Auto`] is a GPU where there is one.
     pub fn new(backend: Backend) -> Context {
         Context { backend, threads: 0, memory_limit: None, options: Options::default() }
     }
@@ -174,9 +174,9 @@ impl Call<'_> {
         let program = &self.program.program;
         let entry = program.choose_entry(Some(&self.entry)).map_err(Mismatch::new)?;
         let args = args.to_values(entry)?;
-        let value: Value = program
-            .call(&self.entry, args, &self.options)
-            .map_err(|failure| Error::of_call(failure, program))?;
+        let options = CallOptions { keep_on_device: R::KEEPS, ..self.options.clone() };
+        let value: Value =
+            program.call(&self.entry, args, &options).map_err(|failure| Error::of_call(failure, program))?;
         Ok(R::from_par(value).map_err(|m| m.inside(&format!("the result of `{}`", self.entry)))?)
     }
 }
