@@ -102,7 +102,7 @@ PAR_KERNEL void bulk_offsets(PAR_ARGUMENT BulkOffsets k) {
     scan<bulk_threads, bulk_tile_items, false>(
         k.rows, SizeSum(),
         [&](u64 i) {
-            const i64 length = load(&k.lengths[i]);
+            const i64 length = larger(load(&k.lengths[i]), i64(0));
             longest = larger(longest, u64(length));
             return length;
         },

@@ -128,7 +128,8 @@ pub enum Op {
     },
     /// A bulk operation.
     Kernel(Box<Kernel>),
-    /// The descriptor with these row lengths, all >= 0 (checked before): an exclusive scan with its total.
+    /// The descriptor with these row lengths: an exclusive scan with its total. One below 0 counts as 0: a check fails before
+    /// anything is done with its rows.
     MakeDesc(Var),
     /// The descriptor of `rows` rows of length `m` each.
     UniformDesc {

@@ -3,6 +3,7 @@
 
 use par::pipeline::{Splitting, Versions};
 use par::{Backend, CallOptions, Options, Program, RunFailure, Scalar, Value, compile};
+use par_runtime::Array;
 
 const QUEENS: &str = "
 def solve (n: i64) (placed: []i64) : i64 =
@@ -91,6 +92,71 @@ fn trees_of_calls_run_in_pieces() {
 #[test]
 fn rows_run_in_pieces() {
     stays_below(ROWS, [200, 500], 100 << 10);
+}
+
+/// Calls a program that was compiled without a limit.
+fn called(text: &str, arg: Value, memory_limit: Option<usize>, backend: Backend) -> Result<Value, String> {
+    let program =
+        compile(text, "limit.par", &Options::default()).unwrap_or_else(|f| panic!("{}", f.render(false)));
+    let call = CallOptions { backend, memory_limit, ..CallOptions::default() };
+    program.call("main", vec![arg], &call).map_err(|f| match f {
+        RunFailure::Error(e) => e.message,
+        other => panic!("{other:?}"),
+    })
+}
+
+#[test]
+fn what_runs_out_of_memory_runs_again_in_pieces() {
+    for (text, n, limit) in [(QUEENS, 8, 20 << 10), (FIB, 18, 12 << 10), (ROWS, 500, 100 << 10)] {
+        let arg = || Value::scalar(Scalar::I64(n));
+        for backend in [Backend::FlatInterp, Backend::Cpu] {
+            let whole = called(text, arg(), None, backend);
+            assert!(whole.is_ok(), "{backend}: {whole:?}");
+            assert_eq!(called(text, arg(), Some(limit), backend), whole, "{backend}");
+            // All at once it would not have been enough.
+            assert!(peak(text, n, None, backend) > limit as u64, "{backend}");
+        }
+    }
+}
+
+/// What is shown is shown once, so such a program does not run again.
+#[test]
+fn what_shows_values_does_not_run_again() {
+    let text = ROWS.replace("sum (map", "sum (trace (map").replace("(iota n))", "(iota n)))");
+    let arg = || Value::scalar(Scalar::I64(500));
+    let error = called(&text, arg(), Some(100 << 10), Backend::Cpu).expect_err("too little memory");
+    assert!(error.starts_with("out of memory ("), "{error}");
+}
+
+const ONE_GIANT: &str = "
+entry main (ns: []i64) : []i64 =
+  map (\\n -> sum (map (\\i -> let xs = scan (+) 0 (map (+ i) (iota n)) in length (filter (> i) xs)) (iota n))) ns";
+
+/// One position of the outer nest alone is too much: the nest inside it is cut.
+#[test]
+fn a_giant_position_is_cut_inside() {
+    let arg = |n| Value::vector(Array::from_slice(&[3i64, n, 0, 1]));
+    // Of the prefixes of row i, all but the first are greater than i.
+    let expected = Value::vector(Array::from_slice(&[6i64, 400 * 399, 0, 0]));
+    for backend in [Backend::FlatInterp, Backend::Cpu] {
+        assert_eq!(called(ONE_GIANT, arg(400), Some(200 << 10), backend), Ok(expected.clone()), "{backend}");
+    }
+}
+
+const ONE_ROW: &str = "
+entry main (ns: []i64) : []i64 =
+  map (\\n -> let xs = scan (+) 0 (iota n) in xs[xs[0] % n] + length (filter (> 3) xs)) ns";
+
+/// A row of numbers is not cut: one that does not fit is an error, the same on every back end, and rows beside it make no difference.
+#[test]
+fn a_giant_row_is_an_error() {
+    let arg = |n| Value::vector(Array::from_slice(&[3i64, n, 5, 1]));
+    for backend in [Backend::FlatInterp, Backend::Cpu] {
+        let error = called(ONE_ROW, arg(100_000), Some(100 << 10), backend).expect_err("too little memory");
+        assert!(error.starts_with("out of memory ("), "{backend}: {error}");
+        let fits = called(ONE_ROW, arg(1_000), Some(100 << 10), backend);
+        assert_eq!(fits, Ok(Value::vector(Array::from_slice(&[0i64, 997, 2, 0]))), "{backend}");
+    }
 }
 
 #[test]

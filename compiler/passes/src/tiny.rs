@@ -101,8 +101,9 @@ impl Outside<'_> {
             }
             Exp::Loop { params, form, body } => {
                 params.iter().for_each(|(p, _)| note(std::slice::from_ref(p), &mut self.types));
-                if let LoopForm::While(cond) = form {
-                    self.body(cond);
+                match form {
+                    LoopForm::For { index, prim, .. } => drop(self.types.insert(*index, Type::scalar(*prim))),
+                    LoopForm::While(cond) => self.body(cond),
                 }
                 self.body(body);
             }

@@ -20,7 +20,7 @@ impl Desc {
         Desc { offsets, lengths: OnceLock::new(), seg_ids: OnceLock::new() }
     }
 
-    /// From row lengths, which are not negative: an exclusive scan. `None`: the total overflows.
+    /// From row lengths, of which one below 0 counts as 0: an exclusive scan. `None`: the total overflows.
     pub fn from_lengths(lengths: Array, threads: usize) -> Result<Option<Desc>, OutOfMemory> {
         let mut offsets = Array::try_uninit(Prim::I64, lengths.len() + 1)?;
         let out = offsets.slice_mut::<i64>();
@@ -124,7 +124,7 @@ fn offsets_of(lengths: &[i64], out: &mut [i64], threads: usize) -> Option<i64> {
     let parts = threads::parts(threads, lengths.len());
     let sums: Vec<AtomicI64> = parts.iter().map(|_| AtomicI64::new(0)).collect();
     threads::run(threads, parts.len(), |i| {
-        let sum = lengths[parts[i].clone()].iter().try_fold(0i64, |sum, n| sum.checked_add(*n));
+        let sum = lengths[parts[i].clone()].iter().try_fold(0i64, |sum, n| sum.checked_add((*n).max(0)));
         sums[i].store(sum.unwrap_or(-1), Relaxed);
     });
     let mut total = 0i64;
@@ -137,7 +137,7 @@ fn offsets_of(lengths: &[i64], out: &mut [i64], threads: usize) -> Option<i64> {
         let mut sum = sums[i].load(Relaxed);
         for (o, n) in part.iter_mut().zip(&lengths[parts[i].clone()]) {
             *o = sum;
-            sum += n;
+            sum += (*n).max(0);
         }
     });
     Some(total)
@@ -160,6 +160,17 @@ mod tests {
             assert_eq!(offsets(2).1, sum as usize);
             let again = Desc::new(Array::from_slice(&offsets(2).0));
             assert_eq!(again.lengths(3).unwrap().slice::<i64>(), lengths);
+        }
+    }
+
+    #[test]
+    fn lengths_below_zero_count_as_zero() {
+        let mut lengths = vec![1i64; 100_000];
+        (lengths[3], lengths[70_000]) = (-5, i64::MIN);
+        for threads in [1, 2] {
+            let d = Desc::from_lengths(Array::from_slice(&lengths), threads).unwrap().unwrap();
+            assert_eq!(d.total(), 99_998);
+            assert_eq!(d.offsets().slice::<i64>()[3..6], [3, 3, 4]);
         }
     }
 

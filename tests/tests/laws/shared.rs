@@ -45,6 +45,48 @@ fn an_arm_results_in_a_slice_of_one_of_several_shared_rows() {
 }
 
 #[test]
+fn a_branch_results_in_a_shared_matrix() {
+    is_linear(
+        "entry main (n: i64) : i64 =
+           let big = map (\\i -> map (\\j -> rnd (i + j)) (iota 50)) (iota n)
+           let rows = map (\\i -> if rnd i % 2 == 0 then big else [replicate 50 i]) (iota n)
+           in sum (map (\\m -> m[length m - 1][1]) rows)",
+    );
+}
+
+#[test]
+fn a_branch_results_in_a_shared_ragged_matrix_or_in_a_part_of_it() {
+    is_linear(
+        "entry main (n: i64) : i64 =
+           let big = map (\\i -> map rnd (iota (i % 9))) (iota n)
+           let pick i = match i % 3 case 0 -> big
+                                    case 1 -> big[i:]
+                                    case _ -> [[i], [], [i, i]]
+           in sum (map (\\i -> length (last (pick i))) (iota n))",
+    );
+}
+
+#[test]
+fn a_branch_results_in_copies_of_a_shared_row() {
+    is_linear(
+        "entry main (n: i64) : i64 =
+           let big = replicate 4 (map rnd (iota n))
+           let rows = map (\\i -> if rnd i % 2 == 0 then big else [[i], [i + 1]]) (iota n)
+           in sum (map (\\m -> m[1][0]) rows)",
+    );
+}
+
+#[test]
+fn a_branch_that_is_the_same_for_all_rows_results_in_a_part_of_a_matrix() {
+    is_linear(
+        "entry main (n: i64) : i64 =
+           let a = map (\\i -> map (+ i) (iota 20)) (iota n)
+           let b = map (\\i -> map (* i) (iota 20)) (iota (2 * n))
+           in sum (map (\\i -> let m = if n < 7 then a else b[i:] in m[0][3]) (iota n))",
+    );
+}
+
+#[test]
 fn a_loop_keeps_a_shared_array_in_its_state() {
     is_linear(
         "entry main (n: i64) : i64 =

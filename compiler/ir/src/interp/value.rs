@@ -50,7 +50,7 @@ pub(super) fn offsets_of(lengths: &[i64]) -> Option<Array> {
     let mut total = 0i64;
     offsets.push(0);
     for len in lengths {
-        total = total.checked_add(*len)?;
+        total = total.checked_add((*len).max(0))?;
         offsets.push(total);
     }
     Some(Array::from_slice(&offsets))

@@ -164,6 +164,7 @@ impl<'v> Tiny<'v> {
         let element = Type::scalar(ty.prim());
         let fresh = |_| Param { var: self.vars.fresh_like(p.var), ty: element.clone() };
         let parts: Vec<Param> = (0..leaves(&ty)).map(fresh).collect();
+        self.types.extend(parts.iter().map(|part| (part.var, element.clone())));
         self.parts.insert(p.var, parts.iter().map(|p| p.var.into()).collect());
         parts
     }

@@ -112,7 +112,7 @@ impl Tiny<'_> {
     fn prim_of(&self, a: Atom) -> Prim {
         match a {
             Atom::Const(c) => c.prim(),
-            Atom::Var(v) => self.types.get(&v).map_or(Prim::I64, Type::prim),
+            Atom::Var(v) => self.types.get(&v).map(Type::prim).expect("types of all variables are noted"),
         }
     }
 

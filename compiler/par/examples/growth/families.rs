@@ -27,6 +27,14 @@ pub const FAMILIES: &[Family] = &[
     ("state of a loop", state, [50, 100, 200, 400]),
 ];
 
+/// Those whose flat form and machine code are looked at, too.
+pub const FLATTENED: &[Family] = &[
+    ("reductions in maps", maps, [2, 4, 8, 16]),
+    ("statements under a map", statements, [25, 50, 100, 200]),
+    ("small arrays under a map", small_arrays, [4, 8, 16, 32]),
+    ("records through recursion", records, [2, 4, 8, 16]),
+];
+
 /// Text made of one piece for each number.
 fn each(n: usize, piece: impl Fn(usize) -> String) -> String {
     (0..n).map(piece).collect()
@@ -134,6 +142,30 @@ fn columns(n: usize) -> String {
     let (ones, twos) = (each(n, |i| row(i, "#a")), each(n, |i| row(i, "#b")));
     let value = vec!["x"; n].join(", ");
     format!("entry main (x: #a | #b | #c) : i32 =\n  match ({value})\n{ones}{twos}  case _ -> -1\n")
+}
+
+fn statements(n: usize) -> String {
+    let next = |i: usize| format!("  let v{} = map (+ i64.sum (filter (> {i}) v{})) v{i}\n", i + 1, i / 2);
+    format!("entry main (xss: [][]i64) : [][]i64 = map (\\v0 ->\n{}  in v{n}) xss\n", each(n, next))
+}
+
+fn small_arrays(n: usize) -> String {
+    let first = each(n, |i| format!("  let a{i} = map (\\j -> k * {i} + j) (iota 16)\n"));
+    let second = each(n, |i| format!("  let b{i} = map2 (\\x y -> x * y + {i}) a{i} a{}\n", (i + 1) % n));
+    let sums = each(n, |i| format!(" + i64.sum b{i}"));
+    format!("entry main (ks: []i64) : []i64 = map (\\k ->\n{first}{second}  in k{sums}) ks\n")
+}
+
+fn records(n: usize) -> String {
+    let fields = |f: &dyn Fn(usize) -> String| (0..n).map(f).collect::<Vec<_>>().join(", ");
+    let types = fields(&|i| format!("a{i}: []i64, b{i}: [](i64, []i64)"));
+    let step = fields(&|i| format!("a{i} = p.a{i} ++ tail v.a{i}, b{i} = take 1 p.b{i}"));
+    let start = fields(&|i| format!("a{i} = iota (i + {i}), b{i} = [(i, iota i)]"));
+    format!(
+        "type t = {{{types}}}\n\
+         def f (v: t) (k: i64) : t = if k == 0 then v else let p = f v (k - 1) in {{{step}}}\n\
+         entry main (is: []i64) : [][]i64 = map (\\i -> (f {{{start}}} (i % 3)).a0) is\n"
+    )
 }
 
 fn conditions(n: usize) -> String {

@@ -85,7 +85,8 @@ impl Flattener<'_> {
                     }
                 }
                 for ((a, p), form) in body.results.iter().zip(&stm.pat).zip(&mut forms) {
-                    if *form != Form::Whole && has_view(&p.ty) && f.is_shared(level, *a) {
+                    let viewed = has_view(&p.ty) || p.ty.rank() > 1 && !p.ty.is_desc() && !f.is_root(level);
+                    if *form != Form::Whole && viewed && f.is_shared(level, *a) {
                         *form = Form::View;
                     }
                 }
@@ -223,8 +224,7 @@ impl Flattener<'_> {
             return Leaving::Packed(self.canonical_params(level, std::slice::from_ref(p))[0]);
         }
         let v = a.var().expect("an array is a variable");
-        let arr = self.arr(v);
-        let arr = self.stored_once(v, &arr).unwrap_or(arr);
+        let arr = self.shared_rows(v);
         let mut names: Vec<(Var, flat::Param)> = Vec::new();
         for (v, ty) in self.made_of(&arr) {
             if v.0 as usize >= outside && names.iter().all(|n| n.0 != v) {

@@ -145,7 +145,7 @@ impl Flattener<'_> {
         if has_view(&p.ty) {
             let (blocks, starts) = (add(self, Ty::Blocks(p.ty.prim())), add(self, Ty::Array(Prim::I64)));
             self.blocks.insert(blocks);
-            return self.bind_view(level, p, blocks, starts);
+            return self.bind_view(level, p, blocks, &[starts]);
         }
         let rep = if p.ty.is_scalar() {
             let v = add(self, Ty::Array(p.ty.prim()));

@@ -3,15 +3,17 @@
 //! **Packed**: at the root level a scalar is a host scalar, an array its packed data, a descriptor a FLAT descriptor. At any
 //! other level a scalar is an array over the level's positions, arrays and descriptors are packed over all positions.
 //!
-//! **View**: rows (of rank 1) are blocks, and where each position's row starts in their index space:
+//! **View**: elements are blocks, and rows (of rank 1) are where each position's starts in their index space:
 //!
 //! ```text
 //! if c then big else [i]      packed: a copy of big for every position where c
 //!                             view:   (join big, ones) and a start per position
 //! ```
+//!
+//! Between them come, for rows of higher rank, the starts of the rows of each inner dimension.
 
 use super::ex::Ex;
-use super::nest::LevelId;
+use super::nest::{FDim, LevelId};
 use super::pack::DimRep;
 use super::rep::{Arr, Rep, Src};
 use super::{Flattener, Known};
@@ -25,13 +27,14 @@ use std::rc::Rc;
 pub(crate) enum Form {
     /// What is new is packed already; of what is not, a copy is made.
     Packed,
-    /// Only of rows of scalars.
+    /// What there is already stays where it is.
     View,
     /// State of a loop that its turns update: one array for all positions, see [`super::whole`].
     Whole,
 }
 
-/// Whether values of this type can be passed as views.
+/// Whether values of this type are passed as views by loops, calls and pieces, where the starts of inner rows would be copied again and
+/// again.
 pub(crate) fn has_view(ty: &Type) -> bool {
     ty.rank() == 1 && !ty.is_desc()
 }
@@ -51,7 +54,12 @@ impl Flattener<'_> {
         match form {
             Form::Packed => vec![self.canonical_ty(level, ty)],
             Form::Whole => vec![Ty::Array(ty.prim())],
-            Form::View => vec![Ty::Blocks(ty.prim()), self.canonical_ty(level, &Type::I64)],
+            Form::View => {
+                let mut tys = vec![Ty::Blocks(ty.prim())];
+                tys.extend(ty.dims[1..].iter().map(|_| Ty::Array(Prim::I64)));
+                tys.push(self.canonical_ty(level, &Type::I64));
+                tys
+            }
         }
     }
 
@@ -90,17 +98,22 @@ impl Flattener<'_> {
         }
     }
 
-    /// Rows as blocks, and their starts.
-    fn view_of(&mut self, level: LevelId, a: Atom) -> [Atom; 2] {
+    /// Elements as blocks, the starts of inner rows, and where each position's row starts.
+    fn view_of(&mut self, level: LevelId, a: Atom) -> Vec<Atom> {
         let v = a.var().expect("constants are scalar");
-        let (arr, ty) = (self.arr(v), self.types[&v].clone());
-        let arr = self.stored_once(v, &arr).unwrap_or(arr);
+        let (arr, ty) = (self.shared_rows(v), self.types[&v].clone());
         let arr = self.viewable(level, &arr, &ty);
-        let Src::Data(data, prim) = arr.src else { unreachable!("made viewable") };
-        let (blocks, origin) = self.as_blocks(data, prim);
-        let start = self.add(arr.start, Ex::Atom(origin));
-        let start = if self.is_root(level) { self.host(&start) } else { self.store(level, &start).into() };
-        [blocks.into(), start]
+        let (src, inner, offsets) = self.join_views(std::slice::from_ref(&arr), false);
+        let Src::Data(blocks, _) = src else { unreachable!("made viewable") };
+        let starts = inner.iter().map(|d| match d {
+            FDim::View(s) => Atom::Var(*s),
+            FDim::Size(_) | FDim::Seg(_) => unreachable!("joined as views"),
+        });
+        let mut values: Vec<Atom> = std::iter::once(blocks.into()).chain(starts).collect();
+        let start = self.add(arr.start, Ex::Atom(offsets[0]));
+        let root = self.is_root(level);
+        values.push(if root { self.host(&start) } else { self.store(level, &start).into() });
+        values
     }
 
     /// An array as blocks, and what is added to its indices.
@@ -167,7 +180,8 @@ impl Flattener<'_> {
         let ty = self.types[&v].clone();
         let stored = matches!(arr.src, Src::Data(..)) || (matches!(arr.src, Src::Desc(_)) && ty.is_desc());
         if !stored {
-            return !self.is_root(level) && self.is_for_all(v, &arr).is_some();
+            let for_all = self.is_for_all(v, &arr).is_some() || self.copies_of_row(&arr, &ty).is_some();
+            return !self.is_root(level) && for_all;
         }
         arr.stride.is_none() && !self.is_packed(level, &arr, &ty)
     }
@@ -256,16 +270,23 @@ impl Flattener<'_> {
                 Form::Packed => self.bind_canonical(level, p, v.var),
                 Form::Whole => self.bind_whole(p, p.var, v.var),
                 Form::View => {
-                    let start = next();
-                    self.declare(start);
-                    self.bind_view(level, p, v.var, start.var);
+                    let starts: Vec<Var> = (0..p.ty.rank())
+                        .map(|_| {
+                            let start = next();
+                            self.declare(start);
+                            start.var
+                        })
+                        .collect();
+                    self.bind_view(level, p, v.var, &starts);
                 }
             }
         }
     }
 
-    /// Binds rows of scalars that start at `start` in blocks.
-    pub(crate) fn bind_view(&mut self, level: LevelId, p: &Param, blocks: Var, start: Var) {
+    /// Binds rows in blocks: where those of inner dimensions start, then where each position's does.
+    pub(crate) fn bind_view(&mut self, level: LevelId, p: &Param, blocks: Var, starts: &[Var]) {
+        let (start, inner) = starts.split_last().expect("one for each dimension");
+        let start = *start;
         let start = if self.is_root(level) {
             Ex::Atom(start.into())
         } else {
@@ -274,8 +295,8 @@ impl Flattener<'_> {
             Ex::Load(start, Prim::I64, Rc::new(Ex::Pos(level)))
         };
         self.types.insert(p.var, p.ty.clone());
-        let src = Src::Data(blocks, p.ty.prim());
-        self.env.insert(p.var, Rep::Array(Arr { src, inner: vec![], start, stride: None }));
+        let (src, inner) = (Src::Data(blocks, p.ty.prim()), inner.iter().map(|s| FDim::View(*s)).collect());
+        self.env.insert(p.var, Rep::Array(Arr { src, inner, start, stride: None }));
     }
 
     fn bind_canonical(&mut self, level: LevelId, p: &Param, v: Var) {

@@ -117,8 +117,13 @@ impl Flattener<'_> {
     pub(crate) fn viewable(&mut self, level: LevelId, arr: &Arr, ty: &Type) -> Arr {
         let regular = arr.inner.iter().any(|d| matches!(d, FDim::Size(_)));
         let plain = matches!(arr.src, Src::Data(..)) || (matches!(arr.src, Src::Desc(_)) && ty.is_desc());
-        if plain && arr.stride.is_none() && !regular {
-            return arr.clone();
+        if plain && arr.stride.is_none() {
+            if !regular {
+                return arr.clone();
+            }
+            if let Some(view) = self.with_starts(arr) {
+                return view;
+            }
         }
         let (mut packed, levels) = self.pack_levels(level, arr, ty);
         for (d, rows_at) in packed.inner.iter_mut().zip(&levels) {
@@ -193,8 +198,14 @@ impl Flattener<'_> {
         }
         if let Some((_, p)) = data.first().copied() {
             let parts: Vec<Var> = data.iter().map(|d| d.0).collect();
-            let (v, origins) =
-                if append { self.concat_counted(&parts, Ty::Array(p)) } else { self.join_blocks(&parts, p) };
+            let (v, origins) = match parts[..] {
+                _ if append => self.concat_counted(&parts, Ty::Array(p)),
+                [only] => {
+                    let (v, origin) = self.as_blocks(only, p);
+                    (v, vec![origin])
+                }
+                _ => self.join_blocks(&parts, p),
+            };
             return (Src::Data(v, p), vec![], origins);
         }
         let (v, offsets) = self.concat_counted(&descs, Ty::Desc);
@@ -225,6 +236,9 @@ impl Flattener<'_> {
     /// Concatenates, and gives the index where each part begins.
     fn concat_counted(&mut self, parts: &[Var], ty: Ty) -> (Var, Vec<Atom>) {
         let mut offsets = vec![Atom::i64(0)];
+        if let [only] = parts {
+            return (*only, offsets);
+        }
         for part in &parts[..parts.len() - 1] {
             let n = match ty {
                 Ty::Desc => self.bind("rows", Ty::Scalar(Prim::I64), Op::Rows(*part)).into(),

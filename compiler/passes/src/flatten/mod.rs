@@ -43,6 +43,7 @@ mod pack;
 mod prune;
 mod rep;
 mod sequential;
+mod shared;
 mod soac;
 mod sort;
 mod split;
@@ -156,10 +157,16 @@ enum Known {
     Count(LevelId),
     /// The descriptor with these row lengths over the positions of a level.
     Desc(Ex, LevelId),
+    /// The descriptor with the row lengths in a flat array.
+    Made(Var),
+    /// The descriptor of so many rows of one length.
+    Uniform(Atom, Atom),
     /// A range.
     Range(Atom),
     /// Copies of a scalar.
     Copies(Atom, Atom),
+    /// So many multiples of a size, from 0 on.
+    Multiples(Atom, Atom),
     /// Arrays joined: the blocks, and what is added to the indices of each.
     Joined(Vec<Var>),
     /// An expression stored for every position of a level.

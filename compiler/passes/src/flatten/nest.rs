@@ -62,6 +62,22 @@ pub(crate) enum Extent {
     Total(Var),
 }
 
+impl Extent {
+    /// The space of which this one is `m` times as large, if it is made so.
+    pub(crate) fn without(self, m: Atom) -> Option<Extent> {
+        let quotient = |a: Atom| match (a.as_i64(), m.as_i64()) {
+            (Some(a), Some(m)) if m > 0 && a % m == 0 => Some(Atom::i64(a / m)),
+            _ => None,
+        };
+        match self {
+            Extent::Times(outer, a) if a == m => Some(*outer),
+            Extent::Times(outer, a) => Some(Extent::Times(outer, quotient(a)?)),
+            Extent::Count(a) => quotient(a).map(Extent::Count),
+            Extent::Total(_) => None,
+        }
+    }
+}
+
 impl Flattener<'_> {
     pub(crate) fn level(&self, id: LevelId) -> &Level {
         &self.levels[id.0]
@@ -110,11 +126,11 @@ impl Flattener<'_> {
         let desc = match len {
             Ex::Atom(m) => {
                 let rows = self.count(level);
-                self.bind("d", Ty::Desc, Op::UniformDesc { rows, m: *m })
+                self.bind_once(Known::Uniform(rows, *m), "d", Ty::Desc, Op::UniformDesc { rows, m: *m })
             }
             _ => {
                 let lens = self.store(level, len);
-                self.bind("d", Ty::Desc, Op::MakeDesc(lens))
+                self.bind_once(Known::Made(lens), "d", Ty::Desc, Op::MakeDesc(lens))
             }
         };
         self.desc_rows.insert(desc, extent);

@@ -1,4 +1,4 @@
-//! Fusion: maps are joined with the operator that consumes them, then with their neighbours, so that
+//! Fusion: maps are joined with the operator that consumes them, filters with reductions and filters, then all with their neighbours, so that
 //! nothing is written only to be read once.
 //!
 //! ```text
@@ -12,6 +12,7 @@
 //! This happens before flattening, inside lambdas, arms and loop bodies too, from the inside out; a lambda made by
 //! fusion is fused again inside. No work is done twice, and no code is copied.
 
+mod filter;
 mod horizontal;
 mod parts;
 mod retype;
@@ -68,7 +69,11 @@ impl Fuser<'_> {
         if !body.stms.iter().any(|s| parts::rows(&s.exp).is_some()) {
             return;
         }
-        while retype::sweep(body, self) || vertical::sweep(body, self) || horizontal::sweep(body, self) {}
+        while retype::sweep(body, self)
+            || vertical::sweep(body, self)
+            || filter::sweep(body, self)
+            || horizontal::sweep(body, self)
+        {}
     }
 
     fn inside(&mut self, stm: &mut Stm) {

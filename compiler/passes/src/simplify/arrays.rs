@@ -7,6 +7,7 @@
 //! let x = r[j]
 //! let ys = xs[a : n]                      let k = add.i64 a i
 //! let y = ys[i]                           let y = xs[k]
+//! let zs = concat (xs[0 : k], xs[k : n])  -- zs is xs
 //! ```
 
 use super::env::Env;
@@ -27,7 +28,7 @@ pub(super) fn simplify(env: &mut Env, exp: &Exp, p: &Param, span: Span, out: &mu
         Exp::Unflatten(x) => inverse(env, *x, p, |e| if let Exp::Flatten(y) = e { Some(*y) } else { None }),
         Exp::Concat(arrs) => match arrs.as_slice() {
             [only] if env.has_type(Atom::Var(*only), &p.ty) => Some(Exp::Atom(Atom::Var(*only))),
-            _ => None,
+            parts => rejoined(env, parts, p),
         },
         _ => None,
     }
@@ -54,6 +55,35 @@ fn whole_slice(env: &Env, arr: Var, start: Atom, len: Atom, stride: Atom, p: &Pa
     let whole = start == Atom::i64(0) && stride == Atom::i64(1);
     let same = env.type_of(arr) == Some(&p.ty) && p.ty.dims.first() == Some(&Dim::Size(len));
     (whole && same).then_some(Exp::Atom(Atom::Var(arr)))
+}
+
+/// Slices of one array that follow each other are a slice again.
+fn rejoined(env: &Env, parts: &[Var], p: &Param) -> Option<Exp> {
+    let one = Atom::i64(1);
+    let slice = |v: &Var| match env.def(*v)? {
+        Exp::Slice { arr, start, len, stride } if *stride == one => Some((*arr, *start, *len)),
+        _ => None,
+    };
+    let parts: Vec<(Var, Atom, Atom)> = parts.iter().map(slice).collect::<Option<_>>()?;
+    let (arr, start, _) = *parts.first()?;
+    let (ty, inner) = (env.type_of(arr)?, &p.ty.dims[1..]);
+    if ty.elem != p.ty.elem || ty.dims[1..] != *inner || inner.iter().any(|d| matches!(d, Dim::Seg(_))) {
+        return None;
+    }
+    let follow = parts.windows(2).all(|w| w[0].0 == w[1].0 && is_sum(env, w[1].1, w[0].1, w[0].2));
+    let &Dim::Size(len) = p.ty.dims.first()? else { return None };
+    let exp =
+        whole_slice(env, arr, start, len, one, p).unwrap_or(Exp::Slice { arr, start, len, stride: one });
+    follow.then_some(exp)
+}
+
+/// Whether `sum` is `a + b`.
+fn is_sum(env: &Env, sum: Atom, a: Atom, b: Atom) -> bool {
+    let zero = Atom::i64(0);
+    (a == zero && sum == b)
+        || (b == zero && sum == a)
+        || matches!(env.def_of(sum), Some(Exp::Prim(PrimOp::Bin(BinOp::Add, Prim::I64), xy))
+            if xy[..] == [a, b] || xy[..] == [b, a])
 }
 
 /// Reads through whatever made the array.

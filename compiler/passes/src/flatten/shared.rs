@@ -1,0 +1,108 @@
+//! Rows that many positions share, in forms that can be joined with others without a copy of their elements.
+//!
+//! ```text
+//! let m : [2][3]i64 = …           data of 6 elements, rows at 0, 3: starts = [0, 3], made once
+//! let c = replicate 4 row         starts = [s, s, s, s] where row starts at s
+//! ```
+
+use super::ex::Ex;
+use super::nest::{Extent, FDim, ROOT};
+use super::pack::DimRep;
+use super::rep::{Arr, Rep, Src};
+use super::{Flattener, Known};
+use par_ir::flat::{Op, Ty};
+use par_ir::prim::BinOp;
+use par_ir::{Atom, Prim, Type, Var};
+
+impl Flattener<'_> {
+    /// The array with starts for rows of regular dimensions, if it is known how many rows there are.
+    pub(crate) fn with_starts(&mut self, arr: &Arr) -> Option<Arr> {
+        let rows = self.rows_of_base(arr);
+        let known = |(d, rows): (&FDim, &Option<Extent>)| !matches!(d, FDim::Size(_)) || rows.is_some();
+        if !arr.inner.iter().zip(&rows).all(known) {
+            return None;
+        }
+        let mut inner = Vec::new();
+        for (d, rows) in arr.inner.iter().zip(rows) {
+            inner.push(match (d, rows) {
+                (FDim::Size(m), Some(rows)) => {
+                    let rows = self.positions_in(&rows);
+                    FDim::View(self.multiples(rows, *m))
+                }
+                (d, _) => *d,
+            });
+        }
+        Some(Arr { inner, ..arr.clone() })
+    }
+
+    /// Per inner dimension: how many rows the base has in it, where that is known.
+    fn rows_of_base(&self, arr: &Arr) -> Vec<Option<Extent>> {
+        let mut extent = match arr.src {
+            Src::Data(v, _) => self.extents.get(&v).cloned(),
+            Src::Desc(d) => self.desc_rows.get(&d).cloned(),
+            Src::Iota | Src::Splat(_) => None,
+        };
+        let mut rows = Vec::new();
+        for d in arr.inner.iter().rev() {
+            extent = extent.and_then(|e| match d {
+                // All rows share what starts at 0: they are not in the base's extent.
+                FDim::Size(m) if m.as_i64() == Some(0) => None,
+                FDim::Size(m) => e.without(*m),
+                FDim::Seg(d) => (e == Extent::Total(*d)).then(|| self.desc_rows.get(d).cloned()).flatten(),
+                FDim::View(_) => None,
+            });
+            rows.push(extent.clone());
+        }
+        rows.reverse();
+        rows
+    }
+
+    /// The number of positions of a space, on the host. Something covers the space, so that it does not overflow.
+    fn positions_in(&mut self, extent: &Extent) -> Atom {
+        match extent {
+            Extent::Count(n) => *n,
+            Extent::Times(outer, m) => {
+                let outer = self.positions_in(outer);
+                self.host_op(BinOp::Mul, outer, *m)
+            }
+            Extent::Total(d) => self.total(*d),
+        }
+    }
+
+    /// `0, m, 2 m, …`.
+    fn multiples(&mut self, rows: Atom, m: Atom) -> Var {
+        let key = Known::Multiples(rows, m);
+        if let Some(Atom::Var(v)) = self.known(&key) {
+            return v;
+        }
+        let each = self.enter(ROOT, &Ex::Atom(rows));
+        let start = self.mul(Ex::Pos(each), Ex::Atom(m));
+        let starts = self.store(each, &start);
+        self.learn(key, starts.into());
+        starts
+    }
+
+    /// What stands for an array that is shared: what is the same for all positions is stored once.
+    pub(crate) fn shared_rows(&mut self, v: Var) -> Arr {
+        let (arr, ty) = (self.arr(v), self.types[&v].clone());
+        if let Some(stored) = self.stored_once(v, &arr) {
+            return stored;
+        }
+        let Some((n, row)) = self.copies_of_row(&arr, &ty) else { return arr };
+        let start = self.host(&row.start);
+        let starts =
+            self.bind_once(Known::Copies(n, start), "starts", Ty::Array(Prim::I64), Op::Replicate(n, start));
+        let mut inner = vec![FDim::View(starts)];
+        inner.extend(row.inner);
+        Arr { src: row.src, inner, start: Ex::i64(0), stride: None }
+    }
+
+    /// If an array is copies of a row of the host's: how many, and the row.
+    pub(crate) fn copies_of_row(&self, arr: &Arr, ty: &Type) -> Option<(Atom, Arr)> {
+        let Src::Splat(row) = &arr.src else { return None };
+        let (Rep::Array(row), true) = (&**row, arr.inner.is_empty() && !ty.is_desc()) else { return None };
+        let DimRep::Width(Ex::Atom(n)) = self.dim_reps(ty).first().cloned()? else { return None };
+        let plain = matches!(row.src, Src::Data(..)) && row.stride.is_none() && row.start.atom().is_some();
+        plain.then(|| (n, row.clone()))
+    }
+}
