@@ -473,8 +473,9 @@ fn pages_show_imported_files() {
     assert!(page("src/file-main.par.html").contains("double"));
 }
 
-/// A loop, a loop in a kernel, recursion: none of them ends by itself.
-#[cfg(unix)]
+/// A loop, a loop in a kernel, recursion: none of them ends by itself. Whoever runs the tests in the background may have
+/// interrupts ignored, which `env` undoes.
+#[cfg(target_os = "linux")]
 #[test]
 fn an_interrupt_ends_a_run() {
     let program = "def fib (n: i32) : i64 = if n < 2 then 1 else fib (n - 1) + fib (n - 2)\n\
@@ -484,8 +485,9 @@ fn an_interrupt_ends_a_run() {
     let file = Folder::new("interrupt").file("endless.par", program);
     for entry in ["turns", "rows", "calls"] {
         for backend in ["cpu", "interp", "flat-interp"] {
-            let mut child = Command::new(env!("CARGO_BIN_EXE_par"))
-                .args(["run", &file, "--entry", entry, "--backend", backend])
+            let mut child = Command::new("env")
+                .args(["--default-signal=INT", env!("CARGO_BIN_EXE_par"), "run", &file])
+                .args(["--entry", entry, "--backend", backend])
                 .stdin(Stdio::piped())
                 .stdout(Stdio::piped())
                 .stderr(Stdio::piped())

@@ -144,7 +144,7 @@ impl<'p> Lower<'p> {
         self.find_widths(&def.params, &args, &env)?;
         for (i, (pat, arg)) in def.params.iter().zip(args).enumerate() {
             let before = places.get(i).map(|place| self.enter(*place));
-            self.bind_as(pat, arg, &mut env, &|name| format!("size of argument `{name}` of `{}`", def.name))?;
+            self.bind_as(pat, arg, &mut env, &|name| size_of_argument(name, def))?;
             self.span = before.unwrap_or(self.span);
         }
         self.widths.clear();
@@ -220,6 +220,14 @@ impl<'p> Lower<'p> {
             block.values.insert(d, val.clone());
         }
         Ok(val)
+    }
+}
+
+/// What two sizes are that a definition's parameter equates, for messages.
+pub(super) fn size_of_argument(name: &str, def: &Def) -> String {
+    match name {
+        "_" => format!("size of an argument of `{}`", def.name),
+        name => format!("size of argument `{name}` of `{}`", def.name),
     }
 }
 
