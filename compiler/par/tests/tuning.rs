@@ -79,6 +79,30 @@ fn sizes_choose() {
     assert!(too_few < too_long, "{too_few} launches: nobody looks for the longest of few rows");
 }
 
+/// Without measurements, rows are worked through by themselves if they are many and none has more than a few elements.
+#[test]
+fn many_short_rows_are_loops() {
+    let (auto, flat) = (
+        program(ROWS, Options::default()),
+        program(ROWS, Options { versions: Versions::Flat, ..Options::default() }),
+    );
+    let rows = |n: usize, length: usize, longest: usize| {
+        let row =
+            |i: usize| vec![i.to_string(); if i == n / 2 { longest } else { i % (length + 1) }].join(", ");
+        let text = (0..n).map(|i| format!("[{}]", row(i))).collect::<Vec<_>>().join(", ");
+        let of = |p: &Program| run(p, "main", &format!("[{text}]"), Backend::Cpu);
+        let (a, b) = (of(&auto), of(&flat));
+        assert_eq!(a.0, b.0, "{n} rows of {length}, one of {longest}");
+        a.1 as i64 - b.1 as i64
+    };
+    // The longest is looked for, then there is one kernel instead of two.
+    assert_eq!(rows(10_000, 4, 4), 0);
+    assert_eq!(rows(10_000, 4, 100), 1);
+    // Nobody looks for the longest of few rows, or of rows that are not short on average.
+    assert_eq!(rows(1_000, 4, 4), 0);
+    assert_eq!(rows(10_000, 20, 20), 0);
+}
+
 #[test]
 fn batches_of_calls_have_a_threshold() {
     let calls = |n: i64| {

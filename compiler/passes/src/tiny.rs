@@ -110,7 +110,8 @@ impl Outside<'_> {
             exp => {
                 for lam in exp.lambdas_mut() {
                     note(&lam.params, &mut self.types);
-                    let mut tiny = Tiny::new(self.vars, std::mem::take(&mut self.types), self.apart);
+                    let types = std::mem::take(&mut self.types);
+                    let mut tiny = Tiny::new(self.vars, types, self.apart).at(stm.span);
                     if let Some(body) = tiny.body(&lam.body, folded) {
                         lam.body = body;
                     }

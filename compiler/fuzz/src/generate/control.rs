@@ -10,6 +10,7 @@ fn any(_: &Ty) -> bool {
 pub(super) const FORMS: &[Form] = &[
     Form { name: "let", weight: 14, makes: any, make: let_in },
     Form { name: "if", weight: 12, makes: any, make: if_else },
+    Form { name: "shared matrix at a branch", weight: 4, makes: |t| *t == I64, make: shared_matrix },
     Form { name: "match sum", weight: 9, makes: any, make: match_sum },
     Form { name: "match number", weight: 4, makes: any, make: match_number },
     Form { name: "for", weight: 9, makes: any, make: for_loop },
@@ -40,6 +41,21 @@ fn if_else(g: &mut Gen, ty: &Ty, fuel: u32) -> Option<String> {
     let c = g.condition(c / 2);
     let [a, b] = g.exps([ty, ty], arms);
     Some(format!("(if {c} then {a} else {b})"))
+}
+
+/// Rows of which some result in a matrix that they share, others in one of their own.
+fn shared_matrix(g: &mut Gen, _: &Ty, fuel: u32) -> Option<String> {
+    if !g.can_nest() {
+        return None;
+    }
+    let matrix = array(array(I64));
+    let share = fuel / 3;
+    let (m, is) = (g.exp(&matrix, share), g.exp(&array(I64), share));
+    let (x, y, i) = (g.name(), g.name(), g.name());
+    let own = g.under(&[(&i, &I64), (&x, &matrix)], |g| g.exp(&matrix, share));
+    let chosen = format!("let {y} = if ({i} & 1) == 0 then {x} else {own}");
+    let used = format!("length {y} + i64.sum (map i64.sum {y})");
+    Some(format!("(let {x} = {m} in i64.sum (map (\\{i} -> {chosen} in {used}) {is}))"))
 }
 
 fn match_sum(g: &mut Gen, ty: &Ty, fuel: u32) -> Option<String> {

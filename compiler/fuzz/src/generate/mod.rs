@@ -21,6 +21,7 @@ mod reduce;
 mod scalars;
 mod scope;
 mod shape;
+mod tiny;
 mod update;
 
 use crate::case::{Call, Case};
@@ -92,7 +93,7 @@ pub struct Generated {
 }
 
 fn forms() -> impl Iterator<Item = &'static Form> {
-    let tables: [&[Form]; 10] = [
+    let tables: [&[Form]; 11] = [
         scalars::FORMS,
         compound::FORMS,
         control::FORMS,
@@ -103,6 +104,7 @@ fn forms() -> impl Iterator<Item = &'static Form> {
         library::FORMS,
         functions::FORMS,
         recursion::FORMS,
+        tiny::FORMS,
     ];
     tables.into_iter().flatten()
 }

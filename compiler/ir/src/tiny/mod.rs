@@ -74,6 +74,8 @@ pub struct Tiny<'v> {
     folded: bool,
     /// Lambdas around the current body.
     depth: usize,
+    /// Of the statement looked at last.
+    span: Span,
 }
 
 impl<'v> Tiny<'v> {
@@ -93,7 +95,14 @@ impl<'v> Tiny<'v> {
             taken: false,
             folded: false,
             depth: 0,
+            span: Span::default(),
         }
+    }
+
+    /// As part of a statement with this span.
+    pub fn at(mut self, span: Span) -> Self {
+        self.span = span;
+        self
     }
 
     /// The types of all variables seen.
@@ -122,7 +131,7 @@ impl<'v> Tiny<'v> {
         self.depth += 1;
         self.stms(&body.stms, &body.results, &mut stms)?;
         let mut last = Vec::new();
-        let span = stms.last().map(|s| s.span).unwrap_or_default();
+        let span = stms.last().map_or(self.span, |s| s.span);
         let results = body.results.iter().map(|a| self.whole(*a, &mut last, span)).collect();
         // Elements that are stored together come together.
         let (literals, others): (Vec<Stm>, Vec<Stm>) =
@@ -184,11 +193,12 @@ impl<'v> Tiny<'v> {
     fn scope(&mut self, body: &Body, types: &[Type]) -> Option<Body> {
         let mut stms = Vec::new();
         self.stms(&body.stms, &body.results, &mut stms)?;
+        let span = self.span;
         let mut results = Vec::new();
         for (a, ty) in body.results.iter().zip(types) {
             match self.sizes(ty) {
-                Some(_) => results.extend(self.elements(a.var()?, &mut stms, Span::default())?),
-                None => results.push(self.whole(*a, &mut stms, Span::default())),
+                Some(_) => results.extend(self.elements(a.var()?, &mut stms, span)?),
+                None => results.push(self.whole(*a, &mut stms, span)),
             }
         }
         Some(Body { stms, results })
@@ -204,6 +214,7 @@ impl<'v> Tiny<'v> {
 
     fn stm(&mut self, stm: &Stm, rest: (&[Stm], &[Atom]), out: &mut Vec<Stm>) -> Option<()> {
         self.pay()?;
+        self.span = stm.span;
         for p in &stm.pat {
             let ty = p.ty.substituted(&self.subst);
             self.types.insert(p.var, ty);

@@ -31,7 +31,9 @@ pub fn listing(insight: &Insight, width: usize, color: bool) -> String {
     let style = Style { width: width.max(72), color };
     let mut out = String::new();
     let notes = notes(insight);
-    for (file, lines) in &notes {
+    let is_library = |file: u32| insight.sources.files.get(file as usize).is_some_and(|s| s.is_library);
+    let (library, own): (Vec<_>, Vec<_>) = notes.iter().partition(|(file, _)| is_library(**file));
+    for (file, lines) in own.into_iter().chain(library) {
         style.file(insight, *file, lines, &mut out);
     }
     if insight.operations.is_empty() {
@@ -297,7 +299,8 @@ pub(super) fn details(op: &Operation) -> Vec<String> {
         out.push(format!("sequential for each element: {}", steps(op, &op.sequential)));
     }
     if !op.lines.is_empty() {
-        out.push(format!("computes lines {}", ranges(&op.lines)));
+        let lines = if op.lines.len() == 1 { "line" } else { "lines" };
+        out.push(format!("computes {lines} {}", ranges(&op.lines)));
     }
     let control = control(op);
     match (op.nest.is_empty(), control.is_empty()) {

@@ -58,34 +58,46 @@ impl Flattener<'_> {
         }
         let source = self.rep(value);
         let (at, target, source) = match (target, value) {
-            (Rep::Array(row), Atom::Var(v)) => {
-                let dims = self.dim_reps(&self.types[&v].clone());
-                let levels = self.enter_dims(level, dims);
-                let mut pair = (Rep::Array(row), source);
-                for l in &levels {
-                    if let (Rep::Array(a), Rep::Array(b)) = &pair {
-                        pair = (self.row(a, self.local(*l)), self.row(b, self.local(*l)));
-                    }
-                }
-                (*levels.last().expect("a row has a dimension"), pair.0, pair.1)
-            }
+            (Rep::Array(row), Atom::Var(v)) => self.elements_of_both(level, row, v),
             (t, _) => (level, t, source),
         };
-        let (Rep::Scalar(Ex::Load(_, _, ix)), Rep::Scalar(source)) = (target, source) else {
+        let new = self.bind_updated(&stm.pat[0], &packed, data);
+        self.write_elements(at, target, source, data, flat::Param { var: new, ty: Ty::Array(prim) });
+        Ok(())
+    }
+
+    /// The level of the elements of `from`, and what they and those of `to`, which has the same shape, are there.
+    pub(crate) fn elements_of_both(&mut self, level: LevelId, to: Arr, from: Var) -> (LevelId, Rep, Rep) {
+        let dims = self.dim_reps(&self.types[&from].clone());
+        let levels = self.enter_dims(level, dims);
+        let mut pair = (Rep::Array(to), self.rep(from.into()));
+        for l in &levels {
+            if let (Rep::Array(a), Rep::Array(b)) = &pair {
+                pair = (self.row(a, self.local(*l)), self.row(b, self.local(*l)));
+            }
+        }
+        (*levels.last().expect("an array has a dimension"), pair.0, pair.1)
+    }
+
+    /// Writes a value of every position of a level to where `target`, an element of `data`, is; binds the new array.
+    pub(crate) fn write_elements(
+        &mut self,
+        at: LevelId,
+        target: Rep,
+        value: Rep,
+        data: Var,
+        new: flat::Param,
+    ) {
+        let (Rep::Scalar(Ex::Load(_, _, ix)), Rep::Scalar(value)) = (target, value) else {
             panic!("internal error in flatten: shape of an update")
         };
-        let new = self.bind_updated(&stm.pat[0], &packed, data);
-        let ty = Ty::Array(prim);
-        let pat = vec![flat::Param { var: new, ty }];
         if self.is_root(at) {
-            let (index, value) = (self.host(&ix), self.host(&source));
-            self.emit(pat, Op::Write { arr: data, index, value });
-            return Ok(());
+            let (index, value) = (self.host(&ix), self.host(&value));
+            return self.emit(vec![new], Op::Write { arr: data, index, value });
         }
         let mut g = self.take_group(at);
-        let results = vec![self.eval(&mut g, &ix), self.eval(&mut g, &source)];
-        self.finish(g, KernelKind::Map(vec![Out::Scatter(vec![data])]), results, pat);
-        Ok(())
+        let results = vec![self.eval(&mut g, &ix), self.eval(&mut g, &value)];
+        self.finish(g, KernelKind::Map(vec![Out::Scatter(vec![data])]), results, vec![new]);
     }
 
     pub(crate) fn scatter(&mut self, level: LevelId, stm: &Stm) -> Result<()> {

@@ -8,12 +8,12 @@
 //! sequential   ys = kernel map flat n { loop … loop … }       -- reads each row twice while it is near
 //! ```
 //!
-//! Both are there where measured thresholds ([`super::choices`]) say that it depends: if there are enough rows for all threads and none
-//! is long, the host takes the sequential one. How long rows are it knows where every inner operator goes over a row of an argument of
-//! the nest, or over a number of elements that is the same for all.
+//! Both are there where it depends: if there are many rows and none is long ([`super::choices`]), the host takes the sequential one. How
+//! long rows are it knows where every inner operator goes over a row of an argument of the nest, or over a number of elements that is the
+//! same for all. A nest with one inner operator is one kernel in both versions: it is flat, unless a measurement says otherwise.
 
 use super::canonical::Form;
-use super::choices::Measure;
+use super::choices::{Choice, Measure};
 use super::nest::LevelId;
 use super::rep::Rep;
 use super::sequential::sequential_nest;
@@ -45,12 +45,14 @@ impl Flattener<'_> {
             return self.enter_rows(level, *width, inputs, &sequential);
         }
         let lengths = lengths(inputs, lam).filter(|_| self.is_root(level));
-        let Some(lengths) = lengths else { return self.enter_rows(level, *width, inputs, lam) };
+        let Some(mut lengths) = lengths else { return self.enter_rows(level, *width, inputs, lam) };
         let rows = self.threshold(stm.span, Measure::Rows);
         let longest = self.threshold(stm.span, Measure::Longest);
-        if rows == i64::MAX {
+        let measured = self.thresholds.has(Choice { span: stm.span, measure: Measure::Rows });
+        if rows == i64::MAX || lengths.len() == 1 && !measured {
             return self.enter_rows(level, *width, inputs, lam);
         }
+        lengths.dedup();
         self.both(level, stm, &sequential, &lengths, [rows, longest])
     }
 
@@ -89,25 +91,63 @@ impl Flattener<'_> {
         Ok((child, params.iter().map(|p| self.rep(p.var.into())).collect()))
     }
 
-    /// Whether there are enough rows, and none is too long; the longest is looked for only then.
+    /// Whether there are enough rows, and none is too long; the longest is looked for only if they are short on average.
     fn is_better_by_rows(&mut self, child: LevelId, lengths: &[Length], [rows, longest]: [i64; 2]) -> Atom {
         let n = self.count(child);
         let enough = self.at_most(Atom::i64(rows), n);
-        let then = self.block_of(|f| {
-            let mut all = Atom::bool(true);
-            for length in lengths {
-                let m = match length {
-                    Length::Same(a) => f.host_atom(*a),
-                    Length::Rows(d) => f.longest(*d),
-                };
-                let short = f.at_most(m, Atom::i64(longest));
-                let and = Op::Prim(PrimOp::Bin(BinOp::And, Prim::Bool), vec![all, short]);
-                all = f.bind("short", Ty::Scalar(Prim::Bool), and).into();
+        let longest = Atom::i64(longest);
+        let mut descs: Vec<Var> = Vec::new();
+        for length in lengths {
+            match length {
+                Length::Rows(d) if !descs.contains(d) => descs.push(*d),
+                _ => {}
             }
-            all
-        });
+        }
+        self.provided(VERSION_CONDITIONS[1], enough, |f| {
+            let on_average = f.all(lengths, |f, length| match length {
+                Length::Same(a) => {
+                    let m = f.host_atom(*a);
+                    f.at_most(m, longest)
+                }
+                Length::Rows(d) => match f.total_of(*d) {
+                    Some(total) => {
+                        let total = f.host(&total);
+                        let some = f.host_prim(BinOp::Max, n, Atom::i64(1));
+                        let mean = f.host_prim(BinOp::Quot, total, some);
+                        f.at_most(mean, longest)
+                    }
+                    None => Atom::bool(true),
+                },
+            });
+            f.provided("short", on_average, |f| {
+                f.all(&descs, |f, d| {
+                    let m = f.longest(*d);
+                    f.at_most(m, longest)
+                })
+            })
+        })
+    }
+
+    /// What `build` finds, if the condition holds; else false.
+    fn provided(&mut self, name: &str, cond: Atom, build: impl FnOnce(&mut Self) -> Atom) -> Atom {
+        let then = self.block_of(build);
         let other = flat::Block { stms: vec![], results: vec![Atom::bool(false)] };
-        self.bind(VERSION_CONDITIONS[1], Ty::Scalar(Prim::Bool), Op::If { cond: enough, then, other }).into()
+        self.bind(name, Ty::Scalar(Prim::Bool), Op::If { cond, then, other }).into()
+    }
+
+    /// Whether a condition holds for all items.
+    fn all<T>(&mut self, items: &[T], mut holds: impl FnMut(&mut Self, &T) -> Atom) -> Atom {
+        let mut all = Atom::bool(true);
+        for item in items {
+            let one = holds(self, item);
+            let and = Op::Prim(PrimOp::Bin(BinOp::And, Prim::Bool), vec![all, one]);
+            all = self.bind("all", Ty::Scalar(Prim::Bool), and).into();
+        }
+        all
+    }
+
+    fn host_prim(&mut self, op: BinOp, a: Atom, b: Atom) -> Atom {
+        self.bind("n", Ty::Scalar(Prim::I64), Op::Prim(PrimOp::Bin(op, Prim::I64), vec![a, b])).into()
     }
 
     fn block_of(&mut self, build: impl FnOnce(&mut Self) -> Atom) -> flat::Block {
@@ -147,6 +187,7 @@ impl Flattener<'_> {
 }
 
 /// How many elements an inner operator of a nest goes over.
+#[derive(PartialEq)]
 enum Length {
     /// The same everywhere.
     Same(Atom),

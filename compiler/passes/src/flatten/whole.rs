@@ -12,12 +12,11 @@
 //! An array is **whole** for a level if it holds a row for every position of that level, apart from each other. It is whole for levels that
 //! select from the positions, too: so what is updated there needs neither be copied out nor merged back.
 
-use super::ex::Ex;
 use super::nest::{Kind, LevelId};
 use super::rep::{Arr, Rep, Src};
 use super::{Flattener, Result};
 use par_ir::core::{Body, Exp, Param, Stm};
-use par_ir::flat::{self, KernelKind, Out, Ty};
+use par_ir::flat::{self, Ty};
 use par_ir::{Atom, Dim, Type, Var};
 
 impl Flattener<'_> {
@@ -176,22 +175,9 @@ impl Flattener<'_> {
             return Ok(data);
         }
         let Src::Data(data, prim) = before.src else { unreachable!("whole arrays are data") };
-        let dims = self.dim_reps(&self.types[&v].clone());
-        let levels = self.enter_dims(level, dims);
-        let mut pair = (Rep::Array(before), self.rep(a));
-        for l in &levels {
-            if let (Rep::Array(to), Rep::Array(from)) = &pair {
-                pair = (self.row(to, self.local(*l)), self.row(from, self.local(*l)));
-            }
-        }
-        let (Rep::Scalar(Ex::Load(_, _, ix)), Rep::Scalar(value)) = pair else {
-            panic!("internal error in flatten: shape of a version")
-        };
-        let mut g = self.take_group(*levels.last().expect("an array has a dimension"));
-        let results = vec![self.eval(&mut g, &ix), self.eval(&mut g, &value)];
+        let (at, to, from) = self.elements_of_both(level, before, v);
         let new = self.vars.fresh_like(data);
-        let pat = vec![flat::Param { var: new, ty: Ty::Array(prim) }];
-        self.finish(g, KernelKind::Map(vec![Out::Scatter(vec![data])]), results, pat);
+        self.write_elements(at, to, from, data, flat::Param { var: new, ty: Ty::Array(prim) });
         Ok(new)
     }
 

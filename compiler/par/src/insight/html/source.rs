@@ -33,11 +33,20 @@ pub(super) fn section(insight: &Insight) -> String {
         out += "<p class=\"dim\">Bars compare operations: <span class=\"key spent\">time</span> \
                 <span class=\"key made\">bytes of arrays made</span></p>\n";
     }
-    for (file, lines) in &files {
-        let Some(source) = insight.sources.files.get(*file as usize) else { continue };
+    let sources = files.iter().filter_map(|(f, l)| Some((insight.sources.files.get(*f as usize)?, l)));
+    let (library, own): (Vec<_>, Vec<_>) = sources.partition(|(source, _)| source.is_library);
+    for (source, lines) in own.into_iter().chain(library) {
         let _ = write!(out, "<section><h2>{}</h2>\n<div class=\"source\">\n", escape(&source.name));
+        // Of the library only what is used: its files are long.
+        let near = |n: usize| lines.range(n.saturating_sub(NEAR)..=n + NEAR).next().is_some();
         for (i, text) in source.text.lines().enumerate() {
             let beside = lines.get(&(i + 1));
+            if source.is_library && !near(i + 1) {
+                if near(i) {
+                    out.push_str("<div class=\"line\"><span class=\"ln\">⋮</span></div>\n");
+                }
+                continue;
+            }
             let class = if beside.is_some() { "line with" } else { "line" };
             let _ = write!(
                 out,
@@ -69,6 +78,9 @@ fn plan(insight: &Insight, beside: &Beside) -> String {
     }
     out + "</div>"
 }
+
+/// So many lines of the library are shown before and after one with operations.
+const NEAR: usize = 2;
 
 /// So many operations of a line are shown in full; more are folded.
 const IN_FULL: usize = 4;
