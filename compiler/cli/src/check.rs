@@ -9,9 +9,9 @@ use std::path::PathBuf;
 /// Arguments of `par check`.
 #[derive(clap::Args)]
 pub struct Args {
-    /// The program
-    #[arg(value_name = "FILE")]
-    file: PathBuf,
+    /// The programs, each by itself
+    #[arg(value_name = "FILE", required = true)]
+    files: Vec<PathBuf>,
     /// Check the compiler's own work after every pass
     #[arg(long)]
     verify: bool,
@@ -21,11 +21,14 @@ pub struct Args {
     compile: Compile,
 }
 
-/// Checks a program, including that the CPU back end supports all of it.
+/// Checks programs, including that the CPU back end supports all of them. The status is that of the first that is wrong.
 pub fn check(args: &Args) -> Result<Status, Status> {
     args.messages.choose();
     let options = args.compile.options(args.verify);
-    let program = source::load(&args.file, &options)?;
-    program.prepare(Backend::FlatInterp).map_err(|f| status::failure(&f))?;
-    Ok(Status::Success)
+    let one = |file: &PathBuf| {
+        let program = source::load(file, &options)?;
+        program.prepare(Backend::FlatInterp).map_err(|f| status::failure(&f))
+    };
+    let results: Vec<Result<(), Status>> = args.files.iter().map(one).collect();
+    results.into_iter().collect::<Result<Vec<_>, _>>().map(|_| Status::Success)
 }

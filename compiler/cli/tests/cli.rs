@@ -472,3 +472,48 @@ fn pages_show_imported_files() {
     assert!(page("index.html").contains("file-rows.par.html"));
     assert!(page("src/file-main.par.html").contains("double"));
 }
+
+/// A loop, a loop in a kernel, recursion: none of them ends by itself. Whoever runs the tests in the background may have
+/// interrupts ignored, which `env` undoes.
+#[cfg(target_os = "linux")]
+#[test]
+fn an_interrupt_ends_a_run() {
+    let program = "def fib (n: i32) : i64 = if n < 2 then 1 else fib (n - 1) + fib (n - 2)\n\
+                   entry turns (n: i32) = loop x = n while x >= 0 do (x + 1) % 7\n\
+                   entry rows (n: i32) = map (\\i -> loop x = i while x >= 0 do (x + 1) % 7) [n, n + 1]\n\
+                   entry calls (n: i32) = map fib [90 + n]\n";
+    let file = Folder::new("interrupt").file("endless.par", program);
+    for entry in ["turns", "rows", "calls"] {
+        for backend in ["cpu", "interp", "flat-interp"] {
+            let mut child = Command::new("env")
+                .args(["--default-signal=INT", env!("CARGO_BIN_EXE_par"), "run", &file])
+                .args(["--entry", entry, "--backend", backend])
+                .stdin(Stdio::piped())
+                .stdout(Stdio::piped())
+                .stderr(Stdio::piped())
+                .spawn()
+                .unwrap();
+            child.stdin.take().unwrap().write_all(b"1").unwrap();
+            std::thread::sleep(std::time::Duration::from_millis(500));
+            assert!(child.try_wait().unwrap().is_none(), "{entry} on {backend} ends by itself");
+            assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+            let output = child.wait_with_output().unwrap();
+            assert!(!output.status.success(), "{entry} on {backend}: {}", output.status);
+            assert_eq!(output.stdout, b"", "{entry} on {backend}");
+        }
+    }
+}
+
+#[test]
+fn several_programs_are_checked_each_by_itself() {
+    let folder = Folder::new("check_several");
+    let right = folder.file("right.par", "entry main (x: i32) = x + 1\n");
+    let wrong = folder.file("wrong.par", "entry main (x: i32) = x + y\n");
+    let worse = folder.file("worse.par", "entry main (x: i32) = (x\n");
+    let output = par(&["check", &right, &right], b"");
+    assert_eq!((output.status.code(), output.stderr.as_slice()), (Some(0), &b""[..]));
+    let output = par(&["check", &worse, &right, &wrong, &folder.path("missing.par")], b"");
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{text}");
+    assert!(["E0102", "E0201", "missing.par"].iter().all(|part| text.contains(part)), "{text}");
+}

@@ -66,9 +66,12 @@ fn ctrl_c_stops_an_evaluation_and_keeps_the_session() {
     for backend in ["cpu", "interp", "flat-interp"] {
         let mut session = start(&home, &["--backend", backend]);
         ask(&mut session, "let kept = 40 + 1", "kept : i32");
+        define(&mut session, "def fib (n: i32) : i64 = if n < 2 then 1 else fib (n - 1) + fib (n - 2)");
         for endless in [
             "loop x = kept while x >= 0 do (x + 1) % 7",
             "i64.sum (map (\\i -> loop x = i while x >= 0 do (x + 1) % 7) (iota 10))",
+            "fib (2 * kept)",
+            "map fib [2 * kept, 3, 2 * kept]",
         ] {
             // Time for the evaluation to begin; if it has not yet, the line is cancelled, which is noticed.
             enter(&mut session, endless);

@@ -61,10 +61,10 @@ fn comments(text: &str) -> Vec<String> {
 }
 
 #[test]
-fn examples_are_formatted() {
-    for (path, text) in all(&["examples"]) {
+fn what_people_read_is_formatted() {
+    for (path, text) in all(&["examples", "stdlib"]) {
         let formatted = format(&text, Style::default()).expect("a program");
-        assert!(formatted == text, "{}: run `par fmt examples`", path.display());
+        assert!(formatted == text, "{}: run `par fmt examples stdlib`", path.display());
     }
 }
 

@@ -107,10 +107,11 @@ def f (x: i32) =
   then -x
   else if x == 0 then 1
   else x
-def m (x: t) = match x
-               case #a y ->
-                 y
-               case #b -> 0
+def m (x: t) =
+  match x
+  case #a y ->
+    y
+  case #b -> 0
 def p xs = xs
            |> map (+ 1)
            |> i32.sum

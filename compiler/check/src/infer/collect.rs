@@ -115,7 +115,7 @@ pub(super) fn collect<'a>(files: &[&'a ast::File], sources: &Sources) -> Collect
     for prim in Prim::ALL {
         let id = c.scopes.add(format!("{prim}."), Some(library), true);
         c.scopes.get_mut(id).prim = Some(prim);
-        let entry = Entry { id, span: Span::default(), local: false };
+        let entry = Entry { id, span: Span::default(), end: 0, local: false };
         c.scopes.get_mut(library).modules.insert(prim.name().to_string(), entry);
     }
     let mut last = library;
@@ -247,7 +247,7 @@ impl<'a> Collected<'a> {
         let of_body = attrs.iter().copied().filter(|a| OF_BODIES.contains(&a.name.as_str())).collect();
         let what = What::Def(ast);
         self.defs.push(Found { what, name, module, intrinsic, inlining, of_body, library, demand, span });
-        let entry = Entry { id, span: ast.name.span, local };
+        let entry = Entry { id, span: ast.name.span, end: span.end, local };
         self.enter(&ast.name, entry, |m| &mut m.values, module);
     }
 
@@ -262,7 +262,7 @@ impl<'a> Collected<'a> {
         let id = TypeId(self.scopes.types.len() as u32);
         let (meaning, span, instance) = (Meaning::Alias(exp), name.span, self.in_instance);
         self.scopes.types.push(TypeDef { name: name.name.clone(), params, meaning, module, span, instance });
-        let entry = Entry { id, span: name.span, local };
+        let entry = Entry { id, span: name.span, end: exp.span.end, local };
         self.enter(name, entry, |m| &mut m.types, module);
     }
 

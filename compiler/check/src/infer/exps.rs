@@ -121,7 +121,7 @@ impl Cx<'_> {
     /// A value by its name; the rest of a dotted name selects fields.
     pub(super) fn name(&mut self, name: &Name) -> Expr {
         let Some((found, fields)) = self.scopes.resolve(&self.env, self.module, name) else {
-            if self.scopes.is_parametric(&self.env, self.module, &name.path) {
+            if self.scopes.is_parametric(&self.env, self.module, name) {
                 self.diags.push(errors::unapplied(name.span));
                 return self.poison(name.span);
             }
@@ -177,7 +177,7 @@ impl Cx<'_> {
         }
         let diag = errors::unknown_name(name, &known);
         if !name.path.is_empty() {
-            return diag;
+            return if diag.notes.is_empty() { members_noted(diag, name, known) } else { diag };
         }
         if self.scopes.find_type(&self.env, self.module, name).is_some() {
             let diag = errors::unknown_name(name, &[]);
@@ -328,5 +328,17 @@ impl Cx<'_> {
             cx.env.open(module);
             cx.exp(inner)
         })
+    }
+}
+
+/// What a module of few values has.
+fn members_noted(diag: Diagnostic, name: &Name, mut known: Vec<String>) -> Diagnostic {
+    const FEW: usize = 8;
+    known.sort();
+    let list = || known.iter().map(|m| format!("`{m}`")).collect::<Vec<_>>().join(", ");
+    match known.len() {
+        0 => diag,
+        1..=FEW => diag.note(format!("`{}` has {}", name.path.join("."), list())),
+        _ => diag,
     }
 }

@@ -286,6 +286,7 @@ impl Cx<'_> {
     /// Advice for a value without fields: `xs.length`.
     pub(super) fn advise_field(&self, diag: Diagnostic, of: &Ty, field: &str) -> Diagnostic {
         let value = self.sources.text(diag.labels[0].span).trim_end_matches(field).trim_end_matches('.');
+        let at = diag.labels[0].span;
         let value = if value.is_empty() { "xs" } else { value };
         let is_array = matches!(self.types.shallow(of), Ty::Array(..));
         match field {
@@ -294,11 +295,11 @@ impl Cx<'_> {
             }
             _ if !is_array
                 && self.env.value(value).is_none()
-                && self.scopes.value(self.module, value).is_some() =>
+                && self.scopes.value(self.module, at, value).is_some() =>
             {
                 diag.note(format!("`{value}` is a value: there is no module of this name"))
             }
-            _ if is_array && self.scopes.value(self.module, field).is_some() => {
+            _ if is_array && self.scopes.value(self.module, at, field).is_some() => {
                 diag.note(format!("`{field}` is a function, not a part of an array: {field} … {value}"))
             }
             _ => diag,

@@ -3,8 +3,8 @@
 //! Every file is a module whose parent is the file before it (all library files are one module; the parent of an imported
 //! file is the library), and every `module m = { … }` is a module inside one. So are parametric modules, which have no
 //! members, and modules seen through a module type (`modules/`). A name is looked for in the module it stands in, then in what that
-//! module opens, then in the parent. Whether a definition stands earlier or later in its module makes no difference,
-//! because a module defines each name once.
+//! module opens, then in the parent. A definition that stands later, or around the name, is meant only if no module around it has
+//! an earlier one.
 
 use super::env::Env;
 use super::modules::{Functor, SigDef};
@@ -29,7 +29,10 @@ pub(super) struct SigId(pub(super) u32);
 #[derive(Clone, Copy)]
 pub(super) struct Entry<T> {
     pub(super) id: T,
+    /// Of its name.
     pub(super) span: Span,
+    /// Where its definition ends: it does not come before what is in it.
+    pub(super) end: u32,
     /// Declared with `local`: not seen from outside.
     pub(super) local: bool,
 }
@@ -141,6 +144,11 @@ fn is_operator(name: &str) -> bool {
     OPERATORS.contains(&name) || name == "&&" || name == "||"
 }
 
+/// Whether a definition stands after a place in its file, or around it.
+fn follows<T>(entry: &Entry<T>, at: Span) -> bool {
+    entry.span.file == at.file && entry.end > at.start
+}
+
 impl<'a> Scopes<'a> {
     /// Adds an empty module.
     pub(super) fn add(&mut self, prefix: String, parent: Option<ModId>, library: bool) -> ModId {
@@ -163,13 +171,19 @@ impl<'a> Scopes<'a> {
         &mut self.modules[id.0 as usize]
     }
 
-    /// An unqualified name seen from inside a module.
-    fn inside<T: Copy>(&self, from: ModId, pick: &dyn Fn(&Module) -> Option<Entry<T>>) -> Option<T> {
+    /// An unqualified name that stands at a place inside a module.
+    fn inside<T: Copy>(
+        &self,
+        from: ModId,
+        at: Span,
+        pick: &dyn Fn(&Module) -> Option<Entry<T>>,
+    ) -> Option<T> {
         let mut next = Some(from);
         while let Some(id) = next {
             let module = self.get(id);
             if let Some(entry) = pick(module) {
-                return Some(entry.id);
+                let earlier = || self.earlier(module.parent, at, pick);
+                return Some(if follows(&entry, at) { earlier().unwrap_or(entry.id) } else { entry.id });
             }
             if let Some(found) = module.opens.iter().rev().find_map(|(m, _)| self.member(*m, pick)) {
                 return Some(found);
@@ -177,6 +191,18 @@ impl<'a> Scopes<'a> {
             next = module.parent;
         }
         None
+    }
+
+    /// What a module or one around it defines before a place in the same file.
+    fn earlier<T: Copy>(
+        &self,
+        from: Option<ModId>,
+        at: Span,
+        pick: &dyn Fn(&Module) -> Option<Entry<T>>,
+    ) -> Option<T> {
+        let modules = std::iter::successors(from, |id| self.get(*id).parent);
+        let entries = modules.filter_map(|id| pick(self.get(id)));
+        entries.filter(|e| e.span.file == at.file && !follows(e, at)).map(|e| e.id).next()
     }
 
     /// A name seen from outside a module: `m.x`.
@@ -209,7 +235,7 @@ impl<'a> Scopes<'a> {
     /// Whether a name with a path is that of something `local` to its module.
     pub(super) fn is_hidden<B>(&self, env: &Env<B>, from: ModId, name: &ast::Name) -> bool {
         let Some((first, rest)) = name.path.split_first() else { return false };
-        let start = self.module(env, from, first);
+        let start = self.module(env, from, name.span, first);
         let module =
             start.and_then(|start| rest.iter().try_fold(start, |m, part| self.member_module(m, part)));
         module.is_some_and(|m| self.get(m).values.get(&name.base).is_some_and(|entry| entry.local))
@@ -231,41 +257,41 @@ impl<'a> Scopes<'a> {
         found.or_else(|| self.broken_member(of).then_some(BROKEN))
     }
 
-    /// A value by its unqualified name.
-    pub(super) fn value(&self, from: ModId, name: &str) -> Option<DefId> {
-        self.inside(from, &|m| m.values.get(name).copied())
+    /// A value by its unqualified name, at a place.
+    pub(super) fn value(&self, from: ModId, at: Span, name: &str) -> Option<DefId> {
+        self.inside(from, at, &|m| m.values.get(name).copied())
     }
 
     /// A module by its unqualified name; opened ones (`m.(…)`) first.
-    fn module<B>(&self, env: &Env<B>, from: ModId, name: &str) -> Option<ModId> {
+    fn module<B>(&self, env: &Env<B>, from: ModId, at: Span, name: &str) -> Option<ModId> {
         let opened = env.opens.iter().rev().find_map(|(_, m)| self.member_module(*m, name));
-        opened.or_else(|| self.inside(from, &|m| m.modules.get(name).copied()))
+        opened.or_else(|| self.inside(from, at, &|m| m.modules.get(name).copied()))
     }
 
     /// The module that a path leads to.
-    fn path<B>(&self, env: &Env<B>, from: ModId, path: &[String]) -> Option<ModId> {
+    fn path<B>(&self, env: &Env<B>, from: ModId, at: Span, path: &[String]) -> Option<ModId> {
         let (first, rest) = path.split_first()?;
-        let start = self.module(env, from, first).or_else(|| self.broken(from).then_some(BROKEN))?;
+        let start = self.module(env, from, at, first).or_else(|| self.broken(from).then_some(BROKEN))?;
         rest.iter().try_fold(start, |m, part| self.member_module(m, part))
     }
 
     /// A module by its name, qualified or not.
     pub(super) fn find_module<B>(&self, env: &Env<B>, from: ModId, name: &ast::Name) -> Option<ModId> {
         let path: Vec<String> = name.path.iter().chain([&name.base]).cloned().collect();
-        self.path(env, from, &path)
+        self.path(env, from, name.span, &path)
     }
 
     /// Whether a path leads to a parametric module.
-    pub(super) fn is_parametric<B>(&self, env: &Env<B>, from: ModId, path: &[String]) -> bool {
-        self.path(env, from, path).is_some_and(|m| self.get(m).functor.is_some())
+    pub(super) fn is_parametric<B>(&self, env: &Env<B>, from: ModId, name: &ast::Name) -> bool {
+        self.path(env, from, name.span, &name.path).is_some_and(|m| self.get(m).functor.is_some())
     }
 
     /// A module type by its name, qualified or not.
     pub(super) fn find_sig(&self, from: ModId, name: &ast::Name) -> Option<SigId> {
         if name.path.is_empty() {
-            return self.inside(from, &|m| m.sigs.get(&name.base).copied());
+            return self.inside(from, name.span, &|m| m.sigs.get(&name.base).copied());
         }
-        let module = self.path(&Env::<()>::default(), from, &name.path)?;
+        let module = self.path(&Env::<()>::default(), from, name.span, &name.path)?;
         self.member(module, &|m| m.sigs.get(&name.base).copied())
     }
 
@@ -273,9 +299,9 @@ impl<'a> Scopes<'a> {
     pub(super) fn find_type<B>(&self, env: &Env<B>, from: ModId, name: &ast::Name) -> Option<TypeId> {
         if name.path.is_empty() {
             let opened = env.opens.iter().rev().find_map(|(_, m)| self.member_type(*m, &name.base));
-            return opened.or_else(|| self.inside(from, &|m| m.types.get(&name.base).copied()));
+            return opened.or_else(|| self.inside(from, name.span, &|m| m.types.get(&name.base).copied()));
         }
-        self.member_type(self.path(env, from, &name.path)?, &name.base)
+        self.member_type(self.path(env, from, name.span, &name.path)?, &name.base)
     }
 
     /// Whether a name that is not found belongs to something wrong that was reported.
@@ -283,7 +309,7 @@ impl<'a> Scopes<'a> {
         if name.path.is_empty() {
             return self.broken(from) || env.opens.iter().any(|(_, m)| self.broken_member(*m));
         }
-        match self.path(env, from, &name.path) {
+        match self.path(env, from, name.span, &name.path) {
             Some(module) => self.broken_member(module),
             None => self.broken(from),
         }
@@ -307,19 +333,19 @@ impl<'a> Scopes<'a> {
         name: &ast::Name,
     ) -> Option<(Found<B>, Vec<String>)> {
         let Some((first, rest)) = name.path.split_first() else {
-            return self.unqualified(env, from, &name.base).map(|found| (found, Vec::new()));
+            return self.unqualified(env, from, name.span, &name.base).map(|found| (found, Vec::new()));
         };
         let parts = || rest.iter().chain([&name.base]).cloned().collect();
         if let Some(local) = env.value(first) {
             return Some((Found::Local(local.clone()), parts()));
         }
-        if let Some(module) = self.module(env, from, first) {
+        if let Some(module) = self.module(env, from, name.span, first) {
             return self.qualified(module, rest, &name.base);
         }
-        self.unqualified(env, from, first).map(|found| (found, parts()))
+        self.unqualified(env, from, name.span, first).map(|found| (found, parts()))
     }
 
-    fn unqualified<B: Clone>(&self, env: &Env<B>, from: ModId, name: &str) -> Option<Found<B>> {
+    fn unqualified<B: Clone>(&self, env: &Env<B>, from: ModId, at: Span, name: &str) -> Option<Found<B>> {
         let local = env.values.get(name).and_then(|b| b.last());
         for (depth, module) in env.opens.iter().rev() {
             if local.is_some_and(|(d, _)| d > depth) {
@@ -333,7 +359,7 @@ impl<'a> Scopes<'a> {
             return Some(Found::Local(binding.clone()));
         }
         let other = |e: &Entry<DefId>| env.own != Some(e.id);
-        if let Some(id) = self.inside(from, &|m| m.values.get(name).copied().filter(other)) {
+        if let Some(id) = self.inside(from, at, &|m| m.values.get(name).copied().filter(other)) {
             return Some(Found::Def(id));
         }
         if is_operator(name) {
@@ -342,7 +368,7 @@ impl<'a> Scopes<'a> {
         if PER_TYPE.contains(&name) && self.of_prim(Prim::F64, name).is_some() {
             return Some(Found::PerType(name.to_string()));
         }
-        self.value(from, name).map(Found::Def)
+        self.value(from, at, name).map(Found::Def)
     }
 
     fn qualified<B>(&self, module: ModId, path: &[String], base: &str) -> Option<(Found<B>, Vec<String>)> {
@@ -389,7 +415,7 @@ impl<'a> Scopes<'a> {
         pick: fn(&Module) -> Vec<String>,
     ) -> Vec<String> {
         if !name.path.is_empty() {
-            let module = self.path(&Env::<()>::default(), from, &name.path);
+            let module = self.path(&Env::<()>::default(), from, name.span, &name.path);
             return module.map_or_else(Vec::new, |m| pick(self.get(m)));
         }
         let (mut all, mut next) = (Vec::new(), Some(from));
@@ -414,7 +440,7 @@ impl<'a> Scopes<'a> {
             return all;
         };
         let module = self
-            .module(env, from, first)
+            .module(env, from, name.span, first)
             .and_then(|start| rest.iter().try_fold(start, |m, part| self.member_module(m, part)));
         module.map_or_else(Vec::new, |m| self.get(m).values.keys().cloned().collect())
     }

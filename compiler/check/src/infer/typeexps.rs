@@ -138,7 +138,7 @@ impl Cx<'_> {
         {
             return self.without_args(Ty::Prim(prim), args, span);
         }
-        if self.scopes.is_parametric(&self.env, self.module, &name.path) {
+        if self.scopes.is_parametric(&self.env, self.module, name) {
             self.diags.push(errors::unapplied(span));
             return self.types.poison();
         }

@@ -100,11 +100,13 @@ impl<'p> Lower<'p> {
         self.called.insert(c.body);
         let mut env = c.env.clone();
         let places = self.argument_places(args.len());
+        self.find_widths(c.params, &args, &env)?;
         for (i, (pat, arg)) in c.params.iter().zip(args).enumerate() {
             let before = places.get(i).map(|place| self.enter(*place));
             self.bind(pat, arg, &mut env)?;
             self.span = before.unwrap_or(self.span);
         }
+        self.widths.clear();
         c.params.iter().for_each(|pat| self.size_functions(pat, &mut env));
         match c.ret {
             Some(ret) => {
@@ -139,11 +141,13 @@ impl<'p> Lower<'p> {
         }
         let mut env = def_env(def, types);
         let places = self.argument_places(args.len());
+        self.find_widths(&def.params, &args, &env)?;
         for (i, (pat, arg)) in def.params.iter().zip(args).enumerate() {
             let before = places.get(i).map(|place| self.enter(*place));
-            self.bind_as(pat, arg, &mut env, &|name| format!("size of argument `{name}` of `{}`", def.name))?;
+            self.bind_as(pat, arg, &mut env, &|name| size_of_argument(name, def))?;
             self.span = before.unwrap_or(self.span);
         }
+        self.widths.clear();
         def.params.iter().for_each(|pat| self.size_functions(pat, &mut env));
         if let Some(want) = want {
             bind_wanted(&def.ret, want, &def.size_params, &mut env);
@@ -216,6 +220,14 @@ impl<'p> Lower<'p> {
             block.values.insert(d, val.clone());
         }
         Ok(val)
+    }
+}
+
+/// What two sizes are that a definition's parameter equates, for messages.
+pub(super) fn size_of_argument(name: &str, def: &Def) -> String {
+    match name {
+        "_" => format!("size of an argument of `{}`", def.name),
+        name => format!("size of argument `{name}` of `{}`", def.name),
     }
 }
 

@@ -25,7 +25,7 @@ impl<'p> Lower<'p> {
     }
 }
 
-fn expr(e: &Expr, out: &mut Vec<LocalId>) {
+pub(super) fn expr(e: &Expr, out: &mut Vec<LocalId>) {
     super::deep(|| {
         ty(&e.ty, out);
         kind(&e.kind, out);

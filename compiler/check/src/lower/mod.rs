@@ -49,6 +49,7 @@ mod sized;
 mod sizes;
 mod small;
 mod soac;
+mod solve;
 mod sort;
 mod sums;
 #[cfg(test)]
@@ -59,6 +60,7 @@ mod unroll;
 mod update;
 mod value;
 mod wanted;
+mod widths;
 mod write;
 
 use crate::thir::{Def, DefId, Expr, LocalId, Program};
@@ -123,6 +125,8 @@ struct Lower<'p> {
     hints: loops::Hints,
     /// While the parameters of an entry point are bound: which parameter bound a size name, and the present one.
     entry_sizes: Option<(HashMap<LocalId, String>, String)>,
+    /// While parameters are bound: what sizes are if the argument that binds them has no rows.
+    widths: HashMap<LocalId, Atom>,
     /// The arguments of the array operation that is called, if they stand in the user's code.
     arguments: Vec<Span>,
     /// Of those, the two whose sizes are being equated.
@@ -169,6 +173,7 @@ pub fn lower(
         shared: share::Shared::default(),
         hints: loops::Hints::default(),
         entry_sizes: None,
+        widths: HashMap::new(),
         arguments: Vec::new(),
         walked: None,
         cut_at: None,

@@ -11,7 +11,7 @@
 
 use super::abstraction::{Abstract, Key};
 use super::build::Block;
-use super::calls::def_env;
+use super::calls::{def_env, size_of_argument};
 use super::env::Env;
 use super::loops::rename;
 use super::sizes::Declared;
@@ -55,15 +55,17 @@ impl<'p> Lower<'p> {
         }
         let mut env = def_env(def, types);
         let mut actual = Vec::with_capacity(args.len());
+        self.find_widths(&def.params, &args, &env)?;
         for (pat, arg) in def.params.iter().zip(args) {
             let arg = self.without_sizes(arg, pat);
-            let text = format!("size of argument `{}` of `{}`", self.pat_name(pat), def.name);
+            let text = size_of_argument(&self.pat_name(pat), def);
             let declared = Declared { what: &text, span: Some(pat.span), trusted: false };
             let arg = self.enforce(arg, &pat.ty, &mut env, declared)?;
             let arg = self.as_declared(&arg, &pat.ty)?;
             self.bind_sizes(pat, &arg, &mut env);
             actual.push(arg);
         }
+        self.widths.clear();
         let mut key = Key::starting(format!("{}{:?}", d.0, types));
         actual.iter().for_each(|a| self.key(a, &mut key));
         let key = key.text;
@@ -127,7 +129,7 @@ impl<'p> Lower<'p> {
 
     fn instance_body(&mut self, def: &'p Def, env: &mut Env<'p>, args: Vec<Val<'p>>) -> R<Body> {
         for (pat, arg) in def.params.iter().zip(args) {
-            self.bind_as(pat, arg, env, &|name| format!("size of argument `{name}` of `{}`", def.name))?;
+            self.bind_as(pat, arg, env, &|name| size_of_argument(name, def))?;
         }
         def.params.iter().for_each(|pat| self.size_functions(pat, env));
         let text = format!("result of `{}`", def.name);

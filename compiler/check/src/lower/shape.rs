@@ -152,11 +152,17 @@ impl<'p> Lower<'p> {
         if let Some(a) = self.find(&key) {
             return Ok(a);
         }
+        self.uniform_or(s, expected, Atom::i64(0))
+    }
+
+    /// As `uniform`, with another length for no rows.
+    pub fn uniform_or(&mut self, s: Var, expected: Option<Atom>, otherwise: Atom) -> R<Atom> {
+        let key = Key::Uniform(s, expected);
         self.never_uniform(s, expected)?;
         let (rows, lens) = self.flat_lengths(s)?;
         let width = match expected {
             Some(a) => a,
-            None => self.first_length(rows, lens)?,
+            None => self.first_length(rows, lens, otherwise)?,
         };
         let bad = self.first_row(rows, &[lens], &mut |lo, args| lo.cmp(CmpOp::Ne, args[0], width))?;
         let ok = self.cmp(CmpOp::Eq, bad, rows);
@@ -222,13 +228,19 @@ impl<'p> Lower<'p> {
         }
     }
 
-    fn first_length(&mut self, rows: Atom, lens: Var) -> R<Atom> {
+    /// The length of the first row, if there is one.
+    pub fn width_or(&mut self, s: Var, otherwise: Atom) -> R<Atom> {
+        let (rows, lens) = self.flat_lengths(s)?;
+        self.first_length(rows, lens, otherwise)
+    }
+
+    fn first_length(&mut self, rows: Atom, lens: Var, otherwise: Atom) -> R<Atom> {
         let some = self.cmp(CmpOp::Lt, Atom::i64(0), rows);
         self.if_scalar(
             some,
             Prim::I64,
             &mut |lo| Ok(Atom::Var(lo.emit("len", Type::I64, Exp::Index(lens, vec![Atom::i64(0)])))),
-            &mut |_| Ok(Atom::i64(0)),
+            &mut |_| Ok(otherwise),
         )
     }
 

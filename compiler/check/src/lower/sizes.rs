@@ -76,6 +76,14 @@ impl<'p> Lower<'p> {
     }
 
     fn target(&mut self, dim: Dim, size: &'p Size, env: &mut Env<'p>, declared: Declared) -> R<Target> {
+        if let Size::Exp(e) = size {
+            let is = match dim {
+                Dim::Size(a) => Some(a),
+                Dim::Seg(s) if super::solve::is_open(e, env) => Some(self.uniform(s, None)?),
+                Dim::Seg(_) => None,
+            };
+            is.map_or(Ok(()), |is| self.solve(e, is, env))?;
+        }
         let expected = self.declared_size(size, env)?;
         let actual = match dim {
             Dim::Size(a) => a,
@@ -83,7 +91,13 @@ impl<'p> Lower<'p> {
             Dim::Seg(_) if declared.trusted => {
                 return Ok(expected.map_or(Target::Keep, |e| Target::To(Dim::Size(e))));
             }
-            Dim::Seg(s) => self.uniform(s, expected)?,
+            Dim::Seg(s) => match (expected, size) {
+                (None, Size::Local(l)) if self.widths.contains_key(l) => {
+                    let otherwise = self.widths[l];
+                    self.uniform_or(s, None, otherwise)?
+                }
+                _ => self.uniform(s, expected)?,
+            },
         };
         match (size, expected) {
             (_, Some(e)) => {

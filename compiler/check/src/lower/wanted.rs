@@ -49,7 +49,7 @@ impl<'p> Lower<'p> {
     }
 
     /// `k / n`, and 0 for a zero `n`.
-    fn quotient(&mut self, k: Atom, n: Atom) -> Atom {
+    pub fn quotient(&mut self, k: Atom, n: Atom) -> Atom {
         let (zero, one) = (Atom::i64(0), Atom::i64(1));
         let none = self.cmp(CmpOp::Eq, n, zero);
         let by = self.select(Prim::I64, none, one, n);

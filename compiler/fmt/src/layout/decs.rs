@@ -1,9 +1,9 @@
 //! Declarations and modules.
 
 use super::run::Mode;
-use super::{Layout, STEP, align};
-use crate::doc::{BreakKind, Doc};
-use par_syntax::ast::{Dec, DecKind, Def, ModExp, SigExp, Spec};
+use super::{Layout, STEP, align, fill};
+use crate::doc::{Break, BreakKind, Doc};
+use par_syntax::ast::{Dec, DecKind, Def, ExpKind, ModExp, SigExp, Spec};
 
 /// What stands in the braces of a module.
 #[derive(Clone, Copy)]
@@ -80,7 +80,11 @@ impl Layout<'_> {
         let plain = matches!(gap, Doc::Empty) && !infix;
         let rest = if plain { Doc::Cat(vec![Doc::Space, rest]) } else { align(rest) };
         let head = Doc::Cat(vec![word, Doc::Space, name, gap, rest]);
-        self.hang(head, BreakKind::Soft, |layout| layout.exp(&def.body))
+        let mut place = Break { nest: STEP, ..self.place(BreakKind::Soft) };
+        let body = self.exp(&def.body);
+        // Cases over several lines would stand far to the right.
+        place.forced |= matches!(def.body.kind, ExpKind::Match { .. }) && body.is_broken();
+        fill(head, vec![(place, body)])
     }
 
     /// The rest of a module declaration.

@@ -6,7 +6,8 @@
 //!   for i < t { … in m ys' }                  for i < t { … in ys' }
 //! ```
 //!
-//! A loop of no iterations is its initial state.
+//! A loop of no iterations is its initial state. A `while` whose state never changes keeps some of it: it may never end, which is
+//! no reason to give a result.
 
 use super::env::Env;
 use par_ir::core::{Body, Exp, LoopForm, Param, Stm};
@@ -22,7 +23,8 @@ pub(super) fn simplify(env: &mut Env, stm: Stm, out: &mut Vec<Stm>) {
         }
         return;
     }
-    drop_invariant(env, &mut pat, &mut params, &mut body);
+    let kept = usize::from(matches!(form, LoopForm::While(_)));
+    drop_invariant(env, &mut pat, &mut params, &mut body, kept);
     let mark = env.enter();
     params.iter().for_each(|(p, _)| env.bind(p));
     enter_iteration(env, &mut form);
@@ -45,16 +47,24 @@ fn enter_iteration(env: &mut Env, form: &mut LoopForm) {
     }
 }
 
-/// Replaces parameters whose next value is their own or the initial one. Also rewrites the parameters' types.
-fn drop_invariant(env: &mut Env, pat: &mut Vec<Param>, params: &mut Vec<(Param, Atom)>, body: &mut Body) {
+/// Replaces parameters whose next value is their own or the initial one, but for so many. Also rewrites the parameters'
+/// types.
+fn drop_invariant(
+    env: &mut Env,
+    pat: &mut Vec<Param>,
+    params: &mut Vec<(Param, Atom)>,
+    body: &mut Body,
+    kept: usize,
+) {
     let mut i = 0;
     while i < params.len() {
+        let many = params.len() > kept;
         let (p, init) = &mut params[i];
         env.ty(&mut p.ty);
         env.ty(&mut pat[i].ty);
         let next = env.atom(body.results[i]);
         let stays = next == Atom::Var(p.var) || next == *init;
-        if stays && env.has_type(*init, &p.ty) && env.has_type(*init, &pat[i].ty) {
+        if stays && many && env.has_type(*init, &p.ty) && env.has_type(*init, &pat[i].ty) {
             env.copy(p.var, *init);
             env.copy(pat[i].var, *init);
             params.remove(i);

@@ -41,7 +41,7 @@ fn case_with_condition(f: &Failure<'_, '_>) -> Option<Diagnostic> {
     match &f.found {
         Some(Tok::Bar) => {
             let error = f.foreign(f.span, "a case has one pattern", "a second pattern is not possible");
-            Some(error.note("write a `case` for each of the patterns"))
+            Some(error.note("write a `case` for each of the patterns; a condition stands in the value: case y -> if c then a else b"))
         }
         Some(Tok::If) => when(f),
         Some(Tok::Ident("when")) => when(f),

@@ -286,14 +286,16 @@ fn return_word(f: &Failure<'_, '_>) -> Option<Diagnostic> {
 /// `def f x { e }`.
 fn body_in_braces(f: &Failure<'_, '_>) -> Option<Diagnostic> {
     f.head()?;
-    if !f.inside(&Tok::LBrace) || f.bracket() != f.before.len().checked_sub(1) {
+    let open = f.bracket().filter(|_| f.inside(&Tok::LBrace))?;
+    // A single name could be that of a field.
+    let name = open + 2 == f.before.len() && f.found_is(|t| *t == Tok::RBrace);
+    if open + 1 != f.before.len() && !name {
         return None;
     }
-    let outside = f.before[..f.before.len() - 1].iter().filter(|(_, t, _)| t.opens_bracket()).count();
+    let outside = f.before[..open].iter().filter(|(_, t, _)| t.opens_bracket()).count();
     let closed =
         f.before.iter().filter(|(_, t, _)| matches!(t, Tok::RParen | Tok::RBracket | Tok::RBrace)).count();
-    let error =
-        f.foreign(f.place(f.before.len() - 1), "the body of a definition stands after `=`", "not in braces");
+    let error = f.foreign(f.place(open), "the body of a definition stands after `=`", "not in braces");
     (outside == closed).then(|| error.note("for example: def double (x: i32) : i32 = 2 * x"))
 }
 

@@ -254,7 +254,8 @@ impl Failure<'_, '_> {
     /// A keyword where only a name makes sense.
     fn keyword_as_name(&self) -> Option<Diagnostic> {
         let keyword = self.found.as_ref().filter(|_| self.is_keyword())?;
-        if !self.before.last()?.1.binds_name() {
+        let field = self.inside(&Tok::LBrace) && matches!(self.ahead(0), Some(Tok::Colon | Tok::Equals));
+        if !field && !self.before.last()?.1.binds_name() {
             return None;
         }
         Some(self.unexpected().here(format!("{keyword} is a keyword and cannot be a name")))

@@ -6,7 +6,7 @@ use crate::diagnostic::Diagnostic;
 use crate::token::Tok;
 
 /// In the order in which they are tried.
-pub(super) const SLIPS: &[Slip] = &[constructor_pattern, array_pattern, cons_pattern];
+pub(super) const SLIPS: &[Slip] = &[constructor_pattern, late_size, array_pattern, cons_pattern];
 
 const NO_ARRAY_PATTERNS: &str = "an array has no patterns";
 const ARRAY_PARTS: &str = "for example: if null xs then a else let x = xs[0] let rest = xs[1:] in b";
@@ -28,6 +28,18 @@ fn array_pattern(f: &Failure<'_, '_>) -> Option<Diagnostic> {
         return None;
     }
     Some(f.foreign(f.span, NO_ARRAY_PATTERNS, "not possible here").note(ARRAY_PARTS))
+}
+
+/// `def f (x: t) [n] (y: [n]t) = e`.
+fn late_size(f: &Failure<'_, '_>) -> Option<Diagnostic> {
+    f.head()?;
+    let bracket = f.found_is(|t| matches!(t, Tok::LBracket | Tok::IndexBracket));
+    let size = matches!((f.ahead(0), f.ahead(1)), (Some(Tok::Ident(_)), Some(Tok::RBracket)));
+    if !bracket || !size || f.bracket().is_some() || !f.can_follow("_") {
+        return None;
+    }
+    let error = f.foreign(f.span, "sizes and types stand before the parameters", "not here");
+    Some(error.note("for example: def f [n] 't (k: i64) (xs: [n]t) = …"))
 }
 
 /// `case x :: rest -> e`, and `x :: xs` elsewhere.

@@ -156,7 +156,7 @@ impl<'a> Collected<'a> {
 
     fn bind_param(&mut self, holder: ModId, param: Option<&'a Ident>, id: ModId) {
         if let Some(param) = param {
-            let entry = Entry { id, span: param.span, local: false };
+            let entry = Entry { id, span: param.span, end: param.span.end, local: false };
             let Module { modules, .. } = self.scopes.get_mut(holder);
             modules.insert(param.name.clone(), entry);
         }

@@ -104,7 +104,7 @@ impl<'a> Collected<'a> {
                 self.functor(functor, &prefix)
             }
         };
-        let entry = Entry { id, span: name.span, local };
+        let entry = Entry { id, span: name.span, end: span_of(body).end, local };
         self.enter(name, entry, |m| &mut m.modules, module);
     }
 
@@ -112,7 +112,7 @@ impl<'a> Collected<'a> {
     pub(super) fn module_type(&mut self, module: ModId, name: &'a Ident, exp: &'a SigExp, local: bool) {
         let id = SigId(self.scopes.sigs.len() as u32);
         self.scopes.sigs.push(SigDef { exp, scope: module });
-        let entry = Entry { id, span: name.span, local };
+        let entry = Entry { id, span: name.span, end: name.span.end, local };
         self.enter(name, entry, |m| &mut m.sigs, module);
         if self.in_instance || self.scopes.get(module).library {
             return;

@@ -160,7 +160,7 @@ impl<'a> Collected<'a> {
         view.at = t.site.at;
         let id = DefId(self.defs.len() as u32);
         self.defs.push(self.seen(view, pair.inner));
-        let entry = Entry { id, span: name.span, local: false };
+        let entry = Entry { id, span: name.span, end: name.span.end, local: false };
         for module in modules_of(pair) {
             self.specify(name, entry, |m| &mut m.values, module, module == pair.inner);
         }
@@ -211,7 +211,7 @@ impl<'a> Collected<'a> {
             }
         };
         for (module, id) in modules_of(pair).into_iter().zip([inner, outer]) {
-            let entry = Entry { id, span: name.span, local: false };
+            let entry = Entry { id, span: name.span, end: name.span.end, local: false };
             self.specify(name, entry, |m| &mut m.types, module, module == pair.inner);
         }
     }
@@ -303,7 +303,7 @@ impl<'a> Collected<'a> {
         t.missing = sub.missing;
         let made = found.unwrap_or(Pair::same(BROKEN));
         for (module, id) in modules_of(pair).into_iter().zip([made.inner, made.outer]) {
-            let entry = Entry { id, span: name.span, local: false };
+            let entry = Entry { id, span: name.span, end: name.span.end, local: false };
             self.specify(name, entry, |m| &mut m.modules, module, module == pair.inner);
         }
         found.is_some()

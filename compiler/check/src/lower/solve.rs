@@ -1,0 +1,64 @@
+//! Size names that stand in an expression only, found from the size of the argument.
+//!
+//! ```text
+//! def steps [n] (xs: [n + 1]f32) : [n]f32       xs has size k:  n is k - 1, and not negative
+//! def pairs [n] (xs: [2 * n]f32) : [n]f32       xs has size k:  n is k / 2, and 2 * n == k is checked
+//! ```
+
+use super::env::Env;
+use super::value::Val;
+use super::{Lower, R};
+use crate::thir::{Expr, ExprKind, LocalId};
+use par_ir::{Atom, Prim};
+
+impl<'p> Lower<'p> {
+    /// Binds the one name in a size that is not known yet, if it stands in sums, differences and products only.
+    pub fn solve(&mut self, size: &'p Expr, is: Atom, env: &mut Env<'p>) -> R<()> {
+        let (mut size, mut is) = (size, is);
+        while is_open(size, env) {
+            match &size.kind {
+                ExprKind::Local(name) => {
+                    self.check_size(is);
+                    env.bind(*name, Val::i64(is));
+                    return Ok(());
+                }
+                ExprKind::Apply(op, operands) => {
+                    let (ExprKind::Op(op), [x, y]) = (&op.kind, operands.as_slice()) else { return Ok(()) };
+                    let (open, known, first) = match (open(x, env), open(y, env)) {
+                        (Some(true), Some(false)) => (x, y, true),
+                        (Some(false), Some(true)) => (y, x, false),
+                        _ => return Ok(()),
+                    };
+                    let Val::Scalar(known, p) = self.eval(known, env, None)? else { return Ok(()) };
+                    let known = self.conv(p, Prim::I64, known);
+                    is = match (op.as_str(), first) {
+                        ("+", _) => self.sub(is, known),
+                        ("-", true) => self.add(is, known),
+                        ("-", false) => self.sub(known, is),
+                        ("*", _) => self.quotient(is, known),
+                        _ => return Ok(()),
+                    };
+                    size = open;
+                }
+                _ => return Ok(()),
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether a size has a name to be found.
+pub(super) fn is_open(size: &Expr, env: &Env) -> bool {
+    open(size, env) == Some(true)
+}
+
+/// Whether a name in an expression is not bound: one, or none; nothing if that cannot be said.
+fn open(e: &Expr, env: &Env) -> Option<bool> {
+    let mut names: Vec<LocalId> = Vec::new();
+    super::free::expr(e, &mut names);
+    match names.iter().filter(|name| env.get(**name).is_none()).count() {
+        0 => Some(false),
+        1 => Some(true),
+        _ => None,
+    }
+}
