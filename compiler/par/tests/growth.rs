@@ -5,19 +5,27 @@ mod families;
 
 use families::{FAMILIES, FLATTENED, lets};
 use par::{Backend, Options, Scalar, Value, compile};
-use std::time::Instant;
+
+/// Seconds that this thread has computed: what else the machine does is not measured.
+fn computed() -> f64 {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the place for the time is a valid one.
+    let status = unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &raw mut time) };
+    assert_eq!(status, 0, "the clock of a thread");
+    time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
+}
 
 /// The shortest of three compilations, in seconds; with machine code or without.
 fn seconds(text: &str, all: bool) -> f64 {
     let options = Options { verify: false, ..Options::default() };
     let once = || {
-        let start = Instant::now();
+        let start = computed();
         let program =
             compile(text, "program.par", &options).unwrap_or_else(|f| panic!("{}", f.render(false)));
         if all {
             program.prepare(Backend::Cpu).unwrap_or_else(|f| panic!("{}", f.render(false)));
         }
-        start.elapsed().as_secs_f64()
+        computed() - start
     };
     (0..3).map(|_| once()).fold(f64::INFINITY, f64::min)
 }
