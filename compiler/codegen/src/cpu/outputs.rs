@@ -21,6 +21,7 @@ pub enum Target {
     Own,
 }
 
+/// Words of the environment that an output takes.
 pub fn words(out: &Out) -> usize {
     match out {
         Out::Elem(_) | Out::Row(..) => 1,
