@@ -3,13 +3,16 @@
 
 mod convert;
 mod emit;
+mod fold;
 mod half;
+mod hist;
 mod import;
 mod jit;
 mod kernel;
 mod lanes;
 mod local;
 mod object;
+mod outputs;
 mod pack;
 mod partition;
 mod plan;

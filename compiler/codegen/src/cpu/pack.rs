@@ -7,7 +7,8 @@
 //! ```
 
 use super::emit::Unsupported;
-use super::kernel::{KernelEmitter, Target};
+use super::kernel::KernelEmitter;
+use super::outputs::Target;
 use super::prefix::{Scalar, Splitter};
 use cranelift::prelude::*;
 use par_ir::flat::{Kernel, KernelKind, Space, Ty};

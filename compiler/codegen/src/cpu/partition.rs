@@ -10,7 +10,8 @@
 //! The places of the classes are the executor's, one set for each piece: see `plan::Partition`.
 
 use super::emit::{Base, Unsupported};
-use super::kernel::{KernelEmitter, Target, array_prim};
+use super::kernel::{KernelEmitter, array_prim};
+use super::outputs::Target;
 use super::prefix::{Scalar, Splitter};
 use crate::partition::{self, Classes};
 use cranelift::prelude::*;

@@ -17,7 +17,8 @@
 mod operator;
 
 use super::emit::{Base, Unsupported, args, output};
-use super::kernel::{KernelEmitter, KernelInfo, Role, Target};
+use super::kernel::{KernelEmitter, KernelInfo, Role};
+use super::outputs::Target;
 use super::stage::{for_each_use, has_check, reads_position};
 use cranelift::prelude::*;
 use cranelift_codegen::ir::{Inst, StackSlot};

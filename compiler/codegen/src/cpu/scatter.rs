@@ -7,7 +7,8 @@
 //! ```
 
 use super::emit::Unsupported;
-use super::kernel::{KernelEmitter, KernelInfo, Target};
+use super::kernel::{KernelEmitter, KernelInfo};
+use super::outputs::Target;
 use super::prefix::Buffer;
 use super::stage::for_each_use;
 use cranelift::prelude::*;

@@ -13,7 +13,8 @@
 //! wait for a call; a body with checks that would have to wait is left as it is, so that the first failure stays the first.
 
 use super::emit::{Base, Unsupported};
-use super::kernel::{KernelEmitter, KernelInfo, Role, Target};
+use super::kernel::{KernelEmitter, KernelInfo, Role};
+use super::outputs::Target;
 use cranelift::prelude::*;
 use cranelift_codegen::ir::StackSlot;
 use par_ir::core::{Body, Exp, Stm};

@@ -1,0 +1,83 @@
+//! Histograms.
+
+use super::emit::{Base, Unsupported, output};
+use super::kernel::{KernelEmitter, Role};
+use crate::work;
+use cranelift::prelude::*;
+use par_ir::core::{Body, Exp, Lambda};
+
+impl<'a> KernelEmitter<'_, 'a, '_> {
+    pub fn hist(&mut self, op: &Lambda) -> Result<Option<Value>, Unsupported> {
+        let info = self.info;
+        let outputs = info.layout.outputs_at();
+        let len = self.env(types::I64, outputs);
+        let dests = self.arrays(outputs + 1, &info.combined);
+        let partials = self.arrays(info.layout.partials_at(), &info.combined);
+        self.rows(&[], |k, _, start, end, _| {
+            k.in_strips((start, end), &[], |k, (start, end), _| {
+                let rest = match is_short(&info.kernel.body) {
+                    true => {
+                        k.unrolled(start, end, |k, pos| k.hist_element(op, (len, &dests), &partials, pos))?
+                    }
+                    false => start,
+                };
+                k.counted(rest, end, &[], |k, pos, _| {
+                    k.hist_element(op, (len, &dests), &partials, pos)?;
+                    Ok(vec![])
+                })
+            })
+        })?;
+        Ok(None)
+    }
+
+    fn hist_element(
+        &mut self,
+        op: &Lambda,
+        (len, dests): (Value, &[Base]),
+        partials: &[Base],
+        pos: Value,
+    ) -> Result<(), Unsupported> {
+        let (index, values) = match self.role {
+            Role::Combine => (pos, self.combinable(partials, pos)?.0),
+            _ => {
+                let results = self.element(pos)?;
+                (results[0], results[1..].to_vec())
+            }
+        };
+        self.if_inside(index, len, |k| {
+            // Each destination is read and written.
+            k.e.count(2 * dests.len() + work::of_body(&op.body));
+            let old: Vec<Value> = dests.iter().map(|d| k.e.load(*d, index, output())).collect();
+            let new = k.combine(op, &old, &values)?;
+            dests.iter().zip(new).for_each(|(d, x)| k.e.store(*d, index, x));
+            Ok(())
+        })
+    }
+
+    /// Code for several elements a turn, one after the other; where the last whole turn ends.
+    fn unrolled(
+        &mut self,
+        start: Value,
+        end: Value,
+        mut element: impl FnMut(&mut KernelEmitter<'_, 'a, '_>, Value) -> Result<(), Unsupported>,
+    ) -> Result<Value, Unsupported> {
+        let last = self.e.b.ins().iadd_imm_s(end, 1 - UNROLLED);
+        let done = self.counted_by(UNROLLED, start, last, &[start], |k, pos, _| {
+            for i in 0..UNROLLED {
+                let pos = k.e.b.ins().iadd_imm_s(pos, i);
+                element(k, pos)?;
+            }
+            Ok(vec![k.e.b.ins().iadd_imm_s(pos, UNROLLED)])
+        })?;
+        Ok(done[0])
+    }
+}
+
+/// Elements in a turn of a loop that does little for each.
+const UNROLLED: i64 = 4;
+
+/// Whether a body is so short that the loop around it counts.
+fn is_short(body: &Body) -> bool {
+    body.stms.len() <= 6
+        && body.stms.iter().all(|s| matches!(s.exp, Exp::Prim(..) | Exp::Index(..) | Exp::Atom(_)))
+}

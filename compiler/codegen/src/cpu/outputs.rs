@@ -1,0 +1,193 @@
+//! What becomes of the results of a map: where they go, one by one and in groups.
+
+use super::emit::{Base, Unsupported};
+use super::kernel::{KernelEmitter, array_prim};
+use super::lanes::{self, Plan};
+use cranelift::prelude::*;
+use par_ir::Prim;
+use par_ir::flat::Out;
+
+/// Where a result of a map goes.
+#[derive(Clone)]
+pub enum Target {
+    Elem(Base),
+    /// So many elements for each position.
+    Row(Base, usize),
+    Scatter {
+        len: Value,
+        dests: Vec<Base>,
+    },
+    /// Written by the body itself; no value stands for the result.
+    Own,
+}
+
+/// Words of the environment that an output takes.
+pub fn words(out: &Out) -> usize {
+    match out {
+        Out::Elem(_) | Out::Row(..) => 1,
+        Out::Scatter(dests) => 1 + dests.len(),
+        // Its length, as for a scatter, and its address.
+        Out::Own { .. } => 2,
+    }
+}
+
+impl KernelEmitter<'_, '_, '_> {
+    pub fn targets(&mut self, outs: &[Out]) -> Result<Vec<Target>, Unsupported> {
+        let mut word = self.info.layout.outputs_at();
+        let mut targets = Vec::new();
+        for out in outs {
+            targets.push(self.target(out, word)?);
+            word += words(out);
+        }
+        Ok(targets)
+    }
+
+    pub fn map(&mut self, outs: &[Out]) -> Result<Option<Value>, Unsupported> {
+        let targets = self.targets(outs)?;
+        self.rows(&[], |k, _, start, end, _| {
+            k.in_strips((start, end), &[], |k, ends, _| {
+                k.map_positions(&targets, ends)?;
+                Ok(vec![])
+            })
+        })?;
+        Ok(None)
+    }
+
+    /// Computes and stores the results of a map at the positions `start..end`.
+    pub fn map_positions(
+        &mut self,
+        targets: &[Target],
+        (start, end): (Value, Value),
+    ) -> Result<(), Unsupported> {
+        if self.scatters_strips(targets) {
+            return self.scatter_strips(targets, (start, end));
+        }
+        let start = match lanes::plan(self.info).filter(|_| !self.e.counting) {
+            Some(plan) => self.map_groups(&plan, targets, start, end)?,
+            None => start,
+        };
+        self.counted(start, end, &[], |k, pos, _| {
+            k.map_element(targets, pos)?;
+            Ok(vec![])
+        })?;
+        Ok(())
+    }
+
+    fn map_element(&mut self, targets: &[Target], pos: Value) -> Result<(), Unsupported> {
+        let mut results = self.element(pos)?.into_iter();
+        targets.iter().try_for_each(|target| self.write(target, pos, &mut results))
+    }
+
+    /// Whole groups of positions; where they end.
+    fn map_groups(
+        &mut self,
+        plan: &Plan,
+        targets: &[Target],
+        start: Value,
+        end: Value,
+    ) -> Result<Value, Unsupported> {
+        let (last, _) = self.groups(
+            plan,
+            (start, end),
+            (&[], &[]),
+            |strip, pos, _| {
+                let results = strip.results(pos)?;
+                let mut results = results.into_iter();
+                for target in targets {
+                    match target {
+                        Target::Elem(base) => {
+                            let x = results.next().ok_or("a kernel has too few results")?;
+                            strip.store_result(*base, pos, &x);
+                        }
+                        Target::Scatter { len, dests } => {
+                            let lanes: Vec<_> = results.by_ref().take(1 + dests.len()).collect();
+                            strip.scatter(*len, dests, &lanes);
+                        }
+                        Target::Row(base, n) => {
+                            let row: Vec<_> = results.by_ref().take(*n).collect();
+                            strip.store_rows(*base, pos, &row);
+                        }
+                        Target::Own => return Err("a kernel that owns an array is not done in groups".into()),
+                    }
+                }
+                Ok(vec![])
+            },
+            |k, pos, _| {
+                k.map_element(targets, pos)?;
+                Ok(vec![])
+            },
+            |_, _, _| Ok(vec![]),
+        )?;
+        Ok(last)
+    }
+
+    fn target(&mut self, out: &Out, word: usize) -> Result<Target, Unsupported> {
+        match out {
+            Out::Elem(p) => Ok(Target::Elem(self.array(word, *p))),
+            Out::Row(p, n) => Ok(Target::Row(self.array(word, *p), *n)),
+            Out::Scatter(dests) => {
+                let len = self.env(types::I64, word);
+                let prims: Option<Vec<Prim>> =
+                    dests.iter().map(|d| self.types.get(d).copied().and_then(array_prim)).collect();
+                let prims = prims.ok_or("a scatter needs arrays")?;
+                Ok(Target::Scatter { len, dests: self.arrays(word + 1, &prims) })
+            }
+            Out::Own { state, .. } => {
+                let base = self.array(word + 1, state.ty.prim());
+                self.e.own(state.var, base);
+                Ok(Target::Own)
+            }
+        }
+    }
+
+    pub fn write(
+        &mut self,
+        target: &Target,
+        pos: Value,
+        results: &mut impl Iterator<Item = Value>,
+    ) -> Result<(), Unsupported> {
+        let mut next = || results.next().ok_or_else(|| "a kernel has too few results".to_string());
+        match target {
+            Target::Own => {}
+            Target::Elem(base) => {
+                let x = next()?;
+                self.e.store(*base, pos, x);
+            }
+            Target::Row(base, n) => {
+                let first = self.e.b.ins().imul_imm_s(pos, *n as i64);
+                for k in 0..*n {
+                    let at = self.e.b.ins().iadd_imm_s(first, k as i64);
+                    let x = next()?;
+                    self.e.store(*base, at, x);
+                }
+            }
+            Target::Scatter { len, dests } => {
+                let index = next()?;
+                let values: Vec<Value> = dests.iter().map(|_| next()).collect::<Result<_, _>>()?;
+                self.if_inside(index, *len, |k| {
+                    k.e.count(dests.len());
+                    dests.iter().zip(values).for_each(|(d, x)| k.e.store(*d, index, x));
+                    Ok(())
+                })?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Code that runs if `0 <= index < len`.
+    pub fn if_inside(
+        &mut self,
+        index: Value,
+        len: Value,
+        code: impl FnOnce(&mut Self) -> Result<(), Unsupported>,
+    ) -> Result<(), Unsupported> {
+        let inside = self.e.b.ins().icmp(IntCC::UnsignedLessThan, index, len);
+        let (yes, after) = (self.e.b.create_block(), self.e.b.create_block());
+        self.e.b.ins().brif(inside, yes, &[], after, &[]);
+        self.e.b.switch_to_block(yes);
+        code(self)?;
+        self.e.b.ins().jump(after, &[]);
+        self.e.b.switch_to_block(after);
+        Ok(())
+    }
+}
