@@ -134,3 +134,51 @@ fn a_loop_of_updates_under_a_map_is_one_kernel_in_place() {
          }"
     ));
 }
+
+/// A scan of segments, whose rows are found by a scan of scattered row numbers, is also one along rows, without a check of the row
+/// numbers, and with half of `xs` computed once per row.
+#[test]
+fn sums_of_segments_are_sums_of_rows() {
+    assert_shows!(flat(
+        "fun main@0 (%kv0: i64, %startsv1: [%kv0]i64, %kv2: i64, %xsv3: [%kv2]i64, %nv4: i64, %ysv5: [%nv4]i64) -> (%kv56: i64, %rv57: [%kv56]i64)
+  entry main (starts: [k]i64, xs: [k]i64, ys: [n]i64) -> [n]i64
+{
+  let (%tv6: bool) = eq.i64(%kv0, %kv2)
+  check %tv6 size_mismatch \"size `k` of `starts` and of `xs`\" (%kv0, %kv2)
+  let (%xsv7: [%kv0]i64) = %xsv3
+  let (%rv8: [%nv4]i64) = replicate (%nv4, 0i64)
+  let (%isv9: [%kv0]i64) = iota %kv0
+  let (%rv10: [%nv4]i64) = scatter (%rv8) %kv0 (%startsv1, %isv9) \\(%xv11: i64, %xv12: i64) -> (i64, i64) { in (%xv11, %xv12) }
+  let (%rowsv17: [%nv4]i64) = scan %nv4 (%rv10) \\(%xv16: i64) -> (i64) { in (%xv16) } op \\(%xv13: i64, %yv14: i64) -> (i64) {
+    let (%tv15: i64) = max.i64(%xv13, %yv14)
+    in (%tv15)
+  } neutral (0i64)
+  let (%isv18: [%nv4]i64) = iota %nv4
+  let (%rv52: [%nv4]bool, %rv53: [%nv4]i64) = scan %nv4 (%isv18, %rowsv17, %ysv5) \\(%xv19: i64, %xv34: i64, %xv35: i64) -> (bool, i64) {
+    let (%tv20: bool) = eq.i64(%xv19, 0i64)
+    let (%tv21: i64) = sub.i64(%xv19, 1i64)
+    let (%rv32: bool) = if %tv20 then { in (true) } else {
+      let (%tv25: i64) = %rowsv17[%tv21]
+      let (%tv29: i64) = %rowsv17[%xv19]
+      let (%tv30: bool) = eq.i64(%tv25, %tv29)
+      let (%tv31: bool) = not.bool(%tv30)
+      in (%tv31)
+    }
+    let (%tv36: bool) = le.i64(0i64, %xv34)
+    let (%tv37: bool) = lt.i64(%xv34, %kv0)
+    let (%tv38: bool) = and.bool(%tv36, %tv37)
+    check %tv38 bounds (%xv34, %kv0)
+    let (%tv39: i64) = %xsv7[%xv34]
+    let (%tv40: i64) = div.i64(%tv39, 2i64)
+    let (%tv41: i64) = add.i64(%tv40, %xv35)
+    in (%rv32, %tv41)
+  } op \\(%xv43: bool, %xv44: i64, %yv45: bool, %yv46: i64) -> (bool, i64) {
+    let (%tv47: bool) = or.bool(%xv43, %yv45)
+    let (%tv48: i64) = add.i64(%xv44, %yv46)
+    let (%rv49: i64) = select.i64(%yv45, %yv46, %tv48)
+    in (%tv47, %rv49)
+  } neutral (false, 0i64)
+  in (%nv4, %rv53)
+}"
+    ));
+}
