@@ -68,13 +68,7 @@ pub struct KernelInfo<'k> {
     pub whole: &'k Kernel,
     /// What remains of it after the stages.
     pub kernel: &'k Kernel,
-    pub staged: Option<&'k Staged>,
-    /// A scan in steps on strips.
-    pub strips: Option<&'k Strips>,
-    /// A scan and scatter that moves strips by classes.
-    pub moves: Option<&'k Moves>,
-    /// A filter in steps on strips.
-    pub packing: Option<&'k Packing>,
+    pub steps: Steps<'k>,
     pub captures: Vec<Var>,
     pub layout: EnvLayout,
     /// Types of the combined results.
@@ -85,11 +79,7 @@ pub struct KernelInfo<'k> {
 
 impl<'k> KernelInfo<'k> {
     /// `pattern` has the types of what the statement binds.
-    pub fn new(
-        kernel: &'k Kernel,
-        Steps { staged, strips, moves, packing }: Steps<'k>,
-        pattern: &[Ty],
-    ) -> KernelInfo<'k> {
+    pub fn new(kernel: &'k Kernel, steps: Steps<'k>, pattern: &[Ty]) -> KernelInfo<'k> {
         let prims: Vec<Prim> = pattern.iter().filter_map(|t| array_prim(*t)).collect();
         let split = |k: usize| (prims[..k.min(prims.len())].to_vec(), prims[k.min(prims.len())..].to_vec());
         let (combined, elems, outputs) = match &kernel.kind {
@@ -97,7 +87,8 @@ impl<'k> KernelInfo<'k> {
             KernelKind::Scan { op, after: Some(after), .. } => {
                 let combined: Vec<Prim> = op.ret.iter().map(|t| t.prim()).collect();
                 // The code that only reduces stores what is combined, and nothing else.
-                let outputs = after.outs.iter().map(words).sum::<usize>() + usize::from(moves.is_some());
+                let outputs =
+                    after.outs.iter().map(words).sum::<usize>() + usize::from(steps.moves.is_some());
                 let outputs = outputs.max(combined.len());
                 (combined, vec![], outputs)
             }
@@ -110,38 +101,15 @@ impl<'k> KernelInfo<'k> {
         };
         let captures = free::captures(kernel);
         let layout = EnvLayout { captures: captures.len(), initial: combined.len(), outputs };
-        let last = staged.map_or(kernel, |s| &s.last);
-        KernelInfo {
-            whole: kernel,
-            kernel: last,
-            staged,
-            strips,
-            moves,
-            packing,
-            captures,
-            layout,
-            combined,
-            elems,
-        }
+        let last = steps.staged.map_or(kernel, |s| &s.last);
+        KernelInfo { whole: kernel, kernel: last, steps, captures, layout, combined, elems }
     }
 
     /// For the loop of a stage, inside the code of its kernel.
     pub fn of_stage(kernel: &'k Kernel) -> KernelInfo<'k> {
         let layout = EnvLayout { captures: 0, initial: 0, outputs: 0 };
         let (captures, combined, elems) = (vec![], vec![], vec![]);
-        let Steps { staged, strips, moves, packing } = Steps::default();
-        KernelInfo {
-            whole: kernel,
-            kernel,
-            staged,
-            strips,
-            moves,
-            packing,
-            captures,
-            layout,
-            combined,
-            elems,
-        }
+        KernelInfo { whole: kernel, kernel, steps: Steps::default(), captures, layout, combined, elems }
     }
 
     /// The roles of the functions that this kernel needs.
@@ -180,13 +148,13 @@ pub struct KernelEmitter<'e, 'a, 'k> {
 impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
     pub fn function(mut self) -> Result<(), Unsupported> {
         self.load_captures()?;
-        if let Some(moves) = self.info.moves.filter(|_| self.role == Role::Main) {
+        if let Some(moves) = self.info.steps.moves.filter(|_| self.role == Role::Main) {
             self.move_strips(moves)?;
             let zero = self.e.i64(0);
             self.e.b.ins().return_(&[zero]);
             return Ok(());
         }
-        if let Some(strips) = self.info.strips.filter(|_| self.role != Role::Combine) {
+        if let Some(strips) = self.info.steps.strips.filter(|_| self.role != Role::Combine) {
             self.scan_in_strips(strips)?;
             let zero = self.e.i64(0);
             self.e.b.ins().return_(&[zero]);
@@ -350,7 +318,7 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
     /// Every element's values are written at the cursor, which moves only past those kept: it is never beyond the element.
     fn filter(mut self) -> Result<(), Unsupported> {
         let info = self.info;
-        if let Some(packing) = info.packing {
+        if let Some(packing) = info.steps.packing {
             return self.pack_strips(packing);
         }
         let outputs = info.layout.outputs_at();
