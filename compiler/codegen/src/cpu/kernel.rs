@@ -148,29 +148,33 @@ pub struct KernelEmitter<'e, 'a, 'k> {
 impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
     pub fn function(mut self) -> Result<(), Unsupported> {
         self.load_captures()?;
-        if let Some(moves) = self.info.steps.moves.filter(|_| self.role == Role::Main) {
-            self.move_strips(moves)?;
-            let zero = self.e.i64(0);
-            self.e.b.ins().return_(&[zero]);
-            return Ok(());
-        }
-        if let Some(strips) = self.info.steps.strips.filter(|_| self.role != Role::Combine) {
-            self.scan_in_strips(strips)?;
-            let zero = self.e.i64(0);
-            self.e.b.ins().return_(&[zero]);
-            return Ok(());
-        }
-        let kept = match (&self.info.kernel.kind, self.role) {
-            (KernelKind::Map(outs), _) => self.map(outs)?,
-            (KernelKind::Filter, _) => return self.filter(),
-            (KernelKind::Reduce { op, .. }, _) => self.reduce(op)?,
-            (KernelKind::Scan { op, .. }, Role::ReduceOnly | Role::Combine) => self.reduce(op)?,
-            (KernelKind::Scan { op, exclusive, .. }, _) => self.scan(op, *exclusive)?,
-            (KernelKind::Hist { op, .. }, _) => self.hist(op)?,
+        let result = match &self.info.kernel.kind {
+            KernelKind::Filter => self.filter()?,
+            kind => {
+                self.all_but_filters(kind)?;
+                self.e.i64(0)
+            }
         };
-        let result = kept.unwrap_or_else(|| self.e.i64(0));
         self.e.b.ins().return_(&[result]);
         Ok(())
+    }
+
+    fn all_but_filters(&mut self, kind: &KernelKind) -> Result<(), Unsupported> {
+        let Steps { moves, strips, .. } = self.info.steps;
+        if let Some(moves) = moves.filter(|_| self.role == Role::Main) {
+            return self.move_strips(moves);
+        }
+        if let Some(strips) = strips.filter(|_| self.role != Role::Combine) {
+            return self.scan_in_strips(strips);
+        }
+        match (kind, self.role) {
+            (KernelKind::Map(outs), _) => self.map(outs),
+            (KernelKind::Reduce { op, .. }, _) => self.reduce(op),
+            (KernelKind::Scan { op, .. }, Role::ReduceOnly | Role::Combine) => self.reduce(op),
+            (KernelKind::Scan { op, exclusive, .. }, _) => self.scan(op, *exclusive),
+            (KernelKind::Hist { op, .. }, _) => self.hist(op),
+            (KernelKind::Filter, _) => Err("a filter results in a number".into()),
+        }
     }
 
     pub fn env(&mut self, ty: Type, word: usize) -> Value {
@@ -315,32 +319,52 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
         self.e.body(&self.info.kernel.body)
     }
 
-    /// Every element's values are written at the cursor, which moves only past those kept: it is never beyond the element.
-    fn filter(mut self) -> Result<(), Unsupported> {
-        let info = self.info;
-        if let Some(packing) = info.steps.packing {
-            return self.pack_strips(packing);
+    /// How many elements are kept.
+    fn filter(&mut self) -> Result<Value, Unsupported> {
+        match self.info.steps.packing {
+            Some(packing) => self.pack_strips(packing),
+            None => self.pack_elements(),
         }
-        let outputs = info.layout.outputs_at();
-        let counts = self.array(outputs, Prim::I64);
-        let values = self.arrays(outputs + 1, &info.elems);
-        let lo = self.params[3];
-        let last = self.rows(&[lo], |k, row, start, end, state| {
-            let first = state[0];
-            let last = k.elements(start, end, state, |k, pos, state| {
+    }
+
+    /// Every element's values are written at the cursor, which moves only past those kept: it is never beyond the element.
+    fn pack_elements(&mut self) -> Result<Value, Unsupported> {
+        let values = self.kept_arrays();
+        self.kept(|k, (start, end), cursor| {
+            k.elements(start, end, cursor, |k, pos, cursor| {
                 let results = k.element(pos)?;
                 for (base, x) in values.iter().zip(&results[1..]) {
-                    k.e.store(*base, state[0], *x);
+                    k.e.store(*base, cursor[0], *x);
                 }
                 let kept = k.e.b.ins().uextend(types::I64, results[0]);
-                Ok(vec![k.e.b.ins().iadd(state[0], kept)])
-            })?;
-            let count = k.e.b.ins().isub(last[0], first);
+                Ok(vec![k.e.b.ins().iadd(cursor[0], kept)])
+            })
+        })
+    }
+
+    /// Where a filter puts what it keeps.
+    pub fn kept_arrays(&mut self) -> Vec<Base> {
+        self.arrays(self.info.layout.outputs_at() + 1, &self.info.elems)
+    }
+
+    /// The rows of a filter: `pack` puts the elements of one from a cursor on, and results in where that is then. Stores how many are kept of
+    /// each row; the number of all.
+    pub fn kept(
+        &mut self,
+        pack: impl FnOnce(
+            &mut KernelEmitter<'_, 'a, 'k>,
+            (Value, Value),
+            &[Value],
+        ) -> Result<Vec<Value>, Unsupported>,
+    ) -> Result<Value, Unsupported> {
+        let counts = self.array(self.info.layout.outputs_at(), Prim::I64);
+        let lo = self.params[3];
+        let last = self.rows(&[lo], |k, row, start, end, cursor| {
+            let last = pack(k, (start, end), cursor)?;
+            let count = k.e.b.ins().isub(last[0], cursor[0]);
             k.e.store(counts, row, count);
             Ok(last)
         })?;
-        let kept = self.e.b.ins().isub(last[0], lo);
-        self.e.b.ins().return_(&[kept]);
-        Ok(())
+        Ok(self.e.b.ins().isub(last[0], lo))
     }
 }

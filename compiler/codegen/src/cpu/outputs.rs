@@ -42,7 +42,7 @@ impl KernelEmitter<'_, '_, '_> {
         Ok(targets)
     }
 
-    pub fn map(&mut self, outs: &[Out]) -> Result<Option<Value>, Unsupported> {
+    pub fn map(&mut self, outs: &[Out]) -> Result<(), Unsupported> {
         let targets = self.targets(outs)?;
         self.rows(&[], |k, _, start, end, _| {
             k.in_strips((start, end), &[], |k, ends, _| {
@@ -50,7 +50,7 @@ impl KernelEmitter<'_, '_, '_> {
                 Ok(vec![])
             })
         })?;
-        Ok(None)
+        Ok(())
     }
 
     /// Computes and stores the results of a map at the positions `start..end`.

@@ -11,8 +11,8 @@ use super::kernel::KernelEmitter;
 use super::prefix::Splitter;
 use super::strips::Scalar;
 use cranelift::prelude::*;
+use par_ir::Var;
 use par_ir::flat::{Kernel, KernelKind, Space, Ty};
-use par_ir::{Prim, Var};
 use par_runtime::op::call::pack_symbol;
 use std::collections::HashMap;
 
@@ -46,15 +46,11 @@ pub fn split(kernel: &Kernel, types: &HashMap<Var, Ty>) -> Option<Packing> {
 
 impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
     /// The filter in strips.
-    pub fn pack_strips(&mut self, packing: &Packing) -> Result<(), Unsupported> {
-        let info = self.info;
-        let outputs = info.layout.outputs_at();
-        let counts = self.array(outputs, Prim::I64);
-        let values = self.arrays(outputs + 1, &info.elems);
+    pub fn pack_strips(&mut self, packing: &Packing) -> Result<Value, Unsupported> {
+        let values = self.kept_arrays();
         let buffers = self.strip_buffers(&packing.stored);
-        let lo = self.params[3];
-        let last = self.rows(&[lo], |k, row, start, end, state| {
-            let last = k.by_strips((start, end), state, |k, ends, state| {
+        self.kept(|k, ends, cursor| {
+            k.by_strips(ends, cursor, |k, ends, cursor| {
                 let first = ends.0;
                 k.name_strips(&buffers, first);
                 if !buffers.is_empty() {
@@ -64,17 +60,11 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
                 let flags = k.strip_address(packing.flags, first)?;
                 let mut kept = n;
                 for (base, source) in values.iter().zip(&packing.sources) {
-                    let (to, from) = (k.e.element(*base, state[0]), k.strip_address(*source, first)?);
+                    let (to, from) = (k.e.element(*base, cursor[0]), k.strip_address(*source, first)?);
                     kept = k.runtime_result(pack_symbol(base.prim.size()), &[to, from, flags, n]);
                 }
-                Ok(vec![k.e.b.ins().iadd(state[0], kept)])
-            })?;
-            let count = k.e.b.ins().isub(last[0], state[0]);
-            k.e.store(counts, row, count);
-            Ok(last)
-        })?;
-        let kept = self.e.b.ins().isub(last[0], lo);
-        self.e.b.ins().return_(&[kept]);
-        Ok(())
+                Ok(vec![k.e.b.ins().iadd(cursor[0], kept)])
+            })
+        })
     }
 }

@@ -19,7 +19,7 @@ mod pick;
 mod worth;
 
 use crate::core::{Body, Exp, FunId, Lambda, LoopForm, Param, Stm};
-use crate::prim::{BinOp, PrimOp};
+use crate::prim::PrimOp;
 use crate::ty::{Atom, Type, Var, Vars};
 use crate::visit::{Code, Subst};
 pub use elements::{leaves, positions, shapes, sizes};
@@ -393,12 +393,7 @@ pub fn is_folded(stm: &Stm, rest: &[Stm]) -> bool {
         })
 }
 
-/// The value of an operator on constants, unless it divides by zero.
 fn constant(op: PrimOp, args: &[Atom]) -> Option<Scalar> {
     let value = |a: &Atom| if let Atom::Const(c) = a { Some(*c) } else { None };
-    let values: Vec<Scalar> = args.iter().map(value).collect::<Option<_>>()?;
-    let divides =
-        matches!(op, PrimOp::Bin(BinOp::Div | BinOp::Mod | BinOp::Quot | BinOp::Rem, p) if p.is_integer());
-    let zero = values.get(1).is_some_and(|d| *d == Scalar::zero(d.prim()));
-    (!(divides && zero)).then(|| op.eval(&values))
+    op.fold(&args.iter().map(value).collect::<Option<Vec<Scalar>>>()?)
 }
