@@ -3,18 +3,27 @@
 
 use par::{Options, compile};
 use par_codegen::cpu::{Processor, Shape, compile_object};
+use par_runtime::image::Needs;
 
-/// The functions that the code of a program calls, without `par_` before them.
-fn called(text: &str) -> Vec<String> {
+/// What the code of a program needs.
+fn needs(text: &str, processor: Processor) -> Needs {
     let program =
         compile(text, "strips.par", &Options::default()).unwrap_or_else(|f| panic!("{}", f.render(false)));
     let flat = program.flat().unwrap_or_else(|f| panic!("{}", f.render(false)));
-    let mut called = Vec::new();
-    let object = compile_object(flat, Processor::Native, Shape::Executable, |_, needs| {
-        called = needs.functions.iter().map(|f| f.trim_start_matches("par_").to_string()).collect();
+    let mut found = None;
+    let object = compile_object(flat, processor, Shape::Executable, |_, needs| {
+        found = Some(needs);
         Ok(Vec::new())
     });
     assert!(object.is_ok(), "{object:?}");
+    found.expect("it was asked for")
+}
+
+/// The functions that the code of a program calls, without `par_` before them.
+fn called(text: &str) -> Vec<String> {
+    let functions = needs(text, Processor::Native).functions;
+    let mut called: Vec<String> =
+        functions.iter().map(|f| f.trim_start_matches("par_").to_string()).collect();
     called.sort();
     called
 }
@@ -66,5 +75,17 @@ fn scans_have_prefixes_in_strips() {
     let all = called(text);
     for name in ["prefix_Add_f64", "prefix_Max_f64", "strip_Exp_f64"] {
         assert!(all.iter().any(|f| f == name), "{name} is not among {all:?}");
+    }
+}
+
+#[test]
+fn code_for_every_processor_needs_no_abilities() {
+    let text = "entry main [n] (xs: [n]f64) : ([]f64, f64) = (filter (> 0) xs, f64.sum (map f64.exp xs))";
+    let (native, every) = (needs(text, Processor::Native), needs(text, Processor::Baseline));
+    assert_eq!(every.features, Vec::<String>::new());
+    assert_eq!(every.functions, native.functions);
+    #[cfg(target_arch = "x86_64")]
+    if is_x86_feature_detected!("avx2") {
+        assert!(native.features.iter().any(|f| f == "has_avx2"), "{:?}", native.features);
     }
 }
