@@ -29,7 +29,7 @@ fn called(text: &str) -> Vec<String> {
 }
 
 #[test]
-fn filters_pack_every_width() {
+fn filters_are_packed() {
     let text = "entry main (xs: []i64) : ([]i64, []f32, []u8) =
       let keep = filter (> 3)
       in (keep xs, map f32.i64 (keep xs), map (.0) (filter (.1) (map (\\x -> (u8.i64 x, x > 3)) xs)))";
