@@ -41,8 +41,8 @@ fn radix_steps_are_partitions() {
     let text = "entry main [n] (xs: [n]u32) (b: u32) : [n]u32 =
       let ones = map (\\x -> i64.u32 ((x >> b) & 1)) xs
       let zeros = map (1 -) ones
-      let behind = reduce (+) 0 zeros
       let is = map2 (*) zeros (scan (+) 0 zeros)
+      let behind = reduce (+) 0 zeros
       let js = map2 (*) ones (map (+ behind) (scan (+) 0 ones))
       in scatter (copy xs) (map (\\i -> i - 1) (map2 (+) is js)) xs";
     assert_eq!(called(text), ["partition_count", "partition_move_4"]);
@@ -70,10 +70,9 @@ fn indices_that_are_read_are_scattered_in_strips() {
 #[test]
 fn scans_have_prefixes_in_strips() {
     let text = "entry main [n] (xs: [n]f64) : ([n]f64, [n][2]f64) =
-      let sums = scan (+) 0 (map f64.exp xs)
-      in (sums, map (\\s -> [s, -s]) (scan f64.max f64.lowest xs))";
+      (scan (+) 0 xs, map (\\s -> [s, -s]) (scan f64.max f64.lowest xs))";
     let all = called(text);
-    for name in ["prefix_Add_f64", "prefix_Max_f64", "strip_Exp_f64"] {
+    for name in ["prefix_Add_f64", "prefix_Max_f64"] {
         assert!(all.iter().any(|f| f == name), "{name} is not among {all:?}");
     }
 }
