@@ -298,6 +298,10 @@ pub(super) fn details(op: &Operation) -> Vec<String> {
     if !op.sequential.is_empty() {
         out.push(format!("sequential for each element: {}", steps(op, &op.sequential)));
     }
+    if !op.unrolled.is_empty() {
+        let most = par_ir::tiny::MOST;
+        out.push(format!("written out, being over at most {most} elements: {}", steps(op, &op.unrolled)));
+    }
     if !op.lines.is_empty() {
         let lines = if op.lines.len() == 1 { "line" } else { "lines" };
         out.push(format!("computes {lines} {}", ranges(&op.lines)));
