@@ -339,6 +339,7 @@ fn steps(op: &Operation, steps: &[Step]) -> String {
         if is_name { word.to_string() } else { s.what.clone() }
     };
     let step = |s: &Step| match s.at == op.at {
+        true if s.what == "call" => word(s),
         true => s.what.clone(),
         false => format!("{} (line {})", word(s), s.at.line),
     };
