@@ -60,7 +60,7 @@ fn what_one_element_does_by_itself_is_named() {
            (map (\\d -> tree d 1) ds,
             map (\\r -> i64.sum r) xs)",
     );
-    let text = listing(&insight(&p, "main"), 120, false);
+    let text = listing(&insight(&p, "main"), 240, false);
     for part in ["sequential for each element: tree", "written out, being over at most 16 elements: reduce"] {
         assert!(text.contains(part), "{part}: {text}");
     }

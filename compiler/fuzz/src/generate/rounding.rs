@@ -76,7 +76,7 @@ const ELEMENTS: [&str; 6] = [
 ];
 
 /// Sizes of inputs: nothing, a few, several pieces of the smallest size, several of the usual size.
-const SIZES: [i64; 6] = [0, 1, 5, 300, 3000, 20_000];
+const SIZES: [i64; 6] = [0, 1, 5, 300, 3000, 12_000];
 
 /// The program of a seed.
 pub(super) fn program(seed: u64) -> Generated {
