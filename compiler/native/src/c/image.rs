@@ -3,8 +3,9 @@
 use super::make::coerce;
 use super::read::from_text;
 use super::{Failure, ParOptions, ParValue, give, guarded, reference, status_of, text, values};
-use crate::program::Program;
+use crate::program::{Backend, Program};
 use crate::status::Status;
+use clap::ValueEnum;
 use par_message::entries;
 use par_runtime::Entry;
 use par_runtime::image::Image;
@@ -61,6 +62,19 @@ unsafe extern "C" fn par_image_call(
         *unsafe { result.as_mut() }.ok_or_else(|| Failure::misuse("the place for the result is NULL"))? =
             give(value);
         Ok(())
+    })
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn par_image_run_on(image: *const Image, backend: *const c_char, device: usize) -> c_int {
+    status_of(|| {
+        // SAFETY: the header asks for all of this.
+        let (program, name) = unsafe { (program(image)?, text(backend)?) };
+        let backend = Backend::from_str(name, false);
+        let backend = backend.map_err(|_| {
+            Failure::misuse(format!("there is no back end `{name}`: they are cpu, cuda and auto"))
+        })?;
+        program.run_on(backend, device).map(drop).map_err(|m| Failure::new(Status::Failed, m))
     })
 }
 
