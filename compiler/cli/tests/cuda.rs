@@ -256,7 +256,8 @@ fn built(folder: &Path, name: &str, text: &str, options: &[&str]) -> Option<Path
     std::fs::create_dir(&place).expect("a folder");
     std::fs::write(place.join("p.par"), text).expect("a program");
     let mut command = par(folder);
-    let output = command.current_dir(&place).args(["build", "p.par"]).args(options).output().expect("par runs");
+    let output =
+        command.current_dir(&place).args(["build", "p.par"]).args(options).output().expect("par runs");
     assert_eq!(said(&output), (Some(0), String::new(), String::new()), "{options:?}");
     Some(place)
 }
@@ -285,7 +286,11 @@ fn executables_on_gpus() {
         assert_eq!(run(&place, compiler, &cuda, rows), right);
         let automatic = run(&place, compiler, &["--backend", "auto", "-v"], rows);
         assert_eq!((automatic.0, &automatic.1), (right.0, &right.1));
-        assert!(automatic.2.starts_with("running on ") && !automatic.2.contains("processor"), "{}", automatic.2);
+        assert!(
+            automatic.2.starts_with("running on ") && !automatic.2.contains("processor"),
+            "{}",
+            automatic.2
+        );
         let pick = ["--entry", "pick", "--backend"];
         let [on_gpu, on_cpu] =
             ["cuda", "cpu"].map(|b| run(&place, compiler, &[&pick[..], &[b]].concat(), "[[7], [], [8]] 0"));
@@ -295,7 +300,9 @@ fn executables_on_gpus() {
         assert!(reproducible.0 == Some(1) && reproducible.2.contains("par build"), "{}", reproducible.2);
     }
     // Nothing was compiled for this device; and a program without kernels for any.
-    for (options, message) in [(&["--gpu=sm_80"][..], "no CUDA compiler"), (&[], "`par build --gpu` makes them")] {
+    for (options, message) in
+        [(&["--gpu=sm_80"][..], "no CUDA compiler"), (&[], "`par build --gpu` makes them")]
+    {
         let Some(place) = built(folder, "not-on-gpus", ROWS, options) else { return };
         let (status, out, err) = run(&place, false, &cuda, rows);
         assert_eq!((status, out.as_str(), err.lines().count()), (Some(1), "", 1), "{err}");
