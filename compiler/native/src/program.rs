@@ -1,7 +1,7 @@
 //! A program that was linked, and its calls.
 
 use clap::ValueEnum;
-use par_message::{Source, Sources};
+use par_message::Sources;
 use par_runtime::cuda::{self, Gpu};
 use par_runtime::exec::Executable;
 use par_runtime::image::{Image, Loaded, Settings};
@@ -37,9 +37,7 @@ impl Program {
     pub unsafe fn load(image: &Image) -> Result<Program, String> {
         // SAFETY: as the caller promises.
         let Loaded { executable, entries, sources, settings, gpu } = unsafe { image.load()? };
-        let source =
-            |s: par_runtime::image::Source| Source { name: s.name, text: s.text, is_library: s.library };
-        let sources = Sources { files: sources.into_iter().map(source).collect() };
+        let sources = Sources { files: sources };
         let processor = Arc::new(executable);
         let chosen = RwLock::new(processor.clone());
         Ok(Program { entries, settings, sources, processor, gpu: gpu.map(Arc::new), chosen })

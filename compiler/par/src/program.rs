@@ -400,7 +400,9 @@ impl Program {
             return Ok(found.as_deref());
         }
         let program = self.variant(&Options { splitting: Splitting::Memory, ..self.options.clone() });
-        let found = has_pieces(program.flat()?).then(|| Box::new(program));
+        let statements = program.flat()?.statements();
+        let is_cut = statements.iter().any(|s| matches!(s.op, flat::Op::Split { .. }));
+        let found = is_cut.then(|| Box::new(program));
         Ok(self.in_pieces.get_or_init(|| found).as_deref())
     }
 
@@ -475,14 +477,6 @@ impl Program {
 enum Measure {
     Nothing,
     Costs { profile: Profile, counting: bool },
-}
-
-/// Whether some work of a program can be cut into pieces.
-fn has_pieces(program: &flat::Program) -> bool {
-    fn block(b: &flat::Block) -> bool {
-        b.stms.iter().any(|s| matches!(s.op, flat::Op::Split { .. }) || s.op.blocks().into_iter().any(block))
-    }
-    program.funs.iter().any(|f| block(&f.body))
 }
 
 fn is_entry(entry: &Option<Entry>, name: &str) -> bool {

@@ -93,7 +93,7 @@ pub struct Generated {
 }
 
 fn forms() -> impl Iterator<Item = &'static Form> {
-    let tables: [&[Form]; 11] = [
+    let tables = [
         scalars::FORMS,
         compound::FORMS,
         control::FORMS,
