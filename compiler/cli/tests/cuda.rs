@@ -329,8 +329,10 @@ int main(void) {
     par_text_free(text);
     par_value_free(result);
   }
-  printf("%d %s\n", p_run_on("gpu", 0), par_error_message());
-  printf("%d %s\n", p_run_on("cuda", 7), par_error_message());
+  int unknown = p_run_on("gpu", 0);
+  printf("%d %s\n", unknown, par_error_message());
+  int absent = p_run_on("cuda", 7);
+  printf("%d %s\n", absent, par_error_message());
   par_value_free(rows);
   return 0;
 }

@@ -116,7 +116,7 @@ fn tables() {
 /// What may be missing: the constructor without a value comes first or last, by its name.
 fn optional(none: &str, some: &str, ty: ValueType) -> ValueType {
     let mut cases = vec![(none.to_string(), vec![]), (some.to_string(), vec![ty])];
-    cases.sort();
+    cases.sort_by(|a, b| a.0.cmp(&b.0));
     ValueType::Sum(cases)
 }
 
