@@ -5,6 +5,7 @@ pub mod core;
 pub mod flat;
 pub mod inplace;
 pub mod interp;
+mod origin;
 pub mod parse;
 pub mod place;
 pub mod print;

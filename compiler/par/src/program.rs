@@ -102,7 +102,7 @@ pub struct Program {
     sources: Sources,
     warnings: Vec<Diagnostic>,
     core: core::Program,
-    checks: Written,
+    written: Written,
     flat: OnceLock<flat::Program>,
     executable: OnceLock<Executable>,
     /// The same plan, whose kernels count.
@@ -145,7 +145,7 @@ impl Program {
             sources: front.sources,
             warnings: front.warnings,
             core: front.core,
-            checks: front.checks,
+            written: front.written,
             flat: OnceLock::new(),
             executable: OnceLock::new(),
             counting: OnceLock::new(),
@@ -171,8 +171,12 @@ impl Program {
     }
 
     fn flattened_from(&self, core: core::Program, options: &Options) -> Program {
-        let front =
-            Front { sources: self.sources.clone(), core, checks: self.checks.clone(), warnings: Vec::new() };
+        let front = Front {
+            sources: self.sources.clone(),
+            core,
+            written: self.written.clone(),
+            warnings: Vec::new(),
+        };
         Program::new(front, options, Trace::default())
     }
 
@@ -211,9 +215,9 @@ impl Program {
         &self.core
     }
 
-    /// The run-time checks of the program as it is written, before any was proved.
-    pub fn checks(&self) -> &Written {
-        &self.checks
+    /// What the program has as it is written, before the passes.
+    pub fn written(&self) -> &Written {
+        &self.written
     }
 
     /// The program in FLAT.
