@@ -265,6 +265,9 @@ mod tests {
         for name in declared {
             assert!(functions.contains(&name), "{name}");
         }
+        for name in OTHERS {
+            assert!(VALUES.contains(&format!("{name}(")), "{name}");
+        }
     }
 
     #[test]
