@@ -241,32 +241,33 @@ impl Flattener<'_> {
                 Form::Packed => self.bind_canonical(level, p, v.var),
                 Form::Whole => self.bind_whole(p, p.var, v.var),
                 Form::View => {
-                    let starts: Vec<Var> = (0..p.ty.rank())
+                    let starts: Vec<Var> = (1..p.ty.rank())
                         .map(|_| {
-                            let start = next();
-                            self.declare(start);
-                            start.var
+                            let starts = next();
+                            self.declare(starts);
+                            starts.var
                         })
                         .collect();
-                    self.bind_view(level, p, v.var, &starts);
+                    let start = next();
+                    self.declare(start);
+                    self.bind_view(level, p, v.var, &starts, start.var.into());
                 }
             }
         }
     }
 
     /// Binds rows in blocks: where those of inner dimensions start, then where each position's does.
-    pub(crate) fn bind_view(&mut self, level: LevelId, p: &Param, blocks: Var, starts: &[Var]) {
-        let (start, inner) = starts.split_last().expect("one for each dimension");
-        let start = *start;
-        let start = if self.is_root(level) {
-            Ex::Atom(start.into())
-        } else {
-            let extent = self.extent(level);
-            self.extents.insert(start, extent);
-            Ex::Load(start, Prim::I64, Rc::new(Ex::Pos(level)))
+    pub(crate) fn bind_view(&mut self, level: LevelId, p: &Param, blocks: Var, starts: &[Var], start: Atom) {
+        let start = match start {
+            Atom::Var(start) if !self.is_root(level) => {
+                let extent = self.extent(level);
+                self.extents.insert(start, extent);
+                Ex::Load(start, Prim::I64, Rc::new(Ex::Pos(level)))
+            }
+            start => Ex::Atom(start),
         };
         self.types.insert(p.var, p.ty.clone());
-        let (src, inner) = (Src::Data(blocks, p.ty.prim()), inner.iter().map(|s| FDim::View(*s)).collect());
+        let (src, inner) = (Src::Data(blocks, p.ty.prim()), starts.iter().map(|s| FDim::View(*s)).collect());
         self.env.insert(p.var, Rep::Array(Arr { src, inner, start, stride: None }));
     }
 

@@ -133,7 +133,13 @@ impl Flattener<'_> {
     }
 
     /// The same without a copy of elements, if that can be: at most where rows start is stored.
-    fn view_of_rows(&mut self, level: LevelId, arr: &Arr, mut dims: Vec<DimRep>, is_desc: bool) -> Option<Arr> {
+    fn view_of_rows(
+        &mut self,
+        level: LevelId,
+        arr: &Arr,
+        mut dims: Vec<DimRep>,
+        is_desc: bool,
+    ) -> Option<Arr> {
         let plain = matches!(arr.src, Src::Data(..)) || (matches!(arr.src, Src::Desc(_)) && is_desc);
         if plain && arr.stride.is_none() {
             if arr.inner.iter().all(|d| !matches!(d, FDim::Size(_))) {
@@ -188,7 +194,11 @@ impl Flattener<'_> {
         let (parts, offsets): (Vec<Arr>, Vec<Atom>) = arrs.iter().map(|a| self.in_blocks(a)).unzip();
         let all = |f: &mut Self, vars: Vec<Var>, prim: Prim| {
             let mut distinct: Vec<Var> = Vec::new();
-            vars.into_iter().for_each(|v| if !distinct.contains(&v) { distinct.push(v) });
+            vars.into_iter().for_each(|v| {
+                if !distinct.contains(&v) {
+                    distinct.push(v)
+                }
+            });
             if let [only] = distinct[..] { only } else { f.join_blocks(&distinct, prim).0 }
         };
         let starts_of = |d: &FDim| match d {

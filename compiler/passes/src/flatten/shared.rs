@@ -26,9 +26,10 @@ impl Flattener<'_> {
         for (d, rows) in arr.inner.iter().zip(rows) {
             inner.push(match (d, rows) {
                 (FDim::Size(m), Some(rows)) => {
-                    let mut sizes: Vec<Var> = m.var().into_iter().collect();
-                    rows.vars(&mut sizes);
-                    FDim::View(self.where_bound(&sizes, |f| {
+                    let mut made_of = Vec::new();
+                    arr.vars(&mut made_of);
+                    rows.vars(&mut made_of);
+                    FDim::View(self.where_bound(&made_of, |f| {
                         let rows = f.positions_in(&rows);
                         f.multiples(rows, *m)
                     }))

@@ -17,7 +17,7 @@
 use super::Flattener;
 use super::canonical::Form;
 use super::ex::Ex;
-use super::nest::LevelId;
+use super::nest::{FDim, LevelId};
 use super::pack::DimRep;
 use par_ir::core::{Body, Exp, Lambda, Param, Schedule, Stm};
 use par_ir::flat::{self, KernelKind, Op, Ty};
@@ -94,17 +94,21 @@ impl Flattener<'_> {
             values[at] = now.var.into();
             grown.push(flag.var.into());
         }
-        let cond = self.any_of(&grown);
-        let like = self.like(level, &values, ty);
-        let then = self.block(|f| Ok(f.sweep(level, values.clone(), ty)));
-        let Ok(then) = then else { unreachable!("sweeping is supported") };
-        let other = flat::Block { stms: vec![], results: values };
-        self.bind_if(cond, then, other, &like).iter().map(|p| p.var.into()).collect()
+        self.if_any(level, &grown, values, ty, |f, values| f.sweep(level, values, ty))
     }
 
-    fn sweep(&mut self, level: LevelId, mut values: Vec<Atom>, ty: &Type) -> Vec<Atom> {
-        let p = Param { var: self.vars.fresh("rows"), ty: ty.clone() };
-        let weight = self.weight(level, ty);
+    /// Sweeps. Whether little is left of much is asked twice: the lengths of rows need not be looked at if the rows alone are many.
+    fn sweep(&mut self, level: LevelId, values: Vec<Atom>, ty: &Type) -> Vec<Atom> {
+        let rows = self.rows_of_all(level, ty);
+        let (values, sparse) = self.swept_once(values, ty, rows);
+        self.if_any(level, &sparse, values, ty, |f, values| {
+            let weight = f.weight(level, ty);
+            let (values, sparse) = f.swept_once(values, ty, weight);
+            f.if_any(level, &sparse, values, ty, |f, values| f.repacked(level, &values, ty))
+        })
+    }
+
+    fn swept_once(&mut self, mut values: Vec<Atom>, ty: &Type, weight: Atom) -> (Vec<Atom>, Vec<Atom>) {
         let mut sparse = Vec::new();
         for at in inner_blocks(ty).rev() {
             let around = if at == 0 { ty.rank() - 1 } else { at - 1 };
@@ -115,22 +119,40 @@ impl Flattener<'_> {
             values[at] = now.var.into();
             sparse.push(flag.var.into());
         }
-        let cond = self.any_of(&sparse);
-        let like = self.like(level, &values, ty);
-        let now: Vec<flat::Param> = values
-            .iter()
-            .zip(&like)
-            .map(|(a, p)| flat::Param { var: a.var().unwrap_or(p.var), ty: p.ty })
-            .collect();
-        let then = self.block(|f| {
-            f.adopt(level, std::slice::from_ref(&p), &[Form::View], &now);
-            let arr = f.arr(p.var);
-            let packed = f.pack(level, &arr, ty);
-            Ok(f.as_view(level, &packed, ty))
+        (values, sparse)
+    }
+
+    /// A view's values, changed if one of the flags holds.
+    fn if_any(
+        &mut self,
+        level: LevelId,
+        flags: &[Atom],
+        values: Vec<Atom>,
+        ty: &Type,
+        change: impl FnOnce(&mut Self, Vec<Atom>) -> Vec<Atom>,
+    ) -> Vec<Atom> {
+        let (first, rest) = flags.split_first().expect("rows of rows have inner blocks");
+        let cond = rest.iter().fold(*first, |all, flag| {
+            let op = Op::Prim(PrimOp::Bin(BinOp::Or, Prim::Bool), vec![all, *flag]);
+            self.bind("any", Ty::Scalar(Prim::Bool), op).into()
         });
-        let Ok(then) = then else { unreachable!("packing is supported") };
+        let like = self.like(level, &values, ty);
+        let changed = self.open_block(|_| Ok(()));
+        let Ok(scope) = changed else { unreachable!("nothing is done in it") };
+        let then = self.close_block(scope, |f| change(f, values.clone()));
         let other = flat::Block { stms: vec![], results: values };
         self.bind_if(cond, then, other, &like).iter().map(|p| p.var.into()).collect()
+    }
+
+    /// The view of a copy that has no more than what the rows need.
+    fn repacked(&mut self, level: LevelId, values: &[Atom], ty: &Type) -> Vec<Atom> {
+        let p = Param { var: self.vars.fresh("rows"), ty: ty.clone() };
+        let start = values[ty.rank()];
+        let starts: Vec<Var> = (1..ty.rank()).map(|at| blocks_in(values, at)).collect();
+        self.bind_view(level, &p, blocks_in(values, 0), &starts, start);
+        let arr = self.arr(p.var);
+        let packed = self.pack(level, &arr, ty);
+        self.as_view(level, &packed, ty)
     }
 
     /// Variables like the values of a view.
@@ -146,12 +168,19 @@ impl Flattener<'_> {
         values.iter().zip(tys).map(&mut named).collect()
     }
 
-    fn any_of(&mut self, flags: &[Atom]) -> Atom {
-        let (first, rest) = flags.split_first().expect("rows of rows have inner blocks");
-        rest.iter().fold(*first, |all, flag| {
-            let op = Op::Prim(PrimOp::Bin(BinOp::Or, Prim::Bool), vec![all, *flag]);
-            self.bind("any", Ty::Scalar(Prim::Bool), op).into()
-        })
+    /// How many rows all positions have together, on the host.
+    fn rows_of_all(&mut self, level: LevelId, ty: &Type) -> Atom {
+        let DimRep::Width(rows) = self.dim_reps(ty).remove(0) else {
+            unreachable!("outermost dimensions are sizes")
+        };
+        match self.dim_for(level, &rows) {
+            FDim::Size(rows) => {
+                let positions = self.count(level);
+                self.host_op(BinOp::Mul, positions, rows)
+            }
+            FDim::Seg(d) => self.total(d),
+            FDim::View(_) => unreachable!("a view is never a level"),
+        }
     }
 
     /// How many rows and elements all positions have together, on the host.
