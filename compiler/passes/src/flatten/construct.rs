@@ -191,6 +191,9 @@ impl Flattener<'_> {
 
     /// As [`Self::join`], always as blocks, with views as inner dimensions.
     pub(crate) fn join_views(&mut self, arrs: &[Arr]) -> (Src, Vec<FDim>, Vec<Atom>) {
+        if arrs[0].inner.is_empty() && arrs.len() > 1 {
+            return self.join_elements(arrs);
+        }
         let (parts, offsets): (Vec<Arr>, Vec<Atom>) = arrs.iter().map(|a| self.in_blocks(a)).unzip();
         let all = |f: &mut Self, vars: Vec<Var>, prim: Prim| {
             let mut distinct: Vec<Var> = Vec::new();
@@ -216,6 +219,21 @@ impl Flattener<'_> {
         });
         let inner = inner.collect();
         (Src::Data(joined, prim), inner, offsets)
+    }
+
+    /// As [`Self::join_views`], for rows of scalars.
+    fn join_elements(&mut self, arrs: &[Arr]) -> (Src, Vec<FDim>, Vec<Atom>) {
+        let mut prim = Prim::I64;
+        let mut parts = Vec::new();
+        for arr in arrs {
+            let Src::Data(data, p) = self.as_elements(arr.clone()).src else {
+                unreachable!("made joinable before")
+            };
+            prim = p;
+            parts.push(data);
+        }
+        let (joined, origins) = self.join_blocks(&parts, prim);
+        (Src::Data(joined, prim), vec![], origins)
     }
 
     /// An array's elements and inner starts as blocks, and what is added to the indices of its rows. What can be is done once, where the

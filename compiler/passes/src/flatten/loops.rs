@@ -387,11 +387,11 @@ impl Flattener<'_> {
         for (p, form) in pat.iter().zip(forms).filter(|(_, form)| **form != Form::Whole) {
             let prim = if p.ty.is_scalar() { p.ty.prim() } else { Prim::I64 };
             if !p.ty.is_scalar() {
-                let tys = self.form_tys(level, &p.ty, *form);
-                let none = self.nothing(tys[0]);
-                add(self, "rows", tys[0], none);
-                for k in 1..p.ty.rank() {
-                    let ty = if *form == Form::View { tys[k] } else { Ty::Array(Prim::I64) };
+                let rows = self.form_tys(level, &p.ty, *form)[0];
+                let none = self.nothing(rows);
+                add(self, "rows", rows, none);
+                let ty = if *form == Form::View { Ty::Blocks(Prim::I64) } else { Ty::Array(Prim::I64) };
+                for _ in 1..p.ty.rank() {
                     let none = self.nothing(ty);
                     add(self, "starts", ty, none);
                 }
