@@ -44,14 +44,7 @@ PAR_INLINE void bulk_fill(const BulkFill& k) {
     T* const to = static_cast<T*>(k.to);
     map<bulk_threads, bulk_items>(k.n, [&](u64 i) { store(&to[i], T(k.value)); });
 }
-PAR_KERNEL void bulk_fill1(PAR_ARGUMENT BulkFill k) { bulk_fill<u8>(k); }
-PAR_EXPORT(bulk_fill1)
-PAR_KERNEL void bulk_fill2(PAR_ARGUMENT BulkFill k) { bulk_fill<u16>(k); }
-PAR_EXPORT(bulk_fill2)
-PAR_KERNEL void bulk_fill4(PAR_ARGUMENT BulkFill k) { bulk_fill<u32>(k); }
-PAR_EXPORT(bulk_fill4)
-PAR_KERNEL void bulk_fill8(PAR_ARGUMENT BulkFill k) { bulk_fill<u64>(k); }
-PAR_EXPORT(bulk_fill8)
+PAR_KERNELS_OF_SIZES(bulk_fill, BulkFill)
 
 struct BulkMultiples {
     i64* to;
@@ -138,13 +131,6 @@ PAR_INLINE void bulk_gather_rows(const BulkGatherRows& k) {
         store(&to[pos], load(reinterpret_cast<const T*>(at * i64(sizeof(T)))));
     });
 }
-PAR_KERNEL void bulk_gather_rows1(PAR_ARGUMENT BulkGatherRows k) { bulk_gather_rows<u8>(k); }
-PAR_EXPORT(bulk_gather_rows1)
-PAR_KERNEL void bulk_gather_rows2(PAR_ARGUMENT BulkGatherRows k) { bulk_gather_rows<u16>(k); }
-PAR_EXPORT(bulk_gather_rows2)
-PAR_KERNEL void bulk_gather_rows4(PAR_ARGUMENT BulkGatherRows k) { bulk_gather_rows<u32>(k); }
-PAR_EXPORT(bulk_gather_rows4)
-PAR_KERNEL void bulk_gather_rows8(PAR_ARGUMENT BulkGatherRows k) { bulk_gather_rows<u64>(k); }
-PAR_EXPORT(bulk_gather_rows8)
+PAR_KERNELS_OF_SIZES(bulk_gather_rows, BulkGatherRows)
 
 }   // namespace par

@@ -19,6 +19,17 @@
 #define PAR_FUNCTION static __attribute__((noinline, unused))
 #endif
 
+// Kernels NAME1, NAME2, NAME4 and NAME8 of a template NAME: for elements of so many bytes.
+#define PAR_KERNELS_OF_SIZES(NAME, ARGUMENT)                           \
+    PAR_KERNEL void NAME##1(PAR_ARGUMENT ARGUMENT k) { NAME<u8>(k); }  \
+    PAR_EXPORT(NAME##1)                                                \
+    PAR_KERNEL void NAME##2(PAR_ARGUMENT ARGUMENT k) { NAME<u16>(k); } \
+    PAR_EXPORT(NAME##2)                                                \
+    PAR_KERNEL void NAME##4(PAR_ARGUMENT ARGUMENT k) { NAME<u32>(k); } \
+    PAR_EXPORT(NAME##4)                                                \
+    PAR_KERNEL void NAME##8(PAR_ARGUMENT ARGUMENT k) { NAME<u64>(k); } \
+    PAR_EXPORT(NAME##8)
+
 namespace par {
 
 // The row of an element.

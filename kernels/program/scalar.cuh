@@ -1,4 +1,4 @@
-// The scalar operators of Par, as generated programs call them. Meanings are those of `compiler/ir/src/prim/eval.rs`, to the bit;
+// The scalar operators of Par, as generated programs call them. Meanings are those of `runtime/src/op/eval.rs`, to the bit;
 // where CUDA's library is called (roots, inverse functions, powers, gamma and error functions) results are within its
 // tolerance instead, 2 units in the last place for most.
 //

@@ -25,14 +25,7 @@ PAR_INLINE void bulk_sort_begin(const BulkSortBegin& k) {
         store(&k.order[i], i64(i));
     });
 }
-PAR_KERNEL void bulk_sort_begin1(PAR_ARGUMENT BulkSortBegin k) { bulk_sort_begin<u8>(k); }
-PAR_EXPORT(bulk_sort_begin1)
-PAR_KERNEL void bulk_sort_begin2(PAR_ARGUMENT BulkSortBegin k) { bulk_sort_begin<u16>(k); }
-PAR_EXPORT(bulk_sort_begin2)
-PAR_KERNEL void bulk_sort_begin4(PAR_ARGUMENT BulkSortBegin k) { bulk_sort_begin<u32>(k); }
-PAR_EXPORT(bulk_sort_begin4)
-PAR_KERNEL void bulk_sort_begin8(PAR_ARGUMENT BulkSortBegin k) { bulk_sort_begin<u64>(k); }
-PAR_EXPORT(bulk_sort_begin8)
+PAR_KERNELS_OF_SIZES(bulk_sort_begin, BulkSortBegin)
 
 struct BulkSortCount {
     u64* counts;
@@ -88,14 +81,7 @@ PAR_INLINE void bulk_gather(const BulkGather& k) {
     const T* const from = static_cast<const T*>(k.from);
     map<sort_threads, 4>(k.n, [&](u64 i) { store(&to[i], load(&from[load(&k.order[i])])); });
 }
-PAR_KERNEL void bulk_gather1(PAR_ARGUMENT BulkGather k) { bulk_gather<u8>(k); }
-PAR_EXPORT(bulk_gather1)
-PAR_KERNEL void bulk_gather2(PAR_ARGUMENT BulkGather k) { bulk_gather<u16>(k); }
-PAR_EXPORT(bulk_gather2)
-PAR_KERNEL void bulk_gather4(PAR_ARGUMENT BulkGather k) { bulk_gather<u32>(k); }
-PAR_EXPORT(bulk_gather4)
-PAR_KERNEL void bulk_gather8(PAR_ARGUMENT BulkGather k) { bulk_gather<u64>(k); }
-PAR_EXPORT(bulk_gather8)
+PAR_KERNELS_OF_SIZES(bulk_gather, BulkGather)
 
 // Rows of at most 32 elements, and longer ones of at most sort_threads * sort_short_items.
 struct BulkSortShort {
@@ -112,14 +98,7 @@ PAR_INLINE void bulk_sort_warp(const BulkSortShort& k) {
         [&](u64 to, u64 from) { store(&k.order[to], i64(from)); }
     );
 }
-PAR_KERNEL void bulk_sort_warp1(PAR_ARGUMENT BulkSortShort k) { bulk_sort_warp<u8>(k); }
-PAR_EXPORT(bulk_sort_warp1)
-PAR_KERNEL void bulk_sort_warp2(PAR_ARGUMENT BulkSortShort k) { bulk_sort_warp<u16>(k); }
-PAR_EXPORT(bulk_sort_warp2)
-PAR_KERNEL void bulk_sort_warp4(PAR_ARGUMENT BulkSortShort k) { bulk_sort_warp<u32>(k); }
-PAR_EXPORT(bulk_sort_warp4)
-PAR_KERNEL void bulk_sort_warp8(PAR_ARGUMENT BulkSortShort k) { bulk_sort_warp<u64>(k); }
-PAR_EXPORT(bulk_sort_warp8)
+PAR_KERNELS_OF_SIZES(bulk_sort_warp, BulkSortShort)
 template <class T>
 PAR_INLINE void bulk_sort_block(const BulkSortShort& k) {
     const T* const keys = static_cast<const T*>(k.keys);
@@ -128,14 +107,7 @@ PAR_INLINE void bulk_sort_block(const BulkSortShort& k) {
         [&](u64 to, u64 from) { store(&k.order[to], i64(from)); }
     );
 }
-PAR_KERNEL void bulk_sort_block1(PAR_ARGUMENT BulkSortShort k) { bulk_sort_block<u8>(k); }
-PAR_EXPORT(bulk_sort_block1)
-PAR_KERNEL void bulk_sort_block2(PAR_ARGUMENT BulkSortShort k) { bulk_sort_block<u16>(k); }
-PAR_EXPORT(bulk_sort_block2)
-PAR_KERNEL void bulk_sort_block4(PAR_ARGUMENT BulkSortShort k) { bulk_sort_block<u32>(k); }
-PAR_EXPORT(bulk_sort_block4)
-PAR_KERNEL void bulk_sort_block8(PAR_ARGUMENT BulkSortShort k) { bulk_sort_block<u64>(k); }
-PAR_EXPORT(bulk_sort_block8)
+PAR_KERNELS_OF_SIZES(bulk_sort_block, BulkSortShort)
 
 struct BulkSortStarts {
     i64* starts;

@@ -7,6 +7,7 @@ use crate::entry::Entry;
 use crate::exec::Executable;
 use crate::op::call;
 use crate::plan::{Code, KernelFn, Plan};
+use crate::source::Source;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 
@@ -59,17 +60,6 @@ pub struct Needs {
     pub functions: Vec<String>,
     /// Abilities of the processor beyond its architecture, by Cranelift's names.
     pub features: Vec<String>,
-}
-
-/// A file of the program.
-#[derive(Serialize, Deserialize, Clone, Debug)]
-pub struct Source {
-    /// What messages call it.
-    pub name: String,
-    /// What is in it.
-    pub text: String,
-    /// Whether it belongs to the standard library.
-    pub library: bool,
 }
 
 /// How the program was compiled, as far as runs show it.

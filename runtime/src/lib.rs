@@ -22,6 +22,7 @@ pub mod prefix;
 pub mod prim;
 pub mod profile;
 mod simd;
+pub mod source;
 pub mod trace;
 pub mod value;
 

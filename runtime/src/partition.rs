@@ -60,28 +60,26 @@ pub unsafe extern "C" fn count(classes: *const u32, n: i64, places: *mut Places)
     let (classes, places) = unsafe { (std::slice::from_raw_parts(classes, n as usize), &mut *places) };
     places.heads = places.next;
     let mut counts = [0; MOST];
-    #[cfg(target_arch = "x86_64")]
-    let counted = if level() >= Level::Avx512 {
-        // SAFETY: the processor has the instructions.
-        unsafe { wide::count(classes, &mut counts[..places.classes]) };
-        true
-    } else {
-        false
-    };
-    #[cfg(not(target_arch = "x86_64"))]
-    let counted = false;
-    if !counted {
-        for c in classes {
-            if let Some(n) = counts[..places.classes].get_mut(*c as usize) {
-                *n += 1;
-            }
-        }
-    }
+    add_counts(classes, &mut counts[..places.classes]);
     for (c, n) in counts.iter().enumerate().take(places.classes) {
         places.next[c] = places.heads[c].wrapping_add(*n);
         // Of those before the end none is a stray, of those after it all are.
         let inside = places.next[c].min(places.ends[c]).saturating_sub(places.heads[c]).clamp(0, *n);
         places.strays += if places.heads[c] < 0 { *n } else { *n - inside };
+    }
+}
+
+/// Adds how often each class occurs.
+fn add_counts(classes: &[u32], counts: &mut [i64]) {
+    #[cfg(target_arch = "x86_64")]
+    if level() >= Level::Avx512 {
+        // SAFETY: the processor has the instructions.
+        return unsafe { wide::count(classes, counts) };
+    }
+    for c in classes {
+        if let Some(n) = counts.get_mut(*c as usize) {
+            *n += 1;
+        }
     }
 }
 
@@ -110,7 +108,7 @@ unsafe fn one_by_one<T: Copy>(to: *mut T, from: *const T, classes: *const u32, n
 }
 
 macro_rules! moves {
-    ($name:ident, $t:ident) => {
+    ($name:ident, $t:ident $(, $wide:ident)?) => {
         /// Moves elements of so many bytes.
         ///
         /// # Safety
@@ -124,38 +122,21 @@ macro_rules! moves {
         ) {
             // SAFETY: as the caller promises; the processor has the instructions.
             unsafe {
-                #[cfg(target_arch = "x86_64")]
-                if level() >= Level::Avx512 && (*places).classes <= wide::CLASSES && (*places).is_inside() {
-                    return wide::$t(to.cast(), from.cast(), classes, n as usize, &*places);
-                }
+                $(
+                    #[cfg(target_arch = "x86_64")]
+                    if level() >= Level::Avx512 && (*places).classes <= wide::CLASSES && (*places).is_inside() {
+                        return wide::$wide(to.cast(), from.cast(), classes, n as usize, &*places);
+                    }
+                )?
                 one_by_one::<$t>(to.cast(), from.cast(), classes, n as usize, &*places);
             }
         }
     };
 }
-moves!(move_u32, u32);
-moves!(move_u64, u64);
-
-macro_rules! narrow_moves {
-    ($name:ident, $t:ident) => {
-        /// Moves elements of so few bytes.
-        ///
-        /// # Safety
-        /// As for [`Move`].
-        unsafe extern "C" fn $name(
-            to: *mut u8,
-            from: *const u8,
-            classes: *const u32,
-            n: i64,
-            places: *const Places,
-        ) {
-            // SAFETY: as the caller promises.
-            unsafe { one_by_one::<$t>(to.cast(), from.cast(), classes, n as usize, &*places) };
-        }
-    };
-}
-narrow_moves!(move_u8, u8);
-narrow_moves!(move_u16, u16);
+moves!(move_u8, u8);
+moves!(move_u16, u16);
+moves!(move_u32, u32, move_u32);
+moves!(move_u64, u64, move_u64);
 
 /// The function that moves elements of so many bytes: 1, 2, 4 or 8.
 pub fn mover(size: usize) -> Move {
@@ -257,25 +238,21 @@ unsafe fn scatter<T: Copy>(to: *mut T, len: i64, from: *const T, indices: *const
 }
 
 macro_rules! scatters {
-    ($($name:ident, $t:ident;)*) => {
-        $(
-            /// Scatters elements of so many bytes.
-            ///
-            /// # Safety
-            /// As for [`Scatter`].
-            unsafe extern "C" fn $name(to: *mut u8, len: i64, from: *const u8, indices: *const i64, n: i64) {
-                // SAFETY: as the caller promises.
-                unsafe { scatter::<$t>(to.cast(), len, from.cast(), indices, n as usize) };
-            }
-        )*
+    ($name:ident, $t:ident) => {
+        /// Scatters elements of so many bytes.
+        ///
+        /// # Safety
+        /// As for [`Scatter`].
+        unsafe extern "C" fn $name(to: *mut u8, len: i64, from: *const u8, indices: *const i64, n: i64) {
+            // SAFETY: as the caller promises.
+            unsafe { scatter::<$t>(to.cast(), len, from.cast(), indices, n as usize) };
+        }
     };
 }
-scatters! {
-    scatter_u8, u8;
-    scatter_u16, u16;
-    scatter_u32, u32;
-    scatter_u64, u64;
-}
+scatters!(scatter_u8, u8);
+scatters!(scatter_u16, u16);
+scatters!(scatter_u32, u32);
+scatters!(scatter_u64, u64);
 
 /// The function that scatters elements of so many bytes: 1, 2, 4 or 8.
 pub fn scatterer(size: usize) -> Scatter {

@@ -52,6 +52,20 @@ fn loops_in_kernels_and_arms_with_parallel_code() {
     assert!(!rows.contains("line 9"), "what another entry point does is not shown: {rows}");
 }
 
+#[test]
+fn what_one_element_does_by_itself_is_named() {
+    let p = program(
+        "def tree (d: i64) (x: i64) : i64 = if d == 0 then x else tree (d - 1) (2 * x) + tree (d - 1) (2 * x + 1)
+         entry main [n] (ds: []i64) (xs: [n][4]i64) : ([]i64, [n]i64) =
+           (map (\\d -> tree d 1) ds,
+            map (\\r -> i64.sum r) xs)",
+    );
+    let text = listing(&insight(&p, "main"), 240, false);
+    for part in ["sequential for each element: tree", "written out, being over at most 16 elements: reduce"] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+}
+
 /// Every part of a listing fits the width, and colours change nothing but colours.
 #[test]
 fn listings_fit() {

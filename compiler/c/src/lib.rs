@@ -1,10 +1,10 @@
 //! The compiler for C. `include/par.h` says what each function does; values and errors are those of [`par_native::c`], whose rules for
 //! callers hold here, too.
 
-use par::{Backend, Context, Entry, Error};
+use par::{Backend, CancelToken, Context, Entry, Error};
 use par_native::c::{
-    Failure, ParOptions, ParValue, coerce, from_text, give, given_text, guarded, reference, status_of, text,
-    values,
+    Failure, ParOptions, ParValue, coerce, free, from_text, give_to, given_text, guarded, made, made_value,
+    reference, status_of, text, values,
 };
 use par_native::status::Status;
 use std::ffi::{c_char, c_int};
@@ -16,37 +16,16 @@ pub struct ParContext(Context);
 /// `par_program`.
 pub struct ParProgram(par::embed::Program);
 
-fn boxed<T>(work: impl FnOnce() -> Result<T, Failure>) -> *mut T {
-    guarded(work).map_or(null_mut(), |x| Box::into_raw(Box::new(x)))
-}
-
-/// Frees what [`boxed`] has made.
-///
-/// # Safety
-/// Null, or such a pointer that nobody uses any more.
-unsafe fn free<T>(handle: *mut T) {
-    if !handle.is_null() {
-        // SAFETY: as the caller promises.
-        drop(unsafe { Box::from_raw(handle) });
-    }
-}
-
 #[unsafe(no_mangle)]
 unsafe extern "C" fn par_context_new(backend: *const c_char, options: *const ParOptions) -> *mut ParContext {
-    boxed(|| {
+    made(|| {
         // SAFETY: the header asks for a text, and options or null.
         let (name, limits) = unsafe { (text(backend)?, ParOptions::limits(options)) };
-        let known = Backend::ALL.into_iter().find(|b| b.name() == name);
-        let backend = match (known, name) {
-            (Some(backend), _) => backend,
-            (None, "auto") => Backend::automatic(0).0,
-            (None, _) => {
-                let names = Backend::ALL.map(Backend::name).join(", ");
-                return Err(Failure::misuse(format!(
-                    "there is no back end `{name}`: there are {names}, auto"
-                )));
-            }
-        };
+        let known = || Backend::ALL.into_iter().chain([Backend::Auto]);
+        let backend = known().find(|b| b.name() == name).ok_or_else(|| {
+            let names = known().map(Backend::name).collect::<Vec<_>>().join(", ");
+            Failure::misuse(format!("there is no back end `{name}`: there are {names}"))
+        })?;
         let context = Context::new(backend).threads(limits.threads);
         Ok(ParContext(match limits.memory_limit {
             Some(bytes) => context.memory_limit(bytes),
@@ -68,14 +47,13 @@ unsafe extern "C" fn par_compile(
     name: *const c_char,
     options: *const ParOptions,
 ) -> *mut ParProgram {
-    boxed(|| {
+    made(|| {
         // SAFETY: the header asks for all of this.
         let (context, program, limits) =
             unsafe { (reference(context)?, text(program)?, ParOptions::limits(options)) };
         // SAFETY: the header asks for a text or null.
         let name = if name.is_null() { "program.par" } else { unsafe { text(name)? } };
-        let compiled = par::cancel::watched(&limits.token, || context.0.compile_named(program, name));
-        compiled.map_err(|_| Failure::cancelled())?.map(ParProgram).map_err(|e| failure(&e))
+        compiled(&limits.token, || context.0.compile_named(program, name))
     })
 }
 
@@ -85,13 +63,21 @@ unsafe extern "C" fn par_compile_file(
     path: *const c_char,
     options: *const ParOptions,
 ) -> *mut ParProgram {
-    boxed(|| {
+    made(|| {
         // SAFETY: the header asks for all of this.
         let (context, path, limits) =
             unsafe { (reference(context)?, text(path)?, ParOptions::limits(options)) };
-        let compiled = par::cancel::watched(&limits.token, || context.0.compile_file(path));
-        compiled.map_err(|_| Failure::cancelled())?.map(ParProgram).map_err(|e| failure(&e))
+        compiled(&limits.token, || context.0.compile_file(path))
     })
+}
+
+/// A program, unless the token stops the compiler.
+fn compiled(
+    token: &CancelToken,
+    compile: impl FnOnce() -> Result<par::embed::Program, Error>,
+) -> Result<ParProgram, Failure> {
+    let compiled = par::cancel::watched(token, compile).map_err(|_| Failure::cancelled())?;
+    compiled.map(ParProgram).map_err(|e| failure(&e))
 }
 
 #[unsafe(no_mangle)]
@@ -142,10 +128,7 @@ unsafe extern "C" fn par_call(
         }
         let value = call.call::<_, par::Value>(coerce(entry, args)?).map_err(|e| failure(&e))?;
         // SAFETY: the header asks for a place.
-        let place =
-            unsafe { result.as_mut() }.ok_or_else(|| Failure::misuse("the place for the result is NULL"))?;
-        *place = give(value);
-        Ok(())
+        unsafe { give_to(result, value) }
     })
 }
 
@@ -156,12 +139,11 @@ unsafe extern "C" fn par_read(
     parameter: usize,
     words: *const c_char,
 ) -> *mut ParValue {
-    let value = guarded(|| {
+    made_value(|| {
         // SAFETY: the header asks for all of this.
         let (program, name, words) = unsafe { (&reference(program)?.0, text(name)?, text(words)?) };
         from_text(words, entry(program, name)?, parameter)
-    });
-    value.map_or(null_mut(), give)
+    })
 }
 
 fn entry<'p>(program: &'p par::embed::Program, name: &str) -> Result<&'p Entry, Failure> {

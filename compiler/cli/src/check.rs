@@ -30,5 +30,5 @@ pub fn check(args: &Args) -> Result<Status, Status> {
         program.prepare(Backend::FlatInterp).map_err(|f| status::failure(&f))
     };
     let results: Vec<Result<(), Status>> = args.files.iter().map(one).collect();
-    results.into_iter().collect::<Result<Vec<_>, _>>().map(|_| Status::Success)
+    results.into_iter().collect::<Result<(), _>>().map(|()| Status::Success)
 }

@@ -1,10 +1,12 @@
 //! Options of every command that compiles a program.
 
-use crate::status::bytes;
+use crate::status::{self, Messages, Status, bytes};
 use clap::ValueEnum;
 use par::Options;
 use par::pipeline::{Splitting, Versions};
+use par::tuning::Tuning;
 use par::warnings::Warnings;
+use std::path::{Path, PathBuf};
 
 const WARNINGS_HELP: &str = "\
 Which warnings are given: all, none, error (those that are given reject the program), NAME, no-NAME or NAME=error, where
@@ -75,6 +77,43 @@ impl Compile {
         let warnings = self.warnings.iter().map(|w| format!("-W{w}"));
         warnings.chain(forced).chain(split).chain(checked).chain(fast).collect()
     }
+}
+
+/// What the commands take that compile one program for its runs.
+#[derive(clap::Args)]
+pub struct Runnable {
+    /// Use the thresholds between versions that `par tune` has written
+    #[arg(long, value_name = "FILE")]
+    tuning: Option<PathBuf>,
+    /// Check the compiler's own work after every pass
+    #[arg(long)]
+    verify: bool,
+    #[command(flatten)]
+    pub messages: Messages,
+    #[command(flatten)]
+    compile: Compile,
+    #[command(flatten)]
+    pub limits: Limits,
+    /// Do not check bounds and assertions inside `#[unsafe]`: where they do not hold, the program may read and write
+    /// outside its arrays. The interpreters check everything
+    #[arg(long)]
+    allow_unsafe: bool,
+}
+
+impl Runnable {
+    /// The compiler's options with all of these.
+    pub fn options(&self) -> Result<Options, Status> {
+        let tuning = self.tuning.as_deref().map(tuning).transpose()?;
+        let options = self.limits.on(self.compile.options(self.verify));
+        Ok(Options { tuning, allow_unsafe: self.allow_unsafe, ..options })
+    }
+}
+
+/// The thresholds in a file.
+fn tuning(path: &Path) -> Result<Tuning, Status> {
+    let text = std::fs::read_to_string(path).map_err(|e| e.to_string());
+    let tuning = text.and_then(|text| Tuning::parse(&text));
+    tuning.map_err(|message| status::fail(&format!("{}: {message}", path.display())))
 }
 
 /// What a run may use, and must keep to.

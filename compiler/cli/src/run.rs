@@ -1,14 +1,13 @@
 //! `par run`: compiles a program and calls an entry point.
 
-use crate::options::{Compile, Limits};
+use crate::options::Runnable;
 use crate::source;
-use crate::status::{self, Messages, Status};
+use crate::status::{self, Status};
 use clap::ValueEnum;
-use par::tuning::Tuning;
-use par::{Backend, CallOptions, CancelToken, Options, pipeline};
+use par::{Backend, CallOptions, CancelToken, pipeline};
 use par_native::call::Call;
 use par_native::timeout;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// The back ends as they are named on the command line.
 #[derive(Clone, Copy, ValueEnum)]
@@ -58,35 +57,20 @@ pub struct Args {
     /// Say on standard error what `--backend auto` chose
     #[arg(long, short)]
     verbose: bool,
-    /// Use the thresholds between versions that `par tune` has written
-    #[arg(long, value_name = "FILE")]
-    tuning: Option<PathBuf>,
-    /// Check the compiler's own work after every pass
-    #[arg(long)]
-    verify: bool,
     #[command(flatten)]
-    messages: Messages,
-    #[command(flatten)]
-    compile: Compile,
-    #[command(flatten)]
-    limits: Limits,
-    /// Do not check bounds and assertions inside `#[unsafe]`: where they do not hold, the program may read and write
-    /// outside its arrays. The interpreters check everything
-    #[arg(long)]
-    allow_unsafe: bool,
+    program: Runnable,
 }
 
 /// Compiles and runs a program.
 pub fn run(args: &Args) -> Result<Status, Status> {
-    args.messages.choose();
+    args.program.messages.choose();
     timeout::within(args.call.timeout, |token| work(args, token))
 }
 
 fn work(args: &Args, token: &CancelToken) -> Result<Status, Status> {
-    let backend = args.backend.choose(args.limits.device(), args.verbose);
-    let tuning = args.tuning.as_deref().map(tuning).transpose()?;
-    let allow_unsafe = args.allow_unsafe && !backend.is_interpreter();
-    let options = Options { tuning, allow_unsafe, ..args.limits.on(args.compile.options(args.verify)) };
+    let backend = args.backend.choose(args.program.limits.device(), args.verbose);
+    let mut options = args.program.options()?;
+    options.allow_unsafe &= !backend.is_interpreter();
     let program = source::load(&args.file, &options)?;
     let entry = program.choose_entry(args.call.entry.as_deref()).map_err(|m| status::fail(&m))?;
     program.prepare(backend).map_err(|f| status::failure(&f))?;
@@ -96,11 +80,4 @@ fn work(args: &Args, token: &CancelToken) -> Result<Status, Status> {
         let result = program.call(&entry.name, values, &options);
         result.map_err(|f| status::run_failure(&program, &f))
     })
-}
-
-/// The thresholds in a file.
-pub fn tuning(path: &Path) -> Result<Tuning, Status> {
-    let text = std::fs::read_to_string(path).map_err(|e| e.to_string());
-    let tuning = text.and_then(|text| Tuning::parse(&text));
-    tuning.map_err(|message| status::fail(&format!("{}: {message}", path.display())))
 }

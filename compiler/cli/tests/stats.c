@@ -30,6 +30,38 @@ static void numbers(void) {
   par_value_free(v);
 }
 
+/* A number and an array of two, there and back. */
+#define THERE_AND_BACK(T, C)                                            \
+  do {                                                                  \
+    C there[] = {1, 0}, x = 7;                                          \
+    int64_t n = 2;                                                      \
+    size_t count = 0;                                                   \
+    par_value *number = par_##T(there[0]), *array = par_array_##T(there, 1, &n); \
+    CHECK(par_value_##T(number, &x) == PAR_OK && x == there[0]);        \
+    const C *back = par_value_data_##T(array, &count);                  \
+    CHECK(back && count == 2 && !memcmp(back, there, sizeof there));    \
+    char *type = par_value_type(number);                                \
+    CHECK(!strcmp(type, #T) && par_value_##T(array, &x) == PAR_MISUSE); \
+    par_text_free(type);                                                \
+    par_value_free(array);                                              \
+    par_value_free(number);                                             \
+  } while (0)
+
+static void scalars(void) {
+  THERE_AND_BACK(i8, int8_t);
+  THERE_AND_BACK(i16, int16_t);
+  THERE_AND_BACK(i32, int32_t);
+  THERE_AND_BACK(i64, int64_t);
+  THERE_AND_BACK(u8, uint8_t);
+  THERE_AND_BACK(u16, uint16_t);
+  THERE_AND_BACK(u32, uint32_t);
+  THERE_AND_BACK(u64, uint64_t);
+  THERE_AND_BACK(f16, uint16_t);
+  THERE_AND_BACK(f32, float);
+  THERE_AND_BACK(f64, double);
+  THERE_AND_BACK(bool, bool);
+}
+
 static void rows(void) {
   double xs[] = {1, 2, 3, 4, 5, 6};
   int64_t offsets[] = {0, 2, 2, 6}, shape[] = {2, 3};
@@ -127,6 +159,7 @@ int main(void) {
   /* The first calls load the program, all at once. */
   for (int i = 0; i < 4; i++) CHECK(!pthread_create(&threads[i], NULL, many, NULL));
   for (int i = 0; i < 4; i++) pthread_join(threads[i], NULL);
+  scalars();
   rows();
   structures();
   failures();

@@ -26,7 +26,7 @@ pub fn with_inputs(file: &Path) -> Option<Case> {
     let calls = par::testing::inputs(&text, file.parent()?).ok()?;
     let calls: Vec<Call> =
         calls.into_iter().map(|(entry, input)| Call { entry, args: vec![input] }).collect();
-    if calls.is_empty() { None } else { Some(Case { source: text, calls }) }
+    if calls.is_empty() { None } else { Some(Case { source: text, calls, rounded: false }) }
 }
 
 /// The same for a program that may be varied.
@@ -59,7 +59,7 @@ pub fn variation(originals: &[Case], seed: u64) -> Option<Case> {
             break;
         }
     }
-    Some(Case { source: pretty::file(&file), calls: case.calls })
+    Some(Case { source: pretty::file(&file), ..case })
 }
 
 /// The operators of folds with their neutral elements, and the definitions that they name. A local name may stand for

@@ -5,15 +5,16 @@ pub mod core;
 pub mod flat;
 pub mod inplace;
 pub mod interp;
+mod origin;
 pub mod parse;
 pub mod place;
-pub use par_runtime::op as prim;
 pub mod print;
 pub mod tiny;
 pub mod ty;
 pub mod verify;
 pub mod visit;
 
+pub use par_runtime::op as prim;
 pub use par_runtime::{CheckKind, Prim, Scalar, Span, ValueType};
 pub use prim::PrimOp;
 pub use ty::{Atom, Dim, Elem, Type, Var, Vars};

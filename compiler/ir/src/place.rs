@@ -5,10 +5,10 @@
 //! ```
 //!
 //! A statement holds the number of its [`Place`] in the program's table. CORE statements have a span of their own; what
-//! fusion adds to that is kept beside the names of the variables they bind, see [`Vars::join`](crate::ty::Vars::join).
+//! fusion adds to that is kept beside the names of the variables they bind, see [`joined`].
 
 use crate::core::{Exp, Stm};
-use crate::ty::Vars;
+use crate::ty::{Var, Vars};
 use par_runtime::Span;
 use std::fmt;
 
@@ -85,14 +85,22 @@ pub struct Part {
 
 /// Every construct that a CORE statement consists of, its own first.
 pub fn parts_of(stm: &Stm, vars: &Vars) -> Vec<Part> {
-    let mut parts = vec![Part { construct: Construct::of(&stm.exp), span: stm.span }];
-    let joined = stm.pat.iter().flat_map(|p| vars.joined(p.var));
-    joined.for_each(|part| {
-        if !parts.contains(part) {
-            parts.push(*part)
-        }
-    });
-    parts
+    vars.origins.parts(own(stm), stm.pat.iter().map(|p| p.var))
+}
+
+/// Notes that the statement with the results `made` was joined from these.
+pub fn joined<'a>(
+    vars: &mut Vars,
+    made: impl IntoIterator<Item = Var>,
+    from: impl IntoIterator<Item = &'a Stm>,
+) {
+    let from = from.into_iter().map(|s| (own(s), s.pat.iter().map(|p| p.var)));
+    vars.origins.join(made, from);
+}
+
+/// What a statement is by itself.
+fn own(stm: &Stm) -> Part {
+    Part { construct: Construct::of(&stm.exp), span: stm.span }
 }
 
 /// Number of a place in its program's [`Places`]; the default is nowhere.

@@ -10,9 +10,9 @@
 //! gives an `i64` size; of a higher rank, a descriptor of one rank less. Two arrays whose types name the
 //! same descriptor variable are provably of equal shape.
 
-use crate::place::Part;
+use crate::origin::Origins;
 use par_runtime::{Prim, Scalar};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 /// A variable: a dense id, unique in its program. Names are kept beside, in [`Vars`].
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
@@ -23,7 +23,7 @@ pub struct Var(pub u32);
 pub struct Vars {
     names: Vec<String>,
     /// What the statements that bind them were joined from, where they were.
-    joined: BTreeMap<Var, Vec<Part>>,
+    pub(crate) origins: Origins,
     /// Arrays that are stored as they are written, whatever it would save not to (`#[opaque]`).
     kept: BTreeSet<Var>,
 }
@@ -39,25 +39,8 @@ impl Vars {
     pub fn fresh_like(&mut self, v: Var) -> Var {
         let name = self.name(v).to_string();
         let new = self.fresh(&name);
-        if let Some(parts) = self.joined.get(&v) {
-            self.joined.insert(new, parts.clone());
-        }
+        self.origins.copy(v, new);
         new
-    }
-
-    /// Notes that the statement which binds `v` was joined from these constructs.
-    pub fn join(&mut self, v: Var, parts: &[Part]) {
-        let joined = self.joined.entry(v).or_default();
-        parts.iter().for_each(|p| {
-            if !joined.contains(p) {
-                joined.push(*p)
-            }
-        });
-    }
-
-    /// The constructs that the statement which binds `v` was joined from; none if it is as it was written.
-    pub fn joined(&self, v: Var) -> &[Part] {
-        self.joined.get(&v).map_or(&[], Vec::as_slice)
     }
 
     /// Notes that nothing is to be joined across the array `v`.

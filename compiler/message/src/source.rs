@@ -1,15 +1,6 @@
 //! Source files by index; [`par_runtime::Span`]s refer to them.
 
-/// One source text.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Source {
-    /// As given by the user, or `"prelude"` and the like for embedded files.
-    pub name: String,
-    /// Its text.
-    pub text: String,
-    /// Part of the embedded standard library.
-    pub is_library: bool,
-}
+pub use par_runtime::source::Source;
 
 /// All sources of a program; `Span::file` is the index.
 #[derive(Clone, Debug, Default, PartialEq)]

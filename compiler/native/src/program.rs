@@ -1,6 +1,6 @@
 //! A program that was linked, and its calls.
 
-use par_message::{Source, Sources};
+use par_message::Sources;
 use par_runtime::image::{Image, Loaded};
 use par_runtime::{Entry, Options, RuntimeError, Value};
 
@@ -18,9 +18,7 @@ impl Program {
     pub unsafe fn load(image: &Image) -> Result<Program, String> {
         // SAFETY: as the caller promises.
         let mut loaded = unsafe { image.load()? };
-        let source =
-            |s: par_runtime::image::Source| Source { name: s.name, text: s.text, is_library: s.library };
-        let files = std::mem::take(&mut loaded.sources).into_iter().map(source).collect();
+        let files = std::mem::take(&mut loaded.sources);
         Ok(Program { loaded, sources: Sources { files } })
     }
 

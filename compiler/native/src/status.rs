@@ -42,8 +42,8 @@ pub struct Messages {
 }
 
 const FORMAT_HELP: &str = "\
-How diagnostics are written to standard error, and the results of `par test` to standard output. With json each is one object on a line of its own: severity (error,
-warning, note, unsupported), code, message, file, start and end (bytes from the beginning of the file), line, column,
+How diagnostics are written to standard error. With json each is one object on a line of its own: severity (error, warning,
+note, unsupported), code, message, file, start and end (bytes from the beginning of the file), line, column,
 end_line, end_column (from 1, in characters), utf16_column and utf16_end_column (the same in UTF-16 code units), labels
 (places with their texts, the first is the primary one), notes, and rendered (the text for a person)";
 

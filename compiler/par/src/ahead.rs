@@ -4,7 +4,7 @@ use crate::failure::{Bug, Failure};
 use crate::program::Program;
 use par_codegen::cpu::compile_object;
 pub use par_codegen::cpu::{Processor, Shape};
-use par_runtime::image::{Needs, Settings, Source, Stored};
+use par_runtime::image::{Needs, Settings, Stored};
 use par_runtime::plan::Plan;
 
 impl Program {
@@ -18,16 +18,11 @@ impl Program {
     }
 
     fn stored(&self, plan: Plan, needs: Needs) -> Stored {
-        let source = |s: &par_syntax::Source| Source {
-            name: s.name.clone(),
-            text: s.text.clone(),
-            library: s.is_library,
-        };
         Stored {
             plan,
             needs,
             entries: self.entries().into_iter().cloned().collect(),
-            sources: self.sources().files.iter().map(source).collect(),
+            sources: self.sources().files.clone(),
             settings: Settings {
                 memory_limit: self.options().memory_limit,
                 reproducible: self.options().reproducible,

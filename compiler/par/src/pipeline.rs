@@ -175,8 +175,8 @@ impl Parsed {
 pub(crate) struct Front {
     pub(crate) sources: Sources,
     pub(crate) core: core::Program,
-    /// The checks of the program as it is written.
-    pub(crate) checks: insight::Written,
+    /// What the program has as it is written.
+    pub(crate) written: insight::Written,
     pub(crate) warnings: Vec<Diagnostic>,
 }
 
@@ -257,12 +257,12 @@ impl Pipeline<'_> {
         let core = core.filter(|_| !fatal(&parsed.diagnostics));
         let mut core = core.ok_or_else(|| parsed.rejected())?;
         self.after_core(LOWER.name, &core)?;
-        let checks = insight::written(&core);
+        let written = insight::written(&core);
         for pass in pass::CORE_PASSES {
             self.step(pass.name, || (pass.run)(&mut core));
             self.after_core(pass.name, &core)?;
         }
-        Ok(Front { sources: parsed.sources, core, checks, warnings: parsed.diagnostics })
+        Ok(Front { sources: parsed.sources, core, written, warnings: parsed.diagnostics })
     }
 
     fn after_core(&self, stage: &'static str, program: &core::Program) -> Result<(), Failure> {

@@ -102,7 +102,7 @@ pub struct Program {
     sources: Sources,
     warnings: Vec<Diagnostic>,
     core: core::Program,
-    checks: Written,
+    written: Written,
     flat: OnceLock<flat::Program>,
     executable: OnceLock<Executable>,
     /// The same plan, whose kernels count.
@@ -145,7 +145,7 @@ impl Program {
             sources: front.sources,
             warnings: front.warnings,
             core: front.core,
-            checks: front.checks,
+            written: front.written,
             flat: OnceLock::new(),
             executable: OnceLock::new(),
             counting: OnceLock::new(),
@@ -171,8 +171,12 @@ impl Program {
     }
 
     fn flattened_from(&self, core: core::Program, options: &Options) -> Program {
-        let front =
-            Front { sources: self.sources.clone(), core, checks: self.checks.clone(), warnings: Vec::new() };
+        let front = Front {
+            sources: self.sources.clone(),
+            core,
+            written: self.written.clone(),
+            warnings: Vec::new(),
+        };
         Program::new(front, options, Trace::default())
     }
 
@@ -211,9 +215,9 @@ impl Program {
         &self.core
     }
 
-    /// The run-time checks of the program as it is written, before any was proved.
-    pub fn checks(&self) -> &Written {
-        &self.checks
+    /// What the program has as it is written, before the passes.
+    pub fn written(&self) -> &Written {
+        &self.written
     }
 
     /// The program in FLAT.
@@ -400,7 +404,9 @@ impl Program {
             return Ok(found.as_deref());
         }
         let program = self.variant(&Options { splitting: Splitting::Memory, ..self.options.clone() });
-        let found = has_pieces(program.flat()?).then(|| Box::new(program));
+        let statements = program.flat()?.statements();
+        let is_cut = statements.iter().any(|s| matches!(s.op, flat::Op::Split { .. }));
+        let found = is_cut.then(|| Box::new(program));
         Ok(self.in_pieces.get_or_init(|| found).as_deref())
     }
 
@@ -475,14 +481,6 @@ impl Program {
 enum Measure {
     Nothing,
     Costs { profile: Profile, counting: bool },
-}
-
-/// Whether some work of a program can be cut into pieces.
-fn has_pieces(program: &flat::Program) -> bool {
-    fn block(b: &flat::Block) -> bool {
-        b.stms.iter().any(|s| matches!(s.op, flat::Op::Split { .. }) || s.op.blocks().into_iter().any(block))
-    }
-    program.funs.iter().any(|f| block(&f.body))
 }
 
 fn is_entry(entry: &Option<Entry>, name: &str) -> bool {

@@ -15,7 +15,7 @@
 //! is wide, for no array's benefit.
 
 use par_ir::core::{Body, Exp, Fun, FunId, Lambda, Param, Program, Schedule, Stm};
-use par_ir::place::{Part, parts_of};
+use par_ir::place::joined;
 use par_ir::visit::Code;
 use par_ir::{Atom, Dim, Elem, Prim, Scalar, Span, Type, Var, Vars};
 use std::collections::{BTreeSet, HashMap};
@@ -195,8 +195,7 @@ impl Merger {
         note(&inside, &mut self.types);
         note(&outside, &mut self.types);
         let args = params.iter().map(|p| l.inner[&p.var]).collect();
-        let parts: Vec<Part> = calls.iter().flat_map(|s| parts_of(s, &self.vars)).collect();
-        inside.iter().chain(&outside).for_each(|p| self.vars.join(p.var, &parts));
+        joined(&mut self.vars, inside.iter().chain(&outside).map(|p| p.var), calls);
         let results = inside.iter().map(|p| p.var.into()).collect();
         let types = inside.iter().map(|p| p.ty.clone()).collect();
         let call = Stm { pat: inside, exp: Exp::Call(fun, args), span };

@@ -5,13 +5,14 @@ use super::run::Cuda;
 use crate::check::RuntimeError;
 use crate::prim::Scalar;
 
-/// Threads of a block, and elements of a thread, in that header.
+/// Threads of a block, and elements of a thread, there and in `sort.cuh`.
 const THREADS: u32 = 256;
 const ITEMS: u64 = 4;
 /// Of its scans and searches.
 const TILE: u64 = 256 * 7;
 
-fn map(cuda: &Cuda, name: &str, n: usize, words: &mut [u64]) -> Result<(), RuntimeError> {
+/// A kernel over `n` elements.
+pub fn map(cuda: &Cuda, name: &str, n: usize, words: &mut [u64]) -> Result<(), RuntimeError> {
     cuda.launch_bulk(name, (n as u64).div_ceil(u64::from(THREADS) * ITEMS), THREADS, words)
 }
 

@@ -365,11 +365,11 @@ impl<'a> Launch<'_, 'a> {
         self.start("", blocks)?;
         let counts = self.cuda.fresh(Prim::I64, rows, span)?;
         bulk::differences(self.cuda, address(&counts, span)?, at, rows)?;
-        let total = self.cuda.fetch_word(at + 8 * rows as u64)? as usize;
+        let [total] = self.cuda.fetch_words(at + 8 * rows as u64)?;
         let mut results: Vec<HostValue<Cuda>> =
             vec![Scalar::I64(total as i64).into(), HostValue::Array(counts)];
         for a in kept {
-            results.push(HostValue::Array(self.trimmed(a, total)?));
+            results.push(HostValue::Array(self.trimmed(a, total as usize)?));
         }
         Ok(results)
     }

@@ -137,18 +137,11 @@ impl<'a> Cuda<'a> {
         self.check(&record)
     }
 
-    /// One word.
-    pub(super) fn fetch_word(&self, from: Address) -> Result<u64, RuntimeError> {
-        let mut word = [0u8; 8];
-        self.fetch(&mut word, from)?;
-        Ok(u64::from_le_bytes(word))
-    }
-
-    /// Two words.
-    pub(super) fn fetch_words(&self, from: Address) -> Result<[u64; 2], RuntimeError> {
-        let mut words = [0u8; 16];
-        self.fetch(&mut words, from)?;
-        Ok([0, 8].map(|i| u64::from_le_bytes(words[i..i + 8].try_into().expect("eight bytes"))))
+    /// Some words.
+    pub(super) fn fetch_words<const N: usize>(&self, from: Address) -> Result<[u64; N], RuntimeError> {
+        let mut words = [[0u8; 8]; N];
+        self.fetch(words.as_flattened_mut(), from)?;
+        Ok(words.map(u64::from_le_bytes))
     }
 
     /// The run-time error that the record says.

@@ -1,6 +1,7 @@
 //! Sorting rows on a device, by the kernels of `kernels/program/sort.cuh`.
 
 use super::array::Array;
+use super::bulk;
 use super::desc::Desc;
 use super::driver::Address;
 use super::run::{Cuda, address, broken};
@@ -11,10 +12,8 @@ use crate::exec::internal;
 use crate::prim::Prim;
 use std::sync::Arc;
 
-/// Threads of a block, elements of a thread where it has one array and where it sorts, values of a digit, and digits: as in that
-/// header.
+/// Threads of a block, elements that it sorts, values of a digit, and digits: as in that header.
 const THREADS: u32 = 256;
-const ITEMS: u64 = 4;
 const TILE: u64 = 256 * 7;
 const RADIX: usize = 256;
 const DIGITS: usize = 8;
@@ -94,10 +93,9 @@ fn gathered(cuda: &Cuda, order: &Array, a: &Array, span: Span) -> Result<Array, 
 }
 
 fn gather(cuda: &Cuda, order: &Array, to: &Array, from: &Array, span: Span) -> Result<(), RuntimeError> {
-    let n = order.len() as u64;
-    let words = &mut [address(to, span)?, n, address(from, span)?, address(order, span)?];
-    let name = format!("bulk_gather{}", from.prim().size());
-    cuda.launch_bulk(&name, n.div_ceil(u64::from(THREADS) * ITEMS), THREADS, words)
+    let n = order.len();
+    let words = &mut [address(to, span)?, n as u64, address(from, span)?, address(order, span)?];
+    bulk::map(cuda, &format!("bulk_gather{}", from.prim().size()), n, words)
 }
 
 /// Positions by the number that each has.
@@ -154,7 +152,7 @@ impl<'c, 'a> Sorter<'c, 'a> {
         let sorter = Sorter::empty(cuda, keys.len(), span)?;
         let words =
             &mut [sorter.at(&sorter.keys[0])?, sorter.at(&sorter.order[0])?, sorter.n, sorter.at(keys)?];
-        sorter.map(&format!("bulk_sort_begin{}", keys.prim().size()), words)?;
+        bulk::map(cuda, &format!("bulk_sort_begin{}", keys.prim().size()), keys.len(), words)?;
         Ok(sorter)
     }
 
@@ -167,11 +165,6 @@ impl<'c, 'a> Sorter<'c, 'a> {
 
     fn at(&self, a: &Array) -> Result<Address, RuntimeError> {
         address(a, self.span)
-    }
-
-    /// A kernel over all elements.
-    fn map(&self, name: &str, words: &mut [u64]) -> Result<(), RuntimeError> {
-        self.cuda.launch_bulk(name, self.n.div_ceil(u64::from(THREADS) * ITEMS), THREADS, words)
     }
 
     /// Sorts by the lowest digits.

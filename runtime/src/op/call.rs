@@ -160,68 +160,43 @@ fn of_runtime() -> Vec<(PrimOp, *const u8)> {
     UnOp::ALL.iter().copied().filter_map(both).flatten().collect()
 }
 
+/// The same, of both types of floats.
+macro_rules! of_floats {
+    (Un: $($op:ident)*) => {
+        evaluated! { $(
+            PrimOp::Un(UnOp::$op, Prim::F32), (x: f32 as F32) -> f32 as F32;
+            PrimOp::Un(UnOp::$op, Prim::F64), (x: f64 as F64) -> f64 as F64;
+        )* }
+    };
+    (Bin: $($op:ident)*) => {
+        evaluated! { $(
+            PrimOp::Bin(BinOp::$op, Prim::F32), (x: f32 as F32, y: f32 as F32) -> f32 as F32;
+            PrimOp::Bin(BinOp::$op, Prim::F64), (x: f64 as F64, y: f64 as F64) -> f64 as F64;
+        )* }
+    };
+}
+
 fn unary() -> Vec<(PrimOp, *const u8)> {
     let mut all = standard_unary();
     all.extend(of_runtime());
-    all.extend(evaluated! {
-        PrimOp::Un(UnOp::Asinh, Prim::F32), (x: f32 as F32) -> f32 as F32;
-        PrimOp::Un(UnOp::Asinh, Prim::F64), (x: f64 as F64) -> f64 as F64;
-        PrimOp::Un(UnOp::Acosh, Prim::F32), (x: f32 as F32) -> f32 as F32;
-        PrimOp::Un(UnOp::Acosh, Prim::F64), (x: f64 as F64) -> f64 as F64;
-        PrimOp::Un(UnOp::Atanh, Prim::F32), (x: f32 as F32) -> f32 as F32;
-        PrimOp::Un(UnOp::Atanh, Prim::F64), (x: f64 as F64) -> f64 as F64;
-        PrimOp::Un(UnOp::Gamma, Prim::F32), (x: f32 as F32) -> f32 as F32;
-        PrimOp::Un(UnOp::Gamma, Prim::F64), (x: f64 as F64) -> f64 as F64;
-        PrimOp::Un(UnOp::Lgamma, Prim::F32), (x: f32 as F32) -> f32 as F32;
-        PrimOp::Un(UnOp::Lgamma, Prim::F64), (x: f64 as F64) -> f64 as F64;
-        PrimOp::Un(UnOp::Erf, Prim::F32), (x: f32 as F32) -> f32 as F32;
-        PrimOp::Un(UnOp::Erf, Prim::F64), (x: f64 as F64) -> f64 as F64;
-        PrimOp::Un(UnOp::Erfc, Prim::F32), (x: f32 as F32) -> f32 as F32;
-        PrimOp::Un(UnOp::Erfc, Prim::F64), (x: f64 as F64) -> f64 as F64;
-        PrimOp::Un(UnOp::Exp10, Prim::F32), (x: f32 as F32) -> f32 as F32;
-        PrimOp::Un(UnOp::Exp10, Prim::F64), (x: f64 as F64) -> f64 as F64;
-        PrimOp::Un(UnOp::Sinpi, Prim::F32), (x: f32 as F32) -> f32 as F32;
-        PrimOp::Un(UnOp::Sinpi, Prim::F64), (x: f64 as F64) -> f64 as F64;
-        PrimOp::Un(UnOp::Cospi, Prim::F32), (x: f32 as F32) -> f32 as F32;
-        PrimOp::Un(UnOp::Cospi, Prim::F64), (x: f64 as F64) -> f64 as F64;
-        PrimOp::Un(UnOp::Tanpi, Prim::F32), (x: f32 as F32) -> f32 as F32;
-        PrimOp::Un(UnOp::Tanpi, Prim::F64), (x: f64 as F64) -> f64 as F64;
-        PrimOp::Un(UnOp::Asinpi, Prim::F32), (x: f32 as F32) -> f32 as F32;
-        PrimOp::Un(UnOp::Asinpi, Prim::F64), (x: f64 as F64) -> f64 as F64;
-        PrimOp::Un(UnOp::Acospi, Prim::F32), (x: f32 as F32) -> f32 as F32;
-        PrimOp::Un(UnOp::Acospi, Prim::F64), (x: f64 as F64) -> f64 as F64;
-        PrimOp::Un(UnOp::Atanpi, Prim::F32), (x: f32 as F32) -> f32 as F32;
-        PrimOp::Un(UnOp::Atanpi, Prim::F64), (x: f64 as F64) -> f64 as F64;
+    all.extend(of_floats! { Un:
+        Asinh Acosh Atanh Gamma Lgamma Erf Erfc Exp10 Sinpi Cospi Tanpi Asinpi Acospi Atanpi
     });
     all
 }
 
 fn binary_floats() -> Vec<(PrimOp, *const u8)> {
-    evaluated! {
-        PrimOp::Bin(BinOp::Mod, Prim::F32), (x: f32 as F32, y: f32 as F32) -> f32 as F32;
-        PrimOp::Bin(BinOp::Mod, Prim::F64), (x: f64 as F64, y: f64 as F64) -> f64 as F64;
-        PrimOp::Bin(BinOp::Pow, Prim::F32), (x: f32 as F32, y: f32 as F32) -> f32 as F32;
-        PrimOp::Bin(BinOp::Pow, Prim::F64), (x: f64 as F64, y: f64 as F64) -> f64 as F64;
-        PrimOp::Bin(BinOp::Atan2, Prim::F32), (x: f32 as F32, y: f32 as F32) -> f32 as F32;
-        PrimOp::Bin(BinOp::Atan2, Prim::F64), (x: f64 as F64, y: f64 as F64) -> f64 as F64;
-        PrimOp::Bin(BinOp::Atan2pi, Prim::F32), (x: f32 as F32, y: f32 as F32) -> f32 as F32;
-        PrimOp::Bin(BinOp::Atan2pi, Prim::F64), (x: f64 as F64, y: f64 as F64) -> f64 as F64;
-        PrimOp::Bin(BinOp::Hypot, Prim::F32), (x: f32 as F32, y: f32 as F32) -> f32 as F32;
-        PrimOp::Bin(BinOp::Hypot, Prim::F64), (x: f64 as F64, y: f64 as F64) -> f64 as F64;
-    }
+    of_floats! { Bin: Mod Pow Atan2 Atan2pi Hypot }
+}
+
+macro_rules! integer_powers {
+    ($($prim:ident $t:ident),*) => {
+        evaluated! { $(PrimOp::Bin(BinOp::Pow, Prim::$prim), (x: $t as $prim, y: $t as $prim) -> $t as $prim;)* }
+    };
 }
 
 fn powers() -> Vec<(PrimOp, *const u8)> {
-    evaluated! {
-        PrimOp::Bin(BinOp::Pow, Prim::I8), (x: i8 as I8, y: i8 as I8) -> i8 as I8;
-        PrimOp::Bin(BinOp::Pow, Prim::I16), (x: i16 as I16, y: i16 as I16) -> i16 as I16;
-        PrimOp::Bin(BinOp::Pow, Prim::I32), (x: i32 as I32, y: i32 as I32) -> i32 as I32;
-        PrimOp::Bin(BinOp::Pow, Prim::I64), (x: i64 as I64, y: i64 as I64) -> i64 as I64;
-        PrimOp::Bin(BinOp::Pow, Prim::U8), (x: u8 as U8, y: u8 as U8) -> u8 as U8;
-        PrimOp::Bin(BinOp::Pow, Prim::U16), (x: u16 as U16, y: u16 as U16) -> u16 as U16;
-        PrimOp::Bin(BinOp::Pow, Prim::U32), (x: u32 as U32, y: u32 as U32) -> u32 as U32;
-        PrimOp::Bin(BinOp::Pow, Prim::U64), (x: u64 as U64, y: u64 as U64) -> u64 as U64;
-    }
+    integer_powers!(I8 i8, I16 i16, I32 i32, I64 i64, U8 u8, U16 u16, U32 u32, U64 u64)
 }
 
 fn special() -> Vec<(PrimOp, *const u8)> {

@@ -26,6 +26,12 @@ impl PrimOp {
             PrimOp::Special(op, p) => special_float(op, p, xs),
         }
     }
+
+    /// The value of an operator on constants, unless it divides by zero: that stands behind a check that fails.
+    pub fn fold(&self, xs: &[Scalar]) -> Option<Scalar> {
+        let by_zero = self.divides() && xs[1] == Scalar::zero(xs[1].prim());
+        (!by_zero).then(|| self.eval(xs))
+    }
 }
 
 /// The exact value of an integer (0 or 1 for a bool).

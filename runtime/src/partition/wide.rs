@@ -9,9 +9,9 @@ use std::mem::MaybeUninit;
 /// With more classes than this going over the elements for each of them is no faster than moving one by one.
 pub const CLASSES: usize = 8;
 
-/// Which of these numbers are there at all.
+/// The lanes of a vector for which there are numbers, if so many are left.
 fn first(n: usize, lanes: usize) -> u32 {
-    if n >= lanes { (1 << lanes) - 1 } else { (1 << n) - 1 }
+    (1 << n.min(lanes)) - 1
 }
 
 /// Adds how often each class occurs.
@@ -32,11 +32,11 @@ pub unsafe fn count(classes: &[u32], counts: &mut [i64]) {
 }
 
 macro_rules! moves {
-    ($t:ident, $lanes:literal, $mask:ty, $load:ident, $pack:ident, $classes:ident, $equal:ident, $splat:ident) => {
+    ($name:ident, $t:ident, $lanes:literal, $mask:ty, $load:ident, $pack:ident, $classes:ident, $equal:ident, $splat:ident) => {
         /// # Safety
         /// As for [`super::Move`]; the processor has the instructions, and the elements go to places inside.
         #[target_feature(enable = "avx512f,avx512dq,avx512vl,popcnt")]
-        pub unsafe fn $t(to: *mut $t, from: *const $t, classes: *const u32, n: usize, places: &Places) {
+        pub unsafe fn $name(to: *mut $t, from: *const $t, classes: *const u32, n: usize, places: &Places) {
             // A whole vector is stored where the last element goes.
             let mut packed = [const { MaybeUninit::<$t>::uninit() }; STRIP + $lanes];
             for c in 0..places.classes {
@@ -62,6 +62,7 @@ macro_rules! moves {
 }
 
 moves!(
+    move_u32,
     u32,
     16,
     u16,
@@ -72,6 +73,7 @@ moves!(
     _mm512_set1_epi32
 );
 moves!(
+    move_u64,
     u64,
     8,
     u8,

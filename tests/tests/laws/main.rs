@@ -1,6 +1,7 @@
 //! The laws of flattening, counted by the FLAT interpreter: work stays proportional to the nested program's, and the
 //! number of bulk operations does not depend on the data, except by loop or recursion depth.
 
+mod algebra;
 mod control;
 mod peak;
 mod pieces;

@@ -335,10 +335,9 @@ impl Cx<'_> {
 fn members_noted(diag: Diagnostic, name: &Name, mut known: Vec<String>) -> Diagnostic {
     const FEW: usize = 8;
     known.sort();
-    let list = || known.iter().map(|m| format!("`{m}`")).collect::<Vec<_>>().join(", ");
-    match known.len() {
-        0 => diag,
-        1..=FEW => diag.note(format!("`{}` has {}", name.path.join("."), list())),
-        _ => diag,
+    if !(1..=FEW).contains(&known.len()) {
+        return diag;
     }
+    let list = known.iter().map(|m| format!("`{m}`")).collect::<Vec<_>>().join(", ");
+    diag.note(format!("`{}` has {list}", name.path.join(".")))
 }

@@ -285,8 +285,8 @@ impl Cx<'_> {
 
     /// Advice for a value without fields: `xs.length`.
     pub(super) fn advise_field(&self, diag: Diagnostic, of: &Ty, field: &str) -> Diagnostic {
-        let value = self.sources.text(diag.labels[0].span).trim_end_matches(field).trim_end_matches('.');
         let at = diag.labels[0].span;
+        let value = self.sources.text(at).trim_end_matches(field).trim_end_matches('.');
         let value = if value.is_empty() { "xs" } else { value };
         let is_array = matches!(self.types.shallow(of), Ty::Array(..));
         match field {

@@ -28,7 +28,7 @@ impl<'p> Lower<'p> {
         let Some(op) = arithmetic(name, p) else {
             return Err(self.internal(&format!("the operator `{name}` does not exist")));
         };
-        if p.is_integer() && matches!(op, BinOp::Div | BinOp::Mod | BinOp::Quot | BinOp::Rem) {
+        if PrimOp::Bin(op, p).divides() {
             self.check_divisor(p, b);
         }
         let exact = !p.is_float() || !(self.permits.inexact || self.options.fast_math);

@@ -294,9 +294,7 @@ fn may_move(op: PrimOp, args: &[Atom]) -> bool {
     let integers = op.result() == Prim::I64 && op.operands().iter().all(|p| p.is_integer());
     integers
         && match op {
-            PrimOp::Bin(BinOp::Div | BinOp::Mod | BinOp::Quot | BinOp::Rem, _) => {
-                args[1].as_i64().is_some_and(|d| d != 0 && d != -1)
-            }
+            op if op.divides() => args[1].as_i64().is_some_and(|d| d != 0 && d != -1),
             PrimOp::Bin(BinOp::Pow, _) => false,
             _ => true,
         }
@@ -343,9 +341,7 @@ fn folds_exactly(op: PrimOp, args: &[Scalar]) -> bool {
     match op {
         PrimOp::Un(UnOp::Neg | UnOp::Not | UnOp::Abs | UnOp::Sgn | UnOp::Sqrt, _) => true,
         PrimOp::Un(_, p) => !p.is_float(),
-        PrimOp::Bin(BinOp::Div | BinOp::Mod | BinOp::Quot | BinOp::Rem, p) if p.is_integer() => {
-            args[1].as_i64() != Some(0)
-        }
+        op if op.divides() => args[1].as_i64() != Some(0),
         PrimOp::Bin(BinOp::Pow | BinOp::Atan2 | BinOp::Atan2pi | BinOp::Hypot, p) => !p.is_float(),
         _ => true,
     }

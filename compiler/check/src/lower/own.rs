@@ -44,11 +44,9 @@ impl Mention {
 impl Targets {
     /// Whether the size is the elements' own; then the dimension is noted.
     pub fn mention(&mut self, dim: Dim, size: &Size) -> bool {
-        let Size::Own { name, .. } = size else { return false };
+        let Size::Own { name, inner } = size else { return false };
         let varies = size.varies(self.above.len());
-        if let Size::Own { inner, .. } = size
-            && varies
-        {
+        if varies {
             let (at, above) = (self.targets.len(), self.above.clone());
             let outer = above.len() - *inner as usize;
             self.own.push(Mention { name: *name, at, dim, above, outer });

@@ -12,7 +12,7 @@
 use super::value::Val;
 use super::{Lower, R};
 use par_ir::core::{Body, Exp, Lambda, Param, Schedule};
-use par_ir::tiny::{MOST, Tiny, leaves, sizes};
+use par_ir::tiny::{MOST, Tiny, leaves, positions, shapes, sizes};
 use par_ir::visit::Code;
 use par_ir::{Atom, Dim, Type, Var};
 use std::collections::{HashMap, HashSet};
@@ -161,14 +161,9 @@ impl<'p> Lower<'p> {
     /// A scalar, or the elements of an array of constant sizes.
     fn elements(&mut self, a: Atom, ty: &Type) -> Vec<Atom> {
         let (Some(v), Some(sizes)) = (a.var(), sizes(ty, MOST)) else { return vec![a] };
-        let mut at = vec![vec![]];
-        for n in sizes {
-            let next =
-                |i: &Vec<Atom>| (0..n as i64).map(|j| [i.as_slice(), &[Atom::i64(j)]].concat()).collect();
-            at = at.iter().flat_map(|i| -> Vec<Vec<Atom>> { next(i) }).collect();
-        }
         let element = Type::scalar(ty.prim());
-        at.into_iter().map(|i| self.emit("x", element.clone(), Exp::Index(v, i)).into()).collect()
+        let read = |at| self.emit("x", element.clone(), Exp::Index(v, at)).into();
+        positions(&sizes).into_iter().map(read).collect()
     }
 
     /// The component made of these elements.
@@ -176,14 +171,11 @@ impl<'p> Lower<'p> {
         if ty.is_scalar() {
             return parts[0];
         }
-        let (prim, count) = (ty.prim(), parts.len() as i64);
-        let flat = Type::array(vec![Dim::Size(Atom::i64(count))], prim);
-        let mut whole = self.emit("row", flat, Exp::Literal(parts, prim));
-        let size = |d: &Dim| if let Dim::Size(a) = d { a.as_i64().unwrap_or(0) } else { 0 };
-        for inner in (1..ty.rank()).rev() {
-            let outer: i64 = ty.dims[..inner].iter().map(size).product();
-            let dims = std::iter::once(Dim::Size(Atom::i64(outer))).chain(ty.dims[inner..].iter().copied());
-            whole = self.emit("row", Type::array(dims.collect(), prim), Exp::Unflatten(whole));
+        let mut shapes = shapes(ty).into_iter();
+        let flat = shapes.next().expect("an array has a dimension");
+        let mut whole = self.emit("row", flat, Exp::Literal(parts, ty.prim()));
+        for shape in shapes {
+            whole = self.emit("row", shape, Exp::Unflatten(whole));
         }
         whole.into()
     }

@@ -148,9 +148,8 @@ fn body(entry: &Entry, image: &str) -> String {
         }
     }
     out += "  if (par_status_ != PAR_OK) return par_status_;\n";
-    let types = results(entry);
     let several = matches!(entry.ret, ValueType::Tuple(_));
-    for (i, ty) in types.iter().enumerate() {
+    for (i, ty) in results(entry).iter().enumerate() {
         let place = unique(&result_name(entry, i), &mut taken);
         let _ = match (passed(ty), several) {
             (Passed::Number(t, _), false) => {
@@ -168,10 +167,10 @@ fn body(entry: &Entry, image: &str) -> String {
 }
 
 /// The results: of a tuple its components.
-fn results(entry: &Entry) -> Vec<ValueType> {
+fn results(entry: &Entry) -> &[ValueType] {
     match &entry.ret {
-        ValueType::Tuple(types) => types.clone(),
-        ty => vec![ty.clone()],
+        ValueType::Tuple(types) => types,
+        ty => std::slice::from_ref(ty),
     }
 }
 
@@ -206,7 +205,7 @@ pub fn identifier(name: &str) -> String {
     match name.chars().next() {
         None => "_".to_string(),
         Some(c) if c.is_ascii_digit() => format!("_{name}"),
-        _ if RESERVED.contains(&name.as_str()) => format!("{name}_"),
+        _ if RESERVED.split_whitespace().any(|word| word == name) => format!("{name}_"),
         _ => name,
     }
 }
@@ -221,74 +220,12 @@ fn unique(name: &str, taken: &mut HashSet<String>) -> String {
 }
 
 /// Words of C and of C++ that a name of Par may be.
-const RESERVED: &[&str] = &[
-    "alignas",
-    "alignof",
-    "and",
-    "asm",
-    "auto",
-    "bool",
-    "break",
-    "case",
-    "catch",
-    "char",
-    "class",
-    "const",
-    "constexpr",
-    "continue",
-    "default",
-    "delete",
-    "do",
-    "double",
-    "else",
-    "enum",
-    "explicit",
-    "export",
-    "extern",
-    "false",
-    "float",
-    "for",
-    "friend",
-    "goto",
-    "if",
-    "inline",
-    "int",
-    "long",
-    "mutable",
-    "namespace",
-    "new",
-    "not",
-    "nullptr",
-    "operator",
-    "or",
-    "private",
-    "protected",
-    "public",
-    "register",
-    "restrict",
-    "return",
-    "short",
-    "signed",
-    "sizeof",
-    "static",
-    "struct",
-    "switch",
-    "template",
-    "this",
-    "throw",
-    "true",
-    "try",
-    "typedef",
-    "typename",
-    "union",
-    "unsigned",
-    "using",
-    "virtual",
-    "void",
-    "volatile",
-    "while",
-    "xor",
-];
+const RESERVED: &str = "
+    alignas alignof and asm auto bool break case catch char class const constexpr continue default
+    delete do double else enum explicit export extern false float for friend goto if inline int long
+    mutable namespace new not nullptr operator or private protected public register restrict return
+    short signed sizeof static struct switch template this throw true try typedef typename union
+    unsigned using virtual void volatile while xor";
 
 /// A text in which no comment ends.
 fn comment(text: &str) -> String {

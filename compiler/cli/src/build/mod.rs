@@ -4,13 +4,13 @@ mod header;
 mod link;
 mod runtime;
 
-use crate::options::{Compile, Limits};
-use crate::status::{self, Messages, Status};
-use crate::{run, source};
+use crate::options::Runnable;
+use crate::source;
+use crate::status::{self, Status};
 use clap::ValueEnum;
 use link::Link;
 use par::ahead::{Processor, Shape};
-use par::{Options, Program, pipeline};
+use par::{Program, pipeline};
 use std::path::{Path, PathBuf};
 
 /// What the machine code is for.
@@ -65,32 +65,15 @@ pub struct Args {
     /// The library that the program is linked with, `libpar_native.a` [default: $PAR_RUNTIME, or the one that came with `par`]
     #[arg(long, value_name = "FILE")]
     runtime: Option<PathBuf>,
-    /// Use the thresholds between versions that `par tune` has written
-    #[arg(long, value_name = "FILE")]
-    tuning: Option<PathBuf>,
-    /// Check the compiler's own work after every pass
-    #[arg(long)]
-    verify: bool,
     #[command(flatten)]
-    messages: Messages,
-    #[command(flatten)]
-    compile: Compile,
-    #[command(flatten)]
-    limits: Limits,
-    /// Do not check bounds and assertions inside `#[unsafe]`: where they do not hold, the program may read and write
-    /// outside its arrays
-    #[arg(long)]
-    allow_unsafe: bool,
+    program: Runnable,
 }
 
 /// Compiles and links a program.
 pub fn build(args: &Args) -> Result<Status, Status> {
-    args.messages.choose();
+    args.program.messages.choose();
     let runtime = runtime::find(args.runtime.as_deref()).map_err(|m| status::fail(&m))?;
-    let tuning = args.tuning.as_deref().map(run::tuning).transpose()?;
-    let allow_unsafe = args.allow_unsafe;
-    let options = Options { tuning, allow_unsafe, ..args.limits.on(args.compile.options(args.verify)) };
-    let program = source::load(&args.file, &options)?;
+    let program = source::load(&args.file, &args.program.options()?)?;
     let output = args.output.clone().unwrap_or_else(|| default_output(&args.file, args.lib));
     let done = if args.lib {
         let name = output.file_name().unwrap_or_default().to_string_lossy();

@@ -48,7 +48,7 @@ Examples:
 
 Exit status: 0 all tests passed; 1 a test failed or is malformed; 2 a program was rejected that should compile;
 3 nothing but programs that use something not implemented failed; 101 a bug in Par, or the process of a program ended.
-Failures and the summary go to standard output, the progress to standard error.";
+Failures and the summary go to standard output, as objects with --message-format=json; the progress goes to standard error.";
 
 /// Arguments of `par test`.
 #[derive(clap::Args)]

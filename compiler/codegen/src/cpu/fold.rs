@@ -36,7 +36,7 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
         self.e.lambda(op, &[acc, xs].concat())
     }
 
-    pub fn reduce(&mut self, op: &Lambda) -> Result<Option<Value>, Unsupported> {
+    pub fn reduce(&mut self, op: &Lambda) -> Result<(), Unsupported> {
         let (info, initial) = (self.info, self.initial());
         let outputs = info.layout.outputs_at();
         let results = self.arrays(outputs, &info.combined);
@@ -71,7 +71,7 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
             results.iter().zip(sums).for_each(|(base, x)| k.e.store(*base, row, x));
             Ok(vec![])
         })?;
-        Ok(None)
+        Ok(())
     }
 
     /// Whole groups of positions; where they end, and the accumulators there.
@@ -101,7 +101,7 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
         )
     }
 
-    pub fn scan(&mut self, op: &Lambda, exclusive: bool) -> Result<Option<Value>, Unsupported> {
+    pub fn scan(&mut self, op: &Lambda, exclusive: bool) -> Result<(), Unsupported> {
         let (info, initial) = (self.info, self.initial());
         let k = info.combined.len();
         let prefixes = self.prefixes()?;
@@ -132,7 +132,7 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
             }
             Ok(vec![])
         })?;
-        Ok(None)
+        Ok(())
     }
 
     /// Where a scan's prefixes go.

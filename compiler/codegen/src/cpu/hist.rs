@@ -7,7 +7,7 @@ use cranelift::prelude::*;
 use par_ir::core::{Body, Exp, Lambda};
 
 impl<'a> KernelEmitter<'_, 'a, '_> {
-    pub fn hist(&mut self, op: &Lambda) -> Result<Option<Value>, Unsupported> {
+    pub fn hist(&mut self, op: &Lambda) -> Result<(), Unsupported> {
         let info = self.info;
         let outputs = info.layout.outputs_at();
         let len = self.env(types::I64, outputs);
@@ -27,7 +27,7 @@ impl<'a> KernelEmitter<'_, 'a, '_> {
                 })
             })
         })?;
-        Ok(None)
+        Ok(())
     }
 
     fn hist_element(

@@ -8,7 +8,7 @@
 //! ```
 
 use cranelift::prelude::*;
-use cranelift_codegen::ir::{MemFlagsData, UserFuncName};
+use cranelift_codegen::ir::{Inst, MemFlagsData, UserFuncName};
 use cranelift_module::{DataDescription, DataId, FuncId, Linkage, Module};
 use std::collections::HashMap;
 
@@ -50,42 +50,57 @@ impl Imports {
 
     /// Writes the functions that jump, and the table.
     pub fn define(&self, module: &mut dyn Module) -> Result<DataId, String> {
-        let table = module.declare_data("imports", Linkage::Local, true, false);
-        let table = table.map_err(|e| e.to_string())?;
         let mut data = DataDescription::new();
         // A table without entries has an address as well.
         data.define_zeroinit(8 * self.all.len().max(1));
         data.set_align(8);
-        module.define_data(table, &data).map_err(|e| e.to_string())?;
+        let table = add_data(module, "imports", Linkage::Local, true, &data)?;
         for (i, (_, id, signature)) in self.all.iter().enumerate() {
-            jump(module, *id, signature, (table, 8 * i as i32))?;
+            let offset = 8 * i as i32;
+            forward(module, *id, signature, |module, b, params| {
+                let pointer = module.isa().pointer_type();
+                let table = module.declare_data_in_func(table, b.func);
+                let callee = b.import_signature(signature.clone());
+                let table = b.ins().symbol_value(pointer, table);
+                let address = b.ins().load(pointer, MemFlagsData::trusted(), table, offset);
+                b.ins().call_indirect(callee, address, params)
+            })?;
         }
         Ok(table)
     }
 }
 
-/// A function that calls the one whose address is at a place in the table.
-fn jump(
+/// Adds data under a name.
+pub fn add_data(
+    module: &mut dyn Module,
+    name: &str,
+    linkage: Linkage,
+    writable: bool,
+    data: &DataDescription,
+) -> Result<DataId, String> {
+    let id = module.declare_data(name, linkage, writable, false).map_err(|e| e.to_string())?;
+    module.define_data(id, data).map_err(|e| e.to_string())?;
+    Ok(id)
+}
+
+/// Defines a function that calls another one, given its own parameters, and results in what that does.
+pub fn forward(
     module: &mut dyn Module,
     id: FuncId,
     signature: &Signature,
-    (table, offset): (DataId, i32),
+    call: impl FnOnce(&mut dyn Module, &mut FunctionBuilder, &[Value]) -> Inst,
 ) -> Result<(), String> {
     let mut context = module.make_context();
     context.func.signature = signature.clone();
     context.func.name = UserFuncName::user(0, id.as_u32());
-    let (pointer, config) = (module.isa().pointer_type(), module.isa().frontend_config());
-    let table = module.declare_data_in_func(table, &mut context.func);
+    let config = module.isa().frontend_config();
     let mut builder = FunctionBuilderContext::new();
     let mut b = FunctionBuilder::new(&mut context.func, &mut builder);
     let entry = b.create_block();
     b.append_block_params_for_function_params(entry);
     b.switch_to_block(entry);
     let params = b.block_params(entry).to_vec();
-    let callee = b.import_signature(signature.clone());
-    let table = b.ins().symbol_value(pointer, table);
-    let address = b.ins().load(pointer, MemFlagsData::trusted(), table, offset);
-    let call = b.ins().call_indirect(callee, address, &params);
+    let call = call(module, &mut b, &params);
     let results = b.inst_results(call).to_vec();
     b.ins().return_(&results);
     b.seal_all_blocks();

@@ -68,13 +68,7 @@ pub struct KernelInfo<'k> {
     pub whole: &'k Kernel,
     /// What remains of it after the stages.
     pub kernel: &'k Kernel,
-    pub staged: Option<&'k Staged>,
-    /// A scan in steps on strips.
-    pub strips: Option<&'k Strips>,
-    /// A scan and scatter that moves strips by classes.
-    pub moves: Option<&'k Moves>,
-    /// A filter in steps on strips.
-    pub packing: Option<&'k Packing>,
+    pub steps: Steps<'k>,
     pub captures: Vec<Var>,
     pub layout: EnvLayout,
     /// Types of the combined results.
@@ -85,11 +79,7 @@ pub struct KernelInfo<'k> {
 
 impl<'k> KernelInfo<'k> {
     /// `pattern` has the types of what the statement binds.
-    pub fn new(
-        kernel: &'k Kernel,
-        Steps { staged, strips, moves, packing }: Steps<'k>,
-        pattern: &[Ty],
-    ) -> KernelInfo<'k> {
+    pub fn new(kernel: &'k Kernel, steps: Steps<'k>, pattern: &[Ty]) -> KernelInfo<'k> {
         let prims: Vec<Prim> = pattern.iter().filter_map(|t| array_prim(*t)).collect();
         let split = |k: usize| (prims[..k.min(prims.len())].to_vec(), prims[k.min(prims.len())..].to_vec());
         let (combined, elems, outputs) = match &kernel.kind {
@@ -97,7 +87,8 @@ impl<'k> KernelInfo<'k> {
             KernelKind::Scan { op, after: Some(after), .. } => {
                 let combined: Vec<Prim> = op.ret.iter().map(|t| t.prim()).collect();
                 // The code that only reduces stores what is combined, and nothing else.
-                let outputs = after.outs.iter().map(words).sum::<usize>() + usize::from(moves.is_some());
+                let outputs =
+                    after.outs.iter().map(words).sum::<usize>() + usize::from(steps.moves.is_some());
                 let outputs = outputs.max(combined.len());
                 (combined, vec![], outputs)
             }
@@ -110,38 +101,15 @@ impl<'k> KernelInfo<'k> {
         };
         let captures = free::captures(kernel);
         let layout = EnvLayout { captures: captures.len(), initial: combined.len(), outputs };
-        let last = staged.map_or(kernel, |s| &s.last);
-        KernelInfo {
-            whole: kernel,
-            kernel: last,
-            staged,
-            strips,
-            moves,
-            packing,
-            captures,
-            layout,
-            combined,
-            elems,
-        }
+        let last = steps.staged.map_or(kernel, |s| &s.last);
+        KernelInfo { whole: kernel, kernel: last, steps, captures, layout, combined, elems }
     }
 
     /// For the loop of a stage, inside the code of its kernel.
     pub fn of_stage(kernel: &'k Kernel) -> KernelInfo<'k> {
         let layout = EnvLayout { captures: 0, initial: 0, outputs: 0 };
         let (captures, combined, elems) = (vec![], vec![], vec![]);
-        let Steps { staged, strips, moves, packing } = Steps::default();
-        KernelInfo {
-            whole: kernel,
-            kernel,
-            staged,
-            strips,
-            moves,
-            packing,
-            captures,
-            layout,
-            combined,
-            elems,
-        }
+        KernelInfo { whole: kernel, kernel, steps: Steps::default(), captures, layout, combined, elems }
     }
 
     /// The roles of the functions that this kernel needs.
@@ -180,29 +148,33 @@ pub struct KernelEmitter<'e, 'a, 'k> {
 impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
     pub fn function(mut self) -> Result<(), Unsupported> {
         self.load_captures()?;
-        if let Some(moves) = self.info.moves.filter(|_| self.role == Role::Main) {
-            self.move_strips(moves)?;
-            let zero = self.e.i64(0);
-            self.e.b.ins().return_(&[zero]);
-            return Ok(());
-        }
-        if let Some(strips) = self.info.strips.filter(|_| self.role != Role::Combine) {
-            self.scan_in_strips(strips)?;
-            let zero = self.e.i64(0);
-            self.e.b.ins().return_(&[zero]);
-            return Ok(());
-        }
-        let kept = match (&self.info.kernel.kind, self.role) {
-            (KernelKind::Map(outs), _) => self.map(outs)?,
-            (KernelKind::Filter, _) => return self.filter(),
-            (KernelKind::Reduce { op, .. }, _) => self.reduce(op)?,
-            (KernelKind::Scan { op, .. }, Role::ReduceOnly | Role::Combine) => self.reduce(op)?,
-            (KernelKind::Scan { op, exclusive, .. }, _) => self.scan(op, *exclusive)?,
-            (KernelKind::Hist { op, .. }, _) => self.hist(op)?,
+        let result = match &self.info.kernel.kind {
+            KernelKind::Filter => self.filter()?,
+            kind => {
+                self.all_but_filters(kind)?;
+                self.e.i64(0)
+            }
         };
-        let result = kept.unwrap_or_else(|| self.e.i64(0));
         self.e.b.ins().return_(&[result]);
         Ok(())
+    }
+
+    fn all_but_filters(&mut self, kind: &KernelKind) -> Result<(), Unsupported> {
+        let Steps { moves, strips, .. } = self.info.steps;
+        if let Some(moves) = moves.filter(|_| self.role == Role::Main) {
+            return self.move_strips(moves);
+        }
+        if let Some(strips) = strips.filter(|_| self.role != Role::Combine) {
+            return self.scan_in_strips(strips);
+        }
+        match (kind, self.role) {
+            (KernelKind::Map(outs), _) => self.map(outs),
+            (KernelKind::Reduce { op, .. }, _) => self.reduce(op),
+            (KernelKind::Scan { op, .. }, Role::ReduceOnly | Role::Combine) => self.reduce(op),
+            (KernelKind::Scan { op, exclusive, .. }, _) => self.scan(op, *exclusive),
+            (KernelKind::Hist { op, .. }, _) => self.hist(op),
+            (KernelKind::Filter, _) => Err("a filter results in a number".into()),
+        }
     }
 
     pub fn env(&mut self, ty: Type, word: usize) -> Value {
@@ -347,32 +319,52 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
         self.e.body(&self.info.kernel.body)
     }
 
-    /// Every element's values are written at the cursor, which moves only past those kept: it is never beyond the element.
-    fn filter(mut self) -> Result<(), Unsupported> {
-        let info = self.info;
-        if let Some(packing) = info.packing {
-            return self.pack_strips(packing);
+    /// How many elements are kept.
+    fn filter(&mut self) -> Result<Value, Unsupported> {
+        match self.info.steps.packing {
+            Some(packing) => self.pack_strips(packing),
+            None => self.pack_elements(),
         }
-        let outputs = info.layout.outputs_at();
-        let counts = self.array(outputs, Prim::I64);
-        let values = self.arrays(outputs + 1, &info.elems);
-        let lo = self.params[3];
-        let last = self.rows(&[lo], |k, row, start, end, state| {
-            let first = state[0];
-            let last = k.elements(start, end, state, |k, pos, state| {
+    }
+
+    /// Every element's values are written at the cursor, which moves only past those kept: it is never beyond the element.
+    fn pack_elements(&mut self) -> Result<Value, Unsupported> {
+        let values = self.kept_arrays();
+        self.kept(|k, (start, end), cursor| {
+            k.elements(start, end, cursor, |k, pos, cursor| {
                 let results = k.element(pos)?;
                 for (base, x) in values.iter().zip(&results[1..]) {
-                    k.e.store(*base, state[0], *x);
+                    k.e.store(*base, cursor[0], *x);
                 }
                 let kept = k.e.b.ins().uextend(types::I64, results[0]);
-                Ok(vec![k.e.b.ins().iadd(state[0], kept)])
-            })?;
-            let count = k.e.b.ins().isub(last[0], first);
+                Ok(vec![k.e.b.ins().iadd(cursor[0], kept)])
+            })
+        })
+    }
+
+    /// Where a filter puts what it keeps.
+    pub fn kept_arrays(&mut self) -> Vec<Base> {
+        self.arrays(self.info.layout.outputs_at() + 1, &self.info.elems)
+    }
+
+    /// The rows of a filter: `pack` puts the elements of one from a cursor on, and results in where that is then. Stores how many are kept of
+    /// each row; the number of all.
+    pub fn kept(
+        &mut self,
+        pack: impl FnOnce(
+            &mut KernelEmitter<'_, 'a, 'k>,
+            (Value, Value),
+            &[Value],
+        ) -> Result<Vec<Value>, Unsupported>,
+    ) -> Result<Value, Unsupported> {
+        let counts = self.array(self.info.layout.outputs_at(), Prim::I64);
+        let lo = self.params[3];
+        let last = self.rows(&[lo], |k, row, start, end, cursor| {
+            let last = pack(k, (start, end), cursor)?;
+            let count = k.e.b.ins().isub(last[0], cursor[0]);
             k.e.store(counts, row, count);
             Ok(last)
         })?;
-        let kept = self.e.b.ins().isub(last[0], lo);
-        self.e.b.ins().return_(&[kept]);
-        Ok(())
+        Ok(self.e.b.ins().isub(last[0], lo))
     }
 }

@@ -20,6 +20,7 @@ mod prefix;
 mod primop;
 mod scatter;
 mod stage;
+mod strips;
 
 use crate::contract;
 use cranelift::prelude::*;
@@ -52,20 +53,6 @@ fn key(kernel: &Kernel) -> *const Kernel {
     kernel
 }
 
-/// A kernel's functions in the module, and what its launch needs.
-struct Compiled {
-    name: String,
-    functions: Vec<(Role, FuncId)>,
-    captures: Vec<Var>,
-    layout: EnvLayout,
-    checks: Vec<KernelCheck>,
-    recursive: bool,
-    combined: Vec<par_ir::Prim>,
-    elems: Vec<par_ir::Prim>,
-    contraction: Option<Contraction>,
-    partition: Option<Partition>,
-}
-
 struct Compiler<'t, M> {
     module: M,
     context: Context,
@@ -74,6 +61,8 @@ struct Compiler<'t, M> {
     types: &'t HashMap<Var, Ty>,
     locals: &'t [par_ir::core::Fun],
     dump: Option<String>,
+    /// The functions that kernels have, at their numbers.
+    functions: Vec<FuncId>,
     /// Kernels count their work.
     counting: bool,
 }
@@ -93,29 +82,29 @@ impl<'t, M: Module> Compiler<'t, M> {
             types,
             locals,
             dump: None,
+            functions: Vec::new(),
             counting: false,
         }
     }
 
     /// The plan of a program, and the functions that it numbers.
     fn program(&mut self, program: &flat::Program) -> Result<(Plan, Vec<FuncId>), String> {
-        let compiled = self.kernels(program)?;
-        let mut code = KernelCode { compiled, functions: Vec::new() };
+        let mut code = self.kernels(program)?;
         let functions = crate::plan::functions(program, self.types, &mut code)?;
         let sites = program.statements().len();
-        Ok((Plan { functions, sites }, code.functions))
+        Ok((Plan { functions, sites }, std::mem::take(&mut self.functions)))
     }
 
-    fn kernels(&mut self, program: &flat::Program) -> Result<HashMap<*const Kernel, Compiled>, String> {
+    fn kernels(&mut self, program: &flat::Program) -> Result<KernelCode, String> {
         let mut compiled = HashMap::new();
         for (i, stm) in kernels(program).into_iter().enumerate() {
             let Op::Kernel(kernel) = &stm.op else { continue };
             compiled.insert(key(kernel), self.kernel(kernel, &pattern(stm), &format!("kernel{i}"))?);
         }
-        Ok(compiled)
+        Ok(KernelCode { compiled })
     }
 
-    fn kernel(&mut self, kernel: &Kernel, pattern: &[Ty], name: &str) -> Result<Compiled, String> {
+    fn kernel(&mut self, kernel: &Kernel, pattern: &[Ty], name: &str) -> Result<Functions, String> {
         // Stages may compute a value again where another one needs it.
         let staged = if self.counting { None } else { stage::split(kernel) };
         let wanted = !self.counting && staged.is_none();
@@ -126,25 +115,28 @@ impl<'t, M: Module> Compiler<'t, M> {
         let steps = Steps { staged: staged.as_ref(), strips, moves, packing };
         let info = KernelInfo::new(kernel, steps, pattern);
         let mut checks = Vec::new();
-        let mut functions = Vec::new();
+        let mut roles = Vec::new();
         let callees = self.locals(kernel, name, &mut checks)?;
         for role in info.roles() {
-            functions.push((*role, self.function(&info, *role, name, &callees, &mut checks)?));
+            let function = self.function(&info, *role, name, &callees, &mut checks)?;
+            roles.push((*role, CodeId(self.functions.len() as u32)));
+            self.functions.push(function);
         }
         let KernelInfo { captures, layout, combined, elems, .. } = info;
         let contraction = if self.counting { None } else { contract::find(kernel, &captures) };
         let partition = moves.map(|m| m.plan.clone());
-        Ok(Compiled {
-            name: name.into(),
-            functions,
+        let (name, recursive) = (name.into(), !callees.is_empty());
+        Ok(Functions {
+            name,
             captures,
             layout,
             checks,
-            recursive: !callees.is_empty(),
+            recursive,
             combined,
             elems,
             contraction,
             partition,
+            roles,
         })
     }
 
@@ -222,12 +214,10 @@ impl<'t, M: Module> Compiler<'t, M> {
 
 /// Code of all kernels of a program.
 pub struct KernelCode {
-    compiled: HashMap<*const Kernel, Compiled>,
-    /// The functions that were asked for, at their numbers.
-    functions: Vec<FuncId>,
+    compiled: HashMap<*const Kernel, Functions>,
 }
 
-/// What the plan says about a kernel besides its operands.
+/// The functions of a kernel, and what the plan says about it besides its operands.
 pub struct Functions {
     /// For profiles.
     pub name: String,
@@ -253,25 +243,7 @@ pub struct Functions {
 impl KernelCode {
     /// The functions of a kernel; once per kernel.
     pub fn take(&mut self, kernel: &Kernel) -> Result<Functions, String> {
-        let compiled = self.compiled.remove(&key(kernel)).ok_or("a kernel was not compiled")?;
-        let number = |id: FuncId| {
-            self.functions.push(id);
-            CodeId(self.functions.len() as u32 - 1)
-        };
-        let roles: Vec<Role> = compiled.functions.iter().map(|f| f.0).collect();
-        let numbers = compiled.functions.into_iter().map(|f| f.1).map(number);
-        Ok(Functions {
-            name: compiled.name,
-            captures: compiled.captures,
-            layout: compiled.layout,
-            checks: compiled.checks,
-            recursive: compiled.recursive,
-            combined: compiled.combined,
-            elems: compiled.elems,
-            contraction: compiled.contraction,
-            partition: compiled.partition,
-            roles: roles.into_iter().zip(numbers).collect(),
-        })
+        self.compiled.remove(&key(kernel)).ok_or_else(|| "a kernel was not compiled".to_string())
     }
 }
 

@@ -2,10 +2,9 @@
 //! [`par_runtime::image`].
 
 use super::Compiler;
-use super::import::Imports;
+use super::import::{Imports, add_data, forward};
 use crate::free;
 use cranelift::prelude::*;
-use cranelift_codegen::ir::UserFuncName;
 use cranelift_codegen::isa::TargetIsa;
 use cranelift_module::{DataDescription, DataId, FuncId, Linkage, Module};
 use cranelift_object::object::SectionKind;
@@ -51,13 +50,14 @@ pub fn compile_object(
     let Compiler { mut module, imports, .. } = compiler;
     let table = imports.define(&mut module)?;
     let needs = Needs { functions: imports.names(), features };
-    let parts = Parts { plan: pack(plan, needs)?, functions, imports: (table, imports.names().len()) };
+    let imports = (table, needs.functions.len());
+    let parts = Parts { plan: pack(plan, needs)?, functions, imports };
     match shape {
         Shape::Executable => {
-            let image = define_image(&mut module, "par_image", Linkage::Local, &parts)?;
+            let image = define_image(&mut module, "par_image", Linkage::Local, parts)?;
             define_main(&mut module, image)?;
         }
-        Shape::Library(name) => _ = define_image(&mut module, name, Linkage::Export, &parts)?,
+        Shape::Library(name) => _ = define_image(&mut module, name, Linkage::Export, parts)?,
     }
     let mut product = module.finish();
     // Says that nothing in the file wants to run on the stack.
@@ -101,14 +101,13 @@ fn define_image(
     module: &mut ObjectModule,
     name: &str,
     linkage: Linkage,
-    parts: &Parts,
+    parts: Parts,
 ) -> Result<DataId, String> {
-    let bytes = module.declare_data("plan", Linkage::Local, false, false).map_err(|e| e.to_string())?;
     let mut data = DataDescription::new();
-    data.define(parts.plan.clone().into_boxed_slice());
-    module.define_data(bytes, &data).map_err(|e| e.to_string())?;
+    let plan_len = parts.plan.len();
+    data.define(parts.plan.into_boxed_slice());
+    let bytes = add_data(module, "plan", Linkage::Local, false, &data)?;
 
-    let table = module.declare_data("kernels", Linkage::Local, false, false).map_err(|e| e.to_string())?;
     let mut data = DataDescription::new();
     // A table without entries has an address as well.
     data.define(vec![0; 8 * parts.functions.len().max(1)].into_boxed_slice());
@@ -117,13 +116,12 @@ fn define_image(
         let function = module.declare_func_in_data(*id, &mut data);
         data.write_function_addr(8 * i as u32, function);
     }
-    module.define_data(table, &data).map_err(|e| e.to_string())?;
+    let table = add_data(module, "kernels", Linkage::Local, false, &data)?;
 
-    let image = module.declare_data(name, linkage, false, false).map_err(|e| e.to_string())?;
     let mut data = DataDescription::new();
     let mut words = vec![0u8; size_of::<Image>()];
     let lengths = [
-        (offset_of!(Image, plan_len), parts.plan.len()),
+        (offset_of!(Image, plan_len), plan_len),
         (offset_of!(Image, functions_len), parts.functions.len()),
         (offset_of!(Image, imports_len), parts.imports.1),
     ];
@@ -141,8 +139,7 @@ fn define_image(
         let target = module.declare_data_in_data(id, &mut data);
         data.write_data_addr(at as u32, target, 0);
     }
-    module.define_data(image, &data).map_err(|e| e.to_string())?;
-    Ok(image)
+    add_data(module, name, linkage, false, &data)
 }
 
 /// `int main(int argc, char **argv)`, which hands everything to the runtime.
@@ -155,23 +152,10 @@ fn define_main(module: &mut ObjectModule, image: DataId) -> Result<(), String> {
     let mut wanted = signature.clone();
     wanted.params.push(AbiParam::new(pointer));
     let run = module.declare_function(MAIN, Linkage::Import, &wanted).map_err(|e| e.to_string())?;
-    let mut context = module.make_context();
-    context.func.signature = signature;
-    context.func.name = UserFuncName::user(0, main.as_u32());
-    let config = module.isa().frontend_config();
-    let run = module.declare_func_in_func(run, &mut context.func);
-    let image = module.declare_data_in_func(image, &mut context.func);
-    let mut builder = FunctionBuilderContext::new();
-    let mut b = FunctionBuilder::new(&mut context.func, &mut builder);
-    let entry = b.create_block();
-    b.append_block_params_for_function_params(entry);
-    b.switch_to_block(entry);
-    let mut args = b.block_params(entry).to_vec();
-    args.push(b.ins().symbol_value(pointer, image));
-    let call = b.ins().call(run, &args);
-    let results = b.inst_results(call).to_vec();
-    b.ins().return_(&results);
-    b.seal_all_blocks();
-    b.finalize(config);
-    module.define_function(main, &mut context).map_err(|e| format!("{e:?}"))
+    forward(module, main, &signature, |module, b, params| {
+        let run = module.declare_func_in_func(run, b.func);
+        let image = module.declare_data_in_func(image, b.func);
+        let image = b.ins().symbol_value(pointer, image);
+        b.ins().call(run, &[params, &[image]].concat())
+    })
 }

@@ -4,8 +4,8 @@ use super::emit::{Base, Unsupported};
 use super::kernel::{KernelEmitter, array_prim};
 use super::lanes::{self, Plan};
 use cranelift::prelude::*;
-use par_ir::Prim;
 use par_ir::flat::Out;
+use par_ir::{Prim, Var};
 
 /// Where a result of a map goes.
 #[derive(Clone)]
@@ -42,7 +42,7 @@ impl KernelEmitter<'_, '_, '_> {
         Ok(targets)
     }
 
-    pub fn map(&mut self, outs: &[Out]) -> Result<Option<Value>, Unsupported> {
+    pub fn map(&mut self, outs: &[Out]) -> Result<(), Unsupported> {
         let targets = self.targets(outs)?;
         self.rows(&[], |k, _, start, end, _| {
             k.in_strips((start, end), &[], |k, ends, _| {
@@ -50,7 +50,7 @@ impl KernelEmitter<'_, '_, '_> {
                 Ok(vec![])
             })
         })?;
-        Ok(None)
+        Ok(())
     }
 
     /// Computes and stores the results of a map at the positions `start..end`.
@@ -127,10 +127,7 @@ impl KernelEmitter<'_, '_, '_> {
             Out::Row(p, n) => Ok(Target::Row(self.array(word, *p), *n)),
             Out::Scatter(dests) => {
                 let len = self.env(types::I64, word);
-                let prims: Option<Vec<Prim>> =
-                    dests.iter().map(|d| self.types.get(d).copied().and_then(array_prim)).collect();
-                let prims = prims.ok_or("a scatter needs arrays")?;
-                Ok(Target::Scatter { len, dests: self.arrays(word + 1, &prims) })
+                Ok(Target::Scatter { len, dests: self.destinations(dests, word + 1)? })
             }
             Out::Own { state, .. } => {
                 let base = self.array(word + 1, state.ty.prim());
@@ -138,6 +135,13 @@ impl KernelEmitter<'_, '_, '_> {
                 Ok(Target::Own)
             }
         }
+    }
+
+    /// Arrays that are written by index, whose addresses are in these words.
+    pub fn destinations(&mut self, dests: &[Var], word: usize) -> Result<Vec<Base>, Unsupported> {
+        let prims = dests.iter().map(|d| self.types.get(d).copied().and_then(array_prim));
+        let prims = prims.collect::<Option<Vec<Prim>>>().ok_or("a scatter needs arrays")?;
+        Ok(self.arrays(word, &prims))
     }
 
     pub fn write(

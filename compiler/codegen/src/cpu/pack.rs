@@ -8,12 +8,11 @@
 
 use super::emit::Unsupported;
 use super::kernel::KernelEmitter;
-use super::outputs::Target;
-use super::prefix::{Scalar, Splitter};
+use super::prefix::Splitter;
+use super::strips::Scalar;
 use cranelift::prelude::*;
+use par_ir::Var;
 use par_ir::flat::{Kernel, KernelKind, Space, Ty};
-use par_ir::{Prim, Var};
-use par_runtime::math::STRIP;
 use par_runtime::op::call::pack_symbol;
 use std::collections::HashMap;
 
@@ -47,39 +46,25 @@ pub fn split(kernel: &Kernel, types: &HashMap<Var, Ty>) -> Option<Packing> {
 
 impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
     /// The filter in strips.
-    pub fn pack_strips(&mut self, packing: &Packing) -> Result<(), Unsupported> {
-        let info = self.info;
-        let outputs = info.layout.outputs_at();
-        let counts = self.array(outputs, Prim::I64);
-        let values = self.arrays(outputs + 1, &info.elems);
-        let stored: Vec<_> = packing.stored.iter().map(|s| self.strip_buffer(s.var, s.prim, 0)).collect();
-        let lo = self.params[3];
-        let last = self.rows(&[lo], |k, row, start, end, state| {
-            let last = k.counted_by(STRIP as i64, start, end, state, |k, first, state| {
-                let next = k.e.b.ins().iadd_imm_s(first, STRIP as i64);
-                let ends = (first, k.e.b.ins().smin(next, end));
-                k.name_strips(&stored, first);
-                if !stored.is_empty() {
-                    let target = |b: &super::prefix::Buffer| Target::Elem(k.e.arrays[&b.name]);
-                    let targets: Vec<Target> = stored.iter().map(target).collect();
-                    k.step(&packing.produce, &targets, ends)?;
+    pub fn pack_strips(&mut self, packing: &Packing) -> Result<Value, Unsupported> {
+        let values = self.kept_arrays();
+        let buffers = self.strip_buffers(&packing.stored);
+        self.kept(|k, ends, cursor| {
+            k.by_strips(ends, cursor, |k, ends, cursor| {
+                let first = ends.0;
+                k.name_strips(&buffers, first);
+                if !buffers.is_empty() {
+                    k.store_step(&packing.produce, &packing.stored, ends)?;
                 }
                 let n = k.e.b.ins().isub(ends.1, first);
                 let flags = k.strip_address(packing.flags, first)?;
                 let mut kept = n;
                 for (base, source) in values.iter().zip(&packing.sources) {
-                    let (to, from) = (k.e.element(*base, state[0]), k.strip_address(*source, first)?);
-                    let args = [to, from, flags, n];
-                    kept = k.runtime_result(pack_symbol(base.prim.size()), &args)?;
+                    let (to, from) = (k.e.element(*base, cursor[0]), k.strip_address(*source, first)?);
+                    kept = k.runtime_result(pack_symbol(base.prim.size()), &[to, from, flags, n]);
                 }
-                Ok(vec![k.e.b.ins().iadd(state[0], kept)])
-            })?;
-            let count = k.e.b.ins().isub(last[0], state[0]);
-            k.e.store(counts, row, count);
-            Ok(last)
-        })?;
-        let kept = self.e.b.ins().isub(last[0], lo);
-        self.e.b.ins().return_(&[kept]);
-        Ok(())
+                Ok(vec![k.e.b.ins().iadd(cursor[0], kept)])
+            })
+        })
     }
 }

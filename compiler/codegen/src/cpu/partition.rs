@@ -10,9 +10,9 @@
 //! The places of the classes are the executor's, one set for each piece: see `plan::Partition`.
 
 use super::emit::{Base, Unsupported};
-use super::kernel::{KernelEmitter, array_prim};
-use super::outputs::Target;
-use super::prefix::{Scalar, Splitter};
+use super::kernel::KernelEmitter;
+use super::prefix::Splitter;
+use super::strips::Scalar;
 use crate::partition::{self, Classes};
 use cranelift::prelude::*;
 use par_ir::core::{Exp, Param, Stm};
@@ -20,7 +20,6 @@ use par_ir::flat::{Kernel, Out, Ty};
 use par_ir::prim::{CmpOp, PrimOp};
 use par_ir::ty::Type as IrType;
 use par_ir::{Atom, Prim, Var};
-use par_runtime::math::STRIP;
 use par_runtime::op::call::{COUNT, mover_symbol};
 use par_runtime::plan::Partition;
 use std::collections::HashMap;
@@ -44,10 +43,9 @@ pub fn split(kernel: &Kernel, types: &HashMap<Var, Ty>) -> Option<Moves> {
     let classes = partition::find(kernel, &crate::free::captures(kernel))?;
     let after = kernel.after()?;
     let [Out::Scatter(dests)] = after.outs.as_slice() else { return None };
-    let mut names = u32::MAX / 2;
     let mut kernel = kernel.clone();
     kernel.body.stms.extend(classes.early.iter().cloned());
-    let mut chooser = Chooser { names: &mut names, stms: vec![] };
+    let mut chooser = Chooser { names: u32::MAX / 2, stms: vec![] };
     let class = chooser.named(&classes);
     kernel.body.stms.extend(chooser.stms);
     let mut splitter = Splitter::new(&kernel, types);
@@ -59,12 +57,13 @@ pub fn split(kernel: &Kernel, types: &HashMap<Var, Ty>) -> Option<Moves> {
 }
 
 /// Statements that compute an element's class from the selectors.
-struct Chooser<'n> {
-    names: &'n mut u32,
+struct Chooser {
+    /// No program has names from here on.
+    names: u32,
     stms: Vec<Stm>,
 }
 
-impl Chooser<'_> {
+impl Chooser {
     /// A variable with the class.
     fn named(&mut self, classes: &Classes) -> Var {
         let class = match &classes.selectors[..] {
@@ -105,8 +104,8 @@ impl Chooser<'_> {
     }
 
     fn bind(&mut self, exp: Exp, prim: Prim) -> Var {
-        *self.names -= 1;
-        let var = Var(*self.names);
+        self.names -= 1;
+        let var = Var(self.names);
         let pat = vec![Param { var, ty: IrType::scalar(prim) }];
         self.stms.push(Stm { pat, exp, span: Default::default() });
         var
@@ -117,19 +116,13 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
     /// The partition in strips.
     pub fn move_strips(&mut self, moves: &Moves) -> Result<(), Unsupported> {
         let at = self.info.layout.outputs_at() + 1;
-        let prims: Option<Vec<Prim>> =
-            moves.dests.iter().map(|d| self.types.get(d).copied().and_then(array_prim)).collect();
-        let prims = prims.ok_or("a scatter needs arrays")?;
-        let dests = self.arrays(at, &prims);
+        let dests = self.destinations(&moves.dests, at)?;
         let places = self.env(types::I64, at + dests.len());
-        let stored: Vec<_> = moves.stored.iter().map(|s| self.strip_buffer(s.var, s.prim, 0)).collect();
+        let buffers = self.strip_buffers(&moves.stored);
         self.rows(&[], |k, _, start, end, _| {
-            k.counted_by(STRIP as i64, start, end, &[], |k, first, _| {
-                let next = k.e.b.ins().iadd_imm_s(first, STRIP as i64);
-                let ends = (first, k.e.b.ins().smin(next, end));
-                k.name_strips(&stored, first);
-                let targets: Vec<Target> = stored.iter().map(|b| Target::Elem(k.e.arrays[&b.name])).collect();
-                k.step(&moves.produce, &targets, ends)?;
+            k.by_strips((start, end), &[], |k, ends, _| {
+                k.name_strips(&buffers, ends.0);
+                k.store_step(&moves.produce, &moves.stored, ends)?;
                 k.move_strip(moves, &dests, places, ends)?;
                 Ok(vec![])
             })
@@ -146,11 +139,11 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
     ) -> Result<(), Unsupported> {
         let n = self.e.b.ins().isub(last, first);
         let classes = self.strip_address(moves.class, first)?;
-        self.runtime_call(COUNT.to_string(), &[classes, n, places])?;
+        self.runtime_call(COUNT.to_string(), &[classes, n, places]);
         for (dest, source) in dests.iter().zip(&moves.sources) {
             let from = self.strip_address(*source, first)?;
             let args = [dest.address, from, classes, n, places];
-            self.runtime_call(mover_symbol(dest.prim.size()), &args)?;
+            self.runtime_call(mover_symbol(dest.prim.size()), &args);
         }
         Ok(())
     }

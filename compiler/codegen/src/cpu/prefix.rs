@@ -17,11 +17,12 @@
 mod operator;
 
 use super::emit::{Base, Unsupported, args, output};
-use super::kernel::{KernelEmitter, KernelInfo, Role};
+use super::kernel::{KernelEmitter, Role};
 use super::outputs::Target;
 use super::stage::{for_each_use, has_check, reads_position};
+use super::strips::{Buffer, Scalar};
 use cranelift::prelude::*;
-use cranelift_codegen::ir::{Inst, StackSlot};
+use cranelift_codegen::ir::StackSlot;
 use operator::Part;
 use par_ir::core::{Body, Exp, Param, Stm};
 use par_ir::flat::{After, Kernel, KernelKind, Out, Space, Ty};
@@ -65,13 +66,6 @@ struct Prefix {
     used: bool,
     /// They are an output, of which this is the number.
     output: Option<usize>,
-}
-
-/// A scalar variable, and the name of the buffer with its values on a strip.
-#[derive(Clone, Copy, PartialEq)]
-pub struct Scalar {
-    pub var: Var,
-    pub prim: Prim,
 }
 
 /// The three steps of a scan, if it can be done so. `types` are those of what the kernel mentions.
@@ -260,8 +254,7 @@ fn outputs(after: &After, exclusive: bool, used: &BTreeSet<Var>) -> (Vec<Prefix>
     let (mut consumed, mut results) = (Vec::new(), Vec::new());
     let mut values = after.body.results.iter().copied();
     for (i, out) in after.outs.iter().enumerate() {
-        let n = if let Out::Scatter(dests) = out { 1 + dests.len() } else { 1 };
-        let of_out: Vec<Atom> = values.by_ref().take(n).collect();
+        let of_out: Vec<Atom> = values.by_ref().take(out.results()).collect();
         let stored = |p: &&mut Prefix| of_out == [p.name.into()] && p.output.is_none() && !exclusive;
         match (out, prefixes.iter_mut().find(stored)) {
             (Out::Elem(_), Some(p)) => p.output = Some(i),
@@ -325,15 +318,6 @@ impl Strips {
     }
 }
 
-/// Memory of one strip on the stack; elements begin at an offset.
-#[derive(Clone, Copy)]
-pub struct Buffer {
-    pub name: Var,
-    prim: Prim,
-    slot: StackSlot,
-    offset: i32,
-}
-
 impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
     /// The scan in strips.
     pub fn scan_in_strips(&mut self, strips: &Strips) -> Result<(), Unsupported> {
@@ -348,21 +332,19 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
             Role::Dual => self.arrays(info.layout.partials_at(), &info.combined),
             _ => vec![],
         };
-        let stored = strips.stored.iter().map(|s| self.strip_buffer(s.var, s.prim, 0)).collect::<Vec<_>>();
+        let stored = self.strip_buffers(&strips.stored);
         let prefixes = strips.prefixes.iter().zip(&strips.parts);
-        let prefixes: Vec<Buffer> =
-            prefixes.map(|(p, part)| self.strip_buffer(p.name, part.prim, MARGIN)).collect();
+        let prefixes = prefixes.map(|(p, part)| Scalar { var: p.name, prim: part.prim });
+        let prefixes: Vec<Buffer> = prefixes.map(|s| self.strip_buffer(s, MARGIN)).collect();
         self.rows(&[], |k, row, start, end, _| {
             let carried = k.carried(strips, &initial, &cells);
             let start = match strips.segments().filter(|_| k.role == Role::ReduceOnly) {
                 Some(flags) => k.last_segment(strips, flags, &stored, (start, end))?,
                 None => start,
             };
-            k.counted_by(STRIP as i64, start, end, &[], |k, first, _| {
-                let next = k.e.b.ins().iadd_imm_s(first, STRIP as i64);
-                let ends = (first, k.e.b.ins().smin(next, end));
-                k.name_strips(&stored, first);
-                k.first_step(strips, &stored, ends)?;
+            k.by_strips((start, end), &[], |k, ends, _| {
+                k.name_strips(&stored, ends.0);
+                k.first_step(strips, ends)?;
                 k.scan_step(strips, &prefixes, &targets, &carried, ends)?;
                 if k.role != Role::ReduceOnly && strips.has_last() {
                     let left: Vec<Target> = strips.consumed.iter().map(|i| targets[*i].clone()).collect();
@@ -392,13 +374,6 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
         Ok(arrays.into_iter().map(Target::Elem).collect())
     }
 
-    pub fn strip_buffer(&mut self, name: Var, prim: Prim, offset: i32) -> Buffer {
-        let bytes = offset as u32 + (STRIP * prim.size()) as u32;
-        // Aligned to 64 bytes.
-        let data = StackSlotData::new(StackSlotKind::ExplicitSlot, bytes, 6);
-        Buffer { name, prim, slot: self.e.b.create_sized_stack_slot(data), offset }
-    }
-
     /// For each component what is combined so far: of all there is, and of the part alone.
     fn carried(&mut self, strips: &Strips, initial: &[Value], cells: &[Base]) -> Vec<StackSlot> {
         let mut slots = Vec::new();
@@ -417,42 +392,11 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
         slots
     }
 
-    /// Makes a buffer an array of which the elements from position `first` on are there.
-    fn name_strip(&mut self, buffer: &Buffer, first: Value, offset: i32) {
-        let start = self.e.b.ins().stack_addr(types::I64, buffer.slot, offset);
-        let before = self.e.b.ins().imul_imm_s(first, buffer.prim.size() as i64);
-        let address = self.e.b.ins().isub(start, before);
-        self.e.arrays.insert(buffer.name, Base { address, prim: buffer.prim });
-    }
-
-    pub fn name_strips(&mut self, buffers: &[Buffer], first: Value) {
-        buffers.iter().for_each(|b| self.name_strip(b, first, b.offset));
-    }
-
-    fn first_step(
-        &mut self,
-        strips: &Strips,
-        stored: &[Buffer],
-        ends: (Value, Value),
-    ) -> Result<(), Unsupported> {
+    fn first_step(&mut self, strips: &Strips, ends: (Value, Value)) -> Result<(), Unsupported> {
         if !strips.has_first() {
             return Ok(());
         }
-        let targets: Vec<Target> = stored.iter().map(|b| Target::Elem(self.e.arrays[&b.name])).collect();
-        self.step(&strips.produce, &targets, ends)
-    }
-
-    /// One of the steps in vectors.
-    pub fn step(
-        &mut self,
-        kernel: &Kernel,
-        targets: &[Target],
-        ends: (Value, Value),
-    ) -> Result<(), Unsupported> {
-        let info = KernelInfo::of_stage(kernel);
-        let params = self.params.clone();
-        let mut k = KernelEmitter { e: self.e, info: &info, types: self.types, role: self.role, params };
-        k.map_positions(targets, ends)
+        self.store_step(&strips.produce, &strips.stored, ends)
     }
 
     /// The first strip that what all elements are combined to depends on: the last one in which a segment begins.
@@ -476,15 +420,14 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
         self.e.b.ins().brif(is_some, back, &args(&[last]), done, &args(&[start]));
 
         self.e.b.switch_to_block(back);
-        let next = self.e.b.ins().iadd_imm_s(at, STRIP as i64);
-        let ends = (at, self.e.b.ins().smin(next, end));
+        let ends = self.strip_from(at, end);
         self.name_strips(stored, at);
-        self.first_step(strips, stored, ends)?;
+        self.first_step(strips, ends)?;
         let (count, zero) = (self.e.b.ins().isub(ends.1, at), self.e.i64(0));
         let address = self.e.b.ins().stack_addr(types::I64, found, 0);
         self.e.b.ins().store(output(), zero, address, 0);
         let from_flags = self.strip_address(strips.sources[flags], at)?;
-        self.runtime_call(ANY.to_string(), &[zero, from_flags, zero, count, address])?;
+        self.runtime_call(ANY.to_string(), &[zero, from_flags, zero, count, address]);
         let any = self.e.b.ins().load(types::I8, output(), address, 0);
         self.e.poll();
         self.e.loops += 1;
@@ -522,7 +465,7 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
                 None => self.e.i64(0),
             };
             let before = self.e.b.ins().stack_addr(types::I64, carried[i], 0);
-            self.runtime_call(strips.symbol(i), &[to, from, flags, count, before])?;
+            self.runtime_call(strips.symbol(i), &[to, from, flags, count, before]);
         }
         Ok(())
     }
@@ -538,30 +481,5 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
         }
         self.name_strip(buffer, first, buffer.offset - if strips.exclusive { size } else { 0 });
         self.e.b.ins().stack_addr(types::I64, buffer.slot, buffer.offset)
-    }
-
-    /// Calls a function of the runtime that takes addresses and numbers.
-    pub fn runtime_call(&mut self, name: String, args: &[Value]) -> Result<(), Unsupported> {
-        self.runtime_function(name, args, &[]).map(|_| ())
-    }
-
-    /// As `runtime_call`, of a function that results in a number.
-    pub fn runtime_result(&mut self, name: String, args: &[Value]) -> Result<Value, Unsupported> {
-        let call = self.runtime_function(name, args, &[AbiParam::new(types::I64)])?;
-        Ok(self.e.b.inst_results(call)[0])
-    }
-
-    fn runtime_function(
-        &mut self,
-        name: String,
-        args: &[Value],
-        returns: &[AbiParam],
-    ) -> Result<Inst, Unsupported> {
-        let mut signature = self.e.module.make_signature();
-        signature.params.extend(args.iter().map(|_| AbiParam::new(types::I64)));
-        signature.returns.extend(returns);
-        let id = self.e.imports.declare(self.e.module, name, signature);
-        let function = self.e.module.declare_func_in_func(id, self.e.b.func);
-        Ok(self.e.b.ins().call(function, args))
     }
 }

@@ -9,13 +9,12 @@
 use super::emit::Unsupported;
 use super::kernel::{KernelEmitter, KernelInfo};
 use super::outputs::Target;
-use super::prefix::Buffer;
 use super::stage::for_each_use;
+use super::strips::{Buffer, Scalar};
 use cranelift::prelude::*;
 use par_ir::core::{Body, Exp, Stm};
 use par_ir::flat::{KernelKind, Out, Space};
 use par_ir::{Prim, Var};
-use par_runtime::math::STRIP;
 use par_runtime::op::call::scatter_symbol;
 use std::collections::HashSet;
 
@@ -65,7 +64,7 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
         let mut names = u32::MAX / 4;
         let mut buffer = |k: &mut Self, prim: Prim| {
             names -= 1;
-            k.strip_buffer(Var(names), prim, 0)
+            k.strip_buffer(Scalar { var: Var(names), prim }, 0)
         };
         let mut kernel = self.info.kernel.clone();
         let mut outs = Vec::new();
@@ -86,10 +85,8 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
         let (types, role, params) = (self.types, self.role, self.params.clone());
         let info = KernelInfo::of_stage(&kernel);
         let mut k = KernelEmitter { e: self.e, info: &info, types, role, params };
-        k.counted_by(STRIP as i64, start, end, &[], |k, first, _| {
-            let next = k.e.b.ins().iadd_imm_s(first, STRIP as i64);
-            let ends = (first, k.e.b.ins().smin(next, end));
-            let stored = k.buffer_targets(targets, &buffers, first);
+        k.by_strips((start, end), &[], |k, ends, _| {
+            let stored = k.buffer_targets(targets, &buffers, ends.0);
             k.map_positions(&stored, ends)?;
             k.scatter_strip(targets, &buffers, ends)?;
             Ok(vec![])
@@ -133,7 +130,7 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
             for (dest, buffer) in dests.iter().zip(&buffers[1..]) {
                 let from = self.strip_address(buffer.name, first)?;
                 let args = [dest.address, len, from, indices, n];
-                self.runtime_call(scatter_symbol(dest.prim.size()), &args)?;
+                self.runtime_call(scatter_symbol(dest.prim.size()), &args);
             }
         }
         Ok(())

@@ -12,17 +12,16 @@
 //! Only calls that every element makes count, not those in branches and loops. Statements keep their order but for those that
 //! wait for a call; a body with checks that would have to wait is left as it is, so that the first failure stays the first.
 
-use super::emit::{Base, Unsupported};
-use super::kernel::{KernelEmitter, KernelInfo, Role};
-use super::outputs::Target;
+use super::emit::Unsupported;
+use super::kernel::{KernelEmitter, Role};
+use super::strips::Scalar;
 use cranelift::prelude::*;
-use cranelift_codegen::ir::StackSlot;
 use par_ir::core::{Body, Exp, Stm};
 use par_ir::flat::{Kernel, KernelKind, Out};
 use par_ir::prim::PrimOp;
 use par_ir::ty::Atom;
 use par_ir::{Prim, Var};
-use par_runtime::math::{Function, STRIP};
+use par_runtime::math::Function;
 use par_runtime::op::call::strip_symbol;
 use std::collections::{HashMap, HashSet};
 
@@ -52,13 +51,6 @@ struct Call {
     /// A buffer, or an array that is read at the position.
     from: Var,
     to: Scalar,
-}
-
-/// A scalar variable, and the name of the buffer with its values on a strip.
-#[derive(Clone, Copy)]
-struct Scalar {
-    var: Var,
-    prim: Prim,
 }
 
 /// The stages of a kernel, if there is something to gain.
@@ -259,70 +251,31 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
             &[Value],
         ) -> Result<Vec<Value>, Unsupported>,
     ) -> Result<Vec<Value>, Unsupported> {
-        let Some(staged) = self.info.staged.filter(|_| self.role != Role::Combine) else {
+        let Some(staged) = self.info.steps.staged.filter(|_| self.role != Role::Combine) else {
             return code(self, (start, end), state);
         };
-        let buffers = self.buffers(staged);
-        self.counted_by(STRIP as i64, start, end, state, |k, first, state| {
-            let next = k.e.b.ins().iadd_imm_s(first, STRIP as i64);
-            let last = k.e.b.ins().smin(next, end);
-            k.name_buffers(&buffers, first);
-            for stage in &staged.stages {
-                k.stage(stage, (first, last))?;
-            }
-            code(k, (first, last), state)
-        })
-    }
-
-    fn buffers(&mut self, staged: &Staged) -> Vec<(Scalar, StackSlot)> {
         let stages = staged.stages.iter();
-        let scalars = stages.flat_map(|s| s.stored.iter().copied().chain(s.calls.iter().map(|c| c.to)));
-        let slot = |s: Scalar| {
-            let bytes = (STRIP * s.prim.size()) as u32;
-            // Aligned to 64 bytes.
-            let data = StackSlotData::new(StackSlotKind::ExplicitSlot, bytes, 6);
-            (s, self.e.b.create_sized_stack_slot(data))
-        };
-        scalars.map(slot).collect()
-    }
-
-    /// Makes the buffers arrays of which the elements from position `first` on are there.
-    fn name_buffers(&mut self, buffers: &[(Scalar, StackSlot)], first: Value) {
-        for (s, slot) in buffers {
-            let start = self.e.b.ins().stack_addr(types::I64, *slot, 0);
-            let before = self.e.b.ins().imul_imm_s(first, s.prim.size() as i64);
-            let address = self.e.b.ins().isub(start, before);
-            self.e.arrays.insert(s.var, Base { address, prim: s.prim });
-        }
+        let stored = stages.flat_map(|s| s.stored.iter().copied().chain(s.calls.iter().map(|c| c.to)));
+        let buffers = self.strip_buffers(&stored.collect::<Vec<Scalar>>());
+        self.by_strips((start, end), state, |k, ends, state| {
+            k.name_strips(&buffers, ends.0);
+            staged.stages.iter().try_for_each(|stage| k.stage(stage, ends))?;
+            code(k, ends, state)
+        })
     }
 
     fn stage(&mut self, stage: &Stage, (start, end): (Value, Value)) -> Result<(), Unsupported> {
         if !stage.stored.is_empty() {
-            let targets: Vec<Target> =
-                stage.stored.iter().map(|s| Target::Elem(self.e.arrays[&s.var])).collect();
-            let info = KernelInfo::of_stage(&stage.kernel);
-            let params = self.params.clone();
-            let mut k = KernelEmitter { e: self.e, info: &info, types: self.types, role: self.role, params };
-            k.map_positions(&targets, (start, end))?;
+            self.store_step(&stage.kernel, &stage.stored, (start, end))?;
         }
         let count = self.e.b.ins().isub(end, start);
         stage.calls.iter().try_for_each(|call| self.strip_call(call, start, count))
     }
 
     fn strip_call(&mut self, call: &Call, start: Value, count: Value) -> Result<(), Unsupported> {
-        let mut signature = self.e.module.make_signature();
-        signature.params.extend([AbiParam::new(types::I64); 3]);
-        let name = strip_symbol(call.function, call.to.prim);
-        let id = self.e.imports.declare(self.e.module, name, signature);
-        let function = self.e.module.declare_func_in_func(id, self.e.b.func);
         let to = self.strip_address(call.to.var, start)?;
         let from = self.strip_address(call.from, start)?;
-        self.e.b.ins().call(function, &[to, from, count]);
+        self.runtime_call(strip_symbol(call.function, call.to.prim), &[to, from, count]);
         Ok(())
-    }
-
-    pub fn strip_address(&mut self, array: Var, start: Value) -> Result<Value, Unsupported> {
-        let base = *self.e.arrays.get(&array).ok_or("a strip is not bound")?;
-        Ok(self.e.element(base, start))
     }
 }

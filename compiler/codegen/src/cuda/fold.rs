@@ -108,7 +108,6 @@ pub fn scan(b: &mut Bodies, s: &Source, exclusive: bool) {
 }
 
 fn scan_function(b: &mut Bodies, s: &Source, exclusive: bool, suffix: &str, member: &str) {
-    open_function(b, s, suffix);
     let value = format!("const {}::Value& value", s.class);
     let (template, first, load, store) = match s.shape() {
         Shape::Flat => {
@@ -122,7 +121,6 @@ fn scan_function(b: &mut Bodies, s: &Source, exclusive: bool, suffix: &str, memb
         }
     };
     let op = format!("{}::Op(k)", s.class);
-    b.text
-        .line(format!("par::{template}<{}, {exclusive}>({first}, {op}, {load}, {store}, k.state);", tile(s)));
-    close_function(b, s, suffix);
+    let call = format!("par::{template}<{}, {exclusive}>({first}, {op}, {load}, {store}, k.state);", tile(s));
+    function(b, s, suffix, &call);
 }

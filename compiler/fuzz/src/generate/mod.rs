@@ -5,7 +5,7 @@
 //! that no form has to know where its text will stand. Programs are correct by construction: indices are brought into
 //! range, rows to one length, divisors are not zero, except where a program may fail (`risk`).
 //! Operators of reductions are associative and values of floats in them are small integers, so that the result does not
-//! depend on an order that the language leaves open.
+//! depend on an order that the language leaves open; but for some programs, where it may (`rounding`).
 //!
 //! Every program uses some forms much more than others (`weights`), which gives more different programs than one
 //! distribution for all.
@@ -18,6 +18,7 @@ mod library;
 mod operators;
 mod recursion;
 mod reduce;
+mod rounding;
 mod scalars;
 mod scope;
 mod shape;
@@ -71,8 +72,14 @@ pub struct Gen {
     counts: BTreeMap<&'static str, u64>,
 }
 
+/// In how many of 100 programs floats depend on an order.
+const ROUNDED: u32 = 6;
+
 /// The program of a seed. `size` is about the number of operations in each function.
 pub fn program(seed: u64, size: u32) -> Generated {
+    if Rng::new(!seed).chance(ROUNDED) {
+        return rounding::program(seed);
+    }
     let mut g = Gen::new(seed);
     g.declare_sums();
     g.declare_library();
@@ -81,7 +88,7 @@ pub fn program(seed: u64, size: u32) -> Generated {
     }
     let entries = 1 + g.rng.below(2);
     let calls = (0..entries).flat_map(|i| g.declare_entry(i, size)).collect();
-    Generated { case: Case { source: g.decs.join("\n") + "\n", calls }, forms: g.counts }
+    Generated { case: Case { source: g.decs.join("\n") + "\n", calls, rounded: false }, forms: g.counts }
 }
 
 /// A generated program.
@@ -93,7 +100,7 @@ pub struct Generated {
 }
 
 fn forms() -> impl Iterator<Item = &'static Form> {
-    let tables: [&[Form]; 11] = [
+    let tables = [
         scalars::FORMS,
         compound::FORMS,
         control::FORMS,

@@ -1,7 +1,7 @@
 //! Arrays of a few elements, whose sizes are constants.
 
 use super::{Form, Gen};
-use crate::types::{I64, Ty};
+use crate::types::{I64, Ty, array};
 
 fn is_i64(ty: &Ty) -> bool {
     *ty == I64
@@ -11,11 +11,16 @@ fn of_i64(ty: &Ty) -> bool {
     ty.elem() == Some(&I64)
 }
 
+fn rows_of_i64(ty: &Ty) -> bool {
+    ty.elem().is_some_and(of_i64)
+}
+
 pub(super) const FORMS: &[Form] = &[
     Form { name: "small vector", weight: 10, makes: is_i64, make: element },
     Form { name: "row of a small array", weight: 8, makes: of_i64, make: row },
     Form { name: "reduction of small vectors", weight: 5, makes: is_i64, make: reduction },
     Form { name: "scan of small vectors", weight: 5, makes: of_i64, make: prefixes },
+    Form { name: "rows of prefixes", weight: 5, makes: rows_of_i64, make: rows_of_prefixes },
     Form { name: "captured histogram", weight: 4, makes: of_i64, make: histogram },
 ];
 
@@ -74,11 +79,22 @@ fn prefixes(g: &mut Gen, _: &Ty, fuel: u32) -> Option<String> {
     Some(format!("(map (\\{x} -> {x}[0] + 3 * {x}[1]) ({scan} {COMPOSE} {xs}))"))
 }
 
+/// A small row of each prefix.
+fn rows_of_prefixes(g: &mut Gen, _: &Ty, fuel: u32) -> Option<String> {
+    if !g.can_nest() {
+        return None;
+    }
+    let (xs, x) = (g.exp(&array(I64), fuel / 2), g.name());
+    let e = g.under(&[(&x, &I64)], |g| g.exp(&I64, fuel / 4));
+    let scan = if g.rng.chance(50) { "scan (+)" } else { "exscan i64.max" };
+    Some(format!("(map (\\{x} -> [{x}, {e}, {x} - 1]) ({scan} 0 {xs}))"))
+}
+
 /// Sums of the lowest bits, of which the operator captures how many.
 fn histogram(g: &mut Gen, _: &Ty, fuel: u32) -> Option<String> {
     let share = fuel / 3;
     let (k, e, n) = (g.name(), g.exp(&I64, share), g.small(5, share));
-    let (x, is) = (g.name(), g.exp(&crate::types::array(I64), share));
+    let (x, is) = (g.name(), g.exp(&array(I64), share));
     let (a, b) = (g.name(), g.name());
     let op = format!("(\\{a} {b} -> ({a} + {b}) & {k})");
     Some(format!(

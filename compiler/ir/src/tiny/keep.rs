@@ -1,8 +1,8 @@
 //! Statements that stay, with arrays where arrays are needed.
 
-use super::{Tiny, leaves};
+use super::{Tiny, shapes};
 use crate::core::{Exp, Lambda, Stm};
-use crate::ty::{Atom, Dim, Type, Var};
+use crate::ty::{Atom, Var};
 use crate::visit::Code;
 use par_runtime::Span;
 
@@ -81,18 +81,12 @@ impl Tiny<'_> {
     /// An array of these elements.
     fn together(&mut self, v: Var, parts: Vec<Atom>, out: &mut Vec<Stm>, span: Span) -> Atom {
         let ty = self.types[&v].clone();
-        let prim = ty.prim();
-        let flat = Type::array(vec![Dim::Size(Atom::i64(leaves(&ty) as i64))], prim);
-        let mut all = self.bind(v, flat, Exp::Literal(parts, prim), span, out);
-        for inner in (1..ty.rank()).rev() {
-            let sizes = |dims: &[Dim]| -> i64 {
-                let size = |d: &Dim| if let Dim::Size(a) = d { a.as_i64().unwrap_or(0) } else { 0 };
-                dims.iter().map(size).product()
-            };
-            let mut dims = vec![Dim::Size(Atom::i64(sizes(&ty.dims[..inner])))];
-            dims.extend(&ty.dims[inner..]);
+        let mut shapes = shapes(&ty).into_iter();
+        let flat = shapes.next().expect("an array has a dimension");
+        let mut all = self.bind(v, flat, Exp::Literal(parts, ty.prim()), span, out);
+        for shape in shapes {
             let Atom::Var(before) = all else { return all };
-            all = self.bind(v, Type::array(dims, prim), Exp::Unflatten(before), span, out);
+            all = self.bind(v, shape, Exp::Unflatten(before), span, out);
         }
         all
     }

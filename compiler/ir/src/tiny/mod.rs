@@ -12,15 +12,17 @@
 //! over so few elements are written out. What cannot be done so is left, and gets its operands as arrays again. Rows of larger
 //! arrays are read where they are needed, element by element.
 
+mod elements;
 mod keep;
 mod operators;
 mod pick;
 mod worth;
 
 use crate::core::{Body, Exp, FunId, Lambda, LoopForm, Param, Stm};
-use crate::prim::{BinOp, PrimOp};
-use crate::ty::{Atom, Dim, Type, Var, Vars};
+use crate::prim::PrimOp;
+use crate::ty::{Atom, Type, Var, Vars};
 use crate::visit::{Code, Subst};
+pub use elements::{leaves, positions, shapes, sizes};
 use par_runtime::{Scalar, Span};
 use std::collections::{HashMap, HashSet};
 
@@ -29,25 +31,6 @@ pub const MOST: usize = 16;
 
 /// Statements that one operator may become when it is written out.
 const BUDGET: usize = 4096;
-
-/// The sizes of an array with few elements, all of them constants.
-pub fn sizes(ty: &Type, most: usize) -> Option<Vec<usize>> {
-    if ty.is_desc() || ty.is_scalar() {
-        return None;
-    }
-    let size = |d: &Dim| match d {
-        Dim::Size(a) => a.as_i64().and_then(|n| usize::try_from(n).ok()),
-        Dim::Seg(_) => None,
-    };
-    let sizes: Vec<usize> = ty.dims.iter().map(size).collect::<Option<_>>()?;
-    let elements = sizes.iter().try_fold(1usize, |n, m| n.checked_mul(*m))?;
-    (elements <= most && sizes.iter().all(|n| *n <= most)).then_some(sizes)
-}
-
-/// What a parameter or result is made of.
-pub fn leaves(ty: &Type) -> usize {
-    sizes(ty, MOST).map_or(1, |s| s.iter().product())
-}
 
 /// Takes small arrays apart.
 pub struct Tiny<'v> {
@@ -265,19 +248,12 @@ impl<'v> Tiny<'v> {
         }
         let ty = self.types.get(&v)?.clone();
         let sizes = self.sizes(&ty)?;
-        let mut indices = vec![vec![]];
-        for n in sizes {
-            let next = |at: &Vec<Atom>| {
-                (0..n as i64).map(|i| [at.as_slice(), &[Atom::i64(i)]].concat()).collect::<Vec<_>>()
-            };
-            indices = indices.iter().flat_map(next).collect();
-        }
         let (arr, before) = self.views.get(&v).cloned().unwrap_or((v, vec![]));
         let read = |at: Vec<Atom>| {
             let exp = Exp::Index(arr, [before.as_slice(), &at].concat());
             self.bind(v, Type::scalar(ty.prim()), exp, span, out)
         };
-        Some(indices.into_iter().map(read).collect())
+        Some(positions(&sizes).into_iter().map(read).collect())
     }
 
     /// A statement with one result, named like `like`.
@@ -408,20 +384,16 @@ pub fn is_folded(stm: &Stm, rest: &[Stm]) -> bool {
     let is_map = matches!(stm.exp, Exp::Map { .. });
     is_map
         && rest.iter().any(|s| match &s.exp {
-            Exp::Reduce { inputs, .. } | Exp::Scan { inputs, .. } | Exp::Filter { inputs, .. } => {
-                inputs.iter().any(made)
-            }
-            Exp::Scatter { inputs, .. } | Exp::Hist { inputs, .. } => inputs.iter().any(made),
+            Exp::Reduce { inputs, .. }
+            | Exp::Scan { inputs, .. }
+            | Exp::Filter { inputs, .. }
+            | Exp::Scatter { inputs, .. }
+            | Exp::Hist { inputs, .. } => inputs.iter().any(made),
             _ => false,
         })
 }
 
-/// The value of an operator on constants, unless it divides by zero.
 fn constant(op: PrimOp, args: &[Atom]) -> Option<Scalar> {
     let value = |a: &Atom| if let Atom::Const(c) = a { Some(*c) } else { None };
-    let values: Vec<Scalar> = args.iter().map(value).collect::<Option<_>>()?;
-    let divides =
-        matches!(op, PrimOp::Bin(BinOp::Div | BinOp::Mod | BinOp::Quot | BinOp::Rem, p) if p.is_integer());
-    let zero = values.get(1).is_some_and(|d| *d == Scalar::zero(d.prim()));
-    (!(divides && zero)).then(|| op.eval(&values))
+    op.fold(&args.iter().map(value).collect::<Option<Vec<Scalar>>>()?)
 }

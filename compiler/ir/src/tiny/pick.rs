@@ -66,17 +66,16 @@ impl Tiny<'_> {
             return parts.to_vec();
         };
         let chunk: usize = inner.iter().product();
+        let mut rows = parts.chunks(chunk.max(1)).take(*n);
         if let Some(i) = index.as_i64() {
-            let row = usize::try_from(i).ok().and_then(|i| parts.chunks(chunk.max(1)).nth(i));
+            let row = usize::try_from(i).ok().and_then(|i| rows.clone().nth(i));
             // An index that is outside is behind a check that fails.
-            let row = row.or(parts.chunks(chunk.max(1)).next()).unwrap_or_default().to_vec();
-            return self.pick(&row, inner, rest, span, out);
+            return self.pick(row.or(rows.next()).unwrap_or_default(), inner, rest, span, out);
         }
-        let mut rows = (0..*n).map(|i| parts[i * chunk..(i + 1) * chunk].to_vec());
         let Some(first) = rows.next() else { return parts.to_vec() };
-        let mut found = self.pick(&first, inner, rest, span, out);
-        for (i, row) in (1..).zip(rows.collect::<Vec<_>>()) {
-            let row = self.pick(&row, inner, rest, span, out);
+        let mut found = self.pick(first, inner, rest, span, out);
+        for (i, row) in (1..).zip(rows) {
+            let row = self.pick(row, inner, rest, span, out);
             let here = self.is_index(*index, i, span, out);
             found = self.choose(here, &row, &found, span, out);
         }

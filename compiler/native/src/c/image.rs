@@ -2,7 +2,7 @@
 
 use super::make::coerce;
 use super::read::from_text;
-use super::{Failure, ParOptions, ParValue, give, guarded, reference, status_of, text, values};
+use super::{Failure, ParOptions, ParValue, give_to, made_value, reference, status_of, text, values};
 use crate::program::Program;
 use crate::status::Status;
 use par_message::entries;
@@ -10,7 +10,6 @@ use par_runtime::Entry;
 use par_runtime::image::Image;
 use std::collections::HashMap;
 use std::ffi::{c_char, c_int};
-use std::ptr::null_mut;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Programs by the addresses of their images. They are loaded when they are first used, and then stay.
@@ -58,9 +57,7 @@ unsafe extern "C" fn par_image_call(
         let value = program.call(entry, coerce(entry, args)?, &options);
         let value = value.map_err(|e| Failure::of_run(&e, program.sources()))?;
         // SAFETY: the header asks for a place.
-        *unsafe { result.as_mut() }.ok_or_else(|| Failure::misuse("the place for the result is NULL"))? =
-            give(value);
-        Ok(())
+        unsafe { give_to(result, value) }
     })
 }
 
@@ -71,10 +68,9 @@ unsafe extern "C" fn par_image_read(
     param: usize,
     words: *const c_char,
 ) -> *mut ParValue {
-    let value = guarded(|| {
+    made_value(|| {
         // SAFETY: the header asks for all of this.
         let (program, name, words) = unsafe { (program(image)?, text(name)?, text(words)?) };
         from_text(words, entry(&program, name)?, param)
-    });
-    value.map_or(null_mut(), give)
+    })
 }

@@ -1,24 +1,19 @@
 //! Values from what C has.
 
-use super::{Failure, ParValue, give, guarded, reference, slice, text, values};
+use super::{Failure, ParValue, free, made_value, reference, slice, text, values};
 use par_data::fit;
 use par_data::tree::Tree;
 use par_runtime::entry::same_representation;
 use par_runtime::value::ColumnType;
 use par_runtime::{Array, Column, Entry, Prim, Scalar, Value, ValueType, f16, io};
 use std::ffi::c_char;
-use std::ptr::null_mut;
-
-fn made(work: impl FnOnce() -> Result<Value, Failure>) -> *mut ParValue {
-    guarded(work).map_or(null_mut(), give)
-}
 
 /// Per scalar type: from a number, and from an array.
 macro_rules! scalars {
     ($($t:ty, $prim:ident, $new:ident, $array:ident, $of:expr;)*) => { $(
         #[unsafe(no_mangle)]
         extern "C" fn $new(x: $t) -> *mut ParValue {
-            made(|| {
+            made_value(|| {
                 let of: fn($t) -> Scalar = $of;
                 Ok(Value::scalar(of(x)))
             })
@@ -26,7 +21,7 @@ macro_rules! scalars {
 
         #[unsafe(no_mangle)]
         unsafe extern "C" fn $array(data: *const $t, rank: usize, shape: *const i64) -> *mut ParValue {
-            made(|| {
+            made_value(|| {
                 // SAFETY: the header asks for that many numbers.
                 let (dims, len) = unsafe { dimensions(shape, rank)? };
                 // SAFETY: the header asks for the product of the shape.
@@ -85,7 +80,7 @@ unsafe extern "C" fn par_ragged(
     rows: usize,
     offsets: *const i64,
 ) -> *mut ParValue {
-    made(|| {
+    made_value(|| {
         // SAFETY: the header asks for a value, and for one offset more than rows.
         let (elements, offsets) = unsafe { (reference(elements)?, slice(offsets, rows.saturating_add(1))?) };
         let Value { ty, columns } = &elements.0;
@@ -108,7 +103,7 @@ unsafe extern "C" fn par_ragged(
 #[unsafe(no_mangle)]
 unsafe extern "C" fn par_tuple(count: usize, parts: *const *const ParValue) -> *mut ParValue {
     // SAFETY: the header asks for that many values.
-    made(|| Ok(io::tuple(unsafe { values(parts, count)? })))
+    made_value(|| Ok(io::tuple(unsafe { values(parts, count)? })))
 }
 
 #[unsafe(no_mangle)]
@@ -117,7 +112,7 @@ unsafe extern "C" fn par_record(
     names: *const *const c_char,
     fields: *const *const ParValue,
 ) -> *mut ParValue {
-    made(|| {
+    made_value(|| {
         // SAFETY: the header asks for that many texts and values.
         let (names, fields) = unsafe { (slice(names, count)?, values(fields, count)?) };
         // SAFETY: the header asks for texts.
@@ -139,7 +134,7 @@ unsafe extern "C" fn par_constructor(
     count: usize,
     payload: *const *const ParValue,
 ) -> *mut ParValue {
-    made(|| {
+    made_value(|| {
         // SAFETY: the header asks for a text and that many values.
         let (name, payload) = unsafe { (text(name)?, values(payload, count)?) };
         let name = name.strip_prefix('#').unwrap_or(name).to_string();
@@ -155,15 +150,13 @@ unsafe extern "C" fn par_constructor(
 #[unsafe(no_mangle)]
 unsafe extern "C" fn par_value_copy(value: *const ParValue) -> *mut ParValue {
     // SAFETY: the header asks for a value.
-    made(|| Ok(unsafe { reference(value)? }.0.clone()))
+    made_value(|| Ok(unsafe { reference(value)? }.0.clone()))
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn par_value_free(value: *mut ParValue) {
-    if !value.is_null() {
-        // SAFETY: the header asks for a value that nobody uses any more.
-        drop(unsafe { Box::from_raw(value) });
-    }
+    // SAFETY: the header asks for a value that nobody uses any more.
+    unsafe { free(value) }
 }
 
 /// The arguments of a call, at the types of its parameters.

@@ -17,13 +17,42 @@ pub use read::{from_text, given_text};
 
 use par_runtime::Value;
 use std::ffi::{CStr, c_char};
+use std::ptr::null_mut;
 
 /// `par_value`: a value, which nothing changes.
 pub struct ParValue(pub Value);
 
-/// Hands a value over to C.
-pub fn give(value: Value) -> *mut ParValue {
-    Box::into_raw(Box::new(ParValue(value)))
+/// What a function makes, handed over to C.
+pub fn made<T>(work: impl FnOnce() -> Result<T, Failure>) -> *mut T {
+    guarded(work).map_or(null_mut(), |x| Box::into_raw(Box::new(x)))
+}
+
+/// As [`made`], a value.
+pub fn made_value(work: impl FnOnce() -> Result<Value, Failure>) -> *mut ParValue {
+    made(|| work().map(ParValue))
+}
+
+/// Frees what was handed over.
+///
+/// # Safety
+/// Null, or such a pointer that nobody uses any more.
+pub unsafe fn free<T>(handle: *mut T) {
+    if !handle.is_null() {
+        // SAFETY: as the caller promises.
+        drop(unsafe { Box::from_raw(handle) });
+    }
+}
+
+/// Hands the result of a call over through the place for it.
+///
+/// # Safety
+/// Null, or a place.
+pub unsafe fn give_to(place: *mut *mut ParValue, value: Value) -> Result<(), Failure> {
+    // SAFETY: as the caller promises.
+    let place =
+        unsafe { place.as_mut() }.ok_or_else(|| Failure::misuse("the place for the result is NULL"))?;
+    *place = Box::into_raw(Box::new(ParValue(value)));
+    Ok(())
 }
 
 /// A text of C.

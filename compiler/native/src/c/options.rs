@@ -1,5 +1,6 @@
 //! Limits of a call, and tokens that stop it.
 
+use super::{free, made};
 use par_runtime::CancelToken;
 
 /// `par_token`.
@@ -44,7 +45,7 @@ impl ParOptions {
 
 #[unsafe(no_mangle)]
 extern "C" fn par_token_new() -> *mut ParToken {
-    Box::into_raw(Box::new(ParToken(CancelToken::new())))
+    made(|| Ok(ParToken(CancelToken::new())))
 }
 
 #[unsafe(no_mangle)]
@@ -57,8 +58,6 @@ unsafe extern "C" fn par_token_cancel(token: *const ParToken) {
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn par_token_free(token: *mut ParToken) {
-    if !token.is_null() {
-        // SAFETY: the header asks for a token that nobody uses any more.
-        drop(unsafe { Box::from_raw(token) });
-    }
+    // SAFETY: the header asks for a token that nobody uses any more.
+    unsafe { free(token) }
 }

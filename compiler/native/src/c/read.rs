@@ -1,6 +1,6 @@
 //! What C reads of values.
 
-use super::{Failure, ParValue, give, guarded, reference, status_of, text};
+use super::{Failure, ParValue, guarded, made_value, reference, status_of, text};
 use par_runtime::io::text::{print_value, read_some};
 use par_runtime::{Column, Entry, Prim, Scalar, Value, ValueType, f16};
 use std::ffi::{CString, c_char, c_int};
@@ -60,8 +60,9 @@ unsafe fn elements(value: *const ParValue, len: *mut usize, prim: Prim) -> *cons
     let found = guarded(|| {
         // SAFETY: as the caller promises.
         let value = &unsafe { reference(value)? }.0;
+        let is_flat = matches!(dimensions(&value.ty).1, ValueType::Prim(_));
         match value.columns.last() {
-            Some(Column::Data(data)) if data.prim() == prim && dimensions(value).is_some() => {
+            Some(Column::Data(data)) if data.prim() == prim && is_flat => {
                 Ok((data.as_ptr().cast_const(), data.len()))
             }
             _ => Err(differs(value, &format!("an array of {prim}"))),
@@ -75,18 +76,17 @@ unsafe fn elements(value: *const ParValue, len: *mut usize, prim: Prim) -> *cons
     data
 }
 
-/// The dimensions of an array whose innermost elements are scalars: a column each.
-fn dimensions(value: &Value) -> Option<&[Column]> {
-    let mut inner = &value.ty;
+/// How many dimensions a type begins with, a column each, and what is inside of all of them.
+fn dimensions(ty: &ValueType) -> (usize, &ValueType) {
+    let (mut rank, mut inner) = (0, ty);
     while let ValueType::Array { elem, .. } = inner {
-        inner = elem;
+        (rank, inner) = (rank + 1, elem);
     }
-    matches!(inner, ValueType::Prim(_)).then(|| &value.columns[..value.columns.len() - 1])
+    (rank, inner)
 }
 
-/// How many dimensions a type begins with.
 fn rank(ty: &ValueType) -> usize {
-    if let ValueType::Array { elem, .. } = ty { 1 + rank(elem) } else { 0 }
+    dimensions(ty).0
 }
 
 #[unsafe(no_mangle)]
@@ -135,14 +135,10 @@ unsafe extern "C" fn par_value_offsets(
 
 /// The types of the parts of what is inside of all dimensions, with their names.
 fn parts(value: &Value) -> Option<(Vec<(&str, &ValueType)>, usize)> {
-    let mut inner = &value.ty;
-    while let ValueType::Array { elem, .. } = inner {
-        inner = elem;
-    }
-    let dimensions = rank(&value.ty);
+    let (rank, inner) = dimensions(&value.ty);
     Some(match inner {
-        ValueType::Tuple(types) => (types.iter().map(|t| ("", t)).collect(), dimensions),
-        ValueType::Record(fields) => (fields.iter().map(|(n, t)| (n.as_str(), t)).collect(), dimensions),
+        ValueType::Tuple(types) => (types.iter().map(|t| ("", t)).collect(), rank),
+        ValueType::Record(fields) => (fields.iter().map(|(n, t)| (n.as_str(), t)).collect(), rank),
         ValueType::Sum(cases) => {
             let Some(Column::Scalar(Scalar::U8(tag))) = value.columns.first() else { return None };
             let before = cases[..*tag as usize].iter().flat_map(|c| &c.1).map(|t| t.columns().len());
@@ -161,12 +157,11 @@ unsafe extern "C" fn par_value_count(value: *const ParValue) -> usize {
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn par_value_part(value: *const ParValue, index: usize) -> *mut ParValue {
-    let part = guarded(|| {
+    made_value(|| {
         // SAFETY: the header asks for a value.
         let value = &unsafe { reference(value)? }.0;
         part(value, index).ok_or_else(|| Failure::misuse(format!("{} has no part {index}", value.ty)))
-    });
-    part.map_or(null_mut(), give)
+    })
 }
 
 /// A component, a field or a payload; of an array of tuples or records the array of these.
@@ -192,14 +187,13 @@ fn around(ty: &ValueType, inner: &ValueType) -> ValueType {
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn par_value_field(value: *const ParValue, name: *const c_char) -> *mut ParValue {
-    let part = guarded(|| {
+    made_value(|| {
         // SAFETY: the header asks for a value and a text.
         let (value, name) = unsafe { (&reference(value)?.0, text(name)?) };
         let index = parts(value).and_then(|p| p.0.iter().position(|f| f.0 == name && !name.is_empty()));
         let missing = || Failure::misuse(format!("{} has no field `{name}`", value.ty));
         index.and_then(|i| part(value, i)).ok_or_else(missing)
-    });
-    part.map_or(null_mut(), give)
+    })
 }
 
 #[unsafe(no_mangle)]

@@ -30,7 +30,7 @@ pub const FAMILIES: &[Family] = &[
 /// Those whose flat form and machine code are looked at, too.
 pub const FLATTENED: &[Family] = &[
     ("reductions in maps", maps, [2, 4, 8, 16]),
-    ("statements under a map", statements, [25, 50, 100, 200]),
+    ("statements under a map", statements, [50, 100, 200, 400]),
     ("small arrays under a map", small_arrays, [4, 8, 16, 32]),
     ("records through recursion", records, [2, 4, 8, 16]),
 ];

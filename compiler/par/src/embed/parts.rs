@@ -13,18 +13,19 @@ pub fn record<'v, 'a>(view: &'v View<'a>, count: usize) -> Result<&'v [(&'a str,
     }
 }
 
+fn find<'v, 'a>(fields: &'v [(&str, View<'a>)], name: &str) -> Result<&'v View<'a>, Mismatch> {
+    let found = fields.iter().find(|f| f.0 == name);
+    found.map(|f| &f.1).ok_or_else(|| Mismatch::new(format!("there is no field `{name}`")))
+}
+
 /// A field, read.
 pub fn field<T: FromPar>(fields: &[(&str, View<'_>)], name: &str, row: usize) -> Result<T, Mismatch> {
-    let found = fields.iter().find(|f| f.0 == name);
-    let (_, view) = found.ok_or_else(|| Mismatch::new(format!("there is no field `{name}`")))?;
-    T::from_view(view, row).map_err(|m| m.inside(&format!("field `{name}`")))
+    T::from_view(find(fields, name)?, row).map_err(|m| m.inside(&format!("field `{name}`")))
 }
 
 /// Whether a field can be read.
 pub fn fits<T: FromPar>(fields: &[(&str, View<'_>)], name: &str) -> Result<(), Mismatch> {
-    let found = fields.iter().find(|f| f.0 == name);
-    let (_, view) = found.ok_or_else(|| Mismatch::new(format!("there is no field `{name}`")))?;
-    T::fits(view).map_err(|m| m.inside(&format!("field `{name}`")))
+    T::fits(find(fields, name)?).map_err(|m| m.inside(&format!("field `{name}`")))
 }
 
 /// Whether there are values of a sum type.

@@ -142,10 +142,7 @@ impl<V: FromRows> FromPar for Ragged<V> {
         let View::Array { elem, .. } = view else {
             return Err(Mismatch::new("only an array can be read as `Ragged`"));
         };
-        let View::Array { elem, .. } = &**elem else {
-            return Err(Mismatch::new("an array of one dimension cannot be read as `Ragged`"));
-        };
-        V::read_rows(elem, 0..0).map(|_| ())
+        Ragged::<V>::read_rows(elem, 0..0).map(|_| ())
     }
 
     fn from_view(view: &View<'_>, row: usize) -> Result<Ragged<V>, Mismatch> {

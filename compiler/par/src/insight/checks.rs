@@ -2,12 +2,12 @@
 
 use super::operations::Operation;
 use super::places::Location;
-use par_ir::core::{self, Body, Exp};
+use par_ir::core::{Body, Exp};
 use par_ir::flat::{Op, Program, Stm};
 use par_runtime::{CheckKind, Span};
 use par_syntax::Sources;
 use serde::Serialize;
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashSet};
 
 /// What is checked while the program runs.
 #[derive(Clone, PartialEq, Debug, Default, Serialize)]
@@ -31,31 +31,7 @@ pub struct Check {
 
 type Key = (Span, String);
 
-/// The checks of a program as it is written, by entry point.
-pub type Written = HashMap<String, Vec<(CheckKind, Span)>>;
-
-/// The checks of a CORE program.
-pub(crate) fn written(program: &core::Program) -> Written {
-    let entries = program.funs.iter().filter_map(|f| Some((f.entry.as_ref()?.name.clone(), f)));
-    entries.map(|(name, f)| (name, of_entry(program, f))).collect()
-}
-
-/// Those of a function and of what it calls.
-fn of_entry(program: &core::Program, entry: &core::Fun) -> Vec<(CheckKind, Span)> {
-    let (mut out, mut calls) = (Vec::new(), Vec::new());
-    let mut seen = BTreeSet::new();
-    in_body(&entry.body, &mut out, &mut calls);
-    while let Some(fun) = calls.pop() {
-        if seen.insert(fun)
-            && let Some(fun) = program.funs.get(fun as usize)
-        {
-            in_body(&fun.body, &mut out, &mut calls);
-        }
-    }
-    out
-}
-
-fn in_body(body: &Body, out: &mut Vec<(CheckKind, Span)>, calls: &mut Vec<u32>) {
+pub(super) fn in_body(body: &Body, out: &mut Vec<(CheckKind, Span)>, calls: &mut Vec<u32>) {
     for stm in &body.stms {
         match &stm.exp {
             Exp::Check { kind, .. } => out.push((kind.clone(), stm.span)),

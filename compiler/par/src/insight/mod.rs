@@ -4,6 +4,7 @@
 //! - `operations`: the operations of a FLAT program.
 //! - `words`: what they are called.
 //! - `flow`: which operation uses what another made.
+//! - `written`: what there was before the passes.
 //! - `checks`: what was checked before and what still is.
 //! - `places`: files, lines and columns.
 //! - `costs`: times and sizes as a person reads them.
@@ -19,9 +20,9 @@ mod places;
 mod table;
 mod text;
 mod words;
+mod written;
 
-pub(crate) use checks::written;
-pub use checks::{Checks, Written};
+pub use checks::Checks;
 pub use costs::{bytes, count, duration};
 pub use html::page;
 pub use json::json;
@@ -29,6 +30,8 @@ pub use operations::{Group, Operation, Step};
 pub use places::Location;
 pub use table::table;
 pub use text::listing;
+pub use written::Written;
+pub(crate) use written::written;
 
 use crate::failure::Failure;
 use crate::program::Program;
@@ -73,10 +76,11 @@ impl<'p> Insight<'p> {
     pub fn new(program: &'p Program, entry: &str) -> Result<Insight<'p>, Failure> {
         let flat = program.flat()?;
         let sources = program.sources();
-        let (operations, reached) = operations::of(flat, entry, sources);
+        let written = program.written();
+        let (operations, reached) = operations::of(flat, entry, &written.small, sources);
         let edges = flow::edges(flat, entry, &operations);
-        let written = program.checks().get(entry).map_or(&[][..], Vec::as_slice);
-        let checks = checks::of(written, flat, &reached, &operations, sources);
+        let checks = written.checks.get(entry).map_or(&[][..], Vec::as_slice);
+        let checks = checks::of(checks, flat, &reached, &operations, sources);
         Ok(Insight { entry: entry.to_string(), sources, operations, edges, checks, run: None })
     }
 

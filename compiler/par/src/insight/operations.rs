@@ -68,6 +68,8 @@ pub struct Operation {
     pub version: &'static str,
     /// What runs one after the other for each element.
     pub sequential: Vec<Step>,
+    /// Operators over so few elements that each element's code is written out.
+    pub unrolled: Vec<Step>,
     /// Arrays that it makes or updates.
     pub makes: Vec<String>,
     /// What it cost.
@@ -83,21 +85,29 @@ impl Operation {
     }
 
     /// The constructs that take part in it, with what they do.
-    pub(super) fn takes_part(&self) -> [(&[Step], &'static str); 3] {
+    pub(super) fn takes_part(&self) -> [(&[Step], &'static str); 4] {
         [
             (&self.fused, "computed inside"),
             (&self.nest, "around"),
             (&self.sequential, "sequential for each element of"),
+            (&self.unrolled, "written out in"),
         ]
     }
 }
 
 /// The operations of an entry point and of what it calls, and the numbers of all its statements.
-pub(super) fn of(program: &Program, entry: &str, sources: &Sources) -> (Vec<Operation>, HashSet<usize>) {
+/// `small` are the operators over few elements that the program had.
+pub(super) fn of(
+    program: &Program,
+    entry: &str,
+    small: &[Part],
+    sources: &Sources,
+) -> (Vec<Operation>, HashSet<usize>) {
     let sites = program.statements().into_iter().map(std::ptr::from_ref).zip(0..).collect();
     let mut walk = Walk {
         program,
         sources,
+        small: written_out(program, small),
         sites,
         control: vec![],
         version: FLAT_VERSION,
@@ -124,6 +134,8 @@ const SEQUENTIAL_VERSION: &str = "sequential, each row or call by itself";
 struct Walk<'a> {
     program: &'a Program,
     sources: &'a Sources,
+    /// Operators over few elements that no statement comes from.
+    small: Vec<Part>,
     sites: std::collections::HashMap<*const Stm, usize>,
     control: Vec<String>,
     /// Of what is being looked at.
@@ -200,6 +212,7 @@ impl Walk<'_> {
             control: self.control.clone(),
             version: self.version,
             sequential: if let Op::Kernel(k) = &stm.op { self.sequential(k) } else { vec![] },
+            unrolled: if let Op::Kernel(k) = &stm.op { self.unrolled(k) } else { vec![] },
             makes: words::makes(self.program, stm),
             lines: lines(stm, &at, self.sources),
             at,
@@ -227,8 +240,8 @@ impl Walk<'_> {
         let mut found: Vec<Step> = Vec::new();
         while let Some(body) = bodies.pop() {
             for stm in &body.stms {
-                if matches!(stm.exp, Exp::Loop { .. }) {
-                    let step = self.step(&Part { construct: Construct::Loop, span: stm.span });
+                if matches!(stm.exp, Exp::Loop { .. } | Exp::Call(..)) {
+                    let step = self.step(&Part { construct: Construct::of(&stm.exp), span: stm.span });
                     if !found.contains(&step) {
                         found.push(step);
                     }
@@ -238,6 +251,33 @@ impl Walk<'_> {
         }
         found
     }
+
+    /// The operators over few elements whose code is in a kernel.
+    fn unrolled(&self, kernel: &Kernel) -> Vec<Step> {
+        let mut spans = Vec::new();
+        let mut bodies = kernel.bodies();
+        while let Some(body) = bodies.pop() {
+            spans.extend(body.stms.iter().map(|s| s.span));
+            bodies.extend(body.stms.iter().flat_map(|s| s.exp.bodies()));
+        }
+        let is_there = |p: &&Part| spans.iter().any(|s| inside(*s, p));
+        self.small.iter().filter(is_there).map(|p| self.step(p)).collect()
+    }
+}
+
+/// Those operators that no statement comes from.
+fn written_out(program: &Program, small: &[Part]) -> Vec<Part> {
+    let mut there = HashSet::new();
+    for stm in program.statements() {
+        program.places.path(stm.place).for_each(|p| there.extend(p.parts.iter().copied()));
+    }
+    let mut out = Vec::new();
+    small.iter().filter(|p| !there.contains(p)).for_each(|p| {
+        if !out.contains(p) {
+            out.push(*p);
+        }
+    });
+    out
 }
 
 /// Where a kernel begins that has gathered the scalar code of a map: at the first of it that stands inside the map, or
@@ -250,9 +290,13 @@ fn gathered(stm: &Stm, place: Option<&Place>) -> Option<Span> {
     if !gathers {
         return None;
     }
-    let inside = |s: Span, p: &Part| s.file == p.span.file && p.span.start <= s.start && s.end <= p.span.end;
     let mut spans = k.body.stms.iter().map(|s| s.span);
     Some(spans.find(|s| place.parts.iter().any(|p| inside(*s, p))).unwrap_or(own.span))
+}
+
+/// Whether a place is in that of a construct.
+fn inside(s: Span, p: &Part) -> bool {
+    s.file == p.span.file && p.span.start <= s.start && s.end <= p.span.end
 }
 
 /// Whether a condition of the host's says that the sequential version runs.

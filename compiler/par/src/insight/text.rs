@@ -298,6 +298,10 @@ pub(super) fn details(op: &Operation) -> Vec<String> {
     if !op.sequential.is_empty() {
         out.push(format!("sequential for each element: {}", steps(op, &op.sequential)));
     }
+    if !op.unrolled.is_empty() {
+        let most = par_ir::tiny::MOST;
+        out.push(format!("written out, being over at most {most} elements: {}", steps(op, &op.unrolled)));
+    }
     if !op.lines.is_empty() {
         let lines = if op.lines.len() == 1 { "line" } else { "lines" };
         out.push(format!("computes {lines} {}", ranges(&op.lines)));
@@ -335,6 +339,7 @@ fn steps(op: &Operation, steps: &[Step]) -> String {
         if is_name { word.to_string() } else { s.what.clone() }
     };
     let step = |s: &Step| match s.at == op.at {
+        true if s.what == "call" => word(s),
         true => s.what.clone(),
         false => format!("{} (line {})", word(s), s.at.line),
     };

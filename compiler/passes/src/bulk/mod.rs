@@ -10,6 +10,7 @@
 //! 0. What is computed twice or copied whole is not ([`same`]).
 //! 1. What is cheap to compute again is computed where it is read ([`inline`]), if nothing else needs it stored.
 //!    The last prefix gets a reduction of its own, if that lets the others go ([`totals`]).
+//!    Rows whose elements are all combined are combined one by one first ([`rows`]).
 //! 2. Scans over one space become one ([`scans`]).
 //! 3. What uses prefixes only at their own position is done by the scan itself ([`after`]).
 //!
@@ -20,6 +21,7 @@ mod after;
 mod inline;
 mod order;
 pub(crate) mod reads;
+mod rows;
 mod same;
 mod scans;
 mod totals;
@@ -52,6 +54,7 @@ impl Joiner<'_> {
             stm.op.blocks_mut().into_iter().for_each(|b| self.block(b));
         }
         inline::sweep(block, self);
+        rows::sweep(block, self);
         totals::sweep(block, self);
         scans::sweep(block, self);
         after::sweep(block, self);

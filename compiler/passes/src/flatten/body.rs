@@ -3,9 +3,9 @@
 use super::construct::MAX_ROW;
 use super::ex::Ex;
 use super::kernel::Group;
-use super::nest::{LevelId, ROOT};
+use super::nest::{Extent, LevelId, ROOT};
 use super::rep::Rep;
-use super::{Flattener, Result, Versions};
+use super::{Flattener, Known, Result, Versions};
 use crate::effects::deeper;
 use par_ir::core::{Body, Exp, LoopForm, Param, Stm};
 use par_ir::flat::{Op, Ty};
@@ -299,8 +299,11 @@ impl Flattener<'_> {
             Ex::Sub(a, b) => self.host_arith(BinOp::Sub, a, b),
             Ex::Mul(a, b) => self.host_arith(BinOp::Mul, a, b),
             Ex::Off(d, i) => {
-                let off = self.offsets(*d);
                 let i = self.host(i);
+                if self.is_row_count(*d, i) {
+                    return self.total(*d);
+                }
+                let off = self.offsets(*d);
                 self.read(off, par_ir::Prim::I64, i)
             }
             Ex::Len(d, i) => {
@@ -315,6 +318,15 @@ impl Flattener<'_> {
                 let i = self.host(i);
                 self.read(*arr, *p, i)
             }
+        }
+    }
+
+    /// Whether a descriptor is known to have so many rows.
+    fn is_row_count(&self, desc: Var, n: Atom) -> bool {
+        match self.desc_rows.get(&desc) {
+            Some(Extent::Count(rows)) => *rows == n,
+            Some(Extent::Total(outer)) => self.known(&Known::Total(*outer)) == Some(n),
+            Some(Extent::Times(..)) | None => false,
         }
     }
 

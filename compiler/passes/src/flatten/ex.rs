@@ -9,7 +9,7 @@
 //! data needs no index arithmetic, and a copy of packed data is recognised as unnecessary.
 
 use super::Flattener;
-use super::nest::{FDim, Kind, LevelId};
+use super::nest::{FDim, Kind, LevelId, ROOT};
 use par_ir::{Atom, Prim, Var};
 use std::rc::Rc;
 
@@ -84,6 +84,23 @@ impl Ex {
                 i.vars(found);
             }
         }
+    }
+
+    /// The expression as a function of the number of the position in `level`, which is `Pos(ROOT)` then; none if it depends on
+    /// anything else that has positions.
+    pub(crate) fn by_position(&self, level: LevelId) -> Option<Ex> {
+        let of = |e: &Rc<Ex>| e.by_position(level).map(Rc::new);
+        Some(match self {
+            Ex::Atom(a) => Ex::Atom(*a),
+            Ex::Pos(l) if *l == level => Ex::Pos(ROOT),
+            Ex::Pos(_) | Ex::Local(_) => return None,
+            Ex::Add(a, b) => Ex::Add(of(a)?, of(b)?),
+            Ex::Sub(a, b) => Ex::Sub(of(a)?, of(b)?),
+            Ex::Mul(a, b) => Ex::Mul(of(a)?, of(b)?),
+            Ex::Off(d, i) => Ex::Off(*d, of(i)?),
+            Ex::Len(d, i) => Ex::Len(*d, of(i)?),
+            Ex::Load(v, p, i) => Ex::Load(*v, *p, of(i)?),
+        })
     }
 
     /// Calls `f` on every atom.

@@ -158,6 +158,8 @@ enum Known {
     Count(LevelId),
     /// The descriptor with these row lengths over the positions of a level.
     Desc(Ex, LevelId),
+    /// The same, where the lengths depend on nothing but the number of the position, as `Pos(ROOT)`.
+    DescOf(Ex, Extent),
     /// The descriptor with the row lengths in a flat array.
     Made(Var),
     /// The descriptor of so many rows of one length.

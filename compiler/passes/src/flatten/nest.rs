@@ -55,7 +55,7 @@ impl Level {
 }
 
 /// How many positions a space has, in a form that can be compared.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Extent {
     Count(Atom),
     Times(Box<Extent>, Atom),
@@ -130,11 +130,14 @@ impl Flattener<'_> {
         {
             return *d;
         }
-        let key = Known::Desc(len.clone(), level);
+        let extent = self.extent(level);
+        let key = match len.by_position(level) {
+            Some(len) => Known::DescOf(len, extent.clone()),
+            None => Known::Desc(len.clone(), level),
+        };
         if let Some(Atom::Var(d)) = self.known(&key) {
             return d;
         }
-        let extent = self.extent(level);
         let desc = match len {
             Ex::Atom(m) => {
                 let rows = self.count(level);

@@ -112,8 +112,8 @@ impl Flattener<'_> {
                 Length::Rows(d) => match f.total_of(*d) {
                     Some(total) => {
                         let total = f.host(&total);
-                        let some = f.host_prim(BinOp::Max, n, Atom::i64(1));
-                        let mean = f.host_prim(BinOp::Quot, total, some);
+                        let some = f.host_op(BinOp::Max, n, Atom::i64(1));
+                        let mean = f.host_op(BinOp::Quot, total, some);
                         f.at_most(mean, longest)
                     }
                     None => Atom::bool(true),
@@ -144,10 +144,6 @@ impl Flattener<'_> {
             all = self.bind("all", Ty::Scalar(Prim::Bool), and).into();
         }
         all
-    }
-
-    fn host_prim(&mut self, op: BinOp, a: Atom, b: Atom) -> Atom {
-        self.bind("n", Ty::Scalar(Prim::I64), Op::Prim(PrimOp::Bin(op, Prim::I64), vec![a, b])).into()
     }
 
     fn block_of(&mut self, build: impl FnOnce(&mut Self) -> Atom) -> flat::Block {

@@ -21,7 +21,7 @@ mod vertical;
 
 use crate::effects::{deeper, may_fail};
 use par_ir::core::{Body, Exp, Lambda, Param, Program, Schedule, Stm};
-use par_ir::place::parts_of;
+use par_ir::place::joined;
 use par_ir::ty::{Atom, Dim, Type, Var, Vars};
 use par_ir::visit::Code;
 use std::collections::HashMap;
@@ -48,8 +48,7 @@ impl Fuser<'_> {
 
     /// Notes that `fused` was made of two statements.
     fn note(&mut self, first: &Stm, second: &Stm, fused: &Stm) {
-        let parts = [parts_of(second, self.vars), parts_of(first, self.vars)].concat();
-        fused.pat.iter().for_each(|p| self.vars.join(p.var, &parts));
+        joined(self.vars, fused.pat.iter().map(|p| p.var), [second, first]);
     }
 
     /// The type of an array with another outermost size.

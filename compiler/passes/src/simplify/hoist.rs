@@ -15,7 +15,6 @@
 //! that it indexes, a size if it is the size of something. Only what costs something is moved (operators, loops,
 //! copies), along with what it depends on.
 
-use super::prim::divides;
 use crate::effects::{deeper, may_fail};
 use par_ir::core::{Body, Exp, LoopForm, Param, Program, Stm};
 use par_ir::prim::{PrimOp, UnOp};
@@ -197,7 +196,7 @@ impl Scope {
     fn harmless_exp(&self, exp: &Exp, pat: &[Param]) -> bool {
         match exp {
             Exp::Prim(op, args) => {
-                !divides(*op) || args.get(1).is_some_and(|d| d.as_i64().is_some_and(|d| d != 0))
+                !op.divides() || args.get(1).is_some_and(|d| d.as_i64().is_some_and(|d| d != 0))
             }
             Exp::Index(arr, indices) => self.in_bounds(*arr, indices),
             Exp::Iota(n) | Exp::Replicate(n, _) => self.is_size(*n),

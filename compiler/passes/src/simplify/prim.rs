@@ -32,11 +32,7 @@ pub(super) fn simplify(env: &Env, op: PrimOp, args: &[Atom]) -> Option<Exp> {
 
 fn constant(op: PrimOp, args: &[Atom]) -> Option<Exp> {
     let values: Option<Vec<Scalar>> = args.iter().map(|a| constant_of(*a)).collect();
-    let values = values?;
-    if divides(op) && values.get(1).is_some_and(|d| *d == Scalar::zero(d.prim())) {
-        return None; // behind a check that fails
-    }
-    Some(Exp::Atom(Atom::Const(op.eval(&values))))
+    op.fold(&values?).map(|c| Exp::Atom(Atom::Const(c)))
 }
 
 fn constant_of(a: Atom) -> Option<Scalar> {
@@ -44,11 +40,6 @@ fn constant_of(a: Atom) -> Option<Scalar> {
         Atom::Const(c) => Some(c),
         Atom::Var(_) => None,
     }
-}
-
-/// An integer operator that must not see a zero divisor.
-pub(crate) fn divides(op: PrimOp) -> bool {
-    matches!(op, PrimOp::Bin(BinOp::Div | BinOp::Mod | BinOp::Quot | BinOp::Rem, p) if p.is_integer())
 }
 
 fn is(a: Atom, p: Prim, x: i64) -> bool {

@@ -1,0 +1,126 @@
+//! Kernels in steps, on strips of positions: memory on the stack for what one step leaves to the next, and calls of the runtime's functions
+//! for strips.
+
+use super::emit::{Base, Unsupported};
+use super::kernel::{KernelEmitter, KernelInfo};
+use super::outputs::Target;
+use cranelift::prelude::*;
+use cranelift_codegen::ir::{Inst, StackSlot};
+use cranelift_module::Module;
+use par_ir::flat::Kernel;
+use par_ir::{Prim, Var};
+use par_runtime::math::STRIP;
+
+/// A scalar variable, and the name of the buffer with its values on a strip.
+#[derive(Clone, Copy, PartialEq)]
+pub struct Scalar {
+    pub var: Var,
+    pub prim: Prim,
+}
+
+/// Memory of one strip on the stack; elements begin at an offset.
+#[derive(Clone, Copy)]
+pub struct Buffer {
+    pub name: Var,
+    pub prim: Prim,
+    pub slot: StackSlot,
+    pub offset: i32,
+}
+
+impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
+    /// `code(ends, state)` for the positions `start..end`, strip by strip.
+    pub fn by_strips(
+        &mut self,
+        (start, end): (Value, Value),
+        state: &[Value],
+        code: impl FnOnce(
+            &mut KernelEmitter<'_, 'a, 'k>,
+            (Value, Value),
+            &[Value],
+        ) -> Result<Vec<Value>, Unsupported>,
+    ) -> Result<Vec<Value>, Unsupported> {
+        self.counted_by(STRIP as i64, start, end, state, |k, first, state| {
+            let ends = k.strip_from(first, end);
+            code(k, ends, state)
+        })
+    }
+
+    /// The ends of the strip that begins at a position.
+    pub fn strip_from(&mut self, first: Value, end: Value) -> (Value, Value) {
+        let next = self.e.b.ins().iadd_imm_s(first, STRIP as i64);
+        (first, self.e.b.ins().smin(next, end))
+    }
+
+    pub fn strip_buffer(&mut self, Scalar { var, prim }: Scalar, offset: i32) -> Buffer {
+        let bytes = offset as u32 + (STRIP * prim.size()) as u32;
+        // Aligned to 64 bytes.
+        let data = StackSlotData::new(StackSlotKind::ExplicitSlot, bytes, 6);
+        Buffer { name: var, prim, slot: self.e.b.create_sized_stack_slot(data), offset }
+    }
+
+    pub fn strip_buffers(&mut self, scalars: &[Scalar]) -> Vec<Buffer> {
+        scalars.iter().map(|s| self.strip_buffer(*s, 0)).collect()
+    }
+
+    /// Makes a buffer an array of which the elements from position `first` on are there.
+    pub fn name_strip(&mut self, buffer: &Buffer, first: Value, offset: i32) {
+        let start = self.e.b.ins().stack_addr(types::I64, buffer.slot, offset);
+        let before = self.e.b.ins().imul_imm_s(first, buffer.prim.size() as i64);
+        let address = self.e.b.ins().isub(start, before);
+        self.e.arrays.insert(buffer.name, Base { address, prim: buffer.prim });
+    }
+
+    pub fn name_strips(&mut self, buffers: &[Buffer], first: Value) {
+        buffers.iter().for_each(|b| self.name_strip(b, first, b.offset));
+    }
+
+    /// A step whose results go to the buffers of these variables.
+    pub fn store_step(
+        &mut self,
+        kernel: &Kernel,
+        stored: &[Scalar],
+        ends: (Value, Value),
+    ) -> Result<(), Unsupported> {
+        let targets: Vec<Target> = stored.iter().map(|s| Target::Elem(self.e.arrays[&s.var])).collect();
+        self.step(kernel, &targets, ends)
+    }
+
+    /// A step in vectors.
+    pub fn step(
+        &mut self,
+        kernel: &Kernel,
+        targets: &[Target],
+        ends: (Value, Value),
+    ) -> Result<(), Unsupported> {
+        let info = KernelInfo::of_stage(kernel);
+        let params = self.params.clone();
+        let mut k = KernelEmitter { e: self.e, info: &info, types: self.types, role: self.role, params };
+        k.map_positions(targets, ends)
+    }
+
+    /// Where the element of a position is.
+    pub fn strip_address(&mut self, array: Var, start: Value) -> Result<Value, Unsupported> {
+        let base = *self.e.arrays.get(&array).ok_or("a strip is not bound")?;
+        Ok(self.e.element(base, start))
+    }
+
+    /// Calls a function of the runtime that takes addresses and numbers.
+    pub fn runtime_call(&mut self, name: String, args: &[Value]) {
+        self.runtime_function(name, args, &[]);
+    }
+
+    /// As `runtime_call`, of a function that results in a number.
+    pub fn runtime_result(&mut self, name: String, args: &[Value]) -> Value {
+        let call = self.runtime_function(name, args, &[AbiParam::new(types::I64)]);
+        self.e.b.inst_results(call)[0]
+    }
+
+    fn runtime_function(&mut self, name: String, args: &[Value], returns: &[AbiParam]) -> Inst {
+        let mut signature = self.e.module.make_signature();
+        signature.params.extend(args.iter().map(|_| AbiParam::new(types::I64)));
+        signature.returns.extend(returns);
+        let id = self.e.imports.declare(self.e.module, name, signature);
+        let function = self.e.module.declare_func_in_func(id, self.e.b.func);
+        self.e.b.ins().call(function, args)
+    }
+}

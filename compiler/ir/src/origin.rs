@@ -1,0 +1,72 @@
+//! What CORE statements were joined from.
+//!
+//! ```text
+//! c = reduce … joined with b = map …       c: node 0 = reduce, map
+//! c joined with a = map …                  c: node 1 = reduce, node 0, map
+//! ```
+//!
+//! A statement that was joined many times refers to what it was before instead of repeating it, so that noting a step takes
+//! time in proportion to what is joined in it, however long the chain.
+
+use crate::place::Part;
+use crate::ty::Var;
+use std::collections::{BTreeMap, HashSet};
+
+/// A construct, or the number of a node.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Item {
+    Part(Part),
+    Node(usize),
+}
+
+/// The statements that were joined, by what they bind.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Origins {
+    nodes: Vec<Vec<Item>>,
+    of: BTreeMap<Var, usize>,
+}
+
+impl Origins {
+    /// `new` is bound by a copy of what binds `v`.
+    pub(crate) fn copy(&mut self, v: Var, new: Var) {
+        if let Some(node) = self.of.get(&v) {
+            self.of.insert(new, *node);
+        }
+    }
+
+    /// What binds `made` was joined from statements of these constructs with these results.
+    pub(crate) fn join<P: Iterator<Item = Var>>(
+        &mut self,
+        made: impl IntoIterator<Item = Var>,
+        from: impl Iterator<Item = (Part, P)>,
+    ) {
+        let items = from.flat_map(|(own, pat)| self.items(own, pat)).collect();
+        let node = self.nodes.len();
+        self.nodes.push(items);
+        self.of.extend(made.into_iter().map(|v| (v, node)));
+    }
+
+    /// A statement: its own construct, then what it was joined from.
+    fn items(&self, own: Part, pat: impl Iterator<Item = Var>) -> Vec<Item> {
+        let mut items = vec![Item::Part(own)];
+        let mut seen = HashSet::new();
+        let nodes = pat.filter_map(|v| self.of.get(&v).copied());
+        items.extend(nodes.filter(|n| seen.insert(*n)).map(Item::Node));
+        items
+    }
+
+    /// The constructs of a statement, its own first, each once.
+    pub(crate) fn parts(&self, own: Part, pat: impl Iterator<Item = Var>) -> Vec<Part> {
+        let mut open = self.items(own, pat);
+        open.reverse();
+        let (mut parts, mut found, mut seen) = (Vec::new(), HashSet::new(), HashSet::new());
+        while let Some(item) = open.pop() {
+            match item {
+                Item::Part(part) if found.insert(part) => parts.push(part),
+                Item::Node(node) if seen.insert(node) => open.extend(self.nodes[node].iter().rev()),
+                Item::Part(_) | Item::Node(_) => {}
+            }
+        }
+        parts
+    }
+}

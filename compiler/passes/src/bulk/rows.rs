@@ -1,0 +1,118 @@
+//! Elements that are made row by row, only to be combined all together, are combined row by row first.
+//!
+//! ```text
+//! t = total d                                       t  = total d
+//! ys = kernel map over rows n [~d]                  ps = kernel reduce (+) over rows n [~d]
+//!        prologue { k = ls[row] } { xs[pos] * k }          prologue { k = ls[row] } { xs[pos] * k }
+//! s  = kernel reduce (+) over t { ys[pos] }    ==>  s  = kernel reduce (+) over n { ps[pos] }
+//! ```
+//!
+//! What depends on nothing but the position is computed where it is read anyway ([`super::inline`]).
+
+use super::order::consumed;
+use super::{Joiner, reads};
+use crate::flatten::kernel_may_fail;
+use par_ir::core::{self, Body, Exp};
+use par_ir::flat::{Block, Kernel, KernelKind, Op, Out, Param, Space, Stm, Ty};
+use par_ir::prim::{BinOp, PrimOp};
+use par_ir::ty::{Atom, Dim, Type, Var};
+use par_ir::visit::{Code, Subst};
+use par_runtime::Prim;
+
+/// Joins what can be joined, from the top down.
+pub fn sweep(block: &mut Block, joiner: &mut Joiner) {
+    let mut at = 0;
+    while at < block.stms.len() {
+        if let Some(reduction) = consumer(block, at, joiner) {
+            let (of_rows, of_all) = in_two(&block.stms[at], &block.stms[reduction], joiner);
+            block.stms.splice(reduction..=reduction, [of_rows, of_all]);
+            block.stms.remove(at);
+        } else {
+            at += 1;
+        }
+    }
+}
+
+/// The reduction that is the only one to read what a map over rows makes, and reads it in order.
+fn consumer(block: &Block, at: usize, joiner: &Joiner) -> Option<usize> {
+    let map = &block.stms[at];
+    let Op::Kernel(k) = &map.op else { return None };
+    let KernelKind::Map(outs) = &k.kind else { return None };
+    let Space::Rows { rows, dim } = k.space else { return None };
+    let stored = outs.iter().all(|o| matches!(o, Out::Elem(_)));
+    if !stored || kernel_may_fail(k) || map.pat.iter().any(|p| joiner.vars.is_kept(p.var)) {
+        return None;
+    }
+    let mentions = |s: &Stm| map.pat.iter().any(|p| s.op.mentions(p.var));
+    let mut users = (at + 1..block.stms.len()).filter(|i| mentions(&block.stms[*i]));
+    let user = users.next().filter(|i| is_reduction(&block.stms[*i], map))?;
+    if users.next().is_some() || map.pat.iter().any(|p| block.results.contains(&Atom::Var(p.var))) {
+        return None;
+    }
+    let Op::Kernel(other) = &block.stms[user].op else { return None };
+    let Space::Flat(n) = other.space else { return None };
+    let made = |s: &Stm| s.pat.iter().any(|p| Some(p.var) == n.var());
+    let size = block.stms[..user].iter().find(|s| made(s))?;
+    let covers = match (&size.op, dim) {
+        (Op::Total(d), Dim::Seg(desc)) => *d == desc,
+        (Op::Prim(PrimOp::Bin(BinOp::Mul, Prim::I64), args), Dim::Size(m)) => args[..] == [rows, m],
+        _ => false,
+    };
+    let mut inputs = Vec::new();
+    reads::of_kernel(k, &mut |arr, _| inputs.push(arr));
+    let stay = |s: &Stm| consumed(s).iter().all(|v| !inputs.contains(v));
+    (covers && block.stms[at + 1..user].iter().all(stay)).then_some(user)
+}
+
+/// Whether a statement combines all elements, and reads those of the map at its own position only.
+fn is_reduction(stm: &Stm, map: &Stm) -> bool {
+    let Op::Kernel(k) = &stm.op else { return false };
+    let KernelKind::Reduce { neutral, .. } = &k.kind else { return false };
+    let whole = stm.pat.len() == neutral.len() && k.prologue.is_empty() && !k.body.mentions(k.row);
+    map.pat.iter().all(|p| {
+        let (mut all, mut here) = (0, 0);
+        reads::for_each(&k.body, &mut |arr, i| {
+            all += usize::from(arr == p.var);
+            here += usize::from(arr == p.var && i == Atom::Var(k.pos));
+        });
+        whole && all == here && all == stm.op.uses_of(p.var)
+    })
+}
+
+/// The reduction of each row, and that of their results.
+fn in_two(map: &Stm, reduction: &Stm, joiner: &mut Joiner) -> (Stm, Stm) {
+    let (Op::Kernel(k), Op::Kernel(other)) = (&map.op, &reduction.op) else {
+        unreachable!("both are kernels")
+    };
+    let mut combined = other.body.substituted(&Subst::from([(other.pos, Atom::Var(k.pos))]));
+    let element = |arr: Var| map.pat.iter().position(|p| p.var == arr).map(|i| k.body.results[i]);
+    reads::replace(&mut combined, &|arr, _| element(arr));
+    let stms = [k.body.stms.clone(), combined.stms].concat();
+    let body = Body { stms, results: combined.results };
+    let mut of_rows = Kernel { kind: other.kind.clone(), body, ..(**k).clone() };
+    reads::tidy(&mut of_rows);
+    let pat: Vec<Param> =
+        reduction.pat.iter().map(|p| Param { var: joiner.vars.fresh_like(p.var), ty: p.ty }).collect();
+    let of_all = of_results(&pat, &k.space, other, reduction, joiner);
+    (joiner.joined(reduction, map, pat, of_rows), of_all)
+}
+
+/// The reduction of what rows resulted in.
+fn of_results(parts: &[Param], space: &Space, k: &Kernel, reduction: &Stm, joiner: &mut Joiner) -> Stm {
+    let Space::Rows { rows, .. } = *space else { unreachable!("a space of rows") };
+    let (row, pos) = (joiner.vars.fresh_like(k.row), joiner.vars.fresh_like(k.pos));
+    let (mut stms, mut results) = (Vec::new(), Vec::new());
+    for part in parts {
+        let Ty::Array(prim) = part.ty else { unreachable!("reductions make arrays") };
+        let var = joiner.vars.fresh_like(part.var);
+        let exp = Exp::Index(part.var, vec![Atom::Var(pos)]);
+        let pat = vec![core::Param { var, ty: Type::scalar(prim) }];
+        stms.push(core::Stm { pat, exp, span: reduction.span });
+        results.push(Atom::Var(var));
+    }
+    let KernelKind::Reduce { op, neutral } = &k.kind else { unreachable!("a reduction") };
+    let kind = KernelKind::Reduce { op: op.refreshed(joiner.vars), neutral: neutral.clone() };
+    let body = Body { stms, results };
+    let kernel = Kernel { kind, space: Space::Flat(rows), row, pos, prologue: vec![], body };
+    Stm { op: Op::Kernel(Box::new(kernel)), ..reduction.clone() }
+}

@@ -1,0 +1,70 @@
+//! Which functions of the runtime machine code calls. That scans, filters, scatters and partitions have the right results is for golden programs to
+//! say; here, that they are done on strips at all.
+
+use par::{Options, compile};
+use par_codegen::cpu::{Processor, Shape, compile_object};
+
+/// The functions that the code of a program calls, without `par_` before them.
+fn called(text: &str) -> Vec<String> {
+    let program =
+        compile(text, "strips.par", &Options::default()).unwrap_or_else(|f| panic!("{}", f.render(false)));
+    let flat = program.flat().unwrap_or_else(|f| panic!("{}", f.render(false)));
+    let mut called = Vec::new();
+    let object = compile_object(flat, Processor::Native, Shape::Executable, |_, needs| {
+        called = needs.functions.iter().map(|f| f.trim_start_matches("par_").to_string()).collect();
+        Ok(Vec::new())
+    });
+    assert!(object.is_ok(), "{object:?}");
+    called.sort();
+    called
+}
+
+#[test]
+fn filters_pack_every_width() {
+    let text = "entry main (xs: []i64) : ([]i64, []f32, []u8) =
+      let keep = filter (> 3)
+      in (keep xs, map f32.i64 (keep xs), map (.0) (filter (.1) (map (\\x -> (u8.i64 x, x > 3)) xs)))";
+    assert_eq!(called(text), ["pack_1", "pack_8"]);
+}
+
+#[test]
+fn radix_steps_are_partitions() {
+    let text = "entry main [n] (xs: [n]u32) (b: u32) : [n]u32 =
+      let ones = map (\\x -> i64.u32 ((x >> b) & 1)) xs
+      let zeros = map (1 -) ones
+      let behind = reduce (+) 0 zeros
+      let is = map2 (*) zeros (scan (+) 0 zeros)
+      let js = map2 (*) ones (map (+ behind) (scan (+) 0 ones))
+      in scatter (copy xs) (map (\\i -> i - 1) (map2 (+) is js)) xs";
+    assert_eq!(called(text), ["partition_count", "partition_move_4"]);
+}
+
+#[test]
+fn filters_by_hand_are_partitions() {
+    let text = "entry main [n] (xs: [n]f64) : []f64 =
+      let flags = map (> 0) xs
+      let sums = scan (+) 0 (map i64.bool flags)
+      let is = map2 (\\f i -> if f then i - 1 else -1) flags sums
+      in scatter (replicate (i64.sum (map i64.bool flags)) 0) is xs";
+    assert_eq!(called(text), ["partition_count", "partition_move_8"]);
+}
+
+#[test]
+fn indices_that_are_read_are_scattered_in_strips() {
+    let text = "entry main [n] (is: [n]i64) (xs: [n]i16) : [100]i16 = scatter (replicate 100 0) is xs";
+    assert_eq!(called(text), ["scatter_2"]);
+    // Where these go the processor foresees.
+    let text = "entry main (n: i64) : [100]i64 = scatter (replicate 100 0) (map (* 3) (iota n)) (iota n)";
+    assert_eq!(called(text), Vec::<String>::new());
+}
+
+#[test]
+fn scans_have_prefixes_in_strips() {
+    let text = "entry main [n] (xs: [n]f64) : ([n]f64, [n][2]f64) =
+      let sums = scan (+) 0 (map f64.exp xs)
+      in (sums, map (\\s -> [s, -s]) (scan f64.max f64.lowest xs))";
+    let all = called(text);
+    for name in ["prefix_Add_f64", "prefix_Max_f64", "strip_Exp_f64"] {
+        assert!(all.iter().any(|f| f == name), "{name} is not among {all:?}");
+    }
+}
