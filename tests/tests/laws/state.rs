@@ -124,11 +124,32 @@ fn matrices_of_turns_that_are_over() {
 #[test]
 fn rows_that_are_kept_of_matrices() {
     let text = "entry main (n: i64) : i64 =
-           let matrix i t = map (\\a -> map (\\b -> a * b + i + t) (iota 20)) (iota 50)
-           let turns i = loop acc = [] for t < n + i do acc ++ [(matrix i t)[(i + t) % 50]]
-           in sum (map (\\i -> length (turns i)) (iota 3))";
-    let [small, large] = costs(text, [20, 100]);
-    assert!(large[2] < 8 * small[2], "{} bytes held after {}", large[2], small[2]);
-    // Three times a hundred rows of twenty, and a few matrices at a time.
-    assert!(large[2] < 3 * 8 * 20 * 100 * 6 + 20 * 8 * 3 * 1_000, "{} bytes", large[2]);
+           let matrix i t = map (\\a -> scan (+) i (map (\\b -> a * b + t) (iota 20))) (iota 50)
+           let turns i = loop acc = [] for t < n + i do
+             acc ++ (let m = matrix i t in [m[(m[t % 50, 19] + i) % 50]])
+           in sum (map (\\i -> sum (map sum (turns i))) (iota 3))";
+    let [small, large] = costs(text, [20, 200]);
+    // All matrices together have three times two hundred times a thousand elements.
+    assert!(large[2] < 3 * 8 * 200 * 1_000 / 8, "{} bytes held after {}", large[2], small[2]);
+}
+
+#[test]
+fn one_long_loop_over_rows_beside_many_short_ones() {
+    grows_at_most(
+        "entry main (n: i64) : i64 =
+           let long i = if i == 0 then n else 1
+           let step k xs = if k % 3 == 0 then [[k, sum xs[0] % 7], [k], [1, 2, 3]] else if k % 3 == 1 then xs[1:] else xs
+           let turns i = (loop (k, xs) = (long i, [[i], [i, 1]]) while k > 0 do (k - 1, step k xs)).1
+           in sum (map (\\i -> let r = turns i in sum (map sum r)) (iota n))",
+        100,
+        12.0,
+    );
+    grows_at_most(
+        "def go (k: i64) (xs: [][]i64) : [][]i64 =
+           if k == 0 then xs else go (k - 1) (if k % 2 == 0 then xs else [xs[0], [k]])
+         entry main (n: i64) : i64 =
+           sum (map (\\i -> let r = go (if i == 0 then n else 1) [[i], [i, 2]] in sum (map sum r)) (iota n))",
+        100,
+        12.0,
+    );
 }
