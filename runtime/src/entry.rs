@@ -60,17 +60,12 @@ impl fmt::Display for Entry {
 pub fn same_representation(a: &ValueType, b: &ValueType) -> bool {
     match (a, b) {
         (ValueType::Prim(a), ValueType::Prim(b)) => a == b,
-        (ValueType::Tuple(a), ValueType::Tuple(b)) => {
-            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same_representation(a, b))
-        }
+        (ValueType::Tuple(a), ValueType::Tuple(b)) => all_same(a, b),
         (ValueType::Record(a), ValueType::Record(b)) => {
             a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.0 == b.0 && same_representation(&a.1, &b.1))
         }
         (ValueType::Sum(a), ValueType::Sum(b)) => {
-            let same = |a: &[ValueType], b: &[ValueType]| {
-                a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same_representation(a, b))
-            };
-            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.0 == b.0 && same(&a.1, &b.1))
+            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.0 == b.0 && all_same(&a.1, &b.1))
         }
         (ValueType::Array { ragged: r, elem: a, .. }, ValueType::Array { ragged: s, elem: b, .. }) => {
             r == s && same_representation(a, b)
@@ -80,4 +75,8 @@ pub fn same_representation(a: &ValueType, b: &ValueType) -> bool {
         }
         _ => false,
     }
+}
+
+fn all_same(a: &[ValueType], b: &[ValueType]) -> bool {
+    a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same_representation(a, b))
 }

@@ -1,8 +1,9 @@
 //! Programs that were compiled ahead: what a linker has put into an executable or a library.
 //!
 //! An [`Image`] leads to a [`Stored`] program as bytes, to the functions that its plan numbers, and to a table of the runtime's
-//! functions that their code calls, which is filled when the image is loaded.
+//! functions that their code calls, which is filled when the image is loaded. For GPUs the stored program has kernels of its own.
 
+use crate::cuda;
 use crate::entry::Entry;
 use crate::exec::Executable;
 use crate::op::call;
@@ -15,7 +16,7 @@ use std::collections::HashMap;
 pub const MAIN: &str = "par_native_main";
 
 /// With this every stored program begins; another version of Par may store it in another form.
-const HEADER: &[u8] = concat!("par image ", env!("CARGO_PKG_VERSION"), " 1\n").as_bytes();
+const HEADER: &[u8] = concat!("par image ", env!("CARGO_PKG_VERSION"), " 2\n").as_bytes();
 
 /// Where everything is.
 #[repr(C)]
@@ -39,7 +40,7 @@ pub struct Image {
 unsafe impl Sync for Image {}
 
 /// A program but for its machine code.
-#[derive(Serialize, Deserialize, Debug)]
+#[derive(Serialize, Deserialize)]
 pub struct Stored {
     /// What it does.
     pub plan: Plan,
@@ -51,6 +52,8 @@ pub struct Stored {
     pub sources: Vec<Source>,
     /// Settings that it was compiled with.
     pub settings: Settings,
+    /// The same for GPUs, if it was built for them.
+    pub gpu: Option<cuda::Program>,
 }
 
 /// What machine code in an image needs.
@@ -74,7 +77,6 @@ pub struct Settings {
 }
 
 /// A program ready to run.
-#[derive(Debug)]
 pub struct Loaded {
     /// Its code.
     pub executable: Executable,
@@ -84,6 +86,8 @@ pub struct Loaded {
     pub sources: Vec<Source>,
     /// How it was compiled.
     pub settings: Settings,
+    /// The same for GPUs.
+    pub gpu: Option<cuda::Program>,
 }
 
 impl Stored {
@@ -120,8 +124,8 @@ impl Image {
             *slot = *known.get(name).ok_or_else(|| format!("the runtime has no function {name}"))?;
         }
         let code = Code { functions: functions.to_vec(), owner: Box::new(()) };
-        let Stored { plan, entries, sources, settings, .. } = stored;
-        Ok(Loaded { executable: Executable::new(plan, code), entries, sources, settings })
+        let Stored { plan, entries, sources, settings, gpu, .. } = stored;
+        Ok(Loaded { executable: Executable::new(plan, code), entries, sources, settings, gpu })
     }
 }
 

@@ -3,24 +3,33 @@
 
 use par::{Options, compile};
 use par_codegen::cpu::{Processor, Shape, compile_object};
+use par_runtime::image::Needs;
 
-/// The functions that the code of a program calls, without `par_` before them.
-fn called(text: &str) -> Vec<String> {
+/// What the code of a program needs.
+fn needs(text: &str, processor: Processor) -> Needs {
     let program =
         compile(text, "strips.par", &Options::default()).unwrap_or_else(|f| panic!("{}", f.render(false)));
     let flat = program.flat().unwrap_or_else(|f| panic!("{}", f.render(false)));
-    let mut called = Vec::new();
-    let object = compile_object(flat, Processor::Native, Shape::Executable, |_, needs| {
-        called = needs.functions.iter().map(|f| f.trim_start_matches("par_").to_string()).collect();
+    let mut found = None;
+    let object = compile_object(flat, processor, Shape::Executable, |_, needs| {
+        found = Some(needs);
         Ok(Vec::new())
     });
     assert!(object.is_ok(), "{object:?}");
+    found.expect("it was asked for")
+}
+
+/// The functions that the code of a program calls, without `par_` before them.
+fn called(text: &str) -> Vec<String> {
+    let functions = needs(text, Processor::Native).functions;
+    let mut called: Vec<String> =
+        functions.iter().map(|f| f.trim_start_matches("par_").to_string()).collect();
     called.sort();
     called
 }
 
 #[test]
-fn filters_pack_every_width() {
+fn filters_are_packed() {
     let text = "entry main (xs: []i64) : ([]i64, []f32, []u8) =
       let keep = filter (> 3)
       in (keep xs, map f32.i64 (keep xs), map (.0) (filter (.1) (map (\\x -> (u8.i64 x, x > 3)) xs)))";
@@ -32,8 +41,8 @@ fn radix_steps_are_partitions() {
     let text = "entry main [n] (xs: [n]u32) (b: u32) : [n]u32 =
       let ones = map (\\x -> i64.u32 ((x >> b) & 1)) xs
       let zeros = map (1 -) ones
-      let behind = reduce (+) 0 zeros
       let is = map2 (*) zeros (scan (+) 0 zeros)
+      let behind = reduce (+) 0 zeros
       let js = map2 (*) ones (map (+ behind) (scan (+) 0 ones))
       in scatter (copy xs) (map (\\i -> i - 1) (map2 (+) is js)) xs";
     assert_eq!(called(text), ["partition_count", "partition_move_4"]);
@@ -60,11 +69,19 @@ fn indices_that_are_read_are_scattered_in_strips() {
 
 #[test]
 fn scans_have_prefixes_in_strips() {
-    let text = "entry main [n] (xs: [n]f64) : ([n]f64, [n][2]f64) =
-      let sums = scan (+) 0 (map f64.exp xs)
-      in (sums, map (\\s -> [s, -s]) (scan f64.max f64.lowest xs))";
-    let all = called(text);
-    for name in ["prefix_Add_f64", "prefix_Max_f64", "strip_Exp_f64"] {
-        assert!(all.iter().any(|f| f == name), "{name} is not among {all:?}");
+    let text = "entry main [n] (xs: [n]f64) (ks: [n]i32) : ([n]f64, [n][2]i32) =
+      (scan (+) 0 xs, map (\\k -> [k, -k]) (scan i32.max i32.lowest ks))";
+    assert_eq!(called(text), ["prefix_Add_f64", "prefix_Max_i32"]);
+}
+
+#[test]
+fn code_for_every_processor_needs_no_abilities() {
+    let text = "entry main [n] (xs: [n]f64) : ([]f64, f64) = (filter (> 0) xs, f64.sum (map f64.exp xs))";
+    let (native, every) = (needs(text, Processor::Native), needs(text, Processor::Baseline));
+    assert_eq!(every.features, Vec::<String>::new());
+    assert_eq!(every.functions, native.functions);
+    #[cfg(target_arch = "x86_64")]
+    if is_x86_feature_detected!("avx2") {
+        assert!(native.features.iter().any(|f| f == "has_avx2"), "{:?}", native.features);
     }
 }

@@ -244,3 +244,111 @@ fn kernels_are_timed_one_by_one() {
     assert_eq!((status, err.lines().count()), (Some(1), 1), "{err}");
     assert!(err.contains("--backend cuda"), "{err}");
 }
+
+/// A folder of its own for what is built, and the command in it.
+fn built(folder: &Path, name: &str, text: &str, options: &[&str]) -> Option<PathBuf> {
+    if Command::new("cc").arg("--version").output().is_err() {
+        eprintln!("skipped: there is no C compiler");
+        return None;
+    }
+    let place = temporary(name);
+    let _ = std::fs::remove_dir_all(&place);
+    std::fs::create_dir(&place).expect("a folder");
+    std::fs::write(place.join("p.par"), text).expect("a program");
+    let mut command = par(folder);
+    let output =
+        command.current_dir(&place).args(["build", "p.par"]).args(options).output().expect("par runs");
+    assert_eq!(said(&output), (Some(0), String::new(), String::new()), "{options:?}");
+    Some(place)
+}
+
+const ROWS: &str = "\
+entry main (xss: [][]i64): [][]i64 = map (\\xs -> scan (+) 0 (filter (> 1) xs)) xss
+entry pick (xss: [][]i64) (i: i64): []i64 = map (\\xs -> xs[i]) xss
+";
+
+/// Executables that were built for GPUs, without CUDA's compiler where that has done its work.
+#[test]
+fn executables_on_gpus() {
+    let Some(folder) = stand_ins() else { return };
+    let run = |place: &Path, compiler: bool, arguments: &[&str], input: &str| {
+        std::fs::write(place.join("input"), input).expect("a file");
+        let mut command = Command::new(place.join("p"));
+        let nvrtc = if compiler { folder.join("libnvrtc.so") } else { "/nowhere/libnvrtc.so".into() };
+        command.env("LD_LIBRARY_PATH", folder).env("PAR_NVRTC", nvrtc).env("PAR_CACHE", place.join("cache"));
+        said(&command.current_dir(place).args(arguments).args(["-i", "input"]).output().expect("it runs"))
+    };
+    let rows = "[[1, 2, 3], [], [1], [5, 5]]";
+    let right = (Some(0), "[[2i64, 5i64], [], [], [5i64, 10i64]]\n".to_string(), String::new());
+    let cuda = ["--backend", "cuda"];
+    for (options, compiler) in [(&["--gpu"][..], true), (&["--gpu=sm_80,sm_90"], false)] {
+        let Some(place) = built(folder, "on-gpus", ROWS, options) else { return };
+        assert_eq!(run(&place, compiler, &cuda, rows), right);
+        let automatic = run(&place, compiler, &["--backend", "auto", "-v"], rows);
+        assert_eq!((automatic.0, &automatic.1), (right.0, &right.1));
+        assert!(
+            automatic.2.starts_with("running on ") && !automatic.2.contains("processor"),
+            "{}",
+            automatic.2
+        );
+        let pick = ["--entry", "pick", "--backend"];
+        let [on_gpu, on_cpu] =
+            ["cuda", "cpu"].map(|b| run(&place, compiler, &[&pick[..], &[b]].concat(), "[[7], [], [8]] 0"));
+        assert_eq!(on_gpu, on_cpu);
+        assert!(on_gpu.0 == Some(1) && on_gpu.2.contains("index 0 is outside [0,0)"), "{}", on_gpu.2);
+        let reproducible = run(&place, compiler, &["--backend", "cuda", "--reproducible"], rows);
+        assert!(reproducible.0 == Some(1) && reproducible.2.contains("par build"), "{}", reproducible.2);
+    }
+    // Nothing was compiled for this device; and a program without kernels for any.
+    for (options, message) in
+        [(&["--gpu=sm_80"][..], "no CUDA compiler"), (&[], "`par build --gpu` makes them")]
+    {
+        let Some(place) = built(folder, "not-on-gpus", ROWS, options) else { return };
+        let (status, out, err) = run(&place, false, &cuda, rows);
+        assert_eq!((status, out.as_str(), err.lines().count()), (Some(1), "", 1), "{err}");
+        assert!(err.contains(message), "{err}");
+        assert_eq!(run(&place, false, &["--backend", "auto"], rows), right);
+    }
+}
+
+/// A library for C on a GPU.
+#[test]
+fn libraries_on_gpus() {
+    let Some(folder) = stand_ins() else { return };
+    let Some(place) = built(folder, "library-on-gpus", ROWS, &["--lib", "--gpu"]) else { return };
+    let user = r#"
+#include "p.h"
+#include <stdio.h>
+int main(void) {
+  par_value *rows = p_main_read(0, "[[1, 2, 3], [], [4]]"), *result;
+  const char *backends[] = {"cuda", "cpu", "auto"};
+  for (int i = 0; i < 3; i++) {
+    if (p_run_on(backends[i], 0) || p_main(NULL, rows, &result)) return puts(par_error_message());
+    char *text = par_value_text(result);
+    puts(text);
+    par_text_free(text);
+    par_value_free(result);
+  }
+  int unknown = p_run_on("gpu", 0);
+  printf("%d %s\n", unknown, par_error_message());
+  int absent = p_run_on("cuda", 7);
+  printf("%d %s\n", absent, par_error_message());
+  par_value_free(rows);
+  return 0;
+}
+"#;
+    std::fs::write(place.join("user.c"), user).expect("a file");
+    let mut compile = Command::new("cc");
+    compile.args(["-Wall", "-Werror", "-I.", "-o", "user", "user.c", "libp.a", "-lm", "-lpthread", "-ldl"]);
+    let compiled = said(&compile.current_dir(&place).output().expect("a C compiler"));
+    assert_eq!(compiled, (Some(0), String::new(), String::new()));
+    let mut command = Command::new(place.join("user"));
+    command.env("LD_LIBRARY_PATH", folder).env("PAR_NVRTC", folder.join("libnvrtc.so"));
+    command.env("PAR_CACHE", temporary("cubins"));
+    let (status, out, err) = said(&command.output().expect("it runs"));
+    let lines: Vec<&str> = out.lines().collect();
+    assert_eq!((status, err.as_str(), lines.len()), (Some(0), "", 5), "{out}");
+    assert_eq!(lines[..3], ["[[2i64, 5i64], [], [4i64]]"; 3]);
+    assert_eq!(lines[3], "4 there is no back end `gpu`: they are cpu, cuda and auto");
+    assert_eq!(lines[4], "1 no CUDA device 7: there is only device 0");
+}

@@ -10,11 +10,13 @@
 //! [n][2]f32                            [n](f32, f32)               and the other way round
 //! [n][m]f32                            [][]f32 with ragged rows    rows of one length
 //! [n][]f32                             [n][m]f32                   if the rows have one length
+//! [n]f32 with values missing           [n](#none | #some f32)      whatever the constructors are called
 //! ```
 //!
 //! Numbers are converted if their values do not change, see `convert`. Fields that nobody asks for are left out.
 
 use crate::convert::convert;
+use crate::missing::Optional;
 use crate::tree::Tree;
 use par_runtime::array::Element;
 use par_runtime::io::view::View;
@@ -54,6 +56,7 @@ fn said<T>(message: impl Into<String>) -> Result<T, Problem> {
 /// Adds the columns of `rows` values.
 fn place(tree: Tree, ty: &ValueType, rows: usize, outermost: bool, out: &mut Vec<Column>) -> Result_ {
     match (ty, tree) {
+        (ty, Tree::Optional(present, _)) if !matches!(ty, ValueType::Sum(_)) => missing(&present, ty),
         (ValueType::Prim(prim), Tree::Scalars(array)) => {
             let array = convert(array, *prim).map_err(Problem::Said)?;
             if outermost && array.is_empty() {
@@ -69,7 +72,10 @@ fn place(tree: Tree, ty: &ValueType, rows: usize, outermost: bool, out: &mut Vec
             place_array(tree, *ragged, constant, elem, rows, out)
         }
         (ValueType::Prim(_), Tree::Fields(fields)) => place(only(fields)?, ty, rows, outermost, out),
-        (ValueType::Sum(cases), tree) => place_sum(&tree, cases, ty, outermost, out),
+        (ValueType::Sum(cases), tree) => match Optional::of(cases) {
+            Some(optional) => place_optional(tree, &optional, rows, outermost, out),
+            None => place_sum(&tree, cases, ty, outermost, out),
+        },
         (ValueType::Opaque { name, .. }, _) => said(format!("{name} is a hidden type, which no file has")),
         (ValueType::Prim(_), _) => Err(Problem::Type),
     }
@@ -120,7 +126,7 @@ fn split(tree: Tree, count: usize) -> Result<Option<Vec<Tree>>, Problem> {
         },
         Tree::Lists(offsets, elem) => split(*elem, count)?
             .map(|parts| parts.into_iter().map(|t| Tree::Lists(offsets.clone(), Box::new(t))).collect()),
-        Tree::Scalars(_) => None,
+        Tree::Scalars(_) | Tree::Optional(..) => None,
     })
 }
 
@@ -157,7 +163,7 @@ fn fields(tree: Tree) -> Option<Vec<(String, Tree)>> {
             let wrap = |t| Tree::Lists(offsets.clone(), Box::new(t));
             fields(*elem)?.into_iter().map(|(name, t)| (name, wrap(t))).collect()
         }
-        Tree::Scalars(_) => return None,
+        Tree::Scalars(_) | Tree::Optional(..) => return None,
     })
 }
 
@@ -228,7 +234,7 @@ fn peeled(tree: Tree) -> Result<(Lengths, Tree), Problem> {
         Tree::Fixed(n, inner) => Ok((Lengths::Same(n), *inner)),
         Tree::Lists(offsets, inner) => Ok((Lengths::Offsets(offsets), *inner)),
         Tree::Fields(fields) => zip(fields),
-        Tree::Scalars(_) => Err(Problem::Type),
+        Tree::Scalars(_) | Tree::Optional(..) => Err(Problem::Type),
     }
 }
 
@@ -285,6 +291,7 @@ macro_rules! at_type {
         }
     };
 }
+pub(crate) use at_type;
 
 /// Arrays of one type as the columns of one.
 fn interleave(arrays: &[&Array]) -> Result<Array, Problem> {
@@ -323,6 +330,34 @@ fn every(array: &Array, first: usize, step: usize) -> Array {
         part
     }
     at_type!(array.prim(), take(array, first, step))
+}
+
+/// Rows that may miss a value.
+fn place_optional(
+    tree: Tree,
+    optional: &Optional,
+    rows: usize,
+    outermost: bool,
+    out: &mut Vec<Column>,
+) -> Result_ {
+    let (present, tree) = match tree {
+        Tree::Optional(present, elem) => (present, *elem),
+        Tree::Fields(fields) if fields.len() == 1 && matches!(fields[0].1, Tree::Optional(..)) => {
+            return place_optional(only(fields)?, optional, rows, outermost, out);
+        }
+        tree => (Array::from_slice(&vec![true; rows]), tree),
+    };
+    let tags = optional.tags(&present);
+    out.push(if outermost { Column::Scalar(tags.get(0)) } else { Column::Data(tags) });
+    place(tree, optional.ty, rows, outermost, out)
+}
+
+/// Says which value is missing, and what could hold it.
+fn missing(present: &Array, ty: &ValueType) -> Result_ {
+    match present.slice::<bool>().iter().position(|there| !there) {
+        Some(row) => said(format!("there is no value in row {row}, which `#none | #some {ty}` would allow")),
+        None => Err(Problem::Type),
+    }
 }
 
 /// Constructors without payload, by their names in a text.

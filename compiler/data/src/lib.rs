@@ -30,6 +30,7 @@ mod format;
 mod guard;
 mod input;
 mod market;
+mod missing;
 mod npz;
 mod picture;
 pub mod plot;

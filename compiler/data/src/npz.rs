@@ -187,6 +187,9 @@ fn add(
             add(archive, &format!("{name}.{OFFSETS}"), &whole, &[])?;
             add(archive, &format!("{name}.{VALUES}"), elem, &[total])
         }
+        Tree::Optional(..) => {
+            Err(format!("`{name}` has missing values, which NumPy's formats cannot hold").into())
+        }
         Tree::Lists(..) => {
             Err(format!("`{name}` has irregular rows inside regular ones, which .npz files do not").into())
         }

@@ -1,5 +1,6 @@
 //! What a file holds, whatever a program makes of it: columns, as in a [`Value`], whose structure is the file's.
 
+use crate::missing::Optional;
 use par_runtime::io::regular::Regular;
 use par_runtime::{Array, Column, Prim, Value, ValueType};
 
@@ -14,6 +15,8 @@ pub enum Tree {
     Lists(Array, Box<Tree>),
     /// Parts with names; those of a tuple are called by their numbers.
     Fields(Vec<(String, Tree)>),
+    /// Which rows have a value (`bool`), and the values of all rows: zero, `false` or without elements where there is none.
+    Optional(Array, Box<Tree>),
 }
 
 impl Tree {
@@ -68,6 +71,10 @@ impl Tree {
                 starts.append(&Array::from_slice(&rest)).map_err(memory)?;
                 Tree::Lists(starts, Box::new(a.append(*b)?))
             }
+            (Tree::Optional(mut present, a), Tree::Optional(others, b)) => {
+                present.append(&others).map_err(memory)?;
+                Tree::Optional(present, Box::new(a.append(*b)?))
+            }
             (Tree::Fields(a), Tree::Fields(b)) if a.len() == b.len() => {
                 let joined = a.into_iter().zip(b).map(|((name, a), (_, b))| Ok((name, a.append(b)?)));
                 Tree::Fields(joined.collect::<Result<_, String>>()?)
@@ -89,6 +96,7 @@ impl Tree {
             Tree::Scalars(a) => a.prim().to_string(),
             Tree::Fixed(n, elem) => format!("[{n}]{}", elem.type_name()),
             Tree::Lists(_, elem) => format!("[]{}", elem.type_name()),
+            Tree::Optional(_, elem) => format!("({} or nothing)", elem.type_name()),
             Tree::Fields(fields) => {
                 let mut names: Vec<String> =
                     fields.iter().take(SHOWN).map(|(name, t)| format!("{name}: {}", t.type_name())).collect();
@@ -128,7 +136,14 @@ fn build(ty: &ValueType, columns: &mut std::vec::IntoIter<Column>, outermost: bo
             Column::Offsets(offsets) => Ok(Tree::Lists(offsets, Box::new(build(elem, columns, false)?))),
             _ => Err(malformed()),
         },
-        ValueType::Sum(_) => Err(format!("a value of the sum type {ty} can only be written as text")),
+        ValueType::Sum(cases) => {
+            let optional = Optional::of(cases)
+                .ok_or_else(|| format!("a value of the sum type {ty} can only be written as text"))?;
+            let tags = build(&ValueType::Prim(Prim::U8), columns, outermost)?;
+            let Tree::Scalars(tags) = tags else { return Err(malformed()) };
+            let elem = build(optional.ty, columns, outermost)?;
+            Ok(Tree::Optional(optional.present(&tags), Box::new(elem)))
+        }
         ValueType::Opaque { name, .. } => {
             Err(format!("a value of the abstract type {name} cannot be written"))
         }

@@ -113,6 +113,57 @@ fn tables() {
     round(COLUMNS, &array(wide), "[{id = 1, xs = [1.5, 2.0]}, {id = 2, xs = []}]");
 }
 
+/// What may be missing: the constructor without a value comes first or last, by its name.
+fn optional(none: &str, some: &str, ty: ValueType) -> ValueType {
+    let mut cases = vec![(none.to_string(), vec![]), (some.to_string(), vec![ty])];
+    cases.sort_by(|a, b| a.0.cmp(&b.0));
+    ValueType::Sum(cases)
+}
+
+#[test]
+fn missing_values() {
+    let with_csv = &COLUMNS[if cfg!(feature = "arrow") { 3 } else { 2 }..];
+    for formats in [&["csv", "tsv"][..], if cfg!(feature = "arrow") { with_csv } else { &[] }] {
+        let number = optional("none", "some", prim("f32"));
+        round(formats, &array(number.clone()), "[#some 1, #none, #some 0, #none]");
+        round(formats, &array(number.clone()), "[#none, #none]");
+        round(formats, &array(number.clone()), "[]");
+        let row = record(&[
+            ("id", prim("i32")),
+            ("name", optional("unknown", "is", text())),
+            ("xs", optional("absent", "row", ValueType::ragged(prim("i64")))),
+        ]);
+        let rows = "[{id = 1, name = #is \"a\", xs = #absent}, {id = 2, name = #unknown, xs = #row []}, {id = 3, name = #is \"b\", xs = #row [1, 2]}]";
+        round(formats, &array(row), rows);
+        let columns = record(&[("a", array(number)), ("b", array(optional("no", "yes", prim("bool"))))]);
+        round(formats, &columns, "{a = [#none, #some 2], b = [#yes true, #no]}");
+    }
+    if cfg!(feature = "arrow") {
+        let inside = ValueType::ragged(optional("none", "some", prim("u8")));
+        round(with_csv, &array(inside), "[[#some 1, #none], [], [#none]]");
+        let point = optional("none", "some", record(&[("x", prim("f64")), ("y", prim("f64"))]));
+        round(with_csv, &array(point), "[#none, #some {x = 1, y = 2}]");
+    }
+    let folder = Folder::new();
+    let words = folder.file("w.csv", "n,text\nNA,NA\nnull,\n 7 , \n");
+    let both =
+        record(&[("n", optional("none", "some", prim("i8"))), ("text", optional("none", "some", text()))]);
+    let read_words = read(&words, None, &array(both));
+    assert_eq!(
+        read_words.as_deref(),
+        Ok(
+            "[{n = #none, text = #some [78u8, 65u8]}, {n = #none, text = #none}, {n = #some 7i8, text = #none}]"
+        )
+    );
+    let wrong = folder.file("wrong.csv", "n\n1\nunknown\n");
+    let error = read(&wrong, None, &array(optional("none", "some", prim("i8")))).unwrap_err();
+    assert_eq!(error, "3: column `n`: `unknown` is no value of type i8");
+    let twice = optional("none", "some", optional("none", "some", prim("i8")));
+    assert!(folder.write("t.csv", value("[#some (#some 1)]", &array(twice))).is_err());
+    let number = value("[#some 1, #none]", &array(optional("none", "some", prim("f32"))));
+    assert!(folder.write("n.npz", number).unwrap_err().contains("NumPy"));
+}
+
 #[test]
 fn irregular_values() {
     round(TREES, &ragged(prim("f32")), "[[1, 2], [], [3]]");

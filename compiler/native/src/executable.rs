@@ -1,7 +1,7 @@
 //! What an executable does: it is `par run` of its one program.
 
 use crate::call::Call;
-use crate::program::Program;
+use crate::program::{Backend, Program};
 use crate::status::{self, Messages, Status};
 use crate::timeout;
 use clap::{CommandFactory, FromArgMatches, Parser};
@@ -30,6 +30,15 @@ struct Args {
     /// The same results in every run: where a scatter writes several values to one index, the last one wins
     #[arg(long)]
     reproducible: bool,
+    /// What to run it on
+    #[arg(long, value_enum, default_value = "cpu")]
+    backend: Backend,
+    /// Which GPU, where there are several
+    #[arg(long, value_name = "N", default_value = "0")]
+    device: usize,
+    /// Say on standard error what `--backend auto` chose
+    #[arg(long, short)]
+    verbose: bool,
     #[command(flatten)]
     messages: Messages,
 }
@@ -89,6 +98,10 @@ fn main(words: Vec<OsString>, image: &Image) -> Status {
 fn run(args: &Args, program: &Program, token: &CancelToken) -> Result<Status, Status> {
     let entry =
         entries::choose(&program.entries(), args.call.entry.as_deref()).map_err(|m| status::fail(&m))?;
+    let words = choose(args, program).map_err(|m| status::fail(&m))?;
+    if args.verbose && args.backend == Backend::Auto {
+        status::say(&format!("running on {words}"));
+    }
     let mut options = program.options();
     options.threads = args.call.threads;
     options.memory_limit = args.memory_limit.or(options.memory_limit);
@@ -99,4 +112,16 @@ fn run(args: &Args, program: &Program, token: &CancelToken) -> Result<Status, St
         |_| (),
         |values| program.call(entry, values, &options).map_err(|e| status::run_error(&e, program.sources())),
     )
+}
+
+/// Chooses what the program runs on. Kernels for GPUs are reproducible only if they were built so.
+fn choose(args: &Args, program: &Program) -> Result<String, String> {
+    let backend = match args.backend {
+        backend if !args.reproducible || program.options().reproducible => backend,
+        Backend::Cuda => {
+            return Err("`--reproducible` is for `par build` where GPUs are to keep to it".into());
+        }
+        Backend::Cpu | Backend::Auto => Backend::Cpu,
+    };
+    program.run_on(backend, args.device)
 }

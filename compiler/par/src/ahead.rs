@@ -1,23 +1,46 @@
 //! Programs compiled ahead: object files for a linker.
 
 use crate::failure::{Bug, Failure};
+use crate::pipeline::not_loaded;
 use crate::program::Program;
 use par_codegen::cpu::compile_object;
 pub use par_codegen::cpu::{Processor, Shape};
+use par_runtime::cuda::{self, Nvrtc};
 use par_runtime::image::{Needs, Settings, Stored};
 use par_runtime::plan::Plan;
+
+/// What a program is made for.
+#[derive(Clone, Copy, Debug)]
+pub struct Target<'a> {
+    /// Which processors run its machine code.
+    pub processor: Processor,
+    /// Whether it has kernels for GPUs too; and the architectures that they are compiled for, `sm_90`. That needs NVRTC.
+    pub gpu: Option<&'a [String]>,
+}
 
 impl Program {
     /// The program as an object file: its kernels as machine code, and everything else that a run needs as data, names and texts
     /// of the sources among it. The crate `par-native` is what it is linked with.
-    pub fn object(&self, processor: Processor, shape: Shape) -> Result<Vec<u8>, Failure> {
+    pub fn object(&self, target: Target, shape: Shape) -> Result<Vec<u8>, Failure> {
         let flat = self.flat()?;
-        let pack = |plan: Plan, needs: Needs| self.stored(plan, needs).to_bytes();
-        let result = self.codegen_step(|| compile_object(flat, processor, shape, pack));
+        let gpu = target.gpu.map(|architectures| self.for_gpus(architectures)).transpose()?;
+        let pack = |plan: Plan, needs: Needs| self.stored(plan, needs, gpu).to_bytes();
+        let result = self.codegen_step(|| compile_object(flat, target.processor, shape, pack));
         result.map_err(|message| Failure::Bug(Bug { pass: "codegen".into(), message }))
     }
 
-    fn stored(&self, plan: Plan, needs: Needs) -> Stored {
+    fn for_gpus(&self, architectures: &[String]) -> Result<cuda::Program, Failure> {
+        let mut program = self.cuda_program()?;
+        if !architectures.is_empty() {
+            let nvrtc = Nvrtc::open().map_err(|e| Failure::Unavailable(e.0))?;
+            for architecture in architectures {
+                program.compile_ahead(&nvrtc, architecture).map_err(not_loaded)?;
+            }
+        }
+        Ok(program)
+    }
+
+    fn stored(&self, plan: Plan, needs: Needs, gpu: Option<cuda::Program>) -> Stored {
         Stored {
             plan,
             needs,
@@ -28,6 +51,7 @@ impl Program {
                 reproducible: self.options().reproducible,
                 allow_unsafe: self.options().allow_unsafe,
             },
+            gpu,
         }
     }
 }

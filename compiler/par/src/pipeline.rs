@@ -343,7 +343,7 @@ impl Pipeline<'_> {
     pub(crate) fn load_cuda(&self, flat: &flat::Program, sources: &Sources) -> Result<Executable, Failure> {
         let gpu = Gpu::open(self.options.device).map_err(|e| Failure::Unavailable(e.0))?;
         let program = self.codegen_cuda(flat, sources)?;
-        self.step(CODEGEN.name, || cuda::load(program, gpu)).map_err(not_loaded)
+        self.step(CODEGEN.name, || cuda::load(program.into(), gpu)).map_err(not_loaded)
     }
 }
 

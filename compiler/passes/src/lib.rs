@@ -7,6 +7,7 @@ pub mod fuse;
 pub mod merge;
 pub mod pass;
 mod results;
+mod segments;
 mod sequential;
 pub mod simplify;
 mod tiny;

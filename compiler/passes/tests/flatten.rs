@@ -134,3 +134,51 @@ fn a_loop_of_updates_under_a_map_is_one_kernel_in_place() {
          }"
     ));
 }
+
+/// A scan of segments, whose rows are found by a scan of scattered row numbers, is also one along rows, without a check of the row
+/// numbers, and with half of `xs` computed once per row.
+#[test]
+fn sums_of_segments_are_sums_of_rows() {
+    assert_shows!(flat(
+        "fun main@0 (%k0: i64, %starts1: [%k0]i64, %k2: i64, %xs3: [%k2]i64, %n4: i64, %ys5: [%n4]i64) -> (%k56: i64, %r57: [%k56]i64)
+  entry main (starts: [k]i64, xs: [k]i64, ys: [n]i64) -> [n]i64
+{
+  let (%t6: bool) = eq.i64(%k0, %k2)
+  check %t6 size_mismatch \"size `k` of `starts` and of `xs`\" (%k0, %k2)
+  let (%xs7: [%k0]i64) = %xs3
+  let (%r8: [%n4]i64) = replicate (%n4, 0i64)
+  let (%is9: [%k0]i64) = iota %k0
+  let (%r10: [%n4]i64) = scatter (%r8) %k0 (%starts1, %is9) \\(%x11: i64, %x12: i64) -> (i64, i64) { in (%x11, %x12) }
+  let (%rows17: [%n4]i64) = scan %n4 (%r10) \\(%x16: i64) -> (i64) { in (%x16) } op \\(%x13: i64, %y14: i64) -> (i64) {
+    let (%t15: i64) = max.i64(%x13, %y14)
+    in (%t15)
+  } neutral (0i64)
+  let (%is18: [%n4]i64) = iota %n4
+  let (%r52: [%n4]bool, %r53: [%n4]i64) = scan %n4 (%is18, %rows17, %ys5) \\(%x19: i64, %x34: i64, %x35: i64) -> (bool, i64) {
+    let (%t20: bool) = eq.i64(%x19, 0i64)
+    let (%t21: i64) = sub.i64(%x19, 1i64)
+    let (%r32: bool) = if %t20 then { in (true) } else {
+      let (%t25: i64) = %rows17[%t21]
+      let (%t29: i64) = %rows17[%x19]
+      let (%t30: bool) = eq.i64(%t25, %t29)
+      let (%t31: bool) = not.bool(%t30)
+      in (%t31)
+    }
+    let (%t36: bool) = le.i64(0i64, %x34)
+    let (%t37: bool) = lt.i64(%x34, %k0)
+    let (%t38: bool) = and.bool(%t36, %t37)
+    check %t38 bounds (%x34, %k0)
+    let (%t39: i64) = %xs7[%x34]
+    let (%t40: i64) = div.i64(%t39, 2i64)
+    let (%t41: i64) = add.i64(%t40, %x35)
+    in (%r32, %t41)
+  } op \\(%x43: bool, %x44: i64, %y45: bool, %y46: i64) -> (bool, i64) {
+    let (%t47: bool) = or.bool(%x43, %y45)
+    let (%t48: i64) = add.i64(%x44, %y46)
+    let (%r49: i64) = select.i64(%y45, %y46, %t48)
+    in (%t47, %r49)
+  } neutral (false, 0i64)
+  in (%n4, %r53)
+}"
+    ));
+}

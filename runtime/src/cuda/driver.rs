@@ -34,6 +34,17 @@ pub enum LoadError {
     Refused(String),
 }
 
+impl fmt::Display for LoadError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            LoadError::Unavailable(what) => write!(f, "{what}"),
+            LoadError::Refused(messages) => write!(f, "CUDA's compiler refuses the kernels: {messages}"),
+        }
+    }
+}
+
+impl std::error::Error for LoadError {}
+
 impl From<Unavailable> for LoadError {
     fn from(e: Unavailable) -> LoadError {
         LoadError::Unavailable(e)

@@ -41,9 +41,8 @@ struct Space {
     longest: usize,
     words: Vec<u64>,
     is_flat: bool,
-    is_ragged: bool,
-    /// Its offsets, if it has some.
-    _held: Option<Array>,
+    /// Where the rows of a ragged one begin; held as long as it is used.
+    offsets: Option<Array>,
 }
 
 impl Space {
@@ -57,22 +56,14 @@ impl Space {
             plan::Space::Flat(n) => {
                 let n = frame.size(n)?;
                 let words = vec![n as u64];
-                Ok(Space {
-                    rows: 1,
-                    total: n,
-                    longest: n,
-                    words,
-                    is_flat: true,
-                    is_ragged: false,
-                    _held: None,
-                })
+                Ok(Space { rows: 1, total: n, longest: n, words, is_flat: true, offsets: None })
             }
             plan::Space::Uniform { rows, m } => {
                 let (rows, m) = frame.rows_of(rows, m)?;
                 let total = rows.checked_mul(m);
                 let total = total.ok_or_else(|| out_of_memory(OutOfMemory(u64::MAX), span))?;
                 let words = vec![rows as u64, m as u64];
-                Ok(Space { rows, total, longest: m, words, is_flat: false, is_ragged: false, _held: None })
+                Ok(Space { rows, total, longest: m, words, is_flat: false, offsets: None })
             }
             plan::Space::Ragged { rows, desc } => {
                 let (rows, desc) = (frame.size(rows)?, frame.desc(desc)?);
@@ -82,15 +73,7 @@ impl Space {
                 let (total, longest) = (desc.total(cuda)?, desc.longest(cuda)?);
                 let offsets = desc.offsets().clone();
                 let words = vec![rows as u64, total as u64, address(&offsets, span)?];
-                Ok(Space {
-                    rows,
-                    total,
-                    longest,
-                    words,
-                    is_flat: false,
-                    is_ragged: true,
-                    _held: Some(offsets),
-                })
+                Ok(Space { rows, total, longest, words, is_flat: false, offsets: Some(offsets) })
             }
         }
     }
@@ -98,7 +81,7 @@ impl Space {
     fn summary(&self) -> Rows {
         let mut rows = Rows::uniform(self.rows, self.total.checked_div(self.rows).unwrap_or(0));
         rows.elements = self.total as u64;
-        rows.ragged = self.is_ragged;
+        rows.ragged = self.offsets.is_some();
         rows
     }
 }
@@ -266,7 +249,7 @@ impl<'a> Launch<'_, 'a> {
         frame: &mut Frame<Cuda<'a>>,
     ) -> Results<Cuda<'a>> {
         let arrays = self.outs(outs, elects, frame)?;
-        let by_rows = self.space.is_ragged && self.kernel.needs_rows;
+        let by_rows = self.space.offsets.is_some() && self.kernel.needs_rows;
         let blocks = if serial { 1 } else { self.tiles(by_rows) };
         let blocks = if self.space.total == 0 { 0 } else { blocks };
         if self.table.is_some() {

@@ -35,8 +35,10 @@ pub(crate) use module::Loaded;
 
 use crate::plan::{self, KernelCheck, Operand, Plan, Work};
 use crate::prim::Prim;
+use serde::{Deserialize, Serialize};
 
-/// A program for GPUs, not yet compiled for one.
+/// A program for GPUs. Nothing but data, which can be stored.
+#[derive(Serialize, Deserialize)]
 pub struct Program {
     /// Its kernels in C++.
     pub source: String,
@@ -44,6 +46,8 @@ pub struct Program {
     pub checks: Vec<KernelCheck>,
     /// The host's part.
     pub plan: Plan<Kernel>,
+    /// What it was compiled to ahead. Devices that none of it fits need NVRTC.
+    pub compiled: Vec<Compiled>,
 }
 
 impl Program {
@@ -51,10 +55,38 @@ impl Program {
     pub fn compile(&self, nvrtc: &Nvrtc, architecture: &str) -> Result<(Vec<u8>, String), LoadError> {
         nvrtc.compile(&Source { name: "program.cu", text: &self.source, architecture })
     }
+
+    /// Compiles it ahead, so that devices of an architecture need no NVRTC.
+    pub fn compile_ahead(&mut self, nvrtc: &Nvrtc, architecture: &str) -> Result<(), LoadError> {
+        let (kernels, _) = self.compile(nvrtc, architecture)?;
+        let (bulk, _) = nvrtc.compile(&Source { name: "bulk.cu", text: module::BULK, architecture })?;
+        self.compiled.push(Compiled { architecture: architecture.to_string(), kernels, bulk });
+        Ok(())
+    }
+}
+
+/// Machine code for devices of one architecture, and of later ones of its generation.
+#[derive(Serialize, Deserialize)]
+pub struct Compiled {
+    /// `sm_90`.
+    pub architecture: String,
+    /// The program's kernels.
+    pub kernels: Vec<u8>,
+    /// Those that all programs share.
+    pub bulk: Vec<u8>,
+}
+
+impl Compiled {
+    /// Whether a device runs it: the generation is the same (all but the last digit), and it is not older.
+    fn fits(&self, architecture: &str) -> bool {
+        let number = |name: &str| name.strip_prefix("sm_")?.parse::<u32>().ok();
+        let (code, device) = (number(&self.architecture), number(architecture));
+        code.zip(device).is_some_and(|(code, device)| code / 10 == device / 10 && code <= device)
+    }
 }
 
 /// How the space of a kernel is passed: `n`; `rows, m`; or `rows, total, offsets`.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[allow(missing_docs)]
 pub enum Shape {
     Flat,
@@ -63,7 +95,7 @@ pub enum Shape {
 }
 
 /// How much one block of threads does.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Tile {
     /// Threads of a block.
     pub threads: u32,
@@ -89,6 +121,7 @@ impl Tile {
 /// neutral   neutral elements of a fold
 /// outputs   see [`KernelKind`]
 /// ```
+#[derive(Serialize, Deserialize)]
 pub struct Kernel {
     /// Of its function, and for profiles.
     pub name: String,
@@ -111,6 +144,7 @@ pub struct Kernel {
 }
 
 /// What a kernel does with its results; the members for outputs.
+#[derive(Serialize, Deserialize)]
 pub enum KernelKind {
     /// Addresses of fresh arrays; length and addresses of destinations; if a position is elected to write, the address of the
     /// table for that, and a function whose name ends in `_elect` that runs before.
@@ -132,7 +166,7 @@ pub enum KernelKind {
 }
 
 /// How a histogram combines a value with what is in its place.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Combine {
     /// By an atomic operation, with tables of blocks in shared memory (`_shared`) or without.
     Atomic,
@@ -149,6 +183,7 @@ pub const HIST_THREADS: u32 = 128;
 pub const HIST_LANES: u32 = 8;
 
 /// What a kernel combines.
+#[derive(Serialize, Deserialize)]
 pub struct Fold {
     /// Types of the combined results.
     pub prims: Vec<Prim>,

@@ -7,13 +7,12 @@ use super::headers::HEADERS;
 use super::nvrtc::{Nvrtc, Source, options};
 use crate::check::RuntimeError;
 use crate::exec::Executable;
-use crate::plan::{KernelCheck, Plan};
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, Mutex};
 
 /// The text of the module with what needs no program: see [`super::bulk`].
-const BULK: &str = "#include \"program/bulk.cuh\"\n";
+pub(super) const BULK: &str = "#include \"program/bulk.cuh\"\n";
 
 /// Bytes of stack that threads get for calls of functions, if the device has room for them.
 const STACK: usize = 64 << 10;
@@ -22,10 +21,8 @@ const STACK: usize = 64 << 10;
 pub struct Loaded {
     /// The device.
     pub gpu: Arc<Gpu>,
-    /// The host's part.
-    pub plan: Plan<super::Kernel>,
-    /// What kernels check, by number.
-    pub checks: Vec<KernelCheck>,
+    /// The host's part, and what kernels check.
+    pub program: Arc<Program>,
     /// Bytes of stack that calls may take.
     pub stack: usize,
     kernels: Functions,
@@ -53,7 +50,7 @@ impl Functions {
 
 impl fmt::Debug for Loaded {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:?} on {:?}", self.plan, self.gpu)
+        write!(f, "{:?} on {:?}", self.program.plan, self.gpu)
     }
 }
 
@@ -69,21 +66,26 @@ impl Loaded {
     }
 }
 
-/// Makes a program ready to run on a device: compiles it, unless it is in the cache.
-pub fn load(program: Program, gpu: Arc<Gpu>) -> Result<Executable, LoadError> {
+/// Makes a program ready to run on a device: compiles it, unless that was done ahead or is in the cache.
+pub fn load(program: Arc<Program>, gpu: Arc<Gpu>) -> Result<Executable, LoadError> {
     let failed = |e| Unavailable::of("loading a program", e);
     gpu.enter().map_err(failed)?;
-    let nvrtc = Nvrtc::open()?;
-    let functions = |name: &str, text: &str| {
-        let image = image(&nvrtc, &Source { name, text, architecture: &gpu.architecture })?;
-        let module = gpu.load(&image).map_err(failed)?;
+    let functions = |image: &[u8]| {
+        let module = gpu.load(image).map_err(failed)?;
         Ok::<_, LoadError>(Functions { module, known: Mutex::new(HashMap::new()) })
     };
-    let (bulk, kernels) = (functions("bulk.cu", BULK)?, functions("program.cu", &program.source)?);
+    let (bulk, kernels) = match program.compiled.iter().find(|c| c.fits(&gpu.architecture)) {
+        Some(code) => (functions(&code.bulk)?, functions(&code.kernels)?),
+        None => {
+            let nvrtc = Nvrtc::open()?;
+            let source = |name, text| Source { name, text, architecture: &gpu.architecture };
+            let image = |name, text| image(&nvrtc, &source(name, text));
+            (functions(&image("bulk.cu", BULK)?)?, functions(&image("program.cu", &program.source)?)?)
+        }
+    };
     let calls = program.checks.iter().any(|c| c.kind == crate::CheckKind::TooDeep);
     let stack = if calls { gpu.stack(STACK) } else { 0 };
-    let Program { plan, checks, .. } = program;
-    Ok(Executable::on_gpu(Loaded { gpu, plan, checks, stack, kernels, bulk }))
+    Ok(Executable::on_gpu(Loaded { gpu, program, stack, kernels, bulk }))
 }
 
 /// Machine code, from the cache or the compiler.

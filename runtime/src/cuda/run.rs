@@ -20,7 +20,7 @@ use std::sync::Arc;
 /// A run of a program on its GPU.
 #[derive(Clone)]
 pub struct Cuda<'a> {
-    pub(super) program: &'a Loaded,
+    pub(super) loaded: &'a Loaded,
     pub(super) account: Arc<Account>,
     /// The record of failed checks, see `kernels/program/failure.cuh`.
     failure: Array,
@@ -29,7 +29,7 @@ pub struct Cuda<'a> {
 
 impl fmt::Debug for Cuda<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "a run on {:?}", self.program.gpu)
+        write!(f, "a run on {:?}", self.loaded.gpu)
     }
 }
 
@@ -43,8 +43,8 @@ pub(super) fn broken(e: DriverError) -> RuntimeError {
 
 impl<'a> Cuda<'a> {
     /// Begins a run, whose arrays may take this much.
-    pub(crate) fn start(program: &'a Loaded, limit: Option<usize>) -> Result<Cuda<'a>, RuntimeError> {
-        let gpu = &program.gpu;
+    pub(crate) fn start(loaded: &'a Loaded, limit: Option<usize>) -> Result<Cuda<'a>, RuntimeError> {
+        let gpu = &loaded.gpu;
         gpu.enter().map_err(broken)?;
         let nobody = Arc::new(Account::default());
         let record = Array::fresh(gpu, &nobody, Prim::U64, RECORD);
@@ -53,11 +53,11 @@ impl<'a> Cuda<'a> {
         // No launch has failed, at no position: both are the largest number.
         gpu.set(address, 0, 8 * RECORD).and_then(|()| gpu.set(address, 0xff, 16)).map_err(broken)?;
         let account = Arc::new(Account::new(limit));
-        Ok(Cuda { program, account, failure, launches: Rc::new(Cell::new(0)) })
+        Ok(Cuda { loaded, account, failure, launches: Rc::new(Cell::new(0)) })
     }
 
     pub(super) fn gpu(&self) -> &'a Arc<Gpu> {
-        &self.program.gpu
+        &self.loaded.gpu
     }
 
     /// A fresh array.
@@ -93,7 +93,7 @@ impl<'a> Cuda<'a> {
         self.launches.set(number);
         /// What a call may take beyond where it looks at the stack.
         const RESERVE: usize = 2048;
-        let stack = if recursive { self.program.stack.saturating_sub(RESERVE) } else { 0 };
+        let stack = if recursive { self.loaded.stack.saturating_sub(RESERVE) } else { 0 };
         Ok(vec![address(&self.failure, Span::default())?, number, stack as u64])
     }
 
@@ -108,7 +108,7 @@ impl<'a> Cuda<'a> {
         if blocks == 0 {
             return Ok(());
         }
-        let function = self.program.kernel(name)?;
+        let function = self.loaded.kernel(name)?;
         self.gpu().launch(function, grid(blocks)?, (threads, shared), words).map_err(broken)
     }
 
@@ -123,7 +123,7 @@ impl<'a> Cuda<'a> {
         if blocks == 0 {
             return Ok(());
         }
-        let function = self.program.bulk(name)?;
+        let function = self.loaded.bulk(name)?;
         self.gpu().launch(function, grid(blocks)?, (threads, 0), words).map_err(broken)
     }
 
@@ -154,7 +154,7 @@ impl<'a> Cuda<'a> {
         if launch == u64::MAX {
             return Ok(());
         }
-        let check = self.program.checks.get(number as usize);
+        let check = self.loaded.program.checks.get(number as usize);
         let check = check.ok_or_else(|| internal("a kernel failed without a check"))?;
         let args: Vec<Scalar> =
             check.args.iter().zip(args).map(|(p, bits)| Scalar::from_bits(*p, bits)).collect();

@@ -81,15 +81,15 @@ impl Executable {
     }
 
     /// Takes over a program that is on a GPU.
-    pub(crate) fn on_gpu(program: Loaded) -> Executable {
-        Executable { code: Compiled::Gpu(Box::new(program)) }
+    pub(crate) fn on_gpu(loaded: Loaded) -> Executable {
+        Executable { code: Compiled::Gpu(Box::new(loaded)) }
     }
 
     /// The index of the entry point of that name.
     pub fn entry(&self, name: &str) -> Option<usize> {
         match &self.code {
             Compiled::Cpu(plan, _) => plan.entry(name),
-            Compiled::Gpu(program) => program.plan.entry(name),
+            Compiled::Gpu(loaded) => loaded.program.plan.entry(name),
         }
     }
 
@@ -135,9 +135,9 @@ impl Executable {
     ) -> Result<Vec<Column>, RuntimeError> {
         let (plan, code) = match &self.code {
             Compiled::Cpu(plan, code) => (plan, code.clone()),
-            Compiled::Gpu(program) => {
-                let call = Call::new(&program.plan, fun, options)?;
-                return call.run(Cuda::start(program, options.memory_limit)?, fun, args, profile);
+            Compiled::Gpu(loaded) => {
+                let call = Call::new(&loaded.program.plan, fun, options)?;
+                return call.run(Cuda::start(loaded, options.memory_limit)?, fun, args, profile);
             }
         };
         let threads = threads::count(options.threads);

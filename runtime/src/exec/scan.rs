@@ -12,6 +12,14 @@ use super::threads;
 use crate::check::RuntimeError;
 use crate::plan::{CodeId, Fold, Out};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Condvar, Mutex};
+use std::time::Duration;
+
+/// How often a thread looks whether the prefix before its part is there, before it sleeps until it is: about as long as
+/// the reduction of a part takes. On a busy machine whoever computes the prefix may not run at all.
+const LOOKS: usize = 1 << 12;
+/// A thread that sleeps looks whether the launch has failed.
+const NAP: Duration = Duration::from_millis(1);
 
 /// Per part of a giant row.
 struct Link {
@@ -28,6 +36,43 @@ impl Link {
     fn new(neutral: &[u64]) -> Link {
         let cells = || neutral.iter().map(|bits| AtomicU64::new(*bits)).collect();
         Link { ready: AtomicBool::new(false), reduced: cells(), prefix: cells() }
+    }
+}
+
+/// The parts of giant rows, in order.
+struct Chain {
+    links: Vec<Link>,
+    /// For those who sleep until a prefix is there.
+    sleep: Mutex<()>,
+    published: Condvar,
+}
+
+impl Chain {
+    /// Tells the next part.
+    fn publish(&self, link: &Link, done: bool) {
+        link.ready.store(done, Ordering::Release);
+        // Whoever has seen that it was not there sleeps by now, and hears of it.
+        drop(self.sleep.lock().unwrap_or_else(|e| e.into_inner()));
+        self.published.notify_all();
+    }
+
+    /// Waits for a prefix. False if it will not come.
+    fn wait(&self, link: &Link, has_failed: impl Fn() -> bool) -> bool {
+        let is_ready = || link.ready.load(Ordering::Acquire);
+        for _ in 0..LOOKS {
+            if is_ready() {
+                return true;
+            }
+            std::hint::spin_loop();
+        }
+        let mut sleep = self.sleep.lock().unwrap_or_else(|e| e.into_inner());
+        while !is_ready() {
+            if has_failed() {
+                return false;
+            }
+            sleep = self.published.wait_timeout(sleep, NAP).map_or_else(|e| e.into_inner().0, |w| w.0);
+        }
+        true
     }
 }
 
@@ -70,13 +115,14 @@ impl Launch<'_> {
         };
         let parts = pieces.iter().filter(|p| p.part.is_some()).count();
         let neutral = &self.env[self.kernel.layout.initial_at()..][..fold.prims.len()];
-        let links: Vec<Link> = (0..parts).map(|_| Link::new(neutral)).collect();
+        let links = (0..parts).map(|_| Link::new(neutral)).collect();
+        let chain = Chain { links, sleep: Mutex::new(()), published: Condvar::new() };
         threads::run(self.threads, pieces.len(), |i| {
             let p = &pieces[i];
             match p.part {
                 None => self.scan_piece(self.env.clone(), p),
-                Some(_) if self.threads == 1 => self.scan_part_alone(fold, dual, &links, p),
-                Some(_) => self.scan_part(fold, reduce, &links, p),
+                Some(_) if self.threads == 1 => self.scan_part_alone(fold, dual, &chain, p),
+                Some(_) => self.scan_part(fold, reduce, &chain, p),
             }
         });
         self.check()
@@ -90,21 +136,20 @@ impl Launch<'_> {
         }
     }
 
-    fn scan_part(&self, fold: &Fold, reduce: CodeId, links: &[Link], p: &Piece) {
-        let (link, before) = self.links(links, p);
+    fn scan_part(&self, fold: &Fold, reduce: CodeId, chain: &Chain, p: &Piece) {
+        let (link, before) = self.links(&chain.links, p);
         let mut env = self.env.clone();
         self.point_rows_at(fold, &mut env, &link.reduced, p.row_lo);
         let reduced = self.piece(reduce, &env, p);
-        if let Some(before) = before {
-            while !before.ready.load(Ordering::Acquire) {
-                if self.has_failed_before(p.lo) {
-                    return;
-                }
-                std::hint::spin_loop();
-                std::thread::yield_now();
-            }
+        if before.is_some_and(|before| !chain.wait(before, || self.has_failed_before(p.lo))) {
+            return;
         }
-        if reduced.is_none() || !self.publish(fold, link, before, p) {
+        if reduced.is_none() {
+            // Reductions may begin late in the part. The scan finds the first of the checks that fail in it.
+            self.scan_piece(self.env.clone(), p);
+            return;
+        }
+        if !self.publish(fold, chain, (link, before), p) {
             return;
         }
         let mut env = self.env.clone();
@@ -113,8 +158,8 @@ impl Launch<'_> {
     }
 
     /// As `scan_part` for the only thread.
-    fn scan_part_alone(&self, fold: &Fold, dual: CodeId, links: &[Link], p: &Piece) {
-        let (link, before) = self.links(links, p);
+    fn scan_part_alone(&self, fold: &Fold, dual: CodeId, chain: &Chain, p: &Piece) {
+        let (link, before) = self.links(&chain.links, p);
         let mut env = self.env.clone();
         let partials = self.kernel.layout.partials_at();
         for (i, cell) in link.reduced.iter().enumerate() {
@@ -123,7 +168,7 @@ impl Launch<'_> {
         // It scans from the prefix, and reduces from what the cells hold: the neutral elements.
         self.start_from(&mut env, before);
         if self.piece(dual, &env, p).is_some() {
-            self.publish(fold, link, before, p);
+            self.publish(fold, chain, (link, before), p);
         }
     }
 
@@ -152,7 +197,7 @@ impl Launch<'_> {
     }
 
     /// Computes the prefix up to the end of the part and tells the next one. False if the operator failed.
-    fn publish(&self, fold: &Fold, link: &Link, before: Option<&Link>, p: &Piece) -> bool {
+    fn publish(&self, fold: &Fold, chain: &Chain, (link, before): (&Link, Option<&Link>), p: &Piece) -> bool {
         let mut env = self.env.clone();
         self.start_from(&mut env, before);
         self.point_rows_at(fold, &mut env, &link.prefix, p.row_lo);
@@ -162,7 +207,7 @@ impl Launch<'_> {
         }
         let one = Piece { row_lo: p.row_lo, row_hi: p.row_lo + 1, lo: 0, hi: 1, part: None };
         let done = self.piece(fold.combine, &env, &one).is_some();
-        link.ready.store(done, Ordering::Release);
+        chain.publish(link, done);
         done
     }
 }

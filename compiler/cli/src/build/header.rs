@@ -81,9 +81,18 @@ pub fn interface(library: &str, entries: &[&Entry]) -> Interface {
     let mut code = format!(
         "#include \"{library}.h\"\n\nextern const char {image}[];\n\
          par_status par_image_call(const void *, const char *, const par_options *, size_t, const par_value *const *, par_value **);\n\
-         par_value *par_image_read(const void *, const char *, size_t, const char *);\n"
+         par_value *par_image_read(const void *, const char *, size_t, const char *);\n\
+         par_status par_image_run_on(const void *, const char *, size_t);\n"
     );
-    let (mut taken, mut own) = (HashSet::new(), Vec::new());
+    let chooser = format!("{prefix}_run_on");
+    let choose = format!("par_status {chooser}(const char *backend, size_t device)");
+    let _ = write!(
+        header,
+        "\n/* What later calls run on: \"cpu\", which is so at first, \"cuda\" for the GPU of that number, or \"auto\" for a GPU where there is one.\n \
+         * Programs for GPUs are built with --gpu. */\n{choose};\n"
+    );
+    let _ = write!(code, "\n{choose} {{\n  return par_image_run_on({image}, backend, device);\n}}\n");
+    let (mut taken, mut own) = (HashSet::from([chooser.clone()]), vec![chooser]);
     for entry in entries {
         let function = unique(&format!("{prefix}_{}", identifier(&entry.name)), &mut taken);
         own.extend([function.clone(), format!("{function}_read")]);
@@ -255,6 +264,9 @@ mod tests {
         assert!(declared.len() >= OTHERS.len(), "{declared:?}");
         for name in declared {
             assert!(functions.contains(&name), "{name}");
+        }
+        for name in OTHERS {
+            assert!(VALUES.contains(&format!("{name}(")), "{name}");
         }
     }
 

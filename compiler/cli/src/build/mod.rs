@@ -9,7 +9,7 @@ use crate::source;
 use crate::status::{self, Status};
 use clap::ValueEnum;
 use link::Link;
-use par::ahead::{Processor, Shape};
+use par::ahead::{Processor, Shape, Target};
 use par::{Program, pipeline};
 use std::path::{Path, PathBuf};
 
@@ -44,6 +44,9 @@ With --lib it becomes a library for C and whatever can call C: NAME.h, which exp
     cc main.c -L. -lstats                   a shared library
     cc main.c libstats.a -lm -lpthread -ldl
 
+With --gpu it also has kernels for GPUs: `./sums --backend auto` runs on one where there is one. They need NVIDIA's driver, and its compiler
+NVRTC unless they were compiled for the architecture: --gpu=sm_80,sm_90 does that here.
+
 It is linked by the system's C compiler: $CC, or `cc`. Exit status: 0 the file was written; 1 it was not; 2, 3, 101 as of `par run`.";
 
 /// Arguments of `par build`.
@@ -62,6 +65,9 @@ pub struct Args {
     /// Which processors the machine code is for
     #[arg(long, value_enum, value_name = "CPU", default_value = "native")]
     cpu: Cpu,
+    /// Also put in kernels for GPUs; compiled for these architectures (sm_90), for others when the program starts
+    #[arg(long, value_name = "ARCHITECTURES", num_args = 0.., require_equals = true, value_delimiter = ',', value_parser = architecture)]
+    gpu: Option<Vec<String>>,
     /// The library that the program is linked with, `libpar_native.a` [default: $PAR_RUNTIME, or the one that came with `par`]
     #[arg(long, value_name = "FILE")]
     runtime: Option<PathBuf>,
@@ -88,7 +94,8 @@ pub fn build(args: &Args) -> Result<Status, Status> {
 }
 
 fn object(program: &Program, args: &Args, shape: Shape) -> Result<Vec<u8>, Status> {
-    let object = program.object(args.cpu.into(), shape).map_err(|f| status::failure(&f))?;
+    let target = Target { processor: args.cpu.into(), gpu: args.gpu.as_deref() };
+    let object = program.object(target, shape).map_err(|f| status::failure(&f))?;
     pipeline::enter("linking");
     Ok(object)
 }
@@ -99,4 +106,12 @@ fn default_output(file: &Path, lib: bool) -> PathBuf {
         None if !lib => file.with_extension("out"),
         _ => file.with_extension(""),
     }
+}
+
+/// The name of an architecture of NVIDIA's.
+fn architecture(name: &str) -> Result<String, String> {
+    let number = name.strip_prefix("sm_").filter(|n| n.len() >= 2 && n.bytes().all(|b| b.is_ascii_digit()));
+    number
+        .map(|_| name.to_string())
+        .ok_or_else(|| "architectures are called sm_80, sm_90 and so on".to_string())
 }

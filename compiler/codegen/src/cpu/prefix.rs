@@ -295,11 +295,8 @@ impl Strips {
         self.parts[i].prim == Prim::Bool && !used && output.is_none()
     }
 
-    /// The component whose flags say where segments of all others begin, unless a check may fail, of which it must be the first.
+    /// The component whose flags say where segments of all others begin.
     fn segments(&self) -> Option<usize> {
-        if self.produce.body.stms.iter().any(has_check) {
-            return None;
-        }
         let flags = self.parts.iter().find_map(|p| p.flags)?;
         let in_segments = |(i, p): (usize, &Part)| i == flags || p.flags == Some(flags);
         self.parts.iter().enumerate().all(in_segments).then_some(flags)

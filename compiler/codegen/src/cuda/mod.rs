@@ -62,5 +62,5 @@ pub fn compile(
     let mut code = CudaCode { kernels, locals: &program.locals };
     let functions = crate::plan::functions(program, &types, &mut code)?;
     let plan = Plan { functions, sites: statements.len() };
-    Ok(Program { source: format!("{HEAD}{}", text.finish()), checks, plan })
+    Ok(Program { source: format!("{HEAD}{}", text.finish()), checks, plan, compiled: Vec::new() })
 }

@@ -2,6 +2,7 @@
 
 use crate::format::Wire;
 use crate::guard::guarded;
+use crate::missing::{may_miss, spread};
 use crate::source::Source;
 use crate::tree::Tree;
 use crate::{DataError, input};
@@ -11,8 +12,8 @@ use arrow::array::{
     RecordBatchReader,
 };
 use arrow::buffer::{Buffer, MutableBuffer};
-use arrow::compute::cast;
-use arrow::datatypes::{self, DataType, SchemaRef};
+use arrow::compute::{cast, filter};
+use arrow::datatypes::{self, DataType, Field, SchemaRef};
 use arrow::error::ArrowError;
 use arrow::ipc::convert::try_fb_to_schema;
 use arrow::ipc::reader::{FileDecoder, StreamDecoder, read_footer_length};
@@ -67,7 +68,7 @@ pub fn read(
         let schema = table.schema.clone();
         let kept: Vec<usize> =
             (0..schema.fields().len()).filter(|i| wanted(schema.field(*i).name())).collect();
-        let (rows, columns) = join(table, &kept)?;
+        let (rows, columns) = join(table, &kept, may_miss(ty))?;
         let one = rows == 1 && is_row(ty);
         let mut trees = columns.into_iter().map(|tree| if one { tree } else { Tree::array(rows, tree) });
         match part {
@@ -177,14 +178,14 @@ fn stream(mut bytes: Buffer) -> Result<Table, DataError> {
     Ok(Table { schema, batches: Box::new(batches.into_iter()) })
 }
 
-/// The columns of all batches, and the number of rows.
-fn join(table: Table, kept: &[usize]) -> Result<(usize, Vec<Tree>), DataError> {
+/// The columns of all batches, and the number of rows. Whether values may be missing.
+fn join(table: Table, kept: &[usize], may_miss: bool) -> Result<(usize, Vec<Tree>), DataError> {
     let Table { schema, batches } = table;
     let mut rows = 0;
     let mut columns: Option<Vec<Tree>> = None;
     for batch in batches {
         let batch = batch.map_err(failed)?;
-        let trees = kept.iter().map(|i| column(schema.field(*i).name(), batch.column(*i), rows));
+        let trees = kept.iter().map(|i| column(schema.field(*i), batch.column(*i), rows, may_miss));
         let trees = trees.collect::<Result<Vec<_>, _>>()?;
         columns = Some(match columns {
             None => trees,
@@ -197,14 +198,27 @@ fn join(table: Table, kept: &[usize]) -> Result<(usize, Vec<Tree>), DataError> {
     }
     let empty = |i: &usize| {
         let field = schema.field(*i);
-        column(field.name(), &arrow::array::new_empty_array(field.data_type()), 0)
+        column(field, &arrow::array::new_empty_array(field.data_type()), 0, may_miss)
     };
     let columns = columns.map_or_else(|| kept.iter().map(empty).collect(), Ok)?;
-    Ok((rows, columns))
+    Ok((rows, columns.into_iter().map(settled).collect()))
 }
 
-fn column(name: &str, array: &ArrayRef, before: usize) -> Result<Tree, DataError> {
-    tree(array).map_err(|problem| {
+/// Without what says that values might be missing, where none are.
+fn settled(tree: Tree) -> Tree {
+    match tree {
+        Tree::Optional(present, elem) if !present.slice::<bool>().contains(&false) => settled(*elem),
+        Tree::Optional(present, elem) => Tree::Optional(present, Box::new(settled(*elem))),
+        Tree::Fixed(n, elem) => Tree::array(n, settled(*elem)),
+        Tree::Lists(offsets, elem) => Tree::Lists(offsets, Box::new(settled(*elem))),
+        Tree::Fields(fields) => Tree::Fields(fields.into_iter().map(|(n, t)| (n, settled(t))).collect()),
+        Tree::Scalars(_) => tree,
+    }
+}
+
+fn column(field: &Field, array: &ArrayRef, before: usize, may_miss: bool) -> Result<Tree, DataError> {
+    let name = field.name();
+    tree(field, array, may_miss).map_err(|problem| {
         DataError::new(match problem {
             Problem::Null(row) => format!("column `{name}` has no value in row {}", before + row),
             Problem::NullInside => format!("column `{name}` has missing values inside its rows"),
@@ -226,16 +240,29 @@ fn inside(problem: Problem) -> Problem {
     if let Problem::Null(_) = problem { Problem::NullInside } else { problem }
 }
 
-/// An array's rows.
-fn tree(array: &ArrayRef) -> Result<Tree, Problem> {
-    if let Some(nulls) = array.logical_nulls()
-        && let Some(row) = nulls.iter().position(|valid| !valid)
-    {
-        return Err(Problem::Null(row));
+/// An array's rows. If values may be missing, they are optional wherever the file says that some could be.
+fn tree(field: &Field, array: &ArrayRef, may_miss: bool) -> Result<Tree, Problem> {
+    let nulls = array.logical_nulls().filter(|n| n.null_count() > 0);
+    if !may_miss || !field.is_nullable() {
+        let missing = nulls.and_then(|nulls| nulls.iter().position(|there| !there));
+        return missing.map_or_else(|| values(array, may_miss), |row| Err(Problem::Null(row)));
     }
+    let Some(nulls) = nulls else {
+        let present = Array::from_slice(&vec![true; array.len()]);
+        return Ok(Tree::Optional(present, Box::new(values(array, may_miss)?)));
+    };
+    let present: Vec<bool> = nulls.iter().collect();
+    // What stands in the place of a missing value can be anything.
+    let there = filter(array, &BooleanArray::new(nulls.into_inner(), None)).map_err(|_| Problem::Damaged)?;
+    let all = spread(values(&there, may_miss)?, &present).map_err(|_| Problem::Damaged)?;
+    Ok(Tree::Optional(Array::from_slice(&present), Box::new(all)))
+}
+
+/// The rows of an array without missing ones.
+fn values(array: &ArrayRef, may_miss: bool) -> Result<Tree, Problem> {
     let other = |ty: &DataType| {
         let same = cast(array, ty).map_err(|_| Problem::Type(array.data_type().to_string()))?;
-        tree(&same)
+        values(&same, may_miss)
     };
     use datatypes as t;
     Ok(match array.data_type() {
@@ -251,17 +278,17 @@ fn tree(array: &ArrayRef) -> Result<Tree, Problem> {
         DataType::Float32 => scalars::<t::Float32Type>(array, Prim::F32),
         DataType::Float64 => scalars::<t::Float64Type>(array, Prim::F64),
         DataType::Boolean => booleans(array.as_boolean()),
-        DataType::List(_) => list(array.as_list::<i32>())?,
-        DataType::LargeList(_) => list(array.as_list::<i64>())?,
-        DataType::Map(..) => {
+        DataType::List(field) => list(field, array.as_list::<i32>(), may_miss)?,
+        DataType::LargeList(field) => list(field, array.as_list::<i64>(), may_miss)?,
+        DataType::Map(field, _) => {
             let map = array.as_map();
             let entries: ArrayRef = Arc::new(map.entries().clone());
-            rows(map.offsets(), &entries)?
+            rows(field, map.offsets(), &entries, may_miss)?
         }
-        DataType::FixedSizeList(_, len) => {
+        DataType::FixedSizeList(field, len) => {
             let len = usize::try_from(*len).map_err(|_| Problem::Damaged)?;
             let values = array.as_fixed_size_list().values();
-            Tree::array(len, tree(&values.slice(0, len * array.len())).map_err(inside)?)
+            Tree::array(len, tree(field, &values.slice(0, len * array.len()), may_miss).map_err(inside)?)
         }
         DataType::Binary => bytes(array.as_binary::<i32>().offsets(), array.as_binary::<i32>().values()),
         DataType::LargeBinary => bytes(array.as_binary::<i64>().offsets(), array.as_binary::<i64>().values()),
@@ -279,7 +306,8 @@ fn tree(array: &ArrayRef) -> Result<Tree, Problem> {
         }
         DataType::Struct(fields) => {
             let columns = array.as_struct().columns();
-            let parts = fields.iter().zip(columns).map(|(f, c)| Ok((f.name().clone(), tree(c)?)));
+            let parts =
+                fields.iter().zip(columns).map(|(f, c)| Ok((f.name().clone(), tree(f, c, may_miss)?)));
             Tree::Fields(parts.collect::<Result<_, _>>()?)
         }
         DataType::Dictionary(_, value) => other(value)?,
@@ -313,17 +341,26 @@ fn booleans(array: &BooleanArray) -> Tree {
     Tree::Scalars(Array::from_slice(&all))
 }
 
-fn list<O: OffsetSizeTrait>(array: &GenericListArray<O>) -> Result<Tree, Problem> {
-    rows(array.offsets(), array.values())
+fn list<O: OffsetSizeTrait>(
+    field: &Field,
+    array: &GenericListArray<O>,
+    may_miss: bool,
+) -> Result<Tree, Problem> {
+    rows(field, array.offsets(), array.values(), may_miss)
 }
 
 /// Rows between offsets, which need not begin with the first value.
-fn rows<O: OffsetSizeTrait>(offsets: &[O], values: &ArrayRef) -> Result<Tree, Problem> {
+fn rows<O: OffsetSizeTrait>(
+    field: &Field,
+    offsets: &[O],
+    values: &ArrayRef,
+    may_miss: bool,
+) -> Result<Tree, Problem> {
     let (first, last) = (offsets[0].as_usize(), offsets[offsets.len() - 1].as_usize());
     if first > last || last > values.len() {
         return Err(Problem::Damaged);
     }
-    let values = tree(&values.slice(first, last - first)).map_err(inside)?;
+    let values = tree(field, &values.slice(first, last - first), may_miss).map_err(inside)?;
     Ok(Tree::Lists(offsets_from(offsets), Box::new(values)))
 }
 
@@ -347,5 +384,5 @@ fn bytes<O: OffsetSizeTrait>(offsets: &[O], values: &Buffer) -> Tree {
 pub fn columns_of_file(bytes: &Buffer) -> Vec<Tree> {
     let table = file(bytes).expect("a file");
     let all: Vec<usize> = (0..table.schema.fields().len()).collect();
-    join(table, &all).expect("columns").1
+    join(table, &all, false).expect("columns").1
 }

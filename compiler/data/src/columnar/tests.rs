@@ -106,6 +106,31 @@ fn what_is_missing_has_a_place() {
 }
 
 #[test]
+fn missing_values_are_constructors() {
+    let optional = |ty| ValueType::Sum(vec![("none".into(), vec![]), ("some".into(), vec![ty])]);
+    let number = optional(ValueType::Prim(Prim::I32));
+    let some: ArrayRef = Arc::new(Int32Array::from(vec![Some(1), None, Some(3)]));
+    let read_as = |batches: &[ArrayRef], elem: ValueType| read(batches, &ValueType::array(elem));
+    // In some batches only, in none, and in a batch without rows.
+    let all = read_as(&[some.slice(2, 1), some.clone(), some.slice(0, 0)], number.clone());
+    assert_eq!(all.as_deref(), Ok("[#some 3i32, #some 1i32, #none, #some 3i32]"));
+    assert_eq!(read_as(&[some.slice(0, 1)], number.clone()).as_deref(), Ok("[#some 1i32]"));
+    // Rows, whose places of missing ones are not empty; elements of rows; both.
+    let starts = OffsetBuffer::new(ScalarBuffer::from(vec![0i64, 2, 3, 3]));
+    let item = Arc::new(Field::new("item", DataType::Int32, true));
+    let lists: ArrayRef =
+        Arc::new(LargeListArray::new(item, starts, some.clone(), Some(vec![false, true, true].into())));
+    let ragged = |elem| ValueType::ragged(elem);
+    let rows_of_some = read_as(std::slice::from_ref(&lists), optional(ragged(ValueType::Prim(Prim::I32))));
+    assert_eq!(rows_of_some.as_deref(), Ok("[#none, #some [3i32], #some []]"));
+    let elements = read_as(&[lists.slice(1, 2)], ragged(number.clone()));
+    assert_eq!(elements.as_deref(), Ok("[[#some 3i32], []]"));
+    let inside = ListArray::from_iter_primitive::<Int32Type, _, _>([Some(vec![Some(1), None]), Some(vec![])]);
+    let inside: ArrayRef = Arc::new(inside);
+    assert_eq!(read_as(&[inside], ragged(number)).as_deref(), Ok("[[#some 1i32, #none], []]"));
+}
+
+#[test]
 fn elements_are_not_copied() {
     let values = Float64Array::from(vec![1.0, 2.0, 3.0]);
     let offsets = OffsetBuffer::new(ScalarBuffer::from(vec![0i64, 1, 1, 3]));

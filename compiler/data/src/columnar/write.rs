@@ -4,10 +4,10 @@ use crate::DataError;
 use crate::format::Wire;
 use crate::tree::Tree;
 use arrow::array::{
-    ArrayRef, BooleanArray, FixedSizeListArray, LargeBinaryArray, LargeListArray, LargeStringArray,
-    PrimitiveArray, RecordBatch, RecordBatchOptions, StructArray,
+    Array as _, ArrayRef, BooleanArray, FixedSizeListArray, LargeBinaryArray, LargeListArray,
+    LargeStringArray, PrimitiveArray, RecordBatch, RecordBatchOptions, StructArray, make_array,
 };
-use arrow::buffer::{Buffer, OffsetBuffer, ScalarBuffer};
+use arrow::buffer::{Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
 use arrow::datatypes::{self as t, ArrowPrimitiveType, Field, Fields, Schema};
 use arrow::ipc::writer::{FileWriter, StreamWriter};
 use bytes::Bytes;
@@ -31,7 +31,7 @@ pub fn write<W: Write + Send>(tree: &Tree, wire: Option<Wire>, out: &mut W) -> R
     let arrays = columns.iter().map(|(name, tree)| Ok((name.clone(), array(tree, rows)?)));
     let arrays = arrays.collect::<Result<Vec<_>, DataError>>()?;
     let fields: Vec<Field> =
-        arrays.iter().map(|(name, a)| Field::new(name, a.data_type().clone(), false)).collect();
+        arrays.iter().map(|(name, a)| Field::new(name, a.data_type().clone(), a.is_nullable())).collect();
     let schema = Arc::new(Schema::new(fields));
     let options = RecordBatchOptions::new().with_row_count(Some(rows));
     let arrays = arrays.into_iter().map(|(_, a)| a).collect();
@@ -132,11 +132,19 @@ fn array(tree: &Tree, rows: usize) -> Result<ArrayRef, DataError> {
             let all = StructArray::try_new_with_length(fields, arrays, None, rows);
             Ok(Arc::new(all.map_err(failed)?))
         }
+        Tree::Optional(_, elem) if matches!(**elem, Tree::Optional(..)) => {
+            Err("a value that may be missing twice has no form in Arrow".into())
+        }
+        Tree::Optional(present, elem) => {
+            let nulls = NullBuffer::from(present.slice::<bool>());
+            let all = array(elem, rows)?.to_data().into_builder().nulls(Some(nulls));
+            Ok(make_array(all.build().map_err(failed)?))
+        }
     }
 }
 
 fn field(name: &str, values: &ArrayRef) -> Arc<Field> {
-    Arc::new(Field::new(name, values.data_type().clone(), false))
+    Arc::new(Field::new(name, values.data_type().clone(), values.is_nullable()))
 }
 
 /// Text where all rows are, else bytes.

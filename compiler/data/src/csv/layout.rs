@@ -1,10 +1,18 @@
 //! Which columns a type wants, and of what.
 
+use crate::missing::Optional;
 use par_runtime::{Prim, ValueType};
 
-/// What a cell is read as.
+/// What a cell is read as, and whether it may have nothing.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub enum Cell {
+pub struct Cell {
+    pub content: Content,
+    pub optional: bool,
+}
+
+/// What is in a cell.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Content {
     Number(Prim),
     Text,
     /// Numbers in brackets, any number of them: `[1, 2]`.
@@ -39,7 +47,7 @@ impl Layout {
             ValueType::Array { elem, .. } => {
                 if let ValueType::Array { ragged, elem: inner, .. } = &**elem
                     && let ValueType::Prim(prim) = **inner
-                    && cell(elem) != Some(Cell::Text)
+                    && content(elem) != Some(Content::Text)
                 {
                     return Ok(rows(Columns::Matrix { elem: prim, ragged: *ragged }));
                 }
@@ -66,18 +74,24 @@ fn columns(ty: &ValueType, of: &dyn Fn(&ValueType) -> Option<Cell>) -> Result<Co
     columns.ok_or(())
 }
 
-/// A text is an array of bytes whose length differs from row to row; an outermost one counts as such.
 fn cell(ty: &ValueType) -> Option<Cell> {
+    let optional = if let ValueType::Sum(cases) = ty { Optional::of(cases) } else { None };
+    let content = content(optional.as_ref().map_or(ty, |o| o.ty))?;
+    Some(Cell { content, optional: optional.is_some() })
+}
+
+/// A text is an array of bytes whose length differs from row to row; an outermost one counts as such.
+fn content(ty: &ValueType) -> Option<Content> {
     match ty {
-        ValueType::Prim(prim) => Some(Cell::Number(*prim)),
+        ValueType::Prim(prim) => Some(Content::Number(*prim)),
         ValueType::Array { ragged: true, elem, .. } if **elem == ValueType::Prim(Prim::U8) => {
-            Some(Cell::Text)
+            Some(Content::Text)
         }
         ValueType::Array { ragged: true, elem, .. } => match **elem {
-            ValueType::Prim(prim) => Some(Cell::Row(prim)),
+            ValueType::Prim(prim) => Some(Content::Row(prim)),
             _ => None,
         },
-        ValueType::Sum(cases) if cases.iter().all(|(_, payload)| payload.is_empty()) => Some(Cell::Text),
+        ValueType::Sum(cases) if cases.iter().all(|(_, payload)| payload.is_empty()) => Some(Content::Text),
         _ => None,
     }
 }

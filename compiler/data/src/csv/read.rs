@@ -1,9 +1,10 @@
 //! Reading columns, row by row.
 
 use super::cell::{Numbers, is_number, numbers, shown};
-use super::layout::{Cell, Columns, Layout};
+use super::layout::{Cell, Columns, Content, Layout};
 use crate::DataError;
 use crate::format::Header;
+use crate::missing::spread;
 use crate::source::Source;
 use crate::tree::Tree;
 use csv::{ByteRecord, Reader, ReaderBuilder};
@@ -94,11 +95,12 @@ pub fn read(
 /// Whether the first row has names. Names that are asked for must be there; where nobody asks, a row in which a number should stand and
 /// does not is one of names, and so is the first row of texts.
 fn is_header(columns: &Columns, header: Header, part: Option<&str>, first: &[String]) -> bool {
-    let is = |text: &String, cell: &Cell| match cell {
+    let is = |text: &String, cell: &Cell| match cell.content {
+        _ if cell.optional && is_missing(text.as_bytes(), cell.content) => !text.is_empty(),
         // A number that does not fit is no name.
-        Cell::Number(prim) => [*prim, Prim::F64].iter().any(|p| is_number(text.as_bytes(), *p)),
-        Cell::Row(_) => text.starts_with('['),
-        Cell::Text => false,
+        Content::Number(prim) => [prim, Prim::F64].iter().any(|p| is_number(text.as_bytes(), *p)),
+        Content::Row(_) => text.starts_with('['),
+        Content::Text => false,
     };
     match header {
         Header::Yes => true,
@@ -109,10 +111,20 @@ fn is_header(columns: &Columns, header: Header, part: Option<&str>, first: &[Str
             Columns::One(cell) => !first.iter().all(|text| is(text, cell)),
             Columns::All(cells) => !first.iter().zip(cells).any(|(text, cell)| is(text, cell)),
             Columns::Matrix { elem, .. } => {
-                !first.is_empty() && !first.iter().any(|text| is(text, &Cell::Number(*elem)))
+                let cell = Cell { content: Content::Number(*elem), optional: false };
+                !first.is_empty() && !first.iter().any(|text| is(text, &cell))
             }
         },
     }
+}
+
+/// Whether a cell has nothing: it is empty, or says so in a word that is no value. Every other text is one.
+fn is_missing(text: &[u8], content: Content) -> bool {
+    let words: &[&[u8]] = match content {
+        Content::Text => &[b""],
+        Content::Number(_) | Content::Row(_) => &[b"", b"NA", b"N/A", b"null", b"NULL", b"None"],
+    };
+    words.contains(&text.trim_ascii())
 }
 
 /// A column that is read.
@@ -120,7 +132,11 @@ struct Column {
     name: String,
     /// Its number in the file.
     index: usize,
+    content: Content,
+    /// What the cells have, where they have something.
     cells: Cells,
+    /// Which do, if they need not.
+    present: Option<Vec<bool>>,
 }
 
 enum Cells {
@@ -193,7 +209,7 @@ impl Table {
         }
         for column in &mut self.columns {
             let text = record.get(column.index).unwrap_or_default();
-            let added = column.cells.push(text);
+            let added = column.push(text);
             added.map_err(|message| {
                 DataError::in_line(line, format!("column `{}`: {message}", column.name))
             })?;
@@ -208,19 +224,42 @@ impl Table {
         }
         let rows = self.rows;
         let wrap = |tree| if one_row { tree } else { Tree::array(rows, tree) };
-        let fields = self.columns.into_iter().map(|c| (c.name, wrap(c.cells.finish())));
-        Ok(Tree::Fields(fields.collect()))
+        let fields = self.columns.into_iter().map(|c| {
+            let name = c.name.clone();
+            Ok((name, wrap(c.finish()?)))
+        });
+        Ok(Tree::Fields(fields.collect::<Result<_, DataError>>()?))
     }
 }
 
 impl Column {
     fn new(name: &str, index: usize, cell: Cell) -> Column {
-        let cells = match cell {
-            Cell::Number(prim) => Cells::Numbers(numbers(prim)),
-            Cell::Text => Cells::Texts { offsets: vec![0], bytes: Vec::new() },
-            Cell::Row(prim) => Cells::Rows { offsets: vec![0], values: numbers(prim) },
+        let Cell { content, optional } = cell;
+        let cells = match content {
+            Content::Number(prim) => Cells::Numbers(numbers(prim)),
+            Content::Text => Cells::Texts { offsets: vec![0], bytes: Vec::new() },
+            Content::Row(prim) => Cells::Rows { offsets: vec![0], values: numbers(prim) },
         };
-        Column { name: shown(name.as_bytes()), index, cells }
+        let present = optional.then(Vec::new);
+        Column { name: shown(name.as_bytes()), index, content, cells, present }
+    }
+
+    fn push(&mut self, text: &[u8]) -> Result<(), String> {
+        if let Some(present) = &mut self.present {
+            let there = !is_missing(text, self.content);
+            present.push(there);
+            if !there {
+                return Ok(());
+            }
+        }
+        self.cells.push(text)
+    }
+
+    fn finish(self) -> Result<Tree, DataError> {
+        let values = self.cells.finish();
+        let Some(present) = self.present else { return Ok(values) };
+        let all = spread(values, &present).map_err(|e| format!("no memory for {} bytes", e.0))?;
+        Ok(Tree::Optional(Array::from_slice(&present), Box::new(all)))
     }
 }
 

@@ -13,6 +13,8 @@ enum Cells<'a> {
     Texts(&'a [i64], &'a [u8]),
     /// Rows of numbers, as the text of a value: `[1, 2]`.
     Rows(&'a [i64], &'a Array),
+    /// Nothing where there is no value.
+    Optional(&'a [bool], Box<Cells<'a>>),
 }
 
 /// Writes columns with a row of their names; matrices, regular or not, have none.
@@ -122,29 +124,37 @@ fn table<'a>(tree: &'a Tree, columns: &mut Vec<(String, Cells<'a>)>) -> Result<u
 
 /// Adds a column, or the columns of the fields of records, whose names are joined by dots.
 fn add<'a>(name: &str, tree: &'a Tree, columns: &mut Vec<(String, Cells<'a>)>) -> Result<(), DataError> {
-    let cells = match tree {
+    if let Tree::Fields(fields) = tree {
+        let name_of =
+            |field: &str| if name == "value" { field.to_string() } else { format!("{name}.{field}") };
+        return fields.iter().try_for_each(|(field, tree)| add(&name_of(field), tree, columns));
+    }
+    let cells = cells(tree);
+    let cells = cells.ok_or_else(|| format!("{} does not fit into cells of text", tree.type_name()))?;
+    columns.push((name.to_string(), cells));
+    Ok(())
+}
+
+fn cells(tree: &Tree) -> Option<Cells<'_>> {
+    Some(match tree {
         Tree::Scalars(array) => Cells::Numbers(array),
         Tree::Lists(offsets, elem) => match &**elem {
             Tree::Scalars(bytes) if tree.is_text() => Cells::Texts(offsets.slice(), bytes.slice()),
             Tree::Scalars(values) => Cells::Rows(offsets.slice(), values),
-            _ => return Err(format!("{} does not fit into cells of text", tree.type_name()).into()),
+            _ => return None,
         },
-        Tree::Fields(fields) => {
-            let name_of =
-                |field: &str| if name == "value" { field.to_string() } else { format!("{name}.{field}") };
-            return fields.iter().try_for_each(|(field, tree)| add(&name_of(field), tree, columns));
-        }
-        Tree::Fixed(..) => {
-            return Err(format!("{} does not fit into cells of text", tree.type_name()).into());
-        }
-    };
-    columns.push((name.to_string(), cells));
-    Ok(())
+        // An empty cell says only once that nothing is there.
+        Tree::Optional(_, elem) if matches!(**elem, Tree::Optional(..)) => return None,
+        Tree::Optional(present, elem) => Cells::Optional(present.slice(), Box::new(cells(elem)?)),
+        Tree::Fields(_) | Tree::Fixed(..) => return None,
+    })
 }
 
 impl Cells<'_> {
     fn write(&self, row: usize, out: &mut Vec<u8>) -> std::io::Result<()> {
         match self {
+            Cells::Optional(present, cells) if present[row] => cells.write(row, out),
+            Cells::Optional(..) => Ok(()),
             Cells::Numbers(array) => cell::write(array, row, out),
             Cells::Texts(offsets, bytes) => {
                 out.extend_from_slice(&bytes[offsets[row] as usize..offsets[row + 1] as usize]);

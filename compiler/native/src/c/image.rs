@@ -3,8 +3,9 @@
 use super::make::coerce;
 use super::read::from_text;
 use super::{Failure, ParOptions, ParValue, give_to, made_value, reference, status_of, text, values};
-use crate::program::Program;
+use crate::program::{Backend, Program};
 use crate::status::Status;
+use clap::ValueEnum;
 use par_message::entries;
 use par_runtime::Entry;
 use par_runtime::image::Image;
@@ -58,6 +59,19 @@ unsafe extern "C" fn par_image_call(
         let value = value.map_err(|e| Failure::of_run(&e, program.sources()))?;
         // SAFETY: the header asks for a place.
         unsafe { give_to(result, value) }
+    })
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn par_image_run_on(image: *const Image, backend: *const c_char, device: usize) -> c_int {
+    status_of(|| {
+        // SAFETY: the header asks for all of this.
+        let (program, name) = unsafe { (program(image)?, text(backend)?) };
+        let backend = Backend::from_str(name, false);
+        let backend = backend.map_err(|_| {
+            Failure::misuse(format!("there is no back end `{name}`: they are cpu, cuda and auto"))
+        })?;
+        program.run_on(backend, device).map(drop).map_err(|m| Failure::new(Status::Failed, m))
     })
 }
 

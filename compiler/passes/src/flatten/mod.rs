@@ -54,7 +54,7 @@ mod versions;
 mod view;
 mod whole;
 
-use crate::bulk;
+use crate::{bulk, segments};
 
 pub use choices::{Choice, Measure, Thresholds};
 pub use consumed::updates_arguments;
@@ -144,6 +144,10 @@ fn with_choices(program: &core::Program, options: &Options) -> Result<(flat::Pro
     interchange::run(&mut out);
     bulk::run(&mut out);
     prune::run(&mut out);
+    if segments::run(&mut out) {
+        bulk::run(&mut out);
+        prune::run(&mut out);
+    }
     Ok((out, choices))
 }
 
