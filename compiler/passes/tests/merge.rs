@@ -3,7 +3,7 @@
 mod common;
 
 use common::transformed;
-use par_passes::pass::{MERGE, RESULTS};
+use par_passes::pass::MERGE;
 
 #[test]
 fn two_independent_calls_become_a_map() {
@@ -44,29 +44,5 @@ fn a_call_that_needs_another_stays_behind_it() {
            in (%o, %res)
          }",
         &[MERGE]
-    ));
-}
-
-#[test]
-fn rows_of_one_width_stay_regular() {
-    assert_shows!(transformed(
-        "fun f@0 (%n: i64, %m: i64, %xs: [%n][%m]i64) -> (%k: i64, %w: i64, %r: [%k][%w]i64) {
-           let (%small: bool) = lt.i64 (%n, 2i64)
-           let (%o: i64, %res: [%o][%m]i64) = if %small then { in (%n, %xs) } else {
-             let (%h: i64) = quot.i64 (%n, 2i64)
-             let (%as: [%h][%m]i64) = slice %xs (0i64, %h, 1i64)
-             let (%k1: i64, %w1: i64, %r1: [%k1][%w1]i64) = call @0 (%h, %m, %as)
-             let (%s1: [%k1][%m]i64) = %r1
-             let (%g: i64) = sub.i64 (%n, %h)
-             let (%bs: [%g][%m]i64) = slice %xs (%h, %g, 1i64)
-             let (%k2: i64, %w2: i64, %r2: [%k2][%w2]i64) = call @0 (%g, %m, %bs)
-             let (%s2: [%k2][%m]i64) = %r2
-             let (%t: i64) = add.i64 (%k1, %k2)
-             let (%all: [%t][%m]i64) = concat (%s1, %s2)
-             in (%t, %all)
-           }
-           in (%o, %m, %res)
-         }",
-        &[RESULTS, MERGE]
     ));
 }
