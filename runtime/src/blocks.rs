@@ -19,6 +19,8 @@ pub struct Blocks<A = Array> {
     prim: Prim,
     /// Not empty, by origin; each buffer once.
     parts: Vec<A>,
+    /// How many elements there were when they were last swept.
+    settled: usize,
 }
 
 /// An array that may be among blocks, wherever it is held.
@@ -42,7 +44,7 @@ impl Part for Array {
 impl<A: Part> Blocks<A> {
     /// No arrays.
     pub fn new(prim: Prim) -> Blocks<A> {
-        Blocks { prim, parts: Vec::new() }
+        Blocks { prim, parts: Vec::new(), settled: 0 }
     }
 
     /// Element type.
@@ -66,6 +68,7 @@ impl<A: Part> Blocks<A> {
 
     /// Adds all arrays of `other`.
     pub fn add_all(&mut self, other: &Blocks<A>) {
+        self.settled = self.settled.max(other.settled);
         if self.parts.is_empty() {
             self.parts.clone_from(&other.parts);
         } else {
@@ -73,6 +76,11 @@ impl<A: Part> Blocks<A> {
                 self.add(a.clone());
             });
         }
+    }
+
+    /// The arrays, by origin.
+    pub fn parts(&self) -> &[A] {
+        &self.parts
     }
 
     /// Number of arrays.
@@ -94,6 +102,42 @@ impl<A: Part> Blocks<A> {
     fn part_of(&self, index: i64) -> Option<usize> {
         let part = self.parts.partition_point(|a| a.origin() <= index).checked_sub(1)?;
         (index - self.parts[part].origin() < self.parts[part].elements() as i64).then_some(part)
+    }
+
+    /// Whether there are more than twice as many elements as when they were last swept; with a base: whether more than a few are in
+    /// arrays that it does not have. Blocks that never were swept are taken as they are now.
+    pub fn grown(&mut self, base: Option<&Blocks<A>>) -> bool {
+        let elements = self.elements();
+        if let Some(base) = base {
+            let is_new = |a: &&A| base.parts.binary_search_by_key(&a.origin(), A::origin).is_err();
+            return self.parts.iter().filter(is_new).map(A::elements).sum::<usize>() > FEW;
+        }
+        if self.settled == 0 {
+            self.settled = elements;
+        }
+        elements > 2 * self.settled + FEW
+    }
+
+    /// Lets go of arrays in which none of these starts is. Gives whether there are still more than twice as many elements as `weight`, and
+    /// more than a few. Doing this when blocks have grown costs no more than making what they grew by, and what the rows need.
+    pub fn sweep<'s>(&mut self, starts: impl Iterator<Item = &'s [i64]>, weight: i64) -> bool {
+        if self.parts.len() > 1 {
+            let mut used = vec![false; self.parts.len()];
+            for at in starts.flatten() {
+                if let Some(part) = self.part_of(*at) {
+                    used[part] = true;
+                }
+            }
+            let mut used = used.into_iter();
+            self.parts.retain(|_| used.next().unwrap_or(true));
+        }
+        self.settled = self.elements();
+        self.settled > 2 * usize::try_from(weight).unwrap_or(0) + FEW
+    }
+
+    /// Reads and comparisons of a sweep.
+    pub fn cost_of_sweep(&self, starts: &Blocks<A>) -> usize {
+        if self.parts.len() > 1 { 2 * starts.elements() } else { 0 }
     }
 
     /// Lets go of arrays in which no row is, of those of which only little is used, and of those that are small and many; says

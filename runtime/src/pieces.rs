@@ -9,7 +9,8 @@
 //! How much a piece needs is found by trying: programs have no effects, so what ran out of memory is done again with half of
 //! the rows. Where pieces contain pieces (calls in calls), each leaves most of the memory to those inside: one that holds more than
 //! its share when the next level begins is made smaller *before* anything is done there ([`is_full`]). What does not fit even row by
-//! row fails; then no level around it tries again, since each holds only its share.
+//! row may have needed something of all rows of the level around it, which is then tried again with half of its rows; but not for ever,
+//! since levels may be many.
 
 use crate::check::RuntimeError;
 use crate::pool;
@@ -17,6 +18,9 @@ use std::cell::Cell;
 
 /// A piece may hold this part of what is left of the memory when it begins, before those inside it begin.
 const SHARE: isize = 8;
+
+/// So often in all, levels are tried again because a level inside failed row by row.
+const CHANCES: usize = 24;
 
 /// The piece that is being worked on, on this thread.
 #[derive(Clone, Copy)]
@@ -30,7 +34,9 @@ struct Current {
 thread_local! {
     static CURRENT: Cell<Option<Current>> = const { Cell::new(None) };
     /// One row alone was too much.
-    static GIVEN_UP: Cell<bool> = const { Cell::new(false) };
+    static ONE_FAILED: Cell<bool> = const { Cell::new(false) };
+    /// How often a level may still be tried again after that.
+    static LEFT: Cell<usize> = const { Cell::new(0) };
 }
 
 /// The rows of an operation, of which some are done.
@@ -72,16 +78,26 @@ impl Pieces {
                 Ok(Some(x))
             }
             Err(e) if !e.is_out_of_memory() => Err(e),
-            Err(_) if rows > 1 && !GIVEN_UP.get() => {
+            Err(_) if rows > 1 && is_worth_another_try() => {
                 self.size = rows.div_ceil(2);
                 Ok(None)
             }
             Err(e) => {
-                GIVEN_UP.set(true);
+                ONE_FAILED.set(true);
                 Err(e)
             }
         }
     }
+}
+
+/// Whether fewer rows might do.
+fn is_worth_another_try() -> bool {
+    if !ONE_FAILED.replace(false) {
+        return true;
+    }
+    let left = LEFT.get();
+    LEFT.set(left.saturating_sub(1));
+    left > 0
 }
 
 /// Restores what was current before.
@@ -91,7 +107,8 @@ impl Around {
     fn begin(divisible: bool) -> Around {
         let before = CURRENT.get();
         if before.is_none() {
-            GIVEN_UP.set(false);
+            ONE_FAILED.set(false);
+            LEFT.set(CHANCES);
         }
         let most = pool::thread_balance().saturating_add(pool::left() / SHARE);
         CURRENT.set(Some(Current { most, divisible }));
@@ -138,20 +155,38 @@ mod tests {
         assert_eq!(worked(0, 3, 100), Ok(vec![(0, 0)]));
     }
 
-    #[test]
-    fn a_row_that_does_not_fit_fails_at_once_on_all_levels() {
-        let mut tries = 0;
-        let mut outer = Pieces::new(1 << 20, u64::MAX);
-        let result = outer.run(|_, _| {
-            let mut inner = Pieces::new(1024, u64::MAX);
-            while inner.next().is_some() {
-                inner.run(|_, _| {
-                    tries += 1;
-                    Err::<(), _>(exhausted())
-                })?;
+    /// Rows of an outer level that hold something for every row while inner ones work: how often the inner ones are tried.
+    fn nested(rows: usize, fits: impl Fn(usize) -> bool) -> (Result<usize, RuntimeError>, usize) {
+        let (mut tries, mut done) = (0, 0);
+        let mut outer = Pieces::new(rows, u64::MAX);
+        while outer.next().is_some() {
+            let worked = outer.run(|_, around| {
+                let mut inner = Pieces::new(1024, u64::MAX);
+                while inner.next().is_some() {
+                    inner.run(|_, _| {
+                        tries += 1;
+                        if fits(around) { Ok(()) } else { Err(exhausted()) }
+                    })?;
+                }
+                Ok(around)
+            });
+            match worked {
+                Ok(rows) => done += rows.unwrap_or(0),
+                Err(e) => return (Err(e), tries),
             }
-            Ok(())
-        });
-        assert_eq!((result, tries), (Err(exhausted()), 11));
+        }
+        (Ok(done), tries)
+    }
+
+    #[test]
+    fn a_level_is_tried_with_fewer_rows_if_one_row_inside_does_not_fit() {
+        assert_eq!(nested(1000, |around| around <= 10).0, Ok(1000));
+    }
+
+    #[test]
+    fn a_row_that_does_not_fit_fails_after_some_tries() {
+        let (result, tries) = nested(1 << 40, |_| false);
+        assert_eq!(result, Err(exhausted()));
+        assert_eq!(tries, 11 * (CHANCES + 1));
     }
 }

@@ -150,6 +150,8 @@ pub enum Op<K = Kernel> {
     ConcatDesc(Vec<Operand>),
     Join(Vec<Operand>, Prim),
     Tidy { blocks: Operand, starts: Operand, lens: Operand },
+    Grown { blocks: Operand, base: Option<Operand> },
+    Sweep { blocks: Operand, starts: Operand, weight: Operand },
     Sort { space: Space, keys: Operand, values: Option<Operand> },
     If { cond: Operand, then: Block<K>, other: Block<K> },
     Loop(Box<Loop<K>>),

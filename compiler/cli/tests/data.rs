@@ -161,7 +161,7 @@ fn nothing_is_left_half_written() {
         String::from_utf8_lossy(&output.stderr).contains("cannot write to standard output: No space left")
     );
     folder.file("old.csv", "old");
-    folder.file("sum.par", "entry main : #a i32 | #b = #a 1\n");
+    folder.file("sum.par", "entry main : #a i32 | #b i32 = #a 1\n");
     assert!(folder.fails(&["sum.par", "-o", "old.csv"]).contains("can only be written as text"));
     assert_eq!(folder.text("old.csv"), "old");
     assert_eq!(folder.names(), ["main.par", "old.csv", "sum.par"]);

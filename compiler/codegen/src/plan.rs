@@ -243,6 +243,15 @@ impl<C: Code> Planner<'_, C> {
                 starts: self.operands.var(*starts, live),
                 lens: self.operands.var(*lens, live),
             },
+            Op::Grown { blocks, base } => plan::Op::Grown {
+                blocks: self.operands.var(*blocks, live),
+                base: base.map(|b| self.operands.var(b, live)),
+            },
+            Op::Sweep { blocks, starts, weight } => plan::Op::Sweep {
+                blocks: self.operands.var(*blocks, live),
+                starts: self.operands.var(*starts, live),
+                weight: self.operands.operand(weight, live),
+            },
             Op::Sort { space, keys, values } => plan::Op::Sort {
                 values: values.map(|v| self.operands.var(v, live)),
                 keys: self.operands.var(*keys, live),
@@ -404,6 +413,10 @@ impl Uses {
             Op::Slice { arr, start, len } => self.atoms([&Atom::Var(*arr), start, len]),
             Op::Concat(vs) | Op::ConcatDesc(vs) | Op::Join(vs) => self.used.extend(vs),
             Op::Tidy { blocks, starts, lens } => self.used.extend([*blocks, *starts, *lens]),
+            Op::Grown { blocks, base } => self.used.extend(std::iter::once(blocks).chain(base)),
+            Op::Sweep { blocks, starts, weight } => {
+                self.atoms([&Atom::Var(*blocks), &Atom::Var(*starts), weight]);
+            }
             Op::Sort { space, keys, values } => {
                 self.space(space);
                 self.used.extend(std::iter::once(keys).chain(values));

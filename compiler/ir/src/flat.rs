@@ -193,6 +193,24 @@ pub enum Op {
         /// `i64`s: how long it is.
         lens: Var,
     },
+    /// Whether blocks have grown so much since they were last swept that it is worth while to look for what no row needs; with `base`:
+    /// whether they have more than a little that is not in those blocks. Binds the blocks and a host bool.
+    Grown {
+        /// Blocks.
+        blocks: Var,
+        /// Blocks that are kept anyway.
+        base: Option<Var>,
+    },
+    /// Lets go of arrays in which none of the rows is that start where the elements of `starts`, which are blocks too, say. Binds the
+    /// blocks, and whether they still have more than twice `weight` elements.
+    Sweep {
+        /// Blocks.
+        blocks: Var,
+        /// Blocks of `i64`s.
+        starts: Var,
+        /// How many elements are needed at most.
+        weight: Atom,
+    },
     /// Every row's numbers in ascending order. Binds them, and what came with each, in that order; equal numbers of a row keep
     /// their order.
     Sort {

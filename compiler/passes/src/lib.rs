@@ -6,6 +6,7 @@ pub mod flatten;
 pub mod fuse;
 pub mod merge;
 pub mod pass;
+mod results;
 mod segments;
 mod sequential;
 pub mod simplify;

@@ -55,14 +55,28 @@ struct Signature {
     params: Vec<Param>,
     ret: Vec<Param>,
     mergeable: bool,
+    /// The parameters that are sizes of rows, which have to be the same in all calls.
+    row_sizes: Vec<usize>,
 }
 
 impl Signature {
     fn of(f: &Fun) -> Signature {
         // An inner size that differs between calls would need a descriptor of its own.
-        let plain = |p: &Param| p.ty.dims.iter().skip(1).all(|d| matches!(d, Dim::Seg(_)));
-        let mergeable = f.params.iter().any(|p| p.ty.rank() > 0) && f.params.iter().chain(&f.ret).all(plain);
-        Signature { params: f.params.clone(), ret: f.ret.clone(), mergeable }
+        let inner = |p: &Param| p.ty.dims.iter().skip(1).copied().collect::<Vec<Dim>>();
+        let inner: Vec<Dim> = f.params.iter().chain(&f.ret).flat_map(inner).collect();
+        let is_row_size = |p: &Param| inner.contains(&Dim::Size(p.var.into()));
+        let arrays = f.params.iter().any(|p| p.ty.rank() > 0);
+        let row_sizes = (0..f.params.len()).filter(|i| is_row_size(&f.params[*i])).collect();
+        let mergeable = arrays && !f.ret.iter().any(is_row_size);
+        Signature { params: f.params.clone(), ret: f.ret.clone(), mergeable, row_sizes }
+    }
+
+    /// Whether calls at these places of a body agree in what has to be the same.
+    fn fits(&self, body: &Body, group: &[usize]) -> bool {
+        let same = |i: &usize| {
+            group.iter().all(|at| argument(&body.stms[*at], *i) == argument(&body.stms[group[0]], *i))
+        };
+        self.row_sizes.iter().all(same)
     }
 }
 
@@ -107,7 +121,9 @@ impl Merger {
         }
         funs.sort();
         let twice = funs.windows(2).filter(|w| w[0] == w[1]).map(|w| w[0]).collect::<BTreeSet<_>>();
-        twice.into_iter().find_map(|f| independent(body, f))
+        twice.into_iter().find_map(|f| {
+            independent(body, f).filter(|group| self.signatures[f.0 as usize].fits(body, group))
+        })
     }
 
     fn apply(&mut self, body: &mut Body, group: &[usize]) {

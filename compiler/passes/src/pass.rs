@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! simplify   folds, propagates, removes what is dead
+//! results    takes what is known of a function's results out of them
 //! merge      makes one map of independent calls of a recursive function
 //! hoist      takes what does not change out of maps and loops
 //! fuse       joins producers and consumers, then neighbours
@@ -9,7 +10,7 @@
 //! sequential makes loops of what is to run one row after the other
 //! ```
 
-use crate::{fuse, merge, sequential, simplify, tiny};
+use crate::{fuse, merge, results, sequential, simplify, tiny};
 use par_ir::core::Program;
 
 /// A transformation of CORE.
@@ -28,6 +29,13 @@ pub const SIMPLIFY: Pass = Pass {
     name: "simplify",
     description: "folds constants, propagates copies, proves checks, removes what is dead",
     run: simplify::run,
+};
+
+/// Known results of functions.
+pub const RESULTS: Pass = Pass {
+    name: "results",
+    description: "takes constants and sizes of arguments out of what functions result in",
+    run: results::run,
 };
 
 /// Independent recursive calls as one batch.
@@ -68,4 +76,4 @@ pub const SEQUENTIAL: Pass = Pass {
 /// What happens to CORE before it is flattened. Hoisting comes before fusion, so that an invariant producer is not
 /// fused into the map that it should leave.
 pub const CORE_PASSES: &[Pass] =
-    &[SIMPLIFY, MERGE, HOIST, FUSE, SIMPLIFY, TINY, SIMPLIFY, HOIST, FUSE, SEQUENTIAL, SIMPLIFY];
+    &[SIMPLIFY, RESULTS, MERGE, HOIST, FUSE, SIMPLIFY, TINY, SIMPLIFY, HOIST, FUSE, SEQUENTIAL, SIMPLIFY];

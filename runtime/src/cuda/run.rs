@@ -307,6 +307,20 @@ impl<'a> Device for Cuda<'a> {
         blocks::tidy(run, blocks, starts, lens, span)
     }
 
+    fn grown(mut blocks: Arc<Blocks<Array>>, base: Option<Arc<Blocks<Array>>>) -> (Arc<Blocks<Array>>, bool) {
+        let grown = Arc::make_mut(&mut blocks).grown(base.as_deref());
+        (blocks, grown)
+    }
+
+    fn sweep(
+        run: &Run<Self>,
+        blocks: Arc<Blocks<Array>>,
+        starts: Arc<Blocks<Array>>,
+        weight: i64,
+    ) -> Result<(Arc<Blocks<Array>>, bool), RuntimeError> {
+        device::sweep(run, blocks, starts, weight)
+    }
+
     fn make_desc(run: &Run<Self>, lengths: Array, span: Span) -> Result<Arc<desc::Desc>, RuntimeError> {
         desc::from_lengths(&run.device, lengths, span).map(|d| run.counted(d))
     }

@@ -143,6 +143,20 @@ impl Device for Cpu {
         Ok((blocks, moved.map_or(starts, |m| m.starts)))
     }
 
+    fn grown(mut blocks: Arc<Blocks>, base: Option<Arc<Blocks>>) -> (Arc<Blocks>, bool) {
+        let grown = Arc::make_mut(&mut blocks).grown(base.as_deref());
+        (blocks, grown)
+    }
+
+    fn sweep(
+        run: &Run,
+        blocks: Arc<Blocks>,
+        starts: Arc<Blocks>,
+        weight: i64,
+    ) -> Result<(Arc<Blocks>, bool), RuntimeError> {
+        device::sweep(run, blocks, starts, weight)
+    }
+
     fn make_desc(run: &Run, lengths: Array, span: Span) -> Result<Arc<Desc>, RuntimeError> {
         run.new_desc(Desc::from_lengths(lengths, run.device.threads), span)
     }

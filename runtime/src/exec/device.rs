@@ -108,6 +108,16 @@ pub trait Device: Clone + Debug + Sized {
         span: Span,
     ) -> Result<(Self::Blocks, Self::Array), RuntimeError>;
 
+    /// See [`crate::blocks::Blocks::grown`].
+    fn grown(blocks: Self::Blocks, base: Option<Self::Blocks>) -> (Self::Blocks, bool);
+    /// See [`crate::blocks::Blocks::sweep`]; counts what it costs.
+    fn sweep(
+        run: &Run<Self>,
+        blocks: Self::Blocks,
+        starts: Self::Blocks,
+        weight: i64,
+    ) -> Result<(Self::Blocks, bool), RuntimeError>;
+
     /// A descriptor of rows of these lengths.
     fn make_desc(run: &Run<Self>, lengths: Self::Array, span: Span) -> Result<Self::Desc, RuntimeError>;
     /// `rows` rows of length `m`; the product is a size.
@@ -143,6 +153,24 @@ impl<D: Device> Run<'_, D> {
     pub fn arrays(&self, xs: &[Operand], frame: &mut Frame<D>) -> Result<Vec<D::Array>, RuntimeError> {
         xs.iter().map(|x| frame.array(*x)).collect()
     }
+}
+
+/// See [`Device::sweep`]: the host looks at where rows start.
+pub fn sweep<D>(
+    run: &Run<D>,
+    mut blocks: D::Blocks,
+    starts: D::Blocks,
+    weight: i64,
+) -> Result<(D::Blocks, bool), RuntimeError>
+where
+    D: Device<Blocks = Arc<Blocks<<D as Device>::Array>>, Array: Part>,
+{
+    run.count(|c| c.launch(blocks.cost_of_sweep(&starts), 0));
+    let looked_at = if blocks.count() > 1 { starts.parts() } else { &[] };
+    let starts = looked_at.iter().map(|a| D::download(run, a.clone()));
+    let starts = starts.collect::<Result<Vec<Array>, RuntimeError>>()?;
+    let sparse = Arc::make_mut(&mut blocks).sweep(starts.iter().map(Array::slice::<i64>), weight);
+    Ok((blocks, sparse))
 }
 
 /// Arrays and blocks as one set of blocks, see [`Device::join`]. `ready` sees each array before its place is asked for.

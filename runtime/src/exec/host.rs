@@ -98,6 +98,16 @@ impl<D: Device> Run<'_, D> {
                 let (blocks, starts) = D::tidy(self, frame.blocks(*blocks)?, starts, lens, span)?;
                 Ok(vec![HostValue::Blocks(blocks), HostValue::Array(starts)])
             }
+            Op::Grown { blocks, base } => {
+                let base = base.map(|b| frame.blocks(b)).transpose()?;
+                let (blocks, grown) = D::grown(frame.blocks(*blocks)?, base);
+                Ok(vec![HostValue::Blocks(blocks), Scalar::Bool(grown).into()])
+            }
+            Op::Sweep { blocks, starts, weight } => {
+                let (starts, weight) = (frame.blocks(*starts)?, frame.size(*weight)? as i64);
+                let (blocks, sparse) = D::sweep(self, frame.blocks(*blocks)?, starts, weight)?;
+                Ok(vec![HostValue::Blocks(blocks), Scalar::Bool(sparse).into()])
+            }
             Op::Sort { space, keys, values } => {
                 let rows = self.rows(*space, frame)?;
                 let keys = frame.array(*keys)?;

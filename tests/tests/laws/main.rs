@@ -6,6 +6,7 @@ mod control;
 mod peak;
 mod pieces;
 mod shared;
+mod state;
 
 use par::{Options, Program, Scalar, Value, compile};
 use par_ir::core::FunId;

@@ -137,6 +137,8 @@ impl Host<'_> {
             }
             Op::Join(vs) => self.join(stm, vs),
             Op::Tidy { blocks, starts, lens } => self.tidy(stm, [*blocks, *starts, *lens]),
+            Op::Grown { blocks, base } => self.grown(stm, *blocks, *base),
+            Op::Sweep { blocks, starts, weight } => self.sweep(stm, [*blocks, *starts], *weight),
             Op::Sort { space, keys, values } => {
                 let arrays = self.machine.sortable(*keys, *values)?;
                 let offsets = self.offsets(stm, space)?;
@@ -328,6 +330,24 @@ impl Host<'_> {
         let copied = moved.as_ref().map_or(0, |m| m.copied);
         self.launch(2 * starts.len() + 2 * copied, copied * blocks.prim().size());
         Ok(vec![Val::Blocks(blocks), Val::Leaf(moved.map_or(starts, |m| m.starts))])
+    }
+
+    fn grown(&mut self, stm: &Stm, blocks: Var, base: Option<Var>) -> Outcome<Vec<Val>> {
+        let mut blocks = self.machine.get(blocks).blocks()?;
+        let base = base.map(|b| self.machine.get(b).blocks()).transpose()?;
+        self.machine.release(stm);
+        let grown = Rc::make_mut(&mut blocks).grown(base.as_deref());
+        Ok(vec![Val::Blocks(blocks), Val::Scalar(Scalar::Bool(grown))])
+    }
+
+    fn sweep(&mut self, stm: &Stm, [blocks, starts]: [Var; 2], weight: Atom) -> Outcome<Vec<Val>> {
+        let mut blocks = self.machine.get(blocks).blocks()?;
+        let starts = self.machine.get(starts).blocks()?;
+        let weight = self.machine.scalar(weight)?.as_i64().unwrap_or(0);
+        self.machine.release(stm);
+        self.launch(blocks.cost_of_sweep(&starts), 0);
+        let sparse = Rc::make_mut(&mut blocks).sweep(starts.parts().iter().map(Array::slice::<i64>), weight);
+        Ok(vec![Val::Blocks(blocks), Val::Scalar(Scalar::Bool(sparse))])
     }
 
     fn flat_loop(

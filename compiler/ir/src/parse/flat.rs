@@ -148,6 +148,15 @@ impl Parser {
                 [blocks, starts, lens] => Op::Tidy { blocks: *blocks, starts: *starts, lens: *lens },
                 _ => return self.error("three variables"),
             },
+            "grown" => match self.variables()?.as_slice() {
+                [blocks] => Op::Grown { blocks: *blocks, base: None },
+                [blocks, base] => Op::Grown { blocks: *blocks, base: Some(*base) },
+                _ => return self.error("one variable or two"),
+            },
+            "sweep" => match self.variables()?.as_slice() {
+                [blocks, starts] => Op::Sweep { blocks: *blocks, starts: *starts, weight: self.atom()? },
+                _ => return self.error("two variables"),
+            },
             "concat" => Op::Concat(self.variables()?),
             "concatdesc" => Op::ConcatDesc(self.variables()?),
             "sort" => {

@@ -148,6 +148,16 @@ impl Writer<'_> {
                 self.push("tidy ");
                 self.variables(&[*blocks, *starts, *lens]);
             }
+            Op::Grown { blocks, base } => {
+                self.push("grown ");
+                self.variables(&std::iter::once(*blocks).chain(*base).collect::<Vec<_>>());
+            }
+            Op::Sweep { blocks, starts, weight } => {
+                self.push("sweep ");
+                self.variables(&[*blocks, *starts]);
+                self.push(" ");
+                self.atom(weight);
+            }
             Op::Sort { space, keys, values } => {
                 self.sort(*keys, *values);
                 self.space(space);

@@ -181,6 +181,20 @@ impl FlatChecker<'_> {
                 self.operand("the lengths", Atom::Var(*lens), indices)?;
                 vec![ty, indices]
             }
+            Op::Grown { blocks, base } => {
+                let ty = Ty::Blocks(self.elements(*blocks)?);
+                for b in std::iter::once(blocks).chain(base) {
+                    self.operand("the blocks", Atom::Var(*b), ty)?;
+                }
+                vec![ty, BOOL]
+            }
+            Op::Sweep { blocks, starts, weight } => {
+                let ty = Ty::Blocks(self.elements(*blocks)?);
+                self.operand("the blocks", Atom::Var(*blocks), ty)?;
+                self.operand("the starts", Atom::Var(*starts), Ty::Blocks(Prim::I64))?;
+                self.operand("the weight", *weight, I64)?;
+                vec![ty, BOOL]
+            }
             Op::Sort { space, keys, values } => {
                 self.space(space)?;
                 let prims = std::iter::once(keys).chain(values).map(|v| self.array(*v));

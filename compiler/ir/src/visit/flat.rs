@@ -205,6 +205,11 @@ impl Code for Op {
             }
             Op::Concat(vs) | Op::ConcatDesc(vs) | Op::Join(vs) => vs.walk(f),
             Op::Tidy { blocks, starts, lens } => [blocks, starts, lens].into_iter().for_each(|v| v.walk(f)),
+            Op::Grown { blocks, base } => std::iter::once(blocks).chain(base).for_each(|v| v.walk(f)),
+            Op::Sweep { blocks, starts, weight } => {
+                [blocks, starts].into_iter().for_each(|v| v.walk(f));
+                weight.walk(f);
+            }
             Op::Sort { space, keys, values } => {
                 space.walk(f);
                 std::iter::once(keys).chain(values).for_each(|v| v.walk(f));
@@ -259,6 +264,11 @@ impl Code for Op {
             }
             Op::Concat(vs) | Op::ConcatDesc(vs) | Op::Join(vs) => vs.edit(e),
             Op::Tidy { blocks, starts, lens } => [blocks, starts, lens].into_iter().for_each(|v| v.edit(e)),
+            Op::Grown { blocks, base } => std::iter::once(blocks).chain(base).for_each(|v| v.edit(e)),
+            Op::Sweep { blocks, starts, weight } => {
+                [blocks, starts].into_iter().for_each(|v| v.edit(e));
+                weight.edit(e);
+            }
             Op::Sort { space, keys, values } => {
                 space.edit(e);
                 std::iter::once(keys).chain(values).for_each(|v| v.edit(e));

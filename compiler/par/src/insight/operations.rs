@@ -342,7 +342,8 @@ fn group_of(op: &Op) -> Option<Group> {
         | Op::Slice { .. }
         | Op::Concat(_)
         | Op::Join(_)
-        | Op::Tidy { .. } => Group::Array,
+        | Op::Tidy { .. }
+        | Op::Sweep { .. } => Group::Array,
         Op::Write { .. } | Op::Sort { .. } => Group::Array,
         Op::MakeDesc(_) | Op::UniformDesc { .. } | Op::ConcatDesc(_) => Group::Rows,
         Op::Lengths(_) | Op::SegIds(_) => Group::Rows,

@@ -22,6 +22,10 @@ pub(super) fn operation(program: &Program, stm: &Stm, place: Option<Construct>) 
         Op::UniformDesc { rows, m } => ("row lengths", format!("{} rows of {}", w.atom(rows), w.atom(m))),
         Op::Join(vs) => ("join", format!("{} read as one, nothing is copied", w.vars(vs))),
         Op::Tidy { blocks, .. } => ("tidy", format!("{}: what no row needs is let go of", w.var(*blocks))),
+        Op::Grown { blocks, .. } => {
+            ("grown", format!("whether {} has much more than before", w.var(*blocks)))
+        }
+        Op::Sweep { blocks, .. } => ("sweep", format!("{}: what no row is in is let go of", w.var(*blocks))),
         Op::Sort { keys, values, .. } => {
             let with = values.map_or(String::new(), |v| format!(", and with it {}", w.var(v)));
             ("sort", format!("{} by its digits{with}", w.var(*keys)))

@@ -168,6 +168,8 @@ fn flat_name(op: &flat::Op) -> Option<&'static str> {
         Op::Concat(_) => "concat",
         Op::Join(_) => "join",
         Op::Tidy { .. } => "tidy",
+        Op::Grown { .. } => "grown",
+        Op::Sweep { .. } => "sweep",
         Op::Sort { .. } => "sort",
         Op::If { .. } => "if",
         Op::Loop { .. } => "loop",

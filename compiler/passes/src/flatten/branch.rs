@@ -85,8 +85,7 @@ impl Flattener<'_> {
                     }
                 }
                 for ((a, p), form) in body.results.iter().zip(&stm.pat).zip(&mut forms) {
-                    let viewed = has_view(&p.ty) || p.ty.rank() > 1 && !p.ty.is_desc() && !f.is_root(level);
-                    if *form != Form::Whole && viewed && f.is_shared(level, *a) {
+                    if *form != Form::Whole && has_view(&p.ty) && f.is_shared(level, *a) {
                         *form = Form::View;
                     }
                 }
@@ -224,7 +223,7 @@ impl Flattener<'_> {
             return Leaving::Packed(self.canonical_params(level, std::slice::from_ref(p))[0]);
         }
         let v = a.var().expect("an array is a variable");
-        let arr = self.shared_rows(v);
+        let arr = self.shared_rows(level, v);
         let mut names: Vec<(Var, flat::Param)> = Vec::new();
         for (v, ty) in self.made_of(&arr) {
             if v.0 as usize >= outside && names.iter().all(|n| n.0 != v) {
@@ -238,7 +237,7 @@ impl Flattener<'_> {
     }
 
     /// The host variables of an array's rows, without what says where they start.
-    fn made_of(&self, arr: &Arr) -> Vec<(Var, Ty)> {
+    pub(crate) fn made_of(&self, arr: &Arr) -> Vec<(Var, Ty)> {
         let mut vars = match arr.src {
             Src::Data(v, p) if self.blocks.contains(&v) => vec![(v, Ty::Blocks(p))],
             Src::Data(v, p) => vec![(v, Ty::Array(p))],
@@ -248,6 +247,7 @@ impl Flattener<'_> {
         vars.extend(arr.inner.iter().filter_map(|d| match d {
             FDim::Size(m) => m.var().map(|v| (v, Ty::Scalar(Prim::I64))),
             FDim::Seg(d) => Some((*d, Ty::Desc)),
+            FDim::View(s) if self.blocks.contains(s) => Some((*s, Ty::Blocks(Prim::I64))),
             FDim::View(s) => Some((*s, Ty::Array(Prim::I64))),
         }));
         vars

@@ -1,8 +1,8 @@
 //! Functions and calls.
 //!
 //! A function that is called under a nest has a **lifted** form `f^`, which takes the number of positions, an array for each
-//! scalar parameter, and a view for each array parameter: a base, and where each position's rows start in it. So an array
-//! that all positions share is passed without being copied. Rows of scalars come back likewise, other results packed. `f^^` is not needed:
+//! scalar parameter, and a view for each array parameter: blocks, and where each position's rows start in them. So an array
+//! that all positions share is passed without being copied. Results come back likewise. `f^^` is not needed:
 //! a nest of any depth is one flat level to the callee.
 //!
 //! A function over scalars whose parallelism is maps and reductions of its own calls also has a sequential version
@@ -11,17 +11,14 @@
 
 use super::canonical::{Form, has_view};
 use super::choices::Measure;
-use super::ex::Ex;
 use super::nest::{FDim, Kind, LevelId, ROOT};
-use super::rep::{Arr, Rep, Src};
 use super::split::{Splitting, traces};
 use super::{Flattener, Result, VERSION_CONDITIONS, Versions};
 use par_ir::core::{Exp, Fun, FunId, Param, Stm};
 use par_ir::flat::{self, Op, Ty};
 use par_ir::place::{Construct, Part, PlaceId};
 use par_ir::prim::CmpOp;
-use par_ir::{Atom, Prim, PrimOp, Type};
-use std::rc::Rc;
+use par_ir::{Atom, Prim, PrimOp};
 
 impl Flattener<'_> {
     /// Flattens one function, plain or lifted.
@@ -39,9 +36,10 @@ impl Flattener<'_> {
     }
 
     fn plain_function(&mut self, fun: &Fun) -> Result<flat::Fun> {
-        let params = self.canonical_params(ROOT, &fun.params);
+        let forms = self.plain_forms(fun);
+        let params = self.form_params(ROOT, &fun.params, &forms);
         let body = self.block(|f| {
-            f.adopt_canonical(ROOT, &fun.params, &params);
+            f.adopt(ROOT, &fun.params, &forms, &params);
             f.stms(ROOT, &fun.body.stms)?;
             f.flush();
             Ok(f.canonical(ROOT, &fun.body.results))
@@ -54,16 +52,16 @@ impl Flattener<'_> {
     fn lifted_function(&mut self, id: FunId, fun: &Fun) -> Result<flat::Fun> {
         let n = flat::Param { var: self.vars.fresh("n"), ty: Ty::Scalar(Prim::I64) };
         let level = self.push_level(ROOT, Kind::Dim(FDim::Size(n.var.into())));
+        let forms = lifted_forms(&fun.params);
         let mut params = vec![n];
+        params.extend(self.form_params(level, &fun.params, &forms));
         let mut ret = Vec::new();
         let body = self.block(|f| {
             f.declare(&n);
-            for p in &fun.params {
-                f.lifted_param(level, p, &mut params);
-            }
+            f.adopt(level, &fun.params, &forms, &params[1..]);
             f.unless_empty(level, n, id, fun)
         })?;
-        for (p, form) in fun.ret.iter().zip(result_forms(fun)) {
+        for (p, form) in fun.ret.iter().zip(lifted_forms(&fun.ret)) {
             ret.extend(self.form_tys(level, &p.ty, form));
         }
         Ok(flat::Fun { name: format!("{}^", fun.name), entry: None, params, ret, body, span: fun.span })
@@ -71,7 +69,7 @@ impl Flattener<'_> {
 
     /// A lifted function's body: an empty batch returns at once, which is what ends a recursion without an `if`.
     fn unless_empty(&mut self, level: LevelId, n: flat::Param, id: FunId, fun: &Fun) -> Result<Vec<Atom>> {
-        let (cond, forms) = (self.any(n.var.into()), result_forms(fun));
+        let (cond, forms) = (self.any(n.var.into()), lifted_forms(&fun.ret));
         let then = self.block(|f| f.batch_in_pieces(level, n, id, fun))?;
         self.at(fun.span);
         let pat = self.form_params(level, &fun.ret, &forms);
@@ -90,7 +88,7 @@ impl Flattener<'_> {
             f.batch(part, count, id, fun)
         })?;
         self.at(fun.span);
-        let pat = self.form_params(level, &fun.ret, &result_forms(fun));
+        let pat = self.form_params(level, &fun.ret, &lifted_forms(&fun.ret));
         self.emit(pat.clone(), split);
         Ok(pat.iter().map(|p| p.var.into()).collect())
     }
@@ -116,7 +114,7 @@ impl Flattener<'_> {
     fn flat_batch(&mut self, level: LevelId, fun: &Fun) -> Result<Vec<Atom>> {
         self.stms(level, &fun.body.stms)?;
         self.flush();
-        let forms = result_forms(fun);
+        let forms = lifted_forms(&fun.ret);
         let values = self.formed(level, &fun.body.results, &forms);
         Ok(self.tidied(level, &fun.body.results, &forms, values))
     }
@@ -134,88 +132,39 @@ impl Flattener<'_> {
         Ok(self.canonical(level, &results))
     }
 
-    /// Binds a parameter of a lifted function, adding its FLAT parameters.
-    fn lifted_param(&mut self, level: LevelId, p: &Param, params: &mut Vec<flat::Param>) {
-        let mut add = |f: &mut Self, ty: Ty| {
-            let v = f.vars.fresh_like(p.var);
-            params.push(flat::Param { var: v, ty });
-            v
-        };
-        let extent = self.extent(level);
-        if has_view(&p.ty) {
-            let (blocks, starts) = (add(self, Ty::Blocks(p.ty.prim())), add(self, Ty::Array(Prim::I64)));
-            self.blocks.insert(blocks);
-            return self.bind_view(level, p, blocks, &[starts]);
-        }
-        let rep = if p.ty.is_scalar() {
-            let v = add(self, Ty::Array(p.ty.prim()));
-            self.extents.insert(v, extent);
-            Rep::Scalar(Ex::Load(v, p.ty.prim(), Rc::new(Ex::Pos(level))))
-        } else {
-            let src = if p.ty.is_desc() {
-                Src::Desc(add(self, Ty::Desc))
-            } else {
-                Src::Data(add(self, Ty::Array(p.ty.prim())), p.ty.prim())
-            };
-            let starts = add(self, Ty::Array(Prim::I64));
-            self.extents.insert(starts, extent);
-            let inner = (1..p.ty.rank()).map(|_| FDim::View(add(self, Ty::Array(Prim::I64)))).collect();
-            let start = Ex::Load(starts, Prim::I64, Rc::new(Ex::Pos(level)));
-            Rep::Array(Arr { src, inner, start, stride: None })
-        };
-        self.types.insert(p.var, p.ty.clone());
-        self.env.insert(p.var, rep);
-    }
-
     pub(crate) fn call(&mut self, level: LevelId, stm: &Stm, fun: FunId, args: &[Atom]) -> Result<()> {
         let root = self.is_root(level);
         let callee = self.instance(fun, !root);
-        let values = if root { self.canonical(level, args) } else { self.lifted_args(level, args) };
+        let values = if root {
+            let forms = self.plain_forms(&self.source.funs[fun.0 as usize]);
+            self.formed(level, args, &forms)
+        } else {
+            self.lifted_args(level, fun, args)
+        };
         self.at(stm.span);
         let packed = || vec![Form::Packed; stm.pat.len()];
-        let forms = if root { packed() } else { result_forms(&self.source.funs[fun.0 as usize]) };
+        let forms = if root { packed() } else { lifted_forms(&self.source.funs[fun.0 as usize].ret) };
         let pat = self.form_params(level, &stm.pat, &forms);
         self.emit(pat.clone(), Op::Call(callee, values));
         self.adopt(level, &stm.pat, &forms, &pat);
         Ok(())
     }
 
-    fn lifted_args(&mut self, level: LevelId, args: &[Atom]) -> Vec<Atom> {
-        let mut out = vec![self.count(level)];
-        for a in args {
-            match self.rep(*a) {
-                Rep::Scalar(ex) => out.push(self.store(level, &ex).into()),
-                Rep::Array(arr) => {
-                    let v = a.var().expect("constants are scalar");
-                    let ty = self.types[&v].clone();
-                    if has_view(&ty) {
-                        out.extend(self.formed(level, &[*a], &[Form::View]));
-                        continue;
-                    }
-                    let arr = self.unjoined(level, &arr, &ty);
-                    let arr = self.viewable(level, &arr, &ty);
-                    self.lifted_array(level, &arr, &ty, &mut out);
-                }
-            }
-        }
-        out
+    /// How a function is given its arguments outside all nests: as views, but what it updates. Entry points get values.
+    fn plain_forms(&self, fun: &Fun) -> Vec<Form> {
+        let is_view = |p: &Param| fun.entry.is_none() && has_view(&p.ty) && !self.passed_on.contains(&p.var);
+        fun.params.iter().map(|p| if is_view(p) { Form::View } else { Form::Packed }).collect()
     }
 
-    fn lifted_array(&mut self, level: LevelId, arr: &Arr, ty: &Type, out: &mut Vec<Atom>) {
-        match arr.src {
-            Src::Data(v, _) | Src::Desc(v) => out.push(v.into()),
-            Src::Iota | Src::Splat(_) => unreachable!("made joinable before"),
-        }
-        out.push(self.store(level, &arr.start).into());
-        let mut rest = arr.clone();
-        for _ in 1..ty.rank() {
-            out.push(self.as_starts(&rest).into());
-            rest.inner.remove(0);
-        }
+    fn lifted_args(&mut self, level: LevelId, callee: FunId, args: &[Atom]) -> Vec<Atom> {
+        let forms = lifted_forms(&self.source.funs[callee.0 as usize].params);
+        let mut out = vec![self.count(level)];
+        out.extend(self.formed(level, args, &forms));
+        out
     }
 }
 
-/// How a lifted function gives its results.
-fn result_forms(fun: &Fun) -> Vec<Form> {
-    fun.ret.iter().map(|p| if has_view(&p.ty) { Form::View } else { Form::Packed }).collect()
+/// How a lifted function is given its arguments, and gives its results.
+fn lifted_forms(params: &[Param]) -> Vec<Form> {
+    params.iter().map(|p| if has_view(&p.ty) { Form::View } else { Form::Packed }).collect()
 }

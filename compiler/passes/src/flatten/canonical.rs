@@ -3,14 +3,16 @@
 //! **Packed**: at the root level a scalar is a host scalar, an array its packed data, a descriptor a FLAT descriptor. At any
 //! other level a scalar is an array over the level's positions, arrays and descriptors are packed over all positions.
 //!
-//! **View**: elements are blocks, and rows (of rank 1) are where each position's starts in their index space:
+//! **View**: elements are blocks, and rows are where each position's starts in their index space:
 //!
 //! ```text
 //! if c then big else [i]      packed: a copy of big for every position where c
 //!                             view:   (join big, ones) and a start per position
 //! ```
 //!
-//! Between them come, for rows of higher rank, the starts of the rows of each inner dimension.
+//! Between them come, for rows of higher rank, the starts of the rows of each inner dimension, which are blocks too: a position's rows
+//! start where its row of starts says. So a matrix, or a ragged array, is passed on by one number a position. The elements of a
+//! descriptor are the lengths.
 
 use super::ex::Ex;
 use super::nest::{FDim, LevelId};
@@ -33,10 +35,9 @@ pub(crate) enum Form {
     Whole,
 }
 
-/// Whether values of this type are passed as views by loops, calls and pieces, where the starts of inner rows would be copied again and
-/// again.
+/// Whether values of this type can be passed as views.
 pub(crate) fn has_view(ty: &Type) -> bool {
-    ty.rank() == 1 && !ty.is_desc()
+    ty.rank() > 0
 }
 
 impl Flattener<'_> {
@@ -56,7 +57,7 @@ impl Flattener<'_> {
             Form::Whole => vec![Ty::Array(ty.prim())],
             Form::View => {
                 let mut tys = vec![Ty::Blocks(ty.prim())];
-                tys.extend(ty.dims[1..].iter().map(|_| Ty::Array(Prim::I64)));
+                tys.extend(ty.dims[1..].iter().map(|_| Ty::Blocks(Prim::I64)));
                 tys.push(self.canonical_ty(level, &Type::I64));
                 tys
             }
@@ -98,13 +99,17 @@ impl Flattener<'_> {
         }
     }
 
-    /// Elements as blocks, the starts of inner rows, and where each position's row starts.
+    /// Elements as blocks, the starts of inner rows likewise, and where each position's row starts.
     fn view_of(&mut self, level: LevelId, a: Atom) -> Vec<Atom> {
         let v = a.var().expect("constants are scalar");
-        let (arr, ty) = (self.shared_rows(v), self.types[&v].clone());
-        let arr = self.viewable(level, &arr, &ty);
-        let (src, inner, offsets) = self.join_views(std::slice::from_ref(&arr), false);
-        let Src::Data(blocks, _) = src else { unreachable!("made viewable") };
+        let (arr, ty) = (self.shared_rows(level, v), self.types[&v].clone());
+        self.as_view(level, &arr, &ty)
+    }
+
+    pub(crate) fn as_view(&mut self, level: LevelId, arr: &Arr, ty: &Type) -> Vec<Atom> {
+        let arr = self.viewable(level, arr, ty);
+        let (src, inner, offsets) = self.join_views(std::slice::from_ref(&arr));
+        let Src::Data(blocks, _) = src else { unreachable!("joined as elements") };
         let starts = inner.iter().map(|d| match d {
             FDim::View(s) => Atom::Var(*s),
             FDim::Size(_) | FDim::Seg(_) => unreachable!("joined as views"),
@@ -116,6 +121,16 @@ impl Flattener<'_> {
         values
     }
 
+    /// A descriptor's rows as the lengths that they are.
+    pub(crate) fn as_elements(&mut self, arr: Arr) -> Arr {
+        let Src::Desc(d) = arr.src else { return arr };
+        let lens = self.lengths(d);
+        if let Some(rows) = self.desc_rows.get(&d).cloned() {
+            self.extents.insert(lens, rows);
+        }
+        Arr { src: Src::Data(lens, Prim::I64), ..arr }
+    }
+
     /// An array as blocks, and what is added to its indices.
     pub(crate) fn as_blocks(&mut self, data: Var, prim: Prim) -> (Var, Atom) {
         if self.blocks.contains(&data) {
@@ -125,65 +140,19 @@ impl Flattener<'_> {
         (blocks, origins[0])
     }
 
-    /// Lets go of what the rows of the views among these values do not need. `atoms` are the CORE values in `values`.
-    pub(crate) fn tidied(
-        &mut self,
-        level: LevelId,
-        atoms: &[Atom],
-        forms: &[Form],
-        values: Vec<Atom>,
-    ) -> Vec<Atom> {
-        let mut rest = values.into_iter();
-        let mut next = || rest.next().expect("as many as the forms have");
-        let mut out = Vec::new();
-        for (a, form) in atoms.iter().zip(forms) {
-            let (first, start) = (next(), (*form == Form::View).then(&mut next));
-            match (first, start) {
-                (Atom::Var(blocks), Some(start)) => {
-                    let ty = self.types[&a.var().expect("constants are scalar")].clone();
-                    out.extend(self.tidy(level, blocks, start, &ty));
-                }
-                (first, _) => out.push(first),
-            }
-        }
-        out
-    }
-
-    fn tidy(&mut self, level: LevelId, blocks: Var, start: Atom, ty: &Type) -> [Atom; 2] {
-        let Some(DimRep::Width(len)) = self.dim_reps(ty).pop() else {
-            unreachable!("a view has one dimension")
-        };
-        let root = self.is_root(level);
-        let (starts, lens) = if root {
-            let len = self.host(&len);
-            (self.singleton(start), self.singleton(len))
-        } else {
-            (start.var().expect("starts are an array"), self.store(level, &len))
-        };
-        let tidy = flat::Param { var: self.vars.fresh_like(blocks), ty: Ty::Blocks(ty.prim()) };
-        let moved = flat::Param { var: self.vars.fresh_like(starts), ty: Ty::Array(Prim::I64) };
-        self.emit(vec![tidy, moved], Op::Tidy { blocks, starts, lens });
-        let extent = self.extent(level);
-        self.extents.insert(moved.var, extent);
-        let start = if root { self.read(moved.var, Prim::I64, Atom::i64(0)) } else { moved.var.into() };
-        [tidy.var.into(), start]
-    }
-
-    fn singleton(&mut self, a: Atom) -> Var {
-        self.bind("one", Ty::Array(Prim::I64), Op::Literal(vec![a], Prim::I64))
-    }
-
     /// Whether a value would have to be copied to be packed, though its rows are somewhere already.
     pub(crate) fn is_shared(&mut self, level: LevelId, a: Atom) -> bool {
         let Some(v) = a.var() else { return false };
         let Rep::Array(arr) = self.rep(a) else { return false };
         let ty = self.types[&v].clone();
         let stored = matches!(arr.src, Src::Data(..)) || (matches!(arr.src, Src::Desc(_)) && ty.is_desc());
-        if !stored {
-            let for_all = self.is_for_all(v, &arr).is_some() || self.copies_of_row(&arr, &ty).is_some();
-            return !self.is_root(level) && for_all;
+        if !stored || arr.stride.is_some() {
+            let for_all = self.is_for_all(v, &arr).is_some()
+                || self.copies_of_row(&arr, &ty).is_some()
+                || self.is_of_host(&arr, &ty);
+            return !self.is_root(level) && for_all || stored && ty.rank() > 1;
         }
-        arr.stride.is_none() && !self.is_packed(level, &arr, &ty)
+        !self.is_packed(level, &arr, &ty)
     }
 
     /// If an array is a range or copies of a scalar that was made outside all nests: its size, and in how many host
@@ -227,7 +196,9 @@ impl Flattener<'_> {
         }
         let extent = Some(self.extent(last));
         match &rep {
-            Rep::Scalar(Ex::Load(v, _, i)) => **i == Ex::Pos(last) && self.extents.get(v) == extent.as_ref(),
+            Rep::Scalar(Ex::Load(v, _, i)) if !ty.is_desc() => {
+                **i == Ex::Pos(last) && self.extents.get(v) == extent.as_ref()
+            }
             Rep::Scalar(Ex::Len(d, i)) => **i == Ex::Pos(last) && self.desc_rows.get(d) == extent.as_ref(),
             _ => false,
         }
@@ -270,32 +241,33 @@ impl Flattener<'_> {
                 Form::Packed => self.bind_canonical(level, p, v.var),
                 Form::Whole => self.bind_whole(p, p.var, v.var),
                 Form::View => {
-                    let starts: Vec<Var> = (0..p.ty.rank())
+                    let starts: Vec<Var> = (1..p.ty.rank())
                         .map(|_| {
-                            let start = next();
-                            self.declare(start);
-                            start.var
+                            let starts = next();
+                            self.declare(starts);
+                            starts.var
                         })
                         .collect();
-                    self.bind_view(level, p, v.var, &starts);
+                    let start = next();
+                    self.declare(start);
+                    self.bind_view(level, p, v.var, &starts, start.var.into());
                 }
             }
         }
     }
 
     /// Binds rows in blocks: where those of inner dimensions start, then where each position's does.
-    pub(crate) fn bind_view(&mut self, level: LevelId, p: &Param, blocks: Var, starts: &[Var]) {
-        let (start, inner) = starts.split_last().expect("one for each dimension");
-        let start = *start;
-        let start = if self.is_root(level) {
-            Ex::Atom(start.into())
-        } else {
-            let extent = self.extent(level);
-            self.extents.insert(start, extent);
-            Ex::Load(start, Prim::I64, Rc::new(Ex::Pos(level)))
+    pub(crate) fn bind_view(&mut self, level: LevelId, p: &Param, blocks: Var, starts: &[Var], start: Atom) {
+        let start = match start {
+            Atom::Var(start) if !self.is_root(level) => {
+                let extent = self.extent(level);
+                self.extents.insert(start, extent);
+                Ex::Load(start, Prim::I64, Rc::new(Ex::Pos(level)))
+            }
+            start => Ex::Atom(start),
         };
         self.types.insert(p.var, p.ty.clone());
-        let (src, inner) = (Src::Data(blocks, p.ty.prim()), inner.iter().map(|s| FDim::View(*s)).collect());
+        let (src, inner) = (Src::Data(blocks, p.ty.prim()), starts.iter().map(|s| FDim::View(*s)).collect());
         self.env.insert(p.var, Rep::Array(Arr { src, inner, start, stride: None }));
     }
 

@@ -6,6 +6,7 @@
 use super::ex::Ex;
 use super::kernel::Group;
 use super::nest::{FDim, LevelId};
+use super::pack::DimRep;
 use super::rep::{Arr, Rep, Src};
 use super::{Flattener, Known, Result};
 use par_ir::core::{Exp, Param, Stm};
@@ -115,15 +116,9 @@ impl Flattener<'_> {
     /// The array with flat data, rows at distance one, and inner dimensions that say where every row starts. (A regular
     /// dimension of size 0 would not tell how many rows there are.)
     pub(crate) fn viewable(&mut self, level: LevelId, arr: &Arr, ty: &Type) -> Arr {
-        let regular = arr.inner.iter().any(|d| matches!(d, FDim::Size(_)));
-        let plain = matches!(arr.src, Src::Data(..)) || (matches!(arr.src, Src::Desc(_)) && ty.is_desc());
-        if plain && arr.stride.is_none() {
-            if !regular {
-                return arr.clone();
-            }
-            if let Some(view) = self.with_starts(arr) {
-                return view;
-            }
+        let dims = self.dim_reps(ty);
+        if let Some(view) = self.view_of_rows(level, arr, dims, ty.is_desc()) {
+            return view;
         }
         let (mut packed, levels) = self.pack_levels(level, arr, ty);
         for (d, rows_at) in packed.inner.iter_mut().zip(&levels) {
@@ -137,12 +132,34 @@ impl Flattener<'_> {
         packed
     }
 
-    /// The array with one flat array as its data.
-    pub(crate) fn unjoined(&mut self, level: LevelId, arr: &Arr, ty: &Type) -> Arr {
-        match arr.src {
-            Src::Data(v, _) if self.blocks.contains(&v) => self.pack(level, arr, ty),
-            _ => arr.clone(),
+    /// The same without a copy of elements, if that can be: at most where rows start is stored.
+    fn view_of_rows(
+        &mut self,
+        level: LevelId,
+        arr: &Arr,
+        mut dims: Vec<DimRep>,
+        is_desc: bool,
+    ) -> Option<Arr> {
+        let plain = matches!(arr.src, Src::Data(..)) || (matches!(arr.src, Src::Desc(_)) && is_desc);
+        if plain && arr.stride.is_none() {
+            if arr.inner.iter().all(|d| !matches!(d, FDim::Size(_))) {
+                return Some(arr.clone());
+            }
+            if let Some(view) = self.with_starts(arr) {
+                return Some(view);
+            }
         }
+        if dims.len() == 1 {
+            return None;
+        }
+        let DimRep::Width(width) = dims.remove(0) else { return None };
+        let child = self.enter(level, &width);
+        let Rep::Array(row) = self.row(arr, self.local(child)) else { return None };
+        let dims = self.inside(&dims, child);
+        let row = self.view_of_rows(child, &row, dims, is_desc).filter(|r| !r.src_depends_on(child))?;
+        let mut inner = vec![FDim::View(self.store(child, &row.start))];
+        inner.extend(row.inner);
+        Some(Arr { src: row.src, inner, start: self.start_of(child), stride: None })
     }
 
     fn shifted(&self, rep: Rep, offset: Atom) -> Rep {
@@ -169,47 +186,97 @@ impl Flattener<'_> {
         if same_base(arrs) {
             return (arrs[0].src.clone(), arrs[0].inner.clone(), vec![Atom::i64(0); arrs.len()]);
         }
-        self.join_views(arrs, false)
+        self.join_views(arrs)
     }
 
-    /// As [`Self::join`], always with views as inner dimensions. Data are appended to the first array's, or joined.
-    pub(crate) fn join_views(&mut self, arrs: &[Arr], append: bool) -> (Src, Vec<FDim>, Vec<Atom>) {
-        if arrs[0].inner.is_empty() {
-            return self.join_leaves(arrs, append);
+    /// As [`Self::join`], always as blocks, with views as inner dimensions.
+    pub(crate) fn join_views(&mut self, arrs: &[Arr]) -> (Src, Vec<FDim>, Vec<Atom>) {
+        if arrs[0].inner.is_empty() && arrs.len() > 1 {
+            return self.join_elements(arrs);
         }
-        let starts: Vec<Var> = arrs.iter().map(|a| self.as_starts(a)).collect();
-        let rest: Vec<Arr> = arrs.iter().map(|a| Arr { inner: a.inner[1..].to_vec(), ..a.clone() }).collect();
-        let (src, inner, offsets) = self.join_views(&rest, append);
-        let shifted = starts.iter().zip(offsets).map(|(s, o)| self.shift_all(*s, o)).collect::<Vec<_>>();
+        let (parts, offsets): (Vec<Arr>, Vec<Atom>) = arrs.iter().map(|a| self.in_blocks(a)).unzip();
+        let all = |f: &mut Self, vars: Vec<Var>, prim: Prim| {
+            let mut distinct: Vec<Var> = Vec::new();
+            vars.into_iter().for_each(|v| {
+                if !distinct.contains(&v) {
+                    distinct.push(v)
+                }
+            });
+            if let [only] = distinct[..] { only } else { f.join_blocks(&distinct, prim).0 }
+        };
+        let starts_of = |d: &FDim| match d {
+            FDim::View(s) => *s,
+            FDim::Size(_) | FDim::Seg(_) => unreachable!("put in blocks before"),
+        };
+        let data = |a: &Arr| match a.src {
+            Src::Data(v, p) => (v, p),
+            Src::Desc(_) | Src::Iota | Src::Splat(_) => unreachable!("put in blocks before"),
+        };
+        let prim = data(&parts[0]).1;
+        let joined = all(self, parts.iter().map(|a| data(a).0).collect(), prim);
+        let inner = (0..parts[0].inner.len()).map(|k| {
+            FDim::View(all(self, parts.iter().map(|a| starts_of(&a.inner[k])).collect(), Prim::I64))
+        });
+        let inner = inner.collect();
+        (Src::Data(joined, prim), inner, offsets)
+    }
+
+    /// As [`Self::join_views`], for rows of scalars.
+    fn join_elements(&mut self, arrs: &[Arr]) -> (Src, Vec<FDim>, Vec<Atom>) {
+        let mut prim = Prim::I64;
+        let mut parts = Vec::new();
+        for arr in arrs {
+            let Src::Data(data, p) = self.as_elements(arr.clone()).src else {
+                unreachable!("made joinable before")
+            };
+            prim = p;
+            parts.push(data);
+        }
+        let (joined, origins) = self.join_blocks(&parts, prim);
+        (Src::Data(joined, prim), vec![], origins)
+    }
+
+    /// An array's elements and inner starts as blocks, and what is added to the indices of its rows. What can be is done once, where the
+    /// array was made.
+    fn in_blocks(&mut self, arr: &Arr) -> (Arr, Atom) {
+        let made_of: Vec<Var> = self.made_of(arr).into_iter().map(|(v, _)| v).collect();
+        self.where_bound(&made_of, |f| {
+            let arr = f.as_elements(arr.clone());
+            let Src::Data(data, prim) = arr.src else { unreachable!("made joinable before") };
+            let Some((_, rest)) = arr.inner.split_first() else {
+                let (data, origin) = f.as_blocks(data, prim);
+                return (Arr { src: Src::Data(data, prim), ..arr }, origin);
+            };
+            let starts = f.as_starts(&arr);
+            let (rows, offset) = f.in_blocks(&Arr { inner: rest.to_vec(), ..arr.clone() });
+            let starts = f.shift_all(starts, offset);
+            let (starts, origin) = f.as_blocks(starts, Prim::I64);
+            let mut inner = vec![FDim::View(starts)];
+            inner.extend(rows.inner);
+            (Arr { inner, ..rows }, origin)
+        })
+    }
+
+    /// Appends packed rows to what was appended before: the base of both, and by how much the indices of the rows are shifted in it.
+    pub(crate) fn append_rows(&mut self, before: &Arr, rows: &Arr) -> (Src, Vec<FDim>, Atom) {
+        if before.inner.is_empty() {
+            let (data, ty) = match (&before.src, &rows.src) {
+                (Src::Data(a, p), Src::Data(b, _)) => ([*a, *b], Ty::Array(*p)),
+                (Src::Desc(a), Src::Desc(b)) => ([*a, *b], Ty::Desc),
+                _ => unreachable!("packed before"),
+            };
+            let (joined, offsets) = self.concat_counted(&data, ty);
+            let src = if let Ty::Array(p) = ty { Src::Data(joined, p) } else { Src::Desc(joined) };
+            return (src, vec![], offsets[1]);
+        }
+        let starts = [self.as_starts(before), self.as_starts(rows)];
+        let rest = |a: &Arr| Arr { inner: a.inner[1..].to_vec(), ..a.clone() };
+        let (src, inner, offset) = self.append_rows(&rest(before), &rest(rows));
+        let shifted = [starts[0], self.shift_all(starts[1], offset)];
         let (joined, offsets) = self.concat_counted(&shifted, Ty::Array(Prim::I64));
         let mut dims = vec![FDim::View(joined)];
         dims.extend(inner);
-        (src, dims, offsets)
-    }
-
-    fn join_leaves(&mut self, arrs: &[Arr], append: bool) -> (Src, Vec<FDim>, Vec<Atom>) {
-        let (mut data, mut descs) = (Vec::new(), Vec::new());
-        for a in arrs {
-            match a.src {
-                Src::Data(v, p) => data.push((v, p)),
-                Src::Desc(d) => descs.push(d),
-                Src::Iota | Src::Splat(_) => unreachable!("made joinable before"),
-            }
-        }
-        if let Some((_, p)) = data.first().copied() {
-            let parts: Vec<Var> = data.iter().map(|d| d.0).collect();
-            let (v, origins) = match parts[..] {
-                _ if append => self.concat_counted(&parts, Ty::Array(p)),
-                [only] => {
-                    let (v, origin) = self.as_blocks(only, p);
-                    (v, vec![origin])
-                }
-                _ => self.join_blocks(&parts, p),
-            };
-            return (Src::Data(v, p), vec![], origins);
-        }
-        let (v, offsets) = self.concat_counted(&descs, Ty::Desc);
-        (Src::Desc(v), vec![], offsets)
+        (src, dims, offsets[1])
     }
 
     /// Arrays as blocks, and what is added to the indices of each.
@@ -255,10 +322,16 @@ impl Flattener<'_> {
         if by.as_i64() == Some(0) {
             return starts;
         }
+        let key = Known::Shifted(starts, by);
+        if let Some(Atom::Var(v)) = self.known(&key) {
+            return v;
+        }
         let n = self.array_length(starts);
         let level = self.enter(super::nest::ROOT, &Ex::Atom(n));
         let ex = self.add(Ex::Load(starts, Prim::I64, Rc::new(Ex::Pos(level))), Ex::Atom(by));
-        self.store(level, &ex)
+        let shifted = self.store(level, &ex);
+        self.learn(key, shifted.into());
+        shifted
     }
 
     /// The first inner dimension as an array of row starts.

@@ -12,10 +12,22 @@ use par_ir::visit::Code;
 use par_ir::{Atom, Var};
 use std::collections::HashSet;
 
+/// The variables of a program that something updates, or a call of a function that updates its parameter.
+pub(crate) fn through_calls(program: &Program) -> HashSet<Var> {
+    let mut found = HashSet::new();
+    loop {
+        let before = found.len();
+        program.funs.iter().for_each(|f| body(&f.body, Some(program), &mut found));
+        if found.len() == before {
+            return found;
+        }
+    }
+}
+
 /// The variables of a program that something updates. Calls are taken to update nothing.
 pub(crate) fn of_program(program: &Program) -> HashSet<Var> {
     let mut found = HashSet::new();
-    program.funs.iter().for_each(|f| body(&f.body, &mut found));
+    program.funs.iter().for_each(|f| body(&f.body, None, &mut found));
     found
 }
 
@@ -23,7 +35,7 @@ pub(crate) fn of_program(program: &Program) -> HashSet<Var> {
 pub fn updates_arguments(program: &Program, fun: FunId) -> bool {
     let mut found = HashSet::new();
     let fun = &program.funs[fun.0 as usize];
-    body(&fun.body, &mut found);
+    body(&fun.body, None, &mut found);
     fun.params.iter().any(|p| found.contains(&p.var))
 }
 
@@ -32,12 +44,20 @@ fn mark(found: &mut HashSet<Var>, a: Atom) {
 }
 
 /// Backwards: what follows from a variable is known before it.
-fn body(b: &Body, found: &mut HashSet<Var>) {
+fn body(b: &Body, calls: Option<&Program>, found: &mut HashSet<Var>) {
     for stm in b.stms.iter().rev() {
         match &stm.exp {
             Exp::Update { arr, .. } => drop(found.insert(*arr)),
             Exp::Scatter { dests, .. } | Exp::Hist { dests, .. } => found.extend(dests),
             Exp::Atom(a) if found.contains(&stm.pat[0].var) => mark(found, *a),
+            Exp::Call(fun, args) => {
+                let params = calls.map_or(&[][..], |p| &p.funs[fun.0 as usize].params);
+                for (p, a) in params.iter().zip(args) {
+                    if found.contains(&p.var) {
+                        mark(found, *a);
+                    }
+                }
+            }
             Exp::If { then, other, .. } => {
                 for (i, p) in stm.pat.iter().enumerate() {
                     if found.contains(&p.var) {
@@ -50,14 +70,14 @@ fn body(b: &Body, found: &mut HashSet<Var>) {
         }
         if let Exp::Loop { params, form, body: turn } = &stm.exp {
             if let LoopForm::While(cond) = form {
-                body(cond, found);
+                body(cond, calls, found);
             }
             for (i, p) in stm.pat.iter().enumerate() {
                 if found.contains(&p.var) {
                     mark(found, turn.results[i]);
                 }
             }
-            body(turn, found);
+            body(turn, calls, found);
             let before = found.len();
             for ((p, init), next) in params.iter().zip(&turn.results) {
                 if found.contains(&p.var) {
@@ -66,11 +86,11 @@ fn body(b: &Body, found: &mut HashSet<Var>) {
                 }
             }
             if found.len() > before {
-                body(turn, found);
+                body(turn, calls, found);
             }
             continue;
         }
-        stm.exp.bodies().into_iter().for_each(|b| body(b, found));
+        stm.exp.bodies().into_iter().for_each(|b| body(b, calls, found));
     }
 }
 

@@ -60,6 +60,32 @@ impl Ex {
         }
     }
 
+    /// Whether it is the same at all positions of any level.
+    pub(crate) fn is_of_host(&self) -> bool {
+        match self {
+            Ex::Atom(_) => true,
+            Ex::Pos(_) | Ex::Local(_) => false,
+            Ex::Add(a, b) | Ex::Sub(a, b) | Ex::Mul(a, b) => a.is_of_host() && b.is_of_host(),
+            Ex::Off(_, i) | Ex::Len(_, i) | Ex::Load(_, _, i) => i.is_of_host(),
+        }
+    }
+
+    /// Adds the variables in it.
+    pub(crate) fn vars(&self, found: &mut Vec<Var>) {
+        match self {
+            Ex::Atom(a) => found.extend(a.var()),
+            Ex::Pos(_) | Ex::Local(_) => {}
+            Ex::Add(a, b) | Ex::Sub(a, b) | Ex::Mul(a, b) => {
+                a.vars(found);
+                b.vars(found);
+            }
+            Ex::Off(v, i) | Ex::Len(v, i) | Ex::Load(v, _, i) => {
+                found.push(*v);
+                i.vars(found);
+            }
+        }
+    }
+
     /// The expression as a function of the number of the position in `level`, which is `Pos(ROOT)` then; none if it depends on
     /// anything else that has positions.
     pub(crate) fn by_position(&self, level: LevelId) -> Option<Ex> {

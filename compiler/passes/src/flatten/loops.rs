@@ -259,7 +259,7 @@ impl Flattener<'_> {
             let last = kept.next().expect("as many as the forms have");
             match form {
                 Form::Whole => self.bind_whole(p, q.var, last.var),
-                Form::View => drop(kept.next()),
+                Form::View => kept.by_ref().take(q.ty.rank()).for_each(drop),
                 Form::Packed => {}
             }
         }
@@ -279,6 +279,9 @@ impl Flattener<'_> {
         collected: &Collected,
         changed: &mut bool,
     ) -> Result<Vec<Atom>> {
+        if let Kind::Pack { n: Atom::Var(active), .. } = self.level(anchor).kind {
+            self.declare(&flat::Param { var: active, ty: Ty::Scalar(Prim::I64) });
+        }
         self.adopt(anchor, &parts.params, &parts.forms, vars);
         let go_on = self.condition(anchor, parts)?;
         let (done, n_done) = self.select_positions(anchor, &go_on, false);
@@ -330,7 +333,7 @@ impl Flattener<'_> {
         Ok(results)
     }
 
-    fn bind_if(
+    pub(crate) fn bind_if(
         &mut self,
         cond: Atom,
         then: flat::Block,
@@ -384,12 +387,13 @@ impl Flattener<'_> {
         for (p, form) in pat.iter().zip(forms).filter(|(_, form)| **form != Form::Whole) {
             let prim = if p.ty.is_scalar() { p.ty.prim() } else { Prim::I64 };
             if !p.ty.is_scalar() {
-                let ty = self.form_tys(level, &p.ty, *form)[0];
-                let none = self.nothing(ty);
-                add(self, "rows", ty, none);
+                let rows = self.form_tys(level, &p.ty, *form)[0];
+                let none = self.nothing(rows);
+                add(self, "rows", rows, none);
+                let ty = if *form == Form::View { Ty::Blocks(Prim::I64) } else { Ty::Array(Prim::I64) };
                 for _ in 1..p.ty.rank() {
-                    let none = self.nothing(Ty::Array(Prim::I64));
-                    add(self, "starts", Ty::Array(Prim::I64), none);
+                    let none = self.nothing(ty);
+                    add(self, "starts", ty, none);
                 }
             }
             let zeros = self.bind("results", Ty::Array(prim), Op::Replicate(n, Self::zero(prim)));
@@ -419,10 +423,15 @@ impl Flattener<'_> {
                 Rep::Scalar(ex) => ex.clone(),
                 Rep::Array(_) if parts.forms[k] == Form::View => {
                     let values = self.formed(done, &[q.var.into()], &[Form::View]);
-                    let values = self.tidied(done, &[q.var.into()], &[Form::View], values);
-                    let (base, rows) = (slot().var, values[0].var().expect("blocks are a variable"));
-                    out.push(self.join_blocks(&[base, rows], p.ty.prim()).0.into());
-                    let starts = values[1].var().expect("starts are a variable");
+                    let bases: Vec<Var> = (0..p.ty.rank()).map(|_| slot().var).collect();
+                    let values = self.tidy(done, values, &q.ty, &bases);
+                    let (starts, blocks) = values.split_last().expect("a view has a start");
+                    for (k, (base, rows)) in bases.iter().zip(blocks).enumerate() {
+                        let rows = rows.var().expect("blocks are a variable");
+                        let prim = if k == 0 { p.ty.prim() } else { Prim::I64 };
+                        out.push(self.join_blocks(&[*base, rows], prim).0.into());
+                    }
+                    let starts = starts.var().expect("starts are a variable");
                     Ex::Load(starts, Prim::I64, Rc::new(Ex::Pos(done)))
                 }
                 Rep::Array(arr) => {
@@ -432,8 +441,7 @@ impl Flattener<'_> {
                     let views: Vec<FDim> = (1..p.ty.rank()).map(|_| FDim::View(slot().var)).collect();
                     let src =
                         if p.ty.is_desc() { Src::Desc(base.var) } else { Src::Data(base.var, p.ty.prim()) };
-                    let (src, inner, offsets) =
-                        self.join_views(&[Arr::whole(src, views), packed.clone()], true);
+                    let (src, inner, offset) = self.append_rows(&Arr::whole(src, views), &packed);
                     match src {
                         Src::Data(v, _) | Src::Desc(v) => out.push(v.into()),
                         Src::Iota | Src::Splat(_) => unreachable!("joined"),
@@ -443,7 +451,7 @@ impl Flattener<'_> {
                             out.push(s.into());
                         }
                     }
-                    self.add(packed.start, Ex::Atom(offsets[1]))
+                    self.add(packed.start, Ex::Atom(offset))
                 }
             };
             let target = slot();
@@ -458,7 +466,7 @@ impl Flattener<'_> {
         let extent = self.extent(level);
         let mut slots = results.params.iter();
         let mut slot = || slots.next().expect("as many as collectors made").var;
-        for (p, _) in pat.iter().zip(forms).filter(|(_, form)| **form != Form::Whole) {
+        for (p, form) in pat.iter().zip(forms).filter(|(_, form)| **form != Form::Whole) {
             let base = (!p.ty.is_scalar()).then(&mut slot);
             let inner: Vec<FDim> = (1..p.ty.rank()).map(|_| FDim::View(slot())).collect();
             let own = slot();
@@ -468,7 +476,8 @@ impl Flattener<'_> {
             let rep = match base {
                 None => Rep::Scalar(ex),
                 Some(b) => {
-                    let src = if p.ty.is_desc() { Src::Desc(b) } else { Src::Data(b, p.ty.prim()) };
+                    let lengths = p.ty.is_desc() && *form == Form::Packed;
+                    let src = if lengths { Src::Desc(b) } else { Src::Data(b, p.ty.prim()) };
                     Rep::Array(Arr { src, inner, start: ex, stride: None })
                 }
             };

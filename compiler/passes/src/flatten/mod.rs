@@ -47,6 +47,7 @@ mod shared;
 mod soac;
 mod sort;
 mod split;
+mod tidy;
 mod trace;
 mod update;
 mod versions;
@@ -173,6 +174,10 @@ enum Known {
     Copies(Atom, Atom),
     /// So many multiples of a size, from 0 on.
     Multiples(Atom, Atom),
+    /// The starts of rows, so much further on.
+    Shifted(Var, Atom),
+    /// A CORE array that is the same for all positions, in stored rows.
+    Outside(Var),
     /// Arrays joined: the blocks, and what is added to the indices of each.
     Joined(Vec<Var>),
     /// An expression stored for every position of a level.
@@ -208,12 +213,18 @@ pub(crate) struct Flattener<'a> {
     extents: HashMap<Var, Extent>,
     /// The space that a descriptor has a row for each position of.
     desc_rows: HashMap<Var, Extent>,
+    /// What stands for arrays that are the same for all positions once their rows are stored.
+    outside: HashMap<Var, rep::Arr>,
+    /// In how many host blocks each host variable is bound.
+    bound_in: HashMap<Var, usize>,
     /// Those flat variables that are blocks.
     blocks: std::collections::HashSet<Var>,
     /// CORE variables that are ranges or copies of a row made outside all nests, and in how many host blocks.
     made_for_all: HashMap<Var, usize>,
     /// CORE variables that something updates in place.
     consumed: std::collections::HashSet<Var>,
+    /// These, and those that are passed on to calls that update them.
+    passed_on: std::collections::HashSet<Var>,
     /// CORE variables that are used after something has updated them.
     kept: std::collections::HashSet<Var>,
     /// Flat arrays that hold a row for every position of a level, see [`whole`]: how, and for which level.
@@ -255,9 +266,12 @@ impl<'a> Flattener<'a> {
             types: HashMap::new(),
             extents: HashMap::new(),
             desc_rows: HashMap::new(),
+            outside: HashMap::new(),
+            bound_in: HashMap::new(),
             blocks: std::collections::HashSet::new(),
             made_for_all: HashMap::new(),
             consumed: consumed::of_program(source),
+            passed_on: consumed::through_calls(source),
             kept: consumed::kept(source),
             whole: HashMap::new(),
             layouts: HashMap::new(),
@@ -298,6 +312,7 @@ impl<'a> Flattener<'a> {
 
     /// Notes what matters of the type of a host variable.
     fn declare(&mut self, p: &flat::Param) {
+        self.bound_in.insert(p.var, self.scopes.len());
         match p.ty {
             Ty::Scalar(prim) => drop(self.host_prims.insert(p.var, prim)),
             Ty::Blocks(_) => drop(self.blocks.insert(p.var)),
@@ -362,6 +377,17 @@ impl<'a> Flattener<'a> {
         let results = build(self);
         let scope = self.scopes.pop().expect("pushed above");
         flat::Block { stms: scope.stms, results }
+    }
+
+    /// Emits statements in the outermost of the open host blocks in which these variables are bound, so that a loop inside does not repeat
+    /// them.
+    fn where_bound<T>(&mut self, vars: &[Var], build: impl FnOnce(&mut Self) -> T) -> T {
+        let here = self.scopes.len();
+        let depth = |v: &Var| self.bound_in.get(v).copied().unwrap_or(here);
+        let inner = self.scopes.split_off(vars.iter().map(depth).max().unwrap_or(here).clamp(1, here));
+        let built = build(self);
+        self.scopes.extend(inner);
+        built
     }
 
     /// A host `i64` operator, folded where both operands are constants.

@@ -63,6 +63,18 @@ pub(crate) enum Extent {
 }
 
 impl Extent {
+    /// Adds the host variables in it.
+    pub(crate) fn vars(&self, found: &mut Vec<Var>) {
+        match self {
+            Extent::Count(a) => found.extend(a.var()),
+            Extent::Times(outer, a) => {
+                outer.vars(found);
+                found.extend(a.var());
+            }
+            Extent::Total(d) => found.push(*d),
+        }
+    }
+
     /// The space of which this one is `m` times as large, if it is made so.
     pub(crate) fn without(self, m: Atom) -> Option<Extent> {
         let quotient = |a: Atom| match (a.as_i64(), m.as_i64()) {

@@ -7,7 +7,7 @@ use super::ex::Ex;
 use super::nest::{FDim, Kind, LevelId};
 use super::rep::{Arr, Rep, Src};
 use par_ir::place::{Construct, Part};
-use par_ir::{Dim, Type};
+use par_ir::{Dim, Type, Var};
 
 /// One dimension of a CORE type as seen at some level.
 #[derive(Clone)]
@@ -16,6 +16,24 @@ pub(crate) enum DimRep {
     Width(Ex),
     /// A descriptor whose outermost dimensions are still to be entered.
     Desc(Arr),
+}
+
+impl DimRep {
+    /// Whether it is the same at all positions of any level.
+    pub(crate) fn is_of_host(&self) -> bool {
+        match self {
+            DimRep::Width(e) => e.is_of_host(),
+            DimRep::Desc(a) => a.is_of_host(),
+        }
+    }
+
+    /// Adds the host variables in it.
+    pub(crate) fn vars(&self, found: &mut Vec<Var>) {
+        match self {
+            DimRep::Width(e) => e.vars(found),
+            DimRep::Desc(a) => a.vars(found),
+        }
+    }
 }
 
 impl Flattener<'_> {

@@ -45,6 +45,35 @@ impl Arr {
         Arr { src, inner, start: Ex::i64(0), stride: None }
     }
 
+    /// Whether it is the same at all positions of any level.
+    pub(crate) fn is_of_host(&self) -> bool {
+        let of_host = |r: &Rep| match r {
+            Rep::Scalar(e) => e.is_of_host(),
+            Rep::Array(a) => a.is_of_host(),
+        };
+        self.start.is_of_host()
+            && self.stride.iter().all(Ex::is_of_host)
+            && !matches!(&self.src, Src::Splat(r) if !of_host(r))
+    }
+
+    /// Adds the host variables in it.
+    pub(crate) fn vars(&self, found: &mut Vec<Var>) {
+        match &self.src {
+            Src::Data(v, _) | Src::Desc(v) => found.push(*v),
+            Src::Iota => {}
+            Src::Splat(r) => match &**r {
+                Rep::Scalar(e) => e.vars(found),
+                Rep::Array(a) => a.vars(found),
+            },
+        }
+        found.extend(self.inner.iter().filter_map(|d| match d {
+            FDim::Size(m) => m.var(),
+            FDim::Seg(v) | FDim::View(v) => Some(*v),
+        }));
+        self.start.vars(found);
+        self.stride.iter().for_each(|s| s.vars(found));
+    }
+
     pub(crate) fn depends_on(&self, level: LevelId) -> bool {
         self.start.depends_on(level)
             || self.stride.as_ref().is_some_and(|s| s.depends_on(level))

@@ -6,7 +6,7 @@
 //! ```
 
 use super::ex::Ex;
-use super::nest::{Extent, FDim, ROOT};
+use super::nest::{Extent, FDim, LevelId, ROOT};
 use super::pack::DimRep;
 use super::rep::{Arr, Rep, Src};
 use super::{Flattener, Known};
@@ -26,8 +26,13 @@ impl Flattener<'_> {
         for (d, rows) in arr.inner.iter().zip(rows) {
             inner.push(match (d, rows) {
                 (FDim::Size(m), Some(rows)) => {
-                    let rows = self.positions_in(&rows);
-                    FDim::View(self.multiples(rows, *m))
+                    let mut made_of = Vec::new();
+                    arr.vars(&mut made_of);
+                    rows.vars(&mut made_of);
+                    FDim::View(self.where_bound(&made_of, |f| {
+                        let rows = f.positions_in(&rows);
+                        f.multiples(rows, *m)
+                    }))
                 }
                 (d, _) => *d,
             });
@@ -83,18 +88,50 @@ impl Flattener<'_> {
     }
 
     /// What stands for an array that is shared: what is the same for all positions is stored once.
-    pub(crate) fn shared_rows(&mut self, v: Var) -> Arr {
+    pub(crate) fn shared_rows(&mut self, level: LevelId, v: Var) -> Arr {
         let (arr, ty) = (self.arr(v), self.types[&v].clone());
         if let Some(stored) = self.stored_once(v, &arr) {
             return stored;
         }
-        let Some((n, row)) = self.copies_of_row(&arr, &ty) else { return arr };
+        let Some((n, row)) = self.copies_of_row(&arr, &ty) else {
+            let stored = self.is_root(level) || !self.is_of_host(&arr, &ty) || self.has_rows(&arr, &ty);
+            return if stored { arr } else { self.outside(v, &arr, &ty) };
+        };
         let start = self.host(&row.start);
         let starts =
             self.bind_once(Known::Copies(n, start), "starts", Ty::Array(Prim::I64), Op::Replicate(n, start));
         let mut inner = vec![FDim::View(starts)];
         inner.extend(row.inner);
         Arr { src: row.src, inner, start: Ex::i64(0), stride: None }
+    }
+
+    /// Whether where the rows of an array start is there, or easily made.
+    fn has_rows(&mut self, arr: &Arr, ty: &Type) -> bool {
+        let plain = matches!(arr.src, Src::Data(..)) || (matches!(arr.src, Src::Desc(_)) && ty.is_desc());
+        plain && arr.stride.is_none() && self.with_starts(arr).is_some()
+    }
+
+    /// Stores where the rows of an array start, or the array, that is the same for all positions: once, where it was made.
+    fn outside(&mut self, v: Var, arr: &Arr, ty: &Type) -> Arr {
+        let key = Known::Outside(v);
+        if self.known(&key).is_some() {
+            return self.outside[&v].clone();
+        }
+        let mut made_of = Vec::new();
+        arr.vars(&mut made_of);
+        self.dim_reps(ty).iter().for_each(|d| d.vars(&mut made_of));
+        let stored = self.where_bound(&made_of, |f| {
+            let stored = f.viewable(ROOT, arr, ty);
+            f.learn(key, Atom::i64(0));
+            stored
+        });
+        self.outside.insert(v, stored.clone());
+        stored
+    }
+
+    /// Whether an array is the same for all positions.
+    pub(crate) fn is_of_host(&self, arr: &Arr, ty: &Type) -> bool {
+        arr.is_of_host() && self.dim_reps(ty).iter().all(DimRep::is_of_host)
     }
 
     /// If an array is copies of a row of the host's: how many, and the row.

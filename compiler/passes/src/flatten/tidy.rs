@@ -1,0 +1,236 @@
+//! Letting go of what views do not need.
+//!
+//! Turns of loops and calls pass views on, and their blocks would hold every array that ever was a row's. So what a turn or a call
+//! results in is tidied:
+//!
+//! ```text
+//! blocks of elements, start per position          tidy: arrays that no row is in go, few rows of a large one are copied
+//! elements, starts of rows, start per position    tidy: the same for the starts of rows
+//!   grown = have the elements become twice as many?
+//!   if grown:
+//!     sweep: arrays of elements go in which no row starts
+//!     if more than twice what all rows have is left: pack
+//! ```
+//!
+//! The first costs a step a position. The rest costs what the rows have, but only when as much has been made since the last time.
+
+use super::Flattener;
+use super::canonical::Form;
+use super::ex::Ex;
+use super::nest::{FDim, LevelId};
+use super::pack::DimRep;
+use par_ir::core::{Body, Exp, Lambda, Param, Schedule, Stm};
+use par_ir::flat::{self, KernelKind, Op, Ty};
+use par_ir::prim::BinOp;
+use par_ir::{Atom, Prim, PrimOp, Type, Var};
+
+impl Flattener<'_> {
+    /// Lets go of what the rows of the views among these values do not need. `atoms` are the CORE values in `values`.
+    pub(crate) fn tidied(
+        &mut self,
+        level: LevelId,
+        atoms: &[Atom],
+        forms: &[Form],
+        values: Vec<Atom>,
+    ) -> Vec<Atom> {
+        let mut rest = values.into_iter();
+        let mut out = Vec::new();
+        for (a, form) in atoms.iter().zip(forms) {
+            let v = a.var().filter(|_| *form == Form::View);
+            let count = v.map_or(1, |v| self.types[&v].rank() + 1);
+            let values: Vec<Atom> = rest.by_ref().take(count).collect();
+            match v {
+                Some(v) => out.extend(self.tidy(level, values, &self.types[&v].clone(), &[])),
+                None => out.extend(values),
+            }
+        }
+        out
+    }
+
+    /// As [`Self::tidied`], for the values of one view. `base` are blocks that are kept anyway, one for each of the view's.
+    pub(crate) fn tidy(
+        &mut self,
+        level: LevelId,
+        mut values: Vec<Atom>,
+        ty: &Type,
+        base: &[Var],
+    ) -> Vec<Atom> {
+        let rank = ty.rank();
+        let outermost = if rank == 1 { 0 } else { 1 };
+        let (blocks, start) = (blocks_in(&values, outermost), values[rank]);
+        let DimRep::Width(len) = self.dim_reps(ty).remove(0) else {
+            unreachable!("outermost dimensions are sizes")
+        };
+        let root = self.is_root(level);
+        let (starts, lens) = if root {
+            let len = self.host(&len);
+            (self.singleton(start), self.singleton(len))
+        } else {
+            (start.var().expect("starts are an array"), self.store(level, &len))
+        };
+        let prim = if rank == 1 { ty.prim() } else { Prim::I64 };
+        let tidy = flat::Param { var: self.vars.fresh_like(blocks), ty: Ty::Blocks(prim) };
+        let moved = flat::Param { var: self.vars.fresh_like(starts), ty: Ty::Array(Prim::I64) };
+        self.emit(vec![tidy, moved], Op::Tidy { blocks, starts, lens });
+        let extent = self.extent(level);
+        self.extents.insert(moved.var, extent);
+        values[outermost] = tidy.var.into();
+        values[rank] = if root { self.read(moved.var, Prim::I64, Atom::i64(0)) } else { moved.var.into() };
+        if rank == 1 { values } else { self.swept(level, values, ty, base) }
+    }
+
+    fn singleton(&mut self, a: Atom) -> Var {
+        self.bind("one", Ty::Array(Prim::I64), Op::Literal(vec![a], Prim::I64))
+    }
+
+    /// Lets go of elements, and of starts of inner rows, if there are many more than before.
+    fn swept(&mut self, level: LevelId, mut values: Vec<Atom>, ty: &Type, base: &[Var]) -> Vec<Atom> {
+        let mut grown = Vec::new();
+        for at in inner_blocks(ty) {
+            let blocks = blocks_in(&values, at);
+            let now = flat::Param { var: self.vars.fresh_like(blocks), ty: Ty::Blocks(element(ty, at)) };
+            let flag = flat::Param { var: self.vars.fresh("grown"), ty: Ty::Scalar(Prim::Bool) };
+            self.emit(vec![now, flag], Op::Grown { blocks, base: base.get(at).copied() });
+            values[at] = now.var.into();
+            grown.push(flag.var.into());
+        }
+        self.if_any(level, &grown, values, ty, |f, values| f.sweep(level, values, ty))
+    }
+
+    /// Sweeps. Whether little is left of much is asked twice: the lengths of rows need not be looked at if the rows alone are many.
+    fn sweep(&mut self, level: LevelId, values: Vec<Atom>, ty: &Type) -> Vec<Atom> {
+        let rows = self.rows_of_all(level, ty);
+        let (values, sparse) = self.swept_once(values, ty, rows);
+        self.if_any(level, &sparse, values, ty, |f, values| {
+            let weight = f.weight(level, ty);
+            let (values, sparse) = f.swept_once(values, ty, weight);
+            f.if_any(level, &sparse, values, ty, |f, values| f.repacked(level, &values, ty))
+        })
+    }
+
+    fn swept_once(&mut self, mut values: Vec<Atom>, ty: &Type, weight: Atom) -> (Vec<Atom>, Vec<Atom>) {
+        let mut sparse = Vec::new();
+        for at in inner_blocks(ty).rev() {
+            let around = if at == 0 { ty.rank() - 1 } else { at - 1 };
+            let (blocks, starts) = (blocks_in(&values, at), blocks_in(&values, around));
+            let now = flat::Param { var: self.vars.fresh_like(blocks), ty: Ty::Blocks(element(ty, at)) };
+            let flag = flat::Param { var: self.vars.fresh("sparse"), ty: Ty::Scalar(Prim::Bool) };
+            self.emit(vec![now, flag], Op::Sweep { blocks, starts, weight });
+            values[at] = now.var.into();
+            sparse.push(flag.var.into());
+        }
+        (values, sparse)
+    }
+
+    /// A view's values, changed if one of the flags holds.
+    fn if_any(
+        &mut self,
+        level: LevelId,
+        flags: &[Atom],
+        values: Vec<Atom>,
+        ty: &Type,
+        change: impl FnOnce(&mut Self, Vec<Atom>) -> Vec<Atom>,
+    ) -> Vec<Atom> {
+        let (first, rest) = flags.split_first().expect("rows of rows have inner blocks");
+        let cond = rest.iter().fold(*first, |all, flag| {
+            let op = Op::Prim(PrimOp::Bin(BinOp::Or, Prim::Bool), vec![all, *flag]);
+            self.bind("any", Ty::Scalar(Prim::Bool), op).into()
+        });
+        let like = self.like(level, &values, ty);
+        let changed = self.open_block(|_| Ok(()));
+        let Ok(scope) = changed else { unreachable!("nothing is done in it") };
+        let then = self.close_block(scope, |f| change(f, values.clone()));
+        let other = flat::Block { stms: vec![], results: values };
+        self.bind_if(cond, then, other, &like).iter().map(|p| p.var.into()).collect()
+    }
+
+    /// The view of a copy that has no more than what the rows need.
+    fn repacked(&mut self, level: LevelId, values: &[Atom], ty: &Type) -> Vec<Atom> {
+        let p = Param { var: self.vars.fresh("rows"), ty: ty.clone() };
+        let start = values[ty.rank()];
+        let starts: Vec<Var> = (1..ty.rank()).map(|at| blocks_in(values, at)).collect();
+        self.bind_view(level, &p, blocks_in(values, 0), &starts, start);
+        let arr = self.arr(p.var);
+        let packed = self.pack(level, &arr, ty);
+        self.as_view(level, &packed, ty)
+    }
+
+    /// Variables like the values of a view.
+    fn like(&mut self, level: LevelId, values: &[Atom], ty: &Type) -> Vec<flat::Param> {
+        let tys = self.form_tys(level, ty, Form::View);
+        let mut named = |(a, ty): (&Atom, Ty)| {
+            let var = match a {
+                Atom::Var(v) => self.vars.fresh_like(*v),
+                Atom::Const(_) => self.vars.fresh("start"),
+            };
+            flat::Param { var, ty }
+        };
+        values.iter().zip(tys).map(&mut named).collect()
+    }
+
+    /// How many rows all positions have together, on the host.
+    fn rows_of_all(&mut self, level: LevelId, ty: &Type) -> Atom {
+        let DimRep::Width(rows) = self.dim_reps(ty).remove(0) else {
+            unreachable!("outermost dimensions are sizes")
+        };
+        match self.dim_for(level, &rows) {
+            FDim::Size(rows) => {
+                let positions = self.count(level);
+                self.host_op(BinOp::Mul, positions, rows)
+            }
+            FDim::Seg(d) => self.total(d),
+            FDim::View(_) => unreachable!("a view is never a level"),
+        }
+    }
+
+    /// How many rows and elements all positions have together, on the host.
+    fn weight(&mut self, level: LevelId, ty: &Type) -> Atom {
+        let mut dims = self.dim_reps(ty);
+        let mut at = level;
+        while dims.len() > 2 {
+            let DimRep::Width(width) = dims.remove(0) else { unreachable!("entered from outside") };
+            at = self.enter(at, &width);
+            dims = self.inside(&dims, at);
+        }
+        let DimRep::Width(rows) = dims.remove(0) else { unreachable!("entered from outside") };
+        let each = self.enter(at, &rows);
+        let Some(DimRep::Width(len)) = self.inside(&dims, each).pop() else {
+            unreachable!("entered from outside")
+        };
+        let weight = self.add(len, Ex::i64(1));
+        let mut g = self.group_at(each);
+        let result = self.eval(&mut g, &weight);
+        let sums = self.vars.fresh("weights");
+        let (op, neutral) = (self.addition(), vec![Atom::i64(0)]);
+        let pat = vec![flat::Param { var: sums, ty: Ty::Array(Prim::I64) }];
+        self.finish(g, KernelKind::Reduce { op, neutral }, vec![result], pat);
+        let d = self.bind("weights", Ty::Desc, Op::MakeDesc(sums));
+        self.total(d)
+    }
+
+    fn addition(&mut self) -> Lambda {
+        let params: Vec<Param> =
+            ["x", "y"].map(|name| Param { var: self.vars.fresh(name), ty: Type::I64 }).into();
+        let sum = Param { var: self.vars.fresh("t"), ty: Type::I64 };
+        let args = params.iter().map(|p| p.var.into()).collect();
+        let exp = Exp::Prim(PrimOp::Bin(BinOp::Add, Prim::I64), args);
+        let results = vec![sum.var.into()];
+        let body = Body { stms: vec![Stm { pat: vec![sum], exp, span: self.span }], results };
+        Lambda { params, body, ret: vec![Type::I64], schedule: Schedule::Free }
+    }
+}
+
+/// The places of blocks that are told by where inner rows start: the elements, and the starts of rows of inner dimensions but the
+/// outermost of these.
+fn inner_blocks(ty: &Type) -> impl DoubleEndedIterator<Item = usize> + use<> {
+    // The elements come last where there are inner starts: backwards from outside.
+    std::iter::once(0).chain((2..ty.rank()).rev())
+}
+
+fn element(ty: &Type, at: usize) -> Prim {
+    if at == 0 { ty.prim() } else { Prim::I64 }
+}
+
+fn blocks_in(values: &[Atom], at: usize) -> Var {
+    values[at].var().expect("blocks are a variable")
+}

@@ -1,0 +1,155 @@
+//! Rows that loops and calls pass on unchanged are passed on by where they start, whatever their rank: ten times the positions over ten
+//! times the rows cost ten times as much, and hold ten times as much.
+
+use super::{count, program, size};
+use par_runtime::pool::{reset_thread_peak, thread_balance, thread_peak};
+
+const HELPERS: &str = "def rnd (i: i64) : i64 = (i * 7919 + 13) % 1000003
+";
+
+/// Work, bytes made and bytes held at most of `main`.
+fn costs(text: &str, sizes: [i64; 2]) -> [[u64; 3]; 2] {
+    let p = program(&format!("{HELPERS}{text}"));
+    sizes.map(|n| {
+        let before = thread_balance();
+        reset_thread_peak();
+        let (c, _) = count(&p, vec![size(n)]);
+        [c.work, c.bytes_materialised, (thread_peak() - before) as u64]
+    })
+}
+
+/// At most so many times as much for ten times the size.
+#[track_caller]
+fn grows_at_most(text: &str, n: i64, times: f64) {
+    let [small, large] = costs(text, [n, 10 * n]);
+    for (k, what) in ["operations", "bytes made", "bytes held"].iter().enumerate() {
+        let growth = large[k] as f64 / small[k].max(1) as f64;
+        assert!(growth <= times, "{what} grow by {growth}: {} after {}", large[k], small[k]);
+    }
+}
+
+#[test]
+fn a_recursion_that_is_given_one_of_two_ragged_arrays() {
+    grows_at_most(
+        "def look [n] (d: i64) (a: [n][]i64) (b: [n][]i64) (x: i64) : i64 =
+           if d == 0 then sum a[x % n] + sum b[x % n] else look (d - 1) (if x % 2 == 0 then b else a) a (x / 2)
+         entry main (n: i64) : i64 =
+           let t = map (\\i -> iota (i % 4)) (iota n)
+           let u = map (\\i -> iota (i % 3)) (iota n)
+           in sum (map (\\i -> look 5 t u (rnd i)) (iota n))",
+        200,
+        12.0,
+    );
+}
+
+#[test]
+fn a_loop_over_one_of_two_matrices() {
+    grows_at_most(
+        "entry main (n: i64) : i64 =
+           let big = map (\\i -> map (\\j -> i + j) (iota 3)) (iota n)
+           let other = map (\\i -> map (\\j -> i * j) (iota 3)) (iota n)
+           let turns i =
+             (loop (k, xs) = (i % 7, big) while k > 0 do (k - 1, if k % 3 == 0 then other else xs)).1
+           in sum (map (\\i -> let r = turns i in r[i, 1] + sum (iota (i % 2))) (iota n))",
+        200,
+        12.0,
+    );
+}
+
+#[test]
+fn a_loop_that_reads_ragged_rows_and_writes_others() {
+    grows_at_most(
+        "entry main (n: i64) : i64 =
+           let xss = map (\\i -> iota (i % 5)) (iota n)
+           let f i =
+             let (_, acc) = loop (yss, acc) = (xss, replicate 4 0) for j < i % 6 do
+               (if (i + j) % 2 == 0 then yss else xss, acc with [j % 4] = sum yss[(i * j) % n])
+             in sum acc
+           in sum (map f (iota n))",
+        200,
+        12.0,
+    );
+}
+
+#[test]
+fn a_matrix_that_is_cut_in_halves_by_recursion() {
+    let text = "def total [n] [m] (xs: [n][m]f32) : f32 =
+           if n == 0 then 0 else if n == 1 then f32.sum xs[0] else total xs[:n / 2] + total xs[n / 2:]
+         entry main (n: i64) : f32 = total (map (\\i -> map (\\j -> f32.i64 (rnd (i + j) % 7)) (iota 20)) (iota n))";
+    grows_at_most(text, 200, 12.0);
+    let p = program(&format!("{HELPERS}{text}"));
+    let [small, large] = [200, 2_000].map(|n| count(&p, vec![size(n)]).0.launches);
+    // Ten times the rows, three levels more.
+    assert!(large < 2 * small, "{large} launches after {small}");
+}
+
+#[test]
+fn what_is_left_of_a_matrix_outside_all_nests() {
+    grows_at_most(
+        "entry main (n: i64) : i64 =
+           let m = map (\\i -> map (\\j -> rnd (i + j)) (iota 20)) (iota n)
+           let (xs, s) = loop (xs, s) = (m, 0) while length xs > 1 do (xs[1:], s + xs[0, 1])
+           in s + length xs",
+        100,
+        12.0,
+    );
+    grows_at_most(
+        "def go [n] [m] (xs: [n][m]i64) (k: i64) : i64 = if k == 0 then sum xs[0] else go xs[1:] (k - 1) + xs[0, k % m]
+         entry main (n: i64) : i64 = go (map (\\i -> map (\\j -> rnd (i + j)) (iota 20)) (iota n)) (n / 2)",
+        100,
+        12.0,
+    );
+    grows_at_most(
+        "def go (xs: []i64) (k: i64) : i64 = if k == 0 then length xs + sum xs else go xs[1:] (k - 1)
+         entry main (n: i64) : i64 = go (map rnd (iota n)) (n / 2)",
+        100,
+        12.0,
+    );
+}
+
+/// Matrices that no position refers to any more are let go of, also where others are kept for long.
+#[test]
+fn matrices_of_turns_that_are_over() {
+    let text = "entry main (n: i64) : i64 =
+           let fresh i t = map (\\a -> map (\\b -> a * b + i + t) (iota 20)) (iota 10)
+           let turns i = loop xs = fresh i 0 for t < (if i < 3 then n else 2) do
+             if (t + i) % 3 == 0 then fresh i t else xs
+           in sum (map (\\i -> (turns i)[3, 2]) (iota 50))";
+    let [small, large] = costs(text, [20, 200]);
+    assert!(large[0] < 11 * small[0], "work {} after {}", large[0], small[0]);
+    assert!(large[2] < 2 * small[2], "{} bytes held after {}", large[2], small[2]);
+}
+
+/// One row of each matrix is kept: the others are let go of.
+#[test]
+fn rows_that_are_kept_of_matrices() {
+    let text = "entry main (n: i64) : i64 =
+           let matrix i t = map (\\a -> scan (+) i (map (\\b -> a * b + t) (iota 20))) (iota 50)
+           let turns i = loop acc = [] for t < n + i do
+             acc ++ (let m = matrix i t in [m[(m[t % 50, 19] + i) % 50]])
+           in sum (map (\\i -> sum (map sum (turns i))) (iota 3))";
+    let [small, large] = costs(text, [20, 200]);
+    // All matrices together have three times two hundred times a thousand elements.
+    assert!(large[2] < 3 * 8 * 200 * 1_000 / 8, "{} bytes held after {}", large[2], small[2]);
+}
+
+#[test]
+fn one_long_loop_over_rows_beside_many_short_ones() {
+    grows_at_most(
+        "entry main (n: i64) : i64 =
+           let long i = if i == 0 then n else 1
+           let step k xs = if k % 3 == 0 then [[k, sum xs[0] % 7], [k], [1, 2, 3]] else if k % 3 == 1 then xs[1:] else xs
+           let turns i = (loop (k, xs) = (long i, [[i], [i, 1]]) while k > 0 do (k - 1, step k xs)).1
+           in sum (map (\\i -> let r = turns i in sum (map sum r)) (iota n))",
+        100,
+        12.0,
+    );
+    grows_at_most(
+        "def go (k: i64) (xs: [][]i64) : [][]i64 =
+           if k == 0 then xs else go (k - 1) (if k % 2 == 0 then xs else [xs[0], [k]])
+         entry main (n: i64) : i64 =
+           sum (map (\\i -> let r = go (if i == 0 then n else 1) [[i], [i, 2]] in sum (map sum r)) (iota n))",
+        100,
+        12.0,
+    );
+}
