@@ -13,23 +13,16 @@
 //! w  = kernel map over n { zs[pos] + 1 }          ==>      w = kernel map over n { (if pos < m then … else xs[pos-m]) + 1 }
 //! ```
 //!
-//! A scatter or histogram of all elements of rows that reads an element computed row by row becomes one over rows:
-//!
-//! ```text
-//! ys = kernel map over rows n [~d] { f xs[row] pos }         zs = kernel map (scatter zs) over rows n [~d]
-//! zs = kernel map (scatter zs) over total d { ys[pos] } ==>       { f xs[row] pos }
-//! ```
-//!
 //! Only if no other use keeps the array, so that it need not be stored at all; if every reader loads about as much as before; and
 //! if none of them reads an array beyond the update that would have been its last use.
 
 use super::order::consumed;
-use super::{Joiner, after, reads};
+use super::{Joiner, reads};
 use crate::flatten::kernel_may_fail;
 use par_ir::core::{self, Body, Exp};
 use par_ir::flat::{Block, Kernel, KernelKind, Op, Out, Space, Stm, Ty};
 use par_ir::prim::{BinOp, CmpOp, PrimOp, UnOp};
-use par_ir::ty::{Atom, Dim, Type, Var};
+use par_ir::ty::{Atom, Type, Var};
 use par_ir::visit::{Code, Subst};
 use par_runtime::Prim;
 use std::collections::BTreeSet;
@@ -46,9 +39,7 @@ pub fn sweep(block: &mut Block, joiner: &mut Joiner) {
         for (array, forms) in elements(block, at, joiner) {
             let found = forms.into_iter().find_map(|e| Some((readers(block, at, array, &e)?, e)));
             if let Some((readers, element)) = found {
-                for (r, space) in readers {
-                    element.put_into_kernel(&mut block.stms[r], space, array, joiner);
-                }
+                readers.into_iter().for_each(|r| element.put_into_kernel(&mut block.stms[r], array, joiner));
             }
         }
     }
@@ -160,20 +151,20 @@ impl Element {
         !self.prologue.is_empty() || self.stms.iter().any(|s| s.mentions(self.row))
     }
 
-    /// Whether a kernel over this space may compute the elements that it reads: one for each of its own, or for each of its rows.
-    fn fits(&self, k: &Kernel, space: Space, array: Var) -> bool {
+    /// Whether a kernel may compute the elements that it reads: one for each of its own, or for each of its rows.
+    fn fits(&self, k: &Kernel, array: Var) -> bool {
         let mut reads = Vec::new();
         reads::of_kernel(k, &mut |arr, i| reads.push((arr, i)));
         let in_prologue = k.prologue.iter().any(|s| s.mentions(array));
         let plain = |s: &core::Stm| matches!(s.exp, Exp::Prim(..) | Exp::Index(..));
         let by_row =
-            matches!((space, self.space), (Space::Rows { rows, .. }, Some(Space::Flat(n))) if rows == n);
+            matches!((k.space, self.space), (Space::Rows { rows, .. }, Some(Space::Flat(n))) if rows == n);
         if in_prologue && !(by_row && self.stms.iter().all(plain)) {
             return false;
         }
         reads.iter().filter(|(arr, _)| *arr == array).all(|(_, i)| {
             let here = *i == Atom::Var(if in_prologue { k.row } else { k.pos });
-            let as_often = in_prologue || self.space == Some(space) || self.space.is_none() && here;
+            let as_often = in_prologue || self.space == Some(k.space) || self.space.is_none() && here;
             let moved = |j: Atom| if j == Atom::Var(self.pos) { *i } else { j };
             let is_new = |arr: Var, j: Atom| !reads.contains(&(arr, moved(j)));
             as_often && (here || !self.needs_row()) && loads_of(&self.stms, &is_new) <= 1
@@ -181,9 +172,8 @@ impl Element {
     }
 
     /// Replaces the reads of the array in a kernel.
-    fn put_into_kernel(&self, stm: &mut Stm, space: Space, array: Var, joiner: &mut Joiner) {
+    fn put_into_kernel(&self, stm: &mut Stm, array: Var, joiner: &mut Joiner) {
         let Op::Kernel(k) = &mut stm.op else { return };
-        k.space = space;
         let mut prologue = Body { stms: std::mem::take(&mut k.prologue), results: vec![] };
         let (row, pos) = (k.row, k.pos);
         self.put_into_body(&mut prologue, array, (row, pos), &mut vec![], joiner);
@@ -224,45 +214,8 @@ impl Element {
     }
 }
 
-/// The space of a kernel that computes elements: the rows that they are in, if the kernel moves all of them, whatever row they are
-/// in.
-fn space(block: &Block, k: &Kernel, element: &Element) -> Space {
-    let moves = match &k.kind {
-        KernelKind::Map(outs) => outs.iter().all(|o| matches!(o, Out::Scatter(_))),
-        KernelKind::Hist { .. } => true,
-        _ => false,
-    };
-    // What takes long is rather done in vectors, which short rows do not fill.
-    let moves = moves && after::operators_of(&k.body) <= MAX_OPERATORS;
-    let ignores_rows = k.prologue.is_empty() && !k.bodies().iter().any(|b| b.mentions(k.row));
-    match (k.space, element.space) {
-        (Space::Flat(n), Some(rows @ Space::Rows { .. }))
-            if moves && ignores_rows && is_total(block, n, rows) =>
-        {
-            rows
-        }
-        (space, _) => space,
-    }
-}
-
-/// Whether a scalar of the host is the number of elements of rows.
-fn is_total(block: &Block, n: Atom, rows: Space) -> bool {
-    let Space::Rows { rows, dim: Dim::Seg(desc) } = rows else { return false };
-    let made = |a: Atom| {
-        let v = a.var()?;
-        block.stms.iter().find(|s| s.pat.iter().any(|p| p.var == v)).map(|s| &s.op)
-    };
-    match made(n) {
-        Some(Op::Total(d)) => *d == desc,
-        Some(Op::Read(offsets, i)) => {
-            *i == rows && matches!(made(Atom::Var(*offsets)), Some(Op::Offsets(d)) if *d == desc)
-        }
-        _ => false,
-    }
-}
-
-/// The kernels that read the array, if they can all do without it, and nothing else uses it; and their spaces then.
-fn readers(block: &Block, at: usize, array: Var, element: &Element) -> Option<Vec<(usize, Space)>> {
+/// The kernels that read the array, if they can all do without it, and nothing else uses it.
+fn readers(block: &Block, at: usize, array: Var, element: &Element) -> Option<Vec<usize>> {
     if block.results.contains(&Atom::Var(array)) {
         return None;
     }
@@ -283,11 +236,10 @@ fn readers(block: &Block, at: usize, array: Var, element: &Element) -> Option<Ve
                 operator = op.uses_of(array);
             }
             let ends = consumed(stm).iter().any(|v| inputs.contains(v) && !reads_array(k, *v));
-            let space = space(block, k, element);
-            if gone || ends || read != mentioned || operator > 0 || !element.fits(k, space, array) {
+            if gone || ends || read != mentioned || operator > 0 || !element.fits(k, array) {
                 return None;
             }
-            readers.push((i, space));
+            readers.push(i);
         }
         gone |= !consumed(stm).is_disjoint(&inputs);
     }
