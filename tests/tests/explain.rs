@@ -53,6 +53,30 @@ fn loops_in_kernels_and_arms_with_parallel_code() {
 }
 
 #[test]
+fn versions_say_when_they_run() {
+    let p = program(
+        "entry main (xss: [][]i64) : []i64 = map (\\xs -> let m = i64.sum xs in i64.sum (map (^ m) xs)) xss
+         def tree (d: i64) : i64 = if d == 0 then 1 else i64.sum (map (\\i -> tree (d - 1) + i) (iota 3))
+         entry trees (ds: []i64) : []i64 = map tree ds",
+    );
+    let rows = listing(&insight(&p, "main"), 240, false);
+    for part in [
+        "runs in the choice of a version",
+        "version: sequential, each row by itself: for 8192 rows and more, if none is longer than 6",
+        "version: flat, all rows at once: for fewer or longer rows",
+    ] {
+        assert!(rows.contains(part), "{part}: {rows}");
+    }
+    let calls = listing(&insight(&p, "trees"), 240, false);
+    for part in [
+        "sequential, each call by itself: for 512 calls at once",
+        "flat, all calls at once: for less than 512",
+    ] {
+        assert!(calls.contains(part), "{part}: {calls}");
+    }
+}
+
+#[test]
 fn what_one_element_does_by_itself_is_named() {
     let p = program(
         "def tree (d: i64) (x: i64) : i64 = if d == 0 then x else tree (d - 1) (2 * x) + tree (d - 1) (2 * x + 1)

@@ -232,3 +232,33 @@ fn a_producer_that_is_read_by_index_stays() {
          }"
     ));
 }
+
+#[test]
+fn what_a_reduction_passes_on_is_reduced_with_it() {
+    assert_shows!(fused(
+        "fun f@0 (%n: i64, %xs: [%n]i64) -> (%ra: i64, %rb: i64, %rc: [%n]i64) {
+           let (%ys: [%n]i64, %zs: [%n]i64) = map %n (%xs) \\(%x: i64) -> (i64, i64) {
+             let (%y: i64) = add.i64 (%x, 1i64)
+             let (%z: i64) = mul.i64 (%x, 3i64)
+             in (%y, %z)
+           }
+           let (%a: i64) = reduce %n (%ys) \\(%u: i64) -> (i64) {
+             in (%u)
+           } op \\(%p: i64, %q: i64) -> (i64) {
+             let (%s: i64) = add.i64 (%p, %q)
+             in (%s)
+           } neutral (0i64)
+           let (%b: i64) = reduce %n (%zs) \\(%v: i64) -> (i64) {
+             in (%v)
+           } op \\(%p2: i64, %q2: i64) -> (i64) {
+             let (%s2: i64) = max.i64 (%p2, %q2)
+             in (%s2)
+           } neutral (0i64)
+           let (%c: [%n]i64) = map %n (%zs) \\(%w: i64) -> (i64) {
+             let (%d: i64) = sub.i64 (%w, %b)
+             in (%d)
+           }
+           in (%a, %b, %c)
+         }"
+    ));
+}

@@ -83,6 +83,28 @@ fn what_is_flattened_to_be_summed_is_not_stored() {
 }
 
 #[test]
+fn what_rows_are_expanded_to_is_not_stored_for_a_histogram() {
+    let found = besides(
+        "entry main (n: i64) : []i64 =
+           let xs = expand (\\x -> x % 4) (\\x i -> x * i + n) (numbers n) in hist (+) 0 10 (map (% 10) xs) xs",
+    );
+    // Lengths, offsets, and the histogram.
+    assert_eq!(found.bytes_materialised, 8000 + 8008 + 80);
+}
+
+#[test]
+fn sums_of_both_parts_of_pairs_are_one_reduction() {
+    costs(
+        "entry main (n: i64) : i64 =
+           let xs = numbers n
+           let (a, b) = unzip (map (\\(p, q) -> (p + q, p * q)) (zip xs (map (* n) xs)))
+           in i64.sum a + i64.maximum b",
+        1,
+        16,
+    );
+}
+
+#[test]
 fn changes_of_order_are_index_functions() {
     costs("entry main (n: i64) : i64 = i64.sum (map (* n) (reverse (numbers n)[2:n - 2]))", 1, 8);
     costs("entry main (n: i64) : i64 = let xs = numbers n in i64.sum (map2 (*) (rotate 7 xs) xs)", 1, 8);

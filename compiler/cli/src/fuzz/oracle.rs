@@ -1,8 +1,8 @@
 //! The process that judges programs, started anew when a program ends it.
 
 use crate::status::{self, Status};
-use par_fuzz::Case;
 use par_fuzz::judge::{Finding, Kind, Verdict};
+use par_fuzz::{Case, watch};
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
@@ -47,7 +47,7 @@ impl Oracle {
         let text = serde_json::to_string(case).map_err(|e| status::fail(&e.to_string()))?;
         // If it cannot be written, the process has ended, and there is no answer either.
         let _ = writeln!(self.input, "{text}").and_then(|()| self.input.flush());
-        let (kind, message) = match self.output.recv_timeout(LIMIT) {
+        let (kind, message) = match watch::recv_within(&self.output, LIMIT, self.child.id()) {
             Ok(line) => {
                 return serde_json::from_str(&line)
                     .map_err(|e| status::fail(&format!("the judge says {line}: {e}")));

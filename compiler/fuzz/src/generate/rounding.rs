@@ -55,7 +55,7 @@ const ROWS: [&str; 12] = [
     "(let s = {T}.sum r in [{T}.sum (map (\\x -> E x / (s + 1)) r)])",
     "(let s = {T}.sum r let p = {T}.maximum r in [{T}.sum (map (\\x -> E x * s) r), s, p])",
     "map E (scan (+) 0 r)",
-    "exscan (+) 1 (map E r)",
+    "exscan (+) 0 (map E r)",
     "(let s = scan (+) 0 r in [{T}.sum (map2 (\\x y -> E x * y) s r)])",
     "[(reduce affine (1, 0) (map (\\x -> small (E x)) r)).1]",
     "hist (+) 0 3 (map (\\i -> i % 4) (indices r)) (map E r)",

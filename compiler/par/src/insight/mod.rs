@@ -3,6 +3,7 @@
 //!
 //! - `operations`: the operations of a FLAT program.
 //! - `words`: what they are called.
+//! - `versions`: which of two runs when.
 //! - `flow`: which operation uses what another made.
 //! - `written`: what there was before the passes.
 //! - `checks`: what was checked before and what still is.
@@ -19,6 +20,7 @@ mod operations;
 mod places;
 mod table;
 mod text;
+mod versions;
 mod words;
 mod written;
 

@@ -1,12 +1,11 @@
 //! The operations of a FLAT program that make or read arrays, with where they come from.
 
 use super::places::Location;
-use super::words;
+use super::{versions, words};
 use par_ir::Atom;
 use par_ir::core::{Exp, FunId};
 use par_ir::flat::{Block, Fun, Kernel, KernelKind, Op, Program, Stm};
 use par_ir::place::{Construct, Part, Place};
-use par_passes::flatten::VERSION_CONDITIONS;
 use par_runtime::Span;
 use par_runtime::profile::Cost;
 use par_syntax::Sources;
@@ -64,8 +63,8 @@ pub struct Operation {
     pub nest: Vec<Step>,
     /// Branches, loops and functions of the flat program around it, from the outside in.
     pub control: Vec<String>,
-    /// Which version of its nest this is: the flat one goes over all elements of all rows.
-    pub version: &'static str,
+    /// Which version of its nest this is, and when it runs; nothing if there is one only, which goes over all elements of all rows.
+    pub version: String,
     /// What runs one after the other for each element.
     pub sequential: Vec<Step>,
     /// Operators over so few elements that each element's code is written out.
@@ -110,7 +109,8 @@ pub(super) fn of(
         small: written_out(program, small),
         sites,
         control: vec![],
-        version: FLAT_VERSION,
+        version: String::new(),
+        choosing: false,
         seen: HashSet::new(),
         reached: HashSet::new(),
         out: vec![],
@@ -127,10 +127,6 @@ pub(super) fn entry_of(program: &Program, entry: &str) -> Option<FunId> {
     found.map(|i| FunId(i as u32))
 }
 
-/// Names of versions.
-const FLAT_VERSION: &str = "flat";
-const SEQUENTIAL_VERSION: &str = "sequential, each row or call by itself";
-
 struct Walk<'a> {
     program: &'a Program,
     sources: &'a Sources,
@@ -139,7 +135,9 @@ struct Walk<'a> {
     sites: std::collections::HashMap<*const Stm, usize>,
     control: Vec<String>,
     /// Of what is being looked at.
-    version: &'static str,
+    version: String,
+    /// Whether that finds out which version is to run.
+    choosing: bool,
     seen: HashSet<u32>,
     reached: HashSet<usize>,
     out: Vec<Operation>,
@@ -166,6 +164,27 @@ impl Walk<'_> {
         self.control.pop();
     }
 
+    /// A branch of the host's: the program's own, one between versions, or part of choosing one of these.
+    fn branch(&mut self, stm: &Stm, around: &Block, (cond, then, other): (Atom, &Block, &Block)) {
+        if self.choosing {
+            self.block(then);
+            self.block(other);
+        } else if versions::chooses(self.program, stm) {
+            self.choosing = true;
+            self.inside("the choice of a version", then);
+            self.choosing = false;
+        } else if let Some(chosen) = versions::chosen(self.program, around, cond) {
+            let before = std::mem::replace(&mut self.version, chosen.sequential);
+            self.block(then);
+            self.version = chosen.flat;
+            self.block(other);
+            self.version = before;
+        } else {
+            self.inside("then", then);
+            self.inside("else", other);
+        }
+    }
+
     fn block(&mut self, block: &Block) {
         for stm in &block.stms {
             self.reached.insert(self.sites[&std::ptr::from_ref(stm)]);
@@ -173,15 +192,7 @@ impl Walk<'_> {
                 self.out.push(op);
             }
             match &stm.op {
-                Op::If { cond, then, other } => {
-                    let before = self.version;
-                    if chooses_version(self.program, *cond) {
-                        self.version = SEQUENTIAL_VERSION;
-                    }
-                    self.inside("then", then);
-                    self.version = before;
-                    self.inside("else", other);
-                }
+                Op::If { cond, then, other } => self.branch(stm, block, (*cond, then, other)),
                 Op::Loop { .. } => {
                     stm.op.blocks().into_iter().for_each(|b| self.inside("loop", b));
                 }
@@ -210,7 +221,7 @@ impl Walk<'_> {
             fused: place.map_or_else(Vec::new, |p| self.fused(p)),
             nest: self.program.places.path(stm.place).skip(1).filter_map(|p| self.around(p)).collect(),
             control: self.control.clone(),
-            version: self.version,
+            version: self.version.clone(),
             sequential: if let Op::Kernel(k) = &stm.op { self.sequential(k) } else { vec![] },
             unrolled: if let Op::Kernel(k) = &stm.op { self.unrolled(k) } else { vec![] },
             makes: words::makes(self.program, stm),
@@ -297,11 +308,6 @@ fn gathered(stm: &Stm, place: Option<&Place>) -> Option<Span> {
 /// Whether a place is in that of a construct.
 fn inside(s: Span, p: &Part) -> bool {
     s.file == p.span.file && p.span.start <= s.start && s.end <= p.span.end
-}
-
-/// Whether a condition of the host's says that the sequential version runs.
-fn chooses_version(program: &Program, cond: Atom) -> bool {
-    cond.var().is_some_and(|v| VERSION_CONDITIONS.contains(&program.vars.name(v)))
 }
 
 /// The lines of a kernel's scalar code, that of its loops and branches included, if there are others than its own.

@@ -313,7 +313,7 @@ pub(super) fn details(op: &Operation) -> Vec<String> {
         (false, false) => out.push(format!("inside {}; runs in {control}", steps(op, &op.nest))),
         (true, true) => {}
     }
-    if op.version != "flat" {
+    if !op.version.is_empty() {
         out.push(format!("version: {}", op.version));
     }
     out.extend(op.why.clone());

@@ -1,4 +1,5 @@
-//! Elements that are made row by row, only to be combined all together, are combined row by row first.
+//! What is made row by row, only to be read by one operation over all elements, is not stored in between: the operation goes
+//! over the rows. A reduction combines every row first.
 //!
 //! ```text
 //! t = total d                                       t  = total d
@@ -23,9 +24,9 @@ use par_runtime::Prim;
 pub fn sweep(block: &mut Block, joiner: &mut Joiner) {
     let mut at = 0;
     while at < block.stms.len() {
-        if let Some(reduction) = consumer(block, at, joiner) {
-            let (of_rows, of_all) = in_two(&block.stms[at], &block.stms[reduction], joiner);
-            block.stms.splice(reduction..=reduction, [of_rows, of_all]);
+        if let Some(user) = consumer(block, at, joiner) {
+            let joined = join(&block.stms[at], &block.stms[user], joiner);
+            block.stms.splice(user..=user, joined);
             block.stms.remove(at);
         } else {
             at += 1;
@@ -33,7 +34,7 @@ pub fn sweep(block: &mut Block, joiner: &mut Joiner) {
     }
 }
 
-/// The reduction that is the only one to read what a map over rows makes, and reads it in order.
+/// The operation over all elements that is the only one to read what a map over rows makes, and reads it in order.
 fn consumer(block: &Block, at: usize, joiner: &Joiner) -> Option<usize> {
     let map = &block.stms[at];
     let Op::Kernel(k) = &map.op else { return None };
@@ -45,7 +46,7 @@ fn consumer(block: &Block, at: usize, joiner: &Joiner) -> Option<usize> {
     }
     let mentions = |s: &Stm| map.pat.iter().any(|p| s.op.mentions(p.var));
     let mut users = (at + 1..block.stms.len()).filter(|i| mentions(&block.stms[*i]));
-    let user = users.next().filter(|i| is_reduction(&block.stms[*i], map))?;
+    let user = users.next().filter(|i| reads_in_order(&block.stms[*i], map))?;
     if users.next().is_some() || map.pat.iter().any(|p| block.results.contains(&Atom::Var(p.var))) {
         return None;
     }
@@ -64,37 +65,44 @@ fn consumer(block: &Block, at: usize, joiner: &Joiner) -> Option<usize> {
     (covers && block.stms[at + 1..user].iter().all(stay)).then_some(user)
 }
 
-/// Whether a statement combines all elements, and reads those of the map at its own position only.
-fn is_reduction(stm: &Stm, map: &Stm) -> bool {
+/// Whether rows do not matter to a kernel over all elements, and it reads those of the map at its own position only.
+fn reads_in_order(stm: &Stm, map: &Stm) -> bool {
     let Op::Kernel(k) = &stm.op else { return false };
-    let KernelKind::Reduce { neutral, .. } = &k.kind else { return false };
-    let whole = stm.pat.len() == neutral.len() && k.prologue.is_empty() && !k.body.mentions(k.row);
-    map.pat.iter().all(|p| {
-        let (mut all, mut here) = (0, 0);
-        reads::for_each(&k.body, &mut |arr, i| {
-            all += usize::from(arr == p.var);
-            here += usize::from(arr == p.var && i == Atom::Var(k.pos));
-        });
-        whole && all == here && all == stm.op.uses_of(p.var)
-    })
+    let fits = match &k.kind {
+        KernelKind::Reduce { neutral, .. } => stm.pat.len() == neutral.len(),
+        KernelKind::Map(outs) => outs.iter().all(|o| matches!(o, Out::Elem(_))),
+        KernelKind::Hist { .. } => true,
+        KernelKind::Scan { .. } | KernelKind::Filter => false,
+    };
+    let whole = fits && k.prologue.is_empty() && !k.body.mentions(k.row);
+    whole
+        && map.pat.iter().all(|p| {
+            let (mut all, mut here) = (0, 0);
+            reads::for_each(&k.body, &mut |arr, i| {
+                all += usize::from(arr == p.var);
+                here += usize::from(arr == p.var && i == Atom::Var(k.pos));
+            });
+            all == here && all == stm.op.uses_of(p.var)
+        })
 }
 
-/// The reduction of each row, and that of their results.
-fn in_two(map: &Stm, reduction: &Stm, joiner: &mut Joiner) -> (Stm, Stm) {
-    let (Op::Kernel(k), Op::Kernel(other)) = (&map.op, &reduction.op) else {
-        unreachable!("both are kernels")
-    };
-    let mut combined = other.body.substituted(&Subst::from([(other.pos, Atom::Var(k.pos))]));
+/// The operation over rows; after it, if it is a reduction, that of what the rows result in.
+fn join(map: &Stm, user: &Stm, joiner: &mut Joiner) -> Vec<Stm> {
+    let (Op::Kernel(k), Op::Kernel(other)) = (&map.op, &user.op) else { unreachable!("both are kernels") };
+    let mut rest = other.body.substituted(&Subst::from([(other.pos, Atom::Var(k.pos))]));
     let element = |arr: Var| map.pat.iter().position(|p| p.var == arr).map(|i| k.body.results[i]);
-    reads::replace(&mut combined, &|arr, _| element(arr));
-    let stms = [k.body.stms.clone(), combined.stms].concat();
-    let body = Body { stms, results: combined.results };
+    reads::replace(&mut rest, &|arr, _| element(arr));
+    let stms = [k.body.stms.clone(), rest.stms].concat();
+    let body = Body { stms, results: rest.results };
     let mut of_rows = Kernel { kind: other.kind.clone(), body, ..(**k).clone() };
     reads::tidy(&mut of_rows);
-    let pat: Vec<Param> =
-        reduction.pat.iter().map(|p| Param { var: joiner.vars.fresh_like(p.var), ty: p.ty }).collect();
-    let of_all = of_results(&pat, &k.space, other, reduction, joiner);
-    (joiner.joined(reduction, map, pat, of_rows), of_all)
+    if !matches!(other.kind, KernelKind::Reduce { .. }) {
+        return vec![joiner.joined(user, map, user.pat.clone(), of_rows)];
+    }
+    let parts: Vec<Param> =
+        user.pat.iter().map(|p| Param { var: joiner.vars.fresh_like(p.var), ty: p.ty }).collect();
+    let of_all = of_results(&parts, &k.space, other, user, joiner);
+    vec![joiner.joined(user, map, parts, of_rows), of_all]
 }
 
 /// The reduction of what rows resulted in.

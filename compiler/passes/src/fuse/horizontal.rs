@@ -69,19 +69,19 @@ fn share_input(a: &Exp, b: &Exp) -> bool {
 }
 
 /// Scalars and arrays of scalars only: what a reduction may bind.
-fn binds_elements(stm: &Stm) -> bool {
+pub(super) fn binds_elements(stm: &Stm) -> bool {
     stm.pat.iter().all(|p| p.ty.rank() <= 1 && !p.ty.is_desc())
 }
 
 /// An operator as a reduction; a map is one of no operator.
-struct Reduction<'a> {
+pub(super) struct Reduction<'a> {
     inputs: &'a [Var],
     lam: &'a Lambda,
-    op: Lambda,
-    neutral: &'a [Atom],
+    pub(super) op: Lambda,
+    pub(super) neutral: &'a [Atom],
 }
 
-fn reduction(exp: &Exp) -> Option<Reduction<'_>> {
+pub(super) fn reduction(exp: &Exp) -> Option<Reduction<'_>> {
     match exp {
         Exp::Map { inputs, lam, .. } => {
             let schedule = lam.schedule;
@@ -114,7 +114,7 @@ fn join(a: &Stm, b: &Stm) -> Option<Stm> {
 }
 
 /// Reduced results of both, then mapped results of both.
-fn interleave<T: Clone>(a: &[T], b: &[T], j: usize, k: usize) -> Vec<T> {
+pub(super) fn interleave<T: Clone>(a: &[T], b: &[T], j: usize, k: usize) -> Vec<T> {
     [&a[..j], &b[..k], &a[j..], &b[k..]].concat()
 }
 
@@ -132,7 +132,7 @@ fn join_rows(x: &Reduction, y: &Reduction, j: usize, k: usize) -> (Vec<Var>, Lam
 }
 
 /// The operator on pairs: left operands of both, then right operands of both.
-fn join_ops(x: &Lambda, y: &Lambda, j: usize, k: usize) -> Lambda {
+pub(super) fn join_ops(x: &Lambda, y: &Lambda, j: usize, k: usize) -> Lambda {
     Lambda {
         params: interleave(&x.params, &y.params, j, k),
         body: Body {

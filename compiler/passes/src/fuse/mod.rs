@@ -13,6 +13,7 @@
 //! fusion is fused again inside. No work is done twice, and no code is copied.
 
 mod filter;
+mod folds;
 mod horizontal;
 mod parts;
 mod retype;
@@ -70,6 +71,7 @@ impl Fuser<'_> {
         }
         while retype::sweep(body, self)
             || vertical::sweep(body, self)
+            || folds::sweep(body, self)
             || filter::sweep(body, self)
             || horizontal::sweep(body, self)
         {}

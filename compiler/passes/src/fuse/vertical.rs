@@ -65,7 +65,7 @@ fn fuse(body: &Body, users: &Users, first: usize, second: usize) -> Option<Stm> 
 }
 
 /// Whether the consumer uses `made` only as inputs (and in the types of its results).
-fn only_inputs(consumer: &Stm, made: &[Var]) -> bool {
+pub(super) fn only_inputs(consumer: &Stm, made: &[Var]) -> bool {
     let mut exp = consumer.exp.clone();
     if let Some((inputs, _)) = rows_mut(&mut exp) {
         inputs.clear();
@@ -74,7 +74,7 @@ fn only_inputs(consumer: &Stm, made: &[Var]) -> bool {
 }
 
 /// Which results of the producer are used by the consumer's pattern, after it, or by a type of one that is.
-fn needed_elsewhere(body: &Body, users: &Users, second: usize, pat: &[Param]) -> Vec<bool> {
+pub(super) fn needed_elsewhere(body: &Body, users: &Users, second: usize, pat: &[Param]) -> Vec<bool> {
     let mut used: BTreeSet<Var> = body.stms[second].pat.iter().flat_map(|p| p.ty.free()).collect();
     let mut kept: Vec<bool> = Vec::new();
     for p in pat.iter().rev() {
@@ -110,7 +110,7 @@ fn becomes_scalar(body: &Body) -> bool {
 }
 
 /// Inputs and lambda of the joint operator; the lambda results in the consumer's results, then all the producer's.
-fn compose(
+pub(super) fn compose(
     made: &[Var],
     (inputs, producer): (&[Var], &Lambda),
     (other_inputs, consumer): (&[Var], &Lambda),
@@ -178,6 +178,6 @@ fn rebuild(producer: &Stm, consumer: &Stm, kept: &[bool], arrays: Vec<Var>, mut 
     stm
 }
 
-fn select<T>(items: Vec<T>, kept: &[bool]) -> Vec<T> {
+pub(super) fn select<T>(items: Vec<T>, kept: &[bool]) -> Vec<T> {
     items.into_iter().zip(kept).filter(|(_, k)| **k).map(|(x, _)| x).collect()
 }
