@@ -64,7 +64,9 @@ fn stored(stm: &Stm) -> std::ops::Range<usize> {
         KernelKind::Map(outs) if outs.iter().all(|o| matches!(o, Out::Elem(_))) && !kernel_may_fail(k) => {
             0..stm.pat.len()
         }
-        KernelKind::Scan { neutral, after: None, .. } => neutral.len()..stm.pat.len(),
+        KernelKind::Reduce { neutral, .. } | KernelKind::Scan { neutral, after: None, .. } => {
+            neutral.len()..stm.pat.len()
+        }
         _ => 0..0,
     }
 }
