@@ -47,12 +47,20 @@ pub struct Pieces {
     /// Of the next piece.
     size: usize,
     started: bool,
+    /// A piece was worked on, with or without success.
+    tried: bool,
 }
 
 impl Pieces {
     /// Of so many rows, at most `most` at a time.
     pub fn new(rows: usize, most: u64) -> Pieces {
-        Pieces { rows, done: 0, size: usize::try_from(most).unwrap_or(usize::MAX).max(1), started: false }
+        Pieces {
+            rows,
+            done: 0,
+            size: usize::try_from(most).unwrap_or(usize::MAX).max(1),
+            started: false,
+            tried: false,
+        }
     }
 
     /// First row of the next piece, and its number of rows. Without rows there is one piece, of none.
@@ -67,6 +75,10 @@ impl Pieces {
         work: impl FnOnce(usize, usize) -> Result<T, RuntimeError>,
     ) -> Result<Option<T>, RuntimeError> {
         let (first, rows) = self.next().unwrap_or((self.done, 0));
+        if !std::mem::replace(&mut self.tried, true) && CURRENT.get().is_none() {
+            ONE_FAILED.set(false);
+            LEFT.set(CHANCES);
+        }
         let result = {
             let _around = Around::begin(rows > 1);
             work(first, rows)
@@ -106,10 +118,6 @@ struct Around(Option<Current>);
 impl Around {
     fn begin(divisible: bool) -> Around {
         let before = CURRENT.get();
-        if before.is_none() {
-            ONE_FAILED.set(false);
-            LEFT.set(CHANCES);
-        }
         let most = pool::thread_balance().saturating_add(pool::left() / SHARE);
         CURRENT.set(Some(Current { most, divisible }));
         Around(before)
