@@ -311,6 +311,25 @@ fn executables_on_gpus() {
     }
 }
 
+/// Architectures that there are not: by their names, and to CUDA's compiler.
+#[test]
+fn unknown_architectures() {
+    let file = program("architecture.par", "entry main (x: i32): i32 = x\n");
+    let build = |option: &str| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_par"));
+        said(&command.arg("build").arg(&file).arg(option).output().expect("par runs"))
+    };
+    let (status, _, err) = build("--gpu=h100");
+    assert!(status == Some(2) && err.contains("sm_80, sm_90 and so on"), "{err}");
+    if std::env::var("PAR_NVRTC").unwrap_or_default().is_empty() {
+        eprintln!("skipped: PAR_NVRTC does not name NVRTC's library");
+        return;
+    }
+    let (status, _, err) = build("--gpu=sm_12");
+    assert_eq!((status, err.lines().count()), (Some(1), 1), "{err}");
+    assert!(err.contains("does not know the architecture sm_12"), "{err}");
+}
+
 /// A library for C on a GPU.
 #[test]
 fn libraries_on_gpus() {

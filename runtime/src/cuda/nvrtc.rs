@@ -48,6 +48,9 @@ pub struct Source<'a> {
     pub architecture: &'a str,
 }
 
+/// What NVRTC says to an option that it does not know.
+const INVALID_OPTION: Status = 5;
+
 const NAMES: [&str; 3] = ["libnvrtc.so.12", "libnvrtc.so.13", "libnvrtc.so"];
 
 impl Nvrtc {
@@ -101,6 +104,13 @@ impl Nvrtc {
             let log = log.trim_end_matches('\0').to_string();
             let code = bytes(program, f.code_size, f.code);
             (f.destroy)(&mut program);
+            // All other options are right: they are the same for every program.
+            if compiled == INVALID_OPTION {
+                let ((major, minor), name) = (self.version, source.architecture);
+                let message =
+                    format!("CUDA's compiler {major}.{minor} does not know the architecture {name}");
+                return Err(Unavailable(message).into());
+            }
             if compiled != 0 || code.is_empty() {
                 return Err(LoadError::Refused(format!("NVRTC refuses it (error {compiled}):\n{log}")));
             }
@@ -153,7 +163,8 @@ fn functions(library: &Library) -> Result<Functions, libloading::Error> {
 
 /// Where the library may be, the likeliest first.
 fn candidates() -> Vec<PathBuf> {
-    if let Some(path) = std::env::var_os("PAR_NVRTC").map(PathBuf::from) {
+    let said = std::env::var_os("PAR_NVRTC").filter(|path| !path.is_empty());
+    if let Some(path) = said.map(PathBuf::from) {
         return if path.is_dir() { in_folder(&path) } else { vec![path] };
     }
     let mut paths: Vec<PathBuf> = NAMES.iter().map(PathBuf::from).collect();
