@@ -22,7 +22,7 @@
 //!
 //! Scalar bodies (no SOAC, no array-valued statement) are also the kernel bodies of FLAT.
 
-use crate::prim::PrimOp;
+use crate::prim::{BinOp, PrimOp};
 use crate::ty::{Atom, Type, Var, Vars};
 pub use par_runtime::Entry;
 use par_runtime::{CheckKind, Prim, Span, ValueType};
@@ -91,6 +91,18 @@ pub struct Lambda {
     pub ret: Vec<Type>,
     /// Of the operator whose rows it works on; it means nothing for an operator that combines.
     pub schedule: Schedule,
+}
+
+impl Lambda {
+    /// An operator of scalars of one type as a function of two.
+    pub fn of_operator(op: BinOp, prim: Prim, span: Span, vars: &mut Vars) -> Lambda {
+        let ty = Type::scalar(prim);
+        let [a, b, c] = ["a", "b", "c"].map(|name| Param { var: vars.fresh(name), ty: ty.clone() });
+        let exp = Exp::Prim(PrimOp::Bin(op, prim), vec![a.var.into(), b.var.into()]);
+        let results = vec![c.var.into()];
+        let body = Body { stms: vec![Stm { pat: vec![c], exp, span }], results };
+        Lambda { params: vec![a, b], body, ret: vec![ty], schedule: Schedule::Free }
+    }
 }
 
 /// How a parallel operator works on its rows.

@@ -19,7 +19,7 @@ use super::canonical::Form;
 use super::ex::Ex;
 use super::nest::{FDim, LevelId};
 use super::pack::DimRep;
-use par_ir::core::{Body, Exp, Lambda, Param, Schedule, Stm};
+use par_ir::core::{Lambda, Param};
 use par_ir::flat::{self, KernelKind, Op, Ty};
 use par_ir::prim::BinOp;
 use par_ir::{Atom, Prim, PrimOp, Type, Var};
@@ -201,22 +201,12 @@ impl Flattener<'_> {
         let mut g = self.group_at(each);
         let result = self.eval(&mut g, &weight);
         let sums = self.vars.fresh("weights");
-        let (op, neutral) = (self.addition(), vec![Atom::i64(0)]);
+        let op = Lambda::of_operator(BinOp::Add, Prim::I64, self.span, &mut self.vars);
+        let neutral = vec![Atom::i64(0)];
         let pat = vec![flat::Param { var: sums, ty: Ty::Array(Prim::I64) }];
         self.finish(g, KernelKind::Reduce { op, neutral }, vec![result], pat);
         let d = self.bind("weights", Ty::Desc, Op::MakeDesc(sums));
         self.total(d)
-    }
-
-    fn addition(&mut self) -> Lambda {
-        let params: Vec<Param> =
-            ["x", "y"].map(|name| Param { var: self.vars.fresh(name), ty: Type::I64 }).into();
-        let sum = Param { var: self.vars.fresh("t"), ty: Type::I64 };
-        let args = params.iter().map(|p| p.var.into()).collect();
-        let exp = Exp::Prim(PrimOp::Bin(BinOp::Add, Prim::I64), args);
-        let results = vec![sum.var.into()];
-        let body = Body { stms: vec![Stm { pat: vec![sum], exp, span: self.span }], results };
-        Lambda { params, body, ret: vec![Type::I64], schedule: Schedule::Free }
     }
 }
 

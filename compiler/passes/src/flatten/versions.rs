@@ -19,10 +19,10 @@ use super::rep::Rep;
 use super::sequential::sequential_nest;
 use super::split::{is_bound_in, traces};
 use super::{Ex, Flattener, Result, VERSION_CONDITIONS, Versions};
-use par_ir::core::{Body, Exp, Lambda, Param, Schedule, Stm};
+use par_ir::core::{Exp, Lambda, Param, Stm};
 use par_ir::flat::{self, KernelKind, Op, Ty};
 use par_ir::prim::{BinOp, CmpOp};
-use par_ir::{Atom, Prim, PrimOp, Type, Var};
+use par_ir::{Atom, Prim, PrimOp, Var};
 use std::rc::Rc;
 
 impl Flattener<'_> {
@@ -165,16 +165,7 @@ impl Flattener<'_> {
         let Rep::Scalar(len) = self.row(&arr, self.local(level)) else { unreachable!("lengths are scalars") };
         let mut g = self.take_group(level);
         let len = self.eval(&mut g, &len);
-        let params: Vec<Param> =
-            ["a", "b", "c"].iter().map(|name| Param { var: self.vars.fresh(name), ty: Type::I64 }).collect();
-        let [a, b, c] = [0, 1, 2].map(|i: usize| Atom::Var(params[i].var));
-        let max = Exp::Prim(PrimOp::Bin(BinOp::Max, Prim::I64), vec![a, b]);
-        let body = Body {
-            stms: vec![Stm { pat: vec![params[2].clone()], exp: max, span: self.span }],
-            results: vec![c],
-        };
-        let (params, ret) = (params[..2].to_vec(), vec![Type::I64]);
-        let op = Lambda { params, body, ret, schedule: Schedule::Free };
+        let op = Lambda::of_operator(BinOp::Max, Prim::I64, self.span, &mut self.vars);
         let out = self.fresh_array("longest", super::nest::Extent::Count(Atom::i64(1)));
         let pat = vec![flat::Param { var: out, ty: Ty::Array(Prim::I64) }];
         self.finish(g, KernelKind::Reduce { op, neutral: vec![Atom::i64(0)] }, vec![len], pat);

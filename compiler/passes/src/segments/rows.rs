@@ -338,9 +338,7 @@ fn selection(stm: &ScalarStm) -> Option<Exp> {
 /// Whether an operator is defined for all operands like these.
 fn is_total(op: PrimOp, xs: &[Atom]) -> bool {
     match op {
-        PrimOp::Bin(BinOp::Div | BinOp::Mod | BinOp::Quot | BinOp::Rem, p) if p.is_integer() => {
-            xs[1].as_i64().is_some_and(|c| c > 0)
-        }
+        op if op.divides() => xs[1].as_i64().is_some_and(|c| c > 0),
         PrimOp::Bin(BinOp::Pow, p) => p.is_float(),
         _ => true,
     }

@@ -7,7 +7,7 @@
 //! ```
 
 use super::find::Ids;
-use par_ir::core::{Body, Exp, Lambda, Param, Schedule, Stm as ScalarStm};
+use par_ir::core::{Body, Exp, Lambda, Param, Stm as ScalarStm};
 use par_ir::flat::{self, Block, Kernel, KernelKind, Op, Out, Space, Stm, Ty};
 use par_ir::prim::{BinOp, CmpOp, PrimOp, UnOp};
 use par_ir::ty::{Atom, Type, Var, Vars};
@@ -160,18 +160,9 @@ impl Host<'_> {
         let select = PrimOp::Select(Prim::I64);
         let counted = code.prim(Operator(select), vec![wrong, Atom::i64(0), len]);
         let body = code.body(vec![counted, len]);
-        let op = self.minimum();
+        let op = Lambda::of_operator(BinOp::Min, Prim::I64, self.like.span, self.vars);
         let kind = KernelKind::Reduce { op, neutral: vec![Atom::Const(Scalar::I64(i64::MAX))] };
         Kernel { kind, space: Space::Flat(rows), row, pos, prologue: vec![], body }
-    }
-
-    fn minimum(&mut self) -> Lambda {
-        let span = self.like.span;
-        let [a, b, c] = ["a", "b", "c"].map(|name| Param { var: self.vars.fresh(name), ty: Type::I64 });
-        let exp = Exp::Prim(PrimOp::Bin(BinOp::Min, Prim::I64), vec![a.var.into(), b.var.into()]);
-        let results = vec![c.var.into()];
-        let body = Body { stms: vec![ScalarStm { pat: vec![c], exp, span }], results };
-        Lambda { params: vec![a, b], body, ret: vec![Type::I64], schedule: Schedule::Free }
     }
 }
 
