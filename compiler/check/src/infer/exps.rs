@@ -6,8 +6,8 @@ use super::types::{BOOL, array};
 use super::{Binding, Cx, collect, errors, foreign, typeexps};
 use crate::thir::{DefId, Expr, ExprKind, RangeKind, Ty};
 use par_runtime::{Prim, Scalar, Span};
-use par_syntax::{Diagnostic, Severity};
 use par_syntax::ast::{Exp, ExpKind, Ident, Literal, Name};
+use par_syntax::{Diagnostic, Severity};
 
 impl Cx<'_> {
     /// An expression with its type.

@@ -36,7 +36,9 @@ fn calls(e: &Exp, own: &str) -> bool {
         ExpKind::Match { value, cases } => calls(value, own) || cases.iter().all(|(_, e)| calls(e, own)),
         ExpKind::Let { value, body, .. } => calls(value, own) || calls(body, own),
         ExpKind::LetFun { body, .. } => calls(body, own),
-        ExpKind::LetWith { index, value, body, .. } => calls(value, own) || calls(body, own) || indexing(index, own),
+        ExpKind::LetWith { index, value, body, .. } => {
+            calls(value, own) || calls(body, own) || indexing(index, own)
+        }
         ExpKind::Loop { init, form, .. } => match form {
             LoopForm::For(_, e) | LoopForm::ForIn(_, e) => calls(init, own) || calls(e, own),
             LoopForm::While(e) => calls(init, own) || calls(e, own),
@@ -47,7 +49,9 @@ fn calls(e: &Exp, own: &str) -> bool {
             calls(start, own) || calls(end, own) || second.iter().any(|e| calls(e, own))
         }
         ExpKind::Index(e, index) => calls(e, own) || indexing(index, own),
-        ExpKind::With { value, index, update } => calls(value, own) || calls(update, own) || indexing(index, own),
+        ExpKind::With { value, index, update } => {
+            calls(value, own) || calls(update, own) || indexing(index, own)
+        }
         ExpKind::WithField { value, update, .. } => calls(value, own) || calls(update, own),
         ExpKind::Assert(a, b) => calls(a, own) || calls(b, own),
         ExpKind::Negate(e)

@@ -291,9 +291,8 @@ impl<'a> Scopes<'a> {
     /// A module by its unqualified name; opened ones (`m.(…)`) first.
     fn module<B>(&self, env: &Env<B>, from: ModId, at: Span, name: &str) -> Option<ModId> {
         let opened = env.opens.iter().rev().find_map(|(_, m)| self.member_module(*m, name));
-        opened.or_else(|| {
-            self.inside(from, at, false, &|m| m.modules.get(name).copied()).map(|meant| meant.id)
-        })
+        opened
+            .or_else(|| self.inside(from, at, false, &|m| m.modules.get(name).copied()).map(|meant| meant.id))
     }
 
     /// The module that a path leads to.

@@ -106,9 +106,7 @@ impl Class {
         match (self, other) {
             (Class::Any, c) | (c, Class::Any) => Some(c),
             (Class::Eq, c) | (c, Class::Eq) => Some(c),
-            (Class::Prims(a), Class::Prims(b)) => {
-                a.meet(b).map(Class::Prims)
-            }
+            (Class::Prims(a), Class::Prims(b)) => a.meet(b).map(Class::Prims),
         }
     }
 }

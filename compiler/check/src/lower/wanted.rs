@@ -8,9 +8,9 @@
 //! let a = rep 1 in a[0]                     no size is known here: an error
 //! ```
 
-use super::index::At;
 use super::calls::{def_env, unpack};
 use super::env::Env;
+use super::index::At;
 use super::sizes::is_informative;
 use super::value::{Extent, Fun, Shape, Val};
 use super::widths::mentions;
@@ -123,12 +123,7 @@ impl<'p> Lower<'p> {
     }
 
     /// What the arguments that are known say of the shape of another one.
-    fn wanted_of_argument(
-        &mut self,
-        fun: &Val<'p>,
-        vals: &[Option<Val<'p>>],
-        i: usize,
-    ) -> R<Option<Shape>> {
+    fn wanted_of_argument(&mut self, fun: &Val<'p>, vals: &[Option<Val<'p>>], i: usize) -> R<Option<Shape>> {
         let Val::Fun(fun) = fun else { return Ok(None) };
         let (mut fun, first) = unpack(fun.clone(), Vec::new());
         while let Fun::Sized(s) = &*fun {

@@ -338,7 +338,13 @@ impl<'a> Collected<'a> {
                 self.specified_twice(&name, first.span, include);
             } else if !self.in_instance {
                 let (spec, actual) = (Some(entry.id), first.id);
-                self.type_matches.push(TypeMatch { spec, lifted: true, actual, name: entry.span, at: include });
+                self.type_matches.push(TypeMatch {
+                    spec,
+                    lifted: true,
+                    actual,
+                    name: entry.span,
+                    at: include,
+                });
             }
         }
     }
