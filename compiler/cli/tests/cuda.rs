@@ -339,7 +339,7 @@ fn libraries_on_gpus() {
 #include "p.h"
 #include <stdio.h>
 int main(void) {
-  par_value *rows = p_main_read(0, "[[1, 2, 3], [], [4]]"), *result;
+  par_value *rows = p_main_read(0, "[[1, 2, 3], [], [4]]"), *result, *again;
   const char *backends[] = {"cuda", "cpu", "auto"};
   for (int i = 0; i < 3; i++) {
     if (p_run_on(backends[i], 0) || p_main(NULL, rows, &result)) return puts(par_error_message());
@@ -348,6 +348,16 @@ int main(void) {
     par_text_free(text);
     par_value_free(result);
   }
+  /* What one call has made is given to the next, also on another back end. */
+  if (p_run_on("cuda", 0) || p_main(NULL, rows, &result) || p_main(NULL, result, &again)) return puts(par_error_message());
+  for (int i = 0; i < 2; i++) {
+    char *text = par_value_text(again);
+    puts(text);
+    par_text_free(text);
+    par_value_free(again);
+    if (i == 0 && (p_run_on("cpu", 0) || p_main(NULL, result, &again))) return puts(par_error_message());
+  }
+  par_value_free(result);
   int unknown = p_run_on("gpu", 0);
   printf("%d %s\n", unknown, par_error_message());
   int absent = p_run_on("cuda", 7);
@@ -366,8 +376,9 @@ int main(void) {
     command.env("PAR_CACHE", temporary("cubins"));
     let (status, out, err) = said(&command.output().expect("it runs"));
     let lines: Vec<&str> = out.lines().collect();
-    assert_eq!((status, err.as_str(), lines.len()), (Some(0), "", 5), "{out}");
+    assert_eq!((status, err.as_str(), lines.len()), (Some(0), "", 7), "{out}");
     assert_eq!(lines[..3], ["[[2i64, 5i64], [], [4i64]]"; 3]);
-    assert_eq!(lines[3], "4 there is no back end `gpu`: they are cpu, cuda and auto");
-    assert_eq!(lines[4], "1 no CUDA device 7: there is only device 0");
+    assert_eq!(lines[3..5], ["[[2i64, 7i64], [], [4i64]]"; 2]);
+    assert_eq!(lines[5], "4 there is no back end `gpu`: they are cpu, cuda and auto");
+    assert_eq!(lines[6], "1 no CUDA device 7: there is only device 0");
 }

@@ -55,6 +55,7 @@ unsafe extern "C" fn par_image_call(
         options.threads = limits.threads;
         options.memory_limit = limits.memory_limit.or(options.memory_limit);
         options.cancel = limits.token;
+        options.keep_on_device = true;
         let value = program.call(entry, coerce(entry, args)?, &options);
         let value = value.map_err(|e| Failure::of_run(&e, program.sources()))?;
         // SAFETY: the header asks for a place.
