@@ -2,7 +2,8 @@
 //!
 //! The parts of a giant row form a chain: whoever runs a part first reduces it, waits for the prefix of the part before,
 //! publishes its own prefix (the one before, combined with the reduced part), and then scans the part, which is in
-//! its cache by now, starting from the prefix before. One thread alone takes every part once, with a kernel that carries
+//! its cache by now, starting from the prefix before. If what is before does not matter to the prefix of the part, because a segment begins in it,
+//! that is published without waiting. One thread alone takes every part once, with a kernel that carries
 //! both accumulators; and if the grouping cannot show in the result, it need not look at parts at all.
 
 use super::frame::{Frame, HostValue};
@@ -18,6 +19,8 @@ use std::time::Duration;
 /// How often a thread looks whether the prefix before its part is there, before it sleeps until it is: about as long as
 /// the reduction of a part takes. On a busy machine whoever computes the prefix may not run at all.
 const LOOKS: usize = 1 << 12;
+/// What the code that only reduces returns if nothing before the part matters to what it is reduced to.
+const BEGINS: i64 = 1;
 /// A thread that sleeps looks whether the launch has failed.
 const NAP: Duration = Duration::from_millis(1);
 
@@ -141,6 +144,10 @@ impl Launch<'_> {
         let mut env = self.env.clone();
         self.point_rows_at(fold, &mut env, &link.reduced, p.row_lo);
         let reduced = self.piece(reduce, &env, p);
+        let alone = reduced == Some(BEGINS);
+        if alone && !self.publish(fold, chain, (link, None), p) {
+            return;
+        }
         if before.is_some_and(|before| !chain.wait(before, || self.has_failed_before(p.lo))) {
             return;
         }
@@ -149,7 +156,7 @@ impl Launch<'_> {
             self.scan_piece(self.env.clone(), p);
             return;
         }
-        if !self.publish(fold, chain, (link, before), p) {
+        if !alone && !self.publish(fold, chain, (link, before), p) {
             return;
         }
         let mut env = self.env.clone();

@@ -32,6 +32,7 @@ mod value;
 
 use super::emit::{Base, Emitter, Unsupported, args};
 use super::kernel::{KernelEmitter, KernelInfo};
+use body::Row;
 use class::Classes;
 use cranelift::prelude::*;
 use par_ir::Var;
@@ -83,6 +84,8 @@ pub struct Strip<'e, 'a, 'k> {
     classes: &'e Classes,
     lanes: usize,
     values: HashMap<Var, Lanes>,
+    /// Variables that are kept apart and were neighbours in memory.
+    rows: HashMap<Var, Row>,
     /// The lanes that are here, if not all.
     active: Option<Lanes>,
     /// Control may not have come here, although the group did not leave.
@@ -174,6 +177,7 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
             classes: &plan.classes,
             lanes: plan.lanes,
             values: HashMap::new(),
+            rows: HashMap::new(),
             active: None,
             conditional: false,
             alone,
