@@ -9,6 +9,7 @@ use par_ir::core::{Body, Exp, LoopForm, Param, Stm};
 use par_ir::prim::{CmpOp, PrimOp};
 use par_ir::ty::Atom;
 use par_ir::{Prim, Scalar, Var};
+use par_runtime::op::call::is_call;
 
 impl Strip<'_, '_, '_> {
     pub fn atom(&mut self, a: &Atom) -> Result<Lanes, Unsupported> {
@@ -50,7 +51,7 @@ impl Strip<'_, '_, '_> {
                 vec![]
             }
             Exp::If { cond, then, other } => self.branch(cond, then, other, &stm.pat)?,
-            Exp::Loop { params, form, body } => self.repeat(params, form, body)?,
+            Exp::Loop { params, form, body } => self.repeat(params, form, body, &stm.pat)?,
             _ => return Err("a kernel body contains an operation that is not scalar".into()),
         };
         self.e.prims.extend(stm.pat.iter().map(|p| (p.var, p.ty.prim())));
@@ -293,12 +294,19 @@ impl Strip<'_, '_, '_> {
         params: &[(Param, Atom)],
         form: &LoopForm,
         body: &Body,
+        results: &[Param],
     ) -> Result<Vec<Lanes>, Unsupported> {
+        let bodies = match form {
+            LoopForm::For { .. } => vec![body],
+            LoopForm::While(cond) => vec![cond, body],
+        };
+        let may_run_on = bodies.into_iter().all(takes_anything);
+        let kept = results.iter().map(|p| !may_run_on || self.used.contains(&p.var)).collect();
         let pat: Vec<Param> = params.iter().map(|(p, _)| p.clone()).collect();
         self.e.prims.extend(pat.iter().map(|p| (p.var, p.ty.prim())));
         let forms = self.forms(&pat);
         let initial: Vec<Lanes> = params.iter().map(|(_, x)| self.atom(x)).collect::<Result<_, _>>()?;
-        let state = State { pat, forms };
+        let state = State { pat, forms, kept };
         match form {
             LoopForm::For { index, prim, bound } => {
                 self.e.prims.insert(*index, *prim);
@@ -393,6 +401,8 @@ pub struct Row {
 struct State {
     pat: Vec<Param>,
     forms: Vec<(Prim, Form)>,
+    /// Lanes that have finished must keep it.
+    kept: Vec<bool>,
 }
 
 /// A loop under construction: guarded, tested at the bottom.
@@ -459,9 +469,12 @@ impl Looping {
         let next = s.body(body)?;
         s.active = self.outer.clone();
         let Some(running) = self.running.clone() else { return Ok(next) };
-        let lanes = next.iter().zip(&current).zip(&state.forms);
+        let lanes = next.into_iter().zip(&current).zip(&state.forms).zip(&state.kept);
         Ok(lanes
-            .map(|((next, old), (p, form))| s.blend(&running, next, old, *p, *form == Form::Apart))
+            .map(|(((next, old), (p, form)), kept)| match kept {
+                true => s.blend(&running, &next, old, *p, *form == Form::Apart),
+                false => next,
+            })
             .collect())
     }
 
@@ -497,6 +510,16 @@ fn same(x: &Lanes) -> Option<Value> {
         Lanes::Same(x) => Some(*x),
         _ => None,
     }
+}
+
+/// Whether a body may run on for lanes that have finished, whatever their values: it computes, nothing else, and quickly.
+fn takes_anything(body: &Body) -> bool {
+    body.stms.iter().all(|s| match &s.exp {
+        Exp::Atom(_) => true,
+        Exp::Prim(op, _) => !op.divides() && !is_call(*op),
+        Exp::If { then, other, .. } => takes_anything(then) && takes_anything(other),
+        _ => false,
+    })
 }
 
 /// Whether a body must know for which lanes it runs: it reads, checks or loops.
