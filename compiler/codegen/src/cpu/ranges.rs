@@ -31,15 +31,21 @@ impl Ranges {
         }
     }
 
-    /// The index and the size, if a check asks for both ends of a range and nothing else.
+    /// The index and the size, if a check asks whether the index is in the range and for nothing else.
     pub fn checked(&self, cond: &Atom, kind: &CheckKind, args: &[Atom]) -> Option<(Atom, Atom)> {
         let (CheckKind::Bounds, [i, n]) = (kind, args) else { return None };
-        let (PrimOp::Bin(BinOp::And, _), flags) = self.of.get(&cond.var()?)? else { return None };
         let is = |flag: &Atom, op: CmpOp, xs: [Atom; 2]| {
             let found = flag.var().and_then(|v| self.of.get(&v));
             found.is_some_and(|(o, ys)| *o == PrimOp::Cmp(op, Prim::I64) && *ys == xs)
         };
-        let [low, high] = flags;
-        (is(low, CmpOp::Le, [Atom::i64(0), *i]) && is(high, CmpOp::Lt, [*i, *n])).then_some((*i, *n))
+        let below = |flag: &Atom| is(flag, CmpOp::Lt, [*i, *n]);
+        let asks = match self.of.get(&cond.var()?)? {
+            (PrimOp::Bin(BinOp::And, _), [low, high]) => {
+                is(low, CmpOp::Le, [Atom::i64(0), *i]) && below(high)
+            }
+            // The index is known not to be negative.
+            _ => below(cond),
+        };
+        asks.then_some((*i, *n))
     }
 }
