@@ -148,7 +148,7 @@ impl<'a, K: Key, V: Payload> From<'a, K, V> {
     }
 
     /// Room for as many: their own, if they may be overwritten.
-    fn as_room<'r>(self, room: &'r mut Room<K, V>) -> Row<'r, K, V>
+    fn into_room<'r>(self, room: &'r mut Room<K, V>) -> Row<'r, K, V>
     where
         'a: 'r,
     {
@@ -217,7 +217,7 @@ fn sort_rows<K: Key, V: Payload>(
             let (part_of_to, rest_of_to) = to.split(n);
             (from, to) = (rest, rest_of_to);
             if n > 1 {
-                row::sort(part_of_to, part.as_room(&mut room), K::BITS, false);
+                row::sort(part_of_to, part.into_room(&mut room), K::BITS, false);
             }
         }
     });
