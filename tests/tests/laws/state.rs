@@ -147,17 +147,6 @@ fn parts_of_shared_arrays_that_every_turn_takes() {
         5_000,
         12.0,
     );
-    grows_at_most(
-        "def part (k: i64) (big: []i64) (other: []i64) (xs: []i64) : []i64 =
-           if k == 0 then xs else
-           part (k - 1) big other (if k % 2 == 0 then big[k:k + length big / 3] else other[k:k + length big / 3])
-         entry main (n: i64) : i64 =
-           let big = map rnd (iota n)
-           let other = map (\\i -> rnd (i + 5)) (iota n)
-           in sum (map (\\i -> (part (n / 10 + i) big other big)[0]) (iota 2))",
-        5_000,
-        12.0,
-    );
 }
 
 #[test]
