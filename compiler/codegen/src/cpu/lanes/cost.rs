@@ -26,8 +26,13 @@ struct Cost {
     single: usize,
 }
 
+/// Of 10: how much less groups must cost for them to pay, and for the rows of a ragged space. Their groups often end early, with a jump
+/// that was not foreseen, and what is gathered one by one does not come faster.
+const LESS: usize = 8;
+const LESS_RAGGED: usize = 5;
+
 /// Lanes of a group, if groups pay.
-pub fn lanes(classes: &Classes, bodies: &[&Body]) -> Option<usize> {
+pub fn lanes(classes: &Classes, bodies: &[&Body], is_ragged: bool) -> Option<usize> {
     let mut shape = Shape { classes, widest: 0, stms: 0, loops: false };
     bodies.iter().for_each(|b| shape.body(b));
     if shape.widest == 0 {
@@ -37,7 +42,8 @@ pub fn lanes(classes: &Classes, bodies: &[&Body]) -> Option<usize> {
     let lanes = (BYTES / shape.widest.max(2) * registers).max(4);
     let pricing = Pricing { classes, lanes, masked: false };
     let total = bodies.iter().map(|b| pricing.body(b)).fold(Cost::default(), Cost::plus);
-    (10 * total.group < 8 * total.single).then_some(lanes)
+    let less = if is_ragged { LESS_RAGGED } else { LESS };
+    (10 * total.group < less * total.single).then_some(lanes)
 }
 
 impl Cost {

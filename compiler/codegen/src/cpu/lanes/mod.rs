@@ -32,19 +32,24 @@ mod value;
 
 use super::emit::{Base, Emitter, Unsupported, args};
 use super::kernel::{KernelEmitter, KernelInfo};
+use super::stage::for_each_use;
+use body::Row;
 use class::Classes;
 use cranelift::prelude::*;
 use par_ir::Var;
 use par_ir::core::{Body, Exp};
-use par_ir::flat::{KernelKind, Out};
+use par_ir::flat::{KernelKind, Out, Space};
+use par_ir::ty::Dim;
 pub use reduce::{Lane, operators};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use value::Lanes;
 
 /// How a kernel is done on groups.
 pub struct Plan {
     classes: Classes,
     lanes: usize,
+    /// Variables that any code uses.
+    used: HashSet<Var>,
 }
 
 /// How a kernel is done on groups, if that pays.
@@ -64,8 +69,20 @@ pub fn plan(info: &KernelInfo) -> Option<Plan> {
     };
     let classes = Classes::new(kernel.pos, &kernel.body, op);
     let bodies: Vec<_> = [&kernel.body].into_iter().chain(op.map(|o| &o.body)).collect();
-    let lanes = cost::lanes(&classes, &bodies)?;
-    Some(Plan { classes, lanes })
+    let is_ragged = op.is_some() && matches!(kernel.space, Space::Rows { dim: Dim::Seg(_), .. });
+    let lanes = cost::lanes(&classes, &bodies, is_ragged)?;
+    let used = used(&bodies);
+    Some(Plan { classes, lanes, used })
+}
+
+/// The variables that bodies use.
+fn used(bodies: &[&Body]) -> HashSet<Var> {
+    let mut used = HashSet::new();
+    for body in bodies {
+        body.stms.iter().for_each(|s| for_each_use(s, &mut |v| _ = used.insert(v)));
+        used.extend(body.results.iter().filter_map(|a| a.var()));
+    }
+    used
 }
 
 /// Whether a body can be left and begun again: it calls no function and changes no array.
@@ -81,12 +98,17 @@ pub struct Strip<'e, 'a, 'k> {
     pub e: &'e mut Emitter<'a>,
     info: &'e KernelInfo<'k>,
     classes: &'e Classes,
+    used: &'e HashSet<Var>,
     lanes: usize,
     values: HashMap<Var, Lanes>,
+    /// Variables that are kept apart and were neighbours in memory.
+    rows: HashMap<Var, Row>,
     /// The lanes that are here, if not all.
     active: Option<Lanes>,
     /// Control may not have come here, although the group did not leave.
     conditional: bool,
+    /// The processor chooses lanes by masks that are any values.
+    blends: bool,
     /// Where the group leaves to, and whether it may.
     alone: Block,
     leaves: bool,
@@ -168,14 +190,19 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
     }
 
     fn strip<'s>(&'s mut self, plan: &'s Plan, alone: Block) -> Strip<'s, 'a, 'k> {
+        let flags = self.e.module.isa().isa_flags();
+        let blends = flags.iter().any(|f| f.name == "has_sse41" && f.as_bool() == Some(true));
         Strip {
             e: self.e,
             info: self.info,
             classes: &plan.classes,
+            used: &plan.used,
             lanes: plan.lanes,
             values: HashMap::new(),
+            rows: HashMap::new(),
             active: None,
             conditional: false,
+            blends,
             alone,
             leaves: false,
         }
