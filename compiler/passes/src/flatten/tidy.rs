@@ -88,8 +88,10 @@ impl Flattener<'_> {
         self.arrays_in(blocks, &mut arrays);
         let outside = |v: &Var| self.bound_in.get(v).is_some_and(|depth| *depth <= self.kept_from);
         arrays.retain(outside);
-        if arrays.is_empty() {
-            return None;
+        match arrays[..] {
+            [] => return None,
+            [only] if self.blocks.contains(&only) => return Some(only),
+            _ => {}
         }
         Some(self.where_bound(&arrays.clone(), |f| f.join_blocks(&arrays, prim).0))
     }
