@@ -113,6 +113,10 @@ impl<A: Part> Blocks<A> {
         Some((part, (index - part.origin()) as usize))
     }
 
+    fn has(&self, origin: i64) -> bool {
+        self.parts.binary_search_by_key(&origin, A::origin).is_ok()
+    }
+
     fn part_of(&self, index: i64) -> Option<usize> {
         let part = self.parts.partition_point(|a| a.origin() <= index).checked_sub(1)?;
         (index - self.parts[part].origin() < self.parts[part].elements() as i64).then_some(part)
@@ -123,7 +127,7 @@ impl<A: Part> Blocks<A> {
     pub fn grown(&mut self, base: Option<&Blocks<A>>) -> bool {
         let elements = self.elements();
         if let Some(base) = base {
-            let is_new = |a: &&A| base.parts.binary_search_by_key(&a.origin(), A::origin).is_err();
+            let is_new = |a: &&A| !base.has(a.origin());
             return self.parts.iter().filter(is_new).map(A::elements).sum::<usize>() > FEW;
         }
         if self.settled == 0 {
@@ -157,8 +161,9 @@ impl<A: Part> Blocks<A> {
     /// Lets go of arrays in which no row is, of those of which only little is used, and of those that are small and many; says
     /// which rows are to be copied out of them, in order. `starts[i]` is where row `i` of `lens[i]` elements begins; an
     /// empty row begins anywhere, and one whose start is marked holds one element. What is copied is at most half of what is let go, or small: doing this whenever
-    /// arrays were added costs no more than making them did, and a number of steps in proportion to the rows.
-    pub fn leave(&mut self, starts: &[i64], lens: &[i64]) -> Vec<Row<A>> {
+    /// arrays were added costs no more than making them did, and a number of steps in proportion to the rows. So nothing is copied
+    /// out of arrays that are `kept` anyway, which may be added again and again.
+    pub fn leave(&mut self, starts: &[i64], lens: &[i64], kept: Option<&Blocks<A>>) -> Vec<Row<A>> {
         if self.parts.len() <= 1 {
             return Vec::new();
         }
@@ -171,7 +176,7 @@ impl<A: Part> Blocks<A> {
         for ((home, n), s) in homes.iter().zip(lens).zip(starts) {
             home.iter().for_each(|h| used[*h] += held(*s, *n) as usize);
         }
-        let leaves = self.leaving(&used);
+        let leaves = self.leaving(&used, kept);
         let row = |(row, home): (usize, &Option<usize>)| {
             let part = &self.parts[home.filter(|h| leaves[*h])?];
             let at = (unmarked(starts[row]) - part.origin()) as usize;
@@ -185,12 +190,13 @@ impl<A: Part> Blocks<A> {
     }
 
     /// Which arrays are let go of: those hardly used, and where there are many, the small ones.
-    fn leaving(&self, used: &[usize]) -> Vec<bool> {
+    fn leaving(&self, used: &[usize], kept: Option<&Blocks<A>>) -> Vec<bool> {
         let many = used.iter().filter(|n| **n > 0).count() > MANY;
         let large = self.elements() / MANY;
         let leaves = |(a, n): (&A, &usize)| {
             let len = a.elements();
-            *n == 0 || (len > FEW && *n < len / 2) || (many && len <= large && *n <= 2 * len)
+            let stays = kept.is_some_and(|b| b.has(a.origin()));
+            *n == 0 || !stays && ((len > FEW && *n < len / 2) || (many && len <= large && *n <= 2 * len))
         };
         self.parts.iter().zip(used).map(leaves).collect()
     }
@@ -218,8 +224,13 @@ impl Blocks {
     }
 
     /// Does what [`Blocks::leave`] says. Gives the new starts, or `None` if no row moved, and the elements copied.
-    pub fn tidy(&mut self, starts: &[i64], lens: &[i64]) -> Result<Option<Moved>, OutOfMemory> {
-        let rows = self.leave(starts, lens);
+    pub fn tidy(
+        &mut self,
+        starts: &[i64],
+        lens: &[i64],
+        kept: Option<&Blocks>,
+    ) -> Result<Option<Moved>, OutOfMemory> {
+        let rows = self.leave(starts, lens, kept);
         let copied = rows.iter().map(|r| r.len).sum();
         if copied == 0 {
             return Ok(None);
@@ -270,7 +281,7 @@ mod tests {
         let mut blocks = Blocks::new(Prim::I64);
         let at = blocks.add(Array::from_slice(&[1i64, 2, 3]));
         blocks.add(Array::from_slice(&[4i64; 10]));
-        assert!(blocks.tidy(&[at], &[3]).expect("memory").is_none());
+        assert!(blocks.tidy(&[at], &[3], None).expect("memory").is_none());
         assert_eq!(blocks.count(), 1);
         assert_eq!(blocks.get(at), Some(Scalar::I64(1)));
     }
@@ -281,7 +292,8 @@ mod tests {
         let kept = blocks.add(Array::from_slice(&[5i64, 6]));
         let large: Vec<i64> = (0..10_000).collect();
         let at = blocks.add(Array::from_slice(&large));
-        let moved = blocks.tidy(&[at + 100, kept, at, 0], &[3, 2, 1, 0]).expect("memory").expect("moved");
+        let moved =
+            blocks.tidy(&[at + 100, kept, at, 0], &[3, 2, 1, 0], None).expect("memory").expect("moved");
         let starts = moved.starts.slice::<i64>().to_vec();
         assert_eq!((moved.copied, blocks.count(), starts[1]), (4, 2, kept));
         assert_eq!(blocks.get(starts[0] + 2), Some(Scalar::I64(102)));
@@ -295,10 +307,20 @@ mod tests {
         let large: Vec<i64> = (0..10_000).collect();
         let at = blocks.add(Array::from_slice(&large));
         blocks.add(Array::from_slice(&[2i64]));
-        let moved = blocks.tidy(&[(at + 7) | MARK], &[9_000]).expect("memory").expect("moved");
+        let moved = blocks.tidy(&[(at + 7) | MARK], &[9_000], None).expect("memory").expect("moved");
         let start = moved.starts.slice::<i64>()[0];
         assert_eq!((moved.copied, blocks.elements(), start & MARK), (1, 1, MARK));
         assert_eq!(blocks.get(unmarked(start)), Some(Scalar::I64(7)));
+    }
+
+    #[test]
+    fn rows_stay_in_arrays_that_are_kept_anyway() {
+        let mut blocks = Blocks::new(Prim::I64);
+        let at = blocks.add(Array::from_slice(&[1i64; 10_000]));
+        let kept = blocks.clone();
+        blocks.add(Array::from_slice(&[2i64]));
+        assert!(blocks.tidy(&[at + 100], &[3], Some(&kept)).expect("memory").is_none());
+        assert_eq!((blocks.count(), blocks.elements()), (1, 10_000));
     }
 
     #[test]
@@ -316,7 +338,7 @@ mod tests {
         let at = blocks.add(Array::from_slice(&vec![1i64; 5_000]));
         blocks.add(Array::from_slice(&[2i64]));
         let (starts, lens) = (vec![at; 100], vec![5_000; 100]);
-        assert!(blocks.tidy(&starts, &lens).expect("memory").is_none());
+        assert!(blocks.tidy(&starts, &lens, None).expect("memory").is_none());
         assert_eq!(blocks.elements(), 5_000);
     }
 }

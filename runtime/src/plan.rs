@@ -149,7 +149,7 @@ pub enum Op<K = Kernel> {
     Concat(Vec<Operand>, Prim),
     ConcatDesc(Vec<Operand>),
     Join(Vec<Operand>, Prim),
-    Tidy { blocks: Operand, starts: Operand, lens: Operand },
+    Tidy { blocks: Operand, starts: Operand, lens: Operand, kept: Option<Operand> },
     Grown { blocks: Operand, base: Option<Operand> },
     Sweep { blocks: Operand, starts: Operand, weight: Operand },
     Sort { space: Space, keys: Operand, values: Option<Operand> },

@@ -238,10 +238,11 @@ impl<C: Code> Planner<'_, C> {
             Op::Concat(vs) => plan::Op::Concat(self.operands.vars(vs, live), par_ir::Prim::Bool),
             Op::ConcatDesc(vs) => plan::Op::ConcatDesc(self.operands.vars(vs, live)),
             Op::Join(vs) => plan::Op::Join(self.operands.vars(vs, live), par_ir::Prim::Bool),
-            Op::Tidy { blocks, starts, lens } => plan::Op::Tidy {
+            Op::Tidy { blocks, starts, lens, kept } => plan::Op::Tidy {
                 blocks: self.operands.var(*blocks, live),
                 starts: self.operands.var(*starts, live),
                 lens: self.operands.var(*lens, live),
+                kept: kept.map(|b| self.operands.var(b, live)),
             },
             Op::Grown { blocks, base } => plan::Op::Grown {
                 blocks: self.operands.var(*blocks, live),
@@ -412,7 +413,9 @@ impl Uses {
             Op::Replicate(n, x) => self.atoms([n, x]),
             Op::Slice { arr, start, len } => self.atoms([&Atom::Var(*arr), start, len]),
             Op::Concat(vs) | Op::ConcatDesc(vs) | Op::Join(vs) => self.used.extend(vs),
-            Op::Tidy { blocks, starts, lens } => self.used.extend([*blocks, *starts, *lens]),
+            Op::Tidy { blocks, starts, lens, kept } => {
+                self.used.extend([blocks, starts, lens].into_iter().chain(kept));
+            }
             Op::Grown { blocks, base } => self.used.extend(std::iter::once(blocks).chain(base)),
             Op::Sweep { blocks, starts, weight } => {
                 self.atoms([&Atom::Var(*blocks), &Atom::Var(*starts), weight]);

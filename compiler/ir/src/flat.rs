@@ -184,8 +184,8 @@ pub enum Op {
     /// All these arrays (and those of blocks) as blocks. Binds them, and for each operand what is to be added to its
     /// indices: the origin of an array, 0 for blocks. Nothing is copied.
     Join(Vec<Var>),
-    /// Lets go of arrays that no row is in, and copies rows out of those of which less than half is used. Binds the blocks and where
-    /// the rows start now.
+    /// Lets go of arrays that no row is in, and copies rows out of those of which less than half is used, but not out of those in `kept`.
+    /// Binds the blocks and where the rows start now.
     Tidy {
         /// Blocks.
         blocks: Var,
@@ -193,6 +193,8 @@ pub enum Op {
         starts: Var,
         /// `i64`s: how long it is.
         lens: Var,
+        /// Blocks that are held anyway.
+        kept: Option<Var>,
     },
     /// Whether blocks have grown so much since they were last swept that it is worth while to look for what no row needs; with `base`:
     /// whether they have more than a little that is not in those blocks. Binds the blocks and a host bool.

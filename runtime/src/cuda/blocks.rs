@@ -26,8 +26,8 @@ impl Part for Array {
 pub fn tidy<'a>(
     run: &Run<Cuda<'a>>,
     mut blocks: Arc<Blocks<Array>>,
-    starts: Array,
-    lens: Array,
+    (starts, lens): (Array, Array),
+    kept: Option<Arc<Blocks<Array>>>,
     span: Span,
 ) -> Result<(Arc<Blocks<Array>>, Array), RuntimeError> {
     if blocks.count() <= 1 {
@@ -35,7 +35,7 @@ pub fn tidy<'a>(
     }
     let host_starts = Cuda::download(run, starts.clone())?;
     let host_lens = Cuda::download(run, lens)?;
-    let rows = Arc::make_mut(&mut blocks).leave(host_starts.slice(), host_lens.slice());
+    let rows = Arc::make_mut(&mut blocks).leave(host_starts.slice(), host_lens.slice(), kept.as_deref());
     let (prim, size) = (blocks.prim(), blocks.prim().size());
     let copied: usize = rows.iter().map(|r| r.len).sum();
     run.count(|c| c.launch(2 * starts.len() + 2 * copied, copied * size));

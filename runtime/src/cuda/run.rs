@@ -300,11 +300,11 @@ impl<'a> Device for Cuda<'a> {
     fn tidy(
         run: &Run<Self>,
         blocks: Arc<Blocks<Array>>,
-        starts: Array,
-        lens: Array,
+        rows: (Array, Array),
+        kept: Option<Arc<Blocks<Array>>>,
         span: Span,
     ) -> Result<(Arc<Blocks<Array>>, Array), RuntimeError> {
-        blocks::tidy(run, blocks, starts, lens, span)
+        blocks::tidy(run, blocks, rows, kept, span)
     }
 
     fn grown(mut blocks: Arc<Blocks<Array>>, base: Option<Arc<Blocks<Array>>>) -> (Arc<Blocks<Array>>, bool) {

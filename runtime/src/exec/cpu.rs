@@ -128,14 +128,14 @@ impl Device for Cpu {
     fn tidy(
         run: &Run,
         mut blocks: Arc<Blocks>,
-        starts: Array,
-        lens: Array,
+        (starts, lens): (Array, Array),
+        kept: Option<Arc<Blocks>>,
         span: Span,
     ) -> Result<(Arc<Blocks>, Array), RuntimeError> {
         if blocks.count() <= 1 {
             return Ok((blocks, starts));
         }
-        let tidied = Arc::make_mut(&mut blocks).tidy(starts.slice(), lens.slice());
+        let tidied = Arc::make_mut(&mut blocks).tidy(starts.slice(), lens.slice(), kept.as_deref());
         let moved = tidied.map_err(|e| out_of_memory(e, span))?;
         let copied = moved.as_ref().map_or(0, |m| m.copied);
         let size = blocks.prim().size();

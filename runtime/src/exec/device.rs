@@ -99,12 +99,12 @@ pub trait Device: Clone + Debug + Sized {
         values: Option<Self::Array>,
         span: Span,
     ) -> Result<Vec<Self::Array>, RuntimeError>;
-    /// See [`crate::blocks::Blocks::leave`]; counts what it costs.
+    /// See [`crate::blocks::Blocks::leave`], of which `rows` are starts and lengths; counts what it costs.
     fn tidy(
         run: &Run<Self>,
         blocks: Self::Blocks,
-        starts: Self::Array,
-        lens: Self::Array,
+        rows: (Self::Array, Self::Array),
+        kept: Option<Self::Blocks>,
         span: Span,
     ) -> Result<(Self::Blocks, Self::Array), RuntimeError>;
 

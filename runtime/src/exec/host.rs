@@ -93,9 +93,10 @@ impl<D: Device> Run<'_, D> {
                 let origins = origins.into_iter().map(|at| Scalar::I64(at).into());
                 Ok(std::iter::once(HostValue::Blocks(joined)).chain(origins).collect())
             }
-            Op::Tidy { blocks, starts, lens } => {
-                let (starts, lens) = (frame.array(*starts)?, frame.array(*lens)?);
-                let (blocks, starts) = D::tidy(self, frame.blocks(*blocks)?, starts, lens, span)?;
+            Op::Tidy { blocks, starts, lens, kept } => {
+                let rows = (frame.array(*starts)?, frame.array(*lens)?);
+                let kept = kept.map(|b| frame.blocks(b)).transpose()?;
+                let (blocks, starts) = D::tidy(self, frame.blocks(*blocks)?, rows, kept, span)?;
                 Ok(vec![HostValue::Blocks(blocks), HostValue::Array(starts)])
             }
             Op::Grown { blocks, base } => {

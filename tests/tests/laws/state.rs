@@ -133,6 +133,22 @@ fn rows_that_are_kept_of_matrices() {
     assert!(large[2] < 3 * 8 * 200 * 1_000 / 8, "{} bytes held after {}", large[2], small[2]);
 }
 
+/// Turns find the same arrays again, and hold them anyway: what they take a part of is not copied out of them.
+#[test]
+fn parts_of_shared_arrays_that_every_turn_takes() {
+    grows_at_most(
+        "entry main (n: i64) : i64 =
+           let big = map rnd (iota n)
+           let other = map (\\i -> rnd (i + 5)) (iota n)
+           let window k = k / 2
+           let last i = loop xs = big for k < n / 10 + i do
+             if (k + i) % 2 == 0 then big[window k:window k + n / 3] else other[window k:window k + n / 3]
+           in sum (map (\\i -> (last i)[0]) (iota 2))",
+        5_000,
+        12.0,
+    );
+}
+
 #[test]
 fn one_long_loop_over_rows_beside_many_short_ones() {
     grows_at_most(

@@ -136,7 +136,7 @@ impl Host<'_> {
                 self.call(*f, args, stm.span)
             }
             Op::Join(vs) => self.join(stm, vs),
-            Op::Tidy { blocks, starts, lens } => self.tidy(stm, [*blocks, *starts, *lens]),
+            Op::Tidy { blocks, starts, lens, kept } => self.tidy(stm, [*blocks, *starts, *lens], *kept),
             Op::Grown { blocks, base } => self.grown(stm, *blocks, *base),
             Op::Sweep { blocks, starts, weight } => self.sweep(stm, [*blocks, *starts], *weight),
             Op::Sort { space, keys, values } => {
@@ -318,14 +318,15 @@ impl Host<'_> {
         Ok(std::iter::once(Val::Blocks(Rc::new(joined))).chain(origins.into_iter().map(Val::i64)).collect())
     }
 
-    fn tidy(&mut self, stm: &Stm, [blocks, starts, lens]: [Var; 3]) -> Outcome<Vec<Val>> {
+    fn tidy(&mut self, stm: &Stm, [blocks, starts, lens]: [Var; 3], kept: Option<Var>) -> Outcome<Vec<Val>> {
         let mut blocks = self.machine.get(blocks).blocks()?;
+        let kept = kept.map(|b| self.machine.get(b).blocks()).transpose()?;
         let (starts, lens) = (self.machine.get(starts).array()?, self.machine.get(lens).array()?);
         self.machine.release(stm);
         if blocks.count() <= 1 {
             return Ok(vec![Val::Blocks(blocks), Val::Leaf(starts)]);
         }
-        let tidied = Rc::make_mut(&mut blocks).tidy(starts.slice(), lens.slice());
+        let tidied = Rc::make_mut(&mut blocks).tidy(starts.slice(), lens.slice(), kept.as_deref());
         let moved = tidied.map_err(|e| out_of_memory(e.0 as usize, stm.span))?;
         let copied = moved.as_ref().map_or(0, |m| m.copied);
         self.launch(2 * starts.len() + 2 * copied, copied * blocks.prim().size());

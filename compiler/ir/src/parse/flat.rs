@@ -145,8 +145,10 @@ impl Parser {
             }
             "join" => Op::Join(self.variables()?),
             "tidy" => match self.variables()?.as_slice() {
-                [blocks, starts, lens] => Op::Tidy { blocks: *blocks, starts: *starts, lens: *lens },
-                _ => return self.error("three variables"),
+                [blocks, starts, lens, kept @ ..] if kept.len() <= 1 => {
+                    Op::Tidy { blocks: *blocks, starts: *starts, lens: *lens, kept: kept.first().copied() }
+                }
+                _ => return self.error("three variables or four"),
             },
             "grown" => match self.variables()?.as_slice() {
                 [blocks] => Op::Grown { blocks: *blocks, base: None },

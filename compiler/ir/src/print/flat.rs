@@ -144,9 +144,9 @@ impl Writer<'_> {
                 self.push("join ");
                 self.variables(vs);
             }
-            Op::Tidy { blocks, starts, lens } => {
+            Op::Tidy { blocks, starts, lens, kept } => {
                 self.push("tidy ");
-                self.variables(&[*blocks, *starts, *lens]);
+                self.variables(&[*blocks, *starts, *lens].into_iter().chain(*kept).collect::<Vec<_>>());
             }
             Op::Grown { blocks, base } => {
                 self.push("grown ");

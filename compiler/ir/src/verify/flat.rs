@@ -174,9 +174,11 @@ impl FlatChecker<'_> {
             Op::Split { rows, first, count, body, .. } => self.split(*rows, [*first, *count], body)?,
             Op::Call(f, args) => self.call(*f, args)?,
             Op::Join(vs) => self.join(vs)?,
-            Op::Tidy { blocks, starts, lens } => {
+            Op::Tidy { blocks, starts, lens, kept } => {
                 let (ty, indices) = (Ty::Blocks(self.elements(*blocks)?), Ty::Array(Prim::I64));
-                self.operand("the blocks", Atom::Var(*blocks), ty)?;
+                for b in std::iter::once(blocks).chain(kept) {
+                    self.operand("the blocks", Atom::Var(*b), ty)?;
+                }
                 self.operand("the starts", Atom::Var(*starts), indices)?;
                 self.operand("the lengths", Atom::Var(*lens), indices)?;
                 vec![ty, indices]

@@ -204,7 +204,9 @@ impl Code for Op {
                 [start, len].into_iter().for_each(|a| a.walk(f));
             }
             Op::Concat(vs) | Op::ConcatDesc(vs) | Op::Join(vs) => vs.walk(f),
-            Op::Tidy { blocks, starts, lens } => [blocks, starts, lens].into_iter().for_each(|v| v.walk(f)),
+            Op::Tidy { blocks, starts, lens, kept } => {
+                [blocks, starts, lens].into_iter().chain(kept).for_each(|v| v.walk(f));
+            }
             Op::Grown { blocks, base } => std::iter::once(blocks).chain(base).for_each(|v| v.walk(f)),
             Op::Sweep { blocks, starts, weight } => {
                 [blocks, starts].into_iter().for_each(|v| v.walk(f));
@@ -263,7 +265,9 @@ impl Code for Op {
                 [start, len].into_iter().for_each(|a| a.edit(e));
             }
             Op::Concat(vs) | Op::ConcatDesc(vs) | Op::Join(vs) => vs.edit(e),
-            Op::Tidy { blocks, starts, lens } => [blocks, starts, lens].into_iter().for_each(|v| v.edit(e)),
+            Op::Tidy { blocks, starts, lens, kept } => {
+                [blocks, starts, lens].into_iter().chain(kept).for_each(|v| v.edit(e));
+            }
             Op::Grown { blocks, base } => std::iter::once(blocks).chain(base).for_each(|v| v.edit(e)),
             Op::Sweep { blocks, starts, weight } => {
                 [blocks, starts].into_iter().for_each(|v| v.edit(e));

@@ -25,6 +25,7 @@ mod rows;
 mod same;
 mod scans;
 mod totals;
+mod users;
 
 use par_ir::Vars;
 use par_ir::flat::{Block, Kernel, Op, Param, Program, Stm};

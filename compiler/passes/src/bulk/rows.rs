@@ -11,6 +11,7 @@
 //! What depends on nothing but the position is computed where it is read anyway ([`super::inline`]).
 
 use super::order::consumed;
+use super::users::Users;
 use super::{Joiner, reads};
 use crate::flatten::kernel_may_fail;
 use par_ir::core::{self, Body, Exp};
@@ -22,12 +23,13 @@ use par_runtime::Prim;
 
 /// Joins what can be joined, from the top down.
 pub fn sweep(block: &mut Block, joiner: &mut Joiner) {
-    let mut at = 0;
+    let (mut at, mut users) = (0, Users::of(block));
     while at < block.stms.len() {
-        if let Some(user) = consumer(block, at, joiner) {
+        if let Some(user) = consumer(block, &users, at, joiner) {
             let joined = join(&block.stms[at], &block.stms[user], joiner);
             block.stms.splice(user..=user, joined);
             block.stms.remove(at);
+            users = Users::of(block);
         } else {
             at += 1;
         }
@@ -35,7 +37,7 @@ pub fn sweep(block: &mut Block, joiner: &mut Joiner) {
 }
 
 /// The operation over all elements that is the only one to read what a map over rows makes, and reads it in order.
-fn consumer(block: &Block, at: usize, joiner: &Joiner) -> Option<usize> {
+fn consumer(block: &Block, users: &Users, at: usize, joiner: &Joiner) -> Option<usize> {
     let map = &block.stms[at];
     let Op::Kernel(k) = &map.op else { return None };
     let KernelKind::Map(outs) = &k.kind else { return None };
@@ -44,8 +46,7 @@ fn consumer(block: &Block, at: usize, joiner: &Joiner) -> Option<usize> {
     if !stored || kernel_may_fail(k) || map.pat.iter().any(|p| joiner.vars.is_kept(p.var)) {
         return None;
     }
-    let mentions = |s: &Stm| map.pat.iter().any(|p| s.op.mentions(p.var));
-    let mut users = (at + 1..block.stms.len()).filter(|i| mentions(&block.stms[*i]));
+    let mut users = users.of_any(&map.pat).into_iter();
     let user = users.next().filter(|i| reads_in_order(&block.stms[*i], map))?;
     if users.next().is_some() || map.pat.iter().any(|p| block.results.contains(&Atom::Var(p.var))) {
         return None;

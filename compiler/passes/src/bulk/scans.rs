@@ -8,6 +8,7 @@
 //! If they read a common array, or a later kernel over the space reads both.
 
 use super::order::{self, REACH};
+use super::users::Users;
 use super::{Joiner, reads};
 use par_ir::core::{Body, Lambda};
 use par_ir::flat::{Block, Kernel, KernelKind, Op, Param, Stm};
@@ -17,11 +18,12 @@ use std::collections::BTreeSet;
 
 /// Joins what pays, from the top down.
 pub fn sweep(block: &mut Block, joiner: &mut Joiner) {
-    let mut first = 0;
+    let (mut first, mut users) = (0, Users::of(block));
     while first < block.stms.len() {
         let end = block.stms.len().min(first + 1 + REACH);
         let partner = (first + 1..end).find_map(|second| {
-            let pays = alike(&block.stms[first], &block.stms[second]) && related(block, first, second);
+            let pays =
+                alike(&block.stms[first], &block.stms[second]) && related(block, &users, first, second);
             pays.then(|| order::together(&block.stms, first, second)).flatten().map(|o| (second, o))
         });
         let Some((second, order)) = partner else {
@@ -30,6 +32,7 @@ pub fn sweep(block: &mut Block, joiner: &mut Joiner) {
         };
         let joined = join(&block.stms[first], &block.stms[second], joiner);
         order::replace(block, (first, second), &order, joined, joiner);
+        users = Users::of(block);
     }
 }
 
@@ -48,7 +51,7 @@ fn alike(a: &Stm, b: &Stm) -> bool {
     a.space == b.space && inclusive == also && floats(f) == floats(g)
 }
 
-fn related(block: &Block, first: usize, second: usize) -> bool {
+fn related(block: &Block, users: &Users, first: usize, second: usize) -> bool {
     let [a, b] = [first, second].map(|i| &block.stms[i]);
     let (Op::Kernel(ka), Op::Kernel(kb)) = (&a.op, &b.op) else { return false };
     let common = |k: &Kernel| -> BTreeSet<Var> {
@@ -56,11 +59,10 @@ fn related(block: &Block, first: usize, second: usize) -> bool {
         reads::of_kernel(k, &mut |arr, _| _ = found.insert(arr));
         found
     };
-    let uses = |stm: &Stm, of: &Stm| of.pat.iter().any(|p| stm.op.mentions(p.var));
-    let reader =
-        |stm: &Stm| matches!(&stm.op, Op::Kernel(k) if k.space == ka.space) && uses(stm, a) && uses(stm, b);
-    let dependent = a.pat.iter().any(|p| b.op.mentions(p.var));
-    !dependent && (!common(ka).is_disjoint(&common(kb)) || block.stms[second + 1..].iter().any(reader))
+    let (of_a, of_b) = (users.of_any(&a.pat), users.of_any(&b.pat));
+    let over_space = |i: &usize| matches!(&block.stms[*i].op, Op::Kernel(k) if k.space == ka.space);
+    let read_together = || of_a.intersection(&of_b).any(over_space);
+    !of_a.contains(&second) && (!common(ka).is_disjoint(&common(kb)) || read_together())
 }
 
 fn join(a: &Stm, b: &Stm, joiner: &mut Joiner) -> Stm {

@@ -11,6 +11,7 @@
 //! The elements are computed twice, but read less often than prefixes would be stored and read. Not with floats, whose sum
 //! depends on the order.
 
+use super::users::Users;
 use super::{Joiner, after};
 use crate::flatten::kernel_may_fail;
 use par_ir::flat::{Block, Kernel, KernelKind, Op, Param, Space, Stm};
@@ -49,9 +50,9 @@ impl Predecessors {
 
 /// Adds the reductions that pay.
 pub fn sweep(block: &mut Block, joiner: &mut Joiner) {
-    let mut at = 0;
+    let (mut at, mut users) = (0, Users::of(block));
     while at < block.stms.len() {
-        if let Some(n) = candidate(block, at, &joiner.last) {
+        if let Some(n) = candidate(block, &users, at, &joiner.last) {
             let reduction = reduction(&block.stms[at], joiner);
             let totals: Vec<(Var, Var)> =
                 block.stms[at].pat.iter().zip(&reduction.pat).map(|(p, q)| (p.var, q.var)).collect();
@@ -59,6 +60,7 @@ pub fn sweep(block: &mut Block, joiner: &mut Joiner) {
                 replace(stm, &totals, n, &joiner.last);
             }
             block.stms.insert(at, reduction);
+            users = Users::of(block);
             at += 1;
         }
         at += 1;
@@ -66,7 +68,7 @@ pub fn sweep(block: &mut Block, joiner: &mut Joiner) {
 }
 
 /// The length of a scan whose prefixes are all used at their own position, but the last.
-fn candidate(block: &Block, at: usize, last: &Predecessors) -> Option<Atom> {
+fn candidate(block: &Block, users: &Users, at: usize, last: &Predecessors) -> Option<Atom> {
     let scan = &block.stms[at];
     let Op::Kernel(k) = &scan.op else { return None };
     let KernelKind::Scan { op, neutral, exclusive: false, after: None } = &k.kind else { return None };
@@ -81,7 +83,7 @@ fn candidate(block: &Block, at: usize, last: &Predecessors) -> Option<Atom> {
         if block.results.contains(&Atom::Var(v)) {
             return None;
         }
-        for stm in block.stms[at + 1..].iter().filter(|s| s.op.mentions(v)) {
+        for stm in users.of_var(v).iter().map(|i| &block.stms[*i]) {
             let here = after::follows(scan, stm);
             let reads = reads_of_last(stm, v, n, last);
             follows |= here;

@@ -227,7 +227,14 @@ impl Flattener<'_> {
         let mut names: Vec<(Var, flat::Param)> = Vec::new();
         for (v, ty) in self.made_of(&arr) {
             if v.0 as usize >= outside && names.iter().all(|n| n.0 != v) {
-                names.push((v, flat::Param { var: self.vars.fresh_like(v), ty }));
+                let name = self.vars.fresh_like(v);
+                let mut parts = Vec::new();
+                self.arrays_in(v, &mut parts);
+                parts.retain(|part| (part.0 as usize) < outside);
+                if !parts.is_empty() {
+                    self.joined_of.insert(name, parts);
+                }
+                names.push((v, flat::Param { var: name, ty }));
                 values.push(v.into());
             }
         }

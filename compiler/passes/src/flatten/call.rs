@@ -30,6 +30,8 @@ impl Flattener<'_> {
         let own = Part { construct: Construct::Function, span: fun.span };
         self.place = self.places.add(PlaceId::default(), vec![own]);
         self.group = None;
+        // Parameters are bound in the function's own block.
+        self.kept_from = 1;
         let out = if lifted { self.lifted_function(id, fun)? } else { self.plain_function(fun)? };
         self.funs[slot.0 as usize] = Some(out);
         Ok(())

@@ -311,6 +311,7 @@ impl Flattener<'_> {
         let mut pat = vec![blocks];
         pat.extend(parts.iter().map(|_| origin(self)));
         self.emit(pat.clone(), Op::Join(parts.to_vec()));
+        self.joined_of.insert(blocks.var, parts.to_vec());
         // What is blocks already is not moved.
         let added = |(part, p): (&Var, &flat::Param)| {
             if self.blocks.contains(part) { Atom::i64(0) } else { p.var.into() }

@@ -53,6 +53,20 @@ impl Flattener<'_> {
         form: &LoopForm,
         body: &Body,
     ) -> Result<()> {
+        let around = std::mem::replace(&mut self.kept_from, self.scopes.len());
+        let done = self.repeated(level, stm, params, form, body);
+        self.kept_from = around;
+        done
+    }
+
+    fn repeated(
+        &mut self,
+        level: LevelId,
+        stm: &Stm,
+        params: &[(Param, Atom)],
+        form: &LoopForm,
+        body: &Body,
+    ) -> Result<()> {
         let root = self.is_root(level);
         match form {
             LoopForm::For { index, prim, bound } => {

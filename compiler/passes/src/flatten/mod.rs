@@ -236,6 +236,10 @@ pub(crate) struct Flattener<'a> {
     views: std::collections::HashSet<Var>,
     /// CORE arrays that are the lengths of a descriptor's rows.
     lengths_of: std::collections::HashSet<Var>,
+    /// What blocks are joined of.
+    joined_of: HashMap<Var, Vec<Var>>,
+    /// How many host blocks are around the turns of the innermost loop, or the body of the function.
+    kept_from: usize,
     /// Types of host scalars.
     host_prims: HashMap<Var, par_ir::Prim>,
     group: Option<Group>,
@@ -280,6 +284,8 @@ impl<'a> Flattener<'a> {
             layouts: HashMap::new(),
             views: std::collections::HashSet::new(),
             lengths_of: lengths::of_program(source),
+            joined_of: HashMap::new(),
+            kept_from: 0,
             host_prims: HashMap::new(),
             group: None,
             fresh_rows: std::collections::HashSet::new(),

@@ -121,7 +121,9 @@ fn host_uses(op: &Op, f: &mut impl FnMut(Atom)) {
         Op::Write { arr, index, value } => [(*arr).into(), *index, *value].into_iter().for_each(f),
         Op::Slice { arr, start, len } => [(*arr).into(), *start, *len].into_iter().for_each(f),
         Op::Concat(vs) | Op::ConcatDesc(vs) | Op::Join(vs) => vs.iter().for_each(|v| f((*v).into())),
-        Op::Tidy { blocks, starts, lens } => [*blocks, *starts, *lens].into_iter().for_each(|v| f(v.into())),
+        Op::Tidy { blocks, starts, lens, kept } => {
+            [*blocks, *starts, *lens].into_iter().chain(*kept).for_each(|v| f(v.into()));
+        }
         Op::Grown { blocks, base } => std::iter::once(blocks).chain(base).for_each(|v| f((*v).into())),
         Op::Sweep { blocks, starts, weight } => {
             [(*blocks).into(), (*starts).into(), *weight].into_iter().for_each(f);

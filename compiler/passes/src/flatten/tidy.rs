@@ -12,6 +12,8 @@
 //!     if more than twice what all rows have is left: pack
 //! ```
 //!
+//! What a loop's turns find outside, and a function's arguments, are held anyway: nothing is copied out of these, or each turn would do so.
+//!
 //! The first costs a step a position. The rest costs what the rows have, but only when as much has been made since the last time.
 
 use super::Flattener;
@@ -71,12 +73,36 @@ impl Flattener<'_> {
         let prim = if rank == 1 { ty.prim() } else { Prim::I64 };
         let tidy = flat::Param { var: self.vars.fresh_like(blocks), ty: Ty::Blocks(prim) };
         let moved = flat::Param { var: self.vars.fresh_like(starts), ty: Ty::Array(Prim::I64) };
-        self.emit(vec![tidy, moved], Op::Tidy { blocks, starts, lens });
+        let kept = self.kept_of(blocks, prim);
+        self.emit(vec![tidy, moved], Op::Tidy { blocks, starts, lens, kept });
         let extent = self.extent(level);
         self.extents.insert(moved.var, extent);
         values[outermost] = tidy.var.into();
         values[rank] = if root { self.read(moved.var, Prim::I64, Atom::i64(0)) } else { moved.var.into() };
         if rank == 1 { values } else { self.swept(level, values, ty, base) }
+    }
+
+    /// Those of the arrays in blocks that are from outside the loop or function, which holds them anyway.
+    fn kept_of(&mut self, blocks: Var, prim: Prim) -> Option<Var> {
+        let mut arrays = Vec::new();
+        self.arrays_in(blocks, &mut arrays);
+        let outside = |v: &Var| self.bound_in.get(v).is_some_and(|depth| *depth <= self.kept_from);
+        arrays.retain(outside);
+        match arrays[..] {
+            [] => return None,
+            [only] if self.blocks.contains(&only) => return Some(only),
+            _ => {}
+        }
+        Some(self.where_bound(&arrays.clone(), |f| f.join_blocks(&arrays, prim).0))
+    }
+
+    /// What blocks are joined of, each once.
+    pub(crate) fn arrays_in(&self, blocks: Var, found: &mut Vec<Var>) {
+        match self.joined_of.get(&blocks) {
+            Some(parts) => parts.iter().for_each(|v| self.arrays_in(*v, found)),
+            None if !found.contains(&blocks) => found.push(blocks),
+            None => {}
+        }
     }
 
     fn singleton(&mut self, a: Atom) -> Var {
