@@ -161,8 +161,31 @@ impl Flattener<'_> {
             (Kind::Dim(d), p) => {
                 let p = p.unwrap_or(ROOT);
                 let outer = (!self.is_root(p)).then(|| self.extent(p));
-                inner_extent(outer, *d)
+                self.inner_extent(outer, *d)
             }
+        }
+    }
+
+    /// The extent of `outer` rows (none: a single row) of dimension `d`.
+    pub(crate) fn inner_extent(&self, outer: Option<Extent>, d: FDim) -> Extent {
+        match (outer, d) {
+            (_, FDim::Seg(d)) => Extent::Total(d),
+            (outer, FDim::Size(m)) => match (self.products.get(&m), outer) {
+                (Some((a, b)), outer) => times(self.inner_extent(outer, FDim::Size(*a)), *b),
+                (None, None) => Extent::Count(m),
+                (None, Some(e)) => times(e, m),
+            },
+            (_, FDim::View(_)) => unreachable!("a view has no extent"),
+        }
+    }
+
+    /// Notes that a size is the product of two others, whose matrix is flattened or made of it: so the extents of both are one.
+    pub(crate) fn note_product(&mut self, size: &Ex, rows: &Ex, width: &Ex) {
+        if let (Ex::Atom(size @ Atom::Var(_)), Ex::Atom(rows), Ex::Atom(width)) = (size, rows, width)
+            && rows != size
+            && width != size
+        {
+            self.products.entry(*size).or_insert((*rows, *width));
         }
     }
 
@@ -225,16 +248,6 @@ impl Flattener<'_> {
 
     pub(crate) fn array_length(&mut self, a: Var) -> Atom {
         self.bind_once(Known::Length(a), "len", Ty::Scalar(Prim::I64), Op::Length(a)).into()
-    }
-}
-
-/// The extent of `outer` rows (none: a single row) of dimension `d`.
-pub(crate) fn inner_extent(outer: Option<Extent>, d: FDim) -> Extent {
-    match (outer, d) {
-        (_, FDim::Seg(d)) => Extent::Total(d),
-        (None, FDim::Size(m)) => Extent::Count(m),
-        (Some(e), FDim::Size(m)) => times(e, m),
-        (_, FDim::View(_)) => unreachable!("a view has no extent"),
     }
 }
 
