@@ -408,7 +408,6 @@ impl Flattener<'_> {
     pub(crate) fn flatten_packed(&mut self, level: LevelId, stm: &Stm, arr: Var) -> Result<()> {
         let ty = self.types[&arr].clone();
         let a = self.arr(arr);
-        self.note_reshaped(&stm.pat[0].ty, &ty);
         let packed = self.pack(level, &a, &ty);
         let start = self.row_start(packed.inner[0], packed.start.clone());
         let rep = Arr { src: packed.src, inner: packed.inner[1..].to_vec(), start, stride: None };
@@ -417,7 +416,7 @@ impl Flattener<'_> {
     }
 
     /// The extent of flat data and of the matrix that it is are one.
-    fn note_reshaped(&mut self, flat: &Type, matrix: &Type) {
+    pub(crate) fn note_reshaped(&mut self, flat: &Type, matrix: &Type) {
         if let [DimRep::Width(size), ..] = &self.dim_reps(flat)[..]
             && let [DimRep::Width(rows), DimRep::Width(width), ..] = &self.dim_reps(matrix)[..]
         {

@@ -39,6 +39,7 @@ mod kernel;
 mod local;
 mod loops;
 mod nest;
+mod outlive;
 mod pack;
 mod prune;
 mod rep;
@@ -213,6 +214,8 @@ pub(crate) struct Flattener<'a> {
     extents: HashMap<Var, Extent>,
     /// The space that a descriptor has a row for each position of.
     desc_rows: HashMap<Var, Extent>,
+    /// Sizes that are the same as others.
+    same: HashMap<Atom, Atom>,
     /// Sizes that are products of two others, see [`Flattener::note_product`].
     products: HashMap<Atom, (Atom, Atom)>,
     /// What stands for arrays that are the same for all positions once their rows are stored.
@@ -268,6 +271,7 @@ impl<'a> Flattener<'a> {
             types: HashMap::new(),
             extents: HashMap::new(),
             desc_rows: HashMap::new(),
+            same: HashMap::new(),
             products: HashMap::new(),
             outside: HashMap::new(),
             bound_in: HashMap::new(),

@@ -170,12 +170,31 @@ impl Flattener<'_> {
     pub(crate) fn inner_extent(&self, outer: Option<Extent>, d: FDim) -> Extent {
         match (outer, d) {
             (_, FDim::Seg(d)) => Extent::Total(d),
-            (outer, FDim::Size(m)) => match (self.products.get(&m), outer) {
-                (Some((a, b)), outer) => times(self.inner_extent(outer, FDim::Size(*a)), *b),
-                (None, None) => Extent::Count(m),
-                (None, Some(e)) => times(e, m),
-            },
+            (outer, FDim::Size(m)) => {
+                let m = self.one_of_same(m);
+                match (self.products.get(&m), outer) {
+                    (Some((a, b)), outer) => {
+                        times(self.inner_extent(outer, FDim::Size(*a)), self.one_of_same(*b))
+                    }
+                    (None, None) => Extent::Count(m),
+                    (None, Some(e)) => times(e, m),
+                }
+            }
             (_, FDim::View(_)) => unreachable!("a view has no extent"),
+        }
+    }
+
+    /// The size that stands for all that are known to be the same as this one.
+    pub(crate) fn one_of_same(&self, size: Atom) -> Atom {
+        self.same.get(&size).map_or(size, |a| self.one_of_same(*a))
+    }
+
+    /// The extent with one size for all that are the same.
+    pub(crate) fn with_same(&self, e: &Extent) -> Extent {
+        match e {
+            Extent::Count(a) => self.inner_extent(None, FDim::Size(*a)),
+            Extent::Times(outer, a) => self.inner_extent(Some(self.with_same(outer)), FDim::Size(*a)),
+            Extent::Total(_) => e.clone(),
         }
     }
 
@@ -185,7 +204,7 @@ impl Flattener<'_> {
             && rows != size
             && width != size
         {
-            self.products.entry(*size).or_insert((*rows, *width));
+            self.products.entry(self.one_of_same(*size)).or_insert((*rows, *width));
         }
     }
 
