@@ -13,6 +13,20 @@ const MANY: usize = 64;
 /// Elements that do not matter.
 const FEW: usize = 1024;
 
+/// What is added to a start that all indices of a row stand for: the row is one element, again and again. It is above all
+/// indices.
+pub const MARK: i64 = 1 << 62;
+
+/// The index that a start stands for.
+fn unmarked(start: i64) -> i64 {
+    start & (MARK - 1)
+}
+
+/// Elements that a row holds.
+fn held(start: i64, len: i64) -> i64 {
+    if start & MARK == 0 { len } else { len.min(1) }
+}
+
 /// Arrays of one element type that are kept because some row is in them.
 #[derive(Clone, Debug)]
 pub struct Blocks<A = Array> {
@@ -124,7 +138,7 @@ impl<A: Part> Blocks<A> {
         if self.parts.len() > 1 {
             let mut used = vec![false; self.parts.len()];
             for at in starts.flatten() {
-                if let Some(part) = self.part_of(*at) {
+                if let Some(part) = self.part_of(unmarked(*at)) {
                     used[part] = true;
                 }
             }
@@ -142,23 +156,27 @@ impl<A: Part> Blocks<A> {
 
     /// Lets go of arrays in which no row is, of those of which only little is used, and of those that are small and many; says
     /// which rows are to be copied out of them, in order. `starts[i]` is where row `i` of `lens[i]` elements begins; an
-    /// empty row begins anywhere. What is copied is at most half of what is let go, or small: doing this whenever
+    /// empty row begins anywhere, and one whose start is marked holds one element. What is copied is at most half of what is let go, or small: doing this whenever
     /// arrays were added costs no more than making them did, and a number of steps in proportion to the rows.
     pub fn leave(&mut self, starts: &[i64], lens: &[i64]) -> Vec<Row<A>> {
         if self.parts.len() <= 1 {
             return Vec::new();
         }
-        let homes: Vec<Option<usize>> =
-            starts.iter().zip(lens).map(|(s, n)| if *n > 0 { self.part_of(*s) } else { None }).collect();
+        let homes: Vec<Option<usize>> = starts
+            .iter()
+            .zip(lens)
+            .map(|(s, n)| if *n > 0 { self.part_of(unmarked(*s)) } else { None })
+            .collect();
         let mut used = vec![0usize; self.parts.len()];
-        for (home, n) in homes.iter().zip(lens) {
-            home.iter().for_each(|h| used[*h] += *n as usize);
+        for ((home, n), s) in homes.iter().zip(lens).zip(starts) {
+            home.iter().for_each(|h| used[*h] += held(*s, *n) as usize);
         }
         let leaves = self.leaving(&used);
         let row = |(row, home): (usize, &Option<usize>)| {
             let part = &self.parts[home.filter(|h| leaves[*h])?];
-            let at = (starts[row] - part.origin()) as usize;
-            Some(Row { row, part: part.clone(), at, len: lens[row] as usize })
+            let at = (unmarked(starts[row]) - part.origin()) as usize;
+            let len = held(starts[row], lens[row]) as usize;
+            Some(Row { row, part: part.clone(), at, len, mark: starts[row] & MARK })
         };
         let rows = homes.iter().enumerate().filter_map(row).collect();
         let mut leaves = leaves.iter();
@@ -189,6 +207,8 @@ pub struct Row<A> {
     pub at: usize,
     /// Its length.
     pub len: usize,
+    /// What its start is marked with.
+    pub mark: i64,
 }
 
 impl Blocks {
@@ -209,10 +229,10 @@ impl Blocks {
         let (base, size) = (fresh.origin(), self.prim.size());
         let (bytes, new_starts) = (fresh.bytes_mut(), new.slice_mut::<i64>());
         let mut at = 0;
-        for Row { row, part, at: from, len } in rows {
+        for Row { row, part, at: from, len, mark } in rows {
             let from = from * size;
             bytes[at * size..(at + len) * size].copy_from_slice(&part.bytes()[from..from + len * size]);
-            new_starts[row] = base + at as i64;
+            new_starts[row] = (base + at as i64) | mark;
             at += len;
         }
         self.add(fresh);
@@ -267,6 +287,27 @@ mod tests {
         assert_eq!(blocks.get(starts[0] + 2), Some(Scalar::I64(102)));
         assert_eq!(blocks.get(starts[2]), Some(Scalar::I64(0)));
         assert!(blocks.elements() < 10);
+    }
+
+    #[test]
+    fn rows_of_one_element_again_and_again_hold_one() {
+        let mut blocks = Blocks::new(Prim::I64);
+        let large: Vec<i64> = (0..10_000).collect();
+        let at = blocks.add(Array::from_slice(&large));
+        blocks.add(Array::from_slice(&[2i64]));
+        let moved = blocks.tidy(&[(at + 7) | MARK], &[9_000]).expect("memory").expect("moved");
+        let start = moved.starts.slice::<i64>()[0];
+        assert_eq!((moved.copied, blocks.elements(), start & MARK), (1, 1, MARK));
+        assert_eq!(blocks.get(unmarked(start)), Some(Scalar::I64(7)));
+    }
+
+    #[test]
+    fn a_marked_start_keeps_its_array() {
+        let mut blocks = Blocks::new(Prim::I64);
+        let at = blocks.add(Array::from_slice(&[1i64, 2]));
+        blocks.add(Array::from_slice(&[3i64; 10]));
+        assert!(!blocks.sweep([&[(at + 1) | MARK][..]].into_iter(), 10));
+        assert_eq!((blocks.count(), blocks.get(at + 1)), (1, Some(Scalar::I64(2))));
     }
 
     #[test]

@@ -20,7 +20,7 @@ pub struct Kind {
 }
 
 /// All kinds.
-pub const KINDS: [Kind; 4] = [
+pub const KINDS: [Kind; 5] = [
     Kind {
         name: "unknown-attribute",
         code: "W0201",
@@ -37,6 +37,11 @@ pub const KINDS: [Kind; 4] = [
         description: "a definition that calls itself under the name of a library function",
     },
     Kind { name: "not-unrolled", code: "W0203", description: "a loop marked `#[unroll]` that stays a loop" },
+    Kind {
+        name: "later-definition",
+        code: "W0204",
+        description: "a name of the library that the file defines, too, but later",
+    },
 ];
 
 /// What is done about one kind.

@@ -49,7 +49,7 @@ pub fn tidy<'a>(
     let mut at = 0;
     for r in &rows {
         from.push(r.part.origin() + r.at as i64);
-        new.slice_mut::<i64>()[r.row] = fresh.origin() + at as i64;
+        new.slice_mut::<i64>()[r.row] = (fresh.origin() + at as i64) | r.mark;
         at += r.len;
         offsets.push(at as i64);
     }

@@ -52,8 +52,9 @@ fn flattened_segments_are_the_array() {
     let lengths = besides("entry main (n: i64) : [][]i64 = segments (replicate (n / 10) 10) (numbers n)");
     let flat =
         besides("entry main (n: i64) : []i64 = flatten (segments (replicate (n / 10) 10) (numbers n))");
-    assert_eq!(flat.launches, lengths.launches);
-    assert!(flat.bytes_materialised <= lengths.bytes_materialised);
+    // What the result's rows are is not even stored.
+    assert!(flat.launches < lengths.launches);
+    assert!(flat.bytes_materialised < lengths.bytes_materialised);
 }
 
 #[test]

@@ -3,6 +3,7 @@
 
 mod algebra;
 mod control;
+mod matrices;
 mod peak;
 mod pieces;
 mod shared;

@@ -4,7 +4,7 @@
 use super::{count, program, size};
 use par_runtime::pool::{reset_thread_peak, thread_balance, thread_peak};
 
-const HELPERS: &str = "def rnd (i: i64) : i64 = (i * 7919 + 13) % 1000003
+pub(super) const HELPERS: &str = "def rnd (i: i64) : i64 = (i * 7919 + 13) % 1000003
 ";
 
 /// Work, bytes made and bytes held at most of `main`.
@@ -20,7 +20,7 @@ fn costs(text: &str, sizes: [i64; 2]) -> [[u64; 3]; 2] {
 
 /// At most so many times as much for ten times the size.
 #[track_caller]
-fn grows_at_most(text: &str, n: i64, times: f64) {
+pub(super) fn grows_at_most(text: &str, n: i64, times: f64) {
     let [small, large] = costs(text, [n, 10 * n]);
     for (k, what) in ["operations", "bytes made", "bytes held"].iter().enumerate() {
         let growth = large[k] as f64 / small[k].max(1) as f64;

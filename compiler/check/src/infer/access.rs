@@ -1,6 +1,6 @@
 //! Indexing, slices, fields, and updates of them.
 
-use super::types::array;
+use super::types::{PrimSet, array};
 use super::{Cx, errors};
 use crate::thir::{Expr, ExprKind, IndexArg, Ty};
 use par_runtime::Span;
@@ -48,9 +48,9 @@ impl Cx<'_> {
         let mut out = Vec::new();
         for arg in index {
             out.push(match arg {
-                ast::IndexArg::Index(e) => IndexArg::Index(self.position(e)),
+                ast::IndexArg::Index(e) => IndexArg::Index(self.position(PrimSet::integers(), e)),
                 ast::IndexArg::Slice { start, end, stride, span } => {
-                    let mut part = |e: &Option<Exp>| e.as_ref().map(|e| self.position(e));
+                    let mut part = |e: &Option<Exp>| e.as_ref().map(|e| self.position(PrimSet::bounds(), e));
                     let (start, end, stride) = (part(start), part(end), part(stride));
                     IndexArg::Slice { start, end, stride, span: *span }
                 }
@@ -59,9 +59,9 @@ impl Cx<'_> {
         out
     }
 
-    fn position(&mut self, e: &Exp) -> Expr {
+    fn position(&mut self, set: PrimSet, e: &Exp) -> Expr {
         let e = self.exp(e);
-        self.integer_type(&e, "an index must be an integer");
+        self.integer_of(set, &e, "an index must be an integer");
         e
     }
 

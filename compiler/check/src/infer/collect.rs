@@ -41,14 +41,9 @@ impl<'a> Found<'a> {
         }
     }
 
-    /// Whether it has no parameters and is no function written out, so that it cannot call itself.
-    pub(super) fn is_value(&self) -> bool {
-        let Some(def) = self.written() else { return false };
-        let mut body = &def.body;
-        while let ast::ExpKind::Parens(inner) | ast::ExpKind::Attr(_, inner) = &body.kind {
-            body = inner;
-        }
-        def.params.is_empty() && !matches!(body.kind, ast::ExpKind::Lambda { .. })
+    /// Whether its name means another definition inside its body, if there is one.
+    pub(super) fn means_another(&self) -> bool {
+        self.written().is_some_and(super::itself::means_another)
     }
 
     /// The name where it is defined or specified.

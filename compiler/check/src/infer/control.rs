@@ -1,6 +1,6 @@
 //! `if`, `match`, loops.
 
-use super::types::{BOOL, array, erase};
+use super::types::{BOOL, Class, PrimSet, array, erase};
 use super::{Cx, errors};
 use crate::thir::{Expr, ExprKind, LoopForm, Ty};
 use par_runtime::Span;
@@ -128,7 +128,12 @@ impl Cx<'_> {
 
     /// The type of an expression that must be an integer.
     pub(super) fn integer_type(&mut self, e: &Expr, message: &str) -> Ty {
-        let ty = self.types.fresh(super::types::Class::Prims(super::types::PrimSet::integers()));
+        self.integer_of(PrimSet::integers(), e, message)
+    }
+
+    /// The same, of some of the integers.
+    pub(super) fn integer_of(&mut self, set: PrimSet, e: &Expr, message: &str) -> Ty {
+        let ty = self.types.fresh(Class::Prims(set));
         let good = self.agree(&ty, &e.ty, |_, _, found| {
             let diag = Diagnostic::error("E0301", message, e.span).here(format!("found {found}"));
             match e.kind {

@@ -101,7 +101,7 @@ impl<'a> Cx<'a> {
         };
         self.module = module;
         self.env = Env::default();
-        self.env.own = self.defs[id.0 as usize].is_value().then_some(id);
+        self.env.own = self.defs[id.0 as usize].means_another().then_some(id);
         let mut signature = match what {
             Source::Written(ast) => self.written_signature(id, ast),
             Source::View(view) => self.view_signature(id, view),
@@ -310,12 +310,7 @@ impl<'a> Cx<'a> {
         if shadowed && !def.library {
             let message = format!("`{name}` calls itself, not the `{name}` of the standard library");
             let diag = Diagnostic::new(Severity::Warning, "W0202", message, span).here("recursive");
-            self.diags.push(match super::scope::OPERATORS.contains(&name.as_str()) {
-                true => diag.note(format!(
-                    "the built-in operator on numbers of one type is written with its module: x f64.{name} y"
-                )),
-                false => diag,
-            });
+            self.diags.push(diag);
         }
     }
 }

@@ -52,7 +52,7 @@ pub(super) fn components(c: &Collected) -> Vec<Component> {
 fn references(c: &Collected, v: usize) -> Vec<usize> {
     let def = &c.defs[v];
     let mut walk = Walk::new(&c.scopes, def.module);
-    walk.env.own = def.is_value().then_some(DefId(v as u32));
+    walk.env.own = def.means_another().then_some(DefId(v as u32));
     match &def.what {
         What::Def(ast) => walk.def(ast, def.intrinsic),
         What::View(view) => walk.view(view),

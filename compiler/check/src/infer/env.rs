@@ -9,7 +9,7 @@ pub(super) struct Env<B> {
     pub(super) values: HashMap<String, Vec<(usize, B)>>,
     types: HashMap<String, Vec<TypeArg>>,
     pub(super) opens: Vec<(usize, ModId)>,
-    /// The definition that is looked at, if it is a value: its name inside it means another one's, if there is one.
+    /// The definition that is looked at, if its name inside it means another one's, if there is one ([`super::itself`]).
     pub(super) own: Option<DefId>,
     trail: Vec<Bound>,
 }

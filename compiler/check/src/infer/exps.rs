@@ -6,8 +6,8 @@ use super::types::{BOOL, array};
 use super::{Binding, Cx, collect, errors, foreign, typeexps};
 use crate::thir::{DefId, Expr, ExprKind, RangeKind, Ty};
 use par_runtime::{Prim, Scalar, Span};
-use par_syntax::Diagnostic;
 use par_syntax::ast::{Exp, ExpKind, Ident, Literal, Name};
+use par_syntax::{Diagnostic, Severity};
 
 impl Cx<'_> {
     /// An expression with its type.
@@ -118,6 +118,19 @@ impl Cx<'_> {
         Expr { kind: ExprKind::Tuple(Vec::new()), ty: self.types.poison(), span }
     }
 
+    /// W0204: a name means the library's although the file defines it, after this place.
+    pub(super) fn note_later(&mut self, name: &Name) {
+        let known = self.scopes.get(self.module).library || !name.path.is_empty();
+        let later = if known { None } else { self.scopes.defined_later(self.module, name.span, &name.base) };
+        let Some(later) = later else { return };
+        if self.diags.iter().any(|d| d.code == "W0204" && d.labels.iter().any(|l| l.span == later)) {
+            return;
+        }
+        let message = format!("`{0}` is that of the standard library here", name.base);
+        let diag = Diagnostic::new(Severity::Warning, "W0204", message, name.span);
+        self.diags.push(diag.here("stands before the definition in this file").label(later, "defined here"));
+    }
+
     /// A value by its name; the rest of a dotted name selects fields.
     pub(super) fn name(&mut self, name: &Name) -> Expr {
         let Some((found, fields)) = self.scopes.resolve(&self.env, self.module, name) else {
@@ -130,6 +143,11 @@ impl Cx<'_> {
             return self.poison(name.span);
         };
         let span = name.span;
+        match &found {
+            Found::Op(..) | Found::PerType(_) => self.note_later(name),
+            Found::Def(id) if self.defs[id.0 as usize].library => self.note_later(name),
+            _ => {}
+        }
         let value = match found {
             Found::Local(binding) => self.local(binding, span),
             Found::Def(id) => self.def_use(id, span),

@@ -6,7 +6,6 @@ const VALUES: &[(&[&str], &str)] = &[
     (&["len", "size", "count", "numel"], "the number of elements is `length xs`"),
     (&["True", "TRUE"], "did you mean `true`?"),
     (&["False", "FALSE"], "did you mean `false`?"),
-    (&["not"], "the negation of a condition is `!c`"),
     (&["mod", "rem"], "the remainder is `a % b`"),
     (&["div"], "the quotient is `a / b`"),
     (&["xor"], "the exclusive or of two conditions is `a != b`, of the bits of two integers `a ^ b`"),

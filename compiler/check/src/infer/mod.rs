@@ -27,6 +27,7 @@ mod foreign;
 mod functions;
 mod hints;
 mod holes;
+mod itself;
 mod literals;
 mod modules;
 mod operators;

@@ -37,7 +37,10 @@ impl Cx<'_> {
     /// Infix use of an operator or function.
     pub(super) fn binary(&mut self, op: &Name, left: Expr, right: Expr, span: Span) -> Expr {
         match self.scopes.resolve(&self.env, self.module, op) {
-            Some((Found::Op(name, prim), _)) => self.built_in(&name, prim, op.span, left, right, span),
+            Some((Found::Op(name, prim), _)) => {
+                self.note_later(op);
+                self.built_in(&name, prim, op.span, left, right, span)
+            }
             _ => {
                 let f = self.name(op);
                 self.apply(f, vec![left, right], span)

@@ -140,13 +140,25 @@ pub(super) const OPERATORS: [&str; 20] = [
 ];
 
 /// Whether a name is a built-in operator (the short-circuit ones included).
-fn is_operator(name: &str) -> bool {
+pub(super) fn is_operator(name: &str) -> bool {
     OPERATORS.contains(&name) || name == "&&" || name == "||"
 }
 
 /// Whether a definition stands after a place in its file, or around it.
 fn follows<T>(entry: &Entry<T>, at: Span) -> bool {
     entry.span.file == at.file && entry.end > at.start
+}
+
+/// Whether a definition stands around a place.
+fn surrounds<T>(entry: &Entry<T>, at: Span) -> bool {
+    follows(entry, at) && entry.span.start <= at.start
+}
+
+/// What an unqualified name means.
+struct Meant<T> {
+    id: T,
+    /// It stands later in the file, or around the name where that means nothing: what is known everywhere goes before.
+    later: bool,
 }
 
 impl<'a> Scopes<'a> {
@@ -171,26 +183,33 @@ impl<'a> Scopes<'a> {
         &mut self.modules[id.0 as usize]
     }
 
-    /// An unqualified name that stands at a place inside a module.
+    /// An unqualified name that stands at a place inside a module. What is `recursive` may mean what it stands in.
     fn inside<T: Copy>(
         &self,
         from: ModId,
         at: Span,
+        recursive: bool,
         pick: &dyn Fn(&Module) -> Option<Entry<T>>,
-    ) -> Option<T> {
+    ) -> Option<Meant<T>> {
+        let before = |id| Some(Meant { id, later: false });
+        let mut later = None;
         let mut next = Some(from);
         while let Some(id) = next {
             let module = self.get(id);
-            if let Some(entry) = pick(module) {
-                let earlier = || self.earlier(module.parent, at, pick);
-                return Some(if follows(&entry, at) { earlier().unwrap_or(entry.id) } else { entry.id });
+            match pick(module) {
+                Some(entry) if !follows(&entry, at) => return before(entry.id),
+                Some(entry) if recursive && surrounds(&entry, at) => {
+                    return before(self.earlier(module.parent, at, pick).unwrap_or(entry.id));
+                }
+                Some(entry) => _ = later.get_or_insert(Meant { id: entry.id, later: true }),
+                None => {}
             }
             if let Some(found) = module.opens.iter().rev().find_map(|(m, _)| self.member(*m, pick)) {
-                return Some(found);
+                return before(found);
             }
             next = module.parent;
         }
-        None
+        later
     }
 
     /// What a module or one around it defines before a place in the same file.
@@ -259,13 +278,21 @@ impl<'a> Scopes<'a> {
 
     /// A value by its unqualified name, at a place.
     pub(super) fn value(&self, from: ModId, at: Span, name: &str) -> Option<DefId> {
-        self.inside(from, at, &|m| m.values.get(name).copied())
+        self.inside(from, at, true, &|m| m.values.get(name).copied()).map(|meant| meant.id)
+    }
+
+    /// Where the file defines a value of this name, if that is after a place.
+    pub(super) fn defined_later(&self, from: ModId, at: Span, name: &str) -> Option<Span> {
+        let modules = std::iter::successors(Some(from), |id| self.get(*id).parent);
+        let file = modules.map(|id| self.get(id)).find(|m| m.prefix.is_empty())?;
+        file.values.get(name).filter(|e| follows(e, at) && !surrounds(e, at)).map(|e| e.span)
     }
 
     /// A module by its unqualified name; opened ones (`m.(…)`) first.
     fn module<B>(&self, env: &Env<B>, from: ModId, at: Span, name: &str) -> Option<ModId> {
         let opened = env.opens.iter().rev().find_map(|(_, m)| self.member_module(*m, name));
-        opened.or_else(|| self.inside(from, at, &|m| m.modules.get(name).copied()))
+        opened
+            .or_else(|| self.inside(from, at, false, &|m| m.modules.get(name).copied()).map(|meant| meant.id))
     }
 
     /// The module that a path leads to.
@@ -289,7 +316,8 @@ impl<'a> Scopes<'a> {
     /// A module type by its name, qualified or not.
     pub(super) fn find_sig(&self, from: ModId, name: &ast::Name) -> Option<SigId> {
         if name.path.is_empty() {
-            return self.inside(from, name.span, &|m| m.sigs.get(&name.base).copied());
+            let pick = |m: &Module| m.sigs.get(&name.base).copied();
+            return self.inside(from, name.span, false, &pick).map(|meant| meant.id);
         }
         let module = self.path(&Env::<()>::default(), from, name.span, &name.path)?;
         self.member(module, &|m| m.sigs.get(&name.base).copied())
@@ -299,7 +327,8 @@ impl<'a> Scopes<'a> {
     pub(super) fn find_type<B>(&self, env: &Env<B>, from: ModId, name: &ast::Name) -> Option<TypeId> {
         if name.path.is_empty() {
             let opened = env.opens.iter().rev().find_map(|(_, m)| self.member_type(*m, &name.base));
-            return opened.or_else(|| self.inside(from, name.span, &|m| m.types.get(&name.base).copied()));
+            let pick = |m: &Module| m.types.get(&name.base).copied();
+            return opened.or_else(|| self.inside(from, name.span, false, &pick).map(|meant| meant.id));
         }
         self.member_type(self.path(env, from, name.span, &name.path)?, &name.base)
     }
@@ -359,7 +388,8 @@ impl<'a> Scopes<'a> {
             return Some(Found::Local(binding.clone()));
         }
         let other = |e: &Entry<DefId>| env.own != Some(e.id);
-        if let Some(id) = self.inside(from, at, &|m| m.values.get(name).copied().filter(other)) {
+        let meant = self.inside(from, at, true, &|m| m.values.get(name).copied().filter(other));
+        if let Some(Meant { id, later: false }) = meant {
             return Some(Found::Def(id));
         }
         if is_operator(name) {
@@ -368,7 +398,7 @@ impl<'a> Scopes<'a> {
         if PER_TYPE.contains(&name) && self.of_prim(Prim::F64, name).is_some() {
             return Some(Found::PerType(name.to_string()));
         }
-        self.value(from, at, name).map(Found::Def)
+        meant.map(|meant| meant.id).or_else(|| self.value(from, at, name)).map(Found::Def)
     }
 
     fn qualified<B>(&self, module: ModId, path: &[String], base: &str) -> Option<(Found<B>, Vec<String>)> {

@@ -10,12 +10,27 @@ use std::collections::HashMap;
 
 /// A set of scalar types.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct PrimSet(u16);
+pub(super) struct PrimSet {
+    bits: u16,
+    /// Of the bounds of slices, which are `i64` if nothing says what they are.
+    bounds: bool,
+}
 
 impl PrimSet {
     /// The scalar types that satisfy a predicate.
     fn of(keep: impl Fn(Prim) -> bool) -> PrimSet {
-        PrimSet(Prim::ALL.into_iter().filter(|&p| keep(p)).map(|p| 1 << p as u16).sum())
+        let bits = Prim::ALL.into_iter().filter(|&p| keep(p)).map(|p| 1 << p as u16).sum();
+        PrimSet { bits, bounds: false }
+    }
+
+    /// The integers that bound slices.
+    pub(super) fn bounds() -> PrimSet {
+        PrimSet { bounds: true, ..PrimSet::integers() }
+    }
+
+    fn meet(self, other: PrimSet) -> Option<PrimSet> {
+        let bits = self.bits & other.bits;
+        (bits != 0).then_some(PrimSet { bits, bounds: self.bounds || other.bounds })
     }
 
     /// All integers and floats.
@@ -45,25 +60,25 @@ impl PrimSet {
 
     /// Whether the type is in the set.
     pub(super) fn contains(self, prim: Prim) -> bool {
-        self.0 & (1 << prim as u16) != 0
+        self.bits & (1 << prim as u16) != 0
     }
 
     /// What a variable of this class becomes if nothing else says so.
     fn default(self) -> Prim {
-        let preferred = [Prim::I32, Prim::F64];
+        let preferred = if self.bounds { [Prim::I64, Prim::F64] } else { [Prim::I32, Prim::F64] };
         let all = preferred.into_iter().chain(Prim::ALL);
         all.into_iter().find(|&p| self.contains(p)).unwrap_or(Prim::I32)
     }
 
     /// For messages.
     pub(super) fn describe(self) -> &'static str {
-        if self == PrimSet::integers() {
+        if self.bits == PrimSet::integers().bits {
             "integer"
-        } else if self == PrimSet::floats() {
+        } else if self.bits == PrimSet::floats().bits {
             "float"
-        } else if self == PrimSet::numbers() {
+        } else if self.bits == PrimSet::numbers().bits {
             "number"
-        } else if self == PrimSet::all() {
+        } else if self.bits == PrimSet::all().bits {
             "number or bool"
         } else {
             "integer or bool"
@@ -91,10 +106,7 @@ impl Class {
         match (self, other) {
             (Class::Any, c) | (c, Class::Any) => Some(c),
             (Class::Eq, c) | (c, Class::Eq) => Some(c),
-            (Class::Prims(a), Class::Prims(b)) => {
-                let both = PrimSet(a.0 & b.0);
-                (both.0 != 0).then_some(Class::Prims(both))
-            }
+            (Class::Prims(a), Class::Prims(b)) => a.meet(b).map(Class::Prims),
         }
     }
 }

@@ -194,7 +194,12 @@ impl<'p> Lower<'p> {
             PrimOp::Bin(BinOp::Mul, Prim::I64) => {
                 self.products.insert(var, (args[0], args[1]));
             }
-            PrimOp::Bin(BinOp::Add | BinOp::Sub, Prim::I64) => self.note_shift(var, op, args),
+            PrimOp::Bin(BinOp::Add | BinOp::Sub, Prim::I64) => {
+                if op == PrimOp::Bin(BinOp::Add, Prim::I64) {
+                    self.sums.insert(var, (args[0], args[1]));
+                }
+                self.note_shift(var, op, args);
+            }
             _ => {}
         }
         Atom::Var(var)

@@ -249,7 +249,7 @@ fn arrows(ty: &Ty) -> usize {
 }
 
 /// A function without partial applications, and all its arguments.
-fn unpack<'p>(mut fun: Rc<Fun<'p>>, mut args: Vec<Val<'p>>) -> (Rc<Fun<'p>>, Vec<Val<'p>>) {
+pub(super) fn unpack<'p>(mut fun: Rc<Fun<'p>>, mut args: Vec<Val<'p>>) -> (Rc<Fun<'p>>, Vec<Val<'p>>) {
     while let Fun::Partial(inner, first) = &*fun {
         let mut all = first.clone();
         all.append(&mut args);

@@ -33,7 +33,7 @@ impl<'p> Lower<'p> {
             ExprKind::Literal(s) => Ok(Val::Scalar(Atom::Const(*s), s.prim())),
             ExprKind::String(bytes) => Ok(self.string(bytes)),
             ExprKind::Tuple(es) => self.tuple(es, env, want),
-            ExprKind::Record(fs) => self.record(fs, env),
+            ExprKind::Record(fs) => self.record(fs, env, want),
             ExprKind::Array(es) => self.array(e, es, env, want),
             ExprKind::Range { start, second, end, kind } => {
                 let range = self.range(start, second.as_deref(), end, *kind, env)?;
@@ -140,9 +140,15 @@ impl<'p> Lower<'p> {
         Ok(Val::Tuple(vals))
     }
 
-    fn record(&mut self, fs: &'p [(String, Expr)], env: &Env<'p>) -> R<Val<'p>> {
-        let fields: R<Vec<_>> = fs.iter().map(|(n, e)| Ok((n.clone(), self.eval(e, env, None)?))).collect();
-        let mut fields = fields?;
+    fn record(&mut self, fs: &'p [(String, Expr)], env: &Env<'p>, want: Option<&Shape>) -> R<Val<'p>> {
+        let mut fields = Vec::with_capacity(fs.len());
+        for (name, e) in fs {
+            let want = match want {
+                Some(Shape::Record(wants)) => wants.iter().find(|(n, _)| n == name).map(|(_, w)| w),
+                _ => None,
+            };
+            fields.push((name.clone(), self.eval(e, env, want)?));
+        }
         fields.sort_by(|a, b| a.0.cmp(&b.0));
         Ok(Val::Record(fields))
     }
@@ -156,8 +162,7 @@ impl<'p> Lower<'p> {
         ty: &'p Ty,
     ) -> R<Val<'p>> {
         let fun = self.eval(f, env, None)?;
-        let vals: R<Vec<_>> = args.iter().map(|a| self.eval(a, env, None)).collect();
-        let vals = vals?;
+        let vals = self.arguments(&fun, args, env)?;
         let own = !self.is_library(e_span(args));
         self.arguments = if own { args.iter().map(|a| a.span).collect() } else { Vec::new() };
         self.cut_at = self.declared_cut(f, args, env)?;

@@ -121,6 +121,8 @@ struct Lower<'p> {
     literal_rows: HashMap<Var, Vec<(i64, Span)>>,
     /// Sizes known to be products, for `unflatten`.
     products: HashMap<Var, (Atom, Atom)>,
+    /// Sizes known to be sums, for `split`.
+    sums: HashMap<Var, (Atom, Atom)>,
     /// Numbers known to be another one and a constant.
     shifts: HashMap<Var, (Atom, i64)>,
     instances: recursion::Instances,
@@ -172,6 +174,7 @@ pub fn lower(
         sizes: HashSet::new(),
         literal_rows: HashMap::new(),
         products: HashMap::new(),
+        sums: HashMap::new(),
         shifts: HashMap::new(),
         instances: recursion::Instances::default(),
         shared: share::Shared::default(),

@@ -3,6 +3,7 @@
 //! ```text
 //! def steps [n] (xs: [n + 1]f32) : [n]f32       xs has size k:  n is k - 1, and not negative
 //! def pairs [n] (xs: [2 * n]f32) : [n]f32       xs has size k:  n is k / 2, and 2 * n == k is checked
+//! def rows [n] [m] (xs: [n * m]f32)             xs has a size that was computed as a product:  of n and m
 //! ```
 
 use super::env::Env;
@@ -27,7 +28,7 @@ impl<'p> Lower<'p> {
                     let (open, known, first) = match (open(x, env), open(y, env)) {
                         (Some(true), Some(false)) => (x, y, true),
                         (Some(false), Some(true)) => (y, x, false),
-                        _ => return Ok(()),
+                        _ => return self.solve_both(op, [x, y], is, env),
                     };
                     let Val::Scalar(known, p) = self.eval(known, env, None)? else { return Ok(()) };
                     let known = self.conv(p, Prim::I64, known);
@@ -45,11 +46,23 @@ impl<'p> Lower<'p> {
         }
         Ok(())
     }
+
+    /// Binds the names of both operands, if the size was computed as a product or sum itself.
+    fn solve_both(&mut self, op: &str, operands: [&'p Expr; 2], is: Atom, env: &mut Env<'p>) -> R<()> {
+        let computed = match op {
+            "*" => &self.products,
+            "+" => &self.sums,
+            _ => return Ok(()),
+        };
+        let Some((a, b)) = is.var().and_then(|v| computed.get(&v)).copied() else { return Ok(()) };
+        self.solve(operands[0], a, env)?;
+        self.solve(operands[1], b, env)
+    }
 }
 
-/// Whether a size has a name to be found.
+/// Whether a size has names to be found.
 pub(super) fn is_open(size: &Expr, env: &Env) -> bool {
-    open(size, env) == Some(true)
+    open(size, env) != Some(false)
 }
 
 /// Whether a name in an expression is not bound: one, or none; nothing if that cannot be said.

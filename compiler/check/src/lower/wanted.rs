@@ -3,12 +3,19 @@
 //! ```text
 //! unflatten xs :> [n][m]i64                 check n * m == length xs
 //! let (a: [k]i64, b) = split xs             a = xs[:k], b = xs[k:]
-//! map2 (+) xs (rep 1)                       no size is known here: an error
+//! let (a, b) = split (xs ++ ys)             a = xs, b = ys
+//! map2 (+) xs (rep 1)                       the other arguments are looked at first
+//! let a = rep 1 in a[0]                     no size is known here: an error
 //! ```
 
+use super::calls::{def_env, unpack};
+use super::env::Env;
 use super::index::At;
-use super::value::{Extent, Shape, Val};
+use super::sizes::is_informative;
+use super::value::{Extent, Fun, Shape, Val};
+use super::widths::mentions;
 use super::{Lower, R};
+use crate::thir::{Def, Expr, ExprKind, LocalId, Pat, Size, Ty};
 use par_ir::prim::{BinOp, CmpOp};
 use par_ir::{Atom, Dim, Prim};
 use par_syntax::diagnostic::Diagnostic;
@@ -71,6 +78,7 @@ impl<'p> Lower<'p> {
             (None, Some(rest)) => self.sub(n, rest),
             (None, None) => match self.cut_at.take() {
                 Some(at) => at,
+                None if let Some((first, _)) = n.var().and_then(|v| self.sums.get(&v)) => *first,
                 None => return Err(self.open_size("split", "`let (a: [k]i64, b) = split xs`")),
             },
         };
@@ -88,6 +96,59 @@ impl<'p> Lower<'p> {
             Some(n) => self.replicate(n, x),
             None => Err(self.open_size("rep", "`rep x : [n]f32`, or use `replicate`")),
         }
+    }
+
+    /// The arguments of a call. Those whose sizes are what is wanted are looked at last: their parameters' types say what
+    /// the other arguments want.
+    pub fn arguments(&mut self, fun: &Val<'p>, args: &'p [Expr], env: &Env<'p>) -> R<Vec<Val<'p>>> {
+        let open: Vec<bool> = args.iter().map(|a| self.is_open(a)).collect();
+        let mut vals = vec![None; args.len()];
+        for (i, arg) in args.iter().enumerate().filter(|(i, _)| !open[*i]) {
+            vals[i] = Some(self.eval(arg, env, None)?);
+        }
+        for (i, arg) in args.iter().enumerate().filter(|(i, _)| open[*i]) {
+            let want = self.wanted_of_argument(fun, &vals, i)?;
+            vals[i] = Some(self.eval(arg, env, want.as_ref())?);
+        }
+        Ok(vals.into_iter().flatten().collect())
+    }
+
+    /// Whether an expression calls a function with sizes in its result that its arguments do not say.
+    fn is_open(&self, e: &Expr) -> bool {
+        let ExprKind::Apply(f, args) = &e.kind else { return false };
+        let ExprKind::Def(d, _) = &f.kind else { return false };
+        let def = &self.program.defs[d.0 as usize];
+        let said = |l: &LocalId| def.params.iter().any(|p| names(&p.ty, *l));
+        def.params.len() == args.len() && def.size_params.iter().any(|l| names(&def.ret, *l) && !said(l))
+    }
+
+    /// What the arguments that are known say of the shape of another one.
+    fn wanted_of_argument(&mut self, fun: &Val<'p>, vals: &[Option<Val<'p>>], i: usize) -> R<Option<Shape>> {
+        let Val::Fun(fun) = fun else { return Ok(None) };
+        let (mut fun, first) = unpack(fun.clone(), Vec::new());
+        while let Fun::Sized(s) = &*fun {
+            fun = s.fun.clone();
+        }
+        let (params, mut env): (&'p [Pat], _) = match &*fun {
+            Fun::Def(d, types) => {
+                let program = self.program;
+                let def: &'p Def = &program.defs[d.0 as usize];
+                (&def.params, def_env(def, types))
+            }
+            Fun::Closure(c) => (c.params, c.env.clone()),
+            _ => return Ok(None),
+        };
+        let mut found = Vec::new();
+        for (pat, val) in params.iter().zip(first.iter().map(Some).chain(vals.iter().map(Option::as_ref))) {
+            val.iter().for_each(|val| mentions(val, &pat.ty, &env, &mut found));
+        }
+        for (name, dim) in found {
+            if let (Dim::Size(n), None) = (dim, env.get(name)) {
+                env.bind(name, Val::i64(n));
+            }
+        }
+        let Some(pat) = params.get(first.len() + i) else { return Ok(None) };
+        Ok(Some(self.shape(&pat.ty, &env)?).filter(is_informative))
     }
 
     fn open_size(&self, function: &str, example: &str) -> Box<Diagnostic> {
@@ -116,5 +177,16 @@ fn known(extent: &Extent) -> Option<Atom> {
     match extent {
         Extent::Is(n) => Some(*n),
         _ => None,
+    }
+}
+
+/// Whether a dimension in a type has a size of this name.
+fn names(ty: &Ty, name: LocalId) -> bool {
+    match ty {
+        Ty::Array(size, t) => matches!(size, Size::Local(l) if *l == name) || names(t, name),
+        Ty::Unique(t) => names(t, name),
+        Ty::Tuple(ts) => ts.iter().any(|t| names(t, name)),
+        Ty::Record(fs) => fs.iter().any(|(_, t)| names(t, name)),
+        _ => false,
     }
 }

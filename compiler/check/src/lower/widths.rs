@@ -40,7 +40,7 @@ impl<'p> Lower<'p> {
 }
 
 /// The dimensions of a value that names of its type bind.
-fn mentions(val: &Val, ty: &Ty, env: &Env, out: &mut Vec<(LocalId, Dim)>) {
+pub(super) fn mentions(val: &Val, ty: &Ty, env: &Env, out: &mut Vec<(LocalId, Dim)>) {
     match (val, ty) {
         (_, Ty::Unique(t)) => mentions(val, t, env, out),
         (Val::Array(dim, elem), Ty::Array(size, t)) => {

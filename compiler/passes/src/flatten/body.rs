@@ -111,7 +111,10 @@ impl Flattener<'_> {
             Exp::Literal(elems, prim) => self.literal(level, stm, elems, *prim),
             Exp::Flatten(arr) => self.flatten_packed(level, stm, *arr),
             Exp::Unflatten(arr) => self.unflatten(level, stm, *arr),
-            Exp::MakeDesc(lens) => self.make_desc(level, stm, *lens),
+            Exp::MakeDesc(lens) => {
+                self.make_desc(level, stm, *lens);
+                Ok(())
+            }
             Exp::If { cond, then, other } => self.branch(level, stm, *cond, then, other),
             Exp::Loop { params, form, body } => self.repeat(level, stm, params, form, body),
             Exp::Call(fun, args) => self.call(level, stm, *fun, args),
@@ -307,6 +310,7 @@ impl Flattener<'_> {
             Ex::Add(a, b) => self.host_arith(BinOp::Add, a, b),
             Ex::Sub(a, b) => self.host_arith(BinOp::Sub, a, b),
             Ex::Mul(a, b) => self.host_arith(BinOp::Mul, a, b),
+            Ex::Op(op, a, b) => self.host_arith(*op, a, b),
             Ex::Off(d, i) => {
                 let i = self.host(i);
                 if self.is_row_count(*d, i) {

@@ -242,6 +242,7 @@ impl Flattener<'_> {
             Src::Data(v, p) if self.blocks.contains(&v) => vec![(v, Ty::Blocks(p))],
             Src::Data(v, p) => vec![(v, Ty::Array(p))],
             Src::Desc(d) => vec![(d, Ty::Desc)],
+            Src::Lens(v) => vec![(v, Ty::Blocks(Prim::I64))],
             Src::Iota | Src::Splat(_) => vec![],
         };
         vars.extend(arr.inner.iter().filter_map(|d| match d {
@@ -264,6 +265,7 @@ impl Flattener<'_> {
         arr.src = match arr.src {
             Src::Data(v, p) => Src::Data(name(v), p),
             Src::Desc(d) => Src::Desc(name(d)),
+            Src::Lens(v) => Src::Lens(name(v)),
             src => src,
         };
         for d in &mut arr.inner {

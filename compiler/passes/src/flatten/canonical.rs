@@ -35,6 +35,15 @@ pub(crate) enum Form {
     Whole,
 }
 
+/// Whether an array's elements are somewhere: all that has to be said is where.
+pub(crate) fn is_stored(arr: &Arr, ty: &Type) -> bool {
+    match arr.src {
+        Src::Data(..) => true,
+        Src::Desc(_) | Src::Lens(_) => ty.is_desc(),
+        Src::Iota | Src::Splat(_) => false,
+    }
+}
+
 /// Whether values of this type can be passed as views.
 pub(crate) fn has_view(ty: &Type) -> bool {
     ty.rank() > 0
@@ -93,7 +102,7 @@ impl Flattener<'_> {
                 let ty = self.types[&a.var().expect("constants are scalar")].clone();
                 match self.pack(level, &arr, &ty).src {
                     Src::Data(v, _) | Src::Desc(v) => v.into(),
-                    Src::Iota | Src::Splat(_) => unreachable!("packed"),
+                    Src::Lens(_) | Src::Iota | Src::Splat(_) => unreachable!("packed"),
                 }
             }
         }
@@ -103,13 +112,16 @@ impl Flattener<'_> {
     fn view_of(&mut self, level: LevelId, a: Atom) -> Vec<Atom> {
         let v = a.var().expect("constants are scalar");
         let (arr, ty) = (self.shared_rows(level, v), self.types[&v].clone());
+        // Starts are marked only where a type says that they may be.
+        let arr =
+            if matches!(arr.src, Src::Lens(_)) && !ty.is_desc() { self.pack(level, &arr, &ty) } else { arr };
         self.as_view(level, &arr, &ty)
     }
 
     pub(crate) fn as_view(&mut self, level: LevelId, arr: &Arr, ty: &Type) -> Vec<Atom> {
         let arr = self.viewable(level, arr, ty);
         let (src, inner, offsets) = self.join_views(std::slice::from_ref(&arr));
-        let Src::Data(blocks, _) = src else { unreachable!("joined as elements") };
+        let (Src::Data(blocks, _) | Src::Lens(blocks)) = src else { unreachable!("joined as elements") };
         let starts = inner.iter().map(|d| match d {
             FDim::View(s) => Atom::Var(*s),
             FDim::Size(_) | FDim::Seg(_) => unreachable!("joined as views"),
@@ -145,7 +157,10 @@ impl Flattener<'_> {
         let Some(v) = a.var() else { return false };
         let Rep::Array(arr) = self.rep(a) else { return false };
         let ty = self.types[&v].clone();
-        let stored = matches!(arr.src, Src::Data(..)) || (matches!(arr.src, Src::Desc(_)) && ty.is_desc());
+        let stored = is_stored(&arr, &ty);
+        if ty.is_desc() && (matches!(arr.src, Src::Lens(_)) || arr.same_length().is_some()) {
+            return true;
+        }
         if !stored || arr.stride.is_some() {
             let for_all = self.is_for_all(v, &arr).is_some()
                 || self.copies_of_row(&arr, &ty).is_some()
@@ -267,7 +282,8 @@ impl Flattener<'_> {
             start => Ex::Atom(start),
         };
         self.types.insert(p.var, p.ty.clone());
-        let (src, inner) = (Src::Data(blocks, p.ty.prim()), starts.iter().map(|s| FDim::View(*s)).collect());
+        let src = if p.ty.is_desc() { Src::Lens(blocks) } else { Src::Data(blocks, p.ty.prim()) };
+        let inner = starts.iter().map(|s| FDim::View(*s)).collect();
         self.env.insert(p.var, Rep::Array(Arr { src, inner, start, stride: None }));
     }
 

@@ -12,7 +12,7 @@ use super::{Flattener, Known, Result};
 use par_ir::core::{Exp, Param, Stm};
 use par_ir::flat::{self, Op, Ty};
 use par_ir::prim::{BinOp, CmpOp};
-use par_ir::{Atom, Dim, Prim, PrimOp, Scalar, Type, Var};
+use par_ir::{Atom, Dim, Elem, Prim, PrimOp, Scalar, Type, Var};
 use std::rc::Rc;
 
 /// Elements of a literal that one kernel stores at most.
@@ -109,14 +109,23 @@ impl Flattener<'_> {
         if same_base(&arrs) {
             return arrs;
         }
-        let types: Vec<Type> = vars.iter().map(|v| self.types[v].clone()).collect();
-        arrs.iter().zip(&types).map(|(a, t)| self.viewable(level, a, t)).collect()
+        let view = |(v, arr): (&Var, &Arr)| {
+            let mut ty = self.types[v].clone();
+            if self.lengths_of.contains(v) {
+                ty.elem = Elem::Desc;
+            }
+            self.viewable(level, arr, &ty)
+        };
+        vars.iter().zip(&arrs).map(view).collect()
     }
 
     /// The array with flat data, rows at distance one, and inner dimensions that say where every row starts. (A regular
     /// dimension of size 0 would not tell how many rows there are.)
     pub(crate) fn viewable(&mut self, level: LevelId, arr: &Arr, ty: &Type) -> Arr {
         let dims = self.dim_reps(ty);
+        if let Some(view) = ty.is_desc().then(|| self.view_of_lengths(level, arr)).flatten() {
+            return view;
+        }
         if let Some(view) = self.view_of_rows(level, arr, dims, ty.is_desc()) {
             return view;
         }
@@ -140,7 +149,11 @@ impl Flattener<'_> {
         mut dims: Vec<DimRep>,
         is_desc: bool,
     ) -> Option<Arr> {
-        let plain = matches!(arr.src, Src::Data(..)) || (matches!(arr.src, Src::Desc(_)) && is_desc);
+        let plain = match arr.src {
+            Src::Data(..) => true,
+            Src::Desc(_) | Src::Lens(_) => is_desc,
+            Src::Iota | Src::Splat(_) => false,
+        };
         if plain && arr.stride.is_none() {
             if arr.inner.iter().all(|d| !matches!(d, FDim::Size(_))) {
                 return Some(arr.clone());
@@ -210,6 +223,7 @@ impl Flattener<'_> {
         };
         let data = |a: &Arr| match a.src {
             Src::Data(v, p) => (v, p),
+            Src::Lens(v) => (v, Prim::I64),
             Src::Desc(_) | Src::Iota | Src::Splat(_) => unreachable!("put in blocks before"),
         };
         let prim = data(&parts[0]).1;
@@ -218,7 +232,7 @@ impl Flattener<'_> {
             FDim::View(all(self, parts.iter().map(|a| starts_of(&a.inner[k])).collect(), Prim::I64))
         });
         let inner = inner.collect();
-        (Src::Data(joined, prim), inner, offsets)
+        (in_blocks_of(joined, prim, &parts), inner, offsets)
     }
 
     /// As [`Self::join_views`], for rows of scalars.
@@ -226,14 +240,16 @@ impl Flattener<'_> {
         let mut prim = Prim::I64;
         let mut parts = Vec::new();
         for arr in arrs {
-            let Src::Data(data, p) = self.as_elements(arr.clone()).src else {
-                unreachable!("made joinable before")
+            let (data, p) = match self.as_elements(arr.clone()).src {
+                Src::Data(data, p) => (data, p),
+                Src::Lens(data) => (data, Prim::I64),
+                Src::Desc(_) | Src::Iota | Src::Splat(_) => unreachable!("made joinable before"),
             };
             prim = p;
             parts.push(data);
         }
         let (joined, origins) = self.join_blocks(&parts, prim);
-        (Src::Data(joined, prim), vec![], origins)
+        (in_blocks_of(joined, prim, arrs), vec![], origins)
     }
 
     /// An array's elements and inner starts as blocks, and what is added to the indices of its rows. What can be is done once, where the
@@ -242,10 +258,14 @@ impl Flattener<'_> {
         let made_of: Vec<Var> = self.made_of(arr).into_iter().map(|(v, _)| v).collect();
         self.where_bound(&made_of, |f| {
             let arr = f.as_elements(arr.clone());
-            let Src::Data(data, prim) = arr.src else { unreachable!("made joinable before") };
+            let (data, prim) = match arr.src {
+                Src::Data(data, prim) => (data, prim),
+                Src::Lens(data) => (data, Prim::I64),
+                Src::Desc(_) | Src::Iota | Src::Splat(_) => unreachable!("made joinable before"),
+            };
             let Some((_, rest)) = arr.inner.split_first() else {
                 let (data, origin) = f.as_blocks(data, prim);
-                return (Arr { src: Src::Data(data, prim), ..arr }, origin);
+                return (Arr { src: in_blocks_of(data, prim, std::slice::from_ref(&arr)), ..arr }, origin);
             };
             let starts = f.as_starts(&arr);
             let (rows, offset) = f.in_blocks(&Arr { inner: rest.to_vec(), ..arr.clone() });
@@ -459,28 +479,16 @@ impl Flattener<'_> {
         Ok(())
     }
 
-    pub(crate) fn make_desc(&mut self, level: LevelId, stm: &Stm, lens: Var) -> Result<()> {
-        let ty = self.types[&lens].clone();
-        let dims = self.dim_reps(&ty);
-        let levels = self.enter_dims(level, dims);
-        let mut rep = self.rep(lens.into());
-        for l in &levels {
-            if let Rep::Array(a) = &rep {
-                rep = self.row(a, self.local(*l));
-            }
-        }
-        let Rep::Scalar(len) = rep else { panic!("internal error in flatten: rank") };
-        let last = *levels.last().expect("lengths have a dimension");
-        let d = self.desc_for(&len, last);
-        let arr = self.packed_arr(Src::Desc(d), &levels);
-        self.env.insert(stm.pat[0].var, Rep::Array(arr));
-        Ok(())
-    }
-
     /// A zero of a type.
     pub(crate) fn zero(p: Prim) -> Atom {
         Atom::Const(Scalar::zero(p))
     }
+}
+
+/// Blocks of the elements of arrays.
+fn in_blocks_of(blocks: Var, prim: Prim, arrs: &[Arr]) -> Src {
+    let lens = arrs.iter().any(|a| matches!(a.src, Src::Lens(_)));
+    if lens { Src::Lens(blocks) } else { Src::Data(blocks, prim) }
 }
 
 /// Whether arrays are views of one and the same base.
@@ -489,7 +497,9 @@ fn same_base(arrs: &[Arr]) -> bool {
         a.inner == arrs[0].inner
             && a.stride.is_none()
             && match (&a.src, &arrs[0].src) {
-                (Src::Data(x, _), Src::Data(y, _)) | (Src::Desc(x), Src::Desc(y)) => x == y,
+                (Src::Data(x, _), Src::Data(y, _))
+                | (Src::Desc(x), Src::Desc(y))
+                | (Src::Lens(x), Src::Lens(y)) => x == y,
                 _ => false,
             }
     })

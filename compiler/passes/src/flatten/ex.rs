@@ -10,6 +10,7 @@
 
 use super::Flattener;
 use super::nest::{FDim, Kind, LevelId, ROOT};
+use par_ir::prim::BinOp;
 use par_ir::{Atom, Prim, Var};
 use std::rc::Rc;
 
@@ -25,6 +26,8 @@ pub(crate) enum Ex {
     Add(Rc<Ex>, Rc<Ex>),
     Sub(Rc<Ex>, Rc<Ex>),
     Mul(Rc<Ex>, Rc<Ex>),
+    /// Any other `i64` operator that cannot fail.
+    Op(BinOp, Rc<Ex>, Rc<Ex>),
     /// Offset of a row of a descriptor.
     Off(Var, Rc<Ex>),
     /// Length of a row of a descriptor.
@@ -55,7 +58,9 @@ impl Ex {
         match self {
             Ex::Atom(_) => false,
             Ex::Pos(l) | Ex::Local(l) => *l == level,
-            Ex::Add(a, b) | Ex::Sub(a, b) | Ex::Mul(a, b) => a.depends_on(level) || b.depends_on(level),
+            Ex::Add(a, b) | Ex::Sub(a, b) | Ex::Mul(a, b) | Ex::Op(_, a, b) => {
+                a.depends_on(level) || b.depends_on(level)
+            }
             Ex::Off(_, i) | Ex::Len(_, i) | Ex::Load(_, _, i) => i.depends_on(level),
         }
     }
@@ -65,7 +70,9 @@ impl Ex {
         match self {
             Ex::Atom(_) => true,
             Ex::Pos(_) | Ex::Local(_) => false,
-            Ex::Add(a, b) | Ex::Sub(a, b) | Ex::Mul(a, b) => a.is_of_host() && b.is_of_host(),
+            Ex::Add(a, b) | Ex::Sub(a, b) | Ex::Mul(a, b) | Ex::Op(_, a, b) => {
+                a.is_of_host() && b.is_of_host()
+            }
             Ex::Off(_, i) | Ex::Len(_, i) | Ex::Load(_, _, i) => i.is_of_host(),
         }
     }
@@ -75,7 +82,7 @@ impl Ex {
         match self {
             Ex::Atom(a) => found.extend(a.var()),
             Ex::Pos(_) | Ex::Local(_) => {}
-            Ex::Add(a, b) | Ex::Sub(a, b) | Ex::Mul(a, b) => {
+            Ex::Add(a, b) | Ex::Sub(a, b) | Ex::Mul(a, b) | Ex::Op(_, a, b) => {
                 a.vars(found);
                 b.vars(found);
             }
@@ -97,6 +104,7 @@ impl Ex {
             Ex::Add(a, b) => Ex::Add(of(a)?, of(b)?),
             Ex::Sub(a, b) => Ex::Sub(of(a)?, of(b)?),
             Ex::Mul(a, b) => Ex::Mul(of(a)?, of(b)?),
+            Ex::Op(op, a, b) => Ex::Op(*op, of(a)?, of(b)?),
             Ex::Off(d, i) => Ex::Off(*d, of(i)?),
             Ex::Len(d, i) => Ex::Len(*d, of(i)?),
             Ex::Load(v, p, i) => Ex::Load(*v, *p, of(i)?),
@@ -108,7 +116,7 @@ impl Ex {
         match self {
             Ex::Atom(a) => f(*a),
             Ex::Pos(_) | Ex::Local(_) => {}
-            Ex::Add(a, b) | Ex::Sub(a, b) | Ex::Mul(a, b) => {
+            Ex::Add(a, b) | Ex::Sub(a, b) | Ex::Mul(a, b) | Ex::Op(_, a, b) => {
                 a.atoms(f);
                 b.atoms(f);
             }

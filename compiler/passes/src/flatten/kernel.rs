@@ -155,6 +155,7 @@ impl Flattener<'_> {
             Ex::Add(a, b) => self.eval_arith(g, in_prologue, BinOp::Add, a, b),
             Ex::Sub(a, b) => self.eval_arith(g, in_prologue, BinOp::Sub, a, b),
             Ex::Mul(a, b) => self.eval_arith(g, in_prologue, BinOp::Mul, a, b),
+            Ex::Op(op, a, b) => self.eval_arith(g, in_prologue, *op, a, b),
             Ex::Off(d, i) => {
                 let off = self.offsets(*d);
                 let i = self.eval(g, i);
@@ -517,7 +518,9 @@ fn loads_from(ex: &Ex, arr: Var) -> bool {
     match ex {
         Ex::Load(v, _, i) => *v == arr || loads_from(i, arr),
         Ex::Off(_, i) | Ex::Len(_, i) => loads_from(i, arr),
-        Ex::Add(a, b) | Ex::Sub(a, b) | Ex::Mul(a, b) => loads_from(a, arr) || loads_from(b, arr),
+        Ex::Add(a, b) | Ex::Sub(a, b) | Ex::Mul(a, b) | Ex::Op(_, a, b) => {
+            loads_from(a, arr) || loads_from(b, arr)
+        }
         Ex::Atom(_) | Ex::Pos(_) | Ex::Local(_) => false,
     }
 }
@@ -527,7 +530,9 @@ fn mentions_position(ex: &Ex) -> bool {
         Ex::Pos(_) | Ex::Local(_) => true,
         Ex::Atom(_) => false,
         Ex::Load(_, _, i) | Ex::Off(_, i) | Ex::Len(_, i) => mentions_position(i),
-        Ex::Add(a, b) | Ex::Sub(a, b) | Ex::Mul(a, b) => mentions_position(a) || mentions_position(b),
+        Ex::Add(a, b) | Ex::Sub(a, b) | Ex::Mul(a, b) | Ex::Op(_, a, b) => {
+            mentions_position(a) || mentions_position(b)
+        }
     }
 }
 

@@ -444,7 +444,7 @@ impl Flattener<'_> {
                     let (src, inner, offset) = self.append_rows(&Arr::whole(src, views), &packed);
                     match src {
                         Src::Data(v, _) | Src::Desc(v) => out.push(v.into()),
-                        Src::Iota | Src::Splat(_) => unreachable!("joined"),
+                        Src::Lens(_) | Src::Iota | Src::Splat(_) => unreachable!("joined"),
                     }
                     for d in inner {
                         if let FDim::View(s) = d {
@@ -476,8 +476,11 @@ impl Flattener<'_> {
             let rep = match base {
                 None => Rep::Scalar(ex),
                 Some(b) => {
-                    let lengths = p.ty.is_desc() && *form == Form::Packed;
-                    let src = if lengths { Src::Desc(b) } else { Src::Data(b, p.ty.prim()) };
+                    let src = match form {
+                        Form::Packed if p.ty.is_desc() => Src::Desc(b),
+                        Form::View if p.ty.is_desc() => Src::Lens(b),
+                        _ => Src::Data(b, p.ty.prim()),
+                    };
                     Rep::Array(Arr { src, inner, start: ex, stride: None })
                 }
             };

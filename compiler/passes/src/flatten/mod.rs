@@ -36,6 +36,7 @@ mod ex;
 mod inplace;
 mod interchange;
 mod kernel;
+mod lengths;
 mod local;
 mod loops;
 mod nest;
@@ -238,6 +239,8 @@ pub(crate) struct Flattener<'a> {
     layouts: HashMap<Var, (rep::Arr, LevelId)>,
     /// Parameters of loops that are passed as views.
     views: std::collections::HashSet<Var>,
+    /// CORE arrays that are the lengths of a descriptor's rows.
+    lengths_of: std::collections::HashSet<Var>,
     /// Types of host scalars.
     host_prims: HashMap<Var, par_ir::Prim>,
     group: Option<Group>,
@@ -283,6 +286,7 @@ impl<'a> Flattener<'a> {
             whole: HashMap::new(),
             layouts: HashMap::new(),
             views: std::collections::HashSet::new(),
+            lengths_of: lengths::of_program(source),
             host_prims: HashMap::new(),
             group: None,
             fresh_rows: std::collections::HashSet::new(),

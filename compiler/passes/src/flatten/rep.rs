@@ -2,6 +2,7 @@
 
 use super::Flattener;
 use super::ex::Ex;
+use super::lengths::unmarked;
 use super::nest::{FDim, LevelId};
 use par_ir::{Atom, Prim, Scalar, Var};
 use std::rc::Rc;
@@ -33,6 +34,8 @@ pub(crate) enum Src {
     Data(Var, Prim),
     /// Row lengths of a descriptor.
     Desc(Var),
+    /// Row lengths in blocks: a start may be marked, see [`super::lengths`].
+    Lens(Var),
     /// Element `r` is `r`.
     Iota,
     /// Every row is this (`inner` is then empty, whatever the rank).
@@ -59,7 +62,7 @@ impl Arr {
     /// Adds the host variables in it.
     pub(crate) fn vars(&self, found: &mut Vec<Var>) {
         match &self.src {
-            Src::Data(v, _) | Src::Desc(v) => found.push(*v),
+            Src::Data(v, _) | Src::Desc(v) | Src::Lens(v) => found.push(*v),
             Src::Iota => {}
             Src::Splat(r) => match &**r {
                 Rep::Scalar(e) => e.vars(found),
@@ -134,13 +137,19 @@ impl Flattener<'_> {
             Some(s) => self.mul(ix, s.clone()),
             None => ix,
         };
-        let r = self.add(arr.start.clone(), step);
+        let r = match arr.src {
+            Src::Lens(_) => self.moved(arr.start.clone(), step),
+            _ => self.add(arr.start.clone(), step),
+        };
         match arr.inner.split_first() {
             None => Rep::Scalar(element(&arr.src, r)),
             Some((d, rest)) => Rep::Array(Arr {
                 src: arr.src.clone(),
                 inner: rest.to_vec(),
-                start: self.row_start(*d, r),
+                start: match arr.src {
+                    Src::Lens(_) => self.row_start(*d, unmarked(r)),
+                    _ => self.row_start(*d, r),
+                },
                 stride: None,
             }),
         }
@@ -152,6 +161,7 @@ fn element(src: &Src, r: Ex) -> Ex {
     match src {
         Src::Data(v, p) => Ex::Load(*v, *p, Rc::new(r)),
         Src::Desc(d) => Ex::Len(*d, Rc::new(r)),
+        Src::Lens(v) => Ex::Load(*v, Prim::I64, Rc::new(unmarked(r))),
         Src::Iota => r,
         Src::Splat(value) => match &**value {
             Rep::Scalar(e) => e.clone(),

@@ -5,6 +5,7 @@
 //! let c = replicate 4 row         starts = [s, s, s, s] where row starts at s
 //! ```
 
+use super::canonical::is_stored;
 use super::ex::Ex;
 use super::nest::{Extent, FDim, LevelId, ROOT};
 use super::pack::DimRep;
@@ -45,7 +46,7 @@ impl Flattener<'_> {
         let mut extent = match arr.src {
             Src::Data(v, _) => self.extents.get(&v).cloned(),
             Src::Desc(d) => self.desc_rows.get(&d).cloned(),
-            Src::Iota | Src::Splat(_) => None,
+            Src::Lens(_) | Src::Iota | Src::Splat(_) => None,
         };
         let mut rows = Vec::new();
         for d in arr.inner.iter().rev() {
@@ -90,6 +91,9 @@ impl Flattener<'_> {
     /// What stands for an array that is shared: what is the same for all positions is stored once.
     pub(crate) fn shared_rows(&mut self, level: LevelId, v: Var) -> Arr {
         let (arr, ty) = (self.arr(v), self.types[&v].clone());
+        if let Some(lens) = ty.is_desc().then(|| self.view_of_lengths(level, &arr)).flatten() {
+            return lens;
+        }
         if let Some(stored) = self.stored_once(v, &arr) {
             return stored;
         }
@@ -107,8 +111,7 @@ impl Flattener<'_> {
 
     /// Whether where the rows of an array start is there, or easily made.
     fn has_rows(&mut self, arr: &Arr, ty: &Type) -> bool {
-        let plain = matches!(arr.src, Src::Data(..)) || (matches!(arr.src, Src::Desc(_)) && ty.is_desc());
-        plain && arr.stride.is_none() && self.with_starts(arr).is_some()
+        is_stored(arr, ty) && arr.stride.is_none() && self.with_starts(arr).is_some()
     }
 
     /// Stores where the rows of an array start, or the array, that is the same for all positions: once, where it was made.

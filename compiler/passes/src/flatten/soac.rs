@@ -76,6 +76,10 @@ impl Flattener<'_> {
                 Ok(Arr { src: Src::Desc(d), inner: vec![], start: self.start_of(child), stride: None })
             }
             Rep::Scalar(ex) => Ok(self.collect_scalar(child, ex)),
+            Rep::Array(row) if row.same_length().is_some() && row.src_depends_on(child) && ty.is_desc() => {
+                let row = self.view_of_lengths(child, &row).expect("lengths that are the same");
+                self.collect(child, Rep::Array(row), ty)
+            }
             Rep::Array(row) if row.src_depends_on(child) || row.stride.is_some() => {
                 let row = self.packed_row(child, &row, ty)?;
                 self.collect(child, Rep::Array(row), ty)

@@ -24,6 +24,10 @@ impl Flattener<'_> {
             Exp::Iota(_) => Rep::Array(Arr::whole(Src::Iota, vec![])),
             Exp::Replicate(_, x) => Rep::Array(Arr::whole(Src::Splat(Rc::new(self.rep(*x))), vec![])),
             Exp::Lengths(d) => Rep::Array(self.arr(*d)),
+            Exp::Map { lam, .. } if self.makes_lengths(stm) => match self.copies(lam) {
+                Some(a) => Rep::Array(a),
+                None => return Ok(false),
+            },
             Exp::Flatten(arr) => {
                 self.note_reshaped(&stm.pat[0].ty, &self.types[arr].clone());
                 match self.flattened(*arr) {
@@ -62,13 +66,17 @@ impl Flattener<'_> {
             (None, s) => Some(s),
             (Some(outer), s) => Some(self.mul(outer.clone(), s)),
         };
-        Arr { start: self.add(a.start.clone(), skip), stride: step, ..a }
+        let start = match a.src {
+            Src::Lens(_) => self.moved(a.start.clone(), skip),
+            _ => self.add(a.start.clone(), skip),
+        };
+        Arr { start, stride: step, ..a }
     }
 
     /// The rows of an array one after the other, if they lie like that.
     pub(crate) fn flattened(&self, arr: Var) -> Option<Arr> {
         let a = self.arr(arr);
-        if a.stride.is_some() || matches!(a.src, Src::Splat(_)) {
+        if a.stride.is_some() || matches!(a.src, Src::Splat(_) | Src::Lens(_)) {
             return None;
         }
         let (d, rest) = a.inner.split_first()?;
@@ -95,6 +103,9 @@ impl Flattener<'_> {
                     && lens.stride.is_none()
                     && lens.start == a.start
             }
+            (FDim::Size(m), Dim::Seg(s)) => {
+                self.arr(s).same_length().is_some_and(|len| len == Ex::Atom(m)) && m.as_i64() != Some(0)
+            }
             _ => false,
         }
     }
@@ -102,6 +113,9 @@ impl Flattener<'_> {
     /// The sum of a descriptor's lengths, as an expression: the distance between two offsets.
     pub(crate) fn total_of(&self, desc: Var) -> Option<Ex> {
         let (a, ty) = (self.arr(desc), &self.types[&desc]);
+        if let ([Dim::Size(n)], Some(len)) = (ty.dims.as_slice(), a.same_length()) {
+            return Some(self.mul(self.ex(*n), len));
+        }
         let consecutive = match (a.inner.as_slice(), &ty.dims[1..]) {
             ([], []) => true,
             ([d], [dim]) => self.contiguous(*d, &a, *dim),

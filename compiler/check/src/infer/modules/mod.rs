@@ -112,7 +112,7 @@ impl<'a> Collected<'a> {
     pub(super) fn module_type(&mut self, module: ModId, name: &'a Ident, exp: &'a SigExp, local: bool) {
         let id = SigId(self.scopes.sigs.len() as u32);
         self.scopes.sigs.push(SigDef { exp, scope: module });
-        let entry = Entry { id, span: name.span, end: name.span.end, local };
+        let entry = Entry { id, span: name.span, end: signature::sig_span(exp).end, local };
         self.enter(name, entry, |m| &mut m.sigs, module);
         if self.in_instance || self.scopes.get(module).library {
             return;

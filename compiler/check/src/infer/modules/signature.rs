@@ -317,11 +317,36 @@ impl<'a> Collected<'a> {
             return false;
         };
         let at = sig_span(sig);
-        self.copy_members(made.inner, pair.inner, Some(at));
+        self.include_types(made.inner, pair.inner, at);
+        self.copy_members(made.inner, pair.inner, at, true);
         if pair.outer != pair.inner {
-            self.copy_members(made.outer, pair.outer, None);
+            self.copy_members(made.outer, pair.outer, at, false);
         }
         true
+    }
+
+    /// The types that are specified before: they have to be what the `include` says of them.
+    fn include_types(&mut self, from: ModId, to: ModId, include: Span) {
+        let both = |(name, entry): (&String, &Entry<TypeId>)| {
+            let first = self.scopes.get(to).types.get(name)?;
+            Some((name.clone(), *entry, *first))
+        };
+        let mut twice: Vec<_> = self.scopes.get(from).types.iter().filter_map(both).collect();
+        twice.sort_by_key(|(_, entry, _)| entry.span);
+        for (name, entry, first) in twice {
+            if matches!(self.scopes.types[entry.id.0 as usize].meaning, Meaning::Abstract { .. }) {
+                self.specified_twice(&name, first.span, include);
+            } else if !self.in_instance {
+                let (spec, actual) = (Some(entry.id), first.id);
+                self.type_matches.push(TypeMatch {
+                    spec,
+                    lifted: true,
+                    actual,
+                    name: entry.span,
+                    at: include,
+                });
+            }
+        }
     }
 }
 
@@ -343,11 +368,12 @@ impl<'a> Collected<'a> {
         }
     }
 
-    /// What is there already is reported at the `include`, if one is given.
-    fn copy_members(&mut self, from: ModId, to: ModId, include: Option<Span>) {
-        self.copy_names(|m| &mut m.types, from, to, include);
-        self.copy_names(|m| &mut m.values, from, to, include);
-        self.copy_names(|m| &mut m.modules, from, to, include);
+    /// Adds what an `include` specifies, as if it stood there: names in the `include` itself do not mean it. Values and
+    /// modules that are there already are reported.
+    fn copy_members(&mut self, from: ModId, to: ModId, include: Span, report: bool) {
+        self.copy_names(|m| &mut m.types, from, to, include, false);
+        self.copy_names(|m| &mut m.values, from, to, include, report);
+        self.copy_names(|m| &mut m.modules, from, to, include, report);
     }
 
     fn copy_names<T: Copy>(
@@ -355,16 +381,15 @@ impl<'a> Collected<'a> {
         pick: fn(&mut Module) -> &mut HashMap<String, Entry<T>>,
         from: ModId,
         to: ModId,
-        include: Option<Span>,
+        include: Span,
+        report: bool,
     ) {
         let mut names: Vec<(String, Entry<T>)> =
             pick(self.scopes.get_mut(from)).iter().map(|(n, e)| (n.clone(), *e)).collect();
         names.sort_by_key(|(_, entry)| entry.span);
         for (name, entry) in names {
-            match (pick(self.scopes.get_mut(to)).get(&name).map(|first| first.span), include) {
-                (Some(first), Some(include)) => self.specified_twice(&name, first, include),
-                _ => self.specify(&Ident { name, span: entry.span }, entry, pick, to, false),
-            }
+            let entry = Entry { span: include, end: include.end, ..entry };
+            self.specify(&Ident { name, span: include }, entry, pick, to, report);
         }
     }
 }
@@ -382,7 +407,7 @@ impl Through<'_, '_> {
 }
 
 /// The place of a module type expression.
-fn sig_span(sig: &SigExp) -> Span {
+pub(super) fn sig_span(sig: &SigExp) -> Span {
     match sig {
         SigExp::Name(name) => name.span,
         SigExp::Specs(_, span) | SigExp::With(.., span) | SigExp::Arrow(.., span) => *span,

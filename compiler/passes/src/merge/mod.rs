@@ -11,8 +11,12 @@
 //! launches in proportion to its depth, not to the number of its calls. A statement between the calls that depends on
 //! one of them moves behind the map; nothing moves forward, so no call comes before a check that guards it.
 //!
+//! Matrices whose rows are of another length in every call are ragged arrays in the map, and matrices again for the call ([`widths`]).
+//!
 //! Functions over scalars alone are left as they are: their calls would form batches as large as their call tree
 //! is wide, for no array's benefit.
+
+mod widths;
 
 use par_ir::core::{Body, Exp, Fun, FunId, Lambda, Param, Program, Schedule, Stm};
 use par_ir::place::joined;
@@ -55,29 +59,49 @@ struct Signature {
     params: Vec<Param>,
     ret: Vec<Param>,
     mergeable: bool,
-    /// The parameters that are sizes of rows, which have to be the same in all calls.
+    /// The parameters that are sizes of rows.
     row_sizes: Vec<usize>,
+    /// Those of them, and of the results, that may differ between calls.
+    free: BTreeSet<Var>,
 }
 
 impl Signature {
     fn of(f: &Fun) -> Signature {
-        // An inner size that differs between calls would need a descriptor of its own.
-        let inner = |p: &Param| p.ty.dims.iter().skip(1).copied().collect::<Vec<Dim>>();
-        let inner: Vec<Dim> = f.params.iter().chain(&f.ret).flat_map(inner).collect();
-        let is_row_size = |p: &Param| inner.contains(&Dim::Size(p.var.into()));
+        let all: Vec<&Param> = f.params.iter().chain(&f.ret).collect();
+        let is_row_size = |p: &Param| all.iter().any(|q| q.ty.dims.iter().skip(1).any(|d| *d == size(p.var)));
+        let free: BTreeSet<Var> =
+            all.iter().filter(|p| is_row_size(p) && widths::may_differ(p.var, &all)).map(|p| p.var).collect();
         let arrays = f.params.iter().any(|p| p.ty.rank() > 0);
         let row_sizes = (0..f.params.len()).filter(|i| is_row_size(&f.params[*i])).collect();
-        let mergeable = arrays && !f.ret.iter().any(is_row_size);
-        Signature { params: f.params.clone(), ret: f.ret.clone(), mergeable, row_sizes }
+        let mergeable = arrays && f.ret.iter().all(|p| !is_row_size(p) || free.contains(&p.var));
+        Signature { params: f.params.clone(), ret: f.ret.clone(), mergeable, row_sizes, free }
+    }
+
+    /// The sizes of rows that differ between calls, or may differ.
+    fn differing(&self, args: &[Vec<Atom>]) -> BTreeSet<Var> {
+        let of_args = self.row_sizes.iter().filter(|i| !all_same(&args[**i])).map(|i| self.params[*i].var);
+        let is_result = |v: &&Var| self.ret.iter().any(|p| p.var == **v);
+        of_args.chain(self.free.iter().filter(is_result).copied()).collect()
     }
 
     /// Whether calls at these places of a body agree in what has to be the same.
     fn fits(&self, body: &Body, group: &[usize]) -> bool {
-        let same = |i: &usize| {
-            group.iter().all(|at| argument(&body.stms[*at], *i) == argument(&body.stms[group[0]], *i))
-        };
-        self.row_sizes.iter().all(same)
+        let args = self.arguments(group.iter().map(|at| &body.stms[*at]));
+        self.differing(&args).is_subset(&self.free)
     }
+
+    /// For every parameter, its argument in each of the calls.
+    fn arguments<'s>(&self, calls: impl Iterator<Item = &'s Stm> + Clone) -> Vec<Vec<Atom>> {
+        (0..self.params.len()).map(|i| calls.clone().map(|s| argument(s, i)).collect()).collect()
+    }
+}
+
+fn size(v: Var) -> Dim {
+    Dim::Size(v.into())
+}
+
+fn all_same(args: &[Atom]) -> bool {
+    args.iter().all(|a| *a == args[0])
 }
 
 /// Whether a variable is a size in the types of these parameters.
@@ -161,17 +185,21 @@ impl Merger {
             _ => unreachable!("a group holds calls"),
         };
         let sig = &self.signatures[fun.0 as usize];
-        let (params, ret) = (sig.params.clone(), sig.ret.clone());
+        let args = sig.arguments(calls.iter());
+        let differing = sig.differing(&args);
+        let (own_params, own_ret) = (sig.params.clone(), sig.ret.clone());
+        let (params, ragged_params) = self.ragged(&own_params, &differing);
+        let (ret, ragged_ret) = self.ragged(&own_ret, &differing);
+        let args = self.ragged_args(&own_params, args, &ragged_params, span, out);
         let width = Atom::i64(calls.len() as i64);
         let mut l = Lifted { outer: HashMap::new(), inner: HashMap::new() };
         let (mut inputs, mut lam_params) = (Vec::new(), Vec::new());
         for (i, p) in params.iter().enumerate() {
-            let args: Vec<Atom> = calls.iter().map(|s| argument(s, i)).collect();
-            if args.iter().all(|a| *a == args[0]) && self.shareable(p, &params, calls) {
-                l.inner.insert(p.var, args[0]);
+            if all_same(&args[i]) && shareable(p, &params, &args) {
+                l.inner.insert(p.var, args[i][0]);
                 continue;
             }
-            let input = self.joined(p, &params, args, width, &mut l, span, out);
+            let input = self.joined(p, &params, args[i].clone(), width, &mut l, span, out);
             let var = self.vars.fresh_like(p.var);
             let ty = l.inside(&p.ty);
             self.types.insert(var, ty.clone());
@@ -179,44 +207,44 @@ impl Merger {
             inputs.push(input);
             lam_params.push(Param { var, ty });
         }
-        let (mut inside, mut outside) = (Vec::new(), Vec::new());
-        for q in &ret {
-            let (a, b) = (self.vars.fresh_like(q.var), self.vars.fresh_like(q.var));
-            let desc = q.ty.is_desc() || is_size(q.var, &ret);
-            inside.push(Param { var: a, ty: l.inside(&q.ty) });
-            let mut ty = l.outside(&q.ty, width);
-            if desc {
-                ty.elem = Elem::Desc;
-                l.outer.insert(q.var, b);
-            }
-            outside.push(Param { var: b, ty });
-            l.inner.insert(q.var, a.into());
-        }
-        note(&inside, &mut self.types);
-        note(&outside, &mut self.types);
-        let args = params.iter().map(|p| l.inner[&p.var]).collect();
-        joined(&mut self.vars, inside.iter().chain(&outside).map(|p| p.var), calls);
-        let results = inside.iter().map(|p| p.var.into()).collect();
-        let types = inside.iter().map(|p| p.ty.clone()).collect();
-        let call = Stm { pat: inside, exp: Exp::Call(fun, args), span };
-        let body = Body { stms: vec![call], results };
+        let mut stms = Vec::new();
+        self.matrices(&ragged_params, &mut l, span, &mut stms);
+        let called: Vec<Param> = own_ret.iter().map(|q| self.inside(q, &mut l)).collect();
+        let args = own_params.iter().map(|p| l.inner[&p.var]).collect();
+        stms.push(Stm { pat: called.clone(), exp: Exp::Call(fun, args), span });
+        self.rows_of_matrices(&ragged_ret, &mut l, span, &mut stms);
+        let results: Vec<Atom> = ret.iter().map(|q| l.inner[&q.var]).collect();
+        let types = ret.iter().map(|q| l.inside(&q.ty)).collect();
+        let outside: Vec<Param> = ret.iter().map(|q| self.outside(q, &ret, width, &mut l)).collect();
+        joined(&mut self.vars, called.iter().chain(&outside).map(|p| p.var), calls);
+        let body = Body { stms, results };
         let lam = Lambda { params: lam_params, body, ret: types, schedule: Schedule::Free };
-        let rows: Vec<Var> = outside.iter().map(|p| p.var).collect();
+        let rows: HashMap<Var, Var> = ret.iter().zip(&outside).map(|(q, p)| (q.var, p.var)).collect();
         out.push(Stm { pat: outside, exp: Exp::Map { width, inputs, lam }, span });
         for (j, s) in calls.iter().enumerate() {
-            for (p, row) in s.pat.iter().zip(&rows) {
-                let exp = Exp::Index(*row, vec![Atom::i64(j as i64)]);
-                out.push(Stm { pat: vec![p.clone()], exp, span: s.span });
+            for (p, q) in s.pat.iter().zip(&own_ret) {
+                self.result(p, q, Atom::i64(j as i64), &rows, &ragged_ret, s.span, out);
             }
         }
     }
 
-    /// Whether a parameter that is the same in all calls may stay outside the map: a descriptor only if all arrays of
-    /// its shape are the same too.
-    fn shareable(&self, p: &Param, params: &[Param], calls: &[Stm]) -> bool {
-        let same = |i: usize| calls.iter().all(|s| argument(s, i) == argument(&calls[0], i));
-        !p.ty.is_desc()
-            || params.iter().enumerate().all(|(i, q)| !q.ty.dims.contains(&Dim::Seg(p.var)) || same(i))
+    /// A result of the call in the map.
+    fn inside(&mut self, q: &Param, l: &mut Lifted) -> Param {
+        let p = Param { var: self.vars.fresh_like(q.var), ty: l.inside(&q.ty) };
+        self.types.insert(p.var, p.ty.clone());
+        l.inner.insert(q.var, p.var.into());
+        p
+    }
+
+    /// The results of all calls in the place of one, among these.
+    fn outside(&mut self, q: &Param, ret: &[Param], width: Atom, l: &mut Lifted) -> Param {
+        let mut p = Param { var: self.vars.fresh_like(q.var), ty: l.outside(&q.ty, width) };
+        if q.ty.is_desc() || is_size(q.var, ret) {
+            p.ty.elem = Elem::Desc;
+            l.outer.insert(q.var, p.var);
+        }
+        self.types.insert(p.var, p.ty.clone());
+        p
     }
 
     /// The arguments of all calls as the rows of one array (or descriptor).
@@ -277,6 +305,13 @@ impl Lifted {
         let dims = std::iter::once(Dim::Size(width)).chain(ty.dims.iter().map(dim)).collect();
         Type { dims, elem: ty.elem }
     }
+}
+
+/// Whether a parameter that is the same in all calls may stay outside the map: a descriptor only if all arrays of
+/// its shape are the same too.
+fn shareable(p: &Param, params: &[Param], args: &[Vec<Atom>]) -> bool {
+    let of_shape = |q: &Param| q.ty.dims.contains(&Dim::Seg(p.var));
+    !p.ty.is_desc() || params.iter().zip(args).all(|(q, args)| !of_shape(q) || all_same(args))
 }
 
 fn argument(call: &Stm, i: usize) -> Atom {
