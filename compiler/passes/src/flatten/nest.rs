@@ -126,7 +126,7 @@ impl Flattener<'_> {
     pub(crate) fn desc_for(&mut self, len: &Ex, level: LevelId) -> Var {
         if let Ex::Len(d, row) = len
             && **row == Ex::Pos(level)
-            && self.desc_rows.get(d) == Some(&self.extent(level))
+            && self.has_rows_for(*d, &self.extent(level))
         {
             return *d;
         }
@@ -196,6 +196,16 @@ impl Flattener<'_> {
             Extent::Times(outer, a) => self.inner_extent(Some(self.with_same(outer)), FDim::Size(*a)),
             Extent::Total(_) => e.clone(),
         }
+    }
+
+    /// Whether a flat array covers a space exactly.
+    pub(crate) fn covers(&self, data: Var, space: &Extent) -> bool {
+        self.extents.get(&data).is_some_and(|e| self.with_same(e) == *space)
+    }
+
+    /// Whether a descriptor has a row for each position of a space.
+    pub(crate) fn has_rows_for(&self, desc: Var, space: &Extent) -> bool {
+        self.desc_rows.get(&desc).is_some_and(|e| self.with_same(e) == *space)
     }
 
     /// Notes that a size is the product of two others, whose matrix is flattened or made of it: so the extents of both are one.

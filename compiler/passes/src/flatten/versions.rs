@@ -238,8 +238,17 @@ fn is_shared(lam: &Lambda, exp: &Exp) -> bool {
     let few = width.as_i64().is_some_and(|n| n <= LONGEST_INSIDE);
     let rows =
         inner.params.iter().any(|p| !p.ty.is_scalar()) || inner.body.stms.iter().any(|s| s.exp.is_soac());
-    let from_outside = |v: &Var| is_from_outside(lam, *v);
-    (own || few || rows) && !inputs.is_empty() && inputs.iter().all(from_outside) && !calls(&exp.bodies())
+    let is_iota = |v: &Var| {
+        let makes = |s: &Stm| matches!(s.exp, Exp::Iota(_)) && s.pat[0].var == *v;
+        lam.body.stms.iter().any(makes)
+    };
+    let from_outside = |v: &Var| is_from_outside(lam, *v) || is_iota(v);
+    let alike = width.var().is_none_or(|n| is_from_outside(lam, n));
+    alike
+        && (own || few || rows)
+        && !inputs.is_empty()
+        && inputs.iter().all(from_outside)
+        && !calls(&exp.bodies())
 }
 
 fn is_componentwise(op: &Lambda) -> bool {

@@ -167,11 +167,5 @@ impl Flattener<'_> {
                 }
             }
         }
-        if let Some(Rep::Array(Arr { src: Src::Data(data, _), .. })) = self.env.get(&v)
-            && let Some(extent) = self.extents.get(data)
-        {
-            let extent = self.with_same(extent);
-            self.extents.insert(*data, extent);
-        }
     }
 }
