@@ -46,6 +46,11 @@ struct Matrix {
 // SAFETY: it is read only, while the launch holds its array.
 unsafe impl Sync for Matrix {}
 
+/// The elements of a panel for one `k`; vectors of them are in one cache line each.
+#[derive(Clone, Copy)]
+#[repr(C, align(64))]
+struct Line<T, const C: usize>([T; C]);
+
 /// Where the results go and what they start from.
 struct Target {
     out: *mut u8,
@@ -131,7 +136,7 @@ impl Launch<'_> {
         let column = panel * C;
         let columns = C.min(sizes.columns - column);
         let rows = chunk * CHUNK..sizes.rows.min((chunk + 1) * CHUNK);
-        let mut packed = vec![[T::default(); C]; DEPTH.min(sizes.depth)];
+        let mut packed = vec![Line([T::default(); C]); DEPTH.min(sizes.depth)];
         for k in (0..sizes.depth).step_by(DEPTH) {
             if self.is_cancelled() {
                 return;
@@ -207,13 +212,18 @@ impl Target {
 /// # Safety
 /// The elements at these strides (in bytes) are readable.
 unsafe fn pack<T: Number, const C: usize>(
-    packed: &mut [[T; C]],
+    packed: &mut [Line<T, C>],
     from: *const u8,
     (by_column, by_depth): (isize, isize),
     (columns, depth): (usize, usize),
 ) {
-    for (k, line) in packed.iter_mut().take(depth).enumerate() {
+    for (k, Line(line)) in packed.iter_mut().take(depth).enumerate() {
         let start = from.wrapping_offset(k as isize * by_depth);
+        if by_column == size_of::<T>() as isize && columns == C {
+            // SAFETY: the caller's promise. Strides are multiples of an element's size.
+            *line = unsafe { (start as *const [T; C]).read() };
+            continue;
+        }
         for (j, x) in line[..columns].iter_mut().enumerate() {
             // SAFETY: the caller's promise.
             *x = unsafe { (start.wrapping_offset(j as isize * by_column) as *const T).read() };

@@ -2,7 +2,8 @@
 //!
 //! The parts of a giant row form a chain: whoever runs a part first reduces it, waits for the prefix of the part before,
 //! publishes its own prefix (the one before, combined with the reduced part), and then scans the part, which is in
-//! its cache by now, starting from the prefix before. One thread alone takes every part once, with a kernel that carries
+//! its cache by now, starting from the prefix before. If what is before does not matter to the prefix of the part, because a segment begins in it,
+//! that is published without waiting. One thread alone takes every part once, with a kernel that carries
 //! both accumulators; and if the grouping cannot show in the result, it need not look at parts at all.
 
 use super::frame::{Frame, HostValue};
@@ -11,13 +12,15 @@ use super::space::Piece;
 use super::threads;
 use crate::check::RuntimeError;
 use crate::plan::{CodeId, Fold, Out};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex};
 use std::time::Duration;
 
 /// How often a thread looks whether the prefix before its part is there, before it sleeps until it is: about as long as
 /// the reduction of a part takes. On a busy machine whoever computes the prefix may not run at all.
 const LOOKS: usize = 1 << 12;
+/// What the code that only reduces returns if nothing before the part matters to what it is reduced to.
+const BEGINS: i64 = 1;
 /// A thread that sleeps looks whether the launch has failed.
 const NAP: Duration = Duration::from_millis(1);
 
@@ -42,15 +45,20 @@ impl Link {
 /// The parts of giant rows, in order.
 struct Chain {
     links: Vec<Link>,
-    /// For those who sleep until a prefix is there.
+    /// For those who sleep until a prefix is there, and how many do or are about to.
     sleep: Mutex<()>,
     published: Condvar,
+    sleepers: AtomicUsize,
 }
 
 impl Chain {
     /// Tells the next part.
     fn publish(&self, link: &Link, done: bool) {
-        link.ready.store(done, Ordering::Release);
+        link.ready.store(done, Ordering::SeqCst);
+        // Whoever is not counted yet will see that it is there. Waking nobody would take as long as a small part.
+        if self.sleepers.load(Ordering::SeqCst) == 0 {
+            return;
+        }
         // Whoever has seen that it was not there sleeps by now, and hears of it.
         drop(self.sleep.lock().unwrap_or_else(|e| e.into_inner()));
         self.published.notify_all();
@@ -58,21 +66,20 @@ impl Chain {
 
     /// Waits for a prefix. False if it will not come.
     fn wait(&self, link: &Link, has_failed: impl Fn() -> bool) -> bool {
-        let is_ready = || link.ready.load(Ordering::Acquire);
+        let is_ready = || link.ready.load(Ordering::SeqCst);
         for _ in 0..LOOKS {
             if is_ready() {
                 return true;
             }
             std::hint::spin_loop();
         }
+        self.sleepers.fetch_add(1, Ordering::SeqCst);
         let mut sleep = self.sleep.lock().unwrap_or_else(|e| e.into_inner());
-        while !is_ready() {
-            if has_failed() {
-                return false;
-            }
+        while !is_ready() && !has_failed() {
             sleep = self.published.wait_timeout(sleep, NAP).map_or_else(|e| e.into_inner().0, |w| w.0);
         }
-        true
+        self.sleepers.fetch_sub(1, Ordering::SeqCst);
+        is_ready()
     }
 }
 
@@ -111,12 +118,14 @@ impl Launch<'_> {
     ) -> Result<(), RuntimeError> {
         let pieces = match (self.threads, exact) {
             (1, true) => vec![self.space.whole()],
-            (threads, _) => self.space.row_pieces(threads),
+            (threads, true) => self.space.large_row_pieces(threads),
+            (threads, false) => self.space.row_pieces(threads),
         };
         let parts = pieces.iter().filter(|p| p.part.is_some()).count();
         let neutral = &self.env[self.kernel.layout.initial_at()..][..fold.prims.len()];
         let links = (0..parts).map(|_| Link::new(neutral)).collect();
-        let chain = Chain { links, sleep: Mutex::new(()), published: Condvar::new() };
+        let chain =
+            Chain { links, sleep: Mutex::new(()), published: Condvar::new(), sleepers: AtomicUsize::new(0) };
         threads::run(self.threads, pieces.len(), |i| {
             let p = &pieces[i];
             match p.part {
@@ -141,6 +150,10 @@ impl Launch<'_> {
         let mut env = self.env.clone();
         self.point_rows_at(fold, &mut env, &link.reduced, p.row_lo);
         let reduced = self.piece(reduce, &env, p);
+        let alone = reduced == Some(BEGINS);
+        if alone && !self.publish(fold, chain, (link, None), p) {
+            return;
+        }
         if before.is_some_and(|before| !chain.wait(before, || self.has_failed_before(p.lo))) {
             return;
         }
@@ -149,7 +162,7 @@ impl Launch<'_> {
             self.scan_piece(self.env.clone(), p);
             return;
         }
-        if !self.publish(fold, chain, (link, before), p) {
+        if !alone && !self.publish(fold, chain, (link, before), p) {
             return;
         }
         let mut env = self.env.clone();

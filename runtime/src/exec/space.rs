@@ -15,6 +15,8 @@ use std::sync::Arc;
 
 /// Elements of one part of a giant row, if an element costs little.
 const PART: usize = 1 << 15;
+/// Times as many, where parts do not show in results: what they read still stays in a cache near the processor.
+const LARGE: usize = 16;
 /// Pieces per thread, for balance.
 const PIECES_PER_THREAD: usize = 8;
 
@@ -76,11 +78,6 @@ impl Space {
     /// Elements of one part of a giant row.
     pub fn part(&self) -> usize {
         (PART / self.cost).max(64)
-    }
-
-    /// A row with more elements is cut into parts.
-    fn giant(&self) -> usize {
-        2 * self.part()
     }
 
     /// Weight that is worth a piece of its own.
@@ -171,13 +168,23 @@ impl Space {
 
     /// Row pieces in order. All rows are covered, every element once.
     pub fn row_pieces(&self, threads: usize) -> Vec<Piece> {
+        self.row_pieces_of(self.part(), threads)
+    }
+
+    /// As `row_pieces`, where results do not depend on the parts.
+    pub fn large_row_pieces(&self, threads: usize) -> Vec<Piece> {
+        self.row_pieces_of((LARGE * PART / self.cost).clamp(64, PART), threads)
+    }
+
+    /// Row pieces with giant rows, which are more than twice as long, in parts of so many elements.
+    fn row_pieces_of(&self, size: usize, threads: usize) -> Vec<Piece> {
         let mut pieces = Vec::new();
         let (mut row, mut part) = (0, 0);
-        for giant in self.giants() {
+        for giant in self.giants(2 * size) {
             self.stretch(row, giant, threads, &mut pieces);
             let (start, end) = (self.start(giant), self.start(giant + 1));
-            for lo in (start..end).step_by(self.part()) {
-                let hi = (lo + self.part()).min(end);
+            for lo in (start..end).step_by(size) {
+                let hi = (lo + size).min(end);
                 pieces.push(Piece { row_lo: giant, row_hi: giant + 1, lo, hi, part: Some(part) });
                 part += 1;
             }
@@ -188,8 +195,7 @@ impl Space {
     }
 
     /// Rows with more elements than `giant`: each contains a multiple of that.
-    fn giants(&self) -> Vec<usize> {
-        let giant = self.giant();
+    fn giants(&self, giant: usize) -> Vec<usize> {
         match &self.shape {
             Shape::Flat if self.total > giant => vec![0],
             Shape::Uniform(m) if *m > giant => (0..self.rows).collect(),

@@ -6,6 +6,7 @@
 use super::half;
 use super::import::Imports;
 use super::local::Calls;
+use super::ranges::Ranges;
 use crate::work;
 use cranelift::prelude::*;
 use cranelift_codegen::ir::{BlockArg, FuncRef, MemFlagsData};
@@ -52,6 +53,8 @@ pub struct Emitter<'a> {
     /// Leaves the function because of cancellation, once something may.
     pub stop: Option<Block>,
     pub references: HashMap<PrimOp, FuncRef>,
+    /// Flags that checks of indices may ask for.
+    pub ranges: Ranges,
     /// What is needed to call local functions.
     pub calls: Calls,
     /// How many loops have been emitted.
@@ -188,6 +191,7 @@ impl Emitter<'_> {
             Exp::Atom(a) => vec![self.atom(a)?],
             Exp::Prim(op, xs) => {
                 let values = self.atoms(xs)?;
+                self.ranges.note(stm.pat[0].var, *op, xs);
                 vec![self.prim(*op, &values, xs.get(1).and_then(|x| x.as_i64()))]
             }
             Exp::Index(arr, index) => vec![self.index(*arr, index)?],
@@ -281,8 +285,11 @@ impl Emitter<'_> {
         args: &[Atom],
         span: Span,
     ) -> Result<(), Unsupported> {
-        let cond = self.atom(cond)?;
         let values = self.atoms(args)?;
+        let cond = match self.ranges.checked(cond, kind, args) {
+            Some(_) => self.b.ins().icmp(IntCC::UnsignedLessThan, values[0], values[1]),
+            None => self.atom(cond)?,
+        };
         self.check(cond, kind, args, &values, span);
         Ok(())
     }

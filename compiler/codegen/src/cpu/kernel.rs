@@ -121,6 +121,11 @@ impl<'k> KernelInfo<'k> {
         }
     }
 
+    /// Whether all elements are in one row, as far as its code knows.
+    pub fn is_flat(&self) -> bool {
+        matches!(self.kernel.space, Space::Flat(_)) || self.ignores_rows()
+    }
+
     /// Whether rows make no difference, so that the space is as good as flat.
     pub fn ignores_rows(&self) -> bool {
         let by_element = matches!(self.kernel.kind, KernelKind::Map(_) | KernelKind::Hist { .. });
@@ -150,22 +155,25 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
         self.load_captures()?;
         let result = match &self.info.kernel.kind {
             KernelKind::Filter => self.filter()?,
-            kind => {
-                self.all_but_filters(kind)?;
-                self.e.i64(0)
-            }
+            kind => match self.steps_of_scan() {
+                Some(strips) => self.scan_in_strips(strips)?,
+                None => {
+                    self.all_but_filters(kind)?;
+                    self.e.i64(0)
+                }
+            },
         };
         self.e.b.ins().return_(&[result]);
         Ok(())
     }
 
+    fn steps_of_scan(&self) -> Option<&'k Strips> {
+        self.info.steps.strips.filter(|_| self.role != Role::Combine)
+    }
+
     fn all_but_filters(&mut self, kind: &KernelKind) -> Result<(), Unsupported> {
-        let Steps { moves, strips, .. } = self.info.steps;
-        if let Some(moves) = moves.filter(|_| self.role == Role::Main) {
+        if let Some(moves) = self.info.steps.moves.filter(|_| self.role == Role::Main) {
             return self.move_strips(moves);
-        }
-        if let Some(strips) = strips.filter(|_| self.role != Role::Combine) {
-            return self.scan_in_strips(strips);
         }
         match (kind, self.role) {
             (KernelKind::Map(outs), _) => self.map(outs),

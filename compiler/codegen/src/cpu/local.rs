@@ -15,6 +15,7 @@
 
 use super::Compiler;
 use super::emit::{Emitter, Unsupported, args, clif_type};
+use super::ranges::Ranges;
 use crate::{free, work};
 use cranelift::prelude::*;
 use cranelift_codegen::ir::{FuncRef, UserFuncName};
@@ -130,6 +131,7 @@ impl<M: Module> Compiler<'_, M> {
             cancel: params[1],
             stop: None,
             references: HashMap::new(),
+            ranges: Ranges::default(),
             calls,
             loops: 0,
             counting: self.counting,

@@ -18,6 +18,7 @@ mod partition;
 mod plan;
 mod prefix;
 mod primop;
+mod ranges;
 mod scatter;
 mod stage;
 mod strips;
@@ -36,6 +37,7 @@ pub use object::{Processor, Shape, compile_object};
 use par_ir::Var;
 use par_ir::flat::{self, Kernel, Op, Stm, Ty};
 use par_runtime::plan::{CodeId, Contraction, EnvLayout, KernelCheck, Partition, Plan};
+use ranges::Ranges;
 pub(crate) use stage::for_each_use;
 use std::collections::{HashMap, HashSet};
 
@@ -201,6 +203,7 @@ impl<'t, M: Module> Compiler<'t, M> {
             cancel: params[0],
             stop: None,
             references: HashMap::new(),
+            ranges: Ranges::default(),
             calls: Calls::of_kernel(callees),
             loops: 0,
             counting: self.counting && role.is_counted(),

@@ -29,7 +29,6 @@ use par_ir::flat::{After, Kernel, KernelKind, Out, Space, Ty};
 use par_ir::prim::PrimOp;
 use par_ir::ty::Type;
 use par_ir::{Atom, Prim, Var};
-use par_runtime::math::STRIP;
 use par_runtime::op::call::{ANY, prefix_symbol};
 use std::collections::{BTreeSet, HashMap};
 
@@ -39,6 +38,9 @@ const MAX_BUFFERS: usize = 10;
 const MAX_AGAIN: usize = 6;
 /// Bytes before a buffer of prefixes, whose last element is the prefix before.
 const MARGIN: i32 = 64;
+/// Elements among which the last beginning of a segment is looked for at a time: a multiple of what prefixes are computed of together, so that
+/// nothing is grouped in another way from there on.
+const LOOK: i64 = 64;
 
 /// A scan in three steps.
 pub struct Strips {
@@ -316,8 +318,8 @@ impl Strips {
 }
 
 impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
-    /// The scan in strips.
-    pub fn scan_in_strips(&mut self, strips: &Strips) -> Result<(), Unsupported> {
+    /// The scan in strips. Of the code that only reduces: whether a segment begins, so that nothing before matters to the result.
+    pub fn scan_in_strips(&mut self, strips: &Strips) -> Result<Value, Unsupported> {
         let initial = self.initial();
         let info = self.info;
         let at = info.layout.outputs_at();
@@ -333,11 +335,12 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
         let prefixes = strips.prefixes.iter().zip(&strips.parts);
         let prefixes = prefixes.map(|(p, part)| Scalar { var: p.name, prim: part.prim });
         let prefixes: Vec<Buffer> = prefixes.map(|s| self.strip_buffer(s, MARGIN)).collect();
-        self.rows(&[], |k, row, start, end, _| {
+        let none = self.e.i64(0);
+        let begins = self.rows(&[none], |k, row, start, end, state| {
             let carried = k.carried(strips, &initial, &cells);
-            let start = match strips.segments().filter(|_| k.role == Role::ReduceOnly) {
+            let (start, begins) = match strips.segments().filter(|_| k.role == Role::ReduceOnly) {
                 Some(flags) => k.last_segment(strips, flags, &stored, (start, end))?,
-                None => start,
+                None => (start, state[0]),
             };
             k.by_strips((start, end), &[], |k, ends, _| {
                 k.name_strips(&stored, ends.0);
@@ -355,9 +358,9 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
                 cells.get(i).into_iter().for_each(|cell| k.e.store_at(part.prim, all, cell.address, 0));
                 results.get(i).into_iter().for_each(|result| k.e.store(*result, row, all));
             }
-            Ok(vec![])
+            Ok(vec![begins])
         })?;
-        Ok(())
+        Ok(begins[0])
     }
 
     /// Where the scan's outputs go.
@@ -396,31 +399,35 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
         self.store_step(&strips.produce, &strips.stored, ends)
     }
 
-    /// The first strip that what all elements are combined to depends on: the last one in which a segment begins.
+    /// From where on elements matter to what all are combined to: from before the last beginning of a segment. And whether there is one.
     fn last_segment(
         &mut self,
         strips: &Strips,
         flags: usize,
         stored: &[Buffer],
         (start, end): (Value, Value),
-    ) -> Result<Value, Unsupported> {
+    ) -> Result<(Value, Value), Unsupported> {
         let data = StackSlotData::new(StackSlotKind::ExplicitSlot, 16, 4);
         let found = self.e.b.create_sized_stack_slot(data);
         let [back, on, done] = [(); 3].map(|()| self.e.b.create_block());
         let at = self.e.params_like(back, &[start])[0];
-        let from = self.e.params_like(done, &[start])[0];
+        let from = self.e.params_like(done, &[start, start]);
         let length = self.e.b.ins().isub(end, start);
         let before_last = self.e.b.ins().iadd_imm_s(length, -1);
-        let last = self.e.b.ins().band_imm_s(before_last, -(STRIP as i64));
+        let last = self.e.b.ins().band_imm_s(before_last, -LOOK);
         let last = self.e.b.ins().iadd(start, last);
         let is_some = self.e.b.ins().icmp(IntCC::SignedLessThan, start, end);
-        self.e.b.ins().brif(is_some, back, &args(&[last]), done, &args(&[start]));
+        let (none, one) = (self.e.i64(0), self.e.i64(1));
+        self.e.b.ins().brif(is_some, back, &args(&[last]), done, &args(&[start, none]));
 
         self.e.b.switch_to_block(back);
-        let ends = self.strip_from(at, end);
+        let next = self.e.b.ins().iadd_imm_s(at, LOOK);
+        let to = self.e.b.ins().smin(next, end);
         self.name_strips(stored, at);
-        self.first_step(strips, ends)?;
-        let (count, zero) = (self.e.b.ins().isub(ends.1, at), self.e.i64(0));
+        if stored.iter().any(|b| b.name == strips.sources[flags]) {
+            self.first_step(strips, (at, to))?;
+        }
+        let (count, zero) = (self.e.b.ins().isub(to, at), self.e.i64(0));
         let address = self.e.b.ins().stack_addr(types::I64, found, 0);
         self.e.b.ins().store(output(), zero, address, 0);
         let from_flags = self.strip_address(strips.sources[flags], at)?;
@@ -428,13 +435,13 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
         let any = self.e.b.ins().load(types::I8, output(), address, 0);
         self.e.poll();
         self.e.loops += 1;
-        let previous = self.e.b.ins().iadd_imm_s(at, -(STRIP as i64));
+        let previous = self.e.b.ins().iadd_imm_s(at, -LOOK);
         let further = self.e.b.ins().icmp(IntCC::SignedGreaterThanOrEqual, previous, start);
-        self.e.b.ins().brif(any, done, &args(&[at]), on, &[]);
+        self.e.b.ins().brif(any, done, &args(&[at, one]), on, &[]);
         self.e.b.switch_to_block(on);
-        self.e.b.ins().brif(further, back, &args(&[previous]), done, &args(&[start]));
+        self.e.b.ins().brif(further, back, &args(&[previous]), done, &args(&[start, none]));
         self.e.b.switch_to_block(done);
-        Ok(from)
+        Ok((from[0], from[1]))
     }
 
     fn scan_step(

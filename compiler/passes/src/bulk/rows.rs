@@ -54,15 +54,22 @@ fn consumer(block: &Block, at: usize, joiner: &Joiner) -> Option<usize> {
     let Space::Flat(n) = other.space else { return None };
     let made = |s: &Stm| s.pat.iter().any(|p| Some(p.var) == n.var());
     let size = block.stms[..user].iter().find(|s| made(s))?;
+    let offsets = |arr: Var, desc: Var| {
+        block.stms[..user].iter().any(|s| {
+            s.pat[..].first().is_some_and(|p| p.var == arr) && matches!(s.op, Op::Offsets(d) if d == desc)
+        })
+    };
     let covers = match (&size.op, dim) {
         (Op::Total(d), Dim::Seg(desc)) => *d == desc,
+        (Op::Read(arr, last), Dim::Seg(desc)) => *last == rows && offsets(*arr, desc),
         (Op::Prim(PrimOp::Bin(BinOp::Mul, Prim::I64), args), Dim::Size(m)) => args[..] == [rows, m],
         _ => false,
     };
     let mut inputs = Vec::new();
     reads::of_kernel(k, &mut |arr, _| inputs.push(arr));
+    // What the operation itself updates must not be read by it.
     let stay = |s: &Stm| consumed(s).iter().all(|v| !inputs.contains(v));
-    (covers && block.stms[at + 1..user].iter().all(stay)).then_some(user)
+    (covers && block.stms[at + 1..=user].iter().all(stay)).then_some(user)
 }
 
 /// Whether rows do not matter to a kernel over all elements, and it reads those of the map at its own position only.
@@ -70,7 +77,7 @@ fn reads_in_order(stm: &Stm, map: &Stm) -> bool {
     let Op::Kernel(k) = &stm.op else { return false };
     let fits = match &k.kind {
         KernelKind::Reduce { neutral, .. } => stm.pat.len() == neutral.len(),
-        KernelKind::Map(outs) => outs.iter().all(|o| matches!(o, Out::Elem(_))),
+        KernelKind::Map(outs) => outs.iter().all(|o| matches!(o, Out::Elem(_) | Out::Scatter(_))),
         KernelKind::Hist { .. } => true,
         KernelKind::Scan { .. } | KernelKind::Filter => false,
     };

@@ -137,20 +137,28 @@ impl<'a, K: Key, V: Payload> From<'a, K, V> {
         }
     }
 
-    /// Sorts a row to `to`. Of `room` there is enough, unless it is the row's own.
-    fn sort(self, to: Row<K, V>, room: &mut Room<K, V>) {
+    /// Copies them.
+    fn copy_to(&self, to: &mut Row<K, V>) {
+        let (keys, values): (&[K], &[V]) = match self {
+            From::Own(row) => (row.keys, row.values),
+            From::Shared(keys, values) => (keys, values),
+        };
+        to.keys.copy_from_slice(keys);
+        to.values.copy_from_slice(values);
+    }
+
+    /// Room for as many: their own, if they may be overwritten.
+    fn into_room<'r>(self, room: &'r mut Room<K, V>) -> Row<'r, K, V>
+    where
+        'a: 'r,
+    {
         match self {
-            From::Own(row) => row::sort(row, to, K::BITS, true),
-            From::Shared(keys, values) => {
-                to.keys.copy_from_slice(keys);
-                to.values.copy_from_slice(values);
-                let room = room.of(keys.len());
-                row::sort(to, room, K::BITS, false);
-            }
+            From::Own(row) => row,
+            From::Shared(keys, _) => room.of(keys.len()),
         }
     }
 
-    /// As `sort`, with all threads.
+    /// Sorts a giant row to `to`, with all threads.
     fn sort_giant(self, threads: usize, to: Row<K, V>, room: Row<K, V>) {
         match self {
             From::Own(row) => giant::sort(threads, row, to, K::BITS, true),
@@ -200,13 +208,17 @@ fn sort_rows<K: Key, V: Payload>(
     threads::run(threads, pieces.len(), |i| {
         let taken = pieces[i].lock().unwrap_or_else(|e| e.into_inner()).take();
         let Some((rows, mut from, mut to)) = taken else { return };
+        // At once: most rows may be short.
+        from.copy_to(&mut to);
         let mut room = Room { keys: Vec::new(), values: Vec::new() };
         for row in rows {
             let n = bounds.start(row + 1) - bounds.start(row);
             let (part, rest) = from.split(n);
             let (part_of_to, rest_of_to) = to.split(n);
             (from, to) = (rest, rest_of_to);
-            part.sort(part_of_to, &mut room);
+            if n > 1 {
+                row::sort(part_of_to, part.into_room(&mut room), K::BITS, false);
+            }
         }
     });
 }

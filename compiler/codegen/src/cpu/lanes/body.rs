@@ -3,12 +3,13 @@
 use super::Strip;
 use super::class::Class;
 use super::value::{Form, Lanes};
-use crate::cpu::emit::{Unsupported, args};
+use crate::cpu::emit::{Base, Unsupported, args};
 use cranelift::prelude::*;
 use par_ir::core::{Body, Exp, LoopForm, Param, Stm};
 use par_ir::prim::{CmpOp, PrimOp};
 use par_ir::ty::Atom;
 use par_ir::{Prim, Scalar, Var};
+use par_runtime::op::call::is_call;
 
 impl Strip<'_, '_, '_> {
     pub fn atom(&mut self, a: &Atom) -> Result<Lanes, Unsupported> {
@@ -32,6 +33,7 @@ impl Strip<'_, '_, '_> {
     }
 
     fn stm(&mut self, stm: &Stm) -> Result<(), Unsupported> {
+        self.note_row(stm);
         let results = match &stm.exp {
             Exp::Atom(a) => vec![self.atom(a)?],
             Exp::Prim(op, xs) => vec![self.operator(*op, xs, stm.pat[0].var)?],
@@ -41,12 +43,15 @@ impl Strip<'_, '_, '_> {
                 };
                 vec![self.gather(*arr, i, self.classes.is_apart(stm.pat[0].var))?]
             }
-            Exp::Check { cond, .. } => {
-                self.check(cond)?;
+            Exp::Check { cond, kind, args } => {
+                match self.e.ranges.checked(cond, kind, args) {
+                    Some((i, n)) if self.active.is_none() => self.check_range(cond, &i, &n)?,
+                    _ => self.check(cond)?,
+                }
                 vec![]
             }
             Exp::If { cond, then, other } => self.branch(cond, then, other, &stm.pat)?,
-            Exp::Loop { params, form, body } => self.repeat(params, form, body)?,
+            Exp::Loop { params, form, body } => self.repeat(params, form, body, &stm.pat)?,
             _ => return Err("a kernel body contains an operation that is not scalar".into()),
         };
         self.e.prims.extend(stm.pat.iter().map(|p| (p.var, p.ty.prim())));
@@ -56,8 +61,33 @@ impl Strip<'_, '_, '_> {
         Ok(())
     }
 
+    /// Notes neighbouring numbers of 32 bits that are read from memory, and what only widens them.
+    fn note_row(&mut self, stm: &Stm) {
+        let row = match &stm.exp {
+            Exp::Index(arr, index) => match (index.first().map(|i| self.atom(i)), self.e.arrays.get(arr)) {
+                (Some(Ok(Lanes::Steps(first, 1))), Some(base))
+                    if base.prim.is_integer() && base.prim.size() == 4 =>
+                {
+                    Some(Row { base: *base, first })
+                }
+                _ => None,
+            },
+            Exp::Atom(a) => self.row(a),
+            Exp::Prim(PrimOp::Conv(Prim::I32 | Prim::U32, Prim::I64), xs) => self.row(&xs[0]),
+            _ => None,
+        };
+        if let Some(row) = row {
+            self.rows.insert(stm.pat[0].var, row);
+        }
+    }
+
+    fn row(&self, a: &Atom) -> Option<Row> {
+        a.var().and_then(|v| self.rows.get(&v)).copied()
+    }
+
     fn operator(&mut self, op: PrimOp, xs: &[Atom], var: Var) -> Result<Lanes, Unsupported> {
         let divisor = xs.get(1).and_then(|x| x.as_i64());
+        self.e.ranges.note(var, op, xs);
         let operands: Vec<Lanes> = xs.iter().map(|a| self.atom(a)).collect::<Result<_, _>>()?;
         if let Some(scalars) = operands.iter().map(same).collect::<Option<Vec<Value>>>() {
             return Ok(Lanes::Same(self.e.prim(op, &scalars, divisor)));
@@ -92,6 +122,37 @@ impl Strip<'_, '_, '_> {
         };
         self.stay_if(ok);
         Ok(())
+    }
+
+    /// A check whether an index is in a range, where all lanes are here.
+    fn check_range(&mut self, cond: &Atom, i: &Atom, n: &Atom) -> Result<(), Unsupported> {
+        let (Lanes::Apart(indices), Lanes::Same(n)) = (self.atom(i)?, self.atom(n)?) else {
+            return self.check(cond);
+        };
+        let ok = match self.row(i) {
+            Some(row) => self.row_below(row, n),
+            None => {
+                let below = |s: &mut Self, i| s.e.b.ins().icmp(IntCC::UnsignedLessThan, i, n);
+                let flags: Vec<Value> = indices.into_iter().map(|i| below(self, i)).collect();
+                self.all(&Lanes::Apart(flags))
+            }
+        };
+        self.stay_if(ok);
+        Ok(())
+    }
+
+    /// Whether all numbers of a row, which have 32 bits, are in a range. Perhaps not, if the range is wider than they are.
+    fn row_below(&mut self, row: Row, n: Value) -> Value {
+        let numbers = self.load_row(row.base, row.first);
+        let regs = self.vector(&numbers, row.base.prim);
+        let largest = self.tree(&regs, |s, a, b| s.e.b.ins().umax(a, b));
+        let most = if row.base.prim.is_signed() { 1 << 31 } else { (1 << 32) - 1 };
+        let most = self.e.i64(most);
+        let limit = self.e.b.ins().umin(n, most);
+        let limit = self.e.b.ins().ireduce(types::I32, limit);
+        let limits = self.splat(limit, 1);
+        let below = self.e.b.ins().icmp(IntCC::UnsignedLessThan, largest, limits[0]);
+        self.e.b.ins().vall_true(below)
     }
 
     /// The form of a variable where paths of control meet.
@@ -233,12 +294,19 @@ impl Strip<'_, '_, '_> {
         params: &[(Param, Atom)],
         form: &LoopForm,
         body: &Body,
+        results: &[Param],
     ) -> Result<Vec<Lanes>, Unsupported> {
+        let bodies = match form {
+            LoopForm::For { .. } => vec![body],
+            LoopForm::While(cond) => vec![cond, body],
+        };
+        let may_run_on = bodies.into_iter().all(takes_anything);
+        let kept = results.iter().map(|p| !may_run_on || self.used.contains(&p.var)).collect();
         let pat: Vec<Param> = params.iter().map(|(p, _)| p.clone()).collect();
         self.e.prims.extend(pat.iter().map(|p| (p.var, p.ty.prim())));
         let forms = self.forms(&pat);
         let initial: Vec<Lanes> = params.iter().map(|(_, x)| self.atom(x)).collect::<Result<_, _>>()?;
-        let state = State { pat, forms };
+        let state = State { pat, forms, kept };
         match form {
             LoopForm::For { index, prim, bound } => {
                 self.e.prims.insert(*index, *prim);
@@ -322,10 +390,19 @@ impl Strip<'_, '_, '_> {
     }
 }
 
+/// Neighbouring elements of an array.
+#[derive(Clone, Copy)]
+pub struct Row {
+    base: Base,
+    first: Value,
+}
+
 /// The variables that a loop carries.
 struct State {
     pat: Vec<Param>,
     forms: Vec<(Prim, Form)>,
+    /// Lanes that have finished must keep it.
+    kept: Vec<bool>,
 }
 
 /// A loop under construction: guarded, tested at the bottom.
@@ -392,9 +469,12 @@ impl Looping {
         let next = s.body(body)?;
         s.active = self.outer.clone();
         let Some(running) = self.running.clone() else { return Ok(next) };
-        let lanes = next.iter().zip(&current).zip(&state.forms);
+        let lanes = next.into_iter().zip(&current).zip(&state.forms).zip(&state.kept);
         Ok(lanes
-            .map(|((next, old), (p, form))| s.blend(&running, next, old, *p, *form == Form::Apart))
+            .map(|(((next, old), (p, form)), kept)| match kept {
+                true => s.blend(&running, &next, old, *p, *form == Form::Apart),
+                false => next,
+            })
             .collect())
     }
 
@@ -430,6 +510,16 @@ fn same(x: &Lanes) -> Option<Value> {
         Lanes::Same(x) => Some(*x),
         _ => None,
     }
+}
+
+/// Whether a body may run on for lanes that have finished, whatever their values: it computes, nothing else, and quickly.
+fn takes_anything(body: &Body) -> bool {
+    body.stms.iter().all(|s| match &s.exp {
+        Exp::Atom(_) => true,
+        Exp::Prim(op, _) => !op.divides() && !is_call(*op),
+        Exp::If { then, other, .. } => takes_anything(then) && takes_anything(other),
+        _ => false,
+    })
 }
 
 /// Whether a body must know for which lanes it runs: it reads, checks or loops.

@@ -90,7 +90,7 @@ impl Strip<'_, '_, '_> {
     }
 
     /// The elements from `first`.
-    fn load_row(&mut self, base: Base, first: Value) -> Lanes {
+    pub fn load_row(&mut self, base: Base, first: Value) -> Lanes {
         let address = self.e.element(base, first);
         let bytes = self.lanes * base.prim.size();
         if base.prim == Prim::F16 {

@@ -32,28 +32,58 @@ mod value;
 
 use super::emit::{Base, Emitter, Unsupported, args};
 use super::kernel::{KernelEmitter, KernelInfo};
+use super::stage::for_each_use;
+use body::Row;
 use class::Classes;
 use cranelift::prelude::*;
 use par_ir::Var;
-use par_ir::core::{Body, Exp};
+use par_ir::core::{Body, Exp, Lambda};
 use par_ir::flat::{KernelKind, Out};
 pub use reduce::{Lane, operators};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use value::Lanes;
 
 /// How a kernel is done on groups.
 pub struct Plan {
     classes: Classes,
     lanes: usize,
+    /// Elements that must be there for it to pay.
+    least: usize,
+    /// Variables that any code uses.
+    used: HashSet<Var>,
 }
 
-/// How a kernel is done on groups, if that pays.
-pub fn plan(info: &KernelInfo) -> Option<Plan> {
+/// How a kernel is done on groups, if that pays: all of it, or all but what the plan before leaves.
+pub fn plans(info: &KernelInfo) -> Vec<Plan> {
     let kernel = info.kernel;
     if !is_pure(&kernel.body) {
-        return None;
+        return vec![];
     }
-    let op = match &kernel.kind {
+    let Some(op) = operator_in_lanes(&kernel.kind) else { return vec![] };
+    let classes = Classes::new(kernel.pos, &kernel.body, op);
+    let bodies: Vec<_> = [&kernel.body].into_iter().chain(op.map(|o| &o.body)).collect();
+    let Some((lanes, few)) = cost::lanes(&classes, &bodies) else { return vec![] };
+    let few = few.filter(|_| !info.is_flat());
+    // Bringing accumulators together takes as long as a few groups.
+    let least = if few.is_some() && op.is_some() { 2 * lanes } else { lanes };
+    let used = used(&bodies);
+    let narrow = few.map(|lanes| Plan { classes: classes.clone(), lanes, least: lanes, used: used.clone() });
+    [Plan { classes, lanes, least, used }].into_iter().chain(narrow).collect()
+}
+
+/// The variables that bodies use.
+fn used(bodies: &[&Body]) -> HashSet<Var> {
+    let mut used = HashSet::new();
+    for body in bodies {
+        body.stms.iter().for_each(|s| for_each_use(s, &mut |v| _ = used.insert(v)));
+        used.extend(body.results.iter().filter_map(|a| a.var()));
+    }
+    used
+}
+
+/// The operator of a kernel that may be done on groups, if it has one.
+fn operator_in_lanes(kind: &KernelKind) -> Option<Option<&Lambda>> {
+    Some(match kind {
         KernelKind::Map(outs) if outs.iter().any(|o| matches!(o, Out::Own { .. })) => return None,
         KernelKind::Map(_) => None,
         KernelKind::Reduce { op, .. } | KernelKind::Scan { op, .. } => {
@@ -61,11 +91,7 @@ pub fn plan(info: &KernelInfo) -> Option<Plan> {
             Some(op)
         }
         _ => return None,
-    };
-    let classes = Classes::new(kernel.pos, &kernel.body, op);
-    let bodies: Vec<_> = [&kernel.body].into_iter().chain(op.map(|o| &o.body)).collect();
-    let lanes = cost::lanes(&classes, &bodies)?;
-    Some(Plan { classes, lanes })
+    })
 }
 
 /// Whether a body can be left and begun again: it calls no function and changes no array.
@@ -81,12 +107,17 @@ pub struct Strip<'e, 'a, 'k> {
     pub e: &'e mut Emitter<'a>,
     info: &'e KernelInfo<'k>,
     classes: &'e Classes,
+    used: &'e HashSet<Var>,
     lanes: usize,
     values: HashMap<Var, Lanes>,
+    /// Variables that are kept apart and were neighbours in memory.
+    rows: HashMap<Var, Row>,
     /// The lanes that are here, if not all.
     active: Option<Lanes>,
     /// Control may not have come here, although the group did not leave.
     conditional: bool,
+    /// The processor chooses lanes by masks that are any values.
+    blends: bool,
     /// Where the group leaves to, and whether it may.
     alone: Block,
     leaves: bool,
@@ -180,22 +211,32 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
     }
 
     fn strip<'s>(&'s mut self, plan: &'s Plan, alone: Block) -> Strip<'s, 'a, 'k> {
+        let flags = self.e.module.isa().isa_flags();
+        let blends = flags.iter().any(|f| f.name == "has_sse41" && f.as_bool() == Some(true));
         Strip {
             e: self.e,
             info: self.info,
             classes: &plan.classes,
+            used: &plan.used,
             lanes: plan.lanes,
             values: HashMap::new(),
+            rows: HashMap::new(),
             active: None,
             conditional: false,
+            blends,
             alone,
             leaves: false,
         }
     }
 
-    /// Groups begin below this position: none, if what divides positions is so short that they would leave all the time.
+    /// Groups begin below this position: none, if there are too few elements, or if what divides positions is so short that they would leave all the time.
     fn limit(&mut self, plan: &Plan, start: Value, end: Value) -> Result<Value, Unsupported> {
         let mut limit = self.e.b.ins().iadd_imm_s(end, 1 - plan.lanes as i64);
+        if plan.least > plan.lanes {
+            let enough = self.e.b.ins().iadd_imm_s(end, -(plan.least as i64));
+            let pays = self.e.b.ins().icmp(IntCC::SignedLessThanOrEqual, start, enough);
+            limit = self.e.b.ins().select(pays, limit, start);
+        }
         for divisor in &plan.classes.divisors {
             let Some(divisor) = self.e.scalars.get(divisor) else { continue };
             let long = self.e.b.ins().icmp_imm_s(IntCC::SignedGreaterThanOrEqual, *divisor, class::SHORT);

@@ -8,6 +8,7 @@ use super::{Strip, prim};
 use crate::cpu::convert::bits;
 use crate::cpu::emit::clif_type;
 use cranelift::prelude::*;
+use cranelift_codegen::ir::Opcode;
 use par_ir::{Prim, Scalar};
 
 /// A value in all lanes.
@@ -227,8 +228,25 @@ impl Strip<'_, '_, '_> {
     /// `x` where the mask is set, else `y`; the mask has the width of the lanes.
     pub fn blend_register(&mut self, mask: Value, x: Value, y: Value) -> Value {
         let ty = self.e.b.func.dfg.value_type(x);
+        if self.blends && !self.is_compared(mask) {
+            let ints = match ty.lane_type().bytes() {
+                4 => types::I32X4,
+                8 => types::I64X2,
+                _ => types::I8X16,
+            };
+            let [mask, x, y] = [mask, x, y].map(|v| self.cast(v, ints));
+            let blended = self.e.b.ins().blendv(mask, x, y);
+            return self.cast(blended, ty);
+        }
         let mask = self.cast(mask, ty);
         self.e.b.ins().bitselect(mask, x, y)
+    }
+
+    /// Whether a mask was made by a comparison, right here: then it is known to be one.
+    fn is_compared(&self, mask: Value) -> bool {
+        let dfg = &self.e.b.func.dfg;
+        let opcode = dfg.value_def(mask).inst().map(|i| dfg.insts[i].opcode());
+        matches!(opcode, Some(Opcode::Icmp | Opcode::Fcmp))
     }
 
     /// `x` where the mask is set, else `y`.
