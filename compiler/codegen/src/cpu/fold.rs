@@ -48,12 +48,12 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
             _ => vec![],
         };
         let partials = self.arrays(info.layout.partials_at(), &info.combined);
-        let plans = match self.role {
-            Role::Combine => vec![],
-            _ if self.e.counting => vec![],
+        let plan = match self.role {
+            Role::Combine => None,
+            _ if self.e.counting => None,
             // The scan itself, which reduces as well, takes elements in their order.
-            Role::ReduceOnly if info.combined.iter().any(|p| p.is_float()) => vec![],
-            _ => lanes::plans(info),
+            Role::ReduceOnly if info.combined.iter().any(|p| p.is_float()) => None,
+            _ => lanes::plan(info),
         };
         let element = |k: &mut KernelEmitter<'_, 'a, 'k>, pos: Value, acc: &[Value]| {
             let (values, rest) = k.combinable(&partials, pos)?;
@@ -62,10 +62,10 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
         };
         self.rows(&[], |k, row, start, end, _| {
             let sums = k.in_strips((start, end), &initial, |k, (start, end), acc| {
-                let (mut start, mut acc) = (start, acc.to_vec());
-                for plan in &plans {
-                    (start, acc) = k.reduce_groups(plan, op, &elems, (start, end), &acc, element)?;
-                }
+                let (start, acc) = match &plan {
+                    Some(plan) => k.reduce_groups(plan, op, &elems, (start, end), acc, element)?,
+                    None => (start, acc.to_vec()),
+                };
                 k.counted(start, end, &acc, element)
             })?;
             results.iter().zip(sums).for_each(|(base, x)| k.e.store(*base, row, x));

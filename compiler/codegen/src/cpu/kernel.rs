@@ -121,11 +121,6 @@ impl<'k> KernelInfo<'k> {
         }
     }
 
-    /// Whether all elements are in one row, as far as its code knows.
-    pub fn is_flat(&self) -> bool {
-        matches!(self.kernel.space, Space::Flat(_)) || self.ignores_rows()
-    }
-
     /// Whether rows make no difference, so that the space is as good as flat.
     pub fn ignores_rows(&self) -> bool {
         let by_element = matches!(self.kernel.kind, KernelKind::Map(_) | KernelKind::Hist { .. });

@@ -62,11 +62,10 @@ impl KernelEmitter<'_, '_, '_> {
         if self.scatters_strips(targets) {
             return self.scatter_strips(targets, (start, end));
         }
-        let mut start = start;
-        let plans = if self.e.counting { vec![] } else { lanes::plans(self.info) };
-        for plan in &plans {
-            start = self.map_groups(plan, targets, start, end)?;
-        }
+        let start = match lanes::plan(self.info).filter(|_| !self.e.counting) {
+            Some(plan) => self.map_groups(&plan, targets, start, end)?,
+            None => start,
+        };
         self.counted(start, end, &[], |k, pos, _| {
             k.map_element(targets, pos)?;
             Ok(vec![])

@@ -26,26 +26,24 @@ struct Cost {
     single: usize,
 }
 
-/// Lanes of the smallest groups.
-const LEAST: usize = 4;
+/// Of 10: how much less groups must cost for them to pay, and for the rows of a ragged space. Their groups often end early, with a jump
+/// that was not foreseen, and what is gathered one by one does not come faster.
+const LESS: usize = 8;
+const LESS_RAGGED: usize = 5;
 
-/// Lanes of a group, if groups pay; and of the groups for what is left at the end of a short row, if those do.
-pub fn lanes(classes: &Classes, bodies: &[&Body]) -> Option<(usize, Option<usize>)> {
+/// Lanes of a group, if groups pay.
+pub fn lanes(classes: &Classes, bodies: &[&Body], is_ragged: bool) -> Option<usize> {
     let mut shape = Shape { classes, widest: 0, stms: 0, loops: false };
     bodies.iter().for_each(|b| shape.body(b));
     if shape.widest == 0 {
         return None;
     }
-    let is_long = shape.loops || shape.stms > FEW;
-    let registers = if is_long { SHORT } else { LONG };
-    let lanes = (BYTES / shape.widest.max(2) * registers).max(LEAST);
-    let pays = |lanes: usize| {
-        let pricing = Pricing { classes, lanes, masked: false };
-        let total = bodies.iter().map(|b| pricing.body(b)).fold(Cost::default(), Cost::plus);
-        (10 * total.group < 8 * total.single).then_some(lanes)
-    };
-    let few = if is_long || lanes == LEAST { None } else { pays(LEAST) };
-    Some((pays(lanes)?, few))
+    let registers = if shape.loops || shape.stms > FEW { SHORT } else { LONG };
+    let lanes = (BYTES / shape.widest.max(2) * registers).max(4);
+    let pricing = Pricing { classes, lanes, masked: false };
+    let total = bodies.iter().map(|b| pricing.body(b)).fold(Cost::default(), Cost::plus);
+    let less = if is_ragged { LESS_RAGGED } else { LESS };
+    (10 * total.group < less * total.single).then_some(lanes)
 }
 
 impl Cost {

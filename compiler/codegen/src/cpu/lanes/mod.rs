@@ -37,8 +37,9 @@ use body::Row;
 use class::Classes;
 use cranelift::prelude::*;
 use par_ir::Var;
-use par_ir::core::{Body, Exp, Lambda};
-use par_ir::flat::{KernelKind, Out};
+use par_ir::core::{Body, Exp};
+use par_ir::flat::{KernelKind, Out, Space};
+use par_ir::ty::Dim;
 pub use reduce::{Lane, operators};
 use std::collections::{HashMap, HashSet};
 use value::Lanes;
@@ -47,28 +48,31 @@ use value::Lanes;
 pub struct Plan {
     classes: Classes,
     lanes: usize,
-    /// Elements that must be there for it to pay.
-    least: usize,
     /// Variables that any code uses.
     used: HashSet<Var>,
 }
 
-/// How a kernel is done on groups, if that pays: all of it, or all but what the plan before leaves.
-pub fn plans(info: &KernelInfo) -> Vec<Plan> {
+/// How a kernel is done on groups, if that pays.
+pub fn plan(info: &KernelInfo) -> Option<Plan> {
     let kernel = info.kernel;
     if !is_pure(&kernel.body) {
-        return vec![];
+        return None;
     }
-    let Some(op) = operator_in_lanes(&kernel.kind) else { return vec![] };
+    let op = match &kernel.kind {
+        KernelKind::Map(outs) if outs.iter().any(|o| matches!(o, Out::Own { .. })) => return None,
+        KernelKind::Map(_) => None,
+        KernelKind::Reduce { op, .. } | KernelKind::Scan { op, .. } => {
+            reduce::operators(op)?;
+            Some(op)
+        }
+        _ => return None,
+    };
     let classes = Classes::new(kernel.pos, &kernel.body, op);
     let bodies: Vec<_> = [&kernel.body].into_iter().chain(op.map(|o| &o.body)).collect();
-    let Some((lanes, few)) = cost::lanes(&classes, &bodies) else { return vec![] };
-    let few = few.filter(|_| !info.is_flat());
-    // Bringing accumulators together takes as long as a few groups.
-    let least = if few.is_some() && op.is_some() { 2 * lanes } else { lanes };
+    let is_ragged = op.is_some() && matches!(kernel.space, Space::Rows { dim: Dim::Seg(_), .. });
+    let lanes = cost::lanes(&classes, &bodies, is_ragged)?;
     let used = used(&bodies);
-    let narrow = few.map(|lanes| Plan { classes: classes.clone(), lanes, least: lanes, used: used.clone() });
-    [Plan { classes, lanes, least, used }].into_iter().chain(narrow).collect()
+    Some(Plan { classes, lanes, used })
 }
 
 /// The variables that bodies use.
@@ -79,19 +83,6 @@ fn used(bodies: &[&Body]) -> HashSet<Var> {
         used.extend(body.results.iter().filter_map(|a| a.var()));
     }
     used
-}
-
-/// The operator of a kernel that may be done on groups, if it has one.
-fn operator_in_lanes(kind: &KernelKind) -> Option<Option<&Lambda>> {
-    Some(match kind {
-        KernelKind::Map(outs) if outs.iter().any(|o| matches!(o, Out::Own { .. })) => return None,
-        KernelKind::Map(_) => None,
-        KernelKind::Reduce { op, .. } | KernelKind::Scan { op, .. } => {
-            reduce::operators(op)?;
-            Some(op)
-        }
-        _ => return None,
-    })
 }
 
 /// Whether a body can be left and begun again: it calls no function and changes no array.
@@ -229,14 +220,9 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
         }
     }
 
-    /// Groups begin below this position: none, if there are too few elements, or if what divides positions is so short that they would leave all the time.
+    /// Groups begin below this position: none, if what divides positions is so short that they would leave all the time.
     fn limit(&mut self, plan: &Plan, start: Value, end: Value) -> Result<Value, Unsupported> {
         let mut limit = self.e.b.ins().iadd_imm_s(end, 1 - plan.lanes as i64);
-        if plan.least > plan.lanes {
-            let enough = self.e.b.ins().iadd_imm_s(end, -(plan.least as i64));
-            let pays = self.e.b.ins().icmp(IntCC::SignedLessThanOrEqual, start, enough);
-            limit = self.e.b.ins().select(pays, limit, start);
-        }
         for divisor in &plan.classes.divisors {
             let Some(divisor) = self.e.scalars.get(divisor) else { continue };
             let long = self.e.b.ins().icmp_imm_s(IntCC::SignedGreaterThanOrEqual, *divisor, class::SHORT);
