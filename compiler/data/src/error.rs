@@ -25,11 +25,15 @@ impl DataError {
         DataError { place: format!(":{line}"), ..DataError::new(message) }
     }
 
-    /// An error of a reader of bytes, with line and column if the bytes are text.
-    pub(crate) fn in_bytes(bytes: &[u8], is_text: bool, e: &InputError) -> DataError {
-        let start = e.range.start;
-        let place = if is_text { line_and_column(bytes, start) } else { format!(", byte {start}") };
+    /// An error of a reader of text.
+    pub(crate) fn in_text(bytes: &[u8], e: &InputError) -> DataError {
+        let place = line_and_column(bytes, e.range.start);
         DataError { place, message: e.message.clone(), index: e.index }
+    }
+
+    /// An error of a reader of bytes.
+    pub(crate) fn at_byte(e: &InputError) -> DataError {
+        DataError { place: format!(", byte {}", e.range.start), message: e.message.clone(), index: e.index }
     }
 }
 

@@ -82,10 +82,8 @@ impl<'a> Input<'a> {
     /// The values of the first of the types, as many as the file has. Only files of values one after the other have several.
     pub fn read_some(&mut self, types: &[ValueType]) -> Result<Vec<Value>, DataError> {
         match (self.format, types.first()) {
-            (Format::Text | Format::Binary, _) => {
-                let bytes = self.source.bytes()?;
-                text::read(&bytes, self.format == Format::Text, types)
-            }
+            (Format::Binary, _) => text::read_binary(&mut self.source, types),
+            (Format::Text, _) => text::read(&self.source.bytes()?, types),
             (_, Some(ty)) => Ok(vec![self.read(None, ty)?]),
             (_, None) => Err("expected no value, but there is one".into()),
         }

@@ -1,21 +1,26 @@
 //! Files of values one after the other: Par's notation and Futhark's binary format.
 
 use crate::DataError;
+use crate::source::Source;
 use par_runtime::io::{self, binary};
 use par_runtime::{Array, Prim, Value, ValueType};
 
 /// Values of the first of the types, as many as there are; more values than types are an error.
-pub fn read(bytes: &[u8], is_text: bool, types: &[ValueType]) -> Result<Vec<Value>, DataError> {
-    let describe = |e| DataError::in_bytes(bytes, is_text, &e);
-    if !is_text {
-        return binary::read_some(bytes, types).map_err(describe);
-    }
+pub fn read(bytes: &[u8], types: &[ValueType]) -> Result<Vec<Value>, DataError> {
+    let describe = |e| DataError::in_text(bytes, &e);
     let text = std::str::from_utf8(bytes).map_err(|e| {
         let at = e.valid_up_to();
         let message = "the input is neither UTF-8 text nor a binary format that is known";
         describe(io::InputError::new(message, at..at + 1))
     })?;
     io::text::read_some(text, types).map_err(describe)
+}
+
+/// As [`read`], in binary form.
+pub fn read_binary(source: &mut Source, types: &[ValueType]) -> Result<Vec<Value>, DataError> {
+    source.rewind()?;
+    let length = usize::try_from(source.len()).map_err(|_| "the file is too large")?;
+    binary::read_some_from(source, length, types).map_err(|e| DataError::at_byte(&e))
 }
 
 /// The bytes of a file as they are.

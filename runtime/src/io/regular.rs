@@ -27,18 +27,6 @@ pub fn element_count(dims: &[i64]) -> Option<usize> {
 }
 
 impl Regular {
-    /// The array of these bytes, little endian; exactly as many as it needs. Bools are made 0 or 1.
-    pub fn from_bytes(prim: Prim, dims: Vec<i64>, bytes: &[u8]) -> Regular {
-        let mut data = Array::uninit(prim, bytes.len() / prim.size());
-        let len = data.bytes().len();
-        let target = data.bytes_mut();
-        target.copy_from_slice(&bytes[..len]);
-        if prim == Prim::Bool {
-            target.iter_mut().for_each(|b| *b = (*b != 0) as u8);
-        }
-        Regular { dims, data }
-    }
-
     /// The array with its dimensions in the opposite order.
     pub fn transposed(&self) -> Regular {
         let size = self.data.prim().size();

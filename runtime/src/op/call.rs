@@ -185,8 +185,25 @@ fn unary() -> Vec<(PrimOp, *const u8)> {
     all
 }
 
+macro_rules! binary_functions {
+    ($($op:ident $method:ident),*) => {
+        vec![$(
+            (PrimOp::Bin(BinOp::$op, Prim::F32), {
+                extern "C" fn f(x: f32, y: f32) -> f32 { x.$method(y) }
+                f as *const u8
+            }),
+            (PrimOp::Bin(BinOp::$op, Prim::F64), {
+                extern "C" fn f(x: f64, y: f64) -> f64 { x.$method(y) }
+                f as *const u8
+            }),
+        )*]
+    };
+}
+
 fn binary_floats() -> Vec<(PrimOp, *const u8)> {
-    of_floats! { Bin: Mod Pow Atan2 Atan2pi Hypot }
+    let mut all = binary_functions!(Pow powf, Atan2 atan2, Hypot hypot);
+    all.extend(of_floats! { Bin: Mod Atan2pi });
+    all
 }
 
 macro_rules! integer_powers {

@@ -8,6 +8,7 @@ mod peak;
 mod pieces;
 mod shared;
 mod state;
+mod updates;
 
 use par::{Options, Program, Scalar, Value, compile};
 use par_ir::core::FunId;

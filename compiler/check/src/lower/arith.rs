@@ -5,6 +5,9 @@ use super::{Lower, R};
 use par_ir::prim::{BinOp, CmpOp, UnOp};
 use par_ir::{Atom, CheckKind, Prim, PrimOp, Scalar};
 
+/// The largest exponent for which a power is made a product.
+const MOST_FACTORS: i64 = 64;
+
 impl<'p> Lower<'p> {
     /// A built-in operator applied to its operands.
     pub fn operator(&mut self, name: &str, args: &[Val<'p>]) -> R<Val<'p>> {
@@ -33,6 +36,25 @@ impl<'p> Lower<'p> {
         }
         let exact = !p.is_float() || !(self.permits.inexact || self.options.fast_math);
         Ok(Val::Scalar(if exact { self.bin(op, p, a, b) } else { self.inexact(op, p, a, b) }, p))
+    }
+
+    /// A power with a small constant exponent as a product. Integers wrap in any order; of floats up to the fourth power, products are as
+    /// near to the true value as the function is.
+    pub fn power(&mut self, p: Prim, a: Atom, exponent: Atom) -> Option<Atom> {
+        let Atom::Const(exponent) = exponent else { return None };
+        let n = (1..=MOST_FACTORS).find(|n| exponent == Scalar::from_i64(p, *n))?;
+        let is_exact = p.is_integer() || n <= 2 || n <= 4 && matches!(p, Prim::F32 | Prim::F64);
+        (is_exact && a.var().is_some()).then(|| self.product_of(p, a, n))
+    }
+
+    /// `a` to the `n`, by squares.
+    fn product_of(&mut self, p: Prim, a: Atom, n: i64) -> Atom {
+        if n == 1 {
+            return a;
+        }
+        let half = self.product_of(p, a, n / 2);
+        let square = self.bin(BinOp::Mul, p, half, half);
+        if n % 2 == 0 { square } else { self.bin(BinOp::Mul, p, square, a) }
     }
 
     fn check_divisor(&mut self, p: Prim, b: Atom) {

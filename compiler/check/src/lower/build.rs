@@ -228,6 +228,9 @@ impl<'p> Lower<'p> {
     }
 
     pub fn bin(&mut self, op: BinOp, p: Prim, a: Atom, b: Atom) -> Atom {
+        if let (BinOp::Pow, Some(product)) = (op, self.power(p, a, b)) {
+            return product;
+        }
         self.prim(PrimOp::Bin(op, p), &[a, b])
     }
 

@@ -142,11 +142,11 @@ impl<'p> Lower<'p> {
         self.rebuild(elem, &mut above, &mut Vec::new(), &mut Row { at: &taken })
     }
 
-    fn check_bounds(&mut self, i: Atom, size: Atom) {
+    pub fn check_bounds(&mut self, i: Atom, size: Atom) {
         let low = self.cmp(CmpOp::Le, Atom::i64(0), i);
         let high = self.cmp(CmpOp::Lt, i, size);
         let inside = self.and(low, high);
-        self.check(inside, CheckKind::Bounds, vec![i, size]);
+        self.check_if_needed(inside, CheckKind::Bounds, vec![i, size]);
     }
 
     /// The row at an index that is known to be inside.
@@ -187,6 +187,11 @@ impl<'p> Lower<'p> {
     /// Bounds of a slice of the outermost dimension, with defaults filled in and checked.
     pub fn cut(&mut self, arr: &Val<'p>, slice: &At) -> R<Cut> {
         let size = self.size_of(arr)?;
+        self.cut_of(size, slice)
+    }
+
+    /// As [`Self::cut`], of a dimension of that size.
+    pub fn cut_of(&mut self, size: Atom, slice: &At) -> R<Cut> {
         let At::Slice { start, end, stride, span } = *slice else {
             return Err(self.internal("a slice was expected"));
         };
@@ -209,7 +214,7 @@ impl<'p> Lower<'p> {
         let c = if end.is_none() { Atom::bool(true) } else { self.cmp(CmpOp::Le, j, size) };
         let ab = self.and(a, b);
         let ok = self.and(ab, c);
-        self.check(ok, CheckKind::Slice, vec![i, j, size]);
+        self.check_if_needed(ok, CheckKind::Slice, vec![i, j, size]);
         let distance = self.sub(j, i);
         Cut { start: i, len: self.steps(distance, stride), stride }
     }
@@ -224,7 +229,7 @@ impl<'p> Lower<'p> {
         let c = if start.is_none() { Atom::bool(true) } else { self.cmp(CmpOp::Lt, i, size) };
         let ab = self.and(a, b);
         let ok = self.and(ab, c);
-        self.check(ok, CheckKind::Slice, vec![i, j, size]);
+        self.check_if_needed(ok, CheckKind::Slice, vec![i, j, size]);
         let distance = self.sub(i, j);
         let step = self.prim(PrimOp::Un(UnOp::Neg, Prim::I64), &[stride]);
         Cut { start: i, len: self.steps(distance, step), stride }
@@ -235,7 +240,7 @@ impl<'p> Lower<'p> {
         let p = Prim::I64;
         let (zero, one) = (Atom::i64(0), Atom::i64(1));
         let nonzero = self.cmp(CmpOp::Ne, stride, zero);
-        self.check(nonzero, CheckKind::ZeroStep, Vec::new());
+        self.check_if_needed(nonzero, CheckKind::ZeroStep, Vec::new());
         let up = self.cmp(CmpOp::Lt, zero, stride);
         let last = self.sub(size, one);
         let (first, stop) = (self.select(p, up, zero, last), self.select(p, up, size, Atom::i64(-1)));
@@ -249,7 +254,7 @@ impl<'p> Lower<'p> {
         let c = self.cmp(CmpOp::Le, high, most);
         let ab = self.and(a, b);
         let ok = self.and(ab, c);
-        self.check(ok, CheckKind::Slice, vec![i, j, size]);
+        self.check_if_needed(ok, CheckKind::Slice, vec![i, j, size]);
         let distance = self.sub(high, low);
         let step = self.prim(PrimOp::Un(UnOp::Abs, p), &[stride]);
         Cut { start: i, len: self.steps(distance, step), stride }

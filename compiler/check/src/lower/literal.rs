@@ -300,7 +300,7 @@ impl<'p> Lower<'p> {
 
     /// The number of elements of an `n` times `m` matrix. Outside of maps a matrix may have been described but never
     /// stored, so the product may be out of range.
-    fn size_product(&mut self, n: Atom, m: Atom) -> Atom {
+    pub fn size_product(&mut self, n: Atom, m: Atom) -> Atom {
         let product = self.mul(n, m);
         if self.blocks.len() == 1 && product.var().is_some() && n.var().is_some() && m.var().is_some() {
             let high = self.bin(BinOp::MulHi, Prim::I64, n, m);

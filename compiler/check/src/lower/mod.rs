@@ -47,6 +47,7 @@ mod shape;
 mod share;
 mod sized;
 mod sizes;
+mod slices;
 mod small;
 mod soac;
 mod solve;
@@ -107,6 +108,8 @@ struct Lower<'p> {
     inside: usize,
     /// Nesting of loops, whose state may take other shapes in later turns.
     looping: usize,
+    /// What makes the checks of an update hold, whatever they ask: that there is no row to be updated.
+    unless: Option<Atom>,
     /// What the attributes around permit.
     permits: attributes::Permits,
     /// Products of floats whose rounding may be left out, with their factors.
@@ -164,6 +167,7 @@ pub fn lower(
         depth: 0,
         inside: 0,
         looping: 0,
+        unless: None,
         permits: attributes::Permits::default(),
         inexact: HashMap::new(),
         diagnostics: Vec::new(),

@@ -167,7 +167,7 @@ impl<'p> Lower<'p> {
         }
         self.never_equal(a, b, what, declared)?;
         let cond = self.cmp(CmpOp::Eq, a, b);
-        self.check(cond, CheckKind::SizeMismatch(what.to_string()), vec![a, b]);
+        self.check_if_needed(cond, CheckKind::SizeMismatch(what.to_string()), vec![a, b]);
         Ok(())
     }
 

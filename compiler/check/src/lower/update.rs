@@ -58,6 +58,11 @@ impl<'p> Lower<'p> {
     fn update(&mut self, arr: &Val<'p>, at: &[At], new: Val<'p>) -> R<Val<'p>> {
         let indices: Vec<Atom> =
             at.iter().map_while(|a| if let At::Index(i, _) = a { Some(*i) } else { None }).collect();
+        if indices.len() < at.len()
+            && let Some(updated) = self.update_part(arr, at, &new)?
+        {
+            return Ok(updated);
+        }
         if indices.is_empty() {
             return self.update_slice(arr, at, new);
         }

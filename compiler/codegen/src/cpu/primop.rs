@@ -205,6 +205,9 @@ impl Emitter<'_> {
         let is_quotient = matches!(op, BinOp::Div | BinOp::Quot);
         let result = match (p.is_signed(), divisor) {
             (false, Some(d)) if d != 0 => self.unsigned_division(is_quotient, x, y),
+            (true, Some(d)) if d > 0 && d.count_ones() == 1 && matches!(op, BinOp::Div | BinOp::Mod) => {
+                self.signed_digits(op, x, d)
+            }
             (true, Some(d)) if d != 0 && d != -1 => self.signed_division(op, p, x, y),
             (false, _) => {
                 let (zero, one) = (self.int(p, 0), self.int(p, 1));
@@ -232,6 +235,15 @@ impl Emitter<'_> {
         let result = self.signed_division(op, p, x, safe);
         let instead = if matches!(op, BinOp::Div | BinOp::Quot) { self.b.ins().imul(x, y) } else { zero };
         self.b.ins().select(special, instead, result)
+    }
+
+    /// By a power of two, rounded down: digits are cut off.
+    fn signed_digits(&mut self, op: BinOp, x: Value, d: i64) -> Value {
+        if op == BinOp::Div {
+            self.b.ins().sshr_imm_u(x, i64::from(d.trailing_zeros()))
+        } else {
+            self.b.ins().band_imm_s(x, d - 1)
+        }
     }
 
     fn signed_division(&mut self, op: BinOp, p: Prim, x: Value, y: Value) -> Value {

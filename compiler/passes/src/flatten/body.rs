@@ -5,18 +5,24 @@ use super::ex::Ex;
 use super::kernel::Group;
 use super::nest::{Extent, LevelId, ROOT};
 use super::rep::Rep;
-use super::{Flattener, Known, Result, Versions};
+use super::{Flattener, Known, Result, Versions, outlive};
 use crate::effects::deeper;
 use par_ir::core::{Body, Exp, LoopForm, Param, Stm};
 use par_ir::flat::{Op, Ty};
 use par_ir::place::parts_of;
 use par_ir::prim::BinOp;
 use par_ir::{Atom, Var};
+use std::collections::HashMap;
 
 impl Flattener<'_> {
     /// Flattens statements at a level. The group stays open after the last.
     pub(crate) fn stms(&mut self, level: LevelId, stms: &[Stm]) -> Result<()> {
-        stms.iter().try_for_each(|s| deeper(|| self.stm(level, s)))
+        let parts = if self.is_root(level) { outlive::parts(stms) } else { HashMap::new() };
+        for (i, stm) in stms.iter().enumerate() {
+            parts.get(&i).into_iter().flatten().for_each(|v| self.store_part(level, *v));
+            deeper(|| self.stm(level, stm))?;
+        }
+        Ok(())
     }
 
     fn stm(&mut self, level: LevelId, stm: &Stm) -> Result<()> {
@@ -28,6 +34,9 @@ impl Flattener<'_> {
         self.store_rows();
         self.at(stm.span);
         self.note_types(&stm.pat);
+        if let (Exp::Atom(a), true) = (&stm.exp, self.is_root(level)) {
+            self.note_same_sizes(*a, &stm.pat[0].ty);
+        }
         if self.view(stm)? {
             if self.is_root(level) && matches!(stm.exp, Exp::Iota(_) | Exp::Replicate(..)) {
                 self.made_for_all.insert(stm.pat[0].var, self.scopes.len());

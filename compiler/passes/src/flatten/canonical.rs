@@ -209,12 +209,12 @@ impl Flattener<'_> {
                 rep = self.row(a, self.local(*l));
             }
         }
-        let extent = Some(self.extent(last));
+        let extent = self.extent(last);
         match &rep {
             Rep::Scalar(Ex::Load(v, _, i)) if !ty.is_desc() => {
-                **i == Ex::Pos(last) && self.extents.get(v) == extent.as_ref()
+                **i == Ex::Pos(last) && self.covers(*v, &extent)
             }
-            Rep::Scalar(Ex::Len(d, i)) => **i == Ex::Pos(last) && self.desc_rows.get(d) == extent.as_ref(),
+            Rep::Scalar(Ex::Len(d, i)) => **i == Ex::Pos(last) && self.has_rows_for(*d, &extent),
             _ => false,
         }
     }

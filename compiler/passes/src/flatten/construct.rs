@@ -436,6 +436,15 @@ impl Flattener<'_> {
         Ok(())
     }
 
+    /// The extent of flat data and of the matrix that it is are one.
+    pub(crate) fn note_reshaped(&mut self, flat: &Type, matrix: &Type) {
+        if let [DimRep::Width(size), ..] = &self.dim_reps(flat)[..]
+            && let [DimRep::Width(rows), DimRep::Width(width), ..] = &self.dim_reps(matrix)[..]
+        {
+            self.note_product(size, rows, width);
+        }
+    }
+
     pub(crate) fn unflatten(&mut self, level: LevelId, stm: &Stm, arr: Var) -> Result<()> {
         let ty = self.types[&arr].clone();
         let a = self.arr(arr);
@@ -447,6 +456,7 @@ impl Flattener<'_> {
             self.env.insert(stm.pat[0].var, Rep::Array(rep));
             return Ok(());
         }
+        self.note_reshaped(&ty, &stm.pat[0].ty);
         let packed = self.pack(level, &a, &ty);
         let dims = self.dim_reps(&stm.pat[0].ty);
         let levels = self.enter_dims(level, dims);

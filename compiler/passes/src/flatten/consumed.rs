@@ -50,6 +50,7 @@ fn body(b: &Body, calls: Option<&Program>, found: &mut HashSet<Var>) {
             Exp::Update { arr, .. } => drop(found.insert(*arr)),
             Exp::Scatter { dests, .. } | Exp::Hist { dests, .. } => found.extend(dests),
             Exp::Atom(a) if found.contains(&stm.pat[0].var) => mark(found, *a),
+            Exp::Flatten(a) | Exp::Unflatten(a) if found.contains(&stm.pat[0].var) => drop(found.insert(*a)),
             Exp::Call(fun, args) => {
                 let params = calls.map_or(&[][..], |p| &p.funs[fun.0 as usize].params);
                 for (p, a) in params.iter().zip(args) {
@@ -116,7 +117,9 @@ fn kept_in(b: &Body, mut live: HashSet<Var>, found: &mut HashSet<Var>) {
                 let shared = |(_, init): &(Param, Atom)| init.var().is_some_and(|v| used_later(&v));
                 found.extend(params.iter().zip(&stm.pat).filter(|(p, _)| shared(p)).map(|(_, p)| p.var));
             }
-            Exp::Atom(Atom::Var(v)) if used_later(v) => found.extend(stm.pat.iter().map(|p| p.var)),
+            Exp::Atom(Atom::Var(v)) | Exp::Flatten(v) | Exp::Unflatten(v) if used_later(v) => {
+                found.extend(stm.pat.iter().map(|p| p.var));
+            }
             _ => {}
         }
         let used = stm.free();

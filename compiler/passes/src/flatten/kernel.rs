@@ -415,13 +415,13 @@ impl Flattener<'_> {
         let extent = self.extent(level);
         if let Ex::Load(v, _, i) = ex
             && **i == Ex::Pos(level)
-            && self.extents.get(v) == Some(&extent)
+            && self.covers(*v, &extent)
         {
             return *v;
         }
         if let Ex::Len(d, i) = ex
             && **i == Ex::Pos(level)
-            && self.desc_rows.get(d) == Some(&extent)
+            && self.has_rows_for(*d, &extent)
         {
             let v = self.lengths(*d);
             self.extents.insert(v, extent);

@@ -40,6 +40,7 @@ mod lengths;
 mod local;
 mod loops;
 mod nest;
+mod outlive;
 mod pack;
 mod prune;
 mod rep;
@@ -214,6 +215,10 @@ pub(crate) struct Flattener<'a> {
     extents: HashMap<Var, Extent>,
     /// The space that a descriptor has a row for each position of.
     desc_rows: HashMap<Var, Extent>,
+    /// Sizes that are the same as others.
+    same: HashMap<Atom, Atom>,
+    /// Sizes that are products of two others, see [`Flattener::note_product`].
+    products: HashMap<Atom, (Atom, Atom)>,
     /// What stands for arrays that are the same for all positions once their rows are stored.
     outside: HashMap<Var, rep::Arr>,
     /// In how many host blocks each host variable is bound.
@@ -273,6 +278,8 @@ impl<'a> Flattener<'a> {
             types: HashMap::new(),
             extents: HashMap::new(),
             desc_rows: HashMap::new(),
+            same: HashMap::new(),
+            products: HashMap::new(),
             outside: HashMap::new(),
             bound_in: HashMap::new(),
             blocks: std::collections::HashSet::new(),

@@ -126,7 +126,7 @@ impl Flattener<'_> {
     pub(crate) fn desc_for(&mut self, len: &Ex, level: LevelId) -> Var {
         if let Ex::Len(d, row) = len
             && **row == Ex::Pos(level)
-            && self.desc_rows.get(d) == Some(&self.extent(level))
+            && self.has_rows_for(*d, &self.extent(level))
         {
             return *d;
         }
@@ -161,8 +161,60 @@ impl Flattener<'_> {
             (Kind::Dim(d), p) => {
                 let p = p.unwrap_or(ROOT);
                 let outer = (!self.is_root(p)).then(|| self.extent(p));
-                inner_extent(outer, *d)
+                self.inner_extent(outer, *d)
             }
+        }
+    }
+
+    /// The extent of `outer` rows (none: a single row) of dimension `d`.
+    pub(crate) fn inner_extent(&self, outer: Option<Extent>, d: FDim) -> Extent {
+        match (outer, d) {
+            (_, FDim::Seg(d)) => Extent::Total(d),
+            (outer, FDim::Size(m)) => {
+                let m = self.one_of_same(m);
+                match (self.products.get(&m), outer) {
+                    (Some((a, b)), outer) => {
+                        times(self.inner_extent(outer, FDim::Size(*a)), self.one_of_same(*b))
+                    }
+                    (None, None) => Extent::Count(m),
+                    (None, Some(e)) => times(e, m),
+                }
+            }
+            (_, FDim::View(_)) => unreachable!("a view has no extent"),
+        }
+    }
+
+    /// The size that stands for all that are known to be the same as this one.
+    pub(crate) fn one_of_same(&self, size: Atom) -> Atom {
+        self.same.get(&size).map_or(size, |a| self.one_of_same(*a))
+    }
+
+    /// The extent with one size for all that are the same.
+    pub(crate) fn with_same(&self, e: &Extent) -> Extent {
+        match e {
+            Extent::Count(a) => self.inner_extent(None, FDim::Size(*a)),
+            Extent::Times(outer, a) => self.inner_extent(Some(self.with_same(outer)), FDim::Size(*a)),
+            Extent::Total(_) => e.clone(),
+        }
+    }
+
+    /// Whether a flat array covers a space exactly.
+    pub(crate) fn covers(&self, data: Var, space: &Extent) -> bool {
+        self.extents.get(&data).is_some_and(|e| self.with_same(e) == *space)
+    }
+
+    /// Whether a descriptor has a row for each position of a space.
+    pub(crate) fn has_rows_for(&self, desc: Var, space: &Extent) -> bool {
+        self.desc_rows.get(&desc).is_some_and(|e| self.with_same(e) == *space)
+    }
+
+    /// Notes that a size is the product of two others, whose matrix is flattened or made of it: so the extents of both are one.
+    pub(crate) fn note_product(&mut self, size: &Ex, rows: &Ex, width: &Ex) {
+        if let (Ex::Atom(size @ Atom::Var(_)), Ex::Atom(rows), Ex::Atom(width)) = (size, rows, width)
+            && rows != size
+            && width != size
+        {
+            self.products.entry(self.one_of_same(*size)).or_insert((*rows, *width));
         }
     }
 
@@ -225,16 +277,6 @@ impl Flattener<'_> {
 
     pub(crate) fn array_length(&mut self, a: Var) -> Atom {
         self.bind_once(Known::Length(a), "len", Ty::Scalar(Prim::I64), Op::Length(a)).into()
-    }
-}
-
-/// The extent of `outer` rows (none: a single row) of dimension `d`.
-pub(crate) fn inner_extent(outer: Option<Extent>, d: FDim) -> Extent {
-    match (outer, d) {
-        (_, FDim::Seg(d)) => Extent::Total(d),
-        (None, FDim::Size(m)) => Extent::Count(m),
-        (Some(e), FDim::Size(m)) => times(e, m),
-        (_, FDim::View(_)) => unreachable!("a view has no extent"),
     }
 }
 

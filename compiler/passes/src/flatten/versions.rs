@@ -10,7 +10,8 @@
 //!
 //! Both are there where it depends: if there are many rows and none is long ([`super::choices`]), the host takes the sequential one. How
 //! long rows are it knows where every inner operator goes over a row of an argument of the nest, or over a number of elements that is the
-//! same for all. A nest with one inner operator is one kernel in both versions: it is flat, unless a measurement says otherwise.
+//! same for all. A nest with one inner operator is one kernel in both versions: it is flat, unless a measurement says otherwise, or all
+//! rows go over the same arrays.
 
 use super::canonical::Form;
 use super::choices::{Choice, Measure};
@@ -19,10 +20,11 @@ use super::rep::Rep;
 use super::sequential::sequential_nest;
 use super::split::{is_bound_in, traces};
 use super::{Ex, Flattener, Result, VERSION_CONDITIONS, Versions};
-use par_ir::core::{Exp, Lambda, Param, Stm};
+use par_ir::core::{Body, Exp, Lambda, Param, Stm};
 use par_ir::flat::{self, KernelKind, Op, Ty};
 use par_ir::prim::{BinOp, CmpOp};
 use par_ir::{Atom, Prim, PrimOp, Var};
+use par_runtime::op::call::is_call;
 use std::rc::Rc;
 
 impl Flattener<'_> {
@@ -49,7 +51,9 @@ impl Flattener<'_> {
         let rows = self.threshold(stm.span, Measure::Rows);
         let longest = self.threshold(stm.span, Measure::Longest);
         let measured = self.thresholds.has(Choice { span: stm.span, measure: Measure::Rows });
-        if rows == i64::MAX || lengths.len() == 1 && !measured {
+        let shared = |l: &Length| !matches!(l, Length::Same(_) | Length::Rows(_));
+        let pays = lengths.len() > 1 || measured || lengths.iter().any(shared);
+        if rows == i64::MAX || !pays {
             return self.enter_rows(level, *width, inputs, lam);
         }
         lengths.dedup();
@@ -108,6 +112,11 @@ impl Flattener<'_> {
                 Length::Same(a) => {
                     let m = f.host_atom(*a);
                     f.at_most(m, longest)
+                }
+                Length::Shared => Atom::bool(true),
+                Length::Inside(a) => {
+                    let m = f.host_atom(*a);
+                    f.at_most(m, Atom::i64(LONGEST_INSIDE))
                 }
                 Length::Rows(d) => match f.total_of(*d) {
                     Some(total) => {
@@ -173,11 +182,18 @@ impl Flattener<'_> {
     }
 }
 
+/// Up to how many elements operators inside operators over shared arrays may go over, for rows one by one.
+const LONGEST_INSIDE: i64 = 32;
+
 /// How many elements an inner operator of a nest goes over.
 #[derive(PartialEq)]
 enum Length {
     /// The same everywhere.
     Same(Atom),
+    /// As many as arrays have that all rows share, however many: as loops several rows take each step together, in the lanes of vectors.
+    Shared,
+    /// The same everywhere, inside an operator over shared arrays.
+    Inside(Atom),
     /// The length of the row of this descriptor.
     Rows(Var),
 }
@@ -193,6 +209,11 @@ fn lengths(inputs: &[Var], lam: &Lambda) -> Option<Vec<Length>> {
             Exp::Map { width, lam, .. } | Exp::Reduce { width, lam, .. } => (*width, &lam.body),
             _ => return None,
         };
+        if is_shared(lam, &stm.exp) {
+            found.push(Length::Shared);
+            lengths_inside(lam, body, &mut found)?;
+            continue;
+        }
         if body.stms.iter().any(|s| s.exp.is_soac()) {
             return None;
         }
@@ -204,4 +225,61 @@ fn lengths(inputs: &[Var], lam: &Lambda) -> Option<Vec<Length>> {
         }
     }
     (!found.is_empty()).then_some(found)
+}
+
+/// Whether an operator of a nest goes over arrays from outside only, calls no function (those are done on many elements at once), and has
+/// something that one row's elements are not done quickly with: an operator of its own, few elements, columns, operators inside.
+fn is_shared(lam: &Lambda, exp: &Exp) -> bool {
+    let (width, inputs, inner) = match exp {
+        Exp::Map { width, inputs, lam } | Exp::Reduce { width, inputs, lam, .. } => (width, inputs, lam),
+        _ => return false,
+    };
+    let own = matches!(exp, Exp::Reduce { op, .. } if !is_componentwise(op));
+    let few = width.as_i64().is_some_and(|n| n <= LONGEST_INSIDE);
+    let rows =
+        inner.params.iter().any(|p| !p.ty.is_scalar()) || inner.body.stms.iter().any(|s| s.exp.is_soac());
+    let is_iota = |v: &Var| {
+        let makes = |s: &Stm| matches!(s.exp, Exp::Iota(_)) && s.pat[0].var == *v;
+        lam.body.stms.iter().any(makes)
+    };
+    let from_outside = |v: &Var| is_from_outside(lam, *v) || is_iota(v);
+    let alike = width.var().is_none_or(|n| is_from_outside(lam, n));
+    alike
+        && (own || few || rows)
+        && !inputs.is_empty()
+        && inputs.iter().all(from_outside)
+        && !calls(&exp.bodies())
+}
+
+fn is_componentwise(op: &Lambda) -> bool {
+    let simple = |s: &Stm| matches!(s.exp, Exp::Prim(PrimOp::Bin(..), _));
+    2 * op.body.stms.len() == op.params.len() && op.body.stms.iter().all(simple)
+}
+
+fn is_from_outside(lam: &Lambda, v: Var) -> bool {
+    lam.params.iter().all(|p| p.var != v) && !is_bound_in(&lam.body, v)
+}
+
+fn calls(bodies: &[&Body]) -> bool {
+    let call = |s: &Stm| match &s.exp {
+        Exp::Prim(op, _) => is_call(*op),
+        Exp::Call(..) => true,
+        exp => calls(&exp.bodies()),
+    };
+    bodies.iter().any(|b| b.stms.iter().any(call))
+}
+
+/// The lengths of operators inside an operator, if they are known before the nest runs.
+fn lengths_inside(lam: &Lambda, body: &Body, found: &mut Vec<Length>) -> Option<()> {
+    for stm in body.stms.iter().filter(|s| s.exp.is_soac()) {
+        let (Exp::Map { width, lam: inner, .. } | Exp::Reduce { width, lam: inner, .. }) = &stm.exp else {
+            return None;
+        };
+        if width.var().is_some_and(|v| !is_from_outside(lam, v)) {
+            return None;
+        }
+        found.push(Length::Inside(*width));
+        lengths_inside(lam, &inner.body, found)?;
+    }
+    Some(())
 }

@@ -12,7 +12,7 @@ impl Flattener<'_> {
     /// Handles the statement if it is a view; false if it is not.
     pub(crate) fn view(&mut self, stm: &Stm) -> Result<bool> {
         let rep = match &stm.exp {
-            Exp::Atom(a) => known_sizes(self.rep(*a), &stm.pat[0].ty),
+            Exp::Atom(a) => self.known_sizes(self.rep(*a), &stm.pat[0].ty),
             Exp::Index(arr, ixs) => match self.indexed(*arr, ixs) {
                 Rep::Scalar(_) => return Ok(false),
                 rows => {
@@ -28,10 +28,13 @@ impl Flattener<'_> {
                 Some(a) => Rep::Array(a),
                 None => return Ok(false),
             },
-            Exp::Flatten(arr) => match self.flattened(*arr) {
-                Some(a) => Rep::Array(a),
-                None => return Ok(false),
-            },
+            Exp::Flatten(arr) => {
+                self.note_reshaped(&stm.pat[0].ty, &self.types[arr].clone());
+                match self.flattened(*arr) {
+                    Some(a) => Rep::Array(a),
+                    None => return Ok(false),
+                }
+            }
             _ => return Ok(false),
         };
         self.env.insert(stm.pat[0].var, rep);
@@ -89,7 +92,10 @@ impl Flattener<'_> {
     /// one ends. (A view of the first half of every row starts where the whole rows do.)
     fn contiguous(&self, d: FDim, a: &Arr, dim: Dim) -> bool {
         match (d, dim) {
-            (FDim::Size(m), Dim::Size(n)) => self.ex(n) == Ex::Atom(m) && m.as_i64() != Some(0),
+            (FDim::Size(m), Dim::Size(n)) => {
+                let same = self.ex(n).atom().is_some_and(|n| self.one_of_same(n) == self.one_of_same(m));
+                same && m.as_i64() != Some(0)
+            }
             (FDim::Seg(d), Dim::Seg(s)) => {
                 let lens = self.arr(s);
                 matches!(lens.src, Src::Desc(l) if l == d)
@@ -131,15 +137,35 @@ impl Flattener<'_> {
             _ => None,
         }
     }
-}
 
-/// An array whose type says by now that sizes are constants.
-fn known_sizes(rep: Rep, ty: &Type) -> Rep {
-    let Rep::Array(mut arr) = rep else { return rep };
-    for (d, known) in arr.inner.iter_mut().zip(ty.dims.iter().skip(1)) {
-        if let (FDim::Size(Atom::Var(_)), Dim::Size(c @ Atom::Const(_))) = (&d, known) {
-            *d = FDim::Size(*c);
+    /// An array whose type says by now that sizes are constants, or others that are the same.
+    fn known_sizes(&self, rep: Rep, ty: &Type) -> Rep {
+        let Rep::Array(mut arr) = rep else { return rep };
+        for (d, known) in arr.inner.iter_mut().zip(ty.dims.iter().skip(1)) {
+            match (&d, known) {
+                (FDim::Size(Atom::Var(_)), Dim::Size(c @ Atom::Const(_))) => *d = FDim::Size(*c),
+                (FDim::Size(m), _) => *d = FDim::Size(self.one_of_same(*m)),
+                _ => {}
+            }
+        }
+        Rep::Array(arr)
+    }
+
+    /// Sizes that are the same from here on, since a check has passed: an array of the host has got another type. In a block that
+    /// might not be run nothing is noted.
+    pub(crate) fn note_same_sizes(&mut self, a: Atom, ty: &Type) {
+        let Some(v) = a.var().filter(|_| self.scopes.len() == 1 && ty.rank() > 0) else { return };
+        let old = self.types[&v].clone();
+        for (before, now) in old.dims.iter().zip(&ty.dims) {
+            let (Dim::Size(before), Dim::Size(now)) = (before, now) else { continue };
+            if let (Ex::Atom(before @ Atom::Var(_)), Ex::Atom(now @ Atom::Var(_))) =
+                (self.ex(*before), self.ex(*now))
+            {
+                let (before, now) = (self.one_of_same(before), self.one_of_same(now));
+                if before != now {
+                    self.same.insert(before, now);
+                }
+            }
         }
     }
-    Rep::Array(arr)
 }

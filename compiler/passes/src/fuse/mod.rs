@@ -113,7 +113,24 @@ fn may_sink(body: &Body, first: usize, second: usize) -> bool {
     let in_order = !may_fail(&stm.exp) || !between.iter().any(|s| may_fail(&s.exp));
     let mut updated = Vec::new();
     body.stms[first + 1..=second].iter().for_each(|s| consumed(&s.exp, &mut updated));
-    in_order && (updated.is_empty() || stm.free().iter().all(|v| !updated.contains(v)))
+    let part_of = |v: &Var| whole(&body.stms[..second], *v);
+    let updated: Vec<Var> = updated.iter().map(part_of).collect();
+    in_order && (updated.is_empty() || stm.free().iter().all(|v| !updated.contains(&part_of(v))))
+}
+
+/// The array that a variable is another view of, or a part.
+fn whole(stms: &[Stm], v: Var) -> Var {
+    let of = |s: &Stm| match s.exp {
+        Exp::Flatten(a) | Exp::Unflatten(a) | Exp::Atom(Atom::Var(a)) => Some(a),
+        Exp::Slice { arr, .. } => Some(arr),
+        Exp::Index(arr, _) if !s.pat[0].ty.is_scalar() => Some(arr),
+        _ => None,
+    };
+    let made = stms.iter().rposition(|s| s.pat.iter().any(|p| p.var == v));
+    match made.and_then(|at| Some((at, of(&stms[at])?))) {
+        Some((at, arr)) => whole(&stms[..at], arr),
+        None => v,
+    }
 }
 
 /// Arrays that an expression may update in place.

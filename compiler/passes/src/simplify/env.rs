@@ -41,6 +41,7 @@ pub(super) struct Env<'a> {
 enum Undo {
     Known(Var),
     Lower(Var, Option<i128>),
+    Upper(Var),
     Size(Var),
     Seen(Key),
 }
@@ -74,6 +75,7 @@ impl<'a> Env<'a> {
                 Some(Undo::Known(v)) => drop(self.known.remove(&v)),
                 Some(Undo::Lower(v, Some(before))) => drop(self.lowers.insert(v, before)),
                 Some(Undo::Lower(v, None)) => drop(self.lowers.remove(&v)),
+                Some(Undo::Upper(v)) => drop(self.ranges.get_mut(&v).and_then(Vec::pop)),
                 Some(Undo::Size(v)) => drop(self.sizes.remove(&v)),
                 Some(Undo::Seen(key)) => drop(self.seen.remove(&key)),
                 None => return,
@@ -200,6 +202,10 @@ impl<'a> Env<'a> {
             (Some(Exp::Prim(PrimOp::Cmp(op, p), xy)), _) if p.is_signed() => {
                 if let Some((v, least)) = range::least(self, op, value, xy[0], xy[1]) {
                     self.assume_at_least(v, least);
+                }
+                if let Some((v, bound)) = range::below(self, op, value, xy[0], xy[1]) {
+                    self.bound_above(v, bound);
+                    self.trail.push(Undo::Upper(v));
                 }
             }
             _ => {}

@@ -61,9 +61,9 @@ fn largest(env: &Env, a: Atom) -> Option<i128> {
     }
 }
 
-/// What a comparison with a constant, which gave `value`, tells: a variable and what it is at least.
-pub(super) fn least(env: &Env, op: CmpOp, value: bool, x: Atom, y: Atom) -> Option<(Var, i128)> {
-    let op = match (op, value) {
+/// The comparison that holds where one gave `value`.
+fn holding(op: CmpOp, value: bool) -> CmpOp {
+    match (op, value) {
         (op, true) => op,
         (CmpOp::Eq, _) => CmpOp::Ne,
         (CmpOp::Ne, _) => CmpOp::Eq,
@@ -71,8 +71,29 @@ pub(super) fn least(env: &Env, op: CmpOp, value: bool, x: Atom, y: Atom) -> Opti
         (CmpOp::Le, _) => CmpOp::Gt,
         (CmpOp::Gt, _) => CmpOp::Le,
         (CmpOp::Ge, _) => CmpOp::Lt,
+    }
+}
+
+/// What a comparison, which gave `value`, tells of a variable that is not negative: what it is below. An index that is not the last is
+/// below the last.
+pub(super) fn below(env: &Env, op: CmpOp, value: bool, x: Atom, y: Atom) -> Option<(Var, Atom)> {
+    let is_last = |i: Atom, last: Atom| {
+        let (n, c) = offset(env, last);
+        c == -1 && env.uppers(i).contains(&n)
     };
-    match (op, x, constant(y), constant(x), y) {
+    let (v, bound) = match holding(op, value) {
+        CmpOp::Lt => (x, y),
+        CmpOp::Gt => (y, x),
+        CmpOp::Ne if is_last(x, y) => (x, y),
+        CmpOp::Ne if is_last(y, x) => (y, x),
+        _ => return None,
+    };
+    v.var().filter(|_| not_negative(env, v)).map(|v| (v, bound))
+}
+
+/// What a comparison with a constant, which gave `value`, tells: a variable and what it is at least.
+pub(super) fn least(env: &Env, op: CmpOp, value: bool, x: Atom, y: Atom) -> Option<(Var, i128)> {
+    match (holding(op, value), x, constant(y), constant(x), y) {
         (CmpOp::Ne, Atom::Var(v), Some(0), ..) if not_negative(env, x) => Some((v, 1)),
         (CmpOp::Ne, _, _, Some(0), Atom::Var(v)) if not_negative(env, y) => Some((v, 1)),
         (CmpOp::Ge | CmpOp::Eq, Atom::Var(v), Some(c), ..) => Some((v, c)),

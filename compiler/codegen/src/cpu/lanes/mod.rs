@@ -155,7 +155,7 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
         self.e.b.switch_to_block(alone);
         if leaves {
             self.e.b.set_cold_block(alone);
-            let stop = self.e.b.ins().iadd_imm_s(pos, n);
+            let stop = self.resumption(pos, start, n, split == 0);
             let state = self.counted(pos, stop, state_here, single)?;
             let values = [&[stop], lanes_here, &state[..]].concat();
             self.e.b.ins().jump(next, &args(&values));
@@ -181,6 +181,18 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
         self.e.b.ins().jump(after, &args(&values));
         self.e.b.switch_to_block(after);
         Ok((results[0], results[1..].to_vec()))
+    }
+
+    /// Up to where positions of a group that was left are done by themselves. If it is the first, most likely only its first position is
+    /// an edge; but lanes with accumulators take in elements by their number.
+    fn resumption(&mut self, pos: Value, start: Value, n: i64, may_shift: bool) -> Value {
+        let stop = self.e.b.ins().iadd_imm_s(pos, n);
+        if !may_shift {
+            return stop;
+        }
+        let second = self.e.b.ins().iadd_imm_s(pos, 1);
+        let is_first = self.e.b.ins().icmp(IntCC::Equal, pos, start);
+        self.e.b.ins().select(is_first, second, stop)
     }
 
     /// Accumulators in lanes before the first group.
