@@ -205,16 +205,16 @@ fn lengths(inputs: &[Var], lam: &Lambda) -> Option<Vec<Length>> {
         if stm.exp.bodies().is_empty() {
             continue;
         }
-        let (width, body) = match &stm.exp {
-            Exp::Map { width, lam, .. } | Exp::Reduce { width, lam, .. } => (*width, &lam.body),
+        let (width, inner) = match &stm.exp {
+            Exp::Map { width, lam, .. } | Exp::Reduce { width, lam, .. } => (*width, lam),
             _ => return None,
         };
         if is_shared(lam, &stm.exp) {
             found.push(Length::Shared);
-            lengths_inside(lam, body, &mut found)?;
+            lengths_inside(&[lam, inner], &mut found)?;
             continue;
         }
-        if body.stms.iter().any(|s| s.exp.is_soac()) {
+        if inner.body.stms.iter().any(|s| s.exp.is_soac()) {
             return None;
         }
         let of_row = width.var().and_then(|v| lam.params.iter().position(|p| p.var == v));
@@ -269,17 +269,18 @@ fn calls(bodies: &[&Body]) -> bool {
     bodies.iter().any(|b| b.stms.iter().any(call))
 }
 
-/// The lengths of operators inside an operator, if they are known before the nest runs.
-fn lengths_inside(lam: &Lambda, body: &Body, found: &mut Vec<Length>) -> Option<()> {
-    for stm in body.stms.iter().filter(|s| s.exp.is_soac()) {
-        let (Exp::Map { width, lam: inner, .. } | Exp::Reduce { width, lam: inner, .. }) = &stm.exp else {
+/// The lengths of operators in the innermost of these functions, each inside the one before, if they are known before the nest runs.
+fn lengths_inside(lams: &[&Lambda], found: &mut Vec<Length>) -> Option<()> {
+    let innermost = lams.last()?;
+    for stm in innermost.body.stms.iter().filter(|s| s.exp.is_soac()) {
+        let (Exp::Map { width, lam, .. } | Exp::Reduce { width, lam, .. }) = &stm.exp else {
             return None;
         };
-        if width.var().is_some_and(|v| !is_from_outside(lam, v)) {
+        if width.var().is_some_and(|v| lams.iter().any(|l| !is_from_outside(l, v))) {
             return None;
         }
         found.push(Length::Inside(*width));
-        lengths_inside(lam, &inner.body, found)?;
+        lengths_inside(&[lams, &[lam]].concat(), found)?;
     }
     Some(())
 }
