@@ -122,6 +122,20 @@ fn every_byte_changed() {
     });
 }
 
+/// What a file says is quoted on one line, however long it is.
+#[test]
+fn a_quote_that_is_missing() {
+    let (_, ty, bytes) = files().iter().find(|(format, ..)| *format == Format::Npy).expect("a file");
+    let mut changed = bytes.clone();
+    let at = bytes.windows(5).position(|w| w == b"descr").expect("a header") + 10;
+    let quote = at + bytes[at..].iter().position(|b| *b == b'\'').expect("an end");
+    changed[quote] = b'"';
+    attempt(Some(Format::Npy), ty, changed.clone());
+    let error = Input::from_bytes(changed, Some(Format::Npy)).and_then(|mut input| input.read(None, ty));
+    let text = error.err().expect("an error").to_string();
+    assert!(text.contains("element type") && text.len() < 200, "{text}");
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 2000, ..ProptestConfig::default() })]
 

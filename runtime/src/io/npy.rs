@@ -118,11 +118,20 @@ fn entry<'a>(header: &'a str, key: &str) -> Result<&'a str, String> {
     value.map(str::trim_start).ok_or_else(|| format!("the .npy header has no `{key}`"))
 }
 
+/// The beginning of what a file says, on one line.
+fn shown(text: &str) -> String {
+    const MOST: usize = 40;
+    let dots = if text.chars().nth(MOST).is_some() { "…" } else { "" };
+    let start: String = text.chars().take(MOST).flat_map(char::escape_debug).collect();
+    start.replace("\\'", "'") + dots
+}
+
 fn parse_shape(text: &str) -> Result<Vec<i64>, String> {
     let inside = text.strip_prefix('(').and_then(|t| t.split_once(')')).map(|(inside, _)| inside);
     let numbers = inside.ok_or("the .npy file's shape is malformed")?.split(',').map(str::trim);
     let numbers = numbers.filter(|n| !n.is_empty());
-    numbers.map(|n| n.parse().map_err(|_| format!("the .npy file's shape has the size `{n}`"))).collect()
+    let wrong = |n: &str| format!("the .npy file's shape has the size `{}`", shown(n));
+    numbers.map(|n| n.parse().map_err(|_| wrong(n))).collect()
 }
 
 fn prim_of(name: &str) -> Result<Prim, String> {
@@ -139,7 +148,7 @@ fn prim_of(name: &str) -> Result<Prim, String> {
         "f2" => Prim::F16,
         "f4" => Prim::F32,
         "f8" => Prim::F64,
-        _ => return Err(format!("the .npy file's element type `{name}` is not supported")),
+        _ => return Err(format!("the .npy file's element type `{}` is not supported", shown(name))),
     })
 }
 
