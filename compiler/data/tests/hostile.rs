@@ -132,7 +132,7 @@ fn a_quote_that_is_missing() {
     changed[quote] = b'"';
     attempt(Some(Format::Npy), ty, changed.clone());
     let error = Input::from_bytes(changed, Some(Format::Npy)).and_then(|mut input| input.read(None, ty));
-    let text = error.err().expect("an error").to_string();
+    let text = error.expect_err("an error").to_string();
     assert!(text.contains("element type") && text.len() < 200, "{text}");
 }
 
