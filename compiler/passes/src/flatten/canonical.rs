@@ -136,7 +136,7 @@ impl Flattener<'_> {
     /// A descriptor's rows as the lengths that they are.
     pub(crate) fn as_elements(&mut self, arr: Arr) -> Arr {
         let Src::Desc(d) = arr.src else { return arr };
-        let lens = self.lengths(d);
+        let lens = self.where_bound(&[d], |f| f.lengths(d));
         if let Some(rows) = self.desc_rows.get(&d).cloned() {
             self.extents.insert(lens, rows);
         }

@@ -243,6 +243,10 @@ pub(crate) struct Flattener<'a> {
     lengths_of: std::collections::HashSet<Var>,
     /// What blocks are joined of.
     joined_of: HashMap<Var, Vec<Var>>,
+    /// Per function, those that calling it may lead to.
+    reachable: Vec<std::collections::HashSet<FunId>>,
+    /// The function being flattened.
+    function: FunId,
     /// How many host blocks are around the turns of the innermost loop, or the body of the function.
     kept_from: usize,
     /// Types of host scalars.
@@ -292,6 +296,8 @@ impl<'a> Flattener<'a> {
             views: std::collections::HashSet::new(),
             lengths_of: lengths::of_program(source),
             joined_of: HashMap::new(),
+            reachable: local::reachable(source),
+            function: FunId(0),
             kept_from: 0,
             host_prims: HashMap::new(),
             group: None,

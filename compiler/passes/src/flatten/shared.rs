@@ -27,8 +27,7 @@ impl Flattener<'_> {
         for (d, rows) in arr.inner.iter().zip(rows) {
             inner.push(match (d, rows) {
                 (FDim::Size(m), Some(rows)) => {
-                    let mut made_of = Vec::new();
-                    arr.vars(&mut made_of);
+                    let mut made_of: Vec<Var> = self.made_of(arr).into_iter().map(|(v, _)| v).collect();
                     rows.vars(&mut made_of);
                     FDim::View(self.where_bound(&made_of, |f| {
                         let rows = f.positions_in(&rows);
