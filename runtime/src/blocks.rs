@@ -217,9 +217,10 @@ impl<A: Part> Blocks<A> {
 
     /// Lets go of arrays in which no row is, of those of which only little is used, and of those that are small and many; says
     /// which rows are to be copied out of them, in order. `starts[i]` is where row `i` of `lens[i]` elements begins; an
-    /// empty row begins anywhere, and one whose start is marked holds one element. What is copied is at most half of what is let go, or small, and
-    /// is paid for by the array that it is in; the rest is a number of steps in proportion to the rows. Nothing is copied out of arrays that
-    /// are `kept` anyway.
+    /// empty row begins anywhere, and one whose start is marked holds one element.
+    ///
+    /// What is copied is at most half of what is let go, or small, and is paid for by the array that it is in; the rest is a
+    /// number of steps in proportion to the rows. Nothing is copied out of arrays that are `kept` anyway.
     pub fn leave(&mut self, starts: &[i64], lens: &[i64], kept: Option<&Blocks<A>>) -> Vec<Row<A>> {
         if self.parts.len() <= 1 {
             return Vec::new();
