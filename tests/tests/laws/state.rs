@@ -175,6 +175,7 @@ fn one_long_loop_over_rows_beside_many_short_ones() {
 fn parts_of_shared_arrays_that_positions_end_with() {
     for (rows, part) in [
         ("rnd i", "r[0]"),
+        ("i", "r[0]"),
         ("map (\\j -> rnd (i + j)) (iota 4)", "r[0, 1]"),
         ("map (\\j -> rnd (i + j)) (iota (i % 7))", "length r[0]"),
         ("map (\\j -> map rnd (iota (j % 3))) (iota (i % 4))", "length r[0]"),

@@ -161,6 +161,9 @@ impl Flattener<'_> {
         if ty.is_desc() && (matches!(arr.src, Src::Lens(_)) || arr.same_length().is_some()) {
             return true;
         }
+        if self.part_of.contains_key(&v) && !self.is_root(level) {
+            return true;
+        }
         if !stored || arr.stride.is_some() {
             let for_all = self.is_for_all(v, &arr).is_some()
                 || self.copies_of_row(&arr, &ty).is_some()

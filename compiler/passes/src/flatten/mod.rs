@@ -221,6 +221,8 @@ pub(crate) struct Flattener<'a> {
     products: HashMap<Atom, (Atom, Atom)>,
     /// What stands for arrays that are the same for all positions once their rows are stored.
     outside: HashMap<Var, rep::Arr>,
+    /// Of what CORE variables are parts, if that is the same for all positions and not stored as it is.
+    part_of: HashMap<Var, (Var, shared::Part)>,
     /// In how many host blocks each host variable is bound.
     bound_in: HashMap<Var, usize>,
     /// Those flat variables that are blocks.
@@ -285,6 +287,7 @@ impl<'a> Flattener<'a> {
             same: HashMap::new(),
             products: HashMap::new(),
             outside: HashMap::new(),
+            part_of: HashMap::new(),
             bound_in: HashMap::new(),
             blocks: std::collections::HashSet::new(),
             made_for_all: HashMap::new(),
