@@ -442,6 +442,8 @@ pub enum KernelKind {
         dests: Vec<Operand>,
         /// The operator.
         fold: Fold,
+        /// Grouping does not change results, so that copies of the destinations are made for threads only.
+        exact: bool,
     },
 }
 

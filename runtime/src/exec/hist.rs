@@ -1,6 +1,6 @@
 //! Histograms. If the destinations are small compared with the space, pieces update private copies (the first one
 //! the destinations themselves), which are then combined in order; else one pass in order. Which of the two, and
-//! the pieces, depend on sizes only.
+//! the pieces, depend on sizes only; but where grouping does not change results there are no more pieces than threads.
 
 use super::Run;
 use super::frame::{Frame, HostValue};
@@ -13,7 +13,7 @@ use crate::check::RuntimeError;
 use crate::plan::{Fold, Operand};
 use crate::prim::Scalar;
 
-/// Number of pieces with copies of their own.
+/// Number of pieces with copies of their own, at most.
 const COPIES: usize = 8;
 
 impl Run<'_> {
@@ -21,16 +21,18 @@ impl Run<'_> {
         &self,
         launch: &mut Launch,
         dests: &[Operand],
-        fold: &Fold,
+        (fold, exact): (&Fold, bool),
         frame: &mut Frame,
     ) -> Result<Vec<HostValue>, RuntimeError> {
         launch.set_initial(fold, frame)?;
         let results = launch.destinations(0, dests, frame)?;
         let len = results.iter().map(Array::len).min().unwrap_or(0);
-        if launch.space.total < 4 * launch.space.part() || len * COPIES > launch.space.total / 2 {
+        let pieces = if exact { COPIES.min(launch.threads) } else { COPIES };
+        let is_short = launch.space.total < 4 * launch.space.part();
+        if pieces == 1 || is_short || len * pieces > launch.space.total / 2 {
             launch.run(&[launch.space.whole()])?;
         } else {
-            self.private_copies(launch, fold, frame, len)?;
+            self.private_copies(launch, fold, frame, (len, pieces))?;
         }
         Ok(results.into_iter().map(HostValue::Array).collect())
     }
@@ -40,9 +42,9 @@ impl Run<'_> {
         launch: &mut Launch,
         fold: &Fold,
         frame: &Frame,
-        len: usize,
+        (len, pieces): (usize, usize),
     ) -> Result<(), RuntimeError> {
-        let pieces = launch.space.element_pieces(COPIES);
+        let pieces = launch.space.element_pieces(pieces);
         let mut copies: Vec<Vec<Array>> = Vec::new();
         for _ in 1..pieces.len() {
             let neutral = |x: &Operand| self.neutral_array(frame.scalar(*x)?, len, launch);

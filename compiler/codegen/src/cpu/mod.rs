@@ -11,6 +11,7 @@ mod jit;
 mod kernel;
 mod lanes;
 mod local;
+mod narrow;
 mod object;
 mod outputs;
 mod pack;
@@ -259,6 +260,11 @@ impl Functions {
     /// The kernel's own code.
     pub fn main(&self) -> Result<CodeId, String> {
         self.role(Role::Main)
+    }
+
+    /// Whether the operator's grouping does not change results.
+    pub fn is_exact(&self) -> bool {
+        !self.combined.iter().any(|p| p.is_float())
     }
 
     /// The code that combines partial results.

@@ -51,7 +51,7 @@ fn kernel_kind(
         }
         KernelKind::Scan { neutral, after, .. } => {
             let (reduce, dual) = functions.scan()?;
-            let exact = !functions.combined.iter().any(|p| p.is_float());
+            let exact = functions.is_exact();
             let outs = after.as_ref().map(|a| all_outs(&a.outs, operands, live));
             let fold = fold(neutral, functions, operands, live)?;
             plan::KernelKind::Scan { fold, reduce, dual, exact, outs }
@@ -59,7 +59,8 @@ fn kernel_kind(
         KernelKind::Filter => plan::KernelKind::Filter(functions.elems.clone()),
         KernelKind::Hist { dests, neutral, .. } => {
             let dests = operands.vars(dests, live);
-            plan::KernelKind::Hist { dests, fold: fold(neutral, functions, operands, live)? }
+            let fold = fold(neutral, functions, operands, live)?;
+            plan::KernelKind::Hist { dests, fold, exact: functions.is_exact() }
         }
     })
 }
