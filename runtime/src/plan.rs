@@ -436,7 +436,7 @@ pub enum KernelKind {
     },
     /// Output words: address of the kept counts by row, then of the values by position.
     Filter(Vec<Prim>),
-    /// Output words: length of the destinations, then their addresses.
+    /// Output words: length of the destinations, their addresses, and the addresses of what every other element may go to.
     Hist {
         /// Arrays to update.
         dests: Vec<Operand>,
@@ -444,6 +444,8 @@ pub enum KernelKind {
         fold: Fold,
         /// Grouping does not change results, so that copies of the destinations are made for threads only.
         exact: bool,
+        /// Nor does the order of the elements.
+        any_order: bool,
     },
 }
 

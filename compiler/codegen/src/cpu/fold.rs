@@ -9,6 +9,7 @@ use cranelift::prelude::*;
 use par_ir::Prim;
 use par_ir::core::Lambda;
 use par_ir::flat::{After, KernelKind, Space};
+use par_ir::ty::Dim;
 
 /// What a scan does with its prefixes.
 enum Prefixes<'k> {
@@ -79,7 +80,8 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
         let element = |k: &mut KernelEmitter<'_, 'a, '_>, pos: Value, acc: &[Value]| {
             let (values, rest) = k.combinable(&partials, pos)?;
             elems.iter().zip(rest).for_each(|(base, x)| k.e.store(*base, pos, x));
-            let values: Vec<Value> = values.into_iter().zip(&info.combined).map(|(x, p)| k.wide(x, *p)).collect();
+            let values: Vec<Value> =
+                values.into_iter().zip(&info.combined).map(|(x, p)| k.wide(x, *p)).collect();
             k.combine(op, acc, &values)
         };
         self.rows(&[], |k, row, start, end, _| {
@@ -138,20 +140,26 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
     ) -> Result<Vec<Value>, Unsupported> {
         let mut components = lanes::operators(op).ok_or("an operator has no accumulators in lanes")?;
         components.iter_mut().zip(&self.info.combined).for_each(|(lane, p)| lane.into = *p);
-        let identities = self.identities(plan, &components);
-        let (start, acc) = self.groups(
-            plan,
-            ends,
-            (&identities, initial),
-            |strip, pos, state| {
-                let mut results = strip.results(pos)?;
-                let rest = results.split_off(components.len().min(results.len()));
-                elems.iter().zip(&rest).for_each(|(base, x)| strip.store_result(*base, pos, x));
-                Ok(strip.accumulate(&components, state, &results))
-            },
-            element,
-            |strip, state, acc| strip.fold(&components, state, acc),
-        )?;
+        let (mut start, mut acc) = (ends.0, initial.to_vec());
+        // Of many rows of a ragged space most is what a group leaves.
+        let is_ragged = matches!(self.info.kernel.space, Space::Rows { dim: Dim::Seg(_), .. });
+        let shorter = plan.shorter().filter(|_| is_ragged);
+        for plan in [Some(plan), shorter.as_ref()].into_iter().flatten() {
+            let identities = self.identities(plan, &components);
+            (start, acc) = self.groups(
+                plan,
+                (start, ends.1),
+                (&identities, &acc),
+                |strip, pos, state| {
+                    let mut results = strip.results(pos)?;
+                    let rest = results.split_off(components.len().min(results.len()));
+                    elems.iter().zip(&rest).for_each(|(base, x)| strip.store_result(*base, pos, x));
+                    Ok(strip.accumulate(&components, state, &results))
+                },
+                element,
+                |strip, state, acc| strip.fold(&components, state, acc),
+            )?;
+        }
         self.counted(start, ends.1, &acc, element)
     }
 

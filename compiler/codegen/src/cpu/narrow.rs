@@ -179,7 +179,9 @@ impl Range {
         match p {
             Prim::Bool => Some(Range { least: 0, most: 1 }),
             _ if !p.is_integer() => None,
-            _ if p.is_signed() => Some(Range { least: -(1 << (p.bits() - 1)), most: (1 << (p.bits() - 1)) - 1 }),
+            _ if p.is_signed() => {
+                Some(Range { least: -(1 << (p.bits() - 1)), most: (1 << (p.bits() - 1)) - 1 })
+            }
             _ => Some(Range { least: 0, most: (1 << p.bits()) - 1 }),
         }
     }

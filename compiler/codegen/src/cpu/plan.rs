@@ -1,5 +1,6 @@
 //! Plans of kernels.
 
+use super::lanes::operators;
 use super::{Functions, KernelCode};
 use crate::plan::{Code, Live, Operands, all_outs};
 use crate::{cost, work};
@@ -57,10 +58,11 @@ fn kernel_kind(
             plan::KernelKind::Scan { fold, reduce, dual, exact, outs }
         }
         KernelKind::Filter => plan::KernelKind::Filter(functions.elems.clone()),
-        KernelKind::Hist { dests, neutral, .. } => {
+        KernelKind::Hist { dests, neutral, op } => {
             let dests = operands.vars(dests, live);
             let fold = fold(neutral, functions, operands, live)?;
-            plan::KernelKind::Hist { dests, fold, exact: functions.is_exact() }
+            let exact = functions.is_exact();
+            plan::KernelKind::Hist { dests, fold, exact, any_order: exact && operators(op).is_some() }
         }
     })
 }
