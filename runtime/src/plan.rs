@@ -318,6 +318,8 @@ pub struct Kernel {
     pub kind: KernelKind,
     /// If it is one.
     pub contraction: Option<Contraction>,
+    /// If all that it does is copy a matrix: where the element of a row and a column comes from.
+    pub transposition: Option<Factor>,
     /// If it is one: its code moves elements by classes.
     pub partition: Option<Partition>,
 }
@@ -384,7 +386,7 @@ pub enum Combine {
     Max,
 }
 
-/// An array of a contraction, and the index of an element.
+/// An array of a contraction or transposition, and the index of an element.
 #[derive(Serialize, Deserialize)]
 pub struct Factor {
     /// Number of the captured array.

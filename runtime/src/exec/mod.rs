@@ -22,6 +22,7 @@ mod sort;
 mod space;
 mod split;
 mod threads;
+mod transpose;
 
 pub use desc::Desc;
 

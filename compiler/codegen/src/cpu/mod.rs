@@ -37,7 +37,7 @@ use local::{Callees, Calls};
 pub use object::{Processor, Shape, compile_object};
 use par_ir::Var;
 use par_ir::flat::{self, Kernel, Op, Stm, Ty};
-use par_runtime::plan::{CodeId, Contraction, EnvLayout, KernelCheck, Partition, Plan};
+use par_runtime::plan::{CodeId, Contraction, EnvLayout, Factor, KernelCheck, Partition, Plan};
 use ranges::Ranges;
 pub(crate) use stage::for_each_use;
 use std::collections::{HashMap, HashSet};
@@ -127,6 +127,7 @@ impl<'t, M: Module> Compiler<'t, M> {
         }
         let KernelInfo { captures, layout, combined, elems, .. } = info;
         let contraction = if self.counting { None } else { contract::find(kernel, &captures) };
+        let transposition = if self.counting { None } else { contract::transposition(kernel, &captures) };
         let partition = moves.map(|m| m.plan.clone());
         let (name, recursive) = (name.into(), !callees.is_empty());
         Ok(Functions {
@@ -138,6 +139,7 @@ impl<'t, M: Module> Compiler<'t, M> {
             combined,
             elems,
             contraction,
+            transposition,
             partition,
             roles,
         })
@@ -239,6 +241,8 @@ pub struct Functions {
     pub elems: Vec<par_ir::Prim>,
     /// If it is one.
     pub contraction: Option<Contraction>,
+    /// If it is one.
+    pub transposition: Option<Factor>,
     /// If it is one.
     pub partition: Option<Partition>,
     roles: Vec<(Role, CodeId)>,

@@ -34,6 +34,7 @@ impl Code for KernelCode {
             code,
             kind,
             contraction: functions.contraction,
+            transposition: functions.transposition,
             partition: functions.partition,
         })
     }
