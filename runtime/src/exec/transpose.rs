@@ -88,13 +88,13 @@ impl<T: Copy + Default> Transposed<T> {
             // SAFETY: as the caller promises.
             unsafe { start.copy_to_nonoverlapping(line.as_mut_ptr(), rows) };
         }
-        for r in 0..rows {
+        (0..rows).for_each(|r| {
             let line: [T; SIDE] = std::array::from_fn(|c| tile[c][r]);
             // SAFETY: as the caller promises.
             unsafe {
                 let start = self.out.add((row + r) * self.columns + column);
                 start.copy_from_nonoverlapping(line.as_ptr(), columns);
             }
-        }
+        });
     }
 }
