@@ -10,6 +10,7 @@
 //! results are what the loop over `k` would give, to the bit, for every number of threads.
 
 mod tile;
+mod transpose;
 
 use super::launch::Launch;
 use super::threads;
@@ -99,7 +100,7 @@ impl Launch<'_> {
     }
 
     /// The address of a captured array.
-    pub fn captured(&self, array: usize) -> *const u8 {
+    fn captured(&self, array: usize) -> *const u8 {
         self.env[EnvLayout::CAPTURES + array] as *const u8
     }
 
@@ -171,7 +172,7 @@ impl Launch<'_> {
         }
     }
 
-    pub fn is_cancelled(&self) -> bool {
+    fn is_cancelled(&self) -> bool {
         // SAFETY: the run holds its token, whose flag this is, and only ever sets it.
         let flag = unsafe { &*(self.env[EnvLayout::CANCEL] as *const std::sync::atomic::AtomicU8) };
         let cancelled = flag.load(std::sync::atomic::Ordering::Relaxed) != 0;

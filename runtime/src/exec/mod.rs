@@ -22,7 +22,6 @@ mod sort;
 mod space;
 mod split;
 mod threads;
-mod transpose;
 
 pub use desc::Desc;
 

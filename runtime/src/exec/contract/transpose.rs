@@ -6,10 +6,10 @@
 //!     for every row of the tile: copy it from the buffer                      neighbours are written together
 //! ```
 
-use super::launch::Launch;
-use super::threads;
 use crate::array::Array;
 use crate::check::RuntimeError;
+use crate::exec::launch::Launch;
+use crate::exec::threads;
 use crate::plan::Factor;
 
 /// Rows and columns of a tile.
