@@ -218,6 +218,61 @@ fn failing_checks_are_those_of_the_processor() {
     }
 }
 
+const TURNS: &str = "\
+entry main [n] (turns: i64) (xs: [n]i64): [n]i64 =
+  loop xs for _ in 0..<turns do
+    let sums = scan (+) 0 (map (% 7) xs)
+    let next = map (\\i -> xs[i] + sums[i] % 3 + 1) (iota n)
+    let most = scan i64.max 0 next
+    in map2 (\\a b -> if b > 200 then xs[b] else a) next most
+";
+
+/// Turns of loops that do the same are asked for at once, and what fails in one of them is what fails on the processor.
+#[test]
+fn turns_of_a_loop_are_graphs() {
+    let Some(folder) = stand_ins() else { return };
+    let file = program("turns.par", TURNS);
+    for turns in ["5", "40", "400"] {
+        let given = program(&format!("turns{turns}.in"), &format!("{turns} [0, 1, 2, 3, 4, 3, 2, 1, 0]"));
+        let on = |command: &mut Command, backend: &str| {
+            run(command, &file, &["--input", given.to_str().expect("a path"), "--backend", backend])
+        };
+        let (status, out, err) = on(par(folder).env("EMU_REPORT", "1"), "cuda");
+        let (err, report) = err.rsplit_once("emulator: ").expect("a report");
+        assert_eq!((status, out, err.to_string()), on(&mut par(folder), "cpu"));
+        let graphs = report.rsplit_once("kernels, ").and_then(|r| r.1.split(' ').next()?.parse::<u32>().ok());
+        assert_eq!(graphs > Some(0), turns != "5", "{report}");
+        assert_eq!(status, Some(if turns == "400" { 1 } else { 0 }), "{err}");
+    }
+}
+
+/// What a kernel does without end is stopped, whatever does it.
+#[test]
+fn kernels_without_end_are_stopped() {
+    let Some(folder) = stand_ins() else { return };
+    let loops = [
+        (
+            "while",
+            "entry main (xs: []i64): []i64 = map (\\x -> loop y = x while y >= 0 do (y + 1) % 1000) xs",
+        ),
+        ("for", "entry main (xs: []i64): []i64 = map (\\x -> loop y = x for i < 1 << 50 do (y ^ i) + 1) xs"),
+        (
+            "calls",
+            "def f (x: i64): i64 = if x < 0 then x else f ((x + 1) % 1000)\nentry main (xs: []i64): []i64 = map f xs",
+        ),
+    ];
+    for (name, text) in loops {
+        let file = program(&format!("endless_{name}.par"), text);
+        let given = program("endless.in", "[1, 2, 3]");
+        let given = given.to_str().expect("a path");
+        let options = ["--input", given, "--backend", "cuda", "--timeout", "4"];
+        let (status, out, err) = run(par(folder).env("EMU_REPORT", "1"), &file, &options);
+        assert_eq!((status, out.as_str()), (Some(1), ""), "{name}: {err}");
+        // A process that ends with its kernel running would say so.
+        assert!(err.contains("did not end within 4 s") && err.contains(" 0 running"), "{name}: {err}");
+    }
+}
+
 /// Sizes that no tile divides, with the emulator's checks of shared memory.
 #[test]
 fn kernels_are_timed_one_by_one() {
