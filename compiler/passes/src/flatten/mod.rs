@@ -56,7 +56,7 @@ mod versions;
 mod view;
 mod whole;
 
-use crate::{bulk, segments};
+use crate::{bulk, columns, segments};
 
 pub use choices::{Choice, Measure, Thresholds};
 pub use consumed::updates_arguments;
@@ -150,6 +150,8 @@ fn with_choices(program: &core::Program, options: &Options) -> Result<(flat::Pro
         bulk::run(&mut out);
         prune::run(&mut out);
     }
+    columns::run(&mut out);
+    prune::run(&mut out);
     Ok((out, choices))
 }
 
