@@ -1,6 +1,7 @@
 //! Transformations of CORE, from CORE to FLAT, and of FLAT.
 
 mod bulk;
+mod by_position;
 mod columns;
 mod effects;
 pub mod flatten;

@@ -19,7 +19,8 @@
 //! - every parallel construct has a lifting rule in a file of its own ([`soac`], [`construct`], [`update`], [`branch`], [`loops`], [`call`], [`trace`]);
 //! - a call of a function that is scalar code through and through stays in the kernel ([`local`]);
 //! - arms and turns that update arrays do so where the rows are ([`whole`]);
-//! - a loop that only updates elements of its state is one kernel whose positions work by themselves, in order ([`inplace`]).
+//! - a loop that only updates elements of its state is one kernel whose positions work by themselves, in order ([`inplace`]); so is one with
+//!   parallel operators inside, where there are many positions ([`positions`]).
 //!
 //! At the root level (a function's own body) scalars live on the host, and `if`, loops and calls are the host's.
 //! A recursive function called under a nest gets a lifted form (`f^`), which works on all positions of a level at
@@ -42,6 +43,7 @@ mod loops;
 mod nest;
 mod outlive;
 mod pack;
+mod positions;
 mod prune;
 mod rep;
 mod sequential;
@@ -87,7 +89,7 @@ pub fn shows(program: &core::Program) -> bool {
 }
 
 /// Names of the host's conditions under which the sequential version of something runs.
-pub const VERSION_CONDITIONS: [&str; 2] = ["many", "by_rows"];
+pub const VERSION_CONDITIONS: [&str; 3] = ["many", "by_rows", "by_position"];
 
 pub(crate) type Result<T> = std::result::Result<T, Unsupported>;
 
@@ -239,6 +241,8 @@ pub(crate) struct Flattener<'a> {
     whole: HashMap<Var, (rep::Arr, LevelId)>,
     /// Parameters and results of loops and branches that are kept whole, likewise.
     layouts: HashMap<Var, (rep::Arr, LevelId)>,
+    /// Results of loops whose version is chosen.
+    decided: std::collections::HashSet<Var>,
     /// Parameters of loops that are passed as views.
     views: std::collections::HashSet<Var>,
     /// CORE arrays that are the lengths of a descriptor's rows.
@@ -291,6 +295,7 @@ impl<'a> Flattener<'a> {
             kept: consumed::kept(source),
             whole: HashMap::new(),
             layouts: HashMap::new(),
+            decided: std::collections::HashSet::new(),
             views: std::collections::HashSet::new(),
             lengths_of: lengths::of_program(source),
             joined_of: HashMap::new(),
