@@ -19,13 +19,18 @@
 mod generate;
 mod thread;
 
-use par_ir::Vars;
 use par_ir::core::{Exp, Stm};
 use par_ir::inplace::InPlace;
+use par_ir::{Dim, Vars};
 
 /// The loop for one position, if it can be said like that: the statements before it, and the loop. Its first results are those of
 /// the loop given.
 pub(crate) fn one_by_one(stm: &Stm, vars: &mut Vars) -> Option<(Vec<Stm>, Stm)> {
+    let Exp::Loop { params, .. } = &stm.exp else { return None };
+    let of_state = |d: &Dim| params.iter().any(|(p, _)| matches!(d, Dim::Size(a) if a.var() == Some(p.var)));
+    if params.iter().any(|(p, _)| p.ty.is_desc() || p.ty.dims.iter().any(of_state)) {
+        return None;
+    }
     [true, false].into_iter().find_map(|over| {
         let (before, stm) = thread::threaded(generate::generate(stm, over, vars)?, vars);
         let Exp::Loop { params, form, body } = &stm.exp else { return None };
