@@ -58,7 +58,7 @@ mod versions;
 mod view;
 mod whole;
 
-use crate::{bulk, columns, segments};
+use crate::{bulk, columns, invariant_checks, row_spaces, segments};
 
 pub use choices::{Choice, Measure, Thresholds};
 pub use consumed::updates_arguments;
@@ -145,7 +145,9 @@ fn with_choices(program: &core::Program, options: &Options) -> Result<(flat::Pro
     let (locals, choices) = (f.locals.functions(), f.choices.into_iter().collect());
     let mut out = flat::Program { funs, locals, vars: f.vars, places: f.places };
     prune::run(&mut out);
+    invariant_checks::run(&mut out);
     interchange::run(&mut out);
+    row_spaces::run(&mut out);
     bulk::run(&mut out);
     prune::run(&mut out);
     if segments::run(&mut out) {
