@@ -6,6 +6,7 @@
 //     EMU_SEED=n      random schedules, n > 0
 //     EMU_RESIDENT=n  blocks that run at the same time
 //     EMU_MEMORY=n    bytes of device memory, 4 GiB if not given
+//     EMU_REPORT=1    says at the end how many kernels and graphs were launched
 #include "emulator.hpp"
 #include <atomic>
 #include <chrono>
@@ -13,11 +14,13 @@
 #include <cstdlib>
 #include <cstring>
 #include <dlfcn.h>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <string>
 #include <sys/mman.h>
 #include <unistd.h>
+#include <vector>
 
 #undef blockDim
 #undef gridDim
@@ -32,7 +35,7 @@ enum Result : int {
     INVALID_DEVICE = 101,
     INVALID_IMAGE = 200,
     NOT_FOUND = 500,
-    NOT_SUPPORTED = 801,
+    NOT_CAPTURED = 900,
 };
 
 using Handle = void*;
@@ -143,6 +146,67 @@ int attribute(int number) {
     }
 }
 
+// A kernel: how it is launched, and the sizes of its arguments, then 0.
+struct Function {
+    emu::LaunchFunction launch;
+    const unsigned* sizes;
+};
+
+// What was asked of a stream while it was captured.
+using Graph = std::vector<std::function<int()>>;
+
+// A stream does what it is asked for at once, unless it is captured.
+struct Stream {
+    Graph* captured = nullptr;
+
+    int give(std::function<int()> order) {
+        if (!captured) return order();
+        return captured->push_back(std::move(order)), SUCCESS;
+    }
+};
+bool is_captured(Handle stream) { return stream && static_cast<Stream*>(stream)->captured; }
+int give(Handle stream, std::function<int()> order) {
+    return stream ? static_cast<Stream*>(stream)->give(std::move(order)) : order();
+}
+
+// How often something was launched.
+struct Report {
+    std::atomic<size_t> kernels{0}, graphs{0};
+    ~Report() {
+        if (setting("EMU_REPORT", 0)) fprintf(stderr, "emulator: %zu kernels, %zu graphs\n", kernels.load(), graphs.load());
+    }
+} report;
+
+int launch(const Function* function, dim3 grid, dim3 block, unsigned shared, void** arguments) {
+    std::lock_guard<std::mutex> lock(launching);
+    report.kernels++;
+    emu::Config config;
+    config.seed = setting("EMU_SEED", 0);
+    config.preempt = config.seed != 0;
+    config.resident = int(setting("EMU_RESIDENT", config.seed ? 4 : 1));
+    // A frame is larger here than on a device.
+    config.stack = (size_t(64) << 10) + (stack_limit.load() * 2 + 4095) / 4096 * 4096;
+    emu::launch(function->launch, grid, block, shared, arguments, config);
+    return SUCCESS;
+}
+
+// The arguments of a launch that is put off.
+struct Arguments {
+    std::vector<std::vector<char>> values;
+
+    Arguments(const Function* function, void** arguments) {
+        for (size_t i = 0; function->sizes[i]; i++) {
+            const char* bytes = static_cast<const char*>(arguments[i]);
+            values.emplace_back(bytes, bytes + function->sizes[i]);
+        }
+    }
+    std::vector<void*> pointers() {
+        std::vector<void*> all;
+        for (std::vector<char>& value : values) all.push_back(value.data());
+        return all;
+    }
+};
+
 double seconds() {
     return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
@@ -198,11 +262,17 @@ DRIVER cuMemPoolSetAttribute(Handle, int, void*) { return SUCCESS; }
 DRIVER cuMemPoolGetAttribute(Handle, int, void* value) { return memset(value, 0, 8), SUCCESS; }
 DRIVER cuMemPoolTrimTo(Handle, size_t) { return SUCCESS; }
 DRIVER cuMemAlloc_v2(Address* at, size_t bytes) { return bytes ? memory.allocate(at, bytes) : INVALID_VALUE; }
-DRIVER cuMemAllocAsync(Address* at, size_t bytes, Handle) { return bytes ? memory.allocate(at, bytes) : INVALID_VALUE; }
+DRIVER cuMemAllocAsync(Address* at, size_t bytes, Handle stream) {
+    if (is_captured(stream)) return NOT_CAPTURED;
+    return bytes ? memory.allocate(at, bytes) : INVALID_VALUE;
+}
 DRIVER cuMemAllocFromPoolAsync(Address* at, size_t bytes, Handle, Handle) { return cuMemAllocAsync(at, bytes, nullptr); }
 DRIVER cuMemAllocManaged(Address* at, size_t bytes, unsigned) { return cuMemAlloc_v2(at, bytes); }
 DRIVER cuMemFree_v2(Address at) { return at ? memory.release(at) : SUCCESS; }
-DRIVER cuMemFreeAsync(Address at, Handle) { return at ? memory.release(at) : SUCCESS; }
+DRIVER cuMemFreeAsync(Address at, Handle stream) {
+    if (is_captured(stream)) return NOT_CAPTURED;
+    return at ? memory.release(at) : SUCCESS;
+}
 DRIVER cuMemHostAlloc(void** at, size_t bytes, unsigned) { return (*at = malloc(bytes)) ? SUCCESS : OUT_OF_MEMORY; }
 DRIVER cuMemFreeHost(void* at) { return free(at), SUCCESS; }
 DRIVER cuMemGetInfo_v2(size_t* available, size_t* total) {
@@ -211,13 +281,21 @@ DRIVER cuMemGetInfo_v2(size_t* available, size_t* total) {
 DRIVER cuMemcpyHtoD_v2(Address to, const void* from, size_t n) { return memcpy(host(to), from, n), SUCCESS; }
 DRIVER cuMemcpyDtoH_v2(void* to, Address from, size_t n) { return memcpy(to, host(from), n), SUCCESS; }
 DRIVER cuMemcpyDtoD_v2(Address to, Address from, size_t n) { return memmove(host(to), host(from), n), SUCCESS; }
-DRIVER cuMemcpyHtoDAsync_v2(Address to, const void* from, size_t n, Handle) { return cuMemcpyHtoD_v2(to, from, n); }
-DRIVER cuMemcpyDtoHAsync_v2(void* to, Address from, size_t n, Handle) { return cuMemcpyDtoH_v2(to, from, n); }
-DRIVER cuMemcpyDtoDAsync_v2(Address to, Address from, size_t n, Handle) { return cuMemcpyDtoD_v2(to, from, n); }
+DRIVER cuMemcpyHtoDAsync_v2(Address to, const void* from, size_t n, Handle stream) {
+    return is_captured(stream) ? NOT_CAPTURED : cuMemcpyHtoD_v2(to, from, n);
+}
+DRIVER cuMemcpyDtoHAsync_v2(void* to, Address from, size_t n, Handle stream) {
+    return is_captured(stream) ? NOT_CAPTURED : cuMemcpyDtoH_v2(to, from, n);
+}
+DRIVER cuMemcpyDtoDAsync_v2(Address to, Address from, size_t n, Handle stream) {
+    return give(stream, [=] { return cuMemcpyDtoD_v2(to, from, n); });
+}
 DRIVER cuMemcpyAsync(Address to, Address from, size_t n, Handle) { return cuMemcpyDtoD_v2(to, from, n); }
 DRIVER cuMemcpy(Address to, Address from, size_t n) { return cuMemcpyDtoD_v2(to, from, n); }
 DRIVER cuMemsetD8_v2(Address at, unsigned char value, size_t n) { return memset(host(at), value, n), SUCCESS; }
-DRIVER cuMemsetD8Async(Address at, unsigned char value, size_t n, Handle) { return cuMemsetD8_v2(at, value, n); }
+DRIVER cuMemsetD8Async(Address at, unsigned char value, size_t n, Handle stream) {
+    return give(stream, [=] { return cuMemsetD8_v2(at, value, n); });
+}
 DRIVER cuMemsetD16Async(Address at, unsigned short value, size_t n, Handle) {
     for (size_t i = 0; i < n; i++) static_cast<unsigned short*>(host(at))[i] = value;
     return SUCCESS;
@@ -230,13 +308,13 @@ DRIVER cuMemsetD32_v2(Address at, unsigned value, size_t n) { return cuMemsetD32
 
 // --- streams, events, graphs ---------------------------------------------------------------------------------------------------
 
-DRIVER cuStreamCreate(Handle* stream, unsigned) { return *stream = malloc(1), SUCCESS; }
-DRIVER cuStreamCreateWithPriority(Handle* stream, unsigned, int) { return *stream = malloc(1), SUCCESS; }
-DRIVER cuStreamDestroy_v2(Handle stream) { return free(stream), SUCCESS; }
-DRIVER cuStreamSynchronize(Handle) { return SUCCESS; }
+DRIVER cuStreamCreate(Handle* stream, unsigned) { return *stream = new Stream, SUCCESS; }
+DRIVER cuStreamCreateWithPriority(Handle* stream, unsigned flags, int) { return cuStreamCreate(stream, flags); }
+DRIVER cuStreamDestroy_v2(Handle stream) { return delete static_cast<Stream*>(stream), SUCCESS; }
+DRIVER cuStreamSynchronize(Handle stream) { return is_captured(stream) ? NOT_CAPTURED : SUCCESS; }
 DRIVER cuStreamQuery(Handle) { return SUCCESS; }
 DRIVER cuStreamWaitEvent(Handle, Handle, unsigned) { return SUCCESS; }
-DRIVER cuStreamIsCapturing(Handle, int* status) { return *status = 0, SUCCESS; }
+DRIVER cuStreamIsCapturing(Handle stream, int* status) { return *status = is_captured(stream), SUCCESS; }
 DRIVER cuLaunchHostFunc(Handle, void (*function)(void*), void* data) { return function(data), SUCCESS; }
 DRIVER cuEventCreate(Handle* event, unsigned) { return *event = new double(0), SUCCESS; }
 DRIVER cuEventDestroy_v2(Handle event) { return delete static_cast<double*>(event), SUCCESS; }
@@ -248,14 +326,28 @@ DRIVER cuEventElapsedTime(float* milliseconds, Handle from, Handle to) {
     return SUCCESS;
 }
 DRIVER cuEventElapsedTime_v2(float* milliseconds, Handle from, Handle to) { return cuEventElapsedTime(milliseconds, from, to); }
-// Graphs are not recorded here; whoever uses them must go on without.
-DRIVER cuStreamBeginCapture_v2(Handle, int) { return NOT_SUPPORTED; }
-DRIVER cuStreamEndCapture(Handle, Handle*) { return NOT_SUPPORTED; }
-DRIVER cuGraphInstantiateWithFlags(Handle*, Handle, unsigned long long) { return NOT_SUPPORTED; }
-DRIVER cuGraphUpload(Handle, Handle) { return NOT_SUPPORTED; }
-DRIVER cuGraphLaunch(Handle, Handle) { return NOT_SUPPORTED; }
-DRIVER cuGraphDestroy(Handle) { return SUCCESS; }
-DRIVER cuGraphExecDestroy(Handle) { return SUCCESS; }
+// A graph that is ready is a copy of one.
+DRIVER cuStreamBeginCapture_v2(Handle stream, int) {
+    if (!stream || is_captured(stream)) return INVALID_VALUE;
+    return static_cast<Stream*>(stream)->captured = new Graph, SUCCESS;
+}
+DRIVER cuStreamEndCapture(Handle stream, Handle* graph) {
+    if (!is_captured(stream)) return INVALID_VALUE;
+    *graph = static_cast<Stream*>(stream)->captured;
+    return static_cast<Stream*>(stream)->captured = nullptr, SUCCESS;
+}
+DRIVER cuGraphInstantiateWithFlags(Handle* ready, Handle graph, unsigned long long) {
+    return *ready = new Graph(*static_cast<Graph*>(graph)), SUCCESS;
+}
+DRIVER cuGraphUpload(Handle, Handle) { return SUCCESS; }
+DRIVER cuGraphLaunch(Handle ready, Handle) {
+    report.graphs++;
+    for (const auto& order : *static_cast<Graph*>(ready))
+        if (const int status = order()) return status;
+    return SUCCESS;
+}
+DRIVER cuGraphDestroy(Handle graph) { return delete static_cast<Graph*>(graph), SUCCESS; }
+DRIVER cuGraphExecDestroy(Handle ready) { return delete static_cast<Graph*>(ready), SUCCESS; }
 
 // --- modules and launches ---------------------------------------------------------------------------------------------------------
 
@@ -263,8 +355,11 @@ DRIVER cuModuleLoadData(Handle* module, const void* image) { return (*module = l
 DRIVER cuModuleLoadDataEx(Handle* module, const void* image, unsigned, int*, void**) { return cuModuleLoadData(module, image); }
 DRIVER cuModuleUnload(Handle module) { return dlclose(module), SUCCESS; }
 DRIVER cuModuleGetFunction(Handle* function, Handle module, const char* name) {
-    *function = dlsym(module, (std::string("par_launch_") + name).c_str());
-    return *function ? SUCCESS : NOT_FOUND;
+    const auto launch = reinterpret_cast<emu::LaunchFunction>(dlsym(module, (std::string("par_launch_") + name).c_str()));
+    const auto sizes = reinterpret_cast<const unsigned* (*)()>(dlsym(module, (std::string("par_sizes_") + name).c_str()));
+    if (!launch || !sizes) return NOT_FOUND;
+    // It lives as long as its module, which stays.
+    return *function = new Function{launch, sizes()}, SUCCESS;
 }
 DRIVER cuModuleGetGlobal_v2(Address* at, size_t* bytes, Handle module, const char* name) {
     void* p = dlsym(module, name);
@@ -280,20 +375,17 @@ DRIVER cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, Handle, int thre
     return *blocks = threads > 0 ? 2048 / threads : 0, SUCCESS;
 }
 DRIVER cuLaunchKernel(
-    Handle function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared, Handle,
+    Handle handle, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared, Handle stream,
     void** arguments, void**
 ) {
     const unsigned long long threads = 1ull * bx * by * bz;
     if (!gx || !gy || !gz || !threads || threads > 1024) return INVALID_VALUE;
-    std::lock_guard<std::mutex> lock(launching);
-    emu::Config config;
-    config.seed = setting("EMU_SEED", 0);
-    config.preempt = config.seed != 0;
-    config.resident = int(setting("EMU_RESIDENT", config.seed ? 4 : 1));
-    // A frame is larger here than on a device.
-    config.stack = (size_t(64) << 10) + (stack_limit.load() * 2 + 4095) / 4096 * 4096;
-    emu::launch(reinterpret_cast<emu::LaunchFunction>(function), dim3(gx, gy, gz), dim3(bx, by, bz), shared, arguments, config);
-    return SUCCESS;
+    const Function* function = static_cast<Function*>(handle);
+    const dim3 grid(gx, gy, gz), block(bx, by, bz);
+    if (!is_captured(stream)) return launch(function, grid, block, shared, arguments);
+    return give(stream, [=, copy = Arguments(function, arguments)]() mutable {
+        return launch(function, grid, block, shared, copy.pointers().data());
+    });
 }
 struct LaunchConfig {
     unsigned grid[3], block[3], shared;
@@ -317,7 +409,7 @@ DRIVER cuGetErrorName(int error, const char** name) {
     case INVALID_DEVICE: return *name = "CUDA_ERROR_INVALID_DEVICE", SUCCESS;
     case INVALID_IMAGE: return *name = "CUDA_ERROR_INVALID_IMAGE", SUCCESS;
     case NOT_FOUND: return *name = "CUDA_ERROR_NOT_FOUND", SUCCESS;
-    case NOT_SUPPORTED: return *name = "CUDA_ERROR_NOT_SUPPORTED", SUCCESS;
+    case NOT_CAPTURED: return *name = "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED", SUCCESS;
     default: return *name = nullptr, INVALID_VALUE;
     }
 }
@@ -329,7 +421,7 @@ DRIVER cuGetErrorString(int error, const char** text) {
     case INVALID_DEVICE: return *text = "invalid device ordinal", SUCCESS;
     case INVALID_IMAGE: return *text = "device kernel image is invalid", SUCCESS;
     case NOT_FOUND: return *text = "named symbol not found", SUCCESS;
-    case NOT_SUPPORTED: return *text = "operation not supported", SUCCESS;
+    case NOT_CAPTURED: return *text = "operation not permitted when stream is capturing", SUCCESS;
     default: return *text = nullptr, INVALID_VALUE;
     }
 }

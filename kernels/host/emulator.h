@@ -95,6 +95,13 @@ inline typename MakeIndices<sizeof...(A)>::Type indices_of(void (*)(A...)) {
     return {};
 }
 
+// The sizes of a kernel's arguments, then 0: a launch that is put off needs a copy of them.
+template <class... A>
+inline const u32* sizes_of(void (*)(A...)) {
+    static const u32 sizes[] = {u32(sizeof(typename Bare<A>::Type))..., 0};
+    return sizes;
+}
+
 inline void observed() {
     if (machine->preempt) machine->switch_point();
 }
@@ -214,13 +221,15 @@ inline T atomicCAS(T* p, EmuValue<T> compare, EmuValue<T> v) {
 inline void __threadfence() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
 inline void __threadfence_block() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
 
-// A kernel is launched through a function that takes the machine and the arguments' addresses, as the driver has them.
+// A kernel is launched through a function that takes the machine and the arguments' addresses, as the driver has them; another one
+// says how long they are.
 #define PAR_KERNEL static
 #define PAR_EXPORT(NAME)                                                                                       \
     extern "C" __attribute__((visibility("default"))) void par_launch_##NAME(emu::Machine* m, void** arguments) { \
         emu::machine = m;                                                                                      \
         m->run([](void** a) { emu::call(NAME, a, decltype(emu::indices_of(NAME)){}); }, arguments);            \
-    }
+    }                                                                                                          \
+    extern "C" __attribute__((visibility("default"))) const emu::u32* par_sizes_##NAME() { return emu::sizes_of(NAME); }
 
 #ifdef EMU_RACE
 #include "shared.h"

@@ -26,6 +26,15 @@ PAR_INLINE void note_longest(u64* longest, u64 mine) {
     if (lane_index() == 0 && mine > load_relaxed(longest)) atomicMax(longest, mine);
 }
 
+// Makes a failure one before all launches, so that launches whose numbers were used before do nothing after it.
+struct BulkSettle {
+    Failure* record;
+};
+PAR_KERNEL void bulk_settle(PAR_ARGUMENT BulkSettle k) {
+    if (threadIdx.x == 0 && load_relaxed(&k.record->launch) != ~u64(0)) store_relaxed(&k.record->launch, u64(0));
+}
+PAR_EXPORT(bulk_settle)
+
 struct BulkIota {
     i64* to;
     u64 n;

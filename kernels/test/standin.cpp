@@ -87,6 +87,23 @@ void run(const std::vector<char>& image) {
     bool right = true;
     for (int i = 0; i < 5000; i++) right = right && out[i] == 3 * i;
     check(right, "what the kernel wrote");
+    const auto given = arguments;
+    void *graph, *ready;
+    call(driver, "cuStreamBeginCapture_v2", stream, 1);
+    call(driver, "cuMemsetD8Async", arguments.out, 0, size_t(8), stream);
+    check(call(driver, "cuLaunchKernel", function, 5u, 1u, 1u, 256u, 1u, 1u, 0u, stream, (void**)pointers, (void**)nothing) == 0, "a launch in a graph");
+    call(driver, "cuMemcpyDtoDAsync_v2", arguments.in, arguments.out, size_t(20000), stream);
+    check(call(driver, "cuStreamSynchronize", stream) == 900, "nobody waits for what is captured");
+    check(call(driver, "cuStreamEndCapture", stream, &graph) == 0, "a graph");
+    check(call(driver, "cuGraphInstantiateWithFlags", &ready, graph, 0ull) == 0, "a graph is ready");
+    arguments = {0, 0, 0};   // its launches have arguments of their own
+    check(call(driver, "cuGraphLaunch", ready, stream) == 0 && call(driver, "cuGraphLaunch", ready, stream) == 0, "a graph runs twice");
+    arguments = given;
+    call(driver, "cuMemcpyDtoHAsync_v2", (void*)out.data(), arguments.out, size_t(20000), stream);
+    right = true;
+    for (int i = 0; i < 5000; i++) right = right && out[i] == 9 * i;
+    check(right, "what the graph wrote");
+    check(call(driver, "cuGraphExecDestroy", ready) == 0 && call(driver, "cuGraphDestroy", graph) == 0, "graphs are let go of");
     check(call(driver, "cuMemFreeAsync", arguments.in, stream) == 0, "memory is given back");
     check(call(driver, "cuMemFreeAsync", arguments.in, stream) == 1, "memory is not given back twice");
     Address much;

@@ -160,9 +160,11 @@ impl<A: Part> Blocks<A> {
 
     /// Lets go of arrays in which no row is, of those of which only little is used, and of those that are small and many; says
     /// which rows are to be copied out of them, in order. `starts[i]` is where row `i` of `lens[i]` elements begins; an
-    /// empty row begins anywhere, and one whose start is marked holds one element. What is copied is at most half of what is let go, or small: doing this whenever
-    /// arrays were added costs no more than making them did, and a number of steps in proportion to the rows. So nothing is copied
-    /// out of arrays that are `kept` anyway, which may be added again and again.
+    /// empty row begins anywhere, and one whose start is marked holds one element.
+    ///
+    /// What is copied is at most half of what is let go, or small: doing this whenever arrays were added costs no more than
+    /// making them did, and a number of steps in proportion to the rows. So nothing is copied out of arrays that are `kept`
+    /// anyway, which may be added again and again.
     pub fn leave(&mut self, starts: &[i64], lens: &[i64], kept: Option<&Blocks<A>>) -> Vec<Row<A>> {
         if self.parts.len() <= 1 {
             return Vec::new();

@@ -218,6 +218,34 @@ fn failing_checks_are_those_of_the_processor() {
     }
 }
 
+const TURNS: &str = "\
+entry main [n] (turns: i64) (xs: [n]i64): [n]i64 =
+  loop xs for _ in 0..<turns do
+    let sums = scan (+) 0 (map (% 7) xs)
+    let next = map (\\i -> xs[i] + sums[i] % 3 + 1) (iota n)
+    let most = scan i64.max 0 next
+    in map2 (\\a b -> if b > 200 then xs[b] else a) next most
+";
+
+/// Turns of loops that do the same are asked for at once, and what fails in one of them is what fails on the processor.
+#[test]
+fn turns_of_a_loop_are_graphs() {
+    let Some(folder) = stand_ins() else { return };
+    let file = program("turns.par", TURNS);
+    for turns in ["5", "40", "400"] {
+        let given = program(&format!("turns{turns}.in"), &format!("{turns} [0, 1, 2, 3, 4, 3, 2, 1, 0]"));
+        let on = |command: &mut Command, backend: &str| {
+            run(command, &file, &["--input", given.to_str().expect("a path"), "--backend", backend])
+        };
+        let (status, out, err) = on(par(folder).env("EMU_REPORT", "1"), "cuda");
+        let (err, report) = err.rsplit_once("emulator: ").expect("a report");
+        assert_eq!((status, out, err.to_string()), on(&mut par(folder), "cpu"));
+        let graphs = report.rsplit_once("kernels, ").and_then(|r| r.1.split(' ').next()?.parse::<u32>().ok());
+        assert_eq!(graphs > Some(0), turns != "5", "{report}");
+        assert_eq!(status, Some(if turns == "400" { 1 } else { 0 }), "{err}");
+    }
+}
+
 /// Sizes that no tile divides, with the emulator's checks of shared memory.
 #[test]
 fn kernels_are_timed_one_by_one() {

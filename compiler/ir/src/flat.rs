@@ -8,8 +8,9 @@
 //! [`Ty::Desc`] is a descriptor: `offsets : [rows+1]i64`, `offsets[0] = 0`; its lengths and segment ids are lazy.
 //! [`Ty::Blocks`] is several flat arrays that are read as one: every array has an **origin** in one index space, the same wherever
 //! it goes, and element `i` of it has index `origin + i` in all blocks that hold it. So the rows of a join are told by where they
-//! start, and nothing is copied. The start of a row that is one element again and again has [`par_runtime::blocks::MARK`] added, which is
-//! above all indices: what takes starts ([`Op::Tidy`], [`Op::Sweep`]) knows it, kernels take it off before they read. No index is inside that is not an element of one of the arrays; in particular 0 is not.
+//! start, and nothing is copied. No index is inside that is not an element of one of the arrays; in particular 0 is not. The start
+//! of a row that is one element again and again has [`par_runtime::blocks::MARK`] added, which is above all indices: what takes
+//! starts ([`Op::Tidy`], [`Op::Sweep`]) knows it, kernels take it off before they read.
 //!
 //! **Spaces**. `Flat n`: positions `0..n`; one row. `Rows r d`: `r` rows, row `i` with `d` elements (`Size`) or
 //! `d.lens[i]` elements (`Seg`); positions number all elements in order. The kernel's body may use `row` and `pos`

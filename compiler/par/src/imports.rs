@@ -66,9 +66,7 @@ impl Loader<'_> {
             }
         }
         file.imported = !self.open.is_empty();
-        if file.imported {
-            file.decs.iter_mut().for_each(demote);
-        }
+        file.decs.iter_mut().for_each(if file.imported { demote } else { promote });
         self.files.push(Arc::new(file));
         self.diagnostics.extend(diagnostics);
     }
@@ -174,6 +172,15 @@ pub(crate) fn demote(dec: &mut Dec) {
     }
 }
 
+/// The name of a function that is an entry point whether or not it says so.
+const MAIN: &str = "main";
+
+fn promote(dec: &mut Dec) {
+    if let DecKind::Def(def) = &mut dec.kind {
+        def.entry |= def.name.name == MAIN;
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -206,6 +213,20 @@ mod tests {
         ];
         let text = "import \"lib/a\"\nentry main (x: i32) : i32 = twice x";
         assert_eq!(entries(text, files), Ok(vec!["main".to_string()]));
+    }
+
+    #[test]
+    fn main_is_an_entry_point_without_saying_so() {
+        let files: &[(&str, &str)] = &[("dir/a.par", "def main (x: i32) : i32 = 2 * x")];
+        assert_eq!(
+            entries("def main (x: i32) = x\ndef other (x: i32) = x", &[]),
+            Ok(vec!["main".to_string()])
+        );
+        assert_eq!(entries("import \"a\"\nentry f (x: i32) = main x", files), Ok(vec!["f".to_string()]));
+        assert_eq!(
+            entries("local def main (x: i32) = x\nmodule m = { def main (x: i32) = x }", &[]),
+            Ok(vec![])
+        );
     }
 
     #[test]

@@ -62,7 +62,7 @@ impl Buffer {
 impl Drop for Buffer {
     fn drop(&mut self) {
         if let Some(address) = self.address.get() {
-            self.gpu.free(*address);
+            self.gpu.free(*address, self.bytes);
         }
         if let Some(account) = &self.account {
             account.give(self.bytes);

@@ -12,28 +12,28 @@ const ITEMS: u64 = 4;
 const TILE: u64 = 256 * 7;
 
 /// A kernel over `n` elements.
-pub fn map(cuda: &Cuda, name: &str, n: usize, words: &mut [u64]) -> Result<(), RuntimeError> {
+pub fn map(cuda: &Cuda, name: &str, n: usize, words: &[u64]) -> Result<(), RuntimeError> {
     cuda.launch_bulk(name, (n as u64).div_ceil(u64::from(THREADS) * ITEMS), THREADS, words)
 }
 
 /// `0..n`.
 pub fn iota(cuda: &Cuda, to: Address, n: usize) -> Result<(), RuntimeError> {
-    map(cuda, "bulk_iota", n, &mut [to, n as u64])
+    map(cuda, "bulk_iota", n, &[to, n as u64])
 }
 
 /// `n` times `x`.
 pub fn fill(cuda: &Cuda, to: Address, n: usize, x: Scalar) -> Result<(), RuntimeError> {
-    map(cuda, &format!("bulk_fill{}", x.prim().size()), n, &mut [to, n as u64, x.bits()])
+    map(cuda, &format!("bulk_fill{}", x.prim().size()), n, &[to, n as u64, x.bits()])
 }
 
 /// Offsets of `rows` rows: `0, m, 2m, …`, which are one more.
 pub fn multiples(cuda: &Cuda, to: Address, rows: usize, m: usize) -> Result<(), RuntimeError> {
-    map(cuda, "bulk_multiples", rows + 1, &mut [to, rows as u64 + 1, m as u64])
+    map(cuda, "bulk_multiples", rows + 1, &[to, rows as u64 + 1, m as u64])
 }
 
 /// Differences of `rows + 1` offsets.
 pub fn differences(cuda: &Cuda, to: Address, offsets: Address, rows: usize) -> Result<(), RuntimeError> {
-    map(cuda, "bulk_differences", rows, &mut [to, rows as u64, offsets])
+    map(cuda, "bulk_differences", rows, &[to, rows as u64, offsets])
 }
 
 /// `to[i + 1] = to[0] + from[i + 1]` for `rows` rows: appends offsets to others. At `longest`, which was 0 or has been written by this
@@ -45,7 +45,7 @@ pub fn append_offsets(
     rows: usize,
     longest: Address,
 ) -> Result<(), RuntimeError> {
-    map(cuda, "bulk_append_offsets", rows, &mut [to, rows as u64, from, longest])
+    map(cuda, "bulk_append_offsets", rows, &[to, rows as u64, from, longest])
 }
 
 /// Bytes of the scan's scratch memory.
@@ -61,7 +61,7 @@ pub fn offsets(
     rows: usize,
     (longest, state): (Address, Address),
 ) -> Result<(), RuntimeError> {
-    let words = &mut [to, rows as u64, lengths, longest, state];
+    let words = &[to, rows as u64, lengths, longest, state];
     cuda.launch_bulk("bulk_offsets", (rows as u64).div_ceil(TILE), THREADS, words)
 }
 
@@ -73,7 +73,7 @@ pub fn rows_of(
     rows: usize,
     total: usize,
 ) -> Result<(), RuntimeError> {
-    let words = &mut [to, rows as u64, total as u64, offsets];
+    let words = &[to, rows as u64, total as u64, offsets];
     cuda.launch_bulk("bulk_rows_of", (rows as u64 + total as u64).div_ceil(TILE), THREADS, words)
 }
 
@@ -85,7 +85,7 @@ pub fn gather_rows(
     offsets: Address,
     (rows, total, size): (usize, usize, usize),
 ) -> Result<(), RuntimeError> {
-    let words = &mut [to, rows as u64, total as u64, offsets, from];
+    let words = &[to, rows as u64, total as u64, offsets, from];
     let blocks = (rows as u64 + total as u64).div_ceil(TILE);
     cuda.launch_bulk(&format!("bulk_gather_rows{size}"), blocks, THREADS, words)
 }

@@ -2,12 +2,15 @@
 //!
 //! `cudarc` panics where the driver's library is missing, so that [`Gpu::open`] looks for it first.
 
+use super::replay::{Order, Record, Replay};
+use super::spare::Spare;
+use super::stream::{Graph, Stream};
 use crate::array::OutOfMemory;
-use cudarc::driver::result::{self, DriverError, device, event, mem_pool, module, primary_ctx, stream};
+use cudarc::driver::result::{self, DriverError, device, event, mem_pool, module, primary_ctx};
 use cudarc::driver::sys;
 use std::ffi::{CString, c_void};
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Instant;
 
 /// An address on the device.
@@ -64,10 +67,18 @@ fn explain(e: DriverError) -> String {
     text.unwrap_or_else(|_| format!("error {}", e.0 as i32))
 }
 
+/// What is asked of a device, and memory it does not use.
+#[derive(Default)]
+struct Work {
+    replay: Replay<Graph>,
+    spare: Spare,
+}
+
 /// A device that is ready.
 pub struct Gpu {
     context: sys::CUcontext,
-    stream: sys::CUstream,
+    stream: Stream,
+    work: Mutex<Work>,
     device: sys::CUdevice,
     pool: sys::CUmemoryPool,
     /// Its name.
@@ -141,14 +152,15 @@ impl Gpu {
                 (device::get_attribute(device, MAJOR)?, device::get_attribute(device, MINOR)?);
             let context = primary_ctx::retain(device)?;
             result::ctx::set_current(context)?;
-            let stream = stream::create(stream::StreamKind::NonBlocking)?;
+            let stream = Stream::create()?;
             let pool = device::get_default_mem_pool(device)?;
             // Memory that was given back stays in the pool, until there is no other.
             let mut most = u64::MAX;
             let threshold = sys::CUmemPool_attribute::CU_MEMPOOL_ATTR_RELEASE_THRESHOLD;
             mem_pool::set_attribute(pool, threshold, (&raw mut most).cast())?;
             let name = device::get_name(device)?;
-            Ok(Gpu { context, stream, device, pool, name, architecture: format!("sm_{major}{minor}") })
+            let (architecture, work) = (format!("sm_{major}{minor}"), Mutex::default());
+            Ok(Gpu { context, stream, work, device, pool, name, architecture })
         }
     }
 
@@ -158,34 +170,76 @@ impl Gpu {
         unsafe { result::ctx::set_current(self.context) }
     }
 
-    /// Memory. If there is none, what the pool keeps is given back first.
+    fn work(&self) -> MutexGuard<'_, Work> {
+        self.work.lock().unwrap_or_else(|e| e.into_inner())
+    }
+
+    /// Memory. If there is none, what is spare and what the pool keeps is given back first.
     pub fn allocate(&self, bytes: usize) -> Result<Address, OutOfMemory> {
         let wanted = bytes.max(16);
-        // SAFETY: the stream is this device's.
-        let ask = || unsafe { result::malloc_async(self.stream, wanted) };
+        let spare = self.work().spare.take(wanted);
+        if let Some(found) = spare {
+            // What a program forgets to write shows in tests.
+            if cfg!(debug_assertions) {
+                let _ = self.set(found, 0xcd, wanted);
+            }
+            return Ok(found);
+        }
         let trim = |_| {
+            self.give_back_spare()?;
             self.wait()?;
             // SAFETY: the pool is this device's.
             unsafe { mem_pool::trim_to(self.pool, 0)? };
-            ask()
+            self.stream.allocate(wanted)
         };
-        ask().or_else(trim).map_err(|_: DriverError| OutOfMemory(bytes as u64))
+        let found = self.stream.allocate(wanted).or_else(trim);
+        found.map_err(|_: DriverError| OutOfMemory(bytes as u64))
     }
 
-    /// Gives memory back, once what was asked for before is done.
-    pub fn free(&self, address: Address) {
+    /// Gives memory of so many bytes back, once what was asked for before is done.
+    pub fn free(&self, address: Address, bytes: usize) {
         // A thread that never ran anything may drop an array. There is nobody to tell of a failure.
-        // SAFETY: the address came from `allocate` and is not used by anything that is asked for later.
-        let _ = self.enter().and_then(|()| unsafe { result::free_async(address, self.stream) });
+        let _ = self.enter().and_then(|()| self.give_back(address, bytes.max(16)));
+    }
+
+    fn give_back(&self, address: Address, bytes: usize) -> Result<(), DriverError> {
+        let mut work = self.work();
+        if !work.spare.keep(address, bytes) {
+            work.replay.flush(&self.stream)?;
+            // SAFETY: the address came from `allocate` and is not used by anything that is asked for later.
+            return unsafe { self.stream.free(address) };
+        }
+        let full = work.spare.is_full();
+        drop(work);
+        if full { self.give_back_spare() } else { Ok(()) }
+    }
+
+    fn give_back_spare(&self) -> Result<(), DriverError> {
+        let mut work = self.work();
+        work.replay.flush(&self.stream)?;
+        // Graphs name memory that is gone now.
+        work.replay.clear(&self.stream);
+        // SAFETY: the addresses came from `allocate`, and nobody has them any more.
+        work.spare.drain().into_iter().try_for_each(|a| unsafe { self.stream.free(a) })
     }
 
     /// Sets bytes.
     pub fn set(&self, at: Address, byte: u8, bytes: usize) -> Result<(), DriverError> {
-        if bytes == 0 {
-            return Ok(());
-        }
-        // SAFETY: the callers pass memory of this many bytes, like those of the next three.
-        unsafe { result::memset_d8_async(at, byte, bytes, self.stream) }
+        if bytes == 0 { Ok(()) } else { self.give(Order::Set { at, byte, bytes }) }
+    }
+
+    fn give(&self, order: Order) -> Result<(), DriverError> {
+        self.work().replay.give(&self.stream, order)
+    }
+
+    /// What is asked for next does not follow from what was asked before.
+    fn flush(&self) -> Result<(), DriverError> {
+        self.work().replay.flush(&self.stream)
+    }
+
+    /// A turn of a loop ends: the next one may ask for the same.
+    pub fn turn(&self) -> Result<(), DriverError> {
+        self.work().replay.turn(&self.stream)
     }
 
     /// Copies to the device; the source may change as soon as this returns.
@@ -193,8 +247,9 @@ impl Gpu {
         if from.is_empty() {
             return Ok(());
         }
-        // SAFETY: see `set`. Ordinary memory is copied before the call returns.
-        unsafe { result::memcpy_htod_async(to, from, self.stream) }
+        self.flush()?;
+        // SAFETY: the callers pass memory of this many bytes. Ordinary memory is copied before the call returns.
+        unsafe { result::memcpy_htod_async(to, from, self.stream.raw()) }
     }
 
     /// Copies from the device, when [`Gpu::wait`] has returned.
@@ -202,47 +257,33 @@ impl Gpu {
         if to.is_empty() {
             return Ok(());
         }
-        // SAFETY: see `set`; the callers wait before they let go of `to`.
-        unsafe { result::memcpy_dtoh_async(to, from, self.stream) }
+        self.work().replay.end(&self.stream)?;
+        // SAFETY: as above; the callers wait before they let go of `to`.
+        unsafe { result::memcpy_dtoh_async(to, from, self.stream.raw()) }
     }
 
     /// Copies on the device.
     pub fn copy(&self, to: Address, from: Address, bytes: usize) -> Result<(), DriverError> {
-        if bytes == 0 {
-            return Ok(());
-        }
-        // SAFETY: see `set`.
-        unsafe { result::memcpy_dtod_async(to, from, bytes, self.stream) }
+        if bytes == 0 { Ok(()) } else { self.give(Order::Copy { to, from, bytes }) }
     }
 
     /// Waits until all that was asked for is done.
     pub fn wait(&self) -> Result<(), DriverError> {
-        // SAFETY: the stream is this device's.
-        unsafe { stream::synchronize(self.stream) }
+        self.work().replay.end(&self.stream)?;
+        self.stream.wait()
     }
 
     /// Starts a function whose argument is one struct of these words, on blocks of so many threads with so many bytes of shared
-    /// memory.
+    /// memory. What has a `record` says there that it failed.
     pub fn launch(
         &self,
         function: Function,
         blocks: u32,
         (threads, shared): (u32, u32),
-        words: &mut [u64],
+        words: &[u64],
+        record: Option<Record>,
     ) -> Result<(), DriverError> {
-        let mut argument = [words.as_mut_ptr().cast::<c_void>()];
-        // SAFETY: the function is of a module that is loaded, and takes a struct of these words; the addresses among
-        // them are of memory that is given back only after the launch, by the order of the stream.
-        unsafe {
-            result::launch_kernel(
-                function.0,
-                (blocks, 1, 1),
-                (threads, 1, 1),
-                shared,
-                self.stream,
-                &mut argument,
-            )
-        }
+        self.give(Order::Launch { function, blocks, threads, shared, words: words.into(), record })
     }
 
     /// Starts a function whose arguments are at most eight bytes each, in words.
@@ -259,15 +300,19 @@ impl Gpu {
         let mut arguments: Vec<*mut c_void> =
             words.iter().map(|w| std::ptr::from_ref(w).cast_mut().cast()).collect();
         let (grid, block) = ((shape.grid.0, shape.grid.1, 1), (shape.block.0, shape.block.1, 1));
+        self.flush()?;
         // SAFETY: as above; the driver reads as many bytes of each word as the argument has.
-        unsafe { result::launch_kernel(function.0, grid, block, shape.shared, self.stream, &mut arguments) }
+        unsafe {
+            result::launch_kernel(function.0, grid, block, shape.shared, self.stream.raw(), &mut arguments)
+        }
     }
 
     /// Notes when all that was asked for before is done.
     pub fn mark(&self) -> Result<Mark, DriverError> {
+        self.flush()?;
         let mark = Mark(event::create(sys::CUevent_flags::CU_EVENT_DEFAULT)?);
         // SAFETY: the stream is this device's.
-        unsafe { event::record(mark.0, self.stream)? };
+        unsafe { event::record(mark.0, self.stream.raw())? };
         Ok(mark)
     }
 
@@ -302,8 +347,8 @@ impl Gpu {
             self.copy(to, from, BYTES).and_then(|()| self.wait()).map_err(failed)?;
             best = best.min(start.elapsed().as_secs_f64());
         }
-        self.free(from);
-        self.free(to);
+        self.free(from, BYTES);
+        self.free(to, BYTES);
         Ok(2.0 * BYTES as f64 / best)
     }
 }
@@ -312,8 +357,8 @@ impl Drop for Gpu {
     fn drop(&mut self) {
         // SAFETY: both were made by `prepare`, and whoever has memory or a module holds this value.
         unsafe {
-            let _ = self.enter();
-            let _ = stream::destroy(self.stream);
+            let _ = self.enter().and_then(|()| self.give_back_spare());
+            let _ = self.stream.destroy();
             let _ = primary_ctx::release(self.device);
         }
     }
@@ -344,8 +389,8 @@ impl Drop for Mark {
 pub struct Module(sys::CUmodule);
 
 /// A function of a module.
-#[derive(Clone, Copy)]
-pub struct Function(sys::CUfunction);
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Function(pub(super) sys::CUfunction);
 
 // SAFETY: handles, see `Gpu`.
 unsafe impl Send for Module {}
@@ -355,6 +400,14 @@ unsafe impl Sync for Module {}
 unsafe impl Send for Function {}
 // SAFETY: as above.
 unsafe impl Sync for Function {}
+
+#[cfg(test)]
+impl Function {
+    /// None, for tests.
+    pub fn null() -> Function {
+        Function(std::ptr::null_mut())
+    }
+}
 
 impl Module {
     /// The function of that name.

@@ -161,7 +161,7 @@ impl<'a> Launch<'_, 'a> {
         shared: u64,
     ) -> Result<(), RuntimeError> {
         let name = format!("{}{suffix}", self.kernel.name);
-        self.cuda.launch(&name, blocks, (threads, shared as u32), &mut self.words)
+        self.cuda.launch(&name, blocks, (threads, shared as u32), &self.words)
     }
 
     /// Fresh arrays, whose addresses are the next words.

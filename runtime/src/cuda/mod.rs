@@ -20,8 +20,11 @@ mod headers;
 mod launch;
 mod module;
 mod nvrtc;
+mod replay;
 mod run;
 mod sort;
+mod spare;
+mod stream;
 mod workbench;
 
 pub use driver::{Function, Gpu, LoadError, Unavailable};

@@ -1,7 +1,8 @@
 //! A run on a GPU: the device that the executor is given.
 
 use super::array::{Account, Array};
-use super::driver::{Address, Gpu};
+use super::driver::{Address, Function, Gpu};
+use super::replay::Record;
 use super::{Kernel, Loaded, blocks, bulk, desc, sort};
 use crate::array::{self, OutOfMemory};
 use crate::blocks::Blocks;
@@ -24,6 +25,8 @@ pub struct Cuda<'a> {
     pub(super) account: Arc<Account>,
     /// The record of failed checks, see `kernels/program/failure.cuh`.
     failure: Array,
+    /// The function that makes a failure one before all launches.
+    settle: Function,
     launches: Rc<Cell<u64>>,
 }
 
@@ -53,7 +56,8 @@ impl<'a> Cuda<'a> {
         // No launch has failed, at no position: both are the largest number.
         gpu.set(address, 0, 8 * RECORD).and_then(|()| gpu.set(address, 0xff, 16)).map_err(broken)?;
         let account = Arc::new(Account::new(limit));
-        Ok(Cuda { loaded, account, failure, launches: Rc::new(Cell::new(0)) })
+        let settle = loaded.bulk("bulk_settle")?;
+        Ok(Cuda { loaded, account, failure, settle, launches: Rc::new(Cell::new(0)) })
     }
 
     pub(super) fn gpu(&self) -> &'a Arc<Gpu> {
@@ -97,19 +101,25 @@ impl<'a> Cuda<'a> {
         Ok(vec![address(&self.failure, Span::default())?, number, stack as u64])
     }
 
+    fn record(&self) -> Result<Record, RuntimeError> {
+        Ok(Record { at: address(&self.failure, Span::default())?, settle: self.settle })
+    }
+
     /// Starts a kernel, if there is something to do, on blocks of so many threads, with so many bytes of shared memory.
     pub(super) fn launch(
         &self,
         name: &str,
         blocks: u64,
         (threads, shared): (u32, u32),
-        words: &mut [u64],
+        words: &[u64],
     ) -> Result<(), RuntimeError> {
         if blocks == 0 {
             return Ok(());
         }
         let function = self.loaded.kernel(name)?;
-        self.gpu().launch(function, grid(blocks)?, (threads, shared), words).map_err(broken)
+        let launched =
+            self.gpu().launch(function, grid(blocks)?, (threads, shared), words, Some(self.record()?));
+        launched.map_err(broken)
     }
 
     /// As [`Cuda::launch`], for a kernel that all programs share.
@@ -118,13 +128,13 @@ impl<'a> Cuda<'a> {
         name: &str,
         blocks: u64,
         threads: u32,
-        words: &mut [u64],
+        words: &[u64],
     ) -> Result<(), RuntimeError> {
         if blocks == 0 {
             return Ok(());
         }
         let function = self.loaded.bulk(name)?;
-        self.gpu().launch(function, grid(blocks)?, (threads, 0), words).map_err(broken)
+        self.gpu().launch(function, grid(blocks)?, (threads, 0), words, None).map_err(broken)
     }
 
     /// Waits, and copies bytes to the host. Fails with the check that failed, if one did.
@@ -203,6 +213,10 @@ impl<'a> Device for Cuda<'a> {
 
     fn settle(run: &Run<Self>) -> Result<(), RuntimeError> {
         run.device.fetch(&mut [], 0)
+    }
+
+    fn turn(run: &Run<Self>) -> Result<(), RuntimeError> {
+        run.device.gpu().turn().map_err(broken)
     }
 
     fn kernel(run: &Run<Self>, k: &Kernel, frame: &mut Frame<Self>, span: Span) -> Results<Self> {

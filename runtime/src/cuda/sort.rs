@@ -72,7 +72,7 @@ fn short_rows(cuda: &Cuda, rows: &Desc, keys: &Array, span: Span) -> Result<Arra
     let order = cuda.fresh(Prim::I64, keys.len(), span)?;
     let (count, size) = (rows.rows() as u64, keys.prim().size());
     let [to, offsets, from] = [&order, rows.offsets(), keys].map(|a| address(a, span));
-    let words = &mut [to?, count, keys.len() as u64, offsets?, from?];
+    let words = &[to?, count, keys.len() as u64, offsets?, from?];
     cuda.launch_bulk(
         &format!("bulk_sort_warp{size}"),
         (32 * count).div_ceil(u64::from(THREADS)),
@@ -94,7 +94,7 @@ fn gathered(cuda: &Cuda, order: &Array, a: &Array, span: Span) -> Result<Array, 
 
 fn gather(cuda: &Cuda, order: &Array, to: &Array, from: &Array, span: Span) -> Result<(), RuntimeError> {
     let n = order.len();
-    let words = &mut [address(to, span)?, n as u64, address(from, span)?, address(order, span)?];
+    let words = &[address(to, span)?, n as u64, address(from, span)?, address(order, span)?];
     bulk::map(cuda, &format!("bulk_gather{}", from.prim().size()), n, words)
 }
 
@@ -119,7 +119,7 @@ pub fn by_number(
     write(sorter.at(&sorter.keys[0])?, sorter.at(&sorter.order[0])?)?;
     sorter.by_digits(digits_below(count))?;
     let starts = cuda.fresh(Prim::I64, count + 1, span)?;
-    let words = &mut [sorter.at(&starts)?, count as u64, n as u64, sorter.at(&sorter.keys[0])?];
+    let words = &[sorter.at(&starts)?, count as u64, n as u64, sorter.at(&sorter.keys[0])?];
     cuda.launch_bulk("bulk_sort_starts", (count as u64 + 1).div_ceil(u64::from(THREADS)), THREADS, words)?;
     let [order, _] = sorter.order;
     Ok(ByNumber { order, starts })
@@ -150,8 +150,7 @@ fn digits_below(n: usize) -> usize {
 impl<'c, 'a> Sorter<'c, 'a> {
     fn new(cuda: &'c Cuda<'a>, keys: &Array, span: Span) -> Result<Sorter<'c, 'a>, RuntimeError> {
         let sorter = Sorter::empty(cuda, keys.len(), span)?;
-        let words =
-            &mut [sorter.at(&sorter.keys[0])?, sorter.at(&sorter.order[0])?, sorter.n, sorter.at(keys)?];
+        let words = &[sorter.at(&sorter.keys[0])?, sorter.at(&sorter.order[0])?, sorter.n, sorter.at(keys)?];
         bulk::map(cuda, &format!("bulk_sort_begin{}", keys.prim().size()), keys.len(), words)?;
         Ok(sorter)
     }
@@ -172,18 +171,13 @@ impl<'c, 'a> Sorter<'c, 'a> {
         let counts = self.cuda.scratch((8 * RADIX * DIGITS) as u64, self.span)?;
         let at = self.at(&counts)?;
         let blocks = self.n.div_ceil(TILE).min(1 << 12);
-        self.cuda.launch_bulk(
-            "bulk_sort_count",
-            blocks,
-            THREADS,
-            &mut [at, self.n, self.at(&self.keys[0])?],
-        )?;
-        self.cuda.launch_bulk("bulk_sort_offsets", DIGITS as u64, THREADS, &mut [at])?;
+        self.cuda.launch_bulk("bulk_sort_count", blocks, THREADS, &[at, self.n, self.at(&self.keys[0])?])?;
+        self.cuda.launch_bulk("bulk_sort_offsets", DIGITS as u64, THREADS, &[at])?;
         let tiles = self.n.div_ceil(TILE);
         let state = self.cuda.fresh(Prim::U8, 64 + tiles as usize * 8 * RADIX, self.span)?;
         for digit in 0..digits {
             self.cuda.gpu().set(self.at(&state)?, 0, state.size()).map_err(broken)?;
-            let words = &mut [
+            let words = &[
                 self.at(&self.keys[1])?,
                 self.at(&self.order[1])?,
                 self.n,

@@ -29,7 +29,7 @@ pub struct Memory {
 
 impl Drop for Memory {
     fn drop(&mut self) {
-        self.gpu.free(self.address);
+        self.gpu.free(self.address, self.bytes);
     }
 }
 

@@ -65,6 +65,11 @@ pub trait Device: Clone + Debug + Sized {
     /// Waits for what is still to be done; fails if that does.
     fn settle(run: &Run<Self>) -> Result<(), RuntimeError>;
 
+    /// A turn of a loop has ended.
+    fn turn(_: &Run<Self>) -> Result<(), RuntimeError> {
+        Ok(())
+    }
+
     /// Runs a kernel.
     fn kernel(run: &Run<Self>, k: &Self::Kernel, frame: &mut Frame<Self>, span: Span) -> Results<Self>;
 

@@ -40,8 +40,9 @@ fn calls(e: &Exp, own: &str) -> bool {
             calls(value, own) || calls(body, own) || indexing(index, own)
         }
         ExpKind::Loop { init, form, .. } => match form {
-            LoopForm::For(_, e) | LoopForm::ForIn(_, e) => calls(init, own) || calls(e, own),
-            LoopForm::While(e) => calls(init, own) || calls(e, own),
+            LoopForm::For(_, e) | LoopForm::ForIn(_, e) | LoopForm::While(e) => {
+                calls(init, own) || calls(e, own)
+            }
         },
         ExpKind::Tuple(es) | ExpKind::Array(es) | ExpKind::Constr(_, es) => es.iter().any(|e| calls(e, own)),
         ExpKind::Record(fields) => fields.iter().filter_map(|(_, e)| e.as_ref()).any(|e| calls(e, own)),

@@ -40,8 +40,8 @@ impl<'p> Lower<'p> {
 
     /// A power with a small constant exponent as a product. Integers wrap in any order; of floats up to the fourth power, products are as
     /// near to the true value as the function is.
-    pub fn power(&mut self, p: Prim, a: Atom, exponent: Atom) -> Option<Atom> {
-        let Atom::Const(exponent) = exponent else { return None };
+    pub(super) fn power(&mut self, op: PrimOp, args: &[Atom]) -> Option<Atom> {
+        let (PrimOp::Bin(BinOp::Pow, p), &[a, Atom::Const(exponent)]) = (op, args) else { return None };
         let n = (1..=MOST_FACTORS).find(|n| exponent == Scalar::from_i64(p, *n))?;
         let is_exact = p.is_integer() || n <= 2 || n <= 4 && matches!(p, Prim::F32 | Prim::F64);
         (is_exact && a.var().is_some()).then(|| self.product_of(p, a, n))

@@ -178,7 +178,7 @@ impl<'p> Lower<'p> {
 
     /// A scalar operator: folded, shared, and integer arithmetic as far out as its operands allow.
     pub fn prim(&mut self, op: PrimOp, args: &[Atom]) -> Atom {
-        if let Some(a) = fold(op, args) {
+        if let Some(a) = fold(op, args).or_else(|| self.power(op, args)) {
             return a;
         }
         let key = Key::Prim(op, args.to_vec());
@@ -228,9 +228,6 @@ impl<'p> Lower<'p> {
     }
 
     pub fn bin(&mut self, op: BinOp, p: Prim, a: Atom, b: Atom) -> Atom {
-        if let (BinOp::Pow, Some(product)) = (op, self.power(p, a, b)) {
-            return product;
-        }
         self.prim(PrimOp::Bin(op, p), &[a, b])
     }
 

@@ -96,9 +96,6 @@ impl<'p> Lower<'p> {
             return Ok(Some(Val::Scalar(Atom::Const(c), c.prim())));
         }
         match named_op(p, name) {
-            Some(PrimOp::Bin(BinOp::Pow, p)) if atoms.len() == 2 => {
-                Ok(Some(Val::Scalar(self.bin(BinOp::Pow, p, atoms[0], atoms[1]), p)))
-            }
             Some(op) if op.operands().len() == atoms.len() && op.is_valid() => {
                 Ok(Some(Val::Scalar(self.prim(op, &atoms), op.result())))
             }

@@ -50,9 +50,16 @@ impl<'p> Lower<'p> {
 
     /// Every index and slice, checked as if one row after the other were updated: where no row is, nothing further in is wrong.
     fn cuts(&mut self, arr: &Val<'p>, at: &[At], new: &Val<'p>) -> R<Option<Vec<(Cut, bool)>>> {
+        let outside = self.unless;
+        let cuts = self.cuts_inside(arr, at, new);
+        self.unless = outside;
+        cuts
+    }
+
+    /// The same; every slice adds to what the checks further in are `unless`.
+    fn cuts_inside(&mut self, arr: &Val<'p>, at: &[At], new: &Val<'p>) -> R<Option<Vec<(Cut, bool)>>> {
         let (dims, mut given) = (arr.dims(), new.dims().into_iter());
         let mut cuts = Vec::new();
-        let outside = self.unless;
         for (at, dim) in at.iter().zip(dims) {
             let Dim::Size(size) = dim else { return Ok(None) };
             match at {
@@ -81,7 +88,6 @@ impl<'p> Lower<'p> {
             let (Dim::Size(want), Dim::Size(have)) = (want, have) else { return Ok(None) };
             self.equate(want, have, "the slice and the new values", None)?;
         }
-        self.unless = outside;
         Ok(Some(cuts))
     }
 

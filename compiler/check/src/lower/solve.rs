@@ -13,7 +13,8 @@ use crate::thir::{Expr, ExprKind, LocalId};
 use par_ir::{Atom, Prim};
 
 impl<'p> Lower<'p> {
-    /// Binds the one name in a size that is not known yet, if it stands in sums, differences and products only.
+    /// Binds the names in a size that are not known yet, if they stand in sums, differences and products only: one, or both of
+    /// a product or sum that was computed as one.
     pub fn solve(&mut self, size: &'p Expr, is: Atom, env: &mut Env<'p>) -> R<()> {
         let (mut size, mut is) = (size, is);
         while is_open(size, env) {

@@ -36,10 +36,10 @@ pub(crate) enum Form {
 }
 
 /// Whether an array's elements are somewhere: all that has to be said is where.
-pub(crate) fn is_stored(arr: &Arr, ty: &Type) -> bool {
+pub(crate) fn is_stored(arr: &Arr, is_desc: bool) -> bool {
     match arr.src {
         Src::Data(..) => true,
-        Src::Desc(_) | Src::Lens(_) => ty.is_desc(),
+        Src::Desc(_) | Src::Lens(_) => is_desc,
         Src::Iota | Src::Splat(_) => false,
     }
 }
@@ -157,7 +157,7 @@ impl Flattener<'_> {
         let Some(v) = a.var() else { return false };
         let Rep::Array(arr) = self.rep(a) else { return false };
         let ty = self.types[&v].clone();
-        let stored = is_stored(&arr, &ty);
+        let stored = is_stored(&arr, ty.is_desc());
         if ty.is_desc() && (matches!(arr.src, Src::Lens(_)) || arr.same_length().is_some()) {
             return true;
         }

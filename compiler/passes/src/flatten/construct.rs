@@ -3,6 +3,7 @@
 //! Under a nest the elements of a concatenation choose their source by the index inside the row; rows of rows choose only
 //! where they start.
 
+use super::canonical::is_stored;
 use super::ex::Ex;
 use super::kernel::Group;
 use super::nest::{FDim, LevelId};
@@ -149,12 +150,7 @@ impl Flattener<'_> {
         mut dims: Vec<DimRep>,
         is_desc: bool,
     ) -> Option<Arr> {
-        let plain = match arr.src {
-            Src::Data(..) => true,
-            Src::Desc(_) | Src::Lens(_) => is_desc,
-            Src::Iota | Src::Splat(_) => false,
-        };
-        if plain && arr.stride.is_none() {
+        if is_stored(arr, is_desc) && arr.stride.is_none() {
             if arr.inner.iter().all(|d| !matches!(d, FDim::Size(_))) {
                 return Some(arr.clone());
             }
@@ -221,13 +217,8 @@ impl Flattener<'_> {
             FDim::View(s) => *s,
             FDim::Size(_) | FDim::Seg(_) => unreachable!("put in blocks before"),
         };
-        let data = |a: &Arr| match a.src {
-            Src::Data(v, p) => (v, p),
-            Src::Lens(v) => (v, Prim::I64),
-            Src::Desc(_) | Src::Iota | Src::Splat(_) => unreachable!("put in blocks before"),
-        };
-        let prim = data(&parts[0]).1;
-        let joined = all(self, parts.iter().map(|a| data(a).0).collect(), prim);
+        let prim = elements_of(&parts[0]).1;
+        let joined = all(self, parts.iter().map(|a| elements_of(a).0).collect(), prim);
         let inner = (0..parts[0].inner.len()).map(|k| {
             FDim::View(all(self, parts.iter().map(|a| starts_of(&a.inner[k])).collect(), Prim::I64))
         });
@@ -240,11 +231,7 @@ impl Flattener<'_> {
         let mut prim = Prim::I64;
         let mut parts = Vec::new();
         for arr in arrs {
-            let (data, p) = match self.as_elements(arr.clone()).src {
-                Src::Data(data, p) => (data, p),
-                Src::Lens(data) => (data, Prim::I64),
-                Src::Desc(_) | Src::Iota | Src::Splat(_) => unreachable!("made joinable before"),
-            };
+            let (data, p) = elements_of(&self.as_elements(arr.clone()));
             prim = p;
             parts.push(data);
         }
@@ -258,11 +245,7 @@ impl Flattener<'_> {
         let made_of: Vec<Var> = self.made_of(arr).into_iter().map(|(v, _)| v).collect();
         self.where_bound(&made_of, |f| {
             let arr = f.as_elements(arr.clone());
-            let (data, prim) = match arr.src {
-                Src::Data(data, prim) => (data, prim),
-                Src::Lens(data) => (data, Prim::I64),
-                Src::Desc(_) | Src::Iota | Src::Splat(_) => unreachable!("made joinable before"),
-            };
+            let (data, prim) = elements_of(&arr);
             let Some((_, rest)) = arr.inner.split_first() else {
                 let (data, origin) = f.as_blocks(data, prim);
                 return (Arr { src: in_blocks_of(data, prim, std::slice::from_ref(&arr)), ..arr }, origin);
@@ -483,6 +466,15 @@ impl Flattener<'_> {
     /// A zero of a type.
     pub(crate) fn zero(p: Prim) -> Atom {
         Atom::Const(Scalar::zero(p))
+    }
+}
+
+/// The elements of an array that can be joined to others, lengths as numbers.
+fn elements_of(arr: &Arr) -> (Var, Prim) {
+    match arr.src {
+        Src::Data(v, p) => (v, p),
+        Src::Lens(v) => (v, Prim::I64),
+        Src::Desc(_) | Src::Iota | Src::Splat(_) => unreachable!("made joinable before"),
     }
 }
 

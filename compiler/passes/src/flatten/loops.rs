@@ -45,21 +45,15 @@ struct Collected {
 }
 
 impl Flattener<'_> {
-    pub(crate) fn repeat(
-        &mut self,
-        level: LevelId,
-        stm: &Stm,
-        params: &[(Param, Atom)],
-        form: &LoopForm,
-        body: &Body,
-    ) -> Result<()> {
+    /// Flattens a loop, whose turns begin here: what was made before is held by whoever made it.
+    pub(crate) fn in_turns<T>(&mut self, flatten: impl FnOnce(&mut Self) -> T) -> T {
         let around = std::mem::replace(&mut self.kept_from, self.scopes.len());
-        let done = self.repeated(level, stm, params, form, body);
+        let done = flatten(self);
         self.kept_from = around;
         done
     }
 
-    fn repeated(
+    pub(crate) fn repeat(
         &mut self,
         level: LevelId,
         stm: &Stm,

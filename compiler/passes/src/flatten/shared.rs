@@ -111,7 +111,7 @@ impl Flattener<'_> {
 
     /// Whether where the rows of an array start is there, or easily made.
     fn has_rows(&mut self, arr: &Arr, ty: &Type) -> bool {
-        is_stored(arr, ty) && arr.stride.is_none() && self.with_starts(arr).is_some()
+        is_stored(arr, ty.is_desc()) && arr.stride.is_none() && self.with_starts(arr).is_some()
     }
 
     /// Stores where the rows of an array start, or the array, that is the same for all positions: once, where it was made.
