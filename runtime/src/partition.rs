@@ -1,7 +1,7 @@
 //! Strips of elements that go to places of their own, class by class: what scatters do whose indices only count.
 //!
-//! For every strip the elements of each class are counted first ([`count`]), so that those that stay inside their range can be moved
-//! as a whole, and the others one by one. Filters pack strips ([`packer`]), other scatters take indices ([`scatterer`]).
+//! The elements of each class of a strip are packed and counted; if they stay inside the range of their class they are moved
+//! as a whole, and else one by one. Filters pack strips ([`packer`]), other scatters take indices ([`scatterer`]).
 
 #[cfg(target_arch = "x86_64")]
 mod wide;
@@ -49,42 +49,33 @@ impl Places {
     fn is_inside(&self) -> bool {
         (0..self.classes).all(|c| self.heads[c] >= 0 && self.next[c] <= self.ends[c])
     }
-}
 
-/// Counts the classes of the next `n` elements. What has a number that is no class goes nowhere.
-///
-/// # Safety
-/// There are `n` classes.
-pub unsafe extern "C" fn count(classes: *const u32, n: i64, places: *mut Places) {
-    // SAFETY: as the caller promises.
-    let (classes, places) = unsafe { (std::slice::from_raw_parts(classes, n as usize), &mut *places) };
-    places.heads = places.next;
-    let mut counts = [0; MOST];
-    add_counts(classes, &mut counts[..places.classes]);
-    for (c, n) in counts.iter().enumerate().take(places.classes) {
-        places.next[c] = places.heads[c].wrapping_add(*n);
-        // Of those before the end none is a stray, of those after it all are.
-        let inside = places.next[c].min(places.ends[c]).saturating_sub(places.heads[c]).clamp(0, *n);
-        places.strays += if places.heads[c] < 0 { *n } else { *n - inside };
-    }
-}
-
-/// Adds how often each class occurs.
-fn add_counts(classes: &[u32], counts: &mut [i64]) {
-    #[cfg(target_arch = "x86_64")]
-    if level() >= Level::Avx512 {
-        // SAFETY: the processor has the instructions.
-        return unsafe { wide::count(classes, counts) };
-    }
-    for c in classes {
-        if let Some(n) = counts.get_mut(*c as usize) {
-            *n += 1;
+    /// The next strip has so many elements of each class.
+    fn advance(&mut self, counts: &[i64]) {
+        self.heads = self.next;
+        for (c, n) in counts.iter().enumerate() {
+            self.next[c] = self.heads[c].wrapping_add(*n);
+            // Of those before the end none is a stray, of those after it all are.
+            let inside = self.next[c].min(self.ends[c]).saturating_sub(self.heads[c]).clamp(0, *n);
+            self.strays += if self.heads[c] < 0 { *n } else { *n - inside };
         }
     }
 }
 
-/// `(to, from, classes, n, places)`: moves the `n` elements that were counted last.
-pub type Move = unsafe extern "C" fn(*mut u8, *const u8, *const u32, i64, *const Places);
+/// How many elements each class has. What has a number that is no class goes nowhere.
+fn count(classes: &[u32], most: usize) -> [i64; MOST] {
+    let mut counts = [0; MOST];
+    for c in classes {
+        if let Some(n) = counts[..most].get_mut(*c as usize) {
+            *n += 1;
+        }
+    }
+    counts
+}
+
+/// `(to, from, classes, n, places)`: moves `n` elements, at most [`STRIP`]. The first array that a strip is moved of also counts its elements,
+/// for those that come after it.
+pub type Move = unsafe extern "C" fn(*mut u8, *const u8, *const u32, i64, *mut Places);
 
 /// Moves the elements one by one.
 ///
@@ -108,7 +99,33 @@ unsafe fn one_by_one<T: Copy>(to: *mut T, from: *const T, classes: *const u32, n
 }
 
 macro_rules! moves {
-    ($name:ident, $t:ident $(, $wide:ident)?) => {
+    ($first:ident, $name:ident, $t:ident $(, $wide:ident)?) => {
+        /// Counts and moves elements of so many bytes.
+        ///
+        /// # Safety
+        /// As for [`Move`].
+        unsafe extern "C" fn $first(
+            to: *mut u8,
+            from: *const u8,
+            classes: *const u32,
+            n: i64,
+            places: *mut Places,
+        ) {
+            // SAFETY: as the caller promises; the processor has the instructions.
+            unsafe {
+                let places = &mut *places;
+                $(
+                    #[cfg(target_arch = "x86_64")]
+                    if level() >= Level::Avx512 && wide::$wide(to.cast(), from.cast(), classes, n as usize, places, true) {
+                        return;
+                    }
+                )?
+                let counts = count(std::slice::from_raw_parts(classes, n as usize), places.classes);
+                places.advance(&counts[..places.classes]);
+                one_by_one::<$t>(to.cast(), from.cast(), classes, n as usize, places);
+            }
+        }
+
         /// Moves elements of so many bytes.
         ///
         /// # Safety
@@ -118,33 +135,38 @@ macro_rules! moves {
             from: *const u8,
             classes: *const u32,
             n: i64,
-            places: *const Places,
+            places: *mut Places,
         ) {
             // SAFETY: as the caller promises; the processor has the instructions.
             unsafe {
+                let places = &mut *places;
                 $(
                     #[cfg(target_arch = "x86_64")]
-                    if level() >= Level::Avx512 && (*places).classes <= wide::CLASSES && (*places).is_inside() {
-                        return wide::$wide(to.cast(), from.cast(), classes, n as usize, &*places);
+                    if level() >= Level::Avx512 && wide::$wide(to.cast(), from.cast(), classes, n as usize, places, false) {
+                        return;
                     }
                 )?
-                one_by_one::<$t>(to.cast(), from.cast(), classes, n as usize, &*places);
+                one_by_one::<$t>(to.cast(), from.cast(), classes, n as usize, places);
             }
         }
     };
 }
-moves!(move_u8, u8);
-moves!(move_u16, u16);
-moves!(move_u32, u32, move_u32);
-moves!(move_u64, u64, move_u64);
+moves!(first_u8, move_u8, u8);
+moves!(first_u16, move_u16, u16);
+moves!(first_u32, move_u32, u32, move_u32);
+moves!(first_u64, move_u64, u64, move_u64);
 
-/// The function that moves elements of so many bytes: 1, 2, 4 or 8.
-pub fn mover(size: usize) -> Move {
-    match size {
-        1 => move_u8,
-        2 => move_u16,
-        4 => move_u32,
-        _ => move_u64,
+/// The function that moves elements of so many bytes: 1, 2, 4 or 8. The `first` of a strip counts.
+pub fn mover(size: usize, first: bool) -> Move {
+    match (size, first) {
+        (1, true) => first_u8,
+        (1, false) => move_u8,
+        (2, true) => first_u16,
+        (2, false) => move_u16,
+        (4, true) => first_u32,
+        (4, false) => move_u32,
+        (_, true) => first_u64,
+        (_, false) => move_u64,
     }
 }
 
@@ -277,12 +299,12 @@ mod tests {
     ) -> i64 {
         let (mut found, mut wanted) = (vec![T::default(); len], vec![T::default(); len]);
         let mut places = Places::new(first, len);
+        let mut again = found.clone();
         for (x, c) in elements.chunks(512).zip(classes.chunks(512)) {
-            // SAFETY: the chunks are equally long.
-            unsafe {
-                count(c.as_ptr(), c.len() as i64, &mut places);
-                let (to, from) = (found.as_mut_ptr().cast(), x.as_ptr().cast());
-                mover(size_of::<T>())(to, from, c.as_ptr(), c.len() as i64, &places);
+            for (to, first) in [(&mut found, true), (&mut again, false)] {
+                let (to, from) = (to.as_mut_ptr().cast(), x.as_ptr().cast());
+                // SAFETY: the chunks are equally long.
+                unsafe { mover(size_of::<T>(), first)(to, from, c.as_ptr(), c.len() as i64, &mut places) };
             }
         }
         let mut next = first.to_vec();
@@ -294,6 +316,7 @@ mod tests {
             *at = at.wrapping_add(1);
         }
         assert_eq!(found, wanted);
+        assert_eq!(again, wanted);
         places.strays
     }
 

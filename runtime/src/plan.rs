@@ -318,6 +318,8 @@ pub struct Kernel {
     pub kind: KernelKind,
     /// If it is one.
     pub contraction: Option<Contraction>,
+    /// If all that it does is copy a matrix: where the element of a row and a column comes from.
+    pub transposition: Option<Factor>,
     /// If it is one: its code moves elements by classes.
     pub partition: Option<Partition>,
 }
@@ -384,7 +386,7 @@ pub enum Combine {
     Max,
 }
 
-/// An array of a contraction, and the index of an element.
+/// An array of a contraction or transposition, and the index of an element.
 #[derive(Serialize, Deserialize)]
 pub struct Factor {
     /// Number of the captured array.
@@ -436,12 +438,16 @@ pub enum KernelKind {
     },
     /// Output words: address of the kept counts by row, then of the values by position.
     Filter(Vec<Prim>),
-    /// Output words: length of the destinations, then their addresses.
+    /// Output words: length of the destinations, their addresses, and the addresses of what every other element may go to.
     Hist {
         /// Arrays to update.
         dests: Vec<Operand>,
         /// The operator.
         fold: Fold,
+        /// Grouping does not change results, so that copies of the destinations are made for threads only.
+        exact: bool,
+        /// Nor does the order of the elements.
+        any_order: bool,
     },
 }
 

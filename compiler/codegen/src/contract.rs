@@ -1,4 +1,4 @@
-//! Finds kernels that are contractions: products of matrices, and what has their shape.
+//! Finds kernels that are contractions, products of matrices and what has their shape, or transpositions.
 //!
 //! ```text
 //! reduce add over rows n*p [m]                     columns p, depth m
@@ -7,6 +7,9 @@
 //!
 //! map over rows n [p]
 //!     loop acc = 0 for k < m: acc + xs[i*m + k] * ys[k*p + j]
+//!
+//! map over rows p [m]                              a transposition: column p, row 1
+//!     ys[k*p + j]
 //! ```
 //!
 //! Indices are evaluated as polynomials over the row, the column, `k` and the kernel's captured scalars. The kernel's code is
@@ -139,6 +142,24 @@ fn of_map(kernel: &Kernel, captures: &[Var], prim: Prim) -> Option<Contraction> 
         return None;
     }
     scope.contraction(&element, combine, columns, depth, Some(initial.0), false)
+}
+
+/// Where the elements come from that a kernel only copies, row by row, if that is far apart.
+pub fn transposition(kernel: &Kernel, captures: &[Var]) -> Option<Factor> {
+    let KernelKind::Map(outs) = &kernel.kind else { return None };
+    let ([Out::Elem(_)], Space::Rows { dim: Dim::Size(columns), .. }) = (outs.as_slice(), kernel.space)
+    else {
+        return None;
+    };
+    let mut scope = Scope::new(captures);
+    let columns = scope.atom(&columns)?;
+    scope.values.insert(kernel.row, one(Symbol::Row));
+    scope.values.insert(kernel.pos, plus(&times(&one(Symbol::Row), &columns)?, &one(Symbol::Column)));
+    scope.stms(&kernel.prologue);
+    scope.stms(&kernel.body.stms);
+    let [Atom::Var(result)] = kernel.body.results.as_slice() else { return None };
+    let from = scope.factor(*result).filter(|_| !scope.is_strange)?;
+    (from.row == Sum(vec![(1, vec![])])).then_some(from)
 }
 
 /// What the variables of a kernel are.

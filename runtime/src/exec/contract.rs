@@ -10,6 +10,7 @@
 //! results are what the loop over `k` would give, to the bit, for every number of threads.
 
 mod tile;
+mod transpose;
 
 use super::launch::Launch;
 use super::threads;
@@ -23,6 +24,8 @@ use tile::{Accumulators, Number, ROWS, Tile};
 const CHUNK: usize = 256;
 /// Steps of `k` whose panel stays in a cache.
 const DEPTH: usize = 2048;
+/// Steps of `k` that are copied from one column after the other.
+const DEEP: usize = 16;
 /// With fewer rows, columns or steps the ordinary kernel is as good.
 const FEW: usize = 4;
 
@@ -96,11 +99,15 @@ impl Launch<'_> {
         sum.0.iter().map(product).fold(0, i64::wrapping_add)
     }
 
+    /// The address of a captured array.
+    fn captured(&self, array: usize) -> *const u8 {
+        self.env[EnvLayout::CAPTURES + array] as *const u8
+    }
+
     fn matrix(&self, f: &Factor, size: usize) -> Matrix {
         let bytes = |x: &Sum| self.evaluate(x).wrapping_mul(size as i64) as isize;
-        let array = self.env[EnvLayout::CAPTURES + f.array] as *const u8;
         Matrix {
-            first: array.wrapping_offset(bytes(&f.first)),
+            first: self.captured(f.array).wrapping_offset(bytes(&f.first)),
             row: bytes(&f.row),
             column: bytes(&f.column),
             depth: bytes(&f.depth),
@@ -217,16 +224,23 @@ unsafe fn pack<T: Number, const C: usize>(
     (by_column, by_depth): (isize, isize),
     (columns, depth): (usize, usize),
 ) {
-    for (k, Line(line)) in packed.iter_mut().take(depth).enumerate() {
-        let start = from.wrapping_offset(k as isize * by_depth);
-        if by_column == size_of::<T>() as isize && columns == C {
+    let packed = &mut packed[..depth];
+    if by_column == size_of::<T>() as isize && columns == C {
+        for (k, Line(line)) in packed.iter_mut().enumerate() {
             // SAFETY: the caller's promise. Strides are multiples of an element's size.
-            *line = unsafe { (start as *const [T; C]).read() };
-            continue;
+            *line = unsafe { (from.wrapping_offset(k as isize * by_depth) as *const [T; C]).read() };
         }
-        for (j, x) in line[..columns].iter_mut().enumerate() {
-            // SAFETY: the caller's promise.
-            *x = unsafe { (start.wrapping_offset(j as isize * by_column) as *const T).read() };
+        return;
+    }
+    // What is read of a column should be in one cache line: those of different columns may not be in the cache together.
+    for (block, lines) in packed.chunks_mut(DEEP).enumerate() {
+        let start = from.wrapping_offset((block * DEEP) as isize * by_depth);
+        for j in 0..columns {
+            let column = start.wrapping_offset(j as isize * by_column);
+            for (k, Line(line)) in lines.iter_mut().enumerate() {
+                // SAFETY: the caller's promise.
+                line[j] = unsafe { (column.wrapping_offset(k as isize * by_depth) as *const T).read() };
+            }
         }
     }
 }

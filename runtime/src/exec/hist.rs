@@ -1,6 +1,7 @@
 //! Histograms. If the destinations are small compared with the space, pieces update private copies (the first one
 //! the destinations themselves), which are then combined in order; else one pass in order. Which of the two, and
-//! the pieces, depend on sizes only.
+//! the pieces, depend on sizes only; but where grouping does not change results there are no more pieces than threads,
+//! and where the order does not either, neighbours go to different copies if those are short.
 
 use super::Run;
 use super::frame::{Frame, HostValue};
@@ -13,46 +14,55 @@ use crate::check::RuntimeError;
 use crate::plan::{Fold, Operand};
 use crate::prim::Scalar;
 
-/// Number of pieces with copies of their own.
+/// Number of pieces with copies of their own, at most.
 const COPIES: usize = 8;
+/// Places up to which every other element goes to a copy.
+const FEW: usize = 1 << 11;
 
 impl Run<'_> {
     pub fn hist(
         &self,
         launch: &mut Launch,
         dests: &[Operand],
-        fold: &Fold,
+        (fold, exact, any_order): (&Fold, bool, bool),
         frame: &mut Frame,
     ) -> Result<Vec<HostValue>, RuntimeError> {
         launch.set_initial(fold, frame)?;
         let results = launch.destinations(0, dests, frame)?;
         let len = results.iter().map(Array::len).min().unwrap_or(0);
-        if launch.space.total < 4 * launch.space.part() || len * COPIES > launch.space.total / 2 {
-            launch.run(&[launch.space.whole()])?;
-        } else {
-            self.private_copies(launch, fold, frame, len)?;
-        }
+        let first = launch.kernel.layout.outputs_at() + 1;
+        launch.env.copy_within(first..first + results.len(), first + results.len());
+        let total = launch.space.total;
+        let pieces = if exact { COPIES.min(launch.threads) } else { COPIES };
+        let one = total < 4 * launch.space.part() || len * pieces > total / 2;
+        let pieces = launch.space.element_pieces(if one { 1 } else { pieces });
+        let both = any_order && len <= FEW && len <= total / 32;
+        self.private_copies(launch, &pieces, fold, frame, (len, both))?;
         Ok(results.into_iter().map(HostValue::Array).collect())
     }
 
+    /// Runs the pieces, with one table of the destinations each or with two; the very first are the destinations themselves.
     fn private_copies(
         &self,
-        launch: &mut Launch,
+        launch: &Launch,
+        pieces: &[Piece],
         fold: &Fold,
         frame: &Frame,
-        len: usize,
+        (len, both): (usize, bool),
     ) -> Result<(), RuntimeError> {
-        let pieces = launch.space.element_pieces(COPIES);
+        let tables = if both { 2 } else { 1 };
         let mut copies: Vec<Vec<Array>> = Vec::new();
-        for _ in 1..pieces.len() {
+        for _ in 1..pieces.len() * tables {
             let neutral = |x: &Operand| self.neutral_array(frame.scalar(*x)?, len, launch);
             copies.push(fold.neutral.iter().map(neutral).collect::<Result<_, _>>()?);
         }
         let addresses = launch.kernel.layout.outputs_at() + 1;
         threads::run(launch.threads, pieces.len(), |i| {
             let mut env = launch.env.clone();
-            if i > 0 {
-                write_addresses(&mut env[addresses..], &copies[i - 1]);
+            for (at, table) in [(0, i * tables), (fold.prims.len(), (i + 1) * tables - 1)] {
+                if table > 0 {
+                    write_addresses(&mut env[addresses + at..], &copies[table - 1]);
+                }
             }
             launch.piece(launch.kernel.code, &env, &pieces[i]);
         });

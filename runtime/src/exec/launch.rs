@@ -68,7 +68,9 @@ impl Run<'_> {
                 launch.scan(fold, (*reduce, *dual), *exact, outs.as_deref(), frame)
             }
             KernelKind::Filter(prims) => launch.filter(prims),
-            KernelKind::Hist { dests, fold } => self.hist(&mut launch, dests, fold, frame),
+            KernelKind::Hist { dests, fold, exact, any_order } => {
+                self.hist(&mut launch, dests, (fold, *exact, *any_order), frame)
+            }
         }?;
         self.count(|c| *c += launch.cost(&results));
         Ok(results)

@@ -62,12 +62,10 @@ fn prefixes() -> Vec<(String, *const u8)> {
     found
 }
 
-/// The name of [`partition::count`] in machine code.
-pub const COUNT: &str = "par_partition_count";
-
-/// The name in machine code of the function that moves elements of so many bytes to the places of their classes.
-pub fn mover_symbol(size: usize) -> String {
-    format!("par_partition_move_{size}")
+/// The name in machine code of the function that moves elements of so many bytes to the places of their classes; the `first` of a strip
+/// counts.
+pub fn mover_symbol(size: usize, first: bool) -> String {
+    format!("par_partition_{}_{size}", if first { "first" } else { "move" })
 }
 
 /// The name in machine code of the function that packs elements of so many bytes.
@@ -85,10 +83,10 @@ fn partitions() -> Vec<(String, *const u8)> {
     let of_size = |size| {
         let packer = (pack_symbol(size), partition::packer(size) as *const u8);
         let scatterer = (scatter_symbol(size), partition::scatterer(size) as *const u8);
-        [(mover_symbol(size), partition::mover(size) as *const u8), packer, scatterer]
+        let mover = |first| (mover_symbol(size, first), partition::mover(size, first) as *const u8);
+        [mover(true), mover(false), packer, scatterer]
     };
-    let count = (COUNT.to_string(), partition::count as *const u8);
-    [1, 2, 4, 8].into_iter().flat_map(of_size).chain([count]).collect()
+    [1, 2, 4, 8].into_iter().flat_map(of_size).collect()
 }
 
 /// Whether an operator is a call.

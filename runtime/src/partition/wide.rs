@@ -6,63 +6,97 @@ use crate::math::STRIP;
 use std::arch::x86_64::*;
 use std::mem::MaybeUninit;
 
-/// With more classes than this going over the elements for each of them is no faster than moving one by one.
-pub const CLASSES: usize = 8;
-
-/// The lanes of a vector for which there are numbers, if so many are left.
-fn first(n: usize, lanes: usize) -> u32 {
-    (1 << n.min(lanes)) - 1
-}
-
-/// Adds how often each class occurs.
-///
-/// # Safety
-/// The processor has the instructions.
-#[target_feature(enable = "avx512f,avx512dq,avx512vl,popcnt")]
-pub unsafe fn count(classes: &[u32], counts: &mut [i64]) {
-    for (c, count) in counts.iter_mut().enumerate() {
-        let class = _mm512_set1_epi32(c as i32);
-        for at in (0..classes.len()).step_by(16) {
-            let here = first(classes.len() - at, 16) as u16;
-            // SAFETY: only numbers that are there are read.
-            let x = unsafe { _mm512_maskz_loadu_epi32(here, classes.as_ptr().add(at).cast()) };
-            *count += i64::from(_mm512_mask_cmpeq_epi32_mask(here, x, class).count_ones());
-        }
-    }
-}
-
 macro_rules! moves {
-    ($name:ident, $t:ident, $lanes:literal, $mask:ty, $load:ident, $pack:ident, $classes:ident, $equal:ident, $splat:ident) => {
+    ($name:ident, $sweep:ident, $t:ident, $lanes:literal, $mask:ty, $load:ident, $pack:ident, $classes:ident, $equal:ident, $splat:ident) => {
+        /// Moves elements, and counts them if they are the first of their strip. False if nothing was done.
+        ///
         /// # Safety
-        /// As for [`super::Move`]; the processor has the instructions, and the elements go to places inside.
+        /// As for [`super::Move`]; the processor has the instructions.
+        pub unsafe fn $name(
+            to: *mut $t,
+            from: *const $t,
+            classes: *const u32,
+            n: usize,
+            places: &mut Places,
+            first: bool,
+        ) -> bool {
+            let sweep = match places.classes {
+                1 => $sweep::<1>,
+                2 => $sweep::<2>,
+                3 => $sweep::<3>,
+                4 => $sweep::<4>,
+                5 => $sweep::<5>,
+                6 => $sweep::<6>,
+                7 => $sweep::<7>,
+                8 => $sweep::<8>,
+                // Going over the elements for each class is no faster than moving one by one.
+                _ => return false,
+            };
+            // SAFETY: as the caller promises.
+            unsafe { sweep(to, from, classes, n, places, first) }
+        }
+
+        /// # Safety
+        /// As for [`super::Move`]; the processor has the instructions.
         #[target_feature(enable = "avx512f,avx512dq,avx512vl,popcnt")]
-        pub unsafe fn $name(to: *mut $t, from: *const $t, classes: *const u32, n: usize, places: &Places) {
+        unsafe fn $sweep<const K: usize>(
+            to: *mut $t,
+            from: *const $t,
+            classes: *const u32,
+            n: usize,
+            places: &mut Places,
+            first: bool,
+        ) -> bool {
             // A whole vector is stored where the last element goes.
-            let mut packed = [const { MaybeUninit::<$t>::uninit() }; STRIP + $lanes];
-            for c in 0..places.classes {
-                let class = $splat(c as i32);
-                let mut count = 0;
-                for at in (0..n).step_by($lanes) {
-                    let here = first(n - at, $lanes) as $mask;
-                    // SAFETY: what is read is there; no more is packed than was read.
-                    unsafe {
-                        let kept = $equal(here, $classes(here, classes.add(at).cast()), class);
-                        let x = $pack(kept, $load(here, from.add(at).cast()));
-                        _mm512_storeu_si512(packed.as_mut_ptr().add(count).cast(), x);
-                        count += kept.count_ones() as usize;
+            let mut packed = [const { [const { MaybeUninit::<$t>::uninit() }; STRIP + $lanes] }; K];
+            let mut counts = [0; K];
+            let whole = n - n % $lanes;
+            for at in (0..whole).step_by($lanes) {
+                // SAFETY: what is read is there; no more is packed than was read.
+                unsafe {
+                    let class = $classes(<$mask>::MAX, classes.add(at).cast());
+                    let x = $load(<$mask>::MAX, from.add(at).cast());
+                    for c in 0..K {
+                        let kept = $equal(<$mask>::MAX, class, $splat(c as i32));
+                        _mm512_storeu_si512(packed[c].as_mut_ptr().add(counts[c]).cast(), $pack(kept, x));
+                        counts[c] += kept.count_ones() as usize;
                     }
                 }
-                // SAFETY: the places are inside, as the caller promises.
-                unsafe {
-                    to.add(places.heads[c] as usize).copy_from_nonoverlapping(packed.as_ptr().cast(), count)
-                };
             }
+            let here = ((1u32 << (n - whole)) - 1) as $mask;
+            // SAFETY: as above.
+            unsafe {
+                let class = $classes(here, classes.add(whole).cast());
+                let x = $load(here, from.add(whole).cast());
+                for c in 0..K {
+                    let kept = $equal(here, class, $splat(c as i32));
+                    _mm512_storeu_si512(packed[c].as_mut_ptr().add(counts[c]).cast(), $pack(kept, x));
+                    counts[c] += kept.count_ones() as usize;
+                }
+            }
+            if first {
+                places.advance(&counts.map(|n| n as i64));
+            }
+            if !places.is_inside() {
+                // SAFETY: as the caller promises.
+                unsafe { super::one_by_one(to, from, classes, n, places) };
+                return true;
+            }
+            for c in 0..K {
+                // SAFETY: the places are inside.
+                unsafe {
+                    let to = to.add(places.heads[c] as usize);
+                    to.copy_from_nonoverlapping(packed[c].as_ptr().cast(), counts[c]);
+                }
+            }
+            true
         }
     };
 }
 
 moves!(
     move_u32,
+    sweep_u32,
     u32,
     16,
     u16,
@@ -74,6 +108,7 @@ moves!(
 );
 moves!(
     move_u64,
+    sweep_u64,
     u64,
     8,
     u8,

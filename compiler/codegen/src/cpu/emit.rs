@@ -9,7 +9,7 @@ use super::local::Calls;
 use super::ranges::Ranges;
 use crate::work;
 use cranelift::prelude::*;
-use cranelift_codegen::ir::{BlockArg, FuncRef, MemFlagsData};
+use cranelift_codegen::ir::{BlockArg, FuncRef, InstructionData, MemFlagsData, Opcode};
 use cranelift_module::Module;
 use par_ir::core::{Body, Exp, Lambda, LoopForm, Param, Stm};
 use par_ir::prim::PrimOp;
@@ -249,9 +249,35 @@ impl Emitter<'_> {
         self.b.ins().iadd(base.address, offset)
     }
 
+    /// The address of an element, and an offset in bytes from there: what is added to an index costs nothing in an address.
+    pub fn element_at(&mut self, base: Base, i: Value) -> (Value, i32) {
+        let (mut from, mut offset) = (i, 0i64);
+        while let Some((x, c)) = self.shifted(from) {
+            let sum = offset.wrapping_add(c.wrapping_mul(base.prim.size() as i64));
+            if sum.unsigned_abs() >= 1 << 20 || c.unsigned_abs() >= 1 << 20 {
+                break;
+            }
+            (from, offset) = (x, sum);
+        }
+        (self.element(base, from), offset as i32)
+    }
+
+    /// The value and the constant of which this is the sum.
+    fn shifted(&self, i: Value) -> Option<(Value, i64)> {
+        let dfg = &self.b.func.dfg;
+        let definition = |v: Value| dfg.value_def(v).inst().map(|inst| &dfg.insts[inst]);
+        let InstructionData::Binary { opcode: Opcode::Iadd, args: [x, c] } = definition(i)? else {
+            return None;
+        };
+        match definition(*c)? {
+            InstructionData::UnaryImm { opcode: Opcode::Iconst, imm } => Some((*x, imm.bits())),
+            _ => None,
+        }
+    }
+
     pub fn load(&mut self, base: Base, i: Value, flags: MemFlagsData) -> Value {
-        let address = self.element(base, i);
-        self.load_at(base.prim, flags, address, 0)
+        let (address, offset) = self.element_at(base, i);
+        self.load_at(base.prim, flags, address, offset)
     }
 
     /// The scalar at an address.
@@ -274,8 +300,8 @@ impl Emitter<'_> {
     }
 
     pub fn store(&mut self, base: Base, i: Value, x: Value) {
-        let address = self.element(base, i);
-        self.store_at(base.prim, x, address, 0);
+        let (address, offset) = self.element_at(base, i);
+        self.store_at(base.prim, x, address, offset);
     }
 
     fn check_stm(

@@ -1,19 +1,41 @@
 //! Reductions and scans of rows.
 
-use super::emit::{Base, Unsupported, input, output};
-use super::kernel::{KernelEmitter, Role};
+use super::emit::{Base, Unsupported, clif_type, input, output};
+use super::kernel::{KernelEmitter, KernelInfo, Role};
 use super::lanes::{self, Plan};
+use super::narrow::{self, STRETCH, Sums};
 use super::outputs::Target;
 use cranelift::prelude::*;
 use par_ir::Prim;
 use par_ir::core::Lambda;
-use par_ir::flat::{After, KernelKind};
+use par_ir::flat::{After, KernelKind, Space};
+use par_ir::ty::Dim;
 
 /// What a scan does with its prefixes.
 enum Prefixes<'k> {
     /// Stores them, and further results, in these.
     Stored(Vec<Base>),
     Used(&'k After, Vec<Target>),
+}
+
+/// How a reduction is done on groups of positions.
+struct InLanes {
+    plan: Plan,
+    /// Its elements have fewer bits than its results.
+    sums: Option<Sums>,
+}
+
+impl InLanes {
+    fn new(info: &KernelInfo) -> Option<InLanes> {
+        // Rows may be shorter than a stretch.
+        let is_flat = matches!(info.kernel.space, Space::Flat(_));
+        if let Some(sums) = narrow::sums(info.kernel).filter(|_| is_flat)
+            && let Some(plan) = lanes::plan(&KernelInfo::of_stage(&sums.kernel))
+        {
+            return Some(InLanes { plan, sums: Some(sums) });
+        }
+        lanes::plan(info).map(|plan| InLanes { plan, sums: None })
+    }
 }
 
 impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
@@ -48,25 +70,32 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
             _ => vec![],
         };
         let partials = self.arrays(info.layout.partials_at(), &info.combined);
-        let plan = match self.role {
+        let lanes = match self.role {
             Role::Combine => None,
             _ if self.e.counting => None,
             // The scan itself, which reduces as well, takes elements in their order.
             Role::ReduceOnly if info.combined.iter().any(|p| p.is_float()) => None,
-            _ => lanes::plan(info),
+            _ => InLanes::new(info),
         };
-        let element = |k: &mut KernelEmitter<'_, 'a, 'k>, pos: Value, acc: &[Value]| {
+        let element = |k: &mut KernelEmitter<'_, 'a, '_>, pos: Value, acc: &[Value]| {
             let (values, rest) = k.combinable(&partials, pos)?;
             elems.iter().zip(rest).for_each(|(base, x)| k.e.store(*base, pos, x));
+            let values: Vec<Value> =
+                values.into_iter().zip(&info.combined).map(|(x, p)| k.wide(x, *p)).collect();
             k.combine(op, acc, &values)
         };
         self.rows(&[], |k, row, start, end, _| {
-            let sums = k.in_strips((start, end), &initial, |k, (start, end), acc| {
-                let (start, acc) = match &plan {
-                    Some(plan) => k.reduce_groups(plan, op, &elems, (start, end), acc, element)?,
-                    None => (start, acc.to_vec()),
-                };
-                k.counted(start, end, &acc, element)
+            let sums = k.in_strips((start, end), &initial, |k, ends, acc| match &lanes {
+                None => k.counted(ends.0, ends.1, acc, element),
+                Some(InLanes { plan, sums: None }) => k.reduce_in_lanes(plan, op, &elems, ends, acc, element),
+                Some(InLanes { plan, sums: Some(narrow) }) => {
+                    let mut narrow_info = KernelInfo::of_stage(&narrow.kernel);
+                    (narrow_info.combined, narrow_info.elems) = (info.combined.clone(), info.elems.clone());
+                    let KernelEmitter { e, types, role, params, .. } = k;
+                    let (types, role, params) = (*types, *role, params.clone());
+                    KernelEmitter { e, info: &narrow_info, types, role, params }
+                        .reduce_stretches(plan, &narrow.op, &elems, ends, acc, element)
+                }
             })?;
             results.iter().zip(sums).for_each(|(base, x)| k.e.store(*base, row, x));
             Ok(vec![])
@@ -74,31 +103,64 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
         Ok(())
     }
 
-    /// Whole groups of positions; where they end, and the accumulators there.
-    fn reduce_groups(
+    /// A result of the body, which may have fewer bits than what it is combined with.
+    fn wide(&mut self, x: Value, p: Prim) -> Value {
+        let is_wide = self.e.b.func.dfg.value_type(x) == clif_type(p);
+        if is_wide { x } else { self.e.b.ins().sextend(clif_type(p), x) }
+    }
+
+    /// Groups, stretch by stretch.
+    fn reduce_stretches(
+        &mut self,
+        plan: &Plan,
+        op: &Lambda,
+        elems: &[Base],
+        (start, end): (Value, Value),
+        initial: &[Value],
+        element: impl FnOnce(&mut KernelEmitter<'_, 'a, 'k>, Value, &[Value]) -> Result<Vec<Value>, Unsupported>
+        + Copy,
+    ) -> Result<Vec<Value>, Unsupported> {
+        self.counted_by(STRETCH, start, end, initial, |k, first, acc| {
+            let next = k.e.b.ins().iadd_imm_s(first, STRETCH);
+            let last = k.e.b.ins().smin(next, end);
+            k.reduce_in_lanes(plan, op, elems, (first, last), acc, element)
+        })
+    }
+
+    /// Whole groups of positions, and what is left.
+    fn reduce_in_lanes(
         &mut self,
         plan: &Plan,
         op: &Lambda,
         elems: &[Base],
         ends: (Value, Value),
         initial: &[Value],
-        element: impl FnOnce(&mut KernelEmitter<'_, 'a, 'k>, Value, &[Value]) -> Result<Vec<Value>, Unsupported>,
-    ) -> Result<(Value, Vec<Value>), Unsupported> {
-        let components = lanes::operators(op).ok_or("an operator has no accumulators in lanes")?;
-        let identities = self.identities(plan, &components);
-        self.groups(
-            plan,
-            ends,
-            (&identities, initial),
-            |strip, pos, state| {
-                let mut results = strip.results(pos)?;
-                let rest = results.split_off(components.len().min(results.len()));
-                elems.iter().zip(&rest).for_each(|(base, x)| strip.store_result(*base, pos, x));
-                Ok(strip.accumulate(&components, state, &results))
-            },
-            element,
-            |strip, state, acc| strip.fold(&components, state, acc),
-        )
+        element: impl FnOnce(&mut KernelEmitter<'_, 'a, 'k>, Value, &[Value]) -> Result<Vec<Value>, Unsupported>
+        + Copy,
+    ) -> Result<Vec<Value>, Unsupported> {
+        let mut components = lanes::operators(op).ok_or("an operator has no accumulators in lanes")?;
+        components.iter_mut().zip(&self.info.combined).for_each(|(lane, p)| lane.into = *p);
+        let (mut start, mut acc) = (ends.0, initial.to_vec());
+        // Of many rows of a ragged space most is what a group leaves.
+        let is_ragged = matches!(self.info.kernel.space, Space::Rows { dim: Dim::Seg(_), .. });
+        let shorter = plan.shorter().filter(|_| is_ragged);
+        for plan in [Some(plan), shorter.as_ref()].into_iter().flatten() {
+            let identities = self.identities(plan, &components);
+            (start, acc) = self.groups(
+                plan,
+                (start, ends.1),
+                (&identities, &acc),
+                |strip, pos, state| {
+                    let mut results = strip.results(pos)?;
+                    let rest = results.split_off(components.len().min(results.len()));
+                    elems.iter().zip(&rest).for_each(|(base, x)| strip.store_result(*base, pos, x));
+                    Ok(strip.accumulate(&components, state, &results))
+                },
+                element,
+                |strip, state, acc| strip.fold(&components, state, acc),
+            )?;
+        }
+        self.counted(start, ends.1, &acc, element)
     }
 
     pub fn scan(&mut self, op: &Lambda, exclusive: bool) -> Result<(), Unsupported> {

@@ -12,13 +12,16 @@ impl<'a> KernelEmitter<'_, 'a, '_> {
         let outputs = info.layout.outputs_at();
         let len = self.env(types::I64, outputs);
         let dests = self.arrays(outputs + 1, &info.combined);
+        // Of neighbours that go to the same place one need not wait for the other.
+        let others = self.arrays(outputs + 1 + dests.len(), &info.combined);
         let partials = self.arrays(info.layout.partials_at(), &info.combined);
         self.rows(&[], |k, _, start, end, _| {
             k.in_strips((start, end), &[], |k, (start, end), _| {
                 let rest = match is_short(&info.kernel.body) {
-                    true => {
-                        k.unrolled(start, end, |k, pos| k.hist_element(op, (len, &dests), &partials, pos))?
-                    }
+                    true => k.unrolled(start, end, |k, i, pos| {
+                        let dests = if i % 2 == 0 { &dests } else { &others };
+                        k.hist_element(op, (len, dests), &partials, pos)
+                    })?,
                     false => start,
                 };
                 k.counted(rest, end, &[], |k, pos, _| {
@@ -59,17 +62,20 @@ impl<'a> KernelEmitter<'_, 'a, '_> {
         &mut self,
         start: Value,
         end: Value,
-        mut element: impl FnMut(&mut KernelEmitter<'_, 'a, '_>, Value) -> Result<(), Unsupported>,
+        mut element: impl FnMut(&mut KernelEmitter<'_, 'a, '_>, i64, Value) -> Result<(), Unsupported>,
     ) -> Result<Value, Unsupported> {
         let last = self.e.b.ins().iadd_imm_s(end, 1 - UNROLLED);
-        let done = self.counted_by(UNROLLED, start, last, &[start], |k, pos, _| {
+        self.counted_by(UNROLLED, start, last, &[], |k, pos, _| {
             for i in 0..UNROLLED {
                 let pos = k.e.b.ins().iadd_imm_s(pos, i);
-                element(k, pos)?;
+                element(k, i, pos)?;
             }
-            Ok(vec![k.e.b.ins().iadd_imm_s(pos, UNROLLED)])
+            Ok(vec![])
         })?;
-        Ok(done[0])
+        let (count, none) = (self.e.b.ins().isub(end, start), self.e.i64(0));
+        let count = self.e.b.ins().smax(count, none);
+        let whole = self.e.b.ins().band_imm_s(count, -UNROLLED);
+        Ok(self.e.b.ins().iadd(start, whole))
     }
 }
 

@@ -97,7 +97,7 @@ impl<'k> KernelInfo<'k> {
                 (combined, elems, prims.len())
             }
             KernelKind::Filter => (vec![], split(1).1, prims.len()),
-            KernelKind::Hist { dests, .. } => (prims, vec![], 1 + dests.len()),
+            KernelKind::Hist { dests, .. } => (prims, vec![], 1 + 2 * dests.len()),
         };
         let captures = free::captures(kernel);
         let layout = EnvLayout { captures: captures.len(), initial: combined.len(), outputs };

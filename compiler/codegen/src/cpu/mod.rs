@@ -11,6 +11,7 @@ mod jit;
 mod kernel;
 mod lanes;
 mod local;
+mod narrow;
 mod object;
 mod outputs;
 mod pack;
@@ -36,7 +37,7 @@ use local::{Callees, Calls};
 pub use object::{Processor, Shape, compile_object};
 use par_ir::Var;
 use par_ir::flat::{self, Kernel, Op, Stm, Ty};
-use par_runtime::plan::{CodeId, Contraction, EnvLayout, KernelCheck, Partition, Plan};
+use par_runtime::plan::{CodeId, Contraction, EnvLayout, Factor, KernelCheck, Partition, Plan};
 use ranges::Ranges;
 pub(crate) use stage::for_each_use;
 use std::collections::{HashMap, HashSet};
@@ -126,6 +127,7 @@ impl<'t, M: Module> Compiler<'t, M> {
         }
         let KernelInfo { captures, layout, combined, elems, .. } = info;
         let contraction = if self.counting { None } else { contract::find(kernel, &captures) };
+        let transposition = if self.counting { None } else { contract::transposition(kernel, &captures) };
         let partition = moves.map(|m| m.plan.clone());
         let (name, recursive) = (name.into(), !callees.is_empty());
         Ok(Functions {
@@ -137,6 +139,7 @@ impl<'t, M: Module> Compiler<'t, M> {
             combined,
             elems,
             contraction,
+            transposition,
             partition,
             roles,
         })
@@ -239,6 +242,8 @@ pub struct Functions {
     /// If it is one.
     pub contraction: Option<Contraction>,
     /// If it is one.
+    pub transposition: Option<Factor>,
+    /// If it is one.
     pub partition: Option<Partition>,
     roles: Vec<(Role, CodeId)>,
 }
@@ -259,6 +264,11 @@ impl Functions {
     /// The kernel's own code.
     pub fn main(&self) -> Result<CodeId, String> {
         self.role(Role::Main)
+    }
+
+    /// Whether the operator's grouping does not change results.
+    pub fn is_exact(&self) -> bool {
+        !self.combined.iter().any(|p| p.is_float())
     }
 
     /// The code that combines partial results.

@@ -3,8 +3,8 @@
 //! ```text
 //! for s in 0 .. n by 512, e = min (s + 512) n
 //!     for pos in s .. e      class[pos-s] = the class of the element,  a[pos-s] = xs[pos] * 2
-//!     count class
-//!     move class a -> ys,  class zs -> ws                                     zs is read at the position
+//!     count class, move class a -> ys
+//!     move class zs -> ws                                                     zs is read at the position
 //! ```
 //!
 //! The places of the classes are the executor's, one set for each piece: see `plan::Partition`.
@@ -20,7 +20,7 @@ use par_ir::flat::{Kernel, Out, Ty};
 use par_ir::prim::{CmpOp, PrimOp};
 use par_ir::ty::Type as IrType;
 use par_ir::{Atom, Prim, Var};
-use par_runtime::op::call::{COUNT, mover_symbol};
+use par_runtime::op::call::mover_symbol;
 use par_runtime::plan::Partition;
 use std::collections::HashMap;
 
@@ -139,11 +139,10 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
     ) -> Result<(), Unsupported> {
         let n = self.e.b.ins().isub(last, first);
         let classes = self.strip_address(moves.class, first)?;
-        self.runtime_call(COUNT.to_string(), &[classes, n, places]);
-        for (dest, source) in dests.iter().zip(&moves.sources) {
+        for (i, (dest, source)) in dests.iter().zip(&moves.sources).enumerate() {
             let from = self.strip_address(*source, first)?;
             let args = [dest.address, from, classes, n, places];
-            self.runtime_call(mover_symbol(dest.prim.size()), &args);
+            self.runtime_call(mover_symbol(dest.prim.size(), i == 0), &args);
         }
         Ok(())
     }

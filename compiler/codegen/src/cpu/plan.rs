@@ -1,5 +1,6 @@
 //! Plans of kernels.
 
+use super::lanes::operators;
 use super::{Functions, KernelCode};
 use crate::plan::{Code, Live, Operands, all_outs};
 use crate::{cost, work};
@@ -33,6 +34,7 @@ impl Code for KernelCode {
             code,
             kind,
             contraction: functions.contraction,
+            transposition: functions.transposition,
             partition: functions.partition,
         })
     }
@@ -51,15 +53,17 @@ fn kernel_kind(
         }
         KernelKind::Scan { neutral, after, .. } => {
             let (reduce, dual) = functions.scan()?;
-            let exact = !functions.combined.iter().any(|p| p.is_float());
+            let exact = functions.is_exact();
             let outs = after.as_ref().map(|a| all_outs(&a.outs, operands, live));
             let fold = fold(neutral, functions, operands, live)?;
             plan::KernelKind::Scan { fold, reduce, dual, exact, outs }
         }
         KernelKind::Filter => plan::KernelKind::Filter(functions.elems.clone()),
-        KernelKind::Hist { dests, neutral, .. } => {
+        KernelKind::Hist { dests, neutral, op } => {
             let dests = operands.vars(dests, live);
-            plan::KernelKind::Hist { dests, fold: fold(neutral, functions, operands, live)? }
+            let fold = fold(neutral, functions, operands, live)?;
+            let exact = functions.is_exact();
+            plan::KernelKind::Hist { dests, fold, exact, any_order: exact && operators(op).is_some() }
         }
     })
 }

@@ -18,6 +18,7 @@ mod operator;
 
 use super::emit::{Base, Unsupported, args, output};
 use super::kernel::{KernelEmitter, Role};
+use super::narrow::needed;
 use super::outputs::Target;
 use super::stage::{for_each_use, has_check, reads_position};
 use super::strips::{Buffer, Scalar};
@@ -229,16 +230,7 @@ impl<'k> Splitter<'k> {
     /// The first step: what the buffers need, and all that may fail.
     pub fn produce(&self) -> Kernel {
         let results: Vec<Atom> = self.buffers.iter().map(|b| b.1).collect();
-        let mut needed: BTreeSet<Var> = results.iter().filter_map(|a| a.var()).collect();
-        let mut stms = Vec::new();
-        for stm in self.kernel.body.stms.iter().rev() {
-            let may_stop = has_check(stm) || matches!(stm.exp, Exp::Loop { .. } | Exp::Call(..));
-            if may_stop || stm.pat.iter().any(|p| needed.contains(&p.var)) {
-                for_each_use(stm, &mut |v| _ = needed.insert(v));
-                stms.push(stm.clone());
-            }
-        }
-        stms.reverse();
+        let stms = needed(&self.kernel.body.stms, &results);
         self.map(self.buffers.iter().map(|b| Out::Elem(b.0.prim)).collect(), Body { stms, results })
     }
 

@@ -91,11 +91,11 @@ impl Strip<'_, '_, '_> {
 
     /// The elements from `first`.
     pub fn load_row(&mut self, base: Base, first: Value) -> Lanes {
-        let address = self.e.element(base, first);
+        let (address, offset) = self.e.element_at(base, first);
         let bytes = self.lanes * base.prim.size();
         if base.prim == Prim::F16 {
             let quarter = |s: &mut Self, at: i32| {
-                let bits = s.e.b.ins().uload16x4(input(), address, at);
+                let bits = s.e.b.ins().uload16x4(input(), address, offset + at);
                 half::expand(&mut s.e.b, bits)
             };
             return Lanes::Vector((0..self.lanes as i32 / 4).map(|r| quarter(self, 8 * r)).collect());
@@ -104,11 +104,12 @@ impl Strip<'_, '_, '_> {
         let flags = self.flags();
         let regs: Vec<Value> = if bytes < BYTES {
             let part = self.part(bytes);
-            let x = self.e.b.ins().load(part, flags, address, 0);
+            let x = self.e.b.ins().load(part, flags, address, offset);
             let x = self.e.b.ins().scalar_to_vector(vector_of(part), x);
             vec![self.cast(x, ty)]
         } else {
-            (0..bytes / BYTES).map(|r| self.e.b.ins().load(ty, flags, address, (r * BYTES) as i32)).collect()
+            let at = |r: usize| offset + (r * BYTES) as i32;
+            (0..bytes / BYTES).map(|r| self.e.b.ins().load(ty, flags, address, at(r))).collect()
         };
         Lanes::Vector(if base.prim == Prim::Bool { self.flags_to_masks(&regs) } else { regs })
     }

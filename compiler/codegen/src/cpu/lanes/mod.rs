@@ -45,11 +45,20 @@ use std::collections::{HashMap, HashSet};
 use value::Lanes;
 
 /// How a kernel is done on groups.
+#[derive(Clone)]
 pub struct Plan {
     classes: Classes,
     lanes: usize,
     /// Variables that any code uses.
     used: HashSet<Var>,
+}
+
+impl Plan {
+    /// The same on shorter groups, for what is left of a row that is not long.
+    pub fn shorter(&self) -> Option<Plan> {
+        let lanes = (self.lanes / 4).max(4);
+        (lanes < self.lanes).then(|| Plan { lanes, ..self.clone() })
+    }
 }
 
 /// How a kernel is done on groups, if that pays.

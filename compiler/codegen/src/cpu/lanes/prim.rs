@@ -101,16 +101,19 @@ fn shift(s: &mut Strip, op: BinOp, p: Prim, x: &Lanes, count: Value) -> Lanes {
         4 => count,
         _ => s.e.b.ins().uextend(types::I32, count),
     };
-    let zero = s.constant(Scalar::zero(p));
-    let register = |s: &mut Strip, x: Value| {
+    // A choice between vectors would be a jump.
+    let (all, none) = (s.e.constant(Scalar::from_bits(p, u64::MAX)), s.e.constant(Scalar::zero(p)));
+    let kept = s.e.b.ins().select(inside, all, none);
+    let kept = s.vector(&Lanes::Same(kept), p);
+    let register = |s: &mut Strip, (x, kept): (Value, Value)| {
         if fills_sign {
             return s.e.b.ins().sshr(x, count);
         }
         let ins = s.e.b.ins();
         let shifted = if op == BinOp::Shl { ins.ishl(x, count) } else { ins.ushr(x, count) };
-        s.e.b.ins().select(inside, shifted, zero)
+        s.e.b.ins().band(shifted, kept)
     };
-    Lanes::Vector(regs.into_iter().map(|x| register(s, x)).collect())
+    Lanes::Vector(regs.into_iter().zip(kept).map(|x| register(s, x)).collect())
 }
 
 /// Operators on one register.

@@ -17,6 +17,8 @@ pub struct Lane {
     pub op: BinOp,
     /// Its type.
     pub prim: Prim,
+    /// The type of the scalar that all lanes are combined with at last.
+    pub into: Prim,
 }
 
 /// The components of an operator, if it takes elements in any order.
@@ -30,7 +32,7 @@ pub fn operators(op: &Lambda) -> Option<Vec<Lane>> {
         let fits = xs[..] == [Atom::Var(x), Atom::Var(y)] || xs[..] == [Atom::Var(y), Atom::Var(x)];
         identity(*bin, *prim)?;
         let fits = fits && has_form(PrimOp::Bin(*bin, *prim));
-        fits.then_some(Lane { op: *bin, prim: *prim })
+        fits.then_some(Lane { op: *bin, prim: *prim, into: *prim })
     };
     if op.body.stms.len() != k {
         return None;
@@ -121,7 +123,8 @@ impl Strip<'_, '_, '_> {
             let Lanes::Vector(regs) = x else { continue };
             let scalars = self.fold_registers(op, &regs);
             let all = self.tree(&scalars, |s, a, b| s.e.prim(op, &[a, b], None));
-            results.push(self.e.prim(op, &[*acc, all], None));
+            let all = self.e.prim(PrimOp::Conv(lane.prim, lane.into), &[all], None);
+            results.push(self.e.prim(PrimOp::Bin(lane.op, lane.into), &[*acc, all], None));
         }
         Ok(results)
     }
