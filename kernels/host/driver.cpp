@@ -6,7 +6,7 @@
 //     EMU_SEED=n      random schedules, n > 0
 //     EMU_RESIDENT=n  blocks that run at the same time
 //     EMU_MEMORY=n    bytes of device memory, 4 GiB if not given
-//     EMU_REPORT=1    says at the end how many kernels and graphs were launched
+//     EMU_REPORT=1    says at the end how many kernels and graphs were launched, and whether one still runs
 #include "emulator.hpp"
 #include <atomic>
 #include <chrono>
@@ -171,15 +171,15 @@ int give(Handle stream, std::function<int()> order) {
 
 // How often something was launched.
 struct Report {
-    std::atomic<size_t> kernels{0}, graphs{0};
+    std::atomic<size_t> kernels{0}, graphs{0}, running{0};
     ~Report() {
-        if (setting("EMU_REPORT", 0)) fprintf(stderr, "emulator: %zu kernels, %zu graphs\n", kernels.load(), graphs.load());
+        if (setting("EMU_REPORT", 0)) fprintf(stderr, "emulator: %zu kernels, %zu graphs, %zu running\n", kernels.load(), graphs.load(), running.load());
     }
 } report;
 
 int launch(const Function* function, dim3 grid, dim3 block, unsigned shared, void** arguments) {
     std::lock_guard<std::mutex> lock(launching);
-    report.kernels++;
+    report.kernels++, report.running++;
     emu::Config config;
     config.seed = setting("EMU_SEED", 0);
     config.preempt = config.seed != 0;
@@ -187,6 +187,7 @@ int launch(const Function* function, dim3 grid, dim3 block, unsigned shared, voi
     // A frame is larger here than on a device.
     config.stack = (size_t(64) << 10) + (stack_limit.load() * 2 + 4095) / 4096 * 4096;
     emu::launch(function->launch, grid, block, shared, arguments, config);
+    report.running--;
     return SUCCESS;
 }
 

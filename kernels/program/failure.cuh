@@ -2,7 +2,8 @@
 //
 // There is one record in device memory for all launches of a run. A kernel whose check fails writes to it, unless an earlier
 // position of the same launch has; kernels launched after one that failed do nothing, so that the host may look
-// at the record when it waits for a result anyhow.
+// at the record when it waits for a result anyhow. The host itself writes that a launch before all others has failed, to
+// stop what runs.
 #pragma once
 #include "program/scalar.cuh"
 
@@ -57,6 +58,9 @@ struct Here {
         char here;
         return reinterpret_cast<u64>(&here) < lowest;
     }
+
+    // Whether there is nothing to be done any more: whoever runs the program has cancelled it. Loops ask now and then.
+    PAR_INLINE bool is_over() const { return has_failed(failure, launch); }
 
     // Notes a failed check. False, so that it can be returned.
     PAR_INLINE bool fail(u64 check, u64 a = 0, u64 b = 0, u64 c = 0, u64 d = 0) const {

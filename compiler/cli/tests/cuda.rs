@@ -246,6 +246,33 @@ fn turns_of_a_loop_are_graphs() {
     }
 }
 
+/// What a kernel does without end is stopped, whatever does it.
+#[test]
+fn kernels_without_end_are_stopped() {
+    let Some(folder) = stand_ins() else { return };
+    let loops = [
+        (
+            "while",
+            "entry main (xs: []i64): []i64 = map (\\x -> loop y = x while y >= 0 do (y + 1) % 1000) xs",
+        ),
+        ("for", "entry main (xs: []i64): []i64 = map (\\x -> loop y = x for i < 1 << 50 do (y ^ i) + 1) xs"),
+        (
+            "calls",
+            "def f (x: i64): i64 = if x < 0 then x else f ((x + 1) % 1000)\nentry main (xs: []i64): []i64 = map f xs",
+        ),
+    ];
+    for (name, text) in loops {
+        let file = program(&format!("endless_{name}.par"), text);
+        let given = program("endless.in", "[1, 2, 3]");
+        let given = given.to_str().expect("a path");
+        let options = ["--input", given, "--backend", "cuda", "--timeout", "4"];
+        let (status, out, err) = run(par(folder).env("EMU_REPORT", "1"), &file, &options);
+        assert_eq!((status, out.as_str()), (Some(1), ""), "{name}: {err}");
+        // A process that ends with its kernel running would say so.
+        assert!(err.contains("did not end within 4 s") && err.contains(" 0 running"), "{name}: {err}");
+    }
+}
+
 /// Sizes that no tile divides, with the emulator's checks of shared memory.
 #[test]
 fn kernels_are_timed_one_by_one() {

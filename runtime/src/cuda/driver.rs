@@ -5,7 +5,9 @@
 use super::replay::{Order, Record, Replay};
 use super::spare::Spare;
 use super::stream::{Graph, Stream};
+use super::watch::{Guard, Watch};
 use crate::array::OutOfMemory;
+use crate::cancel::CancelToken;
 use cudarc::driver::result::{self, DriverError, device, event, mem_pool, module, primary_ctx};
 use cudarc::driver::sys;
 use std::ffi::{CString, c_void};
@@ -79,6 +81,7 @@ pub struct Gpu {
     context: sys::CUcontext,
     stream: Stream,
     work: Mutex<Work>,
+    watch: Watch,
     device: sys::CUdevice,
     pool: sys::CUmemoryPool,
     /// Its name.
@@ -160,7 +163,8 @@ impl Gpu {
             mem_pool::set_attribute(pool, threshold, (&raw mut most).cast())?;
             let name = device::get_name(device)?;
             let (architecture, work) = (format!("sm_{major}{minor}"), Mutex::default());
-            Ok(Gpu { context, stream, work, device, pool, name, architecture })
+            let watch = Watch::new(context)?;
+            Ok(Gpu { context, stream, work, watch, device, pool, name, architecture })
         }
     }
 
@@ -265,6 +269,11 @@ impl Gpu {
     /// Copies on the device.
     pub fn copy(&self, to: Address, from: Address, bytes: usize) -> Result<(), DriverError> {
         if bytes == 0 { Ok(()) } else { self.give(Order::Copy { to, from, bytes }) }
+    }
+
+    /// While the guard lives, kernels stop if the token is used: the first word of the record becomes 0.
+    pub fn watch(&self, token: &CancelToken, record: Address) -> Guard {
+        self.watch.watch(token.clone(), record)
     }
 
     /// Waits until all that was asked for is done.

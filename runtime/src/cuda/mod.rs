@@ -25,6 +25,7 @@ mod run;
 mod sort;
 mod spare;
 mod stream;
+mod watch;
 mod workbench;
 
 pub use driver::{Function, Gpu, LoadError, Unavailable};

@@ -3,13 +3,15 @@
 use super::array::{Account, Array};
 use super::driver::{Address, Function, Gpu};
 use super::replay::Record;
+use super::watch::Guard;
 use super::{Kernel, Loaded, blocks, bulk, desc, sort};
 use crate::array::{self, OutOfMemory};
 use crate::blocks::Blocks;
+use crate::cancel::CancelToken;
 use crate::check::{RuntimeError, Span};
 use crate::exec::device::{self, ArrayResult, Device, Held, Results, Rows};
 use crate::exec::frame::{Frame, HostValue};
-use crate::exec::{Run, internal, out_of_memory};
+use crate::exec::{Options, Run, internal, out_of_memory};
 use crate::prim::{Prim, Scalar};
 use crate::profile::Counters;
 use cudarc::driver::DriverError;
@@ -28,6 +30,8 @@ pub struct Cuda<'a> {
     /// The function that makes a failure one before all launches.
     settle: Function,
     launches: Rc<Cell<u64>>,
+    cancel: CancelToken,
+    _watched: Rc<Guard>,
 }
 
 impl fmt::Debug for Cuda<'_> {
@@ -45,8 +49,8 @@ pub(super) fn broken(e: DriverError) -> RuntimeError {
 }
 
 impl<'a> Cuda<'a> {
-    /// Begins a run, whose arrays may take this much.
-    pub(crate) fn start(loaded: &'a Loaded, limit: Option<usize>) -> Result<Cuda<'a>, RuntimeError> {
+    /// Begins a run.
+    pub(crate) fn start(loaded: &'a Loaded, options: &Options) -> Result<Cuda<'a>, RuntimeError> {
         let gpu = &loaded.gpu;
         gpu.enter().map_err(broken)?;
         let nobody = Arc::new(Account::default());
@@ -55,9 +59,11 @@ impl<'a> Cuda<'a> {
         let address = failure.address().map_err(|e| out_of_memory(e, Span::default()))?;
         // No launch has failed, at no position: both are the largest number.
         gpu.set(address, 0, 8 * RECORD).and_then(|()| gpu.set(address, 0xff, 16)).map_err(broken)?;
-        let account = Arc::new(Account::new(limit));
+        let account = Arc::new(Account::new(options.memory_limit));
         let settle = loaded.bulk("bulk_settle")?;
-        Ok(Cuda { loaded, account, failure, settle, launches: Rc::new(Cell::new(0)) })
+        let (cancel, launches) = (options.cancel.clone(), Rc::new(Cell::new(0)));
+        let watched = Rc::new(gpu.watch(&cancel, address));
+        Ok(Cuda { loaded, account, failure, settle, launches, cancel, _watched: watched })
     }
 
     pub(super) fn gpu(&self) -> &'a Arc<Gpu> {
@@ -161,6 +167,9 @@ impl<'a> Cuda<'a> {
             *word = u64::from_le_bytes(bytes.try_into().expect("eight bytes"));
         }
         let [launch, _, _, number, args @ ..] = words;
+        if self.cancel.is_cancelled() {
+            return Err(RuntimeError::cancelled());
+        }
         if launch == u64::MAX {
             return Ok(());
         }

@@ -137,7 +137,7 @@ impl Executable {
             Compiled::Cpu(plan, code) => (plan, code.clone()),
             Compiled::Gpu(loaded) => {
                 let call = Call::new(&loaded.program.plan, fun, options)?;
-                return call.run(Cuda::start(loaded, options.memory_limit)?, fun, args, profile);
+                return call.run(Cuda::start(loaded, options)?, fun, args, profile);
             }
         };
         let threads = threads::count(options.threads);

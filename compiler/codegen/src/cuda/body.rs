@@ -14,6 +14,9 @@ use std::collections::HashMap;
 /// What cannot be written: text for the developer, since flattening makes none.
 pub type Unsupported = String;
 
+/// Turns of a loop that takes no time.
+const LONG: i64 = 1 << 16;
+
 /// Writes bodies.
 pub struct Bodies<'a> {
     /// Where to.
@@ -152,26 +155,45 @@ impl Bodies<'_> {
             self.text.line(line);
         }
         let state: Vec<&Param> = params.iter().map(|(p, _)| p).collect();
-        match form {
-            LoopForm::For { index, prim, bound } => {
-                let (i, bound) = (name(*index, self.vars), self.atom(bound));
-                self.prims.insert(*index, *prim);
-                self.text.open(format!("for ({} {i} = 0; {i} < {bound}; {i}++) {{", ty(*prim)));
-            }
-            LoopForm::While(cond) => {
-                self.text.open("for (;;) {");
-                self.stms(&cond.stms)?;
-                let line = format!("if (!{}) break;", self.atom(&cond.results[0]));
-                self.text.line(line);
-            }
-        }
+        let is_long = self.open_loop(form)?;
         self.turn(&state, body)?;
         self.text.close("}");
+        if is_long {
+            self.text.close("}");
+        }
         for (p, from) in stm.pat.iter().zip(state) {
             let value = self.variable(from);
             self.bind(p, &value);
         }
         Ok(())
+    }
+
+    /// The head of a loop. Now and then a long one asks whether there is nothing to be done any more; a counted one is two loops
+    /// for that, of which the inner one does not. Whether there are two.
+    fn open_loop(&mut self, form: &LoopForm) -> Result<bool, Unsupported> {
+        match form {
+            LoopForm::For { index, prim, bound } => {
+                let (i, n, ty) = (name(*index, self.vars), self.atom(bound), ty(*prim));
+                self.prims.insert(*index, *prim);
+                if bound.as_i64().is_some_and(|n| n <= LONG) || prim.size() < 4 {
+                    self.text.open(format!("for ({ty} {i} = 0; {i} < {n}; {i}++) {{"));
+                    return Ok(false);
+                }
+                self.text.open(format!("for ({ty} {i} = 0; {i} < {n};) {{"));
+                self.text.line(format!("if ({i} != 0 && here.is_over()) return false;"));
+                self.text.line(format!("const {ty} part_{i} = {n} - {i} > {LONG} ? {i} + {LONG} : {n};"));
+                self.text.open(format!("for (; {i} < part_{i}; {i}++) {{"));
+                Ok(true)
+            }
+            LoopForm::While(cond) => {
+                self.text.open("for (u32 turns = 1;; turns++) {");
+                self.text.line("if (turns % 1024 == 0 && here.is_over()) return false;");
+                self.stms(&cond.stms)?;
+                let line = format!("if (!{}) break;", self.atom(&cond.results[0]));
+                self.text.line(line);
+                Ok(false)
+            }
+        }
     }
 
     /// One turn of a loop: its results become the state, all at once.
