@@ -4,9 +4,15 @@
 //! index `origin + i`, where the origin is the same wherever the array goes. So rows that come from different arrays
 //! need nothing but where they start, joining sets of arrays changes no start, and kernels read an element in one step.
 //! (The origin is the buffer's address in units of elements. It is never visible in a result.)
+//!
+//! What no row needs is let go of, which costs looking at rows and copying some. Every array has a **credit** for that, as many elements as it
+//! has: who made it has paid for them. All blocks that hold an array share its credit, and where that is spent the array stays. So
+//! a large array of which again and again somebody keeps a part is not copied more than once altogether.
 
 use crate::array::{Array, OutOfMemory};
 use crate::prim::{Prim, Scalar};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 /// More arrays than this are too many: [`Blocks::tidy`] copies the small ones together.
 const MANY: usize = 64;
@@ -32,9 +38,36 @@ fn held(start: i64, len: i64) -> i64 {
 pub struct Blocks<A = Array> {
     prim: Prim,
     /// Not empty, by origin; each buffer once.
-    parts: Vec<A>,
+    parts: Vec<Member<A>>,
     /// How many elements there were when they were last swept.
     settled: usize,
+}
+
+/// An array among blocks.
+#[derive(Clone, Debug)]
+struct Member<A> {
+    array: A,
+    /// How many elements may still be looked at and copied on its behalf.
+    credit: Arc<AtomicUsize>,
+}
+
+impl<A: Part> Member<A> {
+    fn origin(&self) -> i64 {
+        self.array.origin()
+    }
+
+    fn elements(&self) -> usize {
+        self.array.elements()
+    }
+
+    fn credit(&self) -> usize {
+        self.credit.load(Relaxed)
+    }
+
+    fn spend(&self, elements: usize) {
+        // Only the host does so, one statement after the other.
+        self.credit.store(self.credit().saturating_sub(elements), Relaxed);
+    }
 }
 
 /// An array that may be among blocks, wherever it is held.
@@ -68,16 +101,27 @@ impl<A: Part> Blocks<A> {
 
     /// Adds an array; gives its origin.
     pub fn add(&mut self, a: A) -> i64 {
-        let at = a.origin();
+        let (at, credit) = (a.origin(), a.elements());
+        self.add_member(Member { array: a, credit: Arc::new(credit.into()) });
+        at
+    }
+
+    fn add_member(&mut self, a: Member<A>) {
         if a.elements() == 0 {
-            return at;
+            return;
         }
-        match self.parts.binary_search_by_key(&at, A::origin) {
-            Ok(i) if self.parts[i].elements() >= a.elements() => {}
-            Ok(i) => self.parts[i] = a,
+        match self.parts.binary_search_by_key(&a.origin(), Member::origin) {
+            Ok(i) => {
+                let there = &mut self.parts[i];
+                if a.elements() > there.elements() {
+                    there.array = a.array;
+                }
+                if a.credit.load(Relaxed) < there.credit() {
+                    there.credit = a.credit;
+                }
+            }
             Err(i) => self.parts.insert(i, a),
         }
-        at
     }
 
     /// Adds all arrays of `other`.
@@ -86,15 +130,13 @@ impl<A: Part> Blocks<A> {
         if self.parts.is_empty() {
             self.parts.clone_from(&other.parts);
         } else {
-            other.parts.iter().for_each(|a| {
-                self.add(a.clone());
-            });
+            other.parts.iter().for_each(|a| self.add_member(a.clone()));
         }
     }
 
     /// The arrays, by origin.
-    pub fn parts(&self) -> &[A] {
-        &self.parts
+    pub fn parts(&self) -> impl Iterator<Item = &A> {
+        self.parts.iter().map(|a| &a.array)
     }
 
     /// Number of arrays.
@@ -104,17 +146,17 @@ impl<A: Part> Blocks<A> {
 
     /// Elements of all arrays.
     pub fn elements(&self) -> usize {
-        self.parts.iter().map(A::elements).sum()
+        self.parts.iter().map(Member::elements).sum()
     }
 
     /// The part that holds an index, and the place in it.
     pub fn find(&self, index: i64) -> Option<(&A, usize)> {
-        let part = &self.parts[self.part_of(index)?];
+        let part = &self.parts[self.part_of(index)?].array;
         Some((part, (index - part.origin()) as usize))
     }
 
     fn has(&self, origin: i64) -> bool {
-        self.parts.binary_search_by_key(&origin, A::origin).is_ok()
+        self.parts.binary_search_by_key(&origin, Member::origin).is_ok()
     }
 
     fn part_of(&self, index: i64) -> Option<usize> {
@@ -127,8 +169,8 @@ impl<A: Part> Blocks<A> {
     pub fn grown(&mut self, base: Option<&Blocks<A>>) -> bool {
         let elements = self.elements();
         if let Some(base) = base {
-            let is_new = |a: &&A| !base.has(a.origin());
-            return self.parts.iter().filter(is_new).map(A::elements).sum::<usize>() > FEW;
+            let is_new = |a: &&Member<A>| !base.has(a.origin());
+            return self.parts.iter().filter(is_new).map(Member::elements).sum::<usize>() > FEW;
         }
         if self.settled == 0 {
             self.settled = elements;
@@ -137,7 +179,7 @@ impl<A: Part> Blocks<A> {
     }
 
     /// Lets go of arrays in which none of these starts is. Gives whether there are still more than twice as many elements as `weight`, and
-    /// more than a few. Doing this when blocks have grown costs no more than making what they grew by, and what the rows need.
+    /// more than a few, and the arrays have credit for a copy of so many.
     pub fn sweep<'s>(&mut self, starts: impl Iterator<Item = &'s [i64]>, weight: i64) -> bool {
         if self.parts.len() > 1 {
             let mut used = vec![false; self.parts.len()];
@@ -150,21 +192,35 @@ impl<A: Part> Blocks<A> {
             self.parts.retain(|_| used.next().unwrap_or(true));
         }
         self.settled = self.elements();
-        self.settled > 2 * usize::try_from(weight).unwrap_or(0) + FEW
+        let weight = usize::try_from(weight).unwrap_or(0);
+        self.settled > 2 * weight + FEW && self.pay(weight)
     }
 
-    /// Reads and comparisons of a sweep.
-    pub fn cost_of_sweep(&self, starts: &Blocks<A>) -> usize {
-        if self.parts.len() > 1 { 2 * starts.elements() } else { 0 }
+    /// Reads and comparisons of a sweep, if the arrays have credit for it.
+    pub fn pay_for_sweep(&self, starts: &Blocks<A>) -> Option<usize> {
+        let cost = if self.parts.len() > 1 { 2 * starts.elements() } else { 0 };
+        self.pay(cost).then_some(cost)
+    }
+
+    /// Spends credit of all arrays alike, if they have enough.
+    fn pay(&self, elements: usize) -> bool {
+        let credit: usize = self.parts.iter().map(Member::credit).sum();
+        if credit < elements {
+            return false;
+        }
+        // Rounded up for each array, so that it does not depend on their order.
+        let share =
+            |a: &Member<A>| (a.credit() as u128 * elements as u128).div_ceil(credit.max(1) as u128) as usize;
+        self.parts.iter().for_each(|a| a.spend(share(a)));
+        true
     }
 
     /// Lets go of arrays in which no row is, of those of which only little is used, and of those that are small and many; says
     /// which rows are to be copied out of them, in order. `starts[i]` is where row `i` of `lens[i]` elements begins; an
     /// empty row begins anywhere, and one whose start is marked holds one element.
     ///
-    /// What is copied is at most half of what is let go, or small: doing this whenever arrays were added costs no more than
-    /// making them did, and a number of steps in proportion to the rows. So nothing is copied out of arrays that are `kept`
-    /// anyway, which may be added again and again.
+    /// What is copied is at most half of what is let go, or small, and is paid for by the array that it is in; the rest is a
+    /// number of steps in proportion to the rows. Nothing is copied out of arrays that are `kept` anyway.
     pub fn leave(&mut self, starts: &[i64], lens: &[i64], kept: Option<&Blocks<A>>) -> Vec<Row<A>> {
         if self.parts.len() <= 1 {
             return Vec::new();
@@ -180,14 +236,20 @@ impl<A: Part> Blocks<A> {
         }
         let leaves = self.leaving(&used, kept);
         let row = |(row, home): (usize, &Option<usize>)| {
-            let part = &self.parts[home.filter(|h| leaves[*h])?];
+            let part = &self.parts[home.filter(|h| leaves[*h])?].array;
             let at = (unmarked(starts[row]) - part.origin()) as usize;
             let len = held(starts[row], lens[row]) as usize;
             Some(Row { row, part: part.clone(), at, len, mark: starts[row] & MARK })
         };
         let rows = homes.iter().enumerate().filter_map(row).collect();
-        let mut leaves = leaves.iter();
-        self.parts.retain(|_| !leaves.next().copied().unwrap_or(false));
+        let mut leaving = leaves.iter().zip(&used);
+        self.parts.retain(|a| {
+            let (leaves, used) = leaving.next().expect("as many as the parts");
+            if *leaves {
+                a.spend(*used);
+            }
+            !leaves
+        });
         rows
     }
 
@@ -195,9 +257,9 @@ impl<A: Part> Blocks<A> {
     fn leaving(&self, used: &[usize], kept: Option<&Blocks<A>>) -> Vec<bool> {
         let many = used.iter().filter(|n| **n > 0).count() > MANY;
         let large = self.elements() / MANY;
-        let leaves = |(a, n): (&A, &usize)| {
+        let leaves = |(a, n): (&Member<A>, &usize)| {
             let len = a.elements();
-            let stays = kept.is_some_and(|b| b.has(a.origin()));
+            let stays = *n > a.credit() || kept.is_some_and(|b| b.has(a.origin()));
             *n == 0 || !stays && ((len > FEW && *n < len / 2) || (many && len <= large && *n <= 2 * len))
         };
         self.parts.iter().zip(used).map(leaves).collect()
@@ -301,6 +363,35 @@ mod tests {
         assert_eq!(blocks.get(starts[0] + 2), Some(Scalar::I64(102)));
         assert_eq!(blocks.get(starts[2]), Some(Scalar::I64(0)));
         assert!(blocks.elements() < 10);
+    }
+
+    #[test]
+    fn an_array_pays_for_no_more_copies_than_it_has_elements() {
+        let mut blocks = Blocks::new(Prim::I64);
+        let at = blocks.add(Array::from_slice(&[1i64; 10_000]));
+        blocks.add(Array::from_slice(&[2i64]));
+        let copied = |blocks: &Blocks| {
+            let moved = blocks.clone().tidy(&[at + 100], &[4_000], None).expect("memory");
+            moved.map_or(0, |m| m.copied)
+        };
+        // All that hold it have one credit.
+        assert_eq!([copied(&blocks), copied(&blocks), copied(&blocks)], [4_000, 4_000, 0]);
+        let mut again = Blocks::new(Prim::I64);
+        again.add_all(&blocks);
+        assert_eq!((copied(&again), again.count()), (0, 2));
+    }
+
+    #[test]
+    fn a_sweep_is_paid_for() {
+        let mut blocks = Blocks::new(Prim::I64);
+        let at = blocks.add(Array::from_slice(&[1i64; 3_000]));
+        blocks.add(Array::from_slice(&[1i64; 2_000]));
+        let mut starts = Blocks::new(Prim::I64);
+        starts.add(Array::from_slice(&[at; 1_000]));
+        assert_eq!(blocks.pay_for_sweep(&starts), Some(2_000));
+        assert!(blocks.clone().sweep([&[at][..]].into_iter(), 900));
+        assert_eq!((blocks.pay_for_sweep(&starts), blocks.pay_for_sweep(&starts)), (Some(2_000), None));
+        assert!(!blocks.sweep([&[at][..]].into_iter(), 900));
     }
 
     #[test]

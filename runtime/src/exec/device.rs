@@ -170,9 +170,10 @@ pub fn sweep<D>(
 where
     D: Device<Blocks = Arc<Blocks<<D as Device>::Array>>, Array: Part>,
 {
-    run.count(|c| c.launch(blocks.cost_of_sweep(&starts), 0));
-    let looked_at = if blocks.count() > 1 { starts.parts() } else { &[] };
-    let starts = looked_at.iter().map(|a| D::download(run, a.clone()));
+    let Some(cost) = blocks.pay_for_sweep(&starts) else { return Ok((blocks, false)) };
+    run.count(|c| c.launch(cost, 0));
+    let looked_at = starts.parts().filter(|_| blocks.count() > 1);
+    let starts = looked_at.map(|a| D::download(run, a.clone()));
     let starts = starts.collect::<Result<Vec<Array>, RuntimeError>>()?;
     let sparse = Arc::make_mut(&mut blocks).sweep(starts.iter().map(Array::slice::<i64>), weight);
     Ok((blocks, sparse))

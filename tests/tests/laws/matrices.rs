@@ -79,3 +79,18 @@ fn calls_with_matrices_of_different_widths_are_one_batch() {
     // Three levels more, and eight times as many calls.
     assert!(large < 2 * small, "{large} launches after {small}");
 }
+
+#[test]
+fn calls_with_blocks_of_different_sizes_are_one_batch() {
+    let p = program(&format!(
+        "{HELPERS}def f [n] [m] [k] (d: i64) (xs: [n][m][k]i64) : i64 =
+           if n <= 1 || m <= 1 || k <= 1 then sum (map (\\ys -> sum (map sum ys)) xs) + d else
+           let h = n / 2
+           let (w, v) = (m / 3 + 1, k / 4 + 1)
+           in f (d + 1) (map (\\ys -> map (\\r -> r[:v]) ys[:w]) xs[:h]) + f (d + 2) (map (\\ys -> map (\\r -> r[v:]) ys[w:]) xs[h:])
+         entry main (n: i64) : i64 = f 0 (map (\\i -> map (\\j -> map (\\k -> i * j + k) (iota n)) (iota n)) (iota n))"
+    ));
+    let [small, large] = [8, 32].map(|n| count(&p, vec![size(n)]).0.launches);
+    // Two levels more, and four times as many calls.
+    assert!(large < 2 * small, "{large} launches after {small}");
+}

@@ -135,3 +135,28 @@ fn rows_of_earlier_turns_are_let_go_of() {
     let (few, many) = (peak(10), peak(100));
     assert!(many < 2 * few, "{many} bytes after {few}");
 }
+
+/// Ranges, copies and transposed matrices are stored once where they were made, if parts of them are passed on.
+#[test]
+fn parts_of_shared_arrays_that_are_not_stored() {
+    for big in ["iota (2 * n)", "replicate (2 * n) 7"] {
+        is_linear(&format!(
+            "entry main (n: i64) : i64 =
+               let big = {big}
+               let other = map rnd (iota n)
+               let pick i = if i % 3 == 0 then big[i:i + n / 3] else if i % 3 == 1 then other else [i]
+               in sum (map (\\r -> r[0]) (map pick (iota n)))"
+        ));
+    }
+    for rows in [
+        "map (\\i -> iota (n + i)) (iota 4)",
+        "transpose (map (\\i -> map (\\j -> rnd (i + j)) (iota 4)) (iota n))",
+    ] {
+        is_linear(&format!(
+            "entry main (n: i64) : i64 =
+               let rows = {rows}
+               let pick i = if i % 3 == 0 then rows[i % 4] else [i, 1]
+               in sum (map (\\r -> r[1]) (map pick (iota n)))"
+        ));
+    }
+}

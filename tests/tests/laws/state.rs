@@ -169,3 +169,81 @@ fn one_long_loop_over_rows_beside_many_short_ones() {
         12.0,
     );
 }
+
+/// A position that is done keeps a part of an array that the others still take parts of: it is copied out at most once altogether.
+#[test]
+fn parts_of_shared_arrays_that_positions_end_with() {
+    for (rows, part) in [
+        ("rnd i", "r[0]"),
+        ("i", "r[0]"),
+        ("map (\\j -> rnd (i + j)) (iota 4)", "r[0, 1]"),
+        ("map (\\j -> rnd (i + j)) (iota (i % 7))", "length r[0]"),
+        ("map (\\j -> map rnd (iota (j % 3))) (iota (i % 4))", "length r[0]"),
+    ] {
+        let text = format!(
+            "entry main (n: i64) : i64 =
+               let big = map (\\i -> {rows}) (iota n)
+               let other = map (\\k -> let i = k + 5 in {rows}) (iota n)
+               let part k = if k % 2 == 0 then big[k:k + n / 3] else other[k:k + n / 3]
+               let turns i = (loop (xs, k) = (big, i) while k > 0 do (part k, k - 1)).0
+               in sum (map (\\i -> let r = turns i in {part} + length r) (iota (20 + n / 2000)))"
+        );
+        grows_at_most(&text, 8_000, 14.0);
+    }
+}
+
+/// The same parts of matrices and ragged arrays beside rows that are new.
+#[test]
+fn parts_of_shared_matrices_that_every_turn_takes() {
+    for rows in ["map (\\j -> rnd (i + j)) (iota 4)", "map (\\j -> rnd (i + j)) (iota (1 + i % 7))"] {
+        let text = format!(
+            "entry main (n: i64) : i64 =
+               let big = map (\\i -> {rows}) (iota n)
+               let other = map (\\k -> let i = k + 5 in {rows}) (iota n)
+               let next i k xs = if (k + i) % 3 == 0 then big[k / 2:k / 2 + n / 3]
+                                 else if (k + i) % 3 == 1 then other[k / 2:k / 2 + n / 3]
+                                 else map (map (+ k)) xs[:3]
+               let last i = loop xs = big for k < n / 10 + i do next i k xs
+               in sum (map (\\i -> (last i)[0, 0]) (iota 2))"
+        );
+        grows_at_most(&text, 2_000, 14.0);
+    }
+}
+
+/// The deepest call holds what it was given, not what all calls around it made.
+#[test]
+fn arguments_of_deep_calls() {
+    for (make, whole) in [
+        ("(map (+ d) (scan (+) 0 (iota 1000)))[d % 7:d % 7 + 5]", "sum xs"),
+        (
+            "(map (\\i -> map (+ d) (scan (+) 0 (iota (i % 20)))) (iota 100))[d % 7:d % 7 + 5]",
+            "sum (map sum xs)",
+        ),
+    ] {
+        let ty = if whole == "sum xs" { "[]i64" } else { "[][]i64" };
+        let first = if whole == "sum xs" { "[i]" } else { "[[i]]" };
+        let text = format!(
+            "def f (d: i64) (xs: {ty}) : i64 =
+               if d == 0 then {whole} else 1 + f (d - 1) (if d % 3 == 0 then xs else {make})
+             entry main (n: i64) : i64 = sum (map (\\i -> f (n + i) {first}) (iota 10))"
+        );
+        let [small, large] = costs(&text, [20, 200]);
+        assert!(large[0] < 12 * small[0], "work {} after {}", large[0], small[0]);
+        assert!(large[2] < 2 * small[2], "{} bytes held after {}", large[2], small[2]);
+    }
+}
+
+/// What is an argument is held by who gave it: parts of it are not copied for the next call.
+#[test]
+fn a_search_in_slices_of_a_shared_array() {
+    let text = "def has (xs: []i64) (x: i64) : bool =
+           if length xs <= 1 then length xs == 1 && xs[0] == x
+           else let h = length xs / 2 in if x < xs[h] then has xs[:h] x else has xs[h:] x
+         entry main (xs: []i64) : i64 = sum (map (\\i -> i64.bool (has xs (7 * i))) (iota 10))";
+    let p = program(text);
+    let [small, large] = [1_000, 100_000].map(|n| {
+        let xs: Vec<i64> = (0..n).collect();
+        count(&p, vec![super::vector(&xs)]).0.work
+    });
+    assert!(large < 3 * small, "{large} operations after {small}");
+}

@@ -346,8 +346,11 @@ impl Host<'_> {
         let starts = self.machine.get(starts).blocks()?;
         let weight = self.machine.scalar(weight)?.as_i64().unwrap_or(0);
         self.machine.release(stm);
-        self.launch(blocks.cost_of_sweep(&starts), 0);
-        let sparse = Rc::make_mut(&mut blocks).sweep(starts.parts().iter().map(Array::slice::<i64>), weight);
+        let Some(cost) = blocks.pay_for_sweep(&starts) else {
+            return Ok(vec![Val::Blocks(blocks), Val::Scalar(Scalar::Bool(false))]);
+        };
+        self.launch(cost, 0);
+        let sparse = Rc::make_mut(&mut blocks).sweep(starts.parts().map(Array::slice::<i64>), weight);
         Ok(vec![Val::Blocks(blocks), Val::Scalar(Scalar::Bool(sparse))])
     }
 

@@ -30,6 +30,7 @@ impl Flattener<'_> {
         let own = Part { construct: Construct::Function, span: fun.span };
         self.place = self.places.add(PlaceId::default(), vec![own]);
         self.group = None;
+        self.function = id;
         // Parameters are bound in the function's own block.
         self.kept_from = 1;
         let out = if lifted { self.lifted_function(id, fun)? } else { self.plain_function(fun)? };
@@ -161,7 +162,10 @@ impl Flattener<'_> {
     fn lifted_args(&mut self, level: LevelId, callee: FunId, args: &[Atom]) -> Vec<Atom> {
         let forms = lifted_forms(&self.source.funs[callee.0 as usize].params);
         let mut out = vec![self.count(level)];
-        out.extend(self.formed(level, args, &forms));
+        let values = self.formed(level, args, &forms);
+        // Or the deepest call of a recursion would hold what all those around it made.
+        let recursive = self.reachable[callee.0 as usize].contains(&self.function);
+        out.extend(if recursive { self.tidied(level, args, &forms, values) } else { values });
         out
     }
 }

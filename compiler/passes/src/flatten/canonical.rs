@@ -136,7 +136,7 @@ impl Flattener<'_> {
     /// A descriptor's rows as the lengths that they are.
     pub(crate) fn as_elements(&mut self, arr: Arr) -> Arr {
         let Src::Desc(d) = arr.src else { return arr };
-        let lens = self.lengths(d);
+        let lens = self.where_bound(&[d], |f| f.lengths(d));
         if let Some(rows) = self.desc_rows.get(&d).cloned() {
             self.extents.insert(lens, rows);
         }
@@ -159,6 +159,9 @@ impl Flattener<'_> {
         let ty = self.types[&v].clone();
         let stored = is_stored(&arr, ty.is_desc());
         if ty.is_desc() && (matches!(arr.src, Src::Lens(_)) || arr.same_length().is_some()) {
+            return true;
+        }
+        if self.part_of.contains_key(&v) && !self.is_root(level) {
             return true;
         }
         if !stored || arr.stride.is_some() {

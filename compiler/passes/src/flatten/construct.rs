@@ -235,8 +235,26 @@ impl Flattener<'_> {
             prim = p;
             parts.push(data);
         }
+        let before = self.outside_as_blocks(&mut parts, prim);
         let (joined, origins) = self.join_blocks(&parts, prim);
+        let origins = before.into_iter().zip(origins).map(|(b, o)| b.unwrap_or(o)).collect();
         (in_blocks_of(joined, prim, arrs), vec![], origins)
+    }
+
+    /// Puts arrays of outer host blocks into blocks where they were made, and gives what is then added to the indices of each: so that all
+    /// turns of a loop spend the same credit for them.
+    fn outside_as_blocks(&mut self, parts: &mut [Var], prim: Prim) -> Vec<Option<Atom>> {
+        let here = self.scopes.len();
+        let mut origins = Vec::new();
+        for part in parts {
+            let outside = self.bound_in.get(part).is_some_and(|depth| *depth < here);
+            origins.push((outside && !self.blocks.contains(part)).then(|| {
+                let (blocks, origin) = self.where_bound(&[*part], |f| f.as_blocks(*part, prim));
+                *part = blocks;
+                origin
+            }));
+        }
+        origins
     }
 
     /// An array's elements and inner starts as blocks, and what is added to the indices of its rows. What can be is done once, where the

@@ -15,7 +15,7 @@
 use super::sequential::sequential_version;
 use par_ir::Vars;
 use par_ir::core::{Body, Exp, Fun, FunId, Program};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// Which functions of a program kernels may call, and those called so far.
 pub(crate) struct Locals {
@@ -131,6 +131,26 @@ fn all_calls(body: &Body, holds: &dyn Fn(FunId) -> bool) -> bool {
     let mut all = true;
     each_call(body, &mut |f| all &= holds(f));
     all
+}
+
+/// Per function, those that calling it may lead to.
+pub(crate) fn reachable(program: &Program) -> Vec<HashSet<FunId>> {
+    let callees = |f: &Fun| {
+        let mut found = HashSet::new();
+        each_call(&f.body, &mut |g| found.extend([g]));
+        found
+    };
+    let mut all: Vec<HashSet<FunId>> = program.funs.iter().map(callees).collect();
+    loop {
+        let next: Vec<HashSet<FunId>> = all
+            .iter()
+            .map(|found| found.iter().flat_map(|g| &all[g.0 as usize]).chain(found).copied().collect())
+            .collect();
+        if next == all {
+            return all;
+        }
+        all = next;
+    }
 }
 
 /// Calls a function on the target of every call in a body.

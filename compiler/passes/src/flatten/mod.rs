@@ -221,6 +221,8 @@ pub(crate) struct Flattener<'a> {
     products: HashMap<Atom, (Atom, Atom)>,
     /// What stands for arrays that are the same for all positions once their rows are stored.
     outside: HashMap<Var, rep::Arr>,
+    /// Of what CORE variables are parts, if that is the same for all positions and not stored as it is.
+    part_of: HashMap<Var, (Var, shared::Part)>,
     /// In how many host blocks each host variable is bound.
     bound_in: HashMap<Var, usize>,
     /// Those flat variables that are blocks.
@@ -243,6 +245,10 @@ pub(crate) struct Flattener<'a> {
     lengths_of: std::collections::HashSet<Var>,
     /// What blocks are joined of.
     joined_of: HashMap<Var, Vec<Var>>,
+    /// Per function, those that calling it may lead to.
+    reachable: Vec<std::collections::HashSet<FunId>>,
+    /// The function being flattened.
+    function: FunId,
     /// How many host blocks are around the turns of the innermost loop, or the body of the function.
     kept_from: usize,
     /// Types of host scalars.
@@ -281,6 +287,7 @@ impl<'a> Flattener<'a> {
             same: HashMap::new(),
             products: HashMap::new(),
             outside: HashMap::new(),
+            part_of: HashMap::new(),
             bound_in: HashMap::new(),
             blocks: std::collections::HashSet::new(),
             made_for_all: HashMap::new(),
@@ -292,6 +299,8 @@ impl<'a> Flattener<'a> {
             views: std::collections::HashSet::new(),
             lengths_of: lengths::of_program(source),
             joined_of: HashMap::new(),
+            reachable: local::reachable(source),
+            function: FunId(0),
             kept_from: 0,
             host_prims: HashMap::new(),
             group: None,

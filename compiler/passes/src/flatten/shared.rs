@@ -15,7 +15,45 @@ use par_ir::flat::{Op, Ty};
 use par_ir::prim::BinOp;
 use par_ir::{Atom, Prim, Type, Var};
 
+/// What part of an array a view of it is.
+#[derive(Clone)]
+pub(crate) enum Part {
+    /// Rows from this one on.
+    From(Atom),
+    /// The row at these indices.
+    Row(Vec<Atom>),
+}
+
 impl Flattener<'_> {
+    /// Notes a part of an array that is the same for all positions and is not stored as it is: where the part is passed on, all of it is
+    /// stored once, instead of every part by itself.
+    pub(crate) fn note_part(&mut self, v: Var, of: Var, part: Part) {
+        let (arr, ty) = (self.arr(of), &self.types[&of]);
+        let as_it_is = is_stored(&arr, ty.is_desc()) && arr.stride.is_none();
+        if self.part_of.contains_key(&of) || !as_it_is && !ty.is_desc() && self.is_of_host(&arr, ty) {
+            self.part_of.insert(v, (of, part));
+        }
+    }
+
+    /// The part of an array that is stored, if that is what a variable is.
+    fn stored_part(&mut self, level: LevelId, v: Var) -> Option<Arr> {
+        let (of, part) = self.part_of.get(&v)?.clone();
+        let all = self.shared_rows(level, of);
+        match part {
+            Part::From(start) => Some(Arr { start: self.add(all.start.clone(), self.ex(start)), ..all }),
+            Part::Row(ixs) => {
+                let row = |rep: Rep, ix: &Atom| match rep {
+                    Rep::Array(a) => self.row(&a, self.ex(*ix)),
+                    scalar => scalar,
+                };
+                match ixs.iter().fold(Rep::Array(all), row) {
+                    Rep::Array(a) => Some(a),
+                    Rep::Scalar(_) => None,
+                }
+            }
+        }
+    }
+
     /// The array with starts for rows of regular dimensions, if it is known how many rows there are.
     pub(crate) fn with_starts(&mut self, arr: &Arr) -> Option<Arr> {
         let rows = self.rows_of_base(arr);
@@ -27,8 +65,7 @@ impl Flattener<'_> {
         for (d, rows) in arr.inner.iter().zip(rows) {
             inner.push(match (d, rows) {
                 (FDim::Size(m), Some(rows)) => {
-                    let mut made_of = Vec::new();
-                    arr.vars(&mut made_of);
+                    let mut made_of: Vec<Var> = self.made_of(arr).into_iter().map(|(v, _)| v).collect();
                     rows.vars(&mut made_of);
                     FDim::View(self.where_bound(&made_of, |f| {
                         let rows = f.positions_in(&rows);
@@ -94,7 +131,7 @@ impl Flattener<'_> {
         if let Some(lens) = ty.is_desc().then(|| self.view_of_lengths(level, &arr)).flatten() {
             return lens;
         }
-        if let Some(stored) = self.stored_once(v, &arr) {
+        if let Some(stored) = self.stored_once(v, &arr).or_else(|| self.stored_part(level, v)) {
             return stored;
         }
         let Some((n, row)) = self.copies_of_row(&arr, &ty) else {

@@ -1,7 +1,7 @@
 //! Letting go of what views do not need.
 //!
 //! Turns of loops and calls pass views on, and their blocks would hold every array that ever was a row's. So what a turn or a call
-//! results in is tidied:
+//! results in is tidied, and what a recursive call is given:
 //!
 //! ```text
 //! blocks of elements, start per position          tidy: arrays that no row is in go, few rows of a large one are copied

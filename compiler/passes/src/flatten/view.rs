@@ -3,6 +3,7 @@
 use super::ex::Ex;
 use super::nest::FDim;
 use super::rep::{Arr, Rep, Src};
+use super::shared::Part;
 use super::{Flattener, Result};
 use par_ir::core::{Exp, Stm};
 use par_ir::{Atom, Dim, Type, Var};
@@ -17,10 +18,16 @@ impl Flattener<'_> {
                 Rep::Scalar(_) => return Ok(false),
                 rows => {
                     self.fresh_rows.insert(stm.pat[0].var);
+                    self.note_part(stm.pat[0].var, *arr, Part::Row(ixs.clone()));
                     rows
                 }
             },
-            Exp::Slice { arr, start, stride, .. } => Rep::Array(self.sliced(*arr, *start, *stride)),
+            Exp::Slice { arr, start, stride, .. } => {
+                if stride.as_i64() == Some(1) {
+                    self.note_part(stm.pat[0].var, *arr, Part::From(*start));
+                }
+                Rep::Array(self.sliced(*arr, *start, *stride))
+            }
             Exp::Iota(_) => Rep::Array(Arr::whole(Src::Iota, vec![])),
             Exp::Replicate(_, x) => Rep::Array(Arr::whole(Src::Splat(Rc::new(self.rep(*x))), vec![])),
             Exp::Lengths(d) => Rep::Array(self.arr(*d)),

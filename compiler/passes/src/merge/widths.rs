@@ -6,10 +6,11 @@
 //!                                       map over both as a ragged array; the call inside is given [n][k] again
 //! ```
 //!
-//! The lengths are copies of one, so nothing is made of them (flattening passes one a call).
+//! Arrays of higher rank have a descriptor for each dimension that differs. The lengths are copies of one, so nothing is made of them
+//! (flattening passes one a call).
 
 use super::{Lifted, Merger, size};
-use par_ir::core::{Exp, Param, Stm};
+use par_ir::core::{Body, Exp, Lambda, Param, Schedule, Stm};
 use par_ir::{Atom, Dim, Elem, Span, Type, Var};
 use std::collections::{BTreeSet, HashMap};
 
@@ -17,16 +18,17 @@ use std::collections::{BTreeSet, HashMap};
 pub(super) struct Ragged {
     /// As the function has it.
     matrix: Param,
-    /// The lengths of its rows.
-    desc: Param,
+    /// The dimensions that differ, each with the lengths of its rows; outermost first.
+    descs: Vec<(usize, Param)>,
     /// The same elements.
     rows: Param,
 }
 
-/// Whether a size of rows may differ between calls: only matrices have such rows.
+/// Whether a size of rows may differ between calls: not where descriptors have rows of that size.
 pub(super) fn may_differ(v: Var, all: &[&Param]) -> bool {
     let mentions = |p: &Param| p.ty.dims.iter().skip(1).any(|d| *d == size(v));
-    all.iter().filter(|p| mentions(p)).all(|p| p.ty.rank() == 2 && !p.ty.is_desc())
+    let is_matrix = |p: &Param| !p.ty.is_desc() && p.ty.dims.iter().all(|d| matches!(d, Dim::Size(_)));
+    all.iter().filter(|p| mentions(p)).all(|p| is_matrix(p))
 }
 
 impl Merger {
@@ -43,10 +45,15 @@ impl Merger {
                 all.push(p.clone());
                 continue;
             }
-            let desc = Param { var: self.vars.fresh("s"), ty: lengths_of(&p.ty, Elem::Desc) };
-            let rows = Param { var: self.vars.fresh_like(p.var), ty: rows_by(&p.ty, desc.var) };
-            all.extend([desc.clone(), rows.clone()]);
-            ragged.insert(p.var, Ragged { matrix: p.clone(), desc, rows });
+            let (mut ty, mut descs) = (p.ty.clone(), Vec::new());
+            for i in (1..ty.rank()).filter(|i| differs(&p.ty.dims[*i])) {
+                let desc = Param { var: self.vars.fresh("s"), ty: lengths_of(&ty, i, Elem::Desc) };
+                ty.dims[i] = Dim::Seg(desc.var);
+                descs.push((i, desc));
+            }
+            let rows = Param { var: self.vars.fresh_like(p.var), ty };
+            all.extend(descs.iter().map(|(_, desc)| desc.clone()).chain([rows.clone()]));
+            ragged.insert(p.var, Ragged { matrix: p.clone(), descs, rows });
         }
         (all, ragged)
     }
@@ -62,30 +69,60 @@ impl Merger {
     ) -> Vec<Vec<Atom>> {
         let mut all = Vec::new();
         for (p, args) in params.iter().zip(args) {
-            if !ragged.contains_key(&p.var) {
+            let Some(r) = ragged.get(&p.var) else {
                 all.push(args);
                 continue;
-            }
-            let pairs = args.into_iter().filter_map(|a| a.var()).map(|v| {
+            };
+            let at: Vec<usize> = r.descs.iter().map(|(i, _)| *i).collect();
+            let mut columns = vec![Vec::new(); at.len() + 1];
+            for v in args.into_iter().filter_map(|a| a.var()) {
                 let ty = self.types[&v].clone();
-                self.as_ragged(v, &ty, span, out)
-            });
-            let (descs, rows): (Vec<Atom>, Vec<Atom>) = pairs.unzip();
-            all.extend([descs, rows]);
+                let values = self.as_ragged(v, &ty, &at, span, out);
+                columns.iter_mut().zip(values).for_each(|(column, a)| column.push(a));
+            }
+            all.extend(columns);
         }
         all
     }
 
-    /// A matrix as a ragged array: the lengths of its rows, and the rows.
-    fn as_ragged(&mut self, matrix: Var, ty: &Type, span: Span, out: &mut Vec<Stm>) -> (Atom, Atom) {
-        let (Dim::Size(n), Dim::Size(m)) = (ty.dims[0], ty.dims[1]) else {
-            unreachable!("matrices have sizes")
-        };
-        let lens = Exp::Replicate(n, m);
-        let lens = self.bind("lens", lengths_of(ty, Type::I64.elem), lens, span, out);
-        let desc = self.bind("s", lengths_of(ty, Elem::Desc), Exp::MakeDesc(lens), span, out);
-        let rows = self.bind("rows", rows_by(ty, desc), Exp::Atom(matrix.into()), span, out);
-        (desc.into(), rows.into())
+    /// A matrix as an array that is ragged in these dimensions: the lengths of their rows, and the rows.
+    fn as_ragged(
+        &mut self,
+        matrix: Var,
+        ty: &Type,
+        at: &[usize],
+        span: Span,
+        out: &mut Vec<Stm>,
+    ) -> Vec<Atom> {
+        let (mut ragged, mut values) = (ty.clone(), Vec::new());
+        for i in at {
+            let Dim::Size(m) = ty.dims[*i] else { unreachable!("matrices have sizes") };
+            let lens = self.copies(&ty.dims[..*i], m, span);
+            let lens = self.bind("lens", lengths_of(ty, *i, Type::I64.elem), lens, span, out);
+            let mut desc = self.bind("s", lengths_of(ty, *i, Elem::Desc), Exp::MakeDesc(lens), span, out);
+            if !values.is_empty() {
+                let same = Exp::Atom(desc.into());
+                desc = self.bind("s", lengths_of(&ragged, *i, Elem::Desc), same, span, out);
+            }
+            ragged.dims[*i] = Dim::Seg(desc);
+            values.push(desc.into());
+        }
+        values.push(self.bind("rows", ragged, Exp::Atom(matrix.into()), span, out).into());
+        values
+    }
+
+    /// An array with these dimensions of copies of a size.
+    fn copies(&mut self, dims: &[Dim], m: Atom, span: Span) -> Exp {
+        let Some((Dim::Size(n), rest)) = dims.split_first() else { unreachable!("matrices have sizes") };
+        if rest.is_empty() {
+            return Exp::Replicate(*n, m);
+        }
+        let (ty, mut stms) = (Type { dims: rest.to_vec(), elem: Type::I64.elem }, Vec::new());
+        let row = self.copies(rest, m, span);
+        let row = self.bind("lens", ty.clone(), row, span, &mut stms);
+        let body = Body { stms, results: vec![row.into()] };
+        let lam = Lambda { params: vec![], body, ret: vec![ty], schedule: Schedule::Free };
+        Exp::Map { width: *n, inputs: vec![], lam }
     }
 
     /// In the map: the matrices that the call is given.
@@ -114,9 +151,10 @@ impl Merger {
         for r in in_order(ragged) {
             let (matrix, ty) = (l.inner[&r.matrix.var].var(), l.inside(&r.matrix.ty));
             let matrix = matrix.expect("a matrix is a variable");
-            let (desc, rows) = self.as_ragged(matrix, &ty, span, out);
-            l.inner.insert(r.desc.var, desc);
-            l.inner.insert(r.rows.var, rows);
+            let at: Vec<usize> = r.descs.iter().map(|(i, _)| *i).collect();
+            let values = self.as_ragged(matrix, &ty, &at, span, out);
+            let vars = r.descs.iter().map(|(_, desc)| desc.var).chain([r.rows.var]);
+            l.inner.extend(vars.zip(values));
         }
     }
 
@@ -138,8 +176,12 @@ impl Merger {
             return;
         };
         let row_of = |v: Var| Exp::Index(results[&v], vec![j]);
-        let desc = self.bind("s", lengths_of(&p.ty, Elem::Desc), row_of(r.desc.var), span, out);
-        let rows = self.bind("rows", rows_by(&p.ty, desc), row_of(r.rows.var), span, out);
+        let mut ty = p.ty.clone();
+        for (i, desc) in &r.descs {
+            let desc = self.bind("s", lengths_of(&ty, *i, Elem::Desc), row_of(desc.var), span, out);
+            ty.dims[*i] = Dim::Seg(desc);
+        }
+        let rows = self.bind("rows", ty, row_of(r.rows.var), span, out);
         out.push(Stm { pat, exp: Exp::Atom(rows.into()), span });
     }
 }
@@ -151,10 +193,7 @@ fn in_order(ragged: &HashMap<Var, Ragged>) -> Vec<&Ragged> {
     all
 }
 
-fn lengths_of(matrix: &Type, elem: Elem) -> Type {
-    Type { dims: matrix.dims[..1].to_vec(), elem }
-}
-
-fn rows_by(matrix: &Type, desc: Var) -> Type {
-    Type { dims: vec![matrix.dims[0], Dim::Seg(desc)], elem: matrix.elem }
+/// The type of the lengths of rows in a dimension.
+fn lengths_of(ty: &Type, dim: usize, elem: Elem) -> Type {
+    Type { dims: ty.dims[..dim].to_vec(), elem }
 }
