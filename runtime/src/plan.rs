@@ -239,7 +239,7 @@ impl ErrorRecord {
 /// Words of a kernel's environment, in this order:
 ///
 /// ```text
-/// dim       row length of a uniform space, address of the offsets of a ragged one
+/// dim       row length of a uniform space, address of the offsets of a ragged one, number of elements of a flat one
 /// cancel    address of a byte that is not zero once the run is to be stopped
 /// stack     bytes of stack that calls of functions may take
 /// captures  bits of scalars, addresses of arrays, 0 for blocks

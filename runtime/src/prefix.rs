@@ -13,8 +13,24 @@ use crate::simd::{Level, level};
 
 /// `(to, from, flags, n, before)`: stores the prefixes of `n` numbers, where `before[0]` stands for all numbers before them, and replaces
 /// that by the last prefix; replaces `before[1]` by what it is combined with all the numbers. A segment begins where a
-/// flag is set; without flags that address is not used. `to` may be `from`.
+/// flag is set; without flags that address is not used. `to` may be `from`. With [`STREAM`] in their number the prefixes are stored past
+/// the caches, if that can be; [`settle`] before another thread reads them.
 pub type Prefixes = unsafe extern "C" fn(*mut u8, *const u8, *const u8, i64, *mut u8);
+
+/// A bit of the number of elements: what is stored is part of more than a cache holds.
+pub const STREAM: i64 = 1 << 62;
+
+/// Bytes of an array of which no cache holds enough for the next reader.
+pub const LARGE: usize = 1 << 26;
+
+/// Waits until what was stored past the caches can be seen by all threads.
+pub fn settle() {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: every such processor has the instruction.
+    unsafe {
+        std::arch::x86_64::_mm_sfence()
+    };
+}
 
 /// An operator whose scans are here.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -171,7 +187,8 @@ macro_rules! narrow {
             // SAFETY: as the caller of `Prefixes` promises.
             unsafe {
                 let before = &mut *before.cast::<[$t; 2]>();
-                narrow::<$t, $operator>((to.cast(), from.cast(), flags.cast()), n as usize, exact, before);
+                let n = (n & !STREAM) as usize;
+                narrow::<$t, $operator>((to.cast(), from.cast(), flags.cast()), n, exact, before);
             }
         }
         scan as Prefixes
@@ -228,13 +245,26 @@ pub unsafe extern "C" fn any(_: *mut u8, from: *const u8, _: *const u8, n: i64, 
 mod tests {
     use super::*;
 
+    #[derive(Clone)]
+    #[repr(align(64))]
+    struct Line([u8; 64]);
+
+    /// The prefixes, which are the same if they are stored past the caches.
     fn scanned<T: Copy>(f: Prefixes, from: &[T], flags: &[bool], before: [T; 2]) -> (Vec<T>, [T; 2]) {
-        let (mut to, mut before) = (from.to_vec(), before);
-        // SAFETY: there are as many flags as numbers, of the type that the scan is for.
-        unsafe {
-            let (to, from) = (to.as_mut_ptr().cast(), from.as_ptr().cast());
-            f(to, from, flags.as_ptr().cast(), flags.len() as i64, before.as_mut_ptr().cast());
-        }
+        let (mut to, mut before, mut again) = (from.to_vec(), before, before);
+        let bytes = size_of_val(from);
+        let mut streamed = vec![Line([0; 64]); bytes / 64 + 1];
+        // SAFETY: there are as many flags as numbers, of the type that the scan is for, and room for as many.
+        let found = unsafe {
+            let (to, from, flags) = (to.as_mut_ptr(), from.as_ptr(), flags.as_ptr());
+            let n = (bytes / size_of::<T>()) as i64;
+            f(to.cast(), from.cast(), flags.cast(), n, before.as_mut_ptr().cast());
+            let lines = streamed.as_mut_ptr().cast();
+            f(lines, from.cast(), flags.cast(), n | STREAM, again.as_mut_ptr().cast());
+            settle();
+            std::slice::from_raw_parts(to.cast::<u8>(), bytes)
+        };
+        assert!(streamed.iter().flat_map(|line| line.0).take(bytes).eq(found.iter().copied()));
         (to, before)
     }
 

@@ -68,3 +68,27 @@ fn a_table_leaves_the_loop() {
         &[HOIST]
     ));
 }
+
+#[test]
+fn what_depends_on_inner_rows_only_leaves_the_outer_map() {
+    assert_shows!(transformed(
+        "fun f@0 (%n: i64, %xs: [%n]f32, %m: i64, %ys: [%m]f32, %ws: [%n][%m]f32) -> (%r: [%n]f32) {
+           let (%zs: [%n]f32) = map %n (%xs, %ws) \\(%x: f32, %w: [%m]f32) -> (f32) {
+             let (%t: f32) = reduce %m (%ys, %w) \\(%y: f32, %v: f32) -> (f32) {
+               let (%h: f32) = mul.f32 (%y, 0.5f32)
+               let (%e: f32) = exp.f32 (%h)
+               let (%o: f32) = exp.f32 (%v)
+               let (%p: f32) = mul.f32 (%e, %x)
+               let (%q: f32) = mul.f32 (%p, %o)
+               in (%q)
+             } op \\(%a: f32, %b: f32) -> (f32) {
+               let (%c: f32) = add.f32 (%a, %b)
+               in (%c)
+             } neutral (0.0f32)
+             in (%t)
+           }
+           in (%zs)
+         }",
+        &[HOIST]
+    ));
+}

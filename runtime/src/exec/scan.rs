@@ -12,6 +12,7 @@ use super::space::Piece;
 use super::threads;
 use crate::check::RuntimeError;
 use crate::plan::{CodeId, Fold, Out};
+use crate::prefix;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex};
 use std::time::Duration;
@@ -143,6 +144,7 @@ impl Launch<'_> {
             (Some(partition), Some(moving)) => self.move_piece(partition, moving, env, p),
             _ => _ = self.piece(self.kernel.code, &env, p),
         }
+        prefix::settle();
     }
 
     fn scan_part(&self, fold: &Fold, reduce: CodeId, chain: &Chain, p: &Piece) {
@@ -180,7 +182,9 @@ impl Launch<'_> {
         }
         // It scans from the prefix, and reduces from what the cells hold: the neutral elements.
         self.start_from(&mut env, before);
-        if self.piece(dual, &env, p).is_some() {
+        let done = self.piece(dual, &env, p).is_some();
+        prefix::settle();
+        if done {
             self.publish(fold, chain, (link, before), p);
         }
     }

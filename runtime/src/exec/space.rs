@@ -88,7 +88,7 @@ impl Space {
     /// What kernels know about row lengths: see `EnvLayout`.
     pub fn dim_word(&self) -> u64 {
         match &self.shape {
-            Shape::Flat => 0,
+            Shape::Flat => self.total as u64,
             Shape::Uniform(m) => *m as u64,
             Shape::Ragged(d) => d.offsets().as_ptr() as u64,
         }

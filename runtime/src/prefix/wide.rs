@@ -1,12 +1,18 @@
 //! Scans with vectors of 64 bytes.
 
+use super::STREAM;
 use std::arch::x86_64::*;
+
+/// The number of elements, and whether whole vectors of them are stored past the caches.
+fn count_of(to: *mut u8, n: i64) -> (usize, bool) {
+    ((n & !STREAM) as usize, n & STREAM != 0 && to.addr().is_multiple_of(64))
+}
 
 /// The scans of one type and operator. `$before` moves numbers up by so many places; `$combine` combines the second and the third where
 /// the mask has a bit, and is the first elsewhere.
 macro_rules! scans {
     (
-        $t:ty, $lanes:literal, $mask:ty, $combine:ident, $splat:ident, $load:ident, $store:ident,
+        $t:ty, $lanes:literal, $mask:ty, $combine:ident, $splat:ident, $load:ident, $store:ident, $stream:ident,
         $last:expr, $up:ident, [$($distance:literal),*]
     ) => {
         const LANES: usize = $lanes;
@@ -17,7 +23,12 @@ macro_rules! scans {
         #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx2,fma,bmi1,bmi2")]
         pub unsafe extern "C" fn plain(to: *mut u8, from: *const u8, _: *const u8, n: i64, before: *mut u8) {
             // SAFETY: as the caller promises.
-            unsafe { scan::<false>(to.cast(), from.cast(), std::ptr::null(), n as usize, before.cast()) };
+            unsafe {
+                match count_of(to, n) {
+                    (n, false) => scan::<false, false>(to.cast(), from.cast(), std::ptr::null(), n, before.cast()),
+                    (n, true) => scan::<false, true>(to.cast(), from.cast(), std::ptr::null(), n, before.cast()),
+                }
+            }
         }
 
         /// # Safety
@@ -31,14 +42,19 @@ macro_rules! scans {
             before: *mut u8,
         ) {
             // SAFETY: as the caller promises.
-            unsafe { scan::<true>(to.cast(), from.cast(), flags, n as usize, before.cast()) };
+            unsafe {
+                match count_of(to, n) {
+                    (n, false) => scan::<true, false>(to.cast(), from.cast(), flags, n, before.cast()),
+                    (n, true) => scan::<true, true>(to.cast(), from.cast(), flags, n, before.cast()),
+                }
+            }
         }
 
         /// # Safety
         /// As for the functions above.
         #[inline]
         #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx2,fma,bmi1,bmi2")]
-        unsafe fn scan<const SEGMENTED: bool>(
+        unsafe fn scan<const SEGMENTED: bool, const STREAMS: bool>(
             to: *mut $t,
             from: *const $t,
             flags: *const u8,
@@ -72,6 +88,7 @@ macro_rules! scans {
                     };
                     match count {
                         1 => *to.add(at) = first(prefixes),
+                        _ if STREAMS => $stream(to.add(at).cast(), prefixes),
                         _ => $store(to.add(at).cast(), prefixes),
                     }
                     let keep = if ended { ALL as $mask } else { 0 };
@@ -134,6 +151,7 @@ macro_rules! integers_of_32 {
                 _mm512_set1_epi32,
                 _mm512_loadu_si512,
                 _mm512_storeu_si512,
+                _mm512_stream_si512,
                 |x| _mm512_permutexvar_epi32(_mm512_set1_epi32(15), x),
                 up_i32,
                 [1, 2, 4, 8]
@@ -160,6 +178,7 @@ macro_rules! integers_of_64 {
                 _mm512_set1_epi64,
                 _mm512_loadu_si512,
                 _mm512_storeu_si512,
+                _mm512_stream_si512,
                 |x| _mm512_permutexvar_epi64(_mm512_set1_epi64(7), x),
                 up_i64,
                 [1, 2, 4]
@@ -197,6 +216,7 @@ pub mod f32 {
             _mm512_set1_ps,
             _mm512_loadu_ps,
             _mm512_storeu_ps,
+            _mm512_stream_ps,
             |x| _mm512_permutexvar_ps(_mm512_set1_epi32(15), x),
             up_f32,
             [1, 2, 4, 8]
@@ -221,6 +241,7 @@ pub mod f64 {
             _mm512_set1_pd,
             _mm512_loadu_pd,
             _mm512_storeu_pd,
+            _mm512_stream_pd,
             |x| _mm512_permutexvar_pd(_mm512_set1_epi64(7), x),
             up_f64,
             [1, 2, 4]

@@ -31,6 +31,7 @@ use par_ir::prim::PrimOp;
 use par_ir::ty::Type;
 use par_ir::{Atom, Prim, Var};
 use par_runtime::op::call::{ANY, prefix_symbol};
+use par_runtime::prefix::{LARGE, STREAM};
 use std::collections::{BTreeSet, HashMap};
 
 /// Strips that a kernel may keep at a time: they should stay in the cache.
@@ -448,6 +449,7 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
         for (i, part) in strips.parts.iter().enumerate() {
             let output = strips.prefixes[i].output.and_then(|o| targets.get(o));
             let buffer = &buffers[i];
+            let is_stored = matches!(output, Some(Target::Elem(_)));
             let to = match output {
                 Some(Target::Elem(base)) => {
                     self.e.arrays.insert(buffer.name, *base);
@@ -461,9 +463,20 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
                 None => self.e.i64(0),
             };
             let before = self.e.b.ins().stack_addr(types::I64, carried[i], 0);
+            let streams = is_stored && !strips.only_any(i) && !strips.prefixes[i].used;
+            let count = if streams { self.streamed(count, part.prim) } else { count };
             self.runtime_call(strips.symbol(i), &[to, from, flags, count, before]);
         }
         Ok(())
+    }
+
+    /// The number of prefixes, with a mark if the array that they go to is large.
+    fn streamed(&mut self, count: Value, prim: Prim) -> Value {
+        let total = self.env(types::I64, 0);
+        let few = (LARGE / prim.size()) as i64;
+        let is_large = self.e.b.ins().icmp_imm_s(IntCC::UnsignedGreaterThan, total, few);
+        let marked = self.e.b.ins().bor_imm_s(count, STREAM);
+        self.e.b.ins().select(is_large, marked, count)
     }
 
     /// Names the buffer of a component's prefixes, the one before each element if it is excluded; where they are stored.

@@ -1,7 +1,7 @@
 //! Versions of which one is chosen while the program runs, and what chooses.
 
 use par_ir::flat::{Block, Op, Program, Stm};
-use par_ir::prim::{CmpOp, PrimOp};
+use par_ir::prim::{BinOp, CmpOp, PrimOp};
 use par_ir::ty::{Atom, Var};
 use par_passes::flatten::VERSION_CONDITIONS;
 
@@ -25,6 +25,15 @@ pub(super) fn chosen(program: &Program, block: &Block, cond: Atom) -> Option<Cho
             flat: format!("flat, all calls at once: for less than {calls} of them"),
         });
     }
+    if name == VERSION_CONDITIONS[2] {
+        let positions = first_least(block, choice)?;
+        return Some(Chosen {
+            sequential: format!(
+                "sequential, each position by itself: for {positions} and more with small arrays"
+            ),
+            flat: "flat, all positions at once: for fewer of them, or larger arrays".into(),
+        });
+    }
     if name != VERSION_CONDITIONS[1] {
         return None;
     }
@@ -45,6 +54,14 @@ pub(super) fn chooses(program: &Program, stm: &Stm) -> bool {
 
 fn binding(block: &Block, v: Var) -> Option<&Stm> {
     block.stms.iter().find(|s| s.pat.iter().any(|p| p.var == v))
+}
+
+/// The constant of the first of conditions that must all hold.
+fn first_least(block: &Block, all: &Stm) -> Option<i64> {
+    match &all.op {
+        Op::Prim(PrimOp::Bin(BinOp::And, _), args) => first_least(block, binding(block, args[0].var()?)?),
+        op => least(op),
+    }
 }
 
 /// The constant of `constant <= …`.

@@ -13,7 +13,7 @@
 use super::order::consumed;
 use super::users::Users;
 use super::{Joiner, reads};
-use crate::flatten::kernel_may_fail;
+use crate::flatten::{has_effect, kernel_may_fail};
 use par_ir::core::{self, Body, Exp};
 use par_ir::flat::{Block, Kernel, KernelKind, Op, Out, Param, Space, Stm, Ty};
 use par_ir::prim::{BinOp, PrimOp};
@@ -43,7 +43,7 @@ fn consumer(block: &Block, users: &Users, at: usize, joiner: &Joiner) -> Option<
     let KernelKind::Map(outs) = &k.kind else { return None };
     let Space::Rows { rows, dim } = k.space else { return None };
     let stored = outs.iter().all(|o| matches!(o, Out::Elem(_)));
-    if !stored || kernel_may_fail(k) || map.pat.iter().any(|p| joiner.vars.is_kept(p.var)) {
+    if !stored || map.pat.iter().any(|p| joiner.vars.is_kept(p.var)) {
         return None;
     }
     let mut users = users.of_any(&map.pat).into_iter();
@@ -52,6 +52,10 @@ fn consumer(block: &Block, users: &Users, at: usize, joiner: &Joiner) -> Option<
         return None;
     }
     let Op::Kernel(other) = &block.stms[user].op else { return None };
+    // The map's checks stay the first that may fail.
+    if kernel_may_fail(k) && block.stms[at + 1..=user].iter().any(|s| has_effect(&s.op)) {
+        return None;
+    }
     let Space::Flat(n) = other.space else { return None };
     let made = |s: &Stm| s.pat.iter().any(|p| Some(p.var) == n.var());
     let size = block.stms[..user].iter().find(|s| made(s))?;

@@ -116,6 +116,7 @@ impl Flattener<'_> {
                 Ok(())
             }
             Exp::If { cond, then, other } => self.branch(level, stm, *cond, then, other),
+            Exp::Loop { .. } if self.loop_by_position(level, stm)? => Ok(()),
             Exp::Loop { params, form, body } => self.in_turns(|f| f.repeat(level, stm, params, form, body)),
             Exp::Call(fun, args) => self.call(level, stm, *fun, args),
             Exp::Total(d) => self.total_packed(level, stm, *d),

@@ -71,7 +71,14 @@ impl Flattener<'_> {
         Ok(())
     }
 
-    fn host_branch(&mut self, level: LevelId, stm: &Stm, c: Atom, then: &Body, other: &Body) -> Result<()> {
+    pub(crate) fn host_branch(
+        &mut self,
+        level: LevelId,
+        stm: &Stm,
+        c: Atom,
+        then: &Body,
+        other: &Body,
+    ) -> Result<()> {
         let kept = self.kept_whole(level, stm, then, other);
         let form = |v: &Option<Var>| if v.is_some() { Form::Whole } else { Form::Packed };
         let mut forms: Vec<Form> = kept.iter().map(form).collect();

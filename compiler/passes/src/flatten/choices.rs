@@ -13,11 +13,13 @@ pub enum Measure {
     Rows,
     /// The longest inner row of a nest.
     Longest,
+    /// Positions of a loop with parallel operators inside: from so many on each is worked through by itself, if its arrays are small.
+    Positions,
 }
 
 impl Measure {
     /// All of them.
-    pub const ALL: [Measure; 3] = [Measure::Calls, Measure::Rows, Measure::Longest];
+    pub const ALL: [Measure; 4] = [Measure::Calls, Measure::Rows, Measure::Longest, Measure::Positions];
 
     /// Its name in files.
     pub fn name(self) -> &'static str {
@@ -25,6 +27,7 @@ impl Measure {
             Measure::Calls => "calls",
             Measure::Rows => "rows",
             Measure::Longest => "longest",
+            Measure::Positions => "positions",
         }
     }
 
@@ -37,6 +40,7 @@ impl Measure {
             Measure::Calls => 512,
             Measure::Rows => 8192,
             Measure::Longest => 6,
+            Measure::Positions => 256,
         }
     }
 }

@@ -19,7 +19,8 @@
 //! - every parallel construct has a lifting rule in a file of its own ([`soac`], [`construct`], [`update`], [`branch`], [`loops`], [`call`], [`trace`]);
 //! - a call of a function that is scalar code through and through stays in the kernel ([`local`]);
 //! - arms and turns that update arrays do so where the rows are ([`whole`]);
-//! - a loop that only updates elements of its state is one kernel whose positions work by themselves, in order ([`inplace`]).
+//! - a loop that only updates elements of its state is one kernel whose positions work by themselves, in order ([`inplace`]); so is one with
+//!   parallel operators inside, where there are many positions ([`positions`]).
 //!
 //! At the root level (a function's own body) scalars live on the host, and `if`, loops and calls are the host's.
 //! A recursive function called under a nest gets a lifted form (`f^`), which works on all positions of a level at
@@ -42,6 +43,7 @@ mod loops;
 mod nest;
 mod outlive;
 mod pack;
+mod positions;
 mod prune;
 mod rep;
 mod sequential;
@@ -56,7 +58,7 @@ mod versions;
 mod view;
 mod whole;
 
-use crate::{bulk, segments};
+use crate::{bulk, columns, invariant_checks, row_spaces, segments};
 
 pub use choices::{Choice, Measure, Thresholds};
 pub use consumed::updates_arguments;
@@ -87,7 +89,7 @@ pub fn shows(program: &core::Program) -> bool {
 }
 
 /// Names of the host's conditions under which the sequential version of something runs.
-pub const VERSION_CONDITIONS: [&str; 2] = ["many", "by_rows"];
+pub const VERSION_CONDITIONS: [&str; 3] = ["many", "by_rows", "by_position"];
 
 pub(crate) type Result<T> = std::result::Result<T, Unsupported>;
 
@@ -143,13 +145,17 @@ fn with_choices(program: &core::Program, options: &Options) -> Result<(flat::Pro
     let (locals, choices) = (f.locals.functions(), f.choices.into_iter().collect());
     let mut out = flat::Program { funs, locals, vars: f.vars, places: f.places };
     prune::run(&mut out);
+    invariant_checks::run(&mut out);
     interchange::run(&mut out);
+    row_spaces::run(&mut out);
     bulk::run(&mut out);
     prune::run(&mut out);
     if segments::run(&mut out) {
         bulk::run(&mut out);
         prune::run(&mut out);
     }
+    columns::run(&mut out);
+    prune::run(&mut out);
     Ok((out, choices))
 }
 
@@ -239,6 +245,8 @@ pub(crate) struct Flattener<'a> {
     whole: HashMap<Var, (rep::Arr, LevelId)>,
     /// Parameters and results of loops and branches that are kept whole, likewise.
     layouts: HashMap<Var, (rep::Arr, LevelId)>,
+    /// Results of loops whose version is chosen.
+    decided: std::collections::HashSet<Var>,
     /// Parameters of loops that are passed as views.
     views: std::collections::HashSet<Var>,
     /// CORE arrays that are the lengths of a descriptor's rows.
@@ -296,6 +304,7 @@ impl<'a> Flattener<'a> {
             kept: consumed::kept(source),
             whole: HashMap::new(),
             layouts: HashMap::new(),
+            decided: std::collections::HashSet::new(),
             views: std::collections::HashSet::new(),
             lengths_of: lengths::of_program(source),
             joined_of: HashMap::new(),

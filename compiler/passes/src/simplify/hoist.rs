@@ -15,25 +15,27 @@
 //! that it indexes, a size if it is the size of something. Only what costs something is moved (operators, loops,
 //! copies), along with what it depends on.
 
+use super::distribute;
 use crate::effects::{deeper, may_fail};
 use par_ir::core::{Body, Exp, LoopForm, Param, Program, Stm};
 use par_ir::prim::{PrimOp, UnOp};
-use par_ir::ty::{Atom, Dim, Type, Var};
+use par_ir::ty::{Atom, Dim, Type, Var, Vars};
 use par_ir::visit::Code;
 use std::collections::{HashMap, HashSet};
 
 /// Hoists in all functions.
 pub fn run(program: &mut Program) {
-    for fun in &mut program.funs {
-        let mut scope = Scope::default();
+    let Program { funs, vars } = program;
+    for fun in funs {
+        let mut scope = Scope::new(vars);
         scope.bind_all(&fun.params);
         scope.body(&mut fun.body);
     }
 }
 
 /// What is known of variables in scope. Only `sizes` depends on the place; the rest holds wherever the variable is.
-#[derive(Default)]
-struct Scope {
+struct Scope<'v> {
+    vars: &'v mut Vars,
     types: HashMap<Var, Type>,
     iotas: HashMap<Var, Atom>,
     /// Exclusive upper bounds of variables that are at least 0.
@@ -42,7 +44,12 @@ struct Scope {
     trail: Vec<Var>,
 }
 
-impl Scope {
+impl Scope<'_> {
+    fn new(vars: &mut Vars) -> Scope<'_> {
+        let (types, iotas, uppers) = (HashMap::new(), HashMap::new(), HashMap::new());
+        Scope { vars, types, iotas, uppers, sizes: HashSet::new(), trail: Vec::new() }
+    }
+
     fn bind_all<'a>(&mut self, params: impl IntoIterator<Item = &'a Param>) {
         for p in params {
             self.types.insert(p.var, p.ty.clone());
@@ -150,8 +157,32 @@ impl Scope {
         }
     }
 
+    /// Splits off operators in a body what depends on nothing bound `inside`, where that may then be taken out.
+    fn distribute(&mut self, body: &mut Body, mut inside: HashSet<Var>) {
+        let mark = self.trail.len();
+        let mut stms = Vec::with_capacity(body.stms.len());
+        for stm in std::mem::take(&mut body.stms) {
+            if stm.free().iter().all(|v| !inside.contains(v)) && self.harmless(&stm) {
+                self.bind(&stm);
+                stms.push(stm);
+                continue;
+            }
+            inside.extend(stm.pat.iter().map(|p| p.var));
+            match distribute::split(&stm, &inside, self.vars).filter(|(map, _)| self.harmless(map)) {
+                Some((map, rest)) => {
+                    self.bind(&map);
+                    stms.extend([map, rest]);
+                }
+                None => stms.push(stm),
+            }
+        }
+        body.stms = stms;
+        self.leave(mark);
+    }
+
     /// Takes out of a body the costly statements that use nothing bound `inside`, and what they depend on.
     fn take_invariant(&mut self, body: &mut Body, mut inside: HashSet<Var>) -> Vec<Stm> {
+        self.distribute(body, inside.clone());
         let mark = self.trail.len();
         let mut candidates = vec![false; body.stms.len()];
         for (i, stm) in body.stms.iter().enumerate() {
@@ -162,7 +193,7 @@ impl Scope {
             }
         }
         self.leave(mark);
-        let wanted = wanted(&body.stms, &candidates);
+        let wanted = wanted(&body.stms, &candidates, &costs);
         let stms = std::mem::take(&mut body.stms).into_iter().zip(wanted);
         let (out, stay): (Vec<_>, Vec<_>) = stms.partition(|(_, w)| *w);
         body.stms = stay.into_iter().map(|(s, _)| s).collect();
@@ -248,7 +279,7 @@ impl Scope {
 }
 
 /// Candidates that cost something, and those they depend on.
-fn wanted(stms: &[Stm], candidates: &[bool]) -> Vec<bool> {
+pub(super) fn wanted(stms: &[Stm], candidates: &[bool], costs: &dyn Fn(&Stm) -> bool) -> Vec<bool> {
     let mut needed: HashSet<Var> = HashSet::new();
     let mut wanted = vec![false; stms.len()];
     for (i, stm) in stms.iter().enumerate().rev() {
@@ -260,7 +291,7 @@ fn wanted(stms: &[Stm], candidates: &[bool]) -> Vec<bool> {
     wanted
 }
 
-fn costs(stm: &Stm) -> bool {
+pub(super) fn costs(stm: &Stm) -> bool {
     match &stm.exp {
         Exp::Prim(op, _) => costly(*op),
         Exp::If { .. } | Exp::Loop { .. } | Exp::Concat(_) | Exp::Literal(..) | Exp::Flatten(_) => true,
@@ -283,7 +314,34 @@ fn costly(op: PrimOp) -> bool {
     }
 }
 
-fn inputs(exp: &Exp) -> Option<&[Var]> {
+/// The rows of an operator.
+pub(super) fn width(exp: &Exp) -> Option<Atom> {
+    match exp {
+        Exp::Map { width, .. }
+        | Exp::Reduce { width, .. }
+        | Exp::Scan { width, .. }
+        | Exp::Filter { width, .. }
+        | Exp::Scatter { width, .. }
+        | Exp::Hist { width, .. } => Some(*width),
+        _ => None,
+    }
+}
+
+/// The arrays that an operator goes over, to be changed.
+pub(super) fn inputs_mut(exp: &mut Exp) -> Option<&mut Vec<Var>> {
+    match exp {
+        Exp::Map { inputs, .. }
+        | Exp::Reduce { inputs, .. }
+        | Exp::Scan { inputs, .. }
+        | Exp::Filter { inputs, .. }
+        | Exp::Scatter { inputs, .. }
+        | Exp::Hist { inputs, .. } => Some(inputs),
+        _ => None,
+    }
+}
+
+/// The arrays that an operator goes over.
+pub(super) fn inputs(exp: &Exp) -> Option<&[Var]> {
     match exp {
         Exp::Map { inputs, .. }
         | Exp::Reduce { inputs, .. }

@@ -17,6 +17,7 @@ mod arrays;
 mod branch;
 pub(crate) mod cse;
 mod dead;
+mod distribute;
 mod env;
 mod forward;
 mod gather;

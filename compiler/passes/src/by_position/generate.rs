@@ -1,0 +1,563 @@
+//! Operators as loops that write to buffers. Buffers are still variables that change: a name of one stands for what is in it at that point.
+//!
+//! A statement `b = v` whose `b` is the name of a buffer says that from there on its content is the version `v`.
+
+use par_ir::core::{Body, Exp, Lambda, LoopForm, Param, Stm};
+use par_ir::prim::{BinOp, CmpOp, PrimOp};
+use par_ir::visit::Code;
+use par_ir::{Atom, Dim, Prim, Span, Type, Var, Vars};
+use std::collections::{HashMap, HashSet};
+
+/// A loop whose body writes to buffers.
+pub(super) struct Generated {
+    pub stm: Stm,
+    /// Those that are there before the loop.
+    pub buffers: Vec<Param>,
+    /// Names of buffers, and of arrays that are written over.
+    pub names: HashMap<Var, Type>,
+}
+
+/// A part of a buffer.
+#[derive(Clone, PartialEq)]
+struct Region {
+    buffer: Var,
+    at: Vec<Atom>,
+}
+
+impl Region {
+    fn whole(buffer: Var) -> Region {
+        Region { buffer, at: Vec::new() }
+    }
+
+    fn row(&self, i: Var) -> Region {
+        Region { buffer: self.buffer, at: [&self.at[..], &[i.into()]].concat() }
+    }
+}
+
+/// Where arrays are written, and those that get new buffers.
+type Places = (Vec<Region>, Vec<(Param, Var)>);
+
+/// The rows that an operator goes over.
+type Rows<'s> = (Atom, &'s [Var], &'s Lambda);
+
+struct Generator<'v> {
+    vars: &'v mut Vars,
+    /// Variables of the loop: what they are is not known before it.
+    inside: HashSet<Var>,
+    buffers: Vec<Param>,
+    names: HashMap<Var, Type>,
+    /// The buffer, or the state of a loop, that an array is a version of.
+    owned: HashMap<Var, Var>,
+    /// Arrays that are what a region held when a turn began.
+    regions: HashMap<Var, Region>,
+    /// State may be written over.
+    over: bool,
+}
+
+/// A loop as one that writes to buffers, if it has such a form.
+pub(super) fn generate(stm: &Stm, over: bool, vars: &mut Vars) -> Option<Generated> {
+    let Exp::Loop { params, form, body } = &stm.exp else { return None };
+    let inside = [stm].into_iter().flat_map(|s| s.bound()).collect();
+    let (buffers, names) = (Vec::new(), HashMap::new());
+    let (owned, regions) = (HashMap::new(), HashMap::new());
+    let mut g = Generator { vars, inside, buffers, names, owned, regions, over };
+    let exp = g.turns(params, form, body)?;
+    let stm = Stm { exp, ..stm.clone() };
+    Some(Generated { stm, buffers: g.buffers, names: g.names })
+}
+
+impl Generator<'_> {
+    /// A loop whose array state starts in arrays that may be changed.
+    fn turns(&mut self, params: &[(Param, Atom)], form: &LoopForm, body: &Body) -> Option<Exp> {
+        for (p, init) in params.iter().filter(|(p, _)| !p.ty.is_scalar()) {
+            let buffer = init.var().and_then(|v| self.owned.get(&v).copied());
+            self.owned.insert(p.var, buffer.unwrap_or(p.var));
+            is_regular(&p.ty).then_some(())?;
+        }
+        let form = match form {
+            LoopForm::While(cond) => {
+                let mut stms = Vec::new();
+                self.body(cond, &vec![None; cond.results.len()], &mut stms)?;
+                LoopForm::While(Body { stms, results: cond.results.clone() })
+            }
+            counted => counted.clone(),
+        };
+        let mut stms = Vec::new();
+        for (i, stm) in body.stms.iter().enumerate() {
+            let (rest, dests) = (&body.stms[i + 1..], vec![None; stm.pat.len()]);
+            let dests = self.dests_over(stm, rest, params, &body.results, dests, &mut stms);
+            self.stm(stm, dests.clone(), &mut stms)?;
+            for (p, d) in stm.pat.iter().zip(dests) {
+                if let Some(d) = d {
+                    self.alias(p, d.buffer, stm.span, &mut stms);
+                }
+            }
+        }
+        let span = body.stms.last().map(|s| s.span).unwrap_or_default();
+        let mut results = Vec::new();
+        for ((p, _), a) in params.iter().zip(&body.results) {
+            results.push(if p.ty.is_scalar() { *a } else { self.next_state(p, *a, span, &mut stms)? });
+        }
+        Some(Exp::Loop { params: params.to_vec(), form, body: Body { stms, results } })
+    }
+
+    /// The next value of array state: a version of it, or copied to where it is.
+    fn next_state(&mut self, p: &Param, a: Atom, span: Span, out: &mut Vec<Stm>) -> Option<Atom> {
+        let v = a.var()?;
+        let own = self.owned.get(&p.var).copied()?;
+        if self.owned.get(&v) == Some(&own) {
+            return Some(a);
+        }
+        let name = self.name(&p.ty, p.var, span, out);
+        self.write(&Region::whole(name), a, span, out)?;
+        let last = Param { var: self.vars.fresh_like(p.var), ty: p.ty.clone() };
+        push(out, &last, Exp::Atom(name.into()), span);
+        self.owned.insert(last.var, own);
+        self.mark(own, last.var, span, out);
+        Some(last.var.into())
+    }
+
+    /// A new name for the content of an array, under which it is written to.
+    fn name(&mut self, ty: &Type, v: Var, span: Span, out: &mut Vec<Stm>) -> Var {
+        let name = self.vars.fresh_like(v);
+        self.names.insert(name, ty.clone());
+        push(out, &Param { var: name, ty: ty.clone() }, Exp::Atom(v.into()), span);
+        name
+    }
+
+    /// Says that a buffer's content is a version from here on.
+    fn mark(&mut self, buffer: Var, version: Var, span: Span, out: &mut Vec<Stm>) {
+        if let Some(ty) = self.names.get(&buffer).cloned() {
+            push(out, &Param { var: buffer, ty }, Exp::Atom(version.into()), span);
+        }
+    }
+
+    /// Names the content of a buffer.
+    fn alias(&mut self, p: &Param, name: Var, span: Span, out: &mut Vec<Stm>) {
+        push(out, p, Exp::Atom(name.into()), span);
+        let own = self.owned.get(&name).copied().unwrap_or(name);
+        self.owned.insert(p.var, own);
+        if own != name {
+            self.mark(own, p.var, span, out);
+        }
+    }
+
+    /// Where a map's results may be written over the state of a loop that they are the next value of: it is read by the map only, and
+    /// that row by row.
+    fn dests_over(
+        &mut self,
+        stm: &Stm,
+        rest: &[Stm],
+        params: &[(Param, Atom)],
+        results: &[Atom],
+        mut dests: Vec<Option<Region>>,
+        out: &mut Vec<Stm>,
+    ) -> Vec<Option<Region>> {
+        let Exp::Map { inputs, lam, .. } = &stm.exp else { return dests };
+        if !self.over {
+            return dests;
+        }
+        for (dest, p) in dests.iter_mut().zip(&stm.pat) {
+            let Some(k) = only_result(p.var, rest, results) else { continue };
+            let own = self.owned.get(&params[k].0.var).copied();
+            let state = |v: &&Var| self.owned.get(v).copied() == own && own.is_some();
+            let Some(v) = inputs.iter().find(state).copied() else { continue };
+            let read = rest.iter().any(|s| s.mentions(v)) || lam.mentions(v) || results.contains(&v.into());
+            if !read && params[k].0.ty == p.ty {
+                let name = self.name(&p.ty, v, stm.span, out);
+                self.owned.extend(own.map(|own| (name, own)));
+                self.regions.insert(v, Region::whole(name));
+                *dest = Some(Region::whole(name));
+            }
+        }
+        dests
+    }
+
+    /// Statements, with those results that have a region written there.
+    fn body(&mut self, body: &Body, targets: &[Option<Region>], out: &mut Vec<Stm>) -> Option<()> {
+        let mut open = targets.to_vec();
+        for (i, stm) in body.stms.iter().enumerate() {
+            let mut dest = |p: &Param| {
+                let k = only_result(p.var, &body.stms[i + 1..], &body.results)?;
+                if p.ty.is_scalar() || !makes_rows(&stm.exp) { None } else { open[k].take() }
+            };
+            let dests = stm.pat.iter().map(&mut dest).collect();
+            self.stm(stm, dests, out)?;
+        }
+        let span = body.stms.last().map(|s| s.span).unwrap_or_default();
+        for (target, a) in open.iter().zip(&body.results) {
+            if let Some(target) = target {
+                self.write(target, *a, span, out)?;
+            }
+        }
+        Some(())
+    }
+
+    /// One statement; what has a region among `dests` is written there, and bound no more.
+    fn stm(&mut self, stm: &Stm, dests: Vec<Option<Region>>, out: &mut Vec<Stm>) -> Option<()> {
+        stm.pat.iter().all(|p| is_regular(&p.ty)).then_some(())?;
+        match &stm.exp {
+            Exp::Map { width, inputs, lam } if !stm.pat.is_empty() => {
+                let (places, new) = self.places(&stm.pat, dests)?;
+                self.map((*width, inputs, lam), &places, stm.span, out)?;
+                self.aliases(new, stm.span, out);
+            }
+            Exp::Reduce { width, inputs, lam, op, neutral } => {
+                let k = neutral.len();
+                let (places, new) = self.places(&stm.pat[k..], dests[k..].to_vec())?;
+                let rows = (*width, &inputs[..], lam);
+                self.fold(stm.pat[..k].to_vec(), rows, (op, neutral), None, &places, stm.span, out)?;
+                self.aliases(new, stm.span, out);
+            }
+            Exp::Scan { width, inputs, lam, op, neutral, exclusive } => {
+                let (places, new) = self.places(&stm.pat, dests)?;
+                let last = |t: &Type| Param { var: self.vars.fresh("last"), ty: t.clone() };
+                let pat = op.ret.iter().map(last).collect();
+                let rows = (*width, &inputs[..], lam);
+                self.fold(pat, rows, (op, neutral), Some(*exclusive), &places, stm.span, out)?;
+                self.aliases(new, stm.span, out);
+            }
+            Exp::If { cond, then, other } => self.branch(stm, *cond, [then, other], dests, out)?,
+            Exp::Loop { params, form, body } => self.inner_loop(stm, params, form, body, out)?,
+            Exp::Update { arr, indices, value } => {
+                let arr = self.changeable(*arr, &stm.pat[0].ty, stm.span, out)?;
+                let exp = Exp::Update { arr, indices: indices.clone(), value: *value };
+                self.version(&stm.pat[0], arr, exp, stm.span, out);
+            }
+            Exp::Scatter { dests, width, inputs, lam } => {
+                self.scatter(stm, dests, (*width, inputs, lam), None, out)?;
+            }
+            Exp::Hist { dests, width, inputs, lam, op, .. } => {
+                self.scatter(stm, dests, (*width, inputs, lam), Some(op), out)?;
+            }
+            Exp::Literal(elems, _) if stm.pat[0].ty.rank() == 1 && !elems.is_empty() => {
+                let (places, new) = self.places(&stm.pat, dests)?;
+                for (i, x) in elems.iter().enumerate() {
+                    let at = [&places[0].at[..], &[Atom::i64(i as i64)]].concat();
+                    self.write(&Region { at, ..places[0].clone() }, *x, stm.span, out)?;
+                }
+                self.aliases(new, stm.span, out);
+            }
+            Exp::Atom(a) => {
+                if let Some(own) = a.var().and_then(|v| self.owned.get(&v).copied()) {
+                    self.owned.insert(stm.pat[0].var, own);
+                }
+                out.push(stm.clone());
+            }
+            Exp::Prim(..) | Exp::Check { .. } | Exp::Index(..) | Exp::Slice { .. } => out.push(stm.clone()),
+            Exp::Iota(_) | Exp::Replicate(..) => out.push(stm.clone()),
+            Exp::Call(..) if stm.pat.iter().all(|p| p.ty.is_scalar()) => out.push(stm.clone()),
+            _ => return None,
+        }
+        Some(())
+    }
+
+    /// Where arrays are written: as asked, or in new buffers, which are listed.
+    fn places(&mut self, pat: &[Param], dests: Vec<Option<Region>>) -> Option<Places> {
+        let (mut places, mut new) = (Vec::new(), Vec::new());
+        for (p, dest) in pat.iter().zip(dests) {
+            places.push(match dest {
+                Some(region) => region,
+                None => {
+                    let buffer = self.buffer(&p.ty, p.var)?;
+                    new.push((p.clone(), buffer));
+                    Region::whole(buffer)
+                }
+            });
+        }
+        Some((places, new))
+    }
+
+    fn aliases(&mut self, new: Vec<(Param, Var)>, span: Span, out: &mut Vec<Stm>) {
+        new.into_iter().for_each(|(p, buffer)| self.alias(&p, buffer, span, out));
+    }
+
+    /// A buffer, if its shape is known before the loop.
+    fn buffer(&mut self, ty: &Type, like: Var) -> Option<Var> {
+        let known = |d: &Dim| matches!(d, Dim::Size(a) if a.var().is_none_or(|v| !self.inside.contains(&v)));
+        if !ty.dims.iter().all(known) {
+            return None;
+        }
+        let var = self.vars.fresh_like(like);
+        self.buffers.push(Param { var, ty: ty.clone() });
+        self.names.insert(var, ty.clone());
+        Some(var)
+    }
+
+    /// An array that may be changed: itself, if it is a version of one, or a copy.
+    fn changeable(&mut self, v: Var, ty: &Type, span: Span, out: &mut Vec<Stm>) -> Option<Var> {
+        if self.owned.contains_key(&v) {
+            return Some(v);
+        }
+        let buffer = self.buffer(ty, v)?;
+        self.write(&Region::whole(buffer), v.into(), span, out)?;
+        let copy = Param { var: self.vars.fresh_like(v), ty: ty.clone() };
+        self.alias(&copy, buffer, span, out);
+        Some(copy.var)
+    }
+
+    /// Binds the next version of an array.
+    fn version(&mut self, p: &Param, of: Var, exp: Exp, span: Span, out: &mut Vec<Stm>) {
+        push(out, p, exp, span);
+        self.is_version(p.var, of, span, out);
+    }
+
+    fn is_version(&mut self, v: Var, of: Var, span: Span, out: &mut Vec<Stm>) {
+        if let Some(own) = self.owned.get(&of).copied() {
+            self.owned.insert(v, own);
+            self.mark(own, v, span, out);
+        }
+    }
+
+    /// Writes a value to a region.
+    fn write(&mut self, to: &Region, a: Atom, span: Span, out: &mut Vec<Stm>) -> Option<()> {
+        if a.var().is_some_and(|v| self.regions.get(&v) == Some(to)) {
+            return Some(());
+        }
+        let ty = self.names.get(&to.buffer)?.clone();
+        if !to.at.is_empty() {
+            let next = Param { var: self.vars.fresh_like(to.buffer), ty };
+            let exp = Exp::Update { arr: to.buffer, indices: to.at.clone(), value: a };
+            push(out, &next, exp, span);
+            return Some(());
+        }
+        let (Dim::Size(n), v) = (ty.dims[0], a.var()?) else { return None };
+        let (i, mut stms) = (self.vars.fresh("i"), Vec::new());
+        let row =
+            Param { var: self.vars.fresh_like(v), ty: Type { dims: ty.dims[1..].to_vec(), ..ty.clone() } };
+        push(&mut stms, &row, Exp::Index(v, vec![i.into()]), span);
+        self.write(&to.row(i), row.var.into(), span, &mut stms)?;
+        out.push(repeat(n, i, vec![], Body { stms, results: vec![] }, vec![], span));
+        Some(())
+    }
+
+    fn map(&mut self, rows: Rows<'_>, places: &[Region], span: Span, out: &mut Vec<Stm>) -> Option<()> {
+        let (width, _, lam) = rows;
+        let (i, mut stms) = self.turn(rows, places, span)?;
+        let targets: Vec<Option<Region>> = places.iter().map(|p| Some(p.row(i))).collect();
+        self.body(&lam.body, &targets, &mut stms)?;
+        out.push(repeat(width, i, vec![], Body { stms, results: vec![] }, vec![], span));
+        Some(())
+    }
+
+    /// The index of a turn, and the statements that bind the rows.
+    fn turn(&mut self, (_, inputs, lam): Rows<'_>, places: &[Region], span: Span) -> Option<(Var, Vec<Stm>)> {
+        let (i, mut stms) = (self.vars.fresh("i"), Vec::new());
+        for (p, v) in lam.params.iter().zip(inputs) {
+            is_regular(&p.ty).then_some(())?;
+            match self.regions.get(v).filter(|r| places.contains(r)).map(|r| r.row(i)) {
+                Some(row) => {
+                    push(&mut stms, p, Exp::Index(row.buffer, row.at.clone()), span);
+                    self.regions.insert(p.var, row);
+                }
+                None => push(&mut stms, p, Exp::Index(*v, vec![i.into()]), span),
+            }
+        }
+        Some((i, stms))
+    }
+
+    /// Reductions and scans (`exclusive` or not).
+    #[allow(clippy::too_many_arguments)]
+    fn fold(
+        &mut self,
+        pat: Vec<Param>,
+        rows: Rows<'_>,
+        (op, neutral): (&Lambda, &[Atom]),
+        exclusive: Option<bool>,
+        places: &[Region],
+        span: Span,
+        out: &mut Vec<Stm>,
+    ) -> Option<()> {
+        let (width, _, lam) = rows;
+        let k = neutral.len();
+        let (i, mut stms) = self.turn(rows, places, span)?;
+        let (prefixes, others) = places.split_at(if exclusive.is_some() { k } else { 0 });
+        let targets = others.iter().map(|p| Some(p.row(i)));
+        let targets: Vec<Option<Region>> = vec![None; k].into_iter().chain(targets).collect();
+        self.body(&lam.body, &targets, &mut stms)?;
+        for (p, a) in op.params[k..].iter().zip(&lam.body.results) {
+            push(&mut stms, p, Exp::Atom(*a), span);
+        }
+        self.body(&op.body, &vec![None; k], &mut stms)?;
+        for (j, place) in prefixes.iter().enumerate() {
+            let x = if exclusive == Some(true) { op.params[j].var.into() } else { op.body.results[j] };
+            self.write(&place.row(i), x, span, &mut stms)?;
+        }
+        let params = op.params[..k].iter().cloned().zip(neutral.iter().copied()).collect();
+        let body = Body { stms, results: op.body.results.clone() };
+        out.push(repeat(width, i, params, body, pat, span));
+        Some(())
+    }
+
+    /// Results that are made in the arms go to regions; those that both arms only update stay results.
+    fn branch(
+        &mut self,
+        stm: &Stm,
+        cond: Atom,
+        arms: [&Body; 2],
+        dests: Vec<Option<Region>>,
+        out: &mut Vec<Stm>,
+    ) -> Option<()> {
+        let (mut targets, mut new, mut kept) = (Vec::new(), Vec::new(), Vec::new());
+        for (k, (p, dest)) in stm.pat.iter().zip(dests).enumerate() {
+            let updated = self.updated_in(arms, k);
+            if p.ty.is_scalar() || dest.is_none() && updated.is_some() {
+                kept.push((k, updated));
+                targets.push(None);
+                continue;
+            }
+            let (place, added) = self.places(std::slice::from_ref(p), vec![dest])?;
+            targets.extend(place.into_iter().map(Some));
+            new.extend(added);
+        }
+        let mut bodies = Vec::new();
+        for arm in arms {
+            let mut stms = Vec::new();
+            self.body(arm, &targets, &mut stms)?;
+            bodies.push(Body { stms, results: kept.iter().map(|(k, _)| arm.results[*k]).collect() });
+        }
+        let (other, then) = (bodies.pop()?, bodies.pop()?);
+        let pat = kept.iter().map(|(k, _)| stm.pat[*k].clone()).collect();
+        out.push(Stm { pat, exp: Exp::If { cond, then, other }, span: stm.span });
+        for (k, updated) in kept {
+            if let Some(of) = updated.filter(|_| !stm.pat[k].ty.is_scalar()) {
+                self.is_version(stm.pat[k].var, of, stm.span, out);
+            }
+        }
+        self.aliases(new, stm.span, out);
+        Some(())
+    }
+
+    /// The array from outside that both arms result in a version of.
+    fn updated_in(&self, arms: [&Body; 2], k: usize) -> Option<Var> {
+        let [a, b] = arms.map(|arm| arm.results[k].var().and_then(|v| root(arm, v)));
+        a.filter(|v| b == Some(*v) && self.owned.contains_key(v))
+    }
+
+    fn inner_loop(
+        &mut self,
+        stm: &Stm,
+        params: &[(Param, Atom)],
+        form: &LoopForm,
+        body: &Body,
+        out: &mut Vec<Stm>,
+    ) -> Option<()> {
+        let mut state = params.to_vec();
+        for (p, init) in state.iter_mut().filter(|(p, _)| !p.ty.is_scalar()) {
+            *init = self.changeable(init.var()?, &p.ty, stm.span, out)?.into();
+        }
+        let exp = self.turns(&state, form, body)?;
+        out.push(Stm { exp, ..stm.clone() });
+        for (p, (q, _)) in stm.pat.iter().zip(&state).filter(|(p, _)| !p.ty.is_scalar()) {
+            self.is_version(p.var, q.var, stm.span, out);
+        }
+        Some(())
+    }
+
+    /// Scatters, and histograms with their operator.
+    fn scatter(
+        &mut self,
+        stm: &Stm,
+        dests: &[Var],
+        rows: Rows<'_>,
+        op: Option<&Lambda>,
+        out: &mut Vec<Stm>,
+    ) -> Option<()> {
+        let (width, _, lam) = rows;
+        let span = stm.span;
+        let mut params: Vec<(Param, Atom)> = Vec::new();
+        for (p, d) in stm.pat.iter().zip(dests) {
+            let array = self.changeable(*d, &p.ty, span, out)?;
+            params.push((Param { var: self.vars.fresh_like(p.var), ty: p.ty.clone() }, array.into()));
+        }
+        let (i, mut stms) = self.turn(rows, &[], span)?;
+        self.body(&lam.body, &vec![None; lam.body.results.len()], &mut stms)?;
+        let at = lam.body.results[0];
+        let Dim::Size(size) = stm.pat[0].ty.dims[0] else { return None };
+        let cond = self.inside(at, size, span, &mut stms);
+        let (mut then, mut values) = (Vec::new(), lam.body.results[1..].to_vec());
+        if let Some(op) = op {
+            let (old, given) = op.params.split_at(params.len());
+            for (p, (array, _)) in old.iter().zip(&params) {
+                push(&mut then, p, Exp::Index(array.var, vec![at]), span);
+            }
+            given.iter().zip(&values).for_each(|(p, x)| push(&mut then, p, Exp::Atom(*x), span));
+            self.body(&op.body, &vec![None; values.len()], &mut then)?;
+            values = op.body.results.clone();
+        }
+        let mut next = Vec::new();
+        for ((array, _), value) in params.iter().zip(values) {
+            let p = Param { var: self.vars.fresh_like(array.var), ty: array.ty.clone() };
+            push(&mut then, &p, Exp::Update { arr: array.var, indices: vec![at], value }, span);
+            next.push(p.var.into());
+        }
+        let same = params.iter().map(|(p, _)| p.var.into()).collect();
+        let (then, other) = (Body { stms: then, results: next }, Body { stms: Vec::new(), results: same });
+        let pat: Vec<Param> = params
+            .iter()
+            .map(|(p, _)| Param { var: self.vars.fresh_like(p.var), ty: p.ty.clone() })
+            .collect();
+        let results = pat.iter().map(|p| p.var.into()).collect();
+        stms.push(Stm { pat, exp: Exp::If { cond, then, other }, span });
+        let arrays: Vec<Var> = params.iter().filter_map(|(_, a)| a.var()).collect();
+        out.push(repeat(width, i, params, Body { stms, results }, stm.pat.clone(), span));
+        stm.pat.iter().zip(arrays).for_each(|(p, of)| self.is_version(p.var, of, span, out));
+        Some(())
+    }
+
+    /// Whether an index is inside an array.
+    fn inside(&mut self, at: Atom, size: Atom, span: Span, out: &mut Vec<Stm>) -> Atom {
+        let mut flag = |op, args| {
+            let p = Param { var: self.vars.fresh("inside"), ty: Type::BOOL };
+            push(out, &p, Exp::Prim(op, args), span);
+            Atom::Var(p.var)
+        };
+        let low = flag(PrimOp::Cmp(CmpOp::Le, Prim::I64), vec![Atom::i64(0), at]);
+        let high = flag(PrimOp::Cmp(CmpOp::Lt, Prim::I64), vec![at, size]);
+        flag(PrimOp::Bin(BinOp::And, Prim::Bool), vec![low, high])
+    }
+}
+
+fn push(out: &mut Vec<Stm>, p: &Param, exp: Exp, span: Span) {
+    out.push(Stm { pat: vec![p.clone()], exp, span });
+}
+
+/// A counted loop.
+fn repeat(n: Atom, i: Var, params: Vec<(Param, Atom)>, body: Body, pat: Vec<Param>, span: Span) -> Stm {
+    let form = LoopForm::For { index: i, prim: Prim::I64, bound: n };
+    Stm { pat, exp: Exp::Loop { params, form, body }, span }
+}
+
+/// Whether results of an expression can be written row by row.
+fn makes_rows(exp: &Exp) -> bool {
+    matches!(exp, Exp::Map { .. } | Exp::Reduce { .. } | Exp::Scan { .. } | Exp::If { .. } | Exp::Literal(..))
+}
+
+/// Which result a variable is, if it is nothing else.
+fn only_result(v: Var, rest: &[Stm], results: &[Atom]) -> Option<usize> {
+    let mut places = (0..results.len()).filter(|k| results[*k] == Atom::Var(v));
+    let place = places.next()?;
+    (places.next().is_none() && !rest.iter().any(|s| s.mentions(v))).then_some(place)
+}
+
+fn is_regular(ty: &Type) -> bool {
+    !ty.is_desc() && ty.dims.iter().all(|d| matches!(d, Dim::Size(_)))
+}
+
+/// The array from outside a body that `v` is a version of.
+fn root(body: &Body, v: Var) -> Option<Var> {
+    let made = |s: &&Stm| s.pat.iter().any(|p| p.var == v);
+    let Some(stm) = body.stms.iter().find(made) else { return Some(v) };
+    let i = stm.pat.iter().position(|p| p.var == v)?;
+    match &stm.exp {
+        Exp::Update { arr, .. } => root(body, *arr),
+        Exp::Scatter { dests, .. } | Exp::Hist { dests, .. } => root(body, dests[i]),
+        Exp::Atom(a) => root(body, a.var()?),
+        Exp::Loop { params, .. } => root(body, params[i].1.var()?),
+        Exp::If { then, other, .. } => {
+            let arm = |arm: &Body| root(arm, arm.results[i].var()?);
+            arm(then).filter(|v| arm(other) == Some(*v)).and_then(|v| root(body, v))
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,39 @@
+//! A loop with parallel operators inside, as a loop that one position of a nest can work through by itself.
+//!
+//! ```text
+//! qs = loop (q = a) for k < n do {               t0 = replicate m 0
+//!   x  = map m (q[k]) (\ c -> c / k)             qs, _ = loop (q = a, t = t0) for k < n do {
+//!   r  = map n (q) (\ c -> map (\ c x -> …) c x)   t1 = loop (t' = t) for i < m do t' with [i] = q[k, i] / k
+//!   in r }                                  ==>     r  = loop (q' = q) for i < n do
+//!                                                         loop (q'' = q') for j < m do q'' with [i, j] = …
+//!                                                   in r, t1 }
+//! ```
+//!
+//! 1. Every operator becomes a loop ([`generate`]). What it makes goes to a **buffer**: an array whose shape is known before the outermost loop
+//!    begins, and that keeps its place from turn to turn. State that a map makes anew is written over the old one, if that is
+//!    read at the same place only; else it is made in a buffer and copied.
+//! 2. Buffers are passed on as state of all loops, and results of all branches, that write to them ([`thread`]).
+//! 3. The result must be code that may work in place ([`par_ir::inplace`]): it says no wherever an array would be read after it was
+//!    changed.
+
+mod generate;
+mod thread;
+
+use par_ir::core::{Exp, Stm};
+use par_ir::inplace::InPlace;
+use par_ir::{Dim, Vars};
+
+/// The loop for one position, if it can be said like that: the statements before it, and the loop. Its first results are those of
+/// the loop given.
+pub(crate) fn one_by_one(stm: &Stm, vars: &mut Vars) -> Option<(Vec<Stm>, Stm)> {
+    let Exp::Loop { params, .. } = &stm.exp else { return None };
+    let of_state = |d: &Dim| params.iter().any(|(p, _)| matches!(d, Dim::Size(a) if a.var() == Some(p.var)));
+    if params.iter().any(|(p, _)| p.ty.is_desc() || p.ty.dims.iter().any(of_state)) {
+        return None;
+    }
+    [true, false].into_iter().find_map(|over| {
+        let (before, stm) = thread::threaded(generate::generate(stm, over, vars)?, vars);
+        let Exp::Loop { params, form, body } = &stm.exp else { return None };
+        InPlace::allows_loop(params, form, body).is_ok().then_some((before, stm))
+    })
+}

@@ -1,0 +1,94 @@
+//! Loops with parallel operators under a nest: one turn of all positions after the other, or every position by itself.
+//!
+//! ```text
+//! map (\ a -> loop (l = a) for j < n do let s = sum … in l with … ) as
+//!
+//! flat           for j < n: s = kernel reduce rows … ;  l = kernel map (scatter l) …       -- a few kernels a turn
+//! by position    l = kernel map (own a) over positions { loop for j < n { loop … } }       -- one kernel
+//! ```
+//!
+//! Both are there; the host takes the second where there are many positions, whose arrays are small ([`super::choices`]).
+
+use super::choices::Measure;
+use super::nest::LevelId;
+use super::{Flattener, Result, VERSION_CONDITIONS, Versions};
+use crate::by_position::one_by_one;
+use par_ir::core::{Body, Exp, LoopForm, Param, Stm};
+use par_ir::flat::{self, Op, Ty};
+use par_ir::prim::{BinOp, CmpOp};
+use par_ir::{Atom, Prim, PrimOp};
+
+/// Elements of a position's arrays up to which it is done by itself: they stay in a cache near the processor, and a turn of all
+/// positions has little else to do than to begin.
+const SMALL: i64 = 4096;
+
+impl Flattener<'_> {
+    /// Flattens a loop with the choice between both versions, if it has both.
+    pub(crate) fn loop_by_position(&mut self, level: LevelId, stm: &Stm) -> Result<bool> {
+        let Some((before, by_position)) = self.of_one_position(level, stm) else { return Ok(false) };
+        if self.versions == Versions::Sequential {
+            let loop_ =
+                Stm { pat: [&stm.pat[..], &by_position.pat[stm.pat.len()..]].concat(), ..by_position };
+            self.stms(level, &before)?;
+            self.stms(level, &[loop_])?;
+            return Ok(true);
+        }
+        let threshold = self.threshold(stm.span, Measure::Positions);
+        if threshold == i64::MAX {
+            return Ok(false);
+        }
+        let cond = self.are_many_and_small(level, stm, threshold);
+        let fresh = |f: &mut Self| -> Vec<Param> {
+            stm.pat.iter().map(|p| Param { var: f.vars.fresh_like(p.var), ty: p.ty.clone() }).collect()
+        };
+        let results = |pat: &[Param]| pat.iter().map(|p| p.var.into()).collect();
+        let mut pat = fresh(self);
+        let results_here = results(&pat);
+        pat.extend_from_slice(&by_position.pat[stm.pat.len()..]);
+        let stms = [before, vec![Stm { pat, ..by_position }]].concat();
+        let then = Body { stms, results: results_here };
+        let pat = fresh(self);
+        self.decided.extend(pat.iter().map(|p| p.var));
+        let results = results(&pat);
+        let other = Body { stms: vec![Stm { pat, ..stm.clone() }], results };
+        self.host_branch(level, stm, cond, &then, &other)?;
+        Ok(true)
+    }
+
+    fn of_one_position(&mut self, level: LevelId, stm: &Stm) -> Option<(Vec<Stm>, Stm)> {
+        let Exp::Loop { form, body, .. } = &stm.exp else { return None };
+        let decided = stm.pat.iter().any(|p| self.decided.contains(&p.var));
+        if self.is_root(level) || decided || stm.pat.is_empty() || self.versions == Versions::Flat {
+            return None;
+        }
+        let cond = if let LoopForm::While(cond) = form { Some(cond) } else { None };
+        let traces = [body].into_iter().chain(cond).any(super::split::traces);
+        if traces || !self.locals.has_all(&stm.exp) {
+            return None;
+        }
+        one_by_one(stm, &mut self.vars)
+    }
+
+    /// Whether there are many positions, and few elements of state to each of them.
+    fn are_many_and_small(&mut self, level: LevelId, stm: &Stm, threshold: i64) -> Atom {
+        let n = self.count(level);
+        let mut all = self.is_at_most(Atom::i64(threshold), n);
+        let most = self.host_op(BinOp::Mul, n, Atom::i64(SMALL));
+        for p in stm.pat.iter().filter(|p| !p.ty.is_scalar()) {
+            let dims = self.dim_reps(&p.ty);
+            let Some(last) = self.enter_dims(level, dims).last().copied() else { continue };
+            let total = self.count(last);
+            let small = self.is_at_most(total, most);
+            let and = Op::Prim(PrimOp::Bin(BinOp::And, Prim::Bool), vec![all, small]);
+            all = self.bind(VERSION_CONDITIONS[2], Ty::Scalar(Prim::Bool), and).into();
+        }
+        all
+    }
+
+    fn is_at_most(&mut self, a: Atom, b: Atom) -> Atom {
+        let op = Op::Prim(PrimOp::Cmp(CmpOp::Le, Prim::I64), vec![a, b]);
+        let var = self.vars.fresh(VERSION_CONDITIONS[2]);
+        self.emit(vec![flat::Param { var, ty: Ty::Scalar(Prim::Bool) }], op);
+        var.into()
+    }
+}

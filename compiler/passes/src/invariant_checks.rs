@@ -1,0 +1,124 @@
+//! Checks of kernels that say the same at every position are made once, on the host.
+//!
+//! ```text
+//! ys = kernel map over n {            empty = n <= 0
+//!     ok = m != 0                     ok    = m != 0
+//!     check ok division               check (empty or ok) division
+//!     in pos / m }              ==>   ys    = kernel map over n { pos / m }
+//! ```
+//!
+//! Only checks before all that may fail otherwise: at the first position they would have failed first. A kernel that is left without
+//! any may be joined with others.
+
+use crate::effects::may_fail;
+use par_ir::Vars;
+use par_ir::core::{self, Exp};
+use par_ir::flat::{Block, Kernel, Op, Param, Program, Space, Stm, Ty};
+use par_ir::prim::{BinOp, CmpOp, PrimOp};
+use par_ir::ty::{Atom, Dim, Var};
+use par_ir::visit::{Code, Subst};
+use par_runtime::Prim;
+use std::collections::HashSet;
+
+/// In every function of a program.
+pub(crate) fn run(program: &mut Program) {
+    let vars = &mut program.vars;
+    program.funs.iter_mut().for_each(|f| in_block(&mut f.body, vars));
+}
+
+fn in_block(block: &mut Block, vars: &mut Vars) {
+    let mut stms = Vec::with_capacity(block.stms.len());
+    for mut stm in std::mem::take(&mut block.stms) {
+        stm.op.blocks_mut().into_iter().for_each(|b| in_block(b, vars));
+        let found = if let Op::Kernel(k) = &mut stm.op { take(k) } else { vec![] };
+        if !found.is_empty() {
+            Host { like: &stm, vars, out: &mut stms }.checks(&found);
+        }
+        stms.push(stm);
+    }
+    block.stms = stms;
+}
+
+/// Takes checks out of a kernel, with the operators that they need.
+fn take(k: &mut Kernel) -> Vec<core::Stm> {
+    if matches!(k.space, Space::Rows { dim: Dim::Seg(_), .. }) {
+        return vec![];
+    }
+    let mut varies: HashSet<Var> = HashSet::from([k.row, k.pos]);
+    let same = |s: &core::Stm, varies: &HashSet<Var>| s.free().iter().all(|v| !varies.contains(v));
+    let mut operators: Vec<core::Stm> = Vec::new();
+    let mut checks = Vec::new();
+    for (i, stm) in k.prologue.iter().chain(&k.body.stms).enumerate() {
+        match &stm.exp {
+            Exp::Prim(op, _) if !op.divides() && same(stm, &varies) => operators.push(stm.clone()),
+            Exp::Check { .. } if same(stm, &varies) => checks.push(i - k.prologue.len()),
+            exp if may_fail(exp) => break,
+            _ => varies.extend(stm.pat.iter().map(|p| p.var)),
+        }
+    }
+    let taken: Vec<core::Stm> = checks.iter().map(|i| k.body.stms[*i].clone()).collect();
+    checks.iter().rev().for_each(|i| drop(k.body.stms.remove(*i)));
+    let mut needed: HashSet<Var> = taken.iter().flat_map(|s| s.free()).collect();
+    let mut found = taken;
+    for stm in operators.into_iter().rev() {
+        if stm.pat.iter().any(|p| needed.contains(&p.var)) {
+            needed.extend(stm.free());
+            found.insert(0, stm);
+        }
+    }
+    found
+}
+
+/// Statements of the host under construction, before a kernel.
+struct Host<'h> {
+    like: &'h Stm,
+    vars: &'h mut Vars,
+    out: &'h mut Vec<Stm>,
+}
+
+impl Host<'_> {
+    fn checks(&mut self, stms: &[core::Stm]) {
+        let Op::Kernel(k) = &self.like.op else { unreachable!("taken out of a kernel") };
+        let sizes = match k.space {
+            Space::Flat(n) => vec![n],
+            Space::Rows { rows, dim: Dim::Size(m) } => vec![rows, m],
+            Space::Rows { .. } => unreachable!("ragged spaces keep their checks"),
+        };
+        let empty: Vec<Atom> = sizes.into_iter().filter_map(|n| self.is_empty(n)).collect();
+        let mut names = Subst::new();
+        for stm in stms {
+            match stm.exp.substituted(&names) {
+                Exp::Prim(op, args) => {
+                    let x = self.prim("same", op, args);
+                    names.insert(stm.pat[0].var, x);
+                }
+                Exp::Check { cond, kind, args } => {
+                    let or = PrimOp::Bin(BinOp::Or, Prim::Bool);
+                    let cond = empty.iter().fold(cond, |c, e| self.prim("holds", or, vec![c, *e]));
+                    self.out.push(Stm {
+                        pat: vec![],
+                        op: Op::Check { cond, kind, args },
+                        span: stm.span,
+                        place: self.like.place,
+                    });
+                }
+                _ => unreachable!("only operators and checks are taken"),
+            }
+        }
+    }
+
+    /// Whether a size is 0, if it may be.
+    fn is_empty(&mut self, n: Atom) -> Option<Atom> {
+        match n.as_i64() {
+            Some(n) if n > 0 => None,
+            _ => Some(self.prim("empty", PrimOp::Cmp(CmpOp::Le, Prim::I64), vec![n, Atom::i64(0)])),
+        }
+    }
+
+    fn prim(&mut self, name: &str, op: PrimOp, args: Vec<Atom>) -> Atom {
+        let var = self.vars.fresh(name);
+        let pat = vec![Param { var, ty: Ty::Scalar(op.result()) }];
+        self.out.push(Stm { pat, op: Op::Prim(op, args), ..self.like.clone() });
+        var.into()
+    }
+}
