@@ -41,6 +41,8 @@ pub struct Blocks<A = Array> {
     parts: Vec<Member<A>>,
     /// How many elements there were when they were last swept.
     settled: usize,
+    /// And how many arrays.
+    settled_count: usize,
 }
 
 /// An array among blocks.
@@ -91,7 +93,7 @@ impl Part for Array {
 impl<A: Part> Blocks<A> {
     /// No arrays.
     pub fn new(prim: Prim) -> Blocks<A> {
-        Blocks { prim, parts: Vec::new(), settled: 0 }
+        Blocks { prim, parts: Vec::new(), settled: 0, settled_count: 0 }
     }
 
     /// Element type.
@@ -127,6 +129,7 @@ impl<A: Part> Blocks<A> {
     /// Adds all arrays of `other`.
     pub fn add_all(&mut self, other: &Blocks<A>) {
         self.settled = self.settled.max(other.settled);
+        self.settled_count = self.settled_count.max(other.settled_count);
         if self.parts.is_empty() {
             self.parts.clone_from(&other.parts);
         } else {
@@ -164,8 +167,8 @@ impl<A: Part> Blocks<A> {
         (index - self.parts[part].origin() < self.parts[part].elements() as i64).then_some(part)
     }
 
-    /// Whether there are more than twice as many elements as when they were last swept; with a base: whether more than a few are in
-    /// arrays that it does not have. Blocks that never were swept are taken as they are now.
+    /// Whether there are more than twice as many elements, or arrays, as when they were last swept; with a base: whether more than a
+    /// few are in arrays that it does not have. Blocks that never were swept are taken as they are now.
     pub fn grown(&mut self, base: Option<&Blocks<A>>) -> bool {
         let elements = self.elements();
         if let Some(base) = base {
@@ -173,9 +176,9 @@ impl<A: Part> Blocks<A> {
             return self.parts.iter().filter(is_new).map(Member::elements).sum::<usize>() > FEW;
         }
         if self.settled == 0 {
-            self.settled = elements;
+            (self.settled, self.settled_count) = (elements, self.count());
         }
-        elements > 2 * self.settled + FEW
+        elements > 2 * self.settled + FEW || self.count() > 2 * self.settled_count + MANY
     }
 
     /// Lets go of arrays in which none of these starts is. Gives whether there are still more than twice as many elements as `weight`, and
@@ -191,7 +194,7 @@ impl<A: Part> Blocks<A> {
             let mut used = used.into_iter();
             self.parts.retain(|_| used.next().unwrap_or(true));
         }
-        self.settled = self.elements();
+        (self.settled, self.settled_count) = (self.elements(), self.count());
         let weight = usize::try_from(weight).unwrap_or(0);
         self.settled > 2 * weight + FEW && self.pay(weight)
     }
@@ -379,6 +382,26 @@ mod tests {
         let mut again = Blocks::new(Prim::I64);
         again.add_all(&blocks);
         assert_eq!((copied(&again), again.count()), (0, 2));
+    }
+
+    #[test]
+    fn many_arrays_are_swept_however_small() {
+        let mut blocks = Blocks::new(Prim::I64);
+        blocks.add(Array::from_slice(&[0i64; 100_000]));
+        assert!(!blocks.grown(None));
+        let small: Vec<Array> = (0..200).map(|i| Array::from_slice(&[i as i64])).collect();
+        let grew: Vec<usize> = (0..200)
+            .filter(|i| {
+                blocks.add(small[*i].clone());
+                let grown = blocks.grown(None);
+                if grown {
+                    blocks.sweep([&[small[*i].origin()][..]].into_iter(), 1);
+                }
+                grown
+            })
+            .collect();
+        assert_eq!(grew, [65, 131, 197]);
+        assert!(blocks.count() < 5);
     }
 
     #[test]

@@ -52,3 +52,11 @@ snapshot!(
 entry main (xss: [][]i64) : []i64 =
   map (\\xs -> length (loop xs while length xs > 3 do filter (> i64.sum xs / length xs) xs)) xss"
 );
+
+// Every element of a row goes through all turns in one kernel; no position needs to work by itself.
+snapshot!(
+    rows_that_are_added_up_in_a_loop,
+    "
+entry main [n][m][p] (a: [n][m]f32) (b: [m][p]f32) : [n][p]f32 =
+  map (\\ar -> loop acc = replicate p 0 for k < m do map2 (\\c x -> c + ar[k] * x) acc b[k]) a"
+);

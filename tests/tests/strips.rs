@@ -51,7 +51,7 @@ fn radix_steps_are_partitions() {
               let js = map2 (*) ones (map (+ behind) (scan (+) 0 ones))
               in scatter (copy xs) (map (\\i -> i - 1) (map2 (+) is js)) xs"
         );
-        assert_eq!(called(&text), ["partition_count", "partition_move_4"]);
+        assert_eq!(called(&text), ["partition_first_4"]);
     }
 }
 
@@ -62,7 +62,7 @@ fn filters_by_hand_are_partitions() {
       let sums = scan (+) 0 (map i64.bool flags)
       let is = map2 (\\f i -> if f then i - 1 else -1) flags sums
       in scatter (replicate (i64.sum (map i64.bool flags)) 0) is xs";
-    assert_eq!(called(text), ["partition_count", "partition_move_8"]);
+    assert_eq!(called(text), ["partition_first_8"]);
 }
 
 #[test]

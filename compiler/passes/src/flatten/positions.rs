@@ -16,7 +16,8 @@ use crate::by_position::one_by_one;
 use par_ir::core::{Body, Exp, LoopForm, Param, Stm};
 use par_ir::flat::{self, Op, Ty};
 use par_ir::prim::{BinOp, CmpOp};
-use par_ir::{Atom, Prim, PrimOp};
+use par_ir::visit::Code;
+use par_ir::{Atom, Prim, PrimOp, Var};
 
 /// Elements of a position's arrays up to which it is done by itself: they stay in a cache near the processor, and a turn of all
 /// positions has little else to do than to begin.
@@ -56,14 +57,14 @@ impl Flattener<'_> {
     }
 
     fn of_one_position(&mut self, level: LevelId, stm: &Stm) -> Option<(Vec<Stm>, Stm)> {
-        let Exp::Loop { form, body, .. } = &stm.exp else { return None };
+        let Exp::Loop { params, form, body } = &stm.exp else { return None };
         let decided = stm.pat.iter().any(|p| self.decided.contains(&p.var));
         if self.is_root(level) || decided || stm.pat.is_empty() || self.versions == Versions::Flat {
             return None;
         }
         let cond = if let LoopForm::While(cond) = form { Some(cond) } else { None };
         let traces = [body].into_iter().chain(cond).any(super::split::traces);
-        if traces || !self.locals.has_all(&stm.exp) {
+        if traces || !self.locals.has_all(&stm.exp) || goes_by_element(params, body) {
             return None;
         }
         one_by_one(stm, &mut self.vars)
@@ -91,4 +92,30 @@ impl Flattener<'_> {
         self.emit(vec![flat::Param { var, ty: Ty::Scalar(Prim::Bool) }], op);
         var.into()
     }
+}
+
+/// Whether a turn makes every element of the state from what that element was: then the flat version is one kernel too, in which
+/// every element goes through all turns.
+fn goes_by_element(params: &[(Param, Atom)], body: &Body) -> bool {
+    let mut state: Vec<Var> = params.iter().filter(|(p, _)| !p.ty.is_scalar()).map(|(p, _)| p.var).collect();
+    for stm in &body.stms {
+        let of_state = match &stm.exp {
+            Exp::Map { lam, .. } => {
+                let scalar = lam.body.stms.iter().all(|s| s.pat.iter().all(|p| p.ty.is_scalar()));
+                if !scalar || state.iter().any(|v| lam.mentions(*v)) {
+                    return false;
+                }
+                state.extend(stm.pat.iter().map(|p| p.var));
+                continue;
+            }
+            Exp::Atom(_) | Exp::Prim(..) | Exp::Check { .. } | Exp::Index(..) | Exp::Slice { .. } => {
+                state.iter().any(|v| stm.mentions(*v))
+            }
+            _ => true,
+        };
+        if of_state {
+            return false;
+        }
+    }
+    true
 }
