@@ -99,12 +99,12 @@ unsafe fn one_by_one<T: Copy>(to: *mut T, from: *const T, classes: *const u32, n
 }
 
 macro_rules! moves {
-    ($first:ident, $name:ident, $t:ident $(, $wide:ident)?) => {
-        /// Counts and moves elements of so many bytes.
+    ($name:ident, $t:ident $(, $wide:ident)?) => {
+        /// Moves elements of so many bytes, and counts them if they are the `FIRST` of their strip.
         ///
         /// # Safety
         /// As for [`Move`].
-        unsafe extern "C" fn $first(
+        unsafe extern "C" fn $name<const FIRST: bool>(
             to: *mut u8,
             from: *const u8,
             classes: *const u32,
@@ -116,57 +116,35 @@ macro_rules! moves {
                 let places = &mut *places;
                 $(
                     #[cfg(target_arch = "x86_64")]
-                    if level() >= Level::Avx512 && wide::$wide(to.cast(), from.cast(), classes, n as usize, places, true) {
+                    if level() >= Level::Avx512 && wide::$wide(to.cast(), from.cast(), classes, n as usize, places, FIRST) {
                         return;
                     }
                 )?
-                let counts = count(std::slice::from_raw_parts(classes, n as usize), places.classes);
-                places.advance(&counts[..places.classes]);
-                one_by_one::<$t>(to.cast(), from.cast(), classes, n as usize, places);
-            }
-        }
-
-        /// Moves elements of so many bytes.
-        ///
-        /// # Safety
-        /// As for [`Move`].
-        unsafe extern "C" fn $name(
-            to: *mut u8,
-            from: *const u8,
-            classes: *const u32,
-            n: i64,
-            places: *mut Places,
-        ) {
-            // SAFETY: as the caller promises; the processor has the instructions.
-            unsafe {
-                let places = &mut *places;
-                $(
-                    #[cfg(target_arch = "x86_64")]
-                    if level() >= Level::Avx512 && wide::$wide(to.cast(), from.cast(), classes, n as usize, places, false) {
-                        return;
-                    }
-                )?
+                if FIRST {
+                    let counts = count(std::slice::from_raw_parts(classes, n as usize), places.classes);
+                    places.advance(&counts[..places.classes]);
+                }
                 one_by_one::<$t>(to.cast(), from.cast(), classes, n as usize, places);
             }
         }
     };
 }
-moves!(first_u8, move_u8, u8);
-moves!(first_u16, move_u16, u16);
-moves!(first_u32, move_u32, u32, move_u32);
-moves!(first_u64, move_u64, u64, move_u64);
+moves!(move_u8, u8);
+moves!(move_u16, u16);
+moves!(move_u32, u32, move_u32);
+moves!(move_u64, u64, move_u64);
 
 /// The function that moves elements of so many bytes: 1, 2, 4 or 8. The `first` of a strip counts.
 pub fn mover(size: usize, first: bool) -> Move {
     match (size, first) {
-        (1, true) => first_u8,
-        (1, false) => move_u8,
-        (2, true) => first_u16,
-        (2, false) => move_u16,
-        (4, true) => first_u32,
-        (4, false) => move_u32,
-        (_, true) => first_u64,
-        (_, false) => move_u64,
+        (1, true) => move_u8::<true>,
+        (1, false) => move_u8::<false>,
+        (2, true) => move_u16::<true>,
+        (2, false) => move_u16::<false>,
+        (4, true) => move_u32::<true>,
+        (4, false) => move_u32::<false>,
+        (_, true) => move_u64::<true>,
+        (_, false) => move_u64::<false>,
     }
 }
 

@@ -306,6 +306,45 @@ impl Exp {
         !self.lambdas().is_empty()
     }
 
+    /// How many elements a parallel operator goes over.
+    pub fn width(&self) -> Option<Atom> {
+        match self {
+            Exp::Map { width, .. }
+            | Exp::Reduce { width, .. }
+            | Exp::Scan { width, .. }
+            | Exp::Filter { width, .. }
+            | Exp::Scatter { width, .. }
+            | Exp::Hist { width, .. } => Some(*width),
+            _ => None,
+        }
+    }
+
+    /// The arrays that a parallel operator goes over.
+    pub fn inputs(&self) -> Option<&[Var]> {
+        match self {
+            Exp::Map { inputs, .. }
+            | Exp::Reduce { inputs, .. }
+            | Exp::Scan { inputs, .. }
+            | Exp::Filter { inputs, .. }
+            | Exp::Scatter { inputs, .. }
+            | Exp::Hist { inputs, .. } => Some(inputs),
+            _ => None,
+        }
+    }
+
+    /// The same, to be changed.
+    pub fn inputs_mut(&mut self) -> Option<&mut Vec<Var>> {
+        match self {
+            Exp::Map { inputs, .. }
+            | Exp::Reduce { inputs, .. }
+            | Exp::Scan { inputs, .. }
+            | Exp::Filter { inputs, .. }
+            | Exp::Scatter { inputs, .. }
+            | Exp::Hist { inputs, .. } => Some(inputs),
+            _ => None,
+        }
+    }
+
     /// Whether the expression may stand in a kernel body, provided that its pattern is scalar too (see
     /// [`Stm::is_scalar`]: whether an index gives an element or a row is seen there): no parallel operator, no call,
     /// nothing that makes an array, here or in the bodies inside.

@@ -1,7 +1,7 @@
 //! What a program has as it is written, before any pass: its run-time checks, and its operators over a few elements.
 
 use super::checks::in_body;
-use par_ir::core::{Body, Exp, Fun, Program};
+use par_ir::core::{Body, Fun, Program};
 use par_ir::place::{Construct, Part};
 use par_ir::{Atom, tiny};
 use par_runtime::{CheckKind, Span};
@@ -42,23 +42,10 @@ fn of_entry(program: &Program, entry: &Fun) -> Vec<(CheckKind, Span)> {
 
 fn small_operators(body: &Body, out: &mut Vec<Part>) {
     for stm in &body.stms {
-        let few = |a: &Atom| a.as_i64().is_some_and(|n| n <= tiny::MOST as i64);
-        if width(&stm.exp).is_some_and(few) {
+        let few = |a: Atom| a.as_i64().is_some_and(|n| n <= tiny::MOST as i64);
+        if stm.exp.width().is_some_and(few) {
             out.push(Part { construct: Construct::of(&stm.exp), span: stm.span });
         }
         stm.exp.bodies().into_iter().for_each(|b| small_operators(b, out));
-    }
-}
-
-/// How many elements a parallel operator goes over.
-fn width(exp: &Exp) -> Option<&Atom> {
-    match exp {
-        Exp::Map { width, .. }
-        | Exp::Reduce { width, .. }
-        | Exp::Scan { width, .. }
-        | Exp::Filter { width, .. }
-        | Exp::Scatter { width, .. }
-        | Exp::Hist { width, .. } => Some(width),
-        _ => None,
     }
 }

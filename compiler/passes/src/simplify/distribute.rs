@@ -18,7 +18,7 @@ use std::collections::HashSet;
 /// The map that is split off an operator, and the operator with what is left. `inside` are the variables that vary around it; inputs that are
 /// among them have no part in the map.
 pub(super) fn split(stm: &Stm, inside: &HashSet<Var>, vars: &mut Vars) -> Option<(Stm, Stm)> {
-    let (width, inputs) = (hoist::width(&stm.exp)?, hoist::inputs(&stm.exp)?);
+    let (width, inputs) = (stm.exp.width()?, stm.exp.inputs()?);
     if width.var().is_some_and(|v| inside.contains(&v)) {
         return None;
     }
@@ -53,7 +53,7 @@ pub(super) fn split(stm: &Stm, inside: &HashSet<Var>, vars: &mut Vars) -> Option
         },
     };
     let mut rest = stm.clone();
-    hoist::inputs_mut(&mut rest.exp)?.extend(made.iter().map(|p| p.var));
+    rest.exp.inputs_mut()?.extend(made.iter().map(|p| p.var));
     let lam = rest.exp.lambdas_mut().into_iter().next()?;
     lam.body.stms.retain(|s| !stms.contains(s));
     lam.params.extend(results);

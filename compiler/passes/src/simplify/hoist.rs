@@ -95,7 +95,7 @@ impl Scope<'_> {
             }
         }
         exp.lambdas().into_iter().for_each(|l| self.bind_all(&l.params));
-        if let (Some(inputs), Some(lam)) = (inputs(exp), exp.lambdas().first()) {
+        if let (Some(inputs), Some(lam)) = (exp.inputs(), exp.lambdas().first()) {
             for (input, p) in inputs.iter().zip(&lam.params) {
                 self.row(*input, p);
             }
@@ -311,44 +311,5 @@ fn costly(op: PrimOp) -> bool {
                 || p.is_integer() && matches!(op, Quot | Rem)
         }
         _ => false,
-    }
-}
-
-/// The rows of an operator.
-pub(super) fn width(exp: &Exp) -> Option<Atom> {
-    match exp {
-        Exp::Map { width, .. }
-        | Exp::Reduce { width, .. }
-        | Exp::Scan { width, .. }
-        | Exp::Filter { width, .. }
-        | Exp::Scatter { width, .. }
-        | Exp::Hist { width, .. } => Some(*width),
-        _ => None,
-    }
-}
-
-/// The arrays that an operator goes over, to be changed.
-pub(super) fn inputs_mut(exp: &mut Exp) -> Option<&mut Vec<Var>> {
-    match exp {
-        Exp::Map { inputs, .. }
-        | Exp::Reduce { inputs, .. }
-        | Exp::Scan { inputs, .. }
-        | Exp::Filter { inputs, .. }
-        | Exp::Scatter { inputs, .. }
-        | Exp::Hist { inputs, .. } => Some(inputs),
-        _ => None,
-    }
-}
-
-/// The arrays that an operator goes over.
-pub(super) fn inputs(exp: &Exp) -> Option<&[Var]> {
-    match exp {
-        Exp::Map { inputs, .. }
-        | Exp::Reduce { inputs, .. }
-        | Exp::Scan { inputs, .. }
-        | Exp::Filter { inputs, .. }
-        | Exp::Scatter { inputs, .. }
-        | Exp::Hist { inputs, .. } => Some(inputs),
-        _ => None,
     }
 }
