@@ -178,6 +178,11 @@ impl Type {
         self.dims.is_empty()
     }
 
+    /// No descriptor, and all rows of a dimension are equally long.
+    pub fn is_regular(&self) -> bool {
+        !self.is_desc() && self.dims.iter().all(|d| matches!(d, Dim::Size(_)))
+    }
+
     /// A descriptor.
     pub fn is_desc(&self) -> bool {
         self.elem == Elem::Desc

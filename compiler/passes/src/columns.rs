@@ -17,6 +17,7 @@
 //! order in which elements are combined does too. A kernel with a check keeps its order: the failing position is to be the first.
 
 use crate::flatten::kernel_may_fail;
+use crate::host::Host;
 use par_ir::Vars;
 use par_ir::core::{self, Body, Exp, Lambda, LoopForm};
 use par_ir::flat::{Block, Kernel, KernelKind, Op, Out, Param, Program, Space, Stm, Ty};
@@ -199,7 +200,7 @@ impl<'k> Reduction<'k> {
     }
 
     fn in_blocks(&self, stm: &Stm, out: &mut Vec<Stm>, vars: &mut Vars) {
-        let mut host = Host { stm, out, vars };
+        let mut host = Host::new(stm, vars);
         let more =
             host.prim("n", PrimOp::Bin(BinOp::Add, Prim::I64), vec![self.length, Atom::i64(BLOCK - 1)]);
         let blocks = host.prim("blocks", PrimOp::Bin(BinOp::Quot, Prim::I64), vec![more, Atom::i64(BLOCK)]);
@@ -211,7 +212,7 @@ impl<'k> Reduction<'k> {
             None => blocks,
         };
         let of_blocks = self.of_blocks(rows, stm.span, host.vars);
-        host.push(parts.clone(), Op::Kernel(Box::new(of_blocks)));
+        host.bind(parts.clone(), Op::Kernel(Box::new(of_blocks)));
 
         let sums: Vec<Param> =
             stm.pat.iter().map(|p| Param { var: host.vars.fresh_like(p.var), ty: p.ty }).collect();
@@ -220,7 +221,8 @@ impl<'k> Reduction<'k> {
         let then = Block { stms: vec![], results: results(&parts) };
         let combined = Stm { pat: sums.clone(), op: Op::Kernel(Box::new(of_parts)), ..stm.clone() };
         let other = Block { stms: vec![combined], results: results(&sums) };
-        host.push(stm.pat.clone(), Op::If { cond: one, then, other });
+        host.bind(stm.pat.clone(), Op::If { cond: one, then, other });
+        out.append(&mut host.stms);
     }
 
     /// Combines the elements of a block of every column.
@@ -438,25 +440,6 @@ impl Lines {
     fn arith(&mut self, name: &str, op: BinOp, a: Atom, b: Atom, vars: &mut Vars) -> Atom {
         let var = vars.fresh(name);
         self.bind(var, op, a, b);
-        var.into()
-    }
-}
-
-/// Statements of the host under construction, like one that they stand for.
-struct Host<'h> {
-    stm: &'h Stm,
-    out: &'h mut Vec<Stm>,
-    vars: &'h mut Vars,
-}
-
-impl Host<'_> {
-    fn push(&mut self, pat: Vec<Param>, op: Op) {
-        self.out.push(Stm { pat, op, ..self.stm.clone() });
-    }
-
-    fn prim(&mut self, name: &str, op: PrimOp, args: Vec<Atom>) -> Atom {
-        let var = self.vars.fresh(name);
-        self.push(vec![Param { var, ty: Ty::Scalar(op.result()) }], Op::Prim(op, args));
         var.into()
     }
 }

@@ -11,9 +11,10 @@
 //! any may be joined with others.
 
 use crate::effects::may_fail;
+use crate::host::Host;
 use par_ir::Vars;
 use par_ir::core::{self, Exp};
-use par_ir::flat::{Block, Kernel, Op, Param, Program, Space, Stm, Ty};
+use par_ir::flat::{Block, Kernel, Op, Program, Space, Stm};
 use par_ir::prim::{BinOp, CmpOp, PrimOp};
 use par_ir::ty::{Atom, Dim, Var};
 use par_ir::visit::{Code, Subst};
@@ -32,7 +33,9 @@ fn in_block(block: &mut Block, vars: &mut Vars) {
         stm.op.blocks_mut().into_iter().for_each(|b| in_block(b, vars));
         let found = if let Op::Kernel(k) = &mut stm.op { take(k) } else { vec![] };
         if !found.is_empty() {
-            Host { like: &stm, vars, out: &mut stms }.checks(&found);
+            let mut host = Host::new(&stm, vars);
+            host.checks(&found);
+            stms.append(&mut host.stms);
         }
         stms.push(stm);
     }
@@ -69,13 +72,6 @@ fn take(k: &mut Kernel) -> Vec<core::Stm> {
     found
 }
 
-/// Statements of the host under construction, before a kernel.
-struct Host<'h> {
-    like: &'h Stm,
-    vars: &'h mut Vars,
-    out: &'h mut Vec<Stm>,
-}
-
 impl Host<'_> {
     fn checks(&mut self, stms: &[core::Stm]) {
         let Op::Kernel(k) = &self.like.op else { unreachable!("taken out of a kernel") };
@@ -95,7 +91,7 @@ impl Host<'_> {
                 Exp::Check { cond, kind, args } => {
                     let or = PrimOp::Bin(BinOp::Or, Prim::Bool);
                     let cond = empty.iter().fold(cond, |c, e| self.prim("holds", or, vec![c, *e]));
-                    self.out.push(Stm {
+                    self.stms.push(Stm {
                         pat: vec![],
                         op: Op::Check { cond, kind, args },
                         span: stm.span,
@@ -113,12 +109,5 @@ impl Host<'_> {
             Some(n) if n > 0 => None,
             _ => Some(self.prim("empty", PrimOp::Cmp(CmpOp::Le, Prim::I64), vec![n, Atom::i64(0)])),
         }
-    }
-
-    fn prim(&mut self, name: &str, op: PrimOp, args: Vec<Atom>) -> Atom {
-        let var = self.vars.fresh(name);
-        let pat = vec![Param { var, ty: Ty::Scalar(op.result()) }];
-        self.out.push(Stm { pat, op: Op::Prim(op, args), ..self.like.clone() });
-        var.into()
     }
 }

@@ -6,6 +6,7 @@ mod columns;
 mod effects;
 pub mod flatten;
 pub mod fuse;
+mod host;
 mod invariant_checks;
 pub mod merge;
 pub mod pass;

@@ -72,7 +72,7 @@ impl Generator<'_> {
         for (p, init) in params.iter().filter(|(p, _)| !p.ty.is_scalar()) {
             let buffer = init.var().and_then(|v| self.owned.get(&v).copied());
             self.owned.insert(p.var, buffer.unwrap_or(p.var));
-            is_regular(&p.ty).then_some(())?;
+            p.ty.is_regular().then_some(())?;
         }
         let form = match form {
             LoopForm::While(cond) => {
@@ -195,7 +195,7 @@ impl Generator<'_> {
 
     /// One statement; what has a region among `dests` is written there, and bound no more.
     fn stm(&mut self, stm: &Stm, dests: Vec<Option<Region>>, out: &mut Vec<Stm>) -> Option<()> {
-        stm.pat.iter().all(|p| is_regular(&p.ty)).then_some(())?;
+        stm.pat.iter().all(|p| p.ty.is_regular()).then_some(())?;
         match &stm.exp {
             Exp::Map { width, inputs, lam } if !stm.pat.is_empty() => {
                 let (places, new) = self.places(&stm.pat, dests)?;
@@ -344,7 +344,7 @@ impl Generator<'_> {
     fn turn(&mut self, (_, inputs, lam): Rows<'_>, places: &[Region], span: Span) -> Option<(Var, Vec<Stm>)> {
         let (i, mut stms) = (self.vars.fresh("i"), Vec::new());
         for (p, v) in lam.params.iter().zip(inputs) {
-            is_regular(&p.ty).then_some(())?;
+            p.ty.is_regular().then_some(())?;
             match self.regions.get(v).filter(|r| places.contains(r)).map(|r| r.row(i)) {
                 Some(row) => {
                     push(&mut stms, p, Exp::Index(row.buffer, row.at.clone()), span);
@@ -538,10 +538,6 @@ fn only_result(v: Var, rest: &[Stm], results: &[Atom]) -> Option<usize> {
     let mut places = (0..results.len()).filter(|k| results[*k] == Atom::Var(v));
     let place = places.next()?;
     (places.next().is_none() && !rest.iter().any(|s| s.mentions(v))).then_some(place)
-}
-
-fn is_regular(ty: &Type) -> bool {
-    !ty.is_desc() && ty.dims.iter().all(|d| matches!(d, Dim::Size(_)))
 }
 
 /// The array from outside a body that `v` is a version of.

@@ -7,6 +7,7 @@
 //! ```
 
 use super::find::Ids;
+use crate::host::Host;
 use par_ir::core::{Body, Exp, Lambda, Param, Stm as ScalarStm};
 use par_ir::flat::{self, Block, Kernel, KernelKind, Op, Out, Space, Stm, Ty};
 use par_ir::prim::{BinOp, CmpOp, PrimOp, UnOp};
@@ -33,7 +34,7 @@ impl Starts {
     /// For the rows of these numbers.
     pub fn new(b: &Block, ids: &Ids, vars: &mut Vars) -> Starts {
         let like = &b.stms[ids.scatter];
-        let mut host = Host { vars, like, stms: vec![] };
+        let mut host = Host::new(like, vars);
         let least_total = host.scalar("least", BinOp::Mul.into(), vec![ids.k, Atom::i64(MEAN)]);
         let worth = host.scalar("worth", CmpOp::Le.into(), vec![least_total, ids.n]);
         let then = host.block(|host| host.rows(ids));
@@ -69,23 +70,9 @@ impl From<CmpOp> for Operator {
     }
 }
 
-/// Host statements under construction.
-struct Host<'h> {
-    vars: &'h mut Vars,
-    /// Whose place they have.
-    like: &'h Stm,
-    stms: Vec<Stm>,
-}
-
 impl Host<'_> {
-    fn bind(&mut self, pat: Vec<flat::Param>, op: Op) {
-        self.stms.push(Stm { pat, op, span: self.like.span, place: self.like.place });
-    }
-
     fn scalar(&mut self, name: &str, Operator(op): Operator, xs: Vec<Atom>) -> Atom {
-        let var = self.vars.fresh(name);
-        self.bind(vec![flat::Param { var, ty: Ty::Scalar(op.result()) }], Op::Prim(op, xs));
-        var.into()
+        self.prim(name, op, xs)
     }
 
     fn array(&mut self, name: &str, op: Op) -> Var {

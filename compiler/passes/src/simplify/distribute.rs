@@ -69,7 +69,7 @@ fn part(lam: &Lambda, own: &[usize], inside: &HashSet<Var>) -> Option<(Vec<Stm>,
     let mut of_rows: HashSet<Var> = own.iter().map(|i| params[*i]).collect();
     for (i, stm) in lam.body.stms.iter().enumerate() {
         let free = stm.free();
-        candidates[i] = free.iter().all(|v| !varies.contains(v)) && stm.pat.iter().all(|p| is_regular(&p.ty));
+        candidates[i] = free.iter().all(|v| !varies.contains(v)) && stm.pat.iter().all(|p| p.ty.is_regular());
         match candidates[i] {
             true if free.iter().any(|v| of_rows.contains(v)) => of_rows.extend(stm.pat.iter().map(|p| p.var)),
             true => {}
@@ -99,10 +99,6 @@ fn is_worth_storing(stm: &Stm) -> bool {
         Exp::Reduce { .. } | Exp::Loop { .. } => stm.pat.iter().all(|p| p.ty.is_scalar()),
         _ => false,
     }
-}
-
-fn is_regular(ty: &Type) -> bool {
-    !ty.is_desc() && ty.dims.iter().all(|d| matches!(d, Dim::Size(_)))
 }
 
 fn rows_of(ty: &Type, width: par_ir::Atom) -> Type {
