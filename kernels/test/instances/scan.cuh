@@ -25,7 +25,7 @@ PAR_KERNEL void __launch_bounds__(256) scan_affine(const test::Affine* in, test:
 PAR_KERNEL void __launch_bounds__(128) scan_matrix2(const test::Matrix2* in, test::Matrix2* out, par::u64 n, void* state) {
     test::scan_array<128, 7, false>(in, out, n, test::Product<2>{}, state);
 }
-// registers: 144
+// registers: 144, warps: 12
 PAR_KERNEL void __launch_bounds__(64) scan_matrix4(const test::Matrix4* in, test::Matrix4* out, par::u64 n, void* state) {
     test::scan_array<64, 1, true>(in, out, n, test::Product<4>{}, state);
 }
