@@ -55,3 +55,20 @@ fn outside_all_nests_too() {
         12.0,
     );
 }
+
+#[test]
+fn rows_that_are_slices_of_one_array() {
+    for rows in [
+        "xs[i % 5::2]",
+        "xs[i::-1 - i % 3]",
+        "if i % 3 == 0 then xs[i:] else xs[::1 + i % 4]",
+    ] {
+        let text = format!(
+            "entry main (n: i64) : i64 =
+               let xs = map rnd (iota n)
+               let rows = map (\\i -> {rows}) (iota n)
+               in sum (map (\\i -> let r = rows[rnd i % n] in r[i % length r]) (iota n))"
+        );
+        grows_at_most(&text, 200, 12.0);
+    }
+}
