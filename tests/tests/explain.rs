@@ -53,6 +53,25 @@ fn loops_in_kernels_and_arms_with_parallel_code() {
 }
 
 #[test]
+fn packs_say_what_needs_them() {
+    let p = program(
+        "entry main (xss: [][]i64) (is: []i64) : (i64, []i64, [][]i64) =
+           let rows = map (\\i -> xss[i]) is
+           let all = flatten rows
+           let top = filter (> 3) all
+           let most = i64.maximum all
+           in (most, top, rows)",
+    );
+    let text = listing(&insight(&p, "main"), 240, false);
+    for part in [
+        "one after the other, for filter [6], line 4 and reduce [7], line 5",
+        "after the other, for the result",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+}
+
+#[test]
 fn versions_say_when_they_run() {
     let p = program(
         "entry main (xss: [][]i64) : []i64 = map (\\xs -> let m = i64.sum xs in i64.sum (map (^ m) xs)) xss

@@ -262,3 +262,29 @@ fn what_a_reduction_passes_on_is_reduced_with_it() {
          }"
     ));
 }
+
+#[test]
+fn of_a_map_of_which_one_row_is_used_that_row_is_made() {
+    assert_shows!(transformed(
+        "fun main@0 (%n: i64, %s: [%n]desc, %xss: [%n][~%s]i64, %i: i64, %j: i64) -> (%k: i64, %r: [%k]i64, %x: i64)
+           entry main (xss: [][~]i64, i: i64, j: i64) -> ([]i64, i64)
+         {
+           let (%ts: [%n]desc, %yss: [%n][~%ts]i64) = map %n (%s, %xss) \\(%m: i64, %row: [%m]i64) -> (i64, [%m]i64) {
+             let (%ys: [%m]i64) = map %m (%row) \\(%a: i64) -> (i64) {
+               let (%b: i64) = mul.i64 (%a, %j)
+               in (%b)
+             }
+             in (%m, %ys)
+           }
+           let (%lo: bool) = le.i64 (0i64, %i)
+           let (%hi: bool) = lt.i64 (%i, %n)
+           let (%both: bool) = and.bool (%lo, %hi)
+           check %both bounds (%i, %n)
+           let (%k1: i64) = %ts[%i]
+           let (%r1: [%k1]i64) = %yss[%i]
+           let (%x1: i64) = %yss[%i, %j]
+           in (%k1, %r1, %x1)
+         }",
+        &[FUSE]
+    ));
+}

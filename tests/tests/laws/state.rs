@@ -247,3 +247,34 @@ fn a_search_in_slices_of_a_shared_array() {
     });
     assert!(large < 3 * small, "{large} operations after {small}");
 }
+
+/// What the deepest call was given is everybody's result: no call copies it.
+#[test]
+fn results_of_deep_calls_outside_all_nests() {
+    for (ty, rows) in [("i64", "rnd i"), ("[]i64", "map rnd (iota (i % 5))")] {
+        let text = format!(
+            "def pick (xs: []{ty}) (k: i64) : []{ty} =
+               if k <= 0 then xs else let r = pick xs[1:] (k - 1) in if length r > 3 then r[1:] else r
+             entry main (n: i64) : i64 = length (pick (map (\\i -> {rows}) (iota n)) (n / 4))"
+        );
+        grows_at_most(&text, 100, 12.0);
+    }
+}
+
+/// Of a map of which one element is used, that element is computed.
+#[test]
+fn one_element_of_a_map() {
+    for element in [
+        "(map (\\x -> x * 3 + k) xs)[k]",
+        "(map (\\x -> sum (map (* x) (iota 40)) + k) xs)[k]",
+        "length (map (\\y -> map (+ k) y) ys)[k]",
+    ] {
+        let text = format!(
+            "entry main (n: i64) : i64 =
+               let xs = map rnd (iota n)
+               let ys = map (\\i -> map rnd (iota (i % 5))) (iota n)
+               in (loop s = 0 for k < n do s + {element}) + sum (map (\\k -> {element}) (iota n))"
+        );
+        grows_at_most(&text, 100, 12.0);
+    }
+}

@@ -58,11 +58,7 @@ fn outside_all_nests_too() {
 
 #[test]
 fn rows_that_are_slices_of_one_array() {
-    for rows in [
-        "xs[i % 5::2]",
-        "xs[i::-1 - i % 3]",
-        "if i % 3 == 0 then xs[i:] else xs[::1 + i % 4]",
-    ] {
+    for rows in ["xs[i % 5::2]", "xs[i::-1 - i % 3]", "if i % 3 == 0 then xs[i:] else xs[::1 + i % 4]"] {
         let text = format!(
             "entry main (n: i64) : i64 =
                let xs = map rnd (iota n)

@@ -79,8 +79,9 @@ impl<'p> Insight<'p> {
         let flat = program.flat()?;
         let sources = program.sources();
         let written = program.written();
-        let (operations, reached) = operations::of(flat, entry, &written.small, sources);
+        let (mut operations, reached) = operations::of(flat, entry, &written.small, sources);
         let edges = flow::edges(flat, entry, &operations);
+        operations::say_what_needs_packs(&mut operations, &edges);
         let checks = written.checks.get(entry).map_or(&[][..], Vec::as_slice);
         let checks = checks::of(checks, flat, &reached, &operations, sources);
         Ok(Insight { entry: entry.to_string(), sources, operations, edges, checks, run: None })

@@ -121,6 +121,25 @@ pub(super) fn of(
     (walk.out, walk.reached)
 }
 
+/// Says of every copy that packs rows which operations need it.
+pub(super) fn say_what_needs_packs(operations: &mut [Operation], edges: &[(usize, usize)]) {
+    for i in 0..operations.len() {
+        let Some(why) = operations[i].why.as_ref().filter(|_| operations[i].name == "pack") else { continue };
+        let users = edges.iter().filter(|(maker, _)| *maker == i).map(|(_, user)| &operations[*user]);
+        let mut users: Vec<String> =
+            users.map(|u| format!("{} [{}], line {}", u.name, u.number, u.at.line)).collect();
+        if users.len() > NAMED {
+            users.truncate(NAMED);
+            users.push("others".to_string());
+        }
+        let needed = if users.is_empty() { "the result".to_string() } else { users.join(" and ") };
+        operations[i].why = Some(format!("{why}, for {needed}"));
+    }
+}
+
+/// How many users of a copy are named.
+const NAMED: usize = 3;
+
 /// The function of an entry point.
 pub(super) fn entry_of(program: &Program, entry: &str) -> Option<FunId> {
     let found = program.funs.iter().position(|f| f.entry.as_ref().is_some_and(|e| e.name == entry));

@@ -45,9 +45,13 @@ impl Flattener<'_> {
             f.adopt(ROOT, &fun.params, &forms, &params);
             f.stms(ROOT, &fun.body.stms)?;
             f.flush();
-            Ok(f.canonical(ROOT, &fun.body.results))
+            let forms = f.plain_results(fun);
+            let values = f.formed(ROOT, &fun.body.results, &forms);
+            Ok(f.tidied(ROOT, &fun.body.results, &forms, values))
         })?;
-        let ret = fun.ret.iter().map(|p| self.canonical_ty(ROOT, &p.ty)).collect();
+        let forms = self.plain_results(fun);
+        let tys = fun.ret.iter().zip(forms).flat_map(|(p, form)| self.form_tys(ROOT, &p.ty, form));
+        let ret = tys.collect();
         let (name, entry) = (fun.name.clone(), fun.entry.clone());
         Ok(flat::Fun { name, entry, params, ret, body, span: fun.span })
     }
@@ -145,8 +149,8 @@ impl Flattener<'_> {
             self.lifted_args(level, fun, args)
         };
         self.at(stm.span);
-        let packed = || vec![Form::Packed; stm.pat.len()];
-        let forms = if root { packed() } else { lifted_forms(&self.source.funs[fun.0 as usize].ret) };
+        let source = &self.source.funs[fun.0 as usize];
+        let forms = if root { self.plain_results(source) } else { lifted_forms(&source.ret) };
         let pat = self.form_params(level, &stm.pat, &forms);
         self.emit(pat.clone(), Op::Call(callee, values));
         self.adopt(level, &stm.pat, &forms, &pat);
@@ -157,6 +161,11 @@ impl Flattener<'_> {
     fn plain_forms(&self, fun: &Fun) -> Vec<Form> {
         let is_view = |p: &Param| fun.entry.is_none() && has_view(&p.ty) && !self.passed_on.contains(&p.var);
         fun.params.iter().map(|p| if is_view(p) { Form::View } else { Form::Packed }).collect()
+    }
+
+    /// How a function gives its results outside all nests: as views, if they may be its arguments.
+    fn plain_results(&self, fun: &Fun) -> Vec<Form> {
+        fun.ret.iter().map(|p| if self.passed.contains(&p.var) { Form::View } else { Form::Packed }).collect()
     }
 
     fn lifted_args(&mut self, level: LevelId, callee: FunId, args: &[Atom]) -> Vec<Atom> {

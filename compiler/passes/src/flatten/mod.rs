@@ -43,6 +43,7 @@ mod loops;
 mod nest;
 mod outlive;
 mod pack;
+mod passed;
 mod positions;
 mod prune;
 mod rep;
@@ -240,6 +241,8 @@ pub(crate) struct Flattener<'a> {
     consumed: std::collections::HashSet<Var>,
     /// These, and those that are passed on to calls that update them.
     passed_on: std::collections::HashSet<Var>,
+    /// Results of functions that are passed on as views outside nests.
+    passed: std::collections::HashSet<Var>,
     /// CORE variables that are used after something has updated them.
     kept: std::collections::HashSet<Var>,
     /// Flat arrays that hold a row for every position of a level, see [`whole`]: how, and for which level.
@@ -276,6 +279,7 @@ impl<'a> Flattener<'a> {
     fn new(source: &'a core::Program, options: &Options) -> Flattener<'a> {
         let mut vars = source.vars.clone();
         let locals = local::Locals::new(source, &mut vars);
+        let passed_on = consumed::through_calls(source);
         Flattener {
             source,
             vars,
@@ -301,7 +305,8 @@ impl<'a> Flattener<'a> {
             blocks: std::collections::HashSet::new(),
             made_for_all: HashMap::new(),
             consumed: consumed::of_program(source),
-            passed_on: consumed::through_calls(source),
+            passed: passed::results(source, &passed_on),
+            passed_on,
             kept: consumed::kept(source),
             whole: HashMap::new(),
             layouts: HashMap::new(),

@@ -12,6 +12,7 @@
 //! This happens before flattening, inside lambdas, arms and loop bodies too, from the inside out; a lambda made by
 //! fusion is fused again inside. No work is done twice, and no code is copied.
 
+mod element;
 mod filter;
 mod folds;
 mod horizontal;
@@ -69,7 +70,8 @@ impl Fuser<'_> {
         if !body.stms.iter().any(|s| parts::rows(&s.exp).is_some()) {
             return;
         }
-        while retype::sweep(body, self)
+        while element::sweep(body, self)
+            || retype::sweep(body, self)
             || vertical::sweep(body, self)
             || folds::sweep(body, self)
             || filter::sweep(body, self)
