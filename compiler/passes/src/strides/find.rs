@@ -28,7 +28,7 @@ impl Plan {
             for f in &program.funs {
                 plan.body(program, &f.body);
                 if f.entry.is_none() {
-                    plan.join(&f.ret, &[(&f.body.stms, &f.body.results)], &[]);
+                    plan.join(&f.ret, &[(&f.body.stms, &f.body.results)], &[], &[]);
                 }
             }
             if (plan.sliced.len(), plan.passed.len()) == before {
@@ -50,7 +50,7 @@ impl Plan {
 
     fn body(&mut self, program: &Program, body: &Body) {
         for (i, stm) in body.stms.iter().enumerate() {
-            let before = &body.stms[..i];
+            let (before, after) = (&body.stms[..i], &body.stms[i + 1..]);
             deeper(|| stm.exp.bodies().into_iter().for_each(|b| self.body(program, b)));
             match &stm.exp {
                 Exp::Slice { arr, .. } => {
@@ -60,17 +60,17 @@ impl Plan {
                 }
                 Exp::If { then, other, .. } => {
                     let arms = [(&then.stms[..], &then.results[..]), (&other.stms, &other.results)];
-                    self.join(&stm.pat, &arms, &[]);
+                    self.join(&stm.pat, &arms, &[], after);
                 }
                 Exp::Loop { params, body, .. } => {
                     let (state, init): (Vec<Param>, Vec<Atom>) = params.iter().cloned().unzip();
-                    self.join(&state, &[(before, &init), (&body.stms, &body.results)], &stm.pat);
+                    self.join(&state, &[(before, &init), (&body.stms, &body.results)], &stm.pat, &body.stms);
                 }
                 Exp::Call(f, args) => {
                     let f = &program.funs[f.0 as usize];
                     if f.entry.is_none() {
-                        self.join(&f.params, &[(before, args)], &[]);
-                        self.join(&f.ret, &[], &stm.pat);
+                        self.join(&f.params, &[(before, args)], &[], &f.body.stms);
+                        self.join(&f.ret, &[], &stm.pat, &[]);
                     }
                 }
                 _ => {}
@@ -78,11 +78,15 @@ impl Plan {
         }
     }
 
-    /// Notes which of these parameters are passed on as slices, since one of the values given for them is; so are those of `like`.
-    fn join(&mut self, params: &[Param], values: &[(&[Stm], &[Atom])], like: &[Param]) {
+    /// Notes which of these parameters are passed on as slices, since one of the values given for them is; so are those of `like`. Not
+    /// what the statements that are given it go over anyway: they are faster in order.
+    fn join(&mut self, params: &[Param], values: &[(&[Stm], &[Atom])], like: &[Param], given: &[Stm]) {
         for group in groups(params) {
             let names = |i: &usize| [Some(&params[*i]), like.get(*i)].into_iter().flatten();
             if group.iter().flat_map(names).any(|p| self.consumed.contains(&p.var)) {
+                continue;
+            }
+            if group.iter().any(|i| goes_over(given, params[*i].var)) {
                 continue;
             }
             let is_slice = |a: Atom, stms: &[Stm]| {
@@ -136,4 +140,20 @@ pub(super) fn is_made_by(stms: &[Stm], v: Var) -> bool {
         Exp::If { .. } | Exp::Loop { .. } | Exp::Call(..) => false,
         _ => true,
     }
+}
+
+/// Whether statements go over all of an array, whatever the way through them.
+fn goes_over(stms: &[Stm], v: Var) -> bool {
+    let goes_over = |stm: &Stm| match &stm.exp {
+        Exp::Map { inputs, .. }
+        | Exp::Reduce { inputs, .. }
+        | Exp::Scan { inputs, .. }
+        | Exp::Filter { inputs, .. }
+        | Exp::Scatter { inputs, .. }
+        | Exp::Hist { inputs, .. } => inputs.contains(&v),
+        Exp::Sort { keys, values } => *keys == v || *values == Some(v),
+        Exp::If { then, other, .. } => deeper(|| goes_over(&then.stms, v) && goes_over(&other.stms, v)),
+        _ => false,
+    };
+    stms.iter().any(goes_over)
 }

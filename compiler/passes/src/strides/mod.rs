@@ -10,7 +10,7 @@
 //! Steps are multiplied on the way, so that what a loop or a recursion takes slices of stays one array, and often is no state at all.
 //!
 //! [`find`] says which arrays are passed on so; a slice of what the same body makes is not one of them, since its copy costs no more than
-//! that did.
+//! that did, nor one that is gone over anyway.
 
 mod find;
 
