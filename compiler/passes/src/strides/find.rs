@@ -18,6 +18,8 @@ pub(super) struct Plan {
     passed: HashSet<Var>,
     /// Something updates them.
     consumed: HashSet<Var>,
+    /// They are given to turns or functions that go over all of them.
+    in_order: HashSet<Var>,
 }
 
 impl Plan {
@@ -49,6 +51,7 @@ impl Plan {
     }
 
     fn body(&mut self, program: &Program, body: &Body) {
+        body.stms.iter().for_each(|stm| self.note_in_order(program, stm));
         for (i, stm) in body.stms.iter().enumerate() {
             let (before, after) = (&body.stms[..i], &body.stms[i + 1..]);
             deeper(|| stm.exp.bodies().into_iter().for_each(|b| self.body(program, b)));
@@ -78,6 +81,25 @@ impl Plan {
         }
     }
 
+    /// Notes what a loop or a call is given that goes over all of it.
+    fn note_in_order(&mut self, program: &Program, stm: &Stm) {
+        let mut note = |given: &[Stm], p: &Param, a: &Atom| {
+            if p.ty.rank() > 0 && goes_over(given, p.var) {
+                self.in_order.extend(a.var());
+            }
+        };
+        match &stm.exp {
+            Exp::Loop { params, body, .. } => {
+                params.iter().zip(&body.results).for_each(|((p, _), last)| note(&body.stms, p, last));
+            }
+            Exp::Call(f, args) => {
+                let f = &program.funs[f.0 as usize];
+                f.params.iter().zip(args).for_each(|(p, a)| note(&f.body.stms, p, a));
+            }
+            _ => {}
+        }
+    }
+
     /// Notes which of these parameters are passed on as slices, since one of the values given for them is; so are those of `like`. Not
     /// what the statements that are given it go over anyway: they are faster in order.
     fn join(&mut self, params: &[Param], values: &[(&[Stm], &[Atom])], like: &[Param], given: &[Stm]) {
@@ -86,7 +108,8 @@ impl Plan {
             if group.iter().flat_map(names).any(|p| self.consumed.contains(&p.var)) {
                 continue;
             }
-            if group.iter().any(|i| goes_over(given, params[*i].var)) {
+            let is_gone_over = |v: Var| self.in_order.contains(&v) || goes_over(given, v);
+            if group.iter().any(|i| is_gone_over(params[*i].var)) {
                 continue;
             }
             let is_slice = |a: Atom, stms: &[Stm]| {
