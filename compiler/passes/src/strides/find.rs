@@ -56,10 +56,10 @@ impl Plan {
             let (before, after) = (&body.stms[..i], &body.stms[i + 1..]);
             deeper(|| stm.exp.bodies().into_iter().for_each(|b| self.body(program, b)));
             match &stm.exp {
-                Exp::Slice { arr, .. } => {
-                    if Slice::of(stm).is_some_and(|s| s.has_step()) || self.sliced.contains(arr) {
-                        self.sliced.insert(stm.pat[0].var);
-                    }
+                Exp::Slice { arr, .. }
+                    if self.sliced.contains(arr) || Slice::of(stm).is_some_and(|s| s.has_step()) =>
+                {
+                    self.sliced.insert(stm.pat[0].var);
                 }
                 Exp::If { then, other, .. } => {
                     let arms = [(&then.stms[..], &then.results[..]), (&other.stms, &other.results)];
