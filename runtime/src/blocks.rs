@@ -167,6 +167,18 @@ impl<A: Part> Blocks<A> {
         (index - self.parts[part].origin() < self.parts[part].elements() as i64).then_some(part)
     }
 
+    /// Which part an index is in, for many indices: the next one is mostly in the part that the one before was in.
+    fn finder(&self) -> impl FnMut(i64) -> Option<usize> + use<A> {
+        let spans: Vec<_> = self.parts.iter().map(|a| a.origin()..a.origin() + a.elements() as i64).collect();
+        let mut last = 0;
+        move |index| {
+            if !spans.get(last)?.contains(&index) {
+                last = spans.partition_point(|s| s.start <= index).saturating_sub(1);
+            }
+            spans[last].contains(&index).then_some(last)
+        }
+    }
+
     /// Whether there are more than twice as many elements, or arrays, as when they were last swept; with a base: whether more than a
     /// few are in arrays that it does not have. Blocks that never were swept are taken as they are now.
     pub fn grown(&mut self, base: Option<&Blocks<A>>) -> bool {
@@ -186,10 +198,9 @@ impl<A: Part> Blocks<A> {
     pub fn sweep<'s>(&mut self, starts: impl Iterator<Item = &'s [i64]>, weight: i64) -> bool {
         if self.parts.len() > 1 {
             let mut used = vec![false; self.parts.len()];
-            for at in starts.flatten() {
-                if let Some(part) = self.part_of(unmarked(*at)) {
-                    used[part] = true;
-                }
+            let mut find = self.finder();
+            for part in starts.flatten().filter_map(|at| find(unmarked(*at))) {
+                used[part] = true;
             }
             let mut used = used.into_iter();
             self.parts.retain(|_| used.next().unwrap_or(true));
@@ -228,23 +239,20 @@ impl<A: Part> Blocks<A> {
         if self.parts.len() <= 1 {
             return Vec::new();
         }
-        let homes: Vec<Option<usize>> = starts
-            .iter()
-            .zip(lens)
-            .map(|(s, n)| if *n > 0 { self.part_of(unmarked(*s)) } else { None })
-            .collect();
         let mut used = vec![0usize; self.parts.len()];
-        for ((home, n), s) in homes.iter().zip(lens).zip(starts) {
-            home.iter().for_each(|h| used[*h] += held(*s, *n) as usize);
-        }
+        self.for_each_home(starts, lens, |_, home, held| used[home] += held);
         let leaves = self.leaving(&used, kept);
-        let row = |(row, home): (usize, &Option<usize>)| {
-            let part = &self.parts[home.filter(|h| leaves[*h])?].array;
-            let at = (unmarked(starts[row]) - part.origin()) as usize;
-            let len = held(starts[row], lens[row]) as usize;
-            Some(Row { row, part: part.clone(), at, len, mark: starts[row] & MARK })
-        };
-        let rows = homes.iter().enumerate().filter_map(row).collect();
+        if !leaves.contains(&true) {
+            return Vec::new();
+        }
+        let mut rows = Vec::new();
+        self.for_each_home(starts, lens, |row, home, len| {
+            if leaves[home] {
+                let part = &self.parts[home].array;
+                let at = (unmarked(starts[row]) - part.origin()) as usize;
+                rows.push(Row { row, part: part.clone(), at, len, mark: starts[row] & MARK });
+            }
+        });
         let mut leaving = leaves.iter().zip(&used);
         self.parts.retain(|a| {
             let (leaves, used) = leaving.next().expect("as many as the parts");
@@ -254,6 +262,16 @@ impl<A: Part> Blocks<A> {
             !leaves
         });
         rows
+    }
+
+    /// Calls `f` with the number of each row that is not empty, the part that it is in, and the elements that it holds.
+    fn for_each_home(&self, starts: &[i64], lens: &[i64], mut f: impl FnMut(usize, usize, usize)) {
+        let mut find = self.finder();
+        for (row, (start, len)) in starts.iter().zip(lens).enumerate().filter(|(_, (_, len))| **len > 0) {
+            if let Some(home) = find(unmarked(*start)) {
+                f(row, home, held(*start, *len) as usize);
+            }
+        }
     }
 
     /// Which arrays are let go of: those hardly used, and where there are many, the small ones.

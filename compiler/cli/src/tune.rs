@@ -2,6 +2,7 @@
 
 use crate::measure::seconds;
 use crate::options::Compile;
+use crate::run::BackendName;
 use crate::status::{self, Messages, Status};
 use crate::{input, output, source};
 use par::pipeline::{Choice, Measure, Thresholds};
@@ -20,6 +21,7 @@ file, one per line, for `par run --tuning`. Versions give the same values, up to
 
     par tune rows.par                             writes rows.par.tuning
     par tune rows.par --input big.in --output big.tuning
+    par tune rows.par --backend cuda --output gpu.tuning
     par run rows.par --tuning rows.par.tuning
 
 Exit status: 0 the file was written; 1 a call failed, or there is nothing to measure with; 2, 3, 101 as of `par run`.";
@@ -36,6 +38,12 @@ pub struct Args {
     entry: Option<String>,
     #[arg(long, short, value_name = "[NAME=]FILE", help = INPUT_HELP, long_help = INPUT_LONG_HELP)]
     input: Vec<String>,
+    /// What to run them on
+    #[arg(long, value_enum, default_value = "cpu")]
+    backend: BackendName,
+    /// Which GPU, where there are several, for `--backend cuda` and `auto`
+    #[arg(long, value_name = "N", default_value = "0")]
+    device: usize,
     /// Number of threads; 0: one for each processor
     #[arg(long, value_name = "N", default_value = "0")]
     threads: usize,
@@ -57,11 +65,13 @@ pub struct Args {
 /// Measures and writes the thresholds.
 pub fn tune(args: &Args) -> Result<Status, Status> {
     args.messages.choose();
-    let options = args.compile.options(false);
+    let backend = args.backend.choose(args.device, false);
+    let options = Options { device: args.device, ..args.compile.options(false) };
     let program = source::load(&args.file, &options)?;
+    program.prepare(backend).map_err(|f| status::failure(&f))?;
     let choices = program.choices().map_err(|f| status::failure(&f))?;
-    let mut tuner =
-        Tuner { args, program: &program, options, sets: sets(args, &program)?, start: Instant::now() };
+    let sets = sets(args, &program)?;
+    let mut tuner = Tuner { args, backend, program: &program, options, sets, start: Instant::now() };
     let thresholds = tuner.thresholds(&choices)?;
     let path = args.output.clone().unwrap_or_else(|| {
         let mut name = args.file.clone().into_os_string();
@@ -96,6 +106,7 @@ fn sets(args: &Args, program: &Program) -> Result<Vec<DataSet>, Status> {
 
 struct Tuner<'a> {
     args: &'a Args,
+    backend: Backend,
     program: &'a Program,
     options: Options,
     sets: Vec<DataSet>,
@@ -136,7 +147,7 @@ impl Tuner<'_> {
             let mut least = Duration::MAX;
             for run in 0..=self.args.runs {
                 let start = Instant::now();
-                let done = program.run(&set.entry, set.args.clone(), Backend::Cpu, self.args.threads);
+                let done = program.run(&set.entry, set.args.clone(), self.backend, self.args.threads);
                 let time = start.elapsed();
                 done.map_err(|f| status::run_failure(&program, &f))?;
                 if run > 0 {

@@ -300,6 +300,28 @@ fn kernels_are_timed_one_by_one() {
     assert!(err.contains("--backend cuda"), "{err}");
 }
 
+/// From which sizes on which version is faster on a GPU, for runs there.
+#[test]
+fn thresholds_are_measured_on_a_gpu() {
+    let Some(folder) = stand_ins() else { return };
+    let text = "
+-- ==
+-- input { [[1i64, 2], [], [3]] } output { [2i64, 0, 9] }
+entry main (xss: [][]i64) : []i64 =
+  map (\\xs -> let most = i64.maximum xs in i64.sum (map (\\x -> x * (most - x + 1)) xs)) xss";
+    let file = program("tuned.par", text);
+    let thresholds = temporary("gpu.tuning");
+    let mut tune = par(folder);
+    tune.arg("tune").arg(&file).args(["--backend", "cuda", "--runs", "1", "--max-time", "1", "--output"]);
+    let (status, out, err) = said(&tune.arg(&thresholds).output().expect("par runs"));
+    assert_eq!((status, err.as_str()), (Some(0), ""), "{out}");
+    assert!(out.contains("tuned.par:5:3 rows = ") && out.contains("2 thresholds"), "{out}");
+    let mut none = par(folder);
+    none.arg("tune").arg(&file).args(["--backend", "cuda", "--device", "7"]);
+    let (status, out, err) = said(&none.output().expect("par runs"));
+    assert_eq!((status, out.as_str(), err.lines().count()), (Some(1), "", 1), "{err}");
+}
+
 /// A folder of its own for what is built, and the command in it.
 fn built(folder: &Path, name: &str, text: &str, options: &[&str]) -> Option<PathBuf> {
     if Command::new("cc").arg("--version").output().is_err() {

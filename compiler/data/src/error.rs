@@ -15,9 +15,9 @@ pub struct DataError {
 }
 
 impl DataError {
-    /// An error that is about the whole file.
+    /// An error that is about the whole file. Control characters, which names in a file may have, are escaped.
     pub fn new(message: impl Into<String>) -> DataError {
-        DataError { place: String::new(), message: message.into(), index: 0 }
+        DataError { place: String::new(), message: in_a_line(message.into()), index: 0 }
     }
 
     /// An error in a line, counted from 1.
@@ -28,13 +28,21 @@ impl DataError {
     /// An error of a reader of text.
     pub(crate) fn in_text(bytes: &[u8], e: &InputError) -> DataError {
         let place = line_and_column(bytes, e.range.start);
-        DataError { place, message: e.message.clone(), index: e.index }
+        DataError { place, index: e.index, ..DataError::new(e.message.as_str()) }
     }
 
     /// An error of a reader of bytes.
     pub(crate) fn at_byte(e: &InputError) -> DataError {
-        DataError { place: format!(", byte {}", e.range.start), message: e.message.clone(), index: e.index }
+        DataError { place: format!(", byte {}", e.range.start), index: e.index, ..DataError::new(e.message.as_str()) }
     }
+}
+
+fn in_a_line(message: String) -> String {
+    if !message.contains(char::is_control) {
+        return message;
+    }
+    let shown = |c: char| if c.is_control() { c.escape_debug().to_string() } else { c.to_string() };
+    message.chars().map(shown).collect()
 }
 
 fn line_and_column(bytes: &[u8], at: usize) -> String {
@@ -71,4 +79,10 @@ impl From<std::io::Error> for DataError {
     fn from(e: std::io::Error) -> DataError {
         DataError::new(e.to_string())
     }
+}
+
+#[test]
+fn control_characters_are_escaped() {
+    let e = DataError::new("`\nrr_0`: this is no \u{1b}[31m.npy file, \"é\"");
+    assert_eq!(e.to_string(), "`\\nrr_0`: this is no \\u{1b}[31m.npy file, \"é\"");
 }

@@ -79,6 +79,27 @@ entry main (xs: []i64)
 }
 
 #[test]
+fn loops_in_loops() {
+    let text = "\
+def f n =
+ length (
+    loop a = [] for i < n do loop a = a for j < n do loop a = a for k < n do
+    a ++ [n])
+def g n = loop a = [] for i < n do loop a = a for j < n do a ++ [n]
+";
+    let expected = "\
+def f n =
+  length (
+    loop a = [] for i < n do
+      loop a = a for j < n do
+        loop a = a for k < n do
+          a ++ [n])
+def g n = loop a = [] for i < n do loop a = a for j < n do a ++ [n]
+";
+    formats(text, 80, expected);
+}
+
+#[test]
 fn lines_stay_broken() {
     let text = "\
 def f (x: i32) =

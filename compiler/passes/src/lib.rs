@@ -15,6 +15,7 @@ mod row_spaces;
 mod segments;
 mod sequential;
 pub mod simplify;
+mod strides;
 mod tiny;
 
 pub use flatten::Unsupported;

@@ -8,9 +8,10 @@
 //! fuse       joins producers and consumers, then neighbours
 //! tiny       makes scalars of arrays with a few elements
 //! sequential makes loops of what is to run one row after the other
+//! strides    passes slices with steps on as what they are slices of
 //! ```
 
-use crate::{fuse, merge, results, sequential, simplify, tiny};
+use crate::{fuse, merge, results, sequential, simplify, strides, tiny};
 use par_ir::core::Program;
 
 /// A transformation of CORE.
@@ -73,7 +74,16 @@ pub const SEQUENTIAL: Pass = Pass {
     run: sequential::run,
 };
 
+/// Slices with steps.
+pub const STRIDES: Pass = Pass {
+    name: "strides",
+    description: "passes slices with steps on as what they are slices of",
+    run: strides::run,
+};
+
 /// What happens to CORE before it is flattened. Hoisting comes before fusion, so that an invariant producer is not
 /// fused into the map that it should leave.
-pub const CORE_PASSES: &[Pass] =
-    &[SIMPLIFY, RESULTS, MERGE, HOIST, FUSE, SIMPLIFY, TINY, SIMPLIFY, HOIST, FUSE, SEQUENTIAL, SIMPLIFY];
+pub const CORE_PASSES: &[Pass] = &[
+    SIMPLIFY, RESULTS, MERGE, HOIST, FUSE, SIMPLIFY, TINY, SIMPLIFY, HOIST, FUSE, SEQUENTIAL, STRIDES,
+    SIMPLIFY,
+];

@@ -8,6 +8,7 @@ mod peak;
 mod pieces;
 mod shared;
 mod state;
+mod steps;
 mod updates;
 
 use par::{Options, Program, Scalar, Value, compile};

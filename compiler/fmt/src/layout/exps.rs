@@ -160,6 +160,10 @@ impl Layout<'_> {
             return align(Doc::Nest(STEP, Box::new(fill(head, items))));
         }
         let (_, first) = items.remove(0);
+        if items.is_empty() {
+            // What a bracket has on lines of its own is indented from the function, not from the bracket.
+            return align(Doc::Cat(vec![head, Doc::Space, first]));
+        }
         Doc::Cat(vec![head, Doc::Space, align(fill(first, items))])
     }
 
@@ -339,8 +343,11 @@ impl Layout<'_> {
         let words = self.run(self.token_at(bound.span.start), Mode::Head);
         let bound = align(self.exp(bound));
         let form = Doc::Cat(vec![words, Doc::Space, bound, Doc::Space, self.token()]);
-        let before_body = self.place(BreakKind::Soft);
+        let mut before_body = self.place(BreakKind::Soft);
+        let is_loop = matches!(body.kind, ExpKind::Loop { .. });
         let body = self.exp(body);
+        // Loops inside loops stand on one line together, or each on its own.
+        before_body.forced |= is_loop && body.is_broken();
         align(Doc::Nest(STEP, Box::new(fill(head, vec![(place, form), (before_body, body)]))))
     }
 

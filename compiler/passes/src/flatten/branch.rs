@@ -16,7 +16,7 @@
 
 use super::canonical::{Form, has_view};
 use super::ex::Ex;
-use super::nest::{FDim, Kind, LevelId};
+use super::nest::{FDim, Kind, LevelId, Step};
 use super::rep::{Arr, Rep, Src};
 use super::{Flattener, Result};
 use par_ir::core::{Body, Param, Stm};
@@ -259,12 +259,18 @@ impl Flattener<'_> {
             Src::Lens(v) => vec![(v, Ty::Blocks(Prim::I64))],
             Src::Iota | Src::Splat(_) => vec![],
         };
-        vars.extend(arr.inner.iter().filter_map(|d| match d {
-            FDim::Size(m) => m.var().map(|v| (v, Ty::Scalar(Prim::I64))),
-            FDim::Seg(d) => Some((*d, Ty::Desc)),
-            FDim::View(s) if self.blocks.contains(s) => Some((*s, Ty::Blocks(Prim::I64))),
-            FDim::View(s) => Some((*s, Ty::Array(Prim::I64))),
-        }));
+        let ty = |d: &FDim, v: Var| match d {
+            FDim::Size(_) => Ty::Scalar(Prim::I64),
+            FDim::Seg(_) => Ty::Desc,
+            FDim::View(_) | FDim::Steps(..) if self.blocks.contains(&v) => Ty::Blocks(Prim::I64),
+            FDim::Steps(_, Step::Same(Atom::Var(m))) if *m == v => Ty::Scalar(Prim::I64),
+            FDim::View(_) | FDim::Steps(..) => Ty::Array(Prim::I64),
+        };
+        for d in &arr.inner {
+            let mut own = Vec::new();
+            d.vars(&mut own);
+            vars.extend(own.into_iter().map(|v| (v, ty(d, v))));
+        }
         vars
     }
 
@@ -282,14 +288,7 @@ impl Flattener<'_> {
             Src::Lens(v) => Src::Lens(name(v)),
             src => src,
         };
-        for d in &mut arr.inner {
-            *d = match *d {
-                FDim::Size(Atom::Var(v)) => FDim::Size(name(v).into()),
-                FDim::Seg(d) => FDim::Seg(name(d)),
-                FDim::View(s) => FDim::View(name(s)),
-                size => size,
-            };
-        }
+        arr.inner.iter_mut().for_each(|d| *d = d.renamed(name));
         let extent = self.extent(level);
         self.extents.insert(start.var, extent);
         arr.start = Ex::Load(start.var, Prim::I64, Rc::new(Ex::Pos(level)));

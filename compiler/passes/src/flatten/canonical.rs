@@ -124,7 +124,7 @@ impl Flattener<'_> {
         let (Src::Data(blocks, _) | Src::Lens(blocks)) = src else { unreachable!("joined as elements") };
         let starts = inner.iter().map(|d| match d {
             FDim::View(s) => Atom::Var(*s),
-            FDim::Size(_) | FDim::Seg(_) => unreachable!("joined as views"),
+            FDim::Size(_) | FDim::Seg(_) | FDim::Steps(..) => unreachable!("joined as views"),
         });
         let mut values: Vec<Atom> = std::iter::once(blocks.into()).chain(starts).collect();
         let start = self.add(arr.start, Ex::Atom(offsets[0]));

@@ -151,7 +151,7 @@ impl Flattener<'_> {
         is_desc: bool,
     ) -> Option<Arr> {
         if is_stored(arr, is_desc) && arr.stride.is_none() {
-            if arr.inner.iter().all(|d| !matches!(d, FDim::Size(_))) {
+            if arr.inner.iter().all(|d| matches!(d, FDim::Seg(_) | FDim::View(_))) {
                 return Some(arr.clone());
             }
             if let Some(view) = self.with_starts(arr) {
@@ -215,7 +215,7 @@ impl Flattener<'_> {
         };
         let starts_of = |d: &FDim| match d {
             FDim::View(s) => *s,
-            FDim::Size(_) | FDim::Seg(_) => unreachable!("put in blocks before"),
+            FDim::Size(_) | FDim::Seg(_) | FDim::Steps(..) => unreachable!("put in blocks before"),
         };
         let prim = elements_of(&parts[0]).1;
         let joined = all(self, parts.iter().map(|a| elements_of(a).0).collect(), prim);
@@ -361,7 +361,7 @@ impl Flattener<'_> {
         match arr.inner[0] {
             FDim::View(s) => s,
             FDim::Seg(d) => self.offsets(d),
-            FDim::Size(_) => unreachable!("made a view before"),
+            FDim::Size(_) | FDim::Steps(..) => unreachable!("made a view before"),
         }
     }
 

@@ -55,26 +55,22 @@ impl Ex {
 
     /// Whether the value depends on the position in `level`.
     pub(crate) fn depends_on(&self, level: LevelId) -> bool {
-        match self {
-            Ex::Atom(_) => false,
-            Ex::Pos(l) | Ex::Local(l) => *l == level,
-            Ex::Add(a, b) | Ex::Sub(a, b) | Ex::Mul(a, b) | Ex::Op(_, a, b) => {
-                a.depends_on(level) || b.depends_on(level)
-            }
-            Ex::Off(_, i) | Ex::Len(_, i) | Ex::Load(_, _, i) => i.depends_on(level),
-        }
+        self.any(&|e| matches!(e, Ex::Pos(l) | Ex::Local(l) if *l == level))
     }
 
     /// Whether it is the same at all positions of any level.
     pub(crate) fn is_of_host(&self) -> bool {
-        match self {
-            Ex::Atom(_) => true,
-            Ex::Pos(_) | Ex::Local(_) => false,
-            Ex::Add(a, b) | Ex::Sub(a, b) | Ex::Mul(a, b) | Ex::Op(_, a, b) => {
-                a.is_of_host() && b.is_of_host()
-            }
-            Ex::Off(_, i) | Ex::Len(_, i) | Ex::Load(_, _, i) => i.is_of_host(),
-        }
+        !self.any(&|e| matches!(e, Ex::Pos(_) | Ex::Local(_)))
+    }
+
+    /// Whether something holds for the expression or a part of it.
+    pub(crate) fn any(&self, holds: &impl Fn(&Ex) -> bool) -> bool {
+        let inside = match self {
+            Ex::Atom(_) | Ex::Pos(_) | Ex::Local(_) => false,
+            Ex::Add(a, b) | Ex::Sub(a, b) | Ex::Mul(a, b) | Ex::Op(_, a, b) => a.any(holds) || b.any(holds),
+            Ex::Off(_, i) | Ex::Len(_, i) | Ex::Load(_, _, i) => i.any(holds),
+        };
+        inside || holds(self)
     }
 
     /// Adds the variables in it.
@@ -171,7 +167,7 @@ impl Flattener<'_> {
         match dim {
             FDim::Size(m) => self.mul(i, Ex::Atom(m)),
             FDim::Seg(d) => self.off(d, i),
-            FDim::View(starts) => Ex::Load(starts, Prim::I64, Rc::new(i)),
+            FDim::View(starts) | FDim::Steps(starts, _) => Ex::Load(starts, Prim::I64, Rc::new(i)),
         }
     }
 

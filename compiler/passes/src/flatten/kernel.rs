@@ -217,7 +217,7 @@ impl Flattener<'_> {
             }
             Kind::Pack { idx, .. } => self.load(g, pro, idx, Prim::I64, p),
             Kind::Part { first, .. } => self.arith(g, pro, BinOp::Add, p, first),
-            Kind::Root | Kind::Dim(FDim::View(_)) => unreachable!("not below a level"),
+            Kind::Root | Kind::Dim(FDim::View(_) | FDim::Steps(..)) => unreachable!("not below a level"),
         }
     }
 

@@ -61,6 +61,7 @@ mod whole;
 use crate::{bulk, columns, invariant_checks, row_spaces, segments};
 
 pub use choices::{Choice, Measure, Thresholds};
+pub(crate) use consumed::through_calls;
 pub use consumed::updates_arguments;
 use ex::Ex;
 use kernel::Group;

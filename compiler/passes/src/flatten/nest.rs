@@ -22,6 +22,50 @@ pub(crate) enum FDim {
     Seg(Var),
     /// Row `r` starts at element `starts[r]`: a view. Only inside arrays, never a level.
     View(Var),
+    /// Likewise, and the elements of row `r` are so far apart.
+    Steps(Var, Step),
+}
+
+impl FDim {
+    /// Adds the host variables in it.
+    pub(crate) fn vars(&self, found: &mut Vec<Var>) {
+        match self {
+            FDim::Size(m) => found.extend(m.var()),
+            FDim::Seg(v) | FDim::View(v) => found.push(*v),
+            FDim::Steps(v, Step::Each(w)) => found.extend([*v, *w]),
+            FDim::Steps(v, Step::Same(m)) => found.extend(std::iter::once(*v).chain(m.var())),
+        }
+    }
+
+    /// The same with other host variables.
+    pub(crate) fn renamed(self, name: impl Fn(Var) -> Var) -> FDim {
+        let atom = |a: Atom| a.var().map_or(a, |v| name(v).into());
+        match self {
+            FDim::Size(m) => FDim::Size(atom(m)),
+            FDim::Seg(d) => FDim::Seg(name(d)),
+            FDim::View(s) => FDim::View(name(s)),
+            FDim::Steps(s, Step::Each(w)) => FDim::Steps(name(s), Step::Each(name(w))),
+            FDim::Steps(s, Step::Same(m)) => FDim::Steps(name(s), Step::Same(atom(m))),
+        }
+    }
+
+    /// How far apart the elements of row `r` are, if that is not 1.
+    pub(crate) fn step(self, r: &Ex) -> Option<Ex> {
+        match self {
+            FDim::Steps(_, Step::Same(m)) => Some(Ex::Atom(m)),
+            FDim::Steps(_, Step::Each(steps)) => Some(Ex::Load(steps, Prim::I64, r.clone().into())),
+            FDim::Size(_) | FDim::Seg(_) | FDim::View(_) => None,
+        }
+    }
+}
+
+/// How far apart the elements of rows are.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum Step {
+    /// The same for all rows, on the host.
+    Same(Atom),
+    /// One for each row.
+    Each(Var),
 }
 
 /// How the positions of a level relate to its parent's.
@@ -180,7 +224,7 @@ impl Flattener<'_> {
                     (None, Some(e)) => times(e, m),
                 }
             }
-            (_, FDim::View(_)) => unreachable!("a view has no extent"),
+            (_, FDim::View(_) | FDim::Steps(..)) => unreachable!("a view has no extent"),
         }
     }
 
@@ -232,7 +276,7 @@ impl Flattener<'_> {
                 self.checked_product(rows, m)
             }
             Kind::Dim(FDim::Seg(d)) => self.total(d),
-            Kind::Dim(FDim::View(_)) => unreachable!("a view is never a level"),
+            Kind::Dim(FDim::View(_) | FDim::Steps(..)) => unreachable!("a view is never a level"),
         };
         self.learn(Known::Count(level), n);
         n

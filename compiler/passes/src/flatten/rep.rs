@@ -69,10 +69,7 @@ impl Arr {
                 Rep::Array(a) => a.vars(found),
             },
         }
-        found.extend(self.inner.iter().filter_map(|d| match d {
-            FDim::Size(m) => m.var(),
-            FDim::Seg(v) | FDim::View(v) => Some(*v),
-        }));
+        self.inner.iter().for_each(|d| d.vars(found));
         self.start.vars(found);
         self.stride.iter().for_each(|s| s.vars(found));
     }
@@ -146,11 +143,11 @@ impl Flattener<'_> {
             Some((d, rest)) => Rep::Array(Arr {
                 src: arr.src.clone(),
                 inner: rest.to_vec(),
+                stride: d.step(&r),
                 start: match arr.src {
                     Src::Lens(_) => self.row_start(*d, unmarked(r)),
                     _ => self.row_start(*d, r),
                 },
-                stride: None,
             }),
         }
     }

@@ -57,7 +57,11 @@ impl Flattener<'_> {
     /// The array with starts for rows of regular dimensions, if it is known how many rows there are.
     pub(crate) fn with_starts(&mut self, arr: &Arr) -> Option<Arr> {
         let rows = self.rows_of_base(arr);
-        let known = |(d, rows): (&FDim, &Option<Extent>)| !matches!(d, FDim::Size(_)) || rows.is_some();
+        let known = |(d, rows): (&FDim, &Option<Extent>)| match d {
+            FDim::Size(_) => rows.is_some(),
+            FDim::Seg(_) | FDim::View(_) => true,
+            FDim::Steps(..) => false,
+        };
         if !arr.inner.iter().zip(&rows).all(known) {
             return None;
         }
@@ -92,7 +96,7 @@ impl Flattener<'_> {
                 FDim::Size(m) if m.as_i64() == Some(0) => None,
                 FDim::Size(m) => e.without(*m),
                 FDim::Seg(d) => (e == Extent::Total(*d)).then(|| self.desc_rows.get(d).cloned()).flatten(),
-                FDim::View(_) => None,
+                FDim::View(_) | FDim::Steps(..) => None,
             });
             rows.push(extent.clone());
         }

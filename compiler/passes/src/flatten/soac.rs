@@ -11,7 +11,7 @@
 
 use super::ex::Ex;
 use super::kernel::{Group, Operator};
-use super::nest::{FDim, LevelId};
+use super::nest::{FDim, LevelId, Step};
 use super::rep::{Arr, Rep, Src};
 use super::{Flattener, Result};
 use par_ir::core::{Body, Exp, Lambda, Param, Schedule, Stm};
@@ -80,17 +80,42 @@ impl Flattener<'_> {
                 let row = self.view_of_lengths(child, &row).expect("lengths that are the same");
                 self.collect(child, Rep::Array(row), ty)
             }
-            Rep::Array(row) if row.src_depends_on(child) || row.stride.is_some() => {
+            Rep::Array(row) if row.src_depends_on(child) || self.is_step_of_own(child, &row) => {
                 let row = self.packed_row(child, &row, ty)?;
                 self.collect(child, Rep::Array(row), ty)
             }
             Rep::Array(row) => {
-                let (dim, start) = self.rows_of(child, &row.start);
+                let (dim, start) = match &row.stride {
+                    Some(step) => self.stepped_rows(child, &row.start, step),
+                    None => self.rows_of(child, &row.start),
+                };
                 let mut inner = vec![dim];
                 inner.extend(row.inner);
                 Ok(Arr { src: row.src, inner, start, stride: None })
             }
         }
+    }
+
+    /// Whether a row is a slice with a step of what each position has for itself: its copy costs no more than making that did, and is read
+    /// in order. Lengths have no steps.
+    fn is_step_of_own(&self, child: LevelId, row: &Arr) -> bool {
+        let is_own = || {
+            row.start.any(&|e| match e {
+                Ex::Off(_, i) | Ex::Mul(i, _) => **i == Ex::Pos(child),
+                _ => false,
+            })
+        };
+        row.stride.is_some() && (is_own() || matches!(row.src, Src::Lens(_)))
+    }
+
+    /// How rows with steps lie: where each starts, and how far apart its elements are.
+    fn stepped_rows(&mut self, child: LevelId, start: &Ex, step: &Ex) -> (FDim, Ex) {
+        let starts = self.store(child, start);
+        let step = match step {
+            Ex::Atom(step) => Step::Same(*step),
+            step => Step::Each(self.store(child, step)),
+        };
+        (FDim::Steps(starts, step), self.start_of(child))
     }
 
     fn collect_scalar(&mut self, child: LevelId, ex: Ex) -> Arr {

@@ -205,7 +205,7 @@ impl Flattener<'_> {
                 self.host_op(BinOp::Mul, positions, rows)
             }
             FDim::Seg(d) => self.total(d),
-            FDim::View(_) => unreachable!("a view is never a level"),
+            FDim::View(_) | FDim::Steps(..) => unreachable!("a view is never a level"),
         }
     }
 

@@ -2,10 +2,12 @@
 
 use super::class::{Class, Classes};
 use crate::cpu::emit::clif_type;
+use crate::cpu::stage::for_each_use;
 use par_ir::core::{Body, Exp, LoopForm, Stm};
 use par_ir::prim::{BinOp, PrimOp, UnOp};
 use par_ir::{Prim, Var};
 use par_runtime::op::call::is_call;
+use std::collections::HashSet;
 
 /// Bytes of a vector register.
 pub const BYTES: usize = 16;
@@ -14,6 +16,9 @@ const LONG: usize = 4;
 const SHORT: usize = 2;
 /// Statements of short code.
 const FEW: usize = 24;
+/// Vectors that registers hold, and those that short code may need: some are read from the stack without waiting.
+const REGISTERS: usize = 16;
+const AT_HAND: usize = 24;
 /// Iterations assumed of a loop.
 const ITERATIONS: usize = 16;
 /// Of 16: what a loop takes longer because lanes wait for others.
@@ -38,7 +43,15 @@ pub fn lanes(classes: &Classes, bodies: &[&Body], is_ragged: bool) -> Option<usi
     if shape.widest == 0 {
         return None;
     }
-    let registers = if shape.loops || shape.stms > FEW { SHORT } else { LONG };
+    let accumulators: usize = bodies[1..].iter().map(|op| op.results.len()).sum();
+    let held = accumulators + shape.live(bodies[0], &HashSet::new());
+    let registers = match shape.loops {
+        true => SHORT,
+        false if shape.stms <= FEW && held * LONG <= AT_HAND => LONG,
+        // One group is worked on while the one before is not finished: the processor sees to that.
+        false if held * SHORT >= REGISTERS => 1,
+        false => SHORT,
+    };
     let lanes = (BYTES / shape.widest.max(2) * registers).max(4);
     let pricing = Pricing { classes, lanes, masked: false };
     let total = bodies.iter().map(|b| pricing.body(b)).fold(Cost::default(), Cost::plus);
@@ -74,10 +87,27 @@ impl Shape<'_> {
         body.stms.iter().for_each(|s| self.stm(s));
     }
 
+    fn is_in_vectors(&self, var: Var) -> bool {
+        self.classes.var(var) == Class::Each && !self.classes.is_apart(var)
+    }
+
+    /// The most variables in vectors that are needed at the same time, besides those that are needed after the body.
+    fn live(&self, body: &Body, after: &HashSet<Var>) -> usize {
+        let mut live = after.clone();
+        live.extend(body.results.iter().filter_map(|a| a.var()).filter(|v| self.is_in_vectors(*v)));
+        let mut most = live.len();
+        for stm in body.stms.iter().rev() {
+            stm.pat.iter().for_each(|p| _ = live.remove(&p.var));
+            let inside = stm.exp.own_bodies().into_iter().map(|b| self.live(b, &live)).max();
+            for_each_use(stm, &mut |v| _ = self.is_in_vectors(v) && live.insert(v));
+            most = most.max(live.len()).max(inside.unwrap_or(0));
+        }
+        most
+    }
+
     fn stm(&mut self, stm: &Stm) {
         for p in &stm.pat {
-            let in_vectors = self.classes.var(p.var) == Class::Each && !self.classes.is_apart(p.var);
-            if in_vectors {
+            if self.is_in_vectors(p.var) {
                 self.stms += 1;
                 self.widest = self.widest.max(width(p.ty.prim()));
             }

@@ -1,0 +1,139 @@
+//! Which arrays that branches, loops and calls pass on may be slices with a step.
+
+use super::Slice;
+use crate::effects::deeper;
+use par_ir::core::{Body, Exp, Param, Program, Stm};
+use par_ir::{Atom, Dim, Var};
+use std::collections::HashSet;
+
+/// Numbers of parameters: arrays that are sliced together, with the descriptors of their rows.
+pub(super) type Groups = Vec<Vec<usize>>;
+
+/// What is known of a program's variables.
+#[derive(Default)]
+pub(super) struct Plan {
+    /// They may be slices with a step.
+    sliced: HashSet<Var>,
+    /// Something passes them on as such.
+    passed: HashSet<Var>,
+    /// Something updates them.
+    consumed: HashSet<Var>,
+}
+
+impl Plan {
+    pub(super) fn of(program: &Program, consumed: HashSet<Var>) -> Plan {
+        let mut plan = Plan { consumed, ..Plan::default() };
+        loop {
+            let before = (plan.sliced.len(), plan.passed.len());
+            for f in &program.funs {
+                plan.body(program, &f.body);
+                if f.entry.is_none() {
+                    plan.join(&f.ret, &[(&f.body.stms, &f.body.results)], &[]);
+                }
+            }
+            if (plan.sliced.len(), plan.passed.len()) == before {
+                return plan;
+            }
+        }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.passed.is_empty()
+    }
+
+    /// The groups of these parameters that are passed on as slices.
+    pub(super) fn passed(&self, params: &[Param]) -> Groups {
+        let mut all = groups(params);
+        all.retain(|group| group.iter().any(|i| self.passed.contains(&params[*i].var)));
+        all
+    }
+
+    fn body(&mut self, program: &Program, body: &Body) {
+        for (i, stm) in body.stms.iter().enumerate() {
+            let before = &body.stms[..i];
+            deeper(|| stm.exp.bodies().into_iter().for_each(|b| self.body(program, b)));
+            match &stm.exp {
+                Exp::Slice { arr, .. } => {
+                    if Slice::of(stm).is_some_and(|s| s.has_step()) || self.sliced.contains(arr) {
+                        self.sliced.insert(stm.pat[0].var);
+                    }
+                }
+                Exp::If { then, other, .. } => {
+                    let arms = [(&then.stms[..], &then.results[..]), (&other.stms, &other.results)];
+                    self.join(&stm.pat, &arms, &[]);
+                }
+                Exp::Loop { params, body, .. } => {
+                    let (state, init): (Vec<Param>, Vec<Atom>) = params.iter().cloned().unzip();
+                    self.join(&state, &[(before, &init), (&body.stms, &body.results)], &stm.pat);
+                }
+                Exp::Call(f, args) => {
+                    let f = &program.funs[f.0 as usize];
+                    if f.entry.is_none() {
+                        self.join(&f.params, &[(before, args)], &[]);
+                        self.join(&f.ret, &[], &stm.pat);
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Notes which of these parameters are passed on as slices, since one of the values given for them is; so are those of `like`.
+    fn join(&mut self, params: &[Param], values: &[(&[Stm], &[Atom])], like: &[Param]) {
+        for group in groups(params) {
+            let names = |i: &usize| [Some(&params[*i]), like.get(*i)].into_iter().flatten();
+            if group.iter().flat_map(names).any(|p| self.consumed.contains(&p.var)) {
+                continue;
+            }
+            let is_slice = |a: Atom, stms: &[Stm]| {
+                a.var().is_some_and(|v| self.sliced.contains(&v) && !is_made_by(stms, v))
+            };
+            let is_passed = group.iter().any(|i| self.passed.contains(&params[*i].var))
+                || values.iter().any(|(stms, all)| group.iter().any(|i| is_slice(all[*i], stms)));
+            if is_passed {
+                for p in group.iter().flat_map(names) {
+                    self.passed.insert(p.var);
+                    self.sliced.insert(p.var);
+                }
+            }
+        }
+    }
+}
+
+/// The arrays among parameters, each with the descriptors among them that have its rows; not where a descriptor is from elsewhere.
+pub(super) fn groups(params: &[Param]) -> Groups {
+    let mut of: Vec<usize> = (0..params.len()).collect();
+    let mut open = vec![true; params.len()];
+    for (j, p) in params.iter().enumerate() {
+        for d in &p.ty.dims {
+            let Dim::Seg(s) = d else { continue };
+            match params.iter().position(|q| q.var == *s) {
+                Some(i) => {
+                    let (from, to) = (of[j], of[i]);
+                    of.iter_mut().filter(|g| **g == from).for_each(|g| *g = to);
+                }
+                None => open[j] = false,
+            }
+        }
+    }
+    let mut all = Groups::new();
+    for g in 0..params.len() {
+        let group: Vec<usize> = (0..params.len()).filter(|i| of[*i] == g).collect();
+        if !group.is_empty() && group.iter().all(|i| open[*i] && params[*i].ty.rank() > 0) {
+            all.push(group);
+        }
+    }
+    all.sort();
+    all
+}
+
+/// Whether statements make an array, or the one that it is a part of, anew.
+pub(super) fn is_made_by(stms: &[Stm], v: Var) -> bool {
+    let Some(stm) = stms.iter().find(|s| s.pat.iter().any(|p| p.var == v)) else { return false };
+    match &stm.exp {
+        Exp::Atom(Atom::Var(of)) => is_made_by(stms, *of),
+        Exp::Slice { arr, .. } | Exp::Index(arr, _) => is_made_by(stms, *arr),
+        Exp::If { .. } | Exp::Loop { .. } | Exp::Call(..) => false,
+        _ => true,
+    }
+}
