@@ -92,3 +92,29 @@ fn code_for_every_processor_needs_no_abilities() {
         assert!(native.features.iter().any(|f| f == "has_avx2"), "{:?}", native.features);
     }
 }
+
+/// Whether the code of a program computes with vectors of a type.
+fn has_vectors(text: &str, ty: &str) -> bool {
+    let program =
+        compile(text, "vectors.par", &Options::default()).unwrap_or_else(|f| panic!("{}", f.render(false)));
+    let code = program.clif().unwrap_or_else(|f| panic!("{}", f.render(false)));
+    code.contains(ty)
+}
+
+#[test]
+fn turns_in_place_are_done_in_groups() {
+    let row = "entry main [n] (c: f32) (k: i64) (a: *[n]f32) : [n]f32 =
+      loop a for j < n - k do a with [k + j] = a[k + j] - c * a[j]";
+    assert!(has_vectors(row, "fmul.f32x4") || has_vectors(row, "load.f32x4"));
+    // The element that a turn reads is known when the turn runs.
+    let chain = "entry main [n] (c: f32) (is: [n]i64) (a: *[n]f32) : [n]f32 =
+      loop a for j < n do a with [j] = a[j] - c * a[is[j]]";
+    assert!(!has_vectors(chain, "load.f32x4"));
+}
+
+#[test]
+fn parts_in_place_are_computed_in_groups() {
+    let part =
+        "entry main [n] (c: f32) (a: *[n][n]f32) : [n][n]f32 = a with [1:, 1:] = map (map (* c)) a[1:, 1:]";
+    assert!(has_vectors(part, "load.f32x4"));
+}

@@ -151,9 +151,9 @@ impl Walk {
                 self.atom(cond);
                 self.atoms(args);
             }
-            Exp::Update { arr, indices, value } => {
+            Exp::Update { arr, at, value } => {
                 self.used.push(*arr);
-                self.atoms(indices);
+                at.iter().for_each(|a| self.atoms(&a.atoms()));
                 self.atom(value);
             }
             Exp::If { cond, then, other } => {

@@ -259,13 +259,14 @@ pub enum Exp {
         /// `k` neutral elements.
         neutral: Vec<Atom>,
     },
-    /// `arr with [i0, …] = value`, a scalar or a row of the same shape; indices were checked.
+    /// `arr with [i0, a:b, …] = value`: a scalar, a row, or a part of the same shape. Where it is was checked; where it has slices, no
+    /// dimension of the array is ragged.
     Update {
         /// Consumed if this is its last use.
         arr: Var,
-        /// 1 to rank indices.
-        indices: Vec<Atom>,
-        /// The new element or row.
+        /// For 1 to rank dimensions, the outermost first.
+        at: Vec<At>,
+        /// The new element, row or part.
         value: Atom,
     },
     /// `[0, 1, …, n-1]` as `i64`.
@@ -298,6 +299,40 @@ pub enum Exp {
         /// As many scalars.
         values: Option<Var>,
     },
+}
+
+/// What an update replaces of one dimension.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum At {
+    /// One element or row; the new value does not have this dimension.
+    Index(Atom),
+    /// `start, start + stride, …`: as many as the new value has rows here.
+    Slice {
+        /// First index.
+        start: Atom,
+        /// Distance; may be negative, not 0.
+        stride: Atom,
+    },
+}
+
+impl At {
+    /// These indices.
+    pub fn indices(indices: &[Atom]) -> Vec<At> {
+        indices.iter().map(|i| At::Index(*i)).collect()
+    }
+
+    /// The indices of an element or row, if there is no slice among them.
+    pub fn only_indices(at: &[At]) -> Option<Vec<Atom>> {
+        at.iter().map(|a| if let At::Index(i) = a { Some(*i) } else { None }).collect()
+    }
+
+    /// The operands.
+    pub fn atoms(&self) -> Vec<Atom> {
+        match self {
+            At::Index(i) => vec![*i],
+            At::Slice { start, stride } => vec![*start, *stride],
+        }
+    }
 }
 
 /// How a loop repeats.

@@ -13,7 +13,7 @@
 //! they belong. A map whose rows have lengths that are not known before it runs stays what it is; what is in it becomes
 //! loops nevertheless.
 
-use par_ir::core::{Body, Exp, Lambda, LoopForm, Param, Program, Schedule, Stm};
+use par_ir::core::{At, Body, Exp, Lambda, LoopForm, Param, Program, Schedule, Stm};
 use par_ir::prim::{BinOp, CmpOp};
 use par_ir::visit::Code;
 use par_ir::{Atom, Dim, Prim, PrimOp, Scalar, Span, Type, Var, Vars};
@@ -296,7 +296,7 @@ impl Rewriter<'_> {
     fn update(&mut self, turn: &mut Turn, p: &Param, arr: Var, at: &[Atom], value: Atom) -> Var {
         let next = self.fresh(p);
         let var = next.var;
-        turn.push(vec![next], Exp::Update { arr, indices: at.to_vec(), value });
+        turn.push(vec![next], Exp::Update { arr, at: At::indices(at), value });
         var
     }
 

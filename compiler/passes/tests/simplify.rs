@@ -152,6 +152,37 @@ fn indices_read_through() {
 }
 
 #[test]
+fn indices_from_ranges_are_proven() {
+    assert_shows!(simplified(
+        "fun f@0 (%n: i64, %xs: [%n]f32) -> (%out: f32) {
+           let (%e: f32) = loop (%s: f32 = 0.0f32) for %k: i64 < %n do {
+             let (%t: i64) = add.i64 (%k, 1i64)
+             let (%m: i64) = sub.i64 (%n, %t)
+             let (%l: i64) = max.i64 (%m, 0i64)
+             let (%q: f32) = loop (%u: f32 = %s) for %i: i64 < %l do {
+               let (%j: i64) = add.i64 (%t, %i)
+               let (%a: bool) = le.i64 (0i64, %j)
+               let (%b: bool) = lt.i64 (%j, %n)
+               let (%c: bool) = and.bool (%a, %b)
+               check %c bounds (%j, %n)
+               let (%x: f32) = %xs[%j]
+               let (%p: f32) = loop (%w: f32 = %u) for %h: i64 < %j do {
+                 let (%d: bool) = lt.i64 (%h, %n)
+                 check %d bounds (%h, %n)
+                 let (%y: f32) = %xs[%h]
+                 let (%z: f32) = mul.f32 (%x, %y)
+                 in (%z)
+               }
+               in (%p)
+             }
+             in (%q)
+           }
+           in (%e)
+         }"
+    ));
+}
+
+#[test]
 fn shifted_indices_are_proven() {
     assert_shows!(simplified(
         "fun f@0 (%n: i64, %xs: [%n]f32, %t: i64) -> (%k: i64, %r: [%k]f32, %q: f32) {

@@ -62,3 +62,27 @@ fn arguments_of_equal_sizes_are_not_copied() {
     let (cost, _) = count(&p, vec![size(50), size(50)]);
     assert!(cost.bytes_materialised <= 8 * 50 * 50, "{} bytes", cost.bytes_materialised);
 }
+
+#[test]
+fn rows_are_exchanged_in_place() {
+    costs_what_it_writes(
+        "entry main (n: i64) (turns: i64) : [n][n]i64 =
+           loop m = tabulate_2d n n (+) for t < turns do
+             let (i, j) = (t % n, m[t % n, 0] % n)
+             in if i == j then m
+                else let row = m[i]
+                     let m = m with [i] = m[j]
+                     in m with [j] = row",
+    );
+}
+
+#[test]
+fn a_part_that_is_computed_from_itself_is_not_stored_twice() {
+    let p = program(
+        "entry main (n: i64) (turns: i64) : [n][n]i64 =
+           loop m = tabulate_2d n n (+) for t < turns do
+             m with [1:, 1:] = map2 (\\i -> map (\\x -> x * t + i)) (iota (n - 1)) m[1:, 1:]",
+    );
+    let (cost, _) = count(&p, vec![size(50), size(20)]);
+    assert!(cost.bytes_materialised <= 8 * 50 * 50, "{} bytes", cost.bytes_materialised);
+}

@@ -1,24 +1,11 @@
-//! `m with [a:b, c:d] = v` where no dimension is ragged: the elements are written to where they are, in one scatter.
-//!
-//! ```text
-//! m : [n][w]f32, v : [k][l]f32            flat = flatten m
-//! m with [a:b, c:d] = v            =>     new  = scatter flat (\q -> (a + q / l) * w + c + q % l) (flatten v)
-//!                                         unflatten new
-//! ```
+//! `m with [a:b, c:d] = v` where no dimension is ragged: one update.
 
 use super::index::{At, Cut};
 use super::value::Val;
 use super::{Lower, R};
-use par_ir::core::{Body, Exp, Lambda, Schedule};
+use par_ir::core::{At as Place, Exp};
 use par_ir::prim::BinOp;
-use par_ir::{Atom, CheckKind, Dim, Prim, Type, Var, tiny};
-
-/// Where in a flat array the elements of a part of it are: `base` and, for each dimension of the part, so much for every step.
-struct Part {
-    base: Atom,
-    /// Steps and extents, outermost first.
-    dims: Vec<(Atom, Atom)>,
-}
+use par_ir::{Atom, CheckKind, Dim, Prim, Var, tiny};
 
 impl<'p> Lower<'p> {
     /// The updated array, if it has no ragged dimension. `at` has a slice.
@@ -28,18 +15,17 @@ impl<'p> Lower<'p> {
             return Ok(None);
         }
         let mut leaves = Vec::new();
-        for ((old, prim), (new, _)) in &pairs {
+        for ((old, _), (new, _)) in &pairs {
             let (old, new) = (self.leaf_var(*old)?, self.leaf_var(*new)?);
             let fits = self.regular(old).is_some() && self.regular(new).is_some();
             if !fits || tiny::sizes(self.type_of(old), tiny::MOST).is_some() {
                 return Ok(None);
             }
-            leaves.push((old, new, *prim));
+            leaves.push((old, new));
         }
         let Some(cuts) = self.cuts(arr, at, new)? else { return Ok(None) };
-        let results: R<Vec<Atom>> =
-            leaves.iter().map(|(old, new, prim)| self.write_part(*old, *new, *prim, &cuts)).collect();
-        self.with_leaves(arr, results?).map(Some)
+        let results = leaves.iter().map(|(old, new)| self.write_part(*old, *new, &cuts)).collect();
+        self.with_leaves(arr, results).map(Some)
     }
 
     /// The sizes of an array's dimensions, if none is ragged.
@@ -91,100 +77,14 @@ impl<'p> Lower<'p> {
         Ok(Some(cuts))
     }
 
-    fn write_part(&mut self, old: Var, new: Var, prim: Prim, cuts: &[(Cut, bool)]) -> R<Atom> {
-        let (Some(dims), Some(given)) = (self.regular(old), self.regular(new)) else {
-            return Err(self.internal("an update of ragged rows"));
+    fn write_part(&mut self, arr: Var, value: Var, cuts: &[(Cut, bool)]) -> Atom {
+        let place = |(cut, is_index): &(Cut, bool)| match is_index {
+            true => Place::Index(cut.start),
+            false => Place::Slice { start: cut.start, stride: cut.stride },
         };
-        let part = self.part(&dims, cuts, &given);
-        let (dest, values) = (self.flat(old, &dims, prim), self.flat(new, &given, prim));
-        let Dim::Size(width) = self.type_of(values).dims[0] else {
-            return Err(self.internal("flat values of no size"));
-        };
-        let inputs = vec![self.iota(width), values];
-        let (block, (params, results)) = self.in_block(|lo| {
-            let params = vec![lo.param("q", Type::I64), lo.param("x", Type::scalar(prim))];
-            let index = lo.index_in(&part, Atom::Var(params[0].var));
-            let results = vec![index, Atom::Var(params[1].var)];
-            Ok((params, results))
-        })?;
-        let ret = vec![Type::I64, Type::scalar(prim)];
-        let lam = Lambda { params, body: Body { stms: block.stms, results }, ret, schedule: Schedule::Free };
-        let ty = self.type_of(dest).clone();
-        let result = self.emit("r", ty, Exp::Scatter { dests: vec![dest], width, inputs, lam });
-        Ok(Atom::Var(self.shaped(result, &dims, prim)))
-    }
-
-    /// Neighbouring dimensions of which the outer one goes on where the inner one ends are one.
-    fn part(&mut self, dims: &[Atom], cuts: &[(Cut, bool)], given: &[Atom]) -> Part {
-        let mut given = given.iter().rev();
-        let mut weight = Atom::i64(1);
-        let mut part = Part { base: Atom::i64(0), dims: Vec::new() };
-        for (d, size) in dims.iter().enumerate().rev() {
-            match cuts.get(d) {
-                Some((cut, is_index)) => {
-                    let offset = self.mul(cut.start, weight);
-                    part.base = self.add(part.base, offset);
-                    if !is_index {
-                        let step = self.mul(cut.stride, weight);
-                        given.next().into_iter().for_each(|n| self.join_dim(&mut part, step, *n));
-                    }
-                }
-                None => given.next().into_iter().for_each(|n| self.join_dim(&mut part, weight, *n)),
-            }
-            weight = self.mul(weight, *size);
-        }
-        part
-    }
-
-    /// A further dimension, outside of the others.
-    fn join_dim(&mut self, part: &mut Part, step: Atom, extent: Atom) {
-        if let Some((inner, n)) = part.dims.first().copied()
-            && self.mul(inner, n) == step
-        {
-            part.dims[0] = (inner, self.mul(n, extent));
-        } else {
-            part.dims.insert(0, (step, extent));
-        }
-    }
-
-    /// Where element `q` of a part is.
-    fn index_in(&mut self, part: &Part, q: Atom) -> Atom {
-        let (mut index, mut rest) = (part.base, q);
-        for (k, (step, extent)) in part.dims.iter().enumerate().rev() {
-            let (mut i, outer) = (rest, k > 0);
-            if outer {
-                rest = self.bin(BinOp::Quot, Prim::I64, i, *extent);
-                let first = self.mul(rest, *extent);
-                i = self.sub(i, first);
-            }
-            let offset = self.mul(i, *step);
-            index = self.add(index, offset);
-        }
-        index
-    }
-
-    /// All elements one after the other.
-    fn flat(&mut self, v: Var, dims: &[Atom], prim: Prim) -> Var {
-        let (mut v, mut outer) = (v, dims[0]);
-        for k in 1..dims.len() {
-            outer = self.size_product(outer, dims[k]);
-            let rest = dims[k + 1..].iter().map(|d| Dim::Size(*d));
-            let ty = Type::array(std::iter::once(Dim::Size(outer)).chain(rest).collect(), prim);
-            v = self.emit("flat", ty, Exp::Flatten(v));
-        }
-        v
-    }
-
-    /// A flat array with dimensions.
-    fn shaped(&mut self, v: Var, dims: &[Atom], prim: Prim) -> Var {
-        let mut v = v;
-        for k in (1..dims.len()).rev() {
-            let outer = dims[1..k].iter().fold(dims[0], |n, d| self.mul(n, *d));
-            let inner = dims[k..].iter().map(|d| Dim::Size(*d));
-            let ty = Type::array(std::iter::once(Dim::Size(outer)).chain(inner).collect(), prim);
-            v = self.emit("r", ty, Exp::Unflatten(v));
-        }
-        v
+        let (name, ty) = (self.out.vars.name(arr).to_string(), self.type_of(arr).clone());
+        let exp = Exp::Update { arr, at: cuts.iter().map(place).collect(), value: value.into() };
+        Atom::Var(self.emit(&name, ty, exp))
     }
 
     /// Unless a row is missing, in which case what is inside it is not asked for.

@@ -28,7 +28,7 @@ impl<'p> Rebuild<'p> for Replace<'_> {
             return Err(lo.internal("an update with too few values"));
         };
         let name = lo.out.vars.name(arr).to_string();
-        let exp = Exp::Update { arr, indices: self.at.to_vec(), value };
+        let exp = Exp::Update { arr, at: par_ir::core::At::indices(self.at), value };
         Ok(Atom::Var(lo.emit(&name, Type::array(new.to_vec(), prim), exp)))
     }
 }

@@ -5,13 +5,14 @@
 
 use super::half;
 use super::import::Imports;
+use super::lanes;
 use super::local::Calls;
 use super::ranges::Ranges;
 use crate::work;
 use cranelift::prelude::*;
 use cranelift_codegen::ir::{BlockArg, FuncRef, InstructionData, MemFlagsData, Opcode};
 use cranelift_module::Module;
-use par_ir::core::{Body, Exp, Lambda, LoopForm, Param, Stm};
+use par_ir::core::{At, Body, Exp, Lambda, LoopForm, Param, Stm};
 use par_ir::prim::PrimOp;
 use par_ir::ty::Atom;
 use par_ir::{CheckKind, Prim, Scalar, Span, Var};
@@ -28,6 +29,15 @@ pub type Unsupported = String;
 pub struct Base {
     pub address: Value,
     pub prim: Prim,
+    /// The code writes it.
+    pub changes: bool,
+}
+
+impl Base {
+    /// How it is read.
+    pub fn flags(&self) -> MemFlagsData {
+        if self.changes { output() } else { input() }
+    }
 }
 
 /// Emits one function.
@@ -92,7 +102,7 @@ pub fn args(xs: &[Value]) -> Vec<BlockArg> {
     xs.iter().map(|x| BlockArg::Value(*x)).collect()
 }
 
-impl Emitter<'_> {
+impl<'a> Emitter<'a> {
     pub fn constant(&mut self, x: Scalar) -> Value {
         match x {
             Scalar::F16(x) => self.b.ins().f32const(x.to_f32()),
@@ -134,7 +144,7 @@ impl Emitter<'_> {
 
     /// Makes an array known that the code may write.
     pub fn own(&mut self, v: Var, base: Base) {
-        self.arrays.insert(v, base);
+        self.arrays.insert(v, Base { changes: true, ..base });
         self.owned.insert(v);
     }
 
@@ -187,7 +197,7 @@ impl Emitter<'_> {
 
     fn stm(&mut self, stm: &Stm) -> Result<(), Unsupported> {
         let results = match &stm.exp {
-            Exp::Update { arr, indices, value } => return self.update(stm.pat[0].var, *arr, indices, value),
+            Exp::Update { arr, at, value } => return self.update(stm.pat[0].var, *arr, at, value),
             Exp::Atom(a) => vec![self.atom(a)?],
             Exp::Prim(op, xs) => {
                 let values = self.atoms(xs)?;
@@ -223,10 +233,12 @@ impl Emitter<'_> {
         Ok(())
     }
 
-    fn update(&mut self, new: Var, arr: Var, indices: &[Atom], value: &Atom) -> Result<(), Unsupported> {
+    fn update(&mut self, new: Var, arr: Var, at: &[At], value: &Atom) -> Result<(), Unsupported> {
         self.same_place(new, &arr.into())?;
         let base = self.arrays[&new];
-        let [i] = indices else { return Err("a kernel updates a flat array with several indices".into()) };
+        let [At::Index(i)] = at else {
+            return Err("a kernel updates more than one element at a time".into());
+        };
         let (i, x) = (self.atom(i)?, self.atom(value)?);
         self.store(base, i, x);
         Ok(())
@@ -236,8 +248,7 @@ impl Emitter<'_> {
         let base = *self.arrays.get(&arr).ok_or_else(|| format!("array v_{} is not bound", arr.0))?;
         let [i] = index else { return Err("a kernel reads a flat array with several indices".into()) };
         let i = self.atom(i)?;
-        let flags = if self.owned.contains(&arr) { output() } else { input() };
-        Ok(self.load(base, i, flags))
+        Ok(self.load(base, i, base.flags()))
     }
 
     /// Address of element `i`.
@@ -423,6 +434,14 @@ impl Emitter<'_> {
                     bind(e, state);
                     e.inner(body)
                 };
+                let groups = lanes::turns(params, form, body).filter(|_| !self.counting);
+                let turns = |e: &mut Self, first: Value, end: Value, state: &[Value]| {
+                    let rest = match &groups {
+                        Some(groups) => e.turns(groups, (first, end), turn)?,
+                        None => first,
+                    };
+                    e.counted(less, rest, end, state, turn)
+                };
                 if asks {
                     // Counted in 64 bits, where a few turns too many are no overflow.
                     let (zero, bound) = match (is_widened, prim.is_signed()) {
@@ -435,10 +454,10 @@ impl Emitter<'_> {
                         let many = e.b.ins().icmp_imm_u(IntCC::UnsignedGreaterThan, left, TURNS);
                         let next = e.b.ins().iadd_imm_s(first, TURNS);
                         let end = e.b.ins().select(many, next, bound);
-                        e.counted(less, first, end, state, turn)
+                        turns(e, first, end, state)
                     });
                 }
-                self.counted(less, zero, bound, &initial, turn)
+                turns(self, zero, bound, &initial)
             }
             LoopForm::While(cond) => {
                 bind(self, &initial);

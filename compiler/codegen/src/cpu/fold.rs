@@ -140,18 +140,19 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
     ) -> Result<Vec<Value>, Unsupported> {
         let mut components = lanes::operators(op).ok_or("an operator has no accumulators in lanes")?;
         components.iter_mut().zip(&self.info.combined).for_each(|(lane, p)| lane.into = *p);
+        let kernel = self.info.kernel;
         let (mut start, mut acc) = (ends.0, initial.to_vec());
         // Of many rows of a ragged space most is what a group leaves.
         let is_ragged = matches!(self.info.kernel.space, Space::Rows { dim: Dim::Seg(_), .. });
         let shorter = plan.shorter().filter(|_| is_ragged);
         for plan in [Some(plan), shorter.as_ref()].into_iter().flatten() {
-            let identities = self.identities(plan, &components);
+            let identities = self.e.identities(plan, &components);
             (start, acc) = self.groups(
                 plan,
                 (start, ends.1),
                 (&identities, &acc),
                 |strip, pos, state| {
-                    let mut results = strip.results(pos)?;
+                    let mut results = strip.elements(kernel, pos)?;
                     let rest = results.split_off(components.len().min(results.len()));
                     elems.iter().zip(&rest).for_each(|(base, x)| strip.store_result(*base, pos, x));
                     Ok(strip.accumulate(&components, state, &results))

@@ -17,6 +17,7 @@
 //! results, whose element `pos` is a partial result instead of the body's.
 
 use super::emit::{Base, Emitter, Unsupported, input};
+use super::lanes::{Plan, Strip};
 use super::outputs::words;
 use super::pack::Packing;
 use super::partition::Moves;
@@ -206,7 +207,7 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
                 }
                 Some(Ty::Array(p) | Ty::Blocks(p)) => {
                     let address = self.env(types::I64, word);
-                    self.e.arrays.insert(*v, Base { address, prim: *p });
+                    self.e.arrays.insert(*v, Base { address, prim: *p, changes: false });
                 }
                 _ => return Err(format!("a kernel reads v_{}, which is not a scalar or array", v.0)),
             }
@@ -216,7 +217,7 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
 
     /// The array whose address is in a word.
     pub fn array(&mut self, word: usize, prim: Prim) -> Base {
-        Base { address: self.env(types::I64, word), prim }
+        Base { address: self.env(types::I64, word), prim, changes: false }
     }
 
     pub fn arrays(&mut self, word: usize, prims: &[Prim]) -> Vec<Base> {
@@ -257,7 +258,7 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
                     (start, k.e.b.ins().iadd(start, word))
                 }
                 Dim::Seg(_) => {
-                    let at = k.e.element(Base { address: word, prim: Prim::I64 }, row);
+                    let at = k.e.element(Base { address: word, prim: Prim::I64, changes: false }, row);
                     let start = k.e.b.ins().load(types::I64, input(), at, 0);
                     (start, k.e.b.ins().load(types::I64, input(), at, 8))
                 }
@@ -302,6 +303,25 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
         e.counted_by(step, IntCC::SignedLessThan, lo, hi, state, |e, i, state| {
             body(&mut KernelEmitter { e, info, types, role, params: params.clone() }, i, state)
         })
+    }
+
+    /// [`Emitter::groups`], around code that needs all of the kernel.
+    #[allow(clippy::type_complexity)]
+    pub fn groups(
+        &mut self,
+        plan: &Plan,
+        ends: (Value, Value),
+        state: (&[Value], &[Value]),
+        group: impl FnOnce(&mut Strip<'_, 'a>, Value, &[Value]) -> Result<Vec<Value>, Unsupported>,
+        single: impl FnOnce(&mut KernelEmitter<'_, 'a, 'k>, Value, &[Value]) -> Result<Vec<Value>, Unsupported>,
+        finish: impl FnOnce(&mut Strip<'_, 'a>, &[Value], &[Value]) -> Result<Vec<Value>, Unsupported>,
+    ) -> Result<(Value, Vec<Value>), Unsupported> {
+        let KernelEmitter { e, info, types, role, params } = self;
+        let (info, types, role) = (*info, *types, *role);
+        let single = |e: &mut Emitter<'a>, pos: Value, state: &[Value]| {
+            single(&mut KernelEmitter { e, info, types, role, params: params.clone() }, pos, state)
+        };
+        e.groups(plan, ends, state, group, single, finish)
     }
 
     /// `counted` for elements, which are found in strips if the kernel has stages.

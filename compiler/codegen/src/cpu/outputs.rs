@@ -18,7 +18,7 @@ pub enum Target {
         dests: Vec<Base>,
     },
     /// Written by the body itself; no value stands for the result.
-    Own,
+    Own(Base),
 }
 
 /// Words of the environment that an output takes.
@@ -86,12 +86,13 @@ impl KernelEmitter<'_, '_, '_> {
         start: Value,
         end: Value,
     ) -> Result<Value, Unsupported> {
+        let kernel = self.info.kernel;
         let (last, _) = self.groups(
             plan,
             (start, end),
             (&[], &[]),
             |strip, pos, _| {
-                let results = strip.results(pos)?;
+                let results = strip.elements(kernel, pos)?;
                 let mut results = results.into_iter();
                 for target in targets {
                     match target {
@@ -107,7 +108,11 @@ impl KernelEmitter<'_, '_, '_> {
                             let row: Vec<_> = results.by_ref().take(*n).collect();
                             strip.store_rows(*base, pos, &row);
                         }
-                        Target::Own => return Err("a kernel that owns an array is not done in groups".into()),
+                        Target::Own(base) => {
+                            let mut next = || results.next().ok_or("a kernel has too few results");
+                            let (index, x) = (next()?, next()?);
+                            strip.replace(*base, &index, &x);
+                        }
                     }
                 }
                 Ok(vec![])
@@ -132,7 +137,7 @@ impl KernelEmitter<'_, '_, '_> {
             Out::Own { state, .. } => {
                 let base = self.array(word + 1, state.ty.prim());
                 self.e.own(state.var, base);
-                Ok(Target::Own)
+                Ok(Target::Own(base))
             }
         }
     }
@@ -152,7 +157,7 @@ impl KernelEmitter<'_, '_, '_> {
     ) -> Result<(), Unsupported> {
         let mut next = || results.next().ok_or_else(|| "a kernel has too few results".to_string());
         match target {
-            Target::Own => {}
+            Target::Own(_) => {}
             Target::Elem(base) => {
                 let x = next()?;
                 self.e.store(*base, pos, x);

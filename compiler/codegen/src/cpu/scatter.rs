@@ -33,7 +33,7 @@ fn has_read_index(body: &Body, targets: &[Target]) -> bool {
         let (first, count) = match target {
             Target::Scatter { dests, .. } => (body.results.get(at), 1 + dests.len()),
             Target::Row(_, n) => (None, *n),
-            Target::Elem(_) | Target::Own => (None, 1),
+            Target::Elem(_) | Target::Own(_) => (None, 1),
         };
         at += count;
         first.and_then(|a| a.var()).is_some_and(|v| read.contains(&v))
@@ -49,7 +49,7 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
     /// Whether results for these targets are scattered in strips: not if rows of any length would each begin a strip.
     pub fn scatters_strips(&self, targets: &[Target]) -> bool {
         let scatters = has_read_index(&self.info.kernel.body, targets);
-        let known = targets.iter().all(|t| !matches!(t, Target::Own));
+        let known = targets.iter().all(|t| !matches!(t, Target::Own(_)));
         let in_a_row = matches!(self.info.kernel.space, Space::Flat(_)) || self.info.ignores_rows();
         scatters && known && in_a_row && !self.e.counting
     }

@@ -67,7 +67,7 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
         let start = self.e.b.ins().stack_addr(types::I64, buffer.slot, offset);
         let before = self.e.b.ins().imul_imm_s(first, buffer.prim.size() as i64);
         let address = self.e.b.ins().isub(start, before);
-        self.e.arrays.insert(buffer.name, Base { address, prim: buffer.prim });
+        self.e.arrays.insert(buffer.name, Base { address, prim: buffer.prim, changes: false });
     }
 
     pub fn name_strips(&mut self, buffers: &[Buffer], first: Value) {

@@ -4,7 +4,7 @@
 //! leaves the function with `false`, as a call of a function that failed does.
 
 use super::text::{Text, atom, name, ty};
-use par_ir::core::{Body, Exp, FunId, LoopForm, Param, Stm};
+use par_ir::core::{At, Body, Exp, FunId, LoopForm, Param, Stm};
 use par_ir::prim::{BinOp, PrimOp, SpecialOp, UnOp};
 use par_ir::ty::{Atom, Vars};
 use par_ir::{CheckKind, Prim, Span, Var};
@@ -79,9 +79,10 @@ impl Bodies<'_> {
                 let value = format!("load(&{}[{}])", name(*v, self.vars), self.atoms(is));
                 self.bind(&stm.pat[0], &value);
             }
-            Exp::Update { arr, indices, value } => {
+            Exp::Update { arr, at, value } => {
                 let array = name(*arr, self.vars);
-                let line = format!("store(&{array}[{}], {});", self.atoms(indices), self.atom(value));
+                let index = At::only_indices(at).ok_or("a kernel updates a slice")?;
+                let line = format!("store(&{array}[{}], {});", self.atoms(&index), self.atom(value));
                 self.text.line(line);
                 self.bind(&stm.pat[0], &array);
             }

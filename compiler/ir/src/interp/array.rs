@@ -45,12 +45,14 @@ impl Machine<'_> {
                 let rows = (0..len).map(|i| arr.row(start + i * stride));
                 Val::collect(rows.collect::<Outcome<_>>()?, ty.rank(), ty.prim())
             }
-            Exp::Update { arr, indices, value } => {
+            Exp::Update { arr, at, value } => {
                 let (mut arr, value) = (self.get(*arr), self.value(*value));
-                let indices = self.integers(indices)?;
+                let places: Vec<Vec<i64>> =
+                    at.iter().map(|a| self.integers(&a.atoms())).collect::<Outcome<_>>()?;
                 self.release(stm);
-                self.work += 1;
-                arr.update(&indices, value)?;
+                let is_row = places.iter().all(|p| p.len() == 1);
+                self.work += if is_row { 1 } else { value.count() as u64 };
+                arr.update(&places, value)?;
                 Ok(arr)
             }
             Exp::Iota(n) => {

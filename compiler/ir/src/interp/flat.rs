@@ -169,7 +169,7 @@ impl Host<'_> {
                 let (index, value) = (self.machine.integer(*index)?, self.machine.value(*value));
                 let mut array = Val::Leaf(self.owned(stm, &[*arr])?.remove(0));
                 self.launch(1, 0);
-                array.update(&[index], value)?;
+                array.update(&[vec![index]], value)?;
                 Ok(array)
             }
             Op::Iota(n) => {

@@ -163,11 +163,19 @@ impl Val {
     }
 
     /// Replaces the element or row at `indices`, in place where nothing is shared.
-    pub(super) fn update(&mut self, indices: &[i64], value: Val) -> Outcome<()> {
-        let Some((&i, rest)) = indices.split_first() else {
+    pub(super) fn update(&mut self, places: &[Vec<i64>], value: Val) -> Outcome<()> {
+        let Some((place, rest)) = places.split_first() else {
             *self = value;
             return Ok(());
         };
+        if let [start, stride] = place[..] {
+            return (0..value.len() as i64)
+                .try_for_each(|j| self.update_row(start + j * stride, rest, value.row(j)?));
+        }
+        self.update_row(place[0], rest, value)
+    }
+
+    fn update_row(&mut self, i: i64, rest: &[Vec<i64>], value: Val) -> Outcome<()> {
         let inside = i >= 0 && (i as usize) < self.len();
         match self {
             Val::Leaf(a) if inside => a.set(i as usize, value.scalar()?),

@@ -1,7 +1,7 @@
 //! Reading CORE.
 
 use super::{Parser, Result, is_special_float};
-use crate::core::{Body, Exp, Fun, FunId, Lambda, LoopForm, Param, Program, Schedule, Stm};
+use crate::core::{At, Body, Exp, Fun, FunId, Lambda, LoopForm, Param, Program, Schedule, Stm};
 use crate::ty::{Atom, Elem, Type, Var};
 
 /// Reads a printed program. Names of variables that do not occur are lost.
@@ -100,7 +100,7 @@ impl Parser {
         }
     }
 
-    /// `x`, `x[i, j]` or `x with [i, j] = v`.
+    /// `x`, `x[i, j]`, `x with [i, j] = v` or `x with [i, start : stride] = v`.
     fn var_exp(&mut self) -> Result<Exp> {
         let arr = self.var()?;
         if self.is("[") {
@@ -109,9 +109,15 @@ impl Parser {
         if !self.accept_word("with") {
             return Ok(Exp::Atom(Atom::Var(arr)));
         }
-        let indices = self.list("[", "]", Self::atom)?;
+        let at = self.list("[", "]", Self::at)?;
         self.expect("=")?;
-        Ok(Exp::Update { arr, indices, value: self.atom()? })
+        Ok(Exp::Update { arr, at, value: self.atom()? })
+    }
+
+    /// `i` or `start : stride`.
+    fn at(&mut self) -> Result<At> {
+        let start = self.atom()?;
+        Ok(if self.accept(":") { At::Slice { start, stride: self.atom()? } } else { At::Index(start) })
     }
 
     fn keyword(&mut self, word: &str) -> Result<Exp> {

@@ -1,7 +1,7 @@
 //! Printing CORE.
 
 use super::{Writer, name};
-use crate::core::{Body, Exp, Fun, Lambda, LoopForm, Param, Program, Schedule, Stm};
+use crate::core::{At, Body, Exp, Fun, Lambda, LoopForm, Param, Program, Schedule, Stm};
 use crate::ty::{Atom, Type, Var, Vars};
 
 /// The program as text, without spans.
@@ -164,9 +164,16 @@ impl Writer<'_> {
                 self.soac("", width, inputs, lam);
                 self.operator(op, neutral);
             }
-            Exp::Update { arr, indices, value } => {
+            Exp::Update { arr, at, value } => {
                 self.var(arr);
-                self.list(" with [", indices, "] = ", Self::atom);
+                self.list(" with [", at, "] = ", |p, a| match a {
+                    At::Index(i) => p.atom(i),
+                    At::Slice { start, stride } => {
+                        p.atom(start);
+                        p.push(" : ");
+                        p.atom(stride);
+                    }
+                });
                 self.atom(value);
             }
             Exp::Iota(n) => {

@@ -18,7 +18,7 @@ mod operators;
 mod pick;
 mod worth;
 
-use crate::core::{Body, Exp, FunId, Lambda, LoopForm, Param, Stm};
+use crate::core::{At, Body, Exp, FunId, Lambda, LoopForm, Param, Stm};
 use crate::prim::PrimOp;
 use crate::ty::{Atom, Type, Var, Vars};
 use crate::visit::{Code, Subst};
@@ -213,7 +213,12 @@ impl<'v> Tiny<'v> {
             Exp::Index(arr, indices) => return self.index(&stm.pat[0], *arr, indices, stm.span, out),
             Exp::If { cond, then, other } => return self.branch(stm, *cond, then, other, out),
             Exp::Loop { params, form, body } => return self.repeat(stm, params, form, body, out),
-            Exp::Update { arr, indices, value } => return self.update(stm, *arr, indices, *value, out),
+            Exp::Update { arr, at, value } => {
+                return match At::only_indices(at) {
+                    Some(indices) => self.update(stm, *arr, &indices, *value, out),
+                    None => self.keep(stm, out),
+                };
+            }
             Exp::Call(f, args) if self.apart.contains(f) => return self.call(stm, *f, args, out),
             _ => {}
         }

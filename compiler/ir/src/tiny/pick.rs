@@ -7,7 +7,7 @@
 //! ```
 
 use super::{MOST, Tiny, leaves, sizes};
-use crate::core::{Exp, Param, Stm};
+use crate::core::{At, Exp, Param, Stm};
 use crate::prim::{CmpOp, PrimOp};
 use crate::ty::{Atom, Type, Var};
 use par_runtime::{Prim, Scalar, Span};
@@ -187,7 +187,7 @@ impl Tiny<'_> {
         for (i, value) in parts.into_iter().enumerate() {
             let indices = [indices.as_slice(), &[Atom::i64(i as i64)]].concat();
             let var = if i + 1 == *n { p.var } else { self.vars.fresh_like(p.var) };
-            let exp = Exp::Update { arr: before, indices, value };
+            let exp = Exp::Update { arr: before, at: At::indices(&indices), value };
             self.push(Stm { pat: vec![Param { var, ty: ty.clone() }], exp, span: stm.span }, out)?;
             before = var;
         }

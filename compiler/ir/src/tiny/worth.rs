@@ -1,7 +1,7 @@
 //! How large an array may be that is taken apart: an index that is not known costs a comparison for every element.
 
 use super::{MOST, sizes};
-use crate::core::{Body, Exp, LoopForm, Param, Stm};
+use crate::core::{At, Body, Exp, LoopForm, Param, Stm};
 use crate::ty::{Atom, Type, Var};
 use std::collections::{HashMap, HashSet};
 
@@ -40,7 +40,10 @@ impl Search {
                 self.constant.extend(stm.pat.iter().map(|p| p.var));
             }
             Exp::Index(arr, indices) => self.access(*arr, indices),
-            Exp::Update { arr, indices, .. } => self.access(*arr, indices),
+            Exp::Update { arr, at, .. } => {
+                let indices: Vec<Atom> = at.iter().flat_map(At::atoms).collect();
+                self.access(*arr, &indices);
+            }
             Exp::Loop { params, form, .. } => {
                 params.iter().for_each(|(p, _)| self.bind(p));
                 if let LoopForm::While(cond) = form {

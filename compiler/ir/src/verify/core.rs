@@ -16,7 +16,7 @@
 
 use super::shape::{agree, array_of, mismatch, row, same_kind};
 use super::{Failure, Result, Scope, check_arity, check_operator, ensure, ensure_count};
-use crate::core::{Body, Entry, Exp, Fun, FunId, LoopForm, Param, Program, Stm};
+use crate::core::{At, Body, Entry, Exp, Fun, FunId, LoopForm, Param, Program, Stm};
 use crate::print::print_core_stm;
 use crate::ty::{Atom, Dim, Elem, Type, Var};
 use crate::visit::{Code, Subst};
@@ -208,7 +208,7 @@ impl Checker<'_> {
             }
             Exp::Loop { params, form, body } => self.core_loop(params, form, body, pat),
             Exp::Call(f, args) => self.call(*f, args, pat),
-            Exp::Update { arr, indices, value } => self.update(*arr, indices, *value, pat),
+            Exp::Update { arr, at, value } => self.update(*arr, at, *value, pat),
             Exp::Iota(n) => {
                 self.operand("the size", *n, &Type::I64)?;
                 self.binds(pat, array_of(*n, &Type::I64))
@@ -255,14 +255,18 @@ impl Checker<'_> {
         self.binds_kind(pat, row.rank(), row.elem)
     }
 
-    fn update(&mut self, arr: Var, indices: &[Atom], value: Atom, pat: &[Param]) -> Result {
+    fn update(&mut self, arr: Var, at: &[At], value: Atom, pat: &[Param]) -> Result {
         let ty = self.array(arr, 1)?;
-        self.integers("an index", indices)?;
-        ensure(!indices.is_empty() && !ty.is_desc(), || "not an update of an array's element".into())?;
-        let (Some(row), value) = (row(&ty, indices.len()), self.type_of(value)?) else {
-            return Err(format!("{} indices into rank {}", indices.len(), ty.rank()).into());
+        at.iter().try_for_each(|a| self.integers("an index", &a.atoms()))?;
+        ensure(!at.is_empty() && !ty.is_desc(), || "not an update of an array's element".into())?;
+        let (Some(row), value) = (row(&ty, at.len()), self.type_of(value)?) else {
+            return Err(format!("{} indices into rank {}", at.len(), ty.rank()).into());
         };
-        ensure(same_kind(&row, &value), || mismatch("the new row", &value, &row, self.scope.vars))?;
+        let slices = at.iter().filter(|a| matches!(a, At::Slice { .. })).count();
+        let regular = |ty: &Type| ty.dims.iter().all(|d| matches!(d, Dim::Size(_)));
+        ensure(slices == 0 || regular(&ty), || "a slice of a ragged array is updated".into())?;
+        let part = Type { dims: value.dims.iter().take(slices).chain(&row.dims).copied().collect(), ..row };
+        ensure(same_kind(&part, &value), || mismatch("the new row", &value, &part, self.scope.vars))?;
         self.binds(pat, ty)
     }
 

@@ -16,7 +16,7 @@
 use super::core::Checker;
 use super::shape::same_kind;
 use super::{Result, Scope, check_arity, check_operator, ensure, ensure_count};
-use crate::core::{Body, Exp, FunId, Lambda, Stm as CoreStm};
+use crate::core::{At, Body, Exp, FunId, Lambda, Stm as CoreStm};
 use crate::flat::{After, Block, Fun, Kernel, KernelKind, LoopForm, Op, Out, Param, Program, Space, Stm, Ty};
 use crate::inplace::InPlace;
 use crate::print::{print_core_stm, print_flat_stm};
@@ -526,7 +526,9 @@ fn kernel_stm(stm: &CoreStm, vars: &Vars) -> Result {
         Exp::Call(..) => {
             ensure(stm.pat.iter().all(|p| p.ty.is_scalar()), || "a call in a kernel gives an array".into())
         }
-        Exp::Update { indices, .. } => ensure_count("indices of an update", indices.len(), 1),
+        Exp::Update { at, .. } => {
+            ensure_count("indices of an update", At::only_indices(at).map_or(0, |is| is.len()), 1)
+        }
         _ => scalar_stm(stm, vars),
     }
 }

@@ -1,7 +1,7 @@
 //! Traversals of CORE, and what one asks of an expression: its operands, its bodies, whether it is scalar.
 
 use super::{Code, Edit, Site};
-use crate::core::{Body, Exp, Fun, Lambda, LoopForm, Param, Stm};
+use crate::core::{At, Body, Exp, Fun, Lambda, LoopForm, Param, Stm};
 use crate::ty::{Atom, Type, Var};
 
 impl Code for Param {
@@ -165,9 +165,9 @@ impl Exp {
                 variables(f, inputs);
                 atoms(f, neutral);
             }
-            Exp::Update { arr, indices, value } => {
+            Exp::Update { arr, at, value } => {
                 var(f, arr);
-                atoms(f, indices);
+                at.iter().for_each(|a| atoms(f, &a.atoms()));
                 f(*value);
             }
             Exp::Replicate(n, x) => atoms(f, &[*n, *x]),
@@ -229,9 +229,17 @@ impl Exp {
                 inputs.edit(e);
                 neutral.edit(e);
             }
-            Exp::Update { arr, indices, value } => {
+            Exp::Update { arr, at, value } => {
                 arr.edit(e);
-                indices.edit(e);
+                for a in at {
+                    match a {
+                        At::Index(i) => i.edit(e),
+                        At::Slice { start, stride } => {
+                            start.edit(e);
+                            stride.edit(e);
+                        }
+                    }
+                }
                 value.edit(e);
             }
             Exp::Replicate(n, x) => {

@@ -13,9 +13,18 @@
 //! w  = kernel map over n { zs[pos] + 1 }          ==>      w = kernel map over n { (if pos < m then … else xs[pos-m]) + 1 }
 //! ```
 //!
+//! And what is written over the elements that it is computed from:
+//!
+//! ```text
+//! zs = kernel map over n { ys[k + pos] * 2 }
+//! r  = kernel map (own ys as s) over n { s with [k + pos] = zs[pos] }
+//!                                                         ==>    r = kernel map (own ys as s) over n { s with [k + pos] = s[k + pos] * 2 }
+//! ```
+//!
 //! Only if no other use keeps the array, so that it need not be stored at all; if every reader loads about as much as before; and
 //! if none of them reads an array beyond the update that would have been its last use.
 
+use super::in_place;
 use super::order::consumed;
 use super::{Joiner, reads};
 use crate::flatten::kernel_may_fail;
@@ -35,13 +44,20 @@ const MAX_READERS: usize = 6;
 
 /// Inlines what pays, from the top down.
 pub fn sweep(block: &mut Block, joiner: &mut Joiner) {
-    for at in 0..block.stms.len() {
+    let mut at = 0;
+    while at < block.stms.len() {
         for (array, forms) in elements(block, at, joiner) {
+            let replacing = forms.iter().find_map(|e| in_place::replacing(block, at, array, e, joiner));
+            if let Some((user, stms)) = replacing {
+                block.stms.splice(user..=user, stms);
+                continue;
+            }
             let found = forms.into_iter().find_map(|e| Some((readers(block, at, array, &e)?, e)));
             if let Some((readers, element)) = found {
                 readers.into_iter().for_each(|r| element.put_into_kernel(&mut block.stms[r], array, joiner));
             }
         }
+        at += 1;
     }
 }
 
@@ -104,9 +120,9 @@ fn concat(block: &Block, at: usize, parts: &[Var], joiner: &mut Joiner) -> Optio
 }
 
 /// The code for one element of an array.
-struct Element {
+pub(super) struct Element {
     /// Of a concatenation nothing is known.
-    space: Option<Space>,
+    pub(super) space: Option<Space>,
     row: Var,
     pos: Var,
     prologue: Vec<core::Stm>,
@@ -142,7 +158,7 @@ impl Element {
     }
 
     /// Arrays with the indices they are read at.
-    fn loads(&self) -> Vec<(Var, Atom)> {
+    pub(super) fn loads(&self) -> Vec<(Var, Atom)> {
         let mut loads = Vec::new();
         let body = Body { stms: self.stms.clone(), results: vec![] };
         reads::for_each(&body, &mut |arr, i| loads.push((arr, i)));
@@ -174,7 +190,7 @@ impl Element {
     }
 
     /// Replaces the reads of the array in a kernel.
-    fn put_into_kernel(&self, stm: &mut Stm, array: Var, joiner: &mut Joiner) {
+    pub(super) fn put_into_kernel(&self, stm: &mut Stm, array: Var, joiner: &mut Joiner) {
         let Op::Kernel(k) = &mut stm.op else { return };
         let mut prologue = Body { stms: std::mem::take(&mut k.prologue), results: vec![] };
         let (row, pos) = (k.row, k.pos);

@@ -18,6 +18,7 @@
 //! No check changes its place among those that may fail ([`order`]). What is unused afterwards is for `prune`.
 
 mod after;
+mod in_place;
 mod inline;
 mod order;
 pub(crate) mod reads;

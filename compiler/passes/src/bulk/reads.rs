@@ -38,6 +38,19 @@ pub fn replace(body: &mut Body, with: &dyn Fn(Var, Atom) -> Option<Atom>) {
     }
 }
 
+/// Reads others instead of an array, each at an index of its own.
+pub fn redirect(body: &mut Body, array: Var, instead: &HashMap<Atom, (Var, Atom)>) {
+    for stm in &mut body.stms {
+        if let Exp::Index(arr, is) = &mut stm.exp
+            && *arr == array
+            && let Some((other, i)) = instead.get(&is[0])
+        {
+            (*arr, is[0]) = (*other, *i);
+        }
+        stm.exp.bodies_mut().into_iter().for_each(|b| redirect(b, array, instead));
+    }
+}
+
 /// Removes statements of a kernel that only give a scalar another name, or compute again what is known.
 pub fn tidy(k: &mut Kernel) {
     let own = |o: &Out| matches!(o, Out::Own { .. });
@@ -54,7 +67,7 @@ pub fn tidy(k: &mut Kernel) {
 
 #[derive(Default)]
 struct Known {
-    /// What the kernel reads changes while it runs: only names are known.
+    /// What the kernel reads changes while it runs.
     changes: bool,
     names: Subst,
     seen: HashMap<Key, Atom>,
@@ -85,7 +98,7 @@ impl Known {
         let [p] = stm.pat.as_slice() else { return None };
         match &stm.exp {
             Exp::Atom(a) if p.ty.is_scalar() => Some(*a),
-            Exp::Prim(..) | Exp::Index(..) if !self.changes => {
+            Exp::Prim(..) | Exp::Index(..) if !(self.changes && matches!(stm.exp, Exp::Index(..))) => {
                 match self.seen.entry(cse::key(&stm.exp, &p.ty)?) {
                     Entry::Occupied(known) => Some(*known.get()),
                     Entry::Vacant(new) => {

@@ -2,7 +2,7 @@
 //!
 //! A statement `b = v` whose `b` is the name of a buffer says that from there on its content is the version `v`.
 
-use par_ir::core::{Body, Exp, Lambda, LoopForm, Param, Stm};
+use par_ir::core::{At, Body, Exp, Lambda, LoopForm, Param, Stm};
 use par_ir::prim::{BinOp, CmpOp, PrimOp};
 use par_ir::visit::Code;
 use par_ir::{Atom, Dim, Prim, Span, Type, Var, Vars};
@@ -219,9 +219,9 @@ impl Generator<'_> {
             }
             Exp::If { cond, then, other } => self.branch(stm, *cond, [then, other], dests, out)?,
             Exp::Loop { params, form, body } => self.inner_loop(stm, params, form, body, out)?,
-            Exp::Update { arr, indices, value } => {
+            Exp::Update { arr, at, value } => {
                 let arr = self.changeable(*arr, &stm.pat[0].ty, stm.span, out)?;
-                let exp = Exp::Update { arr, indices: indices.clone(), value: *value };
+                let exp = Exp::Update { arr, at: at.clone(), value: *value };
                 self.version(&stm.pat[0], arr, exp, stm.span, out);
             }
             Exp::Scatter { dests, width, inputs, lam } => {
@@ -317,7 +317,7 @@ impl Generator<'_> {
         let ty = self.names.get(&to.buffer)?.clone();
         if !to.at.is_empty() {
             let next = Param { var: self.vars.fresh_like(to.buffer), ty };
-            let exp = Exp::Update { arr: to.buffer, indices: to.at.clone(), value: a };
+            let exp = Exp::Update { arr: to.buffer, at: At::indices(&to.at), value: a };
             push(out, &next, exp, span);
             return Some(());
         }
@@ -488,7 +488,7 @@ impl Generator<'_> {
         let mut next = Vec::new();
         for ((array, _), value) in params.iter().zip(values) {
             let p = Param { var: self.vars.fresh_like(array.var), ty: array.ty.clone() };
-            push(&mut then, &p, Exp::Update { arr: array.var, indices: vec![at], value }, span);
+            push(&mut then, &p, Exp::Update { arr: array.var, at: vec![At::Index(at)], value }, span);
             next.push(p.var.into());
         }
         let same = params.iter().map(|(p, _)| p.var.into()).collect();

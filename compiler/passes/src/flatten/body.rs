@@ -106,7 +106,7 @@ impl Flattener<'_> {
             Exp::Filter { .. } => self.filter(level, stm),
             Exp::Scatter { .. } => self.scatter(level, stm),
             Exp::Hist { .. } => self.hist(level, stm),
-            Exp::Update { arr, indices, value } => self.update(level, stm, *arr, indices, *value),
+            Exp::Update { arr, at, value } => self.update(level, stm, *arr, at, *value),
             Exp::Concat(arrs) => self.concat(level, stm, arrs),
             Exp::Literal(elems, prim) => self.literal(level, stm, elems, *prim),
             Exp::Flatten(arr) => self.flatten_packed(level, stm, *arr),
@@ -155,7 +155,7 @@ impl Flattener<'_> {
                 Exp::If { cond, then, other }
             }
             Exp::Loop { params, form, body } => self.scalar_loop(g, params, form, body)?,
-            Exp::Update { arr, indices, value } => return self.local_update(g, stm, *arr, indices, *value),
+            Exp::Update { arr, at, value } => return self.local_update(g, stm, *arr, at, *value),
             Exp::Call(fun, args) => {
                 let args = self.eval_atoms(g, args);
                 Exp::Call(self.locals.call(*fun), args)

@@ -17,7 +17,7 @@ use super::nest::LevelId;
 use super::pack::DimRep;
 use super::rep::{Arr, Rep, Src};
 use super::{Flattener, Result};
-use par_ir::core::{Body, Exp, LoopForm, Param, Stm};
+use par_ir::core::{At, Body, Exp, LoopForm, Param, Stm};
 use par_ir::inplace::InPlace;
 use par_ir::{Atom, Dim, Prim, Type, Var};
 
@@ -213,35 +213,47 @@ impl Flattener<'_> {
         g: &mut Group,
         stm: &Stm,
         arr: Var,
-        indices: &[Atom],
+        at: &[At],
         value: Atom,
     ) -> Result<()> {
         let old = self.version(arr.into());
-        let target = self.indexed(arr, indices);
-        let source = self.rep(value);
+        let (target, source) = (self.rep(arr.into()), self.rep(value));
         let dims = match value {
             Atom::Var(v) => self.types.get(&v).map(|ty| self.dim_reps(ty)).unwrap_or_default(),
             Atom::Const(_) => Vec::new(),
         };
-        let new = self.write_all(g, old, target, source, dims)?;
+        let new = self.write_all(g, old, (target, at), source, dims)?;
         self.bind_version(&stm.pat[0], arr, new);
         Ok(())
     }
 
-    /// Writes a scalar, or a row element by element, to where `target` is; the array's next version.
+    /// Writes a scalar, or a row or part element by element, to a place in `target`; the array's next version.
     fn write_all(
         &mut self,
         g: &mut Group,
         old: Var,
-        target: Rep,
+        (target, mut at): (Rep, &[At]),
         source: Rep,
         mut dims: Vec<DimRep>,
     ) -> Result<Var> {
+        let (mut target, mut part) = (target, None);
+        while let (Rep::Array(arr), Some((first, rest))) = (&target, at.split_first()) {
+            at = rest;
+            match first {
+                At::Index(i) => target = self.row(arr, self.ex(*i)),
+                At::Slice { start, stride } => {
+                    part = Some(self.sliced(arr.clone(), *start, *stride));
+                    break;
+                }
+            }
+        }
+        let target = part.map_or(target, Rep::Array);
         let (to, from) = match (target, source) {
             (Rep::Scalar(Ex::Load(_, _, ix)), Rep::Scalar(source)) => {
                 let value = self.eval(g, &source);
                 let index = self.eval_checked(g, &ix);
-                return Ok(self.write(g, old, Exp::Update { arr: old, indices: vec![index], value }));
+                let at = vec![At::Index(index)];
+                return Ok(self.write(g, old, Exp::Update { arr: old, at, value }));
             }
             (Rep::Array(to), Rep::Array(from)) => (to, from),
             _ => panic!("internal error in flatten: shape of an update"),
@@ -251,11 +263,11 @@ impl Flattener<'_> {
         let ty = g.arrays[&old].clone();
         let state = self.local_param(g, &Param { var: old, ty }, old.into());
         let index = self.declare_local(g, old);
-        let at = Ex::Atom(index.into());
+        let i = Ex::Atom(index.into());
         let body = self.nested(g, |f, g| {
-            let pair = (f.row(&to, at.clone()), f.row(&from, at.clone()));
-            let dims = f.inside_at(&dims, &at);
-            Ok(vec![f.write_all(g, state.var, pair.0, pair.1, dims)?.into()])
+            let pair = (f.row(&to, i.clone()), f.row(&from, i.clone()));
+            let dims = f.inside_at(&dims, &i);
+            Ok(vec![f.write_all(g, state.var, (pair.0, at), pair.1, dims)?.into()])
         })?;
         let form = LoopForm::For { index, prim: Prim::I64, bound };
         Ok(self.write(g, old, Exp::Loop { params: vec![(state, old.into())], form, body }))

@@ -6,7 +6,7 @@
 //! (a)    = kernel map { let x = f p  in (x) }
 //! ```
 
-use par_ir::core::{Body, Exp, LoopForm, Stm};
+use par_ir::core::{At, Body, Exp, LoopForm, Stm};
 use par_ir::flat::{self, Block, Kernel, KernelKind, Op, Out, Space};
 use par_ir::{Atom, Dim, Var};
 use std::collections::HashSet;
@@ -303,9 +303,9 @@ pub(crate) fn stm_uses(stm: &Stm, f: &mut dyn FnMut(Var)) {
             atom(*cond, f);
             args.iter().for_each(|a| atom(*a, f));
         }
-        Exp::Update { arr, indices, value } => {
+        Exp::Update { arr, at, value } => {
             f(*arr);
-            indices.iter().chain([value]).for_each(|a| atom(*a, f));
+            at.iter().flat_map(At::atoms).chain([*value]).for_each(|a| atom(a, f));
         }
         Exp::If { cond, then, other } => {
             atom(*cond, f);

@@ -5,10 +5,10 @@ use super::ex::Ex;
 use super::nest::LevelId;
 use super::rep::{Arr, Rep, Src};
 use super::{Flattener, Result};
-use par_ir::core::{Exp, Param, Stm};
+use par_ir::core::{At, Exp, Param, Stm};
 use par_ir::flat::{self, KernelKind, Op, Out, Ty};
 use par_ir::prim::{BinOp, CmpOp};
-use par_ir::{Atom, Prim, PrimOp, Type, Var};
+use par_ir::{Atom, Dim, Prim, PrimOp, Type, Var};
 
 impl Flattener<'_> {
     /// A destination: as it is if it is whole, else its packed form; and the flat array in it.
@@ -45,25 +45,84 @@ impl Flattener<'_> {
         level: LevelId,
         stm: &Stm,
         arr: Var,
-        indices: &[Atom],
+        at: &[At],
         value: Atom,
     ) -> Result<()> {
         let prim = stm.pat[0].ty.prim();
         let (packed, data) = self.destination(level, arr);
-        let mut target = Rep::Array(packed.clone());
-        for ix in indices {
-            if let Rep::Array(a) = &target {
-                target = self.row(a, self.ex(*ix));
-            }
+        let source = self.apart_from(level, data, value);
+        let (inside, target, source) = self.part_of_both(level, packed.clone(), at, value, source);
+        let new = flat::Param { var: self.bind_updated(&stm.pat[0], &packed, data), ty: Ty::Array(prim) };
+        match At::only_indices(at) {
+            Some(_) => self.write_elements(inside, target, source, data, new),
+            None => self.replace_elements(inside, target, source, data, new),
         }
-        let source = self.rep(value);
-        let (at, target, source) = match (target, value) {
-            (Rep::Array(row), Atom::Var(v)) => self.elements_of_both(level, row, v),
-            (t, _) => (level, t, source),
-        };
-        let new = self.bind_updated(&stm.pat[0], &packed, data);
-        self.write_elements(at, target, source, data, flat::Param { var: new, ty: Ty::Array(prim) });
         Ok(())
+    }
+
+    /// A new row or part: copied, if it is a view of the array that is updated, which would be copied otherwise.
+    fn apart_from(&mut self, level: LevelId, data: Var, value: Atom) -> Rep {
+        let source = self.rep(value);
+        let (Rep::Array(view), Atom::Var(v)) = (&source, value) else { return source };
+        let mut used = Vec::new();
+        view.vars(&mut used);
+        if !used.contains(&data) {
+            return source;
+        }
+        let (view, ty) = (view.clone(), self.types[&v].clone());
+        Rep::Array(self.pack(level, &view, &ty))
+    }
+
+    /// The level of the elements of `value`, whose representation is `from`, and what they and those of the part of `to` are there that it
+    /// replaces.
+    fn part_of_both(
+        &mut self,
+        level: LevelId,
+        to: Arr,
+        at: &[At],
+        value: Atom,
+        from: Rep,
+    ) -> (LevelId, Rep, Rep) {
+        let levels = match value.var().map(|v| self.types[&v].clone()).filter(|ty| !ty.is_scalar()) {
+            Some(ty) => {
+                let dims = self.dim_reps(&ty);
+                self.enter_dims(level, dims)
+            }
+            None => vec![],
+        };
+        let (mut inner, mut at) = (levels.iter(), at.iter());
+        let (mut target, mut source) = (Rep::Array(to), from);
+        while let Rep::Array(arr) = &target {
+            let part = match at.next() {
+                Some(At::Index(i)) => {
+                    target = self.row(arr, self.ex(*i));
+                    continue;
+                }
+                Some(At::Slice { start, stride }) => self.sliced(arr.clone(), *start, *stride),
+                None => arr.clone(),
+            };
+            let (Some(l), Rep::Array(rows)) = (inner.next(), &source) else {
+                panic!("internal error in flatten: shape of an update")
+            };
+            (target, source) = (self.row(&part, self.local(*l)), self.row(rows, self.local(*l)));
+        }
+        (levels.last().copied().unwrap_or(level), target, source)
+    }
+
+    /// As [`Self::write_elements`], where no two positions write to the same place.
+    fn replace_elements(&mut self, at: LevelId, target: Rep, value: Rep, data: Var, new: flat::Param) {
+        let (Rep::Scalar(Ex::Load(_, prim, ix)), Rep::Scalar(value)) = (target, value) else {
+            panic!("internal error in flatten: shape of an update")
+        };
+        let size = self.array_length(data);
+        let mut g = self.take_group(at);
+        let (index, value) = (self.eval(&mut g, &ix), self.eval(&mut g, &value));
+        let ty = Type::array(vec![Dim::Size(size)], prim);
+        let [state, last] = [(); 2].map(|()| Param { var: self.vars.fresh_like(data), ty: ty.clone() });
+        let exp = Exp::Update { arr: state.var, at: vec![At::Index(index)], value };
+        self.push_stm(&mut g, false, vec![last.clone()], exp);
+        let kind = KernelKind::Map(vec![Out::Own { dest: data, state }]);
+        self.finish(g, kind, vec![last.var.into()], vec![new]);
     }
 
     /// The level of the elements of `from`, and what they and those of `to`, which has the same shape, are there.
@@ -147,7 +206,7 @@ impl Flattener<'_> {
         kind: impl FnOnce(&mut Self, Vec<Var>) -> Result<KernelKind>,
     ) -> Result<()> {
         let targets = self.destinations(level, dests);
-        let par_ir::Dim::Size(len) = self.types[&dests[0]].dims[0] else {
+        let Dim::Size(len) = self.types[&dests[0]].dims[0] else {
             unreachable!("outermost dimensions are sizes")
         };
         let len = self.ex(len);

@@ -26,7 +26,7 @@ impl Flattener<'_> {
                 if stride.as_i64() == Some(1) {
                     self.note_part(stm.pat[0].var, *arr, Part::From(*start));
                 }
-                Rep::Array(self.sliced(*arr, *start, *stride))
+                Rep::Array(self.sliced(self.arr(*arr), *start, *stride))
             }
             Exp::Iota(_) => Rep::Array(Arr::whole(Src::Iota, vec![])),
             Exp::Replicate(_, x) => Rep::Array(Arr::whole(Src::Splat(Rc::new(self.rep(*x))), vec![])),
@@ -61,8 +61,8 @@ impl Flattener<'_> {
         rep
     }
 
-    fn sliced(&self, arr: Var, start: Atom, stride: Atom) -> Arr {
-        let a = self.arr(arr);
+    /// Rows `start, start + stride, …` of an array.
+    pub(crate) fn sliced(&self, a: Arr, start: Atom, stride: Atom) -> Arr {
         let (start, stride) = (self.ex(start), self.ex(stride));
         let skip = match &a.stride {
             Some(s) => self.mul(start, s.clone()),

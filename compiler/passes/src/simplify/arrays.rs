@@ -11,7 +11,7 @@
 //! ```
 
 use super::env::Env;
-use par_ir::core::{Exp, Param, Stm};
+use par_ir::core::{At, Exp, Param, Stm};
 use par_ir::prim::{BinOp, PrimOp};
 use par_ir::ty::{Atom, Dim, Type, Var};
 use par_runtime::{Prim, Span};
@@ -107,7 +107,9 @@ fn index(
             let i = sliced(env, first, start, stride, span, out);
             Exp::Index(arr, [&[i], rest].concat())
         }
-        Exp::Update { indices: at, value, .. } if at == indices => Exp::Atom(value),
+        Exp::Update { at, value, .. } if At::only_indices(&at).as_deref() == Some(indices) => {
+            Exp::Atom(value)
+        }
         Exp::Unflatten(flat) => {
             let (Some(Dim::Size(m)), Some((second, rest))) =
                 (env.type_of(arr)?.dims.get(1).copied(), rest.split_first())

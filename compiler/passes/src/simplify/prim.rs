@@ -51,6 +51,9 @@ fn integer(env: &Env, op: BinOp, p: Prim, x: Atom, y: Atom) -> Option<Exp> {
     if matches!(op, Add | Mul | And | Or | Xor | Min | Max) && constant_of(x).is_some() {
         return Some(Exp::Prim(PrimOp::Bin(op, p), vec![y, x]));
     }
+    if op == Max && is(y, p, 0) && range::not_negative(env, x) {
+        return Some(Exp::Atom(x));
+    }
     identity(op, p, x, y).map(Exp::Atom).or_else(|| reassociate(env, op, p, x, y))
 }
 

@@ -11,7 +11,7 @@
 //! ```
 //!
 //! Known are: the index of a `for`, the elements of an `iota`, remainders (each with its exclusive upper bound),
-//! these shifted by constants (`is[i + 1]` for `i < n - 1`), that sizes are not negative, and what comparisons with
+//! these shifted by constants (`is[i + 1]` for `i < n - 1`), ranges (`i + t` for `i < n - t`), that sizes are not negative, and what comparisons with
 //! constants have told (`i - 1` where `i` is not 0), digits (`x & 255`) and numbers that were narrower before.
 
 use super::env::Env;
@@ -32,6 +32,7 @@ fn surely_below(env: &Env, x: Atom, y: Atom) -> bool {
     let (i, c) = offset(env, x);
     env.uppers(i).iter().any(|&u| reaches(env, u, c, y))
         || remainder_of(env, x).is_some_and(|n| n == y || le_constants(n, y))
+        || end_of_range(env, x).is_some_and(|n| n == y)
         || successor_of(env, y).is_some_and(|i| has_upper(env, i) && at_most(env, x, i))
         || negative(x) && not_negative(env, y)
         || c < 0 && i == y && not_negative(env, i)
@@ -120,6 +121,7 @@ pub(super) fn not_negative(env: &Env, a: Atom) -> bool {
             env.is_size(v)
                 || has_upper(env, a)
                 || remainder_of(env, a).is_some()
+                || end_of_range(env, a).is_some()
                 || successor_of(env, a).is_some_and(|i| has_upper(env, i))
                 || quotient(env, v)
                 || shifted_up(env, a)
@@ -147,6 +149,7 @@ fn reaches(env: &Env, u: Atom, c: i128, y: Atom) -> bool {
     match (constant(u), constant(y)) {
         (Some(u), Some(y)) => u + c <= y,
         _ if c == 0 && u == y => true,
+        _ if (0..=1).contains(&c) && (env.uppers(u).contains(&y) || end_of_range(env, u) == Some(y)) => true,
         _ => match (from_size(env, u), from_size(env, y)) {
             (Some((u, d)), Some((y, e))) if u == y && d + c <= e => true,
             _ => smaller_of(env, u).is_some_and(|xy| xy.iter().any(|x| reaches(env, *x, c, y))),
@@ -190,6 +193,32 @@ fn has_upper(env: &Env, a: Atom) -> bool {
 fn successor_of(env: &Env, a: Atom) -> Option<Atom> {
     match env.def_of(a) {
         Some(Exp::Prim(PrimOp::Bin(BinOp::Add, _), xy)) if xy[1].as_i64() == Some(1) => Some(xy[0]),
+        _ => None,
+    }
+}
+
+/// `n` if `a` is `t + i` with `i < n - t`, where neither `n` nor `t` is negative: nothing overflows, and `a` is not negative.
+fn end_of_range(env: &Env, a: Atom) -> Option<Atom> {
+    let Some(Exp::Prim(PrimOp::Bin(BinOp::Add, p), xy)) = env.def_of(a) else { return None };
+    let end = |t: Atom, i: Atom| {
+        env.uppers(i)
+            .iter()
+            .find_map(|u| difference(env, *u).filter(|(_, start)| *start == t))
+            .map(|(n, _)| n)
+    };
+    let (n, t) = end(xy[0], xy[1]).map(|n| (n, xy[0])).or_else(|| Some((end(xy[1], xy[0])?, xy[1])))?;
+    (p.is_signed() && not_negative(env, n) && not_negative(env, t)).then_some(n)
+}
+
+/// `n` and `t` if `u` is `n - t`, or 0 if that is less.
+fn difference(env: &Env, u: Atom) -> Option<(Atom, Atom)> {
+    match env.def_of(u)? {
+        Exp::Prim(PrimOp::Bin(BinOp::Sub, _), xy) => Some((xy[0], xy[1])),
+        Exp::Prim(PrimOp::Bin(BinOp::Max, _), xy) => match (constant(xy[0]), constant(xy[1])) {
+            (_, Some(0)) => difference(env, xy[0]),
+            (Some(0), _) => difference(env, xy[1]),
+            _ => None,
+        },
         _ => None,
     }
 }

@@ -11,7 +11,7 @@ use par_ir::ty::Atom;
 use par_ir::{Prim, Scalar, Var};
 use par_runtime::op::call::is_call;
 
-impl Strip<'_, '_, '_> {
+impl Strip<'_, '_> {
     pub fn atom(&mut self, a: &Atom) -> Result<Lanes, Unsupported> {
         if let Some(x) = a.var().and_then(|v| self.values.get(&v)) {
             return Ok(x.clone());

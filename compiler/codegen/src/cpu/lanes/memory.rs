@@ -11,12 +11,12 @@ use cranelift_codegen::ir::MemFlagsData;
 use par_ir::ty::Atom;
 use par_ir::{Prim, Var};
 
-impl Strip<'_, '_, '_> {
+impl Strip<'_, '_> {
     /// The elements at an index that differs between lanes.
     pub fn gather(&mut self, arr: Var, index: &Atom, apart: bool) -> Result<Lanes, Unsupported> {
         let base = *self.e.arrays.get(&arr).ok_or_else(|| format!("array v_{} is not bound", arr.0))?;
         match (self.atom(index)?, self.active.clone()) {
-            (Lanes::Same(i), _) => Ok(Lanes::Same(self.e.load(base, i, input()))),
+            (Lanes::Same(i), _) => Ok(Lanes::Same(self.e.load(base, i, base.flags()))),
             (index, Some(active)) => self.gather_active(base, index, &active, apart),
             (Lanes::Steps(first, 1), None) if !apart => Ok(self.load_row(base, first)),
             (index, None) => Ok(self.gather_lanes(base, &index, None, apart)),
@@ -67,7 +67,7 @@ impl Strip<'_, '_, '_> {
         }
         let loaded: Vec<Value> = match index {
             Lanes::Steps(first, step) if active.is_none() => self.stride(base, *first, *step),
-            _ => indices.into_iter().map(|i| self.e.load(base, i, input())).collect(),
+            _ => indices.into_iter().map(|i| self.e.load(base, i, base.flags())).collect(),
         };
         if apart {
             return Lanes::Apart(loaded);
@@ -80,13 +80,13 @@ impl Strip<'_, '_, '_> {
         let address = self.e.element(base, first);
         let bytes = step * base.prim.size() as i64;
         (0..self.lanes as i64)
-            .map(|l| self.e.load_at(base.prim, input(), address, (l * bytes) as i32))
+            .map(|l| self.e.load_at(base.prim, base.flags(), address, (l * bytes) as i32))
             .collect()
     }
 
     /// Loads that always happen may be moved to where they are needed.
-    fn flags(&self) -> MemFlagsData {
-        if self.conditional { input() } else { input().with_can_move() }
+    fn flags(&self, base: Base) -> MemFlagsData {
+        if self.conditional || base.changes { base.flags() } else { input().with_can_move() }
     }
 
     /// The elements from `first`.
@@ -95,13 +95,13 @@ impl Strip<'_, '_, '_> {
         let bytes = self.lanes * base.prim.size();
         if base.prim == Prim::F16 {
             let quarter = |s: &mut Self, at: i32| {
-                let bits = s.e.b.ins().uload16x4(input(), address, offset + at);
+                let bits = s.e.b.ins().uload16x4(base.flags(), address, offset + at);
                 half::expand(&mut s.e.b, bits)
             };
             return Lanes::Vector((0..self.lanes as i32 / 4).map(|r| quarter(self, 8 * r)).collect());
         }
         let ty = vector_of(clif_type(base.prim));
-        let flags = self.flags();
+        let flags = self.flags(base);
         let regs: Vec<Value> = if bytes < BYTES {
             let part = self.part(bytes);
             let x = self.e.b.ins().load(part, flags, address, offset);

@@ -28,20 +28,22 @@ mod memory;
 mod prim;
 mod reduce;
 mod steps;
+mod turns;
 mod value;
 
 use super::emit::{Base, Emitter, Unsupported, args};
-use super::kernel::{KernelEmitter, KernelInfo};
+use super::kernel::KernelInfo;
 use super::stage::for_each_use;
 use body::Row;
 use class::Classes;
 use cranelift::prelude::*;
-use par_ir::Var;
 use par_ir::core::{Body, Exp};
-use par_ir::flat::{KernelKind, Out, Space};
+use par_ir::flat::{Kernel, KernelKind, Out, Space};
 use par_ir::ty::Dim;
+use par_ir::{Prim, Var};
 pub use reduce::{Lane, operators};
 use std::collections::{HashMap, HashSet};
+pub use turns::turns;
 use value::Lanes;
 
 /// How a kernel is done on groups.
@@ -51,6 +53,8 @@ pub struct Plan {
     lanes: usize,
     /// Variables that any code uses.
     used: HashSet<Var>,
+    /// Its results are index and value in place of an array that is updated.
+    body: Body,
 }
 
 impl Plan {
@@ -64,11 +68,14 @@ impl Plan {
 /// How a kernel is done on groups, if that pays.
 pub fn plan(info: &KernelInfo) -> Option<Plan> {
     let kernel = info.kernel;
-    if !is_pure(&kernel.body) {
+    let body = match &kernel.kind {
+        KernelKind::Map(outs) => turns::without_updates(&states(outs), &kernel.body)?,
+        _ => kernel.body.clone(),
+    };
+    if !is_pure(&body) {
         return None;
     }
     let op = match &kernel.kind {
-        KernelKind::Map(outs) if outs.iter().any(|o| matches!(o, Out::Own { .. })) => return None,
         KernelKind::Map(_) => None,
         KernelKind::Reduce { op, .. } | KernelKind::Scan { op, .. } => {
             reduce::operators(op)?;
@@ -76,12 +83,21 @@ pub fn plan(info: &KernelInfo) -> Option<Plan> {
         }
         _ => return None,
     };
-    let classes = Classes::new(kernel.pos, &kernel.body, op);
-    let bodies: Vec<_> = [&kernel.body].into_iter().chain(op.map(|o| &o.body)).collect();
+    let classes = Classes::new(kernel.pos, &body, op);
+    let bodies: Vec<_> = [&body].into_iter().chain(op.map(|o| &o.body)).collect();
     let is_ragged = op.is_some() && matches!(kernel.space, Space::Rows { dim: Dim::Seg(_), .. });
     let lanes = cost::lanes(&classes, &bodies, is_ragged)?;
     let used = used(&bodies);
-    Some(Plan { classes, lanes, used })
+    Some(Plan { classes, lanes, used, body })
+}
+
+/// For each result of a map the array that it is a version of, if it is one.
+fn states(outs: &[Out]) -> Vec<Option<Var>> {
+    let of_out = |o: &Out| match o {
+        Out::Own { state, .. } => vec![Some(state.var)],
+        o => vec![None; o.results()],
+    };
+    outs.iter().flat_map(of_out).collect()
 }
 
 /// The variables that bodies use.
@@ -103,11 +119,11 @@ fn is_pure(body: &Body) -> bool {
 }
 
 /// A group of positions under construction.
-pub struct Strip<'e, 'a, 'k> {
+pub struct Strip<'e, 'a> {
     pub e: &'e mut Emitter<'a>,
-    info: &'e KernelInfo<'k>,
     classes: &'e Classes,
     used: &'e HashSet<Var>,
+    body: &'e Body,
     lanes: usize,
     values: HashMap<Var, Lanes>,
     /// Variables that are kept apart and were neighbours in memory.
@@ -123,7 +139,7 @@ pub struct Strip<'e, 'a, 'k> {
     leaves: bool,
 }
 
-impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
+impl<'a> Emitter<'a> {
     /// Whole groups from `start`: where they end, and the state there. `group` does one, from a state in lanes to the next;
     /// `single` does one position, from a scalar state to the next; at the end `finish` brings the lanes into the scalars.
     #[allow(clippy::too_many_arguments)]
@@ -132,92 +148,93 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
         plan: &Plan,
         (start, end): (Value, Value),
         (in_lanes, state): (&[Value], &[Value]),
-        group: impl FnOnce(&mut Strip<'_, 'a, 'k>, Value, &[Value]) -> Result<Vec<Value>, Unsupported>,
-        single: impl FnOnce(&mut KernelEmitter<'_, 'a, 'k>, Value, &[Value]) -> Result<Vec<Value>, Unsupported>,
-        finish: impl FnOnce(&mut Strip<'_, 'a, 'k>, &[Value], &[Value]) -> Result<Vec<Value>, Unsupported>,
+        group: impl FnOnce(&mut Strip<'_, 'a>, Value, &[Value]) -> Result<Vec<Value>, Unsupported>,
+        single: impl FnOnce(&mut Self, Value, &[Value]) -> Result<Vec<Value>, Unsupported>,
+        finish: impl FnOnce(&mut Strip<'_, 'a>, &[Value], &[Value]) -> Result<Vec<Value>, Unsupported>,
     ) -> Result<(Value, Vec<Value>), Unsupported> {
         let n = plan.lanes as i64;
-        let inside = self.e.loops;
+        let inside = self.loops;
         let limit = self.limit(plan, start, end)?;
-        let b = &mut self.e.b;
+        let b = &mut self.b;
         let (again, alone, next, done, after) =
             (b.create_block(), b.create_block(), b.create_block(), b.create_block(), b.create_block());
         let split = in_lanes.len();
         let all = [&[start], in_lanes, state].concat();
         let outside = [&[start], state].concat();
-        let here = self.e.params_like(again, &all);
-        let left = self.e.params_like(done, &all);
-        let results = self.e.params_like(after, &outside);
-        let enter = self.e.b.ins().icmp(IntCC::SignedLessThan, start, limit);
-        self.e.b.ins().brif(enter, again, &args(&all), after, &args(&outside));
+        let here = self.params_like(again, &all);
+        let left = self.params_like(done, &all);
+        let results = self.params_like(after, &outside);
+        let enter = self.b.ins().icmp(IntCC::SignedLessThan, start, limit);
+        self.b.ins().brif(enter, again, &args(&all), after, &args(&outside));
 
-        self.e.b.switch_to_block(again);
+        self.b.switch_to_block(again);
         let (pos, lanes_here, state_here) = (here[0], &here[1..=split], &here[1 + split..]);
-        let following = self.e.params_like(next, &all);
+        let following = self.params_like(next, &all);
         let mut strip = self.strip(plan, alone);
         let lanes_next = group(&mut strip, pos, lanes_here)?;
         let leaves = strip.leaves;
-        let pos_next = self.e.b.ins().iadd_imm_s(pos, n);
+        // The bodies of the groups may have loops, whose end takes a while.
+        let polls = self.loops > inside;
+        let pos_next = self.b.ins().iadd_imm_s(pos, n);
         let values = [&[pos_next], &lanes_next[..], state_here].concat();
-        self.e.b.ins().jump(next, &args(&values));
+        self.b.ins().jump(next, &args(&values));
 
-        self.e.b.switch_to_block(alone);
+        self.b.switch_to_block(alone);
         if leaves {
-            self.e.b.set_cold_block(alone);
+            self.b.set_cold_block(alone);
             let stop = self.resumption(pos, start, n, split == 0);
-            let state = self.counted(pos, stop, state_here, single)?;
+            let state = self.counted(IntCC::SignedLessThan, pos, stop, state_here, single)?;
             let values = [&[stop], lanes_here, &state[..]].concat();
-            self.e.b.ins().jump(next, &args(&values));
+            self.b.ins().jump(next, &args(&values));
         } else {
             // Nothing comes here.
             let values = [&[pos], lanes_here, state_here].concat();
-            self.e.b.ins().jump(next, &args(&values));
+            self.b.ins().jump(next, &args(&values));
         }
 
-        self.e.b.switch_to_block(next);
-        // The bodies of the groups may have loops, whose end takes a while.
-        if self.e.loops > inside {
-            self.e.poll();
+        self.b.switch_to_block(next);
+        if polls {
+            self.poll();
         }
-        self.e.loops += 1;
-        let repeat = self.e.b.ins().icmp(IntCC::SignedLessThan, following[0], limit);
-        self.e.b.ins().brif(repeat, again, &args(&following), done, &args(&following));
+        self.loops += 1;
+        let repeat = self.b.ins().icmp(IntCC::SignedLessThan, following[0], limit);
+        self.b.ins().brif(repeat, again, &args(&following), done, &args(&following));
 
-        self.e.b.switch_to_block(done);
+        self.b.switch_to_block(done);
         let mut strip = self.strip(plan, alone);
         let state = finish(&mut strip, &left[1..=split], &left[1 + split..])?;
         let values = [&[left[0]], &state[..]].concat();
-        self.e.b.ins().jump(after, &args(&values));
-        self.e.b.switch_to_block(after);
+        self.b.ins().jump(after, &args(&values));
+        self.b.switch_to_block(after);
         Ok((results[0], results[1..].to_vec()))
     }
 
     /// Up to where positions of a group that was left are done by themselves. If it is the first, most likely only its first position is
     /// an edge; but lanes with accumulators take in elements by their number.
     fn resumption(&mut self, pos: Value, start: Value, n: i64, may_shift: bool) -> Value {
-        let stop = self.e.b.ins().iadd_imm_s(pos, n);
+        let stop = self.b.ins().iadd_imm_s(pos, n);
         if !may_shift {
             return stop;
         }
-        let second = self.e.b.ins().iadd_imm_s(pos, 1);
-        let is_first = self.e.b.ins().icmp(IntCC::Equal, pos, start);
-        self.e.b.ins().select(is_first, second, stop)
+        let second = self.b.ins().iadd_imm_s(pos, 1);
+        let is_first = self.b.ins().icmp(IntCC::Equal, pos, start);
+        self.b.ins().select(is_first, second, stop)
     }
 
     /// Accumulators in lanes before the first group.
     pub fn identities(&mut self, plan: &Plan, components: &[Lane]) -> Vec<Value> {
-        let nowhere = self.e.b.current_block().expect("code is emitted into a block");
+        let nowhere = self.b.current_block().expect("code is emitted into a block");
         self.strip(plan, nowhere).identities(components)
     }
 
-    fn strip<'s>(&'s mut self, plan: &'s Plan, alone: Block) -> Strip<'s, 'a, 'k> {
-        let flags = self.e.module.isa().isa_flags();
+    fn strip<'s>(&'s mut self, plan: &'s Plan, alone: Block) -> Strip<'s, 'a> {
+        let flags = self.module.isa().isa_flags();
         let blends = flags.iter().any(|f| f.name == "has_sse41" && f.as_bool() == Some(true));
         Strip {
-            e: self.e,
-            info: self.info,
+            e: self,
             classes: &plan.classes,
             used: &plan.used,
+            body: &plan.body,
             lanes: plan.lanes,
             values: HashMap::new(),
             rows: HashMap::new(),
@@ -231,33 +248,47 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
 
     /// Groups begin below this position: none, if what divides positions is so short that they would leave all the time.
     fn limit(&mut self, plan: &Plan, start: Value, end: Value) -> Result<Value, Unsupported> {
-        let mut limit = self.e.b.ins().iadd_imm_s(end, 1 - plan.lanes as i64);
+        let mut limit = self.b.ins().iadd_imm_s(end, 1 - plan.lanes as i64);
         for divisor in &plan.classes.divisors {
-            let Some(divisor) = self.e.scalars.get(divisor) else { continue };
-            let long = self.e.b.ins().icmp_imm_s(IntCC::SignedGreaterThanOrEqual, *divisor, class::SHORT);
-            limit = self.e.b.ins().select(long, limit, start);
+            let Some(divisor) = self.scalars.get(divisor) else { continue };
+            let long = self.b.ins().icmp_imm_s(IntCC::SignedGreaterThanOrEqual, *divisor, class::SHORT);
+            limit = self.b.ins().select(long, limit, start);
         }
         Ok(limit)
     }
 }
 
-impl<'a, 'k> Strip<'_, 'a, 'k> {
-    /// The body's results at the positions from `pos`.
-    pub fn results(&mut self, pos: Value) -> Result<Vec<Lanes>, Unsupported> {
-        let kernel = self.info.kernel;
+impl Strip<'_, '_> {
+    /// The results of a kernel's body at the positions from `pos`.
+    pub fn elements(&mut self, kernel: &Kernel, pos: Value) -> Result<Vec<Lanes>, Unsupported> {
         self.e.pos = pos;
-        self.values.insert(kernel.pos, Lanes::Steps(pos, 1));
-        self.stms(&kernel.body.stms)?;
-        kernel.body.results.iter().map(|a| self.atom(a)).collect()
+        self.results(kernel.pos, pos)
+    }
+
+    /// The results of the body for the values of `pos` from `first` on.
+    fn results(&mut self, pos: Var, first: Value) -> Result<Vec<Lanes>, Unsupported> {
+        self.values.insert(pos, Lanes::Steps(first, 1));
+        let body = self.body;
+        self.stms(&body.stms)?;
+        body.results.iter().map(|a| self.atom(a)).collect()
     }
 
     /// Stores a result at the positions from `pos`.
     pub fn store_result(&mut self, base: Base, pos: Value, x: &Lanes) {
         let regs = match base.prim {
-            par_ir::Prim::Bool => convert::stored_bools(self, x),
+            Prim::Bool => convert::stored_bools(self, x),
             p => self.vector(x, p),
         };
         self.store_registers(base, pos, &regs);
+    }
+
+    /// Stores values over the elements at the indices of a group, which are inside.
+    pub fn replace(&mut self, base: Base, index: &Lanes, x: &Lanes) {
+        if let Lanes::Steps(first, 1) = index {
+            return self.store_result(base, *first, x);
+        }
+        let lanes = self.apart(index, Prim::I64).into_iter().zip(self.apart(x, base.prim));
+        lanes.collect::<Vec<_>>().into_iter().for_each(|(i, x)| self.e.store(base, i, x));
     }
 
     /// Leaves the group unless the flag is set.

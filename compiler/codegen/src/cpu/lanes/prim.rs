@@ -117,11 +117,11 @@ fn shift(s: &mut Strip, op: BinOp, p: Prim, x: &Lanes, count: Value) -> Lanes {
 }
 
 /// Operators on one register.
-pub struct Register<'s, 'e, 'a, 'k> {
-    pub s: &'s mut Strip<'e, 'a, 'k>,
+pub struct Register<'s, 'e, 'a> {
+    pub s: &'s mut Strip<'e, 'a>,
 }
 
-impl Register<'_, '_, '_, '_> {
+impl Register<'_, '_, '_> {
     /// An operator whose operands are registers of its types.
     pub fn apply(&mut self, op: PrimOp, x: &[Value]) -> Value {
         match op {

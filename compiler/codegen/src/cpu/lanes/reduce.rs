@@ -68,7 +68,7 @@ fn lowest(p: Prim) -> Scalar {
     if p.is_signed() { Scalar::from_bits(p, 1 << (p.bits() - 1)) } else { Scalar::zero(p) }
 }
 
-impl Strip<'_, '_, '_> {
+impl Strip<'_, '_> {
     /// Accumulators before the first group.
     pub fn identities(&mut self, lanes: &[Lane]) -> Vec<Value> {
         let mut all = Vec::new();

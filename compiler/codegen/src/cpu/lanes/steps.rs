@@ -17,7 +17,7 @@ fn parts(x: &Lanes) -> Option<(Value, i64)> {
     }
 }
 
-impl Strip<'_, '_, '_> {
+impl Strip<'_, '_> {
     fn last(&mut self, first: Value, step: i64) -> Value {
         self.e.b.ins().iadd_imm_s(first, step * (self.lanes as i64 - 1))
     }

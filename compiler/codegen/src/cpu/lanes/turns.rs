@@ -1,0 +1,238 @@
+//! Turns of a counted loop that updates arrays in place, on groups of neighbouring turns.
+//!
+//! ```text
+//! loop (ys = xs) for j < n { y = ys[k + j]  z = ys[p + j]  in ys with [k + j] = y - c * z }
+//!
+//! if p >= k || p + n <= k                        -- no turn reads what an earlier one has written
+//!     while j + 8 <= n
+//!         y = 8 of ys from k + j
+//!         z = 8 of ys from p + j
+//!         8 of ys from k + j = y - splat c * z
+//!         j += 8
+//! the turns that are left, one after the other
+//! ```
+//!
+//! All that a turn reads of an array that the loop writes is one element, the same in all turns, or the neighbour of what the turn before
+//! reads: so it is known before the loop whether groups may read before they write.
+
+use super::class::{Class, Classes};
+use super::{Plan, Strip, cost, is_pure, used};
+use crate::cpu::emit::{Emitter, Unsupported};
+use cranelift::prelude::*;
+use par_ir::core::{At, Body, Exp, LoopForm, Param, Stm};
+use par_ir::prim::{BinOp, PrimOp};
+use par_ir::ty::Atom;
+use par_ir::visit::Code;
+use par_ir::{Prim, Var};
+use std::collections::{HashMap, HashSet};
+
+/// A loop whose turns may be done in groups.
+pub struct Turns {
+    index: Var,
+    plan: Plan,
+    /// The loop's arrays.
+    arrays: Vec<Var>,
+    reads: Vec<Read>,
+    /// What indices are computed by.
+    indices: Vec<Stm>,
+}
+
+/// An element of one of the loop's arrays that a turn reads.
+struct Read {
+    array: usize,
+    index: Atom,
+    /// It is the same in all turns.
+    fixed: bool,
+}
+
+/// How a loop's turns are done in groups, if that is right and pays.
+pub fn turns(params: &[(Param, Atom)], form: &LoopForm, body: &Body) -> Option<Turns> {
+    let LoopForm::For { index, prim: Prim::I64, .. } = form else { return None };
+    if params.is_empty() || params.iter().any(|(p, _)| p.ty.is_scalar()) {
+        return None;
+    }
+    let arrays: Vec<Var> = params.iter().map(|(p, _)| p.var).collect();
+    let states: Vec<Option<Var>> = arrays.iter().copied().map(Some).collect();
+    let body = without_updates(&states, body).filter(is_pure)?;
+    let classes = Classes::new(*index, &body, None);
+    let sums = Sums::new(&body);
+    let is_neighbour = |a: &Atom| classes.atom(a) == Class::Steps(1) && sums.has(*a);
+    if !body.results.iter().step_by(2).all(is_neighbour) {
+        return None;
+    }
+    let reads = reads(&arrays, &body, &classes, &sums)?;
+    let looked_at = reads.iter().map(|r| r.index).chain(body.results.iter().step_by(2).copied());
+    let indices = sums.needed(looked_at.collect());
+    let bodies = [&body];
+    let lanes = cost::lanes(&classes, &bodies, false)?;
+    let plan = Plan { lanes, used: used(&bodies), classes, body };
+    Some(Turns { index: *index, plan, arrays, reads, indices })
+}
+
+/// The body with an index and a value as results in place of each version of a `state`, if all that it does to these is one update each.
+pub fn without_updates(states: &[Option<Var>], body: &Body) -> Option<Body> {
+    let (mut results, mut versions) = (Vec::new(), Vec::new());
+    for (state, last) in states.iter().zip(&body.results) {
+        let Some(state) = state else {
+            results.push(*last);
+            continue;
+        };
+        let update = body.stms.iter().find(|s| s.pat.iter().any(|p| Atom::Var(p.var) == *last))?;
+        let Exp::Update { arr, at, value } = &update.exp else { return None };
+        if arr != state {
+            return None;
+        }
+        results.extend([At::only_indices(at)?[0], *value]);
+        versions.push(update.pat[0].var);
+    }
+    let stays = |s: &&Stm| !s.pat.iter().any(|p| versions.contains(&p.var));
+    let body = Body { stms: body.stms.iter().filter(stays).cloned().collect(), results };
+    versions.iter().all(|v| !body.mentions(*v)).then_some(body)
+}
+
+/// What a turn reads of the arrays, besides the elements that it writes; none, if something cannot be told before the loop.
+fn reads(arrays: &[Var], body: &Body, classes: &Classes, sums: &Sums) -> Option<Vec<Read>> {
+    let (mut found, mut all_known) = (Vec::new(), true);
+    for_each_read(body, &mut |arr, index| {
+        let Some(array) = arrays.iter().position(|a| *a == arr) else { return };
+        if index == body.results[2 * array] {
+            return;
+        }
+        let class = classes.atom(&index);
+        all_known &= sums.has(index) && matches!(class, Class::Same | Class::Steps(1));
+        found.push(Read { array, index, fixed: class == Class::Same });
+    });
+    all_known.then_some(found)
+}
+
+fn for_each_read(body: &Body, f: &mut dyn FnMut(Var, Atom)) {
+    for stm in &body.stms {
+        if let Exp::Index(arr, index) = &stm.exp {
+            f(*arr, index[0]);
+        }
+        stm.exp.own_bodies().into_iter().for_each(|b| for_each_read(b, f));
+    }
+}
+
+/// What is computed by sums and products of numbers that are there before the loop and of the turn's number.
+struct Sums {
+    /// In their order.
+    stms: Vec<Stm>,
+    /// Of `stms`, and those that are bound otherwise.
+    bound: HashMap<Var, Option<usize>>,
+}
+
+impl Sums {
+    fn new(body: &Body) -> Sums {
+        let mut sums = Sums { stms: vec![], bound: HashMap::new() };
+        sums.body(body);
+        sums
+    }
+
+    fn body(&mut self, body: &Body) {
+        for stm in &body.stms {
+            let is_sum = match &stm.exp {
+                Exp::Atom(a) => self.has(*a),
+                Exp::Prim(PrimOp::Bin(BinOp::Add | BinOp::Sub | BinOp::Mul, Prim::I64), xs) => {
+                    xs.iter().all(|x| self.has(*x))
+                }
+                _ => false,
+            };
+            let place = is_sum.then_some(self.stms.len());
+            self.bound.extend(stm.pat.iter().map(|p| (p.var, place)));
+            if is_sum {
+                self.stms.push(stm.clone());
+            }
+            for inner in stm.exp.own_bodies() {
+                self.body(inner);
+            }
+            if let Exp::Loop { params, form, .. } = &stm.exp {
+                self.bound.extend(params.iter().map(|(p, _)| (p.var, None)));
+                if let LoopForm::For { index, .. } = form {
+                    self.bound.insert(*index, None);
+                }
+            }
+        }
+    }
+
+    fn has(&self, a: Atom) -> bool {
+        a.var().is_none_or(|v| self.bound.get(&v).is_none_or(Option::is_some))
+    }
+
+    /// The statements that these need, in order.
+    fn needed(&self, atoms: Vec<Atom>) -> Vec<Stm> {
+        let mut needed: HashSet<Var> = atoms.iter().filter_map(|a| a.var()).collect();
+        let mut found = Vec::new();
+        for stm in self.stms.iter().rev().filter(|s| s.pat.len() == 1) {
+            if needed.contains(&stm.pat[0].var) {
+                needed.extend(stm.exp.free());
+                found.push(stm.clone());
+            }
+        }
+        found.reverse();
+        found
+    }
+}
+
+impl Emitter<'_> {
+    /// Whole groups of turns from `start` on; where they end. `single` is one turn.
+    pub fn turns(
+        &mut self,
+        turns: &Turns,
+        (start, end): (Value, Value),
+        single: impl FnOnce(&mut Self, Value, &[Value]) -> Result<Vec<Value>, Unsupported> + Copy,
+    ) -> Result<Value, Unsupported> {
+        let limit = match self.may_group(turns, start, end)? {
+            Some(may) => self.b.ins().select(may, end, start),
+            None => end,
+        };
+        let mut at = start;
+        for plan in [Some(&turns.plan), turns.plan.shorter().as_ref()].into_iter().flatten() {
+            let group = |strip: &mut Strip<'_, '_>, i: Value, _: &[Value]| strip.turn(turns, i);
+            (at, _) = self.groups(plan, (at, limit), (&[], &[]), group, single, |_, _, _| Ok(vec![]))?;
+        }
+        Ok(at)
+    }
+
+    /// Whether no turn reads what an earlier one has written; none: it is known.
+    fn may_group(&mut self, turns: &Turns, start: Value, end: Value) -> Result<Option<Value>, Unsupported> {
+        if turns.reads.is_empty() {
+            return Ok(None);
+        }
+        self.scalars.insert(turns.index, start);
+        self.stms(&turns.indices)?;
+        let count = self.b.ins().isub(end, start);
+        let mut all = None;
+        for read in &turns.reads {
+            let write = self.atom(&turns.plan.body.results[2 * read.array])?;
+            let from = self.atom(&read.index)?;
+            let (below, above) = if read.fixed {
+                let last = self.b.ins().iadd(write, count);
+                let below = self.b.ins().icmp(IntCC::SignedLessThan, from, write);
+                (below, self.b.ins().icmp(IntCC::SignedGreaterThanOrEqual, from, last))
+            } else {
+                let last = self.b.ins().iadd(from, count);
+                let below = self.b.ins().icmp(IntCC::SignedLessThanOrEqual, last, write);
+                (below, self.b.ins().icmp(IntCC::SignedGreaterThanOrEqual, from, write))
+            };
+            let apart = self.b.ins().bor(below, above);
+            all = Some(match all {
+                Some(others) => self.b.ins().band(others, apart),
+                None => apart,
+            });
+        }
+        Ok(all)
+    }
+}
+
+impl Strip<'_, '_> {
+    /// The turns from `i` on.
+    fn turn(&mut self, turns: &Turns, i: Value) -> Result<Vec<Value>, Unsupported> {
+        let results = self.results(turns.index, i)?;
+        for (array, update) in turns.arrays.iter().zip(results.chunks_exact(2)) {
+            let base = self.e.arrays[array];
+            self.replace(base, &update[0], &update[1]);
+        }
+        Ok(vec![])
+    }
+}
