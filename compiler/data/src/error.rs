@@ -33,7 +33,11 @@ impl DataError {
 
     /// An error of a reader of bytes.
     pub(crate) fn at_byte(e: &InputError) -> DataError {
-        DataError { place: format!(", byte {}", e.range.start), index: e.index, ..DataError::new(e.message.as_str()) }
+        DataError {
+            place: format!(", byte {}", e.range.start),
+            index: e.index,
+            ..DataError::new(e.message.as_str())
+        }
     }
 }
 

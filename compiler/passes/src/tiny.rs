@@ -109,12 +109,9 @@ impl Outside<'_> {
             }
             exp => {
                 for lam in exp.lambdas_mut() {
-                    note(&lam.params, &mut self.types);
                     let types = std::mem::take(&mut self.types);
                     let mut tiny = Tiny::new(self.vars, types, self.apart).at(stm.span);
-                    if let Some(body) = tiny.body(&lam.body, folded) {
-                        lam.body = body;
-                    }
+                    let _ = tiny.lambda(lam, folded);
                     self.types = tiny.types();
                 }
             }

@@ -49,8 +49,9 @@ impl Tiny<'_> {
         Some(exp)
     }
 
-    /// The lambda of an operator that stays.
-    fn lambda(&mut self, lam: &mut Lambda, folded: bool) -> Option<()> {
+    /// The lambda of an operator that stays, whose results may be `folded` by what comes after it. None if its body must stay as it is;
+    /// it is not changed then.
+    pub fn lambda(&mut self, lam: &mut Lambda, folded: bool) -> Option<()> {
         for p in &mut lam.params {
             p.ty.substitute(&self.subst);
             self.types.insert(p.var, p.ty.clone());

@@ -33,6 +33,12 @@ impl Flattener<'_> {
         self.function = id;
         // Parameters are bound in the function's own block.
         self.kept_from = 1;
+        // What holds in the other form of the same function need not hold in this one.
+        self.layouts.clear();
+        self.views.clear();
+        self.outside.clear();
+        self.part_of.clear();
+        self.made_for_all.clear();
         let out = if lifted { self.lifted_function(id, fun)? } else { self.plain_function(fun)? };
         self.funs[slot.0 as usize] = Some(out);
         Ok(())
