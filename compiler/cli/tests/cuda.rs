@@ -63,7 +63,8 @@ fn golden_programs() {
     assert_eq!(status, Some(0), "{out}\n{err}");
 }
 
-/// The kernels of all golden programs are what NVRTC takes, for three architectures, the rarer ones on a sample.
+/// The kernels of all golden programs are what NVRTC takes, for three architectures, the rarer ones on a sample; or for those that
+/// `NVRTC_ARCHITECTURES` lists.
 #[test]
 fn nvrtc_compiles_golden_programs() {
     let library = std::env::var("PAR_NVRTC").unwrap_or_default();
@@ -75,13 +76,19 @@ fn nvrtc_compiles_golden_programs() {
     collect(&root().join("tests/golden"), &mut programs);
     collect(&root().join("examples"), &mut programs);
     programs.sort();
+    let listed = std::env::var("NVRTC_ARCHITECTURES").unwrap_or_default();
+    let listed: Vec<&str> = listed.split_whitespace().collect();
+    let architectures = |i: usize| match listed.as_slice() {
+        [] if i.is_multiple_of(16) => ["sm_90", "sm_80", "sm_100"].as_slice(),
+        [] => &["sm_90"],
+        listed => listed,
+    };
     let next = std::sync::atomic::AtomicUsize::new(0);
     let take = || {
         while let Some((i, file)) =
             programs.iter().enumerate().nth(next.fetch_add(1, std::sync::atomic::Ordering::Relaxed))
         {
-            let sample = if i % 16 == 0 { ["sm_80", "sm_100"].as_slice() } else { &[] };
-            std::iter::once(&"sm_90").chain(sample).for_each(|architecture| nvrtc(file, architecture));
+            architectures(i).iter().for_each(|architecture| nvrtc(file, architecture));
         }
     };
     std::thread::scope(|scope| {
