@@ -60,3 +60,14 @@ snapshot!(
 entry main [n][m][p] (a: [n][m]f32) (b: [m][p]f32) : [n][p]f32 =
   map (\\ar -> loop acc = replicate p 0 for k < m do map2 (\\c x -> c + ar[k] * x) acc b[k]) a"
 );
+
+#[test]
+fn numbers_from_positions_are_not_stored_by_maps_that_may_fail() {
+    let text = flat(
+        "entry main [n] (t: *[]i32) (xs: [n]i32) : []i32 =
+           let (is, vs) = unzip (map (\\k -> (2 * k + 1, t[k] + xs[n - 1 - k])) (iota n))
+           in scatter t is vs",
+    );
+    let code = text.split("=>").nth(1).expect("there is FLAT");
+    assert!(code.contains("check") && code.contains("kernel map (elem i32) over"), "{text}");
+}

@@ -78,7 +78,7 @@ impl KernelEmitter<'_, '_, '_> {
         e.pieces(pieces, ends, &mut |e, body, ends, in_groups| {
             let kernel = Kernel { body: body.clone(), ..info.kernel.clone() };
             let info = &info.with_kernel(&kernel);
-            let mut k = KernelEmitter { e, info, types: *types, role: *role, params: params.clone() };
+            let mut k = KernelEmitter { e, info, types, role: *role, params: params.clone() };
             match in_groups {
                 true => k.map_straight(targets, ends, true),
                 false => k.map_elements(targets, ends),
