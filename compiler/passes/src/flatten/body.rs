@@ -39,7 +39,7 @@ impl Flattener<'_> {
         }
         if self.view(stm)? {
             if self.is_root(level) && matches!(stm.exp, Exp::Iota(_) | Exp::Replicate(..)) {
-                self.made_for_all.insert(stm.pat[0].var, self.scopes.len());
+                self.own.made_for_all.insert(stm.pat[0].var, self.scopes.len());
             }
             return Ok(());
         }

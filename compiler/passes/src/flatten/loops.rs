@@ -78,7 +78,7 @@ impl Flattener<'_> {
     fn initial(&mut self, level: LevelId, params: &[(Param, Atom)], forms: &[Form]) -> Vec<Atom> {
         let mut values = Vec::new();
         for ((p, a), form) in params.iter().zip(forms) {
-            match (form, self.layouts.get(&p.var)) {
+            match (form, self.own.layouts.get(&p.var)) {
                 (Form::Whole, Some((Arr { src: Src::Data(data, _), .. }, _))) => values.push((*data).into()),
                 _ => values.extend(self.formed(level, &[*a], &[*form])),
             }
@@ -89,8 +89,8 @@ impl Flattener<'_> {
     /// The forms in which a loop's state is passed, as far as known.
     fn state_forms(&self, state: &[Param]) -> Vec<Form> {
         let form = |p: &Param| match p.var {
-            v if self.layouts.contains_key(&v) => Form::Whole,
-            v if self.views.contains(&v) => Form::View,
+            v if self.own.layouts.contains_key(&v) => Form::Whole,
+            v if self.own.views.contains(&v) => Form::View,
             _ => Form::Packed,
         };
         state.iter().map(form).collect()
@@ -102,11 +102,11 @@ impl Flattener<'_> {
         let mut found = false;
         for (p, a) in state.iter().zip(results) {
             let open = has_view(&p.ty)
-                && !self.layouts.contains_key(&p.var)
-                && !self.views.contains(&p.var)
+                && !self.own.layouts.contains_key(&p.var)
+                && !self.own.views.contains(&p.var)
                 && !self.consumed.contains(&p.var);
             if open && self.is_shared(level, *a) {
-                self.views.insert(p.var);
+                self.own.views.insert(p.var);
                 found = true;
             }
         }
