@@ -36,6 +36,7 @@ mod consumed;
 mod ex;
 mod inplace;
 mod interchange;
+mod joined;
 mod kernel;
 mod lengths;
 mod local;
@@ -240,6 +241,8 @@ pub(crate) struct Flattener<'a> {
     extents: HashMap<Var, Extent>,
     /// The space that a descriptor has a row for each position of.
     desc_rows: HashMap<Var, Extent>,
+    /// Descriptors whose rows are rows of others, one after the other.
+    rows_joined: HashMap<Var, joined::Joined>,
     /// Sizes that are the same as others.
     same: HashMap<Atom, Atom>,
     /// Sizes that are products of two others, see [`Flattener::note_product`].
@@ -303,6 +306,7 @@ impl<'a> Flattener<'a> {
             types: HashMap::new(),
             extents: HashMap::new(),
             desc_rows: HashMap::new(),
+            rows_joined: HashMap::new(),
             same: HashMap::new(),
             products: HashMap::new(),
             bound_in: HashMap::new(),

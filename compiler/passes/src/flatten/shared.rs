@@ -95,7 +95,9 @@ impl Flattener<'_> {
                 // All rows share what starts at 0: they are not in the base's extent.
                 FDim::Size(m) if m.as_i64() == Some(0) => None,
                 FDim::Size(m) => e.without(*m),
-                FDim::Seg(d) => (e == Extent::Total(*d)).then(|| self.desc_rows.get(d).cloned()).flatten(),
+                FDim::Seg(s) => {
+                    (e == self.inner_extent(None, *d)).then(|| self.desc_rows.get(s).cloned()).flatten()
+                }
                 FDim::View(_) | FDim::Steps(..) => None,
             });
             rows.push(extent.clone());
