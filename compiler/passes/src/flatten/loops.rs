@@ -113,6 +113,16 @@ impl Flattener<'_> {
         found
     }
 
+    /// Notes that all state that has a view is passed as one, unless it is updated in place: where positions retire at different turns,
+    /// the others would be packed again and again.
+    fn pass_views(&mut self, state: &[Param]) {
+        let open = |p: &&Param| {
+            has_view(&p.ty) && !self.layouts.contains_key(&p.var) && !self.consumed.contains(&p.var)
+        };
+        let found: Vec<Var> = state.iter().filter(open).map(|p| p.var).collect();
+        self.views.extend(found);
+    }
+
     /// Flattens a loop's body until the forms of its state are known. `attempt` gets them and says whether they have changed.
     fn settled<T>(
         &mut self,
@@ -234,6 +244,7 @@ impl Flattener<'_> {
         self.declare(&active);
         let anchor = self.push_level(level, Kind::Pack { idx: idx.var, n: active.var.into() });
         let state = parts.params.clone();
+        self.pass_views(&state);
         let ((vars, collected, empty, test, turn), forms) = self.settled(&state, |f, forms| {
             parts.forms = forms.to_vec();
             let (collected, empty) = f.collectors(level, &stm.pat, forms);
