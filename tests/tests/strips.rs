@@ -118,3 +118,16 @@ fn parts_in_place_are_computed_in_groups() {
         "entry main [n] (c: f32) (a: *[n][n]f32) : [n][n]f32 = a with [1:, 1:] = map (map (* c)) a[1:, 1:]";
     assert!(has_vectors(part, "load.f32x4"));
 }
+
+#[test]
+fn groups_have_no_edges_inside() {
+    let text = "entry main [n] (a: [n][n]f32) : [n][n]f32 = loop a for k < n do tabulate_2d n n (\\i j ->
+      if i <= k || j < k then a[i, j] else if j == k then -a[i, k] else a[i, j] - a[i, k] * a[k, j])";
+    let program =
+        compile(text, "edges.par", &Options::default()).unwrap_or_else(|f| panic!("{}", f.render(false)));
+    let code = program.clif().unwrap_or_else(|f| panic!("{}", f.render(false)));
+    assert!(code.contains("fmul.f32x4") || code.contains("= fmul v"), "{code}");
+    // Where groups may be left, what they are left to is cold.
+    let left = code.lines().filter(|l| l.contains("cold")).count();
+    assert_eq!(left, 1, "one is for a run that was cancelled: {code}");
+}

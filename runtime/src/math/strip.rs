@@ -42,6 +42,11 @@ macro_rules! strip {
         fn formula(to: &mut [$t], from: &[$t]) {
             to.iter_mut().zip(from).for_each(|(y, x)| *y = $formula(*x));
         }
+        #[cold]
+        #[inline(never)]
+        fn large(x: $t) -> $t {
+            $function.$t(x)
+        }
         #[inline(always)]
         fn plain(to: &mut [$t], from: &[$t]) {
             let Some(limit) = LIMIT else { return formula(to, from) };
@@ -50,7 +55,7 @@ macro_rules! strip {
                 if from.iter().fold(true, |all, x| all & (x.abs() <= limit)) {
                     formula(to, from);
                 } else {
-                    to.iter_mut().zip(from).for_each(|(y, x)| *y = $function.$t(*x));
+                    to.iter_mut().zip(from).for_each(|(y, x)| *y = large(*x));
                 }
             }
         }

@@ -5,7 +5,7 @@
 
 use super::half;
 use super::import::Imports;
-use super::lanes;
+use super::lanes::{self, Pieces};
 use super::local::Calls;
 use super::ranges::Ranges;
 use crate::work;
@@ -428,19 +428,27 @@ impl<'a> Emitter<'a> {
                 // One position may be all there is, so that nothing else would ever ask whether the run was cancelled.
                 let asks = !self.owned.is_empty() && prim.size() >= 4 && !has_loop(body);
                 let is_widened = asks && prim.size() == 4;
-                let turn = |e: &mut Self, i: Value, state: &[Value]| {
-                    let i = if is_widened { e.b.ins().ireduce(types::I32, i) } else { i };
-                    e.scalars.insert(*index, i);
-                    bind(e, state);
-                    e.inner(body)
-                };
-                let groups = lanes::turns(params, form, body).filter(|_| !self.counting);
-                let turns = |e: &mut Self, first: Value, end: Value, state: &[Value]| {
-                    let rest = match &groups {
-                        Some(groups) => e.turns(groups, (first, end), turn)?,
+                // All turns of a range, if the body is this.
+                let straight = |e: &mut Self, body: &Body, (first, end), state: &[Value], in_groups: bool| {
+                    let turn = |e: &mut Self, i: Value, state: &[Value]| {
+                        let i = if is_widened { e.b.ins().ireduce(types::I32, i) } else { i };
+                        e.scalars.insert(*index, i);
+                        bind(e, state);
+                        e.inner(body)
+                    };
+                    let groups = lanes::turns(params, form, body).filter(|_| in_groups && !e.counting);
+                    let rest = match groups {
+                        Some(groups) => e.turns(&groups, (first, end), turn)?,
                         None => first,
                     };
                     e.counted(less, rest, end, state, turn)
+                };
+                let pieces = Pieces::of_turns(self, params, form, body).filter(|_| !self.counting);
+                let turns = |e: &mut Self, first: Value, end: Value, state: &[Value]| match &pieces {
+                    Some(pieces) => e.pieces(pieces, (first, end), &mut |e, body, ends, in_groups| {
+                        straight(e, body, ends, &[], in_groups).map(|_| ())
+                    }),
+                    None => straight(e, body, (first, end), state, true),
                 };
                 if asks {
                     // Counted in 64 bits, where a few turns too many are no overflow.

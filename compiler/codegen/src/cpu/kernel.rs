@@ -113,6 +113,16 @@ impl<'k> KernelInfo<'k> {
         KernelInfo { whole: kernel, kernel, steps: Steps::default(), captures, layout, combined, elems }
     }
 
+    /// As if the body were another one.
+    pub fn with_kernel<'n>(&self, kernel: &'n Kernel) -> KernelInfo<'n>
+    where
+        'k: 'n,
+    {
+        let (captures, combined, elems) = (self.captures.clone(), self.combined.clone(), self.elems.clone());
+        let KernelInfo { whole, steps, layout, .. } = *self;
+        KernelInfo { whole, kernel, steps, captures, layout, combined, elems }
+    }
+
     /// The roles of the functions that this kernel needs.
     pub fn roles(&self) -> &'static [Role] {
         match self.kernel.kind {

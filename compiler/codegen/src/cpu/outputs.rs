@@ -2,9 +2,9 @@
 
 use super::emit::{Base, Unsupported};
 use super::kernel::{KernelEmitter, array_prim};
-use super::lanes::{self, Plan};
+use super::lanes::{self, Pieces, Plan};
 use cranelift::prelude::*;
-use par_ir::flat::Out;
+use par_ir::flat::{Kernel, Out};
 use par_ir::{Prim, Var};
 
 /// Where a result of a map goes.
@@ -62,10 +62,48 @@ impl KernelEmitter<'_, '_, '_> {
         if self.scatters_strips(targets) {
             return self.scatter_strips(targets, (start, end));
         }
-        let start = match lanes::plan(self.info).filter(|_| !self.e.counting) {
-            Some(plan) => self.map_groups(&plan, targets, start, end)?,
-            None => start,
-        };
+        match Pieces::of_map(self.e, self.info).filter(|_| !self.e.counting) {
+            Some(pieces) => self.map_pieces(&pieces, targets, (start, end)),
+            None => self.map_straight(targets, (start, end), false),
+        }
+    }
+
+    fn map_pieces(
+        &mut self,
+        pieces: &Pieces,
+        targets: &[Target],
+        ends: (Value, Value),
+    ) -> Result<(), Unsupported> {
+        let KernelEmitter { e, info, types, role, params } = self;
+        e.pieces(pieces, ends, &mut |e, body, ends, in_groups| {
+            let kernel = Kernel { body: body.clone(), ..info.kernel.clone() };
+            let info = &info.with_kernel(&kernel);
+            let mut k = KernelEmitter { e, info, types: *types, role: *role, params: params.clone() };
+            match in_groups {
+                true => k.map_straight(targets, ends, true),
+                false => k.map_elements(targets, ends),
+            }
+        })?;
+        Ok(())
+    }
+
+    /// Groups of positions, and those that are left; `in_pieces` of a row, where these are not few.
+    fn map_straight(
+        &mut self,
+        targets: &[Target],
+        (start, end): (Value, Value),
+        in_pieces: bool,
+    ) -> Result<(), Unsupported> {
+        let plan = lanes::plan(self.info).filter(|_| !self.e.counting);
+        let shorter = plan.as_ref().filter(|_| in_pieces).and_then(Plan::shorter);
+        let mut rest = start;
+        for plan in [plan, shorter].into_iter().flatten() {
+            rest = self.map_groups(&plan, targets, rest, end)?;
+        }
+        self.map_elements(targets, (rest, end))
+    }
+
+    fn map_elements(&mut self, targets: &[Target], (start, end): (Value, Value)) -> Result<(), Unsupported> {
         self.counted(start, end, &[], |k, pos, _| {
             k.map_element(targets, pos)?;
             Ok(vec![])

@@ -286,7 +286,8 @@ impl Exp {
         }
     }
 
-    fn own_bodies_mut(&mut self) -> Vec<&mut Body> {
+    /// As `own_bodies`.
+    pub fn own_bodies_mut(&mut self) -> Vec<&mut Body> {
         match self {
             Exp::If { then, other, .. } => vec![then, other],
             Exp::Loop { form: LoopForm::While(cond), body, .. } => vec![cond, body],

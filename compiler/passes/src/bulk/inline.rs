@@ -68,9 +68,24 @@ fn elements(block: &Block, at: usize, joiner: &mut Joiner) -> Vec<(Var, Vec<Elem
         let element = concat(block, at, parts, joiner).into_iter().collect();
         return vec![(stm.pat[0].var, element)];
     }
+    if keeps_checks(stm) {
+        return (0..stm.pat.len()).filter_map(|i| Some((stm.pat[i].var, vec![number(stm, i)?]))).collect();
+    }
     let forms = |i: usize| [false, true].into_iter().filter_map(|rest| Element::of(stm, i, rest)).collect();
     let free = stored(stm).filter(|i| !joiner.vars.is_kept(stm.pat[*i].var));
     free.map(|i| (stm.pat[i].var, forms(i))).collect()
+}
+
+/// Whether a map runs in any case, since it may fail, and has several results.
+fn keeps_checks(stm: &Stm) -> bool {
+    let Op::Kernel(k) = &stm.op else { return false };
+    let stores = |outs: &[Out]| outs.len() > 1 && outs.iter().all(|o| matches!(o, Out::Elem(_)));
+    matches!(&k.kind, KernelKind::Map(outs) if stores(outs)) && kernel_may_fail(k)
+}
+
+/// A result that is computed from positions and numbers, so that nothing is read twice.
+fn number(stm: &Stm, i: usize) -> Option<Element> {
+    Element::of(stm, i, false).filter(|e| e.loads().is_empty())
 }
 
 /// The results that a kernel stores by position and could do without.

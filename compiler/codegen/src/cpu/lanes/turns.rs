@@ -115,7 +115,7 @@ fn for_each_read(body: &Body, f: &mut dyn FnMut(Var, Atom)) {
 }
 
 /// What is computed by sums and products of numbers that are there before the loop and of the turn's number.
-struct Sums {
+pub struct Sums {
     /// In their order.
     stms: Vec<Stm>,
     /// Of `stms`, and those that are bound otherwise.
@@ -123,7 +123,7 @@ struct Sums {
 }
 
 impl Sums {
-    fn new(body: &Body) -> Sums {
+    pub fn new(body: &Body) -> Sums {
         let mut sums = Sums { stms: vec![], bound: HashMap::new() };
         sums.body(body);
         sums
@@ -155,12 +155,12 @@ impl Sums {
         }
     }
 
-    fn has(&self, a: Atom) -> bool {
+    pub fn has(&self, a: Atom) -> bool {
         a.var().is_none_or(|v| self.bound.get(&v).is_none_or(Option::is_some))
     }
 
     /// The statements that these need, in order.
-    fn needed(&self, atoms: Vec<Atom>) -> Vec<Stm> {
+    pub fn needed(&self, atoms: Vec<Atom>) -> Vec<Stm> {
         let mut needed: HashSet<Var> = atoms.iter().filter_map(|a| a.var()).collect();
         let mut found = Vec::new();
         for stm in self.stms.iter().rev().filter(|s| s.pat.len() == 1) {

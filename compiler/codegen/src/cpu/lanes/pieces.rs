@@ -1,0 +1,359 @@
+//! Positions in pieces, in each of which the answers of comparisons are known before it begins.
+//!
+//! ```text
+//! for pos in start .. end                        at = start
+//!     c = le pos k                               while at < end
+//!     x = if c then as[pos]                          stop = min end (the first edge after at)
+//!         else { y = as[k]  in as[pos] - y }   ==>   c = le at k
+//!     out[pos] = x                                   if c then for pos in at .. stop { out[pos] = as[pos] }
+//!                                                    else { y = as[k]
+//!                                                           for pos in at .. stop { out[pos] = as[pos] - y } }
+//!                                                    at = stop
+//! ```
+//!
+//! So a body has no branches for edges, and groups are not left there. What is the same at all positions of a piece is computed once.
+
+use super::class::Classes;
+use super::edges::Edges;
+use super::{plan, turns};
+use crate::cpu::emit::{Emitter, Unsupported, args};
+use crate::cpu::kernel::KernelInfo;
+use crate::cpu::stage::for_each_use;
+use cranelift::prelude::*;
+use par_ir::core::{Body, Exp, LoopForm, Param, Stm};
+use par_ir::flat::{Kernel, KernelKind};
+use par_ir::prim::{BinOp, CmpOp, PrimOp};
+use par_ir::ty::Atom;
+use par_ir::visit::{Code, Subst};
+use par_ir::{Prim, Scalar, Var};
+use std::collections::{HashMap, HashSet};
+
+/// A body in pieces of its positions.
+pub struct Pieces {
+    pos: Var,
+    /// Errors are at these positions.
+    is_map: bool,
+    case: Case,
+    /// What it is without pieces.
+    whole: Body,
+}
+
+/// What is done at some positions.
+struct Case {
+    /// The same at all of them.
+    before: Vec<Stm>,
+    then: Then,
+}
+
+enum Then {
+    Choice(Atom, Box<[Case; 2]>),
+    /// The positions in pieces.
+    Edges(Edges, Box<Case>),
+    Straight(Body),
+}
+
+/// Choices: the body is there once more for each.
+const CHOICES: usize = 6;
+/// Statements that there may be altogether.
+const MOST: usize = 400;
+/// Positions that are not divided, because that would take longer than they do.
+const SHORT: i64 = 8;
+
+impl Pieces {
+    /// Of a map whose body is done in groups.
+    pub fn of_map(e: &Emitter, info: &KernelInfo) -> Option<Pieces> {
+        let kernel = info.kernel;
+        if !matches!(kernel.kind, KernelKind::Map(_)) {
+            return None;
+        }
+        let is_fixed = |v: Var| e.arrays.get(&v).is_some_and(|a| !a.changes);
+        let pieces = Pieces::new(kernel.pos, &kernel.body, &is_fixed, &|body| {
+            let kernel = Kernel { body: body.clone(), ..kernel.clone() };
+            plan(&info.with_kernel(&kernel)).is_some()
+        });
+        pieces.map(|p| Pieces { is_map: true, ..p })
+    }
+
+    /// Of a loop that updates arrays and whose turns are done in groups.
+    pub fn of_turns(e: &Emitter, params: &[(Param, Atom)], form: &LoopForm, body: &Body) -> Option<Pieces> {
+        let LoopForm::For { index, prim: Prim::I64, .. } = form else { return None };
+        if params.is_empty() || params.iter().any(|(p, _)| p.ty.is_scalar()) {
+            return None;
+        }
+        let place = |v: &Var| e.arrays.get(v).map(|a| a.address);
+        let written: HashSet<Option<Value>> = params.iter().map(|(p, _)| place(&p.var)).collect();
+        let is_fixed = |v: Var| place(&v).is_some_and(|a| !written.contains(&Some(a)));
+        Pieces::new(*index, body, &is_fixed, &|body| turns(params, form, body).is_some())
+    }
+
+    /// `is_fixed` says which arrays are the same at all positions, `pays` which bodies are done in groups.
+    fn new(
+        pos: Var,
+        body: &Body,
+        is_fixed: &dyn Fn(Var) -> bool,
+        pays: &dyn Fn(&Body) -> bool,
+    ) -> Option<Pieces> {
+        let (mut equalities, choices) = (HashMap::new(), CHOICES.min(MOST / length(body).max(1)));
+        note_equalities(body, &mut equalities);
+        let mut cases = Cases { pos, edges: None, is_fixed, equalities, choices };
+        let case = cases.case(HashSet::from([pos]), body.clone());
+        let is_whole = matches!(case.then, Then::Straight(_));
+        let pays = !is_whole && case.any(pays);
+        pays.then(|| Pieces { pos, is_map: false, case, whole: body.clone() })
+    }
+}
+
+impl Case {
+    fn any(&self, f: &dyn Fn(&Body) -> bool) -> bool {
+        match &self.then {
+            Then::Choice(_, cases) => cases.iter().any(|c| c.any(f)),
+            Then::Edges(_, case) => case.any(f),
+            Then::Straight(body) => f(body),
+        }
+    }
+}
+
+/// Cases under construction: first by what is the same at all positions, then by what is the same between edges.
+struct Cases<'c> {
+    pos: Var,
+    edges: Option<&'c Edges>,
+    is_fixed: &'c dyn Fn(Var) -> bool,
+    /// Conditions that ask whether numbers are equal, and the answer that few positions give.
+    equalities: HashMap<Atom, bool>,
+    /// How many more are allowed.
+    choices: usize,
+}
+
+impl Cases<'_> {
+    /// Cases of an arm: that of few positions is not divided further.
+    fn with_choices(&mut self, any: bool, arm: impl FnOnce(&mut Self) -> Case) -> Case {
+        let before = self.choices;
+        self.choices = if any { before } else { 0 };
+        let case = arm(self);
+        if !any {
+            self.choices = before;
+        }
+        case
+    }
+
+    /// Of a body, where these variables differ from position to position.
+    fn case(&mut self, mut differ: HashSet<Var>, body: Body) -> Case {
+        let (mut before, mut stays) = (Vec::new(), Vec::new());
+        let mut stms = body.stms.into_iter();
+        // Whether all checks so far are before the positions.
+        let mut is_checked = true;
+        while let Some(stm) = stms.next() {
+            if self.is_same(&stm, &differ, is_checked) {
+                before.push(stm);
+                continue;
+            }
+            let rest = Body { stms: stms.as_slice().to_vec(), results: body.results.clone() };
+            if let Some(taken) = known_arm(&stm) {
+                let rest = in_place_of(&stm, &taken.stms, &taken.results, &rest);
+                let body = Body { stms: [stays, rest.stms].concat(), results: rest.results };
+                let case = self.case(differ, body);
+                return Case { before: [before, case.before].concat(), ..case };
+            }
+            if let Some((cond, arms)) = self.choice(&stm, &differ, &rest) {
+                let rare = self.equalities.get(&cond).copied();
+                let cases = [true, false].map(|holds| {
+                    let arm = &arms[usize::from(!holds)];
+                    let stms = stays.iter().chain(&arm.stms).cloned().collect();
+                    let body = Body { stms, results: arm.results.clone() };
+                    self.with_choices(rare != Some(holds), |cases| cases.case(differ.clone(), body))
+                });
+                return Case { before, then: Then::Choice(cond, Box::new(cases)) };
+            }
+            is_checked &= !has_check(&stm);
+            differ.extend(stm.pat.iter().map(|p| p.var));
+            stays.push(stm);
+        }
+        Case { before, then: self.between_edges(Body { stms: stays, results: body.results }) }
+    }
+
+    fn between_edges(&mut self, body: Body) -> Then {
+        if self.edges.is_some() {
+            return Then::Straight(body);
+        }
+        let edges = Edges::new(&body, &Classes::new(self.pos, &body, None));
+        if edges.is_empty() {
+            return Then::Straight(body);
+        }
+        let equalities = std::mem::take(&mut self.equalities);
+        let mut cases = Cases { edges: Some(&edges), equalities, ..*self };
+        let case = cases.case(HashSet::from([self.pos]), body);
+        (self.choices, self.equalities) = (cases.choices, cases.equalities);
+        Then::Edges(edges, Box::new(case))
+    }
+
+    /// A condition that is the same at all positions, and what is done from a statement on if it holds and if not.
+    fn choice(&mut self, stm: &Stm, differ: &HashSet<Var>, rest: &Body) -> Option<(Atom, [Body; 2])> {
+        let is_same = |a: &Atom| a.var().is_none_or(|v| !differ.contains(&v));
+        let (cond, arms) = match &stm.exp {
+            Exp::If { cond, then, other } if is_same(cond) => {
+                let computes = |b: &Body| b.stms.iter().any(|s| !matches!(s.exp, Exp::Atom(_)));
+                if !computes(then) && !computes(other) {
+                    return None;
+                }
+                (*cond, [then, other].map(|arm| in_place_of(stm, &arm.stms, &arm.results, rest)))
+            }
+            Exp::Prim(PrimOp::Bin(op @ (BinOp::Or | BinOp::And), Prim::Bool), xs)
+                if is_condition(stm.pat[0].var, rest) =>
+            {
+                let (cond, other) = match is_same(&xs[0]) {
+                    true => (xs[0], xs[1]),
+                    false if is_same(&xs[1]) => (xs[1], xs[0]),
+                    false => return None,
+                };
+                let decided = Atom::Const(Scalar::Bool(*op == BinOp::Or));
+                let results = if *op == BinOp::Or { [decided, other] } else { [other, decided] };
+                (cond, results.map(|x| in_place_of(stm, &[], &[x], rest)))
+            }
+            _ => return None,
+        };
+        self.choices = self.choices.checked_sub(1)?;
+        Some((cond, arms))
+    }
+
+    /// Whether a statement may be done once before all positions: it is the same at all of them.
+    fn is_same(&self, stm: &Stm, differ: &HashSet<Var>, is_checked: bool) -> bool {
+        let mut same = true;
+        for_each_use(stm, &mut |v| same &= !differ.contains(&v));
+        match &stm.exp {
+            Exp::Prim(PrimOp::Cmp(..), _) if self.edges.is_some_and(|e| e.settles(stm.pat[0].var)) => true,
+            Exp::Atom(_) => same && stm.pat.iter().all(|p| p.ty.is_scalar()),
+            Exp::Prim(op, _) => same && (is_checked || !op.divides()),
+            Exp::Index(arr, _) => same && is_checked && (self.is_fixed)(*arr),
+            Exp::Check { .. } => same && is_checked,
+            _ => false,
+        }
+    }
+}
+
+/// The arm of a branch that is taken, if that is known.
+fn known_arm(stm: &Stm) -> Option<&Body> {
+    match &stm.exp {
+        Exp::If { cond: Atom::Const(Scalar::Bool(holds)), then, other } => {
+            Some(if *holds { then } else { other })
+        }
+        _ => None,
+    }
+}
+
+/// Statements with these results, and what follows, where a statement was.
+fn in_place_of(stm: &Stm, stms: &[Stm], results: &[Atom], rest: &Body) -> Body {
+    let known: Subst = stm.pat.iter().map(|p| p.var).zip(results.iter().copied()).collect();
+    let rest = rest.substituted(&known);
+    Body { stms: stms.iter().cloned().chain(rest.stms).collect(), results: rest.results }
+}
+
+/// Whether a body branches on a variable.
+fn is_condition(v: Var, body: &Body) -> bool {
+    body.stms.iter().any(|s| matches!(s.exp, Exp::If { cond, .. } if cond == Atom::Var(v)))
+}
+
+fn note_equalities(body: &Body, found: &mut HashMap<Atom, bool>) {
+    for stm in &body.stms {
+        if let Exp::Prim(PrimOp::Cmp(op @ (CmpOp::Eq | CmpOp::Ne), _), _) = &stm.exp {
+            found.insert(Atom::Var(stm.pat[0].var), *op == CmpOp::Eq);
+        }
+        stm.exp.own_bodies().into_iter().for_each(|b| note_equalities(b, found));
+    }
+}
+
+/// Statements of a body, those inside included.
+fn length(body: &Body) -> usize {
+    let inside = |s: &Stm| s.exp.own_bodies().into_iter().map(length).sum::<usize>();
+    body.stms.iter().map(|s| 1 + inside(s)).sum()
+}
+
+fn has_check(stm: &Stm) -> bool {
+    let inside = |b: &Body| b.stms.iter().any(has_check);
+    matches!(stm.exp, Exp::Check { .. } | Exp::Call(..)) || stm.exp.own_bodies().into_iter().any(inside)
+}
+
+/// Code for a body at the positions of a range; in groups or not.
+type Straight<'f, 'a> =
+    &'f mut dyn FnMut(&mut Emitter<'a>, &Body, (Value, Value), bool) -> Result<(), Unsupported>;
+
+impl<'a> Emitter<'a> {
+    /// All positions from `start` to `end`, in pieces.
+    pub fn pieces(
+        &mut self,
+        pieces: &Pieces,
+        (start, end): (Value, Value),
+        straight: Straight<'_, 'a>,
+    ) -> Result<Vec<Value>, Unsupported> {
+        let (long, short, done) = (self.b.create_block(), self.b.create_block(), self.b.create_block());
+        let count = self.b.ins().isub(end, start);
+        let is_long = self.b.ins().icmp_imm_s(IntCC::SignedGreaterThanOrEqual, count, SHORT);
+        self.b.ins().brif(is_long, long, &[], short, &[]);
+        self.b.switch_to_block(long);
+        self.case(pieces, &pieces.case, (start, end), straight)?;
+        self.b.ins().jump(done, &[]);
+        self.b.switch_to_block(short);
+        straight(self, &pieces.whole, (start, end), false)?;
+        self.b.ins().jump(done, &[]);
+        self.b.switch_to_block(done);
+        Ok(vec![])
+    }
+
+    /// What is done at the positions from `start` on; there are some.
+    fn case(
+        &mut self,
+        pieces: &Pieces,
+        case: &Case,
+        (start, end): (Value, Value),
+        straight: Straight<'_, 'a>,
+    ) -> Result<(), Unsupported> {
+        if pieces.is_map {
+            self.pos = start;
+        }
+        self.scalars.insert(pieces.pos, start);
+        self.stms(&case.before)?;
+        match &case.then {
+            Then::Straight(body) => straight(self, body, (start, end), true),
+            Then::Edges(edges, case) => self.between_edges(pieces, edges, case, (start, end), straight),
+            Then::Choice(cond, cases) => {
+                let cond = self.atom(cond)?;
+                let b = &mut self.b;
+                let (yes, no, join) = (b.create_block(), b.create_block(), b.create_block());
+                self.b.ins().brif(cond, yes, &[], no, &[]);
+                // Code for a piece binds the same variables at other positions.
+                let scalars = self.scalars.clone();
+                for (block, case) in [yes, no].into_iter().zip(cases.iter()) {
+                    self.scalars.clone_from(&scalars);
+                    self.b.switch_to_block(block);
+                    self.case(pieces, case, (start, end), straight)?;
+                    self.b.ins().jump(join, &[]);
+                }
+                self.b.switch_to_block(join);
+                Ok(())
+            }
+        }
+    }
+
+    fn between_edges(
+        &mut self,
+        pieces: &Pieces,
+        edges: &Edges,
+        case: &Case,
+        (start, end): (Value, Value),
+        straight: Straight<'_, 'a>,
+    ) -> Result<(), Unsupported> {
+        let places = self.places(edges, start)?;
+        let (again, done) = (self.b.create_block(), self.b.create_block());
+        let at = self.params_like(again, &[start])[0];
+        self.b.ins().jump(again, &args(&[start]));
+        self.b.switch_to_block(again);
+        let stop = self.next_edge(&places, at, end);
+        self.scalars.insert(pieces.pos, at);
+        self.stms(edges.operands())?;
+        self.case(pieces, case, (at, stop), straight)?;
+        self.loops += 1;
+        let repeat = self.b.ins().icmp(IntCC::SignedLessThan, stop, end);
+        self.b.ins().brif(repeat, again, &args(&[stop]), done, &[]);
+        self.b.switch_to_block(done);
+        Ok(())
+    }
+}
