@@ -7,20 +7,14 @@ use crate::profile::Counters;
 use std::any::Any;
 use std::sync::{Arc, OnceLock};
 
-/// Owned bytes, aligned to 64: from the pool, or somebody else's.
-struct Buffer {
-    /// Those of a [`Remote`] are here when somebody has looked at them.
-    block: OnceLock<pool::Block>,
-    /// Whoever holds the bytes if not only this buffer does. They are never written.
-    owner: Option<Owner>,
-}
-
-enum Owner {
-    /// The bytes are not the pool's.
-    Bytes {
-        _held: Box<dyn Any + Send + Sync>,
-    },
-    Remote(Box<dyn Remote>),
+/// Bytes, aligned to 64.
+enum Buffer {
+    /// This buffer's own, from the pool.
+    Own(pool::Block),
+    /// Somebody else's. They are never written.
+    Bytes { block: pool::Block, _held: Box<dyn Any + Send + Sync> },
+    /// In another memory; here when somebody has looked at them. They are never written.
+    Remote { fetched: OnceLock<pool::Block>, remote: Box<dyn Remote> },
 }
 
 /// Bytes in another memory, that of a device. They do not change.
@@ -39,7 +33,7 @@ unsafe impl Sync for Buffer {}
 
 impl Buffer {
     fn try_new(capacity: usize, zeroed: bool) -> Option<Buffer> {
-        pool::allocate(capacity, zeroed).map(|block| Buffer { block: block.into(), owner: None })
+        pool::allocate(capacity, zeroed).map(Buffer::Own)
     }
 
     fn new(capacity: usize, zeroed: bool) -> Buffer {
@@ -47,10 +41,10 @@ impl Buffer {
     }
 
     fn block(&self) -> &pool::Block {
-        self.block.get_or_init(|| match &self.owner {
-            Some(Owner::Remote(remote)) => fetched(&**remote),
-            _ => unreachable!("other blocks are there from the beginning"),
-        })
+        match self {
+            Buffer::Own(block) | Buffer::Bytes { block, .. } => block,
+            Buffer::Remote { fetched, remote } => fetched.get_or_init(|| fetch(&**remote)),
+        }
     }
 
     fn ptr(&self) -> *mut u8 {
@@ -58,7 +52,7 @@ impl Buffer {
     }
 }
 
-fn fetched(remote: &dyn Remote) -> pool::Block {
+fn fetch(remote: &dyn Remote) -> pool::Block {
     let size = remote.size();
     let block = pool::allocate(size, false).unwrap_or_else(|| panic!("out of memory: {size} bytes"));
     // SAFETY: the block is fresh and has room for them.
@@ -68,9 +62,14 @@ fn fetched(remote: &dyn Remote) -> pool::Block {
 
 impl Drop for Buffer {
     fn drop(&mut self) {
-        if let (None | Some(Owner::Remote(_)), Some(block)) = (&self.owner, self.block.get()) {
+        let block = match self {
+            Buffer::Own(block) => Some(*block),
+            Buffer::Bytes { .. } => None,
+            Buffer::Remote { fetched, .. } => fetched.get().copied(),
+        };
+        if let Some(block) = block {
             // SAFETY: the block is this buffer's own, and nobody refers to the buffer any more.
-            unsafe { pool::release(*block) }
+            unsafe { pool::release(block) }
         }
     }
 }
@@ -153,28 +152,28 @@ impl Array {
             }
             return copy;
         }
-        let block = pool::Block::foreign(given).into();
-        Array { prim, len, buffer: Arc::new(Buffer { block, owner: Some(Owner::Bytes { _held: owner }) }) }
+        let block = pool::Block::foreign(given);
+        Array { prim, len, buffer: Arc::new(Buffer::Bytes { block, _held: owner }) }
     }
 
     /// The first `len` elements of type `prim` in another memory, which must be such elements. They are copied when somebody looks at them.
     pub(crate) fn remote(prim: Prim, len: usize, remote: impl Remote) -> Array {
         assert!(len * prim.size() <= remote.size(), "elements");
-        let owner = Some(Owner::Remote(Box::new(remote)));
-        Array { prim, len, buffer: Arc::new(Buffer { block: OnceLock::new(), owner }) }
+        let buffer = Buffer::Remote { fetched: OnceLock::new(), remote: Box::new(remote) };
+        Array { prim, len, buffer: Arc::new(buffer) }
     }
 
     /// What holds the elements in another memory, if it is a `T`.
     pub(crate) fn held_by<T: Remote>(&self) -> Option<&T> {
-        match &self.buffer.owner {
-            Some(Owner::Remote(remote)) => (&**remote as &dyn Any).downcast_ref(),
+        match &*self.buffer {
+            Buffer::Remote { remote, .. } => (&**remote as &dyn Any).downcast_ref(),
             _ => None,
         }
     }
 
     /// Whether the elements are in the memory of a device and nowhere else: nobody has looked at them yet.
     pub fn is_on_device(&self) -> bool {
-        self.buffer.block.get().is_none()
+        matches!(&*self.buffer, Buffer::Remote { fetched, .. } if fetched.get().is_none())
     }
 
     /// Elements of type `prim`, from scalars of that type.
@@ -262,7 +261,7 @@ impl Array {
 
     /// Whether nobody else holds the buffer, so that an update may be done in place.
     pub fn is_unique(&mut self) -> bool {
-        Arc::get_mut(&mut self.buffer).is_some_and(|buffer| buffer.owner.is_none())
+        Arc::get_mut(&mut self.buffer).is_some_and(|buffer| matches!(buffer, Buffer::Own(_)))
     }
 
     /// Copies the buffer if it is shared.

@@ -16,6 +16,8 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 /// More arrays than this are too many: [`Blocks::tidy`] copies the small ones together.
 const MANY: usize = 64;
+/// So many arrays, at most, are all compared with an index.
+const COMPARED: usize = 4;
 /// Elements that do not matter.
 const FEW: usize = 1024;
 
@@ -167,15 +169,18 @@ impl<A: Part> Blocks<A> {
         (index - self.parts[part].origin() < self.parts[part].elements() as i64).then_some(part)
     }
 
-    /// Which part an index is in, for many indices: the next one is mostly in the part that the one before was in.
+    /// Which part an index is in, for many indices. Among a few parts the one before says little about the next; among many that is mostly
+    /// in the same.
     fn finder(&self) -> impl FnMut(i64) -> Option<usize> + use<A> {
         let spans: Vec<_> = self.parts.iter().map(|a| a.origin()..a.origin() + a.elements() as i64).collect();
         let mut last = 0;
         move |index| {
-            if !spans.get(last)?.contains(&index) {
+            if spans.len() <= COMPARED {
+                last = spans.iter().skip(1).filter(|s| s.start <= index).count();
+            } else if !spans[last].contains(&index) {
                 last = spans.partition_point(|s| s.start <= index).saturating_sub(1);
             }
-            spans[last].contains(&index).then_some(last)
+            spans.get(last)?.contains(&index).then_some(last)
         }
     }
 
@@ -239,20 +244,21 @@ impl<A: Part> Blocks<A> {
         if self.parts.len() <= 1 {
             return Vec::new();
         }
-        let mut used = vec![0usize; self.parts.len()];
-        self.for_each_home(starts, lens, |_, home, held| used[home] += held);
+        let used = self.used(starts, lens);
         let leaves = self.leaving(&used, kept);
         if !leaves.contains(&true) {
             return Vec::new();
         }
         let mut rows = Vec::new();
-        self.for_each_home(starts, lens, |row, home, len| {
-            if leaves[home] {
+        let mut find = self.finder();
+        for (row, (start, len)) in starts.iter().zip(lens).enumerate().filter(|(_, (_, len))| **len > 0) {
+            if let Some(home) = find(unmarked(*start)).filter(|home| leaves[*home]) {
                 let part = &self.parts[home].array;
-                let at = (unmarked(starts[row]) - part.origin()) as usize;
-                rows.push(Row { row, part: part.clone(), at, len, mark: starts[row] & MARK });
+                let at = (unmarked(*start) - part.origin()) as usize;
+                let len = held(*start, *len) as usize;
+                rows.push(Row { row, part: part.clone(), at, len, mark: start & MARK });
             }
-        });
+        }
         let mut leaving = leaves.iter().zip(&used);
         self.parts.retain(|a| {
             let (leaves, used) = leaving.next().expect("as many as the parts");
@@ -264,14 +270,16 @@ impl<A: Part> Blocks<A> {
         rows
     }
 
-    /// Calls `f` with the number of each row that is not empty, the part that it is in, and the elements that it holds.
-    fn for_each_home(&self, starts: &[i64], lens: &[i64], mut f: impl FnMut(usize, usize, usize)) {
+    /// How many elements of each part are in rows. Which rows are empty cannot be foretold, so that these count as well, as nothing.
+    fn used(&self, starts: &[i64], lens: &[i64]) -> Vec<usize> {
+        let mut used = vec![0; self.parts.len()];
         let mut find = self.finder();
-        for (row, (start, len)) in starts.iter().zip(lens).enumerate().filter(|(_, (_, len))| **len > 0) {
+        for (start, len) in starts.iter().zip(lens) {
             if let Some(home) = find(unmarked(*start)) {
-                f(row, home, held(*start, *len) as usize);
+                used[home] += held(*start, (*len).max(0)) as usize;
             }
         }
+        used
     }
 
     /// Which arrays are let go of: those hardly used, and where there are many, the small ones.

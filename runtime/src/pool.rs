@@ -192,8 +192,10 @@ fn lock() -> MutexGuard<'static, Free> {
     FREE.lock().unwrap_or_else(|e| e.into_inner())
 }
 
+/// Whole units of the alignment: allocators have blocks of such sizes that are aligned without further care.
 fn layout(capacity: usize) -> Layout {
-    Layout::from_size_align(capacity.max(1), ALIGN).expect("capacities are far below isize::MAX")
+    let size = capacity.max(1).next_multiple_of(ALIGN);
+    Layout::from_size_align(size, ALIGN).expect("capacities are far below isize::MAX")
 }
 
 fn small(bytes: usize, zeroed: bool) -> Option<Block> {

@@ -221,12 +221,43 @@ fn files_that_are_open_are_imported_as_they_are_there() {
 }
 
 #[test]
+fn changes_of_parts_are_followed() {
+    let mut editor = Editor::start();
+    assert_eq!(editor.open(URI, TEXT), Vec::<Value>::new());
+    let at = |line: usize, character: usize| json!({"line": line, "character": character});
+    let part =
+        |from: Value, to: Value, text: &str| json!({"range": {"start": from, "end": to}, "text": text});
+    let file = json!({"uri": URI, "version": 2});
+    // `𝑥` is two code units; the second change counts in what the first one has made.
+    let changes = [part(at(0, 11), at(0, 13), "x and y"), part(at(1, 22), at(1, 23), "true")];
+    editor.tell("textDocument/didChange", json!({"textDocument": file, "contentChanges": changes}));
+    let told = editor.diagnostics(URI);
+    assert_eq!(told[0]["range"]["start"]["line"], 1);
+    let file = json!({"uri": URI, "version": 3});
+    let back = [part(at(1, 22), at(1, 26), "2")];
+    editor.tell("textDocument/didChange", json!({"textDocument": file, "contentChanges": back}));
+    assert_eq!(editor.diagnostics(URI), Vec::<Value>::new());
+    editor.end();
+}
+
+#[test]
 fn nonsense_is_answered_and_survived() {
     let mut editor = Editor::start();
     assert_eq!(editor.answer("textDocument/nothing", json!({}))["error"]["code"], -32601);
     assert_eq!(editor.answer("textDocument/hover", json!({"x": 1}))["error"]["code"], -32602);
     assert_eq!(editor.at("textDocument/hover", "file:///not/open.par", 0, 0), Value::Null);
     editor.tell("textDocument/didChange", json!({"x": 1}));
+    for wrong in [
+        "Content-Length: 5\r\n\r\n{nots",
+        "Content-Length: 9\r\n\r\n[1, 2, 3]",
+        "Content-Length: x\r\n\r\n",
+        "?\r\n",
+    ] {
+        editor.to.write_all(wrong.as_bytes()).expect("the pipe");
+        assert_eq!(editor.at("textDocument/hover", "file:///not/open.par", 0, 0), Value::Null);
+        let told = editor.notes.pop().expect("a complaint");
+        assert_eq!(told["method"], "window/logMessage");
+    }
     for text in [
         "",
         "def",

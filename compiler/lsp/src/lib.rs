@@ -8,7 +8,7 @@
 //! - [`text`]: bytes and positions.
 //! - `document`: an open file and what is known about it.
 //! - `diagnostics`, `answers`, `completion`: what is told.
-//! - [`server`]: the messages.
+//! - [`server`]: the messages; `transport`: how they come and go.
 //!
 //! A file is analysed as a whole when it has changed, after all messages that are there have been read.
 
@@ -18,5 +18,6 @@ mod diagnostics;
 mod document;
 pub mod server;
 pub mod text;
+mod transport;
 
 pub use server::{Failed, serve, serve_stdio};

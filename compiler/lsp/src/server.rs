@@ -1,7 +1,7 @@
 //! The server's side of the conversation.
 
 use crate::document::{Document, Open, path_of};
-use crate::{answers, completion, diagnostics};
+use crate::{answers, completion, diagnostics, text, transport};
 use lsp_server::{Connection, ErrorCode, ExtractError, Message, Notification, Request, RequestId, Response};
 use lsp_types::notification::{
     DidChangeTextDocument, DidCloseTextDocument, DidOpenTextDocument, Notification as _, PublishDiagnostics,
@@ -23,10 +23,10 @@ pub type Failed = Box<dyn std::error::Error + Send + Sync>;
 
 /// Serves an editor on standard input and output, until it says that it has finished.
 pub fn serve_stdio() -> Result<(), Failed> {
-    let (connection, threads) = Connection::stdio();
+    let (connection, writer) = transport::stdio();
     serve(&connection)?;
     drop(connection);
-    threads.join()?;
+    writer.join().map_err(|_| "what was said could not be written")??;
     Ok(())
 }
 
@@ -51,7 +51,7 @@ pub fn serve(connection: &Connection) -> Result<(), Failed> {
 
 fn capabilities() -> ServerCapabilities {
     ServerCapabilities {
-        text_document_sync: Some(TextDocumentSyncCapability::Kind(TextDocumentSyncKind::FULL)),
+        text_document_sync: Some(TextDocumentSyncCapability::Kind(TextDocumentSyncKind::INCREMENTAL)),
         hover_provider: Some(HoverProviderCapability::Simple(true)),
         definition_provider: Some(OneOf::Left(true)),
         document_formatting_provider: Some(OneOf::Left(true)),
@@ -112,11 +112,10 @@ impl Server<'_> {
                 let change =
                     note.extract::<lsp_types::DidChangeTextDocumentParams>(DidChangeTextDocument::METHOD)?;
                 let (uri, version) = (change.text_document.uri, change.text_document.version);
-                if let (Some(document), Some(last)) =
-                    (self.documents.get_mut(&uri), change.content_changes.into_iter().last())
-                {
-                    self.open.set(&uri, Some(&last.text));
-                    document.change(last.text, version);
+                if let Some(document) = self.documents.get_mut(&uri) {
+                    let text = change.content_changes.into_iter().fold(document.text.clone(), text::changed);
+                    self.open.set(&uri, Some(&text));
+                    document.change(text, version);
                     self.look_again(&uri);
                 }
             }

@@ -1,6 +1,6 @@
 //! Places in a text: bytes here, lines and UTF-16 code units in the protocol.
 
-use lsp_types::{Position, Range};
+use lsp_types::{Position, Range, TextDocumentContentChangeEvent};
 use par::Span;
 
 /// The byte at a position. Behind the end of a line it is the end of the line, behind the last line the end of the text.
@@ -39,10 +39,34 @@ pub fn range(text: &str, span: Span) -> Range {
     Range::new(position(text, span.start), position(text, span.end.max(span.start)))
 }
 
+/// The text after a change of a part of it, or of all of it.
+pub fn changed(mut text: String, change: TextDocumentContentChangeEvent) -> String {
+    let Some(part) = change.range else { return change.text };
+    let (a, b) = (offset(&text, part.start) as usize, offset(&text, part.end) as usize);
+    text.replace_range(a.min(b)..a.max(b), &change.text);
+    text
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{offset, position};
-    use lsp_types::Position;
+    use super::{changed, offset, position};
+    use lsp_types::{Position, Range, TextDocumentContentChangeEvent};
+
+    #[test]
+    fn parts_are_replaced_wherever_they_are() {
+        let text = "a\u{1d465}b\r\nc\n";
+        let part = |a, b, c, d| Some(Range::new(Position::new(a, b), Position::new(c, d)));
+        for (range, new, after) in [
+            (None, "x", "x"),
+            (part(0, 1, 0, 3), "y", "ayb\r\nc\n"),
+            (part(0, 3, 1, 0), "", "a\u{1d465}c\n"),
+            (part(1, 1, 0, 4), "-", "a\u{1d465}b-\n"),
+            (part(9, 9, 9, 9), "d", "a\u{1d465}b\r\nc\nd"),
+        ] {
+            let change = TextDocumentContentChangeEvent { range, range_length: None, text: new.to_string() };
+            assert_eq!(changed(text.to_string(), change), after);
+        }
+    }
 
     #[test]
     fn positions_count_lines_and_code_units() {

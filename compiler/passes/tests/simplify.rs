@@ -252,3 +252,35 @@ fn reading_rows_in_order_is_mapping() {
          }"
     ));
 }
+
+#[test]
+fn what_was_joined_is_joined_at_once() {
+    assert_shows!(simplified(
+        "fun f@0 (%n: i64, %xs: [%n]i64, %m: i64, %ys: [%m]i64) -> (%k: i64, %r: [%k]i64, %l: i64, %q: [%l]i64) {
+           let (%a: i64) = add.i64 (%n, %m)
+           let (%xy: [%a]i64) = concat (%xs, %ys)
+           let (%b: i64) = add.i64 (%a, %n)
+           let (%xyx: [%b]i64) = concat (%xy, %xs)
+           let (%c: i64) = add.i64 (%b, %b)
+           let (%all: [%c]i64) = concat (%xyx, %xyx)
+           let (%d: i64) = add.i64 (%c, %b)
+           let (%more: [%d]i64) = concat (%all, %xyx)
+           in (%c, %all, %d, %more)
+         }"
+    ));
+}
+
+#[test]
+fn joined_ragged_rows_keep_their_descriptors() {
+    assert_shows!(simplified(
+        "fun f@0 (%n: i64, %s: [%n]desc, %xs: [%n][~%s]i64) -> (%c: i64, %t: [%c]desc, %r: [%c][~%t]i64) {
+           let (%a: i64) = add.i64 (%n, %n)
+           let (%u: [%a]desc) = concat (%s, %s)
+           let (%xx: [%a][~%u]i64) = concat (%xs, %xs)
+           let (%b: i64) = add.i64 (%a, %n)
+           let (%v: [%b]desc) = concat (%u, %s)
+           let (%all: [%b][~%v]i64) = concat (%xx, %xs)
+           in (%b, %v, %all)
+         }"
+    ));
+}

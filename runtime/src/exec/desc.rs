@@ -122,6 +122,9 @@ impl Desc {
 /// Stores where each row starts; where the last one ends. With several threads parts are summed before they are filled.
 fn offsets_of(lengths: &[i64], out: &mut [i64], threads: usize) -> Option<i64> {
     let parts = threads::parts(threads, lengths.len());
+    if parts.len() <= 1 {
+        return fill_offsets(0, lengths, out);
+    }
     let sums: Vec<AtomicI64> = parts.iter().map(|_| AtomicI64::new(0)).collect();
     threads::run(threads, parts.len(), |i| {
         let sum = lengths[parts[i].clone()].iter().try_fold(0i64, |sum, n| sum.checked_add((*n).max(0)));
@@ -134,13 +137,21 @@ fn offsets_of(lengths: &[i64], out: &mut [i64], threads: usize) -> Option<i64> {
         sum.store(before, Relaxed);
     }
     threads::fill_parts(threads, &parts, out, |i, part| {
-        let mut sum = sums[i].load(Relaxed);
-        for (o, n) in part.iter_mut().zip(&lengths[parts[i].clone()]) {
-            *o = sum;
-            sum += (*n).max(0);
-        }
+        fill_offsets(sums[i].load(Relaxed), &lengths[parts[i].clone()], part);
     });
     Some(total)
+}
+
+/// Stores where each row starts, the first at `start`; where the last one ends.
+fn fill_offsets(start: i64, lengths: &[i64], out: &mut [i64]) -> Option<i64> {
+    let (mut sum, mut any) = (start, start);
+    for (o, n) in out.iter_mut().zip(lengths) {
+        *o = sum;
+        // What overflows by adding a number that is not negative is negative.
+        sum = sum.wrapping_add((*n).max(0));
+        any |= sum;
+    }
+    (any >= 0).then_some(sum)
 }
 
 #[cfg(test)]

@@ -30,9 +30,12 @@ impl Launch<'_> {
         Ok(results.into_iter().map(HostValue::Array).collect())
     }
 
-    /// One value per part and combined result, with their addresses in the partials words.
+    /// One value per part, if there are parts, and combined result, with their addresses in the partials words.
     fn partials(&mut self, fold: &Fold, pieces: &[Piece]) -> Result<Vec<Array>, RuntimeError> {
         let parts = pieces.iter().filter(|p| p.part.is_some()).count();
+        if parts == 0 {
+            return Ok(Vec::new());
+        }
         let at = self.kernel.layout.partials_at();
         let mut partials = Vec::new();
         for (i, p) in fold.prims.iter().enumerate() {
@@ -56,7 +59,7 @@ impl Launch<'_> {
 
     /// Combines the parts of each giant row.
     fn combine(&self, fold: &Fold, pieces: &[Piece], partials: &[Array]) -> Result<(), RuntimeError> {
-        if partials.iter().all(Array::is_empty) {
+        if partials.is_empty() {
             return Ok(());
         }
         let parts: Vec<&Piece> = pieces.iter().filter(|p| p.part.is_some()).collect();

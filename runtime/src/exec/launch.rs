@@ -90,7 +90,7 @@ impl Run<'_> {
         env[0] = space.dim_word();
         env[EnvLayout::CANCEL] = self.cancel.address();
         env[EnvLayout::STACK] = if kernel.recursive { stack_size() as u64 } else { 0 };
-        let mut held = Vec::new();
+        let mut held = Vec::with_capacity(kernel.captures.len());
         for (word, x) in env[EnvLayout::CAPTURES..].iter_mut().zip(&kernel.captures) {
             *word = match frame.take(*x) {
                 HostValue::Scalar(x) => x.bits(),

@@ -32,8 +32,9 @@ impl Launch<'_> {
     }
 
     /// Runs the kernel on a piece, from the prefixes in the environment.
-    pub fn move_piece(&self, partition: &Partition, moving: &Moving, mut env: Vec<u64>, p: &Piece) {
+    pub fn move_piece(&self, partition: &Partition, moving: &Moving, env: &[u64], p: &Piece) {
         let layout = &self.kernel.layout;
+        let mut env = env.to_vec();
         let before = |c: &usize| env[layout.initial_at() + c] as i64;
         let counted = partition.components.iter().map(before);
         let heads: Vec<i64> = moving.first.iter().zip(counted).map(|(f, n)| f.wrapping_add(n)).collect();

@@ -130,7 +130,7 @@ impl Launch<'_> {
         threads::run(self.threads, pieces.len(), |i| {
             let p = &pieces[i];
             match p.part {
-                None => self.scan_piece(self.env.clone(), p),
+                None => self.scan_piece(&self.env, p),
                 Some(_) if self.threads == 1 => self.scan_part_alone(fold, dual, &chain, p),
                 Some(_) => self.scan_part(fold, reduce, &chain, p),
             }
@@ -139,10 +139,10 @@ impl Launch<'_> {
     }
 
     /// The kernel itself, from the prefixes in the environment.
-    fn scan_piece(&self, env: Vec<u64>, p: &Piece) {
+    fn scan_piece(&self, env: &[u64], p: &Piece) {
         match (&self.kernel.partition, &self.moving) {
             (Some(partition), Some(moving)) => self.move_piece(partition, moving, env, p),
-            _ => _ = self.piece(self.kernel.code, &env, p),
+            _ => _ = self.piece(self.kernel.code, env, p),
         }
         prefix::settle();
     }
@@ -161,7 +161,7 @@ impl Launch<'_> {
         }
         if reduced.is_none() {
             // Reductions may begin late in the part. The scan finds the first of the checks that fail in it.
-            self.scan_piece(self.env.clone(), p);
+            self.scan_piece(&self.env, p);
             return;
         }
         if !alone && !self.publish(fold, chain, (link, before), p) {
@@ -169,7 +169,7 @@ impl Launch<'_> {
         }
         let mut env = self.env.clone();
         self.start_from(&mut env, before);
-        self.scan_piece(env, p);
+        self.scan_piece(&env, p);
     }
 
     /// As `scan_part` for the only thread.

@@ -12,6 +12,7 @@ pub(super) const FORMS: &[Form] = &[
     Form { name: "if", weight: 12, makes: any, make: if_else },
     Form { name: "shared matrix at a branch", weight: 4, makes: |t| *t == I64, make: shared_matrix },
     Form { name: "match sum", weight: 9, makes: any, make: match_sum },
+    Form { name: "match rows", weight: 8, makes: |t| t.rank() > 0, make: match_rows },
     Form { name: "match number", weight: 4, makes: any, make: match_number },
     Form { name: "for", weight: 9, makes: any, make: for_loop },
     Form { name: "for in", weight: 4, makes: any, make: for_in },
@@ -63,9 +64,31 @@ fn match_sum(g: &mut Gen, ty: &Ty, fuel: u32) -> Option<String> {
         return None;
     }
     let sum = g.rng.pick(&g.sums).clone();
-    let Ty::Sum(_, constructors) = &sum else { return None };
-    let share = fuel / (1 + constructors.len() as u32);
+    let share = fuel / 4;
     let value = g.exp(&sum, share);
+    matched(g, &value, &sum, ty, 3 * share)
+}
+
+/// Sums whose constructors and payloads differ between the positions of a map.
+fn match_rows(g: &mut Gen, ty: &Ty, fuel: u32) -> Option<String> {
+    if g.sums.is_empty() || !g.can_nest() {
+        return None;
+    }
+    let sum = g.rng.pick(&g.sums).clone();
+    let (a, b) = g.halves(fuel);
+    let (xs, t) = g.any_array(a / 2);
+    let (x, v) = (g.name(), g.name());
+    let body = g.under(&[(&x, &t)], |g| {
+        let value = g.exp(&sum, a / 2);
+        let arms = g.with(&[(&v, &sum)], |g| matched(g, &v, &sum, ty.elem()?, b))?;
+        Some(format!("let {v} = {value} in {arms}"))
+    })?;
+    Some(format!("(map (\\({x}: {t}) -> {body}) {xs})"))
+}
+
+fn matched(g: &mut Gen, value: &str, sum: &Ty, ty: &Ty, fuel: u32) -> Option<String> {
+    let Ty::Sum(_, constructors) = sum else { return None };
+    let share = fuel / constructors.len() as u32;
     let mut text = format!("(match {value}");
     let wildcard = g.rng.chance(25);
     for (i, (name, payload)) in constructors.iter().enumerate() {

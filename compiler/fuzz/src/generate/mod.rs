@@ -144,7 +144,10 @@ impl Gen {
         for n in 0..self.rng.below(3) {
             let mut constructors = Vec::new();
             for name in ["a", "b", "c"].iter().take(2 + self.rng.below(2)) {
-                let payload = (0..self.rng.below(3)).map(|_| self.ty(2)).collect();
+                let mut payload: Vec<Ty> = (0..self.rng.below(3)).map(|_| self.ty(2)).collect();
+                if self.rng.chance(30) {
+                    payload.push(array(array(self.ty(1))));
+                }
                 constructors.push((*name, payload));
             }
             self.decs.push(declaration(n, &constructors));

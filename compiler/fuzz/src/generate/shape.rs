@@ -14,6 +14,8 @@ pub(super) const FORMS: &[Form] = &[
     Form { name: "head last", weight: 2, makes: any, make: ends },
     Form { name: "slice", weight: 8, makes: is_array, make: slice },
     Form { name: "strided slice", weight: 3, makes: is_array, make: strided },
+    Form { name: "slice by a step", weight: 6, makes: is_array, make: by_a_step },
+    Form { name: "strided parts", weight: 4, makes: is_array, make: strided_parts },
     Form { name: "take drop", weight: 5, makes: is_array, make: take_drop },
     Form { name: "concat", weight: 14, makes: is_array, make: concat },
     Form { name: "flatten", weight: 12, makes: is_array, make: flatten },
@@ -76,6 +78,33 @@ fn strided(g: &mut Gen, ty: &Ty, fuel: u32) -> Option<String> {
     let s = *g.rng.pick(&["::2", "::-1", "::3", "::-2", "1::2"]);
     let slice = if s == "1::2" { format!("if null {x} then {x} else {x}[{s}]") } else { format!("{x}[{s}]") };
     Some(format!("(let {x} = {xs} in {slice})"))
+}
+
+/// Of an array that others have too, with a start and a step that are computed; half of them backwards.
+fn by_a_step(g: &mut Gen, ty: &Ty, fuel: u32) -> Option<String> {
+    let share = fuel / 3;
+    let xs = match g.variable(ty) {
+        Some(xs) if g.rng.chance(70) => xs,
+        _ => g.exp(ty, share),
+    };
+    let (start, step) = (g.exp(&I64, share), g.small(3, share));
+    let (x, a, s) = (g.name(), g.name(), g.name());
+    if g.risky() {
+        return Some(format!("({xs})[{start} & 3::{step}]"));
+    }
+    let (low, sign) = *g.rng.pick(&[("0", ""), ("-1", "-")]);
+    let bounds = format!("let {a} = {low} + {start} % (length {x} + 1) let {s} = 1 + {step}");
+    Some(format!("(let {x} = {xs} {bounds} in {x}[{a}::{sign}{s}])"))
+}
+
+/// One of two parts of an array, by what differs between the positions.
+fn strided_parts(g: &mut Gen, ty: &Ty, fuel: u32) -> Option<String> {
+    let (a, b) = g.halves(fuel);
+    let (xs, cond, x) = (g.exp(ty, a), g.condition(b / 3), g.name());
+    let [part, other] = *g.rng.pick(&[["::2", "::-1"], ["::-1", ":"], ["::3", "::2"]]);
+    let rest = g.with(&[(&x, ty)], |g| g.exp(ty, b / 3));
+    let last = if g.rng.chance(50) { format!("{x}[{other}]") } else { rest };
+    Some(format!("(let {x} = {xs} in if {cond} then {x}[{part}] else {last})"))
 }
 
 fn take_drop(g: &mut Gen, ty: &Ty, fuel: u32) -> Option<String> {

@@ -39,7 +39,7 @@ impl Flattener<'_> {
         }
         if self.view(stm)? {
             if self.is_root(level) && matches!(stm.exp, Exp::Iota(_) | Exp::Replicate(..)) {
-                self.made_for_all.insert(stm.pat[0].var, self.scopes.len());
+                self.own.made_for_all.insert(stm.pat[0].var, self.scopes.len());
             }
             return Ok(());
         }
@@ -313,12 +313,13 @@ impl Flattener<'_> {
             Ex::Mul(a, b) => self.host_arith(BinOp::Mul, a, b),
             Ex::Op(op, a, b) => self.host_arith(*op, a, b),
             Ex::Off(d, i) => {
-                let i = self.host(i);
-                if self.is_row_count(*d, i) {
+                let row = self.host(i);
+                let is_end = |rows: &Extent| self.is_count(i, rows) || self.is_count(&Ex::Atom(row), rows);
+                if self.desc_rows.get(d).is_some_and(is_end) {
                     return self.total(*d);
                 }
                 let off = self.offsets(*d);
-                self.read(off, par_ir::Prim::I64, i)
+                self.read(off, par_ir::Prim::I64, row)
             }
             Ex::Len(d, i) => {
                 let off = self.offsets(*d);
@@ -335,12 +336,16 @@ impl Flattener<'_> {
         }
     }
 
-    /// Whether a descriptor is known to have so many rows.
-    fn is_row_count(&self, desc: Var, n: Atom) -> bool {
-        match self.desc_rows.get(&desc) {
-            Some(Extent::Count(rows)) => *rows == n,
-            Some(Extent::Total(outer)) => self.known(&Known::Total(*outer)) == Some(n),
-            Some(Extent::Times(..)) | None => false,
+    /// Whether a space is known to have so many positions.
+    fn is_count(&self, n: &Ex, space: &Extent) -> bool {
+        match (n, space) {
+            (Ex::Atom(n), Extent::Count(count)) => n == count,
+            (Ex::Atom(n), Extent::Total(d)) => self.known(&Known::Total(*d)) == Some(*n),
+            (Ex::Mul(n, m), Extent::Times(outer, each)) => m.atom() == Some(*each) && self.is_count(n, outer),
+            (Ex::Off(d, n), Extent::Total(e)) => {
+                d == e && self.desc_rows.get(d).is_some_and(|rows| self.is_count(n, rows))
+            }
+            _ => false,
         }
     }
 

@@ -117,7 +117,7 @@ impl Flattener<'_> {
             let whole = v.filter(|v| self.types.get(v) == Some(&p.ty)).and_then(|v| self.as_whole(level, v));
             if let (Some((arr, data)), Some(of)) = (&whole, whole.as_ref().map(|w| self.whole[&w.1].1)) {
                 debug_assert!(matches!(arr.src, Src::Data(d, _) if d == *data));
-                self.layouts.insert(p.var, (arr.clone(), of));
+                self.own.layouts.insert(p.var, (arr.clone(), of));
             }
             kept.push(v.filter(|_| whole.is_some()));
         }

@@ -13,7 +13,7 @@ use super::canonical::{Form, has_view};
 use super::choices::Measure;
 use super::nest::{FDim, Kind, LevelId, ROOT};
 use super::split::{Splitting, traces};
-use super::{Flattener, Result, VERSION_CONDITIONS, Versions};
+use super::{Flattener, Own, Result, VERSION_CONDITIONS, Versions};
 use par_ir::core::{Exp, Fun, FunId, Param, Stm};
 use par_ir::flat::{self, Op, Ty};
 use par_ir::place::{Construct, Part, PlaceId};
@@ -33,12 +33,7 @@ impl Flattener<'_> {
         self.function = id;
         // Parameters are bound in the function's own block.
         self.kept_from = 1;
-        // What holds in the other form of the same function need not hold in this one.
-        self.layouts.clear();
-        self.views.clear();
-        self.outside.clear();
-        self.part_of.clear();
-        self.made_for_all.clear();
+        self.own = Own::default();
         let out = if lifted { self.lifted_function(id, fun)? } else { self.plain_function(fun)? };
         self.funs[slot.0 as usize] = Some(out);
         Ok(())

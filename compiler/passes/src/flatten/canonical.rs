@@ -161,7 +161,7 @@ impl Flattener<'_> {
         if ty.is_desc() && (matches!(arr.src, Src::Lens(_)) || arr.same_length().is_some()) {
             return true;
         }
-        if self.part_of.contains_key(&v) && !self.is_root(level) {
+        if self.own.part_of.contains_key(&v) && !self.is_root(level) {
             return true;
         }
         if !stored || arr.stride.is_some() {
@@ -176,7 +176,7 @@ impl Flattener<'_> {
     /// If an array is a range or copies of a scalar that was made outside all nests: its size, and in how many host
     /// blocks.
     fn is_for_all(&self, v: Var, arr: &Arr) -> Option<(Atom, usize)> {
-        let depth = *self.made_for_all.get(&v)?;
+        let depth = *self.own.made_for_all.get(&v)?;
         let Some(DimRep::Width(Ex::Atom(n))) = self.dim_reps(&self.types[&v]).pop() else { return None };
         match &arr.src {
             Src::Iota if arr.start == Ex::i64(0) => Some((n, depth)),

@@ -427,10 +427,21 @@ impl Flattener<'_> {
         self.eval(g, &ex)
     }
 
+    /// Whether an array is one for each position of this level, in data of this block: it may stand for itself in another form from here on.
+    fn is_of_block(&self, level: LevelId, arr: &Arr) -> bool {
+        let mut vars = Vec::new();
+        arr.vars(&mut vars);
+        let here = |v: &Var| self.bound_in.get(v) == Some(&self.scopes.len());
+        arr.depends_on(level) && vars.iter().any(here)
+    }
+
     pub(crate) fn flatten_packed(&mut self, level: LevelId, stm: &Stm, arr: Var) -> Result<()> {
         let ty = self.types[&arr].clone();
         let a = self.arr(arr);
         let packed = self.pack(level, &a, &ty);
+        if self.is_of_block(level, &a) {
+            self.env.insert(arr, Rep::Array(packed.clone()));
+        }
         let start = self.row_start(packed.inner[0], packed.start.clone());
         let rep = Arr { src: packed.src, inner: packed.inner[1..].to_vec(), start, stride: None };
         self.env.insert(stm.pat[0].var, Rep::Array(rep));

@@ -159,7 +159,13 @@ impl Flattener<'_> {
 
     /// Offset of row `i`; row 0 starts at 0.
     pub(crate) fn off(&self, desc: Var, i: Ex) -> Ex {
-        if i.as_i64() == Some(0) { Ex::i64(0) } else { Ex::Off(desc, Rc::new(i)) }
+        if i.as_i64() == Some(0) {
+            return Ex::i64(0);
+        }
+        match self.rows_joined.get(&desc) {
+            Some(joined) => joined.dims.iter().fold(i, |i, d| self.row_start(*d, i)),
+            None => Ex::Off(desc, Rc::new(i)),
+        }
     }
 
     /// Where row `i` of an array with this first inner dimension starts.

@@ -7,13 +7,14 @@
 //! while active > 0:
 //!   go = positions where the condition holds; done = the others
 //!   done: scalars are scattered to the results, rows appended to them      (each position retires once)
-//!   go:   the state is packed if anything retired, and the body runs on it
+//!   go:   what says where rows are is packed if anything retired, and the body runs on them
 //! ```
 //!
 //! so the work is the sum of the trips, not the longest times the number of positions.
 //!
 //! State that turns only update stays in one array for all positions, and is neither packed nor collected ([`super::whole`]). Other
-//! state is passed in packed form, but rows that the body leaves as they are (a slice of them, what another row was, a
+//! rows of active positions are passed as views, so that those that go on stay where they are. The state of a host loop is passed in packed
+//! form, but rows that the body leaves as they are (a slice of them, what another row was, a
 //! free array) are passed as views. Which they are shows when the body has been flattened: then it is flattened once more.
 
 use super::canonical::{Form, has_view};
@@ -78,7 +79,7 @@ impl Flattener<'_> {
     fn initial(&mut self, level: LevelId, params: &[(Param, Atom)], forms: &[Form]) -> Vec<Atom> {
         let mut values = Vec::new();
         for ((p, a), form) in params.iter().zip(forms) {
-            match (form, self.layouts.get(&p.var)) {
+            match (form, self.own.layouts.get(&p.var)) {
                 (Form::Whole, Some((Arr { src: Src::Data(data, _), .. }, _))) => values.push((*data).into()),
                 _ => values.extend(self.formed(level, &[*a], &[*form])),
             }
@@ -89,28 +90,38 @@ impl Flattener<'_> {
     /// The forms in which a loop's state is passed, as far as known.
     fn state_forms(&self, state: &[Param]) -> Vec<Form> {
         let form = |p: &Param| match p.var {
-            v if self.layouts.contains_key(&v) => Form::Whole,
-            v if self.views.contains(&v) => Form::View,
+            v if self.own.layouts.contains_key(&v) => Form::Whole,
+            v if self.own.views.contains(&v) => Form::View,
             _ => Form::Packed,
         };
         state.iter().map(form).collect()
     }
 
-    /// Notes state that is to be passed as views, since its next value would have to be copied to be packed; what is updated in
-    /// place stays packed. Whether there is any new.
+    /// Whether state has a form as views that nobody has decided about: what is updated in place stays packed.
+    fn may_be_view(&self, p: &Param) -> bool {
+        has_view(&p.ty)
+            && !self.own.layouts.contains_key(&p.var)
+            && !self.own.views.contains(&p.var)
+            && !self.consumed.contains(&p.var)
+    }
+
+    /// Notes state that is to be passed as views, since its next value would have to be copied to be packed. Whether there is any new.
     fn note_views(&mut self, level: LevelId, state: &[Param], results: &[Atom]) -> bool {
         let mut found = false;
         for (p, a) in state.iter().zip(results) {
-            let open = has_view(&p.ty)
-                && !self.layouts.contains_key(&p.var)
-                && !self.views.contains(&p.var)
-                && !self.consumed.contains(&p.var);
-            if open && self.is_shared(level, *a) {
-                self.views.insert(p.var);
+            if self.may_be_view(p) && self.is_shared(level, *a) {
+                self.own.views.insert(p.var);
                 found = true;
             }
         }
         found
+    }
+
+    /// Notes that all state that may be is passed as views: where positions retire at different turns,
+    /// the others would be packed again and again.
+    fn pass_views(&mut self, state: &[Param]) {
+        let found: Vec<Var> = state.iter().filter(|p| self.may_be_view(p)).map(|p| p.var).collect();
+        self.own.views.extend(found);
     }
 
     /// Flattens a loop's body until the forms of its state are known. `attempt` gets them and says whether they have changed.
@@ -234,16 +245,13 @@ impl Flattener<'_> {
         self.declare(&active);
         let anchor = self.push_level(level, Kind::Pack { idx: idx.var, n: active.var.into() });
         let state = parts.params.clone();
-        let ((vars, collected, empty, test, turn), forms) = self.settled(&state, |f, forms| {
-            parts.forms = forms.to_vec();
-            let (collected, empty) = f.collectors(level, &stm.pat, forms);
-            let vars = f.form_params(anchor, &state, forms);
-            let test = f.block(|f| Ok(vec![f.any(active.var.into())]))?;
-            let mut changed = false;
-            let turn =
-                f.block(|f| f.active_turn(level, anchor, idx, &parts, &vars, stm, &collected, &mut changed))?;
-            Ok(((vars, collected, empty, test, turn), changed))
-        })?;
+        self.pass_views(&state);
+        let forms = self.state_forms(&state);
+        parts.forms = forms.clone();
+        let (collected, empty) = self.collectors(level, &stm.pat, &forms);
+        let vars = self.form_params(anchor, &state, &forms);
+        let test = self.block(|f| Ok(vec![f.any(active.var.into())]))?;
+        let turn = self.block(|f| f.active_turn(level, anchor, idx, &parts, &vars, stm, &collected))?;
         self.at(stm.span);
         let mut init = self.initial(level, params, &forms[..params.len()]);
         if let Some((i, _)) = &parts.counter {
@@ -285,7 +293,6 @@ impl Flattener<'_> {
         vars: &[flat::Param],
         stm: &Stm,
         collected: &Collected,
-        changed: &mut bool,
     ) -> Result<Vec<Atom>> {
         if let Kind::Pack { n: Atom::Var(active), .. } = self.level(anchor).kind {
             self.declare(&flat::Param { var: active, ty: Ty::Scalar(Prim::I64) });
@@ -324,7 +331,6 @@ impl Flattener<'_> {
             f.flush();
             let results = &parts.body.results;
             f.bind_versions(body_level, &versions(results, &parts.params, &parts.forms))?;
-            *changed = f.note_views(body_level, &parts.params, results);
             let forms = &parts.forms[..results.len()];
             let values = f.formed(body_level, results, forms);
             let mut values = f.tidied(body_level, results, forms, values);

@@ -36,6 +36,7 @@ mod consumed;
 mod ex;
 mod inplace;
 mod interchange;
+mod joined;
 mod kernel;
 mod lengths;
 mod local;
@@ -201,6 +202,23 @@ struct Scope {
     known: HashMap<Known, Vec<Atom>>,
 }
 
+/// What is found about the CORE variables of a function while one form of it is flattened, and need not hold in the other one.
+#[derive(Default)]
+struct Own {
+    /// What stands for arrays that are the same for all positions once their rows are stored.
+    outside: HashMap<Var, rep::Arr>,
+    /// Of what CORE variables are parts, if that is the same for all positions and not stored as it is.
+    part_of: HashMap<Var, (Var, shared::Part)>,
+    /// CORE variables that are ranges or copies of a row made outside all nests, and in how many host blocks.
+    made_for_all: HashMap<Var, usize>,
+    /// Parameters and results of loops and branches that are kept whole, see [`whole`]: how, and for which level.
+    layouts: HashMap<Var, (rep::Arr, LevelId)>,
+    /// Results of loops whose version is chosen.
+    decided: std::collections::HashSet<Var>,
+    /// Parameters of loops that are passed as views.
+    views: std::collections::HashSet<Var>,
+}
+
 /// The state of flattening one program.
 pub(crate) struct Flattener<'a> {
     source: &'a core::Program,
@@ -223,20 +241,16 @@ pub(crate) struct Flattener<'a> {
     extents: HashMap<Var, Extent>,
     /// The space that a descriptor has a row for each position of.
     desc_rows: HashMap<Var, Extent>,
+    /// Descriptors whose rows are rows of others, one after the other.
+    rows_joined: HashMap<Var, joined::Joined>,
     /// Sizes that are the same as others.
     same: HashMap<Atom, Atom>,
     /// Sizes that are products of two others, see [`Flattener::note_product`].
     products: HashMap<Atom, (Atom, Atom)>,
-    /// What stands for arrays that are the same for all positions once their rows are stored.
-    outside: HashMap<Var, rep::Arr>,
-    /// Of what CORE variables are parts, if that is the same for all positions and not stored as it is.
-    part_of: HashMap<Var, (Var, shared::Part)>,
     /// In how many host blocks each host variable is bound.
     bound_in: HashMap<Var, usize>,
     /// Those flat variables that are blocks.
     blocks: std::collections::HashSet<Var>,
-    /// CORE variables that are ranges or copies of a row made outside all nests, and in how many host blocks.
-    made_for_all: HashMap<Var, usize>,
     /// CORE variables that something updates in place.
     consumed: std::collections::HashSet<Var>,
     /// These, and those that are passed on to calls that update them.
@@ -247,12 +261,6 @@ pub(crate) struct Flattener<'a> {
     kept: std::collections::HashSet<Var>,
     /// Flat arrays that hold a row for every position of a level, see [`whole`]: how, and for which level.
     whole: HashMap<Var, (rep::Arr, LevelId)>,
-    /// Parameters and results of loops and branches that are kept whole, likewise.
-    layouts: HashMap<Var, (rep::Arr, LevelId)>,
-    /// Results of loops whose version is chosen.
-    decided: std::collections::HashSet<Var>,
-    /// Parameters of loops that are passed as views.
-    views: std::collections::HashSet<Var>,
     /// CORE arrays that are the lengths of a descriptor's rows.
     lengths_of: std::collections::HashSet<Var>,
     /// What blocks are joined of.
@@ -261,6 +269,7 @@ pub(crate) struct Flattener<'a> {
     reachable: Vec<std::collections::HashSet<FunId>>,
     /// The function being flattened.
     function: FunId,
+    own: Own,
     /// How many host blocks are around the turns of the innermost loop, or the body of the function.
     kept_from: usize,
     /// Types of host scalars.
@@ -297,25 +306,21 @@ impl<'a> Flattener<'a> {
             types: HashMap::new(),
             extents: HashMap::new(),
             desc_rows: HashMap::new(),
+            rows_joined: HashMap::new(),
             same: HashMap::new(),
             products: HashMap::new(),
-            outside: HashMap::new(),
-            part_of: HashMap::new(),
             bound_in: HashMap::new(),
             blocks: std::collections::HashSet::new(),
-            made_for_all: HashMap::new(),
             consumed: consumed::of_program(source),
             passed: passed::results(source, &passed_on),
             passed_on,
             kept: consumed::kept(source),
             whole: HashMap::new(),
-            layouts: HashMap::new(),
-            decided: std::collections::HashSet::new(),
-            views: std::collections::HashSet::new(),
             lengths_of: lengths::of_program(source),
             joined_of: HashMap::new(),
             reachable: local::reachable(source),
             function: FunId(0),
+            own: Own::default(),
             kept_from: 0,
             host_prims: HashMap::new(),
             group: None,

@@ -194,6 +194,7 @@ impl Flattener<'_> {
         };
         self.desc_rows.insert(desc, extent);
         self.learn(key, desc.into());
+        self.note_rows_joined(desc, len, level);
         desc
     }
 
@@ -213,7 +214,7 @@ impl Flattener<'_> {
     /// The extent of `outer` rows (none: a single row) of dimension `d`.
     pub(crate) fn inner_extent(&self, outer: Option<Extent>, d: FDim) -> Extent {
         match (outer, d) {
-            (_, FDim::Seg(d)) => Extent::Total(d),
+            (_, FDim::Seg(d)) => self.rows_joined.get(&d).map_or(Extent::Total(d), |j| j.extent.clone()),
             (outer, FDim::Size(m)) => {
                 let m = self.one_of_same(m);
                 match (self.products.get(&m), outer) {

@@ -49,7 +49,7 @@ impl Flattener<'_> {
         let stms = [before, vec![Stm { pat, ..by_position }]].concat();
         let then = Body { stms, results: results_here };
         let pat = fresh(self);
-        self.decided.extend(pat.iter().map(|p| p.var));
+        self.own.decided.extend(pat.iter().map(|p| p.var));
         let results = results(&pat);
         let other = Body { stms: vec![Stm { pat, ..stm.clone() }], results };
         self.host_branch(level, stm, cond, &then, &other)?;
@@ -58,7 +58,7 @@ impl Flattener<'_> {
 
     fn of_one_position(&mut self, level: LevelId, stm: &Stm) -> Option<(Vec<Stm>, Stm)> {
         let Exp::Loop { params, form, body } = &stm.exp else { return None };
-        let decided = stm.pat.iter().any(|p| self.decided.contains(&p.var));
+        let decided = stm.pat.iter().any(|p| self.own.decided.contains(&p.var));
         if self.is_root(level) || decided || stm.pat.is_empty() || self.versions == Versions::Flat {
             return None;
         }

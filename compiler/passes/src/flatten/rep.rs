@@ -48,6 +48,14 @@ impl Arr {
         Arr { src, inner, start: Ex::i64(0), stride: None }
     }
 
+    /// The descriptor, if these are the lengths of all of its rows, or of those from some row on.
+    pub(crate) fn desc(&self) -> Option<Var> {
+        match self.src {
+            Src::Desc(d) if self.inner.is_empty() && self.stride.is_none() => Some(d),
+            _ => None,
+        }
+    }
+
     /// Whether it is the same at all positions of any level.
     pub(crate) fn is_of_host(&self) -> bool {
         let of_host = |r: &Rep| match r {

@@ -30,14 +30,14 @@ impl Flattener<'_> {
     pub(crate) fn note_part(&mut self, v: Var, of: Var, part: Part) {
         let (arr, ty) = (self.arr(of), &self.types[&of]);
         let as_it_is = is_stored(&arr, ty.is_desc()) && arr.stride.is_none();
-        if self.part_of.contains_key(&of) || !as_it_is && !ty.is_desc() && self.is_of_host(&arr, ty) {
-            self.part_of.insert(v, (of, part));
+        if self.own.part_of.contains_key(&of) || !as_it_is && !ty.is_desc() && self.is_of_host(&arr, ty) {
+            self.own.part_of.insert(v, (of, part));
         }
     }
 
     /// The part of an array that is stored, if that is what a variable is.
     fn stored_part(&mut self, level: LevelId, v: Var) -> Option<Arr> {
-        let (of, part) = self.part_of.get(&v)?.clone();
+        let (of, part) = self.own.part_of.get(&v)?.clone();
         let all = self.shared_rows(level, of);
         match part {
             Part::From(start) => Some(Arr { start: self.add(all.start.clone(), self.ex(start)), ..all }),
@@ -95,7 +95,9 @@ impl Flattener<'_> {
                 // All rows share what starts at 0: they are not in the base's extent.
                 FDim::Size(m) if m.as_i64() == Some(0) => None,
                 FDim::Size(m) => e.without(*m),
-                FDim::Seg(d) => (e == Extent::Total(*d)).then(|| self.desc_rows.get(d).cloned()).flatten(),
+                FDim::Seg(s) => {
+                    (e == self.inner_extent(None, *d)).then(|| self.desc_rows.get(s).cloned()).flatten()
+                }
                 FDim::View(_) | FDim::Steps(..) => None,
             });
             rows.push(extent.clone());
@@ -159,7 +161,7 @@ impl Flattener<'_> {
     fn outside(&mut self, v: Var, arr: &Arr, ty: &Type) -> Arr {
         let key = Known::Outside(v);
         if self.known(&key).is_some() {
-            return self.outside[&v].clone();
+            return self.own.outside[&v].clone();
         }
         let mut made_of = Vec::new();
         arr.vars(&mut made_of);
@@ -169,7 +171,7 @@ impl Flattener<'_> {
             f.learn(key, Atom::i64(0));
             stored
         });
-        self.outside.insert(v, stored.clone());
+        self.own.outside.insert(v, stored.clone());
         stored
     }
 

@@ -87,7 +87,10 @@ impl Flattener<'_> {
             Rep::Array(row) => {
                 let (dim, start) = match &row.stride {
                     Some(step) => self.stepped_rows(child, &row.start, step),
-                    None => self.rows_of(child, &row.start),
+                    None => match self.joined_as(child, &row.start, ty) {
+                        Some(dim) => (dim, self.start_of(child)),
+                        None => self.rows_of(child, &row.start),
+                    },
                 };
                 let mut inner = vec![dim];
                 inner.extend(row.inner);

@@ -88,8 +88,8 @@ impl Flattener<'_> {
         let v = init.var().expect("an array is a variable");
         let (arr, data) = self.destination(level, v);
         let of = self.whole_for(level, data).unwrap_or(level);
-        self.layouts.insert(p.var, (arr.clone(), of));
-        self.layouts.insert(result, (arr, of));
+        self.own.layouts.insert(p.var, (arr.clone(), of));
+        self.own.layouts.insert(result, (arr, of));
     }
 
     /// Results of a body that are versions of whole arrays, each with the variable that stands for the version before.
@@ -107,7 +107,7 @@ impl Flattener<'_> {
 
     /// Binds a variable to a version of the whole array that `state` started as.
     pub(crate) fn bind_whole(&mut self, p: &Param, state: Var, data: Var) {
-        let (layout, of) = self.layouts[&state].clone();
+        let (layout, of) = self.own.layouts[&state].clone();
         self.types.insert(p.var, p.ty.clone());
         self.name_version(p.var, &layout, of, data);
     }

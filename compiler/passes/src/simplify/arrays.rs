@@ -8,6 +8,8 @@
 //! let ys = xs[a : n]                      let k = add.i64 a i
 //! let y = ys[i]                           let y = xs[k]
 //! let zs = concat (xs[0 : k], xs[k : n])  -- zs is xs
+//! let vs = concat (us, ws)                let vs = concat (us, ws)
+//! let zs = concat (vs, xs)                let zs = concat (us, ws, xs)
 //! ```
 
 use super::env::Env;
@@ -15,6 +17,9 @@ use par_ir::core::{At, Exp, Param, Stm};
 use par_ir::prim::{BinOp, PrimOp};
 use par_ir::ty::{Atom, Dim, Type, Var};
 use par_runtime::{Prim, Span};
+
+/// So many arrays are joined at once, at most: under a nest every element chooses among them.
+const MAX_PARTS: usize = 6;
 
 /// A simpler expression for `p`, if there is one; index arithmetic it needs goes to `out`.
 pub(super) fn simplify(env: &mut Env, exp: &Exp, p: &Param, span: Span, out: &mut Vec<Stm>) -> Option<Exp> {
@@ -28,7 +33,7 @@ pub(super) fn simplify(env: &mut Env, exp: &Exp, p: &Param, span: Span, out: &mu
         Exp::Unflatten(x) => inverse(env, *x, p, |e| if let Exp::Flatten(y) = e { Some(*y) } else { None }),
         Exp::Concat(arrs) => match arrs.as_slice() {
             [only] if env.has_type(Atom::Var(*only), &p.ty) => Some(Exp::Atom(Atom::Var(*only))),
-            parts => rejoined(env, parts, p),
+            parts => rejoined(env, parts, p).or_else(|| spliced(env, parts, p)),
         },
         _ => None,
     }
@@ -75,6 +80,20 @@ fn rejoined(env: &Env, parts: &[Var], p: &Param) -> Option<Exp> {
     let exp =
         whole_slice(env, arr, start, len, one, p).unwrap_or(Exp::Slice { arr, start, len, stride: one });
     follow.then_some(exp)
+}
+
+/// Arrays that were joined before are joined at once.
+fn spliced(env: &Env, parts: &[Var], p: &Param) -> Option<Exp> {
+    // The descriptors of ragged rows are joined as their arrays are.
+    if !p.ty.dims.iter().all(|d| matches!(d, Dim::Size(_))) || p.ty.is_desc() {
+        return None;
+    }
+    let inner = |v: &Var| match env.def(*v) {
+        Some(Exp::Concat(inner)) if !inner.is_empty() => inner.clone(),
+        _ => vec![*v],
+    };
+    let all: Vec<Var> = parts.iter().flat_map(inner).collect();
+    (all.len() <= MAX_PARTS && all != parts).then_some(Exp::Concat(all))
 }
 
 /// Whether `sum` is `a + b`.

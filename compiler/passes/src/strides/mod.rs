@@ -29,10 +29,10 @@ pub fn run(program: &mut Program) {
     if plan.is_empty() {
         return;
     }
-    let functions = program.funs.iter().map(|f| Signature::of(f, &plan)).collect();
+    let functions: Vec<Signature> = program.funs.iter().map(|f| Signature::of(f, &plan)).collect();
     let vars = std::mem::take(&mut program.vars);
-    let mut s = Strides { vars, plan, functions, types: HashMap::new(), slices: HashMap::new() };
-    program.funs.iter_mut().for_each(|f| s.function(f));
+    let mut s = Strides { vars, plan, functions: &functions, types: HashMap::new(), slices: HashMap::new() };
+    program.funs.iter_mut().zip(&functions).for_each(|(f, signature)| s.function(f, signature));
     program.vars = s.vars;
 }
 
@@ -70,10 +70,10 @@ impl Signature {
     }
 }
 
-struct Strides {
+struct Strides<'a> {
     vars: Vars,
     plan: Plan,
-    functions: Vec<Signature>,
+    functions: &'a [Signature],
     types: HashMap<Var, Type>,
     slices: HashMap<Var, Slice>,
 }
@@ -84,16 +84,16 @@ struct Sliced {
     cuts: Vec<(Atom, Atom)>,
 }
 
-impl Strides {
-    fn function(&mut self, f: &mut Fun) {
+impl Strides<'_> {
+    fn function(&mut self, f: &mut Fun, signature: &Signature) {
         f.params.iter().for_each(|p| self.note_param(p));
-        let Signature { params, ret } = Signature::of(f, &self.plan);
-        let slices = self.widen_params(&mut f.params, &params, f.span);
+        let Signature { params, ret } = signature;
+        let slices = self.widen_params(&mut f.params, params, f.span);
         self.body(&mut f.body);
         f.body.stms.splice(0..0, slices);
         let Body { stms, results } = &mut f.body;
-        self.widen_values(results, &ret, f.span, stms);
-        self.widen_params(&mut f.ret, &ret, f.span);
+        self.widen_values(results, ret, f.span, stms);
+        self.widen_params(&mut f.ret, ret, f.span);
     }
 
     fn body(&mut self, body: &mut Body) {
@@ -113,9 +113,8 @@ impl Strides {
         let passed = match &mut stm.exp {
             Exp::Call(f, args) => {
                 let Signature { params, ret } = &self.functions[f.0 as usize];
-                let (params, ret) = (params.clone(), ret.clone());
-                self.widen_values(args, &params, span, out);
-                ret
+                self.widen_values(args, params, span, out);
+                ret.clone()
             }
             Exp::If { then, other, .. } => {
                 let passed = self.plan.passed(&stm.pat);
@@ -222,12 +221,13 @@ impl Strides {
     fn sliced_alike(&self, members: &[Var], stms: &[Stm]) -> Sliced {
         let themselves = Sliced { all: members.to_vec(), cuts: vec![] };
         let (all, mut cuts): (Vec<Var>, Vec<_>) = members.iter().map(|v| self.cuts(*v)).unzip();
-        let cuts: Vec<(Atom, Atom)> = cuts.swap_remove(0);
         let names: Subst = members.iter().copied().zip(all.iter().map(|v| Atom::Var(*v))).collect();
-        let alike = members.iter().zip(&all).all(|(v, all)| {
+        let same_rows = members.iter().zip(&all).all(|(v, all)| {
             let rows = self.types[v].substituted(&names);
-            self.cuts(*v).1 == cuts && self.types[all].dims[1..] == rows.dims[1..]
+            self.types[all].dims[1..] == rows.dims[1..]
         });
+        let alike = same_rows && cuts.iter().all(|c| *c == cuts[0]);
+        let cuts = cuts.swap_remove(0);
         let same_size = all.iter().all(|v| self.types[v].dims[0] == self.types[&all[0]].dims[0]);
         let made_here = all.iter().any(|v| find::is_made_by(stms, *v));
         if alike && same_size && !made_here { Sliced { all, cuts } } else { themselves }

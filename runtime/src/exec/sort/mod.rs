@@ -1,10 +1,11 @@
 //! Sorting rows of unsigned numbers, with a scalar that comes with each.
 //!
-//! A row that fits in a cache is sorted by one thread ([`row`]), neighbouring ones in a piece; a longer one by all of them ([`giant`]).
+//! A row that fits in a cache is sorted by one thread ([`row`]), neighbouring ones in a piece, short ones at once ([`short`]); a longer one by all of them ([`giant`]).
 //! There is one stable order only, so that the result depends on neither.
 
 mod giant;
 mod row;
+mod short;
 #[cfg(test)]
 mod tests;
 
@@ -16,6 +17,7 @@ use crate::check::{RuntimeError, Span};
 use crate::prim::Prim;
 use giant::GIANT;
 use row::{Key, Payload, Row};
+use short::{BATCH, SHORT};
 use std::ops::Range;
 use std::sync::Mutex;
 
@@ -66,7 +68,7 @@ struct Columns {
 impl Columns {
     fn new(mut keys: Array, mut values: Option<Array>, bounds: &Bounds) -> Result<Columns, OutOfMemory> {
         let own = keys.is_unique() && values.as_mut().is_none_or(Array::is_unique);
-        let longest = bounds.giants().map(|g| g.len()).max().filter(|_| !own).unwrap_or(0);
+        let longest = if own { 0 } else { bounds.giants().map(|g| g.len()).max().unwrap_or(0) };
         let values = values.map(|v| Column::new(v, longest)).transpose()?;
         Ok(Columns { keys: Column::new(keys, longest)?, values, own })
     }
@@ -207,20 +209,54 @@ fn sort_rows<K: Key, V: Payload>(
     }
     threads::run(threads, pieces.len(), |i| {
         let taken = pieces[i].lock().unwrap_or_else(|e| e.into_inner()).take();
-        let Some((rows, mut from, mut to)) = taken else { return };
+        let Some((rows, from, mut to)) = taken else { return };
         // At once: most rows may be short.
         from.copy_to(&mut to);
-        let mut room = Room { keys: Vec::new(), values: Vec::new() };
-        for row in rows {
-            let n = bounds.start(row + 1) - bounds.start(row);
-            let (part, rest) = from.split(n);
-            let (part_of_to, rest_of_to) = to.split(n);
-            (from, to) = (rest, rest_of_to);
-            if n > 1 {
-                row::sort(part_of_to, part.into_room(&mut room), K::BITS, false);
-            }
-        }
+        sort_piece(bounds, rows, from, to);
     });
+}
+
+/// Rows that are not giant, and have been copied to `to`.
+fn sort_piece<K: Key, V: Payload>(
+    bounds: &Bounds,
+    rows: Range<usize>,
+    mut from: From<K, V>,
+    mut to: Row<K, V>,
+) {
+    let mut room = Room { keys: Vec::new(), values: Vec::new() };
+    for first in rows.clone().step_by(BATCH) {
+        let batch = first..rows.end.min(first + BATCH);
+        let start = bounds.start(first);
+        let n = bounds.start(batch.end) - start;
+        let longest = batch.clone().map(|row| bounds.len(row)).max().unwrap_or(0);
+        let (part, rest) = from.split(n);
+        let (part_of_to, rest_of_to) = to.split(n);
+        (from, to) = (rest, rest_of_to);
+        if longest <= SHORT {
+            short::sort(part_of_to, batch.map(|row| bounds.start(row + 1) - start), longest);
+        } else {
+            sort_by_row(bounds, batch, part, part_of_to, &mut room);
+        }
+    }
+}
+
+/// One row after the other.
+fn sort_by_row<K: Key, V: Payload>(
+    bounds: &Bounds,
+    rows: Range<usize>,
+    mut from: From<K, V>,
+    mut to: Row<K, V>,
+    room: &mut Room<K, V>,
+) {
+    for row in rows {
+        let n = bounds.len(row);
+        let (part, rest) = from.split(n);
+        let (part_of_to, rest_of_to) = to.split(n);
+        (from, to) = (rest, rest_of_to);
+        if n > 1 {
+            row::sort(part_of_to, part.into_room(room), K::BITS, false);
+        }
+    }
 }
 
 /// Where rows begin.
@@ -255,12 +291,16 @@ impl Bounds<'_> {
         }
     }
 
+    fn len(&self, row: usize) -> usize {
+        self.start(row + 1) - self.start(row)
+    }
+
     /// Rows in pieces, in order: a giant row, or neighbours that are not.
     fn pieces(&self) -> Vec<Range<usize>> {
         let mut pieces = Vec::new();
         let mut first = 0;
         for row in 0..self.rows() {
-            let is_giant = self.start(row + 1) - self.start(row) > GIANT;
+            let is_giant = self.len(row) > GIANT;
             if is_giant && first < row {
                 pieces.push(first..row);
                 first = row;

@@ -67,6 +67,26 @@ fn rows_of_all_lengths() {
 }
 
 #[test]
+fn short_rows() {
+    for most in 1..=SHORT + 1 {
+        for rows in [1, BATCH - 1, BATCH, 5 * BATCH + 3] {
+            let lengths = numbers(rows, 8).into_iter().map(|n| n as i64 % (most as i64 + 1));
+            let ends = lengths.scan(0, |sum, n| {
+                *sum += n;
+                Some(*sum)
+            });
+            let offsets: Vec<i64> = std::iter::once(0).chain(ends).collect();
+            let keys = numbers(offsets[rows] as usize, 2);
+            check(&keys, &offsets);
+            check(&keys.iter().map(|k| *k as u8).collect::<Vec<_>>(), &offsets);
+        }
+        let offsets: Vec<i64> = (0..=3 * BATCH as i64).map(|row| row * most as i64).collect();
+        let keys: Vec<u32> = numbers(3 * BATCH * most, 32).iter().map(|k| *k as u32).collect();
+        check(&keys, &offsets);
+    }
+}
+
+#[test]
 fn buckets_of_very_different_sizes() {
     let n = 4 * GIANT;
     // Most keys agree but in their lowest bits, some in their highest.

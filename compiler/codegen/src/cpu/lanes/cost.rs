@@ -11,7 +11,7 @@ use std::collections::HashSet;
 
 /// Bytes of a vector register.
 pub const BYTES: usize = 16;
-/// Vectors of the widest type in a group, for short straight code and for other code.
+/// Vectors of the widest type in a group, for short straight code and for other code; one where many values live at a time.
 const LONG: usize = 4;
 const SHORT: usize = 2;
 /// Statements of short code.
