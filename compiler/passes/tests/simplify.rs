@@ -152,6 +152,32 @@ fn indices_read_through() {
 }
 
 #[test]
+fn a_counter_of_another_type_needs_no_check_where_its_end_is_known() {
+    let checks = |prim: &str, end: &str| {
+        let shown = simplified(&format!(
+            "fun f@0 (%xs: [30]u32) -> (%out: u32) {{
+               let (%x: u32) = loop (%s: u32 = 0u32) for %b: {prim} < {end} do {{
+                 let (%i: i64) = conv.{prim}.i64 (%b)
+                 let (%low: bool) = le.i64 (0i64, %i)
+                 let (%high: bool) = lt.i64 (%i, 30i64)
+                 let (%c: bool) = and.bool (%low, %high)
+                 check %c bounds (%i, 30i64)
+                 let (%y: u32) = %xs[%i]
+                 let (%z: u32) = xor.u32 (%s, %y)
+                 in (%z)
+               }}
+               in (%x)
+             }}"
+        ));
+        shown.split("=>").nth(1).expect("before and after").matches("check").count()
+    };
+    for prim in ["u32", "i32", "u8"] {
+        assert_eq!(checks(prim, &format!("30{prim}")), 0);
+        assert_eq!(checks(prim, &format!("31{prim}")), 1);
+    }
+}
+
+#[test]
 fn indices_from_ranges_are_proven() {
     assert_shows!(simplified(
         "fun f@0 (%n: i64, %xs: [%n]f32) -> (%out: f32) {

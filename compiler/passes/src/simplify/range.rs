@@ -40,8 +40,14 @@ fn surely_below(env: &Env, x: Atom, y: Atom) -> bool {
         || matches!((constant(x), env.lower(y)), (Some(x), Some(least)) if x < least)
 }
 
-/// What `a`, which is then not negative, is at most, by the operator that gave it: digits and narrow numbers.
+/// What `a`, which is then not negative, is at most.
 fn largest(env: &Env, a: Atom) -> Option<i128> {
+    let below = env.uppers(a).iter().filter_map(|u| constant(*u)).min();
+    below.map(|u| u - 1).or_else(|| largest_result(env, a))
+}
+
+/// The same by the operator that gave it: digits and narrow numbers.
+fn largest_result(env: &Env, a: Atom) -> Option<i128> {
     let Exp::Prim(op, xy) = env.def_of(a)? else { return None };
     match op {
         PrimOp::Bin(BinOp::And, p) if p.is_integer() => {
