@@ -8,6 +8,7 @@ pub mod flatten;
 pub mod fuse;
 mod host;
 mod invariant_checks;
+mod inward;
 pub mod merge;
 pub mod pass;
 mod results;

@@ -6,12 +6,13 @@
 //! merge      makes one map of independent calls of a recursive function
 //! hoist      takes what does not change out of maps and loops
 //! fuse       joins producers and consumers, then neighbours
+//! inward     moves branches into the maps that their arms are
 //! tiny       makes scalars of arrays with a few elements
 //! sequential makes loops of what is to run one row after the other
 //! strides    passes slices with steps on as what they are slices of
 //! ```
 
-use crate::{fuse, merge, results, sequential, simplify, strides, tiny};
+use crate::{fuse, inward, merge, results, sequential, simplify, strides, tiny};
 use par_ir::core::Program;
 
 /// A transformation of CORE.
@@ -60,6 +61,13 @@ pub const FUSE: Pass = Pass {
     run: fuse::run,
 };
 
+/// Branches in maps.
+pub const INWARD: Pass = Pass {
+    name: "inward",
+    description: "moves branches under maps into the maps that their arms are",
+    run: inward::run,
+};
+
 /// Arrays of a few elements.
 pub const TINY: Pass = Pass {
     name: "tiny",
@@ -84,6 +92,6 @@ pub const STRIDES: Pass = Pass {
 /// What happens to CORE before it is flattened. Hoisting comes before fusion, so that an invariant producer is not
 /// fused into the map that it should leave.
 pub const CORE_PASSES: &[Pass] = &[
-    SIMPLIFY, RESULTS, MERGE, HOIST, FUSE, SIMPLIFY, TINY, SIMPLIFY, HOIST, FUSE, SEQUENTIAL, STRIDES,
-    SIMPLIFY,
+    SIMPLIFY, RESULTS, MERGE, HOIST, FUSE, INWARD, SIMPLIFY, TINY, SIMPLIFY, HOIST, FUSE, SEQUENTIAL,
+    STRIDES, SIMPLIFY,
 ];

@@ -1,0 +1,68 @@
+//! Branches under maps: which go into the maps that their arms are.
+
+mod common;
+
+use common::transformed;
+use par_passes::pass::INWARD;
+
+#[test]
+fn arms_that_make_rows_are_arms_for_each_element() {
+    assert_shows!(transformed(
+        "fun f@0 (%n: i64, %m: i64, %a: [%n][%m]i64, %p: [%m]i64, %k: i64) -> (%r: [%n][%m]i64) {
+           let (%is: [%n]i64) = iota %n
+           let (%ys: [%n][%m]i64) = map %n (%is, %a) \\(%i: i64, %row: [%m]i64) -> ([%m]i64) {
+             let (%c: bool) = lt.i64 (%i, %k)
+             let (%y: [%m]i64) = if %c then {
+               let (%b: bool) = lt.i64 (0i64, %m)
+               check %b bounds (0i64, %m)
+               let (%x: i64) = %row[0i64]
+               let (%u: [%m]i64) = map %m (%row, %p) \\(%v: i64, %w: i64) -> (i64) {
+                 let (%s: i64) = add.i64 (%v, %w)
+                 let (%t: i64) = add.i64 (%s, %x)
+                 in (%t)
+               }
+               in (%u)
+             } else {
+               let (%z: [%m]i64) = replicate (%m, %i)
+               in (%z)
+             }
+             in (%y)
+           }
+           in (%ys)
+         }",
+        &[INWARD]
+    ));
+}
+
+#[test]
+fn a_row_that_is_only_named_goes_along_where_it_is_one() {
+    assert_shows!(transformed(
+        "fun f@0 (%n: i64, %m: i64, %a: [%n][%m]i64, %p: [%m]i64, %k: i64) -> (%r: [%n][%m]i64, %s: [%n][%m]i64) {
+           let (%is: [%n]i64) = iota %n
+           let (%ys: [%n][%m]i64) = map %n (%is, %a) \\(%i: i64, %row: [%m]i64) -> ([%m]i64) {
+             let (%c: bool) = eq.i64 (%i, %k)
+             let (%y: [%m]i64) = if %c then { in (%p) } else {
+               let (%u: [%m]i64) = map %m (%row) \\(%v: i64) -> (i64) {
+                 let (%w: i64) = neg.i64 (%v)
+                 in (%w)
+               }
+               in (%u)
+             }
+             in (%y)
+           }
+           let (%zs: [%n][%m]i64) = map %n (%is, %a) \\(%j: i64, %line: [%m]i64) -> ([%m]i64) {
+             let (%d: bool) = lt.i64 (%j, %k)
+             let (%z: [%m]i64) = if %d then { in (%p) } else {
+               let (%o: [%m]i64) = map %m (%line) \\(%e: i64) -> (i64) {
+                 let (%g: i64) = neg.i64 (%e)
+                 in (%g)
+               }
+               in (%o)
+             }
+             in (%z)
+           }
+           in (%ys, %zs)
+         }",
+        &[INWARD]
+    ));
+}
