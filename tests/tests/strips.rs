@@ -131,3 +131,11 @@ fn groups_have_no_edges_inside() {
     let left = code.lines().filter(|l| l.contains("cold")).count();
     assert_eq!(left, 1, "one is for a run that was cancelled: {code}");
 }
+
+#[test]
+fn functions_are_on_strips_where_checks_come_after_them() {
+    // The function for one number is in the code for strips in which a check fails.
+    let text = "entry main [n] (a: [n]f32) (l: i64) : [n]f32 =
+      map (\\i -> let x = f32.cos (f32.i64 i) * a[i / l] in if i % l < 3 then a[i / l + 1] + x else a[i % l] - x) (iota n)";
+    assert_eq!(called(text), ["Un_Cos_F32_", "strip_Cos_f32"]);
+}

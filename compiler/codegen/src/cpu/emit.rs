@@ -60,6 +60,8 @@ pub struct Emitter<'a> {
     pub error: Value,
     /// Address of the cancellation flag.
     pub cancel: Value,
+    /// Where to go if a check fails, if it is not reported here.
+    pub escape: Option<Block>,
     /// Leaves the function because of cancellation, once something may.
     pub stop: Option<Block>,
     pub references: HashMap<PrimOp, FuncRef>,
@@ -331,8 +333,13 @@ impl<'a> Emitter<'a> {
         Ok(())
     }
 
-    /// Leaves the function unless `cond` holds.
+    /// Leaves the function unless `cond` holds, or goes where the failure is found again.
     pub fn check(&mut self, cond: Value, kind: &CheckKind, args: &[Atom], values: &[Value], span: Span) {
+        if let Some(escape) = self.escape {
+            let ok = self.b.create_block();
+            self.b.ins().brif(cond, ok, &[], escape, &[]);
+            return self.b.switch_to_block(ok);
+        }
         let number = self.checks.len() as i64;
         let prims = args.iter().map(|a| match a {
             Atom::Const(c) => c.prim(),

@@ -129,6 +129,7 @@ impl<M: Module> Compiler<'_, M> {
             pos: params[3],
             error: params[2],
             cancel: params[1],
+            escape: None,
             stop: None,
             references: HashMap::new(),
             ranges: Ranges::default(),

@@ -204,6 +204,7 @@ impl<'t, M: Module> Compiler<'t, M> {
             pos: params[3],
             error: params[5],
             cancel: params[0],
+            escape: None,
             stop: None,
             references: HashMap::new(),
             ranges: Ranges::default(),

@@ -45,10 +45,8 @@ impl KernelEmitter<'_, '_, '_> {
     pub fn map(&mut self, outs: &[Out]) -> Result<(), Unsupported> {
         let targets = self.targets(outs)?;
         self.rows(&[], |k, _, start, end, _| {
-            k.in_strips((start, end), &[], |k, ends, _| {
-                k.map_positions(&targets, ends)?;
-                Ok(vec![])
-            })
+            k.map_in_strips(&targets, (start, end))?;
+            Ok(vec![])
         })?;
         Ok(())
     }
@@ -103,7 +101,11 @@ impl KernelEmitter<'_, '_, '_> {
         self.map_elements(targets, (rest, end))
     }
 
-    fn map_elements(&mut self, targets: &[Target], (start, end): (Value, Value)) -> Result<(), Unsupported> {
+    pub fn map_elements(
+        &mut self,
+        targets: &[Target],
+        (start, end): (Value, Value),
+    ) -> Result<(), Unsupported> {
         self.counted(start, end, &[], |k, pos, _| {
             k.map_element(targets, pos)?;
             Ok(vec![])

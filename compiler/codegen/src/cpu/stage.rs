@@ -10,11 +10,13 @@
 //! ```
 //!
 //! Only calls that every element makes count, not those in branches and loops. Statements keep their order but for those that
-//! wait for a call; a body with checks that would have to wait is left as it is, so that the first failure stays the first.
+//! wait for a call. Where checks have to wait, a strip in which one fails is left to code for one element after the other, which finds what
+//! fails first: so it is a map, which may be done once more.
 
 use super::emit::Unsupported;
 use super::kernel::{KernelEmitter, Role};
-use super::strips::Scalar;
+use super::outputs::Target;
+use super::strips::{Buffer, Scalar};
 use cranelift::prelude::*;
 use par_ir::core::{Body, Exp, Stm};
 use par_ir::flat::{Kernel, KernelKind, Out};
@@ -34,6 +36,8 @@ pub struct Staged {
     pub stages: Vec<Stage>,
     /// The kernel that remains. It finds the values of earlier stages in arrays named like them.
     pub last: Kernel,
+    /// There are checks that wait for calls.
+    checks_late: bool,
 }
 
 /// A loop over a strip, then calls on strips.
@@ -63,7 +67,8 @@ pub fn split(kernel: &Kernel) -> Option<Staged> {
     let stages: Vec<Stage> = (0..cut.last).map(|level| cut.stage(level)).collect();
     let buffers: usize = stages.iter().map(|s| s.stored.len() + s.calls.len()).sum();
     let body = Body { stms: cut.statements(cut.last), results: kernel.body.results.clone() };
-    (buffers <= MAX_BUFFERS).then(|| Staged { stages, last: Kernel { body, ..kernel.clone() } })
+    let last = Kernel { body, ..kernel.clone() };
+    (buffers <= MAX_BUFFERS).then(|| Staged { stages, last, checks_late: cut.checked > 0 })
 }
 
 /// The statements of a body by *level*: how many calls they wait for, one after the other.
@@ -75,7 +80,11 @@ struct Cut<'k> {
     /// Variables that are elements of arrays at the position: read again where they are needed.
     reads: HashMap<Var, &'k Stm>,
     calls: HashMap<Var, (Function, Var)>,
+    /// Of each statement.
+    of_stms: Vec<usize>,
     last: usize,
+    /// The highest with a check so far.
+    checked: usize,
 }
 
 impl<'k> Cut<'k> {
@@ -86,18 +95,26 @@ impl<'k> Cut<'k> {
             prims: HashMap::new(),
             reads: HashMap::new(),
             calls: HashMap::new(),
+            of_stms: vec![],
             last: 0,
+            checked: 0,
         };
         kernel.body.stms.iter().try_for_each(|stm| cut.add(stm))?;
         (cut.last > 0).then_some(cut)
     }
 
-    /// `None` if a check would have to wait.
+    /// `None` if a check would have to wait where that cannot be.
     fn add(&mut self, stm: &'k Stm) -> Option<()> {
-        let level = self.level(stm);
-        if level > 0 && has_check(stm) {
-            return None;
+        let mut level = self.level(stm);
+        if !is_safe(stm) && !reads_position(stm, self.kernel.pos) {
+            // A check before it may be what it relies on.
+            level = level.max(self.checked);
         }
+        if level > 0 && has_check(stm) {
+            may_run_again(self.kernel).then_some(())?;
+            self.checked = self.checked.max(level);
+        }
+        self.of_stms.push(level);
         let call = call(stm).filter(|(_, x)| self.levels.contains_key(x));
         for p in &stm.pat {
             self.levels.insert(p.var, level + call.is_some() as usize);
@@ -124,10 +141,15 @@ impl<'k> Cut<'k> {
         stm.pat.first().is_some_and(|p| self.calls.contains_key(&p.var))
     }
 
+    /// The statements of a level, but for calls.
+    fn own(&self, level: usize) -> impl Iterator<Item = &'k Stm> {
+        let stms = self.kernel.body.stms.iter().zip(&self.of_stms);
+        stms.filter(move |(stm, of)| **of == level && !self.is_call(stm)).map(|(stm, _)| stm)
+    }
+
     /// The statements of a level, after reads of what earlier ones left.
     fn statements(&self, level: usize) -> Vec<Stm> {
-        let own = |stm: &&Stm| !self.is_call(stm) && self.level(stm) == level;
-        let own: Vec<&Stm> = self.kernel.body.stms.iter().filter(own).collect();
+        let own: Vec<&Stm> = self.own(level).collect();
         let bound: HashSet<Var> = own.iter().flat_map(|s| s.pat.iter().map(|p| p.var)).collect();
         let mut used = Vec::new();
         own.iter().for_each(|stm| for_each_use(stm, &mut |v| used.push(v)));
@@ -201,13 +223,13 @@ impl<'k> Cut<'k> {
     fn leaving(&self, level: usize, calls: &[(Var, Function, Var)]) -> Vec<Scalar> {
         let mut wanted: HashSet<Var> = calls.iter().map(|(.., x)| *x).collect();
         wanted.extend(self.kernel.body.results.iter().filter_map(|a| a.var()));
-        for stm in self.kernel.body.stms.iter().filter(|s| self.level(s) > level) {
+        let later = self.kernel.body.stms.iter().zip(&self.of_stms).filter(|(_, of)| **of > level);
+        for (stm, _) in later {
             for_each_use(stm, &mut |v| {
                 wanted.insert(v);
             });
         }
-        let own = |stm: &&Stm| !self.is_call(stm) && self.level(stm) == level;
-        let bound = self.kernel.body.stms.iter().filter(own).flat_map(|s| s.pat.iter().map(|p| p.var));
+        let bound = self.own(level).flat_map(|s| s.pat.iter().map(|p| p.var));
         let leaves = |v: &Var| wanted.contains(v) && !self.reads.contains_key(v);
         bound.filter(leaves).map(|v| self.scalar(v)).collect()
     }
@@ -223,6 +245,22 @@ fn call(stm: &Stm) -> Option<(Function, Var)> {
 
 pub fn reads_position(stm: &Stm, pos: Var) -> bool {
     matches!(&stm.exp, Exp::Index(_, is) if matches!(is[..], [Atom::Var(i)] if i == pos))
+}
+
+/// Whether a statement may be done whatever its operands are.
+fn is_safe(stm: &Stm) -> bool {
+    let is_safe_body = |body: &&Body| body.stms.iter().all(is_safe);
+    match &stm.exp {
+        Exp::Atom(_) => true,
+        Exp::Prim(op, _) => !op.divides(),
+        Exp::If { .. } => stm.exp.own_bodies().iter().all(is_safe_body),
+        _ => false,
+    }
+}
+
+/// Whether elements may be computed and stored a second time.
+fn may_run_again(kernel: &Kernel) -> bool {
+    matches!(&kernel.kind, KernelKind::Map(outs) if !outs.iter().any(|o| matches!(o, Out::Own { .. })))
 }
 
 pub fn has_check(stm: &Stm) -> bool {
@@ -254,14 +292,63 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
         let Some(staged) = self.info.steps.staged.filter(|_| self.role != Role::Combine) else {
             return code(self, (start, end), state);
         };
-        let stages = staged.stages.iter();
-        let stored = stages.flat_map(|s| s.stored.iter().copied().chain(s.calls.iter().map(|c| c.to)));
-        let buffers = self.strip_buffers(&stored.collect::<Vec<Scalar>>());
+        let buffers = self.buffers(staged);
         self.by_strips((start, end), state, |k, ends, state| {
-            k.name_strips(&buffers, ends.0);
-            staged.stages.iter().try_for_each(|stage| k.stage(stage, ends))?;
+            k.stages(staged, &buffers, ends)?;
             code(k, ends, state)
         })
+    }
+
+    /// As `in_strips`, of a map; with strips left where checks that wait fail.
+    pub fn map_in_strips(
+        &mut self,
+        targets: &[Target],
+        (start, end): (Value, Value),
+    ) -> Result<(), Unsupported> {
+        let staged = self.info.steps.staged;
+        let Some(staged) = staged.filter(|s| s.checks_late) else {
+            let code = |k: &mut KernelEmitter<'_, 'a, 'k>, ends, _: &[Value]| {
+                k.map_positions(targets, ends)?;
+                Ok(vec![])
+            };
+            self.in_strips((start, end), &[], code)?;
+            return Ok(());
+        };
+        let buffers = self.buffers(staged);
+        self.by_strips((start, end), &[], |k, ends, _| {
+            let (alone, next) = (k.e.b.create_block(), k.e.b.create_block());
+            k.e.escape = Some(alone);
+            k.stages(staged, &buffers, ends)?;
+            k.map_positions(targets, ends)?;
+            k.e.escape = None;
+            k.e.b.ins().jump(next, &[]);
+            k.e.b.set_cold_block(alone);
+            k.e.b.switch_to_block(alone);
+            let info = k.info.with_kernel(k.info.whole);
+            let (types, role, params) = (k.types, k.role, k.params.clone());
+            KernelEmitter { e: k.e, info: &info, types, role, params }.map_elements(targets, ends)?;
+            k.e.b.ins().jump(next, &[]);
+            k.e.b.switch_to_block(next);
+            Ok(vec![])
+        })?;
+        Ok(())
+    }
+
+    fn buffers(&mut self, staged: &Staged) -> Vec<Buffer> {
+        let stages = staged.stages.iter();
+        let stored = stages.flat_map(|s| s.stored.iter().copied().chain(s.calls.iter().map(|c| c.to)));
+        self.strip_buffers(&stored.collect::<Vec<Scalar>>())
+    }
+
+    /// What is done with a strip before the kernel that remains.
+    fn stages(
+        &mut self,
+        staged: &Staged,
+        buffers: &[Buffer],
+        ends: (Value, Value),
+    ) -> Result<(), Unsupported> {
+        self.name_strips(buffers, ends.0);
+        staged.stages.iter().try_for_each(|stage| self.stage(stage, ends))
     }
 
     fn stage(&mut self, stage: &Stage, (start, end): (Value, Value)) -> Result<(), Unsupported> {
