@@ -184,7 +184,8 @@ impl<'k> Cut<'k> {
         let stored: Vec<Scalar> = self.leaving(level, &calls);
         let results = stored.iter().map(|s| Atom::Var(s.var)).collect();
         let outs = stored.iter().map(|s| Out::Elem(s.prim)).collect();
-        let stms = if stored.is_empty() { vec![] } else { self.statements(level) };
+        let is_needed = !stored.is_empty() || self.own(level).any(has_check);
+        let stms = if is_needed { self.statements(level) } else { vec![] };
         // The prologue has run already.
         let kernel = Kernel {
             kind: KernelKind::Map(outs),
@@ -352,7 +353,7 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
     }
 
     fn stage(&mut self, stage: &Stage, (start, end): (Value, Value)) -> Result<(), Unsupported> {
-        if !stage.stored.is_empty() {
+        if !stage.kernel.body.stms.is_empty() {
             self.store_step(&stage.kernel, &stage.stored, (start, end))?;
         }
         let count = self.e.b.ins().isub(end, start);
