@@ -1,4 +1,4 @@
-//! Positions in pieces, in each of which the answers of comparisons are known before it begins.
+//! Positions in pieces, in each of which the answers of comparisons and quotients of positions are known before it begins.
 //!
 //! ```text
 //! for pos in start .. end                        at = start
@@ -98,12 +98,22 @@ impl Pieces {
         let mut cases = Cases { pos, edges: None, is_fixed, equalities, choices };
         let case = cases.case(HashSet::from([pos]), body.clone());
         let is_whole = matches!(case.then, Then::Straight(_));
-        let pays = !is_whole && case.any(pays);
+        let pays = !is_whole && (case.any(pays) || case.edges().iter().any(|e| e.divides()));
         pays.then(|| Pieces { pos, is_map: false, case, whole: body.clone() })
     }
 }
 
 impl Case {
+    /// All that positions are divided by.
+    fn edges(&self) -> Vec<&Edges> {
+        match &self.then {
+            Then::Choice(_, cases) => cases.iter().flat_map(Case::edges).collect(),
+            // There are none inside.
+            Then::Edges(edges, _) => vec![edges],
+            Then::Straight(_) => vec![],
+        }
+    }
+
     fn any(&self, f: &dyn Fn(&Body) -> bool) -> bool {
         match &self.then {
             Then::Choice(_, cases) => cases.iter().any(|c| c.any(f)),
@@ -143,6 +153,12 @@ impl Cases<'_> {
         // Whether all checks so far are before the positions.
         let mut is_checked = true;
         while let Some(stm) = stms.next() {
+            if let Some((start, rest)) = self.edges.and_then(|e| e.remainder(&stm)) {
+                differ.extend(stm.pat.iter().map(|p| p.var));
+                before.extend(start);
+                stays.push(rest);
+                continue;
+            }
             if self.is_same(&stm, &differ, is_checked) {
                 before.push(stm);
                 continue;
@@ -220,7 +236,11 @@ impl Cases<'_> {
         let mut same = true;
         for_each_use(stm, &mut |v| same &= !differ.contains(&v));
         match &stm.exp {
-            Exp::Prim(PrimOp::Cmp(..), _) if self.edges.is_some_and(|e| e.settles(stm.pat[0].var)) => true,
+            Exp::Prim(PrimOp::Cmp(..) | PrimOp::Bin(BinOp::Div | BinOp::Quot, _), _)
+                if self.edges.is_some_and(|e| e.settles(stm.pat[0].var)) =>
+            {
+                true
+            }
             Exp::Atom(_) => same && stm.pat.iter().all(|p| p.ty.is_scalar()),
             Exp::Prim(op, _) => same && (is_checked || !op.divides()),
             Exp::Index(arr, _) => same && is_checked && (self.is_fixed)(*arr),
@@ -272,6 +292,13 @@ fn has_check(stm: &Stm) -> bool {
     matches!(stm.exp, Exp::Check { .. } | Exp::Call(..)) || stm.exp.own_bodies().into_iter().any(inside)
 }
 
+/// Code for pieces that is being made.
+struct Run<'p> {
+    pieces: &'p Pieces,
+    /// Does all positions in one piece.
+    short: Block,
+}
+
 /// Code for a body at the positions of a range; in groups or not.
 type Straight<'f, 'a> =
     &'f mut dyn FnMut(&mut Emitter<'a>, &Body, (Value, Value), bool) -> Result<(), Unsupported>;
@@ -289,7 +316,7 @@ impl<'a> Emitter<'a> {
         let is_long = self.b.ins().icmp_imm_s(IntCC::SignedGreaterThanOrEqual, count, SHORT);
         self.b.ins().brif(is_long, long, &[], short, &[]);
         self.b.switch_to_block(long);
-        self.case(pieces, &pieces.case, (start, end), straight)?;
+        self.case(&Run { pieces, short }, &pieces.case, (start, end), straight)?;
         self.b.ins().jump(done, &[]);
         self.b.switch_to_block(short);
         straight(self, &pieces.whole, (start, end), false)?;
@@ -301,19 +328,19 @@ impl<'a> Emitter<'a> {
     /// What is done at the positions from `start` on; there are some.
     fn case(
         &mut self,
-        pieces: &Pieces,
+        run: &Run,
         case: &Case,
         (start, end): (Value, Value),
         straight: Straight<'_, 'a>,
     ) -> Result<(), Unsupported> {
-        if pieces.is_map {
+        if run.pieces.is_map {
             self.pos = start;
         }
-        self.scalars.insert(pieces.pos, start);
+        self.scalars.insert(run.pieces.pos, start);
         self.stms(&case.before)?;
         match &case.then {
             Then::Straight(body) => straight(self, body, (start, end), true),
-            Then::Edges(edges, case) => self.between_edges(pieces, edges, case, (start, end), straight),
+            Then::Edges(edges, case) => self.between_edges(run, edges, case, (start, end), straight),
             Then::Choice(cond, cases) => {
                 let cond = self.atom(cond)?;
                 let b = &mut self.b;
@@ -324,7 +351,7 @@ impl<'a> Emitter<'a> {
                 for (block, case) in [yes, no].into_iter().zip(cases.iter()) {
                     self.scalars.clone_from(&scalars);
                     self.b.switch_to_block(block);
-                    self.case(pieces, case, (start, end), straight)?;
+                    self.case(run, case, (start, end), straight)?;
                     self.b.ins().jump(join, &[]);
                 }
                 self.b.switch_to_block(join);
@@ -335,21 +362,36 @@ impl<'a> Emitter<'a> {
 
     fn between_edges(
         &mut self,
-        pieces: &Pieces,
+        run: &Run,
         edges: &Edges,
         case: &Case,
         (start, end): (Value, Value),
         straight: Straight<'_, 'a>,
     ) -> Result<(), Unsupported> {
-        let places = self.places(edges, start)?;
+        if let Some(is_seldom) = self.is_seldom(edges)? {
+            let on = self.b.create_block();
+            self.b.ins().brif(is_seldom, on, &[], run.short, &[]);
+            self.b.switch_to_block(on);
+        }
+        let before = match edges.divides() {
+            true => None,
+            false => {
+                self.stms(edges.operands())?;
+                Some(self.places(edges, start)?)
+            }
+        };
         let (again, done) = (self.b.create_block(), self.b.create_block());
         let at = self.params_like(again, &[start])[0];
         self.b.ins().jump(again, &args(&[start]));
         self.b.switch_to_block(again);
-        let stop = self.next_edge(&places, at, end);
-        self.scalars.insert(pieces.pos, at);
+        self.scalars.insert(run.pieces.pos, at);
         self.stms(edges.operands())?;
-        self.case(pieces, case, (at, stop), straight)?;
+        let places = match before {
+            Some(places) => places,
+            None => self.places(edges, at)?,
+        };
+        let stop = self.next_edge(&places, at, end);
+        self.case(run, case, (at, stop), straight)?;
         self.loops += 1;
         let repeat = self.b.ins().icmp(IntCC::SignedLessThan, stop, end);
         self.b.ins().brif(repeat, again, &args(&[stop]), done, &[]);

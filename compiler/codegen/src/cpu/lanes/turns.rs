@@ -114,8 +114,9 @@ fn for_each_read(body: &Body, f: &mut dyn FnMut(Var, Atom)) {
     }
 }
 
-/// What is computed by sums and products of numbers that are there before the loop and of the turn's number.
+/// What is computed by sums and products of numbers that are there before the loop and of the turn's number, and by some divisions.
 pub struct Sums {
+    divisions: HashSet<Var>,
     /// In their order.
     stms: Vec<Stm>,
     /// Of `stms`, and those that are bound otherwise.
@@ -124,7 +125,12 @@ pub struct Sums {
 
 impl Sums {
     pub fn new(body: &Body) -> Sums {
-        let mut sums = Sums { stms: vec![], bound: HashMap::new() };
+        Sums::with_divisions(body, HashSet::new())
+    }
+
+    /// With divisions that bind these variables.
+    pub fn with_divisions(body: &Body, divisions: HashSet<Var>) -> Sums {
+        let mut sums = Sums { divisions, stms: vec![], bound: HashMap::new() };
         sums.body(body);
         sums
     }
@@ -134,6 +140,9 @@ impl Sums {
             let is_sum = match &stm.exp {
                 Exp::Atom(a) => self.has(*a),
                 Exp::Prim(PrimOp::Bin(BinOp::Add | BinOp::Sub | BinOp::Mul, Prim::I64), xs) => {
+                    xs.iter().all(|x| self.has(*x))
+                }
+                Exp::Prim(_, xs) if self.divisions.contains(&stm.pat[0].var) => {
                     xs.iter().all(|x| self.has(*x))
                 }
                 _ => false,
@@ -153,6 +162,11 @@ impl Sums {
                 }
             }
         }
+    }
+
+    /// Whether this is one of the divisions.
+    pub fn divides(&self, v: Var) -> bool {
+        self.divisions.contains(&v)
     }
 
     pub fn has(&self, a: Atom) -> bool {
