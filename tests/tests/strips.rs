@@ -139,3 +139,14 @@ fn functions_are_on_strips_where_checks_come_after_them() {
       map (\\i -> let x = f32.cos (f32.i64 i) * a[i / l] in if i % l < 3 then a[i / l + 1] + x else a[i % l] - x) (iota n)";
     assert_eq!(called(text), ["Un_Cos_F32_", "strip_Cos_f32"]);
 }
+
+#[test]
+fn quotients_of_positions_divide_them() {
+    let text = "entry main (n: i64) (l: i64) : [n]f32 = if l < 2 then replicate n 0f32 else
+      map (\\i -> let j = i % l in f32.i64 (if j < 3 then i else j * 2)) (iota n)";
+    let program =
+        compile(text, "quotients.par", &Options::default()).unwrap_or_else(|f| panic!("{}", f.render(false)));
+    let code = program.clif().unwrap_or_else(|f| panic!("{}", f.render(false)));
+    // Groups would be left where a row ends, and what they are left to is cold.
+    assert!(!code.contains("cold"), "{code}");
+}

@@ -68,7 +68,8 @@ pub fn split(kernel: &Kernel) -> Option<Staged> {
     let buffers: usize = stages.iter().map(|s| s.stored.len() + s.calls.len()).sum();
     let body = Body { stms: cut.statements(cut.last), results: kernel.body.results.clone() };
     let last = Kernel { body, ..kernel.clone() };
-    (buffers <= MAX_BUFFERS).then(|| Staged { stages, last, checks_late: cut.checked > 0 })
+    let staged = Staged { stages, last, checks_late: cut.checked > 0 };
+    (buffers <= MAX_BUFFERS).then_some(staged)
 }
 
 /// The statements of a body by *level*: how many calls they wait for, one after the other.
@@ -79,6 +80,8 @@ struct Cut<'k> {
     prims: HashMap<Var, Prim>,
     /// Variables that are elements of arrays at the position: read again where they are needed.
     reads: HashMap<Var, &'k Stm>,
+    /// Integers and flags that are computed from the position alone: computed again where they are needed.
+    numbers: HashMap<Var, &'k Stm>,
     calls: HashMap<Var, (Function, Var)>,
     /// Of each statement.
     of_stms: Vec<usize>,
@@ -94,6 +97,7 @@ impl<'k> Cut<'k> {
             levels: HashMap::new(),
             prims: HashMap::new(),
             reads: HashMap::new(),
+            numbers: HashMap::new(),
             calls: HashMap::new(),
             of_stms: vec![],
             last: 0,
@@ -124,10 +128,25 @@ impl<'k> Cut<'k> {
             self.calls.insert(stm.pat[0].var, call);
             self.last = self.last.max(level + 1);
         }
+        if self.is_number(stm) {
+            self.numbers.insert(stm.pat[0].var, stm);
+        }
         if reads_position(stm, self.kernel.pos) {
             self.reads.insert(stm.pat[0].var, stm);
         }
         Some(())
+    }
+
+    fn is_number(&self, stm: &Stm) -> bool {
+        let is_known =
+            |a: &Atom| a.var().is_none_or(|v| !self.levels.contains_key(&v) || self.numbers.contains_key(&v));
+        match &stm.exp {
+            Exp::Prim(op, xs) => {
+                let types = op.operands().into_iter().chain([op.result()]);
+                types.into_iter().all(|p| p.is_integer() || p == Prim::Bool) && xs.iter().all(is_known)
+            }
+            _ => false,
+        }
     }
 
     /// Of the latest operand.
@@ -159,12 +178,26 @@ impl<'k> Cut<'k> {
         let mut stms = Vec::new();
         let mut seen = HashSet::new();
         for v in used {
-            if self.levels.contains_key(&v) && !bound.contains(&v) && seen.insert(v) {
-                stms.push(self.read(v));
+            if self.levels.contains_key(&v) && !bound.contains(&v) {
+                self.again(v, &mut seen, &mut stms);
             }
         }
         stms.extend(own.into_iter().cloned());
         stms
+    }
+
+    /// The statements that bring an earlier value back.
+    fn again(&self, v: Var, seen: &mut HashSet<Var>, stms: &mut Vec<Stm>) {
+        if !seen.insert(v) {
+            return;
+        }
+        let Some(stm) = self.numbers.get(&v) else { return stms.push(self.read(v)) };
+        for_each_use(stm, &mut |x| {
+            if self.levels.contains_key(&x) {
+                self.again(x, seen, stms);
+            }
+        });
+        stms.push((*stm).clone());
     }
 
     /// The statement that brings an earlier value back.
@@ -231,7 +264,8 @@ impl<'k> Cut<'k> {
             });
         }
         let bound = self.own(level).flat_map(|s| s.pat.iter().map(|p| p.var));
-        let leaves = |v: &Var| wanted.contains(v) && !self.reads.contains_key(v);
+        let leaves =
+            |v: &Var| wanted.contains(v) && !self.reads.contains_key(v) && !self.numbers.contains_key(v);
         bound.filter(leaves).map(|v| self.scalar(v)).collect()
     }
 }
