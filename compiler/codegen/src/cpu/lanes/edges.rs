@@ -53,7 +53,7 @@ struct Edge {
 /// Edges that are looked for: each costs some operations a piece.
 const MANY: usize = 6;
 /// Divisors below have too many edges.
-const SHORT: i64 = 16;
+const SHORT: i64 = 8;
 /// Numbers below can be subtracted, and counted on for as many positions as there may be.
 const LARGE: i64 = 1 << 62;
 
