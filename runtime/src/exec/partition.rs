@@ -84,12 +84,7 @@ impl Launch<'_> {
 
     /// Copies what was put aside to its places, from the prefixes in the environment on. False, and nothing is done, if they are not all inside
     /// the ranges of their classes.
-    pub fn bring_back(
-        &self,
-        partition: &Partition,
-        moving: &Moving,
-        (aside, env): (&Aside, &[u64]),
-    ) -> bool {
+    pub fn bring_back(&self, partition: &Partition, moving: &Moving, (aside, env): (&Aside, &[u64])) -> bool {
         let mut places = self.places(partition, moving, env);
         places.advance(&aside.counts);
         if !places.is_inside() {
