@@ -46,12 +46,12 @@ impl Places {
     }
 
     /// Whether all elements of the strip stay in the ranges of their classes.
-    fn is_inside(&self) -> bool {
+    pub(crate) fn is_inside(&self) -> bool {
         (0..self.classes).all(|c| self.heads[c] >= 0 && self.next[c] <= self.ends[c])
     }
 
     /// The next strip has so many elements of each class.
-    fn advance(&mut self, counts: &[i64]) {
+    pub(crate) fn advance(&mut self, counts: &[i64]) {
         self.heads = self.next;
         for (c, n) in counts.iter().enumerate() {
             self.next[c] = self.heads[c].wrapping_add(*n);

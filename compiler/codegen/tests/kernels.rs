@@ -373,3 +373,47 @@ fn maps_on_vectors() {
         assert!(got == [data(&want)], "{n} elements");
     }
 }
+
+/// Where the recursion of a called function may end at once, the caller asks before it calls: `fib` asks for the first of its two
+/// calls (the second is like it), the kernel for its own.
+#[test]
+fn ends_of_recursion_are_found_before_calls() {
+    let text = "local fun fib@0 (n_1: i64) -> (r_2: i64)
+{
+  let (t_3: bool) = lt.i64(n_1, 2i64)
+  let (r_4: i64) = if t_3 then { in (n_1) } else {
+    let (t_5: i64) = sub.i64(n_1, 1i64)
+    let (a_6: i64) = call @0 (t_5)
+    let (t_7: i64) = sub.i64(n_1, 2i64)
+    let (b_8: i64) = call @0 (t_7)
+    let (t_9: i64) = add.i64(a_6, b_8)
+    in (t_9)
+  }
+  in (r_4)
+}
+
+fun main@0 (n_10: i64, xs_11: []i64) -> ([]i64)
+{
+  let (ys_12: []i64) = kernel map (elem i64) over flat n_10 \\row_13 pos_14 {
+    let (x_15: i64) = xs_11[pos_14]
+    let (y_16: i64) = call @0 (x_15)
+    in (y_16)
+  }
+  in (ys_12)
+}
+";
+    let program = par_ir::parse::parse_flat(text).unwrap_or_else(|e| panic!("{e}"));
+    let clif = par_codegen::cpu::dump_clif(&program);
+    let functions: Vec<&str> = clif.split("\n; ").collect();
+    let comparisons = |name: &str| {
+        let found = functions.iter().find(|f| f.trim_start_matches("; ").starts_with(name));
+        found.unwrap_or_else(|| panic!("{name} in {clif}")).matches(" slt ").count()
+    };
+    // Its own question, and one for each call.
+    assert_eq!(comparisons("kernel0_fib"), 3, "{clif}");
+    // Where positions begin and end, and the question.
+    assert!(comparisons("kernel0\n") >= 3, "{clif}");
+    let exe = par_codegen::cpu::compile(&program).expect("compiles");
+    let got = call(&exe, 0, vec![int(4), data(&[10i64, 1, 0, 20])], 1).expect("runs");
+    assert!(got == [data(&[55i64, 1, 0, 6765])]);
+}

@@ -160,7 +160,7 @@ impl Launch<'_> {
         let len = arrays.iter().map(Array::len).min().unwrap_or(0);
         self.env[first] = len as u64;
         if let Some(partition) = &self.kernel.partition {
-            self.begin_moving(partition);
+            self.begin_moving(partition, arrays.iter().map(Array::prim).collect());
         }
         for (i, a) in arrays.iter_mut().enumerate() {
             if !a.is_unique() {

@@ -3,12 +3,16 @@
 //! Each class writes to a range of its own, from its first place on. So of an array that somebody else holds no copy is made before:
 //! what no class has reached is copied afterwards, which is nothing in a permutation. If classes go beyond their ranges, everything
 //! is done once more, into a copy.
+//!
+//! A part of a giant row, whose places wait for the parts before it, puts its elements aside by class, which counts them, and copies
+//! them to their places when these are known: nothing has to be counted before.
 
 use super::launch::Launch;
 use super::space::Piece;
 use crate::array::Array;
 use crate::partition::Places;
 use crate::plan::Partition;
+use crate::prim::Prim;
 use std::ops::Range;
 use std::sync::Mutex;
 
@@ -17,6 +21,8 @@ use std::sync::Mutex;
 pub struct Moving {
     /// Per class: its first place.
     first: Vec<i64>,
+    /// Types of the arrays that are written to.
+    prims: Vec<Prim>,
     /// Per class: how many elements it has; and how many of all were beyond their range.
     moved: Mutex<(Vec<i64>, i64)>,
     /// Arrays that somebody else holds, with the numbers of the outputs that are there instead.
@@ -24,31 +30,78 @@ pub struct Moving {
 }
 
 impl Launch<'_> {
-    /// Begins one.
-    pub fn begin_moving(&mut self, partition: &Partition) {
+    /// Begins one, into arrays of these types.
+    pub fn begin_moving(&mut self, partition: &Partition, prims: Vec<Prim>) {
         let first: Vec<i64> = partition.first.iter().map(|s| self.evaluate(s)).collect();
         let moved = Mutex::new((vec![0; first.len()], 0));
-        self.moving = Some(Moving { first, moved, replaced: vec![] });
+        self.moving = Some(Moving { first, prims, moved, replaced: vec![] });
     }
 
     /// Runs the kernel on a piece, from the prefixes in the environment.
     pub fn move_piece(&self, partition: &Partition, moving: &Moving, env: &[u64], p: &Piece) {
-        let layout = &self.kernel.layout;
         let mut env = env.to_vec();
-        let before = |c: &usize| env[layout.initial_at() + c] as i64;
-        let counted = partition.components.iter().map(before);
-        let heads: Vec<i64> = moving.first.iter().zip(counted).map(|(f, n)| f.wrapping_add(n)).collect();
+        let mut places = self.places(partition, moving, &env);
+        let heads = places.heads;
+        self.piece_to(&mut places, &mut env, p);
+        let counts = (0..moving.first.len()).map(|c| places.next[c].wrapping_sub(heads[c]));
+        moving.note(&counts.collect::<Vec<_>>(), places.strays);
+    }
+
+    /// Where the classes go on, after the prefixes in the environment.
+    fn places(&self, partition: &Partition, moving: &Moving, env: &[u64]) -> Places {
+        let layout = &self.kernel.layout;
         let mut places = Places::new(&moving.first, self.env[layout.outputs_at()] as usize);
-        places.heads[..heads.len()].copy_from_slice(&heads);
-        places.next = places.heads;
-        // The last word of the outputs.
-        env[layout.outputs_at() + self.kernel.places_word()] = &raw mut places as u64;
-        self.piece(self.kernel.code, &env, p);
-        let mut moved = moving.moved.lock().unwrap_or_else(|e| e.into_inner());
-        for (c, head) in heads.iter().enumerate() {
-            moved.0[c] += places.next[c].wrapping_sub(*head);
+        for (c, component) in partition.components.iter().enumerate() {
+            let before = env[layout.initial_at() + component] as i64;
+            places.heads[c] = moving.first[c].wrapping_add(before);
         }
-        moved.1 += places.strays;
+        places.next = places.heads;
+        places
+    }
+
+    /// Runs the kernel's own code on a piece. False if it was left.
+    fn piece_to(&self, places: &mut Places, env: &mut [u64], p: &Piece) -> bool {
+        // The last word of the outputs.
+        env[self.kernel.layout.outputs_at() + self.kernel.places_word()] = &raw mut *places as u64;
+        self.piece(self.kernel.code, env, p).is_some()
+    }
+
+    /// Puts the elements of a part aside; none if there is no room, or the code was left.
+    pub fn put_aside(&self, moving: &Moving, p: &Piece) -> Option<Aside> {
+        let (classes, most) = (moving.first.len(), p.hi - p.lo);
+        let room = moving.prims.iter().map(|prim| Array::try_uninit(*prim, classes * most).ok());
+        let room: Vec<Array> = room.collect::<Option<_>>()?;
+        let heads: Vec<i64> = (0..classes).map(|c| (c * most) as i64).collect();
+        let mut places = Places::new(&heads, classes * most);
+        let mut env = self.env.clone();
+        for (word, a) in env[self.kernel.layout.outputs_at() + 1..].iter_mut().zip(&room) {
+            *word = a.as_ptr() as u64;
+        }
+        let done = self.piece_to(&mut places, &mut env, p);
+        let counts = (0..classes).map(|c| places.next[c] - heads[c]).collect();
+        done.then_some(Aside { room, most, counts })
+    }
+
+    /// Copies what was put aside to its places, from the prefixes in the environment on. False, and nothing is done, if they are not all inside
+    /// the ranges of their classes.
+    pub fn bring_back(&self, partition: &Partition, moving: &Moving, (aside, env): (&Aside, &[u64])) -> bool {
+        let mut places = self.places(partition, moving, env);
+        places.advance(&aside.counts);
+        if !places.is_inside() {
+            return false;
+        }
+        let dests = &self.env[self.kernel.layout.outputs_at() + 1..];
+        for (a, dest) in aside.room.iter().zip(dests) {
+            let (from, to, size) = (a.as_ptr(), *dest as *mut u8, a.prim().size());
+            for (c, n) in aside.counts.iter().enumerate() {
+                let (at, n) = (places.heads[c] as usize * size, *n as usize * size);
+                // SAFETY: the places are inside of the array, in a range of this class that begins where those of the part before end;
+                // so many elements were put aside from the class's head on.
+                unsafe { to.add(at).copy_from_nonoverlapping(from.add(c * aside.most * size), n) };
+            }
+        }
+        moving.note(&aside.counts, 0);
+        true
     }
 
     /// What takes the place of an array that somebody else holds, output `i`.
@@ -80,6 +133,24 @@ impl Launch<'_> {
         }
         moving.moved = Mutex::new((vec![0; moving.first.len()], 0));
         !again
+    }
+}
+
+/// The elements of a part by class.
+pub struct Aside {
+    /// For each array that is written to: room for as many elements of each class.
+    room: Vec<Array>,
+    most: usize,
+    /// Per class: how many there are.
+    pub counts: Vec<i64>,
+}
+
+impl Moving {
+    /// So many more elements of each class were moved, and were beyond their range.
+    fn note(&self, counts: &[i64], strays: i64) {
+        let mut moved = self.moved.lock().unwrap_or_else(|e| e.into_inner());
+        moved.0.iter_mut().zip(counts).for_each(|(all, n)| *all += n);
+        moved.1 += strays;
     }
 }
 

@@ -8,10 +8,11 @@
 
 use super::frame::{Frame, HostValue};
 use super::launch::{Launch, as_row};
+use super::partition::{Aside, Moving};
 use super::space::Piece;
 use super::threads;
 use crate::check::RuntimeError;
-use crate::plan::{CodeId, Fold, Out};
+use crate::plan::{CodeId, Fold, Out, Partition};
 use crate::prefix;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex};
@@ -149,6 +150,12 @@ impl Launch<'_> {
 
     fn scan_part(&self, fold: &Fold, reduce: CodeId, chain: &Chain, p: &Piece) {
         let (link, before) = self.links(&chain.links, p);
+        if let (Some(partition), Some(moving)) = (&self.kernel.partition, &self.moving)
+            && partition.components.len() == fold.prims.len()
+            && let Some(aside) = self.put_aside(moving, p)
+        {
+            return self.move_part(fold, (partition, moving), chain, aside, p);
+        }
         let mut env = self.env.clone();
         self.point_rows_at(fold, &mut env, &link.reduced, p.row_lo);
         let reduced = self.piece(reduce, &env, p);
@@ -170,6 +177,31 @@ impl Launch<'_> {
         let mut env = self.env.clone();
         self.start_from(&mut env, before);
         self.scan_piece(&env, p);
+    }
+
+    /// As `scan_part` for elements that have been put aside, and are counted thereby.
+    fn move_part(
+        &self,
+        fold: &Fold,
+        (partition, moving): (&Partition, &Moving),
+        chain: &Chain,
+        aside: Aside,
+        p: &Piece,
+    ) {
+        let (link, before) = self.links(&chain.links, p);
+        for (component, n) in partition.components.iter().zip(&aside.counts) {
+            link.reduced[*component].store(*n as u64, Ordering::Relaxed);
+        }
+        if before.is_some_and(|before| !chain.wait(before, || self.has_failed_before(p.lo)))
+            || !self.publish(fold, chain, (link, before), p)
+        {
+            return;
+        }
+        let mut env = self.env.clone();
+        self.start_from(&mut env, before);
+        if !self.bring_back(partition, moving, (&aside, &env)) {
+            self.scan_piece(&env, p);
+        }
     }
 
     /// As `scan_part` for the only thread.

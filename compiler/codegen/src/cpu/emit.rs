@@ -585,7 +585,7 @@ fn abi(p: Prim) -> AbiParam {
 const MAX_PRICE: usize = 12;
 
 /// Operators of an arm that neither fails nor takes long, branches inside included.
-fn arm_price(body: &Body) -> Option<usize> {
+pub fn arm_price(body: &Body) -> Option<usize> {
     let price = |s: &Stm| match &s.exp {
         Exp::Atom(_) => Some(0),
         Exp::Prim(op, _) => is_cheap_operator(*op).then_some(1),

@@ -15,6 +15,7 @@
 
 use super::Compiler;
 use super::emit::{Emitter, Unsupported, args, clif_type};
+use super::front::Front;
 use super::ranges::Ranges;
 use crate::{free, work};
 use cranelift::prelude::*;
@@ -27,9 +28,17 @@ use par_ir::ty::Atom;
 use par_ir::{CheckKind, Span};
 use par_runtime::plan::KernelCheck;
 use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
+
+/// A function that a kernel may call: its code, and what may be asked before.
+#[derive(Clone)]
+pub struct Callee {
+    id: FuncId,
+    front: Option<Rc<Front>>,
+}
 
 /// The compiled functions that a kernel may call.
-pub type Callees = HashMap<FunId, FuncId>;
+pub type Callees = HashMap<FunId, Callee>;
 
 /// What an emitter needs to call local functions, and to leave the function it emits.
 pub struct Calls {
@@ -73,7 +82,9 @@ impl<M: Module> Compiler<'_, M> {
             let symbol = format!("{name}_{}_{}", fun.name, f.0);
             let signature = self.local_signature(fun);
             let id = self.module.declare_function(&symbol, Linkage::Local, &signature);
-            callees.insert(*f, id.map_err(|e| format!("{symbol}: {e:?}"))?);
+            // What is counted is counted by the function.
+            let front = if self.counting { None } else { Front::of(fun).map(Rc::new) };
+            callees.insert(*f, Callee { id: id.map_err(|e| format!("{symbol}: {e:?}"))?, front });
         }
         for f in funs {
             self.local(f, name, &callees, checks)?;
@@ -99,7 +110,7 @@ impl<M: Module> Compiler<'_, M> {
     ) -> Result<(), String> {
         par_runtime::cancel::poll();
         let fun = &self.locals[f.0 as usize];
-        let id = callees[&f];
+        let id = callees[&f].id;
         self.context.func.signature = self.local_signature(fun);
         self.context.func.name = UserFuncName::user(0, id.as_u32());
         let config = self.module.isa().frontend_config();
@@ -206,14 +217,34 @@ impl Emitter<'_> {
         Ok(())
     }
 
-    /// A call: fails if the stack is used up or the callee fails.
+    /// A call.
     pub fn call_local(&mut self, f: FunId, xs: &[Atom], span: Span) -> Result<Vec<Value>, Unsupported> {
+        let operands = self.atoms(xs)?;
+        let callee = self.calls.callees.get(&f).ok_or("a call of a function that is not compiled")?;
+        match callee.front.clone() {
+            Some(front) => {
+                // Only the function itself asks whether the run is to be stopped.
+                self.loops += 1;
+                self.call_behind((f, &front), &operands, span)
+            }
+            None => self.call_whole(f, &operands, span),
+        }
+    }
+
+    /// Fails if the stack is used up or the callee fails.
+    pub fn call_whole(
+        &mut self,
+        f: FunId,
+        operands: &[Value],
+        span: Span,
+    ) -> Result<Vec<Value>, Unsupported> {
         let lowest = self.calls.lowest.ok_or("a call outside of what may call")?;
         let here = self.b.ins().get_stack_pointer(types::I64);
         let room = self.b.ins().icmp(IntCC::UnsignedGreaterThan, here, lowest);
         self.check(room, &CheckKind::TooDeep, &[], &[], span);
-        let (callee, operands) = self.callee(f, xs)?;
-        let call = self.b.ins().call(callee, &operands);
+        let callee = self.reference(f)?;
+        let all = [&[lowest, self.cancel, self.error, self.pos], operands].concat();
+        let call = self.b.ins().call(callee, &all);
         let results = self.b.inst_results(call).to_vec();
         self.go_on_unless(results[0]);
         Ok(results[1..].to_vec())
@@ -236,15 +267,10 @@ impl Emitter<'_> {
         self.b.switch_to_block(on);
     }
 
-    fn callee(&mut self, f: FunId, xs: &[Atom]) -> Result<(FuncRef, Vec<Value>), Unsupported> {
-        let lowest = self.calls.lowest.ok_or("a call outside of what may call")?;
-        let mut operands = vec![lowest, self.cancel, self.error, self.pos];
-        operands.extend(self.atoms(xs)?);
-        let id = *self.calls.callees.get(&f).ok_or("a call of a function that is not compiled")?;
+    fn reference(&mut self, f: FunId) -> Result<FuncRef, Unsupported> {
+        let id = self.calls.callees.get(&f).ok_or("a call of a function that is not compiled")?.id;
         let (module, func) = (&mut *self.module, &mut *self.b.func);
-        let reference =
-            *self.calls.references.entry(f).or_insert_with(|| module.declare_func_in_func(id, func));
-        Ok((reference, operands))
+        Ok(*self.calls.references.entry(f).or_insert_with(|| module.declare_func_in_func(id, func)))
     }
 }
 

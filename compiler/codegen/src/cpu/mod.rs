@@ -4,6 +4,7 @@
 mod convert;
 mod emit;
 mod fold;
+mod front;
 mod half;
 mod hist;
 mod import;

@@ -1,0 +1,145 @@
+//! Calls of functions whose recursion may end at once: where they are called it is asked whether it does, and only if not they are
+//! called. Of a tree of calls that is every leaf, half of them and more.
+//!
+//! ```text
+//! fun f n = if n == 0 then 1 else …
+//!
+//! r = call f x                                 r = if x == 0 then 1 else call f x
+//! ```
+
+use super::emit::{Emitter, Unsupported, args, arm_price, clif_type};
+use cranelift::prelude::*;
+use par_ir::core::{Body, Exp, Fun, FunId, Param, Stm};
+use par_ir::ty::Atom;
+use par_ir::{Span, Var};
+
+/// What asking may cost, and a result where the recursion ends, in operators.
+const PRICE: usize = 6;
+/// Questions one after the other.
+const DEPTH: usize = 3;
+
+/// What a function does before it calls anything.
+#[derive(Clone)]
+pub struct Front {
+    params: Vec<Param>,
+    ret: Vec<Type>,
+    way: Way,
+}
+
+#[derive(Clone)]
+enum Way {
+    Asks {
+        before: Vec<Stm>,
+        cond: Atom,
+        arms: Box<[Way; 2]>,
+    },
+    Ends(Body),
+    /// There is more to do.
+    Goes,
+}
+
+impl Front {
+    /// Of a function whose recursion may end at once.
+    pub fn of(fun: &Fun) -> Option<Front> {
+        let way = Way::of(&fun.body, DEPTH);
+        let ret = fun.ret.iter().map(|p| clif_type(p.ty.prim())).collect();
+        way.ends().then(|| Front { params: fun.params.clone(), ret, way })
+    }
+}
+
+impl Way {
+    fn of(body: &Body, depth: usize) -> Way {
+        if arm_price(body).is_some_and(|p| p <= PRICE) {
+            return Way::Ends(body.clone());
+        }
+        let Some((last, before)) = body.stms.split_last().filter(|_| depth > 0) else { return Way::Goes };
+        let Exp::If { cond, then, other } = &last.exp else { return Way::Goes };
+        let is_result = last.pat.iter().map(|p| Atom::Var(p.var)).eq(body.results.iter().copied());
+        let question = Body { stms: before.to_vec(), results: vec![] };
+        if !is_result || arm_price(&question).is_none_or(|p| p > PRICE) {
+            return Way::Goes;
+        }
+        let arms = [then, other].map(|arm| Way::of(arm, depth - 1));
+        match arms.iter().any(Way::ends) {
+            true => Way::Asks { before: question.stms, cond: *cond, arms: Box::new(arms) },
+            false => Way::Goes,
+        }
+    }
+
+    fn ends(&self) -> bool {
+        match self {
+            Way::Asks { arms, .. } => arms.iter().any(Way::ends),
+            Way::Ends(_) => true,
+            Way::Goes => false,
+        }
+    }
+
+    /// The variables that are bound on the way.
+    fn bound(&self, found: &mut Vec<Var>) {
+        match self {
+            Way::Asks { before, arms, .. } => {
+                bound(before, found);
+                arms.iter().for_each(|arm| arm.bound(found));
+            }
+            Way::Ends(body) => bound(&body.stms, found),
+            Way::Goes => {}
+        }
+    }
+}
+
+fn bound(stms: &[Stm], found: &mut Vec<Var>) {
+    for stm in stms {
+        found.extend(stm.pat.iter().map(|p| p.var));
+        stm.exp.own_bodies().iter().for_each(|body| bound(&body.stms, found));
+    }
+}
+
+impl Emitter<'_> {
+    /// A call of a function with a front.
+    pub fn call_behind(
+        &mut self,
+        (f, front): (FunId, &Front),
+        operands: &[Value],
+        span: Span,
+    ) -> Result<Vec<Value>, Unsupported> {
+        // The function may be the one that is emitted, whose variables have values of their own here.
+        let mut names: Vec<Var> = front.params.iter().map(|p| p.var).collect();
+        front.way.bound(&mut names);
+        let own: Vec<(Var, Value)> =
+            names.iter().filter_map(|v| self.scalars.get(v).map(|x| (*v, *x))).collect();
+        self.prims.extend(front.params.iter().map(|p| (p.var, p.ty.prim())));
+        self.scalars.extend(front.params.iter().map(|p| p.var).zip(operands.iter().copied()));
+        let (more, join) = (self.b.create_block(), self.b.create_block());
+        let joined: Vec<Value> = front.ret.iter().map(|t| self.b.append_block_param(join, *t)).collect();
+        self.way(&front.way, more, join)?;
+        self.b.switch_to_block(more);
+        let results = self.call_whole(f, operands, span)?;
+        self.b.ins().jump(join, &args(&results));
+        self.b.switch_to_block(join);
+        names.iter().for_each(|v| _ = self.scalars.remove(v));
+        self.scalars.extend(own);
+        Ok(joined)
+    }
+
+    /// Goes to `join` with results, or to `more`.
+    fn way(&mut self, way: &Way, more: Block, join: Block) -> Result<(), Unsupported> {
+        match way {
+            Way::Goes => _ = self.b.ins().jump(more, &[]),
+            Way::Ends(body) => {
+                let results = self.body(body)?;
+                self.b.ins().jump(join, &args(&results));
+            }
+            Way::Asks { before, cond, arms } => {
+                self.stms(before)?;
+                let cond = self.atom(cond)?;
+                let (yes, no) = (self.b.create_block(), self.b.create_block());
+                self.b.ins().brif(cond, yes, &[], no, &[]);
+                for (block, arm) in [yes, no].into_iter().zip(arms.iter()) {
+                    self.b.switch_to_block(block);
+                    self.way(arm, more, join)?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
