@@ -22,8 +22,9 @@ impl Entry {
     pub fn check_arguments(&self, args: &[Value]) -> Result<(), RuntimeError> {
         if args.len() != self.params.len() {
             let (name, wanted) = (&self.name, self.params.len());
+            let plural = if wanted == 1 { "" } else { "s" };
             return Err(RuntimeError::plain(format!(
-                "`{name}` takes {wanted} arguments, not {}",
+                "`{name}` takes {wanted} argument{plural}, not {}",
                 args.len()
             )));
         }

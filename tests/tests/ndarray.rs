@@ -34,6 +34,23 @@ fn views_in_arrays_out() {
 }
 
 #[test]
+fn arrays_without_elements_keep_their_shape() {
+    let p = program(
+        "entry turned [n] [m] (a: [n][m]f64): ([m][n]f64, i64, i64) = (transpose a, n, m)
+         entry sizes [n] [m] [k] (a: [n][m][k]i32): (i64, i64, i64) = (n, m, k)",
+    );
+    for (n, m) in [(0, 3), (3, 0), (0, 0)] {
+        let (turned, rows, columns): (Array2<f64>, i64, i64) =
+            p.call("turned", (Array2::<f64>::zeros((n, m)),)).expect("a matrix");
+        assert_eq!((turned.shape(), rows, columns), (&[m, n][..], n as i64, m as i64));
+    }
+    for shape in [(0, 2, 3), (2, 0, 3), (2, 3, 0)] {
+        let sizes: (i64, i64, i64) = p.call("sizes", (Array3::<i32>::zeros(shape),)).expect("sizes");
+        assert_eq!(sizes, (shape.0 as i64, shape.1 as i64, shape.2 as i64));
+    }
+}
+
+#[test]
 fn what_does_not_fit_is_said() {
     let p = program("entry same (xss: [][]f64): [][]f64 = xss");
     let rows = Ragged::from_rows([vec![1.0], vec![2.0, 3.0]]);

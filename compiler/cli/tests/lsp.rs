@@ -189,6 +189,21 @@ fn names_are_explained_and_found() {
 }
 
 #[test]
+fn a_file_that_is_opened_with_mistakes_is_explained_all_the_same() {
+    let mut editor = Editor::start();
+    let wrong = "-- | Twice ü.\ndef double (x: i64) : i64 = x * 2\n\n-- | Nö.\ndef wrong (x: i64) : i64 = y + x\n\n\
+                 def calls (x: i64) : i64 = wrong x\n\nentry main (xs: []i64) : []i64 = map double xs\n\ndef open (x: i64 =\n";
+    assert_ne!(editor.open(URI, wrong), Vec::<Value>::new());
+    let hover = editor.at("textDocument/hover", URI, 8, 40);
+    let text = hover["contents"]["value"].as_str().expect("a text").to_string();
+    assert!(text.contains("double : i64 -> i64") && text.contains("Twice ü."), "{text}");
+    let own = editor.at("textDocument/definition", URI, 8, 40);
+    assert_eq!(own["range"]["start"], json!({"line": 1, "character": 4}));
+    assert_eq!(editor.at("textDocument/hover", URI, 4, 6), Value::Null);
+    editor.end();
+}
+
+#[test]
 fn modules_complete_and_programs_are_formatted() {
     let mut editor = Editor::start();
     editor.open(URI, "entry main (x: f32) = f32.sq");

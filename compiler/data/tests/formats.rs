@@ -168,6 +168,8 @@ fn missing_values() {
 fn irregular_values() {
     round(TREES, &ragged(prim("f32")), "[[1, 2], [], [3]]");
     round(&["csv", "tsv"], &ragged(prim("f32")), "[[1, 2], [], [3]]");
+    round(&["csv", "tsv"], &ragged(prim("f32")), "[[], [1, 2], []]");
+    round(&["csv", "tsv"], &ragged(prim("f32")), "[[], []]");
     round(TREES, &array(ValueType::ragged(ValueType::ragged(prim("i32")))), "[[[1], []], [], [[2, 3]]]");
     round(
         TREES,

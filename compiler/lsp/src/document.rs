@@ -1,5 +1,6 @@
 //! An open file and what is known about it.
 
+use crate::partial;
 use lsp_types::Url;
 use par::analysis::Analysis;
 use par::imports::{FileSystem, Imports};
@@ -39,7 +40,8 @@ pub struct Document {
     pub version: i32,
     /// Of this text, if it has been looked at.
     analysis: Option<Analysis>,
-    /// The text that last had types, and what was known then: it helps while the present text is wrong.
+    /// The text that last had types, and what was known then: it helps while the present text is wrong. If none ever had, what is
+    /// known of one without what is wrong in it.
     typed: Option<(String, Analysis)>,
 }
 
@@ -81,7 +83,13 @@ impl Document {
         self.analysis.get_or_insert_with(|| {
             let name = path_of(url).to_string_lossy().into_owned();
             let options = Options { imports: Arc::new(open.clone()), verify: false, ..Options::default() };
-            analysed(text, &name, &options)
+            let look = |text: &str, options: &Options| analysed(text, &name, options);
+            let analysis = look(text, &options);
+            if !analysis.is_typed() && self.typed.is_none() {
+                let partial = partial::analysis(text, &analysis, look, &options);
+                self.typed = partial.map(|known| (text.clone(), known));
+            }
+            analysis
         })
     }
 

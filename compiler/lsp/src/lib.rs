@@ -6,7 +6,7 @@
 //! ```
 //!
 //! - [`text`]: bytes and positions.
-//! - `document`: an open file and what is known about it.
+//! - `document`: an open file and what is known about it; `partial`: of one that is opened with mistakes.
 //! - `diagnostics`, `answers`, `completion`: what is told.
 //! - [`server`]: the messages; `transport`: how they come and go.
 //!
@@ -16,6 +16,7 @@ mod answers;
 mod completion;
 mod diagnostics;
 mod document;
+mod partial;
 pub mod server;
 pub mod text;
 mod transport;

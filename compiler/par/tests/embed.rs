@@ -40,6 +40,13 @@ fn scalars_and_arrays() {
 }
 
 #[test]
+fn arrays_of_one_length_have_it_without_rows() {
+    let p = program("entry sizes [n] [m] [k] (a: [n][m][k]i32) : (i64, i64, i64) = (n, m, k)");
+    let sizes = |a: &[[[i32; 2]; 3]]| p.call::<_, (i64, i64, i64)>("sizes", (a,)).unwrap();
+    assert_eq!((sizes(&[]), sizes(&[[[0; 2]; 3]])), ((0, 3, 2), (1, 3, 2)));
+}
+
+#[test]
 fn rows_of_any_length() {
     let p = program(
         "entry sums (xss: [][]f32) = map f32.sum xss

@@ -59,3 +59,14 @@ fn ten_thousand_bindings_run() {
         assert_eq!(result.ok(), Some(Value::scalar(Scalar::I64(lets_of_one(n)))), "{backend}");
     }
 }
+
+/// What nobody calls is looked at once, not again for each definition that calls it.
+#[test]
+fn a_chain_of_definitions_that_nobody_calls() {
+    let n = 2000;
+    let one = |i: usize| format!("def f{i} (x: i64) : i64 = f{} x + 1\n", i - 1);
+    let chain = "def f0 (x: i64) : i64 = x\n".to_string() + &(1..n).map(one).collect::<String>();
+    let called = seconds(&format!("{chain}entry main = f{} 0\n", n - 1), false);
+    let alone = seconds(&format!("{chain}entry main = 0\n"), false);
+    assert!(alone < 8.0 * called.max(0.05), "{alone} s, and {called} s if it is called");
+}

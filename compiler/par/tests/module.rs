@@ -57,6 +57,7 @@ fn records_and_sums_are_types() {
             AreasShapes::Polygon(vec![at(2.0, 0.0)])
         ]
     );
+    assert_eq!(p.corners(&moved[2]).unwrap(), [at(2.0, 0.0)]);
 }
 
 #[test]
@@ -65,6 +66,14 @@ fn errors_point_into_the_program() {
     let Error::Failed { message, rendered, .. } = &error else { panic!("{error}") };
     assert_eq!(message, "head of an empty array");
     assert!(rendered.contains("shapes.par:21:35"), "{rendered}");
+}
+
+#[test]
+fn a_program_may_be_called_like_a_type() {
+    let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join("vec.par");
+    std::fs::write(&file, "entry main (xs: []i32) : []i32 = xs\n").unwrap();
+    let code = generate(&file).unwrap_or_else(|e| panic!("{e}"));
+    assert!(code.contains("pub struct Vec_ {") && code.contains("Result<Vec<i32>,"), "{code}");
 }
 
 #[test]

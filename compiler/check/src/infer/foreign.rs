@@ -90,6 +90,7 @@ const TYPES: &[(&[&str], &str)] = &[
     (&["half", "float16", "bfloat16"], "did you mean `f16`?"),
     (&["Bool", "boolean", "Boolean"], "did you mean `bool`?"),
     (&["string", "String", "str", "text"], "text is an array of bytes: `[]u8`"),
+    (&["of"], "what a constructor holds follows its name: `#some i32`"),
     (&["fn", "func", "fun", "Fn", "function", "Function"], "the type of a function is written `a -> b`"),
     (&["void", "unit", "Unit", "None"], "the type of the empty tuple is `()`"),
     (

@@ -54,6 +54,15 @@ impl Cx<'_> {
             }
             (Ty::Prim(to), Ty::Meta(_)) if to.is_integer() && self.show(&found) == "float" => diag
                 .note(format!("a number with a point is a float; `f64.{to} x` makes a float of an integer")),
+            (Ty::Array(..), Ty::Prim(_) | Ty::Meta(_)) if diag.message.contains(" of `++` ") && !self.is_character(&diag) => {
+                let text = self.sources.text(diag.labels[0].span);
+                diag.note(format!("one element is joined as an array of one: [{text}]"))
+            }
+            (Ty::Prim(_), Ty::Array(..)) if extreme(&diag.message).is_some() => {
+                let of_all = extreme(&diag.message).unwrap_or_default();
+                let text = self.as_argument(diag.labels[0].span);
+                diag.note(format!("of all elements: `{of_all} {text}`"))
+            }
             (Ty::Array(..), _) if self.is_character(&diag) => {
                 diag.note("text, of one character too, is written in double quotes: \"a\"")
             }
@@ -85,8 +94,8 @@ impl Cx<'_> {
                 diag.note("the function stands before the arrays: map f xs")
             }
             (Ty::Fun(..), _) if self.sources.text(diag.labels[0].span).starts_with('-') => {
-                let subtraction = self.sources.text(diag.labels[0].span).replacen('-', "- ", 1);
-                diag.note(format!("this is a number; the function that subtracts is (\\x -> x {subtraction})"))
+                let subtraction = self.sources.text(diag.labels[0].span).trim_start_matches(['-', ' ']);
+                diag.note(format!("this is a number; the function that subtracts is (\\x -> x - {subtraction})"))
             }
             (Ty::Fun(..), _) => diag,
             (_, Ty::Fun(..)) if self.sources.text(diag.labels[0].span) == "null" => {
@@ -353,4 +362,16 @@ fn compound_order(op: &str) -> String {
         _ => "leq y x",
     };
     format!("arrays, tuples and records are ordered by `leq`: `x {op} y` is {written}")
+}
+
+/// For what is wrong with an argument of `f64.max` or the like: `f64.maximum`.
+fn extreme(message: &str) -> Option<String> {
+    let called = message.strip_prefix("argument 1 of `")?.split('`').next()?;
+    let (prim, of_two) = called.split_once('.').filter(|(prim, _)| Prim::from_name(prim).is_some())?;
+    let of_all = match of_two {
+        "max" => "maximum",
+        "min" => "minimum",
+        _ => return None,
+    };
+    Some(format!("{prim}.{of_all}"))
 }

@@ -162,7 +162,12 @@ impl Cx<'_> {
                 Needs::Constr(c, _) => format!("the sum type that `#{c}` belongs to is not known"),
             };
             let diag = Diagnostic::error("E0307", what, p.span).here("needs a type");
-            self.diags.push(diag.note("give the parameter or expression a type: `(x: t)` or `e : t`"));
+            self.diags.push(match &p.needs {
+                Needs::Constr(c, _) if c == "trace" || c == "unsafe" || c == "sequential" => {
+                    diag.note(format!("an attribute has brackets: `#[{c}] e`"))
+                }
+                _ => diag.note("give the parameter or expression a type: `(x: t)` or `e : t`"),
+            });
             seen.push(of);
         }
     }

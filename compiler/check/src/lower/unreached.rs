@@ -32,7 +32,8 @@ impl<'p> Lower<'p> {
         let warnings = self.diagnostics.len();
         let group = |d: &DefId| program.defs[d.0 as usize].group;
         let mut groups: HashSet<u32> = self.reached.iter().filter_map(group).collect();
-        for (i, def) in program.defs.iter().enumerate() {
+        // The last ones first: they are the callers, and what they call need not be evaluated by itself.
+        for (i, def) in program.defs.iter().enumerate().rev() {
             let id = DefId(i as u32);
             // Those that call each other are evaluated together.
             let group = def.group.is_some_and(|g| groups.contains(&g));
@@ -51,6 +52,7 @@ impl<'p> Lower<'p> {
         }
         self.out.funs.truncate(functions);
         self.keep_reported(warnings);
+        self.diagnostics[warnings..].sort_by_key(|d| (d.labels[0].span.file, d.labels[0].span.start));
     }
 
     /// Evaluates a local function that was not called, once.

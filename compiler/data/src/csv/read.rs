@@ -112,7 +112,8 @@ fn is_header(columns: &Columns, header: Header, part: Option<&str>, first: &[Str
             Columns::All(cells) => !first.iter().zip(cells).any(|(text, cell)| is(text, cell)),
             Columns::Matrix { elem, .. } => {
                 let cell = Cell { content: Content::Number(*elem), optional: false };
-                !first.is_empty() && !first.iter().any(|text| is(text, &cell))
+                // A row without elements has no names either.
+                first.iter().any(|text| !text.is_empty()) && !first.iter().any(|text| is(text, &cell))
             }
         },
     }

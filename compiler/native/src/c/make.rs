@@ -163,7 +163,8 @@ unsafe extern "C" fn par_value_free(value: *mut ParValue) {
 pub fn coerce(entry: &Entry, args: Vec<Value>) -> Result<Vec<Value>, Failure> {
     let (name, wanted, given) = (&entry.name, entry.params.len(), args.len());
     if wanted != given {
-        return Err(Failure::misuse(format!("`{name}` takes {wanted} arguments, not {given}")));
+        let plural = if wanted == 1 { "" } else { "s" };
+        return Err(Failure::misuse(format!("`{name}` takes {wanted} argument{plural}, not {given}")));
     }
     let fitted = entry.params.iter().zip(args).map(|((param, ty), value)| {
         fitted(value, ty).map_err(|m| Failure::misuse(format!("argument `{param}` of `{name}`: {m}")))

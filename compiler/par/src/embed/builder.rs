@@ -5,6 +5,7 @@ use par_runtime::array::Element;
 use par_runtime::io::view::View;
 use par_runtime::{Array, Column, Prim, Scalar, Value, ValueType, f16};
 use std::any::Any;
+use std::iter::repeat_n;
 
 /// Takes the parts of a value of Rust, in the order of a type of Par. An array takes its elements after its length was
 /// said; all that is put into one builder of elements are rows of the same column.
@@ -18,6 +19,8 @@ enum Node {
     Parts(Vec<Builder>),
     Array {
         lengths: Vec<i64>,
+        /// The length that rows have where there are none.
+        width: i64,
         elem: Box<Builder>,
     },
     Sum {
@@ -101,7 +104,7 @@ impl Builder {
                 Node::Sum { tags: Vec::new(), cases: cs.iter().map(|(_, ts)| all(ts)).collect() }
             }
             ValueType::Array { elem, .. } => {
-                Node::Array { lengths: Vec::new(), elem: Box::new(Builder::new(elem)) }
+                Node::Array { lengths: Vec::new(), width: 0, elem: Box::new(Builder::new(elem)) }
             }
             ValueType::Opaque { .. } => Node::Hidden,
         };
@@ -137,11 +140,19 @@ impl Builder {
         if !matches!(self.node, Node::Array { .. }) {
             return Err(self.mismatch("an array"));
         }
-        let Node::Array { lengths, elem } = &mut self.node else { unreachable!("asked before") };
+        let Node::Array { lengths, elem, .. } = &mut self.node else { unreachable!("asked before") };
         for n in rows {
             lengths.push(i64::try_from(n).map_err(|_| Mismatch::new("an array is too long"))?);
         }
         Ok(elem)
+    }
+
+    /// As [`Self::arrays`], for so many rows of one length, which is known also if there are none.
+    pub fn equal_arrays(&mut self, length: usize, rows: usize) -> Result<&mut Builder, Mismatch> {
+        if let Node::Array { width, .. } = &mut self.node {
+            *width = length as i64;
+        }
+        self.arrays(repeat_n(length, rows))
     }
 
     /// Where component `index` of a tuple goes, of as many as the value has.
@@ -212,8 +223,8 @@ impl Builder {
                 false => Column::Data(column.array()),
             }),
             Node::Parts(parts) => parts.into_iter().try_for_each(|p| p.columns(outermost, out))?,
-            Node::Array { lengths, elem } => {
-                out.push(dimension(&self.ty, &lengths)?);
+            Node::Array { lengths, width, elem } => {
+                out.push(dimension(&self.ty, &lengths, width)?);
                 elem.columns(false, out)?;
             }
             Node::Sum { tags, cases } => {
@@ -230,8 +241,8 @@ impl Builder {
     }
 }
 
-/// The column of an array's dimension.
-fn dimension(ty: &ValueType, lengths: &[i64]) -> Result<Column, Mismatch> {
+/// The column of an array's dimension; `width` is the length of rows if there are none.
+fn dimension(ty: &ValueType, lengths: &[i64], width: i64) -> Result<Column, Mismatch> {
     if matches!(ty, ValueType::Array { ragged: true, .. }) {
         let mut offsets = vec![0i64];
         let mut end = 0;
@@ -241,7 +252,7 @@ fn dimension(ty: &ValueType, lengths: &[i64]) -> Result<Column, Mismatch> {
         }));
         return Ok(Column::Offsets(Array::from_slice(&offsets)));
     }
-    let first = lengths.first().copied().unwrap_or(0);
+    let first = lengths.first().copied().unwrap_or(width);
     match lengths.iter().position(|n| *n != first) {
         None => Ok(Column::Size(first)),
         Some(row) => Err(Mismatch::new(format!(

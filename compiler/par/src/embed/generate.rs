@@ -52,7 +52,12 @@ fn written(path: &Path) -> Result<(String, String, Sources), Error> {
     let program = Context::new(Backend::Interp).compile_file(path)?;
     let sources = program.as_compiled().sources().clone();
     let name = path.file_stem().map_or_else(|| "program".into(), |n| n.to_string_lossy().into_owned());
-    let mut writer = Writer { module: camel(&name), types: Vec::new(), out: String::new() };
+    let mut module = camel(&name);
+    if module == "Vec" {
+        // What is written names this type.
+        module.push('_');
+    }
+    let mut writer = Writer { module, types: Vec::new(), out: String::new() };
     writer.module(path, &program.entries(), &sources);
     Ok((name, writer.out, sources))
 }
@@ -159,14 +164,15 @@ impl Writer {
     }
 
     fn named(&mut self, ty: &ValueType, place: &str) -> String {
-        if let Some((_, name)) = self.types.iter().find(|t| t.0 == *ty) {
+        let ty = of_rust(ty, false);
+        if let Some((_, name)) = self.types.iter().find(|t| t.0 == ty) {
             return name.clone();
         }
         let mut name = place.to_string();
         while name == self.module || self.types.iter().any(|t| t.1 == name) {
             name.push('_');
         }
-        self.types.push((ty.clone(), name.clone()));
+        self.types.push((ty, name.clone()));
         name
     }
 
@@ -205,6 +211,26 @@ impl Writer {
             _ => unreachable!("only records and sums have names"),
         }
         self.out.push_str("}\n");
+    }
+}
+
+/// The type without what types of Rust do not say: sizes, and of an array that is no element of another one
+/// whether it is as long wherever it occurs. So a record is one type, alone and as an element.
+fn of_rust(ty: &ValueType, is_element: bool) -> ValueType {
+    let part = |t: &ValueType| of_rust(t, false);
+    match ty {
+        ValueType::Array { ragged, elem, .. } => ValueType::Array {
+            ragged: *ragged && is_element,
+            size: None,
+            elem: Box::new(of_rust(elem, true)),
+        },
+        ValueType::Tuple(ts) => ValueType::Tuple(ts.iter().map(part).collect()),
+        ValueType::Record(fs) => ValueType::Record(fs.iter().map(|(f, t)| (f.clone(), part(t))).collect()),
+        ValueType::Sum(cs) => {
+            let payload = |ts: &Vec<ValueType>| ts.iter().map(part).collect();
+            ValueType::Sum(cs.iter().map(|(c, ts)| (c.clone(), payload(ts))).collect())
+        }
+        ValueType::Prim(_) | ValueType::Opaque { .. } => ty.clone(),
     }
 }
 

@@ -67,6 +67,10 @@ impl<T: IntoPar, const N: usize> IntoPar for [T; N] {
     fn write_to(&self, to: &mut Builder) -> Result<(), Mismatch> {
         self.as_slice().write_to(to)
     }
+
+    fn write_all_to(values: &[[T; N]], to: &mut Builder) -> Result<(), Mismatch> {
+        T::write_all_to(values.as_flattened(), to.equal_arrays(N, values.len())?)
+    }
 }
 
 impl IntoPar for str {

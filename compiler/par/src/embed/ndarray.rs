@@ -16,7 +16,6 @@ use super::{Builder, FromPar, IntoPar, Mismatch};
 use ndarray::{ArrayBase, ArrayD, Data, Dimension, IxDyn, OwnedRepr};
 use par_runtime::array::Element;
 use par_runtime::io::view::{Lengths, View};
-use std::iter::repeat_n;
 use std::ops::Range;
 
 /// Arrays and views of any layout.
@@ -29,7 +28,7 @@ where
     fn write_to(&self, to: &mut Builder) -> Result<(), Mismatch> {
         let (mut elements, mut rows) = (to, 1);
         for n in self.shape() {
-            elements = elements.arrays(repeat_n(*n, rows))?;
+            elements = elements.equal_arrays(*n, rows)?;
             rows *= n;
         }
         let ordered = self.as_standard_layout();

@@ -6,7 +6,7 @@ pub struct Shapes {
 
 const FILES: &[(&str, &str)] = &[
     ("rows.par", "-- | The sum of every row.\ndef sums (xss: [][]f32) : []f32 = map f32.sum xss\n"),
-    ("shapes.par", "import \"rows\"\n\ntype point = {x: f32, y: f32}\ntype shape = #circle point f32 | #polygon ([]point) | #nothing\n\nentry row_sums (rows: [][]f32) : []f32 = sums rows\nentry twice (xsss: [][][]i32) : [][][]i32 = map (map (map (* 2))) xsss\nentry transposed [n] [m] (xs: [n][m]f64) : [m][n]f64 = transpose xs\nentry areas (shapes: []shape) : []f32 =\n  map (\\s -> match s\n             case #circle _ r -> f32.pi * r * r\n             case #polygon ps -> f32.i64 (length ps)\n             case #nothing -> 0) shapes\nentry moved (by: point) (shapes: []shape) : []shape =\n  let move (p: point) = {x = p.x + by.x, y = p.y + by.y}\n  in map (\\s -> match s\n                case #circle p r -> #circle (move p) r\n                case #polygon ps -> #polygon (map move ps)\n                case #nothing -> #nothing) shapes\nentry type' (self: u8) (flags: []bool) : (u8, bool) = (self, and flags)\nentry failing (xs: []i32) : i32 = head xs\n"),
+    ("shapes.par", "import \"rows\"\n\ntype point = {x: f32, y: f32}\ntype shape = #circle point f32 | #polygon ([]point) | #nothing\n\nentry row_sums (rows: [][]f32) : []f32 = sums rows\nentry twice (xsss: [][][]i32) : [][][]i32 = map (map (map (* 2))) xsss\nentry transposed [n] [m] (xs: [n][m]f64) : [m][n]f64 = transpose xs\nentry areas (shapes: []shape) : []f32 =\n  map (\\s -> match s\n             case #circle _ r -> f32.pi * r * r\n             case #polygon ps -> f32.i64 (length ps)\n             case #nothing -> 0) shapes\nentry moved (by: point) (shapes: []shape) : []shape =\n  let move (p: point) = {x = p.x + by.x, y = p.y + by.y}\n  in map (\\s -> match s\n                case #circle p r -> #circle (move p) r\n                case #polygon ps -> #polygon (map move ps)\n                case #nothing -> #nothing) shapes\nentry type' (self: u8) (flags: []bool) : (u8, bool) = (self, and flags)\nentry failing (xs: []i32) : i32 = head xs\n-- A shape alone is of the same type as one among others.\nentry corners (s: shape) : []point = match s case #polygon ps -> ps case _ -> []\n"),
 ];
 
 impl Shapes {
@@ -48,6 +48,11 @@ impl Shapes {
     /// `failing : []i32 -> i32`
     pub fn failing(&self, xs: &[i32]) -> ::core::result::Result<i32, ::par::Error> {
         self.program.call("failing", (xs,))
+    }
+
+    /// `corners : #circle {x: f32, y: f32} f32 | #nothing | #polygon []{x: f32, y: f32} -> []{x: f32, y: f32}`
+    pub fn corners(&self, s: &AreasShapes) -> ::core::result::Result<Vec<MovedBy>, ::par::Error> {
+        self.program.call("corners", (s,))
     }
 }
 

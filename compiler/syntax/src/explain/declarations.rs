@@ -72,7 +72,7 @@ fn comment(f: &Failure<'_, '_>) -> Option<Diagnostic> {
     let first = f.before.is_empty();
     let opens = |tok: &Tok<'_>| matches!(tok, Tok::Op(op) if op.base.starts_with("/*"));
     let slashes = |tok: &Tok<'_>| matches!(tok, Tok::Op(op) if op.base.starts_with("//"));
-    let span = if first && (f.found_is(opens) || f.found_is(slashes)) {
+    let span = if f.found_is(opens) || f.found_is(slashes) {
         f.span
     } else if let Some(at) = f.find(opens) {
         f.place(at)

@@ -23,6 +23,14 @@ fn constructor_pattern(f: &Failure<'_, '_>) -> Option<Diagnostic> {
 /// `case [] -> e`, `let [a, b] = e`.
 fn array_pattern(f: &Failure<'_, '_>) -> Option<Diagnostic> {
     let bracket = f.found_is(|t| matches!(t, Tok::LBracket | Tok::IndexBracket));
+    let listed = f.found_is(|t| *t == Tok::Comma)
+        && matches!(f.back(0), Some(Tok::Ident(_)))
+        && matches!(f.back(1), Some(Tok::LBracket | Tok::IndexBracket))
+        && matches!(f.back(2), Some(Tok::Let));
+    if listed {
+        let open = f.place(f.before.len() - 2);
+        return Some(f.foreign(open, NO_ARRAY_PATTERNS, "not possible here").note(ARRAY_PARTS));
+    }
     let sizes = matches!(f.back(0), Some(Tok::Let)) && matches!(f.ahead(0), Some(Tok::Ident(_)));
     if !bracket || sizes || !f.can_follow("_") || f.can_follow("if") {
         return None;
