@@ -48,6 +48,20 @@ fn rows_are_not_packed_when_others_finish() {
 }
 
 #[test]
+fn rows_that_a_branch_only_names_are_not_copied() {
+    let text = "entry main (n: i64) (m: i64) : i64 =
+      let xss = map (\\i -> map (\\j -> rnd (i + j)) (iota m)) (iota n)
+      let xss = loop xss for k < 20 do map2 (\\i xs -> if i % n == k then map (+ 1) xs else xs) (iota n) xss
+      in i64.sum (map (\\xs -> xs[m / 2]) xss)";
+    let p = program(&format!("{HELPERS}{text}"));
+    let (n, m) = (200, 500);
+    let (c, _) = count(&p, vec![size(n), size(m)]);
+    // All rows once, and one in every turn.
+    let made = (n * m * 8) as u64;
+    assert!(c.bytes_materialised < 2 * made, "{} bytes, {made} of them the rows", c.bytes_materialised);
+}
+
+#[test]
 fn elements_updated_in_a_loop_of_varying_length_cost_one_each() {
     let text = "entry main (n: i64) : i64 =
        let fill i = let m = if i == 0 then n else 3

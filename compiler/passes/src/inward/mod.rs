@@ -8,10 +8,8 @@
 //! ```
 //!
 //! What an arm does besides making its rows stays in a branch before the map. Work is as before where both arms make their rows. An arm that
-//! only names rows, which costs nothing however long they are, takes part
-//!
-//! - if it is that of a single position (`i == k`), and the other makes its rows;
-//! - if the rows are the next state of a loop outside all nests, into which all of them are copied anyhow.
+//! only names rows, which costs nothing however long they are and however often it is taken, takes part if it is that of a single position
+//! (`i == k`), and the other makes its rows.
 
 mod arm;
 
@@ -29,7 +27,7 @@ pub fn run(program: &mut Program) {
         let (depths, iotas) = (HashMap::new(), HashSet::new());
         let (positions, single) = (HashMap::new(), HashMap::new());
         let mut walk = Inward { vars: &mut program.vars, depth: 0, depths, iotas, positions, single };
-        walk.body(&mut f.body, &HashSet::new());
+        walk.body(&mut f.body);
     }
 }
 
@@ -48,40 +46,21 @@ struct Inward<'v> {
 }
 
 impl Inward<'_> {
-    /// A body; `copied` are arrays whose rows are copied anyhow.
-    fn body(&mut self, body: &mut Body, copied: &HashSet<Var>) {
+    fn body(&mut self, body: &mut Body) {
         let stms = std::mem::take(&mut body.stms);
         for stm in stms {
-            deeper(|| self.stm(stm, copied, &mut body.stms));
+            deeper(|| self.stm(stm, &mut body.stms));
         }
     }
 
-    fn stm(&mut self, mut stm: Stm, copied: &HashSet<Var>, out: &mut Vec<Stm>) {
+    fn stm(&mut self, mut stm: Stm, out: &mut Vec<Stm>) {
         self.note(&stm);
-        let is_copied: Vec<bool> = stm.pat.iter().map(|p| copied.contains(&p.var)).collect();
-        match &mut stm.exp {
-            Exp::If { then, other, .. } => {
-                [then, other].into_iter().for_each(|arm| self.body(arm, &chosen(&arm.results, &is_copied)));
-            }
-            Exp::Loop { params, form, body } => {
-                let state = vec![self.depth == 0; params.len()];
-                if let LoopForm::While(cond) = form {
-                    self.body(cond, &HashSet::new());
-                }
-                self.body(body, &chosen(&body.results, &state));
-            }
-            exp => {
-                let is_map = matches!(exp, Exp::Map { .. });
-                self.depth += 1;
-                for lam in exp.lambdas_mut() {
-                    let copied = if is_map { chosen(&lam.body.results, &is_copied) } else { HashSet::new() };
-                    self.body(&mut lam.body, &copied);
-                }
-                self.depth -= 1;
-            }
-        }
-        match self.moved(&stm, copied) {
-            Some(stms) => stms.into_iter().for_each(|s| self.stm(s, copied, out)),
+        let nests = stm.exp.is_soac();
+        self.depth += usize::from(nests);
+        stm.exp.bodies_mut().into_iter().for_each(|b| self.body(b));
+        self.depth -= usize::from(nests);
+        match self.moved(&stm) {
+            Some(stms) => stms.into_iter().for_each(|s| self.stm(s, out)),
             None => out.push(stm),
         }
     }
@@ -130,7 +109,7 @@ impl Inward<'_> {
     }
 
     /// The map with the branch inside, and what comes before it, in place of a branch.
-    fn moved(&mut self, stm: &Stm, copied: &HashSet<Var>) -> Option<Vec<Stm>> {
+    fn moved(&mut self, stm: &Stm) -> Option<Vec<Stm>> {
         let Exp::If { cond, then, other } = &stm.exp else { return None };
         if self.depth_of(cond) == 0 {
             return None;
@@ -140,10 +119,9 @@ impl Inward<'_> {
         let width = width(stm, &arrays)?;
         let arms = [Arm::of(then, &arrays, width)?, Arm::of(other, &arrays, width)?];
         let single = cond.var().and_then(|v| self.single.get(&v)).copied();
-        let all_copied = arrays.iter().all(|i| copied.contains(&stm.pat[*i].var));
         let pays = match arms.each_ref().map(Arm::makes_rows) {
             [true, true] => true,
-            [then, other] => all_copied || then && single == Some(false) || other && single == Some(true),
+            [then, other] => then && single == Some(false) || other && single == Some(true),
         };
         pays.then(|| self.map(stm, *cond, arms, (&scalars, &arrays), width))
     }
@@ -231,9 +209,4 @@ fn width(stm: &Stm, arrays: &[usize]) -> Option<Atom> {
 /// What a row of an array is.
 fn row_of(p: &Param, vars: &mut Vars) -> Param {
     Param { var: vars.fresh_like(p.var), ty: Type { dims: p.ty.dims[1..].to_vec(), ..p.ty.clone() } }
-}
-
-/// Those results that are marked.
-fn chosen(results: &[Atom], marks: &[bool]) -> HashSet<Var> {
-    results.iter().zip(marks).filter(|(_, m)| **m).filter_map(|(a, _)| a.var()).collect()
 }
