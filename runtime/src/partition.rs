@@ -14,6 +14,9 @@ use std::mem::MaybeUninit;
 /// Classes that a partition has at most.
 pub const MOST: usize = 16;
 
+/// Bytes of arrays of which little is in a cache any more when a bulk operation comes to them.
+pub const FAR: usize = 1 << 23;
+
 /// Where the elements of the classes go.
 #[repr(C)]
 #[derive(Clone, Debug)]

@@ -5,12 +5,13 @@
 //! is done once more, into a copy.
 //!
 //! A part of a giant row, whose places wait for the parts before it, puts its elements aside by class, which counts them, and copies
-//! them to their places when these are known: nothing has to be counted before.
+//! them to their places when these are known: nothing has to be counted before. Memory is slower than counting: elements of
+//! arrays that no cache holds are counted first, and go to their places at once.
 
 use super::launch::Launch;
 use super::space::Piece;
 use crate::array::Array;
-use crate::partition::Places;
+use crate::partition::{FAR, Places};
 use crate::plan::Partition;
 use crate::prim::Prim;
 use std::ops::Range;
@@ -66,8 +67,12 @@ impl Launch<'_> {
         self.piece(self.kernel.code, env, p).is_some()
     }
 
-    /// Puts the elements of a part aside; none if there is no room, or the code was left.
+    /// Puts the elements of a part aside; none if the arrays are far, there is no room, or the code was left.
     pub fn put_aside(&self, moving: &Moving, p: &Piece) -> Option<Aside> {
+        let size: usize = moving.prims.iter().map(|prim| prim.size()).sum();
+        if self.env[self.kernel.layout.outputs_at()] as usize * size > FAR {
+            return None;
+        }
         let (classes, most) = (moving.first.len(), p.hi - p.lo);
         let room = moving.prims.iter().map(|prim| Array::try_uninit(*prim, classes * most).ok());
         let room: Vec<Array> = room.collect::<Option<_>>()?;

@@ -1,10 +1,19 @@
 //! Moves with vectors of 64 bytes. The elements of a class are packed in a buffer, which is copied to its place: storing less than a vector
 //! at a time is slow.
 
-use super::Places;
+use super::{FAR, Places};
 use crate::math::STRIP;
 use std::arch::x86_64::*;
 use std::mem::MaybeUninit;
+
+/// Asks for the lines that the next strip will be stored to, if it is like this one.
+#[inline]
+fn expect<T>(to: *const T, n: usize) {
+    for at in (0..n).step_by(64 / size_of::<T>()) {
+        // SAFETY: what is asked for need not be there.
+        unsafe { _mm_prefetch::<_MM_HINT_ET0>(to.wrapping_add(at).cast()) };
+    }
+}
 
 macro_rules! moves {
     ($name:ident, $sweep:ident, $t:ident, $lanes:literal, $mask:ty, $load:ident, $pack:ident, $classes:ident, $equal:ident, $splat:ident) => {
@@ -85,8 +94,13 @@ macro_rules! moves {
             for c in 0..K {
                 // SAFETY: the places are inside.
                 unsafe {
-                    let to = to.add(places.heads[c] as usize);
-                    to.copy_from_nonoverlapping(packed[c].as_ptr().cast(), counts[c]);
+                    let head = to.add(places.heads[c] as usize);
+                    head.copy_from_nonoverlapping(packed[c].as_ptr().cast(), counts[c]);
+                }
+            }
+            if places.len as usize * size_of::<$t>() > FAR {
+                for c in 0..K {
+                    expect(to.wrapping_offset(places.next[c] as isize), counts[c]);
                 }
             }
             true
