@@ -1,7 +1,7 @@
 //! Which functions of the runtime machine code calls. That scans, filters, scatters and partitions have the right results is for golden programs to
 //! say; here, that they are done on strips at all.
 
-use par::{Options, compile};
+use par::{Backend, Context, Options, compile};
 use par_codegen::cpu::{Processor, Shape, compile_object};
 use par_runtime::image::Needs;
 
@@ -52,6 +52,32 @@ fn radix_steps_are_partitions() {
               in scatter (copy xs) (map (\\i -> i - 1) (map2 (+) is js)) xs"
         );
         assert_eq!(called(&text), ["partition_first_4"]);
+    }
+}
+
+/// Parts of near arrays are put aside, of far ones counted. The second range may begin too soon: then classes go over each other.
+#[test]
+fn partitions_on_several_threads() {
+    let text = "entry main [n] (xs: [n]u32) (early: i64) : [n]u32 =
+      let ones = map (\\x -> i64.u32 ((x >> 3) & 1)) xs
+      let zeros = map (1 -) ones
+      let behind = reduce (+) 0 zeros - early
+      let js = map2 (*) ones (map (+ behind) (scan (+) 0 ones))
+      in scatter (copy xs) (map2 (\\i j -> i + j - 1) (map2 (*) zeros (scan (+) 0 zeros)) js) xs";
+    assert_eq!(called(text), ["partition_first_4"]);
+    for n in [100_000u32, 2_500_000] {
+        let xs: Vec<u32> = (0..n).map(|i| i.wrapping_mul(2_654_435_761)).collect();
+        let is_zero = |x: &&u32| **x >> 3 & 1 == 0;
+        let (zeros, ones): (Vec<&u32>, Vec<&u32>) = xs.iter().partition(is_zero);
+        let wanted: Vec<u32> = zeros.into_iter().chain(ones).copied().collect();
+        for threads in 1..=3 {
+            let program = Context::new(Backend::Cpu).threads(threads).compile(text).expect("it compiles");
+            let found: Vec<u32> = program.call("main", (&xs[..], 0i64)).expect("it runs");
+            assert!(found == wanted, "{n} numbers on {threads} threads");
+            // Where two go to one place one of them is there, and the last places keep what they had.
+            let found: Vec<u32> = program.call("main", (&xs[..], 9i64)).expect("it runs");
+            assert_eq!(found[found.len() - 9..], xs[xs.len() - 9..]);
+        }
     }
 }
 
