@@ -229,7 +229,12 @@ pub struct ErrorRecord {
     pub args: [u64; 4],
     /// Work that depends on the data; noted, also without a failure, by code that was compiled to count.
     pub work: u64,
+    /// Per scatter: the last index that was outside of the array. Noted without a failure.
+    pub indices: [i64; SCATTERS],
 }
+
+/// Scatters of a kernel whose indices are noted. If there are more one thread writes.
+pub const SCATTERS: usize = 4;
 
 impl ErrorRecord {
     /// Instead of a check: the run was cancelled.
@@ -471,6 +476,8 @@ pub enum Out {
     Row(Prim, usize),
     /// Destinations that are written by index.
     Scatter(Vec<Operand>),
+    /// An array whose rows the bodies update.
+    Own(Operand),
 }
 
 impl Out {
@@ -479,6 +486,16 @@ impl Out {
         match self {
             Out::Row(..) => 1,
             Out::Scatter(dests) => 1 + dests.len(),
+            Out::Own(_) => 2,
+        }
+    }
+
+    /// The arrays that are written in place.
+    pub fn dests(&self) -> &[Operand] {
+        match self {
+            Out::Row(..) => &[],
+            Out::Scatter(dests) => dests,
+            Out::Own(dest) => std::slice::from_ref(dest),
         }
     }
 

@@ -363,7 +363,7 @@ fn out(out: &flat::Out, operands: &mut Operands, live: &mut Live) -> plan::Out {
         flat::Out::Elem(p) => plan::Out::Row(*p, 1),
         flat::Out::Row(p, n) => plan::Out::Row(*p, *n),
         flat::Out::Scatter(dests) => plan::Out::Scatter(operands.vars(dests, live)),
-        flat::Out::Own { dest, .. } => plan::Out::Scatter(vec![operands.var(*dest, live)]),
+        flat::Out::Own { dest, .. } => plan::Out::Own(operands.var(*dest, live)),
     }
 }
 

@@ -216,8 +216,8 @@ impl<'a> Launch<'_, 'a> {
                 Out::Row(p, n) => {
                     arrays.extend(self.outputs(&[*p], self.space.total.saturating_mul(*n))?);
                 }
-                Out::Scatter(dests) => {
-                    let bound = self.destinations(dests, frame)?;
+                Out::Scatter(_) | Out::Own(_) => {
+                    let bound = self.destinations(out.dests(), frame)?;
                     if *elects {
                         places += bound.iter().map(Held::len).min().unwrap_or(0);
                     }

@@ -196,16 +196,8 @@ impl Launch<'_> {
         if self.has_failed_before(p.lo) {
             return None;
         }
-        let code = self.code[code.0 as usize];
         let mut record = ErrorRecord::default();
-        let (row_lo, row_hi) = (p.row_lo as i64, p.row_hi as i64);
-        debug_assert_eq!(env.len(), self.kernel.layout.len());
-        // SAFETY: the environment is laid out as the kernel's layout says, the arrays in it are alive and as long as
-        // the space demands, and no two pieces write the same elements (a scatter apart, whose element
-        // stores are single words); the code is the plan's own and lives as long.
-        let mut run = || unsafe { code(env.as_ptr(), row_lo, row_hi, p.lo as i64, p.hi as i64, &mut record) };
-        let result =
-            if self.kernel.recursive { stacker::grow(stack_size() + RESERVE, &mut run) } else { run() };
+        let result = self.call(code, env, p, &mut record);
         if record.work > 0 {
             self.work.fetch_add(record.work, Relaxed);
         }
@@ -214,6 +206,18 @@ impl Launch<'_> {
             return None;
         }
         Some(result)
+    }
+
+    /// Runs `code` on a piece; the number it returns, below 0 if a check failed.
+    pub fn call(&self, code: CodeId, env: &[u64], p: &Piece, record: &mut ErrorRecord) -> i64 {
+        let code = self.code[code.0 as usize];
+        let (row_lo, row_hi) = (p.row_lo as i64, p.row_hi as i64);
+        debug_assert_eq!(env.len(), self.kernel.layout.len());
+        // SAFETY: the environment is laid out as the kernel's layout says, the arrays in it are alive and as long as
+        // the space demands, and no two pieces write the same elements (a scatter apart, whose element
+        // stores are single words); the code is the plan's own and lives as long.
+        let mut run = || unsafe { code(env.as_ptr(), row_lo, row_hi, p.lo as i64, p.hi as i64, record) };
+        if self.kernel.recursive { stacker::grow(stack_size() + RESERVE, &mut run) } else { run() }
     }
 
     /// What the launch has cost, which gave these results.

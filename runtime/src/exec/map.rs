@@ -4,7 +4,7 @@ use super::frame::{Frame, HostValue};
 use super::launch::Launch;
 use crate::array::Array;
 use crate::check::RuntimeError;
-use crate::plan::Out;
+use crate::plan::{Out, SCATTERS};
 
 impl Launch<'_> {
     pub fn map(&mut self, outs: &[Out], frame: &mut Frame) -> Result<Vec<HostValue>, RuntimeError> {
@@ -14,7 +14,9 @@ impl Launch<'_> {
             return Ok(arrays.into_iter().map(HostValue::Array).collect());
         }
         let threads = if self.in_order(outs) { 1 } else { self.threads };
-        self.run(&self.space.balanced_pieces(threads))?;
+        let pieces = self.space.balanced_pieces(threads);
+        self.run(&pieces)?;
+        self.settle_scatters(outs, &pieces, |_| self.env.clone());
         Ok(arrays.into_iter().map(HostValue::Array).collect())
     }
 
@@ -27,7 +29,9 @@ impl Launch<'_> {
                 Out::Row(p, n) => {
                     arrays.extend(self.outputs(word, &[*p], self.space.total.saturating_mul(*n))?);
                 }
-                Out::Scatter(dests) => arrays.extend(self.destinations(word, dests, frame)?),
+                Out::Scatter(_) | Out::Own(_) => {
+                    arrays.extend(self.destinations(word, out.dests(), frame)?)
+                }
             }
             word += out.words();
         }
@@ -37,6 +41,8 @@ impl Launch<'_> {
     /// Whether one thread has to write these outputs: the values written to one index by a scatter of several arrays belong
     /// together, so that no two threads may write them at once. One thread writes in the order of positions.
     pub fn in_order(&self, outs: &[Out]) -> bool {
-        outs.iter().any(|out| matches!(out, Out::Scatter(d) if d.len() > 1 || self.reproducible))
+        let scatters =
+            || outs.iter().filter_map(|out| if let Out::Scatter(d) = out { Some(d) } else { None });
+        scatters().any(|dests| dests.len() > 1 || self.reproducible) || scatters().count() > SCATTERS
     }
 }

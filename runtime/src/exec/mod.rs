@@ -18,6 +18,7 @@ mod map;
 mod partition;
 mod record;
 mod scan;
+mod scatter;
 mod sort;
 mod space;
 mod split;

@@ -12,7 +12,7 @@ use super::partition::{Aside, Moving};
 use super::space::Piece;
 use super::threads;
 use crate::check::RuntimeError;
-use crate::plan::{CodeId, Fold, Out, Partition};
+use crate::plan::{CodeId, Fold, KernelKind, Out, Partition};
 use crate::prefix;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex};
@@ -136,7 +136,23 @@ impl Launch<'_> {
                 Some(_) => self.scan_part(fold, reduce, &chain, p),
             }
         });
-        self.check()
+        self.check()?;
+        if let KernelKind::Scan { outs: Some(outs), .. } = &self.kernel.kind
+            && self.threads > 1
+            && self.moving.is_none()
+        {
+            self.settle_scatters(outs, &pieces, |p| self.env_of(&chain, p));
+        }
+        Ok(())
+    }
+
+    /// The environment with the prefixes that a piece begins with.
+    fn env_of(&self, chain: &Chain, p: &Piece) -> Vec<u64> {
+        let mut env = self.env.clone();
+        if p.part.is_some() {
+            self.start_from(&mut env, self.links(&chain.links, p).1);
+        }
+        env
     }
 
     /// The kernel itself, from the prefixes in the environment.

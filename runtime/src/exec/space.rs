@@ -113,7 +113,7 @@ impl Space {
     }
 
     /// The row of the element at `pos`, which is below the total.
-    fn row_of(&self, pos: usize) -> usize {
+    pub fn row_of(&self, pos: usize) -> usize {
         match &self.shape {
             Shape::Flat => 0,
             Shape::Uniform(m) => pos / m,

@@ -17,7 +17,7 @@ use par_ir::prim::PrimOp;
 use par_ir::ty::Atom;
 use par_ir::{CheckKind, Prim, Scalar, Span, Var};
 use par_runtime::op::call;
-use par_runtime::plan::{ErrorRecord, KernelCheck};
+use par_runtime::plan::{ErrorRecord, KernelCheck, SCATTERS};
 use std::collections::{HashMap, HashSet};
 use std::mem::offset_of;
 
@@ -174,6 +174,34 @@ impl<'a> Emitter<'a> {
         let before = self.b.ins().load(types::I64, output(), error, offset);
         let after = self.b.ins().iadd_imm_s(before, work as i64);
         self.b.ins().store(output(), after, error, offset);
+    }
+
+    /// Stores values at an index if it is inside, and notes it if it is not.
+    pub fn scatter(
+        &mut self,
+        number: usize,
+        (index, len): (Value, Value),
+        values: impl ExactSizeIterator<Item = (Base, Value)>,
+    ) {
+        let inside = self.b.ins().icmp(IntCC::UnsignedLessThan, index, len);
+        let (yes, no, after) = (self.b.create_block(), self.b.create_block(), self.b.create_block());
+        self.b.ins().brif(inside, yes, &[], no, &[]);
+        self.b.switch_to_block(yes);
+        self.count(values.len());
+        values.for_each(|(dest, x)| self.store(dest, index, x));
+        self.b.ins().jump(after, &[]);
+        self.b.switch_to_block(no);
+        self.note_index(number, index);
+        self.b.ins().jump(after, &[]);
+        self.b.switch_to_block(after);
+    }
+
+    /// Notes where a scatter would write to.
+    pub fn note_index(&mut self, number: usize, index: Value) {
+        if number < SCATTERS {
+            let offset = offset_of!(ErrorRecord, indices) + 8 * number;
+            self.b.ins().store(output(), index, self.error, offset as i32);
+        }
     }
 
     pub fn stms(&mut self, stms: &[Stm]) -> Result<(), Unsupported> {

@@ -57,6 +57,23 @@ impl<'a> KernelEmitter<'_, 'a, '_> {
         })
     }
 
+    /// Code that runs if `0 <= index < len`.
+    fn if_inside(
+        &mut self,
+        index: Value,
+        len: Value,
+        code: impl FnOnce(&mut Self) -> Result<(), Unsupported>,
+    ) -> Result<(), Unsupported> {
+        let inside = self.e.b.ins().icmp(IntCC::UnsignedLessThan, index, len);
+        let (yes, after) = (self.e.b.create_block(), self.e.b.create_block());
+        self.e.b.ins().brif(inside, yes, &[], after, &[]);
+        self.e.b.switch_to_block(yes);
+        code(self)?;
+        self.e.b.ins().jump(after, &[]);
+        self.e.b.switch_to_block(after);
+        Ok(())
+    }
+
     /// Code for several elements a turn, one after the other; where the last whole turn ends.
     fn unrolled(
         &mut self,

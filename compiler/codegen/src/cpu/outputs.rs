@@ -14,6 +14,8 @@ pub enum Target {
     /// So many elements for each position.
     Row(Base, usize),
     Scatter {
+        /// Which of the kernel's scatters it is.
+        number: usize,
         len: Value,
         dests: Vec<Base>,
     },
@@ -34,10 +36,11 @@ pub fn words(out: &Out) -> usize {
 impl KernelEmitter<'_, '_, '_> {
     pub fn targets(&mut self, outs: &[Out]) -> Result<Vec<Target>, Unsupported> {
         let mut word = self.info.layout.outputs_at();
-        let mut targets = Vec::new();
+        let (mut targets, mut scatters) = (Vec::new(), 0);
         for out in outs {
-            targets.push(self.target(out, word)?);
+            targets.push(self.target(out, word, scatters)?);
             word += words(out);
+            scatters += usize::from(matches!(out, Out::Scatter(_)));
         }
         Ok(targets)
     }
@@ -140,9 +143,9 @@ impl KernelEmitter<'_, '_, '_> {
                             let x = results.next().ok_or("a kernel has too few results")?;
                             strip.store_result(*base, pos, &x);
                         }
-                        Target::Scatter { len, dests } => {
+                        Target::Scatter { number, len, dests } => {
                             let lanes: Vec<_> = results.by_ref().take(1 + dests.len()).collect();
-                            strip.scatter(*len, dests, &lanes);
+                            strip.scatter(*number, *len, dests, &lanes);
                         }
                         Target::Row(base, n) => {
                             let row: Vec<_> = results.by_ref().take(*n).collect();
@@ -166,13 +169,13 @@ impl KernelEmitter<'_, '_, '_> {
         Ok(last)
     }
 
-    fn target(&mut self, out: &Out, word: usize) -> Result<Target, Unsupported> {
+    fn target(&mut self, out: &Out, word: usize, number: usize) -> Result<Target, Unsupported> {
         match out {
             Out::Elem(p) => Ok(Target::Elem(self.array(word, *p))),
             Out::Row(p, n) => Ok(Target::Row(self.array(word, *p), *n)),
             Out::Scatter(dests) => {
                 let len = self.env(types::I64, word);
-                Ok(Target::Scatter { len, dests: self.destinations(dests, word + 1)? })
+                Ok(Target::Scatter { number, len, dests: self.destinations(dests, word + 1)? })
             }
             Out::Own { state, .. } => {
                 let base = self.array(word + 1, state.ty.prim());
@@ -210,33 +213,12 @@ impl KernelEmitter<'_, '_, '_> {
                     self.e.store(*base, at, x);
                 }
             }
-            Target::Scatter { len, dests } => {
+            Target::Scatter { number, len, dests } => {
                 let index = next()?;
                 let values: Vec<Value> = dests.iter().map(|_| next()).collect::<Result<_, _>>()?;
-                self.if_inside(index, *len, |k| {
-                    k.e.count(dests.len());
-                    dests.iter().zip(values).for_each(|(d, x)| k.e.store(*d, index, x));
-                    Ok(())
-                })?;
+                self.e.scatter(*number, (index, *len), dests.iter().copied().zip(values));
             }
         }
-        Ok(())
-    }
-
-    /// Code that runs if `0 <= index < len`.
-    pub fn if_inside(
-        &mut self,
-        index: Value,
-        len: Value,
-        code: impl FnOnce(&mut Self) -> Result<(), Unsupported>,
-    ) -> Result<(), Unsupported> {
-        let inside = self.e.b.ins().icmp(IntCC::UnsignedLessThan, index, len);
-        let (yes, after) = (self.e.b.create_block(), self.e.b.create_block());
-        self.e.b.ins().brif(inside, yes, &[], after, &[]);
-        self.e.b.switch_to_block(yes);
-        code(self)?;
-        self.e.b.ins().jump(after, &[]);
-        self.e.b.switch_to_block(after);
         Ok(())
     }
 }

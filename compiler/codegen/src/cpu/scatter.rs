@@ -6,7 +6,7 @@
 //!     scatter ys i a
 //! ```
 
-use super::emit::Unsupported;
+use super::emit::{Unsupported, output};
 use super::kernel::{KernelEmitter, KernelInfo};
 use super::outputs::Target;
 use super::stage::for_each_use;
@@ -122,16 +122,20 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
     ) -> Result<(), Unsupported> {
         let n = self.e.b.ins().isub(last, first);
         let scatters = targets.iter().filter_map(|t| match t {
-            Target::Scatter { len, dests } => Some((*len, dests)),
+            Target::Scatter { number, len, dests } => Some((*number, *len, dests)),
             _ => None,
         });
-        for ((len, dests), buffers) in scatters.zip(buffers) {
+        for ((number, len, dests), buffers) in scatters.zip(buffers) {
             let indices = self.strip_address(buffers[0].name, first)?;
             for (dest, buffer) in dests.iter().zip(&buffers[1..]) {
                 let from = self.strip_address(buffer.name, first)?;
                 let args = [dest.address, len, from, indices, n];
                 self.runtime_call(scatter_symbol(dest.prim.size()), &args);
             }
+            let bytes = self.e.b.ins().ishl_imm_u(n, 3);
+            let end = self.e.b.ins().iadd(indices, bytes);
+            let last = self.e.b.ins().load(types::I64, output(), end, -8);
+            self.e.note_index(number, last);
         }
         Ok(())
     }

@@ -120,8 +120,8 @@ impl Strip<'_, '_> {
     }
 
     /// Stores values at the indices of a group, where those are inside.
-    pub fn scatter(&mut self, len: Value, dests: &[Base], lanes: &[Lanes]) {
-        let Lanes::Steps(first, 1) = lanes[0] else { return self.scatter_lanes(len, dests, lanes) };
+    pub fn scatter(&mut self, number: usize, len: Value, dests: &[Base], lanes: &[Lanes]) {
+        let Lanes::Steps(first, 1) = lanes[0] else { return self.scatter_lanes(number, len, dests, lanes) };
         // Neighbours: none of them is below the first, nor is the first below 0 if the last is inside.
         let last = self.e.b.ins().iadd_imm_s(first, self.lanes as i64 - 1);
         let above = self.e.b.ins().icmp(IntCC::UnsignedLessThan, first, len);
@@ -133,25 +133,18 @@ impl Strip<'_, '_> {
         dests.iter().zip(&lanes[1..]).for_each(|(d, x)| self.store_result(*d, first, x));
         self.e.b.ins().jump(after, &[]);
         self.e.b.switch_to_block(some);
-        self.scatter_lanes(len, dests, lanes);
+        self.scatter_lanes(number, len, dests, lanes);
         self.e.b.ins().jump(after, &[]);
         self.e.b.switch_to_block(after);
     }
 
-    fn scatter_lanes(&mut self, len: Value, dests: &[Base], lanes: &[Lanes]) {
+    fn scatter_lanes(&mut self, number: usize, len: Value, dests: &[Base], lanes: &[Lanes]) {
         let indices = self.apart(&lanes[0], Prim::I64);
         let columns: Vec<Vec<Value>> =
             dests.iter().zip(&lanes[1..]).map(|(d, x)| self.apart(x, d.prim)).collect();
         for (l, index) in indices.into_iter().enumerate() {
-            let inside = self.e.b.ins().icmp(IntCC::UnsignedLessThan, index, len);
-            let (yes, after) = (self.e.b.create_block(), self.e.b.create_block());
-            self.e.b.ins().brif(inside, yes, &[], after, &[]);
-            self.e.b.switch_to_block(yes);
-            for (dest, column) in dests.iter().zip(&columns) {
-                self.e.store(*dest, index, column[l]);
-            }
-            self.e.b.ins().jump(after, &[]);
-            self.e.b.switch_to_block(after);
+            let values = columns.iter().map(|c| c[l]);
+            self.e.scatter(number, (index, len), dests.iter().copied().zip(values));
         }
     }
 
