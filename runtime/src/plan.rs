@@ -229,7 +229,7 @@ pub struct ErrorRecord {
     pub args: [u64; 4],
     /// Work that depends on the data; noted, also without a failure, by code that was compiled to count.
     pub work: u64,
-    /// Per scatter: the last index that was outside of the array. Noted without a failure.
+    /// Per scatter: the last index, at least if it was outside of the array. Noted without a failure.
     pub indices: [i64; SCATTERS],
 }
 

@@ -9,8 +9,8 @@ use super::space::Piece;
 use crate::plan::{ErrorRecord, KernelKind, Out, SCATTERS};
 
 impl Launch<'_> {
-    /// Writes once more what pieces but the first write first, each from this environment. Work: a few positions of each piece, for each
-    /// index that is equal to the first one one more; of a scan one more position for each.
+    /// Writes once more what pieces but the first write first, each from this environment. Work, for a piece whose first `r` positions have
+    /// one index: O(log r) positions of a map, and O(r log r) of a scan, which depend on those before.
     pub fn settle_scatters(&self, outs: &[Out], pieces: &[Piece], env: impl Fn(&Piece) -> Vec<u64>) {
         let Some(lengths) = self.lengths(outs) else { return };
         for p in pieces.iter().skip(1).filter(|p| p.lo < p.hi) {
@@ -26,7 +26,7 @@ impl Launch<'_> {
         }
     }
 
-    /// For each scatter the word that holds its length. None if the kernel does not only scatter, and nothing may be done once more.
+    /// For each scatter the word that holds its length. None if there are none, or too many, or if bodies update rows, which must not be done twice.
     fn lengths(&self, outs: &[Out]) -> Option<Vec<usize>> {
         let mut word = self.kernel.layout.outputs_at();
         let mut lengths = Vec::new();
