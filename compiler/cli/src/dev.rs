@@ -69,8 +69,8 @@ fn dump(program: &Program, what: &str, after: Option<&str>) -> Result<Option<Str
         (what, _) if what == "nvrtc" || what.starts_with("nvrtc:") => {
             program.cuda_log(what.strip_prefix("nvrtc:").unwrap_or("sm_90"))?
         }
-        (_, Some(stage)) => {
-            if stage == "flatten" {
+        (_, Some(_)) => {
+            if pipeline::noted(&program.trace().dumps).is_empty() {
                 program.flat()?;
             }
             let dumps = pipeline::noted(&program.trace().dumps);

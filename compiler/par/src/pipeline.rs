@@ -15,8 +15,9 @@ use par_check::thir;
 use par_ir::verify::{verify_core, verify_flat};
 use par_ir::{core, flat, print};
 use par_passes::flatten::Unsupported;
+use par_passes::flatten::{self, Flattened};
 pub use par_passes::flatten::{Choice, Measure, Splitting, Thresholds, Versions};
-use par_passes::pass;
+use par_passes::pass::{self, Pass};
 use par_runtime::cuda::{self, Gpu};
 use par_runtime::{Executable, cancel};
 use par_syntax::{Diagnostic, Severity, Sources, ast};
@@ -43,8 +44,13 @@ const CODEGEN: Stage = Stage { name: "codegen", description: "kernels to machine
 
 /// All steps, in order. A name may occur more than once.
 pub fn stages() -> Vec<Stage> {
-    let passes = pass::CORE_PASSES.iter().map(|p| Stage { name: p.name, description: p.description });
-    [PARSE, INFER, LOWER].into_iter().chain(passes).chain([FLATTEN, CODEGEN]).collect()
+    let core = pass::CORE_PASSES.iter().map(stage);
+    let flat = pass::FLAT_PASSES.iter().map(stage);
+    [PARSE, INFER, LOWER].into_iter().chain(core).chain([FLATTEN]).chain(flat).chain([CODEGEN]).collect()
+}
+
+fn stage<P>(pass: &Pass<P>) -> Stage {
+    Stage { name: pass.name, description: pass.description }
 }
 
 /// How to compile.
@@ -109,12 +115,12 @@ impl Options {
         self.splitting == Splitting::Never && self.memory_limit.is_none()
     }
 
-    fn flattening(&self, thresholds: Thresholds) -> par_passes::flatten::Options {
-        let splitting = match (self.splitting, self.memory_limit) {
+    /// Whether nests are worked through in pieces.
+    fn splitting(&self) -> Splitting {
+        match (self.splitting, self.memory_limit) {
             (Splitting::Never, Some(_)) => Splitting::Memory,
             (chosen, _) => chosen,
-        };
-        par_passes::flatten::Options { versions: self.versions, thresholds, splitting }
+        }
     }
 }
 
@@ -281,31 +287,30 @@ impl Pipeline<'_> {
         verified.map_err(|message| Failure::Bug(Bug { pass: stage.to_string(), message }))
     }
 
-    /// CORE to FLAT.
-    pub(crate) fn flatten(&self, core: &core::Program, sources: &Sources) -> Result<flat::Program, Failure> {
-        let options = self.options.flattening(self.thresholds(core, sources)?);
-        let result = self.step(FLATTEN.name, || par_passes::flatten::flatten_as(core, &options));
-        let flat = result.map_err(|u| not_flattened(u, sources))?;
-        self.dump(FLATTEN.name, || print::print_flat(&flat));
-        self.verify(FLATTEN.name, || verify_flat(&flat))?;
-        Ok(flat)
+    /// CORE to optimised FLAT.
+    pub(crate) fn flatten(&self, core: &core::Program, sources: &Sources) -> Result<Flattened, Failure> {
+        let tuning = self.options.tuning.as_ref().filter(|_| !self.options.reproducible);
+        let measured = |choice| tuning.and_then(|t| t.threshold(choice, sources));
+        let options = flatten::Options {
+            versions: self.options.versions,
+            thresholds: Some(&measured),
+            splitting: self.options.splitting(),
+        };
+        let result = self.step(FLATTEN.name, || flatten::flatten(core, &options));
+        let mut flattened = result.map_err(|u| not_flattened(u, sources))?;
+        let checked = tuning.map_or(Ok(()), |t| t.check(&flattened.choices, sources));
+        checked.map_err(|message| does_not_fit(message, sources))?;
+        self.after_flat(FLATTEN.name, &flattened.program)?;
+        for pass in pass::FLAT_PASSES {
+            self.step(pass.name, || (pass.run)(&mut flattened.program));
+            self.after_flat(pass.name, &flattened.program)?;
+        }
+        Ok(flattened)
     }
 
-    /// What was measured, for the choices of this program.
-    fn thresholds(&self, core: &core::Program, sources: &Sources) -> Result<Thresholds, Failure> {
-        let wanted = self.options.tuning.as_ref().filter(|_| !self.options.reproducible);
-        let Some(tuning) = wanted else { return Ok(Thresholds::default()) };
-        let found = self.choices(core, sources)?;
-        tuning.thresholds(&found, sources).map_err(|message| {
-            let mut diagnostic = Diagnostic::new(Severity::Error, "", message, Default::default());
-            diagnostic.labels.clear();
-            Failure::Rejected { diagnostics: vec![diagnostic], sources: sources.clone() }
-        })
-    }
-
-    /// Where sizes decide which version runs.
-    pub(crate) fn choices(&self, core: &core::Program, sources: &Sources) -> Result<Vec<Choice>, Failure> {
-        self.step(FLATTEN.name, || par_passes::flatten::choices(core)).map_err(|u| not_flattened(u, sources))
+    fn after_flat(&self, stage: &'static str, program: &flat::Program) -> Result<(), Failure> {
+        self.dump(stage, || print::print_flat(program));
+        self.verify(stage, || verify_flat(program))
     }
 
     /// FLAT to code, in whatever form.
@@ -360,6 +365,13 @@ fn not_flattened(u: Unsupported, sources: &Sources) -> Failure {
         diagnostics: vec![Diagnostic::unsupported(u.feature, u.span)],
         sources: sources.clone(),
     }
+}
+
+/// A tuning file for another program.
+fn does_not_fit(message: String, sources: &Sources) -> Failure {
+    let mut diagnostic = Diagnostic::new(Severity::Error, "", message, Default::default());
+    diagnostic.labels.clear();
+    Failure::Rejected { diagnostics: vec![diagnostic], sources: sources.clone() }
 }
 
 fn fatal(diagnostics: &[Diagnostic]) -> bool {

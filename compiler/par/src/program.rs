@@ -9,7 +9,7 @@ use crate::pipeline::{self, Front, Options, Pipeline, Splitting, Trace, noted};
 use par_ir::core::Entry;
 use par_ir::interp::{self, Counters};
 use par_ir::{core, flat};
-use par_passes::flatten;
+use par_passes::flatten::{self, Flattened};
 use par_runtime::cuda::{self, Gpu, Nvrtc};
 use par_runtime::{CancelToken, Column, Executable, Profile, RuntimeError, Value, cancel, pool};
 use par_syntax::{Diagnostic, Sources};
@@ -103,7 +103,7 @@ pub struct Program {
     warnings: Vec<Diagnostic>,
     core: core::Program,
     written: Written,
-    flat: OnceLock<flat::Program>,
+    flat: OnceLock<Flattened>,
     executable: OnceLock<Executable>,
     /// The same plan, whose kernels count.
     counting: OnceLock<Executable>,
@@ -222,16 +222,20 @@ impl Program {
 
     /// The program in FLAT.
     pub fn flat(&self) -> Result<&flat::Program, Failure> {
+        self.flattened().map(|f| &f.program)
+    }
+
+    /// Where sizes decide at run time which version runs.
+    pub fn choices(&self) -> Result<&[pipeline::Choice], Failure> {
+        self.flattened().map(|f| f.choices.as_slice())
+    }
+
+    fn flattened(&self) -> Result<&Flattened, Failure> {
         if let Some(flat) = self.flat.get() {
             return Ok(flat);
         }
         let flat = self.pipeline().flatten(&self.core, &self.sources)?;
         Ok(self.flat.get_or_init(|| flat))
-    }
-
-    /// Where sizes decide at run time which version runs.
-    pub fn choices(&self) -> Result<Vec<pipeline::Choice>, Failure> {
-        self.pipeline().choices(&self.core, &self.sources)
     }
 
     /// The program as machine code.

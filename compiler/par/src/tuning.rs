@@ -55,21 +55,25 @@ impl Tuning {
         Tuning { entries: thresholds.iter().map(entry).collect() }
     }
 
-    /// The thresholds for the choices of a program; the error names a line for which there is none.
-    pub(crate) fn thresholds(&self, choices: &[Choice], sources: &Sources) -> Result<Thresholds, String> {
-        let mut thresholds = Thresholds::default();
-        for entry in &self.entries {
-            let fits =
-                |c: &&Choice| c.measure == entry.measure && same_place(&sources.place(c.span), &entry.place);
-            let Some(choice) = choices.iter().find(fits) else {
-                let (place, measure) = (&entry.place, entry.measure.name());
-                return Err(format!(
-                    "the tuning file has `{measure}` for {place}, where no versions are chosen; the program has changed since: run `par tune` again"
-                ));
-            };
-            thresholds.set(*choice, entry.threshold);
-        }
-        Ok(thresholds)
+    /// What was measured of a choice.
+    pub(crate) fn threshold(&self, choice: Choice, sources: &Sources) -> Option<i64> {
+        self.entries.iter().find(|e| e.is_of(choice, sources)).map(|e| e.threshold)
+    }
+
+    /// Fails with a message that names a line for which the program has no choice.
+    pub(crate) fn check(&self, choices: &[Choice], sources: &Sources) -> Result<(), String> {
+        let lost = self.entries.iter().find(|e| !choices.iter().any(|c| e.is_of(*c, sources)));
+        let Some(Entry { place, measure, .. }) = lost else { return Ok(()) };
+        let measure = measure.name();
+        Err(format!(
+            "the tuning file has `{measure}` for {place}, where no versions are chosen; the program has changed since: run `par tune` again"
+        ))
+    }
+}
+
+impl Entry {
+    fn is_of(&self, choice: Choice, sources: &Sources) -> bool {
+        choice.measure == self.measure && same_place(&sources.place(choice.span), &self.place)
     }
 }
 

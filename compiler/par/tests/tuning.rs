@@ -24,7 +24,7 @@ fn tuned(text: &str, thresholds: &[(Measure, i64)]) -> Program {
     let mut all = Thresholds::default();
     for choice in plain.choices().expect("it is flattened") {
         let found = thresholds.iter().find(|t| t.0 == choice.measure);
-        all.set(choice, found.map_or(choice.measure.default_threshold(), |t| t.1));
+        all.set(*choice, found.map_or(choice.measure.default_threshold(), |t| t.1));
     }
     let written = Tuning::new(&all, plain.sources()).to_string();
     let tuning = Some(Tuning::parse(&written).expect("it was written"));

@@ -1,22 +1,11 @@
-//! Transformations of CORE, from CORE to FLAT, and of FLAT.
+//! Transformations: of CORE ([`core`]), from CORE to FLAT ([`flatten`]), and of FLAT ([`flat`]).
+//!
+//! A folder is a layer; it uses those before it in the list of [`pass`], never those after it.
 
-mod bulk;
-mod by_position;
-mod columns;
+mod core;
 mod effects;
+mod flat;
 pub mod flatten;
-pub mod fuse;
-mod host;
-mod invariant_checks;
-mod inward;
-pub mod merge;
 pub mod pass;
-mod results;
-mod row_spaces;
-mod segments;
-mod sequential;
-pub mod simplify;
-mod strides;
-mod tiny;
 
 pub use flatten::Unsupported;

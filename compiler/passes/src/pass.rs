@@ -1,89 +1,111 @@
-//! A pass is a value: a name, what it is good for, and the function. The pipeline is a list of them.
+//! A pass is a value: a name, what it is good for, and the function. The pipeline is two lists of them, with flattening between.
 //!
 //! ```text
-//! simplify   folds, propagates, removes what is dead
-//! results    takes what is known of a function's results out of them
-//! merge      makes one map of independent calls of a recursive function
-//! hoist      takes what does not change out of maps and loops
-//! fuse       joins producers and consumers, then neighbours
-//! inward     moves branches into the maps that their arms are
-//! tiny       makes scalars of arrays with a few elements
-//! sequential makes loops of what is to run one row after the other
-//! strides    passes slices with steps on as what they are slices of
+//! CORE   simplify   folds, propagates, removes what is dead
+//!        results    takes what is known of a function's results out of them
+//!        merge      makes one map of independent calls of a recursive function
+//!        hoist      takes what does not change out of maps and loops
+//!        fuse       joins producers and consumers, then neighbours
+//!        inward     moves branches into the maps that their arms are
+//!        tiny       makes scalars of arrays with a few elements
+//!        sequential makes loops of what is to run one row after the other
+//!        strides    passes slices with steps on as what they are slices of
+//!
+//! FLAT   prune            removes what nothing uses
+//!        invariant_checks makes checks that say the same at every position once, on the host
+//!        interchange      makes maps of loops of loops of maps
+//!        row_spaces       makes rows of positions that are divided by the length of rows
+//!        bulk             fuses bulk operations
+//!        segments         makes descriptors of rows that a program describes by scatters and scans
+//!        columns          reduces along columns in blocks of neighbouring ones
 //! ```
 
-use crate::{fuse, inward, merge, results, sequential, simplify, strides, tiny};
-use par_ir::core::Program;
+use crate::core::{fuse, inward, merge, results, sequential, simplify, strides, tiny};
+use crate::flat::{bulk, columns, interchange, invariant_checks, prune, row_spaces, segments};
+use par_ir::{core, flat};
 
-/// A transformation of CORE.
-#[derive(Clone, Copy)]
-pub struct Pass {
+/// A transformation of a program of one of the IRs.
+pub struct Pass<P: 'static> {
     /// For dumps and `--verify`.
     pub name: &'static str,
     /// One line for the help text.
     pub description: &'static str,
     /// Transforms the program in place; it stays valid.
-    pub run: fn(&mut Program),
+    pub run: fn(&mut P),
 }
 
+impl<P> Clone for Pass<P> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<P> Copy for Pass<P> {}
+
+/// A transformation of CORE.
+pub type CorePass = Pass<core::Program>;
+
+/// A transformation of FLAT.
+pub type FlatPass = Pass<flat::Program>;
+
 /// Folding, copy propagation, common subexpressions, dead code.
-pub const SIMPLIFY: Pass = Pass {
+pub const SIMPLIFY: CorePass = Pass {
     name: "simplify",
     description: "folds constants, propagates copies, proves checks, removes what is dead",
     run: simplify::run,
 };
 
 /// Known results of functions.
-pub const RESULTS: Pass = Pass {
+pub const RESULTS: CorePass = Pass {
     name: "results",
     description: "takes constants and sizes of arguments out of what functions result in",
     run: results::run,
 };
 
 /// Independent recursive calls as one batch.
-pub const MERGE: Pass = Pass {
+pub const MERGE: CorePass = Pass {
     name: "merge",
     description: "makes one map of independent calls of a recursive function",
     run: merge::run,
 };
 
 /// Loop-invariant code motion.
-pub const HOIST: Pass = Pass {
+pub const HOIST: CorePass = Pass {
     name: "hoist",
     description: "moves what does not change out of maps and loops",
     run: simplify::hoist::run,
 };
 
 /// Vertical and horizontal fusion.
-pub const FUSE: Pass = Pass {
+pub const FUSE: CorePass = Pass {
     name: "fuse",
     description: "joins maps with what consumes them, and with their neighbours",
     run: fuse::run,
 };
 
-/// Branches in maps.
-pub const INWARD: Pass = Pass {
+/// If-conversion: branches in maps.
+pub const INWARD: CorePass = Pass {
     name: "inward",
     description: "moves branches under maps into the maps that their arms are",
     run: inward::run,
 };
 
-/// Arrays of a few elements.
-pub const TINY: Pass = Pass {
+/// Scalar replacement of arrays of a few elements.
+pub const TINY: CorePass = Pass {
     name: "tiny",
     description: "makes scalars of arrays with a few elements, under maps",
     run: tiny::run,
 };
 
 /// `#[sequential]`.
-pub const SEQUENTIAL: Pass = Pass {
+pub const SEQUENTIAL: CorePass = Pass {
     name: "sequential",
     description: "makes loops of the operators that are to work on one row after the other",
     run: sequential::run,
 };
 
 /// Slices with steps.
-pub const STRIDES: Pass = Pass {
+pub const STRIDES: CorePass = Pass {
     name: "strides",
     description: "passes slices with steps on as what they are slices of",
     run: strides::run,
@@ -91,7 +113,58 @@ pub const STRIDES: Pass = Pass {
 
 /// What happens to CORE before it is flattened. Hoisting comes before fusion, so that an invariant producer is not
 /// fused into the map that it should leave.
-pub const CORE_PASSES: &[Pass] = &[
+pub const CORE_PASSES: &[CorePass] = &[
     SIMPLIFY, RESULTS, MERGE, HOIST, FUSE, INWARD, SIMPLIFY, TINY, SIMPLIFY, HOIST, FUSE, SEQUENTIAL,
     STRIDES, SIMPLIFY,
 ];
+
+/// Dead code elimination. It comes first, since flattening makes an output of every scalar of a kernel, and after every pass
+/// that leaves operations without uses.
+pub const PRUNE: FlatPass =
+    Pass { name: "prune", description: "removes outputs and statements that nothing uses", run: prune::run };
+
+/// Hoisting of checks. Before fusion: a kernel without a check may be fused with others.
+pub const INVARIANT_CHECKS: FlatPass = Pass {
+    name: "invariant_checks",
+    description: "makes checks that say the same at every position once, on the host",
+    run: invariant_checks::run,
+};
+
+/// Loop interchange. Before fusion, which finds the kernel as a producer or consumer; after the checks have left.
+pub const INTERCHANGE: FlatPass = Pass {
+    name: "interchange",
+    description: "makes maps of loops of host loops of maps",
+    run: interchange::run,
+};
+
+/// Recovery of two-dimensional spaces. Before fusion, so that kernels over the same rows have one space.
+pub const ROW_SPACES: FlatPass = Pass {
+    name: "row_spaces",
+    description: "makes rows of positions that are divided by the length of rows",
+    run: row_spaces::run,
+};
+
+/// Fusion of kernels, with common subexpressions between them.
+pub const BULK: FlatPass = Pass {
+    name: "bulk",
+    description: "fuses bulk operations, so that less is stored and read again",
+    run: bulk::run,
+};
+
+/// Recovery of descriptors. After fusion, which has put heads of rows and the scans over them into few kernels; what it makes is fused again.
+pub const SEGMENTS: FlatPass = Pass {
+    name: "segments",
+    description: "makes descriptors of rows that a program describes by scatters and scans",
+    run: segments::run,
+};
+
+/// Blocking of reductions along outer dimensions. Last: blocks hide the reduction from fusion.
+pub const COLUMNS: FlatPass = Pass {
+    name: "columns",
+    description: "reduces along columns in blocks of neighbouring ones",
+    run: columns::run,
+};
+
+/// What happens to FLAT before code is generated.
+pub const FLAT_PASSES: &[FlatPass] =
+    &[PRUNE, INVARIANT_CHECKS, INTERCHANGE, ROW_SPACES, BULK, PRUNE, SEGMENTS, BULK, PRUNE, COLUMNS, PRUNE];

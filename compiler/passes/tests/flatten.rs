@@ -1,17 +1,18 @@
 //! What nests become: snapshots of FLAT for the programs whose shape matters most.
 
 mod common;
+#[path = "common/flat.rs"]
+mod flattening;
 
 use common::{program, transformed};
 use par_ir::print::print_flat;
 use par_ir::verify::verify_flat;
-use par_passes::flatten::flatten;
 
 /// The program as it was and flattened, both verified and printed.
 fn flat(text: &str) -> String {
     let before = transformed(text, &[]);
     let core = program(text);
-    let flat = flatten(&core).unwrap_or_else(|e| panic!("{e:?}"));
+    let flat = flattening::flattened(&core);
     let shown = print_flat(&flat);
     verify_flat(&flat).unwrap_or_else(|e| panic!("{e}\n{shown}"));
     let before = before.split("\n=>\n").next().unwrap_or_default();

@@ -1,14 +1,16 @@
 //! Where statements of FLAT come from: the construct, what was fused into it, the constructs around it.
 
+#[path = "common/flat.rs"]
+mod flat;
+
 use par_ir::flat::{KernelKind, Op, Program};
 use par_ir::parse::parse_core;
 use par_ir::place::{Construct, Part};
-use par_passes::flatten::flatten;
 use par_passes::pass::FUSE;
 
 /// The sum of the squares of each row: a map (at 1) of a reduction (at 3) of a map (at 2), as spans `0:N:N+1`.
 const SQUARES: &str = "
-fun main@0 (n_0: i64, s_1: [n_0]desc, xss_2: [n_0][~s_1]i64) -> (r_3: [n_0]i64) @0:0:9
+fun main@0 (n_0: i64, s_1: [n_0]desc, xss_2: [n_0][~s_1]i64) -> (m_14: i64, r_3: [m_14]i64) @0:0:9
   entry main (xss: [][~]i64) -> []i64
 {
   let (ys_4: [n_0]i64) = map n_0 (s_1, xss_2) \\(k_5: i64, xs_6: [k_5]i64) -> (i64) {
@@ -22,13 +24,13 @@ fun main@0 (n_0: i64, s_1: [n_0]desc, xss_2: [n_0][~s_1]i64) -> (r_3: [n_0]i64) 
     } neutral (0i64) @0:3:4
     in (t_10)
   } @0:1:2
-  in (ys_4)
+  in (n_0, ys_4)
 }";
 
 fn flat() -> Program {
     let mut core = parse_core(SQUARES).unwrap_or_else(|e| panic!("{e}"));
     (FUSE.run)(&mut core);
-    flatten(&core).unwrap_or_else(|e| panic!("{e:?}"))
+    flat::flattened(&core)
 }
 
 #[test]

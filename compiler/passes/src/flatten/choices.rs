@@ -69,11 +69,6 @@ impl Thresholds {
         self.0.get(&choice).copied().unwrap_or(choice.measure.default_threshold())
     }
 
-    /// Whether it was set.
-    pub fn has(&self, choice: Choice) -> bool {
-        self.0.contains_key(&choice)
-    }
-
     /// Those that were set.
     pub fn iter(&self) -> impl Iterator<Item = (Choice, i64)> {
         self.0.iter().map(|(c, t)| (*c, *t))
@@ -85,6 +80,11 @@ impl Flattener<'_> {
     pub(crate) fn threshold(&mut self, span: Span, measure: Measure) -> i64 {
         let choice = Choice { span, measure };
         self.choices.insert(choice);
-        self.thresholds.get(choice)
+        self.measured(choice).unwrap_or(measure.default_threshold())
+    }
+
+    /// What was measured of a choice.
+    pub(crate) fn measured(&self, choice: Choice) -> Option<i64> {
+        self.thresholds.and_then(|measured| measured(choice))
     }
 }

@@ -508,7 +508,7 @@ impl Group {
     fn uses_row(&self, results: &[Atom]) -> bool {
         let mut used = false;
         for s in &self.scopes[0].stms {
-            super::prune::stm_uses(s, &mut |v| used |= v == self.row);
+            crate::flat::prune::stm_uses(s, &mut |v| used |= v == self.row);
         }
         used || results.contains(&Atom::Var(self.row))
     }

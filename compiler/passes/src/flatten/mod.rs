@@ -28,6 +28,7 @@
 
 mod body;
 mod branch;
+mod by_position;
 mod call;
 mod canonical;
 mod choices;
@@ -35,9 +36,9 @@ mod construct;
 mod consumed;
 mod ex;
 mod inplace;
-mod interchange;
+
 mod joined;
-mod kernel;
+pub(crate) mod kernel;
 mod lengths;
 mod local;
 mod loops;
@@ -46,7 +47,7 @@ mod outlive;
 mod pack;
 mod passed;
 mod positions;
-mod prune;
+
 mod rep;
 mod sequential;
 mod shared;
@@ -60,8 +61,6 @@ mod versions;
 mod view;
 mod whole;
 
-use crate::{bulk, columns, invariant_checks, row_spaces, segments};
-
 pub use choices::{Choice, Measure, Thresholds};
 pub(crate) use consumed::through_calls;
 pub use consumed::updates_arguments;
@@ -72,7 +71,7 @@ use par_ir::core::{self, FunId};
 use par_ir::flat::{self, Op, Ty};
 use par_ir::place::{PlaceId, Places};
 use par_ir::{Atom, PrimOp, Span, Type, Var, Vars};
-pub(crate) use prune::{has_effect, kernel_may_fail};
+
 use rep::Rep;
 pub use split::Splitting;
 use std::collections::HashMap;
@@ -108,33 +107,28 @@ pub enum Versions {
     Sequential,
 }
 
-/// Flattens a whole program. The program must have passed the CORE verifier.
-pub fn flatten(program: &core::Program) -> Result<flat::Program> {
-    flatten_as(program, &Options::default())
+/// A flattened program.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Flattened {
+    /// The program, as flattening leaves it: most passes over FLAT have still to be made.
+    pub program: flat::Program,
+    /// Where sizes decide which version runs.
+    pub choices: Vec<Choice>,
 }
 
 /// How to flatten.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Options {
+#[derive(Clone, Copy, Default)]
+pub struct Options<'o> {
     /// Which versions run.
     pub versions: Versions,
-    /// What decides between versions that are both there.
-    pub thresholds: Thresholds,
+    /// What was measured of a choice between versions that are both there.
+    pub thresholds: Option<&'o dyn Fn(Choice) -> Option<i64>>,
     /// Whether nests are worked through in pieces.
     pub splitting: Splitting,
 }
 
-/// As [`flatten`], with choices.
-pub fn flatten_as(program: &core::Program, options: &Options) -> Result<flat::Program> {
-    with_choices(program, options).map(|(program, _)| program)
-}
-
-/// Where sizes decide which version runs.
-pub fn choices(program: &core::Program) -> Result<Vec<Choice>> {
-    with_choices(program, &Options::default()).map(|(_, choices)| choices)
-}
-
-fn with_choices(program: &core::Program, options: &Options) -> Result<(flat::Program, Vec<Choice>)> {
+/// Flattens a whole program. The program must have passed the CORE verifier.
+pub fn flatten(program: &core::Program, options: &Options) -> Result<Flattened> {
     let mut f = Flattener::new(program, options);
     for (i, fun) in program.funs.iter().enumerate() {
         if fun.entry.is_some() {
@@ -146,20 +140,7 @@ fn with_choices(program: &core::Program, options: &Options) -> Result<(flat::Pro
     }
     let funs = f.funs.into_iter().map(|fun| fun.expect("every requested function was flattened")).collect();
     let (locals, choices) = (f.locals.functions(), f.choices.into_iter().collect());
-    let mut out = flat::Program { funs, locals, vars: f.vars, places: f.places };
-    prune::run(&mut out);
-    invariant_checks::run(&mut out);
-    interchange::run(&mut out);
-    row_spaces::run(&mut out);
-    bulk::run(&mut out);
-    prune::run(&mut out);
-    if segments::run(&mut out) {
-        bulk::run(&mut out);
-        prune::run(&mut out);
-    }
-    columns::run(&mut out);
-    prune::run(&mut out);
-    Ok((out, choices))
+    Ok(Flattened { program: flat::Program { funs, locals, vars: f.vars, places: f.places }, choices })
 }
 
 /// What has been computed already in a host block, so that it is computed once.
@@ -229,7 +210,7 @@ pub(crate) struct Flattener<'a> {
     locals: local::Locals,
     versions: Versions,
     splitting: Splitting,
-    thresholds: Thresholds,
+    thresholds: Option<&'a dyn Fn(Choice) -> Option<i64>>,
     /// Those that the program has.
     choices: std::collections::BTreeSet<Choice>,
     queue: Vec<(FunId, bool)>,
@@ -285,7 +266,7 @@ pub(crate) struct Flattener<'a> {
 }
 
 impl<'a> Flattener<'a> {
-    fn new(source: &'a core::Program, options: &Options) -> Flattener<'a> {
+    fn new(source: &'a core::Program, options: &Options<'a>) -> Flattener<'a> {
         let mut vars = source.vars.clone();
         let locals = local::Locals::new(source, &mut vars);
         let passed_on = consumed::through_calls(source);
@@ -297,7 +278,7 @@ impl<'a> Flattener<'a> {
             locals,
             versions: options.versions,
             splitting: options.splitting,
-            thresholds: options.thresholds.clone(),
+            thresholds: options.thresholds,
             choices: std::collections::BTreeSet::new(),
             queue: Vec::new(),
             levels: vec![Level::root()],

@@ -9,10 +9,10 @@
 //!
 //! Both are there; the host takes the second where there are many positions, whose arrays are small ([`super::choices`]).
 
+use super::by_position::one_by_one;
 use super::choices::Measure;
 use super::nest::LevelId;
 use super::{Flattener, Result, VERSION_CONDITIONS, Versions};
-use crate::by_position::one_by_one;
 use par_ir::core::{Body, Exp, LoopForm, Param, Stm};
 use par_ir::flat::{self, Op, Ty};
 use par_ir::prim::{BinOp, CmpOp};

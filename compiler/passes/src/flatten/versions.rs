@@ -50,7 +50,7 @@ impl Flattener<'_> {
         let Some(mut lengths) = lengths else { return self.enter_rows(level, *width, inputs, lam) };
         let rows = self.threshold(stm.span, Measure::Rows);
         let longest = self.threshold(stm.span, Measure::Longest);
-        let measured = self.thresholds.has(Choice { span: stm.span, measure: Measure::Rows });
+        let measured = self.measured(Choice { span: stm.span, measure: Measure::Rows }).is_some();
         let shared = |l: &Length| !matches!(l, Length::Same(_) | Length::Rows(_));
         let pays = lengths.len() > 1 || measured || lengths.iter().any(shared);
         if rows == i64::MAX || !pays {

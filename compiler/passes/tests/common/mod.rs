@@ -7,7 +7,7 @@ use par_ir::core::Program;
 use par_ir::parse::parse_core;
 use par_ir::print::print_core;
 use par_ir::verify::verify_core;
-use par_passes::pass::Pass;
+use par_passes::pass::CorePass;
 use std::collections::HashMap;
 
 /// Reads CORE in which variables are written `%name`, without numbers.
@@ -30,7 +30,7 @@ fn numbered(text: &str) -> String {
 }
 
 /// The program before and after the passes.
-pub fn transformed(text: &str, passes: &[Pass]) -> String {
+pub fn transformed(text: &str, passes: &[CorePass]) -> String {
     let mut p = program(text);
     let original = p.clone();
     verified(&p, "the test");

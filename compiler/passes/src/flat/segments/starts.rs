@@ -7,7 +7,7 @@
 //! ```
 
 use super::find::Ids;
-use crate::host::Host;
+use crate::flat::host::Host;
 use par_ir::core::{Body, Exp, Lambda, Param, Stm as ScalarStm};
 use par_ir::flat::{self, Block, Kernel, KernelKind, Op, Out, Space, Stm, Ty};
 use par_ir::prim::{BinOp, CmpOp, PrimOp, UnOp};

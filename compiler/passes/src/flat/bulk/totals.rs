@@ -13,7 +13,7 @@
 
 use super::users::Users;
 use super::{Joiner, after};
-use crate::flatten::kernel_may_fail;
+use crate::flat::prune::kernel_may_fail;
 use par_ir::flat::{Block, Kernel, KernelKind, Op, Param, Space, Stm};
 use par_ir::prim::{BinOp, PrimOp};
 use par_ir::ty::{Atom, Var};

@@ -1,6 +1,6 @@
 //! Finds arrays of row numbers: scans that spread numbers which a scatter has put where rows start.
 
-use crate::flatten::kernel_may_fail;
+use crate::flat::prune::kernel_may_fail;
 use par_ir::core::{Exp, Lambda, Stm as ScalarStm};
 use par_ir::flat::{Block, Kernel, KernelKind, Op, Out, Space};
 use par_ir::prim::{BinOp, CmpOp, PrimOp};

@@ -27,7 +27,7 @@
 use super::in_place;
 use super::order::consumed;
 use super::{Joiner, reads};
-use crate::flatten::kernel_may_fail;
+use crate::flat::prune::kernel_may_fail;
 use par_ir::core::{self, Body, Exp};
 use par_ir::flat::{Block, Kernel, KernelKind, Op, Out, Space, Stm, Ty};
 use par_ir::prim::{BinOp, CmpOp, PrimOp, UnOp};

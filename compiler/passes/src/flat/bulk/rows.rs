@@ -13,7 +13,7 @@
 use super::order::consumed;
 use super::users::Users;
 use super::{Joiner, reads};
-use crate::flatten::{has_effect, kernel_may_fail};
+use crate::flat::prune::{has_effect, kernel_may_fail};
 use par_ir::core::{self, Body, Exp};
 use par_ir::flat::{Block, Kernel, KernelKind, Op, Out, Param, Space, Stm, Ty};
 use par_ir::prim::{BinOp, PrimOp};

@@ -32,30 +32,25 @@ use std::collections::BTreeSet;
 /// Statements that may be there twice.
 const MAX_STATEMENTS: usize = 48;
 
-/// In every function of a program; whether there was anything.
-pub(crate) fn run(program: &mut Program) -> bool {
+/// In every function of a program.
+pub(crate) fn run(program: &mut Program) {
     let Program { funs, vars, .. } = program;
-    let mut any = false;
-    funs.iter_mut().for_each(|f| any |= block(&mut f.body, vars));
-    any
+    funs.iter_mut().for_each(|f| block(&mut f.body, vars));
 }
 
-fn block(b: &mut Block, vars: &mut Vars) -> bool {
-    let mut any = false;
+fn block(b: &mut Block, vars: &mut Vars) {
     for stm in &mut b.stms {
-        stm.op.blocks_mut().into_iter().for_each(|inner| any |= block(inner, vars));
+        stm.op.blocks_mut().into_iter().for_each(|inner| block(inner, vars));
     }
     let mut at = 0;
     while at < b.stms.len() {
         if let Some(ids) = find::ids(b, at).filter(|ids| !vars.is_kept(ids.array))
             && let Some(end) = versions(b, &ids, vars)
         {
-            any = true;
             at = end;
         }
         at += 1;
     }
-    any
 }
 
 /// Makes two versions of what uses the row numbers; where they stand.

@@ -14,7 +14,7 @@
 use super::find::{self, Ids, Segmented};
 use super::origin::Origins;
 use super::starts::Starts;
-use crate::bulk::reads;
+use crate::flat::bulk::reads;
 use par_ir::core::{Body, Exp, Lambda, Param, Stm as ScalarStm};
 use par_ir::flat::{self, After, Kernel, KernelKind, Op, Out, Space, Stm, Ty};
 use par_ir::prim::{BinOp, CmpOp, PrimOp};

@@ -62,7 +62,7 @@ pub(crate) fn has_effect(op: &Op) -> bool {
 
 /// Whether a kernel has a check, or might not end.
 pub(crate) fn kernel_may_fail(k: &Kernel) -> bool {
-    k.bodies().into_iter().flat_map(|b| &b.stms).any(|s| super::kernel::may_fail(&s.exp))
+    k.bodies().into_iter().flat_map(|b| &b.stms).any(|s| crate::flatten::kernel::may_fail(&s.exp))
 }
 
 fn prune_op(op: &mut Op, used: &mut Used) {
@@ -242,7 +242,7 @@ fn prune_body(body: &mut Body, used: &mut Used) {
 fn prune_stms(stms: &mut Vec<Stm>, used: &mut Used) {
     let mut kept = Vec::new();
     for mut s in std::mem::take(stms).into_iter().rev() {
-        let needed = super::kernel::may_fail(&s.exp) || s.pat.iter().any(|p| used.contains(&p.var));
+        let needed = crate::flatten::kernel::may_fail(&s.exp) || s.pat.iter().any(|p| used.contains(&p.var));
         if !needed {
             continue;
         }

@@ -13,9 +13,9 @@
 //! Every iteration must be one map that reads the loop's arrays at its own position only, and that cannot fail: a failing
 //! check would be reported for another iteration. What does not change from iteration to iteration is not done again.
 
-use super::kernel::may_fail;
 use super::prune::stm_uses;
-use crate::bulk::reads;
+use crate::flat::bulk::reads;
+use crate::flatten::kernel::may_fail;
 use par_ir::core::{self, Body, Exp, Stm};
 use par_ir::flat::{self, Block, Kernel, KernelKind, Op, Out, Space, Ty};
 use par_ir::{Atom, Dim, Prim, Type, Var, Vars};

@@ -21,7 +21,7 @@
 //! ```
 
 use super::{Joiner, reads};
-use crate::flatten::has_effect;
+use crate::flat::prune::has_effect;
 use par_ir::flat::{Block, Kernel, KernelKind, Op, Param, Stm, Ty};
 use par_ir::prim::{BinOp, PrimOp};
 use par_ir::visit::Code;

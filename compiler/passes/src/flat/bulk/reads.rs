@@ -1,6 +1,6 @@
 //! Reads of arrays in the code of kernels.
 
-use crate::simplify::cse::{self, Key};
+use crate::core::simplify::cse::{self, Key};
 use par_ir::core::{Body, Exp, Stm};
 use par_ir::flat::{Kernel, KernelKind, Out};
 use par_ir::ty::{Atom, Var};

@@ -114,7 +114,7 @@ fn by_rows(k: &mut Kernel, known: &Known, vars: &mut Vars) {
     let exp = i64s(BinOp::Mul, vec![row, m]);
     k.prologue.push(core::Stm { pat, exp, span: span.unwrap_or_default() });
     k.space = Space::Rows { rows, dim: Dim::Size(m) };
-    crate::bulk::reads::tidy(k);
+    crate::flat::bulk::reads::tidy(k);
 }
 
 /// What a division of the position gives.

@@ -16,8 +16,8 @@
 //! What one column reads lies far apart in memory, what neighbouring columns read lies together. The blocks depend on sizes only, so the
 //! order in which elements are combined does too. A kernel with a check keeps its order: the failing position is to be the first.
 
-use crate::flatten::kernel_may_fail;
-use crate::host::Host;
+use crate::flat::host::Host;
+use crate::flat::prune::kernel_may_fail;
 use par_ir::Vars;
 use par_ir::core::{self, Body, Exp, Lambda, LoopForm};
 use par_ir::flat::{Block, Kernel, KernelKind, Op, Out, Param, Program, Space, Stm, Ty};
@@ -269,7 +269,7 @@ impl<'k> Reduction<'k> {
         let space = Space::Rows { rows, dim: Dim::Size(self.columns) };
         let body = Body { stms: code.stms, results };
         let mut kernel = Kernel { kind: KernelKind::Map(outs), space, row, pos, prologue, body };
-        crate::bulk::reads::tidy(&mut kernel);
+        crate::flat::bulk::reads::tidy(&mut kernel);
         kernel
     }
 

@@ -11,7 +11,7 @@
 //! any may be joined with others.
 
 use crate::effects::may_fail;
-use crate::host::Host;
+use crate::flat::host::Host;
 use par_ir::Vars;
 use par_ir::core::{self, Exp};
 use par_ir::flat::{Block, Kernel, Op, Program, Space, Stm};

@@ -1,0 +1,10 @@
+//! CORE to CORE: what is done to a program before it is flattened, one file or folder per pass.
+
+pub mod fuse;
+pub(crate) mod inward;
+pub mod merge;
+pub(crate) mod results;
+pub(crate) mod sequential;
+pub mod simplify;
+pub(crate) mod strides;
+pub(crate) mod tiny;

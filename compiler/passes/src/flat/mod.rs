@@ -1,0 +1,10 @@
+//! FLAT to FLAT: what is done to bulk operations once all of them are there, one file or folder per pass.
+
+pub(crate) mod bulk;
+pub(crate) mod columns;
+mod host;
+pub(crate) mod interchange;
+pub(crate) mod invariant_checks;
+pub(crate) mod prune;
+pub(crate) mod row_spaces;
+pub(crate) mod segments;
