@@ -132,7 +132,7 @@ impl<'k> Reduction<'k> {
     fn of(stm: &'k Stm, products: &Products) -> Option<Reduction<'k>> {
         let Op::Kernel(kernel) = &stm.op else { return None };
         let KernelKind::Reduce { op, neutral } = &kernel.kind else { return None };
-        let Space::Rows { rows, dim: Dim::Size(length) } = kernel.space else { return None };
+        let (rows, Dim::Size(length)) = kernel.space.as_rows()? else { return None };
         if stm.pat.len() != neutral.len() || kernel_may_fail(kernel) || length.as_i64().is_some() {
             return None;
         }
@@ -266,9 +266,10 @@ impl<'k> Reduction<'k> {
         };
         code.stms.push(core::Stm { pat, exp, span });
         let outs = self.op.ret.iter().map(|t| Out::Elem(t.prim())).collect();
-        let space = Space::Rows { rows, dim: Dim::Size(self.columns) };
+        let space = Space::rows(rows, Dim::Size(self.columns));
+        let index = vec![row, vars.fresh("i")];
         let body = Body { stms: code.stms, results };
-        let mut kernel = Kernel { kind: KernelKind::Map(outs), space, row, pos, prologue, body };
+        let mut kernel = Kernel { kind: KernelKind::Map(outs), space, index, row, pos, prologue, body };
         crate::flat::bulk::reads::tidy(&mut kernel);
         kernel
     }
@@ -310,8 +311,9 @@ impl<'k> Reduction<'k> {
             code.stms.push(core::Stm { pat: vec![part], exp: Exp::Index(p.var, vec![at]), span });
         }
         let kind = KernelKind::Reduce { op: self.op.refreshed(vars), neutral: self.neutral.to_vec() };
-        let space = Space::Rows { rows: self.all, dim: Dim::Size(blocks) };
-        Kernel { kind, space, row, pos, prologue, body: Body { stms: code.stms, results } }
+        let space = Space::rows(self.all, Dim::Size(blocks));
+        let index = vec![row, vars.fresh("i")];
+        Kernel { kind, space, index, row, pos, prologue, body: Body { stms: code.stms, results } }
     }
 }
 

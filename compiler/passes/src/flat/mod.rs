@@ -5,6 +5,7 @@ pub(crate) mod columns;
 mod host;
 pub(crate) mod interchange;
 pub(crate) mod invariant_checks;
+pub(crate) mod linearise;
 pub(crate) mod prune;
 pub(crate) mod row_spaces;
 pub(crate) mod segments;

@@ -129,7 +129,7 @@ fn host_uses(op: &Op, f: &mut impl FnMut(Atom)) {
             [(*blocks).into(), (*starts).into(), *weight].into_iter().for_each(f);
         }
         Op::Sort { space, keys, values } => {
-            space_uses(*space, f);
+            space_uses(space, f);
             std::iter::once(keys).chain(values).for_each(|v| f((*v).into()));
         }
         Op::Kernel(_) | Op::If { .. } | Op::Loop { .. } | Op::Split { .. } => {
@@ -138,17 +138,11 @@ fn host_uses(op: &Op, f: &mut impl FnMut(Atom)) {
     }
 }
 
-fn space_uses(space: Space, f: &mut impl FnMut(Atom)) {
-    match space {
-        Space::Flat(n) => f(n),
-        Space::Rows { rows, dim } => {
-            f(rows);
-            match dim {
-                Dim::Size(a) => f(a),
-                Dim::Seg(d) => f(d.into()),
-            }
-        }
-    }
+fn space_uses(space: &Space, f: &mut impl FnMut(Atom)) {
+    space.0.iter().for_each(|dim| match dim {
+        Dim::Size(a) => f(*a),
+        Dim::Seg(d) => f((*d).into()),
+    });
 }
 
 fn prune_kernel(k: &mut Kernel, pat: &mut Vec<flat::Param>, used: &mut Used) {
@@ -176,7 +170,7 @@ fn prune_kernel(k: &mut Kernel, pat: &mut Vec<flat::Param>, used: &mut Used) {
     }
     prune_body(&mut k.body, used);
     prune_stms(&mut k.prologue, used);
-    space_uses(k.space, &mut |a| mark(used, a));
+    space_uses(&k.space, &mut |a| mark(used, a));
     match &k.kind {
         KernelKind::Map(outs) => mark_outs(outs, used),
         KernelKind::Reduce { op, neutral } | KernelKind::Scan { op, neutral, .. } => {

@@ -111,7 +111,7 @@ fn concat(block: &Block, at: usize, parts: &[Var], joiner: &mut Joiner) -> Optio
         Element::of(found, i, false).filter(|e| !e.needs_row())
     };
     let (a, b) = (made(*first)?, made(*second)?);
-    let Some(Space::Flat(n)) = a.space else { return None };
+    let n = a.space.as_ref()?.as_flat()?;
     let Ty::Array(prim) = block.stms[at].pat[0].ty else { return None };
     let pos = joiner.vars.fresh_like(a.pos);
     let (inside, after) = (joiner.vars.fresh("inside"), joiner.vars.fresh("after"));
@@ -131,14 +131,15 @@ fn concat(block: &Block, at: usize, parts: &[Var], joiner: &mut Joiner) -> Optio
         bind(inside, Type::BOOL, less),
         bind(result, Type::scalar(prim), Exp::If { cond: Atom::Var(inside), then, other }),
     ];
-    Some(Element { space: None, row: a.row, pos, prologue: vec![], stms, result: Atom::Var(result) })
+    Some(Element { space: None, rows: vec![], pos, prologue: vec![], stms, result: Atom::Var(result) })
 }
 
 /// The code for one element of an array.
 pub(super) struct Element {
     /// Of a concatenation nothing is known.
     pub(super) space: Option<Space>,
-    row: Var,
+    /// What says in which row a position is.
+    rows: Vec<Var>,
     pos: Var,
     prologue: Vec<core::Stm>,
     stms: Vec<core::Stm>,
@@ -163,8 +164,8 @@ impl Element {
         let prologue = needed_of(&k.prologue, &mut needed);
         let operators: usize = stms.iter().map(operators).fold(0, usize::saturating_add);
         (operators <= MAX_OPERATORS).then_some(Element {
-            space: Some(k.space),
-            row: k.row,
+            space: Some(k.space.clone()),
+            rows: k.row_binders(),
             pos: k.pos,
             prologue,
             stms,
@@ -181,7 +182,7 @@ impl Element {
     }
 
     fn needs_row(&self) -> bool {
-        !self.prologue.is_empty() || self.stms.iter().any(|s| s.mentions(self.row))
+        !self.prologue.is_empty() || self.stms.iter().any(|s| self.rows.iter().any(|v| s.mentions(*v)))
     }
 
     /// Whether a kernel may compute the elements that it reads: one for each of its own, or for each of its rows.
@@ -190,14 +191,15 @@ impl Element {
         reads::of_kernel(k, &mut |arr, i| reads.push((arr, i)));
         let in_prologue = k.prologue.iter().any(|s| s.mentions(array));
         let plain = |s: &core::Stm| matches!(s.exp, Exp::Prim(..) | Exp::Index(..));
-        let by_row =
-            matches!((k.space, self.space), (Space::Rows { rows, .. }, Some(Space::Flat(n))) if rows == n);
+        let made = self.space.as_ref().and_then(Space::as_flat);
+        let by_row = k.space.as_rows().is_some_and(|(rows, _)| made == Some(rows));
         if in_prologue && !(by_row && self.stms.iter().all(plain)) {
             return false;
         }
         reads.iter().filter(|(arr, _)| *arr == array).all(|(_, i)| {
             let here = *i == Atom::Var(if in_prologue { k.row } else { k.pos });
-            let as_often = in_prologue || self.space == Some(k.space) || self.space.is_none() && here;
+            let as_often =
+                in_prologue || self.space.as_ref() == Some(&k.space) || self.space.is_none() && here;
             let moved = |j: Atom| if j == Atom::Var(self.pos) { *i } else { j };
             let is_new = |arr: Var, j: Atom| !reads.contains(&(arr, moved(j)));
             as_often && (here || !self.needs_row()) && loads_of(&self.stms, &is_new) <= 1
@@ -208,12 +210,12 @@ impl Element {
     pub(super) fn put_into_kernel(&self, stm: &mut Stm, array: Var, joiner: &mut Joiner) {
         let Op::Kernel(k) = &mut stm.op else { return };
         let mut prologue = Body { stms: std::mem::take(&mut k.prologue), results: vec![] };
-        let (row, pos) = (k.row, k.pos);
-        self.put_into_body(&mut prologue, array, (row, pos), &mut vec![], joiner);
+        let rows = k.row_binders();
+        self.put_into_body(&mut prologue, array, &rows, &mut vec![], joiner);
         let mut added = Vec::new();
-        self.put_into_body(&mut k.body, array, (row, pos), &mut added, joiner);
+        self.put_into_body(&mut k.body, array, &rows, &mut added, joiner);
         if let KernelKind::Scan { after: Some(after), .. } = &mut k.kind {
-            self.put_into_body(&mut after.body, array, (row, pos), &mut added, joiner);
+            self.put_into_body(&mut after.body, array, &rows, &mut added, joiner);
         }
         k.prologue = prologue.stms;
         k.prologue.extend(added);
@@ -224,19 +226,20 @@ impl Element {
         &self,
         body: &mut Body,
         array: Var,
-        (row, pos): (Var, Var),
+        rows: &[Var],
         added: &mut Vec<core::Stm>,
         joiner: &mut Joiner,
     ) {
         let mut stms = Vec::with_capacity(body.stms.len());
         for mut stm in std::mem::take(&mut body.stms) {
             for inner in stm.exp.bodies_mut() {
-                self.put_into_body(inner, array, (row, pos), added, joiner);
+                self.put_into_body(inner, array, rows, added, joiner);
             }
             if let Exp::Index(arr, is) = &stm.exp
                 && *arr == array
             {
-                let mut subst = Subst::from([(self.pos, is[0]), (self.row, Atom::Var(row))]);
+                let mut subst = Subst::from([(self.pos, is[0])]);
+                subst.extend(self.rows.iter().copied().zip(rows.iter().map(|v| Atom::Var(*v))));
                 added.extend(self.prologue.refreshed_with(joiner.vars, &mut subst));
                 stms.extend(self.stms.refreshed_with(joiner.vars, &mut subst));
                 stm.exp = Exp::Atom(self.result.substituted(&subst));

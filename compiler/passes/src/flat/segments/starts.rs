@@ -129,7 +129,15 @@ impl Host<'_> {
         let inside = code.prim(Operator(and), vec![not_before, not_after]);
         let keep = code.prim(Operator(and), vec![inside, not_empty]);
         let body = code.body(vec![keep, pos.into(), start]);
-        Kernel { kind: KernelKind::Filter, space: Space::Flat(ids.k), row, pos, prologue: vec![], body }
+        Kernel {
+            kind: KernelKind::Filter,
+            space: Space::flat(ids.k),
+            index: vec![pos],
+            row,
+            pos,
+            prologue: vec![],
+            body,
+        }
     }
 
     /// The lengths of the rows that start there, and the least of them; that is 0 if the first does not start at 0.
@@ -149,7 +157,7 @@ impl Host<'_> {
         let body = code.body(vec![counted, len]);
         let op = Lambda::of_operator(BinOp::Min, Prim::I64, self.like.span, self.vars);
         let kind = KernelKind::Reduce { op, neutral: vec![Atom::Const(Scalar::I64(i64::MAX))] };
-        Kernel { kind, space: Space::Flat(rows), row, pos, prologue: vec![], body }
+        Kernel { kind, space: Space::flat(rows), index: vec![pos], row, pos, prologue: vec![], body }
     }
 }
 
