@@ -21,6 +21,13 @@
 //!                                                         ==>    r = kernel map (own ys as s) over n { s with [k + pos] = s[k + pos] * 2 }
 //! ```
 //!
+//! A few operators on positions and numbers are computed wherever they are read, however often:
+//!
+//! ```text
+//! is = kernel map over [n] { pos - 1 }
+//! ys = kernel map over [n] [m] \row pos j prologue { i = is[row] } { … }    ==>    prologue { i = row - 1 }
+//! ```
+//!
 //! Only if no other use keeps the array, so that it need not be stored at all; if every reader loads about as much as before; and
 //! if none of them reads an array beyond the update that would have been its last use.
 
@@ -38,6 +45,9 @@ use std::collections::BTreeSet;
 
 /// Operators that may be computed again for a read.
 const MAX_OPERATORS: usize = 12;
+
+/// Operators that take no longer than reading what they give.
+const FREE_OPERATORS: usize = 2;
 
 /// Readers of one array, at most.
 const MAX_READERS: usize = 6;
@@ -131,7 +141,15 @@ fn concat(block: &Block, at: usize, parts: &[Var], joiner: &mut Joiner) -> Optio
         bind(inside, Type::BOOL, less),
         bind(result, Type::scalar(prim), Exp::If { cond: Atom::Var(inside), then, other }),
     ];
-    Some(Element { space: None, rows: vec![], pos, prologue: vec![], stms, result: Atom::Var(result) })
+    Some(Element {
+        space: None,
+        rows: vec![],
+        pos,
+        prologue: vec![],
+        stms,
+        result: Atom::Var(result),
+        is_free: false,
+    })
 }
 
 /// The code for one element of an array.
@@ -144,6 +162,8 @@ pub(super) struct Element {
     prologue: Vec<core::Stm>,
     stms: Vec<core::Stm>,
     result: Atom,
+    /// It takes no longer than reading it.
+    is_free: bool,
 }
 
 impl Element {
@@ -163,10 +183,12 @@ impl Element {
         let stms = needed_of(&body, &mut needed);
         let prologue = needed_of(&k.prologue, &mut needed);
         let operators: usize = stms.iter().map(operators).fold(0, usize::saturating_add);
+        let reads = prologue.iter().chain(&stms).any(|s| !matches!(s.exp, Exp::Prim(..) | Exp::Atom(_)));
         (operators <= MAX_OPERATORS).then_some(Element {
             space: Some(k.space.clone()),
             rows: k.row_binders(),
             pos: k.pos,
+            is_free: !reads && prologue.is_empty() && operators <= FREE_OPERATORS,
             prologue,
             stms,
             result,
@@ -193,13 +215,15 @@ impl Element {
         let plain = |s: &core::Stm| matches!(s.exp, Exp::Prim(..) | Exp::Index(..));
         let made = self.space.as_ref().and_then(Space::as_flat);
         let by_row = k.space.as_rows().is_some_and(|(rows, _)| made == Some(rows));
-        if in_prologue && !(by_row && self.stms.iter().all(plain)) {
+        if in_prologue && !((by_row || self.is_free) && self.stms.iter().all(plain)) {
             return false;
         }
         reads.iter().filter(|(arr, _)| *arr == array).all(|(_, i)| {
             let here = *i == Atom::Var(if in_prologue { k.row } else { k.pos });
-            let as_often =
-                in_prologue || self.space.as_ref() == Some(&k.space) || self.space.is_none() && here;
+            let as_often = self.is_free
+                || in_prologue
+                || self.space.as_ref() == Some(&k.space)
+                || self.space.is_none() && here;
             let moved = |j: Atom| if j == Atom::Var(self.pos) { *i } else { j };
             let is_new = |arr: Var, j: Atom| !reads.contains(&(arr, moved(j)));
             as_often && (here || !self.needs_row()) && loads_of(&self.stms, &is_new) <= 1
