@@ -90,7 +90,7 @@ fn calls(body: &Body, out: &mut Vec<FunId>) {
         if let Exp::Call(f, _) = stm.exp {
             out.push(f);
         }
-        stm.exp.bodies().into_iter().for_each(|b| calls(b, out));
+        stm.exp.for_each_body(|b| calls(b, out));
     }
 }
 

@@ -58,7 +58,7 @@ impl Coverage {
             _ if stm.exp.bodies().is_empty() => return,
             _ => Place { maps: place.maps + 1, branch: false, repeated: false },
         };
-        stm.exp.bodies().into_iter().for_each(|b| self.body(b, inner));
+        stm.exp.for_each_body(|b| self.body(b, inner));
     }
 
     fn block(&mut self, block: &Block) {

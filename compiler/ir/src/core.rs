@@ -23,6 +23,7 @@
 //! Scalar bodies (no SOAC, no array-valued statement) are also the kernel bodies of FLAT.
 
 use crate::prim::{BinOp, PrimOp};
+use crate::stack::deeper;
 use crate::ty::{Atom, Type, Var, Vars};
 pub use par_runtime::Entry;
 use par_runtime::{CheckKind, Prim, Span, ValueType};
@@ -64,11 +65,18 @@ pub struct Param {
 }
 
 /// Statements, then results.
-#[derive(Clone, Debug, PartialEq, Default)]
+#[derive(Debug, PartialEq, Default)]
 #[allow(missing_docs)]
 pub struct Body {
     pub stms: Vec<Stm>,
     pub results: Vec<Atom>,
+}
+
+/// By hand, since bodies nest deeply.
+impl Clone for Body {
+    fn clone(&self) -> Body {
+        deeper(|| Body { stms: self.stms.clone(), results: self.results.clone() })
+    }
 }
 
 /// `let pat = exp`. A `Check` and a `Trace` have an empty pattern.

@@ -35,6 +35,7 @@
 use crate::core::{Body, Entry, FunId, Lambda};
 use crate::place::{PlaceId, Places};
 use crate::prim::PrimOp;
+use crate::stack::deeper;
 use crate::ty::{Atom, Dim, Var, Vars};
 use crate::visit::Code;
 use par_runtime::{CheckKind, Prim, Span, ValueType};
@@ -86,11 +87,18 @@ pub struct Fun {
 }
 
 /// Statements, then results.
-#[derive(Clone, Debug, PartialEq, Default)]
+#[derive(Debug, PartialEq, Default)]
 #[allow(missing_docs)]
 pub struct Block {
     pub stms: Vec<Stm>,
     pub results: Vec<Atom>,
+}
+
+/// By hand, since blocks nest deeply.
+impl Clone for Block {
+    fn clone(&self) -> Block {
+        deeper(|| Block { stms: self.stms.clone(), results: self.results.clone() })
+    }
 }
 
 /// `let pat = op`.

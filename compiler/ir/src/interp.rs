@@ -31,8 +31,3 @@ type Outcome<T> = Result<T, RuntimeError>;
 fn internal<T>(what: impl std::fmt::Display) -> Outcome<T> {
     Err(RuntimeError::plain(format!("internal error: {what}")))
 }
-
-/// Runs one call, on a new piece of stack where the old one is nearly used up.
-fn on_deep_stack<T>(f: impl FnOnce() -> T) -> T {
-    stacker::maybe_grow(128 * 1024, 4 * 1024 * 1024, f)
-}

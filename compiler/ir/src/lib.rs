@@ -1,7 +1,9 @@
 //! What the compiler's phases say to each other: CORE (nested parallel operators) and FLAT (bulk operations
 //! over flat arrays), their printers, parsers, verifiers and reference interpreters.
 
+pub mod alias;
 pub mod core;
+pub mod effects;
 pub mod flat;
 pub mod inplace;
 pub mod interp;
@@ -9,6 +11,7 @@ mod origin;
 pub mod parse;
 pub mod place;
 pub mod print;
+pub mod stack;
 pub mod tiny;
 pub mod ty;
 pub mod verify;

@@ -399,7 +399,7 @@ impl Program {
         let found = self.core.funs.iter().position(|f| is_entry(&f.entry, entry));
         matches!(measure, Measure::Nothing)
             && self.options.may_be_cut()
-            && found.is_some_and(|f| !flatten::updates_arguments(&self.core, core::FunId(f as u32)))
+            && found.is_some_and(|f| !par_ir::alias::consumes_arguments(&self.core, core::FunId(f as u32)))
             && !flatten::shows(&self.core)
     }
 

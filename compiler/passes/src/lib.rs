@@ -3,7 +3,6 @@
 //! A folder is a layer; it uses those before it in the list of [`pass`], never those after it.
 
 mod core;
-mod effects;
 mod flat;
 pub mod flatten;
 pub mod pass;

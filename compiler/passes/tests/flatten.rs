@@ -5,6 +5,7 @@ mod common;
 mod flattening;
 
 use common::{program, transformed};
+use par_ir::flat::Op;
 use par_ir::print::print_flat;
 use par_ir::verify::verify_flat;
 
@@ -211,4 +212,61 @@ fn a_perfect_nest_has_an_index_per_dimension() {
         }
     });
     assert_shows!(shown.join("\n=>\n\n"));
+}
+
+/// A loop that may not end comes before the check in the program, so the check stays behind it, in the kernel.
+#[test]
+fn a_check_that_is_the_same_at_every_position_stays_behind_a_loop_that_may_not_end() {
+    assert_shows!(flat(
+        "fun f@0 (%n: i64, %xs: [%n]i64, %m: i64) -> (%n1: i64, %r: [%n1]i64)
+           entry main (xs: []i64, m: i64) -> []i64 {
+           let (%ys: [%n]i64) = map %n (%xs) \\(%x: i64) -> (i64) {
+             let (%end: i64) = loop (%v: i64 = %x) while {
+               let (%more: bool) = lt.i64 (1i64, %v)
+               in (%more)
+             } do {
+               let (%next: i64) = quot.i64 (%v, 2i64)
+               in (%next)
+             }
+             let (%ok: bool) = lt.i64 (%m, 0i64)
+             check %ok assert \"negative\" ()
+             in (%end)
+           }
+           in (%n, %ys)
+         }"
+    ));
+}
+
+/// Deeper than the passes could go on a stack of [`STACK`] bytes without looking for more.
+const DEPTH: usize = 500;
+const STACK: usize = 512 << 10;
+
+/// Loops in each other, of which the innermost sums numbers.
+fn nested_loops() -> String {
+    let open = |i: usize| format!("let (%a{i}: i64) = loop (%b{i}: i64 = %n) for %i{i}: i64 < %n do {{\n");
+    let close = |i: usize| {
+        let inner = if i + 1 == DEPTH { "%x".into() } else { format!("%a{}", i + 1) };
+        format!("let (%c{i}: i64) = add.i64 ({inner}, %b{i})\nin (%c{i})\n}}\n")
+    };
+    let sum = "let (%is: [%n]i64) = iota %n
+         let (%x: i64) = reduce %n (%is) \\(%i: i64) -> (i64) { in (%i) } op \\(%u: i64, %v: i64) -> (i64) {
+           let (%w: i64) = add.i64 (%u, %v)
+           in (%w)
+         } neutral (0i64)\n";
+    let text = (0..DEPTH).map(open).chain([sum.into()]).chain((0..DEPTH).rev().map(close));
+    let text: String = text.collect();
+    format!("fun f@0 (%n: i64) -> (%r: i64) entry main (n: i64) -> i64 {{\n{text}in (%a0)\n}}")
+}
+
+#[test]
+fn passes_go_through_deeply_nested_code_on_a_small_stack() {
+    let on_stack = |size: usize| std::thread::Builder::new().stack_size(size);
+    let read = on_stack(64 << 20).spawn(|| program(&nested_loops())).expect("a thread");
+    let core = read.join().expect("a program");
+    let pass = move || {
+        let flat = flattening::flattened(&core);
+        flat.statements().iter().filter(|s| matches!(s.op, Op::Kernel(_))).count()
+    };
+    let kernels = on_stack(STACK).spawn(pass).expect("a thread").join().expect("a program in FLAT");
+    assert_eq!(kernels, 1);
 }

@@ -10,6 +10,7 @@ use super::rebuild::Rebuild;
 use super::value::{Fun, Val};
 use super::{Lower, R};
 use par_ir::core::{Body, Exp, Param};
+use par_ir::effects::Effects;
 use par_ir::{Atom, Dim, Prim, Type};
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -83,7 +84,7 @@ impl<'p> Lower<'p> {
             then: Body { stms: a.block.stms, results: ra },
             other: Body { stms: b.block.stms, results: rb },
         };
-        if !join.pat.is_empty() || has_effect(&exp) {
+        if !join.pat.is_empty() || exp.has_effect() {
             self.push(join.pat, exp);
         }
         Ok(val)
@@ -197,20 +198,4 @@ fn funs<'p>(val: &Val<'p>) -> Vec<Rc<Fun<'p>>> {
         }
     });
     out
-}
-
-/// Whether an expression does more than compute its results: it may fail, show a value or not end.
-pub(super) fn has_effect(exp: &Exp) -> bool {
-    let body = |b: &Body| b.stms.iter().any(|s| has_effect(&s.exp));
-    match exp {
-        Exp::Check { .. } | Exp::Call(..) | Exp::Trace { .. } => true,
-        Exp::If { then, other, .. } => body(then) || body(other),
-        Exp::Loop { form: par_ir::core::LoopForm::While(_), .. } => true,
-        Exp::Loop { body: b, .. } => body(b),
-        Exp::Map { lam, .. } | Exp::Filter { lam, .. } | Exp::Scatter { lam, .. } => body(&lam.body),
-        Exp::Reduce { lam, op, .. } | Exp::Scan { lam, op, .. } | Exp::Hist { lam, op, .. } => {
-            body(&lam.body) || body(&op.body)
-        }
-        _ => false,
-    }
 }

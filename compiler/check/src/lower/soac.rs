@@ -9,11 +9,11 @@
 //! anything else                  an additional result     map (\i -> iota i) is          (s: [n]desc) (r: [n][s]i64)
 //! ```
 
-use super::join::has_effect;
 use super::rebuild::Rebuild;
 use super::value::Val;
 use super::{Lower, R};
 use par_ir::core::{Body, Exp, Lambda, Param, Schedule};
+use par_ir::effects::Effects;
 use par_ir::{Atom, Dim, Elem, Prim, Type, Var};
 use std::collections::HashMap;
 
@@ -159,7 +159,7 @@ impl<'p> Lower<'p> {
         };
         let elem = self.rebuild(&row, &mut Vec::new(), &mut vec![size], &mut lift)?;
         let Lift { results, pat, .. } = lift;
-        if !results.is_empty() || block.stms.iter().any(|s| has_effect(&s.exp)) {
+        if !results.is_empty() || block.stms.has_effect() {
             let (results, ret) = results.into_iter().unzip();
             let body = Body { stms: block.stms, results };
             let lam = Lambda { params: inputs.params, body, ret, schedule: Schedule::Free };

@@ -90,7 +90,7 @@ impl Way {
 fn bound(stms: &[Stm], found: &mut Vec<Var>) {
     for stm in stms {
         found.extend(stm.pat.iter().map(|p| p.var));
-        stm.exp.own_bodies().iter().for_each(|body| bound(&body.stms, found));
+        stm.exp.for_each_body(|body| bound(&body.stms, found));
     }
 }
 

@@ -11,8 +11,9 @@
 //!                                                     sum = add.i64 sum (conv.i32.i64 t)
 //! ```
 
-use super::stage::{for_each_use, has_check};
+use super::stage::for_each_use;
 use par_ir::core::{Body, Exp, Lambda, Param, Stm};
+use par_ir::effects::Effects;
 use par_ir::flat::{Kernel, KernelKind};
 use par_ir::prim::{BinOp, PrimOp};
 use par_ir::ty::{Atom, Type};
@@ -81,13 +82,12 @@ fn with_fewer_bits(op: &Lambda, narrow: &[bool]) -> Lambda {
     op
 }
 
-/// The statements that results need, and those that may stop.
+/// The statements that results need, and those with effects.
 pub fn needed(stms: &[Stm], results: &[Atom]) -> Vec<Stm> {
     let mut needed: BTreeSet<Var> = results.iter().filter_map(|a| a.var()).collect();
     let mut kept = Vec::new();
     for stm in stms.iter().rev() {
-        let may_stop = has_check(stm) || matches!(stm.exp, Exp::Loop { .. } | Exp::Call(..));
-        if may_stop || stm.pat.iter().any(|p| needed.contains(&p.var)) {
+        if stm.has_effect() || stm.pat.iter().any(|p| needed.contains(&p.var)) {
             for_each_use(stm, &mut |v| _ = needed.insert(v));
             kept.push(stm.clone());
         }

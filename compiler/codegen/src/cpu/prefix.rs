@@ -20,12 +20,13 @@ use super::emit::{Base, Unsupported, args, output};
 use super::kernel::{KernelEmitter, Role};
 use super::narrow::needed;
 use super::outputs::Target;
-use super::stage::{for_each_use, has_check, reads_position};
+use super::stage::{for_each_use, reads_position};
 use super::strips::{Buffer, Scalar};
 use cranelift::prelude::*;
 use cranelift_codegen::ir::StackSlot;
 use operator::Part;
 use par_ir::core::{Body, Exp, Param, Stm};
+use par_ir::effects::Effects;
 use par_ir::flat::{After, Kernel, KernelKind, Out, Ty};
 use par_ir::prim::PrimOp;
 use par_ir::ty::Type;
@@ -85,8 +86,7 @@ pub fn split(kernel: &Kernel, types: &HashMap<Var, Ty>) -> Option<Strips> {
         Some(after) => (**after).clone(),
         None => splitter.stored_prefixes(&parts),
     };
-    let checks = |body: &Body| body.stms.iter().any(has_check);
-    if checks(&kernel.body) && checks(&after.body) {
+    if kernel.body.may_fail() && after.body.may_fail() {
         return None;
     }
     splitter.strips(parts, after, *exclusive)
@@ -278,7 +278,7 @@ impl Strips {
 
     /// Whether the last step does anything.
     fn has_last(&self) -> bool {
-        !self.consumed.is_empty() || self.consume.body.stms.iter().any(has_check)
+        !self.consumed.is_empty() || self.consume.body.has_effect()
     }
 
     /// Whether all that matters of a component's prefixes is the last one.

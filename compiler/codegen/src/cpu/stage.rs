@@ -19,6 +19,7 @@ use super::outputs::Target;
 use super::strips::{Buffer, Scalar};
 use cranelift::prelude::*;
 use par_ir::core::{Body, Exp, Stm};
+use par_ir::effects::Effects;
 use par_ir::flat::{Kernel, KernelKind, Out};
 use par_ir::prim::PrimOp;
 use par_ir::ty::Atom;
@@ -114,7 +115,7 @@ impl<'k> Cut<'k> {
             // A check before it may be what it relies on.
             level = level.max(self.checked);
         }
-        if level > 0 && has_check(stm) {
+        if level > 0 && stm.may_fail() {
             may_run_again(self.kernel).then_some(())?;
             self.checked = self.checked.max(level);
         }
@@ -217,7 +218,7 @@ impl<'k> Cut<'k> {
         let stored: Vec<Scalar> = self.leaving(level, &calls);
         let results = stored.iter().map(|s| Atom::Var(s.var)).collect();
         let outs = stored.iter().map(|s| Out::Elem(s.prim)).collect();
-        let is_needed = !stored.is_empty() || self.own(level).any(has_check);
+        let is_needed = !stored.is_empty() || self.own(level).any(|s| s.has_effect());
         let stms = if is_needed { self.statements(level) } else { vec![] };
         // The prologue has run already.
         let kernel = Kernel {
@@ -296,11 +297,6 @@ fn is_safe(stm: &Stm) -> bool {
 /// Whether elements may be computed and stored a second time.
 fn may_run_again(kernel: &Kernel) -> bool {
     matches!(&kernel.kind, KernelKind::Map(outs) if !outs.iter().any(|o| matches!(o, Out::Own { .. })))
-}
-
-pub fn has_check(stm: &Stm) -> bool {
-    let within = |body: &&Body| body.stms.iter().any(has_check);
-    matches!(stm.exp, Exp::Check { .. }) || stm.exp.own_bodies().iter().any(within)
 }
 
 /// Calls `f` on all scalars that a statement uses, also deep inside.

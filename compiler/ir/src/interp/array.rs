@@ -4,7 +4,7 @@ use super::memory::out_of_memory;
 use super::scalar::Machine;
 use super::sort;
 use super::value::Val;
-use super::{Outcome, internal, on_deep_stack};
+use super::{Outcome, internal};
 use crate::core::{Exp, FunId, Stm};
 use crate::ty::{Atom, Dim, Type, Var};
 use par_runtime::{Array, CheckKind, RuntimeError, Span};
@@ -161,7 +161,7 @@ impl Machine<'_> {
         self.bound[f.0 as usize] = bound;
         self.depth += 1;
         self.bind_all(&fun.params, args)?;
-        let results = on_deep_stack(|| self.body(&fun.body))?;
+        let results = self.body(&fun.body)?;
         self.depth -= 1;
         let bound = std::mem::take(&mut self.bound[f.0 as usize]);
         self.restore(&bound, saved);

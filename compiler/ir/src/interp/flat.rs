@@ -7,12 +7,12 @@ use super::moves::Moves;
 use super::scalar::{Machine, loop_index};
 use super::sort;
 use super::value::{Desc, Val, lengths_of, offsets_of};
-use super::{Outcome, internal, on_deep_stack};
+use super::{Outcome, internal};
 use crate::core::FunId;
 use crate::flat::{Block, Fun, LoopForm, Op, Param, Program, Stm, Ty};
+use crate::stack::deeper;
 use crate::ty::{Atom, Var};
 use crate::visit::Code;
-use par_runtime::cancel::poll;
 use par_runtime::pieces::{self, Pieces};
 use par_runtime::value::ColumnType;
 use par_runtime::{Array, Blocks, CheckKind, Column, Counters, Prim, RuntimeError, Scalar, Span};
@@ -80,20 +80,22 @@ impl Host<'_> {
         let saved = self.machine.save(&self.bound[f.0 as usize]);
         self.machine.depth += 1;
         fun.params.iter().zip(args).for_each(|(p, x)| self.machine.set(p.var, x));
-        let results = on_deep_stack(|| self.block(&fun.body));
+        let results = self.block(&fun.body);
         self.machine.depth -= 1;
         self.machine.restore(&self.bound[f.0 as usize], saved);
         results
     }
 
     fn block(&mut self, block: &Block) -> Outcome<Vec<Val>> {
-        poll();
         self.machine.drop_first(block);
-        for stm in &block.stms {
-            let values = self.stm(stm)?;
-            self.bind(&stm.pat, values)?;
-            self.machine.drop_after(stm);
-        }
+        deeper(|| {
+            block.stms.iter().try_for_each(|stm| {
+                let values = self.stm(stm)?;
+                self.bind(&stm.pat, values)?;
+                self.machine.drop_after(stm);
+                Ok(())
+            })
+        })?;
         Ok(self.machine.take_results(block, &block.results))
     }
 

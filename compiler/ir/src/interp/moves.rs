@@ -92,7 +92,7 @@ impl Moves {
             let (mut own, mut kept) = (Vars::new(), Vars::new());
             stm.exp.for_each_operand(&mut |a| own.extend(a.var()));
             uses(&stm.pat, &mut kept);
-            stm.exp.bodies().into_iter().for_each(|b| uses(b, &mut kept));
+            stm.exp.for_each_body(|b| uses(b, &mut kept));
             self.take_operands(stm, &own, &kept, &live);
             let all = stm.free();
             match &stm.exp {
@@ -131,7 +131,7 @@ impl Moves {
                 }
                 op => {
                     op.for_each_operand(&mut |a| own.extend(a.var()));
-                    op.blocks().into_iter().for_each(|b| uses(b, &mut kept));
+                    op.for_each_block(|b| uses(b, &mut kept));
                 }
             }
             self.take_operands(stm, &own, &kept, &live);

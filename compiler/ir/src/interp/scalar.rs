@@ -7,8 +7,8 @@ use super::value::Val;
 use super::{Outcome, internal};
 use crate::core::{Body, Exp, Fun, LoopForm, Param, Stm};
 use crate::prim::PrimOp;
+use crate::stack::deeper;
 use crate::ty::{Atom, Dim, Var};
-use par_runtime::cancel::poll;
 use par_runtime::check::max_depth;
 use par_runtime::{CheckKind, Prim, RuntimeError, Scalar, Span};
 
@@ -200,10 +200,7 @@ impl<'a> Machine<'a> {
     }
 
     pub(super) fn body(&mut self, body: &Body) -> Outcome<Vec<Val>> {
-        poll();
-        for (i, stm) in body.stms.iter().enumerate() {
-            self.step(i as u32, |m| m.stm(stm))?;
-        }
+        deeper(|| body.stms.iter().enumerate().try_for_each(|(i, stm)| self.step(i as u32, |m| m.stm(stm))))?;
         Ok(self.take_results(body, &body.results))
     }
 

@@ -59,7 +59,7 @@ impl Search {
             _ => {}
         }
         stm.exp.lambdas().iter().flat_map(|l| &l.params).for_each(|p| self.bind(p));
-        stm.exp.bodies().into_iter().for_each(|b| self.body(b));
+        stm.exp.for_each_body(|b| self.body(b));
     }
 
     fn is_constant(&self, a: Atom) -> bool {

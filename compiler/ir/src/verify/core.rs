@@ -18,6 +18,7 @@ use super::shape::{agree, array_of, mismatch, row, same_kind};
 use super::{Failure, Result, Scope, check_arity, check_operator, ensure, ensure_count};
 use crate::core::{At, Body, Entry, Exp, Fun, FunId, LoopForm, Param, Program, Stm};
 use crate::print::print_core_stm;
+use crate::stack::deeper;
 use crate::ty::{Atom, Dim, Elem, Type, Var};
 use crate::visit::{Code, Subst};
 use par_runtime::value::ColumnType;
@@ -115,7 +116,7 @@ impl Checker<'_> {
     /// A body with a scope of its own: types of its results.
     pub(super) fn body(&mut self, body: &Body) -> Result<Vec<Type>> {
         let mark = self.scope.mark();
-        let types = self.open_body(body)?;
+        let types = deeper(|| self.open_body(body))?;
         self.scope.release(mark);
         Ok(types)
     }

@@ -20,6 +20,7 @@ use crate::core::{At, Body, Exp, FunId, Lambda, Stm as CoreStm};
 use crate::flat::{After, Block, Fun, Kernel, KernelKind, LoopForm, Op, Out, Param, Program, Space, Stm, Ty};
 use crate::inplace::InPlace;
 use crate::print::{print_core_stm, print_flat_stm};
+use crate::stack::deeper;
 use crate::ty::{Atom, Dim, Type, Var, Vars};
 use crate::visit::Code;
 use par_runtime::value::ColumnType;
@@ -130,7 +131,7 @@ impl FlatChecker<'_> {
     fn block(&mut self, block: &Block) -> Result<Vec<Ty>> {
         let mark = self.scope.mark();
         for stm in &block.stms {
-            self.stm(stm).map_err(|e| e.at(|| print_flat_stm(stm, self.vars)))?;
+            deeper(|| self.stm(stm)).map_err(|e| e.at(|| print_flat_stm(stm, self.vars)))?;
         }
         let types = self.types(&block.results)?;
         self.scope.release(mark);

@@ -2,6 +2,7 @@
 
 use super::{Code, Edit, Site};
 use crate::core::{At, Body, Exp, Fun, Lambda, LoopForm, Param, Stm};
+use crate::stack::deeper;
 use crate::ty::{Atom, Type, Var};
 
 impl Code for Param {
@@ -18,12 +19,12 @@ impl Code for Param {
 
 impl Code for Body {
     fn walk(&self, f: &mut dyn FnMut(Site)) {
-        self.stms.walk(f);
+        deeper(|| self.stms.walk(f));
         self.results.walk(f);
     }
 
     fn edit(&mut self, e: &mut dyn Edit) {
-        self.stms.edit(e);
+        deeper(|| self.stms.edit(e));
         self.results.edit(e);
     }
 }
@@ -308,6 +309,16 @@ impl Exp {
             Exp::If { .. } | Exp::Loop { .. } => self.own_bodies_mut(),
             _ => self.lambdas_mut().into_iter().map(|l| &mut l.body).collect(),
         }
+    }
+
+    /// Calls `f`, which may recurse, on all bodies directly inside.
+    pub fn for_each_body<'e>(&'e self, f: impl FnMut(&'e Body)) {
+        deeper(|| self.bodies().into_iter().for_each(f));
+    }
+
+    /// As [`Exp::for_each_body`], for changing them.
+    pub fn for_each_body_mut(&mut self, f: impl FnMut(&mut Body)) {
+        deeper(|| self.bodies_mut().into_iter().for_each(f));
     }
 
     /// A parallel operator (with a lambda).

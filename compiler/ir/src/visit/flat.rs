@@ -3,6 +3,7 @@
 use super::{Code, Edit, Site};
 use crate::core::Body;
 use crate::flat::{After, Block, Fun, Kernel, KernelKind, LoopForm, Op, Out, Param, Program, Space, Stm};
+use crate::stack::deeper;
 use crate::ty::Atom;
 
 impl Code for Param {
@@ -17,12 +18,12 @@ impl Code for Param {
 
 impl Code for Block {
     fn walk(&self, f: &mut dyn FnMut(Site)) {
-        self.stms.walk(f);
+        deeper(|| self.stms.walk(f));
         self.results.walk(f);
     }
 
     fn edit(&mut self, e: &mut dyn Edit) {
-        self.stms.edit(e);
+        deeper(|| self.stms.edit(e));
         self.results.edit(e);
     }
 }
@@ -368,6 +369,16 @@ impl Op {
             Op::Loop { body, .. } | Op::Split { body, .. } => vec![body],
             _ => vec![],
         }
+    }
+
+    /// Calls `f`, which may recurse, on all blocks directly inside.
+    pub fn for_each_block<'o>(&'o self, f: impl FnMut(&'o Block)) {
+        deeper(|| self.blocks().into_iter().for_each(f));
+    }
+
+    /// As [`Op::for_each_block`], for changing them.
+    pub fn for_each_block_mut(&mut self, f: impl FnMut(&mut Block)) {
+        deeper(|| self.blocks_mut().into_iter().for_each(f));
     }
 
     /// Visits the operands of a host operation, and everything a kernel uses from outside; not what is inside the

@@ -36,7 +36,7 @@ pub(super) fn in_body(body: &Body, out: &mut Vec<(CheckKind, Span)>, calls: &mut
         match &stm.exp {
             Exp::Check { kind, .. } => out.push((kind.clone(), stm.span)),
             Exp::Call(fun, _) => calls.push(fun.0),
-            exp => exp.bodies().into_iter().for_each(|b| in_body(b, out, calls)),
+            exp => exp.for_each_body(|b| in_body(b, out, calls)),
         }
     }
 }

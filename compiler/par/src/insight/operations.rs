@@ -213,7 +213,7 @@ impl Walk<'_> {
             match &stm.op {
                 Op::If { cond, then, other } => self.branch(stm, block, (*cond, then, other)),
                 Op::Loop { .. } => {
-                    stm.op.blocks().into_iter().for_each(|b| self.inside("loop", b));
+                    stm.op.for_each_block(|b| self.inside("loop", b));
                 }
                 Op::Split { body, .. } => self.inside("pieces", body),
                 Op::Call(f, _) => self.function(*f),

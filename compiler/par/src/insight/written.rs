@@ -46,6 +46,6 @@ fn small_operators(body: &Body, out: &mut Vec<Part>) {
         if stm.exp.width().is_some_and(few) {
             out.push(Part { construct: Construct::of(&stm.exp), span: stm.span });
         }
-        stm.exp.bodies().into_iter().for_each(|b| small_operators(b, out));
+        stm.exp.for_each_body(|b| small_operators(b, out));
     }
 }

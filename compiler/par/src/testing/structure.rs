@@ -138,7 +138,7 @@ fn count_block(block: &flat::Block, counts: &mut Counts) {
         if matches!(stm.op, flat::Op::Kernel(_)) {
             add(counts, Some("kernel"));
         }
-        stm.op.blocks().into_iter().for_each(|block| count_block(block, counts));
+        stm.op.for_each_block(|block| count_block(block, counts));
     }
 }
 
@@ -191,7 +191,7 @@ fn count_core(program: &core::Program) -> Counts {
 fn count_body(body: &core::Body, counts: &mut Counts) {
     for stm in &body.stms {
         add(counts, core_name(&stm.exp));
-        stm.exp.bodies().into_iter().for_each(|body| count_body(body, counts));
+        stm.exp.for_each_body(|body| count_body(body, counts));
     }
 }
 

@@ -10,6 +10,7 @@
 //! known need no descriptor, and calls that result in them can be merged.
 
 use par_ir::core::{Body, Exp, Fun, Param, Program};
+use par_ir::stack::deeper;
 use par_ir::visit::{Code, Subst};
 use par_ir::{Atom, Dim, Var};
 use std::collections::HashMap;
@@ -85,8 +86,8 @@ fn drop_from_calls(body: &mut Body, known: &[Vec<Option<Known>>], values: &mut H
             }
             keep_unknown(&mut stm.pat, known);
         }
-        crate::effects::deeper(|| {
-            stm.exp.bodies_mut().into_iter().for_each(|b| drop_from_calls(b, known, values));
+        deeper(|| {
+            stm.exp.for_each_body_mut(|b| drop_from_calls(b, known, values));
         });
     }
 }

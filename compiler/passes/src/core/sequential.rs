@@ -15,6 +15,7 @@
 
 use par_ir::core::{At, Body, Exp, Lambda, LoopForm, Param, Program, Schedule, Stm};
 use par_ir::prim::{BinOp, CmpOp};
+use par_ir::stack::deeper;
 use par_ir::visit::Code;
 use par_ir::{Atom, Dim, Prim, PrimOp, Scalar, Span, Type, Var, Vars};
 
@@ -54,13 +55,13 @@ impl Rewriter<'_> {
     fn body(&mut self, body: &mut Body) {
         let stms = std::mem::take(&mut body.stms);
         for stm in stms {
-            crate::effects::deeper(|| self.stm(stm, &mut body.stms));
+            deeper(|| self.stm(stm, &mut body.stms));
         }
     }
 
     fn stm(&mut self, mut stm: Stm, out: &mut Vec<Stm>) {
         if !is_sequential(&stm.exp) || !self.operator(&stm, out) {
-            stm.exp.bodies_mut().into_iter().for_each(|b| self.body(b));
+            stm.exp.for_each_body_mut(|b| self.body(b));
             out.push(stm);
         }
     }

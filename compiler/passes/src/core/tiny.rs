@@ -12,6 +12,7 @@
 //! code then can be called inside kernels.
 
 use par_ir::core::{Body, Exp, Fun, FunId, LoopForm, Param, Program, Stm};
+use par_ir::stack::deeper;
 use par_ir::tiny::{MOST, Tiny, is_folded, leaves, sizes};
 use par_ir::{Atom, Type, Var, Vars};
 use std::collections::{HashMap, HashSet};
@@ -87,7 +88,7 @@ impl Outside<'_> {
         let stms = std::mem::take(&mut body.stms);
         let folded: Vec<bool> = (0..stms.len()).map(|i| is_folded(&stms[i], &stms[i + 1..])).collect();
         for (stm, folded) in stms.into_iter().zip(folded) {
-            crate::effects::deeper(|| self.stm(stm, folded, &mut body.stms));
+            deeper(|| self.stm(stm, folded, &mut body.stms));
         }
     }
 

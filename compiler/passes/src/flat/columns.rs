@@ -17,9 +17,9 @@
 //! order in which elements are combined does too. A kernel with a check keeps its order: the failing position is to be the first.
 
 use crate::flat::host::Host;
-use crate::flat::prune::kernel_may_fail;
 use par_ir::Vars;
 use par_ir::core::{self, Body, Exp, Lambda, LoopForm};
+use par_ir::effects::Effects;
 use par_ir::flat::{Block, Kernel, KernelKind, Op, Out, Param, Program, Space, Stm, Ty};
 use par_ir::prim::{BinOp, CmpOp, PrimOp};
 use par_ir::ty::{Atom, Dim, Type, Var};
@@ -46,7 +46,7 @@ fn in_block(block: &mut Block, products: &mut Products, vars: &mut Vars) {
         if let Op::Prim(PrimOp::Bin(BinOp::Mul, Prim::I64), xs) = &stm.op {
             products.insert(stm.pat[0].var, [xs[0], xs[1]]);
         }
-        stm.op.blocks_mut().into_iter().for_each(|b| in_block(b, products, vars));
+        stm.op.for_each_block_mut(|b| in_block(b, products, vars));
         match Reduction::of(&stm, products) {
             Some(reduction) => reduction.in_blocks(&stm, &mut stms, vars),
             None => stms.push(stm),
@@ -133,7 +133,7 @@ impl<'k> Reduction<'k> {
         let Op::Kernel(kernel) = &stm.op else { return None };
         let KernelKind::Reduce { op, neutral } = &kernel.kind else { return None };
         let (rows, Dim::Size(length)) = kernel.space.as_rows()? else { return None };
-        if stm.pat.len() != neutral.len() || kernel_may_fail(kernel) || length.as_i64().is_some() {
+        if stm.pat.len() != neutral.len() || kernel.has_effect() || length.as_i64().is_some() {
             return None;
         }
         let (row, pos) = (Atom::Var(kernel.row), Atom::Var(kernel.pos));
@@ -378,7 +378,7 @@ impl Reads {
             Exp::Prim(PrimOp::Bin(op, Prim::I64), xs) => self.arithmetic(*op, xs[0], xs[1]),
             Exp::Index(_, is) => self.read(self.form(is[0])),
             _ => {
-                stm.exp.bodies().into_iter().for_each(|b| self.inner(b));
+                stm.exp.for_each_body(|b| self.inner(b));
                 self.of_all(&stm.exp)
             }
         };

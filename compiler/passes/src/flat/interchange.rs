@@ -13,11 +13,11 @@
 //! Every iteration must be one map that reads the loop's arrays at its own position only, and that cannot fail: a failing
 //! check would be reported for another iteration. What does not change from iteration to iteration is not done again.
 
-use super::prune::stm_uses;
 use crate::flat::bulk::reads;
-use crate::flatten::kernel::may_fail;
 use par_ir::core::{self, Body, Exp, Stm};
+use par_ir::effects::Effects;
 use par_ir::flat::{self, Block, Kernel, KernelKind, Op, Out, Space, Ty};
+use par_ir::visit::Code;
 use par_ir::{Atom, Dim, Prim, Type, Var, Vars};
 use std::collections::{HashMap, HashSet};
 
@@ -29,22 +29,9 @@ pub fn run(program: &mut flat::Program) {
 
 fn block(b: &mut Block, vars: &mut Vars) {
     for stm in &mut b.stms {
-        match &mut stm.op {
-            Op::If { then, other, .. } => {
-                block(then, vars);
-                block(other, vars);
-            }
-            Op::Split { body, .. } => block(body, vars),
-            Op::Loop { form, body, .. } => {
-                if let flat::LoopForm::While(cond) = form {
-                    block(cond, vars);
-                }
-                block(body, vars);
-                if let Some(kernel) = interchanged(&stm.op, vars) {
-                    stm.op = Op::Kernel(Box::new(kernel));
-                }
-            }
-            _ => {}
+        stm.op.for_each_block_mut(|b| block(b, vars));
+        if let Some(kernel) = interchanged(&stm.op, vars) {
+            stm.op = Op::Kernel(Box::new(kernel));
         }
     }
 }
@@ -60,7 +47,7 @@ fn interchanged(op: &Op, vars: &mut Vars) -> Option<Kernel> {
     }
     let states: Vec<State> =
         params.iter().zip(outs).map(|((p, x), out)| State::new(p, x, out, vars)).collect::<Option<_>>()?;
-    let fits = |s: &Stm| !may_fail(&s.exp) && reads_in_place(s, &states, kernel.pos);
+    let fits = |s: &Stm| !s.has_effect() && reads_in_place(s, &states, kernel.pos);
     let reads_none = |s: &Stm| !uses_any(s, &states.iter().map(|s| s.array).collect());
     if !kernel.body.stms.iter().all(fits) || !kernel.prologue.iter().all(reads_none) {
         return None;
@@ -106,9 +93,7 @@ fn reads_in_place(stm: &Stm, states: &[State], pos: Var) -> bool {
 }
 
 fn uses_any(stm: &Stm, vars: &HashSet<Var>) -> bool {
-    let mut used = false;
-    stm_uses(stm, &mut |v| used |= vars.contains(&v));
-    used
+    stm.free().iter().any(|v| vars.contains(v))
 }
 
 fn build(

@@ -10,10 +10,10 @@
 //! Only checks before all that may fail otherwise: at the first position they would have failed first. A kernel that is left without
 //! any may be joined with others.
 
-use crate::effects::may_fail;
 use crate::flat::host::Host;
 use par_ir::Vars;
 use par_ir::core::{self, Exp};
+use par_ir::effects::Effects;
 use par_ir::flat::{Block, Kernel, Op, Program, Stm};
 use par_ir::prim::{BinOp, CmpOp, PrimOp};
 use par_ir::ty::{Atom, Dim, Var};
@@ -30,7 +30,7 @@ pub(crate) fn run(program: &mut Program) {
 fn in_block(block: &mut Block, vars: &mut Vars) {
     let mut stms = Vec::with_capacity(block.stms.len());
     for mut stm in std::mem::take(&mut block.stms) {
-        stm.op.blocks_mut().into_iter().for_each(|b| in_block(b, vars));
+        stm.op.for_each_block_mut(|b| in_block(b, vars));
         let found = if let Op::Kernel(k) = &mut stm.op { take(k) } else { vec![] };
         if !found.is_empty() {
             let mut host = Host::new(&stm, vars);
@@ -55,7 +55,7 @@ fn take(k: &mut Kernel) -> Vec<core::Stm> {
         match &stm.exp {
             Exp::Prim(op, _) if !op.divides() && same(stm, &varies) => operators.push(stm.clone()),
             Exp::Check { .. } if same(stm, &varies) => checks.push(i - k.prologue.len()),
-            exp if may_fail(exp) => break,
+            exp if exp.has_effect() => break,
             _ => varies.extend(stm.pat.iter().map(|p| p.var)),
         }
     }

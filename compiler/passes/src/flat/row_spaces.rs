@@ -77,7 +77,7 @@ impl Known {
 fn in_block(block: &mut Block, known: &mut Known, vars: &mut Vars) {
     for stm in &mut block.stms {
         known.note(stm);
-        stm.op.blocks_mut().into_iter().for_each(|b| in_block(b, known, vars));
+        stm.op.for_each_block_mut(|b| in_block(b, known, vars));
         if let Op::Kernel(k) = &mut stm.op {
             by_rows(k, known, vars);
         }

@@ -6,11 +6,11 @@ use super::kernel::Group;
 use super::nest::{Extent, LevelId, ROOT};
 use super::rep::Rep;
 use super::{Flattener, Known, Result, Versions, outlive};
-use crate::effects::deeper;
 use par_ir::core::{Body, Exp, LoopForm, Param, Stm};
 use par_ir::flat::{Op, Ty};
 use par_ir::place::parts_of;
 use par_ir::prim::BinOp;
+use par_ir::stack::deeper;
 use par_ir::{Atom, Var};
 use std::collections::HashMap;
 

@@ -17,7 +17,9 @@ use super::nest::LevelId;
 use super::pack::DimRep;
 use super::rep::{Arr, Rep, Src};
 use super::{Flattener, Result};
+use par_ir::alias::root;
 use par_ir::core::{At, Body, Exp, LoopForm, Param, Stm};
+use par_ir::effects::Effects;
 use par_ir::inplace::InPlace;
 use par_ir::{Atom, Dim, Prim, Type, Var};
 
@@ -34,24 +36,6 @@ fn branch_roots(stm: &Stm, then: &Body, other: &Body) -> Option<Vec<Var>> {
     let mut state = InPlace::default();
     roots.iter().for_each(|v| state.own(*v));
     state.stm(stm).is_ok().then_some(roots)
-}
-
-/// The array from outside the body whose version `v` is.
-fn root(body: &Body, v: Var) -> Option<Var> {
-    let Some((stm, i)) = body.stms.iter().find_map(|s| s.pat.iter().position(|p| p.var == v).map(|i| (s, i)))
-    else {
-        return Some(v);
-    };
-    match &stm.exp {
-        Exp::Update { arr, .. } => root(body, *arr),
-        Exp::Atom(a) => root(body, a.var()?),
-        Exp::Loop { params, .. } => root(body, params[i].1.var()?),
-        Exp::If { then, other, .. } => {
-            let (a, b) = (root(then, then.results[i].var()?)?, root(other, other.results[i].var()?)?);
-            if a == b { root(body, a) } else { None }
-        }
-        _ => None,
-    }
 }
 
 impl Flattener<'_> {
@@ -185,7 +169,7 @@ impl Flattener<'_> {
 
     /// Adds a branch or loop with arrays among its results to the body.
     pub(crate) fn array_stm(&mut self, g: &mut Group, stm: &Stm, exp: Exp) {
-        g.checks |= super::kernel::may_fail(&exp);
+        g.checks |= exp.has_effect();
         let (inside, likes): (Vec<Atom>, Vec<Atom>) = match (&exp, &stm.exp) {
             (Exp::If { then: a, .. }, Exp::If { then: b, .. }) => (a.results.clone(), b.results.clone()),
             (Exp::Loop { params: a, .. }, Exp::Loop { params: b, .. }) => {

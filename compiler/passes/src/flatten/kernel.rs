@@ -8,6 +8,7 @@ use super::ex::Ex;
 use super::nest::{Extent, FDim, Kind, LevelId};
 use super::{Flattener, Known, Result};
 use par_ir::core::{self, Exp, Lambda, Param, Stm};
+use par_ir::effects::Effects;
 use par_ir::flat::{self, Kernel, KernelKind, Op, Out, Space, Ty};
 use par_ir::prim::BinOp;
 use par_ir::visit::Code;
@@ -287,7 +288,7 @@ impl Flattener<'_> {
     /// Adds a statement to the body; its results become candidate outputs if it is not inside a branch or loop. Returns
     /// expressions for the results.
     pub(crate) fn add_scalar(&mut self, g: &mut Group, pat: &[Param], exp: Exp) -> Vec<Ex> {
-        g.checks |= may_fail(&exp);
+        g.checks |= exp.has_effect();
         let fresh: Vec<Param> =
             pat.iter().map(|p| Param { var: self.vars.fresh_like(p.var), ty: p.ty.clone() }).collect();
         let locals: Vec<(Var, Prim)> = fresh.iter().map(|p| (p.var, p.ty.prim())).collect();
@@ -586,15 +587,4 @@ fn mentions_position(ex: &Ex) -> bool {
 
 fn mentions_position_of(ex: &Ex, level: LevelId) -> bool {
     ex.depends_on(level)
-}
-
-/// Whether a scalar statement contains a check, or might not end.
-pub(crate) fn may_fail(exp: &Exp) -> bool {
-    let body = |b: &core::Body| b.stms.iter().any(|s| may_fail(&s.exp));
-    match exp {
-        Exp::Check { .. } | Exp::Call(..) => true,
-        Exp::If { then, other, .. } => body(then) || body(other),
-        Exp::Loop { form, body: b, .. } => body(b) || matches!(form, core::LoopForm::While(_)),
-        _ => false,
-    }
 }

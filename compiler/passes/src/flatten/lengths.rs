@@ -34,7 +34,7 @@ fn of_body(body: &Body, found: &mut HashSet<Var>) {
         match &stm.exp {
             Exp::MakeDesc(lens) => drop(found.insert(*lens)),
             Exp::Lengths(_) => drop(found.insert(stm.pat[0].var)),
-            exp => crate::effects::deeper(|| exp.bodies().into_iter().for_each(|b| of_body(b, found))),
+            exp => exp.for_each_body(|b| of_body(b, found)),
         }
     }
 }

@@ -91,7 +91,7 @@ impl Locals {
             if let Exp::Call(f, _) = &mut stm.exp {
                 *f = self.ids[f];
             }
-            stm.exp.bodies_mut().into_iter().for_each(|b| self.renumber(b));
+            stm.exp.for_each_body_mut(|b| self.renumber(b));
         }
     }
 }
@@ -159,6 +159,6 @@ fn each_call(body: &Body, f: &mut dyn FnMut(FunId)) {
         if let Exp::Call(fun, _) = stm.exp {
             f(fun);
         }
-        stm.exp.bodies().into_iter().for_each(|b| each_call(b, f));
+        stm.exp.for_each_body(|b| each_call(b, f));
     }
 }

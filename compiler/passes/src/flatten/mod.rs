@@ -33,7 +33,6 @@ mod call;
 mod canonical;
 mod choices;
 mod construct;
-mod consumed;
 mod ex;
 mod inplace;
 
@@ -62,11 +61,10 @@ mod view;
 mod whole;
 
 pub use choices::{Choice, Measure, Thresholds};
-pub(crate) use consumed::through_calls;
-pub use consumed::updates_arguments;
 use ex::Ex;
 use kernel::Group;
 use nest::{Extent, Level, LevelId};
+use par_ir::alias;
 use par_ir::core::{self, FunId};
 use par_ir::flat::{self, Op, Ty};
 use par_ir::place::{PlaceId, Places};
@@ -269,7 +267,7 @@ impl<'a> Flattener<'a> {
     fn new(source: &'a core::Program, options: &Options<'a>) -> Flattener<'a> {
         let mut vars = source.vars.clone();
         let locals = local::Locals::new(source, &mut vars);
-        let passed_on = consumed::through_calls(source);
+        let passed_on = alias::consumed_through_calls(source);
         Flattener {
             source,
             vars,
@@ -292,10 +290,10 @@ impl<'a> Flattener<'a> {
             products: HashMap::new(),
             bound_in: HashMap::new(),
             blocks: std::collections::HashSet::new(),
-            consumed: consumed::of_program(source),
+            consumed: alias::consumed(source),
             passed: passed::results(source, &passed_on),
             passed_on,
-            kept: consumed::kept(source),
+            kept: alias::live_after_update(source),
             whole: HashMap::new(),
             lengths_of: lengths::of_program(source),
             joined_of: HashMap::new(),

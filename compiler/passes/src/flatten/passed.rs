@@ -52,7 +52,7 @@ struct Search<'p> {
 impl Search<'_> {
     fn body(&mut self, body: &Body, updated: &mut HashSet<Var>) {
         for stm in &body.stms {
-            crate::effects::deeper(|| stm.exp.bodies().into_iter().for_each(|b| self.body(b, updated)));
+            stm.exp.for_each_body(|b| self.body(b, updated));
             for (i, p) in stm.pat.iter().enumerate() {
                 let from = match &stm.exp {
                     Exp::Atom(a) => From::Others(vec![*a]),

@@ -9,8 +9,8 @@
 //! An array that is read once, by the operator that follows, never exists. Arrays from outside the body are read where they are. A
 //! body that makes any other array has no sequential version.
 
-use crate::effects::may_fail;
 use par_ir::core::{Body, Exp, Lambda, LoopForm, Param, Stm};
+use par_ir::effects::Effects;
 use par_ir::visit::Code;
 use par_ir::{Atom, Prim, Span, Type, Var, Vars};
 use std::collections::HashMap;
@@ -174,6 +174,6 @@ fn read_next(stm: &Stm, rest: &[Stm], results: &[Atom]) -> Option<()> {
     rest[reader].exp.for_each_operand(&mut |a| by_reader += usize::from(a == Atom::Var(p.var)));
     let all: usize = rest.iter().map(|s| s.uses_of(p.var)).sum::<usize>()
         + results.iter().map(|a| a.uses_of(p.var)).sum::<usize>();
-    let quiet = !rest[..reader].iter().any(|s| may_fail(&s.exp));
+    let quiet = !rest[..reader].has_effect();
     (by_reader == 1 && all == 1 && quiet && p.ty.rank() == 1).then_some(())
 }

@@ -15,33 +15,15 @@
 use super::nest::{Kind, LevelId};
 use super::rep::{Arr, Rep, Src};
 use super::{Flattener, Result};
-use par_ir::core::{Body, Exp, Param, Stm};
+use par_ir::alias::root_unless;
+use par_ir::core::{Body, Param, Stm};
 use par_ir::flat::{self, Ty};
 use par_ir::{Atom, Dim, Type, Var};
 
 impl Flattener<'_> {
-    /// The array from outside a body that `v` is a version of, if only updates and branches lead there, and nothing uses a version
-    /// after the next one is there.
+    /// The array from outside a body that `v` is a version of, if nothing uses a version after the next one is there.
     fn root(&self, body: &Body, v: Var) -> Option<Var> {
-        if self.kept.contains(&v) {
-            return None;
-        }
-        let Some((stm, i)) =
-            body.stms.iter().find_map(|s| s.pat.iter().position(|p| p.var == v).map(|i| (s, i)))
-        else {
-            return Some(v);
-        };
-        match &stm.exp {
-            Exp::Update { arr, .. } => self.root(body, *arr),
-            Exp::Scatter { dests, .. } | Exp::Hist { dests, .. } => self.root(body, dests[i]),
-            Exp::Atom(a) => self.root(body, a.var()?),
-            Exp::Loop { params, .. } => self.root(body, params.get(i)?.1.var()?),
-            Exp::If { then, other, .. } => {
-                let arm = |arm: &Body| self.root(arm, arm.results[i].var()?);
-                arm(then).filter(|v| arm(other) == Some(*v)).and_then(|v| self.root(body, v))
-            }
-            _ => None,
-        }
+        root_unless(body, v, &|v| self.kept.contains(&v))
     }
 
     /// The level that an array is whole for, if it is also for `level`.

@@ -133,7 +133,7 @@ impl Edges {
             {
                 self.add_division(p.var, *op, division);
             }
-            stm.exp.own_bodies().into_iter().for_each(|b| self.body(b, classes, sums));
+            stm.exp.for_each_body(|b| self.body(b, classes, sums));
         }
     }
 
@@ -176,7 +176,7 @@ fn for_each_division(body: &Body, f: &mut dyn FnMut(Var, Division)) {
         {
             f(stm.pat[0].var, division);
         }
-        stm.exp.own_bodies().into_iter().for_each(|b| for_each_division(b, f));
+        stm.exp.for_each_body(|b| for_each_division(b, f));
     }
 }
 

@@ -21,6 +21,7 @@ use crate::cpu::kernel::KernelInfo;
 use crate::cpu::stage::for_each_use;
 use cranelift::prelude::*;
 use par_ir::core::{Body, Exp, LoopForm, Param, Stm};
+use par_ir::effects::Effects;
 use par_ir::flat::{Kernel, KernelKind};
 use par_ir::prim::{BinOp, CmpOp, PrimOp};
 use par_ir::ty::Atom;
@@ -150,7 +151,7 @@ impl Cases<'_> {
     fn case(&mut self, mut differ: HashSet<Var>, body: Body) -> Case {
         let (mut before, mut stays) = (Vec::new(), Vec::new());
         let mut stms = body.stms.into_iter();
-        // Whether all checks so far are before the positions.
+        // Whether everything with an effect so far is before the positions.
         let mut is_checked = true;
         while let Some(stm) = stms.next() {
             if let Some((start, rest)) = self.edges.and_then(|e| e.remainder(&stm)) {
@@ -180,7 +181,7 @@ impl Cases<'_> {
                 });
                 return Case { before, then: Then::Choice(cond, Box::new(cases)) };
             }
-            is_checked &= !has_check(&stm);
+            is_checked &= !stm.has_effect();
             differ.extend(stm.pat.iter().map(|p| p.var));
             stays.push(stm);
         }
@@ -277,7 +278,7 @@ fn note_equalities(body: &Body, found: &mut HashMap<Atom, bool>) {
         if let Exp::Prim(PrimOp::Cmp(op @ (CmpOp::Eq | CmpOp::Ne), _), _) = &stm.exp {
             found.insert(Atom::Var(stm.pat[0].var), *op == CmpOp::Eq);
         }
-        stm.exp.own_bodies().into_iter().for_each(|b| note_equalities(b, found));
+        stm.exp.for_each_body(|b| note_equalities(b, found));
     }
 }
 
@@ -285,11 +286,6 @@ fn note_equalities(body: &Body, found: &mut HashMap<Atom, bool>) {
 fn length(body: &Body) -> usize {
     let inside = |s: &Stm| s.exp.own_bodies().into_iter().map(length).sum::<usize>();
     body.stms.iter().map(|s| 1 + inside(s)).sum()
-}
-
-fn has_check(stm: &Stm) -> bool {
-    let inside = |b: &Body| b.stms.iter().any(has_check);
-    matches!(stm.exp, Exp::Check { .. } | Exp::Call(..)) || stm.exp.own_bodies().into_iter().any(inside)
 }
 
 /// Code for pieces that is being made.

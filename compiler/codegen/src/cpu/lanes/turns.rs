@@ -110,7 +110,7 @@ fn for_each_read(body: &Body, f: &mut dyn FnMut(Var, Atom)) {
         if let Exp::Index(arr, index) = &stm.exp {
             f(*arr, index[0]);
         }
-        stm.exp.own_bodies().into_iter().for_each(|b| for_each_read(b, f));
+        stm.exp.for_each_body(|b| for_each_read(b, f));
     }
 }
 

@@ -9,8 +9,8 @@
 
 use super::users::Users;
 use super::{Fuser, may_sink};
-use crate::effects::may_fail;
 use par_ir::core::{Body, Exp, Lambda, Schedule, Stm};
+use par_ir::effects::Effects;
 use par_ir::ty::{Atom, Var};
 use par_ir::visit::Code;
 use std::collections::HashMap;
@@ -47,7 +47,7 @@ pub(super) fn sweep(body: &mut Body, fuser: &mut Fuser) -> bool {
 fn only_element(body: &Body, users: &Users, at: usize) -> Option<(usize, Atom)> {
     let stm = &body.stms[at];
     let Exp::Map { lam, .. } = &stm.exp else { return None };
-    if lam.schedule != Schedule::Free || may_fail(&stm.exp) {
+    if lam.schedule != Schedule::Free || stm.has_effect() {
         return None;
     }
     let first = users.first_user(body, at)?;

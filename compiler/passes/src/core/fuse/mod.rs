@@ -21,8 +21,9 @@ mod retype;
 mod users;
 mod vertical;
 
-use crate::effects::{deeper, may_fail};
+use par_ir::alias::{base, updated_by};
 use par_ir::core::{Body, Exp, Lambda, Param, Program, Schedule, Stm};
+use par_ir::effects::Effects;
 use par_ir::place::joined;
 use par_ir::ty::{Atom, Dim, Type, Var, Vars};
 use par_ir::visit::Code;
@@ -84,7 +85,7 @@ impl Fuser<'_> {
             self.register(params.iter().map(|(p, _)| p));
         }
         stm.exp.lambdas().into_iter().for_each(|l| self.register(&l.params));
-        deeper(|| stm.exp.bodies_mut().into_iter().for_each(|b| self.body(b)));
+        stm.exp.for_each_body_mut(|b| self.body(b));
     }
 }
 
@@ -112,37 +113,10 @@ fn statements(body: &Body) -> usize {
 /// updated in place by then (the update would have to copy it).
 fn may_sink(body: &Body, first: usize, second: usize) -> bool {
     let (stm, between) = (&body.stms[first], &body.stms[first + 1..second]);
-    let in_order = !may_fail(&stm.exp) || !between.iter().any(|s| may_fail(&s.exp));
+    let in_order = !stm.has_effect() || !between.has_effect();
     let mut updated = Vec::new();
-    body.stms[first + 1..=second].iter().for_each(|s| consumed(&s.exp, &mut updated));
-    let part_of = |v: &Var| whole(&body.stms[..second], *v);
+    body.stms[first + 1..=second].iter().for_each(|s| updated_by(&s.exp, &mut updated));
+    let part_of = |v: &Var| base(&body.stms[..second], *v);
     let updated: Vec<Var> = updated.iter().map(part_of).collect();
     in_order && (updated.is_empty() || stm.free().iter().all(|v| !updated.contains(&part_of(v))))
-}
-
-/// The array that a variable is another view of, or a part.
-fn whole(stms: &[Stm], v: Var) -> Var {
-    let of = |s: &Stm| match s.exp {
-        Exp::Flatten(a) | Exp::Unflatten(a) | Exp::Atom(Atom::Var(a)) => Some(a),
-        Exp::Slice { arr, .. } => Some(arr),
-        Exp::Index(arr, _) if !s.pat[0].ty.is_scalar() => Some(arr),
-        _ => None,
-    };
-    let made = stms.iter().rposition(|s| s.pat.iter().any(|p| p.var == v));
-    match made.and_then(|at| Some((at, of(&stms[at])?))) {
-        Some((at, arr)) => whole(&stms[..at], arr),
-        None => v,
-    }
-}
-
-/// Arrays that an expression may update in place.
-fn consumed(exp: &Exp, out: &mut Vec<Var>) {
-    match exp {
-        Exp::Update { arr, .. } => out.push(*arr),
-        Exp::Scatter { dests, .. } | Exp::Hist { dests, .. } => out.extend(dests),
-        Exp::Loop { params, .. } => out.extend(params.iter().filter_map(|(_, init)| init.var())),
-        Exp::Call(_, args) => out.extend(args.iter().filter_map(|a| a.var())),
-        _ => {}
-    }
-    exp.bodies().into_iter().flat_map(|b| &b.stms).for_each(|s| consumed(&s.exp, out));
 }

@@ -1,7 +1,7 @@
 //! An arm of a branch that makes or names rows, and what it does for one of them.
 
-use crate::effects::may_fail;
 use par_ir::core::{Body, Exp, Lambda, Param, Schedule, Stm};
+use par_ir::effects::Effects;
 use par_ir::prim::{BinOp, PrimOp};
 use par_ir::visit::Code;
 use par_ir::{Atom, Dim, Prim, Span, Type, Var, Vars};
@@ -31,7 +31,7 @@ impl<'b> Arm<'b> {
     }
 
     fn add(&mut self, stm: &'b Stm, width: Atom) -> Option<()> {
-        let fails_late = may_fail(&stm.exp) && self.maps.iter().any(|m| may_fail(&m.exp));
+        let fails_late = stm.has_effect() && self.maps.iter().any(|m| m.has_effect());
         if fails_late || stm.pat.iter().any(|p| !p.ty.is_regular() || p.ty.is_desc()) {
             return None;
         }

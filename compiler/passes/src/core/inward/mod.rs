@@ -13,10 +13,10 @@
 
 mod arm;
 
-use crate::effects::deeper;
 use arm::{Arm, Inputs};
 use par_ir::core::{Body, Exp, Lambda, LoopForm, Param, Program, Schedule, Stm};
 use par_ir::prim::{CmpOp, PrimOp};
+use par_ir::stack::deeper;
 use par_ir::visit::{Code, Subst};
 use par_ir::{Atom, Dim, Prim, Scalar, Type, Var, Vars};
 use std::collections::{HashMap, HashSet};
@@ -57,7 +57,7 @@ impl Inward<'_> {
         self.note(&stm);
         let nests = stm.exp.is_soac();
         self.depth += usize::from(nests);
-        stm.exp.bodies_mut().into_iter().for_each(|b| self.body(b));
+        stm.exp.for_each_body_mut(|b| self.body(b));
         self.depth -= usize::from(nests);
         match self.moved(&stm) {
             Some(stms) => stms.into_iter().for_each(|s| self.stm(s, out)),

@@ -50,7 +50,7 @@ fn note_types(body: &Body, types: &mut HashMap<Var, Type>) {
         if let Exp::Loop { params, .. } = &s.exp {
             types.extend(params.iter().map(|(p, _)| (p.var, p.ty.clone())));
         }
-        crate::effects::deeper(|| s.exp.bodies().into_iter().for_each(|b| note_types(b, types)));
+        s.exp.for_each_body(|b| note_types(b, types));
     }
 }
 
@@ -126,7 +126,7 @@ struct Lifted {
 impl Merger {
     fn body(&mut self, body: &mut Body) {
         for s in &mut body.stms {
-            crate::effects::deeper(|| s.exp.bodies_mut().into_iter().for_each(|b| self.body(b)));
+            s.exp.for_each_body_mut(|b| self.body(b));
         }
         while let Some(group) = self.group(body) {
             self.apply(body, &group);

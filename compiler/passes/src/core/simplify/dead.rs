@@ -13,8 +13,9 @@
 //! Whatever may fail stays, even if its value is not needed. Since every variable is bound once, one set of live
 //! variables does for the whole program; it is filled from the bottom up.
 
-use crate::effects::{deeper, may_fail};
 use par_ir::core::{Body, Exp, Lambda, LoopForm, Param, Program, Stm};
+use par_ir::effects::Effects;
+use par_ir::stack::deeper;
 use par_ir::ty::{Atom, Var};
 use par_ir::visit::{Code, Site};
 use std::collections::HashSet;
@@ -73,7 +74,7 @@ impl Live {
     /// Narrows a statement to what is needed; false if nothing of it is.
     fn stm(&mut self, stm: &mut Stm) -> bool {
         let mut keep = self.pattern(stm.pat.iter());
-        if !keep.contains(&true) && !may_fail(&stm.exp) {
+        if !keep.contains(&true) && !stm.has_effect() {
             return false;
         }
         if let Exp::Loop { .. } = stm.exp {

@@ -11,8 +11,8 @@
 use super::cse;
 use super::env::Env;
 use super::{arrays, branch, loops, prim, soac};
-use crate::effects::deeper;
 use par_ir::core::{Body, Exp, Param, Program, Stm};
+use par_ir::stack::deeper;
 use par_ir::ty::Atom;
 use par_runtime::{Scalar, Span};
 

@@ -16,9 +16,10 @@
 //! copies), along with what it depends on.
 
 use super::distribute;
-use crate::effects::{deeper, may_fail};
 use par_ir::core::{Body, Exp, LoopForm, Param, Program, Stm};
+use par_ir::effects::Effects;
 use par_ir::prim::{PrimOp, UnOp};
+use par_ir::stack::deeper;
 use par_ir::ty::{Atom, Dim, Type, Var, Vars};
 use par_ir::visit::Code;
 use std::collections::{HashMap, HashSet};
@@ -133,7 +134,7 @@ impl Scope<'_> {
     fn stm(&mut self, stm: &mut Stm) -> Vec<Stm> {
         let mark = self.trail.len();
         self.enter(&stm.exp);
-        stm.exp.bodies_mut().into_iter().for_each(|b| {
+        stm.exp.for_each_body_mut(|b| {
             let mark = self.trail.len();
             self.body(b);
             self.leave(mark);
@@ -204,7 +205,7 @@ impl Scope<'_> {
     fn harmless(&mut self, stm: &Stm) -> bool {
         let exp = &stm.exp;
         let mark = self.trail.len();
-        let ok = !may_fail(exp) && self.harmless_exp(exp, &stm.pat) && {
+        let ok = !exp.has_effect() && self.harmless_exp(exp, &stm.pat) && {
             self.enter(exp);
             exp.bodies().into_iter().all(|b| self.harmless_body(b))
         };

@@ -1,8 +1,8 @@
 //! Which arrays that branches, loops and calls pass on may be slices with a step.
 
 use super::Slice;
-use crate::effects::deeper;
 use par_ir::core::{Body, Exp, Param, Program, Stm};
+use par_ir::stack::deeper;
 use par_ir::{Atom, Dim, Var};
 use std::collections::HashSet;
 
@@ -54,7 +54,7 @@ impl Plan {
         body.stms.iter().for_each(|stm| self.note_in_order(program, stm));
         for (i, stm) in body.stms.iter().enumerate() {
             let (before, after) = (&body.stms[..i], &body.stms[i + 1..]);
-            deeper(|| stm.exp.bodies().into_iter().for_each(|b| self.body(program, b)));
+            stm.exp.for_each_body(|b| self.body(program, b));
             match &stm.exp {
                 Exp::Slice { arr, .. }
                     if self.sliced.contains(arr) || Slice::of(stm).is_some_and(|s| s.has_step()) =>

@@ -14,18 +14,18 @@
 
 mod find;
 
-use crate::effects::deeper;
-use crate::flatten::through_calls;
 use find::{Groups, Plan};
+use par_ir::alias::consumed_through_calls;
 use par_ir::core::{Body, Exp, Fun, LoopForm, Param, Program, Stm};
 use par_ir::prim::BinOp;
+use par_ir::stack::deeper;
 use par_ir::visit::{Code, Subst};
 use par_ir::{Atom, Dim, Prim, PrimOp, Span, Type, Var, Vars};
 use std::collections::HashMap;
 
 /// Passes strided slices on as what they are slices of.
 pub fn run(program: &mut Program) {
-    let plan = Plan::of(program, through_calls(program));
+    let plan = Plan::of(program, consumed_through_calls(program));
     if plan.is_empty() {
         return;
     }
@@ -129,7 +129,7 @@ impl Strides<'_> {
                 exp.lambdas().into_iter().flat_map(|l| &l.params).for_each(|p| {
                     self.types.insert(p.var, p.ty.clone());
                 });
-                exp.bodies_mut().into_iter().for_each(|b| self.body(b));
+                exp.for_each_body_mut(|b| self.body(b));
                 vec![]
             }
         };

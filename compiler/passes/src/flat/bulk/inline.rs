@@ -34,8 +34,8 @@
 use super::in_place;
 use super::order::consumed;
 use super::{Joiner, reads};
-use crate::flat::prune::kernel_may_fail;
 use par_ir::core::{self, Body, Exp};
+use par_ir::effects::Effects;
 use par_ir::flat::{Block, Kernel, KernelKind, Op, Out, Space, Stm, Ty};
 use par_ir::prim::{BinOp, CmpOp, PrimOp, UnOp};
 use par_ir::ty::{Atom, Type, Var};
@@ -90,7 +90,7 @@ fn elements(block: &Block, at: usize, joiner: &mut Joiner) -> Vec<(Var, Vec<Elem
 fn keeps_checks(stm: &Stm) -> bool {
     let Op::Kernel(k) = &stm.op else { return false };
     let stores = |outs: &[Out]| outs.len() > 1 && outs.iter().all(|o| matches!(o, Out::Elem(_)));
-    matches!(&k.kind, KernelKind::Map(outs) if stores(outs)) && kernel_may_fail(k)
+    matches!(&k.kind, KernelKind::Map(outs) if stores(outs)) && k.has_effect()
 }
 
 /// A result that is computed from positions and numbers, so that nothing is read twice.
@@ -102,7 +102,7 @@ fn number(stm: &Stm, i: usize) -> Option<Element> {
 fn stored(stm: &Stm) -> std::ops::Range<usize> {
     let Op::Kernel(k) = &stm.op else { return 0..0 };
     match &k.kind {
-        KernelKind::Map(outs) if outs.iter().all(|o| matches!(o, Out::Elem(_))) && !kernel_may_fail(k) => {
+        KernelKind::Map(outs) if outs.iter().all(|o| matches!(o, Out::Elem(_))) && !k.has_effect() => {
             0..stm.pat.len()
         }
         KernelKind::Reduce { neutral, .. } | KernelKind::Scan { neutral, after: None, .. } => {
@@ -256,9 +256,7 @@ impl Element {
     ) {
         let mut stms = Vec::with_capacity(body.stms.len());
         for mut stm in std::mem::take(&mut body.stms) {
-            for inner in stm.exp.bodies_mut() {
-                self.put_into_body(inner, array, rows, added, joiner);
-            }
+            stm.exp.for_each_body_mut(|b| self.put_into_body(b, array, rows, added, joiner));
             if let Exp::Index(arr, is) = &stm.exp
                 && *arr == array
             {

@@ -53,7 +53,7 @@ struct Joiner<'p> {
 impl Joiner<'_> {
     fn block(&mut self, block: &mut Block) {
         for stm in &mut block.stms {
-            stm.op.blocks_mut().into_iter().for_each(|b| self.block(b));
+            stm.op.for_each_block_mut(|b| self.block(b));
         }
         inline::sweep(block, self);
         rows::sweep(block, self);

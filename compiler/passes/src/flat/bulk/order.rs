@@ -21,7 +21,7 @@
 //! ```
 
 use super::{Joiner, reads};
-use crate::flat::prune::has_effect;
+use par_ir::effects::Effects;
 use par_ir::flat::{Block, Kernel, KernelKind, Op, Param, Stm, Ty};
 use par_ir::prim::{BinOp, PrimOp};
 use par_ir::visit::Code;
@@ -58,8 +58,8 @@ pub fn together(stms: &[Stm], first: usize, second: usize) -> Option<Order> {
     if behind().flat_map(bound).any(|v| needed.contains(&v)) {
         return None;
     }
-    let [a, b] = [first, second].map(|i| has_effect(&stms[i].op));
-    let (any_before, any_behind) = (before().any(|s| has_effect(&s.op)), behind().any(|s| has_effect(&s.op)));
+    let [a, b] = [first, second].map(|i| stms[i].has_effect());
+    let (any_before, any_behind) = (before().any(|s| s.has_effect()), behind().any(|s| s.has_effect()));
     let deferred = match (a || any_behind) && (b || any_before) {
         true => deferrable(stms, &order.before).filter(|_| !b && !any_behind)?,
         false => vec![],
@@ -74,7 +74,7 @@ pub fn together(stms: &[Stm], first: usize, second: usize) -> Option<Order> {
 
 /// Those of these statements that may fail, if all of them are checks of sizes, and nothing behind them minds a negative one.
 fn deferrable(stms: &[Stm], before: &[usize]) -> Option<Vec<usize>> {
-    let (checks, others): (Vec<usize>, Vec<usize>) = before.iter().partition(|i| has_effect(&stms[**i].op));
+    let (checks, others): (Vec<usize>, Vec<usize>) = before.iter().partition(|i| stms[**i].has_effect());
     let sizes = checks.iter().all(|i| checked_size(&stms[*i].op).is_some());
     let harmless = |i: &usize| match &stms[*i].op {
         Op::Atom(_) | Op::Replicate(..) | Op::Length(_) | Op::Rows(_) => true,

@@ -17,7 +17,7 @@ fn in_stm(stm: &Stm, f: &mut dyn FnMut(Var, Atom)) {
     if let Exp::Index(arr, is) = &stm.exp {
         f(*arr, is[0]);
     }
-    stm.exp.bodies().into_iter().for_each(|b| for_each(b, f));
+    stm.exp.for_each_body(|b| for_each(b, f));
 }
 
 /// As [`for_each`], in all of a kernel's code, its prologue included.
@@ -34,7 +34,7 @@ pub fn replace(body: &mut Body, with: &dyn Fn(Var, Atom) -> Option<Atom>) {
         {
             stm.exp = Exp::Atom(x);
         }
-        stm.exp.bodies_mut().into_iter().for_each(|b| replace(b, with));
+        stm.exp.for_each_body_mut(|b| replace(b, with));
     }
 }
 
@@ -47,7 +47,7 @@ pub fn redirect(body: &mut Body, array: Var, instead: &HashMap<Atom, (Var, Atom)
         {
             (*arr, is[0]) = (*other, *i);
         }
-        stm.exp.bodies_mut().into_iter().for_each(|b| redirect(b, array, instead));
+        stm.exp.for_each_body_mut(|b| redirect(b, array, instead));
     }
 }
 

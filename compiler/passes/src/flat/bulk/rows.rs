@@ -13,8 +13,8 @@
 use super::order::consumed;
 use super::users::Users;
 use super::{Joiner, reads};
-use crate::flat::prune::{has_effect, kernel_may_fail};
 use par_ir::core::{self, Body, Exp};
+use par_ir::effects::Effects;
 use par_ir::flat::{Block, Kernel, KernelKind, Op, Out, Param, Space, Stm, Ty};
 use par_ir::prim::{BinOp, PrimOp};
 use par_ir::ty::{Atom, Dim, Type, Var};
@@ -53,7 +53,7 @@ fn consumer(block: &Block, users: &Users, at: usize, joiner: &Joiner) -> Option<
     }
     let Op::Kernel(other) = &block.stms[user].op else { return None };
     // The map's checks stay the first that may fail.
-    if kernel_may_fail(k) && block.stms[at + 1..=user].iter().any(|s| has_effect(&s.op)) {
+    if k.has_effect() && block.stms[at + 1..=user].has_effect() {
         return None;
     }
     let n = other.space.as_flat()?;

@@ -48,7 +48,7 @@ impl Known {
                 self.added.push(Added::Scalar(key.clone()));
                 self.scalars.insert(key, stm.pat[0].var);
             }
-            stm.op.blocks_mut().into_iter().for_each(|b| self.block(b));
+            stm.op.for_each_block_mut(|b| self.block(b));
             if let Some(array) = self.copied(&stm) {
                 stm.op = Op::Atom(Atom::Var(array));
             }

@@ -13,7 +13,7 @@
 
 use super::users::Users;
 use super::{Joiner, after};
-use crate::flat::prune::kernel_may_fail;
+use par_ir::effects::Effects;
 use par_ir::flat::{Block, Kernel, KernelKind, Op, Param, Stm};
 use par_ir::prim::{BinOp, PrimOp};
 use par_ir::ty::{Atom, Var};
@@ -39,7 +39,7 @@ impl Predecessors {
                     self.0.insert((stm.pat[0].var, args[0]));
                 }
             }
-            stm.op.blocks().into_iter().for_each(|b| self.note(b));
+            stm.op.for_each_block(|b| self.note(b));
         }
     }
 
@@ -75,7 +75,7 @@ fn candidate(block: &Block, users: &Users, at: usize, last: &Predecessors) -> Op
     let n = k.space.as_flat()?;
     let floats = op.ret.iter().any(|t| t.prim().is_float());
     let cheap = after::operators_of(&k.body) <= MAX_OPERATORS;
-    if floats || kernel_may_fail(k) || !cheap || n.var().is_none() {
+    if floats || k.has_effect() || !cheap || n.var().is_none() {
         return None;
     }
     let (mut totals, mut follows) = (0, false);

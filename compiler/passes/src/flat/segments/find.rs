@@ -1,7 +1,7 @@
 //! Finds arrays of row numbers: scans that spread numbers which a scatter has put where rows start.
 
-use crate::flat::prune::kernel_may_fail;
 use par_ir::core::{Exp, Lambda, Stm as ScalarStm};
+use par_ir::effects::Effects;
 use par_ir::flat::{Block, Kernel, KernelKind, Op, Out};
 use par_ir::prim::{BinOp, CmpOp, PrimOp};
 use par_ir::ty::{Atom, Var};
@@ -35,7 +35,7 @@ pub fn ids(b: &Block, scan: usize) -> Option<Ids> {
     let [Out::Scatter(dests)] = outs.as_slice() else { return None };
     let [dest] = dests.as_slice() else { return None };
     let puts_numbers = s.body.results[1] == Atom::Var(s.pos);
-    if !puts_numbers || kernel_may_fail(s) || s.uses_rows() {
+    if !puts_numbers || s.has_effect() || s.uses_rows() {
         return None;
     }
     let replicate = binding(b, scatter, *dest)?;

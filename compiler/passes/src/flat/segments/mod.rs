@@ -40,7 +40,7 @@ pub(crate) fn run(program: &mut Program) {
 
 fn block(b: &mut Block, vars: &mut Vars) {
     for stm in &mut b.stms {
-        stm.op.blocks_mut().into_iter().for_each(|inner| block(inner, vars));
+        stm.op.for_each_block_mut(|inner| block(inner, vars));
     }
     let mut at = 0;
     while at < b.stms.len() {

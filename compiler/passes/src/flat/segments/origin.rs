@@ -39,7 +39,7 @@ impl<'k> Origins<'k> {
     fn note(&mut self, body: &'k Body) {
         for stm in &body.stms {
             self.stms.extend(stm.pat.iter().enumerate().map(|(i, p)| (p.var, (stm, i))));
-            stm.exp.bodies().into_iter().for_each(|b| self.note(b));
+            stm.exp.for_each_body(|b| self.note(b));
         }
     }
 

@@ -16,6 +16,7 @@ use super::origin::Origins;
 use super::starts::Starts;
 use crate::flat::bulk::reads;
 use par_ir::core::{Body, Exp, Lambda, Param, Stm as ScalarStm};
+use par_ir::effects::Effects;
 use par_ir::flat::{self, After, Kernel, KernelKind, Op, Out, Space, Stm, Ty};
 use par_ir::prim::{BinOp, CmpOp, PrimOp};
 use par_ir::ty::{Atom, Dim, Type, Var, Vars};
@@ -247,9 +248,7 @@ impl Hoist<'_, '_> {
     /// `always`: the code runs for every element.
     fn body(&mut self, body: &mut Body, always: bool) {
         for mut stm in std::mem::take(&mut body.stms) {
-            for inner in stm.exp.bodies_mut() {
-                self.body(inner, false);
-            }
+            stm.exp.for_each_body_mut(|inner| self.body(inner, false));
             if let Some(select) = selection(&stm) {
                 stm.exp = select;
             }
@@ -264,7 +263,7 @@ impl Hoist<'_, '_> {
                 self.prologue.push(stm);
                 continue;
             }
-            self.may_read &= !may_stop(&stm.exp);
+            self.may_read &= !stm.has_effect();
             self.bound.extend(stm.pat.iter().map(|p| p.var));
             body.stms.push(stm);
         }
@@ -319,10 +318,4 @@ fn is_total(op: PrimOp, xs: &[Atom]) -> bool {
         PrimOp::Bin(BinOp::Pow, p) => p.is_float(),
         _ => true,
     }
-}
-
-/// Whether a statement may stop the kernel, or not end.
-fn may_stop(exp: &Exp) -> bool {
-    let inner = |b: &Body| b.stms.iter().any(|s| may_stop(&s.exp));
-    matches!(exp, Exp::Check { .. } | Exp::Loop { .. } | Exp::Call(..)) || exp.bodies().into_iter().any(inner)
 }

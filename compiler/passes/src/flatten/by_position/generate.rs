@@ -2,6 +2,7 @@
 //!
 //! A statement `b = v` whose `b` is the name of a buffer says that from there on its content is the version `v`.
 
+use par_ir::alias::root;
 use par_ir::core::{At, Body, Exp, Lambda, LoopForm, Param, Stm};
 use par_ir::prim::{BinOp, CmpOp, PrimOp};
 use par_ir::visit::Code;
@@ -538,22 +539,4 @@ fn only_result(v: Var, rest: &[Stm], results: &[Atom]) -> Option<usize> {
     let mut places = (0..results.len()).filter(|k| results[*k] == Atom::Var(v));
     let place = places.next()?;
     (places.next().is_none() && !rest.iter().any(|s| s.mentions(v))).then_some(place)
-}
-
-/// The array from outside a body that `v` is a version of.
-fn root(body: &Body, v: Var) -> Option<Var> {
-    let made = |s: &&Stm| s.pat.iter().any(|p| p.var == v);
-    let Some(stm) = body.stms.iter().find(made) else { return Some(v) };
-    let i = stm.pat.iter().position(|p| p.var == v)?;
-    match &stm.exp {
-        Exp::Update { arr, .. } => root(body, *arr),
-        Exp::Scatter { dests, .. } | Exp::Hist { dests, .. } => root(body, dests[i]),
-        Exp::Atom(a) => root(body, a.var()?),
-        Exp::Loop { params, .. } => root(body, params[i].1.var()?),
-        Exp::If { then, other, .. } => {
-            let arm = |arm: &Body| root(arm, arm.results[i].var()?);
-            arm(then).filter(|v| arm(other) == Some(*v)).and_then(|v| root(body, v))
-        }
-        _ => None,
-    }
 }

@@ -1,4 +1,4 @@
-//! Which variables are updated in place, by themselves or as what follows from them.
+//! Consumed variables: what is updated in place, by itself or as what follows from it; and what is live after its update.
 //!
 //! ```text
 //! loop (ys = xs) for i < n { r = if c { ys with [i] = 0 } else { ys } in (r) }      -- ys (and so xs) is updated
@@ -7,13 +7,13 @@
 //!
 //! What is updated is kept packed, so that it may be done in place; anything else may as well be a view.
 
-use par_ir::core::{Body, Exp, FunId, LoopForm, Param, Program};
-use par_ir::visit::Code;
-use par_ir::{Atom, Var};
+use crate::core::{Body, Exp, FunId, LoopForm, Param, Program};
+use crate::ty::{Atom, Var};
+use crate::visit::Code;
 use std::collections::HashSet;
 
 /// The variables of a program that something updates, or a call of a function that updates its parameter.
-pub(crate) fn through_calls(program: &Program) -> HashSet<Var> {
+pub fn consumed_through_calls(program: &Program) -> HashSet<Var> {
     let mut found = HashSet::new();
     loop {
         let before = found.len();
@@ -25,14 +25,14 @@ pub(crate) fn through_calls(program: &Program) -> HashSet<Var> {
 }
 
 /// The variables of a program that something updates. Calls are taken to update nothing.
-pub(crate) fn of_program(program: &Program) -> HashSet<Var> {
+pub fn consumed(program: &Program) -> HashSet<Var> {
     let mut found = HashSet::new();
     program.funs.iter().for_each(|f| body(&f.body, None, &mut found));
     found
 }
 
 /// Whether a function may update one of its arguments in place.
-pub fn updates_arguments(program: &Program, fun: FunId) -> bool {
+pub fn consumes_arguments(program: &Program, fun: FunId) -> bool {
     let mut found = HashSet::new();
     let fun = &program.funs[fun.0 as usize];
     body(&fun.body, None, &mut found);
@@ -91,20 +91,20 @@ fn body(b: &Body, calls: Option<&Program>, found: &mut HashSet<Var>) {
             }
             continue;
         }
-        stm.exp.bodies().into_iter().for_each(|b| body(b, calls, found));
+        stm.exp.for_each_body(|b| body(b, calls, found));
     }
 }
 
-/// The variables of a program that something updates, or names anew, although they are used later too: where that happens in place
-/// for all positions at once, all of them would be copied.
-pub(crate) fn kept(program: &Program) -> HashSet<Var> {
+/// The variables of a program that something updates, or names anew, although they are used later too. An update in place for all
+/// positions at once would copy all of them.
+pub fn live_after_update(program: &Program) -> HashSet<Var> {
     let mut found = HashSet::new();
-    program.funs.iter().for_each(|f| kept_in(&f.body, HashSet::new(), &mut found));
+    program.funs.iter().for_each(|f| live_in(&f.body, HashSet::new(), &mut found));
     found
 }
 
 /// `live`: what is used after the body.
-fn kept_in(b: &Body, mut live: HashSet<Var>, found: &mut HashSet<Var>) {
+fn live_in(b: &Body, mut live: HashSet<Var>, found: &mut HashSet<Var>) {
     live.extend(b.results.iter().filter_map(|a| a.var()));
     for stm in b.stms.iter().rev() {
         let used_later = |v: &Var| live.contains(v);
@@ -125,12 +125,12 @@ fn kept_in(b: &Body, mut live: HashSet<Var>, found: &mut HashSet<Var>) {
         let used = stm.free();
         match &stm.exp {
             Exp::If { then, other, .. } => {
-                kept_in(then, live.clone(), found);
-                kept_in(other, live.clone(), found);
+                live_in(then, live.clone(), found);
+                live_in(other, live.clone(), found);
             }
             // The next iteration or row needs what the body uses from outside.
-            exp => exp.bodies().into_iter().for_each(|inner| {
-                kept_in(inner, live.iter().chain(&used).copied().collect(), found);
+            exp => exp.for_each_body(|inner| {
+                live_in(inner, live.iter().chain(&used).copied().collect(), found);
             }),
         }
         for p in &stm.pat {

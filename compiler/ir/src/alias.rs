@@ -1,0 +1,61 @@
+//! Aliases: which variables of CORE are versions, views or parts of one array.
+
+mod consumed;
+
+pub use consumed::{consumed, consumed_through_calls, consumes_arguments, live_after_update};
+
+use crate::core::{Body, Exp, Stm};
+use crate::ty::{Atom, Var};
+
+/// The array from outside a body that `v` is a version of, if only updates, branches and loops lead there.
+pub fn root(body: &Body, v: Var) -> Option<Var> {
+    root_unless(body, v, &|_| false)
+}
+
+/// As [`root`], if no variable on the way is one of `barriers`.
+pub fn root_unless(body: &Body, v: Var, barriers: &dyn Fn(Var) -> bool) -> Option<Var> {
+    if barriers(v) {
+        return None;
+    }
+    let position = |s: &Stm| s.pat.iter().position(|p| p.var == v);
+    let Some((stm, i)) = body.stms.iter().find_map(|s| Some((s, position(s)?))) else { return Some(v) };
+    let before = match &stm.exp {
+        Exp::Update { arr, .. } => *arr,
+        Exp::Scatter { dests, .. } | Exp::Hist { dests, .. } => dests[i],
+        Exp::Atom(a) => a.var()?,
+        Exp::Loop { params, .. } => params[i].1.var()?,
+        Exp::If { then, other, .. } => {
+            let [a, b] = [then, other].map(|arm| root_unless(arm, arm.results[i].var()?, barriers));
+            a.filter(|v| b == Some(*v))?
+        }
+        _ => return None,
+    };
+    root_unless(body, before, barriers)
+}
+
+/// The array that `v` is another view of, or a part, as these statements bind it.
+pub fn base(stms: &[Stm], v: Var) -> Var {
+    let of = |s: &Stm| match s.exp {
+        Exp::Flatten(a) | Exp::Unflatten(a) | Exp::Atom(Atom::Var(a)) => Some(a),
+        Exp::Slice { arr, .. } => Some(arr),
+        Exp::Index(arr, _) if !s.pat[0].ty.is_scalar() => Some(arr),
+        _ => None,
+    };
+    let made = stms.iter().rposition(|s| s.pat.iter().any(|p| p.var == v));
+    match made.and_then(|at| Some((at, of(&stms[at])?))) {
+        Some((at, arr)) => base(&stms[..at], arr),
+        None => v,
+    }
+}
+
+/// Adds the arrays that an expression, or code in it, may update in place.
+pub fn updated_by(exp: &Exp, out: &mut Vec<Var>) {
+    match exp {
+        Exp::Update { arr, .. } => out.push(*arr),
+        Exp::Scatter { dests, .. } | Exp::Hist { dests, .. } => out.extend(dests),
+        Exp::Loop { params, .. } => out.extend(params.iter().filter_map(|(_, init)| init.var())),
+        Exp::Call(_, args) => out.extend(args.iter().filter_map(|a| a.var())),
+        _ => {}
+    }
+    exp.for_each_body(|b| b.stms.iter().for_each(|s| updated_by(&s.exp, out)));
+}
