@@ -13,7 +13,9 @@
 //! A scalar with few values, or a few conditions, are *selectors* if the kernel, evaluated for each of their values, counts by 0 and 1
 //! and has an index that is a prefix plus something that all elements share. An element whose index is negative goes nowhere.
 
+use crate::contract::sum;
 use crate::cpu::for_each_use;
+use par_ir::access::{Access, Facts, Form, Symbol, Value};
 use par_ir::core::{Body, Exp, Stm};
 use par_ir::flat::{After, Kernel, KernelKind, Out};
 use par_ir::prim::{BinOp, PrimOp};
@@ -21,7 +23,7 @@ use par_ir::ty::Atom;
 use par_ir::{Prim, Scalar, Var};
 use par_runtime::partition::MOST;
 use par_runtime::plan::{Partition, Sum};
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashSet};
 
 /// Conditions that are looked at together.
 const CONDITIONS: usize = 3;
@@ -126,23 +128,8 @@ fn masked(stm: &Stm) -> Option<Selector> {
     Some(Selector { var: stm.pat[0].var, values })
 }
 
-/// What is known of a scalar for given values of the selectors.
-#[derive(Clone, PartialEq)]
-enum Value {
-    Known(Scalar),
-    /// Of an `i64`: a sum of prefixes and captured scalars with factors, and a number.
-    Sum(BTreeMap<Symbol, i64>, i64),
-    Unknown,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Symbol {
-    Prefix(usize),
-    Capture(usize),
-}
-
 /// Where the elements go for given values of the selectors: behind so many of a component, or nowhere.
-type Place = Option<(usize, Value)>;
+type Place = Option<(usize, Form)>;
 
 struct Finder<'k> {
     kernel: &'k Kernel,
@@ -157,7 +144,7 @@ impl Finder<'_> {
             combinations(&selectors).iter().map(|values| self.case(&selectors, values)).collect();
         let cases = cases?;
         // The components that number elements, with the index of the first.
-        let mut used: BTreeMap<usize, &Value> = BTreeMap::new();
+        let mut used: BTreeMap<usize, &Form> = BTreeMap::new();
         for (component, first) in cases.iter().filter_map(|c| c.1.as_ref()) {
             if *used.entry(*component).or_insert(first) != first {
                 return None;
@@ -171,44 +158,40 @@ impl Finder<'_> {
         }
         let number = |c: usize| used.keys().position(|u| *u == c);
         let of = cases.iter().map(|c| c.1.as_ref().and_then(|p| number(p.0)).unwrap_or(used.len())).collect();
-        let first: Option<Vec<Sum>> = used.values().map(|v| sum(v)).collect();
+        let first: Option<Vec<Sum>> = used.values().map(|f| sum(f, self.captures)).collect();
         let components = used.keys().copied().collect();
         Some(Classes { selectors, of, early: early.to_vec(), plan: Partition { first: first?, components } })
     }
 
     /// What is counted for these values, and where the element goes.
     fn case(&self, selectors: &[Selector], values: &[Scalar]) -> Option<(Vec<bool>, Place)> {
-        let mut scope = Scope { values: HashMap::new(), fixed: HashMap::new() };
-        let captures = self.captures.iter().enumerate();
-        let symbols = captures.map(|(i, v)| (*v, Symbol::Capture(i)));
-        let params = self.after.params.iter().enumerate().map(|(i, p)| (p.var, Symbol::Prefix(i)));
-        scope.values.extend(symbols.chain(params).map(|(v, s)| (v, Value::Sum([(s, 1)].into(), 0))));
-        scope.fixed.extend(selectors.iter().map(|s| s.var).zip(values.iter().copied()));
-        scope.stms(&self.kernel.body.stms);
+        let fixed = selectors.iter().map(|s| s.var).zip(values.iter().copied()).collect();
+        let facts = Facts::default();
+        let access = Access::assuming(self.kernel, &facts, fixed);
         let counted = self.kernel.body.results[..self.after.params.len()].iter();
         let counted: Option<Vec<bool>> = counted
-            .map(|a| match scope.atom(a) {
+            .map(|a| match access.value(*a) {
                 Value::Known(Scalar::I64(n @ 0..=1)) => Some(n == 1),
                 _ => None,
             })
             .collect();
-        scope.stms(&self.after.body.stms);
-        let place = match scope.atom(&self.after.body.results[0]) {
+        let place = match access.value(self.after.body.results[0]) {
             Value::Known(Scalar::I64(..0)) => None,
-            Value::Sum(mut terms, n) => {
-                let component = *terms.keys().find_map(|s| match s {
-                    Symbol::Prefix(i) => Some(i),
-                    Symbol::Capture(_) => None,
-                })?;
-                let factor = terms.remove(&Symbol::Prefix(component))?;
-                let shared = terms.keys().all(|s| matches!(s, Symbol::Capture(_)));
-                // Prefixes that include the element itself are 1 at the first.
-                let first = n.wrapping_add(i64::from(!self.exclusive));
-                (factor == 1 && shared).then_some((component, Value::Sum(terms, first))).map(Some)?
-            }
-            _ => return None,
+            Value::Form(index) => Some(self.place(&access, &index)?),
+            Value::Known(_) => return None,
         };
         Some((counted?, place))
+    }
+
+    /// The component whose prefix an index is, and the index of its first element.
+    fn place(&self, access: &Access, index: &Form) -> Option<(usize, Form)> {
+        let (component, first) = self.after.params.iter().enumerate().find_map(|(i, p)| {
+            let (factor, rest) = index.split(Symbol::Var(p.var))?;
+            (factor == 1.into()).then_some((i, rest))
+        })?;
+        // Prefixes that include the element itself are 1 at the first.
+        let first = first.plus(&i64::from(!self.exclusive).into());
+        access.is_host(&first).then_some((component, first))
     }
 }
 
@@ -218,112 +201,6 @@ fn combinations(selectors: &[Selector]) -> Vec<Vec<Scalar>> {
         let with = |c: &Vec<Scalar>| s.values.iter().map(|v| [&c[..], &[*v]].concat()).collect::<Vec<_>>();
         all.iter().flat_map(with).collect()
     })
-}
-
-fn sum(value: &Value) -> Option<Sum> {
-    let Value::Sum(terms, n) = value else { return None };
-    let term = |(s, factor): (&Symbol, &i64)| match s {
-        Symbol::Capture(i) => Some((*factor, vec![*i])),
-        Symbol::Prefix(_) => None,
-    };
-    let terms: Option<Vec<_>> = terms.iter().map(term).collect();
-    Some(Sum([(*n, vec![])].into_iter().chain(terms?).collect()))
-}
-
-struct Scope {
-    values: HashMap<Var, Value>,
-    /// Selectors, whatever they are bound to.
-    fixed: HashMap<Var, Scalar>,
-}
-
-impl Scope {
-    fn atom(&self, a: &Atom) -> Value {
-        match a {
-            Atom::Const(c) => Value::Known(*c),
-            Atom::Var(v) => match self.fixed.get(v) {
-                Some(c) => Value::Known(*c),
-                None => self.values.get(v).cloned().unwrap_or(Value::Unknown),
-            },
-        }
-    }
-
-    fn stms(&mut self, stms: &[Stm]) {
-        stms.iter().for_each(|s| self.stm(s));
-    }
-
-    fn stm(&mut self, stm: &Stm) {
-        let results = match &stm.exp {
-            Exp::Atom(a) => vec![self.atom(a)],
-            Exp::Prim(op, xs) => vec![self.prim(*op, xs)],
-            Exp::If { cond, then, other } => match self.atom(cond) {
-                Value::Known(Scalar::Bool(c)) => {
-                    let arm = if c { then } else { other };
-                    self.stms(&arm.stms);
-                    arm.results.iter().map(|a| self.atom(a)).collect()
-                }
-                _ => vec![Value::Unknown; stm.pat.len()],
-            },
-            _ => vec![Value::Unknown; stm.pat.len()],
-        };
-        self.values.extend(stm.pat.iter().map(|p| p.var).zip(results));
-    }
-
-    fn prim(&self, op: PrimOp, xs: &[Atom]) -> Value {
-        let values: Vec<Value> = xs.iter().map(|x| self.atom(x)).collect();
-        let known = values.iter().map(|v| if let Value::Known(c) = v { Some(*c) } else { None });
-        if let Some(known) = known.collect::<Option<Vec<Scalar>>>() {
-            return Value::Known(op.eval(&known));
-        }
-        match (op, &values[..]) {
-            (PrimOp::Select(_), [Value::Known(c), x, y]) => {
-                if *c == Scalar::Bool(true) {
-                    x.clone()
-                } else {
-                    y.clone()
-                }
-            }
-            (PrimOp::Bin(op, Prim::I64), [x, y]) => linear(op, x, y).unwrap_or(Value::Unknown),
-            _ => Value::Unknown,
-        }
-    }
-}
-
-/// A sum, difference or multiple.
-fn linear(op: BinOp, x: &Value, y: &Value) -> Option<Value> {
-    let (a, b) = (as_sum(x), as_sum(y));
-    let (terms, n) = match (op, x, y) {
-        (BinOp::Add, ..) => plus(a?, b?, 1),
-        (BinOp::Sub, ..) => plus(a?, b?, -1),
-        (BinOp::Mul, Value::Known(Scalar::I64(0)), _) | (BinOp::Mul, _, Value::Known(Scalar::I64(0))) => {
-            return Some(Value::Known(Scalar::I64(0)));
-        }
-        (BinOp::Mul, Value::Known(Scalar::I64(k)), _) => plus((BTreeMap::new(), 0), b?, *k),
-        (BinOp::Mul, _, Value::Known(Scalar::I64(k))) => plus((BTreeMap::new(), 0), a?, *k),
-        _ => return None,
-    };
-    Some(if terms.is_empty() { Value::Known(Scalar::I64(n)) } else { Value::Sum(terms, n) })
-}
-
-fn as_sum(x: &Value) -> Option<(BTreeMap<Symbol, i64>, i64)> {
-    match x {
-        Value::Known(Scalar::I64(n)) => Some((BTreeMap::new(), *n)),
-        Value::Sum(terms, n) => Some((terms.clone(), *n)),
-        _ => None,
-    }
-}
-
-/// `a + k * b`, wrapped as the machine does.
-fn plus(
-    (mut terms, n): (BTreeMap<Symbol, i64>, i64),
-    (more, m): (BTreeMap<Symbol, i64>, i64),
-    k: i64,
-) -> (BTreeMap<Symbol, i64>, i64) {
-    for (symbol, factor) in more {
-        let sum = terms.entry(symbol).or_insert(0);
-        *sum = sum.wrapping_add(factor.wrapping_mul(k));
-    }
-    terms.retain(|_, factor| *factor != 0);
-    (terms, n.wrapping_add(m.wrapping_mul(k)))
 }
 
 #[cfg(test)]
@@ -376,7 +253,7 @@ mod tests {
         assert_eq!(classes.of, [1, 2, 0, 2]);
         assert_eq!(classes.plan.components, [0, 1]);
         let Sum(second) = &classes.plan.first[1];
-        assert_eq!(classes.plan.first[0], Sum(vec![(0, vec![])]));
+        assert_eq!(classes.plan.first[0], Sum::default());
         assert_eq!((second[0].clone(), second[1].0), ((1, vec![]), 1));
     }
 

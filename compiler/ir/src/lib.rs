@@ -1,6 +1,7 @@
 //! What the compiler's phases say to each other: CORE (nested parallel operators) and FLAT (bulk operations
 //! over flat arrays), their printers, parsers, verifiers and reference interpreters.
 
+pub mod access;
 pub mod alias;
 pub mod core;
 pub mod effects;

@@ -18,6 +18,7 @@
 
 use crate::flat::host::Host;
 use par_ir::Vars;
+use par_ir::access::{Access, Extent, Facts, Form, Symbol};
 use par_ir::core::{self, Body, Exp, Lambda, LoopForm};
 use par_ir::effects::Effects;
 use par_ir::flat::{Block, Kernel, KernelKind, Op, Out, Param, Program, Space, Stm, Ty};
@@ -25,7 +26,6 @@ use par_ir::prim::{BinOp, CmpOp, PrimOp};
 use par_ir::ty::{Atom, Dim, Type, Var};
 use par_ir::visit::{Code, Subst};
 use par_runtime::{Prim, Span};
-use std::collections::HashMap;
 
 /// Rows of a block.
 const BLOCK: i64 = 256;
@@ -33,76 +33,22 @@ const BLOCK: i64 = 256;
 /// In every function of a program.
 pub(crate) fn run(program: &mut Program) {
     let vars = &mut program.vars;
-    let mut products = HashMap::new();
-    program.funs.iter_mut().for_each(|f| in_block(&mut f.body, &mut products, vars));
+    let mut facts = Facts::default();
+    program.funs.iter_mut().for_each(|f| in_block(&mut f.body, &mut facts, vars));
 }
 
-/// Host scalars that are products.
-type Products = HashMap<Var, [Atom; 2]>;
-
-fn in_block(block: &mut Block, products: &mut Products, vars: &mut Vars) {
+fn in_block(block: &mut Block, facts: &mut Facts, vars: &mut Vars) {
     let mut stms = Vec::with_capacity(block.stms.len());
     for mut stm in std::mem::take(&mut block.stms) {
-        if let Op::Prim(PrimOp::Bin(BinOp::Mul, Prim::I64), xs) = &stm.op {
-            products.insert(stm.pat[0].var, [xs[0], xs[1]]);
-        }
-        stm.op.for_each_block_mut(|b| in_block(b, products, vars));
-        match Reduction::of(&stm, products) {
+        facts.note(&stm);
+        stm.op.for_each_block_mut(|b| in_block(b, facts, vars));
+        match Reduction::of(&stm, facts) {
             Some(reduction) => reduction.in_blocks(&stm, &mut stms, vars),
             None => stms.push(stm),
         }
     }
     block.stms = stms;
 }
-
-/// How a value grows with the row or with the element inside it.
-#[derive(Clone, Copy, PartialEq)]
-enum Growth {
-    None,
-    One,
-    /// By a size.
-    Size(Atom),
-    /// In any other way.
-    Any,
-}
-
-impl Growth {
-    fn plus(self, other: Growth) -> Growth {
-        match (self, other) {
-            (Growth::None, x) | (x, Growth::None) => x,
-            _ => Growth::Any,
-        }
-    }
-
-    fn minus(self, other: Growth) -> Growth {
-        match other {
-            Growth::None => self,
-            _ if self == other && self != Growth::Any => Growth::None,
-            _ => Growth::Any,
-        }
-    }
-
-    fn times(self, by: Atom) -> Growth {
-        match self {
-            Growth::None => Growth::None,
-            Growth::One if by.var().is_some() => Growth::Size(by),
-            _ => Growth::Any,
-        }
-    }
-
-    fn any_of(all: impl Iterator<Item = Growth>) -> Growth {
-        if all.into_iter().all(|g| g == Growth::None) { Growth::None } else { Growth::Any }
-    }
-}
-
-/// How a variable depends on row and element.
-#[derive(Clone, Copy, PartialEq)]
-struct Form {
-    row: Growth,
-    element: Growth,
-}
-
-const SAME: Form = Form { row: Growth::None, element: Growth::None };
 
 /// Columns of many matrices.
 struct Groups {
@@ -129,27 +75,37 @@ struct Reduction<'k> {
 }
 
 impl<'k> Reduction<'k> {
-    fn of(stm: &'k Stm, products: &Products) -> Option<Reduction<'k>> {
+    fn of(stm: &'k Stm, facts: &Facts) -> Option<Reduction<'k>> {
         let Op::Kernel(kernel) = &stm.op else { return None };
         let KernelKind::Reduce { op, neutral } = &kernel.kind else { return None };
         let (rows, Dim::Size(length)) = kernel.space.as_rows()? else { return None };
         if stm.pat.len() != neutral.len() || kernel.has_effect() || length.as_i64().is_some() {
             return None;
         }
-        let (row, pos) = (Atom::Var(kernel.row), Atom::Var(kernel.pos));
-        let groups = rows.var().and_then(|n| Groups::of(kernel, products.get(&n)?));
-        let (columns, groups) = groups.map_or((rows, None), |(columns, groups)| (columns, Some(groups)));
-        let elements = rests_of(kernel, pos, row, length);
+        let divided = Access::divided(kernel, facts);
+        let (access, columns, groups) = match Groups::of(kernel, &divided, rows, facts) {
+            Some((columns, groups)) => (divided, columns, Some(groups)),
+            None => (Access::of(kernel, facts), rows, None),
+        };
+        let elements = variables(kernel, &access, access.axes().count() - 1);
         let found = Reduction { kernel, op, neutral, columns, all: rows, length, groups, elements };
-        let mut reads = Reads { forms: HashMap::new(), by_column: false, by_row: false };
-        reads.forms.insert(kernel.row, Form { row: Growth::One, element: Growth::None });
-        reads.forms.insert(kernel.pos, Form { row: Growth::Size(length), element: Growth::One });
-        found.stms().for_each(|s| match found.is_matrix(s) {
-            true => drop(reads.forms.insert(s.pat[0].var, SAME)),
-            false => reads.stm(s),
-        });
-        let fits = reads.by_column && !reads.by_row && !found.uses_position();
-        (fits && !found.is_product()).then_some(found)
+        let is_product = found.groups.is_some() && is_product(&access);
+        (found.is_by_column(&access) && !is_product).then_some(found)
+    }
+
+    /// Whether neighbouring columns read neighbours, and the elements of a column lie apart; never the other way round.
+    fn is_by_column(&self, access: &Access) -> bool {
+        let element = access.axes().count() - 1;
+        let growth = |f: &Form, dim| access.growth(f, Symbol::Index(dim));
+        let one = Some(Form::from(1));
+        let is_far = |g: &Option<Form>| *g != one && g.as_ref().is_none_or(|g| !g.is_zero());
+        let (mut by_column, mut by_row) = (false, self.stms().any(|s| s.exp.bodies().into_iter().any(loops)));
+        for read in access.reads() {
+            let (c, e) = (growth(&read.index, element - 1), growth(&read.index, element));
+            by_column |= c == one && is_far(&e);
+            by_row |= is_far(&c) && e == one;
+        }
+        by_column && !by_row && !self.uses_position()
     }
 
     fn stms(&self) -> impl Iterator<Item = &'k core::Stm> {
@@ -159,26 +115,6 @@ impl<'k> Reduction<'k> {
     fn is_matrix(&self, stm: &core::Stm) -> bool {
         let is = |g: &Groups| stm.pat.iter().any(|p| g.matrices.contains(&p.var));
         self.groups.as_ref().is_some_and(is)
-    }
-
-    /// Whether it is a product of two matrices, which the executor does in tiles.
-    fn is_product(&self) -> bool {
-        let Some(groups) = &self.groups else { return false };
-        let needs = |v: Var, of: &[Var], without: &[Var]| {
-            let mut found: Vec<Var> = of.to_vec();
-            for stm in self.stms().filter(|s| !s.pat.iter().any(|p| without.contains(&p.var))) {
-                if found.iter().any(|v| stm.mentions(*v)) {
-                    found.extend(stm.pat.iter().map(|p| p.var));
-                }
-            }
-            found.contains(&v)
-        };
-        let index = |s: &core::Stm| if let Exp::Index(_, is) = &s.exp { is[0].var() } else { None };
-        let loads: Vec<Var> = self.stms().filter_map(index).collect();
-        let [a, b] = loads[..] else { return false };
-        let by_matrix = |v| needs(v, &groups.matrices, &groups.columns);
-        let by_column = |v| needs(v, &groups.columns, &[]);
-        !by_column(a) && !by_matrix(b) || !by_column(b) && !by_matrix(a)
     }
 
     fn is_element(&self, stm: &core::Stm) -> bool {
@@ -319,112 +255,38 @@ impl<'k> Reduction<'k> {
 
 impl Groups {
     /// If rows are numbered matrix by matrix; and the number of columns of one.
-    fn of(kernel: &Kernel, product: &[Atom; 2]) -> Option<(Atom, Groups)> {
-        let row = Atom::Var(kernel.row);
-        let by = |m: Atom| -> Vec<Var> {
-            let quotient = |s: &core::Stm| match operands(s, BinOp::Quot) {
-                Some((v, a, b)) => (a == row && b == m).then_some(v),
-                None => None,
-            };
-            kernel.prologue.iter().filter_map(quotient).collect()
+    fn of(kernel: &Kernel, access: &Access, rows: Atom, facts: &Facts) -> Option<(Atom, Groups)> {
+        let (2, 3, Extent::Size(columns)) =
+            (access.axes().rows(), access.axes().count(), access.axes().extent(1))
+        else {
+            return None;
         };
-        let [a, b] = *product;
-        let (count, m) = if by(b).is_empty() { (b, a) } else { (a, b) };
-        let matrices = by(m);
-        let [matrix] = matrices[..] else { return None };
-        let columns = rests_of(kernel, row, Atom::Var(matrix), m);
+        let [a, b] = facts.factors(rows)?;
+        let (count, m) = [(a, b), (b, a)].into_iter().find(|(_, m)| facts.form(*m) == *columns)?;
+        let [matrices, columns] = [0, 1].map(|dim| variables(kernel, access, dim));
         Some((m, Groups { count, matrices, columns }))
     }
 }
 
-/// The variables of a kernel that are `x - y*n`.
-fn rests_of(kernel: &Kernel, x: Atom, y: Atom, n: Atom) -> Vec<Var> {
-    let stms = || kernel.prologue.iter().chain(&kernel.body.stms);
-    let product = |s: &core::Stm| {
-        operands(s, BinOp::Mul).filter(|(_, a, b)| [(y, n), (n, y)].contains(&(*a, *b))).map(|(v, ..)| v)
-    };
-    let products: Vec<Var> = stms().filter_map(product).collect();
-    let from = |a: &Atom| a.var().is_some_and(|v| products.contains(&v));
-    let rest =
-        |s: &core::Stm| operands(s, BinOp::Sub).filter(|(_, a, b)| *a == x && from(b)).map(|(v, ..)| v);
-    stms().filter_map(rest).collect()
+/// Whether a kernel over columns of many matrices is a product of two matrices, which the executor does in tiles.
+fn is_product(access: &Access) -> bool {
+    let reads: Vec<&Form> = access.reads().map(|r| &r.index).collect();
+    let [a, b] = reads[..] else { return false };
+    let without = |a: &Form, b: &Form| !access.varies(a, 1) && !access.varies(b, 0);
+    without(a, b) || without(b, a)
 }
 
-/// The operands of an operator on `i64`s, and what it binds.
-fn operands(stm: &core::Stm, wanted: BinOp) -> Option<(Var, Atom, Atom)> {
-    match &stm.exp {
-        Exp::Prim(PrimOp::Bin(op, Prim::I64), xs) if *op == wanted => Some((stm.pat[0].var, xs[0], xs[1])),
-        _ => None,
-    }
+/// The variables of a kernel that are the index of a dimension.
+fn variables(kernel: &Kernel, access: &Access, dim: usize) -> Vec<Var> {
+    let stms = kernel.prologue.iter().chain(&kernel.body.stms);
+    let is_index =
+        |v: &Var| access.form(Atom::Var(*v)).and_then(|f| f.as_symbol()) == Some(Symbol::Index(dim));
+    stms.flat_map(|s| &s.pat).map(|p| p.var).filter(is_index).collect()
 }
 
-/// How a kernel reads arrays.
-struct Reads {
-    forms: HashMap<Var, Form>,
-    /// Neighbouring columns read neighbours, and the elements of a column lie apart.
-    by_column: bool,
-    /// It is the other way round.
-    by_row: bool,
-}
-
-impl Reads {
-    fn form(&self, a: Atom) -> Form {
-        a.var().and_then(|v| self.forms.get(&v)).copied().unwrap_or(SAME)
-    }
-
-    fn stm(&mut self, stm: &core::Stm) {
-        let form = match &stm.exp {
-            Exp::Atom(a) => self.form(*a),
-            Exp::Prim(PrimOp::Bin(op, Prim::I64), xs) => self.arithmetic(*op, xs[0], xs[1]),
-            Exp::Index(_, is) => self.read(self.form(is[0])),
-            _ => {
-                stm.exp.for_each_body(|b| self.inner(b));
-                self.of_all(&stm.exp)
-            }
-        };
-        self.forms.extend(stm.pat.iter().map(|p| (p.var, form)));
-    }
-
-    /// Bodies of branches and loops: what they bind themselves may depend on anything.
-    fn inner(&mut self, body: &Body) {
-        if body.stms.iter().any(|s| matches!(s.exp, Exp::Loop { .. })) {
-            self.by_row = true;
-        }
-        body.stms.iter().for_each(|s| self.stm(s));
-    }
-
-    fn of_all(&self, exp: &Exp) -> Form {
-        let forms: Vec<Form> = exp.free().into_iter().map(|v| self.form(v.into())).collect();
-        Form {
-            row: Growth::any_of(forms.iter().map(|f| f.row)),
-            element: Growth::any_of(forms.iter().map(|f| f.element)),
-        }
-    }
-
-    fn arithmetic(&self, op: BinOp, a: Atom, b: Atom) -> Form {
-        let (x, y) = (self.form(a), self.form(b));
-        match op {
-            BinOp::Add => Form { row: x.row.plus(y.row), element: x.element.plus(y.element) },
-            BinOp::Sub => Form { row: x.row.minus(y.row), element: x.element.minus(y.element) },
-            BinOp::Mul if y == SAME => Form { row: x.row.times(b), element: x.element.times(b) },
-            BinOp::Mul if x == SAME => Form { row: y.row.times(a), element: y.element.times(a) },
-            _ => Form {
-                row: Growth::any_of([x.row, y.row].into_iter()),
-                element: Growth::any_of([x.element, y.element].into_iter()),
-            },
-        }
-    }
-
-    /// What an element at such an index depends on.
-    fn read(&mut self, at: Form) -> Form {
-        match (at.row, at.element) {
-            (Growth::One, Growth::Size(_) | Growth::Any) => self.by_column = true,
-            (Growth::Size(_) | Growth::Any, Growth::One) => self.by_row = true,
-            _ => {}
-        }
-        let varies = |g: Growth| if g == Growth::None { Growth::None } else { Growth::Any };
-        Form { row: varies(at.row), element: varies(at.element) }
-    }
+/// Whether a body has a loop in it.
+fn loops(body: &Body) -> bool {
+    body.stms.iter().any(|s| matches!(s.exp, Exp::Loop { .. }) || s.exp.bodies().into_iter().any(loops))
 }
 
 /// Code of a kernel under construction.

@@ -13,125 +13,72 @@
 
 use crate::flat::bulk::reads;
 use par_ir::Vars;
+use par_ir::access::{Access, Axes, Extent, Facts, Symbol};
 use par_ir::core::{self, Exp};
-use par_ir::flat::{Block, Kernel, KernelKind, Op, Out, Program, Space, Stm, Ty};
+use par_ir::flat::{Block, Kernel, KernelKind, Op, Out, Program, Space};
 use par_ir::prim::{BinOp, PrimOp};
-use par_ir::ty::{Atom, Dim, Type, Var};
+use par_ir::ty::{Atom, Dim, Type};
 use par_runtime::Prim;
-use par_runtime::value::ColumnType;
-use std::collections::{HashMap, HashSet};
 
 /// In every function of a program.
 pub(crate) fn run(program: &mut Program) {
     let vars = &mut program.vars;
     for f in &mut program.funs {
-        let mut known = Known::default();
-        // What entry points are called with are the lengths of arrays, but for their own numbers.
-        if f.entry.is_some() {
-            known.note_sizes(f);
-        }
-        in_block(&mut f.body, &mut known, vars);
+        let mut facts = Facts::default();
+        facts.note_arguments(f);
+        in_block(&mut f.body, &mut facts, vars);
     }
 }
 
-/// What is known of host scalars.
-#[derive(Default)]
-struct Known {
-    products: HashMap<Var, [Atom; 2]>,
-    /// Those that are not negative.
-    sizes: HashSet<Var>,
-}
-
-impl Known {
-    fn note_sizes(&mut self, f: &par_ir::flat::Fun) {
-        let columns = f.entry.iter().flat_map(|e| e.params.iter()).flat_map(|(_, ty)| ty.columns());
-        for (p, column) in f.params.iter().zip(columns) {
-            if matches!(column, ColumnType::Size) {
-                self.sizes.insert(p.var);
-            }
-        }
-    }
-
-    fn note(&mut self, stm: &Stm) {
-        let Some(p) = stm.pat.first() else { return };
-        let is_size = match &stm.op {
-            Op::Prim(PrimOp::Bin(BinOp::Mul, Prim::I64), xs) => {
-                self.products.insert(p.var, [xs[0], xs[1]]);
-                false
-            }
-            Op::Prim(PrimOp::Bin(BinOp::Max, Prim::I64), xs) => xs.iter().any(|x| self.is_size(*x)),
-            Op::Length(_) | Op::Rows(_) | Op::Total(_) => true,
-            Op::Kernel(k) => matches!(k.kind, KernelKind::Filter) && p.ty == Ty::Scalar(Prim::I64),
-            _ => false,
-        };
-        if is_size {
-            self.sizes.insert(p.var);
-        }
-    }
-
-    fn is_size(&self, a: Atom) -> bool {
-        a.as_i64().is_some_and(|n| n >= 0) || a.var().is_some_and(|v| self.sizes.contains(&v))
-    }
-}
-
-fn in_block(block: &mut Block, known: &mut Known, vars: &mut Vars) {
+fn in_block(block: &mut Block, facts: &mut Facts, vars: &mut Vars) {
     for stm in &mut block.stms {
-        known.note(stm);
-        stm.op.for_each_block_mut(|b| in_block(b, known, vars));
+        facts.note(stm);
+        stm.op.for_each_block_mut(|b| in_block(b, facts, vars));
         if let Op::Kernel(k) = &mut stm.op {
-            by_rows(k, known, vars);
+            by_rows(k, facts, vars);
         }
     }
 }
 
 /// Makes rows of a kernel's space, if it finds them by division.
-fn by_rows(k: &mut Kernel, known: &Known, vars: &mut Vars) {
+fn by_rows(k: &mut Kernel, facts: &Facts, vars: &mut Vars) {
     let Some(n) = k.space.as_flat() else { return };
     let by_element = match &k.kind {
         KernelKind::Map(outs) => outs.iter().all(|o| !matches!(o, Out::Own { .. })),
         KernelKind::Hist { .. } => true,
         _ => false,
     };
-    let Some([a, b]) = n.var().and_then(|n| known.products.get(&n)).copied().filter(|_| by_element) else {
-        return;
+    let Some([a, b]) = facts.factors(n).filter(|_| by_element) else { return };
+    let divides = |s: &core::Stm| matches!(&s.exp, Exp::Prim(op, _) if op.divides());
+    let fits = |(rows, m): &(Atom, Atom)| {
+        let indices = indices(k, *rows, *m, facts);
+        let worth = k.body.stms.iter().zip(&indices).any(|(s, i)| divides(s) && i.is_some());
+        (worth && facts.is_size(*rows) && m.var().is_some()).then_some((*rows, *m, indices))
     };
-    let divided = |m: Atom| k.body.stms.iter().any(|s| division(s, k.pos, m).is_some());
-    let fits = |(rows, m): &(Atom, Atom)| known.is_size(*rows) && m.var().is_some() && divided(*m);
-    let Some((rows, m)) = [(a, b), (b, a)].into_iter().find(fits) else { return };
+    let Some((rows, m, indices)) = [(a, b), (b, a)].iter().find_map(fits) else { return };
     let (i, start) = (vars.fresh("i"), vars.fresh("start"));
-    for stm in &mut k.body.stms {
-        match division(stm, k.pos, m) {
-            Some(Part::Quotient) => stm.exp = Exp::Atom(k.row.into()),
-            Some(Part::Remainder) => stm.exp = Exp::Atom(i.into()),
-            None => {}
+    for (stm, index) in k.body.stms.iter_mut().zip(indices) {
+        match index {
+            Some(Symbol::Index(0)) => stm.exp = Exp::Atom(k.row.into()),
+            Some(Symbol::Index(_)) => stm.exp = Exp::Atom(i.into()),
+            _ => {}
         }
     }
-    // Where the row starts, if the body computes it: what is left of the position is the index then too.
+    // Where the row starts, if the body computes that.
     let pat = vec![core::Param { var: start, ty: Type::I64 }];
     let exp = Exp::Prim(PrimOp::Bin(BinOp::Mul, Prim::I64), vec![k.row.into(), m]);
     k.prologue.push(core::Stm { pat, exp, span: k.body.stms[0].span });
     (k.space, k.index) = (Space::rows(rows, Dim::Size(m)), vec![k.row, i]);
     reads::tidy(k);
-    let rest = Exp::Prim(PrimOp::Bin(BinOp::Sub, Prim::I64), vec![k.pos.into(), start.into()]);
-    k.body.stms.iter_mut().filter(|s| s.exp == rest).for_each(|s| s.exp = Exp::Atom(i.into()));
-    reads::tidy(k);
 }
 
-/// What a division of the position gives.
-enum Part {
-    Quotient,
-    Remainder,
-}
-
-/// If a statement divides the position by `m`.
-fn division(stm: &core::Stm, pos: Var, m: Atom) -> Option<Part> {
-    let Exp::Prim(PrimOp::Bin(op, Prim::I64), xs) = &stm.exp else { return None };
-    if xs[..] != [Atom::Var(pos), m] {
-        return None;
-    }
-    match op {
-        BinOp::Quot | BinOp::Div => Some(Part::Quotient),
-        BinOp::Rem | BinOp::Mod => Some(Part::Remainder),
+/// For every statement of a kernel: which index in a space of rows it computes, if it is one.
+fn indices(k: &Kernel, rows: Atom, m: Atom, facts: &Facts) -> Vec<Option<Symbol>> {
+    let axes = Axes::new(vec![Extent::Size(facts.form(rows)), Extent::Size(facts.form(m))], 0);
+    let access = Access::within(axes, k, facts);
+    let index = |stm: &core::Stm| match &stm.exp {
+        Exp::Prim(..) => access.form(stm.pat[0].var.into())?.as_symbol(),
         _ => None,
-    }
+    };
+    k.body.stms.iter().map(|s| index(s).filter(|s| matches!(s, Symbol::Index(_)))).collect()
 }

@@ -76,8 +76,10 @@ impl Strip<'_, '_> {
             Exp::Prim(PrimOp::Conv(Prim::I32 | Prim::U32, Prim::I64), xs) => self.row(&xs[0]),
             _ => None,
         };
-        if let Some(row) = row {
-            self.rows.insert(stm.pat[0].var, row);
+        match (row, stm.pat.as_slice()) {
+            (Some(row), [p]) => _ = self.rows.insert(p.var, row),
+            // The condition of a loop is there twice, and what was a row at first need not stay one.
+            (_, pat) => pat.iter().for_each(|p| _ = self.rows.remove(&p.var)),
         }
     }
 

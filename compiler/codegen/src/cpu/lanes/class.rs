@@ -12,8 +12,9 @@ use super::prim;
 use par_ir::core::{Body, Exp, Lambda, LoopForm, Param, Stm};
 use par_ir::prim::{BinOp, PrimOp, UnOp};
 use par_ir::ty::Atom;
+use par_ir::visit::Code;
 use par_ir::{Prim, Var};
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// How a variable differs between the lanes of a group.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -37,8 +38,8 @@ pub struct Classes {
     of: HashMap<Var, Class>,
     /// Variables of class `Each` that are kept in scalar registers, one a lane.
     apart: HashSet<Var>,
-    /// Divisors of steps, assumed to be large.
-    pub divisors: HashSet<Var>,
+    /// Divisors of steps that are bound outside, assumed to be large.
+    pub divisors: BTreeSet<Var>,
 }
 
 impl Classes {
@@ -50,7 +51,9 @@ impl Classes {
         if let Some(op) = op {
             classes.of.extend(op.params.iter().map(|p| (p.var, Class::Each)));
             classes.body(&op.body);
+            op.bound().iter().for_each(|v| _ = classes.divisors.remove(v));
         }
+        body.bound().iter().for_each(|v| _ = classes.divisors.remove(v));
         while classes.indices(body) {}
         classes.flags(body);
         classes

@@ -7,7 +7,7 @@
 //! ```
 
 use super::class::{Class, Classes};
-use super::turns::Sums;
+use super::sums::Sums;
 use crate::cpu::emit::{Emitter, Unsupported};
 use cranelift::prelude::*;
 use par_ir::core::{Body, Exp, Param, Stm};
@@ -62,12 +62,16 @@ impl Edges {
     pub fn new(body: &Body, classes: &Classes) -> Edges {
         let plain = Sums::new(body);
         let mut edges = Edges::default();
-        let mut divided = HashSet::new();
+        let (mut chosen, mut divided) = (Vec::new(), HashSet::new());
         for_each_division(body, &mut |v, division| {
             let grows = classes.atom(&division.dividend) == Class::Steps(1);
             let is_same = classes.atom(&division.divisor) == Class::Same && plain.has(division.divisor);
             let is_long = division.divisor.as_i64().is_none_or(|n| n >= SHORT);
-            divided.extend((grows && is_same && is_long).then_some(v));
+            let is_new = !chosen.contains(&division);
+            if grows && is_same && is_long && (!is_new || chosen.len() < MANY) {
+                chosen.extend(is_new.then_some(division));
+                divided.insert(v);
+            }
         });
         let sums = Sums::with_divisions(body, divided);
         edges.body(body, classes, &sums);
@@ -147,9 +151,6 @@ impl Edges {
 
     fn add_division(&mut self, var: Var, op: PrimOp, division: Division) {
         if !self.divisions.contains(&division) {
-            if self.divisions.len() == MANY {
-                return;
-            }
             self.divisions.push(division);
         }
         match op {

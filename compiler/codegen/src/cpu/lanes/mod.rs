@@ -30,6 +30,7 @@ mod pieces;
 mod prim;
 mod reduce;
 mod steps;
+mod sums;
 mod turns;
 mod value;
 
@@ -41,6 +42,7 @@ use class::Classes;
 use cranelift::prelude::*;
 use par_ir::core::{Body, Exp};
 use par_ir::flat::{Kernel, KernelKind, Out};
+use par_ir::ty::Atom;
 use par_ir::{Prim, Var};
 pub use pieces::Pieces;
 pub use reduce::{Lane, operators};
@@ -252,8 +254,8 @@ impl<'a> Emitter<'a> {
     fn limit(&mut self, plan: &Plan, start: Value, end: Value) -> Result<Value, Unsupported> {
         let mut limit = self.b.ins().iadd_imm_s(end, 1 - plan.lanes as i64);
         for divisor in &plan.classes.divisors {
-            let Some(divisor) = self.scalars.get(divisor) else { continue };
-            let long = self.b.ins().icmp_imm_s(IntCC::SignedGreaterThanOrEqual, *divisor, class::SHORT);
+            let divisor = self.atom(&Atom::Var(*divisor))?;
+            let long = self.b.ins().icmp_imm_s(IntCC::SignedGreaterThanOrEqual, divisor, class::SHORT);
             limit = self.b.ins().select(long, limit, start);
         }
         Ok(limit)

@@ -16,15 +16,14 @@
 //! reads: so it is known before the loop whether groups may read before they write.
 
 use super::class::{Class, Classes};
+use super::sums::Sums;
 use super::{Plan, Strip, cost, is_pure, used};
 use crate::cpu::emit::{Emitter, Unsupported};
 use cranelift::prelude::*;
 use par_ir::core::{At, Body, Exp, LoopForm, Param, Stm};
-use par_ir::prim::{BinOp, PrimOp};
 use par_ir::ty::Atom;
 use par_ir::visit::Code;
 use par_ir::{Prim, Var};
-use std::collections::{HashMap, HashSet};
 
 /// A loop whose turns may be done in groups.
 pub struct Turns {
@@ -111,80 +110,6 @@ fn for_each_read(body: &Body, f: &mut dyn FnMut(Var, Atom)) {
             f(*arr, index[0]);
         }
         stm.exp.for_each_body(|b| for_each_read(b, f));
-    }
-}
-
-/// What is computed by sums and products of numbers that are there before the loop and of the turn's number, and by some divisions.
-pub struct Sums {
-    divisions: HashSet<Var>,
-    /// In their order.
-    stms: Vec<Stm>,
-    /// Of `stms`, and those that are bound otherwise.
-    bound: HashMap<Var, Option<usize>>,
-}
-
-impl Sums {
-    pub fn new(body: &Body) -> Sums {
-        Sums::with_divisions(body, HashSet::new())
-    }
-
-    /// With divisions that bind these variables.
-    pub fn with_divisions(body: &Body, divisions: HashSet<Var>) -> Sums {
-        let mut sums = Sums { divisions, stms: vec![], bound: HashMap::new() };
-        sums.body(body);
-        sums
-    }
-
-    fn body(&mut self, body: &Body) {
-        for stm in &body.stms {
-            let is_sum = match &stm.exp {
-                Exp::Atom(a) => self.has(*a),
-                Exp::Prim(PrimOp::Bin(BinOp::Add | BinOp::Sub | BinOp::Mul, Prim::I64), xs) => {
-                    xs.iter().all(|x| self.has(*x))
-                }
-                Exp::Prim(_, xs) if self.divisions.contains(&stm.pat[0].var) => {
-                    xs.iter().all(|x| self.has(*x))
-                }
-                _ => false,
-            };
-            let place = is_sum.then_some(self.stms.len());
-            self.bound.extend(stm.pat.iter().map(|p| (p.var, place)));
-            if is_sum {
-                self.stms.push(stm.clone());
-            }
-            for inner in stm.exp.own_bodies() {
-                self.body(inner);
-            }
-            if let Exp::Loop { params, form, .. } = &stm.exp {
-                self.bound.extend(params.iter().map(|(p, _)| (p.var, None)));
-                if let LoopForm::For { index, .. } = form {
-                    self.bound.insert(*index, None);
-                }
-            }
-        }
-    }
-
-    /// Whether this is one of the divisions.
-    pub fn divides(&self, v: Var) -> bool {
-        self.divisions.contains(&v)
-    }
-
-    pub fn has(&self, a: Atom) -> bool {
-        a.var().is_none_or(|v| self.bound.get(&v).is_none_or(Option::is_some))
-    }
-
-    /// The statements that these need, in order.
-    pub fn needed(&self, atoms: Vec<Atom>) -> Vec<Stm> {
-        let mut needed: HashSet<Var> = atoms.iter().filter_map(|a| a.var()).collect();
-        let mut found = Vec::new();
-        for stm in self.stms.iter().rev().filter(|s| s.pat.len() == 1) {
-            if needed.contains(&stm.pat[0].var) {
-                needed.extend(stm.exp.free());
-                found.push(stm.clone());
-            }
-        }
-        found.reverse();
-        found
     }
 }
 

@@ -15,10 +15,11 @@
 //! constants have told (`i - 1` where `i` is not 0), digits (`x & 255`) and numbers that were narrower before.
 
 use super::env::Env;
+use par_ir::access::Interval;
 use par_ir::core::Exp;
 use par_ir::prim::{BinOp, CmpOp, PrimOp};
 use par_ir::ty::{Atom, Var};
-use par_runtime::{Prim, Scalar};
+use par_runtime::Scalar;
 
 /// Whether `x < y`, if it is certain (both of one integer type).
 pub(super) fn less(env: &Env, x: Atom, y: Atom) -> Option<bool> {
@@ -42,30 +43,24 @@ fn surely_below(env: &Env, x: Atom, y: Atom) -> bool {
 
 /// What `a`, which is then not negative, is at most.
 fn largest(env: &Env, a: Atom) -> Option<i128> {
-    let below = env.uppers(a).iter().filter_map(|u| constant(*u)).min();
-    below.map(|u| u - 1).or_else(|| largest_result(env, a))
+    interval(env, a, DEPTH).filter(|i| i.least >= 0).map(|i| i.most)
 }
 
-/// The same by the operator that gave it: digits and narrow numbers.
-fn largest_result(env: &Env, a: Atom) -> Option<i128> {
-    let Exp::Prim(op, xy) = env.def_of(a)? else { return None };
-    match op {
-        PrimOp::Bin(BinOp::And, p) if p.is_integer() => {
-            let masks = xy.iter().filter_map(|x| constant(*x));
-            masks.filter(|m| *m >= 0).min()
-        }
-        PrimOp::Bin(BinOp::Mod, p) if p.is_integer() => constant(xy[1]).filter(|m| *m > 0).map(|m| m - 1),
-        PrimOp::Conv(from, to) if to.is_integer() => {
-            let fits = |m: &i128| *m < 1 << (8 * to.size() - 1);
-            let narrow = if *from == Prim::Bool {
-                Some(1)
-            } else {
-                (from.is_integer() && !from.is_signed()).then(|| (1 << (8 * from.size())) - 1)
-            };
-            largest(env, xy[0]).or(narrow).filter(fits)
-        }
-        _ => None,
+/// Operators that an interval is followed through.
+const DEPTH: usize = 4;
+
+/// The interval of an integer, by what it is below and the operators that gave it.
+fn interval(env: &Env, a: Atom, depth: usize) -> Option<Interval> {
+    if let Atom::Const(c) = a {
+        return Interval::of_constant(c);
     }
+    if let Some(most) = env.uppers(a).iter().filter_map(|u| constant(*u)).min() {
+        return Some(Interval { least: 0, most: most - 1 });
+    }
+    let Exp::Prim(op, xy) = env.def_of(a).filter(|_| depth > 0)? else { return None };
+    let operands = op.operands().into_iter().zip(xy);
+    let operands: Vec<_> = operands.map(|(p, x)| interval(env, *x, depth - 1).or(Interval::of(p))).collect();
+    Interval::of_result(*op, &operands).filter(|i| i.fits(op.result()))
 }
 
 /// The comparison that holds where one gave `value`.

@@ -14,11 +14,13 @@
 use super::inline::Element;
 use super::order::consumed;
 use super::{Joiner, reads};
+use crate::flat::host::Host;
+use par_ir::access::{Access, Emit, Facts, Symbol};
 use par_ir::core::{self, At, Body, Exp};
 use par_ir::flat::{Block, Kernel, KernelKind, Op, Out, Param, Space, Stm, Ty};
 use par_ir::prim::{CmpOp, PrimOp};
 use par_ir::ty::{Atom, Dim, Var};
-use par_ir::visit::{Code, Subst};
+use par_ir::visit::Code;
 use par_runtime::Prim;
 use std::collections::{BTreeSet, HashMap};
 
@@ -77,8 +79,7 @@ fn read_state(stm: &mut Stm, joiner: &mut Joiner) -> Option<Vec<Stm>> {
     let mut made = Vec::new();
     for i in others {
         if let std::collections::hash_map::Entry::Vacant(new) = instead.entry(i) {
-            let columns = Columns::of(k)?;
-            new.insert((columns.copied(stm, dest, i, &mut made, joiner)?, k.innermost().into()));
+            new.insert(copied(stm, dest, i, &mut made, joiner)?);
         }
     }
     if let Op::Kernel(k) = &mut stm.op {
@@ -87,79 +88,35 @@ fn read_state(stm: &mut Stm, joiner: &mut Joiner) -> Option<Vec<Stm>> {
     Some(made)
 }
 
-/// The columns of a kernel over rows of one length.
-struct Columns<'k> {
-    kernel: &'k Kernel,
-    rows: Atom,
-    width: Atom,
+/// The elements of `array` at an index that is the same in all rows of a kernel: one for each column, if there is any row; and what
+/// the kernel calls the column.
+fn copied(stm: &Stm, array: Var, i: Atom, made: &mut Vec<Stm>, joiner: &mut Joiner) -> Option<(Var, Atom)> {
+    let (kernel, _) = owner(stm)?;
+    let (rows, Dim::Size(width)) = kernel.space.as_rows()? else { return None };
+    let column = kernel.innermost().into();
+    let facts = Facts::default();
+    let access = Access::of(kernel, &facts);
+    let (row, pos) = (joiner.vars.fresh_like(kernel.row), joiner.vars.fresh_like(kernel.pos));
+    let names = HashMap::from([(COLUMN, pos.into())]);
+    let mut code = Emit { vars: joiner.vars, names, stms: vec![], span: stm.span };
+    let index = access.emit(&access.form(i)?, &mut code)?;
+    let mut stms = code.stms;
+    let Ty::Array(prim) = stm.pat[0].ty else { return None };
+    let element = core::Param { var: joiner.vars.fresh("x"), ty: par_ir::Type::scalar(prim) };
+    let results = vec![element.var.into()];
+    stms.push(core::Stm { pat: vec![element], exp: Exp::Index(array, vec![index]), span: stm.span });
+    let mut host = Host::new(stm, joiner.vars);
+    let any = host.prim("any", PrimOp::Cmp(CmpOp::Gt, Prim::I64), vec![rows, Atom::i64(0)]);
+    let count = host.prim("columns", PrimOp::Select(Prim::I64), vec![any, width, Atom::i64(0)]);
+    let kind = KernelKind::Map(vec![Out::Elem(prim)]);
+    let body = Body { stms, results };
+    let kernel =
+        Kernel { kind, space: Space::flat(count), index: vec![pos], row, pos, prologue: vec![], body };
+    let var = host.vars.fresh("copied");
+    host.bind(vec![Param { var, ty: stm.pat[0].ty }], Op::Kernel(Box::new(kernel)));
+    made.append(&mut host.stms);
+    Some((var, column))
 }
 
-impl Columns<'_> {
-    fn of(kernel: &Kernel) -> Option<Columns<'_>> {
-        let (rows, Dim::Size(width)) = kernel.space.as_rows()? else { return None };
-        Some(Columns { kernel, rows, width })
-    }
-
-    /// The elements of `array` at an index that is the same in all rows: one for each column, if there is any row.
-    fn copied(
-        &self,
-        stm: &Stm,
-        array: Var,
-        i: Atom,
-        made: &mut Vec<Stm>,
-        joiner: &mut Joiner,
-    ) -> Option<Var> {
-        let index = self.index(i)?;
-        let Ty::Array(prim) = stm.pat[0].ty else { return None };
-        let mut host = |name, ty, op| {
-            let var = joiner.vars.fresh(name);
-            made.push(Stm { pat: vec![Param { var, ty }], op, ..stm.clone() });
-            Atom::Var(var)
-        };
-        let any = PrimOp::Cmp(CmpOp::Gt, Prim::I64);
-        let any = host("any", Ty::Scalar(Prim::Bool), Op::Prim(any, vec![self.rows, Atom::i64(0)]));
-        let choice = Op::Prim(PrimOp::Select(Prim::I64), vec![any, self.width, Atom::i64(0)]);
-        let count = host("columns", Ty::Scalar(Prim::I64), choice);
-        let (row, pos) = (joiner.vars.fresh_like(self.kernel.row), joiner.vars.fresh_like(self.kernel.pos));
-        let mut subst = Subst::from([(self.kernel.innermost(), pos.into())]);
-        let mut stms = index.refreshed_with(joiner.vars, &mut subst);
-        let element = core::Param { var: joiner.vars.fresh("x"), ty: par_ir::Type::scalar(prim) };
-        let results = vec![element.var.into()];
-        let exp = Exp::Index(array, vec![i.substituted(&subst)]);
-        stms.push(core::Stm { pat: vec![element], exp, span: stm.span });
-        let kind = KernelKind::Map(vec![Out::Elem(prim)]);
-        let body = Body { stms, results };
-        let kernel =
-            Kernel { kind, space: Space::flat(count), index: vec![pos], row, pos, prologue: vec![], body };
-        let var = joiner.vars.fresh("copied");
-        made.push(Stm {
-            pat: vec![Param { var, ty: stm.pat[0].ty }],
-            op: Op::Kernel(Box::new(kernel)),
-            ..stm.clone()
-        });
-        Some(var)
-    }
-
-    /// The statements that compute an index from the column and what is there before the kernel; none, if it needs anything else.
-    fn index(&self, i: Atom) -> Option<Vec<core::Stm>> {
-        let all = || self.kernel.prologue.iter().chain(&self.kernel.body.stms);
-        let mut inside = self.kernel.binders().into_iter().collect::<BTreeSet<Var>>();
-        all().for_each(|s| inside.extend(s.bound()));
-        let mut needed: BTreeSet<Var> = i.var().into_iter().collect();
-        needed.remove(&self.kernel.innermost());
-        let mut found = Vec::new();
-        for stm in all().collect::<Vec<_>>().into_iter().rev() {
-            if stm.pat.iter().any(|p| needed.remove(&p.var)) {
-                let cheap =
-                    matches!(&stm.exp, Exp::Prim(op, _) if !op.divides()) || matches!(stm.exp, Exp::Atom(_));
-                needed.extend(stm.exp.free().into_iter().filter(|v| cheap && *v != self.kernel.innermost()));
-                found.push(stm.clone());
-                if !cheap {
-                    return None;
-                }
-            }
-        }
-        found.reverse();
-        needed.is_disjoint(&inside).then_some(found)
-    }
-}
+/// The index inside rows.
+const COLUMN: Symbol = Symbol::Index(1);

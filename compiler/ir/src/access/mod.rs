@@ -1,0 +1,284 @@
+//! What is known of the integers in a kernel: polynomials over indices, bounds, and how arrays are read.
+//!
+//! ```text
+//! map over rows n [m] \row pos
+//!     prologue s = mul row m                       i0*m
+//!     { j = sub pos s                              i1            0 <= i1 <= m - 1
+//!       k = min (add j 1) (sub m 1)                k             0 <= k <= m - 1
+//!       x = xs[pos]                                aligned
+//!       y = xs[j]                                  affine, strides 0 and 1
+//!       loop for l < p { z = zs[l*m + j]           affine, strides 0 and 1, and m for each iteration
+//! ```
+//!
+//! A value is a [`Form`]: a polynomial over the indices of the space's dimensions ([`Symbol::Index`]), host scalars, counters of
+//! loops and *opaque* variables: elements that are read, results of other operators. Where positions or row numbers are divided by
+//! host scalars, the space has that many dimensions more ([`Access::divided`]), so quotients and remainders are indices.
+//!
+//! **Availability.** [`Access::needs`] is all that a form depends on, [`Access::level`] the innermost place at which something of
+//! that is bound: what is wanted before a loop must not need anything inside.
+//!
+//! **Overflow.** Sums, differences and products wrap, in forms as in the program, so they are equal always. A quotient is simplified only
+//! where the dividend is part of a position: positions are numbers of elements, so they fit. Bounds are those of the polynomial over
+//! integers; they are the value's where sizes and products of sizes that address arrays fit in an `i64`. Who cannot assume this has to
+//! check on the host, with the bounds of all that is computed on the way.
+
+mod axes;
+mod class;
+mod division;
+mod emit;
+mod eval;
+mod facts;
+mod form;
+mod interval;
+mod range;
+
+pub use axes::{Axes, Extent};
+pub use class::Class;
+pub use emit::Emit;
+pub use facts::Facts;
+pub use form::{Form, Symbol};
+pub use interval::Interval;
+pub use range::Range;
+
+use crate::flat::Kernel;
+use crate::prim::PrimOp;
+use crate::ty::{Atom, Var};
+use par_runtime::Scalar;
+use std::collections::{BTreeSet, HashMap};
+
+/// A scalar.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value {
+    /// Of this value.
+    Known(Scalar),
+    /// An `i64` that is this polynomial; of another type, a symbol.
+    Form(Form),
+}
+
+/// The place at which a variable is bound, from outside in.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Level {
+    /// Before the kernel.
+    Outside,
+    /// Once in a row.
+    Row,
+    /// At every position.
+    Position,
+    /// In so many branches and loops.
+    Inside(usize),
+}
+
+/// How an opaque variable is computed.
+#[derive(Clone, Debug, PartialEq)]
+enum Origin {
+    /// A counter below this.
+    Counter(Form),
+    /// An element.
+    Read(Read),
+    /// An operator.
+    Prim(PrimOp, Vec<Value>),
+    /// By anything else, or in a loop.
+    Other,
+}
+
+/// An element of an array that a kernel reads.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Read {
+    /// The array.
+    pub array: Var,
+    /// The element's index.
+    pub index: Form,
+    /// What is not negative there, because of the branches around it.
+    pub guards: Vec<Form>,
+}
+
+#[derive(Clone, Debug)]
+struct Bound {
+    origin: Origin,
+    level: Level,
+    /// How many were bound before.
+    order: usize,
+    /// All symbols that it depends on, itself too.
+    needs: BTreeSet<Symbol>,
+}
+
+/// What is known of a kernel's scalars.
+#[derive(Clone, Debug)]
+pub struct Access<'f> {
+    axes: Axes,
+    facts: &'f Facts,
+    values: HashMap<Var, Value>,
+    bound: HashMap<Var, Bound>,
+    intervals: HashMap<Var, Interval>,
+    /// The reads of elements, in order, with what they bind.
+    reads: Vec<(Var, Read)>,
+    /// Variables whose value is assumed.
+    fixed: HashMap<Var, Scalar>,
+    /// What is not negative where the evaluation stands.
+    guards: Vec<Form>,
+    level: Level,
+    /// A dimension by which part a division would be an index.
+    wanted: Option<(usize, Form)>,
+}
+
+/// Dimensions that divisions may make.
+const DIMENSIONS: usize = 6;
+
+impl<'f> Access<'f> {
+    /// Of a kernel's code: dimensions are those of its space.
+    pub fn of(kernel: &Kernel, facts: &'f Facts) -> Access<'f> {
+        Access::assuming(kernel, facts, HashMap::new())
+    }
+
+    /// As [`Access::of`], if these variables have these values.
+    pub fn assuming(kernel: &Kernel, facts: &'f Facts, fixed: HashMap<Var, Scalar>) -> Access<'f> {
+        let mut access = Access::over(Axes::of(&kernel.space, facts), facts);
+        access.fixed = fixed;
+        access.kernel(kernel);
+        access
+    }
+
+    /// As [`Access::of`], with a dimension for each host scalar that indices are divided by.
+    pub fn divided(kernel: &Kernel, facts: &'f Facts) -> Access<'f> {
+        let mut axes = Axes::of(&kernel.space, facts);
+        loop {
+            let mut access = Access::within(axes.clone(), kernel, facts);
+            match access.wanted.take() {
+                Some((dim, by)) if axes.count() < DIMENSIONS => axes.divide(dim, by),
+                _ => return access,
+            }
+        }
+    }
+
+    /// As [`Access::of`], where the positions of the kernel's space are numbered over these dimensions.
+    pub fn within(axes: Axes, kernel: &Kernel, facts: &'f Facts) -> Access<'f> {
+        let mut access = Access::over(axes, facts);
+        access.kernel(kernel);
+        access
+    }
+
+    fn over(axes: Axes, facts: &'f Facts) -> Access<'f> {
+        Access {
+            axes,
+            facts,
+            values: HashMap::new(),
+            bound: HashMap::new(),
+            intervals: HashMap::new(),
+            reads: Vec::new(),
+            fixed: HashMap::new(),
+            guards: Vec::new(),
+            level: Level::Outside,
+            wanted: None,
+        }
+    }
+
+    /// The space's dimensions.
+    pub fn axes(&self) -> &Axes {
+        &self.axes
+    }
+
+    /// What an operand is.
+    pub fn value(&self, a: Atom) -> Value {
+        match a {
+            Atom::Const(c) => Value::Known(c),
+            Atom::Var(v) => self.values.get(&v).cloned().unwrap_or_else(|| match self.fixed.get(&v) {
+                Some(c) => Value::Known(*c),
+                None => Value::Form(self.facts.form(a)),
+            }),
+        }
+    }
+
+    /// An operand as a form; none if it is a constant that is no `i64`.
+    pub fn form(&self, a: Atom) -> Option<Form> {
+        match self.value(a) {
+            Value::Known(Scalar::I64(n)) => Some(n.into()),
+            Value::Known(_) => None,
+            Value::Form(f) => Some(f),
+        }
+    }
+
+    /// The variable that an operand is a copy of, if it is opaque.
+    pub fn opaque(&self, a: Atom) -> Option<Var> {
+        match self.form(a)?.as_symbol()? {
+            Symbol::Var(v) => Some(v),
+            _ => None,
+        }
+    }
+
+    /// The element that an opaque variable is.
+    pub fn read(&self, v: Var) -> Option<&Read> {
+        match &self.bound.get(&v)?.origin {
+            Origin::Read(read) => Some(read),
+            _ => None,
+        }
+    }
+
+    /// The operator that an opaque variable results from, and its operands.
+    pub fn operator(&self, v: Var) -> Option<(PrimOp, &[Value])> {
+        match &self.bound.get(&v)?.origin {
+            Origin::Prim(op, xs) => Some((*op, xs)),
+            _ => None,
+        }
+    }
+
+    /// All elements that are read, in the order of the code.
+    pub fn reads(&self) -> impl Iterator<Item = &Read> {
+        self.reads.iter().map(|(_, read)| read)
+    }
+
+    /// Whether a symbol is a host scalar.
+    pub fn is_outside(&self, s: Symbol) -> bool {
+        matches!(s, Symbol::Var(v) if !self.bound.contains_key(&v))
+    }
+
+    /// Whether a form has host scalars in it only.
+    pub fn is_host(&self, f: &Form) -> bool {
+        f.symbols().into_iter().all(|s| self.is_outside(s))
+    }
+
+    /// All symbols that a form depends on.
+    pub fn needs(&self, f: &Form) -> BTreeSet<Symbol> {
+        let mut needs = f.symbols();
+        for s in f.symbols() {
+            match s {
+                Symbol::Var(v) => needs.extend(self.bound.get(&v).iter().flat_map(|b| &b.needs)),
+                Symbol::Start => needs.extend((0..self.axes.rows()).map(Symbol::Index)),
+                Symbol::Index(_) => {}
+            }
+        }
+        needs
+    }
+
+    /// Whether a form depends on the index of a dimension.
+    pub fn varies(&self, f: &Form, dim: usize) -> bool {
+        self.needs(f).contains(&Symbol::Index(dim))
+    }
+
+    /// The innermost place at which something is bound that a form depends on. Operators can be computed elsewhere, elements,
+    /// counters and the state of loops cannot.
+    pub fn level(&self, f: &Form) -> Level {
+        let level = |s: Symbol| match s {
+            Symbol::Index(d) if d >= self.axes.rows() => Level::Position,
+            Symbol::Index(_) | Symbol::Start => Level::Row,
+            Symbol::Var(v) => match self.bound.get(&v) {
+                Some(Bound { origin: Origin::Prim(..), .. }) | None => Level::Outside,
+                Some(bound) => bound.level,
+            },
+        };
+        self.needs(f).into_iter().map(level).max().unwrap_or(Level::Outside)
+    }
+
+    /// How a form grows with a symbol: 0 if it does not depend on it, a host form if it is linear in it, otherwise nothing is known.
+    pub fn growth(&self, f: &Form, s: Symbol) -> Option<Form> {
+        let (growth, rest) = f.split(s)?;
+        (self.is_host(&growth) && !self.needs(&rest).contains(&s)).then_some(growth)
+    }
+
+    /// The interval of an integer, by the operators that gave it.
+    pub fn interval(&self, a: Atom) -> Option<Interval> {
+        match a {
+            Atom::Const(c) => Interval::of_constant(c),
+            Atom::Var(v) => self.intervals.get(&v).copied(),
+        }
+    }
+}
