@@ -204,7 +204,8 @@ impl Element {
     }
 
     fn needs_row(&self) -> bool {
-        !self.prologue.is_empty() || self.stms.iter().any(|s| self.rows.iter().any(|v| s.mentions(*v)))
+        let mentions = |v: &Var| self.result == Atom::Var(*v) || self.stms.iter().any(|s| s.mentions(*v));
+        !self.prologue.is_empty() || self.rows.iter().any(mentions)
     }
 
     /// Whether a kernel may compute the elements that it reads: one for each of its own, or for each of its rows.
@@ -220,13 +221,12 @@ impl Element {
         }
         reads.iter().filter(|(arr, _)| *arr == array).all(|(_, i)| {
             let here = *i == Atom::Var(if in_prologue { k.row } else { k.pos });
-            let as_often = self.is_free
-                || in_prologue
-                || self.space.as_ref() == Some(&k.space)
-                || self.space.is_none() && here;
+            let same_space = self.space.as_ref() == Some(&k.space);
+            let as_often = self.is_free || in_prologue || same_space || self.space.is_none() && here;
+            let in_same_row = here && same_space;
             let moved = |j: Atom| if j == Atom::Var(self.pos) { *i } else { j };
             let is_new = |arr: Var, j: Atom| !reads.contains(&(arr, moved(j)));
-            as_often && (here || !self.needs_row()) && loads_of(&self.stms, &is_new) <= 1
+            as_often && (in_same_row || !self.needs_row()) && loads_of(&self.stms, &is_new) <= 1
         })
     }
 
