@@ -16,6 +16,7 @@ mod control;
 mod functions;
 mod library;
 mod operators;
+mod positions;
 mod recursion;
 mod reduce;
 mod rounding;
@@ -108,6 +109,7 @@ fn forms() -> impl Iterator<Item = &'static Form> {
         shape::FORMS,
         reduce::FORMS,
         update::FORMS,
+        positions::FORMS,
         library::FORMS,
         functions::FORMS,
         recursion::FORMS,
