@@ -29,7 +29,7 @@ type Outcome<T> = Result<T, RuntimeError>;
 
 /// A promise that the program breaks: the compiler's mistake, not the user's.
 fn internal<T>(what: impl std::fmt::Display) -> Outcome<T> {
-    Err(RuntimeError::plain(format!("internal error: {what}")))
+    Err(RuntimeError::internal(what))
 }
 
 /// Runs one call, on a new piece of stack where the old one is nearly used up.
