@@ -67,7 +67,7 @@ pub(crate) fn kernel_may_fail(k: &Kernel) -> bool {
 
 fn prune_op(op: &mut Op, used: &mut Used) {
     match op {
-        Op::If { cond, then, other } => {
+        Op::If { cond, then, other, .. } => {
             mark(used, *cond);
             prune_block(then, used);
             prune_block(other, used);
