@@ -3,9 +3,7 @@
 mod common;
 
 use common::rendered;
-use par_syntax::{
-    Diagnostic, Label, Severity, Sources, ast::Span, parse, parse_expression, parse_type, render,
-};
+use par_syntax::{Diagnostic, Severity, Sources, ast::Span, parse, parse_expression, parse_type, render};
 
 fn errors(text: &str) -> String {
     let (_, diags) = parse(text, 0);
