@@ -5,6 +5,8 @@ use crate::pool;
 use crate::prim::{Prim, Scalar};
 use crate::profile::Counters;
 use std::any::Any;
+use std::cell::Cell;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Arc, OnceLock};
 
 /// Bytes, aligned to 64.
@@ -37,7 +39,9 @@ impl Buffer {
     }
 
     fn new(capacity: usize, zeroed: bool) -> Buffer {
-        Buffer::try_new(capacity, zeroed).unwrap_or_else(|| panic!("out of memory: {capacity} bytes"))
+        let may_take = !WITHIN_MEMORY.get() || pool::may_take(capacity);
+        let buffer = if may_take { Buffer::try_new(capacity, zeroed) } else { None };
+        buffer.unwrap_or_else(|| exhausted(capacity))
     }
 
     fn block(&self) -> &pool::Block {
@@ -54,7 +58,7 @@ impl Buffer {
 
 fn fetch(remote: &dyn Remote) -> pool::Block {
     let size = remote.size();
-    let block = pool::allocate(size, false).unwrap_or_else(|| panic!("out of memory: {size} bytes"));
+    let block = pool::allocate(size, false).unwrap_or_else(|| exhausted(size));
     // SAFETY: the block is fresh and has room for them.
     remote.copy_to(unsafe { std::slice::from_raw_parts_mut(block.ptr, size) });
     block
@@ -77,6 +81,36 @@ impl Drop for Buffer {
 /// There is no memory for that many bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct OutOfMemory(pub u64);
+
+impl std::fmt::Display for OutOfMemory {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "no memory for {} bytes", self.0)
+    }
+}
+
+thread_local! {
+    static WITHIN_MEMORY: Cell<bool> = const { Cell::new(false) };
+}
+
+/// What `make` gives, or that there is no memory for an array that it makes on this thread: then it is left by unwinding. For readers of
+/// files, which make arrays everywhere and have no place for this outcome.
+pub fn within_memory<T>(make: impl FnOnce() -> T) -> Result<T, OutOfMemory> {
+    let outer = WITHIN_MEMORY.replace(true);
+    let made = catch_unwind(AssertUnwindSafe(make));
+    WITHIN_MEMORY.set(outer);
+    made.map_err(|panic| match panic.downcast::<OutOfMemory>() {
+        Ok(lack) => *lack,
+        Err(bug) => resume_unwind(bug),
+    })
+}
+
+/// Leaves [`within_memory`]; outside of it this is a panic.
+pub(crate) fn exhausted(bytes: usize) -> ! {
+    if WITHIN_MEMORY.get() {
+        resume_unwind(Box::new(OutOfMemory(bytes as u64)));
+    }
+    panic!("out of memory: {bytes} bytes")
+}
 
 /// A flat array: `len` elements of one scalar type in a reference-counted buffer. Cloning shares.
 #[derive(Clone)]
@@ -376,5 +410,26 @@ impl PartialEq for Array {
     /// Bitwise equality of type, length and elements.
     fn eq(&self, other: &Array) -> bool {
         self.prim == other.prim && self.len == other.len && self.bytes() == other.bytes()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arrays_that_are_too_large_end_their_reader() {
+        let bytes = 1 << 60;
+        let made = within_memory(|| (Array::zeros(Prim::I64, 3), Array::uninit(Prim::U8, bytes)));
+        assert_eq!(made.unwrap_err(), OutOfMemory(bytes as u64));
+        assert_eq!(within_memory(|| Array::zeros(Prim::I64, 3).len()), Ok(3));
+        let limited = || pool::with_limit(Some(100), || within_memory(|| Array::from_slice(&[0u8; 200])));
+        assert_eq!(limited().unwrap_err().to_string(), "no memory for 200 bytes");
+    }
+
+    #[test]
+    fn what_is_not_for_lack_of_memory_goes_on() {
+        let panicked = catch_unwind(|| within_memory(|| resume_unwind(Box::new("a bug"))));
+        assert_eq!(panicked.unwrap_err().downcast_ref(), Some(&"a bug"));
     }
 }

@@ -86,7 +86,7 @@ impl CheckKind {
             CheckKind::Assert(text) => format!("assertion failed: {text}"),
             CheckKind::Empty(what) => format!("{what} of an empty array"),
             CheckKind::TooDeep => "recursion is too deep".into(),
-            CheckKind::OutOfMemory => format!("{OUT_OF_MEMORY} ({} bytes were asked for)", arg(0)),
+            CheckKind::OutOfMemory => format!("out of memory ({} bytes were asked for)", arg(0)),
             CheckKind::ZeroStep => "the step is zero".into(),
             CheckKind::Range if arg(2) == 0 => "the step is zero".into(),
             CheckKind::Range => {
@@ -97,52 +97,57 @@ impl CheckKind {
     }
 }
 
+/// The reason why a run ended without a result, for programs; [`RuntimeError::message`] is for people.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ErrorKind {
+    /// A check that failed, or input that does not fit.
+    Failed,
+    /// Recursion beyond the memory there is for it.
+    TooDeep,
+    /// Not enough memory.
+    OutOfMemory,
+    /// A [`CancelToken`](crate::CancelToken) that was used.
+    Cancelled,
+    /// A mistake of the compiler or of this crate.
+    Internal,
+}
+
 /// A program's failure: what check failed, with which values, where.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[allow(missing_docs)]
 pub struct RuntimeError {
+    pub kind: ErrorKind,
     pub message: String,
     pub span: Option<Span>,
 }
 
-/// The text of an error that is no failure of the program: somebody stopped it.
-const CANCELLED: &str = "interrupted";
-
 /// How the text of an error begins that is not the program's.
-const INTERNAL: &str = "internal error:";
-
-/// How the text of a lack of memory begins.
-const OUT_OF_MEMORY: &str = "out of memory";
+const INTERNAL: &str = "internal error: ";
 
 impl RuntimeError {
     /// The end of a program whose [`CancelToken`](crate::CancelToken) was used.
     pub fn cancelled() -> RuntimeError {
-        RuntimeError::plain(CANCELLED)
-    }
-
-    /// Whether the program was stopped, see [`RuntimeError::cancelled`].
-    pub fn is_cancelled(&self) -> bool {
-        self.span.is_none() && self.message == CANCELLED
-    }
-
-    /// Whether there was not enough memory.
-    pub fn is_out_of_memory(&self) -> bool {
-        self.message.starts_with(OUT_OF_MEMORY)
+        RuntimeError { kind: ErrorKind::Cancelled, ..RuntimeError::plain("interrupted") }
     }
 
     /// The error of a failed check.
-    pub fn check(kind: &CheckKind, args: &[Scalar], span: Span) -> RuntimeError {
-        RuntimeError { message: kind.message(args), span: Some(span) }
+    pub fn check(check: &CheckKind, args: &[Scalar], span: Span) -> RuntimeError {
+        let kind = match check {
+            CheckKind::OutOfMemory => ErrorKind::OutOfMemory,
+            CheckKind::TooDeep => ErrorKind::TooDeep,
+            _ => ErrorKind::Failed,
+        };
+        RuntimeError { kind, message: check.message(args), span: Some(span) }
     }
 
     /// A mistake of the compiler or of this crate.
     pub fn internal(what: impl std::fmt::Display) -> RuntimeError {
-        RuntimeError::plain(format!("{INTERNAL} {what}"))
+        RuntimeError { kind: ErrorKind::Internal, ..RuntimeError::plain(format!("{INTERNAL}{what}")) }
     }
 
     /// What is wrong, if it is a mistake of the compiler or of this crate and not of the program.
     pub fn internal_message(&self) -> Option<&str> {
-        self.message.strip_prefix(INTERNAL).map(str::trim_start)
+        (self.kind == ErrorKind::Internal).then(|| self.message.strip_prefix(INTERNAL)).flatten()
     }
 
     /// The same error of a program in which some checks are left out: then it is its own mistake.
@@ -155,9 +160,9 @@ impl RuntimeError {
         }
     }
 
-    /// An error without a place in the source (bad input, memory).
+    /// An error without a place in the source, of bad input.
     pub fn plain(message: impl Into<String>) -> RuntimeError {
-        RuntimeError { message: message.into(), span: None }
+        RuntimeError { kind: ErrorKind::Failed, message: message.into(), span: None }
     }
 }
 
@@ -167,3 +172,39 @@ impl std::fmt::Display for RuntimeError {
     }
 }
 impl std::error::Error for RuntimeError {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a program says itself, in the words of the runtime.
+    #[test]
+    fn a_message_does_not_say_of_what_kind_an_error_is() {
+        let texts = ["interrupted", "internal error: made up", "out of memory (1 bytes were asked for)"];
+        for text in texts {
+            assert_eq!(RuntimeError::plain(text).kind, ErrorKind::Failed);
+            let check = RuntimeError::check(&CheckKind::Other(text.into()), &[], Span::default());
+            assert_eq!((check.kind, check.internal_message()), (ErrorKind::Failed, None));
+        }
+    }
+
+    #[test]
+    fn an_error_has_the_kind_of_its_check() {
+        let kind = |check| RuntimeError::check(&check, &[], Span::default()).kind;
+        assert_eq!(kind(CheckKind::OutOfMemory), ErrorKind::OutOfMemory);
+        assert_eq!(kind(CheckKind::TooDeep), ErrorKind::TooDeep);
+        assert_eq!(kind(CheckKind::Bounds), ErrorKind::Failed);
+    }
+
+    #[test]
+    fn without_checks_an_internal_error_is_the_programs() {
+        let error = RuntimeError::internal("a read at 7");
+        assert_eq!(
+            (error.message.as_str(), error.internal_message()),
+            ("internal error: a read at 7", Some("a read at 7"))
+        );
+        let error = error.of_unsafe();
+        assert_eq!(error.kind, ErrorKind::Failed);
+        assert_eq!(error.message, "a check that `#[unsafe]` leaves out does not hold: a read at 7");
+    }
+}

@@ -29,7 +29,7 @@ pub mod value;
 pub use array::Array;
 pub use blocks::Blocks;
 pub use cancel::CancelToken;
-pub use check::{CheckKind, RuntimeError, Span};
+pub use check::{CheckKind, ErrorKind, RuntimeError, Span};
 pub use entry::Entry;
 pub use exec::{Executable, Options};
 pub use half::f16;

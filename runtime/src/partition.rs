@@ -10,6 +10,7 @@ use crate::math::STRIP;
 #[cfg(target_arch = "x86_64")]
 use crate::simd::{Level, level};
 use std::mem::MaybeUninit;
+use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering::Relaxed};
 
 /// Classes that a partition has at most.
 pub const MOST: usize = 16;
@@ -80,11 +81,33 @@ fn count(classes: &[u32], most: usize) -> [i64; MOST] {
 /// for those that come after it.
 pub type Move = unsafe extern "C" fn(*mut u8, *const u8, *const u32, i64, *mut Places);
 
+/// An element of a scatter: a word that several threads may store to one place at a time. One of their values stays there.
+trait Word: Copy {
+    /// Stores a word.
+    ///
+    /// # Safety
+    /// The place is aligned and may be written. Threads that use it at the same time do nothing but store words of this size.
+    unsafe fn store(to: *mut Self, x: Self);
+}
+
+macro_rules! words {
+    ($($t:ty: $atomic:ty),*) => { $(
+        impl Word for $t {
+            #[inline(always)]
+            unsafe fn store(to: *mut $t, x: $t) {
+                // SAFETY: as the caller promises.
+                unsafe { <$atomic>::from_ptr(to) }.store(x, Relaxed);
+            }
+        }
+    )* };
+}
+words!(u8: AtomicU8, u16: AtomicU16, u32: AtomicU32, u64: AtomicU64);
+
 /// Moves the elements one by one.
 ///
 /// # Safety
 /// As for [`Move`]: there are so many elements and classes, and the array `to` has the length that `places` says.
-unsafe fn one_by_one<T: Copy>(to: *mut T, from: *const T, classes: *const u32, n: usize, places: &Places) {
+unsafe fn one_by_one<T: Word>(to: *mut T, from: *const T, classes: *const u32, n: usize, places: &Places) {
     let mut next = places.heads;
     for i in 0..n {
         // SAFETY: as the caller promises.
@@ -95,8 +118,8 @@ unsafe fn one_by_one<T: Copy>(to: *mut T, from: *const T, classes: *const u32, n
         let at = next[c];
         next[c] = at.wrapping_add(1);
         if (0..places.len).contains(&at) {
-            // SAFETY: the place is inside.
-            unsafe { *to.add(at as usize) = *from.add(i) };
+            // SAFETY: the place is inside; other threads do no more than this there.
+            unsafe { T::store(to.add(at as usize), *from.add(i)) };
         }
     }
 }
@@ -220,9 +243,9 @@ const AHEAD: usize = 24;
 /// before.
 ///
 /// # Safety
-/// As for [`Scatter`]: there are so many elements and indices, and the array has `len` places.
+/// As for [`Scatter`]: there are so many elements and indices, and the array has `len` places, to which other threads may store, too.
 #[inline(always)]
-unsafe fn scatter<T: Copy>(to: *mut T, len: i64, from: *const T, indices: *const i64, n: usize) {
+unsafe fn scatter<T: Word>(to: *mut T, len: i64, from: *const T, indices: *const i64, n: usize) {
     let is_far = len as usize * size_of::<T>() > NEAR;
     for i in 0..n {
         // SAFETY: as the caller promises; what is asked for need not be there.
@@ -234,7 +257,7 @@ unsafe fn scatter<T: Copy>(to: *mut T, len: i64, from: *const T, indices: *const
             }
             let at = *indices.add(i);
             if (at as u64) < len as u64 {
-                *to.add(at as usize) = *from.add(i);
+                T::store(to.add(at as usize), *from.add(i));
             }
         }
     }

@@ -12,7 +12,7 @@
 //! row may have needed something of all rows of the level around it, which is then tried again with half of its rows; but not for ever,
 //! since levels may be many.
 
-use crate::check::RuntimeError;
+use crate::check::{ErrorKind, RuntimeError};
 use crate::pool;
 use std::cell::Cell;
 
@@ -89,7 +89,7 @@ impl Pieces {
                 self.done += rows;
                 Ok(Some(x))
             }
-            Err(e) if !e.is_out_of_memory() => Err(e),
+            Err(e) if e.kind != ErrorKind::OutOfMemory => Err(e),
             Err(_) if rows > 1 && is_worth_another_try() => {
                 self.size = rows.div_ceil(2);
                 Ok(None)

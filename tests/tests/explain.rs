@@ -95,6 +95,39 @@ fn versions_say_when_they_run() {
     }
 }
 
+/// A program's own branches are no versions, whatever its variables are called.
+#[test]
+fn branches_of_the_program_are_no_versions() {
+    let p = program(
+        "entry main (n: i64) (xs: []i64) : i64 =
+           let many = 512 <= n
+           let by_rows = if many then n <= 6 else false
+           let by_position = 256 <= n && by_rows
+           let a = if many then i64.sum (filter (> 1) xs) else i64.maximum xs
+           let b = if by_rows then i64.minimum (map (* a) xs) else a
+           in if by_position then i64.product (map (+ b) xs) else b",
+    );
+    let text = listing(&insight(&p, "main"), 240, false);
+    assert!(text.contains("then") && text.contains("else"), "{text}");
+    assert!(!text.contains("version"), "{text}");
+}
+
+#[test]
+fn rows_that_are_found_and_blocks_of_columns_are_versions() {
+    let rows = program(include_str!("../golden/scan/segments.par"));
+    let text = listing(&insight(&rows, "expand"), 240, false);
+    for part in [
+        "runs in the choice of a version",
+        "version: over rows: if their starts grow, for 4 elements a row and more on average",
+        "version: over elements, as written: for shorter rows, or other starts",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    let columns = program("entry main [n][m] (xss: [n][m]f64) : [m]f64 = map f64.sum (transpose xss)");
+    let text = listing(&insight(&columns, "main"), 240, false);
+    assert!(text.contains("version: blocks of rows, combined: for more than 256 of them"), "{text}");
+}
+
 #[test]
 fn what_one_element_does_by_itself_is_named() {
     let p = program(

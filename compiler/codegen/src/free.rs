@@ -161,8 +161,7 @@ impl Walk {
                 self.body(other);
             }
             Exp::Loop { params, form, body } => self.loop_(params, form, body),
-            // Nothing else occurs in a kernel; the code generator says so.
-            _ => {}
+            other => panic!("internal error in codegen: a kernel contains {other:?}"),
         }
     }
 

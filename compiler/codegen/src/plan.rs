@@ -173,27 +173,29 @@ impl<C: Code> Planner<'_, C> {
         for v in &bound {
             live.remove(v);
         }
-        let op = self.op(&stm.op, live, &mut drop_after)?;
+        let op = self.op(stm, live, &mut drop_after)?;
         let pat = bound.into_iter().map(|v| self.operands.slot(v)).collect();
-        let op = match (op, &stm.op) {
-            (plan::Op::Concat(xs, _), _) => plan::Op::Concat(xs, result_prim(stm)?),
-            (plan::Op::Join(xs, _), _) => plan::Op::Join(xs, result_prim(stm)?),
-            (op, _) => op,
-        };
         let site = *self.sites.get(&std::ptr::from_ref(stm)).ok_or("a statement without a number")?;
         Ok(plan::Stm { pat, op, drop_after, span: stm.span, site })
     }
 
-    fn op(&mut self, op: &Op, live: &mut Live, drop_after: &mut Vec<Slot>) -> Result<PlanOp<C>, String> {
-        Ok(match op {
-            Op::If { cond, then, other } => self.branch(cond, then, other, live)?,
+    fn op(
+        &mut self,
+        stm: &flat::Stm,
+        live: &mut Live,
+        drop_after: &mut Vec<Slot>,
+    ) -> Result<PlanOp<C>, String> {
+        Ok(match &stm.op {
+            Op::If { cond, then, other, .. } => self.branch(cond, then, other, live)?,
             Op::Loop { params, form, body } => self.loop_(params, form, body, live, drop_after)?,
             Op::Split { rows, most, first, count, body } => {
                 self.split(*rows, *most, [*first, *count], body, live, drop_after)?
             }
             Op::Kernel(k) => plan::Op::Kernel(Box::new(self.code.kernel(k, &mut self.operands, live)?)),
             Op::Call(fun, args) => plan::Op::Call(fun.0 as usize, self.operands.operands(args, live)),
-            _ => self.simple(op, live),
+            Op::Concat(vs) => plan::Op::Concat(self.operands.vars(vs, live), result_prim(stm)?),
+            Op::Join(vs) => plan::Op::Join(self.operands.vars(vs, live), result_prim(stm)?),
+            op => self.simple(op, live),
         })
     }
 
@@ -236,9 +238,7 @@ impl<C: Code> Planner<'_, C> {
                 start: self.operands.operand(start, live),
                 len: self.operands.operand(len, live),
             },
-            Op::Concat(vs) => plan::Op::Concat(self.operands.vars(vs, live), par_ir::Prim::Bool),
             Op::ConcatDesc(vs) => plan::Op::ConcatDesc(self.operands.vars(vs, live)),
-            Op::Join(vs) => plan::Op::Join(self.operands.vars(vs, live), par_ir::Prim::Bool),
             Op::Tidy { blocks, starts, lens, kept } => plan::Op::Tidy {
                 blocks: self.operands.var(*blocks, live),
                 starts: self.operands.var(*starts, live),
@@ -259,9 +259,13 @@ impl<C: Code> Planner<'_, C> {
                 keys: self.operands.var(*keys, live),
                 space: self.operands.space(space, live),
             },
-            Op::If { .. } | Op::Loop { .. } | Op::Split { .. } | Op::Kernel(_) | Op::Call(..) => {
-                unreachable!("operations with blocks, kernels and calls are planned by `op`")
-            }
+            Op::If { .. }
+            | Op::Loop { .. }
+            | Op::Split { .. }
+            | Op::Kernel(_)
+            | Op::Call(..)
+            | Op::Concat(_)
+            | Op::Join(_) => unreachable!("planned by `op`"),
         }
     }
 
@@ -426,7 +430,7 @@ impl Uses {
                 self.used.extend(std::iter::once(keys).chain(values));
             }
             Op::Kernel(k) => self.kernel(k),
-            Op::If { cond, then, other } => {
+            Op::If { cond, then, other, .. } => {
                 self.atoms([cond]);
                 self.block(then);
                 self.block(other);

@@ -94,7 +94,7 @@ fn countdown() -> Program {
     let other = b.block(&[result]);
     let then = par_ir::flat::Block { stms: vec![], results: vec![Atom::i64(0)] };
     b.stms = outer;
-    let result = b.one(I64, Op::If { cond: zero.into(), then, other });
+    let result = b.one(I64, Op::If { cond: zero.into(), versions: None, then, other });
     b.program(&[I64], &[result])
 }
 
@@ -379,7 +379,7 @@ fn branches_release_what_they_do_not_use() {
     let then = b.block(&[first]);
     let other = par_ir::flat::Block { stms: vec![], results: vec![Atom::i64(3)] };
     b.stms = outer;
-    let x = b.one(I64, Op::If { cond: c.into(), then, other });
+    let x = b.one(I64, Op::If { cond: c.into(), versions: None, then, other });
     let ys = b.one(INTS, Op::Write { arr: xs, index: Atom::i64(1), value: x.into() });
     let exe = par_codegen::cpu::compile(&b.program(&[INTS], &[ys])).expect("compiles");
     for (flag, want) in [(true, [4i64, 4]), (false, [4, 3])] {

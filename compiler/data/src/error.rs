@@ -1,5 +1,6 @@
 //! What is wrong with a file.
 
+use par_runtime::array::OutOfMemory;
 use par_runtime::io::InputError;
 use std::fmt;
 
@@ -70,6 +71,12 @@ impl std::error::Error for DataError {}
 impl From<String> for DataError {
     fn from(message: String) -> DataError {
         DataError::new(message)
+    }
+}
+
+impl From<OutOfMemory> for DataError {
+    fn from(lack: OutOfMemory) -> DataError {
+        DataError::new(lack.to_string())
     }
 }
 

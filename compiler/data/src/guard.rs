@@ -1,8 +1,9 @@
 //! What readers of others do with files that are none of theirs: they may panic. That is a wrong file then, not a bug.
 
 use crate::DataError;
+use par_runtime::array::OutOfMemory;
 use std::cell::Cell;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 thread_local! {
     static GUARDED: Cell<bool> = const { Cell::new(false) };
@@ -18,5 +19,8 @@ pub(crate) fn guarded<T>(read: impl FnOnce() -> Result<T, DataError>) -> Result<
     let before = GUARDED.replace(true);
     let result = catch_unwind(AssertUnwindSafe(read));
     GUARDED.set(before);
-    result.unwrap_or_else(|_| Err(DataError::new("the file is damaged")))
+    result.unwrap_or_else(|panic| match panic.is::<OutOfMemory>() {
+        true => resume_unwind(panic),
+        false => Err(DataError::new("the file is damaged")),
+    })
 }

@@ -4,6 +4,7 @@ use crate::format::{Format, split};
 use crate::source::{Source, Watch};
 use crate::tree::Tree;
 use crate::{DataError, csv, fit, market, npz, picture, text};
+use par_runtime::array::within_memory;
 use par_runtime::io::npy;
 use par_runtime::{Value, ValueType};
 use std::path::{Path, PathBuf};
@@ -66,6 +67,10 @@ impl<'a> Input<'a> {
 
     /// The names of the parts that can be read on their own; none if the file is one value, or values one after the other.
     pub fn names(&mut self) -> Result<Vec<String>, DataError> {
+        within_memory(|| self.part_names())?
+    }
+
+    fn part_names(&mut self) -> Result<Vec<String>, DataError> {
         match self.format {
             Format::Npz => npz::names(&mut self.source),
             Format::Csv(_) => csv::names(&mut self.source, false),
@@ -81,16 +86,24 @@ impl<'a> Input<'a> {
 
     /// The values of the first of the types, as many as the file has. Only files of values one after the other have several.
     pub fn read_some(&mut self, types: &[ValueType]) -> Result<Vec<Value>, DataError> {
+        within_memory(|| self.some_values(types))?
+    }
+
+    fn some_values(&mut self, types: &[ValueType]) -> Result<Vec<Value>, DataError> {
         match (self.format, types.first()) {
             (Format::Binary, _) => text::read_binary(&mut self.source, types),
             (Format::Text, _) => text::read(&self.source.bytes()?, types),
-            (_, Some(ty)) => Ok(vec![self.read(None, ty)?]),
+            (_, Some(ty)) => Ok(vec![self.value(None, ty)?]),
             (_, None) => Err("expected no value, but there is one".into()),
         }
     }
 
     /// The file, or a part of it, as a value of type `ty`.
     pub fn read(&mut self, part: Option<&str>, ty: &ValueType) -> Result<Value, DataError> {
+        within_memory(|| self.value(part, ty))?
+    }
+
+    fn value(&mut self, part: Option<&str>, ty: &ValueType) -> Result<Value, DataError> {
         let source = &mut self.source;
         let tree = match self.format {
             Format::Npz => npz::read(source, part, ty),
@@ -116,7 +129,7 @@ impl<'a> Input<'a> {
             }
             Format::Raw => return text::raw(&source.bytes()?, ty),
             Format::Text | Format::Binary => {
-                let mut values = self.read_some(std::slice::from_ref(ty))?;
+                let mut values = self.some_values(std::slice::from_ref(ty))?;
                 return values.pop().ok_or_else(|| "the file has no value".into());
             }
         };

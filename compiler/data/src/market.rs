@@ -139,8 +139,7 @@ impl Matrix {
                 self.columns.len()
             )
         })?;
-        let mut all = Array::try_zeros(self.values.prim(), total)
-            .map_err(|e| format!("no memory for {} bytes", e.0))?;
+        let mut all = Array::try_zeros(self.values.prim(), total).map_err(|e| e.to_string())?;
         for (row, bounds) in self.offsets.slice::<i64>().windows(2).enumerate() {
             for entry in bounds[0] as usize..bounds[1] as usize {
                 let column = self.columns.slice::<i64>()[entry] as usize;

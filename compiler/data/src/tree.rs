@@ -58,7 +58,7 @@ impl Tree {
 
     /// The rows of another tree of the same structure after these.
     pub fn append(self, other: Tree) -> Result<Tree, String> {
-        let memory = |e: par_runtime::array::OutOfMemory| format!("no memory for {} bytes", e.0);
+        let memory = |e: par_runtime::array::OutOfMemory| e.to_string();
         Ok(match (self, other) {
             (Tree::Scalars(mut a), Tree::Scalars(b)) if a.prim() == b.prim() => {
                 a.append(&b).map_err(memory)?;

@@ -1,8 +1,9 @@
 //! Files that are none: cut off anywhere, with bytes changed, with headers that lie. Each gives a value or one line.
 
 use par_data::{Format, Input, Target};
+use par_runtime::io::npy;
 use par_runtime::io::text::read_values;
-use par_runtime::{Prim, ValueType};
+use par_runtime::{Prim, ValueType, pool};
 use proptest::prelude::*;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
@@ -160,6 +161,55 @@ proptest! {
             attempt(None, ty, bytes);
         });
     }
+}
+
+/// Headers of a few bytes that say there are 10^15 numbers.
+#[test]
+fn headers_that_ask_for_everything() {
+    const MANY: u64 = 1_000_000_000_000_000;
+    let ty = ValueType::array(ValueType::Prim(Prim::F64));
+    let npy = [&npy::header(Prim::F64, &[MANY as i64])[..], &[0; 80]].concat();
+    let binary = [b"b\x02\x01 f64", &MANY.to_le_bytes()[..], &[0; 80]].concat();
+    let market = format!("%%MatrixMarket matrix array real general\n{MANY} 1\n1.0\n2.0\n");
+    for (format, bytes) in [("npy", npy), ("binary", binary), ("mtx", market.into_bytes())] {
+        let read = |bytes: Vec<u8>| {
+            let mut input = Input::from_bytes(bytes, Format::from_name(format))?;
+            input.read(None, &ty)
+        };
+        let error = read(bytes).expect_err(format).to_string();
+        assert!(!error.is_empty() && !error.contains('\n'), "{format}: {error:?}");
+    }
+}
+
+/// Where there is less memory than a file needs, that is said; how much is needed differs between formats.
+#[test]
+fn files_that_are_larger_than_memory() {
+    silently(|| {
+        for (format, ty, bytes) in files() {
+            let read = |limit| {
+                let mut input = Input::from_bytes(bytes.clone(), Some(*format)).expect("a file");
+                pool::with_limit(limit, || input.read(None, ty))
+            };
+            // Some formats do not say which of the types they hold.
+            if read(None).is_err() {
+                continue;
+            }
+            let lacks = |limit: &usize| match read(Some(*limit)) {
+                Ok(_) => false,
+                Err(e) => {
+                    let text = e.to_string();
+                    assert!(
+                        text.contains("no memory for ") && text.ends_with(" bytes"),
+                        "{format:?}: {text}"
+                    );
+                    true
+                }
+            };
+            let limits = [0, 4, 8, 16, 32, 64, 256, 1024, 1 << 20];
+            let too_small = limits.iter().take_while(|limit| lacks(limit)).count();
+            assert!(too_small < limits.len() && !limits[too_small..].iter().any(lacks), "{format:?}");
+        }
+    });
 }
 
 /// What fuzzing has found worth keeping: the first byte chooses format and type, as in `fuzz/targets/formats.rs`.

@@ -12,8 +12,8 @@ use crate::case::{Call, Case};
 use crate::watch::{self, within};
 use par::pipeline::{Splitting, Versions};
 use par::{Backend, CallOptions, CancelToken, Failure, Options, Program, RunFailure, Value};
-use par_runtime::Prim;
 use par_runtime::io::compare::{Tolerance, compare};
+use par_runtime::{ErrorKind, Prim};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::time::Duration;
@@ -305,7 +305,7 @@ impl Judge<'_> {
                 let (kind, message) = classify(&failure);
                 Outcome::Broken(kind, message)
             }
-            Ok(Err(RunFailure::Error(e))) if is_exhaustion(&e.message) => Outcome::Exhausted(e.message),
+            Ok(Err(RunFailure::Error(e))) if is_exhaustion(e.kind) => Outcome::Exhausted(e.message),
             Ok(Err(RunFailure::Error(e))) => {
                 let place = e.span.map(|s| format!(" at {}:{}..{}", s.file, s.start, s.end));
                 Outcome::Error(e.message + &place.unwrap_or_default())
@@ -366,8 +366,8 @@ fn on(backend: Backend) -> CallOptions {
     CallOptions { backend, threads: 1, ..CallOptions::default() }
 }
 
-fn is_exhaustion(message: &str) -> bool {
-    message.starts_with("out of memory") || message == "recursion is too deep"
+fn is_exhaustion(kind: ErrorKind) -> bool {
+    matches!(kind, ErrorKind::OutOfMemory | ErrorKind::TooDeep)
 }
 
 fn show(outcome: &Outcome) -> String {

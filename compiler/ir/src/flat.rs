@@ -53,6 +53,71 @@ pub struct Program {
     pub places: Places,
 }
 
+/// The choice between two versions of one computation that a branch of the host makes, with the numbers in its condition.
+/// The description of each is that of the arm `then`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum VersionChoice {
+    /// Each call of a batch by itself, if there are at least so many; otherwise all at once.
+    Calls {
+        /// Calls.
+        least: i64,
+    },
+    /// Each row of a nest by itself, if there are at least so many and none is too long; otherwise all at once.
+    Rows {
+        /// Rows.
+        least: i64,
+        /// Elements of the longest row at most; none if their length is no matter.
+        longest: Option<i64>,
+    },
+    /// Each position of a loop by itself, if there are at least so many with small arrays; otherwise all at once.
+    Positions {
+        /// Positions.
+        least: i64,
+    },
+    /// Over rows with a descriptor, if their starts grow and they are long enough; otherwise over elements as written.
+    Segments {
+        /// Elements of a row on average, at least.
+        mean: i64,
+    },
+    /// Nothing more than the reductions of one block of rows, if that is all; otherwise those of several are combined.
+    Columns {
+        /// Rows of a block at most.
+        block: i64,
+    },
+    /// The branch finds out a part of the condition of another choice.
+    Condition,
+}
+
+impl VersionChoice {
+    /// The name and numbers, as FLAT is printed.
+    pub fn parts(self) -> (&'static str, Vec<i64>) {
+        match self {
+            VersionChoice::Calls { least } => ("calls", vec![least]),
+            VersionChoice::Rows { least, longest } => {
+                ("rows", std::iter::once(least).chain(longest).collect())
+            }
+            VersionChoice::Positions { least } => ("positions", vec![least]),
+            VersionChoice::Segments { mean } => ("segments", vec![mean]),
+            VersionChoice::Columns { block } => ("columns", vec![block]),
+            VersionChoice::Condition => ("condition", vec![]),
+        }
+    }
+
+    /// The choice with this name and these numbers.
+    pub fn from_parts(name: &str, numbers: &[i64]) -> Option<VersionChoice> {
+        Some(match (name, numbers) {
+            ("calls", &[least]) => VersionChoice::Calls { least },
+            ("rows", &[least]) => VersionChoice::Rows { least, longest: None },
+            ("rows", &[least, longest]) => VersionChoice::Rows { least, longest: Some(longest) },
+            ("positions", &[least]) => VersionChoice::Positions { least },
+            ("segments", &[mean]) => VersionChoice::Segments { mean },
+            ("columns", &[block]) => VersionChoice::Columns { block },
+            ("condition", &[]) => VersionChoice::Condition,
+            _ => return None,
+        })
+    }
+}
+
 /// A type of FLAT.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Ty {
@@ -238,6 +303,8 @@ pub enum Op {
     If {
         /// Host bool.
         cond: Atom,
+        /// Set if the arms are versions of one computation, or if `cond` of such a branch is found out here.
+        versions: Option<VersionChoice>,
         /// If true.
         then: Block,
         /// If false.

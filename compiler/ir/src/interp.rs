@@ -29,5 +29,5 @@ type Outcome<T> = Result<T, RuntimeError>;
 
 /// A promise that the program breaks: the compiler's mistake, not the user's.
 fn internal<T>(what: impl std::fmt::Display) -> Outcome<T> {
-    Err(RuntimeError::plain(format!("internal error: {what}")))
+    Err(RuntimeError::internal(what))
 }

@@ -83,6 +83,33 @@ fn traces_survive() {
 }
 
 #[test]
+fn choices_of_versions_survive() {
+    let text = |choice: &str| {
+        let arms = "then { in (n_0) } else { in (1i64) }";
+        format!(
+            "fun f@0 (n_0: i64, c_1: bool) -> (i64)\n{{\n  let (r_2: i64) = if c_1 versions {choice} {arms}\n  in (r_2)\n}}\n"
+        )
+    };
+    for choice in [
+        "calls (512)",
+        "rows (8192)",
+        "rows (8192, 6)",
+        "positions (256)",
+        "segments (4)",
+        "columns (256)",
+        "condition ()",
+    ] {
+        let text = text(choice);
+        let program = parse_flat(&text).unwrap();
+        verify_flat(&program).unwrap();
+        assert_eq!(print_flat(&program), text);
+    }
+    for wrong in ["calls ()", "rows (1, 2, 3)", "arms (1)", "condition (1)"] {
+        assert!(parse_flat(&text(wrong)).unwrap_err().contains("no choice of versions"), "{wrong}");
+    }
+}
+
+#[test]
 fn operator_names_make_variables() {
     let mut program = parse_core("fun f@0 (a_0: i64) -> (a_1: i64) { in (a_0) }").unwrap();
     program.vars.define(par_ir::Var(0), "+");

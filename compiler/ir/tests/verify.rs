@@ -1,5 +1,6 @@
 //! The verifiers reject programs that break an invariant, each with its rule and the function's name.
 
+use par_ir::flat::{Op, VersionChoice};
 use par_ir::parse::{parse_core, parse_flat};
 use par_ir::verify::{verify_core, verify_flat};
 
@@ -146,6 +147,22 @@ fn flat_operations() {
     rejected(flat("check n_0 zero_step ()"), "the condition");
     rejected(flat("let (y_5: i64) = if c_4 then { in (n_0) } else { in (xs_2) }"), "results of the arms");
     rejected(flat("let () = call @0 ()"), "arguments");
+}
+
+#[test]
+fn flat_choices_of_versions() {
+    let head = "fun f@0 (n_0: i64, c_1: bool) -> (i64)";
+    let text =
+        format!("{head} {{ let (r_2: i64) = if c_1 then {{ in (n_0) }} else {{ in (1i64) }} in (r_2) }}");
+    let mut program = parse_flat(&text).unwrap();
+    let mut with = |choice| {
+        if let Op::If { versions, .. } = &mut program.funs[0].body.stms[0].op {
+            *versions = Some(choice);
+        }
+        verify_flat(&program)
+    };
+    assert_eq!(with(VersionChoice::Rows { least: 0, longest: Some(6) }), Ok(()));
+    rejected(with(VersionChoice::Rows { least: 8192, longest: Some(-1) }), "from a negative number on");
 }
 
 #[test]

@@ -27,6 +27,8 @@ pub struct Diagnostic {
     pub labels: Vec<Label>,
     /// What to do about it, and further facts.
     pub notes: Vec<String>,
+    /// Whether the text just ends too early: a bracket is open or something must follow.
+    pub unfinished: bool,
 }
 
 /// A source range with a text.
@@ -67,7 +69,14 @@ impl Diagnostic {
             message: message.into(),
             labels: vec![Label { span, text: String::new() }],
             notes: Vec::new(),
+            unfinished: false,
         }
+    }
+
+    /// Marks an error that more text could mend.
+    pub fn unfinished(mut self) -> Diagnostic {
+        self.unfinished = true;
+        self
     }
 
     /// Sets the text at the primary place.

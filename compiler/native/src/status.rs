@@ -3,7 +3,7 @@
 //! With `--message-format=json` every diagnostic is one JSON object on a line of its own.
 
 use par_message::{Diagnostic, Sources, render, report};
-use par_runtime::RuntimeError;
+use par_runtime::{ErrorKind, RuntimeError};
 use std::io::{IsTerminal, Write};
 use std::panic::PanicHookInfo;
 use std::sync::OnceLock;
@@ -92,7 +92,7 @@ pub fn run_error(error: &RuntimeError, sources: &Sources) -> Status {
         apologise("run", message, REPORT);
         return Status::Bug;
     }
-    if error.is_cancelled() {
+    if error.kind == ErrorKind::Cancelled {
         return cancelled();
     }
     if error.span.is_some() {

@@ -1,7 +1,7 @@
 //! Why there is no program, or no result.
 
-use par_runtime::RuntimeError;
 use par_runtime::cancel::Cancelled;
+use par_runtime::{ErrorKind, RuntimeError};
 use par_syntax::{Diagnostic, Severity, Sources, render};
 
 /// A program was not compiled.
@@ -90,7 +90,10 @@ impl std::error::Error for RunFailure {}
 
 impl From<RuntimeError> for RunFailure {
     fn from(error: RuntimeError) -> RunFailure {
-        if error.is_cancelled() { RunFailure::Cancelled } else { RunFailure::Error(error) }
+        match error.kind {
+            ErrorKind::Cancelled => RunFailure::Cancelled,
+            _ => RunFailure::Error(error),
+        }
     }
 }
 

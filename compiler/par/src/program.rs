@@ -11,7 +11,7 @@ use par_ir::interp::{self, Counters};
 use par_ir::{core, flat};
 use par_passes::flatten::{self, Flattened};
 use par_runtime::cuda::{self, Gpu, Nvrtc};
-use par_runtime::{CancelToken, Column, Executable, Profile, RuntimeError, Value, cancel, pool};
+use par_runtime::{CancelToken, Column, ErrorKind, Executable, Profile, RuntimeError, Value, cancel, pool};
 use par_syntax::{Diagnostic, Sources};
 use std::fmt;
 use std::sync::OnceLock;
@@ -368,7 +368,7 @@ impl Program {
         let columns =
             self.execute_or_cut(entry, columns, options, measure).map_err(|failure| match failure {
                 RunFailure::Error(e) if self.options.allow_unsafe => e.of_unsafe().into(),
-                RunFailure::Error(e) if e.internal_message().is_some() => bug(e.message),
+                RunFailure::Error(e) if e.kind == ErrorKind::Internal => bug(e.message),
                 other => other,
             })?;
         signature.result(columns).map_err(bug)
@@ -385,10 +385,12 @@ impl Program {
         let again = self.may_run_again(entry, measure).then(|| args.clone());
         let result = self.execute(entry, args, options, measure);
         match (result, again) {
-            (Err(RunFailure::Error(e)), Some(args)) if e.is_out_of_memory() => match self.in_pieces()? {
-                Some(pieces) => pieces.execute(entry, args, options, measure),
-                None => Err(e.into()),
-            },
+            (Err(RunFailure::Error(e)), Some(args)) if e.kind == ErrorKind::OutOfMemory => {
+                match self.in_pieces()? {
+                    Some(pieces) => pieces.execute(entry, args, options, measure),
+                    None => Err(e.into()),
+                }
+            }
             (result, _) => result,
         }
     }

@@ -275,7 +275,8 @@ impl Scan {
     fn unclosed(&mut self, open: &Open) {
         let span = self.span(open.start, open.end);
         let error = Diagnostic::error("E0102", "this bracket is never closed", span)
-            .here(format!("expected a matching {}", open.close));
+            .here(format!("expected a matching {}", open.close))
+            .unfinished();
         self.report(error);
     }
 }

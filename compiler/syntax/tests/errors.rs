@@ -3,9 +3,7 @@
 mod common;
 
 use common::rendered;
-use par_syntax::{
-    Diagnostic, Label, Severity, Sources, ast::Span, parse, parse_expression, parse_type, render,
-};
+use par_syntax::{Diagnostic, Severity, Sources, ast::Span, parse, parse_expression, parse_type, render};
 
 fn errors(text: &str) -> String {
     let (_, diags) = parse(text, 0);
@@ -118,13 +116,7 @@ fn spans_may_lie_anywhere() {
         {
             let span = Span { file, start, end };
             let other = Span { file: 0, start: end, end: u32::MAX };
-            let diag = Diagnostic {
-                severity: Severity::Note,
-                code: String::new(),
-                message: "message".into(),
-                labels: vec![Label { span, text: String::new() }, Label { span: other, text: "b".into() }],
-                notes: Vec::new(),
-            };
+            let diag = Diagnostic::new(Severity::Note, "", "message", span).label(other, "b");
             assert!(render(&[diag], &sources, false).contains("message"));
         }
     }

@@ -42,7 +42,7 @@ impl Functions {
             return Ok(*f);
         }
         let found = self.module.function(name);
-        let f = found.map_err(|e| RuntimeError::plain(format!("internal error: no kernel {name}: {e}")))?;
+        let f = found.map_err(|e| RuntimeError::internal(format!("no kernel {name}: {e}")))?;
         known.insert(name.to_string(), f);
         Ok(f)
     }

@@ -193,17 +193,17 @@ impl<D: Device> Run<'_, D> {
                 self.sync();
                 self.element(&frame.take(*a), frame.int(*i)?)?.into()
             }
-            _ => return Ok(self.array(op, frame, span)?.map_or_else(HostValue::Desc, HostValue::Array)),
+            _ => return self.array(op, frame, span),
         })
     }
 
-    /// Operations that make an array or (`Err`) a descriptor.
+    /// Operations that make an array or a descriptor.
     fn array(
         &self,
         op: &Op<D::Kernel>,
         frame: &mut Frame<D>,
         span: Span,
-    ) -> Result<Result<D::Array, D::Desc>, RuntimeError> {
+    ) -> Result<HostValue<D>, RuntimeError> {
         let made = match op {
             Op::Write { arr, index, value } => {
                 let (index, value) = (frame.size(*index)?, frame.scalar(*value)?);
@@ -241,9 +241,9 @@ impl<D: Device> Run<'_, D> {
             Op::Concat(xs, p) => D::concat(self, self.arrays(xs, frame)?, *p, span),
             Op::Lengths(d) => D::lengths(self, &frame.desc(*d)?, span),
             Op::SegIds(d) => D::seg_ids(self, &frame.desc(*d)?, span),
-            _ => return self.descriptor(op, frame, span).map(Err),
+            _ => return self.descriptor(op, frame, span).map(HostValue::Desc),
         };
-        made.map(Ok)
+        made.map(HostValue::Array)
     }
 
     /// Operations that make descriptors.

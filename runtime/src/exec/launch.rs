@@ -214,8 +214,10 @@ impl Launch<'_> {
         let (row_lo, row_hi) = (p.row_lo as i64, p.row_hi as i64);
         debug_assert_eq!(env.len(), self.kernel.layout.len());
         // SAFETY: the environment is laid out as the kernel's layout says, the arrays in it are alive and as long as
-        // the space demands, and no two pieces write the same elements (a scatter apart, whose element
-        // stores are single words); the code is the plan's own and lives as long.
+        // the space demands; the code is the plan's own and lives as long. No two pieces write the same elements, but for
+        // scatters. Threads that scatter to one index do nothing else there: what is written in Rust are relaxed atomic
+        // stores (`partition::Word`), and machine code has ordinary stores of aligned words, one element each, which are what
+        // relaxed atomic stores are compiled to. Nobody reads the array before the launch has ended.
         let mut run = || unsafe { code(env.as_ptr(), row_lo, row_hi, p.lo as i64, p.hi as i64, record) };
         if self.kernel.recursive { stacker::grow(stack_size() + RESERVE, &mut run) } else { run() }
     }

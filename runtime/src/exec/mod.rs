@@ -26,7 +26,7 @@ mod threads;
 
 pub use desc::Desc;
 
-use crate::array::{Array, OutOfMemory};
+use crate::array::OutOfMemory;
 use crate::cancel::CancelToken;
 use crate::check::{CheckKind, RuntimeError, Span, max_depth};
 use crate::cuda::{Cuda, Loaded};
@@ -260,7 +260,9 @@ fn export<D: Device>(
             HostValue::Array(a) if keep => Column::Data(D::keep(run, a)?),
             HostValue::Array(a) => Column::Data(D::download(run, a)?),
             HostValue::Desc(d) => Column::Offsets(D::download(run, D::offsets(&d))?),
-            HostValue::Empty | HostValue::Blocks(_) => Column::Data(Array::zeros(Prim::Bool, 0)),
+            HostValue::Empty | HostValue::Blocks(_) => {
+                return Err(internal(&format!("result {i} is neither scalar nor array")));
+            }
         })
     };
     results.into_iter().enumerate().map(column).collect()

@@ -28,7 +28,7 @@ pub fn read_array(
 }
 
 fn read_step(prim: Prim, count: usize, reader: &mut dyn Read) -> Result<Array, String> {
-    let mut array = Array::try_uninit(prim, count).map_err(|e| format!("no memory for {} bytes", e.0))?;
+    let mut array = Array::try_uninit(prim, count).map_err(|e| e.to_string())?;
     reader.read_exact(array.bytes_mut()).map_err(|e| match e.kind() {
         ErrorKind::UnexpectedEof => "the data is cut off".to_string(),
         _ => format!("cannot read: {e}"),
@@ -41,7 +41,7 @@ fn read_steps(prim: Prim, count: usize, reader: &mut dyn Read) -> Result<Array, 
     let mut array = read_step(prim, count.min(step), reader)?;
     while array.len() < count {
         let part = read_step(prim, (count - array.len()).min(step), reader)?;
-        array.append(&part).map_err(|e| format!("no memory for {} bytes", e.0))?;
+        array.append(&part).map_err(|e| e.to_string())?;
     }
     Ok(array)
 }

@@ -92,7 +92,8 @@ macro_rules! moves {
                 return true;
             }
             for c in 0..K {
-                // SAFETY: the places are inside.
+                // SAFETY: the places are inside, and no other thread has elements of this class for them. Another thread's stray elements
+                // may go there at the same time; Rust has no copy of words that are atomic each, which the instructions of this one are.
                 unsafe {
                     let head = to.add(places.heads[c] as usize);
                     head.copy_from_nonoverlapping(packed[c].as_ptr().cast(), counts[c]);

@@ -357,23 +357,26 @@ impl<'a> Emitter<'a> {
             Some(_) => self.b.ins().icmp(IntCC::UnsignedLessThan, values[0], values[1]),
             None => self.atom(cond)?,
         };
-        self.check(cond, kind, args, &values, span);
-        Ok(())
+        self.check(cond, kind, args, &values, span)
     }
 
     /// Leaves the function unless `cond` holds, or goes where the failure is found again.
-    pub fn check(&mut self, cond: Value, kind: &CheckKind, args: &[Atom], values: &[Value], span: Span) {
+    pub fn check(
+        &mut self,
+        cond: Value,
+        kind: &CheckKind,
+        args: &[Atom],
+        values: &[Value],
+        span: Span,
+    ) -> Result<(), Unsupported> {
         if let Some(escape) = self.escape {
             let ok = self.b.create_block();
             self.b.ins().brif(cond, ok, &[], escape, &[]);
-            return self.b.switch_to_block(ok);
+            self.b.switch_to_block(ok);
+            return Ok(());
         }
         let number = self.checks.len() as i64;
-        let prims = args.iter().map(|a| match a {
-            Atom::Const(c) => c.prim(),
-            Atom::Var(v) => self.prims.get(v).copied().unwrap_or(Prim::I64),
-        });
-        let prims: Vec<Prim> = prims.collect();
+        let prims: Vec<Prim> = args.iter().map(|a| self.prim_of(a)).collect::<Result<_, _>>()?;
         self.checks.push(KernelCheck { kind: kind.clone(), args: prims.clone(), span });
         let (ok, failed) = (self.b.create_block(), self.b.create_block());
         self.b.set_cold_block(failed);
@@ -388,6 +391,14 @@ impl<'a> Emitter<'a> {
         }
         self.leave();
         self.b.switch_to_block(ok);
+        Ok(())
+    }
+
+    fn prim_of(&self, a: &Atom) -> Result<Prim, Unsupported> {
+        match a {
+            Atom::Const(c) => Ok(c.prim()),
+            Atom::Var(v) => self.prims.get(v).copied().ok_or_else(|| format!("v_{} has no type", v.0)),
+        }
     }
 
     /// Leaves the function if the run is to be stopped.

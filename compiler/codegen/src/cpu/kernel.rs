@@ -207,6 +207,7 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
             let bytes = self.env(types::I64, EnvLayout::STACK);
             self.e.limit_stack(bytes);
         }
+        self.e.prims.extend([self.info.kernel.row, self.info.kernel.pos].map(|v| (v, Prim::I64)));
         for (i, v) in self.info.captures.iter().enumerate() {
             let word = EnvLayout::CAPTURES + i;
             match self.types.get(v) {

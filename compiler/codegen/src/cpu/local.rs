@@ -242,7 +242,7 @@ impl Emitter<'_> {
         let lowest = self.calls.lowest.ok_or("a call outside of what may call")?;
         let here = self.b.ins().get_stack_pointer(types::I64);
         let room = self.b.ins().icmp(IntCC::UnsignedGreaterThan, here, lowest);
-        self.check(room, &CheckKind::TooDeep, &[], &[], span);
+        self.check(room, &CheckKind::TooDeep, &[], &[], span)?;
         let callee = self.reference(f)?;
         let all = [&[lowest, self.cancel, self.error, self.pos], operands].concat();
         let call = self.b.ins().call(callee, &all);

@@ -86,7 +86,7 @@ impl Bodies<'_> {
                 self.text.line(line);
                 self.bind(&stm.pat[0], &array);
             }
-            Exp::Check { cond, kind, args } => self.check(cond, kind, args, stm.span),
+            Exp::Check { cond, kind, args } => self.check(cond, kind, args, stm.span)?,
             Exp::If { cond, then, other } => self.branch(stm, cond, then, other)?,
             Exp::Loop { params, form, body } => self.loop_(stm, params, form, body)?,
             Exp::Call(f, xs) => self.call(stm, *f, xs)?,
@@ -95,24 +95,25 @@ impl Bodies<'_> {
         Ok(())
     }
 
-    fn check(&mut self, cond: &Atom, kind: &CheckKind, args: &[Atom], span: Span) {
-        let fail = self.failure(kind, args, span);
+    fn check(&mut self, cond: &Atom, kind: &CheckKind, args: &[Atom], span: Span) -> Result<(), Unsupported> {
+        let fail = self.failure(kind, args, span)?;
         self.text.line(format!("if (!{}) return {fail};", self.atom(cond)));
+        Ok(())
     }
 
     /// What reports a failed check; it is false.
-    pub fn failure(&mut self, kind: &CheckKind, args: &[Atom], span: Span) -> String {
-        let types: Vec<Prim> = args.iter().map(|a| self.type_of(a)).collect();
+    fn failure(&mut self, kind: &CheckKind, args: &[Atom], span: Span) -> Result<String, Unsupported> {
+        let types: Vec<Prim> = args.iter().map(|a| self.type_of(a)).collect::<Result<_, _>>()?;
         let number = self.checks.len();
         self.checks.push(KernelCheck { kind: kind.clone(), args: types, span });
         let words = args.iter().map(|a| format!(", op::word({})", self.atom(a))).collect::<String>();
-        format!("here.fail({number}{words})")
+        Ok(format!("here.fail({number}{words})"))
     }
 
-    fn type_of(&self, a: &Atom) -> Prim {
+    fn type_of(&self, a: &Atom) -> Result<Prim, Unsupported> {
         match a {
-            Atom::Const(c) => c.prim(),
-            Atom::Var(v) => self.prims.get(v).copied().unwrap_or(Prim::I64),
+            Atom::Const(c) => Ok(c.prim()),
+            Atom::Var(v) => self.prims.get(v).copied().ok_or_else(|| format!("v_{} has no type", v.0)),
         }
     }
 
@@ -222,7 +223,7 @@ impl Bodies<'_> {
     fn call(&mut self, stm: &Stm, f: FunId, xs: &[Atom]) -> Result<(), Unsupported> {
         self.declare(&stm.pat);
         let callee = self.locals.get(f.0 as usize).ok_or("a call of a function that does not exist")?.clone();
-        let deep = self.failure(&CheckKind::TooDeep, &[], stm.span);
+        let deep = self.failure(&CheckKind::TooDeep, &[], stm.span)?;
         self.text.line(format!("if (here.is_deep()) return {deep};"));
         let mut operands = vec!["here".to_string()];
         operands.extend(xs.iter().map(|x| self.atom(x)));

@@ -176,6 +176,7 @@ fn members(b: &mut Bodies, s: &Source, types: &HashMap<Var, Ty>) -> Result<(), U
         Shape::Uniform => "i64 rows, m;",
         Shape::Ragged => "i64 rows, total; const i64* offsets;",
     });
+    b.prims.extend([s.kernel.row, s.kernel.pos].map(|v| (v, Prim::I64)));
     for v in &s.captures {
         let name = name(*v, b.vars);
         b.text.line(match types.get(v) {

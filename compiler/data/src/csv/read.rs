@@ -259,7 +259,7 @@ impl Column {
     fn finish(self) -> Result<Tree, DataError> {
         let values = self.cells.finish();
         let Some(present) = self.present else { return Ok(values) };
-        let all = spread(values, &present).map_err(|e| format!("no memory for {} bytes", e.0))?;
+        let all = spread(values, &present).map_err(|e| e.to_string())?;
         Ok(Tree::Optional(Array::from_slice(&present), Box::new(all)))
     }
 }

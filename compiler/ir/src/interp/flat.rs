@@ -123,7 +123,7 @@ impl Host<'_> {
                 Ok(vec![])
             }
             Op::Kernel(k) => self.kernel(stm, k),
-            Op::If { cond, then, other } => {
+            Op::If { cond, then, other, .. } => {
                 let arm = if self.machine.condition(*cond)? { then } else { other };
                 self.block(arm)
             }

@@ -3,7 +3,9 @@
 use super::{Parser, Result, Token, is_special_float};
 use crate::Var;
 use crate::core::FunId;
-use crate::flat::{After, Block, Fun, Kernel, KernelKind, LoopForm, Op, Out, Param, Program, Space, Stm, Ty};
+use crate::flat::{
+    After, Block, Fun, Kernel, KernelKind, LoopForm, Op, Out, Param, Program, Space, Stm, Ty, VersionChoice,
+};
 use crate::place::{PlaceId, Places};
 use crate::ty::Atom;
 
@@ -179,10 +181,17 @@ impl Parser {
 
     fn flat_if(&mut self) -> Result<Op> {
         let cond = self.atom()?;
+        let versions = if self.accept_word("versions") { Some(self.version_choice()?) } else { None };
         self.expect_word("then")?;
         let then = self.flat_block()?;
         self.expect_word("else")?;
-        Ok(Op::If { cond, then, other: self.flat_block()? })
+        Ok(Op::If { cond, versions, then, other: self.flat_block()? })
+    }
+
+    fn version_choice(&mut self) -> Result<VersionChoice> {
+        let name = self.word()?;
+        let numbers = self.list("(", ")", |p| p.natural())?;
+        VersionChoice::from_parts(&name, &numbers).ok_or_else(|| format!("`{name}` is no choice of versions"))
     }
 
     fn split(&mut self) -> Result<Op> {

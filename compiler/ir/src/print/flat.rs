@@ -1,7 +1,9 @@
 //! Printing FLAT.
 
 use super::{Writer, name};
-use crate::flat::{Block, Fun, Kernel, KernelKind, LoopForm, Op, Out, Param, Program, Space, Stm, Ty};
+use crate::flat::{
+    Block, Fun, Kernel, KernelKind, LoopForm, Op, Out, Param, Program, Space, Stm, Ty, VersionChoice,
+};
 use crate::ty::{Atom, Var, Vars};
 
 /// The program as text, without spans.
@@ -162,9 +164,13 @@ impl Writer<'_> {
                 self.sort(*keys, *values);
                 self.space(space);
             }
-            Op::If { cond, then, other } => {
+            Op::If { cond, versions, then, other } => {
                 self.push("if ");
                 self.atom(cond);
+                if let Some((name, numbers)) = versions.map(VersionChoice::parts) {
+                    let numbers: Vec<String> = numbers.iter().map(i64::to_string).collect();
+                    self.push(&format!(" versions {name} ({})", numbers.join(", ")));
+                }
                 self.push(" then ");
                 self.flat_block(then);
                 self.push(" else ");

@@ -165,8 +165,10 @@ impl FlatChecker<'_> {
                 vec![]
             }
             Op::Kernel(k) => self.kernel(k)?,
-            Op::If { cond, then, other } => {
+            Op::If { cond, versions, then, other } => {
                 self.operand("the condition", *cond, BOOL)?;
+                let numbers = versions.map_or(vec![], |v| v.parts().1);
+                ensure(numbers.iter().all(|n| *n >= 0), || "a version from a negative number on".into())?;
                 let (found, wanted) = (self.block(other)?, self.block(then)?);
                 agree("results of the arms", &found, &wanted)?;
                 wanted

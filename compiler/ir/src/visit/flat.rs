@@ -211,7 +211,7 @@ impl Code for Op {
                 space.walk(f);
                 std::iter::once(keys).chain(values).for_each(|v| v.walk(f));
             }
-            Op::If { cond, then, other } => {
+            Op::If { cond, then, other, .. } => {
                 cond.walk(f);
                 then.walk(f);
                 other.walk(f);
@@ -272,7 +272,7 @@ impl Code for Op {
                 space.edit(e);
                 std::iter::once(keys).chain(values).for_each(|v| v.edit(e));
             }
-            Op::If { cond, then, other } => {
+            Op::If { cond, then, other, .. } => {
                 cond.edit(e);
                 then.edit(e);
                 other.edit(e);

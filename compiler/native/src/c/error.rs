@@ -2,7 +2,7 @@
 
 use crate::status::Status;
 use par_message::{Diagnostic, Sources, render};
-use par_runtime::RuntimeError;
+use par_runtime::{ErrorKind, RuntimeError};
 use std::cell::{Cell, RefCell};
 use std::ffi::{CString, c_char, c_int};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -37,7 +37,7 @@ impl Failure {
 
     /// An error of a run, with its place.
     pub fn of_run(error: &RuntimeError, sources: &Sources) -> Failure {
-        if error.is_cancelled() {
+        if error.kind == ErrorKind::Cancelled {
             return Failure::cancelled();
         }
         if let Some(message) = error.internal_message() {

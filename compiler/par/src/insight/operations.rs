@@ -2,9 +2,8 @@
 
 use super::places::Location;
 use super::{versions, words};
-use par_ir::Atom;
 use par_ir::core::{Exp, FunId};
-use par_ir::flat::{Block, Fun, Kernel, KernelKind, Op, Program, Stm};
+use par_ir::flat::{Block, Fun, Kernel, KernelKind, Op, Program, Stm, VersionChoice};
 use par_ir::place::{Construct, Part, Place};
 use par_runtime::Span;
 use par_runtime::profile::Cost;
@@ -184,23 +183,30 @@ impl Walk<'_> {
     }
 
     /// A branch of the host's: the program's own, one between versions, or part of choosing one of these.
-    fn branch(&mut self, stm: &Stm, around: &Block, (cond, then, other): (Atom, &Block, &Block)) {
+    fn branch(&mut self, versions: Option<VersionChoice>, then: &Block, other: &Block) {
         if self.choosing {
             self.block(then);
             self.block(other);
-        } else if versions::chooses(self.program, stm) {
-            self.choosing = true;
-            self.inside("the choice of a version", then);
-            self.choosing = false;
-        } else if let Some(chosen) = versions::chosen(self.program, around, cond) {
-            let before = std::mem::replace(&mut self.version, chosen.sequential);
-            self.block(then);
-            self.version = chosen.flat;
-            self.block(other);
-            self.version = before;
+        } else if let Some(versions) = versions {
+            self.choice(versions, then, other);
         } else {
             self.inside("then", then);
             self.inside("else", other);
+        }
+    }
+
+    fn choice(&mut self, versions: VersionChoice, then: &Block, other: &Block) {
+        if let Some(chosen) = versions::chosen(versions) {
+            let before = std::mem::replace(&mut self.version, chosen.then);
+            self.block(then);
+            self.version = chosen.other;
+            self.block(other);
+            self.version = before;
+        } else {
+            self.choosing = true;
+            self.inside("the choice of a version", then);
+            self.inside("the choice of a version", other);
+            self.choosing = false;
         }
     }
 
@@ -211,7 +217,7 @@ impl Walk<'_> {
                 self.out.push(op);
             }
             match &stm.op {
-                Op::If { cond, then, other } => self.branch(stm, block, (*cond, then, other)),
+                Op::If { versions, then, other, .. } => self.branch(*versions, then, other),
                 Op::Loop { .. } => {
                     stm.op.for_each_block(|b| self.inside("loop", b));
                 }

@@ -169,13 +169,9 @@ fn wrong(diagnostics: Vec<Diagnostic>, unfinished: bool) -> Input {
     Input::Wrong { diagnostics, unfinished }
 }
 
-/// Whether the text just ends too early: a bracket is open or something must follow.
+/// Whether more text could mend all that is wrong.
 fn is_unfinished(diagnostics: &[Diagnostic]) -> bool {
-    let ends = |d: &Diagnostic| {
-        let follows = ["unexpected end of", "a definition without a body"];
-        d.code == "E0102" || follows.iter().any(|text| d.message.starts_with(text))
-    };
-    !diagnostics.is_empty() && diagnostics.iter().all(ends)
+    !diagnostics.is_empty() && diagnostics.iter().all(|d| d.unfinished)
 }
 
 /// The place of a whole input.

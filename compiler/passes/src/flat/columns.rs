@@ -21,7 +21,7 @@ use par_ir::Vars;
 use par_ir::access::{Access, Extent, Facts, Form, Symbol};
 use par_ir::core::{self, Body, Exp, Lambda, LoopForm};
 use par_ir::effects::Effects;
-use par_ir::flat::{Block, Kernel, KernelKind, Op, Out, Param, Program, Space, Stm, Ty};
+use par_ir::flat::{Block, Kernel, KernelKind, Op, Out, Param, Program, Space, Stm, Ty, VersionChoice};
 use par_ir::prim::{BinOp, CmpOp, PrimOp};
 use par_ir::ty::{Atom, Dim, Type, Var};
 use par_ir::visit::{Code, Subst};
@@ -157,7 +157,8 @@ impl<'k> Reduction<'k> {
         let then = Block { stms: vec![], results: results(&parts) };
         let combined = Stm { pat: sums.clone(), op: Op::Kernel(Box::new(of_parts)), ..stm.clone() };
         let other = Block { stms: vec![combined], results: results(&sums) };
-        host.bind(stm.pat.clone(), Op::If { cond: one, then, other });
+        let versions = Some(VersionChoice::Columns { block: BLOCK });
+        host.bind(stm.pat.clone(), Op::If { cond: one, versions, then, other });
         out.append(&mut host.stms);
     }
 

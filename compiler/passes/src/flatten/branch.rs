@@ -20,7 +20,7 @@ use super::nest::{FDim, Kind, LevelId, Step};
 use super::rep::{Arr, Rep, Src};
 use super::{Flattener, Result};
 use par_ir::core::{Body, Param, Stm};
-use par_ir::flat::{self, KernelKind, Op, Out, Ty};
+use par_ir::flat::{self, KernelKind, Op, Out, Ty, VersionChoice};
 use par_ir::prim::CmpOp;
 use par_ir::{Atom, Prim, PrimOp, Var};
 use std::rc::Rc;
@@ -52,7 +52,7 @@ impl Flattener<'_> {
     ) -> Result<()> {
         let cond = self.ex(cond);
         if let Some(c) = cond.atom() {
-            return self.host_branch(level, stm, c, then, other);
+            return self.host_branch(level, stm, (c, None), then, other);
         }
         let (yes, n_yes) = self.select_positions(level, &cond, true);
         let (no, n_no) = self.select_positions(level, &cond, false);
@@ -75,7 +75,7 @@ impl Flattener<'_> {
         &mut self,
         level: LevelId,
         stm: &Stm,
-        c: Atom,
+        (cond, versions): (Atom, Option<VersionChoice>),
         then: &Body,
         other: &Body,
     ) -> Result<()> {
@@ -104,7 +104,7 @@ impl Flattener<'_> {
         let other = self.close_block(b, |f| f.formed(level, &other.results, &forms));
         self.at(stm.span);
         let pat = self.form_params(level, &stm.pat, &forms);
-        self.emit(pat.clone(), Op::If { cond: c, then, other });
+        self.emit(pat.clone(), Op::If { cond, versions, then, other });
         self.adopt(level, &stm.pat, &forms, &pat);
         Ok(())
     }
@@ -168,7 +168,7 @@ impl Flattener<'_> {
             }
         }
         let other = self.block(|f| Ok(f.without_positions(&leaving)))?;
-        self.emit(pat, Op::If { cond, then, other });
+        self.emit(pat, Op::If { cond, versions: None, then, other });
         let mut reps = Vec::new();
         for (p, l) in stm.pat.iter().zip(leaving) {
             if let Leaving::Whole { array, after, .. } = l {

@@ -13,9 +13,9 @@ use super::canonical::{Form, has_view};
 use super::choices::Measure;
 use super::nest::{FDim, Kind, LevelId, ROOT};
 use super::split::{Splitting, traces};
-use super::{Flattener, Own, Result, VERSION_CONDITIONS, Versions};
+use super::{Flattener, Own, Result, Versions};
 use par_ir::core::{Exp, Fun, FunId, Param, Stm};
-use par_ir::flat::{self, Op, Ty};
+use par_ir::flat::{self, Op, Ty, VersionChoice};
 use par_ir::place::{Construct, Part, PlaceId};
 use par_ir::prim::CmpOp;
 use par_ir::{Atom, Prim, PrimOp};
@@ -82,7 +82,7 @@ impl Flattener<'_> {
         self.at(fun.span);
         let pat = self.form_params(level, &fun.ret, &forms);
         let other = self.block(|f| Ok(f.nothing_like(&pat)))?;
-        self.emit(pat.clone(), Op::If { cond, then, other });
+        self.emit(pat.clone(), Op::If { cond, versions: None, then, other });
         Ok(pat.iter().map(|p| p.var.into()).collect())
     }
 
@@ -110,12 +110,13 @@ impl Flattener<'_> {
         let measured = self.threshold(fun.span, Measure::Calls);
         let enough = if self.versions == Versions::Sequential { 1 } else { measured };
         let many = Op::Prim(PrimOp::Cmp(CmpOp::Le, Prim::I64), vec![Atom::i64(enough), n]);
-        let cond = self.bind(VERSION_CONDITIONS[0], Ty::Scalar(Prim::Bool), many).into();
+        let cond = self.bind("many", Ty::Scalar(Prim::Bool), many).into();
         let then = self.block(|f| f.sequential_batch(level, id, fun))?;
         let other = self.block(|f| f.flat_batch(level, fun))?;
         self.at(fun.span);
         let pat = self.canonical_params(level, &fun.ret);
-        self.emit(pat.clone(), Op::If { cond, then, other });
+        let versions = Some(VersionChoice::Calls { least: enough });
+        self.emit(pat.clone(), Op::If { cond, versions, then, other });
         Ok(pat.iter().map(|p| p.var.into()).collect())
     }
 

@@ -507,7 +507,10 @@ impl Flattener<'_> {
         match ex {
             Ex::Load(_, p, _) => *p,
             Ex::Atom(Atom::Const(c)) => c.prim(),
-            Ex::Atom(Atom::Var(v)) => self.host_prims.get(v).copied().unwrap_or(Prim::I64),
+            Ex::Atom(Atom::Var(v)) => match self.host_prims.get(v) {
+                Some(p) => *p,
+                None => panic!("internal error in flatten: the type of v_{} is not known", v.0),
+            },
             _ => Prim::I64,
         }
     }

@@ -365,7 +365,7 @@ impl Flattener<'_> {
     ) -> Vec<flat::Param> {
         let pat: Vec<flat::Param> =
             like.iter().map(|p| flat::Param { var: self.vars.fresh_like(p.var), ty: p.ty }).collect();
-        self.emit(pat.clone(), Op::If { cond, then, other });
+        self.emit(pat.clone(), Op::If { cond, versions: None, then, other });
         pat
     }
 

@@ -88,9 +88,6 @@ pub fn shows(program: &core::Program) -> bool {
     program.funs.iter().any(|f| split::traces(&f.body))
 }
 
-/// Names of the host's conditions under which the sequential version of something runs.
-pub const VERSION_CONDITIONS: [&str; 3] = ["many", "by_rows", "by_position"];
-
 pub(crate) type Result<T> = std::result::Result<T, Unsupported>;
 
 /// Which version runs of what can be done in parallel and, where there is enough of it, one after the other.

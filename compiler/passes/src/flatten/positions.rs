@@ -12,9 +12,9 @@
 use super::by_position::one_by_one;
 use super::choices::Measure;
 use super::nest::LevelId;
-use super::{Flattener, Result, VERSION_CONDITIONS, Versions};
+use super::{Flattener, Result, Versions};
 use par_ir::core::{Body, Exp, LoopForm, Param, Stm};
-use par_ir::flat::{self, Op, Ty};
+use par_ir::flat::{self, Op, Ty, VersionChoice};
 use par_ir::prim::{BinOp, CmpOp};
 use par_ir::visit::Code;
 use par_ir::{Atom, Prim, PrimOp, Var};
@@ -52,7 +52,8 @@ impl Flattener<'_> {
         self.own.decided.extend(pat.iter().map(|p| p.var));
         let results = results(&pat);
         let other = Body { stms: vec![Stm { pat, ..stm.clone() }], results };
-        self.host_branch(level, stm, cond, &then, &other)?;
+        let versions = Some(VersionChoice::Positions { least: threshold });
+        self.host_branch(level, stm, (cond, versions), &then, &other)?;
         Ok(true)
     }
 
@@ -81,14 +82,14 @@ impl Flattener<'_> {
             let total = self.count(last);
             let small = self.is_at_most(total, most);
             let and = Op::Prim(PrimOp::Bin(BinOp::And, Prim::Bool), vec![all, small]);
-            all = self.bind(VERSION_CONDITIONS[2], Ty::Scalar(Prim::Bool), and).into();
+            all = self.bind("by_position", Ty::Scalar(Prim::Bool), and).into();
         }
         all
     }
 
     fn is_at_most(&mut self, a: Atom, b: Atom) -> Atom {
         let op = Op::Prim(PrimOp::Cmp(CmpOp::Le, Prim::I64), vec![a, b]);
-        let var = self.vars.fresh(VERSION_CONDITIONS[2]);
+        let var = self.vars.fresh("by_position");
         self.emit(vec![flat::Param { var, ty: Ty::Scalar(Prim::Bool) }], op);
         var.into()
     }

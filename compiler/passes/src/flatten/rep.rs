@@ -4,7 +4,7 @@ use super::Flattener;
 use super::ex::Ex;
 use super::lengths::unmarked;
 use super::nest::{FDim, LevelId};
-use par_ir::{Atom, Prim, Scalar, Var};
+use par_ir::{Atom, Prim, Var};
 use std::rc::Rc;
 
 /// What stands for a CORE variable.
@@ -170,7 +170,7 @@ fn element(src: &Src, r: Ex) -> Ex {
         Src::Iota => r,
         Src::Splat(value) => match &**value {
             Rep::Scalar(e) => e.clone(),
-            Rep::Array(_) => Ex::Atom(Atom::Const(Scalar::I64(0))),
+            Rep::Array(_) => panic!("internal error in flatten: an array where an element is needed"),
         },
     }
 }

@@ -32,7 +32,7 @@ impl Flattener<'_> {
             f.emit(vec![], Op::Trace { label: label.to_string(), ty: rows_type(ty), args: columns });
             Ok(vec![])
         })?;
-        self.emit(vec![], Op::If { cond, then, other: Block::default() });
+        self.emit(vec![], Op::If { cond, versions: None, then, other: Block::default() });
         Ok(())
     }
 

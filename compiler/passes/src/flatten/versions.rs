@@ -19,9 +19,9 @@ use super::nest::LevelId;
 use super::rep::Rep;
 use super::sequential::sequential_nest;
 use super::split::{is_bound_in, traces};
-use super::{Ex, Flattener, Result, VERSION_CONDITIONS, Versions};
+use super::{Ex, Flattener, Result, Versions};
 use par_ir::core::{Body, Exp, Lambda, Param, Stm};
-use par_ir::flat::{self, KernelKind, Op, Ty};
+use par_ir::flat::{self, KernelKind, Op, Ty, VersionChoice};
 use par_ir::prim::{BinOp, CmpOp};
 use par_ir::{Atom, Prim, PrimOp, Var};
 use par_runtime::op::call::is_call;
@@ -90,7 +90,10 @@ impl Flattener<'_> {
             lam.ret.iter().map(|t| Param { var: self.vars.fresh("row"), ty: t.clone() }).collect();
         let forms = vec![Form::Packed; params.len()];
         let pat = self.form_params(child, &params, &forms);
-        self.emit(pat.clone(), Op::If { cond, then, other });
+        let least = thresholds[0];
+        let longest = lengths.iter().find_map(|l| l.at_most(thresholds[1]));
+        let versions = Some(VersionChoice::Rows { least, longest });
+        self.emit(pat.clone(), Op::If { cond, versions, then, other });
         self.adopt(child, &params, &forms, &pat);
         Ok((child, params.iter().map(|p| self.rep(p.var.into())).collect()))
     }
@@ -107,7 +110,7 @@ impl Flattener<'_> {
                 _ => {}
             }
         }
-        self.provided(VERSION_CONDITIONS[1], enough, |f| {
+        self.provided("by_rows", enough, |f| {
             let on_average = f.all(lengths, |f, length| match length {
                 Length::Same(a) => {
                     let m = f.host_atom(*a);
@@ -141,7 +144,8 @@ impl Flattener<'_> {
     fn provided(&mut self, name: &str, cond: Atom, build: impl FnOnce(&mut Self) -> Atom) -> Atom {
         let then = self.block_of(build);
         let other = flat::Block { stms: vec![], results: vec![Atom::bool(false)] };
-        self.bind(name, Ty::Scalar(Prim::Bool), Op::If { cond, then, other }).into()
+        let versions = Some(VersionChoice::Condition);
+        self.bind(name, Ty::Scalar(Prim::Bool), Op::If { cond, versions, then, other }).into()
     }
 
     /// Whether a condition holds for all items.
@@ -196,6 +200,17 @@ enum Length {
     Inside(Atom),
     /// The length of the row of this descriptor.
     Rows(Var),
+}
+
+impl Length {
+    /// What the length may be at most, for rows one by one.
+    fn at_most(&self, longest: i64) -> Option<i64> {
+        match self {
+            Length::Same(_) | Length::Rows(_) => Some(longest),
+            Length::Inside(_) => Some(LONGEST_INSIDE),
+            Length::Shared => None,
+        }
+    }
 }
 
 /// The lengths of all operators directly in a nest's body, if they are known before it runs and nothing inside them is a nest again.

@@ -318,6 +318,7 @@ fn missing_equals(f: &Failure<'_, '_>) -> Option<Diagnostic> {
     };
     let error =
         Diagnostic::error("E0101", message, f.place(line)).here("expected `=` and an expression after this");
+    let error = error.unfinished();
     let signature = f.before[head..].iter().any(|(_, t, _)| *t == Tok::Arrow);
     binds.then(|| match signature {
         true => error.note("the type stands in the definition: def f (x: i32) : i32 = 2 * x"),

@@ -119,11 +119,11 @@ impl Failure<'_, '_> {
     }
 
     fn unexpected(&self) -> Diagnostic {
-        let message = match &self.found {
-            Some(tok) => format!("unexpected {tok}"),
-            None => format!("unexpected end of the {}", self.whole.name()),
-        };
-        Diagnostic::error("E0101", message, self.span)
+        let error = |message: String| Diagnostic::error("E0101", message, self.span);
+        match &self.found {
+            Some(tok) => error(format!("unexpected {tok}")),
+            None => error(format!("unexpected end of the {}", self.whole.name())).unfinished(),
+        }
     }
 
     fn general(&self) -> Diagnostic {

@@ -1,6 +1,7 @@
 //! Columns while they grow.
 
 use super::types::{SizeText, TypeText};
+use crate::array::exhausted;
 use crate::{Array, Column, Prim, Scalar, Value, ValueType};
 use std::collections::HashMap;
 
@@ -235,7 +236,10 @@ impl Lengths {
     /// Adds a row; `Err` is the length it should have.
     pub(super) fn add(&mut self, len: i64) -> Result<(), i64> {
         match self {
-            Lengths::Ragged(offsets) => offsets.push(offsets[offsets.len() - 1] + len),
+            Lengths::Ragged(offsets) => {
+                make_room(offsets, 1);
+                offsets.push(offsets[offsets.len() - 1] + len);
+            }
             Lengths::Uniform { size: Some(n), .. } if *n != len => return Err(*n),
             Lengths::Uniform { size, .. } => *size = Some(len),
         }
@@ -273,6 +277,7 @@ impl Lengths {
 impl Data {
     pub(super) fn push(&mut self, x: Scalar) {
         let word = x.bits().to_le_bytes();
+        make_room(&mut self.bytes, word.len());
         match self.prim.size() {
             1 => self.bytes.push(word[0]),
             2 => self.bytes.extend_from_slice(&word[..2]),
@@ -291,6 +296,13 @@ impl Data {
     fn first(self) -> Scalar {
         let array = self.into_array();
         if array.is_empty() { Scalar::zero(array.prim()) } else { array.get(0) }
+    }
+}
+
+/// Makes room as pushing does, but where there is no memory for it that is said as of an array.
+fn make_room<T>(items: &mut Vec<T>, more: usize) {
+    if items.try_reserve(more).is_err() {
+        exhausted((items.len() + more) * size_of::<T>());
     }
 }
 

@@ -24,7 +24,7 @@ mod starts;
 
 use find::Ids;
 use par_ir::Vars;
-use par_ir::flat::{Block, Kernel, KernelKind, Op, Out, Program, Space, Stm};
+use par_ir::flat::{Block, Kernel, KernelKind, Op, Out, Program, Space, Stm, VersionChoice};
 use par_ir::ty::{Atom, Var};
 use par_ir::visit::{Code, Subst};
 use std::collections::BTreeSet;
@@ -72,6 +72,7 @@ fn versions(b: &mut Block, ids: &Ids, vars: &mut Vars) -> Option<usize> {
     let other_results = results.iter().map(|p| subst[&p.var]).collect();
     let op = Op::If {
         cond: made.grow,
+        versions: Some(VersionChoice::Segments { mean: starts::MEAN }),
         then: Block { stms: then, results: then_results },
         other: Block { stms: other, results: other_results },
     };

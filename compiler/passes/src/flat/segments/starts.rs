@@ -9,14 +9,14 @@
 use super::find::Ids;
 use crate::flat::host::Host;
 use par_ir::core::{Body, Exp, Lambda, Param, Stm as ScalarStm};
-use par_ir::flat::{self, Block, Kernel, KernelKind, Op, Out, Space, Stm, Ty};
+use par_ir::flat::{self, Block, Kernel, KernelKind, Op, Out, Space, Stm, Ty, VersionChoice};
 use par_ir::prim::{BinOp, CmpOp, PrimOp, UnOp};
 use par_ir::ty::{Atom, Type, Var, Vars};
 use par_ir::visit::Code;
 use par_runtime::{Prim, Scalar};
 
 /// Elements per row from which on rows are worth it.
-const MEAN: i64 = 4;
+pub const MEAN: i64 = 4;
 
 /// The statements, and what they bind.
 pub struct Starts {
@@ -45,7 +45,8 @@ impl Starts {
         let (scalar, array) = (Ty::Scalar(Prim::I64), Ty::Array(Prim::I64));
         let names = [("rows", scalar), ("shortest", scalar), ("numbers", array), ("lens", array)];
         let pat = names.map(|(name, ty)| flat::Param { var: host.vars.fresh(name), ty });
-        host.bind(pat.to_vec(), Op::If { cond: worth, then, other });
+        let versions = Some(VersionChoice::Condition);
+        host.bind(pat.to_vec(), Op::If { cond: worth, versions, then, other });
         let [rows, shortest, numbers, lens] = pat.map(|p| p.var);
         let some = host.scalar("some", CmpOp::Le.into(), vec![Atom::i64(1), rows.into()]);
         let growing = host.scalar("growing", CmpOp::Le.into(), vec![Atom::i64(1), shortest.into()]);
