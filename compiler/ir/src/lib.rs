@@ -2,11 +2,13 @@
 //! over flat arrays), their printers, parsers, verifiers and reference interpreters.
 
 pub mod alias;
+pub mod build;
 pub mod core;
 pub mod effects;
 pub mod flat;
 pub mod inplace;
 pub mod interp;
+pub mod loops;
 mod origin;
 pub mod parse;
 pub mod place;
