@@ -25,14 +25,14 @@ fn saxpy() -> Program {
         vec![s.bin(BinOp::Add, Prim::F32, ax, y)]
     });
     let kind = KernelKind::Map(vec![Out::Elem(Prim::F32)]);
-    let zs = b.kernel(&[F32S], kind, Space::Flat(n.into()), row, pos, code);
+    let zs = b.kernel(&[F32S], kind, Space::flat(n.into()), row, pos, code);
     b.program(&[F32S], &zs)
 }
 
 fn fold(p: Prim, scan: bool, ragged: bool) -> Program {
     let mut b = Build::default();
     let n = b.param(I64);
-    let space = if ragged { rows(n, Dim::Seg(b.param(Ty::Desc))) } else { Space::Flat(n.into()) };
+    let space = if ragged { rows(n, Dim::Seg(b.param(Ty::Desc))) } else { Space::flat(n.into()) };
     let xs = b.param(Ty::Array(p));
     let (row, pos) = (b.vars.fresh("row"), b.vars.fresh("pos"));
     let op = b.add(p);
@@ -71,7 +71,7 @@ fn filter() -> Program {
         vec![s.cmp(CmpOp::Gt, Prim::F32, x, Atom::Const(Scalar::F32(0.5))), x]
     });
     let tys = [I64, INTS, F32S];
-    let results = b.kernel(&tys, KernelKind::Filter, Space::Flat(n.into()), row, pos, code);
+    let results = b.kernel(&tys, KernelKind::Filter, Space::flat(n.into()), row, pos, code);
     b.program(&tys, &results)
 }
 
@@ -86,7 +86,7 @@ fn hist() -> Program {
         vec![s.bin(BinOp::And, Prim::I64, x, Atom::i64(255)), Atom::i64(1)]
     });
     let kind = KernelKind::Hist { dests: vec![dest], op, neutral: vec![Atom::i64(0)] };
-    let ys = b.kernel(&[INTS], kind, Space::Flat(n.into()), row, pos, code);
+    let ys = b.kernel(&[INTS], kind, Space::flat(n.into()), row, pos, code);
     b.program(&[INTS], &ys)
 }
 

@@ -16,7 +16,7 @@
 //! made all the same: for sizes that are too small, and by the executor's choice.
 
 use par_ir::core::{Body, Exp, LoopForm, Stm};
-use par_ir::flat::{Kernel, KernelKind, Out, Space};
+use par_ir::flat::{Kernel, KernelKind, Out};
 use par_ir::prim::{BinOp, PrimOp};
 use par_ir::ty::{Atom, Dim};
 use par_ir::{Prim, Scalar, Var};
@@ -87,7 +87,7 @@ fn operator(op: BinOp) -> Option<Combine> {
 }
 
 fn of_reduction(kernel: &Kernel, captures: &[Var], combine: (Combine, Prim)) -> Option<Contraction> {
-    let Space::Rows { dim: Dim::Size(depth), .. } = kernel.space else { return None };
+    let (_, Dim::Size(depth)) = kernel.space.as_rows()? else { return None };
     let mut scope = Scope::new(captures);
     let depth = scope.atom(&depth)?;
     let columns = kernel.prologue.iter().find_map(|s| quotient_of(s, kernel.row))?;
@@ -113,7 +113,7 @@ fn quotient_of(stm: &Stm, row: Var) -> Option<Atom> {
 }
 
 fn of_map(kernel: &Kernel, captures: &[Var], prim: Prim) -> Option<Contraction> {
-    let Space::Rows { dim: Dim::Size(columns), .. } = kernel.space else { return None };
+    let (_, Dim::Size(columns)) = kernel.space.as_rows()? else { return None };
     let mut scope = Scope::new(captures);
     let columns = scope.atom(&columns)?;
     scope.values.insert(kernel.row, one(Symbol::Row));
@@ -147,8 +147,7 @@ fn of_map(kernel: &Kernel, captures: &[Var], prim: Prim) -> Option<Contraction> 
 /// Where the elements come from that a kernel only copies, row by row, if that is far apart.
 pub fn transposition(kernel: &Kernel, captures: &[Var]) -> Option<Factor> {
     let KernelKind::Map(outs) = &kernel.kind else { return None };
-    let ([Out::Elem(_)], Space::Rows { dim: Dim::Size(columns), .. }) = (outs.as_slice(), kernel.space)
-    else {
+    let ([Out::Elem(_)], Some((_, Dim::Size(columns)))) = (outs.as_slice(), kernel.space.as_rows()) else {
         return None;
     };
     let mut scope = Scope::new(captures);

@@ -46,8 +46,7 @@ fn block_types(block: &flat::Block, types: &mut HashMap<Var, Ty>) {
 /// Variables that the code of a kernel (prologue, body, operator) reads and does not bind, in order of first use.
 pub fn captures(kernel: &Kernel) -> Vec<Var> {
     let mut walk = Walk::default();
-    walk.bind(kernel.row);
-    walk.bind(kernel.pos);
+    kernel.binders().into_iter().for_each(|v| walk.bind(v));
     owned(kernel).for_each(|(_, state)| walk.bind(state.var));
     kernel.prologue.iter().for_each(|s| walk.stm(s));
     walk.body(&kernel.body);

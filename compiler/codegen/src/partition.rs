@@ -15,7 +15,7 @@
 
 use crate::cpu::for_each_use;
 use par_ir::core::{Body, Exp, Stm};
-use par_ir::flat::{After, Kernel, KernelKind, Out, Space};
+use par_ir::flat::{After, Kernel, KernelKind, Out};
 use par_ir::prim::{BinOp, PrimOp};
 use par_ir::ty::Atom;
 use par_ir::{Prim, Scalar, Var};
@@ -54,7 +54,7 @@ pub fn find(kernel: &Kernel, captures: &[Var]) -> Option<Classes> {
     let is_zero = |a: &Atom| *a == Atom::Const(Scalar::I64(0));
     let sums = neutral.iter().all(is_zero) && adds(op.params.len() / 2, &op.body, &op.params);
     let [Out::Scatter(_)] = after.outs.as_slice() else { return None };
-    if !sums || !matches!(kernel.space, Space::Flat(_)) || !kernel.prologue.is_empty() {
+    if !sums || kernel.space.as_flat().is_none() || !kernel.prologue.is_empty() {
         return None;
     }
     let bodies = [&kernel.body, &after.body];
@@ -343,7 +343,7 @@ mod tests {
     let (t_9: i64) = add.i64(x_5, y_7)
     let (t_10: i64) = add.i64(x_6, y_8)
     in (t_9, t_10)
-  }} neutral (0i64, 0i64) over flat n_1 \\row_11 pos_12 {{
+  }} neutral (0i64, 0i64) over [n_1] \\row_11 pos_12 {{
     let (x_13: u32) = xs_2[pos_12]
     let (d_14: u32) = and.u32(x_13, 3u32)
     let (a_15: bool) = eq.u32(d_14, 2u32)

@@ -132,15 +132,16 @@ impl Operands<'_> {
     }
 
     /// The space of a kernel.
-    pub fn space(&mut self, space: Space, live: &mut Live) -> plan::Space {
-        match space {
-            Space::Flat(n) => plan::Space::Flat(self.operand(&n, live)),
-            Space::Rows { rows, dim: Dim::Size(m) } => {
+    pub fn space(&mut self, space: &Space, live: &mut Live) -> plan::Space {
+        match space.0[..] {
+            [Dim::Size(n)] => plan::Space::Flat(self.operand(&n, live)),
+            [Dim::Size(rows), Dim::Size(m)] => {
                 plan::Space::Uniform { m: self.operand(&m, live), rows: self.operand(&rows, live) }
             }
-            Space::Rows { rows, dim: Dim::Seg(d) } => {
+            [Dim::Size(rows), Dim::Seg(d)] => {
                 plan::Space::Ragged { desc: self.var(d, live), rows: self.operand(&rows, live) }
             }
+            _ => unreachable!("spaces are linearised"),
         }
     }
 }
@@ -256,7 +257,7 @@ impl<C: Code> Planner<'_, C> {
             Op::Sort { space, keys, values } => plan::Op::Sort {
                 values: values.map(|v| self.operands.var(v, live)),
                 keys: self.operands.var(*keys, live),
-                space: self.operands.space(*space, live),
+                space: self.operands.space(space, live),
             },
             Op::If { .. } | Op::Loop { .. } | Op::Split { .. } | Op::Kernel(_) | Op::Call(..) => {
                 unreachable!("operations with blocks, kernels and calls are planned by `op`")
@@ -453,11 +454,10 @@ impl Uses {
     }
 
     fn space(&mut self, space: &Space) {
-        match space {
-            Space::Flat(n) => self.atoms([n]),
-            Space::Rows { rows, dim: Dim::Size(m) } => self.atoms([rows, m]),
-            Space::Rows { rows, dim: Dim::Seg(d) } => self.atoms([rows, &Atom::Var(*d)]),
-        }
+        space.0.iter().for_each(|dim| match dim {
+            Dim::Size(n) => self.atoms([n]),
+            Dim::Seg(d) => self.atoms([&Atom::Var(*d)]),
+        });
     }
 
     fn kernel(&mut self, kernel: &Kernel) {

@@ -3,13 +3,12 @@
 //! code, see `cpu::emit`.
 
 use par_ir::core::{Body, Exp, Stm};
-use par_ir::flat::{Kernel, KernelKind, Out, Space};
-use par_ir::ty::Dim;
+use par_ir::flat::{Kernel, KernelKind, Out};
 use par_runtime::plan::Work;
 
 /// What every row and every element of a kernel costs.
 pub fn of_kernel(kernel: &Kernel) -> Work {
-    let ragged = matches!(kernel.space, Space::Rows { dim: Dim::Seg(_), .. });
+    let ragged = kernel.space.is_ragged();
     let results = kernel.body.results.len();
     let (row, element) = match &kernel.kind {
         KernelKind::Map(outs) => (0, elems(outs)),

@@ -46,7 +46,7 @@ fn updates() -> Program {
         vec![last, pos.into()]
     });
     let kind = KernelKind::Map(vec![Out::Scatter(vec![looped])]);
-    let scattered = b.kernel(&[INTS], kind, Space::Flat(Atom::i64(3)), row, pos, code);
+    let scattered = b.kernel(&[INTS], kind, Space::flat(Atom::i64(3)), row, pos, code);
     b.program(&[INTS], &scattered)
 }
 
@@ -263,7 +263,7 @@ fn gather(b: &mut Build, n: Var, xs: Var, ys: Var, reduce: bool) -> Var {
         true => KernelKind::Reduce { op, neutral: vec![Atom::i64(0)] },
         false => KernelKind::Map(vec![Out::Elem(Prim::I64)]),
     };
-    b.kernel(&[INTS], kind, Space::Flat(n.into()), row, pos, code)[0]
+    b.kernel(&[INTS], kind, Space::flat(n.into()), row, pos, code)[0]
 }
 
 #[test]
@@ -312,7 +312,7 @@ fn guarded_reads_in_a_kernel() {
         vec![sum, y]
     });
     let kind = KernelKind::Map(vec![Out::Elem(Prim::I64), Out::Elem(Prim::I64)]);
-    let results = b.kernel(&[INTS, INTS], kind, Space::Flat(n.into()), row, pos, code);
+    let results = b.kernel(&[INTS, INTS], kind, Space::flat(n.into()), row, pos, code);
     let program = b.program(&[INTS, INTS], &results);
     let got = run(&program, vec![int(4), data(&[5i64])], 1).expect("runs");
     assert_eq!((ints(&got[0]), ints(&got[1])), (vec![0, 5, 10, 15], vec![5, -1, -1, -1]));
@@ -336,7 +336,8 @@ fn prologues() {
         vec![s.index(Prim::I64, xs, at)]
     });
     let kind = KernelKind::Reduce { op, neutral: vec![Atom::i64(0)] };
-    let kernel = Kernel { kind, space: rows(n, Dim::Seg(d)), row, pos, prologue, body: code.body };
+    let index = vec![row, b.vars.fresh("i")];
+    let kernel = Kernel { kind, space: rows(n, Dim::Seg(d)), index, row, pos, prologue, body: code.body };
     let sums = b.one(INTS, Op::Kernel(Box::new(kernel)));
     let args = vec![int(3), offsets(&[2, 0, 3]), data(&[3i64, 0, 1]), data(&[1i64, 10, 100, 1000, 10000])];
     let got = run(&b.program(&[INTS], &[sums]), args, 2).expect("runs");

@@ -309,7 +309,7 @@ fn heavy_bodies_are_cut_finely() {
         vec![s.exp(Prim::F64, par_ir::core::Exp::Loop { params: vec![(acc, x)], form, body })]
     });
     let kind = KernelKind::Reduce { op, neutral: vec![Atom::Const(Scalar::F64(0.0))] };
-    let sums = b.kernel(&[floats], kind, Space::Flat(n.into()), row, pos, code);
+    let sums = b.kernel(&[floats], kind, Space::flat(n.into()), row, pos, code);
     let exe = par_codegen::cpu::compile(&b.program(&[floats], &sums)).expect("compiles");
     let want = call(&exe, 0, vec![int(3000)], 1).expect("runs");
     for threads in 2..5 {
@@ -366,7 +366,7 @@ fn maps_on_vectors() {
         });
         let tys = [Ty::Array(Prim::F32)];
         let kind = KernelKind::Map(vec![Out::Elem(Prim::F32)]);
-        let results = b.kernel(&tys, kind, Space::Flat(len.into()), row, pos, code);
+        let results = b.kernel(&tys, kind, Space::flat(len.into()), row, pos, code);
         let values: Vec<f32> = (0..n).map(|i| i as f32 + 0.1).collect();
         let want: Vec<f32> = values.iter().map(|x| x * 0.3 / x).collect();
         let got = run(&b.program(&tys, &results), vec![int(n), data(&values)], 1).expect("runs");
@@ -394,7 +394,7 @@ fn ends_of_recursion_are_found_before_calls() {
 
 fun main@0 (n_10: i64, xs_11: []i64) -> ([]i64)
 {
-  let (ys_12: []i64) = kernel map (elem i64) over flat n_10 \\row_13 pos_14 {
+  let (ys_12: []i64) = kernel map (elem i64) over [n_10] \\row_13 pos_14 {
     let (x_15: i64) = xs_11[pos_14]
     let (y_16: i64) = call @0 (x_15)
     in (y_16)

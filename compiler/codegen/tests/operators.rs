@@ -124,7 +124,7 @@ fn compute(op: PrimOp, rows: &[Vec<Scalar>], constants: &[Option<Scalar>]) -> Ar
     });
     let ty = Ty::Array(op.result());
     let results =
-        b.kernel(&[ty], KernelKind::Map(vec![Out::Elem(op.result())]), Space::Flat(n.into()), row, pos, code);
+        b.kernel(&[ty], KernelKind::Map(vec![Out::Elem(op.result())]), Space::flat(n.into()), row, pos, code);
     let mut args = vec![int(rows.len() as i64)];
     for (i, p) in op.operands().into_iter().enumerate() {
         let column: Vec<Scalar> = rows.iter().map(|r| r[i]).collect();

@@ -12,9 +12,9 @@
 //! of a row that is one element again and again has [`par_runtime::blocks::MARK`] added, which is above all indices: what takes
 //! starts ([`Op::Tidy`], [`Op::Sweep`]) knows it, kernels take it off before they read.
 //!
-//! **Spaces**. `Flat n`: positions `0..n`; one row. `Rows r d`: `r` rows, row `i` with `d` elements (`Size`) or
-//! `d.lens[i]` elements (`Seg`); positions number all elements in order. The kernel's body may use `row` and `pos`
-//! (both `i64`); the index inside the row is `pos - row*m` or `pos - offsets[row]`, in the body's own arithmetic.
+//! **Spaces** have one dimension or more, outermost first. A dimension has a size (`Size`), or a length for every position of the
+//! dimensions before it (`Seg`). A kernel's body may use the index inside each dimension, `pos`, which numbers all positions in
+//! lexicographic order, and `row`, which numbers those of all dimensions but the innermost (all are `i64`).
 //!
 //! **Kernel bodies** are scalar CORE bodies: `Atom`, `Prim`, `Check`, `If`, `Loop` and `Index` of a flat array with one index.
 //! They may mention host scalars and arrays bound before the kernel. They allocate nothing. Arrays that the kernel *owns*
@@ -37,6 +37,7 @@ use crate::place::{PlaceId, Places};
 use crate::prim::PrimOp;
 use crate::stack::deeper;
 use crate::ty::{Atom, Dim, Var, Vars};
+use crate::visit::Code;
 use par_runtime::{CheckKind, Prim, Span, ValueType};
 
 /// A whole program.
@@ -286,18 +287,41 @@ pub enum LoopForm {
     While(Block),
 }
 
-/// The iteration space of a kernel.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Space {
+/// The iteration space of a kernel: its dimensions, outermost first. There is at least one, and the first is a size on the host;
+/// a descriptor has as many rows as the dimensions before it have positions.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Space(pub Vec<Dim>);
+
+impl Space {
     /// `n` positions in one row.
-    Flat(Atom),
-    /// Rows of elements.
-    Rows {
-        /// Number of rows, an `i64` on the host.
-        rows: Atom,
-        /// Length of each row: a host size, or a descriptor with that many rows.
-        dim: Dim,
-    },
+    pub fn flat(n: Atom) -> Space {
+        Space(vec![Dim::Size(n)])
+    }
+
+    /// So many rows, of this length each.
+    pub fn rows(rows: Atom, dim: Dim) -> Space {
+        Space(vec![Dim::Size(rows), dim])
+    }
+
+    /// The size of a space of one dimension.
+    pub fn as_flat(&self) -> Option<Atom> {
+        if let [Dim::Size(n)] = self.0[..] { Some(n) } else { None }
+    }
+
+    /// Number and length of the rows of a space of two dimensions.
+    pub fn as_rows(&self) -> Option<(Atom, Dim)> {
+        if let [Dim::Size(rows), dim] = self.0[..] { Some((rows, dim)) } else { None }
+    }
+
+    /// The innermost dimension.
+    pub fn innermost(&self) -> Dim {
+        *self.0.last().expect("a space has a dimension")
+    }
+
+    /// Whether there are rows of different lengths.
+    pub fn is_ragged(&self) -> bool {
+        self.0.iter().any(|d| matches!(d, Dim::Seg(_)))
+    }
 }
 
 /// A bulk operation with its fused scalar body, which computes `body.results` at every position of the space.
@@ -306,14 +330,46 @@ pub enum Space {
 pub struct Kernel {
     pub kind: KernelKind,
     pub space: Space,
-    /// Bound in the body: index of the row (0 in a flat space). `i64`.
+    /// Bound in the body: the index inside each dimension. In a space of one dimension it is `pos`; in one of two the first is `row`.
+    pub index: Vec<Var>,
+    /// Bound in the body: number of the row (0 in a flat space). `i64`.
     pub row: Var,
-    /// Bound in the body: index of the element in the whole space. `i64`.
+    /// Bound in the body: number of the position in the whole space. `i64`.
     pub pos: Var,
-    /// Evaluated once per row, before its elements, also for an empty row: `Prim` and `Index` statements that depend on `row`
-    /// (and host variables), not on `pos`. Their variables are visible in the body. They cannot fail.
+    /// Evaluated once per row, before its elements, also for an empty row: `Prim` and `Index` statements that depend on `row`, the indices
+    /// of the outer dimensions and host variables, not on `pos`. Their variables are visible in the body. They cannot fail.
     pub prologue: Vec<crate::core::Stm>,
     pub body: Body,
+}
+
+impl Kernel {
+    /// The variables that space and position bind, each once: `row`, `pos`, then the indices that are neither.
+    pub fn binders(&self) -> Vec<Var> {
+        let indices = self.index.iter().filter(|v| **v != self.row && **v != self.pos);
+        [self.row, self.pos].into_iter().chain(indices.copied()).collect()
+    }
+
+    /// The index inside the innermost dimension.
+    pub fn innermost(&self) -> Var {
+        *self.index.last().expect("a space has a dimension")
+    }
+
+    /// The names of this kernel's position for those of another one over the same space.
+    pub fn position_of(&self, other: &Kernel) -> crate::visit::Subst {
+        let (of, with) = (other.binders(), self.binders());
+        of.into_iter().zip(with.into_iter().map(Atom::Var)).collect()
+    }
+
+    /// The binders that say where in the rows of the space a position is, without `pos`.
+    pub fn row_binders(&self) -> Vec<Var> {
+        self.binders().into_iter().filter(|v| *v != self.pos).collect()
+    }
+
+    /// Whether code depends on the rows of the space, not on `pos` only.
+    pub fn uses_rows(&self) -> bool {
+        let used = |v: Var| self.bodies().iter().any(|b| b.mentions(v));
+        !self.prologue.is_empty() || self.row_binders().into_iter().any(used)
+    }
 }
 
 /// What a kernel does with its body's results.

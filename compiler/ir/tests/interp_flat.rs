@@ -136,3 +136,13 @@ fn rows_are_sorted_with_their_values() {
     assert_eq!((counters.work, counters.launches), (2 * 2 * 5 * 2 + 2 * 2 * 5, 2));
     assert_eq!(counters.bytes_materialised, 5 * (2 + 8) + 5 * 2);
 }
+
+#[test]
+fn every_dimension_has_an_index() {
+    let args = vec![int(3), offsets(&[0, 2, 2, 3]), int(2)];
+    let (results, _) = run(9, args);
+    let xs = data(&[0i64, 1, 100, 101, 2000, 2001]);
+    assert_eq!(results.unwrap(), [xs, data(&[0i64, 1, 2, 3, 4, 5])]);
+    let empty = run(9, vec![int(0), offsets(&[0]), int(2)]).0;
+    assert_eq!(empty.unwrap(), [data::<i64>(&[]), data::<i64>(&[])]);
+}

@@ -151,31 +151,33 @@ fn flat_operations() {
 #[test]
 fn flat_kernels() {
     let map = |space: &str, body: &str, outs: &str| {
-        flat(&format!("let (y_5: []f32) = kernel map ({outs}) over {space} \\r_6 p_7 {body}"))
+        let inner = if space.contains("] [") { "i_19" } else { "" };
+        flat(&format!("let (y_5: []f32) = kernel map ({outs}) over {space} \\r_6 p_7 {inner} {body}"))
     };
     let good = "{ let (x_8: f32) = xs_2[p_7] in (x_8) }";
-    assert_eq!(map("rows n_0 [~s_1]", good, "elem f32"), Ok(()));
-    rejected(map("flat c_4", good, "elem f32"), "the space has type bool");
-    rejected(map("rows n_0 [~is_3]", good, "elem f32"), "a descriptor has type []i64");
-    rejected(map("flat n_0", good, "elem i64"), "an output of i64");
-    rejected(map("flat n_0", good, ""), "no output");
-    rejected(map("flat n_0", "{ let (x_8: [n_0]i64) = iota n_0 in (1.0f32) }", "elem f32"), "must be scalar");
-    rejected(map("flat n_0", "{ let (x_8: i64) = s_1[p_7] in (1.0f32) }", "elem f32"), "s_1 is not in scope");
-    rejected(map("flat n_0", "{ in (xs_2) }", "elem f32"), "an array");
-    rejected(map("flat n_0", good, "scatter (xs_2)"), "the index is no i64");
+    assert_eq!(map("[n_0] [~s_1]", good, "elem f32"), Ok(()));
+    rejected(map("[c_4]", good, "elem f32"), "a size of the space has type bool");
+    rejected(map("[~s_1] [n_0]", good, "elem f32"), "a space without an outermost size");
+    rejected(map("[n_0] [~is_3]", good, "elem f32"), "a descriptor has type []i64");
+    rejected(map("[n_0]", good, "elem i64"), "an output of i64");
+    rejected(map("[n_0]", good, ""), "no output");
+    rejected(map("[n_0]", "{ let (x_8: [n_0]i64) = iota n_0 in (1.0f32) }", "elem f32"), "must be scalar");
+    rejected(map("[n_0]", "{ let (x_8: i64) = s_1[p_7] in (1.0f32) }", "elem f32"), "s_1 is not in scope");
+    rejected(map("[n_0]", "{ in (xs_2) }", "elem f32"), "an array");
+    rejected(map("[n_0]", good, "scatter (xs_2)"), "the index is no i64");
     let prologue = format!("prologue {{ let (x_9: f32) = xs_2[p_7] in () }} {good}");
-    rejected(map("flat n_0", &prologue, "elem f32"), "p_7 is not in scope");
+    rejected(map("[n_0]", &prologue, "elem f32"), "p_7 is not in scope");
     let prologue = format!("prologue {{ check c_4 zero_step () in () }} {good}");
-    rejected(map("flat n_0", &prologue, "elem f32"), "a prologue has only");
+    rejected(map("[n_0]", &prologue, "elem f32"), "a prologue has only");
     let reduce = |neutral: &str| {
         flat(&format!(
-            "let (y_5: []f32) = kernel reduce {ADD} neutral ({neutral}) over flat n_0 \\r_6 p_7 {good}"
+            "let (y_5: []f32) = kernel reduce {ADD} neutral ({neutral}) over [n_0] \\r_6 p_7 {good}"
         ))
     };
     assert_eq!(reduce("0.0f32"), Ok(()));
     rejected(reduce("0i64"), "a neutral element");
     rejected(
-        flat(&format!("let (k_5: i64, c_9: []i64) = kernel filter over flat n_0 \\r_6 p_7 {good}")),
+        flat(&format!("let (k_5: i64, c_9: []i64) = kernel filter over [n_0] \\r_6 p_7 {good}")),
         "no bool",
     );
 }
@@ -184,7 +186,7 @@ fn flat_kernels() {
 fn arrays_that_a_kernel_owns() {
     let own = |body: &str| {
         flat(&format!(
-            "let (y_5: []f32) = kernel map (own xs_2 as a_8: [n_0]f32) over flat n_0 \\r_6 p_7 {{ {body} }}"
+            "let (y_5: []f32) = kernel map (own xs_2 as a_8: [n_0]f32) over [n_0] \\r_6 p_7 {{ {body} }}"
         ))
     };
     let write = "let (b_9: [n_0]f32) = a_8 with [p_7] = 1.0f32";
@@ -204,7 +206,7 @@ fn arrays_that_a_kernel_owns() {
 fn flat_scans_with_more_to_do() {
     let then = |results: &str, after: &str| {
         let body = format!("{{ let (x_8: f32) = xs_2[p_7] in ({results}) }}");
-        let over = format!("over flat n_0 \\r_6 p_7 {body} then {after}");
+        let over = format!("over [n_0] \\r_6 p_7 {body} then {after}");
         flat(&format!("let (y_5: []f32) = kernel scan {ADD} neutral (0.0f32) {over}"))
     };
     let uses = "{ let (z_11: f32) = mul.f32(s_10, x_8) in (z_11) }";
@@ -218,7 +220,7 @@ fn flat_scans_with_more_to_do() {
     let own = "(own xs_2 as a_12: [0i64]f32) \\(s_10: f32) { in (a_12) }";
     rejected(then("x_8", own), "owns an array");
     let parsed = parse_flat(
-        "fun f@0 (n_0: i64) -> () { kernel map () over flat n_0 \\r_1 p_2 { in () } then () \\() { in () } }",
+        "fun f@0 (n_0: i64) -> () { kernel map () over [n_0] \\r_1 p_2 { in () } then () \\() { in () } }",
     );
     assert!(parsed.is_err());
 }
@@ -227,6 +229,6 @@ fn flat_scans_with_more_to_do() {
 fn sorts() {
     rejected(core("let (y_6: [n_0]f32) = sort (xs_3)"), "keys are no unsigned numbers");
     rejected(core("let (y_6: [n_0][~s_1]f32) = sort (xss_2)"), "no scalars are sorted");
-    rejected(flat("let (y_6: []i64) = sort (is_3) over flat n_0"), "keys are no unsigned numbers");
-    rejected(flat("let (y_6: []u8) = sort (is_3, n_0) over flat n_0"), "which is no array");
+    rejected(flat("let (y_6: []i64) = sort (is_3) over [n_0]"), "keys are no unsigned numbers");
+    rejected(flat("let (y_6: []u8) = sort (is_3, n_0) over [n_0]"), "which is no array");
 }

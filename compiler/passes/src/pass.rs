@@ -17,11 +17,12 @@
 //!        row_spaces       makes rows of positions that are divided by the length of rows
 //!        bulk             fuses bulk operations
 //!        segments         makes descriptors of rows that a program describes by scatters and scans
+//!        linearise        makes spaces of rows of all spaces, without indices
 //!        columns          reduces along columns in blocks of neighbouring ones
 //! ```
 
 use crate::core::{fuse, inward, merge, results, sequential, simplify, strides, tiny};
-use crate::flat::{bulk, columns, interchange, invariant_checks, prune, row_spaces, segments};
+use crate::flat::{bulk, columns, interchange, invariant_checks, linearise, prune, row_spaces, segments};
 use par_ir::{core, flat};
 
 /// A transformation of a program of one of the IRs.
@@ -158,6 +159,13 @@ pub const SEGMENTS: FlatPass = Pass {
     run: segments::run,
 };
 
+/// Linearisation. After everything that looks at indices; what follows, and code generation, has spaces of rows only.
+pub const LINEARISE: FlatPass = Pass {
+    name: "linearise",
+    description: "makes spaces of rows of all spaces, with what indices are at every row",
+    run: linearise::run,
+};
+
 /// Blocking of reductions along outer dimensions. Last: blocks hide the reduction from fusion.
 pub const COLUMNS: FlatPass = Pass {
     name: "columns",
@@ -166,5 +174,17 @@ pub const COLUMNS: FlatPass = Pass {
 };
 
 /// What happens to FLAT before code is generated.
-pub const FLAT_PASSES: &[FlatPass] =
-    &[PRUNE, INVARIANT_CHECKS, INTERCHANGE, ROW_SPACES, BULK, PRUNE, SEGMENTS, BULK, PRUNE, COLUMNS, PRUNE];
+pub const FLAT_PASSES: &[FlatPass] = &[
+    PRUNE,
+    INVARIANT_CHECKS,
+    INTERCHANGE,
+    ROW_SPACES,
+    BULK,
+    PRUNE,
+    SEGMENTS,
+    BULK,
+    PRUNE,
+    LINEARISE,
+    COLUMNS,
+    PRUNE,
+];

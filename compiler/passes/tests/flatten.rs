@@ -185,6 +185,35 @@ fn sums_of_segments_are_sums_of_rows() {
     ));
 }
 
+#[test]
+fn a_perfect_nest_has_an_index_per_dimension() {
+    let core = program(
+        "fun f@0 (%k: i64, %n: i64, %xs: [%n]i64, %m: i64, %ys: [%m]i64) -> (%a: i64, %b: i64, %c: i64, %r: [%a][%b][%c]i64)
+           entry main (k: i64, xs: []i64, ys: []i64) -> [][][]i64 {
+           let (%zs: [%n][%m][%k]i64) = map %n (%xs) \\(%x: i64) -> ([%m][%k]i64) {
+             let (%us: [%m][%k]i64) = map %m (%ys) \\(%y: i64) -> ([%k]i64) {
+               let (%js: [%k]i64) = iota %k
+               let (%vs: [%k]i64) = map %k (%js) \\(%j: i64) -> (i64) {
+                 let (%p: i64) = mul.i64 (%x, %j)
+                 let (%q: i64) = add.i64 (%p, %y)
+                 in (%q)
+               }
+               in (%vs)
+             }
+             in (%us)
+           }
+           in (%n, %m, %k, %zs)
+         }",
+    );
+    let mut shown = Vec::new();
+    flattening::flattened_by(&core, &mut |pass, program| {
+        if ["flatten", "linearise"].contains(&pass) {
+            shown.push(print_flat(program));
+        }
+    });
+    assert_shows!(shown.join("\n=>\n\n"));
+}
+
 /// A loop that may not end comes before the check in the program, so the check stays behind it, in the kernel.
 #[test]
 fn a_check_that_is_the_same_at_every_position_stays_behind_a_loop_that_may_not_end() {

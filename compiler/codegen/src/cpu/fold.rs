@@ -8,8 +8,7 @@ use super::outputs::Target;
 use cranelift::prelude::*;
 use par_ir::Prim;
 use par_ir::core::Lambda;
-use par_ir::flat::{After, KernelKind, Space};
-use par_ir::ty::Dim;
+use par_ir::flat::{After, KernelKind};
 
 /// What a scan does with its prefixes.
 enum Prefixes<'k> {
@@ -28,7 +27,7 @@ struct InLanes {
 impl InLanes {
     fn new(info: &KernelInfo) -> Option<InLanes> {
         // Rows may be shorter than a stretch.
-        let is_flat = matches!(info.kernel.space, Space::Flat(_));
+        let is_flat = info.kernel.space.as_flat().is_some();
         if let Some(sums) = narrow::sums(info.kernel).filter(|_| is_flat)
             && let Some(plan) = lanes::plan(&KernelInfo::of_stage(&sums.kernel))
         {
@@ -143,7 +142,7 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
         let kernel = self.info.kernel;
         let (mut start, mut acc) = (ends.0, initial.to_vec());
         // Of many rows of a ragged space most is what a group leaves.
-        let is_ragged = matches!(self.info.kernel.space, Space::Rows { dim: Dim::Seg(_), .. });
+        let is_ragged = self.info.kernel.space.is_ragged();
         let shorter = plan.shorter().filter(|_| is_ragged);
         for plan in [Some(plan), shorter.as_ref()].into_iter().flatten() {
             let identities = self.e.identities(plan, &components);

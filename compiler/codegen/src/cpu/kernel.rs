@@ -25,7 +25,7 @@ use super::prefix::Strips;
 use super::stage::Staged;
 use crate::free;
 use cranelift::prelude::*;
-use par_ir::flat::{Kernel, KernelKind, Space, Ty};
+use par_ir::flat::{Kernel, KernelKind, Ty};
 use par_ir::ty::Dim;
 use par_ir::{Prim, Var};
 use par_runtime::plan::EnvLayout;
@@ -253,8 +253,8 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
         ) -> Result<Vec<Value>, Unsupported>,
     ) -> Result<Vec<Value>, Unsupported> {
         let (row_lo, row_hi, lo, hi) = (self.params[1], self.params[2], self.params[3], self.params[4]);
-        let dim = match self.info.kernel.space {
-            Space::Rows { dim, .. } if self.role != Role::Combine && !self.info.ignores_rows() => dim,
+        let dim = match self.info.kernel.space.as_rows() {
+            Some((_, dim)) if self.role != Role::Combine && !self.info.ignores_rows() => dim,
             _ => {
                 self.start_row(row_lo)?;
                 return per_row(self, row_lo, lo, hi, state);

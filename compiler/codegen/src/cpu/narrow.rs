@@ -59,8 +59,7 @@ pub fn sums(kernel: &Kernel) -> Option<Sums> {
     body.stms = needed(&body.stms, &body.results);
     let op = with_fewer_bits(op, &narrow);
     let kind = KernelKind::Reduce { op: op.clone(), neutral: vec![] };
-    let Kernel { space, row, pos, .. } = *kernel;
-    Some(Sums { kernel: Kernel { kind, space, row, pos, prologue: vec![], body }, op })
+    Some(Sums { kernel: Kernel { kind, prologue: vec![], body, ..kernel.clone() }, op })
 }
 
 /// An operator whose components are independent of each other, some of them of `i32` instead of `i64`.

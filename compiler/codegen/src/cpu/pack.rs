@@ -12,7 +12,7 @@ use super::prefix::Splitter;
 use super::strips::Scalar;
 use cranelift::prelude::*;
 use par_ir::Var;
-use par_ir::flat::{Kernel, KernelKind, Space, Ty};
+use par_ir::flat::{Kernel, KernelKind, Ty};
 use par_runtime::op::call::pack_symbol;
 use std::collections::HashMap;
 
@@ -32,7 +32,7 @@ pub struct Packing {
 
 /// The steps of a filter, if it can be done so.
 pub fn split(kernel: &Kernel, types: &HashMap<Var, Ty>) -> Option<Packing> {
-    if !matches!((&kernel.kind, kernel.space), (KernelKind::Filter, Space::Flat(_))) {
+    if !matches!(kernel.kind, KernelKind::Filter) || kernel.space.as_flat().is_none() {
         return None;
     }
     let (keep, values) = kernel.body.results.split_first()?;

@@ -20,7 +20,7 @@ impl Code for KernelCode {
         let functions = self.take(kernel)?;
         let kind = kernel_kind(kernel, &functions, operands, live)?;
         let captures = operands.vars(&functions.captures, live);
-        let space = operands.space(kernel.space, live);
+        let space = operands.space(&kernel.space, live);
         let code = functions.main()?;
         Ok(plan::Kernel {
             name: functions.name,

@@ -27,7 +27,7 @@ use cranelift_codegen::ir::StackSlot;
 use operator::Part;
 use par_ir::core::{Body, Exp, Param, Stm};
 use par_ir::effects::Effects;
-use par_ir::flat::{After, Kernel, KernelKind, Out, Space, Ty};
+use par_ir::flat::{After, Kernel, KernelKind, Out, Ty};
 use par_ir::prim::PrimOp;
 use par_ir::ty::Type;
 use par_ir::{Atom, Prim, Var};
@@ -76,9 +76,7 @@ struct Prefix {
 /// The three steps of a scan, if it can be done so. `types` are those of what the kernel mentions.
 pub fn split(kernel: &Kernel, types: &HashMap<Var, Ty>) -> Option<Strips> {
     let KernelKind::Scan { op, exclusive, after, .. } = &kernel.kind else { return None };
-    if !matches!(kernel.space, Space::Flat(_)) {
-        return None;
-    }
+    kernel.space.as_flat()?;
     let parts = operator::parts(op)?;
     if !pays(&parts, after.as_deref()) {
         return None;
@@ -237,8 +235,7 @@ impl<'k> Splitter<'k> {
 
     /// A step. The prologue has run already.
     fn map(&self, outs: Vec<Out>, body: Body) -> Kernel {
-        let Kernel { space, row, pos, .. } = *self.kernel;
-        Kernel { kind: KernelKind::Map(outs), space, row, pos, prologue: vec![], body }
+        Kernel { kind: KernelKind::Map(outs), prologue: vec![], body, ..self.kernel.clone() }
     }
 }
 

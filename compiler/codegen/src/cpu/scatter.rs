@@ -13,7 +13,7 @@ use super::stage::for_each_use;
 use super::strips::{Buffer, Scalar};
 use cranelift::prelude::*;
 use par_ir::core::{Body, Exp, Stm};
-use par_ir::flat::{KernelKind, Out, Space};
+use par_ir::flat::{KernelKind, Out};
 use par_ir::{Prim, Var};
 use par_runtime::op::call::scatter_symbol;
 use std::collections::HashSet;
@@ -50,7 +50,7 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
     pub fn scatters_strips(&self, targets: &[Target]) -> bool {
         let scatters = has_read_index(&self.info.kernel.body, targets);
         let known = targets.iter().all(|t| !matches!(t, Target::Own(_)));
-        let in_a_row = matches!(self.info.kernel.space, Space::Flat(_)) || self.info.ignores_rows();
+        let in_a_row = self.info.kernel.space.as_flat().is_some() || self.info.ignores_rows();
         scatters && known && in_a_row && !self.e.counting
     }
 

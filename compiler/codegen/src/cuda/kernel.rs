@@ -17,7 +17,7 @@ use super::body::{Bodies, Unsupported};
 use super::operator;
 use super::text::{name, ty};
 use crate::free;
-use par_ir::flat::{Kernel, KernelKind, Out, Space, Ty};
+use par_ir::flat::{Kernel, KernelKind, Out, Ty};
 use par_ir::ty::Dim;
 use par_ir::{Prim, Var};
 use par_runtime::cuda::{Shape, Tile};
@@ -70,10 +70,10 @@ impl<'a> Source<'a> {
 
     /// How its space is passed.
     pub fn shape(&self) -> Shape {
-        match self.kernel.space {
-            Space::Flat(_) => Shape::Flat,
-            Space::Rows { dim: Dim::Size(_), .. } => Shape::Uniform,
-            Space::Rows { dim: Dim::Seg(_), .. } => Shape::Ragged,
+        match self.kernel.space.0[..] {
+            [_] => Shape::Flat,
+            [_, Dim::Size(_)] => Shape::Uniform,
+            _ => Shape::Ragged,
         }
     }
 

@@ -30,7 +30,7 @@ impl Code for CudaCode<'_> {
         let captures = operands.vars(&source.captures, live);
         Ok(cuda::Kernel {
             name: source.name.clone(),
-            space: operands.space(kernel.space, live),
+            space: operands.space(&kernel.space, live),
             captures,
             kind,
             tile: source.tile(),

@@ -74,7 +74,9 @@ impl Build {
         pos: Var,
         code: Code,
     ) -> Vec<Var> {
-        let kernel = Kernel { kind, space, row, pos, prologue: vec![], body: code.body };
+        let inner = self.vars.fresh("i");
+        let index = if space.as_flat().is_some() { vec![pos] } else { vec![row, inner] };
+        let kernel = Kernel { kind, space, index, row, pos, prologue: vec![], body: code.body };
         self.bind(tys, Op::Kernel(Box::new(kernel)))
     }
 
@@ -152,7 +154,7 @@ pub fn span(n: u32) -> Span {
 }
 
 pub fn rows(rows: Var, dim: Dim) -> Space {
-    Space::Rows { rows: rows.into(), dim }
+    Space::rows(rows.into(), dim)
 }
 
 pub fn run(program: &Program, args: Vec<Column>, threads: usize) -> Result<Vec<Column>, RuntimeError> {
@@ -275,7 +277,7 @@ impl Shape {
     /// The space over fresh parameters, and the arguments for them.
     pub fn params(&self, b: &mut Build) -> (Space, Vec<Column>) {
         match self {
-            Shape::Flat(n) => (Space::Flat(b.param(I64).into()), vec![int(*n)]),
+            Shape::Flat(n) => (Space::flat(b.param(I64).into()), vec![int(*n)]),
             Shape::Uniform(r, m) => {
                 let (rows_var, m_var) = (b.param(I64), b.param(I64));
                 (rows(rows_var, Dim::Size(m_var.into())), vec![int(*r), int(*m)])

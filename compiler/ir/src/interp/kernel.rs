@@ -29,20 +29,25 @@ trait Sink {
 
 impl Host<'_> {
     pub(super) fn kernel(&mut self, stm: &Stm, k: &Kernel) -> Outcome<Vec<Val>> {
-        let offsets = self.offsets(stm, &k.space)?;
+        let starts = self.starts(stm, &k.space)?;
+        let offsets = &starts[starts.len() - 1];
         let rows = offsets.len() - 1;
         let total = offsets[rows] as usize;
         self.launch(0, 0);
-        if matches!(k.space, Space::Rows { dim: Dim::Seg(_), .. }) {
+        if matches!(k.space.innermost(), Dim::Seg(_)) {
             self.machine.work += rows as u64;
         }
         let mut sink = self.sink(stm, k, rows, total)?;
         let mut results = Vec::new();
         for (row, bounds) in offsets.windows(2).enumerate() {
             self.machine.set(k.row, Val::i64(row as i64));
+            for (v, i) in k.index.iter().zip(indices(&starts[..starts.len() - 1], row as i64)) {
+                self.machine.set(*v, Val::i64(i));
+            }
             k.prologue.iter().try_for_each(|s| self.machine.stm(s))?;
             for pos in bounds[0]..bounds[1] {
                 poll();
+                self.machine.set(k.innermost(), Val::i64(pos - bounds[0]));
                 self.machine.set(k.pos, Val::i64(pos));
                 sink.lend(self);
                 k.body.stms.iter().try_for_each(|s| self.machine.stm(s))?;
@@ -61,12 +66,31 @@ impl Host<'_> {
         Ok(sink.finish(self))
     }
 
-    /// Offsets of the space's rows.
+    /// Offsets of the rows of a space's innermost dimension.
     pub(super) fn offsets(&self, stm: &Stm, space: &Space) -> Outcome<Vec<i64>> {
-        match space {
-            Space::Flat(n) => Ok(vec![0, self.machine.size(*n, stm.span)? as i64]),
-            Space::Rows { rows, dim: Dim::Size(m) } => {
-                let rows = self.machine.extent(*rows, 8, 8, stm.span)? as i64;
+        self.starts(stm, space).map(|mut starts| starts.pop().unwrap_or_default())
+    }
+
+    /// For each dimension, where it starts at every position of the dimensions before it, with the total at the end.
+    fn starts(&self, stm: &Stm, space: &Space) -> Outcome<Vec<Vec<i64>>> {
+        let mut all: Vec<Vec<i64>> = Vec::new();
+        for (d, dim) in space.0.iter().enumerate() {
+            let rows = all.last().and_then(|starts| starts.last()).copied();
+            let starts = self.starts_of(stm, rows, dim)?;
+            if d + 1 < space.0.len() {
+                let total = starts[starts.len() - 1] as usize;
+                self.machine.memory.room(total, 8, 8, stm.span)?;
+            }
+            all.push(starts);
+        }
+        Ok(all)
+    }
+
+    /// Where a dimension starts in each of `rows` rows; none: it is the outermost.
+    fn starts_of(&self, stm: &Stm, rows: Option<i64>, dim: &Dim) -> Outcome<Vec<i64>> {
+        match (dim, rows) {
+            (Dim::Size(n), None) => Ok(vec![0, self.machine.size(*n, stm.span)? as i64]),
+            (Dim::Size(m), Some(rows)) => {
                 // Without rows nothing has checked that their length is one.
                 let m = if rows == 0 { 0 } else { self.machine.size(*m, stm.span)? as i64 };
                 if rows.checked_mul(m).is_none() {
@@ -74,8 +98,8 @@ impl Host<'_> {
                 }
                 Ok((0..=rows).map(|i| i * m).collect())
             }
-            Space::Rows { rows, dim: Dim::Seg(s) } => {
-                let (rows, desc) = (self.machine.integer(*rows)?, self.machine.get(*s).desc()?);
+            (Dim::Seg(s), rows) => {
+                let (rows, desc) = (rows.unwrap_or(1), self.machine.get(*s).desc()?);
                 if desc.rows() as i64 != rows {
                     return internal(format_args!("a space of {rows} rows by {} lengths", desc.rows()));
                 }
@@ -156,6 +180,22 @@ impl Host<'_> {
         self.machine.work += arrays.len() as u64;
         arrays.iter_mut().zip(xs).for_each(|(a, x)| a.set(at, *x));
     }
+}
+
+/// The index inside each dimension, outermost first, of the position with this number; `starts` are those of the dimensions.
+fn indices(starts: &[Vec<i64>], mut number: i64) -> Vec<i64> {
+    let mut found: Vec<i64> = starts
+        .iter()
+        .rev()
+        .map(|starts| {
+            let row = starts.partition_point(|s| *s <= number) - 1;
+            let index = number - starts[row];
+            number = row as i64;
+            index
+        })
+        .collect();
+    found.reverse();
+    found
 }
 
 fn prim(p: &Param) -> Prim {

@@ -1,6 +1,7 @@
 //! Reading FLAT.
 
 use super::{Parser, Result, Token, is_special_float};
+use crate::Var;
 use crate::core::FunId;
 use crate::flat::{After, Block, Fun, Kernel, KernelKind, LoopForm, Op, Out, Param, Program, Space, Stm, Ty};
 use crate::place::{PlaceId, Places};
@@ -211,21 +212,28 @@ impl Parser {
 
     fn space(&mut self) -> Result<Space> {
         self.expect_word("over")?;
-        if self.accept_word("flat") {
-            return Ok(Space::Flat(self.atom()?));
-        }
-        self.expect_word("rows")?;
-        Ok(Space::Rows { rows: self.atom()?, dim: self.dim()? })
+        Ok(Space(self.dims()?))
+    }
+
+    /// `row pos` and the indices that are neither.
+    fn position(&mut self, dims: usize) -> Result<(Var, Var, Vec<Var>)> {
+        let (row, pos) = (self.var()?, self.var()?);
+        let index = match dims {
+            1 => vec![pos],
+            2 => vec![row, self.var()?],
+            _ => (0..dims).map(|_| self.var()).collect::<Result<_>>()?,
+        };
+        Ok((row, pos, index))
     }
 
     fn kernel(&mut self) -> Result<Kernel> {
         let kind = self.kernel_kind()?;
         let space = self.space()?;
         self.expect("\\")?;
-        let (row, pos) = (self.var()?, self.var()?);
+        let (row, pos, index) = self.position(space.0.len())?;
         let prologue = if self.accept_word("prologue") { self.body()?.stms } else { Vec::new() };
         let body = self.body()?;
-        let mut kernel = Kernel { kind, space, row, pos, prologue, body };
+        let mut kernel = Kernel { kind, space, index, row, pos, prologue, body };
         if self.accept_word("then") {
             self.after(&mut kernel.kind)?;
         }

@@ -209,17 +209,10 @@ impl Writer<'_> {
     }
 
     fn space(&mut self, space: &Space) {
-        match space {
-            Space::Flat(n) => {
-                self.push(" over flat ");
-                self.atom(n);
-            }
-            Space::Rows { rows, dim } => {
-                self.push(" over rows ");
-                self.atom(rows);
-                self.push(" ");
-                self.dim(dim);
-            }
+        self.push(" over");
+        for dim in &space.0 {
+            self.push(" ");
+            self.dim(dim);
         }
     }
 
@@ -227,10 +220,10 @@ impl Writer<'_> {
         self.push("kernel ");
         self.kernel_kind(&k.kind);
         self.space(&k.space);
-        self.push(" \\");
-        self.var(&k.row);
-        self.push(" ");
-        self.var(&k.pos);
+        for (i, v) in k.binders().iter().enumerate() {
+            self.push(if i == 0 { " \\" } else { " " });
+            self.var(v);
+        }
         if !k.prologue.is_empty() {
             self.push(" prologue ");
             self.block(&k.prologue, &[], Self::core_stm);

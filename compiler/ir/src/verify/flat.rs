@@ -328,9 +328,13 @@ impl FlatChecker<'_> {
             let fresh = self.scope.ever.insert(v) && !inner.scope.ever.contains(&v);
             ensure(fresh, || format!("{} is bound twice", self.scope.show(v)))?;
         }
-        inner.scope.bind(k.row, Type::I64)?;
+        position(k)?;
+        let inside = [k.pos, k.innermost()];
+        let (of_element, of_row): (Vec<Var>, Vec<Var>) =
+            k.binders().into_iter().partition(|v| inside.contains(v));
+        of_row.into_iter().try_for_each(|v| inner.scope.bind(v, Type::I64))?;
         prologue(&mut inner, k)?;
-        inner.scope.bind(k.pos, Type::I64)?;
+        of_element.into_iter().try_for_each(|v| inner.scope.bind(v, Type::I64))?;
         let mut owned = self.owned(k, &mut inner)?;
         kernel_body(&k.body, self.vars)?;
         owned.body(&k.body)?;
@@ -352,16 +356,11 @@ impl FlatChecker<'_> {
     }
 
     fn space(&self, space: &Space) -> Result {
-        match space {
-            Space::Flat(n) => self.operand("the space", *n, I64),
-            Space::Rows { rows, dim } => {
-                self.operand("the rows", *rows, I64)?;
-                match dim {
-                    Dim::Size(m) => self.operand("the rows' length", *m, I64),
-                    Dim::Seg(s) => self.desc(*s),
-                }
-            }
-        }
+        ensure(matches!(space.0.first(), Some(Dim::Size(_))), || "a space without an outermost size".into())?;
+        space.0.iter().try_for_each(|dim| match dim {
+            Dim::Size(n) => self.operand("a size of the space", *n, I64),
+            Dim::Seg(s) => self.desc(*s),
+        })
     }
 
     /// Invariant 7: what the kernel binds.
@@ -566,4 +565,14 @@ fn column_types(ty: &ValueType) -> Vec<Ty> {
         ColumnType::Data(p) => Ty::Array(p),
     };
     ty.columns().into_iter().map(column).collect()
+}
+
+/// A kernel has an index for each dimension, and those that are `row` or `pos` are no variables of their own.
+fn position(k: &Kernel) -> Result {
+    let expected = match k.index[..] {
+        [i] => i == k.pos,
+        [i, j] => i == k.row && j != k.pos,
+        _ => !k.index.contains(&k.row) && !k.index.contains(&k.pos),
+    };
+    ensure(expected && k.index.len() == k.space.0.len(), || "indices that are not the space's".into())
 }

@@ -54,23 +54,11 @@ impl Code for Fun {
 
 impl Code for Space {
     fn walk(&self, f: &mut dyn FnMut(Site)) {
-        match self {
-            Space::Flat(n) => n.walk(f),
-            Space::Rows { rows, dim } => {
-                rows.walk(f);
-                dim.walk(f);
-            }
-        }
+        self.0.walk(f);
     }
 
     fn edit(&mut self, e: &mut dyn Edit) {
-        match self {
-            Space::Flat(n) => n.edit(e),
-            Space::Rows { rows, dim } => {
-                rows.edit(e);
-                dim.edit(e);
-            }
-        }
+        self.0.edit(e);
     }
 }
 
@@ -160,8 +148,7 @@ impl Code for Kernel {
     fn walk(&self, f: &mut dyn FnMut(Site)) {
         self.kind.walk(f);
         self.space.walk(f);
-        f(Site::Bind(self.row));
-        f(Site::Bind(self.pos));
+        self.binders().into_iter().for_each(|v| f(Site::Bind(v)));
         self.prologue.walk(f);
         self.body.walk(f);
     }
@@ -169,8 +156,15 @@ impl Code for Kernel {
     fn edit(&mut self, e: &mut dyn Edit) {
         self.kind.edit(e);
         self.space.edit(e);
-        self.row = e.binder(self.row);
-        self.pos = e.binder(self.pos);
+        let (row, pos) = (self.row, self.pos);
+        (self.row, self.pos) = (e.binder(row), e.binder(pos));
+        for v in &mut self.index {
+            *v = match *v {
+                v if v == pos => self.pos,
+                v if v == row => self.row,
+                v => e.binder(v),
+            };
+        }
         self.prologue.edit(e);
         self.body.edit(e);
     }

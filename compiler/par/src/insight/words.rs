@@ -133,14 +133,17 @@ impl Words<'_> {
     }
 
     fn space(&self, space: &Space) -> String {
-        match space {
-            Space::Flat(n) => self.atom(n),
-            Space::Rows { rows, dim: Dim::Size(m) } => {
-                format!("{} rows of {}", self.atom(rows), self.atom(m))
-            }
-            Space::Rows { rows, dim: Dim::Seg(d) } => {
-                format!("{} ragged rows {}", self.atom(rows), self.var(*d))
-            }
+        let (outermost, inner) = space.0.split_first().expect("a space has a dimension");
+        inner.iter().fold(self.dimension(outermost), |outer, dim| match dim {
+            Dim::Size(m) => format!("{outer} rows of {}", self.atom(m)),
+            Dim::Seg(d) => format!("{outer} ragged rows {}", self.var(*d)),
+        })
+    }
+
+    fn dimension(&self, dim: &Dim) -> String {
+        match dim {
+            Dim::Size(n) => self.atom(n),
+            Dim::Seg(d) => self.var(*d),
         }
     }
 }

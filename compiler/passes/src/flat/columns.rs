@@ -133,7 +133,7 @@ impl<'k> Reduction<'k> {
     fn of(stm: &'k Stm, products: &Products) -> Option<Reduction<'k>> {
         let Op::Kernel(kernel) = &stm.op else { return None };
         let KernelKind::Reduce { op, neutral } = &kernel.kind else { return None };
-        let Space::Rows { rows, dim: Dim::Size(length) } = kernel.space else { return None };
+        let (rows, Dim::Size(length)) = kernel.space.as_rows()? else { return None };
         if stm.pat.len() != neutral.len() || kernel.has_effect() || length.as_i64().is_some() {
             return None;
         }
@@ -257,9 +257,10 @@ impl<'k> Reduction<'k> {
         let results = pat.iter().map(|p| p.var.into()).collect();
         code.stms.push(each.finish(count, pat, self.op.body.results.clone()));
         let outs = self.op.ret.iter().map(|t| Out::Elem(t.prim())).collect();
-        let space = Space::Rows { rows, dim: Dim::Size(self.columns) };
+        let space = Space::rows(rows, Dim::Size(self.columns));
+        let index = vec![row, vars.fresh("i")];
         let body = code.results(results);
-        let mut kernel = Kernel { kind: KernelKind::Map(outs), space, row, pos, prologue, body };
+        let mut kernel = Kernel { kind: KernelKind::Map(outs), space, index, row, pos, prologue, body };
         crate::flat::bulk::reads::tidy(&mut kernel);
         kernel
     }
@@ -301,8 +302,9 @@ impl<'k> Reduction<'k> {
             code.index(part, p.var, vec![at]);
         }
         let kind = KernelKind::Reduce { op: self.op.refreshed(vars), neutral: self.neutral.to_vec() };
-        let space = Space::Rows { rows: self.all, dim: Dim::Size(blocks) };
-        Kernel { kind, space, row, pos, prologue, body: code.results(results) }
+        let space = Space::rows(self.all, Dim::Size(blocks));
+        let index = vec![row, vars.fresh("i")];
+        Kernel { kind, space, index, row, pos, prologue, body: code.results(results) }
     }
 }
 

@@ -74,12 +74,7 @@ impl State {
 }
 
 fn space_uses(space: &Space, v: Var) -> bool {
-    let is = |a: &Atom| *a == Atom::Var(v);
-    match space {
-        Space::Flat(n) => is(n),
-        Space::Rows { rows, dim: Dim::Size(m) } => is(rows) || is(m),
-        Space::Rows { rows, dim: Dim::Seg(_) } => is(rows),
-    }
+    space.0.contains(&Dim::Size(Atom::Var(v)))
 }
 
 /// Whether a statement mentions the loop's arrays only to read them at the kernel's position.

@@ -14,7 +14,7 @@ use par_ir::Vars;
 use par_ir::build::Host;
 use par_ir::core::{self, Exp};
 use par_ir::effects::Effects;
-use par_ir::flat::{Block, Kernel, Op, Program, Space, Stm};
+use par_ir::flat::{Block, Kernel, Op, Program, Stm};
 use par_ir::prim::{BinOp, CmpOp, PrimOp};
 use par_ir::ty::{Atom, Dim, Var};
 use par_ir::visit::{Code, Subst};
@@ -44,10 +44,10 @@ fn in_block(block: &mut Block, vars: &mut Vars) {
 
 /// Takes checks out of a kernel, with the operators that they need.
 fn take(k: &mut Kernel) -> Vec<core::Stm> {
-    if matches!(k.space, Space::Rows { dim: Dim::Seg(_), .. }) {
+    if k.space.is_ragged() {
         return vec![];
     }
-    let mut varies: HashSet<Var> = HashSet::from([k.row, k.pos]);
+    let mut varies: HashSet<Var> = k.binders().into_iter().collect();
     let same = |s: &core::Stm, varies: &HashSet<Var>| s.free().iter().all(|v| !varies.contains(v));
     let mut operators: Vec<core::Stm> = Vec::new();
     let mut checks = Vec::new();
@@ -75,11 +75,11 @@ fn take(k: &mut Kernel) -> Vec<core::Stm> {
 /// Makes checks on the host, with the operators that they need.
 fn make(host: &mut Host<'_>, stms: &[core::Stm]) {
     let Op::Kernel(k) = &host.like.op else { unreachable!("taken out of a kernel") };
-    let sizes = match k.space {
-        Space::Flat(n) => vec![n],
-        Space::Rows { rows, dim: Dim::Size(m) } => vec![rows, m],
-        Space::Rows { .. } => unreachable!("ragged spaces keep their checks"),
-    };
+    let sizes = k.space.0.iter().map(|dim| match dim {
+        Dim::Size(n) => *n,
+        Dim::Seg(_) => unreachable!("ragged spaces keep their checks"),
+    });
+    let sizes: Vec<Atom> = sizes.collect();
     let empty: Vec<Atom> = sizes.into_iter().filter_map(|n| is_empty(host, n)).collect();
     let mut names = Subst::new();
     for stm in stms {

@@ -4,6 +4,7 @@ pub(crate) mod bulk;
 pub(crate) mod columns;
 pub(crate) mod interchange;
 pub(crate) mod invariant_checks;
+pub(crate) mod linearise;
 pub(crate) mod prune;
 pub(crate) mod row_spaces;
 pub(crate) mod segments;

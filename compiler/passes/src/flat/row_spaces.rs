@@ -2,16 +2,16 @@
 //!
 //! ```text
 //! n = rows * m
-//! ys = kernel map over n {                     ys = kernel map over rows rows [m]
-//!     i = pos quot m                               prologue { s = row * m }
-//!     s = i * m                                    { j = pos - s
-//!     j = pos - s                        ==>         in f row j }
+//! ys = kernel map over [n] \row pos {
+//!     i = pos quot m                     ==>   ys = kernel map over [rows] [m] \row pos j { f row j }
+//!     j = pos rem m
 //!     in f i j }
 //! ```
 //!
 //! A division takes longer than all else that is done for most elements. What is stored by position, scattered or put into a histogram comes out the
 //! same; a reduction or a scan would not.
 
+use crate::flat::bulk::reads;
 use par_ir::Vars;
 use par_ir::core::{self, Exp};
 use par_ir::flat::{Block, Kernel, KernelKind, Op, Out, Program, Space, Stm, Ty};
@@ -86,7 +86,7 @@ fn in_block(block: &mut Block, known: &mut Known, vars: &mut Vars) {
 
 /// Makes rows of a kernel's space, if it finds them by division.
 fn by_rows(k: &mut Kernel, known: &Known, vars: &mut Vars) {
-    let Space::Flat(n) = k.space else { return };
+    let Some(n) = k.space.as_flat() else { return };
     let by_element = match &k.kind {
         KernelKind::Map(outs) => outs.iter().all(|o| !matches!(o, Out::Own { .. })),
         KernelKind::Hist { .. } => true,
@@ -98,23 +98,23 @@ fn by_rows(k: &mut Kernel, known: &Known, vars: &mut Vars) {
     let divided = |m: Atom| k.body.stms.iter().any(|s| division(s, k.pos, m).is_some());
     let fits = |(rows, m): &(Atom, Atom)| known.is_size(*rows) && m.var().is_some() && divided(*m);
     let Some((rows, m)) = [(a, b), (b, a)].into_iter().find(fits) else { return };
-    let start = vars.fresh("start");
-    let (row, pos) = (Atom::Var(k.row), Atom::Var(k.pos));
-    let i64s = |op, args| Exp::Prim(PrimOp::Bin(op, Prim::I64), args);
-    let mut span = None;
+    let (i, start) = (vars.fresh("i"), vars.fresh("start"));
     for stm in &mut k.body.stms {
-        let Some(part) = division(stm, k.pos, m) else { continue };
-        span = Some(stm.span);
-        stm.exp = match part {
-            Part::Quotient => Exp::Atom(row),
-            Part::Remainder => i64s(BinOp::Sub, vec![pos, start.into()]),
-        };
+        match division(stm, k.pos, m) {
+            Some(Part::Quotient) => stm.exp = Exp::Atom(k.row.into()),
+            Some(Part::Remainder) => stm.exp = Exp::Atom(i.into()),
+            None => {}
+        }
     }
+    // Where the row starts, if the body computes it: what is left of the position is the index then too.
     let pat = vec![core::Param { var: start, ty: Type::I64 }];
-    let exp = i64s(BinOp::Mul, vec![row, m]);
-    k.prologue.push(core::Stm { pat, exp, span: span.unwrap_or_default() });
-    k.space = Space::Rows { rows, dim: Dim::Size(m) };
-    crate::flat::bulk::reads::tidy(k);
+    let exp = Exp::Prim(PrimOp::Bin(BinOp::Mul, Prim::I64), vec![k.row.into(), m]);
+    k.prologue.push(core::Stm { pat, exp, span: k.body.stms[0].span });
+    (k.space, k.index) = (Space::rows(rows, Dim::Size(m)), vec![k.row, i]);
+    reads::tidy(k);
+    let rest = Exp::Prim(PrimOp::Bin(BinOp::Sub, Prim::I64), vec![k.pos.into(), start.into()]);
+    k.body.stms.iter_mut().filter(|s| s.exp == rest).for_each(|s| s.exp = Exp::Atom(i.into()));
+    reads::tidy(k);
 }
 
 /// What a division of the position gives.

@@ -54,8 +54,12 @@ pub(crate) struct Group {
     pub level: LevelId,
     row: Var,
     pos: Var,
+    /// The index inside the row.
+    inner: Var,
     /// The level above, if the space has rows.
     rows: Option<LevelId>,
+    /// The levels above that are dimensions of the space too, outermost first, each with its index; none if that is only `rows`.
+    outer: Vec<(LevelId, Var)>,
     prologue: KScope,
     scopes: Vec<KScope>,
     /// Variables bound inside.
@@ -85,11 +89,14 @@ impl Flattener<'_> {
             Kind::Dim(_) => Some(self.parent(level)).filter(|p| !self.is_root(*p)),
             _ => None,
         };
+        let outer = rows.map_or(vec![], |p| self.outer_dimensions(p));
         let mut g = Group {
             level,
             row: self.vars.fresh("row"),
             pos: self.vars.fresh("pos"),
+            inner: self.vars.fresh("i"),
             rows,
+            outer,
             prologue: KScope::default(),
             scopes: vec![KScope::default()],
             locals: HashSet::new(),
@@ -104,11 +111,28 @@ impl Flattener<'_> {
         };
         g.scopes[0].known.insert(Ex::Pos(level), g.pos.into());
         if let Some(p) = rows {
+            g.scopes[0].known.insert(Ex::Local(level), g.inner.into());
             g.prologue.known.insert(Ex::Pos(p), g.row.into());
         }
-        g.locals.extend([g.row, g.pos]);
-        g.of_row.insert(g.row);
+        for (i, (l, v)) in g.outer.iter().enumerate() {
+            let ex = if i == 0 { Ex::Pos(*l) } else { Ex::Local(*l) };
+            g.prologue.known.insert(ex, (*v).into());
+        }
+        g.of_row.extend(g.outer.iter().map(|(_, v)| *v).chain([g.row]));
+        g.locals.extend(g.of_row.iter().copied().chain([g.pos, g.inner]));
         g
+    }
+
+    /// A level and those above it as far as each has rows of one length, outermost first, with an index for each, if there are several.
+    fn outer_dimensions(&mut self, level: LevelId) -> Vec<(LevelId, Var)> {
+        let mut levels = vec![level];
+        let mut at = level;
+        while matches!(self.level(at).kind, Kind::Dim(FDim::Size(_))) && !self.is_root(self.parent(at)) {
+            at = self.parent(at);
+            levels.push(at);
+        }
+        let several = levels.len() > 1;
+        levels.into_iter().rev().filter(|_| several).map(|l| (l, self.vars.fresh("i"))).collect()
     }
 
     /// The open group, which is at `level`; opened if there is none.
@@ -206,8 +230,12 @@ impl Flattener<'_> {
             assert!(!self.is_root(child), "internal error in flatten: a position outside the nest");
             child = self.parent(child);
         }
-        let p = self.eval(g, &Ex::Pos(child));
         let pro = g.rows.is_some() && !g.pinned && child != g.level;
+        if g.outer.iter().any(|(l, _)| *l == level) {
+            let start = self.start_of(level);
+            return self.eval_arith(g, pro, BinOp::Add, &start, &Ex::Local(level));
+        }
+        let p = self.eval(g, &Ex::Pos(child));
         match self.level(child).kind.clone() {
             Kind::Dim(FDim::Size(m)) => {
                 let op = PrimOp::Bin(BinOp::Quot, Prim::I64);
@@ -383,33 +411,53 @@ impl Flattener<'_> {
         results: Vec<Atom>,
         pat: Vec<flat::Param>,
     ) {
-        let space = self.space(&mut g, &kind, &results);
+        let (space, index) = self.space(&mut g, &kind, &results);
         let body = core::Body { stms: std::mem::take(&mut g.scopes[0].stms), results };
         let prologue = std::mem::take(&mut g.prologue.stms);
-        let kernel = Kernel { kind, space, row: g.row, pos: g.pos, prologue, body };
+        let kernel = Kernel { kind, space, index, row: g.row, pos: g.pos, prologue, body };
         self.emit(pat, Op::Kernel(Box::new(kernel)));
     }
 
-    /// The kernel's space: rows only where the rows matter.
-    fn space(&mut self, g: &mut Group, kind: &KernelKind, results: &[Atom]) -> Space {
+    /// The kernel's space, and its indices: rows only where the rows matter, and further dimensions likewise.
+    fn space(&mut self, g: &mut Group, kind: &KernelKind, results: &[Atom]) -> (Space, Vec<Var>) {
         let per_row = !matches!(kind, KernelKind::Map(_) | KernelKind::Hist { .. });
+        let outer: Vec<Var> = g.outer.iter().map(|(_, v)| *v).collect();
         match g.rows {
-            Some(p) if per_row || !g.prologue.stms.is_empty() || g.uses_row(results) => {
-                self.row_space(p, g.level)
+            Some(_) if g.uses_any(&outer, results) => {
+                let (space, index) = (self.deep_space(g), [outer, vec![g.inner]].concat());
+                (space, index)
             }
-            _ => Space::Flat(self.count(g.level)),
+            Some(p) if per_row || !g.prologue.stms.is_empty() || g.uses_any(&[g.row, g.inner], results) => {
+                (self.row_space(p, g.level), vec![g.row, g.inner])
+            }
+            _ => (Space::flat(self.count(g.level)), vec![g.pos]),
+        }
+    }
+
+    /// The space of a level's elements in all dimensions that the group has.
+    fn deep_space(&mut self, g: &Group) -> Space {
+        // That the product of the outer sizes is a number is checked where it is counted.
+        let rows = g.rows.expect("a space of rows");
+        self.count(rows);
+        let (outermost, inner) = g.outer.split_first().expect("several dimensions");
+        let mut dims = vec![Dim::Size(self.count(outermost.0))];
+        dims.extend(inner.iter().map(|(l, _)| self.dimension(*l)));
+        dims.push(self.dimension(g.level));
+        Space(dims)
+    }
+
+    /// The dimension of a level.
+    fn dimension(&self, level: LevelId) -> Dim {
+        match &self.level(level).kind {
+            Kind::Dim(FDim::Size(m)) => Dim::Size(*m),
+            Kind::Dim(FDim::Seg(d)) => Dim::Seg(*d),
+            _ => unreachable!("a level with rows is a dimension"),
         }
     }
 
     /// The space of a level's elements, in rows of the level above.
     pub(crate) fn row_space(&mut self, above: LevelId, level: LevelId) -> Space {
-        let rows = self.count(above);
-        let dim = match &self.level(level).kind {
-            Kind::Dim(FDim::Size(m)) => Dim::Size(*m),
-            Kind::Dim(FDim::Seg(d)) => Dim::Seg(*d),
-            _ => unreachable!("a level with rows is a dimension"),
-        };
-        Space::Rows { rows, dim }
+        Space::rows(self.count(above), self.dimension(level))
     }
 
     /// Stores an expression for every position of a level, unless it is stored already.
@@ -507,8 +555,11 @@ impl Group {
             && !self.arrays.keys().any(|v| loads_from(ex, *v))
     }
 
-    fn uses_row(&self, results: &[Atom]) -> bool {
-        self.scopes[0].stms.iter().any(|s| s.mentions(self.row)) || results.contains(&Atom::Var(self.row))
+    /// Whether code of the kernel, its prologue included, mentions one of these.
+    fn uses_any(&self, vars: &[Var], results: &[Atom]) -> bool {
+        let mut stms = self.prologue.stms.iter().chain(&self.scopes[0].stms);
+        let mentioned = stms.any(|s| vars.iter().any(|v| s.mentions(*v)));
+        mentioned || results.iter().filter_map(|a| a.var()).any(|v| vars.contains(&v))
     }
 }
 

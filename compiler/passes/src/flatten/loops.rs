@@ -76,7 +76,16 @@ impl Flattener<'_> {
         }
     }
 
+    /// The values before the first iteration, made where the loop stands, not inside it.
     fn initial(&mut self, level: LevelId, params: &[(Param, Atom)], forms: &[Form]) -> Vec<Atom> {
+        let inside = self.place;
+        self.place = self.places.get(inside).map_or(inside, |p| p.parent);
+        let values = self.formed_before(level, params, forms);
+        self.place = inside;
+        values
+    }
+
+    fn formed_before(&mut self, level: LevelId, params: &[(Param, Atom)], forms: &[Form]) -> Vec<Atom> {
         let mut values = Vec::new();
         for ((p, a), form) in params.iter().zip(forms) {
             match (form, self.own.layouts.get(&p.var)) {

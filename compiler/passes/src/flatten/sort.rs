@@ -13,7 +13,7 @@ impl Flattener<'_> {
         let values = values.map(|v| self.packed_data(level, v).0);
         let child = levels[0];
         let space = match self.is_root(level) {
-            true => Space::Flat(self.count(child)),
+            true => Space::flat(self.count(child)),
             false => self.row_space(level, child),
         };
         let extent = self.extent(child);

@@ -40,8 +40,7 @@ use body::Row;
 use class::Classes;
 use cranelift::prelude::*;
 use par_ir::core::{Body, Exp};
-use par_ir::flat::{Kernel, KernelKind, Out, Space};
-use par_ir::ty::Dim;
+use par_ir::flat::{Kernel, KernelKind, Out};
 use par_ir::{Prim, Var};
 pub use pieces::Pieces;
 pub use reduce::{Lane, operators};
@@ -88,7 +87,7 @@ pub fn plan(info: &KernelInfo) -> Option<Plan> {
     };
     let classes = Classes::new(kernel.pos, &body, op);
     let bodies: Vec<_> = [&body].into_iter().chain(op.map(|o| &o.body)).collect();
-    let is_ragged = op.is_some() && matches!(kernel.space, Space::Rows { dim: Dim::Seg(_), .. });
+    let is_ragged = op.is_some() && kernel.space.is_ragged();
     let lanes = cost::lanes(&classes, &bodies, is_ragged)?;
     let used = used(&bodies);
     Some(Plan { classes, lanes, used, body })

@@ -13,7 +13,7 @@ use par_ir::core::{self, Body, Exp};
 use par_ir::flat::{After, Block, Kernel, KernelKind, Op, Out, Stm, Ty};
 use par_ir::prim::PrimOp;
 use par_ir::ty::{Atom, Type, Var};
-use par_ir::visit::{Code, Subst};
+use par_ir::visit::Code;
 use std::collections::{BTreeSet, HashMap};
 
 /// Operators beyond which a map is worth a pass of its own, where it is done in vectors.
@@ -141,7 +141,7 @@ fn join(scan: &Stm, map: &Stm, joiner: &mut Joiner) -> Stm {
     let KernelKind::Map(outs) = &m.kind else { unreachable!("a map follows") };
     let mut after = stored(s, &scan.pat, joiner);
     let values: HashMap<Var, Atom> = by_position(&after, scan);
-    let names = Subst::from([(m.row, Atom::Var(s.row)), (m.pos, Atom::Var(s.pos))]);
+    let names = s.position_of(m);
     let mut body = m.body.substituted(&names);
     reads::replace(&mut body, &|arr, _| values.get(&arr).copied());
     after.body.stms.extend(body.stms);

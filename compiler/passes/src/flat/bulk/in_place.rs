@@ -1,11 +1,11 @@
 //! What is written over the elements that it is computed from is computed there.
 //!
 //! ```text
-//! zs = kernel map over rows r [m] { ys[k + pos] * ys[pos - row * m] }
-//! r  = kernel map (own ys as s) over rows r [m] { s with [k + pos] = zs[pos] }
+//! zs = kernel map over [r] [m] \row pos j { ys[k + pos] * ys[j] }
+//! r  = kernel map (own ys as s) over [r] [m] \row pos j { s with [k + pos] = zs[pos] }
 //!
-//! cs = kernel map over m { ys[pos] }
-//! r  = kernel map (own ys as s) over rows r [m] { s with [k + pos] = s[k + pos] * cs[pos - row * m] }
+//! cs = kernel map over [m] \row pos { ys[pos] }
+//! r  = kernel map (own ys as s) over [r] [m] \row pos j { s with [k + pos] = s[k + pos] * cs[j] }
 //! ```
 //!
 //! Every position then reads of the array what it writes, so that none sees what another has written. Elements that are the same in all
@@ -16,7 +16,7 @@ use super::order::consumed;
 use super::{Joiner, reads};
 use par_ir::core::{self, At, Body, Exp};
 use par_ir::flat::{Block, Kernel, KernelKind, Op, Out, Param, Space, Stm, Ty};
-use par_ir::prim::{BinOp, CmpOp, PrimOp};
+use par_ir::prim::{CmpOp, PrimOp};
 use par_ir::ty::{Atom, Dim, Var};
 use par_ir::visit::{Code, Subst};
 use par_runtime::Prim;
@@ -38,7 +38,7 @@ pub fn replacing(
     let mut found = Vec::new();
     reads::of_kernel(k, &mut |arr, i| found.extend((arr == array).then_some(i)));
     let once = block.stms[user].op.uses_of(array) == 1 && found == [Atom::Var(k.pos)];
-    if !once || element.space != Some(k.space) {
+    if !once || element.space.as_ref() != Some(&k.space) {
         return None;
     }
     let inputs: BTreeSet<Var> = element.loads().into_iter().map(|(arr, _)| arr).collect();
@@ -78,7 +78,7 @@ fn read_state(stm: &mut Stm, joiner: &mut Joiner) -> Option<Vec<Stm>> {
     for i in others {
         if let std::collections::hash_map::Entry::Vacant(new) = instead.entry(i) {
             let columns = Columns::of(k)?;
-            new.insert((columns.copied(stm, dest, i, &mut made, joiner)?, columns.column.into()));
+            new.insert((columns.copied(stm, dest, i, &mut made, joiner)?, k.innermost().into()));
         }
     }
     if let Op::Kernel(k) = &mut stm.op {
@@ -92,22 +92,12 @@ struct Columns<'k> {
     kernel: &'k Kernel,
     rows: Atom,
     width: Atom,
-    /// The variable of the body that numbers them.
-    column: Var,
 }
 
 impl Columns<'_> {
     fn of(kernel: &Kernel) -> Option<Columns<'_>> {
-        let Space::Rows { rows, dim: Dim::Size(width) } = kernel.space else { return None };
-        let row = Atom::Var(kernel.row);
-        let is =
-            |s: &core::Stm, op, xs: [Atom; 2]| matches!(&s.exp, Exp::Prim(o, ys) if *o == op && ys[..] == xs);
-        let [mul, sub] = [BinOp::Mul, BinOp::Sub].map(|op| PrimOp::Bin(op, Prim::I64));
-        let is_start = |s: &&core::Stm| is(s, mul, [row, width]) || is(s, mul, [width, row]);
-        let start = kernel.prologue.iter().find(is_start)?.pat[0].var;
-        let is_column = |s: &&core::Stm| is(s, sub, [kernel.pos.into(), start.into()]);
-        let column = kernel.body.stms.iter().find(is_column)?.pat[0].var;
-        Some(Columns { kernel, rows, width, column })
+        let (rows, Dim::Size(width)) = kernel.space.as_rows()? else { return None };
+        Some(Columns { kernel, rows, width })
     }
 
     /// The elements of `array` at an index that is the same in all rows: one for each column, if there is any row.
@@ -131,7 +121,7 @@ impl Columns<'_> {
         let choice = Op::Prim(PrimOp::Select(Prim::I64), vec![any, self.width, Atom::i64(0)]);
         let count = host("columns", Ty::Scalar(Prim::I64), choice);
         let (row, pos) = (joiner.vars.fresh_like(self.kernel.row), joiner.vars.fresh_like(self.kernel.pos));
-        let mut subst = Subst::from([(self.column, pos.into())]);
+        let mut subst = Subst::from([(self.kernel.innermost(), pos.into())]);
         let mut stms = index.refreshed_with(joiner.vars, &mut subst);
         let element = core::Param { var: joiner.vars.fresh("x"), ty: par_ir::Type::scalar(prim) };
         let results = vec![element.var.into()];
@@ -139,7 +129,8 @@ impl Columns<'_> {
         stms.push(core::Stm { pat: vec![element], exp, span: stm.span });
         let kind = KernelKind::Map(vec![Out::Elem(prim)]);
         let body = Body { stms, results };
-        let kernel = Kernel { kind, space: Space::Flat(count), row, pos, prologue: vec![], body };
+        let kernel =
+            Kernel { kind, space: Space::flat(count), index: vec![pos], row, pos, prologue: vec![], body };
         let var = joiner.vars.fresh("copied");
         made.push(Stm {
             pat: vec![Param { var, ty: stm.pat[0].ty }],
@@ -152,16 +143,16 @@ impl Columns<'_> {
     /// The statements that compute an index from the column and what is there before the kernel; none, if it needs anything else.
     fn index(&self, i: Atom) -> Option<Vec<core::Stm>> {
         let all = || self.kernel.prologue.iter().chain(&self.kernel.body.stms);
-        let mut inside = BTreeSet::from([self.kernel.row, self.kernel.pos]);
+        let mut inside = self.kernel.binders().into_iter().collect::<BTreeSet<Var>>();
         all().for_each(|s| inside.extend(s.bound()));
         let mut needed: BTreeSet<Var> = i.var().into_iter().collect();
-        needed.remove(&self.column);
+        needed.remove(&self.kernel.innermost());
         let mut found = Vec::new();
         for stm in all().collect::<Vec<_>>().into_iter().rev() {
             if stm.pat.iter().any(|p| needed.remove(&p.var)) {
                 let cheap =
                     matches!(&stm.exp, Exp::Prim(op, _) if !op.divides()) || matches!(stm.exp, Exp::Atom(_));
-                needed.extend(stm.exp.free().into_iter().filter(|v| cheap && *v != self.column));
+                needed.extend(stm.exp.free().into_iter().filter(|v| cheap && *v != self.kernel.innermost()));
                 found.push(stm.clone());
                 if !cheap {
                     return None;

@@ -21,6 +21,13 @@
 //!                                                         ==>    r = kernel map (own ys as s) over n { s with [k + pos] = s[k + pos] * 2 }
 //! ```
 //!
+//! A few operators on positions and numbers are computed wherever they are read, however often:
+//!
+//! ```text
+//! is = kernel map over [n] { pos - 1 }
+//! ys = kernel map over [n] [m] \row pos j prologue { i = is[row] } { … }    ==>    prologue { i = row - 1 }
+//! ```
+//!
 //! Only if no other use keeps the array, so that it need not be stored at all; if every reader loads about as much as before; and
 //! if none of them reads an array beyond the update that would have been its last use.
 
@@ -38,6 +45,9 @@ use std::collections::BTreeSet;
 
 /// Operators that may be computed again for a read.
 const MAX_OPERATORS: usize = 12;
+
+/// Operators that take no longer than reading what they give.
+const FREE_OPERATORS: usize = 2;
 
 /// Readers of one array, at most.
 const MAX_READERS: usize = 6;
@@ -111,7 +121,7 @@ fn concat(block: &Block, at: usize, parts: &[Var], joiner: &mut Joiner) -> Optio
         Element::of(found, i, false).filter(|e| !e.needs_row())
     };
     let (a, b) = (made(*first)?, made(*second)?);
-    let Some(Space::Flat(n)) = a.space else { return None };
+    let n = a.space.as_ref()?.as_flat()?;
     let Ty::Array(prim) = block.stms[at].pat[0].ty else { return None };
     let pos = joiner.vars.fresh_like(a.pos);
     let (inside, after) = (joiner.vars.fresh("inside"), joiner.vars.fresh("after"));
@@ -131,18 +141,29 @@ fn concat(block: &Block, at: usize, parts: &[Var], joiner: &mut Joiner) -> Optio
         bind(inside, Type::BOOL, less),
         bind(result, Type::scalar(prim), Exp::If { cond: Atom::Var(inside), then, other }),
     ];
-    Some(Element { space: None, row: a.row, pos, prologue: vec![], stms, result: Atom::Var(result) })
+    Some(Element {
+        space: None,
+        rows: vec![],
+        pos,
+        prologue: vec![],
+        stms,
+        result: Atom::Var(result),
+        is_free: false,
+    })
 }
 
 /// The code for one element of an array.
 pub(super) struct Element {
     /// Of a concatenation nothing is known.
     pub(super) space: Option<Space>,
-    row: Var,
+    /// What says in which row a position is.
+    rows: Vec<Var>,
     pos: Var,
     prologue: Vec<core::Stm>,
     stms: Vec<core::Stm>,
     result: Atom,
+    /// It takes no longer than reading it.
+    is_free: bool,
 }
 
 impl Element {
@@ -162,10 +183,12 @@ impl Element {
         let stms = needed_of(&body, &mut needed);
         let prologue = needed_of(&k.prologue, &mut needed);
         let operators: usize = stms.iter().map(operators).fold(0, usize::saturating_add);
+        let reads = prologue.iter().chain(&stms).any(|s| !matches!(s.exp, Exp::Prim(..) | Exp::Atom(_)));
         (operators <= MAX_OPERATORS).then_some(Element {
-            space: Some(k.space),
-            row: k.row,
+            space: Some(k.space.clone()),
+            rows: k.row_binders(),
             pos: k.pos,
+            is_free: !reads && prologue.is_empty() && operators <= FREE_OPERATORS,
             prologue,
             stms,
             result,
@@ -181,7 +204,7 @@ impl Element {
     }
 
     fn needs_row(&self) -> bool {
-        !self.prologue.is_empty() || self.stms.iter().any(|s| s.mentions(self.row))
+        !self.prologue.is_empty() || self.stms.iter().any(|s| self.rows.iter().any(|v| s.mentions(*v)))
     }
 
     /// Whether a kernel may compute the elements that it reads: one for each of its own, or for each of its rows.
@@ -190,14 +213,17 @@ impl Element {
         reads::of_kernel(k, &mut |arr, i| reads.push((arr, i)));
         let in_prologue = k.prologue.iter().any(|s| s.mentions(array));
         let plain = |s: &core::Stm| matches!(s.exp, Exp::Prim(..) | Exp::Index(..));
-        let by_row =
-            matches!((k.space, self.space), (Space::Rows { rows, .. }, Some(Space::Flat(n))) if rows == n);
-        if in_prologue && !(by_row && self.stms.iter().all(plain)) {
+        let made = self.space.as_ref().and_then(Space::as_flat);
+        let by_row = k.space.as_rows().is_some_and(|(rows, _)| made == Some(rows));
+        if in_prologue && !((by_row || self.is_free) && self.stms.iter().all(plain)) {
             return false;
         }
         reads.iter().filter(|(arr, _)| *arr == array).all(|(_, i)| {
             let here = *i == Atom::Var(if in_prologue { k.row } else { k.pos });
-            let as_often = in_prologue || self.space == Some(k.space) || self.space.is_none() && here;
+            let as_often = self.is_free
+                || in_prologue
+                || self.space.as_ref() == Some(&k.space)
+                || self.space.is_none() && here;
             let moved = |j: Atom| if j == Atom::Var(self.pos) { *i } else { j };
             let is_new = |arr: Var, j: Atom| !reads.contains(&(arr, moved(j)));
             as_often && (here || !self.needs_row()) && loads_of(&self.stms, &is_new) <= 1
@@ -208,12 +234,12 @@ impl Element {
     pub(super) fn put_into_kernel(&self, stm: &mut Stm, array: Var, joiner: &mut Joiner) {
         let Op::Kernel(k) = &mut stm.op else { return };
         let mut prologue = Body { stms: std::mem::take(&mut k.prologue), results: vec![] };
-        let (row, pos) = (k.row, k.pos);
-        self.put_into_body(&mut prologue, array, (row, pos), &mut vec![], joiner);
+        let rows = k.row_binders();
+        self.put_into_body(&mut prologue, array, &rows, &mut vec![], joiner);
         let mut added = Vec::new();
-        self.put_into_body(&mut k.body, array, (row, pos), &mut added, joiner);
+        self.put_into_body(&mut k.body, array, &rows, &mut added, joiner);
         if let KernelKind::Scan { after: Some(after), .. } = &mut k.kind {
-            self.put_into_body(&mut after.body, array, (row, pos), &mut added, joiner);
+            self.put_into_body(&mut after.body, array, &rows, &mut added, joiner);
         }
         k.prologue = prologue.stms;
         k.prologue.extend(added);
@@ -224,17 +250,18 @@ impl Element {
         &self,
         body: &mut Body,
         array: Var,
-        (row, pos): (Var, Var),
+        rows: &[Var],
         added: &mut Vec<core::Stm>,
         joiner: &mut Joiner,
     ) {
         let mut stms = Vec::with_capacity(body.stms.len());
         for mut stm in std::mem::take(&mut body.stms) {
-            stm.exp.for_each_body_mut(|b| self.put_into_body(b, array, (row, pos), added, joiner));
+            stm.exp.for_each_body_mut(|b| self.put_into_body(b, array, rows, added, joiner));
             if let Exp::Index(arr, is) = &stm.exp
                 && *arr == array
             {
-                let mut subst = Subst::from([(self.pos, is[0]), (self.row, Atom::Var(row))]);
+                let mut subst = Subst::from([(self.pos, is[0])]);
+                subst.extend(self.rows.iter().copied().zip(rows.iter().map(|v| Atom::Var(*v))));
                 added.extend(self.prologue.refreshed_with(joiner.vars, &mut subst));
                 stms.extend(self.stms.refreshed_with(joiner.vars, &mut subst));
                 stm.exp = Exp::Atom(self.result.substituted(&subst));

@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! t = total d                                       t  = total d
-//! ys = kernel map over rows n [~d]                  ps = kernel reduce (+) over rows n [~d]
+//! ys = kernel map over [n] [~d]                  ps = kernel reduce (+) over [n] [~d]
 //!        prologue { k = ls[row] } { xs[pos] * k }          prologue { k = ls[row] } { xs[pos] * k }
 //! s  = kernel reduce (+) over t { ys[pos] }    ==>  s  = kernel reduce (+) over n { ps[pos] }
 //! ```
@@ -41,7 +41,7 @@ fn consumer(block: &Block, users: &Users, at: usize, joiner: &Joiner) -> Option<
     let map = &block.stms[at];
     let Op::Kernel(k) = &map.op else { return None };
     let KernelKind::Map(outs) = &k.kind else { return None };
-    let Space::Rows { rows, dim } = k.space else { return None };
+    let (rows, dim) = k.space.as_rows()?;
     let stored = outs.iter().all(|o| matches!(o, Out::Elem(_)));
     if !stored || map.pat.iter().any(|p| joiner.vars.is_kept(p.var)) {
         return None;
@@ -56,7 +56,7 @@ fn consumer(block: &Block, users: &Users, at: usize, joiner: &Joiner) -> Option<
     if k.has_effect() && block.stms[at + 1..=user].has_effect() {
         return None;
     }
-    let Space::Flat(n) = other.space else { return None };
+    let n = other.space.as_flat()?;
     let made = |s: &Stm| s.pat.iter().any(|p| Some(p.var) == n.var());
     let size = block.stms[..user].iter().find(|s| made(s))?;
     let offsets = |arr: Var, desc: Var| {
@@ -86,7 +86,7 @@ fn reads_in_order(stm: &Stm, map: &Stm) -> bool {
         KernelKind::Hist { .. } => true,
         KernelKind::Scan { .. } | KernelKind::Filter => false,
     };
-    let whole = fits && k.prologue.is_empty() && !k.body.mentions(k.row);
+    let whole = fits && !k.uses_rows();
     whole
         && map.pat.iter().all(|p| {
             let (mut all, mut here) = (0, 0);
@@ -119,7 +119,7 @@ fn join(map: &Stm, user: &Stm, joiner: &mut Joiner) -> Vec<Stm> {
 
 /// The reduction of what rows resulted in.
 fn of_results(parts: &[Param], space: &Space, k: &Kernel, reduction: &Stm, joiner: &mut Joiner) -> Stm {
-    let Space::Rows { rows, .. } = *space else { unreachable!("a space of rows") };
+    let (rows, _) = space.as_rows().expect("a space of rows");
     let (row, pos) = (joiner.vars.fresh_like(k.row), joiner.vars.fresh_like(k.pos));
     let (mut stms, mut results) = (Vec::new(), Vec::new());
     for part in parts {
@@ -133,6 +133,7 @@ fn of_results(parts: &[Param], space: &Space, k: &Kernel, reduction: &Stm, joine
     let KernelKind::Reduce { op, neutral } = &k.kind else { unreachable!("a reduction") };
     let kind = KernelKind::Reduce { op: op.refreshed(joiner.vars), neutral: neutral.clone() };
     let body = Body { stms, results };
-    let kernel = Kernel { kind, space: Space::Flat(rows), row, pos, prologue: vec![], body };
+    let kernel =
+        Kernel { kind, space: Space::flat(rows), index: vec![pos], row, pos, prologue: vec![], body };
     Stm { op: Op::Kernel(Box::new(kernel)), ..reduction.clone() }
 }

@@ -8,7 +8,7 @@
 //! ```
 
 use par_ir::core::Exp;
-use par_ir::flat::{Block, Kernel, KernelKind, Op, Out, Space, Stm};
+use par_ir::flat::{Block, Kernel, KernelKind, Op, Out, Stm};
 use par_ir::prim::PrimOp;
 use par_ir::ty::{Atom, Var};
 use par_ir::visit::{Code, Subst};
@@ -73,7 +73,7 @@ impl Known {
     /// The array of which a statement makes a copy.
     fn copied(&self, stm: &Stm) -> Option<Var> {
         let Op::Kernel(k) = &stm.op else { return None };
-        let (KernelKind::Map(outs), Space::Flat(n)) = (&k.kind, k.space) else { return None };
+        let (KernelKind::Map(outs), Some(n)) = (&k.kind, k.space.as_flat()) else { return None };
         let ([Out::Elem(_)], [only], [result]) =
             (outs.as_slice(), k.body.stms.as_slice(), k.body.results.as_slice())
         else {
@@ -101,8 +101,8 @@ impl Known {
         let KernelKind::Map(outs) = &k.kind else { return };
         let mut made = stm.pat.iter().map(|p| p.var);
         for out in outs {
-            let lengths: Vec<Option<Atom>> = match (out, k.space) {
-                (Out::Elem(_), Space::Flat(n)) => vec![Some(n)],
+            let lengths: Vec<Option<Atom>> = match (out, k.space.as_flat()) {
+                (Out::Elem(_), Some(n)) => vec![Some(n)],
                 (Out::Elem(_) | Out::Row(..), _) => vec![None],
                 (Out::Scatter(dests), _) => dests.iter().map(|d| self.lengths.get(d).copied()).collect(),
                 (Out::Own { dest, .. }, _) => vec![self.lengths.get(dest).copied()],

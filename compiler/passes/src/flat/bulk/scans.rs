@@ -13,7 +13,7 @@ use super::{Joiner, reads};
 use par_ir::core::{Body, Lambda};
 use par_ir::flat::{Block, Kernel, KernelKind, Op, Param, Stm};
 use par_ir::ty::{Atom, Var};
-use par_ir::visit::{Code, Subst};
+use par_ir::visit::Code;
 use std::collections::BTreeSet;
 
 /// Joins what pays, from the top down.
@@ -70,7 +70,7 @@ fn join(a: &Stm, b: &Stm, joiner: &mut Joiner) -> Stm {
         unreachable!("only scans are joined")
     };
     let (k, l) = (x.len(), y.len());
-    let names = Subst::from([(kb.row, Atom::Var(ka.row)), (kb.pos, Atom::Var(ka.pos))]);
+    let names = ka.position_of(kb);
     let second: Body = kb.body.substituted(&names);
     let body = Body {
         stms: [ka.body.stms.clone(), second.stms].concat(),

@@ -14,7 +14,7 @@
 use super::users::Users;
 use super::{Joiner, after};
 use par_ir::effects::Effects;
-use par_ir::flat::{Block, Kernel, KernelKind, Op, Param, Space, Stm};
+use par_ir::flat::{Block, Kernel, KernelKind, Op, Param, Stm};
 use par_ir::prim::{BinOp, PrimOp};
 use par_ir::ty::{Atom, Var};
 use par_ir::visit::Code;
@@ -72,7 +72,7 @@ fn candidate(block: &Block, users: &Users, at: usize, last: &Predecessors) -> Op
     let scan = &block.stms[at];
     let Op::Kernel(k) = &scan.op else { return None };
     let KernelKind::Scan { op, neutral, exclusive: false, after: None } = &k.kind else { return None };
-    let Space::Flat(n) = k.space else { return None };
+    let n = k.space.as_flat()?;
     let floats = op.ret.iter().any(|t| t.prim().is_float());
     let cheap = after::operators_of(&k.body) <= MAX_OPERATORS;
     if floats || k.has_effect() || !cheap || n.var().is_none() {
@@ -109,9 +109,7 @@ fn replace(stm: &mut Stm, totals: &[(Var, Var)], n: Atom, last: &Predecessors) {
     {
         (*arr, *i) = (*total, Atom::i64(0));
     }
-    for block in stm.op.blocks_mut() {
-        block.stms.iter_mut().for_each(|s| replace(s, totals, n, last));
-    }
+    stm.op.for_each_block_mut(|b| b.stms.iter_mut().for_each(|s| replace(s, totals, n, last)));
 }
 
 fn reduction(scan: &Stm, joiner: &mut Joiner) -> Stm {

@@ -2,7 +2,7 @@
 
 use par_ir::core::{Exp, Lambda, Stm as ScalarStm};
 use par_ir::effects::Effects;
-use par_ir::flat::{Block, Kernel, KernelKind, Op, Out, Space};
+use par_ir::flat::{Block, Kernel, KernelKind, Op, Out};
 use par_ir::prim::{BinOp, CmpOp, PrimOp};
 use par_ir::ty::{Atom, Var};
 use par_ir::visit::Code;
@@ -26,16 +26,16 @@ pub struct Ids {
 /// The row numbers that the statement makes.
 pub fn ids(b: &Block, scan: usize) -> Option<Ids> {
     let Op::Kernel(k) = &b.stms[scan].op else { return None };
-    let Space::Flat(n) = k.space else { return None };
+    let n = k.space.as_flat()?;
     let (component, heads) = spread(k)?;
     let array = stored(k, component, b, scan)?;
     let scatter = binding(b, scan, heads)?;
     let Op::Kernel(s) = &b.stms[scatter].op else { return None };
-    let (KernelKind::Map(outs), Space::Flat(rows)) = (&s.kind, s.space) else { return None };
+    let (KernelKind::Map(outs), Some(rows)) = (&s.kind, s.space.as_flat()) else { return None };
     let [Out::Scatter(dests)] = outs.as_slice() else { return None };
     let [dest] = dests.as_slice() else { return None };
     let puts_numbers = s.body.results[1] == Atom::Var(s.pos);
-    if !puts_numbers || s.has_effect() || !s.prologue.is_empty() || s.body.mentions(s.row) {
+    if !puts_numbers || s.has_effect() || s.uses_rows() {
         return None;
     }
     let replicate = binding(b, scatter, *dest)?;

@@ -8,7 +8,7 @@
 //! ys    = kernel map over n { f xs[ids[pos]] js[pos] }
 //!
 //! ==>   if the starts grow: d = makedesc …
-//!       ys = kernel map over rows k [~d] prologue { x = xs[row] } { f x (pos - offsets[row] + 1) }
+//!       ys = kernel map over [k] [~d] prologue { x = xs[row] } { f x (j + 1) }
 //!       else as before
 //! ```
 //!
@@ -102,7 +102,7 @@ fn last_use(b: &Block, ids: &Ids) -> usize {
     for (i, stm) in b.stms.iter().enumerate().take(limit).skip(ids.scan + 1) {
         if made.iter().any(|v| stm.op.mentions(*v)) {
             end = i;
-            if matches!(&stm.op, Op::Kernel(k) if k.space == Space::Flat(ids.n) && !scatters(k)) {
+            if matches!(&stm.op, Op::Kernel(k) if k.space == Space::flat(ids.n) && !scatters(k)) {
                 made.extend(stm.pat.iter().map(|p| p.var));
             }
         }

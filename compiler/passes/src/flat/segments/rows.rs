@@ -1,7 +1,7 @@
 //! Kernels over all elements become kernels over rows.
 //!
 //! ```text
-//! kernel map over n {                                kernel map over rows m [~d] prologue {
+//! kernel map over [n] {                              kernel map over [m] [~d] prologue {
 //!     i = ids[pos]                                       i = numbers[row]
 //!     check 0 <= i && i < k                  ==>         x = xs[i]
 //!     x = xs[i]                                      } {
@@ -34,30 +34,17 @@ pub fn convert(
     vars: &mut Vars,
 ) -> Option<Vec<Stm>> {
     let array = subst[&ids.array].var()?;
-    let [desc, offsets] = ["d", "off"].map(|name| vars.fresh(name));
+    let desc = vars.fresh("d");
     let like = region.first()?.clone();
     let bind = |var, ty, op| Stm { pat: vec![flat::Param { var, ty }], op, ..like.clone() };
-    let mut converted = vec![
-        bind(desc, Ty::Desc, Op::MakeDesc(made.lens)),
-        bind(offsets, Ty::Array(Prim::I64), Op::Offsets(desc)),
-    ];
-    let space = Space::Rows { rows: made.rows, dim: Dim::Seg(desc) };
+    let mut converted = vec![bind(desc, Ty::Desc, Op::MakeDesc(made.lens))];
+    let space = Space::rows(made.rows, Dim::Seg(desc));
     let host: Vec<&Stm> = outside.iter().chain(&region).collect();
     let by_row = by_row(&host, ids.k);
     let numbers = made.numbers;
     let flags = ids.flags.iter().map(|v| subst.get(v).and_then(|a| a.var()).unwrap_or(*v)).collect();
-    let mut rows = Rows {
-        array,
-        flags,
-        n: ids.n,
-        k: ids.k,
-        space,
-        numbers,
-        offsets,
-        by_row,
-        by_element: HashSet::new(),
-        vars,
-    };
+    let mut rows =
+        Rows { array, flags, n: ids.n, k: ids.k, space, numbers, by_row, by_element: HashSet::new(), vars };
     let mut any = false;
     for stm in &region {
         let new = match &stm.op {
@@ -80,7 +67,7 @@ fn by_row(host: &[&Stm], k: Atom) -> HashSet<Var> {
     let mut found = HashSet::new();
     for stm in host {
         let all = match &stm.op {
-            Op::Kernel(kernel) if kernel.space == Space::Flat(k) => match &kernel.kind {
+            Op::Kernel(kernel) if kernel.space == Space::flat(k) => match &kernel.kind {
                 KernelKind::Map(outs) => outs.iter().all(|o| matches!(o, Out::Elem(_))),
                 KernelKind::Scan { after: None, .. } => true,
                 _ => false,
@@ -104,9 +91,8 @@ struct Rows<'v> {
     /// All row numbers are below.
     k: Atom,
     space: Space,
-    /// The row numbers, and where the rows start, by row.
+    /// The row numbers by row.
     numbers: Var,
-    offsets: Var,
     /// Arrays with an element for each row number.
     by_row: HashSet<Var>,
     /// Arrays that kernels over rows have made.
@@ -117,19 +103,16 @@ struct Rows<'v> {
 impl Rows<'_> {
     /// The kernel that stores the row numbers.
     fn row_numbers(&mut self, k: &Kernel) -> Kernel {
-        let [row, pos, number] = ["row", "pos", "number"].map(|name| self.vars.fresh(name));
+        let [row, pos, i, number] = ["row", "pos", "i", "number"].map(|name| self.vars.fresh(name));
         let read = statement(number, Prim::I64, Exp::Index(self.numbers, vec![row.into()]), k);
         let body = Body { stms: vec![], results: vec![number.into()] };
         let kind = KernelKind::Map(vec![Out::Elem(Prim::I64)]);
-        Kernel { kind, space: self.space, row, pos, prologue: vec![read], body }
+        Kernel { kind, space: self.space.clone(), index: vec![row, i], row, pos, prologue: vec![read], body }
     }
 
     /// The kernel over rows that a kernel over elements becomes.
     fn kernel(&mut self, k: &Kernel, host: &[&Stm]) -> Option<Kernel> {
-        if k.space != Space::Flat(self.n)
-            || !k.prologue.is_empty()
-            || k.bodies().iter().any(|b| b.mentions(k.row))
-        {
+        if k.space != Space::flat(self.n) || k.uses_rows() {
             return None;
         }
         let mut related = false;
@@ -140,20 +123,17 @@ impl Rows<'_> {
         if !related {
             return None;
         }
-        let start = self.vars.fresh("start");
+        let i = self.vars.fresh("i");
         let mut kernel = match &k.kind {
             KernelKind::Map(outs) if !outs.iter().any(|o| matches!(o, Out::Own { .. })) => k.clone(),
             KernelKind::Scan { op, neutral, exclusive: false, after: Some(after) } => {
-                self.scan(k, op, neutral, after, start, host)?
+                self.scan(k, op, neutral, after, i, host)?
             }
             _ => return None,
         };
-        kernel.space = self.space;
+        (kernel.space, kernel.index) = (self.space.clone(), vec![k.row, i]);
         let number = self.vars.fresh("number");
-        kernel.prologue = vec![
-            statement(number, Prim::I64, Exp::Index(self.numbers, vec![k.row.into()]), k),
-            statement(start, Prim::I64, Exp::Index(self.offsets, vec![k.row.into()]), k),
-        ];
+        kernel.prologue = vec![statement(number, Prim::I64, Exp::Index(self.numbers, vec![k.row.into()]), k)];
         let (array, pos) = (self.array, Atom::Var(k.pos));
         let row_number = |v: Var, i: Atom| (v == array && i == pos).then_some(Atom::Var(number));
         reads::replace(&mut kernel.body, &row_number);
@@ -161,7 +141,7 @@ impl Rows<'_> {
             reads::replace(&mut after.body, &row_number);
         }
         reads::tidy(&mut kernel);
-        self.hoist(&mut kernel, number, start);
+        self.hoist(&mut kernel, number);
         Some(kernel)
     }
 
@@ -172,7 +152,7 @@ impl Rows<'_> {
         op: &Lambda,
         neutral: &[Atom],
         after: &After,
-        start: Var,
+        i: Var,
         host: &[&Stm],
     ) -> Option<Kernel> {
         let segmented = find::segmented(op)?;
@@ -187,20 +167,17 @@ impl Rows<'_> {
         }
         let counts = |i: &usize| k.body.results[*i] == Atom::i64(1);
         if segmented.values.iter().all(counts) {
-            return Some(self.count(k, &segmented, after, start));
+            return Some(self.count(k, &segmented, after, i));
         }
         Some(along_rows(k, op, neutral, &segmented, after))
     }
 
     /// The map that a scan is that counts elements of rows.
-    fn count(&mut self, k: &Kernel, segmented: &Segmented, after: &After, start: Var) -> Kernel {
+    fn count(&self, k: &Kernel, segmented: &Segmented, after: &After, i: Var) -> Kernel {
         let mut stms = k.body.stms.clone();
-        let before = self.vars.fresh("before");
-        let minus = Exp::Prim(PrimOp::Bin(BinOp::Sub, Prim::I64), vec![k.pos.into(), start.into()]);
-        stms.push(statement(before, Prim::I64, minus, k));
-        for i in &segmented.values {
-            let plus = Exp::Prim(PrimOp::Bin(BinOp::Add, Prim::I64), vec![before.into(), Atom::i64(1)]);
-            stms.push(statement(after.params[*i].var, Prim::I64, plus, k));
+        for value in &segmented.values {
+            let plus = Exp::Prim(PrimOp::Bin(BinOp::Add, Prim::I64), vec![i.into(), Atom::i64(1)]);
+            stms.push(statement(after.params[*value].var, Prim::I64, plus, k));
         }
         stms.extend(after.body.stms.iter().cloned());
         let body = Body { stms, results: after.body.results.clone() };
@@ -208,12 +185,12 @@ impl Rows<'_> {
     }
 
     /// Takes checks out that hold for row numbers, and puts into the prologue what depends on the row only.
-    fn hoist(&self, k: &mut Kernel, number: Var, start: Var) {
+    fn hoist(&self, k: &mut Kernel, number: Var) {
         let mut hoist = Hoist {
             rows: self,
             number: number.into(),
-            by_row: HashSet::from([number, start, k.row]),
-            bound: HashSet::from([k.pos]),
+            by_row: HashSet::from([number, k.row]),
+            bound: HashSet::from([k.pos, k.innermost()]),
             holds: HashSet::new(),
             may_read: true,
             prologue: std::mem::take(&mut k.prologue),

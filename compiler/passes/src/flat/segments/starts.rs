@@ -94,7 +94,8 @@ fn inside(host: &mut Host<'_>, ids: &Ids, starts: Var) -> Kernel {
     let inside = code.logic("t", BinOp::And, not_before, not_after, vars);
     let keep = code.logic("t", BinOp::And, inside, not_empty, vars);
     let body = code.results(vec![keep, pos.into(), start]);
-    Kernel { kind: KernelKind::Filter, space: Space::Flat(ids.k), row, pos, prologue: vec![], body }
+    let (kind, space, index) = (KernelKind::Filter, Space::flat(ids.k), vec![pos]);
+    Kernel { kind, space, index, row, pos, prologue: vec![], body }
 }
 
 /// The lengths of the rows that start there, and the least of them; that is 0 if the first does not start at 0.
@@ -114,7 +115,7 @@ fn lengths(host: &mut Host<'_>, ids: &Ids, rows: Atom, firsts: Var) -> Kernel {
     let op = Lambda::of_operator(BinOp::Min, Prim::I64, code.span, vars);
     let body = code.results(vec![counted, len]);
     let kind = KernelKind::Reduce { op, neutral: vec![Atom::Const(Scalar::I64(i64::MAX))] };
-    Kernel { kind, space: Space::Flat(rows), row, pos, prologue: vec![], body }
+    Kernel { kind, space: Space::flat(rows), index: vec![pos], row, pos, prologue: vec![], body }
 }
 
 /// The code of a kernel, without statements yet, its row and position, and the supply of variables.

@@ -1,0 +1,202 @@
+//! Spaces of rows without indices: what back ends execute.
+//!
+//! ```text
+//!                                                rows = n * m
+//! kernel map over [n] [m] [k] \row pos i j l {   kernel map over [rows] [k] \row pos _ prologue {
+//!     f i j l                                        i = row quot m
+//! }                                       ==>        j = row - i*m
+//!                                                    start = row*k
+//!                                                } {
+//!                                                    l = pos - start
+//!                                                    f i j l }
+//! ```
+//!
+//! Analyses of kernels come before: an index is easier to recognise than the quotient that it becomes.
+
+use super::bulk::reads;
+use par_ir::build::Host;
+use par_ir::core::{self, Exp};
+use par_ir::flat::{Block, Kernel, Op, Param, Program, Space, Stm, Ty};
+use par_ir::prim::{BinOp, PrimOp};
+use par_ir::ty::{Atom, Dim, Type, Var, Vars};
+use par_ir::visit::{Code, Subst};
+use par_runtime::Prim;
+use std::collections::HashMap;
+
+/// In every function of a program.
+pub(crate) fn run(program: &mut Program) {
+    for f in &mut program.funs {
+        in_block(&mut f.body, &Known::default(), &mut program.vars);
+    }
+}
+
+/// Arrays that descriptors have on the host, and products of sizes.
+#[derive(Clone, Default)]
+struct Known {
+    offsets: HashMap<Var, Var>,
+    row_numbers: HashMap<Var, Var>,
+    products: HashMap<[Atom; 2], Atom>,
+}
+
+impl Known {
+    fn note(&mut self, stm: &Stm) {
+        let Some(p) = stm.pat.first() else { return };
+        match &stm.op {
+            Op::Offsets(d) => drop(self.offsets.insert(*d, p.var)),
+            Op::SegIds(d) => drop(self.row_numbers.insert(*d, p.var)),
+            Op::Prim(PrimOp::Bin(BinOp::Mul, Prim::I64), xs) => {
+                self.products.insert([xs[0], xs[1]], p.var.into());
+            }
+            _ => {}
+        }
+    }
+}
+
+fn in_block(block: &mut Block, outside: &Known, vars: &mut Vars) {
+    let mut known = outside.clone();
+    let mut stms = Vec::with_capacity(block.stms.len());
+    for mut stm in std::mem::take(&mut block.stms) {
+        stm.op.for_each_block_mut(|b| in_block(b, &known, vars));
+        if let Op::Kernel(k) = &stm.op
+            && (k.space.0.len() > 2 || mentions_innermost(k))
+        {
+            let mut kernel = (**k).clone();
+            let mut rows = Rows { host: Host::new(&stm, vars), known: &mut known, prologue: vec![] };
+            rows.linearise(&mut kernel);
+            stms.extend(rows.host.stms);
+            stm.op = Op::Kernel(Box::new(kernel));
+        }
+        known.note(&stm);
+        stms.push(stm);
+    }
+    block.stms = stms;
+}
+
+/// Whether a kernel over rows asks for the index inside the row.
+fn mentions_innermost(k: &Kernel) -> bool {
+    k.space.0.len() > 1 && k.bodies().iter().any(|b| b.mentions(k.innermost()))
+}
+
+/// A kernel's rows, with what they need on the host and at every row.
+struct Rows<'r> {
+    host: Host<'r>,
+    known: &'r mut Known,
+    prologue: Vec<core::Stm>,
+}
+
+impl Rows<'_> {
+    fn linearise(&mut self, k: &mut Kernel) {
+        let rows = self.count(&k.space.0[..k.space.0.len() - 1]);
+        let names = self.outer_indices(k);
+        let mut body = Vec::new();
+        if mentions_innermost(k) {
+            let (i, dim) = (k.innermost(), k.space.innermost());
+            let start = self.start(dim, k.row.into());
+            let exp = arithmetic(BinOp::Sub, k.pos.into(), start);
+            body.push(self.statement(i, exp));
+        }
+        k.substitute(&names);
+        k.body.stms.splice(..0, body);
+        k.prologue.splice(..0, self.prologue.drain(..));
+        k.space = Space::rows(rows, k.space.innermost());
+        k.index = vec![k.row, self.host.vars.fresh("i")];
+        reads::tidy(k);
+    }
+
+    /// Computes the indices of the outer dimensions at every row. The outermost one may have another name already.
+    fn outer_indices(&mut self, k: &Kernel) -> Subst {
+        let mut number = Atom::Var(k.row);
+        if k.space.0.len() == 2 {
+            return Subst::new();
+        }
+        let outer = &k.space.0[1..k.space.0.len() - 1];
+        for (dim, i) in outer.iter().zip(&k.index[1..]).rev() {
+            let above = self.row_of(*dim, number);
+            let start = self.start(*dim, above);
+            let stm = self.statement(*i, arithmetic(BinOp::Sub, number, start));
+            self.prologue.push(stm);
+            number = above;
+        }
+        Subst::from([(k.index[0], number)])
+    }
+
+    /// Number of positions of these dimensions.
+    fn count(&mut self, dims: &[Dim]) -> Atom {
+        let sizes = dims.iter().map(|dim| match dim {
+            Dim::Size(n) => Ok(*n),
+            Dim::Seg(d) => Err(*d),
+        });
+        let mut count = Atom::i64(1);
+        for (d, size) in sizes.enumerate() {
+            count = match size {
+                Ok(n) if d == 0 => n,
+                Ok(n) => self.product(count, n),
+                Err(desc) => {
+                    let var = self.host.vars.fresh("total");
+                    self.host.bind(vec![Param { var, ty: Ty::Scalar(Prim::I64) }], Op::Total(desc));
+                    var.into()
+                }
+            };
+        }
+        count
+    }
+
+    fn product(&mut self, a: Atom, b: Atom) -> Atom {
+        if let Some(known) = self.known.products.get(&[a, b]) {
+            return *known;
+        }
+        let product = self.host.prim("rows", PrimOp::Bin(BinOp::Mul, Prim::I64), vec![a, b]);
+        self.known.products.insert([a, b], product);
+        product
+    }
+
+    /// The row of a dimension that position `number` is in.
+    fn row_of(&mut self, dim: Dim, number: Atom) -> Atom {
+        let exp = match dim {
+            Dim::Size(m) => arithmetic(BinOp::Quot, number, m),
+            Dim::Seg(d) => {
+                let known = self.known.row_numbers.get(&d).copied();
+                let numbers = known.unwrap_or_else(|| self.array("ii", Op::SegIds(d)));
+                self.known.row_numbers.insert(d, numbers);
+                Exp::Index(numbers, vec![number])
+            }
+        };
+        self.computed("p", exp)
+    }
+
+    /// Where row `number` of a dimension starts.
+    fn start(&mut self, dim: Dim, number: Atom) -> Atom {
+        let exp = match dim {
+            Dim::Size(m) => arithmetic(BinOp::Mul, number, m),
+            Dim::Seg(d) => {
+                let known = self.known.offsets.get(&d).copied();
+                let offsets = known.unwrap_or_else(|| self.array("off", Op::Offsets(d)));
+                self.known.offsets.insert(d, offsets);
+                Exp::Index(offsets, vec![number])
+            }
+        };
+        self.computed("start", exp)
+    }
+
+    fn array(&mut self, name: &str, op: Op) -> Var {
+        let var = self.host.vars.fresh(name);
+        self.host.bind(vec![Param { var, ty: Ty::Array(Prim::I64) }], op);
+        var
+    }
+
+    /// A scalar of the prologue.
+    fn computed(&mut self, name: &str, exp: Exp) -> Atom {
+        let var = self.host.vars.fresh(name);
+        let stm = self.statement(var, exp);
+        self.prologue.push(stm);
+        var.into()
+    }
+
+    fn statement(&self, var: Var, exp: Exp) -> core::Stm {
+        core::Stm { pat: vec![core::Param { var, ty: Type::I64 }], exp, span: self.host.like.span }
+    }
+}
+
+fn arithmetic(op: BinOp, a: Atom, b: Atom) -> Exp {
+    Exp::Prim(PrimOp::Bin(op, Prim::I64), vec![a, b])
+}
