@@ -18,6 +18,7 @@
 use par_ir::core::{Body, Exp, LoopForm, Stm};
 use par_ir::flat::{Kernel, KernelKind, Out};
 use par_ir::prim::{BinOp, PrimOp};
+use par_ir::tuning;
 use par_ir::ty::{Atom, Dim};
 use par_ir::{Prim, Scalar, Var};
 use par_runtime::plan::{Combine, Contraction, Factor, Sum};
@@ -34,9 +35,6 @@ enum Symbol {
 
 /// A sum of products of symbols, with their factors.
 type Poly = BTreeMap<Vec<Symbol>, i64>;
-
-/// Terms of an index beyond which it is not looked at.
-const TERMS: usize = 12;
 
 /// The contraction that a kernel is.
 pub fn find(kernel: &Kernel, captures: &[Var]) -> Option<Contraction> {
@@ -258,7 +256,7 @@ impl Scope {
             }
             _ => return None,
         };
-        (result.len() <= TERMS).then(|| self.values.insert(v, result))?;
+        (result.len() <= tuning::CONTRACT_TERMS).then(|| self.values.insert(v, result))?;
         Some(())
     }
 
@@ -346,7 +344,7 @@ fn times(x: &Poly, y: &Poly) -> Option<Poly> {
             product = plus(&product, &[(term, n.wrapping_mul(*m))].into());
         }
     }
-    (product.len() <= TERMS).then_some(product)
+    (product.len() <= tuning::CONTRACT_TERMS).then_some(product)
 }
 
 /// A polynomial of captures only.

@@ -4,6 +4,7 @@
 pub mod alias;
 pub mod build;
 pub mod core;
+pub mod cost;
 pub mod effects;
 pub mod flat;
 pub mod inplace;
@@ -15,6 +16,7 @@ pub mod place;
 pub mod print;
 pub mod stack;
 pub mod tiny;
+pub mod tuning;
 pub mod ty;
 pub mod verify;
 pub mod visit;

@@ -23,13 +23,11 @@ use par_ir::effects::Effects;
 use par_ir::flat::{Block, Kernel, KernelKind, Op, Out, Param, Program, Space, Stm, Ty};
 use par_ir::loops::Loop;
 use par_ir::prim::{BinOp, CmpOp, PrimOp};
+use par_ir::tuning;
 use par_ir::ty::{Atom, Dim, Type, Var};
 use par_ir::visit::{Code, Subst};
 use par_runtime::{Prim, Span};
 use std::collections::HashMap;
-
-/// Rows of a block.
-const BLOCK: i64 = 256;
 
 /// In every function of a program.
 pub(crate) fn run(program: &mut Program) {
@@ -202,8 +200,8 @@ impl<'k> Reduction<'k> {
 
     fn in_blocks(&self, stm: &Stm, out: &mut Vec<Stm>, vars: &mut Vars) {
         let mut host = Host::new(stm, vars);
-        let more = host.arith("n", BinOp::Add, self.length, Atom::i64(BLOCK - 1));
-        let blocks = host.arith("blocks", BinOp::Quot, more, Atom::i64(BLOCK));
+        let more = host.arith("n", BinOp::Add, self.length, Atom::i64(tuning::COLUMN_BLOCK - 1));
+        let blocks = host.arith("blocks", BinOp::Quot, more, Atom::i64(tuning::COLUMN_BLOCK));
         let one = host.prim("one", PrimOp::Cmp(CmpOp::Eq, Prim::I64), vec![blocks, Atom::i64(1)]);
         let parts: Vec<Param> =
             stm.pat.iter().map(|p| Param { var: host.vars.fresh_like(p.var), ty: p.ty }).collect();
@@ -231,9 +229,9 @@ impl<'k> Reduction<'k> {
         let column = vars.fresh("column");
         let mut code = Statements::new(span);
         let (block, matrix) = self.block_and_matrix(&mut code, row, vars);
-        let lo = code.arith("lo", BinOp::Mul, block, Atom::i64(BLOCK), vars);
+        let lo = code.arith("lo", BinOp::Mul, block, Atom::i64(tuning::COLUMN_BLOCK), vars);
         let left = code.arith("left", BinOp::Sub, self.length, lo, vars);
-        let count = code.arith("count", BinOp::Min, left, Atom::i64(BLOCK), vars);
+        let count = code.arith("count", BinOp::Min, left, Atom::i64(tuning::COLUMN_BLOCK), vars);
         let start = code.arith("start", BinOp::Mul, row.into(), self.columns, vars);
         let prologue = std::mem::take(&mut code.stms);
 

@@ -1,6 +1,5 @@
 //! Statements in order: which join the open group, which run on the host, which are lifted.
 
-use super::construct::MAX_ROW;
 use super::ex::Ex;
 use super::kernel::Group;
 use super::nest::{Extent, LevelId, ROOT};
@@ -11,6 +10,7 @@ use par_ir::flat::{Op, Ty};
 use par_ir::place::parts_of;
 use par_ir::prim::BinOp;
 use par_ir::stack::deeper;
+use par_ir::tuning;
 use par_ir::{Atom, Var};
 use std::collections::HashMap;
 
@@ -387,7 +387,7 @@ impl Flattener<'_> {
 
 /// An array of scalars, which the kernel that computes them can store.
 fn is_row_literal(stm: &Stm) -> bool {
-    matches!(&stm.exp, Exp::Literal(elems, _) if !elems.is_empty() && elems.len() <= MAX_ROW && stm.pat[0].ty.rank() == 1)
+    matches!(&stm.exp, Exp::Literal(elems, _) if !elems.is_empty() && elems.len() <= tuning::STORED_ROW && stm.pat[0].ty.rank() == 1)
 }
 
 fn name_of(exp: &Exp) -> String {

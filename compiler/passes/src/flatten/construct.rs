@@ -13,11 +13,9 @@ use super::{Flattener, Known, Result};
 use par_ir::core::{Exp, Param, Stm};
 use par_ir::flat::{self, Op, Ty};
 use par_ir::prim::{BinOp, CmpOp};
+use par_ir::tuning;
 use par_ir::{Atom, Dim, Elem, Prim, PrimOp, Scalar, Type, Var};
 use std::rc::Rc;
-
-/// Elements of a literal that one kernel stores at most.
-pub(crate) const MAX_ROW: usize = 64;
 
 /// What an index below `upper` (and not below the previous one's) takes.
 struct Pick {
@@ -56,7 +54,7 @@ impl Flattener<'_> {
             let atoms = elems.iter().map(|a| self.host_atom(*a)).collect();
             return self.bind_packed(level, &stm.pat[0], Op::Literal(atoms, prim));
         }
-        if ty.rank() == 1 && elems.len() <= MAX_ROW {
+        if ty.rank() == 1 && elems.len() <= tuning::STORED_ROW {
             self.row_literal(level, stm, elems, prim);
             return Ok(());
         }

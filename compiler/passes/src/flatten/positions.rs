@@ -16,12 +16,9 @@ use super::{Flattener, Result, VERSION_CONDITIONS, Versions};
 use par_ir::core::{Body, Exp, LoopForm, Param, Stm};
 use par_ir::flat::{self, Op, Ty};
 use par_ir::prim::{BinOp, CmpOp};
+use par_ir::tuning;
 use par_ir::visit::Code;
 use par_ir::{Atom, Prim, PrimOp, Var};
-
-/// Elements of a position's arrays up to which it is done by itself: they stay in a cache near the processor, and a turn of all
-/// positions has little else to do than to begin.
-const SMALL: i64 = 4096;
 
 impl Flattener<'_> {
     /// Flattens a loop with the choice between both versions, if it has both.
@@ -74,7 +71,7 @@ impl Flattener<'_> {
     fn are_many_and_small(&mut self, level: LevelId, stm: &Stm, threshold: i64) -> Atom {
         let n = self.count(level);
         let mut all = self.is_at_most(Atom::i64(threshold), n);
-        let most = self.host_op(BinOp::Mul, n, Atom::i64(SMALL));
+        let most = self.host_op(BinOp::Mul, n, Atom::i64(tuning::POSITION_ELEMENTS));
         for p in stm.pat.iter().filter(|p| !p.ty.is_scalar()) {
             let dims = self.dim_reps(&p.ty);
             let Some(last) = self.enter_dims(level, dims).last().copied() else { continue };

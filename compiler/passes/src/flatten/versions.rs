@@ -23,6 +23,7 @@ use super::{Ex, Flattener, Result, VERSION_CONDITIONS, Versions};
 use par_ir::core::{Body, Exp, Lambda, Param, Stm};
 use par_ir::flat::{self, KernelKind, Op, Ty};
 use par_ir::prim::{BinOp, CmpOp};
+use par_ir::tuning;
 use par_ir::{Atom, Prim, PrimOp, Var};
 use par_runtime::op::call::is_call;
 use std::rc::Rc;
@@ -116,7 +117,7 @@ impl Flattener<'_> {
                 Length::Shared => Atom::bool(true),
                 Length::Inside(a) => {
                     let m = f.host_atom(*a);
-                    f.at_most(m, Atom::i64(LONGEST_INSIDE))
+                    f.at_most(m, Atom::i64(tuning::LONGEST_INSIDE))
                 }
                 Length::Rows(d) => match f.total_of(*d) {
                     Some(total) => {
@@ -182,9 +183,6 @@ impl Flattener<'_> {
     }
 }
 
-/// Up to how many elements operators inside operators over shared arrays may go over, for rows one by one.
-const LONGEST_INSIDE: i64 = 32;
-
 /// How many elements an inner operator of a nest goes over.
 #[derive(PartialEq)]
 enum Length {
@@ -235,7 +233,7 @@ fn is_shared(lam: &Lambda, exp: &Exp) -> bool {
         _ => return false,
     };
     let own = matches!(exp, Exp::Reduce { op, .. } if !is_componentwise(op));
-    let few = width.as_i64().is_some_and(|n| n <= LONGEST_INSIDE);
+    let few = width.as_i64().is_some_and(|n| n <= tuning::LONGEST_INSIDE);
     let rows =
         inner.params.iter().any(|p| !p.ty.is_scalar()) || inner.body.stms.iter().any(|s| s.exp.is_soac());
     let is_iota = |v: &Var| {

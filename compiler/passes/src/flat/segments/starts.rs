@@ -11,12 +11,10 @@ use par_ir::build::{Host, Statements};
 use par_ir::core::{Body, Exp, Lambda};
 use par_ir::flat::{self, Block, Kernel, KernelKind, Op, Out, Space, Stm, Ty};
 use par_ir::prim::{BinOp, CmpOp, PrimOp, UnOp};
+use par_ir::tuning;
 use par_ir::ty::{Atom, Type, Var, Vars};
 use par_ir::visit::Code;
 use par_runtime::{Prim, Scalar};
-
-/// Elements per row from which on rows are worth it.
-const MEAN: i64 = 4;
 
 /// The statements, and what they bind.
 pub struct Starts {
@@ -35,7 +33,7 @@ impl Starts {
     pub fn new(b: &Block, ids: &Ids, vars: &mut Vars) -> Starts {
         let like = &b.stms[ids.scatter];
         let mut host = Host::new(like, vars);
-        let least_total = host.arith("least", BinOp::Mul, ids.k, Atom::i64(MEAN));
+        let least_total = host.arith("least", BinOp::Mul, ids.k, Atom::i64(tuning::SEGMENT_MEAN));
         let worth = host.compare("worth", CmpOp::Le, least_total, ids.n);
         let then = host.block(|host| rows(host, ids));
         let other = host.block(|host| {
