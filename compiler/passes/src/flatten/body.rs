@@ -69,7 +69,7 @@ impl Flattener<'_> {
     fn runs_in_place(&self, level: LevelId, stm: &Stm) -> bool {
         let wanted = match self.is_root(level) {
             true => !matches!(stm.exp, Exp::If { .. }),
-            false => self.versions != Versions::Flat,
+            false => self.facts.options.versions != Versions::Flat,
         };
         wanted && self.is_in_place(stm)
     }

@@ -82,6 +82,6 @@ impl Flattener<'_> {
 
     /// What was measured of a choice.
     pub(crate) fn measured(&self, choice: Choice) -> Option<i64> {
-        self.thresholds.and_then(|measured| measured(choice))
+        self.facts.options.thresholds.and_then(|measured| measured(choice))
     }
 }

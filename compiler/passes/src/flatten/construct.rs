@@ -110,7 +110,7 @@ impl Flattener<'_> {
         }
         let view = |(v, arr): (&Var, &Arr)| {
             let mut ty = self.types[v].clone();
-            if self.lengths_of.contains(v) {
+            if self.facts.lengths.contains(v) {
                 ty.elem = Elem::Desc;
             }
             self.viewable(level, arr, &ty)

@@ -69,7 +69,7 @@ impl Flattener<'_> {
 
     /// Whether all that a statement makes is the lengths of a descriptor's rows.
     pub(crate) fn makes_lengths(&self, stm: &Stm) -> bool {
-        matches!(stm.pat.as_slice(), [p] if self.lengths_of.contains(&p.var))
+        matches!(stm.pat.as_slice(), [p] if self.facts.lengths.contains(&p.var))
     }
 
     /// The rows that a lambda results in, if all are copies of one value from outside.

@@ -111,7 +111,7 @@ impl Flattener<'_> {
         has_view(&p.ty)
             && !self.own.layouts.contains_key(&p.var)
             && !self.own.views.contains(&p.var)
-            && !self.consumed.contains(&p.var)
+            && !self.facts.consumed.contains(&p.var)
     }
 
     /// Notes state that is to be passed as views, since its next value would have to be copied to be packed. Whether there is any new.

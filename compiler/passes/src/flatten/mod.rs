@@ -34,6 +34,8 @@ mod canonical;
 mod choices;
 mod construct;
 mod ex;
+mod facts;
+mod forwarded;
 mod inplace;
 
 mod joined;
@@ -44,7 +46,6 @@ mod loops;
 mod nest;
 mod outlive;
 mod pack;
-mod passed;
 mod positions;
 
 mod rep;
@@ -62,9 +63,9 @@ mod whole;
 
 pub use choices::{Choice, Measure, Thresholds};
 use ex::Ex;
+use facts::Facts;
 use kernel::Group;
 use nest::{Extent, Level, LevelId};
-use par_ir::alias;
 use par_ir::core::{self, FunId};
 use par_ir::flat::{self, Op, Ty};
 use par_ir::place::{PlaceId, Places};
@@ -127,7 +128,8 @@ pub struct Options<'o> {
 
 /// Flattens a whole program. The program must have passed the CORE verifier.
 pub fn flatten(program: &core::Program, options: &Options) -> Result<Flattened> {
-    let mut f = Flattener::new(program, options);
+    let facts = Facts::new(program, *options);
+    let mut f = Flattener::new(&facts);
     for (i, fun) in program.funs.iter().enumerate() {
         if fun.entry.is_some() {
             f.instance(FunId(i as u32), false);
@@ -200,15 +202,12 @@ struct Own {
 
 /// The state of flattening one program.
 pub(crate) struct Flattener<'a> {
-    source: &'a core::Program,
+    facts: &'a Facts<'a>,
     vars: Vars,
     funs: Vec<Option<flat::Fun>>,
     instances: HashMap<(FunId, bool), FunId>,
     /// Functions that kernels call.
     locals: local::Locals,
-    versions: Versions,
-    splitting: Splitting,
-    thresholds: Option<&'a dyn Fn(Choice) -> Option<i64>>,
     /// Those that the program has.
     choices: std::collections::BTreeSet<Choice>,
     queue: Vec<(FunId, bool)>,
@@ -230,22 +229,10 @@ pub(crate) struct Flattener<'a> {
     bound_in: HashMap<Var, usize>,
     /// Those flat variables that are blocks.
     blocks: std::collections::HashSet<Var>,
-    /// CORE variables that something updates in place.
-    consumed: std::collections::HashSet<Var>,
-    /// These, and those that are passed on to calls that update them.
-    passed_on: std::collections::HashSet<Var>,
-    /// Results of functions that are passed on as views outside nests.
-    passed: std::collections::HashSet<Var>,
-    /// CORE variables that are used after something has updated them.
-    kept: std::collections::HashSet<Var>,
     /// Flat arrays that hold a row for every position of a level, see [`whole`]: how, and for which level.
     whole: HashMap<Var, (rep::Arr, LevelId)>,
-    /// CORE arrays that are the lengths of a descriptor's rows.
-    lengths_of: std::collections::HashSet<Var>,
     /// What blocks are joined of.
     joined_of: HashMap<Var, Vec<Var>>,
-    /// Per function, those that calling it may lead to.
-    reachable: Vec<std::collections::HashSet<FunId>>,
     /// The function being flattened.
     function: FunId,
     own: Own,
@@ -264,19 +251,15 @@ pub(crate) struct Flattener<'a> {
 }
 
 impl<'a> Flattener<'a> {
-    fn new(source: &'a core::Program, options: &Options<'a>) -> Flattener<'a> {
-        let mut vars = source.vars.clone();
-        let locals = local::Locals::new(source, &mut vars);
-        let passed_on = alias::consumed_through_calls(source);
+    fn new(facts: &'a Facts<'a>) -> Flattener<'a> {
+        let mut vars = facts.source.vars.clone();
+        let locals = local::Locals::new(facts.source, &mut vars);
         Flattener {
-            source,
+            facts,
             vars,
             funs: Vec::new(),
             instances: HashMap::new(),
             locals,
-            versions: options.versions,
-            splitting: options.splitting,
-            thresholds: options.thresholds,
             choices: std::collections::BTreeSet::new(),
             queue: Vec::new(),
             levels: vec![Level::root()],
@@ -290,14 +273,8 @@ impl<'a> Flattener<'a> {
             products: HashMap::new(),
             bound_in: HashMap::new(),
             blocks: std::collections::HashSet::new(),
-            consumed: alias::consumed(source),
-            passed: passed::results(source, &passed_on),
-            passed_on,
-            kept: alias::live_after_update(source),
             whole: HashMap::new(),
-            lengths_of: lengths::of_program(source),
             joined_of: HashMap::new(),
-            reachable: local::reachable(source),
             function: FunId(0),
             own: Own::default(),
             kept_from: 0,

@@ -24,7 +24,7 @@ impl Flattener<'_> {
     /// Flattens a loop with the choice between both versions, if it has both.
     pub(crate) fn loop_by_position(&mut self, level: LevelId, stm: &Stm) -> Result<bool> {
         let Some((before, by_position)) = self.of_one_position(level, stm) else { return Ok(false) };
-        if self.versions == Versions::Sequential {
+        if self.facts.options.versions == Versions::Sequential {
             let loop_ =
                 Stm { pat: [&stm.pat[..], &by_position.pat[stm.pat.len()..]].concat(), ..by_position };
             self.stms(level, &before)?;
@@ -56,7 +56,11 @@ impl Flattener<'_> {
     fn of_one_position(&mut self, level: LevelId, stm: &Stm) -> Option<(Vec<Stm>, Stm)> {
         let Exp::Loop { params, form, body } = &stm.exp else { return None };
         let decided = stm.pat.iter().any(|p| self.own.decided.contains(&p.var));
-        if self.is_root(level) || decided || stm.pat.is_empty() || self.versions == Versions::Flat {
+        if self.is_root(level)
+            || decided
+            || stm.pat.is_empty()
+            || self.facts.options.versions == Versions::Flat
+        {
             return None;
         }
         let cond = if let LoopForm::While(cond) = form { Some(cond) } else { None };

@@ -51,7 +51,7 @@ impl Flattener<'_> {
     /// memory than there is. So has a nest inside: where one position of the outer one alone is too much, that one is cut.
     /// What a body shows is shown for all rows together.
     pub(crate) fn is_split(&self, lam: &Lambda) -> bool {
-        self.splitting != Splitting::Never && !self.sequential(&lam.body) && !traces(&lam.body)
+        self.facts.options.splitting != Splitting::Never && !self.sequential(&lam.body) && !traces(&lam.body)
     }
 
     /// Flattens a lambda's body in pieces of the positions of `child`, where its parameters are bound; its results there.
@@ -100,7 +100,7 @@ impl Flattener<'_> {
             [first, count].iter().for_each(|p| f.declare(p));
             build(f, part)
         })?;
-        let most = self.splitting.most().unwrap_or(u64::MAX);
+        let most = self.facts.options.splitting.most().unwrap_or(u64::MAX);
         Ok(Op::Split { rows, most, first: first.var, count: count.var, body })
     }
 }

@@ -42,9 +42,13 @@ impl Flattener<'_> {
     /// Flattens a map, in the version that is forced or with the choice between both; what each row results in.
     pub(crate) fn nest(&mut self, level: LevelId, stm: &Stm) -> Result<(LevelId, Vec<Rep>)> {
         let Exp::Map { width, inputs, lam } = &stm.exp else { unreachable!("dispatched on Map") };
-        let other = if self.versions == Versions::Flat { None } else { self.sequential_lambda(stm, lam) };
+        let other = if self.facts.options.versions == Versions::Flat {
+            None
+        } else {
+            self.sequential_lambda(stm, lam)
+        };
         let Some(sequential) = other else { return self.enter_rows(level, *width, inputs, lam) };
-        if self.versions == Versions::Sequential {
+        if self.facts.options.versions == Versions::Sequential {
             return self.enter_rows(level, *width, inputs, &sequential);
         }
         let lengths = lengths(inputs, lam).filter(|_| self.is_root(level));

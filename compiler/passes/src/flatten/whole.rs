@@ -23,7 +23,7 @@ use par_ir::{Atom, Dim, Type, Var};
 impl Flattener<'_> {
     /// The array from outside a body that `v` is a version of, if nothing uses a version after the next one is there.
     fn root(&self, body: &Body, v: Var) -> Option<Var> {
-        root_unless(body, v, &|v| self.kept.contains(&v))
+        root_unless(body, v, &|v| self.facts.live_after_update.contains(&v))
     }
 
     /// The level that an array is whole for, if it is also for `level`.
@@ -58,7 +58,7 @@ impl Flattener<'_> {
             Dim::Seg(s) => names.contains(s),
         };
         let is_whole = |((p, init), last): (&(Param, Atom), &Atom)| {
-            let updated = !p.ty.is_scalar() && !p.ty.is_desc() && self.consumed.contains(&p.var);
+            let updated = !p.ty.is_scalar() && !p.ty.is_desc() && self.facts.consumed.contains(&p.var);
             let result = last.var().and_then(|v| self.root(body, v));
             updated && result == Some(p.var) && init.var().is_some() && !p.ty.dims.iter().any(of_state)
         };
@@ -124,7 +124,7 @@ impl Flattener<'_> {
             let of = |body: &Body| {
                 body.results[i].var().filter(|_| !p.ty.is_scalar()).and_then(|v| self.root(body, v))
             };
-            let v = of(then).filter(|v| of(other) == Some(*v) && self.consumed.contains(v));
+            let v = of(then).filter(|v| of(other) == Some(*v) && self.facts.consumed.contains(v));
             found.push(v.filter(|v| !found.contains(&Some(*v))));
         }
         found
