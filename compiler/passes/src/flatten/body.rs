@@ -17,7 +17,7 @@ use std::collections::HashMap;
 impl Flattener<'_> {
     /// Flattens statements at a level. The group stays open after the last.
     pub(crate) fn stms(&mut self, level: LevelId, stms: &[Stm]) -> Result<()> {
-        let parts = if self.is_root(level) { outlive::parts(stms) } else { HashMap::new() };
+        let parts = if self.shapes.is_root(level) { outlive::parts(stms) } else { HashMap::new() };
         for (i, stm) in stms.iter().enumerate() {
             parts.get(&i).into_iter().flatten().for_each(|v| self.store_part(level, *v));
             deeper(|| self.stm(level, stm))?;
@@ -26,7 +26,7 @@ impl Flattener<'_> {
     }
 
     fn stm(&mut self, level: LevelId, stm: &Stm) -> Result<()> {
-        if !self.is_root(level) && is_row_literal(stm) {
+        if !self.shapes.is_root(level) && is_row_literal(stm) {
             self.at(stm.span);
             self.note_types(&stm.pat);
             return self.rule(level, stm);
@@ -34,18 +34,18 @@ impl Flattener<'_> {
         self.store_rows();
         self.at(stm.span);
         self.note_types(&stm.pat);
-        if let (Exp::Atom(a), true) = (&stm.exp, self.is_root(level)) {
+        if let (Exp::Atom(a), true) = (&stm.exp, self.shapes.is_root(level)) {
             self.note_same_sizes(*a, &stm.pat[0].ty);
         }
         if self.view(stm)? {
-            if self.is_root(level) && matches!(stm.exp, Exp::Iota(_) | Exp::Replicate(..)) {
+            if self.shapes.is_root(level) && matches!(stm.exp, Exp::Iota(_) | Exp::Replicate(..)) {
                 self.own.made_for_all.insert(stm.pat[0].var, self.scopes.len());
             }
             return Ok(());
         }
         if self.runs_in_place(level, stm) {
             self.in_place(level, stm)
-        } else if self.is_root(level) {
+        } else if self.shapes.is_root(level) {
             self.host_stm(stm)
         } else if self.sequential_exp(&stm.exp, &stm.pat) {
             let mut g = self.take_group(level);
@@ -67,7 +67,7 @@ impl Flattener<'_> {
     /// Whether a statement becomes a kernel that updates in place. The host does well enough with branches of its own; under a
     /// nest there is a flat version too, in which all positions take each turn together.
     fn runs_in_place(&self, level: LevelId, stm: &Stm) -> bool {
-        let wanted = match self.is_root(level) {
+        let wanted = match self.shapes.is_root(level) {
             true => !matches!(stm.exp, Exp::If { .. }),
             false => self.facts.options.versions != Versions::Flat,
         };
@@ -305,7 +305,7 @@ impl Flattener<'_> {
         match ex {
             Ex::Atom(a) => *a,
             Ex::Pos(l) | Ex::Local(l) => {
-                assert!(self.is_root(*l), "internal error in flatten: a position on the host");
+                assert!(self.shapes.is_root(*l), "internal error in flatten: a position on the host");
                 Atom::i64(0)
             }
             Ex::Add(a, b) => self.host_arith(BinOp::Add, a, b),
@@ -315,7 +315,7 @@ impl Flattener<'_> {
             Ex::Off(d, i) => {
                 let row = self.host(i);
                 let is_end = |rows: &Extent| self.is_count(i, rows) || self.is_count(&Ex::Atom(row), rows);
-                if self.desc_rows.get(d).is_some_and(is_end) {
+                if self.shapes.desc_rows.get(d).is_some_and(is_end) {
                     return self.total(*d);
                 }
                 let off = self.offsets(*d);
@@ -343,7 +343,7 @@ impl Flattener<'_> {
             (Ex::Atom(n), Extent::Total(d)) => self.known(&Known::Total(*d)) == Some(*n),
             (Ex::Mul(n, m), Extent::Times(outer, each)) => m.atom() == Some(*each) && self.is_count(n, outer),
             (Ex::Off(d, n), Extent::Total(e)) => {
-                d == e && self.desc_rows.get(d).is_some_and(|rows| self.is_count(n, rows))
+                d == e && self.shapes.desc_rows.get(d).is_some_and(|rows| self.is_count(n, rows))
             }
             _ => false,
         }

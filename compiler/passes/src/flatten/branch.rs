@@ -141,7 +141,7 @@ impl Flattener<'_> {
         whole: &[Option<Var>],
     ) -> Result<Arm> {
         let cond = self.any(n);
-        let sub = self.push_level(level, Kind::Pack { idx, n });
+        let sub = self.shapes.push_level(level, Kind::Pack { idx, n });
         let outside = self.vars.len();
         let mut leaving = Vec::new();
         let then = self.block(|f| {
@@ -289,8 +289,8 @@ impl Flattener<'_> {
             src => src,
         };
         arr.inner.iter_mut().for_each(|d| *d = d.renamed(name));
-        let extent = self.extent(level);
-        self.extents.insert(start.var, extent);
+        let extent = self.shapes.extent(level);
+        self.shapes.extents.insert(start.var, extent);
         arr.start = Ex::Load(start.var, Prim::I64, Rc::new(Ex::Pos(level)));
         self.types.insert(p.var, p.ty.clone());
         self.env.insert(p.var, Rep::Array(arr));
@@ -339,8 +339,8 @@ impl Flattener<'_> {
         for (arm, value) in arms.iter().zip(values) {
             out = self.scatter_back(level, arm.level, out, prim, value);
         }
-        let extent = self.extent(level);
-        self.extents.insert(out, extent);
+        let extent = self.shapes.extent(level);
+        self.shapes.extents.insert(out, extent);
         Ex::Load(out, prim, Rc::new(Ex::Pos(level)))
     }
 

@@ -59,7 +59,7 @@ impl Flattener<'_> {
 
     fn lifted_function(&mut self, id: FunId, fun: &Fun) -> Result<flat::Fun> {
         let n = flat::Param { var: self.vars.fresh("n"), ty: Ty::Scalar(Prim::I64) };
-        let level = self.push_level(ROOT, Kind::Dim(FDim::Size(n.var.into())));
+        let level = self.shapes.push_level(ROOT, Kind::Dim(FDim::Size(n.var.into())));
         let forms = lifted_forms(&fun.params);
         let mut params = vec![n];
         params.extend(self.form_params(level, &fun.params, &forms));
@@ -141,7 +141,7 @@ impl Flattener<'_> {
     }
 
     pub(crate) fn call(&mut self, level: LevelId, stm: &Stm, fun: FunId, args: &[Atom]) -> Result<()> {
-        let root = self.is_root(level);
+        let root = self.shapes.is_root(level);
         let callee = self.instance(fun, !root);
         let values = if root {
             let forms = self.plain_forms(&self.facts.source.funs[fun.0 as usize]);

@@ -53,7 +53,7 @@ impl Flattener<'_> {
     /// The type of the packed form of a CORE value.
     pub(crate) fn canonical_ty(&self, level: LevelId, ty: &Type) -> Ty {
         match ty {
-            t if t.is_scalar() && self.is_root(level) => Ty::Scalar(t.prim()),
+            t if t.is_scalar() && self.shapes.is_root(level) => Ty::Scalar(t.prim()),
             t if t.is_desc() => Ty::Desc,
             t => Ty::Array(t.prim()),
         }
@@ -96,7 +96,7 @@ impl Flattener<'_> {
 
     fn canonical_atom(&mut self, level: LevelId, a: Atom) -> Atom {
         match self.rep(a) {
-            Rep::Scalar(ex) if self.is_root(level) => self.host(&ex),
+            Rep::Scalar(ex) if self.shapes.is_root(level) => self.host(&ex),
             Rep::Scalar(ex) => self.store(level, &ex).into(),
             Rep::Array(arr) => {
                 let ty = self.types[&a.var().expect("constants are scalar")].clone();
@@ -128,7 +128,7 @@ impl Flattener<'_> {
         });
         let mut values: Vec<Atom> = std::iter::once(blocks.into()).chain(starts).collect();
         let start = self.add(arr.start, Ex::Atom(offsets[0]));
-        let root = self.is_root(level);
+        let root = self.shapes.is_root(level);
         values.push(if root { self.host(&start) } else { self.store(level, &start).into() });
         values
     }
@@ -137,8 +137,8 @@ impl Flattener<'_> {
     pub(crate) fn as_elements(&mut self, arr: Arr) -> Arr {
         let Src::Desc(d) = arr.src else { return arr };
         let lens = self.where_bound(&[d], |f| f.lengths(d));
-        if let Some(rows) = self.desc_rows.get(&d).cloned() {
-            self.extents.insert(lens, rows);
+        if let Some(rows) = self.shapes.desc_rows.get(&d).cloned() {
+            self.shapes.extents.insert(lens, rows);
         }
         Arr { src: Src::Data(lens, Prim::I64), ..arr }
     }
@@ -161,14 +161,14 @@ impl Flattener<'_> {
         if ty.is_desc() && (matches!(arr.src, Src::Lens(_)) || arr.same_length().is_some()) {
             return true;
         }
-        if self.own.part_of.contains_key(&v) && !self.is_root(level) {
+        if self.own.part_of.contains_key(&v) && !self.shapes.is_root(level) {
             return true;
         }
         if !stored || arr.stride.is_some() {
             let for_all = self.is_for_all(v, &arr).is_some()
                 || self.copies_of_row(&arr, &ty).is_some()
                 || self.is_of_host(&arr, &ty);
-            return !self.is_root(level) && for_all || stored && ty.rank() > 1;
+            return !self.shapes.is_root(level) && for_all || stored && ty.rank() > 1;
         }
         !self.is_packed(level, &arr, &ty)
     }
@@ -212,12 +212,12 @@ impl Flattener<'_> {
                 rep = self.row(a, self.local(*l));
             }
         }
-        let extent = self.extent(last);
+        let extent = self.shapes.extent(last);
         match &rep {
             Rep::Scalar(Ex::Load(v, _, i)) if !ty.is_desc() => {
-                **i == Ex::Pos(last) && self.covers(*v, &extent)
+                **i == Ex::Pos(last) && self.shapes.covers(*v, &extent)
             }
-            Rep::Scalar(Ex::Len(d, i)) => **i == Ex::Pos(last) && self.has_rows_for(*d, &extent),
+            Rep::Scalar(Ex::Len(d, i)) => **i == Ex::Pos(last) && self.shapes.has_rows_for(*d, &extent),
             _ => false,
         }
     }
@@ -277,9 +277,9 @@ impl Flattener<'_> {
     /// Binds rows in blocks: where those of inner dimensions start, then where each position's does.
     pub(crate) fn bind_view(&mut self, level: LevelId, p: &Param, blocks: Var, starts: &[Var], start: Atom) {
         let start = match start {
-            Atom::Var(start) if !self.is_root(level) => {
-                let extent = self.extent(level);
-                self.extents.insert(start, extent);
+            Atom::Var(start) if !self.shapes.is_root(level) => {
+                let extent = self.shapes.extent(level);
+                self.shapes.extents.insert(start, extent);
                 Ex::Load(start, Prim::I64, Rc::new(Ex::Pos(level)))
             }
             start => Ex::Atom(start),
@@ -293,22 +293,22 @@ impl Flattener<'_> {
     fn bind_canonical(&mut self, level: LevelId, p: &Param, v: Var) {
         self.types.insert(p.var, p.ty.clone());
         let rep = if p.ty.is_scalar() {
-            if self.is_root(level) {
+            if self.shapes.is_root(level) {
                 Rep::Scalar(Ex::Atom(v.into()))
             } else {
-                let extent = self.extent(level);
-                self.extents.insert(v, extent);
+                let extent = self.shapes.extent(level);
+                self.shapes.extents.insert(v, extent);
                 Rep::Scalar(Ex::Load(v, p.ty.prim(), Rc::new(Ex::Pos(level))))
             }
         } else {
             let dims = self.dim_reps(&p.ty);
             let levels = self.enter_dims(level, dims);
-            let extent = self.extent(*levels.last().expect("an array has a dimension"));
+            let extent = self.shapes.extent(*levels.last().expect("an array has a dimension"));
             let src = if p.ty.is_desc() {
-                self.desc_rows.insert(v, extent);
+                self.shapes.desc_rows.insert(v, extent);
                 Src::Desc(v)
             } else {
-                self.extents.insert(v, extent);
+                self.shapes.extents.insert(v, extent);
                 Src::Data(v, p.ty.prim())
             };
             Rep::Array(self.packed_arr(src, &levels))

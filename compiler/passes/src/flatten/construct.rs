@@ -25,7 +25,7 @@ struct Pick {
 
 impl Flattener<'_> {
     pub(crate) fn concat(&mut self, level: LevelId, stm: &Stm, arrs: &[Var]) -> Result<()> {
-        if self.is_root(level) {
+        if self.shapes.is_root(level) {
             let atoms: Vec<Atom> = arrs.iter().map(|v| (*v).into()).collect();
             let parts = self.canonical(level, &atoms).iter().filter_map(|a| a.var()).collect();
             return self.bind_packed(level, &stm.pat[0], Op::Concat(parts));
@@ -50,7 +50,7 @@ impl Flattener<'_> {
 
     pub(crate) fn literal(&mut self, level: LevelId, stm: &Stm, elems: &[Atom], prim: Prim) -> Result<()> {
         let ty = &stm.pat[0].ty;
-        if elems.is_empty() || (ty.rank() == 1 && self.is_root(level)) {
+        if elems.is_empty() || (ty.rank() == 1 && self.shapes.is_root(level)) {
             let atoms = elems.iter().map(|a| self.host_atom(*a)).collect();
             return self.bind_packed(level, &stm.pat[0], Op::Literal(atoms, prim));
         }
@@ -86,8 +86,8 @@ impl Flattener<'_> {
         g.rows_out.push((data, prim, row));
         self.group = Some(g);
         let child = self.enter(level, &Ex::i64(elems.len() as i64));
-        let extent = self.extent(child);
-        self.extents.insert(data, extent);
+        let extent = self.shapes.extent(child);
+        self.shapes.extents.insert(data, extent);
         let rep =
             Arr { src: Src::Data(data, prim), inner: vec![], start: self.start_of(child), stride: None };
         self.env.insert(stm.pat[0].var, Rep::Array(rep));
@@ -451,7 +451,7 @@ impl Flattener<'_> {
         if let [DimRep::Width(size), ..] = &self.dim_reps(flat)[..]
             && let [DimRep::Width(rows), DimRep::Width(width), ..] = &self.dim_reps(matrix)[..]
         {
-            self.note_product(size, rows, width);
+            self.shapes.note_product(size, rows, width);
         }
     }
 
@@ -485,7 +485,7 @@ impl Flattener<'_> {
             self.total_of_packed(packed, &ty)
         });
         let Some(ex) = ex else { return self.unsupported("the total of a view of a descriptor") };
-        let ex = if self.is_root(level) { Ex::Atom(self.host(&ex)) } else { ex };
+        let ex = if self.shapes.is_root(level) { Ex::Atom(self.host(&ex)) } else { ex };
         self.bind_local(&stm.pat[0], ex);
         Ok(())
     }

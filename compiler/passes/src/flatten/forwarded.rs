@@ -23,7 +23,10 @@ pub(crate) fn results(program: &Program, updated: &HashSet<Var>) -> HashSet<Var>
         let before = search.forwarded.len();
         for f in program.funs.iter().filter(|f| f.entry.is_none()) {
             for (p, a) in f.ret.iter().zip(&f.body.results) {
-                if p.ty.rank() > 0 && !updated.contains(&p.var) && search.is_forwarded(*a, &mut HashSet::new()) {
+                if p.ty.rank() > 0
+                    && !updated.contains(&p.var)
+                    && search.is_forwarded(*a, &mut HashSet::new())
+                {
                     search.forwarded.insert(p.var);
                 }
             }

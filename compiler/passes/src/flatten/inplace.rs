@@ -121,7 +121,7 @@ impl Flattener<'_> {
 
     /// At the root level the scalars that a kernel computed are the host's.
     fn host_results(&mut self, level: LevelId, stm: &Stm) {
-        if !self.is_root(level) {
+        if !self.shapes.is_root(level) {
             return;
         }
         for p in stm.pat.iter().filter(|p| p.ty.is_scalar()) {

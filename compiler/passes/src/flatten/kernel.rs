@@ -85,8 +85,8 @@ pub(crate) struct Group {
 impl Flattener<'_> {
     /// A new kernel at a level.
     pub(crate) fn group_at(&mut self, level: LevelId) -> Group {
-        let rows = match &self.level(level).kind {
-            Kind::Dim(_) => Some(self.parent(level)).filter(|p| !self.is_root(*p)),
+        let rows = match &self.shapes.level(level).kind {
+            Kind::Dim(_) => Some(self.shapes.parent(level)).filter(|p| !self.shapes.is_root(*p)),
             _ => None,
         };
         let outer = rows.map_or(vec![], |p| self.outer_dimensions(p));
@@ -127,8 +127,10 @@ impl Flattener<'_> {
     fn outer_dimensions(&mut self, level: LevelId) -> Vec<(LevelId, Var)> {
         let mut levels = vec![level];
         let mut at = level;
-        while matches!(self.level(at).kind, Kind::Dim(FDim::Size(_))) && !self.is_root(self.parent(at)) {
-            at = self.parent(at);
+        while matches!(self.shapes.level(at).kind, Kind::Dim(FDim::Size(_)))
+            && !self.shapes.is_root(self.shapes.parent(at))
+        {
+            at = self.shapes.parent(at);
             levels.push(at);
         }
         let several = levels.len() > 1;
@@ -222,13 +224,13 @@ impl Flattener<'_> {
 
     /// A position above the kernel's own, from the position below it.
     fn eval_pos(&mut self, g: &mut Group, level: LevelId) -> Atom {
-        if self.is_root(level) {
+        if self.shapes.is_root(level) {
             return Atom::i64(0);
         }
         let mut child = g.level;
-        while self.parent(child) != level {
-            assert!(!self.is_root(child), "internal error in flatten: a position outside the nest");
-            child = self.parent(child);
+        while self.shapes.parent(child) != level {
+            assert!(!self.shapes.is_root(child), "internal error in flatten: a position outside the nest");
+            child = self.shapes.parent(child);
         }
         let pro = g.rows.is_some() && !g.pinned && child != g.level;
         if g.outer.iter().any(|(l, _)| *l == level) {
@@ -236,7 +238,7 @@ impl Flattener<'_> {
             return self.eval_arith(g, pro, BinOp::Add, &start, &Ex::Local(level));
         }
         let p = self.eval(g, &Ex::Pos(child));
-        match self.level(child).kind.clone() {
+        match self.shapes.level(child).kind.clone() {
             Kind::Dim(FDim::Size(m)) => {
                 let op = PrimOp::Bin(BinOp::Quot, Prim::I64);
                 self.push(g, pro, "p", Prim::I64, Exp::Prim(op, vec![p, m]))
@@ -311,8 +313,8 @@ impl Flattener<'_> {
             Atom::Const(_) => self.vars.fresh("c"),
         };
         g.outputs.push((arr, local, p));
-        let extent = self.extent(g.level);
-        self.extents.insert(arr, extent);
+        let extent = self.shapes.extent(g.level);
+        self.shapes.extents.insert(arr, extent);
         let ex = Ex::Load(arr, p, Rc::new(Ex::Pos(g.level)));
         g.scopes[0].known.insert(ex.clone(), local);
         ex
@@ -376,12 +378,12 @@ impl Flattener<'_> {
     /// Closes a group as a map; besides its own scalars it stores `extra` (results and their element types) and
     /// returns the arrays for these.
     pub(crate) fn finish_map(&mut self, g: Group, extra: Vec<(Atom, Prim)>) -> Vec<Var> {
-        let extent = self.extent(g.level);
+        let extent = self.shapes.extent(g.level);
         let mut outs: Vec<(Var, Atom, Prim)> = g.outputs.clone();
         let mut made = Vec::new();
         for (a, p) in extra {
             let v = self.vars.fresh("out");
-            self.extents.insert(v, extent.clone());
+            self.shapes.extents.insert(v, extent.clone());
             outs.push((v, a, p));
             made.push(v);
         }
@@ -448,7 +450,7 @@ impl Flattener<'_> {
 
     /// The dimension of a level.
     fn dimension(&self, level: LevelId) -> Dim {
-        match &self.level(level).kind {
+        match &self.shapes.level(level).kind {
             Kind::Dim(FDim::Size(m)) => Dim::Size(*m),
             Kind::Dim(FDim::Seg(d)) => Dim::Seg(*d),
             _ => unreachable!("a level with rows is a dimension"),
@@ -462,19 +464,19 @@ impl Flattener<'_> {
 
     /// Stores an expression for every position of a level, unless it is stored already.
     pub(crate) fn store(&mut self, level: LevelId, ex: &Ex) -> Var {
-        let extent = self.extent(level);
+        let extent = self.shapes.extent(level);
         if let Ex::Load(v, _, i) = ex
             && **i == Ex::Pos(level)
-            && self.covers(*v, &extent)
+            && self.shapes.covers(*v, &extent)
         {
             return *v;
         }
         if let Ex::Len(d, i) = ex
             && **i == Ex::Pos(level)
-            && self.has_rows_for(*d, &extent)
+            && self.shapes.has_rows_for(*d, &extent)
         {
             let v = self.lengths(*d);
-            self.extents.insert(v, extent);
+            self.shapes.extents.insert(v, extent);
             return v;
         }
         let key = Known::Stored(ex.clone(), level);
@@ -497,7 +499,7 @@ impl Flattener<'_> {
                 self.finish_map(g, vec![(a, p)])[0]
             }
         };
-        self.extents.insert(v, extent);
+        self.shapes.extents.insert(v, extent);
         self.learn(key, v.into());
         v
     }
@@ -515,7 +517,7 @@ impl Flattener<'_> {
     /// A fresh array bound by a kernel over `extent`.
     pub(crate) fn fresh_array(&mut self, name: &str, extent: Extent) -> Var {
         let v = self.vars.fresh(name);
-        self.extents.insert(v, extent);
+        self.shapes.extents.insert(v, extent);
         v
     }
 

@@ -136,7 +136,7 @@ impl Flattener<'_> {
 
     /// A value in blocks, once for each position or, if it is the host's, for all; and where.
     fn one_each(&mut self, level: LevelId, value: &Ex) -> (Var, Ex) {
-        let host = if self.is_root(level) { Some(self.host(value)) } else { value.atom() };
+        let host = if self.shapes.is_root(level) { Some(self.host(value)) } else { value.atom() };
         let Some(x) = host else {
             let stored = self.store(level, value);
             let (blocks, origin) = self.as_blocks(stored, Prim::I64);

@@ -62,7 +62,7 @@ impl Flattener<'_> {
         form: &LoopForm,
         body: &Body,
     ) -> Result<()> {
-        let root = self.is_root(level);
+        let root = self.shapes.is_root(level);
         match form {
             LoopForm::For { index, prim, bound } => {
                 if let Some(bound) = self.ex(*bound).atom() {
@@ -252,7 +252,7 @@ impl Flattener<'_> {
         let active = flat::Param { var: self.vars.fresh("active"), ty: Ty::Scalar(Prim::I64) };
         let idx = flat::Param { var: self.vars.fresh("idx"), ty: Ty::Array(Prim::I64) };
         self.declare(&active);
-        let anchor = self.push_level(level, Kind::Pack { idx: idx.var, n: active.var.into() });
+        let anchor = self.shapes.push_level(level, Kind::Pack { idx: idx.var, n: active.var.into() });
         let state = parts.params.clone();
         self.pass_views(&state);
         let forms = self.state_forms(&state);
@@ -303,7 +303,7 @@ impl Flattener<'_> {
         stm: &Stm,
         collected: &Collected,
     ) -> Result<Vec<Atom>> {
-        if let Kind::Pack { n: Atom::Var(active), .. } = self.level(anchor).kind {
+        if let Kind::Pack { n: Atom::Var(active), .. } = self.shapes.level(anchor).kind {
             self.declare(&flat::Param { var: active, ty: Ty::Scalar(Prim::I64) });
         }
         self.adopt(anchor, &parts.params, &parts.forms, vars);
@@ -312,7 +312,7 @@ impl Flattener<'_> {
         let (go, n_go) = self.select_positions(anchor, &go_on, true);
         let retired = self.any(n_done);
 
-        let done_level = self.push_level(anchor, Kind::Pack { idx: done, n: n_done });
+        let done_level = self.shapes.push_level(anchor, Kind::Pack { idx: done, n: n_done });
         let states: Vec<Rep> = parts.params.iter().map(|p| self.rep(p.var.into())).collect();
         let keep: Vec<Atom> = collected.params.iter().map(|p| p.var.into()).collect();
         let then = self.block(|f| f.retire(level, done_level, stm, parts, &states, collected))?;
@@ -321,7 +321,7 @@ impl Flattener<'_> {
 
         let mut packed_params = vec![idx];
         packed_params.extend(vars);
-        let go_level = self.push_level(anchor, Kind::Pack { idx: go, n: n_go });
+        let go_level = self.shapes.push_level(anchor, Kind::Pack { idx: go, n: n_go });
         let then = self.block(|f| {
             let mut values: Vec<Atom> = vec![f.store(go_level, &Ex::Pos(level)).into()];
             let atoms: Vec<Atom> = parts.params.iter().map(|p| p.var.into()).collect();
@@ -333,7 +333,7 @@ impl Flattener<'_> {
         let rest = self.bind_if(retired, then, other, &packed_params);
 
         let run = self.any(n_go);
-        let body_level = self.push_level(level, Kind::Pack { idx: rest[0].var, n: n_go });
+        let body_level = self.shapes.push_level(level, Kind::Pack { idx: rest[0].var, n: n_go });
         let then = self.block(|f| {
             f.adopt(body_level, &parts.params, &parts.forms, &rest[1..]);
             f.stms(body_level, &parts.body.stms)?;
@@ -486,14 +486,14 @@ impl Flattener<'_> {
 
     /// Binds the loop's pattern to what was collected.
     fn bind_collected(&mut self, level: LevelId, pat: &[Param], forms: &[Form], results: &Collected) {
-        let extent = self.extent(level);
+        let extent = self.shapes.extent(level);
         let mut slots = results.params.iter();
         let mut slot = || slots.next().expect("as many as collectors made").var;
         for (p, form) in pat.iter().zip(forms).filter(|(_, form)| **form != Form::Whole) {
             let base = (!p.ty.is_scalar()).then(&mut slot);
             let inner: Vec<FDim> = (1..p.ty.rank()).map(|_| FDim::View(slot())).collect();
             let own = slot();
-            self.extents.insert(own, extent.clone());
+            self.shapes.extents.insert(own, extent.clone());
             let prim = if p.ty.is_scalar() { p.ty.prim() } else { Prim::I64 };
             let ex = Ex::Load(own, prim, Rc::new(Ex::Pos(level)));
             let rep = match base {

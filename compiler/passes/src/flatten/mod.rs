@@ -50,6 +50,7 @@ mod positions;
 
 mod rep;
 mod sequential;
+mod shapes;
 mod shared;
 mod soac;
 mod sort;
@@ -65,11 +66,12 @@ pub use choices::{Choice, Measure, Thresholds};
 use ex::Ex;
 use facts::Facts;
 use kernel::Group;
-use nest::{Extent, Level, LevelId};
+use nest::{Extent, LevelId};
 use par_ir::core::{self, FunId};
 use par_ir::flat::{self, Op, Ty};
 use par_ir::place::{PlaceId, Places};
 use par_ir::{Atom, PrimOp, Span, Type, Var, Vars};
+use shapes::Shapes;
 
 use rep::Rep;
 pub use split::Splitting;
@@ -211,20 +213,10 @@ pub(crate) struct Flattener<'a> {
     /// Those that the program has.
     choices: std::collections::BTreeSet<Choice>,
     queue: Vec<(FunId, bool)>,
-    levels: Vec<Level>,
+    shapes: Shapes,
     scopes: Vec<Scope>,
     env: HashMap<Var, Rep>,
     types: HashMap<Var, Type>,
-    /// The space that a flat array covers exactly.
-    extents: HashMap<Var, Extent>,
-    /// The space that a descriptor has a row for each position of.
-    desc_rows: HashMap<Var, Extent>,
-    /// Descriptors whose rows are rows of others, one after the other.
-    rows_joined: HashMap<Var, joined::Joined>,
-    /// Sizes that are the same as others.
-    same: HashMap<Atom, Atom>,
-    /// Sizes that are products of two others, see [`Flattener::note_product`].
-    products: HashMap<Atom, (Atom, Atom)>,
     /// In how many host blocks each host variable is bound.
     bound_in: HashMap<Var, usize>,
     /// Those flat variables that are blocks.
@@ -262,15 +254,10 @@ impl<'a> Flattener<'a> {
             locals,
             choices: std::collections::BTreeSet::new(),
             queue: Vec::new(),
-            levels: vec![Level::root()],
+            shapes: Shapes::new(),
             scopes: Vec::new(),
             env: HashMap::new(),
             types: HashMap::new(),
-            extents: HashMap::new(),
-            desc_rows: HashMap::new(),
-            rows_joined: HashMap::new(),
-            same: HashMap::new(),
-            products: HashMap::new(),
             bound_in: HashMap::new(),
             blocks: std::collections::HashSet::new(),
             whole: HashMap::new(),

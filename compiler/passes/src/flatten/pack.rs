@@ -84,7 +84,7 @@ impl Flattener<'_> {
     pub(crate) fn fdims(&self, levels: &[LevelId]) -> Vec<FDim> {
         levels
             .iter()
-            .map(|l| match &self.level(*l).kind {
+            .map(|l| match &self.shapes.level(*l).kind {
                 Kind::Dim(d) => *d,
                 _ => unreachable!("entered as a dimension"),
             })

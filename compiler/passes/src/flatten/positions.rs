@@ -56,7 +56,7 @@ impl Flattener<'_> {
     fn of_one_position(&mut self, level: LevelId, stm: &Stm) -> Option<(Vec<Stm>, Stm)> {
         let Exp::Loop { params, form, body } = &stm.exp else { return None };
         let decided = stm.pat.iter().any(|p| self.own.decided.contains(&p.var));
-        if self.is_root(level)
+        if self.shapes.is_root(level)
             || decided
             || stm.pat.is_empty()
             || self.facts.options.versions == Versions::Flat

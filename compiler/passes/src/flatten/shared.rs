@@ -85,8 +85,8 @@ impl Flattener<'_> {
     /// Per inner dimension: how many rows the base has in it, where that is known.
     fn rows_of_base(&self, arr: &Arr) -> Vec<Option<Extent>> {
         let mut extent = match arr.src {
-            Src::Data(v, _) => self.extents.get(&v).cloned(),
-            Src::Desc(d) => self.desc_rows.get(&d).cloned(),
+            Src::Data(v, _) => self.shapes.extents.get(&v).cloned(),
+            Src::Desc(d) => self.shapes.desc_rows.get(&d).cloned(),
             Src::Lens(_) | Src::Iota | Src::Splat(_) => None,
         };
         let mut rows = Vec::new();
@@ -95,9 +95,9 @@ impl Flattener<'_> {
                 // All rows share what starts at 0: they are not in the base's extent.
                 FDim::Size(m) if m.as_i64() == Some(0) => None,
                 FDim::Size(m) => e.without(*m),
-                FDim::Seg(s) => {
-                    (e == self.inner_extent(None, *d)).then(|| self.desc_rows.get(s).cloned()).flatten()
-                }
+                FDim::Seg(s) => (e == self.shapes.inner_extent(None, *d))
+                    .then(|| self.shapes.desc_rows.get(s).cloned())
+                    .flatten(),
                 FDim::View(_) | FDim::Steps(..) => None,
             });
             rows.push(extent.clone());
@@ -141,7 +141,8 @@ impl Flattener<'_> {
             return stored;
         }
         let Some((n, row)) = self.copies_of_row(&arr, &ty) else {
-            let stored = self.is_root(level) || !self.is_of_host(&arr, &ty) || self.has_rows(&arr, &ty);
+            let stored =
+                self.shapes.is_root(level) || !self.is_of_host(&arr, &ty) || self.has_rows(&arr, &ty);
             return if stored { arr } else { self.outside(v, &arr, &ty) };
         };
         let start = self.host(&row.start);

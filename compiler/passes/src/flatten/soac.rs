@@ -182,12 +182,12 @@ impl Flattener<'_> {
         let k = neutral.len();
         let (child, results) = self.enter_rows(level, *width, inputs, lam)?;
         self.split_extras(&results, k);
-        let out_extent = self.extent(level);
+        let out_extent = self.shapes.extent(level);
         let folded = self.fold_kernel(child, stm, op, neutral, &results, None, out_extent)?;
         for (p, v) in stm.pat.iter().zip(folded.arrays) {
             let prim = p.ty.prim();
             let loaded = Ex::Load(v, prim, Rc::new(Ex::Pos(level)));
-            let ex = if self.is_root(level) { Ex::Atom(self.host(&loaded)) } else { loaded };
+            let ex = if self.shapes.is_root(level) { Ex::Atom(self.host(&loaded)) } else { loaded };
             self.env.insert(p.var, Rep::Scalar(ex));
         }
         if let Some(flag) = folded.flag {
@@ -204,7 +204,7 @@ impl Flattener<'_> {
         let k = neutral.len();
         let (child, results) = self.enter_rows(level, *width, inputs, lam)?;
         self.split_extras(&results, k);
-        let extent = self.extent(child);
+        let extent = self.shapes.extent(child);
         let folded = self.fold_kernel(child, stm, op, neutral, &results, Some(*exclusive), extent)?;
         let start = self.start_of(child);
         for (p, v) in stm.pat.iter().zip(folded.arrays) {
@@ -273,7 +273,7 @@ impl Flattener<'_> {
             pat.push(flat::Param { var: v, ty: Ty::Array(p.ty.prim()) });
             arrays.push(v);
         }
-        let extent = self.extent(child);
+        let extent = self.shapes.extent(child);
         let mut extras = Vec::new();
         for r in &scalars[k..] {
             let Rep::Scalar(ex) = r else { unreachable!("filtered above") };
@@ -348,7 +348,7 @@ impl Flattener<'_> {
         neutral: &[Atom],
         flag: Ex,
     ) -> Result<()> {
-        let root = self.is_root(level);
+        let root = self.shapes.is_root(level);
         let mut g = self.take_group(level);
         let flag = self.eval(&mut g, &flag);
         let ne = self.eval_atoms(&mut g, neutral);
@@ -412,15 +412,15 @@ impl Flattener<'_> {
         let (size, rest) = stm.pat.split_first().expect("a filter binds the number kept");
         let (n, counts, values) = self.filter_kernel(g, atoms, rest.iter().map(|p| p.ty.prim()).collect());
         let counts_ex = Ex::Load(counts, Prim::I64, Rc::new(Ex::Pos(level)));
-        let count_extent = self.extent(level);
-        self.extents.insert(counts, count_extent);
-        let kept = if self.is_root(level) { Ex::Atom(n) } else { counts_ex };
+        let count_extent = self.shapes.extent(level);
+        self.shapes.extents.insert(counts, count_extent);
+        let kept = if self.shapes.is_root(level) { Ex::Atom(n) } else { counts_ex };
         self.bind_local(size, kept.clone());
         let grown = self.enter(level, &kept);
-        let extent = self.extent(grown);
+        let extent = self.shapes.extent(grown);
         let start = self.start_of(grown);
         for (p, v) in rest.iter().zip(values) {
-            self.extents.insert(v, extent.clone());
+            self.shapes.extents.insert(v, extent.clone());
             let src = Src::Data(v, p.ty.prim());
             self.env
                 .insert(p.var, Rep::Array(Arr { src, inner: vec![], start: start.clone(), stride: None }));
@@ -459,7 +459,7 @@ impl Flattener<'_> {
         }
         let pos = self.eval(&mut g, &Ex::Pos(level));
         let (n, _, values) = self.filter_kernel(g, vec![keep, pos], vec![Prim::I64]);
-        self.extents.insert(values[0], super::nest::Extent::Count(n));
+        self.shapes.extents.insert(values[0], super::nest::Extent::Count(n));
         (values[0], n)
     }
 }

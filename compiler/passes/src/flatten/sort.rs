@@ -12,11 +12,11 @@ impl Flattener<'_> {
         let (keys, levels) = self.packed_data(level, keys);
         let values = values.map(|v| self.packed_data(level, v).0);
         let child = levels[0];
-        let space = match self.is_root(level) {
+        let space = match self.shapes.is_root(level) {
             true => Space::flat(self.count(child)),
             false => self.row_space(level, child),
         };
-        let extent = self.extent(child);
+        let extent = self.shapes.extent(child);
         let mut pat = Vec::new();
         for p in &stm.pat {
             let name = self.vars.name(p.var).to_string();

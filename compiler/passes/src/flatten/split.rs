@@ -95,7 +95,7 @@ impl Flattener<'_> {
         let size =
             |f: &mut Self, name: &str| flat::Param { var: f.vars.fresh(name), ty: Ty::Scalar(Prim::I64) };
         let (first, count) = (size(self, "first"), size(self, "count"));
-        let part = self.push_level(level, Kind::Part { first: first.var.into(), n: count.var.into() });
+        let part = self.shapes.push_level(level, Kind::Part { first: first.var.into(), n: count.var.into() });
         let body = self.block(|f| {
             [first, count].iter().for_each(|p| f.declare(p));
             build(f, part)

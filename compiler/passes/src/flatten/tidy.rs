@@ -63,7 +63,7 @@ impl Flattener<'_> {
         let DimRep::Width(len) = self.dim_reps(ty).remove(0) else {
             unreachable!("outermost dimensions are sizes")
         };
-        let root = self.is_root(level);
+        let root = self.shapes.is_root(level);
         let (starts, lens) = if root {
             let len = self.host(&len);
             (self.singleton(start), self.singleton(len))
@@ -75,8 +75,8 @@ impl Flattener<'_> {
         let moved = flat::Param { var: self.vars.fresh_like(starts), ty: Ty::Array(Prim::I64) };
         let kept = self.kept_of(blocks, prim);
         self.emit(vec![tidy, moved], Op::Tidy { blocks, starts, lens, kept });
-        let extent = self.extent(level);
-        self.extents.insert(moved.var, extent);
+        let extent = self.shapes.extent(level);
+        self.shapes.extents.insert(moved.var, extent);
         values[outermost] = tidy.var.into();
         values[rank] = if root { self.read(moved.var, Prim::I64, Atom::i64(0)) } else { moved.var.into() };
         if rank == 1 { values } else { self.swept(level, values, ty, base) }

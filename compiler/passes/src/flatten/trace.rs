@@ -17,7 +17,7 @@ use par_runtime::trace::rows_type;
 
 impl Flattener<'_> {
     pub(crate) fn trace(&mut self, level: LevelId, label: &str, ty: &ValueType, args: &[Atom]) -> Result<()> {
-        if self.is_root(level) {
+        if self.shapes.is_root(level) {
             let args = self.canonical(level, args);
             self.emit(vec![], Op::Trace { label: label.to_string(), ty: ty.clone(), args });
             return Ok(());

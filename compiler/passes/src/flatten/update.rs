@@ -30,8 +30,8 @@ impl Flattener<'_> {
     pub(crate) fn bind_updated(&mut self, p: &Param, old: &Arr, old_data: Var) -> Var {
         let prim = p.ty.prim();
         let v = self.vars.fresh_like(p.var);
-        if let Some(extent) = self.extents.get(&old_data).cloned() {
-            self.extents.insert(v, extent);
+        if let Some(extent) = self.shapes.extents.get(&old_data).cloned() {
+            self.shapes.extents.insert(v, extent);
         }
         if let Some((layout, of)) = self.whole.get(&old_data).cloned() {
             self.whole.insert(v, (Arr { src: Src::Data(v, prim), ..layout }, of));
@@ -150,7 +150,7 @@ impl Flattener<'_> {
         let (Rep::Scalar(Ex::Load(_, _, ix)), Rep::Scalar(value)) = (target, value) else {
             panic!("internal error in flatten: shape of an update")
         };
-        if self.is_root(at) {
+        if self.shapes.is_root(at) {
             let (index, value) = (self.host(&ix), self.host(&value));
             return self.emit(vec![new], Op::Write { arr: data, index, value });
         }
@@ -220,7 +220,7 @@ impl Flattener<'_> {
             };
             atoms.push(self.eval(&mut g, ex));
         }
-        if !self.is_root(level) {
+        if !self.shapes.is_root(level) {
             let start = targets[0].0.start.clone();
             let (start, len) = (self.eval(&mut g, &start), self.eval(&mut g, &len));
             atoms[0] = self.inside_row(&mut g, atoms[0], start, len);

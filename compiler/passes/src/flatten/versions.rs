@@ -51,7 +51,7 @@ impl Flattener<'_> {
         if self.facts.options.versions == Versions::Sequential {
             return self.enter_rows(level, *width, inputs, &sequential);
         }
-        let lengths = lengths(inputs, lam).filter(|_| self.is_root(level));
+        let lengths = lengths(inputs, lam).filter(|_| self.shapes.is_root(level));
         let Some(mut lengths) = lengths else { return self.enter_rows(level, *width, inputs, lam) };
         let rows = self.threshold(stm.span, Measure::Rows);
         let longest = self.threshold(stm.span, Measure::Longest);

@@ -31,8 +31,8 @@ impl Flattener<'_> {
         let of = self.whole.get(&data)?.1;
         let mut at = level;
         while at != of {
-            match self.level(at).kind {
-                Kind::Pack { .. } | Kind::Part { .. } => at = self.parent(at),
+            match self.shapes.level(at).kind {
+                Kind::Pack { .. } | Kind::Part { .. } => at = self.shapes.parent(at),
                 Kind::Root | Kind::Dim(_) => return None,
             }
         }
@@ -96,8 +96,8 @@ impl Flattener<'_> {
 
     fn name_version(&mut self, v: Var, layout: &Arr, of: LevelId, data: Var) {
         let Src::Data(before, prim) = layout.src else { unreachable!("whole arrays are data") };
-        if let Some(extent) = self.extents.get(&before).cloned() {
-            self.extents.insert(data, extent);
+        if let Some(extent) = self.shapes.extents.get(&before).cloned() {
+            self.shapes.extents.insert(data, extent);
         }
         let arr = Arr { src: Src::Data(data, prim), ..layout.clone() };
         self.whole.insert(data, (arr.clone(), of));
