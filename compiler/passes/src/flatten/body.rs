@@ -39,7 +39,7 @@ impl Flattener<'_> {
         }
         if self.view(stm)? {
             if self.shapes.is_root(level) && matches!(stm.exp, Exp::Iota(_) | Exp::Replicate(..)) {
-                self.own.made_for_all.insert(stm.pat[0].var, self.scopes.len());
+                self.own.made_for_all.insert(stm.pat[0].var, self.builder.scopes.len());
             }
             return Ok(());
         }
@@ -90,10 +90,10 @@ impl Flattener<'_> {
     fn lift(&mut self, level: LevelId, stm: &Stm) -> Result<()> {
         self.flush();
         self.at(stm.span);
-        let around = self.place;
-        self.place = self.places.add(around, parts_of(stm, &self.vars));
+        let around = self.builder.place;
+        self.builder.place = self.builder.places.add(around, parts_of(stm, &self.builder.vars));
         let done = self.rule(level, stm);
-        self.place = around;
+        self.builder.place = around;
         done
     }
 
@@ -257,7 +257,7 @@ impl Flattener<'_> {
             Exp::Check { cond, kind, args } => {
                 let cond = self.host_atom(*cond);
                 let args = args.iter().map(|a| self.host_atom(*a)).collect();
-                self.emit(vec![], Op::Check { cond, kind: kind.clone(), args });
+                self.builder.emit(vec![], Op::Check { cond, kind: kind.clone(), args });
             }
             Exp::Index(arr, ixs) => {
                 let Rep::Scalar(ex) = self.indexed(*arr, ixs) else {
@@ -275,8 +275,8 @@ impl Flattener<'_> {
     }
 
     fn bind_host(&mut self, p: &Param, op: Op) {
-        let name = self.vars.name(p.var).to_string();
-        let v = self.bind(&name, Ty::Scalar(p.ty.prim()), op);
+        let name = self.builder.vars.name(p.var).to_string();
+        let v = self.builder.bind(&name, Ty::Scalar(p.ty.prim()), op);
         self.env.insert(p.var, Rep::Scalar(Ex::Atom(v.into())));
     }
 
@@ -316,18 +316,18 @@ impl Flattener<'_> {
                 let row = self.host(i);
                 let is_end = |rows: &Extent| self.is_count(i, rows) || self.is_count(&Ex::Atom(row), rows);
                 if self.shapes.desc_rows.get(d).is_some_and(is_end) {
-                    return self.total(*d);
+                    return self.builder.total(*d);
                 }
-                let off = self.offsets(*d);
+                let off = self.builder.offsets(*d);
                 self.read(off, par_ir::Prim::I64, row)
             }
             Ex::Len(d, i) => {
-                let off = self.offsets(*d);
+                let off = self.builder.offsets(*d);
                 let i = self.host(i);
                 let lo = self.read(off, par_ir::Prim::I64, i);
-                let next = self.host_op(BinOp::Add, i, Atom::i64(1));
+                let next = self.builder.host_op(BinOp::Add, i, Atom::i64(1));
                 let hi = self.read(off, par_ir::Prim::I64, next);
-                self.host_op(BinOp::Sub, hi, lo)
+                self.builder.host_op(BinOp::Sub, hi, lo)
             }
             Ex::Load(arr, p, i) => {
                 let i = self.host(i);
@@ -340,7 +340,7 @@ impl Flattener<'_> {
     fn is_count(&self, n: &Ex, space: &Extent) -> bool {
         match (n, space) {
             (Ex::Atom(n), Extent::Count(count)) => n == count,
-            (Ex::Atom(n), Extent::Total(d)) => self.known(&Known::Total(*d)) == Some(*n),
+            (Ex::Atom(n), Extent::Total(d)) => self.builder.known(&Known::Total(*d)) == Some(*n),
             (Ex::Mul(n, m), Extent::Times(outer, each)) => m.atom() == Some(*each) && self.is_count(n, outer),
             (Ex::Off(d, n), Extent::Total(e)) => {
                 d == e && self.shapes.desc_rows.get(d).is_some_and(|rows| self.is_count(n, rows))
@@ -352,12 +352,12 @@ impl Flattener<'_> {
     fn host_arith(&mut self, op: BinOp, a: &Ex, b: &Ex) -> Atom {
         let a = self.host(a);
         let b = self.host(b);
-        self.host_op(op, a, b)
+        self.builder.host_op(op, a, b)
     }
 
     pub(crate) fn read(&mut self, arr: Var, p: par_ir::Prim, i: Atom) -> Atom {
-        let name = self.vars.name(arr).to_string();
-        self.bind(&name, Ty::Scalar(p), Op::Read(arr, i)).into()
+        let name = self.builder.vars.name(arr).to_string();
+        self.builder.bind(&name, Ty::Scalar(p), Op::Read(arr, i)).into()
     }
 }
 

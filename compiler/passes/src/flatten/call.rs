@@ -28,7 +28,7 @@ impl Flattener<'_> {
         let slot = self.instance(id, lifted);
         self.at(fun.span);
         let own = Part { construct: Construct::Function, span: fun.span };
-        self.place = self.places.add(PlaceId::default(), vec![own]);
+        self.builder.place = self.builder.places.add(PlaceId::default(), vec![own]);
         self.group = None;
         self.function = id;
         // Parameters are bound in the function's own block.
@@ -58,14 +58,14 @@ impl Flattener<'_> {
     }
 
     fn lifted_function(&mut self, id: FunId, fun: &Fun) -> Result<flat::Fun> {
-        let n = flat::Param { var: self.vars.fresh("n"), ty: Ty::Scalar(Prim::I64) };
+        let n = flat::Param { var: self.builder.vars.fresh("n"), ty: Ty::Scalar(Prim::I64) };
         let level = self.shapes.push_level(ROOT, Kind::Dim(FDim::Size(n.var.into())));
         let forms = lifted_forms(&fun.params);
         let mut params = vec![n];
         params.extend(self.form_params(level, &fun.params, &forms));
         let mut ret = Vec::new();
         let body = self.block(|f| {
-            f.declare(&n);
+            f.builder.declare(&n);
             f.adopt(level, &fun.params, &forms, &params[1..]);
             f.unless_empty(level, n, id, fun)
         })?;
@@ -82,7 +82,7 @@ impl Flattener<'_> {
         self.at(fun.span);
         let pat = self.form_params(level, &fun.ret, &forms);
         let other = self.block(|f| Ok(f.nothing_like(&pat)))?;
-        self.emit(pat.clone(), Op::If { cond, then, other });
+        self.builder.emit(pat.clone(), Op::If { cond, then, other });
         Ok(pat.iter().map(|p| p.var.into()).collect())
     }
 
@@ -97,7 +97,7 @@ impl Flattener<'_> {
         })?;
         self.at(fun.span);
         let pat = self.form_params(level, &fun.ret, &lifted_forms(&fun.ret));
-        self.emit(pat.clone(), split);
+        self.builder.emit(pat.clone(), split);
         Ok(pat.iter().map(|p| p.var.into()).collect())
     }
 
@@ -110,12 +110,12 @@ impl Flattener<'_> {
         let measured = self.threshold(fun.span, Measure::Calls);
         let enough = if self.facts.options.versions == Versions::Sequential { 1 } else { measured };
         let many = Op::Prim(PrimOp::Cmp(CmpOp::Le, Prim::I64), vec![Atom::i64(enough), n]);
-        let cond = self.bind(VERSION_CONDITIONS[0], Ty::Scalar(Prim::Bool), many).into();
+        let cond = self.builder.bind(VERSION_CONDITIONS[0], Ty::Scalar(Prim::Bool), many).into();
         let then = self.block(|f| f.sequential_batch(level, id, fun))?;
         let other = self.block(|f| f.flat_batch(level, fun))?;
         self.at(fun.span);
         let pat = self.canonical_params(level, &fun.ret);
-        self.emit(pat.clone(), Op::If { cond, then, other });
+        self.builder.emit(pat.clone(), Op::If { cond, then, other });
         Ok(pat.iter().map(|p| p.var.into()).collect())
     }
 
@@ -130,7 +130,7 @@ impl Flattener<'_> {
     /// One kernel, which calls the sequential version at every position.
     fn sequential_batch(&mut self, level: LevelId, id: FunId, fun: &Fun) -> Result<Vec<Atom>> {
         let args = fun.params.iter().map(|p| p.var.into()).collect();
-        let result = |p: &Param| Param { var: self.vars.fresh_like(p.var), ty: p.ty.clone() };
+        let result = |p: &Param| Param { var: self.builder.vars.fresh_like(p.var), ty: p.ty.clone() };
         let pat: Vec<Param> = fun.ret.iter().map(result).collect();
         let results: Vec<Atom> = pat.iter().map(|p| p.var.into()).collect();
         let mut g = self.take_group(level);
@@ -153,7 +153,7 @@ impl Flattener<'_> {
         let source = &self.facts.source.funs[fun.0 as usize];
         let forms = if root { self.plain_results(source) } else { lifted_forms(&source.ret) };
         let pat = self.form_params(level, &stm.pat, &forms);
-        self.emit(pat.clone(), Op::Call(callee, values));
+        self.builder.emit(pat.clone(), Op::Call(callee, values));
         self.adopt(level, &stm.pat, &forms, &pat);
         Ok(())
     }

@@ -14,11 +14,12 @@
 //! start where its row of starts says. So a matrix, or a ragged array, is passed on by one number a position. The elements of a
 //! descriptor are the lengths.
 
+use super::Flattener;
 use super::ex::Ex;
+use super::host::Known;
 use super::nest::{FDim, LevelId};
 use super::pack::DimRep;
 use super::rep::{Arr, Rep, Src};
-use super::{Flattener, Known};
 use par_ir::core::Param;
 use par_ir::flat::{self, Op, Ty};
 use par_ir::{Atom, Prim, Scalar, Type, Var};
@@ -136,7 +137,7 @@ impl Flattener<'_> {
     /// A descriptor's rows as the lengths that they are.
     pub(crate) fn as_elements(&mut self, arr: Arr) -> Arr {
         let Src::Desc(d) = arr.src else { return arr };
-        let lens = self.where_bound(&[d], |f| f.lengths(d));
+        let lens = self.where_bound(&[d], |f| f.builder.lengths(d));
         if let Some(rows) = self.shapes.desc_rows.get(&d).cloned() {
             self.shapes.extents.insert(lens, rows);
         }
@@ -145,7 +146,7 @@ impl Flattener<'_> {
 
     /// An array as blocks, and what is added to its indices.
     pub(crate) fn as_blocks(&mut self, data: Var, prim: Prim) -> (Var, Atom) {
-        if self.blocks.contains(&data) {
+        if self.builder.blocks.contains(&data) {
             return (data, Atom::i64(0));
         }
         let (blocks, origins) = self.join_blocks(&[data], prim);
@@ -189,15 +190,15 @@ impl Flattener<'_> {
     pub(crate) fn stored_once(&mut self, v: Var, arr: &Arr) -> Option<Arr> {
         let (n, depth) = self.is_for_all(v, arr)?;
         let prim = self.types[&v].prim();
-        let inner = self.scopes.split_off(depth);
+        let inner = self.builder.scopes.split_off(depth);
         let data = match &arr.src {
             Src::Splat(x) => {
                 let Rep::Scalar(Ex::Atom(x)) = **x else { unreachable!("asked before") };
-                self.bind_once(Known::Copies(n, x), "rep", Ty::Array(prim), Op::Replicate(n, x))
+                self.builder.bind_once(Known::Copies(n, x), "rep", Ty::Array(prim), Op::Replicate(n, x))
             }
-            _ => self.bind_once(Known::Range(n), "iota", Ty::Array(prim), Op::Iota(n)),
+            _ => self.builder.bind_once(Known::Range(n), "iota", Ty::Array(prim), Op::Iota(n)),
         };
-        self.scopes.extend(inner);
+        self.builder.scopes.extend(inner);
         Some(Arr::whole(Src::Data(data, prim), vec![]))
     }
 
@@ -237,7 +238,7 @@ impl Flattener<'_> {
         let mut out = Vec::new();
         for (p, form) in params.iter().zip(forms) {
             for ty in self.form_tys(level, &p.ty, *form) {
-                out.push(flat::Param { var: self.vars.fresh_like(p.var), ty });
+                out.push(flat::Param { var: self.builder.vars.fresh_like(p.var), ty });
             }
         }
         out
@@ -254,7 +255,7 @@ impl Flattener<'_> {
         for (p, form) in params.iter().zip(forms) {
             let mut next = || values.next().expect("as many as the forms have");
             let v = next();
-            self.declare(v);
+            self.builder.declare(v);
             match form {
                 Form::Packed => self.bind_canonical(level, p, v.var),
                 Form::Whole => self.bind_whole(p, p.var, v.var),
@@ -262,12 +263,12 @@ impl Flattener<'_> {
                     let starts: Vec<Var> = (1..p.ty.rank())
                         .map(|_| {
                             let starts = next();
-                            self.declare(starts);
+                            self.builder.declare(starts);
                             starts.var
                         })
                         .collect();
                     let start = next();
-                    self.declare(start);
+                    self.builder.declare(start);
                     self.bind_view(level, p, v.var, &starts, start.var.into());
                 }
             }
@@ -320,14 +321,14 @@ impl Flattener<'_> {
     pub(crate) fn nothing(&mut self, ty: Ty) -> Atom {
         match ty {
             Ty::Scalar(p) => Atom::Const(Scalar::zero(p)),
-            Ty::Array(p) => self.bind("none", ty, Op::Literal(vec![], p)).into(),
+            Ty::Array(p) => self.builder.bind("none", ty, Op::Literal(vec![], p)).into(),
             Ty::Blocks(p) => {
-                let none = self.bind("none", Ty::Array(p), Op::Literal(vec![], p));
+                let none = self.builder.bind("none", Ty::Array(p), Op::Literal(vec![], p));
                 self.as_blocks(none, p).0.into()
             }
             Ty::Desc => {
-                let none = self.bind("none", Ty::Array(Prim::I64), Op::Literal(vec![], Prim::I64));
-                self.bind("none", Ty::Desc, Op::MakeDesc(none)).into()
+                let none = self.builder.bind("none", Ty::Array(Prim::I64), Op::Literal(vec![], Prim::I64));
+                self.builder.bind("none", Ty::Desc, Op::MakeDesc(none)).into()
             }
         }
     }

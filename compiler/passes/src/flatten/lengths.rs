@@ -10,10 +10,11 @@
 //! So a matrix is passed on among ragged arrays by one number a position, as they are. A start is marked by a bit above all indices;
 //! only starts of lengths in blocks ([`Src::Lens`]) may be marked, of inner dimensions too.
 
+use super::Flattener;
 use super::ex::Ex;
+use super::host::Known;
 use super::nest::{FDim, LevelId};
 use super::rep::{Arr, Rep, Src};
-use super::{Flattener, Known};
 use par_ir::core::{Body, Exp, Lambda, Param, Program, Stm};
 use par_ir::flat::{Op, Ty};
 use par_ir::prim::BinOp;
@@ -144,8 +145,12 @@ impl Flattener<'_> {
         };
         let one = Atom::i64(1);
         self.where_bound(&x.var().into_iter().collect::<Vec<_>>(), |f| {
-            let only =
-                f.bind_once(Known::Copies(one, x), "length", Ty::Array(Prim::I64), Op::Replicate(one, x));
+            let only = f.builder.bind_once(
+                Known::Copies(one, x),
+                "length",
+                Ty::Array(Prim::I64),
+                Op::Replicate(one, x),
+            );
             let (blocks, origin) = f.as_blocks(only, Prim::I64);
             (blocks, Ex::Atom(origin))
         })

@@ -36,6 +36,7 @@ mod construct;
 mod ex;
 mod facts;
 mod forwarded;
+mod host;
 mod inplace;
 
 mod joined;
@@ -65,12 +66,12 @@ mod whole;
 pub use choices::{Choice, Measure, Thresholds};
 use ex::Ex;
 use facts::Facts;
+use host::{HostBuilder, Known, Scope};
 use kernel::Group;
-use nest::{Extent, LevelId};
+use nest::LevelId;
 use par_ir::core::{self, FunId};
-use par_ir::flat::{self, Op, Ty};
-use par_ir::place::{PlaceId, Places};
-use par_ir::{Atom, PrimOp, Span, Type, Var, Vars};
+use par_ir::flat;
+use par_ir::{Atom, Span, Type, Var};
 use shapes::Shapes;
 
 use rep::Rep;
@@ -142,47 +143,10 @@ pub fn flatten(program: &core::Program, options: &Options) -> Result<Flattened> 
     }
     let funs = f.funs.into_iter().map(|fun| fun.expect("every requested function was flattened")).collect();
     let (locals, choices) = (f.locals.functions(), f.choices.into_iter().collect());
-    Ok(Flattened { program: flat::Program { funs, locals, vars: f.vars, places: f.places }, choices })
-}
-
-/// What has been computed already in a host block, so that it is computed once.
-#[derive(Clone, PartialEq, Eq, Hash)]
-enum Known {
-    Offsets(Var),
-    SegIds(Var),
-    Lengths(Var),
-    Total(Var),
-    Length(Var),
-    Count(LevelId),
-    /// The descriptor with these row lengths over the positions of a level.
-    Desc(Ex, LevelId),
-    /// The same, where the lengths depend on nothing but the number of the position, as `Pos(ROOT)`.
-    DescOf(Ex, Extent),
-    /// The descriptor with the row lengths in a flat array.
-    Made(Var),
-    /// The descriptor of so many rows of one length.
-    Uniform(Atom, Atom),
-    /// A range.
-    Range(Atom),
-    /// Copies of a scalar.
-    Copies(Atom, Atom),
-    /// So many multiples of a size, from 0 on.
-    Multiples(Atom, Atom),
-    /// The starts of rows, so much further on.
-    Shifted(Var, Atom),
-    /// A CORE array that is the same for all positions, in stored rows.
-    Outside(Var),
-    /// Arrays joined: the blocks, and what is added to the indices of each.
-    Joined(Vec<Var>),
-    /// An expression stored for every position of a level.
-    Stored(Ex, LevelId),
-}
-
-/// A host block under construction.
-#[derive(Default)]
-struct Scope {
-    stms: Vec<flat::Stm>,
-    known: HashMap<Known, Vec<Atom>>,
+    Ok(Flattened {
+        program: flat::Program { funs, locals, vars: f.builder.vars, places: f.builder.places },
+        choices,
+    })
 }
 
 /// What is found about the CORE variables of a function while one form of it is flattened, and need not hold in the other one.
@@ -205,7 +169,6 @@ struct Own {
 /// The state of flattening one program.
 pub(crate) struct Flattener<'a> {
     facts: &'a Facts<'a>,
-    vars: Vars,
     funs: Vec<Option<flat::Fun>>,
     instances: HashMap<(FunId, bool), FunId>,
     /// Functions that kernels call.
@@ -214,32 +177,17 @@ pub(crate) struct Flattener<'a> {
     choices: std::collections::BTreeSet<Choice>,
     queue: Vec<(FunId, bool)>,
     shapes: Shapes,
-    scopes: Vec<Scope>,
+    builder: HostBuilder,
     env: HashMap<Var, Rep>,
     types: HashMap<Var, Type>,
-    /// In how many host blocks each host variable is bound.
-    bound_in: HashMap<Var, usize>,
-    /// Those flat variables that are blocks.
-    blocks: std::collections::HashSet<Var>,
-    /// Flat arrays that hold a row for every position of a level, see [`whole`]: how, and for which level.
-    whole: HashMap<Var, (rep::Arr, LevelId)>,
-    /// What blocks are joined of.
-    joined_of: HashMap<Var, Vec<Var>>,
     /// The function being flattened.
     function: FunId,
     own: Own,
     /// How many host blocks are around the turns of the innermost loop, or the body of the function.
     kept_from: usize,
-    /// Types of host scalars.
-    host_prims: HashMap<Var, par_ir::Prim>,
     group: Option<Group>,
     /// Rows taken since the group was opened: where they start is known only behind the checks in it.
     fresh_rows: std::collections::HashSet<Var>,
-    /// Of the statement being flattened.
-    span: Span,
-    /// The constructs around it.
-    place: PlaceId,
-    places: Places,
 }
 
 impl<'a> Flattener<'a> {
@@ -248,29 +196,20 @@ impl<'a> Flattener<'a> {
         let locals = local::Locals::new(facts.source, &mut vars);
         Flattener {
             facts,
-            vars,
             funs: Vec::new(),
             instances: HashMap::new(),
             locals,
             choices: std::collections::BTreeSet::new(),
             queue: Vec::new(),
             shapes: Shapes::new(),
-            scopes: Vec::new(),
+            builder: HostBuilder::new(vars),
             env: HashMap::new(),
             types: HashMap::new(),
-            bound_in: HashMap::new(),
-            blocks: std::collections::HashSet::new(),
-            whole: HashMap::new(),
-            joined_of: HashMap::new(),
             function: FunId(0),
             own: Own::default(),
             kept_from: 0,
-            host_prims: HashMap::new(),
             group: None,
             fresh_rows: std::collections::HashSet::new(),
-            span: Span::default(),
-            place: PlaceId::default(),
-            places: Places::default(),
         }
     }
 
@@ -287,59 +226,7 @@ impl<'a> Flattener<'a> {
     }
 
     fn unsupported<T>(&self, feature: impl Into<String>) -> Result<T> {
-        Err(Unsupported { feature: feature.into(), span: self.span })
-    }
-
-    // Host statements.
-
-    fn emit(&mut self, pat: Vec<flat::Param>, op: Op) {
-        pat.iter().for_each(|p| self.declare(p));
-        let (span, place) = (self.span, self.place);
-        let scope = self.scopes.last_mut().expect("a host block is open");
-        scope.stms.push(flat::Stm { pat, op, span, place });
-    }
-
-    /// Notes what matters of the type of a host variable.
-    fn declare(&mut self, p: &flat::Param) {
-        self.bound_in.insert(p.var, self.scopes.len());
-        match p.ty {
-            Ty::Scalar(prim) => drop(self.host_prims.insert(p.var, prim)),
-            Ty::Blocks(_) => drop(self.blocks.insert(p.var)),
-            Ty::Array(_) | Ty::Desc => {}
-        }
-    }
-
-    /// Emits a statement with one result.
-    fn bind(&mut self, name: &str, ty: Ty, op: Op) -> Var {
-        let var = self.vars.fresh(name);
-        self.emit(vec![flat::Param { var, ty }], op);
-        var
-    }
-
-    /// Emits `op` unless the same fact is known in an enclosing block.
-    fn bind_once(&mut self, key: Known, name: &str, ty: Ty, op: Op) -> Var {
-        if let Some(Atom::Var(v)) = self.known(&key) {
-            return v;
-        }
-        let v = self.bind(name, ty, op);
-        self.learn(key, v.into());
-        v
-    }
-
-    fn known(&self, key: &Known) -> Option<Atom> {
-        self.scopes.iter().rev().find_map(|s| s.known.get(key)).map(|all| all[0])
-    }
-
-    fn known_all(&self, key: &Known) -> Option<Vec<Atom>> {
-        self.scopes.iter().rev().find_map(|s| s.known.get(key)).cloned()
-    }
-
-    fn learn(&mut self, key: Known, value: Atom) {
-        self.learn_all(key, vec![value]);
-    }
-
-    fn learn_all(&mut self, key: Known, values: Vec<Atom>) {
-        self.scopes.last_mut().expect("a host block is open").known.insert(key, values);
+        Err(Unsupported { feature: feature.into(), span: self.builder.span })
     }
 
     /// Builds a nested host block.
@@ -355,44 +242,28 @@ impl<'a> Flattener<'a> {
     /// Begins a nested host block; [`Self::close_block`] ends it.
     fn open_block(&mut self, build: impl FnOnce(&mut Self) -> Result<()>) -> Result<Scope> {
         debug_assert!(self.group.is_none(), "no kernel stays open across host blocks");
-        self.scopes.push(Scope::default());
+        self.builder.scopes.push(Scope::default());
         let done = build(self);
-        let scope = self.scopes.pop().expect("pushed above");
+        let scope = self.builder.scopes.pop().expect("pushed above");
         done.map(|()| scope)
     }
 
     fn close_block(&mut self, scope: Scope, build: impl FnOnce(&mut Self) -> Vec<Atom>) -> flat::Block {
-        self.scopes.push(scope);
+        self.builder.scopes.push(scope);
         let results = build(self);
-        let scope = self.scopes.pop().expect("pushed above");
+        let scope = self.builder.scopes.pop().expect("pushed above");
         flat::Block { stms: scope.stms, results }
     }
 
     /// Emits statements in the outermost of the open host blocks in which these variables are bound, so that a loop inside does not repeat
     /// them.
     fn where_bound<T>(&mut self, vars: &[Var], build: impl FnOnce(&mut Self) -> T) -> T {
-        let here = self.scopes.len();
-        let depth = |v: &Var| self.bound_in.get(v).copied().unwrap_or(here);
-        let inner = self.scopes.split_off(vars.iter().map(depth).max().unwrap_or(here).clamp(1, here));
+        let here = self.builder.scopes.len();
+        let depth = |v: &Var| self.builder.bound_in.get(v).copied().unwrap_or(here);
+        let inner =
+            self.builder.scopes.split_off(vars.iter().map(depth).max().unwrap_or(here).clamp(1, here));
         let built = build(self);
-        self.scopes.extend(inner);
+        self.builder.scopes.extend(inner);
         built
-    }
-
-    /// A host `i64` operator, folded where both operands are constants.
-    fn host_op(&mut self, op: par_ir::prim::BinOp, a: Atom, b: Atom) -> Atom {
-        use par_ir::prim::BinOp::{Add, Mul, Sub};
-        match (op, a.as_i64(), b.as_i64()) {
-            (Add, Some(x), Some(y)) => Atom::i64(x.wrapping_add(y)),
-            (Sub, Some(x), Some(y)) => Atom::i64(x.wrapping_sub(y)),
-            (Mul, Some(x), Some(y)) => Atom::i64(x.wrapping_mul(y)),
-            (Add, Some(0), _) | (Mul, Some(1), _) => b,
-            (Add | Sub, _, Some(0)) | (Mul, _, Some(1)) => a,
-            (Mul, Some(0), _) | (Mul, _, Some(0)) => Atom::i64(0),
-            _ => {
-                let op = Op::Prim(PrimOp::Bin(op, par_ir::Prim::I64), vec![a, b]);
-                self.bind("n", Ty::Scalar(par_ir::Prim::I64), op).into()
-            }
-        }
     }
 }

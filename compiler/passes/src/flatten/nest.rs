@@ -1,10 +1,10 @@
 //! Nests: chains of levels. Each level is a flat space of positions; its parent's positions are its rows.
 
+use super::Flattener;
 use super::ex::Ex;
-use super::{Flattener, Known};
+use super::host::Known;
 use par_ir::flat::{Op, Ty};
-use par_ir::prim::{BinOp, CmpOp};
-use par_ir::{Atom, CheckKind, Prim, PrimOp, Var};
+use par_ir::{Atom, Prim, Var};
 
 /// Identifies a level; ids are never reused.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -162,28 +162,33 @@ impl Flattener<'_> {
             Some(len) => Known::DescOf(len, extent.clone()),
             None => Known::Desc(len.clone(), level),
         };
-        if let Some(Atom::Var(d)) = self.known(&key) {
+        if let Some(Atom::Var(d)) = self.builder.known(&key) {
             return d;
         }
         let desc = match len {
             Ex::Atom(m) => {
                 let rows = self.count(level);
-                self.bind_once(Known::Uniform(rows, *m), "d", Ty::Desc, Op::UniformDesc { rows, m: *m })
+                self.builder.bind_once(
+                    Known::Uniform(rows, *m),
+                    "d",
+                    Ty::Desc,
+                    Op::UniformDesc { rows, m: *m },
+                )
             }
             _ => {
                 let lens = self.store(level, len);
-                self.bind_once(Known::Made(lens), "d", Ty::Desc, Op::MakeDesc(lens))
+                self.builder.bind_once(Known::Made(lens), "d", Ty::Desc, Op::MakeDesc(lens))
             }
         };
         self.shapes.desc_rows.insert(desc, extent);
-        self.learn(key, desc.into());
+        self.builder.learn(key, desc.into());
         self.note_rows_joined(desc, len, level);
         desc
     }
 
     /// Number of positions of a level, on the host.
     pub(crate) fn count(&mut self, level: LevelId) -> Atom {
-        if let Some(a) = self.known(&Known::Count(level)) {
+        if let Some(a) = self.builder.known(&Known::Count(level)) {
             return a;
         }
         let l = self.shapes.level(level).clone();
@@ -192,53 +197,12 @@ impl Flattener<'_> {
             Kind::Pack { n, .. } | Kind::Part { n, .. } => n,
             Kind::Dim(FDim::Size(m)) => {
                 let rows = self.count(self.shapes.parent(level));
-                self.checked_product(rows, m)
+                self.builder.checked_product(rows, m)
             }
-            Kind::Dim(FDim::Seg(d)) => self.total(d),
+            Kind::Dim(FDim::Seg(d)) => self.builder.total(d),
             Kind::Dim(FDim::View(_) | FDim::Steps(..)) => unreachable!("a view is never a level"),
         };
-        self.learn(Known::Count(level), n);
+        self.builder.learn(Known::Count(level), n);
         n
-    }
-
-    /// The product of two sizes. A space too large to be counted is out of memory, not an empty one.
-    fn checked_product(&mut self, rows: Atom, m: Atom) -> Atom {
-        let product = self.host_op(BinOp::Mul, rows, m);
-        let known = |a: Atom| a.as_i64().is_some_and(|x| x <= 1);
-        if product.as_i64().is_some() || known(rows) || known(m) {
-            return product;
-        }
-        let i64s = |op| PrimOp::Bin(op, Prim::I64);
-        let bool_ty = Ty::Scalar(Prim::Bool);
-        let high = self.bind("high", Ty::Scalar(Prim::I64), Op::Prim(i64s(BinOp::MulHi), vec![rows, m]));
-        let fits = Op::Prim(PrimOp::Cmp(CmpOp::Eq, Prim::I64), vec![high.into(), Atom::i64(0)]);
-        let fits = self.bind("fits", bool_ty, fits);
-        let positive = Op::Prim(PrimOp::Cmp(CmpOp::Ge, Prim::I64), vec![product, Atom::i64(0)]);
-        let positive = self.bind("positive", bool_ty, positive);
-        let both = Op::Prim(PrimOp::Bin(BinOp::And, Prim::Bool), vec![fits.into(), positive.into()]);
-        let cond = self.bind("ok", bool_ty, both).into();
-        let args = vec![Atom::i64(i64::MAX)];
-        self.emit(vec![], Op::Check { cond, kind: CheckKind::OutOfMemory, args });
-        product
-    }
-
-    pub(crate) fn total(&mut self, d: Var) -> Atom {
-        self.bind_once(Known::Total(d), "total", Ty::Scalar(Prim::I64), Op::Total(d)).into()
-    }
-
-    pub(crate) fn offsets(&mut self, d: Var) -> Var {
-        self.bind_once(Known::Offsets(d), "off", Ty::Array(Prim::I64), Op::Offsets(d))
-    }
-
-    pub(crate) fn seg_ids(&mut self, d: Var) -> Var {
-        self.bind_once(Known::SegIds(d), "ii", Ty::Array(Prim::I64), Op::SegIds(d))
-    }
-
-    pub(crate) fn lengths(&mut self, d: Var) -> Var {
-        self.bind_once(Known::Lengths(d), "lens", Ty::Array(Prim::I64), Op::Lengths(d))
-    }
-
-    pub(crate) fn array_length(&mut self, a: Var) -> Atom {
-        self.bind_once(Known::Length(a), "len", Ty::Scalar(Prim::I64), Op::Length(a)).into()
     }
 }

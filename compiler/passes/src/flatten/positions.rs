@@ -37,7 +37,10 @@ impl Flattener<'_> {
         }
         let cond = self.are_many_and_small(level, stm, threshold);
         let fresh = |f: &mut Self| -> Vec<Param> {
-            stm.pat.iter().map(|p| Param { var: f.vars.fresh_like(p.var), ty: p.ty.clone() }).collect()
+            stm.pat
+                .iter()
+                .map(|p| Param { var: f.builder.vars.fresh_like(p.var), ty: p.ty.clone() })
+                .collect()
         };
         let results = |pat: &[Param]| pat.iter().map(|p| p.var.into()).collect();
         let mut pat = fresh(self);
@@ -68,29 +71,29 @@ impl Flattener<'_> {
         if traces || !self.locals.has_all(&stm.exp) || goes_by_element(params, body) {
             return None;
         }
-        one_by_one(stm, &mut self.vars)
+        one_by_one(stm, &mut self.builder.vars)
     }
 
     /// Whether there are many positions, and few elements of state to each of them.
     fn are_many_and_small(&mut self, level: LevelId, stm: &Stm, threshold: i64) -> Atom {
         let n = self.count(level);
         let mut all = self.is_at_most(Atom::i64(threshold), n);
-        let most = self.host_op(BinOp::Mul, n, Atom::i64(tuning::POSITION_ELEMENTS));
+        let most = self.builder.host_op(BinOp::Mul, n, Atom::i64(tuning::POSITION_ELEMENTS));
         for p in stm.pat.iter().filter(|p| !p.ty.is_scalar()) {
             let dims = self.dim_reps(&p.ty);
             let Some(last) = self.enter_dims(level, dims).last().copied() else { continue };
             let total = self.count(last);
             let small = self.is_at_most(total, most);
             let and = Op::Prim(PrimOp::Bin(BinOp::And, Prim::Bool), vec![all, small]);
-            all = self.bind(VERSION_CONDITIONS[2], Ty::Scalar(Prim::Bool), and).into();
+            all = self.builder.bind(VERSION_CONDITIONS[2], Ty::Scalar(Prim::Bool), and).into();
         }
         all
     }
 
     fn is_at_most(&mut self, a: Atom, b: Atom) -> Atom {
         let op = Op::Prim(PrimOp::Cmp(CmpOp::Le, Prim::I64), vec![a, b]);
-        let var = self.vars.fresh(VERSION_CONDITIONS[2]);
-        self.emit(vec![flat::Param { var, ty: Ty::Scalar(Prim::Bool) }], op);
+        let var = self.builder.vars.fresh(VERSION_CONDITIONS[2]);
+        self.builder.emit(vec![flat::Param { var, ty: Ty::Scalar(Prim::Bool) }], op);
         var.into()
     }
 }

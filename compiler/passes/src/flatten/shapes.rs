@@ -3,6 +3,7 @@
 use super::ex::Ex;
 use super::joined::Joined;
 use super::nest::{Extent, FDim, Kind, Level, LevelId, ROOT};
+use super::rep::Arr;
 use par_ir::{Atom, Var};
 use std::collections::HashMap;
 
@@ -19,6 +20,10 @@ pub(crate) struct Shapes {
     pub same: HashMap<Atom, Atom>,
     /// Sizes that are products of two others, see [`Shapes::note_product`].
     products: HashMap<Atom, (Atom, Atom)>,
+    /// Flat arrays that hold a row for every position of a level, see [`super::whole`]: how, and for which level.
+    pub whole: HashMap<Var, (Arr, LevelId)>,
+    /// The arrays that blocks are joined of.
+    pub joined_of: HashMap<Var, Vec<Var>>,
 }
 
 impl Shapes {
@@ -31,6 +36,8 @@ impl Shapes {
             rows_joined: HashMap::new(),
             same: HashMap::new(),
             products: HashMap::new(),
+            whole: HashMap::new(),
+            joined_of: HashMap::new(),
         }
     }
 

@@ -5,12 +5,13 @@
 //! let c = replicate 4 row         starts = [s, s, s, s] where row starts at s
 //! ```
 
+use super::Flattener;
 use super::canonical::is_stored;
 use super::ex::Ex;
+use super::host::Known;
 use super::nest::{Extent, FDim, LevelId, ROOT};
 use super::pack::DimRep;
 use super::rep::{Arr, Rep, Src};
-use super::{Flattener, Known};
 use par_ir::flat::{Op, Ty};
 use par_ir::prim::BinOp;
 use par_ir::{Atom, Prim, Type, Var};
@@ -112,22 +113,22 @@ impl Flattener<'_> {
             Extent::Count(n) => *n,
             Extent::Times(outer, m) => {
                 let outer = self.positions_in(outer);
-                self.host_op(BinOp::Mul, outer, *m)
+                self.builder.host_op(BinOp::Mul, outer, *m)
             }
-            Extent::Total(d) => self.total(*d),
+            Extent::Total(d) => self.builder.total(*d),
         }
     }
 
     /// `0, m, 2 m, …`.
     fn multiples(&mut self, rows: Atom, m: Atom) -> Var {
         let key = Known::Multiples(rows, m);
-        if let Some(Atom::Var(v)) = self.known(&key) {
+        if let Some(Atom::Var(v)) = self.builder.known(&key) {
             return v;
         }
         let each = self.enter(ROOT, &Ex::Atom(rows));
         let start = self.mul(Ex::Pos(each), Ex::Atom(m));
         let starts = self.store(each, &start);
-        self.learn(key, starts.into());
+        self.builder.learn(key, starts.into());
         starts
     }
 
@@ -146,8 +147,12 @@ impl Flattener<'_> {
             return if stored { arr } else { self.outside(v, &arr, &ty) };
         };
         let start = self.host(&row.start);
-        let starts =
-            self.bind_once(Known::Copies(n, start), "starts", Ty::Array(Prim::I64), Op::Replicate(n, start));
+        let starts = self.builder.bind_once(
+            Known::Copies(n, start),
+            "starts",
+            Ty::Array(Prim::I64),
+            Op::Replicate(n, start),
+        );
         let mut inner = vec![FDim::View(starts)];
         inner.extend(row.inner);
         Arr { src: row.src, inner, start: Ex::i64(0), stride: None }
@@ -161,7 +166,7 @@ impl Flattener<'_> {
     /// Stores where the rows of an array start, or the array, that is the same for all positions: once, where it was made.
     fn outside(&mut self, v: Var, arr: &Arr, ty: &Type) -> Arr {
         let key = Known::Outside(v);
-        if self.known(&key).is_some() {
+        if self.builder.known(&key).is_some() {
             return self.own.outside[&v].clone();
         }
         let mut made_of = Vec::new();
@@ -169,7 +174,7 @@ impl Flattener<'_> {
         self.dim_reps(ty).iter().for_each(|d| d.vars(&mut made_of));
         let stored = self.where_bound(&made_of, |f| {
             let stored = f.viewable(ROOT, arr, ty);
-            f.learn(key, Atom::i64(0));
+            f.builder.learn(key, Atom::i64(0));
             stored
         });
         self.own.outside.insert(v, stored.clone());

@@ -43,7 +43,7 @@ impl Flattener<'_> {
         let width = self.ex(width);
         let child = self.enter(level, &width);
         self.bind_rows(child, inputs, &lam.params);
-        let span = self.span;
+        let span = self.builder.span;
         if self.is_split(lam) {
             return Ok((child, self.lambda_in_pieces(child, lam)?));
         }
@@ -60,7 +60,7 @@ impl Flattener<'_> {
         for (p, rep) in stm.pat.iter().zip(results) {
             let arr = self.collect(child, rep, &p.ty)?;
             if let (Src::Data(data, _), true) = (&arr.src, is_apart(stm)) {
-                self.vars.keep(*data);
+                self.builder.vars.keep(*data);
             }
             self.env.insert(p.var, Rep::Array(arr));
         }
@@ -268,7 +268,7 @@ impl Flattener<'_> {
         }
         let mut arrays = Vec::new();
         for p in &stm.pat[..k] {
-            let name = self.vars.name(p.var).to_string();
+            let name = self.builder.vars.name(p.var).to_string();
             let v = self.fresh_array(&name, out_extent.clone());
             pat.push(flat::Param { var: v, ty: Ty::Array(p.ty.prim()) });
             arrays.push(v);
@@ -294,7 +294,7 @@ impl Flattener<'_> {
     /// An operator over "is there anything", captured values, and the operator's own, for operators and neutral elements
     /// that differ between rows: a row's own neutral element comes in afterwards.
     fn flagged(&mut self, op: &Operator) -> (Lambda, Vec<Atom>) {
-        let (lam, span) = (&op.lam, self.span);
+        let (lam, span) = (&op.lam, self.builder.span);
         let carried: Vec<Type> =
             op.captures.iter().map(|c| Type::scalar(c.prim)).chain(lam.ret.iter().cloned()).collect();
         let (left, right) = (self.flagged_params(&carried), self.flagged_params(&carried));
@@ -334,8 +334,8 @@ impl Flattener<'_> {
 
     /// A flag and values of these types.
     fn flagged_params(&mut self, types: &[Type]) -> Vec<Param> {
-        let flag = Param { var: self.vars.fresh("some"), ty: Type::BOOL };
-        let values = types.iter().map(|t| Param { var: self.vars.fresh("v"), ty: t.clone() });
+        let flag = Param { var: self.builder.vars.fresh("some"), ty: Type::BOOL };
+        let values = types.iter().map(|t| Param { var: self.builder.vars.fresh("v"), ty: t.clone() });
         std::iter::once(flag).chain(values).collect()
     }
 
@@ -362,7 +362,7 @@ impl Flattener<'_> {
         named.extend(op.params.iter().cloned().zip(ne.iter().chain(&values).copied()));
         let mut then = Body { stms: vec![], results: op.body.results.clone() };
         for (p, a) in named {
-            then.stms.push(Stm { pat: vec![p], exp: Exp::Atom(a), span: self.span });
+            then.stms.push(Stm { pat: vec![p], exp: Exp::Atom(a), span: self.builder.span });
         }
         then.stms.extend(op.body.stms);
         let other = Body { stms: vec![], results: ne };
@@ -435,9 +435,9 @@ impl Flattener<'_> {
         atoms: Vec<Atom>,
         prims: Vec<Prim>,
     ) -> (Atom, Var, Vec<Var>) {
-        let n = self.vars.fresh("kept");
-        let counts = self.vars.fresh("counts");
-        let values: Vec<Var> = prims.iter().map(|_| self.vars.fresh("some")).collect();
+        let n = self.builder.vars.fresh("kept");
+        let counts = self.builder.vars.fresh("counts");
+        let values: Vec<Var> = prims.iter().map(|_| self.builder.vars.fresh("some")).collect();
         let mut pat = vec![
             flat::Param { var: n, ty: Ty::Scalar(Prim::I64) },
             flat::Param { var: counts, ty: Ty::Array(Prim::I64) },
@@ -452,7 +452,7 @@ impl Flattener<'_> {
         let mut g = self.group_at(level);
         let mut keep = self.eval(&mut g, cond);
         if !want {
-            let p = Param { var: self.vars.fresh("not"), ty: Type::BOOL };
+            let p = Param { var: self.builder.vars.fresh("not"), ty: Type::BOOL };
             let exp = Exp::Prim(PrimOp::Cmp(CmpOp::Eq, Prim::Bool), vec![keep, Atom::bool(false)]);
             let ex = self.add_scalar(&mut g, &[p], exp).remove(0);
             keep = self.eval(&mut g, &ex);

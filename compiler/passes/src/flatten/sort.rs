@@ -19,13 +19,13 @@ impl Flattener<'_> {
         let extent = self.shapes.extent(child);
         let mut pat = Vec::new();
         for p in &stm.pat {
-            let name = self.vars.name(p.var).to_string();
+            let name = self.builder.vars.name(p.var).to_string();
             let var = self.fresh_array(&name, extent.clone());
             pat.push(flat::Param { var, ty: Ty::Array(p.ty.prim()) });
             let arr = self.packed_arr(Src::Data(var, p.ty.prim()), &levels);
             self.env.insert(p.var, Rep::Array(arr));
         }
-        self.emit(pat, Op::Sort { space, keys, values });
+        self.builder.emit(pat, Op::Sort { space, keys, values });
     }
 
     /// The packed data of an array of scalars, and the level of its elements.

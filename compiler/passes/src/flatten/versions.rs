@@ -35,7 +35,7 @@ impl Flattener<'_> {
         if !scalars || self.sequential(&lam.body) || traces(&lam.body) || stm.pat.is_empty() {
             return None;
         }
-        let body = sequential_nest(&lam.body, &mut self.vars)?;
+        let body = sequential_nest(&lam.body, &mut self.builder.vars)?;
         self.sequential(&body).then(|| Lambda { body, ..lam.clone() })
     }
 
@@ -92,10 +92,10 @@ impl Flattener<'_> {
         let (then, other) = (version(self, sequential)?, version(self, lam)?);
         self.at(stm.span);
         let params: Vec<Param> =
-            lam.ret.iter().map(|t| Param { var: self.vars.fresh("row"), ty: t.clone() }).collect();
+            lam.ret.iter().map(|t| Param { var: self.builder.vars.fresh("row"), ty: t.clone() }).collect();
         let forms = vec![Form::Packed; params.len()];
         let pat = self.form_params(child, &params, &forms);
-        self.emit(pat.clone(), Op::If { cond, then, other });
+        self.builder.emit(pat.clone(), Op::If { cond, then, other });
         self.adopt(child, &params, &forms, &pat);
         Ok((child, params.iter().map(|p| self.rep(p.var.into())).collect()))
     }
@@ -126,8 +126,8 @@ impl Flattener<'_> {
                 Length::Rows(d) => match f.total_of(*d) {
                     Some(total) => {
                         let total = f.host(&total);
-                        let some = f.host_op(BinOp::Max, n, Atom::i64(1));
-                        let mean = f.host_op(BinOp::Quot, total, some);
+                        let some = f.builder.host_op(BinOp::Max, n, Atom::i64(1));
+                        let mean = f.builder.host_op(BinOp::Quot, total, some);
                         f.at_most(mean, longest)
                     }
                     None => Atom::bool(true),
@@ -146,7 +146,7 @@ impl Flattener<'_> {
     fn provided(&mut self, name: &str, cond: Atom, build: impl FnOnce(&mut Self) -> Atom) -> Atom {
         let then = self.block_of(build);
         let other = flat::Block { stms: vec![], results: vec![Atom::bool(false)] };
-        self.bind(name, Ty::Scalar(Prim::Bool), Op::If { cond, then, other }).into()
+        self.builder.bind(name, Ty::Scalar(Prim::Bool), Op::If { cond, then, other }).into()
     }
 
     /// Whether a condition holds for all items.
@@ -155,7 +155,7 @@ impl Flattener<'_> {
         for item in items {
             let one = holds(self, item);
             let and = Op::Prim(PrimOp::Bin(BinOp::And, Prim::Bool), vec![all, one]);
-            all = self.bind("all", Ty::Scalar(Prim::Bool), and).into();
+            all = self.builder.bind("all", Ty::Scalar(Prim::Bool), and).into();
         }
         all
     }
@@ -167,7 +167,7 @@ impl Flattener<'_> {
 
     fn at_most(&mut self, a: Atom, b: Atom) -> Atom {
         let op = Op::Prim(PrimOp::Cmp(CmpOp::Le, Prim::I64), vec![a, b]);
-        self.bind("at_most", Ty::Scalar(Prim::Bool), op).into()
+        self.builder.bind("at_most", Ty::Scalar(Prim::Bool), op).into()
     }
 
     /// The longest row of an input's descriptor.
@@ -179,7 +179,7 @@ impl Flattener<'_> {
         let Rep::Scalar(len) = self.row(&arr, self.local(level)) else { unreachable!("lengths are scalars") };
         let mut g = self.take_group(level);
         let len = self.eval(&mut g, &len);
-        let op = Lambda::of_operator(BinOp::Max, Prim::I64, self.span, &mut self.vars);
+        let op = Lambda::of_operator(BinOp::Max, Prim::I64, self.builder.span, &mut self.builder.vars);
         let out = self.fresh_array("longest", super::nest::Extent::Count(Atom::i64(1)));
         let pat = vec![flat::Param { var: out, ty: Ty::Array(Prim::I64) }];
         self.finish(g, KernelKind::Reduce { op, neutral: vec![Atom::i64(0)] }, vec![len], pat);

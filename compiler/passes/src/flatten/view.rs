@@ -164,7 +164,7 @@ impl Flattener<'_> {
     /// Sizes that are the same from here on, since a check has passed: an array of the host has got another type. In a block that
     /// might not be run nothing is noted.
     pub(crate) fn note_same_sizes(&mut self, a: Atom, ty: &Type) {
-        let Some(v) = a.var().filter(|_| self.scopes.len() == 1 && ty.rank() > 0) else { return };
+        let Some(v) = a.var().filter(|_| self.builder.scopes.len() == 1 && ty.rank() > 0) else { return };
         let old = self.types[&v].clone();
         for (before, now) in old.dims.iter().zip(&ty.dims) {
             let (Dim::Size(before), Dim::Size(now)) = (before, now) else { continue };

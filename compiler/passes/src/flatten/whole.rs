@@ -28,7 +28,7 @@ impl Flattener<'_> {
 
     /// The level that an array is whole for, if it is also for `level`.
     pub(crate) fn whole_for(&self, level: LevelId, data: Var) -> Option<LevelId> {
-        let of = self.whole.get(&data)?.1;
+        let of = self.shapes.whole.get(&data)?.1;
         let mut at = level;
         while at != of {
             match self.shapes.level(at).kind {
@@ -45,7 +45,7 @@ impl Flattener<'_> {
         let Src::Data(d, _) = arr.src else { return None };
         self.whole_for(level, d)?;
         // A part of the rows, or rows in another order, is something else.
-        let layout = &self.whole[&d].0;
+        let layout = &self.shapes.whole[&d].0;
         let same = arr.start == layout.start && arr.inner == layout.inner && arr.stride.is_none();
         same.then(|| (arr.clone(), d))
     }
@@ -80,7 +80,7 @@ impl Flattener<'_> {
             let data = self.whole_version(level, *a, p.var)?;
             let result = Param { var: a.var().expect("an array is a variable"), ty: p.ty.clone() };
             let (layout, before) = self.as_whole(level, p.var).expect("kept whole");
-            let of = self.whole[&before].1;
+            let of = self.shapes.whole[&before].1;
             self.types.insert(result.var, result.ty);
             self.name_version(result.var, &layout, of, data);
         }
@@ -100,7 +100,7 @@ impl Flattener<'_> {
             self.shapes.extents.insert(data, extent);
         }
         let arr = Arr { src: Src::Data(data, prim), ..layout.clone() };
-        self.whole.insert(data, (arr.clone(), of));
+        self.shapes.whole.insert(data, (arr.clone(), of));
         self.env.insert(v, Rep::Array(arr));
     }
 
@@ -133,7 +133,7 @@ impl Flattener<'_> {
     fn is_or_becomes_whole(&mut self, level: LevelId, v: Var, ty: &Type) -> bool {
         let Some(Rep::Array(arr)) = self.env.get(&v).cloned() else { return false };
         let Src::Data(data, _) = arr.src else { return false };
-        if ty.is_desc() || self.types.get(&v) != Some(ty) || self.blocks.contains(&data) {
+        if ty.is_desc() || self.types.get(&v) != Some(ty) || self.builder.blocks.contains(&data) {
             return false;
         }
         if self.as_whole(level, v).is_some() {
@@ -141,7 +141,7 @@ impl Flattener<'_> {
         }
         let packed = self.is_packed(level, &arr, ty);
         if packed {
-            self.whole.insert(data, (arr, level));
+            self.shapes.whole.insert(data, (arr, level));
         }
         packed
     }
@@ -158,7 +158,7 @@ impl Flattener<'_> {
         }
         let Src::Data(data, prim) = before.src else { unreachable!("whole arrays are data") };
         let (at, to, from) = self.elements_of_both(level, before, v);
-        let new = self.vars.fresh_like(data);
+        let new = self.builder.vars.fresh_like(data);
         self.write_elements(at, to, from, data, flat::Param { var: new, ty: Ty::Array(prim) });
         Ok(new)
     }
@@ -166,7 +166,7 @@ impl Flattener<'_> {
     /// Lets `v` stand for the next version of the whole array that it stands for.
     pub(crate) fn next_version(&mut self, level: LevelId, v: Var, data: Var) {
         let (layout, before) = self.as_whole(level, v).expect("asked before");
-        let of = self.whole[&before].1;
+        let of = self.shapes.whole[&before].1;
         self.name_version(v, &layout, of, data);
     }
 }
