@@ -3,22 +3,13 @@
 use par_ir::core::{Body, Exp, LoopForm, Stm};
 use par_ir::flat::Kernel;
 use par_ir::prim::PrimOp;
+use par_ir::tuning;
 use par_runtime::op::call::is_call;
-
-/// Operators that count as one unit.
-const UNIT: usize = 8;
-/// What a call of a mathematical function counts.
-const CALL: usize = 2 * UNIT;
-/// Iterations assumed of a loop.
-const ITERATIONS: usize = 64;
-
-/// What a recursion counts: nobody knows.
-const RECURSION: usize = 64 * UNIT;
 
 /// Units of work per element, at least 1.
 pub fn of_kernel(kernel: &Kernel) -> usize {
     let all = kernel.bodies().into_iter().map(body).fold(0, usize::saturating_add);
-    (all / UNIT).clamp(1, 1 << 16)
+    (all / tuning::WORK_UNIT).clamp(1, 1 << 16)
 }
 
 fn body(b: &Body) -> usize {
@@ -28,7 +19,7 @@ fn body(b: &Body) -> usize {
 fn stm(s: &Stm) -> usize {
     match &s.exp {
         Exp::Prim(op, _) => operator(*op),
-        Exp::Call(..) => RECURSION,
+        Exp::Call(..) => tuning::WORK_RECURSION,
         Exp::If { then, other, .. } => 1 + body(then).max(body(other)),
         Exp::Loop { form, body: iteration, .. } => {
             let condition = match form {
@@ -37,9 +28,9 @@ fn stm(s: &Stm) -> usize {
             };
             let trips = match form {
                 LoopForm::For { bound, .. } => {
-                    bound.as_i64().map_or(ITERATIONS, |n| n.clamp(1, 1 << 16) as usize)
+                    bound.as_i64().map_or(tuning::WORK_ITERATIONS, |n| n.clamp(1, 1 << 16) as usize)
                 }
-                LoopForm::While(_) => ITERATIONS,
+                LoopForm::While(_) => tuning::WORK_ITERATIONS,
             };
             trips.saturating_mul(condition + body(iteration))
         }
@@ -48,5 +39,5 @@ fn stm(s: &Stm) -> usize {
 }
 
 fn operator(op: PrimOp) -> usize {
-    if is_call(op) { CALL } else { 1 }
+    if is_call(op) { tuning::WORK_CALL } else { 1 }
 }

@@ -19,14 +19,12 @@ use par_ir::access::{Access, Facts, Form, Symbol, Value};
 use par_ir::core::{Body, Exp, Stm};
 use par_ir::flat::{After, Kernel, KernelKind, Out};
 use par_ir::prim::{BinOp, PrimOp};
+use par_ir::tuning;
 use par_ir::ty::Atom;
 use par_ir::{Prim, Scalar, Var};
 use par_runtime::partition::MOST;
 use par_runtime::plan::{Partition, Sum};
 use std::collections::{BTreeMap, HashSet};
-
-/// Conditions that are looked at together.
-const CONDITIONS: usize = 3;
 
 /// A variable of the body, and the values that it may have.
 #[derive(Clone)]
@@ -113,7 +111,7 @@ fn candidates(body: &Body) -> Vec<Vec<Selector>> {
     let conditions: Vec<Selector> = conditions.map(|p| condition(p.var)).collect();
     let single = conditions.iter().cloned();
     let mut found: Vec<Vec<Selector>> = masked.chain(single).map(|s| vec![s]).collect();
-    if (2..=CONDITIONS).contains(&conditions.len()) {
+    if (2..=tuning::PARTITION_CONDITIONS).contains(&conditions.len()) {
         found.push(conditions);
     }
     found

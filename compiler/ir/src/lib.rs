@@ -3,17 +3,21 @@
 
 pub mod access;
 pub mod alias;
+pub mod build;
 pub mod core;
+pub mod cost;
 pub mod effects;
 pub mod flat;
 pub mod inplace;
 pub mod interp;
+pub mod loops;
 mod origin;
 pub mod parse;
 pub mod place;
 pub mod print;
 pub mod stack;
 pub mod tiny;
+pub mod tuning;
 pub mod ty;
 pub mod verify;
 pub mod visit;

@@ -5,7 +5,7 @@ use super::value::Val;
 use super::{Lower, R};
 use par_ir::core::{At as Place, Exp};
 use par_ir::prim::BinOp;
-use par_ir::{Atom, CheckKind, Dim, Prim, Var, tiny};
+use par_ir::{Atom, CheckKind, Dim, Prim, Var, tiny, tuning};
 
 impl<'p> Lower<'p> {
     /// The updated array, if it has no ragged dimension. `at` has a slice.
@@ -18,7 +18,7 @@ impl<'p> Lower<'p> {
         for ((old, _), (new, _)) in &pairs {
             let (old, new) = (self.leaf_var(*old)?, self.leaf_var(*new)?);
             let fits = self.regular(old).is_some() && self.regular(new).is_some();
-            if !fits || tiny::sizes(self.type_of(old), tiny::MOST).is_some() {
+            if !fits || tiny::sizes(self.type_of(old), tuning::TINY_ELEMENTS).is_some() {
                 return Ok(None);
             }
             leaves.push((old, new));

@@ -12,7 +12,8 @@
 use super::value::Val;
 use super::{Lower, R};
 use par_ir::core::{Body, Exp, Lambda, Param, Schedule};
-use par_ir::tiny::{MOST, Tiny, leaves, positions, shapes, sizes};
+use par_ir::tiny::{Tiny, leaves, positions, shapes, sizes};
+use par_ir::tuning;
 use par_ir::visit::Code;
 use par_ir::{Atom, Dim, Type, Var};
 use std::collections::{HashMap, HashSet};
@@ -113,14 +114,14 @@ impl<'p> Lower<'p> {
                 Atom::Var(v) => self.type_of(*v).clone(),
                 Atom::Const(_) => Type::scalar(*p),
             };
-            let small = ty.is_scalar() && !ty.is_desc() || sizes(&ty, MOST).is_some();
+            let small = ty.is_scalar() && !ty.is_desc() || sizes(&ty, tuning::TINY_ELEMENTS).is_some();
             if ty != row || !small {
                 return Ok(None);
             }
             types.push(ty);
         }
         let all: usize = types.iter().map(leaves).sum();
-        Ok((all > 0 && all <= MOST).then_some(types))
+        Ok((all > 0 && all <= tuning::TINY_ELEMENTS).then_some(types))
     }
 
     /// The operator on all the scalars of two elements, if its code is scalar then.
@@ -160,7 +161,7 @@ impl<'p> Lower<'p> {
 
     /// A scalar, or the elements of an array of constant sizes.
     fn elements(&mut self, a: Atom, ty: &Type) -> Vec<Atom> {
-        let (Some(v), Some(sizes)) = (a.var(), sizes(ty, MOST)) else { return vec![a] };
+        let (Some(v), Some(sizes)) = (a.var(), sizes(ty, tuning::TINY_ELEMENTS)) else { return vec![a] };
         let element = Type::scalar(ty.prim());
         let read = |at| self.emit("x", element.clone(), Exp::Index(v, at)).into();
         positions(&sizes).into_iter().map(read).collect()

@@ -8,12 +8,16 @@ use super::import::Imports;
 use super::lanes::{self, Pieces};
 use super::local::Calls;
 use super::ranges::Ranges;
+use super::scatter::reads;
 use crate::work;
 use cranelift::prelude::*;
 use cranelift_codegen::ir::{BlockArg, FuncRef, InstructionData, MemFlagsData, Opcode};
 use cranelift_module::Module;
 use par_ir::core::{At, Body, Exp, Lambda, LoopForm, Param, Stm};
+use par_ir::cost::{Time, operators};
+use par_ir::effects::Effects;
 use par_ir::prim::PrimOp;
+use par_ir::tuning;
 use par_ir::ty::Atom;
 use par_ir::{CheckKind, Prim, Scalar, Span, Var};
 use par_runtime::op::call;
@@ -74,9 +78,6 @@ pub struct Emitter<'a> {
     /// The function counts the work that depends on the data, see [`Emitter::inner`].
     pub counting: bool,
 }
-
-/// Turns of an innermost loop in place between two looks at the cancellation flag.
-const TURNS: i64 = 1 << 16;
 
 /// The register type of a scalar. An `f16` is an `f32` in registers, see [`half`].
 pub fn clif_type(p: Prim) -> Type {
@@ -427,7 +428,7 @@ impl<'a> Emitter<'a> {
     fn branch(&mut self, cond: &Atom, then: &Body, other: &Body) -> Result<Vec<Value>, Unsupported> {
         let cond = self.atom(cond)?;
         let price = arm_price(then).zip(arm_price(other)).map(|(a, b)| a + b + then.results.len());
-        if price.is_some_and(|p| p <= MAX_PRICE) && !self.counting {
+        if price.is_some_and(|p| p <= tuning::SELECT_OPERATORS) && !self.counting {
             let (a, b) = (self.body(then)?, self.body(other)?);
             return Ok(a.into_iter().zip(b).map(|(a, b)| self.b.ins().select(cond, a, b)).collect());
         }
@@ -503,13 +504,24 @@ impl<'a> Emitter<'a> {
                         (true, false) => (self.i64(0), self.b.ins().uextend(types::I64, bound)),
                         _ => (zero, bound),
                     };
-                    return self.counted_by(TURNS, less, zero, bound, &initial, |e, first, state| {
-                        let left = e.b.ins().isub(bound, first);
-                        let many = e.b.ins().icmp_imm_u(IntCC::UnsignedGreaterThan, left, TURNS);
-                        let next = e.b.ins().iadd_imm_s(first, TURNS);
-                        let end = e.b.ins().select(many, next, bound);
-                        turns(e, first, end, state)
-                    });
+                    return self.counted_by(
+                        tuning::CANCEL_ITERATIONS,
+                        less,
+                        zero,
+                        bound,
+                        &initial,
+                        |e, first, state| {
+                            let left = e.b.ins().isub(bound, first);
+                            let many = e.b.ins().icmp_imm_u(
+                                IntCC::UnsignedGreaterThan,
+                                left,
+                                tuning::CANCEL_ITERATIONS,
+                            );
+                            let next = e.b.ins().iadd_imm_s(first, tuning::CANCEL_ITERATIONS);
+                            let end = e.b.ins().select(many, next, bound);
+                            turns(e, first, end, state)
+                        },
+                    );
                 }
                 turns(self, zero, bound, &initial)
             }
@@ -626,26 +638,8 @@ fn abi(p: Prim) -> AbiParam {
     }
 }
 
-/// What both arms of a branch and the choices of their results may cost, in operators, if both are computed: about as much as a jump
-/// that was not foreseen.
-const MAX_PRICE: usize = 12;
-
-/// Operators of an arm that neither fails nor takes long, branches inside included.
+/// Short operators of an arm that neither reads nor fails, branches inside included.
 pub fn arm_price(body: &Body) -> Option<usize> {
-    let price = |s: &Stm| match &s.exp {
-        Exp::Atom(_) => Some(0),
-        Exp::Prim(op, _) => is_cheap_operator(*op).then_some(1),
-        Exp::If { then, other, .. } => Some(arm_price(then)? + arm_price(other)? + then.results.len()),
-        _ => None,
-    };
-    body.stms.iter().map(price).sum()
-}
-
-fn is_cheap_operator(op: PrimOp) -> bool {
-    use par_ir::prim::{BinOp, UnOp};
-    match op {
-        PrimOp::Bin(BinOp::Div | BinOp::Mod | BinOp::Quot | BinOp::Rem, _) => false,
-        PrimOp::Un(UnOp::Sqrt | UnOp::Recip | UnOp::Rsqrt, _) => false,
-        _ => !call::is_call(op),
-    }
+    let stays = body.has_effect() || body.stms.iter().any(reads);
+    if stays { None } else { operators(&body.stms, Time::Short) }
 }

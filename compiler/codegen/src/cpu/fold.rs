@@ -3,12 +3,13 @@
 use super::emit::{Base, Unsupported, clif_type, input, output};
 use super::kernel::{KernelEmitter, KernelInfo, Role};
 use super::lanes::{self, Plan};
-use super::narrow::{self, STRETCH, Sums};
+use super::narrow::{self, Sums};
 use super::outputs::Target;
 use cranelift::prelude::*;
 use par_ir::Prim;
 use par_ir::core::Lambda;
 use par_ir::flat::{After, KernelKind};
+use par_ir::tuning;
 
 /// What a scan does with its prefixes.
 enum Prefixes<'k> {
@@ -119,8 +120,8 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
         element: impl FnOnce(&mut KernelEmitter<'_, 'a, 'k>, Value, &[Value]) -> Result<Vec<Value>, Unsupported>
         + Copy,
     ) -> Result<Vec<Value>, Unsupported> {
-        self.counted_by(STRETCH, start, end, initial, |k, first, acc| {
-            let next = k.e.b.ins().iadd_imm_s(first, STRETCH);
+        self.counted_by(tuning::NARROW_STRETCH, start, end, initial, |k, first, acc| {
+            let next = k.e.b.ins().iadd_imm_s(first, tuning::NARROW_STRETCH);
             let last = k.e.b.ins().smin(next, end);
             k.reduce_in_lanes(plan, op, elems, (first, last), acc, element)
         })

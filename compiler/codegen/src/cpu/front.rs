@@ -10,13 +10,9 @@
 use super::emit::{Emitter, Unsupported, args, arm_price, clif_type};
 use cranelift::prelude::*;
 use par_ir::core::{Body, Exp, Fun, FunId, Param, Stm};
+use par_ir::tuning;
 use par_ir::ty::Atom;
 use par_ir::{Span, Var};
-
-/// What asking may cost, and a result where the recursion ends, in operators.
-const PRICE: usize = 6;
-/// Questions one after the other.
-const DEPTH: usize = 3;
 
 /// What a function does before it calls anything.
 #[derive(Clone)]
@@ -41,7 +37,7 @@ enum Way {
 impl Front {
     /// Of a function whose recursion may end at once.
     pub fn of(fun: &Fun) -> Option<Front> {
-        let way = Way::of(&fun.body, DEPTH);
+        let way = Way::of(&fun.body, tuning::FRONT_DEPTH);
         let ret = fun.ret.iter().map(|p| clif_type(p.ty.prim())).collect();
         way.ends().then(|| Front { params: fun.params.clone(), ret, way })
     }
@@ -49,14 +45,14 @@ impl Front {
 
 impl Way {
     fn of(body: &Body, depth: usize) -> Way {
-        if arm_price(body).is_some_and(|p| p <= PRICE) {
+        if arm_price(body).is_some_and(|p| p <= tuning::FRONT_OPERATORS) {
             return Way::Ends(body.clone());
         }
         let Some((last, before)) = body.stms.split_last().filter(|_| depth > 0) else { return Way::Goes };
         let Exp::If { cond, then, other } = &last.exp else { return Way::Goes };
         let is_result = last.pat.iter().map(|p| Atom::Var(p.var)).eq(body.results.iter().copied());
         let question = Body { stms: before.to_vec(), results: vec![] };
-        if !is_result || arm_price(&question).is_none_or(|p| p > PRICE) {
+        if !is_result || arm_price(&question).is_none_or(|p| p > tuning::FRONT_OPERATORS) {
             return Way::Goes;
         }
         let arms = [then, other].map(|arm| Way::of(arm, depth - 1));

@@ -5,6 +5,7 @@ use super::kernel::{KernelEmitter, Role};
 use crate::work;
 use cranelift::prelude::*;
 use par_ir::core::{Body, Exp, Lambda};
+use par_ir::tuning;
 
 impl<'a> KernelEmitter<'_, 'a, '_> {
     pub fn hist(&mut self, op: &Lambda) -> Result<(), Unsupported> {
@@ -81,9 +82,9 @@ impl<'a> KernelEmitter<'_, 'a, '_> {
         end: Value,
         mut element: impl FnMut(&mut KernelEmitter<'_, 'a, '_>, i64, Value) -> Result<(), Unsupported>,
     ) -> Result<Value, Unsupported> {
-        let last = self.e.b.ins().iadd_imm_s(end, 1 - UNROLLED);
-        self.counted_by(UNROLLED, start, last, &[], |k, pos, _| {
-            for i in 0..UNROLLED {
+        let last = self.e.b.ins().iadd_imm_s(end, 1 - tuning::HIST_UNROLLED);
+        self.counted_by(tuning::HIST_UNROLLED, start, last, &[], |k, pos, _| {
+            for i in 0..tuning::HIST_UNROLLED {
                 let pos = k.e.b.ins().iadd_imm_s(pos, i);
                 element(k, i, pos)?;
             }
@@ -91,13 +92,10 @@ impl<'a> KernelEmitter<'_, 'a, '_> {
         })?;
         let (count, none) = (self.e.b.ins().isub(end, start), self.e.i64(0));
         let count = self.e.b.ins().smax(count, none);
-        let whole = self.e.b.ins().band_imm_s(count, -UNROLLED);
+        let whole = self.e.b.ins().band_imm_s(count, -tuning::HIST_UNROLLED);
         Ok(self.e.b.ins().iadd(start, whole))
     }
 }
-
-/// Elements in a turn of a loop that does little for each.
-const UNROLLED: i64 = 4;
 
 /// Whether a body is so short that the loop around it counts.
 fn is_short(body: &Body) -> bool {

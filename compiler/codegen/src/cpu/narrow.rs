@@ -2,8 +2,8 @@
 //! half as many bits, so that twice as many are in a vector.
 //!
 //! ```text
-//! reduce (add.i64) over n                         for s in 0 .. n by STRETCH
-//!     a = and xs[pos] 1                               t = reduce (add.i32) over s .. s + STRETCH
+//! reduce (add.i64) over n                         for s in 0 .. n by tuning::NARROW_STRETCH
+//!     a = and xs[pos] 1                               t = reduce (add.i32) over s .. s + tuning::NARROW_STRETCH
 //!     b = conv.u32.i64 a                ==>               a = and xs[pos] 1
 //!     c = sub.i64 1 b                                     b = conv.u32.i32 a
 //!     in c                                                c = sub.i32 1 b
@@ -17,14 +17,13 @@ use par_ir::core::{Exp, Lambda, Param, Stm};
 use par_ir::effects::Effects;
 use par_ir::flat::{Kernel, KernelKind};
 use par_ir::prim::{BinOp, PrimOp};
+use par_ir::tuning;
 use par_ir::ty::{Atom, Type};
 use par_ir::{Prim, Scalar, Var};
 use std::collections::{BTreeSet, HashMap};
 
-/// Positions whose elements are added up with half as many bits.
-pub const STRETCH: i64 = 1 << 15;
 /// What an element may be at most, or at least, so that the sum of a stretch fits.
-const LARGEST: i128 = (1 << 31) / STRETCH as i128 - 1;
+const LARGEST: i128 = (1 << 31) / tuning::NARROW_STRETCH as i128 - 1;
 
 /// A reduction some of whose sums have fewer bits.
 pub struct Sums {

@@ -13,11 +13,9 @@ use super::strips::Scalar;
 use cranelift::prelude::*;
 use par_ir::Var;
 use par_ir::flat::{Kernel, KernelKind, Ty};
+use par_ir::tuning;
 use par_runtime::op::call::pack_symbol;
 use std::collections::HashMap;
-
-/// Strips that a kernel may keep at a time: they should stay in the cache.
-const MAX_BUFFERS: usize = 6;
 
 /// A filter on strips.
 pub struct Packing {
@@ -40,7 +38,7 @@ pub fn split(kernel: &Kernel, types: &HashMap<Var, Ty>) -> Option<Packing> {
     let flags = splitter.source(*keep);
     let sources: Vec<Var> = values.iter().map(|a| splitter.source(*a)).collect();
     let stored: Vec<Scalar> = splitter.buffers.iter().map(|b| b.0).collect();
-    let fits = stored.len() <= MAX_BUFFERS && !sources.is_empty();
+    let fits = stored.len() <= tuning::FILTER_BUFFERS && !sources.is_empty();
     fits.then(|| Packing { produce: splitter.produce(), stored, flags, sources })
 }
 

@@ -26,25 +26,18 @@ use cranelift::prelude::*;
 use cranelift_codegen::ir::StackSlot;
 use operator::Part;
 use par_ir::core::{Body, Exp, Param, Stm};
+use par_ir::cost::{Time, time};
 use par_ir::effects::Effects;
 use par_ir::flat::{After, Kernel, KernelKind, Out, Ty};
-use par_ir::prim::PrimOp;
+use par_ir::tuning;
 use par_ir::ty::Type;
 use par_ir::{Atom, Prim, Var};
 use par_runtime::op::call::{ANY, prefix_symbol};
 use par_runtime::prefix::{LARGE, STREAM};
 use std::collections::{BTreeSet, HashMap};
 
-/// Strips that a kernel may keep at a time: they should stay in the cache.
-const MAX_BUFFERS: usize = 10;
-/// Operators that are rather computed again than stored.
-const MAX_AGAIN: usize = 6;
 /// Bytes before a buffer of prefixes, whose last element is the prefix before.
 const MARGIN: i32 = 64;
-/// Elements among which the last beginning of a segment is looked for at a time: a multiple of what prefixes are computed of together, so that
-/// nothing is grouped in another way from there on.
-const LOOK: i64 = 64;
-
 /// A scan in three steps.
 pub struct Strips {
     /// Stores what is to be combined, and what the last step needs.
@@ -171,7 +164,7 @@ impl<'k> Splitter<'k> {
         let produce = self.produce();
         let stored: Vec<Scalar> = self.buffers.iter().map(|b| b.0).collect();
         let strips = Strips { produce, stored, sources, parts, prefixes, consume, consumed, exclusive };
-        (strips.buffers() <= MAX_BUFFERS).then_some(strips)
+        (strips.buffers() <= tuning::SCAN_BUFFERS).then_some(strips)
     }
 
     /// The array of a value that is read at the position, or its buffer.
@@ -198,7 +191,7 @@ impl<'k> Splitter<'k> {
         let (mut read, mut again) = (Vec::new(), BTreeSet::new());
         for v in used.iter().filter(|v| self.bound.contains_key(v)).copied().collect::<Vec<Var>>() {
             let mut slice = BTreeSet::new();
-            if self.is_cheap(v, &mut slice) && slice.len() <= MAX_AGAIN {
+            if self.is_cheap(v, &mut slice) && slice.len() <= tuning::SCAN_AGAIN {
                 again.extend(slice);
                 continue;
             }
@@ -220,7 +213,7 @@ impl<'k> Splitter<'k> {
             Exp::Index(..) => reads_position(stm, self.kernel.pos),
             Exp::Atom(a) => a.var().is_none_or(|v| self.is_cheap(v, slice)),
             Exp::Prim(op, xs) => {
-                is_plain(*op) && xs.iter().all(|x| x.var().is_none_or(|v| self.is_cheap(v, slice)))
+                time(*op) == Time::Short && xs.iter().all(|x| x.var().is_none_or(|v| self.is_cheap(v, slice)))
             }
             _ => false,
         }
@@ -257,17 +250,6 @@ fn outputs(after: &After, exclusive: bool, used: &BTreeSet<Var>) -> (Vec<Prefix>
         }
     }
     (prefixes, consumed, results)
-}
-
-/// An operator that takes about as long as reading its result would.
-fn is_plain(op: PrimOp) -> bool {
-    use par_ir::prim::{BinOp::*, UnOp};
-    match op {
-        PrimOp::Bin(op, _) => matches!(op, Add | Sub | Mul | And | Or | Xor | Shl | Shr | Lshr | Min | Max),
-        PrimOp::Un(op, _) => matches!(op, UnOp::Neg | UnOp::Not | UnOp::Abs),
-        PrimOp::Cmp(..) | PrimOp::Conv(..) | PrimOp::Select(_) => true,
-        PrimOp::Special(..) => false,
-    }
 }
 
 impl Strips {
@@ -404,14 +386,14 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
         let from = self.e.params_like(done, &[start, start]);
         let length = self.e.b.ins().isub(end, start);
         let before_last = self.e.b.ins().iadd_imm_s(length, -1);
-        let last = self.e.b.ins().band_imm_s(before_last, -LOOK);
+        let last = self.e.b.ins().band_imm_s(before_last, -tuning::SCAN_LOOK);
         let last = self.e.b.ins().iadd(start, last);
         let is_some = self.e.b.ins().icmp(IntCC::SignedLessThan, start, end);
         let (none, one) = (self.e.i64(0), self.e.i64(1));
         self.e.b.ins().brif(is_some, back, &args(&[last]), done, &args(&[start, none]));
 
         self.e.b.switch_to_block(back);
-        let next = self.e.b.ins().iadd_imm_s(at, LOOK);
+        let next = self.e.b.ins().iadd_imm_s(at, tuning::SCAN_LOOK);
         let to = self.e.b.ins().smin(next, end);
         self.name_strips(stored, at);
         if stored.iter().any(|b| b.name == strips.sources[flags]) {
@@ -425,7 +407,7 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
         let any = self.e.b.ins().load(types::I8, output(), address, 0);
         self.e.poll();
         self.e.loops += 1;
-        let previous = self.e.b.ins().iadd_imm_s(at, -LOOK);
+        let previous = self.e.b.ins().iadd_imm_s(at, -tuning::SCAN_LOOK);
         let further = self.e.b.ins().icmp(IntCC::SignedGreaterThanOrEqual, previous, start);
         self.e.b.ins().brif(any, done, &args(&[at, one]), on, &[]);
         self.e.b.switch_to_block(on);

@@ -41,7 +41,7 @@ fn has_read_index(body: &Body, targets: &[Target]) -> bool {
 }
 
 /// Whether a statement reads an array.
-fn reads(stm: &Stm) -> bool {
+pub fn reads(stm: &Stm) -> bool {
     matches!(stm.exp, Exp::Index(..)) || stm.exp.own_bodies().iter().any(|b| b.stms.iter().any(reads))
 }
 

@@ -22,14 +22,12 @@ use par_ir::core::{Body, Exp, Stm};
 use par_ir::effects::Effects;
 use par_ir::flat::{Kernel, KernelKind, Out};
 use par_ir::prim::PrimOp;
+use par_ir::tuning;
 use par_ir::ty::Atom;
 use par_ir::{Prim, Var};
 use par_runtime::math::Function;
 use par_runtime::op::call::strip_symbol;
 use std::collections::{HashMap, HashSet};
-
-/// Strips that a kernel may keep at a time: they should stay in the cache.
-const MAX_BUFFERS: usize = 8;
 
 /// A kernel cut into stages.
 pub struct Staged {
@@ -70,7 +68,7 @@ pub fn split(kernel: &Kernel) -> Option<Staged> {
     let body = Body { stms: cut.statements(cut.last), results: kernel.body.results.clone() };
     let last = Kernel { body, ..kernel.clone() };
     let staged = Staged { stages, last, checks_late: cut.checked > 0 };
-    (buffers <= MAX_BUFFERS).then_some(staged)
+    (buffers <= tuning::STAGE_BUFFERS).then_some(staged)
 }
 
 /// The statements of a body by *level*: how many calls they wait for, one after the other.

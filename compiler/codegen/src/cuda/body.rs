@@ -6,6 +6,7 @@
 use super::text::{Text, atom, name, ty};
 use par_ir::core::{At, Body, Exp, FunId, LoopForm, Param, Stm};
 use par_ir::prim::{BinOp, PrimOp, SpecialOp, UnOp};
+use par_ir::tuning;
 use par_ir::ty::{Atom, Vars};
 use par_ir::{CheckKind, Prim, Span, Var};
 use par_runtime::plan::KernelCheck;
@@ -13,9 +14,6 @@ use std::collections::HashMap;
 
 /// What cannot be written: text for the developer, since flattening makes none.
 pub type Unsupported = String;
-
-/// Turns of a loop that takes no time.
-const LONG: i64 = 1 << 16;
 
 /// Writes bodies.
 pub struct Bodies<'a> {
@@ -177,13 +175,14 @@ impl Bodies<'_> {
             LoopForm::For { index, prim, bound } => {
                 let (i, n, ty) = (name(*index, self.vars), self.atom(bound), ty(*prim));
                 self.prims.insert(*index, *prim);
-                if bound.as_i64().is_some_and(|n| n <= LONG) || prim.size() < 4 {
+                if bound.as_i64().is_some_and(|n| n <= tuning::GPU_CANCEL_ITERATIONS) || prim.size() < 4 {
                     self.text.open(format!("for ({ty} {i} = 0; {i} < {n}; {i}++) {{"));
                     return Ok(false);
                 }
                 self.text.open(format!("for ({ty} {i} = 0; {i} < {n};) {{"));
                 self.text.line(format!("if ({i} != 0 && here.is_over()) return false;"));
-                self.text.line(format!("const {ty} part_{i} = {n} - {i} > {LONG} ? {i} + {LONG} : {n};"));
+                let most = tuning::GPU_CANCEL_ITERATIONS;
+                self.text.line(format!("const {ty} part_{i} = {n} - {i} > {most} ? {i} + {most} : {n};"));
                 self.text.open(format!("for (; {i} < part_{i}; {i}++) {{"));
                 Ok(true)
             }

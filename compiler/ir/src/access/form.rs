@@ -1,5 +1,6 @@
 //! Polynomials over what the integers of a kernel are made of.
 
+use crate::tuning;
 use crate::ty::Var;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,9 +19,6 @@ pub enum Symbol {
 /// what variables hold are exactly what the program computes.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Default, Debug)]
 pub struct Form(BTreeMap<Vec<Symbol>, i64>);
-
-/// Terms of a form beyond which a value is a symbol of its own.
-const TERMS: usize = 12;
 
 impl From<Symbol> for Form {
     fn from(s: Symbol) -> Form {
@@ -106,7 +104,7 @@ impl Form {
 
     /// Itself, unless it is too long.
     pub fn if_short(self) -> Option<Form> {
-        (self.0.len() <= TERMS).then_some(self)
+        (self.0.len() <= tuning::FORM_TERMS).then_some(self)
     }
 
     /// The factor of a symbol, and the rest without it; none if the symbol is multiplied by itself.

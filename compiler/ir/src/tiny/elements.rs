@@ -1,6 +1,6 @@
 //! What small arrays are made of.
 
-use super::MOST;
+use crate::tuning;
 use crate::ty::{Atom, Dim, Type};
 
 /// The sizes of an array with few elements, all of them constants.
@@ -19,7 +19,7 @@ pub fn sizes(ty: &Type, most: usize) -> Option<Vec<usize>> {
 
 /// What a parameter or result is made of.
 pub fn leaves(ty: &Type) -> usize {
-    sizes(ty, MOST).map_or(1, |s| s.iter().product())
+    sizes(ty, tuning::TINY_ELEMENTS).map_or(1, |s| s.iter().product())
 }
 
 /// The indices of all elements of an array of these sizes, in their order.
@@ -34,7 +34,7 @@ pub fn positions(sizes: &[usize]) -> Vec<Vec<Atom>> {
 
 /// The types that an array of elements has on the way to this one of constant sizes: flat, then one more dimension each.
 pub fn shapes(ty: &Type) -> Vec<Type> {
-    let sizes = sizes(ty, MOST).unwrap_or_default();
+    let sizes = sizes(ty, tuning::TINY_ELEMENTS).unwrap_or_default();
     let shape = |inner: usize| {
         let outer: usize = sizes[..inner].iter().product();
         let dims =

@@ -8,7 +8,7 @@
 //! let d = reduce 3 r (+) 0                                 let d = 0 + r0 + r1 + r2
 //! ```
 //!
-//! An array whose sizes are constants and which has at most [`MOST`] elements needs no memory: each element is a variable. Parallel operators
+//! An array whose sizes are constants and which has at most [`tuning::TINY_ELEMENTS`] elements needs no memory: each element is a variable. Parallel operators
 //! over so few elements are written out. What cannot be done so is left, and gets its operands as arrays again. Rows of larger
 //! arrays are read where they are needed, element by element.
 
@@ -20,17 +20,12 @@ mod worth;
 
 use crate::core::{At, Body, Exp, FunId, Lambda, LoopForm, Param, Stm};
 use crate::prim::PrimOp;
+use crate::tuning;
 use crate::ty::{Atom, Type, Var, Vars};
 use crate::visit::{Code, Subst};
 pub use elements::{leaves, positions, shapes, sizes};
 use par_runtime::{Scalar, Span};
 use std::collections::{HashMap, HashSet};
-
-/// Elements that an array has at most which is taken apart.
-pub const MOST: usize = 16;
-
-/// Statements that one operator may become when it is written out.
-const BUDGET: usize = 4096;
 
 /// Takes small arrays apart.
 pub struct Tiny<'v> {
@@ -72,9 +67,9 @@ impl<'v> Tiny<'v> {
             types,
             subst: Subst::new(),
             apart,
-            most: MOST,
+            most: tuning::TINY_ELEMENTS,
             strict: false,
-            budget: BUDGET,
+            budget: tuning::TINY_STATEMENTS,
             taken: false,
             folded: false,
             depth: 0,
@@ -127,7 +122,7 @@ impl<'v> Tiny<'v> {
 
     /// The parameters and the body of a function, with parameters and results taken apart. None if it must stay as it is.
     pub fn function(&mut self, params: &[Param], body: &Body, ret: &[Param]) -> Option<(Vec<Param>, Body)> {
-        self.most = MOST;
+        self.most = tuning::TINY_ELEMENTS;
         let params = self.open_params(params);
         let types: Vec<Type> = ret.iter().map(|p| p.ty.clone()).collect();
         let body = self.scope(body, &types);

@@ -1,13 +1,11 @@
 //! Parallel operators over a few elements, written out.
 
-use super::{BUDGET, MOST, Tiny};
+use super::Tiny;
 use crate::core::{Exp, Lambda, Param, Schedule, Stm};
 use crate::prim::{BinOp, PrimOp};
+use crate::tuning;
 use crate::ty::{Atom, Type, Var};
 use crate::visit::{Code, Site, Subst};
-
-/// From so many products on a sum of them is not written out in products of matrices.
-const SHORTEST_PRODUCT: i64 = 5;
 
 impl Tiny<'_> {
     /// The operator's rows one after the other, if that is scalar code and its results are small.
@@ -25,13 +23,14 @@ impl Tiny<'_> {
         };
         let width = usize::try_from(self.atom(*width).as_i64()?).ok()?;
         let small = |p: &Param| p.ty.is_scalar() || self.sizes(&p.ty).is_some();
-        let fits = width <= MOST && lam.schedule != Schedule::Apart && stm.pat.iter().all(small);
+        let fits =
+            width <= tuning::TINY_ELEMENTS && lam.schedule != Schedule::Apart && stm.pat.iter().all(small);
         if !fits || stm.pat.is_empty() || self.stays_flat(stm, rest) {
             return None;
         }
         let (written, budget) = (out.len(), self.budget);
         if !self.strict {
-            self.budget = BUDGET;
+            self.budget = tuning::TINY_STATEMENTS;
         }
         let done = self.strictly(|t| t.write_out(stm, width, out));
         match done {
@@ -164,7 +163,7 @@ fn is_product(width: Atom, lam: &Lambda, op: &Lambda) -> bool {
             |s: &Stm| matches!(&s.exp, Exp::Prim(PrimOp::Bin(op, p), _) if *op == wanted && p.is_float());
         lam.params.len() == 2 && lam.body.stms.len() == 1 && lam.body.stms.iter().all(only)
     };
-    width.as_i64().is_some_and(|n| n >= SHORTEST_PRODUCT) && is(lam, BinOp::Mul) && is(op, BinOp::Add)
+    width.as_i64().is_some_and(|n| n >= tuning::TINY_PRODUCT) && is(lam, BinOp::Mul) && is(op, BinOp::Add)
 }
 
 fn mentions(stm: &Stm, v: Var) -> bool {

@@ -6,9 +6,10 @@
 //! let w = v with [i] = x       w0 = select (i == 0) x v0, …
 //! ```
 
-use super::{MOST, Tiny, leaves, sizes};
+use super::{Tiny, leaves, sizes};
 use crate::core::{At, Exp, Param, Stm};
 use crate::prim::{CmpOp, PrimOp};
+use crate::tuning;
 use crate::ty::{Atom, Type, Var};
 use par_runtime::{Prim, Scalar, Span};
 
@@ -24,7 +25,7 @@ impl Tiny<'_> {
     ) -> Option<()> {
         let indices: Vec<Atom> = indices.iter().map(|a| self.atom(*a)).collect();
         if let Some(parts) = self.parts.get(&arr).cloned() {
-            let sizes = sizes(self.types.get(&arr)?, MOST)?;
+            let sizes = sizes(self.types.get(&arr)?, tuning::TINY_ELEMENTS)?;
             let mut picked = self.pick(&parts, &sizes, &indices, span, out);
             // Nothing is picked from nothing: that is behind a check that fails.
             picked.resize(leaves(&p.ty), Atom::Const(Scalar::zero(p.ty.prim())));

@@ -1,18 +1,16 @@
 //! How large an array may be that is taken apart: an index that is not known costs a comparison for every element.
 
-use super::{MOST, sizes};
+use super::sizes;
 use crate::core::{At, Body, Exp, LoopForm, Param, Stm};
+use crate::tuning;
 use crate::ty::{Atom, Type, Var};
 use std::collections::{HashMap, HashSet};
-
-/// With indices that are not known.
-const MOST_PICKED: usize = 8;
 
 /// Elements that arrays have at most which are taken apart in a body.
 pub(super) fn most(body: &Body) -> usize {
     let mut found = Search::default();
     found.body(body);
-    if found.picked { MOST_PICKED } else { MOST }
+    if found.picked { tuning::TINY_PICKED } else { tuning::TINY_ELEMENTS }
 }
 
 #[derive(Default)]
@@ -51,7 +49,7 @@ impl Search {
                 }
             }
             Exp::Map { width, .. } | Exp::Reduce { width, .. } | Exp::Scan { width, .. }
-                if width.as_i64().is_some_and(|n| n <= MOST as i64) =>
+                if width.as_i64().is_some_and(|n| n <= tuning::TINY_ELEMENTS as i64) =>
             {
                 let lam = stm.exp.lambdas()[0];
                 self.constant.extend(lam.params.iter().filter(|p| p.ty.is_scalar()).map(|p| p.var));
@@ -69,7 +67,7 @@ impl Search {
     fn access(&mut self, arr: Var, indices: &[Atom]) {
         // Rows of what is outside are read where they are.
         let Some(ty) = self.types.get(&arr) else { return };
-        let large = sizes(ty, MOST).is_some() && sizes(ty, MOST_PICKED).is_none();
+        let large = sizes(ty, tuning::TINY_ELEMENTS).is_some() && sizes(ty, tuning::TINY_PICKED).is_none();
         self.picked |= large && !indices.iter().all(|a| self.is_constant(*a));
     }
 }

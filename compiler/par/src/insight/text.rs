@@ -299,7 +299,7 @@ pub(super) fn details(op: &Operation) -> Vec<String> {
         out.push(format!("sequential for each element: {}", steps(op, &op.sequential)));
     }
     if !op.unrolled.is_empty() {
-        let most = par_ir::tiny::MOST;
+        let most = par_ir::tuning::TINY_ELEMENTS;
         out.push(format!("written out, being over at most {most} elements: {}", steps(op, &op.unrolled)));
     }
     if !op.lines.is_empty() {

@@ -3,7 +3,7 @@
 use super::checks::in_body;
 use par_ir::core::{Body, Fun, Program};
 use par_ir::place::{Construct, Part};
-use par_ir::{Atom, tiny};
+use par_ir::{Atom, tuning};
 use par_runtime::{CheckKind, Span};
 use std::collections::{BTreeSet, HashMap};
 
@@ -42,7 +42,7 @@ fn of_entry(program: &Program, entry: &Fun) -> Vec<(CheckKind, Span)> {
 
 fn small_operators(body: &Body, out: &mut Vec<Part>) {
     for stm in &body.stms {
-        let few = |a: Atom| a.as_i64().is_some_and(|n| n <= tiny::MOST as i64);
+        let few = |a: Atom| a.as_i64().is_some_and(|n| n <= tuning::TINY_ELEMENTS as i64);
         if stm.exp.width().is_some_and(few) {
             out.push(Part { construct: Construct::of(&stm.exp), span: stm.span });
         }

@@ -13,11 +13,13 @@
 //! they belong. A map whose rows have lengths that are not known before it runs stays what it is; what is in it becomes
 //! loops nevertheless.
 
-use par_ir::core::{At, Body, Exp, Lambda, LoopForm, Param, Program, Schedule, Stm};
-use par_ir::prim::{BinOp, CmpOp};
+use par_ir::build::Statements;
+use par_ir::core::{Body, Exp, Lambda, Param, Program, Schedule, Stm};
+use par_ir::loops::{self, Loop, update};
+use par_ir::prim::BinOp;
 use par_ir::stack::deeper;
 use par_ir::visit::Code;
-use par_ir::{Atom, Dim, Prim, PrimOp, Scalar, Span, Type, Var, Vars};
+use par_ir::{Atom, Dim, Scalar, Span, Type, Var, Vars};
 
 /// In all functions.
 pub fn run(program: &mut Program) {
@@ -27,28 +29,6 @@ pub fn run(program: &mut Program) {
 
 struct Rewriter<'v> {
     vars: &'v mut Vars,
-}
-
-/// The loop that is being made of an operator.
-struct Turn {
-    index: Var,
-    /// State and its initial values.
-    params: Vec<(Param, Atom)>,
-    stms: Vec<Stm>,
-    span: Span,
-}
-
-impl Turn {
-    fn push(&mut self, pat: Vec<Param>, exp: Exp) {
-        self.stms.push(Stm { pat, exp, span: self.span });
-    }
-
-    /// Names values.
-    fn name(&mut self, params: &[Param], values: impl IntoIterator<Item = Atom>) {
-        for (p, a) in params.iter().zip(values) {
-            self.push(vec![p.clone()], Exp::Atom(a));
-        }
-    }
 }
 
 impl Rewriter<'_> {
@@ -104,28 +84,27 @@ impl Rewriter<'_> {
         span: Span,
         out: &mut Vec<Stm>,
     ) {
-        let mut turn = self.turn(inputs, lam, span);
-        let mut latest: Vec<Var> =
-            pat.iter().zip(dests).map(|(p, d)| self.state(&mut turn, &p.ty, (*d).into())).collect();
+        let mut rows = self.rows(inputs, lam, span);
+        let mut latest: Vec<Var> = self.carried(&mut rows, pat, dests).iter().map(|p| p.var).collect();
         let mut written = vec![false; pat.len()];
-        let at = [at, &[turn.index.into()]].concat();
+        let at = [at, &[rows.index.into()]].concat();
         for (i, stm) in lam.body.stms.iter().enumerate() {
             let Some(places) = self.rows_of(stm, &lam.body, i) else {
-                self.stm(stm.clone(), &mut turn.stms);
+                self.stm(stm.clone(), &mut rows.code.stms);
                 continue;
             };
             let Exp::Map { width, inputs, lam } = &stm.exp else { unreachable!("only maps have rows") };
-            let next: Vec<Param> = places.iter().map(|j| self.fresh(&pat[*j])).collect();
+            let next: Vec<Param> = places.iter().map(|j| pat[*j].fresh(self.vars)).collect();
             let before: Vec<Var> = places.iter().map(|j| latest[*j]).collect();
-            self.rows_into(&next, &before, (*width, inputs, lam), &at, stm.span, &mut turn.stms);
+            self.rows_into(&next, &before, (*width, inputs, lam), &at, stm.span, &mut rows.code.stms);
             for (j, p) in places.iter().zip(next) {
                 (latest[*j], written[*j]) = (p.var, true);
             }
         }
         for (j, p) in pat.iter().enumerate().filter(|(j, _)| !written[*j]) {
-            latest[j] = self.update(&mut turn, p, latest[j], &at, lam.body.results[j]);
+            latest[j] = update(&mut rows.code, p, latest[j], &at, lam.body.results[j], self.vars);
         }
-        finish(turn, width, pat.to_vec(), latest.into_iter().map(Atom::Var).collect(), out);
+        out.push(rows.finish(width, pat.to_vec(), latest.into_iter().map(Atom::Var).collect()));
     }
 
     /// The results that a sequential map in a lambda's body is all there is to, if it makes nothing else.
@@ -153,31 +132,22 @@ impl Rewriter<'_> {
         let k = neutral.len();
         let stored = if exclusive.is_some() { &stm.pat[..] } else { &stm.pat[k..] };
         let dests: Vec<Var> = stored.iter().map(|p| self.filled(&p.ty, stm.span, out)).collect();
-        let mut turn = self.turn(inputs, lam, stm.span);
-        let folded: Vec<Atom> =
-            op.ret.iter().zip(neutral).map(|(ty, ne)| self.state(&mut turn, ty, *ne).into()).collect();
-        let arrays: Vec<Var> =
-            stored.iter().zip(dests).map(|(p, d)| self.state(&mut turn, &p.ty, d.into())).collect();
-        self.append(&mut turn, &lam.body);
-        turn.name(&op.params, folded.iter().chain(&lam.body.results[..k]).copied());
-        self.append(&mut turn, &op.body);
-        let steps = match exclusive {
-            None => &[][..],
-            Some(true) => &folded,
-            Some(false) => &op.body.results,
-        };
-        let values: Vec<Atom> = steps.iter().chain(&lam.body.results[k..]).copied().collect();
-        let at = [turn.index.into()];
+        let mut rows = self.rows(inputs, lam, stm.span);
+        rows.fold(op, neutral);
+        let arrays = self.carried(&mut rows, stored, &dests);
+        self.append(&mut rows.code, &lam.body);
+        let op = self.operator_of_rows(op);
         let mut results = op.body.results.clone();
-        for ((p, array), value) in stored.iter().zip(arrays).zip(values) {
-            results.push(self.update(&mut turn, p, array, &at, value).into());
+        let steps = exclusive.map(|exclusive| loops::prefixes(&op, exclusive)).unwrap_or_default();
+        let last = if exclusive.is_some() { op.ret.clone() } else { vec![] };
+        rows.combine(op, &lam.body.results[..k]);
+        let at = [rows.index.into()];
+        for (p, value) in arrays.iter().zip(steps.iter().chain(&lam.body.results[k..])) {
+            results.push(update(&mut rows.code, p, p.var, &at, *value, self.vars).into());
         }
-        let mut pat = stm.pat.clone();
-        if exclusive.is_some() {
-            let last = op.ret.iter().map(|ty| Param { var: self.vars.fresh("last"), ty: ty.clone() });
-            pat.splice(0..0, last.collect::<Vec<_>>());
-        }
-        finish(turn, width, pat, results, out);
+        let last = last.into_iter().map(|ty| Param { var: self.vars.fresh("last"), ty });
+        let pat = last.chain(stm.pat.iter().cloned()).collect();
+        out.push(rows.finish(width, pat, results));
     }
 
     fn filter(&mut self, stm: &Stm, (width, inputs, lam): (Atom, &[Var], &Lambda), out: &mut Vec<Stm>) {
@@ -185,31 +155,27 @@ impl Rewriter<'_> {
         let all: Vec<Param> =
             stm.pat[1..].iter().map(|p| Param { var: self.vars.fresh_like(p.var), ty: full(p) }).collect();
         let dests: Vec<Var> = all.iter().map(|p| self.filled(&p.ty, stm.span, out)).collect();
-        let mut turn = self.turn(inputs, lam, stm.span);
-        let count: Atom = self.state(&mut turn, &Type::I64, Atom::i64(0)).into();
-        let arrays: Vec<Var> =
-            all.iter().zip(dests).map(|(p, d)| self.state(&mut turn, &p.ty, d.into())).collect();
-        self.append(&mut turn, &lam.body);
+        let mut rows = self.rows(inputs, lam, stm.span);
+        let count: Atom = rows.carry("acc", &Type::I64, Atom::i64(0), self.vars).into();
+        let arrays = self.carried(&mut rows, &all, &dests);
+        self.append(&mut rows.code, &lam.body);
 
-        let mut kept = Turn { index: turn.index, params: Vec::new(), stms: Vec::new(), span: stm.span };
-        let more = Param { var: self.vars.fresh("n"), ty: Type::I64 };
-        let add = PrimOp::Bin(BinOp::Add, Prim::I64);
-        kept.push(vec![more.clone()], Exp::Prim(add, vec![count, Atom::i64(1)]));
-        let mut results = vec![Atom::Var(more.var)];
-        for ((p, array), value) in all.iter().zip(&arrays).zip(&lam.body.results[1..]) {
-            results.push(self.update(&mut kept, p, *array, &[count], *value).into());
+        let mut kept = Statements::new(stm.span);
+        let mut results = vec![kept.arith("n", BinOp::Add, count, Atom::i64(1), self.vars)];
+        for (p, value) in arrays.iter().zip(&lam.body.results[1..]) {
+            results.push(update(&mut kept, p, p.var, &[count], *value, self.vars).into());
         }
-        let then = Body { stms: kept.stms, results };
-        let same = std::iter::once(count).chain(arrays.into_iter().map(Atom::Var)).collect();
+        let then = kept.results(results);
+        let same = std::iter::once(count).chain(arrays.iter().map(|p| p.var.into())).collect();
         let other = Body { stms: Vec::new(), results: same };
-        let pat: Vec<Param> = std::iter::once(&more).chain(&all).map(|p| self.fresh(p)).collect();
+        let pat: Vec<Param> = stm.pat[..1].iter().chain(&all).map(|p| p.fresh(self.vars)).collect();
         let results = pat.iter().map(|p| p.var.into()).collect();
-        turn.push(pat, Exp::If { cond: lam.body.results[0], then, other });
+        rows.code.bind(pat, Exp::If { cond: lam.body.results[0], then, other });
 
         let count = stm.pat[0].clone();
         let len = Atom::Var(count.var);
         let pat = std::iter::once(count).chain(all.iter().cloned()).collect();
-        finish(turn, width, pat, results, out);
+        out.push(rows.finish(width, pat, results));
         for (p, all) in stm.pat[1..].iter().zip(all) {
             let exp = Exp::Slice { arr: all.var, start: Atom::i64(0), len, stride: Atom::i64(1) };
             out.push(Stm { pat: vec![p.clone()], exp, span: stm.span });
@@ -225,107 +191,63 @@ impl Rewriter<'_> {
         op: Option<&Lambda>,
         out: &mut Vec<Stm>,
     ) {
-        let mut turn = self.turn(inputs, lam, stm.span);
-        let arrays: Vec<Var> =
-            stm.pat.iter().zip(dests).map(|(p, d)| self.state(&mut turn, &p.ty, (*d).into())).collect();
-        self.append(&mut turn, &lam.body);
-        let at = lam.body.results[0];
-        let cond = self.inside(&mut turn, at, &stm.pat);
-
-        let mut then = Turn { index: turn.index, params: Vec::new(), stms: Vec::new(), span: stm.span };
-        let mut values = lam.body.results[1..].to_vec();
-        if let Some(op) = op {
-            let mut old = Vec::new();
-            for (array, ty) in arrays.iter().zip(&op.ret) {
-                let p = Param { var: self.vars.fresh("old"), ty: ty.clone() };
-                old.push(Atom::Var(p.var));
-                then.push(vec![p], Exp::Index(*array, vec![at]));
-            }
-            then.name(&op.params, old.into_iter().chain(values));
-            self.append(&mut then, &op.body);
-            values = op.body.results.clone();
-        }
-        let mut results = Vec::new();
-        for ((p, array), value) in stm.pat.iter().zip(&arrays).zip(values) {
-            results.push(Atom::Var(self.update(&mut then, p, *array, &[at], value)));
-        }
-        let then = Body { stms: then.stms, results };
-        let other = Body { stms: Vec::new(), results: arrays.into_iter().map(Atom::Var).collect() };
-        let pat: Vec<Param> = stm.pat.iter().map(|p| self.fresh(p)).collect();
-        let results = pat.iter().map(|p| p.var.into()).collect();
-        turn.push(pat, Exp::If { cond, then, other });
-        finish(turn, width, stm.pat.clone(), results, out);
-    }
-
-    /// Whether an index lies inside the arrays written to.
-    fn inside(&mut self, turn: &mut Turn, at: Atom, pat: &[Param]) -> Atom {
-        let Some(Dim::Size(size)) = pat.first().and_then(|p| p.ty.dims.first()) else {
-            return Atom::bool(false);
+        let mut rows = self.rows(inputs, lam, stm.span);
+        let arrays = self.carried(&mut rows, &stm.pat, dests);
+        self.append(&mut rows.code, &lam.body);
+        let op = op.map(|op| self.operator_of_rows(op));
+        let (at, values) = (lam.body.results[0], &lam.body.results[1..]);
+        let size = match stm.pat.first().map(|p| p.ty.dims[0]) {
+            Some(Dim::Size(size)) => size,
+            _ => Atom::i64(0),
         };
-        let mut bool = |vars: &mut Vars, op, args| {
-            let p = Param { var: vars.fresh("inside"), ty: Type::BOOL };
-            let var = p.var;
-            turn.push(vec![p], Exp::Prim(op, args));
-            Atom::Var(var)
+        let results = rows.write_inside((at, size), &arrays, values, op, self.vars);
+        out.push(rows.finish(width, stm.pat.clone(), results));
+    }
+
+    /// A loop whose iterations begin with the rows of the inputs.
+    fn rows(&mut self, inputs: &[Var], lam: &Lambda, span: Span) -> Loop {
+        let mut rows = Loop::new(span, self.vars);
+        rows.read_rows(lam, inputs);
+        rows
+    }
+
+    /// Arrays like `pat` as state, which start as `dests`.
+    fn carried(&mut self, rows: &mut Loop, pat: &[Param], dests: &[Var]) -> Vec<Param> {
+        let carry = |(p, d): (&Param, &Var)| {
+            let var = rows.carry("acc", &p.ty, (*d).into(), self.vars);
+            Param { var, ty: p.ty.clone() }
         };
-        let low = bool(self.vars, PrimOp::Cmp(CmpOp::Le, Prim::I64), vec![Atom::i64(0), at]);
-        let high = bool(self.vars, PrimOp::Cmp(CmpOp::Lt, Prim::I64), vec![at, *size]);
-        bool(self.vars, PrimOp::Bin(BinOp::And, Prim::Bool), vec![low, high])
+        pat.iter().zip(dests).map(carry).collect()
     }
 
-    /// A loop whose turns begin with the rows of the inputs.
-    fn turn(&mut self, inputs: &[Var], lam: &Lambda, span: Span) -> Turn {
-        let mut turn = Turn { index: self.vars.fresh("i"), params: Vec::new(), stms: Vec::new(), span };
-        for (p, input) in lam.params.iter().zip(inputs) {
-            turn.push(vec![p.clone()], Exp::Index(*input, vec![turn.index.into()]));
-        }
-        turn
+    fn append(&mut self, code: &mut Statements, body: &Body) {
+        body.stms.iter().for_each(|s| self.stm(s.clone(), &mut code.stms));
     }
 
-    /// A variable of the loop's state.
-    fn state(&mut self, turn: &mut Turn, ty: &Type, initial: Atom) -> Var {
-        let var = self.vars.fresh("acc");
-        turn.params.push((Param { var, ty: ty.clone() }, initial));
-        var
-    }
-
-    fn append(&mut self, turn: &mut Turn, body: &Body) {
-        body.stms.iter().for_each(|s| self.stm(s.clone(), &mut turn.stms));
-    }
-
-    /// The next version of an array like `p`.
-    fn update(&mut self, turn: &mut Turn, p: &Param, arr: Var, at: &[Atom], value: Atom) -> Var {
-        let next = self.fresh(p);
-        let var = next.var;
-        turn.push(vec![next], Exp::Update { arr, at: At::indices(at), value });
-        var
-    }
-
-    fn fresh(&mut self, p: &Param) -> Param {
-        Param { var: self.vars.fresh_like(p.var), ty: p.ty.clone() }
+    /// An operator, with loops in it.
+    fn operator_of_rows(&mut self, op: &Lambda) -> Lambda {
+        let mut op = op.clone();
+        self.body(&mut op.body);
+        op
     }
 
     /// An array of a type, full of zeros.
     fn filled(&mut self, ty: &Type, span: Span, out: &mut Vec<Stm>) -> Var {
-        let mut bind = |vars: &mut Vars, ty: Type, exp| {
-            let p = Param { var: vars.fresh("zeros"), ty };
-            let var = p.var;
-            out.push(Stm { pat: vec![p], exp, span });
-            var
-        };
+        let mut code = Statements::new(span);
+        let mut bind = |ty, exp| code.value("zeros", ty, exp, self.vars);
         let (prim, zero) = (ty.prim(), Atom::Const(Scalar::zero(ty.prim())));
-        if let [_, Dim::Seg(s)] = ty.dims[..] {
-            let total = Atom::Var(bind(self.vars, Type::I64, Exp::Total(s)));
-            let flat = Type::array(vec![Dim::Size(total)], prim);
-            let flat = bind(self.vars, flat, Exp::Replicate(total, zero));
-            return bind(self.vars, ty.clone(), Exp::Unflatten(flat));
-        }
         let mut made = zero;
-        for i in (0..ty.dims.len()).rev() {
-            let Dim::Size(n) = ty.dims[i] else { unreachable!("deep descriptors are not filled") };
-            let ty = Type::array(ty.dims[i..].to_vec(), prim);
-            made = bind(self.vars, ty, Exp::Replicate(n, made)).into();
+        if let [_, Dim::Seg(s)] = ty.dims[..] {
+            let total = Atom::Var(bind(Type::I64, Exp::Total(s)));
+            let flat = bind(Type::array(vec![Dim::Size(total)], prim), Exp::Replicate(total, zero));
+            made = bind(ty.clone(), Exp::Unflatten(flat)).into();
+        } else {
+            for (i, dim) in ty.dims.iter().enumerate().rev() {
+                let Dim::Size(n) = *dim else { unreachable!("deep descriptors are not filled") };
+                made = bind(Type::array(ty.dims[i..].to_vec(), prim), Exp::Replicate(n, made)).into();
+            }
         }
+        out.append(&mut code.stms);
         made.var().expect("an array has a dimension")
     }
 }
@@ -343,10 +265,4 @@ fn can_be_filled(ty: &Type, pat: &[Param]) -> bool {
     };
     let regular = ty.dims.iter().all(|d| matches!(d, Dim::Size(_)));
     !ty.is_desc() && ty.dims.iter().all(outside) && (regular || ty.rank() == 2)
-}
-
-fn finish(turn: Turn, width: Atom, pat: Vec<Param>, results: Vec<Atom>, out: &mut Vec<Stm>) {
-    let Turn { index, params, stms, span } = turn;
-    let form = LoopForm::For { index, prim: Prim::I64, bound: width };
-    out.push(Stm { pat, exp: Exp::Loop { params, form, body: Body { stms, results } }, span });
 }

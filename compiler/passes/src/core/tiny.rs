@@ -13,7 +13,8 @@
 
 use par_ir::core::{Body, Exp, Fun, FunId, LoopForm, Param, Program, Stm};
 use par_ir::stack::deeper;
-use par_ir::tiny::{MOST, Tiny, is_folded, leaves, sizes};
+use par_ir::tiny::{Tiny, is_folded, leaves, sizes};
+use par_ir::tuning;
 use par_ir::{Atom, Type, Var, Vars};
 use std::collections::{HashMap, HashSet};
 
@@ -35,7 +36,7 @@ pub fn run(program: &mut Program) {
 
 /// Recursive functions whose parameters and results are scalars and small arrays.
 fn taken_apart(program: &Program) -> HashSet<FunId> {
-    let is_small = |p: &Param| sizes(&p.ty, MOST).is_some_and(|s| s.iter().all(|n| *n > 0));
+    let is_small = |p: &Param| sizes(&p.ty, tuning::TINY_ELEMENTS).is_some_and(|s| s.iter().all(|n| *n > 0));
     let fits = |p: &Param| p.ty.is_scalar() && !p.ty.is_desc() || is_small(p);
     let wanted = |f: &Fun| {
         let all = || f.params.iter().chain(&f.ret);

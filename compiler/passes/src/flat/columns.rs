@@ -16,19 +16,18 @@
 //! What one column reads lies far apart in memory, what neighbouring columns read lies together. The blocks depend on sizes only, so the
 //! order in which elements are combined does too. A kernel with a check keeps its order: the failing position is to be the first.
 
-use crate::flat::host::Host;
 use par_ir::Vars;
 use par_ir::access::{Access, Extent, Facts, Form, Symbol};
-use par_ir::core::{self, Body, Exp, Lambda, LoopForm};
+use par_ir::build::{Host, Statements};
+use par_ir::core::{self, Body, Exp, Lambda};
 use par_ir::effects::Effects;
 use par_ir::flat::{Block, Kernel, KernelKind, Op, Out, Param, Program, Space, Stm, Ty, VersionChoice};
+use par_ir::loops::Loop;
 use par_ir::prim::{BinOp, CmpOp, PrimOp};
+use par_ir::tuning;
 use par_ir::ty::{Atom, Dim, Type, Var};
 use par_ir::visit::{Code, Subst};
 use par_runtime::{Prim, Span};
-
-/// Rows of a block.
-const BLOCK: i64 = 256;
 
 /// In every function of a program.
 pub(crate) fn run(program: &mut Program) {
@@ -137,14 +136,13 @@ impl<'k> Reduction<'k> {
 
     fn in_blocks(&self, stm: &Stm, out: &mut Vec<Stm>, vars: &mut Vars) {
         let mut host = Host::new(stm, vars);
-        let more =
-            host.prim("n", PrimOp::Bin(BinOp::Add, Prim::I64), vec![self.length, Atom::i64(BLOCK - 1)]);
-        let blocks = host.prim("blocks", PrimOp::Bin(BinOp::Quot, Prim::I64), vec![more, Atom::i64(BLOCK)]);
+        let more = host.arith("n", BinOp::Add, self.length, Atom::i64(tuning::COLUMN_BLOCK - 1));
+        let blocks = host.arith("blocks", BinOp::Quot, more, Atom::i64(tuning::COLUMN_BLOCK));
         let one = host.prim("one", PrimOp::Cmp(CmpOp::Eq, Prim::I64), vec![blocks, Atom::i64(1)]);
         let parts: Vec<Param> =
             stm.pat.iter().map(|p| Param { var: host.vars.fresh_like(p.var), ty: p.ty }).collect();
         let rows = match &self.groups {
-            Some(g) => host.prim("rows", PrimOp::Bin(BinOp::Mul, Prim::I64), vec![blocks, g.count]),
+            Some(g) => host.arith("rows", BinOp::Mul, blocks, g.count),
             None => blocks,
         };
         let of_blocks = self.of_blocks(rows, stm.span, host.vars);
@@ -157,7 +155,7 @@ impl<'k> Reduction<'k> {
         let then = Block { stms: vec![], results: results(&parts) };
         let combined = Stm { pat: sums.clone(), op: Op::Kernel(Box::new(of_parts)), ..stm.clone() };
         let other = Block { stms: vec![combined], results: results(&sums) };
-        let versions = Some(VersionChoice::Columns { block: BLOCK });
+        let versions = Some(VersionChoice::Columns { block: tuning::COLUMN_BLOCK });
         host.bind(stm.pat.clone(), Op::If { cond: one, versions, then, other });
         out.append(&mut host.stms);
     }
@@ -165,54 +163,45 @@ impl<'k> Reduction<'k> {
     /// Combines the elements of a block of every column.
     fn of_blocks(&self, rows: Atom, span: Span, vars: &mut Vars) -> Kernel {
         let (row, pos) = (vars.fresh("block"), vars.fresh("pos"));
-        let (column, k) = (vars.fresh("column"), vars.fresh("k"));
-        let mut code = Lines { span, stms: vec![] };
+        let column = vars.fresh("column");
+        let mut code = Statements::new(span);
         let (block, matrix) = self.block_and_matrix(&mut code, row, vars);
-        let lo = code.arith("lo", BinOp::Mul, block, Atom::i64(BLOCK), vars);
+        let lo = code.arith("lo", BinOp::Mul, block, Atom::i64(tuning::COLUMN_BLOCK), vars);
         let left = code.arith("left", BinOp::Sub, self.length, lo, vars);
-        let count = code.arith("count", BinOp::Min, left, Atom::i64(BLOCK), vars);
+        let count = code.arith("count", BinOp::Min, left, Atom::i64(tuning::COLUMN_BLOCK), vars);
         let start = code.arith("start", BinOp::Mul, row.into(), self.columns, vars);
         let prologue = std::mem::take(&mut code.stms);
 
-        code.bind(column, BinOp::Sub, pos.into(), start);
+        let difference = Exp::Prim(PrimOp::Bin(BinOp::Sub, Prim::I64), vec![pos.into(), start]);
+        code.bind(vec![core::Param { var: column, ty: Type::I64 }], difference);
         let renamed = self.names(&mut code, matrix, column, vars);
         let without = |stms: &[core::Stm]| -> Vec<core::Stm> {
             stms.iter().filter(|s| !self.is_renamed(s)).cloned().collect()
         };
         code.stms.extend(without(&self.kernel.prologue).substituted(&renamed));
 
-        let mut turn = Lines { span, stms: vec![] };
-        let element = turn.arith("i", BinOp::Add, lo, k.into(), vars);
+        let mut each = Loop::new(span, vars);
+        let element = each.code.arith("i", BinOp::Add, lo, each.index.into(), vars);
         let mut renamed = renamed;
         renamed.extend(self.elements.iter().map(|v| (*v, element)));
-        turn.stms.extend(without(&self.kernel.body.stms).substituted(&renamed));
-        let state = &self.op.params[..self.neutral.len()];
-        for (p, x) in self.op.params[self.neutral.len()..].iter().zip(&self.kernel.body.results) {
-            let x = x.substituted(&renamed);
-            turn.stms.push(core::Stm { pat: vec![p.clone()], exp: Exp::Atom(x), span });
-        }
-        turn.stms.extend(self.op.body.stms.iter().cloned());
-        let body = Body { stms: turn.stms, results: self.op.body.results.clone() };
-        let pat: Vec<core::Param> =
-            state.iter().map(|p| core::Param { var: vars.fresh_like(p.var), ty: p.ty.clone() }).collect();
+        each.code.stms.extend(without(&self.kernel.body.stms).substituted(&renamed));
+        each.fold(self.op, self.neutral);
+        let values: Vec<Atom> = self.kernel.body.results.iter().map(|x| x.substituted(&renamed)).collect();
+        each.combine(self.op.clone(), &values);
+        let pat: Vec<core::Param> = each.state.iter().map(|(p, _)| p.fresh(vars)).collect();
         let results = pat.iter().map(|p| p.var.into()).collect();
-        let exp = Exp::Loop {
-            params: state.iter().cloned().zip(self.neutral.iter().copied()).collect(),
-            form: LoopForm::For { index: k, prim: Prim::I64, bound: count },
-            body,
-        };
-        code.stms.push(core::Stm { pat, exp, span });
+        code.stms.push(each.finish(count, pat, self.op.body.results.clone()));
         let outs = self.op.ret.iter().map(|t| Out::Elem(t.prim())).collect();
         let space = Space::rows(rows, Dim::Size(self.columns));
         let index = vec![row, vars.fresh("i")];
-        let body = Body { stms: code.stms, results };
+        let body = code.results(results);
         let mut kernel = Kernel { kind: KernelKind::Map(outs), space, index, row, pos, prologue, body };
         crate::flat::bulk::reads::tidy(&mut kernel);
         kernel
     }
 
     /// The numbers of the block and of the matrix.
-    fn block_and_matrix(&self, code: &mut Lines, row: Var, vars: &mut Vars) -> (Atom, Option<Atom>) {
+    fn block_and_matrix(&self, code: &mut Statements, row: Var, vars: &mut Vars) -> (Atom, Option<Atom>) {
         let Some(groups) = &self.groups else { return (row.into(), None) };
         let block = code.arith("block", BinOp::Quot, row.into(), groups.count, vars);
         let before = code.arith("before", BinOp::Mul, block, groups.count, vars);
@@ -220,7 +209,7 @@ impl<'k> Reduction<'k> {
     }
 
     /// What the kernel's variables for row, matrix and column are called now.
-    fn names(&self, code: &mut Lines, matrix: Option<Atom>, column: Var, vars: &mut Vars) -> Subst {
+    fn names(&self, code: &mut Statements, matrix: Option<Atom>, column: Var, vars: &mut Vars) -> Subst {
         let (Some(groups), Some(matrix)) = (&self.groups, matrix) else {
             return Subst::from([(self.kernel.row, Atom::Var(column))]);
         };
@@ -234,7 +223,7 @@ impl<'k> Reduction<'k> {
     /// Combines what the blocks of every column result in.
     fn of_parts(&self, blocks: Atom, parts: &[Param], span: Span, vars: &mut Vars) -> Kernel {
         let (row, pos) = (vars.fresh("column"), vars.fresh("pos"));
-        let mut code = Lines { span, stms: vec![] };
+        let mut code = Statements::new(span);
         let first = code.arith("first", BinOp::Mul, row.into(), blocks, vars);
         let prologue = std::mem::take(&mut code.stms);
         let block = code.arith("block", BinOp::Sub, pos.into(), first, vars);
@@ -245,12 +234,12 @@ impl<'k> Reduction<'k> {
             let Ty::Array(prim) = p.ty else { unreachable!("reductions make arrays") };
             let part = core::Param { var: vars.fresh_like(p.var), ty: Type::scalar(prim) };
             results.push(part.var.into());
-            code.stms.push(core::Stm { pat: vec![part], exp: Exp::Index(p.var, vec![at]), span });
+            code.index(part, p.var, vec![at]);
         }
         let kind = KernelKind::Reduce { op: self.op.refreshed(vars), neutral: self.neutral.to_vec() };
         let space = Space::rows(self.all, Dim::Size(blocks));
         let index = vec![row, vars.fresh("i")];
-        Kernel { kind, space, index, row, pos, prologue, body: Body { stms: code.stms, results } }
+        Kernel { kind, space, index, row, pos, prologue, body: code.results(results) }
     }
 }
 
@@ -288,23 +277,4 @@ fn variables(kernel: &Kernel, access: &Access, dim: usize) -> Vec<Var> {
 /// Whether a body has a loop in it.
 fn loops(body: &Body) -> bool {
     body.stms.iter().any(|s| matches!(s.exp, Exp::Loop { .. }) || s.exp.bodies().into_iter().any(loops))
-}
-
-/// Code of a kernel under construction.
-struct Lines {
-    span: Span,
-    stms: Vec<core::Stm>,
-}
-
-impl Lines {
-    fn bind(&mut self, var: Var, op: BinOp, a: Atom, b: Atom) {
-        let exp = Exp::Prim(PrimOp::Bin(op, Prim::I64), vec![a, b]);
-        self.stms.push(core::Stm { pat: vec![core::Param { var, ty: Type::I64 }], exp, span: self.span });
-    }
-
-    fn arith(&mut self, name: &str, op: BinOp, a: Atom, b: Atom, vars: &mut Vars) -> Atom {
-        let var = vars.fresh(name);
-        self.bind(var, op, a, b);
-        var.into()
-    }
 }

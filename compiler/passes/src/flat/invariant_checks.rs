@@ -10,8 +10,8 @@
 //! Only checks before all that may fail otherwise: at the first position they would have failed first. A kernel that is left without
 //! any may be joined with others.
 
-use crate::flat::host::Host;
 use par_ir::Vars;
+use par_ir::build::Host;
 use par_ir::core::{self, Exp};
 use par_ir::effects::Effects;
 use par_ir::flat::{Block, Kernel, Op, Program, Stm};
@@ -34,7 +34,7 @@ fn in_block(block: &mut Block, vars: &mut Vars) {
         let found = if let Op::Kernel(k) = &mut stm.op { take(k) } else { vec![] };
         if !found.is_empty() {
             let mut host = Host::new(&stm, vars);
-            host.checks(&found);
+            make(&mut host, &found);
             stms.append(&mut host.stms);
         }
         stms.push(stm);
@@ -72,42 +72,37 @@ fn take(k: &mut Kernel) -> Vec<core::Stm> {
     found
 }
 
-impl Host<'_> {
-    fn checks(&mut self, stms: &[core::Stm]) {
-        let Op::Kernel(k) = &self.like.op else { unreachable!("taken out of a kernel") };
-        let sizes = k.space.0.iter().map(|dim| match dim {
-            Dim::Size(n) => *n,
-            Dim::Seg(_) => unreachable!("ragged spaces keep their checks"),
-        });
-        let sizes: Vec<Atom> = sizes.collect();
-        let empty: Vec<Atom> = sizes.into_iter().filter_map(|n| self.is_empty(n)).collect();
-        let mut names = Subst::new();
-        for stm in stms {
-            match stm.exp.substituted(&names) {
-                Exp::Prim(op, args) => {
-                    let x = self.prim("same", op, args);
-                    names.insert(stm.pat[0].var, x);
-                }
-                Exp::Check { cond, kind, args } => {
-                    let or = PrimOp::Bin(BinOp::Or, Prim::Bool);
-                    let cond = empty.iter().fold(cond, |c, e| self.prim("holds", or, vec![c, *e]));
-                    self.stms.push(Stm {
-                        pat: vec![],
-                        op: Op::Check { cond, kind, args },
-                        span: stm.span,
-                        place: self.like.place,
-                    });
-                }
-                _ => unreachable!("only operators and checks are taken"),
+/// Makes checks on the host, with the operators that they need.
+fn make(host: &mut Host<'_>, stms: &[core::Stm]) {
+    let Op::Kernel(k) = &host.like.op else { unreachable!("taken out of a kernel") };
+    let sizes = k.space.0.iter().map(|dim| match dim {
+        Dim::Size(n) => *n,
+        Dim::Seg(_) => unreachable!("ragged spaces keep their checks"),
+    });
+    let sizes: Vec<Atom> = sizes.collect();
+    let empty: Vec<Atom> = sizes.into_iter().filter_map(|n| is_empty(host, n)).collect();
+    let mut names = Subst::new();
+    for stm in stms {
+        match stm.exp.substituted(&names) {
+            Exp::Prim(op, args) => {
+                let x = host.prim("same", op, args);
+                names.insert(stm.pat[0].var, x);
             }
+            Exp::Check { cond, kind, args } => {
+                let or = PrimOp::Bin(BinOp::Or, Prim::Bool);
+                let cond = empty.iter().fold(cond, |c, e| host.prim("holds", or, vec![c, *e]));
+                let (op, place) = (Op::Check { cond, kind, args }, host.like.place);
+                host.stms.push(Stm { pat: vec![], op, span: stm.span, place });
+            }
+            _ => unreachable!("only operators and checks are taken"),
         }
     }
+}
 
-    /// Whether a size is 0, if it may be.
-    fn is_empty(&mut self, n: Atom) -> Option<Atom> {
-        match n.as_i64() {
-            Some(n) if n > 0 => None,
-            _ => Some(self.prim("empty", PrimOp::Cmp(CmpOp::Le, Prim::I64), vec![n, Atom::i64(0)])),
-        }
+/// Whether a size is 0, if it may be.
+fn is_empty(host: &mut Host<'_>, n: Atom) -> Option<Atom> {
+    match n.as_i64() {
+        Some(n) if n > 0 => None,
+        _ => Some(host.compare("empty", CmpOp::Le, n, Atom::i64(0))),
     }
 }

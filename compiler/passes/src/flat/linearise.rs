@@ -14,7 +14,7 @@
 //! Analyses of kernels come before: an index is easier to recognise than the quotient that it becomes.
 
 use super::bulk::reads;
-use super::host::Host;
+use par_ir::build::Host;
 use par_ir::core::{self, Exp};
 use par_ir::flat::{Block, Kernel, Op, Param, Program, Space, Stm, Ty};
 use par_ir::prim::{BinOp, PrimOp};
@@ -56,7 +56,7 @@ fn in_block(block: &mut Block, outside: &Known, vars: &mut Vars) {
     let mut known = outside.clone();
     let mut stms = Vec::with_capacity(block.stms.len());
     for mut stm in std::mem::take(&mut block.stms) {
-        stm.op.blocks_mut().into_iter().for_each(|b| in_block(b, &known, vars));
+        stm.op.for_each_block_mut(|b| in_block(b, &known, vars));
         if let Op::Kernel(k) = &stm.op
             && (k.space.0.len() > 2 || mentions_innermost(k))
         {

@@ -2,7 +2,6 @@
 
 pub(crate) mod bulk;
 pub(crate) mod columns;
-mod host;
 pub(crate) mod interchange;
 pub(crate) mod invariant_checks;
 pub(crate) mod linearise;

@@ -1,6 +1,5 @@
 //! Statements in order: which join the open group, which run on the host, which are lifted.
 
-use super::construct::MAX_ROW;
 use super::ex::Ex;
 use super::kernel::Group;
 use super::nest::{Extent, LevelId, ROOT};
@@ -11,13 +10,14 @@ use par_ir::flat::{Op, Ty};
 use par_ir::place::parts_of;
 use par_ir::prim::BinOp;
 use par_ir::stack::deeper;
+use par_ir::tuning;
 use par_ir::{Atom, Var};
 use std::collections::HashMap;
 
 impl Flattener<'_> {
     /// Flattens statements at a level. The group stays open after the last.
     pub(crate) fn stms(&mut self, level: LevelId, stms: &[Stm]) -> Result<()> {
-        let parts = if self.is_root(level) { outlive::parts(stms) } else { HashMap::new() };
+        let parts = if self.shapes.is_root(level) { outlive::parts(stms) } else { HashMap::new() };
         for (i, stm) in stms.iter().enumerate() {
             parts.get(&i).into_iter().flatten().for_each(|v| self.store_part(level, *v));
             deeper(|| self.stm(level, stm))?;
@@ -26,7 +26,7 @@ impl Flattener<'_> {
     }
 
     fn stm(&mut self, level: LevelId, stm: &Stm) -> Result<()> {
-        if !self.is_root(level) && is_row_literal(stm) {
+        if !self.shapes.is_root(level) && is_row_literal(stm) {
             self.at(stm.span);
             self.note_types(&stm.pat);
             return self.rule(level, stm);
@@ -34,18 +34,18 @@ impl Flattener<'_> {
         self.store_rows();
         self.at(stm.span);
         self.note_types(&stm.pat);
-        if let (Exp::Atom(a), true) = (&stm.exp, self.is_root(level)) {
+        if let (Exp::Atom(a), true) = (&stm.exp, self.shapes.is_root(level)) {
             self.note_same_sizes(*a, &stm.pat[0].ty);
         }
         if self.view(stm)? {
-            if self.is_root(level) && matches!(stm.exp, Exp::Iota(_) | Exp::Replicate(..)) {
-                self.own.made_for_all.insert(stm.pat[0].var, self.scopes.len());
+            if self.shapes.is_root(level) && matches!(stm.exp, Exp::Iota(_) | Exp::Replicate(..)) {
+                self.own.made_for_all.insert(stm.pat[0].var, self.builder.scopes.len());
             }
             return Ok(());
         }
         if self.runs_in_place(level, stm) {
             self.in_place(level, stm)
-        } else if self.is_root(level) {
+        } else if self.shapes.is_root(level) {
             self.host_stm(stm)
         } else if self.sequential_exp(&stm.exp, &stm.pat) {
             let mut g = self.take_group(level);
@@ -67,9 +67,9 @@ impl Flattener<'_> {
     /// Whether a statement becomes a kernel that updates in place. The host does well enough with branches of its own; under a
     /// nest there is a flat version too, in which all positions take each turn together.
     fn runs_in_place(&self, level: LevelId, stm: &Stm) -> bool {
-        let wanted = match self.is_root(level) {
+        let wanted = match self.shapes.is_root(level) {
             true => !matches!(stm.exp, Exp::If { .. }),
-            false => self.versions != Versions::Flat,
+            false => self.facts.options.versions != Versions::Flat,
         };
         wanted && self.is_in_place(stm)
     }
@@ -90,10 +90,10 @@ impl Flattener<'_> {
     fn lift(&mut self, level: LevelId, stm: &Stm) -> Result<()> {
         self.flush();
         self.at(stm.span);
-        let around = self.place;
-        self.place = self.places.add(around, parts_of(stm, &self.vars));
+        let around = self.builder.place;
+        self.builder.place = self.builder.places.add(around, parts_of(stm, &self.builder.vars));
         let done = self.rule(level, stm);
-        self.place = around;
+        self.builder.place = around;
         done
     }
 
@@ -257,7 +257,7 @@ impl Flattener<'_> {
             Exp::Check { cond, kind, args } => {
                 let cond = self.host_atom(*cond);
                 let args = args.iter().map(|a| self.host_atom(*a)).collect();
-                self.emit(vec![], Op::Check { cond, kind: kind.clone(), args });
+                self.builder.emit(vec![], Op::Check { cond, kind: kind.clone(), args });
             }
             Exp::Index(arr, ixs) => {
                 let Rep::Scalar(ex) = self.indexed(*arr, ixs) else {
@@ -275,8 +275,8 @@ impl Flattener<'_> {
     }
 
     fn bind_host(&mut self, p: &Param, op: Op) {
-        let name = self.vars.name(p.var).to_string();
-        let v = self.bind(&name, Ty::Scalar(p.ty.prim()), op);
+        let name = self.builder.vars.name(p.var).to_string();
+        let v = self.builder.bind(&name, Ty::Scalar(p.ty.prim()), op);
         self.env.insert(p.var, Rep::Scalar(Ex::Atom(v.into())));
     }
 
@@ -305,7 +305,7 @@ impl Flattener<'_> {
         match ex {
             Ex::Atom(a) => *a,
             Ex::Pos(l) | Ex::Local(l) => {
-                assert!(self.is_root(*l), "internal error in flatten: a position on the host");
+                assert!(self.shapes.is_root(*l), "internal error in flatten: a position on the host");
                 Atom::i64(0)
             }
             Ex::Add(a, b) => self.host_arith(BinOp::Add, a, b),
@@ -315,19 +315,19 @@ impl Flattener<'_> {
             Ex::Off(d, i) => {
                 let row = self.host(i);
                 let is_end = |rows: &Extent| self.is_count(i, rows) || self.is_count(&Ex::Atom(row), rows);
-                if self.desc_rows.get(d).is_some_and(is_end) {
-                    return self.total(*d);
+                if self.shapes.desc_rows.get(d).is_some_and(is_end) {
+                    return self.builder.total(*d);
                 }
-                let off = self.offsets(*d);
+                let off = self.builder.offsets(*d);
                 self.read(off, par_ir::Prim::I64, row)
             }
             Ex::Len(d, i) => {
-                let off = self.offsets(*d);
+                let off = self.builder.offsets(*d);
                 let i = self.host(i);
                 let lo = self.read(off, par_ir::Prim::I64, i);
-                let next = self.host_op(BinOp::Add, i, Atom::i64(1));
+                let next = self.builder.host_op(BinOp::Add, i, Atom::i64(1));
                 let hi = self.read(off, par_ir::Prim::I64, next);
-                self.host_op(BinOp::Sub, hi, lo)
+                self.builder.host_op(BinOp::Sub, hi, lo)
             }
             Ex::Load(arr, p, i) => {
                 let i = self.host(i);
@@ -340,10 +340,10 @@ impl Flattener<'_> {
     fn is_count(&self, n: &Ex, space: &Extent) -> bool {
         match (n, space) {
             (Ex::Atom(n), Extent::Count(count)) => n == count,
-            (Ex::Atom(n), Extent::Total(d)) => self.known(&Known::Total(*d)) == Some(*n),
+            (Ex::Atom(n), Extent::Total(d)) => self.builder.known(&Known::Total(*d)) == Some(*n),
             (Ex::Mul(n, m), Extent::Times(outer, each)) => m.atom() == Some(*each) && self.is_count(n, outer),
             (Ex::Off(d, n), Extent::Total(e)) => {
-                d == e && self.desc_rows.get(d).is_some_and(|rows| self.is_count(n, rows))
+                d == e && self.shapes.desc_rows.get(d).is_some_and(|rows| self.is_count(n, rows))
             }
             _ => false,
         }
@@ -352,12 +352,12 @@ impl Flattener<'_> {
     fn host_arith(&mut self, op: BinOp, a: &Ex, b: &Ex) -> Atom {
         let a = self.host(a);
         let b = self.host(b);
-        self.host_op(op, a, b)
+        self.builder.host_op(op, a, b)
     }
 
     pub(crate) fn read(&mut self, arr: Var, p: par_ir::Prim, i: Atom) -> Atom {
-        let name = self.vars.name(arr).to_string();
-        self.bind(&name, Ty::Scalar(p), Op::Read(arr, i)).into()
+        let name = self.builder.vars.name(arr).to_string();
+        self.builder.bind(&name, Ty::Scalar(p), Op::Read(arr, i)).into()
     }
 }
 
@@ -387,7 +387,7 @@ impl Flattener<'_> {
 
 /// An array of scalars, which the kernel that computes them can store.
 fn is_row_literal(stm: &Stm) -> bool {
-    matches!(&stm.exp, Exp::Literal(elems, _) if !elems.is_empty() && elems.len() <= MAX_ROW && stm.pat[0].ty.rank() == 1)
+    matches!(&stm.exp, Exp::Literal(elems, _) if !elems.is_empty() && elems.len() <= tuning::STORED_ROW && stm.pat[0].ty.rank() == 1)
 }
 
 fn name_of(exp: &Exp) -> String {

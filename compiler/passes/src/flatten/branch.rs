@@ -104,7 +104,7 @@ impl Flattener<'_> {
         let other = self.close_block(b, |f| f.formed(level, &other.results, &forms));
         self.at(stm.span);
         let pat = self.form_params(level, &stm.pat, &forms);
-        self.emit(pat.clone(), Op::If { cond, versions, then, other });
+        self.builder.emit(pat.clone(), Op::If { cond, versions, then, other });
         self.adopt(level, &stm.pat, &forms, &pat);
         Ok(())
     }
@@ -115,7 +115,8 @@ impl Flattener<'_> {
         let mut kept = Vec::new();
         for (v, p) in roots.into_iter().zip(&stm.pat) {
             let whole = v.filter(|v| self.types.get(v) == Some(&p.ty)).and_then(|v| self.as_whole(level, v));
-            if let (Some((arr, data)), Some(of)) = (&whole, whole.as_ref().map(|w| self.whole[&w.1].1)) {
+            if let (Some((arr, data)), Some(of)) = (&whole, whole.as_ref().map(|w| self.shapes.whole[&w.1].1))
+            {
                 debug_assert!(matches!(arr.src, Src::Data(d, _) if d == *data));
                 self.own.layouts.insert(p.var, (arr.clone(), of));
             }
@@ -127,7 +128,7 @@ impl Flattener<'_> {
     /// `n > 0` on the host.
     pub(crate) fn any(&mut self, n: Atom) -> Atom {
         let op = PrimOp::Cmp(CmpOp::Lt, Prim::I64);
-        self.bind("any", Ty::Scalar(Prim::Bool), Op::Prim(op, vec![Atom::i64(0), n])).into()
+        self.builder.bind("any", Ty::Scalar(Prim::Bool), Op::Prim(op, vec![Atom::i64(0), n])).into()
     }
 
     /// Runs an arm on the positions it was chosen at, if there are any.
@@ -141,8 +142,8 @@ impl Flattener<'_> {
         whole: &[Option<Var>],
     ) -> Result<Arm> {
         let cond = self.any(n);
-        let sub = self.push_level(level, Kind::Pack { idx, n });
-        let outside = self.vars.len();
+        let sub = self.shapes.push_level(level, Kind::Pack { idx, n });
+        let outside = self.builder.vars.len();
         let mut leaving = Vec::new();
         let then = self.block(|f| {
             f.stms(sub, &body.stms)?;
@@ -168,7 +169,7 @@ impl Flattener<'_> {
             }
         }
         let other = self.block(|f| Ok(f.without_positions(&leaving)))?;
-        self.emit(pat, Op::If { cond, versions: None, then, other });
+        self.builder.emit(pat, Op::If { cond, versions: None, then, other });
         let mut reps = Vec::new();
         for (p, l) in stm.pat.iter().zip(leaving) {
             if let Leaving::Whole { array, after, .. } = l {
@@ -196,7 +197,7 @@ impl Flattener<'_> {
     ) -> Result<Leaving> {
         let before = self.as_whole(level, array).expect("asked before").1;
         values.push(self.whole_version(level, a, array)?.into());
-        let after = flat::Param { var: self.vars.fresh_like(before), ty: Ty::Array(p.ty.prim()) };
+        let after = flat::Param { var: self.builder.vars.fresh_like(before), ty: Ty::Array(p.ty.prim()) };
         Ok(Leaving::Whole { array, before, after })
     }
 
@@ -234,26 +235,26 @@ impl Flattener<'_> {
         let mut names: Vec<(Var, flat::Param)> = Vec::new();
         for (v, ty) in self.made_of(&arr) {
             if v.0 as usize >= outside && names.iter().all(|n| n.0 != v) {
-                let name = self.vars.fresh_like(v);
+                let name = self.builder.vars.fresh_like(v);
                 let mut parts = Vec::new();
                 self.arrays_in(v, &mut parts);
                 parts.retain(|part| (part.0 as usize) < outside);
                 if !parts.is_empty() {
-                    self.joined_of.insert(name, parts);
+                    self.shapes.joined_of.insert(name, parts);
                 }
                 names.push((v, flat::Param { var: name, ty }));
                 values.push(v.into());
             }
         }
         values.push(self.store(level, &arr.start).into());
-        let start = flat::Param { var: self.vars.fresh("start"), ty: Ty::Array(Prim::I64) };
+        let start = flat::Param { var: self.builder.vars.fresh("start"), ty: Ty::Array(Prim::I64) };
         Leaving::Rows { arr, names, start }
     }
 
     /// The host variables of an array's rows, without what says where they start.
     pub(crate) fn made_of(&self, arr: &Arr) -> Vec<(Var, Ty)> {
         let mut vars = match arr.src {
-            Src::Data(v, p) if self.blocks.contains(&v) => vec![(v, Ty::Blocks(p))],
+            Src::Data(v, p) if self.builder.blocks.contains(&v) => vec![(v, Ty::Blocks(p))],
             Src::Data(v, p) => vec![(v, Ty::Array(p))],
             Src::Desc(d) => vec![(d, Ty::Desc)],
             Src::Lens(v) => vec![(v, Ty::Blocks(Prim::I64))],
@@ -262,7 +263,7 @@ impl Flattener<'_> {
         let ty = |d: &FDim, v: Var| match d {
             FDim::Size(_) => Ty::Scalar(Prim::I64),
             FDim::Seg(_) => Ty::Desc,
-            FDim::View(_) | FDim::Steps(..) if self.blocks.contains(&v) => Ty::Blocks(Prim::I64),
+            FDim::View(_) | FDim::Steps(..) if self.builder.blocks.contains(&v) => Ty::Blocks(Prim::I64),
             FDim::Steps(_, Step::Same(Atom::Var(m))) if *m == v => Ty::Scalar(Prim::I64),
             FDim::View(_) | FDim::Steps(..) => Ty::Array(Prim::I64),
         };
@@ -289,8 +290,8 @@ impl Flattener<'_> {
             src => src,
         };
         arr.inner.iter_mut().for_each(|d| *d = d.renamed(name));
-        let extent = self.extent(level);
-        self.extents.insert(start.var, extent);
+        let extent = self.shapes.extent(level);
+        self.shapes.extents.insert(start.var, extent);
         arr.start = Ex::Load(start.var, Prim::I64, Rc::new(Ex::Pos(level)));
         self.types.insert(p.var, p.ty.clone());
         self.env.insert(p.var, Rep::Array(arr));
@@ -335,12 +336,12 @@ impl Flattener<'_> {
     fn merge_scalars(&mut self, level: LevelId, p: &Param, arms: &[Arm], values: &[Ex]) -> Ex {
         let prim = p.ty.prim();
         let n = self.count(level);
-        let mut out = self.bind("merged", Ty::Array(prim), Op::Replicate(n, Self::zero(prim)));
+        let mut out = self.builder.bind("merged", Ty::Array(prim), Op::Replicate(n, Self::zero(prim)));
         for (arm, value) in arms.iter().zip(values) {
             out = self.scatter_back(level, arm.level, out, prim, value);
         }
-        let extent = self.extent(level);
-        self.extents.insert(out, extent);
+        let extent = self.shapes.extent(level);
+        self.shapes.extents.insert(out, extent);
         Ex::Load(out, prim, Rc::new(Ex::Pos(level)))
     }
 
@@ -364,7 +365,7 @@ impl Flattener<'_> {
     ) -> Var {
         let mut g = self.group_at(sub);
         let results = vec![self.eval(&mut g, &Ex::Pos(level)), self.eval(&mut g, value)];
-        let v = self.vars.fresh_like(dest);
+        let v = self.builder.vars.fresh_like(dest);
         let pat = vec![flat::Param { var: v, ty: Ty::Array(prim) }];
         self.finish(g, KernelKind::Map(vec![Out::Scatter(vec![dest])]), results, pat);
         v

@@ -23,12 +23,12 @@ use par_ir::{Atom, Prim, PrimOp};
 impl Flattener<'_> {
     /// Flattens one function, plain or lifted.
     pub(crate) fn function(&mut self, id: FunId, lifted: bool) -> Result<()> {
-        let source = self.source;
+        let source = self.facts.source;
         let fun = &source.funs[id.0 as usize];
         let slot = self.instance(id, lifted);
         self.at(fun.span);
         let own = Part { construct: Construct::Function, span: fun.span };
-        self.place = self.places.add(PlaceId::default(), vec![own]);
+        self.builder.place = self.builder.places.add(PlaceId::default(), vec![own]);
         self.group = None;
         self.function = id;
         // Parameters are bound in the function's own block.
@@ -58,14 +58,14 @@ impl Flattener<'_> {
     }
 
     fn lifted_function(&mut self, id: FunId, fun: &Fun) -> Result<flat::Fun> {
-        let n = flat::Param { var: self.vars.fresh("n"), ty: Ty::Scalar(Prim::I64) };
-        let level = self.push_level(ROOT, Kind::Dim(FDim::Size(n.var.into())));
+        let n = flat::Param { var: self.builder.vars.fresh("n"), ty: Ty::Scalar(Prim::I64) };
+        let level = self.shapes.push_level(ROOT, Kind::Dim(FDim::Size(n.var.into())));
         let forms = lifted_forms(&fun.params);
         let mut params = vec![n];
         params.extend(self.form_params(level, &fun.params, &forms));
         let mut ret = Vec::new();
         let body = self.block(|f| {
-            f.declare(&n);
+            f.builder.declare(&n);
             f.adopt(level, &fun.params, &forms, &params[1..]);
             f.unless_empty(level, n, id, fun)
         })?;
@@ -82,13 +82,13 @@ impl Flattener<'_> {
         self.at(fun.span);
         let pat = self.form_params(level, &fun.ret, &forms);
         let other = self.block(|f| Ok(f.nothing_like(&pat)))?;
-        self.emit(pat.clone(), Op::If { cond, versions: None, then, other });
+        self.builder.emit(pat.clone(), Op::If { cond, versions: None, then, other });
         Ok(pat.iter().map(|p| p.var.into()).collect())
     }
 
     /// A batch of calls, all at once or in pieces.
     fn batch_in_pieces(&mut self, level: LevelId, n: flat::Param, id: FunId, fun: &Fun) -> Result<Vec<Atom>> {
-        if self.splitting == Splitting::Never || traces(&fun.body) {
+        if self.facts.options.splitting == Splitting::Never || traces(&fun.body) {
             return self.batch(level, n.var.into(), id, fun);
         }
         let split = self.split(level, n.var.into(), |f, part| {
@@ -97,26 +97,26 @@ impl Flattener<'_> {
         })?;
         self.at(fun.span);
         let pat = self.form_params(level, &fun.ret, &lifted_forms(&fun.ret));
-        self.emit(pat.clone(), split);
+        self.builder.emit(pat.clone(), split);
         Ok(pat.iter().map(|p| p.var.into()).collect())
     }
 
     /// The results of a batch of calls: in the flat version, or, once there are enough of them, each call by itself where
     /// the function has a sequential version.
     fn batch(&mut self, level: LevelId, n: Atom, id: FunId, fun: &Fun) -> Result<Vec<Atom>> {
-        if !self.locals.has_version(id) || self.versions == Versions::Flat {
+        if !self.locals.has_version(id) || self.facts.options.versions == Versions::Flat {
             return self.flat_batch(level, fun);
         }
         let measured = self.threshold(fun.span, Measure::Calls);
-        let enough = if self.versions == Versions::Sequential { 1 } else { measured };
+        let enough = if self.facts.options.versions == Versions::Sequential { 1 } else { measured };
         let many = Op::Prim(PrimOp::Cmp(CmpOp::Le, Prim::I64), vec![Atom::i64(enough), n]);
-        let cond = self.bind("many", Ty::Scalar(Prim::Bool), many).into();
+        let cond = self.builder.bind("many", Ty::Scalar(Prim::Bool), many).into();
         let then = self.block(|f| f.sequential_batch(level, id, fun))?;
         let other = self.block(|f| f.flat_batch(level, fun))?;
         self.at(fun.span);
         let pat = self.canonical_params(level, &fun.ret);
         let versions = Some(VersionChoice::Calls { least: enough });
-        self.emit(pat.clone(), Op::If { cond, versions, then, other });
+        self.builder.emit(pat.clone(), Op::If { cond, versions, then, other });
         Ok(pat.iter().map(|p| p.var.into()).collect())
     }
 
@@ -131,7 +131,7 @@ impl Flattener<'_> {
     /// One kernel, which calls the sequential version at every position.
     fn sequential_batch(&mut self, level: LevelId, id: FunId, fun: &Fun) -> Result<Vec<Atom>> {
         let args = fun.params.iter().map(|p| p.var.into()).collect();
-        let result = |p: &Param| Param { var: self.vars.fresh_like(p.var), ty: p.ty.clone() };
+        let result = |p: &Param| Param { var: self.builder.vars.fresh_like(p.var), ty: p.ty.clone() };
         let pat: Vec<Param> = fun.ret.iter().map(result).collect();
         let results: Vec<Atom> = pat.iter().map(|p| p.var.into()).collect();
         let mut g = self.take_group(level);
@@ -142,40 +142,45 @@ impl Flattener<'_> {
     }
 
     pub(crate) fn call(&mut self, level: LevelId, stm: &Stm, fun: FunId, args: &[Atom]) -> Result<()> {
-        let root = self.is_root(level);
+        let root = self.shapes.is_root(level);
         let callee = self.instance(fun, !root);
         let values = if root {
-            let forms = self.plain_forms(&self.source.funs[fun.0 as usize]);
+            let forms = self.plain_forms(&self.facts.source.funs[fun.0 as usize]);
             self.formed(level, args, &forms)
         } else {
             self.lifted_args(level, fun, args)
         };
         self.at(stm.span);
-        let source = &self.source.funs[fun.0 as usize];
+        let source = &self.facts.source.funs[fun.0 as usize];
         let forms = if root { self.plain_results(source) } else { lifted_forms(&source.ret) };
         let pat = self.form_params(level, &stm.pat, &forms);
-        self.emit(pat.clone(), Op::Call(callee, values));
+        self.builder.emit(pat.clone(), Op::Call(callee, values));
         self.adopt(level, &stm.pat, &forms, &pat);
         Ok(())
     }
 
     /// How a function is given its arguments outside all nests: as views, but what it updates. Entry points get values.
     fn plain_forms(&self, fun: &Fun) -> Vec<Form> {
-        let is_view = |p: &Param| fun.entry.is_none() && has_view(&p.ty) && !self.passed_on.contains(&p.var);
+        let is_view = |p: &Param| {
+            fun.entry.is_none() && has_view(&p.ty) && !self.facts.consumed_through_calls.contains(&p.var)
+        };
         fun.params.iter().map(|p| if is_view(p) { Form::View } else { Form::Packed }).collect()
     }
 
     /// How a function gives its results outside all nests: as views, if they may be its arguments.
     fn plain_results(&self, fun: &Fun) -> Vec<Form> {
-        fun.ret.iter().map(|p| if self.passed.contains(&p.var) { Form::View } else { Form::Packed }).collect()
+        fun.ret
+            .iter()
+            .map(|p| if self.facts.forwarded.contains(&p.var) { Form::View } else { Form::Packed })
+            .collect()
     }
 
     fn lifted_args(&mut self, level: LevelId, callee: FunId, args: &[Atom]) -> Vec<Atom> {
-        let forms = lifted_forms(&self.source.funs[callee.0 as usize].params);
+        let forms = lifted_forms(&self.facts.source.funs[callee.0 as usize].params);
         let mut out = vec![self.count(level)];
         let values = self.formed(level, args, &forms);
         // Or the deepest call of a recursion would hold what all those around it made.
-        let recursive = self.reachable[callee.0 as usize].contains(&self.function);
+        let recursive = self.facts.reachable[callee.0 as usize].contains(&self.function);
         out.extend(if recursive { self.tidied(level, args, &forms, values) } else { values });
         out
     }

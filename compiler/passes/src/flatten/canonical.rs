@@ -14,11 +14,12 @@
 //! start where its row of starts says. So a matrix, or a ragged array, is passed on by one number a position. The elements of a
 //! descriptor are the lengths.
 
+use super::Flattener;
 use super::ex::Ex;
+use super::host::Known;
 use super::nest::{FDim, LevelId};
 use super::pack::DimRep;
 use super::rep::{Arr, Rep, Src};
-use super::{Flattener, Known};
 use par_ir::core::Param;
 use par_ir::flat::{self, Op, Ty};
 use par_ir::{Atom, Prim, Scalar, Type, Var};
@@ -53,7 +54,7 @@ impl Flattener<'_> {
     /// The type of the packed form of a CORE value.
     pub(crate) fn canonical_ty(&self, level: LevelId, ty: &Type) -> Ty {
         match ty {
-            t if t.is_scalar() && self.is_root(level) => Ty::Scalar(t.prim()),
+            t if t.is_scalar() && self.shapes.is_root(level) => Ty::Scalar(t.prim()),
             t if t.is_desc() => Ty::Desc,
             t => Ty::Array(t.prim()),
         }
@@ -96,7 +97,7 @@ impl Flattener<'_> {
 
     fn canonical_atom(&mut self, level: LevelId, a: Atom) -> Atom {
         match self.rep(a) {
-            Rep::Scalar(ex) if self.is_root(level) => self.host(&ex),
+            Rep::Scalar(ex) if self.shapes.is_root(level) => self.host(&ex),
             Rep::Scalar(ex) => self.store(level, &ex).into(),
             Rep::Array(arr) => {
                 let ty = self.types[&a.var().expect("constants are scalar")].clone();
@@ -128,7 +129,7 @@ impl Flattener<'_> {
         });
         let mut values: Vec<Atom> = std::iter::once(blocks.into()).chain(starts).collect();
         let start = self.add(arr.start, Ex::Atom(offsets[0]));
-        let root = self.is_root(level);
+        let root = self.shapes.is_root(level);
         values.push(if root { self.host(&start) } else { self.store(level, &start).into() });
         values
     }
@@ -136,16 +137,16 @@ impl Flattener<'_> {
     /// A descriptor's rows as the lengths that they are.
     pub(crate) fn as_elements(&mut self, arr: Arr) -> Arr {
         let Src::Desc(d) = arr.src else { return arr };
-        let lens = self.where_bound(&[d], |f| f.lengths(d));
-        if let Some(rows) = self.desc_rows.get(&d).cloned() {
-            self.extents.insert(lens, rows);
+        let lens = self.where_bound(&[d], |f| f.builder.lengths(d));
+        if let Some(rows) = self.shapes.desc_rows.get(&d).cloned() {
+            self.shapes.extents.insert(lens, rows);
         }
         Arr { src: Src::Data(lens, Prim::I64), ..arr }
     }
 
     /// An array as blocks, and what is added to its indices.
     pub(crate) fn as_blocks(&mut self, data: Var, prim: Prim) -> (Var, Atom) {
-        if self.blocks.contains(&data) {
+        if self.builder.blocks.contains(&data) {
             return (data, Atom::i64(0));
         }
         let (blocks, origins) = self.join_blocks(&[data], prim);
@@ -161,14 +162,14 @@ impl Flattener<'_> {
         if ty.is_desc() && (matches!(arr.src, Src::Lens(_)) || arr.same_length().is_some()) {
             return true;
         }
-        if self.own.part_of.contains_key(&v) && !self.is_root(level) {
+        if self.own.part_of.contains_key(&v) && !self.shapes.is_root(level) {
             return true;
         }
         if !stored || arr.stride.is_some() {
             let for_all = self.is_for_all(v, &arr).is_some()
                 || self.copies_of_row(&arr, &ty).is_some()
                 || self.is_of_host(&arr, &ty);
-            return !self.is_root(level) && for_all || stored && ty.rank() > 1;
+            return !self.shapes.is_root(level) && for_all || stored && ty.rank() > 1;
         }
         !self.is_packed(level, &arr, &ty)
     }
@@ -189,15 +190,15 @@ impl Flattener<'_> {
     pub(crate) fn stored_once(&mut self, v: Var, arr: &Arr) -> Option<Arr> {
         let (n, depth) = self.is_for_all(v, arr)?;
         let prim = self.types[&v].prim();
-        let inner = self.scopes.split_off(depth);
+        let inner = self.builder.scopes.split_off(depth);
         let data = match &arr.src {
             Src::Splat(x) => {
                 let Rep::Scalar(Ex::Atom(x)) = **x else { unreachable!("asked before") };
-                self.bind_once(Known::Copies(n, x), "rep", Ty::Array(prim), Op::Replicate(n, x))
+                self.builder.bind_once(Known::Copies(n, x), "rep", Ty::Array(prim), Op::Replicate(n, x))
             }
-            _ => self.bind_once(Known::Range(n), "iota", Ty::Array(prim), Op::Iota(n)),
+            _ => self.builder.bind_once(Known::Range(n), "iota", Ty::Array(prim), Op::Iota(n)),
         };
-        self.scopes.extend(inner);
+        self.builder.scopes.extend(inner);
         Some(Arr::whole(Src::Data(data, prim), vec![]))
     }
 
@@ -212,12 +213,12 @@ impl Flattener<'_> {
                 rep = self.row(a, self.local(*l));
             }
         }
-        let extent = self.extent(last);
+        let extent = self.shapes.extent(last);
         match &rep {
             Rep::Scalar(Ex::Load(v, _, i)) if !ty.is_desc() => {
-                **i == Ex::Pos(last) && self.covers(*v, &extent)
+                **i == Ex::Pos(last) && self.shapes.covers(*v, &extent)
             }
-            Rep::Scalar(Ex::Len(d, i)) => **i == Ex::Pos(last) && self.has_rows_for(*d, &extent),
+            Rep::Scalar(Ex::Len(d, i)) => **i == Ex::Pos(last) && self.shapes.has_rows_for(*d, &extent),
             _ => false,
         }
     }
@@ -237,7 +238,7 @@ impl Flattener<'_> {
         let mut out = Vec::new();
         for (p, form) in params.iter().zip(forms) {
             for ty in self.form_tys(level, &p.ty, *form) {
-                out.push(flat::Param { var: self.vars.fresh_like(p.var), ty });
+                out.push(flat::Param { var: self.builder.vars.fresh_like(p.var), ty });
             }
         }
         out
@@ -254,7 +255,7 @@ impl Flattener<'_> {
         for (p, form) in params.iter().zip(forms) {
             let mut next = || values.next().expect("as many as the forms have");
             let v = next();
-            self.declare(v);
+            self.builder.declare(v);
             match form {
                 Form::Packed => self.bind_canonical(level, p, v.var),
                 Form::Whole => self.bind_whole(p, p.var, v.var),
@@ -262,12 +263,12 @@ impl Flattener<'_> {
                     let starts: Vec<Var> = (1..p.ty.rank())
                         .map(|_| {
                             let starts = next();
-                            self.declare(starts);
+                            self.builder.declare(starts);
                             starts.var
                         })
                         .collect();
                     let start = next();
-                    self.declare(start);
+                    self.builder.declare(start);
                     self.bind_view(level, p, v.var, &starts, start.var.into());
                 }
             }
@@ -277,9 +278,9 @@ impl Flattener<'_> {
     /// Binds rows in blocks: where those of inner dimensions start, then where each position's does.
     pub(crate) fn bind_view(&mut self, level: LevelId, p: &Param, blocks: Var, starts: &[Var], start: Atom) {
         let start = match start {
-            Atom::Var(start) if !self.is_root(level) => {
-                let extent = self.extent(level);
-                self.extents.insert(start, extent);
+            Atom::Var(start) if !self.shapes.is_root(level) => {
+                let extent = self.shapes.extent(level);
+                self.shapes.extents.insert(start, extent);
                 Ex::Load(start, Prim::I64, Rc::new(Ex::Pos(level)))
             }
             start => Ex::Atom(start),
@@ -293,22 +294,22 @@ impl Flattener<'_> {
     fn bind_canonical(&mut self, level: LevelId, p: &Param, v: Var) {
         self.types.insert(p.var, p.ty.clone());
         let rep = if p.ty.is_scalar() {
-            if self.is_root(level) {
+            if self.shapes.is_root(level) {
                 Rep::Scalar(Ex::Atom(v.into()))
             } else {
-                let extent = self.extent(level);
-                self.extents.insert(v, extent);
+                let extent = self.shapes.extent(level);
+                self.shapes.extents.insert(v, extent);
                 Rep::Scalar(Ex::Load(v, p.ty.prim(), Rc::new(Ex::Pos(level))))
             }
         } else {
             let dims = self.dim_reps(&p.ty);
             let levels = self.enter_dims(level, dims);
-            let extent = self.extent(*levels.last().expect("an array has a dimension"));
+            let extent = self.shapes.extent(*levels.last().expect("an array has a dimension"));
             let src = if p.ty.is_desc() {
-                self.desc_rows.insert(v, extent);
+                self.shapes.desc_rows.insert(v, extent);
                 Src::Desc(v)
             } else {
-                self.extents.insert(v, extent);
+                self.shapes.extents.insert(v, extent);
                 Src::Data(v, p.ty.prim())
             };
             Rep::Array(self.packed_arr(src, &levels))
@@ -320,14 +321,14 @@ impl Flattener<'_> {
     pub(crate) fn nothing(&mut self, ty: Ty) -> Atom {
         match ty {
             Ty::Scalar(p) => Atom::Const(Scalar::zero(p)),
-            Ty::Array(p) => self.bind("none", ty, Op::Literal(vec![], p)).into(),
+            Ty::Array(p) => self.builder.bind("none", ty, Op::Literal(vec![], p)).into(),
             Ty::Blocks(p) => {
-                let none = self.bind("none", Ty::Array(p), Op::Literal(vec![], p));
+                let none = self.builder.bind("none", Ty::Array(p), Op::Literal(vec![], p));
                 self.as_blocks(none, p).0.into()
             }
             Ty::Desc => {
-                let none = self.bind("none", Ty::Array(Prim::I64), Op::Literal(vec![], Prim::I64));
-                self.bind("none", Ty::Desc, Op::MakeDesc(none)).into()
+                let none = self.builder.bind("none", Ty::Array(Prim::I64), Op::Literal(vec![], Prim::I64));
+                self.builder.bind("none", Ty::Desc, Op::MakeDesc(none)).into()
             }
         }
     }

@@ -1,7 +1,7 @@
 //! Where sizes decide at run time which version runs, and the numbers they are compared with.
 
 use super::Flattener;
-use par_ir::Span;
+use par_ir::{Span, tuning};
 use std::collections::BTreeMap;
 
 /// What is compared with a threshold.
@@ -31,16 +31,13 @@ impl Measure {
         }
     }
 
-    /// The threshold where nothing was measured for the program. Calls: enough for all threads, also if some take much longer than
-    /// others. Nests: bulk operations sum up with vectors, but what they do for every row costs more than the elements of a short one.
-    /// Two and three reductions over 300,000 to 500,000 rows took, as loops, 0.5 to 0.7 of the time with rows of up to 6 elements, as long
-    /// with up to 10, and twice as long with up to 40. With fewer rows than this, no version takes long.
+    /// The threshold where nothing was measured for the program.
     pub fn default_threshold(self) -> i64 {
         match self {
-            Measure::Calls => 512,
-            Measure::Rows => 8192,
-            Measure::Longest => 6,
-            Measure::Positions => 256,
+            Measure::Calls => tuning::CALLS,
+            Measure::Rows => tuning::ROWS,
+            Measure::Longest => tuning::LONGEST,
+            Measure::Positions => tuning::POSITIONS,
         }
     }
 }
@@ -85,6 +82,6 @@ impl Flattener<'_> {
 
     /// What was measured of a choice.
     pub(crate) fn measured(&self, choice: Choice) -> Option<i64> {
-        self.thresholds.and_then(|measured| measured(choice))
+        self.facts.options.thresholds.and_then(|measured| measured(choice))
     }
 }

@@ -5,19 +5,18 @@
 
 use super::canonical::is_stored;
 use super::ex::Ex;
+use super::host::Known;
 use super::kernel::Group;
 use super::nest::{FDim, LevelId};
 use super::pack::DimRep;
 use super::rep::{Arr, Rep, Src};
-use super::{Flattener, Known, Result};
+use super::{Flattener, Result};
 use par_ir::core::{Exp, Param, Stm};
 use par_ir::flat::{self, Op, Ty};
 use par_ir::prim::{BinOp, CmpOp};
+use par_ir::tuning;
 use par_ir::{Atom, Dim, Elem, Prim, PrimOp, Scalar, Type, Var};
 use std::rc::Rc;
-
-/// Elements of a literal that one kernel stores at most.
-pub(crate) const MAX_ROW: usize = 64;
 
 /// What an index below `upper` (and not below the previous one's) takes.
 struct Pick {
@@ -27,7 +26,7 @@ struct Pick {
 
 impl Flattener<'_> {
     pub(crate) fn concat(&mut self, level: LevelId, stm: &Stm, arrs: &[Var]) -> Result<()> {
-        if self.is_root(level) {
+        if self.shapes.is_root(level) {
             let atoms: Vec<Atom> = arrs.iter().map(|v| (*v).into()).collect();
             let parts = self.canonical(level, &atoms).iter().filter_map(|a| a.var()).collect();
             return self.bind_packed(level, &stm.pat[0], Op::Concat(parts));
@@ -52,11 +51,11 @@ impl Flattener<'_> {
 
     pub(crate) fn literal(&mut self, level: LevelId, stm: &Stm, elems: &[Atom], prim: Prim) -> Result<()> {
         let ty = &stm.pat[0].ty;
-        if elems.is_empty() || (ty.rank() == 1 && self.is_root(level)) {
+        if elems.is_empty() || (ty.rank() == 1 && self.shapes.is_root(level)) {
             let atoms = elems.iter().map(|a| self.host_atom(*a)).collect();
             return self.bind_packed(level, &stm.pat[0], Op::Literal(atoms, prim));
         }
-        if ty.rank() == 1 && elems.len() <= MAX_ROW {
+        if ty.rank() == 1 && elems.len() <= tuning::STORED_ROW {
             self.row_literal(level, stm, elems, prim);
             return Ok(());
         }
@@ -84,12 +83,12 @@ impl Flattener<'_> {
     fn row_literal(&mut self, level: LevelId, stm: &Stm, elems: &[Atom], prim: Prim) {
         let mut g = self.take_group(level);
         let row = self.eval_atoms(&mut g, elems);
-        let data = self.vars.fresh_like(stm.pat[0].var);
+        let data = self.builder.vars.fresh_like(stm.pat[0].var);
         g.rows_out.push((data, prim, row));
         self.group = Some(g);
         let child = self.enter(level, &Ex::i64(elems.len() as i64));
-        let extent = self.extent(child);
-        self.extents.insert(data, extent);
+        let extent = self.shapes.extent(child);
+        self.shapes.extents.insert(data, extent);
         let rep =
             Arr { src: Src::Data(data, prim), inner: vec![], start: self.start_of(child), stride: None };
         self.env.insert(stm.pat[0].var, Rep::Array(rep));
@@ -97,9 +96,9 @@ impl Flattener<'_> {
 
     /// Binds the result of a host operation that makes packed data.
     fn bind_packed(&mut self, level: LevelId, p: &Param, op: Op) -> Result<()> {
-        let name = self.vars.name(p.var).to_string();
+        let name = self.builder.vars.name(p.var).to_string();
         let ty = Ty::Array(p.ty.prim());
-        let var = self.bind(&name, ty, op);
+        let var = self.builder.bind(&name, ty, op);
         self.adopt_canonical(level, std::slice::from_ref(p), &[flat::Param { var, ty }]);
         Ok(())
     }
@@ -112,7 +111,7 @@ impl Flattener<'_> {
         }
         let view = |(v, arr): (&Var, &Arr)| {
             let mut ty = self.types[v].clone();
-            if self.lengths_of.contains(v) {
+            if self.facts.lengths.contains(v) {
                 ty.elem = Elem::Desc;
             }
             self.viewable(level, arr, &ty)
@@ -244,11 +243,11 @@ impl Flattener<'_> {
     /// Puts arrays of outer host blocks into blocks where they were made, and gives what is then added to the indices of each: so that all
     /// turns of a loop spend the same credit for them.
     fn outside_as_blocks(&mut self, parts: &mut [Var], prim: Prim) -> Vec<Option<Atom>> {
-        let here = self.scopes.len();
+        let here = self.builder.scopes.len();
         let mut origins = Vec::new();
         for part in parts {
-            let outside = self.bound_in.get(part).is_some_and(|depth| *depth < here);
-            origins.push((outside && !self.blocks.contains(part)).then(|| {
+            let outside = self.builder.bound_in.get(part).is_some_and(|depth| *depth < here);
+            origins.push((outside && !self.builder.blocks.contains(part)).then(|| {
                 let (blocks, origin) = self.where_bound(&[*part], |f| f.as_blocks(*part, prim));
                 *part = blocks;
                 origin
@@ -303,22 +302,24 @@ impl Flattener<'_> {
     /// Arrays as blocks, and what is added to the indices of each.
     pub(crate) fn join_blocks(&mut self, parts: &[Var], prim: Prim) -> (Var, Vec<Atom>) {
         let key = Known::Joined(parts.to_vec());
-        let known = self.known_all(&key);
+        let known = self.builder.known_all(&key);
         if let Some((Atom::Var(v), origins)) = known.as_ref().and_then(|all| all.split_first()) {
             return (*v, origins.to_vec());
         }
-        let blocks = flat::Param { var: self.vars.fresh("joined"), ty: Ty::Blocks(prim) };
-        let origin = |f: &mut Self| flat::Param { var: f.vars.fresh("origin"), ty: Ty::Scalar(Prim::I64) };
+        let blocks = flat::Param { var: self.builder.vars.fresh("joined"), ty: Ty::Blocks(prim) };
+        let origin =
+            |f: &mut Self| flat::Param { var: f.builder.vars.fresh("origin"), ty: Ty::Scalar(Prim::I64) };
         let mut pat = vec![blocks];
         pat.extend(parts.iter().map(|_| origin(self)));
-        self.emit(pat.clone(), Op::Join(parts.to_vec()));
-        self.joined_of.insert(blocks.var, parts.to_vec());
+        self.builder.emit(pat.clone(), Op::Join(parts.to_vec()));
+        self.shapes.joined_of.insert(blocks.var, parts.to_vec());
         // What is blocks already is not moved.
         let added = |(part, p): (&Var, &flat::Param)| {
-            if self.blocks.contains(part) { Atom::i64(0) } else { p.var.into() }
+            if self.builder.blocks.contains(part) { Atom::i64(0) } else { p.var.into() }
         };
         let origins: Vec<Atom> = parts.iter().zip(&pat[1..]).map(added).collect();
-        self.learn_all(key, std::iter::once(blocks.var.into()).chain(origins.iter().copied()).collect());
+        self.builder
+            .learn_all(key, std::iter::once(blocks.var.into()).chain(origins.iter().copied()).collect());
         (blocks.var, origins)
     }
 
@@ -330,14 +331,14 @@ impl Flattener<'_> {
         }
         for part in &parts[..parts.len() - 1] {
             let n = match ty {
-                Ty::Desc => self.bind("rows", Ty::Scalar(Prim::I64), Op::Rows(*part)).into(),
-                _ => self.array_length(*part),
+                Ty::Desc => self.builder.bind("rows", Ty::Scalar(Prim::I64), Op::Rows(*part)).into(),
+                _ => self.builder.array_length(*part),
             };
             let last = *offsets.last().expect("starts with 0");
-            offsets.push(self.host_op(BinOp::Add, last, n));
+            offsets.push(self.builder.host_op(BinOp::Add, last, n));
         }
         let op = if ty == Ty::Desc { Op::ConcatDesc(parts.to_vec()) } else { Op::Concat(parts.to_vec()) };
-        (self.bind("joined", ty, op), offsets)
+        (self.builder.bind("joined", ty, op), offsets)
     }
 
     fn shift_all(&mut self, starts: Var, by: Atom) -> Var {
@@ -345,14 +346,14 @@ impl Flattener<'_> {
             return starts;
         }
         let key = Known::Shifted(starts, by);
-        if let Some(Atom::Var(v)) = self.known(&key) {
+        if let Some(Atom::Var(v)) = self.builder.known(&key) {
             return v;
         }
-        let n = self.array_length(starts);
+        let n = self.builder.array_length(starts);
         let level = self.enter(super::nest::ROOT, &Ex::Atom(n));
         let ex = self.add(Ex::Load(starts, Prim::I64, Rc::new(Ex::Pos(level))), Ex::Atom(by));
         let shifted = self.store(level, &ex);
-        self.learn(key, shifted.into());
+        self.builder.learn(key, shifted.into());
         shifted
     }
 
@@ -360,7 +361,7 @@ impl Flattener<'_> {
     pub(crate) fn as_starts(&mut self, arr: &Arr) -> Var {
         match arr.inner[0] {
             FDim::View(s) => s,
-            FDim::Seg(d) => self.offsets(d),
+            FDim::Seg(d) => self.builder.offsets(d),
             FDim::Size(_) | FDim::Steps(..) => unreachable!("made a view before"),
         }
     }
@@ -398,7 +399,7 @@ impl Flattener<'_> {
     fn choose(&mut self, child: LevelId, choices: &[(Ex, Ex)], prim: Prim) -> Ex {
         let mut g = self.take_group(child);
         let var = self.choice_chain(&mut g, child, choices, prim);
-        let p = Param { var: self.vars.fresh("chosen"), ty: Type::scalar(prim) };
+        let p = Param { var: self.builder.vars.fresh("chosen"), ty: Type::scalar(prim) };
         let ex = self.add_scalar(&mut g, &[p], Exp::Atom(var)).remove(0);
         self.group = Some(g);
         self.flush();
@@ -422,7 +423,7 @@ impl Flattener<'_> {
 
     /// A scalar statement of the kernel that is never an output.
     pub(crate) fn inner_scalar(&mut self, g: &mut Group, ty: Type, exp: Exp) -> Atom {
-        let p = Param { var: self.vars.fresh("t"), ty };
+        let p = Param { var: self.builder.vars.fresh("t"), ty };
         let ex = self.add_scalar(g, &[p], exp).remove(0);
         self.eval(g, &ex)
     }
@@ -431,7 +432,7 @@ impl Flattener<'_> {
     fn is_of_block(&self, level: LevelId, arr: &Arr) -> bool {
         let mut vars = Vec::new();
         arr.vars(&mut vars);
-        let here = |v: &Var| self.bound_in.get(v) == Some(&self.scopes.len());
+        let here = |v: &Var| self.builder.bound_in.get(v) == Some(&self.builder.scopes.len());
         arr.depends_on(level) && vars.iter().any(here)
     }
 
@@ -453,7 +454,7 @@ impl Flattener<'_> {
         if let [DimRep::Width(size), ..] = &self.dim_reps(flat)[..]
             && let [DimRep::Width(rows), DimRep::Width(width), ..] = &self.dim_reps(matrix)[..]
         {
-            self.note_product(size, rows, width);
+            self.shapes.note_product(size, rows, width);
         }
     }
 
@@ -487,7 +488,7 @@ impl Flattener<'_> {
             self.total_of_packed(packed, &ty)
         });
         let Some(ex) = ex else { return self.unsupported("the total of a view of a descriptor") };
-        let ex = if self.is_root(level) { Ex::Atom(self.host(&ex)) } else { ex };
+        let ex = if self.shapes.is_root(level) { Ex::Atom(self.host(&ex)) } else { ex };
         self.bind_local(&stm.pat[0], ex);
         Ok(())
     }

@@ -162,7 +162,7 @@ impl Flattener<'_> {
         if i.as_i64() == Some(0) {
             return Ex::i64(0);
         }
-        match self.rows_joined.get(&desc) {
+        match self.shapes.rows_joined.get(&desc) {
             Some(joined) => joined.dims.iter().fold(i, |i, d| self.row_start(*d, i)),
             None => Ex::Off(desc, Rc::new(i)),
         }
@@ -179,9 +179,9 @@ impl Flattener<'_> {
 
     /// The position of the first element of a level inside its parent's position.
     pub(crate) fn start_of(&self, level: LevelId) -> Ex {
-        let l = self.level(level);
+        let l = self.shapes.level(level);
         match (&l.kind, l.parent) {
-            (Kind::Dim(_), Some(p)) if self.is_root(p) => Ex::i64(0),
+            (Kind::Dim(_), Some(p)) if self.shapes.is_root(p) => Ex::i64(0),
             (Kind::Dim(d), Some(p)) => self.row_start(*d, Ex::Pos(p)),
             _ => Ex::i64(0),
         }

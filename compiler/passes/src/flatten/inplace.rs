@@ -55,7 +55,7 @@ impl Flattener<'_> {
         self.flush();
         let (roots, exp) = self.with_roots(stm);
         let dests: Vec<(Arr, Var)> = roots.iter().map(|(v, _)| self.destination(level, *v)).collect();
-        let sizes: Vec<Atom> = dests.iter().map(|(_, data)| self.array_length(*data)).collect();
+        let sizes: Vec<Atom> = dests.iter().map(|(_, data)| self.builder.array_length(*data)).collect();
         let before: Vec<Option<Rep>> = roots.iter().map(|(_, v)| self.env.get(v).cloned()).collect();
         let mut g = self.take_group(level);
         for (((_, name), (arr, dest)), size) in roots.iter().zip(&dests).zip(sizes) {
@@ -81,7 +81,7 @@ impl Flattener<'_> {
             Exp::Loop { params, .. } => {
                 for (p, init) in params.iter_mut().filter(|(p, _)| !p.ty.is_scalar()) {
                     let Some(array) = init.var() else { continue };
-                    let name = self.vars.fresh_like(p.var);
+                    let name = self.builder.vars.fresh_like(p.var);
                     self.types.insert(name, p.ty.clone());
                     *init = name.into();
                     roots.push((array, name));
@@ -105,7 +105,7 @@ impl Flattener<'_> {
         // Where each position's rows are is the same in all turns.
         self.eval(g, &arr.start);
         self.env.insert(name, Rep::Array(Arr { src: Src::Data(var, prim), ..arr.clone() }));
-        g.owned.push(Owned { dest, state, last: var.into(), out: self.vars.fresh_like(dest) });
+        g.owned.push(Owned { dest, state, last: var.into(), out: self.builder.vars.fresh_like(dest) });
     }
 
     /// Closes the kernel; its arrays are the statement's, laid out like their destinations.
@@ -121,7 +121,7 @@ impl Flattener<'_> {
 
     /// At the root level the scalars that a kernel computed are the host's.
     fn host_results(&mut self, level: LevelId, stm: &Stm) {
-        if !self.is_root(level) {
+        if !self.shapes.is_root(level) {
             return;
         }
         for p in stm.pat.iter().filter(|p| p.ty.is_scalar()) {

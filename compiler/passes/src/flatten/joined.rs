@@ -29,14 +29,14 @@ impl Flattener<'_> {
         let Ex::Sub(end, start) = len else { return };
         let Some(dims) = self.dims_between(start, end, level) else { return };
         // Every row of the innermost dimension has to be in one of these.
-        let mut extent = self.extent(level);
+        let mut extent = self.shapes.extent(level);
         for d in &dims {
-            if matches!(d, FDim::Seg(d) if !self.has_rows_for(*d, &extent)) {
+            if matches!(d, FDim::Seg(d) if !self.shapes.has_rows_for(*d, &extent)) {
                 return;
             }
-            extent = self.inner_extent(Some(extent), *d);
+            extent = self.shapes.inner_extent(Some(extent), *d);
         }
-        self.rows_joined.insert(desc, Joined { dims, extent });
+        self.shapes.rows_joined.insert(desc, Joined { dims, extent });
     }
 
     /// The dimensions between a position of `level` and what is from `start` to `end`.
@@ -64,7 +64,7 @@ impl Flattener<'_> {
     pub(crate) fn joined_as(&self, child: LevelId, start: &Ex, ty: &Type) -> Option<FDim> {
         let Dim::Seg(lens) = ty.dims.get(1)? else { return None };
         let dim = FDim::Seg(self.arr(*lens).desc()?);
-        let known = matches!(dim, FDim::Seg(d) if self.rows_joined.contains_key(&d));
+        let known = matches!(dim, FDim::Seg(d) if self.shapes.rows_joined.contains_key(&d));
         (known && *start == self.row_start(dim, Ex::Pos(child))).then_some(dim)
     }
 }

@@ -5,8 +5,9 @@
 //! nothing reads.
 
 use super::ex::Ex;
+use super::host::Known;
 use super::nest::{Extent, FDim, Kind, LevelId};
-use super::{Flattener, Known, Result};
+use super::{Flattener, Result};
 use par_ir::core::{self, Exp, Lambda, Param, Stm};
 use par_ir::effects::Effects;
 use par_ir::flat::{self, Kernel, KernelKind, Op, Out, Space, Ty};
@@ -85,16 +86,16 @@ pub(crate) struct Group {
 impl Flattener<'_> {
     /// A new kernel at a level.
     pub(crate) fn group_at(&mut self, level: LevelId) -> Group {
-        let rows = match &self.level(level).kind {
-            Kind::Dim(_) => Some(self.parent(level)).filter(|p| !self.is_root(*p)),
+        let rows = match &self.shapes.level(level).kind {
+            Kind::Dim(_) => Some(self.shapes.parent(level)).filter(|p| !self.shapes.is_root(*p)),
             _ => None,
         };
         let outer = rows.map_or(vec![], |p| self.outer_dimensions(p));
         let mut g = Group {
             level,
-            row: self.vars.fresh("row"),
-            pos: self.vars.fresh("pos"),
-            inner: self.vars.fresh("i"),
+            row: self.builder.vars.fresh("row"),
+            pos: self.builder.vars.fresh("pos"),
+            inner: self.builder.vars.fresh("i"),
             rows,
             outer,
             prologue: KScope::default(),
@@ -127,12 +128,14 @@ impl Flattener<'_> {
     fn outer_dimensions(&mut self, level: LevelId) -> Vec<(LevelId, Var)> {
         let mut levels = vec![level];
         let mut at = level;
-        while matches!(self.level(at).kind, Kind::Dim(FDim::Size(_))) && !self.is_root(self.parent(at)) {
-            at = self.parent(at);
+        while matches!(self.shapes.level(at).kind, Kind::Dim(FDim::Size(_)))
+            && !self.shapes.is_root(self.shapes.parent(at))
+        {
+            at = self.shapes.parent(at);
             levels.push(at);
         }
         let several = levels.len() > 1;
-        levels.into_iter().rev().filter(|_| several).map(|l| (l, self.vars.fresh("i"))).collect()
+        levels.into_iter().rev().filter(|_| several).map(|l| (l, self.builder.vars.fresh("i"))).collect()
     }
 
     /// The open group, which is at `level`; opened if there is none.
@@ -183,12 +186,12 @@ impl Flattener<'_> {
             Ex::Mul(a, b) => self.eval_arith(g, in_prologue, BinOp::Mul, a, b),
             Ex::Op(op, a, b) => self.eval_arith(g, in_prologue, *op, a, b),
             Ex::Off(d, i) => {
-                let off = self.offsets(*d);
+                let off = self.builder.offsets(*d);
                 let i = self.eval(g, i);
                 self.load(g, in_prologue, off, Prim::I64, i)
             }
             Ex::Len(d, i) => {
-                let off = self.offsets(*d);
+                let off = self.builder.offsets(*d);
                 let i = self.eval(g, i);
                 let lo = self.load(g, in_prologue, off, Prim::I64, i);
                 let next = self.arith(g, in_prologue, BinOp::Add, i, Atom::i64(1));
@@ -222,13 +225,13 @@ impl Flattener<'_> {
 
     /// A position above the kernel's own, from the position below it.
     fn eval_pos(&mut self, g: &mut Group, level: LevelId) -> Atom {
-        if self.is_root(level) {
+        if self.shapes.is_root(level) {
             return Atom::i64(0);
         }
         let mut child = g.level;
-        while self.parent(child) != level {
-            assert!(!self.is_root(child), "internal error in flatten: a position outside the nest");
-            child = self.parent(child);
+        while self.shapes.parent(child) != level {
+            assert!(!self.shapes.is_root(child), "internal error in flatten: a position outside the nest");
+            child = self.shapes.parent(child);
         }
         let pro = g.rows.is_some() && !g.pinned && child != g.level;
         if g.outer.iter().any(|(l, _)| *l == level) {
@@ -236,13 +239,13 @@ impl Flattener<'_> {
             return self.eval_arith(g, pro, BinOp::Add, &start, &Ex::Local(level));
         }
         let p = self.eval(g, &Ex::Pos(child));
-        match self.level(child).kind.clone() {
+        match self.shapes.level(child).kind.clone() {
             Kind::Dim(FDim::Size(m)) => {
                 let op = PrimOp::Bin(BinOp::Quot, Prim::I64);
                 self.push(g, pro, "p", Prim::I64, Exp::Prim(op, vec![p, m]))
             }
             Kind::Dim(FDim::Seg(d)) => {
-                let ids = self.seg_ids(d);
+                let ids = self.builder.seg_ids(d);
                 self.load(g, pro, ids, Prim::I64, p)
             }
             Kind::Pack { idx, .. } => self.load(g, pro, idx, Prim::I64, p),
@@ -252,7 +255,7 @@ impl Flattener<'_> {
     }
 
     fn load(&mut self, g: &mut Group, pro: bool, arr: Var, p: Prim, i: Atom) -> Atom {
-        let name = self.vars.name(arr).to_string();
+        let name = self.builder.vars.name(arr).to_string();
         self.push(g, pro, &name, p, Exp::Index(arr, vec![i]))
     }
 
@@ -269,7 +272,7 @@ impl Flattener<'_> {
 
     /// Adds a scalar statement with one result.
     fn push(&mut self, g: &mut Group, pro: bool, name: &str, p: Prim, exp: Exp) -> Atom {
-        let var = self.vars.fresh(name);
+        let var = self.builder.vars.fresh(name);
         let mut pro = pro;
         exp.for_each_operand(&mut |a| pro &= !g.is_of_body(a));
         if pro {
@@ -281,7 +284,7 @@ impl Flattener<'_> {
 
     pub(crate) fn push_stm(&mut self, g: &mut Group, pro: bool, pat: Vec<Param>, exp: Exp) {
         g.locals.extend(pat.iter().map(|p| p.var));
-        let span = self.span;
+        let span = self.builder.span;
         g.scope(pro).stms.push(Stm { pat, exp, span });
     }
 
@@ -289,8 +292,10 @@ impl Flattener<'_> {
     /// expressions for the results.
     pub(crate) fn add_scalar(&mut self, g: &mut Group, pat: &[Param], exp: Exp) -> Vec<Ex> {
         g.checks |= exp.has_effect();
-        let fresh: Vec<Param> =
-            pat.iter().map(|p| Param { var: self.vars.fresh_like(p.var), ty: p.ty.clone() }).collect();
+        let fresh: Vec<Param> = pat
+            .iter()
+            .map(|p| Param { var: self.builder.vars.fresh_like(p.var), ty: p.ty.clone() })
+            .collect();
         let locals: Vec<(Var, Prim)> = fresh.iter().map(|p| (p.var, p.ty.prim())).collect();
         self.push_stm(g, false, fresh, exp);
         locals.into_iter().map(|(v, p)| self.local_result(g, v, p)).collect()
@@ -307,12 +312,12 @@ impl Flattener<'_> {
     /// Makes a value of the body a candidate output.
     fn candidate(&mut self, g: &mut Group, local: Atom, p: Prim) -> Ex {
         let arr = match local {
-            Atom::Var(v) => self.vars.fresh_like(v),
-            Atom::Const(_) => self.vars.fresh("c"),
+            Atom::Var(v) => self.builder.vars.fresh_like(v),
+            Atom::Const(_) => self.builder.vars.fresh("c"),
         };
         g.outputs.push((arr, local, p));
-        let extent = self.extent(g.level);
-        self.extents.insert(arr, extent);
+        let extent = self.shapes.extent(g.level);
+        self.shapes.extents.insert(arr, extent);
         let ex = Ex::Load(arr, p, Rc::new(Ex::Pos(g.level)));
         g.scopes[0].known.insert(ex.clone(), local);
         ex
@@ -332,14 +337,14 @@ impl Flattener<'_> {
 
     /// Makes a variable that a nested body binds (a loop's parameter) known as local.
     pub(crate) fn declare_local(&mut self, g: &mut Group, like: Var) -> Var {
-        let v = self.vars.fresh_like(like);
+        let v = self.builder.vars.fresh_like(like);
         g.locals.insert(v);
         v
     }
 
     /// A variable of an operator that stands for a value of the enclosing nest.
     fn capture(&mut self, g: &mut Group, ex: &Ex) -> Atom {
-        let (var, prim) = (self.vars.fresh("captured"), self.ex_prim(ex));
+        let (var, prim) = (self.builder.vars.fresh("captured"), self.ex_prim(ex));
         g.scopes[0].known.insert(ex.clone(), var.into());
         g.captures.get_or_insert_default().push(Capture { var, prim, ex: ex.clone() });
         var.into()
@@ -376,12 +381,12 @@ impl Flattener<'_> {
     /// Closes a group as a map; besides its own scalars it stores `extra` (results and their element types) and
     /// returns the arrays for these.
     pub(crate) fn finish_map(&mut self, g: Group, extra: Vec<(Atom, Prim)>) -> Vec<Var> {
-        let extent = self.extent(g.level);
+        let extent = self.shapes.extent(g.level);
         let mut outs: Vec<(Var, Atom, Prim)> = g.outputs.clone();
         let mut made = Vec::new();
         for (a, p) in extra {
-            let v = self.vars.fresh("out");
-            self.extents.insert(v, extent.clone());
+            let v = self.builder.vars.fresh("out");
+            self.shapes.extents.insert(v, extent.clone());
             outs.push((v, a, p));
             made.push(v);
         }
@@ -415,7 +420,7 @@ impl Flattener<'_> {
         let body = core::Body { stms: std::mem::take(&mut g.scopes[0].stms), results };
         let prologue = std::mem::take(&mut g.prologue.stms);
         let kernel = Kernel { kind, space, index, row: g.row, pos: g.pos, prologue, body };
-        self.emit(pat, Op::Kernel(Box::new(kernel)));
+        self.builder.emit(pat, Op::Kernel(Box::new(kernel)));
     }
 
     /// The kernel's space, and its indices: rows only where the rows matter, and further dimensions likewise.
@@ -448,7 +453,7 @@ impl Flattener<'_> {
 
     /// The dimension of a level.
     fn dimension(&self, level: LevelId) -> Dim {
-        match &self.level(level).kind {
+        match &self.shapes.level(level).kind {
             Kind::Dim(FDim::Size(m)) => Dim::Size(*m),
             Kind::Dim(FDim::Seg(d)) => Dim::Seg(*d),
             _ => unreachable!("a level with rows is a dimension"),
@@ -462,34 +467,34 @@ impl Flattener<'_> {
 
     /// Stores an expression for every position of a level, unless it is stored already.
     pub(crate) fn store(&mut self, level: LevelId, ex: &Ex) -> Var {
-        let extent = self.extent(level);
+        let extent = self.shapes.extent(level);
         if let Ex::Load(v, _, i) = ex
             && **i == Ex::Pos(level)
-            && self.covers(*v, &extent)
+            && self.shapes.covers(*v, &extent)
         {
             return *v;
         }
         if let Ex::Len(d, i) = ex
             && **i == Ex::Pos(level)
-            && self.has_rows_for(*d, &extent)
+            && self.shapes.has_rows_for(*d, &extent)
         {
-            let v = self.lengths(*d);
-            self.extents.insert(v, extent);
+            let v = self.builder.lengths(*d);
+            self.shapes.extents.insert(v, extent);
             return v;
         }
         let key = Known::Stored(ex.clone(), level);
-        if let Some(Atom::Var(v)) = self.known(&key) {
+        if let Some(Atom::Var(v)) = self.builder.known(&key) {
             return v;
         }
         let p = self.ex_prim(ex);
         let v = match ex {
             Ex::Atom(a) => {
                 let n = self.count(level);
-                self.bind("rep", Ty::Array(p), Op::Replicate(n, *a))
+                self.builder.bind("rep", Ty::Array(p), Op::Replicate(n, *a))
             }
             Ex::Pos(l) if *l == level => {
                 let n = self.count(level);
-                self.bind("iota", Ty::Array(p), Op::Iota(n))
+                self.builder.bind("iota", Ty::Array(p), Op::Iota(n))
             }
             _ => {
                 let mut g = self.group_at(level);
@@ -497,8 +502,8 @@ impl Flattener<'_> {
                 self.finish_map(g, vec![(a, p)])[0]
             }
         };
-        self.extents.insert(v, extent);
-        self.learn(key, v.into());
+        self.shapes.extents.insert(v, extent);
+        self.builder.learn(key, v.into());
         v
     }
 
@@ -507,7 +512,7 @@ impl Flattener<'_> {
         match ex {
             Ex::Load(_, p, _) => *p,
             Ex::Atom(Atom::Const(c)) => c.prim(),
-            Ex::Atom(Atom::Var(v)) => match self.host_prims.get(v) {
+            Ex::Atom(Atom::Var(v)) => match self.builder.host_prims.get(v) {
                 Some(p) => *p,
                 None => panic!("internal error in flatten: the type of v_{} is not known", v.0),
             },
@@ -517,13 +522,13 @@ impl Flattener<'_> {
 
     /// A fresh array bound by a kernel over `extent`.
     pub(crate) fn fresh_array(&mut self, name: &str, extent: Extent) -> Var {
-        let v = self.vars.fresh(name);
-        self.extents.insert(v, extent);
+        let v = self.builder.vars.fresh(name);
+        self.shapes.extents.insert(v, extent);
         v
     }
 
     pub(crate) fn at(&mut self, span: Span) {
-        self.span = span;
+        self.builder.span = span;
     }
 }
 

@@ -10,10 +10,11 @@
 //! So a matrix is passed on among ragged arrays by one number a position, as they are. A start is marked by a bit above all indices;
 //! only starts of lengths in blocks ([`Src::Lens`]) may be marked, of inner dimensions too.
 
+use super::Flattener;
 use super::ex::Ex;
+use super::host::Known;
 use super::nest::{FDim, LevelId};
 use super::rep::{Arr, Rep, Src};
-use super::{Flattener, Known};
 use par_ir::core::{Body, Exp, Lambda, Param, Program, Stm};
 use par_ir::flat::{Op, Ty};
 use par_ir::prim::BinOp;
@@ -69,7 +70,7 @@ impl Flattener<'_> {
 
     /// Whether all that a statement makes is the lengths of a descriptor's rows.
     pub(crate) fn makes_lengths(&self, stm: &Stm) -> bool {
-        matches!(stm.pat.as_slice(), [p] if self.lengths_of.contains(&p.var))
+        matches!(stm.pat.as_slice(), [p] if self.facts.lengths.contains(&p.var))
     }
 
     /// The rows that a lambda results in, if all are copies of one value from outside.
@@ -136,7 +137,7 @@ impl Flattener<'_> {
 
     /// A value in blocks, once for each position or, if it is the host's, for all; and where.
     fn one_each(&mut self, level: LevelId, value: &Ex) -> (Var, Ex) {
-        let host = if self.is_root(level) { Some(self.host(value)) } else { value.atom() };
+        let host = if self.shapes.is_root(level) { Some(self.host(value)) } else { value.atom() };
         let Some(x) = host else {
             let stored = self.store(level, value);
             let (blocks, origin) = self.as_blocks(stored, Prim::I64);
@@ -144,8 +145,12 @@ impl Flattener<'_> {
         };
         let one = Atom::i64(1);
         self.where_bound(&x.var().into_iter().collect::<Vec<_>>(), |f| {
-            let only =
-                f.bind_once(Known::Copies(one, x), "length", Ty::Array(Prim::I64), Op::Replicate(one, x));
+            let only = f.builder.bind_once(
+                Known::Copies(one, x),
+                "length",
+                Ty::Array(Prim::I64),
+                Op::Replicate(one, x),
+            );
             let (blocks, origin) = f.as_blocks(only, Prim::I64);
             (blocks, Ex::Atom(origin))
         })

@@ -48,7 +48,7 @@ struct Collected {
 impl Flattener<'_> {
     /// Flattens a loop, whose turns begin here: what was made before is held by whoever made it.
     pub(crate) fn in_turns<T>(&mut self, flatten: impl FnOnce(&mut Self) -> T) -> T {
-        let around = std::mem::replace(&mut self.kept_from, self.scopes.len());
+        let around = std::mem::replace(&mut self.kept_from, self.builder.scopes.len());
         let done = flatten(self);
         self.kept_from = around;
         done
@@ -62,7 +62,7 @@ impl Flattener<'_> {
         form: &LoopForm,
         body: &Body,
     ) -> Result<()> {
-        let root = self.is_root(level);
+        let root = self.shapes.is_root(level);
         match form {
             LoopForm::For { index, prim, bound } => {
                 if let Some(bound) = self.ex(*bound).atom() {
@@ -78,10 +78,10 @@ impl Flattener<'_> {
 
     /// The values before the first iteration, made where the loop stands, not inside it.
     fn initial(&mut self, level: LevelId, params: &[(Param, Atom)], forms: &[Form]) -> Vec<Atom> {
-        let inside = self.place;
-        self.place = self.places.get(inside).map_or(inside, |p| p.parent);
+        let inside = self.builder.place;
+        self.builder.place = self.builder.places.get(inside).map_or(inside, |p| p.parent);
         let values = self.formed_before(level, params, forms);
-        self.place = inside;
+        self.builder.place = inside;
         values
     }
 
@@ -111,7 +111,7 @@ impl Flattener<'_> {
         has_view(&p.ty)
             && !self.own.layouts.contains_key(&p.var)
             && !self.own.views.contains(&p.var)
-            && !self.consumed.contains(&p.var)
+            && !self.facts.consumed.contains(&p.var)
     }
 
     /// Notes state that is to be passed as views, since its next value would have to be copied to be packed. Whether there is any new.
@@ -164,10 +164,10 @@ impl Flattener<'_> {
         let state: Vec<Param> = params.iter().map(|(p, _)| p.clone()).collect();
         let ((vars, i, block), forms) = self.settled(&state, |f, forms| {
             let vars = f.form_params(level, &state, forms);
-            let i = flat::Param { var: f.vars.fresh_like(index), ty: Ty::Scalar(prim) };
+            let i = flat::Param { var: f.builder.vars.fresh_like(index), ty: Ty::Scalar(prim) };
             let mut changed = false;
             let block = f.block(|f| {
-                f.declare(&i);
+                f.builder.declare(&i);
                 f.bind_local(&Param { var: index, ty: Type::scalar(prim) }, Ex::Atom(i.var.into()));
                 f.one_turn(level, &state, forms, &vars, body, &mut changed)
             })?;
@@ -228,7 +228,7 @@ impl Flattener<'_> {
         self.at(stm.span);
         let pat = self.form_params(level, &stm.pat, &forms);
         let params = vars.into_iter().zip(init).collect();
-        self.emit(pat.clone(), Op::Loop { params, form, body });
+        self.builder.emit(pat.clone(), Op::Loop { params, form, body });
         self.adopt(level, &stm.pat, &forms, &pat);
     }
 
@@ -249,10 +249,10 @@ impl Flattener<'_> {
         state.extend(counter.iter().map(|(i, _)| i.clone()));
         let mut parts = Parts { params: state, forms: vec![], counter, cond, body };
         let n = self.count(level);
-        let active = flat::Param { var: self.vars.fresh("active"), ty: Ty::Scalar(Prim::I64) };
-        let idx = flat::Param { var: self.vars.fresh("idx"), ty: Ty::Array(Prim::I64) };
-        self.declare(&active);
-        let anchor = self.push_level(level, Kind::Pack { idx: idx.var, n: active.var.into() });
+        let active = flat::Param { var: self.builder.vars.fresh("active"), ty: Ty::Scalar(Prim::I64) };
+        let idx = flat::Param { var: self.builder.vars.fresh("idx"), ty: Ty::Array(Prim::I64) };
+        self.builder.declare(&active);
+        let anchor = self.shapes.push_level(level, Kind::Pack { idx: idx.var, n: active.var.into() });
         let state = parts.params.clone();
         self.pass_views(&state);
         let forms = self.state_forms(&state);
@@ -265,18 +265,18 @@ impl Flattener<'_> {
         let mut init = self.initial(level, params, &forms[..params.len()]);
         if let Some((i, _)) = &parts.counter {
             let prim = i.ty.prim();
-            init.push(self.bind("i", Ty::Array(prim), Op::Replicate(n, Self::zero(prim))).into());
+            init.push(self.builder.bind("i", Ty::Array(prim), Op::Replicate(n, Self::zero(prim))).into());
         }
-        let all = self.bind("all", Ty::Array(Prim::I64), Op::Iota(n));
+        let all = self.builder.bind("all", Ty::Array(Prim::I64), Op::Iota(n));
         let mut flat_params = vec![(active, n), (idx, all.into())];
         flat_params.extend(vars.iter().copied().zip(init));
         flat_params.extend(collected.params.iter().copied().zip(empty));
         let finals: Vec<flat::Param> = flat_params
             .iter()
-            .map(|(p, _)| flat::Param { var: self.vars.fresh_like(p.var), ty: p.ty })
+            .map(|(p, _)| flat::Param { var: self.builder.vars.fresh_like(p.var), ty: p.ty })
             .collect();
         let op = Op::Loop { params: flat_params, form: flat::LoopForm::While(test), body: turn };
-        self.emit(finals.clone(), op);
+        self.builder.emit(finals.clone(), op);
         let (kept, collected) = finals[2..].split_at(vars.len());
         self.bind_collected(level, &stm.pat, &forms, &Collected { params: collected.to_vec() });
         let mut kept = kept.iter();
@@ -303,8 +303,8 @@ impl Flattener<'_> {
         stm: &Stm,
         collected: &Collected,
     ) -> Result<Vec<Atom>> {
-        if let Kind::Pack { n: Atom::Var(active), .. } = self.level(anchor).kind {
-            self.declare(&flat::Param { var: active, ty: Ty::Scalar(Prim::I64) });
+        if let Kind::Pack { n: Atom::Var(active), .. } = self.shapes.level(anchor).kind {
+            self.builder.declare(&flat::Param { var: active, ty: Ty::Scalar(Prim::I64) });
         }
         self.adopt(anchor, &parts.params, &parts.forms, vars);
         let go_on = self.condition(anchor, parts)?;
@@ -312,7 +312,7 @@ impl Flattener<'_> {
         let (go, n_go) = self.select_positions(anchor, &go_on, true);
         let retired = self.any(n_done);
 
-        let done_level = self.push_level(anchor, Kind::Pack { idx: done, n: n_done });
+        let done_level = self.shapes.push_level(anchor, Kind::Pack { idx: done, n: n_done });
         let states: Vec<Rep> = parts.params.iter().map(|p| self.rep(p.var.into())).collect();
         let keep: Vec<Atom> = collected.params.iter().map(|p| p.var.into()).collect();
         let then = self.block(|f| f.retire(level, done_level, stm, parts, &states, collected))?;
@@ -321,7 +321,7 @@ impl Flattener<'_> {
 
         let mut packed_params = vec![idx];
         packed_params.extend(vars);
-        let go_level = self.push_level(anchor, Kind::Pack { idx: go, n: n_go });
+        let go_level = self.shapes.push_level(anchor, Kind::Pack { idx: go, n: n_go });
         let then = self.block(|f| {
             let mut values: Vec<Atom> = vec![f.store(go_level, &Ex::Pos(level)).into()];
             let atoms: Vec<Atom> = parts.params.iter().map(|p| p.var.into()).collect();
@@ -333,7 +333,7 @@ impl Flattener<'_> {
         let rest = self.bind_if(retired, then, other, &packed_params);
 
         let run = self.any(n_go);
-        let body_level = self.push_level(level, Kind::Pack { idx: rest[0].var, n: n_go });
+        let body_level = self.shapes.push_level(level, Kind::Pack { idx: rest[0].var, n: n_go });
         let then = self.block(|f| {
             f.adopt(body_level, &parts.params, &parts.forms, &rest[1..]);
             f.stms(body_level, &parts.body.stms)?;
@@ -364,8 +364,8 @@ impl Flattener<'_> {
         like: &[flat::Param],
     ) -> Vec<flat::Param> {
         let pat: Vec<flat::Param> =
-            like.iter().map(|p| flat::Param { var: self.vars.fresh_like(p.var), ty: p.ty }).collect();
-        self.emit(pat.clone(), Op::If { cond, versions: None, then, other });
+            like.iter().map(|p| flat::Param { var: self.builder.vars.fresh_like(p.var), ty: p.ty }).collect();
+        self.builder.emit(pat.clone(), Op::If { cond, versions: None, then, other });
         pat
     }
 
@@ -380,7 +380,7 @@ impl Flattener<'_> {
         let mut g = self.take_group(level);
         let operands = vec![self.eval_atom(&mut g, i.var.into()), self.eval_atom(&mut g, *bound)];
         let exp = par_ir::core::Exp::Prim(PrimOp::Cmp(CmpOp::Lt, i.ty.prim()), operands);
-        let p = Param { var: self.vars.fresh("go"), ty: Type::BOOL };
+        let p = Param { var: self.builder.vars.fresh("go"), ty: Type::BOOL };
         let ex = self.add_scalar(&mut g, &[p], exp).remove(0);
         self.group = Some(g);
         self.flush();
@@ -392,7 +392,7 @@ impl Flattener<'_> {
         let mut g = self.take_group(level);
         let operands = vec![self.eval_atom(&mut g, i.var.into()), Atom::Const(Scalar::from_i64(prim, 1))];
         let exp = par_ir::core::Exp::Prim(PrimOp::Bin(BinOp::Add, prim), operands);
-        let p = Param { var: self.vars.fresh("next"), ty: i.ty.clone() };
+        let p = Param { var: self.builder.vars.fresh("next"), ty: i.ty.clone() };
         let ex = self.add_scalar(&mut g, &[p], exp).remove(0);
         self.group = Some(g);
         self.flush();
@@ -404,7 +404,7 @@ impl Flattener<'_> {
         let n = self.count(level);
         let (mut params, mut init) = (Vec::new(), Vec::new());
         let mut add = |f: &mut Self, name: &str, ty: Ty, value: Atom| {
-            params.push(flat::Param { var: f.vars.fresh(name), ty });
+            params.push(flat::Param { var: f.builder.vars.fresh(name), ty });
             init.push(value);
         };
         for (p, form) in pat.iter().zip(forms).filter(|(_, form)| **form != Form::Whole) {
@@ -419,7 +419,7 @@ impl Flattener<'_> {
                     add(self, "starts", ty, none);
                 }
             }
-            let zeros = self.bind("results", Ty::Array(prim), Op::Replicate(n, Self::zero(prim)));
+            let zeros = self.builder.bind("results", Ty::Array(prim), Op::Replicate(n, Self::zero(prim)));
             add(self, "results", Ty::Array(prim), zeros.into());
         }
         (Collected { params }, init)
@@ -486,14 +486,14 @@ impl Flattener<'_> {
 
     /// Binds the loop's pattern to what was collected.
     fn bind_collected(&mut self, level: LevelId, pat: &[Param], forms: &[Form], results: &Collected) {
-        let extent = self.extent(level);
+        let extent = self.shapes.extent(level);
         let mut slots = results.params.iter();
         let mut slot = || slots.next().expect("as many as collectors made").var;
         for (p, form) in pat.iter().zip(forms).filter(|(_, form)| **form != Form::Whole) {
             let base = (!p.ty.is_scalar()).then(&mut slot);
             let inner: Vec<FDim> = (1..p.ty.rank()).map(|_| FDim::View(slot())).collect();
             let own = slot();
-            self.extents.insert(own, extent.clone());
+            self.shapes.extents.insert(own, extent.clone());
             let prim = if p.ty.is_scalar() { p.ty.prim() } else { Prim::I64 };
             let ex = Ex::Load(own, prim, Rc::new(Ex::Pos(level)));
             let rep = match base {

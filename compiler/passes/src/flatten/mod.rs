@@ -34,6 +34,9 @@ mod canonical;
 mod choices;
 mod construct;
 mod ex;
+mod facts;
+mod forwarded;
+mod host;
 mod inplace;
 
 mod joined;
@@ -44,11 +47,11 @@ mod loops;
 mod nest;
 mod outlive;
 mod pack;
-mod passed;
 mod positions;
 
 mod rep;
 mod sequential;
+mod shapes;
 mod shared;
 mod soac;
 mod sort;
@@ -62,13 +65,14 @@ mod whole;
 
 pub use choices::{Choice, Measure, Thresholds};
 use ex::Ex;
+use facts::Facts;
+use host::{HostBuilder, Known, Scope};
 use kernel::Group;
-use nest::{Extent, Level, LevelId};
-use par_ir::alias;
+use nest::LevelId;
 use par_ir::core::{self, FunId};
-use par_ir::flat::{self, Op, Ty};
-use par_ir::place::{PlaceId, Places};
-use par_ir::{Atom, PrimOp, Span, Type, Var, Vars};
+use par_ir::flat;
+use par_ir::{Atom, Span, Type, Var};
+use shapes::Shapes;
 
 use rep::Rep;
 pub use split::Splitting;
@@ -124,7 +128,8 @@ pub struct Options<'o> {
 
 /// Flattens a whole program. The program must have passed the CORE verifier.
 pub fn flatten(program: &core::Program, options: &Options) -> Result<Flattened> {
-    let mut f = Flattener::new(program, options);
+    let facts = Facts::new(program, *options);
+    let mut f = Flattener::new(&facts);
     for (i, fun) in program.funs.iter().enumerate() {
         if fun.entry.is_some() {
             f.instance(FunId(i as u32), false);
@@ -135,47 +140,10 @@ pub fn flatten(program: &core::Program, options: &Options) -> Result<Flattened> 
     }
     let funs = f.funs.into_iter().map(|fun| fun.expect("every requested function was flattened")).collect();
     let (locals, choices) = (f.locals.functions(), f.choices.into_iter().collect());
-    Ok(Flattened { program: flat::Program { funs, locals, vars: f.vars, places: f.places }, choices })
-}
-
-/// What has been computed already in a host block, so that it is computed once.
-#[derive(Clone, PartialEq, Eq, Hash)]
-enum Known {
-    Offsets(Var),
-    SegIds(Var),
-    Lengths(Var),
-    Total(Var),
-    Length(Var),
-    Count(LevelId),
-    /// The descriptor with these row lengths over the positions of a level.
-    Desc(Ex, LevelId),
-    /// The same, where the lengths depend on nothing but the number of the position, as `Pos(ROOT)`.
-    DescOf(Ex, Extent),
-    /// The descriptor with the row lengths in a flat array.
-    Made(Var),
-    /// The descriptor of so many rows of one length.
-    Uniform(Atom, Atom),
-    /// A range.
-    Range(Atom),
-    /// Copies of a scalar.
-    Copies(Atom, Atom),
-    /// So many multiples of a size, from 0 on.
-    Multiples(Atom, Atom),
-    /// The starts of rows, so much further on.
-    Shifted(Var, Atom),
-    /// A CORE array that is the same for all positions, in stored rows.
-    Outside(Var),
-    /// Arrays joined: the blocks, and what is added to the indices of each.
-    Joined(Vec<Var>),
-    /// An expression stored for every position of a level.
-    Stored(Ex, LevelId),
-}
-
-/// A host block under construction.
-#[derive(Default)]
-struct Scope {
-    stms: Vec<flat::Stm>,
-    known: HashMap<Known, Vec<Atom>>,
+    Ok(Flattened {
+        program: flat::Program { funs, locals, vars: f.builder.vars, places: f.builder.places },
+        choices,
+    })
 }
 
 /// What is found about the CORE variables of a function while one form of it is flattened, and need not hold in the other one.
@@ -197,113 +165,48 @@ struct Own {
 
 /// The state of flattening one program.
 pub(crate) struct Flattener<'a> {
-    source: &'a core::Program,
-    vars: Vars,
+    facts: &'a Facts<'a>,
     funs: Vec<Option<flat::Fun>>,
     instances: HashMap<(FunId, bool), FunId>,
     /// Functions that kernels call.
     locals: local::Locals,
-    versions: Versions,
-    splitting: Splitting,
-    thresholds: Option<&'a dyn Fn(Choice) -> Option<i64>>,
     /// Those that the program has.
     choices: std::collections::BTreeSet<Choice>,
     queue: Vec<(FunId, bool)>,
-    levels: Vec<Level>,
-    scopes: Vec<Scope>,
+    shapes: Shapes,
+    builder: HostBuilder,
     env: HashMap<Var, Rep>,
     types: HashMap<Var, Type>,
-    /// The space that a flat array covers exactly.
-    extents: HashMap<Var, Extent>,
-    /// The space that a descriptor has a row for each position of.
-    desc_rows: HashMap<Var, Extent>,
-    /// Descriptors whose rows are rows of others, one after the other.
-    rows_joined: HashMap<Var, joined::Joined>,
-    /// Sizes that are the same as others.
-    same: HashMap<Atom, Atom>,
-    /// Sizes that are products of two others, see [`Flattener::note_product`].
-    products: HashMap<Atom, (Atom, Atom)>,
-    /// In how many host blocks each host variable is bound.
-    bound_in: HashMap<Var, usize>,
-    /// Those flat variables that are blocks.
-    blocks: std::collections::HashSet<Var>,
-    /// CORE variables that something updates in place.
-    consumed: std::collections::HashSet<Var>,
-    /// These, and those that are passed on to calls that update them.
-    passed_on: std::collections::HashSet<Var>,
-    /// Results of functions that are passed on as views outside nests.
-    passed: std::collections::HashSet<Var>,
-    /// CORE variables that are used after something has updated them.
-    kept: std::collections::HashSet<Var>,
-    /// Flat arrays that hold a row for every position of a level, see [`whole`]: how, and for which level.
-    whole: HashMap<Var, (rep::Arr, LevelId)>,
-    /// CORE arrays that are the lengths of a descriptor's rows.
-    lengths_of: std::collections::HashSet<Var>,
-    /// What blocks are joined of.
-    joined_of: HashMap<Var, Vec<Var>>,
-    /// Per function, those that calling it may lead to.
-    reachable: Vec<std::collections::HashSet<FunId>>,
     /// The function being flattened.
     function: FunId,
     own: Own,
     /// How many host blocks are around the turns of the innermost loop, or the body of the function.
     kept_from: usize,
-    /// Types of host scalars.
-    host_prims: HashMap<Var, par_ir::Prim>,
     group: Option<Group>,
     /// Rows taken since the group was opened: where they start is known only behind the checks in it.
     fresh_rows: std::collections::HashSet<Var>,
-    /// Of the statement being flattened.
-    span: Span,
-    /// The constructs around it.
-    place: PlaceId,
-    places: Places,
 }
 
 impl<'a> Flattener<'a> {
-    fn new(source: &'a core::Program, options: &Options<'a>) -> Flattener<'a> {
-        let mut vars = source.vars.clone();
-        let locals = local::Locals::new(source, &mut vars);
-        let passed_on = alias::consumed_through_calls(source);
+    fn new(facts: &'a Facts<'a>) -> Flattener<'a> {
+        let mut vars = facts.source.vars.clone();
+        let locals = local::Locals::new(facts.source, &mut vars);
         Flattener {
-            source,
-            vars,
+            facts,
             funs: Vec::new(),
             instances: HashMap::new(),
             locals,
-            versions: options.versions,
-            splitting: options.splitting,
-            thresholds: options.thresholds,
             choices: std::collections::BTreeSet::new(),
             queue: Vec::new(),
-            levels: vec![Level::root()],
-            scopes: Vec::new(),
+            shapes: Shapes::new(),
+            builder: HostBuilder::new(vars),
             env: HashMap::new(),
             types: HashMap::new(),
-            extents: HashMap::new(),
-            desc_rows: HashMap::new(),
-            rows_joined: HashMap::new(),
-            same: HashMap::new(),
-            products: HashMap::new(),
-            bound_in: HashMap::new(),
-            blocks: std::collections::HashSet::new(),
-            consumed: alias::consumed(source),
-            passed: passed::results(source, &passed_on),
-            passed_on,
-            kept: alias::live_after_update(source),
-            whole: HashMap::new(),
-            lengths_of: lengths::of_program(source),
-            joined_of: HashMap::new(),
-            reachable: local::reachable(source),
             function: FunId(0),
             own: Own::default(),
             kept_from: 0,
-            host_prims: HashMap::new(),
             group: None,
             fresh_rows: std::collections::HashSet::new(),
-            span: Span::default(),
-            place: PlaceId::default(),
-            places: Places::default(),
         }
     }
 
@@ -320,59 +223,7 @@ impl<'a> Flattener<'a> {
     }
 
     fn unsupported<T>(&self, feature: impl Into<String>) -> Result<T> {
-        Err(Unsupported { feature: feature.into(), span: self.span })
-    }
-
-    // Host statements.
-
-    fn emit(&mut self, pat: Vec<flat::Param>, op: Op) {
-        pat.iter().for_each(|p| self.declare(p));
-        let (span, place) = (self.span, self.place);
-        let scope = self.scopes.last_mut().expect("a host block is open");
-        scope.stms.push(flat::Stm { pat, op, span, place });
-    }
-
-    /// Notes what matters of the type of a host variable.
-    fn declare(&mut self, p: &flat::Param) {
-        self.bound_in.insert(p.var, self.scopes.len());
-        match p.ty {
-            Ty::Scalar(prim) => drop(self.host_prims.insert(p.var, prim)),
-            Ty::Blocks(_) => drop(self.blocks.insert(p.var)),
-            Ty::Array(_) | Ty::Desc => {}
-        }
-    }
-
-    /// Emits a statement with one result.
-    fn bind(&mut self, name: &str, ty: Ty, op: Op) -> Var {
-        let var = self.vars.fresh(name);
-        self.emit(vec![flat::Param { var, ty }], op);
-        var
-    }
-
-    /// Emits `op` unless the same fact is known in an enclosing block.
-    fn bind_once(&mut self, key: Known, name: &str, ty: Ty, op: Op) -> Var {
-        if let Some(Atom::Var(v)) = self.known(&key) {
-            return v;
-        }
-        let v = self.bind(name, ty, op);
-        self.learn(key, v.into());
-        v
-    }
-
-    fn known(&self, key: &Known) -> Option<Atom> {
-        self.scopes.iter().rev().find_map(|s| s.known.get(key)).map(|all| all[0])
-    }
-
-    fn known_all(&self, key: &Known) -> Option<Vec<Atom>> {
-        self.scopes.iter().rev().find_map(|s| s.known.get(key)).cloned()
-    }
-
-    fn learn(&mut self, key: Known, value: Atom) {
-        self.learn_all(key, vec![value]);
-    }
-
-    fn learn_all(&mut self, key: Known, values: Vec<Atom>) {
-        self.scopes.last_mut().expect("a host block is open").known.insert(key, values);
+        Err(Unsupported { feature: feature.into(), span: self.builder.span })
     }
 
     /// Builds a nested host block.
@@ -388,44 +239,28 @@ impl<'a> Flattener<'a> {
     /// Begins a nested host block; [`Self::close_block`] ends it.
     fn open_block(&mut self, build: impl FnOnce(&mut Self) -> Result<()>) -> Result<Scope> {
         debug_assert!(self.group.is_none(), "no kernel stays open across host blocks");
-        self.scopes.push(Scope::default());
+        self.builder.scopes.push(Scope::default());
         let done = build(self);
-        let scope = self.scopes.pop().expect("pushed above");
+        let scope = self.builder.scopes.pop().expect("pushed above");
         done.map(|()| scope)
     }
 
     fn close_block(&mut self, scope: Scope, build: impl FnOnce(&mut Self) -> Vec<Atom>) -> flat::Block {
-        self.scopes.push(scope);
+        self.builder.scopes.push(scope);
         let results = build(self);
-        let scope = self.scopes.pop().expect("pushed above");
+        let scope = self.builder.scopes.pop().expect("pushed above");
         flat::Block { stms: scope.stms, results }
     }
 
     /// Emits statements in the outermost of the open host blocks in which these variables are bound, so that a loop inside does not repeat
     /// them.
     fn where_bound<T>(&mut self, vars: &[Var], build: impl FnOnce(&mut Self) -> T) -> T {
-        let here = self.scopes.len();
-        let depth = |v: &Var| self.bound_in.get(v).copied().unwrap_or(here);
-        let inner = self.scopes.split_off(vars.iter().map(depth).max().unwrap_or(here).clamp(1, here));
+        let here = self.builder.scopes.len();
+        let depth = |v: &Var| self.builder.bound_in.get(v).copied().unwrap_or(here);
+        let inner =
+            self.builder.scopes.split_off(vars.iter().map(depth).max().unwrap_or(here).clamp(1, here));
         let built = build(self);
-        self.scopes.extend(inner);
+        self.builder.scopes.extend(inner);
         built
-    }
-
-    /// A host `i64` operator, folded where both operands are constants.
-    fn host_op(&mut self, op: par_ir::prim::BinOp, a: Atom, b: Atom) -> Atom {
-        use par_ir::prim::BinOp::{Add, Mul, Sub};
-        match (op, a.as_i64(), b.as_i64()) {
-            (Add, Some(x), Some(y)) => Atom::i64(x.wrapping_add(y)),
-            (Sub, Some(x), Some(y)) => Atom::i64(x.wrapping_sub(y)),
-            (Mul, Some(x), Some(y)) => Atom::i64(x.wrapping_mul(y)),
-            (Add, Some(0), _) | (Mul, Some(1), _) => b,
-            (Add | Sub, _, Some(0)) | (Mul, _, Some(1)) => a,
-            (Mul, Some(0), _) | (Mul, _, Some(0)) => Atom::i64(0),
-            _ => {
-                let op = Op::Prim(PrimOp::Bin(op, par_ir::Prim::I64), vec![a, b]);
-                self.bind("n", Ty::Scalar(par_ir::Prim::I64), op).into()
-            }
-        }
     }
 }

@@ -84,7 +84,7 @@ impl Flattener<'_> {
     pub(crate) fn fdims(&self, levels: &[LevelId]) -> Vec<FDim> {
         levels
             .iter()
-            .map(|l| match &self.level(*l).kind {
+            .map(|l| match &self.shapes.level(*l).kind {
                 Kind::Dim(d) => *d,
                 _ => unreachable!("entered as a dimension"),
             })
@@ -103,11 +103,11 @@ impl Flattener<'_> {
     }
 
     fn pack_dims(&mut self, level: LevelId, arr: &Arr, dims: Vec<DimRep>, ty: &Type) -> (Arr, Vec<LevelId>) {
-        let around = self.place;
-        let part = Part { construct: Construct::Pack, span: self.span };
-        self.place = self.places.add(around, vec![part]);
+        let around = self.builder.place;
+        let part = Part { construct: Construct::Pack, span: self.builder.span };
+        self.builder.place = self.builder.places.add(around, vec![part]);
         let packed = self.packed_dims(level, arr, dims, ty);
-        self.place = around;
+        self.builder.place = around;
         packed
     }
 

@@ -16,18 +16,15 @@ use super::{Flattener, Result, Versions};
 use par_ir::core::{Body, Exp, LoopForm, Param, Stm};
 use par_ir::flat::{self, Op, Ty, VersionChoice};
 use par_ir::prim::{BinOp, CmpOp};
+use par_ir::tuning;
 use par_ir::visit::Code;
 use par_ir::{Atom, Prim, PrimOp, Var};
-
-/// Elements of a position's arrays up to which it is done by itself: they stay in a cache near the processor, and a turn of all
-/// positions has little else to do than to begin.
-const SMALL: i64 = 4096;
 
 impl Flattener<'_> {
     /// Flattens a loop with the choice between both versions, if it has both.
     pub(crate) fn loop_by_position(&mut self, level: LevelId, stm: &Stm) -> Result<bool> {
         let Some((before, by_position)) = self.of_one_position(level, stm) else { return Ok(false) };
-        if self.versions == Versions::Sequential {
+        if self.facts.options.versions == Versions::Sequential {
             let loop_ =
                 Stm { pat: [&stm.pat[..], &by_position.pat[stm.pat.len()..]].concat(), ..by_position };
             self.stms(level, &before)?;
@@ -40,7 +37,10 @@ impl Flattener<'_> {
         }
         let cond = self.are_many_and_small(level, stm, threshold);
         let fresh = |f: &mut Self| -> Vec<Param> {
-            stm.pat.iter().map(|p| Param { var: f.vars.fresh_like(p.var), ty: p.ty.clone() }).collect()
+            stm.pat
+                .iter()
+                .map(|p| Param { var: f.builder.vars.fresh_like(p.var), ty: p.ty.clone() })
+                .collect()
         };
         let results = |pat: &[Param]| pat.iter().map(|p| p.var.into()).collect();
         let mut pat = fresh(self);
@@ -60,7 +60,11 @@ impl Flattener<'_> {
     fn of_one_position(&mut self, level: LevelId, stm: &Stm) -> Option<(Vec<Stm>, Stm)> {
         let Exp::Loop { params, form, body } = &stm.exp else { return None };
         let decided = stm.pat.iter().any(|p| self.own.decided.contains(&p.var));
-        if self.is_root(level) || decided || stm.pat.is_empty() || self.versions == Versions::Flat {
+        if self.shapes.is_root(level)
+            || decided
+            || stm.pat.is_empty()
+            || self.facts.options.versions == Versions::Flat
+        {
             return None;
         }
         let cond = if let LoopForm::While(cond) = form { Some(cond) } else { None };
@@ -68,29 +72,29 @@ impl Flattener<'_> {
         if traces || !self.locals.has_all(&stm.exp) || goes_by_element(params, body) {
             return None;
         }
-        one_by_one(stm, &mut self.vars)
+        one_by_one(stm, &mut self.builder.vars)
     }
 
     /// Whether there are many positions, and few elements of state to each of them.
     fn are_many_and_small(&mut self, level: LevelId, stm: &Stm, threshold: i64) -> Atom {
         let n = self.count(level);
         let mut all = self.is_at_most(Atom::i64(threshold), n);
-        let most = self.host_op(BinOp::Mul, n, Atom::i64(SMALL));
+        let most = self.builder.host_op(BinOp::Mul, n, Atom::i64(tuning::POSITION_ELEMENTS));
         for p in stm.pat.iter().filter(|p| !p.ty.is_scalar()) {
             let dims = self.dim_reps(&p.ty);
             let Some(last) = self.enter_dims(level, dims).last().copied() else { continue };
             let total = self.count(last);
             let small = self.is_at_most(total, most);
             let and = Op::Prim(PrimOp::Bin(BinOp::And, Prim::Bool), vec![all, small]);
-            all = self.bind("by_position", Ty::Scalar(Prim::Bool), and).into();
+            all = self.builder.bind("by_position", Ty::Scalar(Prim::Bool), and).into();
         }
         all
     }
 
     fn is_at_most(&mut self, a: Atom, b: Atom) -> Atom {
         let op = Op::Prim(PrimOp::Cmp(CmpOp::Le, Prim::I64), vec![a, b]);
-        let var = self.vars.fresh("by_position");
-        self.emit(vec![flat::Param { var, ty: Ty::Scalar(Prim::Bool) }], op);
+        let var = self.builder.vars.fresh("by_position");
+        self.builder.emit(vec![flat::Param { var, ty: Ty::Scalar(Prim::Bool) }], op);
         var.into()
     }
 }

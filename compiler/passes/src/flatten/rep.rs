@@ -110,7 +110,7 @@ impl Flattener<'_> {
             Atom::Var(v) => self.env.get(&v).cloned().unwrap_or_else(|| {
                 panic!(
                     "internal error in flatten: variable {}_{} has no representation",
-                    self.vars.name(v),
+                    self.builder.vars.name(v),
                     v.0
                 )
             }),

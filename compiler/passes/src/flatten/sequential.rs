@@ -9,10 +9,12 @@
 //! An array that is read once, by the operator that follows, never exists. Arrays from outside the body are read where they are. A
 //! body that makes any other array has no sequential version.
 
-use par_ir::core::{Body, Exp, Lambda, LoopForm, Param, Stm};
+use par_ir::build::Statements;
+use par_ir::core::{Body, Exp, Lambda, LoopForm, Stm};
 use par_ir::effects::Effects;
+use par_ir::loops::Loop;
 use par_ir::visit::Code;
-use par_ir::{Atom, Prim, Span, Type, Var, Vars};
+use par_ir::{Atom, Var, Vars};
 use std::collections::HashMap;
 
 /// An array whose elements are computed, or read, where they are needed.
@@ -64,8 +66,7 @@ impl Rewriter<'_> {
             }
             Exp::Reduce { width, inputs, lam, op, neutral } if stm.pat.len() == neutral.len() => {
                 let inputs = self.inputs(inputs)?;
-                let exp = self.reduce(*width, inputs, lam, op, neutral, stm.span)?;
-                out.push(Stm { exp, ..stm.clone() });
+                out.push(self.reduce(stm, *width, (inputs, lam), (op, neutral))?);
                 Some(())
             }
             Exp::If { cond, then, other } => {
@@ -113,35 +114,27 @@ impl Rewriter<'_> {
         self.stored && !self.arrays.contains_key(&v)
     }
 
+    /// A reduction as a loop.
     fn reduce(
         &mut self,
+        stm: &Stm,
         width: Atom,
-        inputs: Vec<Delayed>,
-        lam: &Lambda,
-        op: &Lambda,
-        neutral: &[Atom],
-        span: Span,
-    ) -> Option<Exp> {
-        let index = self.vars.fresh("i");
+        (inputs, lam): (Vec<Delayed>, &Lambda),
+        (op, neutral): (&Lambda, &[Atom]),
+    ) -> Option<Stm> {
+        let mut rows = Loop::new(stm.span, self.vars);
         let producer = Lambda { body: self.body(&lam.body)?, ..lam.clone() };
-        let mut stms = Vec::new();
-        let values = elements(Delayed::Map(inputs, producer), index.into(), span, &mut stms);
-        let fresh = |t: &Type| Param { var: self.vars.fresh("acc"), ty: t.clone() };
-        let state: Vec<Param> = op.ret.iter().map(fresh).collect();
-        let operands = state.iter().map(|p| Atom::Var(p.var)).chain(values);
-        name(&op.params, operands, span, &mut stms);
-        let combined = self.body(&op.body)?;
-        stms.extend(combined.stms);
-        Some(Exp::Loop {
-            params: state.into_iter().zip(neutral.iter().copied()).collect(),
-            form: LoopForm::For { index, prim: Prim::I64, bound: width },
-            body: Body { stms, results: combined.results },
-        })
+        let op = Lambda { body: self.body(&op.body)?, ..op.clone() };
+        let results = op.body.results.clone();
+        let values = elements(Delayed::Map(inputs, producer), rows.index.into(), &mut rows.code);
+        rows.fold(&op, neutral);
+        rows.combine(op, &values);
+        Some(rows.finish(width, stm.pat.clone(), results))
     }
 }
 
-/// The statements that compute element `i` of an array, and what they result in.
-fn elements(array: Delayed, i: Atom, span: Span, out: &mut Vec<Stm>) -> Vec<Atom> {
+/// Adds the statements that compute element `i` of an array: what they result in.
+fn elements(array: Delayed, i: Atom, code: &mut Statements) -> Vec<Atom> {
     match array {
         Delayed::Iota => vec![i],
         Delayed::Splat(a) => vec![a],
@@ -150,19 +143,13 @@ fn elements(array: Delayed, i: Atom, span: Span, out: &mut Vec<Stm>) -> Vec<Atom
             for (p, input) in lam.params.iter().zip(inputs) {
                 let exp = match input {
                     Delayed::Stored(v) => Exp::Index(v, vec![i]),
-                    other => Exp::Atom(elements(other, i, span, out)[0]),
+                    other => Exp::Atom(elements(other, i, code)[0]),
                 };
-                out.push(Stm { pat: vec![p.clone()], exp, span });
+                code.bind(vec![p.clone()], exp);
             }
-            out.extend(lam.body.stms);
+            code.stms.extend(lam.body.stms);
             lam.body.results
         }
-    }
-}
-
-fn name(params: &[Param], values: impl IntoIterator<Item = Atom>, span: Span, out: &mut Vec<Stm>) {
-    for (p, a) in params.iter().zip(values) {
-        out.push(Stm { pat: vec![p.clone()], exp: Exp::Atom(a), span });
     }
 }
 

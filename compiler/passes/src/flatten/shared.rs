@@ -5,12 +5,13 @@
 //! let c = replicate 4 row         starts = [s, s, s, s] where row starts at s
 //! ```
 
+use super::Flattener;
 use super::canonical::is_stored;
 use super::ex::Ex;
+use super::host::Known;
 use super::nest::{Extent, FDim, LevelId, ROOT};
 use super::pack::DimRep;
 use super::rep::{Arr, Rep, Src};
-use super::{Flattener, Known};
 use par_ir::flat::{Op, Ty};
 use par_ir::prim::BinOp;
 use par_ir::{Atom, Prim, Type, Var};
@@ -85,8 +86,8 @@ impl Flattener<'_> {
     /// Per inner dimension: how many rows the base has in it, where that is known.
     fn rows_of_base(&self, arr: &Arr) -> Vec<Option<Extent>> {
         let mut extent = match arr.src {
-            Src::Data(v, _) => self.extents.get(&v).cloned(),
-            Src::Desc(d) => self.desc_rows.get(&d).cloned(),
+            Src::Data(v, _) => self.shapes.extents.get(&v).cloned(),
+            Src::Desc(d) => self.shapes.desc_rows.get(&d).cloned(),
             Src::Lens(_) | Src::Iota | Src::Splat(_) => None,
         };
         let mut rows = Vec::new();
@@ -95,9 +96,9 @@ impl Flattener<'_> {
                 // All rows share what starts at 0: they are not in the base's extent.
                 FDim::Size(m) if m.as_i64() == Some(0) => None,
                 FDim::Size(m) => e.without(*m),
-                FDim::Seg(s) => {
-                    (e == self.inner_extent(None, *d)).then(|| self.desc_rows.get(s).cloned()).flatten()
-                }
+                FDim::Seg(s) => (e == self.shapes.inner_extent(None, *d))
+                    .then(|| self.shapes.desc_rows.get(s).cloned())
+                    .flatten(),
                 FDim::View(_) | FDim::Steps(..) => None,
             });
             rows.push(extent.clone());
@@ -112,22 +113,22 @@ impl Flattener<'_> {
             Extent::Count(n) => *n,
             Extent::Times(outer, m) => {
                 let outer = self.positions_in(outer);
-                self.host_op(BinOp::Mul, outer, *m)
+                self.builder.host_op(BinOp::Mul, outer, *m)
             }
-            Extent::Total(d) => self.total(*d),
+            Extent::Total(d) => self.builder.total(*d),
         }
     }
 
     /// `0, m, 2 m, …`.
     fn multiples(&mut self, rows: Atom, m: Atom) -> Var {
         let key = Known::Multiples(rows, m);
-        if let Some(Atom::Var(v)) = self.known(&key) {
+        if let Some(Atom::Var(v)) = self.builder.known(&key) {
             return v;
         }
         let each = self.enter(ROOT, &Ex::Atom(rows));
         let start = self.mul(Ex::Pos(each), Ex::Atom(m));
         let starts = self.store(each, &start);
-        self.learn(key, starts.into());
+        self.builder.learn(key, starts.into());
         starts
     }
 
@@ -141,12 +142,17 @@ impl Flattener<'_> {
             return stored;
         }
         let Some((n, row)) = self.copies_of_row(&arr, &ty) else {
-            let stored = self.is_root(level) || !self.is_of_host(&arr, &ty) || self.has_rows(&arr, &ty);
+            let stored =
+                self.shapes.is_root(level) || !self.is_of_host(&arr, &ty) || self.has_rows(&arr, &ty);
             return if stored { arr } else { self.outside(v, &arr, &ty) };
         };
         let start = self.host(&row.start);
-        let starts =
-            self.bind_once(Known::Copies(n, start), "starts", Ty::Array(Prim::I64), Op::Replicate(n, start));
+        let starts = self.builder.bind_once(
+            Known::Copies(n, start),
+            "starts",
+            Ty::Array(Prim::I64),
+            Op::Replicate(n, start),
+        );
         let mut inner = vec![FDim::View(starts)];
         inner.extend(row.inner);
         Arr { src: row.src, inner, start: Ex::i64(0), stride: None }
@@ -160,7 +166,7 @@ impl Flattener<'_> {
     /// Stores where the rows of an array start, or the array, that is the same for all positions: once, where it was made.
     fn outside(&mut self, v: Var, arr: &Arr, ty: &Type) -> Arr {
         let key = Known::Outside(v);
-        if self.known(&key).is_some() {
+        if self.builder.known(&key).is_some() {
             return self.own.outside[&v].clone();
         }
         let mut made_of = Vec::new();
@@ -168,7 +174,7 @@ impl Flattener<'_> {
         self.dim_reps(ty).iter().for_each(|d| d.vars(&mut made_of));
         let stored = self.where_bound(&made_of, |f| {
             let stored = f.viewable(ROOT, arr, ty);
-            f.learn(key, Atom::i64(0));
+            f.builder.learn(key, Atom::i64(0));
             stored
         });
         self.own.outside.insert(v, stored.clone());

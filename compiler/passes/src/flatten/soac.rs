@@ -43,7 +43,7 @@ impl Flattener<'_> {
         let width = self.ex(width);
         let child = self.enter(level, &width);
         self.bind_rows(child, inputs, &lam.params);
-        let span = self.span;
+        let span = self.builder.span;
         if self.is_split(lam) {
             return Ok((child, self.lambda_in_pieces(child, lam)?));
         }
@@ -60,7 +60,7 @@ impl Flattener<'_> {
         for (p, rep) in stm.pat.iter().zip(results) {
             let arr = self.collect(child, rep, &p.ty)?;
             if let (Src::Data(data, _), true) = (&arr.src, is_apart(stm)) {
-                self.vars.keep(*data);
+                self.builder.vars.keep(*data);
             }
             self.env.insert(p.var, Rep::Array(arr));
         }
@@ -182,12 +182,12 @@ impl Flattener<'_> {
         let k = neutral.len();
         let (child, results) = self.enter_rows(level, *width, inputs, lam)?;
         self.split_extras(&results, k);
-        let out_extent = self.extent(level);
+        let out_extent = self.shapes.extent(level);
         let folded = self.fold_kernel(child, stm, op, neutral, &results, None, out_extent)?;
         for (p, v) in stm.pat.iter().zip(folded.arrays) {
             let prim = p.ty.prim();
             let loaded = Ex::Load(v, prim, Rc::new(Ex::Pos(level)));
-            let ex = if self.is_root(level) { Ex::Atom(self.host(&loaded)) } else { loaded };
+            let ex = if self.shapes.is_root(level) { Ex::Atom(self.host(&loaded)) } else { loaded };
             self.env.insert(p.var, Rep::Scalar(ex));
         }
         if let Some(flag) = folded.flag {
@@ -204,7 +204,7 @@ impl Flattener<'_> {
         let k = neutral.len();
         let (child, results) = self.enter_rows(level, *width, inputs, lam)?;
         self.split_extras(&results, k);
-        let extent = self.extent(child);
+        let extent = self.shapes.extent(child);
         let folded = self.fold_kernel(child, stm, op, neutral, &results, Some(*exclusive), extent)?;
         let start = self.start_of(child);
         for (p, v) in stm.pat.iter().zip(folded.arrays) {
@@ -268,12 +268,12 @@ impl Flattener<'_> {
         }
         let mut arrays = Vec::new();
         for p in &stm.pat[..k] {
-            let name = self.vars.name(p.var).to_string();
+            let name = self.builder.vars.name(p.var).to_string();
             let v = self.fresh_array(&name, out_extent.clone());
             pat.push(flat::Param { var: v, ty: Ty::Array(p.ty.prim()) });
             arrays.push(v);
         }
-        let extent = self.extent(child);
+        let extent = self.shapes.extent(child);
         let mut extras = Vec::new();
         for r in &scalars[k..] {
             let Rep::Scalar(ex) = r else { unreachable!("filtered above") };
@@ -294,7 +294,7 @@ impl Flattener<'_> {
     /// An operator over "is there anything", captured values, and the operator's own, for operators and neutral elements
     /// that differ between rows: a row's own neutral element comes in afterwards.
     fn flagged(&mut self, op: &Operator) -> (Lambda, Vec<Atom>) {
-        let (lam, span) = (&op.lam, self.span);
+        let (lam, span) = (&op.lam, self.builder.span);
         let carried: Vec<Type> =
             op.captures.iter().map(|c| Type::scalar(c.prim)).chain(lam.ret.iter().cloned()).collect();
         let (left, right) = (self.flagged_params(&carried), self.flagged_params(&carried));
@@ -334,8 +334,8 @@ impl Flattener<'_> {
 
     /// A flag and values of these types.
     fn flagged_params(&mut self, types: &[Type]) -> Vec<Param> {
-        let flag = Param { var: self.vars.fresh("some"), ty: Type::BOOL };
-        let values = types.iter().map(|t| Param { var: self.vars.fresh("v"), ty: t.clone() });
+        let flag = Param { var: self.builder.vars.fresh("some"), ty: Type::BOOL };
+        let values = types.iter().map(|t| Param { var: self.builder.vars.fresh("v"), ty: t.clone() });
         std::iter::once(flag).chain(values).collect()
     }
 
@@ -348,7 +348,7 @@ impl Flattener<'_> {
         neutral: &[Atom],
         flag: Ex,
     ) -> Result<()> {
-        let root = self.is_root(level);
+        let root = self.shapes.is_root(level);
         let mut g = self.take_group(level);
         let flag = self.eval(&mut g, &flag);
         let ne = self.eval_atoms(&mut g, neutral);
@@ -362,7 +362,7 @@ impl Flattener<'_> {
         named.extend(op.params.iter().cloned().zip(ne.iter().chain(&values).copied()));
         let mut then = Body { stms: vec![], results: op.body.results.clone() };
         for (p, a) in named {
-            then.stms.push(Stm { pat: vec![p], exp: Exp::Atom(a), span: self.span });
+            then.stms.push(Stm { pat: vec![p], exp: Exp::Atom(a), span: self.builder.span });
         }
         then.stms.extend(op.body.stms);
         let other = Body { stms: vec![], results: ne };
@@ -412,15 +412,15 @@ impl Flattener<'_> {
         let (size, rest) = stm.pat.split_first().expect("a filter binds the number kept");
         let (n, counts, values) = self.filter_kernel(g, atoms, rest.iter().map(|p| p.ty.prim()).collect());
         let counts_ex = Ex::Load(counts, Prim::I64, Rc::new(Ex::Pos(level)));
-        let count_extent = self.extent(level);
-        self.extents.insert(counts, count_extent);
-        let kept = if self.is_root(level) { Ex::Atom(n) } else { counts_ex };
+        let count_extent = self.shapes.extent(level);
+        self.shapes.extents.insert(counts, count_extent);
+        let kept = if self.shapes.is_root(level) { Ex::Atom(n) } else { counts_ex };
         self.bind_local(size, kept.clone());
         let grown = self.enter(level, &kept);
-        let extent = self.extent(grown);
+        let extent = self.shapes.extent(grown);
         let start = self.start_of(grown);
         for (p, v) in rest.iter().zip(values) {
-            self.extents.insert(v, extent.clone());
+            self.shapes.extents.insert(v, extent.clone());
             let src = Src::Data(v, p.ty.prim());
             self.env
                 .insert(p.var, Rep::Array(Arr { src, inner: vec![], start: start.clone(), stride: None }));
@@ -435,9 +435,9 @@ impl Flattener<'_> {
         atoms: Vec<Atom>,
         prims: Vec<Prim>,
     ) -> (Atom, Var, Vec<Var>) {
-        let n = self.vars.fresh("kept");
-        let counts = self.vars.fresh("counts");
-        let values: Vec<Var> = prims.iter().map(|_| self.vars.fresh("some")).collect();
+        let n = self.builder.vars.fresh("kept");
+        let counts = self.builder.vars.fresh("counts");
+        let values: Vec<Var> = prims.iter().map(|_| self.builder.vars.fresh("some")).collect();
         let mut pat = vec![
             flat::Param { var: n, ty: Ty::Scalar(Prim::I64) },
             flat::Param { var: counts, ty: Ty::Array(Prim::I64) },
@@ -452,14 +452,14 @@ impl Flattener<'_> {
         let mut g = self.group_at(level);
         let mut keep = self.eval(&mut g, cond);
         if !want {
-            let p = Param { var: self.vars.fresh("not"), ty: Type::BOOL };
+            let p = Param { var: self.builder.vars.fresh("not"), ty: Type::BOOL };
             let exp = Exp::Prim(PrimOp::Cmp(CmpOp::Eq, Prim::Bool), vec![keep, Atom::bool(false)]);
             let ex = self.add_scalar(&mut g, &[p], exp).remove(0);
             keep = self.eval(&mut g, &ex);
         }
         let pos = self.eval(&mut g, &Ex::Pos(level));
         let (n, _, values) = self.filter_kernel(g, vec![keep, pos], vec![Prim::I64]);
-        self.extents.insert(values[0], super::nest::Extent::Count(n));
+        self.shapes.extents.insert(values[0], super::nest::Extent::Count(n));
         (values[0], n)
     }
 }

@@ -12,20 +12,20 @@ impl Flattener<'_> {
         let (keys, levels) = self.packed_data(level, keys);
         let values = values.map(|v| self.packed_data(level, v).0);
         let child = levels[0];
-        let space = match self.is_root(level) {
+        let space = match self.shapes.is_root(level) {
             true => Space::flat(self.count(child)),
             false => self.row_space(level, child),
         };
-        let extent = self.extent(child);
+        let extent = self.shapes.extent(child);
         let mut pat = Vec::new();
         for p in &stm.pat {
-            let name = self.vars.name(p.var).to_string();
+            let name = self.builder.vars.name(p.var).to_string();
             let var = self.fresh_array(&name, extent.clone());
             pat.push(flat::Param { var, ty: Ty::Array(p.ty.prim()) });
             let arr = self.packed_arr(Src::Data(var, p.ty.prim()), &levels);
             self.env.insert(p.var, Rep::Array(arr));
         }
-        self.emit(pat, Op::Sort { space, keys, values });
+        self.builder.emit(pat, Op::Sort { space, keys, values });
     }
 
     /// The packed data of an array of scalars, and the level of its elements.

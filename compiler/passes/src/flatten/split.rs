@@ -51,7 +51,7 @@ impl Flattener<'_> {
     /// memory than there is. So has a nest inside: where one position of the outer one alone is too much, that one is cut.
     /// What a body shows is shown for all rows together.
     pub(crate) fn is_split(&self, lam: &Lambda) -> bool {
-        self.splitting != Splitting::Never && !self.sequential(&lam.body) && !traces(&lam.body)
+        self.facts.options.splitting != Splitting::Never && !self.sequential(&lam.body) && !traces(&lam.body)
     }
 
     /// Flattens a lambda's body in pieces of the positions of `child`, where its parameters are bound; its results there.
@@ -60,13 +60,13 @@ impl Flattener<'_> {
         let (mut made, mut params) = (Vec::new(), Vec::new());
         for (a, ty) in lam.body.results.iter().zip(&lam.ret) {
             if let Some(v) = a.var().filter(|v| is_bound_in(&lam.body, *v) && !names.contains_key(v)) {
-                let var = self.vars.fresh_like(v);
+                let var = self.builder.vars.fresh_like(v);
                 params.push(Param { var, ty: ty.substituted(&names) });
                 names.insert(v, var.into());
                 made.push(*a);
             }
         }
-        let (span, rows) = (self.span, self.count(child));
+        let (span, rows) = (self.builder.span, self.count(child));
         let mut forms = Vec::new();
         let split = self.split(child, rows, |f, part| {
             f.stms(part, &lam.body.stms)?;
@@ -80,7 +80,7 @@ impl Flattener<'_> {
         })?;
         self.at(span);
         let pat = self.form_params(child, &params, &forms);
-        self.emit(pat.clone(), split);
+        self.builder.emit(pat.clone(), split);
         self.adopt(child, &params, &forms, &pat);
         Ok(lam.body.results.iter().map(|a| self.rep(a.substituted(&names))).collect())
     }
@@ -92,15 +92,17 @@ impl Flattener<'_> {
         rows: Atom,
         build: impl FnOnce(&mut Self, LevelId) -> Result<Vec<Atom>>,
     ) -> Result<Op> {
-        let size =
-            |f: &mut Self, name: &str| flat::Param { var: f.vars.fresh(name), ty: Ty::Scalar(Prim::I64) };
+        let size = |f: &mut Self, name: &str| flat::Param {
+            var: f.builder.vars.fresh(name),
+            ty: Ty::Scalar(Prim::I64),
+        };
         let (first, count) = (size(self, "first"), size(self, "count"));
-        let part = self.push_level(level, Kind::Part { first: first.var.into(), n: count.var.into() });
+        let part = self.shapes.push_level(level, Kind::Part { first: first.var.into(), n: count.var.into() });
         let body = self.block(|f| {
-            [first, count].iter().for_each(|p| f.declare(p));
+            [first, count].iter().for_each(|p| f.builder.declare(p));
             build(f, part)
         })?;
-        let most = self.splitting.most().unwrap_or(u64::MAX);
+        let most = self.facts.options.splitting.most().unwrap_or(u64::MAX);
         Ok(Op::Split { rows, most, first: first.var, count: count.var, body })
     }
 }

@@ -63,7 +63,7 @@ impl Flattener<'_> {
         let DimRep::Width(len) = self.dim_reps(ty).remove(0) else {
             unreachable!("outermost dimensions are sizes")
         };
-        let root = self.is_root(level);
+        let root = self.shapes.is_root(level);
         let (starts, lens) = if root {
             let len = self.host(&len);
             (self.singleton(start), self.singleton(len))
@@ -71,12 +71,12 @@ impl Flattener<'_> {
             (start.var().expect("starts are an array"), self.store(level, &len))
         };
         let prim = if rank == 1 { ty.prim() } else { Prim::I64 };
-        let tidy = flat::Param { var: self.vars.fresh_like(blocks), ty: Ty::Blocks(prim) };
-        let moved = flat::Param { var: self.vars.fresh_like(starts), ty: Ty::Array(Prim::I64) };
+        let tidy = flat::Param { var: self.builder.vars.fresh_like(blocks), ty: Ty::Blocks(prim) };
+        let moved = flat::Param { var: self.builder.vars.fresh_like(starts), ty: Ty::Array(Prim::I64) };
         let kept = self.kept_of(blocks, prim);
-        self.emit(vec![tidy, moved], Op::Tidy { blocks, starts, lens, kept });
-        let extent = self.extent(level);
-        self.extents.insert(moved.var, extent);
+        self.builder.emit(vec![tidy, moved], Op::Tidy { blocks, starts, lens, kept });
+        let extent = self.shapes.extent(level);
+        self.shapes.extents.insert(moved.var, extent);
         values[outermost] = tidy.var.into();
         values[rank] = if root { self.read(moved.var, Prim::I64, Atom::i64(0)) } else { moved.var.into() };
         if rank == 1 { values } else { self.swept(level, values, ty, base) }
@@ -86,11 +86,11 @@ impl Flattener<'_> {
     fn kept_of(&mut self, blocks: Var, prim: Prim) -> Option<Var> {
         let mut arrays = Vec::new();
         self.arrays_in(blocks, &mut arrays);
-        let outside = |v: &Var| self.bound_in.get(v).is_some_and(|depth| *depth <= self.kept_from);
+        let outside = |v: &Var| self.builder.bound_in.get(v).is_some_and(|depth| *depth <= self.kept_from);
         arrays.retain(outside);
         match arrays[..] {
             [] => return None,
-            [only] if self.blocks.contains(&only) => return Some(only),
+            [only] if self.builder.blocks.contains(&only) => return Some(only),
             _ => {}
         }
         Some(self.where_bound(&arrays.clone(), |f| f.join_blocks(&arrays, prim).0))
@@ -98,7 +98,7 @@ impl Flattener<'_> {
 
     /// What blocks are joined of, each once.
     pub(crate) fn arrays_in(&self, blocks: Var, found: &mut Vec<Var>) {
-        match self.joined_of.get(&blocks) {
+        match self.shapes.joined_of.get(&blocks) {
             Some(parts) => parts.iter().for_each(|v| self.arrays_in(*v, found)),
             None if !found.contains(&blocks) => found.push(blocks),
             None => {}
@@ -106,7 +106,7 @@ impl Flattener<'_> {
     }
 
     fn singleton(&mut self, a: Atom) -> Var {
-        self.bind("one", Ty::Array(Prim::I64), Op::Literal(vec![a], Prim::I64))
+        self.builder.bind("one", Ty::Array(Prim::I64), Op::Literal(vec![a], Prim::I64))
     }
 
     /// Lets go of elements, and of starts of inner rows, if there are many more than before.
@@ -114,9 +114,10 @@ impl Flattener<'_> {
         let mut grown = Vec::new();
         for at in inner_blocks(ty) {
             let blocks = blocks_in(&values, at);
-            let now = flat::Param { var: self.vars.fresh_like(blocks), ty: Ty::Blocks(element(ty, at)) };
-            let flag = flat::Param { var: self.vars.fresh("grown"), ty: Ty::Scalar(Prim::Bool) };
-            self.emit(vec![now, flag], Op::Grown { blocks, base: base.get(at).copied() });
+            let now =
+                flat::Param { var: self.builder.vars.fresh_like(blocks), ty: Ty::Blocks(element(ty, at)) };
+            let flag = flat::Param { var: self.builder.vars.fresh("grown"), ty: Ty::Scalar(Prim::Bool) };
+            self.builder.emit(vec![now, flag], Op::Grown { blocks, base: base.get(at).copied() });
             values[at] = now.var.into();
             grown.push(flag.var.into());
         }
@@ -139,9 +140,10 @@ impl Flattener<'_> {
         for at in inner_blocks(ty).rev() {
             let around = if at == 0 { ty.rank() - 1 } else { at - 1 };
             let (blocks, starts) = (blocks_in(&values, at), blocks_in(&values, around));
-            let now = flat::Param { var: self.vars.fresh_like(blocks), ty: Ty::Blocks(element(ty, at)) };
-            let flag = flat::Param { var: self.vars.fresh("sparse"), ty: Ty::Scalar(Prim::Bool) };
-            self.emit(vec![now, flag], Op::Sweep { blocks, starts, weight });
+            let now =
+                flat::Param { var: self.builder.vars.fresh_like(blocks), ty: Ty::Blocks(element(ty, at)) };
+            let flag = flat::Param { var: self.builder.vars.fresh("sparse"), ty: Ty::Scalar(Prim::Bool) };
+            self.builder.emit(vec![now, flag], Op::Sweep { blocks, starts, weight });
             values[at] = now.var.into();
             sparse.push(flag.var.into());
         }
@@ -160,7 +162,7 @@ impl Flattener<'_> {
         let (first, rest) = flags.split_first().expect("rows of rows have inner blocks");
         let cond = rest.iter().fold(*first, |all, flag| {
             let op = Op::Prim(PrimOp::Bin(BinOp::Or, Prim::Bool), vec![all, *flag]);
-            self.bind("any", Ty::Scalar(Prim::Bool), op).into()
+            self.builder.bind("any", Ty::Scalar(Prim::Bool), op).into()
         });
         let like = self.like(level, &values, ty);
         let changed = self.open_block(|_| Ok(()));
@@ -172,7 +174,7 @@ impl Flattener<'_> {
 
     /// The view of a copy that has no more than what the rows need.
     fn repacked(&mut self, level: LevelId, values: &[Atom], ty: &Type) -> Vec<Atom> {
-        let p = Param { var: self.vars.fresh("rows"), ty: ty.clone() };
+        let p = Param { var: self.builder.vars.fresh("rows"), ty: ty.clone() };
         let start = values[ty.rank()];
         let starts: Vec<Var> = (1..ty.rank()).map(|at| blocks_in(values, at)).collect();
         self.bind_view(level, &p, blocks_in(values, 0), &starts, start);
@@ -186,8 +188,8 @@ impl Flattener<'_> {
         let tys = self.form_tys(level, ty, Form::View);
         let mut named = |(a, ty): (&Atom, Ty)| {
             let var = match a {
-                Atom::Var(v) => self.vars.fresh_like(*v),
-                Atom::Const(_) => self.vars.fresh("start"),
+                Atom::Var(v) => self.builder.vars.fresh_like(*v),
+                Atom::Const(_) => self.builder.vars.fresh("start"),
             };
             flat::Param { var, ty }
         };
@@ -202,9 +204,9 @@ impl Flattener<'_> {
         match self.dim_for(level, &rows) {
             FDim::Size(rows) => {
                 let positions = self.count(level);
-                self.host_op(BinOp::Mul, positions, rows)
+                self.builder.host_op(BinOp::Mul, positions, rows)
             }
-            FDim::Seg(d) => self.total(d),
+            FDim::Seg(d) => self.builder.total(d),
             FDim::View(_) | FDim::Steps(..) => unreachable!("a view is never a level"),
         }
     }
@@ -226,13 +228,13 @@ impl Flattener<'_> {
         let weight = self.add(len, Ex::i64(1));
         let mut g = self.group_at(each);
         let result = self.eval(&mut g, &weight);
-        let sums = self.vars.fresh("weights");
-        let op = Lambda::of_operator(BinOp::Add, Prim::I64, self.span, &mut self.vars);
+        let sums = self.builder.vars.fresh("weights");
+        let op = Lambda::of_operator(BinOp::Add, Prim::I64, self.builder.span, &mut self.builder.vars);
         let neutral = vec![Atom::i64(0)];
         let pat = vec![flat::Param { var: sums, ty: Ty::Array(Prim::I64) }];
         self.finish(g, KernelKind::Reduce { op, neutral }, vec![result], pat);
-        let d = self.bind("weights", Ty::Desc, Op::MakeDesc(sums));
-        self.total(d)
+        let d = self.builder.bind("weights", Ty::Desc, Op::MakeDesc(sums));
+        self.builder.total(d)
     }
 }
 

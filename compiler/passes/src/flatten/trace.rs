@@ -17,22 +17,22 @@ use par_runtime::trace::rows_type;
 
 impl Flattener<'_> {
     pub(crate) fn trace(&mut self, level: LevelId, label: &str, ty: &ValueType, args: &[Atom]) -> Result<()> {
-        if self.is_root(level) {
+        if self.shapes.is_root(level) {
             let args = self.canonical(level, args);
-            self.emit(vec![], Op::Trace { label: label.to_string(), ty: ty.clone(), args });
+            self.builder.emit(vec![], Op::Trace { label: label.to_string(), ty: ty.clone(), args });
             return Ok(());
         }
         let n = self.count(level);
         let cond = self.any(n);
-        let span = self.span;
+        let span = self.builder.span;
         let then = self.block(|f| {
             let mut columns = vec![n];
             f.trace_columns(level, ty, &mut args.iter().copied(), &mut Vec::new(), &mut columns);
             f.at(span);
-            f.emit(vec![], Op::Trace { label: label.to_string(), ty: rows_type(ty), args: columns });
+            f.builder.emit(vec![], Op::Trace { label: label.to_string(), ty: rows_type(ty), args: columns });
             Ok(vec![])
         })?;
-        self.emit(vec![], Op::If { cond, versions: None, then, other: Block::default() });
+        self.builder.emit(vec![], Op::If { cond, versions: None, then, other: Block::default() });
         Ok(())
     }
 

@@ -29,12 +29,12 @@ impl Flattener<'_> {
     /// Binds the updated array, which has the destination's layout.
     pub(crate) fn bind_updated(&mut self, p: &Param, old: &Arr, old_data: Var) -> Var {
         let prim = p.ty.prim();
-        let v = self.vars.fresh_like(p.var);
-        if let Some(extent) = self.extents.get(&old_data).cloned() {
-            self.extents.insert(v, extent);
+        let v = self.builder.vars.fresh_like(p.var);
+        if let Some(extent) = self.shapes.extents.get(&old_data).cloned() {
+            self.shapes.extents.insert(v, extent);
         }
-        if let Some((layout, of)) = self.whole.get(&old_data).cloned() {
-            self.whole.insert(v, (Arr { src: Src::Data(v, prim), ..layout }, of));
+        if let Some((layout, of)) = self.shapes.whole.get(&old_data).cloned() {
+            self.shapes.whole.insert(v, (Arr { src: Src::Data(v, prim), ..layout }, of));
         }
         self.env.insert(p.var, Rep::Array(Arr { src: Src::Data(v, prim), ..old.clone() }));
         v
@@ -114,11 +114,12 @@ impl Flattener<'_> {
         let (Rep::Scalar(Ex::Load(_, prim, ix)), Rep::Scalar(value)) = (target, value) else {
             panic!("internal error in flatten: shape of an update")
         };
-        let size = self.array_length(data);
+        let size = self.builder.array_length(data);
         let mut g = self.take_group(at);
         let (index, value) = (self.eval(&mut g, &ix), self.eval(&mut g, &value));
         let ty = Type::array(vec![Dim::Size(size)], prim);
-        let [state, last] = [(); 2].map(|()| Param { var: self.vars.fresh_like(data), ty: ty.clone() });
+        let [state, last] =
+            [(); 2].map(|()| Param { var: self.builder.vars.fresh_like(data), ty: ty.clone() });
         let exp = Exp::Update { arr: state.var, at: vec![At::Index(index)], value };
         self.push_stm(&mut g, false, vec![last.clone()], exp);
         let kind = KernelKind::Map(vec![Out::Own { dest: data, state }]);
@@ -150,9 +151,9 @@ impl Flattener<'_> {
         let (Rep::Scalar(Ex::Load(_, _, ix)), Rep::Scalar(value)) = (target, value) else {
             panic!("internal error in flatten: shape of an update")
         };
-        if self.is_root(at) {
+        if self.shapes.is_root(at) {
             let (index, value) = (self.host(&ix), self.host(&value));
-            return self.emit(vec![new], Op::Write { arr: data, index, value });
+            return self.builder.emit(vec![new], Op::Write { arr: data, index, value });
         }
         let mut g = self.take_group(at);
         let results = vec![self.eval(&mut g, &ix), self.eval(&mut g, &value)];
@@ -220,7 +221,7 @@ impl Flattener<'_> {
             };
             atoms.push(self.eval(&mut g, ex));
         }
-        if !self.is_root(level) {
+        if !self.shapes.is_root(level) {
             let start = targets[0].0.start.clone();
             let (start, len) = (self.eval(&mut g, &start), self.eval(&mut g, &len));
             atoms[0] = self.inside_row(&mut g, atoms[0], start, len);

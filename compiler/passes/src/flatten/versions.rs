@@ -23,6 +23,7 @@ use super::{Ex, Flattener, Result, Versions};
 use par_ir::core::{Body, Exp, Lambda, Param, Stm};
 use par_ir::flat::{self, KernelKind, Op, Ty, VersionChoice};
 use par_ir::prim::{BinOp, CmpOp};
+use par_ir::tuning;
 use par_ir::{Atom, Prim, PrimOp, Var};
 use par_runtime::op::call::is_call;
 use std::rc::Rc;
@@ -34,19 +35,23 @@ impl Flattener<'_> {
         if !scalars || self.sequential(&lam.body) || traces(&lam.body) || stm.pat.is_empty() {
             return None;
         }
-        let body = sequential_nest(&lam.body, &mut self.vars)?;
+        let body = sequential_nest(&lam.body, &mut self.builder.vars)?;
         self.sequential(&body).then(|| Lambda { body, ..lam.clone() })
     }
 
     /// Flattens a map, in the version that is forced or with the choice between both; what each row results in.
     pub(crate) fn nest(&mut self, level: LevelId, stm: &Stm) -> Result<(LevelId, Vec<Rep>)> {
         let Exp::Map { width, inputs, lam } = &stm.exp else { unreachable!("dispatched on Map") };
-        let other = if self.versions == Versions::Flat { None } else { self.sequential_lambda(stm, lam) };
+        let other = if self.facts.options.versions == Versions::Flat {
+            None
+        } else {
+            self.sequential_lambda(stm, lam)
+        };
         let Some(sequential) = other else { return self.enter_rows(level, *width, inputs, lam) };
-        if self.versions == Versions::Sequential {
+        if self.facts.options.versions == Versions::Sequential {
             return self.enter_rows(level, *width, inputs, &sequential);
         }
-        let lengths = lengths(inputs, lam).filter(|_| self.is_root(level));
+        let lengths = lengths(inputs, lam).filter(|_| self.shapes.is_root(level));
         let Some(mut lengths) = lengths else { return self.enter_rows(level, *width, inputs, lam) };
         let rows = self.threshold(stm.span, Measure::Rows);
         let longest = self.threshold(stm.span, Measure::Longest);
@@ -87,13 +92,13 @@ impl Flattener<'_> {
         let (then, other) = (version(self, sequential)?, version(self, lam)?);
         self.at(stm.span);
         let params: Vec<Param> =
-            lam.ret.iter().map(|t| Param { var: self.vars.fresh("row"), ty: t.clone() }).collect();
+            lam.ret.iter().map(|t| Param { var: self.builder.vars.fresh("row"), ty: t.clone() }).collect();
         let forms = vec![Form::Packed; params.len()];
         let pat = self.form_params(child, &params, &forms);
         let least = thresholds[0];
         let longest = lengths.iter().find_map(|l| l.at_most(thresholds[1]));
         let versions = Some(VersionChoice::Rows { least, longest });
-        self.emit(pat.clone(), Op::If { cond, versions, then, other });
+        self.builder.emit(pat.clone(), Op::If { cond, versions, then, other });
         self.adopt(child, &params, &forms, &pat);
         Ok((child, params.iter().map(|p| self.rep(p.var.into())).collect()))
     }
@@ -119,13 +124,13 @@ impl Flattener<'_> {
                 Length::Shared => Atom::bool(true),
                 Length::Inside(a) => {
                     let m = f.host_atom(*a);
-                    f.at_most(m, Atom::i64(LONGEST_INSIDE))
+                    f.at_most(m, Atom::i64(tuning::LONGEST_INSIDE))
                 }
                 Length::Rows(d) => match f.total_of(*d) {
                     Some(total) => {
                         let total = f.host(&total);
-                        let some = f.host_op(BinOp::Max, n, Atom::i64(1));
-                        let mean = f.host_op(BinOp::Quot, total, some);
+                        let some = f.builder.host_op(BinOp::Max, n, Atom::i64(1));
+                        let mean = f.builder.host_op(BinOp::Quot, total, some);
                         f.at_most(mean, longest)
                     }
                     None => Atom::bool(true),
@@ -145,7 +150,7 @@ impl Flattener<'_> {
         let then = self.block_of(build);
         let other = flat::Block { stms: vec![], results: vec![Atom::bool(false)] };
         let versions = Some(VersionChoice::Condition);
-        self.bind(name, Ty::Scalar(Prim::Bool), Op::If { cond, versions, then, other }).into()
+        self.builder.bind(name, Ty::Scalar(Prim::Bool), Op::If { cond, versions, then, other }).into()
     }
 
     /// Whether a condition holds for all items.
@@ -154,7 +159,7 @@ impl Flattener<'_> {
         for item in items {
             let one = holds(self, item);
             let and = Op::Prim(PrimOp::Bin(BinOp::And, Prim::Bool), vec![all, one]);
-            all = self.bind("all", Ty::Scalar(Prim::Bool), and).into();
+            all = self.builder.bind("all", Ty::Scalar(Prim::Bool), and).into();
         }
         all
     }
@@ -166,7 +171,7 @@ impl Flattener<'_> {
 
     fn at_most(&mut self, a: Atom, b: Atom) -> Atom {
         let op = Op::Prim(PrimOp::Cmp(CmpOp::Le, Prim::I64), vec![a, b]);
-        self.bind("at_most", Ty::Scalar(Prim::Bool), op).into()
+        self.builder.bind("at_most", Ty::Scalar(Prim::Bool), op).into()
     }
 
     /// The longest row of an input's descriptor.
@@ -178,16 +183,13 @@ impl Flattener<'_> {
         let Rep::Scalar(len) = self.row(&arr, self.local(level)) else { unreachable!("lengths are scalars") };
         let mut g = self.take_group(level);
         let len = self.eval(&mut g, &len);
-        let op = Lambda::of_operator(BinOp::Max, Prim::I64, self.span, &mut self.vars);
+        let op = Lambda::of_operator(BinOp::Max, Prim::I64, self.builder.span, &mut self.builder.vars);
         let out = self.fresh_array("longest", super::nest::Extent::Count(Atom::i64(1)));
         let pat = vec![flat::Param { var: out, ty: Ty::Array(Prim::I64) }];
         self.finish(g, KernelKind::Reduce { op, neutral: vec![Atom::i64(0)] }, vec![len], pat);
         self.host(&Ex::Load(out, Prim::I64, Rc::new(Ex::i64(0))))
     }
 }
-
-/// Up to how many elements operators inside operators over shared arrays may go over, for rows one by one.
-const LONGEST_INSIDE: i64 = 32;
 
 /// How many elements an inner operator of a nest goes over.
 #[derive(PartialEq)]
@@ -207,7 +209,7 @@ impl Length {
     fn at_most(&self, longest: i64) -> Option<i64> {
         match self {
             Length::Same(_) | Length::Rows(_) => Some(longest),
-            Length::Inside(_) => Some(LONGEST_INSIDE),
+            Length::Inside(_) => Some(tuning::LONGEST_INSIDE),
             Length::Shared => None,
         }
     }
@@ -250,7 +252,7 @@ fn is_shared(lam: &Lambda, exp: &Exp) -> bool {
         _ => return false,
     };
     let own = matches!(exp, Exp::Reduce { op, .. } if !is_componentwise(op));
-    let few = width.as_i64().is_some_and(|n| n <= LONGEST_INSIDE);
+    let few = width.as_i64().is_some_and(|n| n <= tuning::LONGEST_INSIDE);
     let rows =
         inner.params.iter().any(|p| !p.ty.is_scalar()) || inner.body.stms.iter().any(|s| s.exp.is_soac());
     let is_iota = |v: &Var| {

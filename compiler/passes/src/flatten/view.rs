@@ -100,7 +100,10 @@ impl Flattener<'_> {
     fn contiguous(&self, d: FDim, a: &Arr, dim: Dim) -> bool {
         match (d, dim) {
             (FDim::Size(m), Dim::Size(n)) => {
-                let same = self.ex(n).atom().is_some_and(|n| self.one_of_same(n) == self.one_of_same(m));
+                let same = self
+                    .ex(n)
+                    .atom()
+                    .is_some_and(|n| self.shapes.one_of_same(n) == self.shapes.one_of_same(m));
                 same && m.as_i64() != Some(0)
             }
             (FDim::Seg(d), Dim::Seg(s)) => {
@@ -151,7 +154,7 @@ impl Flattener<'_> {
         for (d, known) in arr.inner.iter_mut().zip(ty.dims.iter().skip(1)) {
             match (&d, known) {
                 (FDim::Size(Atom::Var(_)), Dim::Size(c @ Atom::Const(_))) => *d = FDim::Size(*c),
-                (FDim::Size(m), _) => *d = FDim::Size(self.one_of_same(*m)),
+                (FDim::Size(m), _) => *d = FDim::Size(self.shapes.one_of_same(*m)),
                 _ => {}
             }
         }
@@ -161,16 +164,16 @@ impl Flattener<'_> {
     /// Sizes that are the same from here on, since a check has passed: an array of the host has got another type. In a block that
     /// might not be run nothing is noted.
     pub(crate) fn note_same_sizes(&mut self, a: Atom, ty: &Type) {
-        let Some(v) = a.var().filter(|_| self.scopes.len() == 1 && ty.rank() > 0) else { return };
+        let Some(v) = a.var().filter(|_| self.builder.scopes.len() == 1 && ty.rank() > 0) else { return };
         let old = self.types[&v].clone();
         for (before, now) in old.dims.iter().zip(&ty.dims) {
             let (Dim::Size(before), Dim::Size(now)) = (before, now) else { continue };
             if let (Ex::Atom(before @ Atom::Var(_)), Ex::Atom(now @ Atom::Var(_))) =
                 (self.ex(*before), self.ex(*now))
             {
-                let (before, now) = (self.one_of_same(before), self.one_of_same(now));
+                let (before, now) = (self.shapes.one_of_same(before), self.shapes.one_of_same(now));
                 if before != now {
-                    self.same.insert(before, now);
+                    self.shapes.same.insert(before, now);
                 }
             }
         }

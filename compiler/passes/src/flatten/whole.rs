@@ -23,16 +23,16 @@ use par_ir::{Atom, Dim, Type, Var};
 impl Flattener<'_> {
     /// The array from outside a body that `v` is a version of, if nothing uses a version after the next one is there.
     fn root(&self, body: &Body, v: Var) -> Option<Var> {
-        root_unless(body, v, &|v| self.kept.contains(&v))
+        root_unless(body, v, &|v| self.facts.live_after_update.contains(&v))
     }
 
     /// The level that an array is whole for, if it is also for `level`.
     pub(crate) fn whole_for(&self, level: LevelId, data: Var) -> Option<LevelId> {
-        let of = self.whole.get(&data)?.1;
+        let of = self.shapes.whole.get(&data)?.1;
         let mut at = level;
         while at != of {
-            match self.level(at).kind {
-                Kind::Pack { .. } | Kind::Part { .. } => at = self.parent(at),
+            match self.shapes.level(at).kind {
+                Kind::Pack { .. } | Kind::Part { .. } => at = self.shapes.parent(at),
                 Kind::Root | Kind::Dim(_) => return None,
             }
         }
@@ -45,7 +45,7 @@ impl Flattener<'_> {
         let Src::Data(d, _) = arr.src else { return None };
         self.whole_for(level, d)?;
         // A part of the rows, or rows in another order, is something else.
-        let layout = &self.whole[&d].0;
+        let layout = &self.shapes.whole[&d].0;
         let same = arr.start == layout.start && arr.inner == layout.inner && arr.stride.is_none();
         same.then(|| (arr.clone(), d))
     }
@@ -58,7 +58,7 @@ impl Flattener<'_> {
             Dim::Seg(s) => names.contains(s),
         };
         let is_whole = |((p, init), last): (&(Param, Atom), &Atom)| {
-            let updated = !p.ty.is_scalar() && !p.ty.is_desc() && self.consumed.contains(&p.var);
+            let updated = !p.ty.is_scalar() && !p.ty.is_desc() && self.facts.consumed.contains(&p.var);
             let result = last.var().and_then(|v| self.root(body, v));
             updated && result == Some(p.var) && init.var().is_some() && !p.ty.dims.iter().any(of_state)
         };
@@ -80,7 +80,7 @@ impl Flattener<'_> {
             let data = self.whole_version(level, *a, p.var)?;
             let result = Param { var: a.var().expect("an array is a variable"), ty: p.ty.clone() };
             let (layout, before) = self.as_whole(level, p.var).expect("kept whole");
-            let of = self.whole[&before].1;
+            let of = self.shapes.whole[&before].1;
             self.types.insert(result.var, result.ty);
             self.name_version(result.var, &layout, of, data);
         }
@@ -96,11 +96,11 @@ impl Flattener<'_> {
 
     fn name_version(&mut self, v: Var, layout: &Arr, of: LevelId, data: Var) {
         let Src::Data(before, prim) = layout.src else { unreachable!("whole arrays are data") };
-        if let Some(extent) = self.extents.get(&before).cloned() {
-            self.extents.insert(data, extent);
+        if let Some(extent) = self.shapes.extents.get(&before).cloned() {
+            self.shapes.extents.insert(data, extent);
         }
         let arr = Arr { src: Src::Data(data, prim), ..layout.clone() };
-        self.whole.insert(data, (arr.clone(), of));
+        self.shapes.whole.insert(data, (arr.clone(), of));
         self.env.insert(v, Rep::Array(arr));
     }
 
@@ -124,7 +124,7 @@ impl Flattener<'_> {
             let of = |body: &Body| {
                 body.results[i].var().filter(|_| !p.ty.is_scalar()).and_then(|v| self.root(body, v))
             };
-            let v = of(then).filter(|v| of(other) == Some(*v) && self.consumed.contains(v));
+            let v = of(then).filter(|v| of(other) == Some(*v) && self.facts.consumed.contains(v));
             found.push(v.filter(|v| !found.contains(&Some(*v))));
         }
         found
@@ -133,7 +133,7 @@ impl Flattener<'_> {
     fn is_or_becomes_whole(&mut self, level: LevelId, v: Var, ty: &Type) -> bool {
         let Some(Rep::Array(arr)) = self.env.get(&v).cloned() else { return false };
         let Src::Data(data, _) = arr.src else { return false };
-        if ty.is_desc() || self.types.get(&v) != Some(ty) || self.blocks.contains(&data) {
+        if ty.is_desc() || self.types.get(&v) != Some(ty) || self.builder.blocks.contains(&data) {
             return false;
         }
         if self.as_whole(level, v).is_some() {
@@ -141,7 +141,7 @@ impl Flattener<'_> {
         }
         let packed = self.is_packed(level, &arr, ty);
         if packed {
-            self.whole.insert(data, (arr, level));
+            self.shapes.whole.insert(data, (arr, level));
         }
         packed
     }
@@ -158,7 +158,7 @@ impl Flattener<'_> {
         }
         let Src::Data(data, prim) = before.src else { unreachable!("whole arrays are data") };
         let (at, to, from) = self.elements_of_both(level, before, v);
-        let new = self.vars.fresh_like(data);
+        let new = self.builder.vars.fresh_like(data);
         self.write_elements(at, to, from, data, flat::Param { var: new, ty: Ty::Array(prim) });
         Ok(new)
     }
@@ -166,7 +166,7 @@ impl Flattener<'_> {
     /// Lets `v` stand for the next version of the whole array that it stands for.
     pub(crate) fn next_version(&mut self, level: LevelId, v: Var, data: Var) {
         let (layout, before) = self.as_whole(level, v).expect("asked before");
-        let of = self.whole[&before].1;
+        let of = self.shapes.whole[&before].1;
         self.name_version(v, &layout, of, data);
     }
 }

@@ -11,6 +11,7 @@
 use super::prim;
 use par_ir::core::{Body, Exp, Lambda, LoopForm, Param, Stm};
 use par_ir::prim::{BinOp, PrimOp, UnOp};
+use par_ir::tuning;
 use par_ir::ty::Atom;
 use par_ir::visit::Code;
 use par_ir::{Prim, Var};
@@ -27,8 +28,6 @@ pub enum Class {
     Each,
 }
 
-/// Divisors below are not taken for the length of a row.
-pub const SHORT: i64 = 64;
 /// Rounds after which the classes of loop variables are settled, since a class only ever grows.
 const ROUNDS: usize = 3;
 
@@ -152,14 +151,16 @@ impl Classes {
             BinOp::Add => steps(s + t),
             BinOp::Sub => steps(s - t),
             BinOp::Mul => match (xs[0].as_i64(), xs[1].as_i64()) {
-                (Some(c), _) if c.abs() < SHORT => steps(t * c),
-                (_, Some(c)) if c.abs() < SHORT => steps(s * c),
+                (Some(c), _) if c.abs() < tuning::LANES_ROW => steps(t * c),
+                (_, Some(c)) if c.abs() < tuning::LANES_ROW => steps(s * c),
                 _ => Class::Each,
             },
             BinOp::Min | BinOp::Max if s == 0 || t == 0 => steps(s + t),
             BinOp::Div | BinOp::Quot | BinOp::Mod | BinOp::Rem if s > 0 && t == 0 => {
                 match xs[1] {
-                    Atom::Const(_) if xs[1].as_i64().is_none_or(|c| c < SHORT) => return Class::Each,
+                    Atom::Const(_) if xs[1].as_i64().is_none_or(|c| c < tuning::LANES_ROW) => {
+                        return Class::Each;
+                    }
                     Atom::Const(_) => {}
                     Atom::Var(v) => _ = self.divisors.insert(v),
                 }

@@ -5,36 +5,19 @@ use crate::cpu::emit::clif_type;
 use crate::cpu::stage::for_each_use;
 use par_ir::core::{Body, Exp, LoopForm, Stm};
 use par_ir::prim::{BinOp, PrimOp, UnOp};
+use par_ir::tuning;
 use par_ir::{Prim, Var};
 use par_runtime::op::call::is_call;
 use std::collections::HashSet;
 
 /// Bytes of a vector register.
 pub const BYTES: usize = 16;
-/// Vectors of the widest type in a group, for short straight code and for other code; one where many values live at a time.
-const LONG: usize = 4;
-const SHORT: usize = 2;
-/// Statements of short code.
-const FEW: usize = 24;
-/// Vectors that registers hold, and those that short code may need: some are read from the stack without waiting.
-const REGISTERS: usize = 16;
-const AT_HAND: usize = 24;
-/// Iterations assumed of a loop.
-const ITERATIONS: usize = 16;
-/// Of 16: what a loop takes longer because lanes wait for others.
-const WAITING: usize = 24;
-
 /// Operations of a group: on vectors, and one element after the other.
 #[derive(Clone, Copy, Default)]
 struct Cost {
     group: usize,
     single: usize,
 }
-
-/// Of 10: how much less groups must cost for them to pay, and for the rows of a ragged space. Their groups often end early, with a jump
-/// that was not foreseen, and what is gathered one by one does not come faster.
-const LESS: usize = 8;
-const LESS_RAGGED: usize = 5;
 
 /// Lanes of a group, if groups pay.
 pub fn lanes(classes: &Classes, bodies: &[&Body], is_ragged: bool) -> Option<usize> {
@@ -46,16 +29,21 @@ pub fn lanes(classes: &Classes, bodies: &[&Body], is_ragged: bool) -> Option<usi
     let accumulators: usize = bodies[1..].iter().map(|op| op.results.len()).sum();
     let held = accumulators + shape.live(bodies[0], &HashSet::new());
     let registers = match shape.loops {
-        true => SHORT,
-        false if shape.stms <= FEW && held * LONG <= AT_HAND => LONG,
+        true => tuning::LANES_VECTORS,
+        false
+            if shape.stms <= tuning::LANES_STRAIGHT
+                && held * tuning::LANES_VECTORS_STRAIGHT <= tuning::LANES_REGISTERS_STRAIGHT =>
+        {
+            tuning::LANES_VECTORS_STRAIGHT
+        }
         // One group is worked on while the one before is not finished: the processor sees to that.
-        false if held * SHORT >= REGISTERS => 1,
-        false => SHORT,
+        false if held * tuning::LANES_VECTORS >= tuning::LANES_REGISTERS => 1,
+        false => tuning::LANES_VECTORS,
     };
     let lanes = (BYTES / shape.widest.max(2) * registers).max(4);
     let pricing = Pricing { classes, lanes, masked: false };
     let total = bodies.iter().map(|b| pricing.body(b)).fold(Cost::default(), Cost::plus);
-    let less = if is_ragged { LESS_RAGGED } else { LESS };
+    let less = if is_ragged { tuning::LANES_LESS_RAGGED } else { tuning::LANES_LESS };
     (10 * total.group < less * total.single).then_some(lanes)
 }
 
@@ -207,9 +195,9 @@ impl Pricing<'_> {
         };
         let mut cost = self.body(body).plus(test);
         if !together {
-            cost.group = cost.group * WAITING / 16 + body.results.len();
+            cost.group = cost.group * tuning::LANES_WAITING / 16 + body.results.len();
         }
-        cost.times(ITERATIONS)
+        cost.times(tuning::LANES_ITERATIONS)
     }
 }
 

@@ -12,6 +12,7 @@ use crate::cpu::emit::{Emitter, Unsupported};
 use cranelift::prelude::*;
 use par_ir::core::{Body, Exp, Param, Stm};
 use par_ir::prim::{BinOp, CmpOp, PrimOp};
+use par_ir::tuning;
 use par_ir::ty::Atom;
 use par_ir::{Prim, Var};
 use std::collections::HashSet;
@@ -50,10 +51,6 @@ struct Edge {
     behind: bool,
 }
 
-/// Edges that are looked for: each costs some operations a piece.
-const MANY: usize = 6;
-/// Divisors below have too many edges.
-const SHORT: i64 = 8;
 /// Numbers below can be subtracted, and counted on for as many positions as there may be.
 const LARGE: i64 = 1 << 62;
 
@@ -66,9 +63,9 @@ impl Edges {
         for_each_division(body, &mut |v, division| {
             let grows = classes.atom(&division.dividend) == Class::Steps(1);
             let is_same = classes.atom(&division.divisor) == Class::Same && plain.has(division.divisor);
-            let is_long = division.divisor.as_i64().is_none_or(|n| n >= SHORT);
+            let is_long = division.divisor.as_i64().is_none_or(|n| n >= tuning::EDGES_DIVISOR);
             let is_new = !chosen.contains(&division);
-            if grows && is_same && is_long && (!is_new || chosen.len() < MANY) {
+            if grows && is_same && is_long && (!is_new || chosen.len() < tuning::EDGES) {
                 chosen.extend(is_new.then_some(division));
                 divided.insert(v);
             }
@@ -143,7 +140,7 @@ impl Edges {
 
     fn add(&mut self, var: Var, found: &[Edge]) {
         let new: Vec<Edge> = found.iter().filter(|e| !self.edges.contains(e)).copied().collect();
-        if self.edges.len() + new.len() <= MANY {
+        if self.edges.len() + new.len() <= tuning::EDGES {
             self.edges.extend(new);
             self.settled.insert(var);
         }
@@ -220,7 +217,8 @@ impl Emitter<'_> {
         let mut all = None;
         for division in &edges.divisions {
             let divisor = self.atom(&division.divisor)?;
-            let is_long = self.b.ins().icmp_imm_s(IntCC::SignedGreaterThanOrEqual, divisor, SHORT);
+            let is_long =
+                self.b.ins().icmp_imm_s(IntCC::SignedGreaterThanOrEqual, divisor, tuning::EDGES_DIVISOR);
             all = Some(match all {
                 Some(others) => self.b.ins().band(others, is_long),
                 None => is_long,

@@ -42,6 +42,7 @@ use class::Classes;
 use cranelift::prelude::*;
 use par_ir::core::{Body, Exp};
 use par_ir::flat::{Kernel, KernelKind, Out};
+use par_ir::tuning;
 use par_ir::ty::Atom;
 use par_ir::{Prim, Var};
 pub use pieces::Pieces;
@@ -255,7 +256,7 @@ impl<'a> Emitter<'a> {
         let mut limit = self.b.ins().iadd_imm_s(end, 1 - plan.lanes as i64);
         for divisor in &plan.classes.divisors {
             let divisor = self.atom(&Atom::Var(*divisor))?;
-            let long = self.b.ins().icmp_imm_s(IntCC::SignedGreaterThanOrEqual, divisor, class::SHORT);
+            let long = self.b.ins().icmp_imm_s(IntCC::SignedGreaterThanOrEqual, divisor, tuning::LANES_ROW);
             limit = self.b.ins().select(long, limit, start);
         }
         Ok(limit)

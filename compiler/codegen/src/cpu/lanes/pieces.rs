@@ -24,6 +24,7 @@ use par_ir::core::{Body, Exp, LoopForm, Param, Stm};
 use par_ir::effects::Effects;
 use par_ir::flat::{Kernel, KernelKind};
 use par_ir::prim::{BinOp, CmpOp, PrimOp};
+use par_ir::tuning;
 use par_ir::ty::Atom;
 use par_ir::visit::{Code, Subst};
 use par_ir::{Prim, Scalar, Var};
@@ -52,13 +53,6 @@ enum Then {
     Edges(Edges, Box<Case>),
     Straight(Body),
 }
-
-/// Choices: the body is there once more for each.
-const CHOICES: usize = 6;
-/// Statements that there may be altogether.
-const MOST: usize = 400;
-/// Positions that are not divided, because that would take longer than they do.
-const SHORT: i64 = 8;
 
 impl Pieces {
     /// Of a map whose body is done in groups.
@@ -94,7 +88,8 @@ impl Pieces {
         is_fixed: &dyn Fn(Var) -> bool,
         pays: &dyn Fn(&Body) -> bool,
     ) -> Option<Pieces> {
-        let (mut equalities, choices) = (HashMap::new(), CHOICES.min(MOST / length(body).max(1)));
+        let (mut equalities, choices) =
+            (HashMap::new(), tuning::CASES.min(tuning::CASES_STATEMENTS / length(body).max(1)));
         note_equalities(body, &mut equalities);
         let mut cases = Cases { pos, edges: None, is_fixed, equalities, choices };
         let case = cases.case(HashSet::from([pos]), body.clone());
@@ -309,7 +304,8 @@ impl<'a> Emitter<'a> {
     ) -> Result<Vec<Value>, Unsupported> {
         let (long, short, done) = (self.b.create_block(), self.b.create_block(), self.b.create_block());
         let count = self.b.ins().isub(end, start);
-        let is_long = self.b.ins().icmp_imm_s(IntCC::SignedGreaterThanOrEqual, count, SHORT);
+        let is_long =
+            self.b.ins().icmp_imm_s(IntCC::SignedGreaterThanOrEqual, count, tuning::CASES_POSITIONS);
         self.b.ins().brif(is_long, long, &[], short, &[]);
         self.b.switch_to_block(long);
         self.case(&Run { pieces, short }, &pieces.case, (start, end), straight)?;

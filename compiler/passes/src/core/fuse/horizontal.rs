@@ -13,12 +13,10 @@ use super::parts::{Inputs, rows};
 use super::users::Users;
 use super::{Fuser, may_join, may_sink, small_enough};
 use par_ir::core::{Body, Exp, Lambda, Stm};
+use par_ir::tuning;
 use par_ir::ty::{Atom, Var};
 use par_ir::visit::Code;
 use std::mem::discriminant;
-
-/// How many statements after the first the second is looked for.
-const REACH: usize = 32;
 
 /// Fuses independent operators, from the top down.
 pub(super) fn sweep(body: &mut Body, fuser: &mut Fuser) -> bool {
@@ -36,7 +34,8 @@ pub(super) fn sweep(body: &mut Body, fuser: &mut Fuser) -> bool {
 /// The next operator that can be joined with the one at `first`, and what they become.
 fn partner(body: &Body, users: &Users, first: usize) -> Option<(usize, Stm)> {
     let (width, ..) = rows(&body.stms[first].exp).filter(|_| joinable(&body.stms[first].exp))?;
-    let end = users.first_user(body, first).unwrap_or(body.stms.len()).min(first + 1 + REACH);
+    let end =
+        users.first_user(body, first).unwrap_or(body.stms.len()).min(first + 1 + tuning::CORE_FUSION_REACH);
     let mut seconds = first + 1..end;
     seconds.find_map(|second| {
         let alike = rows(&body.stms[second].exp).is_some_and(|(w, ..)| w == width);

@@ -25,6 +25,7 @@ use par_ir::alias::{base, updated_by};
 use par_ir::core::{Body, Exp, Lambda, Param, Program, Schedule, Stm};
 use par_ir::effects::Effects;
 use par_ir::place::joined;
+use par_ir::tuning;
 use par_ir::ty::{Atom, Dim, Type, Var, Vars};
 use par_ir::visit::Code;
 use std::collections::HashMap;
@@ -89,10 +90,6 @@ impl Fuser<'_> {
     }
 }
 
-/// How many statements a lambda made by fusion may have. Past that nothing is gained, and since a fused lambda is
-/// copied and looked through again, a long chain would take time in the square of its length.
-const MAX_STATEMENTS: usize = 400;
-
 /// Whether the rows of two operators may be worked on by one.
 fn may_join(a: &Lambda, b: &Lambda) -> bool {
     a.schedule == b.schedule && a.schedule != Schedule::Apart
@@ -100,7 +97,7 @@ fn may_join(a: &Lambda, b: &Lambda) -> bool {
 
 /// Whether two lambdas are small enough to become one.
 fn small_enough(a: &Lambda, b: &Lambda) -> bool {
-    statements(&a.body) + statements(&b.body) <= MAX_STATEMENTS
+    statements(&a.body) + statements(&b.body) <= tuning::FUSED_STATEMENTS
 }
 
 fn statements(body: &Body) -> usize {

@@ -18,6 +18,7 @@ use super::users::Users;
 use super::{Fuser, may_sink, small_enough};
 use par_ir::core::{Body, Exp, Lambda, Param, Stm};
 use par_ir::tiny;
+use par_ir::tuning;
 use par_ir::ty::{Atom, Type, Var};
 use par_ir::visit::Code;
 use std::collections::BTreeSet;
@@ -104,7 +105,7 @@ fn accepts(consumer: &Exp, lam: &Lambda, pat: &[Param], kept: &[bool]) -> bool {
 fn becomes_scalar(body: &Body) -> bool {
     let is_row = |s: &Stm| {
         let made = matches!(s.exp, Exp::Literal(..) | Exp::Unflatten(_) | Exp::Index(..));
-        made && s.pat.iter().all(|p| tiny::sizes(&p.ty, tiny::MOST).is_some())
+        made && s.pat.iter().all(|p| tiny::sizes(&p.ty, tuning::TINY_ELEMENTS).is_some())
     };
     body.stms.iter().all(|s| s.is_scalar() || is_row(s))
 }

@@ -15,11 +15,9 @@
 use super::env::Env;
 use par_ir::core::{At, Exp, Param, Stm};
 use par_ir::prim::{BinOp, PrimOp};
+use par_ir::tuning;
 use par_ir::ty::{Atom, Dim, Type, Var};
 use par_runtime::{Prim, Span};
-
-/// So many arrays are joined at once, at most: under a nest every element chooses among them.
-const MAX_PARTS: usize = 6;
 
 /// A simpler expression for `p`, if there is one; index arithmetic it needs goes to `out`.
 pub(super) fn simplify(env: &mut Env, exp: &Exp, p: &Param, span: Span, out: &mut Vec<Stm>) -> Option<Exp> {
@@ -93,7 +91,7 @@ fn spliced(env: &Env, parts: &[Var], p: &Param) -> Option<Exp> {
         _ => vec![*v],
     };
     let all: Vec<Var> = parts.iter().flat_map(inner).collect();
-    (all.len() <= MAX_PARTS && all != parts).then_some(Exp::Concat(all))
+    (all.len() <= tuning::JOINED_PARTS && all != parts).then_some(Exp::Concat(all))
 }
 
 /// Whether `sum` is `a + b`.

@@ -17,8 +17,8 @@
 
 use super::distribute;
 use par_ir::core::{Body, Exp, LoopForm, Param, Program, Stm};
+use par_ir::cost::{Time, time};
 use par_ir::effects::Effects;
-use par_ir::prim::{PrimOp, UnOp};
 use par_ir::stack::deeper;
 use par_ir::ty::{Atom, Dim, Type, Var, Vars};
 use par_ir::visit::Code;
@@ -294,23 +294,9 @@ pub(super) fn wanted(stms: &[Stm], candidates: &[bool], costs: &dyn Fn(&Stm) -> 
 
 pub(super) fn costs(stm: &Stm) -> bool {
     match &stm.exp {
-        Exp::Prim(op, _) => costly(*op),
+        Exp::Prim(op, _) => time(*op) > Time::Short,
         Exp::If { .. } | Exp::Loop { .. } | Exp::Concat(_) | Exp::Literal(..) | Exp::Flatten(_) => true,
         Exp::Sort { .. } => true,
         exp => exp.is_soac(),
-    }
-}
-
-/// Takes many times as long as an addition.
-fn costly(op: PrimOp) -> bool {
-    match op {
-        PrimOp::Un(UnOp::Neg | UnOp::Not | UnOp::Abs | UnOp::Sgn, _) => false,
-        PrimOp::Un(..) => true,
-        PrimOp::Bin(op, p) => {
-            use par_ir::prim::BinOp::{Atan2, Atan2pi, Div, Hypot, Mod, Pow, Quot, Rem};
-            matches!(op, Atan2 | Atan2pi | Hypot | Pow | Div | Mod)
-                || p.is_integer() && matches!(op, Quot | Rem)
-        }
-        _ => false,
     }
 }

@@ -28,13 +28,11 @@ mod range;
 mod soac;
 
 use par_ir::core::Program;
-
-/// How often the two walks are repeated at most; programs rarely need three.
-const ROUNDS: usize = 6;
+use par_ir::tuning;
 
 /// Simplifies all functions.
 pub fn run(program: &mut Program) {
-    for _ in 0..ROUNDS {
+    for _ in 0..tuning::SIMPLIFY_ROUNDS {
         let before = program.funs.clone();
         forward::run(program);
         dead::run(program);

@@ -7,23 +7,21 @@
 //!
 //! What is left of the prefixes is stored as before, if something else uses it.
 
-use super::order::{self, REACH};
+use super::order;
 use super::{Joiner, reads};
-use par_ir::core::{self, Body, Exp};
+use par_ir::core::{self, Body};
+use par_ir::cost::{Time, operators};
 use par_ir::flat::{After, Block, Kernel, KernelKind, Op, Out, Stm, Ty};
-use par_ir::prim::PrimOp;
+use par_ir::tuning;
 use par_ir::ty::{Atom, Type, Var};
 use par_ir::visit::Code;
 use std::collections::{BTreeSet, HashMap};
-
-/// Operators beyond which a map is worth a pass of its own, where it is done in vectors.
-const MAX_OPERATORS: usize = 16;
 
 /// Joins scans with what follows them, from the top down.
 pub fn sweep(block: &mut Block, joiner: &mut Joiner) {
     let mut first = 0;
     while first < block.stms.len() {
-        let end = block.stms.len().min(first + 1 + REACH);
+        let end = block.stms.len().min(first + 1 + tuning::FLAT_FUSION_REACH);
         let partner = (first + 1..end).find_map(|second| {
             let kept = block.stms[first].pat.iter().any(|p| joiner.vars.is_kept(p.var));
             let fits = !kept && follows(&block.stms[first], &block.stms[second]);
@@ -113,27 +111,8 @@ fn scattered(outs: &[Out], made: &[Var]) -> Vec<Var> {
 fn is_light(m: &Kernel, outs: &[Out]) -> bool {
     let mut elsewhere = false;
     reads::for_each(&m.body, &mut |_, i| elsewhere |= i != Atom::Var(m.pos));
-    let n = operators_of(&m.body);
     let moves = elsewhere || outs.iter().any(|o| matches!(o, Out::Scatter(_) | Out::Row(..)));
-    n <= MAX_OPERATORS || moves && n < usize::MAX
-}
-
-/// Operators in a body, see [`operators`].
-pub fn operators_of(body: &Body) -> usize {
-    body.stms.iter().map(operators).fold(0, usize::saturating_add)
-}
-
-/// Operators, many if there is a loop, a call or an elementary function.
-fn operators(stm: &core::Stm) -> usize {
-    match &stm.exp {
-        Exp::Prim(PrimOp::Un(op, p), _) if p.is_float() && op.function().is_some() => usize::MAX,
-        Exp::Prim(..) => 1,
-        Exp::If { then, other, .. } => {
-            operators_of(then).saturating_add(operators_of(other)).saturating_add(1)
-        }
-        Exp::Loop { .. } | Exp::Call(..) | Exp::Update { .. } => usize::MAX,
-        _ => 0,
-    }
+    operators(&m.body.stms, Time::Long).is_some_and(|n| moves || n <= tuning::AFTER_OPERATORS)
 }
 
 fn join(scan: &Stm, map: &Stm, joiner: &mut Joiner) -> Stm {

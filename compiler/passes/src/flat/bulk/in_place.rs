@@ -14,8 +14,8 @@
 use super::inline::Element;
 use super::order::consumed;
 use super::{Joiner, reads};
-use crate::flat::host::Host;
 use par_ir::access::{Access, Emit, Facts, Symbol};
+use par_ir::build::Host;
 use par_ir::core::{self, At, Body, Exp};
 use par_ir::flat::{Block, Kernel, KernelKind, Op, Out, Param, Space, Stm, Ty};
 use par_ir::prim::{CmpOp, PrimOp};

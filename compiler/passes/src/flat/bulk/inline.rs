@@ -35,22 +35,15 @@ use super::in_place;
 use super::order::consumed;
 use super::{Joiner, reads};
 use par_ir::core::{self, Body, Exp};
+use par_ir::cost::{Time, operators};
 use par_ir::effects::Effects;
 use par_ir::flat::{Block, Kernel, KernelKind, Op, Out, Space, Stm, Ty};
-use par_ir::prim::{BinOp, CmpOp, PrimOp, UnOp};
+use par_ir::prim::{BinOp, CmpOp, PrimOp};
+use par_ir::tuning;
 use par_ir::ty::{Atom, Type, Var};
 use par_ir::visit::{Code, Subst};
 use par_runtime::Prim;
 use std::collections::BTreeSet;
-
-/// Operators that may be computed again for a read.
-const MAX_OPERATORS: usize = 12;
-
-/// Operators that take no longer than reading what they give.
-const FREE_OPERATORS: usize = 2;
-
-/// Readers of one array, at most.
-const MAX_READERS: usize = 6;
 
 /// Inlines what pays, from the top down.
 pub fn sweep(block: &mut Block, joiner: &mut Joiner) {
@@ -182,13 +175,13 @@ impl Element {
         let body: Vec<core::Stm> = k.body.stms.iter().map(|s| read(s).unwrap_or_else(|| s.clone())).collect();
         let stms = needed_of(&body, &mut needed);
         let prologue = needed_of(&k.prologue, &mut needed);
-        let operators: usize = stms.iter().map(operators).fold(0, usize::saturating_add);
+        let operators = operators(&stms, Time::Short).filter(|_| !stms.has_effect())?;
         let reads = prologue.iter().chain(&stms).any(|s| !matches!(s.exp, Exp::Prim(..) | Exp::Atom(_)));
-        (operators <= MAX_OPERATORS).then_some(Element {
+        (operators <= tuning::INLINE_OPERATORS).then_some(Element {
             space: Some(k.space.clone()),
             rows: k.row_binders(),
             pos: k.pos,
-            is_free: !reads && prologue.is_empty() && operators <= FREE_OPERATORS,
+            is_free: !reads && prologue.is_empty() && operators <= tuning::FREE_OPERATORS,
             prologue,
             stms,
             result,
@@ -301,7 +294,7 @@ fn readers(block: &Block, at: usize, array: Var, element: &Element) -> Option<Ve
         }
         gone |= !consumed(stm).is_disjoint(&inputs);
     }
-    (!readers.is_empty() && readers.len() <= MAX_READERS).then_some(readers)
+    (!readers.is_empty() && readers.len() <= tuning::INLINE_READERS).then_some(readers)
 }
 
 fn reads_array(k: &Kernel, v: Var) -> bool {
@@ -331,28 +324,4 @@ fn needed_of(stms: &[core::Stm], needed: &mut BTreeSet<Var>) -> Vec<core::Stm> {
     }
     found.reverse();
     found
-}
-
-/// Operators in a statement, many if it has something that is not cheap or may fail.
-fn operators(stm: &core::Stm) -> usize {
-    let inner = |b: &Body| b.stms.iter().map(operators).fold(0, usize::saturating_add);
-    match &stm.exp {
-        Exp::Prim(op, _) if is_cheap(*op) => 1,
-        Exp::Index(..) => 0,
-        Exp::Atom(_) => 0,
-        Exp::If { then, other, .. } => inner(then).saturating_add(inner(other)).saturating_add(1),
-        _ => usize::MAX,
-    }
-}
-
-/// Neither a function nor a division, which takes longer than reading what it gave.
-fn is_cheap(op: PrimOp) -> bool {
-    match op {
-        PrimOp::Bin(op, _) => {
-            !matches!(op, BinOp::Div | BinOp::Mod | BinOp::Quot | BinOp::Rem | BinOp::Pow | BinOp::Atan2)
-        }
-        PrimOp::Un(op, _) => matches!(op, UnOp::Neg | UnOp::Not | UnOp::Abs | UnOp::Sgn),
-        PrimOp::Cmp(..) | PrimOp::Conv(..) | PrimOp::Select(_) => true,
-        _ => false,
-    }
 }

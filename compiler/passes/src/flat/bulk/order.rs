@@ -29,9 +29,6 @@ use par_ir::{Atom, Var};
 use par_runtime::{CheckKind, Prim};
 use std::collections::BTreeSet;
 
-/// How many statements after the first the second is looked for.
-pub const REACH: usize = 48;
-
 /// The statements between a pair: those that go before it, checks that are put behind it instead, and those that go behind.
 #[derive(Default)]
 pub struct Order {

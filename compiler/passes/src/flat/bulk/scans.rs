@@ -7,11 +7,12 @@
 //!
 //! If they read a common array, or a later kernel over the space reads both.
 
-use super::order::{self, REACH};
+use super::order;
 use super::users::Users;
 use super::{Joiner, reads};
 use par_ir::core::{Body, Lambda};
 use par_ir::flat::{Block, Kernel, KernelKind, Op, Param, Stm};
+use par_ir::tuning;
 use par_ir::ty::{Atom, Var};
 use par_ir::visit::Code;
 use std::collections::BTreeSet;
@@ -20,7 +21,7 @@ use std::collections::BTreeSet;
 pub fn sweep(block: &mut Block, joiner: &mut Joiner) {
     let (mut first, mut users) = (0, Users::of(block));
     while first < block.stms.len() {
-        let end = block.stms.len().min(first + 1 + REACH);
+        let end = block.stms.len().min(first + 1 + tuning::FLAT_FUSION_REACH);
         let partner = (first + 1..end).find_map(|second| {
             let pays =
                 alike(&block.stms[first], &block.stms[second]) && related(block, &users, first, second);

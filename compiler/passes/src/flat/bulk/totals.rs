@@ -13,16 +13,15 @@
 
 use super::users::Users;
 use super::{Joiner, after};
+use par_ir::cost::{Time, operators};
 use par_ir::effects::Effects;
 use par_ir::flat::{Block, Kernel, KernelKind, Op, Param, Stm};
 use par_ir::prim::{BinOp, PrimOp};
+use par_ir::tuning;
 use par_ir::ty::{Atom, Var};
 use par_ir::visit::Code;
 use par_runtime::Prim;
 use std::collections::HashSet;
-
-/// Operators of an element that are computed twice, at most.
-const MAX_OPERATORS: usize = 24;
 
 /// Host scalars that are one less than another.
 #[derive(Default)]
@@ -74,7 +73,7 @@ fn candidate(block: &Block, users: &Users, at: usize, last: &Predecessors) -> Op
     let KernelKind::Scan { op, neutral, exclusive: false, after: None } = &k.kind else { return None };
     let n = k.space.as_flat()?;
     let floats = op.ret.iter().any(|t| t.prim().is_float());
-    let cheap = after::operators_of(&k.body) <= MAX_OPERATORS;
+    let cheap = operators(&k.body.stms, Time::Long).is_some_and(|n| n <= tuning::TOTAL_OPERATORS);
     if floats || k.has_effect() || !cheap || n.var().is_none() {
         return None;
     }
@@ -109,9 +108,7 @@ fn replace(stm: &mut Stm, totals: &[(Var, Var)], n: Atom, last: &Predecessors) {
     {
         (*arr, *i) = (*total, Atom::i64(0));
     }
-    for block in stm.op.blocks_mut() {
-        block.stms.iter_mut().for_each(|s| replace(s, totals, n, last));
-    }
+    stm.op.for_each_block_mut(|b| b.stms.iter_mut().for_each(|s| replace(s, totals, n, last)));
 }
 
 fn reduction(scan: &Stm, joiner: &mut Joiner) -> Stm {

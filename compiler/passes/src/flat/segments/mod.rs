@@ -25,12 +25,10 @@ mod starts;
 use find::Ids;
 use par_ir::Vars;
 use par_ir::flat::{Block, Kernel, KernelKind, Op, Out, Program, Space, Stm, VersionChoice};
+use par_ir::tuning;
 use par_ir::ty::{Atom, Var};
 use par_ir::visit::{Code, Subst};
 use std::collections::BTreeSet;
-
-/// Statements that may be there twice.
-const MAX_STATEMENTS: usize = 48;
 
 /// In every function of a program.
 pub(crate) fn run(program: &mut Program) {
@@ -58,7 +56,7 @@ fn versions(b: &mut Block, ids: &Ids, vars: &mut Vars) -> Option<usize> {
     let end = last_use(b, ids);
     let region: Vec<Stm> =
         b.stms[ids.scatter..=end].iter().flat_map(|s| region_statement(s, b, ids)).cloned().collect();
-    if region.len() > MAX_STATEMENTS {
+    if region.len() > tuning::SEGMENT_STATEMENTS {
         return None;
     }
     let results = needed_after(b, &region, end);
@@ -72,7 +70,7 @@ fn versions(b: &mut Block, ids: &Ids, vars: &mut Vars) -> Option<usize> {
     let other_results = results.iter().map(|p| subst[&p.var]).collect();
     let op = Op::If {
         cond: made.grow,
-        versions: Some(VersionChoice::Segments { mean: starts::MEAN }),
+        versions: Some(VersionChoice::Segments { mean: tuning::SEGMENT_MEAN }),
         then: Block { stms: then, results: then_results },
         other: Block { stms: other, results: other_results },
     };
@@ -99,7 +97,7 @@ fn region_statement<'b>(stm: &'b Stm, b: &'b Block, ids: &Ids) -> impl Iterator<
 fn last_use(b: &Block, ids: &Ids) -> usize {
     let mut made = BTreeSet::from([ids.array]);
     let mut end = ids.scan;
-    let limit = b.stms.len().min(ids.scan + MAX_STATEMENTS);
+    let limit = b.stms.len().min(ids.scan + tuning::SEGMENT_STATEMENTS);
     for (i, stm) in b.stms.iter().enumerate().take(limit).skip(ids.scan + 1) {
         if made.iter().any(|v| stm.op.mentions(*v)) {
             end = i;

@@ -4,9 +4,9 @@
 
 use par_ir::alias::root;
 use par_ir::core::{At, Body, Exp, Lambda, LoopForm, Param, Stm};
-use par_ir::prim::{BinOp, CmpOp, PrimOp};
+use par_ir::loops::{self, Loop};
 use par_ir::visit::Code;
-use par_ir::{Atom, Dim, Prim, Span, Type, Var, Vars};
+use par_ir::{Atom, Dim, Span, Type, Var, Vars};
 use std::collections::{HashMap, HashSet};
 
 /// A loop whose body writes to buffers.
@@ -207,7 +207,8 @@ impl Generator<'_> {
                 let k = neutral.len();
                 let (places, new) = self.places(&stm.pat[k..], dests[k..].to_vec())?;
                 let rows = (*width, &inputs[..], lam);
-                self.fold(stm.pat[..k].to_vec(), rows, (op, neutral), None, &places, stm.span, out)?;
+                let pat = stm.pat[..k].to_vec();
+                self.fold((pat, &places), rows, (op, neutral), None, stm.span, out)?;
                 self.aliases(new, stm.span, out);
             }
             Exp::Scan { width, inputs, lam, op, neutral, exclusive } => {
@@ -215,7 +216,7 @@ impl Generator<'_> {
                 let last = |t: &Type| Param { var: self.vars.fresh("last"), ty: t.clone() };
                 let pat = op.ret.iter().map(last).collect();
                 let rows = (*width, &inputs[..], lam);
-                self.fold(pat, rows, (op, neutral), Some(*exclusive), &places, stm.span, out)?;
+                self.fold((pat, &places), rows, (op, neutral), Some(*exclusive), stm.span, out)?;
                 self.aliases(new, stm.span, out);
             }
             Exp::If { cond, then, other } => self.branch(stm, *cond, [then, other], dests, out)?,
@@ -323,70 +324,73 @@ impl Generator<'_> {
             return Some(());
         }
         let (Dim::Size(n), v) = (ty.dims[0], a.var()?) else { return None };
-        let (i, mut stms) = (self.vars.fresh("i"), Vec::new());
         let row =
             Param { var: self.vars.fresh_like(v), ty: Type { dims: ty.dims[1..].to_vec(), ..ty.clone() } };
-        push(&mut stms, &row, Exp::Index(v, vec![i.into()]), span);
-        self.write(&to.row(i), row.var.into(), span, &mut stms)?;
-        out.push(repeat(n, i, vec![], Body { stms, results: vec![] }, vec![], span));
+        let mut rows = Loop::new(span, self.vars);
+        rows.code.index(row.clone(), v, vec![rows.index.into()]);
+        self.write(&to.row(rows.index), row.var.into(), span, &mut rows.code.stms)?;
+        out.push(rows.finish(n, vec![], vec![]));
         Some(())
     }
 
     fn map(&mut self, rows: Rows<'_>, places: &[Region], span: Span, out: &mut Vec<Stm>) -> Option<()> {
         let (width, _, lam) = rows;
-        let (i, mut stms) = self.turn(rows, places, span)?;
-        let targets: Vec<Option<Region>> = places.iter().map(|p| Some(p.row(i))).collect();
-        self.body(&lam.body, &targets, &mut stms)?;
-        out.push(repeat(width, i, vec![], Body { stms, results: vec![] }, vec![], span));
+        let mut made = self.rows(rows, places, span)?;
+        let targets: Vec<Option<Region>> = places.iter().map(|p| Some(p.row(made.index))).collect();
+        self.body(&lam.body, &targets, &mut made.code.stms)?;
+        out.push(made.finish(width, vec![], vec![]));
         Some(())
     }
 
-    /// The index of a turn, and the statements that bind the rows.
-    fn turn(&mut self, (_, inputs, lam): Rows<'_>, places: &[Region], span: Span) -> Option<(Var, Vec<Stm>)> {
-        let (i, mut stms) = (self.vars.fresh("i"), Vec::new());
+    /// A loop whose iterations begin with the rows.
+    fn rows(&mut self, (_, inputs, lam): Rows<'_>, places: &[Region], span: Span) -> Option<Loop> {
+        let mut rows = Loop::new(span, self.vars);
         for (p, v) in lam.params.iter().zip(inputs) {
             p.ty.is_regular().then_some(())?;
-            match self.regions.get(v).filter(|r| places.contains(r)).map(|r| r.row(i)) {
+            match self.regions.get(v).filter(|r| places.contains(r)).map(|r| r.row(rows.index)) {
                 Some(row) => {
-                    push(&mut stms, p, Exp::Index(row.buffer, row.at.clone()), span);
+                    rows.code.index(p.clone(), row.buffer, row.at.clone());
                     self.regions.insert(p.var, row);
                 }
-                None => push(&mut stms, p, Exp::Index(*v, vec![i.into()]), span),
+                None => rows.code.index(p.clone(), *v, vec![rows.index.into()]),
             }
         }
-        Some((i, stms))
+        Some(rows)
+    }
+
+    /// An operator whose code writes to buffers.
+    fn operator(&mut self, op: &Lambda) -> Option<Lambda> {
+        let mut stms = Vec::new();
+        self.body(&op.body, &vec![None; op.body.results.len()], &mut stms)?;
+        Some(Lambda { body: Body { stms, results: op.body.results.clone() }, ..op.clone() })
     }
 
     /// Reductions and scans (`exclusive` or not).
-    #[allow(clippy::too_many_arguments)]
     fn fold(
         &mut self,
-        pat: Vec<Param>,
+        (pat, places): (Vec<Param>, &[Region]),
         rows: Rows<'_>,
         (op, neutral): (&Lambda, &[Atom]),
         exclusive: Option<bool>,
-        places: &[Region],
         span: Span,
         out: &mut Vec<Stm>,
     ) -> Option<()> {
         let (width, _, lam) = rows;
         let k = neutral.len();
-        let (i, mut stms) = self.turn(rows, places, span)?;
+        let mut made = self.rows(rows, places, span)?;
         let (prefixes, others) = places.split_at(if exclusive.is_some() { k } else { 0 });
-        let targets = others.iter().map(|p| Some(p.row(i)));
+        let targets = others.iter().map(|p| Some(p.row(made.index)));
         let targets: Vec<Option<Region>> = vec![None; k].into_iter().chain(targets).collect();
-        self.body(&lam.body, &targets, &mut stms)?;
-        for (p, a) in op.params[k..].iter().zip(&lam.body.results) {
-            push(&mut stms, p, Exp::Atom(*a), span);
+        self.body(&lam.body, &targets, &mut made.code.stms)?;
+        let op = self.operator(op)?;
+        let steps = exclusive.map(|exclusive| loops::prefixes(&op, exclusive)).unwrap_or_default();
+        let results = op.body.results.clone();
+        made.fold(&op, neutral);
+        made.combine(op, &lam.body.results[..k]);
+        for (place, x) in prefixes.iter().zip(steps) {
+            self.write(&place.row(made.index), x, span, &mut made.code.stms)?;
         }
-        self.body(&op.body, &vec![None; k], &mut stms)?;
-        for (j, place) in prefixes.iter().enumerate() {
-            let x = if exclusive == Some(true) { op.params[j].var.into() } else { op.body.results[j] };
-            self.write(&place.row(i), x, span, &mut stms)?;
-        }
-        let params = op.params[..k].iter().cloned().zip(neutral.iter().copied()).collect();
-        let body = Body { stms, results: op.body.results.clone() };
-        out.push(repeat(width, i, params, body, pat, span));
+        out.push(made.finish(width, pat, results));
         Some(())
     }
 
@@ -465,68 +469,30 @@ impl Generator<'_> {
         out: &mut Vec<Stm>,
     ) -> Option<()> {
         let (width, _, lam) = rows;
-        let span = stm.span;
-        let mut params: Vec<(Param, Atom)> = Vec::new();
-        for (p, d) in stm.pat.iter().zip(dests) {
-            let array = self.changeable(*d, &p.ty, span, out)?;
-            params.push((Param { var: self.vars.fresh_like(p.var), ty: p.ty.clone() }, array.into()));
-        }
-        let (i, mut stms) = self.turn(rows, &[], span)?;
-        self.body(&lam.body, &vec![None; lam.body.results.len()], &mut stms)?;
-        let at = lam.body.results[0];
         let Dim::Size(size) = stm.pat[0].ty.dims[0] else { return None };
-        let cond = self.inside(at, size, span, &mut stms);
-        let (mut then, mut values) = (Vec::new(), lam.body.results[1..].to_vec());
-        if let Some(op) = op {
-            let (old, given) = op.params.split_at(params.len());
-            for (p, (array, _)) in old.iter().zip(&params) {
-                push(&mut then, p, Exp::Index(array.var, vec![at]), span);
-            }
-            given.iter().zip(&values).for_each(|(p, x)| push(&mut then, p, Exp::Atom(*x), span));
-            self.body(&op.body, &vec![None; values.len()], &mut then)?;
-            values = op.body.results.clone();
+        let mut state: Vec<(Param, Var)> = Vec::new();
+        for (p, d) in stm.pat.iter().zip(dests) {
+            let array = self.changeable(*d, &p.ty, stm.span, out)?;
+            state.push((p.fresh(self.vars), array));
         }
-        let mut next = Vec::new();
-        for ((array, _), value) in params.iter().zip(values) {
-            let p = Param { var: self.vars.fresh_like(array.var), ty: array.ty.clone() };
-            push(&mut then, &p, Exp::Update { arr: array.var, at: vec![At::Index(at)], value }, span);
-            next.push(p.var.into());
-        }
-        let same = params.iter().map(|(p, _)| p.var.into()).collect();
-        let (then, other) = (Body { stms: then, results: next }, Body { stms: Vec::new(), results: same });
-        let pat: Vec<Param> = params
-            .iter()
-            .map(|(p, _)| Param { var: self.vars.fresh_like(p.var), ty: p.ty.clone() })
-            .collect();
-        let results = pat.iter().map(|p| p.var.into()).collect();
-        stms.push(Stm { pat, exp: Exp::If { cond, then, other }, span });
-        let arrays: Vec<Var> = params.iter().filter_map(|(_, a)| a.var()).collect();
-        out.push(repeat(width, i, params, Body { stms, results }, stm.pat.clone(), span));
-        stm.pat.iter().zip(arrays).for_each(|(p, of)| self.is_version(p.var, of, span, out));
-        Some(())
-    }
-
-    /// Whether an index is inside an array.
-    fn inside(&mut self, at: Atom, size: Atom, span: Span, out: &mut Vec<Stm>) -> Atom {
-        let mut flag = |op, args| {
-            let p = Param { var: self.vars.fresh("inside"), ty: Type::BOOL };
-            push(out, &p, Exp::Prim(op, args), span);
-            Atom::Var(p.var)
+        let mut made = self.rows(rows, &[], stm.span)?;
+        made.state.extend(state.iter().map(|(p, array)| (p.clone(), Atom::Var(*array))));
+        self.body(&lam.body, &vec![None; lam.body.results.len()], &mut made.code.stms)?;
+        let op = match op {
+            Some(op) => Some(self.operator(op)?),
+            None => None,
         };
-        let low = flag(PrimOp::Cmp(CmpOp::Le, Prim::I64), vec![Atom::i64(0), at]);
-        let high = flag(PrimOp::Cmp(CmpOp::Lt, Prim::I64), vec![at, size]);
-        flag(PrimOp::Bin(BinOp::And, Prim::Bool), vec![low, high])
+        let (params, arrays): (Vec<Param>, Vec<Var>) = state.into_iter().unzip();
+        let (at, values) = (lam.body.results[0], &lam.body.results[1..]);
+        let results = made.write_inside((at, size), &params, values, op, self.vars);
+        out.push(made.finish(width, stm.pat.clone(), results));
+        stm.pat.iter().zip(arrays).for_each(|(p, of)| self.is_version(p.var, of, stm.span, out));
+        Some(())
     }
 }
 
 fn push(out: &mut Vec<Stm>, p: &Param, exp: Exp, span: Span) {
     out.push(Stm { pat: vec![p.clone()], exp, span });
-}
-
-/// A counted loop.
-fn repeat(n: Atom, i: Var, params: Vec<(Param, Atom)>, body: Body, pat: Vec<Param>, span: Span) -> Stm {
-    let form = LoopForm::For { index: i, prim: Prim::I64, bound: n };
-    Stm { pat, exp: Exp::Loop { params, form, body }, span }
 }
 
 /// Whether results of an expression can be written row by row.

@@ -13,23 +13,26 @@ use std::collections::{HashMap, HashSet};
 /// The results, by their variables, of functions other than entry points that may be arguments or parts of them; not what is updated, by
 /// the function or where it is called.
 pub(crate) fn results(program: &Program, updated: &HashSet<Var>) -> HashSet<Var> {
-    let mut search = Search { program, from: HashMap::new(), passed: HashSet::new() };
+    let mut search = Search { program, from: HashMap::new(), forwarded: HashSet::new() };
     let mut updated = updated.clone();
     for f in &program.funs {
         search.from.extend(f.params.iter().map(|p| (p.var, From::Argument)));
         search.body(&f.body, &mut updated);
     }
     loop {
-        let before = search.passed.len();
+        let before = search.forwarded.len();
         for f in program.funs.iter().filter(|f| f.entry.is_none()) {
             for (p, a) in f.ret.iter().zip(&f.body.results) {
-                if p.ty.rank() > 0 && !updated.contains(&p.var) && search.is_passed(*a, &mut HashSet::new()) {
-                    search.passed.insert(p.var);
+                if p.ty.rank() > 0
+                    && !updated.contains(&p.var)
+                    && search.is_forwarded(*a, &mut HashSet::new())
+                {
+                    search.forwarded.insert(p.var);
                 }
             }
         }
-        if search.passed.len() == before {
-            return search.passed;
+        if search.forwarded.len() == before {
+            return search.forwarded;
         }
     }
 }
@@ -46,7 +49,7 @@ enum From {
 struct Search<'p> {
     program: &'p Program,
     from: HashMap<Var, From>,
-    passed: HashSet<Var>,
+    forwarded: HashSet<Var>,
 }
 
 impl Search<'_> {
@@ -79,12 +82,12 @@ impl Search<'_> {
         }
     }
 
-    fn is_passed(&self, a: Atom, seen: &mut HashSet<Var>) -> bool {
+    fn is_forwarded(&self, a: Atom, seen: &mut HashSet<Var>) -> bool {
         let Some(v) = a.var().filter(|v| seen.insert(*v)) else { return false };
         match self.from.get(&v) {
             Some(From::Argument) => true,
-            Some(From::Others(all)) => all.iter().any(|a| self.is_passed(*a, seen)),
-            Some(From::Result(v)) => self.passed.contains(v),
+            Some(From::Others(all)) => all.iter().any(|a| self.is_forwarded(*a, seen)),
+            Some(From::Result(v)) => self.forwarded.contains(v),
             None => false,
         }
     }

@@ -1,0 +1,154 @@
+//! Tuning constants of passes and code generation, each with the reason for its value.
+//!
+//! Where no measurement is named, none was recorded: the value is a guess that has done no harm.
+
+// Versions, chosen at run time (`passes/flatten`). These four can be measured for a program by `par tune`.
+
+/// Calls in a batch from which on each is worked through by itself: enough for all threads, also if some take much longer than others.
+pub const CALLS: i64 = 512;
+/// Rows of a nest from which on each is worked through by itself. With fewer, no version takes long.
+pub const ROWS: i64 = 8192;
+/// Longest inner row with which rows are worked through one by one. Bulk operations sum up with vectors, but what they do for every row
+/// costs more than the elements of a short one: two and three reductions over 300,000 to 500,000 rows took, as loops, 0.5 to 0.7 of the
+/// time with rows of up to 6 elements, as long with up to 10, and twice as long with up to 40.
+pub const LONGEST: i64 = 6;
+/// Positions of a loop with parallel operators inside from which on each is worked through by itself, if its arrays are small.
+pub const POSITIONS: i64 = 256;
+
+// Small arrays as scalars (`ir/tiny`).
+
+/// Elements of an array that is taken apart, at most.
+pub const TINY_ELEMENTS: usize = 16;
+/// The same where an index is not known: it costs a comparison for every element.
+pub const TINY_PICKED: usize = 8;
+/// Statements that one operator may become when it is written out.
+pub const TINY_STATEMENTS: usize = 4096;
+/// Products in a sum from which on it is not written out in products of matrices.
+pub const TINY_PRODUCT: i64 = 5;
+
+// Passes over CORE.
+
+/// Repetitions of simplification, at most; programs rarely need three.
+pub const SIMPLIFY_ROUNDS: usize = 6;
+/// Arrays that are concatenated at once, at most: under a nest every element chooses among them.
+pub const JOINED_PARTS: usize = 6;
+/// Statements of a lambda made by fusion, at most. Past that nothing is gained, and since a fused lambda is copied and looked through
+/// again, a long chain would take time in the square of its length.
+pub const FUSED_STATEMENTS: usize = 400;
+/// Statements behind the first among which the second of two that are fused is looked for.
+pub const CORE_FUSION_REACH: usize = 32;
+
+// Flattening.
+
+/// Elements of a literal that one kernel stores, at most.
+pub const STORED_ROW: usize = 64;
+/// Elements of a position's arrays up to which it is worked through by itself: they stay in a cache near the processor, and an
+/// iteration of all positions has little else to do than to begin.
+pub const POSITION_ELEMENTS: i64 = 4096;
+/// Elements that operators inside operators over shared arrays may go over, at most, for rows to be worked through one by one.
+pub const LONGEST_INSIDE: i64 = 32;
+
+// Passes over FLAT.
+
+/// As [`CORE_FUSION_REACH`], for kernels.
+pub const FLAT_FUSION_REACH: usize = 48;
+/// Operators of a map beyond which it is worth a pass of its own, where it is done in vectors, instead of a place behind a scan.
+pub const AFTER_OPERATORS: usize = 16;
+/// Short operators that may be computed again for a read.
+pub const INLINE_OPERATORS: usize = 12;
+/// Readers of an array whose elements are computed again, at most.
+pub const INLINE_READERS: usize = 6;
+/// Short operators that take no longer than reading what they give.
+pub const FREE_OPERATORS: usize = 2;
+/// Operators of an element that are computed twice, at most, so that the total of a scan is there before its prefixes.
+pub const TOTAL_OPERATORS: usize = 24;
+/// Statements that may be there twice: as written and over a descriptor.
+pub const SEGMENT_STATEMENTS: usize = 48;
+/// Elements per row, on average, from which on a descriptor is worth making.
+pub const SEGMENT_MEAN: i64 = 4;
+/// Rows in a block of a reduction along columns.
+pub const COLUMN_BLOCK: i64 = 256;
+
+// Work per element (`codegen/cost.rs`): when a second thread pays, and how finely a space is cut.
+
+/// Operators that count as one unit.
+pub const WORK_UNIT: usize = 8;
+/// Operators that a call of a mathematical function counts.
+pub const WORK_CALL: usize = 2 * WORK_UNIT;
+/// Iterations assumed of a loop.
+pub const WORK_ITERATIONS: usize = 64;
+/// Operators that a recursion counts: nobody knows.
+pub const WORK_RECURSION: usize = 64 * WORK_UNIT;
+
+// Recognition of kernels.
+
+/// Conditions that are looked at together in a partition.
+pub const PARTITION_CONDITIONS: usize = 3;
+/// Terms of a form of integers beyond which a value is a symbol of its own.
+pub const FORM_TERMS: usize = 12;
+
+// Scalar code.
+
+/// Iterations of an innermost loop in place between two looks at the cancellation flag.
+pub const CANCEL_ITERATIONS: i64 = 1 << 16;
+/// The same on a GPU.
+pub const GPU_CANCEL_ITERATIONS: i64 = 1 << 16;
+/// Short operators of both arms of a branch, with the choices of their results, if both are computed: about as much as a jump that was
+/// not foreseen.
+pub const SELECT_OPERATORS: usize = 12;
+/// Short operators of a question whether a recursion ends at once, and of its result there.
+pub const FRONT_OPERATORS: usize = 6;
+/// Such questions one after the other.
+pub const FRONT_DEPTH: usize = 3;
+/// Elements in an iteration of a histogram that does little for each.
+pub const HIST_UNROLLED: i64 = 4;
+
+// Strips: runs of elements in which a kernel is cut into steps.
+
+/// Strips that a filter may keep at a time: they should stay in the cache.
+pub const FILTER_BUFFERS: usize = 6;
+/// The same for scans.
+pub const SCAN_BUFFERS: usize = 10;
+/// The same for maps and reductions with calls.
+pub const STAGE_BUFFERS: usize = 8;
+/// Statements that are rather computed again behind a scan than stored.
+pub const SCAN_AGAIN: usize = 6;
+/// Elements among which the last beginning of a segment is looked for at a time: a multiple of what prefixes are computed of together, so
+/// that nothing is grouped in another way from there on.
+pub const SCAN_LOOK: i64 = 64;
+/// Positions whose elements are added up with half as many bits.
+pub const NARROW_STRETCH: i64 = 1 << 15;
+
+// Groups of positions in the lanes of vectors (`codegen/cpu/lanes`).
+
+/// Vectors of the widest type in a group, for short straight code.
+pub const LANES_VECTORS_STRAIGHT: usize = 4;
+/// The same for other code; one where many values live at a time.
+pub const LANES_VECTORS: usize = 2;
+/// Statements of short code.
+pub const LANES_STRAIGHT: usize = 24;
+/// Vectors that registers hold.
+pub const LANES_REGISTERS: usize = 16;
+/// Vectors that short code may need: some are read from the stack without waiting.
+pub const LANES_REGISTERS_STRAIGHT: usize = 24;
+/// Iterations assumed of a loop.
+pub const LANES_ITERATIONS: usize = 16;
+/// Of 16: how long a loop takes, since lanes wait for others.
+pub const LANES_WAITING: usize = 24;
+/// Of 10: what groups may cost for them to pay.
+pub const LANES_LESS: usize = 8;
+/// The same for the rows of a ragged space. Their groups often end early, with a jump that was not foreseen, and what is gathered one by
+/// one does not come faster.
+pub const LANES_LESS_RAGGED: usize = 5;
+/// Divisors below are not taken for the length of a row.
+pub const LANES_ROW: i64 = 64;
+/// Edges that are looked for: each costs some operations a segment of positions.
+pub const EDGES: usize = 6;
+/// Divisors below have too many edges.
+pub const EDGES_DIVISOR: i64 = 8;
+/// Choices by which positions are divided: the body is there once more for each.
+pub const CASES: usize = 6;
+/// Statements that there may be in all cases together.
+pub const CASES_STATEMENTS: usize = 400;
+/// Positions that are not divided, because that would take longer than they do.
+pub const CASES_POSITIONS: i64 = 8;

@@ -1,0 +1,41 @@
+//! Facts about the program that is flattened, found before and never changed.
+
+use super::{Options, forwarded, lengths, local};
+use par_ir::Var;
+use par_ir::alias;
+use par_ir::core::{FunId, Program};
+use std::collections::HashSet;
+
+/// The program, how to flatten it, and what analyses found.
+pub(crate) struct Facts<'a> {
+    pub source: &'a Program,
+    pub options: Options<'a>,
+    /// CORE variables that something updates in place.
+    pub consumed: HashSet<Var>,
+    /// These, and arguments of calls that update them.
+    pub consumed_through_calls: HashSet<Var>,
+    /// Results of functions that are arguments or parts of them: they are passed as views outside nests.
+    pub forwarded: HashSet<Var>,
+    /// CORE variables that are used after something has updated them.
+    pub live_after_update: HashSet<Var>,
+    /// CORE arrays that are the lengths of a descriptor's rows.
+    pub lengths: HashSet<Var>,
+    /// Per function, those that calling it may lead to.
+    pub reachable: Vec<HashSet<FunId>>,
+}
+
+impl<'a> Facts<'a> {
+    pub fn new(source: &'a Program, options: Options<'a>) -> Facts<'a> {
+        let consumed_through_calls = alias::consumed_through_calls(source);
+        Facts {
+            source,
+            options,
+            consumed: alias::consumed(source),
+            forwarded: forwarded::results(source, &consumed_through_calls),
+            consumed_through_calls,
+            live_after_update: alias::live_after_update(source),
+            lengths: lengths::of_program(source),
+            reachable: local::reachable(source),
+        }
+    }
+}

@@ -1,0 +1,190 @@
+//! Host statements under construction.
+
+use super::ex::Ex;
+use super::nest::{Extent, LevelId};
+use par_ir::flat::{self, Op, Ty};
+use par_ir::place::{PlaceId, Places};
+use par_ir::prim::{BinOp, CmpOp};
+use par_ir::{Atom, CheckKind, Prim, PrimOp, Span, Var, Vars};
+use std::collections::{HashMap, HashSet};
+
+/// What has been computed already in a host block, so that it is computed once.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub(crate) enum Known {
+    Offsets(Var),
+    SegIds(Var),
+    Lengths(Var),
+    Total(Var),
+    Length(Var),
+    Count(LevelId),
+    /// The descriptor with these row lengths over the positions of a level.
+    Desc(Ex, LevelId),
+    /// The same, where the lengths depend on nothing but the number of the position, as `Pos(ROOT)`.
+    DescOf(Ex, Extent),
+    /// The descriptor with the row lengths in a flat array.
+    Made(Var),
+    /// The descriptor of so many rows of one length.
+    Uniform(Atom, Atom),
+    /// A range.
+    Range(Atom),
+    /// Copies of a scalar.
+    Copies(Atom, Atom),
+    /// So many multiples of a size, from 0 on.
+    Multiples(Atom, Atom),
+    /// The starts of rows, so much further on.
+    Shifted(Var, Atom),
+    /// A CORE array that is the same for all positions, in stored rows.
+    Outside(Var),
+    /// Arrays joined: the blocks, and what is added to the indices of each.
+    Joined(Vec<Var>),
+    /// An expression stored for every position of a level.
+    Stored(Ex, LevelId),
+}
+
+/// A host block under construction.
+#[derive(Default)]
+pub(crate) struct Scope {
+    pub stms: Vec<flat::Stm>,
+    pub known: HashMap<Known, Vec<Atom>>,
+}
+
+/// The host blocks that are open, and what is known of their variables.
+pub(crate) struct HostBuilder {
+    pub vars: Vars,
+    /// The open blocks, outermost first.
+    pub scopes: Vec<Scope>,
+    /// In how many host blocks each host variable is bound.
+    pub bound_in: HashMap<Var, usize>,
+    /// Those flat variables that are blocks.
+    pub blocks: HashSet<Var>,
+    /// Types of host scalars.
+    pub host_prims: HashMap<Var, Prim>,
+    /// Of the statement being flattened.
+    pub span: Span,
+    /// The constructs around it.
+    pub place: PlaceId,
+    pub places: Places,
+}
+
+impl HostBuilder {
+    pub(crate) fn new(vars: Vars) -> HostBuilder {
+        HostBuilder {
+            vars,
+            scopes: Vec::new(),
+            bound_in: HashMap::new(),
+            blocks: HashSet::new(),
+            host_prims: HashMap::new(),
+            span: Span::default(),
+            place: PlaceId::default(),
+            places: Places::default(),
+        }
+    }
+
+    pub(crate) fn emit(&mut self, pat: Vec<flat::Param>, op: Op) {
+        pat.iter().for_each(|p| self.declare(p));
+        let (span, place) = (self.span, self.place);
+        let scope = self.scopes.last_mut().expect("a host block is open");
+        scope.stms.push(flat::Stm { pat, op, span, place });
+    }
+
+    /// Notes what matters of the type of a host variable.
+    pub(crate) fn declare(&mut self, p: &flat::Param) {
+        self.bound_in.insert(p.var, self.scopes.len());
+        match p.ty {
+            Ty::Scalar(prim) => drop(self.host_prims.insert(p.var, prim)),
+            Ty::Blocks(_) => drop(self.blocks.insert(p.var)),
+            Ty::Array(_) | Ty::Desc => {}
+        }
+    }
+
+    /// Emits a statement with one result.
+    pub(crate) fn bind(&mut self, name: &str, ty: Ty, op: Op) -> Var {
+        let var = self.vars.fresh(name);
+        self.emit(vec![flat::Param { var, ty }], op);
+        var
+    }
+
+    /// Emits `op` unless the same fact is known in an enclosing block.
+    pub(crate) fn bind_once(&mut self, key: Known, name: &str, ty: Ty, op: Op) -> Var {
+        if let Some(Atom::Var(v)) = self.known(&key) {
+            return v;
+        }
+        let v = self.bind(name, ty, op);
+        self.learn(key, v.into());
+        v
+    }
+
+    pub(crate) fn known(&self, key: &Known) -> Option<Atom> {
+        self.scopes.iter().rev().find_map(|s| s.known.get(key)).map(|all| all[0])
+    }
+
+    pub(crate) fn known_all(&self, key: &Known) -> Option<Vec<Atom>> {
+        self.scopes.iter().rev().find_map(|s| s.known.get(key)).cloned()
+    }
+
+    pub(crate) fn learn(&mut self, key: Known, value: Atom) {
+        self.learn_all(key, vec![value]);
+    }
+
+    pub(crate) fn learn_all(&mut self, key: Known, values: Vec<Atom>) {
+        self.scopes.last_mut().expect("a host block is open").known.insert(key, values);
+    }
+
+    /// A host `i64` operator, folded where both operands are constants.
+    pub(crate) fn host_op(&mut self, op: BinOp, a: Atom, b: Atom) -> Atom {
+        use BinOp::{Add, Mul, Sub};
+        match (op, a.as_i64(), b.as_i64()) {
+            (Add, Some(x), Some(y)) => Atom::i64(x.wrapping_add(y)),
+            (Sub, Some(x), Some(y)) => Atom::i64(x.wrapping_sub(y)),
+            (Mul, Some(x), Some(y)) => Atom::i64(x.wrapping_mul(y)),
+            (Add, Some(0), _) | (Mul, Some(1), _) => b,
+            (Add | Sub, _, Some(0)) | (Mul, _, Some(1)) => a,
+            (Mul, Some(0), _) | (Mul, _, Some(0)) => Atom::i64(0),
+            _ => {
+                let op = Op::Prim(PrimOp::Bin(op, Prim::I64), vec![a, b]);
+                self.bind("n", Ty::Scalar(Prim::I64), op).into()
+            }
+        }
+    }
+
+    /// The product of two sizes. A space too large to be counted is out of memory, not an empty one.
+    pub(crate) fn checked_product(&mut self, rows: Atom, m: Atom) -> Atom {
+        let product = self.host_op(BinOp::Mul, rows, m);
+        let known = |a: Atom| a.as_i64().is_some_and(|x| x <= 1);
+        if product.as_i64().is_some() || known(rows) || known(m) {
+            return product;
+        }
+        let i64s = |op| PrimOp::Bin(op, Prim::I64);
+        let bool_ty = Ty::Scalar(Prim::Bool);
+        let high = self.bind("high", Ty::Scalar(Prim::I64), Op::Prim(i64s(BinOp::MulHi), vec![rows, m]));
+        let fits = Op::Prim(PrimOp::Cmp(CmpOp::Eq, Prim::I64), vec![high.into(), Atom::i64(0)]);
+        let fits = self.bind("fits", bool_ty, fits);
+        let positive = Op::Prim(PrimOp::Cmp(CmpOp::Ge, Prim::I64), vec![product, Atom::i64(0)]);
+        let positive = self.bind("positive", bool_ty, positive);
+        let both = Op::Prim(PrimOp::Bin(BinOp::And, Prim::Bool), vec![fits.into(), positive.into()]);
+        let cond = self.bind("ok", bool_ty, both).into();
+        let args = vec![Atom::i64(i64::MAX)];
+        self.emit(vec![], Op::Check { cond, kind: CheckKind::OutOfMemory, args });
+        product
+    }
+
+    pub(crate) fn total(&mut self, d: Var) -> Atom {
+        self.bind_once(Known::Total(d), "total", Ty::Scalar(Prim::I64), Op::Total(d)).into()
+    }
+
+    pub(crate) fn offsets(&mut self, d: Var) -> Var {
+        self.bind_once(Known::Offsets(d), "off", Ty::Array(Prim::I64), Op::Offsets(d))
+    }
+
+    pub(crate) fn seg_ids(&mut self, d: Var) -> Var {
+        self.bind_once(Known::SegIds(d), "ii", Ty::Array(Prim::I64), Op::SegIds(d))
+    }
+
+    pub(crate) fn lengths(&mut self, d: Var) -> Var {
+        self.bind_once(Known::Lengths(d), "lens", Ty::Array(Prim::I64), Op::Lengths(d))
+    }
+
+    pub(crate) fn array_length(&mut self, a: Var) -> Atom {
+        self.bind_once(Known::Length(a), "len", Ty::Scalar(Prim::I64), Op::Length(a)).into()
+    }
+}

@@ -1,0 +1,140 @@
+//! Shapes: the levels of the nests that are flattened, and what is known of sizes and extents.
+
+use super::ex::Ex;
+use super::joined::Joined;
+use super::nest::{Extent, FDim, Kind, Level, LevelId, ROOT};
+use super::rep::Arr;
+use par_ir::{Atom, Var};
+use std::collections::HashMap;
+
+/// Levels, and known equalities of sizes and spaces.
+pub(crate) struct Shapes {
+    levels: Vec<Level>,
+    /// The space that a flat array covers exactly.
+    pub extents: HashMap<Var, Extent>,
+    /// The space that a descriptor has a row for each position of.
+    pub desc_rows: HashMap<Var, Extent>,
+    /// Descriptors whose rows are rows of others, one after the other.
+    pub rows_joined: HashMap<Var, Joined>,
+    /// Known size equalities: size to representative.
+    pub same: HashMap<Atom, Atom>,
+    /// Sizes that are products of two others, see [`Shapes::note_product`].
+    products: HashMap<Atom, (Atom, Atom)>,
+    /// Flat arrays that hold a row for every position of a level, see [`super::whole`]: how, and for which level.
+    pub whole: HashMap<Var, (Arr, LevelId)>,
+    /// The arrays that blocks are joined of.
+    pub joined_of: HashMap<Var, Vec<Var>>,
+}
+
+impl Shapes {
+    /// The host's level alone.
+    pub(crate) fn new() -> Shapes {
+        Shapes {
+            levels: vec![Level::root()],
+            extents: HashMap::new(),
+            desc_rows: HashMap::new(),
+            rows_joined: HashMap::new(),
+            same: HashMap::new(),
+            products: HashMap::new(),
+            whole: HashMap::new(),
+            joined_of: HashMap::new(),
+        }
+    }
+
+    pub(crate) fn level(&self, id: LevelId) -> &Level {
+        &self.levels[id.0]
+    }
+
+    pub(crate) fn is_root(&self, id: LevelId) -> bool {
+        matches!(self.level(id).kind, Kind::Root)
+    }
+
+    pub(crate) fn parent(&self, id: LevelId) -> LevelId {
+        self.level(id).parent.unwrap_or(ROOT)
+    }
+
+    pub(crate) fn push_level(&mut self, parent: LevelId, kind: Kind) -> LevelId {
+        self.levels.push(Level { parent: Some(parent), kind });
+        LevelId(self.levels.len() - 1)
+    }
+
+    pub(crate) fn extent(&self, level: LevelId) -> Extent {
+        let l = self.level(level);
+        match (&l.kind, l.parent) {
+            (Kind::Root, _) => Extent::Count(Atom::i64(1)),
+            (Kind::Pack { n, .. } | Kind::Part { n, .. }, _) => Extent::Count(*n),
+            (Kind::Dim(d), p) => {
+                let p = p.unwrap_or(ROOT);
+                let outer = (!self.is_root(p)).then(|| self.extent(p));
+                self.inner_extent(outer, *d)
+            }
+        }
+    }
+
+    /// The extent of `outer` rows (none: a single row) of dimension `d`.
+    pub(crate) fn inner_extent(&self, outer: Option<Extent>, d: FDim) -> Extent {
+        match (outer, d) {
+            (_, FDim::Seg(d)) => self.rows_joined.get(&d).map_or(Extent::Total(d), |j| j.extent.clone()),
+            (outer, FDim::Size(m)) => {
+                let m = self.one_of_same(m);
+                match (self.products.get(&m), outer) {
+                    (Some((a, b)), outer) => {
+                        times(self.inner_extent(outer, FDim::Size(*a)), self.one_of_same(*b))
+                    }
+                    (None, None) => Extent::Count(m),
+                    (None, Some(e)) => times(e, m),
+                }
+            }
+            (_, FDim::View(_) | FDim::Steps(..)) => unreachable!("a view has no extent"),
+        }
+    }
+
+    /// The size that stands for all that are known to be the same as this one.
+    pub(crate) fn one_of_same(&self, size: Atom) -> Atom {
+        self.same.get(&size).map_or(size, |a| self.one_of_same(*a))
+    }
+
+    /// The extent with one size for all that are the same.
+    pub(crate) fn with_same(&self, e: &Extent) -> Extent {
+        match e {
+            Extent::Count(a) => self.inner_extent(None, FDim::Size(*a)),
+            Extent::Times(outer, a) => self.inner_extent(Some(self.with_same(outer)), FDim::Size(*a)),
+            Extent::Total(_) => e.clone(),
+        }
+    }
+
+    /// Whether a flat array covers a space exactly.
+    pub(crate) fn covers(&self, data: Var, space: &Extent) -> bool {
+        self.extents.get(&data).is_some_and(|e| self.with_same(e) == *space)
+    }
+
+    /// Whether a descriptor has a row for each position of a space.
+    pub(crate) fn has_rows_for(&self, desc: Var, space: &Extent) -> bool {
+        self.desc_rows.get(&desc).is_some_and(|e| self.with_same(e) == *space)
+    }
+
+    /// Notes that a size is the product of two others, whose matrix is flattened or made of it: so the extents of both are one.
+    pub(crate) fn note_product(&mut self, size: &Ex, rows: &Ex, width: &Ex) {
+        if let (Ex::Atom(size @ Atom::Var(_)), Ex::Atom(rows), Ex::Atom(width)) = (size, rows, width)
+            && rows != size
+            && width != size
+        {
+            self.products.entry(self.one_of_same(*size)).or_insert((*rows, *width));
+        }
+    }
+}
+
+/// So many times as large. Constants are multiplied, so that 4 and twice 2 are the same.
+fn times(e: Extent, m: Atom) -> Extent {
+    let product = |a: &Atom| Some(Atom::i64(a.as_i64()?.checked_mul(m.as_i64()?)?));
+    match e {
+        Extent::Count(a) => {
+            product(&a).map(Extent::Count).unwrap_or(Extent::Times(Box::new(Extent::Count(a)), m))
+        }
+        Extent::Times(outer, a) => match product(&a) {
+            Some(am) => Extent::Times(outer, am),
+            None => Extent::Times(Box::new(Extent::Times(outer, a)), m),
+        },
+        Extent::Total(_) => Extent::Times(Box::new(e), m),
+    }
+}
