@@ -1,6 +1,6 @@
 //! What is known of integers in kernels, on FLAT text.
 
-use par_ir::access::{Access, Class, Emit, Facts, Form, Level, Symbol};
+use par_ir::access::{Access, Axes, Class, Emit, Extent, Facts, Form, Level, Symbol};
 use par_ir::core::{Body, Exp};
 use par_ir::flat::{Kernel, Op, Program};
 use par_ir::parse::parse_flat;
@@ -133,6 +133,23 @@ fn divisions_by_hand_are_dimensions() {
     assert_eq!([12, 14, 15].map(|v| example.shows(&access, v)), ["i0", "i1", "i2"]);
     assert_eq!(classes(&access), [Class::Aligned]);
     assert_eq!(example.range(&access, 19), (vec!["0".into()], vec!["-1 + n*m*k".into()]));
+}
+
+#[test]
+fn positions_are_numbered_over_any_dimensions() {
+    let example = Example::new(
+        "let (ys_9: []i64) = kernel map (elem i64) over flat n_1 \\row_10 pos_11 {
+           let (a_12: i64) = quot.i64(pos_11, k_3)
+           let (b_13: i64) = rem.i64(a_12, m_2)
+           in (b_13) }",
+    );
+    let size = |v: u32| Extent::Size(Symbol::Var(Var(v)).into());
+    let axes = Axes::new(vec![Extent::Part(Symbol::Var(Var(1)).into()), size(2), size(3)], 0);
+    let access = Access::within(axes, example.kernel(), &example.facts);
+    assert_eq!(example.shows(&access, 11), "i0*m*k + i1*k + i2");
+    assert_eq!([12, 13].map(|v| example.shows(&access, v)), ["i0*m + i1", "i1"]);
+    let ragged = Axes::new(vec![size(1), Extent::Seg(Var(4)), size(2)], 2);
+    assert_eq!((ragged.row(), ragged.position()), (None, None));
 }
 
 #[test]

@@ -106,6 +106,8 @@ mod tests {
         assert_eq!(of(PrimOp::Conv(Prim::U32, Prim::I64), &[digit]), (0, 7));
         assert_eq!(of(PrimOp::Bin(BinOp::Sub, Prim::I64), &[number(Scalar::I64(1)), digit]), (-6, 1));
         assert_eq!(of(PrimOp::Bin(BinOp::Mul, Prim::I64), &[digit, digit]), (0, 49));
+        let all = Interval::of(Prim::I64).unwrap();
+        assert_eq!(of(PrimOp::Bin(BinOp::Mod, Prim::I64), &[all, number(Scalar::I64(5))]), (0, 4));
     }
 
     #[test]

@@ -86,7 +86,7 @@ impl<'k> Reduction<'k> {
             Some((columns, groups)) => (divided, columns, Some(groups)),
             None => (Access::of(kernel, facts), rows, None),
         };
-        let elements = variables(kernel, &access, access.axes().count() - 1);
+        let elements = variables(kernel, &access, &Symbol::Index(access.axes().count() - 1).into());
         let found = Reduction { kernel, op, neutral, columns, all: rows, length, groups, elements };
         let is_product = found.groups.is_some() && is_product(&access);
         (found.is_by_column(&access) && !is_product).then_some(found)
@@ -246,15 +246,14 @@ impl<'k> Reduction<'k> {
 impl Groups {
     /// If rows are numbered matrix by matrix; and the number of columns of one.
     fn of(kernel: &Kernel, access: &Access, rows: Atom, facts: &Facts) -> Option<(Atom, Groups)> {
-        let (2, 3, Extent::Size(columns)) =
-            (access.axes().rows(), access.axes().count(), access.axes().extent(1))
-        else {
-            return None;
-        };
+        let column = access.axes().rows().checked_sub(1)?;
+        let Extent::Size(columns) = access.axes().extent(column) else { return None };
         let [a, b] = facts.factors(rows)?;
         let (count, m) = [(a, b), (b, a)].into_iter().find(|(_, m)| facts.form(*m) == *columns)?;
-        let [matrices, columns] = [0, 1].map(|dim| variables(kernel, access, dim));
-        Some((m, Groups { count, matrices, columns }))
+        let (matrix, rest) = access.axes().row()?.divided(columns)?;
+        let column = Form::from(Symbol::Index(column));
+        let [matrices, columns] = [&matrix, &column].map(|f| variables(kernel, access, f));
+        (rest == column && !matrices.is_empty()).then_some((m, Groups { count, matrices, columns }))
     }
 }
 
@@ -262,16 +261,19 @@ impl Groups {
 fn is_product(access: &Access) -> bool {
     let reads: Vec<&Form> = access.reads().map(|r| &r.index).collect();
     let [a, b] = reads[..] else { return false };
-    let without = |a: &Form, b: &Form| !access.varies(a, 1) && !access.varies(b, 0);
+    let column = access.axes().rows() - 1;
+    let by_matrix = |f: &Form| (0..column).any(|dim| access.varies(f, dim));
+    let without = |a: &Form, b: &Form| !access.varies(a, column) && !by_matrix(b);
     without(a, b) || without(b, a)
 }
 
-/// The variables of a kernel that are the index of a dimension.
-fn variables(kernel: &Kernel, access: &Access, dim: usize) -> Vec<Var> {
+/// The variables of a kernel that are this.
+fn variables(kernel: &Kernel, access: &Access, form: &Form) -> Vec<Var> {
     let stms = kernel.prologue.iter().chain(&kernel.body.stms);
-    let is_index =
-        |v: &Var| access.form(Atom::Var(*v)).and_then(|f| f.as_symbol()) == Some(Symbol::Index(dim));
-    stms.flat_map(|s| &s.pat).map(|p| p.var).filter(is_index).collect()
+    stms.flat_map(|s| &s.pat)
+        .map(|p| p.var)
+        .filter(|v| access.form(Atom::Var(*v)).as_ref() == Some(form))
+        .collect()
 }
 
 /// Whether a body has a loop in it.
