@@ -5,8 +5,9 @@
 //! loop y = copy x for i < n do let u = loop s = x[i] for j < i do s - y[j]  in y with [n - 1 - i] = u
 //! ```
 //!
-//! What other forms write is rarely of this kind: an index is any expression modulo a length, and one that adds a position and a counter
-//! stands among calls and reductions that keep the loop out of the code for groups of positions.
+//! No other form makes such: indices are any expressions modulo a length, lengths and loops' bounds come from unrelated ones, and of
+//! hundreds of loops in kernels none compares or divides a sum of the position and of a counter, which is what code for groups of
+//! positions is made of.
 
 use super::{Form, Gen};
 use crate::types::{BOOL, I64, Ty, array};
@@ -20,10 +21,10 @@ fn rows_of_scalars(ty: &Ty) -> bool {
 }
 
 pub(super) const FORMS: &[Form] = &[
-    Form { name: "window", weight: 24, makes: of_scalars, make: window },
-    Form { name: "row in place", weight: 16, makes: of_scalars, make: row_in_place },
-    Form { name: "rows by position", weight: 24, makes: rows_of_scalars, make: rows },
-    Form { name: "loop at a position", weight: 8, makes: |t| t.prim().is_some(), make: at_position },
+    Form { name: "window", weight: 36, makes: of_scalars, make: window },
+    Form { name: "row in place", weight: 24, makes: of_scalars, make: row_in_place },
+    Form { name: "rows by position", weight: 36, makes: rows_of_scalars, make: rows },
+    Form { name: "loop at a position", weight: 12, makes: |t| t.prim().is_some(), make: at_position },
 ];
 
 /// Arrays longer than this are cut: a triangle over them has the square of it.
