@@ -1,16 +1,12 @@
 //! The kernels' own tests, in C++ (`kernels/test/run`): on the emulator, under sanitizers, with mistakes put in that must be caught, and by NVRTC,
-//! if `PAR_NVRTC` names its library. Without a C++ compiler they are skipped, which is said.
+//! if `PAR_NVRTC` names its library.
 
 use par_tests::root;
+use par_trials::{cpp_compiler, nvrtc};
 use std::process::Command;
 
 /// Runs tiers of `kernels/test/run`.
 fn tiers(names: &[&str]) {
-    let compiler = std::env::var("EMU_CXX").unwrap_or_else(|_| "c++".into());
-    if Command::new(&compiler).arg("--version").output().is_err() {
-        eprintln!("skipped: there is no C++ compiler ({compiler})");
-        return;
-    }
     let mut command = Command::new("bash");
     command.arg(root().join("kernels/test/run")).args(names);
     if let Ok(library) = std::env::var("PAR_NVRTC") {
@@ -23,27 +19,30 @@ fn tiers(names: &[&str]) {
     assert!(output.status.success(), "{names:?}: {}\n{out}\n{err}", output.status);
 }
 
-#[test]
 fn kernels_compute_what_loops_do() {
     tiers(&["plain", "race", "traffic"]);
 }
 
-#[test]
 fn kernels_are_clean_under_sanitizers() {
     tiers(&["address", "thread"]);
 }
 
-#[test]
 fn mistakes_are_caught() {
     tiers(&["mutations"]);
 }
 
-#[test]
 fn stand_ins_run_a_kernel() {
     tiers(&["standin"]);
 }
 
-#[test]
 fn kernels_need_few_registers() {
     tiers(&["nvrtc"]);
+}
+
+par_trials::trials! {
+    kernels_compute_what_loops_do, needs cpp_compiler();
+    kernels_are_clean_under_sanitizers, needs cpp_compiler();
+    mistakes_are_caught, needs cpp_compiler();
+    stand_ins_run_a_kernel, needs cpp_compiler();
+    kernels_need_few_registers, needs cpp_compiler(), nvrtc();
 }

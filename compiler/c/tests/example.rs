@@ -1,5 +1,6 @@
 //! The example in C, with the shared library, as its users compile it.
 
+use par_trials::c_compiler;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -13,8 +14,8 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// Compiles the example; nothing if there is no C compiler.
-fn example(name: &str) -> Option<PathBuf> {
+/// Compiles the example.
+fn example(name: &str) -> PathBuf {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let (libraries, program) =
         (libraries(), std::env::temp_dir().join(format!("par-c-{}-{name}", std::process::id())));
@@ -22,16 +23,9 @@ fn example(name: &str) -> Option<PathBuf> {
     cc.args(["-Wall", "-Wextra", "-Werror", "-o"]).arg(&program).arg(here.join("examples/rows.c"));
     cc.arg("-I").arg(here.join("include")).arg("-I").arg(here.join("../native/include"));
     cc.arg("-L").arg(&libraries).arg("-lpar_c").arg(format!("-Wl,-rpath,{}", libraries.display()));
-    match cc.output() {
-        Ok(out) => {
-            assert!(out.status.success(), "{}", text(&out.stderr));
-            Some(program)
-        }
-        Err(e) => {
-            println!("skipped: there is no C compiler: {e}");
-            None
-        }
-    }
+    let out = cc.output().expect("a C compiler");
+    assert!(out.status.success(), "{}", text(&out.stderr));
+    program
 }
 
 fn run(program: &Path, words: &[&str]) -> Output {
@@ -40,9 +34,8 @@ fn run(program: &Path, words: &[&str]) -> Output {
     out
 }
 
-#[test]
 fn rows_are_summed() {
-    let Some(program) = example("sums") else { return };
+    let program = example("sums");
     let out = run(&program, &[]);
     assert_eq!(
         (out.status.code(), text(&out.stdout)),
@@ -52,20 +45,24 @@ fn rows_are_summed() {
     );
 }
 
-#[test]
 fn diagnostics_are_the_message() {
-    let Some(program) = example("rejected") else { return };
+    let program = example("rejected");
     let out = run(&program, &["entry sums (xss: [][]f64): []f64 = map f64.sun xss"]);
     assert_eq!(out.status.code(), Some(2));
     let errors = text(&out.stderr);
     assert!(errors.contains("rows.par:1:") && errors.contains("f64.sun"), "{errors}");
 }
 
-#[test]
 fn errors_of_runs_have_their_place() {
-    let Some(program) = example("failed") else { return };
+    let program = example("failed");
     let out = run(&program, &["entry sums (xss: [][]f64): []f64 = map (\\xs -> xs[1]) xss"]);
     assert_eq!(out.status.code(), Some(1));
     let errors = text(&out.stderr);
     assert!(errors.contains("index 1 is outside [0,0)") && errors.contains("rows.par:1:"), "{errors}");
+}
+
+par_trials::trials! {
+    rows_are_summed, needs c_compiler();
+    diagnostics_are_the_message, needs c_compiler();
+    errors_of_runs_have_their_place, needs c_compiler();
 }

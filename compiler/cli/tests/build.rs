@@ -4,6 +4,7 @@
 
 use par::testing::{NoData, Settings, data_sets};
 use par::{Value, print_value};
+use par_trials::{c_compiler, variable};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -87,15 +88,6 @@ impl Drop for Folder {
     }
 }
 
-/// Whether there is something to link with; says so if not.
-fn can_link() -> bool {
-    let there = Command::new("cc").arg("--version").output().is_ok_and(|o| o.status.success());
-    if !there {
-        println!("skipped: there is no C compiler");
-    }
-    there
-}
-
 fn output(command: &mut Command, input: &[u8]) -> Output {
     let command = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().expect("the command starts");
@@ -115,11 +107,7 @@ fn shown(output: &Output) -> (Option<i32>, String, String) {
     (output.status.code(), text(&output.stdout), errors)
 }
 
-#[test]
 fn executables_do_what_par_run_does() {
-    if !can_link() {
-        return;
-    }
     let folder = Folder::new("same");
     for (name, text, calls) in PROGRAMS {
         let file = format!("{name}.par");
@@ -141,11 +129,7 @@ fn executables_do_what_par_run_does() {
     }
 }
 
-#[test]
 fn executables_for_every_processor() {
-    if !can_link() {
-        return;
-    }
     let folder = Folder::new("baseline");
     let (name, text, _) = PROGRAMS[0];
     std::fs::write(folder.0.join("p.par"), text).expect("a program");
@@ -168,11 +152,7 @@ entry pick (xs: []f64) (i: i64): f64 = xs[i]
 entry total (n: i64): f64 = f64.i64 (i64.sum (scan (+) 0 (iota n)))
 ";
 
-#[test]
 fn libraries_for_c() {
-    if !can_link() {
-        return;
-    }
     let folder = Folder::new("library");
     std::fs::write(folder.0.join("stats.par"), STATS).expect("a program");
     let built = par(&folder.0, &["build", "--lib", "stats.par"]);
@@ -191,7 +171,6 @@ fn libraries_for_c() {
     }
 }
 
-#[test]
 fn what_is_missing_is_named() {
     let folder = Folder::new("missing");
     std::fs::write(folder.0.join("p.par"), "entry main (x: i32): i32 = x\n").expect("a program");
@@ -214,9 +193,8 @@ fn what_is_missing_is_named() {
 }
 
 /// All programs of a folder, for those who ask.
-#[test]
 fn programs_of_a_folder() {
-    let Some(root) = std::env::var_os("PAR_BUILD") else { return };
+    let root = std::env::var_os("PAR_BUILD").expect("it was asked for");
     let folder = Folder::new("all");
     let (mut programs, mut calls, mut wrong) = (0, 0, Vec::new());
     for file in programs_under(Path::new(&root)) {
@@ -267,4 +245,12 @@ fn programs_under(path: &Path) -> Vec<PathBuf> {
     inside.sort();
     let programs = inside.iter().flat_map(|p| programs_under(p));
     programs.filter(|p| p.extension().is_some_and(|e| e == "par")).collect()
+}
+
+par_trials::trials! {
+    executables_do_what_par_run_does, needs c_compiler();
+    executables_for_every_processor, needs c_compiler();
+    libraries_for_c, needs c_compiler();
+    what_is_missing_is_named;
+    programs_of_a_folder, needs variable("PAR_BUILD"), c_compiler();
 }

@@ -1,6 +1,7 @@
 //! `--backend cuda` without a GPU: on the stand-ins of `kernels/host` for the driver and for NVRTC, which run the same kernels on an
-//! emulator. Without a C++ compiler these tests say that they are skipped.
+//! emulator.
 
+use par_trials::{c_compiler, cpp_compiler, nvrtc as nvrtc_library};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::OnceLock;
@@ -14,20 +15,14 @@ fn temporary(name: &str) -> PathBuf {
 }
 
 /// The folder with the stand-ins, built once.
-fn stand_ins() -> Option<&'static Path> {
-    static BUILT: OnceLock<Option<PathBuf>> = OnceLock::new();
-    let build = || {
-        let compiler = std::env::var("EMU_CXX").unwrap_or_else(|_| "c++".into());
-        if Command::new(&compiler).arg("--version").output().is_err() {
-            eprintln!("skipped: there is no C++ compiler `{compiler}` for the stand-ins of CUDA");
-            return None;
-        }
+fn stand_ins() -> &'static Path {
+    static BUILT: OnceLock<PathBuf> = OnceLock::new();
+    BUILT.get_or_init(|| {
         let folder = temporary("emulator");
         let built = Command::new(root().join("kernels/host/build")).arg(&folder).output().expect("a shell");
         assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
-        Some(folder)
-    };
-    BUILT.get_or_init(build).as_deref()
+        folder
+    })
 }
 
 /// The command on the stand-ins.
@@ -54,9 +49,8 @@ fn run(command: &mut Command, file: &Path, arguments: &[&str]) -> (Option<i32>, 
     said(&command.arg("run").arg(file).args(arguments).output().expect("par runs"))
 }
 
-#[test]
 fn golden_programs() {
-    let Some(folder) = stand_ins() else { return };
+    let folder = stand_ins();
     let mut command = par(folder);
     command.current_dir(root()).args(["test", "--backend", "cuda", "tests/golden", "examples"]);
     let (status, out, err) = said(&command.output().expect("par runs"));
@@ -65,13 +59,7 @@ fn golden_programs() {
 
 /// The kernels of all golden programs are what NVRTC takes, for three architectures, the rarer ones on a sample; or for those that
 /// `NVRTC_ARCHITECTURES` lists.
-#[test]
 fn nvrtc_compiles_golden_programs() {
-    let library = std::env::var("PAR_NVRTC").unwrap_or_default();
-    if library.is_empty() || library.contains("emulator") {
-        eprintln!("skipped: PAR_NVRTC does not name NVRTC's library");
-        return;
-    }
     let mut programs = Vec::new();
     collect(&root().join("tests/golden"), &mut programs);
     collect(&root().join("examples"), &mut programs);
@@ -118,13 +106,12 @@ fn nvrtc(file: &Path, architecture: &str) {
 
 /// Values that Rust only passes on are not copied between calls. Where the driver is found is decided when a process starts: the test runs
 /// itself again, with the stand-ins.
-#[test]
 fn values_stay_on_the_gpu_between_calls() {
     const AGAIN: &str = "PAR_TEST_ON_STAND_INS";
     if std::env::var_os(AGAIN).is_some() {
         return pass_values_on();
     }
-    let Some(folder) = stand_ins() else { return };
+    let folder = stand_ins();
     let mut again = Command::new(std::env::current_exe().expect("this test"));
     again.args(["--exact", "values_stay_on_the_gpu_between_calls", "--nocapture"]).env(AGAIN, "1");
     again.env("LD_LIBRARY_PATH", folder).env("PAR_NVRTC", folder.join("libnvrtc.so"));
@@ -158,9 +145,8 @@ entry lengths (xss: [][]i32) : []i64 = map length xss";
 
 const SQUARES: &str = "entry main (n: i64) : i64 = reduce (+) 0 (map (\\i -> i * i) (iota n))\n";
 
-#[test]
 fn a_gpu_is_chosen_if_there_is_one() {
-    let Some(folder) = stand_ins() else { return };
+    let folder = stand_ins();
     let file = program("squares.par", &format!("{SQUARES}-- ==\n-- input {{ 4i64 }} output {{ 14i64 }}\n"));
     let input = program("four.in", "4i64");
     let input = input.to_str().expect("a path");
@@ -174,9 +160,8 @@ fn a_gpu_is_chosen_if_there_is_one() {
     assert!(err.starts_with("running on "), "{err}");
 }
 
-#[test]
 fn what_is_missing_is_said_in_a_line() {
-    let Some(folder) = stand_ins() else { return };
+    let folder = stand_ins();
     let file = program("missing.par", SQUARES);
     let input = program("missing.in", "4i64");
     let arguments = ["--backend", "cuda", "--input", input.to_str().expect("a path")];
@@ -189,9 +174,8 @@ fn what_is_missing_is_said_in_a_line() {
     assert_eq!(no_device.0, Some(1));
 }
 
-#[test]
 fn out_of_memory_is_an_error_of_the_program() {
-    let Some(folder) = stand_ins() else { return };
+    let folder = stand_ins();
     let file = program("large.par", "entry main (n: i64) : i64 = last (scan (+) 0 (map (* 3) (iota n)))\n");
     let input = program("large.in", "10000000i64");
     let arguments = ["--backend", "cuda", "--input", input.to_str().expect("a path")];
@@ -205,9 +189,8 @@ fn out_of_memory_is_an_error_of_the_program() {
 }
 
 /// The failure at the smallest position is reported, as on the processor, with its place.
-#[test]
 fn failing_checks_are_those_of_the_processor() {
-    let Some(folder) = stand_ins() else { return };
+    let folder = stand_ins();
     let text = "entry main (xs: []i64) : []i64 = map (\\i -> xs[100 / i]) xs\n";
     let file = program("failing.par", text);
     let many: Vec<String> = (0..5000)
@@ -235,9 +218,8 @@ entry main [n] (turns: i64) (xs: [n]i64): [n]i64 =
 ";
 
 /// Turns of loops that do the same are asked for at once, and what fails in one of them is what fails on the processor.
-#[test]
 fn turns_of_a_loop_are_graphs() {
-    let Some(folder) = stand_ins() else { return };
+    let folder = stand_ins();
     let file = program("turns.par", TURNS);
     for turns in ["5", "40", "400"] {
         let given = program(&format!("turns{turns}.in"), &format!("{turns} [0, 1, 2, 3, 4, 3, 2, 1, 0]"));
@@ -254,9 +236,8 @@ fn turns_of_a_loop_are_graphs() {
 }
 
 /// What a kernel does without end is stopped, whatever does it.
-#[test]
 fn kernels_without_end_are_stopped() {
-    let Some(folder) = stand_ins() else { return };
+    let folder = stand_ins();
     let loops = [
         (
             "while",
@@ -281,9 +262,8 @@ fn kernels_without_end_are_stopped() {
 }
 
 /// Sizes that no tile divides, with the emulator's checks of shared memory.
-#[test]
 fn kernels_are_timed_one_by_one() {
-    let Some(folder) = stand_ins() else { return };
+    let folder = stand_ins();
     let bench = |command: &mut Command, arguments: &[&str]| {
         said(&command.args(["bench", "--kernels"]).args(arguments).output().expect("par runs"))
     };
@@ -308,9 +288,8 @@ fn kernels_are_timed_one_by_one() {
 }
 
 /// From which sizes on which version is faster on a GPU, for runs there.
-#[test]
 fn thresholds_are_measured_on_a_gpu() {
-    let Some(folder) = stand_ins() else { return };
+    let folder = stand_ins();
     let text = "
 -- ==
 -- input { [[1i64, 2], [], [3]] } output { [2i64, 0, 9] }
@@ -330,11 +309,7 @@ entry main (xss: [][]i64) : []i64 =
 }
 
 /// A folder of its own for what is built, and the command in it.
-fn built(folder: &Path, name: &str, text: &str, options: &[&str]) -> Option<PathBuf> {
-    if Command::new("cc").arg("--version").output().is_err() {
-        eprintln!("skipped: there is no C compiler");
-        return None;
-    }
+fn built(folder: &Path, name: &str, text: &str, options: &[&str]) -> PathBuf {
     let place = temporary(name);
     let _ = std::fs::remove_dir_all(&place);
     std::fs::create_dir(&place).expect("a folder");
@@ -343,7 +318,7 @@ fn built(folder: &Path, name: &str, text: &str, options: &[&str]) -> Option<Path
     let output =
         command.current_dir(&place).args(["build", "p.par"]).args(options).output().expect("par runs");
     assert_eq!(said(&output), (Some(0), String::new(), String::new()), "{options:?}");
-    Some(place)
+    place
 }
 
 const ROWS: &str = "\
@@ -352,9 +327,8 @@ entry pick (xss: [][]i64) (i: i64): []i64 = map (\\xs -> xs[i]) xss
 ";
 
 /// Executables that were built for GPUs, without CUDA's compiler where that has done its work.
-#[test]
 fn executables_on_gpus() {
-    let Some(folder) = stand_ins() else { return };
+    let folder = stand_ins();
     let run = |place: &Path, compiler: bool, arguments: &[&str], input: &str| {
         std::fs::write(place.join("input"), input).expect("a file");
         let mut command = Command::new(place.join("p"));
@@ -366,7 +340,7 @@ fn executables_on_gpus() {
     let right = (Some(0), "[[2i64, 5i64], [], [], [5i64, 10i64]]\n".to_string(), String::new());
     let cuda = ["--backend", "cuda"];
     for (options, compiler) in [(&["--gpu"][..], true), (&["--gpu=sm_80,sm_90"], false)] {
-        let Some(place) = built(folder, "on-gpus", ROWS, options) else { return };
+        let place = built(folder, "on-gpus", ROWS, options);
         assert_eq!(run(&place, compiler, &cuda, rows), right);
         let automatic = run(&place, compiler, &["--backend", "auto", "-v"], rows);
         assert_eq!((automatic.0, &automatic.1), (right.0, &right.1));
@@ -387,7 +361,7 @@ fn executables_on_gpus() {
     for (options, message) in
         [(&["--gpu=sm_80"][..], "no CUDA compiler"), (&[], "`par build --gpu` makes them")]
     {
-        let Some(place) = built(folder, "not-on-gpus", ROWS, options) else { return };
+        let place = built(folder, "not-on-gpus", ROWS, options);
         let (status, out, err) = run(&place, false, &cuda, rows);
         assert_eq!((status, out.as_str(), err.lines().count()), (Some(1), "", 1), "{err}");
         assert!(err.contains(message), "{err}");
@@ -395,30 +369,29 @@ fn executables_on_gpus() {
     }
 }
 
-/// Architectures that there are not: by their names, and to CUDA's compiler.
-#[test]
-fn unknown_architectures() {
-    let file = program("architecture.par", "entry main (x: i32): i32 = x\n");
-    let build = |option: &str| {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_par"));
-        said(&command.arg("build").arg(&file).arg(option).output().expect("par runs"))
-    };
-    let (status, _, err) = build("--gpu=h100");
+/// What is said of a program that is built for an architecture.
+fn built_for(architecture: &str) -> (Option<i32>, String, String) {
+    let file = program(&format!("for_{architecture}.par"), "entry main (x: i32): i32 = x\n");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_par"));
+    let option = format!("--gpu={architecture}");
+    said(&command.arg("build").arg(&file).arg(option).output().expect("par runs"))
+}
+
+fn names_that_no_architecture_has() {
+    let (status, _, err) = built_for("h100");
     assert!(status == Some(2) && err.contains("sm_80, sm_90 and so on"), "{err}");
-    if std::env::var("PAR_NVRTC").unwrap_or_default().is_empty() {
-        eprintln!("skipped: PAR_NVRTC does not name NVRTC's library");
-        return;
-    }
-    let (status, _, err) = build("--gpu=sm_12");
+}
+
+fn architectures_that_the_compiler_does_not_know() {
+    let (status, _, err) = built_for("sm_12");
     assert_eq!((status, err.lines().count()), (Some(1), 1), "{err}");
     assert!(err.contains("does not know the architecture sm_12"), "{err}");
 }
 
 /// A library for C on a GPU.
-#[test]
 fn libraries_on_gpus() {
-    let Some(folder) = stand_ins() else { return };
-    let Some(place) = built(folder, "library-on-gpus", ROWS, &["--lib", "--gpu"]) else { return };
+    let folder = stand_ins();
+    let place = built(folder, "library-on-gpus", ROWS, &["--lib", "--gpu"]);
     let user = r#"
 #include "p.h"
 #include <stdio.h>
@@ -465,4 +438,22 @@ int main(void) {
     assert_eq!(lines[3..5], ["[[2i64, 7i64], [], [4i64]]"; 2]);
     assert_eq!(lines[5], "4 there is no back end `gpu`: they are cpu, cuda and auto");
     assert_eq!(lines[6], "1 no CUDA device 7: there is only device 0");
+}
+
+par_trials::trials! {
+    golden_programs, needs cpp_compiler();
+    nvrtc_compiles_golden_programs, needs nvrtc_library();
+    values_stay_on_the_gpu_between_calls, needs cpp_compiler();
+    a_gpu_is_chosen_if_there_is_one, needs cpp_compiler();
+    what_is_missing_is_said_in_a_line, needs cpp_compiler();
+    out_of_memory_is_an_error_of_the_program, needs cpp_compiler();
+    failing_checks_are_those_of_the_processor, needs cpp_compiler();
+    turns_of_a_loop_are_graphs, needs cpp_compiler();
+    kernels_without_end_are_stopped, needs cpp_compiler();
+    kernels_are_timed_one_by_one, needs cpp_compiler();
+    thresholds_are_measured_on_a_gpu, needs cpp_compiler();
+    executables_on_gpus, needs cpp_compiler(), c_compiler();
+    names_that_no_architecture_has;
+    architectures_that_the_compiler_does_not_know, needs nvrtc_library();
+    libraries_on_gpus, needs cpp_compiler(), c_compiler();
 }

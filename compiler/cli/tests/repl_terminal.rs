@@ -1,5 +1,6 @@
 //! `par repl` in a pseudo-terminal: Ctrl-C, history, input over several lines.
 
+use par_trials::pseudo_terminal;
 use rexpect::session::{PtySession, spawn_command};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -60,7 +61,6 @@ fn end(mut session: PtySession) {
     session.exp_eof().unwrap();
 }
 
-#[test]
 fn ctrl_c_stops_an_evaluation_and_keeps_the_session() {
     let home = folder("repl_ctrl_c");
     for backend in ["cpu", "interp", "flat-interp"] {
@@ -85,7 +85,6 @@ fn ctrl_c_stops_an_evaluation_and_keeps_the_session() {
     }
 }
 
-#[test]
 fn ctrl_c_at_the_prompt_clears_the_line() {
     let mut session = start(&folder("repl_clear"), &[]);
     session.send("nonsense (").unwrap();
@@ -96,7 +95,6 @@ fn ctrl_c_at_the_prompt_clears_the_line() {
     end(session);
 }
 
-#[test]
 fn inputs_are_remembered_in_the_next_session() {
     let home = folder("repl_history");
     let mut session = start(&home, &[]);
@@ -108,7 +106,6 @@ fn inputs_are_remembered_in_the_next_session() {
     end(session);
 }
 
-#[test]
 fn without_a_place_for_history_there_is_none() {
     let file = folder("repl_no_history").join("file");
     std::fs::write(&file, "").unwrap();
@@ -117,7 +114,6 @@ fn without_a_place_for_history_there_is_none() {
     end(session);
 }
 
-#[test]
 fn several_lines_are_one_input_or_several() {
     let mut session = start(&folder("repl_lines"), &[]);
     enter(&mut session, "def twice x =");
@@ -129,10 +125,18 @@ fn several_lines_are_one_input_or_several() {
     end(session);
 }
 
-#[test]
 fn names_are_completed() {
     let mut session = start(&folder("repl_complete"), &[]);
     define(&mut session, "def unmistakable = 77");
     ask(&mut session, "unmis\t + 1", "78i32");
     end(session);
+}
+
+par_trials::trials! {
+    ctrl_c_stops_an_evaluation_and_keeps_the_session, needs pseudo_terminal();
+    ctrl_c_at_the_prompt_clears_the_line, needs pseudo_terminal();
+    inputs_are_remembered_in_the_next_session, needs pseudo_terminal();
+    without_a_place_for_history_there_is_none, needs pseudo_terminal();
+    several_lines_are_one_input_or_several, needs pseudo_terminal();
+    names_are_completed, needs pseudo_terminal();
 }
