@@ -39,9 +39,8 @@ impl Axes {
     /// Of these dimensions, of which the first `rows` number rows.
     pub fn new(extents: Vec<Extent>, rows: usize) -> Axes {
         let size = |e: &Extent| if let Extent::Size(n) = e { Some(n.clone()) } else { None };
-        let product = |inner: &[Extent]| {
-            inner.iter().map(size).fold(Some(1.into()), |all: Option<Form>, n| all?.times(&n?))
-        };
+        let product =
+            |inner: &[Extent]| inner.iter().map(size).try_fold(Form::from(1), |all, n| all.times(&n?));
         let axis = |d: usize| Axis {
             extent: extents[d].clone(),
             part_of: d,
