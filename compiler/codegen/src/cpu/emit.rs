@@ -3,6 +3,7 @@
 //! Loops are guarded and tested at the bottom, where all but innermost counted ones also ask whether the run was cancelled. A failing check jumps to a cold block that writes the error record
 //! and leaves the function with -1.
 
+use super::fresh::Fresh;
 use super::half;
 use super::import::Imports;
 use super::lanes::{self, Pieces};
@@ -50,6 +51,8 @@ pub struct Emitter<'a> {
     pub module: &'a mut dyn Module,
     /// Functions of the runtime that are called.
     pub imports: &'a mut Imports,
+    /// Names for what is written here.
+    pub fresh: &'a Fresh,
     /// Checks of the kernel so far.
     pub checks: &'a mut Vec<KernelCheck>,
     pub scalars: HashMap<Var, Value>,

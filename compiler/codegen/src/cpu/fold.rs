@@ -1,6 +1,7 @@
 //! Reductions and scans of rows.
 
 use super::emit::{Base, Unsupported, clif_type, input, output};
+use super::fresh::Fresh;
 use super::kernel::{KernelEmitter, KernelInfo, Role};
 use super::lanes::{self, Plan};
 use super::narrow::{self, Sums};
@@ -26,10 +27,10 @@ struct InLanes {
 }
 
 impl InLanes {
-    fn new(info: &KernelInfo) -> Option<InLanes> {
+    fn new(info: &KernelInfo, fresh: &Fresh) -> Option<InLanes> {
         // Rows may be shorter than a stretch.
         let is_flat = info.kernel.space.as_flat().is_some();
-        if let Some(sums) = narrow::sums(info.kernel).filter(|_| is_flat)
+        if let Some(sums) = narrow::sums(info.kernel, fresh).filter(|_| is_flat)
             && let Some(plan) = lanes::plan(&KernelInfo::of_stage(&sums.kernel))
         {
             return Some(InLanes { plan, sums: Some(sums) });
@@ -75,7 +76,7 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
             _ if self.e.counting => None,
             // The scan itself, which reduces as well, takes elements in their order.
             Role::ReduceOnly if info.combined.iter().any(|p| p.is_float()) => None,
-            _ => InLanes::new(info),
+            _ => InLanes::new(info, self.e.fresh),
         };
         let element = |k: &mut KernelEmitter<'_, 'a, '_>, pos: Value, acc: &[Value]| {
             let (values, rest) = k.combinable(&partials, pos)?;

@@ -22,7 +22,7 @@ pub fn compile_counting(program: &flat::Program) -> Result<Executable, String> {
 
 fn compile_with(program: &flat::Program, counting: bool) -> Result<Executable, String> {
     let types = free::types(program);
-    let mut compiler = Compiler::new(module()?, Imports::known(), &types, &program.locals);
+    let mut compiler = Compiler::new(module()?, Imports::known(), &types, program);
     compiler.counting = counting;
     let (plan, functions) = compiler.program(program)?;
     let mut module = compiler.module;
@@ -40,7 +40,7 @@ fn compile_with(program: &flat::Program, counting: bool) -> Result<Executable, S
 pub fn dump_clif(program: &flat::Program) -> String {
     let types = free::types(program);
     let mut compiler = match module() {
-        Ok(module) => Compiler::new(module, Imports::known(), &types, &program.locals),
+        Ok(module) => Compiler::new(module, Imports::known(), &types, program),
         Err(e) => return e,
     };
     compiler.dump = Some(String::new());

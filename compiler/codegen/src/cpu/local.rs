@@ -132,6 +132,7 @@ impl<M: Module> Compiler<'_, M> {
             b,
             module: &mut self.module,
             imports: &mut self.imports,
+            fresh: &self.fresh,
             checks,
             scalars: fun.params.iter().map(|p| p.var).zip(operands).collect(),
             prims: fun.params.iter().map(|p| (p.var, p.ty.prim())).collect(),

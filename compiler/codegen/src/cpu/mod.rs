@@ -4,6 +4,7 @@
 mod convert;
 mod emit;
 mod fold;
+mod fresh;
 mod front;
 mod half;
 mod hist;
@@ -31,6 +32,7 @@ use cranelift_codegen::Context;
 use cranelift_codegen::ir::UserFuncName;
 use cranelift_module::{FuncId, Linkage, Module};
 use emit::Emitter;
+use fresh::Fresh;
 use import::Imports;
 pub use jit::{compile, compile_counting, dump_clif};
 use kernel::{KernelEmitter, KernelInfo, Role, Steps};
@@ -63,6 +65,7 @@ struct Compiler<'t, M> {
     builder_context: FunctionBuilderContext,
     imports: Imports,
     types: &'t HashMap<Var, Ty>,
+    fresh: Fresh,
     locals: &'t [par_ir::core::Fun],
     dump: Option<String>,
     /// The functions that kernels have, at their numbers.
@@ -76,7 +79,7 @@ impl<'t, M: Module> Compiler<'t, M> {
         module: M,
         imports: Imports,
         types: &'t HashMap<Var, Ty>,
-        locals: &'t [par_ir::core::Fun],
+        program: &'t flat::Program,
     ) -> Compiler<'t, M> {
         Compiler {
             context: module.make_context(),
@@ -84,7 +87,8 @@ impl<'t, M: Module> Compiler<'t, M> {
             builder_context: FunctionBuilderContext::new(),
             imports,
             types,
-            locals,
+            fresh: Fresh::new(&program.vars),
+            locals: &program.locals,
             dump: None,
             functions: Vec::new(),
             counting: false,
@@ -112,9 +116,10 @@ impl<'t, M: Module> Compiler<'t, M> {
         // Stages may compute a value again where another one needs it.
         let staged = if self.counting { None } else { stage::split(kernel) };
         let wanted = !self.counting && staged.is_none();
-        let moves = if wanted { partition::split(kernel, self.types) } else { None };
-        let strips = if wanted && moves.is_none() { prefix::split(kernel, self.types) } else { None };
-        let packing = if wanted { pack::split(kernel, self.types) } else { None };
+        let moves = if wanted { partition::split(kernel, self.types, &self.fresh) } else { None };
+        let strips =
+            if wanted && moves.is_none() { prefix::split(kernel, self.types, &self.fresh) } else { None };
+        let packing = if wanted { pack::split(kernel, self.types, &self.fresh) } else { None };
         let (strips, moves, packing) = (strips.as_ref(), moves.as_ref(), packing.as_ref());
         let steps = Steps { staged: staged.as_ref(), strips, moves, packing };
         let info = KernelInfo::new(kernel, steps, pattern);
@@ -197,6 +202,7 @@ impl<'t, M: Module> Compiler<'t, M> {
             b,
             module: &mut self.module,
             imports: &mut self.imports,
+            fresh: &self.fresh,
             checks,
             scalars: HashMap::new(),
             prims: HashMap::new(),

@@ -11,6 +11,7 @@
 //!                                                     sum = add.i64 sum (conv.i32.i64 t)
 //! ```
 
+use super::fresh::Fresh;
 use super::stage::for_each_use;
 use par_ir::access::{Access, Facts, Interval};
 use par_ir::core::{Exp, Lambda, Param, Stm};
@@ -34,10 +35,10 @@ pub struct Sums {
 }
 
 /// The kernel with fewer bits in its sums, if that can be.
-pub fn sums(kernel: &Kernel) -> Option<Sums> {
+pub fn sums(kernel: &Kernel, fresh: &Fresh) -> Option<Sums> {
     let (KernelKind::Reduce { op, .. } | KernelKind::Scan { op, .. }) = &kernel.kind else { return None };
     let facts = Facts::default();
-    let mut narrower = Narrower::new(kernel, &facts);
+    let mut narrower = Narrower::new(kernel, &facts, fresh);
     let k = op.params.len() / 2;
     let is_sum = |i: usize| {
         let is_result = |s: &&Stm| s.pat.iter().any(|p| Some(p.var) == op.body.results[i].var());
@@ -103,20 +104,13 @@ struct Narrower<'k> {
     bound: HashMap<Var, &'k Stm>,
     done: HashMap<Var, Atom>,
     stms: Vec<Stm>,
-    /// No program has names from here on.
-    names: u32,
+    fresh: &'k Fresh,
 }
 
 impl<'k> Narrower<'k> {
-    fn new(kernel: &'k Kernel, facts: &'k Facts) -> Narrower<'k> {
+    fn new(kernel: &'k Kernel, facts: &'k Facts, fresh: &'k Fresh) -> Narrower<'k> {
         let bound = kernel.body.stms.iter().flat_map(|s| s.pat.iter().map(move |p| (p.var, s))).collect();
-        Narrower {
-            access: Access::of(kernel, facts),
-            bound,
-            done: HashMap::new(),
-            stms: vec![],
-            names: u32::MAX / 4,
-        }
+        Narrower { access: Access::of(kernel, facts), bound, done: HashMap::new(), stms: vec![], fresh }
     }
 
     /// A number of 64 bits that fits into 32, with as many.
@@ -162,8 +156,7 @@ impl<'k> Narrower<'k> {
     }
 
     fn bind(&mut self, op: PrimOp, xs: Vec<Atom>) -> Atom {
-        self.names -= 1;
-        let var = Var(self.names);
+        let var = self.fresh.var("narrow");
         let pat = vec![Param { var, ty: Type::scalar(Prim::I32) }];
         self.stms.push(Stm { pat, exp: Exp::Prim(op, xs), span: Default::default() });
         var.into()

@@ -45,7 +45,7 @@ pub fn compile_object(
     let builder = ObjectBuilder::new(isa, "par", cranelift_module::default_libcall_names());
     let module = ObjectModule::new(builder.map_err(|e| e.to_string())?);
     let types = free::types(program);
-    let mut compiler = Compiler::new(module, Imports::by_table(), &types, &program.locals);
+    let mut compiler = Compiler::new(module, Imports::by_table(), &types, program);
     let (plan, functions) = compiler.program(program)?;
     let Compiler { mut module, imports, .. } = compiler;
     let table = imports.define(&mut module)?;

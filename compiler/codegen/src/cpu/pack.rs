@@ -7,6 +7,7 @@
 //! ```
 
 use super::emit::Unsupported;
+use super::fresh::Fresh;
 use super::kernel::KernelEmitter;
 use super::prefix::Splitter;
 use super::strips::Scalar;
@@ -29,12 +30,12 @@ pub struct Packing {
 }
 
 /// The steps of a filter, if it can be done so.
-pub fn split(kernel: &Kernel, types: &HashMap<Var, Ty>) -> Option<Packing> {
+pub fn split(kernel: &Kernel, types: &HashMap<Var, Ty>, fresh: &Fresh) -> Option<Packing> {
     if !matches!(kernel.kind, KernelKind::Filter) || kernel.space.as_flat().is_none() {
         return None;
     }
     let (keep, values) = kernel.body.results.split_first()?;
-    let mut splitter = Splitter::new(kernel, types);
+    let mut splitter = Splitter::new(kernel, types, fresh);
     let flags = splitter.source(*keep);
     let sources: Vec<Var> = values.iter().map(|a| splitter.source(*a)).collect();
     let stored: Vec<Scalar> = splitter.buffers.iter().map(|b| b.0).collect();

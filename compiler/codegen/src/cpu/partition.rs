@@ -10,6 +10,7 @@
 //! The places of the classes are the executor's, one set for each piece: see `plan::Partition`.
 
 use super::emit::{Base, Unsupported};
+use super::fresh::Fresh;
 use super::kernel::KernelEmitter;
 use super::prefix::Splitter;
 use super::strips::Scalar;
@@ -39,16 +40,16 @@ pub struct Moves {
 }
 
 /// The steps of a kernel, if it is a partition.
-pub fn split(kernel: &Kernel, types: &HashMap<Var, Ty>) -> Option<Moves> {
+pub fn split(kernel: &Kernel, types: &HashMap<Var, Ty>, fresh: &Fresh) -> Option<Moves> {
     let classes = partition::find(kernel, &crate::free::captures(kernel))?;
     let after = kernel.after()?;
     let [Out::Scatter(dests)] = after.outs.as_slice() else { return None };
     let mut kernel = kernel.clone();
     kernel.body.stms.extend(classes.early.iter().cloned());
-    let mut chooser = Chooser { names: u32::MAX / 2, stms: vec![] };
+    let mut chooser = Chooser { fresh, stms: vec![] };
     let class = chooser.named(&classes);
     kernel.body.stms.extend(chooser.stms);
-    let mut splitter = Splitter::new(&kernel, types);
+    let mut splitter = Splitter::new(&kernel, types, fresh);
     let class = splitter.buffer(class.into());
     let sources = after.body.results[1..].iter().map(|a| splitter.source(*a)).collect();
     let stored = splitter.buffers.iter().map(|b| b.0).collect();
@@ -57,13 +58,12 @@ pub fn split(kernel: &Kernel, types: &HashMap<Var, Ty>) -> Option<Moves> {
 }
 
 /// Statements that compute an element's class from the selectors.
-struct Chooser {
-    /// No program has names from here on.
-    names: u32,
+struct Chooser<'f> {
+    fresh: &'f Fresh,
     stms: Vec<Stm>,
 }
 
-impl Chooser {
+impl Chooser<'_> {
     /// A variable with the class.
     fn named(&mut self, classes: &Classes) -> Var {
         let class = match &classes.selectors[..] {
@@ -104,8 +104,7 @@ impl Chooser {
     }
 
     fn bind(&mut self, exp: Exp, prim: Prim) -> Var {
-        self.names -= 1;
-        let var = Var(self.names);
+        let var = self.fresh.var("class");
         let pat = vec![Param { var, ty: IrType::scalar(prim) }];
         self.stms.push(Stm { pat, exp, span: Default::default() });
         var

@@ -17,6 +17,7 @@
 mod operator;
 
 use super::emit::{Base, Unsupported, args, output};
+use super::fresh::Fresh;
 use super::kernel::{KernelEmitter, Role};
 use super::narrow::needed;
 use super::outputs::Target;
@@ -67,14 +68,14 @@ struct Prefix {
 }
 
 /// The three steps of a scan, if it can be done so. `types` are those of what the kernel mentions.
-pub fn split(kernel: &Kernel, types: &HashMap<Var, Ty>) -> Option<Strips> {
+pub fn split(kernel: &Kernel, types: &HashMap<Var, Ty>, fresh: &Fresh) -> Option<Strips> {
     let KernelKind::Scan { op, exclusive, after, .. } = &kernel.kind else { return None };
     kernel.space.as_flat()?;
     let parts = operator::parts(op)?;
     if !pays(&parts, after.as_deref()) {
         return None;
     }
-    let mut splitter = Splitter::new(kernel, types);
+    let mut splitter = Splitter::new(kernel, types, fresh);
     let after = match after {
         Some(after) => (**after).clone(),
         None => splitter.stored_prefixes(&parts),
@@ -101,20 +102,19 @@ pub struct Splitter<'k> {
     bound: HashMap<Var, usize>,
     /// Buffers with the values that they hold.
     pub buffers: Vec<(Scalar, Atom)>,
-    names: u32,
+    fresh: &'k Fresh,
 }
 
 impl<'k> Splitter<'k> {
-    pub fn new(kernel: &'k Kernel, types: &'k HashMap<Var, Ty>) -> Splitter<'k> {
+    pub fn new(kernel: &'k Kernel, types: &'k HashMap<Var, Ty>, fresh: &'k Fresh) -> Splitter<'k> {
         let numbered = kernel.body.stms.iter().enumerate();
         let bound = numbered.flat_map(|(i, s)| s.pat.iter().map(move |p| (p.var, i))).collect();
-        Splitter { kernel, types, bound, buffers: vec![], names: u32::MAX }
+        Splitter { kernel, types, bound, buffers: vec![], fresh }
     }
 
-    /// A variable that no program has.
-    pub fn fresh(&mut self) -> Var {
-        self.names -= 1;
-        Var(self.names)
+    /// A variable that nothing else is called.
+    pub fn fresh(&self) -> Var {
+        self.fresh.var("buffer")
     }
 
     /// Prefixes and further results as outputs.

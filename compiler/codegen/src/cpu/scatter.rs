@@ -60,11 +60,9 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
         targets: &[Target],
         (start, end): (Value, Value),
     ) -> Result<(), Unsupported> {
-        // No program has these names, and each is used in a strip only.
-        let mut names = u32::MAX / 4;
-        let mut buffer = |k: &mut Self, prim: Prim| {
-            names -= 1;
-            k.strip_buffer(Scalar { var: Var(names), prim }, 0)
+        let buffer = |k: &mut Self, prim: Prim| {
+            let var = k.e.fresh.var("buffer");
+            k.strip_buffer(Scalar { var, prim }, 0)
         };
         let mut kernel = self.info.kernel.clone();
         let mut outs = Vec::new();

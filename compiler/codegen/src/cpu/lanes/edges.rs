@@ -9,6 +9,7 @@
 use super::class::{Class, Classes};
 use super::sums::Sums;
 use crate::cpu::emit::{Emitter, Unsupported};
+use crate::cpu::fresh::Fresh;
 use cranelift::prelude::*;
 use par_ir::core::{Body, Exp, Param, Stm};
 use par_ir::prim::{BinOp, CmpOp, PrimOp};
@@ -99,13 +100,11 @@ impl Edges {
     }
 
     /// What is done before the positions between edges, and at each of them, for a remainder that grows there.
-    pub fn remainder(&self, stm: &Stm) -> Option<([Stm; 2], Stm)> {
+    pub fn remainder(&self, stm: &Stm, fresh: &Fresh) -> Option<([Stm; 2], Stm)> {
         let Exp::Prim(op, xs) = &stm.exp else { return None };
         let division = division(*op, xs).filter(|_| self.growing.contains(&stm.pat[0].var))?;
-        // No program has these names.
-        let name =
-            |k: u32| Param { var: Var(u32::MAX / 2 + 2 * stm.pat[0].var.0 + k), ty: stm.pat[0].ty.clone() };
-        let (quotient, product) = (name(0), name(1));
+        let param = |name: &str| Param { var: fresh.var(name), ty: stm.pat[0].ty.clone() };
+        let (quotient, product) = (param("quotient"), param("product"));
         let prim = |op| PrimOp::Bin(op, Prim::I64);
         let op = if division.truncates { BinOp::Quot } else { BinOp::Div };
         let multiply = vec![quotient.var.into(), division.divisor];

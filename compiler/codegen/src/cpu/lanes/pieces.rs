@@ -17,6 +17,7 @@ use super::class::Classes;
 use super::edges::Edges;
 use super::{plan, turns};
 use crate::cpu::emit::{Emitter, Unsupported, args};
+use crate::cpu::fresh::Fresh;
 use crate::cpu::kernel::KernelInfo;
 use crate::cpu::stage::for_each_use;
 use cranelift::prelude::*;
@@ -62,7 +63,7 @@ impl Pieces {
             return None;
         }
         let is_fixed = |v: Var| e.arrays.get(&v).is_some_and(|a| !a.changes);
-        let pieces = Pieces::new(kernel.pos, &kernel.body, &is_fixed, &|body| {
+        let pieces = Pieces::new((kernel.pos, e.fresh), &kernel.body, &is_fixed, &|body| {
             let kernel = Kernel { body: body.clone(), ..kernel.clone() };
             plan(&info.with_kernel(&kernel)).is_some()
         });
@@ -78,12 +79,12 @@ impl Pieces {
         let place = |v: &Var| e.arrays.get(v).map(|a| a.address);
         let written: HashSet<Option<Value>> = params.iter().map(|(p, _)| place(&p.var)).collect();
         let is_fixed = |v: Var| place(&v).is_some_and(|a| !written.contains(&Some(a)));
-        Pieces::new(*index, body, &is_fixed, &|body| turns(params, form, body).is_some())
+        Pieces::new((*index, e.fresh), body, &is_fixed, &|body| turns(params, form, body).is_some())
     }
 
     /// `is_fixed` says which arrays are the same at all positions, `pays` which bodies are done in groups.
     fn new(
-        pos: Var,
+        (pos, fresh): (Var, &Fresh),
         body: &Body,
         is_fixed: &dyn Fn(Var) -> bool,
         pays: &dyn Fn(&Body) -> bool,
@@ -91,7 +92,7 @@ impl Pieces {
         let (mut equalities, choices) =
             (HashMap::new(), tuning::CASES.min(tuning::CASES_STATEMENTS / length(body).max(1)));
         note_equalities(body, &mut equalities);
-        let mut cases = Cases { pos, edges: None, is_fixed, equalities, choices };
+        let mut cases = Cases { pos, fresh, edges: None, is_fixed, equalities, choices };
         let case = cases.case(HashSet::from([pos]), body.clone());
         let is_whole = matches!(case.then, Then::Straight(_));
         let pays = !is_whole && (case.any(pays) || case.edges().iter().any(|e| e.divides()));
@@ -122,6 +123,7 @@ impl Case {
 /// Cases under construction: first by what is the same at all positions, then by what is the same between edges.
 struct Cases<'c> {
     pos: Var,
+    fresh: &'c Fresh,
     edges: Option<&'c Edges>,
     is_fixed: &'c dyn Fn(Var) -> bool,
     /// Conditions that ask whether numbers are equal, and the answer that few positions give.
@@ -149,7 +151,7 @@ impl Cases<'_> {
         // Whether everything with an effect so far is before the positions.
         let mut is_checked = true;
         while let Some(stm) = stms.next() {
-            if let Some((start, rest)) = self.edges.and_then(|e| e.remainder(&stm)) {
+            if let Some((start, rest)) = self.edges.and_then(|e| e.remainder(&stm, self.fresh)) {
                 differ.extend(stm.pat.iter().map(|p| p.var));
                 before.extend(start);
                 stays.push(rest);
