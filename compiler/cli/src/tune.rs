@@ -72,7 +72,7 @@ pub fn tune(args: &Args) -> Result<Status, Status> {
     let choices = program.choices().map_err(|f| status::failure(&f))?;
     let sets = sets(args, &program)?;
     let mut tuner = Tuner { args, backend, program: &program, options, sets, start: Instant::now() };
-    let thresholds = tuner.thresholds(&choices)?;
+    let thresholds = tuner.thresholds(choices)?;
     let path = args.output.clone().unwrap_or_else(|| {
         let mut name = args.file.clone().into_os_string();
         name.push(".tuning");

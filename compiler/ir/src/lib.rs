@@ -11,6 +11,7 @@ pub mod flat;
 pub mod inplace;
 pub mod interp;
 pub mod loops;
+pub mod numbering;
 mod origin;
 pub mod parse;
 pub mod place;

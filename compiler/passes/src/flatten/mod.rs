@@ -24,7 +24,7 @@
 //!
 //! At the root level (a function's own body) scalars live on the host, and `if`, loops and calls are the host's.
 //! A recursive function called under a nest gets a lifted form (`f^`), which works on all positions of a level at
-//! once. Where memory is short, the outermost level of a nest is worked through in pieces ([`split`]). [`prune`] finally removes what nothing uses, and [`interchange`] makes maps of loops of loops of maps.
+//! once. Where memory is short, the outermost level of a nest is worked through in pieces ([`split`]). What follows on FLAT is in [`crate::flat`].
 
 mod body;
 mod branch;

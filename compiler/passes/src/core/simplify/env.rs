@@ -13,12 +13,12 @@
 //! here) is taken back when the scope is left: see [`Env::enter`].
 
 use par_ir::core::{Exp, Param};
+use par_ir::numbering::Key;
 use par_ir::prim::{BinOp, PrimOp, UnOp};
 use par_ir::ty::{Atom, Dim, Elem, Type, Var, Vars};
 use par_runtime::Prim;
 use std::collections::{HashMap, HashSet};
 
-use super::cse::Key;
 use super::range;
 
 /// The simplifier's knowledge.

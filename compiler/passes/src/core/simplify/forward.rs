@@ -8,10 +8,10 @@
 //! let y = ys[3]                    -- y is 3 from here on
 //! ```
 
-use super::cse;
 use super::env::Env;
 use super::{arrays, branch, loops, prim, soac};
 use par_ir::core::{Body, Exp, Param, Program, Stm};
+use par_ir::numbering;
 use par_ir::stack::deeper;
 use par_ir::ty::Atom;
 use par_runtime::{Scalar, Span};
@@ -80,7 +80,7 @@ impl Env<'_> {
         {
             return self.copy(p.var, a);
         }
-        let key = cse::key(&stm.exp, &p.ty);
+        let key = numbering::key(&stm.exp, &p.ty);
         match key.as_ref().and_then(|k| self.seen(k)) {
             Some(v) => self.copy(p.var, Atom::Var(v)),
             None => {

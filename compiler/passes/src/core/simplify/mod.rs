@@ -15,7 +15,6 @@
 
 mod arrays;
 mod branch;
-pub(crate) mod cse;
 mod dead;
 mod distribute;
 mod env;

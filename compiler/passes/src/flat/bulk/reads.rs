@@ -1,8 +1,8 @@
 //! Reads of arrays in the code of kernels.
 
-use crate::core::simplify::cse::{self, Key};
 use par_ir::core::{Body, Exp, Stm};
 use par_ir::flat::{Kernel, KernelKind, Out};
+use par_ir::numbering::{self, Key};
 use par_ir::ty::{Atom, Var};
 use par_ir::visit::{Code, Subst};
 use std::collections::HashMap;
@@ -99,7 +99,7 @@ impl Known {
         match &stm.exp {
             Exp::Atom(a) if p.ty.is_scalar() => Some(*a),
             Exp::Prim(..) | Exp::Index(..) if !(self.changes && matches!(stm.exp, Exp::Index(..))) => {
-                match self.seen.entry(cse::key(&stm.exp, &p.ty)?) {
+                match self.seen.entry(numbering::key(&stm.exp, &p.ty)?) {
                     Entry::Occupied(known) => Some(*known.get()),
                     Entry::Vacant(new) => {
                         new.insert(Atom::Var(p.var));

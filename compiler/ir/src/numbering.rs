@@ -1,4 +1,5 @@
-//! Common subexpressions: an expression computed before, in this scope or one around it, is not computed again.
+//! Value numbering: keys of expressions, by which common subexpressions are found. What was computed before, in this scope or one around
+//! it, is not computed again.
 //!
 //! ```text
 //! let s = makedesc ks             let s = makedesc ks
@@ -9,15 +10,15 @@
 //! This matters most for descriptors: two arrays over the same descriptor variable have the same shape, so they
 //! zip without a check and fuse.
 
-use par_ir::core::Exp;
-use par_ir::prim::{BinOp, CmpOp, PrimOp};
-use par_ir::ty::{Atom, Type, Var};
+use crate::core::Exp;
+use crate::prim::{BinOp, CmpOp, PrimOp};
+use crate::ty::{Atom, Type, Var};
 use par_runtime::Prim;
 use std::mem::{Discriminant, discriminant};
 
 /// Equal keys compute equal values of equal type.
 #[derive(Clone, PartialEq, Eq, Hash)]
-pub(crate) struct Key {
+pub struct Key {
     form: Discriminant<Exp>,
     op: Option<PrimOp>,
     prim: Option<Prim>,
@@ -26,7 +27,7 @@ pub(crate) struct Key {
 }
 
 /// The key of an expression without bodies that always gives the same value; `ty` is its pattern's type.
-pub(crate) fn key(exp: &Exp, ty: &Type) -> Option<Key> {
+pub fn key(exp: &Exp, ty: &Type) -> Option<Key> {
     let var = |v: &Var| Atom::Var(*v);
     let (op, prim, operands) = match exp {
         Exp::Prim(op, args) => {
