@@ -138,7 +138,7 @@ fn divisions_by_hand_are_dimensions() {
 #[test]
 fn positions_are_numbered_over_any_dimensions() {
     let example = Example::new(
-        "let (ys_9: []i64) = kernel map (elem i64) over flat n_1 \\row_10 pos_11 {
+        "let (ys_9: []i64) = kernel map (elem i64) over [n_1] \\row_10 pos_11 {
            let (a_12: i64) = quot.i64(pos_11, k_3)
            let (b_13: i64) = rem.i64(a_12, m_2)
            in (b_13) }",

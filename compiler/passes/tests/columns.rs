@@ -15,7 +15,7 @@ fn after(index: &str) -> String {
   let (ys_8: []f32) = kernel reduce op \\(a_9: f32, b_10: f32) -> (f32) {{
     let (c_11: f32) = add.f32(a_9, b_10)
     in (c_11)
-  }} neutral (0.0f32) over rows all_7 [d_4] \\row_12 pos_13 prologue {{
+  }} neutral (0.0f32) over [all_7] [d_4] \\row_12 pos_13 j_99 prologue {{
     let (q_14: i64) = quot.i64(row_12, p_3)
     let (s_15: i64) = mul.i64(q_14, p_3)
     let (c_16: i64) = sub.i64(row_12, s_15)
