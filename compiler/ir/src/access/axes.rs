@@ -11,7 +11,7 @@ pub enum Extent {
     Size(Form),
     /// As a descriptor says.
     Seg(Var),
-    /// What the division of so many leaves: at most this.
+    /// The quotient of so many by the size of the dimension inside: at most this.
     Part(Form),
 }
 
@@ -19,12 +19,12 @@ pub enum Extent {
 #[derive(Clone, Debug, PartialEq)]
 struct Axis {
     extent: Extent,
-    /// The dimension of the space that it is a part of, and what its index is multiplied with in the index of that.
+    /// The dimension of the space that it is a part of, and the stride of its index in the index of that.
     part_of: usize,
     in_index: Option<Form>,
-    /// What its index is multiplied with in the number of a row; none for dimensions inside rows.
+    /// Stride of its index in the number of a row; none for dimensions inside rows.
     in_row: Option<Form>,
-    /// What its index is multiplied with in a position; none if positions are not linear in it.
+    /// Stride of its index in a position; none if positions are not linear in it.
     in_position: Option<Form>,
 }
 
@@ -111,7 +111,7 @@ impl Axes {
         self.rows += usize::from(dim < self.rows);
     }
 
-    /// What the index of a dimension is multiplied with where the first `end` dimensions are numbered.
+    /// Stride of the index of a dimension where the first `end` dimensions are numbered.
     pub(super) fn stride(&self, dim: usize, end: usize) -> Option<Form> {
         if end == self.rows {
             return self.axes[dim].in_row.clone();
@@ -149,7 +149,7 @@ impl Axes {
         }
     }
 
-    /// Whether a form is a sum of terms of a number in some of the dimensions: then it is not negative, and fits.
+    /// True if a form is a sum of terms of a number in some of the dimensions: then it is not negative, and fits.
     pub(super) fn is_part_of_number(&self, x: &Form) -> bool {
         let fits = |end: usize| {
             let term = |d: usize| self.stride(d, end)?.times(&Symbol::Index(d).into());

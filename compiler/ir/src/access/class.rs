@@ -48,7 +48,7 @@ impl Access<'_> {
         }
     }
 
-    /// Whether nothing that is known at a position only, like an element or the state of a loop, is in an index.
+    /// True if an index has nothing in it that is known at a position only, like an element or the state of a loop.
     fn is_by_position(&self, index: &Form) -> bool {
         let needs = self.needs(index);
         let varies_by_itself = |s: &Symbol| match s {
@@ -67,7 +67,7 @@ impl Access<'_> {
         self.needs(f).is_disjoint(&inner)
     }
 
-    /// Whether an index is a place in a row that begins where offsets say.
+    /// True if an index is a place in a row that begins where offsets say.
     fn is_monotone(&self, index: &Form) -> bool {
         let begins = |s: Symbol| match s {
             Symbol::Start => true,

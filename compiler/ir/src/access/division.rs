@@ -24,7 +24,7 @@ impl Access<'_> {
         None
     }
 
-    /// Whether a form has one opaque number in it, of less than 32 bits, and small factors.
+    /// True if a form has one opaque number in it, of less than 32 bits, and small factors.
     fn is_small(&self, x: &Form) -> bool {
         let small = |(product, n): (&[Symbol], i64)| {
             let known = match product {
@@ -41,7 +41,7 @@ impl Access<'_> {
         x.terms().all(small)
     }
 
-    /// Whether an opaque variable counts the iterations of a loop below this form.
+    /// True if an opaque variable counts the iterations of a loop below this form.
     pub(super) fn counter(&self, s: Symbol) -> Option<&Form> {
         let Symbol::Var(v) = s else { return None };
         match &self.bound.get(&v)?.origin {

@@ -11,7 +11,7 @@ use std::collections::HashMap;
 pub struct Emit<'e> {
     /// For new names.
     pub vars: &'e mut Vars,
-    /// What symbols are there.
+    /// The variables that symbols have where the code goes.
     pub names: HashMap<Symbol, Atom>,
     /// So far.
     pub stms: Vec<Stm>,

@@ -151,7 +151,7 @@ impl Access<'_> {
         self.note_interval(p, interval);
     }
 
-    /// What an operator results in, if that is a constant or a polynomial.
+    /// The result of an operator, if that is a constant or a polynomial.
     fn result(&mut self, op: PrimOp, xs: &[Value]) -> Option<Value> {
         let known = |x: &Value| if let Value::Known(c) = x { Some(*c) } else { None };
         if let Some(known) = xs.iter().map(known).collect::<Option<Vec<_>>>() {
@@ -211,7 +211,7 @@ impl Access<'_> {
         }
     }
 
-    /// What is not negative where a condition holds, or does not.
+    /// The form that is not negative where a condition holds, or does not.
     fn guard(&self, cond: Atom, holds: bool) -> Option<Form> {
         let (PrimOp::Cmp(op, Prim::I64), [x, y]) = self.operator(self.opaque(cond)?)? else { return None };
         let form = |x: &Value| match x {

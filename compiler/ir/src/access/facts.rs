@@ -1,4 +1,4 @@
-//! What is known of host scalars and arrays where a kernel runs.
+//! Facts about host scalars and arrays where a kernel runs: products, sizes, offsets.
 
 use super::Form;
 use super::form::Symbol;
@@ -60,12 +60,12 @@ impl Facts {
         }
     }
 
-    /// What a host scalar is the product of.
+    /// The factors of a host scalar that is a product.
     pub fn factors(&self, a: Atom) -> Option<[Atom; 2]> {
         self.factors.get(&a.var()?).copied()
     }
 
-    /// Whether a host scalar is known not to be negative.
+    /// True if a host scalar is known not to be negative.
     pub fn is_size(&self, a: Atom) -> bool {
         a.as_i64().is_some_and(|n| n >= 0) || a.var().is_some_and(|v| self.sizes.contains(&v))
     }

@@ -38,7 +38,7 @@ impl Form {
         self.0.iter().map(|(term, n)| (&term[..], *n))
     }
 
-    /// Whether it is 0.
+    /// True if it is 0.
     pub fn is_zero(&self) -> bool {
         self.0.is_empty()
     }

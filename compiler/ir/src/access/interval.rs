@@ -33,7 +33,7 @@ impl Interval {
         Some(Interval { least: x, most: x })
     }
 
-    /// Whether all of it are numbers of a type.
+    /// True if all of it are numbers of a type.
     pub fn fits(self, p: Prim) -> bool {
         Interval::of(p).is_some_and(|all| all.least <= self.least && self.most <= all.most)
     }

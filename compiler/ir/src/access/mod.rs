@@ -1,4 +1,4 @@
-//! What is known of the integers in a kernel: polynomials over indices, bounds, and how arrays are read.
+//! Index analysis of kernels: integers as polynomials over indices, their bounds, and how arrays are read.
 //!
 //! ```text
 //! map over rows n [m] \row pos
@@ -88,7 +88,7 @@ pub struct Read {
     pub array: Var,
     /// The element's index.
     pub index: Form,
-    /// What is not negative there, because of the branches around it.
+    /// Forms that are not negative there, because of the branches around it.
     pub guards: Vec<Form>,
 }
 
@@ -102,7 +102,7 @@ struct Bound {
     needs: BTreeSet<Symbol>,
 }
 
-/// What is known of a kernel's scalars.
+/// The analysis of a kernel's integers.
 #[derive(Clone, Debug)]
 pub struct Access<'f> {
     axes: Axes,
@@ -114,7 +114,7 @@ pub struct Access<'f> {
     reads: Vec<(Var, Read)>,
     /// Variables whose value is assumed.
     fixed: HashMap<Var, Scalar>,
-    /// What is not negative where the evaluation stands.
+    /// Forms that are not negative where the evaluation stands.
     guards: Vec<Form>,
     level: Level,
     /// A dimension by which part a division would be an index.
@@ -177,7 +177,7 @@ impl<'f> Access<'f> {
         &self.axes
     }
 
-    /// What an operand is.
+    /// The value of an operand.
     pub fn value(&self, a: Atom) -> Value {
         match a {
             Atom::Const(c) => Value::Known(c),
@@ -226,12 +226,12 @@ impl<'f> Access<'f> {
         self.reads.iter().map(|(_, read)| read)
     }
 
-    /// Whether a symbol is a host scalar.
+    /// True if a symbol is a host scalar.
     pub fn is_outside(&self, s: Symbol) -> bool {
         matches!(s, Symbol::Var(v) if !self.bound.contains_key(&v))
     }
 
-    /// Whether a form has host scalars in it only.
+    /// True if a form has host scalars in it only.
     pub fn is_host(&self, f: &Form) -> bool {
         f.symbols().into_iter().all(|s| self.is_outside(s))
     }
@@ -249,7 +249,7 @@ impl<'f> Access<'f> {
         needs
     }
 
-    /// Whether a form depends on the index of a dimension.
+    /// True if a form depends on the index of a dimension.
     pub fn varies(&self, f: &Form, dim: usize) -> bool {
         self.needs(f).contains(&Symbol::Index(dim))
     }

@@ -12,7 +12,7 @@ use crate::prim::{BinOp, PrimOp};
 use crate::ty::Atom;
 use par_runtime::Prim;
 
-/// What a value is at least and at most, over host scalars; any of several forms is right.
+/// Lower and upper bounds of a value, over host scalars; each of several forms is a bound.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[allow(missing_docs)]
 pub struct Range {
@@ -45,7 +45,7 @@ impl Access<'_> {
         Range { least: ends(End::Least), most: ends(End::Most) }
     }
 
-    /// Whether a form is proved to be 0 or more.
+    /// True if a form is proved to be 0 or more.
     pub fn never_negative(&self, f: &Form) -> bool {
         self.is_never_negative(f, FUEL)
     }
