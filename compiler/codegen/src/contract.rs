@@ -58,7 +58,7 @@ pub fn transposition(kernel: &Kernel, captures: &[Var]) -> Option<Factor> {
     (from.row == Sum(vec![(1, vec![])])).then_some(from)
 }
 
-/// Whether statements do nothing but read and compute, which cannot fail.
+/// True if statements do nothing but read and compute, which cannot fail.
 fn is_plain(stms: &[Stm]) -> bool {
     let plain = |s: &Stm| s.pat.len() == 1 && matches!(s.exp, Exp::Atom(_) | Exp::Index(..) | Exp::Prim(..));
     stms.iter().all(plain)

@@ -34,20 +34,20 @@ impl Kinds {
 
 /// Effects of code of CORE and FLAT, what is inside it included.
 pub trait Effects {
-    /// Whether evaluating it may have one of these effects.
+    /// True if evaluating it may have one of these effects.
     fn has(&self, kinds: Kinds) -> bool;
 
-    /// Whether it has a check or a call. For code whose failures are handled in a place of their own.
+    /// True if it has a check or a call. For code whose failures are handled in a place of their own.
     fn may_fail(&self) -> bool {
         self.has(FAILS)
     }
 
-    /// Whether it has a loop without a bound or a call. For code that must not run where the program would not have run it.
+    /// True if it has a loop without a bound or a call. For code that must not run where the program would not have run it.
     fn may_diverge(&self) -> bool {
         self.has(DIVERGES)
     }
 
-    /// Whether it may fail, diverge or show a value. For code that is removed, moved past other code, or duplicated.
+    /// True if it may fail, diverge or show a value. For code that is removed, moved past other code, or duplicated.
     fn has_effect(&self) -> bool {
         self.has(ANY)
     }

@@ -81,7 +81,7 @@ impl Access<'_> {
         replaced.flat_map(|g| self.ends(&g, end, goes, fuel - 1)).take(MANY).collect()
     }
 
-    /// What is bound later goes first: bounds of a symbol have earlier ones in them.
+    /// Symbols that are bound later go first: bounds of a symbol have earlier ones in them.
     fn order(&self, s: Symbol) -> (usize, usize) {
         match s {
             Symbol::Index(d) => (1, d),

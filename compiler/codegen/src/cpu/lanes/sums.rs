@@ -67,12 +67,12 @@ impl Sums {
         xs.iter().all(|x| self.has(*x))
     }
 
-    /// Whether an operand is available.
+    /// True if an operand is available.
     pub fn has(&self, a: Atom) -> bool {
         a.var().is_none_or(|v| !self.inside.contains(&v) || self.available.contains(&v))
     }
 
-    /// Whether this is one of the divisions.
+    /// True for one of the divisions.
     pub fn divides(&self, v: Var) -> bool {
         self.divisions.contains(&v)
     }
