@@ -21,8 +21,9 @@ use super::fresh::Fresh;
 use super::kernel::{KernelEmitter, Role};
 use super::narrow::needed;
 use super::outputs::Target;
-use super::stage::{for_each_use, reads_position};
+use super::stage::reads_position;
 use super::strips::{Buffer, Scalar};
+use crate::free::for_each_use;
 use cranelift::prelude::*;
 use cranelift_codegen::ir::StackSlot;
 use operator::Part;
@@ -34,6 +35,7 @@ use par_ir::tuning;
 use par_ir::ty::Type;
 use par_ir::{Atom, Prim, Var};
 use par_runtime::op::call::{ANY, prefix_symbol};
+use par_runtime::plan::Step;
 use par_runtime::prefix::{LARGE, STREAM};
 use std::collections::{BTreeSet, HashMap};
 
@@ -50,7 +52,7 @@ pub struct Strips {
     parts: Vec<Part>,
     prefixes: Vec<Prefix>,
     /// Works with the prefixes.
-    consume: Kernel,
+    pub consume: Kernel,
     /// The numbers of its outputs among the scan's.
     consumed: Vec<usize>,
     exclusive: bool,
@@ -253,6 +255,19 @@ fn outputs(after: &After, exclusive: bool, used: &BTreeSet<Var>) -> (Vec<Prefix>
 }
 
 impl Strips {
+    /// The steps, as the plan stores them.
+    pub fn steps(&self) -> Vec<Step> {
+        let first = self.has_first().then_some(Step::Compute(self.stored.len()));
+        let last = self.has_last().then_some(Step::Store);
+        let operator = |p: &Part| {
+            let name =
+                if p.prim == Prim::Bool { "or".into() } else { format!("{:?}", p.operator).to_lowercase() };
+            format!("{name}.{}{}", p.prim, if p.flags.is_some() { " by segments" } else { "" })
+        };
+        let scan = Step::Scan(self.parts.iter().map(operator).collect());
+        first.into_iter().chain([scan]).chain(last).collect()
+    }
+
     /// Whether the first step does anything.
     fn has_first(&self) -> bool {
         !self.stored.is_empty() || !self.produce.body.stms.is_empty()
@@ -320,7 +335,7 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
                 k.scan_step(strips, &prefixes, &targets, &carried, ends)?;
                 if k.role != Role::ReduceOnly && strips.has_last() {
                     let left: Vec<Target> = strips.consumed.iter().map(|i| targets[*i].clone()).collect();
-                    k.step(&strips.consume, &left, ends)?;
+                    k.step(&strips.consume, k.info.scattering, &left, ends)?;
                 }
                 Ok(vec![])
             })?;

@@ -16,7 +16,9 @@
 use super::emit::Unsupported;
 use super::kernel::{KernelEmitter, Role};
 use super::outputs::Target;
+use super::schedule::Scheduled;
 use super::strips::{Buffer, Scalar};
+use crate::free::for_each_use;
 use cranelift::prelude::*;
 use par_ir::core::{Body, Exp, Stm};
 use par_ir::effects::Effects;
@@ -27,6 +29,7 @@ use par_ir::ty::Atom;
 use par_ir::{Prim, Var};
 use par_runtime::math::Function;
 use par_runtime::op::call::strip_symbol;
+use par_runtime::plan::Step;
 use std::collections::{HashMap, HashSet};
 
 /// A kernel cut into stages.
@@ -69,6 +72,21 @@ pub fn split(kernel: &Kernel) -> Option<Staged> {
     let last = Kernel { body, ..kernel.clone() };
     let staged = Staged { stages, last, checks_late: cut.checked > 0 };
     (buffers <= tuning::STAGE_BUFFERS).then_some(staged)
+}
+
+impl Staged {
+    /// The steps on strips, as the plan stores them.
+    pub fn steps(&self) -> Vec<Step> {
+        let mut steps = Vec::new();
+        for stage in &self.stages {
+            if !stage.kernel.body.stms.is_empty() {
+                steps.push(Step::Compute(stage.stored.len()));
+            }
+            steps.extend(stage.calls.iter().map(|c| Step::Call(format!("{:?}", c.function).to_lowercase())));
+        }
+        steps.push(Step::Store);
+        steps
+    }
 }
 
 /// The statements of a body by *level*: how many calls they wait for, one after the other.
@@ -297,15 +315,6 @@ fn may_run_again(kernel: &Kernel) -> bool {
     matches!(&kernel.kind, KernelKind::Map(outs) if !outs.iter().any(|o| matches!(o, Out::Own { .. })))
 }
 
-/// Calls `f` on all scalars that a statement uses, also deep inside.
-pub fn for_each_use(stm: &Stm, f: &mut dyn FnMut(Var)) {
-    stm.exp.for_each_operand(&mut |a| a.var().into_iter().for_each(&mut *f));
-    for body in stm.exp.own_bodies() {
-        body.stms.iter().for_each(|s| for_each_use(s, f));
-        body.results.iter().filter_map(|a| a.var()).for_each(&mut *f);
-    }
-}
-
 impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
     /// Code for the positions `start..end`: strip by strip after the earlier stages, if the kernel has such.
     pub fn in_strips(
@@ -318,7 +327,7 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
             &[Value],
         ) -> Result<Vec<Value>, Unsupported>,
     ) -> Result<Vec<Value>, Unsupported> {
-        let Some(staged) = self.info.steps.staged.filter(|_| self.role != Role::Combine) else {
+        let Some(staged) = self.staged().filter(|_| self.role != Role::Combine) else {
             return code(self, (start, end), state);
         };
         let buffers = self.buffers(staged);
@@ -334,7 +343,7 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
         targets: &[Target],
         (start, end): (Value, Value),
     ) -> Result<(), Unsupported> {
-        let staged = self.info.steps.staged;
+        let staged = self.staged();
         let Some(staged) = staged.filter(|s| s.checks_late) else {
             let code = |k: &mut KernelEmitter<'_, 'a, 'k>, ends, _: &[Value]| {
                 k.map_positions(targets, ends)?;
@@ -367,6 +376,10 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
         let stages = staged.stages.iter();
         let stored = stages.flat_map(|s| s.stored.iter().copied().chain(s.calls.iter().map(|c| c.to)));
         self.strip_buffers(&stored.collect::<Vec<Scalar>>())
+    }
+
+    fn staged(&self) -> Option<&'k Staged> {
+        self.info.scheduled.and_then(Scheduled::staged)
     }
 
     /// What is done with a strip before the kernel that remains.
