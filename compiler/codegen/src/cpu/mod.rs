@@ -100,7 +100,8 @@ impl<'t, M: Module> Compiler<'t, M> {
     }
 
     fn kernel(&mut self, kernel: &Kernel, pattern: &[Ty], name: &str) -> Result<Functions, String> {
-        let scheduled = (!self.counting).then(|| Scheduler::new(self.types, &self.fresh).steps(kernel));
+        let scheduled =
+            (!self.counting).then(|| Scheduler::new(self.types, self.locals, &self.fresh).steps(kernel));
         let info = KernelInfo::new(kernel, scheduled.as_ref(), pattern);
         let mut checks = Vec::new();
         let mut roles = Vec::new();

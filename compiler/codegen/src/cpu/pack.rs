@@ -45,6 +45,11 @@ pub fn split(kernel: &Kernel, types: &HashMap<Var, Ty>, fresh: &Fresh) -> Option
 }
 
 impl Packing {
+    /// The kernel of the step, and its buffers.
+    pub fn parts(&self) -> (Vec<&Kernel>, Vec<Scalar>) {
+        (vec![&self.produce], self.stored.clone())
+    }
+
     /// The steps, as the plan stores them.
     pub fn steps(&self) -> Vec<Step> {
         let computed = (!self.stored.is_empty()).then_some(Step::Compute(self.stored.len()));

@@ -29,6 +29,11 @@ pub struct Scattering {
 }
 
 impl Scattering {
+    /// The kernel that stores in buffers.
+    pub fn kernel(&self) -> &Kernel {
+        &self.kernel
+    }
+
     /// How many values are computed for each position.
     pub fn values(&self) -> usize {
         self.buffers.iter().map(Vec::len).sum()

@@ -21,8 +21,11 @@ use super::partition::{self, Moves};
 use super::prefix::{self, Strips};
 use super::scatter::{self, Scattering};
 use super::stage::{self, Staged};
+use super::strips::Scalar;
 use crate::{contract, free};
+use par_ir::core;
 use par_ir::flat::{self, Kernel, KernelKind, Ty};
+use par_ir::verify::verify_flat;
 use par_ir::visit::Code as _;
 use par_ir::{Var, print};
 use par_runtime::plan::{self, Step};
@@ -60,6 +63,17 @@ impl Scheduled {
         if let Steps::Staged(staged) = &self.steps { &staged.last } else { whole }
     }
 
+    /// The kernels of steps that are maps, and the buffers between them.
+    fn parts(&self) -> (Vec<&Kernel>, Vec<Scalar>) {
+        match &self.steps {
+            Steps::Whole => (vec![], vec![]),
+            Steps::Staged(staged) => staged.parts(),
+            Steps::Scan(strips) => strips.parts(),
+            Steps::Partition(moves) => moves.parts(),
+            Steps::Filter(packing) => packing.parts(),
+        }
+    }
+
     pub fn staged(&self) -> Option<&Staged> {
         if let Steps::Staged(staged) = &self.steps { Some(staged) } else { None }
     }
@@ -80,13 +94,14 @@ impl Scheduled {
 /// Chooses the steps of kernels.
 pub struct Scheduler<'p> {
     types: &'p HashMap<Var, Ty>,
+    locals: &'p [core::Fun],
     fresh: &'p Fresh,
 }
 
 impl<'p> Scheduler<'p> {
-    /// For kernels that mention variables with these types.
-    pub fn new(types: &'p HashMap<Var, Ty>, fresh: &'p Fresh) -> Scheduler<'p> {
-        Scheduler { types, fresh }
+    /// For kernels that mention variables with these types, and call these functions.
+    pub fn new(types: &'p HashMap<Var, Ty>, locals: &'p [core::Fun], fresh: &'p Fresh) -> Scheduler<'p> {
+        Scheduler { types, locals, fresh }
     }
 
     /// The steps of a kernel.
@@ -101,12 +116,51 @@ impl<'p> Scheduler<'p> {
         let scattering = scatter::split(last, ignores_rows, self.types, self.fresh);
         let sums = narrow::sums(last, self.fresh);
         (scheduled.scattering, scheduled.sums) = (scattering, sums);
+        if cfg!(debug_assertions) {
+            self.verify(kernel, &scheduled);
+        }
         scheduled
+    }
+
+    /// Verifies what the steps compute: every kernel in a program of its own, whose parameters are what it mentions.
+    fn verify(&self, whole: &Kernel, scheduled: &Scheduled) {
+        let (mut kernels, buffers) = scheduled.parts();
+        kernels.extend(scheduled.scattering.as_ref().map(Scattering::kernel));
+        let mut types = self.types.clone();
+        types.extend(buffers.into_iter().map(|b| (b.var, Ty::Array(b.prim))));
+        let rows = whole.prologue.iter().flat_map(|s| &s.pat);
+        types.extend(rows.map(|p| (p.var, Ty::Scalar(p.ty.prim()))));
+        for kernel in kernels {
+            if let Err(e) = verify_flat(&self.alone(kernel, &types)) {
+                panic!("internal error in codegen: a step is not a kernel: {e}");
+            }
+        }
+    }
+
+    /// A program that does nothing but run a map.
+    fn alone(&self, kernel: &Kernel, types: &HashMap<Var, Ty>) -> flat::Program {
+        let used =
+            kernel.free().into_iter().filter_map(|v| Some(flat::Param { var: v, ty: *types.get(&v)? }));
+        let params = used.collect();
+        let outs = if let KernelKind::Map(outs) = &kernel.kind { outs.as_slice() } else { &[] };
+        let made = outs.iter().flat_map(|out| match out {
+            flat::Out::Elem(p) | flat::Out::Row(p, _) => vec![Ty::Array(*p)],
+            flat::Out::Scatter(dests) => dests.iter().map(|d| types[d]).collect(),
+            flat::Out::Own { dest, .. } => vec![types[dest]],
+        });
+        let pat = made.map(|ty| flat::Param { var: self.fresh.var("made"), ty }).collect();
+        let op = flat::Op::Kernel(Box::new(kernel.clone()));
+        let stm = flat::Stm { pat, op, span: Default::default(), place: Default::default() };
+        let body = flat::Block { stms: vec![stm], results: vec![] };
+        let name = "step".to_string();
+        let fun = flat::Fun { name, entry: None, params, ret: vec![], body, span: Default::default() };
+        let locals = self.locals.to_vec();
+        flat::Program { funs: vec![fun], locals, vars: self.fresh.vars(), places: Default::default() }
     }
 
     fn cut(&self, kernel: &Kernel) -> Steps {
         // Stages may compute a value again where another one needs it.
-        if let Some(staged) = stage::split(kernel) {
+        if let Some(staged) = stage::split(kernel, self.fresh) {
             return Steps::Staged(Box::new(staged));
         }
         if let Some(moves) = partition::split(kernel, self.types, self.fresh) {
@@ -158,7 +212,7 @@ pub fn of(kernel: &Kernel, scheduled: &Scheduled, captures: &[Var]) -> plan::Sch
 pub fn schedules(program: &flat::Program) -> Vec<(u32, plan::Schedule)> {
     let types = free::types(program);
     let fresh = Fresh::new(&program.vars);
-    let scheduler = Scheduler::new(&types, &fresh);
+    let scheduler = Scheduler::new(&types, &program.locals, &fresh);
     let kernels = crate::plan::kernels(program).into_iter();
     kernels.map(|(n, _, k)| (n, of(k, &scheduler.steps(k), &free::captures(k)))).collect()
 }

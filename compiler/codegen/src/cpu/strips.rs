@@ -12,7 +12,7 @@ use par_ir::flat::Kernel;
 use par_ir::{Prim, Var};
 use par_runtime::math::STRIP;
 
-/// A scalar variable, and the name of the buffer with its values on a strip.
+/// The name of a buffer, and the type of its elements: the values of a scalar on a strip.
 #[derive(Clone, Copy, PartialEq)]
 pub struct Scalar {
     pub var: Var,
