@@ -137,13 +137,15 @@ impl<'k> Splitter<'k> {
             Atom::Const(c) => return c.prim(),
             Atom::Var(v) => v,
         };
-        let pattern = self.bound.get(&v).map(|i| &self.kernel.body.stms[*i].pat);
-        let param = pattern.and_then(|pat| pat.iter().find(|p| p.var == v));
+        if self.kernel.binders().contains(&v) {
+            return Prim::I64;
+        }
+        let stms = self.kernel.prologue.iter().chain(&self.kernel.body.stms);
+        let param = stms.flat_map(|s| &s.pat).find(|p| p.var == v);
         match (param, self.types.get(&v)) {
             (Some(p), _) => p.ty.prim(),
             (None, Some(Ty::Scalar(p))) => *p,
-            // Row and position.
-            _ => Prim::I64,
+            (None, _) => panic!("internal error in codegen: the type of v_{} is not known", v.0),
         }
     }
 
