@@ -7,12 +7,9 @@
 mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
-#[cfg(target_arch = "x86_64")]
 mod sweep;
 
-use crate::math::STRIP;
 use crate::simd::{Level, level};
-use std::mem::MaybeUninit;
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering::Relaxed};
 
 /// Classes that a partition has at most.
@@ -138,16 +135,18 @@ unsafe fn plainly<T: Word>(
     n: usize,
     places: &mut Places,
     first: bool,
-) -> bool {
+) {
     // SAFETY: as the caller promises.
     unsafe {
+        if sweep::few(to, from, classes, n, places, first) {
+            return;
+        }
         if first {
             let counts = count(std::slice::from_raw_parts(classes, n), places.classes);
             places.advance(&counts[..places.classes]);
         }
         one_by_one::<T>(to, from, classes, n, places);
     }
-    true
 }
 
 macro_rules! moves {
@@ -213,25 +212,22 @@ fn mover_at(level: Level, size: usize, first: bool) -> Move {
     }
 }
 
-/// `(to, from, flags, n)`: stores those of `n` elements whose flags are set one behind the other; their number.
+/// `(to, from, flags, n)`: stores those of `n` elements whose flags are set one behind the other; their number. There are places for all.
 pub type Pack = unsafe extern "C" fn(*mut u8, *const u8, *const u8, i64) -> i64;
 
 /// Packs elements with ordinary instructions. Those that are not kept are stored too, and replaced by the next one.
 ///
 /// # Safety
-/// As for [`Pack`]: there are so many elements and flags, at most [`STRIP`], and places for those that are kept.
+/// As for [`Pack`]: there are so many elements, flags and places.
 unsafe fn pack<T: Copy>(to: *mut T, from: *const T, flags: *const u8, n: usize) -> i64 {
-    let mut packed = [const { MaybeUninit::<T>::uninit() }; STRIP];
     let mut kept = 0;
     for i in 0..n {
         // SAFETY: as the caller promises.
         unsafe {
-            packed[kept] = MaybeUninit::new(*from.add(i));
+            *to.add(kept) = *from.add(i);
             kept += usize::from(*flags.add(i) != 0);
         }
     }
-    // SAFETY: as the caller promises; so many are packed.
-    unsafe { to.copy_from_nonoverlapping(packed.as_ptr().cast(), kept) };
     kept as i64
 }
 
@@ -436,12 +432,13 @@ mod tests {
         let kept = elements.iter().zip(flags).filter(|(_, f)| **f != 0);
         let wanted: Vec<T> = kept.map(|(x, _)| *x).collect();
         for level in levels() {
-            let mut found = vec![T::default(); wanted.len()];
-            // SAFETY: there are as many flags as elements, and places for those that are kept.
+            let mut found = vec![T::default(); elements.len()];
+            // SAFETY: there are as many flags and places as elements.
             let n = unsafe {
                 let (to, from) = (found.as_mut_ptr().cast(), elements.as_ptr().cast());
                 packer_at(level, size_of::<T>())(to, from, flags.as_ptr(), flags.len() as i64)
             };
+            found.truncate(n as usize);
             assert_eq!((n as usize, &found), (wanted.len(), &wanted), "{level:?}");
         }
     }

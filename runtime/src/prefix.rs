@@ -11,6 +11,7 @@ mod avx512;
 
 use crate::prim::Prim;
 use crate::simd::{Level, level};
+use std::ops::BitOr;
 
 /// `(to, from, flags, n, before)`: stores the prefixes of `n` numbers, where `before[0]` stands for all numbers before them, and replaces
 /// that by the last prefix; replaces `before[1]` by what it is combined with all the numbers. A segment begins where a
@@ -48,6 +49,13 @@ impl Operator {
 }
 
 trait Number: Copy + Default {
+    /// A mask of all bits of a number, or none.
+    type Mask: Copy + BitOr<Output = Self::Mask>;
+
+    fn mask(flag: bool) -> Self::Mask;
+    fn is_set(mask: Self::Mask) -> bool;
+    /// `yes` where the mask has bits.
+    fn choose(mask: Self::Mask, yes: Self, no: Self) -> Self;
     fn plus(self, other: Self) -> Self;
     fn least(self, other: Self) -> Self;
     fn most(self, other: Self) -> Self;
@@ -56,6 +64,20 @@ trait Number: Copy + Default {
 macro_rules! integers {
     ($($t:ty),*) => {
         $(impl Number for $t {
+            type Mask = $t;
+
+            #[inline(always)]
+            fn mask(flag: bool) -> $t {
+                (0 as $t).wrapping_sub(flag as $t)
+            }
+            #[inline(always)]
+            fn is_set(mask: $t) -> bool {
+                mask != 0
+            }
+            #[inline(always)]
+            fn choose(mask: $t, yes: Self, no: Self) -> Self {
+                no ^ (mask & (yes ^ no))
+            }
             #[inline(always)]
             fn plus(self, other: Self) -> Self {
                 self.wrapping_add(other)
@@ -74,8 +96,23 @@ macro_rules! integers {
 integers!(u8, i32, i64, u32, u64);
 
 macro_rules! floats {
-    ($($t:ty),*) => {
+    ($($t:ty: $bits:ty),*) => {
         $(impl Number for $t {
+            type Mask = $bits;
+
+            #[inline(always)]
+            fn mask(flag: bool) -> $bits {
+                (0 as $bits).wrapping_sub(flag as $bits)
+            }
+            #[inline(always)]
+            fn is_set(mask: $bits) -> bool {
+                mask != 0
+            }
+            #[inline(always)]
+            fn choose(mask: $bits, yes: Self, no: Self) -> Self {
+                let (yes, no) = (yes.to_bits(), no.to_bits());
+                <$t>::from_bits(no ^ (mask & (yes ^ no)))
+            }
             #[inline(always)]
             fn plus(self, other: Self) -> Self {
                 self + other
@@ -91,7 +128,7 @@ macro_rules! floats {
         })*
     };
 }
-floats!(f32, f64);
+floats!(f32: u32, f64: u64);
 
 /// The operator of a scan, known when it is compiled.
 trait Combine {
@@ -147,19 +184,21 @@ unsafe fn one_by_one<T: Number, C: Combine>(
     *before = [last, all];
 }
 
-/// The prefixes of a block of `N` numbers, and before which of them a segment has begun, by doubling distances.
+/// The prefixes of a block of `N` numbers, and masks of those before which a segment has begun, by doubling distances.
 #[inline(always)]
 fn block<T: Number, C: Combine, const N: usize, const SEGMENTED: bool>(
     mut x: [T; N],
-    mut begun: [bool; N],
-) -> ([T; N], [bool; N]) {
+    mut begun: [T::Mask; N],
+) -> ([T; N], [T::Mask; N]) {
     let mut distance = 1;
     while distance < N {
         let (y, was) = (x, begun);
         for i in distance..N {
             let combined = C::of(y[i - distance], y[i]);
-            x[i] = if SEGMENTED && was[i] { y[i] } else { combined };
-            begun[i] = was[i] | was[i - distance];
+            x[i] = if SEGMENTED { T::choose(was[i], y[i], combined) } else { combined };
+        }
+        if SEGMENTED {
+            (distance..N).for_each(|i| begun[i] = was[i] | was[i - distance]);
         }
         distance *= 2;
     }
@@ -181,15 +220,19 @@ unsafe fn in_blocks<T: Number, C: Combine, const N: usize, const SEGMENTED: bool
     for at in (0..whole).step_by(N) {
         // SAFETY: the numbers and flags are inside.
         unsafe {
-            let x = from.add(at).cast::<[T; N]>().read();
-            let begun = if SEGMENTED { flags.add(at).cast::<[bool; N]>().read() } else { [false; N] };
+            let x = from.add(at).cast::<[T; N]>().read_unaligned();
+            let begun = match SEGMENTED {
+                true => flags.add(at).cast::<[bool; N]>().read().map(T::mask),
+                false => [T::mask(false); N],
+            };
             let (x, begun) = block::<T, C, N, SEGMENTED>(x, begun);
             let mut prefixes = x;
             for i in 0..N {
-                prefixes[i] = if SEGMENTED && begun[i] { x[i] } else { C::of(last, x[i]) };
+                let combined = C::of(last, x[i]);
+                prefixes[i] = if SEGMENTED { T::choose(begun[i], x[i], combined) } else { combined };
             }
-            to.add(at).cast::<[T; N]>().write(prefixes);
-            let ended = SEGMENTED && begun[N - 1];
+            to.add(at).cast::<[T; N]>().write_unaligned(prefixes);
+            let ended = SEGMENTED && T::is_set(begun[N - 1]);
             all = if ended { x[N - 1] } else { C::of(all, x[N - 1]) };
             last = prefixes[N - 1];
         }

@@ -150,11 +150,10 @@ macro_rules! packs {
         /// As for [`super::Pack`]; the processor has the instructions.
         #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
         pub unsafe fn $name(to: *mut $t, from: *const $t, flags: *const u8, n: usize) -> i64 {
-            let mut packed = [const { MaybeUninit::<$t>::uninit() }; STRIP + $lanes];
             let mut count = 0;
             let whole = n - n % $lanes;
             for at in (0..whole).step_by($lanes) {
-                // SAFETY: what is read is there; no more is packed than was read.
+                // SAFETY: what is read is there, and a vector stored behind those that are kept ends before the next that is read.
                 unsafe {
                     let bytes = _mm_cvtsi64_si128(i64::from_le(
                         flags.add(at).cast::<$flags>().read_unaligned() as i64,
@@ -162,19 +161,17 @@ macro_rules! packs {
                     let clear = _mm_movemask_epi8(_mm_cmpeq_epi8(bytes, _mm_setzero_si128())) as u32;
                     let kept = !clear & ((1 << $lanes) - 1);
                     let x = $pack(kept, _mm256_loadu_si256(from.add(at).cast()));
-                    _mm256_storeu_si256(packed.as_mut_ptr().add(count).cast(), x);
+                    _mm256_storeu_si256(to.add(count).cast(), x);
                     count += kept.count_ones() as usize;
                 }
             }
             for at in whole..n {
                 // SAFETY: as above.
                 unsafe {
-                    packed[count] = MaybeUninit::new(*from.add(at));
+                    *to.add(count) = *from.add(at);
                     count += usize::from(*flags.add(at) != 0);
                 }
             }
-            // SAFETY: there are places for those that are kept, as the caller promises.
-            unsafe { to.copy_from_nonoverlapping(packed.as_ptr().cast(), count) };
             count as i64
         }
     };

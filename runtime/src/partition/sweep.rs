@@ -2,34 +2,88 @@
 //! at a time is slow.
 
 use super::{FAR, Places, Word, one_by_one};
-use std::arch::x86_64::{_MM_HINT_ET0, _mm_prefetch};
+use crate::math::STRIP;
 use std::mem::MaybeUninit;
 
 /// Calls the sweep for a number of classes, which is known in its code. Going over the elements for each of more classes is no faster than
 /// moving one by one: then nothing is done, and the result is false.
 macro_rules! by_classes {
-    ($sweep:ident, $classes:expr, ($($arg:expr),*)) => {
+    ($sweep:ident $(<$t:ident>)?, $classes:expr, ($($arg:expr),*)) => {
         match $classes {
-            1 => $sweep::<1>($($arg),*),
-            2 => $sweep::<2>($($arg),*),
-            3 => $sweep::<3>($($arg),*),
-            4 => $sweep::<4>($($arg),*),
-            5 => $sweep::<5>($($arg),*),
-            6 => $sweep::<6>($($arg),*),
-            7 => $sweep::<7>($($arg),*),
-            8 => $sweep::<8>($($arg),*),
+            1 => $sweep::<$($t,)? 1>($($arg),*),
+            2 => $sweep::<$($t,)? 2>($($arg),*),
+            3 => $sweep::<$($t,)? 3>($($arg),*),
+            4 => $sweep::<$($t,)? 4>($($arg),*),
+            5 => $sweep::<$($t,)? 5>($($arg),*),
+            6 => $sweep::<$($t,)? 6>($($arg),*),
+            7 => $sweep::<$($t,)? 7>($($arg),*),
+            8 => $sweep::<$($t,)? 8>($($arg),*),
             _ => false,
         }
     };
 }
 pub(super) use by_classes;
 
+/// Classes at most for which ordinary instructions go over the elements for all of them.
+const FEW: usize = 4;
+
+/// Moves elements with ordinary instructions, if there are few classes: each goes to the end of all buffers, and only one of them grows. So
+/// no number has to be read from memory that was just written there. False if nothing was done.
+///
+/// # Safety
+/// As for [`super::Move`].
+pub(super) unsafe fn few<T: Word>(
+    to: *mut T,
+    from: *const T,
+    classes: *const u32,
+    n: usize,
+    places: &mut Places,
+    first: bool,
+) -> bool {
+    if places.classes > FEW {
+        return false;
+    }
+    // SAFETY: as the caller promises.
+    unsafe { by_classes!(plain<T>, places.classes, (to, from, classes, n, places, first)) }
+}
+
+/// # Safety
+/// As for [`super::Move`].
+unsafe fn plain<T: Word, const K: usize>(
+    to: *mut T,
+    from: *const T,
+    classes: *const u32,
+    n: usize,
+    places: &mut Places,
+    first: bool,
+) -> bool {
+    let mut packed = [const { [const { MaybeUninit::<T>::uninit() }; STRIP + 1] }; K];
+    let mut counts = [0; K];
+    for i in 0..n {
+        // SAFETY: what is read is there; a class has no more elements than were read.
+        unsafe {
+            let (class, x) = (*classes.add(i) as usize, *from.add(i));
+            for c in 0..K {
+                packed[c].get_unchecked_mut(counts[c]).write(x);
+                counts[c] += usize::from(class == c);
+            }
+        }
+    }
+    // SAFETY: as the caller promises; so many are packed.
+    unsafe { settle(to, (from, classes, n), (&packed, counts), places, first) };
+    true
+}
+
 /// Asks for the lines that the next strip will be stored to, if it is like this one.
 #[inline]
 fn expect<T>(to: *const T, n: usize) {
     for at in (0..n).step_by(64 / size_of::<T>()) {
+        #[cfg(target_arch = "x86_64")]
         // SAFETY: what is asked for need not be there.
-        unsafe { _mm_prefetch::<_MM_HINT_ET0>(to.wrapping_add(at).cast()) };
+        unsafe {
+            use std::arch::x86_64::{_MM_HINT_ET0, _mm_prefetch};
+            _mm_prefetch::<_MM_HINT_ET0>(to.wrapping_add(at).cast());
+        }
     }
 }
 
