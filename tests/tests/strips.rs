@@ -129,11 +129,11 @@ fn has_vectors(text: &str, ty: &str) -> bool {
 }
 
 #[test]
-fn turns_in_place_are_done_in_groups() {
+fn iterations_in_place_are_done_in_groups() {
     let row = "entry main [n] (c: f32) (k: i64) (a: *[n]f32) : [n]f32 =
       loop a for j < n - k do a with [k + j] = a[k + j] - c * a[j]";
     assert!(has_vectors(row, "fmul.f32x4") || has_vectors(row, "load.f32x4"));
-    // The element that a turn reads is known when the turn runs.
+    // The element that an iteration reads is known when the iteration runs.
     let chain = "entry main [n] (c: f32) (is: [n]i64) (a: *[n]f32) : [n]f32 =
       loop a for j < n do a with [j] = a[j] - c * a[is[j]]";
     assert!(!has_vectors(chain, "load.f32x4"));

@@ -331,7 +331,7 @@ fn the_dump_shows_every_function() {
     assert!(text.contains("fadd"));
 }
 
-/// Straight-line bodies run on vectors: all lengths around a whole number of turns, rows, values that are the same for all.
+/// Straight-line bodies run on vectors: all lengths around a whole number of iterations, rows, values that are the same for all.
 #[test]
 fn maps_on_vectors() {
     each_shape(

@@ -69,7 +69,7 @@ fn unused_values_and_empty_arrays() {
 }
 
 #[test]
-fn loops_show_every_turn() {
+fn loops_show_every_iteration() {
     shows(
         "entry main (n: i32) = loop s = 0 for i < n do #[trace] (s + i)",
         "3",

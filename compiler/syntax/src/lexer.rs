@@ -322,7 +322,8 @@ impl<'a> Lexer<'a> {
             _ => {}
         }
         if text == ";" && self.in_for_head(start) {
-            error = error.note("a loop carries a value from turn to turn: loop s = 0 for i < n do s + i");
+            error = error
+                .note("a loop carries a value from iteration to iteration: loop s = 0 for i < n do s + i");
         } else {
             error = hint.into_iter().fold(error, Diagnostic::note);
         }

@@ -241,9 +241,9 @@ impl Gpu {
         self.work().replay.flush(&self.stream)
     }
 
-    /// A turn of a loop ends: the next one may ask for the same.
-    pub fn turn(&self) -> Result<(), DriverError> {
-        self.work().replay.turn(&self.stream)
+    /// An iteration of a loop ends: the next one may ask for the same.
+    pub fn end_iteration(&self) -> Result<(), DriverError> {
+        self.work().replay.end_iteration(&self.stream)
     }
 
     /// Copies to the device; the source may change as soon as this returns.

@@ -224,8 +224,8 @@ impl<'a> Device for Cuda<'a> {
         run.device.fetch(&mut [], 0)
     }
 
-    fn turn(run: &Run<Self>) -> Result<(), RuntimeError> {
-        run.device.gpu().turn().map_err(broken)
+    fn end_iteration(run: &Run<Self>) -> Result<(), RuntimeError> {
+        run.device.gpu().end_iteration().map_err(broken)
     }
 
     fn kernel(run: &Run<Self>, k: &Kernel, frame: &mut Frame<Self>, span: Span) -> Results<Self> {

@@ -1,4 +1,4 @@
-//! Small memory that was given back, for those who want as much: turns of a loop get the same memory again, without asking the
+//! Small memory that was given back, for those who want as much: iterations of a loop get the same memory again, without asking the
 //! driver. All work on a device is in one order, so that what is given back may be used at once.
 
 use super::driver::Address;

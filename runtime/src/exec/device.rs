@@ -65,8 +65,8 @@ pub trait Device: Clone + Debug + Sized {
     /// Waits for what is still to be done; fails if that does.
     fn settle(run: &Run<Self>) -> Result<(), RuntimeError>;
 
-    /// A turn of a loop has ended.
-    fn turn(_: &Run<Self>) -> Result<(), RuntimeError> {
+    /// An iteration of a loop has ended.
+    fn end_iteration(_: &Run<Self>) -> Result<(), RuntimeError> {
         Ok(())
     }
 

@@ -150,7 +150,7 @@ impl<D: Device> Run<'_, D> {
                     frame.set(*index, Scalar::from_bits(*prim, i as u64).into());
                     let next = self.block(&l.body, frame)?;
                     set_params(frame, next);
-                    D::turn(self)?;
+                    D::end_iteration(self)?;
                 }
             }
             LoopForm::While(cond) => {
@@ -158,7 +158,7 @@ impl<D: Device> Run<'_, D> {
                 while self.condition(cond, frame)? {
                     let next = self.block(&l.body, frame)?;
                     set_params(frame, next);
-                    D::turn(self)?;
+                    D::end_iteration(self)?;
                 }
             }
         }

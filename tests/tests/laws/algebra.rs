@@ -120,13 +120,13 @@ fn changes_of_order_are_index_functions() {
 
 #[test]
 fn what_does_not_change_is_computed_once() {
-    let turns = |k: usize| {
+    let iterations = |k: usize| {
         besides(&format!(
             "entry main (n: i64) : i64 =
                let xs = numbers n in loop a = 0 for i < {k} do a * n + i64.sum (map (* n) xs)"
         ))
     };
-    assert!(turns(1000).work < turns(10).work + 10 * 1000, "{:?}", turns(1000));
+    assert!(iterations(1000).work < iterations(10).work + 10 * 1000, "{:?}", iterations(1000));
 }
 
 #[test]

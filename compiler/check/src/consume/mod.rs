@@ -10,7 +10,7 @@
 //! let ys = step xs in xs[0]            E0601  use after it was consumed
 //! let zs = xs[1:] in (step zs, xs)     E0602  use of something that shares the memory
 //! def f (xs: []i64) = step xs          E0603  not this function's to give up
-//! map (\i -> (step xs)[i]) is          E0604  consumed once for every call of the lambda, or turn of a loop
+//! map (\i -> (step xs)[i]) is          E0604  consumed once for every call of the lambda, or iteration of a loop
 //! both xs xs                           E0605  twice in one call
 //! def f (xs: []i64) : *[]i64 = xs      E0607  a result promised to be shared with nothing
 //! loop xs = copy a for … do            E0606  a loop that gives up its state without making a new one

@@ -7,7 +7,7 @@
 //! #[opaque] e              e, passed through operators that are joined with nothing
 //! #[unsafe] e              if that is permitted: bounds and assertions of `e` are not checked
 //! #[fast_math] e           a * b + c in `e` is rounded once, and x / 8 is x * 0.125: see `inexact`
-//! #[unroll] loop …         the body as often as the loop turns
+//! #[unroll] loop …         the body as often as the loop iterates
 //! ```
 
 use super::env::Env;

@@ -95,7 +95,7 @@ impl<'p> Lower<'p> {
     ) -> R<Val<'p>> {
         let shape = if has_sizes(&pat.ty) { Some(self.shape(&pat.ty, env)?) } else { None };
         let start = self.loop_start(pat, init, env)?;
-        let state_env = |lo: &mut Self, state: &Val<'p>| lo.turn_env(pat, state, env);
+        let state_env = |lo: &mut Self, state: &Val<'p>| lo.iteration_env(pat, state, env);
         let finish = |lo: &mut Self, inner: &Env<'p>| {
             lo.looping += 1;
             let val = lo.eval(body, inner, shape.as_ref());
@@ -140,7 +140,7 @@ impl<'p> Lower<'p> {
         }
     }
 
-    /// The state before the first turn.
+    /// The state before the first iteration.
     pub fn loop_start(&mut self, pat: &'p Pat, init: &'p Expr, env: &Env<'p>) -> R<Val<'p>> {
         let shape = if has_sizes(&pat.ty) { Some(self.shape(&pat.ty, env)?) } else { None };
         let start = self.eval(init, env, shape.as_ref())?;
@@ -168,7 +168,7 @@ impl<'p> Lower<'p> {
         Ok(Source::Array(self.size_of(&val)?, val))
     }
 
-    /// What a `for x in …` gives in a turn.
+    /// The value that a `for x in …` gives in an iteration.
     pub fn element_of(&mut self, source: &Source<'p>, index: Atom) -> R<Val<'p>> {
         match source {
             Source::Range(r) => Ok(Val::Scalar(self.range_at(r, index), r.prim)),
@@ -358,7 +358,7 @@ pub(super) enum Source<'p> {
 }
 
 impl Source<'_> {
-    /// How often the loop turns.
+    /// Number of iterations of the loop.
     pub fn len(&self) -> Atom {
         match self {
             Source::Range(r) => r.len,

@@ -106,7 +106,7 @@ struct Lower<'p> {
     depth: usize,
     /// Nesting of functions that are being made: 0 in an entry point.
     inside: usize,
-    /// Nesting of loops, whose state may take other shapes in later turns.
+    /// Nesting of loops, whose state may take other shapes in later iterations.
     looping: usize,
     /// What makes the checks of an update hold, whatever they ask: that there is no row to be updated.
     unless: Option<Atom>,

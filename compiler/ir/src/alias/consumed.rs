@@ -69,25 +69,25 @@ fn body(b: &Body, calls: Option<&Program>, found: &mut HashSet<Var>) {
             }
             _ => {}
         }
-        if let Exp::Loop { params, form, body: turn } = &stm.exp {
+        if let Exp::Loop { params, form, body: iteration } = &stm.exp {
             if let LoopForm::While(cond) = form {
                 body(cond, calls, found);
             }
             for (i, p) in stm.pat.iter().enumerate() {
                 if found.contains(&p.var) {
-                    mark(found, turn.results[i]);
+                    mark(found, iteration.results[i]);
                 }
             }
-            body(turn, calls, found);
+            body(iteration, calls, found);
             let before = found.len();
-            for ((p, init), next) in params.iter().zip(&turn.results) {
+            for ((p, init), next) in params.iter().zip(&iteration.results) {
                 if found.contains(&p.var) {
                     mark(found, *init);
                     mark(found, *next);
                 }
             }
             if found.len() > before {
-                body(turn, calls, found);
+                body(iteration, calls, found);
             }
             continue;
         }

@@ -52,7 +52,7 @@ pub(super) fn reason(op: &Op, place: Option<Construct>) -> Option<String> {
         }
         (Op::Kernel(k), Some(Construct::If)) if scatters(k) => "merges the results of the arms",
         (Op::Kernel(k), Some(Construct::Loop)) if k.kind == KernelKind::Filter => {
-            "selects the positions that go on: the number of turns differs, and the body is parallel"
+            "selects the positions that go on: the number of iterations differs, and the body is parallel"
         }
         (Op::Kernel(k), Some(Construct::Loop)) if scatters(k) => "stores the results of what is finished",
         (Op::Kernel(k), Some(Construct::Call)) if k.kind == KernelKind::Filter => {

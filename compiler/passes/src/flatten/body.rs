@@ -65,7 +65,7 @@ impl Flattener<'_> {
     }
 
     /// Whether a statement becomes a kernel that updates in place. The host does well enough with branches of its own; under a
-    /// nest there is a flat version too, in which all positions take each turn together.
+    /// nest there is a flat version too, in which all positions take each iteration together.
     fn runs_in_place(&self, level: LevelId, stm: &Stm) -> bool {
         let wanted = match self.shapes.is_root(level) {
             true => !matches!(stm.exp, Exp::If { .. }),
@@ -117,7 +117,9 @@ impl Flattener<'_> {
             }
             Exp::If { cond, then, other } => self.branch(level, stm, *cond, then, other),
             Exp::Loop { .. } if self.loop_by_position(level, stm)? => Ok(()),
-            Exp::Loop { params, form, body } => self.in_turns(|f| f.repeat(level, stm, params, form, body)),
+            Exp::Loop { params, form, body } => {
+                self.in_iterations(|f| f.repeat(level, stm, params, form, body))
+            }
             Exp::Call(fun, args) => self.call(level, stm, *fun, args),
             Exp::Total(d) => self.total_packed(level, stm, *d),
             Exp::Sort { keys, values } => {

@@ -32,7 +32,7 @@ pub(crate) enum Form {
     Packed,
     /// What there is already stays where it is.
     View,
-    /// State of a loop that its turns update: one array for all positions, see [`super::whole`].
+    /// State of a loop that its iterations update: one array for all positions, see [`super::whole`].
     Whole,
 }
 

@@ -241,7 +241,7 @@ impl Flattener<'_> {
     }
 
     /// Puts arrays of outer host blocks into blocks where they were made, and gives what is then added to the indices of each: so that all
-    /// turns of a loop spend the same credit for them.
+    /// iterations of a loop spend the same credit for them.
     fn outside_as_blocks(&mut self, parts: &mut [Var], prim: Prim) -> Vec<Option<Atom>> {
         let here = self.builder.scopes.len();
         let mut origins = Vec::new();

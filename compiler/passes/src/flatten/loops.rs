@@ -12,7 +12,7 @@
 //!
 //! so the work is the sum of the trips, not the longest times the number of positions.
 //!
-//! State that turns only update stays in one array for all positions, and is neither packed nor collected ([`super::whole`]). Other
+//! State that iterations only update stays in one array for all positions, and is neither packed nor collected ([`super::whole`]). Other
 //! rows of active positions are passed as views, so that those that go on stay where they are. The state of a host loop is passed in packed
 //! form, but rows that the body leaves as they are (a slice of them, what another row was, a
 //! free array) are passed as views. Which they are shows when the body has been flattened: then it is flattened once more.
@@ -46,8 +46,8 @@ struct Collected {
 }
 
 impl Flattener<'_> {
-    /// Flattens a loop, whose turns begin here: what was made before is held by whoever made it.
-    pub(crate) fn in_turns<T>(&mut self, flatten: impl FnOnce(&mut Self) -> T) -> T {
+    /// Flattens a loop, whose iterations begin here: what was made before is held by whoever made it.
+    pub(crate) fn in_iterations<T>(&mut self, flatten: impl FnOnce(&mut Self) -> T) -> T {
         let around = std::mem::replace(&mut self.kept_from, self.builder.scopes.len());
         let done = flatten(self);
         self.kept_from = around;
@@ -126,7 +126,7 @@ impl Flattener<'_> {
         found
     }
 
-    /// Notes that all state that may be is passed as views: where positions retire at different turns,
+    /// Notes that all state that may be is passed as views: where positions retire at different iterations,
     /// the others would be packed again and again.
     fn pass_views(&mut self, state: &[Param]) {
         let found: Vec<Var> = state.iter().filter(|p| self.may_be_view(p)).map(|p| p.var).collect();
@@ -169,7 +169,7 @@ impl Flattener<'_> {
             let block = f.block(|f| {
                 f.builder.declare(&i);
                 f.bind_local(&Param { var: index, ty: Type::scalar(prim) }, Ex::Atom(i.var.into()));
-                f.one_turn(level, &state, forms, &vars, body, &mut changed)
+                f.one_iteration(level, &state, forms, &vars, body, &mut changed)
             })?;
             Ok(((vars, i, block), changed))
         })?;
@@ -179,7 +179,7 @@ impl Flattener<'_> {
         Ok(())
     }
 
-    fn one_turn(
+    fn one_iteration(
         &mut self,
         level: LevelId,
         state: &[Param],
@@ -209,7 +209,7 @@ impl Flattener<'_> {
                 Ok(f.canonical(level, &cond.results))
             })?;
             let mut changed = false;
-            let block = f.block(|f| f.one_turn(level, &state, forms, &vars, body, &mut changed))?;
+            let block = f.block(|f| f.one_iteration(level, &state, forms, &vars, body, &mut changed))?;
             Ok(((vars, test, block), changed))
         })?;
         let init = self.initial(level, params, &forms);
@@ -232,7 +232,7 @@ impl Flattener<'_> {
         self.adopt(level, &stm.pat, &forms, &pat);
     }
 
-    /// A loop that ends at different turns for different positions.
+    /// A loop that ends at different iterations for different positions.
     fn active_loop(
         &mut self,
         level: LevelId,
@@ -260,7 +260,8 @@ impl Flattener<'_> {
         let (collected, empty) = self.collectors(level, &stm.pat, &forms);
         let vars = self.form_params(anchor, &state, &forms);
         let test = self.block(|f| Ok(vec![f.any(active.var.into())]))?;
-        let turn = self.block(|f| f.active_turn(level, anchor, idx, &parts, &vars, stm, &collected))?;
+        let iteration =
+            self.block(|f| f.active_iteration(level, anchor, idx, &parts, &vars, stm, &collected))?;
         self.at(stm.span);
         let mut init = self.initial(level, params, &forms[..params.len()]);
         if let Some((i, _)) = &parts.counter {
@@ -275,7 +276,7 @@ impl Flattener<'_> {
             .iter()
             .map(|(p, _)| flat::Param { var: self.builder.vars.fresh_like(p.var), ty: p.ty })
             .collect();
-        let op = Op::Loop { params: flat_params, form: flat::LoopForm::While(test), body: turn };
+        let op = Op::Loop { params: flat_params, form: flat::LoopForm::While(test), body: iteration };
         self.builder.emit(finals.clone(), op);
         let (kept, collected) = finals[2..].split_at(vars.len());
         self.bind_collected(level, &stm.pat, &forms, &Collected { params: collected.to_vec() });
@@ -291,9 +292,9 @@ impl Flattener<'_> {
         Ok(())
     }
 
-    /// One turn: retire what is done, run the body on the rest. Results: the next loop parameters.
+    /// One iteration: retire what is done, run the body on the rest. Results: the next loop parameters.
     #[allow(clippy::too_many_arguments)]
-    fn active_turn(
+    fn active_iteration(
         &mut self,
         level: LevelId,
         anchor: LevelId,

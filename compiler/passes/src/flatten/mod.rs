@@ -18,7 +18,7 @@
 //!   packed data ([`pack`]);
 //! - every parallel construct has a lifting rule in a file of its own ([`soac`], [`construct`], [`update`], [`branch`], [`loops`], [`call`], [`trace`]);
 //! - a call of a function that is scalar code through and through stays in the kernel ([`local`]);
-//! - arms and turns that update arrays do so where the rows are ([`whole`]);
+//! - arms and iterations that update arrays do so where the rows are ([`whole`]);
 //! - a loop that only updates elements of its state is one kernel whose positions work by themselves, in order ([`inplace`]); so is one with
 //!   parallel operators inside, where there are many positions ([`positions`]).
 //!
@@ -180,7 +180,7 @@ pub(crate) struct Flattener<'a> {
     /// The function being flattened.
     function: FunId,
     own: Own,
-    /// How many host blocks are around the turns of the innermost loop, or the body of the function.
+    /// How many host blocks are around the iterations of the innermost loop, or the body of the function.
     kept_from: usize,
     group: Option<Group>,
     /// Rows taken since the group was opened: where they start is known only behind the checks in it.

@@ -1,6 +1,6 @@
 //! Letting go of what views do not need.
 //!
-//! Turns of loops and calls pass views on, and their blocks would hold every array that ever was a row's. So what a turn or a call
+//! Iterations of loops and calls pass views on, and their blocks would hold every array that ever was a row's. So what an iteration or a call
 //! results in is tidied, and what a recursive call is given:
 //!
 //! ```text
@@ -12,7 +12,7 @@
 //!     if more than twice what all rows have is left: pack
 //! ```
 //!
-//! What a loop's turns find outside, and a function's arguments, are held anyway: nothing is copied out of these, or each turn would do so.
+//! What a loop's iterations find outside, and a function's arguments, are held anyway: nothing is copied out of these, or each iteration would do so.
 //!
 //! The first costs a step a position. The rest costs what the rows have, but only when as much has been made since the last time.
 

@@ -1,4 +1,4 @@
-//! Arrays that arms and turns update in place: they stay where they are, whole, and positions write to their own rows.
+//! Arrays that arms and iterations update in place: they stay where they are, whole, and positions write to their own rows.
 //!
 //! ```text
 //! loop (xs = xs0) for i < n do if c { xs with [j] = v } else { xs }       -- n and c differ between positions
@@ -50,7 +50,7 @@ impl Flattener<'_> {
         same.then(|| (arr.clone(), d))
     }
 
-    /// Per state of a loop: whether it is kept whole, since every turn only updates it.
+    /// Per state of a loop: whether it is kept whole, since every iteration only updates it.
     pub(crate) fn whole_states(&self, params: &[(Param, Atom)], body: &Body) -> Vec<bool> {
         let names: Vec<Var> = params.iter().map(|(p, _)| p.var).collect();
         let of_state = |d: &Dim| match d {

@@ -18,7 +18,7 @@ pub(super) struct Plan {
     passed: HashSet<Var>,
     /// Something updates them.
     consumed: HashSet<Var>,
-    /// They are given to turns or functions that go over all of them.
+    /// They are given to iterations or functions that go over all of them.
     in_order: HashSet<Var>,
 }
 

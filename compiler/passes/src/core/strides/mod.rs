@@ -6,7 +6,7 @@
 //! ```
 //!
 //! Branches, loops and calls pass arrays on by where they start ([`crate::flatten`]), so a slice with a step would have to be copied, for every
-//! position and in every turn. As an array, a start and a step it costs three numbers: the slice is taken where the array is used.
+//! position and in every iteration. As an array, a start and a step it costs three numbers: the slice is taken where the array is used.
 //! Steps are multiplied on the way, so that what a loop or a recursion takes slices of stays one array, and often is no state at all.
 //!
 //! [`find`] says which arrays are passed on so; a slice of what the same body makes is not one of them, since its copy costs no more than
