@@ -60,7 +60,7 @@ pub enum Kind {
     /// A flat array.
     Array(Prim),
     /// Arrays that are read as one.
-    Blocks(Prim),
+    Rope(Prim),
     /// A descriptor.
     Desc,
 }
@@ -148,10 +148,10 @@ pub enum Op<K = Kernel> {
     Slice { arr: Operand, start: Operand, len: Operand },
     Concat(Vec<Operand>, Prim),
     ConcatDesc(Vec<Operand>),
-    Join(Vec<Operand>, Prim),
-    Tidy { blocks: Operand, starts: Operand, lens: Operand, kept: Option<Operand> },
-    Grown { blocks: Operand, base: Option<Operand> },
-    Sweep { blocks: Operand, starts: Operand, weight: Operand },
+    Append(Vec<Operand>, Prim),
+    Compact { rope: Operand, starts: Operand, lens: Operand, kept: Option<Operand> },
+    NeedsCollection { rope: Operand, base: Option<Operand> },
+    Collect { rope: Operand, starts: Operand, weight: Operand },
     Sort { space: Space, keys: Operand, values: Option<Operand> },
     If { cond: Operand, then: Block<K>, other: Block<K> },
     Loop(Box<Loop<K>>),
@@ -247,7 +247,7 @@ impl ErrorRecord {
 /// dim       row length of a uniform space, address of the offsets of a ragged one, number of elements of a flat one
 /// cancel    address of a byte that is not zero once the run is to be stopped
 /// stack     bytes of stack that calls of functions may take
-/// captures  bits of scalars, addresses of arrays, 0 for blocks
+/// captures  bits of scalars, addresses of arrays, 0 for ropes
 /// initial   per combined result: bits of the accumulator's first value
 /// outputs   see the kind
 /// partials  per combined result: address of one value per piece (where the kind needs it)

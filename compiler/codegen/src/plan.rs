@@ -72,7 +72,7 @@ fn kind(ty: Ty) -> Kind {
     match ty {
         Ty::Scalar(p) => Kind::Scalar(p),
         Ty::Array(p) => Kind::Array(p),
-        Ty::Blocks(p) => Kind::Blocks(p),
+        Ty::Rope(p) => Kind::Rope(p),
         Ty::Desc => Kind::Desc,
     }
 }
@@ -194,7 +194,7 @@ impl<C: Code> Planner<'_, C> {
             Op::Kernel(k) => plan::Op::Kernel(Box::new(self.code.kernel(k, &mut self.operands, live)?)),
             Op::Call(fun, args) => plan::Op::Call(fun.0 as usize, self.operands.operands(args, live)),
             Op::Concat(vs) => plan::Op::Concat(self.operands.vars(vs, live), result_prim(stm)?),
-            Op::Join(vs) => plan::Op::Join(self.operands.vars(vs, live), result_prim(stm)?),
+            Op::Append(vs) => plan::Op::Append(self.operands.vars(vs, live), result_prim(stm)?),
             op => self.simple(op, live),
         })
     }
@@ -239,18 +239,18 @@ impl<C: Code> Planner<'_, C> {
                 len: self.operands.operand(len, live),
             },
             Op::ConcatDesc(vs) => plan::Op::ConcatDesc(self.operands.vars(vs, live)),
-            Op::Tidy { blocks, starts, lens, kept } => plan::Op::Tidy {
-                blocks: self.operands.var(*blocks, live),
+            Op::Compact { rope, starts, lens, kept } => plan::Op::Compact {
+                rope: self.operands.var(*rope, live),
                 starts: self.operands.var(*starts, live),
                 lens: self.operands.var(*lens, live),
                 kept: kept.map(|b| self.operands.var(b, live)),
             },
-            Op::Grown { blocks, base } => plan::Op::Grown {
-                blocks: self.operands.var(*blocks, live),
+            Op::NeedsCollection { rope, base } => plan::Op::NeedsCollection {
+                rope: self.operands.var(*rope, live),
                 base: base.map(|b| self.operands.var(b, live)),
             },
-            Op::Sweep { blocks, starts, weight } => plan::Op::Sweep {
-                blocks: self.operands.var(*blocks, live),
+            Op::Collect { rope, starts, weight } => plan::Op::Collect {
+                rope: self.operands.var(*rope, live),
                 starts: self.operands.var(*starts, live),
                 weight: self.operands.operand(weight, live),
             },
@@ -265,7 +265,7 @@ impl<C: Code> Planner<'_, C> {
             | Op::Kernel(_)
             | Op::Call(..)
             | Op::Concat(_)
-            | Op::Join(_) => unreachable!("planned by `op`"),
+            | Op::Append(_) => unreachable!("planned by `op`"),
         }
     }
 
@@ -374,7 +374,7 @@ fn out(out: &flat::Out, operands: &mut Operands, live: &mut Live) -> plan::Out {
 
 fn result_prim(stm: &flat::Stm) -> Result<par_ir::Prim, String> {
     match stm.pat.first().map(|p| p.ty) {
-        Some(Ty::Array(p) | Ty::Blocks(p)) => Ok(p),
+        Some(Ty::Array(p) | Ty::Rope(p)) => Ok(p),
         _ => Err("a concatenation binds no array".into()),
     }
 }
@@ -417,13 +417,13 @@ impl Uses {
             Op::Write { arr, index, value } => self.atoms([&Atom::Var(*arr), index, value]),
             Op::Replicate(n, x) => self.atoms([n, x]),
             Op::Slice { arr, start, len } => self.atoms([&Atom::Var(*arr), start, len]),
-            Op::Concat(vs) | Op::ConcatDesc(vs) | Op::Join(vs) => self.used.extend(vs),
-            Op::Tidy { blocks, starts, lens, kept } => {
-                self.used.extend([blocks, starts, lens].into_iter().chain(kept));
+            Op::Concat(vs) | Op::ConcatDesc(vs) | Op::Append(vs) => self.used.extend(vs),
+            Op::Compact { rope, starts, lens, kept } => {
+                self.used.extend([rope, starts, lens].into_iter().chain(kept));
             }
-            Op::Grown { blocks, base } => self.used.extend(std::iter::once(blocks).chain(base)),
-            Op::Sweep { blocks, starts, weight } => {
-                self.atoms([&Atom::Var(*blocks), &Atom::Var(*starts), weight]);
+            Op::NeedsCollection { rope, base } => self.used.extend(std::iter::once(rope).chain(base)),
+            Op::Collect { rope, starts, weight } => {
+                self.atoms([&Atom::Var(*rope), &Atom::Var(*starts), weight]);
             }
             Op::Sort { space, keys, values } => {
                 self.space(space);

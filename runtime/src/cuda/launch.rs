@@ -121,8 +121,8 @@ impl<'a> Run<'_, Cuda<'a>> {
                     held.push(HostValue::Array(a));
                     at
                 }
-                HostValue::Blocks(b) => {
-                    held.push(HostValue::<Cuda>::Blocks(b));
+                HostValue::Rope(b) => {
+                    held.push(HostValue::<Cuda>::Rope(b));
                     0
                 }
                 _ => return Err(internal("a kernel reads something that is neither scalar nor array")),
@@ -357,7 +357,7 @@ impl<'a> Launch<'_, 'a> {
         Ok(results)
     }
 
-    /// The first elements, copied if that lets go of much memory.
+    /// The first elements, copied if that frees much memory.
     fn trimmed(&self, a: Array, len: usize) -> Result<Array, RuntimeError> {
         if len >= a.len() / 2 {
             return Ok(a.with_len(len));

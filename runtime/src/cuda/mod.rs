@@ -10,7 +10,6 @@
 //! The library of the driver and NVRTC are loaded at run time: without them everything but [`Gpu::open`] and [`load`] works.
 
 mod array;
-mod blocks;
 mod bulk;
 mod cache;
 mod desc;
@@ -21,6 +20,7 @@ mod launch;
 mod module;
 mod nvrtc;
 mod replay;
+mod rope;
 mod run;
 mod sort;
 mod spare;
@@ -121,7 +121,7 @@ impl Tile {
 /// launch    number of the launch
 /// stack     bytes that calls may take
 /// space     see [`Shape`]
-/// captures  scalars, addresses of arrays, 0 for blocks
+/// captures  scalars, addresses of arrays, 0 for ropes
 /// neutral   neutral elements of a fold
 /// outputs   see [`KernelKind`]
 /// ```

@@ -100,8 +100,8 @@ impl Run<'_> {
                     address
                 }
                 // An index of theirs is an address in units of elements.
-                HostValue::Blocks(b) => {
-                    held.push(HostValue::Blocks(b));
+                HostValue::Rope(b) => {
+                    held.push(HostValue::Rope(b));
                     0
                 }
                 _ => return Err(internal("a kernel reads something that is neither scalar nor array")),

@@ -260,7 +260,7 @@ fn export<D: Device>(
             HostValue::Array(a) if keep => Column::Data(D::keep(run, a)?),
             HostValue::Array(a) => Column::Data(D::download(run, a)?),
             HostValue::Desc(d) => Column::Offsets(D::download(run, D::offsets(&d))?),
-            HostValue::Empty | HostValue::Blocks(_) => {
+            HostValue::Empty | HostValue::Rope(_) => {
                 return Err(internal(&format!("result {i} is neither scalar nor array")));
             }
         })

@@ -41,14 +41,14 @@ enum Parts<D: Device> {
     /// Appended.
     Array(Prim, Option<D::Array>),
     Descs(Vec<D::Desc>),
-    Blocks(Prim, Vec<HostValue<D>>),
+    Rope(Prim, Vec<HostValue<D>>),
 }
 
 impl<D: Device> Parts<D> {
     fn new(kind: Kind) -> Parts<D> {
         match kind {
             Kind::Array(p) | Kind::Scalar(p) => Parts::Array(p, None),
-            Kind::Blocks(p) => Parts::Blocks(p, Vec::new()),
+            Kind::Rope(p) => Parts::Rope(p, Vec::new()),
             Kind::Desc => Parts::Descs(Vec::new()),
         }
     }
@@ -62,7 +62,7 @@ impl<D: Device> Parts<D> {
                 });
             }
             (Parts::Descs(all), HostValue::Desc(d)) => all.push(d),
-            (Parts::Blocks(_, all), blocks @ HostValue::Blocks(_)) => all.push(blocks),
+            (Parts::Rope(_, all), rope @ HostValue::Rope(_)) => all.push(rope),
             _ => return Err(internal("a piece gives something that cannot be appended")),
         }
         Ok(())
@@ -74,8 +74,8 @@ impl<D: Device> Parts<D> {
             Parts::Array(_, None) => return Err(internal("no piece was worked on")),
             Parts::Descs(mut all) if all.len() == 1 => HostValue::Desc(all.remove(0)),
             Parts::Descs(all) => HostValue::Desc(D::concat_desc(run, &all, span)?),
-            Parts::Blocks(_, mut all) if all.len() == 1 => all.remove(0),
-            Parts::Blocks(prim, all) => HostValue::Blocks(D::join(run, all, prim, span)?.0),
+            Parts::Rope(_, mut all) if all.len() == 1 => all.remove(0),
+            Parts::Rope(prim, all) => HostValue::Rope(D::append(run, all, prim, span)?.0),
         })
     }
 }

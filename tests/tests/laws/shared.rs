@@ -116,10 +116,10 @@ fn a_recursive_function_returns_its_argument() {
     );
 }
 
-/// Arrays that no row is in any more are let go of, and rows are copied out of arrays of which little is used: a loop that makes
+/// Arrays that no row is in any more are freed, and rows are copied out of arrays of which little is used: a loop that makes
 /// new rows for some positions in every iteration does not hold those of all iterations.
 #[test]
-fn rows_of_earlier_iterations_are_let_go_of() {
+fn rows_of_earlier_iterations_are_freed() {
     let text = "entry main (iterations: i64) : i64 =
        let step t i xs = if (i + t) % 3 == 0 then map (+ t) xs else xs
        let rows = loop xss = map (\\i -> replicate 50 i) (iota 200) for t < iterations do

@@ -107,7 +107,7 @@ fn what_is_left_of_a_matrix_outside_all_nests() {
     );
 }
 
-/// Matrices that no position refers to any more are let go of, also where others are kept for long.
+/// Matrices that no position refers to any more are freed, also where others are kept for long.
 #[test]
 fn matrices_of_iterations_that_are_over() {
     let text = "entry main (n: i64) : i64 =
@@ -120,7 +120,7 @@ fn matrices_of_iterations_that_are_over() {
     assert!(large[2] < 2 * small[2], "{} bytes held after {}", large[2], small[2]);
 }
 
-/// One row of each matrix is kept: the others are let go of.
+/// One row of each matrix is kept: the others are freed.
 #[test]
 fn rows_that_are_kept_of_matrices() {
     let text = "entry main (n: i64) : i64 =

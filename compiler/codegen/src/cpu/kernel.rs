@@ -216,7 +216,7 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
                     self.e.scalars.insert(*v, x);
                     self.e.prims.insert(*v, *p);
                 }
-                Some(Ty::Array(p) | Ty::Blocks(p)) => {
+                Some(Ty::Array(p) | Ty::Rope(p)) => {
                     let address = self.env(types::I64, word);
                     self.e.arrays.insert(*v, Base { address, prim: *p, changes: false });
                 }

@@ -181,7 +181,7 @@ fn members(b: &mut Bodies, s: &Source, types: &HashMap<Var, Ty>) -> Result<(), U
         let name = name(*v, b.vars);
         b.text.line(match types.get(v) {
             Some(Ty::Array(p)) => format!("const {}* {name};", ty(*p)),
-            Some(Ty::Blocks(p)) => format!("const {}* {name};   // blocks: indices are addresses", ty(*p)),
+            Some(Ty::Rope(p)) => format!("const {}* {name};   // rope: indices are addresses", ty(*p)),
             Some(Ty::Scalar(p)) => {
                 b.prims.insert(*v, *p);
                 format!("alignas(8) {} {name};", ty(*p))

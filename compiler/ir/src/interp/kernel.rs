@@ -200,7 +200,7 @@ fn indices(starts: &[Vec<i64>], mut number: i64) -> Vec<i64> {
 
 fn prim(p: &Param) -> Prim {
     match p.ty {
-        Ty::Scalar(p) | Ty::Array(p) | Ty::Blocks(p) => p,
+        Ty::Scalar(p) | Ty::Array(p) | Ty::Rope(p) => p,
         Ty::Desc => Prim::I64,
     }
 }

@@ -198,13 +198,13 @@ impl Code for Op {
                 arr.walk(f);
                 [start, len].into_iter().for_each(|a| a.walk(f));
             }
-            Op::Concat(vs) | Op::ConcatDesc(vs) | Op::Join(vs) => vs.walk(f),
-            Op::Tidy { blocks, starts, lens, kept } => {
-                [blocks, starts, lens].into_iter().chain(kept).for_each(|v| v.walk(f));
+            Op::Concat(vs) | Op::ConcatDesc(vs) | Op::Append(vs) => vs.walk(f),
+            Op::Compact { rope, starts, lens, kept } => {
+                [rope, starts, lens].into_iter().chain(kept).for_each(|v| v.walk(f));
             }
-            Op::Grown { blocks, base } => std::iter::once(blocks).chain(base).for_each(|v| v.walk(f)),
-            Op::Sweep { blocks, starts, weight } => {
-                [blocks, starts].into_iter().for_each(|v| v.walk(f));
+            Op::NeedsCollection { rope, base } => std::iter::once(rope).chain(base).for_each(|v| v.walk(f)),
+            Op::Collect { rope, starts, weight } => {
+                [rope, starts].into_iter().for_each(|v| v.walk(f));
                 weight.walk(f);
             }
             Op::Sort { space, keys, values } => {
@@ -259,13 +259,13 @@ impl Code for Op {
                 arr.edit(e);
                 [start, len].into_iter().for_each(|a| a.edit(e));
             }
-            Op::Concat(vs) | Op::ConcatDesc(vs) | Op::Join(vs) => vs.edit(e),
-            Op::Tidy { blocks, starts, lens, kept } => {
-                [blocks, starts, lens].into_iter().chain(kept).for_each(|v| v.edit(e));
+            Op::Concat(vs) | Op::ConcatDesc(vs) | Op::Append(vs) => vs.edit(e),
+            Op::Compact { rope, starts, lens, kept } => {
+                [rope, starts, lens].into_iter().chain(kept).for_each(|v| v.edit(e));
             }
-            Op::Grown { blocks, base } => std::iter::once(blocks).chain(base).for_each(|v| v.edit(e)),
-            Op::Sweep { blocks, starts, weight } => {
-                [blocks, starts].into_iter().for_each(|v| v.edit(e));
+            Op::NeedsCollection { rope, base } => std::iter::once(rope).chain(base).for_each(|v| v.edit(e)),
+            Op::Collect { rope, starts, weight } => {
+                [rope, starts].into_iter().for_each(|v| v.edit(e));
                 weight.edit(e);
             }
             Op::Sort { space, keys, values } => {

@@ -366,9 +366,9 @@ fn group_of(op: &Op) -> Option<Group> {
         | Op::Literal(..)
         | Op::Slice { .. }
         | Op::Concat(_)
-        | Op::Join(_)
-        | Op::Tidy { .. }
-        | Op::Sweep { .. } => Group::Array,
+        | Op::Append(_)
+        | Op::Compact { .. }
+        | Op::Collect { .. } => Group::Array,
         Op::Write { .. } | Op::Sort { .. } => Group::Array,
         Op::MakeDesc(_) | Op::UniformDesc { .. } | Op::ConcatDesc(_) => Group::Rows,
         Op::Lengths(_) | Op::SegIds(_) => Group::Rows,

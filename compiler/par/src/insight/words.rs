@@ -20,12 +20,12 @@ pub(super) fn operation(program: &Program, stm: &Stm, place: Option<Construct>) 
         Op::Write { arr, .. } => ("write", format!("one element of {}", w.var(*arr))),
         Op::MakeDesc(v) => ("row lengths", format!("offsets from {}", w.var(*v))),
         Op::UniformDesc { rows, m } => ("row lengths", format!("{} rows of {}", w.atom(rows), w.atom(m))),
-        Op::Join(vs) => ("join", format!("{} read as one, nothing is copied", w.vars(vs))),
-        Op::Tidy { blocks, .. } => ("tidy", format!("{}: what no row needs is let go of", w.var(*blocks))),
-        Op::Grown { blocks, .. } => {
-            ("grown", format!("whether {} has much more than before", w.var(*blocks)))
+        Op::Append(vs) => ("append", format!("{} read as one, nothing is copied", w.vars(vs))),
+        Op::Compact { rope, .. } => ("compact", format!("{}: frees what no row needs", w.var(*rope))),
+        Op::NeedsCollection { rope, .. } => {
+            ("needs_collection", format!("whether {} has much more than before", w.var(*rope)))
         }
-        Op::Sweep { blocks, .. } => ("sweep", format!("{}: what no row is in is let go of", w.var(*blocks))),
+        Op::Collect { rope, .. } => ("collect", format!("{}: frees arrays that no row is in", w.var(*rope))),
         Op::Sort { keys, values, .. } => {
             let with = values.map_or(String::new(), |v| format!(", and with it {}", w.var(v)));
             ("sort", format!("{} by its digits{with}", w.var(*keys)))
@@ -78,7 +78,7 @@ pub(super) fn makes(program: &Program, stm: &Stm) -> Vec<String> {
     let array = |p: &Param| match p.ty {
         Ty::Array(prim) => Some(format!("{}: []{prim}", w.var(p.var))),
         Ty::Desc => Some(format!("{}: row lengths", w.var(p.var))),
-        Ty::Scalar(_) | Ty::Blocks(_) => None,
+        Ty::Scalar(_) | Ty::Rope(_) => None,
     };
     stm.pat.iter().filter_map(array).collect()
 }

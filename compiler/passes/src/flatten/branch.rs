@@ -240,7 +240,7 @@ impl Flattener<'_> {
                 self.arrays_in(v, &mut parts);
                 parts.retain(|part| (part.0 as usize) < outside);
                 if !parts.is_empty() {
-                    self.shapes.joined_of.insert(name, parts);
+                    self.shapes.parts_of_rope.insert(name, parts);
                 }
                 names.push((v, flat::Param { var: name, ty }));
                 values.push(v.into());
@@ -254,16 +254,16 @@ impl Flattener<'_> {
     /// The host variables of an array's rows, without what says where they start.
     pub(crate) fn made_of(&self, arr: &Arr) -> Vec<(Var, Ty)> {
         let mut vars = match arr.src {
-            Src::Data(v, p) if self.builder.blocks.contains(&v) => vec![(v, Ty::Blocks(p))],
+            Src::Data(v, p) if self.builder.rope.contains(&v) => vec![(v, Ty::Rope(p))],
             Src::Data(v, p) => vec![(v, Ty::Array(p))],
             Src::Desc(d) => vec![(d, Ty::Desc)],
-            Src::Lens(v) => vec![(v, Ty::Blocks(Prim::I64))],
+            Src::Lens(v) => vec![(v, Ty::Rope(Prim::I64))],
             Src::Iota | Src::Splat(_) => vec![],
         };
         let ty = |d: &FDim, v: Var| match d {
             FDim::Size(_) => Ty::Scalar(Prim::I64),
             FDim::Seg(_) => Ty::Desc,
-            FDim::View(_) | FDim::Steps(..) if self.builder.blocks.contains(&v) => Ty::Blocks(Prim::I64),
+            FDim::View(_) | FDim::Steps(..) if self.builder.rope.contains(&v) => Ty::Rope(Prim::I64),
             FDim::Steps(_, Step::Same(Atom::Var(m))) if *m == v => Ty::Scalar(Prim::I64),
             FDim::View(_) | FDim::Steps(..) => Ty::Array(Prim::I64),
         };
@@ -346,7 +346,7 @@ impl Flattener<'_> {
     }
 
     fn merge_rows(&mut self, level: LevelId, p: &Param, arms: &[Arm], arrs: &[Arr]) -> Arr {
-        let (src, inner, offsets) = self.join(arrs);
+        let (src, inner, offsets) = self.append(arrs);
         let starts: Vec<Ex> =
             arrs.iter().zip(offsets).map(|(a, o)| self.add(a.start.clone(), Ex::Atom(o))).collect();
         let at = Param { var: p.var, ty: par_ir::Type::I64 };

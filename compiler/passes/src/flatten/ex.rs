@@ -162,8 +162,8 @@ impl Flattener<'_> {
         if i.as_i64() == Some(0) {
             return Ex::i64(0);
         }
-        match self.shapes.rows_joined.get(&desc) {
-            Some(joined) => joined.dims.iter().fold(i, |i, d| self.row_start(*d, i)),
+        match self.shapes.appended_rows.get(&desc) {
+            Some(rows) => rows.dims.iter().fold(i, |i, d| self.row_start(*d, i)),
             None => Ex::Off(desc, Rc::new(i)),
         }
     }

@@ -194,7 +194,7 @@ impl Flattener<'_> {
         self.bind_versions(level, &versions(&body.results, state, forms))?;
         *changed = self.note_views(level, state, &body.results);
         let values = self.formed(level, &body.results, forms);
-        Ok(self.tidied(level, &body.results, forms, values))
+        Ok(self.compacted(level, &body.results, forms, values))
     }
 
     fn host_while(&mut self, stm: &Stm, params: &[(Param, Atom)], cond: &Body, body: &Body) -> Result<()> {
@@ -343,7 +343,7 @@ impl Flattener<'_> {
             f.bind_versions(body_level, &versions(results, &parts.params, &parts.forms))?;
             let forms = &parts.forms[..results.len()];
             let values = f.formed(body_level, results, forms);
-            let mut values = f.tidied(body_level, results, forms, values);
+            let mut values = f.compacted(body_level, results, forms, values);
             if let Some((i, _)) = &parts.counter {
                 values.push(f.next_counter(body_level, i)?);
             }
@@ -414,7 +414,7 @@ impl Flattener<'_> {
                 let rows = self.form_tys(level, &p.ty, *form)[0];
                 let none = self.nothing(rows);
                 add(self, "rows", rows, none);
-                let ty = if *form == Form::View { Ty::Blocks(Prim::I64) } else { Ty::Array(Prim::I64) };
+                let ty = if *form == Form::View { Ty::Rope(Prim::I64) } else { Ty::Array(Prim::I64) };
                 for _ in 1..p.ty.rank() {
                     let none = self.nothing(ty);
                     add(self, "starts", ty, none);
@@ -448,12 +448,12 @@ impl Flattener<'_> {
                 Rep::Array(_) if parts.forms[k] == Form::View => {
                     let values = self.formed(done, &[q.var.into()], &[Form::View]);
                     let bases: Vec<Var> = (0..p.ty.rank()).map(|_| slot().var).collect();
-                    let values = self.tidy(done, values, &q.ty, &bases);
-                    let (starts, blocks) = values.split_last().expect("a view has a start");
-                    for (k, (base, rows)) in bases.iter().zip(blocks).enumerate() {
-                        let rows = rows.var().expect("blocks are a variable");
+                    let values = self.compact(done, values, &q.ty, &bases);
+                    let (starts, rope) = values.split_last().expect("a view has a start");
+                    for (k, (base, rows)) in bases.iter().zip(rope).enumerate() {
+                        let rows = rows.var().expect("a rope is a variable");
                         let prim = if k == 0 { p.ty.prim() } else { Prim::I64 };
-                        out.push(self.join_blocks(&[*base, rows], prim).0.into());
+                        out.push(self.rope_of(&[*base, rows], prim).0.into());
                     }
                     let starts = starts.var().expect("starts are a variable");
                     Ex::Load(starts, Prim::I64, Rc::new(Ex::Pos(done)))
@@ -468,7 +468,7 @@ impl Flattener<'_> {
                     let (src, inner, offset) = self.append_rows(&Arr::whole(src, views), &packed);
                     match src {
                         Src::Data(v, _) | Src::Desc(v) => out.push(v.into()),
-                        Src::Lens(_) | Src::Iota | Src::Splat(_) => unreachable!("joined"),
+                        Src::Lens(_) | Src::Iota | Src::Splat(_) => unreachable!("appended"),
                     }
                     for d in inner {
                         if let FDim::View(s) = d {

@@ -39,7 +39,7 @@ mod forwarded;
 mod host;
 mod inplace;
 
-mod joined;
+mod appended;
 pub(crate) mod kernel;
 mod lengths;
 mod local;
@@ -49,6 +49,7 @@ mod outlive;
 mod pack;
 mod positions;
 
+mod compact;
 mod rep;
 mod sequential;
 mod shapes;
@@ -56,7 +57,6 @@ mod shared;
 mod soac;
 mod sort;
 mod split;
-mod tidy;
 mod trace;
 mod update;
 mod versions;

@@ -87,7 +87,7 @@ impl Flattener<'_> {
             return;
         };
         let ty = self.types[&v].clone();
-        if self.builder.blocks.contains(&data) || ty.is_desc() {
+        if self.builder.rope.contains(&data) || ty.is_desc() {
             return;
         }
         self.flush();

@@ -34,7 +34,7 @@ pub(crate) enum Src {
     Data(Var, Prim),
     /// Row lengths of a descriptor.
     Desc(Var),
-    /// Row lengths in blocks: a start may be marked, see [`super::lengths`].
+    /// Row lengths in a rope: a start may be marked, see [`super::lengths`].
     Lens(Var),
     /// Element `r` is `r`.
     Iota,

@@ -1,4 +1,4 @@
-//! Rows that many positions share, in forms that can be joined with others without a copy of their elements.
+//! Rows that many positions share, in forms that can be appended to others without a copy of their elements.
 //!
 //! ```text
 //! let m : [2][3]i64 = …           data of 6 elements, rows at 0, 3: starts = [0, 3], made once

@@ -87,7 +87,7 @@ impl Flattener<'_> {
             Rep::Array(row) => {
                 let (dim, start) = match &row.stride {
                     Some(step) => self.stepped_rows(child, &row.start, step),
-                    None => match self.joined_as(child, &row.start, ty) {
+                    None => match self.appended_as(child, &row.start, ty) {
                         Some(dim) => (dim, self.start_of(child)),
                         None => self.rows_of(child, &row.start),
                     },

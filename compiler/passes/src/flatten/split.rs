@@ -76,7 +76,7 @@ impl Flattener<'_> {
                 forms.push(if as_view { Form::View } else { Form::Packed });
             }
             let values = f.formed(part, &made, &forms);
-            Ok(f.tidied(part, &made, &forms, values))
+            Ok(f.compacted(part, &made, &forms, values))
         })?;
         self.at(span);
         let pat = self.form_params(child, &params, &forms);

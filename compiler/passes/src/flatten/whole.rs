@@ -133,7 +133,7 @@ impl Flattener<'_> {
     fn is_or_becomes_whole(&mut self, level: LevelId, v: Var, ty: &Type) -> bool {
         let Some(Rep::Array(arr)) = self.env.get(&v).cloned() else { return false };
         let Src::Data(data, _) = arr.src else { return false };
-        if ty.is_desc() || self.types.get(&v) != Some(ty) || self.builder.blocks.contains(&data) {
+        if ty.is_desc() || self.types.get(&v) != Some(ty) || self.builder.rope.contains(&data) {
             return false;
         }
         if self.as_whole(level, v).is_some() {
