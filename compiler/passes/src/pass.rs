@@ -5,7 +5,7 @@
 //!        results    takes what is known of a function's results out of them
 //!        merge      makes one map of independent calls of a recursive function
 //!        hoist      takes what does not change out of maps and loops
-//!        fuse       joins producers and consumers, then neighbours
+//!        fuse       fuses producers and consumers, then neighbours
 //!        inward     moves branches into the maps that their arms are
 //!        tiny       makes scalars of arrays with a few elements
 //!        sequential makes loops of what is to run one row after the other
@@ -80,7 +80,7 @@ pub const HOIST: CorePass = Pass {
 /// Vertical and horizontal fusion.
 pub const FUSE: CorePass = Pass {
     name: "fuse",
-    description: "joins maps with what consumes them, and with their neighbours",
+    description: "fuses maps with what consumes them, and with their neighbours",
     run: fuse::run,
 };
 

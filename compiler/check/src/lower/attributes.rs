@@ -4,7 +4,7 @@
 //! #[sequential] e          the parallel operators of `e` are marked: a later pass makes loops of them
 //! #[sequential_outer] e    only those that are in no other of `e`
 //! #[sequential_inner] e    only those that are in another of `e`
-//! #[opaque] e              e, passed through operators that are joined with nothing
+//! #[opaque] e              e, passed through operators that are fusion barriers
 //! #[unsafe] e              if that is permitted: bounds and assertions of `e` are not checked
 //! #[fast_math] e           a * b + c in `e` is rounded once, and x / 8 is x * 0.125: see `inexact`
 //! #[unroll] loop …         the body as often as the loop iterates
@@ -119,7 +119,7 @@ impl<'p> Lower<'p> {
     fn opaque_scalar(&mut self, a: Atom, p: Prim) -> R<Atom> {
         let one = Atom::i64(1);
         let body = Body { stms: Vec::new(), results: vec![a] };
-        let lam = Lambda { params: Vec::new(), body, ret: vec![Type::scalar(p)], schedule: Schedule::Apart };
+        let lam = Lambda { params: Vec::new(), body, ret: vec![Type::scalar(p)], schedule: Schedule::Opaque };
         let ty = Type::array(vec![Dim::Size(one)], p);
         let boxed = self.emit("opaque", ty, Exp::Map { width: one, inputs: Vec::new(), lam });
         Ok(Atom::Var(self.emit("opaque", Type::scalar(p), Exp::Index(boxed, vec![Atom::i64(0)]))))
@@ -142,7 +142,7 @@ impl<'p> Lower<'p> {
         let leaves = pat.iter().map(|p| Atom::Var(p.var)).collect();
         if !pat.is_empty() {
             let body = Body { stms: Vec::new(), results };
-            let lam = Lambda { params: inputs.params, body, ret, schedule: Schedule::Apart };
+            let lam = Lambda { params: inputs.params, body, ret, schedule: Schedule::Opaque };
             self.push(pat, Exp::Map { width, inputs: inputs.arrays, lam });
         }
         self.with_leaves(val, leaves)

@@ -75,7 +75,7 @@ impl Parser {
     fn soac(&mut self) -> Result<(Atom, Vec<Var>, Lambda)> {
         let schedule = match () {
             () if self.accept_word("seq") => Schedule::Sequential,
-            () if self.accept_word("apart") => Schedule::Apart,
+            () if self.accept_word("opaque") => Schedule::Opaque,
             () => Schedule::Free,
         };
         let (width, inputs) = (self.atom()?, self.variables()?);

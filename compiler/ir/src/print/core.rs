@@ -96,7 +96,7 @@ impl Writer<'_> {
         match lam.schedule {
             Schedule::Free => {}
             Schedule::Sequential => self.push("seq "),
-            Schedule::Apart => self.push("apart "),
+            Schedule::Opaque => self.push("opaque "),
         }
         self.atom(width);
         self.push(" ");

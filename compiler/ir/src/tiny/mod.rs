@@ -27,10 +27,10 @@ pub use elements::{leaves, positions, shapes, sizes};
 use par_runtime::{Scalar, Span};
 use std::collections::{HashMap, HashSet};
 
-/// Takes small arrays apart.
+/// Scalarises small arrays.
 pub struct Tiny<'v> {
     vars: &'v mut Vars,
-    /// The elements of arrays that were taken apart.
+    /// The elements of arrays that were scalarised.
     parts: HashMap<Var, Vec<Atom>>,
     /// Those of them that are arrays too, at no cost.
     cheap: HashSet<Var>,
@@ -40,13 +40,13 @@ pub struct Tiny<'v> {
     /// Scalars by their new names.
     subst: Subst,
     /// Functions that take and give elements instead of small arrays.
-    apart: &'v HashSet<FunId>,
+    scalarised: &'v HashSet<FunId>,
     most: usize,
     /// Nothing but scalar code may remain.
     strict: bool,
     /// Statements that may still be written.
     budget: usize,
-    /// Something in the current body was taken apart that had to be.
+    /// Something in the current body was scalarised that had to be.
     taken: bool,
     /// What the current body results in is folded: its elements are wanted, not the row.
     folded: bool,
@@ -58,7 +58,7 @@ pub struct Tiny<'v> {
 
 impl<'v> Tiny<'v> {
     /// Knowing the types of variables bound outside.
-    pub fn new(vars: &'v mut Vars, types: HashMap<Var, Type>, apart: &'v HashSet<FunId>) -> Tiny<'v> {
+    pub fn new(vars: &'v mut Vars, types: HashMap<Var, Type>, scalarised: &'v HashSet<FunId>) -> Tiny<'v> {
         Tiny {
             vars,
             parts: HashMap::new(),
@@ -66,7 +66,7 @@ impl<'v> Tiny<'v> {
             views: HashMap::new(),
             types,
             subst: Subst::new(),
-            apart,
+            scalarised,
             most: tuning::TINY_ELEMENTS,
             strict: false,
             budget: tuning::TINY_STATEMENTS,
@@ -120,7 +120,7 @@ impl<'v> Tiny<'v> {
         Some(Body { stms, results })
     }
 
-    /// The parameters and the body of a function, with parameters and results taken apart. None if it must stay as it is.
+    /// The parameters and the body of a function, with parameters and results scalarised. None if it must stay as it is.
     pub fn function(&mut self, params: &[Param], body: &Body, ret: &[Param]) -> Option<(Vec<Param>, Body)> {
         self.most = tuning::TINY_ELEMENTS;
         let params = self.open_params(params);
@@ -214,11 +214,13 @@ impl<'v> Tiny<'v> {
                     None => self.keep(stm, out),
                 };
             }
-            Exp::Call(f, args) if self.apart.contains(f) => return self.call(stm, *f, args, out),
+            Exp::Call(f, args) if self.scalarised.contains(f) => return self.call(stm, *f, args, out),
             _ => {}
         }
         let made = match &stm.exp {
-            Exp::Map { .. } | Exp::Reduce { .. } | Exp::Scan { .. } => self.operator_apart(stm, rest, out),
+            Exp::Map { .. } | Exp::Reduce { .. } | Exp::Scan { .. } => {
+                self.scalarise_operator(stm, rest, out)
+            }
             _ if small => self.made(stm, out),
             _ => None,
         };

@@ -196,7 +196,7 @@ impl<'k> Reduction<'k> {
         let index = vec![row, vars.fresh("i")];
         let body = code.results(results);
         let mut kernel = Kernel { kind: KernelKind::Map(outs), space, index, row, pos, prologue, body };
-        crate::flat::bulk::reads::tidy(&mut kernel);
+        crate::flat::bulk::reads::simplify(&mut kernel);
         kernel
     }
 

@@ -8,7 +8,7 @@
 //! ```
 //!
 //! Only checks before all that may fail otherwise: at the first position they would have failed first. A kernel that is left without
-//! any may be joined with others.
+//! any may be fused with others.
 
 use par_ir::Vars;
 use par_ir::build::Host;

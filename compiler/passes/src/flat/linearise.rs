@@ -100,7 +100,7 @@ impl Rows<'_> {
         k.prologue.splice(..0, self.prologue.drain(..));
         k.space = Space::rows(rows, k.space.innermost());
         k.index = vec![k.row, self.host.vars.fresh("i")];
-        reads::tidy(k);
+        reads::simplify(k);
     }
 
     /// Computes the indices of the outer dimensions at every row. The outermost one may have another name already.

@@ -59,8 +59,8 @@ impl Flattener<'_> {
         self.flush();
         for (p, rep) in stm.pat.iter().zip(results) {
             let arr = self.collect(child, rep, &p.ty)?;
-            if let (Src::Data(data, _), true) = (&arr.src, is_apart(stm)) {
-                self.builder.vars.keep(*data);
+            if let (Src::Data(data, _), true) = (&arr.src, is_opaque(stm)) {
+                self.builder.vars.set_opaque(*data);
             }
             self.env.insert(p.var, Rep::Array(arr));
         }
@@ -472,7 +472,7 @@ struct Folded {
     extras: Vec<(Var, Prim)>,
 }
 
-/// Whether an operator is joined with nothing.
-fn is_apart(stm: &Stm) -> bool {
-    stm.exp.lambdas().first().is_some_and(|lam| lam.schedule == Schedule::Apart)
+/// True if an operator is a fusion barrier.
+fn is_opaque(stm: &Stm) -> bool {
+    stm.exp.lambdas().first().is_some_and(|lam| lam.schedule == Schedule::Opaque)
 }

@@ -49,7 +49,7 @@ fn fuse(body: &Body, users: &Users, first: usize, second: usize) -> Option<Stm> 
     let (other_width, other_inputs, other_lam) = rows(&consumer.exp)?;
     let made: Vec<Var> = producer.pat.iter().map(|p| p.var).collect();
     let fits = *width == other_width
-        && super::may_join(lam, other_lam)
+        && super::may_fuse(lam, other_lam)
         && small_enough(lam, other_lam)
         && may_sink(body, first, second)
         && only_inputs(consumer, &made)

@@ -37,15 +37,15 @@ impl<'b> Arm<'b> {
         }
         match &stm.exp {
             _ if stm.is_scalar() => {
-                self.is_apart(stm).then_some(())?;
+                self.uses_rows_only(stm).then_some(())?;
                 self.head.push(stm.clone());
             }
             Exp::Map { width: w, lam, .. } => {
-                (*w == width && is_elementwise(lam) && self.is_apart(stm)).then_some(())?;
+                (*w == width && is_elementwise(lam) && self.uses_rows_only(stm)).then_some(())?;
                 self.maps.push(stm);
             }
             Exp::Iota(_) | Exp::Replicate(..) | Exp::Slice { .. } | Exp::Index(..) => {
-                self.is_apart(stm).then_some(())?;
+                self.uses_rows_only(stm).then_some(())?;
                 self.views.insert(stm.pat[0].var, &stm.exp);
             }
             _ => return None,
@@ -54,7 +54,7 @@ impl<'b> Arm<'b> {
     }
 
     /// Whether a statement uses arrays of this arm only row by row, as inputs.
-    fn is_apart(&self, stm: &Stm) -> bool {
+    fn uses_rows_only(&self, stm: &Stm) -> bool {
         let is_own = |v: &Var| self.views.contains_key(v) || self.map_of(*v).is_some();
         let mut rest = stm.exp.clone();
         if let Some(inputs) = rest.inputs_mut() {

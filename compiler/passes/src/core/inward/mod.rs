@@ -1,4 +1,4 @@
-//! Branches under a nest go into the maps that their arms are, so that no rows are set apart and brought together again.
+//! Branches under a nest go into the maps that their arms are, so that no rows are selected and brought together again.
 //!
 //! ```text
 //! map n (is, rows) (\i row ->                      map n (is, rows) (\i row ->

@@ -19,7 +19,7 @@
 mod widths;
 
 use par_ir::core::{Body, Exp, Fun, FunId, Lambda, Param, Program, Schedule, Stm};
-use par_ir::place::joined;
+use par_ir::place::note_fusion;
 use par_ir::visit::Code;
 use par_ir::{Atom, Dim, Elem, Prim, Scalar, Span, Type, Var, Vars};
 use std::collections::{BTreeSet, HashMap};
@@ -199,7 +199,7 @@ impl Merger {
                 l.inner.insert(p.var, args[i][0]);
                 continue;
             }
-            let input = self.joined(p, &params, args[i].clone(), width, &mut l, span, out);
+            let input = self.as_rows(p, &params, args[i].clone(), width, &mut l, span, out);
             let var = self.vars.fresh_like(p.var);
             let ty = l.inside(&p.ty);
             self.types.insert(var, ty.clone());
@@ -216,7 +216,7 @@ impl Merger {
         let results: Vec<Atom> = ret.iter().map(|q| l.inner[&q.var]).collect();
         let types = ret.iter().map(|q| l.inside(&q.ty)).collect();
         let outside: Vec<Param> = ret.iter().map(|q| self.outside(q, &ret, width, &mut l)).collect();
-        joined(&mut self.vars, called.iter().chain(&outside).map(|p| p.var), calls);
+        note_fusion(&mut self.vars, called.iter().chain(&outside).map(|p| p.var), calls);
         let body = Body { stms, results };
         let lam = Lambda { params: lam_params, body, ret: types, schedule: Schedule::Free };
         let rows: HashMap<Var, Var> = ret.iter().zip(&outside).map(|(q, p)| (q.var, p.var)).collect();
@@ -249,7 +249,7 @@ impl Merger {
 
     /// The arguments of all calls as the rows of one array (or descriptor).
     #[allow(clippy::too_many_arguments)]
-    fn joined(
+    fn as_rows(
         &mut self,
         p: &Param,
         params: &[Param],

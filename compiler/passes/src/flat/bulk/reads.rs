@@ -52,7 +52,7 @@ pub fn redirect(body: &mut Body, array: Var, instead: &HashMap<Atom, (Var, Atom)
 }
 
 /// Removes statements of a kernel that only give a scalar another name, or compute again what is known.
-pub fn tidy(k: &mut Kernel) {
+pub fn simplify(k: &mut Kernel) {
     let own = |o: &Out| matches!(o, Out::Own { .. });
     let changes = matches!(&k.kind, KernelKind::Map(outs) if outs.iter().any(own));
     let mut known = Known { changes, ..Known::default() };

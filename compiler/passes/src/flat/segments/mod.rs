@@ -42,7 +42,7 @@ fn block(b: &mut Block, vars: &mut Vars) {
     }
     let mut at = 0;
     while at < b.stms.len() {
-        if let Some(ids) = find::ids(b, at).filter(|ids| !vars.is_kept(ids.array))
+        if let Some(ids) = find::ids(b, at).filter(|ids| !vars.is_opaque(ids.array))
             && let Some(end) = versions(b, &ids, vars)
         {
             at = end;

@@ -140,7 +140,7 @@ impl Rows<'_> {
         if let KernelKind::Scan { after: Some(after), .. } = &mut kernel.kind {
             reads::replace(&mut after.body, &row_number);
         }
-        reads::tidy(&mut kernel);
+        reads::simplify(&mut kernel);
         self.hoist(&mut kernel, number);
         Some(kernel)
     }
