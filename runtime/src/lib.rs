@@ -4,6 +4,7 @@
 pub mod array;
 pub mod cancel;
 pub mod check;
+pub mod chunks;
 pub mod cuda;
 pub mod entry;
 pub mod exec;
@@ -14,7 +15,6 @@ pub mod io;
 pub mod math;
 pub mod op;
 pub mod partition;
-pub mod pieces;
 pub mod plan;
 pub mod pool;
 pub mod prefix;

@@ -170,15 +170,15 @@ pub struct Loop<K = Kernel> {
     pub body: Block<K>,
 }
 
-/// A body that is run on pieces of rows.
+/// A body that is run on chunks of rows.
 #[derive(Serialize, Deserialize)]
 pub struct Split<K = Kernel> {
     /// Number of rows.
     pub rows: Operand,
-    /// Of these in a piece at most.
+    /// Of these in a chunk at most.
     pub most: u64,
-    /// Where a piece begins, and how many rows it has.
-    pub piece: [Slot; 2],
+    /// Where a chunk begins, and how many rows it has.
+    pub chunk: [Slot; 2],
     /// What is done with each.
     pub body: Block<K>,
     /// What each gives.
@@ -250,7 +250,7 @@ impl ErrorRecord {
 /// captures  bits of scalars, addresses of arrays, 0 for ropes
 /// initial   per combined result: bits of the accumulator's first value
 /// outputs   see the kind
-/// partials  per combined result: address of one value per piece (where the kind needs it)
+/// partials  per combined result: address of one value per chunk (where the kind needs it)
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct EnvLayout {
@@ -432,11 +432,11 @@ pub enum KernelKind {
     Scan {
         /// The operator.
         fold: Fold,
-        /// Reduces a piece to one value, without output but the results by row.
+        /// Reduces a chunk to one value, without output but the results by row.
         reduce: CodeId,
-        /// As the kernel's code for one row, and also reduces the piece, from the neutral elements: see `partials`.
+        /// As the kernel's code for one row, and also reduces the chunk, from the neutral elements: see `partials`.
         dual: CodeId,
-        /// Grouping does not change results, so that one thread need not look at pieces.
+        /// Grouping does not change results, so that one thread need not look at chunks.
         exact: bool,
         /// Where the results go, if they are not the prefixes themselves.
         outs: Option<Vec<Out>>,

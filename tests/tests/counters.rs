@@ -64,7 +64,7 @@ fn examples_cost_the_same() {
 }
 
 #[test]
-fn pieces_cost_the_same() {
+fn chunks_cost_the_same() {
     let options = Options { splitting: Splitting::Rows(7), ..Options::default() };
     ["tests/golden/recursion", "tests/golden/ragged"].iter().for_each(|path| folder_with(path, &options));
 }

@@ -56,7 +56,7 @@ fn radix_steps_are_partitions() {
     }
 }
 
-/// Parts of near arrays are put aside, of far ones counted. The second range may begin too soon: then classes go over each other.
+/// Parts of near arrays are buffered, of far ones counted. The second range may begin too soon: then classes go over each other.
 #[test]
 fn partitions_on_several_threads() {
     let text = "entry main [n] (xs: [n]u32) (early: i64) : [n]u32 =

@@ -20,7 +20,7 @@ pub struct Compile {
     /// Which version runs of what can be done in parallel and also one after the other
     #[arg(long, value_enum, value_name = "VERSION", default_value = "auto")]
     force_version: Forced,
-    /// Work through nests in pieces of so many rows at most, whether or not memory is short
+    /// Work through nests in chunks of so many rows at most, whether or not memory is short
     #[arg(long, value_name = "ROWS", value_parser = clap::value_parser!(u64).range(1..))]
     force_split: Option<u64>,
     /// Fail where a scatter writes two different values to one index, and name the first of them

@@ -333,12 +333,12 @@ impl<C: Code> Planner<'_, C> {
         live.extend(outside);
     }
 
-    /// What the body uses from outside is used by the next piece too, and by another try of the same.
+    /// What the body uses from outside is used by the next chunk too, and by another try of the same.
     fn split(
         &mut self,
         rows: Atom,
         most: u64,
-        piece: [Var; 2],
+        chunk: [Var; 2],
         body: &flat::Block,
         live: &mut Live,
         drop_after: &mut Vec<Slot>,
@@ -351,8 +351,8 @@ impl<C: Code> Planner<'_, C> {
         let kinds =
             body.results.iter().filter_map(|a| a.var().map(|v| kind(self.operands.types[&v]))).collect();
         let rows = self.operands.operand(&rows, live);
-        let piece = piece.map(|v| self.operands.slot(v));
-        Ok(plan::Op::Split(Box::new(plan::Split { rows, most, piece, body: planned, kinds, bound })))
+        let chunk = chunk.map(|v| self.operands.slot(v));
+        Ok(plan::Op::Split(Box::new(plan::Split { rows, most, chunk, body: planned, kinds, bound })))
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! The reference is the interpreter on CORE as lowering made it. Against it stand the interpreter after every pass,
 //! the flat interpreter on what flattening makes of each of these programs, and machine code with one and with two
-//! threads, once with work cut into the smallest pieces; then the flat and the sequential version and work by one and by three rows
+//! threads, once with work cut into the smallest chunks; then the flat and the sequential version and work by one and by three rows
 //! in turn, on the flat interpreter and as machine code. Both must count the same costs. Values must be equal; floats exactly, for programs must not depend on an order that the language leaves open. Where they
 //! do, floats may differ by rounding, except between numbers of threads, of which there are more then. A
 //! call must fail everywhere or nowhere. Which of several errors is reported may differ between the reference and
@@ -126,8 +126,8 @@ pub fn judge(case: &Case, limits: &Limits) -> Verdict {
 const VARIANTS: [(&str, Versions, Splitting); 4] = [
     ("flat version", Versions::Flat, Splitting::Never),
     ("sequential version", Versions::Sequential, Splitting::Never),
-    ("pieces of 1", Versions::Auto, Splitting::Rows(1)),
-    ("pieces of 3", Versions::Flat, Splitting::Rows(3)),
+    ("chunks of 1", Versions::Auto, Splitting::Rows(1)),
+    ("chunks of 3", Versions::Flat, Splitting::Rows(3)),
 ];
 
 type Outcomes<T> = Result<T, Box<Finding>>;
@@ -243,12 +243,12 @@ impl Judge<'_> {
         program: &Program,
         flat: &Outcome,
         i: usize,
-        smallest_pieces: bool,
+        smallest_chunks: bool,
     ) -> Outcomes<()> {
-        let (stage, one) = self.on_threads(name, program, i, (1, smallest_pieces));
+        let (stage, one) = self.on_threads(name, program, i, (1, smallest_chunks));
         self.compare(flat, &one, &stage, i, Same::Program)?;
         [2, 3, 8].into_iter().try_for_each(|threads| {
-            let (stage, found) = self.on_threads(name, program, i, (threads, smallest_pieces));
+            let (stage, found) = self.on_threads(name, program, i, (threads, smallest_chunks));
             self.compare(&one, &found, &stage, i, Same::Bits)
         })
     }
@@ -259,12 +259,12 @@ impl Judge<'_> {
         name: &str,
         program: &Program,
         i: usize,
-        (threads, smallest_pieces): (usize, bool),
+        (threads, smallest_chunks): (usize, bool),
     ) -> (String, Outcome) {
-        let options = CallOptions { threads, smallest_pieces, ..CallOptions::default() };
-        let pieces = if smallest_pieces { " smallest pieces" } else { "" };
+        let options = CallOptions { threads, smallest_chunks, ..CallOptions::default() };
+        let chunks = if smallest_chunks { " smallest chunks" } else { "" };
         let found = self.outcome(program, i, options, self.limits.other);
-        (format!("{name}, cpu {threads}{pieces}"), found)
+        (format!("{name}, cpu {threads}{chunks}"), found)
     }
 
     /// Compares what the flat interpreter and machine code count, if the call does not fail.
@@ -345,7 +345,7 @@ enum Same {
     Meaning,
     /// The flattened program, so that errors must be the same.
     Program,
-    /// The machine code and its pieces, so that floats must be the same bits.
+    /// The machine code and its chunks, so that floats must be the same bits.
     Bits,
 }
 

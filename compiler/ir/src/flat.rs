@@ -319,19 +319,19 @@ pub enum Op {
         /// One iteration: the next values.
         body: Block,
     },
-    /// Runs the body on pieces of `0..rows`, from the first row to the last, and binds what they give one after the other: arrays,
-    /// descriptors, and ropes, whose indices stay the same. How many rows a piece has does not matter to the result; it is `most`,
+    /// Runs the body on chunks of `0..rows`, from the first row to the last, and binds what they give one after the other: arrays,
+    /// descriptors, and ropes, whose indices stay the same. How many rows a chunk has does not matter to the result; it is `most`,
     /// or less where memory is short.
     Split {
         /// Number of rows.
         rows: Atom,
-        /// Of these in a piece at most.
+        /// Of these in a chunk at most.
         most: u64,
-        /// Bound in the body: first row of the piece, an `i64`.
+        /// Bound in the body: first row of the chunk, an `i64`.
         first: Var,
         /// Bound in the body: its number of rows, an `i64`.
         count: Var,
-        /// What is done with a piece.
+        /// What is done with a chunk.
         body: Block,
     },
     /// A call.

@@ -77,8 +77,8 @@ pub struct CallOptions {
     pub cancel: CancelToken,
     /// Bytes that the call may hold besides its arguments; none: what the program was compiled with.
     pub memory_limit: Option<usize>,
-    /// For [`Backend::Cpu`]: cuts work into the smallest pieces there are, for tests.
-    pub smallest_pieces: bool,
+    /// For [`Backend::Cpu`]: cuts work into the smallest chunks there are, for tests.
+    pub smallest_chunks: bool,
     /// For [`Backend::Cuda`]: arrays of the result stay on the GPU until somebody looks at them; see [`par_runtime::Options::keep_on_device`].
     pub keep_on_device: bool,
 }
@@ -91,7 +91,7 @@ impl Default for CallOptions {
             threads: 0,
             cancel: CancelToken::new(),
             memory_limit: None,
-            smallest_pieces: false,
+            smallest_chunks: false,
             keep_on_device: false,
         }
     }
@@ -111,8 +111,8 @@ pub struct Program {
     cuda: OnceLock<Executable>,
     /// What [`Backend::Auto`] is.
     automatic: OnceLock<Backend>,
-    /// The same program in pieces, if it has work that can be cut.
-    in_pieces: OnceLock<Option<Box<Program>>>,
+    /// The same program in chunks, if it has work that can be cut.
+    in_chunks: OnceLock<Option<Box<Program>>>,
     options: Options,
     trace: Trace,
 }
@@ -151,7 +151,7 @@ impl Program {
             counting: OnceLock::new(),
             cuda: OnceLock::new(),
             automatic: OnceLock::new(),
-            in_pieces: OnceLock::new(),
+            in_chunks: OnceLock::new(),
             options: options.clone(),
             trace,
         }
@@ -374,7 +374,7 @@ impl Program {
         signature.result(columns).map_err(bug)
     }
 
-    /// Runs the program; if there is not enough memory, again in pieces.
+    /// Runs the program; if there is not enough memory, again in chunks.
     fn execute_or_cut(
         &self,
         entry: &str,
@@ -386,8 +386,8 @@ impl Program {
         let result = self.execute(entry, args, options, measure);
         match (result, again) {
             (Err(RunFailure::Error(e)), Some(args)) if e.kind == ErrorKind::OutOfMemory => {
-                match self.in_pieces()? {
-                    Some(pieces) => pieces.execute(entry, args, options, measure),
+                match self.in_chunks()? {
+                    Some(chunks) => chunks.execute(entry, args, options, measure),
                     None => Err(e.into()),
                 }
             }
@@ -405,15 +405,15 @@ impl Program {
             && !flatten::shows(&self.core)
     }
 
-    fn in_pieces(&self) -> Result<Option<&Program>, Failure> {
-        if let Some(found) = self.in_pieces.get() {
+    fn in_chunks(&self) -> Result<Option<&Program>, Failure> {
+        if let Some(found) = self.in_chunks.get() {
             return Ok(found.as_deref());
         }
         let program = self.variant(&Options { splitting: Splitting::Memory, ..self.options.clone() });
         let statements = program.flat()?.statements();
         let is_cut = statements.iter().any(|s| matches!(s.op, flat::Op::Split { .. }));
         let found = is_cut.then(|| Box::new(program));
-        Ok(self.in_pieces.get_or_init(|| found).as_deref())
+        Ok(self.in_chunks.get_or_init(|| found).as_deref())
     }
 
     fn execute(
@@ -455,13 +455,13 @@ impl Program {
                     _ => self.executable()?,
                 };
                 let fun = executable.entry(entry).ok_or_else(missing)?;
-                let CallOptions { threads, ref cancel, smallest_pieces, keep_on_device, .. } = *options;
+                let CallOptions { threads, ref cancel, smallest_chunks, keep_on_device, .. } = *options;
                 let (cancel, memory_limit) = (cancel.clone(), limit);
                 let reproducible = self.options.reproducible;
                 let options = par_runtime::Options {
                     threads,
                     cancel,
-                    smallest_pieces,
+                    smallest_chunks,
                     keep_on_device,
                     memory_limit,
                     reproducible,

@@ -19,7 +19,7 @@ pub struct Cpu {
     /// Number of threads.
     pub threads: usize,
     /// See [`super::Options`].
-    pub smallest_pieces: bool,
+    pub smallest_chunks: bool,
     /// See [`super::Options`].
     pub reproducible: bool,
 }

@@ -1,8 +1,8 @@
-//! Launching a kernel: its environment, its pieces, its failure.
+//! Launching a kernel: its environment, its chunks, its failure.
 
 use super::frame::{Frame, HostValue};
 use super::partition::Moving;
-use super::space::{Piece, Space};
+use super::space::{Chunk, Space};
 use super::{Run, internal, out_of_memory, threads};
 use crate::array::Array;
 use crate::check::{RuntimeError, Span};
@@ -38,7 +38,7 @@ pub struct Launch<'a> {
     /// What the addresses in the environment point into.
     _held: Vec<HostValue>,
     failure: Failure,
-    /// What the code of the pieces has counted.
+    /// What the code of the chunks has counted.
     work: AtomicU64,
     /// What was copied because somebody else holds it.
     copied: Counters,
@@ -83,7 +83,7 @@ impl Run<'_> {
         span: Span,
     ) -> Result<Launch<'k>, RuntimeError> {
         let mut space = Space::resolve(kernel, frame, span)?;
-        if self.device.smallest_pieces {
+        if self.device.smallest_chunks {
             space.cut_small();
         }
         let mut env = vec![0u64; kernel.layout.len()];
@@ -191,8 +191,8 @@ impl Launch<'_> {
         Ok(())
     }
 
-    /// Runs `code` on a piece; the number it returns, or `None` if a check failed here or before.
-    pub fn piece(&self, code: CodeId, env: &[u64], p: &Piece) -> Option<i64> {
+    /// Runs `code` on a chunk; the number it returns, or `None` if a check failed here or before.
+    pub fn run_chunk(&self, code: CodeId, env: &[u64], p: &Chunk) -> Option<i64> {
         if self.has_failed_before(p.lo) {
             return None;
         }
@@ -208,13 +208,13 @@ impl Launch<'_> {
         Some(result)
     }
 
-    /// Runs `code` on a piece; the number it returns, below 0 if a check failed.
-    pub fn call(&self, code: CodeId, env: &[u64], p: &Piece, record: &mut ErrorRecord) -> i64 {
+    /// Runs `code` on a chunk; the number it returns, below 0 if a check failed.
+    pub fn call(&self, code: CodeId, env: &[u64], p: &Chunk, record: &mut ErrorRecord) -> i64 {
         let code = self.code[code.0 as usize];
         let (row_lo, row_hi) = (p.row_lo as i64, p.row_hi as i64);
         debug_assert_eq!(env.len(), self.kernel.layout.len());
         // SAFETY: the environment is laid out as the kernel's layout says, the arrays in it are alive and as long as
-        // the space demands; the code is the plan's own and lives as long. No two pieces write the same elements, but for
+        // the space demands; the code is the plan's own and lives as long. No two chunks write the same elements, but for
         // scatters. Threads that scatter to one index do nothing else there: what is written in Rust are relaxed atomic
         // stores (`partition::Word`), and machine code has ordinary stores of aligned words, one element each, which are what
         // relaxed atomic stores are compiled to. Nobody reads the array before the launch has ended.
@@ -254,10 +254,10 @@ impl Launch<'_> {
         self.failure.pos.load(Relaxed) <= pos as i64
     }
 
-    /// Runs the kernel's own code on all pieces.
-    pub fn run(&self, pieces: &[Piece]) -> Result<(), RuntimeError> {
-        threads::run(self.threads, pieces.len(), |i| {
-            self.piece(self.kernel.code, &self.env, &pieces[i]);
+    /// Runs the kernel's own code on all chunks.
+    pub fn run(&self, chunks: &[Chunk]) -> Result<(), RuntimeError> {
+        threads::run(self.threads, chunks.len(), |i| {
+            self.run_chunk(self.kernel.code, &self.env, &chunks[i]);
         });
         self.check()
     }

@@ -7,7 +7,7 @@
 //!     move class zs -> ws                                                     zs is read at the position
 //! ```
 //!
-//! The places of the classes are the executor's, one set for each piece: see `plan::Partition`.
+//! The places of the classes are the executor's, one set for each chunk: see `plan::Partition`.
 
 use super::emit::{Base, Unsupported};
 use super::fresh::Fresh;

@@ -13,7 +13,7 @@ use crate::flat::{Block, Fun, LoopForm, Op, Param, Program, Stm, Ty};
 use crate::stack::deeper;
 use crate::ty::{Atom, Var};
 use crate::visit::Code;
-use par_runtime::pieces::{self, Pieces};
+use par_runtime::chunks::{self, Chunks};
 use par_runtime::value::ColumnType;
 use par_runtime::{Array, CheckKind, Column, Counters, Prim, Rope, RuntimeError, Scalar, Span};
 use std::rc::Rc;
@@ -130,7 +130,7 @@ impl Host<'_> {
             Op::Loop { params, form, body } => self.flat_loop(stm, params, form, body),
             Op::Split { rows, most, first, count, body } => {
                 let rows = self.machine.size(*rows, stm.span)?;
-                self.split(stm, Pieces::new(rows, *most), [*first, *count], body)
+                self.split(stm, Chunks::new(rows, *most), [*first, *count], body)
             }
             Op::Call(f, args) => {
                 let args = self.machine.values(args);
@@ -388,15 +388,15 @@ impl Host<'_> {
 }
 
 impl Host<'_> {
-    /// Runs a body on all pieces; the results are those of the pieces one after the other.
-    fn split(&mut self, stm: &Stm, mut pieces: Pieces, piece: [Var; 2], body: &Block) -> Outcome<Vec<Val>> {
-        if pieces::is_full() {
+    /// Runs a body on all chunks; the results are those of the chunks one after the other.
+    fn split(&mut self, stm: &Stm, mut chunks: Chunks, chunk: [Var; 2], body: &Block) -> Outcome<Vec<Val>> {
+        if chunks::is_full() {
             return Err(out_of_memory(0, stm.span));
         }
         let mut parts: Vec<Vec<Val>> = body.results.iter().map(|_| Vec::new()).collect();
-        while pieces.next().is_some() {
-            let part = pieces.run(|first, rows| {
-                piece.iter().zip([first, rows]).for_each(|(v, n)| self.machine.set(*v, Val::i64(n as i64)));
+        while chunks.next().is_some() {
+            let part = chunks.run(|first, rows| {
+                chunk.iter().zip([first, rows]).for_each(|(v, n)| self.machine.set(*v, Val::i64(n as i64)));
                 let part = self.block(body);
                 if part.is_err() {
                     body.bound().into_iter().for_each(|v| self.machine.set(v, Val::Unset));
@@ -433,7 +433,7 @@ impl Host<'_> {
                 parts.into_iter().try_for_each(|b| b.rope().map(|b| rope.add_all(&b)))?;
                 Ok(Val::Rope(Rc::new(rope)))
             }
-            _ => internal("a piece gives something that cannot be appended"),
+            _ => internal("a chunk gives something that cannot be appended"),
         }
     }
 }

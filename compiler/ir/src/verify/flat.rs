@@ -288,14 +288,14 @@ impl FlatChecker<'_> {
         Ok(fun.ret.clone())
     }
 
-    fn split(&mut self, rows: Atom, piece: [Var; 2], body: &Block) -> Result<Vec<Ty>> {
+    fn split(&mut self, rows: Atom, chunk: [Var; 2], body: &Block) -> Result<Vec<Ty>> {
         self.operand("the rows", rows, I64)?;
         let mark = self.scope.mark();
-        piece.into_iter().try_for_each(|v| self.scope.bind(v, I64))?;
+        chunk.into_iter().try_for_each(|v| self.scope.bind(v, I64))?;
         let types = self.block(body)?;
         self.scope.release(mark);
         let appended = types.iter().all(|t| !matches!(t, Ty::Scalar(_)));
-        ensure(appended, || "a piece gives a scalar".into())?;
+        ensure(appended, || "a chunk gives a scalar".into())?;
         Ok(types)
     }
 

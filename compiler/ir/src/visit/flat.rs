@@ -351,7 +351,7 @@ impl Program {
 }
 
 impl Op {
-    /// Blocks directly inside: arms; condition (of a while) and body of a loop; what is done with pieces.
+    /// Blocks directly inside: arms; condition (of a while) and body of a loop; what is done with chunks.
     pub fn blocks(&self) -> Vec<&Block> {
         match self {
             Op::If { then, other, .. } => vec![then, other],

@@ -221,7 +221,7 @@ impl Walk<'_> {
                 Op::Loop { .. } => {
                     stm.op.for_each_block(|b| self.inside("loop", b));
                 }
-                Op::Split { body, .. } => self.inside("pieces", body),
+                Op::Split { body, .. } => self.inside("chunks", body),
                 Op::Call(f, _) => self.function(*f),
                 _ => {}
             }

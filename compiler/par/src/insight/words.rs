@@ -35,7 +35,7 @@ pub(super) fn operation(program: &Program, stm: &Stm, place: Option<Construct>) 
         Op::SegIds(v) => ("row of each element", format!("of {}", w.var(*v))),
         Op::Read(v, i) => ("read", format!("element {} of {}", w.atom(i), w.var(*v))),
         Op::Total(v) => ("read", format!("the number of elements in {}", w.var(*v))),
-        Op::Split { rows, .. } => ("split", format!("{} rows into pieces", w.atom(rows))),
+        Op::Split { rows, .. } => ("split", format!("{} rows into chunks", w.atom(rows))),
         Op::Call(f, _) => ("call", function_name(&program.funs[f.0 as usize]).to_string()),
         _ => ("", String::new()),
     };
@@ -62,7 +62,7 @@ pub(super) fn reason(op: &Op, place: Option<Construct>) -> Option<String> {
             "copies rows that are views, to have them one after the other"
         }
         (Op::Split { most: u64::MAX, .. }, _) => "as many rows at a time as there is memory for",
-        (Op::Split { .. }, _) => "pieces were asked for",
+        (Op::Split { .. }, _) => "chunks were asked for",
         (Op::Slice { .. }, _) => "copied: a part is needed as an array of its own",
         (Op::SegIds(_), _) => "elements use values of their row",
         (Op::Lengths(_), _) => "the lengths are used as values",

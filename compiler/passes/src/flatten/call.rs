@@ -78,7 +78,7 @@ impl Flattener<'_> {
     /// A lifted function's body: an empty batch returns at once, which is what ends a recursion without an `if`.
     fn unless_empty(&mut self, level: LevelId, n: flat::Param, id: FunId, fun: &Fun) -> Result<Vec<Atom>> {
         let (cond, forms) = (self.any(n.var.into()), lifted_forms(&fun.ret));
-        let then = self.block(|f| f.batch_in_pieces(level, n, id, fun))?;
+        let then = self.block(|f| f.batch_in_chunks(level, n, id, fun))?;
         self.at(fun.span);
         let pat = self.form_params(level, &fun.ret, &forms);
         let other = self.block(|f| Ok(f.nothing_like(&pat)))?;
@@ -86,8 +86,8 @@ impl Flattener<'_> {
         Ok(pat.iter().map(|p| p.var.into()).collect())
     }
 
-    /// A batch of calls, all at once or in pieces.
-    fn batch_in_pieces(&mut self, level: LevelId, n: flat::Param, id: FunId, fun: &Fun) -> Result<Vec<Atom>> {
+    /// A batch of calls, all at once or in chunks.
+    fn batch_in_chunks(&mut self, level: LevelId, n: flat::Param, id: FunId, fun: &Fun) -> Result<Vec<Atom>> {
         if self.facts.options.splitting == Splitting::Never || traces(&fun.body) {
             return self.batch(level, n.var.into(), id, fun);
         }

@@ -24,7 +24,7 @@
 //!
 //! At the root level (a function's own body) scalars live on the host, and `if`, loops and calls are the host's.
 //! A recursive function called under a nest gets a lifted form (`f^`), which works on all positions of a level at
-//! once. Where memory is short, the outermost level of a nest is worked through in pieces ([`split`]). What follows on FLAT is in [`crate::flat`].
+//! once. Where memory is short, the outermost level of a nest is worked through in chunks ([`split`]). What follows on FLAT is in [`crate::flat`].
 
 mod body;
 mod branch;
@@ -122,7 +122,7 @@ pub struct Options<'o> {
     pub versions: Versions,
     /// What was measured of a choice between versions that are both there.
     pub thresholds: Option<&'o dyn Fn(Choice) -> Option<i64>>,
-    /// Whether nests are worked through in pieces.
+    /// Whether nests are worked through in chunks.
     pub splitting: Splitting,
 }
 

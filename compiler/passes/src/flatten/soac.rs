@@ -45,7 +45,7 @@ impl Flattener<'_> {
         self.bind_rows(child, inputs, &lam.params);
         let span = self.builder.span;
         if self.is_split(lam) {
-            return Ok((child, self.lambda_in_pieces(child, lam)?));
+            return Ok((child, self.lambda_in_chunks(child, lam)?));
         }
         self.stms(child, &lam.body.stms)?;
         self.store_rows();
