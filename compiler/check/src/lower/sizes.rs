@@ -6,8 +6,8 @@
 //! m  : [n][3]f32   m is ragged:                     check that every row has length 3
 //! ```
 
+use super::element_sizes::Targets;
 use super::env::Env;
-use super::own::Targets;
 use super::shape::Target;
 use super::value::{Extent, Shape, Val};
 use super::{Lower, R};

@@ -1,4 +1,4 @@
-//! Results that are known are no results.
+//! Removes function results that are constants or argument sizes.
 //!
 //! ```text
 //! fun f (n, xs: [n][3]i64) -> (k, m, r: [k][m]i64) { … in (k1, 3, r1) }     (k, m, r: [k][m]i64) = call f (n, xs)

@@ -4,7 +4,7 @@ use super::ex::Ex;
 use super::kernel::Group;
 use super::nest::{Extent, LevelId, ROOT};
 use super::rep::Rep;
-use super::{Flattener, Known, Result, Versions, outlive};
+use super::{Flattener, Known, Result, Versions, escape};
 use par_ir::core::{Body, Exp, LoopForm, Param, Stm};
 use par_ir::flat::{Op, Ty};
 use par_ir::place::parts_of;
@@ -17,7 +17,7 @@ use std::collections::HashMap;
 impl Flattener<'_> {
     /// Flattens statements at a level. The group stays open after the last.
     pub(crate) fn stms(&mut self, level: LevelId, stms: &[Stm]) -> Result<()> {
-        let parts = if self.shapes.is_root(level) { outlive::parts(stms) } else { HashMap::new() };
+        let parts = if self.shapes.is_root(level) { escape::parts(stms) } else { HashMap::new() };
         for (i, stm) in stms.iter().enumerate() {
             parts.get(&i).into_iter().flatten().for_each(|v| self.store_part(level, *v));
             deeper(|| self.stm(level, stm))?;

@@ -32,7 +32,7 @@ impl Flattener<'_> {
         self.group = None;
         self.function = id;
         // Parameters are bound in the function's own block.
-        self.kept_from = 1;
+        self.loop_scope = 1;
         self.own = Own::default();
         let out = if lifted { self.lifted_function(id, fun)? } else { self.plain_function(fun)? };
         self.funs[slot.0 as usize] = Some(out);

@@ -32,8 +32,8 @@ pub(crate) enum Form {
     Packed,
     /// What there is already stays where it is.
     View,
-    /// State of a loop that its iterations update: one array for all positions, see [`super::whole`].
-    Whole,
+    /// State of a loop that its iterations update: one array for all positions, see [`super::in_place_whole`].
+    InPlace,
 }
 
 /// Whether an array's elements are somewhere: all that has to be said is where.
@@ -64,7 +64,7 @@ impl Flattener<'_> {
     pub(crate) fn form_tys(&self, level: LevelId, ty: &Type, form: Form) -> Vec<Ty> {
         match form {
             Form::Packed => vec![self.canonical_ty(level, ty)],
-            Form::Whole => vec![Ty::Array(ty.prim())],
+            Form::InPlace => vec![Ty::Array(ty.prim())],
             Form::View => {
                 let mut tys = vec![Ty::Rope(ty.prim())];
                 tys.extend(ty.dims[1..].iter().map(|_| Ty::Rope(Prim::I64)));
@@ -86,9 +86,9 @@ impl Flattener<'_> {
             match form {
                 Form::Packed => values.push(self.canonical_atom(level, *a)),
                 Form::View => values.extend(self.view_of(level, *a)),
-                Form::Whole => {
+                Form::InPlace => {
                     let v = a.var().expect("an array is a variable");
-                    values.push(self.as_whole(level, v).expect("made whole before").1.into());
+                    values.push(self.as_in_place(level, v).expect("put in place before").1.into());
                 }
             }
         }
@@ -146,7 +146,7 @@ impl Flattener<'_> {
 
     /// An array as a rope, and what is added to its indices.
     pub(crate) fn as_rope(&mut self, data: Var, prim: Prim) -> (Var, Atom) {
-        if self.builder.rope.contains(&data) {
+        if self.builder.ropes.contains(&data) {
             return (data, Atom::i64(0));
         }
         let (rope, origins) = self.rope_of(&[data], prim);
@@ -258,7 +258,7 @@ impl Flattener<'_> {
             self.builder.declare(v);
             match form {
                 Form::Packed => self.bind_canonical(level, p, v.var),
-                Form::Whole => self.bind_whole(p, p.var, v.var),
+                Form::InPlace => self.bind_in_place(p, p.var, v.var),
                 Form::View => {
                     let starts: Vec<Var> = (1..p.ty.rank())
                         .map(|_| {

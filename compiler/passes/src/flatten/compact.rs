@@ -86,11 +86,11 @@ impl Flattener<'_> {
     fn kept_of(&mut self, rope: Var, prim: Prim) -> Option<Var> {
         let mut arrays = Vec::new();
         self.arrays_in(rope, &mut arrays);
-        let outside = |v: &Var| self.builder.bound_in.get(v).is_some_and(|depth| *depth <= self.kept_from);
+        let outside = |v: &Var| self.builder.bound_in.get(v).is_some_and(|depth| *depth <= self.loop_scope);
         arrays.retain(outside);
         match arrays[..] {
             [] => return None,
-            [only] if self.builder.rope.contains(&only) => return Some(only),
+            [only] if self.builder.ropes.contains(&only) => return Some(only),
             _ => {}
         }
         Some(self.where_bound(&arrays.clone(), |f| f.rope_of(&arrays, prim).0))

@@ -247,7 +247,7 @@ impl Flattener<'_> {
         let mut origins = Vec::new();
         for part in parts {
             let outside = self.builder.bound_in.get(part).is_some_and(|depth| *depth < here);
-            origins.push((outside && !self.builder.rope.contains(part)).then(|| {
+            origins.push((outside && !self.builder.ropes.contains(part)).then(|| {
                 let (rope, origin) = self.where_bound(&[*part], |f| f.as_rope(*part, prim));
                 *part = rope;
                 origin
@@ -315,7 +315,7 @@ impl Flattener<'_> {
         self.shapes.parts_of_rope.insert(rope.var, parts.to_vec());
         // What is a rope already is not moved.
         let added = |(part, p): (&Var, &flat::Param)| {
-            if self.builder.rope.contains(part) { Atom::i64(0) } else { p.var.into() }
+            if self.builder.ropes.contains(part) { Atom::i64(0) } else { p.var.into() }
         };
         let origins: Vec<Atom> = parts.iter().zip(&pat[1..]).map(added).collect();
         self.builder

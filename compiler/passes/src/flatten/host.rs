@@ -56,7 +56,7 @@ pub(crate) struct HostBuilder {
     /// In how many host blocks each host variable is bound.
     pub bound_in: HashMap<Var, usize>,
     /// Flat variables that are ropes.
-    pub rope: HashSet<Var>,
+    pub ropes: HashSet<Var>,
     /// Types of host scalars.
     pub host_prims: HashMap<Var, Prim>,
     /// Of the statement being flattened.
@@ -72,7 +72,7 @@ impl HostBuilder {
             vars,
             scopes: Vec::new(),
             bound_in: HashMap::new(),
-            rope: HashSet::new(),
+            ropes: HashSet::new(),
             host_prims: HashMap::new(),
             span: Span::default(),
             place: PlaceId::default(),
@@ -92,7 +92,7 @@ impl HostBuilder {
         self.bound_in.insert(p.var, self.scopes.len());
         match p.ty {
             Ty::Scalar(prim) => drop(self.host_prims.insert(p.var, prim)),
-            Ty::Rope(_) => drop(self.rope.insert(p.var)),
+            Ty::Rope(_) => drop(self.ropes.insert(p.var)),
             Ty::Array(_) | Ty::Desc => {}
         }
     }

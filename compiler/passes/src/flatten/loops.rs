@@ -12,7 +12,7 @@
 //!
 //! so the work is the sum of the trips, not the longest times the number of positions.
 //!
-//! State that iterations only update stays in one array for all positions, and is neither packed nor collected ([`super::whole`]). Other
+//! State that iterations only update stays in one array for all positions, and is neither packed nor collected ([`super::in_place_whole`]). Other
 //! rows of active positions are passed as views, so that those that go on stay where they are. The state of a host loop is passed in packed
 //! form, but rows that the body leaves as they are (a slice of them, what another row was, a
 //! free array) are passed as views. Which they are shows when the body has been flattened: then it is flattened once more.
@@ -46,11 +46,11 @@ struct Collected {
 }
 
 impl Flattener<'_> {
-    /// Flattens a loop, whose iterations begin here: what was made before is held by whoever made it.
+    /// Enters a loop: buffers made before are borrowed and must not be compacted.
     pub(crate) fn in_iterations<T>(&mut self, flatten: impl FnOnce(&mut Self) -> T) -> T {
-        let around = std::mem::replace(&mut self.kept_from, self.builder.scopes.len());
+        let around = std::mem::replace(&mut self.loop_scope, self.builder.scopes.len());
         let done = flatten(self);
-        self.kept_from = around;
+        self.loop_scope = around;
         done
     }
 
@@ -89,7 +89,9 @@ impl Flattener<'_> {
         let mut values = Vec::new();
         for ((p, a), form) in params.iter().zip(forms) {
             match (form, self.own.layouts.get(&p.var)) {
-                (Form::Whole, Some((Arr { src: Src::Data(data, _), .. }, _))) => values.push((*data).into()),
+                (Form::InPlace, Some((Arr { src: Src::Data(data, _), .. }, _))) => {
+                    values.push((*data).into())
+                }
                 _ => values.extend(self.formed(level, &[*a], &[*form])),
             }
         }
@@ -99,7 +101,7 @@ impl Flattener<'_> {
     /// The forms in which a loop's state is passed, as far as known.
     fn state_forms(&self, state: &[Param]) -> Vec<Form> {
         let form = |p: &Param| match p.var {
-            v if self.own.layouts.contains_key(&v) => Form::Whole,
+            v if self.own.layouts.contains_key(&v) => Form::InPlace,
             v if self.own.views.contains(&v) => Form::View,
             _ => Form::Packed,
         };
@@ -156,9 +158,10 @@ impl Flattener<'_> {
         (index, prim, bound): (Var, Prim, Atom),
         body: &Body,
     ) -> Result<()> {
-        for (k, _) in self.whole_states(params, body).iter().enumerate().filter(|(_, is_whole)| **is_whole) {
-            if params[k].1.var().is_some_and(|v| self.as_whole(level, v).is_some()) {
-                self.keep_whole(level, &params[k].0, params[k].1, stm.pat[k].var);
+        for (k, _) in self.in_place_states(params, body).iter().enumerate().filter(|(_, is_whole)| **is_whole)
+        {
+            if params[k].1.var().is_some_and(|v| self.as_in_place(level, v).is_some()) {
+                self.keep_in_place(level, &params[k].0, params[k].1, stm.pat[k].var);
             }
         }
         let state: Vec<Param> = params.iter().map(|(p, _)| p.clone()).collect();
@@ -242,8 +245,9 @@ impl Flattener<'_> {
         cond: Option<&Body>,
         body: &Body,
     ) -> Result<()> {
-        for (k, _) in self.whole_states(params, body).iter().enumerate().filter(|(_, is_whole)| **is_whole) {
-            self.keep_whole(level, &params[k].0, params[k].1, stm.pat[k].var);
+        for (k, _) in self.in_place_states(params, body).iter().enumerate().filter(|(_, is_whole)| **is_whole)
+        {
+            self.keep_in_place(level, &params[k].0, params[k].1, stm.pat[k].var);
         }
         let mut state: Vec<Param> = params.iter().map(|(p, _)| p.clone()).collect();
         state.extend(counter.iter().map(|(i, _)| i.clone()));
@@ -284,7 +288,7 @@ impl Flattener<'_> {
         for ((p, q), form) in stm.pat.iter().zip(&parts.params).zip(&forms) {
             let last = kept.next().expect("as many as the forms have");
             match form {
-                Form::Whole => self.bind_whole(p, q.var, last.var),
+                Form::InPlace => self.bind_in_place(p, q.var, last.var),
                 Form::View => kept.by_ref().take(q.ty.rank()).for_each(drop),
                 Form::Packed => {}
             }
@@ -408,7 +412,7 @@ impl Flattener<'_> {
             params.push(flat::Param { var: f.builder.vars.fresh(name), ty });
             init.push(value);
         };
-        for (p, form) in pat.iter().zip(forms).filter(|(_, form)| **form != Form::Whole) {
+        for (p, form) in pat.iter().zip(forms).filter(|(_, form)| **form != Form::InPlace) {
             let prim = if p.ty.is_scalar() { p.ty.prim() } else { Prim::I64 };
             if !p.ty.is_scalar() {
                 let rows = self.form_tys(level, &p.ty, *form)[0];
@@ -440,7 +444,7 @@ impl Flattener<'_> {
         let mut out = Vec::new();
         let mut slot = || *slots.next().expect("as many as collectors made");
         for (k, (p, q)) in stm.pat.iter().zip(&parts.params).enumerate() {
-            if parts.forms[k] == Form::Whole {
+            if parts.forms[k] == Form::InPlace {
                 continue;
             }
             let value = match &states[k] {
@@ -490,7 +494,7 @@ impl Flattener<'_> {
         let extent = self.shapes.extent(level);
         let mut slots = results.params.iter();
         let mut slot = || slots.next().expect("as many as collectors made").var;
-        for (p, form) in pat.iter().zip(forms).filter(|(_, form)| **form != Form::Whole) {
+        for (p, form) in pat.iter().zip(forms).filter(|(_, form)| **form != Form::InPlace) {
             let base = (!p.ty.is_scalar()).then(&mut slot);
             let inner: Vec<FDim> = (1..p.ty.rank()).map(|_| FDim::View(slot())).collect();
             let own = slot();
@@ -515,8 +519,8 @@ impl Flattener<'_> {
     }
 }
 
-/// The results that are the next versions of state that is kept whole.
+/// The results that are the next versions of state that is kept in place.
 fn versions(results: &[Atom], state: &[Param], forms: &[Form]) -> Vec<(Atom, Param)> {
-    let kept = results.iter().zip(state).zip(forms).filter(|(_, form)| **form == Form::Whole);
+    let kept = results.iter().zip(state).zip(forms).filter(|(_, form)| **form == Form::InPlace);
     kept.map(|((a, p), _)| (*a, p.clone())).collect()
 }

@@ -18,7 +18,7 @@
 //!   packed data ([`pack`]);
 //! - every parallel construct has a lifting rule in a file of its own ([`soac`], [`construct`], [`update`], [`branch`], [`loops`], [`call`], [`trace`]);
 //! - a call of a function that is scalar code through and through stays in the kernel ([`local`]);
-//! - arms and iterations that update arrays do so where the rows are ([`whole`]);
+//! - arms and iterations that update arrays do so where the rows are ([`in_place_whole`]);
 //! - a loop that only updates elements of its state is one kernel whose positions work by themselves, in order ([`inplace`]); so is one with
 //!   parallel operators inside, where there are many positions ([`positions`]).
 //!
@@ -40,20 +40,21 @@ mod host;
 mod inplace;
 
 mod appended;
+mod escape;
 pub(crate) mod kernel;
 mod lengths;
 mod local;
 mod loops;
 mod nest;
-mod outlive;
 mod pack;
 mod positions;
 
 mod compact;
+mod in_place_whole;
+mod invariant;
 mod rep;
 mod sequential;
 mod shapes;
-mod shared;
 mod soac;
 mod sort;
 mod split;
@@ -61,7 +62,6 @@ mod trace;
 mod update;
 mod versions;
 mod view;
-mod whole;
 
 pub use choices::{Choice, Measure, Thresholds};
 use ex::Ex;
@@ -152,10 +152,10 @@ struct Own {
     /// What stands for arrays that are the same for all positions once their rows are stored.
     outside: HashMap<Var, rep::Arr>,
     /// Of what CORE variables are parts, if that is the same for all positions and not stored as it is.
-    part_of: HashMap<Var, (Var, shared::Part)>,
+    part_of: HashMap<Var, (Var, invariant::Part)>,
     /// CORE variables that are ranges or copies of a row made outside all nests, and in how many host blocks.
     made_for_all: HashMap<Var, usize>,
-    /// Parameters and results of loops and branches that are kept whole, see [`whole`]: how, and for which level.
+    /// Parameters and results of loops and branches that are kept in place, see [`in_place_whole`]: how, and for which level.
     layouts: HashMap<Var, (rep::Arr, LevelId)>,
     /// Results of loops whose version is chosen.
     decided: std::collections::HashSet<Var>,
@@ -180,8 +180,8 @@ pub(crate) struct Flattener<'a> {
     /// The function being flattened.
     function: FunId,
     own: Own,
-    /// How many host blocks are around the iterations of the innermost loop, or the body of the function.
-    kept_from: usize,
+    /// Loop scope depth: host blocks around the iterations of the innermost loop, or around the function's body.
+    loop_scope: usize,
     group: Option<Group>,
     /// Rows taken since the group was opened: where they start is known only behind the checks in it.
     fresh_rows: std::collections::HashSet<Var>,
@@ -204,7 +204,7 @@ impl<'a> Flattener<'a> {
             types: HashMap::new(),
             function: FunId(0),
             own: Own::default(),
-            kept_from: 0,
+            loop_scope: 0,
             group: None,
             fresh_rows: std::collections::HashSet::new(),
         }

@@ -20,8 +20,8 @@ pub(crate) struct Shapes {
     pub same: HashMap<Atom, Atom>,
     /// Sizes that are products of two others, see [`Shapes::note_product`].
     products: HashMap<Atom, (Atom, Atom)>,
-    /// Flat arrays that hold a row for every position of a level, see [`super::whole`]: how, and for which level.
-    pub whole: HashMap<Var, (Arr, LevelId)>,
+    /// Flat arrays that hold a row for every position of a level, see [`super::in_place_whole`]: how, and for which level.
+    pub in_place: HashMap<Var, (Arr, LevelId)>,
     /// The arrays that each rope consists of.
     pub parts_of_rope: HashMap<Var, Vec<Var>>,
 }
@@ -36,7 +36,7 @@ impl Shapes {
             appended_rows: HashMap::new(),
             same: HashMap::new(),
             products: HashMap::new(),
-            whole: HashMap::new(),
+            in_place: HashMap::new(),
             parts_of_rope: HashMap::new(),
         }
     }

@@ -1,9 +1,9 @@
 //! Statements that cost nothing: they only make another representation of arrays that exist.
 
 use super::ex::Ex;
+use super::invariant::Part;
 use super::nest::FDim;
 use super::rep::{Arr, Rep, Src};
-use super::shared::Part;
 use super::{Flattener, Result};
 use par_ir::core::{Exp, Stm};
 use par_ir::{Atom, Dim, Type, Var};

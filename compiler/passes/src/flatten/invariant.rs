@@ -1,4 +1,4 @@
-//! Rows that many positions share, in forms that can be appended to others without a copy of their elements.
+//! Invariant rows, which many positions share, in forms that can be appended to others without a copy of their elements.
 //!
 //! ```text
 //! let m : [2][3]i64 = …           data of 6 elements, rows at 0, 3: starts = [0, 3], made once
@@ -16,7 +16,7 @@ use par_ir::flat::{Op, Ty};
 use par_ir::prim::BinOp;
 use par_ir::{Atom, Prim, Type, Var};
 
-/// What part of an array a view of it is.
+/// The part of an array that a view selects.
 #[derive(Clone)]
 pub(crate) enum Part {
     /// Rows from this one on.

@@ -1,4 +1,4 @@
-//! Branches under a nest go into the maps that their arms are, so that no rows are selected and brought together again.
+//! If-conversion: branches under a nest go into the maps that their arms are, so that no rows are selected and brought together again.
 //!
 //! ```text
 //! map n (is, rows) (\i row ->                      map n (is, rows) (\i row ->
@@ -26,13 +26,13 @@ pub fn run(program: &mut Program) {
     for f in &mut program.funs {
         let (depths, iotas) = (HashMap::new(), HashSet::new());
         let (positions, single) = (HashMap::new(), HashMap::new());
-        let mut walk = Inward { vars: &mut program.vars, depth: 0, depths, iotas, positions, single };
+        let mut walk = IfConversion { vars: &mut program.vars, depth: 0, depths, iotas, positions, single };
         walk.body(&mut f.body);
     }
 }
 
 /// A walk through a function, from the outside.
-struct Inward<'v> {
+struct IfConversion<'v> {
     vars: &'v mut Vars,
     /// Of the nest that the walk is in.
     depth: usize,
@@ -45,7 +45,7 @@ struct Inward<'v> {
     single: HashMap<Var, bool>,
 }
 
-impl Inward<'_> {
+impl IfConversion<'_> {
     fn body(&mut self, body: &mut Body) {
         let stms = std::mem::take(&mut body.stms);
         for stm in stms {

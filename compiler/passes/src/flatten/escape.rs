@@ -1,4 +1,4 @@
-//! Parts of arrays that are needed after the array has been updated.
+//! Escape analysis of views: parts of arrays that are needed after the array has been updated.
 //!
 //! ```text
 //! us = a[k]                      us = a[k]
@@ -87,7 +87,7 @@ impl Flattener<'_> {
             return;
         };
         let ty = self.types[&v].clone();
-        if self.builder.rope.contains(&data) || ty.is_desc() {
+        if self.builder.ropes.contains(&data) || ty.is_desc() {
             return;
         }
         self.flush();

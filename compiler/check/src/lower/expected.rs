@@ -1,4 +1,4 @@
-//! Functions whose result's sizes are those of the type that is wanted: `unflatten`, `split`, `rep`.
+//! Functions whose result's sizes come from the expected type: `unflatten`, `split`, `rep`.
 //!
 //! ```text
 //! unflatten xs :> [n][m]i64                 check n * m == length xs
