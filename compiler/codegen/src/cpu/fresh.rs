@@ -12,6 +12,11 @@ impl Fresh {
         Fresh(RefCell::new(vars.clone()))
     }
 
+    /// The table as it is now.
+    pub fn vars(&self) -> Vars {
+        self.0.borrow().clone()
+    }
+
     /// A variable that nothing else is called.
     pub fn var(&self, name: &str) -> Var {
         self.0.borrow_mut().fresh(name)

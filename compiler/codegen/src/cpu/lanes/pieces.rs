@@ -19,7 +19,7 @@ use super::{plan, turns};
 use crate::cpu::emit::{Emitter, Unsupported, args};
 use crate::cpu::fresh::Fresh;
 use crate::cpu::kernel::KernelInfo;
-use crate::cpu::stage::for_each_use;
+use crate::free::for_each_use;
 use cranelift::prelude::*;
 use par_ir::core::{Body, Exp, LoopForm, Param, Stm};
 use par_ir::effects::Effects;
