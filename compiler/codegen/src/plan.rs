@@ -337,7 +337,7 @@ impl<C: Code> Planner<'_, C> {
         Ok(plan::Op::Loop(Box::new(plan::Loop { params, form, body: planned })))
     }
 
-    /// What every turn uses from outside lives as long as the whole; dropped after it is what nothing uses then.
+    /// What every iteration uses from outside lives as long as the whole; dropped after it is what nothing uses then.
     fn keep_through(&mut self, mut outside: BTreeSet<Var>, live: &mut Live, drop_after: &mut Vec<Slot>) {
         outside.retain(|v| self.operands.types.contains_key(v) && self.operands.is_counted(*v));
         let last: Vec<Var> = outside.iter().copied().filter(|v| !live.contains(v)).collect();

@@ -99,7 +99,7 @@ pub const SELECT_OPERATORS: usize = 12;
 /// Short operators of a question whether a recursion ends at once, and of its result there.
 pub const FRONT_OPERATORS: usize = 6;
 /// Such questions one after the other.
-pub const FRONT_DEPTH: usize = 3;
+pub const BASE_CASE_DEPTH: usize = 3;
 /// Elements in an iteration of a histogram that does little for each.
 pub const HIST_UNROLLED: i64 = 4;
 

@@ -3,8 +3,8 @@
 use super::emit::{Base, Unsupported, clif_type, input, output};
 use super::kernel::{KernelEmitter, KernelInfo, Role};
 use super::lanes::{self, Plan};
-use super::narrow::Sums;
 use super::outputs::Target;
+use super::small_integers::Sums;
 use cranelift::prelude::*;
 use par_ir::Prim;
 use par_ir::core::Lambda;

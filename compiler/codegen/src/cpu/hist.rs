@@ -75,7 +75,7 @@ impl<'a> KernelEmitter<'_, 'a, '_> {
         Ok(())
     }
 
-    /// Code for several elements a turn, one after the other; where the last whole turn ends.
+    /// Code for several elements an iteration, one after the other; where the last whole iteration ends.
     fn unrolled(
         &mut self,
         start: Value,

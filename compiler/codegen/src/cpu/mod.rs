@@ -1,11 +1,11 @@
 //! The CPU back end: every kernel becomes one or a few machine-code functions, made by Cranelift. `jit` makes them in memory, `object`
 //! in a file for a linker.
 
+mod base_case;
 mod convert;
 mod emit;
 mod fold;
 mod fresh;
-mod front;
 mod half;
 mod hist;
 mod import;
@@ -13,7 +13,6 @@ mod jit;
 mod kernel;
 mod lanes;
 mod local;
-mod narrow;
 mod object;
 mod outputs;
 mod pack;
@@ -24,6 +23,7 @@ mod primop;
 mod ranges;
 mod scatter;
 mod schedule;
+mod small_integers;
 mod stage;
 mod strips;
 
