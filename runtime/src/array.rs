@@ -205,7 +205,7 @@ impl Array {
         }
     }
 
-    /// Whether the elements are in the memory of a device and nowhere else: nobody has looked at them yet.
+    /// True if the elements are in the memory of a device and nowhere else: nobody has looked at them yet.
     pub fn is_on_device(&self) -> bool {
         matches!(&*self.buffer, Buffer::Remote { fetched, .. } if fetched.get().is_none())
     }
@@ -293,7 +293,7 @@ impl Array {
         self.bytes_mut()[i * size..(i + 1) * size].copy_from_slice(&word[..size]);
     }
 
-    /// Whether nobody else holds the buffer, so that an update may be done in place.
+    /// True if nobody else holds the buffer, so that an update may be done in place.
     pub fn is_unique(&mut self) -> bool {
         Arc::get_mut(&mut self.buffer).is_some_and(|buffer| matches!(buffer, Buffer::Own(_)))
     }

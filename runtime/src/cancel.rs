@@ -25,7 +25,7 @@ impl CancelToken {
         self.0.store(true, Relaxed);
     }
 
-    /// Whether [`CancelToken::cancel`] was called.
+    /// True if [`CancelToken::cancel`] was called.
     pub fn is_cancelled(&self) -> bool {
         self.0.load(Relaxed)
     }

@@ -102,7 +102,7 @@ impl Chunks {
     }
 }
 
-/// Whether fewer rows might do.
+/// True if fewer rows might do.
 fn is_worth_another_try() -> bool {
     if !ONE_FAILED.replace(false) {
         return true;
@@ -130,7 +130,7 @@ impl Drop for Around {
     }
 }
 
-/// Whether the chunk that this thread works on holds more than its share and could be smaller: then nothing more should be begun
+/// True if the chunk that this thread works on holds more than its share and could be smaller: then nothing more should be begun
 /// inside it, but the error of a lack of memory given.
 pub fn is_full() -> bool {
     CURRENT.get().is_some_and(|c| c.divisible && pool::thread_balance() > c.most)

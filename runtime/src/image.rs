@@ -129,7 +129,7 @@ impl Image {
     }
 }
 
-/// Whether this processor can run the code.
+/// Checks that this processor can run the code.
 fn processor_has(features: &[String]) -> Result<(), String> {
     match features.iter().find(|f| !has(f)) {
         None => Ok(()),

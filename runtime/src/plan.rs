@@ -70,7 +70,7 @@ pub enum Kind {
 pub struct Function<K = Kernel> {
     /// Its name in the program.
     pub name: String,
-    /// Whether it is an entry point.
+    /// True if it is an entry point.
     pub is_entry: bool,
     /// Where the arguments go.
     pub params: Vec<(Slot, Kind)>,

@@ -302,7 +302,7 @@ mod tests {
         }
     }
 
-    /// Whether the prefixes are asked for or only what all are combined to, the sum is the same to the bit.
+    /// For the prefixes and for the total alone, the sum is the same to the bit.
     #[test]
     fn sums_of_floats() {
         let (xs, flags) = numbers(300);

@@ -87,7 +87,7 @@ pub struct Rows {
     pub longest: u64,
     /// Rows without elements.
     pub empty: u64,
-    /// Whether the lengths come from a descriptor.
+    /// True if the lengths come from a descriptor.
     pub ragged: bool,
 }
 

@@ -120,7 +120,7 @@ fn code_for_every_processor_needs_no_abilities() {
     }
 }
 
-/// Whether the code of a program computes with vectors of a type.
+/// True if the code of a program computes with vectors of a type.
 fn has_vectors(text: &str, ty: &str) -> bool {
     let program =
         compile(text, "vectors.par", &Options::default()).unwrap_or_else(|f| panic!("{}", f.render(false)));
@@ -146,7 +146,7 @@ fn parts_in_place_are_computed_in_groups() {
     assert!(has_vectors(part, "load.f32x4"));
 }
 
-/// Whether both factors of a multiplication are vectors of `f32`s that are loaded or filled.
+/// True if both factors of a multiplication are vectors of `f32`s that are loaded or filled.
 fn multiplies_vectors(code: &str) -> bool {
     let bound = |line: &str, op: &str| {
         let (name, operation) = line.split_once(" = ")?;

@@ -66,7 +66,7 @@ pub fn find(kernel: &Kernel, captures: &[Var]) -> Option<Classes> {
     candidates(&kernel.body).into_iter().find_map(|selectors| finder.classes(selectors, &early))
 }
 
-/// Whether an operator adds component by component.
+/// True if an operator adds component by component.
 fn adds(k: usize, body: &Body, params: &[par_ir::core::Param]) -> bool {
     (0..k).all(|i| {
         let (x, y) = (Atom::Var(params[i].var), Atom::Var(params[k + i].var));
@@ -77,7 +77,7 @@ fn adds(k: usize, body: &Body, params: &[par_ir::core::Param]) -> bool {
     })
 }
 
-/// Whether a body neither fails nor takes long.
+/// True if a body neither fails nor takes long.
 fn is_plain(body: &Body) -> bool {
     body.stms.iter().all(|s| match &s.exp {
         Exp::Atom(_) | Exp::Prim(..) | Exp::Index(..) => true,

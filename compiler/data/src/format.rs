@@ -29,7 +29,7 @@ pub enum Format {
     Parquet,
 }
 
-/// Whether the first row has the names of the columns.
+/// Presence of a first row with the names of the columns.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[allow(missing_docs)]
 pub enum Header {

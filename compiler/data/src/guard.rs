@@ -9,7 +9,7 @@ thread_local! {
     static GUARDED: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Whether a panic of this thread would be an error of a file's reader. A panic hook should say nothing then.
+/// True if a panic of this thread would be an error of a file's reader. A panic hook should say nothing then.
 pub fn is_guarded() -> bool {
     GUARDED.get()
 }

@@ -85,7 +85,7 @@ impl Tree {
         })
     }
 
-    /// Whether every row is a text.
+    /// True if every row is a text.
     pub fn is_text(&self) -> bool {
         matches!(self, Tree::Lists(_, elem) if matches!(&**elem, Tree::Scalars(a) if a.prim() == Prim::U8))
     }

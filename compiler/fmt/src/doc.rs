@@ -60,7 +60,7 @@ pub enum BreakKind {
 }
 
 impl Doc {
-    /// Whether a line ends inside, whatever the width.
+    /// True if a line ends inside, whatever the width.
     pub fn is_broken(&self) -> bool {
         match self {
             Doc::Hard => true,
@@ -196,7 +196,7 @@ impl<'d> Printer<'_, 'd> {
         self.pending = Pending::Line(indent);
     }
 
-    /// Whether what is to be printed next, without line breaks that are not forced, fits when it begins in a column: it
+    /// True if what is to be printed next, without line breaks that are not forced, fits when it begins in a column: it
     /// and what follows up to the next place where a line may end.
     fn fits(&self, column: usize) -> bool {
         let mut room = Room { source: self.source, left: self.width as isize - column as isize };

@@ -9,7 +9,7 @@ pub struct Case {
     pub source: String,
     /// Calls, in order.
     pub calls: Vec<Call>,
-    /// Whether floats depend on an order that the language leaves open: they are compared up to rounding, and exactly between
+    /// True if floats depend on an order that the language leaves open: they are compared up to rounding, and exactly between
     /// numbers of threads.
     #[serde(default)]
     pub rounded: bool,

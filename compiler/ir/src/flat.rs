@@ -385,7 +385,7 @@ impl Space {
         *self.0.last().expect("a space has a dimension")
     }
 
-    /// Whether there are rows of different lengths.
+    /// True if there are rows of different lengths.
     pub fn is_ragged(&self) -> bool {
         self.0.iter().any(|d| matches!(d, Dim::Seg(_)))
     }
@@ -432,7 +432,7 @@ impl Kernel {
         self.binders().into_iter().filter(|v| *v != self.pos).collect()
     }
 
-    /// Whether code depends on the rows of the space, not on `pos` only.
+    /// True if code depends on the rows of the space, not on `pos` only.
     pub fn uses_rows(&self) -> bool {
         let used = |v: Var| self.bodies().iter().any(|b| b.mentions(v));
         !self.prologue.is_empty() || self.row_binders().into_iter().any(used)

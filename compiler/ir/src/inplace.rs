@@ -40,7 +40,7 @@ pub struct InPlace {
 }
 
 impl InPlace {
-    /// Whether a loop over array state may run in place, on buffers of its own for its array parameters.
+    /// Checks that a loop over array state may run in place, on buffers of its own for its array parameters.
     pub fn allows_loop(params: &[(Param, Atom)], form: &LoopForm, body: &Body) -> Outcome {
         let mut state = InPlace::default();
         for (p, _) in params {

@@ -72,7 +72,7 @@ impl Document {
         }
     }
 
-    /// Whether the text has not been looked at.
+    /// True if the text has not been looked at.
     pub fn is_new(&self) -> bool {
         self.analysis.is_none()
     }

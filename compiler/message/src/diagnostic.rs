@@ -27,7 +27,7 @@ pub struct Diagnostic {
     pub labels: Vec<Label>,
     /// What to do about it, and further facts.
     pub notes: Vec<String>,
-    /// Whether the text just ends too early: a bracket is open or something must follow.
+    /// True if the text just ends too early: a bracket is open or something must follow.
     pub unfinished: bool,
 }
 

@@ -57,12 +57,12 @@ impl Messages {
     }
 }
 
-/// Whether machines read what is written.
+/// True if machines read what is written.
 pub fn is_json() -> bool {
     FORMAT.get() == Some(&MessageFormat::Json)
 }
 
-/// Whether to color what goes to standard error.
+/// True if standard error is coloured.
 pub fn color() -> bool {
     std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none()
 }

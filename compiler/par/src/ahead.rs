@@ -14,7 +14,7 @@ use par_runtime::plan::Plan;
 pub struct Target<'a> {
     /// Which processors run its machine code.
     pub processor: Processor,
-    /// Whether it has kernels for GPUs too; and the architectures that they are compiled for, `sm_90`. That needs NVRTC.
+    /// Architectures that kernels for GPUs are compiled for, such as `sm_90`; none: it has no kernels for GPUs. That needs NVRTC.
     pub gpu: Option<&'a [String]>,
 }
 

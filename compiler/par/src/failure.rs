@@ -43,7 +43,7 @@ pub enum RunFailure {
 }
 
 impl Failure {
-    /// Whether the program is legal, but uses something that is not implemented.
+    /// True if the program is legal, but uses something that is not implemented.
     pub fn is_unsupported(&self) -> bool {
         match self {
             Failure::Rejected { diagnostics, .. } => {

@@ -75,7 +75,7 @@ pub struct Options {
     pub fast_math: bool,
     /// Measured thresholds between versions.
     pub tuning: Option<Tuning>,
-    /// Whether nests are worked through in chunks. With a limit of memory they are where memory is short.
+    /// Splitting of nests into chunks. With a limit of memory nests are split where memory is short.
     pub splitting: Splitting,
     /// Bytes that a run may hold besides its arguments, on every back end; none: what there is.
     pub memory_limit: Option<usize>,
@@ -110,12 +110,12 @@ impl Default for Options {
 }
 
 impl Options {
-    /// Whether a program that was compiled like this could still be cut into chunks.
+    /// True if a program that was compiled like this could still be cut into chunks.
     pub(crate) fn may_be_cut(&self) -> bool {
         self.splitting == Splitting::Never && self.memory_limit.is_none()
     }
 
-    /// Whether nests are worked through in chunks.
+    /// Splitting of nests into chunks.
     fn splitting(&self) -> Splitting {
         match (self.splitting, self.memory_limit) {
             (Splitting::Never, Some(_)) => Splitting::Memory,

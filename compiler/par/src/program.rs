@@ -43,7 +43,7 @@ impl Backend {
         }
     }
 
-    /// Whether it is one of the interpreters, which check everything.
+    /// True if it is one of the interpreters, which check everything.
     pub fn is_interpreter(self) -> bool {
         matches!(self, Backend::Interp | Backend::FlatInterp)
     }
@@ -400,7 +400,7 @@ impl Program {
         }
     }
 
-    /// Whether nothing remains of a call that fails: nothing was shown, and the arguments are what they were. What is measured
+    /// True if nothing remains of a call that fails: nothing was shown, and the arguments are what they were. What is measured
     /// is one run.
     fn may_run_again(&self, entry: &str, measure: &Measure) -> bool {
         let found = self.core.funs.iter().position(|f| is_entry(&f.entry, entry));

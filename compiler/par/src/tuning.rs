@@ -77,7 +77,7 @@ impl Entry {
     }
 }
 
-/// Whether places are the same but for the folder of the file.
+/// True if places are the same but for the folder of the file.
 fn same_place(a: &str, b: &str) -> bool {
     let name = |place: &str| place.rsplit(['/', '\\']).next().unwrap_or_default().to_string();
     name(a) == name(b)

@@ -27,7 +27,7 @@ const HINTS: &[(&str, &str)] = &[
     ("：", "a colon is written `:`"),
 ];
 
-/// Whether nothing can be seen of a character, although it is no ordinary blank.
+/// True if nothing can be seen of a character, although it is no ordinary blank.
 pub(crate) fn is_invisible(c: char) -> bool {
     c.is_whitespace() || matches!(c, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{2060}' | '\u{feff}')
 }

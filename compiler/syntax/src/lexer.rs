@@ -270,7 +270,7 @@ impl<'a> Lexer<'a> {
         Tok::Literal(Box::new(value))
     }
 
-    /// Whether this was meant as a name before.
+    /// True if this was meant as a name before.
     fn is_no_name(&self, text: &str) -> bool {
         let message = format!("`{text}` is no name");
         self.out.errors.iter().any(|e| e.message == message)
@@ -330,7 +330,7 @@ impl<'a> Lexer<'a> {
         self.out.errors.push(error);
     }
 
-    /// Whether `for (` stands before this place on its line.
+    /// True if `for (` stands before this place on its line.
     fn in_for_head(&self, at: usize) -> bool {
         let line = self.text[..at].rsplit('\n').next().unwrap_or("");
         line.contains("for (") || line.contains("for(")

@@ -75,7 +75,7 @@ fn begins_chunk(tokens: &[Spanned<'_>], i: usize) -> bool {
     tokens[i].1.begins_declaration() && !after_prefix
 }
 
-/// Whether the `]` at this index ends an attribute (the brackets in attributes do not nest).
+/// True if the `]` at this index ends an attribute (the brackets in attributes do not nest).
 fn closes_attribute(tokens: &[Spanned<'_>], close: usize) -> bool {
     let before = tokens[..close].iter().rev().map(|(_, tok, _)| tok);
     let mut brackets =
@@ -152,7 +152,7 @@ struct Scan {
     outer: Level,
     open: Vec<Open>,
     error: Option<Diagnostic>,
-    /// Whether the previous token can end an expression: then a `let` is the body of another one.
+    /// True if the previous token can end an expression: then a `let` is the body of another one.
     after_operand: bool,
 }
 

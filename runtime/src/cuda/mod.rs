@@ -81,7 +81,7 @@ pub struct Compiled {
 }
 
 impl Compiled {
-    /// Whether a device runs it: the generation is the same (all but the last digit), and it is not older.
+    /// True if a device runs it: the generation is the same (all but the last digit), and it is not older.
     fn fits(&self, architecture: &str) -> bool {
         let number = |name: &str| name.strip_prefix("sm_")?.parse::<u32>().ok();
         let (code, device) = (number(&self.architecture), number(architecture));
@@ -139,7 +139,7 @@ pub struct Kernel {
     pub tile: Tile,
     /// Bytes of a combined (of a filter: a kept) value.
     pub value_size: usize,
-    /// Whether it looks at the row of an element.
+    /// True if it looks at the row of an element.
     pub needs_rows: bool,
     /// Its code calls functions.
     pub recursive: bool,

@@ -49,7 +49,7 @@ pub struct Record {
 const NUMBER: usize = 1;
 
 impl Order {
-    /// Whether both do the same; the numbers of launches differ always.
+    /// True if both do the same; the numbers of launches differ always.
     fn repeats(&self, other: &Order) -> bool {
         match (self, other) {
             (

@@ -66,7 +66,7 @@ struct Target {
 unsafe impl Sync for Target {}
 
 impl Launch<'_> {
-    /// Whether the kernel is a contraction large enough to be done as one; its sizes.
+    /// Sizes of the contraction, if it is large enough to be done as one.
     fn contraction_sizes(&self, c: &Contraction) -> Option<(usize, usize, usize)> {
         let columns = usize::try_from(self.evaluate(&c.columns)).ok()?;
         let depth = usize::try_from(self.evaluate(&c.depth)).ok()?;

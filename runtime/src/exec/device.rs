@@ -25,7 +25,7 @@ pub trait Held: Clone + Debug {
     fn prim(&self) -> Prim;
     /// Number of elements.
     fn len(&self) -> usize;
-    /// Whether nobody else holds it, so that it may be updated in place.
+    /// True if nobody else holds it, so that it may be updated in place.
     fn is_unique(&mut self) -> bool;
     /// Bytes of its elements.
     fn size(&self) -> usize {

@@ -249,7 +249,7 @@ impl Launch<'_> {
         self.failure.record(record);
     }
 
-    /// Whether a check at a smaller position failed.
+    /// True if a check at a smaller position failed.
     pub fn has_failed_before(&self, pos: usize) -> bool {
         self.failure.pos.load(Relaxed) <= pos as i64
     }

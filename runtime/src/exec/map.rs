@@ -38,7 +38,7 @@ impl Launch<'_> {
         Ok(arrays)
     }
 
-    /// Whether one thread has to write these outputs: the values written to one index by a scatter of several arrays belong
+    /// True if one thread has to write these outputs: the values written to one index by a scatter of several arrays belong
     /// together, so that no two threads may write them at once. One thread writes in the order of positions.
     pub fn in_order(&self, outs: &[Out]) -> bool {
         let scatters =

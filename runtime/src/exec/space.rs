@@ -136,7 +136,7 @@ impl Space {
         self.total + self.rows
     }
 
-    /// Whether a second thread would not pay.
+    /// True if a second thread would not pay.
     pub fn is_small(&self) -> bool {
         self.weight() < self.grain()
     }

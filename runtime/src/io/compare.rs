@@ -54,7 +54,7 @@ impl fmt::Display for Difference {
     }
 }
 
-/// Whether two values are equal with the tolerance of each float type. The error is the first difference.
+/// Compares two values with the tolerance of each float type. The error is the first difference.
 pub fn compare(a: &Value, b: &Value, tolerance: fn(Prim) -> Tolerance) -> Result<(), String> {
     match differences(a, b, tolerance, 1)?.first() {
         None => Ok(()),
@@ -75,7 +75,7 @@ pub fn differences(
     Ok(comparer.found)
 }
 
-/// Whether two values are equal, floats up to `tolerance`.
+/// True if two values are equal, floats up to `tolerance`.
 pub fn values_equal(a: &Value, b: &Value, tolerance: Tolerance) -> bool {
     let (Ok(a), Ok(b)) = (View::new(a), View::new(b)) else { return false };
     let mut comparer = Comparer { tolerance: &|_| tolerance, limit: 1, path: Vec::new(), found: Vec::new() };

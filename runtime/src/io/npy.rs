@@ -16,7 +16,7 @@ const MAGIC: &[u8] = b"\x93NUMPY";
 /// The longest header that is read; NumPy's have some 120 bytes.
 const MAX_HEADER: usize = 1 << 20;
 
-/// Whether the bytes begin like a `.npy` file.
+/// True if the bytes begin like a `.npy` file.
 pub fn is_npy(bytes: &[u8]) -> bool {
     bytes.starts_with(MAGIC)
 }

@@ -111,7 +111,7 @@ impl Alias {
         out
     }
 
-    /// Whether all roots are among these.
+    /// True if all roots are among these.
     fn is_within(&self, known: &Roots) -> bool {
         match self {
             Alias::Scalar => true,

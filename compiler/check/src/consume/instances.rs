@@ -79,7 +79,7 @@ impl<'p> Check<'p> {
         }
     }
 
-    /// Whether a value is a function that consumes more than the parameter's type says, or holds one.
+    /// True if a value is a function that consumes more than the parameter's type says, or holds one.
     pub(super) fn consumes(&self, value: &Alias, param: &Alias) -> bool {
         let unique = |params: &[Alias]| all(params).iter().any(|r| self.info(*r).unique);
         match (value, param) {

@@ -41,7 +41,7 @@ impl<'a> Found<'a> {
         }
     }
 
-    /// Whether its name means another definition inside its body, if there is one.
+    /// True if its name means another definition inside its body, if there is one.
     pub(super) fn means_another(&self) -> bool {
         self.written().is_some_and(super::itself::means_another)
     }

@@ -179,7 +179,7 @@ fn heads(rows: &[Vec<Shape>]) -> Vec<Head> {
     out
 }
 
-/// Whether every value has one of these heads.
+/// True if every value has one of these heads.
 fn covers(ty: &Ty, used: &[Head]) -> bool {
     match ty {
         Ty::Unique(t) => covers(t, used),

@@ -117,7 +117,7 @@ pub(super) fn value(name: &Name) -> Option<String> {
     known.map(str::to_string).or_else(|| glued(&name.base))
 }
 
-/// Whether a name is a word of another language's syntax, with which no application makes sense.
+/// True if a name is a word of another language's syntax, with which no application makes sense.
 pub(super) fn is_word(name: &Name) -> bool {
     name.path.is_empty() && find(WORDS, &name.base).is_some()
 }

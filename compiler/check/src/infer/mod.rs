@@ -225,7 +225,7 @@ impl Cx<'_> {
         false
     }
 
-    /// Whether an error lies in a range of the source.
+    /// True if an error lies in a range of the source.
     fn has_error_in(&self, span: Span) -> bool {
         self.diags.iter().filter(|d| d.severity >= Severity::Unsupported).any(|d| {
             let inner = d.labels[0].span;

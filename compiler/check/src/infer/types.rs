@@ -58,7 +58,7 @@ impl PrimSet {
         PrimSet::of(|p| !p.is_float())
     }
 
-    /// Whether the type is in the set.
+    /// True if the type is in the set.
     pub(super) fn contains(self, prim: Prim) -> bool {
         self.bits & (1 << prim as u16) != 0
     }
@@ -185,7 +185,7 @@ impl Types {
         }
     }
 
-    /// Whether a (shallow) type stands for something wrong.
+    /// True if a (shallow) type stands for something wrong.
     pub(super) fn is_poison(&self, ty: &Ty) -> bool {
         matches!(self.shallow(ty), Ty::Meta(m) if matches!(self.metas[m as usize], Meta::Poison))
     }
@@ -383,7 +383,7 @@ impl Types {
         }
     }
 
-    /// Whether a type has more than [`MAX_TYPE_SIZE`] parts when written out.
+    /// True if a type has more than [`MAX_TYPE_SIZE`] parts when written out.
     pub(super) fn is_huge(&self, ty: &Ty) -> bool {
         self.count_parts(ty, &mut MAX_TYPE_SIZE.clone()).is_none()
     }
@@ -502,7 +502,7 @@ pub(super) fn rewrite(ty: &Ty, new: &mut dyn FnMut(&Ty) -> Option<Ty>) -> Ty {
     })
 }
 
-/// Whether something holds of a type or a part of it.
+/// True if something holds of a type or a part of it.
 pub(super) fn any_part(ty: &Ty, holds: &mut dyn FnMut(&Ty) -> bool) -> bool {
     holds(ty)
         || super::deep(|| match ty {

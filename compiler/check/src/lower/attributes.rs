@@ -94,7 +94,7 @@ impl<'p> Lower<'p> {
         Ok(val)
     }
 
-    /// Whether a check is left out. What memory depends on besides, sizes and divisors, is always checked.
+    /// True if a check is left out. What memory depends on besides, sizes and divisors, is always checked.
     pub fn is_unchecked(&self, kind: &CheckKind) -> bool {
         self.permits.unchecked
             && matches!(

@@ -35,14 +35,14 @@ struct Mention {
 }
 
 impl Mention {
-    /// Whether it is the outermost dimension of a part of an owner.
+    /// True if it is the outermost dimension of a part of an owner.
     fn is_direct(&self) -> bool {
         self.above.len() == self.outer
     }
 }
 
 impl Targets {
-    /// Whether the size is the elements' own; then the dimension is noted.
+    /// True if the size is the elements' own; then the dimension is noted.
     pub fn mention(&mut self, dim: Dim, size: &Size) -> bool {
         let Size::Own { name, inner } = size else { return false };
         let varies = size.varies(self.above.len());

@@ -113,7 +113,7 @@ impl<'p> Lower<'p> {
         Ok(vals.into_iter().flatten().collect())
     }
 
-    /// Whether an expression calls a function with sizes in its result that its arguments do not say.
+    /// True if an expression calls a function with sizes in its result that its arguments do not say.
     fn is_open(&self, e: &Expr) -> bool {
         let ExprKind::Apply(f, args) = &e.kind else { return false };
         let ExprKind::Def(d, _) = &f.kind else { return false };
@@ -180,7 +180,7 @@ fn known(extent: &Extent) -> Option<Atom> {
     }
 }
 
-/// Whether a dimension in a type has a size of this name.
+/// True if a dimension in a type has a size of this name.
 fn names(ty: &Ty, name: LocalId) -> bool {
     match ty {
         Ty::Array(size, t) => matches!(size, Size::Local(l) if *l == name) || names(t, name),

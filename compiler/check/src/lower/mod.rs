@@ -215,7 +215,7 @@ impl<'p> Lower<'p> {
         before
     }
 
-    /// Whether a place is in the standard library.
+    /// True if a place is in the standard library.
     fn is_library(&self, span: Span) -> bool {
         self.sources.files.get(span.file as usize).is_none_or(|f| f.is_library)
     }

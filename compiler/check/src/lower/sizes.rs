@@ -283,7 +283,7 @@ pub(super) fn bind_wanted(ty: &Ty, want: &Shape, params: &[LocalId], env: &mut E
     }
 }
 
-/// Whether any size is declared outside function types.
+/// True if any size is declared outside function types.
 pub(super) fn has_sizes(ty: &Ty) -> bool {
     match ty {
         Ty::Array(size, t) => *size != Size::Anon || has_sizes(t),
@@ -294,7 +294,7 @@ pub(super) fn has_sizes(ty: &Ty) -> bool {
     }
 }
 
-/// Whether `Some` size is in a shape, so that it is worth passing on.
+/// True if `Some` size is in a shape, so that it is worth passing on.
 pub(super) fn is_informative(shape: &Shape) -> bool {
     match shape {
         Shape::Array(e, t) => matches!(e, Extent::Is(_)) || is_informative(t),

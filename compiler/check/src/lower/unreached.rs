@@ -193,7 +193,7 @@ impl<'p> Lower<'p> {
     }
 }
 
-/// Whether functions among the arguments may say what sizes are.
+/// True if functions among the arguments may say what sizes are.
 fn takes_sized_functions(params: &[Pat]) -> bool {
     fn sized(ty: &Ty) -> bool {
         match ty {

@@ -111,7 +111,7 @@ impl<'p> Lower<'p> {
         self.with_leaves(dest, leaves)
     }
 
-    /// Whether a variable may differ between the rows of a map that encloses this place: functions are called in maps.
+    /// True if a variable may differ between the rows of a map that encloses this place: functions are called in maps.
     fn may_vary(&self, v: Var) -> bool {
         self.inside > 0 || !self.is_outside(Atom::Var(v), 1)
     }

@@ -33,7 +33,7 @@ pub struct Mode {
 pub struct State {
     pub session: Session,
     pub settings: Settings,
-    /// Whether a person reads along, and is told what was kept.
+    /// True if a person reads along, and is told what was kept.
     terminal: bool,
     /// The first failure.
     status: Status,

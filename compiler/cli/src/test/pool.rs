@@ -116,7 +116,7 @@ impl Pool {
         }
     }
 
-    /// Whether the events ended in time. `current` is the test that has begun.
+    /// True if the events ended in time. `current` is the test that has begun.
     fn take_events(
         &self,
         events: &Receiver<Event>,

@@ -45,7 +45,7 @@ pub enum Role {
 }
 
 impl Role {
-    /// Whether what it does is the program's work: every element is counted once, and combining parts is not.
+    /// True if what it does is the program's work: every element is counted once, and combining parts is not.
     pub fn is_counted(self) -> bool {
         matches!(self, Role::Main | Role::Dual)
     }
@@ -131,7 +131,7 @@ impl<'k> KernelInfo<'k> {
         }
     }
 
-    /// Whether rows make no difference, so that the space is as good as flat.
+    /// True if rows make no difference, so that the space is as good as flat.
     pub fn ignores_rows(&self) -> bool {
         let by_element = matches!(self.kernel.kind, KernelKind::Map(_) | KernelKind::Hist { .. });
         by_element && self.kernel.prologue.is_empty() && !self.whole.mentions(self.kernel.row)

@@ -61,7 +61,7 @@ impl Calls {
         Calls { callees, references, lowest: None, returns: None, start: None, failed: None }
     }
 
-    /// Whether anything is called.
+    /// True if anything is called.
     pub fn any(&self) -> bool {
         !self.callees.is_empty()
     }

@@ -237,7 +237,7 @@ impl Functions {
         self.role(Role::Main)
     }
 
-    /// Whether the operator's grouping does not change results.
+    /// True if the operator's grouping does not change results.
     pub fn is_exact(&self) -> bool {
         !self.combined.iter().any(|p| p.is_float())
     }

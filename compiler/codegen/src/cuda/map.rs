@@ -179,7 +179,7 @@ fn function(b: &mut Bodies, s: &Source, suffix: &str, member: &str) {
     close_function(b, s, suffix);
 }
 
-/// Whether a kernel's code looks at the row.
+/// True if a kernel's code looks at the row.
 pub fn needs_rows(kernel: &Kernel) -> bool {
     !kernel.prologue.is_empty() || kernel.mentions(kernel.row)
 }

@@ -16,7 +16,7 @@ pub struct Series {
     /// Empty for the only one.
     pub name: String,
     pub points: Vec<(f64, f64)>,
-    /// Whether all numbers are integers.
+    /// True if all numbers are integers.
     pub integers: bool,
 }
 

@@ -16,7 +16,7 @@ impl Layout<'_> {
         self.enclosed(open, close, |layout| layout.items(close, parts))
     }
 
-    /// Whether a line begins with a comma of this list.
+    /// True if a line begins with a comma of this list.
     fn has_leading_comma(&self, close: usize) -> bool {
         let mut depth = 0;
         (self.next..close).any(|i| {

@@ -57,7 +57,7 @@ impl Layout<'_> {
         Break { forced: !tight && self.is_broken(), tight, kind, ..Break::default() }
     }
 
-    /// Whether there is a blank between the token before and the next one. Where both mean something else (`t [n] a`, `[n]a`) or
+    /// True if there is a blank between the token before and the next one. Where both mean something else (`t [n] a`, `[n]a`) or
     /// nobody knows better, as the author wrote it.
     pub(super) fn blank(&self, mode: Mode) -> bool {
         let Some(token) = self.source.tokens.get(self.next) else { return false };
@@ -120,7 +120,7 @@ impl Layout<'_> {
     }
 }
 
-/// Whether a closing bracket belongs to a token.
+/// True if a closing bracket belongs to a token.
 pub fn opens(text: &str) -> bool {
     matches!(text, "(" | "[" | "{" | ".(" | ".[" | "#[")
 }

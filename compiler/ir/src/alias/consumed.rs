@@ -31,7 +31,7 @@ pub fn consumed(program: &Program) -> HashSet<Var> {
     found
 }
 
-/// Whether a function may update one of its arguments in place.
+/// True if a function may update one of its arguments in place.
 pub fn consumes_arguments(program: &Program, fun: FunId) -> bool {
     let mut found = HashSet::new();
     let fun = &program.funs[fun.0 as usize];

@@ -380,7 +380,7 @@ impl<'v> Tiny<'v> {
     }
 }
 
-/// Whether rows that a statement makes are combined by one of those after it.
+/// True if rows that a statement makes are combined by one of those after it.
 pub fn is_folded(stm: &Stm, rest: &[Stm]) -> bool {
     let made = |v: &Var| stm.pat.iter().any(|p| p.var == *v && p.ty.rank() > 1);
     let is_map = matches!(stm.exp, Exp::Map { .. });

@@ -156,7 +156,7 @@ impl Tiny<'_> {
     }
 }
 
-/// Whether rows are multiplied and summed up, and are long enough that their products are done in tiles.
+/// True if rows are multiplied and summed up, and are long enough that their products are done in tiles.
 fn is_product(width: Atom, lam: &Lambda, op: &Lambda) -> bool {
     let is = |lam: &Lambda, wanted: BinOp| {
         let only =

@@ -57,7 +57,7 @@ impl Analysis {
         self.sources.files.len().saturating_sub(1) as u32
     }
 
-    /// Whether the types are known.
+    /// True if the types are known.
     pub fn is_typed(&self) -> bool {
         self.typed.is_some()
     }

@@ -210,7 +210,7 @@ impl Analysis {
         (rest.len() - rest.trim_start_matches(is_skipped).len()) as u32
     }
 
-    /// Whether that text is the next thing behind a byte of the program's own file.
+    /// True if that text is the next thing behind a byte of the program's own file.
     fn is_before(&self, at: u32, what: &str) -> bool {
         self.rest(at).trim_start().starts_with(what)
     }

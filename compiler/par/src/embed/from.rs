@@ -8,10 +8,10 @@ use std::ops::Range;
 
 /// What the result of an entry point can be read as. Derive it for records and sums as [`IntoPar`](super::IntoPar).
 pub trait FromPar: Sized {
-    /// Whether some of the result is passed on as it is, so that it may stay on a GPU until somebody looks at it.
+    /// True if some of the result is passed on as it is, so that it may stay on a GPU until somebody looks at it.
     const KEEPS: bool = false;
 
-    /// Whether values of a column can be read at all, as far as its type says: it is asked where there are none.
+    /// Checks that values of a column can be read at all, as far as its type says: it is asked where there are none.
     fn fits(view: &View<'_>) -> Result<(), Mismatch> {
         let _ = view;
         Ok(())

@@ -78,7 +78,7 @@ pub struct Operation {
 }
 
 impl Operation {
-    /// Whether a run had to copy what the operation updates, which it does in place where nobody else uses it.
+    /// True if a run had to copy what the operation updates, which it does in place where nobody else uses it.
     pub(super) fn copied(&self) -> bool {
         let updates = matches!(self.name.as_str(), "scatter" | "histogram" | "write");
         updates && self.cost.is_some_and(|c| c.counters.bytes_materialised > 0)
@@ -160,7 +160,7 @@ struct Walk<'a> {
     control: Vec<String>,
     /// Of what is being looked at.
     version: String,
-    /// Whether that finds out which version is to run.
+    /// True if that finds out which version is to run.
     choosing: bool,
     seen: HashSet<u32>,
     reached: HashSet<usize>,
@@ -337,7 +337,7 @@ fn gathered(stm: &Stm, place: Option<&Place>) -> Option<Span> {
     Some(spans.find(|s| place.parts.iter().any(|p| inside(*s, p))).unwrap_or(own.span))
 }
 
-/// Whether a place is in that of a construct.
+/// True if a place is in that of a construct.
 fn inside(s: Span, p: &Part) -> bool {
     s.file == p.span.file && p.span.start <= s.start && s.end <= p.span.end
 }

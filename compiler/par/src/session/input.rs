@@ -169,7 +169,7 @@ fn wrong(diagnostics: Vec<Diagnostic>, unfinished: bool) -> Input {
     Input::Wrong { diagnostics, unfinished }
 }
 
-/// Whether more text could mend all that is wrong.
+/// True if more text could mend all that is wrong.
 fn is_unfinished(diagnostics: &[Diagnostic]) -> bool {
     !diagnostics.is_empty() && diagnostics.iter().all(|d| d.unfinished)
 }

@@ -95,7 +95,7 @@ pub fn split(text: &str) -> Vec<String> {
     input::split(text)
 }
 
-/// Whether an input ends too early, so that more lines must follow.
+/// True if an input ends too early, so that more lines must follow.
 pub fn is_unfinished(text: &str) -> bool {
     matches!(input::read(text, 0), Input::Wrong { unfinished: true, .. })
 }

@@ -90,13 +90,13 @@ pub enum Expected {
 }
 
 impl Block {
-    /// Whether the block has nothing to test.
+    /// True if the block has nothing to test.
     pub fn is_empty(&self) -> bool {
         let Block { cases, compile_error, warnings, structures, .. } = self;
         cases.is_empty() && compile_error.is_none() && warnings.is_empty() && structures.is_empty()
     }
 
-    /// Whether the block is to be run: it has one of the wanted tags, if there are any, and none of the unwanted.
+    /// True if the block is to be run: it has one of the wanted tags, if there are any, and none of the unwanted.
     pub fn is_selected(&self, wanted: &[String], unwanted: &[String]) -> bool {
         let has = |tag: &String| self.tags.contains(tag);
         (wanted.is_empty() || wanted.iter().any(has)) && !unwanted.iter().any(has)

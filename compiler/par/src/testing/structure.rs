@@ -98,7 +98,7 @@ pub fn parse(level: Level, line: usize, text: &str) -> Result<Structure, String>
     Ok(Structure { level, line, counts })
 }
 
-/// Whether the program has that many operations; the error says how many it has.
+/// Checks that the program has that many operations; the error says how many it has.
 pub fn check(program: &Program, structure: &Structure) -> Result<(), String> {
     let found = match structure.level {
         Level::Core => count_core(program.core()),

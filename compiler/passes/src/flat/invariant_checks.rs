@@ -99,7 +99,7 @@ fn make(host: &mut Host<'_>, stms: &[core::Stm]) {
     }
 }
 
-/// Whether a size is 0, if it may be.
+/// Test that a size is 0, if it may be.
 fn is_empty(host: &mut Host<'_>, n: Atom) -> Option<Atom> {
     match n.as_i64() {
         Some(n) if n > 0 => None,

@@ -72,7 +72,7 @@ fn in_block(block: &mut Block, outside: &Known, vars: &mut Vars) {
     block.stms = stms;
 }
 
-/// Whether a kernel over rows asks for the index inside the row.
+/// True if a kernel over rows asks for the index inside the row.
 fn mentions_innermost(k: &Kernel) -> bool {
     k.space.0.len() > 1 && k.bodies().iter().any(|b| b.mentions(k.innermost()))
 }

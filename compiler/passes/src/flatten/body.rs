@@ -64,7 +64,7 @@ impl Flattener<'_> {
         }
     }
 
-    /// Whether a statement becomes a kernel that updates in place. The host does well enough with branches of its own; under a
+    /// True if a statement becomes a kernel that updates in place. The host does well enough with branches of its own; under a
     /// nest there is a flat version too, in which all positions take each iteration together.
     fn runs_in_place(&self, level: LevelId, stm: &Stm) -> bool {
         let wanted = match self.shapes.is_root(level) {
@@ -338,7 +338,7 @@ impl Flattener<'_> {
         }
     }
 
-    /// Whether a space is known to have so many positions.
+    /// True if a space is known to have so many positions.
     fn is_count(&self, n: &Ex, space: &Extent) -> bool {
         match (n, space) {
             (Ex::Atom(n), Extent::Count(count)) => n == count,
@@ -364,12 +364,12 @@ impl Flattener<'_> {
 }
 
 impl Flattener<'_> {
-    /// Whether a body is scalar code, views of arrays included: it may stay inside one kernel.
+    /// True if a body is scalar code, views of arrays included: it may stay inside one kernel.
     pub(crate) fn sequential(&self, body: &Body) -> bool {
         body.stms.iter().all(|s| self.sequential_exp(&s.exp, &s.pat))
     }
 
-    /// Whether a statement may stay inside a kernel.
+    /// True if a statement may stay inside a kernel.
     pub(crate) fn sequential_exp(&self, exp: &Exp, pat: &[Param]) -> bool {
         let scalars = || pat.iter().all(|p| p.ty.is_scalar());
         match exp {

@@ -36,7 +36,7 @@ pub(crate) enum Form {
     InPlace,
 }
 
-/// Whether an array's elements are somewhere: all that has to be said is where.
+/// True if an array's elements are somewhere: all that has to be said is where.
 pub(crate) fn is_stored(arr: &Arr, is_desc: bool) -> bool {
     match arr.src {
         Src::Data(..) => true,
@@ -45,7 +45,7 @@ pub(crate) fn is_stored(arr: &Arr, is_desc: bool) -> bool {
     }
 }
 
-/// Whether values of this type can be passed as views.
+/// True if values of this type can be passed as views.
 pub(crate) fn has_view(ty: &Type) -> bool {
     ty.rank() > 0
 }
@@ -153,7 +153,7 @@ impl Flattener<'_> {
         (rope, origins[0])
     }
 
-    /// Whether a value would have to be copied to be packed, though its rows are somewhere already.
+    /// True if a value would have to be copied to be packed, though its rows are somewhere already.
     pub(crate) fn is_shared(&mut self, level: LevelId, a: Atom) -> bool {
         let Some(v) = a.var() else { return false };
         let Rep::Array(arr) = self.rep(a) else { return false };
@@ -202,7 +202,7 @@ impl Flattener<'_> {
         Some(Arr::whole(Src::Data(data, prim), vec![]))
     }
 
-    /// Whether packing would change nothing.
+    /// True if packing would change nothing.
     pub(crate) fn is_packed(&mut self, level: LevelId, arr: &Arr, ty: &Type) -> bool {
         let dims = self.dim_reps(ty);
         let levels = self.enter_dims(level, dims);

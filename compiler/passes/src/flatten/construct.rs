@@ -428,7 +428,7 @@ impl Flattener<'_> {
         self.eval(g, &ex)
     }
 
-    /// Whether an array is one for each position of this level, in data of this block: it may stand for itself in another form from here on.
+    /// True if an array is one for each position of this level, in data of this block: it may stand for itself in another form from here on.
     fn is_of_block(&self, level: LevelId, arr: &Arr) -> bool {
         let mut vars = Vec::new();
         arr.vars(&mut vars);
@@ -514,7 +514,7 @@ fn in_rope_of(rope: Var, prim: Prim, arrs: &[Arr]) -> Src {
     if lens { Src::Lens(rope) } else { Src::Data(rope, prim) }
 }
 
-/// Whether arrays are views of one and the same base.
+/// True if arrays are views of one and the same base.
 fn same_base(arrs: &[Arr]) -> bool {
     arrs.iter().all(|a| {
         a.inner == arrs[0].inner

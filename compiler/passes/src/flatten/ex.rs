@@ -53,17 +53,17 @@ impl Ex {
         self.atom().and_then(Atom::as_i64)
     }
 
-    /// Whether the value depends on the position in `level`.
+    /// True if the value depends on the position in `level`.
     pub(crate) fn depends_on(&self, level: LevelId) -> bool {
         self.any(&|e| matches!(e, Ex::Pos(l) | Ex::Local(l) if *l == level))
     }
 
-    /// Whether it is the same at all positions of any level.
+    /// True if it is the same at all positions of any level.
     pub(crate) fn is_of_host(&self) -> bool {
         !self.any(&|e| matches!(e, Ex::Pos(_) | Ex::Local(_)))
     }
 
-    /// Whether something holds for the expression or a part of it.
+    /// True if something holds for the expression or a part of it.
     pub(crate) fn any(&self, holds: &impl Fn(&Ex) -> bool) -> bool {
         let inside = match self {
             Ex::Atom(_) | Ex::Pos(_) | Ex::Local(_) => false,

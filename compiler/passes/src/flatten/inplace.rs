@@ -39,7 +39,7 @@ fn branch_roots(stm: &Stm, then: &Body, other: &Body) -> Option<Vec<Var>> {
 }
 
 impl Flattener<'_> {
-    /// Whether a statement is a loop over array state, or a branch that updates arrays, which may stand in a kernel.
+    /// True if a statement is a loop over array state, or a branch that updates arrays, which may stand in a kernel.
     pub(crate) fn is_in_place(&self, stm: &Stm) -> bool {
         let arrays = stm.pat.iter().any(|p| !p.ty.is_scalar());
         let fits = match &stm.exp {

@@ -158,7 +158,7 @@ impl Flattener<'_> {
         Arr { src: row.src, inner, start: Ex::i64(0), stride: None }
     }
 
-    /// Whether where the rows of an array start is there, or easily made.
+    /// True if where the rows of an array start is there, or easily made.
     fn has_rows(&mut self, arr: &Arr, ty: &Type) -> bool {
         is_stored(arr, ty.is_desc()) && arr.stride.is_none() && self.with_starts(arr).is_some()
     }
@@ -181,7 +181,7 @@ impl Flattener<'_> {
         stored
     }
 
-    /// Whether an array is the same for all positions.
+    /// True if an array is the same for all positions.
     pub(crate) fn is_of_host(&self, arr: &Arr, ty: &Type) -> bool {
         arr.is_of_host() && self.dim_reps(ty).iter().all(DimRep::is_of_host)
     }

@@ -542,7 +542,7 @@ impl Group {
             .copied()
     }
 
-    /// Whether the body binds it, so that the prologue cannot use it.
+    /// True if the body binds it, so that the prologue cannot use it.
     fn is_of_body(&self, a: Atom) -> bool {
         a.var().is_some_and(|v| self.locals.contains(&v) && !self.of_row.contains(&v))
     }
@@ -563,7 +563,7 @@ impl Group {
             && !self.arrays.keys().any(|v| loads_from(ex, *v))
     }
 
-    /// Whether code of the kernel, its prologue included, mentions one of these.
+    /// True if code of the kernel, its prologue included, mentions one of these.
     fn uses_any(&self, vars: &[Var], results: &[Atom]) -> bool {
         let mut stms = self.prologue.stms.iter().chain(&self.scopes[0].stms);
         let mentioned = stms.any(|s| vars.iter().any(|v| s.mentions(*v)));

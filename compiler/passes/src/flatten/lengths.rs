@@ -68,7 +68,7 @@ impl Flattener<'_> {
         self.add(start, Ex::Op(BinOp::And, Rc::new(by), Rc::new(steps)))
     }
 
-    /// Whether all that a statement makes is the lengths of a descriptor's rows.
+    /// True if all that a statement makes is the lengths of a descriptor's rows.
     pub(crate) fn makes_lengths(&self, stm: &Stm) -> bool {
         matches!(stm.pat.as_slice(), [p] if self.facts.lengths.contains(&p.var))
     }

@@ -108,7 +108,7 @@ impl Flattener<'_> {
         state.iter().map(form).collect()
     }
 
-    /// Whether state has a form as views that nobody has decided about: what is updated in place stays packed.
+    /// True if state has a form as views that nobody has decided about: what is updated in place stays packed.
     fn may_be_view(&self, p: &Param) -> bool {
         has_view(&p.ty)
             && !self.own.layouts.contains_key(&p.var)
@@ -374,7 +374,7 @@ impl Flattener<'_> {
         pat
     }
 
-    /// Whether each active position goes on, as an expression at the active level.
+    /// The condition under which each active position goes on, as an expression at the active level.
     fn condition(&mut self, level: LevelId, parts: &Parts<'_>) -> Result<Ex> {
         if let Some(cond) = parts.cond {
             self.stms(level, &cond.stms)?;

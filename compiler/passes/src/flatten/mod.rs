@@ -87,7 +87,7 @@ pub struct Unsupported {
     pub span: Span,
 }
 
-/// Whether a program shows values while it runs.
+/// True if a program shows values while it runs.
 pub fn shows(program: &core::Program) -> bool {
     program.funs.iter().any(|f| split::traces(&f.body))
 }
@@ -122,7 +122,7 @@ pub struct Options<'o> {
     pub versions: Versions,
     /// What was measured of a choice between versions that are both there.
     pub thresholds: Option<&'o dyn Fn(Choice) -> Option<i64>>,
-    /// Whether nests are worked through in chunks.
+    /// Splitting of nests into chunks.
     pub splitting: Splitting,
 }
 

@@ -19,7 +19,7 @@ pub(crate) enum DimRep {
 }
 
 impl DimRep {
-    /// Whether it is the same at all positions of any level.
+    /// True if it is the same at all positions of any level.
     pub(crate) fn is_of_host(&self) -> bool {
         match self {
             DimRep::Width(e) => e.is_of_host(),

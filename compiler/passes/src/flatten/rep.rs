@@ -56,7 +56,7 @@ impl Arr {
         }
     }
 
-    /// Whether it is the same at all positions of any level.
+    /// True if it is the same at all positions of any level.
     pub(crate) fn is_of_host(&self) -> bool {
         let of_host = |r: &Rep| match r {
             Rep::Scalar(e) => e.is_of_host(),

@@ -103,12 +103,12 @@ impl Shapes {
         }
     }
 
-    /// Whether a flat array covers a space exactly.
+    /// True if a flat array covers a space exactly.
     pub(crate) fn covers(&self, data: Var, space: &Extent) -> bool {
         self.extents.get(&data).is_some_and(|e| self.with_same(e) == *space)
     }
 
-    /// Whether a descriptor has a row for each position of a space.
+    /// True if a descriptor has a row for each position of a space.
     pub(crate) fn has_rows_for(&self, desc: Var, space: &Extent) -> bool {
         self.desc_rows.get(&desc).is_some_and(|e| self.with_same(e) == *space)
     }

@@ -99,7 +99,7 @@ impl Flattener<'_> {
         }
     }
 
-    /// Whether a row is a slice with a step of what each position has for itself: its copy costs no more than making that did, and is read
+    /// True if a row is a slice with a step of what each position has for itself: its copy costs no more than making that did, and is read
     /// in order. Lengths have no steps.
     fn is_step_of_own(&self, child: LevelId, row: &Arr) -> bool {
         let is_own = || {

@@ -23,7 +23,7 @@ use par_ir::flat::{self, Op, Ty};
 use par_ir::visit::{Code, Subst};
 use par_ir::{Atom, Prim, Var};
 
-/// Whether, and when, nests are worked through in chunks.
+/// When nests are split into chunks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Splitting {
     /// All positions at once.
@@ -47,7 +47,7 @@ impl Splitting {
 }
 
 impl Flattener<'_> {
-    /// Whether the body of a nest is to run in chunks: it has parallel operators of its own, whose results might need more
+    /// True if the body of a nest is to run in chunks: it has parallel operators of its own, whose results might need more
     /// memory than there is. So has a nest inside: where one position of the outer one alone is too much, that one is cut.
     /// What a body shows is shown for all rows together.
     pub(crate) fn is_split(&self, lam: &Lambda) -> bool {
@@ -107,12 +107,12 @@ impl Flattener<'_> {
     }
 }
 
-/// Whether a statement of the body itself binds a variable.
+/// True if a statement of the body itself binds a variable.
 pub(crate) fn is_bound_in(body: &Body, v: Var) -> bool {
     body.stms.iter().any(|s| s.pat.iter().any(|p| p.var == v))
 }
 
-/// Whether a body shows values.
+/// True if a body shows values.
 pub(crate) fn traces(body: &Body) -> bool {
     body.stms.iter().any(|s| matches!(s.exp, Exp::Trace { .. }) || s.exp.bodies().into_iter().any(traces))
 }

@@ -108,7 +108,7 @@ impl Failure<'_, '_> {
         self.expected.iter().any(|e| e.trim_matches('"') == terminal)
     }
 
-    /// Whether an expression has just ended, or could end here.
+    /// True if an expression has just ended, or could end here.
     fn after_expression(&self) -> bool {
         self.can_follow("op") && !self.can_follow("if")
     }
@@ -241,7 +241,7 @@ impl Failure<'_, '_> {
         error
     }
 
-    /// Whether a `let` waits for its `in`. A `let` that follows the value of another one takes its place.
+    /// True if a `let` waits for its `in`. A `let` that follows the value of another one takes its place.
     fn open_let(&self) -> bool {
         let ends = self.find(|t| *t == Tok::In);
         self.find(|t| *t == Tok::Let).is_some_and(|start| ends.is_none_or(|end| end < start))

@@ -57,7 +57,7 @@ fn level_of(kind: &ExpKind) -> u8 {
     }
 }
 
-/// Whether the construct extends as far to the right as possible.
+/// True if the construct extends as far to the right as possible.
 fn is_open(kind: &ExpKind) -> bool {
     matches!(
         kind,
@@ -72,7 +72,7 @@ fn is_open(kind: &ExpKind) -> bool {
     )
 }
 
-/// Whether the expression or something at its right end has a property.
+/// True if the expression or something at its right end has a property.
 fn ends(kind: &ExpKind, property: fn(&ExpKind) -> bool) -> bool {
     let mut kind = kind;
     loop {

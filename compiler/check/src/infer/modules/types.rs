@@ -170,7 +170,7 @@ impl Cx<'_> {
     }
 }
 
-/// Whether a type may hold functions.
+/// True if a type may hold functions.
 fn holds_functions(ty: &Ty) -> bool {
     any_part(ty, &mut |t| matches!(t, Ty::Fun(..)) || matches!(t, Ty::Abstract(a, _) if a.lifted))
 }

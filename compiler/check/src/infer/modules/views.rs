@@ -227,7 +227,7 @@ impl<'a> Cx<'a> {
     }
 }
 
-/// Whether a type is marked `*` somewhere where the other is not.
+/// True if a type is marked `*` somewhere where the other is not.
 fn exceeds(more: &Ty, less: &Ty) -> bool {
     match (more, less) {
         (Ty::Unique(a), Ty::Unique(b)) => exceeds(a, b),

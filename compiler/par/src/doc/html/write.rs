@@ -152,7 +152,7 @@ fn keyword(kind: Kind) -> &'static str {
     }
 }
 
-/// Whether the name at the beginning of `rest` is one of a type or of a definition used in a size, and not the name of
+/// True if the name at the beginning of `rest` is one of a type or of a definition used in a size, and not the name of
 /// the item, of a parameter (`x: t`) or a keyword of its declaration.
 fn is_type_position(item: &Item, rest: &str, after: &str) -> bool {
     let at_start = rest.len() == item.signature.len();

@@ -74,7 +74,7 @@ fn reads(consumer: &Stm, size: Var) -> Option<(&Vec<Var>, &Lambda)> {
     }
 }
 
-/// Whether nothing of what the filter binds is used by the consumer but as its inputs and width.
+/// True if nothing of what the filter binds is used by the consumer but as its inputs and width.
 fn only_there(consumer: &Stm, pat: &[Param]) -> bool {
     let mut exp = consumer.exp.clone();
     if let Exp::Reduce { width, inputs, .. } | Exp::Filter { width, inputs, .. } = &mut exp {

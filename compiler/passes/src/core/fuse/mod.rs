@@ -90,12 +90,12 @@ impl Fuser<'_> {
     }
 }
 
-/// Whether the rows of two operators may be worked on by one.
+/// True if the rows of two operators may be worked on by one.
 fn may_fuse(a: &Lambda, b: &Lambda) -> bool {
     a.schedule == b.schedule && a.schedule != Schedule::Opaque
 }
 
-/// Whether two lambdas are small enough to become one.
+/// True if two lambdas are small enough to become one.
 fn small_enough(a: &Lambda, b: &Lambda) -> bool {
     statements(&a.body) + statements(&b.body) <= tuning::FUSED_STATEMENTS
 }
@@ -105,7 +105,7 @@ fn statements(body: &Body) -> usize {
     body.stms.iter().map(|s| 1 + inside(s)).sum()
 }
 
-/// Whether the statement `first`, of which nothing before `second` depends, may take place as late as
+/// True if the statement `first`, of which nothing before `second` depends, may take place as late as
 /// `second`. A failure must not come after one that it came before, and what `first` reads must not have been
 /// updated in place by then (the update would have to copy it).
 fn may_sink(body: &Body, first: usize, second: usize) -> bool {

@@ -53,7 +53,7 @@ impl<'b> Arm<'b> {
         Some(())
     }
 
-    /// Whether a statement uses arrays of this arm only row by row, as inputs.
+    /// True if a statement uses arrays of this arm only row by row, as inputs.
     fn uses_rows_only(&self, stm: &Stm) -> bool {
         let is_own = |v: &Var| self.views.contains_key(v) || self.map_of(*v).is_some();
         let mut rest = stm.exp.clone();
@@ -67,7 +67,7 @@ impl<'b> Arm<'b> {
         self.maps.iter().find_map(|m| Some((*m, m.pat.iter().position(|p| p.var == v)?)))
     }
 
-    /// Whether all arrays are computed here, element by element.
+    /// True if all arrays are computed here, element by element.
     pub fn makes_rows(&self) -> bool {
         self.arrays
             .iter()
@@ -165,7 +165,7 @@ impl Element<'_, '_, '_> {
     }
 }
 
-/// Whether a map's lambda is scalar code, or goes on with such maps.
+/// True if a map's lambda is scalar code, or goes on with such maps.
 fn is_elementwise(lam: &Lambda) -> bool {
     if lam.schedule != Schedule::Free || lam.ret.iter().any(|ty| !ty.is_regular() || ty.is_desc()) {
         return false;

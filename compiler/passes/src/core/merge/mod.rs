@@ -84,7 +84,7 @@ impl Signature {
         of_args.chain(self.free.iter().filter(is_result).copied()).collect()
     }
 
-    /// Whether calls at these places of a body agree in what has to be the same.
+    /// True if calls at these places of a body agree in what has to be the same.
     fn fits(&self, body: &Body, group: &[usize]) -> bool {
         let args = self.arguments(group.iter().map(|at| &body.stms[*at]));
         self.differing(&args).is_subset(&self.free)
@@ -104,7 +104,7 @@ fn all_same(args: &[Atom]) -> bool {
     args.iter().all(|a| *a == args[0])
 }
 
-/// Whether a variable is a size in the types of these parameters.
+/// True if a variable is a size in the types of these parameters.
 fn is_size(v: Var, params: &[Param]) -> bool {
     params.iter().any(|p| p.ty.dims.contains(&Dim::Size(v.into())))
 }
@@ -307,7 +307,7 @@ impl Lifted {
     }
 }
 
-/// Whether a parameter that is the same in all calls may stay outside the map: a descriptor only if all arrays of
+/// True if a parameter that is the same in all calls may stay outside the map: a descriptor only if all arrays of
 /// its shape are the same too.
 fn shareable(p: &Param, params: &[Param], args: &[Vec<Atom>]) -> bool {
     let of_shape = |q: &Param| q.ty.dims.contains(&Dim::Seg(p.var));

@@ -94,7 +94,7 @@ fn spliced(env: &Env, parts: &[Var], p: &Param) -> Option<Exp> {
     (all.len() <= tuning::CONCATENATED_PARTS && all != parts).then_some(Exp::Concat(all))
 }
 
-/// Whether `sum` is `a + b`.
+/// True if `sum` is `a + b`.
 fn is_sum(env: &Env, sum: Atom, a: Atom, b: Atom) -> bool {
     let zero = Atom::i64(0);
     (a == zero && sum == b)

@@ -162,7 +162,7 @@ impl<'a> Env<'a> {
         self.types.get(&v)
     }
 
-    /// Whether `a` has exactly the type `ty`.
+    /// True if `a` has exactly the type `ty`.
     pub fn has_type(&self, a: Atom, ty: &Type) -> bool {
         match a {
             Atom::Const(c) => *ty == Type::scalar(c.prim()),

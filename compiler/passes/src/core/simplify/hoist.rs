@@ -201,7 +201,7 @@ impl Scope<'_> {
         out.into_iter().map(|(s, _)| s).collect()
     }
 
-    /// Whether a statement may run where the program would not have run it.
+    /// True if a statement may run where the program would not have run it.
     fn harmless(&mut self, stm: &Stm) -> bool {
         let exp = &stm.exp;
         let mark = self.trail.len();

@@ -21,7 +21,7 @@ use par_ir::prim::{BinOp, CmpOp, PrimOp};
 use par_ir::ty::{Atom, Var};
 use par_runtime::Scalar;
 
-/// Whether `x < y`, if it is certain (both of one integer type).
+/// True if `x < y`, if it is certain (both of one integer type).
 pub(super) fn less(env: &Env, x: Atom, y: Atom) -> Option<bool> {
     if surely_below(env, x, y) {
         return Some(true);
@@ -145,7 +145,7 @@ fn shifted_down(env: &Env, a: Atom) -> bool {
     c <= 0 && env.lower(i).is_some_and(|least| least + c >= 0)
 }
 
-/// Whether `u + c <= y`, and neither side overflows.
+/// True if `u + c <= y`, and neither side overflows.
 fn reaches(env: &Env, u: Atom, c: i128, y: Atom) -> bool {
     match (constant(u), constant(y)) {
         (Some(u), Some(y)) => u + c <= y,

@@ -154,7 +154,7 @@ pub(super) fn groups(params: &[Param]) -> Groups {
     all
 }
 
-/// Whether statements make an array, or the one that it is a part of, anew.
+/// True if statements make an array, or the one that it is a part of, anew.
 pub(super) fn is_made_by(stms: &[Stm], v: Var) -> bool {
     let Some(stm) = stms.iter().find(|s| s.pat.iter().any(|p| p.var == v)) else { return false };
     match &stm.exp {
@@ -165,7 +165,7 @@ pub(super) fn is_made_by(stms: &[Stm], v: Var) -> bool {
     }
 }
 
-/// Whether statements go over all of an array, whatever the way through them.
+/// True if statements go over all of an array, whatever the way through them.
 fn goes_over(stms: &[Stm], v: Var) -> bool {
     let goes_over = |stm: &Stm| match &stm.exp {
         Exp::Map { inputs, .. }

@@ -76,7 +76,7 @@ fn keep_combined(k: &mut Kernel, new: After) {
     *after = Some(Box::new(new));
 }
 
-/// Whether a map uses what a scan makes at its own position only.
+/// True if a map uses what a scan makes at its own position only.
 pub fn follows(scan: &Stm, map: &Stm) -> bool {
     let (Op::Kernel(s), Op::Kernel(m)) = (&scan.op, &map.op) else { return false };
     let (KernelKind::Scan { .. }, KernelKind::Map(outs)) = (&s.kind, &m.kind) else { return false };
@@ -107,7 +107,7 @@ fn scattered(outs: &[Out], made: &[Var]) -> Vec<Var> {
     found
 }
 
-/// Whether a map gains nothing from vectors that it does not lose by a pass of its own: it scatters, gathers, or does little.
+/// True if a map gains nothing from vectors that it does not lose by a pass of its own: it scatters, gathers, or does little.
 fn is_light(m: &Kernel, outs: &[Out]) -> bool {
     let mut elsewhere = false;
     reads::for_each(&m.body, &mut |_, i| elsewhere |= i != Atom::Var(m.pos));

@@ -79,7 +79,7 @@ fn elements(block: &Block, at: usize, fuser: &mut Fuser) -> Vec<(Var, Vec<Elemen
     free.map(|i| (stm.pat[i].var, forms(i))).collect()
 }
 
-/// Whether a map runs in any case, since it may fail, and has several results.
+/// True if a map runs in any case, since it may fail, and has several results.
 fn keeps_checks(stm: &Stm) -> bool {
     let Op::Kernel(k) = &stm.op else { return false };
     let stores = |outs: &[Out]| outs.len() > 1 && outs.iter().all(|o| matches!(o, Out::Elem(_)));
@@ -201,7 +201,7 @@ impl Element {
         !self.prologue.is_empty() || self.rows.iter().any(mentions)
     }
 
-    /// Whether a kernel may compute the elements that it reads: one for each of its own, or for each of its rows.
+    /// True if a kernel may compute the elements that it reads: one for each of its own, or for each of its rows.
     fn fits(&self, k: &Kernel, array: Var) -> bool {
         let mut reads = Vec::new();
         reads::of_kernel(k, &mut |arr, i| reads.push((arr, i)));

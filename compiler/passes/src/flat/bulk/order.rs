@@ -102,7 +102,7 @@ fn guarded(stm: Stm, sizes: &[Atom], fuser: &mut Fuser) -> Vec<Stm> {
     vec![clamped, Stm { op: Op::Replicate(param.var.into(), x), ..stm }]
 }
 
-/// Whether fusing would extend a live range past its in-place update: `kernel` updates what `other` uses and it does not read itself.
+/// True if fusing would extend a live range past its in-place update: `kernel` updates what `other` uses and it does not read itself.
 fn ends_use(kernel: &Stm, other: &Stm) -> bool {
     let Op::Kernel(k) = &kernel.op else { return true };
     let mut read = BTreeSet::new();

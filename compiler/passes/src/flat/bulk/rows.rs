@@ -77,7 +77,7 @@ fn consumer(block: &Block, users: &Users, at: usize, fuser: &Fuser) -> Option<us
     (covers && block.stms[at + 1..=user].iter().all(stay)).then_some(user)
 }
 
-/// Whether rows do not matter to a kernel over all elements, and it reads those of the map at its own position only.
+/// True if rows do not matter to a kernel over all elements, and it reads those of the map at its own position only.
 fn reads_in_order(stm: &Stm, map: &Stm) -> bool {
     let Op::Kernel(k) = &stm.op else { return false };
     let fits = match &k.kind {

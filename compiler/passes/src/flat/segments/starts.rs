@@ -19,7 +19,7 @@ use par_runtime::{Prim, Scalar};
 /// The statements, and what they bind.
 pub struct Starts {
     pub stms: Vec<Stm>,
-    /// Whether there are rows, none of them empty.
+    /// A host bool: there are rows, and none of them is empty.
     pub grow: Atom,
     /// How many.
     pub rows: Atom,

@@ -495,7 +495,7 @@ fn push(out: &mut Vec<Stm>, p: &Param, exp: Exp, span: Span) {
     out.push(Stm { pat: vec![p.clone()], exp, span });
 }
 
-/// Whether results of an expression can be written row by row.
+/// True if results of an expression can be written row by row.
 fn makes_rows(exp: &Exp) -> bool {
     matches!(exp, Exp::Map { .. } | Exp::Reduce { .. } | Exp::Scan { .. } | Exp::If { .. } | Exp::Literal(..))
 }
