@@ -92,7 +92,7 @@ thread_local! {
     static WITHIN_MEMORY: Cell<bool> = const { Cell::new(false) };
 }
 
-/// What `make` gives, or that there is no memory for an array that it makes on this thread: then it is left by unwinding. For readers of
+/// Result of `make`, or the error that there is no memory for an array that it makes on this thread: then it is left by unwinding. For readers of
 /// files, which make arrays everywhere and have no place for this outcome.
 pub fn within_memory<T>(make: impl FnOnce() -> T) -> Result<T, OutOfMemory> {
     let outer = WITHIN_MEMORY.replace(true);
@@ -197,7 +197,7 @@ impl Array {
         Array { prim, len, buffer: Arc::new(buffer) }
     }
 
-    /// What holds the elements in another memory, if it is a `T`.
+    /// Holder of the elements in another memory, if it is a `T`.
     pub(crate) fn held_by<T: Remote>(&self) -> Option<&T> {
         match &*self.buffer {
             Buffer::Remote { remote, .. } => (&**remote as &dyn Any).downcast_ref(),

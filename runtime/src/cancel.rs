@@ -36,7 +36,7 @@ impl CancelToken {
     }
 }
 
-/// What [`watched`] gives if the token was used.
+/// Error of [`watched`] if the token was used.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Cancelled;
 

@@ -25,9 +25,9 @@ const CHANCES: usize = 24;
 /// The chunk that is being worked on, on this thread.
 #[derive(Clone, Copy)]
 struct Current {
-    /// What the thread may hold while the next level has not begun.
+    /// Bytes that the thread may hold while the next level has not begun.
     most: isize,
-    /// It has more than one row.
+    /// True if it has more than one row.
     divisible: bool,
 }
 

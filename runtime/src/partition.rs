@@ -294,7 +294,7 @@ pub fn scatterer(size: usize) -> Scatter {
 mod tests {
     use super::*;
 
-    /// What moving strips gives, and what a loop gives; the strays.
+    /// Results of moving strips and of a loop; the strays.
     fn moved<T: Copy + Default + PartialEq + std::fmt::Debug>(
         elements: &[T],
         classes: &[u32],

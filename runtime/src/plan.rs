@@ -31,7 +31,7 @@ pub struct Plan<K = Kernel> {
 pub struct Code {
     /// By their numbers.
     pub functions: Vec<KernelFn>,
-    /// What the functions are in.
+    /// Owner of the functions' memory.
     pub owner: Box<dyn Any + Send + Sync>,
 }
 
@@ -52,7 +52,7 @@ impl<K> Plan<K> {
     }
 }
 
-/// What a host variable holds.
+/// Kind of a host variable.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Kind {
     /// A scalar.
@@ -80,7 +80,7 @@ pub struct Function<K = Kernel> {
     pub ret_columns: Option<Vec<ColumnType>>,
     /// Size of the frame.
     pub slots: usize,
-    /// What it does.
+    /// Its body.
     pub body: Block<K>,
     /// Where it is defined.
     pub span: Span,
@@ -102,7 +102,7 @@ pub struct Block<K = Kernel> {
 pub struct Stm<K = Kernel> {
     /// Where its results go.
     pub pat: Vec<Slot>,
-    /// What to do.
+    /// The operation.
     pub op: Op<K>,
     /// Slots that nothing reads any more, and which no operand moved out.
     pub drop_after: Vec<Slot>,
@@ -179,9 +179,9 @@ pub struct Split<K = Kernel> {
     pub most: u64,
     /// Where a chunk begins, and how many rows it has.
     pub chunk: [Slot; 2],
-    /// What is done with each.
+    /// Work on each.
     pub body: Block<K>,
-    /// What each gives.
+    /// Kinds of the results of each.
     pub kinds: Vec<Kind>,
     /// Slots that the body binds, other than scalars.
     pub bound: Vec<Slot>,
@@ -309,9 +309,9 @@ pub struct Kernel {
     pub captures: Vec<Operand>,
     /// How the environment is laid out.
     pub layout: EnvLayout,
-    /// What can fail.
+    /// Checks that can fail.
     pub checks: Vec<KernelCheck>,
-    /// What every row and element costs.
+    /// Work of every row and element.
     pub work: Work,
     /// Its code calls functions: it needs a stack of its own.
     pub recursive: bool,
@@ -319,7 +319,7 @@ pub struct Kernel {
     pub cost: usize,
     /// The compiled body.
     pub code: CodeId,
-    /// What becomes of its results.
+    /// Use of its results.
     pub kind: KernelKind,
     /// How it runs.
     pub schedule: Schedule,
@@ -342,7 +342,7 @@ pub enum Schedule {
     Partition(Partition),
 }
 
-/// What is done with a strip: a run of neighbouring positions whose values fit in the first cache.
+/// Step of the work on a strip: a run of neighbouring positions whose values fit in the first cache.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Step {
     /// Computes so many values per position, into buffers.
@@ -494,7 +494,7 @@ pub struct Sum(pub Vec<(i64, Vec<usize>)>);
 /// A check statement in a kernel body.
 #[derive(Serialize, Deserialize)]
 pub struct KernelCheck {
-    /// What is checked.
+    /// Kind of the check.
     pub kind: CheckKind,
     /// Types of the arguments.
     pub args: Vec<Prim>,
@@ -502,7 +502,7 @@ pub struct KernelCheck {
     pub span: Span,
 }
 
-/// What a kernel does with its results; output words of the environment.
+/// Use of a kernel's results; output words of the environment.
 #[derive(Serialize, Deserialize)]
 pub enum KernelKind {
     /// Per output its words: an address for `Elem`; length, then addresses for `Scatter`.

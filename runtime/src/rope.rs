@@ -5,7 +5,7 @@
 //! need nothing but where they start, appending ropes changes no start, and kernels read an element in one step.
 //! (The origin is the buffer's address in units of elements. It is never visible in a result.)
 //!
-//! What no row needs is freed, which costs looking at rows and copying some. Every array has a **credit** for that, as many elements as it
+//! Arrays that no row needs are freed, which costs looking at rows and copying some. Every array has a **credit** for that, as many elements as it
 //! has: who made it has paid for them. All ropes that hold an array share its credit, and where that is spent the array stays. So
 //! a large array of which again and again somebody keeps a part is not copied more than once altogether.
 
@@ -21,7 +21,7 @@ const LINEAR_SEARCH: usize = 4;
 /// Elements below which compaction is not worth while.
 const SLACK: usize = 1024;
 
-/// What is added to a start that all indices of a row stand for: the row is one element, again and again. It is above all
+/// Mark added to a start that all indices of a row stand for: the row is one element, again and again. It is above all
 /// indices.
 pub const MARK: i64 = 1 << 62;
 
@@ -238,7 +238,7 @@ impl<A: Part> Rope<A> {
     /// which rows are to be copied out of them, in order. `starts[i]` is where row `i` of `lens[i]` elements begins; an
     /// empty row begins anywhere, and one whose start is marked holds one element.
     ///
-    /// What is copied is at most half of what is freed, or small, and is paid for by the array that it is in; the rest is a
+    /// Copies are at most half of what is freed, or small, and are paid for by the array that they are in; the rest is a
     /// number of steps in proportion to the rows. Nothing is copied out of arrays that are `kept` anyway.
     pub fn leave(&mut self, starts: &[i64], lens: &[i64], kept: Option<&Rope<A>>) -> Vec<Row<A>> {
         if self.parts.len() <= 1 {
@@ -306,7 +306,7 @@ pub struct Row<A> {
     pub at: usize,
     /// Its length.
     pub len: usize,
-    /// What its start is marked with.
+    /// Mark of its start.
     pub mark: i64,
 }
 

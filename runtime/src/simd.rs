@@ -3,7 +3,7 @@
 /// Instruction sets for which there are versions of code.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Level {
-    /// What every processor of the architecture has.
+    /// Features that every processor of the architecture has.
     Baseline,
     /// AVX2 and fused multiply-add.
     Avx2,

@@ -45,9 +45,9 @@ pub enum ValueType {
     },
     /// A type that a module of the program hides: values are passed on as they are, but neither shown nor read.
     Opaque {
-        /// What the program calls it: `m.t`.
+        /// Name in the program: `m.t`.
         name: String,
-        /// What it is.
+        /// The type itself.
         of: Box<ValueType>,
     },
 }
@@ -65,7 +65,7 @@ pub enum Column {
     Data(Array),
 }
 
-/// What kind of column, see [`ValueType::columns`]. `depth` counts the enclosing array dimensions.
+/// Kind of column, see [`ValueType::columns`]. `depth` counts the enclosing array dimensions.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[allow(missing_docs)]
 pub enum ColumnType {

@@ -1,4 +1,4 @@
-//! What representative programs become: the whole way from source text to FLAT, as snapshots.
+//! Flattened representative programs: the whole way from source text to FLAT, as snapshots.
 
 use par::{Options, compile, print_flat};
 

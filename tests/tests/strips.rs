@@ -6,7 +6,7 @@ use par_codegen::cpu::{Processor, Shape, compile_object};
 use par_runtime::image::Needs;
 use std::collections::HashSet;
 
-/// What the code of a program needs.
+/// Needs of a program's code.
 fn needs(text: &str, processor: Processor) -> Needs {
     let program =
         compile(text, "strips.par", &Options::default()).unwrap_or_else(|f| panic!("{}", f.render(false)));

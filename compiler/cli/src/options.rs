@@ -79,7 +79,7 @@ impl Compile {
     }
 }
 
-/// What the commands take that compile one program for its runs.
+/// Options of the commands that compile one program for its runs.
 #[derive(clap::Args)]
 pub struct Runnable {
     /// Use the thresholds between versions that `par tune` has written
@@ -116,7 +116,7 @@ fn tuning(path: &Path) -> Result<Tuning, Status> {
     tuning.map_err(|message| status::fail(&format!("{}: {message}", path.display())))
 }
 
-/// What a run may use, and must keep to.
+/// Limits of a run.
 #[derive(clap::Args)]
 pub struct Limits {
     /// Bytes that the program may hold besides its arguments (with k, M or G: times 1024, 1024² or 1024³); more is the error

@@ -94,7 +94,7 @@ fn collect(folder: &Path, programs: &mut Vec<PathBuf>) {
     }
 }
 
-/// What does not compile for the processor need not compile for a GPU; what recursion spills is no mistake.
+/// Checks NVRTC on a program that compiles for the processor; what recursion spills is no mistake.
 fn nvrtc(file: &Path, architecture: &str) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_par"));
     let dump = format!("--dump=nvrtc:{architecture}");
@@ -238,7 +238,7 @@ fn iterations_of_a_loop_are_graphs() {
     }
 }
 
-/// What a kernel does without end is stopped, whatever does it.
+/// Kernels without end are stopped, on every back end.
 fn kernels_without_end_are_stopped() {
     let folder = stand_ins();
     let loops = [
@@ -372,7 +372,7 @@ fn executables_on_gpus() {
     }
 }
 
-/// What is said of a program that is built for an architecture.
+/// Messages about a program that is built for an architecture.
 fn built_for(architecture: &str) -> (Option<i32>, String, String) {
     let file = program(&format!("for_{architecture}.par"), "entry main (x: i32): i32 = x\n");
     let mut command = Command::new(env!("CARGO_BIN_EXE_par"));

@@ -17,7 +17,7 @@ use par_ir::visit::Code as _;
 use par_runtime::plan::{self, Kind, Operand, Slot};
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-/// What a back end has made of a program's kernels.
+/// A back end's code for a program's kernels.
 pub trait Code {
     /// A kernel of its plans.
     type Kernel;
@@ -337,7 +337,7 @@ impl<C: Code> Planner<'_, C> {
         Ok(plan::Op::Loop(Box::new(plan::Loop { params, form, body: planned })))
     }
 
-    /// What every iteration uses from outside lives as long as the whole; dropped after it is what nothing uses then.
+    /// Variables that every iteration uses from outside live as long as the loop; dropped after it are those that nothing uses then.
     fn keep_through(&mut self, mut outside: BTreeSet<Var>, live: &mut Live, drop_after: &mut Vec<Slot>) {
         outside.retain(|v| self.operands.types.contains_key(v) && self.operands.is_counted(*v));
         let last: Vec<Var> = outside.iter().copied().filter(|v| !live.contains(v)).collect();
@@ -345,7 +345,7 @@ impl<C: Code> Planner<'_, C> {
         live.extend(outside);
     }
 
-    /// What the body uses from outside is used by the next chunk too, and by another try of the same.
+    /// Variables that the body uses from outside are used by the next chunk too, and by another try of the same.
     fn split(
         &mut self,
         rows: Atom,

@@ -1,4 +1,4 @@
-//! What readers of others do with files that are none of theirs: they may panic. That is a wrong file then, not a bug.
+//! Protection against readers of others, which may panic on files that are none of theirs. That is a wrong file then, not a bug.
 
 use crate::DataError;
 use par_runtime::array::OutOfMemory;

@@ -90,7 +90,7 @@ pub fn print(source: &Source, doc: &Doc, width: usize) -> String {
     printer.out
 }
 
-/// What has to be written before the next token.
+/// Space that has to be written before the next token.
 #[derive(Clone, Copy, PartialEq)]
 enum Pending {
     Nothing,
@@ -113,7 +113,7 @@ struct Printer<'s, 'd> {
     out: String,
     column: usize,
     pending: Pending,
-    /// What is still to be printed, last first.
+    /// Documents still to be printed, last first.
     todo: Vec<Todo<'d>>,
 }
 
@@ -264,7 +264,7 @@ impl<'d> Printer<'_, 'd> {
     }
 }
 
-/// What is left of a line.
+/// Rest of a line.
 struct Room<'s> {
     source: &'s Source<'s>,
     left: isize,

@@ -39,7 +39,7 @@ impl Default for Style {
 /// Why a text was not formatted.
 #[derive(Clone, Debug)]
 pub enum Refusal {
-    /// It is no program.
+    /// Text that is no program.
     Wrong(Vec<Diagnostic>),
     /// The formatter lost or changed something: a bug. Says what.
     Bug(String),

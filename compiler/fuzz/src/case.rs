@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What is compared: a program, and what it is called with.
+/// Case of a comparison: a program, and the arguments of its calls.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Case {
     /// Text of the program.

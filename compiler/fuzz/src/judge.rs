@@ -35,7 +35,7 @@ pub enum Kind {
     Bug,
     /// A panic.
     Panic,
-    /// It takes too long.
+    /// A run that takes too long.
     Hang,
     /// The process ended.
     Crash,
@@ -46,15 +46,15 @@ pub enum Kind {
 pub struct Finding {
     /// In which way.
     pub kind: Kind,
-    /// What was run: `fuse 6, flat-interp`.
+    /// Stage that was run: `fuse 6, flat-interp`.
     pub stage: String,
-    /// What happened, and what should have.
+    /// Actual and expected result.
     pub message: String,
     /// Which of the calls, if it was one.
     pub call: Option<usize>,
 }
 
-/// What became of a program.
+/// Verdict about a program.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Verdict {
     /// All agree on so many calls; so many of them failed, and so many were too large to be run.
@@ -338,10 +338,10 @@ impl Judge<'_> {
     }
 }
 
-/// What two outcomes have in common.
+/// Likeness of two outcomes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Same {
-    /// What the program means.
+    /// Same meaning.
     Meaning,
     /// The flattened program, so that errors must be the same.
     Program,
@@ -396,7 +396,7 @@ fn arguments(program: &Program, call: &Call) -> Result<Vec<Value>, String> {
     par::read_values(&call.args.join("\n"), &types).map_err(|e| e.to_string())
 }
 
-/// What the reference says about a call, as the text of a test: `output { … }` or `error: …`.
+/// Expectation from the reference for a call, as the text of a test: `output { … }` or `error: …`.
 pub fn expectation(case: &Case, i: usize) -> Option<String> {
     let limits = Limits::default();
     let judge = Judge::new(case, &limits).ok()?;

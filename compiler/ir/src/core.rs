@@ -153,7 +153,7 @@ pub enum Exp {
     Check {
         /// Must be true.
         cond: Atom,
-        /// What is checked.
+        /// Kind of the check.
         kind: CheckKind,
         /// Values for the message.
         args: Vec<Atom>,
@@ -309,7 +309,7 @@ pub enum Exp {
     },
 }
 
-/// What an update replaces of one dimension.
+/// Part of one dimension that an update replaces.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum At {
     /// One element or row; the new value does not have this dimension.
@@ -324,7 +324,7 @@ pub enum At {
 }
 
 impl At {
-    /// These indices.
+    /// The positions that indices select.
     pub fn indices(indices: &[Atom]) -> Vec<At> {
         indices.iter().map(|i| At::Index(*i)).collect()
     }

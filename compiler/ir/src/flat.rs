@@ -1,6 +1,6 @@
 //! FLAT: a host program of bulk operations over flat arrays.
 //!
-//! What is left after flattening: statements that run on the host, one after the other, over host scalars, flat
+//! FLAT, the result of flattening: statements that run on the host, one after the other, over host scalars, flat
 //! (rank-1) device arrays and descriptors; and [`Kernel`]s: bulk operations over a *space*, each with one fused scalar
 //! body. All shapes have become index arithmetic in the bodies; parallelism exists in kernels only.
 //!
@@ -177,7 +177,7 @@ pub struct Stm {
     pub place: PlaceId,
 }
 
-/// What a host statement does.
+/// Operation of a host statement.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Op {
     /// The operand itself (any type); arrays are shared.
@@ -188,7 +188,7 @@ pub enum Op {
     Check {
         /// Must be true.
         cond: Atom,
-        /// What is checked.
+        /// Kind of the check.
         kind: CheckKind,
         /// Values for the message.
         args: Vec<Atom>,
@@ -331,7 +331,7 @@ pub enum Op {
         first: Var,
         /// Bound in the body: its number of rows, an `i64`.
         count: Var,
-        /// What is done with a chunk.
+        /// Work on a chunk.
         body: Block,
     },
     /// A call.
@@ -439,7 +439,7 @@ impl Kernel {
     }
 }
 
-/// What a kernel does with its body's results.
+/// Uses of the results of a kernel's body.
 #[derive(Clone, Debug, PartialEq)]
 pub enum KernelKind {
     /// Results are consumed by the outputs in order; the statement binds one array per output array.
@@ -460,7 +460,7 @@ pub enum KernelKind {
         neutral: Vec<Atom>,
         /// Element `i` excludes input `i`.
         exclusive: bool,
-        /// What is stored instead of the prefixes; then the body has no further results, and the statement binds what the outputs
+        /// Outputs stored instead of the prefixes; then the body has no further results, and the statement binds what the outputs
         /// are, as for a map.
         after: Option<Box<After>>,
     },
@@ -479,7 +479,7 @@ pub enum KernelKind {
     },
 }
 
-/// What a scan does with its prefixes, position by position.
+/// Use of a scan's prefixes, position by position.
 #[derive(Clone, Debug, PartialEq)]
 pub struct After {
     /// One for each of the `k` prefixes.

@@ -21,7 +21,7 @@ pub type Refusal = &'static str;
 
 type Outcome = Result<(), Refusal>;
 
-/// What a variable is of an owned buffer.
+/// Version of an owned buffer that a variable names.
 #[derive(Clone, Copy)]
 struct Name {
     buffer: usize,
@@ -172,7 +172,7 @@ impl InPlace {
         Ok(buffers)
     }
 
-    /// What was updated is among the results, so that nothing can read what it was before.
+    /// Updated buffers are among the results, so that nothing can read what they were before.
     fn only_changed(&self, before: &[usize], buffers: &[Option<usize>]) -> Outcome {
         let lost = |b: usize| self.latest[b] != before[b] && !buffers.contains(&Some(b));
         if (0..before.len()).any(lost) { Err("an updated array is no result") } else { Ok(()) }

@@ -34,7 +34,7 @@ impl Origins {
         }
     }
 
-    /// What binds `made` was fused from statements of these constructs with these results.
+    /// Notes that the statement that binds `made` was fused from statements of these constructs with these results.
     pub(crate) fn note_fusion<P: Iterator<Item = Var>>(
         &mut self,
         made: impl IntoIterator<Item = Var>,

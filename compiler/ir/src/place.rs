@@ -28,14 +28,14 @@ pub enum Construct {
     If,
     Loop,
     Call,
-    /// What makes an array and computes nothing: a concatenation, a literal, a change of shape.
+    /// Making of an array without computation: a concatenation, a literal, a change of shape.
     Array,
     /// No construct of the source: rows that are views are put one after the other.
     Pack,
 }
 
 impl Construct {
-    /// What an expression of CORE is.
+    /// Construct of an expression of CORE.
     pub fn of(exp: &Exp) -> Construct {
         match exp {
             Exp::Map { .. } => Construct::Map,
@@ -98,7 +98,7 @@ pub fn note_fusion<'a>(
     vars.origins.note_fusion(made, from);
 }
 
-/// What a statement is by itself.
+/// A statement's own part.
 fn own(stm: &Stm) -> Part {
     Part { construct: Construct::of(&stm.exp), span: stm.span }
 }

@@ -22,7 +22,7 @@ pub struct Var(pub u32);
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Vars {
     names: Vec<String>,
-    /// What the statements that bind them were fused from, where they were.
+    /// Statements that the binding statements were fused from.
     pub(crate) origins: Origins,
     /// Arrays that are stored as they are written, whatever it would save not to (`#[opaque]`).
     opaque: BTreeSet<Var>,
@@ -129,7 +129,7 @@ pub enum Dim {
     Seg(Var),
 }
 
-/// What the elements of an array (or a scalar) are.
+/// Element type of an array (or of a scalar).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Elem {
     /// Scalars.

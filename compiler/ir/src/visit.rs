@@ -45,7 +45,7 @@ pub trait Edit {
     }
 }
 
-/// What to put in place of variables.
+/// Atoms to put in place of variables.
 pub type Subst = HashMap<Var, Atom>;
 
 impl Edit for &Subst {

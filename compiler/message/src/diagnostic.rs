@@ -25,7 +25,7 @@ pub struct Diagnostic {
     pub message: String,
     /// The first is the primary place.
     pub labels: Vec<Label>,
-    /// What to do about it, and further facts.
+    /// Advice, and further facts.
     pub notes: Vec<String>,
     /// True if the text just ends too early: a bracket is open or something must follow.
     pub unfinished: bool,

@@ -9,7 +9,7 @@ use par_runtime::cuda::{self, Nvrtc};
 use par_runtime::image::{Needs, Settings, Stored};
 use par_runtime::plan::Plan;
 
-/// What a program is made for.
+/// Target of a program.
 #[derive(Clone, Copy, Debug)]
 pub struct Target<'a> {
     /// Which processors run its machine code.

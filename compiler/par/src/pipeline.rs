@@ -124,7 +124,7 @@ impl Options {
     }
 }
 
-/// What was noted while compiling.
+/// Notes taken while compiling.
 #[derive(Default, Debug)]
 pub struct Trace {
     /// Each step with its time.
@@ -135,7 +135,7 @@ pub struct Trace {
     pub stages: Mutex<Vec<(&'static str, core::Program)>>,
 }
 
-/// What a [`Trace`] holds.
+/// Contents of a [`Trace`].
 pub fn noted<T>(list: &Mutex<T>) -> MutexGuard<'_, T> {
     list.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -177,11 +177,11 @@ impl Parsed {
     }
 }
 
-/// What checking gives.
+/// Result of checking.
 pub(crate) struct Front {
     pub(crate) sources: Sources,
     pub(crate) core: core::Program,
-    /// What the program has as it is written.
+    /// Contents of the program as it is written.
     pub(crate) written: insight::Written,
     pub(crate) warnings: Vec<Diagnostic>,
 }

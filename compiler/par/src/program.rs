@@ -16,7 +16,7 @@ use par_syntax::{Diagnostic, Sources};
 use std::fmt;
 use std::sync::OnceLock;
 
-/// What runs a program.
+/// Back end that runs a program.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Backend {
     /// Machine code on the processor's cores.
@@ -35,7 +35,7 @@ impl Backend {
     /// All that run programs.
     pub const ALL: [Backend; 4] = [Backend::Interp, Backend::FlatInterp, Backend::Cpu, Backend::Cuda];
 
-    /// What [`Backend::Auto`] is for device number `device`; and which, in words.
+    /// Back end for [`Backend::Auto`] on device number `device`; and which, in words.
     pub fn automatic(device: usize) -> (Backend, String) {
         match Gpu::open(device).and_then(|gpu| Nvrtc::open().map(|_| gpu)) {
             Ok(gpu) => (Backend::Cuda, gpu.name.clone()),
@@ -69,7 +69,7 @@ impl fmt::Display for Backend {
 /// How to call an entry point.
 #[derive(Clone, Debug)]
 pub struct CallOptions {
-    /// What runs it.
+    /// Back end that runs it.
     pub backend: Backend,
     /// For [`Backend::Cpu`]; 0 stands for all processors.
     pub threads: usize,
@@ -109,7 +109,7 @@ pub struct Program {
     counting: OnceLock<Executable>,
     /// On a GPU.
     cuda: OnceLock<Executable>,
-    /// What [`Backend::Auto`] is.
+    /// Back end for [`Backend::Auto`].
     automatic: OnceLock<Backend>,
     /// The same program in chunks, if it has work that can be cut.
     in_chunks: OnceLock<Option<Box<Program>>>,
@@ -127,7 +127,7 @@ pub fn compile_until(
     cancel::watched(token, || compile(text, name, options))?
 }
 
-/// What [`compile`] may need, of which only what is used takes memory.
+/// Bytes of stack that [`compile`] may need, of which only what is used takes memory.
 const STACK: usize = 256 << 20;
 
 /// Compiles a program. `name` is what diagnostics call it.
@@ -215,7 +215,7 @@ impl Program {
         &self.core
     }
 
-    /// What the program has as it is written, before the passes.
+    /// Contents of the program as it is written, before the passes.
     pub fn written(&self) -> &Written {
         &self.written
     }
@@ -269,7 +269,7 @@ impl Program {
         self.pipeline().codegen_cuda(self.flat()?, &self.sources)
     }
 
-    /// What CUDA's compiler says of the kernels for an architecture (`sm_90`): registers, memory, spills. Needs no GPU.
+    /// Log of CUDA's compiler about the kernels for an architecture (`sm_90`): registers, memory, spills. Needs no GPU.
     pub fn cuda_log(&self, architecture: &str) -> Result<String, Failure> {
         let nvrtc = Nvrtc::open().map_err(|e| Failure::Unavailable(e.0))?;
         let compiled = self.cuda_program()?.compile(&nvrtc, architecture);
@@ -488,7 +488,7 @@ impl Program {
     }
 }
 
-/// What is wanted to know about a call besides its result.
+/// Measurement of a call besides its result.
 enum Measure {
     Nothing,
     Costs { profile: Profile, counting: bool },

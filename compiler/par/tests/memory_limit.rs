@@ -61,7 +61,7 @@ fn rows_made_by_every_position() {
     fails_and_fits(ROWS, 300, 2 << 10, 64 << 20, 13_589_550);
 }
 
-/// What a call holds at most on one thread, in the flat version, with this limit.
+/// Peak of a call's memory on one thread, in the flat version, with this limit.
 fn peak(text: &str, n: i64, memory_limit: Option<usize>, backend: Backend) -> u64 {
     let options = Options { memory_limit, versions: Versions::Flat, ..Options::default() };
     let program = compile(text, "limit.par", &options).unwrap_or_else(|f| panic!("{}", f.render(false)));
@@ -72,7 +72,7 @@ fn peak(text: &str, n: i64, memory_limit: Option<usize>, backend: Backend) -> u6
     profile.peak_bytes
 }
 
-/// What needs more and more memory all at once stays below a limit in chunks.
+/// Programs that need more and more memory all at once stay below a limit in chunks.
 #[track_caller]
 fn stays_below(text: &str, sizes: [i64; 2], limit: usize) {
     for backend in [Backend::FlatInterp, Backend::Cpu] {
@@ -119,7 +119,7 @@ fn what_runs_out_of_memory_runs_again_in_chunks() {
     }
 }
 
-/// What is shown is shown once, so such a program does not run again.
+/// Values are shown once, so a program that shows some does not run again.
 #[test]
 fn what_shows_values_does_not_run_again() {
     let text = ROWS.replace("sum (map", "sum (trace (map").replace("(iota n))", "(iota n)))");

@@ -3,7 +3,7 @@
 use par::{Backend, CallOptions, Options, Value};
 use par_runtime::trace::captured;
 
-/// What a program shows and what it gives, on every back end and with one and two threads.
+/// Shown values and results of a program, on every back end and with one and two threads.
 fn runs(program: &str, args: &str) -> (String, String) {
     let compiled =
         par::compile(program, "a.par", &Options::default()).unwrap_or_else(|e| panic!("{program}\n{e:?}"));

@@ -109,7 +109,7 @@ pub const STRIDES: CorePass = Pass {
     run: strides::run,
 };
 
-/// What happens to CORE before it is flattened. Hoisting comes before fusion, so that an invariant producer is not
+/// Passes over CORE, before it is flattened. Hoisting comes before fusion, so that an invariant producer is not
 /// fused into the map that it should leave.
 pub const CORE_PASSES: &[CorePass] = &[
     SIMPLIFY,
@@ -182,7 +182,7 @@ pub const COLUMNS: FlatPass = Pass {
     run: columns::run,
 };
 
-/// What happens to FLAT before code is generated.
+/// Passes over FLAT, before code is generated.
 pub const FLAT_PASSES: &[FlatPass] = &[
     PRUNE,
     INVARIANT_CHECKS,

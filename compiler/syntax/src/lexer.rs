@@ -12,7 +12,7 @@ use crate::diagnostic::Diagnostic;
 use crate::literal;
 use crate::token::Tok;
 
-/// What the scanner distinguishes; names and punctuation are told apart further by their text.
+/// Classes of the scanner; names and punctuation are told apart further by their text.
 #[derive(Logos, Clone, Copy, Debug, PartialEq)]
 #[logos(skip r"[ \t\r\n\x0c\u{feff}]+")]
 #[logos(subpattern name = r"[A-Za-z_\u{80}-\u{10ffff}][A-Za-z0-9_'\u{80}-\u{10ffff}]*")]
@@ -88,7 +88,7 @@ pub(crate) struct Lexed<'a> {
     pub comments: Vec<(usize, usize)>,
     /// Documentation comments: where the next token begins, and the text.
     pub docs: Vec<(usize, String)>,
-    /// What was wrong.
+    /// Mistakes.
     pub errors: Vec<Diagnostic>,
 }
 

@@ -181,7 +181,7 @@ impl Tok<'_> {
     }
 }
 
-/// What the token is, in words, for messages.
+/// Text of the token in words, for messages.
 impl fmt::Display for Tok<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -69,7 +69,7 @@ fn explain(e: DriverError) -> String {
     text.unwrap_or_else(|_| format!("error {}", e.0 as i32))
 }
 
-/// What is asked of a device, and memory it does not use.
+/// Orders to a device, and memory it does not use.
 #[derive(Default)]
 struct Work {
     replay: Replay<Graph>,
@@ -236,7 +236,7 @@ impl Gpu {
         self.work().replay.give(&self.stream, order)
     }
 
-    /// What is asked for next does not follow from what was asked before.
+    /// Ends a segment: later orders do not follow from earlier ones.
     fn flush(&self) -> Result<(), DriverError> {
         self.work().replay.flush(&self.stream)
     }
@@ -299,7 +299,7 @@ impl Gpu {
     ///
     /// # Safety
     ///
-    /// They are what the function takes, and what they point to stays until it has ended.
+    /// The arguments are what the function takes, and what they point to stays until it has ended.
     pub unsafe fn launch_with(
         &self,
         function: Function,

@@ -93,7 +93,7 @@ struct Launch<'l, 'a> {
     space: Space,
     span: Span,
     words: Vec<u64>,
-    /// Who writes where, while it is needed.
+    /// Table of who writes where, while it is needed.
     table: Option<Array>,
     copied: Counters,
 }
@@ -442,7 +442,7 @@ impl<'a> Launch<'_, 'a> {
         self.start_with("_merge", merging, HIST_THREADS, 0)
     }
 
-    /// What the launch has cost, as the CPU counts it; what depends on the data inside of the body is not counted.
+    /// Cost of the launch, as the CPU counts it; what depends on the data inside of the body is not counted.
     fn cost(&self, results: &[HostValue<Cuda<'a>>]) -> Counters {
         let (kernel, space) = (self.kernel, &self.space);
         let mut cost = self.copied;

@@ -1,4 +1,4 @@
-//! What a device is asked for again and again is asked for at once, as a CUDA graph.
+//! Replay: repeated sequences of orders to a device are launched at once, as a CUDA graph.
 //!
 //! A call of the driver for every kernel costs more than a small kernel takes. Loops whose iterations do the same to the same memory,
 //! and programs that are called again, need not pay it. All that goes to the stream is an order; a **segment** of orders ends where
@@ -72,7 +72,7 @@ impl Order {
 pub trait Stream {
     /// Orders that can be run at once.
     type Graph;
-    /// What goes wrong.
+    /// Error of the stream.
     type Error;
     /// Runs an order.
     fn run(&self, order: &Order) -> Result<(), Self::Error>;
@@ -98,13 +98,13 @@ struct Segment<G> {
     orders: Vec<Order>,
     times: u32,
     graph: Option<G>,
-    /// What came after it last time.
+    /// Segment that came after it last time.
     next: Option<usize>,
     /// When it was seen last.
     seen: u64,
 }
 
-/// What was asked for, and what is held back.
+/// Recorded orders, and orders held back.
 pub struct Replay<G> {
     /// The segment so far.
     orders: Vec<Order>,

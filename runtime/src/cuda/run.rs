@@ -101,7 +101,7 @@ impl<'a> Cuda<'a> {
     pub(super) fn head(&self, recursive: bool) -> Result<Vec<u64>, RuntimeError> {
         let number = self.launches.get() + 1;
         self.launches.set(number);
-        /// What a call may take beyond where it looks at the stack.
+        /// Bytes that a call may take beyond where it looks at the stack.
         const RESERVE: usize = 2048;
         let stack = if recursive { self.loaded.stack.saturating_sub(RESERVE) } else { 0 };
         Ok(vec![address(&self.failure, Span::default())?, number, stack as u64])

@@ -29,7 +29,7 @@ const DEEP: usize = 16;
 /// With fewer rows, columns or steps the ordinary kernel is as good.
 const FEW: usize = 4;
 
-/// What varies over a contraction whose sizes are known.
+/// Sizes that vary over a contraction.
 #[derive(Clone, Copy)]
 struct Sizes {
     rows: usize,

@@ -1,4 +1,4 @@
-//! What holds the arrays of a run and does its bulk operations: the processor itself ([`super::cpu`]), or a GPU.
+//! Devices: holders of the arrays of a run, which do its bulk operations: the processor itself ([`super::cpu`]), or a GPU.
 //!
 //! The host's part of a program, its control flow, scalars and checks, is the same for all of them ([`super::host`]); a device
 //! is given arrays to hold and operations to do, in order. It may do them later: what it gives back to the host,

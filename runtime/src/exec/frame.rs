@@ -7,7 +7,7 @@ use crate::check::RuntimeError;
 use crate::plan::{Operand, Slot};
 use crate::prim::Scalar;
 
-/// What a host variable holds.
+/// Value of a host variable.
 #[derive(Clone, Debug)]
 pub enum HostValue<D: Device = Cpu> {
     /// Not bound, or moved out.

@@ -26,7 +26,7 @@ fn stack_size() -> usize {
 /// A kernel with everything it needs to run.
 pub struct Launch<'a> {
     pub kernel: &'a Kernel,
-    /// What its functions are.
+    /// Machine code of its functions.
     code: &'a [KernelFn],
     pub space: Space,
     pub threads: usize,
@@ -35,14 +35,14 @@ pub struct Launch<'a> {
     pub span: Span,
     /// See `EnvLayout`.
     pub env: Vec<u64>,
-    /// What the addresses in the environment point into.
+    /// Values that the addresses in the environment point into.
     _held: Vec<HostValue>,
     failure: Failure,
-    /// What the code of the chunks has counted.
+    /// Work that the code of the chunks has counted.
     work: AtomicU64,
-    /// What was copied because somebody else holds it.
+    /// Cost of copies of arrays that somebody else holds.
     copied: Counters,
-    /// If it is a partition.
+    /// State of a partition, if it is one.
     pub moving: Option<Moving>,
 }
 
@@ -222,7 +222,7 @@ impl Launch<'_> {
         if self.kernel.recursive { stacker::grow(stack_size() + RESERVE, &mut run) } else { run() }
     }
 
-    /// What the launch has cost, which gave these results.
+    /// Cost of the launch, which gave these results.
     fn cost(&self, results: &[HostValue]) -> Counters {
         let (kernel, space) = (self.kernel, &self.space);
         let mut cost = self.copied;

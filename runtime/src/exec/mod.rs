@@ -154,7 +154,7 @@ struct Call<'a, K> {
     plan: &'a Plan<K>,
     function: &'a Function<K>,
     options: &'a Options,
-    /// That of the thread which called, not of the one that the call runs on.
+    /// Sink of the thread which called, not of the one that the call runs on.
     traces: Sink,
 }
 
@@ -197,7 +197,7 @@ impl<'a, K> Call<'a, K> {
 /// A call of an executable in progress.
 pub(crate) struct Run<'a, D: Device = Cpu> {
     plan: &'a Plan<D::Kernel>,
-    /// What does the bulk operations.
+    /// Device for the bulk operations.
     pub device: D,
     max_depth: usize,
     depth: Cell<usize>,

@@ -114,7 +114,7 @@ impl Launch<'_> {
         true
     }
 
-    /// What takes the place of an array that somebody else holds, output `i`.
+    /// Copy in place of an array that somebody else holds, output `i`.
     pub fn replacement(&mut self, i: usize, a: Array) -> Result<Array, crate::RuntimeError> {
         let len = a.len();
         let is_inside = |first: &i64| (0..=len as i64).contains(first);
@@ -164,7 +164,7 @@ impl Moving {
     }
 }
 
-/// What is in none of the ranges, which begin at `first` and have so many places.
+/// Places that are in none of the ranges, which begin at `first` and have so many places.
 fn gaps(first: &[i64], moved: &[i64], len: usize) -> Vec<Range<usize>> {
     let mut ranges: Vec<(i64, i64)> = first.iter().zip(moved).map(|(f, n)| (*f, f + n)).collect();
     ranges.sort_unstable();

@@ -21,7 +21,7 @@ use std::time::Duration;
 /// How often a thread looks whether the prefix before its part is there, before it sleeps until it is: about as long as
 /// the reduction of a part takes. On a busy machine whoever computes the prefix may not run at all.
 const LOOKS: usize = 1 << 12;
-/// What the code that only reduces returns if nothing before the part matters to what it is reduced to.
+/// Return value of the code that only reduces if nothing before the part matters to the result.
 const BEGINS: i64 = 1;
 /// A thread that sleeps looks whether the launch has failed.
 const NAP: Duration = Duration::from_millis(1);

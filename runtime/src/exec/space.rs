@@ -85,7 +85,7 @@ impl Space {
         (SMALL / self.cost).max(16)
     }
 
-    /// What kernels know about row lengths: see `EnvLayout`.
+    /// Description of row lengths for kernels: see `EnvLayout`.
     pub fn dim_word(&self) -> u64 {
         match &self.shape {
             Shape::Flat => self.total as u64,

@@ -36,7 +36,7 @@ impl<D: Device> Run<'_, D> {
     }
 }
 
-/// What the chunks so far have given in one result.
+/// Results of the chunks so far.
 enum Parts<D: Device> {
     /// Appended.
     Array(Prim, Option<D::Array>),

@@ -1,9 +1,9 @@
-//! What is known of arrays and descriptors is not computed: programs of two steps that are one bulk operation, or none.
+//! Known properties of arrays and descriptors are not computed: programs of two steps that are one bulk operation, or none.
 
 use super::{count, program, size};
 use par_ir::interp::Counters;
 
-/// What `main` costs for 1,000 elements, besides the array `xs` of as many, which is stored.
+/// Cost of `main` for 1,000 elements, besides the array `xs` of as many, which is stored.
 #[track_caller]
 fn besides(text: &str) -> Counters {
     let cost = |text: &str| {

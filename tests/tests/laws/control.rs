@@ -204,7 +204,7 @@ fn an_update_under_an_if_in_a_loop_with_a_parallel_body_copies_no_rows() {
     assert!(wide.bytes_materialised - narrow.bytes_materialised < 3 * 8 * 200 * 9_900);
 }
 
-/// What an iteration was before is used after an update: then rows of the positions that are still active are copied, not all.
+/// State of an earlier iteration is used after an update: then rows of the positions that are still active are copied, not all.
 #[test]
 fn an_update_of_a_copy_costs_the_rows_that_are_active() {
     let text = "entry main (n: i64) : i64 =

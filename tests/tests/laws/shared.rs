@@ -1,4 +1,4 @@
-//! What many rows share is neither copied for each of them nor kept longer than it is used.
+//! Rows that many share are neither copied for each of them nor kept longer than they are used.
 
 use super::{count, program, size};
 use par::Program;

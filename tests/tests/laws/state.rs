@@ -233,7 +233,7 @@ fn arguments_of_deep_calls() {
     }
 }
 
-/// What is an argument is held by who gave it: parts of it are not copied for the next call.
+/// Arguments are held by who gave them: parts of them are not copied for the next call.
 #[test]
 fn a_search_in_slices_of_a_shared_array() {
     let text = "def has (xs: []i64) (x: i64) : bool =
@@ -248,7 +248,7 @@ fn a_search_in_slices_of_a_shared_array() {
     assert!(large < 3 * small, "{large} operations after {small}");
 }
 
-/// What the deepest call was given is everybody's result: no call copies it.
+/// Results of the deepest call are everybody's results: no call copies them.
 #[test]
 fn results_of_deep_calls_outside_all_nests() {
     for (ty, rows) in [("i64", "rnd i"), ("[]i64", "map rnd (iota (i % 5))")] {

@@ -18,7 +18,7 @@ use std::rc::Rc;
 struct State {
     /// With a root at every leaf.
     pattern: Alias,
-    /// What the body gives for the next iteration.
+    /// Result of the body, for the next iteration.
     next: Alias,
     mark: Root,
 }

@@ -1,4 +1,4 @@
-//! What is rejected, as a person sees it, and what is not.
+//! Programs that are rejected, as a person sees it, and programs that are not.
 
 use crate::infer::infer;
 use par_syntax::{Sources, parse, render};

@@ -24,7 +24,7 @@ enum Shape {
     Of(Head, Vec<Shape>),
 }
 
-/// What a pattern asks of a value's outermost part.
+/// Requirement of a pattern on a value's outermost part.
 #[derive(Clone, PartialEq, Debug)]
 enum Head {
     /// A tuple or record: there is no other.

@@ -18,7 +18,7 @@ enum Source<'a> {
     View(Box<View<'a>>),
 }
 
-/// What the head of a definition says.
+/// Parts of the head of a definition.
 struct Signature<'a> {
     id: DefId,
     source: Source<'a>,

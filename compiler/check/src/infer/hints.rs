@@ -114,7 +114,7 @@ impl Cx<'_> {
         self.sources.text(diag.labels[0].span).starts_with('\'')
     }
 
-    /// What the types that are named stand for.
+    /// Explanation of the abbreviations that are named.
     pub(super) fn explain_abbreviations<const N: usize>(
         &self,
         diag: Diagnostic,

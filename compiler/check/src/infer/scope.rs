@@ -70,18 +70,18 @@ pub(super) struct TypeDef<'a> {
     pub(super) instance: bool,
 }
 
-/// What a named type is.
+/// Meaning of a named type.
 #[derive(Clone, Copy)]
 pub(super) enum Meaning<'a> {
     /// An abbreviation of a type.
     Alias(&'a ast::TypeExp),
     /// Hidden by a module type.
     Abstract {
-        /// What it stands for; nothing in the body of a parametric module whose parameter declares it.
+        /// Its representation; nothing in the body of a parametric module whose parameter declares it.
         is: Option<TypeId>,
         /// `type^`.
         lifted: bool,
-        /// What hides it.
+        /// Place of the ascription that hides it.
         by: Span,
     },
 }
@@ -95,7 +95,7 @@ pub(super) struct Scopes<'a> {
     pub(super) functors: Vec<Functor<'a>>,
 }
 
-/// What a name stands for.
+/// Meaning of a name.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Found<B> {
     /// A local.
@@ -127,10 +127,10 @@ pub(super) const PER_TYPE: [&str; 10] = [
     "softmax",
 ];
 
-/// Those of them that give an array like their argument.
+/// Functions among them that give an array like their argument.
 pub(super) const PER_TYPE_ARRAYS: [&str; 3] = ["flood_nonzero", "cumsum", "softmax"];
 
-/// Those of them that only floats have.
+/// Functions among them that only floats have.
 pub(super) const PER_TYPE_FLOATS: [&str; 4] = ["mean", "variance", "norm", "softmax"];
 
 /// The built-in operators of two operands.
@@ -154,10 +154,10 @@ fn surrounds<T>(entry: &Entry<T>, at: Span) -> bool {
     follows(entry, at) && entry.span.start <= at.start
 }
 
-/// What an unqualified name means.
+/// Meaning of an unqualified name.
 struct Meant<T> {
     id: T,
-    /// It stands later in the file, or around the name where that means nothing: what is known everywhere goes before.
+    /// True if it stands later in the file, or around the name where that means nothing: what is known everywhere goes before.
     later: bool,
 }
 
@@ -212,7 +212,7 @@ impl<'a> Scopes<'a> {
         later
     }
 
-    /// What a module or one around it defines before a place in the same file.
+    /// Definitions of a module or one around it before a place in the same file.
     fn earlier<T: Copy>(
         &self,
         from: Option<ModId>,

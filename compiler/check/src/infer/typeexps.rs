@@ -268,7 +268,7 @@ impl Cx<'_> {
         Some(args.iter().map(arg).collect())
     }
 
-    /// What stands in the brackets of an array type.
+    /// Size in the brackets of an array type.
     fn size(&mut self, size: &SizeExp) -> Size {
         let SizeExp::Exp(e) = size else { return Size::Anon };
         let mut e: &Exp = e;

@@ -48,12 +48,12 @@ impl PrimSet {
         PrimSet::of(Prim::is_float)
     }
 
-    /// What can be ordered: all scalar types, `false` before `true`.
+    /// Ordered types: all scalar types, `false` before `true`.
     pub(super) fn all() -> PrimSet {
         PrimSet::of(|_| true)
     }
 
-    /// What has bits: `!` and `&` take these.
+    /// Types with bits: `!` and `&` take these.
     pub(super) fn integers_and_bool() -> PrimSet {
         PrimSet::of(|p| !p.is_float())
     }
@@ -63,7 +63,7 @@ impl PrimSet {
         self.bits & (1 << prim as u16) != 0
     }
 
-    /// What a variable of this class becomes if nothing else says so.
+    /// Default of a variable of this class, if nothing else determines it.
     fn default(self) -> Prim {
         let preferred = if self.bounds { [Prim::I64, Prim::F64] } else { [Prim::I32, Prim::F64] };
         let all = preferred.into_iter().chain(Prim::ALL);

@@ -1,4 +1,4 @@
-//! What attributes on expressions mean.
+//! Meaning of attributes on expressions.
 //!
 //! ```text
 //! #[sequential] e          the parallel operators of `e` are marked: a later pass makes loops of them
@@ -19,7 +19,7 @@ use par_ir::core::{Body, Exp, Lambda, Param, Schedule, Stm};
 use par_ir::{Atom, CheckKind, Dim, Prim, Type};
 use par_syntax::ast::Attr;
 
-/// What attributes permit for the code inside them.
+/// Permissions that attributes give to the code inside them.
 #[derive(Clone, Copy, Default, Debug)]
 pub(super) struct Permits {
     /// Bounds and assertions are not checked.

@@ -14,7 +14,7 @@ use super::{Lower, R};
 use crate::thir::{LocalId, Size};
 use par_ir::{Atom, Dim, Prim, Type, Var};
 
-/// What the dimensions of a value become, while its type is walked.
+/// Targets of the dimensions of a value, while its type is walked.
 #[derive(Default)]
 pub(super) struct Targets {
     pub targets: Vec<Target>,

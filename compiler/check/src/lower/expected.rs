@@ -122,7 +122,7 @@ impl<'p> Lower<'p> {
         def.params.len() == args.len() && def.size_params.iter().any(|l| names(&def.ret, *l) && !said(l))
     }
 
-    /// What the arguments that are known say of the shape of another one.
+    /// Expected shape of an argument, as far as the known arguments determine it.
     fn wanted_of_argument(&mut self, fun: &Val<'p>, vals: &[Option<Val<'p>>], i: usize) -> R<Option<Shape>> {
         let Val::Fun(fun) = fun else { return Ok(None) };
         let (mut fun, first) = unpack(fun.clone(), Vec::new());

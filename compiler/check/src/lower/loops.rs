@@ -25,7 +25,7 @@ pub(super) enum Repeat<'a, 'p> {
     While(&'a mut dyn FnMut(&mut Lower<'p>, &Val<'p>) -> R<Atom>),
 }
 
-/// What is assumed of one dimension of the state.
+/// Assumption about one dimension of the state.
 #[derive(Clone, Copy, PartialEq, Debug)]
 struct Assumed {
     ragged: bool,
@@ -33,7 +33,7 @@ struct Assumed {
     group: Option<usize>,
 }
 
-/// What loops turned out to assume, by their bodies and for each in the order of evaluation.
+/// Assumptions that loops turned out to need, by their bodies and for each in the order of evaluation.
 type Assumptions = HashMap<*const Expr, VecDeque<Vec<Assumed>>>;
 
 /// When a loop is tried again, the loops inside it start from what they assumed the last time, which is still needed
@@ -156,7 +156,7 @@ impl<'p> Lower<'p> {
         self.enforce(val, &pat.ty, &mut env.clone(), declared)
     }
 
-    /// What a `for x in …` walks over; a range is not stored.
+    /// Elements that a `for x in …` walks over; a range is not stored.
     pub fn source(&mut self, array: &'p Expr, env: &Env<'p>) -> R<Source<'p>> {
         if let ExprKind::Range { start, second, end, kind } = &array.kind {
             let before = self.enter(array.span);
@@ -251,7 +251,7 @@ impl<'p> Lower<'p> {
         Ok(Attempt { state, params, init, dims, index, body: block, result, cond })
     }
 
-    /// What the next attempt has to assume; the same if this one was right.
+    /// Assumptions for the next attempt; the same if this one was right.
     fn compare(&mut self, init: &Val<'p>, assumed: &[Assumed], attempt: &Attempt<'p>) -> R<Vec<Assumed>> {
         let (before, after) = (init.dims(), attempt.result.dims());
         if after.len() != before.len() {
@@ -351,7 +351,7 @@ impl<'p> Lower<'p> {
     }
 }
 
-/// What a `for … in` loop walks over.
+/// Source of a `for … in` loop.
 pub(super) enum Source<'p> {
     Range(super::range::Range),
     Array(Atom, Val<'p>),

@@ -108,9 +108,9 @@ struct Lower<'p> {
     inside: usize,
     /// Nesting of loops, whose state may take other shapes in later iterations.
     looping: usize,
-    /// What makes the checks of an update hold, whatever they ask: that there is no row to be updated.
+    /// Condition that makes the checks of an update hold in any case: that there is no row to be updated.
     unless: Option<Atom>,
-    /// What the attributes around permit.
+    /// Permissions of the attributes around.
     permits: attributes::Permits,
     /// Products of floats whose rounding may be left out, with their factors.
     inexact: HashMap<Var, (Atom, Atom)>,

@@ -34,7 +34,7 @@ use std::rc::Rc;
 /// A function of more statements than this is not inlined again.
 const LARGE: usize = 2000;
 
-/// What has been found to be large, and the functions made of it.
+/// Definitions that have been found to be large, and the functions made of them.
 #[derive(Default)]
 pub(super) struct Shared<'p> {
     large: HashSet<*const Expr>,

@@ -16,10 +16,10 @@ use par_ir::prim::CmpOp;
 use par_ir::{Atom, CheckKind, Dim, Prim, Span};
 use par_syntax::diagnostic::Diagnostic;
 
-/// What declares the sizes of `e : t` and `e :> t`, for messages.
+/// Declaration of the sizes of `e : t` and `e :> t`, for messages.
 pub(super) const ASCRIBED: &str = "the ascribed type";
 
-/// What declared a size, for messages.
+/// Declaration of a size, for messages.
 #[derive(Clone, Copy)]
 pub(super) struct Declared<'a> {
     pub what: &'a str,

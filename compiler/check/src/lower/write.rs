@@ -9,7 +9,7 @@ use par_ir::visit::Code;
 use par_ir::{Atom, CheckKind, Dim, Prim, Var};
 use std::rc::Rc;
 
-/// What a histogram is whose operator no kernel can take.
+/// Name of a histogram whose operator no kernel can take.
 pub(super) const REDUCE_GROUPS: &str = "reduce_groups";
 
 /// Where a scatter writes two different values.

@@ -85,7 +85,7 @@ fn save(editor: &mut Line, path: &Path) {
     let _ = editor.append_history(path);
 }
 
-/// What the editor asks while a line is typed.
+/// Answers to the editor while a line is typed.
 struct Prompt {
     words: Words,
     files: FilenameCompleter,

@@ -14,7 +14,7 @@ use par_ir::tuning;
 use par_ir::ty::Atom;
 use par_ir::{Span, Var};
 
-/// What a function does before it calls anything.
+/// Work of a function before its first call.
 #[derive(Clone)]
 pub struct BaseCase {
     params: Vec<Param>,

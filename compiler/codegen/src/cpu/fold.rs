@@ -11,7 +11,7 @@ use par_ir::core::Lambda;
 use par_ir::flat::{After, KernelKind};
 use par_ir::tuning;
 
-/// What a scan does with its prefixes.
+/// Uses of a scan's prefixes.
 enum Prefixes<'k> {
     /// Stores them, and further results, in these.
     Stored(Vec<Base>),

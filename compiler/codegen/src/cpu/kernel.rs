@@ -31,7 +31,7 @@ use par_ir::{Prim, Var};
 use par_runtime::plan::EnvLayout;
 use std::collections::HashMap;
 
-/// What a function computes.
+/// Part of a kernel that a function computes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Role {
     /// The kernel itself.
@@ -55,7 +55,7 @@ impl Role {
 pub struct KernelInfo<'k> {
     /// As it is in the program.
     pub whole: &'k Kernel,
-    /// What remains of it after the stages.
+    /// The kernel that remains after the stages.
     pub kernel: &'k Kernel,
     /// The steps of the whole; none for a step, which is one loop.
     pub scheduled: Option<&'k Scheduled>,

@@ -40,7 +40,7 @@ pub struct Callee {
 /// The compiled functions that a kernel may call.
 pub type Callees = HashMap<FunId, Callee>;
 
-/// What an emitter needs to call local functions, and to leave the function it emits.
+/// State that an emitter needs to call local functions, and to leave the function it emits.
 pub struct Calls {
     callees: Callees,
     references: HashMap<FunId, FuncRef>,
@@ -48,7 +48,7 @@ pub struct Calls {
     lowest: Option<Value>,
     /// Types of the results, if this is a local function.
     returns: Option<Vec<Type>>,
-    /// That function, and where it starts again with other arguments.
+    /// The function itself, and where it starts again with other arguments.
     start: Option<(FunId, Block)>,
     /// Leaves the function after a callee failed, once there is a call.
     failed: Option<Block>,

@@ -206,9 +206,9 @@ pub struct Functions {
     pub captures: Vec<Var>,
     /// How they are passed.
     pub layout: EnvLayout,
-    /// What can fail.
+    /// Checks that can fail.
     pub checks: Vec<KernelCheck>,
-    /// It calls local functions.
+    /// True if it calls local functions.
     pub recursive: bool,
     /// Types of the combined results.
     pub combined: Vec<par_ir::Prim>,

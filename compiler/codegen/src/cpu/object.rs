@@ -15,7 +15,7 @@ use par_runtime::plan::Plan;
 use std::mem::offset_of;
 use std::sync::Arc;
 
-/// What code is for.
+/// Processor that code is for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Processor {
     /// This machine's, with everything it offers.
@@ -24,7 +24,7 @@ pub enum Processor {
     Baseline,
 }
 
-/// What the object file is to become part of.
+/// Kind of file that the object file becomes part of.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Shape<'a> {
     /// An executable, whose `main` is in the file.
@@ -83,13 +83,13 @@ pub fn isa(processor: Processor, relocatable: bool) -> Result<Arc<dyn TargetIsa>
     builder.finish(settings::Flags::new(flags)).map_err(|e| e.to_string())
 }
 
-/// What the code asks of a processor beyond its architecture, by Cranelift's names.
+/// Features that the code needs beyond the processor's architecture, by Cranelift's names.
 fn features(isa: &dyn TargetIsa) -> Vec<String> {
     let on = isa.isa_flags().into_iter().filter(|flag| flag.as_bool() == Some(true));
     on.map(|flag| flag.name.to_string()).collect()
 }
 
-/// What an image leads to.
+/// Everything that an image leads to.
 struct Parts {
     plan: Vec<u8>,
     functions: Vec<FuncId>,

@@ -32,10 +32,10 @@ pub struct Moves {
     /// Where it stores its results.
     stored: Vec<Scalar>,
     class: Var,
-    /// What goes to each destination: an array that is read at the position, or a buffer.
+    /// Source of each destination: an array that is read at the position, or a buffer.
     sources: Vec<Var>,
     dests: Vec<Var>,
-    /// What the executor needs to know.
+    /// The executor's part of the plan.
     pub plan: Partition,
 }
 

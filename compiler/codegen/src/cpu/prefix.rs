@@ -47,7 +47,7 @@ pub struct Strips {
     produce: Kernel,
     /// Where it stores its results.
     stored: Vec<Scalar>,
-    /// What each component combines: an array that is read at the position, or a buffer.
+    /// Operand of each component: an array that is read at the position, or a buffer.
     sources: Vec<Var>,
     parts: Vec<Part>,
     prefixes: Vec<Prefix>,
@@ -58,7 +58,7 @@ pub struct Strips {
     exclusive: bool,
 }
 
-/// What becomes of the prefixes of a component.
+/// Uses of a component's prefixes.
 #[derive(Clone, Copy)]
 struct Prefix {
     /// The last step's name of one.
@@ -67,7 +67,7 @@ struct Prefix {
     buffer: Var,
     /// The last step reads them.
     used: bool,
-    /// They are an output, of which this is the number.
+    /// Number of the output that the prefixes are, if they are one.
     output: Option<usize>,
 }
 
@@ -231,7 +231,7 @@ impl<'k> Splitter<'k> {
         self.map(self.buffers.iter().map(|b| Out::Elem(b.0.prim)).collect(), Body { stms, results })
     }
 
-    /// What becomes of each component's prefixes; which outputs are left, and their results.
+    /// Uses of each component's prefixes; the outputs that are left, and their results.
     fn outputs(
         &self,
         after: &After,

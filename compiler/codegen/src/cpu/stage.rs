@@ -283,7 +283,7 @@ impl<'k> Cut<'k> {
         calls.filter(|(v, ..)| self.levels[v] == level + 1).collect()
     }
 
-    /// What a level computes, and calls or later levels use.
+    /// Values that a level computes, and calls or later levels use.
     fn leaving(&self, level: usize, calls: &[(Var, Function, Var)]) -> Vec<Var> {
         let mut wanted: HashSet<Var> = calls.iter().map(|(.., x)| *x).collect();
         wanted.extend(self.kernel.body.results.iter().filter_map(|a| a.var()));
@@ -393,7 +393,7 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
         self.info.scheduled.and_then(Scheduled::staged)
     }
 
-    /// What is done with a strip before the kernel that remains.
+    /// Steps that are done with a strip before the kernel that remains.
     fn stages(
         &mut self,
         staged: &Staged,

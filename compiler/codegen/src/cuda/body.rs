@@ -12,7 +12,7 @@ use par_ir::{CheckKind, Prim, Span, Var};
 use par_runtime::plan::KernelCheck;
 use std::collections::HashMap;
 
-/// What cannot be written: text for the developer, since flattening makes none.
+/// A construct that cannot be written: text for the developer, since flattening makes none.
 pub type Unsupported = String;
 
 /// Writes bodies.
@@ -99,7 +99,7 @@ impl Bodies<'_> {
         Ok(())
     }
 
-    /// What reports a failed check; it is false.
+    /// The call that reports a failed check; it is false.
     fn failure(&mut self, kind: &CheckKind, args: &[Atom], span: Span) -> Result<String, Unsupported> {
         let types: Vec<Prim> = args.iter().map(|a| self.type_of(a)).collect::<Result<_, _>>()?;
         let number = self.checks.len();

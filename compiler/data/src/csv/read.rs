@@ -134,7 +134,7 @@ struct Column {
     /// Its number in the file.
     index: usize,
     content: Content,
-    /// What the cells have, where they have something.
+    /// Values of the cells, where they have something.
     cells: Cells,
     /// Which do, if they need not.
     present: Option<Vec<bool>>,

@@ -5,7 +5,7 @@ use super::{Layout, STEP, align, fill};
 use crate::doc::{Break, BreakKind, Doc};
 use par_syntax::ast::{Dec, DecKind, Def, ExpKind, ModExp, SigExp, Spec};
 
-/// What stands in the braces of a module.
+/// Content of the braces of a module.
 #[derive(Clone, Copy)]
 enum Block<'e> {
     Decs(&'e [Dec]),

@@ -29,7 +29,7 @@ impl Layout<'_> {
         })
     }
 
-    /// What is between brackets. A line that the author ended before a comma begins with it, left of the others.
+    /// Items between brackets. A line that the author ended before a comma begins with it, left of the others.
     fn items(&mut self, close: usize, parts: &[&Exp]) -> Doc {
         let mut parts = parts.iter();
         let mut part = parts.next();

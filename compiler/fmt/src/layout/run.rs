@@ -3,7 +3,7 @@
 use super::{Layout, STEP, align, fill};
 use crate::doc::{Break, BreakKind, Doc};
 
-/// What a sequence is, where that decides about blanks and line breaks.
+/// Kind of a sequence, where that decides about blanks and line breaks.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
     /// A type, or a pattern.
@@ -43,7 +43,7 @@ impl Layout<'_> {
         }
     }
 
-    /// What is between the token before and the next one.
+    /// Break between the token before and the next one.
     fn run_place(&self, end: usize, mode: Mode) -> Break {
         let (before, here) = (self.text(self.next.wrapping_sub(1)), self.at());
         let kind = match (before, here) {

@@ -5,7 +5,7 @@
 //! loop (ys = xs) for i < n { r = if c { ys[1:] } else { ys } in (r) }               -- it is not
 //! ```
 //!
-//! What is updated is kept packed, so that it may be done in place; anything else may as well be a view.
+//! Consumed variables are kept packed, so that the update may be in place; anything else may as well be a view.
 
 use crate::core::{Body, Exp, FunId, LoopForm, Param, Program};
 use crate::ty::{Atom, Var};

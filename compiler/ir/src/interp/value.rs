@@ -232,7 +232,7 @@ impl Val {
         Ok(Val::Node(Rc::new(out)))
     }
 
-    /// What a boundary column holds, with descriptors as their flat lengths.
+    /// Value of a boundary column, with descriptors as their flat lengths.
     pub(super) fn from_column(column: Column) -> Val {
         match column {
             Column::Scalar(x) => Val::Scalar(x),

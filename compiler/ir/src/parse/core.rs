@@ -200,7 +200,7 @@ impl Parser {
         })
     }
 
-    /// What is sorted, after the word.
+    /// Operands of a sort, after the word.
     pub(super) fn sorted(&mut self) -> Result<(Var, Option<Var>)> {
         match *self.variables()?.as_slice() {
             [keys] => Ok((keys, None)),

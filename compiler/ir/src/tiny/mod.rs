@@ -32,7 +32,7 @@ pub struct Tiny<'v> {
     vars: &'v mut Vars,
     /// The elements of arrays that were scalarised.
     parts: HashMap<Var, Vec<Atom>>,
-    /// Those of them that are arrays too, at no cost.
+    /// Arrays among them that also exist as arrays, at no cost.
     cheap: HashSet<Var>,
     /// Rows that are read where they are.
     views: HashMap<Var, (Var, Vec<Atom>)>,
@@ -48,7 +48,7 @@ pub struct Tiny<'v> {
     budget: usize,
     /// Something in the current body was scalarised that had to be.
     taken: bool,
-    /// What the current body results in is folded: its elements are wanted, not the row.
+    /// The results of the current body are folded: its elements are needed, not the row.
     folded: bool,
     /// Lambdas around the current body.
     depth: usize,

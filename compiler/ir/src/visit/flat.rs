@@ -317,7 +317,7 @@ impl Code for LoopForm {
 }
 
 impl Kernel {
-    /// What a scan does with its prefixes, if it does not store them.
+    /// Use of a scan's prefixes, if it does not store them.
     pub fn after(&self) -> Option<&After> {
         if let KernelKind::Scan { after, .. } = &self.kind { after.as_deref() } else { None }
     }

@@ -6,7 +6,7 @@ use par_runtime::io::view::View;
 use par_runtime::{Column, Value, ValueType, f16};
 use std::ops::Range;
 
-/// What the result of an entry point can be read as. Derive it for records and sums as [`IntoPar`](super::IntoPar).
+/// Types that the result of an entry point can be read as. Derive it for records and sums as [`IntoPar`](super::IntoPar).
 pub trait FromPar: Sized {
     /// True if some of the result is passed on as it is, so that it may stay on a GPU until somebody looks at it.
     const KEEPS: bool = false;
@@ -35,7 +35,7 @@ pub trait FromPar: Sized {
     }
 }
 
-/// That something else was wanted.
+/// Mismatch: another type was expected.
 pub(super) fn wrong<T>(view: &View<'_>, wanted: &str) -> Result<T, Mismatch> {
     let found = match view {
         View::Scalar(x) => format!("`{}`", x.prim()),

@@ -128,7 +128,7 @@ impl Program {
         self.program.entries()
     }
 
-    /// What the compiler warned of.
+    /// Warnings of the compiler.
     pub fn warnings(&self) -> &[Diagnostic] {
         self.program.warnings()
     }

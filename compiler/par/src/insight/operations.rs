@@ -11,7 +11,7 @@ use par_syntax::Sources;
 use serde::Serialize;
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-/// What sort of operation something is.
+/// Group of an operation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Group {
@@ -30,7 +30,7 @@ pub enum Group {
 /// A construct of the source.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Step {
-    /// What it is: `map`, `loop`.
+    /// Its name: `map`, `loop`.
     pub what: String,
     /// Where.
     pub at: Location,
@@ -39,14 +39,14 @@ pub struct Step {
 /// One bulk operation, or a value that the host waits for.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Operation {
-    /// What it is referred to by, from 1.
+    /// Number that it is referred to by, from 1.
     pub number: usize,
     /// Number of its statement in the plan.
     #[serde(skip)]
     pub site: usize,
     /// The sort of operation.
     pub group: Group,
-    /// What it does: `reduce`, `scan`.
+    /// Its operation: `reduce`, `scan`.
     pub name: String,
     /// Over what, with which operator.
     pub detail: String,
@@ -58,7 +58,7 @@ pub struct Operation {
     pub schedule: Option<String>,
     /// Lines whose scalar code it computes, where that is not only its own.
     pub lines: Vec<usize>,
-    /// What else is computed inside.
+    /// Steps that are computed inside.
     pub fused: Vec<Step>,
     /// The constructs around it, from the inside out.
     pub nest: Vec<Step>,
@@ -66,13 +66,13 @@ pub struct Operation {
     pub control: Vec<String>,
     /// Which version of its nest this is, and when it runs; nothing if there is one only, which goes over all elements of all rows.
     pub version: String,
-    /// What runs one after the other for each element.
+    /// Steps that run one after the other for each element.
     pub sequential: Vec<Step>,
     /// Operators over so few elements that each element's code is written out.
     pub unrolled: Vec<Step>,
     /// Arrays that it makes or updates.
     pub makes: Vec<String>,
-    /// What it cost.
+    /// Its cost.
     #[serde(skip)]
     pub cost: Option<Cost>,
 }
@@ -308,7 +308,7 @@ impl Walk<'_> {
     }
 }
 
-/// Those operators that no statement comes from.
+/// Operators that no statement comes from.
 fn written_out(program: &Program, small: &[Part]) -> Vec<Part> {
     let mut there = HashSet::new();
     for stm in program.statements() {

@@ -1,4 +1,4 @@
-//! What operations of FLAT are called.
+//! Names of operations of FLAT.
 
 use super::operations::function_name;
 use par_ir::core::{Exp, Lambda};
@@ -6,7 +6,7 @@ use par_ir::flat::{Kernel, KernelKind, Op, Out, Param, Program, Space, Stm, Ty};
 use par_ir::place::Construct;
 use par_ir::ty::{Atom, Dim, Var};
 
-/// What a statement does, and over what.
+/// Description of a statement's operation and of its operands.
 pub(super) fn operation(program: &Program, stm: &Stm, place: Option<Construct>) -> (String, String) {
     let w = Words { program };
     let (name, detail) = match &stm.op {

@@ -1,9 +1,9 @@
-//! What a piece of text at the prompt is: declarations, values to keep, an expression, or the beginning of one.
+//! Kinds of text at the prompt: declarations, values to keep, an expression, or the beginning of one.
 
 use par_syntax::ast::{Dec, DecKind, Def, Exp, ExpKind, Ident, Name, Pat, PatKind, Span};
 use par_syntax::{Diagnostic, parse, parse_expression};
 
-/// What was entered.
+/// Input of a person.
 pub(super) enum Input {
     /// Nothing but comments and blanks.
     Nothing,

@@ -300,7 +300,7 @@ impl Call<'_> {
         compared
     }
 
-    /// What the interpreter gives for these arguments.
+    /// Result of the interpreter for these arguments.
     fn interpret(&self) -> Result<Value, String> {
         let args = self.args.clone()?;
         let value = self.program.run(self.entry, args, Backend::Interp, 1);

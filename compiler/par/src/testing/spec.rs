@@ -1,4 +1,4 @@
-//! What test blocks say, as data.
+//! Contents of test blocks, as data.
 
 use super::random::RandomType;
 use super::structure::Structure;
@@ -6,7 +6,7 @@ use crate::program::Backend;
 use std::ops::Range;
 use std::path::PathBuf;
 
-/// What a file says about its own behaviour.
+/// Specification in a file of its own behaviour.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Spec {
     /// In the order of the file.
@@ -54,7 +54,7 @@ pub struct Case {
 /// Where arguments come from.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Input {
-    /// They are given.
+    /// Values that are given.
     Data(Data),
     /// `random input { types }`: numbers that are the same in every run.
     Random(Vec<RandomType>),
@@ -76,7 +76,7 @@ pub enum Data {
     File(PathBuf),
 }
 
-/// What a call must do.
+/// Expected result of a call.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Expected {
     /// Give a result, whatever it is.

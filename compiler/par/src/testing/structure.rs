@@ -14,10 +14,10 @@ pub enum Level {
     Flat,
 }
 
-/// What a `structure` says.
+/// Contents of a `structure`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Structure {
-    /// What is counted.
+    /// Level that is counted.
     pub level: Level,
     /// Where it stands.
     pub line: usize,

@@ -32,7 +32,7 @@ pub fn run(program: &mut Program) {
     }
 }
 
-/// What a result is.
+/// Known value of a result.
 #[derive(Clone, Copy)]
 enum Known {
     Constant(Atom),
@@ -92,7 +92,7 @@ fn drop_from_calls(body: &mut Body, known: &[Vec<Option<Known>>], values: &mut H
     }
 }
 
-/// What stands for a variable, if what stands for it is known in its turn.
+/// Final replacement of a variable, through replacements of replacements.
 fn last(v: Var, values: &HashMap<Var, Atom>) -> Atom {
     match values.get(&v) {
         Some(Atom::Var(w)) => last(*w, values),

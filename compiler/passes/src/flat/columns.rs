@@ -13,7 +13,7 @@
 //! So it is with the columns of many matrices, of which there are as many as there are groups of `m` rows: `r = pos - row*m` is the column
 //! and `p = row - b*groups` its group.
 //!
-//! What one column reads lies far apart in memory, what neighbouring columns read lies together. The blocks depend on sizes only, so the
+//! Elements of one column lie far apart in memory, those of neighbouring columns lie together. The blocks depend on sizes only, so the
 //! order in which elements are combined does too. A kernel with a check keeps its order: the failing position is to be the first.
 
 use par_ir::Vars;
@@ -208,7 +208,7 @@ impl<'k> Reduction<'k> {
         (block, Some(code.arith("matrix", BinOp::Sub, row.into(), before, vars)))
     }
 
-    /// What the kernel's variables for row, matrix and column are called now.
+    /// Current names of the kernel's variables for row, matrix and column.
     fn names(&self, code: &mut Statements, matrix: Option<Atom>, column: Var, vars: &mut Vars) -> Subst {
         let (Some(groups), Some(matrix)) = (&self.groups, matrix) else {
             return Subst::from([(self.kernel.row, Atom::Var(column))]);

@@ -15,7 +15,7 @@ use super::ex::Ex;
 use super::nest::{Extent, FDim, LevelId};
 use par_ir::{Dim, Type, Var};
 
-/// What the rows of a descriptor are.
+/// Rows that a descriptor's rows consist of.
 pub(crate) struct Appended {
     /// The dimensions that are one in it, outermost first.
     pub dims: Vec<FDim>,

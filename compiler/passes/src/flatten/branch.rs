@@ -203,7 +203,7 @@ impl Flattener<'_> {
         Ok(Leaving::InPlace { array, before, after })
     }
 
-    /// What an arm that is not run gives.
+    /// Results of an arm that is not run.
     fn without_positions(&mut self, leaving: &[Leaving]) -> Vec<Atom> {
         let mut values = Vec::new();
         for l in leaving {

@@ -28,9 +28,9 @@ use std::rc::Rc;
 /// How a value is passed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Form {
-    /// What is new is packed already; of what is not, a copy is made.
+    /// Packed: rows made anew are packed already; others are copied.
     Packed,
-    /// What there is already stays where it is.
+    /// View: existing rows stay where they are.
     View,
     /// State of a loop that its iterations update: one array for all positions, see [`super::in_place_whole`].
     InPlace,

@@ -12,7 +12,7 @@
 //!     if more than twice what all rows have is left: pack
 //! ```
 //!
-//! What a loop's iterations find outside, and a function's arguments, are held anyway: nothing is copied out of these, or each iteration would do so.
+//! Arrays from outside a loop, and a function's arguments, are held anyway: nothing is copied out of them, or each iteration would do so.
 //!
 //! The first costs a step a position. The rest costs what the rows have, but only when as much has been made since the last time.
 
@@ -82,7 +82,7 @@ impl Flattener<'_> {
         if rank == 1 { values } else { self.collect_if_needed(level, values, ty, base) }
     }
 
-    /// Those of the arrays in a rope that are from outside the loop or function, which holds them anyway.
+    /// Arrays of a rope that are from outside the loop or function, which holds them anyway.
     fn kept_of(&mut self, rope: Var, prim: Prim) -> Option<Var> {
         let mut arrays = Vec::new();
         self.arrays_in(rope, &mut arrays);

@@ -18,7 +18,7 @@ use par_ir::tuning;
 use par_ir::{Atom, Dim, Elem, Prim, PrimOp, Scalar, Type, Var};
 use std::rc::Rc;
 
-/// What an index below `upper` (and not below the previous one's) takes.
+/// Array that an index below `upper` (and not below the previous one's) takes from.
 struct Pick {
     upper: Ex,
     rep: Rep,

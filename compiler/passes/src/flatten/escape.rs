@@ -49,11 +49,11 @@ fn updated(stm: &Stm) -> Vec<Var> {
     }
 }
 
-/// What the variables of a body are views of.
+/// Arrays that the variables of a body are views of.
 #[derive(Default)]
 struct Views {
     of: HashMap<Var, Var>,
-    /// Those that are all elements of another array, and those that are some.
+    /// Views of all elements of another array, and views of some.
     names: Vec<Var>,
     parts: Vec<Var>,
 }

@@ -8,7 +8,7 @@ use par_ir::prim::{BinOp, CmpOp};
 use par_ir::{Atom, CheckKind, Prim, PrimOp, Span, Var, Vars};
 use std::collections::{HashMap, HashSet};
 
-/// What has been computed already in a host block, so that it is computed once.
+/// Results computed already in a host block, so that they are computed once.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(crate) enum Known {
     Offsets(Var),

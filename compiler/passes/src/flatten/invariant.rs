@@ -132,7 +132,7 @@ impl Flattener<'_> {
         starts
     }
 
-    /// What stands for an array that is shared: what is the same for all positions is stored once.
+    /// Representation of an array that is shared: what is the same for all positions is stored once.
     pub(crate) fn shared_rows(&mut self, level: LevelId, v: Var) -> Arr {
         let (arr, ty) = (self.arr(v), self.types[&v].clone());
         if let Some(lens) = ty.is_desc().then(|| self.view_of_lengths(level, &arr)).flatten() {

@@ -97,7 +97,7 @@ pub(crate) type Result<T> = std::result::Result<T, Unsupported>;
 /// Which version runs of what can be done in parallel and, where there is enough of it, one after the other.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Versions {
-    /// What the sizes suggest at run time.
+    /// Choose by sizes at run time.
     #[default]
     Auto,
     /// Always the flat version.
@@ -120,7 +120,7 @@ pub struct Flattened {
 pub struct Options<'o> {
     /// Which versions run.
     pub versions: Versions,
-    /// What was measured of a choice between versions that are both there.
+    /// Measured thresholds of choices between versions that are both there.
     pub thresholds: Option<&'o dyn Fn(Choice) -> Option<i64>>,
     /// Splitting of nests into chunks.
     pub splitting: Splitting,
@@ -146,10 +146,10 @@ pub fn flatten(program: &core::Program, options: &Options) -> Result<Flattened> 
     })
 }
 
-/// What is found about the CORE variables of a function while one form of it is flattened, and need not hold in the other one.
+/// Facts about the CORE variables of a function while one form of it is flattened, which need not hold in the other one.
 #[derive(Default)]
 struct Own {
-    /// What stands for arrays that are the same for all positions once their rows are stored.
+    /// Representations of arrays that are the same for all positions once their rows are stored.
     outside: HashMap<Var, rep::Arr>,
     /// Of what CORE variables are parts, if that is the same for all positions and not stored as it is.
     part_of: HashMap<Var, (Var, invariant::Part)>,
@@ -170,7 +170,7 @@ pub(crate) struct Flattener<'a> {
     instances: HashMap<(FunId, bool), FunId>,
     /// Functions that kernels call.
     locals: local::Locals,
-    /// Those that the program has.
+    /// Choices that the program has.
     choices: std::collections::BTreeSet<Choice>,
     queue: Vec<(FunId, bool)>,
     shapes: Shapes,

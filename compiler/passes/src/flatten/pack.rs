@@ -47,12 +47,12 @@ impl Flattener<'_> {
             .collect()
     }
 
-    /// What remains of dimensions when a level for the outermost one has been entered.
+    /// Dimensions that remain when a level for the outermost one has been entered.
     pub(crate) fn inside(&self, dims: &[DimRep], child: LevelId) -> Vec<DimRep> {
         self.inside_at(dims, &self.local(child))
     }
 
-    /// What remains of dimensions in row `ix` of the outermost one.
+    /// Dimensions that remain in row `ix` of the outermost one.
     pub(crate) fn inside_at(&self, dims: &[DimRep], ix: &Ex) -> Vec<DimRep> {
         dims.iter()
             .map(|d| match d {

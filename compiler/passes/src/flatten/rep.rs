@@ -7,7 +7,7 @@ use super::nest::{FDim, LevelId};
 use par_ir::{Atom, Prim, Var};
 use std::rc::Rc;
 
-/// What stands for a CORE variable.
+/// Representation of a CORE variable.
 #[derive(Clone, Debug)]
 pub(crate) enum Rep {
     Scalar(Ex),
@@ -103,7 +103,7 @@ impl Rep {
 }
 
 impl Flattener<'_> {
-    /// What stands for an operand.
+    /// Representation of an operand.
     pub(crate) fn rep(&self, a: Atom) -> Rep {
         match a {
             Atom::Const(_) => Rep::Scalar(Ex::Atom(a)),

@@ -464,7 +464,7 @@ impl Flattener<'_> {
     }
 }
 
-/// What a reduce or scan kernel bound.
+/// Variables bound by a reduce or scan kernel.
 struct Folded {
     /// With neutral elements that differ between rows: whether anything was combined.
     flag: Option<Var>,

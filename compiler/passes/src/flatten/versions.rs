@@ -145,7 +145,7 @@ impl Flattener<'_> {
         })
     }
 
-    /// What `build` finds, if the condition holds; else false.
+    /// Result of `build` if the condition holds; else false.
     fn provided(&mut self, name: &str, cond: Atom, build: impl FnOnce(&mut Self) -> Atom) -> Atom {
         let then = self.block_of(build);
         let other = flat::Block { stms: vec![], results: vec![Atom::bool(false)] };
@@ -205,7 +205,7 @@ enum Length {
 }
 
 impl Length {
-    /// What the length may be at most, for rows one by one.
+    /// Upper bound of the length, for rows one by one.
     fn at_most(&self, longest: i64) -> Option<i64> {
         match self {
             Length::Same(_) | Length::Rows(_) => Some(longest),

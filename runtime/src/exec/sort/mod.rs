@@ -57,7 +57,7 @@ impl Column {
     }
 }
 
-/// What is to be sorted.
+/// Columns to be sorted.
 struct Columns {
     keys: Column,
     values: Option<Column>,
@@ -119,7 +119,7 @@ impl Columns {
 
 /// Elements to be sorted.
 enum From<'a, K, V> {
-    /// They may be overwritten.
+    /// Rows that may be overwritten.
     Own(Row<'a, K, V>),
     Shared(&'a [K], &'a [V]),
 }

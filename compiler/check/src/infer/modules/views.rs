@@ -17,7 +17,7 @@ use par_runtime::{Prim, Span};
 use par_syntax::Diagnostic;
 use par_syntax::ast::{Ident, TypeExp, TypeKind, TypeParam};
 
-/// What stands behind a specified value.
+/// Definition behind a specified value.
 #[derive(Clone)]
 pub(in super::super) enum Target {
     Def(DefId),

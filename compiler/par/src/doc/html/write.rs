@@ -130,7 +130,7 @@ impl Plan<'_> {
         self.document("Library", "", &body)
     }
 
-    /// What the search looks through: name, place and summary of everything.
+    /// Names for the search: name, place and summary of everything.
     pub(super) fn names(&self) -> String {
         let mut out = String::from("const NAMES = [\n");
         for page in &self.pages {

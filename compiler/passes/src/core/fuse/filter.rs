@@ -7,7 +7,7 @@
 //!                                                            in v)
 //! ```
 //!
-//! What is not kept counts as the neutral element, so nothing is stored in between. Only where nothing else needs what was kept, or how
+//! A row that is not kept counts as the neutral element, so nothing is stored in between. Only where nothing else needs what was kept, or how
 //! many elements that are, and both lambdas are scalar code.
 
 use super::users::Users;

@@ -72,7 +72,7 @@ fn fuse(body: &Body, users: &Users, first: usize, second: usize) -> Option<Stm> 
     Some(Stm { pat, exp, span: consumer.span })
 }
 
-/// What a reduction's lambda passes on.
+/// Results of a reduction's lambda that are mapped, not folded.
 fn mapped(lam: &Lambda, k: usize) -> Lambda {
     let results = lam.body.results[k..].to_vec();
     Lambda { body: Body { results, stms: lam.body.stms.clone() }, ret: lam.ret[k..].to_vec(), ..lam.clone() }

@@ -42,7 +42,7 @@ pub(super) struct Inputs {
     pub arrays: Vec<Var>,
     /// One for each.
     pub params: Vec<Param>,
-    /// What stands for parameters that are not needed.
+    /// Atoms in place of parameters that are not needed.
     pub subst: Subst,
 }
 

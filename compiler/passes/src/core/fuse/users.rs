@@ -1,4 +1,4 @@
-//! Who uses what in a body, kept while statements are fused, so that a sweep takes time in proportion to the body.
+//! Uses of variables in a body, updated while statements are fused, so that a sweep takes time in proportion to the body.
 //!
 //! A statement that disappears leaves its position empty until the sweep is over: positions stay valid.
 

@@ -11,7 +11,7 @@ use std::collections::HashMap;
 pub(super) struct Arm<'b> {
     /// Scalar code, which depends on no row that the arm makes.
     pub head: Vec<Stm>,
-    /// What makes rows.
+    /// Maps that make rows.
     maps: Vec<&'b Stm>,
     /// Arrays that are seen as parts of others, or as numbers that follow from positions.
     views: HashMap<Var, &'b Exp>,
@@ -75,7 +75,7 @@ impl<'b> Arm<'b> {
             .all(|v| self.map_of(v).is_some() || matches!(self.views.get(&v), Some(Exp::Replicate(..))))
     }
 
-    /// What makes row `j` of the array results.
+    /// Row `j` of the array results.
     pub fn element(&self, inputs: &mut Inputs, arrays: &[usize], branch: &Stm, vars: &mut Vars) -> Body {
         let mut element = Element { arm: self, inputs, rows: HashMap::new(), stms: Vec::new(), vars };
         for map in &self.maps {
@@ -100,7 +100,7 @@ impl<'b> Arm<'b> {
     }
 }
 
-/// What a map goes over: the numbers of its rows, and arrays that they are read of.
+/// Space of a map: the numbers of its rows, and arrays that they are read of.
 pub(super) struct Inputs {
     pub arrays: Vec<Var>,
     pub params: Vec<Param>,

@@ -7,7 +7,7 @@
 //!        in map m (row) (\x -> x / y))                 if i < k then row[j] - 1 else row[j] / y))
 //! ```
 //!
-//! What an arm does besides making its rows stays in a branch before the map. Work is as before where both arms make their rows. An arm that
+//! Statements of an arm besides the map of its rows stay in a branch before the map. Work is as before where both arms make their rows. An arm that
 //! only names rows, which costs nothing however long they are and however often it is taken, takes part if it is that of a single position
 //! (`i == k`), and the other makes its rows.
 
@@ -206,7 +206,7 @@ fn width(stm: &Stm, arrays: &[usize]) -> Option<Atom> {
     widths.iter().all(|w| *w == first).then_some(first)
 }
 
-/// What a row of an array is.
+/// Parameter for a row of an array.
 fn row_of(p: &Param, vars: &mut Vars) -> Param {
     Param { var: vars.fresh_like(p.var), ty: Type { dims: p.ty.dims[1..].to_vec(), ..p.ty.clone() } }
 }

@@ -54,14 +54,14 @@ fn note_types(body: &Body, types: &mut HashMap<Var, Type>) {
     }
 }
 
-/// What is known of a function.
+/// Shape of a function's parameters and results.
 struct Signature {
     params: Vec<Param>,
     ret: Vec<Param>,
     mergeable: bool,
     /// The parameters that are sizes of rows.
     row_sizes: Vec<usize>,
-    /// Those of them, and of the results, that may differ between calls.
+    /// Sizes of parameters and results that may differ between calls.
     free: BTreeSet<Var>,
 }
 
@@ -115,7 +115,7 @@ struct Merger {
     vars: Vars,
 }
 
-/// What a parameter (or result) of the function is outside and inside the map.
+/// Types of a parameter (or result) of the function outside and inside the map.
 struct Lifted {
     /// The descriptor over the calls, for sizes and descriptors that differ between them.
     outer: HashMap<Var, Var>,

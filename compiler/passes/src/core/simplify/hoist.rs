@@ -34,7 +34,7 @@ pub fn run(program: &mut Program) {
     }
 }
 
-/// What is known of variables in scope. Only `sizes` depends on the place; the rest holds wherever the variable is.
+/// Facts about variables in scope. Only `sizes` depends on the place; the rest holds wherever the variable is.
 struct Scope<'v> {
     vars: &'v mut Vars,
     types: HashMap<Var, Type>,

@@ -9,16 +9,16 @@ use std::collections::HashSet;
 /// Numbers of parameters: arrays that are sliced together, with the descriptors of their rows.
 pub(super) type Groups = Vec<Vec<usize>>;
 
-/// What is known of a program's variables.
+/// Facts about a program's variables.
 #[derive(Default)]
 pub(super) struct Plan {
-    /// They may be slices with a step.
+    /// Arrays that may be slices with a step.
     sliced: HashSet<Var>,
     /// Something passes them on as such.
     forwarded: HashSet<Var>,
     /// Something updates them.
     consumed: HashSet<Var>,
-    /// They are given to iterations or functions that go over all of them.
+    /// Arrays given to iterations or functions that go over all of them.
     in_order: HashSet<Var>,
 }
 

@@ -45,7 +45,7 @@ struct Slice {
 }
 
 impl Slice {
-    /// That of a statement, if it is one.
+    /// Slice of a statement, if it is one.
     fn of(stm: &Stm) -> Option<Slice> {
         match stm.exp {
             Exp::Slice { arr, start, stride, .. } => Some(Slice { arr, start, stride }),
@@ -217,7 +217,7 @@ impl Strides<'_> {
         put_before(values, groups, numbers);
     }
 
-    /// What arrays are slices of, if all are sliced alike, of arrays that belong together as they do; or the arrays themselves.
+    /// Arrays that these are slices of, if all are sliced alike, of arrays that belong together as they do; or the arrays themselves.
     fn sliced_alike(&self, members: &[Var], stms: &[Stm]) -> Sliced {
         let themselves = Sliced { all: members.to_vec(), cuts: vec![] };
         let (all, mut cuts): (Vec<Var>, Vec<_>) = members.iter().map(|v| self.cuts(*v)).unzip();
@@ -233,7 +233,7 @@ impl Strides<'_> {
         if alike && same_size && !made_here { Sliced { all, cuts } } else { themselves }
     }
 
-    /// What an array is a slice of, with a step: and the slices on the way, the last one first. Slices without steps before the first one
+    /// The array that a slice with a step is of, and the slices on the way, the last one first. Slices without steps before the first one
     /// with a step are left to be.
     fn cuts(&self, v: Var) -> (Var, Vec<(Atom, Atom)>) {
         let (mut of, mut cuts) = (v, Vec::new());

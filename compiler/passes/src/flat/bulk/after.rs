@@ -1,11 +1,11 @@
-//! What uses prefixes only at their own position is done by the scan itself.
+//! Maps that use prefixes only at their own position become part of the scan.
 //!
 //! ```text
 //! is = kernel scan (+) over n { xs[pos] }
 //! ys = kernel map over n { is[pos] - 1 }       ==>    ys = kernel scan (+) over n { xs[pos] } then \i { i - 1 }
 //! ```
 //!
-//! What is left of the prefixes is stored as before, if something else uses it.
+//! Prefixes are stored as before if something else uses them.
 
 use super::order;
 use super::{Fuser, reads};
@@ -134,7 +134,7 @@ fn fuse(scan: &Stm, map: &Stm, fuser: &mut Fuser) -> Stm {
     fuser.fused(scan, map, pat, kernel)
 }
 
-/// What is stored at the position, by array.
+/// Atoms stored at the position, by array.
 fn by_position(after: &After, scan: &Stm) -> HashMap<Var, Atom> {
     let (mut found, mut at, mut result) = (HashMap::new(), 0, 0);
     for out in &after.outs {

@@ -1,4 +1,4 @@
-//! What is written over the elements that it is computed from is computed there.
+//! Elements that are written over those they are computed from are computed there.
 //!
 //! ```text
 //! zs = kernel map over [r] [m] \row pos j { ys[k + pos] * ys[j] }
@@ -24,7 +24,7 @@ use par_ir::visit::Code;
 use par_runtime::Prim;
 use std::collections::{BTreeSet, HashMap};
 
-/// What computes the elements of `array`, made by statement `at`, instead of reading them, and in place of which statement: if that is the
+/// The code for the elements of `array`, made by statement `at`, instead of a read, and the statement that it replaces: if that is the
 /// only one that uses them, and puts one over another.
 pub fn replacing(
     block: &Block,

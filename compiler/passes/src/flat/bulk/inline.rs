@@ -1,4 +1,4 @@
-//! What is cheap to compute again is computed where it is read.
+//! Elements that are cheap to compute again are computed where they are read.
 //!
 //! ```text
 //! ys = kernel map over n { let y = 1 - xs[pos]  in y }
@@ -149,18 +149,18 @@ fn concat(block: &Block, at: usize, parts: &[Var], fuser: &mut Fuser) -> Option<
 pub(super) struct Element {
     /// Of a concatenation nothing is known.
     pub(super) space: Option<Space>,
-    /// What says in which row a position is.
+    /// Variables that say in which row a position is.
     rows: Vec<Var>,
     pos: Var,
     prologue: Vec<core::Stm>,
     stms: Vec<core::Stm>,
     result: Atom,
-    /// It takes no longer than reading it.
+    /// True if it takes no longer than a read.
     is_free: bool,
 }
 
 impl Element {
-    /// If it is cheap and cannot fail. The `rest` of what the kernel stores may be read instead of computed.
+    /// The element of a statement, if it is cheap and cannot fail. The `rest` of what the kernel stores may be read instead of computed.
     fn of(stm: &Stm, number: usize, rest: bool) -> Option<Element> {
         let Op::Kernel(k) = &stm.op else { return None };
         let result = k.body.results[number];
@@ -313,7 +313,7 @@ fn loads_of(stms: &[core::Stm], pass: &dyn Fn(Var, Atom) -> bool) -> usize {
     stms.iter().map(load).sum()
 }
 
-/// Those statements, in order, that something needed needs.
+/// Statements, in order, that something needed needs.
 fn needed_of(stms: &[core::Stm], needed: &mut BTreeSet<Var>) -> Vec<core::Stm> {
     let mut found = Vec::new();
     for stm in stms.iter().rev() {

@@ -7,7 +7,7 @@
 //! c = … s b …
 //! ```
 //!
-//! What does not need the first of them goes before the pair, what needs it goes behind. That must neither change which check
+//! Statements between a pair that do not need the first go before the pair, the others behind. That must neither change which check
 //! fails first, nor let an array be read after the update that would have been its last use: the update would copy it.
 //!
 //! If the first may fail, a check that would go before it is put behind the pair instead, if all that it guards until then is how long an
@@ -69,7 +69,7 @@ pub fn together(stms: &[Stm], first: usize, second: usize) -> Option<Order> {
     (!updates && !update).then_some(Order { deferred, ..order })
 }
 
-/// Those of these statements that may fail, if all of them are checks of sizes, and nothing behind them minds a negative one.
+/// Statements that may fail, if all of them are checks of sizes, and nothing behind them minds a negative one.
 fn deferrable(stms: &[Stm], before: &[usize]) -> Option<Vec<usize>> {
     let (checks, others): (Vec<usize>, Vec<usize>) = before.iter().partition(|i| stms[**i].has_effect());
     let sizes = checks.iter().all(|i| checked_size(&stms[*i].op).is_some());

@@ -67,7 +67,7 @@ pub fn simplify(k: &mut Kernel) {
 
 #[derive(Default)]
 struct Known {
-    /// What the kernel reads changes while it runs.
+    /// True if arrays that the kernel reads change while it runs.
     changes: bool,
     names: Subst,
     seen: HashMap<Key, Atom>,
@@ -93,7 +93,7 @@ impl Known {
         body.results.substitute(&self.names);
     }
 
-    /// What a statement gives, if that is known by another name.
+    /// Known name of a statement's value.
     fn value(&mut self, stm: &Stm) -> Option<Atom> {
         let [p] = stm.pat.as_slice() else { return None };
         match &stm.exp {

@@ -1,4 +1,4 @@
-//! What is made row by row, only to be read by one operation over all elements, is not stored in between: the operation goes
+//! Rows that are only read by one operation over all elements are not stored in between: the operation goes
 //! over the rows. A reduction combines every row first.
 //!
 //! ```text
@@ -8,7 +8,7 @@
 //! s  = kernel reduce (+) over t { ys[pos] }    ==>  s  = kernel reduce (+) over n { ps[pos] }
 //! ```
 //!
-//! What depends on nothing but the position is computed where it is read anyway ([`super::inline`]).
+//! Elements that depend on nothing but the position are computed where they are read anyway ([`super::inline`]).
 
 use super::order::consumed;
 use super::users::Users;

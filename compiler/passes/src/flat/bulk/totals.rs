@@ -28,7 +28,7 @@ use std::collections::HashSet;
 pub struct Predecessors(HashSet<(Var, Atom)>);
 
 impl Predecessors {
-    /// Those of a block and all in it.
+    /// Notes the predecessors in a block and all in it.
     pub fn note(&mut self, block: &Block) {
         for stm in &block.stms {
             if let Op::Prim(PrimOp::Bin(op, Prim::I64), args) = &stm.op {

@@ -148,7 +148,7 @@ pub struct Segmented {
     pub flag: usize,
     /// The others.
     pub values: Vec<usize>,
-    /// What adds two of each.
+    /// Operators that add two of each.
     pub sums: Vec<ScalarStm>,
 }
 

@@ -118,7 +118,7 @@ fn scatters(k: &Kernel) -> bool {
     outs.iter().any(|o| matches!(o, Out::Scatter(_)))
 }
 
-/// What of the region the rest of the block uses.
+/// Variables of the region that the rest of the block uses.
 fn needed_after(b: &Block, region: &[Stm], end: usize) -> Vec<par_ir::flat::Param> {
     let mut used: BTreeSet<Var> = b.results.iter().filter_map(|a: &Atom| a.var()).collect();
     b.stms[end + 1..].iter().for_each(|s| used.extend(s.op.free()));

@@ -1,4 +1,4 @@
-//! What the code of a kernel knows about the rows of its position: whether a flag says that a row begins there.
+//! Knowledge of a kernel's code about the rows of its position: a flag says that a row begins there.
 //!
 //! At position 0 a row begins, so that what the flag is there does not matter to a scan.
 

@@ -127,7 +127,7 @@ fn read(code: &mut Statements, array: Var, i: Atom, vars: &mut Vars) -> Atom {
     code.value("t", Type::I64, Exp::Index(array, vec![i]), vars).into()
 }
 
-/// What `then` results in, if a condition holds, or `other`.
+/// Results of `then` if a condition holds, else of `other`.
 fn choice(
     code: &mut Statements,
     cond: Atom,

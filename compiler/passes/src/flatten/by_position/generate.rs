@@ -12,7 +12,7 @@ use std::collections::{HashMap, HashSet};
 /// A loop whose body writes to buffers.
 pub(super) struct Generated {
     pub stm: Stm,
-    /// Those that are there before the loop.
+    /// Buffers from before the loop.
     pub buffers: Vec<Param>,
     /// Names of buffers, and of arrays that are written over.
     pub names: HashMap<Var, Type>,
