@@ -262,7 +262,7 @@ impl Gpu {
             return Ok(());
         }
         self.work().replay.end(&self.stream)?;
-        // SAFETY: as above; the callers wait before they let go of `to`.
+        // SAFETY: as above; the callers wait before they release `to`.
         unsafe { result::memcpy_dtoh_async(to, from, self.stream.raw()) }
     }
 

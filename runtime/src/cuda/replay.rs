@@ -80,7 +80,7 @@ pub trait Stream {
     fn graph(&self, orders: &[Order]) -> Result<Option<Self::Graph>, Self::Error>;
     /// Runs one.
     fn replay(&self, graph: &Self::Graph) -> Result<(), Self::Error>;
-    /// Lets go of one, which may still be running.
+    /// Releases one, which may still be running.
     fn forget(&self, graph: Self::Graph);
 }
 
@@ -249,7 +249,7 @@ impl<G> Replay<G> {
         Some(oldest)
     }
 
-    /// Lets go of all graphs.
+    /// Releases all graphs.
     pub fn clear<S: Stream<Graph = G>>(&mut self, stream: &S) {
         self.known.drain(..).filter_map(|s| s.graph).for_each(|g| stream.forget(g));
         *self = Replay { refused: self.refused, ..Replay::default() };

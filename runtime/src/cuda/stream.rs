@@ -53,7 +53,7 @@ impl Stream {
         unsafe { result::free_async(address, self.raw) }
     }
 
-    /// Lets go of it.
+    /// Releases it.
     ///
     /// # Safety
     ///
