@@ -1,4 +1,4 @@
-//! What is typed at the prompt of `par repl`, input by input. Nothing is run.
+//! Inputs at the prompt of `par repl`, one by one. Nothing is run.
 
 #![no_main]
 

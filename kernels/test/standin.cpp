@@ -103,7 +103,7 @@ void run(const std::vector<char>& image) {
     right = true;
     for (int i = 0; i < 5000; i++) right = right && out[i] == 9 * i;
     check(right, "what the graph wrote");
-    check(call(driver, "cuGraphExecDestroy", ready) == 0 && call(driver, "cuGraphDestroy", graph) == 0, "graphs are let go of");
+    check(call(driver, "cuGraphExecDestroy", ready) == 0 && call(driver, "cuGraphDestroy", graph) == 0, "graphs are freed");
     check(call(driver, "cuMemFreeAsync", arguments.in, stream) == 0, "memory is given back");
     check(call(driver, "cuMemFreeAsync", arguments.in, stream) == 1, "memory is not given back twice");
     Address much;

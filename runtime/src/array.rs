@@ -92,7 +92,7 @@ thread_local! {
     static WITHIN_MEMORY: Cell<bool> = const { Cell::new(false) };
 }
 
-/// What `make` gives, or that there is no memory for an array that it makes on this thread: then it is left by unwinding. For readers of
+/// Result of `make`, or the error that there is no memory for an array that it makes on this thread: then it is left by unwinding. For readers of
 /// files, which make arrays everywhere and have no place for this outcome.
 pub fn within_memory<T>(make: impl FnOnce() -> T) -> Result<T, OutOfMemory> {
     let outer = WITHIN_MEMORY.replace(true);
@@ -197,7 +197,7 @@ impl Array {
         Array { prim, len, buffer: Arc::new(buffer) }
     }
 
-    /// What holds the elements in another memory, if it is a `T`.
+    /// Holder of the elements in another memory, if it is a `T`.
     pub(crate) fn held_by<T: Remote>(&self) -> Option<&T> {
         match &*self.buffer {
             Buffer::Remote { remote, .. } => (&**remote as &dyn Any).downcast_ref(),
@@ -205,7 +205,7 @@ impl Array {
         }
     }
 
-    /// Whether the elements are in the memory of a device and nowhere else: nobody has looked at them yet.
+    /// True if the elements are in the memory of a device and nowhere else: nobody has looked at them yet.
     pub fn is_on_device(&self) -> bool {
         matches!(&*self.buffer, Buffer::Remote { fetched, .. } if fetched.get().is_none())
     }
@@ -293,7 +293,7 @@ impl Array {
         self.bytes_mut()[i * size..(i + 1) * size].copy_from_slice(&word[..size]);
     }
 
-    /// Whether nobody else holds the buffer, so that an update may be done in place.
+    /// True if nobody else holds the buffer, so that an update may be done in place.
     pub fn is_unique(&mut self) -> bool {
         Arc::get_mut(&mut self.buffer).is_some_and(|buffer| matches!(buffer, Buffer::Own(_)))
     }

@@ -1,7 +1,7 @@
 //! Stopping a computation from outside.
 //!
 //! A [`CancelToken`] is given to a computation and kept by whoever may want to stop it. Running programs look at it
-//! between statements, at every turn of a loop (in machine code: of innermost counted ones only if they work in place, and then now and then; on GPUs now and then), and between the pieces of a bulk operation; they
+//! between statements, at every iteration of a loop (in machine code: of innermost counted ones only if they work in place, and then now and then; on GPUs now and then), and between the chunks of a bulk operation; they
 //! end with [`RuntimeError::cancelled`](crate::RuntimeError::cancelled). The phases of the compiler, which give a program or diagnostics
 //! and have no place for a third outcome, call [`poll`], which leaves [`watched`] by unwinding.
 
@@ -25,7 +25,7 @@ impl CancelToken {
         self.0.store(true, Relaxed);
     }
 
-    /// Whether [`CancelToken::cancel`] was called.
+    /// True if [`CancelToken::cancel`] was called.
     pub fn is_cancelled(&self) -> bool {
         self.0.load(Relaxed)
     }
@@ -36,7 +36,7 @@ impl CancelToken {
     }
 }
 
-/// What [`watched`] gives if the token was used.
+/// Error of [`watched`] if the token was used.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Cancelled;
 

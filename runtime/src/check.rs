@@ -22,7 +22,7 @@ pub struct Span {
     pub end: u32,
 }
 
-/// What a check statement verifies. The comment gives its arguments, in order.
+/// Condition that a check statement verifies. The comment gives its arguments, in order.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub enum CheckKind {
     /// `index, size`: `0 <= index < size`.
@@ -145,7 +145,7 @@ impl RuntimeError {
         RuntimeError { kind: ErrorKind::Internal, ..RuntimeError::plain(format!("{INTERNAL}{what}")) }
     }
 
-    /// What is wrong, if it is a mistake of the compiler or of this crate and not of the program.
+    /// Text of the mistake, if it is one of the compiler or of this crate and not of the program.
     pub fn internal_message(&self) -> Option<&str> {
         (self.kind == ErrorKind::Internal).then(|| self.message.strip_prefix(INTERNAL)).flatten()
     }
@@ -177,7 +177,7 @@ impl std::error::Error for RuntimeError {}
 mod tests {
     use super::*;
 
-    /// What a program says itself, in the words of the runtime.
+    /// Messages that a program gives itself, in the words of the runtime.
     #[test]
     fn a_message_does_not_say_of_what_kind_an_error_is() {
         let texts = ["interrupted", "internal error: made up", "out of memory (1 bytes were asked for)"];

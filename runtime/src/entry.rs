@@ -18,7 +18,7 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// Whether the arguments have the types of the parameters, names of sizes and raggedness aside.
+    /// Checks that the arguments have the types of the parameters, names of sizes and raggedness aside.
     pub fn check_arguments(&self, args: &[Value]) -> Result<(), RuntimeError> {
         if args.len() != self.params.len() {
             let (name, wanted) = (&self.name, self.params.len());
@@ -57,7 +57,7 @@ impl fmt::Display for Entry {
     }
 }
 
-/// Whether two types have the same columns and names, whatever their sizes are called.
+/// True if two types have the same columns and names, whatever their sizes are called.
 pub fn same_representation(a: &ValueType, b: &ValueType) -> bool {
     match (a, b) {
         (ValueType::Prim(a), ValueType::Prim(b)) => a == b,

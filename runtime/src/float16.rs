@@ -29,7 +29,7 @@ pub fn from_decimal(text: &str) -> Option<f16> {
     Some(from_f64(nudged))
 }
 
-/// Whether `x` is the middle between two neighbouring numbers.
+/// True if `x` is the middle between two neighbouring numbers.
 fn is_tie(x: f64) -> bool {
     if x.abs() < f16::MIN_POSITIVE.to_f64() {
         return x.abs() * 2f64.powi(25) % 2.0 == 1.0;

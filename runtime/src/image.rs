@@ -42,9 +42,9 @@ unsafe impl Sync for Image {}
 /// A program but for its machine code.
 #[derive(Serialize, Deserialize)]
 pub struct Stored {
-    /// What it does.
+    /// The plan of what it does.
     pub plan: Plan,
-    /// What the machine code needs.
+    /// Needs of the machine code.
     pub needs: Needs,
     /// Its entry points.
     pub entries: Vec<Entry>,
@@ -56,7 +56,7 @@ pub struct Stored {
     pub gpu: Option<cuda::Program>,
 }
 
-/// What machine code in an image needs.
+/// Needs of the machine code in an image.
 #[derive(Serialize, Deserialize, Debug)]
 pub struct Needs {
     /// Functions of the runtime, in the order of the table.
@@ -129,7 +129,7 @@ impl Image {
     }
 }
 
-/// Whether this processor can run the code.
+/// Checks that this processor can run the code.
 fn processor_has(features: &[String]) -> Result<(), String> {
     match features.iter().find(|f| !has(f)) {
         None => Ok(()),
@@ -142,7 +142,7 @@ fn processor_has(features: &[String]) -> Result<(), String> {
     }
 }
 
-/// What Cranelift calls an ability, asked of this processor. Of what is not known here nothing depends.
+/// Ability of this processor by Cranelift's name. Nothing depends on abilities that are not known here.
 #[cfg(target_arch = "x86_64")]
 fn has(feature: &str) -> bool {
     match feature {

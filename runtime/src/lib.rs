@@ -2,9 +2,9 @@
 //! buffers, run-time errors, and the executor of a plan. Depends on no part of the compiler.
 
 pub mod array;
-pub mod blocks;
 pub mod cancel;
 pub mod check;
+pub mod chunks;
 pub mod cuda;
 pub mod entry;
 pub mod exec;
@@ -15,19 +15,18 @@ pub mod io;
 pub mod math;
 pub mod op;
 pub mod partition;
-pub mod pieces;
 pub mod plan;
 pub mod pool;
 pub mod prefix;
 pub mod prim;
 pub mod profile;
+pub mod rope;
 pub mod simd;
 pub mod source;
 pub mod trace;
 pub mod value;
 
 pub use array::Array;
-pub use blocks::Blocks;
 pub use cancel::CancelToken;
 pub use check::{CheckKind, ErrorKind, RuntimeError, Span};
 pub use entry::Entry;
@@ -36,4 +35,5 @@ pub use half::f16;
 pub use hexfloat::hex_float;
 pub use prim::{Prim, Scalar};
 pub use profile::{Counters, Profile};
+pub use rope::Rope;
 pub use value::{Column, Value, ValueType};

@@ -205,13 +205,13 @@ impl PrimOp {
         }
     }
 
-    /// Whether it is an operator of integers that must not see a zero divisor.
+    /// True if it is an operator of integers that must not see a zero divisor.
     pub fn divides(&self) -> bool {
         use BinOp::*;
         matches!(self, PrimOp::Bin(Div | Mod | Quot | Rem, p) if p.is_integer())
     }
 
-    /// Whether the operator exists at its type (`sqrt` on floats only, …).
+    /// True if the operator exists at its type (`sqrt` on floats only, …).
     pub fn is_valid(&self) -> bool {
         match *self {
             PrimOp::Un(op, p) => op.exists_at(p),

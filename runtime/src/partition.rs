@@ -49,7 +49,7 @@ impl Places {
         Places { classes: first.len(), len: len as i64, heads, next: heads, ends, strays: 0 }
     }
 
-    /// Whether all elements of the strip stay in the ranges of their classes.
+    /// True if all elements of the strip stay in the ranges of their classes.
     pub(crate) fn is_inside(&self) -> bool {
         (0..self.classes).all(|c| self.heads[c] >= 0 && self.next[c] <= self.ends[c])
     }
@@ -352,7 +352,7 @@ mod tests {
         strays[0]
     }
 
-    /// What moving strips gives, and what a loop gives; the strays.
+    /// Results of moving strips and of a loop; the strays.
     fn moved_at<T: Copy + Default + PartialEq + std::fmt::Debug>(
         level: Level,
         elements: &[T],

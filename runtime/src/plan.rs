@@ -31,7 +31,7 @@ pub struct Plan<K = Kernel> {
 pub struct Code {
     /// By their numbers.
     pub functions: Vec<KernelFn>,
-    /// What the functions are in.
+    /// Owner of the functions' memory.
     pub owner: Box<dyn Any + Send + Sync>,
 }
 
@@ -52,7 +52,7 @@ impl<K> Plan<K> {
     }
 }
 
-/// What a host variable holds.
+/// Kind of a host variable.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Kind {
     /// A scalar.
@@ -60,7 +60,7 @@ pub enum Kind {
     /// A flat array.
     Array(Prim),
     /// Arrays that are read as one.
-    Blocks(Prim),
+    Rope(Prim),
     /// A descriptor.
     Desc,
 }
@@ -70,7 +70,7 @@ pub enum Kind {
 pub struct Function<K = Kernel> {
     /// Its name in the program.
     pub name: String,
-    /// Whether it is an entry point.
+    /// True if it is an entry point.
     pub is_entry: bool,
     /// Where the arguments go.
     pub params: Vec<(Slot, Kind)>,
@@ -80,7 +80,7 @@ pub struct Function<K = Kernel> {
     pub ret_columns: Option<Vec<ColumnType>>,
     /// Size of the frame.
     pub slots: usize,
-    /// What it does.
+    /// Its body.
     pub body: Block<K>,
     /// Where it is defined.
     pub span: Span,
@@ -102,7 +102,7 @@ pub struct Block<K = Kernel> {
 pub struct Stm<K = Kernel> {
     /// Where its results go.
     pub pat: Vec<Slot>,
-    /// What to do.
+    /// The operation.
     pub op: Op<K>,
     /// Slots that nothing reads any more, and which no operand moved out.
     pub drop_after: Vec<Slot>,
@@ -148,10 +148,10 @@ pub enum Op<K = Kernel> {
     Slice { arr: Operand, start: Operand, len: Operand },
     Concat(Vec<Operand>, Prim),
     ConcatDesc(Vec<Operand>),
-    Join(Vec<Operand>, Prim),
-    Tidy { blocks: Operand, starts: Operand, lens: Operand, kept: Option<Operand> },
-    Grown { blocks: Operand, base: Option<Operand> },
-    Sweep { blocks: Operand, starts: Operand, weight: Operand },
+    Append(Vec<Operand>, Prim),
+    Compact { rope: Operand, starts: Operand, lens: Operand, kept: Option<Operand> },
+    NeedsCollection { rope: Operand, base: Option<Operand> },
+    Collect { rope: Operand, starts: Operand, weight: Operand },
     Sort { space: Space, keys: Operand, values: Option<Operand> },
     If { cond: Operand, then: Block<K>, other: Block<K> },
     Loop(Box<Loop<K>>),
@@ -170,18 +170,18 @@ pub struct Loop<K = Kernel> {
     pub body: Block<K>,
 }
 
-/// A body that is run on pieces of rows.
+/// A body that is run on chunks of rows.
 #[derive(Serialize, Deserialize)]
 pub struct Split<K = Kernel> {
     /// Number of rows.
     pub rows: Operand,
-    /// Of these in a piece at most.
+    /// Of these in a chunk at most.
     pub most: u64,
-    /// Where a piece begins, and how many rows it has.
-    pub piece: [Slot; 2],
-    /// What is done with each.
+    /// Where a chunk begins, and how many rows it has.
+    pub chunk: [Slot; 2],
+    /// Work on each.
     pub body: Block<K>,
-    /// What each gives.
+    /// Kinds of the results of each.
     pub kinds: Vec<Kind>,
     /// Slots that the body binds, other than scalars.
     pub bound: Vec<Slot>,
@@ -247,10 +247,10 @@ impl ErrorRecord {
 /// dim       row length of a uniform space, address of the offsets of a ragged one, number of elements of a flat one
 /// cancel    address of a byte that is not zero once the run is to be stopped
 /// stack     bytes of stack that calls of functions may take
-/// captures  bits of scalars, addresses of arrays, 0 for blocks
+/// captures  bits of scalars, addresses of arrays, 0 for ropes
 /// initial   per combined result: bits of the accumulator's first value
 /// outputs   see the kind
-/// partials  per combined result: address of one value per piece (where the kind needs it)
+/// partials  per combined result: address of one value per chunk (where the kind needs it)
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct EnvLayout {
@@ -309,9 +309,9 @@ pub struct Kernel {
     pub captures: Vec<Operand>,
     /// How the environment is laid out.
     pub layout: EnvLayout,
-    /// What can fail.
+    /// Checks that can fail.
     pub checks: Vec<KernelCheck>,
-    /// What every row and element costs.
+    /// Work of every row and element.
     pub work: Work,
     /// Its code calls functions: it needs a stack of its own.
     pub recursive: bool,
@@ -319,7 +319,7 @@ pub struct Kernel {
     pub cost: usize,
     /// The compiled body.
     pub code: CodeId,
-    /// What becomes of its results.
+    /// Use of its results.
     pub kind: KernelKind,
     /// How it runs.
     pub schedule: Schedule,
@@ -342,7 +342,7 @@ pub enum Schedule {
     Partition(Partition),
 }
 
-/// What is done with a strip: a run of neighbouring positions whose values fit in the first cache.
+/// Step of the work on a strip: a run of neighbouring positions whose values fit in the first cache.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Step {
     /// Computes so many values per position, into buffers.
@@ -494,7 +494,7 @@ pub struct Sum(pub Vec<(i64, Vec<usize>)>);
 /// A check statement in a kernel body.
 #[derive(Serialize, Deserialize)]
 pub struct KernelCheck {
-    /// What is checked.
+    /// Kind of the check.
     pub kind: CheckKind,
     /// Types of the arguments.
     pub args: Vec<Prim>,
@@ -502,7 +502,7 @@ pub struct KernelCheck {
     pub span: Span,
 }
 
-/// What a kernel does with its results; output words of the environment.
+/// Use of a kernel's results; output words of the environment.
 #[derive(Serialize, Deserialize)]
 pub enum KernelKind {
     /// Per output its words: an address for `Elem`; length, then addresses for `Scatter`.
@@ -513,11 +513,11 @@ pub enum KernelKind {
     Scan {
         /// The operator.
         fold: Fold,
-        /// Reduces a piece to one value, without output but the results by row.
+        /// Reduces a chunk to one value, without output but the results by row.
         reduce: CodeId,
-        /// As the kernel's code for one row, and also reduces the piece, from the neutral elements: see `partials`.
+        /// As the kernel's code for one row, and also reduces the chunk, from the neutral elements: see `partials`.
         dual: CodeId,
-        /// Grouping does not change results, so that one thread need not look at pieces.
+        /// Grouping does not change results, so that one thread need not look at chunks.
         exact: bool,
         /// Where the results go, if they are not the prefixes themselves.
         outs: Option<Vec<Out>>,

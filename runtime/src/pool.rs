@@ -100,7 +100,7 @@ pub fn with_limit<T>(limit: Option<usize>, f: impl FnOnce() -> T) -> T {
     f()
 }
 
-/// Whether this thread may allocate so many bytes.
+/// True if this thread may allocate so many bytes.
 pub fn may_take(bytes: usize) -> bool {
     BALANCE.get().saturating_add_unsigned(bytes) <= CEILING.get()
 }

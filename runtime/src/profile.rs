@@ -1,4 +1,4 @@
-//! What a run costs, in all and by statement of its plan.
+//! Costs of a run, in all and by statement of its plan.
 //!
 //! **Work** is one per scalar operation and per element read or written. Passing, returning and naming arrays is free;
 //! updating an array nobody else holds costs only the updates, appending to one only what is appended; otherwise the
@@ -12,7 +12,7 @@ use crate::prim::Prim;
 use std::ops::{AddAssign, Sub};
 use std::time::Duration;
 
-/// What was done.
+/// Counted work.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
     /// Scalar operations plus elements read and written. Of an executable that was not compiled to count, without what
@@ -87,12 +87,12 @@ pub struct Rows {
     pub longest: u64,
     /// Rows without elements.
     pub empty: u64,
-    /// Whether the lengths come from a descriptor.
+    /// True if the lengths come from a descriptor.
     pub ragged: bool,
 }
 
 impl Rows {
-    /// Those of a descriptor.
+    /// Rows of a descriptor.
     pub(crate) fn of(desc: &Desc) -> Rows {
         let lengths = desc.offsets().slice::<i64>().windows(2).map(|w| (w[1] - w[0]) as u64);
         let mut all =
@@ -127,27 +127,27 @@ impl AddAssign for Rows {
     }
 }
 
-/// What one statement cost, all its runs together. A statement with blocks in it costs only what they do not.
+/// Cost of one statement, all its runs together. A statement with blocks in it costs only what they do not.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Cost {
     /// How often it ran.
     pub runs: u64,
     /// How long.
     pub time: Duration,
-    /// What it did.
+    /// Counted work.
     pub counters: Counters,
-    /// What it went over.
+    /// Rows of its space.
     pub space: Rows,
 }
 
-/// What a run cost.
+/// Costs of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Profile {
     /// All of it.
     pub total: Counters,
     /// Most bytes that the run's arrays held at a time, without its arguments.
     pub peak_bytes: u64,
-    /// What looking at row lengths took, which nobody would do otherwise.
+    /// Time of looking at row lengths only for the profile.
     pub measuring: Duration,
     /// By the number of the statement, see [`Stm::site`](crate::plan::Stm::site).
     pub sites: Vec<Cost>,

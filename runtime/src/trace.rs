@@ -4,7 +4,7 @@
 //! examples/a.par:3:12 tag: [1i32, 2i32]
 //! ```
 //!
-//! What is traced under a map is shown for all rows at once, as one array of the rows' values in index order. Every back
+//! Traces under a map are shown for all rows at once, as one array of the rows' values in index order. Every back
 //! end does that, whatever the order in which it computes them; [`row`] and [`append`] are for one that goes row by row.
 
 use crate::array::OutOfMemory;

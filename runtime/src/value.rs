@@ -45,9 +45,9 @@ pub enum ValueType {
     },
     /// A type that a module of the program hides: values are passed on as they are, but neither shown nor read.
     Opaque {
-        /// What the program calls it: `m.t`.
+        /// Name in the program: `m.t`.
         name: String,
-        /// What it is.
+        /// The type itself.
         of: Box<ValueType>,
     },
 }
@@ -65,7 +65,7 @@ pub enum Column {
     Data(Array),
 }
 
-/// What kind of column, see [`ValueType::columns`]. `depth` counts the enclosing array dimensions.
+/// Kind of column, see [`ValueType::columns`]. `depth` counts the enclosing array dimensions.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[allow(missing_docs)]
 pub enum ColumnType {
@@ -123,7 +123,7 @@ impl ValueType {
         }
     }
 
-    /// Whether a ragged dimension occurs, hidden ones aside.
+    /// True if a ragged dimension occurs, hidden ones aside.
     pub fn is_ragged(&self) -> bool {
         match self {
             ValueType::Prim(_) | ValueType::Opaque { .. } => false,
@@ -187,7 +187,7 @@ impl Value {
         Value { ty: ValueType::Prim(x.prim()), columns: vec![Column::Scalar(x)] }
     }
 
-    /// Whether some of its elements are in the memory of a device and nowhere else: they are copied when somebody looks at them.
+    /// True if some of its elements are in the memory of a device and nowhere else: they are copied when somebody looks at them.
     pub fn is_on_device(&self) -> bool {
         self.columns.iter().any(|c| matches!(c, Column::Data(data) if data.is_on_device()))
     }

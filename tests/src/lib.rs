@@ -48,7 +48,7 @@ pub fn run_all_with(files: &[PathBuf], options: &Options) {
     assert!(failures.is_empty(), "{passed} passed, {failed} failed\n{failures}");
 }
 
-/// What `work` gives for the items, on several threads with a deep stack as the command has, in order.
+/// Results of `work` for the items, on several threads with a deep stack as the command has, in order.
 pub fn on_threads<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> Option<R> + Sync) -> Vec<R> {
     let threads = std::thread::available_parallelism().map_or(2, |n| n.get().min(8));
     let size = items.len().div_ceil(threads).max(1);

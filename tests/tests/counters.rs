@@ -6,7 +6,7 @@ use par::{Backend, CallOptions, Counters, Options, Program, Value};
 use par_tests::{on_threads, programs, root};
 use std::path::Path;
 
-/// What a call costs; `None` if it fails.
+/// Cost of a call; `None` if it fails.
 fn cost(
     program: &Program,
     entry: &str,
@@ -18,7 +18,7 @@ fn cost(
     program.profile(entry, args.to_vec(), &options, true).ok().map(|(_, profile)| profile.total)
 }
 
-/// What differs in a file, and how many calls were compared.
+/// Differences in a file, and how many calls were compared.
 fn differences(path: &Path, options: &Options) -> (usize, String) {
     let (mut compared, mut found) = (0, String::new());
     let settings = Settings { options: options.clone(), ..Settings::default() };
@@ -64,7 +64,7 @@ fn examples_cost_the_same() {
 }
 
 #[test]
-fn pieces_cost_the_same() {
+fn chunks_cost_the_same() {
     let options = Options { splitting: Splitting::Rows(7), ..Options::default() };
     ["tests/golden/recursion", "tests/golden/ragged"].iter().for_each(|path| folder_with(path, &options));
 }

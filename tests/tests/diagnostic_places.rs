@@ -3,7 +3,7 @@
 use par::{Diagnostic, Failure, Options, Severity, compile};
 use par_tests::{on_threads, programs, root};
 
-/// What is wrong with a program, and the texts of the files it was made of.
+/// Diagnostics of a program, and the texts of the files it was made of.
 fn diagnostics(text: &str) -> (Vec<Diagnostic>, Vec<String>) {
     let options = Options { verify: false, ..Options::default() };
     match compile(text, "test.par", &options) {

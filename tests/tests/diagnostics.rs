@@ -27,7 +27,7 @@ impl Imports for Below {
     }
 }
 
-/// What the comments at the beginning ask for.
+/// Requests in the comments at the beginning.
 struct Wanted<'t> {
     count: usize,
     severity: Severity,
@@ -60,7 +60,7 @@ impl Wanted<'_> {
     }
 }
 
-/// What is said about a program, and the diagnostics.
+/// Messages about a program, and the diagnostics.
 fn said(text: &str, name: &str, wanted: &Wanted<'_>, options: &Options) -> (String, Vec<Diagnostic>) {
     let program = match compile(text, name, options) {
         Ok(program) => program,

@@ -1,4 +1,4 @@
-//! What is said about programs: which operations they become, from which lines, with what inside, which checks are left.
+//! Explanations of programs: which operations they become, from which lines, with what inside, which checks are left.
 
 use par::insight::{Group, Insight, RunCost, json, listing, page, table};
 use par::{CallOptions, Options, Program, compile, read_values};

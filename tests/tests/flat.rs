@@ -1,4 +1,4 @@
-//! What representative programs become: the whole way from source text to FLAT, as snapshots.
+//! Flattened representative programs: the whole way from source text to FLAT, as snapshots.
 
 use par::{Options, compile, print_flat};
 
@@ -53,7 +53,7 @@ entry main (xss: [][]i64) : []i64 =
   map (\\xs -> length (loop xs while length xs > 3 do filter (> i64.sum xs / length xs) xs)) xss"
 );
 
-// Every element of a row goes through all turns in one kernel; no position needs to work by itself.
+// Every element of a row goes through all iterations in one kernel; no position needs to work by itself.
 snapshot!(
     rows_that_are_added_up_in_a_loop,
     "

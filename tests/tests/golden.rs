@@ -34,7 +34,7 @@ fn examples() {
 /// Folders in which nests, control flow and recursion are what matters.
 const NESTS: [&str; 6] = ["control", "ragged", "reduce", "recursion", "fuzz", "update"];
 
-fn in_pieces_of(rows: u64) {
+fn in_chunks_of(rows: u64) {
     on_big_stack(move || {
         let options = Options { splitting: Splitting::Rows(rows), ..Options::default() };
         for folder in NESTS {
@@ -46,11 +46,11 @@ fn in_pieces_of(rows: u64) {
 }
 
 #[test]
-fn in_pieces_of_one_row() {
-    in_pieces_of(1);
+fn in_chunks_of_one_row() {
+    in_chunks_of(1);
 }
 
 #[test]
-fn in_pieces_of_seven_rows() {
-    in_pieces_of(7);
+fn in_chunks_of_seven_rows() {
+    in_chunks_of(7);
 }

@@ -1,4 +1,4 @@
-//! What kernels look like in C++ for GPUs, as snapshots to read.
+//! Kernels in C++ for GPUs, as snapshots to read.
 
 use par::{Options, compile};
 

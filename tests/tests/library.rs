@@ -24,7 +24,7 @@ fn every_example_is_right() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// What is wrong with the examples of a batch.
+/// Mistakes in the examples of a batch.
 fn check_batch(batch: &[doc::Example]) -> Vec<String> {
     match program(batch) {
         Ok(program) => batch.iter().enumerate().flat_map(|(i, e)| check(&program, i, e)).collect(),
@@ -68,7 +68,7 @@ fn everything_is_documented() {
     assert!(missing.is_empty(), "{} are incomplete:\n{}", missing.len(), missing.join("\n"));
 }
 
-/// What the comment of an item does not say. Types and module types need not say what they cost.
+/// Facts that the comment of an item lacks. Types and module types need not say what they cost.
 fn missing(item: &Item) -> Option<String> {
     let text = item.text.as_deref().unwrap_or("").to_lowercase();
     let parts: &[&str] = match item.kind {

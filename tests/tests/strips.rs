@@ -6,7 +6,7 @@ use par_codegen::cpu::{Processor, Shape, compile_object};
 use par_runtime::image::Needs;
 use std::collections::HashSet;
 
-/// What the code of a program needs.
+/// Needs of a program's code.
 fn needs(text: &str, processor: Processor) -> Needs {
     let program =
         compile(text, "strips.par", &Options::default()).unwrap_or_else(|f| panic!("{}", f.render(false)));
@@ -56,7 +56,7 @@ fn radix_steps_are_partitions() {
     }
 }
 
-/// Parts of near arrays are put aside, of far ones counted. The second range may begin too soon: then classes go over each other.
+/// Parts of near arrays are buffered, of far ones counted. The second range may begin too soon: then classes go over each other.
 #[test]
 fn partitions_on_several_threads() {
     let text = "entry main [n] (xs: [n]u32) (early: i64) : [n]u32 =
@@ -120,7 +120,7 @@ fn code_for_every_processor_needs_no_abilities() {
     }
 }
 
-/// Whether the code of a program computes with vectors of a type.
+/// True if the code of a program computes with vectors of a type.
 fn has_vectors(text: &str, ty: &str) -> bool {
     let program =
         compile(text, "vectors.par", &Options::default()).unwrap_or_else(|f| panic!("{}", f.render(false)));
@@ -129,11 +129,11 @@ fn has_vectors(text: &str, ty: &str) -> bool {
 }
 
 #[test]
-fn turns_in_place_are_done_in_groups() {
+fn iterations_in_place_are_done_in_groups() {
     let row = "entry main [n] (c: f32) (k: i64) (a: *[n]f32) : [n]f32 =
       loop a for j < n - k do a with [k + j] = a[k + j] - c * a[j]";
     assert!(has_vectors(row, "fmul.f32x4") || has_vectors(row, "load.f32x4"));
-    // The element that a turn reads is known when the turn runs.
+    // The element that an iteration reads is known when the iteration runs.
     let chain = "entry main [n] (c: f32) (is: [n]i64) (a: *[n]f32) : [n]f32 =
       loop a for j < n do a with [j] = a[j] - c * a[is[j]]";
     assert!(!has_vectors(chain, "load.f32x4"));
@@ -146,7 +146,7 @@ fn parts_in_place_are_computed_in_groups() {
     assert!(has_vectors(part, "load.f32x4"));
 }
 
-/// Whether both factors of a multiplication are vectors of `f32`s that are loaded or filled.
+/// True if both factors of a multiplication are vectors of `f32`s that are loaded or filled.
 fn multiplies_vectors(code: &str) -> bool {
     let bound = |line: &str, op: &str| {
         let (name, operation) = line.split_once(" = ")?;

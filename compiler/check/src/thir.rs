@@ -74,7 +74,7 @@ pub enum Hidden {
     Parts(Vec<Hidden>),
 }
 
-/// Whether a definition that is not recursive is inlined where it is called.
+/// Inlining of a definition that is not recursive.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Inlining {
     /// Unless its copies take too much room.
@@ -146,7 +146,7 @@ pub enum Size {
 }
 
 impl Size {
-    /// Whether it may differ between the elements of arrays, at this depth of arrays.
+    /// True if it may differ between the elements of arrays, at this depth of arrays.
     pub(crate) fn varies(&self, depth: usize) -> bool {
         match self {
             Size::Anon => depth > 0,

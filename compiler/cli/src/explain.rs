@@ -53,7 +53,7 @@ pub fn explain(args: &Args) -> Result<Status, Status> {
     output::text(&text).map(|()| Status::Success)
 }
 
-/// Whether to color what goes to standard output.
+/// True if standard output is coloured.
 pub fn color() -> bool {
     std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none()
 }

@@ -1,4 +1,4 @@
-//! What is said when Par itself is wrong.
+//! Messages for bugs in Par itself.
 
 use crate::status;
 use par::pipeline::current_stage;

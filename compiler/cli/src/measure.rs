@@ -1,4 +1,4 @@
-//! What the commands that look into a program share: compiling it, running it a few times, and noting what that costs.
+//! Shared parts of the commands that look into a program: compiling it, running it a few times, and noting what that costs.
 
 use crate::options::Compile;
 use crate::status::{self, Messages, Status};
@@ -45,7 +45,7 @@ impl Subject {
         Ok(entry.name.clone())
     }
 
-    /// What became of an entry point; with what its runs cost if it is to be run.
+    /// Insight into an entry point; with the costs of its runs if it is to be run.
     pub fn insight<'p>(&self, program: &'p Program, name: &str, run: bool) -> Result<Insight<'p>, Status> {
         let insight = Insight::new(program, name).map_err(|f| status::failure(&f))?;
         if !run {

@@ -20,7 +20,7 @@ pub struct Compile {
     /// Which version runs of what can be done in parallel and also one after the other
     #[arg(long, value_enum, value_name = "VERSION", default_value = "auto")]
     force_version: Forced,
-    /// Work through nests in pieces of so many rows at most, whether or not memory is short
+    /// Work through nests in chunks of so many rows at most, whether or not memory is short
     #[arg(long, value_name = "ROWS", value_parser = clap::value_parser!(u64).range(1..))]
     force_split: Option<u64>,
     /// Fail where a scatter writes two different values to one index, and name the first of them
@@ -79,7 +79,7 @@ impl Compile {
     }
 }
 
-/// What the commands take that compile one program for its runs.
+/// Options of the commands that compile one program for its runs.
 #[derive(clap::Args)]
 pub struct Runnable {
     /// Use the thresholds between versions that `par tune` has written
@@ -116,7 +116,7 @@ fn tuning(path: &Path) -> Result<Tuning, Status> {
     tuning.map_err(|message| status::fail(&format!("{}: {message}", path.display())))
 }
 
-/// What a run may use, and must keep to.
+/// Limits of a run.
 #[derive(clap::Args)]
 pub struct Limits {
     /// Bytes that the program may hold besides its arguments (with k, M or G: times 1024, 1024² or 1024³); more is the error

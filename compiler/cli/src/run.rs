@@ -25,7 +25,7 @@ pub enum BackendName {
 }
 
 impl BackendName {
-    /// What it stands for on this machine, where `auto` looks for a GPU of that number. Says which it found if `verbose`.
+    /// Back end that it stands for on this machine, where `auto` looks for a GPU of that number. Says which it found if `verbose`.
     pub fn choose(self, device: usize, verbose: bool) -> Backend {
         match self {
             BackendName::Cpu => Backend::Cpu,

@@ -100,7 +100,7 @@ fn par(folder: &Path, words: &[&str]) -> Output {
     output(Command::new(PAR).current_dir(folder).args(words), b"")
 }
 
-/// What a run shows.
+/// Status and output of a run.
 fn shown(output: &Output) -> (Option<i32>, String, String) {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let errors = text(&output.stderr);
@@ -140,7 +140,7 @@ fn executables_for_every_processor() {
     assert_eq!(shown(&own), (Some(0), "[2.0f64, 0.0f64]\n".into(), String::new()));
 }
 
-/// What `stats.c` calls.
+/// Par program that `stats.c` calls.
 const STATS: &str = "\
 entry norm (xs: []f64): f64 = f64.sqrt (f64.sum (map (** 2) xs))
 entry range (xs: []i64): (i64, i64) = (i64.minimum xs, i64.maximum xs)

@@ -480,11 +480,11 @@ fn pages_show_imported_files() {
 #[test]
 fn an_interrupt_ends_a_run() {
     let program = "def fib (n: i32) : i64 = if n < 2 then 1 else fib (n - 1) + fib (n - 2)\n\
-                   entry turns (n: i32) = loop x = n while x >= 0 do (x + 1) % 7\n\
+                   entry iterations (n: i32) = loop x = n while x >= 0 do (x + 1) % 7\n\
                    entry rows (n: i32) = map (\\i -> loop x = i while x >= 0 do (x + 1) % 7) [n, n + 1]\n\
                    entry calls (n: i32) = map fib [90 + n]\n";
     let file = Folder::new("interrupt").file("endless.par", program);
-    for entry in ["turns", "rows", "calls"] {
+    for entry in ["iterations", "rows", "calls"] {
         for backend in ["cpu", "interp", "flat-interp"] {
             let mut child = Command::new("env")
                 .args(["--default-signal=INT", env!("CARGO_BIN_EXE_par"), "run", &file])

@@ -94,7 +94,7 @@ fn collect(folder: &Path, programs: &mut Vec<PathBuf>) {
     }
 }
 
-/// What does not compile for the processor need not compile for a GPU; what recursion spills is no mistake.
+/// Checks NVRTC on a program that compiles for the processor; what recursion spills is no mistake.
 fn nvrtc(file: &Path, architecture: &str) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_par"));
     let dump = format!("--dump=nvrtc:{architecture}");
@@ -208,21 +208,24 @@ fn failing_checks_are_those_of_the_processor() {
     }
 }
 
-const TURNS: &str = "\
-entry main [n] (turns: i64) (xs: [n]i64): [n]i64 =
-  loop xs for _ in 0..<turns do
+const ITERATIONS: &str = "\
+entry main [n] (iterations: i64) (xs: [n]i64): [n]i64 =
+  loop xs for _ in 0..<iterations do
     let sums = scan (+) 0 (map (% 7) xs)
     let next = map (\\i -> xs[i] + sums[i] % 3 + 1) (iota n)
     let most = scan i64.max 0 next
     in map2 (\\a b -> if b > 200 then xs[b] else a) next most
 ";
 
-/// Turns of loops that do the same are asked for at once, and what fails in one of them is what fails on the processor.
-fn turns_of_a_loop_are_graphs() {
+/// Iterations of loops that do the same are asked for at once, and what fails in one of them is what fails on the processor.
+fn iterations_of_a_loop_are_graphs() {
     let folder = stand_ins();
-    let file = program("turns.par", TURNS);
-    for turns in ["5", "40", "400"] {
-        let given = program(&format!("turns{turns}.in"), &format!("{turns} [0, 1, 2, 3, 4, 3, 2, 1, 0]"));
+    let file = program("iterations.par", ITERATIONS);
+    for iterations in ["5", "40", "400"] {
+        let given = program(
+            &format!("iterations{iterations}.in"),
+            &format!("{iterations} [0, 1, 2, 3, 4, 3, 2, 1, 0]"),
+        );
         let on = |command: &mut Command, backend: &str| {
             run(command, &file, &["--input", given.to_str().expect("a path"), "--backend", backend])
         };
@@ -230,12 +233,12 @@ fn turns_of_a_loop_are_graphs() {
         let (err, report) = err.rsplit_once("emulator: ").expect("a report");
         assert_eq!((status, out, err.to_string()), on(&mut par(folder), "cpu"));
         let graphs = report.rsplit_once("kernels, ").and_then(|r| r.1.split(' ').next()?.parse::<u32>().ok());
-        assert_eq!(graphs > Some(0), turns != "5", "{report}");
-        assert_eq!(status, Some(if turns == "400" { 1 } else { 0 }), "{err}");
+        assert_eq!(graphs > Some(0), iterations != "5", "{report}");
+        assert_eq!(status, Some(if iterations == "400" { 1 } else { 0 }), "{err}");
     }
 }
 
-/// What a kernel does without end is stopped, whatever does it.
+/// Kernels without end are stopped, on every back end.
 fn kernels_without_end_are_stopped() {
     let folder = stand_ins();
     let loops = [
@@ -369,7 +372,7 @@ fn executables_on_gpus() {
     }
 }
 
-/// What is said of a program that is built for an architecture.
+/// Messages about a program that is built for an architecture.
 fn built_for(architecture: &str) -> (Option<i32>, String, String) {
     let file = program(&format!("for_{architecture}.par"), "entry main (x: i32): i32 = x\n");
     let mut command = Command::new(env!("CARGO_BIN_EXE_par"));
@@ -448,7 +451,7 @@ par_trials::trials! {
     what_is_missing_is_said_in_a_line, needs cpp_compiler();
     out_of_memory_is_an_error_of_the_program, needs cpp_compiler();
     failing_checks_are_those_of_the_processor, needs cpp_compiler();
-    turns_of_a_loop_are_graphs, needs cpp_compiler();
+    iterations_of_a_loop_are_graphs, needs cpp_compiler();
     kernels_without_end_are_stopped, needs cpp_compiler();
     kernels_are_timed_one_by_one, needs cpp_compiler();
     thresholds_are_measured_on_a_gpu, needs cpp_compiler();

@@ -34,7 +34,7 @@ impl Folder {
         par.args(args).current_dir(&self.0).stdin(Stdio::null()).output().unwrap()
     }
 
-    /// What `par run` prints when all is well.
+    /// Output of `par run` when all is well.
     fn run(&self, args: &[&str]) -> String {
         let output = self.par(&[&["run"], args].concat());
         let errors = String::from_utf8_lossy(&output.stderr);
@@ -42,7 +42,7 @@ impl Folder {
         String::from_utf8(output.stdout).unwrap()
     }
 
-    /// What `par run` says when it fails.
+    /// Messages of `par run` when it fails.
     fn fails(&self, args: &[&str]) -> String {
         let output = self.par(&[&["run"], args].concat());
         let errors = String::from_utf8_lossy(&output.stderr).into_owned();

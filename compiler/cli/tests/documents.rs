@@ -136,7 +136,7 @@ fn conversation(block: &Block, prompt: &str, mut answer: impl FnMut(&str) -> Str
     result
 }
 
-/// Whether lines are as expected, where `...` stands for any.
+/// True if lines are as expected, where `...` stands for any.
 fn matches(expected: &[String], got: &[String]) -> bool {
     match (expected, got) {
         ([], _) => got.is_empty(),
@@ -146,7 +146,7 @@ fn matches(expected: &[String], got: &[String]) -> bool {
     }
 }
 
-/// Whether a line is as expected, where a first `...` inside stands for any text.
+/// True if a line is as expected, where a first `...` inside stands for any text.
 fn is_like(expected: &str, got: &str) -> bool {
     match expected.split_once("...") {
         Some((before, after)) => got.strip_prefix(before).is_some_and(|rest| rest.ends_with(after)),

@@ -1,4 +1,4 @@
-//! What Par costs those who build it and install it: README gives the figures, and these bounds are a little above them.
+//! Costs of Par for those who build it and install it: README gives the figures, and these bounds are a little above them.
 
 use object::{Object, ObjectSegment};
 use std::collections::BTreeSet;

@@ -212,7 +212,7 @@ pub fn sum(f: &Form, captures: &[Var]) -> Option<Sum> {
     Some(Sum(f.terms().map(term).collect::<Option<_>>()?))
 }
 
-/// Whether the left side varies by row, the right one by column, and both by `k`.
+/// True if the left side varies by row, the right one by column, and both by `k`.
 fn fits(left: &Factor, right: &Factor) -> bool {
     let none = Sum::default();
     let both = left.depth != none && right.depth != none;

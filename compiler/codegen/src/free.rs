@@ -1,4 +1,4 @@
-//! What kernels read from outside, and the types of a program's variables.
+//! Captures of kernels, and the types of a program's variables.
 
 use par_ir::Var;
 use par_ir::core::{Body, Exp, FunId, Stm};

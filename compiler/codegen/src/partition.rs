@@ -37,14 +37,14 @@ pub struct Selector {
 
 /// How a kernel partitions its elements.
 pub struct Classes {
-    /// What an element's class depends on.
+    /// Numbers that an element's class depends on.
     pub selectors: Vec<Selector>,
     /// The class for each combination of their values, those of the last selector next to each other. The number of
     /// classes where the element goes nowhere.
     pub of: Vec<usize>,
-    /// What comes behind the scan but does not need it.
+    /// Statements behind the scan that do not need it.
     pub early: Vec<Stm>,
-    /// What the runtime needs to know.
+    /// The runtime's part of the plan.
     pub plan: Partition,
 }
 
@@ -66,7 +66,7 @@ pub fn find(kernel: &Kernel, captures: &[Var]) -> Option<Classes> {
     candidates(&kernel.body).into_iter().find_map(|selectors| finder.classes(selectors, &early))
 }
 
-/// Whether an operator adds component by component.
+/// True if an operator adds component by component.
 fn adds(k: usize, body: &Body, params: &[par_ir::core::Param]) -> bool {
     (0..k).all(|i| {
         let (x, y) = (Atom::Var(params[i].var), Atom::Var(params[k + i].var));
@@ -77,7 +77,7 @@ fn adds(k: usize, body: &Body, params: &[par_ir::core::Param]) -> bool {
     })
 }
 
-/// Whether a body neither fails nor takes long.
+/// True if a body neither fails nor takes long.
 fn is_plain(body: &Body) -> bool {
     body.stms.iter().all(|s| match &s.exp {
         Exp::Atom(_) | Exp::Prim(..) | Exp::Index(..) => true,
@@ -161,7 +161,7 @@ impl Finder<'_> {
         Some(Classes { selectors, of, early: early.to_vec(), plan: Partition { first: first?, components } })
     }
 
-    /// What is counted for these values, and where the element goes.
+    /// Component that is counted for these values, and destination of the element.
     fn case(&self, selectors: &[Selector], values: &[Scalar]) -> Option<(Vec<bool>, Place)> {
         let fixed = selectors.iter().map(|s| s.var).zip(values.iter().copied()).collect();
         let facts = Facts::default();
@@ -209,7 +209,7 @@ mod tests {
     use par_ir::parse::parse_flat;
     use par_runtime::plan::Sum;
 
-    /// What is found in a scan over bits of numbers whose last part is this.
+    /// Classes of a scan over bits of numbers whose last part is this.
     fn found(after: &str) -> Option<Classes> {
         let text = format!(
             "fun main@0 (n_1: i64, xs_2: []u32, k_3: i64) -> ([]u32)

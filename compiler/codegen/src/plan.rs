@@ -17,7 +17,7 @@ use par_ir::visit::Code as _;
 use par_runtime::plan::{self, Kind, Operand, Slot};
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-/// What a back end has made of a program's kernels.
+/// A back end's code for a program's kernels.
 pub trait Code {
     /// A kernel of its plans.
     type Kernel;
@@ -80,7 +80,7 @@ fn kind(ty: Ty) -> Kind {
     match ty {
         Ty::Scalar(p) => Kind::Scalar(p),
         Ty::Array(p) => Kind::Array(p),
-        Ty::Blocks(p) => Kind::Blocks(p),
+        Ty::Rope(p) => Kind::Rope(p),
         Ty::Desc => Kind::Desc,
     }
 }
@@ -206,7 +206,7 @@ impl<C: Code> Planner<'_, C> {
             }
             Op::Call(fun, args) => plan::Op::Call(fun.0 as usize, self.operands.operands(args, live)),
             Op::Concat(vs) => plan::Op::Concat(self.operands.vars(vs, live), result_prim(stm)?),
-            Op::Join(vs) => plan::Op::Join(self.operands.vars(vs, live), result_prim(stm)?),
+            Op::Append(vs) => plan::Op::Append(self.operands.vars(vs, live), result_prim(stm)?),
             op => self.simple(op, live),
         })
     }
@@ -251,18 +251,18 @@ impl<C: Code> Planner<'_, C> {
                 len: self.operands.operand(len, live),
             },
             Op::ConcatDesc(vs) => plan::Op::ConcatDesc(self.operands.vars(vs, live)),
-            Op::Tidy { blocks, starts, lens, kept } => plan::Op::Tidy {
-                blocks: self.operands.var(*blocks, live),
+            Op::Compact { rope, starts, lens, kept } => plan::Op::Compact {
+                rope: self.operands.var(*rope, live),
                 starts: self.operands.var(*starts, live),
                 lens: self.operands.var(*lens, live),
                 kept: kept.map(|b| self.operands.var(b, live)),
             },
-            Op::Grown { blocks, base } => plan::Op::Grown {
-                blocks: self.operands.var(*blocks, live),
+            Op::NeedsCollection { rope, base } => plan::Op::NeedsCollection {
+                rope: self.operands.var(*rope, live),
                 base: base.map(|b| self.operands.var(b, live)),
             },
-            Op::Sweep { blocks, starts, weight } => plan::Op::Sweep {
-                blocks: self.operands.var(*blocks, live),
+            Op::Collect { rope, starts, weight } => plan::Op::Collect {
+                rope: self.operands.var(*rope, live),
                 starts: self.operands.var(*starts, live),
                 weight: self.operands.operand(weight, live),
             },
@@ -277,7 +277,7 @@ impl<C: Code> Planner<'_, C> {
             | Op::Kernel(_)
             | Op::Call(..)
             | Op::Concat(_)
-            | Op::Join(_) => unreachable!("planned by `op`"),
+            | Op::Append(_) => unreachable!("planned by `op`"),
         }
     }
 
@@ -337,7 +337,7 @@ impl<C: Code> Planner<'_, C> {
         Ok(plan::Op::Loop(Box::new(plan::Loop { params, form, body: planned })))
     }
 
-    /// What every turn uses from outside lives as long as the whole; dropped after it is what nothing uses then.
+    /// Variables that every iteration uses from outside live as long as the loop; dropped after it are those that nothing uses then.
     fn keep_through(&mut self, mut outside: BTreeSet<Var>, live: &mut Live, drop_after: &mut Vec<Slot>) {
         outside.retain(|v| self.operands.types.contains_key(v) && self.operands.is_counted(*v));
         let last: Vec<Var> = outside.iter().copied().filter(|v| !live.contains(v)).collect();
@@ -345,12 +345,12 @@ impl<C: Code> Planner<'_, C> {
         live.extend(outside);
     }
 
-    /// What the body uses from outside is used by the next piece too, and by another try of the same.
+    /// Variables that the body uses from outside are used by the next chunk too, and by another try of the same.
     fn split(
         &mut self,
         rows: Atom,
         most: u64,
-        piece: [Var; 2],
+        chunk: [Var; 2],
         body: &flat::Block,
         live: &mut Live,
         drop_after: &mut Vec<Slot>,
@@ -363,8 +363,8 @@ impl<C: Code> Planner<'_, C> {
         let kinds =
             body.results.iter().filter_map(|a| a.var().map(|v| kind(self.operands.types[&v]))).collect();
         let rows = self.operands.operand(&rows, live);
-        let piece = piece.map(|v| self.operands.slot(v));
-        Ok(plan::Op::Split(Box::new(plan::Split { rows, most, piece, body: planned, kinds, bound })))
+        let chunk = chunk.map(|v| self.operands.slot(v));
+        Ok(plan::Op::Split(Box::new(plan::Split { rows, most, chunk, body: planned, kinds, bound })))
     }
 }
 
@@ -386,7 +386,7 @@ fn out(out: &flat::Out, operands: &mut Operands, live: &mut Live) -> plan::Out {
 
 fn result_prim(stm: &flat::Stm) -> Result<par_ir::Prim, String> {
     match stm.pat.first().map(|p| p.ty) {
-        Some(Ty::Array(p) | Ty::Blocks(p)) => Ok(p),
+        Some(Ty::Array(p) | Ty::Rope(p)) => Ok(p),
         _ => Err("a concatenation binds no array".into()),
     }
 }

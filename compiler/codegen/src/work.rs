@@ -1,4 +1,4 @@
-//! What a kernel costs per row and element, as the FLAT interpreter counts it: one per scalar operator and per element
+//! Cost of a kernel per row and element, as the FLAT interpreter counts it: one per scalar operator and per element
 //! read or written. What depends on the data, conditions and loops inside and writes that may miss, is counted by
 //! code, see `cpu::emit`.
 
@@ -6,7 +6,7 @@ use par_ir::core::{Body, Exp, Stm};
 use par_ir::flat::{Kernel, KernelKind, Out};
 use par_runtime::plan::Work;
 
-/// What every row and every element of a kernel costs.
+/// Cost of every row and every element of a kernel.
 pub fn of_kernel(kernel: &Kernel) -> Work {
     let ragged = kernel.space.is_ragged();
     let results = kernel.body.results.len();
@@ -31,7 +31,7 @@ fn elems(outs: &[Out]) -> usize {
     outs.iter().filter(|o| matches!(o, Out::Elem(_) | Out::Row(..))).map(Out::results).sum()
 }
 
-/// What a body costs each time it runs, without the bodies in it.
+/// Cost of a body each time it runs, without the bodies in it.
 pub fn of_body(body: &Body) -> usize {
     of_statements(&body.stms)
 }

@@ -368,7 +368,7 @@ fn wrong_arguments_are_errors() {
     assert!(call(&exe, 7, vec![], 1).is_err());
 }
 
-/// What only one branch uses is dropped in the other: an update after the branch is in place.
+/// Variables that only one branch uses are dropped in the other: an update after the branch is in place.
 #[test]
 fn branches_release_what_they_do_not_use() {
     let mut b = Build::default();

@@ -286,7 +286,7 @@ fn float_results_do_not_depend_on_threads() {
     assert!((got - exact).abs() < 1e-4 * exact, "{got} {exact}");
 }
 
-/// A heavy body makes pieces small: 3000 elements of a flat space are cut, and nothing shows.
+/// A heavy body makes chunks small: 3000 elements of a flat space are cut, and nothing shows.
 #[test]
 fn heavy_bodies_are_cut_finely() {
     let mut b = Build::default();
@@ -331,7 +331,7 @@ fn the_dump_shows_every_function() {
     assert!(text.contains("fadd"));
 }
 
-/// Straight-line bodies run on vectors: all lengths around a whole number of turns, rows, values that are the same for all.
+/// Straight-line bodies run on vectors: all lengths around a whole number of iterations, rows, values that are the same for all.
 #[test]
 fn maps_on_vectors() {
     each_shape(

@@ -148,7 +148,7 @@ fn operators_agree_with_their_definition() {
     }
 }
 
-/// What can be tried on all 65536 numbers, and each of them with some others.
+/// Operators that can be tried on all 65536 numbers, and each of them with some others.
 #[test]
 fn all_halves() {
     let all: Vec<Scalar> = (0..=u16::MAX as u64).map(|x| Scalar::from_bits(Prim::F16, x)).collect();

@@ -1,4 +1,4 @@
-//! What is wrong with a file.
+//! Errors in files.
 
 use par_runtime::array::OutOfMemory;
 use par_runtime::io::InputError;
@@ -9,7 +9,7 @@ use std::fmt;
 pub struct DataError {
     /// Where in the file, as it follows the file's name: `:3:1`, `, byte 20`, or empty.
     pub place: String,
-    /// What is wrong, without the file's name.
+    /// The mistake, without the file's name.
     pub message: String,
     /// Which of several values asked for was being read, from 0.
     pub index: usize,

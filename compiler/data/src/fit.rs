@@ -39,7 +39,7 @@ pub fn fit(tree: Tree, ty: &ValueType) -> Result<Value, String> {
     Ok(value)
 }
 
-/// What does not fit.
+/// Mismatch between a file and a type.
 enum Problem {
     /// The types as a whole.
     Type,

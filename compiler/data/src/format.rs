@@ -29,7 +29,7 @@ pub enum Format {
     Parquet,
 }
 
-/// Whether the first row has the names of the columns.
+/// Presence of a first row with the names of the columns.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[allow(missing_docs)]
 pub enum Header {
@@ -92,7 +92,7 @@ impl Format {
         NAMES.into_iter().find(|(_, format)| *format == self).map_or("", |(name, _)| name)
     }
 
-    /// What the ending of a file's name says, if it says anything.
+    /// Format by the ending of a file's name, if it says anything.
     pub fn from_path(path: &Path) -> Option<Format> {
         let ending = path.extension()?.to_str()?.to_ascii_lowercase();
         match ending.as_str() {
@@ -103,7 +103,7 @@ impl Format {
         }
     }
 
-    /// What the first bytes of a file say, if they say anything. They are believed before the ending of the name.
+    /// Format by the first bytes of a file, if they say anything. They are believed before the ending of the name.
     pub fn from_start(bytes: &[u8]) -> Option<Format> {
         const MAGIC: [(&[u8], Format); 7] = [
             (b"\x93NUMPY", Format::Npy),

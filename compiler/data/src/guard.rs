@@ -1,4 +1,4 @@
-//! What readers of others do with files that are none of theirs: they may panic. That is a wrong file then, not a bug.
+//! Protection against readers of others, which may panic on files that are none of theirs. That is a wrong file then, not a bug.
 
 use crate::DataError;
 use par_runtime::array::OutOfMemory;
@@ -9,7 +9,7 @@ thread_local! {
     static GUARDED: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Whether a panic of this thread would be an error of a file's reader. A panic hook should say nothing then.
+/// True if a panic of this thread would be an error of a file's reader. A panic hook should say nothing then.
 pub fn is_guarded() -> bool {
     GUARDED.get()
 }

@@ -39,7 +39,7 @@ impl<'t> Optional<'t> {
     }
 }
 
-/// Whether a value of this type can have missing values inside.
+/// True if a value of this type can have missing values inside.
 #[cfg(feature = "arrow")]
 pub fn may_miss(ty: &ValueType) -> bool {
     match ty {

@@ -1,6 +1,6 @@
 //! NumPy's archives: files of arrays in a zip file, each `NAME.npy`.
 //!
-//! What is no single array has parts with longer names: `rows.offsets` and `rows.values` are the irregular array `rows` (row `i` has the
+//! Values that are no single array have parts with longer names: `rows.offsets` and `rows.values` are the irregular array `rows` (row `i` has the
 //! values from `offsets[i]` to `offsets[i + 1]`), `points.x` and `points.y` the array `points` of records, or the record of arrays.
 
 use crate::DataError;
@@ -74,7 +74,7 @@ pub fn read(source: &mut Source, part: Option<&str>, ty: &ValueType) -> Result<T
     })
 }
 
-/// What has that name, or a name that begins so.
+/// The array of that name, or those whose names begin so.
 fn one(archive: &mut Archive, entries: &[String], name: &str) -> Result<Option<Tree>, DataError> {
     if let Some(at) = entries.iter().position(|e| e == name) {
         return array(archive, at, name).map(Some);

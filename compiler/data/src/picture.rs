@@ -24,7 +24,7 @@ use std::io::{BufReader, Write};
 const EXPANSION: u64 = 2048;
 const AT_LEAST: u64 = 64 << 20;
 
-/// What a program wants of a pixel.
+/// Form of a pixel that a program asks for.
 struct Wanted {
     /// 1, 3 or 4; none: as the file has it.
     channels: Option<usize>,

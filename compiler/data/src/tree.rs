@@ -1,4 +1,4 @@
-//! What a file holds, whatever a program makes of it: columns, as in a [`Value`], whose structure is the file's.
+//! Contents of a file, whatever a program makes of it: columns, as in a [`Value`], whose structure is the file's.
 
 use crate::missing::Optional;
 use par_runtime::io::regular::Regular;
@@ -36,7 +36,7 @@ impl Tree {
         Tree::Lists(Array::from_slice(offsets), Box::new(Tree::Scalars(Array::from_slice(bytes))))
     }
 
-    /// What a value holds. Fails for values that only the program itself can read.
+    /// Contents of a value. Fails for values that only the program itself can read.
     pub fn of(value: Value) -> Result<Tree, String> {
         let mut columns = value.columns.into_iter();
         build(&value.ty, &mut columns, true)
@@ -85,7 +85,7 @@ impl Tree {
         })
     }
 
-    /// Whether every row is a text.
+    /// True if every row is a text.
     pub fn is_text(&self) -> bool {
         matches!(self, Tree::Lists(_, elem) if matches!(&**elem, Tree::Scalars(a) if a.prim() == Prim::U8))
     }

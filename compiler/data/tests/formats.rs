@@ -113,7 +113,7 @@ fn tables() {
     round(COLUMNS, &array(wide), "[{id = 1, xs = [1.5, 2.0]}, {id = 2, xs = []}]");
 }
 
-/// What may be missing: the constructor without a value comes first or last, by its name.
+/// Optional type: the constructor without a value comes first or last, by its name.
 fn optional(none: &str, some: &str, ty: ValueType) -> ValueType {
     let mut cases = vec![(none.to_string(), vec![]), (some.to_string(), vec![ty])];
     cases.sort_by(|a, b| a.0.cmp(&b.0));

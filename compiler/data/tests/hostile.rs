@@ -47,7 +47,7 @@ fn files() -> &'static [(Format, ValueType, Vec<u8>)] {
     })
 }
 
-/// What reading a few bytes may take, on a busy machine: much less than filling the memory that a header may ask for.
+/// Time limit for reading a few bytes, on a busy machine: much less than filling the memory that a header may ask for.
 const LIMIT: Duration = Duration::from_secs(5);
 
 /// Reads whatever it is.
@@ -123,7 +123,7 @@ fn every_byte_changed() {
     });
 }
 
-/// What a file says is quoted on one line, however long it is.
+/// Quotes from a file are on one line, however long they are.
 #[test]
 fn a_quote_that_is_missing() {
     let (_, ty, bytes) = files().iter().find(|(format, ..)| *format == Format::Npy).expect("a file");
@@ -212,7 +212,7 @@ fn files_that_are_larger_than_memory() {
     });
 }
 
-/// What fuzzing has found worth keeping: the first byte chooses format and type, as in `fuzz/targets/formats.rs`.
+/// Inputs that fuzzing has found worth keeping: the first byte chooses format and type, as in `fuzz/targets/formats.rs`.
 #[test]
 fn inputs_of_the_fuzzer() {
     let corpus = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz/corpus/formats");

@@ -60,7 +60,7 @@ pub enum BreakKind {
 }
 
 impl Doc {
-    /// Whether a line ends inside, whatever the width.
+    /// True if a line ends inside, whatever the width.
     pub fn is_broken(&self) -> bool {
         match self {
             Doc::Hard => true,
@@ -90,7 +90,7 @@ pub fn print(source: &Source, doc: &Doc, width: usize) -> String {
     printer.out
 }
 
-/// What has to be written before the next token.
+/// Space that has to be written before the next token.
 #[derive(Clone, Copy, PartialEq)]
 enum Pending {
     Nothing,
@@ -113,7 +113,7 @@ struct Printer<'s, 'd> {
     out: String,
     column: usize,
     pending: Pending,
-    /// What is still to be printed, last first.
+    /// Documents still to be printed, last first.
     todo: Vec<Todo<'d>>,
 }
 
@@ -196,7 +196,7 @@ impl<'d> Printer<'_, 'd> {
         self.pending = Pending::Line(indent);
     }
 
-    /// Whether what is to be printed next, without line breaks that are not forced, fits when it begins in a column: it
+    /// True if what is to be printed next, without line breaks that are not forced, fits when it begins in a column: it
     /// and what follows up to the next place where a line may end.
     fn fits(&self, column: usize) -> bool {
         let mut room = Room { source: self.source, left: self.width as isize - column as isize };
@@ -264,7 +264,7 @@ impl<'d> Printer<'_, 'd> {
     }
 }
 
-/// What is left of a line.
+/// Rest of a line.
 struct Room<'s> {
     source: &'s Source<'s>,
     left: isize,

@@ -39,7 +39,7 @@ impl Default for Style {
 /// Why a text was not formatted.
 #[derive(Clone, Debug)]
 pub enum Refusal {
-    /// It is no program.
+    /// Text that is no program.
     Wrong(Vec<Diagnostic>),
     /// The formatter lost or changed something: a bug. Says what.
     Bug(String),
@@ -73,7 +73,7 @@ fn format_once(text: &str, style: Style) -> Result<String, Refusal> {
     Ok(out)
 }
 
-/// Whether the same tokens and comments are there in the same order.
+/// Checks that the same tokens and comments are there in the same order.
 fn check(before: &Source, after: &Source) -> Result<(), Refusal> {
     let (old, new) = (before.everything(), after.everything());
     if old == new {

@@ -22,7 +22,7 @@ pub struct Token<'a> {
     pub comments: Vec<Comment<'a>>,
     /// Line breaks between what stands before (a comment, a token) and this.
     pub breaks: usize,
-    /// Whether any white space or comment stands before it.
+    /// True if any white space or comment stands before it.
     pub spaced: bool,
 }
 
@@ -67,7 +67,7 @@ impl<'a> Source<'a> {
         source
     }
 
-    /// Whether a line ends between the token before this one and this one.
+    /// True if a line ends between the token before this one and this one.
     pub fn is_broken_before(&self, token: usize) -> bool {
         self.tokens.get(token).is_some_and(|t| t.breaks > 0 || !t.comments.is_empty())
     }

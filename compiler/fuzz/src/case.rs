@@ -2,14 +2,14 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What is compared: a program, and what it is called with.
+/// Case of a comparison: a program, and the arguments of its calls.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Case {
     /// Text of the program.
     pub source: String,
     /// Calls, in order.
     pub calls: Vec<Call>,
-    /// Whether floats depend on an order that the language leaves open: they are compared up to rounding, and exactly between
+    /// True if floats depend on an order that the language leaves open: they are compared up to rounding, and exactly between
     /// numbers of threads.
     #[serde(default)]
     pub rounded: bool,

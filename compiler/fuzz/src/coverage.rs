@@ -151,7 +151,7 @@ fn operation(op: &Op) -> &'static str {
         Op::Iota(_) | Op::Replicate(..) | Op::Literal(..) => "iota, replicate, literal",
         Op::Slice { .. } => "slice",
         Op::Concat(_) => "concat",
-        Op::Join(_) | Op::Tidy { .. } | Op::Grown { .. } | Op::Sweep { .. } => "blocks",
+        Op::Append(_) | Op::Compact { .. } | Op::NeedsCollection { .. } | Op::Collect { .. } => "rope",
         Op::Sort { .. } => "sort",
         Op::If { .. } => "if",
         Op::Loop { .. } => "loop",

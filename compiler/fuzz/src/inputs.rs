@@ -4,7 +4,7 @@ use crate::rng::Rng;
 use crate::types::Ty;
 use par_runtime::Prim;
 
-/// What the arrays of an input look like.
+/// Profile of the arrays of an input.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Profile {
     /// No rows at all.

@@ -2,7 +2,7 @@
 //!
 //! The reference is the interpreter on CORE as lowering made it. Against it stand the interpreter after every pass,
 //! the flat interpreter on what flattening makes of each of these programs, and machine code with one and with two
-//! threads, once with work cut into the smallest pieces; then the flat and the sequential version and work by one and by three rows
+//! threads, once with work cut into the smallest chunks; then the flat and the sequential version and work by one and by three rows
 //! in turn, on the flat interpreter and as machine code. Both must count the same costs. Values must be equal; floats exactly, for programs must not depend on an order that the language leaves open. Where they
 //! do, floats may differ by rounding, except between numbers of threads, of which there are more then. A
 //! call must fail everywhere or nowhere. Which of several errors is reported may differ between the reference and
@@ -35,7 +35,7 @@ pub enum Kind {
     Bug,
     /// A panic.
     Panic,
-    /// It takes too long.
+    /// A run that takes too long.
     Hang,
     /// The process ended.
     Crash,
@@ -46,15 +46,15 @@ pub enum Kind {
 pub struct Finding {
     /// In which way.
     pub kind: Kind,
-    /// What was run: `fuse 6, flat-interp`.
+    /// Stage that was run: `fuse 6, flat-interp`.
     pub stage: String,
-    /// What happened, and what should have.
+    /// Actual and expected result.
     pub message: String,
     /// Which of the calls, if it was one.
     pub call: Option<usize>,
 }
 
-/// What became of a program.
+/// Verdict about a program.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Verdict {
     /// All agree on so many calls; so many of them failed, and so many were too large to be run.
@@ -126,8 +126,8 @@ pub fn judge(case: &Case, limits: &Limits) -> Verdict {
 const VARIANTS: [(&str, Versions, Splitting); 4] = [
     ("flat version", Versions::Flat, Splitting::Never),
     ("sequential version", Versions::Sequential, Splitting::Never),
-    ("pieces of 1", Versions::Auto, Splitting::Rows(1)),
-    ("pieces of 3", Versions::Flat, Splitting::Rows(3)),
+    ("chunks of 1", Versions::Auto, Splitting::Rows(1)),
+    ("chunks of 3", Versions::Flat, Splitting::Rows(3)),
 ];
 
 type Outcomes<T> = Result<T, Box<Finding>>;
@@ -243,12 +243,12 @@ impl Judge<'_> {
         program: &Program,
         flat: &Outcome,
         i: usize,
-        smallest_pieces: bool,
+        smallest_chunks: bool,
     ) -> Outcomes<()> {
-        let (stage, one) = self.on_threads(name, program, i, (1, smallest_pieces));
+        let (stage, one) = self.on_threads(name, program, i, (1, smallest_chunks));
         self.compare(flat, &one, &stage, i, Same::Program)?;
         [2, 3, 8].into_iter().try_for_each(|threads| {
-            let (stage, found) = self.on_threads(name, program, i, (threads, smallest_pieces));
+            let (stage, found) = self.on_threads(name, program, i, (threads, smallest_chunks));
             self.compare(&one, &found, &stage, i, Same::Bits)
         })
     }
@@ -259,12 +259,12 @@ impl Judge<'_> {
         name: &str,
         program: &Program,
         i: usize,
-        (threads, smallest_pieces): (usize, bool),
+        (threads, smallest_chunks): (usize, bool),
     ) -> (String, Outcome) {
-        let options = CallOptions { threads, smallest_pieces, ..CallOptions::default() };
-        let pieces = if smallest_pieces { " smallest pieces" } else { "" };
+        let options = CallOptions { threads, smallest_chunks, ..CallOptions::default() };
+        let chunks = if smallest_chunks { " smallest chunks" } else { "" };
         let found = self.outcome(program, i, options, self.limits.other);
-        (format!("{name}, cpu {threads}{pieces}"), found)
+        (format!("{name}, cpu {threads}{chunks}"), found)
     }
 
     /// Compares what the flat interpreter and machine code count, if the call does not fail.
@@ -338,14 +338,14 @@ impl Judge<'_> {
     }
 }
 
-/// What two outcomes have in common.
+/// Likeness of two outcomes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Same {
-    /// What the program means.
+    /// Same meaning.
     Meaning,
     /// The flattened program, so that errors must be the same.
     Program,
-    /// The machine code and its pieces, so that floats must be the same bits.
+    /// The machine code and its chunks, so that floats must be the same bits.
     Bits,
 }
 
@@ -396,7 +396,7 @@ fn arguments(program: &Program, call: &Call) -> Result<Vec<Value>, String> {
     par::read_values(&call.args.join("\n"), &types).map_err(|e| e.to_string())
 }
 
-/// What the reference says about a call, as the text of a test: `output { … }` or `error: …`.
+/// Expectation from the reference for a call, as the text of a test: `output { … }` or `error: …`.
 pub fn expectation(case: &Case, i: usize) -> Option<String> {
     let limits = Limits::default();
     let judge = Judge::new(case, &limits).ok()?;

@@ -56,7 +56,7 @@ impl Ty {
         }
     }
 
-    /// Whether sorting has an order for it: numbers, bools and tuples of them.
+    /// True if sorting has an order for it: numbers, bools and tuples of them.
     pub fn is_ordered(&self) -> bool {
         match self {
             Ty::Prim(_) => true,
@@ -65,7 +65,7 @@ impl Ty {
         }
     }
 
-    /// Whether a floating point number is in it.
+    /// True if a floating point number is in it.
     pub fn has_floats(&self) -> bool {
         match self {
             Ty::Prim(p) => p.is_float(),

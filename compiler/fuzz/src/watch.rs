@@ -20,7 +20,7 @@ fn describe(info: &PanicHookInfo) -> String {
     info.payload_as_str().unwrap_or("panic").to_string() + &place.unwrap_or_default()
 }
 
-/// What `work` gives, or the message of its panic.
+/// Result of `work`, or the message of its panic.
 pub fn guarded<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     LAST.set(None);
     catch_unwind(AssertUnwindSafe(work)).map_err(|payload| {
@@ -44,7 +44,7 @@ pub fn within<T>(limit: Duration, token: &CancelToken, work: impl FnOnce() -> T)
     })
 }
 
-/// What is sent before a process has computed for longer than `limit`. What other processes do does not count, unless it takes
+/// Message that arrives before a process has computed for longer than `limit`. Other processes' time does not count, unless it takes
 /// all the time there is.
 pub fn recv_within<T>(channel: &Receiver<T>, limit: Duration, process: u32) -> Result<T, RecvTimeoutError> {
     const PATIENCE: u32 = 10;

@@ -87,7 +87,7 @@ impl Param {
 pub struct Host<'h> {
     /// Supply of variables.
     pub vars: &'h mut Vars,
-    /// Whose place they have.
+    /// The statement whose place they have.
     pub like: &'h flat::Stm,
     /// So far.
     pub stms: Vec<flat::Stm>,

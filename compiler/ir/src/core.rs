@@ -2,7 +2,7 @@
 //!
 //! A program is a list of functions: its entry points and whatever is recursive (everything else has been
 //! inlined). A [`Body`] is a list of statements and the atoms it results in. Every variable is bound once in the
-//! whole program. Tuples have been taken apart: an array of pairs is two arrays, a function returns several
+//! whole program. Tuples have been replaced by their components: an array of pairs is two arrays, a function returns several
 //! results. Types are [`Type`]: shapes are exact, and sizes and descriptors are ordinary variables.
 //!
 //! **Existential shapes.** Where a shape is not known before, the statement binds it as an additional result
@@ -116,13 +116,13 @@ impl Lambda {
 /// How a parallel operator works on its rows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Schedule {
-    /// All together, joined with other operators as is best.
+    /// All together, fused with other operators as is best.
     #[default]
     Free,
     /// One after the other: it becomes a loop (`#[sequential]`).
     Sequential,
-    /// All together, and joined with nothing: what it gives is not seen through (`#[opaque]`).
-    Apart,
+    /// All together, and a fusion barrier: it is fused with nothing (`#[opaque]`).
+    Opaque,
 }
 
 /// The right-hand side of a statement.
@@ -153,7 +153,7 @@ pub enum Exp {
     Check {
         /// Must be true.
         cond: Atom,
-        /// What is checked.
+        /// Kind of the check.
         kind: CheckKind,
         /// Values for the message.
         args: Vec<Atom>,
@@ -282,13 +282,13 @@ pub enum Exp {
     /// `n` copies of a scalar or of a row. Rows that are arrays of ragged shape: `[n][D]…` where the pattern's
     /// descriptors were bound before, by `MakeDesc`.
     Replicate(Atom, Atom),
-    /// Arrays joined on the outermost dimension; the result's size (and descriptors, by `MakeDesc` of
+    /// Arrays concatenated along the outermost dimension; the result's size (and descriptors, by `MakeDesc` of
     /// concatenated lengths) were bound before.
     Concat(Vec<Var>),
     /// An array of the given scalars (`Prim` is their type: the list may be empty), or of the given rows: for rows of
     /// different lengths the pattern names a descriptor bound before.
     Literal(Vec<Atom>, Prim),
-    /// The two outermost dimensions joined: `[n][m]t` to `[n*m]t`, `[n][s]t` to `[total s]t` (also on descriptors). The
+    /// The two outermost dimensions made one: `[n][m]t` to `[n*m]t`, `[n][s]t` to `[total s]t` (also on descriptors). The
     /// result's size was bound before.
     Flatten(Var),
     /// The outermost dimension split: `[k]t` to `[n][m]t` or to `[n][s]t`, by the pattern's type. Checked before.
@@ -309,7 +309,7 @@ pub enum Exp {
     },
 }
 
-/// What an update replaces of one dimension.
+/// Part of one dimension that an update replaces.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum At {
     /// One element or row; the new value does not have this dimension.
@@ -324,7 +324,7 @@ pub enum At {
 }
 
 impl At {
-    /// These indices.
+    /// The positions that indices select.
     pub fn indices(indices: &[Atom]) -> Vec<At> {
         indices.iter().map(|i| At::Index(*i)).collect()
     }

@@ -1,16 +1,16 @@
 //! FLAT: a host program of bulk operations over flat arrays.
 //!
-//! What is left after flattening: statements that run on the host, one after the other, over host scalars, flat
+//! FLAT, the result of flattening: statements that run on the host, one after the other, over host scalars, flat
 //! (rank-1) device arrays and descriptors; and [`Kernel`]s: bulk operations over a *space*, each with one fused scalar
 //! body. All shapes have become index arithmetic in the bodies; parallelism exists in kernels only.
 //!
 //! **Types**: [`Ty::Scalar`] lives on the host. [`Ty::Array`] is a flat device array; its length is a run-time fact.
 //! [`Ty::Desc`] is a descriptor: `offsets : [rows+1]i64`, `offsets[0] = 0`; its lengths and segment ids are lazy.
-//! [`Ty::Blocks`] is several flat arrays that are read as one: every array has an **origin** in one index space, the same wherever
-//! it goes, and element `i` of it has index `origin + i` in all blocks that hold it. So the rows of a join are told by where they
+//! [`Ty::Rope`] is a rope, several flat arrays that are read as one: every array has an **origin** in one index space, the same wherever
+//! it goes, and element `i` of it has index `origin + i` in all ropes that hold it. So the rows of a rope are told by where they
 //! start, and nothing is copied. No index is inside that is not an element of one of the arrays; in particular 0 is not. The start
-//! of a row that is one element again and again has [`par_runtime::blocks::MARK`] added, which is above all indices: what takes
-//! starts ([`Op::Tidy`], [`Op::Sweep`]) knows it, kernels take it off before they read.
+//! of a row that is one element again and again has [`par_runtime::rope::MARK`] added, which is above all indices: what takes
+//! starts ([`Op::Compact`], [`Op::Collect`]) knows it, kernels take it off before they read.
 //!
 //! **Spaces** have one dimension or more, outermost first. A dimension has a size (`Size`), or a length for every position of the
 //! dimensions before it (`Seg`). A kernel's body may use the index inside each dimension, `pos`, which numbers all positions in
@@ -126,7 +126,7 @@ pub enum Ty {
     /// Flat device array.
     Array(Prim),
     /// Flat device arrays that are read as one.
-    Blocks(Prim),
+    Rope(Prim),
     /// Descriptor.
     Desc,
 }
@@ -177,7 +177,7 @@ pub struct Stm {
     pub place: PlaceId,
 }
 
-/// What a host statement does.
+/// Operation of a host statement.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Op {
     /// The operand itself (any type); arrays are shared.
@@ -188,7 +188,7 @@ pub enum Op {
     Check {
         /// Must be true.
         cond: Atom,
-        /// What is checked.
+        /// Kind of the check.
         kind: CheckKind,
         /// Values for the message.
         args: Vec<Atom>,
@@ -256,35 +256,35 @@ pub enum Op {
     Concat(Vec<Var>),
     /// Descriptors one after the other (lengths concatenated).
     ConcatDesc(Vec<Var>),
-    /// All these arrays (and those of blocks) as blocks. Binds them, and for each operand what is to be added to its
-    /// indices: the origin of an array, 0 for blocks. Nothing is copied.
-    Join(Vec<Var>),
-    /// Lets go of arrays that no row is in, and copies rows out of those of which less than half is used, but not out of those in `kept`.
-    /// Binds the blocks and where the rows start now.
-    Tidy {
-        /// Blocks.
-        blocks: Var,
+    /// A rope of all these arrays and ropes. Binds it, and for each operand what is to be added to its
+    /// indices: the origin of an array, 0 for ropes. Nothing is copied.
+    Append(Vec<Var>),
+    /// Frees arrays that no row is in, and copies rows out of those of which less than half is used, but not out of those in `kept`.
+    /// Binds the rope and where the rows start now.
+    Compact {
+        /// The rope.
+        rope: Var,
         /// `i64`s: where each row starts. An empty row starts anywhere.
         starts: Var,
         /// `i64`s: how long it is.
         lens: Var,
-        /// Blocks that are held anyway.
+        /// A rope that is held anyway.
         kept: Option<Var>,
     },
-    /// Whether blocks have grown so much since they were last swept that it is worth while to look for what no row needs; with `base`:
-    /// whether they have more than a little that is not in those blocks. Binds the blocks and a host bool.
-    Grown {
-        /// Blocks.
-        blocks: Var,
-        /// Blocks that are kept anyway.
+    /// Binds the rope and a host bool: has the rope grown so much since its last collection that another one pays? With `base`: has it more
+    /// than a little that is not in that rope?
+    NeedsCollection {
+        /// The rope.
+        rope: Var,
+        /// A rope that is kept anyway.
         base: Option<Var>,
     },
-    /// Lets go of arrays in which none of the rows is that start where the elements of `starts`, which are blocks too, say. Binds the
-    /// blocks, and whether they still have more than twice `weight` elements.
-    Sweep {
-        /// Blocks.
-        blocks: Var,
-        /// Blocks of `i64`s.
+    /// Frees arrays in which no row starts; where rows start is in `starts`, which is a rope too. Binds the
+    /// rope, and whether it still has more than twice `weight` elements.
+    Collect {
+        /// The rope.
+        rope: Var,
+        /// A rope of `i64`s.
         starts: Var,
         /// How many elements are needed at most.
         weight: Atom,
@@ -319,19 +319,19 @@ pub enum Op {
         /// One iteration: the next values.
         body: Block,
     },
-    /// Runs the body on pieces of `0..rows`, from the first row to the last, and binds what they give one after the other: arrays,
-    /// descriptors, and blocks, whose indices stay the same. How many rows a piece has does not matter to the result; it is `most`,
+    /// Runs the body on chunks of `0..rows`, from the first row to the last, and binds what they give one after the other: arrays,
+    /// descriptors, and ropes, whose indices stay the same. How many rows a chunk has does not matter to the result; it is `most`,
     /// or less where memory is short.
     Split {
         /// Number of rows.
         rows: Atom,
-        /// Of these in a piece at most.
+        /// Of these in a chunk at most.
         most: u64,
-        /// Bound in the body: first row of the piece, an `i64`.
+        /// Bound in the body: first row of the chunk, an `i64`.
         first: Var,
         /// Bound in the body: its number of rows, an `i64`.
         count: Var,
-        /// What is done with a piece.
+        /// Work on a chunk.
         body: Block,
     },
     /// A call.
@@ -385,7 +385,7 @@ impl Space {
         *self.0.last().expect("a space has a dimension")
     }
 
-    /// Whether there are rows of different lengths.
+    /// True if there are rows of different lengths.
     pub fn is_ragged(&self) -> bool {
         self.0.iter().any(|d| matches!(d, Dim::Seg(_)))
     }
@@ -432,14 +432,14 @@ impl Kernel {
         self.binders().into_iter().filter(|v| *v != self.pos).collect()
     }
 
-    /// Whether code depends on the rows of the space, not on `pos` only.
+    /// True if code depends on the rows of the space, not on `pos` only.
     pub fn uses_rows(&self) -> bool {
         let used = |v: Var| self.bodies().iter().any(|b| b.mentions(v));
         !self.prologue.is_empty() || self.row_binders().into_iter().any(used)
     }
 }
 
-/// What a kernel does with its body's results.
+/// Uses of the results of a kernel's body.
 #[derive(Clone, Debug, PartialEq)]
 pub enum KernelKind {
     /// Results are consumed by the outputs in order; the statement binds one array per output array.
@@ -460,7 +460,7 @@ pub enum KernelKind {
         neutral: Vec<Atom>,
         /// Element `i` excludes input `i`.
         exclusive: bool,
-        /// What is stored instead of the prefixes; then the body has no further results, and the statement binds what the outputs
+        /// Outputs stored instead of the prefixes; then the body has no further results, and the statement binds what the outputs
         /// are, as for a map.
         after: Option<Box<After>>,
     },
@@ -479,7 +479,7 @@ pub enum KernelKind {
     },
 }
 
-/// What a scan does with its prefixes, position by position.
+/// Use of a scan's prefixes, position by position.
 #[derive(Clone, Debug, PartialEq)]
 pub struct After {
     /// One for each of the `k` prefixes.

@@ -9,7 +9,7 @@
 //!
 //! All versions of an owned array are one buffer, so each may be used only until the next one exists. That holds for
 //! views of it (rows, slices) too. Both arms of an `if` start from the same versions and result in one of the same
-//! buffer; a loop's array parameter keeps its buffer from turn to turn, and only what is a parameter may be updated in a
+//! buffer; a loop's array parameter keeps its buffer from iteration to iteration, and only what is a parameter may be updated in a
 //! loop.
 
 use crate::core::{Body, Exp, LoopForm, Param, Stm};
@@ -21,7 +21,7 @@ pub type Refusal = &'static str;
 
 type Outcome = Result<(), Refusal>;
 
-/// What a variable is of an owned buffer.
+/// Version of an owned buffer that a variable names.
 #[derive(Clone, Copy)]
 struct Name {
     buffer: usize,
@@ -40,7 +40,7 @@ pub struct InPlace {
 }
 
 impl InPlace {
-    /// Whether a loop over array state may run in place, on buffers of its own for its array parameters.
+    /// Checks that a loop over array state may run in place, on buffers of its own for its array parameters.
     pub fn allows_loop(params: &[(Param, Atom)], form: &LoopForm, body: &Body) -> Outcome {
         let mut state = InPlace::default();
         for (p, _) in params {
@@ -48,7 +48,7 @@ impl InPlace {
         }
         let buffers = state.writable.len();
         let arrays: Vec<&Param> = params.iter().map(|(p, _)| p).collect();
-        state.turn(&arrays, &(0..buffers).collect::<Vec<_>>(), form, body, params)
+        state.iteration(&arrays, &(0..buffers).collect::<Vec<_>>(), form, body, params)
     }
 
     /// A buffer for an array that the code owns.
@@ -172,7 +172,7 @@ impl InPlace {
         Ok(buffers)
     }
 
-    /// What was updated is among the results, so that nothing can read what it was before.
+    /// Updated buffers are among the results, so that nothing can read what they were before.
     fn only_changed(&self, before: &[usize], buffers: &[Option<usize>]) -> Outcome {
         let lost = |b: usize| self.latest[b] != before[b] && !buffers.contains(&Some(b));
         if (0..before.len()).any(lost) { Err("an updated array is no result") } else { Ok(()) }
@@ -196,16 +196,16 @@ impl InPlace {
         let (state, initial): (Vec<&Param>, Vec<Atom>) = params.iter().map(|(p, a)| (p, *a)).unzip();
         let types: Vec<Param> = state.iter().map(|p| (*p).clone()).collect();
         let buffers = self.results(&types, &initial)?;
-        // A turn starts from what the one before left, so nothing in it may read what was there before the loop.
+        // An iteration starts from what the one before left, so nothing in it may read what was there before the loop.
         self.bind_results(&types, &buffers);
         let own: Vec<usize> = buffers.iter().filter_map(|b| *b).collect();
-        self.turn(&state, &own, form, body, params)?;
+        self.iteration(&state, &own, form, body, params)?;
         self.bind_results(pat, &buffers);
         Ok(())
     }
 
-    /// One turn of a loop, in which only its own buffers are writable.
-    fn turn(
+    /// One iteration of a loop, in which only its own buffers are writable.
+    fn iteration(
         &mut self,
         state: &[&Param],
         own: &[usize],

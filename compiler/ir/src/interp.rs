@@ -1,11 +1,11 @@
 //! Reference interpreters of both IRs: plain and slow, the meaning that every pass and back end is held against.
 //!
-//! They expect verified programs. Where a program breaks a promise that no verifier sees (an index that no check
+//! The interpreters expect verified programs. Where a program breaks a promise that no verifier sees (an index that no check
 //! guards, an array whose size is not what its type says), they report an internal error instead of guessing.
 //! A NaN, a wrapped integer or a failing check is what the language says it is; a float reduction is
 //! a left fold, so that other orders may differ in the last bits.
 //!
-//! They stay on the calling thread and can be stopped there, see [`par_runtime::cancel`].
+//! The interpreters stay on the calling thread and can be stopped there, see [`par_runtime::cancel`].
 
 mod array;
 mod core;

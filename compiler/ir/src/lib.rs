@@ -1,4 +1,4 @@
-//! What the compiler's phases say to each other: CORE (nested parallel operators) and FLAT (bulk operations
+//! Intermediate representations: CORE (nested parallel operators) and FLAT (bulk operations
 //! over flat arrays), their printers, parsers, verifiers and reference interpreters.
 
 pub mod access;

@@ -113,7 +113,7 @@ pub fn update(code: &mut Statements, p: &Param, arr: Var, at: &[Atom], value: At
     var
 }
 
-/// Whether an index is inside an array of a size.
+/// Test that an index is inside an array of a size.
 fn inside(code: &mut Statements, at: Atom, size: Atom, vars: &mut Vars) -> Atom {
     let low = code.compare("inside", CmpOp::Le, Atom::i64(0), at, vars);
     let high = code.compare("inside", CmpOp::Lt, at, size, vars);

@@ -1,12 +1,12 @@
-//! What CORE statements were joined from.
+//! Statements of CORE that were fused into others.
 //!
 //! ```text
-//! c = reduce … joined with b = map …       c: node 0 = reduce, map
-//! c joined with a = map …                  c: node 1 = reduce, node 0, map
+//! c = reduce … fused with b = map …       c: node 0 = reduce, map
+//! c fused with a = map …                  c: node 1 = reduce, node 0, map
 //! ```
 //!
-//! A statement that was joined many times refers to what it was before instead of repeating it, so that noting a step takes
-//! time in proportion to what is joined in it, however long the chain.
+//! A statement that was fused many times refers to what it was before instead of repeating it, so that noting a step takes
+//! time in proportion to what is fused in it, however long the chain.
 
 use crate::place::Part;
 use crate::ty::Var;
@@ -19,7 +19,7 @@ enum Item {
     Node(usize),
 }
 
-/// The statements that were joined, by what they bind.
+/// The statements that were fused, by what they bind.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Origins {
     nodes: Vec<Vec<Item>>,
@@ -34,8 +34,8 @@ impl Origins {
         }
     }
 
-    /// What binds `made` was joined from statements of these constructs with these results.
-    pub(crate) fn join<P: Iterator<Item = Var>>(
+    /// Notes that the statement that binds `made` was fused from statements of these constructs with these results.
+    pub(crate) fn note_fusion<P: Iterator<Item = Var>>(
         &mut self,
         made: impl IntoIterator<Item = Var>,
         from: impl Iterator<Item = (Part, P)>,
@@ -46,7 +46,7 @@ impl Origins {
         self.of.extend(made.into_iter().map(|v| (v, node)));
     }
 
-    /// A statement: its own construct, then what it was joined from.
+    /// A statement: its own construct, then what it was fused from.
     fn items(&self, own: Part, pat: impl Iterator<Item = Var>) -> Vec<Item> {
         let mut items = vec![Item::Part(own)];
         let mut seen = HashSet::new();

@@ -261,14 +261,14 @@ impl Parser {
         self.word()?.parse()
     }
 
-    /// What follows the word `check`.
+    /// Text after the word `check`.
     fn check(&mut self) -> Result<(Atom, CheckKind, Vec<Atom>)> {
         let cond = self.atom()?;
         let kind = self.check_kind()?;
         Ok((cond, kind, self.atoms()?))
     }
 
-    /// What follows the word `trace`.
+    /// Text after the word `trace`.
     fn trace(&mut self) -> Result<(String, ValueType, Vec<Atom>)> {
         let (label, args) = (self.text()?, self.atoms()?);
         self.expect(":")?;

@@ -1,11 +1,11 @@
-//! Where the statements of FLAT come from: the constructs of the source around each, and what was joined to make it.
+//! Where the statements of FLAT come from: the constructs of the source around each, and what was fused to make it.
 //!
 //! ```text
 //! map (\row -> sum (map f row)) rows       the reduction's place: reduce (with map f), inside map, inside main
 //! ```
 //!
 //! A statement holds the number of its [`Place`] in the program's table. CORE statements have a span of their own; what
-//! fusion adds to that is kept beside the names of the variables they bind, see [`joined`].
+//! fusion adds to that is kept beside the names of the variables they bind, see [`note_fusion`].
 
 use crate::core::{Exp, Stm};
 use crate::ty::{Var, Vars};
@@ -28,14 +28,14 @@ pub enum Construct {
     If,
     Loop,
     Call,
-    /// What makes an array and computes nothing: a concatenation, a literal, a change of shape.
+    /// Making of an array without computation: a concatenation, a literal, a change of shape.
     Array,
     /// No construct of the source: rows that are views are put one after the other.
     Pack,
 }
 
 impl Construct {
-    /// What an expression of CORE is.
+    /// Construct of an expression of CORE.
     pub fn of(exp: &Exp) -> Construct {
         match exp {
             Exp::Map { .. } => Construct::Map,
@@ -88,17 +88,17 @@ pub fn parts_of(stm: &Stm, vars: &Vars) -> Vec<Part> {
     vars.origins.parts(own(stm), stm.pat.iter().map(|p| p.var))
 }
 
-/// Notes that the statement with the results `made` was joined from these.
-pub fn joined<'a>(
+/// Notes that the statement with the results `made` was fused from these.
+pub fn note_fusion<'a>(
     vars: &mut Vars,
     made: impl IntoIterator<Item = Var>,
     from: impl IntoIterator<Item = &'a Stm>,
 ) {
     let from = from.into_iter().map(|s| (own(s), s.pat.iter().map(|p| p.var)));
-    vars.origins.join(made, from);
+    vars.origins.note_fusion(made, from);
 }
 
-/// What a statement is by itself.
+/// A statement's own part.
 fn own(stm: &Stm) -> Part {
     Part { construct: Construct::of(&stm.exp), span: stm.span }
 }
@@ -128,7 +128,7 @@ impl Places {
     }
 
     /// A place for what two statements have become: the first one's, with what the second comes from fused into it.
-    pub fn joined(&mut self, a: PlaceId, b: PlaceId) -> PlaceId {
+    pub fn fused(&mut self, a: PlaceId, b: PlaceId) -> PlaceId {
         let (Some(first), Some(second)) = (self.get(a), self.get(b)) else { return a };
         let mut parts = first.parts.clone();
         second.parts.iter().for_each(|p| {

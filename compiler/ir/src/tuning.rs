@@ -17,7 +17,7 @@ pub const POSITIONS: i64 = 256;
 
 // Small arrays as scalars (`ir/tiny`).
 
-/// Elements of an array that is taken apart, at most.
+/// Elements of an array that is scalarised, at most.
 pub const TINY_ELEMENTS: usize = 16;
 /// The same where an index is not known: it costs a comparison for every element.
 pub const TINY_PICKED: usize = 8;
@@ -31,7 +31,7 @@ pub const TINY_PRODUCT: i64 = 5;
 /// Repetitions of simplification, at most; programs rarely need three.
 pub const SIMPLIFY_ROUNDS: usize = 6;
 /// Arrays that are concatenated at once, at most: under a nest every element chooses among them.
-pub const JOINED_PARTS: usize = 6;
+pub const CONCATENATED_PARTS: usize = 6;
 /// Statements of a lambda made by fusion, at most. Past that nothing is gained, and since a fused lambda is copied and looked through
 /// again, a long chain would take time in the square of its length.
 pub const FUSED_STATEMENTS: usize = 400;
@@ -99,7 +99,7 @@ pub const SELECT_OPERATORS: usize = 12;
 /// Short operators of a question whether a recursion ends at once, and of its result there.
 pub const FRONT_OPERATORS: usize = 6;
 /// Such questions one after the other.
-pub const FRONT_DEPTH: usize = 3;
+pub const BASE_CASE_DEPTH: usize = 3;
 /// Elements in an iteration of a histogram that does little for each.
 pub const HIST_UNROLLED: i64 = 4;
 

@@ -1,6 +1,6 @@
 //! Variables, atoms and types shared by CORE and FLAT.
 //!
-//! An array type is `[d0][d1]…[dk]elem`, structure-of-arrays: tuples have been taken apart. A dimension is
+//! An array type is `[d0][d1]…[dk]elem`, structure-of-arrays: tuples have been replaced by their components. A dimension is
 //!
 //! - `Size a`: the `i64` atom `a`, uniform;
 //! - `Seg s`: the **descriptor variable** `s`: row `i` has the length `s` holds for it.
@@ -22,10 +22,10 @@ pub struct Var(pub u32);
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Vars {
     names: Vec<String>,
-    /// What the statements that bind them were joined from, where they were.
+    /// Statements that the binding statements were fused from.
     pub(crate) origins: Origins,
     /// Arrays that are stored as they are written, whatever it would save not to (`#[opaque]`).
-    kept: BTreeSet<Var>,
+    opaque: BTreeSet<Var>,
 }
 
 impl Vars {
@@ -43,14 +43,14 @@ impl Vars {
         new
     }
 
-    /// Notes that nothing is to be joined across the array `v`.
-    pub fn keep(&mut self, v: Var) {
-        self.kept.insert(v);
+    /// Marks the array `v` as opaque: no operator is fused across it.
+    pub fn set_opaque(&mut self, v: Var) {
+        self.opaque.insert(v);
     }
 
-    /// Whether that was noted.
-    pub fn is_kept(&self, v: Var) -> bool {
-        self.kept.contains(&v)
+    /// True if `v` was marked as opaque.
+    pub fn is_opaque(&self, v: Var) -> bool {
+        self.opaque.contains(&v)
     }
 
     /// The name given to `v`.
@@ -129,7 +129,7 @@ pub enum Dim {
     Seg(Var),
 }
 
-/// What the elements of an array (or a scalar) are.
+/// Element type of an array (or of a scalar).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Elem {
     /// Scalars.

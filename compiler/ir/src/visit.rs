@@ -45,7 +45,7 @@ pub trait Edit {
     }
 }
 
-/// What to put in place of variables.
+/// Atoms to put in place of variables.
 pub type Subst = HashMap<Var, Atom>;
 
 impl Edit for &Subst {
@@ -108,7 +108,7 @@ pub trait Code: Clone {
         out
     }
 
-    /// Whether `v` is used inside.
+    /// True if `v` is used inside.
     fn mentions(&self, v: Var) -> bool {
         let mut found = false;
         self.walk(&mut |site| found |= site == Site::Use(Atom::Var(v)));

@@ -1,4 +1,4 @@
-//! What is known of integers in kernels, on FLAT text.
+//! Facts about integers in kernels, on FLAT text.
 
 use par_ir::access::{Access, Axes, Class, Emit, Extent, Facts, Form, Level, Symbol};
 use par_ir::core::{Body, Exp};

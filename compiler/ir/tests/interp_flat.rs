@@ -105,10 +105,10 @@ fn sizes_of_entries() {
 }
 
 #[test]
-fn pieces_are_put_together() {
+fn chunks_are_put_together() {
     let (results, counters) = run(6, vec![int(5)]);
     assert_eq!(results.unwrap(), [data(&[0i64, 1, 2, 3, 4]), offsets(&[0, 0, 1, 3, 6, 10])]);
-    // Three pieces of a map and a descriptor; arrays are appended twice, descriptors put together once.
+    // Three chunks of a map and a descriptor; arrays are appended twice, descriptors put together once.
     assert_eq!(counters.launches, 3 * 2 + 2 + 1);
     let (results, _) = run(6, vec![int(0)]);
     assert_eq!(results.unwrap(), [data::<i64>(&[]), offsets(&[0])]);

@@ -1,4 +1,4 @@
-//! What is told about a place or a file.
+//! Answers about a place or a file.
 
 use crate::diagnostics::text_of;
 use crate::document::url_of;

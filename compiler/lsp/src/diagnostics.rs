@@ -1,4 +1,4 @@
-//! What is wrong, in the protocol's words.
+//! Diagnostics in the protocol's words.
 
 use crate::document::url_of;
 use crate::text;

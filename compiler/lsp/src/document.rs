@@ -72,12 +72,12 @@ impl Document {
         }
     }
 
-    /// Whether the text has not been looked at.
+    /// True if the text has not been looked at.
     pub fn is_new(&self) -> bool {
         self.analysis.is_none()
     }
 
-    /// What is known about the text.
+    /// Analysis of the text.
     pub fn analysis(&mut self, url: &Url, open: &Open) -> &Analysis {
         let text = &self.text;
         self.analysis.get_or_insert_with(|| {
@@ -93,7 +93,7 @@ impl Document {
         })
     }
 
-    /// What is known, with types if there ever were any, and the text that it is about.
+    /// Analysis with types if there ever were any, and the text that it is about.
     pub fn typed(&mut self, url: &Url, open: &Open) -> (&str, &Analysis) {
         let is_typed = self.analysis(url, open).is_typed();
         match (&self.typed, &self.analysis) {

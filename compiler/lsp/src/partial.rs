@@ -1,4 +1,4 @@
-//! What is known about a text that never had types, as of a file that is opened with mistakes in it.
+//! Knowledge about a text that never had types, as of a file that is opened with mistakes in it.
 //!
 //! ```text
 //! def twice (x: i64) : i64 = x * 2
@@ -6,7 +6,7 @@
 //! entry main (x: i64) : i64 = wrong x      left out then: it calls what is left out
 //! ```
 //!
-//! What is left out becomes blanks, so that the rest stands where it stood.
+//! Omitted text becomes blanks, so that the rest stands where it stood.
 
 use par::Options;
 use par::analysis::Analysis;

@@ -25,9 +25,9 @@ pub struct Diagnostic {
     pub message: String,
     /// The first is the primary place.
     pub labels: Vec<Label>,
-    /// What to do about it, and further facts.
+    /// Advice, and further facts.
     pub notes: Vec<String>,
-    /// Whether the text just ends too early: a bracket is open or something must follow.
+    /// True if the text just ends too early: a bracket is open or something must follow.
     pub unfinished: bool,
 }
 

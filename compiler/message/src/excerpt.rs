@@ -9,9 +9,9 @@ use std::ops::Range;
 
 /// Lines with more bytes are cut.
 const LONG: usize = 240;
-/// What is kept before and after the ends of a place.
+/// Characters that are kept before and after the ends of a place.
 const AROUND: usize = 36;
-/// What stands for the rest.
+/// Sign for the omitted rest.
 const GAP: &str = "…";
 
 /// A text in which some lines are cut.
@@ -72,7 +72,7 @@ impl Excerpt {
     }
 }
 
-/// What is kept of a line, in order and apart from one another.
+/// Parts of a line that are kept, in order and separate from one another.
 fn windows(text: &str, line: &Range<usize>, places: &[Range<usize>]) -> Vec<Range<usize>> {
     let ends = places.iter().flat_map(|p| [p.start, p.end]).filter(|at| (line.start..=line.end).contains(at));
     let around = |at: usize| {

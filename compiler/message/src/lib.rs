@@ -1,4 +1,4 @@
-//! What people are told: diagnostics as data ([`Diagnostic`]), as text ([`render()`]) and as JSON ([`report`]), with the files
+//! Messages for people: diagnostics as data ([`Diagnostic`]), as text ([`render()`]) and as JSON ([`report`]), with the files
 //! that they are about. Compiled programs need it as well, so it knows nothing of the compiler.
 
 pub mod diagnostic;

@@ -29,7 +29,7 @@ Formats are told by the file's first bytes or the ending of its name; FORMAT say
 (Futhark's), raw, npy, npz, csv, tsv (csv-header and csv-noheader say whether the first row has names), mtx (Matrix
 Market), png, pgm, ppm, arrow, arrows (Arrow's streams), parquet. docs/data.md says what each of them can hold";
 
-/// What is called, with what, and what becomes of the result.
+/// A call: function, arguments, and where the result goes.
 #[derive(clap::Args)]
 pub struct Call {
     /// Entry point to call [default: main, or the only one]
@@ -64,7 +64,7 @@ pub struct Call {
     time: Option<PathBuf>,
 }
 
-/// What a plot shows, as it is named on the command line.
+/// Kind of a plot, as it is named on the command line.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum PlotKind {
     /// What suits the type

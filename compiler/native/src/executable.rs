@@ -1,4 +1,4 @@
-//! What an executable does: it is `par run` of its one program.
+//! Work of an executable: it is `par run` of its one program.
 
 use crate::call::Call;
 use crate::program::{Backend, Program};

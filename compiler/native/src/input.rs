@@ -5,7 +5,7 @@ use par_data::{DataError, Format, Input, split_part};
 use par_runtime::{Entry, Value, ValueType, io};
 use std::path::{Path, PathBuf};
 
-/// What one `--input` says: `[NAME=][FORMAT:]FILE[#PART]`.
+/// Source of one `--input`: `[NAME=][FORMAT:]FILE[#PART]`.
 struct Source<'a> {
     name: Option<&'a str>,
     format: Option<Format>,
@@ -74,7 +74,7 @@ fn find<'s, 'a>(slots: &'s mut [Slot<'a>], name: &str) -> Result<&'s mut Slot<'a
     }
 }
 
-/// What messages call a file.
+/// Name of a file in messages.
 fn origin(path: &Path) -> String {
     if path == Path::new("-") { "standard input".into() } else { path.display().to_string() }
 }

@@ -1,4 +1,4 @@
-//! What compiled programs are linked with, and what they share with `par run`.
+//! Library that compiled programs are linked with, and that they share with `par run`.
 //!
 //! - [`call`]: arguments in, the call, results out.
 //! - [`input`], [`output`]: arguments from files and standard input, results to files and standard output.

@@ -8,7 +8,7 @@ use par_runtime::image::{Image, Loaded, Settings};
 use par_runtime::{Entry, Options, RuntimeError, Value};
 use std::sync::{Arc, PoisonError, RwLock};
 
-/// What a linked program runs on.
+/// Back end of a linked program.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub enum Backend {
     /// The processor's cores
@@ -71,7 +71,7 @@ impl Program {
         self.entries.iter().collect()
     }
 
-    /// What errors refer to.
+    /// Sources that errors refer to.
     pub fn sources(&self) -> &Sources {
         &self.sources
     }

@@ -57,12 +57,12 @@ impl Messages {
     }
 }
 
-/// Whether machines read what is written.
+/// True if machines read what is written.
 pub fn is_json() -> bool {
     FORMAT.get() == Some(&MessageFormat::Json)
 }
 
-/// Whether to color what goes to standard error.
+/// True if standard error is coloured.
 pub fn color() -> bool {
     std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none()
 }
@@ -105,7 +105,7 @@ pub fn run_error(error: &RuntimeError, sources: &Sources) -> Status {
 /// Why something was stopped, if it was.
 static CANCELLED: OnceLock<String> = OnceLock::new();
 
-/// What is said when the work of this process is stopped.
+/// Message for stopped work of this process.
 pub fn explain_cancellation(reason: &str) {
     // A command has one reason.
     let _ = CANCELLED.set(reason.to_string());
@@ -125,7 +125,7 @@ pub fn fail(message: &str) -> Status {
     Status::Failed
 }
 
-/// What is asked of who sees a bug in Par.
+/// Request to whoever sees a bug in Par.
 const REPORT: &str = "Please report it with the program and its input.";
 
 /// Reports a panic as the bug in Par that it is.
@@ -133,7 +133,7 @@ pub fn apologise_for(info: &PanicHookInfo, stage: &str) {
     apologise(stage, &describe(info), REPORT);
 }
 
-/// What a panic says, and where.
+/// Text and place of a panic.
 pub fn describe(info: &PanicHookInfo) -> String {
     let payload = info.payload();
     let text = payload.downcast_ref::<&str>().copied();
@@ -158,7 +158,7 @@ pub fn apologise(stage: &str, message: &str, wanted: &str) {
     ));
 }
 
-/// What the command calls its version.
+/// Version of the command.
 static VERSION: OnceLock<&str> = OnceLock::new();
 
 /// Says the version more exactly than this crate knows it.

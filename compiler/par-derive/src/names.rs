@@ -1,4 +1,4 @@
-//! What fields and variants are called in Par.
+//! Names of fields and variants in Par.
 
 use syn::{
     Attribute, Data, DataEnum, DeriveInput, Error, Field, Fields, Generics, LitStr, Result, parse_quote,
@@ -42,7 +42,7 @@ fn snake(name: &str) -> String {
     out
 }
 
-/// What is derived for.
+/// Shape of the type that is derived for.
 pub enum Shape<'a> {
     Struct(&'a Fields),
     Enum(&'a DataEnum),

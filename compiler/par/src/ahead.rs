@@ -9,12 +9,12 @@ use par_runtime::cuda::{self, Nvrtc};
 use par_runtime::image::{Needs, Settings, Stored};
 use par_runtime::plan::Plan;
 
-/// What a program is made for.
+/// Target of a program.
 #[derive(Clone, Copy, Debug)]
 pub struct Target<'a> {
     /// Which processors run its machine code.
     pub processor: Processor,
-    /// Whether it has kernels for GPUs too; and the architectures that they are compiled for, `sm_90`. That needs NVRTC.
+    /// Architectures that kernels for GPUs are compiled for, such as `sm_90`; none: it has no kernels for GPUs. That needs NVRTC.
     pub gpu: Option<&'a [String]>,
 }
 

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-/// What is known about a code.
+/// Page about a code.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Page {
     /// `E0203`.
@@ -49,7 +49,7 @@ pub fn page(code: &str) -> Result<&'static Page, Option<&'static str>> {
 }
 
 impl Page {
-    /// What the code means, in one line.
+    /// Meaning of the code, in one line.
     pub fn title(&self) -> &'static str {
         let heading = self.text.lines().next().unwrap_or("");
         heading.split_once(": ").map_or(heading, |(_, title)| title)

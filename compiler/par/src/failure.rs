@@ -11,12 +11,12 @@ pub enum Failure {
     Rejected {
         /// At least one is an error or unsupported.
         diagnostics: Vec<Diagnostic>,
-        /// What they refer to.
+        /// Sources that they refer to.
         sources: Sources,
     },
     /// The compiler is wrong.
     Bug(Bug),
-    /// What the back end needs is not there; says what, and how to get it.
+    /// Something that the back end needs is not there; says what, and how to get it.
     Unavailable(String),
     /// Somebody used the [`CancelToken`](crate::CancelToken).
     Cancelled,
@@ -27,7 +27,7 @@ pub enum Failure {
 pub struct Bug {
     /// After which pass.
     pub pass: String,
-    /// What is wrong.
+    /// Text of the mistake.
     pub message: String,
 }
 
@@ -43,7 +43,7 @@ pub enum RunFailure {
 }
 
 impl Failure {
-    /// Whether the program is legal, but uses something that is not implemented.
+    /// True if the program is legal, but uses something that is not implemented.
     pub fn is_unsupported(&self) -> bool {
         match self {
             Failure::Rejected { diagnostics, .. } => {

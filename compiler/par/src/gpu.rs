@@ -1,4 +1,4 @@
-//! What is to be known of a GPU.
+//! Properties of a GPU.
 
 use par_runtime::cuda::Gpu;
 

@@ -11,7 +11,7 @@
 
 use std::fmt::Debug;
 
-/// What stands in brackets stays on one line up to this length.
+/// Length up to which brackets stay on one line.
 const LINE: usize = 72;
 
 /// Deeper lines are not indented any further.

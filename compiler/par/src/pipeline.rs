@@ -75,7 +75,7 @@ pub struct Options {
     pub fast_math: bool,
     /// Measured thresholds between versions.
     pub tuning: Option<Tuning>,
-    /// Whether nests are worked through in pieces. With a limit of memory they are where memory is short.
+    /// Splitting of nests into chunks. With a limit of memory nests are split where memory is short.
     pub splitting: Splitting,
     /// Bytes that a run may hold besides its arguments, on every back end; none: what there is.
     pub memory_limit: Option<usize>,
@@ -110,12 +110,12 @@ impl Default for Options {
 }
 
 impl Options {
-    /// Whether a program that was compiled like this could still be cut into pieces.
+    /// True if a program that was compiled like this could still be cut into chunks.
     pub(crate) fn may_be_cut(&self) -> bool {
         self.splitting == Splitting::Never && self.memory_limit.is_none()
     }
 
-    /// Whether nests are worked through in pieces.
+    /// Splitting of nests into chunks.
     fn splitting(&self) -> Splitting {
         match (self.splitting, self.memory_limit) {
             (Splitting::Never, Some(_)) => Splitting::Memory,
@@ -124,7 +124,7 @@ impl Options {
     }
 }
 
-/// What was noted while compiling.
+/// Notes taken while compiling.
 #[derive(Default, Debug)]
 pub struct Trace {
     /// Each step with its time.
@@ -135,7 +135,7 @@ pub struct Trace {
     pub stages: Mutex<Vec<(&'static str, core::Program)>>,
 }
 
-/// What a [`Trace`] holds.
+/// Contents of a [`Trace`].
 pub fn noted<T>(list: &Mutex<T>) -> MutexGuard<'_, T> {
     list.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -177,11 +177,11 @@ impl Parsed {
     }
 }
 
-/// What checking gives.
+/// Result of checking.
 pub(crate) struct Front {
     pub(crate) sources: Sources,
     pub(crate) core: core::Program,
-    /// What the program has as it is written.
+    /// Contents of the program as it is written.
     pub(crate) written: insight::Written,
     pub(crate) warnings: Vec<Diagnostic>,
 }

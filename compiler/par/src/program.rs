@@ -16,7 +16,7 @@ use par_syntax::{Diagnostic, Sources};
 use std::fmt;
 use std::sync::OnceLock;
 
-/// What runs a program.
+/// Back end that runs a program.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Backend {
     /// Machine code on the processor's cores.
@@ -35,7 +35,7 @@ impl Backend {
     /// All that run programs.
     pub const ALL: [Backend; 4] = [Backend::Interp, Backend::FlatInterp, Backend::Cpu, Backend::Cuda];
 
-    /// What [`Backend::Auto`] is for device number `device`; and which, in words.
+    /// Back end for [`Backend::Auto`] on device number `device`; and which, in words.
     pub fn automatic(device: usize) -> (Backend, String) {
         match Gpu::open(device).and_then(|gpu| Nvrtc::open().map(|_| gpu)) {
             Ok(gpu) => (Backend::Cuda, gpu.name.clone()),
@@ -43,7 +43,7 @@ impl Backend {
         }
     }
 
-    /// Whether it is one of the interpreters, which check everything.
+    /// True if it is one of the interpreters, which check everything.
     pub fn is_interpreter(self) -> bool {
         matches!(self, Backend::Interp | Backend::FlatInterp)
     }
@@ -69,7 +69,7 @@ impl fmt::Display for Backend {
 /// How to call an entry point.
 #[derive(Clone, Debug)]
 pub struct CallOptions {
-    /// What runs it.
+    /// Back end that runs it.
     pub backend: Backend,
     /// For [`Backend::Cpu`]; 0 stands for all processors.
     pub threads: usize,
@@ -77,8 +77,8 @@ pub struct CallOptions {
     pub cancel: CancelToken,
     /// Bytes that the call may hold besides its arguments; none: what the program was compiled with.
     pub memory_limit: Option<usize>,
-    /// For [`Backend::Cpu`]: cuts work into the smallest pieces there are, for tests.
-    pub smallest_pieces: bool,
+    /// For [`Backend::Cpu`]: cuts work into the smallest chunks there are, for tests.
+    pub smallest_chunks: bool,
     /// For [`Backend::Cuda`]: arrays of the result stay on the GPU until somebody looks at them; see [`par_runtime::Options::keep_on_device`].
     pub keep_on_device: bool,
 }
@@ -91,7 +91,7 @@ impl Default for CallOptions {
             threads: 0,
             cancel: CancelToken::new(),
             memory_limit: None,
-            smallest_pieces: false,
+            smallest_chunks: false,
             keep_on_device: false,
         }
     }
@@ -109,10 +109,10 @@ pub struct Program {
     counting: OnceLock<Executable>,
     /// On a GPU.
     cuda: OnceLock<Executable>,
-    /// What [`Backend::Auto`] is.
+    /// Back end for [`Backend::Auto`].
     automatic: OnceLock<Backend>,
-    /// The same program in pieces, if it has work that can be cut.
-    in_pieces: OnceLock<Option<Box<Program>>>,
+    /// The same program in chunks, if it has work that can be cut.
+    in_chunks: OnceLock<Option<Box<Program>>>,
     options: Options,
     trace: Trace,
 }
@@ -127,7 +127,7 @@ pub fn compile_until(
     cancel::watched(token, || compile(text, name, options))?
 }
 
-/// What [`compile`] may need, of which only what is used takes memory.
+/// Bytes of stack that [`compile`] may need, of which only what is used takes memory.
 const STACK: usize = 256 << 20;
 
 /// Compiles a program. `name` is what diagnostics call it.
@@ -151,7 +151,7 @@ impl Program {
             counting: OnceLock::new(),
             cuda: OnceLock::new(),
             automatic: OnceLock::new(),
-            in_pieces: OnceLock::new(),
+            in_chunks: OnceLock::new(),
             options: options.clone(),
             trace,
         }
@@ -215,7 +215,7 @@ impl Program {
         &self.core
     }
 
-    /// What the program has as it is written, before the passes.
+    /// Contents of the program as it is written, before the passes.
     pub fn written(&self) -> &Written {
         &self.written
     }
@@ -269,7 +269,7 @@ impl Program {
         self.pipeline().codegen_cuda(self.flat()?, &self.sources)
     }
 
-    /// What CUDA's compiler says of the kernels for an architecture (`sm_90`): registers, memory, spills. Needs no GPU.
+    /// Log of CUDA's compiler about the kernels for an architecture (`sm_90`): registers, memory, spills. Needs no GPU.
     pub fn cuda_log(&self, architecture: &str) -> Result<String, Failure> {
         let nvrtc = Nvrtc::open().map_err(|e| Failure::Unavailable(e.0))?;
         let compiled = self.cuda_program()?.compile(&nvrtc, architecture);
@@ -379,7 +379,7 @@ impl Program {
         signature.result(columns).map_err(bug)
     }
 
-    /// Runs the program; if there is not enough memory, again in pieces.
+    /// Runs the program; if there is not enough memory, again in chunks.
     fn execute_or_cut(
         &self,
         entry: &str,
@@ -391,8 +391,8 @@ impl Program {
         let result = self.execute(entry, args, options, measure);
         match (result, again) {
             (Err(RunFailure::Error(e)), Some(args)) if e.kind == ErrorKind::OutOfMemory => {
-                match self.in_pieces()? {
-                    Some(pieces) => pieces.execute(entry, args, options, measure),
+                match self.in_chunks()? {
+                    Some(chunks) => chunks.execute(entry, args, options, measure),
                     None => Err(e.into()),
                 }
             }
@@ -400,7 +400,7 @@ impl Program {
         }
     }
 
-    /// Whether nothing remains of a call that fails: nothing was shown, and the arguments are what they were. What is measured
+    /// True if nothing remains of a call that fails: nothing was shown, and the arguments are what they were. What is measured
     /// is one run.
     fn may_run_again(&self, entry: &str, measure: &Measure) -> bool {
         let found = self.core.funs.iter().position(|f| is_entry(&f.entry, entry));
@@ -410,15 +410,15 @@ impl Program {
             && !flatten::shows(&self.core)
     }
 
-    fn in_pieces(&self) -> Result<Option<&Program>, Failure> {
-        if let Some(found) = self.in_pieces.get() {
+    fn in_chunks(&self) -> Result<Option<&Program>, Failure> {
+        if let Some(found) = self.in_chunks.get() {
             return Ok(found.as_deref());
         }
         let program = self.variant(&Options { splitting: Splitting::Memory, ..self.options.clone() });
         let statements = program.flat()?.statements();
         let is_cut = statements.iter().any(|s| matches!(s.op, flat::Op::Split { .. }));
         let found = is_cut.then(|| Box::new(program));
-        Ok(self.in_pieces.get_or_init(|| found).as_deref())
+        Ok(self.in_chunks.get_or_init(|| found).as_deref())
     }
 
     fn execute(
@@ -460,13 +460,13 @@ impl Program {
                     _ => self.executable()?,
                 };
                 let fun = executable.entry(entry).ok_or_else(missing)?;
-                let CallOptions { threads, ref cancel, smallest_pieces, keep_on_device, .. } = *options;
+                let CallOptions { threads, ref cancel, smallest_chunks, keep_on_device, .. } = *options;
                 let (cancel, memory_limit) = (cancel.clone(), limit);
                 let reproducible = self.options.reproducible;
                 let options = par_runtime::Options {
                     threads,
                     cancel,
-                    smallest_pieces,
+                    smallest_chunks,
                     keep_on_device,
                     memory_limit,
                     reproducible,
@@ -488,7 +488,7 @@ impl Program {
     }
 }
 
-/// What is wanted to know about a call besides its result.
+/// Measurement of a call besides its result.
 enum Measure {
     Nothing,
     Costs { profile: Profile, counting: bool },

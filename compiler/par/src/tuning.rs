@@ -29,7 +29,7 @@ pub struct Tuning {
     entries: Vec<Entry>,
 }
 
-/// What stands for a threshold that nothing reaches.
+/// Word for a threshold that nothing reaches.
 const NEVER: &str = "never";
 
 impl Tuning {
@@ -45,7 +45,7 @@ impl Tuning {
         wanted.map(entry).collect::<Result<_, _>>().map(|entries| Tuning { entries })
     }
 
-    /// These thresholds.
+    /// Tuning with these thresholds.
     pub fn new(thresholds: &Thresholds, sources: &Sources) -> Tuning {
         let entry = |(choice, threshold): (Choice, i64)| Entry {
             place: sources.place(choice.span),
@@ -55,7 +55,7 @@ impl Tuning {
         Tuning { entries: thresholds.iter().map(entry).collect() }
     }
 
-    /// What was measured of a choice.
+    /// Measured threshold of a choice.
     pub(crate) fn threshold(&self, choice: Choice, sources: &Sources) -> Option<i64> {
         self.entries.iter().find(|e| e.is_of(choice, sources)).map(|e| e.threshold)
     }
@@ -77,7 +77,7 @@ impl Entry {
     }
 }
 
-/// Whether places are the same but for the folder of the file.
+/// True if places are the same but for the folder of the file.
 fn same_place(a: &str, b: &str) -> bool {
     let name = |place: &str| place.rsplit(['/', '\\']).next().unwrap_or_default().to_string();
     name(a) == name(b)

@@ -11,7 +11,7 @@ use par_syntax::{Diagnostic, Severity};
 /// A kind of warning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Kind {
-    /// What it is called on the command line.
+    /// Name on the command line.
     pub name: &'static str,
     /// Its code.
     pub code: &'static str,
@@ -44,7 +44,7 @@ pub const KINDS: [Kind; 5] = [
     },
 ];
 
-/// What is done about one kind.
+/// Treatment of one kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Level {
     Off,
@@ -52,7 +52,7 @@ enum Level {
     Error,
 }
 
-/// What is done about each kind. By default all are given and none rejects a program.
+/// Treatment of each kind. By default all are given and none rejects a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Warnings {
     levels: [Level; KINDS.len()],

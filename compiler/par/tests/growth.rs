@@ -41,7 +41,7 @@ fn compiling_is_not_exponential() {
     }
 }
 
-/// What the program of `lets` gives for 1.
+/// Result of the program of `lets` for 1.
 fn lets_of_one(n: usize) -> i64 {
     let mut v = vec![1i64];
     for i in 0..n {
@@ -60,7 +60,7 @@ fn ten_thousand_bindings_run() {
     }
 }
 
-/// What nobody calls is looked at once, not again for each definition that calls it.
+/// Definitions that nobody calls are looked at once, not again for each definition that calls them.
 #[test]
 fn a_chain_of_definitions_that_nobody_calls() {
     let n = 2000;

@@ -8,7 +8,7 @@ const N: usize = 1 << 19;
 
 /// Fails if a call on `N` numbers holds, with its input, more than one and a half times `live` bytes per number.
 ///
-/// What is held is counted for the whole process, so one call is measured at a time.
+/// Held memory is counted for the whole process, so one call is measured at a time.
 #[track_caller]
 fn holds_at_most(text: &str, live: f64) {
     static ALONE: Mutex<()> = Mutex::new(());

@@ -1,4 +1,4 @@
-//! A limit of memory is kept by working in pieces. Where that is not enough it is an ordinary error on every back end, and does
+//! A limit of memory is kept by working in chunks. Where that is not enough it is an ordinary error on every back end, and does
 //! not outlive the call.
 
 use par::pipeline::{Splitting, Versions};
@@ -61,7 +61,7 @@ fn rows_made_by_every_position() {
     fails_and_fits(ROWS, 300, 2 << 10, 64 << 20, 13_589_550);
 }
 
-/// What a call holds at most on one thread, in the flat version, with this limit.
+/// Peak of a call's memory on one thread, in the flat version, with this limit.
 fn peak(text: &str, n: i64, memory_limit: Option<usize>, backend: Backend) -> u64 {
     let options = Options { memory_limit, versions: Versions::Flat, ..Options::default() };
     let program = compile(text, "limit.par", &options).unwrap_or_else(|f| panic!("{}", f.render(false)));
@@ -72,7 +72,7 @@ fn peak(text: &str, n: i64, memory_limit: Option<usize>, backend: Backend) -> u6
     profile.peak_bytes
 }
 
-/// What needs more and more memory all at once stays below a limit in pieces.
+/// Programs that need more and more memory all at once stay below a limit in chunks.
 #[track_caller]
 fn stays_below(text: &str, sizes: [i64; 2], limit: usize) {
     for backend in [Backend::FlatInterp, Backend::Cpu] {
@@ -84,13 +84,13 @@ fn stays_below(text: &str, sizes: [i64; 2], limit: usize) {
 }
 
 #[test]
-fn trees_of_calls_run_in_pieces() {
+fn trees_of_calls_run_in_chunks() {
     stays_below(QUEENS, [6, 8], 20 << 10);
     stays_below(FIB, [14, 18], 12 << 10);
 }
 
 #[test]
-fn rows_run_in_pieces() {
+fn rows_run_in_chunks() {
     stays_below(ROWS, [200, 500], 100 << 10);
 }
 
@@ -106,7 +106,7 @@ fn called(text: &str, arg: Value, memory_limit: Option<usize>, backend: Backend)
 }
 
 #[test]
-fn what_runs_out_of_memory_runs_again_in_pieces() {
+fn what_runs_out_of_memory_runs_again_in_chunks() {
     for (text, n, limit) in [(QUEENS, 8, 20 << 10), (FIB, 18, 12 << 10), (ROWS, 500, 100 << 10)] {
         let arg = || Value::scalar(Scalar::I64(n));
         for backend in [Backend::FlatInterp, Backend::Cpu] {
@@ -119,7 +119,7 @@ fn what_runs_out_of_memory_runs_again_in_pieces() {
     }
 }
 
-/// What is shown is shown once, so such a program does not run again.
+/// Values are shown once, so a program that shows some does not run again.
 #[test]
 fn what_shows_values_does_not_run_again() {
     let text = ROWS.replace("sum (map", "sum (trace (map").replace("(iota n))", "(iota n)))");
@@ -171,8 +171,8 @@ fn results_of_any_shape_are_put_together() {
     };
     let whole = result(Options::default(), Backend::Interp);
     for backend in [Backend::FlatInterp, Backend::Cpu] {
-        let pieces = [Splitting::Rows(1), Splitting::Rows(7), Splitting::Rows(1000)];
-        for splitting in pieces {
+        let chunks = [Splitting::Rows(1), Splitting::Rows(7), Splitting::Rows(1000)];
+        for splitting in chunks {
             assert_eq!(
                 result(Options { splitting, ..Options::default() }, backend),
                 whole,

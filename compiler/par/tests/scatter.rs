@@ -1,4 +1,4 @@
-//! What a scatter does that writes several values to one index: any of them wins, the last one, or it is an error.
+//! Scatters that write several values to one index: any of them wins, the last one, or it is an error.
 
 use par::{Backend, Options, Program, RunFailure, Scalar, Value, compile};
 

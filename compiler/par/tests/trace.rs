@@ -3,7 +3,7 @@
 use par::{Backend, CallOptions, Options, Value};
 use par_runtime::trace::captured;
 
-/// What a program shows and what it gives, on every back end and with one and two threads.
+/// Shown values and results of a program, on every back end and with one and two threads.
 fn runs(program: &str, args: &str) -> (String, String) {
     let compiled =
         par::compile(program, "a.par", &Options::default()).unwrap_or_else(|e| panic!("{program}\n{e:?}"));
@@ -69,7 +69,7 @@ fn unused_values_and_empty_arrays() {
 }
 
 #[test]
-fn loops_show_every_turn() {
+fn loops_show_every_iteration() {
     shows(
         "entry main (n: i32) = loop s = 0 for i < n do #[trace] (s + i)",
         "3",

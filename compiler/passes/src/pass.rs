@@ -2,17 +2,17 @@
 //!
 //! ```text
 //! CORE   simplify   folds, propagates, removes what is dead
-//!        results    takes what is known of a function's results out of them
+//!        results    removes function results that are constants or argument sizes
 //!        merge      makes one map of independent calls of a recursive function
-//!        hoist      takes what does not change out of maps and loops
-//!        fuse       joins producers and consumers, then neighbours
-//!        inward     moves branches into the maps that their arms are
-//!        tiny       makes scalars of arrays with a few elements
+//!        hoist      moves invariant code out of maps and loops
+//!        fuse       fuses producers and consumers, then neighbours
+//!        if_conversion moves branches into the maps that their arms are
+//!        tiny       scalarises arrays of a few elements
 //!        sequential makes loops of what is to run one row after the other
-//!        strides    passes slices with steps on as what they are slices of
+//!        strides    forwards slices with steps as array, start and step
 //!
 //! FLAT   prune            removes what nothing uses
-//!        invariant_checks makes checks that say the same at every position once, on the host
+//!        invariant_checks makes invariant checks once, on the host
 //!        interchange      makes maps of loops of loops of maps
 //!        row_spaces       makes rows of positions that are divided by the length of rows
 //!        bulk             fuses bulk operations
@@ -21,7 +21,7 @@
 //!        columns          reduces along columns in blocks of neighbouring ones
 //! ```
 
-use crate::core::{fuse, inward, merge, results, sequential, simplify, strides, tiny};
+use crate::core::{fuse, if_conversion, merge, results, sequential, simplify, strides, tiny};
 use crate::flat::{bulk, columns, interchange, invariant_checks, linearise, prune, row_spaces, segments};
 use par_ir::{core, flat};
 
@@ -59,7 +59,7 @@ pub const SIMPLIFY: CorePass = Pass {
 /// Known results of functions.
 pub const RESULTS: CorePass = Pass {
     name: "results",
-    description: "takes constants and sizes of arguments out of what functions result in",
+    description: "removes function results that are constants or argument sizes",
     run: results::run,
 };
 
@@ -73,30 +73,27 @@ pub const MERGE: CorePass = Pass {
 /// Loop-invariant code motion.
 pub const HOIST: CorePass = Pass {
     name: "hoist",
-    description: "moves what does not change out of maps and loops",
+    description: "moves invariant code out of maps and loops",
     run: simplify::hoist::run,
 };
 
 /// Vertical and horizontal fusion.
 pub const FUSE: CorePass = Pass {
     name: "fuse",
-    description: "joins maps with what consumes them, and with their neighbours",
+    description: "fuses maps with what consumes them, and with their neighbours",
     run: fuse::run,
 };
 
 /// If-conversion: branches in maps.
-pub const INWARD: CorePass = Pass {
-    name: "inward",
+pub const IF_CONVERSION: CorePass = Pass {
+    name: "if_conversion",
     description: "moves branches under maps into the maps that their arms are",
-    run: inward::run,
+    run: if_conversion::run,
 };
 
 /// Scalar replacement of arrays of a few elements.
-pub const TINY: CorePass = Pass {
-    name: "tiny",
-    description: "makes scalars of arrays with a few elements, under maps",
-    run: tiny::run,
-};
+pub const TINY: CorePass =
+    Pass { name: "tiny", description: "scalarises arrays of a few elements, under maps", run: tiny::run };
 
 /// `#[sequential]`.
 pub const SEQUENTIAL: CorePass = Pass {
@@ -108,15 +105,27 @@ pub const SEQUENTIAL: CorePass = Pass {
 /// Slices with steps.
 pub const STRIDES: CorePass = Pass {
     name: "strides",
-    description: "passes slices with steps on as what they are slices of",
+    description: "forwards slices with steps as array, start and step",
     run: strides::run,
 };
 
-/// What happens to CORE before it is flattened. Hoisting comes before fusion, so that an invariant producer is not
+/// Passes over CORE, before it is flattened. Hoisting comes before fusion, so that an invariant producer is not
 /// fused into the map that it should leave.
 pub const CORE_PASSES: &[CorePass] = &[
-    SIMPLIFY, RESULTS, MERGE, HOIST, FUSE, INWARD, SIMPLIFY, TINY, SIMPLIFY, HOIST, FUSE, SEQUENTIAL,
-    STRIDES, SIMPLIFY,
+    SIMPLIFY,
+    RESULTS,
+    MERGE,
+    HOIST,
+    FUSE,
+    IF_CONVERSION,
+    SIMPLIFY,
+    TINY,
+    SIMPLIFY,
+    HOIST,
+    FUSE,
+    SEQUENTIAL,
+    STRIDES,
+    SIMPLIFY,
 ];
 
 /// Dead code elimination. It comes first, since flattening makes an output of every scalar of a kernel, and after every pass
@@ -127,7 +136,7 @@ pub const PRUNE: FlatPass =
 /// Hoisting of checks. Before fusion: a kernel without a check may be fused with others.
 pub const INVARIANT_CHECKS: FlatPass = Pass {
     name: "invariant_checks",
-    description: "makes checks that say the same at every position once, on the host",
+    description: "makes checks that are the same at every position once, on the host",
     run: invariant_checks::run,
 };
 
@@ -173,7 +182,7 @@ pub const COLUMNS: FlatPass = Pass {
     run: columns::run,
 };
 
-/// What happens to FLAT before code is generated.
+/// Passes over FLAT, before code is generated.
 pub const FLAT_PASSES: &[FlatPass] = &[
     PRUNE,
     INVARIANT_CHECKS,

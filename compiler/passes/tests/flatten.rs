@@ -1,4 +1,4 @@
-//! What nests become: snapshots of FLAT for the programs whose shape matters most.
+//! Flattened nests: snapshots of FLAT for the programs whose shape matters most.
 
 mod common;
 #[path = "common/flat.rs"]

@@ -280,7 +280,7 @@ fn reading_rows_in_order_is_mapping() {
 }
 
 #[test]
-fn what_was_joined_is_joined_at_once() {
+fn nested_concatenations_are_one() {
     assert_shows!(simplified(
         "fun f@0 (%n: i64, %xs: [%n]i64, %m: i64, %ys: [%m]i64) -> (%k: i64, %r: [%k]i64, %l: i64, %q: [%l]i64) {
            let (%a: i64) = add.i64 (%n, %m)
@@ -297,7 +297,7 @@ fn what_was_joined_is_joined_at_once() {
 }
 
 #[test]
-fn joined_ragged_rows_keep_their_descriptors() {
+fn concatenated_ragged_rows_keep_their_descriptors() {
     assert_shows!(simplified(
         "fun f@0 (%n: i64, %s: [%n]desc, %xs: [%n][~%s]i64) -> (%c: i64, %t: [%c]desc, %r: [%c][~%t]i64) {
            let (%a: i64) = add.i64 (%n, %n)

@@ -24,7 +24,7 @@ fn an_arm_passes_on_what_it_slices() {
 
 /// Rows with their lengths: both are slices of one kind, through a loop, a call and its results.
 #[test]
-fn steps_are_multiplied_in_turns_and_calls() {
+fn steps_are_multiplied_in_iterations_and_calls() {
     assert_shows!(transformed(
         "fun main@0 (%w: i64, %sx: [%w]desc, %xs: [%w][~%sx]i64) -> (%e: i64, %sr: [%e]desc, %rs: [%e][~%sr]i64)
            entry main (xs: [][~]i64) -> [][~]i64

@@ -1,4 +1,4 @@
-//! What the grammar calls: builds nodes with their ranges, and reports what a grammar cannot exclude.
+//! Actions of the grammar: they build nodes with their ranges, and report what a grammar cannot exclude.
 
 use std::cell::RefCell;
 
@@ -7,7 +7,7 @@ use crate::diagnostic::Diagnostic;
 use crate::infix;
 use crate::lexer;
 
-/// What was asked for, parsed.
+/// Parsed text, as it was asked for.
 #[derive(Debug)]
 pub(crate) enum Parsed {
     File(Vec<Dec>),
@@ -15,7 +15,7 @@ pub(crate) enum Parsed {
     Type(TypeExp),
 }
 
-/// What a `let` binds; the body comes later.
+/// Left-hand side of a `let`; the body comes later.
 #[derive(Debug)]
 pub(crate) enum Binding {
     Value(Vec<Ident>, Pat, Exp),

@@ -27,7 +27,7 @@ pub struct File {
     pub decs: Vec<Dec>,
     /// Another file imports it: its names are seen only by those that do.
     pub imported: bool,
-    /// What it imports: the path as written, and the number of that file.
+    /// Its imports: the path as written, and the number of that file.
     pub imports: Vec<(String, u32)>,
 }
 
@@ -160,7 +160,7 @@ pub enum TypeArg {
     Type(TypeExp),
 }
 
-/// What stands in the brackets of an array type.
+/// Size in the brackets of an array type.
 #[derive(Clone, Debug, PartialEq)]
 #[allow(missing_docs)]
 pub enum SizeExp {

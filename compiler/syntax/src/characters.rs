@@ -27,12 +27,12 @@ const HINTS: &[(&str, &str)] = &[
     ("：", "a colon is written `:`"),
 ];
 
-/// Whether nothing can be seen of a character, although it is no ordinary blank.
+/// True if nothing can be seen of a character, although it is no ordinary blank.
 pub(crate) fn is_invisible(c: char) -> bool {
     c.is_whitespace() || matches!(c, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{2060}' | '\u{feff}')
 }
 
-/// What to write instead of a character.
+/// Suggestion in place of a character.
 pub(crate) fn hint(c: char) -> Option<&'static str> {
     if is_invisible(c) {
         return Some("programs copied from web pages may have such characters; write an ordinary blank");

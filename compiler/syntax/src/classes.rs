@@ -1,4 +1,4 @@
-//! What the pieces of a text are, for editors that colour it.
+//! Classes of the pieces of a text, for editors that colour it.
 
 use crate::ast::Literal;
 use crate::lexer::lex;

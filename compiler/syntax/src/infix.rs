@@ -53,7 +53,7 @@ pub(crate) fn precedence(operator: &str) -> (u8, Associativity) {
     (level, associativity)
 }
 
-/// Whether a name is made of operator symbols (and not written in backticks).
+/// True if a name is made of operator symbols (and not written in backticks).
 pub(crate) fn is_symbolic(name: &str) -> bool {
     name.starts_with(|c| "+-*/%=!><|&^".contains(c))
 }

@@ -12,7 +12,7 @@ use crate::diagnostic::Diagnostic;
 use crate::literal;
 use crate::token::Tok;
 
-/// What the scanner distinguishes; names and punctuation are told apart further by their text.
+/// Classes of the scanner; names and punctuation are told apart further by their text.
 #[derive(Logos, Clone, Copy, Debug, PartialEq)]
 #[logos(skip r"[ \t\r\n\x0c\u{feff}]+")]
 #[logos(subpattern name = r"[A-Za-z_\u{80}-\u{10ffff}][A-Za-z0-9_'\u{80}-\u{10ffff}]*")]
@@ -88,7 +88,7 @@ pub(crate) struct Lexed<'a> {
     pub comments: Vec<(usize, usize)>,
     /// Documentation comments: where the next token begins, and the text.
     pub docs: Vec<(usize, String)>,
-    /// What was wrong.
+    /// Mistakes.
     pub errors: Vec<Diagnostic>,
 }
 
@@ -270,7 +270,7 @@ impl<'a> Lexer<'a> {
         Tok::Literal(Box::new(value))
     }
 
-    /// Whether this was meant as a name before.
+    /// True if this was meant as a name before.
     fn is_no_name(&self, text: &str) -> bool {
         let message = format!("`{text}` is no name");
         self.out.errors.iter().any(|e| e.message == message)
@@ -322,14 +322,15 @@ impl<'a> Lexer<'a> {
             _ => {}
         }
         if text == ";" && self.in_for_head(start) {
-            error = error.note("a loop carries a value from turn to turn: loop s = 0 for i < n do s + i");
+            error = error
+                .note("a loop carries a value from iteration to iteration: loop s = 0 for i < n do s + i");
         } else {
             error = hint.into_iter().fold(error, Diagnostic::note);
         }
         self.out.errors.push(error);
     }
 
-    /// Whether `for (` stands before this place on its line.
+    /// True if `for (` stands before this place on its line.
     fn in_for_head(&self, at: usize) -> bool {
         let line = self.text[..at].rsplit('\n').next().unwrap_or("");
         line.contains("for (") || line.contains("for(")

@@ -15,7 +15,7 @@ const MAX_BRACKETS: usize = 250;
 const MAX_BLOCKS: usize = 2000;
 /// How deep the tree of a declaration may be. Chains of `let`s and operators, whose code is not nested, count 1 for each link.
 const MAX_DEPTH: usize = 100_000;
-/// What a nested construct counts.
+/// Weight of a nested construct.
 const BLOCK: usize = MAX_DEPTH / MAX_BLOCKS;
 
 /// Tokens that are parsed together.
@@ -75,7 +75,7 @@ fn begins_chunk(tokens: &[Spanned<'_>], i: usize) -> bool {
     tokens[i].1.begins_declaration() && !after_prefix
 }
 
-/// Whether the `]` at this index ends an attribute (the brackets in attributes do not nest).
+/// True if the `]` at this index ends an attribute (the brackets in attributes do not nest).
 fn closes_attribute(tokens: &[Spanned<'_>], close: usize) -> bool {
     let before = tokens[..close].iter().rev().map(|(_, tok, _)| tok);
     let mut brackets =
@@ -107,7 +107,7 @@ impl Level {
         Level { base: self.depth + 1, depth: self.depth + 1, ..Level::default() }
     }
 
-    /// What follows is a sibling of what was read.
+    /// Begins a sibling of what was read.
     fn restart(&mut self) {
         self.depth = self.base;
         self.keywords.clear();
@@ -137,7 +137,7 @@ impl Level {
     }
 }
 
-/// What a construct adds to the depth of the tree inside it.
+/// Depth that a construct adds to the tree inside it.
 fn weight(tok: &Tok<'_>) -> usize {
     match tok {
         Tok::Let | Tok::For | Tok::Op(_) | Tok::Minus | Tok::Star | Tok::Less | Tok::Bar | Tok::Caret => 1,
@@ -152,7 +152,7 @@ struct Scan {
     outer: Level,
     open: Vec<Open>,
     error: Option<Diagnostic>,
-    /// Whether the previous token can end an expression: then a `let` is the body of another one.
+    /// True if the previous token can end an expression: then a `let` is the body of another one.
     after_operand: bool,
 }
 

@@ -102,7 +102,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Whether something in these tokens was wrong already: what the parser makes of it is no news.
+    /// True if something in these tokens was wrong already: what the parser makes of it is no news.
     fn has_lexical_error(&self, before: usize, tokens: &[Spanned<'a>]) -> bool {
         let range = before..tokens.last().map_or(0, |t| t.2);
         let errors = self.context.errors.borrow();

@@ -4,7 +4,7 @@ use crate::lexer;
 use crate::token::Tok;
 use std::ops::Range;
 
-/// What a piece of text is.
+/// Kind of a piece of text.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum PieceKind {
     /// From `--` to the end of the line.

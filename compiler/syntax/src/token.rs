@@ -153,25 +153,25 @@ impl Tok<'_> {
         table.find(|(spelling, _)| *spelling == text).map(|(_, tok)| tok.clone())
     }
 
-    /// Whether a declaration can begin with this token.
+    /// True if a declaration can begin with this token.
     pub fn begins_declaration(&self) -> bool {
         use Tok::*;
         matches!(self, Def | Entry | Let | Type | Module | Open | Local | Import | Val | Include | AttrOpen)
     }
 
-    /// Whether a name that is bound follows.
+    /// True if a name that is bound follows.
     pub fn binds_name(&self) -> bool {
         use Tok::*;
         matches!(self, Let | Def | Entry | Type | Module | Val | Backslash | For)
     }
 
-    /// Whether a closing bracket belongs to this token.
+    /// True if a closing bracket belongs to this token.
     pub fn opens_bracket(&self) -> bool {
         use Tok::*;
         matches!(self, LParen | DotParen | LBracket | IndexBracket | DotBracket | AttrOpen | LBrace)
     }
 
-    /// Whether an operand of an expression can end with this token.
+    /// True if an operand of an expression can end with this token.
     pub fn ends_operand(&self) -> bool {
         use Tok::*;
         matches!(
@@ -181,7 +181,7 @@ impl Tok<'_> {
     }
 }
 
-/// What the token is, in words, for messages.
+/// Text of the token in words, for messages.
 impl fmt::Display for Tok<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

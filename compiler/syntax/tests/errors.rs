@@ -105,7 +105,7 @@ fn color_is_optional() {
     assert!(!render(&diags, &sources, false).contains('\x1b'));
 }
 
-/// Wherever a span points, something is printed.
+/// Spans may point anywhere: something is printed.
 #[test]
 fn spans_may_lie_anywhere() {
     for text in ["", "é", "a\nb", "a\r\nλλ\r\n\n\n", "\n", "\t\tx"] {

@@ -201,7 +201,7 @@ fn deep_nesting_is_an_error() {
     rejected_as_too_deep(&texts);
 }
 
-/// What becomes no nested code may be long.
+/// Constructs that become no nested code may be long.
 #[test]
 fn chains_have_a_limit_of_their_own() {
     let n = 120_000;

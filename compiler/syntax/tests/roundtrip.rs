@@ -1,4 +1,4 @@
-//! What the printer prints parses to the tree that was printed.
+//! Printed trees parse to the tree that was printed.
 
 mod common;
 

@@ -8,7 +8,7 @@ use std::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
 
-/// What the arrays of a run may take, and do.
+/// Account of the memory and work of a run's arrays.
 #[derive(Debug, Default)]
 pub struct Account {
     live: AtomicUsize,
@@ -38,7 +38,7 @@ impl Account {
 /// Memory of a device that is given back when nobody holds it. What comes from the host is copied when it is first needed.
 pub struct Buffer {
     gpu: Arc<Gpu>,
-    /// Whose memory it is; the arguments of a run are nobody's.
+    /// Account that the memory is charged to; the arguments of a run are nobody's.
     account: Option<Arc<Account>>,
     bytes: usize,
     address: OnceLock<Address>,

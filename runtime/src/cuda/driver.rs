@@ -69,7 +69,7 @@ fn explain(e: DriverError) -> String {
     text.unwrap_or_else(|_| format!("error {}", e.0 as i32))
 }
 
-/// What is asked of a device, and memory it does not use.
+/// Orders to a device, and memory it does not use.
 #[derive(Default)]
 struct Work {
     replay: Replay<Graph>,
@@ -236,14 +236,14 @@ impl Gpu {
         self.work().replay.give(&self.stream, order)
     }
 
-    /// What is asked for next does not follow from what was asked before.
+    /// Ends a segment: later orders do not follow from earlier ones.
     fn flush(&self) -> Result<(), DriverError> {
         self.work().replay.flush(&self.stream)
     }
 
-    /// A turn of a loop ends: the next one may ask for the same.
-    pub fn turn(&self) -> Result<(), DriverError> {
-        self.work().replay.turn(&self.stream)
+    /// An iteration of a loop ends: the next one may ask for the same.
+    pub fn end_iteration(&self) -> Result<(), DriverError> {
+        self.work().replay.end_iteration(&self.stream)
     }
 
     /// Copies to the device; the source may change as soon as this returns.
@@ -262,7 +262,7 @@ impl Gpu {
             return Ok(());
         }
         self.work().replay.end(&self.stream)?;
-        // SAFETY: as above; the callers wait before they let go of `to`.
+        // SAFETY: as above; the callers wait before they release `to`.
         unsafe { result::memcpy_dtoh_async(to, from, self.stream.raw()) }
     }
 
@@ -299,7 +299,7 @@ impl Gpu {
     ///
     /// # Safety
     ///
-    /// They are what the function takes, and what they point to stays until it has ended.
+    /// The arguments are what the function takes, and what they point to stays until it has ended.
     pub unsafe fn launch_with(
         &self,
         function: Function,

@@ -1,13 +1,13 @@
 //! How rows are folded.
 
-/// Who folds a row; see `kernels/par/segreduce.cuh`. It depends on sizes only, so that results do.
+/// Threads that fold a row; see `kernels/par/segreduce.cuh`. It depends on sizes only, so that results do.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Folding {
     /// So many neighbouring threads.
     Lanes(u64),
     /// A block of threads.
     Block,
-    /// Whoever has its elements in an equal share of all.
+    /// The block that has its elements in an equal share of all.
     Shares,
 }
 

@@ -93,7 +93,7 @@ struct Launch<'l, 'a> {
     space: Space,
     span: Span,
     words: Vec<u64>,
-    /// Who writes where, while it is needed.
+    /// Table of who writes where, while it is needed.
     table: Option<Array>,
     copied: Counters,
 }
@@ -121,8 +121,8 @@ impl<'a> Run<'_, Cuda<'a>> {
                     held.push(HostValue::Array(a));
                     at
                 }
-                HostValue::Blocks(b) => {
-                    held.push(HostValue::<Cuda>::Blocks(b));
+                HostValue::Rope(b) => {
+                    held.push(HostValue::<Cuda>::Rope(b));
                     0
                 }
                 _ => return Err(internal("a kernel reads something that is neither scalar nor array")),
@@ -357,7 +357,7 @@ impl<'a> Launch<'_, 'a> {
         Ok(results)
     }
 
-    /// The first elements, copied if that lets go of much memory.
+    /// The first elements, copied if that frees much memory.
     fn trimmed(&self, a: Array, len: usize) -> Result<Array, RuntimeError> {
         if len >= a.len() / 2 {
             return Ok(a.with_len(len));
@@ -442,7 +442,7 @@ impl<'a> Launch<'_, 'a> {
         self.start_with("_merge", merging, HIST_THREADS, 0)
     }
 
-    /// What the launch has cost, as the CPU counts it; what depends on the data inside of the body is not counted.
+    /// Cost of the launch, as the CPU counts it; what depends on the data inside of the body is not counted.
     fn cost(&self, results: &[HostValue<Cuda<'a>>]) -> Counters {
         let (kernel, space) = (self.kernel, &self.space);
         let mut cost = self.copied;

@@ -10,7 +10,6 @@
 //! The library of the driver and NVRTC are loaded at run time: without them everything but [`Gpu::open`] and [`load`] works.
 
 mod array;
-mod blocks;
 mod bulk;
 mod cache;
 mod desc;
@@ -21,6 +20,7 @@ mod launch;
 mod module;
 mod nvrtc;
 mod replay;
+mod rope;
 mod run;
 mod sort;
 mod spare;
@@ -50,7 +50,7 @@ pub struct Program {
     pub checks: Vec<KernelCheck>,
     /// The host's part.
     pub plan: Plan<Kernel>,
-    /// What it was compiled to ahead. Devices that none of it fits need NVRTC.
+    /// Machine code compiled ahead. Devices that none of it fits need NVRTC.
     pub compiled: Vec<Compiled>,
 }
 
@@ -76,12 +76,12 @@ pub struct Compiled {
     pub architecture: String,
     /// The program's kernels.
     pub kernels: Vec<u8>,
-    /// Those that all programs share.
+    /// Kernels that all programs share.
     pub bulk: Vec<u8>,
 }
 
 impl Compiled {
-    /// Whether a device runs it: the generation is the same (all but the last digit), and it is not older.
+    /// True if a device runs it: the generation is the same (all but the last digit), and it is not older.
     fn fits(&self, architecture: &str) -> bool {
         let number = |name: &str| name.strip_prefix("sm_")?.parse::<u32>().ok();
         let (code, device) = (number(&self.architecture), number(architecture));
@@ -121,7 +121,7 @@ impl Tile {
 /// launch    number of the launch
 /// stack     bytes that calls may take
 /// space     see [`Shape`]
-/// captures  scalars, addresses of arrays, 0 for blocks
+/// captures  scalars, addresses of arrays, 0 for ropes
 /// neutral   neutral elements of a fold
 /// outputs   see [`KernelKind`]
 /// ```
@@ -131,23 +131,23 @@ pub struct Kernel {
     pub name: String,
     /// Positions and rows.
     pub space: plan::Space,
-    /// What the body reads.
+    /// Captures of the body.
     pub captures: Vec<Operand>,
-    /// What becomes of its results.
+    /// Use of its results.
     pub kind: KernelKind,
-    /// What a block does.
+    /// Work of a block.
     pub tile: Tile,
     /// Bytes of a combined (of a filter: a kept) value.
     pub value_size: usize,
-    /// Whether it looks at the row of an element.
+    /// True if it looks at the row of an element.
     pub needs_rows: bool,
     /// Its code calls functions.
     pub recursive: bool,
-    /// What every row and element costs.
+    /// Work of every row and element.
     pub work: Work,
 }
 
-/// What a kernel does with its results; the members for outputs.
+/// Use of a kernel's results; the members for outputs.
 #[derive(Serialize, Deserialize)]
 pub enum KernelKind {
     /// Addresses of fresh arrays; length and addresses of destinations; if a position is elected to write, the address of the
@@ -186,7 +186,7 @@ pub const HIST_THREADS: u32 = 128;
 /// Threads that combine the tables of warps for a place.
 pub const HIST_LANES: u32 = 8;
 
-/// What a kernel combines.
+/// Fold of a kernel.
 #[derive(Serialize, Deserialize)]
 pub struct Fold {
     /// Types of the combined results.

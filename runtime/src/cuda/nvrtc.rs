@@ -1,6 +1,6 @@
 //! NVRTC, CUDA's compiler as a library, loaded at run time.
 //!
-//! It is looked for where `PAR_NVRTC` says (the library, or a folder with it), where the system's loader looks, in the folders of
+//! The search for NVRTC goes to where `PAR_NVRTC` says (the library, or a folder with it), where the system's loader looks, in the folders of
 //! `CUDA_PATH` and of CUDA's usual place, and in those of the Python package `nvidia-cuda-nvrtc-cu12`.
 
 use super::driver::{LoadError, Unavailable};
@@ -34,11 +34,11 @@ pub struct Nvrtc {
     /// Where it was found.
     pub path: PathBuf,
     _library: Library,
-    /// What the compiler opens by name; loaded from beside it, since not all packages tell the loader where it is.
+    /// Library that the compiler opens by name; loaded from beside it, since not all packages tell the loader where it is.
     _builtins: Option<Library>,
 }
 
-/// What is to be compiled.
+/// Source to compile.
 pub struct Source<'a> {
     /// For messages.
     pub name: &'a str,
@@ -48,7 +48,7 @@ pub struct Source<'a> {
     pub architecture: &'a str,
 }
 
-/// What NVRTC says to an option that it does not know.
+/// NVRTC's answer to an option that it does not know.
 const INVALID_OPTION: Status = 5;
 
 const NAMES: [&str; 3] = ["libnvrtc.so.12", "libnvrtc.so.13", "libnvrtc.so"];
@@ -125,7 +125,7 @@ pub fn options(architecture: &str) -> Vec<String> {
     std::iter::once(format!("--gpu-architecture={architecture}")).chain(fixed.map(str::to_string)).collect()
 }
 
-/// What a pair of functions gives: how many bytes, and these.
+/// Bytes that a pair of functions gives: their number, and the bytes.
 ///
 /// # Safety
 /// The functions are NVRTC's for this, and the program is one of its.

@@ -1,8 +1,8 @@
-//! What a device is asked for again and again is asked for at once, as a CUDA graph.
+//! Replay: repeated sequences of orders to a device are launched at once, as a CUDA graph.
 //!
-//! A call of the driver for every kernel costs more than a small kernel takes. Loops whose turns do the same to the same memory,
+//! A call of the driver for every kernel costs more than a small kernel takes. Loops whose iterations do the same to the same memory,
 //! and programs that are called again, need not pay it. All that goes to the stream is an order; a **segment** of orders ends where
-//! the host waits or a turn of a loop ends. Segments that were seen are remembered, and which one came after which.
+//! the host waits or an iteration of a loop ends. Segments that were seen are remembered, and which one came after which.
 //!
 //! ```text
 //! seen twice, expected next:   orders are held back as long as they are those of the segment
@@ -13,7 +13,7 @@
 //!
 //! So the results are those of running every order when it is given, and the device is kept waiting only where it soon has more to do.
 //!
-//! Kernels know a failure before them by the number of their launch, and in a graph they have the numbers of the turn it was made
+//! Kernels know a failure before them by the number of their launch, and in a graph they have the numbers of the iteration it was made
 //! in. A graph begins with a kernel that marks a failure as one before all launches.
 
 use super::driver::{Address, Function};
@@ -49,7 +49,7 @@ pub struct Record {
 const NUMBER: usize = 1;
 
 impl Order {
-    /// Whether both do the same; the numbers of launches differ always.
+    /// True if both do the same; the numbers of launches differ always.
     fn repeats(&self, other: &Order) -> bool {
         match (self, other) {
             (
@@ -72,7 +72,7 @@ impl Order {
 pub trait Stream {
     /// Orders that can be run at once.
     type Graph;
-    /// What goes wrong.
+    /// Error of the stream.
     type Error;
     /// Runs an order.
     fn run(&self, order: &Order) -> Result<(), Self::Error>;
@@ -80,7 +80,7 @@ pub trait Stream {
     fn graph(&self, orders: &[Order]) -> Result<Option<Self::Graph>, Self::Error>;
     /// Runs one.
     fn replay(&self, graph: &Self::Graph) -> Result<(), Self::Error>;
-    /// Lets go of one, which may still be running.
+    /// Releases one, which may still be running.
     fn forget(&self, graph: Self::Graph);
 }
 
@@ -88,7 +88,7 @@ pub trait Stream {
 const SEGMENTS: usize = 16;
 /// Orders of a segment that is worth a graph.
 const FEW: usize = 4;
-/// Orders of a segment that may end with the turn of a loop.
+/// Orders of a segment that may end with the iteration of a loop.
 const ENOUGH: usize = 16;
 /// Orders of a segment, at most.
 const MANY: usize = 1024;
@@ -98,13 +98,13 @@ struct Segment<G> {
     orders: Vec<Order>,
     times: u32,
     graph: Option<G>,
-    /// What came after it last time.
+    /// Segment that came after it last time.
     next: Option<usize>,
     /// When it was seen last.
     seen: u64,
 }
 
-/// What was asked for, and what is held back.
+/// Recorded orders, and orders held back.
 pub struct Replay<G> {
     /// The segment so far.
     orders: Vec<Order>,
@@ -171,8 +171,8 @@ impl<G> Replay<G> {
         done
     }
 
-    /// A turn of a loop ends.
-    pub fn turn<S: Stream<Graph = G>>(&mut self, stream: &S) -> Result<(), S::Error> {
+    /// An iteration of a loop ends.
+    pub fn end_iteration<S: Stream<Graph = G>>(&mut self, stream: &S) -> Result<(), S::Error> {
         if self.broken || self.orders.len() >= ENOUGH { self.end(stream) } else { Ok(()) }
     }
 
@@ -249,7 +249,7 @@ impl<G> Replay<G> {
         Some(oldest)
     }
 
-    /// Lets go of all graphs.
+    /// Releases all graphs.
     pub fn clear<S: Stream<Graph = G>>(&mut self, stream: &S) {
         self.known.drain(..).filter_map(|s| s.graph).for_each(|g| stream.forget(g));
         *self = Replay { refused: self.refused, ..Replay::default() };
@@ -330,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn turns_that_alternate_are_two_graphs() {
+    fn iterations_that_alternate_are_two_graphs() {
         let notes = Notes::default();
         play(&notes, (0..20).map(|k| (0..6).map(|i| 10 * (k % 2) + i).collect()));
         assert_eq!((notes.made.get(), notes.replayed.get()), (2, 16));
@@ -369,8 +369,8 @@ mod tests {
     #[test]
     fn old_graphs_make_room() {
         let notes = Notes::default();
-        let turns = |k: u64| vec![(0..5).map(|i| 100 * k + i).collect::<Vec<u64>>(); 4];
-        play(&notes, (0..40).flat_map(turns));
+        let iterations = |k: u64| vec![(0..5).map(|i| 100 * k + i).collect::<Vec<u64>>(); 4];
+        play(&notes, (0..40).flat_map(iterations));
         assert_eq!(notes.made.get(), 40);
         assert_eq!(notes.let_go.get(), 40 - SEGMENTS);
     }
@@ -412,9 +412,9 @@ mod tests {
         };
         let notes = Notes::default();
         let mut replay = Replay::default();
-        for turn in 0..6 {
-            (0..16).for_each(|k| replay.give(&notes, launch(16 * turn + k)).unwrap());
-            replay.turn(&notes).unwrap();
+        for iteration in 0..6 {
+            (0..16).for_each(|k| replay.give(&notes, launch(16 * iteration + k)).unwrap());
+            replay.end_iteration(&notes).unwrap();
         }
         assert_eq!((notes.made.get(), notes.replayed.get()), (1, 4));
         // Every graph settles the record first.

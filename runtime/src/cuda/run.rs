@@ -4,9 +4,8 @@ use super::array::{Account, Array};
 use super::driver::{Address, Function, Gpu};
 use super::replay::Record;
 use super::watch::Guard;
-use super::{Kernel, Loaded, blocks, bulk, desc, sort};
+use super::{Kernel, Loaded, bulk, desc, rope, sort};
 use crate::array::{self, OutOfMemory};
-use crate::blocks::Blocks;
 use crate::cancel::CancelToken;
 use crate::check::{RuntimeError, Span};
 use crate::exec::device::{self, ArrayResult, Device, Held, Results, Rows};
@@ -14,6 +13,7 @@ use crate::exec::frame::{Frame, HostValue};
 use crate::exec::{Options, Run, internal, out_of_memory};
 use crate::prim::{Prim, Scalar};
 use crate::profile::Counters;
+use crate::rope::Rope;
 use cudarc::driver::DriverError;
 use std::cell::Cell;
 use std::fmt;
@@ -101,7 +101,7 @@ impl<'a> Cuda<'a> {
     pub(super) fn head(&self, recursive: bool) -> Result<Vec<u64>, RuntimeError> {
         let number = self.launches.get() + 1;
         self.launches.set(number);
-        /// What a call may take beyond where it looks at the stack.
+        /// Bytes that a call may take beyond where it looks at the stack.
         const RESERVE: usize = 2048;
         let stack = if recursive { self.loaded.stack.saturating_sub(RESERVE) } else { 0 };
         Ok(vec![address(&self.failure, Span::default())?, number, stack as u64])
@@ -198,7 +198,7 @@ fn grid(blocks: u64) -> Result<u32, RuntimeError> {
 
 impl<'a> Device for Cuda<'a> {
     type Array = Array;
-    type Blocks = Arc<Blocks<Array>>;
+    type Rope = Arc<Rope<Array>>;
     type Desc = Arc<desc::Desc>;
     type Kernel = Kernel;
 
@@ -224,8 +224,8 @@ impl<'a> Device for Cuda<'a> {
         run.device.fetch(&mut [], 0)
     }
 
-    fn turn(run: &Run<Self>) -> Result<(), RuntimeError> {
-        run.device.gpu().turn().map_err(broken)
+    fn end_iteration(run: &Run<Self>) -> Result<(), RuntimeError> {
+        run.device.gpu().end_iteration().map_err(broken)
     }
 
     fn kernel(run: &Run<Self>, k: &Kernel, frame: &mut Frame<Self>, span: Span) -> Results<Self> {
@@ -247,7 +247,7 @@ impl<'a> Device for Cuda<'a> {
         Ok(Some(Scalar::from_bits(a.prim(), u64::from_le_bytes(word))))
     }
 
-    fn read_blocks(run: &Run<Self>, b: &Arc<Blocks<Array>>, i: i64) -> Result<Option<Scalar>, RuntimeError> {
+    fn read_rope(run: &Run<Self>, b: &Arc<Rope<Array>>, i: i64) -> Result<Option<Scalar>, RuntimeError> {
         match b.find(i) {
             Some((part, at)) => Self::read(run, part, at as i64),
             None => {
@@ -301,13 +301,13 @@ impl<'a> Device for Cuda<'a> {
         run.concat_arrays(parts, prim, span)
     }
 
-    fn join(
+    fn append(
         _: &Run<Self>,
         parts: Vec<HostValue<Self>>,
         prim: Prim,
         span: Span,
-    ) -> Result<(Arc<Blocks<Array>>, Vec<i64>), RuntimeError> {
-        device::join(parts, prim, |array| address(array, span).map(drop))
+    ) -> Result<(Arc<Rope<Array>>, Vec<i64>), RuntimeError> {
+        device::append(parts, prim, |array| address(array, span).map(drop))
     }
 
     fn sort(
@@ -320,28 +320,31 @@ impl<'a> Device for Cuda<'a> {
         sort::rows(run, rows, keys, values, span)
     }
 
-    fn tidy(
+    fn compact(
         run: &Run<Self>,
-        blocks: Arc<Blocks<Array>>,
+        rope: Arc<Rope<Array>>,
         rows: (Array, Array),
-        kept: Option<Arc<Blocks<Array>>>,
+        kept: Option<Arc<Rope<Array>>>,
         span: Span,
-    ) -> Result<(Arc<Blocks<Array>>, Array), RuntimeError> {
-        blocks::tidy(run, blocks, rows, kept, span)
+    ) -> Result<(Arc<Rope<Array>>, Array), RuntimeError> {
+        rope::compact(run, rope, rows, kept, span)
     }
 
-    fn grown(mut blocks: Arc<Blocks<Array>>, base: Option<Arc<Blocks<Array>>>) -> (Arc<Blocks<Array>>, bool) {
-        let grown = Arc::make_mut(&mut blocks).grown(base.as_deref());
-        (blocks, grown)
+    fn needs_collection(
+        mut rope: Arc<Rope<Array>>,
+        base: Option<Arc<Rope<Array>>>,
+    ) -> (Arc<Rope<Array>>, bool) {
+        let needs_collection = Arc::make_mut(&mut rope).needs_collection(base.as_deref());
+        (rope, needs_collection)
     }
 
-    fn sweep(
+    fn collect(
         run: &Run<Self>,
-        blocks: Arc<Blocks<Array>>,
-        starts: Arc<Blocks<Array>>,
+        rope: Arc<Rope<Array>>,
+        starts: Arc<Rope<Array>>,
         weight: i64,
-    ) -> Result<(Arc<Blocks<Array>>, bool), RuntimeError> {
-        device::sweep(run, blocks, starts, weight)
+    ) -> Result<(Arc<Rope<Array>>, bool), RuntimeError> {
+        device::collect(run, rope, starts, weight)
     }
 
     fn make_desc(run: &Run<Self>, lengths: Array, span: Span) -> Result<Arc<desc::Desc>, RuntimeError> {
@@ -421,24 +424,25 @@ impl<'a> Run<'_, Cuda<'a>> {
         self.count(|c| c.launch(2 * elements, bytes));
         let total = parts.iter().map(Held::len).sum();
         let mut at = parts[0].len();
-        let joined = if in_place && parts[0].capacity() >= total {
+        let appended = if in_place && parts[0].capacity() >= total {
             parts[0].clone().with_len(total)
         } else {
             // What is appended to is likely to be appended to again: there is room for as much.
             let ample = if in_place { total.max(2 * at) } else { total };
-            let grown = Array::fresh(cuda.gpu(), &cuda.account, prim, ample);
-            let grown = grown.or_else(|_: OutOfMemory| Array::fresh(cuda.gpu(), &cuda.account, prim, total));
-            let grown = grown.map_err(|e| out_of_memory(e, span))?;
+            let needs_collection = Array::fresh(cuda.gpu(), &cuda.account, prim, ample);
+            let needs_collection = needs_collection
+                .or_else(|_: OutOfMemory| Array::fresh(cuda.gpu(), &cuda.account, prim, total));
+            let needs_collection = needs_collection.map_err(|e| out_of_memory(e, span))?;
             cuda.gpu()
-                .copy(address(&grown, span)?, address(&parts[0], span)?, parts[0].size())
+                .copy(address(&needs_collection, span)?, address(&parts[0], span)?, parts[0].size())
                 .map_err(broken)?;
-            grown.with_len(total)
+            needs_collection.with_len(total)
         };
         for part in &parts[1..] {
-            let to = joined.element(at).map_err(|e| out_of_memory(e, span))?;
+            let to = appended.element(at).map_err(|e| out_of_memory(e, span))?;
             cuda.gpu().copy(to, address(part, span)?, part.size()).map_err(broken)?;
             at += part.len();
         }
-        Ok(joined)
+        Ok(appended)
     }
 }

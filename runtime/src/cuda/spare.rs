@@ -1,4 +1,4 @@
-//! Small memory that was given back, for those who want as much: turns of a loop get the same memory again, without asking the
+//! Small memory that was given back, for those who want as much: iterations of a loop get the same memory again, without asking the
 //! driver. All work on a device is in one order, so that what is given back may be used at once.
 
 use super::driver::Address;
@@ -24,7 +24,7 @@ impl Spare {
         Some(found)
     }
 
-    /// Whether memory of this size is kept; then it is.
+    /// True if memory of this size is kept; then it is.
     pub fn keep(&mut self, address: Address, bytes: usize) -> bool {
         let fits = bytes <= SMALL;
         if fits {
@@ -34,7 +34,7 @@ impl Spare {
         fits
     }
 
-    /// Whether more is kept than should be.
+    /// True if more is kept than should be.
     pub fn is_full(&self) -> bool {
         self.bytes > MOST
     }

@@ -47,17 +47,17 @@ impl Stream {
     ///
     /// # Safety
     ///
-    /// It is not used by anything that is asked for later.
+    /// The memory is not used by anything that is asked for later.
     pub unsafe fn free(&self, address: Address) -> Result<(), DriverError> {
         // SAFETY: as above.
         unsafe { result::free_async(address, self.raw) }
     }
 
-    /// Lets go of it.
+    /// Releases it.
     ///
     /// # Safety
     ///
-    /// It is not used any more.
+    /// The graph is not used any more.
     pub unsafe fn destroy(&self) -> Result<(), DriverError> {
         // SAFETY: as above.
         unsafe { stream::destroy(self.maker).and(stream::destroy(self.raw)) }

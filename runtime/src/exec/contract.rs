@@ -29,7 +29,7 @@ const DEEP: usize = 16;
 /// With fewer rows, columns or steps the ordinary kernel is as good.
 const FEW: usize = 4;
 
-/// What varies over a contraction whose sizes are known.
+/// Sizes that vary over a contraction.
 #[derive(Clone, Copy)]
 struct Sizes {
     rows: usize,
@@ -66,7 +66,7 @@ struct Target {
 unsafe impl Sync for Target {}
 
 impl Launch<'_> {
-    /// Whether the kernel is a contraction large enough to be done as one; its sizes.
+    /// Sizes of the contraction, if it is large enough to be done as one.
     fn contraction_sizes(&self, c: &Contraction) -> Option<(usize, usize, usize)> {
         let columns = usize::try_from(self.evaluate(&c.columns)).ok()?;
         let depth = usize::try_from(self.evaluate(&c.depth)).ok()?;

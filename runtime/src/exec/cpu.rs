@@ -4,11 +4,11 @@ use super::device::{ArrayResult, Device, Held, Results, Rows};
 use super::frame::{Frame, HostValue};
 use super::{Desc, Run, device, out_of_memory, threads};
 use crate::array::{Array, OutOfMemory};
-use crate::blocks::Blocks;
 use crate::check::{RuntimeError, Span};
 use crate::plan::{Code, Kernel};
 use crate::prim::{Prim, Scalar};
 use crate::profile::{self, Counters};
+use crate::rope::Rope;
 use std::sync::Arc;
 
 /// How the processor is used.
@@ -19,7 +19,7 @@ pub struct Cpu {
     /// Number of threads.
     pub threads: usize,
     /// See [`super::Options`].
-    pub smallest_pieces: bool,
+    pub smallest_chunks: bool,
     /// See [`super::Options`].
     pub reproducible: bool,
 }
@@ -40,7 +40,7 @@ impl Held for Array {
 
 impl Device for Cpu {
     type Array = Array;
-    type Blocks = Arc<Blocks>;
+    type Rope = Arc<Rope>;
     type Desc = Arc<Desc>;
     type Kernel = Kernel;
 
@@ -65,7 +65,7 @@ impl Device for Cpu {
         Ok(index.map(|i| a.get(i)))
     }
 
-    fn read_blocks(_: &Run, b: &Arc<Blocks>, i: i64) -> Result<Option<Scalar>, RuntimeError> {
+    fn read_rope(_: &Run, b: &Arc<Rope>, i: i64) -> Result<Option<Scalar>, RuntimeError> {
         Ok(b.get(i))
     }
 
@@ -101,18 +101,18 @@ impl Device for Cpu {
 
     fn concat(run: &Run, parts: Vec<Array>, prim: Prim, span: Span) -> ArrayResult<Cpu> {
         let mut cost = Counters::default();
-        let joined = Array::concat(parts, prim, &mut cost).map_err(|e| out_of_memory(e, span))?;
+        let appended = Array::concat(parts, prim, &mut cost).map_err(|e| out_of_memory(e, span))?;
         run.count(|c| *c += cost);
-        Ok(joined)
+        Ok(appended)
     }
 
-    fn join(
+    fn append(
         _: &Run,
         parts: Vec<HostValue>,
         prim: Prim,
         _: Span,
-    ) -> Result<(Arc<Blocks>, Vec<i64>), RuntimeError> {
-        device::join(parts, prim, |_| Ok(()))
+    ) -> Result<(Arc<Rope>, Vec<i64>), RuntimeError> {
+        device::append(parts, prim, |_| Ok(()))
     }
 
     fn sort(
@@ -125,36 +125,36 @@ impl Device for Cpu {
         run.sort(rows, keys, values, span)
     }
 
-    fn tidy(
+    fn compact(
         run: &Run,
-        mut blocks: Arc<Blocks>,
+        mut rope: Arc<Rope>,
         (starts, lens): (Array, Array),
-        kept: Option<Arc<Blocks>>,
+        kept: Option<Arc<Rope>>,
         span: Span,
-    ) -> Result<(Arc<Blocks>, Array), RuntimeError> {
-        if blocks.count() <= 1 {
-            return Ok((blocks, starts));
+    ) -> Result<(Arc<Rope>, Array), RuntimeError> {
+        if rope.count() <= 1 {
+            return Ok((rope, starts));
         }
-        let tidied = Arc::make_mut(&mut blocks).tidy(starts.slice(), lens.slice(), kept.as_deref());
-        let moved = tidied.map_err(|e| out_of_memory(e, span))?;
+        let compacted = Arc::make_mut(&mut rope).compact(starts.slice(), lens.slice(), kept.as_deref());
+        let moved = compacted.map_err(|e| out_of_memory(e, span))?;
         let copied = moved.as_ref().map_or(0, |m| m.copied);
-        let size = blocks.prim().size();
+        let size = rope.prim().size();
         run.count(|c| c.launch(2 * starts.len() + 2 * copied, copied * size));
-        Ok((blocks, moved.map_or(starts, |m| m.starts)))
+        Ok((rope, moved.map_or(starts, |m| m.starts)))
     }
 
-    fn grown(mut blocks: Arc<Blocks>, base: Option<Arc<Blocks>>) -> (Arc<Blocks>, bool) {
-        let grown = Arc::make_mut(&mut blocks).grown(base.as_deref());
-        (blocks, grown)
+    fn needs_collection(mut rope: Arc<Rope>, base: Option<Arc<Rope>>) -> (Arc<Rope>, bool) {
+        let needs_collection = Arc::make_mut(&mut rope).needs_collection(base.as_deref());
+        (rope, needs_collection)
     }
 
-    fn sweep(
+    fn collect(
         run: &Run,
-        blocks: Arc<Blocks>,
-        starts: Arc<Blocks>,
+        rope: Arc<Rope>,
+        starts: Arc<Rope>,
         weight: i64,
-    ) -> Result<(Arc<Blocks>, bool), RuntimeError> {
-        device::sweep(run, blocks, starts, weight)
+    ) -> Result<(Arc<Rope>, bool), RuntimeError> {
+        device::collect(run, rope, starts, weight)
     }
 
     fn make_desc(run: &Run, lengths: Array, span: Span) -> Result<Arc<Desc>, RuntimeError> {

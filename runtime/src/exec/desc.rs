@@ -75,12 +75,12 @@ impl Desc {
         self.offsets.slice::<i64>()[self.rows()] as usize
     }
 
-    /// Whether the lengths have been made.
+    /// True if the lengths have been made.
     pub fn has_lengths(&self) -> bool {
         self.lengths.get().is_some()
     }
 
-    /// Whether the rows of elements have been made.
+    /// True if the rows of elements have been made.
     pub fn has_seg_ids(&self) -> bool {
         self.seg_ids.get().is_some()
     }

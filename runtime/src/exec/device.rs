@@ -1,4 +1,4 @@
-//! What holds the arrays of a run and does its bulk operations: the processor itself ([`super::cpu`]), or a GPU.
+//! Devices: holders of the arrays of a run, which do its bulk operations: the processor itself ([`super::cpu`]), or a GPU.
 //!
 //! The host's part of a program, its control flow, scalars and checks, is the same for all of them ([`super::host`]); a device
 //! is given arrays to hold and operations to do, in order. It may do them later: what it gives back to the host,
@@ -7,10 +7,10 @@
 use super::Run;
 use super::frame::{Frame, HostValue};
 use crate::array::Array;
-use crate::blocks::{Blocks, Part};
 use crate::check::{RuntimeError, Span};
 use crate::plan::Operand;
 use crate::prim::{Prim, Scalar};
+use crate::rope::{Part, Rope};
 use std::fmt::Debug;
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ pub trait Held: Clone + Debug {
     fn prim(&self) -> Prim;
     /// Number of elements.
     fn len(&self) -> usize;
-    /// Whether nobody else holds it, so that it may be updated in place.
+    /// True if nobody else holds it, so that it may be updated in place.
     fn is_unique(&mut self) -> bool;
     /// Bytes of its elements.
     fn size(&self) -> usize {
@@ -48,7 +48,7 @@ pub trait Device: Clone + Debug + Sized {
     /// An array.
     type Array: Held;
     /// Arrays that are read as one.
-    type Blocks: Clone + Debug;
+    type Rope: Clone + Debug;
     /// A descriptor.
     type Desc: Clone + Debug;
     /// A bulk operation with a body.
@@ -65,8 +65,8 @@ pub trait Device: Clone + Debug + Sized {
     /// Waits for what is still to be done; fails if that does.
     fn settle(run: &Run<Self>) -> Result<(), RuntimeError>;
 
-    /// A turn of a loop has ended.
-    fn turn(_: &Run<Self>) -> Result<(), RuntimeError> {
+    /// An iteration of a loop has ended.
+    fn end_iteration(_: &Run<Self>) -> Result<(), RuntimeError> {
         Ok(())
     }
 
@@ -75,8 +75,8 @@ pub trait Device: Clone + Debug + Sized {
 
     /// An element; none if the index is outside.
     fn read(run: &Run<Self>, a: &Self::Array, i: i64) -> Result<Option<Scalar>, RuntimeError>;
-    /// An element of blocks; none if the index is in no array.
-    fn read_blocks(run: &Run<Self>, b: &Self::Blocks, i: i64) -> Result<Option<Scalar>, RuntimeError>;
+    /// An element of a rope; none if the index is in no array.
+    fn read_rope(run: &Run<Self>, b: &Self::Rope, i: i64) -> Result<Option<Scalar>, RuntimeError>;
     /// The array with an element replaced; the index is inside.
     fn write(run: &Run<Self>, a: Self::Array, i: usize, x: Scalar, span: Span) -> ArrayResult<Self>;
     /// The scalars.
@@ -89,13 +89,13 @@ pub trait Device: Clone + Debug + Sized {
     fn slice(run: &Run<Self>, a: Self::Array, start: usize, len: usize, span: Span) -> ArrayResult<Self>;
     /// Arrays one after the other; counts what that costs.
     fn concat(run: &Run<Self>, parts: Vec<Self::Array>, prim: Prim, span: Span) -> ArrayResult<Self>;
-    /// Arrays and blocks as blocks, and what is added to the indices of each.
-    fn join(
+    /// Arrays and ropes as one rope, and what is added to the indices of each.
+    fn append(
         run: &Run<Self>,
         parts: Vec<HostValue<Self>>,
         prim: Prim,
         span: Span,
-    ) -> Result<(Self::Blocks, Vec<i64>), RuntimeError>;
+    ) -> Result<(Self::Rope, Vec<i64>), RuntimeError>;
     /// The keys of every row in ascending order, and the values that came with them.
     fn sort(
         run: &Run<Self>,
@@ -104,24 +104,24 @@ pub trait Device: Clone + Debug + Sized {
         values: Option<Self::Array>,
         span: Span,
     ) -> Result<Vec<Self::Array>, RuntimeError>;
-    /// See [`crate::blocks::Blocks::leave`], of which `rows` are starts and lengths; counts what it costs.
-    fn tidy(
+    /// See [`crate::rope::Rope::leave`], of which `rows` are starts and lengths; counts what it costs.
+    fn compact(
         run: &Run<Self>,
-        blocks: Self::Blocks,
+        rope: Self::Rope,
         rows: (Self::Array, Self::Array),
-        kept: Option<Self::Blocks>,
+        kept: Option<Self::Rope>,
         span: Span,
-    ) -> Result<(Self::Blocks, Self::Array), RuntimeError>;
+    ) -> Result<(Self::Rope, Self::Array), RuntimeError>;
 
-    /// See [`crate::blocks::Blocks::grown`].
-    fn grown(blocks: Self::Blocks, base: Option<Self::Blocks>) -> (Self::Blocks, bool);
-    /// See [`crate::blocks::Blocks::sweep`]; counts what it costs.
-    fn sweep(
+    /// See [`crate::rope::Rope::needs_collection`].
+    fn needs_collection(rope: Self::Rope, base: Option<Self::Rope>) -> (Self::Rope, bool);
+    /// See [`crate::rope::Rope::collect`]; counts what it costs.
+    fn collect(
         run: &Run<Self>,
-        blocks: Self::Blocks,
-        starts: Self::Blocks,
+        rope: Self::Rope,
+        starts: Self::Rope,
         weight: i64,
-    ) -> Result<(Self::Blocks, bool), RuntimeError>;
+    ) -> Result<(Self::Rope, bool), RuntimeError>;
 
     /// A descriptor of rows of these lengths.
     fn make_desc(run: &Run<Self>, lengths: Self::Array, span: Span) -> Result<Self::Desc, RuntimeError>;
@@ -144,11 +144,11 @@ pub trait Device: Clone + Debug + Sized {
 }
 
 impl<D: Device> Run<'_, D> {
-    /// The element of an array or of blocks that the host reads.
+    /// The element of an array or of a rope that the host reads.
     pub fn element(&self, a: &HostValue<D>, i: i64) -> Result<Scalar, RuntimeError> {
         let found = match a {
             HostValue::Array(a) => D::read(self, a, i)?,
-            HostValue::Blocks(b) => D::read_blocks(self, b, i)?,
+            HostValue::Rope(b) => D::read_rope(self, b, i)?,
             _ => None,
         };
         found.ok_or_else(|| super::internal(&format!("a read at {i}, where nothing is")))
@@ -160,52 +160,52 @@ impl<D: Device> Run<'_, D> {
     }
 }
 
-/// See [`Device::sweep`]: the host looks at where rows start.
-pub fn sweep<D>(
+/// See [`Device::collect`]: the host looks at where rows start.
+pub fn collect<D>(
     run: &Run<D>,
-    mut blocks: D::Blocks,
-    starts: D::Blocks,
+    mut rope: D::Rope,
+    starts: D::Rope,
     weight: i64,
-) -> Result<(D::Blocks, bool), RuntimeError>
+) -> Result<(D::Rope, bool), RuntimeError>
 where
-    D: Device<Blocks = Arc<Blocks<<D as Device>::Array>>, Array: Part>,
+    D: Device<Rope = Arc<Rope<<D as Device>::Array>>, Array: Part>,
 {
-    let Some(cost) = blocks.pay_for_sweep(&starts) else { return Ok((blocks, false)) };
+    let Some(cost) = rope.pay_for_collection(&starts) else { return Ok((rope, false)) };
     run.count(|c| c.launch(cost, 0));
-    let looked_at = starts.parts().filter(|_| blocks.count() > 1);
+    let looked_at = starts.parts().filter(|_| rope.count() > 1);
     let starts = looked_at.map(|a| D::download(run, a.clone()));
     let starts = starts.collect::<Result<Vec<Array>, RuntimeError>>()?;
-    let sparse = Arc::make_mut(&mut blocks).sweep(starts.iter().map(Array::slice::<i64>), weight);
-    Ok((blocks, sparse))
+    let sparse = Arc::make_mut(&mut rope).collect(starts.iter().map(Array::slice::<i64>), weight);
+    Ok((rope, sparse))
 }
 
-/// Arrays and blocks as one set of blocks, see [`Device::join`]. `ready` sees each array before its place is asked for.
-pub fn join<D>(
+/// Arrays and ropes as one rope, see [`Device::append`]. `ready` sees each array before its place is asked for.
+pub fn append<D>(
     parts: Vec<HostValue<D>>,
     prim: Prim,
     ready: impl Fn(&D::Array) -> Result<(), RuntimeError>,
-) -> Result<(D::Blocks, Vec<i64>), RuntimeError>
+) -> Result<(D::Rope, Vec<i64>), RuntimeError>
 where
-    D: Device<Blocks = Arc<Blocks<<D as Device>::Array>>, Array: Part>,
+    D: Device<Rope = Arc<Rope<<D as Device>::Array>>, Array: Part>,
 {
-    let mut joined = Arc::new(Blocks::new(prim));
+    let mut rope = Arc::new(Rope::new(prim));
     let mut origins = Vec::with_capacity(parts.len());
     for part in parts {
         origins.push(match part {
             HostValue::Array(a) => {
                 ready(&a)?;
-                Arc::make_mut(&mut joined).add(a)
+                Arc::make_mut(&mut rope).add(a)
             }
-            HostValue::Blocks(b) if joined.count() == 0 => {
-                joined = b;
+            HostValue::Rope(b) if rope.count() == 0 => {
+                rope = b;
                 0
             }
-            HostValue::Blocks(b) => {
-                Arc::make_mut(&mut joined).add_all(&b);
+            HostValue::Rope(b) => {
+                Arc::make_mut(&mut rope).add_all(&b);
                 0
             }
-            other => return Err(super::internal(&format!("{other:?} where arrays are joined"))),
+            other => return Err(super::internal(&format!("{other:?} where arrays are appended"))),
         });
     }
-    Ok((joined, origins))
+    Ok((rope, origins))
 }

@@ -1,9 +1,9 @@
-//! Filters: each piece writes what it keeps from its own first position on; then the pieces are moved together.
+//! Filters: each chunk writes what it keeps from its own first position on; then the chunks are moved together.
 
 use super::frame::HostValue;
 use super::launch::{Launch, as_row};
 use super::out_of_memory;
-use super::space::Piece;
+use super::space::Chunk;
 use super::threads;
 use crate::array::Array;
 use crate::check::RuntimeError;
@@ -14,42 +14,42 @@ impl Launch<'_> {
     pub fn filter(&mut self, prims: &[Prim]) -> Result<Vec<HostValue>, RuntimeError> {
         let mut counts = self.outputs(0, &[Prim::I64], self.space.rows)?;
         let scratch = self.outputs(1, prims, self.space.total)?;
-        let pieces =
-            if self.threads == 1 { vec![self.space.whole()] } else { self.space.row_pieces(self.threads) };
-        let kept: Vec<AtomicI64> = pieces.iter().map(|_| AtomicI64::new(0)).collect();
-        threads::run(self.threads, pieces.len(), |i| {
-            kept[i].store(self.filter_piece(&pieces[i]), Relaxed);
+        let chunks =
+            if self.threads == 1 { vec![self.space.whole()] } else { self.space.row_chunks(self.threads) };
+        let kept: Vec<AtomicI64> = chunks.iter().map(|_| AtomicI64::new(0)).collect();
+        threads::run(self.threads, chunks.len(), |i| {
+            kept[i].store(self.filter_chunk(&chunks[i]), Relaxed);
         });
         self.check()?;
         let kept: Vec<usize> = kept.into_iter().map(|n| n.into_inner() as usize).collect();
         if let Some(counts) = counts.first_mut() {
-            count_giants(counts, &pieces, &kept);
+            count_giants(counts, &chunks, &kept);
         }
         let total: usize = kept.iter().sum();
         let mut results: Vec<HostValue> = vec![Scalar::I64(total as i64).into()];
         results.extend(counts.into_iter().map(HostValue::Array));
         for a in scratch {
-            results.push(self.compact(a, &pieces, &kept, total)?.into());
+            results.push(self.compact(a, &chunks, &kept, total)?.into());
         }
         Ok(results)
     }
 
     /// The number kept; for a part of a giant row its count does not become the row's.
-    fn filter_piece(&self, p: &Piece) -> i64 {
+    fn filter_chunk(&self, p: &Chunk) -> i64 {
         if p.part.is_none() {
-            return self.piece(self.kernel.code, &self.env, p).unwrap_or(0);
+            return self.run_chunk(self.kernel.code, &self.env, p).unwrap_or(0);
         }
         let unused = AtomicU64::new(0);
         let mut env = self.env.clone();
         env[self.kernel.layout.outputs_at()] = as_row(unused.as_ptr() as *const u8, p.row_lo, 8);
-        self.piece(self.kernel.code, &env, p).unwrap_or(0)
+        self.run_chunk(self.kernel.code, &env, p).unwrap_or(0)
     }
 
-    /// The kept elements of all pieces, one after the other.
+    /// The kept elements of all chunks, one after the other.
     fn compact(
         &self,
         mut scratch: Array,
-        pieces: &[Piece],
+        chunks: &[Chunk],
         kept: &[usize],
         total: usize,
     ) -> Result<Array, RuntimeError> {
@@ -58,16 +58,16 @@ impl Launch<'_> {
             let result = self.alloc(scratch.prim(), total)?;
             let starts = prefix_sums(kept);
             let (from, to) = (Address(scratch.as_ptr()), Address(result.as_ptr()));
-            threads::run(self.threads, pieces.len(), |i| {
-                // SAFETY: a piece's kept elements start at its first position and are no more than it has; the
+            threads::run(self.threads, chunks.len(), |i| {
+                // SAFETY: a chunk's kept elements start at its first position and are no more than it has; the
                 // destinations are disjoint and inside, as their starts are sums of the numbers kept.
-                unsafe { from.copy(pieces[i].lo * size, &to, starts[i] * size, kept[i] * size) };
+                unsafe { from.copy(chunks[i].lo * size, &to, starts[i] * size, kept[i] * size) };
             });
             return Ok(result);
         }
         let mut at = 0;
         let bytes = scratch.bytes_mut();
-        for (p, n) in pieces.iter().zip(kept) {
+        for (p, n) in chunks.iter().zip(kept) {
             if p.lo != at {
                 bytes.copy_within(p.lo * size..(p.lo + n) * size, at * size);
             }
@@ -80,9 +80,9 @@ impl Launch<'_> {
 }
 
 /// The counts of rows that were filtered in parts.
-fn count_giants(counts: &mut Array, pieces: &[Piece], kept: &[usize]) {
+fn count_giants(counts: &mut Array, chunks: &[Chunk], kept: &[usize]) {
     let counts = counts.slice_mut::<i64>();
-    let parts = || pieces.iter().zip(kept).filter(|(p, _)| p.part.is_some());
+    let parts = || chunks.iter().zip(kept).filter(|(p, _)| p.part.is_some());
     parts().for_each(|(p, _)| counts[p.row_lo] = 0);
     parts().for_each(|(p, n)| counts[p.row_lo] += *n as i64);
 }

@@ -2,7 +2,7 @@
 
 use super::frame::{Frame, HostValue};
 use super::launch::{Launch, as_row};
-use super::space::Piece;
+use super::space::Chunk;
 use super::threads;
 use crate::array::Array;
 use crate::check::RuntimeError;
@@ -16,23 +16,23 @@ impl Launch<'_> {
         if self.contract(&results[0])? {
             return Ok(results.into_iter().map(HostValue::Array).collect());
         }
-        let pieces = self.space.row_pieces(self.threads);
-        let partials = self.partials(fold, &pieces)?;
-        threads::run(self.threads, pieces.len(), |i| {
-            let p = &pieces[i];
+        let chunks = self.space.row_chunks(self.threads);
+        let partials = self.partials(fold, &chunks)?;
+        threads::run(self.threads, chunks.len(), |i| {
+            let p = &chunks[i];
             match p.part {
-                None => self.piece(self.kernel.code, &self.env, p),
-                Some(part) => self.piece(self.kernel.code, &self.part_env(&partials, part, p.row_lo), p),
+                None => self.run_chunk(self.kernel.code, &self.env, p),
+                Some(part) => self.run_chunk(self.kernel.code, &self.part_env(&partials, part, p.row_lo), p),
             };
         });
         self.check()?;
-        self.combine(fold, &pieces, &partials)?;
+        self.combine(fold, &chunks, &partials)?;
         Ok(results.into_iter().map(HostValue::Array).collect())
     }
 
     /// One value per part, if there are parts, and combined result, with their addresses in the partials words.
-    fn partials(&mut self, fold: &Fold, pieces: &[Piece]) -> Result<Vec<Array>, RuntimeError> {
-        let parts = pieces.iter().filter(|p| p.part.is_some()).count();
+    fn partials(&mut self, fold: &Fold, chunks: &[Chunk]) -> Result<Vec<Array>, RuntimeError> {
+        let parts = chunks.iter().filter(|p| p.part.is_some()).count();
         if parts == 0 {
             return Ok(Vec::new());
         }
@@ -58,16 +58,16 @@ impl Launch<'_> {
     }
 
     /// Combines the parts of each giant row.
-    fn combine(&self, fold: &Fold, pieces: &[Piece], partials: &[Array]) -> Result<(), RuntimeError> {
+    fn combine(&self, fold: &Fold, chunks: &[Chunk], partials: &[Array]) -> Result<(), RuntimeError> {
         if partials.is_empty() {
             return Ok(());
         }
-        let parts: Vec<&Piece> = pieces.iter().filter(|p| p.part.is_some()).collect();
+        let parts: Vec<&Chunk> = chunks.iter().filter(|p| p.part.is_some()).collect();
         for row in parts.chunk_by(|a, b| a.row_lo == b.row_lo) {
             let (first, last) = (row[0], row[row.len() - 1]);
             let (Some(lo), Some(hi)) = (first.part, last.part) else { continue };
-            let all = Piece { row_lo: first.row_lo, row_hi: first.row_lo + 1, lo, hi: hi + 1, part: None };
-            self.piece(fold.combine, &self.env, &all);
+            let all = Chunk { row_lo: first.row_lo, row_hi: first.row_lo + 1, lo, hi: hi + 1, part: None };
+            self.run_chunk(fold.combine, &self.env, &all);
         }
         self.check()
     }

@@ -7,7 +7,7 @@ use crate::check::RuntimeError;
 use crate::plan::{Operand, Slot};
 use crate::prim::Scalar;
 
-/// What a host variable holds.
+/// Value of a host variable.
 #[derive(Clone, Debug)]
 pub enum HostValue<D: Device = Cpu> {
     /// Not bound, or moved out.
@@ -17,7 +17,7 @@ pub enum HostValue<D: Device = Cpu> {
     /// A flat array.
     Array(D::Array),
     /// Arrays that are read as one.
-    Blocks(D::Blocks),
+    Rope(D::Rope),
     /// A descriptor.
     Desc(D::Desc),
 }
@@ -111,10 +111,10 @@ impl<D: Device> Frame<D> {
         }
     }
 
-    pub fn blocks(&mut self, x: Operand) -> Result<D::Blocks, RuntimeError> {
+    pub fn rope(&mut self, x: Operand) -> Result<D::Rope, RuntimeError> {
         match self.take(x) {
-            HostValue::Blocks(b) => Ok(b),
-            other => Err(internal(&format!("{other:?} where blocks are needed"))),
+            HostValue::Rope(b) => Ok(b),
+            other => Err(internal(&format!("{other:?} where a rope is needed"))),
         }
     }
 

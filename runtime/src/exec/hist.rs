@@ -1,20 +1,20 @@
-//! Histograms. If the destinations are small compared with the space, pieces update private copies (the first one
+//! Histograms. If the destinations are small compared with the space, chunks update private copies (the first one
 //! the destinations themselves), which are then combined in order; else one pass in order. Which of the two, and
-//! the pieces, depend on sizes only; but where grouping does not change results there are no more pieces than threads,
+//! the chunks, depend on sizes only; but where grouping does not change results there are no more chunks than threads,
 //! and where the order does not either, neighbours go to different copies if those are short.
 
 use super::Run;
 use super::frame::{Frame, HostValue};
 use super::launch::Launch;
 use super::out_of_memory;
-use super::space::Piece;
+use super::space::Chunk;
 use super::threads;
 use crate::array::Array;
 use crate::check::RuntimeError;
 use crate::plan::{Fold, Operand};
 use crate::prim::Scalar;
 
-/// Number of pieces with copies of their own, at most.
+/// Number of chunks with copies of their own, at most.
 const COPIES: usize = 8;
 /// Places up to which every other element goes to a copy.
 const FEW: usize = 1 << 11;
@@ -33,45 +33,45 @@ impl Run<'_> {
         let first = launch.kernel.layout.outputs_at() + 1;
         launch.env.copy_within(first..first + results.len(), first + results.len());
         let total = launch.space.total;
-        let pieces = if exact { COPIES.min(launch.threads) } else { COPIES };
-        let one = total < 4 * launch.space.part() || len * pieces > total / 2;
-        let pieces = launch.space.element_pieces(if one { 1 } else { pieces });
+        let chunks = if exact { COPIES.min(launch.threads) } else { COPIES };
+        let one = total < 4 * launch.space.part() || len * chunks > total / 2;
+        let chunks = launch.space.element_chunks(if one { 1 } else { chunks });
         let both = any_order && len <= FEW && len <= total / 32;
-        self.private_copies(launch, &pieces, fold, frame, (len, both))?;
+        self.private_copies(launch, &chunks, fold, frame, (len, both))?;
         Ok(results.into_iter().map(HostValue::Array).collect())
     }
 
-    /// Runs the pieces, with one table of the destinations each or with two; the very first are the destinations themselves.
+    /// Runs the chunks, with one table of the destinations each or with two; the very first are the destinations themselves.
     fn private_copies(
         &self,
         launch: &Launch,
-        pieces: &[Piece],
+        chunks: &[Chunk],
         fold: &Fold,
         frame: &Frame,
         (len, both): (usize, bool),
     ) -> Result<(), RuntimeError> {
         let tables = if both { 2 } else { 1 };
         let mut copies: Vec<Vec<Array>> = Vec::new();
-        for _ in 1..pieces.len() * tables {
+        for _ in 1..chunks.len() * tables {
             let neutral = |x: &Operand| self.neutral_array(frame.scalar(*x)?, len, launch);
             copies.push(fold.neutral.iter().map(neutral).collect::<Result<_, _>>()?);
         }
         let addresses = launch.kernel.layout.outputs_at() + 1;
-        threads::run(launch.threads, pieces.len(), |i| {
+        threads::run(launch.threads, chunks.len(), |i| {
             let mut env = launch.env.clone();
             for (at, table) in [(0, i * tables), (fold.prims.len(), (i + 1) * tables - 1)] {
                 if table > 0 {
                     write_addresses(&mut env[addresses + at..], &copies[table - 1]);
                 }
             }
-            launch.piece(launch.kernel.code, &env, &pieces[i]);
+            launch.run_chunk(launch.kernel.code, &env, &chunks[i]);
         });
         launch.check()?;
-        let all = Piece { row_lo: 0, row_hi: 1, lo: 0, hi: len, part: None };
+        let all = Chunk { row_lo: 0, row_hi: 1, lo: 0, hi: len, part: None };
         for copy in &copies {
             let mut env = launch.env.clone();
             write_addresses(&mut env[launch.kernel.layout.partials_at()..], copy);
-            launch.piece(fold.combine, &env, &all);
+            launch.run_chunk(fold.combine, &env, &all);
         }
         launch.check()
     }

@@ -88,26 +88,26 @@ impl<D: Device> Run<'_, D> {
                 Ok(Vec::new())
             }
             Op::Kernel(k) => D::kernel(self, k, frame, span),
-            Op::Join(xs, prim) => {
-                let (joined, origins) = D::join(self, frame.take_all(xs), *prim, span)?;
+            Op::Append(xs, prim) => {
+                let (rope, origins) = D::append(self, frame.take_all(xs), *prim, span)?;
                 let origins = origins.into_iter().map(|at| Scalar::I64(at).into());
-                Ok(std::iter::once(HostValue::Blocks(joined)).chain(origins).collect())
+                Ok(std::iter::once(HostValue::Rope(rope)).chain(origins).collect())
             }
-            Op::Tidy { blocks, starts, lens, kept } => {
+            Op::Compact { rope, starts, lens, kept } => {
                 let rows = (frame.array(*starts)?, frame.array(*lens)?);
-                let kept = kept.map(|b| frame.blocks(b)).transpose()?;
-                let (blocks, starts) = D::tidy(self, frame.blocks(*blocks)?, rows, kept, span)?;
-                Ok(vec![HostValue::Blocks(blocks), HostValue::Array(starts)])
+                let kept = kept.map(|b| frame.rope(b)).transpose()?;
+                let (rope, starts) = D::compact(self, frame.rope(*rope)?, rows, kept, span)?;
+                Ok(vec![HostValue::Rope(rope), HostValue::Array(starts)])
             }
-            Op::Grown { blocks, base } => {
-                let base = base.map(|b| frame.blocks(b)).transpose()?;
-                let (blocks, grown) = D::grown(frame.blocks(*blocks)?, base);
-                Ok(vec![HostValue::Blocks(blocks), Scalar::Bool(grown).into()])
+            Op::NeedsCollection { rope, base } => {
+                let base = base.map(|b| frame.rope(b)).transpose()?;
+                let (rope, needs_collection) = D::needs_collection(frame.rope(*rope)?, base);
+                Ok(vec![HostValue::Rope(rope), Scalar::Bool(needs_collection).into()])
             }
-            Op::Sweep { blocks, starts, weight } => {
-                let (starts, weight) = (frame.blocks(*starts)?, frame.size(*weight)? as i64);
-                let (blocks, sparse) = D::sweep(self, frame.blocks(*blocks)?, starts, weight)?;
-                Ok(vec![HostValue::Blocks(blocks), Scalar::Bool(sparse).into()])
+            Op::Collect { rope, starts, weight } => {
+                let (starts, weight) = (frame.rope(*starts)?, frame.size(*weight)? as i64);
+                let (rope, sparse) = D::collect(self, frame.rope(*rope)?, starts, weight)?;
+                Ok(vec![HostValue::Rope(rope), Scalar::Bool(sparse).into()])
             }
             Op::Sort { space, keys, values } => {
                 let rows = self.rows(*space, frame)?;
@@ -150,7 +150,7 @@ impl<D: Device> Run<'_, D> {
                     frame.set(*index, Scalar::from_bits(*prim, i as u64).into());
                     let next = self.block(&l.body, frame)?;
                     set_params(frame, next);
-                    D::turn(self)?;
+                    D::end_iteration(self)?;
                 }
             }
             LoopForm::While(cond) => {
@@ -158,7 +158,7 @@ impl<D: Device> Run<'_, D> {
                 while self.condition(cond, frame)? {
                     let next = self.block(&l.body, frame)?;
                     set_params(frame, next);
-                    D::turn(self)?;
+                    D::end_iteration(self)?;
                 }
             }
         }

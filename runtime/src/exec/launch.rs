@@ -1,8 +1,8 @@
-//! Launching a kernel: its environment, its pieces, its failure.
+//! Launching a kernel: its environment, its chunks, its failure.
 
 use super::frame::{Frame, HostValue};
 use super::partition::Moving;
-use super::space::{Piece, Space};
+use super::space::{Chunk, Space};
 use super::{Run, internal, out_of_memory, threads};
 use crate::array::Array;
 use crate::check::{RuntimeError, Span};
@@ -26,7 +26,7 @@ fn stack_size() -> usize {
 /// A kernel with everything it needs to run.
 pub struct Launch<'a> {
     pub kernel: &'a Kernel,
-    /// What its functions are.
+    /// Machine code of its functions.
     code: &'a [KernelFn],
     pub space: Space,
     pub threads: usize,
@@ -35,14 +35,14 @@ pub struct Launch<'a> {
     pub span: Span,
     /// See `EnvLayout`.
     pub env: Vec<u64>,
-    /// What the addresses in the environment point into.
+    /// Values that the addresses in the environment point into.
     _held: Vec<HostValue>,
     failure: Failure,
-    /// What the code of the pieces has counted.
+    /// Work that the code of the chunks has counted.
     work: AtomicU64,
-    /// What was copied because somebody else holds it.
+    /// Cost of copies of arrays that somebody else holds.
     copied: Counters,
-    /// If it is a partition.
+    /// State of a partition, if it is one.
     pub moving: Option<Moving>,
 }
 
@@ -83,7 +83,7 @@ impl Run<'_> {
         span: Span,
     ) -> Result<Launch<'k>, RuntimeError> {
         let mut space = Space::resolve(kernel, frame, span)?;
-        if self.device.smallest_pieces {
+        if self.device.smallest_chunks {
             space.cut_small();
         }
         let mut env = vec![0u64; kernel.layout.len()];
@@ -100,8 +100,8 @@ impl Run<'_> {
                     address
                 }
                 // An index of theirs is an address in units of elements.
-                HostValue::Blocks(b) => {
-                    held.push(HostValue::Blocks(b));
+                HostValue::Rope(b) => {
+                    held.push(HostValue::Rope(b));
                     0
                 }
                 _ => return Err(internal("a kernel reads something that is neither scalar nor array")),
@@ -191,8 +191,8 @@ impl Launch<'_> {
         Ok(())
     }
 
-    /// Runs `code` on a piece; the number it returns, or `None` if a check failed here or before.
-    pub fn piece(&self, code: CodeId, env: &[u64], p: &Piece) -> Option<i64> {
+    /// Runs `code` on a chunk; the number it returns, or `None` if a check failed here or before.
+    pub fn run_chunk(&self, code: CodeId, env: &[u64], p: &Chunk) -> Option<i64> {
         if self.has_failed_before(p.lo) {
             return None;
         }
@@ -208,13 +208,13 @@ impl Launch<'_> {
         Some(result)
     }
 
-    /// Runs `code` on a piece; the number it returns, below 0 if a check failed.
-    pub fn call(&self, code: CodeId, env: &[u64], p: &Piece, record: &mut ErrorRecord) -> i64 {
+    /// Runs `code` on a chunk; the number it returns, below 0 if a check failed.
+    pub fn call(&self, code: CodeId, env: &[u64], p: &Chunk, record: &mut ErrorRecord) -> i64 {
         let code = self.code[code.0 as usize];
         let (row_lo, row_hi) = (p.row_lo as i64, p.row_hi as i64);
         debug_assert_eq!(env.len(), self.kernel.layout.len());
         // SAFETY: the environment is laid out as the kernel's layout says, the arrays in it are alive and as long as
-        // the space demands; the code is the plan's own and lives as long. No two pieces write the same elements, but for
+        // the space demands; the code is the plan's own and lives as long. No two chunks write the same elements, but for
         // scatters. Threads that scatter to one index do nothing else there: what is written in Rust are relaxed atomic
         // stores (`partition::Word`), and machine code has ordinary stores of aligned words, one element each, which are what
         // relaxed atomic stores are compiled to. Nobody reads the array before the launch has ended.
@@ -222,7 +222,7 @@ impl Launch<'_> {
         if self.kernel.recursive { stacker::grow(stack_size() + RESERVE, &mut run) } else { run() }
     }
 
-    /// What the launch has cost, which gave these results.
+    /// Cost of the launch, which gave these results.
     fn cost(&self, results: &[HostValue]) -> Counters {
         let (kernel, space) = (self.kernel, &self.space);
         let mut cost = self.copied;
@@ -249,15 +249,15 @@ impl Launch<'_> {
         self.failure.record(record);
     }
 
-    /// Whether a check at a smaller position failed.
+    /// True if a check at a smaller position failed.
     pub fn has_failed_before(&self, pos: usize) -> bool {
         self.failure.pos.load(Relaxed) <= pos as i64
     }
 
-    /// Runs the kernel's own code on all pieces.
-    pub fn run(&self, pieces: &[Piece]) -> Result<(), RuntimeError> {
-        threads::run(self.threads, pieces.len(), |i| {
-            self.piece(self.kernel.code, &self.env, &pieces[i]);
+    /// Runs the kernel's own code on all chunks.
+    pub fn run(&self, chunks: &[Chunk]) -> Result<(), RuntimeError> {
+        threads::run(self.threads, chunks.len(), |i| {
+            self.run_chunk(self.kernel.code, &self.env, &chunks[i]);
         });
         self.check()
     }

@@ -14,9 +14,9 @@ impl Launch<'_> {
             return Ok(arrays.into_iter().map(HostValue::Array).collect());
         }
         let threads = if self.in_order(outs) { 1 } else { self.threads };
-        let pieces = self.space.balanced_pieces(threads);
-        self.run(&pieces)?;
-        self.settle_scatters(outs, &pieces, |_| self.env.clone());
+        let chunks = self.space.balanced_chunks(threads);
+        self.run(&chunks)?;
+        self.settle_scatters(outs, &chunks, |_| self.env.clone());
         Ok(arrays.into_iter().map(HostValue::Array).collect())
     }
 
@@ -38,7 +38,7 @@ impl Launch<'_> {
         Ok(arrays)
     }
 
-    /// Whether one thread has to write these outputs: the values written to one index by a scatter of several arrays belong
+    /// True if one thread has to write these outputs: the values written to one index by a scatter of several arrays belong
     /// together, so that no two threads may write them at once. One thread writes in the order of positions.
     pub fn in_order(&self, outs: &[Out]) -> bool {
         let scatters =

@@ -1,7 +1,7 @@
 //! The executor: runs the host functions of a plan and launches its kernels.
 //!
 //! A run on the processor happens inside one thread pool of the requested size; small kernels stay on the calling thread. How work is cut
-//! into pieces never shows in a result: where pieces are combined, their boundaries depend on sizes only, and the
+//! into chunks never shows in a result: where chunks are combined, their boundaries depend on sizes only, and the
 //! same code runs on one thread.
 
 mod contract;
@@ -56,8 +56,8 @@ pub struct Options {
     pub reproducible: bool,
     /// Ends the run, with [`RuntimeError::cancelled`], when it is used.
     pub cancel: CancelToken,
-    /// Cuts work into the smallest pieces there are, whether or not that pays: for tests of what happens between pieces.
-    pub smallest_pieces: bool,
+    /// Cuts work into the smallest chunks there are, whether or not that pays: for tests of what happens between chunks.
+    pub smallest_chunks: bool,
     /// Arrays of the result stay on the device until somebody looks at them, for a call that takes them as arguments. If the device has failed
     /// by then, that is a panic.
     pub keep_on_device: bool,
@@ -142,8 +142,8 @@ impl Executable {
             }
         };
         let threads = threads::count(options.threads);
-        let Options { smallest_pieces, reproducible, .. } = *options;
-        let device = Cpu { code, threads, smallest_pieces, reproducible };
+        let Options { smallest_chunks, reproducible, .. } = *options;
+        let device = Cpu { code, threads, smallest_chunks, reproducible };
         let call = Call::new(plan, fun, options)?;
         threads::pool(threads)?.install(|| call.run(device, fun, args, profile))
     }
@@ -154,7 +154,7 @@ struct Call<'a, K> {
     plan: &'a Plan<K>,
     function: &'a Function<K>,
     options: &'a Options,
-    /// That of the thread which called, not of the one that the call runs on.
+    /// Sink of the thread which called, not of the one that the call runs on.
     traces: Sink,
 }
 
@@ -197,7 +197,7 @@ impl<'a, K> Call<'a, K> {
 /// A call of an executable in progress.
 pub(crate) struct Run<'a, D: Device = Cpu> {
     plan: &'a Plan<D::Kernel>,
-    /// What does the bulk operations.
+    /// Device for the bulk operations.
     pub device: D,
     max_depth: usize,
     depth: Cell<usize>,
@@ -260,7 +260,7 @@ fn export<D: Device>(
             HostValue::Array(a) if keep => Column::Data(D::keep(run, a)?),
             HostValue::Array(a) => Column::Data(D::download(run, a)?),
             HostValue::Desc(d) => Column::Offsets(D::download(run, D::offsets(&d))?),
-            HostValue::Empty | HostValue::Blocks(_) => {
+            HostValue::Empty | HostValue::Rope(_) => {
                 return Err(internal(&format!("result {i} is neither scalar nor array")));
             }
         })

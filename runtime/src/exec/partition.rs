@@ -4,12 +4,12 @@
 //! what no class has reached is copied afterwards, which is nothing in a permutation. If classes go beyond their ranges, everything
 //! is done once more, into a copy.
 //!
-//! A part of a giant row, whose places wait for the parts before it, puts its elements aside by class, which counts them, and copies
+//! A part of a giant row, whose places wait for the parts before it, buffers its elements by class, which counts them, and copies
 //! them to their places when these are known: nothing has to be counted before. Memory is slower than counting: elements of
 //! arrays that no cache holds are counted first, and go to their places at once.
 
 use super::launch::Launch;
-use super::space::Piece;
+use super::space::Chunk;
 use crate::array::Array;
 use crate::partition::{FAR, Places};
 use crate::plan::Partition;
@@ -38,12 +38,12 @@ impl Launch<'_> {
         self.moving = Some(Moving { first, prims, moved, replaced: vec![] });
     }
 
-    /// Runs the kernel on a piece, from the prefixes in the environment.
-    pub fn move_piece(&self, partition: &Partition, moving: &Moving, env: &[u64], p: &Piece) {
+    /// Runs the kernel on a chunk, from the prefixes in the environment.
+    pub fn move_chunk(&self, partition: &Partition, moving: &Moving, env: &[u64], p: &Chunk) {
         let mut env = env.to_vec();
         let mut places = self.places(partition, moving, &env);
         let heads = places.heads;
-        self.piece_to(&mut places, &mut env, p);
+        self.chunk_to(&mut places, &mut env, p);
         let counts = (0..moving.first.len()).map(|c| places.next[c].wrapping_sub(heads[c]));
         moving.note(&counts.collect::<Vec<_>>(), places.strays);
     }
@@ -60,15 +60,15 @@ impl Launch<'_> {
         places
     }
 
-    /// Runs the kernel's own code on a piece. False if it was left.
-    fn piece_to(&self, places: &mut Places, env: &mut [u64], p: &Piece) -> bool {
+    /// Runs the kernel's own code on a chunk. False if it was left.
+    fn chunk_to(&self, places: &mut Places, env: &mut [u64], p: &Chunk) -> bool {
         // The last word of the outputs.
         env[self.kernel.layout.outputs_at() + self.kernel.places_word()] = &raw mut *places as u64;
-        self.piece(self.kernel.code, env, p).is_some()
+        self.run_chunk(self.kernel.code, env, p).is_some()
     }
 
-    /// Puts the elements of a part aside; none if the arrays are far, there is no room, or the code was left.
-    pub fn put_aside(&self, moving: &Moving, p: &Piece) -> Option<Aside> {
+    /// Buffers the elements of a part; none if the arrays are far, there is no room, or the code was left.
+    pub fn buffer_elements(&self, moving: &Moving, p: &Chunk) -> Option<Buffered> {
         let size: usize = moving.prims.iter().map(|prim| prim.size()).sum();
         if self.env[self.kernel.layout.outputs_at()] as usize * size > FAR {
             return None;
@@ -82,34 +82,39 @@ impl Launch<'_> {
         for (word, a) in env[self.kernel.layout.outputs_at() + 1..].iter_mut().zip(&room) {
             *word = a.as_ptr() as u64;
         }
-        let done = self.piece_to(&mut places, &mut env, p);
+        let done = self.chunk_to(&mut places, &mut env, p);
         let counts = (0..classes).map(|c| places.next[c] - heads[c]).collect();
-        done.then_some(Aside { room, most, counts })
+        done.then_some(Buffered { room, most, counts })
     }
 
-    /// Copies what was put aside to its places, from the prefixes in the environment on. False, and nothing is done, if they are not all inside
+    /// Copies what was buffered to its places, from the prefixes in the environment on. False, and nothing is done, if they are not all inside
     /// the ranges of their classes.
-    pub fn bring_back(&self, partition: &Partition, moving: &Moving, (aside, env): (&Aside, &[u64])) -> bool {
+    pub fn place_buffered(
+        &self,
+        partition: &Partition,
+        moving: &Moving,
+        (buffered, env): (&Buffered, &[u64]),
+    ) -> bool {
         let mut places = self.places(partition, moving, env);
-        places.advance(&aside.counts);
+        places.advance(&buffered.counts);
         if !places.is_inside() {
             return false;
         }
         let dests = &self.env[self.kernel.layout.outputs_at() + 1..];
-        for (a, dest) in aside.room.iter().zip(dests) {
+        for (a, dest) in buffered.room.iter().zip(dests) {
             let (from, to, size) = (a.as_ptr(), *dest as *mut u8, a.prim().size());
-            for (c, n) in aside.counts.iter().enumerate() {
+            for (c, n) in buffered.counts.iter().enumerate() {
                 let (at, n) = (places.heads[c] as usize * size, *n as usize * size);
                 // SAFETY: the places are inside of the array, in a range of this class that begins where those of the part before end;
-                // so many elements were put aside from the class's head on.
-                unsafe { to.add(at).copy_from_nonoverlapping(from.add(c * aside.most * size), n) };
+                // so many elements were buffered from the class's head on.
+                unsafe { to.add(at).copy_from_nonoverlapping(from.add(c * buffered.most * size), n) };
             }
         }
-        moving.note(&aside.counts, 0);
+        moving.note(&buffered.counts, 0);
         true
     }
 
-    /// What takes the place of an array that somebody else holds, output `i`.
+    /// Copy in place of an array that somebody else holds, output `i`.
     pub fn replacement(&mut self, i: usize, a: Array) -> Result<Array, crate::RuntimeError> {
         let len = a.len();
         let is_inside = |first: &i64| (0..=len as i64).contains(first);
@@ -142,7 +147,7 @@ impl Launch<'_> {
 }
 
 /// The elements of a part by class.
-pub struct Aside {
+pub struct Buffered {
     /// For each array that is written to: room for as many elements of each class.
     room: Vec<Array>,
     most: usize,
@@ -159,7 +164,7 @@ impl Moving {
     }
 }
 
-/// What is in none of the ranges, which begin at `first` and have so many places.
+/// Places that are in none of the ranges, which begin at `first` and have so many places.
 fn gaps(first: &[i64], moved: &[i64], len: usize) -> Vec<Range<usize>> {
     let mut ranges: Vec<(i64, i64)> = first.iter().zip(moved).map(|(f, n)| (*f, f + n)).collect();
     ranges.sort_unstable();

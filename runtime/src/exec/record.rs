@@ -13,7 +13,7 @@ pub struct Recorder {
     profile: RefCell<Profile>,
     /// Of the statement that is running.
     space: RefCell<Rows>,
-    /// What recording itself took during that statement.
+    /// Time that recording itself took during that statement.
     paused: Cell<Duration>,
     balance: isize,
 }
@@ -31,7 +31,7 @@ impl Recorder {
         }
     }
 
-    /// What was recorded; on the thread that started.
+    /// The recorded profile; on the thread that started.
     pub fn finish(self) -> Profile {
         let mut profile = self.profile.into_inner();
         profile.peak_bytes = u64::try_from(pool::thread_peak() - self.balance).unwrap_or(0);

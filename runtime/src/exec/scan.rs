@@ -8,8 +8,8 @@
 
 use super::frame::{Frame, HostValue};
 use super::launch::{Launch, as_row};
-use super::partition::{Aside, Moving};
-use super::space::Piece;
+use super::partition::{Buffered, Moving};
+use super::space::Chunk;
 use super::threads;
 use crate::check::RuntimeError;
 use crate::plan::{CodeId, Fold, KernelKind, Out, Partition};
@@ -21,7 +21,7 @@ use std::time::Duration;
 /// How often a thread looks whether the prefix before its part is there, before it sleeps until it is: about as long as
 /// the reduction of a part takes. On a busy machine whoever computes the prefix may not run at all.
 const LOOKS: usize = 1 << 12;
-/// What the code that only reduces returns if nothing before the part matters to what it is reduced to.
+/// Return value of the code that only reduces if nothing before the part matters to the result.
 const BEGINS: i64 = 1;
 /// A thread that sleeps looks whether the launch has failed.
 const NAP: Duration = Duration::from_millis(1);
@@ -105,33 +105,33 @@ impl Launch<'_> {
         if outs.is_some_and(|outs| self.in_order(outs)) {
             self.threads = 1;
         }
-        self.scan_pieces(fold, (reduce, dual), exact)?;
+        self.scan_chunks(fold, (reduce, dual), exact)?;
         if !self.finish_moving(&mut results) {
-            self.scan_pieces(fold, (reduce, dual), exact)?;
+            self.scan_chunks(fold, (reduce, dual), exact)?;
         }
         Ok(results.into_iter().map(HostValue::Array).collect())
     }
 
-    fn scan_pieces(
+    fn scan_chunks(
         &self,
         fold: &Fold,
         (reduce, dual): (CodeId, CodeId),
         exact: bool,
     ) -> Result<(), RuntimeError> {
-        let pieces = match (self.threads, exact) {
+        let chunks = match (self.threads, exact) {
             (1, true) => vec![self.space.whole()],
-            (threads, true) => self.space.large_row_pieces(threads),
-            (threads, false) => self.space.row_pieces(threads),
+            (threads, true) => self.space.large_row_chunks(threads),
+            (threads, false) => self.space.row_chunks(threads),
         };
-        let parts = pieces.iter().filter(|p| p.part.is_some()).count();
+        let parts = chunks.iter().filter(|p| p.part.is_some()).count();
         let neutral = &self.env[self.kernel.layout.initial_at()..][..fold.prims.len()];
         let links = (0..parts).map(|_| Link::new(neutral)).collect();
         let chain =
             Chain { links, sleep: Mutex::new(()), published: Condvar::new(), sleepers: AtomicUsize::new(0) };
-        threads::run(self.threads, pieces.len(), |i| {
-            let p = &pieces[i];
+        threads::run(self.threads, chunks.len(), |i| {
+            let p = &chunks[i];
             match p.part {
-                None => self.scan_piece(&self.env, p),
+                None => self.scan_chunk(&self.env, p),
                 Some(_) if self.threads == 1 => self.scan_part_alone(fold, dual, &chain, p),
                 Some(_) => self.scan_part(fold, reduce, &chain, p),
             }
@@ -141,13 +141,13 @@ impl Launch<'_> {
             && self.threads > 1
             && self.moving.is_none()
         {
-            self.settle_scatters(outs, &pieces, |p| self.env_of(&chain, p));
+            self.settle_scatters(outs, &chunks, |p| self.env_of(&chain, p));
         }
         Ok(())
     }
 
-    /// The environment with the prefixes that a piece begins with.
-    fn env_of(&self, chain: &Chain, p: &Piece) -> Vec<u64> {
+    /// The environment with the prefixes that a chunk begins with.
+    fn env_of(&self, chain: &Chain, p: &Chunk) -> Vec<u64> {
         let mut env = self.env.clone();
         if p.part.is_some() {
             self.start_from(&mut env, self.links(&chain.links, p).1);
@@ -156,25 +156,25 @@ impl Launch<'_> {
     }
 
     /// The kernel itself, from the prefixes in the environment.
-    fn scan_piece(&self, env: &[u64], p: &Piece) {
+    fn scan_chunk(&self, env: &[u64], p: &Chunk) {
         match (self.kernel.partition(), &self.moving) {
-            (Some(partition), Some(moving)) => self.move_piece(partition, moving, env, p),
-            _ => _ = self.piece(self.kernel.code, env, p),
+            (Some(partition), Some(moving)) => self.move_chunk(partition, moving, env, p),
+            _ => _ = self.run_chunk(self.kernel.code, env, p),
         }
         prefix::settle();
     }
 
-    fn scan_part(&self, fold: &Fold, reduce: CodeId, chain: &Chain, p: &Piece) {
+    fn scan_part(&self, fold: &Fold, reduce: CodeId, chain: &Chain, p: &Chunk) {
         let (link, before) = self.links(&chain.links, p);
         if let (Some(partition), Some(moving)) = (self.kernel.partition(), &self.moving)
             && partition.components.len() == fold.prims.len()
-            && let Some(aside) = self.put_aside(moving, p)
+            && let Some(buffered) = self.buffer_elements(moving, p)
         {
-            return self.move_part(fold, (partition, moving), chain, aside, p);
+            return self.move_part(fold, (partition, moving), chain, buffered, p);
         }
         let mut env = self.env.clone();
         self.point_rows_at(fold, &mut env, &link.reduced, p.row_lo);
-        let reduced = self.piece(reduce, &env, p);
+        let reduced = self.run_chunk(reduce, &env, p);
         let alone = reduced == Some(BEGINS);
         if alone && !self.publish(fold, chain, (link, None), p) {
             return;
@@ -184,7 +184,7 @@ impl Launch<'_> {
         }
         if reduced.is_none() {
             // Reductions may begin late in the part. The scan finds the first of the checks that fail in it.
-            self.scan_piece(&self.env, p);
+            self.scan_chunk(&self.env, p);
             return;
         }
         if !alone && !self.publish(fold, chain, (link, before), p) {
@@ -192,20 +192,20 @@ impl Launch<'_> {
         }
         let mut env = self.env.clone();
         self.start_from(&mut env, before);
-        self.scan_piece(&env, p);
+        self.scan_chunk(&env, p);
     }
 
-    /// As `scan_part` for elements that have been put aside, and are counted thereby.
+    /// As `scan_part` for elements that have been buffered, and counted with that.
     fn move_part(
         &self,
         fold: &Fold,
         (partition, moving): (&Partition, &Moving),
         chain: &Chain,
-        aside: Aside,
-        p: &Piece,
+        buffered: Buffered,
+        p: &Chunk,
     ) {
         let (link, before) = self.links(&chain.links, p);
-        for (component, n) in partition.components.iter().zip(&aside.counts) {
+        for (component, n) in partition.components.iter().zip(&buffered.counts) {
             link.reduced[*component].store(*n as u64, Ordering::Relaxed);
         }
         if before.is_some_and(|before| !chain.wait(before, || self.has_failed_before(p.lo)))
@@ -215,13 +215,13 @@ impl Launch<'_> {
         }
         let mut env = self.env.clone();
         self.start_from(&mut env, before);
-        if !self.bring_back(partition, moving, (&aside, &env)) {
-            self.scan_piece(&env, p);
+        if !self.place_buffered(partition, moving, (&buffered, &env)) {
+            self.scan_chunk(&env, p);
         }
     }
 
     /// As `scan_part` for the only thread.
-    fn scan_part_alone(&self, fold: &Fold, dual: CodeId, chain: &Chain, p: &Piece) {
+    fn scan_part_alone(&self, fold: &Fold, dual: CodeId, chain: &Chain, p: &Chunk) {
         let (link, before) = self.links(&chain.links, p);
         let mut env = self.env.clone();
         let partials = self.kernel.layout.partials_at();
@@ -230,7 +230,7 @@ impl Launch<'_> {
         }
         // It scans from the prefix, and reduces from what the cells hold: the neutral elements.
         self.start_from(&mut env, before);
-        let done = self.piece(dual, &env, p).is_some();
+        let done = self.run_chunk(dual, &env, p).is_some();
         prefix::settle();
         if done {
             self.publish(fold, chain, (link, before), p);
@@ -238,7 +238,7 @@ impl Launch<'_> {
     }
 
     /// The part's link, and the link of the part before it in its row.
-    fn links<'l>(&self, links: &'l [Link], p: &Piece) -> (&'l Link, Option<&'l Link>) {
+    fn links<'l>(&self, links: &'l [Link], p: &Chunk) -> (&'l Link, Option<&'l Link>) {
         let i = p.part.unwrap_or(0);
         let is_first = p.lo == self.space.start(p.row_lo);
         (&links[i], if is_first { None } else { links.get(i.wrapping_sub(1)) })
@@ -262,7 +262,7 @@ impl Launch<'_> {
     }
 
     /// Computes the prefix up to the end of the part and tells the next one. False if the operator failed.
-    fn publish(&self, fold: &Fold, chain: &Chain, (link, before): (&Link, Option<&Link>), p: &Piece) -> bool {
+    fn publish(&self, fold: &Fold, chain: &Chain, (link, before): (&Link, Option<&Link>), p: &Chunk) -> bool {
         let mut env = self.env.clone();
         self.start_from(&mut env, before);
         self.point_rows_at(fold, &mut env, &link.prefix, p.row_lo);
@@ -270,8 +270,8 @@ impl Launch<'_> {
         for (i, cell) in link.reduced.iter().enumerate() {
             env[partials + i] = cell.as_ptr() as u64;
         }
-        let one = Piece { row_lo: p.row_lo, row_hi: p.row_lo + 1, lo: 0, hi: 1, part: None };
-        let done = self.piece(fold.combine, &env, &one).is_some();
+        let one = Chunk { row_lo: p.row_lo, row_hi: p.row_lo + 1, lo: 0, hi: 1, part: None };
+        let done = self.run_chunk(fold.combine, &env, &one).is_some();
         chain.publish(link, done);
         done
     }

@@ -1,19 +1,19 @@
 //! Which value stays where threads scatter several to one index.
 //!
-//! A piece may write to an index after a later piece has. If indices do not decrease (as offsets of rows, some of which are empty), that can only be the
-//! index that the later piece begins with. So what each piece writes there is written once more, after all pieces and in their order: of such
+//! A chunk may write to an index after a later chunk has. If indices do not decrease (as offsets of rows, some of which are empty), that can only be the
+//! index that the later chunk begins with. So what each chunk writes there is written once more, after all chunks and in their order: of such
 //! a scatter the last value stays, as if one thread wrote.
 
 use super::launch::Launch;
-use super::space::Piece;
+use super::space::Chunk;
 use crate::plan::{ErrorRecord, KernelKind, Out, SCATTERS};
 
 impl Launch<'_> {
-    /// Writes once more what pieces but the first write first, each from this environment. Work, for a piece whose first `r` positions have
+    /// Writes once more what chunks but the first write first, each from this environment. Work, for a chunk whose first `r` positions have
     /// one index: O(log r) positions of a map, and O(r log r) of a scan, which depend on those before.
-    pub fn settle_scatters(&self, outs: &[Out], pieces: &[Piece], env: impl Fn(&Piece) -> Vec<u64>) {
+    pub fn settle_scatters(&self, outs: &[Out], chunks: &[Chunk], env: impl Fn(&Chunk) -> Vec<u64>) {
         let Some(lengths) = self.lengths(outs) else { return };
-        for p in pieces.iter().skip(1).filter(|p| p.lo < p.hi) {
+        for p in chunks.iter().skip(1).filter(|p| p.lo < p.hi) {
             let mut env = env(p);
             // Nothing is stored to an array that is empty; indices are noted.
             let lens: Vec<u64> = lengths.iter().map(|word| std::mem::take(&mut env[*word])).collect();
@@ -41,8 +41,8 @@ impl Launch<'_> {
         (!lengths.is_empty() && lengths.len() <= SCATTERS).then_some(lengths)
     }
 
-    /// The last of the first positions of a piece with one index.
-    fn end_of_run(&self, env: &[u64], number: usize, p: &Piece) -> usize {
+    /// The last of the first positions of a chunk with one index.
+    fn end_of_run(&self, env: &[u64], number: usize, p: &Chunk) -> usize {
         let index = |pos: usize| {
             let mut record = ErrorRecord::default();
             self.call(self.kernel.code, env, &self.up_to(p, pos), &mut record);
@@ -64,12 +64,12 @@ impl Launch<'_> {
         last
     }
 
-    /// A piece that ends with this position, and consists of no other one unless it depends on those before.
-    fn up_to(&self, p: &Piece, pos: usize) -> Piece {
+    /// A chunk that ends with this position, and consists of no other one unless it depends on those before.
+    fn up_to(&self, p: &Chunk, pos: usize) -> Chunk {
         let row_hi = self.space.row_of(pos) + 1;
         match self.kernel.kind {
-            KernelKind::Scan { .. } => Piece { row_hi, hi: pos + 1, ..*p },
-            _ => Piece { row_lo: row_hi - 1, row_hi, lo: pos, hi: pos + 1, part: None },
+            KernelKind::Scan { .. } => Chunk { row_hi, hi: pos + 1, ..*p },
+            _ => Chunk { row_lo: row_hi - 1, row_hi, lo: pos, hi: pos + 1, part: None },
         }
     }
 }

@@ -1,6 +1,6 @@
-//! Iteration spaces at run time, and how they are cut into pieces.
+//! Iteration spaces at run time, and how they are cut into chunks.
 //!
-//! Two ways of cutting. *Element pieces* (maps, histograms) have equally many elements, wherever rows begin. *Row pieces*
+//! Two ways of cutting. *Element chunks* (maps, histograms) have equally many elements, wherever rows begin. *Row chunks*
 //! (operations along rows) have whole rows of about equal weight, except that a giant row is cut into parts of a fixed
 //! size: always at the same places, so that results do not depend on the threads.
 
@@ -17,8 +17,8 @@ use std::sync::Arc;
 const PART: usize = 1 << 15;
 /// Times as many, where parts do not show in results: what they read still stays in a cache near the processor.
 const LARGE: usize = 16;
-/// Pieces per thread, for balance.
-const PIECES_PER_THREAD: usize = 8;
+/// Chunks per thread, for balance.
+const CHUNKS_PER_THREAD: usize = 8;
 
 /// A space whose sizes are known.
 pub struct Space {
@@ -40,7 +40,7 @@ enum Shape {
 /// Rows `row_lo..row_hi`, of these the elements at `lo..hi`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[allow(missing_docs)]
-pub struct Piece {
+pub struct Chunk {
     pub row_lo: usize,
     pub row_hi: usize,
     pub lo: usize,
@@ -70,7 +70,7 @@ impl Space {
         Ok(Space { rows, total, cost: kernel.cost.max(1), shape })
     }
 
-    /// Makes pieces as small as they can be.
+    /// Makes chunks as small as they can be.
     pub fn cut_small(&mut self) {
         self.cost = usize::MAX;
     }
@@ -80,12 +80,12 @@ impl Space {
         (PART / self.cost).max(64)
     }
 
-    /// Weight that is worth a piece of its own.
+    /// Weight that is worth a chunk of its own.
     fn grain(&self) -> usize {
         (SMALL / self.cost).max(16)
     }
 
-    /// What kernels know about row lengths: see `EnvLayout`.
+    /// Description of row lengths for kernels: see `EnvLayout`.
     pub fn dim_word(&self) -> u64 {
         match &self.shape {
             Shape::Flat => self.total as u64,
@@ -136,62 +136,62 @@ impl Space {
         self.total + self.rows
     }
 
-    /// Whether a second thread would not pay.
+    /// True if a second thread would not pay.
     pub fn is_small(&self) -> bool {
         self.weight() < self.grain()
     }
 
-    /// The whole space as one piece.
-    pub fn whole(&self) -> Piece {
-        Piece { row_lo: 0, row_hi: self.rows, lo: 0, hi: self.total, part: None }
+    /// The whole space as one chunk.
+    pub fn whole(&self) -> Chunk {
+        Chunk { row_lo: 0, row_hi: self.rows, lo: 0, hi: self.total, part: None }
     }
 
-    /// At most `n` pieces of about equally many elements. Empty rows may be in none.
-    pub fn element_pieces(&self, n: usize) -> Vec<Piece> {
+    /// At most `n` chunks of about equally many elements. Empty rows may be in none.
+    pub fn element_chunks(&self, n: usize) -> Vec<Chunk> {
         let n = n.min(self.total).max(1);
         if n == 1 {
             return vec![self.whole()];
         }
         let bound = |i: usize| (self.total as u128 * i as u128 / n as u128) as usize;
-        let piece = |i: usize| {
+        let chunk = |i: usize| {
             let (lo, hi) = (bound(i), bound(i + 1));
-            Piece { row_lo: self.row_of(lo), row_hi: self.row_of(hi - 1) + 1, lo, hi, part: None }
+            Chunk { row_lo: self.row_of(lo), row_hi: self.row_of(hi - 1) + 1, lo, hi, part: None }
         };
-        (0..n).map(piece).collect()
+        (0..n).map(chunk).collect()
     }
 
-    /// Element pieces for this many threads.
-    pub fn balanced_pieces(&self, threads: usize) -> Vec<Piece> {
+    /// Element chunks for this many threads.
+    pub fn balanced_chunks(&self, threads: usize) -> Vec<Chunk> {
         let few = self.total / self.grain() + 1;
-        self.element_pieces(if threads <= 1 { 1 } else { few.min(threads * PIECES_PER_THREAD) })
+        self.element_chunks(if threads <= 1 { 1 } else { few.min(threads * CHUNKS_PER_THREAD) })
     }
 
-    /// Row pieces in order. All rows are covered, every element once.
-    pub fn row_pieces(&self, threads: usize) -> Vec<Piece> {
-        self.row_pieces_of(self.part(), threads)
+    /// Row chunks in order. All rows are covered, every element once.
+    pub fn row_chunks(&self, threads: usize) -> Vec<Chunk> {
+        self.row_chunks_of(self.part(), threads)
     }
 
-    /// As `row_pieces`, where results do not depend on the parts.
-    pub fn large_row_pieces(&self, threads: usize) -> Vec<Piece> {
-        self.row_pieces_of((LARGE * PART / self.cost).clamp(64, PART), threads)
+    /// As `row_chunks`, where results do not depend on the parts.
+    pub fn large_row_chunks(&self, threads: usize) -> Vec<Chunk> {
+        self.row_chunks_of((LARGE * PART / self.cost).clamp(64, PART), threads)
     }
 
-    /// Row pieces with giant rows, which are more than twice as long, in parts of so many elements.
-    fn row_pieces_of(&self, size: usize, threads: usize) -> Vec<Piece> {
-        let mut pieces = Vec::new();
+    /// Row chunks with giant rows, which are more than twice as long, in parts of so many elements.
+    fn row_chunks_of(&self, size: usize, threads: usize) -> Vec<Chunk> {
+        let mut chunks = Vec::new();
         let (mut row, mut part) = (0, 0);
         for giant in self.giants(2 * size) {
-            self.stretch(row, giant, threads, &mut pieces);
+            self.stretch(row, giant, threads, &mut chunks);
             let (start, end) = (self.start(giant), self.start(giant + 1));
             for lo in (start..end).step_by(size) {
                 let hi = (lo + size).min(end);
-                pieces.push(Piece { row_lo: giant, row_hi: giant + 1, lo, hi, part: Some(part) });
+                chunks.push(Chunk { row_lo: giant, row_hi: giant + 1, lo, hi, part: Some(part) });
                 part += 1;
             }
             row = giant + 1;
         }
-        self.stretch(row, self.rows, threads, &mut pieces);
-        pieces
+        self.stretch(row, self.rows, threads, &mut chunks);
+        chunks
     }
 
     /// Rows with more elements than `giant`: each contains a multiple of that.
@@ -209,17 +209,17 @@ impl Space {
         }
     }
 
-    /// Whole rows `lo..hi`, none of them giant, in pieces of about equal weight.
-    fn stretch(&self, lo: usize, hi: usize, threads: usize, pieces: &mut Vec<Piece>) {
+    /// Whole rows `lo..hi`, none of them giant, in chunks of about equal weight.
+    fn stretch(&self, lo: usize, hi: usize, threads: usize, chunks: &mut Vec<Chunk>) {
         let first = self.start(lo) + lo;
         let weight = self.start(hi) + hi - first;
-        let n = if threads <= 1 { 1 } else { (weight / self.grain() + 1).min(threads * PIECES_PER_THREAD) };
+        let n = if threads <= 1 { 1 } else { (weight / self.grain() + 1).min(threads * CHUNKS_PER_THREAD) };
         let mut row = lo;
         for i in 1..=n {
             let target = first + (weight as u128 * i as u128 / n as u128) as usize;
             let end = if i == n { hi } else { self.row_at_weight(target).clamp(row, hi) };
             if end > row {
-                pieces.push(Piece {
+                chunks.push(Chunk {
                     row_lo: row,
                     row_hi: end,
                     lo: self.start(row),
@@ -253,7 +253,7 @@ mod tests {
 
     fn covers(space: &Space, threads: usize) {
         let (mut row, mut pos) = (0, 0);
-        for p in space.row_pieces(threads) {
+        for p in space.row_chunks(threads) {
             assert_eq!(p.lo, pos);
             assert!(p.row_lo == row || p.part.is_some() && p.row_lo + 1 == row);
             pos = p.hi;
@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn row_pieces_cover_everything() {
+    fn row_chunks_cover_everything() {
         let giant = 5 * GIANT as i64 + 7;
         for lengths in [
             vec![],
@@ -275,15 +275,15 @@ mod tests {
         ] {
             let space = ragged(&lengths);
             (1..4).for_each(|t| covers(&space, t));
-            let pieces = space.balanced_pieces(3);
-            assert_eq!(pieces.iter().map(|p| p.hi - p.lo).sum::<usize>(), space.total);
+            let chunks = space.balanced_chunks(3);
+            assert_eq!(chunks.iter().map(|p| p.hi - p.lo).sum::<usize>(), space.total);
         }
     }
 
     #[test]
     fn parts_do_not_depend_on_threads() {
         let space = ragged(&[10, 3 * GIANT as i64, 0, 2 * GIANT as i64 + 1]);
-        let parts = |t| space.row_pieces(t).into_iter().filter(|p| p.part.is_some()).collect::<Vec<_>>();
+        let parts = |t| space.row_chunks(t).into_iter().filter(|p| p.part.is_some()).collect::<Vec<_>>();
         assert_eq!(parts(1), parts(4));
     }
 }

@@ -1,25 +1,25 @@
-//! Work in pieces of rows, see [`crate::pieces`].
+//! Work in chunks of rows, see [`crate::chunks`].
 
 use super::device::{Device, Results};
 use super::frame::{Frame, HostValue};
 use super::{Run, internal, out_of_memory};
 use crate::array::OutOfMemory;
 use crate::check::{RuntimeError, Span};
-use crate::pieces::{self, Pieces};
+use crate::chunks::{self, Chunks};
 use crate::plan::{Kind, Split};
 use crate::prim::{Prim, Scalar};
 
 impl<D: Device> Run<'_, D> {
-    /// Runs the body on all pieces; the results are those of the pieces one after the other.
+    /// Runs the body on all chunks; the results are those of the chunks one after the other.
     pub fn split(&self, split: &Split<D::Kernel>, frame: &mut Frame<D>, span: Span) -> Results<D> {
-        if pieces::is_full() {
+        if chunks::is_full() {
             return Err(out_of_memory(OutOfMemory(0), span));
         }
-        let mut pieces = Pieces::new(frame.size(split.rows)?, split.most);
+        let mut chunks = Chunks::new(frame.size(split.rows)?, split.most);
         let mut parts: Vec<Parts<D>> = split.kinds.iter().map(|k| Parts::new(*k)).collect();
-        while pieces.next().is_some() {
-            let part = pieces.run(|first, rows| {
-                for (slot, n) in split.piece.iter().zip([first, rows]) {
+        while chunks.next().is_some() {
+            let part = chunks.run(|first, rows| {
+                for (slot, n) in split.chunk.iter().zip([first, rows]) {
                     frame.set(*slot, Scalar::I64(n as i64).into());
                 }
                 let part = self.block(&split.body, frame);
@@ -36,19 +36,19 @@ impl<D: Device> Run<'_, D> {
     }
 }
 
-/// What the pieces so far have given in one result.
+/// Results of the chunks so far.
 enum Parts<D: Device> {
     /// Appended.
     Array(Prim, Option<D::Array>),
     Descs(Vec<D::Desc>),
-    Blocks(Prim, Vec<HostValue<D>>),
+    Rope(Prim, Vec<HostValue<D>>),
 }
 
 impl<D: Device> Parts<D> {
     fn new(kind: Kind) -> Parts<D> {
         match kind {
             Kind::Array(p) | Kind::Scalar(p) => Parts::Array(p, None),
-            Kind::Blocks(p) => Parts::Blocks(p, Vec::new()),
+            Kind::Rope(p) => Parts::Rope(p, Vec::new()),
             Kind::Desc => Parts::Descs(Vec::new()),
         }
     }
@@ -62,8 +62,8 @@ impl<D: Device> Parts<D> {
                 });
             }
             (Parts::Descs(all), HostValue::Desc(d)) => all.push(d),
-            (Parts::Blocks(_, all), blocks @ HostValue::Blocks(_)) => all.push(blocks),
-            _ => return Err(internal("a piece gives something that cannot be appended")),
+            (Parts::Rope(_, all), rope @ HostValue::Rope(_)) => all.push(rope),
+            _ => return Err(internal("a chunk gives something that cannot be appended")),
         }
         Ok(())
     }
@@ -71,11 +71,11 @@ impl<D: Device> Parts<D> {
     fn together(self, run: &Run<'_, D>, span: Span) -> Result<HostValue<D>, RuntimeError> {
         Ok(match self {
             Parts::Array(_, Some(a)) => HostValue::Array(a),
-            Parts::Array(_, None) => return Err(internal("no piece was worked on")),
+            Parts::Array(_, None) => return Err(internal("no chunk was worked on")),
             Parts::Descs(mut all) if all.len() == 1 => HostValue::Desc(all.remove(0)),
             Parts::Descs(all) => HostValue::Desc(D::concat_desc(run, &all, span)?),
-            Parts::Blocks(_, mut all) if all.len() == 1 => all.remove(0),
-            Parts::Blocks(prim, all) => HostValue::Blocks(D::join(run, all, prim, span)?.0),
+            Parts::Rope(_, mut all) if all.len() == 1 => all.remove(0),
+            Parts::Rope(prim, all) => HostValue::Rope(D::append(run, all, prim, span)?.0),
         })
     }
 }

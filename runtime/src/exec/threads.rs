@@ -1,4 +1,4 @@
-//! Thread pools, and running numbered pieces of work on them.
+//! Thread pools, and running numbered chunks of work on them.
 
 use super::internal;
 use crate::check::RuntimeError;
@@ -33,11 +33,11 @@ pub fn pool(threads: usize) -> Result<Arc<ThreadPool>, RuntimeError> {
     Ok(pool)
 }
 
-/// Runs `piece(0)`, …, `piece(n - 1)`. Pieces start in order, and whoever has started one runs it without waiting for
-/// a later one, so that a piece may wait for an earlier one.
-pub fn run(threads: usize, n: usize, piece: impl Fn(usize) + Sync) {
+/// Runs `chunk(0)`, …, `chunk(n - 1)`. Chunks start in order, and whoever has started one runs it without waiting for
+/// a later one, so that a chunk may wait for an earlier one.
+pub fn run(threads: usize, n: usize, chunk: impl Fn(usize) + Sync) {
     if threads <= 1 || n <= 1 {
-        return (0..n).for_each(piece);
+        return (0..n).for_each(chunk);
     }
     let next = AtomicUsize::new(0);
     let work = || {
@@ -46,7 +46,7 @@ pub fn run(threads: usize, n: usize, piece: impl Fn(usize) + Sync) {
             if i >= n {
                 return;
             }
-            piece(i);
+            chunk(i);
         }
     };
     rayon::scope(|scope| {

@@ -16,7 +16,7 @@ const VERSION: u8 = 2;
 /// Bytes up to the sizes.
 const HEADER: usize = 7;
 
-/// Whether the bytes begin like a binary value.
+/// True if the bytes begin like a binary value.
 pub fn is_binary(bytes: &[u8]) -> bool {
     let rest = &bytes[skip_space(bytes, 0)..];
     rest.starts_with(&[b'b', VERSION])

@@ -16,14 +16,14 @@ pub struct Tolerance {
 impl Tolerance {
     /// Bitwise equal up to the sign of zero.
     pub const EXACT: Tolerance = Tolerance { relative: 0.0, absolute: 0.0 };
-    /// What tests allow for `f64`.
+    /// Tolerance of tests for `f64`.
     pub const F64: Tolerance = Tolerance { relative: 1e-9, absolute: 1e-12 };
-    /// What tests allow for `f32`.
+    /// Tolerance of tests for `f32`.
     pub const F32: Tolerance = Tolerance { relative: 2e-6, absolute: 1e-6 };
-    /// What tests allow for `f16`.
+    /// Tolerance of tests for `f16`.
     pub const F16: Tolerance = Tolerance { relative: 4e-3, absolute: 1e-6 };
 
-    /// What tests allow for a type.
+    /// Tolerance of tests for a type.
     pub fn of(prim: Prim) -> Tolerance {
         match prim {
             Prim::F16 => Tolerance::F16,
@@ -39,7 +39,7 @@ impl Tolerance {
 pub struct Difference {
     /// How to get there: `[3][1]`, `.0[2]`, `[1].name`; empty for the value itself.
     pub path: String,
-    /// What is there in the first value: `5i32`, `length 3`, `#some`.
+    /// Text of the first value there: `5i32`, `length 3`, `#some`.
     pub left: String,
     /// In the second.
     pub right: String,
@@ -54,7 +54,7 @@ impl fmt::Display for Difference {
     }
 }
 
-/// Whether two values are equal with the tolerance of each float type. The error is the first difference.
+/// Compares two values with the tolerance of each float type. The error is the first difference.
 pub fn compare(a: &Value, b: &Value, tolerance: fn(Prim) -> Tolerance) -> Result<(), String> {
     match differences(a, b, tolerance, 1)?.first() {
         None => Ok(()),
@@ -75,7 +75,7 @@ pub fn differences(
     Ok(comparer.found)
 }
 
-/// Whether two values are equal, floats up to `tolerance`.
+/// True if two values are equal, floats up to `tolerance`.
 pub fn values_equal(a: &Value, b: &Value, tolerance: Tolerance) -> bool {
     let (Ok(a), Ok(b)) = (View::new(a), View::new(b)) else { return false };
     let mut comparer = Comparer { tolerance: &|_| tolerance, limit: 1, path: Vec::new(), found: Vec::new() };

@@ -16,7 +16,7 @@ const MAGIC: &[u8] = b"\x93NUMPY";
 /// The longest header that is read; NumPy's have some 120 bytes.
 const MAX_HEADER: usize = 1 << 20;
 
-/// Whether the bytes begin like a `.npy` file.
+/// True if the bytes begin like a `.npy` file.
 pub fn is_npy(bytes: &[u8]) -> bool {
     bytes.starts_with(MAGIC)
 }
@@ -68,7 +68,7 @@ fn exactly(reader: &mut dyn Read, bytes: &mut [u8]) -> Result<(), String> {
     })
 }
 
-/// What a file says about its array.
+/// Header of a file: type and shape of its array.
 struct Header {
     prim: Prim,
     dims: Vec<i64>,
@@ -111,7 +111,7 @@ fn le(bytes: &[u8]) -> usize {
     bytes.iter().rev().fold(0, |n, b| n << 8 | *b as usize)
 }
 
-/// What follows a key.
+/// Text after a key.
 fn entry<'a>(header: &'a str, key: &str) -> Result<&'a str, String> {
     let found = ['\'', '"'].into_iter().find_map(|q| header.split_once(&format!("{q}{key}{q}")));
     let value = found.and_then(|(_, rest)| rest.trim_start().strip_prefix(':'));
@@ -180,7 +180,7 @@ pub fn write_value(value: &Value) -> Result<Vec<u8>, String> {
     Ok(out)
 }
 
-/// What stands in a file before the elements of an array.
+/// Bytes of a file before the elements of an array.
 pub fn header(prim: Prim, dims: &[i64]) -> Vec<u8> {
     let shape: String = dims.iter().map(|d| format!("{d}, ")).collect();
     let mut header =

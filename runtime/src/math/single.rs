@@ -6,12 +6,12 @@ use std::f32::consts::{FRAC_2_PI, FRAC_PI_2, LN_2, LOG2_E, SQRT_2};
 /// Largest argument of this module's `sin` and `cos`.
 pub const LIMIT: f32 = 8192.0;
 
-/// What ln 2 as an `f32` lacks.
+/// Remainder of ln 2 as an `f32`.
 const LN2_LOW: f32 = -1.904_654_3e-9;
 /// The upper 16 bits of ln 2, so that an exponent times it is exact, and the rest.
 const LN2_HIGH: f32 = f32::from_bits(0x3f31_7200);
 const LN2_REST: f32 = 1.428_606_8e-6;
-/// What pi/2 as an `f32` lacks, and what the sum of both lacks.
+/// Remainder of pi/2 as an `f32`, and the remainder of both.
 const PI_MIDDLE: f32 = -4.371_139e-8;
 const PI_LOW: f32 = -1.715_124_5e-15;
 

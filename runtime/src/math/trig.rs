@@ -7,7 +7,7 @@ use std::f64::consts::{FRAC_2_PI, FRAC_PI_2};
 /// Largest argument of this module's reduction.
 pub const LIMIT: f64 = 1_000_000.0;
 
-/// What pi/2 as an `f64` lacks, and what the sum of both lacks.
+/// Remainder of pi/2 as an `f64`, and the remainder of both.
 const MIDDLE: f64 = 6.123_233_995_736_766e-17;
 const LOW: f64 = -1.497_384_904_859_169_8e-33;
 

@@ -89,7 +89,7 @@ fn partitions() -> Vec<(String, *const u8)> {
     [1, 2, 4, 8].into_iter().flat_map(of_size).collect()
 }
 
-/// Whether an operator is a call.
+/// True if an operator is a call.
 pub fn is_call(op: PrimOp) -> bool {
     use UnOp::*;
     match op {

@@ -3,7 +3,7 @@
 
 use std::f64::consts::PI;
 
-/// What `PI` lacks of pi.
+/// Remainder of `PI` to pi.
 const PI_LOW: f64 = 1.224_646_799_147_353_2e-16;
 
 /// `sin(pi b)` for `0 <= b <= 1/4`.
@@ -24,7 +24,7 @@ fn times_pi(b: f64) -> (f64, f64) {
     (high, b.mul_add(PI, -high) + b * PI_LOW)
 }
 
-/// What is left of `x` after as many whole turns as possible, from -1 to 1; exact.
+/// Remainder of `x` after as many whole turns as possible, from -1 to 1; exact.
 fn turn(x: f64) -> f64 {
     x - 2.0 * (x * 0.5).round_ties_even()
 }

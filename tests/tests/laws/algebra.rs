@@ -1,9 +1,9 @@
-//! What is known of arrays and descriptors is not computed: programs of two steps that are one bulk operation, or none.
+//! Known properties of arrays and descriptors are not computed: programs of two steps that are one bulk operation, or none.
 
 use super::{count, program, size};
 use par_ir::interp::Counters;
 
-/// What `main` costs for 1,000 elements, besides the array `xs` of as many, which is stored.
+/// Cost of `main` for 1,000 elements, besides the array `xs` of as many, which is stored.
 #[track_caller]
 fn besides(text: &str) -> Counters {
     let cost = |text: &str| {
@@ -120,13 +120,13 @@ fn changes_of_order_are_index_functions() {
 
 #[test]
 fn what_does_not_change_is_computed_once() {
-    let turns = |k: usize| {
+    let iterations = |k: usize| {
         besides(&format!(
             "entry main (n: i64) : i64 =
                let xs = numbers n in loop a = 0 for i < {k} do a * n + i64.sum (map (* n) xs)"
         ))
     };
-    assert!(turns(1000).work < turns(10).work + 10 * 1000, "{:?}", turns(1000));
+    assert!(iterations(1000).work < iterations(10).work + 10 * 1000, "{:?}", iterations(1000));
 }
 
 #[test]

@@ -27,10 +27,10 @@ fn launches_stay(c: &[Counters; 2]) {
 #[test]
 fn one_long_loop_beside_many_short_ones_costs_their_sum() {
     let text = "entry main (n: i64) : i64 =
-       let turns i = loop (k, x) = (if i == 0 then n else 1, i) while k > 0 do (k - 1, x + sum (iota (k % 3)))
-       in sum (map (\\i -> (turns i).1) (iota n))";
+       let iterations i = loop (k, x) = (if i == 0 then n else 1, i) while k > 0 do (k - 1, x + sum (iota (k % 3)))
+       in sum (map (\\i -> (iterations i).1) (iota n))";
     let c = at(text, [1_000, 10_000]);
-    // As many turns in one position as there are positions with one turn.
+    // As many iterations in one position as there are positions with one iteration.
     work_grows_at_most(&c, 10.5);
     assert!(c[1].work < 200 * 10_000, "{} operations", c[1].work);
 }
@@ -38,11 +38,11 @@ fn one_long_loop_beside_many_short_ones_costs_their_sum() {
 #[test]
 fn rows_are_not_packed_when_others_finish() {
     let text = "entry main (n: i64) (m: i64) : []i64 =
-      let turns i = loop (xs, k) = (iota m, i) while k > 0 do (filter (>= 0) xs, k - 1)
-      in map (\\i -> i64.sum (turns i).0) (iota n)";
+      let iterations i = loop (xs, k) = (iota m, i) while k > 0 do (filter (>= 0) xs, k - 1)
+      in map (\\i -> i64.sum (iterations i).0) (iota n)";
     let (n, m) = (40, 200);
     let (c, _) = count(&program(text), vec![size(n), size(m)]);
-    // In every turn a row is through. The others are filtered, and not copied before.
+    // In every iteration a row is through. The others are filtered, and not copied before.
     let made = (n * (n - 1) / 2 * m * 8) as u64;
     assert!(c.bytes_materialised < made * 3 / 2, "{} bytes, {made} of them kept", c.bytes_materialised);
 }
@@ -56,7 +56,7 @@ fn rows_that_a_branch_only_names_are_not_copied() {
     let p = program(&format!("{HELPERS}{text}"));
     let (n, m) = (200, 500);
     let (c, _) = count(&p, vec![size(n), size(m)]);
-    // All rows once, and one in every turn.
+    // All rows once, and one in every iteration.
     let made = (n * m * 8) as u64;
     assert!(c.bytes_materialised < 2 * made, "{} bytes, {made} of them the rows", c.bytes_materialised);
 }
@@ -151,8 +151,8 @@ def fft (xs: []c) : []c =
   let n = length xs in if n < 2 then xs else
   let (e, o) = (fft xs[::2], fft xs[1::2])
   let h = n / 2
-  let turn k = let a = -2.0 * f64.pi * f64.i64 k / f64.i64 n in mul (f64.cos a, f64.sin a) o[k]
-  let t = map turn (iota h)
+  let iteration k = let a = -2.0 * f64.pi * f64.i64 k / f64.i64 n in mul (f64.cos a, f64.sin a) o[k]
+  let t = map iteration (iota h)
   in map2 add (e :> [h]c) t ++ map2 sub (e :> [h]c) t
 entry main (n: i64) : i64 = length (fft (map (\\i -> (f64.i64 (rnd i), 0.0)) (iota n)))";
 
@@ -187,32 +187,32 @@ entry main (n: i64) : i64 =
     assert!(c[1].launches < 2 * c[0].launches, "{} after {}", c[1].launches, c[0].launches);
 }
 
-/// The body of the loop is parallel, so that all positions take each turn together; still an update costs what it writes.
+/// The body of the loop is parallel, so that all positions take each iteration together; still an update costs what it writes.
 #[test]
 fn an_update_under_an_if_in_a_loop_with_a_parallel_body_copies_no_rows() {
     let text = |m: i64| {
         format!(
             "entry main (n: i64) : i64 =
                let step i j xs = if j % 3 == i % 2 then xs with [(i * j) % {m}] = sum (iota (j % 4)) else xs
-               let turns i = loop xs = replicate {m} i for j < i % 20 do step i j xs
-               in sum (map (\\r -> r[0] + r[{m} - 1]) (map turns (iota n)))"
+               let iterations i = loop xs = replicate {m} i for j < i % 20 do step i j xs
+               in sum (map (\\r -> r[0] + r[{m} - 1]) (map iterations (iota n)))"
         )
     };
     let [narrow, wide] = [100, 10_000].map(|m| at(&text(m), [200, 200])[0]);
-    // What is made and read once for each row; nothing for each turn.
+    // What is made and read once for each row; nothing for each iteration.
     assert!(wide.work - narrow.work < 5 * 200 * 9_900, "{} after {}", wide.work, narrow.work);
     assert!(wide.bytes_materialised - narrow.bytes_materialised < 3 * 8 * 200 * 9_900);
 }
 
-/// What a turn was before is used after an update: then rows of the positions that are still active are copied, not all.
+/// State of an earlier iteration is used after an update: then rows of the positions that are still active are copied, not all.
 #[test]
 fn an_update_of_a_copy_costs_the_rows_that_are_active() {
     let text = "entry main (n: i64) : i64 =
        let step j xs = let ys = if j % 2 == 0 then copy xs with [0] = sum (iota (j % 4)) else xs
                        in if ys[0] > xs[1] then ys with [1] = xs[0] + sum (iota (j % 3)) else ys
-       let turns i = loop xs = replicate 50 0 for j < (if i == 0 then 100 else 1) do step j xs
-       in sum (map (\\i -> (turns i)[0]) (iota n))";
+       let iterations i = loop xs = replicate 50 0 for j < (if i == 0 then 100 else 1) do step j xs
+       in sum (map (\\i -> (iterations i)[0]) (iota n))";
     let c = at(text, [100, 1_000]);
-    // A hundred turns of one position beside one turn of the others.
+    // A hundred iterations of one position beside one iteration of the others.
     assert!(c[1].work < 60 * 50 * 1_000, "{} operations for {} before", c[1].work, c[0].work);
 }

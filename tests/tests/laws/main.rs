@@ -2,10 +2,10 @@
 //! number of bulk operations does not depend on the data, except by loop or recursion depth.
 
 mod algebra;
+mod chunks;
 mod control;
 mod matrices;
 mod peak;
-mod pieces;
 mod shared;
 mod state;
 mod steps;

@@ -1,9 +1,9 @@
-//! What a program holds at most: ten times the input is ten times the memory, on the interpreter of FLAT and on the CPU.
+//! Peak memory of programs: ten times the input is ten times the memory, on the interpreter of FLAT and on the CPU.
 
 use super::{program, size};
 use par::{Backend, CallOptions};
 
-/// What `main` holds at most at a size and at ten times that size.
+/// Peak memory of `main` at a size and at ten times that size.
 fn peaks(text: &str, n: i64, backend: Backend) -> [u64; 2] {
     let program = program(&format!("def rnd (i: i64) : i64 = (i * 7919 + 13) % 1000003\n{text}"));
     [n, 10 * n].map(|n| {

@@ -1,4 +1,4 @@
-//! What many rows share is neither copied for each of them nor kept longer than it is used.
+//! Rows that many share are neither copied for each of them nor kept longer than they are used.
 
 use super::{count, program, size};
 use par::Program;
@@ -91,8 +91,8 @@ fn a_loop_keeps_a_shared_array_in_its_state() {
     is_linear(
         "entry main (n: i64) : i64 =
            let big = map rnd (iota n)
-           let turns i = loop (k, xs) = (i % 8, [i]) while k > 0 do (k - 1, if k % 2 == 0 then big else xs)
-           in sum (map (\\i -> (turns i).1[0]) (iota n))",
+           let iterations i = loop (k, xs) = (i % 8, [i]) while k > 0 do (k - 1, if k % 2 == 0 then big else xs)
+           in sum (map (\\i -> (iterations i).1[0]) (iota n))",
     );
 }
 
@@ -101,8 +101,8 @@ fn a_loop_leaves_its_rows_as_they_are_while_others_finish() {
     is_linear(
         "entry main (n: i64) : i64 =
            let big = map rnd (iota n)
-           let turns i = loop (k, xs) = (i % 40, big) while k > 0 do (k - 1, if k == 7 then tail xs else xs)
-           in sum (map (\\i -> (turns i).1[0]) (iota n))",
+           let iterations i = loop (k, xs) = (i % 40, big) while k > 0 do (k - 1, if k == 7 then tail xs else xs)
+           in sum (map (\\i -> (iterations i).1[0]) (iota n))",
     );
 }
 
@@ -116,20 +116,20 @@ fn a_recursive_function_returns_its_argument() {
     );
 }
 
-/// Arrays that no row is in any more are let go of, and rows are copied out of arrays of which little is used: a loop that makes
-/// new rows for some positions in every turn does not hold those of all turns.
+/// Arrays that no row is in any more are freed, and rows are copied out of arrays of which little is used: a loop that makes
+/// new rows for some positions in every iteration does not hold those of all iterations.
 #[test]
-fn rows_of_earlier_turns_are_let_go_of() {
-    let text = "entry main (turns: i64) : i64 =
+fn rows_of_earlier_iterations_are_freed() {
+    let text = "entry main (iterations: i64) : i64 =
        let step t i xs = if (i + t) % 3 == 0 then map (+ t) xs else xs
-       let rows = loop xss = map (\\i -> replicate 50 i) (iota 200) for t < turns do
+       let rows = loop xss = map (\\i -> replicate 50 i) (iota 200) for t < iterations do
                     map2 (\\i xs -> loop ys = xs for k < 2 do step (t + k) i ys) (iota 200) xss
        in sum (map sum rows)";
     let p = program(text);
-    let peak = |turns: i64| {
+    let peak = |iterations: i64| {
         let before = thread_balance();
         reset_thread_peak();
-        count(&p, vec![size(turns)]);
+        count(&p, vec![size(iterations)]);
         thread_peak() - before
     };
     let (few, many) = (peak(10), peak(100));

@@ -48,9 +48,9 @@ fn a_loop_over_one_of_two_matrices() {
         "entry main (n: i64) : i64 =
            let big = map (\\i -> map (\\j -> i + j) (iota 3)) (iota n)
            let other = map (\\i -> map (\\j -> i * j) (iota 3)) (iota n)
-           let turns i =
+           let iterations i =
              (loop (k, xs) = (i % 7, big) while k > 0 do (k - 1, if k % 3 == 0 then other else xs)).1
-           in sum (map (\\i -> let r = turns i in r[i, 1] + sum (iota (i % 2))) (iota n))",
+           in sum (map (\\i -> let r = iterations i in r[i, 1] + sum (iota (i % 2))) (iota n))",
         200,
         12.0,
     );
@@ -107,35 +107,35 @@ fn what_is_left_of_a_matrix_outside_all_nests() {
     );
 }
 
-/// Matrices that no position refers to any more are let go of, also where others are kept for long.
+/// Matrices that no position refers to any more are freed, also where others are kept for long.
 #[test]
-fn matrices_of_turns_that_are_over() {
+fn matrices_of_iterations_that_are_over() {
     let text = "entry main (n: i64) : i64 =
            let fresh i t = map (\\a -> map (\\b -> a * b + i + t) (iota 20)) (iota 10)
-           let turns i = loop xs = fresh i 0 for t < (if i < 3 then n else 2) do
+           let iterations i = loop xs = fresh i 0 for t < (if i < 3 then n else 2) do
              if (t + i) % 3 == 0 then fresh i t else xs
-           in sum (map (\\i -> (turns i)[3, 2]) (iota 50))";
+           in sum (map (\\i -> (iterations i)[3, 2]) (iota 50))";
     let [small, large] = costs(text, [20, 200]);
     assert!(large[0] < 11 * small[0], "work {} after {}", large[0], small[0]);
     assert!(large[2] < 2 * small[2], "{} bytes held after {}", large[2], small[2]);
 }
 
-/// One row of each matrix is kept: the others are let go of.
+/// One row of each matrix is kept: the others are freed.
 #[test]
 fn rows_that_are_kept_of_matrices() {
     let text = "entry main (n: i64) : i64 =
            let matrix i t = map (\\a -> scan (+) i (map (\\b -> a * b + t) (iota 20))) (iota 50)
-           let turns i = loop acc = [] for t < n + i do
+           let iterations i = loop acc = [] for t < n + i do
              acc ++ (let m = matrix i t in [m[(m[t % 50, 19] + i) % 50]])
-           in sum (map (\\i -> sum (map sum (turns i))) (iota 3))";
+           in sum (map (\\i -> sum (map sum (iterations i))) (iota 3))";
     let [small, large] = costs(text, [20, 200]);
     // All matrices together have three times two hundred times a thousand elements.
     assert!(large[2] < 3 * 8 * 200 * 1_000 / 8, "{} bytes held after {}", large[2], small[2]);
 }
 
-/// Turns find the same arrays again, and hold them anyway: what they take a part of is not copied out of them.
+/// Iterations find the same arrays again, and hold them anyway: what they take a part of is not copied out of them.
 #[test]
-fn parts_of_shared_arrays_that_every_turn_takes() {
+fn parts_of_shared_arrays_that_every_iteration_takes() {
     grows_at_most(
         "entry main (n: i64) : i64 =
            let big = map rnd (iota n)
@@ -155,8 +155,8 @@ fn one_long_loop_over_rows_beside_many_short_ones() {
         "entry main (n: i64) : i64 =
            let long i = if i == 0 then n else 1
            let step k xs = if k % 3 == 0 then [[k, sum xs[0] % 7], [k], [1, 2, 3]] else if k % 3 == 1 then xs[1:] else xs
-           let turns i = (loop (k, xs) = (long i, [[i], [i, 1]]) while k > 0 do (k - 1, step k xs)).1
-           in sum (map (\\i -> let r = turns i in sum (map sum r)) (iota n))",
+           let iterations i = (loop (k, xs) = (long i, [[i], [i, 1]]) while k > 0 do (k - 1, step k xs)).1
+           in sum (map (\\i -> let r = iterations i in sum (map sum r)) (iota n))",
         100,
         12.0,
     );
@@ -185,8 +185,8 @@ fn parts_of_shared_arrays_that_positions_end_with() {
                let big = map (\\i -> {rows}) (iota n)
                let other = map (\\k -> let i = k + 5 in {rows}) (iota n)
                let part k = if k % 2 == 0 then big[k:k + n / 3] else other[k:k + n / 3]
-               let turns i = (loop (xs, k) = (big, i) while k > 0 do (part k, k - 1)).0
-               in sum (map (\\i -> let r = turns i in {part} + length r) (iota (20 + n / 2000)))"
+               let iterations i = (loop (xs, k) = (big, i) while k > 0 do (part k, k - 1)).0
+               in sum (map (\\i -> let r = iterations i in {part} + length r) (iota (20 + n / 2000)))"
         );
         grows_at_most(&text, 8_000, 14.0);
     }
@@ -194,7 +194,7 @@ fn parts_of_shared_arrays_that_positions_end_with() {
 
 /// The same parts of matrices and ragged arrays beside rows that are new.
 #[test]
-fn parts_of_shared_matrices_that_every_turn_takes() {
+fn parts_of_shared_matrices_that_every_iteration_takes() {
     for rows in ["map (\\j -> rnd (i + j)) (iota 4)", "map (\\j -> rnd (i + j)) (iota (1 + i % 7))"] {
         let text = format!(
             "entry main (n: i64) : i64 =
@@ -233,7 +233,7 @@ fn arguments_of_deep_calls() {
     }
 }
 
-/// What is an argument is held by who gave it: parts of it are not copied for the next call.
+/// Arguments are held by who gave them: parts of them are not copied for the next call.
 #[test]
 fn a_search_in_slices_of_a_shared_array() {
     let text = "def has (xs: []i64) (x: i64) : bool =
@@ -248,7 +248,7 @@ fn a_search_in_slices_of_a_shared_array() {
     assert!(large < 3 * small, "{large} operations after {small}");
 }
 
-/// What the deepest call was given is everybody's result: no call copies it.
+/// Results of the deepest call are everybody's results: no call copies them.
 #[test]
 fn results_of_deep_calls_outside_all_nests() {
     for (ty, rows) in [("i64", "rnd i"), ("[]i64", "map rnd (iota (i % 5))")] {

@@ -15,14 +15,14 @@ fn a_branch_results_in_every_other_element_of_a_shared_array() {
 }
 
 #[test]
-fn turns_take_slices_of_slices() {
+fn iterations_take_slices_of_slices() {
     for rows in ["rnd i", "map rnd (iota (i % 4))", "map (\\j -> rnd (i + j)) (iota 3)"] {
         let text = format!(
             "entry main (n: i64) : i64 =
                let xs = map (\\i -> {rows}) (iota n)
                let next k ys = if k % 3 == 0 then xs[k::2] else if length ys > 2 then ys[::-2] else ys
-               let turns i = (loop (k, ys) = (i % 8, xs) while k > 0 do (k - 1, next k ys)).1
-               in sum (map (\\i -> length (turns i)) (iota n))"
+               let iterations i = (loop (k, ys) = (i % 8, xs) while k > 0 do (k - 1, next k ys)).1
+               in sum (map (\\i -> length (iterations i)) (iota n))"
         );
         grows_at_most(&text, 200, 12.0);
     }
@@ -49,8 +49,8 @@ fn outside_all_nests_too() {
         "def go (xs: []i64) (k: i64) : i64 = if k == 0 then xs[0] else xs[k % 3] + go xs[::-1] (k - 1)
          entry main (n: i64) : i64 =
            let xs = map rnd (iota n)
-           let turn k ys = if k % 3 == 0 then xs[k % 5::2] else if k % 3 == 1 then ys[::-1] else ys
-           in go xs n + (loop (ys, s) = (xs, 0) for k < n do (turn k ys, s + ys[0])).1",
+           let iteration k ys = if k % 3 == 0 then xs[k % 5::2] else if k % 3 == 1 then ys[::-1] else ys
+           in go xs n + (loop (ys, s) = (xs, 0) for k < n do (iteration k ys, s + ys[0])).1",
         200,
         12.0,
     );

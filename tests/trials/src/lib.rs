@@ -39,30 +39,30 @@ pub fn run(trials: Vec<Trial>) -> ExitCode {
     libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
 }
 
-/// What is said if there is no C compiler.
+/// Reason to skip if there is no C compiler.
 pub fn c_compiler() -> Option<String> {
     without(starts("cc"), || "no C compiler".into())
 }
 
-/// What is said if there is no C++ compiler: `c++`, or what EMU_CXX names.
+/// Reason to skip if there is no C++ compiler: `c++`, or what EMU_CXX names.
 pub fn cpp_compiler() -> Option<String> {
     let compiler = std::env::var("EMU_CXX").unwrap_or_else(|_| "c++".into());
     without(starts(&compiler), || format!("no C++ compiler {compiler}"))
 }
 
-/// What is said if PAR_NVRTC does not name NVRTC's library, but nothing or the stand-in for it.
+/// Reason to skip if PAR_NVRTC does not name NVRTC's library, but nothing or the stand-in for it.
 pub fn nvrtc() -> Option<String> {
     let library = std::env::var("PAR_NVRTC").unwrap_or_default();
     without(!library.is_empty() && !library.contains("emulator"), || "no NVRTC in PAR_NVRTC".into())
 }
 
-/// What is said if there are no pseudo-terminals.
+/// Reason to skip if there are no pseudo-terminals.
 pub fn pseudo_terminal() -> Option<String> {
     let open = std::fs::OpenOptions::new().read(true).write(true).open("/dev/ptmx");
     without(open.is_ok(), || "no pseudo-terminal".into())
 }
 
-/// What is said if a variable of the environment, by which a test is asked for, is not set.
+/// Reason to skip if a variable of the environment, by which a test is asked for, is not set.
 pub fn variable(name: &str) -> Option<String> {
     without(std::env::var_os(name).is_some(), || format!("no {name}"))
 }

@@ -1,4 +1,4 @@
-//! What a value may share with others: sets of roots, laid out like the value.
+//! Aliasing: values that a value may share with others, as sets of roots laid out like the value.
 //!
 //! A root stands for the memory that one binding introduced. `let y = x[1:]` introduces none: `y` has the roots of
 //! `x`, so that consuming either consumes both.
@@ -22,7 +22,7 @@ pub struct Root(pub u32);
 /// A set of roots.
 pub type Roots = BTreeSet<Root>;
 
-/// What a value may share with others.
+/// Roots that a value may share with others.
 #[derive(Clone, Debug)]
 pub enum Alias {
     /// Nothing: numbers are copied.
@@ -46,7 +46,7 @@ pub struct Function {
     closed: bool,
 }
 
-/// What a call does to its arguments.
+/// Effect of a call on its arguments.
 #[derive(Debug)]
 pub struct Signature {
     /// Each leaf has one root, which says whether the argument is consumed.
@@ -56,12 +56,12 @@ pub struct Signature {
     pub code: Code,
 }
 
-/// What there is to say what a function does with functions that it is given.
+/// Source of knowledge about what a function does with functions that it is given.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Code {
     /// Only its type is known.
     Unknown,
-    /// It calls them on the elements of the arrays that it is given.
+    /// A builtin: it calls them on the elements of the arrays that it is given.
     Builtin,
     /// Its body: index into the bodies of the check.
     Body(usize),
@@ -111,7 +111,7 @@ impl Alias {
         out
     }
 
-    /// Whether all roots are among these.
+    /// True if all roots are among these.
     fn is_within(&self, known: &Roots) -> bool {
         match self {
             Alias::Scalar => true,

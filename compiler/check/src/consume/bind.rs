@@ -19,7 +19,7 @@ pub enum Kind {
     Global,
 }
 
-/// What is known about a root.
+/// Facts about a root.
 #[derive(Clone)]
 pub struct RootInfo {
     /// For messages: `xs`, `t.0`.
@@ -41,7 +41,7 @@ pub struct Bound {
 }
 
 impl Check<'_> {
-    /// What is known about a root.
+    /// Facts about a root.
     pub(super) fn info(&self, root: Root) -> &RootInfo {
         &self.roots[root.0 as usize]
     }
@@ -104,7 +104,7 @@ impl Check<'_> {
         }
     }
 
-    /// What a function of which only the type is known does: its result may share all that it does not consume.
+    /// Signature of a function of which only the type is known: its result may share all that it does not consume.
     fn declared(&mut self, ty: &Ty, function: Root, span: Span) -> Signature {
         let (mut ty, mut params) = (ty, Vec::new());
         while let Ty::Fun(a, r) = ty {

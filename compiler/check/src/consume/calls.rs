@@ -14,7 +14,7 @@ use std::rc::Rc;
 pub struct Operand {
     pub alias: Alias,
     pub span: Span,
-    /// If it is a local or a component of one.
+    /// Its place, if it is a local or a component of one.
     pub place: Option<Place>,
 }
 
@@ -29,7 +29,7 @@ pub struct Site {
     pub by: String,
     /// The initial value of the loop that consumes it as its state.
     pub init: Option<Span>,
-    /// It is a call of a function that was given the argument before: where that was, and the argument's name.
+    /// For a call of a function that was given the argument before: where that was, and the argument's name.
     pub held: Option<(Span, String)>,
     /// The function among the other arguments that consumes it.
     pub through: Option<Span>,
@@ -75,7 +75,7 @@ impl<'p> Check<'p> {
         def.library.then(|| def.name.clone())
     }
 
-    /// What is called, for messages.
+    /// Name of the function that is called, for messages.
     fn called(&self, f: &'p Expr) -> String {
         match &f.kind {
             ExprKind::Def(id, _) => format!("`{}`", self.program.defs[id.0 as usize].name),

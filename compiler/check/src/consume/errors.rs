@@ -107,12 +107,12 @@ impl Check<'_> {
         self.report(site.span, started(diagnostic, site));
     }
 
-    /// E0604: consumed once for every call of a function, or every turn of a loop.
+    /// E0604: consumed once for every call of a function, or every iteration of a loop.
     pub(super) fn consumed_inside(&mut self, root: Root, site: &Site, is_loop: bool) {
         let info = self.info(root);
         let (name, span) = (&info.name, info.span);
         let (inside, often, remedy) = match is_loop {
-            true => ("a loop", "in every turn of the loop", "make it part of the loop's state"),
+            true => ("a loop", "in every iteration of the loop", "make it part of the loop's state"),
             false => {
                 ("a function", "in every call of the function", "take it as a parameter written with `*`")
             }
@@ -194,7 +194,7 @@ impl Check<'_> {
         let message = format!("the loop consumes `{name}`, but its body does not make a new one");
         let diagnostic = Diagnostic::error("E0606", message, result.span)
             .here(format!("the next `{name}` may share elements with `{old}`, which is older than the loop"));
-        self.next_turn(diagnostic, site);
+        self.next_iteration(diagnostic, site);
     }
 
     /// E0606: a part of a loop's state is consumed, and shares with another part.
@@ -203,11 +203,11 @@ impl Check<'_> {
         let message = format!("the loop consumes `{name}`, but its body gives it together with `{other}`");
         let diagnostic = Diagnostic::error("E0606", message, result.span)
             .here(format!("the next `{name}` may share elements with the next `{other}`"));
-        self.next_turn(diagnostic, site);
+        self.next_iteration(diagnostic, site);
     }
 
-    fn next_turn(&mut self, diagnostic: Diagnostic, site: &Site) {
-        let label = format!("{} consumes it here in the next turn", site.by);
+    fn next_iteration(&mut self, diagnostic: Diagnostic, site: &Site) {
+        let label = format!("{} consumes it here in the next iteration", site.by);
         let diagnostic = diagnostic.label(site.span, label).note("let the body give a copy");
         self.report(site.span, diagnostic);
     }

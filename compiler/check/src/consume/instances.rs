@@ -18,17 +18,17 @@ use par_syntax::Diagnostic;
 use std::collections::HashMap;
 use std::rc::Rc;
 
-/// What a call does that hands over certain functions.
+/// Effect of a call that hands over certain functions.
 #[derive(Clone)]
 pub struct Instance {
     pub signature: Rc<Signature>,
-    /// What some roots in its result stand for.
+    /// Values that some roots in its result stand for.
     pub values: Vec<(Root, Alias)>,
-    /// What the functions were given before and the call consumes, with the number of the argument.
+    /// Values that the functions were given before and the call consumes, with the number of the argument.
     pub consumed: Vec<(usize, Roots)>,
     /// The function that is handed over.
     pub through: Option<Span>,
-    /// What the function's body does not allow.
+    /// The mistake, if the function's body does not allow the call.
     wrong: Option<Diagnostic>,
 }
 
@@ -51,7 +51,7 @@ impl<'p> Check<'p> {
         Code::Body(self.bodies.len() - 1)
     }
 
-    /// What a call with these arguments does.
+    /// Effect of a call with these arguments.
     pub(super) fn instance(
         &mut self,
         signature: &Rc<Signature>,
@@ -79,7 +79,7 @@ impl<'p> Check<'p> {
         }
     }
 
-    /// Whether a value is a function that consumes more than the parameter's type says, or holds one.
+    /// True if a value is a function that consumes more than the parameter's type says, or holds one.
     pub(super) fn consumes(&self, value: &Alias, param: &Alias) -> bool {
         let unique = |params: &[Alias]| all(params).iter().any(|r| self.info(*r).unique);
         match (value, param) {

@@ -1,4 +1,4 @@
-//! Loops. What the body consumes of the loop's state is consumed of its initial value, before the first turn.
+//! Loops. What the body consumes of the loop's state is consumed of its initial value, before the first iteration.
 //!
 //! ```text
 //! loop (xs, k) = (ys, 0) while k < n do (step xs, k + 1)     -- consumes ys
@@ -18,7 +18,7 @@ use std::rc::Rc;
 struct State {
     /// With a root at every leaf.
     pattern: Alias,
-    /// What the body gives for the next turn.
+    /// Result of the body, for the next iteration.
     next: Alias,
     mark: Root,
 }
@@ -42,7 +42,7 @@ impl<'p> Check<'p> {
         let start = start.alias.fit(&pat.ty);
         let consumed = self.consumed_state(e, pat, form, &elements, body);
         let start = self.consume_start(init, pat, start, &consumed);
-        let state = self.turn(pat, form, &elements, body);
+        let state = self.iteration(pat, form, &elements, body);
         self.next_is_new(&state, &consumed, body);
         self.loop_result(&state, start)
     }
@@ -61,13 +61,13 @@ impl<'p> Check<'p> {
         }
         let before = self.consumed.clone();
         let quiet = std::mem::replace(&mut self.quiet, true);
-        let state = self.turn(pat, form, elements, body);
+        let state = self.iteration(pat, form, elements, body);
         let taken = std::mem::replace(&mut self.consumed, before);
         self.quiet = quiet;
         let pairs = leaves(&state.pattern, &state.next);
         let mut sites: Vec<Option<Rc<Site>>> =
             pairs.iter().map(|(root, _)| taken.get(root).cloned()).collect();
-        // What takes the place of a consumed part in the next turn is consumed then.
+        // What takes the place of a consumed part in the next iteration is consumed then.
         let mut changed = true;
         while std::mem::take(&mut changed) {
             for (i, (_, next)) in pairs.iter().enumerate() {
@@ -85,8 +85,8 @@ impl<'p> Check<'p> {
         sites
     }
 
-    /// One turn of the loop, with a state that is not known.
-    fn turn(&mut self, pat: &Pat, form: &'p LoopForm, elements: &Alias, body: &'p Expr) -> State {
+    /// One iteration of the loop, with a state that is not known.
+    fn iteration(&mut self, pat: &Pat, form: &'p LoopForm, elements: &Alias, body: &'p Expr) -> State {
         let mark = self.mark();
         self.frames.push(Frame { mark, is_loop: true, captured: Roots::new() });
         let pattern = self.open(pat, Kind::Own, false);

@@ -10,7 +10,7 @@
 //! let ys = step xs in xs[0]            E0601  use after it was consumed
 //! let zs = xs[1:] in (step zs, xs)     E0602  use of something that shares the memory
 //! def f (xs: []i64) = step xs          E0603  not this function's to give up
-//! map (\i -> (step xs)[i]) is          E0604  consumed once for every call of the lambda, or turn of a loop
+//! map (\i -> (step xs)[i]) is          E0604  consumed once for every call of the lambda, or iteration of a loop
 //! both xs xs                           E0605  twice in one call
 //! def f (xs: []i64) : *[]i64 = xs      E0607  a result promised to be shared with nothing
 //! loop xs = copy a for … do            E0606  a loop that gives up its state without making a new one
@@ -79,7 +79,7 @@ struct Check<'p> {
     signatures: HashMap<DefId, Rc<Signature>>,
     /// One root for every definition that is a value.
     globals: HashMap<DefId, Root>,
-    /// What was consumed so far on the way to the present expression, and where.
+    /// Roots consumed so far on the way to the present expression, and where.
     consumed: HashMap<Root, Rc<Site>>,
     /// The functions and loops around the present expression.
     frames: Vec<Frame>,
@@ -87,7 +87,7 @@ struct Check<'p> {
     bodies: Vec<Body<'p>>,
     /// The bodies that are walked for certain functions as arguments.
     walked: Vec<usize>,
-    /// What calls do that hand over certain functions, which are kept because the keys are their addresses.
+    /// Effects of calls that hand over certain functions, which are kept because the keys are their addresses.
     instances: HashMap<Vec<usize>, (Rc<Instance>, Vec<Alias>)>,
     /// By loop: which parts of its state the body consumes.
     loops: HashMap<*const Expr, Vec<Option<Rc<Site>>>>,
@@ -112,7 +112,7 @@ struct Frame {
     /// Roots from here on are its own.
     mark: Root,
     is_loop: bool,
-    /// What it mentions of its surroundings.
+    /// Roots of its surroundings that it mentions.
     captured: Roots,
 }
 
@@ -156,7 +156,7 @@ fn deep<T>(f: impl FnOnce() -> T) -> T {
 }
 
 impl<'p> Check<'p> {
-    /// What a definition does to its arguments. The first request walks its body.
+    /// Effect of a definition on its arguments. The first request walks its body.
     fn signature(&mut self, id: DefId) -> Rc<Signature> {
         if let Some(known) = self.signatures.get(&id) {
             return known.clone();

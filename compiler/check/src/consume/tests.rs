@@ -1,4 +1,4 @@
-//! What is rejected, as a person sees it, and what is not.
+//! Programs that are rejected, as a person sees it, and programs that are not.
 
 use crate::infer::infer;
 use par_syntax::{Sources, parse, render};
@@ -41,7 +41,7 @@ rejected! {
     given_twice: "def f (n: i64) =\n  let xs = iota n\n  in both xs xs\n";
     start_of_a_loop: "def f (n: i64) =\n  let old = iota n\n  let new = loop xs = old for i < n do step xs\n  \
         in map2 (+) old new\n";
-    old_value_for_the_next_turn: "def f (n: i64) =\n  let old = iota n\n  in loop xs = copy old for i < n do\n       \
+    old_value_for_the_next_iteration: "def f (n: i64) =\n  let old = iota n\n  in loop xs = copy old for i < n do\n       \
         let ys = step xs\n       in if ys[0] > 0 then old else ys\n";
 }
 

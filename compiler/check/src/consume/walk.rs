@@ -205,7 +205,7 @@ impl<'p> Check<'p> {
         Alias::Function(captured, Function::bare(Rc::new(Signature { params, result, code })))
     }
 
-    /// Whether a root is there before and after what begins at `mark`.
+    /// True if a root is there before and after what begins at `mark`.
     pub(super) fn outlives(&self, root: Root, mark: Root) -> bool {
         root < mark || self.info(root).kind == Kind::Global
     }

@@ -16,7 +16,7 @@ fn feature(name: &str) -> Option<&'static str> {
     })
 }
 
-/// Whether an error only says that an accumulator cannot be written to, in a program that is told of accumulators.
+/// True if an error only says that an accumulator cannot be written to, in a program that is told of accumulators.
 pub(super) fn follows(diag: &Diagnostic, all: &[Diagnostic]) -> bool {
     diag.message == "unknown name `write`" && all.iter().any(|d| d.message.contains("accumulators"))
 }

@@ -18,14 +18,14 @@ pub(super) struct Found<'a> {
     pub(super) module: ModId,
     pub(super) intrinsic: bool,
     pub(super) inlining: Inlining,
-    /// Those of its attributes that say how its body is evaluated.
+    /// Its attributes that say how its body is evaluated.
     pub(super) of_body: Vec<&'a ast::Attr>,
     pub(super) library: bool,
     pub(super) demand: Demand,
     pub(super) span: Span,
 }
 
-/// What a definition is.
+/// Kind of a definition.
 pub(super) enum What<'a> {
     Def(&'a ast::Def),
     /// A value seen through a module type.
@@ -41,7 +41,7 @@ impl<'a> Found<'a> {
         }
     }
 
-    /// Whether its name means another definition inside its body, if there is one.
+    /// True if its name means another definition inside its body, if there is one.
     pub(super) fn means_another(&self) -> bool {
         self.written().is_some_and(super::itself::means_another)
     }
@@ -131,7 +131,7 @@ pub(super) fn collect<'a>(files: &[&'a ast::File], sources: &Sources) -> Collect
     c
 }
 
-/// Those that mean the same before a definition as before its body.
+/// Attributes that mean the same before a definition as before its body.
 const OF_BODIES: [&str; 6] =
     ["sequential", "sequential_outer", "sequential_inner", "unsafe", "opaque", "fast_math"];
 

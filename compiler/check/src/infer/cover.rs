@@ -24,7 +24,7 @@ enum Shape {
     Of(Head, Vec<Shape>),
 }
 
-/// What a pattern asks of a value's outermost part.
+/// Requirement of a pattern on a value's outermost part.
 #[derive(Clone, PartialEq, Debug)]
 enum Head {
     /// A tuple or record: there is no other.
@@ -179,7 +179,7 @@ fn heads(rows: &[Vec<Shape>]) -> Vec<Head> {
     out
 }
 
-/// Whether every value has one of these heads.
+/// True if every value has one of these heads.
 fn covers(ty: &Ty, used: &[Head]) -> bool {
     match ty {
         Ty::Unique(t) => covers(t, used),

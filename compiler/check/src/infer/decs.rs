@@ -18,7 +18,7 @@ enum Source<'a> {
     View(Box<View<'a>>),
 }
 
-/// What the head of a definition says.
+/// Parts of the head of a definition.
 struct Signature<'a> {
     id: DefId,
     source: Source<'a>,
@@ -85,7 +85,7 @@ impl<'a> Cx<'a> {
         }
     }
 
-    /// Whether an error left a hole in the type, so that uses of the definition say nothing.
+    /// True if an error left a hole in the type, so that uses of the definition say nothing.
     fn is_wrong(&self, ty: &Ty) -> bool {
         let mut leaves = Vec::new();
         self.types.leaves(ty, &mut leaves);

@@ -16,7 +16,7 @@ use std::collections::{BTreeSet, HashSet};
 pub(super) struct Component {
     pub(super) defs: Vec<DefId>,
     pub(super) recursive: bool,
-    /// Those that mention themselves.
+    /// Definitions that mention themselves.
     pub(super) direct: Vec<DefId>,
 }
 

@@ -14,7 +14,7 @@ pub(super) struct Env<B> {
     trail: Vec<Bound>,
 }
 
-/// What a type parameter stands for.
+/// Argument of a type parameter.
 pub(super) struct TypeArg {
     pub(super) ty: Ty,
     /// How many arrays are around the place where it was written.
@@ -30,7 +30,7 @@ impl TypeArg {
     }
 }
 
-/// What the newest entry of the scope is.
+/// Binding of the newest entry of the scope.
 enum Bound {
     Value(String),
     Type(String),

@@ -349,7 +349,7 @@ impl Cx<'_> {
     }
 }
 
-/// What a module of few values has.
+/// Note on the members of a module that has few values.
 fn members_noted(diag: Diagnostic, name: &Name, mut known: Vec<String>) -> Diagnostic {
     const FEW: usize = 8;
     known.sort();

@@ -107,7 +107,7 @@ fn find(table: &[(&[&str], &'static str)], name: &str) -> Option<&'static str> {
     table.iter().find(|(names, _)| names.contains(&name)).map(|(_, hint)| *hint)
 }
 
-/// What to write instead of a name or an operator that does not exist.
+/// Suggestion for a name or an operator that does not exist.
 pub(super) fn value(name: &Name) -> Option<String> {
     if !name.path.is_empty() {
         return None;
@@ -117,12 +117,12 @@ pub(super) fn value(name: &Name) -> Option<String> {
     known.map(str::to_string).or_else(|| glued(&name.base))
 }
 
-/// Whether a name is a word of another language's syntax, with which no application makes sense.
+/// True if a name is a word of another language's syntax, with which no application makes sense.
 pub(super) fn is_word(name: &Name) -> bool {
     name.path.is_empty() && find(WORDS, &name.base).is_some()
 }
 
-/// What to write instead of a type that does not exist.
+/// Suggestion for a type that does not exist.
 pub(super) fn ty(name: &str) -> Option<&'static str> {
     find(TYPES, name)
 }

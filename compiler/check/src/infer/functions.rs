@@ -99,7 +99,7 @@ impl Cx<'_> {
         self.types.poison()
     }
 
-    /// What is called, for messages.
+    /// Name of the function that is called, for messages.
     fn called(&self, f: &Expr) -> String {
         match &f.kind {
             ExprKind::Def(id, _) => format!("`{}`", self.defs[id.0 as usize].name),

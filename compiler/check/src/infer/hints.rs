@@ -114,7 +114,7 @@ impl Cx<'_> {
         self.sources.text(diag.labels[0].span).starts_with('\'')
     }
 
-    /// What the types that are named stand for.
+    /// Explanation of the abbreviations that are named.
     pub(super) fn explain_abbreviations<const N: usize>(
         &self,
         diag: Diagnostic,
@@ -148,7 +148,7 @@ impl Cx<'_> {
         }
     }
 
-    /// Whether a function gives a number where a condition is wanted.
+    /// True if a function gives a number where a condition is wanted.
     fn gives_number(&self, expected: &Ty, found: &Ty) -> bool {
         let (Ty::Fun(_, wanted), Ty::Fun(_, given)) = (expected, found) else { return false };
         matches!(**wanted, Ty::Prim(Prim::Bool))
@@ -335,12 +335,12 @@ fn advise_fields(diag: Diagnostic, wanted: &[(String, Ty)], given: &[(String, Ty
     }
 }
 
-/// Whether the module of one type has a conversion from the other.
+/// True if the module of one type has a conversion from the other.
 fn convertible(to: Prim, from: Prim) -> bool {
     to != from && to != Prim::Bool && from != Prim::Bool
 }
 
-/// Whether a type holds more numbers than another: floats before integers, then the number of bits.
+/// True if a type holds more numbers than another: floats before integers, then the number of bits.
 fn wider(a: Prim, b: Prim) -> bool {
     (a.is_float(), a.bits()) > (b.is_float(), b.bits())
 }

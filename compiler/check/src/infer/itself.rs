@@ -6,13 +6,13 @@
 use super::scope::is_operator;
 use par_syntax::ast::{Def, Exp, ExpKind, IndexArg, LoopForm, Name};
 
-/// Whether a definition cannot be recursive, so that its name means another one in its body, if there is one: it is a
+/// True if a definition cannot be recursive, so that its name means another one in its body, if there is one: it is a
 /// value, has the name of a built-in operator, or calls itself in every case.
 pub(super) fn means_another(def: &Def) -> bool {
     is_value(def) || is_operator(&def.name.name) || calls(&def.body, &def.name.name)
 }
 
-/// Whether it has no parameters and is no function written out.
+/// True if it has no parameters and is no function written out.
 fn is_value(def: &Def) -> bool {
     let mut body = &def.body;
     while let ExpKind::Parens(inner) | ExpKind::Attr(_, inner) = &body.kind {
@@ -21,7 +21,7 @@ fn is_value(def: &Def) -> bool {
     def.params.is_empty() && !matches!(body.kind, ExpKind::Lambda { .. })
 }
 
-/// Whether the value of an expression cannot be found without calling `own`. What functions do that are only handed on
+/// True if the value of an expression cannot be found without calling `own`. What functions do that are only handed on
 /// does not count: they need not be called.
 fn calls(e: &Exp, own: &str) -> bool {
     super::deep(|| match &e.kind {
@@ -87,7 +87,7 @@ fn is_own(name: &Name, own: &str) -> bool {
     name.path.is_empty() && name.base == own
 }
 
-/// Whether it is `own`, perhaps with its first arguments.
+/// True if it is `own`, perhaps with its first arguments.
 fn is_name(e: &Exp, own: &str) -> bool {
     match &e.kind {
         ExpKind::Name(name) | ExpKind::Operator(name) => is_own(name, own),

@@ -50,7 +50,7 @@ impl Cx<'_> {
         Some((Scalar::I64(self.literals.len() as i64 - 1), ty))
     }
 
-    /// Whether an expression is a number that may have several types.
+    /// True if an expression is a number that may have several types.
     pub(super) fn is_plain_number(&self, e: &Expr) -> bool {
         let ExprKind::Literal(Scalar::I64(index)) = e.kind else { return false };
         self.literals.get(index as usize).is_some_and(|n| !n.suffixed)

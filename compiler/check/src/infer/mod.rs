@@ -94,7 +94,7 @@ pub fn infer<F: Borrow<ast::File>>(files: &[F], sources: &Sources) -> (Option<Pr
     cx.result()
 }
 
-/// What a local name stands for.
+/// Meaning of a local name.
 #[derive(Clone, Debug)]
 enum Binding {
     /// A parameter, `let`, size parameter or local function.
@@ -130,7 +130,7 @@ struct Cx<'a> {
     expanding: Vec<TypeId>,
     /// Of the one expanded last: the parts so far, those of what it mentions included.
     expanded_parts: usize,
-    /// Those found to be recursive, which is reported once.
+    /// Types found to be recursive, which is reported once.
     recursive_types: Vec<TypeId>,
     /// Local functions whose bodies are being checked.
     local_functions: Vec<String>,
@@ -144,7 +144,7 @@ struct Cx<'a> {
     unknown_types: HashMap<TypeId, TyVar>,
     /// Records, tuples and sums to which the user has given names.
     short_names: Vec<(Ty, String)>,
-    /// What hidden types stand for.
+    /// Representations of hidden types.
     represented: HashMap<TypeId, Ty>,
 }
 
@@ -225,7 +225,7 @@ impl Cx<'_> {
         false
     }
 
-    /// Whether an error lies in a range of the source.
+    /// True if an error lies in a range of the source.
     fn has_error_in(&self, span: Span) -> bool {
         self.diags.iter().filter(|d| d.severity >= Severity::Unsupported).any(|d| {
             let inner = d.labels[0].span;

@@ -8,7 +8,7 @@ use par_runtime::{Prim, Span};
 use par_syntax::Diagnostic;
 use par_syntax::ast::{Exp, ExpKind, Ident, IndexArg, Literal, Name};
 
-/// What the operands of a built-in operator are.
+/// Class of the operands of a built-in operator.
 fn operand_class(op: &str) -> Class {
     match op {
         "==" | "!=" => Class::Eq,

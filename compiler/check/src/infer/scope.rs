@@ -70,18 +70,18 @@ pub(super) struct TypeDef<'a> {
     pub(super) instance: bool,
 }
 
-/// What a named type is.
+/// Meaning of a named type.
 #[derive(Clone, Copy)]
 pub(super) enum Meaning<'a> {
     /// An abbreviation of a type.
     Alias(&'a ast::TypeExp),
     /// Hidden by a module type.
     Abstract {
-        /// What it stands for; nothing in the body of a parametric module whose parameter declares it.
+        /// Its representation; nothing in the body of a parametric module whose parameter declares it.
         is: Option<TypeId>,
         /// `type^`.
         lifted: bool,
-        /// What hides it.
+        /// Place of the ascription that hides it.
         by: Span,
     },
 }
@@ -95,7 +95,7 @@ pub(super) struct Scopes<'a> {
     pub(super) functors: Vec<Functor<'a>>,
 }
 
-/// What a name stands for.
+/// Meaning of a name.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Found<B> {
     /// A local.
@@ -127,10 +127,10 @@ pub(super) const PER_TYPE: [&str; 10] = [
     "softmax",
 ];
 
-/// Those of them that give an array like their argument.
+/// Functions among them that give an array like their argument.
 pub(super) const PER_TYPE_ARRAYS: [&str; 3] = ["flood_nonzero", "cumsum", "softmax"];
 
-/// Those of them that only floats have.
+/// Functions among them that only floats have.
 pub(super) const PER_TYPE_FLOATS: [&str; 4] = ["mean", "variance", "norm", "softmax"];
 
 /// The built-in operators of two operands.
@@ -139,25 +139,25 @@ pub(super) const OPERATORS: [&str; 20] = [
     ">=",
 ];
 
-/// Whether a name is a built-in operator (the short-circuit ones included).
+/// True if a name is a built-in operator (the short-circuit ones included).
 pub(super) fn is_operator(name: &str) -> bool {
     OPERATORS.contains(&name) || name == "&&" || name == "||"
 }
 
-/// Whether a definition stands after a place in its file, or around it.
+/// True if a definition stands after a place in its file, or around it.
 fn follows<T>(entry: &Entry<T>, at: Span) -> bool {
     entry.span.file == at.file && entry.end > at.start
 }
 
-/// Whether a definition stands around a place.
+/// True if a definition stands around a place.
 fn surrounds<T>(entry: &Entry<T>, at: Span) -> bool {
     follows(entry, at) && entry.span.start <= at.start
 }
 
-/// What an unqualified name means.
+/// Meaning of an unqualified name.
 struct Meant<T> {
     id: T,
-    /// It stands later in the file, or around the name where that means nothing: what is known everywhere goes before.
+    /// True if it stands later in the file, or around the name where that means nothing: what is known everywhere goes before.
     later: bool,
 }
 
@@ -212,7 +212,7 @@ impl<'a> Scopes<'a> {
         later
     }
 
-    /// What a module or one around it defines before a place in the same file.
+    /// Definitions of a module or one around it before a place in the same file.
     fn earlier<T: Copy>(
         &self,
         from: Option<ModId>,
@@ -233,7 +233,7 @@ impl<'a> Scopes<'a> {
         module.opens.iter().rev().filter(|(_, local)| !local).find_map(|(m, _)| self.member(*m, pick))
     }
 
-    /// Whether a name that is not found here may be that of something wrong that was reported.
+    /// True if a name that is not found here may be that of something wrong that was reported.
     fn broken(&self, from: ModId) -> bool {
         let mut next = Some(from);
         while let Some(id) = next {
@@ -251,7 +251,7 @@ impl<'a> Scopes<'a> {
         module.broken || module.opens.iter().any(|(m, _)| self.broken_member(*m))
     }
 
-    /// Whether a name with a path is that of something `local` to its module.
+    /// True if a name with a path is that of something `local` to its module.
     pub(super) fn is_hidden<B>(&self, env: &Env<B>, from: ModId, name: &ast::Name) -> bool {
         let Some((first, rest)) = name.path.split_first() else { return false };
         let start = self.module(env, from, name.span, first);
@@ -308,7 +308,7 @@ impl<'a> Scopes<'a> {
         self.path(env, from, name.span, &path)
     }
 
-    /// Whether a path leads to a parametric module.
+    /// True if a path leads to a parametric module.
     pub(super) fn is_parametric<B>(&self, env: &Env<B>, from: ModId, name: &ast::Name) -> bool {
         self.path(env, from, name.span, &name.path).is_some_and(|m| self.get(m).functor.is_some())
     }
@@ -333,7 +333,7 @@ impl<'a> Scopes<'a> {
         self.member_type(self.path(env, from, name.span, &name.path)?, &name.base)
     }
 
-    /// Whether a name that is not found belongs to something wrong that was reported.
+    /// True if a name that is not found belongs to something wrong that was reported.
     pub(super) fn is_broken<B>(&self, env: &Env<B>, from: ModId, name: &ast::Name) -> bool {
         if name.path.is_empty() {
             return self.broken(from) || env.opens.iter().any(|(_, m)| self.broken_member(*m));

@@ -27,7 +27,7 @@ pub(super) struct Names<'a> {
     pub(super) locals: &'a [String],
     pub(super) type_vars: &'a [String],
     pub(super) def: &'a dyn Fn(u32) -> String,
-    /// What a number in the tree is: itself, or an index while inferring.
+    /// Text of a number in the tree: itself, or an index while inferring.
     pub(super) number: &'a dyn Fn(i64) -> String,
     /// The name of a hidden type.
     pub(super) hidden: &'a dyn Fn(u32) -> String,

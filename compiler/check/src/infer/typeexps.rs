@@ -8,7 +8,7 @@ use par_runtime::{Prim, Span};
 use par_syntax::Diagnostic;
 use par_syntax::ast::{Exp, ExpKind, Ident, Literal, Name, SizeExp, TypeArg, TypeExp, TypeKind, TypeParam};
 
-/// Whether these are the fields of a tuple: `{0 = x, 1 = y}` is `(x, y)`, and `{}` is `()`.
+/// True if these are the fields of a tuple: `{0 = x, 1 = y}` is `(x, y)`, and `{}` is `()`.
 pub(super) fn is_tuple<'f>(fields: impl Iterator<Item = &'f str>) -> bool {
     let mut fields: Vec<&str> = fields.collect();
     fields.sort_by_key(|f| (f.len(), *f));
@@ -268,7 +268,7 @@ impl Cx<'_> {
         Some(args.iter().map(arg).collect())
     }
 
-    /// What stands in the brackets of an array type.
+    /// Size in the brackets of an array type.
     fn size(&mut self, size: &SizeExp) -> Size {
         let SizeExp::Exp(e) = size else { return Size::Anon };
         let mut e: &Exp = e;
@@ -424,7 +424,7 @@ fn below(ty: &Ty, more: i32, first: LocalId) -> Ty {
     ty
 }
 
-/// Whether a name is as short as those of type parameters are.
+/// True if a name is as short as those of type parameters are.
 fn is_parameter(name: &Name) -> bool {
     let small = name.base.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit());
     name.path.is_empty() && name.base.len() <= 2 && small

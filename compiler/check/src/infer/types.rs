@@ -48,22 +48,22 @@ impl PrimSet {
         PrimSet::of(Prim::is_float)
     }
 
-    /// What can be ordered: all scalar types, `false` before `true`.
+    /// Ordered types: all scalar types, `false` before `true`.
     pub(super) fn all() -> PrimSet {
         PrimSet::of(|_| true)
     }
 
-    /// What has bits: `!` and `&` take these.
+    /// Types with bits: `!` and `&` take these.
     pub(super) fn integers_and_bool() -> PrimSet {
         PrimSet::of(|p| !p.is_float())
     }
 
-    /// Whether the type is in the set.
+    /// True if the type is in the set.
     pub(super) fn contains(self, prim: Prim) -> bool {
         self.bits & (1 << prim as u16) != 0
     }
 
-    /// What a variable of this class becomes if nothing else says so.
+    /// Default of a variable of this class, if nothing else determines it.
     fn default(self) -> Prim {
         let preferred = if self.bounds { [Prim::I64, Prim::F64] } else { [Prim::I32, Prim::F64] };
         let all = preferred.into_iter().chain(Prim::ALL);
@@ -185,7 +185,7 @@ impl Types {
         }
     }
 
-    /// Whether a (shallow) type stands for something wrong.
+    /// True if a (shallow) type stands for something wrong.
     pub(super) fn is_poison(&self, ty: &Ty) -> bool {
         matches!(self.shallow(ty), Ty::Meta(m) if matches!(self.metas[m as usize], Meta::Poison))
     }
@@ -383,7 +383,7 @@ impl Types {
         }
     }
 
-    /// Whether a type has more than [`MAX_TYPE_SIZE`] parts when written out.
+    /// True if a type has more than [`MAX_TYPE_SIZE`] parts when written out.
     pub(super) fn is_huge(&self, ty: &Ty) -> bool {
         self.count_parts(ty, &mut MAX_TYPE_SIZE.clone()).is_none()
     }
@@ -502,7 +502,7 @@ pub(super) fn rewrite(ty: &Ty, new: &mut dyn FnMut(&Ty) -> Option<Ty>) -> Ty {
     })
 }
 
-/// Whether something holds of a type or a part of it.
+/// True if something holds of a type or a part of it.
 pub(super) fn any_part(ty: &Ty, holds: &mut dyn FnMut(&Ty) -> bool) -> bool {
     holds(ty)
         || super::deep(|| match ty {

@@ -19,7 +19,7 @@ use std::collections::HashMap;
 use std::fmt::Write;
 use std::rc::Rc;
 
-/// What distinguishes calls: structure of the arguments and identity of the functions in them.
+/// Key that distinguishes calls: structure of the arguments and identity of the functions in them.
 #[derive(Default)]
 pub(super) struct Key {
     pub text: String,
@@ -118,7 +118,7 @@ impl<'p> Lower<'p> {
 #[derive(Default)]
 pub(super) struct Abstract<'p> {
     pub params: Vec<Param>,
-    /// What stands for the parameters in this call.
+    /// Arguments of this call for the parameters.
     pub args: Vec<Atom>,
     /// Functions that were translated, by the original.
     funs: HashMap<*const (), Val<'p>>,

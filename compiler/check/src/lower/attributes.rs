@@ -1,13 +1,13 @@
-//! What attributes on expressions mean.
+//! Meaning of attributes on expressions.
 //!
 //! ```text
 //! #[sequential] e          the parallel operators of `e` are marked: a later pass makes loops of them
 //! #[sequential_outer] e    only those that are in no other of `e`
 //! #[sequential_inner] e    only those that are in another of `e`
-//! #[opaque] e              e, passed through operators that are joined with nothing
+//! #[opaque] e              e, passed through operators that are fusion barriers
 //! #[unsafe] e              if that is permitted: bounds and assertions of `e` are not checked
 //! #[fast_math] e           a * b + c in `e` is rounded once, and x / 8 is x * 0.125: see `inexact`
-//! #[unroll] loop …         the body as often as the loop turns
+//! #[unroll] loop …         the body as often as the loop iterates
 //! ```
 
 use super::env::Env;
@@ -19,7 +19,7 @@ use par_ir::core::{Body, Exp, Lambda, Param, Schedule, Stm};
 use par_ir::{Atom, CheckKind, Dim, Prim, Type};
 use par_syntax::ast::Attr;
 
-/// What attributes permit for the code inside them.
+/// Permissions that attributes give to the code inside them.
 #[derive(Clone, Copy, Default, Debug)]
 pub(super) struct Permits {
     /// Bounds and assertions are not checked.
@@ -94,7 +94,7 @@ impl<'p> Lower<'p> {
         Ok(val)
     }
 
-    /// Whether a check is left out. What memory depends on besides, sizes and divisors, is always checked.
+    /// True if a check is left out. What memory depends on besides, sizes and divisors, is always checked.
     pub fn is_unchecked(&self, kind: &CheckKind) -> bool {
         self.permits.unchecked
             && matches!(
@@ -119,7 +119,7 @@ impl<'p> Lower<'p> {
     fn opaque_scalar(&mut self, a: Atom, p: Prim) -> R<Atom> {
         let one = Atom::i64(1);
         let body = Body { stms: Vec::new(), results: vec![a] };
-        let lam = Lambda { params: Vec::new(), body, ret: vec![Type::scalar(p)], schedule: Schedule::Apart };
+        let lam = Lambda { params: Vec::new(), body, ret: vec![Type::scalar(p)], schedule: Schedule::Opaque };
         let ty = Type::array(vec![Dim::Size(one)], p);
         let boxed = self.emit("opaque", ty, Exp::Map { width: one, inputs: Vec::new(), lam });
         Ok(Atom::Var(self.emit("opaque", Type::scalar(p), Exp::Index(boxed, vec![Atom::i64(0)]))))
@@ -142,7 +142,7 @@ impl<'p> Lower<'p> {
         let leaves = pat.iter().map(|p| Atom::Var(p.var)).collect();
         if !pat.is_empty() {
             let body = Body { stms: Vec::new(), results };
-            let lam = Lambda { params: inputs.params, body, ret, schedule: Schedule::Apart };
+            let lam = Lambda { params: inputs.params, body, ret, schedule: Schedule::Opaque };
             self.push(pat, Exp::Map { width, inputs: inputs.arrays, lam });
         }
         self.with_leaves(val, leaves)

@@ -293,7 +293,7 @@ impl<'p> Lower<'p> {
     }
 }
 
-/// What a size can be computed with: cheap, and without a trap on any machine, so it may run where it is not needed.
+/// True for operators that a size can be computed with: cheap, and without a trap on any machine, so it may run where it is not needed.
 /// Other operators stay where they are written; moving them is left to the passes.
 fn may_move(op: PrimOp, args: &[Atom]) -> bool {
     let integers = op.result() == Prim::I64 && op.operands().iter().all(|p| p.is_integer());

@@ -223,7 +223,7 @@ impl<'p> Lower<'p> {
     }
 }
 
-/// What two sizes are that a definition's parameter equates, for messages.
+/// Description of two sizes that a definition's parameter equates, for messages.
 pub(super) fn size_of_argument(name: &str, def: &Def) -> String {
     match name {
         "_" => format!("size of an argument of `{}`", def.name),

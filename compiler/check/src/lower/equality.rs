@@ -12,7 +12,7 @@ use par_ir::prim::{BinOp, CmpOp};
 use par_ir::{Atom, Prim, PrimOp, Type};
 
 impl<'p> Lower<'p> {
-    /// Whether two values are equal.
+    /// Equality of two values, as a bool.
     pub fn equal(&mut self, a: &Val<'p>, b: &Val<'p>) -> R<Atom> {
         match (a, b) {
             (Val::Scalar(x, p), Val::Scalar(y, _)) => Ok(self.prim(PrimOp::Cmp(CmpOp::Eq, *p), &[*x, *y])),

@@ -25,7 +25,7 @@ pub(super) enum Repeat<'a, 'p> {
     While(&'a mut dyn FnMut(&mut Lower<'p>, &Val<'p>) -> R<Atom>),
 }
 
-/// What is assumed of one dimension of the state.
+/// Assumption about one dimension of the state.
 #[derive(Clone, Copy, PartialEq, Debug)]
 struct Assumed {
     ragged: bool,
@@ -33,7 +33,7 @@ struct Assumed {
     group: Option<usize>,
 }
 
-/// What loops turned out to assume, by their bodies and for each in the order of evaluation.
+/// Assumptions that loops turned out to need, by their bodies and for each in the order of evaluation.
 type Assumptions = HashMap<*const Expr, VecDeque<Vec<Assumed>>>;
 
 /// When a loop is tried again, the loops inside it start from what they assumed the last time, which is still needed
@@ -95,7 +95,7 @@ impl<'p> Lower<'p> {
     ) -> R<Val<'p>> {
         let shape = if has_sizes(&pat.ty) { Some(self.shape(&pat.ty, env)?) } else { None };
         let start = self.loop_start(pat, init, env)?;
-        let state_env = |lo: &mut Self, state: &Val<'p>| lo.turn_env(pat, state, env);
+        let state_env = |lo: &mut Self, state: &Val<'p>| lo.iteration_env(pat, state, env);
         let finish = |lo: &mut Self, inner: &Env<'p>| {
             lo.looping += 1;
             let val = lo.eval(body, inner, shape.as_ref());
@@ -140,7 +140,7 @@ impl<'p> Lower<'p> {
         }
     }
 
-    /// The state before the first turn.
+    /// The state before the first iteration.
     pub fn loop_start(&mut self, pat: &'p Pat, init: &'p Expr, env: &Env<'p>) -> R<Val<'p>> {
         let shape = if has_sizes(&pat.ty) { Some(self.shape(&pat.ty, env)?) } else { None };
         let start = self.eval(init, env, shape.as_ref())?;
@@ -156,7 +156,7 @@ impl<'p> Lower<'p> {
         self.enforce(val, &pat.ty, &mut env.clone(), declared)
     }
 
-    /// What a `for x in …` walks over; a range is not stored.
+    /// Elements that a `for x in …` walks over; a range is not stored.
     pub fn source(&mut self, array: &'p Expr, env: &Env<'p>) -> R<Source<'p>> {
         if let ExprKind::Range { start, second, end, kind } = &array.kind {
             let before = self.enter(array.span);
@@ -168,7 +168,7 @@ impl<'p> Lower<'p> {
         Ok(Source::Array(self.size_of(&val)?, val))
     }
 
-    /// What a `for x in …` gives in a turn.
+    /// The value that a `for x in …` gives in an iteration.
     pub fn element_of(&mut self, source: &Source<'p>, index: Atom) -> R<Val<'p>> {
         match source {
             Source::Range(r) => Ok(Val::Scalar(self.range_at(r, index), r.prim)),
@@ -251,7 +251,7 @@ impl<'p> Lower<'p> {
         Ok(Attempt { state, params, init, dims, index, body: block, result, cond })
     }
 
-    /// What the next attempt has to assume; the same if this one was right.
+    /// Assumptions for the next attempt; the same if this one was right.
     fn compare(&mut self, init: &Val<'p>, assumed: &[Assumed], attempt: &Attempt<'p>) -> R<Vec<Assumed>> {
         let (before, after) = (init.dims(), attempt.result.dims());
         if after.len() != before.len() {
@@ -351,14 +351,14 @@ impl<'p> Lower<'p> {
     }
 }
 
-/// What a `for … in` loop walks over.
+/// Source of a `for … in` loop.
 pub(super) enum Source<'p> {
     Range(super::range::Range),
     Array(Atom, Val<'p>),
 }
 
 impl Source<'_> {
-    /// How often the loop turns.
+    /// Number of iterations of the loop.
     pub fn len(&self) -> Atom {
         match self {
             Source::Range(r) => r.len,

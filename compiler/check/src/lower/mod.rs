@@ -25,9 +25,11 @@ mod attributes;
 mod build;
 mod calls;
 mod control;
+mod element_sizes;
 mod entry;
 mod env;
 mod equality;
+mod expected;
 mod expr;
 mod free;
 mod index;
@@ -37,7 +39,6 @@ mod join;
 mod literal;
 mod loops;
 mod order;
-mod own;
 mod pattern;
 mod range;
 mod rebuild;
@@ -60,7 +61,6 @@ mod unreached;
 mod unroll;
 mod update;
 mod value;
-mod wanted;
 mod widths;
 mod write;
 
@@ -106,11 +106,11 @@ struct Lower<'p> {
     depth: usize,
     /// Nesting of functions that are being made: 0 in an entry point.
     inside: usize,
-    /// Nesting of loops, whose state may take other shapes in later turns.
+    /// Nesting of loops, whose state may take other shapes in later iterations.
     looping: usize,
-    /// What makes the checks of an update hold, whatever they ask: that there is no row to be updated.
+    /// Condition that makes the checks of an update hold in any case: that there is no row to be updated.
     unless: Option<Atom>,
-    /// What the attributes around permit.
+    /// Permissions of the attributes around.
     permits: attributes::Permits,
     /// Products of floats whose rounding may be left out, with their factors.
     inexact: HashMap<Var, (Atom, Atom)>,
@@ -215,7 +215,7 @@ impl<'p> Lower<'p> {
         before
     }
 
-    /// Whether a place is in the standard library.
+    /// True if a place is in the standard library.
     fn is_library(&self, span: Span) -> bool {
         self.sources.files.get(span.file as usize).is_none_or(|f| f.is_library)
     }

@@ -115,7 +115,7 @@ pub(super) fn width(p: Prim) -> i64 {
     }
 }
 
-/// Whether a value is made of scalars, tuples and records alone.
+/// True if a value is made of scalars, tuples and records alone.
 fn is_plain(val: &Val) -> bool {
     match val {
         Val::Scalar(..) | Val::Leaf(..) => true,

@@ -53,7 +53,7 @@ impl<'p> Lower<'p> {
         Ok(())
     }
 
-    /// Whether the value matches.
+    /// The test that a value matches, as a bool.
     pub fn test(&mut self, pat: &'p Pat, val: &Val<'p>) -> R<Atom> {
         match (&pat.kind, val) {
             (PatKind::Var(_) | PatKind::Wildcard, _) => Ok(Atom::bool(true)),

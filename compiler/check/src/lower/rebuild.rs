@@ -13,12 +13,12 @@ use par_ir::{Atom, Dim, Prim};
 use par_syntax::diagnostic::Diagnostic;
 use std::rc::Rc;
 
-/// What an operation does at each point of a value.
+/// Operation at each point of a value.
 pub(super) trait Rebuild<'p> {
     /// The dimension that `dim` becomes; `old` and `new` are the dimensions above it.
     fn dim(&mut self, lo: &mut Lower<'p>, dim: Dim, old: &[Dim], new: &[Dim]) -> R<Dim>;
 
-    /// What a scalar (`old` is empty) or an array variable becomes.
+    /// New form of a scalar (`old` is empty) or an array variable.
     fn leaf(&mut self, lo: &mut Lower<'p>, a: Atom, prim: Prim, old: &[Dim], new: &[Dim]) -> R<Atom>;
 
     /// Functions are refused unless the operation knows better.

@@ -10,7 +10,7 @@ use par_ir::prim::{BinOp, CmpOp};
 use par_ir::{Atom, CheckKind, Dim, Prim, Type, Var};
 use par_syntax::diagnostic::Diagnostic;
 
-/// What one dimension of a value is to become.
+/// New form of one dimension of a value.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) enum Target {
     Keep,

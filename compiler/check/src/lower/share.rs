@@ -34,7 +34,7 @@ use std::rc::Rc;
 /// A function of more statements than this is not inlined again.
 const LARGE: usize = 2000;
 
-/// What has been found to be large, and the functions made of it.
+/// Definitions that have been found to be large, and the functions made of them.
 #[derive(Default)]
 pub(super) struct Shared<'p> {
     large: HashSet<*const Expr>,
@@ -80,7 +80,7 @@ impl<'p> Lower<'p> {
         }
     }
 
-    /// Whether a function is called rather than inlined.
+    /// True if a function is called rather than inlined.
     fn is_called(&self, fun: &Fun<'p>, body: &Expr) -> bool {
         let inlining = match fun {
             Fun::Def(d, _) => self.program.defs[d.0 as usize].inlining,
@@ -116,7 +116,7 @@ impl<'p> Lower<'p> {
         }
     }
 
-    /// Whether a function is the library's, and has a body.
+    /// True if a function is the library's, and has a body.
     pub fn is_library_function(&self, fun: &Fun<'p>) -> bool {
         self.body_of(fun).is_some_and(|body| self.is_library(body.span))
     }

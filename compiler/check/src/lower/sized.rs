@@ -117,7 +117,7 @@ fn without<'p>(fun: &Rc<Fun<'p>>, ty: &Ty) -> Rc<Fun<'p>> {
     Rc::new(Fun::Sized(Sized { fun: inner, ty: s.ty, env, name, span: s.span }))
 }
 
-/// Whether a function type in it has sizes.
+/// True if a function type in it has sizes.
 fn declares(ty: &Ty) -> bool {
     match ty {
         Ty::Fun(a, b) => mentions_size(a) || mentions_size(b),

@@ -6,8 +6,8 @@
 //! m  : [n][3]f32   m is ragged:                     check that every row has length 3
 //! ```
 
+use super::element_sizes::Targets;
 use super::env::Env;
-use super::own::Targets;
 use super::shape::Target;
 use super::value::{Extent, Shape, Val};
 use super::{Lower, R};
@@ -16,10 +16,10 @@ use par_ir::prim::CmpOp;
 use par_ir::{Atom, CheckKind, Dim, Prim, Span};
 use par_syntax::diagnostic::Diagnostic;
 
-/// What declares the sizes of `e : t` and `e :> t`, for messages.
+/// Declaration of the sizes of `e : t` and `e :> t`, for messages.
 pub(super) const ASCRIBED: &str = "the ascribed type";
 
-/// What declared a size, for messages.
+/// Declaration of a size, for messages.
 #[derive(Clone, Copy)]
 pub(super) struct Declared<'a> {
     pub what: &'a str,
@@ -283,7 +283,7 @@ pub(super) fn bind_wanted(ty: &Ty, want: &Shape, params: &[LocalId], env: &mut E
     }
 }
 
-/// Whether any size is declared outside function types.
+/// True if any size is declared outside function types.
 pub(super) fn has_sizes(ty: &Ty) -> bool {
     match ty {
         Ty::Array(size, t) => *size != Size::Anon || has_sizes(t),
@@ -294,7 +294,7 @@ pub(super) fn has_sizes(ty: &Ty) -> bool {
     }
 }
 
-/// Whether `Some` size is in a shape, so that it is worth passing on.
+/// True if `Some` size is in a shape, so that it is worth passing on.
 pub(super) fn is_informative(shape: &Shape) -> bool {
     match shape {
         Shape::Array(e, t) => matches!(e, Extent::Is(_)) || is_informative(t),

@@ -61,12 +61,12 @@ impl<'p> Lower<'p> {
     }
 }
 
-/// Whether a size has names to be found.
+/// True if a size has names to be found.
 pub(super) fn is_open(size: &Expr, env: &Env) -> bool {
     open(size, env) != Some(false)
 }
 
-/// Whether a name in an expression is not bound: one, or none; nothing if that cannot be said.
+/// True if a name in an expression is not bound: one, or none; nothing if that cannot be said.
 fn open(e: &Expr, env: &Env) -> Option<bool> {
     let mut names: Vec<LocalId> = Vec::new();
     super::free::expr(e, &mut names);

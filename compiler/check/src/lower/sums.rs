@@ -67,7 +67,7 @@ impl<'p> Lower<'p> {
         Ok(parts)
     }
 
-    /// What stands for the payload of a constructor that a value does not have.
+    /// Placeholder for the payload of a constructor that a value does not have.
     fn neutral(&mut self, shape: &Shape) -> R<Val<'p>> {
         Ok(match shape {
             Shape::Prim(p) => Val::Scalar(Atom::Const(Scalar::zero(*p)), *p),

@@ -1,4 +1,4 @@
-//! What small programs are lowered to, their values through the interpreter of CORE, and diagnostics.
+//! Lowered small programs, their values through the interpreter of CORE, and diagnostics.
 
 use super::lower;
 use crate::infer::infer;

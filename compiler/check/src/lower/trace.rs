@@ -54,7 +54,7 @@ fn shown_type(val: &Val, shape: &Shape) -> ValueType {
     }
 }
 
-/// Those of the parts of a tuple.
+/// Shown types of the parts of a tuple.
 fn shown_types(val: &Val, shapes: &[Shape]) -> Vec<ValueType> {
     let Val::Tuple(vs) = val else { return Vec::new() };
     let shape = |i: usize| shapes.get(i).unwrap_or(&Shape::Unknown);

@@ -21,7 +21,7 @@ use par_syntax::Diagnostic;
 use std::collections::HashSet;
 use std::rc::Rc;
 
-/// What does not depend on the call.
+/// Codes of diagnostics that do not depend on the call.
 const REPORTED: [&str; 4] = ["E0401", "E0402", "E0511", "E0514"];
 
 impl<'p> Lower<'p> {
@@ -193,7 +193,7 @@ impl<'p> Lower<'p> {
     }
 }
 
-/// Whether functions among the arguments may say what sizes are.
+/// True if functions among the arguments may say what sizes are.
 fn takes_sized_functions(params: &[Pat]) -> bool {
     fn sized(ty: &Ty) -> bool {
         match ty {

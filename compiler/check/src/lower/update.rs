@@ -81,7 +81,7 @@ impl<'p> Lower<'p> {
     }
 
     /// E0401 for a new row whose sizes are known to be others than those of the old one. Rows without elements say
-    /// nothing about the others; and in loops and recursive functions rows may grow from turn to turn, so that they become
+    /// nothing about the others; and in loops and recursive functions rows may grow from iteration to iteration, so that they become
     /// irregular.
     fn must_fit(&mut self, row: &Val<'p>, new: &Val<'p>) -> R<()> {
         if self.looping > 0 || self.inside > 0 {

@@ -64,7 +64,7 @@ pub(super) struct Sized<'p> {
     pub ty: &'p Ty,
     /// Where sizes are looked up.
     pub env: Env<'p>,
-    /// What was declared, for messages, and where.
+    /// Declared name, for messages, and where.
     pub name: String,
     pub span: Span,
 }

@@ -9,7 +9,7 @@ use par_ir::visit::Code;
 use par_ir::{Atom, CheckKind, Dim, Prim, Var};
 use std::rc::Rc;
 
-/// What a histogram is whose operator no kernel can take.
+/// Name of a histogram whose operator no kernel can take.
 pub(super) const REDUCE_GROUPS: &str = "reduce_groups";
 
 /// Where a scatter writes two different values.
@@ -111,7 +111,7 @@ impl<'p> Lower<'p> {
         self.with_leaves(dest, leaves)
     }
 
-    /// Whether a variable may differ between the rows of a map that encloses this place: functions are called in maps.
+    /// True if a variable may differ between the rows of a map that encloses this place: functions are called in maps.
     fn may_vary(&self, v: Var) -> bool {
         self.inside > 0 || !self.is_outside(Atom::Var(v), 1)
     }

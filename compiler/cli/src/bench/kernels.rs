@@ -11,7 +11,7 @@ use std::cell::RefCell;
 use std::fmt::Write;
 use std::time::Duration;
 
-/// What was measured on a device.
+/// Measurements on a device.
 #[derive(Serialize)]
 pub struct Report {
     /// Its name.
@@ -20,14 +20,14 @@ pub struct Report {
     results: Vec<Timed>,
 }
 
-/// What one kernel took.
+/// Time of one kernel.
 #[derive(Serialize)]
 struct Timed {
     kernel: String,
-    /// It is how the algorithm is explained, not what programs use.
+    /// True if it shows the algorithm and is not what programs use.
     textbook: bool,
     elements: u64,
-    /// That must be moved at least.
+    /// Bytes that must be moved at least.
     bytes: u64,
     /// The median of several runs.
     seconds: f64,
@@ -98,7 +98,7 @@ impl Report {
 
 const COPY: &str = "copy";
 
-/// What kernels read and write.
+/// Arrays that kernels read and write.
 struct Arrays {
     n: u64,
     /// Of `n` times 4 bytes.

@@ -18,14 +18,14 @@ pub struct Report {
     pub results: Vec<Measured>,
 }
 
-/// What one call took.
+/// Times of one call.
 #[derive(Serialize, Deserialize)]
 pub struct Measured {
     /// The program.
     pub file: String,
     /// The entry point.
     pub entry: String,
-    /// What the test calls its input, or where it stands.
+    /// Name of the input in the test, or where it stands.
     pub name: String,
     /// Of arguments and result.
     pub bytes: u64,
@@ -96,7 +96,7 @@ impl Report {
         out
     }
 
-    /// What has changed significantly since older results, slowest first.
+    /// Significant changes since older results, slowest first.
     pub fn comparison(&self, old: &Report, color: bool) -> String {
         let mut changed = Vec::new();
         let (mut same, mut new) = (0, 0);

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 /// How often a call is run.
 pub struct Effort {
-    /// What it runs on.
+    /// Back end that it runs on.
     pub backend: Backend,
     /// Number of threads; 0: one for each processor.
     pub threads: usize,

@@ -35,7 +35,7 @@ pub fn interval(sorted: &[u64]) -> (u64, u64) {
     (sorted[rank], sorted[n - 1 - rank])
 }
 
-/// Whether two samples, each in order, are drawn from distributions with different middles: neither interval touches the
+/// True if two samples, each in order, are drawn from distributions with different middles: neither interval touches the
 /// other, and the medians differ by at least one percent.
 pub fn differ(a: &[u64], b: &[u64]) -> bool {
     let ((a_lo, a_hi), (b_lo, b_hi)) = (interval(a), interval(b));

@@ -1,4 +1,4 @@
-//! What C sees of a library: its header, and the functions behind it.
+//! Interface of a library for C: its header, and the functions behind it.
 //!
 //! ```text
 //! entry norm (xs: []f32): f32
@@ -17,7 +17,7 @@ const VALUES: &str = include_str!("../../../native/include/par_value.h");
 pub struct Interface {
     /// `NAME.h`.
     pub header: String,
-    /// What is compiled into the library.
+    /// Code that is compiled into the library.
     pub code: String,
     /// The name of the image.
     pub image: String,

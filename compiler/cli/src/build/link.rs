@@ -19,7 +19,7 @@ const SMALLER: &[&str] = &["-Wl,-dead_strip"];
 #[cfg(not(target_os = "macos"))]
 const SMALLER: &[&str] = &["-Wl,--gc-sections", "-Wl,--strip-debug"];
 
-/// What is linked.
+/// Inputs of the linker.
 pub struct Link<'a> {
     runtime: &'a Path,
     object: &'a [u8],
@@ -126,7 +126,7 @@ fn shared_name(name: &str) -> String {
     format!("lib{name}.so")
 }
 
-/// What makes a shared library, in which all functions of the header are there, and nothing else is seen.
+/// Flags for a shared library, in which all functions of the header are there, and nothing else is seen.
 fn shared_flags(work: &Work, name: &str, interface: &Interface) -> Result<Vec<OsString>, String> {
     let mut flags: Vec<OsString> = vec!["-shared".into()];
     flags.extend(needed(interface).into_iter().map(OsString::from));

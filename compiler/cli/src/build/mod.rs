@@ -13,7 +13,7 @@ use par::ahead::{Processor, Shape, Target};
 use par::{Program, pipeline};
 use std::path::{Path, PathBuf};
 
-/// What the machine code is for.
+/// Processor that the machine code is for.
 #[derive(Clone, Copy, ValueEnum)]
 pub enum Cpu {
     /// This machine's processor, and others that can do all it can

@@ -1,4 +1,4 @@
-//! What is printed in the end.
+//! The report that is printed in the end.
 
 use crate::status::{self, Status};
 use par_fuzz::Case;

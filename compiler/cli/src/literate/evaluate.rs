@@ -7,7 +7,7 @@ use par::{Backend, CallOptions, Layout, Options, Value, print_pretty};
 use par_data::plot::{Kind, Style, plot};
 use std::path::Path;
 
-/// What is shown for a directive.
+/// Result that is shown for a directive.
 pub enum Shown {
     /// A value was kept.
     Nothing,

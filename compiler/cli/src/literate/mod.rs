@@ -89,7 +89,7 @@ fn write(files: &Files) -> Result<Status, Status> {
     Ok(Status::Success)
 }
 
-/// Whether all files are there as they should be.
+/// Checks that all files are there as they should be.
 fn check(files: &Files) -> Result<Status, Status> {
     let differs = |(path, bytes): &&(PathBuf, Vec<u8>)| std::fs::read(path).ok().as_ref() != Some(bytes);
     let wrong: Vec<&Path> = files.iter().filter(differs).map(|(path, _)| path.as_path()).collect();

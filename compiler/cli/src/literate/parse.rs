@@ -7,11 +7,11 @@ pub enum Piece {
     Prose(String),
     /// Lines of the program.
     Code(String),
-    /// What is evaluated, and its line.
+    /// A directive's text, and its line.
     Directive { text: String, line: usize },
 }
 
-/// What a line is.
+/// Kind of a line.
 enum Line<'a> {
     Blank,
     /// A comment at the beginning of the line, without the marks.

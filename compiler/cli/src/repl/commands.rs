@@ -1,4 +1,4 @@
-//! What begins with a colon.
+//! Commands, which begin with a colon.
 
 use super::settings::SETTINGS;
 use super::state::{Flow, Mode, State, print_notes, say};
@@ -8,13 +8,13 @@ use par::session::{Evaluation, Outcome};
 use par::{Failure, print_core, print_flat};
 use std::path::Path;
 
-/// What a command does with its argument.
+/// Action of a command, given its argument.
 type Action = fn(&mut State, &str) -> Result<(), Status>;
 
 /// A command. `:quit` is known by having no action.
 struct Command {
     name: &'static str,
-    /// What follows it; in brackets if it may be missing.
+    /// Argument that follows it; in brackets if it may be missing.
     argument: &'static str,
     /// One line.
     help: &'static str,

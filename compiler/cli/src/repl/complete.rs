@@ -1,4 +1,4 @@
-//! What can be written next: commands and their arguments, names in scope, members of a module, types after a colon.
+//! Completions: commands and their arguments, names in scope, members of a module, types after a colon.
 
 use super::commands;
 use super::settings::SETTINGS;

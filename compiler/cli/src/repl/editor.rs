@@ -85,11 +85,11 @@ fn save(editor: &mut Line, path: &Path) {
     let _ = editor.append_history(path);
 }
 
-/// What the editor asks while a line is typed.
+/// Answers to the editor while a line is typed.
 struct Prompt {
     words: Words,
     files: FilenameCompleter,
-    /// Whether the line is still edited, so that the bracket at the cursor is shown with its partner.
+    /// True if the line is still edited, so that the bracket at the cursor is shown with its partner.
     edited: Cell<bool>,
 }
 
@@ -112,7 +112,7 @@ impl Highlighter for Prompt {
 }
 
 impl Validator for Prompt {
-    /// Whether Enter ends the input: it is finished, a command, or its last line is empty.
+    /// Lets Enter end the input if it is finished, a command, or its last line is empty.
     fn validate(&self, context: &mut ValidationContext) -> rustyline::Result<ValidationResult> {
         let text = context.input();
         let command = text.trim_start().starts_with(':');

@@ -6,7 +6,7 @@ use par::CancelToken;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-/// What stops the present evaluation.
+/// Token that stops the present evaluation.
 static CURRENT: Mutex<Option<CancelToken>> = Mutex::new(None);
 /// How often the present evaluation was asked to stop.
 static ASKED: AtomicUsize = AtomicUsize::new(0);

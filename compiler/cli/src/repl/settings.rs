@@ -1,4 +1,4 @@
-//! What `:set` changes.
+//! Settings of `:set`.
 
 use par::{Backend, Layout};
 
@@ -42,7 +42,7 @@ impl Settings {
         Settings { backend, threads, print_limit, width: 0, terminal_width }
     }
 
-    /// What the terminal says now.
+    /// Sets the terminal's width.
     pub fn terminal_is(&mut self, width: usize) {
         self.terminal_width = Some(width);
     }

@@ -11,7 +11,7 @@ use std::io::{ErrorKind, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
 
-/// What was done: nothing more to do, or the end of the session.
+/// Next step: nothing more to do, or the end of the session.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Flow {
     /// On with the next input.
@@ -33,7 +33,7 @@ pub struct Mode {
 pub struct State {
     pub session: Session,
     pub settings: Settings,
-    /// Whether a person reads along, and is told what was kept.
+    /// True if a person reads along, and is told what was kept.
     terminal: bool,
     /// The first failure.
     status: Status,

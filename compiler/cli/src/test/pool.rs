@@ -18,11 +18,11 @@ pub struct Pool {
     pub arguments: Vec<String>,
 }
 
-/// What is told about a file.
+/// Message about a file.
 pub enum Message {
     /// Its process begins.
     Start(PathBuf),
-    /// It is done.
+    /// The file is done.
     Done(FileResult),
 }
 
@@ -32,7 +32,7 @@ pub struct FileResult {
     pub file: PathBuf,
     /// How its tests went.
     pub tests: Vec<Test>,
-    /// It was only compiled.
+    /// True if it was only compiled.
     pub no_tests: bool,
     /// How long its process ran.
     pub time: Duration,
@@ -116,7 +116,7 @@ impl Pool {
         }
     }
 
-    /// Whether the events ended in time. `current` is the test that has begun.
+    /// True if the events ended in time. `current` is the test that has begun.
     fn take_events(
         &self,
         events: &Receiver<Event>,

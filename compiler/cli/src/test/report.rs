@@ -1,4 +1,4 @@
-//! What `par test` prints.
+//! Output of `par test`.
 
 use super::pool::{FileResult, Message, Pool};
 use crate::progress;
@@ -47,7 +47,7 @@ pub fn run(pool: &Pool, files: &[PathBuf], list: bool) -> Result<Summary, String
     Ok(summary)
 }
 
-/// Whoever stopped reading has seen enough.
+/// Prints; a closed output is no error: its reader has seen enough.
 fn print(text: &str) -> std::io::Result<()> {
     let mut out = std::io::stdout().lock();
     let result = out.write_all(text.as_bytes()).and_then(|()| out.flush());
@@ -87,7 +87,7 @@ fn json(result: &FileResult) -> String {
     lines.collect()
 }
 
-/// What went wrong; the same problem on several back ends once.
+/// Failures; the same problem on several back ends once.
 fn failures(result: &FileResult) -> String {
     let failed: Vec<&Test> = result.tests.iter().filter(|t| t.problem.is_some()).collect();
     let same = |a: &&Test, b: &&Test| {
@@ -138,7 +138,7 @@ impl Summary {
         format!("{passed} passed, {failed} failed in {programs} ({seconds:.1} s){compiled}\n")
     }
 
-    /// That of the worst problem; that something is not implemented counts only if nothing else went wrong.
+    /// Status of the worst problem; that something is not implemented counts only if nothing else went wrong.
     pub fn status(&self) -> Status {
         match self.tests().filter_map(|t| t.problem.as_ref()).map(|p| p.kind).max() {
             None => Status::Success,

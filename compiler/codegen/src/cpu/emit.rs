@@ -59,7 +59,7 @@ pub struct Emitter<'a> {
     /// Types of the scalars, where known.
     pub prims: HashMap<Var, Prim>,
     pub arrays: HashMap<Var, Base>,
-    /// Those arrays that the code writes: all versions of one have one base.
+    /// Arrays that the code writes: all versions of one have one base.
     pub owned: HashSet<Var>,
     /// Position of the current element, for errors.
     pub pos: Value,
@@ -74,7 +74,7 @@ pub struct Emitter<'a> {
     pub references: HashMap<PrimOp, FuncRef>,
     /// Flags that checks of indices may ask for.
     pub ranges: Ranges,
-    /// What is needed to call local functions.
+    /// State needed to call local functions.
     pub calls: Calls,
     /// How many loops have been emitted.
     pub loops: usize,

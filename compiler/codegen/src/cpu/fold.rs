@@ -3,15 +3,15 @@
 use super::emit::{Base, Unsupported, clif_type, input, output};
 use super::kernel::{KernelEmitter, KernelInfo, Role};
 use super::lanes::{self, Plan};
-use super::narrow::Sums;
 use super::outputs::Target;
+use super::small_integers::Sums;
 use cranelift::prelude::*;
 use par_ir::Prim;
 use par_ir::core::Lambda;
 use par_ir::flat::{After, KernelKind};
 use par_ir::tuning;
 
-/// What a scan does with its prefixes.
+/// Uses of a scan's prefixes.
 enum Prefixes<'k> {
     /// Stores them, and further results, in these.
     Stored(Vec<Base>),

@@ -75,7 +75,7 @@ impl<'a> KernelEmitter<'_, 'a, '_> {
         Ok(())
     }
 
-    /// Code for several elements a turn, one after the other; where the last whole turn ends.
+    /// Code for several elements an iteration, one after the other; where the last whole iteration ends.
     fn unrolled(
         &mut self,
         start: Value,
@@ -97,7 +97,7 @@ impl<'a> KernelEmitter<'_, 'a, '_> {
     }
 }
 
-/// Whether a body is so short that the loop around it counts.
+/// True if a body is so short that the loop around it counts.
 fn is_short(body: &Body) -> bool {
     body.stms.len() <= 6
         && body.stms.iter().all(|s| matches!(s.exp, Exp::Prim(..) | Exp::Index(..) | Exp::Atom(_)))

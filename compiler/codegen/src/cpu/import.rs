@@ -26,7 +26,7 @@ impl Imports {
         Imports { linkage: Linkage::Import, declared: HashMap::new(), all: Vec::new() }
     }
 
-    /// They are called through a table, see [`Imports::define`].
+    /// Imports that are called through a table, see [`Imports::define`].
     pub fn by_table() -> Imports {
         Imports { linkage: Linkage::Local, ..Imports::known() }
     }

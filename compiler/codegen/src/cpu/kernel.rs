@@ -31,7 +31,7 @@ use par_ir::{Prim, Var};
 use par_runtime::plan::EnvLayout;
 use std::collections::HashMap;
 
-/// What a function computes.
+/// Part of a kernel that a function computes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Role {
     /// The kernel itself.
@@ -45,7 +45,7 @@ pub enum Role {
 }
 
 impl Role {
-    /// Whether what it does is the program's work: every element is counted once, and combining parts is not.
+    /// True if what it does is the program's work: every element is counted once, and combining parts is not.
     pub fn is_counted(self) -> bool {
         matches!(self, Role::Main | Role::Dual)
     }
@@ -55,7 +55,7 @@ impl Role {
 pub struct KernelInfo<'k> {
     /// As it is in the program.
     pub whole: &'k Kernel,
-    /// What remains of it after the stages.
+    /// The kernel that remains after the stages.
     pub kernel: &'k Kernel,
     /// The steps of the whole; none for a step, which is one loop.
     pub scheduled: Option<&'k Scheduled>,
@@ -131,7 +131,7 @@ impl<'k> KernelInfo<'k> {
         }
     }
 
-    /// Whether rows make no difference, so that the space is as good as flat.
+    /// True if rows make no difference, so that the space is as good as flat.
     pub fn ignores_rows(&self) -> bool {
         let by_element = matches!(self.kernel.kind, KernelKind::Map(_) | KernelKind::Hist { .. });
         by_element && self.kernel.prologue.is_empty() && !self.whole.mentions(self.kernel.row)
@@ -216,7 +216,7 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
                     self.e.scalars.insert(*v, x);
                     self.e.prims.insert(*v, *p);
                 }
-                Some(Ty::Array(p) | Ty::Blocks(p)) => {
+                Some(Ty::Array(p) | Ty::Rope(p)) => {
                     let address = self.env(types::I64, word);
                     self.e.arrays.insert(*v, Base { address, prim: *p, changes: false });
                 }

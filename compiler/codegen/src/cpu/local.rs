@@ -14,8 +14,8 @@
 //! executor makes for the run of the kernel. A function's call of itself in tail position is a jump.
 
 use super::Compiler;
+use super::base_case::BaseCase;
 use super::emit::{Emitter, Unsupported, args, clif_type};
-use super::front::Front;
 use super::ranges::Ranges;
 use crate::{free, work};
 use cranelift::prelude::*;
@@ -34,13 +34,13 @@ use std::rc::Rc;
 #[derive(Clone)]
 pub struct Callee {
     id: FuncId,
-    front: Option<Rc<Front>>,
+    base_case: Option<Rc<BaseCase>>,
 }
 
 /// The compiled functions that a kernel may call.
 pub type Callees = HashMap<FunId, Callee>;
 
-/// What an emitter needs to call local functions, and to leave the function it emits.
+/// State that an emitter needs to call local functions, and to leave the function it emits.
 pub struct Calls {
     callees: Callees,
     references: HashMap<FunId, FuncRef>,
@@ -48,7 +48,7 @@ pub struct Calls {
     lowest: Option<Value>,
     /// Types of the results, if this is a local function.
     returns: Option<Vec<Type>>,
-    /// That function, and where it starts again with other arguments.
+    /// The function itself, and where it starts again with other arguments.
     start: Option<(FunId, Block)>,
     /// Leaves the function after a callee failed, once there is a call.
     failed: Option<Block>,
@@ -61,7 +61,7 @@ impl Calls {
         Calls { callees, references, lowest: None, returns: None, start: None, failed: None }
     }
 
-    /// Whether anything is called.
+    /// True if anything is called.
     pub fn any(&self) -> bool {
         !self.callees.is_empty()
     }
@@ -83,8 +83,8 @@ impl<M: Module> Compiler<'_, M> {
             let signature = self.local_signature(fun);
             let id = self.module.declare_function(&symbol, Linkage::Local, &signature);
             // What is counted is counted by the function.
-            let front = if self.counting { None } else { Front::of(fun).map(Rc::new) };
-            callees.insert(*f, Callee { id: id.map_err(|e| format!("{symbol}: {e:?}"))?, front });
+            let base_case = if self.counting { None } else { BaseCase::of(fun).map(Rc::new) };
+            callees.insert(*f, Callee { id: id.map_err(|e| format!("{symbol}: {e:?}"))?, base_case });
         }
         for f in funs {
             self.local(f, name, &callees, checks)?;
@@ -223,11 +223,11 @@ impl Emitter<'_> {
     pub fn call_local(&mut self, f: FunId, xs: &[Atom], span: Span) -> Result<Vec<Value>, Unsupported> {
         let operands = self.atoms(xs)?;
         let callee = self.calls.callees.get(&f).ok_or("a call of a function that is not compiled")?;
-        match callee.front.clone() {
-            Some(front) => {
+        match callee.base_case.clone() {
+            Some(base_case) => {
                 // Only the function itself asks whether the run is to be stopped.
                 self.loops += 1;
-                self.call_behind((f, &front), &operands, span)
+                self.call_unless_base_case((f, &base_case), &operands, span)
             }
             None => self.call_whole(f, &operands, span),
         }

@@ -1,11 +1,11 @@
 //! The CPU back end: every kernel becomes one or a few machine-code functions, made by Cranelift. `jit` makes them in memory, `object`
 //! in a file for a linker.
 
+mod base_case;
 mod convert;
 mod emit;
 mod fold;
 mod fresh;
-mod front;
 mod half;
 mod hist;
 mod import;
@@ -13,7 +13,6 @@ mod jit;
 mod kernel;
 mod lanes;
 mod local;
-mod narrow;
 mod object;
 mod outputs;
 mod pack;
@@ -24,6 +23,7 @@ mod primop;
 mod ranges;
 mod scatter;
 mod schedule;
+mod small_integers;
 mod stage;
 mod strips;
 
@@ -206,9 +206,9 @@ pub struct Functions {
     pub captures: Vec<Var>,
     /// How they are passed.
     pub layout: EnvLayout,
-    /// What can fail.
+    /// Checks that can fail.
     pub checks: Vec<KernelCheck>,
-    /// It calls local functions.
+    /// True if it calls local functions.
     pub recursive: bool,
     /// Types of the combined results.
     pub combined: Vec<par_ir::Prim>,
@@ -237,7 +237,7 @@ impl Functions {
         self.role(Role::Main)
     }
 
-    /// Whether the operator's grouping does not change results.
+    /// True if the operator's grouping does not change results.
     pub fn is_exact(&self) -> bool {
         !self.combined.iter().any(|p| p.is_float())
     }

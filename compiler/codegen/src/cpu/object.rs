@@ -16,7 +16,7 @@ use par_runtime::simd::{Level, level};
 use std::mem::offset_of;
 use std::sync::Arc;
 
-/// What code is for.
+/// Processor that code is for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Processor {
     /// This machine's, with everything it offers.
@@ -25,7 +25,7 @@ pub enum Processor {
     Baseline,
 }
 
-/// What the object file is to become part of.
+/// Kind of file that the object file becomes part of.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Shape<'a> {
     /// An executable, whose `main` is in the file.
@@ -97,13 +97,13 @@ fn above(level: Level) -> impl Iterator<Item = &'static str> {
     no_avx512.chain(avx2.into_iter().filter(move |_| level < Level::Avx2))
 }
 
-/// What the code asks of a processor beyond its architecture, by Cranelift's names.
+/// Features that the code needs beyond the architecture, by Cranelift's names.
 fn features(isa: &dyn TargetIsa) -> Vec<String> {
     let on = isa.isa_flags().into_iter().filter(|flag| flag.as_bool() == Some(true));
     on.map(|flag| flag.name.to_string()).collect()
 }
 
-/// What an image leads to.
+/// Everything that an image leads to.
 struct Parts {
     plan: Vec<u8>,
     functions: Vec<FuncId>,

@@ -1,4 +1,4 @@
-//! What becomes of the results of a map: where they go, one by one and in groups.
+//! Outputs of a map: where results go, one by one and in groups.
 
 use super::emit::{Base, Unsupported};
 use super::kernel::{KernelEmitter, array_prim};

@@ -7,7 +7,7 @@
 //!     move class zs -> ws                                                     zs is read at the position
 //! ```
 //!
-//! The places of the classes are the executor's, one set for each piece: see `plan::Partition`.
+//! The places of the classes are the executor's, one set for each chunk: see `plan::Partition`.
 
 use super::emit::{Base, Unsupported};
 use super::fresh::Fresh;
@@ -32,10 +32,10 @@ pub struct Moves {
     /// Where it stores its results.
     stored: Vec<Scalar>,
     class: Var,
-    /// What goes to each destination: an array that is read at the position, or a buffer.
+    /// Source of each destination: an array that is read at the position, or a buffer.
     sources: Vec<Var>,
     dests: Vec<Var>,
-    /// What the executor needs to know.
+    /// The executor's part of the plan.
     pub plan: Partition,
 }
 

@@ -19,8 +19,8 @@ mod operator;
 use super::emit::{Base, Unsupported, args, output};
 use super::fresh::Fresh;
 use super::kernel::{KernelEmitter, Role};
-use super::narrow::needed;
 use super::outputs::Target;
+use super::small_integers::needed;
 use super::stage::reads_position;
 use super::strips::{Buffer, Scalar};
 use crate::free::for_each_use;
@@ -47,7 +47,7 @@ pub struct Strips {
     produce: Kernel,
     /// Where it stores its results.
     stored: Vec<Scalar>,
-    /// What each component combines: an array that is read at the position, or a buffer.
+    /// Operand of each component: an array that is read at the position, or a buffer.
     sources: Vec<Var>,
     parts: Vec<Part>,
     prefixes: Vec<Prefix>,
@@ -58,7 +58,7 @@ pub struct Strips {
     exclusive: bool,
 }
 
-/// What becomes of the prefixes of a component.
+/// Uses of a component's prefixes.
 #[derive(Clone, Copy)]
 struct Prefix {
     /// The last step's name of one.
@@ -67,7 +67,7 @@ struct Prefix {
     buffer: Var,
     /// The last step reads them.
     used: bool,
-    /// They are an output, of which this is the number.
+    /// Number of the output that the prefixes are, if they are one.
     output: Option<usize>,
 }
 
@@ -90,7 +90,7 @@ pub fn split(kernel: &Kernel, types: &HashMap<Var, Ty>, fresh: &Fresh) -> Option
     splitter.strips(parts, after, *exclusive)
 }
 
-/// Whether strips are faster than one loop. Few sums of integers whose prefixes only say where something goes are not: the chain of
+/// True if strips are faster than one loop. Few sums of integers whose prefixes only say where something goes are not: the chain of
 /// operations is short, and no vectors are left.
 fn pays(parts: &[Part], after: Option<&After>) -> bool {
     let scatters = after.is_some_and(|a| a.outs.iter().any(|o| matches!(o, Out::Scatter(_))));
@@ -209,7 +209,7 @@ impl<'k> Splitter<'k> {
         read
     }
 
-    /// Whether a variable is computed by plain operators from elements at the position; the statements that do it.
+    /// True if a variable is computed by plain operators from elements at the position; the statements that do it.
     fn is_cheap(&self, v: Var, slice: &mut BTreeSet<usize>) -> bool {
         let Some(i) = self.bound.get(&v) else { return true };
         let stm = &self.kernel.body.stms[*i];
@@ -231,7 +231,7 @@ impl<'k> Splitter<'k> {
         self.map(self.buffers.iter().map(|b| Out::Elem(b.0.prim)).collect(), Body { stms, results })
     }
 
-    /// What becomes of each component's prefixes; which outputs are left, and their results.
+    /// Uses of each component's prefixes; the outputs that are left, and their results.
     fn outputs(
         &self,
         after: &After,
@@ -288,17 +288,17 @@ impl Strips {
         first.into_iter().chain([scan]).chain(last).collect()
     }
 
-    /// Whether the first step does anything.
+    /// True if the first step does anything.
     fn has_first(&self) -> bool {
         !self.stored.is_empty() || !self.produce.body.stms.is_empty()
     }
 
-    /// Whether the last step does anything.
+    /// True if the last step does anything.
     fn has_last(&self) -> bool {
         !self.consumed.is_empty() || self.consume.body.has_effect()
     }
 
-    /// Whether all that matters of a component's prefixes is the last one.
+    /// True if all that matters of a component's prefixes is the last one.
     fn only_any(&self, i: usize) -> bool {
         let Prefix { used, output, .. } = self.prefixes[i];
         self.parts[i].prim == Prim::Bool && !used && output.is_none()

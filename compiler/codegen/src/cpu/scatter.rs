@@ -74,7 +74,7 @@ pub fn split(
     Some(Scattering { kernel: Kernel { kind: KernelKind::Map(stored), ..kernel.clone() }, buffers })
 }
 
-/// Whether there is a scatter whose indices depend on elements.
+/// True if there is a scatter whose indices depend on elements.
 fn has_read_index(body: &Body, outs: &[Out]) -> bool {
     let mut read: HashSet<Var> = HashSet::new();
     for stm in &body.stms {
@@ -91,7 +91,7 @@ fn has_read_index(body: &Body, outs: &[Out]) -> bool {
     })
 }
 
-/// Whether a statement reads an array.
+/// True if a statement reads an array.
 pub fn reads(stm: &Stm) -> bool {
     matches!(stm.exp, Exp::Index(..)) || stm.exp.own_bodies().iter().any(|b| b.stms.iter().any(reads))
 }

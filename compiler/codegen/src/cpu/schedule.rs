@@ -15,11 +15,11 @@
 use super::fresh::Fresh;
 use super::kernel::KernelInfo;
 use super::lanes;
-use super::narrow::{self, Sums};
 use super::pack::{self, Packing};
 use super::partition::{self, Moves};
 use super::prefix::{self, Strips};
 use super::scatter::{self, Scattering};
+use super::small_integers::{self, Sums};
 use super::stage::{self, Staged};
 use super::strips::Scalar;
 use crate::{contract, free};
@@ -114,7 +114,7 @@ impl<'p> Scheduler<'p> {
         };
         let ignores_rows = KernelInfo::of_stage(last).ignores_rows() && !kernel.mentions(kernel.row);
         let scattering = scatter::split(last, ignores_rows, self.types, self.fresh);
-        let sums = narrow::sums(last, self.fresh);
+        let sums = small_integers::sums(last, self.fresh);
         (scheduled.scattering, scheduled.sums) = (scattering, sums);
         if cfg!(debug_assertions) {
             self.verify(kernel, &scheduled);

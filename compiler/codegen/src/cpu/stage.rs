@@ -283,7 +283,7 @@ impl<'k> Cut<'k> {
         calls.filter(|(v, ..)| self.levels[v] == level + 1).collect()
     }
 
-    /// What a level computes, and calls or later levels use.
+    /// Values that a level computes, and calls or later levels use.
     fn leaving(&self, level: usize, calls: &[(Var, Function, Var)]) -> Vec<Var> {
         let mut wanted: HashSet<Var> = calls.iter().map(|(.., x)| *x).collect();
         wanted.extend(self.kernel.body.results.iter().filter_map(|a| a.var()));
@@ -312,7 +312,7 @@ pub fn reads_position(stm: &Stm, pos: Var) -> bool {
     matches!(&stm.exp, Exp::Index(_, is) if matches!(is[..], [Atom::Var(i)] if i == pos))
 }
 
-/// Whether a statement may be done whatever its operands are.
+/// True if a statement may be done whatever its operands are.
 fn is_safe(stm: &Stm) -> bool {
     let is_safe_body = |body: &&Body| body.stms.iter().all(is_safe);
     match &stm.exp {
@@ -323,7 +323,7 @@ fn is_safe(stm: &Stm) -> bool {
     }
 }
 
-/// Whether elements may be computed and stored a second time.
+/// True if elements may be computed and stored a second time.
 fn may_run_again(kernel: &Kernel) -> bool {
     matches!(&kernel.kind, KernelKind::Map(outs) if !outs.iter().any(|o| matches!(o, Out::Own { .. })))
 }
@@ -393,7 +393,7 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
         self.info.scheduled.and_then(Scheduled::staged)
     }
 
-    /// What is done with a strip before the kernel that remains.
+    /// Steps that are done with a strip before the kernel that remains.
     fn stages(
         &mut self,
         staged: &Staged,

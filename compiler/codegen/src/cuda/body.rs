@@ -12,7 +12,7 @@ use par_ir::{CheckKind, Prim, Span, Var};
 use par_runtime::plan::KernelCheck;
 use std::collections::HashMap;
 
-/// What cannot be written: text for the developer, since flattening makes none.
+/// A construct that cannot be written: text for the developer, since flattening makes none.
 pub type Unsupported = String;
 
 /// Writes bodies.
@@ -99,7 +99,7 @@ impl Bodies<'_> {
         Ok(())
     }
 
-    /// What reports a failed check; it is false.
+    /// The call that reports a failed check; it is false.
     fn failure(&mut self, kind: &CheckKind, args: &[Atom], span: Span) -> Result<String, Unsupported> {
         let types: Vec<Prim> = args.iter().map(|a| self.type_of(a)).collect::<Result<_, _>>()?;
         let number = self.checks.len();
@@ -156,7 +156,7 @@ impl Bodies<'_> {
         }
         let state: Vec<&Param> = params.iter().map(|(p, _)| p).collect();
         let is_long = self.open_loop(form)?;
-        self.turn(&state, body)?;
+        self.iteration(&state, body)?;
         self.text.close("}");
         if is_long {
             self.text.close("}");
@@ -187,8 +187,8 @@ impl Bodies<'_> {
                 Ok(true)
             }
             LoopForm::While(cond) => {
-                self.text.open("for (u32 turns = 1;; turns++) {");
-                self.text.line("if (turns % 1024 == 0 && here.is_over()) return false;");
+                self.text.open("for (u32 iterations = 1;; iterations++) {");
+                self.text.line("if (iterations % 1024 == 0 && here.is_over()) return false;");
                 self.stms(&cond.stms)?;
                 let line = format!("if (!{}) break;", self.atom(&cond.results[0]));
                 self.text.line(line);
@@ -197,8 +197,8 @@ impl Bodies<'_> {
         }
     }
 
-    /// One turn of a loop: its results become the state, all at once.
-    fn turn(&mut self, state: &[&Param], body: &Body) -> Result<(), Unsupported> {
+    /// One iteration of a loop: its results become the state, all at once.
+    fn iteration(&mut self, state: &[&Param], body: &Body) -> Result<(), Unsupported> {
         self.stms(&body.stms)?;
         let changed: Vec<(String, String, &Param)> = state
             .iter()

@@ -110,7 +110,7 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// Whether one position is elected to write to an index, in some output.
+    /// True if one position is elected to write to an index, in some output.
     pub fn elects(&self) -> bool {
         self.outs().iter().any(|o| self.is_joint(o)) && !self.is_serial()
     }
@@ -131,7 +131,7 @@ impl<'a> Source<'a> {
         outs.iter().any(|o| self.is_joint(o)) && outs.iter().any(|o| matches!(o, Out::Own { .. }))
     }
 
-    /// Whether its code calls functions.
+    /// True if its code calls functions.
     pub fn is_recursive(&self, locals: &[par_ir::core::Fun]) -> bool {
         !free::callees(self.kernel, locals).is_empty()
     }
@@ -182,7 +182,7 @@ fn members(b: &mut Bodies, s: &Source, types: &HashMap<Var, Ty>) -> Result<(), U
         let name = name(*v, b.vars);
         b.text.line(match types.get(v) {
             Some(Ty::Array(p)) => format!("const {}* {name};", ty(*p)),
-            Some(Ty::Blocks(p)) => format!("const {}* {name};   // blocks: indices are addresses", ty(*p)),
+            Some(Ty::Rope(p)) => format!("const {}* {name};   // rope: indices are addresses", ty(*p)),
             Some(Ty::Scalar(p)) => {
                 b.prims.insert(*v, *p);
                 format!("alignas(8) {} {name};", ty(*p))
@@ -253,7 +253,7 @@ fn body(b: &mut Bodies, s: &Source) -> Result<(), Unsupported> {
     Ok(())
 }
 
-/// Whether a result is an array that the body owns: versions of one are no scalars.
+/// True if a result is an array that the body owns: versions of one are no scalars.
 fn is_owned(v: Var, first: &[Var], s: &Source) -> bool {
     !first.is_empty() && (first.contains(&v) || binds_array(&s.kernel.body, v))
 }

@@ -17,8 +17,8 @@ pub fn functions(b: &mut Bodies, funs: &[Fun]) -> Result<(), Unsupported> {
         b.comment(f.span);
         let head = head(b, i, f);
         b.text.open(format!("{head} {{"));
-        b.text.open("for (u32 turns = 1;; turns++) {");
-        b.text.line("if (turns % 1024 == 0 && here.is_over()) return false;");
+        b.text.open("for (u32 iterations = 1;; iterations++) {");
+        b.text.line("if (iterations % 1024 == 0 && here.is_over()) return false;");
         Tail { f: FunId(i as u32), fun: f }.body(b, &f.body)?;
         b.text.close("}");
         b.text.close("}");

@@ -65,7 +65,7 @@ pub fn first_versions(b: &mut Bodies, s: &Source) {
     }
 }
 
-/// What is done at a position; and before it, who writes.
+/// Code for a position; and before it, the choice of who writes.
 pub fn element(b: &mut Bodies, s: &Source, outs: &[Out]) {
     b.text.open("PAR_INLINE void element(i64 row, i64 pos) const {");
     compute(b);
@@ -179,7 +179,7 @@ fn function(b: &mut Bodies, s: &Source, suffix: &str, member: &str) {
     close_function(b, s, suffix);
 }
 
-/// Whether a kernel's code looks at the row.
+/// True if a kernel's code looks at the row.
 pub fn needs_rows(kernel: &Kernel) -> bool {
     !kernel.prologue.is_empty() || kernel.mentions(kernel.row)
 }

@@ -25,7 +25,7 @@ use plan::CudaCode;
 use std::collections::HashMap;
 use text::Text;
 
-/// What every generated file begins with.
+/// First lines of every generated file.
 const HEAD: &str = "#include \"program/program.cuh\"\n\nusing namespace par;\n\n";
 
 /// A program for a GPU. `reproducible`: of several values that are scattered to one index the last one wins. `source` gives the

@@ -58,7 +58,7 @@ fn combine(b: &mut Bodies, op: &Lambda, k: usize) -> Result<(), Unsupported> {
     Ok(())
 }
 
-/// Whether any grouping gives the same bits: nothing in it rounds.
+/// True if any grouping gives the same bits: nothing in it rounds.
 pub fn is_exact(body: &Body) -> bool {
     body.stms.iter().all(|s| match &s.exp {
         Exp::Prim(op, _) => !rounds(*op),
@@ -98,7 +98,7 @@ pub fn atomic(op: &Lambda, combined: &[Prim]) -> Option<&'static str> {
     })
 }
 
-/// Whether operands may change places: a single operator on integers or bools that is known for it.
+/// True if operands may change places: a single operator on integers or bools that is known for it.
 fn is_commutative(op: &Lambda) -> bool {
     let [stm] = op.body.stms.as_slice() else { return false };
     let commutes = |f: BinOp| {

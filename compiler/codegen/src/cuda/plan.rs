@@ -12,7 +12,7 @@ use std::collections::HashMap;
 pub struct CudaCode<'a> {
     /// By the numbers of their statements.
     pub kernels: HashMap<u32, Source<'a>>,
-    /// What they call.
+    /// Functions that they call.
     pub locals: &'a [par_ir::core::Fun],
 }
 

@@ -93,7 +93,7 @@ fn fields(ty: &ValueType) -> Option<Vec<String>> {
     }
 }
 
-/// Whether a value is one row of columns, and not an array of rows or columns.
+/// True if a value is one row of columns, and not an array of rows or columns.
 fn is_row(ty: &ValueType) -> bool {
     match ty {
         ValueType::Record(fields) => fields.iter().all(|(_, t)| matches!(t, ValueType::Prim(_))),

@@ -39,7 +39,7 @@ pub fn numbers(prim: Prim) -> Box<dyn Numbers> {
     }
 }
 
-/// Whether a text is a number (or a truth value) of that type.
+/// True if a text is a number (or a truth value) of that type.
 pub fn is_number(text: &[u8], prim: Prim) -> bool {
     numbers(prim).push(text).is_ok()
 }

@@ -3,14 +3,14 @@
 use crate::missing::Optional;
 use par_runtime::{Prim, ValueType};
 
-/// What a cell is read as, and whether it may have nothing.
+/// Type that a cell is read as, and whether it may have nothing.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Cell {
     pub content: Content,
     pub optional: bool,
 }
 
-/// What is in a cell.
+/// Content of a cell.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Content {
     Number(Prim),
@@ -22,7 +22,7 @@ pub enum Content {
 /// Which columns.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Columns {
-    /// Those with these names.
+    /// Columns with these names.
     Named(Vec<(String, Cell)>),
     /// All of them, which are these.
     All(Vec<Cell>),
@@ -39,7 +39,7 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// What a type asks for.
+    /// Layout that a type asks for.
     pub fn of(ty: &ValueType) -> Result<Layout, String> {
         let rows = |columns| Layout { columns, one_row: false };
         let row = |columns| Layout { columns, one_row: true };

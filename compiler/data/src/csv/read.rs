@@ -92,7 +92,7 @@ pub fn read(
     table.finish(layout.one_row)
 }
 
-/// Whether the first row has names. Names that are asked for must be there; where nobody asks, a row in which a number should stand and
+/// True if the first row has names. Names that are asked for must be there; where nobody asks, a row in which a number should stand and
 /// does not is one of names, and so is the first row of texts.
 fn is_header(columns: &Columns, header: Header, part: Option<&str>, first: &[String]) -> bool {
     let is = |text: &String, cell: &Cell| match cell.content {
@@ -119,7 +119,7 @@ fn is_header(columns: &Columns, header: Header, part: Option<&str>, first: &[Str
     }
 }
 
-/// Whether a cell has nothing: it is empty, or says so in a word that is no value. Every other text is one.
+/// True if a cell has nothing: it is empty, or says so in a word that is no value. Every other text is one.
 fn is_missing(text: &[u8], content: Content) -> bool {
     let words: &[&[u8]] = match content {
         Content::Text => &[b""],
@@ -134,7 +134,7 @@ struct Column {
     /// Its number in the file.
     index: usize,
     content: Content,
-    /// What the cells have, where they have something.
+    /// Values of the cells, where they have something.
     cells: Cells,
     /// Which do, if they need not.
     present: Option<Vec<bool>>,

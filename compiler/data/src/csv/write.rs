@@ -7,7 +7,7 @@ use csv::WriterBuilder;
 use par_runtime::Array;
 use std::io::Write;
 
-/// What a column's cells are made of.
+/// Kind of a column's cells.
 enum Cells<'a> {
     Numbers(&'a Array),
     Texts(&'a [i64], &'a [u8]),

@@ -8,7 +8,7 @@
 //! | `[h][w]t` | a heat map, with row 0 at the top; or a line for each row |
 //! | tuples and records of these | all of them, with their names; the field `x`, if there is one, is the other fields' axis |
 //!
-//! What is not finite is left out and counted in a note.
+//! Numbers that are not finite are left out and counted in a note.
 
 mod axes;
 mod bins;
@@ -39,12 +39,12 @@ pub enum Kind {
     Heat,
 }
 
-/// What a plot looks like.
+/// Style of a plot.
 #[derive(Clone, Debug)]
 pub struct Style {
     /// How values are shown.
     pub kind: Kind,
-    /// What stands above it.
+    /// Title above it.
     pub title: Option<String>,
     /// Width and height in pixels.
     pub size: (u32, u32),
@@ -107,7 +107,7 @@ fn color(index: usize, count: usize) -> RGBColor {
     }
 }
 
-/// What is said about values that are not shown.
+/// Note about values that are not shown.
 fn note(all: &[Series]) -> Option<String> {
     let hidden: usize =
         all.iter().map(|s| s.points.iter().filter(|(x, y)| !x.is_finite() || !y.is_finite()).count()).sum();

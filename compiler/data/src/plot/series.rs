@@ -5,7 +5,7 @@ use crate::tree::Tree;
 use par_runtime::array::Element;
 use par_runtime::{Array, Prim, f16};
 
-/// What is drawn.
+/// Data to be drawn.
 pub enum Data {
     Series(Vec<Series>),
     Matrix(Matrix),
@@ -16,7 +16,7 @@ pub struct Series {
     /// Empty for the only one.
     pub name: String,
     pub points: Vec<(f64, f64)>,
-    /// Whether all numbers are integers.
+    /// True if all numbers are integers.
     pub integers: bool,
 }
 
@@ -27,7 +27,7 @@ pub struct Matrix {
     pub values: Vec<f64>,
 }
 
-/// What there is to draw.
+/// Data of a tree, to be drawn.
 pub fn of(tree: &Tree, kind: Kind) -> Result<Data, String> {
     if let Tree::Fixed(rows, elem) = tree
         && let Tree::Fixed(columns, elem) = &**elem

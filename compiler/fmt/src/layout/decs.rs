@@ -5,7 +5,7 @@ use super::{Layout, STEP, align, fill};
 use crate::doc::{Break, BreakKind, Doc};
 use par_syntax::ast::{Dec, DecKind, Def, ExpKind, ModExp, SigExp, Spec};
 
-/// What stands in the braces of a module.
+/// Content of the braces of a module.
 #[derive(Clone, Copy)]
 enum Block<'e> {
     Decs(&'e [Dec]),
@@ -153,7 +153,7 @@ impl Layout<'_> {
         items.into_iter().map(|(broken, docs)| (broken, Doc::Cat(docs))).collect()
     }
 
-    /// Whether there is a blank before the next token of a module declaration: before a colon only outside brackets.
+    /// True if there is a blank before the next token of a module declaration: before a colon only outside brackets.
     fn sig_blank(&self, depth: i32) -> bool {
         if self.at() == ":" { depth == 0 } else { self.blank(Mode::Plain) }
     }
@@ -168,7 +168,7 @@ impl Layout<'_> {
         }
     }
 
-    /// Whether the bracket before the next token closes an attribute.
+    /// True if the bracket before the next token closes an attribute.
     fn follows_attr(&self) -> bool {
         let mut depth = 0;
         for i in (0..self.next).rev() {

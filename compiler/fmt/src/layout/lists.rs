@@ -16,7 +16,7 @@ impl Layout<'_> {
         self.enclosed(open, close, |layout| layout.items(close, parts))
     }
 
-    /// Whether a line begins with a comma of this list.
+    /// True if a line begins with a comma of this list.
     fn has_leading_comma(&self, close: usize) -> bool {
         let mut depth = 0;
         (self.next..close).any(|i| {
@@ -29,7 +29,7 @@ impl Layout<'_> {
         })
     }
 
-    /// What is between brackets. A line that the author ended before a comma begins with it, left of the others.
+    /// Items between brackets. A line that the author ended before a comma begins with it, left of the others.
     fn items(&mut self, close: usize, parts: &[&Exp]) -> Doc {
         let mut parts = parts.iter();
         let mut part = parts.next();

@@ -53,7 +53,7 @@ impl Layout<'_> {
         self.token_at(span.end)
     }
 
-    /// Whether the author ended a line before the next token.
+    /// True if the author ended a line before the next token.
     fn is_broken(&self) -> bool {
         self.source.is_broken_before(self.next)
     }

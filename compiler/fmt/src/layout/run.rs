@@ -3,7 +3,7 @@
 use super::{Layout, STEP, align, fill};
 use crate::doc::{Break, BreakKind, Doc};
 
-/// What a sequence is, where that decides about blanks and line breaks.
+/// Kind of a sequence, where that decides about blanks and line breaks.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
     /// A type, or a pattern.
@@ -43,7 +43,7 @@ impl Layout<'_> {
         }
     }
 
-    /// What is between the token before and the next one.
+    /// Break between the token before and the next one.
     fn run_place(&self, end: usize, mode: Mode) -> Break {
         let (before, here) = (self.text(self.next.wrapping_sub(1)), self.at());
         let kind = match (before, here) {
@@ -57,7 +57,7 @@ impl Layout<'_> {
         Break { forced: !tight && self.is_broken(), tight, kind, ..Break::default() }
     }
 
-    /// Whether there is a blank between the token before and the next one. Where both mean something else (`t [n] a`, `[n]a`) or
+    /// True if there is a blank between the token before and the next one. Where both mean something else (`t [n] a`, `[n]a`) or
     /// nobody knows better, as the author wrote it.
     pub(super) fn blank(&self, mode: Mode) -> bool {
         let Some(token) = self.source.tokens.get(self.next) else { return false };
@@ -120,7 +120,7 @@ impl Layout<'_> {
     }
 }
 
-/// Whether a closing bracket belongs to a token.
+/// True if a closing bracket belongs to a token.
 pub fn opens(text: &str) -> bool {
     matches!(text, "(" | "[" | "{" | ".(" | ".[" | "#[")
 }

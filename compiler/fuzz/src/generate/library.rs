@@ -1,4 +1,4 @@
-//! What the standard library adds: sorting, expansion, runs, stencils, irregular arrays by hand.
+//! Uses of the standard library: sorting, expansion, runs, stencils, irregular arrays by hand.
 
 use super::{Form, Gen};
 use crate::types::{BOOL, I64, Ty, array};

@@ -37,7 +37,7 @@ use std::collections::BTreeMap;
 struct Form {
     name: &'static str,
     weight: u32,
-    /// Whether it can make this type.
+    /// True if it can make this type.
     makes: fn(&Ty) -> bool,
     /// The expression, in parentheses where needed. Nothing if the scope lacks what is needed.
     make: fn(&mut Gen, &Ty, u32) -> Option<String>,
@@ -288,7 +288,7 @@ impl Gen {
         result
     }
 
-    /// Whether another map may be put around what comes.
+    /// True if another map may be put around what comes.
     fn can_nest(&self) -> bool {
         self.nest < DEEPEST
     }

@@ -32,7 +32,7 @@ const LONGEST: u32 = 40;
 /// Loops inside each other.
 const DEPTH: u32 = 2;
 
-/// What a loop reads, and what it counts from.
+/// Array that a loop reads, and where it counts from.
 #[derive(Clone)]
 struct Place {
     elem: Ty,

@@ -75,7 +75,7 @@ const ELEMENTS: [&str; 6] = [
     "(\\v -> if v > 0 then v / 3 else 1)",
 ];
 
-/// Sizes of inputs: nothing, a few, several pieces of the smallest size, several of the usual size.
+/// Sizes of inputs: nothing, a few, several chunks of the smallest size, several of the usual size.
 const SIZES: [i64; 6] = [0, 1, 5, 300, 3000, 12_000];
 
 /// The program of a seed.

@@ -1,4 +1,4 @@
-//! What is in scope, and the smallest expressions of each type.
+//! Scope, and the smallest expressions of each type.
 
 use super::Gen;
 use crate::types::{I64, Ty, array};

@@ -97,7 +97,7 @@ fn update_loop(g: &mut Gen, ty: &Ty, fuel: u32) -> Option<String> {
     ))
 }
 
-/// A loop whose turns update under a condition, in one arm or in both, by an element or by a scatter.
+/// A loop whose iterations update under a condition, in one arm or in both, by an element or by a scatter.
 fn guarded_update_loop(g: &mut Gen, ty: &Ty, fuel: u32) -> Option<String> {
     let elem = ty.elem()?.clone();
     let share = fuel / 4;
@@ -120,7 +120,7 @@ fn guarded_update_loop(g: &mut Gen, ty: &Ty, fuel: u32) -> Option<String> {
     ))
 }
 
-/// What is written at an index depends on nothing but the index, so that it does not matter which write wins.
+/// Scatter whose values depend on nothing but the index, so that it does not matter which write wins.
 fn scatter(g: &mut Gen, ty: &Ty, fuel: u32) -> Option<String> {
     if !g.can_nest() {
         return None;

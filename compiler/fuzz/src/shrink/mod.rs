@@ -46,7 +46,7 @@ impl Shrinker<'_> {
         Instant::now() >= self.end
     }
 
-    /// Whether a case shows the same; if so it is the one to go on with.
+    /// True if a case shows the same; if so it is the one to go on with.
     fn try_case(&mut self, case: Case) -> bool {
         let Verdict::Finding(finding) = (self.oracle)(&case) else { return false };
         let same = match self.kind {

@@ -5,7 +5,7 @@ use super::tree;
 use par_syntax::ast::{DecKind, Def, Exp, ExpKind, File, PatKind};
 use par_syntax::{parse_expression, pretty};
 
-/// What expressions are replaced by.
+/// Replacements of expressions.
 const LITERALS: [&str; 9] = ["0", "true", "false", "[]", "[0]", "1", "[[]]", "0f32", "([], [])"];
 
 /// So many expressions inside one are tried in its place.

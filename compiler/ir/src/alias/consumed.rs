@@ -5,7 +5,7 @@
 //! loop (ys = xs) for i < n { r = if c { ys[1:] } else { ys } in (r) }               -- it is not
 //! ```
 //!
-//! What is updated is kept packed, so that it may be done in place; anything else may as well be a view.
+//! Consumed variables are kept packed, so that the update may be in place; anything else may as well be a view.
 
 use crate::core::{Body, Exp, FunId, LoopForm, Param, Program};
 use crate::ty::{Atom, Var};
@@ -31,7 +31,7 @@ pub fn consumed(program: &Program) -> HashSet<Var> {
     found
 }
 
-/// Whether a function may update one of its arguments in place.
+/// True if a function may update one of its arguments in place.
 pub fn consumes_arguments(program: &Program, fun: FunId) -> bool {
     let mut found = HashSet::new();
     let fun = &program.funs[fun.0 as usize];
@@ -69,25 +69,25 @@ fn body(b: &Body, calls: Option<&Program>, found: &mut HashSet<Var>) {
             }
             _ => {}
         }
-        if let Exp::Loop { params, form, body: turn } = &stm.exp {
+        if let Exp::Loop { params, form, body: iteration } = &stm.exp {
             if let LoopForm::While(cond) = form {
                 body(cond, calls, found);
             }
             for (i, p) in stm.pat.iter().enumerate() {
                 if found.contains(&p.var) {
-                    mark(found, turn.results[i]);
+                    mark(found, iteration.results[i]);
                 }
             }
-            body(turn, calls, found);
+            body(iteration, calls, found);
             let before = found.len();
-            for ((p, init), next) in params.iter().zip(&turn.results) {
+            for ((p, init), next) in params.iter().zip(&iteration.results) {
                 if found.contains(&p.var) {
                     mark(found, *init);
                     mark(found, *next);
                 }
             }
             if found.len() > before {
-                body(turn, calls, found);
+                body(iteration, calls, found);
             }
             continue;
         }

@@ -69,7 +69,7 @@ fn column(x: &Val, ty: &Type, wanted: Option<ColumnType>) -> Outcome<Column> {
             offsets.map(Column::Offsets).ok_or_else(|| out_of_memory(usize::MAX, Span::default()))
         }
         Val::Leaf(_) | Val::Node(_) => Ok(Column::Data(fresh(x.flat(ty.prim())))),
-        Val::Unset | Val::Desc(_) | Val::Blocks(_) => internal("a result is missing"),
+        Val::Unset | Val::Desc(_) | Val::Rope(_) => internal("a result is missing"),
     }
 }
 

@@ -13,9 +13,9 @@ use crate::flat::{Block, Fun, LoopForm, Op, Param, Program, Stm, Ty};
 use crate::stack::deeper;
 use crate::ty::{Atom, Var};
 use crate::visit::Code;
-use par_runtime::pieces::{self, Pieces};
+use par_runtime::chunks::{self, Chunks};
 use par_runtime::value::ColumnType;
-use par_runtime::{Array, Blocks, CheckKind, Column, Counters, Prim, RuntimeError, Scalar, Span};
+use par_runtime::{Array, CheckKind, Column, Counters, Prim, Rope, RuntimeError, Scalar, Span};
 use std::rc::Rc;
 
 /// Runs function `fun` on columns in the order of its parameters (a size as `Size` or as an `i64` scalar). Gives
@@ -55,7 +55,7 @@ fn column(x: Val, wanted: Option<ColumnType>) -> Outcome<Column> {
         Val::Scalar(x) => Ok(Column::Scalar(x)),
         Val::Leaf(a) => Ok(Column::Data(a)),
         Val::Desc(d) => Ok(Column::Offsets(d.offsets.clone())),
-        Val::Unset | Val::Node(_) | Val::Blocks(_) => internal("a result is missing"),
+        Val::Unset | Val::Node(_) | Val::Rope(_) => internal("a result is missing"),
     }
 }
 
@@ -130,17 +130,17 @@ impl Host<'_> {
             Op::Loop { params, form, body } => self.flat_loop(stm, params, form, body),
             Op::Split { rows, most, first, count, body } => {
                 let rows = self.machine.size(*rows, stm.span)?;
-                self.split(stm, Pieces::new(rows, *most), [*first, *count], body)
+                self.split(stm, Chunks::new(rows, *most), [*first, *count], body)
             }
             Op::Call(f, args) => {
                 let args = self.machine.values(args);
                 self.machine.release(stm);
                 self.call(*f, args, stm.span)
             }
-            Op::Join(vs) => self.join(stm, vs),
-            Op::Tidy { blocks, starts, lens, kept } => self.tidy(stm, [*blocks, *starts, *lens], *kept),
-            Op::Grown { blocks, base } => self.grown(stm, *blocks, *base),
-            Op::Sweep { blocks, starts, weight } => self.sweep(stm, [*blocks, *starts], *weight),
+            Op::Append(vs) => self.rope_of(stm, vs),
+            Op::Compact { rope, starts, lens, kept } => self.compact(stm, [*rope, *starts, *lens], *kept),
+            Op::NeedsCollection { rope, base } => self.needs_collection(stm, *rope, *base),
+            Op::Collect { rope, starts, weight } => self.collect(stm, [*rope, *starts], *weight),
             Op::Sort { space, keys, values } => {
                 let arrays = self.machine.sortable(*keys, *values)?;
                 let offsets = self.offsets(stm, space)?;
@@ -211,7 +211,7 @@ impl Host<'_> {
             }
             Op::ConcatDesc(vs) => {
                 let descs = vs.iter().map(|v| self.machine.get(*v).desc()).collect::<Outcome<Vec<_>>>()?;
-                self.descs_joined(&descs, span)
+                self.concat_descs(&descs, span)
             }
             Op::Offsets(v) => Ok(Val::Leaf(self.machine.get(*v).desc()?.offsets.clone())),
             Op::Rows(v) => Ok(Val::i64(self.machine.get(*v).desc()?.rows() as i64)),
@@ -241,7 +241,7 @@ impl Host<'_> {
         }
     }
 
-    fn descs_joined(&mut self, descs: &[Rc<Desc>], span: Span) -> Outcome<Val> {
+    fn concat_descs(&mut self, descs: &[Rc<Desc>], span: Span) -> Outcome<Val> {
         self.machine.memory.room(descs.iter().map(|d| d.rows()).sum(), 8, 16, span)?;
         let mut lengths = Vec::new();
         for d in descs {
@@ -295,65 +295,65 @@ impl Host<'_> {
     fn concatenated(&mut self, parts: Vec<Array>, span: Span) -> Outcome<Val> {
         let prim = parts.first().map_or(Prim::I64, Array::prim);
         self.machine.memory.room(parts.iter().map(Array::len).sum(), prim.size(), prim.size(), span)?;
-        let joined = Array::concat(parts, prim, &mut self.counters);
-        joined.map(Val::Leaf).map_err(|e| out_of_memory(e.0 as usize, span))
+        let elements = Array::concat(parts, prim, &mut self.counters);
+        elements.map(Val::Leaf).map_err(|e| out_of_memory(e.0 as usize, span))
     }
 
-    fn join(&mut self, stm: &Stm, vs: &[Var]) -> Outcome<Vec<Val>> {
+    fn rope_of(&mut self, stm: &Stm, vs: &[Var]) -> Outcome<Vec<Val>> {
         let parts: Vec<Val> = vs.iter().map(|v| self.machine.get(*v)).collect();
         self.machine.release(stm);
         let prim = match stm.pat.first().map(|p| p.ty) {
-            Some(Ty::Blocks(p)) => p,
-            _ => return internal("a join binds no blocks"),
+            Some(Ty::Rope(p)) => p,
+            _ => return internal("appending binds no rope"),
         };
-        let mut joined = Blocks::new(prim);
+        let mut rope = Rope::new(prim);
         let mut origins = Vec::new();
         for part in parts {
             origins.push(match part {
-                Val::Blocks(b) => {
-                    joined.add_all(&b);
+                Val::Rope(b) => {
+                    rope.add_all(&b);
                     0
                 }
-                part => joined.add(part.array()?),
+                part => rope.add(part.array()?),
             });
         }
-        Ok(std::iter::once(Val::Blocks(Rc::new(joined))).chain(origins.into_iter().map(Val::i64)).collect())
+        Ok(std::iter::once(Val::Rope(Rc::new(rope))).chain(origins.into_iter().map(Val::i64)).collect())
     }
 
-    fn tidy(&mut self, stm: &Stm, [blocks, starts, lens]: [Var; 3], kept: Option<Var>) -> Outcome<Vec<Val>> {
-        let mut blocks = self.machine.get(blocks).blocks()?;
-        let kept = kept.map(|b| self.machine.get(b).blocks()).transpose()?;
+    fn compact(&mut self, stm: &Stm, [rope, starts, lens]: [Var; 3], kept: Option<Var>) -> Outcome<Vec<Val>> {
+        let mut rope = self.machine.get(rope).rope()?;
+        let kept = kept.map(|b| self.machine.get(b).rope()).transpose()?;
         let (starts, lens) = (self.machine.get(starts).array()?, self.machine.get(lens).array()?);
         self.machine.release(stm);
-        if blocks.count() <= 1 {
-            return Ok(vec![Val::Blocks(blocks), Val::Leaf(starts)]);
+        if rope.count() <= 1 {
+            return Ok(vec![Val::Rope(rope), Val::Leaf(starts)]);
         }
-        let tidied = Rc::make_mut(&mut blocks).tidy(starts.slice(), lens.slice(), kept.as_deref());
-        let moved = tidied.map_err(|e| out_of_memory(e.0 as usize, stm.span))?;
+        let compacted = Rc::make_mut(&mut rope).compact(starts.slice(), lens.slice(), kept.as_deref());
+        let moved = compacted.map_err(|e| out_of_memory(e.0 as usize, stm.span))?;
         let copied = moved.as_ref().map_or(0, |m| m.copied);
-        self.launch(2 * starts.len() + 2 * copied, copied * blocks.prim().size());
-        Ok(vec![Val::Blocks(blocks), Val::Leaf(moved.map_or(starts, |m| m.starts))])
+        self.launch(2 * starts.len() + 2 * copied, copied * rope.prim().size());
+        Ok(vec![Val::Rope(rope), Val::Leaf(moved.map_or(starts, |m| m.starts))])
     }
 
-    fn grown(&mut self, stm: &Stm, blocks: Var, base: Option<Var>) -> Outcome<Vec<Val>> {
-        let mut blocks = self.machine.get(blocks).blocks()?;
-        let base = base.map(|b| self.machine.get(b).blocks()).transpose()?;
+    fn needs_collection(&mut self, stm: &Stm, rope: Var, base: Option<Var>) -> Outcome<Vec<Val>> {
+        let mut rope = self.machine.get(rope).rope()?;
+        let base = base.map(|b| self.machine.get(b).rope()).transpose()?;
         self.machine.release(stm);
-        let grown = Rc::make_mut(&mut blocks).grown(base.as_deref());
-        Ok(vec![Val::Blocks(blocks), Val::Scalar(Scalar::Bool(grown))])
+        let needs_collection = Rc::make_mut(&mut rope).needs_collection(base.as_deref());
+        Ok(vec![Val::Rope(rope), Val::Scalar(Scalar::Bool(needs_collection))])
     }
 
-    fn sweep(&mut self, stm: &Stm, [blocks, starts]: [Var; 2], weight: Atom) -> Outcome<Vec<Val>> {
-        let mut blocks = self.machine.get(blocks).blocks()?;
-        let starts = self.machine.get(starts).blocks()?;
+    fn collect(&mut self, stm: &Stm, [rope, starts]: [Var; 2], weight: Atom) -> Outcome<Vec<Val>> {
+        let mut rope = self.machine.get(rope).rope()?;
+        let starts = self.machine.get(starts).rope()?;
         let weight = self.machine.scalar(weight)?.as_i64().unwrap_or(0);
         self.machine.release(stm);
-        let Some(cost) = blocks.pay_for_sweep(&starts) else {
-            return Ok(vec![Val::Blocks(blocks), Val::Scalar(Scalar::Bool(false))]);
+        let Some(cost) = rope.pay_for_collection(&starts) else {
+            return Ok(vec![Val::Rope(rope), Val::Scalar(Scalar::Bool(false))]);
         };
         self.launch(cost, 0);
-        let sparse = Rc::make_mut(&mut blocks).sweep(starts.parts().map(Array::slice::<i64>), weight);
-        Ok(vec![Val::Blocks(blocks), Val::Scalar(Scalar::Bool(sparse))])
+        let sparse = Rc::make_mut(&mut rope).collect(starts.parts().map(Array::slice::<i64>), weight);
+        Ok(vec![Val::Rope(rope), Val::Scalar(Scalar::Bool(sparse))])
     }
 
     fn flat_loop(
@@ -388,15 +388,15 @@ impl Host<'_> {
 }
 
 impl Host<'_> {
-    /// Runs a body on all pieces; the results are those of the pieces one after the other.
-    fn split(&mut self, stm: &Stm, mut pieces: Pieces, piece: [Var; 2], body: &Block) -> Outcome<Vec<Val>> {
-        if pieces::is_full() {
+    /// Runs a body on all chunks; the results are those of the chunks one after the other.
+    fn split(&mut self, stm: &Stm, mut chunks: Chunks, chunk: [Var; 2], body: &Block) -> Outcome<Vec<Val>> {
+        if chunks::is_full() {
             return Err(out_of_memory(0, stm.span));
         }
         let mut parts: Vec<Vec<Val>> = body.results.iter().map(|_| Vec::new()).collect();
-        while pieces.next().is_some() {
-            let part = pieces.run(|first, rows| {
-                piece.iter().zip([first, rows]).for_each(|(v, n)| self.machine.set(*v, Val::i64(n as i64)));
+        while chunks.next().is_some() {
+            let part = chunks.run(|first, rows| {
+                chunk.iter().zip([first, rows]).for_each(|(v, n)| self.machine.set(*v, Val::i64(n as i64)));
                 let part = self.block(body);
                 if part.is_err() {
                     body.bound().into_iter().for_each(|v| self.machine.set(v, Val::Unset));
@@ -426,14 +426,14 @@ impl Host<'_> {
         match parts.first() {
             Some(Val::Desc(_)) => {
                 let descs = parts.iter().map(Val::desc).collect::<Outcome<Vec<_>>>()?;
-                self.descs_joined(&descs, span)
+                self.concat_descs(&descs, span)
             }
-            Some(Val::Blocks(first)) => {
-                let mut joined = Blocks::new(first.prim());
-                parts.into_iter().try_for_each(|b| b.blocks().map(|b| joined.add_all(&b)))?;
-                Ok(Val::Blocks(Rc::new(joined)))
+            Some(Val::Rope(first)) => {
+                let mut rope = Rope::new(first.prim());
+                parts.into_iter().try_for_each(|b| b.rope().map(|b| rope.add_all(&b)))?;
+                Ok(Val::Rope(Rc::new(rope)))
             }
-            _ => internal("a piece gives something that cannot be appended"),
+            _ => internal("a chunk gives something that cannot be appended"),
         }
     }
 }

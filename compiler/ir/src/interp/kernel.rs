@@ -10,7 +10,7 @@ use crate::ty::{Dim, Var};
 use par_runtime::cancel::poll;
 use par_runtime::{Array, Prim, Scalar, Span};
 
-/// What a kernel does with its body's results.
+/// Uses of the results of a kernel's body.
 trait Sink {
     /// Before a position: hands out the arrays that the body owns.
     fn lend(&mut self, _host: &mut Host) {}
@@ -23,7 +23,7 @@ trait Sink {
         Ok(())
     }
 
-    /// What the statement binds.
+    /// Values that the statement binds.
     fn finish(self: Box<Self>, host: &mut Host) -> Vec<Val>;
 }
 
@@ -200,7 +200,7 @@ fn indices(starts: &[Vec<i64>], mut number: i64) -> Vec<i64> {
 
 fn prim(p: &Param) -> Prim {
     match p.ty {
-        Ty::Scalar(p) | Ty::Array(p) | Ty::Blocks(p) => p,
+        Ty::Scalar(p) | Ty::Array(p) | Ty::Rope(p) => p,
         Ty::Desc => Prim::I64,
     }
 }
@@ -299,7 +299,7 @@ struct Scan<'k> {
 enum Prefixes<'k> {
     /// The prefixes, then the further results.
     Stored(Vec<Array>),
-    /// What becomes of them.
+    /// Prefixes that are used and not stored.
     Used(&'k After, Map),
 }
 

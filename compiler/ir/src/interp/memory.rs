@@ -21,7 +21,7 @@ impl Memory {
         Memory { at_start: pool::thread_balance() }
     }
 
-    /// Whether `n` elements of `size` bytes, made by way of `held` bytes each, fit. The error names the bytes of the
+    /// Checks that `n` elements of `size` bytes, made by way of `held` bytes each, fit. The error names the bytes of the
     /// array itself, as it does on every back end.
     pub(super) fn room(&self, n: usize, size: usize, held: usize, span: Span) -> Outcome<()> {
         let used = usize::try_from(pool::thread_balance() - self.at_start).unwrap_or(0);

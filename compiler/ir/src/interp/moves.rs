@@ -54,12 +54,12 @@ impl Moves {
         self.stms.get(&address(stm)).map_or(&[], Vec::as_slice)
     }
 
-    /// What is not used after the statement.
+    /// Variables that are not used after the statement.
     pub(super) fn dead<S>(&self, stm: &S) -> &[Var] {
         self.dead.get(&address(stm)).map_or(&[], Vec::as_slice)
     }
 
-    /// What is not used in the block nor after it, but before.
+    /// Variables that are not used in the block nor after it, but before.
     pub(super) fn first<B>(&self, block: &B) -> &[Var] {
         self.first.get(&address(block)).map_or(&[], Vec::as_slice)
     }

@@ -255,18 +255,18 @@ impl<'a> Machine<'a> {
             match form {
                 LoopForm::For { index, prim, .. } => self.set(*index, loop_index(*prim, i)),
                 LoopForm::While(cond) => {
-                    if self.turn(i, 0, cond)?[0].scalar()? != Scalar::Bool(true) {
+                    if self.iteration(i, 0, cond)?[0].scalar()? != Scalar::Bool(true) {
                         return Ok(params.iter().map(|(p, _)| self.take(p.var)).collect());
                     }
                 }
             }
-            state = self.turn(i, 1, body)?;
+            state = self.iteration(i, 1, body)?;
         }
         Ok(state)
     }
 
     /// The condition (`part` is 0) or the body of a loop.
-    fn turn(&mut self, i: i64, part: u32, body: &Body) -> Outcome<Vec<Val>> {
+    fn iteration(&mut self, i: i64, part: u32, body: &Body) -> Outcome<Vec<Val>> {
         self.step(i as u32, |m| m.step(part, |m| m.body(body)))
     }
 }

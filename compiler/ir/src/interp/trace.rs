@@ -1,5 +1,5 @@
 //! Traces in the interpreters. FLAT's come as they are to be shown. CORE's come row by row, and are kept until the outermost
-//! parallel operator is done: what one statement traced at the same turn of the loops around it is shown together, in
+//! parallel operator is done: what one statement traced at the same iteration of the loops around it is shown together, in
 //! the order that the flattened program has, which is that of the text.
 
 use super::Outcome;
@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 /// Where the machine is, and what has been traced in the parallel operator that it is in.
 #[derive(Default)]
 pub(super) struct Traces {
-    /// Position of the statement in every body that is entered, with the turns of loops and the arms of branches.
+    /// Position of the statement in every body that is entered, with the iterations of loops and the arms of branches.
     pub(super) path: Vec<u32>,
     /// Parallel operators that are entered.
     operators: usize,

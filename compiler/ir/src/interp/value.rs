@@ -6,7 +6,7 @@
 
 use super::{Outcome, internal};
 use par_runtime::array::Element;
-use par_runtime::{Array, Blocks, Column, Prim, Scalar};
+use par_runtime::{Array, Column, Prim, Rope, Scalar};
 use std::cell::OnceCell;
 use std::rc::Rc;
 
@@ -19,7 +19,7 @@ pub(super) enum Val {
     Leaf(Array),
     Node(Rc<Vec<Val>>),
     Desc(Rc<Desc>),
-    Blocks(Rc<Blocks>),
+    Rope(Rc<Rope>),
 }
 
 /// A descriptor of FLAT, with what is made of it at most once.
@@ -92,10 +92,10 @@ impl Val {
         }
     }
 
-    pub(super) fn blocks(self) -> Outcome<Rc<Blocks>> {
+    pub(super) fn rope(self) -> Outcome<Rc<Rope>> {
         match self {
-            Val::Blocks(b) => Ok(b),
-            _ => internal("blocks are needed"),
+            Val::Rope(b) => Ok(b),
+            _ => internal("a rope is needed"),
         }
     }
 
@@ -105,7 +105,7 @@ impl Val {
             Val::Leaf(a) => a.len(),
             Val::Node(rows) => rows.len(),
             Val::Desc(d) => d.rows(),
-            Val::Unset | Val::Scalar(_) | Val::Blocks(_) => 0,
+            Val::Unset | Val::Scalar(_) | Val::Rope(_) => 0,
         }
     }
 
@@ -123,7 +123,7 @@ impl Val {
             Val::Leaf(a) => a.len(),
             Val::Node(rows) => rows.iter().fold(0, |sum, r| sum.saturating_add(r.count())),
             Val::Scalar(_) => 1,
-            Val::Unset | Val::Desc(_) | Val::Blocks(_) => 0,
+            Val::Unset | Val::Desc(_) | Val::Rope(_) => 0,
         }
     }
 
@@ -133,9 +133,9 @@ impl Val {
         match self {
             Val::Leaf(a) if inside => Ok(Val::Scalar(a.get(i as usize))),
             Val::Node(rows) if inside => Ok(rows[i as usize].clone()),
-            Val::Blocks(b) => match b.get(i) {
+            Val::Rope(b) => match b.get(i) {
                 Some(x) => Ok(Val::Scalar(x)),
-                None => internal(format_args!("index {i} is in none of the blocks")),
+                None => internal(format_args!("index {i} is in no array of the rope")),
             },
             _ => internal(format_args!("no check guards index {i} into {} rows", self.len())),
         }
@@ -204,7 +204,7 @@ impl Val {
         match self {
             Val::Leaf(a) => f(a),
             Val::Node(rows) => rows.iter().for_each(|r| r.for_each_leaf(f)),
-            Val::Unset | Val::Scalar(_) | Val::Desc(_) | Val::Blocks(_) => {}
+            Val::Unset | Val::Scalar(_) | Val::Desc(_) | Val::Rope(_) => {}
         }
     }
 
@@ -232,7 +232,7 @@ impl Val {
         Ok(Val::Node(Rc::new(out)))
     }
 
-    /// What a boundary column holds, with descriptors as their flat lengths.
+    /// Value of a boundary column, with descriptors as their flat lengths.
     pub(super) fn from_column(column: Column) -> Val {
         match column {
             Column::Scalar(x) => Val::Scalar(x),

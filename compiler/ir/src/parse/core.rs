@@ -75,7 +75,7 @@ impl Parser {
     fn soac(&mut self) -> Result<(Atom, Vec<Var>, Lambda)> {
         let schedule = match () {
             () if self.accept_word("seq") => Schedule::Sequential,
-            () if self.accept_word("apart") => Schedule::Apart,
+            () if self.accept_word("opaque") => Schedule::Opaque,
             () => Schedule::Free,
         };
         let (width, inputs) = (self.atom()?, self.variables()?);
@@ -200,7 +200,7 @@ impl Parser {
         })
     }
 
-    /// What is sorted, after the word.
+    /// Operands of a sort, after the word.
     pub(super) fn sorted(&mut self) -> Result<(Var, Option<Var>)> {
         match *self.variables()?.as_slice() {
             [keys] => Ok((keys, None)),

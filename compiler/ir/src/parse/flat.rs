@@ -48,9 +48,9 @@ impl Parser {
             return Ok(Ty::Desc);
         }
         if self.accept("[") {
-            let blocks = self.accept("*");
+            let is_rope = self.accept("*");
             self.expect("]")?;
-            return self.prim().map(if blocks { Ty::Blocks } else { Ty::Array });
+            return self.prim().map(if is_rope { Ty::Rope } else { Ty::Array });
         }
         self.prim().map(Ty::Scalar)
     }
@@ -146,20 +146,20 @@ impl Parser {
                 let [start, len] = self.fixed()?;
                 Op::Slice { arr, start, len }
             }
-            "join" => Op::Join(self.variables()?),
-            "tidy" => match self.variables()?.as_slice() {
-                [blocks, starts, lens, kept @ ..] if kept.len() <= 1 => {
-                    Op::Tidy { blocks: *blocks, starts: *starts, lens: *lens, kept: kept.first().copied() }
+            "append" => Op::Append(self.variables()?),
+            "compact" => match self.variables()?.as_slice() {
+                [rope, starts, lens, kept @ ..] if kept.len() <= 1 => {
+                    Op::Compact { rope: *rope, starts: *starts, lens: *lens, kept: kept.first().copied() }
                 }
                 _ => return self.error("three variables or four"),
             },
-            "grown" => match self.variables()?.as_slice() {
-                [blocks] => Op::Grown { blocks: *blocks, base: None },
-                [blocks, base] => Op::Grown { blocks: *blocks, base: Some(*base) },
+            "needs_collection" => match self.variables()?.as_slice() {
+                [rope] => Op::NeedsCollection { rope: *rope, base: None },
+                [rope, base] => Op::NeedsCollection { rope: *rope, base: Some(*base) },
                 _ => return self.error("one variable or two"),
             },
-            "sweep" => match self.variables()?.as_slice() {
-                [blocks, starts] => Op::Sweep { blocks: *blocks, starts: *starts, weight: self.atom()? },
+            "collect" => match self.variables()?.as_slice() {
+                [rope, starts] => Op::Collect { rope: *rope, starts: *starts, weight: self.atom()? },
                 _ => return self.error("two variables"),
             },
             "concat" => Op::Concat(self.variables()?),

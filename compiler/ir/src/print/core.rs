@@ -96,7 +96,7 @@ impl Writer<'_> {
         match lam.schedule {
             Schedule::Free => {}
             Schedule::Sequential => self.push("seq "),
-            Schedule::Apart => self.push("apart "),
+            Schedule::Opaque => self.push("opaque "),
         }
         self.atom(width);
         self.push(" ");
@@ -201,7 +201,7 @@ impl Writer<'_> {
         }
     }
 
-    /// What is sorted.
+    /// Operands of a sort.
     pub(super) fn sort(&mut self, keys: Var, values: Option<Var>) {
         self.push("sort ");
         self.variables(&std::iter::once(keys).chain(values).collect::<Vec<_>>());

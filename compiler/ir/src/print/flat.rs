@@ -44,7 +44,7 @@ impl std::fmt::Display for Ty {
         match self {
             Ty::Scalar(p) => write!(f, "{p}"),
             Ty::Array(p) => write!(f, "[]{p}"),
-            Ty::Blocks(p) => write!(f, "[*]{p}"),
+            Ty::Rope(p) => write!(f, "[*]{p}"),
             Ty::Desc => f.write_str("desc"),
         }
     }
@@ -142,21 +142,21 @@ impl Writer<'_> {
                 self.push("concatdesc ");
                 self.variables(vs);
             }
-            Op::Join(vs) => {
-                self.push("join ");
+            Op::Append(vs) => {
+                self.push("append ");
                 self.variables(vs);
             }
-            Op::Tidy { blocks, starts, lens, kept } => {
-                self.push("tidy ");
-                self.variables(&[*blocks, *starts, *lens].into_iter().chain(*kept).collect::<Vec<_>>());
+            Op::Compact { rope, starts, lens, kept } => {
+                self.push("compact ");
+                self.variables(&[*rope, *starts, *lens].into_iter().chain(*kept).collect::<Vec<_>>());
             }
-            Op::Grown { blocks, base } => {
-                self.push("grown ");
-                self.variables(&std::iter::once(*blocks).chain(*base).collect::<Vec<_>>());
+            Op::NeedsCollection { rope, base } => {
+                self.push("needs_collection ");
+                self.variables(&std::iter::once(*rope).chain(*base).collect::<Vec<_>>());
             }
-            Op::Sweep { blocks, starts, weight } => {
-                self.push("sweep ");
-                self.variables(&[*blocks, *starts]);
+            Op::Collect { rope, starts, weight } => {
+                self.push("collect ");
+                self.variables(&[*rope, *starts]);
                 self.push(" ");
                 self.atom(weight);
             }

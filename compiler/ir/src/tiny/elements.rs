@@ -1,4 +1,4 @@
-//! What small arrays are made of.
+//! Elements of small arrays.
 
 use crate::tuning;
 use crate::ty::{Atom, Dim, Type};
@@ -17,7 +17,7 @@ pub fn sizes(ty: &Type, most: usize) -> Option<Vec<usize>> {
     (elements <= most && sizes.iter().all(|n| *n <= most)).then_some(sizes)
 }
 
-/// What a parameter or result is made of.
+/// Number of scalars that a parameter or result is made of.
 pub fn leaves(ty: &Type) -> usize {
     sizes(ty, tuning::TINY_ELEMENTS).map_or(1, |s| s.iter().product())
 }

@@ -63,7 +63,7 @@ impl Tiny<'_> {
         Some(())
     }
 
-    /// An operand; an array that was taken apart is put together.
+    /// An operand; an array that was scalarised is put together.
     pub(super) fn whole(&mut self, a: Atom, out: &mut Vec<Stm>, span: Span) -> Atom {
         let Atom::Var(v) = a else { return a };
         if self.cheap.contains(&v) {

@@ -27,12 +27,12 @@ pub use elements::{leaves, positions, shapes, sizes};
 use par_runtime::{Scalar, Span};
 use std::collections::{HashMap, HashSet};
 
-/// Takes small arrays apart.
+/// Scalarises small arrays.
 pub struct Tiny<'v> {
     vars: &'v mut Vars,
-    /// The elements of arrays that were taken apart.
+    /// The elements of arrays that were scalarised.
     parts: HashMap<Var, Vec<Atom>>,
-    /// Those of them that are arrays too, at no cost.
+    /// Arrays among them that also exist as arrays, at no cost.
     cheap: HashSet<Var>,
     /// Rows that are read where they are.
     views: HashMap<Var, (Var, Vec<Atom>)>,
@@ -40,15 +40,15 @@ pub struct Tiny<'v> {
     /// Scalars by their new names.
     subst: Subst,
     /// Functions that take and give elements instead of small arrays.
-    apart: &'v HashSet<FunId>,
+    scalarised: &'v HashSet<FunId>,
     most: usize,
     /// Nothing but scalar code may remain.
     strict: bool,
     /// Statements that may still be written.
     budget: usize,
-    /// Something in the current body was taken apart that had to be.
+    /// Something in the current body was scalarised that had to be.
     taken: bool,
-    /// What the current body results in is folded: its elements are wanted, not the row.
+    /// The results of the current body are folded: its elements are needed, not the row.
     folded: bool,
     /// Lambdas around the current body.
     depth: usize,
@@ -58,7 +58,7 @@ pub struct Tiny<'v> {
 
 impl<'v> Tiny<'v> {
     /// Knowing the types of variables bound outside.
-    pub fn new(vars: &'v mut Vars, types: HashMap<Var, Type>, apart: &'v HashSet<FunId>) -> Tiny<'v> {
+    pub fn new(vars: &'v mut Vars, types: HashMap<Var, Type>, scalarised: &'v HashSet<FunId>) -> Tiny<'v> {
         Tiny {
             vars,
             parts: HashMap::new(),
@@ -66,7 +66,7 @@ impl<'v> Tiny<'v> {
             views: HashMap::new(),
             types,
             subst: Subst::new(),
-            apart,
+            scalarised,
             most: tuning::TINY_ELEMENTS,
             strict: false,
             budget: tuning::TINY_STATEMENTS,
@@ -120,7 +120,7 @@ impl<'v> Tiny<'v> {
         Some(Body { stms, results })
     }
 
-    /// The parameters and the body of a function, with parameters and results taken apart. None if it must stay as it is.
+    /// The parameters and the body of a function, with parameters and results scalarised. None if it must stay as it is.
     pub fn function(&mut self, params: &[Param], body: &Body, ret: &[Param]) -> Option<(Vec<Param>, Body)> {
         self.most = tuning::TINY_ELEMENTS;
         let params = self.open_params(params);
@@ -214,11 +214,13 @@ impl<'v> Tiny<'v> {
                     None => self.keep(stm, out),
                 };
             }
-            Exp::Call(f, args) if self.apart.contains(f) => return self.call(stm, *f, args, out),
+            Exp::Call(f, args) if self.scalarised.contains(f) => return self.call(stm, *f, args, out),
             _ => {}
         }
         let made = match &stm.exp {
-            Exp::Map { .. } | Exp::Reduce { .. } | Exp::Scan { .. } => self.operator_apart(stm, rest, out),
+            Exp::Map { .. } | Exp::Reduce { .. } | Exp::Scan { .. } => {
+                self.scalarise_operator(stm, rest, out)
+            }
             _ if small => self.made(stm, out),
             _ => None,
         };
@@ -378,7 +380,7 @@ impl<'v> Tiny<'v> {
     }
 }
 
-/// Whether rows that a statement makes are combined by one of those after it.
+/// True if rows that a statement makes are combined by one of those after it.
 pub fn is_folded(stm: &Stm, rest: &[Stm]) -> bool {
     let made = |v: &Var| stm.pat.iter().any(|p| p.var == *v && p.ty.rank() > 1);
     let is_map = matches!(stm.exp, Exp::Map { .. });

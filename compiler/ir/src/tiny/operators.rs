@@ -9,7 +9,7 @@ use crate::visit::{Code, Site, Subst};
 
 impl Tiny<'_> {
     /// The operator's rows one after the other, if that is scalar code and its results are small.
-    pub(super) fn operator_apart(
+    pub(super) fn scalarise_operator(
         &mut self,
         stm: &Stm,
         rest: (&[Stm], &[Atom]),
@@ -24,7 +24,7 @@ impl Tiny<'_> {
         let width = usize::try_from(self.atom(*width).as_i64()?).ok()?;
         let small = |p: &Param| p.ty.is_scalar() || self.sizes(&p.ty).is_some();
         let fits =
-            width <= tuning::TINY_ELEMENTS && lam.schedule != Schedule::Apart && stm.pat.iter().all(small);
+            width <= tuning::TINY_ELEMENTS && lam.schedule != Schedule::Opaque && stm.pat.iter().all(small);
         if !fits || stm.pat.is_empty() || self.stays_flat(stm, rest) {
             return None;
         }
@@ -53,14 +53,14 @@ impl Tiny<'_> {
             }
             _ => return false,
         };
-        let apart = |v: &Var| self.parts.contains_key(v) && !self.cheap.contains(v);
+        let scalarised = |v: &Var| self.parts.contains_key(v) && !self.cheap.contains(v);
         let used = |v: Var| stms.iter().any(|s| mentions(s, v));
         let only_result = |p: &Param| !used(p.var) && results.contains(&p.var.into());
         !self.strict
             && !self.taken
             && !self.folded
-            && !inputs.iter().any(apart)
-            && !lam.free().iter().any(apart)
+            && !inputs.iter().any(scalarised)
+            && !lam.free().iter().any(scalarised)
             && stm.pat.iter().all(only_result)
     }
 
@@ -156,7 +156,7 @@ impl Tiny<'_> {
     }
 }
 
-/// Whether rows are multiplied and summed up, and are long enough that their products are done in tiles.
+/// True if rows are multiplied and summed up, and are long enough that their products are done in tiles.
 fn is_product(width: Atom, lam: &Lambda, op: &Lambda) -> bool {
     let is = |lam: &Lambda, wanted: BinOp| {
         let only =

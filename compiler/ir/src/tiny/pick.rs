@@ -1,4 +1,4 @@
-//! Reading and changing elements of arrays that were taken apart.
+//! Reading and changing elements of arrays that were scalarised.
 //!
 //! ```text
 //! let x = v[1]                 x is v1

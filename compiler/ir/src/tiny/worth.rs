@@ -1,4 +1,4 @@
-//! How large an array may be that is taken apart: an index that is not known costs a comparison for every element.
+//! How large an array may be that is scalarised: an index that is not known costs a comparison for every element.
 
 use super::sizes;
 use crate::core::{At, Body, Exp, LoopForm, Param, Stm};
@@ -6,7 +6,7 @@ use crate::tuning;
 use crate::ty::{Atom, Type, Var};
 use std::collections::{HashMap, HashSet};
 
-/// Elements that arrays have at most which are taken apart in a body.
+/// Elements that arrays have at most which are scalarised in a body.
 pub(super) fn most(body: &Body) -> usize {
     let mut found = Search::default();
     found.body(body);

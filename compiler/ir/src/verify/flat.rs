@@ -108,20 +108,20 @@ impl FlatChecker<'_> {
         }
     }
 
-    /// Element type of an array or of blocks.
+    /// Element type of an array or of a rope.
     fn elements(&self, v: Var) -> Result<Prim> {
         match self.scope.get(v)? {
-            Ty::Blocks(p) => Ok(*p),
+            Ty::Rope(p) => Ok(*p),
             _ => self.array(v),
         }
     }
 
-    fn join(&self, vs: &[Var]) -> Result<Vec<Ty>> {
+    fn append(&self, vs: &[Var]) -> Result<Vec<Ty>> {
         let types = vs.iter().map(|v| self.elements(*v)).collect::<Result<Vec<Prim>>>()?;
         ensure(!types.is_empty() && types.iter().all(|t| *t == types[0]), || {
-            "a join of nothing or of arrays of different types".into()
+            "an append of nothing or of arrays of different types".into()
         })?;
-        Ok(std::iter::once(Ty::Blocks(types[0])).chain(vs.iter().map(|_| I64)).collect())
+        Ok(std::iter::once(Ty::Rope(types[0])).chain(vs.iter().map(|_| I64)).collect())
     }
 
     fn desc(&self, v: Var) -> Result {
@@ -176,27 +176,27 @@ impl FlatChecker<'_> {
             Op::Loop { params, form, body } => self.flat_loop(params, form, body)?,
             Op::Split { rows, first, count, body, .. } => self.split(*rows, [*first, *count], body)?,
             Op::Call(f, args) => self.call(*f, args)?,
-            Op::Join(vs) => self.join(vs)?,
-            Op::Tidy { blocks, starts, lens, kept } => {
-                let (ty, indices) = (Ty::Blocks(self.elements(*blocks)?), Ty::Array(Prim::I64));
-                for b in std::iter::once(blocks).chain(kept) {
-                    self.operand("the blocks", Atom::Var(*b), ty)?;
+            Op::Append(vs) => self.append(vs)?,
+            Op::Compact { rope, starts, lens, kept } => {
+                let (ty, indices) = (Ty::Rope(self.elements(*rope)?), Ty::Array(Prim::I64));
+                for b in std::iter::once(rope).chain(kept) {
+                    self.operand("the rope", Atom::Var(*b), ty)?;
                 }
                 self.operand("the starts", Atom::Var(*starts), indices)?;
                 self.operand("the lengths", Atom::Var(*lens), indices)?;
                 vec![ty, indices]
             }
-            Op::Grown { blocks, base } => {
-                let ty = Ty::Blocks(self.elements(*blocks)?);
-                for b in std::iter::once(blocks).chain(base) {
-                    self.operand("the blocks", Atom::Var(*b), ty)?;
+            Op::NeedsCollection { rope, base } => {
+                let ty = Ty::Rope(self.elements(*rope)?);
+                for b in std::iter::once(rope).chain(base) {
+                    self.operand("the rope", Atom::Var(*b), ty)?;
                 }
                 vec![ty, BOOL]
             }
-            Op::Sweep { blocks, starts, weight } => {
-                let ty = Ty::Blocks(self.elements(*blocks)?);
-                self.operand("the blocks", Atom::Var(*blocks), ty)?;
-                self.operand("the starts", Atom::Var(*starts), Ty::Blocks(Prim::I64))?;
+            Op::Collect { rope, starts, weight } => {
+                let ty = Ty::Rope(self.elements(*rope)?);
+                self.operand("the rope", Atom::Var(*rope), ty)?;
+                self.operand("the starts", Atom::Var(*starts), Ty::Rope(Prim::I64))?;
                 self.operand("the weight", *weight, I64)?;
                 vec![ty, BOOL]
             }
@@ -288,14 +288,14 @@ impl FlatChecker<'_> {
         Ok(fun.ret.clone())
     }
 
-    fn split(&mut self, rows: Atom, piece: [Var; 2], body: &Block) -> Result<Vec<Ty>> {
+    fn split(&mut self, rows: Atom, chunk: [Var; 2], body: &Block) -> Result<Vec<Ty>> {
         self.operand("the rows", rows, I64)?;
         let mark = self.scope.mark();
-        piece.into_iter().try_for_each(|v| self.scope.bind(v, I64))?;
+        chunk.into_iter().try_for_each(|v| self.scope.bind(v, I64))?;
         let types = self.block(body)?;
         self.scope.release(mark);
         let appended = types.iter().all(|t| !matches!(t, Ty::Scalar(_)));
-        ensure(appended, || "a piece gives a scalar".into())?;
+        ensure(appended, || "a chunk gives a scalar".into())?;
         Ok(types)
     }
 
@@ -466,7 +466,7 @@ fn agree(what: &str, found: &[Ty], wanted: &[Ty]) -> Result {
 fn core_type(ty: Ty) -> Option<Type> {
     match ty {
         Ty::Scalar(p) => Some(Type::scalar(p)),
-        Ty::Array(p) | Ty::Blocks(p) => Some(Type::array(vec![Dim::Size(Atom::i64(0))], p)),
+        Ty::Array(p) | Ty::Rope(p) => Some(Type::array(vec![Dim::Size(Atom::i64(0))], p)),
         Ty::Desc => None,
     }
 }

@@ -365,7 +365,7 @@ impl Exp {
         }
     }
 
-    /// Whether the expression may stand in a kernel body, provided that its pattern is scalar too (see
+    /// True if the expression may stand in a kernel body, provided that its pattern is scalar too (see
     /// [`Stm::is_scalar`]: whether an index gives an element or a row is seen there): no parallel operator, no call,
     /// nothing that makes an array, here or in the bodies inside.
     pub fn is_scalar_exp(&self) -> bool {

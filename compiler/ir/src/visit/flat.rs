@@ -198,13 +198,13 @@ impl Code for Op {
                 arr.walk(f);
                 [start, len].into_iter().for_each(|a| a.walk(f));
             }
-            Op::Concat(vs) | Op::ConcatDesc(vs) | Op::Join(vs) => vs.walk(f),
-            Op::Tidy { blocks, starts, lens, kept } => {
-                [blocks, starts, lens].into_iter().chain(kept).for_each(|v| v.walk(f));
+            Op::Concat(vs) | Op::ConcatDesc(vs) | Op::Append(vs) => vs.walk(f),
+            Op::Compact { rope, starts, lens, kept } => {
+                [rope, starts, lens].into_iter().chain(kept).for_each(|v| v.walk(f));
             }
-            Op::Grown { blocks, base } => std::iter::once(blocks).chain(base).for_each(|v| v.walk(f)),
-            Op::Sweep { blocks, starts, weight } => {
-                [blocks, starts].into_iter().for_each(|v| v.walk(f));
+            Op::NeedsCollection { rope, base } => std::iter::once(rope).chain(base).for_each(|v| v.walk(f)),
+            Op::Collect { rope, starts, weight } => {
+                [rope, starts].into_iter().for_each(|v| v.walk(f));
                 weight.walk(f);
             }
             Op::Sort { space, keys, values } => {
@@ -259,13 +259,13 @@ impl Code for Op {
                 arr.edit(e);
                 [start, len].into_iter().for_each(|a| a.edit(e));
             }
-            Op::Concat(vs) | Op::ConcatDesc(vs) | Op::Join(vs) => vs.edit(e),
-            Op::Tidy { blocks, starts, lens, kept } => {
-                [blocks, starts, lens].into_iter().chain(kept).for_each(|v| v.edit(e));
+            Op::Concat(vs) | Op::ConcatDesc(vs) | Op::Append(vs) => vs.edit(e),
+            Op::Compact { rope, starts, lens, kept } => {
+                [rope, starts, lens].into_iter().chain(kept).for_each(|v| v.edit(e));
             }
-            Op::Grown { blocks, base } => std::iter::once(blocks).chain(base).for_each(|v| v.edit(e)),
-            Op::Sweep { blocks, starts, weight } => {
-                [blocks, starts].into_iter().for_each(|v| v.edit(e));
+            Op::NeedsCollection { rope, base } => std::iter::once(rope).chain(base).for_each(|v| v.edit(e)),
+            Op::Collect { rope, starts, weight } => {
+                [rope, starts].into_iter().for_each(|v| v.edit(e));
                 weight.edit(e);
             }
             Op::Sort { space, keys, values } => {
@@ -317,7 +317,7 @@ impl Code for LoopForm {
 }
 
 impl Kernel {
-    /// What a scan does with its prefixes, if it does not store them.
+    /// Use of a scan's prefixes, if it does not store them.
     pub fn after(&self) -> Option<&After> {
         if let KernelKind::Scan { after, .. } = &self.kind { after.as_deref() } else { None }
     }
@@ -351,7 +351,7 @@ impl Program {
 }
 
 impl Op {
-    /// Blocks directly inside: arms; condition (of a while) and body of a loop; what is done with pieces.
+    /// Blocks directly inside: arms; condition (of a while) and body of a loop; what is done with chunks.
     pub fn blocks(&self) -> Vec<&Block> {
         match self {
             Op::If { then, other, .. } => vec![then, other],

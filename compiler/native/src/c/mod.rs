@@ -1,7 +1,7 @@
 //! Par from C: values, errors, limits of calls, and the calls of libraries that `par build --lib` has made. The header
 //! `include/par_value.h` says what each function does; here is how.
 //!
-//! Whoever calls promises what C cannot say: pointers are null or lead to what the header says, texts end with a zero, handles come
+//! The caller promises what C cannot say: pointers are null or lead to what the header says, texts end with a zero, handles come
 //! from these functions and are used once at most after they were given away. Nothing panics into C: a panic is status 101.
 
 mod error;
@@ -22,7 +22,7 @@ use std::ptr::null_mut;
 /// `par_value`: a value, which nothing changes.
 pub struct ParValue(pub Value);
 
-/// What a function makes, handed over to C.
+/// Hands the result of a function over to C.
 pub fn made<T>(work: impl FnOnce() -> Result<T, Failure>) -> *mut T {
     guarded(work).map_or(null_mut(), |x| Box::into_raw(Box::new(x)))
 }
@@ -68,7 +68,7 @@ pub unsafe fn text<'a>(text: *const c_char) -> Result<&'a str, Failure> {
     text.to_str().map_err(|_| Failure::misuse("a text is not UTF-8"))
 }
 
-/// What a handle leads to.
+/// The value that a handle leads to.
 ///
 /// # Safety
 /// Null, or alive as long as it is used.

@@ -26,7 +26,7 @@ pub struct Limits {
 }
 
 impl ParOptions {
-    /// What they say; null says nothing.
+    /// Limits in these options; null says nothing.
     ///
     /// # Safety
     /// Null, or options whose token is null or alive.

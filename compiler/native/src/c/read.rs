@@ -1,4 +1,4 @@
-//! What C reads of values.
+//! Reading of values by C.
 
 use super::{Failure, ParValue, guarded, made_value, reference, status_of, text};
 use par_runtime::io::text::{print_value, read_some};

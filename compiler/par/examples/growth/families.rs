@@ -27,7 +27,7 @@ pub const FAMILIES: &[Family] = &[
     ("state of a loop", state, [50, 100, 200, 400]),
 ];
 
-/// Those whose flat form and machine code are looked at, too.
+/// Families whose flat form and machine code are looked at, too.
 pub const FLATTENED: &[Family] = &[
     ("reductions in maps", maps, [2, 4, 8, 16]),
     ("statements under a map", statements, [50, 100, 200, 400]),

@@ -1,4 +1,4 @@
-//! What is known about a program while it is written: what is wrong with it, and what stands at a place.
+//! Knowledge about a program while it is written: its mistakes, and what stands at a place.
 //!
 //! An [`Analysis`] is made of a program's text, also of one that is wrong: as far as its types are known, they can be asked for.
 //!
@@ -26,7 +26,7 @@ use std::sync::Arc;
 pub struct Analysis {
     /// The program's files, the library's first and the program itself last.
     pub sources: Sources,
-    /// What is wrong with it, and warnings.
+    /// Mistakes and warnings.
     pub diagnostics: Vec<Diagnostic>,
     files: Vec<Arc<File>>,
     /// None if it has no types.
@@ -57,7 +57,7 @@ impl Analysis {
         self.sources.files.len().saturating_sub(1) as u32
     }
 
-    /// Whether the types are known.
+    /// True if the types are known.
     pub fn is_typed(&self) -> bool {
         self.typed.is_some()
     }
@@ -68,7 +68,7 @@ impl Analysis {
     }
 }
 
-/// What only shapes tell: sizes that differ, functions that cannot be specialised.
+/// Diagnostics that need shapes: sizes that differ, functions that cannot be specialised.
 fn shapes(pipeline: &Pipeline, typed: &thir::Program, parsed: Parsed) -> Vec<Diagnostic> {
     match pipeline.optimise(typed, parsed, &|_| true) {
         Ok(front) => front.warnings,

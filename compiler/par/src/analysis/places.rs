@@ -1,4 +1,4 @@
-//! What is named at a place of the program.
+//! Names at places of the program.
 
 use super::Analysis;
 use super::sizes::Sizes;
@@ -9,7 +9,7 @@ use par_check::infer::show_type;
 use par_check::thir::{Def, Expr, ExprKind, LocalId, Pat, Program, Ty};
 use par_syntax::ast::Span;
 
-/// What stands at a place.
+/// Something at a place.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Named {
     /// The text that it is about.
@@ -18,7 +18,7 @@ pub struct Named {
     pub name: Option<String>,
     /// Its type.
     pub ty: String,
-    /// What is written about it.
+    /// Documentation of it.
     pub text: Option<String>,
     /// Where it is defined, if that is in a file.
     pub definition: Option<Span>,
@@ -179,7 +179,7 @@ impl Analysis {
         Named { span, name: Some(name), ty, text: None, definition }
     }
 
-    /// What is written about a definition.
+    /// Documentation of a definition.
     fn item(&self, def: &Def) -> Option<Item> {
         let same = |i: &Item| {
             i.file == def.span.file && (i.name == def.name || def.name.ends_with(&format!(".{}", i.name)))
@@ -210,7 +210,7 @@ impl Analysis {
         (rest.len() - rest.trim_start_matches(is_skipped).len()) as u32
     }
 
-    /// Whether that text is the next thing behind a byte of the program's own file.
+    /// True if that text is the next thing behind a byte of the program's own file.
     fn is_before(&self, at: u32, what: &str) -> bool {
         self.rest(at).trim_start().starts_with(what)
     }

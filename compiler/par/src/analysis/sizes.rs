@@ -18,7 +18,7 @@ pub(super) struct Sizes<'a> {
     known: HashMap<LocalId, Ty>,
 }
 
-/// What the names of a signature stand for in a call.
+/// Meaning of the names of a signature in a call.
 #[derive(Default)]
 struct Call {
     sizes: HashMap<LocalId, Size>,

@@ -16,7 +16,7 @@ fn analysis(text: &str) -> Analysis {
     Analysis::of(text, "test.par", &Options::default())
 }
 
-/// What stands where a text begins for the n-th time: name, type, the text of its definition.
+/// Name, type and text of the definition at the n-th occurrence of a text.
 fn at(a: &Analysis, text: &str, what: &str, n: usize) -> (String, String, String) {
     let offset = text.match_indices(what).nth(n).expect("it is there").0 as u32;
     let named = a.at(offset).unwrap_or_else(|| panic!("nothing at `{what}`"));

@@ -2,7 +2,7 @@
 
 use par_check::thir::{Expr, ExprKind, IndexArg, LocalId, LoopForm, Pat, PatKind};
 
-/// What an expression is made of, one level down.
+/// Parts of an expression, one level down.
 #[derive(Default)]
 pub(super) struct Parts<'a> {
     pub exprs: Vec<&'a Expr>,

@@ -83,7 +83,7 @@ impl Collect<'_> {
     }
 }
 
-/// What is written about a module in several places, as paragraphs.
+/// Documentation of a module from several places, as paragraphs.
 fn joined(first: Option<String>, more: Option<&str>) -> Option<String> {
     match (first, more) {
         (Some(first), Some(more)) => Some(format!("{first}\n\n{more}")),

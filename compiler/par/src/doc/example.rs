@@ -9,7 +9,7 @@
 pub struct Example {
     /// In source syntax.
     pub expression: String,
-    /// What it evaluates to.
+    /// Its value.
     pub value: String,
 }
 
@@ -37,7 +37,7 @@ fn read(text: &str, out: &mut Vec<Example>) -> Option<()> {
     }
 }
 
-/// What stands in backticks at the beginning, and the rest.
+/// Text in backticks at the beginning, and the rest.
 fn quoted(text: &str) -> Option<(&str, &str)> {
     text.trim_start().strip_prefix('`')?.split_once('`')
 }

@@ -3,7 +3,7 @@
 use super::{Item, Kind};
 use par_syntax::distance;
 
-/// What a name leads to.
+/// Target of a name.
 #[derive(Debug)]
 pub struct Found<'a> {
     /// The item.

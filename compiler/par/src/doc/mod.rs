@@ -27,7 +27,7 @@ use par_syntax::Sources;
 use par_syntax::ast::File;
 use std::borrow::Borrow;
 
-/// What an [`Item`] is.
+/// Kind of an [`Item`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
     /// A function or a constant.
@@ -49,7 +49,7 @@ pub enum Kind {
 pub struct Item {
     /// Qualified by its modules: `f32.sqrt`.
     pub name: String,
-    /// What it is.
+    /// Its kind.
     pub kind: Kind,
     /// The head of the declaration: `sqrt (x: f32) : f32`.
     pub signature: String,

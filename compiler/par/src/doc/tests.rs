@@ -42,7 +42,7 @@ fn examples_are_read() {
     assert!(examples("Example: `f 1` is `2`").is_err());
 }
 
-/// What stands between `before` and the next quotation mark, wherever it occurs.
+/// Texts between `before` and the next quotation mark, wherever it occurs.
 fn attributes<'t>(text: &'t str, before: &str) -> Vec<&'t str> {
     text.split(before).skip(1).filter_map(|rest| rest.split('"').next()).collect()
 }

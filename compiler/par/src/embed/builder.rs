@@ -116,7 +116,7 @@ impl Builder {
         &self.ty
     }
 
-    /// What does not fit.
+    /// The mismatch with what was found.
     pub fn mismatch(&self, found: &str) -> Mismatch {
         Mismatch::new(match self.node {
             Node::Hidden => format!("`{}` is a hidden type: only what the program returned fits", self.ty),
@@ -192,7 +192,7 @@ impl Builder {
         Ok(Payload { parts: &mut cases[at], name: &cs[at].0 })
     }
 
-    /// What stands in the payload of a constructor that was not chosen.
+    /// Placeholder for the payload of a constructor that was not chosen.
     fn push_neutral(&mut self) {
         match &mut self.node {
             Node::Scalars(column) => column.push_zero(),

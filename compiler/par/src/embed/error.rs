@@ -1,4 +1,4 @@
-//! What can go wrong in an embedding program.
+//! Errors in an embedding program.
 
 use crate::{Diagnostic, Failure, RunFailure, RuntimeError, Severity, Span};
 use std::fmt;
@@ -9,21 +9,21 @@ use std::path::PathBuf;
 pub enum Error {
     /// The program is wrong.
     Rejected {
-        /// What is wrong, with labels and notes.
+        /// Mistakes, with labels and notes.
         diagnostics: Vec<Diagnostic>,
         /// The diagnostics as text.
         rendered: String,
     },
     /// The program is legal, but uses something that is not implemented.
     Unsupported {
-        /// What it is, as text.
+        /// The error as text.
         rendered: String,
     },
     /// There is no such entry point, or a value of Rust does not fit the type in the program.
     Mismatch(Mismatch),
     /// A check failed while the program ran: an index, a size, an `assert`, memory.
     Failed {
-        /// What failed.
+        /// Text of the failure.
         message: String,
         /// Where, if it has a place.
         span: Option<Span>,
@@ -39,7 +39,7 @@ pub enum Error {
         /// Why.
         error: std::io::Error,
     },
-    /// What the back end needs is not there, a GPU for one.
+    /// Something that the back end needs is not there, a GPU for one.
     Unavailable(String),
     /// A mistake in Par itself.
     Bug(String),

@@ -6,12 +6,12 @@ use par_runtime::io::view::View;
 use par_runtime::{Column, Value, ValueType, f16};
 use std::ops::Range;
 
-/// What the result of an entry point can be read as. Derive it for records and sums as [`IntoPar`](super::IntoPar).
+/// Types that the result of an entry point can be read as. Derive it for records and sums as [`IntoPar`](super::IntoPar).
 pub trait FromPar: Sized {
-    /// Whether some of the result is passed on as it is, so that it may stay on a GPU until somebody looks at it.
+    /// True if some of the result is passed on as it is, so that it may stay on a GPU until somebody looks at it.
     const KEEPS: bool = false;
 
-    /// Whether values of a column can be read at all, as far as its type says: it is asked where there are none.
+    /// Checks that values of a column can be read at all, as far as its type says: it is asked where there are none.
     fn fits(view: &View<'_>) -> Result<(), Mismatch> {
         let _ = view;
         Ok(())
@@ -35,7 +35,7 @@ pub trait FromPar: Sized {
     }
 }
 
-/// That something else was wanted.
+/// Mismatch: another type was expected.
 pub(super) fn wrong<T>(view: &View<'_>, wanted: &str) -> Result<T, Mismatch> {
     let found = match view {
         View::Scalar(x) => format!("`{}`", x.prim()),

@@ -154,7 +154,7 @@ impl Writer {
         }
     }
 
-    /// What the rows of a `Ragged` are pieces of.
+    /// Element type of the rows of a `Ragged`.
     fn rows(&mut self, row: &ValueType, place: &str) -> String {
         let ValueType::Array { elem, .. } = row else { return self.owned(row, place) };
         match &**elem {

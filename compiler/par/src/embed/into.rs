@@ -4,7 +4,7 @@ use super::{Builder, Mismatch};
 use par_runtime::entry::same_representation;
 use par_runtime::{Value, ValueType, f16};
 
-/// What can be an argument of an entry point. Derive it for records (`struct`s with fields of the same names) and sums
+/// Types of arguments of an entry point. Derive it for records (`struct`s with fields of the same names) and sums
 /// (`enum`s whose variants are the constructors in lower case).
 pub trait IntoPar {
     /// Adds the value to a builder.

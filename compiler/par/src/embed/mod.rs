@@ -67,7 +67,7 @@ pub use error::{Error, Mismatch};
 pub use from::FromPar;
 pub use generate::{build, generate};
 pub use into::IntoPar;
-/// What `#[derive(IntoPar, FromPar)]` refers to.
+/// View that `#[derive(IntoPar, FromPar)]` refers to.
 pub use par_runtime::io::view::View;
 pub use program::{Call, Context, Program};
 pub use ragged::{FromRows, Ragged, Rows};

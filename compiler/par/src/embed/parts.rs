@@ -23,12 +23,12 @@ pub fn field<T: FromPar>(fields: &[(&str, View<'_>)], name: &str, row: usize) ->
     T::from_view(find(fields, name)?, row).map_err(|m| m.inside(&format!("field `{name}`")))
 }
 
-/// Whether a field can be read.
+/// Checks that a field can be read.
 pub fn fits<T: FromPar>(fields: &[(&str, View<'_>)], name: &str) -> Result<(), Mismatch> {
     T::fits(find(fields, name)?).map_err(|m| m.inside(&format!("field `{name}`")))
 }
 
-/// Whether there are values of a sum type.
+/// Checks that there are values of a sum type.
 pub fn sum(view: &View<'_>) -> Result<(), Mismatch> {
     if let View::Sum(..) = view { Ok(()) } else { wrong(view, "a value of a sum type") }
 }

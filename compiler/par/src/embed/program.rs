@@ -28,7 +28,7 @@ impl Context {
         self
     }
 
-    /// A call may hold at most so many bytes besides its arguments. What is nested goes piece by piece where that
+    /// A call may hold at most so many bytes besides its arguments. What is nested goes chunk by chunk where that
     /// makes it fit; what needs more all the same is [`Error::Failed`].
     #[must_use]
     pub fn memory_limit(mut self, bytes: usize) -> Context {
@@ -128,7 +128,7 @@ impl Program {
         self.program.entries()
     }
 
-    /// What the compiler warned of.
+    /// Warnings of the compiler.
     pub fn warnings(&self) -> &[Diagnostic] {
         self.program.warnings()
     }

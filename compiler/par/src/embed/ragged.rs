@@ -21,7 +21,7 @@ pub struct Ragged<V> {
     values: V,
 }
 
-/// What the rows of a [`Ragged`] are pieces of.
+/// Element type of the rows of a [`Ragged`].
 pub trait Rows {
     /// How many elements there are.
     fn count(&self) -> usize;
@@ -157,7 +157,7 @@ impl<V: FromRows> FromPar for Ragged<V> {
     }
 }
 
-/// What a piece of a column can be read as: the values of a [`Ragged`].
+/// Types that a part of a column can be read as: the values of a [`Ragged`].
 pub trait FromRows: Sized {
     /// The rows of a column.
     fn read_rows(view: &View<'_>, rows: Range<usize>) -> Result<Self, Mismatch>;

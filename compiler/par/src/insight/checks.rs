@@ -9,12 +9,12 @@ use par_syntax::Sources;
 use serde::Serialize;
 use std::collections::{BTreeSet, HashSet};
 
-/// What is checked while the program runs.
+/// Checks while the program runs.
 #[derive(Clone, PartialEq, Debug, Default, Serialize)]
 pub struct Checks {
     /// Checks of the program as written that are not needed: proved to hold, or what they guard is not reached.
     pub proved: Vec<Check>,
-    /// Those that are left.
+    /// Checks that are left.
     pub kept: Vec<Check>,
 }
 
@@ -23,7 +23,7 @@ pub struct Checks {
 pub struct Check {
     /// Where it stands in the source.
     pub at: Location,
-    /// What is checked.
+    /// Condition that is checked.
     pub what: String,
     /// Numbers of the operations it is done in for each element; none if it is done once.
     pub operations: Vec<usize>,

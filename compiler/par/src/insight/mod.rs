@@ -1,4 +1,4 @@
-//! What became of a program: the bulk operations of one entry point, each with the source it comes from, what was fused
+//! Insight into a program: the bulk operations of one entry point, each with the source it comes from, what was fused
 //! into it, what it copies and why, which checks are left, and, after runs, what it cost.
 //!
 //! - `operations`: the operations of a FLAT program.
@@ -41,7 +41,7 @@ use par_runtime::Profile;
 use par_syntax::Sources;
 use std::time::Duration;
 
-/// What is known about an entry point.
+/// Insight into an entry point.
 #[derive(Clone, Debug)]
 pub struct Insight<'p> {
     /// Its name.
@@ -54,11 +54,11 @@ pub struct Insight<'p> {
     pub edges: Vec<(usize, usize)>,
     /// Run-time checks.
     pub checks: Checks,
-    /// What runs cost, if there were any.
+    /// Costs of runs, if there were any.
     pub run: Option<RunCost>,
 }
 
-/// What runs of an entry point cost.
+/// Costs of an entry point's runs.
 #[derive(Clone, Debug)]
 pub struct RunCost {
     /// How often it ran.
@@ -74,7 +74,7 @@ pub struct RunCost {
 }
 
 impl<'p> Insight<'p> {
-    /// What the compiler made of an entry point.
+    /// Result of compiling an entry point.
     pub fn new(program: &'p Program, entry: &str) -> Result<Insight<'p>, Failure> {
         let flat = program.flat()?;
         let sources = program.sources();

@@ -11,7 +11,7 @@ use par_syntax::Sources;
 use serde::Serialize;
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-/// What sort of operation something is.
+/// Group of an operation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Group {
@@ -30,7 +30,7 @@ pub enum Group {
 /// A construct of the source.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Step {
-    /// What it is: `map`, `loop`.
+    /// Its name: `map`, `loop`.
     pub what: String,
     /// Where.
     pub at: Location,
@@ -39,14 +39,14 @@ pub struct Step {
 /// One bulk operation, or a value that the host waits for.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Operation {
-    /// What it is referred to by, from 1.
+    /// Number that it is referred to by, from 1.
     pub number: usize,
     /// Number of its statement in the plan.
     #[serde(skip)]
     pub site: usize,
     /// The sort of operation.
     pub group: Group,
-    /// What it does: `reduce`, `scan`.
+    /// Its operation: `reduce`, `scan`.
     pub name: String,
     /// Over what, with which operator.
     pub detail: String,
@@ -58,7 +58,7 @@ pub struct Operation {
     pub schedule: Option<String>,
     /// Lines whose scalar code it computes, where that is not only its own.
     pub lines: Vec<usize>,
-    /// What else is computed inside.
+    /// Steps that are computed inside.
     pub fused: Vec<Step>,
     /// The constructs around it, from the inside out.
     pub nest: Vec<Step>,
@@ -66,19 +66,19 @@ pub struct Operation {
     pub control: Vec<String>,
     /// Which version of its nest this is, and when it runs; nothing if there is one only, which goes over all elements of all rows.
     pub version: String,
-    /// What runs one after the other for each element.
+    /// Steps that run one after the other for each element.
     pub sequential: Vec<Step>,
     /// Operators over so few elements that each element's code is written out.
     pub unrolled: Vec<Step>,
     /// Arrays that it makes or updates.
     pub makes: Vec<String>,
-    /// What it cost.
+    /// Its cost.
     #[serde(skip)]
     pub cost: Option<Cost>,
 }
 
 impl Operation {
-    /// Whether a run had to copy what the operation updates, which it does in place where nobody else uses it.
+    /// True if a run had to copy what the operation updates, which it does in place where nobody else uses it.
     pub(super) fn copied(&self) -> bool {
         let updates = matches!(self.name.as_str(), "scatter" | "histogram" | "write");
         updates && self.cost.is_some_and(|c| c.counters.bytes_materialised > 0)
@@ -160,7 +160,7 @@ struct Walk<'a> {
     control: Vec<String>,
     /// Of what is being looked at.
     version: String,
-    /// Whether that finds out which version is to run.
+    /// True if that finds out which version is to run.
     choosing: bool,
     seen: HashSet<u32>,
     reached: HashSet<usize>,
@@ -227,7 +227,7 @@ impl Walk<'_> {
                 Op::Loop { .. } => {
                     stm.op.for_each_block(|b| self.inside("loop", b));
                 }
-                Op::Split { body, .. } => self.inside("pieces", body),
+                Op::Split { body, .. } => self.inside("chunks", body),
                 Op::Call(f, _) => self.function(*f),
                 _ => {}
             }
@@ -308,7 +308,7 @@ impl Walk<'_> {
     }
 }
 
-/// Those operators that no statement comes from.
+/// Operators that no statement comes from.
 fn written_out(program: &Program, small: &[Part]) -> Vec<Part> {
     let mut there = HashSet::new();
     for stm in program.statements() {
@@ -337,7 +337,7 @@ fn gathered(stm: &Stm, place: Option<&Place>) -> Option<Span> {
     Some(spans.find(|s| place.parts.iter().any(|p| inside(*s, p))).unwrap_or(own.span))
 }
 
-/// Whether a place is in that of a construct.
+/// True if a place is in that of a construct.
 fn inside(s: Span, p: &Part) -> bool {
     s.file == p.span.file && p.span.start <= s.start && s.end <= p.span.end
 }
@@ -373,9 +373,9 @@ fn group_of(op: &Op) -> Option<Group> {
         | Op::Literal(..)
         | Op::Slice { .. }
         | Op::Concat(_)
-        | Op::Join(_)
-        | Op::Tidy { .. }
-        | Op::Sweep { .. } => Group::Array,
+        | Op::Append(_)
+        | Op::Compact { .. }
+        | Op::Collect { .. } => Group::Array,
         Op::Write { .. } | Op::Sort { .. } => Group::Array,
         Op::MakeDesc(_) | Op::UniformDesc { .. } | Op::ConcatDesc(_) => Group::Rows,
         Op::Lengths(_) | Op::SegIds(_) => Group::Rows,

@@ -48,7 +48,7 @@ pub fn listing(insight: &Insight, width: usize, color: bool) -> String {
     out
 }
 
-/// What is said beside a line.
+/// Note beside a line.
 enum Note<'a> {
     Operation(&'a Operation),
     /// Its construct takes part in these operations, which stand at other lines.
@@ -271,7 +271,7 @@ pub(super) fn totals(run: &RunCost) -> [String; 2] {
     ]
 }
 
-/// What a run of an operation cost.
+/// Cost of a run of an operation.
 pub(super) fn cost(op: &Operation, cost: &par_runtime::profile::Cost) -> String {
     if cost.runs == 0 {
         return "did not run".to_string();
@@ -289,7 +289,7 @@ pub(super) fn cost(op: &Operation, cost: &par_runtime::profile::Cost) -> String 
     parts.join(" · ")
 }
 
-/// What else there is to say about an operation.
+/// Further facts about an operation.
 pub(super) fn details(op: &Operation) -> Vec<String> {
     let mut out = Vec::new();
     if !op.fused.is_empty() && op.group == Group::Kernel {

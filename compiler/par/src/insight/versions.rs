@@ -2,7 +2,7 @@
 
 use par_ir::flat::VersionChoice;
 
-/// What is said of the arms of a choice.
+/// Text for the arms of a choice.
 pub(super) struct Chosen {
     /// Of the arm that runs if the condition holds.
     pub then: String,
@@ -10,7 +10,7 @@ pub(super) struct Chosen {
     pub other: String,
 }
 
-/// What a branch chooses between; nothing if it only finds out a part of another choice's condition.
+/// Alternatives of a branch; nothing if it only finds out a part of another choice's condition.
 pub(super) fn chosen(versions: VersionChoice) -> Option<Chosen> {
     let (then, other) = match versions {
         VersionChoice::Calls { least } => (

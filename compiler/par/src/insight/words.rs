@@ -1,4 +1,4 @@
-//! What operations of FLAT are called.
+//! Names of operations of FLAT.
 
 use super::operations::function_name;
 use par_ir::core::{Exp, Lambda};
@@ -6,7 +6,7 @@ use par_ir::flat::{Kernel, KernelKind, Op, Out, Param, Program, Space, Stm, Ty};
 use par_ir::place::Construct;
 use par_ir::ty::{Atom, Dim, Var};
 
-/// What a statement does, and over what.
+/// Description of a statement's operation and of its operands.
 pub(super) fn operation(program: &Program, stm: &Stm, place: Option<Construct>) -> (String, String) {
     let w = Words { program };
     let (name, detail) = match &stm.op {
@@ -20,12 +20,12 @@ pub(super) fn operation(program: &Program, stm: &Stm, place: Option<Construct>) 
         Op::Write { arr, .. } => ("write", format!("one element of {}", w.var(*arr))),
         Op::MakeDesc(v) => ("row lengths", format!("offsets from {}", w.var(*v))),
         Op::UniformDesc { rows, m } => ("row lengths", format!("{} rows of {}", w.atom(rows), w.atom(m))),
-        Op::Join(vs) => ("join", format!("{} read as one, nothing is copied", w.vars(vs))),
-        Op::Tidy { blocks, .. } => ("tidy", format!("{}: what no row needs is let go of", w.var(*blocks))),
-        Op::Grown { blocks, .. } => {
-            ("grown", format!("whether {} has much more than before", w.var(*blocks)))
+        Op::Append(vs) => ("append", format!("{} read as one, nothing is copied", w.vars(vs))),
+        Op::Compact { rope, .. } => ("compact", format!("{}: frees what no row needs", w.var(*rope))),
+        Op::NeedsCollection { rope, .. } => {
+            ("needs_collection", format!("whether {} has much more than before", w.var(*rope)))
         }
-        Op::Sweep { blocks, .. } => ("sweep", format!("{}: what no row is in is let go of", w.var(*blocks))),
+        Op::Collect { rope, .. } => ("collect", format!("{}: frees arrays that no row is in", w.var(*rope))),
         Op::Sort { keys, values, .. } => {
             let with = values.map_or(String::new(), |v| format!(", and with it {}", w.var(v)));
             ("sort", format!("{} by its digits{with}", w.var(*keys)))
@@ -35,7 +35,7 @@ pub(super) fn operation(program: &Program, stm: &Stm, place: Option<Construct>) 
         Op::SegIds(v) => ("row of each element", format!("of {}", w.var(*v))),
         Op::Read(v, i) => ("read", format!("element {} of {}", w.atom(i), w.var(*v))),
         Op::Total(v) => ("read", format!("the number of elements in {}", w.var(*v))),
-        Op::Split { rows, .. } => ("split", format!("{} rows into pieces", w.atom(rows))),
+        Op::Split { rows, .. } => ("split", format!("{} rows into chunks", w.atom(rows))),
         Op::Call(f, _) => ("call", function_name(&program.funs[f.0 as usize]).to_string()),
         _ => ("", String::new()),
     };
@@ -52,7 +52,7 @@ pub(super) fn reason(op: &Op, place: Option<Construct>) -> Option<String> {
         }
         (Op::Kernel(k), Some(Construct::If)) if scatters(k) => "merges the results of the arms",
         (Op::Kernel(k), Some(Construct::Loop)) if k.kind == KernelKind::Filter => {
-            "selects the positions that go on: the number of turns differs, and the body is parallel"
+            "selects the positions that go on: the number of iterations differs, and the body is parallel"
         }
         (Op::Kernel(k), Some(Construct::Loop)) if scatters(k) => "stores the results of what is finished",
         (Op::Kernel(k), Some(Construct::Call)) if k.kind == KernelKind::Filter => {
@@ -62,7 +62,7 @@ pub(super) fn reason(op: &Op, place: Option<Construct>) -> Option<String> {
             "copies rows that are views, to have them one after the other"
         }
         (Op::Split { most: u64::MAX, .. }, _) => "as many rows at a time as there is memory for",
-        (Op::Split { .. }, _) => "pieces were asked for",
+        (Op::Split { .. }, _) => "chunks were asked for",
         (Op::Slice { .. }, _) => "copied: a part is needed as an array of its own",
         (Op::SegIds(_), _) => "elements use values of their row",
         (Op::Lengths(_), _) => "the lengths are used as values",
@@ -78,7 +78,7 @@ pub(super) fn makes(program: &Program, stm: &Stm) -> Vec<String> {
     let array = |p: &Param| match p.ty {
         Ty::Array(prim) => Some(format!("{}: []{prim}", w.var(p.var))),
         Ty::Desc => Some(format!("{}: row lengths", w.var(p.var))),
-        Ty::Scalar(_) | Ty::Blocks(_) => None,
+        Ty::Scalar(_) | Ty::Rope(_) => None,
     };
     stm.pat.iter().filter_map(array).collect()
 }

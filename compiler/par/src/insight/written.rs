@@ -1,4 +1,4 @@
-//! What a program has as it is written, before any pass: its run-time checks, and its operators over a few elements.
+//! Program as it is written, before any pass: its run-time checks, and its operators over a few elements.
 
 use super::checks::in_body;
 use par_ir::core::{Body, Fun, Program};
@@ -7,7 +7,7 @@ use par_ir::{Atom, tuning};
 use par_runtime::{CheckKind, Span};
 use std::collections::{BTreeSet, HashMap};
 
-/// What there was before the passes.
+/// Contents before the passes.
 #[derive(Clone, Debug, Default)]
 pub struct Written {
     /// The checks of each entry point and of what it calls.
@@ -16,7 +16,7 @@ pub struct Written {
     pub(super) small: Vec<Part>,
 }
 
-/// What a CORE program has.
+/// Checks and operators of a CORE program.
 pub(crate) fn written(program: &Program) -> Written {
     let entries = program.funs.iter().filter_map(|f| Some((f.entry.as_ref()?.name.clone(), f)));
     let checks = entries.map(|(name, f)| (name, of_entry(program, f))).collect();

@@ -4,7 +4,7 @@ use super::{Notes, Session};
 use crate::failure::Failure;
 use par_runtime::Value;
 
-/// What a session was made of, to make it again when files have changed.
+/// Item that a session was made of, to make it again when files have changed.
 #[derive(Clone)]
 pub(super) enum Item {
     File(String),

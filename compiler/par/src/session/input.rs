@@ -1,9 +1,9 @@
-//! What a piece of text at the prompt is: declarations, values to keep, an expression, or the beginning of one.
+//! Kinds of text at the prompt: declarations, values to keep, an expression, or the beginning of one.
 
 use par_syntax::ast::{Dec, DecKind, Def, Exp, ExpKind, Ident, Name, Pat, PatKind, Span};
 use par_syntax::{Diagnostic, parse, parse_expression};
 
-/// What was entered.
+/// Input of a person.
 pub(super) enum Input {
     /// Nothing but comments and blanks.
     Nothing,
@@ -169,7 +169,7 @@ fn wrong(diagnostics: Vec<Diagnostic>, unfinished: bool) -> Input {
     Input::Wrong { diagnostics, unfinished }
 }
 
-/// Whether more text could mend all that is wrong.
+/// True if more text could mend all that is wrong.
 fn is_unfinished(diagnostics: &[Diagnostic]) -> bool {
     !diagnostics.is_empty() && diagnostics.iter().all(|d| d.unfinished)
 }

@@ -1,4 +1,4 @@
-//! What a session or a module has, as a list for a person.
+//! Contents of a session or a module, as a list for a person.
 
 use super::Session;
 use crate::doc::{self, Item, Kind};
@@ -29,7 +29,7 @@ impl Session {
         Ok(Some(lines.into_iter().map(|(_, line)| line).collect()))
     }
 
-    /// What is said about a declaration.
+    /// Line about a declaration.
     fn line(&self, item: &Item, types: &HashMap<String, String>) -> String {
         if let Some(stored) = self.stored.iter().rev().find(|s| s.file == item.file) {
             return format!("{} : {}", stored.name, stored.value.ty);

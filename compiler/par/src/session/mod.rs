@@ -54,7 +54,7 @@ pub struct Session {
     next: usize,
 }
 
-/// What came of an input.
+/// Outcome of an input.
 pub enum Outcome {
     /// The input was empty.
     Nothing,
@@ -70,7 +70,7 @@ pub enum Outcome {
 pub struct Notes {
     /// Warnings and notes.
     pub diagnostics: Vec<Diagnostic>,
-    /// What they refer to.
+    /// Sources that they refer to.
     pub sources: Sources,
 }
 
@@ -80,7 +80,7 @@ pub struct Evaluation {
     pub program: Program,
     /// The session's values that the entry point takes.
     pub args: Vec<Value>,
-    /// What the result, or its components if there are several names, is to be called. Empty for an expression.
+    /// Names for the result, or for its components if there are several. Empty for an expression.
     pub names: Vec<String>,
 }
 
@@ -95,7 +95,7 @@ pub fn split(text: &str) -> Vec<String> {
     input::split(text)
 }
 
-/// Whether an input ends too early, so that more lines must follow.
+/// True if an input ends too early, so that more lines must follow.
 pub fn is_unfinished(text: &str) -> bool {
     matches!(input::read(text, 0), Input::Wrong { unfinished: true, .. })
 }

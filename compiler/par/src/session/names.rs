@@ -4,7 +4,7 @@ use par_runtime::Prim;
 use par_syntax::ast::{Dec, DecKind, File, ModExp};
 use std::sync::Arc;
 
-/// What is in scope: sorted, those in modules qualified.
+/// Names in scope: sorted, those in modules qualified.
 #[derive(Clone, Default, Debug)]
 pub struct Names {
     /// All that can be written as a word: definitions, types and modules.

@@ -2,7 +2,7 @@
 
 use par_check::thir::{Def, Expr, ExprKind, IndexArg, LoopForm, Pat, PatKind, Size, Ty};
 
-/// What is done with each part.
+/// Work on each part.
 type Visit<'a> = &'a mut dyn FnMut(&mut Expr);
 
 /// Calls `f` with every outermost expression of a definition: its body, and the sizes in its signature.

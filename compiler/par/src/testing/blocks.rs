@@ -28,7 +28,7 @@ struct Parser<'a> {
     pending: Pending,
 }
 
-/// What has been read of a case before its `input`.
+/// Parts of a case that have been read before its `input`.
 #[derive(Default)]
 struct Pending {
     name: Option<String>,
@@ -38,7 +38,7 @@ struct Pending {
     last: Option<String>,
 }
 
-/// What may stand in a block, for messages.
+/// Words that may stand in a block, for messages.
 const EXPECTED: &str = "expected `input`, `output`, `auto output`, `random input`, `script input`, `error:`, \
     `compile error:`, `warning:`, `entry:`, `tags`, `structure`, `compiled`, `notest`, `nobench`, `no_BACKEND` or a \
     name in quotes";
@@ -103,7 +103,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// What may stand before `input`.
+    /// Words that may stand before `input`.
     fn modifier(&mut self, word: &str) -> Result<(), Mistake> {
         match word {
             "\"" => {

@@ -10,7 +10,7 @@ use std::path::Path;
 /// A call that a program's tests ask for: an entry point with its arguments.
 #[derive(Clone, Debug)]
 pub struct DataSet {
-    /// What the test calls it, or where it stands.
+    /// Name in the test, or where it stands.
     pub name: String,
     /// The entry point.
     pub entry: String,

@@ -65,7 +65,7 @@ impl Write for Short {
     }
 }
 
-/// Whether a message is the expected one, all white space being alike: the regular expression matches somewhere in it, or
+/// Checks that a message is the expected one, all white space being alike: the regular expression matches somewhere in it, or
 /// its text occurs as it stands (messages are full of brackets).
 pub fn same_message(message: &str, pattern: &str) -> Result<(), String> {
     let words = |s: &str| s.split_whitespace().collect::<Vec<_>>().join(" ");

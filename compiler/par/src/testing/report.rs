@@ -38,7 +38,7 @@ impl fmt::Display for Target {
 pub struct Test {
     /// The file, with a line if it is about one.
     pub place: String,
-    /// What was tested: an entry point, a structure, that the program compiles.
+    /// Subject of the test: an entry point, a structure, that the program compiles.
     pub name: String,
     /// The back end, if it was run.
     pub target: Option<String>,
@@ -48,12 +48,12 @@ pub struct Test {
     pub time: Duration,
 }
 
-/// What went wrong.
+/// Failure of a test.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Problem {
     /// In which way.
     pub kind: ProblemKind,
-    /// What happened and what should have; several lines.
+    /// Actual and expected result; several lines.
     pub message: String,
 }
 
@@ -121,7 +121,7 @@ impl fmt::Display for Test {
     }
 }
 
-/// What the runner says while it works.
+/// Event that the runner reports while it works.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Event {
     /// This test begins; if nothing follows, it is what the process ended in.
@@ -144,7 +144,7 @@ pub enum Event {
 pub struct Report {
     /// How many went well.
     pub passed: usize,
-    /// What went wrong.
+    /// Failures.
     pub failures: Vec<Test>,
 }
 

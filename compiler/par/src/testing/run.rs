@@ -188,7 +188,7 @@ impl<'a> Source<'a> {
     }
 }
 
-/// Whether the program is rejected, by flattening at the latest, with the expected diagnostics.
+/// Checks that the program is rejected, by flattening at the latest, with the expected diagnostics.
 fn is_rejected(source: &Source, blocks: &[&Block]) -> Result<(), Problem> {
     let message = match source.compiled() {
         Err(Failure::Bug(bug)) => return Err(Problem::bug(bug.to_string())),
@@ -300,7 +300,7 @@ impl Call<'_> {
         compared
     }
 
-    /// What the interpreter gives for these arguments.
+    /// Result of the interpreter for these arguments.
     fn interpret(&self) -> Result<Value, String> {
         let args = self.args.clone()?;
         let value = self.program.run(self.entry, args, Backend::Interp, 1);

@@ -46,12 +46,12 @@ pub fn find_blocks(text: &str) -> Vec<Found> {
     blocks
 }
 
-/// What is wrong with a block.
+/// Mistake in a block.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Mistake {
     /// Line in the file, from 1.
     pub line: usize,
-    /// What is wrong, and what was expected.
+    /// The mistake, and what was expected.
     pub message: String,
 }
 
@@ -129,7 +129,7 @@ impl<'a> Scanner<'a> {
         line.strip_prefix('"').and_then(|l| l.strip_suffix('"')).unwrap_or(line)
     }
 
-    /// What follows a quote, up to the next one on the line.
+    /// Text from a quote up to the next one on the line.
     pub fn quoted(&mut self) -> Option<&'a str> {
         let line = self.rest().lines().next().unwrap_or("");
         let end = line.find('"')?;
@@ -137,7 +137,7 @@ impl<'a> Scanner<'a> {
         Some(&line[..end])
     }
 
-    /// What follows an `@`: the name of a file.
+    /// Name of a file, after an `@`.
     pub fn file_name(&mut self) -> Option<&'a str> {
         self.skip_space();
         if !self.rest().starts_with('@') {
@@ -150,7 +150,7 @@ impl<'a> Scanner<'a> {
         Some(name)
     }
 
-    /// What stands between matching braces, and where in the file; strings and comments may contain braces.
+    /// Text between matching braces, and where in the file; strings and comments may contain braces.
     pub fn braces(&mut self) -> Option<(&'a str, Range<usize>)> {
         self.skip_space();
         let rest = self.rest().strip_prefix('{')?;

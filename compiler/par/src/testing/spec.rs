@@ -1,4 +1,4 @@
-//! What test blocks say, as data.
+//! Contents of test blocks, as data.
 
 use super::random::RandomType;
 use super::structure::Structure;
@@ -6,7 +6,7 @@ use crate::program::Backend;
 use std::ops::Range;
 use std::path::PathBuf;
 
-/// What a file says about its own behaviour.
+/// Specification in a file of its own behaviour.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Spec {
     /// In the order of the file.
@@ -54,7 +54,7 @@ pub struct Case {
 /// Where arguments come from.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Input {
-    /// They are given.
+    /// Values that are given.
     Data(Data),
     /// `random input { types }`: numbers that are the same in every run.
     Random(Vec<RandomType>),
@@ -76,7 +76,7 @@ pub enum Data {
     File(PathBuf),
 }
 
-/// What a call must do.
+/// Expected result of a call.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Expected {
     /// Give a result, whatever it is.
@@ -90,13 +90,13 @@ pub enum Expected {
 }
 
 impl Block {
-    /// Whether the block has nothing to test.
+    /// True if the block has nothing to test.
     pub fn is_empty(&self) -> bool {
         let Block { cases, compile_error, warnings, structures, .. } = self;
         cases.is_empty() && compile_error.is_none() && warnings.is_empty() && structures.is_empty()
     }
 
-    /// Whether the block is to be run: it has one of the wanted tags, if there are any, and none of the unwanted.
+    /// True if the block is to be run: it has one of the wanted tags, if there are any, and none of the unwanted.
     pub fn is_selected(&self, wanted: &[String], unwanted: &[String]) -> bool {
         let has = |tag: &String| self.tags.contains(tag);
         (wanted.is_empty() || wanted.iter().any(has)) && !unwanted.iter().any(has)

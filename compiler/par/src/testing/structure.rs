@@ -14,10 +14,10 @@ pub enum Level {
     Flat,
 }
 
-/// What a `structure` says.
+/// Contents of a `structure`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Structure {
-    /// What is counted.
+    /// Level that is counted.
     pub level: Level,
     /// Where it stands.
     pub line: usize,
@@ -98,7 +98,7 @@ pub fn parse(level: Level, line: usize, text: &str) -> Result<Structure, String>
     Ok(Structure { level, line, counts })
 }
 
-/// Whether the program has that many operations; the error says how many it has.
+/// Checks that the program has that many operations; the error says how many it has.
 pub fn check(program: &Program, structure: &Structure) -> Result<(), String> {
     let found = match structure.level {
         Level::Core => count_core(program.core()),
@@ -166,10 +166,10 @@ fn flat_name(op: &flat::Op) -> Option<&'static str> {
         Op::Literal(..) => "literal",
         Op::Slice { .. } => "slice",
         Op::Concat(_) => "concat",
-        Op::Join(_) => "join",
-        Op::Tidy { .. } => "tidy",
-        Op::Grown { .. } => "grown",
-        Op::Sweep { .. } => "sweep",
+        Op::Append(_) => "append",
+        Op::Compact { .. } => "compact",
+        Op::NeedsCollection { .. } => "needs_collection",
+        Op::Collect { .. } => "collect",
         Op::Sort { .. } => "sort",
         Op::If { .. } => "if",
         Op::Loop { .. } => "loop",

@@ -10,7 +10,7 @@ use std::ops::Range;
 pub struct Mismatch {
     /// The bytes between the braces.
     pub range: Range<usize>,
-    /// What was found.
+    /// Values that were found.
     pub found: Vec<Value>,
 }
 

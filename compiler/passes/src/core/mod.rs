@@ -1,7 +1,7 @@
 //! CORE to CORE: what is done to a program before it is flattened, one file or folder per pass.
 
 pub mod fuse;
-pub(crate) mod inward;
+pub(crate) mod if_conversion;
 pub mod merge;
 pub(crate) mod results;
 pub(crate) mod sequential;

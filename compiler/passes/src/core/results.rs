@@ -1,4 +1,4 @@
-//! Results that are known are no results.
+//! Removes function results that are constants or argument sizes.
 //!
 //! ```text
 //! fun f (n, xs: [n][3]i64) -> (k, m, r: [k][m]i64) { … in (k1, 3, r1) }     (k, m, r: [k][m]i64) = call f (n, xs)
@@ -32,7 +32,7 @@ pub fn run(program: &mut Program) {
     }
 }
 
-/// What a result is.
+/// Known value of a result.
 #[derive(Clone, Copy)]
 enum Known {
     Constant(Atom),
@@ -92,7 +92,7 @@ fn drop_from_calls(body: &mut Body, known: &[Vec<Option<Known>>], values: &mut H
     }
 }
 
-/// What stands for a variable, if what stands for it is known in its turn.
+/// Final replacement of a variable, through replacements of replacements.
 fn last(v: Var, values: &HashMap<Var, Atom>) -> Atom {
     match values.get(&v) {
         Some(Atom::Var(w)) => last(*w, values),

@@ -252,12 +252,12 @@ impl Rewriter<'_> {
     }
 }
 
-/// Whether an operator is to work on one row after the other.
+/// True if an operator is to work on one row after the other.
 fn is_sequential(exp: &Exp) -> bool {
     exp.lambdas().first().is_some_and(|lam| lam.schedule == Schedule::Sequential)
 }
 
-/// Whether the shape of a result is known before the statement that binds `pat`, and simple enough.
+/// True if the shape of a result is known before the statement that binds `pat`, and simple enough.
 fn can_be_filled(ty: &Type, pat: &[Param]) -> bool {
     let outside = |d: &Dim| match d {
         Dim::Size(Atom::Const(_)) => true,

@@ -20,22 +20,22 @@ use std::collections::{HashMap, HashSet};
 
 /// In all functions.
 pub fn run(program: &mut Program) {
-    let mut apart = taken_apart(program);
-    let mut opened = open_functions(program, &mut apart);
+    let mut scalarised = scalarised_functions(program);
+    let mut opened = open_functions(program, &mut scalarised);
     for (i, fun) in program.funs.iter_mut().enumerate() {
         let mut types = HashMap::new();
         if let Some(new) = opened.remove(&FunId(i as u32)) {
             *fun = new;
         } else {
             note(&fun.params, &mut types);
-            let mut outside = Outside { vars: &mut program.vars, types, apart: &apart };
+            let mut outside = Outside { vars: &mut program.vars, types, scalarised: &scalarised };
             outside.body(&mut fun.body);
         }
     }
 }
 
 /// Recursive functions whose parameters and results are scalars and small arrays.
-fn taken_apart(program: &Program) -> HashSet<FunId> {
+fn scalarised_functions(program: &Program) -> HashSet<FunId> {
     let is_small = |p: &Param| sizes(&p.ty, tuning::TINY_ELEMENTS).is_some_and(|s| s.iter().all(|n| *n > 0));
     let fits = |p: &Param| p.ty.is_scalar() && !p.ty.is_desc() || is_small(p);
     let wanted = |f: &Fun| {
@@ -47,25 +47,25 @@ fn taken_apart(program: &Program) -> HashSet<FunId> {
 }
 
 /// The functions with elements for parameters and results; without those for which that cannot be.
-fn open_functions(program: &mut Program, apart: &mut HashSet<FunId>) -> HashMap<FunId, Fun> {
+fn open_functions(program: &mut Program, scalarised: &mut HashSet<FunId>) -> HashMap<FunId, Fun> {
     let mut opened = HashMap::new();
-    let mut ids: Vec<FunId> = apart.iter().copied().collect();
+    let mut ids: Vec<FunId> = scalarised.iter().copied().collect();
     ids.sort();
     for id in ids {
-        match open_function(&program.funs[id.0 as usize], &mut program.vars, apart) {
+        match open_function(&program.funs[id.0 as usize], &mut program.vars, scalarised) {
             Some(fun) => drop(opened.insert(id, fun)),
             None => {
                 // What calls it calls it as it is.
-                apart.remove(&id);
-                return open_functions(program, apart);
+                scalarised.remove(&id);
+                return open_functions(program, scalarised);
             }
         }
     }
     opened
 }
 
-fn open_function(fun: &Fun, vars: &mut Vars, apart: &HashSet<FunId>) -> Option<Fun> {
-    let mut tiny = Tiny::new(vars, HashMap::new(), apart);
+fn open_function(fun: &Fun, vars: &mut Vars, scalarised: &HashSet<FunId>) -> Option<Fun> {
+    let mut tiny = Tiny::new(vars, HashMap::new(), scalarised);
     let (params, body) = tiny.function(&fun.params, &fun.body, &fun.ret)?;
     let mut element = |p: &Param| Param { var: vars.fresh_like(p.var), ty: Type::scalar(p.ty.prim()) };
     let ret =
@@ -81,7 +81,7 @@ fn note(params: &[Param], types: &mut HashMap<Var, Type>) {
 struct Outside<'p> {
     vars: &'p mut Vars,
     types: HashMap<Var, Type>,
-    apart: &'p HashSet<FunId>,
+    scalarised: &'p HashSet<FunId>,
 }
 
 impl Outside<'_> {
@@ -96,7 +96,7 @@ impl Outside<'_> {
     fn stm(&mut self, mut stm: Stm, folded: bool, out: &mut Vec<Stm>) {
         note(&stm.pat, &mut self.types);
         match &mut stm.exp {
-            Exp::Call(f, _) if self.apart.contains(f) => return self.call(stm, out),
+            Exp::Call(f, _) if self.scalarised.contains(f) => return self.call(stm, out),
             Exp::If { then, other, .. } => {
                 self.body(then);
                 self.body(other);
@@ -112,7 +112,7 @@ impl Outside<'_> {
             exp => {
                 for lam in exp.lambdas_mut() {
                     let types = std::mem::take(&mut self.types);
-                    let mut tiny = Tiny::new(self.vars, types, self.apart).at(stm.span);
+                    let mut tiny = Tiny::new(self.vars, types, self.scalarised).at(stm.span);
                     let _ = tiny.lambda(lam, folded);
                     self.types = tiny.types();
                 }
@@ -123,7 +123,7 @@ impl Outside<'_> {
 
     /// A call whose arguments and results are elements.
     fn call(&mut self, stm: Stm, out: &mut Vec<Stm>) {
-        let mut tiny = Tiny::new(self.vars, std::mem::take(&mut self.types), self.apart);
+        let mut tiny = Tiny::new(self.vars, std::mem::take(&mut self.types), self.scalarised);
         let body =
             Body { results: stm.pat.iter().map(|p| Atom::Var(p.var)).collect(), stms: vec![stm.clone()] };
         let body = tiny.body(&body, false).expect("arguments have the types of parameters");

@@ -13,7 +13,7 @@
 //! So it is with the columns of many matrices, of which there are as many as there are groups of `m` rows: `r = pos - row*m` is the column
 //! and `p = row - b*groups` its group.
 //!
-//! What one column reads lies far apart in memory, what neighbouring columns read lies together. The blocks depend on sizes only, so the
+//! Elements of one column lie far apart in memory, those of neighbouring columns lie together. The blocks depend on sizes only, so the
 //! order in which elements are combined does too. A kernel with a check keeps its order: the failing position is to be the first.
 
 use par_ir::Vars;
@@ -92,7 +92,7 @@ impl<'k> Reduction<'k> {
         (found.is_by_column(&access) && !is_product).then_some(found)
     }
 
-    /// Whether neighbouring columns read neighbours, and the elements of a column lie apart; never the other way round.
+    /// True if neighbouring columns read neighbours, and the elements of a column lie apart; never the other way round.
     fn is_by_column(&self, access: &Access) -> bool {
         let element = access.axes().count() - 1;
         let growth = |f: &Form, dim| access.growth(f, Symbol::Index(dim));
@@ -120,13 +120,13 @@ impl<'k> Reduction<'k> {
         stm.pat.iter().any(|p| self.elements.contains(&p.var))
     }
 
-    /// Whether a statement computes what is another variable now.
+    /// True if a statement computes what is another variable now.
     fn is_renamed(&self, stm: &core::Stm) -> bool {
         let column = |g: &Groups| stm.pat.iter().any(|p| g.columns.contains(&p.var));
         self.is_element(stm) || self.is_matrix(stm) || self.groups.as_ref().is_some_and(column)
     }
 
-    /// Whether anything but the number of the element is computed from the position.
+    /// True if anything but the number of the element is computed from the position.
     fn uses_position(&self) -> bool {
         let body = &self.kernel.body;
         let pos = self.kernel.pos;
@@ -196,7 +196,7 @@ impl<'k> Reduction<'k> {
         let index = vec![row, vars.fresh("i")];
         let body = code.results(results);
         let mut kernel = Kernel { kind: KernelKind::Map(outs), space, index, row, pos, prologue, body };
-        crate::flat::bulk::reads::tidy(&mut kernel);
+        crate::flat::bulk::reads::simplify(&mut kernel);
         kernel
     }
 
@@ -208,7 +208,7 @@ impl<'k> Reduction<'k> {
         (block, Some(code.arith("matrix", BinOp::Sub, row.into(), before, vars)))
     }
 
-    /// What the kernel's variables for row, matrix and column are called now.
+    /// Current names of the kernel's variables for row, matrix and column.
     fn names(&self, code: &mut Statements, matrix: Option<Atom>, column: Var, vars: &mut Vars) -> Subst {
         let (Some(groups), Some(matrix)) = (&self.groups, matrix) else {
             return Subst::from([(self.kernel.row, Atom::Var(column))]);
@@ -257,7 +257,7 @@ impl Groups {
     }
 }
 
-/// Whether a kernel over columns of many matrices is a product of two matrices, which the executor does in tiles.
+/// True if a kernel over columns of many matrices is a product of two matrices, which the executor does in tiles.
 fn is_product(access: &Access) -> bool {
     let reads: Vec<&Form> = access.reads().map(|r| &r.index).collect();
     let [a, b] = reads[..] else { return false };
@@ -276,7 +276,7 @@ fn variables(kernel: &Kernel, access: &Access, form: &Form) -> Vec<Var> {
         .collect()
 }
 
-/// Whether a body has a loop in it.
+/// True if a body has a loop in it.
 fn loops(body: &Body) -> bool {
     body.stms.iter().any(|s| matches!(s.exp, Exp::Loop { .. }) || s.exp.bodies().into_iter().any(loops))
 }

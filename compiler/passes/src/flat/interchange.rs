@@ -77,7 +77,7 @@ fn space_uses(space: &Space, v: Var) -> bool {
     space.0.contains(&Dim::Size(Atom::Var(v)))
 }
 
-/// Whether a statement mentions the loop's arrays only to read them at the kernel's position.
+/// True if a statement mentions the loop's arrays only to read them at the kernel's position.
 fn reads_in_place(stm: &Stm, states: &[State], pos: Var) -> bool {
     let body = |b: &Body| {
         let results = b.results.iter().all(|a| states.iter().all(|s| *a != Atom::Var(s.array)));

@@ -8,7 +8,7 @@
 //! ```
 //!
 //! Only checks before all that may fail otherwise: at the first position they would have failed first. A kernel that is left without
-//! any may be joined with others.
+//! any may be fused with others.
 
 use par_ir::Vars;
 use par_ir::build::Host;
@@ -99,7 +99,7 @@ fn make(host: &mut Host<'_>, stms: &[core::Stm]) {
     }
 }
 
-/// Whether a size is 0, if it may be.
+/// Test that a size is 0, if it may be.
 fn is_empty(host: &mut Host<'_>, n: Atom) -> Option<Atom> {
     match n.as_i64() {
         Some(n) if n > 0 => None,

@@ -72,7 +72,7 @@ fn in_block(block: &mut Block, outside: &Known, vars: &mut Vars) {
     block.stms = stms;
 }
 
-/// Whether a kernel over rows asks for the index inside the row.
+/// True if a kernel over rows asks for the index inside the row.
 fn mentions_innermost(k: &Kernel) -> bool {
     k.space.0.len() > 1 && k.bodies().iter().any(|b| b.mentions(k.innermost()))
 }
@@ -100,7 +100,7 @@ impl Rows<'_> {
         k.prologue.splice(..0, self.prologue.drain(..));
         k.space = Space::rows(rows, k.space.innermost());
         k.index = vec![k.row, self.host.vars.fresh("i")];
-        reads::tidy(k);
+        reads::simplify(k);
     }
 
     /// Computes the indices of the outer dimensions at every row. The outermost one may have another name already.

@@ -63,7 +63,7 @@ fn prune_op(op: &mut Op, used: &mut Used) {
     op.for_each_block_mut(|b| prune_block(b, used));
 }
 
-/// Keeps of what pieces give what something uses.
+/// Keeps of what chunks give what something uses.
 fn prune_split(body: &mut Block, pat: &mut Vec<flat::Param>, used: &mut Used) {
     let (kept_pat, kept): (Vec<flat::Param>, Vec<Atom>) =
         pat.iter().zip(&body.results).filter(|(p, _)| used.contains(&p.var)).unzip();

@@ -69,7 +69,7 @@ fn by_rows(k: &mut Kernel, facts: &Facts, vars: &mut Vars) {
     let exp = Exp::Prim(PrimOp::Bin(BinOp::Mul, Prim::I64), vec![k.row.into(), m]);
     k.prologue.push(core::Stm { pat, exp, span: k.body.stms[0].span });
     (k.space, k.index) = (Space::rows(rows, Dim::Size(m)), vec![k.row, i]);
-    reads::tidy(k);
+    reads::simplify(k);
 }
 
 /// For every statement of a kernel: which index in a space of rows it computes, if it is one.

@@ -4,7 +4,7 @@ use super::ex::Ex;
 use super::kernel::Group;
 use super::nest::{Extent, LevelId, ROOT};
 use super::rep::Rep;
-use super::{Flattener, Known, Result, Versions, outlive};
+use super::{Flattener, Known, Result, Versions, escape};
 use par_ir::core::{Body, Exp, LoopForm, Param, Stm};
 use par_ir::flat::{Op, Ty};
 use par_ir::place::parts_of;
@@ -17,7 +17,7 @@ use std::collections::HashMap;
 impl Flattener<'_> {
     /// Flattens statements at a level. The group stays open after the last.
     pub(crate) fn stms(&mut self, level: LevelId, stms: &[Stm]) -> Result<()> {
-        let parts = if self.shapes.is_root(level) { outlive::parts(stms) } else { HashMap::new() };
+        let parts = if self.shapes.is_root(level) { escape::parts(stms) } else { HashMap::new() };
         for (i, stm) in stms.iter().enumerate() {
             parts.get(&i).into_iter().flatten().for_each(|v| self.store_part(level, *v));
             deeper(|| self.stm(level, stm))?;
@@ -64,8 +64,8 @@ impl Flattener<'_> {
         }
     }
 
-    /// Whether a statement becomes a kernel that updates in place. The host does well enough with branches of its own; under a
-    /// nest there is a flat version too, in which all positions take each turn together.
+    /// True if a statement becomes a kernel that updates in place. The host does well enough with branches of its own; under a
+    /// nest there is a flat version too, in which all positions take each iteration together.
     fn runs_in_place(&self, level: LevelId, stm: &Stm) -> bool {
         let wanted = match self.shapes.is_root(level) {
             true => !matches!(stm.exp, Exp::If { .. }),
@@ -117,7 +117,9 @@ impl Flattener<'_> {
             }
             Exp::If { cond, then, other } => self.branch(level, stm, *cond, then, other),
             Exp::Loop { .. } if self.loop_by_position(level, stm)? => Ok(()),
-            Exp::Loop { params, form, body } => self.in_turns(|f| f.repeat(level, stm, params, form, body)),
+            Exp::Loop { params, form, body } => {
+                self.in_iterations(|f| f.repeat(level, stm, params, form, body))
+            }
             Exp::Call(fun, args) => self.call(level, stm, *fun, args),
             Exp::Total(d) => self.total_packed(level, stm, *d),
             Exp::Sort { keys, values } => {
@@ -336,7 +338,7 @@ impl Flattener<'_> {
         }
     }
 
-    /// Whether a space is known to have so many positions.
+    /// True if a space is known to have so many positions.
     fn is_count(&self, n: &Ex, space: &Extent) -> bool {
         match (n, space) {
             (Ex::Atom(n), Extent::Count(count)) => n == count,
@@ -362,12 +364,12 @@ impl Flattener<'_> {
 }
 
 impl Flattener<'_> {
-    /// Whether a body is scalar code, views of arrays included: it may stay inside one kernel.
+    /// True if a body is scalar code, views of arrays included: it may stay inside one kernel.
     pub(crate) fn sequential(&self, body: &Body) -> bool {
         body.stms.iter().all(|s| self.sequential_exp(&s.exp, &s.pat))
     }
 
-    /// Whether a statement may stay inside a kernel.
+    /// True if a statement may stay inside a kernel.
     pub(crate) fn sequential_exp(&self, exp: &Exp, pat: &[Param]) -> bool {
         let scalars = || pat.iter().all(|p| p.ty.is_scalar());
         match exp {

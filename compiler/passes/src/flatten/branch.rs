@@ -9,7 +9,7 @@
 //! r = scatter a, b back: scalars by value, rows by where they start
 //! ```
 //!
-//! An array that both arms only update is updated where it is, by one arm after the other ([`super::whole`]).
+//! An array that both arms only update is updated where it is, by one arm after the other ([`super::in_place_whole`]).
 //!
 //! Free variables stay where they are: an arm reads them through its index vector, and rows of them that it results in
 //! stay there too; only where they start is passed on. A condition that is the host's is a host branch.
@@ -37,8 +37,8 @@ enum Leaving {
     Packed(flat::Param),
     /// As the rows they are: the variables of the arm that they are made of with their names outside, and the starts.
     Rows { arr: Arr, names: Vec<(Var, flat::Param)>, start: flat::Param },
-    /// As the next version of an array that is kept whole: its name in CORE, the flat array before and after the arm.
-    Whole { array: Var, before: Var, after: flat::Param },
+    /// As the next version of an array that is kept in place: its name in CORE, the flat array before and after the arm.
+    InPlace { array: Var, before: Var, after: flat::Param },
 }
 
 impl Flattener<'_> {
@@ -56,13 +56,13 @@ impl Flattener<'_> {
         }
         let (yes, n_yes) = self.select_positions(level, &cond, true);
         let (no, n_no) = self.select_positions(level, &cond, false);
-        let whole = self.whole_results(level, stm, then, other);
+        let in_place = self.in_place_results(level, stm, then, other);
         let before: Vec<Option<Rep>> =
-            whole.iter().map(|v| v.and_then(|v| self.env.get(&v).cloned())).collect();
-        let a = self.arm(level, stm, yes, n_yes, then, &whole)?;
-        let b = self.arm(level, stm, no, n_no, other, &whole)?;
-        let after: Vec<Option<Rep>> = whole.iter().map(|v| v.map(|v| self.rep(v.into()))).collect();
-        for (v, rep) in whole.iter().zip(before) {
+            in_place.iter().map(|v| v.and_then(|v| self.env.get(&v).cloned())).collect();
+        let a = self.arm(level, stm, yes, n_yes, then, &in_place)?;
+        let b = self.arm(level, stm, no, n_no, other, &in_place)?;
+        let after: Vec<Option<Rep>> = in_place.iter().map(|v| v.map(|v| self.rep(v.into()))).collect();
+        for (v, rep) in in_place.iter().zip(before) {
             if let (Some(v), Some(rep)) = (v, rep) {
                 self.env.insert(*v, rep);
             }
@@ -79,8 +79,8 @@ impl Flattener<'_> {
         then: &Body,
         other: &Body,
     ) -> Result<()> {
-        let kept = self.kept_whole(level, stm, then, other);
-        let form = |v: &Option<Var>| if v.is_some() { Form::Whole } else { Form::Packed };
+        let kept = self.kept_in_place(level, stm, then, other);
+        let form = |v: &Option<Var>| if v.is_some() { Form::InPlace } else { Form::Packed };
         let mut forms: Vec<Form> = kept.iter().map(form).collect();
         let mut arm = |f: &mut Self, body: &Body| {
             f.open_block(|f| {
@@ -92,7 +92,7 @@ impl Flattener<'_> {
                     }
                 }
                 for ((a, p), form) in body.results.iter().zip(&stm.pat).zip(&mut forms) {
-                    if *form != Form::Whole && has_view(&p.ty) && f.is_shared(level, *a) {
+                    if *form != Form::InPlace && has_view(&p.ty) && f.is_shared(level, *a) {
                         *form = Form::View;
                     }
                 }
@@ -109,18 +109,20 @@ impl Flattener<'_> {
         Ok(())
     }
 
-    /// Per result of a host's branch under a nest: the whole array that both arms give a version of.
-    fn kept_whole(&mut self, level: LevelId, stm: &Stm, then: &Body, other: &Body) -> Vec<Option<Var>> {
-        let roots = self.whole_roots(stm, then, other);
+    /// Per result of a host's branch under a nest: the array in place that both arms give a version of.
+    fn kept_in_place(&mut self, level: LevelId, stm: &Stm, then: &Body, other: &Body) -> Vec<Option<Var>> {
+        let roots = self.in_place_roots(stm, then, other);
         let mut kept = Vec::new();
         for (v, p) in roots.into_iter().zip(&stm.pat) {
-            let whole = v.filter(|v| self.types.get(v) == Some(&p.ty)).and_then(|v| self.as_whole(level, v));
-            if let (Some((arr, data)), Some(of)) = (&whole, whole.as_ref().map(|w| self.shapes.whole[&w.1].1))
+            let in_place =
+                v.filter(|v| self.types.get(v) == Some(&p.ty)).and_then(|v| self.as_in_place(level, v));
+            if let (Some((arr, data)), Some(of)) =
+                (&in_place, in_place.as_ref().map(|w| self.shapes.in_place[&w.1].1))
             {
                 debug_assert!(matches!(arr.src, Src::Data(d, _) if d == *data));
                 self.own.layouts.insert(p.var, (arr.clone(), of));
             }
-            kept.push(v.filter(|_| whole.is_some()));
+            kept.push(v.filter(|_| in_place.is_some()));
         }
         kept
     }
@@ -139,7 +141,7 @@ impl Flattener<'_> {
         idx: Var,
         n: Atom,
         body: &Body,
-        whole: &[Option<Var>],
+        in_place: &[Option<Var>],
     ) -> Result<Arm> {
         let cond = self.any(n);
         let sub = self.shapes.push_level(level, Kind::Pack { idx, n });
@@ -149,7 +151,7 @@ impl Flattener<'_> {
             f.stms(sub, &body.stms)?;
             f.flush();
             let mut values = Vec::new();
-            for ((a, p), v) in body.results.iter().zip(&stm.pat).zip(whole) {
+            for ((a, p), v) in body.results.iter().zip(&stm.pat).zip(in_place) {
                 leaving.push(match v {
                     Some(v) => f.leave_whole(sub, *a, *v, p, &mut values)?,
                     None => f.leave(sub, *a, p, outside, &mut values),
@@ -161,7 +163,7 @@ impl Flattener<'_> {
         let mut pat = Vec::new();
         for l in &leaving {
             match l {
-                Leaving::Packed(p) | Leaving::Whole { after: p, .. } => pat.push(*p),
+                Leaving::Packed(p) | Leaving::InPlace { after: p, .. } => pat.push(*p),
                 Leaving::Rows { names, start, .. } => {
                     pat.extend(names.iter().map(|n| n.1));
                     pat.push(*start);
@@ -172,7 +174,7 @@ impl Flattener<'_> {
         self.builder.emit(pat, Op::If { cond, versions: None, then, other });
         let mut reps = Vec::new();
         for (p, l) in stm.pat.iter().zip(leaving) {
-            if let Leaving::Whole { array, after, .. } = l {
+            if let Leaving::InPlace { array, after, .. } = l {
                 self.next_version(sub, array, after.var);
                 reps.push(self.rep(array.into()));
                 continue;
@@ -186,7 +188,7 @@ impl Flattener<'_> {
         Ok(Arm { level: sub, reps })
     }
 
-    /// Takes the version of an array that is kept whole out of an arm.
+    /// Takes the version of an array that is kept in place out of an arm.
     fn leave_whole(
         &mut self,
         level: LevelId,
@@ -195,19 +197,19 @@ impl Flattener<'_> {
         p: &Param,
         values: &mut Vec<Atom>,
     ) -> Result<Leaving> {
-        let before = self.as_whole(level, array).expect("asked before").1;
-        values.push(self.whole_version(level, a, array)?.into());
+        let before = self.as_in_place(level, array).expect("asked before").1;
+        values.push(self.in_place_version(level, a, array)?.into());
         let after = flat::Param { var: self.builder.vars.fresh_like(before), ty: Ty::Array(p.ty.prim()) };
-        Ok(Leaving::Whole { array, before, after })
+        Ok(Leaving::InPlace { array, before, after })
     }
 
-    /// What an arm that is not run gives.
+    /// Results of an arm that is not run.
     fn without_positions(&mut self, leaving: &[Leaving]) -> Vec<Atom> {
         let mut values = Vec::new();
         for l in leaving {
             match l {
                 Leaving::Packed(p) => values.push(self.nothing(p.ty)),
-                Leaving::Whole { before, .. } => values.push((*before).into()),
+                Leaving::InPlace { before, .. } => values.push((*before).into()),
                 Leaving::Rows { names, start, .. } => {
                     names.iter().for_each(|n| values.push(self.nothing(n.1.ty)));
                     values.push(self.nothing(start.ty));
@@ -240,7 +242,7 @@ impl Flattener<'_> {
                 self.arrays_in(v, &mut parts);
                 parts.retain(|part| (part.0 as usize) < outside);
                 if !parts.is_empty() {
-                    self.shapes.joined_of.insert(name, parts);
+                    self.shapes.parts_of_rope.insert(name, parts);
                 }
                 names.push((v, flat::Param { var: name, ty }));
                 values.push(v.into());
@@ -254,16 +256,16 @@ impl Flattener<'_> {
     /// The host variables of an array's rows, without what says where they start.
     pub(crate) fn made_of(&self, arr: &Arr) -> Vec<(Var, Ty)> {
         let mut vars = match arr.src {
-            Src::Data(v, p) if self.builder.blocks.contains(&v) => vec![(v, Ty::Blocks(p))],
+            Src::Data(v, p) if self.builder.ropes.contains(&v) => vec![(v, Ty::Rope(p))],
             Src::Data(v, p) => vec![(v, Ty::Array(p))],
             Src::Desc(d) => vec![(d, Ty::Desc)],
-            Src::Lens(v) => vec![(v, Ty::Blocks(Prim::I64))],
+            Src::Lens(v) => vec![(v, Ty::Rope(Prim::I64))],
             Src::Iota | Src::Splat(_) => vec![],
         };
         let ty = |d: &FDim, v: Var| match d {
             FDim::Size(_) => Ty::Scalar(Prim::I64),
             FDim::Seg(_) => Ty::Desc,
-            FDim::View(_) | FDim::Steps(..) if self.builder.blocks.contains(&v) => Ty::Blocks(Prim::I64),
+            FDim::View(_) | FDim::Steps(..) if self.builder.ropes.contains(&v) => Ty::Rope(Prim::I64),
             FDim::Steps(_, Step::Same(Atom::Var(m))) if *m == v => Ty::Scalar(Prim::I64),
             FDim::View(_) | FDim::Steps(..) => Ty::Array(Prim::I64),
         };
@@ -280,7 +282,7 @@ impl Flattener<'_> {
         let (mut arr, names, start) = match leaving {
             Leaving::Packed(v) => return self.adopt_canonical(level, std::slice::from_ref(p), &[v]),
             Leaving::Rows { arr, names, start } => (arr, names, start),
-            Leaving::Whole { .. } => unreachable!("versions are named by what they are versions of"),
+            Leaving::InPlace { .. } => unreachable!("versions are named by what they are versions of"),
         };
         let name = |v: Var| names.iter().find(|n| n.0 == v).map_or(v, |n| n.1.var);
         arr.src = match arr.src {
@@ -346,7 +348,7 @@ impl Flattener<'_> {
     }
 
     fn merge_rows(&mut self, level: LevelId, p: &Param, arms: &[Arm], arrs: &[Arr]) -> Arr {
-        let (src, inner, offsets) = self.join(arrs);
+        let (src, inner, offsets) = self.append(arrs);
         let starts: Vec<Ex> =
             arrs.iter().zip(offsets).map(|(a, o)| self.add(a.start.clone(), Ex::Atom(o))).collect();
         let at = Param { var: p.var, ty: par_ir::Type::I64 };

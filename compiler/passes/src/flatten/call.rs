@@ -1,7 +1,7 @@
 //! Functions and calls.
 //!
 //! A function that is called under a nest has a **lifted** form `f^`, which takes the number of positions, an array for each
-//! scalar parameter, and a view for each array parameter: blocks, and where each position's rows start in them. So an array
+//! scalar parameter, and a view for each array parameter: a rope, and where each position's rows start in it. So an array
 //! that all positions share is passed without being copied. Results come back likewise. `f^^` is not needed:
 //! a nest of any depth is one flat level to the callee.
 //!
@@ -32,7 +32,7 @@ impl Flattener<'_> {
         self.group = None;
         self.function = id;
         // Parameters are bound in the function's own block.
-        self.kept_from = 1;
+        self.loop_scope = 1;
         self.own = Own::default();
         let out = if lifted { self.lifted_function(id, fun)? } else { self.plain_function(fun)? };
         self.funs[slot.0 as usize] = Some(out);
@@ -48,7 +48,7 @@ impl Flattener<'_> {
             f.flush();
             let forms = f.plain_results(fun);
             let values = f.formed(ROOT, &fun.body.results, &forms);
-            Ok(f.tidied(ROOT, &fun.body.results, &forms, values))
+            Ok(f.compacted(ROOT, &fun.body.results, &forms, values))
         })?;
         let forms = self.plain_results(fun);
         let tys = fun.ret.iter().zip(forms).flat_map(|(p, form)| self.form_tys(ROOT, &p.ty, form));
@@ -78,7 +78,7 @@ impl Flattener<'_> {
     /// A lifted function's body: an empty batch returns at once, which is what ends a recursion without an `if`.
     fn unless_empty(&mut self, level: LevelId, n: flat::Param, id: FunId, fun: &Fun) -> Result<Vec<Atom>> {
         let (cond, forms) = (self.any(n.var.into()), lifted_forms(&fun.ret));
-        let then = self.block(|f| f.batch_in_pieces(level, n, id, fun))?;
+        let then = self.block(|f| f.batch_in_chunks(level, n, id, fun))?;
         self.at(fun.span);
         let pat = self.form_params(level, &fun.ret, &forms);
         let other = self.block(|f| Ok(f.nothing_like(&pat)))?;
@@ -86,8 +86,8 @@ impl Flattener<'_> {
         Ok(pat.iter().map(|p| p.var.into()).collect())
     }
 
-    /// A batch of calls, all at once or in pieces.
-    fn batch_in_pieces(&mut self, level: LevelId, n: flat::Param, id: FunId, fun: &Fun) -> Result<Vec<Atom>> {
+    /// A batch of calls, all at once or in chunks.
+    fn batch_in_chunks(&mut self, level: LevelId, n: flat::Param, id: FunId, fun: &Fun) -> Result<Vec<Atom>> {
         if self.facts.options.splitting == Splitting::Never || traces(&fun.body) {
             return self.batch(level, n.var.into(), id, fun);
         }
@@ -125,7 +125,7 @@ impl Flattener<'_> {
         self.flush();
         let forms = lifted_forms(&fun.ret);
         let values = self.formed(level, &fun.body.results, &forms);
-        Ok(self.tidied(level, &fun.body.results, &forms, values))
+        Ok(self.compacted(level, &fun.body.results, &forms, values))
     }
 
     /// One kernel, which calls the sequential version at every position.
@@ -181,7 +181,7 @@ impl Flattener<'_> {
         let values = self.formed(level, args, &forms);
         // Or the deepest call of a recursion would hold what all those around it made.
         let recursive = self.facts.reachable[callee.0 as usize].contains(&self.function);
-        out.extend(if recursive { self.tidied(level, args, &forms, values) } else { values });
+        out.extend(if recursive { self.compacted(level, args, &forms, values) } else { values });
         out
     }
 }

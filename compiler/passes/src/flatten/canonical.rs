@@ -3,14 +3,14 @@
 //! **Packed**: at the root level a scalar is a host scalar, an array its packed data, a descriptor a FLAT descriptor. At any
 //! other level a scalar is an array over the level's positions, arrays and descriptors are packed over all positions.
 //!
-//! **View**: elements are blocks, and rows are where each position's starts in their index space:
+//! **View**: elements are a rope, and rows are where each position's starts in its index space:
 //!
 //! ```text
 //! if c then big else [i]      packed: a copy of big for every position where c
-//!                             view:   (join big, ones) and a start per position
+//!                             view:   (append big, ones) and a start per position
 //! ```
 //!
-//! Between them come, for rows of higher rank, the starts of the rows of each inner dimension, which are blocks too: a position's rows
+//! Between them come, for rows of higher rank, the starts of the rows of each inner dimension, which are ropes too: a position's rows
 //! start where its row of starts says. So a matrix, or a ragged array, is passed on by one number a position. The elements of a
 //! descriptor are the lengths.
 
@@ -28,15 +28,15 @@ use std::rc::Rc;
 /// How a value is passed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Form {
-    /// What is new is packed already; of what is not, a copy is made.
+    /// Packed: rows made anew are packed already; others are copied.
     Packed,
-    /// What there is already stays where it is.
+    /// View: existing rows stay where they are.
     View,
-    /// State of a loop that its turns update: one array for all positions, see [`super::whole`].
-    Whole,
+    /// State of a loop that its iterations update: one array for all positions, see [`super::in_place_whole`].
+    InPlace,
 }
 
-/// Whether an array's elements are somewhere: all that has to be said is where.
+/// True if an array's elements are somewhere: all that has to be said is where.
 pub(crate) fn is_stored(arr: &Arr, is_desc: bool) -> bool {
     match arr.src {
         Src::Data(..) => true,
@@ -45,7 +45,7 @@ pub(crate) fn is_stored(arr: &Arr, is_desc: bool) -> bool {
     }
 }
 
-/// Whether values of this type can be passed as views.
+/// True if values of this type can be passed as views.
 pub(crate) fn has_view(ty: &Type) -> bool {
     ty.rank() > 0
 }
@@ -64,10 +64,10 @@ impl Flattener<'_> {
     pub(crate) fn form_tys(&self, level: LevelId, ty: &Type, form: Form) -> Vec<Ty> {
         match form {
             Form::Packed => vec![self.canonical_ty(level, ty)],
-            Form::Whole => vec![Ty::Array(ty.prim())],
+            Form::InPlace => vec![Ty::Array(ty.prim())],
             Form::View => {
-                let mut tys = vec![Ty::Blocks(ty.prim())];
-                tys.extend(ty.dims[1..].iter().map(|_| Ty::Blocks(Prim::I64)));
+                let mut tys = vec![Ty::Rope(ty.prim())];
+                tys.extend(ty.dims[1..].iter().map(|_| Ty::Rope(Prim::I64)));
                 tys.push(self.canonical_ty(level, &Type::I64));
                 tys
             }
@@ -86,9 +86,9 @@ impl Flattener<'_> {
             match form {
                 Form::Packed => values.push(self.canonical_atom(level, *a)),
                 Form::View => values.extend(self.view_of(level, *a)),
-                Form::Whole => {
+                Form::InPlace => {
                     let v = a.var().expect("an array is a variable");
-                    values.push(self.as_whole(level, v).expect("made whole before").1.into());
+                    values.push(self.as_in_place(level, v).expect("put in place before").1.into());
                 }
             }
         }
@@ -109,7 +109,7 @@ impl Flattener<'_> {
         }
     }
 
-    /// Elements as blocks, the starts of inner rows likewise, and where each position's row starts.
+    /// Elements as a rope, the starts of inner rows likewise, and where each position's row starts.
     fn view_of(&mut self, level: LevelId, a: Atom) -> Vec<Atom> {
         let v = a.var().expect("constants are scalar");
         let (arr, ty) = (self.shared_rows(level, v), self.types[&v].clone());
@@ -121,13 +121,13 @@ impl Flattener<'_> {
 
     pub(crate) fn as_view(&mut self, level: LevelId, arr: &Arr, ty: &Type) -> Vec<Atom> {
         let arr = self.viewable(level, arr, ty);
-        let (src, inner, offsets) = self.join_views(std::slice::from_ref(&arr));
-        let (Src::Data(blocks, _) | Src::Lens(blocks)) = src else { unreachable!("joined as elements") };
+        let (src, inner, offsets) = self.append_views(std::slice::from_ref(&arr));
+        let (Src::Data(rope, _) | Src::Lens(rope)) = src else { unreachable!("appended as elements") };
         let starts = inner.iter().map(|d| match d {
             FDim::View(s) => Atom::Var(*s),
-            FDim::Size(_) | FDim::Seg(_) | FDim::Steps(..) => unreachable!("joined as views"),
+            FDim::Size(_) | FDim::Seg(_) | FDim::Steps(..) => unreachable!("appended as views"),
         });
-        let mut values: Vec<Atom> = std::iter::once(blocks.into()).chain(starts).collect();
+        let mut values: Vec<Atom> = std::iter::once(rope.into()).chain(starts).collect();
         let start = self.add(arr.start, Ex::Atom(offsets[0]));
         let root = self.shapes.is_root(level);
         values.push(if root { self.host(&start) } else { self.store(level, &start).into() });
@@ -144,16 +144,16 @@ impl Flattener<'_> {
         Arr { src: Src::Data(lens, Prim::I64), ..arr }
     }
 
-    /// An array as blocks, and what is added to its indices.
-    pub(crate) fn as_blocks(&mut self, data: Var, prim: Prim) -> (Var, Atom) {
-        if self.builder.blocks.contains(&data) {
+    /// An array as a rope, and what is added to its indices.
+    pub(crate) fn as_rope(&mut self, data: Var, prim: Prim) -> (Var, Atom) {
+        if self.builder.ropes.contains(&data) {
             return (data, Atom::i64(0));
         }
-        let (blocks, origins) = self.join_blocks(&[data], prim);
-        (blocks, origins[0])
+        let (rope, origins) = self.rope_of(&[data], prim);
+        (rope, origins[0])
     }
 
-    /// Whether a value would have to be copied to be packed, though its rows are somewhere already.
+    /// True if a value would have to be copied to be packed, though its rows are somewhere already.
     pub(crate) fn is_shared(&mut self, level: LevelId, a: Atom) -> bool {
         let Some(v) = a.var() else { return false };
         let Rep::Array(arr) = self.rep(a) else { return false };
@@ -175,7 +175,7 @@ impl Flattener<'_> {
     }
 
     /// If an array is a range or copies of a scalar that was made outside all nests: its size, and in how many host
-    /// blocks.
+    /// rope.
     fn is_for_all(&self, v: Var, arr: &Arr) -> Option<(Atom, usize)> {
         let depth = *self.own.made_for_all.get(&v)?;
         let Some(DimRep::Width(Ex::Atom(n))) = self.dim_reps(&self.types[&v]).pop() else { return None };
@@ -202,7 +202,7 @@ impl Flattener<'_> {
         Some(Arr::whole(Src::Data(data, prim), vec![]))
     }
 
-    /// Whether packing would change nothing.
+    /// True if packing would change nothing.
     pub(crate) fn is_packed(&mut self, level: LevelId, arr: &Arr, ty: &Type) -> bool {
         let dims = self.dim_reps(ty);
         let levels = self.enter_dims(level, dims);
@@ -258,7 +258,7 @@ impl Flattener<'_> {
             self.builder.declare(v);
             match form {
                 Form::Packed => self.bind_canonical(level, p, v.var),
-                Form::Whole => self.bind_whole(p, p.var, v.var),
+                Form::InPlace => self.bind_in_place(p, p.var, v.var),
                 Form::View => {
                     let starts: Vec<Var> = (1..p.ty.rank())
                         .map(|_| {
@@ -275,8 +275,8 @@ impl Flattener<'_> {
         }
     }
 
-    /// Binds rows in blocks: where those of inner dimensions start, then where each position's does.
-    pub(crate) fn bind_view(&mut self, level: LevelId, p: &Param, blocks: Var, starts: &[Var], start: Atom) {
+    /// Binds rows in a rope: where those of inner dimensions start, then where each position's does.
+    pub(crate) fn bind_view(&mut self, level: LevelId, p: &Param, rope: Var, starts: &[Var], start: Atom) {
         let start = match start {
             Atom::Var(start) if !self.shapes.is_root(level) => {
                 let extent = self.shapes.extent(level);
@@ -286,7 +286,7 @@ impl Flattener<'_> {
             start => Ex::Atom(start),
         };
         self.types.insert(p.var, p.ty.clone());
-        let src = if p.ty.is_desc() { Src::Lens(blocks) } else { Src::Data(blocks, p.ty.prim()) };
+        let src = if p.ty.is_desc() { Src::Lens(rope) } else { Src::Data(rope, p.ty.prim()) };
         let inner = starts.iter().map(|s| FDim::View(*s)).collect();
         self.env.insert(p.var, Rep::Array(Arr { src, inner, start, stride: None }));
     }
@@ -322,9 +322,9 @@ impl Flattener<'_> {
         match ty {
             Ty::Scalar(p) => Atom::Const(Scalar::zero(p)),
             Ty::Array(p) => self.builder.bind("none", ty, Op::Literal(vec![], p)).into(),
-            Ty::Blocks(p) => {
+            Ty::Rope(p) => {
                 let none = self.builder.bind("none", Ty::Array(p), Op::Literal(vec![], p));
-                self.as_blocks(none, p).0.into()
+                self.as_rope(none, p).0.into()
             }
             Ty::Desc => {
                 let none = self.builder.bind("none", Ty::Array(Prim::I64), Op::Literal(vec![], Prim::I64));

@@ -4,7 +4,7 @@ use super::Flattener;
 use par_ir::{Span, tuning};
 use std::collections::BTreeMap;
 
-/// What is compared with a threshold.
+/// Measure that is compared with a threshold.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Measure {
     /// Calls in a batch: from so many on each is worked through by itself.
@@ -47,7 +47,7 @@ impl Measure {
 pub struct Choice {
     /// The function, or the outermost operator of the nest.
     pub span: Span,
-    /// What is compared.
+    /// The measure that is compared.
     pub measure: Measure,
 }
 
@@ -66,7 +66,7 @@ impl Thresholds {
         self.0.get(&choice).copied().unwrap_or(choice.measure.default_threshold())
     }
 
-    /// Those that were set.
+    /// Thresholds that were set.
     pub fn iter(&self) -> impl Iterator<Item = (Choice, i64)> {
         self.0.iter().map(|(c, t)| (*c, *t))
     }
@@ -80,7 +80,7 @@ impl Flattener<'_> {
         self.measured(choice).unwrap_or(measure.default_threshold())
     }
 
-    /// What was measured of a choice.
+    /// Measured threshold of a choice.
     pub(crate) fn measured(&self, choice: Choice) -> Option<i64> {
         self.facts.options.thresholds.and_then(|measured| measured(choice))
     }

@@ -18,7 +18,7 @@ use par_ir::tuning;
 use par_ir::{Atom, Dim, Elem, Prim, PrimOp, Scalar, Type, Var};
 use std::rc::Rc;
 
-/// What an index below `upper` (and not below the previous one's) takes.
+/// Array that an index below `upper` (and not below the previous one's) takes from.
 struct Pick {
     upper: Ex,
     rep: Rep,
@@ -31,8 +31,8 @@ impl Flattener<'_> {
             let parts = self.canonical(level, &atoms).iter().filter_map(|a| a.var()).collect();
             return self.bind_packed(level, &stm.pat[0], Op::Concat(parts));
         }
-        let bases = self.joinable(level, arrs);
-        let (src, inner, offsets) = self.join_rows(&bases);
+        let bases = self.appendable(level, arrs);
+        let (src, inner, offsets) = self.append_bases(&bases);
         let Dim::Size(width) = stm.pat[0].ty.dims[0] else { unreachable!("outermost dimensions are sizes") };
         let width = self.ex(width);
         let child = self.enter(level, &width);
@@ -60,23 +60,23 @@ impl Flattener<'_> {
             return Ok(());
         }
         let mut picks = Vec::new();
-        let mut joined = (Src::Iota, vec![]);
+        let mut rows_of_all = (Src::Iota, vec![]);
         if ty.rank() == 1 {
             for (i, a) in elems.iter().enumerate() {
                 picks.push(Pick { upper: Ex::i64(i as i64 + 1), rep: self.rep(*a) });
             }
         } else {
             let rows: Vec<Var> = elems.iter().filter_map(|a| a.var()).collect();
-            let rows = self.joinable(level, &rows);
-            let (src, inner, offsets) = self.join(&rows);
+            let rows = self.appendable(level, &rows);
+            let (src, inner, offsets) = self.append(&rows);
             for (i, (row, offset)) in rows.into_iter().zip(offsets).enumerate() {
                 let rep = self.shifted(Rep::Array(row), offset);
                 picks.push(Pick { upper: Ex::i64(i as i64 + 1), rep });
             }
-            joined = (src, inner);
+            rows_of_all = (src, inner);
         }
         let child = self.enter(level, &Ex::i64(elems.len() as i64));
-        self.bind_choice(child, &stm.pat[0], picks, joined.0, joined.1)
+        self.bind_choice(child, &stm.pat[0], picks, rows_of_all.0, rows_of_all.1)
     }
 
     /// A row of scalars for every position: the kernel that computes them stores them.
@@ -103,8 +103,8 @@ impl Flattener<'_> {
         Ok(())
     }
 
-    /// The arrays with bases that can be joined: all the same one, or flat data with views as inner dimensions.
-    fn joinable(&mut self, level: LevelId, vars: &[Var]) -> Vec<Arr> {
+    /// The arrays with bases that can be appended: all the same one, or flat data with views as inner dimensions.
+    fn appendable(&mut self, level: LevelId, vars: &[Var]) -> Vec<Arr> {
         let arrs: Vec<Arr> = vars.iter().map(|v| self.arr(*v)).collect();
         if same_base(&arrs) {
             return arrs;
@@ -180,29 +180,29 @@ impl Flattener<'_> {
         }
     }
 
-    /// Joins the bases of the arrays' rows.
-    fn join_rows(&mut self, arrs: &[Arr]) -> (Src, Vec<FDim>, Vec<Atom>) {
+    /// Appends the bases of the arrays' rows.
+    fn append_bases(&mut self, arrs: &[Arr]) -> (Src, Vec<FDim>, Vec<Atom>) {
         if arrs[0].inner.is_empty() {
             return (Src::Iota, vec![], vec![Atom::i64(0); arrs.len()]);
         }
         let rows: Vec<Arr> = arrs.iter().map(|a| Arr { inner: a.inner[1..].to_vec(), ..a.clone() }).collect();
-        self.join(&rows)
+        self.append(&rows)
     }
 
     /// One base that holds all the given ones, and by how much the row indices of each are shifted in it.
-    pub(crate) fn join(&mut self, arrs: &[Arr]) -> (Src, Vec<FDim>, Vec<Atom>) {
+    pub(crate) fn append(&mut self, arrs: &[Arr]) -> (Src, Vec<FDim>, Vec<Atom>) {
         if same_base(arrs) {
             return (arrs[0].src.clone(), arrs[0].inner.clone(), vec![Atom::i64(0); arrs.len()]);
         }
-        self.join_views(arrs)
+        self.append_views(arrs)
     }
 
-    /// As [`Self::join`], always as blocks, with views as inner dimensions.
-    pub(crate) fn join_views(&mut self, arrs: &[Arr]) -> (Src, Vec<FDim>, Vec<Atom>) {
+    /// As [`Self::append`], always as ropes, with views as inner dimensions.
+    pub(crate) fn append_views(&mut self, arrs: &[Arr]) -> (Src, Vec<FDim>, Vec<Atom>) {
         if arrs[0].inner.is_empty() && arrs.len() > 1 {
-            return self.join_elements(arrs);
+            return self.append_elements(arrs);
         }
-        let (parts, offsets): (Vec<Arr>, Vec<Atom>) = arrs.iter().map(|a| self.in_blocks(a)).unzip();
+        let (parts, offsets): (Vec<Arr>, Vec<Atom>) = arrs.iter().map(|a| self.in_rope(a)).unzip();
         let all = |f: &mut Self, vars: Vec<Var>, prim: Prim| {
             let mut distinct: Vec<Var> = Vec::new();
             vars.into_iter().for_each(|v| {
@@ -210,23 +210,23 @@ impl Flattener<'_> {
                     distinct.push(v)
                 }
             });
-            if let [only] = distinct[..] { only } else { f.join_blocks(&distinct, prim).0 }
+            if let [only] = distinct[..] { only } else { f.rope_of(&distinct, prim).0 }
         };
         let starts_of = |d: &FDim| match d {
             FDim::View(s) => *s,
-            FDim::Size(_) | FDim::Seg(_) | FDim::Steps(..) => unreachable!("put in blocks before"),
+            FDim::Size(_) | FDim::Seg(_) | FDim::Steps(..) => unreachable!("put in a rope before"),
         };
         let prim = elements_of(&parts[0]).1;
-        let joined = all(self, parts.iter().map(|a| elements_of(a).0).collect(), prim);
+        let rope = all(self, parts.iter().map(|a| elements_of(a).0).collect(), prim);
         let inner = (0..parts[0].inner.len()).map(|k| {
             FDim::View(all(self, parts.iter().map(|a| starts_of(&a.inner[k])).collect(), Prim::I64))
         });
         let inner = inner.collect();
-        (in_blocks_of(joined, prim, &parts), inner, offsets)
+        (in_rope_of(rope, prim, &parts), inner, offsets)
     }
 
-    /// As [`Self::join_views`], for rows of scalars.
-    fn join_elements(&mut self, arrs: &[Arr]) -> (Src, Vec<FDim>, Vec<Atom>) {
+    /// As [`Self::append_views`], for rows of scalars.
+    fn append_elements(&mut self, arrs: &[Arr]) -> (Src, Vec<FDim>, Vec<Atom>) {
         let mut prim = Prim::I64;
         let mut parts = Vec::new();
         for arr in arrs {
@@ -234,43 +234,43 @@ impl Flattener<'_> {
             prim = p;
             parts.push(data);
         }
-        let before = self.outside_as_blocks(&mut parts, prim);
-        let (joined, origins) = self.join_blocks(&parts, prim);
+        let before = self.outside_as_ropes(&mut parts, prim);
+        let (rope, origins) = self.rope_of(&parts, prim);
         let origins = before.into_iter().zip(origins).map(|(b, o)| b.unwrap_or(o)).collect();
-        (in_blocks_of(joined, prim, arrs), vec![], origins)
+        (in_rope_of(rope, prim, arrs), vec![], origins)
     }
 
-    /// Puts arrays of outer host blocks into blocks where they were made, and gives what is then added to the indices of each: so that all
-    /// turns of a loop spend the same credit for them.
-    fn outside_as_blocks(&mut self, parts: &mut [Var], prim: Prim) -> Vec<Option<Atom>> {
+    /// Puts arrays of outer host blocks into ropes where they were made, and gives what is then added to the indices of each: so that all
+    /// iterations of a loop spend the same credit for them.
+    fn outside_as_ropes(&mut self, parts: &mut [Var], prim: Prim) -> Vec<Option<Atom>> {
         let here = self.builder.scopes.len();
         let mut origins = Vec::new();
         for part in parts {
             let outside = self.builder.bound_in.get(part).is_some_and(|depth| *depth < here);
-            origins.push((outside && !self.builder.blocks.contains(part)).then(|| {
-                let (blocks, origin) = self.where_bound(&[*part], |f| f.as_blocks(*part, prim));
-                *part = blocks;
+            origins.push((outside && !self.builder.ropes.contains(part)).then(|| {
+                let (rope, origin) = self.where_bound(&[*part], |f| f.as_rope(*part, prim));
+                *part = rope;
                 origin
             }));
         }
         origins
     }
 
-    /// An array's elements and inner starts as blocks, and what is added to the indices of its rows. What can be is done once, where the
+    /// An array's elements and inner starts as ropes, and what is added to the indices of its rows. What can be is done once, where the
     /// array was made.
-    fn in_blocks(&mut self, arr: &Arr) -> (Arr, Atom) {
+    fn in_rope(&mut self, arr: &Arr) -> (Arr, Atom) {
         let made_of: Vec<Var> = self.made_of(arr).into_iter().map(|(v, _)| v).collect();
         self.where_bound(&made_of, |f| {
             let arr = f.as_elements(arr.clone());
             let (data, prim) = elements_of(&arr);
             let Some((_, rest)) = arr.inner.split_first() else {
-                let (data, origin) = f.as_blocks(data, prim);
-                return (Arr { src: in_blocks_of(data, prim, std::slice::from_ref(&arr)), ..arr }, origin);
+                let (data, origin) = f.as_rope(data, prim);
+                return (Arr { src: in_rope_of(data, prim, std::slice::from_ref(&arr)), ..arr }, origin);
             };
             let starts = f.as_starts(&arr);
-            let (rows, offset) = f.in_blocks(&Arr { inner: rest.to_vec(), ..arr.clone() });
+            let (rows, offset) = f.in_rope(&Arr { inner: rest.to_vec(), ..arr.clone() });
             let starts = f.shift_all(starts, offset);
-            let (starts, origin) = f.as_blocks(starts, Prim::I64);
+            let (starts, origin) = f.as_rope(starts, Prim::I64);
             let mut inner = vec![FDim::View(starts)];
             inner.extend(rows.inner);
             (Arr { inner, ..rows }, origin)
@@ -285,42 +285,42 @@ impl Flattener<'_> {
                 (Src::Desc(a), Src::Desc(b)) => ([*a, *b], Ty::Desc),
                 _ => unreachable!("packed before"),
             };
-            let (joined, offsets) = self.concat_counted(&data, ty);
-            let src = if let Ty::Array(p) = ty { Src::Data(joined, p) } else { Src::Desc(joined) };
+            let (appended, offsets) = self.concat_counted(&data, ty);
+            let src = if let Ty::Array(p) = ty { Src::Data(appended, p) } else { Src::Desc(appended) };
             return (src, vec![], offsets[1]);
         }
         let starts = [self.as_starts(before), self.as_starts(rows)];
         let rest = |a: &Arr| Arr { inner: a.inner[1..].to_vec(), ..a.clone() };
         let (src, inner, offset) = self.append_rows(&rest(before), &rest(rows));
         let shifted = [starts[0], self.shift_all(starts[1], offset)];
-        let (joined, offsets) = self.concat_counted(&shifted, Ty::Array(Prim::I64));
-        let mut dims = vec![FDim::View(joined)];
+        let (appended, offsets) = self.concat_counted(&shifted, Ty::Array(Prim::I64));
+        let mut dims = vec![FDim::View(appended)];
         dims.extend(inner);
         (src, dims, offsets[1])
     }
 
-    /// Arrays as blocks, and what is added to the indices of each.
-    pub(crate) fn join_blocks(&mut self, parts: &[Var], prim: Prim) -> (Var, Vec<Atom>) {
-        let key = Known::Joined(parts.to_vec());
+    /// Arrays as a rope, and what is added to the indices of each.
+    pub(crate) fn rope_of(&mut self, parts: &[Var], prim: Prim) -> (Var, Vec<Atom>) {
+        let key = Known::Rope(parts.to_vec());
         let known = self.builder.known_all(&key);
         if let Some((Atom::Var(v), origins)) = known.as_ref().and_then(|all| all.split_first()) {
             return (*v, origins.to_vec());
         }
-        let blocks = flat::Param { var: self.builder.vars.fresh("joined"), ty: Ty::Blocks(prim) };
+        let rope = flat::Param { var: self.builder.vars.fresh("rope"), ty: Ty::Rope(prim) };
         let origin =
             |f: &mut Self| flat::Param { var: f.builder.vars.fresh("origin"), ty: Ty::Scalar(Prim::I64) };
-        let mut pat = vec![blocks];
+        let mut pat = vec![rope];
         pat.extend(parts.iter().map(|_| origin(self)));
-        self.builder.emit(pat.clone(), Op::Join(parts.to_vec()));
-        self.shapes.joined_of.insert(blocks.var, parts.to_vec());
-        // What is blocks already is not moved.
+        self.builder.emit(pat.clone(), Op::Append(parts.to_vec()));
+        self.shapes.parts_of_rope.insert(rope.var, parts.to_vec());
+        // What is a rope already is not moved.
         let added = |(part, p): (&Var, &flat::Param)| {
-            if self.builder.blocks.contains(part) { Atom::i64(0) } else { p.var.into() }
+            if self.builder.ropes.contains(part) { Atom::i64(0) } else { p.var.into() }
         };
         let origins: Vec<Atom> = parts.iter().zip(&pat[1..]).map(added).collect();
         self.builder
-            .learn_all(key, std::iter::once(blocks.var.into()).chain(origins.iter().copied()).collect());
-        (blocks.var, origins)
+            .learn_all(key, std::iter::once(rope.var.into()).chain(origins.iter().copied()).collect());
+        (rope.var, origins)
     }
 
     /// Concatenates, and gives the index where each part begins.
@@ -338,7 +338,7 @@ impl Flattener<'_> {
             offsets.push(self.builder.host_op(BinOp::Add, last, n));
         }
         let op = if ty == Ty::Desc { Op::ConcatDesc(parts.to_vec()) } else { Op::Concat(parts.to_vec()) };
-        (self.builder.bind("joined", ty, op), offsets)
+        (self.builder.bind("appended", ty, op), offsets)
     }
 
     fn shift_all(&mut self, starts: Var, by: Atom) -> Var {
@@ -428,7 +428,7 @@ impl Flattener<'_> {
         self.eval(g, &ex)
     }
 
-    /// Whether an array is one for each position of this level, in data of this block: it may stand for itself in another form from here on.
+    /// True if an array is one for each position of this level, in data of this block: it may stand for itself in another form from here on.
     fn is_of_block(&self, level: LevelId, arr: &Arr) -> bool {
         let mut vars = Vec::new();
         arr.vars(&mut vars);
@@ -499,22 +499,22 @@ impl Flattener<'_> {
     }
 }
 
-/// The elements of an array that can be joined to others, lengths as numbers.
+/// The elements of an array that can be appended to others, lengths as numbers.
 fn elements_of(arr: &Arr) -> (Var, Prim) {
     match arr.src {
         Src::Data(v, p) => (v, p),
         Src::Lens(v) => (v, Prim::I64),
-        Src::Desc(_) | Src::Iota | Src::Splat(_) => unreachable!("made joinable before"),
+        Src::Desc(_) | Src::Iota | Src::Splat(_) => unreachable!("made appendable before"),
     }
 }
 
-/// Blocks of the elements of arrays.
-fn in_blocks_of(blocks: Var, prim: Prim, arrs: &[Arr]) -> Src {
+/// A rope with the elements of arrays.
+fn in_rope_of(rope: Var, prim: Prim, arrs: &[Arr]) -> Src {
     let lens = arrs.iter().any(|a| matches!(a.src, Src::Lens(_)));
-    if lens { Src::Lens(blocks) } else { Src::Data(blocks, prim) }
+    if lens { Src::Lens(rope) } else { Src::Data(rope, prim) }
 }
 
-/// Whether arrays are views of one and the same base.
+/// True if arrays are views of one and the same base.
 fn same_base(arrs: &[Arr]) -> bool {
     arrs.iter().all(|a| {
         a.inner == arrs[0].inner

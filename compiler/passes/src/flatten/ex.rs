@@ -53,17 +53,17 @@ impl Ex {
         self.atom().and_then(Atom::as_i64)
     }
 
-    /// Whether the value depends on the position in `level`.
+    /// True if the value depends on the position in `level`.
     pub(crate) fn depends_on(&self, level: LevelId) -> bool {
         self.any(&|e| matches!(e, Ex::Pos(l) | Ex::Local(l) if *l == level))
     }
 
-    /// Whether it is the same at all positions of any level.
+    /// True if it is the same at all positions of any level.
     pub(crate) fn is_of_host(&self) -> bool {
         !self.any(&|e| matches!(e, Ex::Pos(_) | Ex::Local(_)))
     }
 
-    /// Whether something holds for the expression or a part of it.
+    /// True if something holds for the expression or a part of it.
     pub(crate) fn any(&self, holds: &impl Fn(&Ex) -> bool) -> bool {
         let inside = match self {
             Ex::Atom(_) | Ex::Pos(_) | Ex::Local(_) => false,
@@ -162,8 +162,8 @@ impl Flattener<'_> {
         if i.as_i64() == Some(0) {
             return Ex::i64(0);
         }
-        match self.shapes.rows_joined.get(&desc) {
-            Some(joined) => joined.dims.iter().fold(i, |i, d| self.row_start(*d, i)),
+        match self.shapes.appended_rows.get(&desc) {
+            Some(rows) => rows.dims.iter().fold(i, |i, d| self.row_start(*d, i)),
             None => Ex::Off(desc, Rc::new(i)),
         }
     }

@@ -12,7 +12,7 @@ pub(crate) struct Facts<'a> {
     pub options: Options<'a>,
     /// CORE variables that something updates in place.
     pub consumed: HashSet<Var>,
-    /// These, and arguments of calls that update them.
+    /// CORE variables that something updates in place, itself or through a call.
     pub consumed_through_calls: HashSet<Var>,
     /// Results of functions that are arguments or parts of them: they are passed as views outside nests.
     pub forwarded: HashSet<Var>,

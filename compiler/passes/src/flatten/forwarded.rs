@@ -37,7 +37,7 @@ pub(crate) fn results(program: &Program, updated: &HashSet<Var>) -> HashSet<Var>
     }
 }
 
-/// What an array is.
+/// Origin of an array.
 enum From {
     Argument,
     /// One of these, or a part of it.

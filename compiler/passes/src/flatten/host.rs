@@ -8,7 +8,7 @@ use par_ir::prim::{BinOp, CmpOp};
 use par_ir::{Atom, CheckKind, Prim, PrimOp, Span, Var, Vars};
 use std::collections::{HashMap, HashSet};
 
-/// What has been computed already in a host block, so that it is computed once.
+/// Results computed already in a host block, so that they are computed once.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(crate) enum Known {
     Offsets(Var),
@@ -35,8 +35,8 @@ pub(crate) enum Known {
     Shifted(Var, Atom),
     /// A CORE array that is the same for all positions, in stored rows.
     Outside(Var),
-    /// Arrays joined: the blocks, and what is added to the indices of each.
-    Joined(Vec<Var>),
+    /// Parts of a rope: the rope, and what is added to the indices of each.
+    Rope(Vec<Var>),
     /// An expression stored for every position of a level.
     Stored(Ex, LevelId),
 }
@@ -55,8 +55,8 @@ pub(crate) struct HostBuilder {
     pub scopes: Vec<Scope>,
     /// In how many host blocks each host variable is bound.
     pub bound_in: HashMap<Var, usize>,
-    /// Those flat variables that are blocks.
-    pub blocks: HashSet<Var>,
+    /// Flat variables that are ropes.
+    pub ropes: HashSet<Var>,
     /// Types of host scalars.
     pub host_prims: HashMap<Var, Prim>,
     /// Of the statement being flattened.
@@ -72,7 +72,7 @@ impl HostBuilder {
             vars,
             scopes: Vec::new(),
             bound_in: HashMap::new(),
-            blocks: HashSet::new(),
+            ropes: HashSet::new(),
             host_prims: HashMap::new(),
             span: Span::default(),
             place: PlaceId::default(),
@@ -92,7 +92,7 @@ impl HostBuilder {
         self.bound_in.insert(p.var, self.scopes.len());
         match p.ty {
             Ty::Scalar(prim) => drop(self.host_prims.insert(p.var, prim)),
-            Ty::Blocks(_) => drop(self.blocks.insert(p.var)),
+            Ty::Rope(_) => drop(self.ropes.insert(p.var)),
             Ty::Array(_) | Ty::Desc => {}
         }
     }

@@ -39,7 +39,7 @@ fn branch_roots(stm: &Stm, then: &Body, other: &Body) -> Option<Vec<Var>> {
 }
 
 impl Flattener<'_> {
-    /// Whether a statement is a loop over array state, or a branch that updates arrays, which may stand in a kernel.
+    /// True if a statement is a loop over array state, or a branch that updates arrays, which may stand in a kernel.
     pub(crate) fn is_in_place(&self, stm: &Stm) -> bool {
         let arrays = stm.pat.iter().any(|p| !p.ty.is_scalar());
         let fits = match &stm.exp {
@@ -102,7 +102,7 @@ impl Flattener<'_> {
         let var = self.declare_local(g, name);
         let state = Param { var, ty: Type::array(vec![Dim::Size(size)], prim) };
         g.arrays.insert(var, state.ty.clone());
-        // Where each position's rows are is the same in all turns.
+        // Where each position's rows are is the same in all iterations.
         self.eval(g, &arr.start);
         self.env.insert(name, Rep::Array(Arr { src: Src::Data(var, prim), ..arr.clone() }));
         g.owned.push(Owned { dest, state, last: var.into(), out: self.builder.vars.fresh_like(dest) });

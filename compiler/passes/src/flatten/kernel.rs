@@ -26,10 +26,10 @@ struct KScope {
 
 /// A value of the enclosing nest that an operator uses.
 pub(crate) struct Capture {
-    /// What stands for it in the operator.
+    /// Its name in the operator.
     pub var: Var,
     pub prim: Prim,
-    /// What it is.
+    /// The index expression.
     pub ex: Ex,
 }
 
@@ -65,7 +65,7 @@ pub(crate) struct Group {
     scopes: Vec<KScope>,
     /// Variables bound inside.
     locals: HashSet<Var>,
-    /// Those of them that the body sees but does not bind: the row, and what the prologue binds.
+    /// Variables that the body sees but does not bind: the row, and what the prologue binds.
     of_row: HashSet<Var>,
     /// Candidate outputs: the array, the body's variable, its type.
     outputs: Vec<(Var, Atom, Prim)>,
@@ -79,7 +79,7 @@ pub(crate) struct Group {
     captures: Option<Vec<Capture>>,
     /// Holds statements that may fail.
     pub checks: bool,
-    /// What is evaluated now stays where it is, behind the checks before it, even if it depends on the row only.
+    /// Expressions evaluated now stay where they are, behind the checks before them, even if they depend on the row only.
     pinned: bool,
 }
 
@@ -301,7 +301,7 @@ impl Flattener<'_> {
         locals.into_iter().map(|(v, p)| self.local_result(g, v, p)).collect()
     }
 
-    /// What stands for a scalar that the body has bound: outside branches and loops, a candidate output.
+    /// Result for a scalar that the body has bound: outside branches and loops, a candidate output.
     pub(crate) fn local_result(&mut self, g: &mut Group, v: Var, p: Prim) -> Ex {
         if g.scopes.len() > 1 || g.captures.is_some() {
             return Ex::Atom(v.into());
@@ -542,7 +542,7 @@ impl Group {
             .copied()
     }
 
-    /// Whether the body binds it, so that the prologue cannot use it.
+    /// True if the body binds it, so that the prologue cannot use it.
     fn is_of_body(&self, a: Atom) -> bool {
         a.var().is_some_and(|v| self.locals.contains(&v) && !self.of_row.contains(&v))
     }
@@ -563,7 +563,7 @@ impl Group {
             && !self.arrays.keys().any(|v| loads_from(ex, *v))
     }
 
-    /// Whether code of the kernel, its prologue included, mentions one of these.
+    /// True if code of the kernel, its prologue included, mentions one of these.
     fn uses_any(&self, vars: &[Var], results: &[Atom]) -> bool {
         let mut stms = self.prologue.stms.iter().chain(&self.scopes[0].stms);
         let mentioned = stms.any(|s| vars.iter().any(|v| s.mentions(*v)));

@@ -8,7 +8,7 @@
 //! ```
 //!
 //! So a matrix is passed on among ragged arrays by one number a position, as they are. A start is marked by a bit above all indices;
-//! only starts of lengths in blocks ([`Src::Lens`]) may be marked, of inner dimensions too.
+//! only starts of lengths in a rope ([`Src::Lens`]) may be marked, of inner dimensions too.
 
 use super::Flattener;
 use super::ex::Ex;
@@ -19,7 +19,7 @@ use par_ir::core::{Body, Exp, Lambda, Param, Program, Stm};
 use par_ir::flat::{Op, Ty};
 use par_ir::prim::BinOp;
 use par_ir::{Atom, Prim, Var};
-use par_runtime::blocks::MARK;
+use par_runtime::rope::MARK;
 use std::collections::HashSet;
 use std::rc::Rc;
 
@@ -68,7 +68,7 @@ impl Flattener<'_> {
         self.add(start, Ex::Op(BinOp::And, Rc::new(by), Rc::new(steps)))
     }
 
-    /// Whether all that a statement makes is the lengths of a descriptor's rows.
+    /// True if all that a statement makes is the lengths of a descriptor's rows.
     pub(crate) fn makes_lengths(&self, stm: &Stm) -> bool {
         matches!(stm.pat.as_slice(), [p] if self.facts.lengths.contains(&p.var))
     }
@@ -126,22 +126,22 @@ impl Flattener<'_> {
                 (row.start.clone(), row)
             }
         };
-        let (blocks, at) = self.one_each(level, &value);
+        let (rope, at) = self.one_each(level, &value);
         match view.src {
-            Src::Lens(_) => view.inner.insert(0, FDim::View(blocks)),
-            _ => view.src = Src::Lens(blocks),
+            Src::Lens(_) => view.inner.insert(0, FDim::View(rope)),
+            _ => view.src = Src::Lens(rope),
         }
         view.start = self.add(at, Ex::i64(MARK));
         Some(view)
     }
 
-    /// A value in blocks, once for each position or, if it is the host's, for all; and where.
+    /// A value in a rope, once for each position or, if it is the host's, for all; and where.
     fn one_each(&mut self, level: LevelId, value: &Ex) -> (Var, Ex) {
         let host = if self.shapes.is_root(level) { Some(self.host(value)) } else { value.atom() };
         let Some(x) = host else {
             let stored = self.store(level, value);
-            let (blocks, origin) = self.as_blocks(stored, Prim::I64);
-            return (blocks, self.add(Ex::Pos(level), Ex::Atom(origin)));
+            let (rope, origin) = self.as_rope(stored, Prim::I64);
+            return (rope, self.add(Ex::Pos(level), Ex::Atom(origin)));
         };
         let one = Atom::i64(1);
         self.where_bound(&x.var().into_iter().collect::<Vec<_>>(), |f| {
@@ -151,8 +151,8 @@ impl Flattener<'_> {
                 Ty::Array(Prim::I64),
                 Op::Replicate(one, x),
             );
-            let (blocks, origin) = f.as_blocks(only, Prim::I64);
-            (blocks, Ex::Atom(origin))
+            let (rope, origin) = f.as_rope(only, Prim::I64);
+            (rope, Ex::Atom(origin))
         })
     }
 }

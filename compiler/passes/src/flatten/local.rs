@@ -47,17 +47,17 @@ impl Locals {
         Locals { funs, parallel, ids: HashMap::new(), called: Vec::new() }
     }
 
-    /// Whether kernels call a function because nothing in it is parallel.
+    /// True if kernels call a function because nothing in it is parallel.
     pub(crate) fn has(&self, fun: FunId) -> bool {
         self.funs[fun.0 as usize].is_some() && !self.parallel[fun.0 as usize]
     }
 
-    /// Whether a function with parallelism has a sequential version.
+    /// True if a function with parallelism has a sequential version.
     pub(crate) fn has_version(&self, fun: FunId) -> bool {
         self.funs[fun.0 as usize].is_some() && self.parallel[fun.0 as usize]
     }
 
-    /// Whether an expression calls only functions without parallelism.
+    /// True if an expression calls only functions without parallelism.
     pub(crate) fn has_all(&self, exp: &Exp) -> bool {
         exp.bodies().into_iter().all(|b| all_calls(b, &|f| self.has(f)))
     }
@@ -106,7 +106,7 @@ fn scalar_version(fun: &Fun, vars: &mut Vars) -> Option<Fun> {
     scalar_body(&body).then(|| Fun { body, ..fun.clone() })
 }
 
-/// Whether a parallel operator stands in a body.
+/// True if a parallel operator stands in a body.
 fn has_operators(body: &Body) -> bool {
     body.stms.iter().any(|s| s.exp.is_soac() || s.exp.bodies().into_iter().any(has_operators))
 }
@@ -122,7 +122,7 @@ fn scalar_body(body: &Body) -> bool {
     })
 }
 
-/// Whether a body calls anything.
+/// True if a body calls anything.
 pub(crate) fn calls(body: &Body) -> bool {
     !all_calls(body, &|_| false)
 }

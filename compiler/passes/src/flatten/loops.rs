@@ -12,7 +12,7 @@
 //!
 //! so the work is the sum of the trips, not the longest times the number of positions.
 //!
-//! State that turns only update stays in one array for all positions, and is neither packed nor collected ([`super::whole`]). Other
+//! State that iterations only update stays in one array for all positions, and is neither packed nor collected ([`super::in_place_whole`]). Other
 //! rows of active positions are passed as views, so that those that go on stay where they are. The state of a host loop is passed in packed
 //! form, but rows that the body leaves as they are (a slice of them, what another row was, a
 //! free array) are passed as views. Which they are shows when the body has been flattened: then it is flattened once more.
@@ -46,11 +46,11 @@ struct Collected {
 }
 
 impl Flattener<'_> {
-    /// Flattens a loop, whose turns begin here: what was made before is held by whoever made it.
-    pub(crate) fn in_turns<T>(&mut self, flatten: impl FnOnce(&mut Self) -> T) -> T {
-        let around = std::mem::replace(&mut self.kept_from, self.builder.scopes.len());
+    /// Enters a loop: buffers made before are borrowed and must not be compacted.
+    pub(crate) fn in_iterations<T>(&mut self, flatten: impl FnOnce(&mut Self) -> T) -> T {
+        let around = std::mem::replace(&mut self.loop_scope, self.builder.scopes.len());
         let done = flatten(self);
-        self.kept_from = around;
+        self.loop_scope = around;
         done
     }
 
@@ -89,7 +89,9 @@ impl Flattener<'_> {
         let mut values = Vec::new();
         for ((p, a), form) in params.iter().zip(forms) {
             match (form, self.own.layouts.get(&p.var)) {
-                (Form::Whole, Some((Arr { src: Src::Data(data, _), .. }, _))) => values.push((*data).into()),
+                (Form::InPlace, Some((Arr { src: Src::Data(data, _), .. }, _))) => {
+                    values.push((*data).into())
+                }
                 _ => values.extend(self.formed(level, &[*a], &[*form])),
             }
         }
@@ -99,14 +101,14 @@ impl Flattener<'_> {
     /// The forms in which a loop's state is passed, as far as known.
     fn state_forms(&self, state: &[Param]) -> Vec<Form> {
         let form = |p: &Param| match p.var {
-            v if self.own.layouts.contains_key(&v) => Form::Whole,
+            v if self.own.layouts.contains_key(&v) => Form::InPlace,
             v if self.own.views.contains(&v) => Form::View,
             _ => Form::Packed,
         };
         state.iter().map(form).collect()
     }
 
-    /// Whether state has a form as views that nobody has decided about: what is updated in place stays packed.
+    /// True if state has a form as views that nobody has decided about: what is updated in place stays packed.
     fn may_be_view(&self, p: &Param) -> bool {
         has_view(&p.ty)
             && !self.own.layouts.contains_key(&p.var)
@@ -126,7 +128,7 @@ impl Flattener<'_> {
         found
     }
 
-    /// Notes that all state that may be is passed as views: where positions retire at different turns,
+    /// Notes that all state that may be is passed as views: where positions retire at different iterations,
     /// the others would be packed again and again.
     fn pass_views(&mut self, state: &[Param]) {
         let found: Vec<Var> = state.iter().filter(|p| self.may_be_view(p)).map(|p| p.var).collect();
@@ -156,9 +158,10 @@ impl Flattener<'_> {
         (index, prim, bound): (Var, Prim, Atom),
         body: &Body,
     ) -> Result<()> {
-        for (k, _) in self.whole_states(params, body).iter().enumerate().filter(|(_, is_whole)| **is_whole) {
-            if params[k].1.var().is_some_and(|v| self.as_whole(level, v).is_some()) {
-                self.keep_whole(level, &params[k].0, params[k].1, stm.pat[k].var);
+        for (k, _) in self.in_place_states(params, body).iter().enumerate().filter(|(_, is_whole)| **is_whole)
+        {
+            if params[k].1.var().is_some_and(|v| self.as_in_place(level, v).is_some()) {
+                self.keep_in_place(level, &params[k].0, params[k].1, stm.pat[k].var);
             }
         }
         let state: Vec<Param> = params.iter().map(|(p, _)| p.clone()).collect();
@@ -169,7 +172,7 @@ impl Flattener<'_> {
             let block = f.block(|f| {
                 f.builder.declare(&i);
                 f.bind_local(&Param { var: index, ty: Type::scalar(prim) }, Ex::Atom(i.var.into()));
-                f.one_turn(level, &state, forms, &vars, body, &mut changed)
+                f.one_iteration(level, &state, forms, &vars, body, &mut changed)
             })?;
             Ok(((vars, i, block), changed))
         })?;
@@ -179,7 +182,7 @@ impl Flattener<'_> {
         Ok(())
     }
 
-    fn one_turn(
+    fn one_iteration(
         &mut self,
         level: LevelId,
         state: &[Param],
@@ -194,7 +197,7 @@ impl Flattener<'_> {
         self.bind_versions(level, &versions(&body.results, state, forms))?;
         *changed = self.note_views(level, state, &body.results);
         let values = self.formed(level, &body.results, forms);
-        Ok(self.tidied(level, &body.results, forms, values))
+        Ok(self.compacted(level, &body.results, forms, values))
     }
 
     fn host_while(&mut self, stm: &Stm, params: &[(Param, Atom)], cond: &Body, body: &Body) -> Result<()> {
@@ -209,7 +212,7 @@ impl Flattener<'_> {
                 Ok(f.canonical(level, &cond.results))
             })?;
             let mut changed = false;
-            let block = f.block(|f| f.one_turn(level, &state, forms, &vars, body, &mut changed))?;
+            let block = f.block(|f| f.one_iteration(level, &state, forms, &vars, body, &mut changed))?;
             Ok(((vars, test, block), changed))
         })?;
         let init = self.initial(level, params, &forms);
@@ -232,7 +235,7 @@ impl Flattener<'_> {
         self.adopt(level, &stm.pat, &forms, &pat);
     }
 
-    /// A loop that ends at different turns for different positions.
+    /// A loop that ends at different iterations for different positions.
     fn active_loop(
         &mut self,
         level: LevelId,
@@ -242,8 +245,9 @@ impl Flattener<'_> {
         cond: Option<&Body>,
         body: &Body,
     ) -> Result<()> {
-        for (k, _) in self.whole_states(params, body).iter().enumerate().filter(|(_, is_whole)| **is_whole) {
-            self.keep_whole(level, &params[k].0, params[k].1, stm.pat[k].var);
+        for (k, _) in self.in_place_states(params, body).iter().enumerate().filter(|(_, is_whole)| **is_whole)
+        {
+            self.keep_in_place(level, &params[k].0, params[k].1, stm.pat[k].var);
         }
         let mut state: Vec<Param> = params.iter().map(|(p, _)| p.clone()).collect();
         state.extend(counter.iter().map(|(i, _)| i.clone()));
@@ -260,7 +264,8 @@ impl Flattener<'_> {
         let (collected, empty) = self.collectors(level, &stm.pat, &forms);
         let vars = self.form_params(anchor, &state, &forms);
         let test = self.block(|f| Ok(vec![f.any(active.var.into())]))?;
-        let turn = self.block(|f| f.active_turn(level, anchor, idx, &parts, &vars, stm, &collected))?;
+        let iteration =
+            self.block(|f| f.active_iteration(level, anchor, idx, &parts, &vars, stm, &collected))?;
         self.at(stm.span);
         let mut init = self.initial(level, params, &forms[..params.len()]);
         if let Some((i, _)) = &parts.counter {
@@ -275,7 +280,7 @@ impl Flattener<'_> {
             .iter()
             .map(|(p, _)| flat::Param { var: self.builder.vars.fresh_like(p.var), ty: p.ty })
             .collect();
-        let op = Op::Loop { params: flat_params, form: flat::LoopForm::While(test), body: turn };
+        let op = Op::Loop { params: flat_params, form: flat::LoopForm::While(test), body: iteration };
         self.builder.emit(finals.clone(), op);
         let (kept, collected) = finals[2..].split_at(vars.len());
         self.bind_collected(level, &stm.pat, &forms, &Collected { params: collected.to_vec() });
@@ -283,7 +288,7 @@ impl Flattener<'_> {
         for ((p, q), form) in stm.pat.iter().zip(&parts.params).zip(&forms) {
             let last = kept.next().expect("as many as the forms have");
             match form {
-                Form::Whole => self.bind_whole(p, q.var, last.var),
+                Form::InPlace => self.bind_in_place(p, q.var, last.var),
                 Form::View => kept.by_ref().take(q.ty.rank()).for_each(drop),
                 Form::Packed => {}
             }
@@ -291,9 +296,9 @@ impl Flattener<'_> {
         Ok(())
     }
 
-    /// One turn: retire what is done, run the body on the rest. Results: the next loop parameters.
+    /// One iteration: retire what is done, run the body on the rest. Results: the next loop parameters.
     #[allow(clippy::too_many_arguments)]
-    fn active_turn(
+    fn active_iteration(
         &mut self,
         level: LevelId,
         anchor: LevelId,
@@ -342,7 +347,7 @@ impl Flattener<'_> {
             f.bind_versions(body_level, &versions(results, &parts.params, &parts.forms))?;
             let forms = &parts.forms[..results.len()];
             let values = f.formed(body_level, results, forms);
-            let mut values = f.tidied(body_level, results, forms, values);
+            let mut values = f.compacted(body_level, results, forms, values);
             if let Some((i, _)) = &parts.counter {
                 values.push(f.next_counter(body_level, i)?);
             }
@@ -369,7 +374,7 @@ impl Flattener<'_> {
         pat
     }
 
-    /// Whether each active position goes on, as an expression at the active level.
+    /// The condition under which each active position goes on, as an expression at the active level.
     fn condition(&mut self, level: LevelId, parts: &Parts<'_>) -> Result<Ex> {
         if let Some(cond) = parts.cond {
             self.stms(level, &cond.stms)?;
@@ -407,13 +412,13 @@ impl Flattener<'_> {
             params.push(flat::Param { var: f.builder.vars.fresh(name), ty });
             init.push(value);
         };
-        for (p, form) in pat.iter().zip(forms).filter(|(_, form)| **form != Form::Whole) {
+        for (p, form) in pat.iter().zip(forms).filter(|(_, form)| **form != Form::InPlace) {
             let prim = if p.ty.is_scalar() { p.ty.prim() } else { Prim::I64 };
             if !p.ty.is_scalar() {
                 let rows = self.form_tys(level, &p.ty, *form)[0];
                 let none = self.nothing(rows);
                 add(self, "rows", rows, none);
-                let ty = if *form == Form::View { Ty::Blocks(Prim::I64) } else { Ty::Array(Prim::I64) };
+                let ty = if *form == Form::View { Ty::Rope(Prim::I64) } else { Ty::Array(Prim::I64) };
                 for _ in 1..p.ty.rank() {
                     let none = self.nothing(ty);
                     add(self, "starts", ty, none);
@@ -439,7 +444,7 @@ impl Flattener<'_> {
         let mut out = Vec::new();
         let mut slot = || *slots.next().expect("as many as collectors made");
         for (k, (p, q)) in stm.pat.iter().zip(&parts.params).enumerate() {
-            if parts.forms[k] == Form::Whole {
+            if parts.forms[k] == Form::InPlace {
                 continue;
             }
             let value = match &states[k] {
@@ -447,12 +452,12 @@ impl Flattener<'_> {
                 Rep::Array(_) if parts.forms[k] == Form::View => {
                     let values = self.formed(done, &[q.var.into()], &[Form::View]);
                     let bases: Vec<Var> = (0..p.ty.rank()).map(|_| slot().var).collect();
-                    let values = self.tidy(done, values, &q.ty, &bases);
-                    let (starts, blocks) = values.split_last().expect("a view has a start");
-                    for (k, (base, rows)) in bases.iter().zip(blocks).enumerate() {
-                        let rows = rows.var().expect("blocks are a variable");
+                    let values = self.compact(done, values, &q.ty, &bases);
+                    let (starts, rope) = values.split_last().expect("a view has a start");
+                    for (k, (base, rows)) in bases.iter().zip(rope).enumerate() {
+                        let rows = rows.var().expect("a rope is a variable");
                         let prim = if k == 0 { p.ty.prim() } else { Prim::I64 };
-                        out.push(self.join_blocks(&[*base, rows], prim).0.into());
+                        out.push(self.rope_of(&[*base, rows], prim).0.into());
                     }
                     let starts = starts.var().expect("starts are a variable");
                     Ex::Load(starts, Prim::I64, Rc::new(Ex::Pos(done)))
@@ -467,7 +472,7 @@ impl Flattener<'_> {
                     let (src, inner, offset) = self.append_rows(&Arr::whole(src, views), &packed);
                     match src {
                         Src::Data(v, _) | Src::Desc(v) => out.push(v.into()),
-                        Src::Lens(_) | Src::Iota | Src::Splat(_) => unreachable!("joined"),
+                        Src::Lens(_) | Src::Iota | Src::Splat(_) => unreachable!("appended"),
                     }
                     for d in inner {
                         if let FDim::View(s) = d {
@@ -489,7 +494,7 @@ impl Flattener<'_> {
         let extent = self.shapes.extent(level);
         let mut slots = results.params.iter();
         let mut slot = || slots.next().expect("as many as collectors made").var;
-        for (p, form) in pat.iter().zip(forms).filter(|(_, form)| **form != Form::Whole) {
+        for (p, form) in pat.iter().zip(forms).filter(|(_, form)| **form != Form::InPlace) {
             let base = (!p.ty.is_scalar()).then(&mut slot);
             let inner: Vec<FDim> = (1..p.ty.rank()).map(|_| FDim::View(slot())).collect();
             let own = slot();
@@ -514,8 +519,8 @@ impl Flattener<'_> {
     }
 }
 
-/// The results that are the next versions of state that is kept whole.
+/// The results that are the next versions of state that is kept in place.
 fn versions(results: &[Atom], state: &[Param], forms: &[Form]) -> Vec<(Atom, Param)> {
-    let kept = results.iter().zip(state).zip(forms).filter(|(_, form)| **form == Form::Whole);
+    let kept = results.iter().zip(state).zip(forms).filter(|(_, form)| **form == Form::InPlace);
     kept.map(|((a, p), _)| (*a, p.clone())).collect()
 }

@@ -18,13 +18,13 @@
 //!   packed data ([`pack`]);
 //! - every parallel construct has a lifting rule in a file of its own ([`soac`], [`construct`], [`update`], [`branch`], [`loops`], [`call`], [`trace`]);
 //! - a call of a function that is scalar code through and through stays in the kernel ([`local`]);
-//! - arms and turns that update arrays do so where the rows are ([`whole`]);
+//! - arms and iterations that update arrays do so where the rows are ([`in_place_whole`]);
 //! - a loop that only updates elements of its state is one kernel whose positions work by themselves, in order ([`inplace`]); so is one with
 //!   parallel operators inside, where there are many positions ([`positions`]).
 //!
 //! At the root level (a function's own body) scalars live on the host, and `if`, loops and calls are the host's.
 //! A recursive function called under a nest gets a lifted form (`f^`), which works on all positions of a level at
-//! once. Where memory is short, the outermost level of a nest is worked through in pieces ([`split`]). What follows on FLAT is in [`crate::flat`].
+//! once. Where memory is short, the outermost level of a nest is worked through in chunks ([`split`]). What follows on FLAT is in [`crate::flat`].
 
 mod body;
 mod branch;
@@ -39,29 +39,29 @@ mod forwarded;
 mod host;
 mod inplace;
 
-mod joined;
+mod appended;
+mod escape;
 pub(crate) mod kernel;
 mod lengths;
 mod local;
 mod loops;
 mod nest;
-mod outlive;
 mod pack;
 mod positions;
 
+mod compact;
+mod in_place_whole;
+mod invariant;
 mod rep;
 mod sequential;
 mod shapes;
-mod shared;
 mod soac;
 mod sort;
 mod split;
-mod tidy;
 mod trace;
 mod update;
 mod versions;
 mod view;
-mod whole;
 
 pub use choices::{Choice, Measure, Thresholds};
 use ex::Ex;
@@ -87,7 +87,7 @@ pub struct Unsupported {
     pub span: Span,
 }
 
-/// Whether a program shows values while it runs.
+/// True if a program shows values while it runs.
 pub fn shows(program: &core::Program) -> bool {
     program.funs.iter().any(|f| split::traces(&f.body))
 }
@@ -97,7 +97,7 @@ pub(crate) type Result<T> = std::result::Result<T, Unsupported>;
 /// Which version runs of what can be done in parallel and, where there is enough of it, one after the other.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Versions {
-    /// What the sizes suggest at run time.
+    /// Choose by sizes at run time.
     #[default]
     Auto,
     /// Always the flat version.
@@ -120,9 +120,9 @@ pub struct Flattened {
 pub struct Options<'o> {
     /// Which versions run.
     pub versions: Versions,
-    /// What was measured of a choice between versions that are both there.
+    /// Measured thresholds of choices between versions that are both there.
     pub thresholds: Option<&'o dyn Fn(Choice) -> Option<i64>>,
-    /// Whether nests are worked through in pieces.
+    /// Splitting of nests into chunks.
     pub splitting: Splitting,
 }
 
@@ -146,16 +146,16 @@ pub fn flatten(program: &core::Program, options: &Options) -> Result<Flattened> 
     })
 }
 
-/// What is found about the CORE variables of a function while one form of it is flattened, and need not hold in the other one.
+/// Facts about the CORE variables of a function while one form of it is flattened, which need not hold in the other one.
 #[derive(Default)]
 struct Own {
-    /// What stands for arrays that are the same for all positions once their rows are stored.
+    /// Representations of arrays that are the same for all positions once their rows are stored.
     outside: HashMap<Var, rep::Arr>,
     /// Of what CORE variables are parts, if that is the same for all positions and not stored as it is.
-    part_of: HashMap<Var, (Var, shared::Part)>,
+    part_of: HashMap<Var, (Var, invariant::Part)>,
     /// CORE variables that are ranges or copies of a row made outside all nests, and in how many host blocks.
     made_for_all: HashMap<Var, usize>,
-    /// Parameters and results of loops and branches that are kept whole, see [`whole`]: how, and for which level.
+    /// Parameters and results of loops and branches that are kept in place, see [`in_place_whole`]: how, and for which level.
     layouts: HashMap<Var, (rep::Arr, LevelId)>,
     /// Results of loops whose version is chosen.
     decided: std::collections::HashSet<Var>,
@@ -170,7 +170,7 @@ pub(crate) struct Flattener<'a> {
     instances: HashMap<(FunId, bool), FunId>,
     /// Functions that kernels call.
     locals: local::Locals,
-    /// Those that the program has.
+    /// Choices that the program has.
     choices: std::collections::BTreeSet<Choice>,
     queue: Vec<(FunId, bool)>,
     shapes: Shapes,
@@ -180,8 +180,8 @@ pub(crate) struct Flattener<'a> {
     /// The function being flattened.
     function: FunId,
     own: Own,
-    /// How many host blocks are around the turns of the innermost loop, or the body of the function.
-    kept_from: usize,
+    /// Loop scope depth: host blocks around the iterations of the innermost loop, or around the function's body.
+    loop_scope: usize,
     group: Option<Group>,
     /// Rows taken since the group was opened: where they start is known only behind the checks in it.
     fresh_rows: std::collections::HashSet<Var>,
@@ -204,7 +204,7 @@ impl<'a> Flattener<'a> {
             types: HashMap::new(),
             function: FunId(0),
             own: Own::default(),
-            kept_from: 0,
+            loop_scope: 0,
             group: None,
             fresh_rows: std::collections::HashSet::new(),
         }

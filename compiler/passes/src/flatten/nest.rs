@@ -182,7 +182,7 @@ impl Flattener<'_> {
         };
         self.shapes.desc_rows.insert(desc, extent);
         self.builder.learn(key, desc.into());
-        self.note_rows_joined(desc, len, level);
+        self.note_appended_rows(desc, len, level);
         desc
     }
 

@@ -19,7 +19,7 @@ pub(crate) enum DimRep {
 }
 
 impl DimRep {
-    /// Whether it is the same at all positions of any level.
+    /// True if it is the same at all positions of any level.
     pub(crate) fn is_of_host(&self) -> bool {
         match self {
             DimRep::Width(e) => e.is_of_host(),
@@ -47,12 +47,12 @@ impl Flattener<'_> {
             .collect()
     }
 
-    /// What remains of dimensions when a level for the outermost one has been entered.
+    /// Dimensions that remain when a level for the outermost one has been entered.
     pub(crate) fn inside(&self, dims: &[DimRep], child: LevelId) -> Vec<DimRep> {
         self.inside_at(dims, &self.local(child))
     }
 
-    /// What remains of dimensions in row `ix` of the outermost one.
+    /// Dimensions that remain in row `ix` of the outermost one.
     pub(crate) fn inside_at(&self, dims: &[DimRep], ix: &Ex) -> Vec<DimRep> {
         dims.iter()
             .map(|d| match d {

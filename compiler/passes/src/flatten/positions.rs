@@ -1,9 +1,9 @@
-//! Loops with parallel operators under a nest: one turn of all positions after the other, or every position by itself.
+//! Loops with parallel operators under a nest: one iteration of all positions after the other, or every position by itself.
 //!
 //! ```text
 //! map (\ a -> loop (l = a) for j < n do let s = sum … in l with … ) as
 //!
-//! flat           for j < n: s = kernel reduce rows … ;  l = kernel map (scatter l) …       -- a few kernels a turn
+//! flat           for j < n: s = kernel reduce rows … ;  l = kernel map (scatter l) …       -- a few kernels an iteration
 //! by position    l = kernel map (own a) over positions { loop for j < n { loop … } }       -- one kernel
 //! ```
 //!
@@ -75,7 +75,7 @@ impl Flattener<'_> {
         one_by_one(stm, &mut self.builder.vars)
     }
 
-    /// Whether there are many positions, and few elements of state to each of them.
+    /// Test that there are many positions, and few elements of state to each of them.
     fn are_many_and_small(&mut self, level: LevelId, stm: &Stm, threshold: i64) -> Atom {
         let n = self.count(level);
         let mut all = self.is_at_most(Atom::i64(threshold), n);
@@ -99,8 +99,8 @@ impl Flattener<'_> {
     }
 }
 
-/// Whether a turn makes every element of the state from what that element was: then the flat version is one kernel too, in which
-/// every element goes through all turns.
+/// True if an iteration makes every element of the state from what that element was: then the flat version is one kernel too, in which
+/// every element goes through all iterations.
 fn goes_by_element(params: &[(Param, Atom)], body: &Body) -> bool {
     let mut state: Vec<Var> = params.iter().filter(|(p, _)| !p.ty.is_scalar()).map(|(p, _)| p.var).collect();
     for stm in &body.stms {

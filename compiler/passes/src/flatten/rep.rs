@@ -7,7 +7,7 @@ use super::nest::{FDim, LevelId};
 use par_ir::{Atom, Prim, Var};
 use std::rc::Rc;
 
-/// What stands for a CORE variable.
+/// Representation of a CORE variable.
 #[derive(Clone, Debug)]
 pub(crate) enum Rep {
     Scalar(Ex),
@@ -34,7 +34,7 @@ pub(crate) enum Src {
     Data(Var, Prim),
     /// Row lengths of a descriptor.
     Desc(Var),
-    /// Row lengths in blocks: a start may be marked, see [`super::lengths`].
+    /// Row lengths in a rope: a start may be marked, see [`super::lengths`].
     Lens(Var),
     /// Element `r` is `r`.
     Iota,
@@ -56,7 +56,7 @@ impl Arr {
         }
     }
 
-    /// Whether it is the same at all positions of any level.
+    /// True if it is the same at all positions of any level.
     pub(crate) fn is_of_host(&self) -> bool {
         let of_host = |r: &Rep| match r {
             Rep::Scalar(e) => e.is_of_host(),
@@ -103,7 +103,7 @@ impl Rep {
 }
 
 impl Flattener<'_> {
-    /// What stands for an operand.
+    /// Representation of an operand.
     pub(crate) fn rep(&self, a: Atom) -> Rep {
         match a {
             Atom::Const(_) => Rep::Scalar(Ex::Atom(a)),

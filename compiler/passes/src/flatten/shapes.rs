@@ -1,7 +1,7 @@
 //! Shapes: the levels of the nests that are flattened, and what is known of sizes and extents.
 
+use super::appended::Appended;
 use super::ex::Ex;
-use super::joined::Joined;
 use super::nest::{Extent, FDim, Kind, Level, LevelId, ROOT};
 use super::rep::Arr;
 use par_ir::{Atom, Var};
@@ -15,15 +15,15 @@ pub(crate) struct Shapes {
     /// The space that a descriptor has a row for each position of.
     pub desc_rows: HashMap<Var, Extent>,
     /// Descriptors whose rows are rows of others, one after the other.
-    pub rows_joined: HashMap<Var, Joined>,
+    pub appended_rows: HashMap<Var, Appended>,
     /// Known size equalities: size to representative.
     pub same: HashMap<Atom, Atom>,
     /// Sizes that are products of two others, see [`Shapes::note_product`].
     products: HashMap<Atom, (Atom, Atom)>,
-    /// Flat arrays that hold a row for every position of a level, see [`super::whole`]: how, and for which level.
-    pub whole: HashMap<Var, (Arr, LevelId)>,
-    /// The arrays that blocks are joined of.
-    pub joined_of: HashMap<Var, Vec<Var>>,
+    /// Flat arrays that hold a row for every position of a level, see [`super::in_place_whole`]: how, and for which level.
+    pub in_place: HashMap<Var, (Arr, LevelId)>,
+    /// The arrays that each rope consists of.
+    pub parts_of_rope: HashMap<Var, Vec<Var>>,
 }
 
 impl Shapes {
@@ -33,11 +33,11 @@ impl Shapes {
             levels: vec![Level::root()],
             extents: HashMap::new(),
             desc_rows: HashMap::new(),
-            rows_joined: HashMap::new(),
+            appended_rows: HashMap::new(),
             same: HashMap::new(),
             products: HashMap::new(),
-            whole: HashMap::new(),
-            joined_of: HashMap::new(),
+            in_place: HashMap::new(),
+            parts_of_rope: HashMap::new(),
         }
     }
 
@@ -74,7 +74,7 @@ impl Shapes {
     /// The extent of `outer` rows (none: a single row) of dimension `d`.
     pub(crate) fn inner_extent(&self, outer: Option<Extent>, d: FDim) -> Extent {
         match (outer, d) {
-            (_, FDim::Seg(d)) => self.rows_joined.get(&d).map_or(Extent::Total(d), |j| j.extent.clone()),
+            (_, FDim::Seg(d)) => self.appended_rows.get(&d).map_or(Extent::Total(d), |j| j.extent.clone()),
             (outer, FDim::Size(m)) => {
                 let m = self.one_of_same(m);
                 match (self.products.get(&m), outer) {
@@ -103,12 +103,12 @@ impl Shapes {
         }
     }
 
-    /// Whether a flat array covers a space exactly.
+    /// True if a flat array covers a space exactly.
     pub(crate) fn covers(&self, data: Var, space: &Extent) -> bool {
         self.extents.get(&data).is_some_and(|e| self.with_same(e) == *space)
     }
 
-    /// Whether a descriptor has a row for each position of a space.
+    /// True if a descriptor has a row for each position of a space.
     pub(crate) fn has_rows_for(&self, desc: Var, space: &Extent) -> bool {
         self.desc_rows.get(&desc).is_some_and(|e| self.with_same(e) == *space)
     }

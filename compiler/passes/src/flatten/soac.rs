@@ -45,7 +45,7 @@ impl Flattener<'_> {
         self.bind_rows(child, inputs, &lam.params);
         let span = self.builder.span;
         if self.is_split(lam) {
-            return Ok((child, self.lambda_in_pieces(child, lam)?));
+            return Ok((child, self.lambda_in_chunks(child, lam)?));
         }
         self.stms(child, &lam.body.stms)?;
         self.store_rows();
@@ -59,8 +59,8 @@ impl Flattener<'_> {
         self.flush();
         for (p, rep) in stm.pat.iter().zip(results) {
             let arr = self.collect(child, rep, &p.ty)?;
-            if let (Src::Data(data, _), true) = (&arr.src, is_apart(stm)) {
-                self.builder.vars.keep(*data);
+            if let (Src::Data(data, _), true) = (&arr.src, is_opaque(stm)) {
+                self.builder.vars.set_opaque(*data);
             }
             self.env.insert(p.var, Rep::Array(arr));
         }
@@ -87,7 +87,7 @@ impl Flattener<'_> {
             Rep::Array(row) => {
                 let (dim, start) = match &row.stride {
                     Some(step) => self.stepped_rows(child, &row.start, step),
-                    None => match self.joined_as(child, &row.start, ty) {
+                    None => match self.appended_as(child, &row.start, ty) {
                         Some(dim) => (dim, self.start_of(child)),
                         None => self.rows_of(child, &row.start),
                     },
@@ -99,7 +99,7 @@ impl Flattener<'_> {
         }
     }
 
-    /// Whether a row is a slice with a step of what each position has for itself: its copy costs no more than making that did, and is read
+    /// True if a row is a slice with a step of what each position has for itself: its copy costs no more than making that did, and is read
     /// in order. Lengths have no steps.
     fn is_step_of_own(&self, child: LevelId, row: &Arr) -> bool {
         let is_own = || {
@@ -464,7 +464,7 @@ impl Flattener<'_> {
     }
 }
 
-/// What a reduce or scan kernel bound.
+/// Variables bound by a reduce or scan kernel.
 struct Folded {
     /// With neutral elements that differ between rows: whether anything was combined.
     flag: Option<Var>,
@@ -472,7 +472,7 @@ struct Folded {
     extras: Vec<(Var, Prim)>,
 }
 
-/// Whether an operator is joined with nothing.
-fn is_apart(stm: &Stm) -> bool {
-    stm.exp.lambdas().first().is_some_and(|lam| lam.schedule == Schedule::Apart)
+/// True if an operator is a fusion barrier.
+fn is_opaque(stm: &Stm) -> bool {
+    stm.exp.lambdas().first().is_some_and(|lam| lam.schedule == Schedule::Opaque)
 }

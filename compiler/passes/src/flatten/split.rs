@@ -1,4 +1,4 @@
-//! Nests in pieces: every level of a nest but the innermost, and every batch of calls, is worked through in ranges of its positions.
+//! Nests in chunks: every level of a nest but the innermost, and every batch of calls, is worked through in ranges of its positions.
 //!
 //! ```text
 //! map n (\ i -> sum (map f (iota i)))
@@ -6,12 +6,12 @@
 //! sums = split n \ first count {                       -- as many rows at a time as memory allows
 //!     lens = kernel map flat count { first + pos }
 //!     d    = make_desc lens
-//!     sums = kernel reduce rows count seg d { … }      -- only this piece's elements are ever there
+//!     sums = kernel reduce rows count seg d { … }      -- only this chunk's elements are ever there
 //! }
 //! ```
 //!
 //! Below the split everything is flattened as ever, for a level that is a range of the level above ([`Kind::Part`]): what is free
-//! in the nest is read where it is. The results of the pieces are appended to each other by the executor, so they leave
+//! in the nest is read where it is. The results of the chunks are appended to each other by the executor, so they leave
 //! in packed form, or as views.
 
 use super::canonical::{Form, has_view};
@@ -23,7 +23,7 @@ use par_ir::flat::{self, Op, Ty};
 use par_ir::visit::{Code, Subst};
 use par_ir::{Atom, Prim, Var};
 
-/// Whether, and when, nests are worked through in pieces.
+/// When nests are split into chunks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Splitting {
     /// All positions at once.
@@ -31,12 +31,12 @@ pub enum Splitting {
     Never,
     /// Where there is not enough memory for all at once.
     Memory,
-    /// Always, in pieces of so many positions at most.
+    /// Always, in chunks of so many positions at most.
     Rows(u64),
 }
 
 impl Splitting {
-    /// Positions in a piece at most; none: there are no pieces.
+    /// Positions in a chunk at most; none: there are no chunks.
     pub(crate) fn most(self) -> Option<u64> {
         match self {
             Splitting::Never => None,
@@ -47,15 +47,15 @@ impl Splitting {
 }
 
 impl Flattener<'_> {
-    /// Whether the body of a nest is to run in pieces: it has parallel operators of its own, whose results might need more
+    /// True if the body of a nest is to run in chunks: it has parallel operators of its own, whose results might need more
     /// memory than there is. So has a nest inside: where one position of the outer one alone is too much, that one is cut.
     /// What a body shows is shown for all rows together.
     pub(crate) fn is_split(&self, lam: &Lambda) -> bool {
         self.facts.options.splitting != Splitting::Never && !self.sequential(&lam.body) && !traces(&lam.body)
     }
 
-    /// Flattens a lambda's body in pieces of the positions of `child`, where its parameters are bound; its results there.
-    pub(crate) fn lambda_in_pieces(&mut self, child: LevelId, lam: &Lambda) -> Result<Vec<Rep>> {
+    /// Flattens a lambda's body in chunks of the positions of `child`, where its parameters are bound; its results there.
+    pub(crate) fn lambda_in_chunks(&mut self, child: LevelId, lam: &Lambda) -> Result<Vec<Rep>> {
         let mut names = Subst::new();
         let (mut made, mut params) = (Vec::new(), Vec::new());
         for (a, ty) in lam.body.results.iter().zip(&lam.ret) {
@@ -76,7 +76,7 @@ impl Flattener<'_> {
                 forms.push(if as_view { Form::View } else { Form::Packed });
             }
             let values = f.formed(part, &made, &forms);
-            Ok(f.tidied(part, &made, &forms, values))
+            Ok(f.compacted(part, &made, &forms, values))
         })?;
         self.at(span);
         let pat = self.form_params(child, &params, &forms);
@@ -85,7 +85,7 @@ impl Flattener<'_> {
         Ok(lam.body.results.iter().map(|a| self.rep(a.substituted(&names))).collect())
     }
 
-    /// The operation that works through `rows` positions of a level in pieces.
+    /// The operation that works through `rows` positions of a level in chunks.
     pub(crate) fn split(
         &mut self,
         level: LevelId,
@@ -107,12 +107,12 @@ impl Flattener<'_> {
     }
 }
 
-/// Whether a statement of the body itself binds a variable.
+/// True if a statement of the body itself binds a variable.
 pub(crate) fn is_bound_in(body: &Body, v: Var) -> bool {
     body.stms.iter().any(|s| s.pat.iter().any(|p| p.var == v))
 }
 
-/// Whether a body shows values.
+/// True if a body shows values.
 pub(crate) fn traces(body: &Body) -> bool {
     body.stms.iter().any(|s| matches!(s.exp, Exp::Trace { .. }) || s.exp.bodies().into_iter().any(traces))
 }

@@ -11,9 +11,9 @@ use par_ir::prim::{BinOp, CmpOp};
 use par_ir::{Atom, Dim, Prim, PrimOp, Type, Var};
 
 impl Flattener<'_> {
-    /// A destination: as it is if it is whole, else its packed form; and the flat array in it.
+    /// A destination: as it is if it is in place, else its packed form; and the flat array in it.
     pub(crate) fn destination(&mut self, level: LevelId, v: Var) -> (Arr, Var) {
-        self.as_whole(level, v).unwrap_or_else(|| self.packed_destination(level, v))
+        self.as_in_place(level, v).unwrap_or_else(|| self.packed_destination(level, v))
     }
 
     fn packed_destination(&mut self, level: LevelId, v: Var) -> (Arr, Var) {
@@ -33,8 +33,8 @@ impl Flattener<'_> {
         if let Some(extent) = self.shapes.extents.get(&old_data).cloned() {
             self.shapes.extents.insert(v, extent);
         }
-        if let Some((layout, of)) = self.shapes.whole.get(&old_data).cloned() {
-            self.shapes.whole.insert(v, (Arr { src: Src::Data(v, prim), ..layout }, of));
+        if let Some((layout, of)) = self.shapes.in_place.get(&old_data).cloned() {
+            self.shapes.in_place.insert(v, (Arr { src: Src::Data(v, prim), ..layout }, of));
         }
         self.env.insert(p.var, Rep::Array(Arr { src: Src::Data(v, prim), ..old.clone() }));
         v
@@ -188,9 +188,9 @@ impl Flattener<'_> {
 
     /// Destinations whose rows start at the same places.
     fn destinations(&mut self, level: LevelId, dests: &[Var]) -> Vec<(Arr, Var)> {
-        let whole: Option<Vec<(Arr, Var)>> = dests.iter().map(|d| self.as_whole(level, *d)).collect();
-        match whole {
-            Some(whole) if whole.iter().all(|(a, _)| a.start == whole[0].0.start) => whole,
+        let in_place: Option<Vec<(Arr, Var)>> = dests.iter().map(|d| self.as_in_place(level, *d)).collect();
+        match in_place {
+            Some(dests) if dests.iter().all(|(a, _)| a.start == dests[0].0.start) => dests,
             _ => dests.iter().map(|d| self.packed_destination(level, *d)).collect(),
         }
     }

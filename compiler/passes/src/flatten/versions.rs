@@ -103,7 +103,7 @@ impl Flattener<'_> {
         Ok((child, params.iter().map(|p| self.rep(p.var.into())).collect()))
     }
 
-    /// Whether there are enough rows, and none is too long; the longest is looked for only if they are short on average.
+    /// Test that there are enough rows, and none is too long; the longest is looked for only if they are short on average.
     fn is_better_by_rows(&mut self, child: LevelId, lengths: &[Length], [rows, longest]: [i64; 2]) -> Atom {
         let n = self.count(child);
         let enough = self.at_most(Atom::i64(rows), n);
@@ -145,7 +145,7 @@ impl Flattener<'_> {
         })
     }
 
-    /// What `build` finds, if the condition holds; else false.
+    /// Result of `build` if the condition holds; else false.
     fn provided(&mut self, name: &str, cond: Atom, build: impl FnOnce(&mut Self) -> Atom) -> Atom {
         let then = self.block_of(build);
         let other = flat::Block { stms: vec![], results: vec![Atom::bool(false)] };
@@ -153,7 +153,7 @@ impl Flattener<'_> {
         self.builder.bind(name, Ty::Scalar(Prim::Bool), Op::If { cond, versions, then, other }).into()
     }
 
-    /// Whether a condition holds for all items.
+    /// Test that a condition holds for all items.
     fn all<T>(&mut self, items: &[T], mut holds: impl FnMut(&mut Self, &T) -> Atom) -> Atom {
         let mut all = Atom::bool(true);
         for item in items {
@@ -205,7 +205,7 @@ enum Length {
 }
 
 impl Length {
-    /// What the length may be at most, for rows one by one.
+    /// Upper bound of the length, for rows one by one.
     fn at_most(&self, longest: i64) -> Option<i64> {
         match self {
             Length::Same(_) | Length::Rows(_) => Some(longest),
@@ -244,7 +244,7 @@ fn lengths(inputs: &[Var], lam: &Lambda) -> Option<Vec<Length>> {
     (!found.is_empty()).then_some(found)
 }
 
-/// Whether an operator of a nest goes over arrays from outside only, calls no function (those are done on many elements at once), and has
+/// True if an operator of a nest goes over arrays from outside only, calls no function (those are done on many elements at once), and has
 /// something that one row's elements are not done quickly with: an operator of its own, few elements, columns, operators inside.
 fn is_shared(lam: &Lambda, exp: &Exp) -> bool {
     let (width, inputs, inner) = match exp {

@@ -1,9 +1,9 @@
 //! Statements that cost nothing: they only make another representation of arrays that exist.
 
 use super::ex::Ex;
+use super::invariant::Part;
 use super::nest::FDim;
 use super::rep::{Arr, Rep, Src};
-use super::shared::Part;
 use super::{Flattener, Result};
 use par_ir::core::{Exp, Stm};
 use par_ir::{Atom, Dim, Type, Var};
@@ -95,7 +95,7 @@ impl Flattener<'_> {
         })
     }
 
-    /// Whether the rows of an array, which start as `d` says, are as long as `d` says: then the next begins where
+    /// True if the rows of an array, which start as `d` says, are as long as `d` says: then the next begins where
     /// one ends. (A view of the first half of every row starts where the whole rows do.)
     fn contiguous(&self, d: FDim, a: &Arr, dim: Dim) -> bool {
         match (d, dim) {

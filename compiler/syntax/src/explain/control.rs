@@ -195,7 +195,7 @@ fn loop_statement(f: &Failure<'_, '_>) -> Option<Diagnostic> {
     }
     let error =
         f.foreign(f.span, "a loop is an expression that begins with `loop`", "expected an expression");
-    Some(error.note("a loop carries a value from turn to turn: loop s = 0 for i < n do s + i"))
+    Some(error.note("a loop carries a value from iteration to iteration: loop s = 0 for i < n do s + i"))
 }
 
 /// A loop whose `for` or `while` is missing or wrong.

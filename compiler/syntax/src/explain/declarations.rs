@@ -112,7 +112,7 @@ fn other_keyword(f: &Failure<'_, '_>) -> Option<Diagnostic> {
 }
 
 impl Failure<'_, '_> {
-    /// Whether a token stands at the beginning of a line, without blanks before it.
+    /// True if a token stands at the beginning of a line, without blanks before it.
     fn margin(&self, index: usize) -> bool {
         let at = self.before[index].0;
         at == 0 || self.ctx.text[..at].ends_with('\n')

@@ -10,7 +10,7 @@ pub(super) fn ident<'a>(tok: &Tok<'a>) -> Option<&'a str> {
     if let Tok::Ident(name) = tok { Some(name) } else { None }
 }
 
-/// Whether a token is this operator.
+/// True if a token is this operator.
 pub(super) fn is_op(tok: &Tok<'_>, base: &str) -> bool {
     matches!(tok, Tok::Op(name) if name.base == base && name.path.is_empty())
 }
@@ -51,12 +51,12 @@ impl<'a> Failure<'_, 'a> {
         self.find(is_it).filter(|i| self.before.len() - i <= distance)
     }
 
-    /// Whether the token found satisfies a condition.
+    /// True if the token found satisfies a condition.
     pub(super) fn found_is(&self, is_it: impl Fn(&Tok<'a>) -> bool) -> bool {
         self.found.as_ref().is_some_and(is_it)
     }
 
-    /// Whether only blanks stand before this place on its line.
+    /// True if only blanks stand before this place on its line.
     pub(super) fn begins_line(&self, at: usize) -> bool {
         let before = &self.ctx.text[..at];
         before.rsplit('\n').next().is_none_or(|line| line.trim().is_empty())
@@ -81,7 +81,7 @@ impl<'a> Failure<'_, 'a> {
         None
     }
 
-    /// Whether the innermost bracket is this one.
+    /// True if the innermost bracket is this one.
     pub(super) fn inside(&self, open: &Tok<'_>) -> bool {
         self.bracket().is_some_and(|i| self.before[i].1 == *open)
     }
@@ -109,7 +109,7 @@ impl<'a> Failure<'_, 'a> {
         (!body).then_some(start)
     }
 
-    /// Whether the pattern of a `case`, or its `->`, is being read.
+    /// True if the pattern of a `case`, or its `->`, is being read.
     pub(super) fn case_head(&self) -> bool {
         let case = self.find(|t| *t == Tok::Case);
         case.is_some_and(|i| !self.before[i..].iter().any(|(_, t, _)| *t == Tok::Arrow))
@@ -121,18 +121,18 @@ impl<'a> Failure<'_, 'a> {
         (!self.before[start..].iter().any(|(_, t, _)| *t == Tok::Arrow)).then_some(start)
     }
 
-    /// Whether a type could stand here, or go on.
+    /// True if a type could stand here, or go on.
     pub(super) fn in_type(&self) -> bool {
         self.can_follow("?") || (self.can_follow("*") && !self.can_follow("op"))
     }
 
-    /// Whether the body of a definition could end here.
+    /// True if the body of a definition could end here.
     pub(super) fn body_may_end(&self) -> bool {
         let body = self.find(|t| *t == Tok::Equals).is_some();
         self.after_expression() || self.can_follow("def") && body
     }
 
-    /// Whether a token before the error is on its line.
+    /// True if a token before the error is on its line.
     pub(super) fn on_line_of(&self, index: usize) -> bool {
         let from = self.before[index].2;
         let to = (self.span.start as usize).max(from);

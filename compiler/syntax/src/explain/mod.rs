@@ -1,7 +1,7 @@
 //! Turns the generated parser's errors into messages for people: what was found, what could have stood there in
 //! words, and, for the common mistakes, what to do.
 //!
-//! What other languages write differently is recognised by the tables in [`declarations`], [`types`], [`patterns`], [`control`] and
+//! Spellings of other languages are recognised by the tables in [`declarations`], [`types`], [`patterns`], [`control`] and
 //! [`expressions`]: each entry looks at the tokens around the place of the error and either knows what was meant or passes.
 
 mod control;
@@ -19,10 +19,10 @@ use crate::diagnostic::Diagnostic;
 use crate::lexer::Spanned;
 use crate::token::{KEYWORDS, Tok};
 
-/// What the generated parser reports.
+/// Error of the generated parser.
 pub(crate) type Error<'a> = ParseError<usize, Tok<'a>, ()>;
 
-/// What was being parsed.
+/// Start symbol of the parse.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Whole {
     Declaration,
@@ -83,7 +83,7 @@ struct Failure<'e, 'a> {
     /// Of the token found, or of the last one.
     span: Span,
     before: &'e [Spanned<'a>],
-    /// What follows the token found.
+    /// Tokens after the token found.
     after: &'e [Spanned<'a>],
     /// Terminals as the grammar calls them, in quotes.
     expected: Vec<String>,
@@ -108,7 +108,7 @@ impl Failure<'_, '_> {
         self.expected.iter().any(|e| e.trim_matches('"') == terminal)
     }
 
-    /// Whether an expression has just ended, or could end here.
+    /// True if an expression has just ended, or could end here.
     fn after_expression(&self) -> bool {
         self.can_follow("op") && !self.can_follow("if")
     }
@@ -146,7 +146,7 @@ impl Failure<'_, '_> {
         }
     }
 
-    /// What could have stood here, in words.
+    /// Words for what could have stood here.
     fn wanted(&self) -> String {
         let mut wanted: Vec<String> = Vec::new();
         let last = self.before.last().map(|(_, tok, _)| tok);
@@ -241,7 +241,7 @@ impl Failure<'_, '_> {
         error
     }
 
-    /// Whether a `let` waits for its `in`. A `let` that follows the value of another one takes its place.
+    /// True if a `let` waits for its `in`. A `let` that follows the value of another one takes its place.
     fn open_let(&self) -> bool {
         let ends = self.find(|t| *t == Tok::In);
         self.find(|t| *t == Tok::Let).is_some_and(|start| ends.is_none_or(|end| end < start))

@@ -13,7 +13,7 @@ const UPDATE: u8 = 2;
 const INFIX: u8 = 3;
 const ATOM: u8 = INFIX + APPLICATION + 1;
 
-/// What may stand at the right end of an expression, by what follows it.
+/// Constructs that may stand at the right end of an expression, by what follows it.
 #[derive(Clone, Copy)]
 pub struct Place {
     /// `let`, `if`, … that extend to the right may.
@@ -57,7 +57,7 @@ fn level_of(kind: &ExpKind) -> u8 {
     }
 }
 
-/// Whether the construct extends as far to the right as possible.
+/// True if the construct extends as far to the right as possible.
 fn is_open(kind: &ExpKind) -> bool {
     matches!(
         kind,
@@ -72,7 +72,7 @@ fn is_open(kind: &ExpKind) -> bool {
     )
 }
 
-/// Whether the expression or something at its right end has a property.
+/// True if the expression or something at its right end has a property.
 fn ends(kind: &ExpKind, property: fn(&ExpKind) -> bool) -> bool {
     let mut kind = kind;
     loop {
@@ -213,7 +213,7 @@ fn prefix(op: &str, e: &Exp, indent: usize) -> String {
     format!("{op}{blank}{operand}")
 }
 
-/// What can be indexed: a constructor directly before a bracket takes an array as its argument.
+/// Operand of an index: a constructor directly before a bracket takes an array as its argument.
 fn indexed(e: &Exp, indent: usize) -> String {
     let text = inner(e, ATOM, indent);
     parens_if(matches!(e.kind, ExpKind::Constr(..)), text)
@@ -270,7 +270,7 @@ fn size_params(sizes: &[Ident]) -> String {
     sizes.iter().map(|s| format!("[{}] ", s.name)).collect()
 }
 
-/// What follows `def`, `entry` or a local `let`; the body on its own line if it does not fit.
+/// Definition after `def`, `entry` or a local `let`; the body on its own line if it does not fit.
 pub fn definition(def: &Def, indent: usize) -> String {
     let ret = def.ret.as_ref().map_or(String::new(), |t| format!(" : {}", type_exp(t)));
     let head = format!("{}{}{}{ret} =", bound(&def.name), type_params(&def.type_params), params(&def.params));

@@ -74,7 +74,7 @@ macro_rules! integers {
 floats!(f32, f64);
 integers!(i32, i64);
 
-/// What is done with an accumulator and a pair of elements.
+/// Update of an accumulator by a pair of elements.
 trait Step<T> {
     fn step(acc: T, a: T, b: T) -> T;
 }

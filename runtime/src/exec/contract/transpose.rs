@@ -17,7 +17,7 @@ const SIDE: usize = 16;
 /// Rows of a block, the work of one thread at a time.
 const BLOCK: usize = 4 * SIDE;
 
-/// What is copied: the element at `[row, column]` is at `first + row + column * stride`.
+/// Source of the copy: the element at `[row, column]` is at `first + row + column * stride`.
 #[derive(Clone, Copy)]
 struct Transposed<T> {
     first: *const T,

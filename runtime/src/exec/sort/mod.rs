@@ -1,6 +1,6 @@
 //! Sorting rows of unsigned numbers, with a scalar that comes with each.
 //!
-//! A row that fits in a cache is sorted by one thread ([`row`]), neighbouring ones in a piece, short ones at once ([`short`]); a longer one by all of them ([`giant`]).
+//! A row that fits in a cache is sorted by one thread ([`row`]), neighbouring ones in a chunk, short ones at once ([`short`]); a longer one by all of them ([`giant`]).
 //! There is one stable order only, so that the result depends on neither.
 
 mod giant;
@@ -21,7 +21,7 @@ use short::{BATCH, SHORT};
 use std::ops::Range;
 use std::sync::Mutex;
 
-/// Elements and rows of a piece, at least.
+/// Elements and rows of a chunk, at least.
 const PIECE: usize = 1 << 13;
 
 impl Run<'_> {
@@ -57,7 +57,7 @@ impl Column {
     }
 }
 
-/// What is to be sorted.
+/// Columns to be sorted.
 struct Columns {
     keys: Column,
     values: Option<Column>,
@@ -119,7 +119,7 @@ impl Columns {
 
 /// Elements to be sorted.
 enum From<'a, K, V> {
-    /// They may be overwritten.
+    /// Rows that may be overwritten.
     Own(Row<'a, K, V>),
     Shared(&'a [K], &'a [V]),
 }
@@ -187,7 +187,7 @@ impl<K: Key, V: Payload> Room<K, V> {
     }
 }
 
-/// Giant rows one after the other, then pieces of the others.
+/// Giant rows one after the other, then chunks of the others.
 fn sort_rows<K: Key, V: Payload>(
     threads: usize,
     bounds: &Bounds,
@@ -195,8 +195,8 @@ fn sort_rows<K: Key, V: Payload>(
     mut to: Row<K, V>,
     mut room: Row<K, V>,
 ) {
-    let mut pieces = Vec::new();
-    for rows in bounds.pieces() {
+    let mut chunks = Vec::new();
+    for rows in bounds.chunks() {
         let n = bounds.start(rows.end) - bounds.start(rows.start);
         let (part, rest) = from.split(n);
         let (part_of_to, rest_of_to) = to.split(n);
@@ -204,20 +204,20 @@ fn sort_rows<K: Key, V: Payload>(
         if n > GIANT && rows.len() == 1 {
             part.sort_giant(threads, part_of_to, room.again());
         } else {
-            pieces.push(Mutex::new(Some((rows, part, part_of_to))));
+            chunks.push(Mutex::new(Some((rows, part, part_of_to))));
         }
     }
-    threads::run(threads, pieces.len(), |i| {
-        let taken = pieces[i].lock().unwrap_or_else(|e| e.into_inner()).take();
+    threads::run(threads, chunks.len(), |i| {
+        let taken = chunks[i].lock().unwrap_or_else(|e| e.into_inner()).take();
         let Some((rows, from, mut to)) = taken else { return };
         // At once: most rows may be short.
         from.copy_to(&mut to);
-        sort_piece(bounds, rows, from, to);
+        sort_chunk(bounds, rows, from, to);
     });
 }
 
 /// Rows that are not giant, and have been copied to `to`.
-fn sort_piece<K: Key, V: Payload>(
+fn sort_chunk<K: Key, V: Payload>(
     bounds: &Bounds,
     rows: Range<usize>,
     mut from: From<K, V>,
@@ -295,23 +295,23 @@ impl Bounds<'_> {
         self.start(row + 1) - self.start(row)
     }
 
-    /// Rows in pieces, in order: a giant row, or neighbours that are not.
-    fn pieces(&self) -> Vec<Range<usize>> {
-        let mut pieces = Vec::new();
+    /// Rows in chunks, in order: a giant row, or neighbours that are not.
+    fn chunks(&self) -> Vec<Range<usize>> {
+        let mut chunks = Vec::new();
         let mut first = 0;
         for row in 0..self.rows() {
             let is_giant = self.len(row) > GIANT;
             if is_giant && first < row {
-                pieces.push(first..row);
+                chunks.push(first..row);
                 first = row;
             }
             let weight = self.start(row + 1) + row - self.start(first) - first;
             if is_giant || weight >= PIECE || row + 1 == self.rows() {
-                pieces.push(first..row + 1);
+                chunks.push(first..row + 1);
                 first = row + 1;
             }
         }
-        pieces
+        chunks
     }
 
     /// Elements of each giant row.

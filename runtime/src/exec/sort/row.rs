@@ -33,7 +33,7 @@ macro_rules! keys {
 }
 keys!(u8, u16, u32, u64);
 
-/// What comes with a number: bits of a scalar, or nothing.
+/// Payload of a number: bits of a scalar, or nothing.
 pub trait Payload: Copy + Default + Send + Sync + 'static {}
 impl<T: Copy + Default + Send + Sync + 'static> Payload for T {}
 

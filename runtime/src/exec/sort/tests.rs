@@ -111,11 +111,11 @@ fn without_values() {
 }
 
 #[test]
-fn pieces_cover_all_rows() {
+fn chunks_cover_all_rows() {
     let offsets = [0, 3, 3, 3 + GIANT as i64 + 1, 4 + GIANT as i64 * 2, 9000 + GIANT as i64 * 2];
-    let pieces = Bounds::Ragged(&offsets).pieces();
-    assert_eq!(pieces, [0..2, 2..3, 3..4, 4..5]);
-    assert!(Bounds::Ragged(&[0]).pieces().is_empty());
+    let chunks = Bounds::Ragged(&offsets).chunks();
+    assert_eq!(chunks, [0..2, 2..3, 3..4, 4..5]);
+    assert!(Bounds::Ragged(&[0]).chunks().is_empty());
 }
 
 #[test]

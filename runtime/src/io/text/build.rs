@@ -306,7 +306,7 @@ fn make_room<T>(items: &mut Vec<T>, more: usize) {
     }
 }
 
-/// Whether a sum and a type written have the same constructors with as many parts.
+/// True if a sum and a type written have the same constructors with as many parts.
 fn same_cases(nodes: &[(String, Vec<Node>)], types: &[(String, Vec<TypeText>)]) -> bool {
     nodes.iter().map(|c| (&c.0, c.1.len())).eq(types.iter().map(|c| (&c.0, c.1.len())))
 }

@@ -12,7 +12,7 @@ use std::collections::HashMap;
 
 type Result<T> = std::result::Result<T, InputError>;
 
-/// What is known of a type.
+/// Guess of a type.
 enum Guess {
     Unknown,
     /// Numbers without a suffix; `true` if one is not written as an integer.

@@ -54,7 +54,7 @@ fn elements(value: &Value) -> usize {
 
 /// A piece of text that may be broken between its items.
 struct Part {
-    /// What opens it; all of it if there are no items.
+    /// Opening text; all of it if there are no items.
     open: String,
     items: Vec<Part>,
     separator: &'static str,

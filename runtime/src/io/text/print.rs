@@ -27,7 +27,7 @@ pub fn print_to(value: &Value, out: &mut dyn Write) -> fmt::Result {
     Ok(())
 }
 
-/// Whether a ragged value has somewhere no scalar that would say the type.
+/// True if a ragged value has somewhere no scalar that would say the type.
 pub(super) fn lacks_scalars(value: &Value) -> bool {
     let lacks = |c: &Column| matches!(c, Column::Data(data) if data.is_empty());
     value.ty.is_ragged() && value.columns.iter().any(lacks)
@@ -90,7 +90,7 @@ fn separate(i: usize, out: &mut dyn Write) -> fmt::Result {
     if i > 0 { out.write_str(", ") } else { Ok(()) }
 }
 
-/// Whether one of the sizes of a regular array is 0.
+/// True if one of the sizes of a regular array is 0.
 pub(super) fn is_empty(view: &View) -> bool {
     match view {
         View::Array { lengths: Lengths::Uniform(n), elem, .. } => *n == 0 || is_empty(elem),

@@ -98,13 +98,13 @@ impl<'a> Scanner<'a> {
         end
     }
 
-    /// Whether a hexadecimal number begins at `start`.
+    /// True if a hexadecimal number begins at `start`.
     fn is_hexadecimal(&self, start: usize) -> bool {
         let at = start + usize::from(self.byte(start) == Some(b'-'));
         self.byte(at) == Some(b'0') && matches!(self.byte(at + 1), Some(b'x' | b'X'))
     }
 
-    /// Whether only a decimal number stands in `start..end`, so that an `e` after it begins an exponent.
+    /// True if only a decimal number stands in `start..end`, so that an `e` after it begins an exponent.
     fn is_decimal(&self, start: usize, end: usize) -> bool {
         let digits = self.text[start..end].trim_start_matches('-');
         !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit() || matches!(b, b'_' | b'.'))
@@ -234,7 +234,7 @@ enum Kind {
 type Message<T> = std::result::Result<T, String>;
 
 impl Literal {
-    /// Whether the literal is written like an integer.
+    /// True if the literal is written like an integer.
     pub(super) fn is_integer(&self) -> bool {
         matches!(self.kind, Kind::Integer(_))
     }

@@ -21,7 +21,7 @@ pub(super) enum TypeText {
     },
 }
 
-/// What stands between the brackets.
+/// Text between the brackets.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) enum SizeText {
     Anonymous,

@@ -1,4 +1,4 @@
-//! What can be wrong with modules and module types.
+//! Mistakes in modules and module types.
 
 use super::super::collect::Collected;
 use super::super::scope::ModId;

@@ -20,7 +20,7 @@ pub(in super::super) struct Functor<'a> {
     pub(super) body: Body<'a>,
 }
 
-/// What comes after the first parameter.
+/// Rest of a parametric module after the first parameter.
 #[derive(Clone, Copy)]
 pub(in super::super) enum Body<'a> {
     /// More parameters, the module type of the result, the result.
@@ -163,7 +163,7 @@ impl<'a> Collected<'a> {
     }
 }
 
-/// What is left of a parametric module of several parameters after the first.
+/// Rest of a parametric module of several parameters after the first.
 fn after<'a>(
     holder: ModId,
     ((param, of), params): (&'a (Ident, SigExp), &'a [(Ident, SigExp)]),

@@ -54,7 +54,7 @@ impl Pair {
     }
 }
 
-/// What stands behind a module type.
+/// Definition behind a module type.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum How {
     /// Nothing: the parameter of a parametric module whose body is checked.

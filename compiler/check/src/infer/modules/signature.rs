@@ -23,7 +23,7 @@ struct Refinement<'a> {
     used: Rc<Cell<bool>>,
 }
 
-/// What a module does not have.
+/// Member that a module lacks.
 pub(super) struct Missing {
     /// `value`, `type`, `module`.
     pub(super) what: &'static str,
@@ -400,7 +400,7 @@ impl Through<'_, '_> {
         self.missing.push(Missing { what, name: path, span: name.span });
     }
 
-    /// What the module does not have.
+    /// Members that the module lacks.
     pub(super) fn missing(&self) -> &[Missing] {
         &self.missing
     }

@@ -14,7 +14,7 @@ pub(super) struct Sizes<'d> {
     def: &'d Def,
     /// Names of locals.
     names: &'d [String],
-    /// What the names of sizes in the definition are in the specification.
+    /// Names in the specification of the sizes in the definition.
     known: HashMap<LocalId, Size>,
 }
 

@@ -10,9 +10,9 @@ use par_syntax::ast::TypeParam;
 
 /// A type that a module has, and what the module type says of it.
 pub(in super::super) struct TypeMatch {
-    /// What it must be.
+    /// The type that it must be.
     pub(super) spec: Option<TypeId>,
-    /// It may hold functions.
+    /// True if it may hold functions.
     pub(super) lifted: bool,
     pub(super) actual: TypeId,
     pub(super) name: Span,
@@ -71,7 +71,7 @@ impl Cx<'_> {
         self.diags.push(diag.note("declare it `type^` in the module type if it may hold functions"));
     }
 
-    /// What a type is where nothing is hidden: what lowering works on.
+    /// A type without hidden types, for lowering.
     pub(in super::super) fn represent(&mut self, ty: &Ty) -> Ty {
         if !any_part(ty, &mut |t| matches!(t, Ty::Abstract(..))) {
             return ty.clone();
@@ -82,7 +82,7 @@ impl Cx<'_> {
         })
     }
 
-    /// What a hidden type stands for. Hidden types of hidden types make long chains, so the answers are kept.
+    /// Representation of a hidden type. Hidden types of hidden types make long chains, so the answers are kept.
     fn behind(&mut self, id: TypeId, args: &[TyArg]) -> Ty {
         if let Some(known) = self.represented.get(&id) {
             return known.clone();
@@ -170,7 +170,7 @@ impl Cx<'_> {
     }
 }
 
-/// Whether a type may hold functions.
+/// True if a type may hold functions.
 fn holds_functions(ty: &Ty) -> bool {
     any_part(ty, &mut |t| matches!(t, Ty::Fun(..)) || matches!(t, Ty::Abstract(a, _) if a.lifted))
 }

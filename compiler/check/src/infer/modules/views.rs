@@ -17,7 +17,7 @@ use par_runtime::{Prim, Span};
 use par_syntax::Diagnostic;
 use par_syntax::ast::{Ident, TypeExp, TypeKind, TypeParam};
 
-/// What stands behind a specified value.
+/// Definition behind a specified value.
 #[derive(Clone)]
 pub(in super::super) enum Target {
     Def(DefId),
@@ -227,7 +227,7 @@ impl<'a> Cx<'a> {
     }
 }
 
-/// Whether a type is marked `*` somewhere where the other is not.
+/// True if a type is marked `*` somewhere where the other is not.
 fn exceeds(more: &Ty, less: &Ty) -> bool {
     match (more, less) {
         (Ty::Unique(a), Ty::Unique(b)) => exceeds(a, b),

@@ -130,7 +130,7 @@ impl Plan<'_> {
         self.document("Library", "", &body)
     }
 
-    /// What the search looks through: name, place and summary of everything.
+    /// Names for the search: name, place and summary of everything.
     pub(super) fn names(&self) -> String {
         let mut out = String::from("const NAMES = [\n");
         for page in &self.pages {
@@ -152,7 +152,7 @@ fn keyword(kind: Kind) -> &'static str {
     }
 }
 
-/// Whether the name at the beginning of `rest` is one of a type or of a definition used in a size, and not the name of
+/// True if the name at the beginning of `rest` is one of a type or of a definition used in a size, and not the name of
 /// the item, of a parameter (`x: t`) or a keyword of its declaration.
 fn is_type_position(item: &Item, rest: &str, after: &str) -> bool {
     let at_start = rest.len() == item.signature.len();

@@ -10,7 +10,7 @@ use std::fmt::Write;
 #[derive(Default)]
 struct Beside<'a> {
     operations: Vec<&'a Operation>,
-    /// What its constructs are to operations that stand at other lines.
+    /// Roles of its constructs in operations that stand at other lines.
     parts: BTreeMap<&'static str, BTreeSet<usize>>,
 }
 

@@ -7,11 +7,11 @@
 //!                                                            in v)
 //! ```
 //!
-//! What is not kept counts as the neutral element, so nothing is stored in between. Only where nothing else needs what was kept, or how
+//! A row that is not kept counts as the neutral element, so nothing is stored in between. Only where nothing else needs what was kept, or how
 //! many elements that are, and both lambdas are scalar code.
 
 use super::users::Users;
-use super::{Fuser, may_join, may_sink, small_enough};
+use super::{Fuser, may_fuse, may_sink, small_enough};
 use par_ir::core::{Body, Exp, Lambda, Param, Stm};
 use par_ir::ty::{Atom, Dim, Var};
 use par_ir::visit::{Code, Subst};
@@ -40,7 +40,7 @@ fn fuse(body: &Body, users: &Users, first: usize, second: usize, fuser: &mut Fus
     let (read, other) = reads(consumer, size.var)?;
     let columns: Vec<usize> =
         read.iter().map(|v| kept.iter().position(|p| p.var == *v)).collect::<Option<_>>()?;
-    let fits = may_join(lam, other)
+    let fits = may_fuse(lam, other)
         && small_enough(lam, other)
         && lam.is_scalar()
         && other.is_scalar()
@@ -74,7 +74,7 @@ fn reads(consumer: &Stm, size: Var) -> Option<(&Vec<Var>, &Lambda)> {
     }
 }
 
-/// Whether nothing of what the filter binds is used by the consumer but as its inputs and width.
+/// True if nothing of what the filter binds is used by the consumer but as its inputs and width.
 fn only_there(consumer: &Stm, pat: &[Param]) -> bool {
     let mut exp = consumer.exp.clone();
     if let Exp::Reduce { width, inputs, .. } | Exp::Filter { width, inputs, .. } = &mut exp {

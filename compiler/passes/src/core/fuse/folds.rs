@@ -8,11 +8,11 @@
 //!
 //! [`super::vertical`] makes such reductions of a map that several operators read. The reader must not need what is reduced.
 
-use super::horizontal::{binds_elements, interleave, join_ops, reduction};
+use super::horizontal::{binds_elements, fuse_ops, interleave, reduction};
 use super::parts::rows;
 use super::users::Users;
 use super::vertical::{compose, needed_elsewhere, only_inputs, select};
-use super::{Fuser, may_join, may_sink, small_enough};
+use super::{Fuser, may_fuse, may_sink, small_enough};
 use par_ir::core::{Body, Exp, Lambda, Stm};
 use par_ir::ty::Var;
 
@@ -44,7 +44,7 @@ fn fuse(body: &Body, users: &Users, first: usize, second: usize) -> Option<Stm> 
     let all: Vec<Var> = producer.pat.iter().map(|p| p.var).collect();
     let (other_width, other_inputs, other) = rows(&consumer.exp)?;
     let fits = width == other_width
-        && may_join(lam, other)
+        && may_fuse(lam, other)
         && small_enough(lam, other)
         && lam.is_scalar()
         && other.is_scalar()
@@ -67,12 +67,12 @@ fn fuse(body: &Body, users: &Users, first: usize, second: usize) -> Option<Stm> 
     joint.ret.extend(rest);
     let mut pat = interleave(&consumer.pat, reduced, j, k);
     pat.extend(select(passed.to_vec(), &kept));
-    let (op, neutral) = (join_ops(&x.op, &y.op, j, k), [x.neutral, y.neutral].concat());
+    let (op, neutral) = (fuse_ops(&x.op, &y.op, j, k), [x.neutral, y.neutral].concat());
     let exp = Exp::Reduce { width, inputs: arrays, lam: joint, op, neutral };
     Some(Stm { pat, exp, span: consumer.span })
 }
 
-/// What a reduction's lambda passes on.
+/// Results of a reduction's lambda that are mapped, not folded.
 fn mapped(lam: &Lambda, k: usize) -> Lambda {
     let results = lam.body.results[k..].to_vec();
     Lambda { body: Body { results, stms: lam.body.stms.clone() }, ret: lam.ret[k..].to_vec(), ..lam.clone() }

@@ -7,11 +7,11 @@
 //! let b = reduce max.f32 m n xs
 //! ```
 //!
-//! Both must be maps with scalar bodies, or reductions. A map joins a reduction if they read a common array.
+//! Both must be maps with scalar bodies, or reductions. A map is fused with a reduction if they read a common array.
 
 use super::parts::{Inputs, rows};
 use super::users::Users;
-use super::{Fuser, may_join, may_sink, small_enough};
+use super::{Fuser, may_fuse, may_sink, small_enough};
 use par_ir::core::{Body, Exp, Lambda, Stm};
 use par_ir::tuning;
 use par_ir::ty::{Atom, Var};
@@ -31,9 +31,9 @@ pub(super) fn sweep(body: &mut Body, fuser: &mut Fuser) -> bool {
     users.finish(body)
 }
 
-/// The next operator that can be joined with the one at `first`, and what they become.
+/// The next operator that can be fused with the one at `first`, and what they become.
 fn partner(body: &Body, users: &Users, first: usize) -> Option<(usize, Stm)> {
-    let (width, ..) = rows(&body.stms[first].exp).filter(|_| joinable(&body.stms[first].exp))?;
+    let (width, ..) = rows(&body.stms[first].exp).filter(|_| fusible(&body.stms[first].exp))?;
     let end =
         users.first_user(body, first).unwrap_or(body.stms.len()).min(first + 1 + tuning::CORE_FUSION_REACH);
     let mut seconds = first + 1..end;
@@ -45,14 +45,14 @@ fn partner(body: &Body, users: &Users, first: usize) -> Option<(usize, Stm)> {
 
 fn fuse(body: &Body, first: usize, second: usize) -> Option<Stm> {
     let (a, b) = (&body.stms[first], &body.stms[second]);
-    let fits = joinable(&b.exp) && may_sink(body, first, second);
+    let fits = fusible(&b.exp) && may_sink(body, first, second);
     let alike = discriminant(&a.exp) == discriminant(&b.exp);
-    let fits = fits && rows(&a.exp).zip(rows(&b.exp)).is_some_and(|(a, b)| may_join(a.2, b.2));
+    let fits = fits && rows(&a.exp).zip(rows(&b.exp)).is_some_and(|(a, b)| may_fuse(a.2, b.2));
     let mixed = share_input(&a.exp, &b.exp) && [a, b].iter().all(|s| binds_elements(s));
-    (fits && (alike || mixed)).then(|| join(a, b)).flatten()
+    (fits && (alike || mixed)).then(|| fuse_pair(a, b)).flatten()
 }
 
-fn joinable(exp: &Exp) -> bool {
+fn fusible(exp: &Exp) -> bool {
     match exp {
         Exp::Map { lam, .. } => lam.body.is_scalar(),
         Exp::Reduce { lam, .. } => lam.body.is_scalar(),
@@ -94,20 +94,20 @@ pub(super) fn reduction(exp: &Exp) -> Option<Reduction<'_>> {
     }
 }
 
-fn join(a: &Stm, b: &Stm) -> Option<Stm> {
+fn fuse_pair(a: &Stm, b: &Stm) -> Option<Stm> {
     let (width, ..) = rows(&a.exp)?;
     let (x, y) = (reduction(&a.exp)?, reduction(&b.exp)?);
     if !small_enough(x.lam, y.lam) {
         return None;
     }
     let (j, k) = (x.neutral.len(), y.neutral.len());
-    let (inputs, lam) = join_rows(&x, &y, j, k);
+    let (inputs, lam) = fuse_rows(&x, &y, j, k);
     let pat = interleave(&a.pat, &b.pat, j, k);
     let neutral = [x.neutral, y.neutral].concat();
     let exp = if neutral.is_empty() {
         Exp::Map { width, inputs, lam }
     } else {
-        Exp::Reduce { width, inputs, lam, op: join_ops(&x.op, &y.op, j, k), neutral }
+        Exp::Reduce { width, inputs, lam, op: fuse_ops(&x.op, &y.op, j, k), neutral }
     };
     Some(Stm { pat, exp, span: b.span })
 }
@@ -117,7 +117,7 @@ pub(super) fn interleave<T: Clone>(a: &[T], b: &[T], j: usize, k: usize) -> Vec<
     [&a[..j], &b[..k], &a[j..], &b[k..]].concat()
 }
 
-fn join_rows(x: &Reduction, y: &Reduction, j: usize, k: usize) -> (Vec<Var>, Lambda) {
+fn fuse_rows(x: &Reduction, y: &Reduction, j: usize, k: usize) -> (Vec<Var>, Lambda) {
     let mut joint = Inputs::default();
     joint.add_all(x.inputs, x.lam);
     joint.add_all(y.inputs, y.lam);
@@ -131,7 +131,7 @@ fn join_rows(x: &Reduction, y: &Reduction, j: usize, k: usize) -> (Vec<Var>, Lam
 }
 
 /// The operator on pairs: left operands of both, then right operands of both.
-pub(super) fn join_ops(x: &Lambda, y: &Lambda, j: usize, k: usize) -> Lambda {
+pub(super) fn fuse_ops(x: &Lambda, y: &Lambda, j: usize, k: usize) -> Lambda {
     Lambda {
         params: interleave(&x.params, &y.params, j, k),
         body: Body {

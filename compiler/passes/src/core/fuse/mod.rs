@@ -1,4 +1,4 @@
-//! Fusion: maps are joined with the operator that consumes them, filters with reductions and filters, then all with their neighbours, so that
+//! Fusion: maps are fused with the operator that consumes them, filters with reductions and filters, then all with their neighbours, so that
 //! nothing is written only to be read once.
 //!
 //! ```text
@@ -24,7 +24,7 @@ mod vertical;
 use par_ir::alias::{base, updated_by};
 use par_ir::core::{Body, Exp, Lambda, Param, Program, Schedule, Stm};
 use par_ir::effects::Effects;
-use par_ir::place::joined;
+use par_ir::place::note_fusion;
 use par_ir::tuning;
 use par_ir::ty::{Atom, Dim, Type, Var, Vars};
 use par_ir::visit::Code;
@@ -52,7 +52,7 @@ impl Fuser<'_> {
 
     /// Notes that `fused` was made of two statements.
     fn note(&mut self, first: &Stm, second: &Stm, fused: &Stm) {
-        joined(self.vars, fused.pat.iter().map(|p| p.var), [second, first]);
+        note_fusion(self.vars, fused.pat.iter().map(|p| p.var), [second, first]);
     }
 
     /// The type of an array with another outermost size.
@@ -90,12 +90,12 @@ impl Fuser<'_> {
     }
 }
 
-/// Whether the rows of two operators may be worked on by one.
-fn may_join(a: &Lambda, b: &Lambda) -> bool {
-    a.schedule == b.schedule && a.schedule != Schedule::Apart
+/// True if the rows of two operators may be worked on by one.
+fn may_fuse(a: &Lambda, b: &Lambda) -> bool {
+    a.schedule == b.schedule && a.schedule != Schedule::Opaque
 }
 
-/// Whether two lambdas are small enough to become one.
+/// True if two lambdas are small enough to become one.
 fn small_enough(a: &Lambda, b: &Lambda) -> bool {
     statements(&a.body) + statements(&b.body) <= tuning::FUSED_STATEMENTS
 }
@@ -105,7 +105,7 @@ fn statements(body: &Body) -> usize {
     body.stms.iter().map(|s| 1 + inside(s)).sum()
 }
 
-/// Whether the statement `first`, of which nothing before `second` depends, may take place as late as
+/// True if the statement `first`, of which nothing before `second` depends, may take place as late as
 /// `second`. A failure must not come after one that it came before, and what `first` reads must not have been
 /// updated in place by then (the update would have to copy it).
 fn may_sink(body: &Body, first: usize, second: usize) -> bool {

@@ -1,4 +1,4 @@
-//! Taking parallel operators apart: the inputs and lambda that every one of them has, and joining two of these.
+//! Parts of parallel operators: inputs and lambda, and the fusion of those of two operators.
 //!
 //! ```text
 //! map n xs ys (\x y -> f)  and  map n ys zs (\y' z -> g)
@@ -42,7 +42,7 @@ pub(super) struct Inputs {
     pub arrays: Vec<Var>,
     /// One for each.
     pub params: Vec<Param>,
-    /// What stands for parameters that are not needed.
+    /// Atoms in place of parameters that are not needed.
     pub subst: Subst,
 }
 

@@ -43,7 +43,7 @@ fn retyped(body: &Body, users: &Users, map: usize) -> Option<(Atom, Vec<Param>)>
     }
 }
 
-/// What `p` is called after its change of type, if that is its only use and its rows stay as they are.
+/// Name of `p` after its change of type, if that is its only use and its rows stay as they are.
 fn only_retyped(body: &Body, users: &Users, map: usize, p: &Param) -> Option<Param> {
     let mut after = users.after(p.var, map);
     let user = &body.stms[after.next()?];

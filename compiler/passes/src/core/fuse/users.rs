@@ -1,4 +1,4 @@
-//! Who uses what in a body, kept while statements are fused, so that a sweep takes time in proportion to the body.
+//! Uses of variables in a body, updated while statements are fused, so that a sweep takes time in proportion to the body.
 //!
 //! A statement that disappears leaves its position empty until the sweep is over: positions stay valid.
 
@@ -43,12 +43,12 @@ impl Users {
         positions.flat_map(move |set| set.range((Excluded(at), Unbounded))).copied()
     }
 
-    /// Whether `v` is used after the statement `at`, or is a result.
+    /// True if `v` is used after the statement `at`, or is a result.
     pub(super) fn is_used_after(&self, v: Var, at: usize) -> bool {
         self.is_result(v) || self.after(v, at).next().is_some()
     }
 
-    /// Whether `v` is a result of the body.
+    /// True if `v` is a result of the body.
     pub(super) fn is_result(&self, v: Var) -> bool {
         self.results.contains(&v)
     }

@@ -49,7 +49,7 @@ fn fuse(body: &Body, users: &Users, first: usize, second: usize) -> Option<Stm> 
     let (other_width, other_inputs, other_lam) = rows(&consumer.exp)?;
     let made: Vec<Var> = producer.pat.iter().map(|p| p.var).collect();
     let fits = *width == other_width
-        && super::may_join(lam, other_lam)
+        && super::may_fuse(lam, other_lam)
         && small_enough(lam, other_lam)
         && may_sink(body, first, second)
         && only_inputs(consumer, &made)
@@ -65,7 +65,7 @@ fn fuse(body: &Body, users: &Users, first: usize, second: usize) -> Option<Stm> 
     Some(rebuild(producer, consumer, &kept, arrays, joint))
 }
 
-/// Whether the consumer uses `made` only as inputs (and in the types of its results).
+/// True if the consumer uses `made` only as inputs (and in the types of its results).
 pub(super) fn only_inputs(consumer: &Stm, made: &[Var]) -> bool {
     let mut exp = consumer.exp.clone();
     if let Some((inputs, _)) = rows_mut(&mut exp) {
@@ -89,7 +89,7 @@ pub(super) fn needed_elsewhere(body: &Body, users: &Users, second: usize, pat: &
     kept
 }
 
-/// Whether an operator may take in this producer, with these results to be kept.
+/// True if an operator may take in this producer, with these results to be kept.
 fn accepts(consumer: &Exp, lam: &Lambda, pat: &[Param], kept: &[bool]) -> bool {
     let mut extra = pat.iter().zip(kept).filter(|(_, k)| **k).map(|(p, _)| p);
     match consumer {
@@ -101,7 +101,7 @@ fn accepts(consumer: &Exp, lam: &Lambda, pat: &[Param], kept: &[bool]) -> bool {
     }
 }
 
-/// Whether a producer's body can be part of a kernel: of small rows only elements are read there.
+/// True if a producer's body can be part of a kernel: of small rows only elements are read there.
 fn becomes_scalar(body: &Body) -> bool {
     let is_row = |s: &Stm| {
         let made = matches!(s.exp, Exp::Literal(..) | Exp::Unflatten(_) | Exp::Index(..));

@@ -19,7 +19,7 @@
 mod widths;
 
 use par_ir::core::{Body, Exp, Fun, FunId, Lambda, Param, Program, Schedule, Stm};
-use par_ir::place::joined;
+use par_ir::place::note_fusion;
 use par_ir::visit::Code;
 use par_ir::{Atom, Dim, Elem, Prim, Scalar, Span, Type, Var, Vars};
 use std::collections::{BTreeSet, HashMap};
@@ -54,14 +54,14 @@ fn note_types(body: &Body, types: &mut HashMap<Var, Type>) {
     }
 }
 
-/// What is known of a function.
+/// Shape of a function's parameters and results.
 struct Signature {
     params: Vec<Param>,
     ret: Vec<Param>,
     mergeable: bool,
     /// The parameters that are sizes of rows.
     row_sizes: Vec<usize>,
-    /// Those of them, and of the results, that may differ between calls.
+    /// Sizes of parameters and results that may differ between calls.
     free: BTreeSet<Var>,
 }
 
@@ -84,7 +84,7 @@ impl Signature {
         of_args.chain(self.free.iter().filter(is_result).copied()).collect()
     }
 
-    /// Whether calls at these places of a body agree in what has to be the same.
+    /// True if calls at these places of a body agree in what has to be the same.
     fn fits(&self, body: &Body, group: &[usize]) -> bool {
         let args = self.arguments(group.iter().map(|at| &body.stms[*at]));
         self.differing(&args).is_subset(&self.free)
@@ -104,7 +104,7 @@ fn all_same(args: &[Atom]) -> bool {
     args.iter().all(|a| *a == args[0])
 }
 
-/// Whether a variable is a size in the types of these parameters.
+/// True if a variable is a size in the types of these parameters.
 fn is_size(v: Var, params: &[Param]) -> bool {
     params.iter().any(|p| p.ty.dims.contains(&Dim::Size(v.into())))
 }
@@ -115,7 +115,7 @@ struct Merger {
     vars: Vars,
 }
 
-/// What a parameter (or result) of the function is outside and inside the map.
+/// Types of a parameter (or result) of the function outside and inside the map.
 struct Lifted {
     /// The descriptor over the calls, for sizes and descriptors that differ between them.
     outer: HashMap<Var, Var>,
@@ -199,7 +199,7 @@ impl Merger {
                 l.inner.insert(p.var, args[i][0]);
                 continue;
             }
-            let input = self.joined(p, &params, args[i].clone(), width, &mut l, span, out);
+            let input = self.as_rows(p, &params, args[i].clone(), width, &mut l, span, out);
             let var = self.vars.fresh_like(p.var);
             let ty = l.inside(&p.ty);
             self.types.insert(var, ty.clone());
@@ -216,7 +216,7 @@ impl Merger {
         let results: Vec<Atom> = ret.iter().map(|q| l.inner[&q.var]).collect();
         let types = ret.iter().map(|q| l.inside(&q.ty)).collect();
         let outside: Vec<Param> = ret.iter().map(|q| self.outside(q, &ret, width, &mut l)).collect();
-        joined(&mut self.vars, called.iter().chain(&outside).map(|p| p.var), calls);
+        note_fusion(&mut self.vars, called.iter().chain(&outside).map(|p| p.var), calls);
         let body = Body { stms, results };
         let lam = Lambda { params: lam_params, body, ret: types, schedule: Schedule::Free };
         let rows: HashMap<Var, Var> = ret.iter().zip(&outside).map(|(q, p)| (q.var, p.var)).collect();
@@ -249,7 +249,7 @@ impl Merger {
 
     /// The arguments of all calls as the rows of one array (or descriptor).
     #[allow(clippy::too_many_arguments)]
-    fn joined(
+    fn as_rows(
         &mut self,
         p: &Param,
         params: &[Param],
@@ -307,7 +307,7 @@ impl Lifted {
     }
 }
 
-/// Whether a parameter that is the same in all calls may stay outside the map: a descriptor only if all arrays of
+/// True if a parameter that is the same in all calls may stay outside the map: a descriptor only if all arrays of
 /// its shape are the same too.
 fn shareable(p: &Param, params: &[Param], args: &[Vec<Atom>]) -> bool {
     let of_shape = |q: &Param| q.ty.dims.contains(&Dim::Seg(p.var));

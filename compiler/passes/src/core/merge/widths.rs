@@ -24,7 +24,7 @@ pub(super) struct Ragged {
     rows: Param,
 }
 
-/// Whether a size of rows may differ between calls: not where descriptors have rows of that size.
+/// True if a size of rows may differ between calls: not where descriptors have rows of that size.
 pub(super) fn may_differ(v: Var, all: &[&Param]) -> bool {
     let mentions = |p: &Param| p.ty.dims.iter().skip(1).any(|d| *d == size(v));
     let is_matrix = |p: &Param| !p.ty.is_desc() && p.ty.dims.iter().all(|d| matches!(d, Dim::Size(_)));

@@ -31,7 +31,7 @@ pub(super) fn simplify(env: &mut Env, exp: &Exp, p: &Param, span: Span, out: &mu
         Exp::Unflatten(x) => inverse(env, *x, p, |e| if let Exp::Flatten(y) = e { Some(*y) } else { None }),
         Exp::Concat(arrs) => match arrs.as_slice() {
             [only] if env.has_type(Atom::Var(*only), &p.ty) => Some(Exp::Atom(Atom::Var(*only))),
-            parts => rejoined(env, parts, p).or_else(|| spliced(env, parts, p)),
+            parts => slice_of_slices(env, parts, p).or_else(|| spliced(env, parts, p)),
         },
         _ => None,
     }
@@ -61,7 +61,7 @@ fn whole_slice(env: &Env, arr: Var, start: Atom, len: Atom, stride: Atom, p: &Pa
 }
 
 /// Slices of one array that follow each other are a slice again.
-fn rejoined(env: &Env, parts: &[Var], p: &Param) -> Option<Exp> {
+fn slice_of_slices(env: &Env, parts: &[Var], p: &Param) -> Option<Exp> {
     let one = Atom::i64(1);
     let slice = |v: &Var| match env.def(*v)? {
         Exp::Slice { arr, start, len, stride } if *stride == one => Some((*arr, *start, *len)),
@@ -80,9 +80,9 @@ fn rejoined(env: &Env, parts: &[Var], p: &Param) -> Option<Exp> {
     follow.then_some(exp)
 }
 
-/// Arrays that were joined before are joined at once.
+/// Concatenations of concatenations are one.
 fn spliced(env: &Env, parts: &[Var], p: &Param) -> Option<Exp> {
-    // The descriptors of ragged rows are joined as their arrays are.
+    // The descriptors of ragged rows are concatenated as their arrays are.
     if !p.ty.dims.iter().all(|d| matches!(d, Dim::Size(_))) || p.ty.is_desc() {
         return None;
     }
@@ -91,10 +91,10 @@ fn spliced(env: &Env, parts: &[Var], p: &Param) -> Option<Exp> {
         _ => vec![*v],
     };
     let all: Vec<Var> = parts.iter().flat_map(inner).collect();
-    (all.len() <= tuning::JOINED_PARTS && all != parts).then_some(Exp::Concat(all))
+    (all.len() <= tuning::CONCATENATED_PARTS && all != parts).then_some(Exp::Concat(all))
 }
 
-/// Whether `sum` is `a + b`.
+/// True if `sum` is `a + b`.
 fn is_sum(env: &Env, sum: Atom, a: Atom, b: Atom) -> bool {
     let zero = Atom::i64(0);
     (a == zero && sum == b)

@@ -10,7 +10,7 @@
 //! in ys                                     in ys
 //! ```
 //!
-//! Whatever may fail stays, even if its value is not needed. Since every variable is bound once, one set of live
+//! Statements that may fail stay, even if their values are not needed. Since every variable is bound once, one set of live
 //! variables does for the whole program; it is filled from the bottom up.
 
 use par_ir::core::{Body, Exp, Lambda, LoopForm, Param, Program, Stm};

@@ -90,7 +90,7 @@ fn part(lam: &Lambda, own: &[usize], inside: &HashSet<Var>) -> Option<(Vec<Stm>,
     (storable && !results.is_empty()).then_some((taken, results))
 }
 
-/// Whether reading what a statement gave takes less time than doing it again.
+/// True if reading what a statement gave takes less time than doing it again.
 fn is_worth_storing(stm: &Stm) -> bool {
     match &stm.exp {
         Exp::Prim(PrimOp::Un(..), _) => hoist::costs(stm),

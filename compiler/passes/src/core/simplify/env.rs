@@ -1,4 +1,4 @@
-//! What the simplifier knows at a point of the program.
+//! Knowledge of the simplifier at a point of the program.
 //!
 //! ```text
 //! let n2 = n                 -- copies:   n2 means n from here on
@@ -83,7 +83,7 @@ impl<'a> Env<'a> {
         }
     }
 
-    /// What `a` is by now: its original if it is a copy, a constant if its value is known here.
+    /// Current name of `a`: its original if it is a copy, a constant if its value is known here.
     pub fn atom(&self, a: Atom) -> Atom {
         let Atom::Var(v) = a else { return a };
         let a = self.copies.get(&v).copied().unwrap_or(a);
@@ -147,7 +147,7 @@ impl<'a> Env<'a> {
         self.types.get(&v).is_some_and(|t| t.elem == Elem::Desc)
     }
 
-    /// What `v` was defined as.
+    /// Definition of `v`.
     pub fn def(&self, v: Var) -> Option<&Exp> {
         self.defs.get(&v)
     }
@@ -162,7 +162,7 @@ impl<'a> Env<'a> {
         self.types.get(&v)
     }
 
-    /// Whether `a` has exactly the type `ty`.
+    /// True if `a` has exactly the type `ty`.
     pub fn has_type(&self, a: Atom, ty: &Type) -> bool {
         match a {
             Atom::Const(c) => *ty == Type::scalar(c.prim()),
@@ -221,7 +221,7 @@ impl<'a> Env<'a> {
         }
     }
 
-    /// What `a` is known to be at least.
+    /// Known lower bound of `a`.
     pub fn lower(&self, a: Atom) -> Option<i128> {
         a.var().and_then(|v| self.lowers.get(&v)).copied()
     }

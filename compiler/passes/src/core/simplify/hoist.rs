@@ -34,7 +34,7 @@ pub fn run(program: &mut Program) {
     }
 }
 
-/// What is known of variables in scope. Only `sizes` depends on the place; the rest holds wherever the variable is.
+/// Facts about variables in scope. Only `sizes` depends on the place; the rest holds wherever the variable is.
 struct Scope<'v> {
     vars: &'v mut Vars,
     types: HashMap<Var, Type>,
@@ -201,7 +201,7 @@ impl Scope<'_> {
         out.into_iter().map(|(s, _)| s).collect()
     }
 
-    /// Whether a statement may run where the program would not have run it.
+    /// True if a statement may run where the program would not have run it.
     fn harmless(&mut self, stm: &Stm) -> bool {
         let exp = &stm.exp;
         let mark = self.trail.len();

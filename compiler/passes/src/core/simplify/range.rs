@@ -21,7 +21,7 @@ use par_ir::prim::{BinOp, CmpOp, PrimOp};
 use par_ir::ty::{Atom, Var};
 use par_runtime::Scalar;
 
-/// Whether `x < y`, if it is certain (both of one integer type).
+/// True if `x < y`, if it is certain (both of one integer type).
 pub(super) fn less(env: &Env, x: Atom, y: Atom) -> Option<bool> {
     if surely_below(env, x, y) {
         return Some(true);
@@ -41,7 +41,7 @@ fn surely_below(env: &Env, x: Atom, y: Atom) -> bool {
         || matches!((constant(x), env.lower(y)), (Some(x), Some(least)) if x < least)
 }
 
-/// What `a`, which is then not negative, is at most.
+/// Upper bound of `a`, which is then not negative.
 fn largest(env: &Env, a: Atom) -> Option<i128> {
     interval(env, a, DEPTH).filter(|i| i.least >= 0).map(|i| i.most)
 }
@@ -76,7 +76,7 @@ fn holding(op: CmpOp, value: bool) -> CmpOp {
     }
 }
 
-/// What a comparison, which gave `value`, tells of a variable that is not negative: what it is below. An index that is not the last is
+/// Upper bound of a variable that is not negative, from a comparison that gave `value`. An index that is not the last is
 /// below the last.
 pub(super) fn below(env: &Env, op: CmpOp, value: bool, x: Atom, y: Atom) -> Option<(Var, Atom)> {
     let is_last = |i: Atom, last: Atom| {
@@ -93,7 +93,7 @@ pub(super) fn below(env: &Env, op: CmpOp, value: bool, x: Atom, y: Atom) -> Opti
     v.var().filter(|_| not_negative(env, v)).map(|v| (v, bound))
 }
 
-/// What a comparison with a constant, which gave `value`, tells: a variable and what it is at least.
+/// Lower bound of a variable, from a comparison with a constant that gave `value`.
 pub(super) fn least(env: &Env, op: CmpOp, value: bool, x: Atom, y: Atom) -> Option<(Var, i128)> {
     match (holding(op, value), x, constant(y), constant(x), y) {
         (CmpOp::Ne, Atom::Var(v), Some(0), ..) if not_negative(env, x) => Some((v, 1)),
@@ -145,7 +145,7 @@ fn shifted_down(env: &Env, a: Atom) -> bool {
     c <= 0 && env.lower(i).is_some_and(|least| least + c >= 0)
 }
 
-/// Whether `u + c <= y`, and neither side overflows.
+/// True if `u + c <= y`, and neither side overflows.
 fn reaches(env: &Env, u: Atom, c: i128, y: Atom) -> bool {
     match (constant(u), constant(y)) {
         (Some(u), Some(y)) => u + c <= y,

@@ -23,7 +23,7 @@ pub(super) fn simplify(env: &mut Env, mut stm: Stm, out: &mut Vec<Stm>) {
     match &mut stm.exp {
         Exp::Map { width, inputs, lam } => {
             rows(env, *width, inputs, lam);
-            if lam.schedule != Schedule::Apart {
+            if lam.schedule != Schedule::Opaque {
                 extract(env, *width, inputs, lam, &mut stm.pat, span, out);
             }
         }

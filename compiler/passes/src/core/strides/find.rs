@@ -9,16 +9,16 @@ use std::collections::HashSet;
 /// Numbers of parameters: arrays that are sliced together, with the descriptors of their rows.
 pub(super) type Groups = Vec<Vec<usize>>;
 
-/// What is known of a program's variables.
+/// Facts about a program's variables.
 #[derive(Default)]
 pub(super) struct Plan {
-    /// They may be slices with a step.
+    /// Arrays that may be slices with a step.
     sliced: HashSet<Var>,
     /// Something passes them on as such.
-    passed: HashSet<Var>,
+    forwarded: HashSet<Var>,
     /// Something updates them.
     consumed: HashSet<Var>,
-    /// They are given to turns or functions that go over all of them.
+    /// Arrays given to iterations or functions that go over all of them.
     in_order: HashSet<Var>,
 }
 
@@ -26,27 +26,27 @@ impl Plan {
     pub(super) fn of(program: &Program, consumed: HashSet<Var>) -> Plan {
         let mut plan = Plan { consumed, ..Plan::default() };
         loop {
-            let before = (plan.sliced.len(), plan.passed.len());
+            let before = (plan.sliced.len(), plan.forwarded.len());
             for f in &program.funs {
                 plan.body(program, &f.body);
                 if f.entry.is_none() {
                     plan.join(&f.ret, &[(&f.body.stms, &f.body.results)], &[], &[]);
                 }
             }
-            if (plan.sliced.len(), plan.passed.len()) == before {
+            if (plan.sliced.len(), plan.forwarded.len()) == before {
                 return plan;
             }
         }
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.passed.is_empty()
+        self.forwarded.is_empty()
     }
 
-    /// The groups of these parameters that are passed on as slices.
-    pub(super) fn passed(&self, params: &[Param]) -> Groups {
+    /// The groups of these parameters that are forwarded as slices.
+    pub(super) fn forwarded(&self, params: &[Param]) -> Groups {
         let mut all = groups(params);
-        all.retain(|group| group.iter().any(|i| self.passed.contains(&params[*i].var)));
+        all.retain(|group| group.iter().any(|i| self.forwarded.contains(&params[*i].var)));
         all
     }
 
@@ -100,7 +100,7 @@ impl Plan {
         }
     }
 
-    /// Notes which of these parameters are passed on as slices, since one of the values given for them is; so are those of `like`. Not
+    /// Notes which of these parameters are forwarded as slices, since one of the values given for them is; so are those of `like`. Not
     /// what the statements that are given it go over anyway: they are faster in order.
     fn join(&mut self, params: &[Param], values: &[(&[Stm], &[Atom])], like: &[Param], given: &[Stm]) {
         for group in groups(params) {
@@ -115,11 +115,11 @@ impl Plan {
             let is_slice = |a: Atom, stms: &[Stm]| {
                 a.var().is_some_and(|v| self.sliced.contains(&v) && !is_made_by(stms, v))
             };
-            let is_passed = group.iter().any(|i| self.passed.contains(&params[*i].var))
+            let is_forwarded = group.iter().any(|i| self.forwarded.contains(&params[*i].var))
                 || values.iter().any(|(stms, all)| group.iter().any(|i| is_slice(all[*i], stms)));
-            if is_passed {
+            if is_forwarded {
                 for p in group.iter().flat_map(names) {
-                    self.passed.insert(p.var);
+                    self.forwarded.insert(p.var);
                     self.sliced.insert(p.var);
                 }
             }
@@ -154,7 +154,7 @@ pub(super) fn groups(params: &[Param]) -> Groups {
     all
 }
 
-/// Whether statements make an array, or the one that it is a part of, anew.
+/// True if statements make an array, or the one that it is a part of, anew.
 pub(super) fn is_made_by(stms: &[Stm], v: Var) -> bool {
     let Some(stm) = stms.iter().find(|s| s.pat.iter().any(|p| p.var == v)) else { return false };
     match &stm.exp {
@@ -165,7 +165,7 @@ pub(super) fn is_made_by(stms: &[Stm], v: Var) -> bool {
     }
 }
 
-/// Whether statements go over all of an array, whatever the way through them.
+/// True if statements go over all of an array, whatever the way through them.
 fn goes_over(stms: &[Stm], v: Var) -> bool {
     let goes_over = |stm: &Stm| match &stm.exp {
         Exp::Map { inputs, .. }

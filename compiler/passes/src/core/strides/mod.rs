@@ -1,4 +1,4 @@
-//! Slices with steps are passed on as what they are slices of.
+//! Slices with steps are forwarded as an array, a start and a step.
 //!
 //! ```text
 //! (k, ys) = if c then (h, xs[0:h:2])          (k, n, at, step, all) = if c then (h, w, 0, 2, xs) else (m, m, 0, 1, zs)
@@ -6,10 +6,10 @@
 //! ```
 //!
 //! Branches, loops and calls pass arrays on by where they start ([`crate::flatten`]), so a slice with a step would have to be copied, for every
-//! position and in every turn. As an array, a start and a step it costs three numbers: the slice is taken where the array is used.
+//! position and in every iteration. As an array, a start and a step it costs three numbers: the slice is taken where the array is used.
 //! Steps are multiplied on the way, so that what a loop or a recursion takes slices of stays one array, and often is no state at all.
 //!
-//! [`find`] says which arrays are passed on so; a slice of what the same body makes is not one of them, since its copy costs no more than
+//! [`find`] says which arrays are forwarded so; a slice of what the same body makes is not one of them, since its copy costs no more than
 //! that did, nor one that is gone over anyway.
 
 mod find;
@@ -45,7 +45,7 @@ struct Slice {
 }
 
 impl Slice {
-    /// That of a statement, if it is one.
+    /// Slice of a statement, if it is one.
     fn of(stm: &Stm) -> Option<Slice> {
         match stm.exp {
             Exp::Slice { arr, start, stride, .. } => Some(Slice { arr, start, stride }),
@@ -58,7 +58,7 @@ impl Slice {
     }
 }
 
-/// Which parameters and results of a function are passed on as what they are slices of.
+/// Which parameters and results of a function are forwarded as what they are slices of.
 struct Signature {
     params: Groups,
     ret: Groups,
@@ -66,7 +66,7 @@ struct Signature {
 
 impl Signature {
     fn of(f: &Fun, plan: &Plan) -> Signature {
-        Signature { params: plan.passed(&f.params), ret: plan.passed(&f.ret) }
+        Signature { params: plan.forwarded(&f.params), ret: plan.forwarded(&f.ret) }
     }
 }
 
@@ -110,19 +110,19 @@ impl Strides<'_> {
             self.slices.insert(stm.pat[0].var, slice);
         }
         let span = stm.span;
-        let passed = match &mut stm.exp {
+        let forwarded = match &mut stm.exp {
             Exp::Call(f, args) => {
                 let Signature { params, ret } = &self.functions[f.0 as usize];
                 self.widen_values(args, params, span, out);
                 ret.clone()
             }
             Exp::If { then, other, .. } => {
-                let passed = self.plan.passed(&stm.pat);
+                let forwarded = self.plan.forwarded(&stm.pat);
                 for arm in [then, other] {
                     self.body(arm);
-                    self.widen_values(&mut arm.results, &passed, span, &mut arm.stms);
+                    self.widen_values(&mut arm.results, &forwarded, span, &mut arm.stms);
                 }
-                passed
+                forwarded
             }
             Exp::Loop { params, form, body } => self.repeat(params, form, body, span, out),
             exp => {
@@ -133,7 +133,7 @@ impl Strides<'_> {
                 vec![]
             }
         };
-        let slices = self.widen_params(&mut stm.pat, &passed, span);
+        let slices = self.widen_params(&mut stm.pat, &forwarded, span);
         out.push(stm);
         out.extend(slices);
     }
@@ -148,9 +148,9 @@ impl Strides<'_> {
     ) -> Groups {
         let (mut state, mut init): (Vec<Param>, Vec<Atom>) = std::mem::take(params).into_iter().unzip();
         state.iter().for_each(|p| self.note_param(p));
-        let passed = self.plan.passed(&state);
-        self.widen_values(&mut init, &passed, span, out);
-        let slices = self.widen_params(&mut state, &passed, span);
+        let forwarded = self.plan.forwarded(&state);
+        self.widen_values(&mut init, &forwarded, span, out);
+        let slices = self.widen_params(&mut state, &forwarded, span);
         *params = state.into_iter().zip(init).collect();
         if let LoopForm::While(cond) = form {
             self.body(cond);
@@ -161,9 +161,9 @@ impl Strides<'_> {
             cond.stms.splice(0..0, slices);
         }
         self.body(body);
-        self.widen_values(&mut body.results, &passed, span, &mut body.stms);
+        self.widen_values(&mut body.results, &forwarded, span, &mut body.stms);
         body.stms.splice(0..0, slices);
-        passed
+        forwarded
     }
 
     fn note_param(&mut self, p: &Param) {
@@ -217,7 +217,7 @@ impl Strides<'_> {
         put_before(values, groups, numbers);
     }
 
-    /// What arrays are slices of, if all are sliced alike, of arrays that belong together as they do; or the arrays themselves.
+    /// Arrays that these are slices of, if all are sliced alike, of arrays that belong together as they do; or the arrays themselves.
     fn sliced_alike(&self, members: &[Var], stms: &[Stm]) -> Sliced {
         let themselves = Sliced { all: members.to_vec(), cuts: vec![] };
         let (all, mut cuts): (Vec<Var>, Vec<_>) = members.iter().map(|v| self.cuts(*v)).unzip();
@@ -233,16 +233,16 @@ impl Strides<'_> {
         if alike && same_size && !made_here { Sliced { all, cuts } } else { themselves }
     }
 
-    /// What an array is a slice of, with a step: and the slices on the way, the last one first. Slices without steps before the first one
+    /// The array that a slice with a step is of, and the slices on the way, the last one first. Slices without steps before the first one
     /// with a step are left to be.
     fn cuts(&self, v: Var) -> (Var, Vec<(Atom, Atom)>) {
         let (mut of, mut cuts) = (v, Vec::new());
-        let (mut arr, mut passed) = (v, Vec::new());
+        let (mut arr, mut forwarded) = (v, Vec::new());
         while let Some(slice) = self.slices.get(&arr) {
-            passed.push((slice.start, slice.stride));
+            forwarded.push((slice.start, slice.stride));
             arr = slice.arr;
             if slice.has_step() {
-                (of, cuts) = (arr, passed.clone());
+                (of, cuts) = (arr, forwarded.clone());
             }
         }
         (of, cuts)

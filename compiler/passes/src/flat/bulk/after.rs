@@ -1,14 +1,14 @@
-//! What uses prefixes only at their own position is done by the scan itself.
+//! Maps that use prefixes only at their own position become part of the scan.
 //!
 //! ```text
 //! is = kernel scan (+) over n { xs[pos] }
 //! ys = kernel map over n { is[pos] - 1 }       ==>    ys = kernel scan (+) over n { xs[pos] } then \i { i - 1 }
 //! ```
 //!
-//! What is left of the prefixes is stored as before, if something else uses it.
+//! Prefixes are stored as before if something else uses them.
 
 use super::order;
-use super::{Joiner, reads};
+use super::{Fuser, reads};
 use par_ir::core::{self, Body};
 use par_ir::cost::{Time, operators};
 use par_ir::flat::{After, Block, Kernel, KernelKind, Op, Out, Stm, Ty};
@@ -17,13 +17,13 @@ use par_ir::ty::{Atom, Type, Var};
 use par_ir::visit::Code;
 use std::collections::{BTreeSet, HashMap};
 
-/// Joins scans with what follows them, from the top down.
-pub fn sweep(block: &mut Block, joiner: &mut Joiner) {
+/// Fuses scans with what follows them, from the top down.
+pub fn sweep(block: &mut Block, fuser: &mut Fuser) {
     let mut first = 0;
     while first < block.stms.len() {
         let end = block.stms.len().min(first + 1 + tuning::FLAT_FUSION_REACH);
         let partner = (first + 1..end).find_map(|second| {
-            let kept = block.stms[first].pat.iter().any(|p| joiner.vars.is_kept(p.var));
+            let kept = block.stms[first].pat.iter().any(|p| fuser.vars.is_opaque(p.var));
             let fits = !kept && follows(&block.stms[first], &block.stms[second]);
             fits.then(|| order::together(&block.stms, first, second)).flatten().map(|o| (second, o))
         });
@@ -31,13 +31,13 @@ pub fn sweep(block: &mut Block, joiner: &mut Joiner) {
             first += 1;
             continue;
         };
-        let joined = join(&block.stms[first], &block.stms[second], joiner);
-        order::replace(block, (first, second), &order, joined, joiner);
+        let fused = fuse(&block.stms[first], &block.stms[second], fuser);
+        order::replace(block, (first, second), &order, fused, fuser);
     }
 }
 
 /// Stores only those prefixes that something uses.
-pub fn narrow(block: &mut Block, joiner: &mut Joiner) {
+pub fn narrow(block: &mut Block, fuser: &mut Fuser) {
     let mut used: BTreeSet<Var> = block.results.free();
     block.stms.iter().for_each(|s| used.extend(s.op.free()));
     for stm in &mut block.stms {
@@ -45,20 +45,20 @@ pub fn narrow(block: &mut Block, joiner: &mut Joiner) {
         let KernelKind::Scan { neutral, after: None, .. } = &k.kind else { continue };
         let prefixes = &stm.pat[..neutral.len()];
         if prefixes.iter().any(|p| !used.contains(&p.var)) {
-            let after = stored(k, &stm.pat, joiner);
+            let after = stored(k, &stm.pat, fuser);
             keep_combined(k, after);
         }
     }
 }
 
 /// The prefixes and further results as outputs.
-fn stored(k: &Kernel, pat: &[par_ir::flat::Param], joiner: &mut Joiner) -> After {
+fn stored(k: &Kernel, pat: &[par_ir::flat::Param], fuser: &mut Fuser) -> After {
     let KernelKind::Scan { op, after, .. } = &k.kind else { unreachable!("only a scan has prefixes") };
     if let Some(after) = after {
         return (**after).clone();
     }
     let param = |(ty, p): (&Type, &par_ir::flat::Param)| core::Param {
-        var: joiner.vars.fresh_like(p.var),
+        var: fuser.vars.fresh_like(p.var),
         ty: ty.clone(),
     };
     let params: Vec<core::Param> = op.ret.iter().zip(pat).map(param).collect();
@@ -76,7 +76,7 @@ fn keep_combined(k: &mut Kernel, new: After) {
     *after = Some(Box::new(new));
 }
 
-/// Whether a map uses what a scan makes at its own position only.
+/// True if a map uses what a scan makes at its own position only.
 pub fn follows(scan: &Stm, map: &Stm) -> bool {
     let (Op::Kernel(s), Op::Kernel(m)) = (&scan.op, &map.op) else { return false };
     let (KernelKind::Scan { .. }, KernelKind::Map(outs)) = (&s.kind, &m.kind) else { return false };
@@ -107,7 +107,7 @@ fn scattered(outs: &[Out], made: &[Var]) -> Vec<Var> {
     found
 }
 
-/// Whether a map gains nothing from vectors that it does not lose by a pass of its own: it scatters, gathers, or does little.
+/// True if a map gains nothing from vectors that it does not lose by a pass of its own: it scatters, gathers, or does little.
 fn is_light(m: &Kernel, outs: &[Out]) -> bool {
     let mut elsewhere = false;
     reads::for_each(&m.body, &mut |_, i| elsewhere |= i != Atom::Var(m.pos));
@@ -115,10 +115,10 @@ fn is_light(m: &Kernel, outs: &[Out]) -> bool {
     operators(&m.body.stms, Time::Long).is_some_and(|n| moves || n <= tuning::AFTER_OPERATORS)
 }
 
-fn join(scan: &Stm, map: &Stm, joiner: &mut Joiner) -> Stm {
-    let (Op::Kernel(s), Op::Kernel(m)) = (&scan.op, &map.op) else { unreachable!("kernels are joined") };
+fn fuse(scan: &Stm, map: &Stm, fuser: &mut Fuser) -> Stm {
+    let (Op::Kernel(s), Op::Kernel(m)) = (&scan.op, &map.op) else { unreachable!("kernels are fused") };
     let KernelKind::Map(outs) = &m.kind else { unreachable!("a map follows") };
-    let mut after = stored(s, &scan.pat, joiner);
+    let mut after = stored(s, &scan.pat, fuser);
     let values: HashMap<Var, Atom> = by_position(&after, scan);
     let names = s.position_of(m);
     let mut body = m.body.substituted(&names);
@@ -129,12 +129,12 @@ fn join(scan: &Stm, map: &Stm, joiner: &mut Joiner) -> Stm {
     let mut kernel = (**s).clone();
     kernel.prologue.extend(m.prologue.substituted(&names));
     keep_combined(&mut kernel, after);
-    reads::tidy(&mut kernel);
+    reads::simplify(&mut kernel);
     let pat = [scan.pat.clone(), map.pat.clone()].concat();
-    joiner.joined(scan, map, pat, kernel)
+    fuser.fused(scan, map, pat, kernel)
 }
 
-/// What is stored at the position, by array.
+/// Atoms stored at the position, by array.
 fn by_position(after: &After, scan: &Stm) -> HashMap<Var, Atom> {
     let (mut found, mut at, mut result) = (HashMap::new(), 0, 0);
     for out in &after.outs {

@@ -1,4 +1,4 @@
-//! What is written over the elements that it is computed from is computed there.
+//! Elements that are written over those they are computed from are computed there.
 //!
 //! ```text
 //! zs = kernel map over [r] [m] \row pos j { ys[k + pos] * ys[j] }
@@ -13,7 +13,7 @@
 
 use super::inline::Element;
 use super::order::consumed;
-use super::{Joiner, reads};
+use super::{Fuser, reads};
 use par_ir::access::{Access, Emit, Facts, Symbol};
 use par_ir::build::Host;
 use par_ir::core::{self, At, Body, Exp};
@@ -24,14 +24,14 @@ use par_ir::visit::Code;
 use par_runtime::Prim;
 use std::collections::{BTreeSet, HashMap};
 
-/// What computes the elements of `array`, made by statement `at`, instead of reading them, and in place of which statement: if that is the
+/// The code for the elements of `array`, made by statement `at`, instead of a read, and the statement that it replaces: if that is the
 /// only one that uses them, and puts one over another.
 pub fn replacing(
     block: &Block,
     at: usize,
     array: Var,
     element: &Element,
-    joiner: &mut Joiner,
+    fuser: &mut Fuser,
 ) -> Option<(usize, Vec<Stm>)> {
     let mut users = (at + 1..block.stms.len()).filter(|i| block.stms[*i].op.uses_of(array) > 0);
     let user =
@@ -48,8 +48,8 @@ pub fn replacing(
         return None;
     }
     let mut stm = block.stms[user].clone();
-    element.put_into_kernel(&mut stm, array, joiner);
-    let mut stms = read_state(&mut stm, joiner)?;
+    element.put_into_kernel(&mut stm, array, fuser);
+    let mut stms = read_state(&mut stm, fuser)?;
     stms.push(stm);
     Some((user, stms))
 }
@@ -64,7 +64,7 @@ fn owner(stm: &Stm) -> Option<(&Kernel, Var)> {
 
 /// Reads the state where the array that it starts as is read at the index that is written, and copies of what else is read: what
 /// makes them.
-fn read_state(stm: &mut Stm, joiner: &mut Joiner) -> Option<Vec<Stm>> {
+fn read_state(stm: &mut Stm, fuser: &mut Fuser) -> Option<Vec<Stm>> {
     let (k, dest) = owner(stm)?;
     let (state, index) = k.body.stms.iter().find_map(|s| match &s.exp {
         Exp::Update { arr, at, .. } => Some((*arr, At::only_indices(at)?[0])),
@@ -79,7 +79,7 @@ fn read_state(stm: &mut Stm, joiner: &mut Joiner) -> Option<Vec<Stm>> {
     let mut made = Vec::new();
     for i in others {
         if let std::collections::hash_map::Entry::Vacant(new) = instead.entry(i) {
-            new.insert(copied(stm, dest, i, &mut made, joiner)?);
+            new.insert(copied(stm, dest, i, &mut made, fuser)?);
         }
     }
     if let Op::Kernel(k) = &mut stm.op {
@@ -90,22 +90,22 @@ fn read_state(stm: &mut Stm, joiner: &mut Joiner) -> Option<Vec<Stm>> {
 
 /// The elements of `array` at an index that is the same in all rows of a kernel: one for each column, if there is any row; and what
 /// the kernel calls the column.
-fn copied(stm: &Stm, array: Var, i: Atom, made: &mut Vec<Stm>, joiner: &mut Joiner) -> Option<(Var, Atom)> {
+fn copied(stm: &Stm, array: Var, i: Atom, made: &mut Vec<Stm>, fuser: &mut Fuser) -> Option<(Var, Atom)> {
     let (kernel, _) = owner(stm)?;
     let (rows, Dim::Size(width)) = kernel.space.as_rows()? else { return None };
     let column = kernel.innermost().into();
     let facts = Facts::default();
     let access = Access::of(kernel, &facts);
-    let (row, pos) = (joiner.vars.fresh_like(kernel.row), joiner.vars.fresh_like(kernel.pos));
+    let (row, pos) = (fuser.vars.fresh_like(kernel.row), fuser.vars.fresh_like(kernel.pos));
     let names = HashMap::from([(COLUMN, pos.into())]);
-    let mut code = Emit { vars: joiner.vars, names, stms: vec![], span: stm.span };
+    let mut code = Emit { vars: fuser.vars, names, stms: vec![], span: stm.span };
     let index = access.emit(&access.form(i)?, &mut code)?;
     let mut stms = code.stms;
     let Ty::Array(prim) = stm.pat[0].ty else { return None };
-    let element = core::Param { var: joiner.vars.fresh("x"), ty: par_ir::Type::scalar(prim) };
+    let element = core::Param { var: fuser.vars.fresh("x"), ty: par_ir::Type::scalar(prim) };
     let results = vec![element.var.into()];
     stms.push(core::Stm { pat: vec![element], exp: Exp::Index(array, vec![index]), span: stm.span });
-    let mut host = Host::new(stm, joiner.vars);
+    let mut host = Host::new(stm, fuser.vars);
     let any = host.prim("any", PrimOp::Cmp(CmpOp::Gt, Prim::I64), vec![rows, Atom::i64(0)]);
     let count = host.prim("columns", PrimOp::Select(Prim::I64), vec![any, width, Atom::i64(0)]);
     let kind = KernelKind::Map(vec![Out::Elem(prim)]);

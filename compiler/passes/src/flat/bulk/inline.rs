@@ -1,4 +1,4 @@
-//! What is cheap to compute again is computed where it is read.
+//! Elements that are cheap to compute again are computed where they are read.
 //!
 //! ```text
 //! ys = kernel map over n { let y = 1 - xs[pos]  in y }
@@ -33,7 +33,7 @@
 
 use super::in_place;
 use super::order::consumed;
-use super::{Joiner, reads};
+use super::{Fuser, reads};
 use par_ir::core::{self, Body, Exp};
 use par_ir::cost::{Time, operators};
 use par_ir::effects::Effects;
@@ -46,18 +46,18 @@ use par_runtime::Prim;
 use std::collections::BTreeSet;
 
 /// Inlines what pays, from the top down.
-pub fn sweep(block: &mut Block, joiner: &mut Joiner) {
+pub fn sweep(block: &mut Block, fuser: &mut Fuser) {
     let mut at = 0;
     while at < block.stms.len() {
-        for (array, forms) in elements(block, at, joiner) {
-            let replacing = forms.iter().find_map(|e| in_place::replacing(block, at, array, e, joiner));
+        for (array, forms) in elements(block, at, fuser) {
+            let replacing = forms.iter().find_map(|e| in_place::replacing(block, at, array, e, fuser));
             if let Some((user, stms)) = replacing {
                 block.stms.splice(user..=user, stms);
                 continue;
             }
             let found = forms.into_iter().find_map(|e| Some((readers(block, at, array, &e)?, e)));
             if let Some((readers, element)) = found {
-                readers.into_iter().for_each(|r| element.put_into_kernel(&mut block.stms[r], array, joiner));
+                readers.into_iter().for_each(|r| element.put_into_kernel(&mut block.stms[r], array, fuser));
             }
         }
         at += 1;
@@ -65,21 +65,21 @@ pub fn sweep(block: &mut Block, joiner: &mut Joiner) {
 }
 
 /// Arrays that a statement makes, with their elements if these are cheap, in several forms.
-fn elements(block: &Block, at: usize, joiner: &mut Joiner) -> Vec<(Var, Vec<Element>)> {
+fn elements(block: &Block, at: usize, fuser: &mut Fuser) -> Vec<(Var, Vec<Element>)> {
     let stm = &block.stms[at];
     if let Op::Concat(parts) = &stm.op {
-        let element = concat(block, at, parts, joiner).into_iter().collect();
+        let element = concat(block, at, parts, fuser).into_iter().collect();
         return vec![(stm.pat[0].var, element)];
     }
     if keeps_checks(stm) {
         return (0..stm.pat.len()).filter_map(|i| Some((stm.pat[i].var, vec![number(stm, i)?]))).collect();
     }
     let forms = |i: usize| [false, true].into_iter().filter_map(|rest| Element::of(stm, i, rest)).collect();
-    let free = stored(stm).filter(|i| !joiner.vars.is_kept(stm.pat[*i].var));
+    let free = stored(stm).filter(|i| !fuser.vars.is_opaque(stm.pat[*i].var));
     free.map(|i| (stm.pat[i].var, forms(i))).collect()
 }
 
-/// Whether a map runs in any case, since it may fail, and has several results.
+/// True if a map runs in any case, since it may fail, and has several results.
 fn keeps_checks(stm: &Stm) -> bool {
     let Op::Kernel(k) = &stm.op else { return false };
     let stores = |outs: &[Out]| outs.len() > 1 && outs.iter().all(|o| matches!(o, Out::Elem(_)));
@@ -106,7 +106,7 @@ fn stored(stm: &Stm) -> std::ops::Range<usize> {
 }
 
 /// An element of two arrays one behind the other.
-fn concat(block: &Block, at: usize, parts: &[Var], joiner: &mut Joiner) -> Option<Element> {
+fn concat(block: &Block, at: usize, parts: &[Var], fuser: &mut Fuser) -> Option<Element> {
     let [first, second] = parts else { return None };
     let made = |v: Var| {
         let found = block.stms[..at].iter().find(|s| s.pat.iter().any(|p| p.var == v))?;
@@ -116,15 +116,15 @@ fn concat(block: &Block, at: usize, parts: &[Var], joiner: &mut Joiner) -> Optio
     let (a, b) = (made(*first)?, made(*second)?);
     let n = a.space.as_ref()?.as_flat()?;
     let Ty::Array(prim) = block.stms[at].pat[0].ty else { return None };
-    let pos = joiner.vars.fresh_like(a.pos);
-    let (inside, after) = (joiner.vars.fresh("inside"), joiner.vars.fresh("after"));
-    let result = joiner.vars.fresh("x");
-    let arm = |e: &Element, i: Var, joiner: &mut Joiner| {
+    let pos = fuser.vars.fresh_like(a.pos);
+    let (inside, after) = (fuser.vars.fresh("inside"), fuser.vars.fresh("after"));
+    let result = fuser.vars.fresh("x");
+    let arm = |e: &Element, i: Var, fuser: &mut Fuser| {
         let mut subst = Subst::from([(e.pos, Atom::Var(i))]);
-        let stms = e.stms.refreshed_with(joiner.vars, &mut subst);
+        let stms = e.stms.refreshed_with(fuser.vars, &mut subst);
         Body { stms, results: vec![e.result.substituted(&subst)] }
     };
-    let (then, mut other) = (arm(&a, pos, joiner), arm(&b, after, joiner));
+    let (then, mut other) = (arm(&a, pos, fuser), arm(&b, after, fuser));
     let span = block.stms[at].span;
     let bind = |var, ty, exp| core::Stm { pat: vec![core::Param { var, ty }], exp, span };
     let minus = Exp::Prim(PrimOp::Bin(BinOp::Sub, Prim::I64), vec![Atom::Var(pos), n]);
@@ -149,18 +149,18 @@ fn concat(block: &Block, at: usize, parts: &[Var], joiner: &mut Joiner) -> Optio
 pub(super) struct Element {
     /// Of a concatenation nothing is known.
     pub(super) space: Option<Space>,
-    /// What says in which row a position is.
+    /// Variables that say in which row a position is.
     rows: Vec<Var>,
     pos: Var,
     prologue: Vec<core::Stm>,
     stms: Vec<core::Stm>,
     result: Atom,
-    /// It takes no longer than reading it.
+    /// True if it takes no longer than a read.
     is_free: bool,
 }
 
 impl Element {
-    /// If it is cheap and cannot fail. The `rest` of what the kernel stores may be read instead of computed.
+    /// The element of a statement, if it is cheap and cannot fail. The `rest` of what the kernel stores may be read instead of computed.
     fn of(stm: &Stm, number: usize, rest: bool) -> Option<Element> {
         let Op::Kernel(k) = &stm.op else { return None };
         let result = k.body.results[number];
@@ -201,7 +201,7 @@ impl Element {
         !self.prologue.is_empty() || self.rows.iter().any(mentions)
     }
 
-    /// Whether a kernel may compute the elements that it reads: one for each of its own, or for each of its rows.
+    /// True if a kernel may compute the elements that it reads: one for each of its own, or for each of its rows.
     fn fits(&self, k: &Kernel, array: Var) -> bool {
         let mut reads = Vec::new();
         reads::of_kernel(k, &mut |arr, i| reads.push((arr, i)));
@@ -224,19 +224,19 @@ impl Element {
     }
 
     /// Replaces the reads of the array in a kernel.
-    pub(super) fn put_into_kernel(&self, stm: &mut Stm, array: Var, joiner: &mut Joiner) {
+    pub(super) fn put_into_kernel(&self, stm: &mut Stm, array: Var, fuser: &mut Fuser) {
         let Op::Kernel(k) = &mut stm.op else { return };
         let mut prologue = Body { stms: std::mem::take(&mut k.prologue), results: vec![] };
         let rows = k.row_binders();
-        self.put_into_body(&mut prologue, array, &rows, &mut vec![], joiner);
+        self.put_into_body(&mut prologue, array, &rows, &mut vec![], fuser);
         let mut added = Vec::new();
-        self.put_into_body(&mut k.body, array, &rows, &mut added, joiner);
+        self.put_into_body(&mut k.body, array, &rows, &mut added, fuser);
         if let KernelKind::Scan { after: Some(after), .. } = &mut k.kind {
-            self.put_into_body(&mut after.body, array, &rows, &mut added, joiner);
+            self.put_into_body(&mut after.body, array, &rows, &mut added, fuser);
         }
         k.prologue = prologue.stms;
         k.prologue.extend(added);
-        reads::tidy(k);
+        reads::simplify(k);
     }
 
     fn put_into_body(
@@ -245,18 +245,18 @@ impl Element {
         array: Var,
         rows: &[Var],
         added: &mut Vec<core::Stm>,
-        joiner: &mut Joiner,
+        fuser: &mut Fuser,
     ) {
         let mut stms = Vec::with_capacity(body.stms.len());
         for mut stm in std::mem::take(&mut body.stms) {
-            stm.exp.for_each_body_mut(|b| self.put_into_body(b, array, rows, added, joiner));
+            stm.exp.for_each_body_mut(|b| self.put_into_body(b, array, rows, added, fuser));
             if let Exp::Index(arr, is) = &stm.exp
                 && *arr == array
             {
                 let mut subst = Subst::from([(self.pos, is[0])]);
                 subst.extend(self.rows.iter().copied().zip(rows.iter().map(|v| Atom::Var(*v))));
-                added.extend(self.prologue.refreshed_with(joiner.vars, &mut subst));
-                stms.extend(self.stms.refreshed_with(joiner.vars, &mut subst));
+                added.extend(self.prologue.refreshed_with(fuser.vars, &mut subst));
+                stms.extend(self.stms.refreshed_with(fuser.vars, &mut subst));
                 stm.exp = Exp::Atom(self.result.substituted(&subst));
             }
             stms.push(stm);
@@ -313,7 +313,7 @@ fn loads_of(stms: &[core::Stm], pass: &dyn Fn(Var, Atom) -> bool) -> usize {
     stms.iter().map(load).sum()
 }
 
-/// Those statements, in order, that something needed needs.
+/// Statements, in order, that something needed needs.
 fn needed_of(stms: &[core::Stm], needed: &mut BTreeSet<Var>) -> Vec<core::Stm> {
     let mut found = Vec::new();
     for stm in stms.iter().rev() {

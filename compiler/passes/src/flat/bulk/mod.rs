@@ -1,4 +1,4 @@
-//! Bulk operations of one FLAT block joined, so that less is stored and read again.
+//! Bulk operations of one FLAT block fused, so that less is stored and read again.
 //!
 //! ```text
 //! bits, is = kernel scan over n { … in (b, b) }        total = kernel reduce over n { … in b }
@@ -7,12 +7,12 @@
 //! ys = kernel map (scatter xs) over n { … is[pos] js[pos] total … }
 //! ```
 //!
-//! 0. What is computed twice or copied whole is not ([`same`]).
-//! 1. What is cheap to compute again is computed where it is read ([`inline`]), if nothing else needs it stored.
-//!    The last prefix gets a reduction of its own, if that lets the others go ([`totals`]).
+//! 0. Common subexpressions and copies between kernels are eliminated ([`same`]).
+//! 1. Elements that are cheap to compute are computed where they are read ([`inline`]), if nothing else needs them stored.
+//!    The last prefix gets a reduction of its own, if the others need not be stored then ([`totals`]).
 //!    Rows whose elements are all combined are combined one by one first ([`rows`]).
 //! 2. Scans over one space become one ([`scans`]).
-//! 3. What uses prefixes only at their own position is done by the scan itself ([`after`]).
+//! 3. A map that uses prefixes only at their own position becomes part of the scan ([`after`]).
 //!
 //! Fusion of CORE has done the same with nests and their producers; this pass sees what flattening has made of them, and scans.
 //! No check changes its place among those that may fail ([`order`]). What is unused afterwards is for `prune`.
@@ -39,18 +39,18 @@ pub(crate) fn run(program: &mut Program) {
         same::Known::default().block(&mut f.body);
         let mut last = totals::Predecessors::default();
         last.note(&f.body);
-        Joiner { vars, places, last }.block(&mut f.body);
+        Fuser { vars, places, last }.block(&mut f.body);
     }
 }
 
-/// What joining needs besides the block.
-struct Joiner<'p> {
+/// The state of fusion besides the block.
+struct Fuser<'p> {
     vars: &'p mut Vars,
     places: &'p mut Places,
     last: totals::Predecessors,
 }
 
-impl Joiner<'_> {
+impl Fuser<'_> {
     fn block(&mut self, block: &mut Block) {
         for stm in &mut block.stms {
             stm.op.for_each_block_mut(|b| self.block(b));
@@ -64,8 +64,8 @@ impl Joiner<'_> {
     }
 
     /// The statement in place of two.
-    fn joined(&mut self, a: &Stm, b: &Stm, pat: Vec<Param>, kernel: Kernel) -> Stm {
-        let place = self.places.joined(a.place, b.place);
+    fn fused(&mut self, a: &Stm, b: &Stm, pat: Vec<Param>, kernel: Kernel) -> Stm {
+        let place = self.places.fused(a.place, b.place);
         Stm { pat, op: Op::Kernel(Box::new(kernel)), span: a.span, place }
     }
 }

@@ -7,7 +7,7 @@
 //! c = … s b …
 //! ```
 //!
-//! What does not need the first of them goes before the pair, what needs it goes behind. That must neither change which check
+//! Statements between a pair that do not need the first go before the pair, the others behind. That must neither change which check
 //! fails first, nor let an array be read after the update that would have been its last use: the update would copy it.
 //!
 //! If the first may fail, a check that would go before it is put behind the pair instead, if all that it guards until then is how long an
@@ -20,7 +20,7 @@
 //! c = … a b …                 check 0 <= n
 //! ```
 
-use super::{Joiner, reads};
+use super::{Fuser, reads};
 use par_ir::effects::Effects;
 use par_ir::flat::{Block, Kernel, KernelKind, Op, Param, Stm, Ty};
 use par_ir::prim::{BinOp, PrimOp};
@@ -69,7 +69,7 @@ pub fn together(stms: &[Stm], first: usize, second: usize) -> Option<Order> {
     (!updates && !update).then_some(Order { deferred, ..order })
 }
 
-/// Those of these statements that may fail, if all of them are checks of sizes, and nothing behind them minds a negative one.
+/// Statements that may fail, if all of them are checks of sizes, and nothing behind them minds a negative one.
 fn deferrable(stms: &[Stm], before: &[usize]) -> Option<Vec<usize>> {
     let (checks, others): (Vec<usize>, Vec<usize>) = before.iter().partition(|i| stms[**i].has_effect());
     let sizes = checks.iter().all(|i| checked_size(&stms[*i].op).is_some());
@@ -90,19 +90,19 @@ fn checked_size(op: &Op) -> Option<Atom> {
 }
 
 /// An array whose size is checked later has no elements if that is negative.
-fn guarded(stm: Stm, sizes: &[Atom], joiner: &mut Joiner) -> Vec<Stm> {
+fn guarded(stm: Stm, sizes: &[Atom], fuser: &mut Fuser) -> Vec<Stm> {
     let size = if let Op::Replicate(n, _) = &stm.op { *n } else { return vec![stm] };
     if !sizes.contains(&size) {
         return vec![stm];
     }
-    let param = Param { var: joiner.vars.fresh("size"), ty: Ty::Scalar(Prim::I64) };
+    let param = Param { var: fuser.vars.fresh("size"), ty: Ty::Scalar(Prim::I64) };
     let op = Op::Prim(PrimOp::Bin(BinOp::Max, Prim::I64), vec![size, Atom::i64(0)]);
     let clamped = Stm { pat: vec![param], op, span: stm.span, place: stm.place };
     let Op::Replicate(_, x) = stm.op else { unreachable!("seen above") };
     vec![clamped, Stm { op: Op::Replicate(param.var.into(), x), ..stm }]
 }
 
-/// Whether a kernel updates what another one reads and it does not, so that only joined they would need a copy.
+/// True if fusing would extend a live range past its in-place update: `kernel` updates what `other` uses and it does not read itself.
 fn ends_use(kernel: &Stm, other: &Stm) -> bool {
     let Op::Kernel(k) = &kernel.op else { return true };
     let mut read = BTreeSet::new();
@@ -117,14 +117,14 @@ pub fn replace(
     (first, second): (usize, usize),
     order: &Order,
     stm: Stm,
-    joiner: &mut Joiner,
+    fuser: &mut Fuser,
 ) {
     let sizes: Vec<Atom> = order.deferred.iter().filter_map(|i| checked_size(&block.stms[*i].op)).collect();
     let mut old: Vec<Option<Stm>> = std::mem::take(&mut block.stms).into_iter().map(Some).collect();
     let mut take = |i: usize| old[i].take();
     let mut new: Vec<Stm> = (0..first).filter_map(&mut take).collect();
     for earlier in order.before.iter().filter_map(|i| take(*i)) {
-        new.extend(guarded(earlier, &sizes, joiner));
+        new.extend(guarded(earlier, &sizes, fuser));
     }
     new.push(stm);
     new.extend(order.deferred.iter().filter_map(|i| take(*i)));

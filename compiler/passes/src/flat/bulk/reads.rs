@@ -52,7 +52,7 @@ pub fn redirect(body: &mut Body, array: Var, instead: &HashMap<Atom, (Var, Atom)
 }
 
 /// Removes statements of a kernel that only give a scalar another name, or compute again what is known.
-pub fn tidy(k: &mut Kernel) {
+pub fn simplify(k: &mut Kernel) {
     let own = |o: &Out| matches!(o, Out::Own { .. });
     let changes = matches!(&k.kind, KernelKind::Map(outs) if outs.iter().any(own));
     let mut known = Known { changes, ..Known::default() };
@@ -67,7 +67,7 @@ pub fn tidy(k: &mut Kernel) {
 
 #[derive(Default)]
 struct Known {
-    /// What the kernel reads changes while it runs.
+    /// True if arrays that the kernel reads change while it runs.
     changes: bool,
     names: Subst,
     seen: HashMap<Key, Atom>,
@@ -93,7 +93,7 @@ impl Known {
         body.results.substitute(&self.names);
     }
 
-    /// What a statement gives, if that is known by another name.
+    /// Known name of a statement's value.
     fn value(&mut self, stm: &Stm) -> Option<Atom> {
         let [p] = stm.pat.as_slice() else { return None };
         match &stm.exp {

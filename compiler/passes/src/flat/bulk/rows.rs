@@ -1,4 +1,4 @@
-//! What is made row by row, only to be read by one operation over all elements, is not stored in between: the operation goes
+//! Rows that are only read by one operation over all elements are not stored in between: the operation goes
 //! over the rows. A reduction combines every row first.
 //!
 //! ```text
@@ -8,11 +8,11 @@
 //! s  = kernel reduce (+) over t { ys[pos] }    ==>  s  = kernel reduce (+) over n { ps[pos] }
 //! ```
 //!
-//! What depends on nothing but the position is computed where it is read anyway ([`super::inline`]).
+//! Elements that depend on nothing but the position are computed where they are read anyway ([`super::inline`]).
 
 use super::order::consumed;
 use super::users::Users;
-use super::{Joiner, reads};
+use super::{Fuser, reads};
 use par_ir::core::{self, Body, Exp};
 use par_ir::effects::Effects;
 use par_ir::flat::{Block, Kernel, KernelKind, Op, Out, Param, Space, Stm, Ty};
@@ -21,13 +21,13 @@ use par_ir::ty::{Atom, Dim, Type, Var};
 use par_ir::visit::{Code, Subst};
 use par_runtime::Prim;
 
-/// Joins what can be joined, from the top down.
-pub fn sweep(block: &mut Block, joiner: &mut Joiner) {
+/// Fuses what can be fused, from the top down.
+pub fn sweep(block: &mut Block, fuser: &mut Fuser) {
     let (mut at, mut users) = (0, Users::of(block));
     while at < block.stms.len() {
-        if let Some(user) = consumer(block, &users, at, joiner) {
-            let joined = join(&block.stms[at], &block.stms[user], joiner);
-            block.stms.splice(user..=user, joined);
+        if let Some(user) = consumer(block, &users, at, fuser) {
+            let fused = fuse(&block.stms[at], &block.stms[user], fuser);
+            block.stms.splice(user..=user, fused);
             block.stms.remove(at);
             users = Users::of(block);
         } else {
@@ -37,13 +37,13 @@ pub fn sweep(block: &mut Block, joiner: &mut Joiner) {
 }
 
 /// The operation over all elements that is the only one to read what a map over rows makes, and reads it in order.
-fn consumer(block: &Block, users: &Users, at: usize, joiner: &Joiner) -> Option<usize> {
+fn consumer(block: &Block, users: &Users, at: usize, fuser: &Fuser) -> Option<usize> {
     let map = &block.stms[at];
     let Op::Kernel(k) = &map.op else { return None };
     let KernelKind::Map(outs) = &k.kind else { return None };
     let (rows, dim) = k.space.as_rows()?;
     let stored = outs.iter().all(|o| matches!(o, Out::Elem(_)));
-    if !stored || map.pat.iter().any(|p| joiner.vars.is_kept(p.var)) {
+    if !stored || map.pat.iter().any(|p| fuser.vars.is_opaque(p.var)) {
         return None;
     }
     let mut users = users.of_any(&map.pat).into_iter();
@@ -77,7 +77,7 @@ fn consumer(block: &Block, users: &Users, at: usize, joiner: &Joiner) -> Option<
     (covers && block.stms[at + 1..=user].iter().all(stay)).then_some(user)
 }
 
-/// Whether rows do not matter to a kernel over all elements, and it reads those of the map at its own position only.
+/// True if rows do not matter to a kernel over all elements, and it reads those of the map at its own position only.
 fn reads_in_order(stm: &Stm, map: &Stm) -> bool {
     let Op::Kernel(k) = &stm.op else { return false };
     let fits = match &k.kind {
@@ -99,7 +99,7 @@ fn reads_in_order(stm: &Stm, map: &Stm) -> bool {
 }
 
 /// The operation over rows; after it, if it is a reduction, that of what the rows result in.
-fn join(map: &Stm, user: &Stm, joiner: &mut Joiner) -> Vec<Stm> {
+fn fuse(map: &Stm, user: &Stm, fuser: &mut Fuser) -> Vec<Stm> {
     let (Op::Kernel(k), Op::Kernel(other)) = (&map.op, &user.op) else { unreachable!("both are kernels") };
     let mut rest = other.body.substituted(&Subst::from([(other.pos, Atom::Var(k.pos))]));
     let element = |arr: Var| map.pat.iter().position(|p| p.var == arr).map(|i| k.body.results[i]);
@@ -107,31 +107,31 @@ fn join(map: &Stm, user: &Stm, joiner: &mut Joiner) -> Vec<Stm> {
     let stms = [k.body.stms.clone(), rest.stms].concat();
     let body = Body { stms, results: rest.results };
     let mut of_rows = Kernel { kind: other.kind.clone(), body, ..(**k).clone() };
-    reads::tidy(&mut of_rows);
+    reads::simplify(&mut of_rows);
     if !matches!(other.kind, KernelKind::Reduce { .. }) {
-        return vec![joiner.joined(user, map, user.pat.clone(), of_rows)];
+        return vec![fuser.fused(user, map, user.pat.clone(), of_rows)];
     }
     let parts: Vec<Param> =
-        user.pat.iter().map(|p| Param { var: joiner.vars.fresh_like(p.var), ty: p.ty }).collect();
-    let of_all = of_results(&parts, &k.space, other, user, joiner);
-    vec![joiner.joined(user, map, parts, of_rows), of_all]
+        user.pat.iter().map(|p| Param { var: fuser.vars.fresh_like(p.var), ty: p.ty }).collect();
+    let of_all = of_results(&parts, &k.space, other, user, fuser);
+    vec![fuser.fused(user, map, parts, of_rows), of_all]
 }
 
 /// The reduction of what rows resulted in.
-fn of_results(parts: &[Param], space: &Space, k: &Kernel, reduction: &Stm, joiner: &mut Joiner) -> Stm {
+fn of_results(parts: &[Param], space: &Space, k: &Kernel, reduction: &Stm, fuser: &mut Fuser) -> Stm {
     let (rows, _) = space.as_rows().expect("a space of rows");
-    let (row, pos) = (joiner.vars.fresh_like(k.row), joiner.vars.fresh_like(k.pos));
+    let (row, pos) = (fuser.vars.fresh_like(k.row), fuser.vars.fresh_like(k.pos));
     let (mut stms, mut results) = (Vec::new(), Vec::new());
     for part in parts {
         let Ty::Array(prim) = part.ty else { unreachable!("reductions make arrays") };
-        let var = joiner.vars.fresh_like(part.var);
+        let var = fuser.vars.fresh_like(part.var);
         let exp = Exp::Index(part.var, vec![Atom::Var(pos)]);
         let pat = vec![core::Param { var, ty: Type::scalar(prim) }];
         stms.push(core::Stm { pat, exp, span: reduction.span });
         results.push(Atom::Var(var));
     }
     let KernelKind::Reduce { op, neutral } = &k.kind else { unreachable!("a reduction") };
-    let kind = KernelKind::Reduce { op: op.refreshed(joiner.vars), neutral: neutral.clone() };
+    let kind = KernelKind::Reduce { op: op.refreshed(fuser.vars), neutral: neutral.clone() };
     let body = Body { stms, results };
     let kernel =
         Kernel { kind, space: Space::flat(rows), index: vec![pos], row, pos, prologue: vec![], body };

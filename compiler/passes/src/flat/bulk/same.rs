@@ -14,13 +14,13 @@ use par_ir::ty::{Atom, Var};
 use par_ir::visit::{Code, Subst};
 use std::collections::HashMap;
 
-/// What is known in a block and those around it.
+/// Facts of a block and those around it.
 #[derive(Default)]
 pub struct Known {
     scalars: HashMap<Computed, Var>,
     /// Lengths of arrays.
     lengths: HashMap<Var, Atom>,
-    /// What was added, to forget it at the end of the block that it is in.
+    /// Facts to forget at the end of the block.
     added: Vec<Added>,
 }
 

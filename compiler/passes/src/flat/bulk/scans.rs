@@ -9,7 +9,7 @@
 
 use super::order;
 use super::users::Users;
-use super::{Joiner, reads};
+use super::{Fuser, reads};
 use par_ir::core::{Body, Lambda};
 use par_ir::flat::{Block, Kernel, KernelKind, Op, Param, Stm};
 use par_ir::tuning;
@@ -17,8 +17,8 @@ use par_ir::ty::{Atom, Var};
 use par_ir::visit::Code;
 use std::collections::BTreeSet;
 
-/// Joins what pays, from the top down.
-pub fn sweep(block: &mut Block, joiner: &mut Joiner) {
+/// Fuses what pays, from the top down.
+pub fn sweep(block: &mut Block, fuser: &mut Fuser) {
     let (mut first, mut users) = (0, Users::of(block));
     while first < block.stms.len() {
         let end = block.stms.len().min(first + 1 + tuning::FLAT_FUSION_REACH);
@@ -31,8 +31,8 @@ pub fn sweep(block: &mut Block, joiner: &mut Joiner) {
             first += 1;
             continue;
         };
-        let joined = join(&block.stms[first], &block.stms[second], joiner);
-        order::replace(block, (first, second), &order, joined, joiner);
+        let fused = fuse(&block.stms[first], &block.stms[second], fuser);
+        order::replace(block, (first, second), &order, fused, fuser);
         users = Users::of(block);
     }
 }
@@ -66,9 +66,9 @@ fn related(block: &Block, users: &Users, first: usize, second: usize) -> bool {
     !of_a.contains(&second) && (!common(ka).is_disjoint(&common(kb)) || read_together())
 }
 
-fn join(a: &Stm, b: &Stm, joiner: &mut Joiner) -> Stm {
+fn fuse(a: &Stm, b: &Stm, fuser: &mut Fuser) -> Stm {
     let (Some((ka, f, x, exclusive)), Some((kb, g, y, _))) = (scan(a), scan(b)) else {
-        unreachable!("only scans are joined")
+        unreachable!("only scans are fused")
     };
     let (k, l) = (x.len(), y.len());
     let names = ka.position_of(kb);
@@ -90,8 +90,8 @@ fn join(a: &Stm, b: &Stm, joiner: &mut Joiner) -> Stm {
     let kind = KernelKind::Scan { op, neutral: [x, y].concat(), exclusive, after: None };
     let prologue = [ka.prologue.clone(), kb.prologue.substituted(&names)].concat();
     let mut kernel = Kernel { kind, prologue, body, ..ka.clone() };
-    reads::tidy(&mut kernel);
-    joiner.joined(a, b, pat, kernel)
+    reads::simplify(&mut kernel);
+    fuser.fused(a, b, pat, kernel)
 }
 
 /// The first `k` of one and `l` of the other, then the rest of both.

@@ -12,7 +12,7 @@
 //! depends on the order.
 
 use super::users::Users;
-use super::{Joiner, after};
+use super::{Fuser, after};
 use par_ir::cost::{Time, operators};
 use par_ir::effects::Effects;
 use par_ir::flat::{Block, Kernel, KernelKind, Op, Param, Stm};
@@ -28,7 +28,7 @@ use std::collections::HashSet;
 pub struct Predecessors(HashSet<(Var, Atom)>);
 
 impl Predecessors {
-    /// Those of a block and all in it.
+    /// Notes the predecessors in a block and all in it.
     pub fn note(&mut self, block: &Block) {
         for stm in &block.stms {
             if let Op::Prim(PrimOp::Bin(op, Prim::I64), args) = &stm.op {
@@ -48,15 +48,15 @@ impl Predecessors {
 }
 
 /// Adds the reductions that pay.
-pub fn sweep(block: &mut Block, joiner: &mut Joiner) {
+pub fn sweep(block: &mut Block, fuser: &mut Fuser) {
     let (mut at, mut users) = (0, Users::of(block));
     while at < block.stms.len() {
-        if let Some(n) = candidate(block, &users, at, &joiner.last) {
-            let reduction = reduction(&block.stms[at], joiner);
+        if let Some(n) = candidate(block, &users, at, &fuser.last) {
+            let reduction = reduction(&block.stms[at], fuser);
             let totals: Vec<(Var, Var)> =
                 block.stms[at].pat.iter().zip(&reduction.pat).map(|(p, q)| (p.var, q.var)).collect();
             for stm in &mut block.stms[at + 1..] {
-                replace(stm, &totals, n, &joiner.last);
+                replace(stm, &totals, n, &fuser.last);
             }
             block.stms.insert(at, reduction);
             users = Users::of(block);
@@ -111,13 +111,13 @@ fn replace(stm: &mut Stm, totals: &[(Var, Var)], n: Atom, last: &Predecessors) {
     stm.op.for_each_block_mut(|b| b.stms.iter_mut().for_each(|s| replace(s, totals, n, last)));
 }
 
-fn reduction(scan: &Stm, joiner: &mut Joiner) -> Stm {
+fn reduction(scan: &Stm, fuser: &mut Fuser) -> Stm {
     let Op::Kernel(k) = &scan.op else { unreachable!("a scan is a kernel") };
     let KernelKind::Scan { op, neutral, .. } = k.kind.clone() else { unreachable!("a scan is a scan") };
     let pat = scan.pat[..neutral.len()].iter();
-    let pat = pat.map(|p| Param { var: joiner.vars.fresh_like(p.var), ty: p.ty }).collect();
+    let pat = pat.map(|p| Param { var: fuser.vars.fresh_like(p.var), ty: p.ty }).collect();
     let mut kernel = Kernel { kind: KernelKind::Reduce { op, neutral: neutral.clone() }, ..(**k).clone() };
     kernel.body.results.truncate(neutral.len());
-    let kernel = kernel.refreshed(joiner.vars);
+    let kernel = kernel.refreshed(fuser.vars);
     Stm { pat, op: Op::Kernel(Box::new(kernel)), ..scan.clone() }
 }

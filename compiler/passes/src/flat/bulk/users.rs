@@ -9,7 +9,7 @@ use std::collections::{BTreeSet, HashMap};
 pub struct Users(HashMap<Var, Vec<usize>>);
 
 impl Users {
-    /// Those of a block. Work linear in its size.
+    /// Users in a block. Work linear in its size.
     pub fn of(block: &Block) -> Users {
         let mut users: HashMap<Var, Vec<usize>> = HashMap::new();
         for (at, stm) in block.stms.iter().enumerate() {

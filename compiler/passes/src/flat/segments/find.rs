@@ -67,7 +67,7 @@ fn flags(b: &Block, scatter: &Kernel, n: Atom) -> Vec<Var> {
     found
 }
 
-/// Whether two kernels compute the same scalars at every position.
+/// True if two kernels compute the same scalars at every position.
 fn same(k: &Kernel, a: Atom, l: &Kernel, b: Atom) -> bool {
     let all =
         |xs: &[Atom], ys: &[Atom]| xs.len() == ys.len() && xs.iter().zip(ys).all(|(x, y)| same(k, *x, l, *y));
@@ -148,11 +148,11 @@ pub struct Segmented {
     pub flag: usize,
     /// The others.
     pub values: Vec<usize>,
-    /// What adds two of each.
+    /// Operators that add two of each.
     pub sums: Vec<ScalarStm>,
 }
 
-/// Whether an operator is one of those.
+/// Recognises an operator as segmented.
 pub fn segmented(op: &Lambda) -> Option<Segmented> {
     let k = op.ret.len();
     let (left, right) = op.params.split_at(k);

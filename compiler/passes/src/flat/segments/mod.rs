@@ -42,7 +42,7 @@ fn block(b: &mut Block, vars: &mut Vars) {
     }
     let mut at = 0;
     while at < b.stms.len() {
-        if let Some(ids) = find::ids(b, at).filter(|ids| !vars.is_kept(ids.array))
+        if let Some(ids) = find::ids(b, at).filter(|ids| !vars.is_opaque(ids.array))
             && let Some(end) = versions(b, &ids, vars)
         {
             at = end;
@@ -118,7 +118,7 @@ fn scatters(k: &Kernel) -> bool {
     outs.iter().any(|o| matches!(o, Out::Scatter(_)))
 }
 
-/// What of the region the rest of the block uses.
+/// Variables of the region that the rest of the block uses.
 fn needed_after(b: &Block, region: &[Stm], end: usize) -> Vec<par_ir::flat::Param> {
     let mut used: BTreeSet<Var> = b.results.iter().filter_map(|a: &Atom| a.var()).collect();
     b.stms[end + 1..].iter().for_each(|s| used.extend(s.op.free()));

@@ -1,4 +1,4 @@
-//! What the code of a kernel knows about the rows of its position: whether a flag says that a row begins there.
+//! Knowledge of a kernel's code about the rows of its position: a flag says that a row begins there.
 //!
 //! At position 0 a row begins, so that what the flag is there does not matter to a scan.
 
@@ -47,7 +47,7 @@ impl<'k> Origins<'k> {
         self.stms.get(&a.var()?).map(|(stm, i)| (&stm.exp, *i))
     }
 
-    /// Whether a flag is set where a row begins, and nowhere else but at position 0 perhaps.
+    /// True if a flag is set where a row begins, and nowhere else but at position 0 perhaps.
     pub fn begins(&self, flag: Atom) -> bool {
         match self.origin(flag) {
             Some((Exp::Atom(a), _)) => self.begins(*a),
@@ -63,14 +63,14 @@ impl<'k> Origins<'k> {
         }
     }
 
-    /// Whether the row numbers here and before are compared.
+    /// True if the row numbers here and before are compared.
     fn compares(&self, flag: Atom, how: CmpOp) -> bool {
         let Some((Exp::Prim(PrimOp::Cmp(op, Prim::I64), xs), _)) = self.origin(flag) else { return false };
         let here_and_before = |a: Atom, b: Atom| self.is_row(a) && self.is_row_before(b);
         *op == how && (here_and_before(xs[0], xs[1]) || here_and_before(xs[1], xs[0]))
     }
 
-    /// Whether a scalar is the position's row number.
+    /// True if a scalar is the position's row number.
     fn is_row(&self, a: Atom) -> bool {
         match self.origin(a) {
             Some((Exp::Atom(a), _)) => self.is_row(*a),
@@ -79,7 +79,7 @@ impl<'k> Origins<'k> {
         }
     }
 
-    /// Whether a scalar is the row number of the position before, if there is one.
+    /// True if a scalar is the row number of the position before, if there is one.
     fn is_row_before(&self, a: Atom) -> bool {
         match self.origin(a) {
             Some((Exp::Atom(a), _)) => self.is_row_before(*a),
@@ -92,7 +92,7 @@ impl<'k> Origins<'k> {
         }
     }
 
-    /// Whether a scalar is one less than the position.
+    /// True if a scalar is one less than the position.
     fn is_before(&self, a: Atom) -> bool {
         match self.origin(a) {
             Some((Exp::Prim(PrimOp::Bin(BinOp::Sub, Prim::I64), xs), _)) => {
@@ -106,7 +106,7 @@ impl<'k> Origins<'k> {
         }
     }
 
-    /// Whether a flag is set at position 0 only.
+    /// True if a flag is set at position 0 only.
     fn is_first(&self, flag: Atom) -> bool {
         let pos = Atom::Var(self.pos);
         match self.origin(flag) {
@@ -118,7 +118,7 @@ impl<'k> Origins<'k> {
         }
     }
 
-    /// Whether a scalar of the host is 1: the constant, or what a rotation by one leaves of all positions.
+    /// True if a scalar of the host is 1: the constant, or what a rotation by one leaves of all positions.
     fn is_one(&self, a: Atom) -> bool {
         if a == Atom::i64(1) {
             return true;
@@ -131,7 +131,7 @@ impl<'k> Origins<'k> {
         }
     }
 
-    /// Whether a scalar of the host is the last position.
+    /// True if a scalar of the host is the last position.
     fn is_last(&self, a: Atom) -> bool {
         match self.host(a) {
             Some((Op::Prim(PrimOp::Bin(BinOp::Sub, Prim::I64), xs), _)) => xs[..] == [self.n, Atom::i64(1)],

@@ -140,7 +140,7 @@ impl Rows<'_> {
         if let KernelKind::Scan { after: Some(after), .. } = &mut kernel.kind {
             reads::replace(&mut after.body, &row_number);
         }
-        reads::tidy(&mut kernel);
+        reads::simplify(&mut kernel);
         self.hoist(&mut kernel, number);
         Some(kernel)
     }
@@ -273,7 +273,7 @@ impl Hoist<'_, '_> {
         a == Atom::bool(true) || a.var().is_some_and(|v| self.holds.contains(&v))
     }
 
-    /// Whether a statement binds a flag that is set because row numbers are what they are.
+    /// True if a statement binds a flag that is set because row numbers are what they are.
     fn is_true(&self, stm: &ScalarStm) -> bool {
         let Exp::Prim(op, xs) = &stm.exp else { return false };
         let (zero, k) = (Atom::i64(0), self.rows.k);
@@ -311,7 +311,7 @@ fn selection(stm: &ScalarStm) -> Option<Exp> {
     empty.then(|| Exp::Prim(PrimOp::Select(p.ty.prim()), vec![*cond, *a, *b]))
 }
 
-/// Whether an operator is defined for all operands like these.
+/// True if an operator is defined for all operands like these.
 fn is_total(op: PrimOp, xs: &[Atom]) -> bool {
     match op {
         op if op.divides() => xs[1].as_i64().is_some_and(|c| c > 0),

@@ -19,7 +19,7 @@ use par_runtime::{Prim, Scalar};
 /// The statements, and what they bind.
 pub struct Starts {
     pub stms: Vec<Stm>,
-    /// Whether there are rows, none of them empty.
+    /// A host bool: there are rows, and none of them is empty.
     pub grow: Atom,
     /// How many.
     pub rows: Atom,
@@ -127,7 +127,7 @@ fn read(code: &mut Statements, array: Var, i: Atom, vars: &mut Vars) -> Atom {
     code.value("t", Type::I64, Exp::Index(array, vec![i]), vars).into()
 }
 
-/// What `then` results in, if a condition holds, or `other`.
+/// Results of `then` if a condition holds, else of `other`.
 fn choice(
     code: &mut Statements,
     cond: Atom,

@@ -12,7 +12,7 @@ use std::collections::{HashMap, HashSet};
 /// A loop whose body writes to buffers.
 pub(super) struct Generated {
     pub stm: Stm,
-    /// Those that are there before the loop.
+    /// Buffers from before the loop.
     pub buffers: Vec<Param>,
     /// Names of buffers, and of arrays that are written over.
     pub names: HashMap<Var, Type>,
@@ -49,7 +49,7 @@ struct Generator<'v> {
     names: HashMap<Var, Type>,
     /// The buffer, or the state of a loop, that an array is a version of.
     owned: HashMap<Var, Var>,
-    /// Arrays that are what a region held when a turn began.
+    /// Arrays that are what a region held when an iteration began.
     regions: HashMap<Var, Region>,
     /// State may be written over.
     over: bool,
@@ -62,14 +62,14 @@ pub(super) fn generate(stm: &Stm, over: bool, vars: &mut Vars) -> Option<Generat
     let (buffers, names) = (Vec::new(), HashMap::new());
     let (owned, regions) = (HashMap::new(), HashMap::new());
     let mut g = Generator { vars, inside, buffers, names, owned, regions, over };
-    let exp = g.turns(params, form, body)?;
+    let exp = g.iterations(params, form, body)?;
     let stm = Stm { exp, ..stm.clone() };
     Some(Generated { stm, buffers: g.buffers, names: g.names })
 }
 
 impl Generator<'_> {
     /// A loop whose array state starts in arrays that may be changed.
-    fn turns(&mut self, params: &[(Param, Atom)], form: &LoopForm, body: &Body) -> Option<Exp> {
+    fn iterations(&mut self, params: &[(Param, Atom)], form: &LoopForm, body: &Body) -> Option<Exp> {
         for (p, init) in params.iter().filter(|(p, _)| !p.ty.is_scalar()) {
             let buffer = init.var().and_then(|v| self.owned.get(&v).copied());
             self.owned.insert(p.var, buffer.unwrap_or(p.var));
@@ -451,7 +451,7 @@ impl Generator<'_> {
         for (p, init) in state.iter_mut().filter(|(p, _)| !p.ty.is_scalar()) {
             *init = self.changeable(init.var()?, &p.ty, stm.span, out)?.into();
         }
-        let exp = self.turns(&state, form, body)?;
+        let exp = self.iterations(&state, form, body)?;
         out.push(Stm { exp, ..stm.clone() });
         for (p, (q, _)) in stm.pat.iter().zip(&state).filter(|(p, _)| !p.ty.is_scalar()) {
             self.is_version(p.var, q.var, stm.span, out);
@@ -495,7 +495,7 @@ fn push(out: &mut Vec<Stm>, p: &Param, exp: Exp, span: Span) {
     out.push(Stm { pat: vec![p.clone()], exp, span });
 }
 
-/// Whether results of an expression can be written row by row.
+/// True if results of an expression can be written row by row.
 fn makes_rows(exp: &Exp) -> bool {
     matches!(exp, Exp::Map { .. } | Exp::Reduce { .. } | Exp::Scan { .. } | Exp::If { .. } | Exp::Literal(..))
 }

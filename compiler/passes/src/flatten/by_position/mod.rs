@@ -10,7 +10,7 @@
 //! ```
 //!
 //! 1. Every operator becomes a loop ([`generate`]). What it makes goes to a **buffer**: an array whose shape is known before the outermost loop
-//!    begins, and that keeps its place from turn to turn. State that a map makes anew is written over the old one, if that is
+//!    begins, and that keeps its place from iteration to iteration. State that a map makes anew is written over the old one, if that is
 //!    read at the same place only; else it is made in a buffer and copied.
 //! 2. Buffers are passed on as state of all loops, and results of all branches, that write to them ([`thread`]).
 //! 3. The result must be code that may work in place ([`par_ir::inplace`]): it says no wherever an array would be read after it was

@@ -1,4 +1,4 @@
-//! Arrays that arms and turns update in place: they stay where they are, whole, and positions write to their own rows.
+//! In-place updates of whole arrays by arms and iterations: the arrays stay where they are, and positions write to their own rows.
 //!
 //! ```text
 //! loop (xs = xs0) for i < n do if c { xs with [j] = v } else { xs }       -- n and c differ between positions
@@ -9,8 +9,8 @@
 //!   xs  = scatter into xs at the rows of yes        -- costs one element a position
 //! ```
 //!
-//! An array is **whole** for a level if it holds a row for every position of that level, apart from each other. It is whole for levels that
-//! select from the positions, too: so what is updated there needs neither be copied out nor merged back.
+//! An array is **in place** for a level if it holds a row of its own for every position of that level. It is so for levels that select from
+//! the positions, too: rows updated there are neither copied out nor merged back.
 
 use super::nest::{Kind, LevelId};
 use super::rep::{Arr, Rep, Src};
@@ -26,9 +26,9 @@ impl Flattener<'_> {
         root_unless(body, v, &|v| self.facts.live_after_update.contains(&v))
     }
 
-    /// The level that an array is whole for, if it is also for `level`.
-    pub(crate) fn whole_for(&self, level: LevelId, data: Var) -> Option<LevelId> {
-        let of = self.shapes.whole.get(&data)?.1;
+    /// The level that an array is in place for, if it is also for `level`.
+    pub(crate) fn in_place_for(&self, level: LevelId, data: Var) -> Option<LevelId> {
+        let of = self.shapes.in_place.get(&data)?.1;
         let mut at = level;
         while at != of {
             match self.shapes.level(at).kind {
@@ -39,86 +39,87 @@ impl Flattener<'_> {
         Some(of)
     }
 
-    /// A whole array, if that is what a variable stands for.
-    pub(crate) fn as_whole(&self, level: LevelId, v: Var) -> Option<(Arr, Var)> {
+    /// The array in place that a variable stands for, if it is one.
+    pub(crate) fn as_in_place(&self, level: LevelId, v: Var) -> Option<(Arr, Var)> {
         let Some(Rep::Array(arr)) = self.env.get(&v) else { return None };
         let Src::Data(d, _) = arr.src else { return None };
-        self.whole_for(level, d)?;
+        self.in_place_for(level, d)?;
         // A part of the rows, or rows in another order, is something else.
-        let layout = &self.shapes.whole[&d].0;
+        let layout = &self.shapes.in_place[&d].0;
         let same = arr.start == layout.start && arr.inner == layout.inner && arr.stride.is_none();
         same.then(|| (arr.clone(), d))
     }
 
-    /// Per state of a loop: whether it is kept whole, since every turn only updates it.
-    pub(crate) fn whole_states(&self, params: &[(Param, Atom)], body: &Body) -> Vec<bool> {
+    /// Per state of a loop: true if it stays in place, since every iteration only updates it.
+    pub(crate) fn in_place_states(&self, params: &[(Param, Atom)], body: &Body) -> Vec<bool> {
         let names: Vec<Var> = params.iter().map(|(p, _)| p.var).collect();
         let of_state = |d: &Dim| match d {
             Dim::Size(a) => a.var().is_some_and(|v| names.contains(&v)),
             Dim::Seg(s) => names.contains(s),
         };
-        let is_whole = |((p, init), last): (&(Param, Atom), &Atom)| {
+        let is_updated = |((p, init), last): (&(Param, Atom), &Atom)| {
             let updated = !p.ty.is_scalar() && !p.ty.is_desc() && self.facts.consumed.contains(&p.var);
             let result = last.var().and_then(|v| self.root(body, v));
             updated && result == Some(p.var) && init.var().is_some() && !p.ty.dims.iter().any(of_state)
         };
-        params.iter().zip(&body.results).map(is_whole).collect()
+        params.iter().zip(&body.results).map(is_updated).collect()
     }
 
-    /// Keeps a loop's state, which starts as `init`, and its result whole.
-    pub(crate) fn keep_whole(&mut self, level: LevelId, p: &Param, init: Atom, result: Var) {
+    /// Keeps a loop's state, which starts as `init`, and its result in place.
+    pub(crate) fn keep_in_place(&mut self, level: LevelId, p: &Param, init: Atom, result: Var) {
         let v = init.var().expect("an array is a variable");
         let (arr, data) = self.destination(level, v);
-        let of = self.whole_for(level, data).unwrap_or(level);
+        let of = self.in_place_for(level, data).unwrap_or(level);
         self.own.layouts.insert(p.var, (arr.clone(), of));
         self.own.layouts.insert(result, (arr, of));
     }
 
-    /// Results of a body that are versions of whole arrays, each with the variable that stands for the version before.
+    /// Results of a body that are versions of arrays in place, each with the variable that stands for the version before.
     pub(crate) fn bind_versions(&mut self, level: LevelId, versions: &[(Atom, Param)]) -> Result<()> {
         for (a, p) in versions {
-            let data = self.whole_version(level, *a, p.var)?;
+            let data = self.in_place_version(level, *a, p.var)?;
             let result = Param { var: a.var().expect("an array is a variable"), ty: p.ty.clone() };
-            let (layout, before) = self.as_whole(level, p.var).expect("kept whole");
-            let of = self.shapes.whole[&before].1;
+            let (layout, before) = self.as_in_place(level, p.var).expect("kept in place");
+            let of = self.shapes.in_place[&before].1;
             self.types.insert(result.var, result.ty);
             self.name_version(result.var, &layout, of, data);
         }
         Ok(())
     }
 
-    /// Binds a variable to a version of the whole array that `state` started as.
-    pub(crate) fn bind_whole(&mut self, p: &Param, state: Var, data: Var) {
+    /// Binds a variable to a version of the array in place that `state` started as.
+    pub(crate) fn bind_in_place(&mut self, p: &Param, state: Var, data: Var) {
         let (layout, of) = self.own.layouts[&state].clone();
         self.types.insert(p.var, p.ty.clone());
         self.name_version(p.var, &layout, of, data);
     }
 
     fn name_version(&mut self, v: Var, layout: &Arr, of: LevelId, data: Var) {
-        let Src::Data(before, prim) = layout.src else { unreachable!("whole arrays are data") };
+        let Src::Data(before, prim) = layout.src else { unreachable!("arrays in place are data") };
         if let Some(extent) = self.shapes.extents.get(&before).cloned() {
             self.shapes.extents.insert(data, extent);
         }
         let arr = Arr { src: Src::Data(data, prim), ..layout.clone() };
-        self.shapes.whole.insert(data, (arr.clone(), of));
+        self.shapes.in_place.insert(data, (arr.clone(), of));
         self.env.insert(v, Rep::Array(arr));
     }
 
-    /// Per result of a branch: the array that both arms give a version of, if it is kept whole.
-    pub(crate) fn whole_results(
+    /// Per result of a branch: the array that both arms give a version of, if it stays in place.
+    pub(crate) fn in_place_results(
         &mut self,
         level: LevelId,
         stm: &Stm,
         then: &Body,
         other: &Body,
     ) -> Vec<Option<Var>> {
-        let roots = self.whole_roots(stm, then, other);
-        let whole = |(v, p): (Option<Var>, &Param)| v.filter(|v| self.is_or_becomes_whole(level, *v, &p.ty));
-        roots.into_iter().zip(&stm.pat).map(whole).collect()
+        let roots = self.in_place_roots(stm, then, other);
+        let in_place =
+            |(v, p): (Option<Var>, &Param)| v.filter(|v| self.is_or_becomes_in_place(level, *v, &p.ty));
+        roots.into_iter().zip(&stm.pat).map(in_place).collect()
     }
 
     /// Per result of a branch: the array that both arms give an updated version of.
-    pub(crate) fn whole_roots(&self, stm: &Stm, then: &Body, other: &Body) -> Vec<Option<Var>> {
+    pub(crate) fn in_place_roots(&self, stm: &Stm, then: &Body, other: &Body) -> Vec<Option<Var>> {
         let mut found: Vec<Option<Var>> = Vec::new();
         for (i, p) in stm.pat.iter().enumerate() {
             let of = |body: &Body| {
@@ -130,43 +131,43 @@ impl Flattener<'_> {
         found
     }
 
-    fn is_or_becomes_whole(&mut self, level: LevelId, v: Var, ty: &Type) -> bool {
+    fn is_or_becomes_in_place(&mut self, level: LevelId, v: Var, ty: &Type) -> bool {
         let Some(Rep::Array(arr)) = self.env.get(&v).cloned() else { return false };
         let Src::Data(data, _) = arr.src else { return false };
-        if ty.is_desc() || self.types.get(&v) != Some(ty) || self.builder.blocks.contains(&data) {
+        if ty.is_desc() || self.types.get(&v) != Some(ty) || self.builder.ropes.contains(&data) {
             return false;
         }
-        if self.as_whole(level, v).is_some() {
+        if self.as_in_place(level, v).is_some() {
             return true;
         }
         let packed = self.is_packed(level, &arr, ty);
         if packed {
-            self.shapes.whole.insert(data, (arr, level));
+            self.shapes.in_place.insert(data, (arr, level));
         }
         packed
     }
 
-    /// The version of a whole array that a value at a level is; if it is something else with the same shape, its elements are
+    /// The version of an array in place that a value at a level is; if it is something else with the same shape, its elements are
     /// written back. `current` stands for the version before.
-    pub(crate) fn whole_version(&mut self, level: LevelId, a: Atom, current: Var) -> Result<Var> {
+    pub(crate) fn in_place_version(&mut self, level: LevelId, a: Atom, current: Var) -> Result<Var> {
         let v = a.var().expect("an array is a variable");
         let before = self.arr(current);
-        if let Some((arr, data)) = self.as_whole(level, v)
+        if let Some((arr, data)) = self.as_in_place(level, v)
             && (&arr.start, &arr.inner) == (&before.start, &before.inner)
         {
             return Ok(data);
         }
-        let Src::Data(data, prim) = before.src else { unreachable!("whole arrays are data") };
+        let Src::Data(data, prim) = before.src else { unreachable!("arrays in place are data") };
         let (at, to, from) = self.elements_of_both(level, before, v);
         let new = self.builder.vars.fresh_like(data);
         self.write_elements(at, to, from, data, flat::Param { var: new, ty: Ty::Array(prim) });
         Ok(new)
     }
 
-    /// Lets `v` stand for the next version of the whole array that it stands for.
+    /// Lets `v` stand for the next version of the array in place that it stands for.
     pub(crate) fn next_version(&mut self, level: LevelId, v: Var, data: Var) {
-        let (layout, before) = self.as_whole(level, v).expect("asked before");
-        let of = self.shapes.whole[&before].1;
+        let (layout, before) = self.as_in_place(level, v).expect("asked before");
+        let of = self.shapes.in_place[&before].1;
         self.name_version(v, &layout, of, data);
     }
 }

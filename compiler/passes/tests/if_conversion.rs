@@ -3,7 +3,7 @@
 mod common;
 
 use common::transformed;
-use par_passes::pass::INWARD;
+use par_passes::pass::IF_CONVERSION;
 
 #[test]
 fn arms_that_make_rows_are_arms_for_each_element() {
@@ -30,7 +30,7 @@ fn arms_that_make_rows_are_arms_for_each_element() {
            }
            in (%ys)
          }",
-        &[INWARD]
+        &[IF_CONVERSION]
     ));
 }
 
@@ -63,6 +63,6 @@ fn a_row_that_is_only_named_goes_along_where_it_is_one() {
            }
            in (%ys, %zs)
          }",
-        &[INWARD]
+        &[IF_CONVERSION]
     ));
 }

@@ -1,12 +1,12 @@
-//! Several arrays that are read as one, without being copied together.
+//! Ropes: several arrays that are read as one, without being copied together.
 //!
 //! Every array stands at a fixed place in one **index space** for all arrays of its element type: element `i` of an array has the
 //! index `origin + i`, where the origin is the same wherever the array goes. So rows that come from different arrays
-//! need nothing but where they start, joining sets of arrays changes no start, and kernels read an element in one step.
+//! need nothing but where they start, appending ropes changes no start, and kernels read an element in one step.
 //! (The origin is the buffer's address in units of elements. It is never visible in a result.)
 //!
-//! What no row needs is let go of, which costs looking at rows and copying some. Every array has a **credit** for that, as many elements as it
-//! has: who made it has paid for them. All blocks that hold an array share its credit, and where that is spent the array stays. So
+//! Arrays that no row needs are freed, which costs looking at rows and copying some. Every array has a **credit** for that, as many elements as it
+//! has: who made it has paid for them. All ropes that hold an array share its credit, and where that is spent the array stays. So
 //! a large array of which again and again somebody keeps a part is not copied more than once altogether.
 
 use crate::array::{Array, OutOfMemory};
@@ -14,14 +14,14 @@ use crate::prim::{Prim, Scalar};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-/// More arrays than this are too many: [`Blocks::tidy`] copies the small ones together.
+/// More arrays than this are too many: [`Rope::compact`] copies the small ones together.
 const MANY: usize = 64;
-/// So many arrays, at most, are all compared with an index.
-const COMPARED: usize = 4;
-/// Elements that do not matter.
-const FEW: usize = 1024;
+/// Up to this many arrays are searched one by one.
+const LINEAR_SEARCH: usize = 4;
+/// Elements below which compaction is not worth while.
+const SLACK: usize = 1024;
 
-/// What is added to a start that all indices of a row stand for: the row is one element, again and again. It is above all
+/// Mark added to a start that all indices of a row stand for: the row is one element, again and again. It is above all
 /// indices.
 pub const MARK: i64 = 1 << 62;
 
@@ -35,19 +35,19 @@ fn held(start: i64, len: i64) -> i64 {
     if start & MARK == 0 { len } else { len.min(1) }
 }
 
-/// Arrays of one element type that are kept because some row is in them.
+/// Arrays of one element type that are read as one and held because some row is in them.
 #[derive(Clone, Debug)]
-pub struct Blocks<A = Array> {
+pub struct Rope<A = Array> {
     prim: Prim,
     /// Not empty, by origin; each buffer once.
     parts: Vec<Member<A>>,
-    /// How many elements there were when they were last swept.
+    /// How many elements there were when they were last collected.
     settled: usize,
     /// And how many arrays.
     settled_count: usize,
 }
 
-/// An array among blocks.
+/// An array in a rope.
 #[derive(Clone, Debug)]
 struct Member<A> {
     array: A,
@@ -74,7 +74,7 @@ impl<A: Part> Member<A> {
     }
 }
 
-/// An array that may be among blocks, wherever it is held.
+/// An array that may be in a rope, wherever it is held.
 pub trait Part: Clone {
     /// Where element 0 is in the index space.
     fn origin(&self) -> i64;
@@ -92,10 +92,10 @@ impl Part for Array {
     }
 }
 
-impl<A: Part> Blocks<A> {
+impl<A: Part> Rope<A> {
     /// No arrays.
-    pub fn new(prim: Prim) -> Blocks<A> {
-        Blocks { prim, parts: Vec::new(), settled: 0, settled_count: 0 }
+    pub fn new(prim: Prim) -> Rope<A> {
+        Rope { prim, parts: Vec::new(), settled: 0, settled_count: 0 }
     }
 
     /// Element type.
@@ -129,7 +129,7 @@ impl<A: Part> Blocks<A> {
     }
 
     /// Adds all arrays of `other`.
-    pub fn add_all(&mut self, other: &Blocks<A>) {
+    pub fn add_all(&mut self, other: &Rope<A>) {
         self.settled = self.settled.max(other.settled);
         self.settled_count = self.settled_count.max(other.settled_count);
         if self.parts.is_empty() {
@@ -175,7 +175,7 @@ impl<A: Part> Blocks<A> {
         let spans: Vec<_> = self.parts.iter().map(|a| a.origin()..a.origin() + a.elements() as i64).collect();
         let mut last = 0;
         move |index| {
-            if spans.len() <= COMPARED {
+            if spans.len() <= LINEAR_SEARCH {
                 last = spans.iter().skip(1).filter(|s| s.start <= index).count();
             } else if !spans[last].contains(&index) {
                 last = spans.partition_point(|s| s.start <= index).saturating_sub(1);
@@ -184,23 +184,23 @@ impl<A: Part> Blocks<A> {
         }
     }
 
-    /// Whether there are more than twice as many elements, or arrays, as when they were last swept; with a base: whether more than a
-    /// few are in arrays that it does not have. Blocks that never were swept are taken as they are now.
-    pub fn grown(&mut self, base: Option<&Blocks<A>>) -> bool {
+    /// True if there are more than twice as many elements, or arrays, as after the last collection; with a base: if more than a
+    /// few are in arrays that it does not have. A rope that was never collected is taken as it is now.
+    pub fn needs_collection(&mut self, base: Option<&Rope<A>>) -> bool {
         let elements = self.elements();
         if let Some(base) = base {
             let is_new = |a: &&Member<A>| !base.has(a.origin());
-            return self.parts.iter().filter(is_new).map(Member::elements).sum::<usize>() > FEW;
+            return self.parts.iter().filter(is_new).map(Member::elements).sum::<usize>() > SLACK;
         }
         if self.settled == 0 {
             (self.settled, self.settled_count) = (elements, self.count());
         }
-        elements > 2 * self.settled + FEW || self.count() > 2 * self.settled_count + MANY
+        elements > 2 * self.settled + SLACK || self.count() > 2 * self.settled_count + MANY
     }
 
-    /// Lets go of arrays in which none of these starts is. Gives whether there are still more than twice as many elements as `weight`, and
+    /// Frees arrays in which none of these starts is. True if there are still more than twice as many elements as `weight`, and
     /// more than a few, and the arrays have credit for a copy of so many.
-    pub fn sweep<'s>(&mut self, starts: impl Iterator<Item = &'s [i64]>, weight: i64) -> bool {
+    pub fn collect<'s>(&mut self, starts: impl Iterator<Item = &'s [i64]>, weight: i64) -> bool {
         if self.parts.len() > 1 {
             let mut used = vec![false; self.parts.len()];
             let mut find = self.finder();
@@ -212,11 +212,11 @@ impl<A: Part> Blocks<A> {
         }
         (self.settled, self.settled_count) = (self.elements(), self.count());
         let weight = usize::try_from(weight).unwrap_or(0);
-        self.settled > 2 * weight + FEW && self.pay(weight)
+        self.settled > 2 * weight + SLACK && self.pay(weight)
     }
 
-    /// Reads and comparisons of a sweep, if the arrays have credit for it.
-    pub fn pay_for_sweep(&self, starts: &Blocks<A>) -> Option<usize> {
+    /// Reads and comparisons of a collection, if the arrays have credit for it.
+    pub fn pay_for_collection(&self, starts: &Rope<A>) -> Option<usize> {
         let cost = if self.parts.len() > 1 { 2 * starts.elements() } else { 0 };
         self.pay(cost).then_some(cost)
     }
@@ -234,13 +234,13 @@ impl<A: Part> Blocks<A> {
         true
     }
 
-    /// Lets go of arrays in which no row is, of those of which only little is used, and of those that are small and many; says
+    /// Frees arrays in which no row is, of those of which only little is used, and of those that are small and many; says
     /// which rows are to be copied out of them, in order. `starts[i]` is where row `i` of `lens[i]` elements begins; an
     /// empty row begins anywhere, and one whose start is marked holds one element.
     ///
-    /// What is copied is at most half of what is let go, or small, and is paid for by the array that it is in; the rest is a
+    /// Copies are at most half of what is freed, or small, and are paid for by the array that they are in; the rest is a
     /// number of steps in proportion to the rows. Nothing is copied out of arrays that are `kept` anyway.
-    pub fn leave(&mut self, starts: &[i64], lens: &[i64], kept: Option<&Blocks<A>>) -> Vec<Row<A>> {
+    pub fn leave(&mut self, starts: &[i64], lens: &[i64], kept: Option<&Rope<A>>) -> Vec<Row<A>> {
         if self.parts.len() <= 1 {
             return Vec::new();
         }
@@ -282,14 +282,14 @@ impl<A: Part> Blocks<A> {
         used
     }
 
-    /// Which arrays are let go of: those hardly used, and where there are many, the small ones.
-    fn leaving(&self, used: &[usize], kept: Option<&Blocks<A>>) -> Vec<bool> {
+    /// Arrays that are freed: those hardly used, and where there are many, the small ones.
+    fn leaving(&self, used: &[usize], kept: Option<&Rope<A>>) -> Vec<bool> {
         let many = used.iter().filter(|n| **n > 0).count() > MANY;
         let large = self.elements() / MANY;
         let leaves = |(a, n): (&Member<A>, &usize)| {
             let len = a.elements();
             let stays = *n > a.credit() || kept.is_some_and(|b| b.has(a.origin()));
-            *n == 0 || !stays && ((len > FEW && *n < len / 2) || (many && len <= large && *n <= 2 * len))
+            *n == 0 || !stays && ((len > SLACK && *n < len / 2) || (many && len <= large && *n <= 2 * len))
         };
         self.parts.iter().zip(used).map(leaves).collect()
     }
@@ -306,22 +306,22 @@ pub struct Row<A> {
     pub at: usize,
     /// Its length.
     pub len: usize,
-    /// What its start is marked with.
+    /// Mark of its start.
     pub mark: i64,
 }
 
-impl Blocks {
+impl Rope {
     /// The element at an index of the index space.
     pub fn get(&self, index: i64) -> Option<Scalar> {
         self.find(index).map(|(part, at)| part.get(at))
     }
 
-    /// Does what [`Blocks::leave`] says. Gives the new starts, or `None` if no row moved, and the elements copied.
-    pub fn tidy(
+    /// Does what [`Rope::leave`] says. Gives the new starts, or `None` if no row moved, and the elements copied.
+    pub fn compact(
         &mut self,
         starts: &[i64],
         lens: &[i64],
-        kept: Option<&Blocks>,
+        kept: Option<&Rope>,
     ) -> Result<Option<Moved>, OutOfMemory> {
         let rows = self.leave(starts, lens, kept);
         let copied = rows.iter().map(|r| r.len).sum();
@@ -344,7 +344,7 @@ impl Blocks {
     }
 }
 
-/// What [`Blocks::tidy`] moved.
+/// Result of [`Rope::compact`].
 #[derive(Debug)]
 pub struct Moved {
     /// Where rows start now.
@@ -360,127 +360,127 @@ mod tests {
     #[test]
     fn elements_are_found_by_their_index() {
         let (a, b) = (Array::from_slice(&[1i64, 2, 3]), Array::from_slice(&[7i64]));
-        let mut blocks = Blocks::new(Prim::I64);
-        let (at_a, at_b) = (blocks.add(a.clone()), blocks.add(b));
-        assert_eq!(blocks.add(a), at_a);
-        assert_eq!(blocks.count(), 2);
-        assert_eq!(blocks.get(at_a + 2), Some(Scalar::I64(3)));
-        assert_eq!(blocks.get(at_b), Some(Scalar::I64(7)));
-        assert_eq!(blocks.get(at_a + 3), None);
+        let mut rope = Rope::new(Prim::I64);
+        let (at_a, at_b) = (rope.add(a.clone()), rope.add(b));
+        assert_eq!(rope.add(a), at_a);
+        assert_eq!(rope.count(), 2);
+        assert_eq!(rope.get(at_a + 2), Some(Scalar::I64(3)));
+        assert_eq!(rope.get(at_b), Some(Scalar::I64(7)));
+        assert_eq!(rope.get(at_a + 3), None);
     }
 
     #[test]
     fn arrays_without_rows_are_let_go() {
-        let mut blocks = Blocks::new(Prim::I64);
-        let at = blocks.add(Array::from_slice(&[1i64, 2, 3]));
-        blocks.add(Array::from_slice(&[4i64; 10]));
-        assert!(blocks.tidy(&[at], &[3], None).expect("memory").is_none());
-        assert_eq!(blocks.count(), 1);
-        assert_eq!(blocks.get(at), Some(Scalar::I64(1)));
+        let mut rope = Rope::new(Prim::I64);
+        let at = rope.add(Array::from_slice(&[1i64, 2, 3]));
+        rope.add(Array::from_slice(&[4i64; 10]));
+        assert!(rope.compact(&[at], &[3], None).expect("memory").is_none());
+        assert_eq!(rope.count(), 1);
+        assert_eq!(rope.get(at), Some(Scalar::I64(1)));
     }
 
     #[test]
     fn rows_are_copied_out_of_arrays_that_are_hardly_used() {
-        let mut blocks = Blocks::new(Prim::I64);
-        let kept = blocks.add(Array::from_slice(&[5i64, 6]));
+        let mut rope = Rope::new(Prim::I64);
+        let kept = rope.add(Array::from_slice(&[5i64, 6]));
         let large: Vec<i64> = (0..10_000).collect();
-        let at = blocks.add(Array::from_slice(&large));
+        let at = rope.add(Array::from_slice(&large));
         let moved =
-            blocks.tidy(&[at + 100, kept, at, 0], &[3, 2, 1, 0], None).expect("memory").expect("moved");
+            rope.compact(&[at + 100, kept, at, 0], &[3, 2, 1, 0], None).expect("memory").expect("moved");
         let starts = moved.starts.slice::<i64>().to_vec();
-        assert_eq!((moved.copied, blocks.count(), starts[1]), (4, 2, kept));
-        assert_eq!(blocks.get(starts[0] + 2), Some(Scalar::I64(102)));
-        assert_eq!(blocks.get(starts[2]), Some(Scalar::I64(0)));
-        assert!(blocks.elements() < 10);
+        assert_eq!((moved.copied, rope.count(), starts[1]), (4, 2, kept));
+        assert_eq!(rope.get(starts[0] + 2), Some(Scalar::I64(102)));
+        assert_eq!(rope.get(starts[2]), Some(Scalar::I64(0)));
+        assert!(rope.elements() < 10);
     }
 
     #[test]
     fn an_array_pays_for_no_more_copies_than_it_has_elements() {
-        let mut blocks = Blocks::new(Prim::I64);
-        let at = blocks.add(Array::from_slice(&[1i64; 10_000]));
-        blocks.add(Array::from_slice(&[2i64]));
-        let copied = |blocks: &Blocks| {
-            let moved = blocks.clone().tidy(&[at + 100], &[4_000], None).expect("memory");
+        let mut rope = Rope::new(Prim::I64);
+        let at = rope.add(Array::from_slice(&[1i64; 10_000]));
+        rope.add(Array::from_slice(&[2i64]));
+        let copied = |rope: &Rope| {
+            let moved = rope.clone().compact(&[at + 100], &[4_000], None).expect("memory");
             moved.map_or(0, |m| m.copied)
         };
         // All that hold it have one credit.
-        assert_eq!([copied(&blocks), copied(&blocks), copied(&blocks)], [4_000, 4_000, 0]);
-        let mut again = Blocks::new(Prim::I64);
-        again.add_all(&blocks);
+        assert_eq!([copied(&rope), copied(&rope), copied(&rope)], [4_000, 4_000, 0]);
+        let mut again = Rope::new(Prim::I64);
+        again.add_all(&rope);
         assert_eq!((copied(&again), again.count()), (0, 2));
     }
 
     #[test]
-    fn many_arrays_are_swept_however_small() {
-        let mut blocks = Blocks::new(Prim::I64);
-        blocks.add(Array::from_slice(&[0i64; 100_000]));
-        assert!(!blocks.grown(None));
+    fn many_arrays_are_collected_however_small() {
+        let mut rope = Rope::new(Prim::I64);
+        rope.add(Array::from_slice(&[0i64; 100_000]));
+        assert!(!rope.needs_collection(None));
         let small: Vec<Array> = (0..200).map(|i| Array::from_slice(&[i as i64])).collect();
         let grew: Vec<usize> = (0..200)
             .filter(|i| {
-                blocks.add(small[*i].clone());
-                let grown = blocks.grown(None);
-                if grown {
-                    blocks.sweep([&[small[*i].origin()][..]].into_iter(), 1);
+                rope.add(small[*i].clone());
+                let needs_collection = rope.needs_collection(None);
+                if needs_collection {
+                    rope.collect([&[small[*i].origin()][..]].into_iter(), 1);
                 }
-                grown
+                needs_collection
             })
             .collect();
         assert_eq!(grew, [65, 131, 197]);
-        assert!(blocks.count() < 5);
+        assert!(rope.count() < 5);
     }
 
     #[test]
-    fn a_sweep_is_paid_for() {
-        let mut blocks = Blocks::new(Prim::I64);
-        let at = blocks.add(Array::from_slice(&[1i64; 3_000]));
-        blocks.add(Array::from_slice(&[1i64; 2_000]));
-        let mut starts = Blocks::new(Prim::I64);
+    fn a_collection_is_paid_for() {
+        let mut rope = Rope::new(Prim::I64);
+        let at = rope.add(Array::from_slice(&[1i64; 3_000]));
+        rope.add(Array::from_slice(&[1i64; 2_000]));
+        let mut starts = Rope::new(Prim::I64);
         starts.add(Array::from_slice(&[at; 1_000]));
-        assert_eq!(blocks.pay_for_sweep(&starts), Some(2_000));
-        assert!(blocks.clone().sweep([&[at][..]].into_iter(), 900));
-        assert_eq!((blocks.pay_for_sweep(&starts), blocks.pay_for_sweep(&starts)), (Some(2_000), None));
-        assert!(!blocks.sweep([&[at][..]].into_iter(), 900));
+        assert_eq!(rope.pay_for_collection(&starts), Some(2_000));
+        assert!(rope.clone().collect([&[at][..]].into_iter(), 900));
+        assert_eq!((rope.pay_for_collection(&starts), rope.pay_for_collection(&starts)), (Some(2_000), None));
+        assert!(!rope.collect([&[at][..]].into_iter(), 900));
     }
 
     #[test]
     fn rows_of_one_element_again_and_again_hold_one() {
-        let mut blocks = Blocks::new(Prim::I64);
+        let mut rope = Rope::new(Prim::I64);
         let large: Vec<i64> = (0..10_000).collect();
-        let at = blocks.add(Array::from_slice(&large));
-        blocks.add(Array::from_slice(&[2i64]));
-        let moved = blocks.tidy(&[(at + 7) | MARK], &[9_000], None).expect("memory").expect("moved");
+        let at = rope.add(Array::from_slice(&large));
+        rope.add(Array::from_slice(&[2i64]));
+        let moved = rope.compact(&[(at + 7) | MARK], &[9_000], None).expect("memory").expect("moved");
         let start = moved.starts.slice::<i64>()[0];
-        assert_eq!((moved.copied, blocks.elements(), start & MARK), (1, 1, MARK));
-        assert_eq!(blocks.get(unmarked(start)), Some(Scalar::I64(7)));
+        assert_eq!((moved.copied, rope.elements(), start & MARK), (1, 1, MARK));
+        assert_eq!(rope.get(unmarked(start)), Some(Scalar::I64(7)));
     }
 
     #[test]
     fn rows_stay_in_arrays_that_are_kept_anyway() {
-        let mut blocks = Blocks::new(Prim::I64);
-        let at = blocks.add(Array::from_slice(&[1i64; 10_000]));
-        let kept = blocks.clone();
-        blocks.add(Array::from_slice(&[2i64]));
-        assert!(blocks.tidy(&[at + 100], &[3], Some(&kept)).expect("memory").is_none());
-        assert_eq!((blocks.count(), blocks.elements()), (1, 10_000));
+        let mut rope = Rope::new(Prim::I64);
+        let at = rope.add(Array::from_slice(&[1i64; 10_000]));
+        let kept = rope.clone();
+        rope.add(Array::from_slice(&[2i64]));
+        assert!(rope.compact(&[at + 100], &[3], Some(&kept)).expect("memory").is_none());
+        assert_eq!((rope.count(), rope.elements()), (1, 10_000));
     }
 
     #[test]
     fn a_marked_start_keeps_its_array() {
-        let mut blocks = Blocks::new(Prim::I64);
-        let at = blocks.add(Array::from_slice(&[1i64, 2]));
-        blocks.add(Array::from_slice(&[3i64; 10]));
-        assert!(!blocks.sweep([&[(at + 1) | MARK][..]].into_iter(), 10));
-        assert_eq!((blocks.count(), blocks.get(at + 1)), (1, Some(Scalar::I64(2))));
+        let mut rope = Rope::new(Prim::I64);
+        let at = rope.add(Array::from_slice(&[1i64, 2]));
+        rope.add(Array::from_slice(&[3i64; 10]));
+        assert!(!rope.collect([&[(at + 1) | MARK][..]].into_iter(), 10));
+        assert_eq!((rope.count(), rope.get(at + 1)), (1, Some(Scalar::I64(2))));
     }
 
     #[test]
     fn shared_rows_are_not_multiplied() {
-        let mut blocks = Blocks::new(Prim::I64);
-        let at = blocks.add(Array::from_slice(&vec![1i64; 5_000]));
-        blocks.add(Array::from_slice(&[2i64]));
+        let mut rope = Rope::new(Prim::I64);
+        let at = rope.add(Array::from_slice(&vec![1i64; 5_000]));
+        rope.add(Array::from_slice(&[2i64]));
         let (starts, lens) = (vec![at; 100], vec![5_000; 100]);
-        assert!(blocks.tidy(&starts, &lens, None).expect("memory").is_none());
-        assert_eq!(blocks.elements(), 5_000);
+        assert!(rope.compact(&starts, &lens, None).expect("memory").is_none());
+        assert_eq!(rope.elements(), 5_000);
     }
 }

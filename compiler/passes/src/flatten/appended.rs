@@ -15,8 +15,8 @@ use super::ex::Ex;
 use super::nest::{Extent, FDim, LevelId};
 use par_ir::{Dim, Type, Var};
 
-/// What the rows of a descriptor are.
-pub(crate) struct Joined {
+/// Rows that a descriptor's rows consist of.
+pub(crate) struct Appended {
     /// The dimensions that are one in it, outermost first.
     pub dims: Vec<FDim>,
     /// How many elements they have altogether.
@@ -24,8 +24,8 @@ pub(crate) struct Joined {
 }
 
 impl Flattener<'_> {
-    /// Notes what rows a descriptor's rows are joined of, if its lengths at the positions of `level` say so.
-    pub(crate) fn note_rows_joined(&mut self, desc: Var, len: &Ex, level: LevelId) {
+    /// Notes what rows a descriptor's rows consist of, if its lengths at the positions of `level` say so.
+    pub(crate) fn note_appended_rows(&mut self, desc: Var, len: &Ex, level: LevelId) {
         let Ex::Sub(end, start) = len else { return };
         let Some(dims) = self.dims_between(start, end, level) else { return };
         // Every row of the innermost dimension has to be in one of these.
@@ -36,7 +36,7 @@ impl Flattener<'_> {
             }
             extent = self.shapes.inner_extent(Some(extent), *d);
         }
-        self.shapes.rows_joined.insert(desc, Joined { dims, extent });
+        self.shapes.appended_rows.insert(desc, Appended { dims, extent });
     }
 
     /// The dimensions between a position of `level` and what is from `start` to `end`.
@@ -60,11 +60,11 @@ impl Flattener<'_> {
         Some(dims)
     }
 
-    /// How rows that start at `start` (at level `child`) lie, if they are the rows that the descriptor of their lengths is joined of.
-    pub(crate) fn joined_as(&self, child: LevelId, start: &Ex, ty: &Type) -> Option<FDim> {
+    /// How rows that start at `start` (at level `child`) lie, if they are the rows that the descriptor of their lengths consists of.
+    pub(crate) fn appended_as(&self, child: LevelId, start: &Ex, ty: &Type) -> Option<FDim> {
         let Dim::Seg(lens) = ty.dims.get(1)? else { return None };
         let dim = FDim::Seg(self.arr(*lens).desc()?);
-        let known = matches!(dim, FDim::Seg(d) if self.shapes.rows_joined.contains_key(&d));
+        let known = matches!(dim, FDim::Seg(d) if self.shapes.appended_rows.contains_key(&d));
         (known && *start == self.row_start(dim, Ex::Pos(child))).then_some(dim)
     }
 }

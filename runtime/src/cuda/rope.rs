@@ -4,15 +4,15 @@ use super::array::Array;
 use super::bulk;
 use super::run::{Cuda, address, broken};
 use crate::array;
-use crate::blocks::{Blocks, Part};
 use crate::check::{RuntimeError, Span};
 use crate::exec::Run;
 use crate::exec::device::{Device, Held};
 use crate::prim::Prim;
+use crate::rope::{Part, Rope};
 use std::sync::Arc;
 
 impl Part for Array {
-    /// Of an array whose address is known, as it is of all among blocks.
+    /// Of an array whose address is known, as it is of all in a rope.
     fn origin(&self) -> i64 {
         self.address().map_or(0, |at| (at / self.prim().size() as u64) as i64)
     }
@@ -22,25 +22,25 @@ impl Part for Array {
     }
 }
 
-/// See [`Device::tidy`]. The host looks at where the rows are, and decides; what moves is copied by the device.
-pub fn tidy<'a>(
+/// See [`Device::compact`]. The host looks at where the rows are, and decides; what moves is copied by the device.
+pub fn compact<'a>(
     run: &Run<Cuda<'a>>,
-    mut blocks: Arc<Blocks<Array>>,
+    mut rope: Arc<Rope<Array>>,
     (starts, lens): (Array, Array),
-    kept: Option<Arc<Blocks<Array>>>,
+    kept: Option<Arc<Rope<Array>>>,
     span: Span,
-) -> Result<(Arc<Blocks<Array>>, Array), RuntimeError> {
-    if blocks.count() <= 1 {
-        return Ok((blocks, starts));
+) -> Result<(Arc<Rope<Array>>, Array), RuntimeError> {
+    if rope.count() <= 1 {
+        return Ok((rope, starts));
     }
     let host_starts = Cuda::download(run, starts.clone())?;
     let host_lens = Cuda::download(run, lens)?;
-    let rows = Arc::make_mut(&mut blocks).leave(host_starts.slice(), host_lens.slice(), kept.as_deref());
-    let (prim, size) = (blocks.prim(), blocks.prim().size());
+    let rows = Arc::make_mut(&mut rope).leave(host_starts.slice(), host_lens.slice(), kept.as_deref());
+    let (prim, size) = (rope.prim(), rope.prim().size());
     let copied: usize = rows.iter().map(|r| r.len).sum();
     run.count(|c| c.launch(2 * starts.len() + 2 * copied, copied * size));
     if copied == 0 {
-        return Ok((blocks, starts));
+        return Ok((rope, starts));
     }
     let fresh = run.device.fresh(prim, copied, span)?;
     let to = address(&fresh, span)?;
@@ -62,6 +62,6 @@ pub fn tidy<'a>(
     let (from, offsets) = (table(&from)?, table(&offsets)?);
     let shape = (rows.len(), copied, size);
     bulk::gather_rows(&run.device, to, address(&from, span)?, address(&offsets, span)?, shape)?;
-    Arc::make_mut(&mut blocks).add(fresh);
-    Ok((blocks, table(new.slice())?))
+    Arc::make_mut(&mut rope).add(fresh);
+    Ok((rope, table(new.slice())?))
 }

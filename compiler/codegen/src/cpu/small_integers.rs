@@ -23,7 +23,7 @@ use par_ir::ty::{Atom, Type};
 use par_ir::{Prim, Scalar, Var};
 use std::collections::{BTreeSet, HashMap};
 
-/// What an element may be at most, or at least, so that the sum of a stretch fits.
+/// Bound of an element's magnitude, so that the sum of a stretch fits.
 const LARGEST: i128 = (1 << 31) / tuning::NARROW_STRETCH as i128 - 1;
 
 /// A reduction some of whose sums have fewer bits.

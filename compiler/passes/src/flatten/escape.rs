@@ -1,4 +1,4 @@
-//! Parts of arrays that are needed after the array has been updated.
+//! Escape analysis of views: parts of arrays that are needed after the array has been updated.
 //!
 //! ```text
 //! us = a[k]                      us = a[k]
@@ -49,11 +49,11 @@ fn updated(stm: &Stm) -> Vec<Var> {
     }
 }
 
-/// What the variables of a body are views of.
+/// Arrays that the variables of a body are views of.
 #[derive(Default)]
 struct Views {
     of: HashMap<Var, Var>,
-    /// Those that are all elements of another array, and those that are some.
+    /// Views of all elements of another array, and views of some.
     names: Vec<Var>,
     parts: Vec<Var>,
 }
@@ -87,7 +87,7 @@ impl Flattener<'_> {
             return;
         };
         let ty = self.types[&v].clone();
-        if self.builder.blocks.contains(&data) || ty.is_desc() {
+        if self.builder.ropes.contains(&data) || ty.is_desc() {
             return;
         }
         self.flush();

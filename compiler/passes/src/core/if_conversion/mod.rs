@@ -1,4 +1,4 @@
-//! Branches under a nest go into the maps that their arms are, so that no rows are set apart and brought together again.
+//! If-conversion: branches under a nest go into the maps that their arms are, so that no rows are selected and brought together again.
 //!
 //! ```text
 //! map n (is, rows) (\i row ->                      map n (is, rows) (\i row ->
@@ -7,7 +7,7 @@
 //!        in map m (row) (\x -> x / y))                 if i < k then row[j] - 1 else row[j] / y))
 //! ```
 //!
-//! What an arm does besides making its rows stays in a branch before the map. Work is as before where both arms make their rows. An arm that
+//! Statements of an arm besides the map of its rows stay in a branch before the map. Work is as before where both arms make their rows. An arm that
 //! only names rows, which costs nothing however long they are and however often it is taken, takes part if it is that of a single position
 //! (`i == k`), and the other makes its rows.
 
@@ -26,13 +26,13 @@ pub fn run(program: &mut Program) {
     for f in &mut program.funs {
         let (depths, iotas) = (HashMap::new(), HashSet::new());
         let (positions, single) = (HashMap::new(), HashMap::new());
-        let mut walk = Inward { vars: &mut program.vars, depth: 0, depths, iotas, positions, single };
+        let mut walk = IfConversion { vars: &mut program.vars, depth: 0, depths, iotas, positions, single };
         walk.body(&mut f.body);
     }
 }
 
 /// A walk through a function, from the outside.
-struct Inward<'v> {
+struct IfConversion<'v> {
     vars: &'v mut Vars,
     /// Of the nest that the walk is in.
     depth: usize,
@@ -45,7 +45,7 @@ struct Inward<'v> {
     single: HashMap<Var, bool>,
 }
 
-impl Inward<'_> {
+impl IfConversion<'_> {
     fn body(&mut self, body: &mut Body) {
         let stms = std::mem::take(&mut body.stms);
         for stm in stms {
@@ -206,7 +206,7 @@ fn width(stm: &Stm, arrays: &[usize]) -> Option<Atom> {
     widths.iter().all(|w| *w == first).then_some(first)
 }
 
-/// What a row of an array is.
+/// Parameter for a row of an array.
 fn row_of(p: &Param, vars: &mut Vars) -> Param {
     Param { var: vars.fresh_like(p.var), ty: Type { dims: p.ty.dims[1..].to_vec(), ..p.ty.clone() } }
 }

@@ -11,7 +11,7 @@ use std::collections::HashMap;
 pub(super) struct Arm<'b> {
     /// Scalar code, which depends on no row that the arm makes.
     pub head: Vec<Stm>,
-    /// What makes rows.
+    /// Maps that make rows.
     maps: Vec<&'b Stm>,
     /// Arrays that are seen as parts of others, or as numbers that follow from positions.
     views: HashMap<Var, &'b Exp>,
@@ -37,15 +37,15 @@ impl<'b> Arm<'b> {
         }
         match &stm.exp {
             _ if stm.is_scalar() => {
-                self.is_apart(stm).then_some(())?;
+                self.uses_rows_only(stm).then_some(())?;
                 self.head.push(stm.clone());
             }
             Exp::Map { width: w, lam, .. } => {
-                (*w == width && is_elementwise(lam) && self.is_apart(stm)).then_some(())?;
+                (*w == width && is_elementwise(lam) && self.uses_rows_only(stm)).then_some(())?;
                 self.maps.push(stm);
             }
             Exp::Iota(_) | Exp::Replicate(..) | Exp::Slice { .. } | Exp::Index(..) => {
-                self.is_apart(stm).then_some(())?;
+                self.uses_rows_only(stm).then_some(())?;
                 self.views.insert(stm.pat[0].var, &stm.exp);
             }
             _ => return None,
@@ -53,8 +53,8 @@ impl<'b> Arm<'b> {
         Some(())
     }
 
-    /// Whether a statement uses arrays of this arm only row by row, as inputs.
-    fn is_apart(&self, stm: &Stm) -> bool {
+    /// True if a statement uses arrays of this arm only row by row, as inputs.
+    fn uses_rows_only(&self, stm: &Stm) -> bool {
         let is_own = |v: &Var| self.views.contains_key(v) || self.map_of(*v).is_some();
         let mut rest = stm.exp.clone();
         if let Some(inputs) = rest.inputs_mut() {
@@ -67,7 +67,7 @@ impl<'b> Arm<'b> {
         self.maps.iter().find_map(|m| Some((*m, m.pat.iter().position(|p| p.var == v)?)))
     }
 
-    /// Whether all arrays are computed here, element by element.
+    /// True if all arrays are computed here, element by element.
     pub fn makes_rows(&self) -> bool {
         self.arrays
             .iter()
@@ -75,7 +75,7 @@ impl<'b> Arm<'b> {
             .all(|v| self.map_of(v).is_some() || matches!(self.views.get(&v), Some(Exp::Replicate(..))))
     }
 
-    /// What makes row `j` of the array results.
+    /// Row `j` of the array results.
     pub fn element(&self, inputs: &mut Inputs, arrays: &[usize], branch: &Stm, vars: &mut Vars) -> Body {
         let mut element = Element { arm: self, inputs, rows: HashMap::new(), stms: Vec::new(), vars };
         for map in &self.maps {
@@ -100,7 +100,7 @@ impl<'b> Arm<'b> {
     }
 }
 
-/// What a map goes over: the numbers of its rows, and arrays that they are read of.
+/// Space of a map: the numbers of its rows, and arrays that they are read of.
 pub(super) struct Inputs {
     pub arrays: Vec<Var>,
     pub params: Vec<Param>,
@@ -165,7 +165,7 @@ impl Element<'_, '_, '_> {
     }
 }
 
-/// Whether a map's lambda is scalar code, or goes on with such maps.
+/// True if a map's lambda is scalar code, or goes on with such maps.
 fn is_elementwise(lam: &Lambda) -> bool {
     if lam.schedule != Schedule::Free || lam.ret.iter().any(|ty| !ty.is_regular() || ty.is_desc()) {
         return false;

@@ -14,7 +14,7 @@ use super::{Lower, R};
 use crate::thir::{LocalId, Size};
 use par_ir::{Atom, Dim, Prim, Type, Var};
 
-/// What the dimensions of a value become, while its type is walked.
+/// Targets of the dimensions of a value, while its type is walked.
 #[derive(Default)]
 pub(super) struct Targets {
     pub targets: Vec<Target>,
@@ -35,14 +35,14 @@ struct Mention {
 }
 
 impl Mention {
-    /// Whether it is the outermost dimension of a part of an owner.
+    /// True if it is the outermost dimension of a part of an owner.
     fn is_direct(&self) -> bool {
         self.above.len() == self.outer
     }
 }
 
 impl Targets {
-    /// Whether the size is the elements' own; then the dimension is noted.
+    /// True if the size is the elements' own; then the dimension is noted.
     pub fn mention(&mut self, dim: Dim, size: &Size) -> bool {
         let Size::Own { name, inner } = size else { return false };
         let varies = size.varies(self.above.len());

@@ -1,4 +1,4 @@
-//! Bulk work done piece by piece, so that what it makes on the way fits into memory.
+//! Bulk work done chunk by chunk, so that what it makes on the way fits into memory.
 //!
 //! ```text
 //! rows 0..1000      all at once: out of memory
@@ -6,8 +6,8 @@
 //!      0..250       done; so are 250..500, 500..750, 750..1000
 //! ```
 //!
-//! How much a piece needs is found by trying: programs have no effects, so what ran out of memory is done again with half of
-//! the rows. Where pieces contain pieces (calls in calls), each leaves most of the memory to those inside: one that holds more than
+//! How much a chunk needs is found by trying: programs have no effects, so what ran out of memory is done again with half of
+//! the rows. Where chunks contain chunks (calls in calls), each leaves most of the memory to those inside: one that holds more than
 //! its share when the next level begins is made smaller *before* anything is done there ([`is_full`]). What does not fit even row by
 //! row may have needed something of all rows of the level around it, which is then tried again with half of its rows; but not for ever,
 //! since levels may be many.
@@ -16,18 +16,18 @@ use crate::check::{ErrorKind, RuntimeError};
 use crate::pool;
 use std::cell::Cell;
 
-/// A piece may hold this part of what is left of the memory when it begins, before those inside it begin.
+/// A chunk may hold this part of what is left of the memory when it begins, before those inside it begin.
 const SHARE: isize = 8;
 
 /// So often in all, levels are tried again because a level inside failed row by row.
 const CHANCES: usize = 24;
 
-/// The piece that is being worked on, on this thread.
+/// The chunk that is being worked on, on this thread.
 #[derive(Clone, Copy)]
 struct Current {
-    /// What the thread may hold while the next level has not begun.
+    /// Bytes that the thread may hold while the next level has not begun.
     most: isize,
-    /// It has more than one row.
+    /// True if it has more than one row.
     divisible: bool,
 }
 
@@ -41,20 +41,20 @@ thread_local! {
 
 /// The rows of an operation, of which some are done.
 #[derive(Debug)]
-pub struct Pieces {
+pub struct Chunks {
     rows: usize,
     done: usize,
-    /// Of the next piece.
+    /// Of the next chunk.
     size: usize,
     started: bool,
-    /// A piece was worked on, with or without success.
+    /// A chunk was worked on, with or without success.
     tried: bool,
 }
 
-impl Pieces {
+impl Chunks {
     /// Of so many rows, at most `most` at a time.
-    pub fn new(rows: usize, most: u64) -> Pieces {
-        Pieces {
+    pub fn new(rows: usize, most: u64) -> Chunks {
+        Chunks {
             rows,
             done: 0,
             size: usize::try_from(most).unwrap_or(usize::MAX).max(1),
@@ -63,13 +63,13 @@ impl Pieces {
         }
     }
 
-    /// First row of the next piece, and its number of rows. Without rows there is one piece, of none.
+    /// First row of the next chunk, and its number of rows. Without rows there is one chunk, of none.
     pub fn next(&self) -> Option<(usize, usize)> {
         let left = self.rows - self.done;
         (left > 0 || !self.started).then(|| (self.done, left.min(self.size)))
     }
 
-    /// Works on the next piece. `None` if it was too large: the next one begins where it did, with fewer rows.
+    /// Works on the next chunk. `None` if it was too large: the next one begins where it did, with fewer rows.
     pub fn run<T>(
         &mut self,
         work: impl FnOnce(usize, usize) -> Result<T, RuntimeError>,
@@ -102,7 +102,7 @@ impl Pieces {
     }
 }
 
-/// Whether fewer rows might do.
+/// True if fewer rows might do.
 fn is_worth_another_try() -> bool {
     if !ONE_FAILED.replace(false) {
         return true;
@@ -130,7 +130,7 @@ impl Drop for Around {
     }
 }
 
-/// Whether the piece that this thread works on holds more than its share and could be smaller: then nothing more should be begun
+/// True if the chunk that this thread works on holds more than its share and could be smaller: then nothing more should be begun
 /// inside it, but the error of a lack of memory given.
 pub fn is_full() -> bool {
     CURRENT.get().is_some_and(|c| c.divisible && pool::thread_balance() > c.most)
@@ -146,18 +146,18 @@ mod tests {
         RuntimeError::check(&CheckKind::OutOfMemory, &[Scalar::I64(1)], Span::default())
     }
 
-    /// Pieces of these rows where so many at a time are too many.
+    /// Chunks of these rows where so many at a time are too many.
     fn worked(rows: usize, most: u64, too_many: usize) -> Result<Vec<(usize, usize)>, RuntimeError> {
-        let mut pieces = Pieces::new(rows, most);
+        let mut chunks = Chunks::new(rows, most);
         let mut done = Vec::new();
-        while pieces.next().is_some() {
-            done.extend(pieces.run(|lo, n| if n >= too_many { Err(exhausted()) } else { Ok((lo, n)) })?);
+        while chunks.next().is_some() {
+            done.extend(chunks.run(|lo, n| if n >= too_many { Err(exhausted()) } else { Ok((lo, n)) })?);
         }
         Ok(done)
     }
 
     #[test]
-    fn pieces_cover_all_rows_once() {
+    fn chunks_cover_all_rows_once() {
         assert_eq!(worked(10, 4, 100), Ok(vec![(0, 4), (4, 4), (8, 2)]));
         assert_eq!(worked(10, u64::MAX, 4), Ok(vec![(0, 3), (3, 3), (6, 3), (9, 1)]));
         assert_eq!(worked(0, 3, 100), Ok(vec![(0, 0)]));
@@ -166,10 +166,10 @@ mod tests {
     /// Rows of an outer level that hold something for every row while inner ones work: how often the inner ones are tried.
     fn nested(rows: usize, fits: impl Fn(usize) -> bool) -> (Result<usize, RuntimeError>, usize) {
         let (mut tries, mut done) = (0, 0);
-        let mut outer = Pieces::new(rows, u64::MAX);
+        let mut outer = Chunks::new(rows, u64::MAX);
         while outer.next().is_some() {
             let worked = outer.run(|_, around| {
-                let mut inner = Pieces::new(1024, u64::MAX);
+                let mut inner = Chunks::new(1024, u64::MAX);
                 while inner.next().is_some() {
                     inner.run(|_, _| {
                         tries += 1;

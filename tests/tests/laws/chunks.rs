@@ -1,4 +1,4 @@
-//! Work in pieces costs what the work as a whole does, and what it holds does not grow with the rows.
+//! Work in chunks costs what the work as a whole does, and what it holds does not grow with the rows.
 
 use super::{count, size};
 use par::pipeline::Splitting;
@@ -24,26 +24,26 @@ def tree (n: i64) : []i64 = if n < 2 then [n] else tree (n - 1) ++ tree (n - 2)
 entry main (n: i64) : i64 = sum (tree n)";
 
 #[test]
-fn pieces_do_the_same_work() {
+fn chunks_do_the_same_work() {
     for (text, sizes) in [(ROWS, [1_000, 10_000]), (TREE, [14, 18])] {
         for n in sizes {
-            let (whole, pieces) = (cost(text, Splitting::Never, n), cost(text, Splitting::Rows(50), n));
-            assert!(pieces.work < 2 * whole.work, "{n}: {} instead of {}", pieces.work, whole.work);
-            let bytes = (whole.bytes_materialised, pieces.bytes_materialised);
+            let (whole, chunks) = (cost(text, Splitting::Never, n), cost(text, Splitting::Rows(50), n));
+            assert!(chunks.work < 2 * whole.work, "{n}: {} instead of {}", chunks.work, whole.work);
+            let bytes = (whole.bytes_materialised, chunks.bytes_materialised);
             assert!(bytes.1 < 2 * bytes.0, "{n}: {} bytes instead of {}", bytes.1, bytes.0);
         }
     }
 }
 
 #[test]
-fn launches_grow_with_the_number_of_pieces() {
+fn launches_grow_with_the_number_of_chunks() {
     let at = |n: i64| cost(ROWS, Splitting::Rows(50), n).launches as f64 / (n / 50) as f64;
     let (few, many) = (at(1_000), at(10_000));
-    assert!(many <= few, "{many} a piece after {few}");
+    assert!(many <= few, "{many} a chunk after {few}");
 }
 
 #[test]
-fn pieces_hold_the_intermediate_results_of_one() {
+fn chunks_hold_the_intermediate_results_of_one() {
     let p = program(ROWS, Splitting::Rows(50));
     let peak = |n: i64| {
         let before = thread_balance();

@@ -1,4 +1,4 @@
-//! Rows that many positions share, in forms that can be joined with others without a copy of their elements.
+//! Invariant rows, which many positions share, in forms that can be appended to others without a copy of their elements.
 //!
 //! ```text
 //! let m : [2][3]i64 = …           data of 6 elements, rows at 0, 3: starts = [0, 3], made once
@@ -16,7 +16,7 @@ use par_ir::flat::{Op, Ty};
 use par_ir::prim::BinOp;
 use par_ir::{Atom, Prim, Type, Var};
 
-/// What part of an array a view of it is.
+/// The part of an array that a view selects.
 #[derive(Clone)]
 pub(crate) enum Part {
     /// Rows from this one on.
@@ -132,7 +132,7 @@ impl Flattener<'_> {
         starts
     }
 
-    /// What stands for an array that is shared: what is the same for all positions is stored once.
+    /// Representation of an array that is shared: what is the same for all positions is stored once.
     pub(crate) fn shared_rows(&mut self, level: LevelId, v: Var) -> Arr {
         let (arr, ty) = (self.arr(v), self.types[&v].clone());
         if let Some(lens) = ty.is_desc().then(|| self.view_of_lengths(level, &arr)).flatten() {
@@ -158,7 +158,7 @@ impl Flattener<'_> {
         Arr { src: row.src, inner, start: Ex::i64(0), stride: None }
     }
 
-    /// Whether where the rows of an array start is there, or easily made.
+    /// True if where the rows of an array start is there, or easily made.
     fn has_rows(&mut self, arr: &Arr, ty: &Type) -> bool {
         is_stored(arr, ty.is_desc()) && arr.stride.is_none() && self.with_starts(arr).is_some()
     }
@@ -181,7 +181,7 @@ impl Flattener<'_> {
         stored
     }
 
-    /// Whether an array is the same for all positions.
+    /// True if an array is the same for all positions.
     pub(crate) fn is_of_host(&self, arr: &Arr, ty: &Type) -> bool {
         arr.is_of_host() && self.dim_reps(ty).iter().all(DimRep::is_of_host)
     }

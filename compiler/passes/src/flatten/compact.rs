@@ -1,18 +1,18 @@
-//! Letting go of what views do not need.
+//! Compaction: frees what views do not need.
 //!
-//! Turns of loops and calls pass views on, and their blocks would hold every array that ever was a row's. So what a turn or a call
-//! results in is tidied, and what a recursive call is given:
+//! Iterations of loops and calls pass views on, and their ropes would hold every array that ever was a row's. So what an iteration or a call
+//! results in is compacted, and what a recursive call is given:
 //!
 //! ```text
-//! blocks of elements, start per position          tidy: arrays that no row is in go, few rows of a large one are copied
-//! elements, starts of rows, start per position    tidy: the same for the starts of rows
-//!   grown = have the elements become twice as many?
-//!   if grown:
-//!     sweep: arrays of elements go in which no row starts
+//! rope of elements, start per position            compact: arrays that no row is in go, few rows of a large one are copied
+//! elements, starts of rows, start per position    compact: the same for the starts of rows
+//!   needs_collection: have the elements become twice as many?
+//!   if so:
+//!     collect: arrays of elements go in which no row starts
 //!     if more than twice what all rows have is left: pack
 //! ```
 //!
-//! What a loop's turns find outside, and a function's arguments, are held anyway: nothing is copied out of these, or each turn would do so.
+//! Arrays from outside a loop, and a function's arguments, are held anyway: nothing is copied out of them, or each iteration would do so.
 //!
 //! The first costs a step a position. The rest costs what the rows have, but only when as much has been made since the last time.
 
@@ -27,8 +27,8 @@ use par_ir::prim::BinOp;
 use par_ir::{Atom, Prim, PrimOp, Type, Var};
 
 impl Flattener<'_> {
-    /// Lets go of what the rows of the views among these values do not need. `atoms` are the CORE values in `values`.
-    pub(crate) fn tidied(
+    /// Frees what the rows of the views among these values do not need. `atoms` are the CORE values in `values`.
+    pub(crate) fn compacted(
         &mut self,
         level: LevelId,
         atoms: &[Atom],
@@ -42,15 +42,15 @@ impl Flattener<'_> {
             let count = v.map_or(1, |v| self.types[&v].rank() + 1);
             let values: Vec<Atom> = rest.by_ref().take(count).collect();
             match v {
-                Some(v) => out.extend(self.tidy(level, values, &self.types[&v].clone(), &[])),
+                Some(v) => out.extend(self.compact(level, values, &self.types[&v].clone(), &[])),
                 None => out.extend(values),
             }
         }
         out
     }
 
-    /// As [`Self::tidied`], for the values of one view. `base` are blocks that are kept anyway, one for each of the view's.
-    pub(crate) fn tidy(
+    /// As [`Self::compacted`], for the values of one view. `base` are ropes that are held anyway, one for each of the view's.
+    pub(crate) fn compact(
         &mut self,
         level: LevelId,
         mut values: Vec<Atom>,
@@ -59,7 +59,7 @@ impl Flattener<'_> {
     ) -> Vec<Atom> {
         let rank = ty.rank();
         let outermost = if rank == 1 { 0 } else { 1 };
-        let (blocks, start) = (blocks_in(&values, outermost), values[rank]);
+        let (rope, start) = (rope_at(&values, outermost), values[rank]);
         let DimRep::Width(len) = self.dim_reps(ty).remove(0) else {
             unreachable!("outermost dimensions are sizes")
         };
@@ -71,36 +71,36 @@ impl Flattener<'_> {
             (start.var().expect("starts are an array"), self.store(level, &len))
         };
         let prim = if rank == 1 { ty.prim() } else { Prim::I64 };
-        let tidy = flat::Param { var: self.builder.vars.fresh_like(blocks), ty: Ty::Blocks(prim) };
+        let compact = flat::Param { var: self.builder.vars.fresh_like(rope), ty: Ty::Rope(prim) };
         let moved = flat::Param { var: self.builder.vars.fresh_like(starts), ty: Ty::Array(Prim::I64) };
-        let kept = self.kept_of(blocks, prim);
-        self.builder.emit(vec![tidy, moved], Op::Tidy { blocks, starts, lens, kept });
+        let kept = self.kept_of(rope, prim);
+        self.builder.emit(vec![compact, moved], Op::Compact { rope, starts, lens, kept });
         let extent = self.shapes.extent(level);
         self.shapes.extents.insert(moved.var, extent);
-        values[outermost] = tidy.var.into();
+        values[outermost] = compact.var.into();
         values[rank] = if root { self.read(moved.var, Prim::I64, Atom::i64(0)) } else { moved.var.into() };
-        if rank == 1 { values } else { self.swept(level, values, ty, base) }
+        if rank == 1 { values } else { self.collect_if_needed(level, values, ty, base) }
     }
 
-    /// Those of the arrays in blocks that are from outside the loop or function, which holds them anyway.
-    fn kept_of(&mut self, blocks: Var, prim: Prim) -> Option<Var> {
+    /// Arrays of a rope that are from outside the loop or function, which holds them anyway.
+    fn kept_of(&mut self, rope: Var, prim: Prim) -> Option<Var> {
         let mut arrays = Vec::new();
-        self.arrays_in(blocks, &mut arrays);
-        let outside = |v: &Var| self.builder.bound_in.get(v).is_some_and(|depth| *depth <= self.kept_from);
+        self.arrays_in(rope, &mut arrays);
+        let outside = |v: &Var| self.builder.bound_in.get(v).is_some_and(|depth| *depth <= self.loop_scope);
         arrays.retain(outside);
         match arrays[..] {
             [] => return None,
-            [only] if self.builder.blocks.contains(&only) => return Some(only),
+            [only] if self.builder.ropes.contains(&only) => return Some(only),
             _ => {}
         }
-        Some(self.where_bound(&arrays.clone(), |f| f.join_blocks(&arrays, prim).0))
+        Some(self.where_bound(&arrays.clone(), |f| f.rope_of(&arrays, prim).0))
     }
 
-    /// What blocks are joined of, each once.
-    pub(crate) fn arrays_in(&self, blocks: Var, found: &mut Vec<Var>) {
-        match self.shapes.joined_of.get(&blocks) {
+    /// Arrays of a rope, each once.
+    pub(crate) fn arrays_in(&self, rope: Var, found: &mut Vec<Var>) {
+        match self.shapes.parts_of_rope.get(&rope) {
             Some(parts) => parts.iter().for_each(|v| self.arrays_in(*v, found)),
-            None if !found.contains(&blocks) => found.push(blocks),
+            None if !found.contains(&rope) => found.push(rope),
             None => {}
         }
     }
@@ -109,41 +109,45 @@ impl Flattener<'_> {
         self.builder.bind("one", Ty::Array(Prim::I64), Op::Literal(vec![a], Prim::I64))
     }
 
-    /// Lets go of elements, and of starts of inner rows, if there are many more than before.
-    fn swept(&mut self, level: LevelId, mut values: Vec<Atom>, ty: &Type, base: &[Var]) -> Vec<Atom> {
-        let mut grown = Vec::new();
-        for at in inner_blocks(ty) {
-            let blocks = blocks_in(&values, at);
-            let now =
-                flat::Param { var: self.builder.vars.fresh_like(blocks), ty: Ty::Blocks(element(ty, at)) };
+    /// Frees elements, and starts of inner rows, if there are many more than before.
+    fn collect_if_needed(
+        &mut self,
+        level: LevelId,
+        mut values: Vec<Atom>,
+        ty: &Type,
+        base: &[Var],
+    ) -> Vec<Atom> {
+        let mut needs_collection = Vec::new();
+        for at in inner_ropes(ty) {
+            let rope = rope_at(&values, at);
+            let now = flat::Param { var: self.builder.vars.fresh_like(rope), ty: Ty::Rope(element(ty, at)) };
             let flag = flat::Param { var: self.builder.vars.fresh("grown"), ty: Ty::Scalar(Prim::Bool) };
-            self.builder.emit(vec![now, flag], Op::Grown { blocks, base: base.get(at).copied() });
+            self.builder.emit(vec![now, flag], Op::NeedsCollection { rope, base: base.get(at).copied() });
             values[at] = now.var.into();
-            grown.push(flag.var.into());
+            needs_collection.push(flag.var.into());
         }
-        self.if_any(level, &grown, values, ty, |f, values| f.sweep(level, values, ty))
+        self.if_any(level, &needs_collection, values, ty, |f, values| f.collect_unused(level, values, ty))
     }
 
-    /// Sweeps. Whether little is left of much is asked twice: the lengths of rows need not be looked at if the rows alone are many.
-    fn sweep(&mut self, level: LevelId, values: Vec<Atom>, ty: &Type) -> Vec<Atom> {
+    /// Collects. The question whether little is left of much is asked twice: the lengths of rows need not be looked at if the rows alone are many.
+    fn collect_unused(&mut self, level: LevelId, values: Vec<Atom>, ty: &Type) -> Vec<Atom> {
         let rows = self.rows_of_all(level, ty);
-        let (values, sparse) = self.swept_once(values, ty, rows);
+        let (values, sparse) = self.collect_once(values, ty, rows);
         self.if_any(level, &sparse, values, ty, |f, values| {
             let weight = f.weight(level, ty);
-            let (values, sparse) = f.swept_once(values, ty, weight);
+            let (values, sparse) = f.collect_once(values, ty, weight);
             f.if_any(level, &sparse, values, ty, |f, values| f.repacked(level, &values, ty))
         })
     }
 
-    fn swept_once(&mut self, mut values: Vec<Atom>, ty: &Type, weight: Atom) -> (Vec<Atom>, Vec<Atom>) {
+    fn collect_once(&mut self, mut values: Vec<Atom>, ty: &Type, weight: Atom) -> (Vec<Atom>, Vec<Atom>) {
         let mut sparse = Vec::new();
-        for at in inner_blocks(ty).rev() {
+        for at in inner_ropes(ty).rev() {
             let around = if at == 0 { ty.rank() - 1 } else { at - 1 };
-            let (blocks, starts) = (blocks_in(&values, at), blocks_in(&values, around));
-            let now =
-                flat::Param { var: self.builder.vars.fresh_like(blocks), ty: Ty::Blocks(element(ty, at)) };
+            let (rope, starts) = (rope_at(&values, at), rope_at(&values, around));
+            let now = flat::Param { var: self.builder.vars.fresh_like(rope), ty: Ty::Rope(element(ty, at)) };
             let flag = flat::Param { var: self.builder.vars.fresh("sparse"), ty: Ty::Scalar(Prim::Bool) };
-            self.builder.emit(vec![now, flag], Op::Sweep { blocks, starts, weight });
+            self.builder.emit(vec![now, flag], Op::Collect { rope, starts, weight });
             values[at] = now.var.into();
             sparse.push(flag.var.into());
         }
@@ -159,7 +163,7 @@ impl Flattener<'_> {
         ty: &Type,
         change: impl FnOnce(&mut Self, Vec<Atom>) -> Vec<Atom>,
     ) -> Vec<Atom> {
-        let (first, rest) = flags.split_first().expect("rows of rows have inner blocks");
+        let (first, rest) = flags.split_first().expect("rows of rows have inner ropes");
         let cond = rest.iter().fold(*first, |all, flag| {
             let op = Op::Prim(PrimOp::Bin(BinOp::Or, Prim::Bool), vec![all, *flag]);
             self.builder.bind("any", Ty::Scalar(Prim::Bool), op).into()
@@ -176,8 +180,8 @@ impl Flattener<'_> {
     fn repacked(&mut self, level: LevelId, values: &[Atom], ty: &Type) -> Vec<Atom> {
         let p = Param { var: self.builder.vars.fresh("rows"), ty: ty.clone() };
         let start = values[ty.rank()];
-        let starts: Vec<Var> = (1..ty.rank()).map(|at| blocks_in(values, at)).collect();
-        self.bind_view(level, &p, blocks_in(values, 0), &starts, start);
+        let starts: Vec<Var> = (1..ty.rank()).map(|at| rope_at(values, at)).collect();
+        self.bind_view(level, &p, rope_at(values, 0), &starts, start);
         let arr = self.arr(p.var);
         let packed = self.pack(level, &arr, ty);
         self.as_view(level, &packed, ty)
@@ -238,9 +242,9 @@ impl Flattener<'_> {
     }
 }
 
-/// The places of blocks that are told by where inner rows start: the elements, and the starts of rows of inner dimensions but the
+/// Places of the ropes that rows of inner dimensions are in: the elements, and the starts of rows of inner dimensions but the
 /// outermost of these.
-fn inner_blocks(ty: &Type) -> impl DoubleEndedIterator<Item = usize> + use<> {
+fn inner_ropes(ty: &Type) -> impl DoubleEndedIterator<Item = usize> + use<> {
     // The elements come last where there are inner starts: backwards from outside.
     std::iter::once(0).chain((2..ty.rank()).rev())
 }
@@ -249,6 +253,6 @@ fn element(ty: &Type, at: usize) -> Prim {
     if at == 0 { ty.prim() } else { Prim::I64 }
 }
 
-fn blocks_in(values: &[Atom], at: usize) -> Var {
-    values[at].var().expect("blocks are a variable")
+fn rope_at(values: &[Atom], at: usize) -> Var {
+    values[at].var().expect("a rope is a variable")
 }

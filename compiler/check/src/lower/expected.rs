@@ -1,4 +1,4 @@
-//! Functions whose result's sizes are those of the type that is wanted: `unflatten`, `split`, `rep`.
+//! Functions whose result's sizes come from the expected type: `unflatten`, `split`, `rep`.
 //!
 //! ```text
 //! unflatten xs :> [n][m]i64                 check n * m == length xs
@@ -113,7 +113,7 @@ impl<'p> Lower<'p> {
         Ok(vals.into_iter().flatten().collect())
     }
 
-    /// Whether an expression calls a function with sizes in its result that its arguments do not say.
+    /// True if an expression calls a function with sizes in its result that its arguments do not say.
     fn is_open(&self, e: &Expr) -> bool {
         let ExprKind::Apply(f, args) = &e.kind else { return false };
         let ExprKind::Def(d, _) = &f.kind else { return false };
@@ -122,7 +122,7 @@ impl<'p> Lower<'p> {
         def.params.len() == args.len() && def.size_params.iter().any(|l| names(&def.ret, *l) && !said(l))
     }
 
-    /// What the arguments that are known say of the shape of another one.
+    /// Expected shape of an argument, as far as the known arguments determine it.
     fn wanted_of_argument(&mut self, fun: &Val<'p>, vals: &[Option<Val<'p>>], i: usize) -> R<Option<Shape>> {
         let Val::Fun(fun) = fun else { return Ok(None) };
         let (mut fun, first) = unpack(fun.clone(), Vec::new());
@@ -180,7 +180,7 @@ fn known(extent: &Extent) -> Option<Atom> {
     }
 }
 
-/// Whether a dimension in a type has a size of this name.
+/// True if a dimension in a type has a size of this name.
 fn names(ty: &Ty, name: LocalId) -> bool {
     match ty {
         Ty::Array(size, t) => matches!(size, Size::Local(l) if *l == name) || names(t, name),

@@ -14,9 +14,9 @@ use par_ir::tuning;
 use par_ir::ty::Atom;
 use par_ir::{Span, Var};
 
-/// What a function does before it calls anything.
+/// Work of a function before its first call.
 #[derive(Clone)]
-pub struct Front {
+pub struct BaseCase {
     params: Vec<Param>,
     ret: Vec<Type>,
     way: Way,
@@ -34,12 +34,12 @@ enum Way {
     Goes,
 }
 
-impl Front {
+impl BaseCase {
     /// Of a function whose recursion may end at once.
-    pub fn of(fun: &Fun) -> Option<Front> {
-        let way = Way::of(&fun.body, tuning::FRONT_DEPTH);
+    pub fn of(fun: &Fun) -> Option<BaseCase> {
+        let way = Way::of(&fun.body, tuning::BASE_CASE_DEPTH);
         let ret = fun.ret.iter().map(|p| clif_type(p.ty.prim())).collect();
-        way.ends().then(|| Front { params: fun.params.clone(), ret, way })
+        way.ends().then(|| BaseCase { params: fun.params.clone(), ret, way })
     }
 }
 
@@ -91,23 +91,23 @@ fn bound(stms: &[Stm], found: &mut Vec<Var>) {
 }
 
 impl Emitter<'_> {
-    /// A call of a function with a front.
-    pub fn call_behind(
+    /// A call of a function with a base_case.
+    pub fn call_unless_base_case(
         &mut self,
-        (f, front): (FunId, &Front),
+        (f, base_case): (FunId, &BaseCase),
         operands: &[Value],
         span: Span,
     ) -> Result<Vec<Value>, Unsupported> {
         // The function may be the one that is emitted, whose variables have values of their own here.
-        let mut names: Vec<Var> = front.params.iter().map(|p| p.var).collect();
-        front.way.bound(&mut names);
+        let mut names: Vec<Var> = base_case.params.iter().map(|p| p.var).collect();
+        base_case.way.bound(&mut names);
         let own: Vec<(Var, Value)> =
             names.iter().filter_map(|v| self.scalars.get(v).map(|x| (*v, *x))).collect();
-        self.prims.extend(front.params.iter().map(|p| (p.var, p.ty.prim())));
-        self.scalars.extend(front.params.iter().map(|p| p.var).zip(operands.iter().copied()));
+        self.prims.extend(base_case.params.iter().map(|p| (p.var, p.ty.prim())));
+        self.scalars.extend(base_case.params.iter().map(|p| p.var).zip(operands.iter().copied()));
         let (more, join) = (self.b.create_block(), self.b.create_block());
-        let joined: Vec<Value> = front.ret.iter().map(|t| self.b.append_block_param(join, *t)).collect();
-        self.way(&front.way, more, join)?;
+        let joined: Vec<Value> = base_case.ret.iter().map(|t| self.b.append_block_param(join, *t)).collect();
+        self.way(&base_case.way, more, join)?;
         self.b.switch_to_block(more);
         let results = self.call_whole(f, operands, span)?;
         self.b.ins().jump(join, &args(&results));
