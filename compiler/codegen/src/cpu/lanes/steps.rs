@@ -1,6 +1,6 @@
 //! Arithmetic on positions: what stays a scalar and a step, or the same in all lanes, if the group is not at an edge.
 
-use super::Strip;
+use super::Group;
 use super::value::Lanes;
 use crate::cpu::emit::Unsupported;
 use crate::cpu::primop::int_condition;
@@ -17,7 +17,7 @@ fn parts(x: &Lanes) -> Option<(Value, i64)> {
     }
 }
 
-impl Strip<'_, '_> {
+impl Group<'_, '_> {
     fn last(&mut self, first: Value, step: i64) -> Value {
         self.e.b.ins().iadd_imm_s(first, step * (self.lanes as i64 - 1))
     }

@@ -1,4 +1,4 @@
-//! Positions in pieces, in each of which the answers of comparisons and quotients of positions are known before it begins.
+//! Positions in segments, in each of which the answers of comparisons and quotients of positions are known before it begins.
 //!
 //! ```text
 //! for pos in start .. end                        at = start
@@ -11,11 +11,11 @@
 //!                                                    at = stop
 //! ```
 //!
-//! So a body has no branches for edges, and groups are not left there. What is the same at all positions of a piece is computed once.
+//! So a body has no branches for edges, and groups are not left there. What is the same at all positions of a segment is computed once.
 
 use super::class::Classes;
 use super::edges::Edges;
-use super::{plan, turns};
+use super::{iterations, plan};
 use crate::cpu::emit::{Emitter, Unsupported, args};
 use crate::cpu::fresh::Fresh;
 use crate::cpu::kernel::KernelInfo;
@@ -31,13 +31,13 @@ use par_ir::visit::{Code, Subst};
 use par_ir::{Prim, Scalar, Var};
 use std::collections::{HashMap, HashSet};
 
-/// A body in pieces of its positions.
-pub struct Pieces {
+/// A body in segments of its positions.
+pub struct Segments {
     pos: Var,
     /// Errors are at these positions.
     is_map: bool,
     case: Case,
-    /// What it is without pieces.
+    /// What it is without segments.
     whole: Body,
 }
 
@@ -50,28 +50,28 @@ struct Case {
 
 enum Then {
     Choice(Atom, Box<[Case; 2]>),
-    /// The positions in pieces.
+    /// The positions in segments.
     Edges(Edges, Box<Case>),
     Straight(Body),
 }
 
-impl Pieces {
+impl Segments {
     /// Of a map whose body is done in groups.
-    pub fn of_map(e: &Emitter, info: &KernelInfo) -> Option<Pieces> {
+    pub fn of_map(e: &Emitter, info: &KernelInfo) -> Option<Segments> {
         let kernel = info.kernel;
         if !matches!(kernel.kind, KernelKind::Map(_)) {
             return None;
         }
         let is_fixed = |v: Var| e.arrays.get(&v).is_some_and(|a| !a.changes);
-        let pieces = Pieces::new((kernel.pos, e.fresh), &kernel.body, &is_fixed, &|body| {
+        let segments = Segments::new((kernel.pos, e.fresh), &kernel.body, &is_fixed, &|body| {
             let kernel = Kernel { body: body.clone(), ..kernel.clone() };
             plan(&info.with_kernel(&kernel)).is_some()
         });
-        pieces.map(|p| Pieces { is_map: true, ..p })
+        segments.map(|p| Segments { is_map: true, ..p })
     }
 
-    /// Of a loop that updates arrays and whose turns are done in groups.
-    pub fn of_turns(e: &Emitter, params: &[(Param, Atom)], form: &LoopForm, body: &Body) -> Option<Pieces> {
+    /// Of a loop that updates arrays and whose iterations are done in groups.
+    pub fn of_loop(e: &Emitter, params: &[(Param, Atom)], form: &LoopForm, body: &Body) -> Option<Segments> {
         let LoopForm::For { index, prim: Prim::I64, .. } = form else { return None };
         if params.is_empty() || params.iter().any(|(p, _)| p.ty.is_scalar()) {
             return None;
@@ -79,7 +79,7 @@ impl Pieces {
         let place = |v: &Var| e.arrays.get(v).map(|a| a.address);
         let written: HashSet<Option<Value>> = params.iter().map(|(p, _)| place(&p.var)).collect();
         let is_fixed = |v: Var| place(&v).is_some_and(|a| !written.contains(&Some(a)));
-        Pieces::new((*index, e.fresh), body, &is_fixed, &|body| turns(params, form, body).is_some())
+        Segments::new((*index, e.fresh), body, &is_fixed, &|body| iterations(params, form, body).is_some())
     }
 
     /// `is_fixed` says which arrays are the same at all positions, `pays` which bodies are done in groups.
@@ -88,7 +88,7 @@ impl Pieces {
         body: &Body,
         is_fixed: &dyn Fn(Var) -> bool,
         pays: &dyn Fn(&Body) -> bool,
-    ) -> Option<Pieces> {
+    ) -> Option<Segments> {
         let (mut equalities, choices) =
             (HashMap::new(), tuning::CASES.min(tuning::CASES_STATEMENTS / length(body).max(1)));
         note_equalities(body, &mut equalities);
@@ -96,7 +96,7 @@ impl Pieces {
         let case = cases.case(HashSet::from([pos]), body.clone());
         let is_whole = matches!(case.then, Then::Straight(_));
         let pays = !is_whole && (case.any(pays) || case.edges().iter().any(|e| e.divides()));
-        pays.then(|| Pieces { pos, is_map: false, case, whole: body.clone() })
+        pays.then(|| Segments { pos, is_map: false, case, whole: body.clone() })
     }
 }
 
@@ -285,10 +285,10 @@ fn length(body: &Body) -> usize {
     body.stms.iter().map(|s| 1 + inside(s)).sum()
 }
 
-/// Code for pieces that is being made.
+/// Code for segments that is being made.
 struct Run<'p> {
-    pieces: &'p Pieces,
-    /// Does all positions in one piece.
+    segments: &'p Segments,
+    /// Does all positions in one segment.
     short: Block,
 }
 
@@ -297,10 +297,10 @@ type Straight<'f, 'a> =
     &'f mut dyn FnMut(&mut Emitter<'a>, &Body, (Value, Value), bool) -> Result<(), Unsupported>;
 
 impl<'a> Emitter<'a> {
-    /// All positions from `start` to `end`, in pieces.
-    pub fn pieces(
+    /// All positions from `start` to `end`, in segments.
+    pub fn segments(
         &mut self,
-        pieces: &Pieces,
+        segments: &Segments,
         (start, end): (Value, Value),
         straight: Straight<'_, 'a>,
     ) -> Result<Vec<Value>, Unsupported> {
@@ -310,10 +310,10 @@ impl<'a> Emitter<'a> {
             self.b.ins().icmp_imm_s(IntCC::SignedGreaterThanOrEqual, count, tuning::CASES_POSITIONS);
         self.b.ins().brif(is_long, long, &[], short, &[]);
         self.b.switch_to_block(long);
-        self.case(&Run { pieces, short }, &pieces.case, (start, end), straight)?;
+        self.case(&Run { segments, short }, &segments.case, (start, end), straight)?;
         self.b.ins().jump(done, &[]);
         self.b.switch_to_block(short);
-        straight(self, &pieces.whole, (start, end), false)?;
+        straight(self, &segments.whole, (start, end), false)?;
         self.b.ins().jump(done, &[]);
         self.b.switch_to_block(done);
         Ok(vec![])
@@ -327,10 +327,10 @@ impl<'a> Emitter<'a> {
         (start, end): (Value, Value),
         straight: Straight<'_, 'a>,
     ) -> Result<(), Unsupported> {
-        if run.pieces.is_map {
+        if run.segments.is_map {
             self.pos = start;
         }
-        self.scalars.insert(run.pieces.pos, start);
+        self.scalars.insert(run.segments.pos, start);
         self.stms(&case.before)?;
         match &case.then {
             Then::Straight(body) => straight(self, body, (start, end), true),
@@ -340,7 +340,7 @@ impl<'a> Emitter<'a> {
                 let b = &mut self.b;
                 let (yes, no, join) = (b.create_block(), b.create_block(), b.create_block());
                 self.b.ins().brif(cond, yes, &[], no, &[]);
-                // Code for a piece binds the same variables at other positions.
+                // Code for a segment binds the same variables at other positions.
                 let scalars = self.scalars.clone();
                 for (block, case) in [yes, no].into_iter().zip(cases.iter()) {
                     self.scalars.clone_from(&scalars);
@@ -378,7 +378,7 @@ impl<'a> Emitter<'a> {
         let at = self.params_like(again, &[start])[0];
         self.b.ins().jump(again, &args(&[start]));
         self.b.switch_to_block(again);
-        self.scalars.insert(run.pieces.pos, at);
+        self.scalars.insert(run.segments.pos, at);
         self.stms(edges.operands())?;
         let places = match before {
             Some(places) => places,
