@@ -5,7 +5,7 @@ use par_ir::core::{Body, Exp};
 use par_ir::flat::{Kernel, Op, Program};
 use par_ir::parse::parse_flat;
 use par_ir::{Atom, Span, Var};
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 /// A function over sizes `n`, `m`, `k`, a descriptor `d` and arrays, with a kernel after other statements.
 struct Example {
@@ -283,7 +283,8 @@ fn forms_are_computed_elsewhere() {
     let column = vars.fresh("column");
     let mut emit = |v: u32| {
         let names = HashMap::from([(Symbol::Index(1), Atom::Var(column))]);
-        let mut to = Emit { vars: &mut vars, names, stms: vec![], span: Span::default() };
+        let (divisions, span) = (&BTreeSet::new(), Span::default());
+        let mut to = Emit { vars: &mut vars, divisions, names, stms: vec![], span };
         access.emit(&access.form(Var(v).into()).unwrap(), &mut to).map(|_| to.stms)
     };
     let stms = emit(16).unwrap();

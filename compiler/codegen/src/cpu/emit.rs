@@ -14,6 +14,7 @@ use crate::work;
 use cranelift::prelude::*;
 use cranelift_codegen::ir::{BlockArg, FuncRef, InstructionData, MemFlagsData, Opcode};
 use cranelift_module::Module;
+use par_ir::access::Facts;
 use par_ir::core::{At, Body, Exp, Lambda, LoopForm, Param, Stm};
 use par_ir::cost::{Time, operators};
 use par_ir::effects::Effects;
@@ -53,6 +54,8 @@ pub struct Emitter<'a> {
     pub imports: &'a mut Imports,
     /// Names for what is written here.
     pub fresh: &'a Fresh,
+    /// Facts of the host's scalars.
+    pub facts: &'a Facts,
     /// Checks of the kernel so far.
     pub checks: &'a mut Vec<KernelCheck>,
     pub scalars: HashMap<Var, Value>,
@@ -486,7 +489,8 @@ impl<'a> Emitter<'a> {
                         bind(e, state);
                         e.inner(body)
                     };
-                    let groups = lanes::iterations(params, form, body).filter(|_| in_groups && !e.counting);
+                    let groups =
+                        lanes::iterations(params, form, body, e.fresh).filter(|_| in_groups && !e.counting);
                     let rest = match groups {
                         Some(groups) => e.iterations(&groups, (first, end), iteration)?,
                         None => first,

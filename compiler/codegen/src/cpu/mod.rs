@@ -39,6 +39,7 @@ use kernel::{KernelEmitter, KernelInfo, Role, Steps};
 use local::{Callees, Calls};
 pub use object::{Processor, Shape, compile_object};
 use par_ir::Var;
+use par_ir::access::Facts;
 use par_ir::flat::{self, Kernel, Op, Stm, Ty};
 use par_runtime::plan::{CodeId, Contraction, EnvLayout, Factor, KernelCheck, Partition, Plan};
 use ranges::Ranges;
@@ -48,6 +49,16 @@ use std::collections::{HashMap, HashSet};
 /// All statements with a kernel, in order.
 fn kernels(program: &flat::Program) -> Vec<&Stm> {
     program.statements().into_iter().filter(|s| matches!(s.op, Op::Kernel(_))).collect()
+}
+
+/// The forms of a program's host scalars.
+fn facts(program: &flat::Program) -> Facts {
+    let mut facts = Facts::default();
+    for stm in program.statements() {
+        facts.note(stm);
+        facts.note_sum(stm);
+    }
+    facts
 }
 
 fn pattern(stm: &Stm) -> Vec<Ty> {
@@ -66,6 +77,7 @@ struct Compiler<'t, M> {
     imports: Imports,
     types: &'t HashMap<Var, Ty>,
     fresh: Fresh,
+    facts: Facts,
     locals: &'t [par_ir::core::Fun],
     dump: Option<String>,
     /// The functions that kernels have, at their numbers.
@@ -88,6 +100,7 @@ impl<'t, M: Module> Compiler<'t, M> {
             imports,
             types,
             fresh: Fresh::new(&program.vars),
+            facts: facts(program),
             locals: &program.locals,
             dump: None,
             functions: Vec::new(),
@@ -203,6 +216,7 @@ impl<'t, M: Module> Compiler<'t, M> {
             module: &mut self.module,
             imports: &mut self.imports,
             fresh: &self.fresh,
+            facts: &self.facts,
             checks,
             scalars: HashMap::new(),
             prims: HashMap::new(),

@@ -15,11 +15,13 @@
 //! All that an iteration reads of an array that the loop writes is one element, the same in all iterations, or the neighbour of what the iteration before
 //! reads: so it is known before the loop whether groups may read before they write.
 
-use super::class::{Class, Classes};
-use super::sums::Sums;
+use super::affine::Affine;
+use super::class::Classes;
 use super::{Group, Plan, cost, is_pure, used};
 use crate::cpu::emit::{Emitter, Unsupported};
+use crate::cpu::fresh::Fresh;
 use cranelift::prelude::*;
+use par_ir::access::{Access, Facts};
 use par_ir::core::{At, Body, Exp, LoopForm, Param, Stm};
 use par_ir::ty::Atom;
 use par_ir::visit::Code;
@@ -31,8 +33,10 @@ pub struct Iterations {
     plan: Plan,
     /// The loop's arrays.
     arrays: Vec<Var>,
+    /// The elements that are written, by the indices of the first iteration.
+    writes: Vec<Atom>,
     reads: Vec<Read>,
-    /// What indices are computed by.
+    /// Computes these indices.
     indices: Vec<Stm>,
 }
 
@@ -45,7 +49,12 @@ struct Read {
 }
 
 /// How a loop's iterations are done in groups, if that is right and pays.
-pub fn iterations(params: &[(Param, Atom)], form: &LoopForm, body: &Body) -> Option<Iterations> {
+pub fn iterations(
+    params: &[(Param, Atom)],
+    form: &LoopForm,
+    body: &Body,
+    fresh: &Fresh,
+) -> Option<Iterations> {
     let LoopForm::For { index, prim: Prim::I64, .. } = form else { return None };
     if params.is_empty() || params.iter().any(|(p, _)| p.ty.is_scalar()) {
         return None;
@@ -54,18 +63,16 @@ pub fn iterations(params: &[(Param, Atom)], form: &LoopForm, body: &Body) -> Opt
     let states: Vec<Option<Var>> = arrays.iter().copied().map(Some).collect();
     let body = without_updates(&states, body).filter(is_pure)?;
     let classes = Classes::new(*index, &body, None);
-    let sums = Sums::new(&body);
-    let is_neighbour = |a: &Atom| classes.atom(a) == Class::Steps(1) && sums.has(*a);
-    if !body.results.iter().step_by(2).all(is_neighbour) {
-        return None;
-    }
-    let reads = reads(&arrays, &body, &classes, &sums)?;
-    let looked_at = reads.iter().map(|r| r.index).chain(body.results.iter().step_by(2).copied());
-    let indices = sums.needed(looked_at.collect());
+    let none = Facts::default();
+    let access = Access::along(*index, &body, &none);
+    let mut affine = Affine::new(&access, *index, fresh);
+    let writes = body.results.iter().step_by(2).map(|a| affine.growing(*a, 1)).collect::<Option<_>>()?;
+    let reads = reads(&arrays, &body, &mut affine)?;
+    let indices = affine.stms;
     let bodies = [&body];
     let lanes = cost::lanes(&classes, &bodies, false)?;
     let plan = Plan { lanes, used: used(&bodies), classes, body };
-    Some(Iterations { index: *index, plan, arrays, reads, indices })
+    Some(Iterations { index: *index, plan, arrays, writes, reads, indices })
 }
 
 /// The body with an index and a value as results in place of each version of a `state`, if all that it does to these is one update each.
@@ -90,16 +97,18 @@ pub fn without_updates(states: &[Option<Var>], body: &Body) -> Option<Body> {
 }
 
 /// What an iteration reads of the arrays, besides the elements that it writes; none, if something cannot be told before the loop.
-fn reads(arrays: &[Var], body: &Body, classes: &Classes, sums: &Sums) -> Option<Vec<Read>> {
+fn reads(arrays: &[Var], body: &Body, affine: &mut Affine) -> Option<Vec<Read>> {
     let (mut found, mut all_known) = (Vec::new(), true);
     for_each_read(body, &mut |arr, index| {
         let Some(array) = arrays.iter().position(|a| *a == arr) else { return };
         if index == body.results[2 * array] {
             return;
         }
-        let class = classes.atom(&index);
-        all_known &= sums.has(index) && matches!(class, Class::Same | Class::Steps(1));
-        found.push(Read { array, index, fixed: class == Class::Same });
+        let index = [(0, true), (1, false)]
+            .into_iter()
+            .find_map(|(growth, fixed)| Some(Read { array, index: affine.growing(index, growth)?, fixed }));
+        all_known &= index.is_some();
+        found.extend(index);
     });
     all_known.then_some(found)
 }
@@ -148,7 +157,7 @@ impl Emitter<'_> {
         let count = self.b.ins().isub(end, start);
         let mut all = None;
         for read in &iterations.reads {
-            let write = self.atom(&iterations.plan.body.results[2 * read.array])?;
+            let write = self.atom(&iterations.writes[read.array])?;
             let from = self.atom(&read.index)?;
             let (below, above) = if read.fixed {
                 let last = self.b.ins().iadd(write, count);

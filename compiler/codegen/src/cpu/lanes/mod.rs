@@ -20,6 +20,7 @@
 //! Every lane is computed by the same operators as the scalar, so that results are the same to the bit. A reduction has an
 //! accumulator in every lane, if its operator allows elements to be taken in any order; they are combined in a fixed order.
 
+mod affine;
 mod body;
 mod class;
 mod convert;
@@ -31,7 +32,6 @@ mod prim;
 mod reduce;
 mod segments;
 mod steps;
-mod sums;
 mod value;
 
 use super::emit::{Base, Emitter, Unsupported, args};

@@ -13,7 +13,6 @@
 //!
 //! So a body has no branches for edges, and groups are not left there. What is the same at all positions of a segment is computed once.
 
-use super::class::Classes;
 use super::edges::Edges;
 use super::{iterations, plan};
 use crate::cpu::emit::{Emitter, Unsupported, args};
@@ -21,6 +20,7 @@ use crate::cpu::fresh::Fresh;
 use crate::cpu::kernel::KernelInfo;
 use crate::cpu::stage::for_each_use;
 use cranelift::prelude::*;
+use par_ir::access::Facts;
 use par_ir::core::{Body, Exp, LoopForm, Param, Stm};
 use par_ir::effects::Effects;
 use par_ir::flat::{Kernel, KernelKind};
@@ -63,7 +63,7 @@ impl Segments {
             return None;
         }
         let is_fixed = |v: Var| e.arrays.get(&v).is_some_and(|a| !a.changes);
-        let segments = Segments::new((kernel.pos, e.fresh), &kernel.body, &is_fixed, &|body| {
+        let segments = Segments::new(kernel.pos, (e.fresh, e.facts), &kernel.body, &is_fixed, &|body| {
             let kernel = Kernel { body: body.clone(), ..kernel.clone() };
             plan(&info.with_kernel(&kernel)).is_some()
         });
@@ -79,12 +79,15 @@ impl Segments {
         let place = |v: &Var| e.arrays.get(v).map(|a| a.address);
         let written: HashSet<Option<Value>> = params.iter().map(|(p, _)| place(&p.var)).collect();
         let is_fixed = |v: Var| place(&v).is_some_and(|a| !written.contains(&Some(a)));
-        Segments::new((*index, e.fresh), body, &is_fixed, &|body| iterations(params, form, body).is_some())
+        Segments::new(*index, (e.fresh, e.facts), body, &is_fixed, &|body| {
+            iterations(params, form, body, e.fresh).is_some()
+        })
     }
 
     /// `is_fixed` says which arrays are the same at all positions, `pays` which bodies are done in groups.
     fn new(
-        (pos, fresh): (Var, &Fresh),
+        pos: Var,
+        (fresh, facts): (&Fresh, &Facts),
         body: &Body,
         is_fixed: &dyn Fn(Var) -> bool,
         pays: &dyn Fn(&Body) -> bool,
@@ -92,7 +95,7 @@ impl Segments {
         let (mut equalities, choices) =
             (HashMap::new(), tuning::CASES.min(tuning::CASES_STATEMENTS / length(body).max(1)));
         note_equalities(body, &mut equalities);
-        let mut cases = Cases { pos, fresh, edges: None, is_fixed, equalities, choices };
+        let mut cases = Cases { pos, fresh, facts, edges: None, is_fixed, equalities, choices };
         let case = cases.case(HashSet::from([pos]), body.clone());
         let is_whole = matches!(case.then, Then::Straight(_));
         let pays = !is_whole && (case.any(pays) || case.edges().iter().any(|e| e.divides()));
@@ -124,6 +127,7 @@ impl Case {
 struct Cases<'c> {
     pos: Var,
     fresh: &'c Fresh,
+    facts: &'c Facts,
     edges: Option<&'c Edges>,
     is_fixed: &'c dyn Fn(Var) -> bool,
     /// Conditions that ask whether numbers are equal, and the answer that few positions give.
@@ -155,6 +159,10 @@ impl Cases<'_> {
                 differ.extend(stm.pat.iter().map(|p| p.var));
                 before.extend(start);
                 stays.push(rest);
+                continue;
+            }
+            if let Some(settled) = self.edges.and_then(|e| e.settled(&stm)) {
+                before.push(settled);
                 continue;
             }
             if self.is_same(&stm, &differ, is_checked) {
@@ -189,7 +197,7 @@ impl Cases<'_> {
         if self.edges.is_some() {
             return Then::Straight(body);
         }
-        let edges = Edges::new(&body, &Classes::new(self.pos, &body, None));
+        let edges = Edges::new(self.pos, &body, self.facts, self.fresh);
         if edges.is_empty() {
             return Then::Straight(body);
         }
@@ -234,11 +242,6 @@ impl Cases<'_> {
         let mut same = true;
         for_each_use(stm, &mut |v| same &= !differ.contains(&v));
         match &stm.exp {
-            Exp::Prim(PrimOp::Cmp(..) | PrimOp::Bin(BinOp::Div | BinOp::Quot, _), _)
-                if self.edges.is_some_and(|e| e.settles(stm.pat[0].var)) =>
-            {
-                true
-            }
             Exp::Atom(_) => same && stm.pat.iter().all(|p| p.ty.is_scalar()),
             Exp::Prim(op, _) => same && (is_checked || !op.divides()),
             Exp::Index(arr, _) => same && is_checked && (self.is_fixed)(*arr),
