@@ -78,6 +78,11 @@ impl Edges {
         &self.stms
     }
 
+    /// True if a comparison or quotient is one value between edges.
+    pub fn settles(&self, v: Var) -> bool {
+        self.settled.contains_key(&v)
+    }
+
     /// A comparison or quotient that is one value between edges, as it is computed before them.
     pub fn settled(&self, stm: &Stm) -> Option<Stm> {
         let Exp::Prim(op, _) = &stm.exp else { return None };

@@ -22,6 +22,7 @@
 
 mod affine;
 mod body;
+mod clamps;
 mod class;
 mod convert;
 mod cost;

@@ -13,6 +13,7 @@
 //!
 //! So a body has no branches for edges, and groups are not left there. What is the same at all positions of a segment is computed once.
 
+use super::clamps::Clamps;
 use super::edges::Edges;
 use super::{iterations, plan};
 use crate::cpu::emit::{Emitter, Unsupported, args};
@@ -53,6 +54,8 @@ enum Then {
     /// The positions in segments.
     Edges(Edges, Box<Case>),
     Straight(Body),
+    /// The same for few positions, one after the other.
+    Singly(Body),
 }
 
 impl Segments {
@@ -110,7 +113,7 @@ impl Case {
             Then::Choice(_, cases) => cases.iter().flat_map(Case::edges).collect(),
             // There are none inside.
             Then::Edges(edges, _) => vec![edges],
-            Then::Straight(_) => vec![],
+            Then::Straight(_) | Then::Singly(_) => vec![],
         }
     }
 
@@ -119,6 +122,7 @@ impl Case {
             Then::Choice(_, cases) => cases.iter().any(|c| c.any(f)),
             Then::Edges(_, case) => case.any(f),
             Then::Straight(body) => f(body),
+            Then::Singly(_) => false,
         }
     }
 }
@@ -197,15 +201,40 @@ impl Cases<'_> {
         if self.edges.is_some() {
             return Then::Straight(body);
         }
+        if let Some(then) = self.inside_clamps(&body) {
+            return then;
+        }
         let edges = Edges::new(self.pos, &body, self.facts, self.fresh);
         if edges.is_empty() {
             return Then::Straight(body);
         }
+        let case = self.inside_edges(&edges, body);
+        Then::Edges(edges, Box::new(case))
+    }
+
+    fn inside_edges(&mut self, edges: &Edges, body: Body) -> Case {
         let equalities = std::mem::take(&mut self.equalities);
-        let mut cases = Cases { edges: Some(&edges), equalities, ..*self };
+        let mut cases = Cases { edges: Some(edges), equalities, ..*self };
         let case = cases.case(HashSet::from([self.pos]), body);
         (self.choices, self.equalities) = (cases.choices, cases.equalities);
-        Then::Edges(edges, Box::new(case))
+        case
+    }
+
+    /// Segments in each of which either no clamp changes anything, or positions are few.
+    fn inside_clamps(&mut self, body: &Body) -> Option<Then> {
+        let choices = self.choices.checked_sub(1)?;
+        let clamps = Clamps::of(self.pos, body, self.fresh)?;
+        let stms = clamps.condition.iter().chain(&clamps.body.stms).cloned().collect();
+        let both = Body { stms, results: clamps.body.results.clone() };
+        let edges = Edges::new(self.pos, &both, self.facts, self.fresh);
+        if !clamps.compared.iter().all(|v| edges.settles(*v)) {
+            return None;
+        }
+        self.choices = choices;
+        let outside = Case { before: vec![], then: Then::Singly(body.clone()) };
+        let cases = [self.inside_edges(&edges, clamps.body), outside];
+        let case = Case { before: clamps.condition, then: Then::Choice(clamps.holds, Box::new(cases)) };
+        Some(Then::Edges(edges, Box::new(case)))
     }
 
     /// A condition that is the same at all positions, and what is done from a statement on if it holds and if not.
@@ -337,6 +366,7 @@ impl<'a> Emitter<'a> {
         self.stms(&case.before)?;
         match &case.then {
             Then::Straight(body) => straight(self, body, (start, end), true),
+            Then::Singly(body) => straight(self, body, (start, end), false),
             Then::Edges(edges, case) => self.between_edges(run, edges, case, (start, end), straight),
             Then::Choice(cond, cases) => {
                 let cond = self.atom(cond)?;
