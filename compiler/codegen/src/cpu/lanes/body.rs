@@ -94,8 +94,8 @@ impl Group<'_, '_> {
         if let Some(scalars) = operands.iter().map(same).collect::<Option<Vec<Value>>>() {
             return Ok(Lanes::Same(self.e.prim(op, &scalars, divisor)));
         }
-        if self.classes.var(var) != Class::Each
-            && let Some(x) = self.steps(op, &operands)?
+        if let class @ (Class::Same | Class::Steps(_)) = self.classes.var(var)
+            && let Some(x) = self.steps(op, &operands, class)
         {
             return Ok(x);
         }

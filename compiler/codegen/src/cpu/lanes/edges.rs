@@ -17,6 +17,7 @@ use par_ir::core::{Body, Exp, Param, Stm};
 use par_ir::prim::{BinOp, CmpOp, PrimOp};
 use par_ir::tuning;
 use par_ir::ty::Atom;
+use par_ir::visit::{Code, Subst};
 use par_ir::{Prim, Var};
 use std::collections::HashMap;
 
@@ -34,6 +35,8 @@ pub struct Edges {
     settled: HashMap<Var, Vec<Atom>>,
     /// Remainders that grow by one between edges.
     growing: HashMap<Var, Vec<Atom>>,
+    /// Operands of comparisons that differ, as they are at the first position.
+    compared: Subst,
     /// Computes divisors before all positions.
     before: Vec<Stm>,
     divisors: Vec<Atom>,
@@ -88,6 +91,11 @@ impl Edges {
         let Exp::Prim(op, _) = &stm.exp else { return None };
         let operands = self.settled.get(&stm.pat[0].var)?;
         Some(Stm { exp: Exp::Prim(*op, operands.clone()), ..stm.clone() })
+    }
+
+    /// A statement with the operands of comparisons as they are at the first position.
+    pub fn at_first(&self, stm: &Stm) -> Stm {
+        stm.substituted(&self.compared)
     }
 
     /// What is done before the positions between edges, and at each of them, for a remainder that grows there.
@@ -188,7 +196,11 @@ impl Edges {
         self.guard(&left, inside)?;
         self.guard(&right, inside)?;
         places.iter().try_for_each(|place| self.place(place, inside, facts))?;
-        Some(vec![inside.atom(&left)?, inside.atom(&right)?])
+        let operands = [left, right].map(|f| inside.atom(&f));
+        for (x, operand) in xs.iter().zip(operands) {
+            self.compared.extend(x.var().zip(operand));
+        }
+        operands.into_iter().collect()
     }
 
     fn place(&mut self, place: &Form, inside: &mut Affine, facts: &Facts) -> Option<()> {

@@ -165,11 +165,7 @@ impl Cases<'_> {
                 stays.push(rest);
                 continue;
             }
-            if let Some(settled) = self.edges.and_then(|e| e.settled(&stm)) {
-                before.push(settled);
-                continue;
-            }
-            if self.is_same(&stm, &differ, is_checked) {
+            if let Some(stm) = self.once(&stm, &differ, is_checked) {
                 before.push(stm);
                 continue;
             }
@@ -266,7 +262,20 @@ impl Cases<'_> {
         Some((cond, arms))
     }
 
-    /// Whether a statement may be done once before all positions: it is the same at all of them.
+    /// A statement as it is done once before all positions, if that may be.
+    fn once(&self, stm: &Stm, differ: &HashSet<Var>, is_checked: bool) -> Option<Stm> {
+        if let Some(settled) = self.edges.and_then(|e| e.settled(stm)) {
+            return Some(settled);
+        }
+        // If it fails it does so at the first position.
+        let first = match (&stm.exp, self.edges) {
+            (Exp::Check { .. }, Some(edges)) => edges.at_first(stm),
+            _ => stm.clone(),
+        };
+        self.is_same(&first, differ, is_checked).then_some(first)
+    }
+
+    /// True if a statement may be done once before all positions: it is the same at all of them.
     fn is_same(&self, stm: &Stm, differ: &HashSet<Var>, is_checked: bool) -> bool {
         let mut same = true;
         for_each_use(stm, &mut |v| same &= !differ.contains(&v));
