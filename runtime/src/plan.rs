@@ -321,12 +321,78 @@ pub struct Kernel {
     pub code: CodeId,
     /// What becomes of its results.
     pub kind: KernelKind,
-    /// If it is one.
-    pub contraction: Option<Contraction>,
-    /// If all that it does is copy a matrix: where the element of a row and a column comes from.
-    pub transposition: Option<Factor>,
-    /// If it is one: its code moves elements by classes.
-    pub partition: Option<Partition>,
+    /// How it runs.
+    pub schedule: Schedule,
+}
+
+/// How a kernel runs on a CPU.
+#[derive(Debug, Serialize, Deserialize)]
+pub enum Schedule {
+    /// One position after the other.
+    Scalar,
+    /// Groups of so many neighbouring positions, each in a lane of vectors.
+    Lanes(usize),
+    /// Runs of neighbouring positions, each in these steps.
+    Strips(Vec<Step>),
+    /// A product of matrices, in tiles. Small ones in lanes or one position after the other.
+    Tiled(Contraction),
+    /// A copy of a matrix, in tiles: where the element of a row and a column comes from.
+    Transposed(Factor),
+    /// A scan and scatter that puts elements behind those of their class, strip by strip.
+    Partition(Partition),
+}
+
+/// What is done with a strip: a run of neighbouring positions whose values fit in the first cache.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub enum Step {
+    /// Computes so many values per position, into buffers.
+    Compute(usize),
+    /// Calls an elementary function of the runtime.
+    Call(String),
+    /// Prefixes by these operators, one per component.
+    Scan(Vec<String>),
+    /// Computes with prefixes or values from buffers, and stores results.
+    Store,
+    /// Stores so many values per position at computed indices.
+    Scatter(usize),
+    /// Keeps so many arrays' elements where a flag is set.
+    Pack(usize),
+    /// Puts the elements of so many arrays behind those of their class.
+    Move(usize),
+}
+
+impl fmt::Display for Schedule {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        match self {
+            Schedule::Scalar => write!(f, "one by one"),
+            Schedule::Lanes(n) => write!(f, "lanes: {n}"),
+            Schedule::Strips(steps) => {
+                write!(f, "strips: ")?;
+                steps
+                    .iter()
+                    .enumerate()
+                    .try_for_each(|(i, step)| write!(f, "{}{step}", if i == 0 { "" } else { ", " }))
+            }
+            Schedule::Tiled(_) => write!(f, "tiles of a matrix product"),
+            Schedule::Transposed(_) => write!(f, "tiles of a transposition"),
+            Schedule::Partition(p) => write!(f, "strips: compute, move to {} classes", p.first.len()),
+        }
+    }
+}
+
+impl fmt::Display for Step {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        match self {
+            Step::Compute(1) => write!(f, "compute"),
+            Step::Compute(n) => write!(f, "compute {n} values"),
+            Step::Call(function) => write!(f, "{function}"),
+            Step::Scan(operators) => write!(f, "scan {}", operators.join(" ")),
+            Step::Store => write!(f, "store"),
+            Step::Scatter(_) => write!(f, "scatter"),
+            Step::Pack(_) => write!(f, "pack"),
+            Step::Move(_) => write!(f, "move"),
+        }
+    }
 }
 
 /// A scan that counts elements of classes, and a scatter that puts every element behind those of its class. After the words of the
@@ -340,6 +406,21 @@ pub struct Partition {
 }
 
 impl Kernel {
+    /// The product of matrices that it is, if it is one.
+    pub fn contraction(&self) -> Option<&Contraction> {
+        if let Schedule::Tiled(c) = &self.schedule { Some(c) } else { None }
+    }
+
+    /// Where its elements come from, if it only copies a matrix.
+    pub fn transposition(&self) -> Option<&Factor> {
+        if let Schedule::Transposed(f) = &self.schedule { Some(f) } else { None }
+    }
+
+    /// The classes that it moves elements to, if it is a partition.
+    pub fn partition(&self) -> Option<&Partition> {
+        if let Schedule::Partition(p) = &self.schedule { Some(p) } else { None }
+    }
+
     /// For a partition: which output word the address of the places is.
     pub fn places_word(&self) -> usize {
         match &self.kind {
@@ -359,7 +440,7 @@ pub struct Work {
 }
 
 /// A kernel whose result at `[row, column]` combines a function of `left[row, k]` and `right[column, k]` over all `k`.
-#[derive(Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Contraction {
     /// The results are those of a reduction, one per row of its space; else of a map, one per position.
     pub by_row: bool,
@@ -392,7 +473,7 @@ pub enum Combine {
 }
 
 /// An array of a contraction or transposition, and the index of an element.
-#[derive(Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Factor {
     /// Number of the captured array.
     pub array: usize,

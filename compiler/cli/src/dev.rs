@@ -7,7 +7,7 @@ use std::io::Write;
 use std::path::PathBuf;
 
 const DUMP_HELP: &str = "\
-What to print: list (the passes), ast, core, flat, clif (the kernels before code generation), cuda (the kernels for GPUs), nvrtc or
+What to print: list (the passes), ast, core, flat, schedule (how each kernel runs on a CPU), clif (the kernels before code generation), cuda (the kernels for GPUs), nvrtc or
 nvrtc:sm_80 (what CUDA's compiler says of them), or after:PASS (see list)";
 
 /// Arguments of `par dev`.
@@ -64,6 +64,7 @@ fn dump(program: &Program, what: &str, after: Option<&str>) -> Result<Option<Str
         }
         ("core", _) => par::print_core(program.core()),
         ("flat", _) => par::print_flat(program.flat()?),
+        ("schedule", _) => program.schedules()?,
         ("clif", _) => program.clif()?,
         ("cuda", _) => program.cuda_program()?.source,
         (what, _) if what == "nvrtc" || what.starts_with("nvrtc:") => {

@@ -352,7 +352,8 @@ fn formatting() {
 fn inside_the_compiler() {
     let folder = Folder::new("dev");
     let file = folder.file("inc.par", INC);
-    for dump in ["core", "flat", "clif", "ast", "after:lower", "after:simplify", "after:flatten"] {
+    for dump in ["core", "flat", "schedule", "clif", "ast", "after:lower", "after:simplify", "after:flatten"]
+    {
         let output = par(&["dev", &format!("--dump={dump}"), &file], b"");
         assert_eq!(output.status.code(), Some(0), "{dump}: {}", stderr(&output));
         assert!(!output.stdout.is_empty(), "{dump}");

@@ -1,9 +1,9 @@
 //! What kernels read from outside, and the types of a program's variables.
 
 use par_ir::Var;
-use par_ir::core::{Body, Exp, FunId, Lambda, LoopForm, Stm};
+use par_ir::core::{Body, Exp, FunId, Stm};
 use par_ir::flat::{self, Kernel, KernelKind, Ty};
-use par_ir::ty::{Atom, Elem};
+use par_ir::visit::Code as _;
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// The type of every host variable of a program, and of the scalars in kernels.
@@ -45,21 +45,24 @@ fn block_types(block: &flat::Block, types: &mut HashMap<Var, Ty>) {
 
 /// Variables that the code of a kernel (prologue, body, operator) reads and does not bind, in order of first use.
 pub fn captures(kernel: &Kernel) -> Vec<Var> {
-    let mut walk = Walk::default();
-    kernel.binders().into_iter().for_each(|v| walk.bind(v));
-    owned(kernel).for_each(|(_, state)| walk.bind(state.var));
-    kernel.prologue.iter().for_each(|s| walk.stm(s));
-    walk.body(&kernel.body);
-    match &kernel.kind {
-        KernelKind::Reduce { op, .. } | KernelKind::Scan { op, .. } | KernelKind::Hist { op, .. } => {
-            walk.lambda(op)
-        }
-        KernelKind::Map(_) | KernelKind::Filter => {}
-    }
-    kernel.after().into_iter().for_each(|a| walk.after(a));
-    let bound = walk.bound;
-    let mut seen = HashSet::new();
-    walk.used.into_iter().filter(|v| !bound.contains(v) && seen.insert(*v)).collect()
+    let mut seen: HashSet<Var> = kernel.bound().into_iter().collect();
+    let mut captures = Vec::new();
+    let mut capture = |v: Var| captures.extend(seen.insert(v).then_some(v));
+    kernel.prologue.iter().for_each(|s| for_each_use(s, &mut capture));
+    kernel.bodies().into_iter().for_each(|b| for_each_use_in(b, &mut capture));
+    captures
+}
+
+/// Calls `f` on all variables that a statement uses, also deep inside, but for those in types.
+pub fn for_each_use(stm: &Stm, f: &mut dyn FnMut(Var)) {
+    stm.exp.for_each_operand(&mut |a| a.var().into_iter().for_each(&mut *f));
+    stm.exp.own_bodies().into_iter().for_each(|b| for_each_use_in(b, f));
+}
+
+/// [`for_each_use`] of the statements and results of a body.
+pub fn for_each_use_in(body: &Body, f: &mut dyn FnMut(Var)) {
+    body.stms.iter().for_each(|s| for_each_use(s, f));
+    body.results.iter().filter_map(|a| a.var()).for_each(f);
 }
 
 /// Destinations and first versions of the arrays that a kernel owns.
@@ -91,92 +94,5 @@ fn calls(body: &Body, out: &mut Vec<FunId>) {
             out.push(f);
         }
         stm.exp.for_each_body(|b| calls(b, out));
-    }
-}
-
-/// Whether the code of a kernel mentions a variable.
-pub fn mentions(kernel: &Kernel, v: Var) -> bool {
-    let mut walk = Walk::default();
-    kernel.prologue.iter().for_each(|s| walk.stm(s));
-    walk.body(&kernel.body);
-    kernel.after().into_iter().for_each(|a| walk.after(a));
-    walk.used.contains(&v)
-}
-
-#[derive(Default)]
-struct Walk {
-    used: Vec<Var>,
-    bound: HashSet<Var>,
-}
-
-impl Walk {
-    fn bind(&mut self, v: Var) {
-        self.bound.insert(v);
-    }
-
-    fn atom(&mut self, a: &Atom) {
-        self.used.extend(a.var());
-    }
-
-    fn atoms(&mut self, xs: &[Atom]) {
-        xs.iter().for_each(|x| self.atom(x));
-    }
-
-    fn body(&mut self, body: &Body) {
-        body.stms.iter().for_each(|s| self.stm(s));
-        self.atoms(&body.results);
-    }
-
-    fn after(&mut self, after: &flat::After) {
-        after.params.iter().for_each(|p| self.bind(p.var));
-        self.body(&after.body);
-    }
-
-    fn lambda(&mut self, lam: &Lambda) {
-        lam.params.iter().for_each(|p| self.bind(p.var));
-        self.body(&lam.body);
-    }
-
-    fn stm(&mut self, stm: &Stm) {
-        stm.pat.iter().filter(|p| p.ty.elem != Elem::Desc).for_each(|p| self.bind(p.var));
-        match &stm.exp {
-            Exp::Atom(a) => self.atom(a),
-            Exp::Prim(_, xs) | Exp::Call(_, xs) => self.atoms(xs),
-            Exp::Index(arr, is) => {
-                self.used.push(*arr);
-                self.atoms(is);
-            }
-            Exp::Check { cond, args, .. } => {
-                self.atom(cond);
-                self.atoms(args);
-            }
-            Exp::Update { arr, at, value } => {
-                self.used.push(*arr);
-                at.iter().for_each(|a| self.atoms(&a.atoms()));
-                self.atom(value);
-            }
-            Exp::If { cond, then, other } => {
-                self.atom(cond);
-                self.body(then);
-                self.body(other);
-            }
-            Exp::Loop { params, form, body } => self.loop_(params, form, body),
-            other => panic!("internal error in codegen: a kernel contains {other:?}"),
-        }
-    }
-
-    fn loop_(&mut self, params: &[(par_ir::core::Param, Atom)], form: &LoopForm, body: &Body) {
-        for (p, x) in params {
-            self.atom(x);
-            self.bind(p.var);
-        }
-        match form {
-            LoopForm::For { index, bound, .. } => {
-                self.atom(bound);
-                self.bind(*index);
-            }
-            LoopForm::While(cond) => self.body(cond),
-        }
-        self.body(body);
     }
 }

@@ -14,7 +14,7 @@
 //! and has an index that is a prefix plus something that all elements share. An element whose index is negative goes nowhere.
 
 use crate::contract::sum;
-use crate::cpu::for_each_use;
+use crate::free::for_each_use;
 use par_ir::access::{Access, Facts, Form, Symbol, Value};
 use par_ir::core::{Body, Exp, Stm};
 use par_ir::flat::{After, Kernel, KernelKind, Out};

@@ -11,24 +11,31 @@
 //! are copied always.
 
 use par_ir::Var;
-use par_ir::flat::{self, Kernel, KernelKind, Op, Space, Ty};
+use par_ir::flat::{self, Kernel, Op, Space, Ty};
 use par_ir::ty::{Atom, Dim};
 use par_ir::visit::Code as _;
 use par_runtime::plan::{self, Kind, Operand, Slot};
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// What a back end has made of a program's kernels.
 pub trait Code {
     /// A kernel of its plans.
     type Kernel;
 
-    /// The plan of a kernel. Its operands are to be asked for in the opposite of the order in which the executor takes them.
+    /// The plan of the kernel that is the statement with this number. Its operands are to be asked for in the opposite of the order in which the executor takes them.
     fn kernel(
         &mut self,
+        number: u32,
         kernel: &Kernel,
         operands: &mut Operands,
         live: &mut Live,
     ) -> Result<Self::Kernel, String>;
+}
+
+/// The statements of a program that are kernels, with their numbers.
+pub fn kernels(program: &flat::Program) -> Vec<(u32, &flat::Stm, &Kernel)> {
+    let numbered = (0..).zip(program.statements());
+    numbered.filter_map(|(i, s)| if let Op::Kernel(k) = &s.op { Some((i, s, &**k)) } else { None }).collect()
 }
 
 /// All functions of a program.
@@ -37,20 +44,21 @@ pub fn functions<C: Code>(
     types: &HashMap<Var, Ty>,
     code: &mut C,
 ) -> Result<Vec<plan::Function<C::Kernel>>, String> {
-    let sites = program.statements().into_iter().map(std::ptr::from_ref).zip(0..).collect();
-    program.funs.iter().map(|f| function(f, types, &sites, code)).collect()
+    let mut later = program.statements().len() as u32;
+    let functions = program.funs.iter().rev().map(|f| function(f, types, &mut later, code));
+    let mut functions: Vec<_> = functions.collect::<Result<_, _>>()?;
+    functions.reverse();
+    Ok(functions)
 }
 
-/// Numbers of statements, which are told apart by their place in memory.
-type Sites = HashMap<*const flat::Stm, u32>;
-
+/// The plan of a function whose statements have the numbers below `end`, which becomes that of its first.
 fn function<C: Code>(
     fun: &flat::Fun,
     types: &HashMap<Var, Ty>,
-    sites: &Sites,
+    end: &mut u32,
     code: &mut C,
 ) -> Result<plan::Function<C::Kernel>, String> {
-    let mut p = Planner { operands: Operands { types, slots: HashMap::new() }, sites, code };
+    let mut p = Planner { operands: Operands { types, slots: HashMap::new() }, end, code };
     let mut live = HashSet::new();
     let mut body = p.block(&fun.body, &mut live)?;
     let params: Vec<Var> = fun.params.iter().map(|p| p.var).collect();
@@ -148,7 +156,8 @@ impl Operands<'_> {
 
 struct Planner<'a, C> {
     operands: Operands<'a>,
-    sites: &'a Sites,
+    /// The number of the statement that was planned last: those before it, in the order of the text, have lower ones.
+    end: &'a mut u32,
     code: &'a mut C,
 }
 
@@ -174,9 +183,9 @@ impl<C: Code> Planner<'_, C> {
             live.remove(v);
         }
         let op = self.op(stm, live, &mut drop_after)?;
+        *self.end -= 1;
         let pat = bound.into_iter().map(|v| self.operands.slot(v)).collect();
-        let site = *self.sites.get(&std::ptr::from_ref(stm)).ok_or("a statement without a number")?;
-        Ok(plan::Stm { pat, op, drop_after, span: stm.span, site })
+        Ok(plan::Stm { pat, op, drop_after, span: stm.span, site: *self.end })
     }
 
     fn op(
@@ -191,7 +200,10 @@ impl<C: Code> Planner<'_, C> {
             Op::Split { rows, most, first, count, body } => {
                 self.split(*rows, *most, [*first, *count], body, live, drop_after)?
             }
-            Op::Kernel(k) => plan::Op::Kernel(Box::new(self.code.kernel(k, &mut self.operands, live)?)),
+            Op::Kernel(k) => {
+                let number = *self.end - 1;
+                plan::Op::Kernel(Box::new(self.code.kernel(number, k, &mut self.operands, live)?))
+            }
             Op::Call(fun, args) => plan::Op::Call(fun.0 as usize, self.operands.operands(args, live)),
             Op::Concat(vs) => plan::Op::Concat(self.operands.vars(vs, live), result_prim(stm)?),
             Op::Join(vs) => plan::Op::Join(self.operands.vars(vs, live), result_prim(stm)?),
@@ -277,8 +289,8 @@ impl<C: Code> Planner<'_, C> {
         live: &mut Live,
     ) -> Result<PlanOp<C>, String> {
         let (mut in_then, mut in_other) = (live.clone(), live.clone());
-        let mut then = self.block(then, &mut in_then)?;
         let mut other = self.block(other, &mut in_other)?;
+        let mut then = self.block(then, &mut in_then)?;
         let only = |a: &Live, b: &Live| a.difference(b).copied().collect::<Vec<Var>>();
         then.drop_first = self.operands.dead(&only(&in_other, &in_then), &in_then);
         other.drop_first = self.operands.dead(&only(&in_then, &in_other), &in_other);
@@ -296,9 +308,9 @@ impl<C: Code> Planner<'_, C> {
         drop_after: &mut Vec<Slot>,
     ) -> Result<PlanOp<C>, String> {
         let state: Vec<Var> = params.iter().map(|(p, _)| p.var).collect();
-        let mut outside = used_outside(body);
+        let mut outside = body.free();
         if let flat::LoopForm::While(cond) = form {
-            outside.extend(used_outside(cond));
+            outside.extend(cond.free());
         }
         for v in &state {
             outside.remove(v);
@@ -326,8 +338,8 @@ impl<C: Code> Planner<'_, C> {
     }
 
     /// What every turn uses from outside lives as long as the whole; dropped after it is what nothing uses then.
-    fn keep_through(&mut self, mut outside: HashSet<Var>, live: &mut Live, drop_after: &mut Vec<Slot>) {
-        outside.retain(|v| self.operands.is_counted(*v));
+    fn keep_through(&mut self, mut outside: BTreeSet<Var>, live: &mut Live, drop_after: &mut Vec<Slot>) {
+        outside.retain(|v| self.operands.types.contains_key(v) && self.operands.is_counted(*v));
         let last: Vec<Var> = outside.iter().copied().filter(|v| !live.contains(v)).collect();
         drop_after.extend(self.operands.dead(&last, live));
         live.extend(outside);
@@ -343,7 +355,7 @@ impl<C: Code> Planner<'_, C> {
         live: &mut Live,
         drop_after: &mut Vec<Slot>,
     ) -> Result<PlanOp<C>, String> {
-        self.keep_through(used_outside(body), live, drop_after);
+        self.keep_through(body.free(), live, drop_after);
         let mut inside = live.clone();
         let planned = self.block(body, &mut inside)?;
         let bound: Vec<Var> = body.bound().into_iter().filter(|v| self.operands.is_counted(*v)).collect();
@@ -376,117 +388,5 @@ fn result_prim(stm: &flat::Stm) -> Result<par_ir::Prim, String> {
     match stm.pat.first().map(|p| p.ty) {
         Some(Ty::Array(p) | Ty::Blocks(p)) => Ok(p),
         _ => Err("a concatenation binds no array".into()),
-    }
-}
-
-/// Variables that a block uses and does not bind.
-fn used_outside(block: &flat::Block) -> HashSet<Var> {
-    let mut uses = Uses::default();
-    uses.block(block);
-    uses.used.difference(&uses.bound).copied().collect()
-}
-
-#[derive(Default)]
-struct Uses {
-    used: HashSet<Var>,
-    bound: HashSet<Var>,
-}
-
-impl Uses {
-    fn atoms<'a>(&mut self, xs: impl IntoIterator<Item = &'a Atom>) {
-        self.used.extend(xs.into_iter().filter_map(|x| x.var()));
-    }
-
-    fn block(&mut self, block: &flat::Block) {
-        block.stms.iter().for_each(|s| self.stm(s));
-        self.atoms(&block.results);
-    }
-
-    fn stm(&mut self, stm: &flat::Stm) {
-        self.bound.extend(stm.pat.iter().map(|p| p.var));
-        match &stm.op {
-            Op::Atom(a) | Op::Iota(a) => self.atoms([a]),
-            Op::Prim(_, args) | Op::Literal(args, _) | Op::Call(_, args) | Op::Trace { args, .. } => {
-                self.atoms(args);
-            }
-            Op::Check { cond, args, .. } => self.atoms(args.iter().chain([cond])),
-            Op::UniformDesc { rows, m } => self.atoms([rows, m]),
-            Op::MakeDesc(v) | Op::Offsets(v) | Op::Lengths(v) | Op::SegIds(v) => self.atoms([&Atom::Var(*v)]),
-            Op::Total(v) | Op::Rows(v) | Op::Length(v) => self.atoms([&Atom::Var(*v)]),
-            Op::Read(v, i) => self.atoms([&Atom::Var(*v), i]),
-            Op::Write { arr, index, value } => self.atoms([&Atom::Var(*arr), index, value]),
-            Op::Replicate(n, x) => self.atoms([n, x]),
-            Op::Slice { arr, start, len } => self.atoms([&Atom::Var(*arr), start, len]),
-            Op::Concat(vs) | Op::ConcatDesc(vs) | Op::Join(vs) => self.used.extend(vs),
-            Op::Tidy { blocks, starts, lens, kept } => {
-                self.used.extend([blocks, starts, lens].into_iter().chain(kept));
-            }
-            Op::Grown { blocks, base } => self.used.extend(std::iter::once(blocks).chain(base)),
-            Op::Sweep { blocks, starts, weight } => {
-                self.atoms([&Atom::Var(*blocks), &Atom::Var(*starts), weight]);
-            }
-            Op::Sort { space, keys, values } => {
-                self.space(space);
-                self.used.extend(std::iter::once(keys).chain(values));
-            }
-            Op::Kernel(k) => self.kernel(k),
-            Op::If { cond, then, other, .. } => {
-                self.atoms([cond]);
-                self.block(then);
-                self.block(other);
-            }
-            Op::Loop { params, form, body } => self.loop_(params, form, body),
-            Op::Split { rows, first, count, body, .. } => {
-                self.bound.extend([first, count]);
-                self.atoms([rows]);
-                self.block(body);
-            }
-        }
-    }
-
-    fn loop_(&mut self, params: &[(flat::Param, Atom)], form: &flat::LoopForm, body: &flat::Block) {
-        self.bound.extend(params.iter().map(|(p, _)| p.var));
-        self.atoms(params.iter().map(|(_, x)| x));
-        match form {
-            flat::LoopForm::For { index, bound, .. } => {
-                self.bound.insert(*index);
-                self.atoms([bound]);
-            }
-            flat::LoopForm::While(cond) => self.block(cond),
-        }
-        self.block(body);
-    }
-
-    fn space(&mut self, space: &Space) {
-        space.0.iter().for_each(|dim| match dim {
-            Dim::Size(n) => self.atoms([n]),
-            Dim::Seg(d) => self.atoms([&Atom::Var(*d)]),
-        });
-    }
-
-    fn kernel(&mut self, kernel: &Kernel) {
-        self.used.extend(crate::free::captures(kernel));
-        self.space(&kernel.space);
-        match &kernel.kind {
-            KernelKind::Map(outs) => self.outs(outs),
-            KernelKind::Reduce { neutral, .. } => self.atoms(neutral),
-            KernelKind::Scan { neutral, after, .. } => {
-                self.atoms(neutral);
-                after.iter().for_each(|a| self.outs(&a.outs));
-            }
-            KernelKind::Hist { dests, neutral, .. } => {
-                self.used.extend(dests);
-                self.atoms(neutral);
-            }
-            KernelKind::Filter => {}
-        }
-    }
-
-    fn outs(&mut self, outs: &[flat::Out]) {
-        outs.iter().for_each(|o| match o {
-            flat::Out::Elem(_) | flat::Out::Row(..) => {}
-            flat::Out::Scatter(dests) => self.used.extend(dests),
-            flat::Out::Own { dest, .. } => self.used.extend([dest]),
-        });
     }
 }

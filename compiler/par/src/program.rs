@@ -276,6 +276,11 @@ impl Program {
         compiled.map(|(_, log)| log).map_err(pipeline::not_loaded)
     }
 
+    /// How each kernel runs on a CPU: what its statement binds, the kernel, and its schedule.
+    pub fn schedules(&self) -> Result<String, Failure> {
+        Ok(par_codegen::cpu::dump_schedules(self.flat()?))
+    }
+
     /// The kernels as Cranelift's intermediate code.
     pub fn clif(&self) -> Result<String, Failure> {
         Ok(par_codegen::cpu::dump_clif(self.flat()?))

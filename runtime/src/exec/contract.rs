@@ -78,7 +78,7 @@ impl Launch<'_> {
 
     /// Does the kernel as a contraction, if it is one and large enough: whether it did. `out` has one element per result.
     pub fn contract(&self, out: &Array) -> Result<bool, RuntimeError> {
-        let Some(c) = &self.kernel.contraction else { return Ok(false) };
+        let Some(c) = self.kernel.contraction() else { return Ok(false) };
         let Some((rows, columns, depth)) = self.contraction_sizes(c) else { return Ok(false) };
         let sizes = Sizes { rows, columns, depth };
         let done = match c.prim {

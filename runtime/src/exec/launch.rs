@@ -159,7 +159,7 @@ impl Launch<'_> {
         let mut arrays = arrays?;
         let len = arrays.iter().map(Array::len).min().unwrap_or(0);
         self.env[first] = len as u64;
-        if let Some(partition) = &self.kernel.partition {
+        if let Some(partition) = self.kernel.partition() {
             self.begin_moving(partition, arrays.iter().map(Array::prim).collect());
         }
         for (i, a) in arrays.iter_mut().enumerate() {

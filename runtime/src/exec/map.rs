@@ -9,7 +9,7 @@ use crate::plan::{Out, SCATTERS};
 impl Launch<'_> {
     pub fn map(&mut self, outs: &[Out], frame: &mut Frame) -> Result<Vec<HostValue>, RuntimeError> {
         let arrays = self.all_outputs(outs, frame)?;
-        let special = self.kernel.contraction.is_some() || self.kernel.transposition.is_some();
+        let special = self.kernel.contraction().is_some() || self.kernel.transposition().is_some();
         if special && (self.contract(&arrays[0])? || self.transpose(&arrays[0])?) {
             return Ok(arrays.into_iter().map(HostValue::Array).collect());
         }

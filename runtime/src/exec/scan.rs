@@ -157,7 +157,7 @@ impl Launch<'_> {
 
     /// The kernel itself, from the prefixes in the environment.
     fn scan_piece(&self, env: &[u64], p: &Piece) {
-        match (&self.kernel.partition, &self.moving) {
+        match (self.kernel.partition(), &self.moving) {
             (Some(partition), Some(moving)) => self.move_piece(partition, moving, env, p),
             _ => _ = self.piece(self.kernel.code, env, p),
         }
@@ -166,7 +166,7 @@ impl Launch<'_> {
 
     fn scan_part(&self, fold: &Fold, reduce: CodeId, chain: &Chain, p: &Piece) {
         let (link, before) = self.links(&chain.links, p);
-        if let (Some(partition), Some(moving)) = (&self.kernel.partition, &self.moving)
+        if let (Some(partition), Some(moving)) = (self.kernel.partition(), &self.moving)
             && partition.components.len() == fold.prims.len()
             && let Some(aside) = self.put_aside(moving, p)
         {

@@ -61,16 +61,15 @@ impl<'p> Lower<'p> {
     fn fresh_at(&mut self, name: &str, ty: Type, level: u32) -> Var {
         let var = self.out.vars.fresh(name);
         self.levels.push(level);
-        self.types.push(ty);
+        self.types.push(Some(ty));
         var
     }
 
-    /// Knows the variables that something else has made, which has bound them inside the innermost block.
+    /// Takes over the variables that another transformation has made. Those without a type are bound nowhere: code with them was given up.
     pub fn adopt_vars(&mut self, types: &HashMap<Var, Type>) {
         for id in self.types.len()..self.out.vars.len() {
-            let ty = types.get(&Var(id as u32)).cloned().unwrap_or(Type::I64);
             self.levels.push(self.blocks.len() as u32);
-            self.types.push(ty);
+            self.types.push(types.get(&Var(id as u32)).cloned());
         }
     }
 
@@ -88,7 +87,8 @@ impl<'p> Lower<'p> {
 
     /// The type of a variable.
     pub fn type_of(&self, v: Var) -> &Type {
-        &self.types[v.0 as usize]
+        let ty = self.types.get(v.0 as usize).and_then(Option::as_ref);
+        ty.unwrap_or_else(|| panic!("internal error in lower: v_{} has no type", v.0))
     }
 
     /// Bound outside the block of index `level`.

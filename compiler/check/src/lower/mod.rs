@@ -97,7 +97,7 @@ struct Lower<'p> {
     out: core::Program,
     /// By variable: the index of the block that binds it, and its type.
     levels: Vec<u32>,
-    types: Vec<Type>,
+    types: Vec<Option<Type>>,
     blocks: Vec<build::Block<'p>>,
     /// Place of the user's code that is being lowered.
     span: Span,

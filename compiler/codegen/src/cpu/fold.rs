@@ -1,10 +1,9 @@
 //! Reductions and scans of rows.
 
 use super::emit::{Base, Unsupported, clif_type, input, output};
-use super::fresh::Fresh;
 use super::kernel::{KernelEmitter, KernelInfo, Role};
 use super::lanes::{self, Plan};
-use super::narrow::{self, Sums};
+use super::narrow::Sums;
 use super::outputs::Target;
 use cranelift::prelude::*;
 use par_ir::Prim;
@@ -20,17 +19,17 @@ enum Prefixes<'k> {
 }
 
 /// How a reduction is done on groups of positions.
-struct InLanes {
+struct InLanes<'k> {
     plan: Plan,
     /// Its elements have fewer bits than its results.
-    sums: Option<Sums>,
+    sums: Option<&'k Sums>,
 }
 
-impl InLanes {
-    fn new(info: &KernelInfo, fresh: &Fresh) -> Option<InLanes> {
+impl InLanes<'_> {
+    fn new<'k>(info: &KernelInfo<'k>) -> Option<InLanes<'k>> {
         // Rows may be shorter than a stretch.
         let is_flat = info.kernel.space.as_flat().is_some();
-        if let Some(sums) = narrow::sums(info.kernel, fresh).filter(|_| is_flat)
+        if let Some(sums) = info.scheduled.and_then(|s| s.sums.as_ref()).filter(|_| is_flat)
             && let Some(plan) = lanes::plan(&KernelInfo::of_stage(&sums.kernel))
         {
             return Some(InLanes { plan, sums: Some(sums) });
@@ -76,7 +75,7 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
             _ if self.e.counting => None,
             // The scan itself, which reduces as well, takes elements in their order.
             Role::ReduceOnly if info.combined.iter().any(|p| p.is_float()) => None,
-            _ => InLanes::new(info, self.e.fresh),
+            _ => InLanes::new(info),
         };
         let element = |k: &mut KernelEmitter<'_, 'a, '_>, pos: Value, acc: &[Value]| {
             let (values, rest) = k.combinable(&partials, pos)?;

@@ -12,13 +12,18 @@ impl Fresh {
         Fresh(RefCell::new(vars.clone()))
     }
 
+    /// The table as it is now.
+    pub fn vars(&self) -> Vars {
+        self.0.borrow().clone()
+    }
+
     /// A variable that nothing else is called.
     pub fn var(&self, name: &str) -> Var {
-        self.vars().fresh(name)
+        self.table().fresh(name)
     }
 
     /// The table, while no other code writes to it.
-    pub fn vars(&self) -> RefMut<'_, Vars> {
+    pub fn table(&self) -> RefMut<'_, Vars> {
         self.0.borrow_mut()
     }
 }

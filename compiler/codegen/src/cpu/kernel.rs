@@ -19,14 +19,14 @@
 use super::emit::{Base, Emitter, Unsupported, input};
 use super::lanes::{Group, Plan};
 use super::outputs::words;
-use super::pack::Packing;
-use super::partition::Moves;
 use super::prefix::Strips;
-use super::stage::Staged;
+use super::scatter::Scattering;
+use super::schedule::Scheduled;
 use crate::free;
 use cranelift::prelude::*;
 use par_ir::flat::{Kernel, KernelKind, Ty};
 use par_ir::ty::Dim;
+use par_ir::visit::Code as _;
 use par_ir::{Prim, Var};
 use par_runtime::plan::EnvLayout;
 use std::collections::HashMap;
@@ -51,25 +51,16 @@ impl Role {
     }
 }
 
-/// How a kernel is done in several steps, if it is.
-#[derive(Clone, Copy, Default)]
-pub struct Steps<'k> {
-    pub staged: Option<&'k Staged>,
-    /// A scan in steps on strips.
-    pub strips: Option<&'k Strips>,
-    /// A scan and scatter that moves strips by classes.
-    pub moves: Option<&'k Moves>,
-    /// A filter in steps on strips.
-    pub packing: Option<&'k Packing>,
-}
-
 /// A kernel, and what compiling its functions needs to know.
 pub struct KernelInfo<'k> {
     /// As it is in the program.
     pub whole: &'k Kernel,
     /// What remains of it after the stages.
     pub kernel: &'k Kernel,
-    pub steps: Steps<'k>,
+    /// The steps of the whole; none for a step, which is one loop.
+    pub scheduled: Option<&'k Scheduled>,
+    /// The scatters of the kernel on strips.
+    pub scattering: Option<&'k Scattering>,
     pub captures: Vec<Var>,
     pub layout: EnvLayout,
     /// Types of the combined results.
@@ -80,7 +71,7 @@ pub struct KernelInfo<'k> {
 
 impl<'k> KernelInfo<'k> {
     /// `pattern` has the types of what the statement binds.
-    pub fn new(kernel: &'k Kernel, steps: Steps<'k>, pattern: &[Ty]) -> KernelInfo<'k> {
+    pub fn new(kernel: &'k Kernel, scheduled: Option<&'k Scheduled>, pattern: &[Ty]) -> KernelInfo<'k> {
         let prims: Vec<Prim> = pattern.iter().filter_map(|t| array_prim(*t)).collect();
         let split = |k: usize| (prims[..k.min(prims.len())].to_vec(), prims[k.min(prims.len())..].to_vec());
         let (combined, elems, outputs) = match &kernel.kind {
@@ -88,8 +79,8 @@ impl<'k> KernelInfo<'k> {
             KernelKind::Scan { op, after: Some(after), .. } => {
                 let combined: Vec<Prim> = op.ret.iter().map(|t| t.prim()).collect();
                 // The code that only reduces stores what is combined, and nothing else.
-                let outputs =
-                    after.outs.iter().map(words).sum::<usize>() + usize::from(steps.moves.is_some());
+                let outputs = after.outs.iter().map(words).sum::<usize>()
+                    + usize::from(scheduled.is_some_and(|s| s.partition().is_some()));
                 let outputs = outputs.max(combined.len());
                 (combined, vec![], outputs)
             }
@@ -102,15 +93,23 @@ impl<'k> KernelInfo<'k> {
         };
         let captures = free::captures(kernel);
         let layout = EnvLayout { captures: captures.len(), initial: combined.len(), outputs };
-        let last = steps.staged.map_or(kernel, |s| &s.last);
-        KernelInfo { whole: kernel, kernel: last, steps, captures, layout, combined, elems }
+        let last = scheduled.map_or(kernel, |s| s.last(kernel));
+        let scattering = scheduled.and_then(|s| s.scattering.as_ref());
+        KernelInfo { whole: kernel, kernel: last, scheduled, scattering, captures, layout, combined, elems }
     }
 
     /// For the loop of a stage, inside the code of its kernel.
     pub fn of_stage(kernel: &'k Kernel) -> KernelInfo<'k> {
-        let layout = EnvLayout { captures: 0, initial: 0, outputs: 0 };
-        let (captures, combined, elems) = (vec![], vec![], vec![]);
-        KernelInfo { whole: kernel, kernel, steps: Steps::default(), captures, layout, combined, elems }
+        KernelInfo {
+            whole: kernel,
+            kernel,
+            scheduled: None,
+            scattering: None,
+            captures: vec![],
+            layout: EnvLayout { captures: 0, initial: 0, outputs: 0 },
+            combined: vec![],
+            elems: vec![],
+        }
     }
 
     /// As if the body were another one.
@@ -119,8 +118,8 @@ impl<'k> KernelInfo<'k> {
         'k: 'n,
     {
         let (captures, combined, elems) = (self.captures.clone(), self.combined.clone(), self.elems.clone());
-        let KernelInfo { whole, steps, layout, .. } = *self;
-        KernelInfo { whole, kernel, steps, captures, layout, combined, elems }
+        let KernelInfo { whole, scheduled, scattering, layout, .. } = *self;
+        KernelInfo { whole, kernel, scheduled, scattering, captures, layout, combined, elems }
     }
 
     /// The roles of the functions that this kernel needs.
@@ -135,7 +134,7 @@ impl<'k> KernelInfo<'k> {
     /// Whether rows make no difference, so that the space is as good as flat.
     pub fn ignores_rows(&self) -> bool {
         let by_element = matches!(self.kernel.kind, KernelKind::Map(_) | KernelKind::Hist { .. });
-        by_element && self.kernel.prologue.is_empty() && !free::mentions(self.whole, self.kernel.row)
+        by_element && self.kernel.prologue.is_empty() && !self.whole.mentions(self.kernel.row)
     }
 }
 
@@ -174,11 +173,12 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
     }
 
     fn steps_of_scan(&self) -> Option<&'k Strips> {
-        self.info.steps.strips.filter(|_| self.role != Role::Combine)
+        self.info.scheduled?.scan().filter(|_| self.role != Role::Combine)
     }
 
     fn all_but_filters(&mut self, kind: &KernelKind) -> Result<(), Unsupported> {
-        if let Some(moves) = self.info.steps.moves.filter(|_| self.role == Role::Main) {
+        let moves = self.info.scheduled.and_then(Scheduled::partition);
+        if let Some(moves) = moves.filter(|_| self.role == Role::Main) {
             return self.move_strips(moves);
         }
         match (kind, self.role) {
@@ -355,7 +355,7 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
 
     /// How many elements are kept.
     fn filter(&mut self) -> Result<Value, Unsupported> {
-        match self.info.steps.packing {
+        match self.info.scheduled.and_then(Scheduled::filter) {
             Some(packing) => self.pack_strips(packing),
             None => self.pack_elements(),
         }

@@ -23,10 +23,10 @@ mod prefix;
 mod primop;
 mod ranges;
 mod scatter;
+mod schedule;
 mod stage;
 mod strips;
 
-use crate::contract;
 use cranelift::prelude::*;
 use cranelift_codegen::Context;
 use cranelift_codegen::ir::UserFuncName;
@@ -35,21 +35,17 @@ use emit::Emitter;
 use fresh::Fresh;
 use import::Imports;
 pub use jit::{compile, compile_counting, dump_clif};
-use kernel::{KernelEmitter, KernelInfo, Role, Steps};
+use kernel::{KernelEmitter, KernelInfo, Role};
 use local::{Callees, Calls};
 pub use object::{Processor, Shape, compile_object};
 use par_ir::Var;
 use par_ir::access::Facts;
-use par_ir::flat::{self, Kernel, Op, Stm, Ty};
-use par_runtime::plan::{CodeId, Contraction, EnvLayout, Factor, KernelCheck, Partition, Plan};
+use par_ir::flat::{self, Kernel, Ty};
+use par_runtime::plan::{CodeId, EnvLayout, KernelCheck, Plan, Schedule};
 use ranges::Ranges;
-pub(crate) use stage::for_each_use;
+use schedule::Scheduler;
+pub use schedule::{dump_schedules, schedules};
 use std::collections::{HashMap, HashSet};
-
-/// All statements with a kernel, in order.
-fn kernels(program: &flat::Program) -> Vec<&Stm> {
-    program.statements().into_iter().filter(|s| matches!(s.op, Op::Kernel(_))).collect()
-}
 
 /// The forms of a program's host scalars.
 fn facts(program: &flat::Program) -> Facts {
@@ -59,15 +55,6 @@ fn facts(program: &flat::Program) -> Facts {
         facts.note_sum(stm);
     }
     facts
-}
-
-fn pattern(stm: &Stm) -> Vec<Ty> {
-    stm.pat.iter().map(|p| p.ty).collect()
-}
-
-/// Kernels are told apart by their place in memory: the program is borrowed until the plan is made.
-fn key(kernel: &Kernel) -> *const Kernel {
-    kernel
 }
 
 struct Compiler<'t, M> {
@@ -118,24 +105,17 @@ impl<'t, M: Module> Compiler<'t, M> {
 
     fn kernels(&mut self, program: &flat::Program) -> Result<KernelCode, String> {
         let mut compiled = HashMap::new();
-        for (i, stm) in kernels(program).into_iter().enumerate() {
-            let Op::Kernel(kernel) = &stm.op else { continue };
-            compiled.insert(key(kernel), self.kernel(kernel, &pattern(stm), &format!("kernel{i}"))?);
+        for (i, (number, stm, kernel)) in crate::plan::kernels(program).into_iter().enumerate() {
+            let pattern: Vec<Ty> = stm.pat.iter().map(|p| p.ty).collect();
+            compiled.insert(number, self.kernel(kernel, &pattern, &format!("kernel{i}"))?);
         }
         Ok(KernelCode { compiled })
     }
 
     fn kernel(&mut self, kernel: &Kernel, pattern: &[Ty], name: &str) -> Result<Functions, String> {
-        // Stages may compute a value again where another one needs it.
-        let staged = if self.counting { None } else { stage::split(kernel) };
-        let wanted = !self.counting && staged.is_none();
-        let moves = if wanted { partition::split(kernel, self.types, &self.fresh) } else { None };
-        let strips =
-            if wanted && moves.is_none() { prefix::split(kernel, self.types, &self.fresh) } else { None };
-        let packing = if wanted { pack::split(kernel, self.types, &self.fresh) } else { None };
-        let (strips, moves, packing) = (strips.as_ref(), moves.as_ref(), packing.as_ref());
-        let steps = Steps { staged: staged.as_ref(), strips, moves, packing };
-        let info = KernelInfo::new(kernel, steps, pattern);
+        let scheduled =
+            (!self.counting).then(|| Scheduler::new(self.types, self.locals, &self.fresh).steps(kernel));
+        let info = KernelInfo::new(kernel, scheduled.as_ref(), pattern);
         let mut checks = Vec::new();
         let mut roles = Vec::new();
         let callees = self.locals(kernel, name, &mut checks)?;
@@ -145,23 +125,9 @@ impl<'t, M: Module> Compiler<'t, M> {
             self.functions.push(function);
         }
         let KernelInfo { captures, layout, combined, elems, .. } = info;
-        let contraction = if self.counting { None } else { contract::find(kernel, &captures) };
-        let transposition = if self.counting { None } else { contract::transposition(kernel, &captures) };
-        let partition = moves.map(|m| m.plan.clone());
+        let schedule = scheduled.map_or(Schedule::Scalar, |s| schedule::of(kernel, &s, &captures));
         let (name, recursive) = (name.into(), !callees.is_empty());
-        Ok(Functions {
-            name,
-            captures,
-            layout,
-            checks,
-            recursive,
-            combined,
-            elems,
-            contraction,
-            transposition,
-            partition,
-            roles,
-        })
+        Ok(Functions { name, captures, layout, checks, recursive, combined, elems, schedule, roles })
     }
 
     fn function(
@@ -242,7 +208,8 @@ impl<'t, M: Module> Compiler<'t, M> {
 
 /// Code of all kernels of a program.
 pub struct KernelCode {
-    compiled: HashMap<*const Kernel, Functions>,
+    /// By the numbers of their statements.
+    compiled: HashMap<u32, Functions>,
 }
 
 /// The functions of a kernel, and what the plan says about it besides its operands.
@@ -261,19 +228,15 @@ pub struct Functions {
     pub combined: Vec<par_ir::Prim>,
     /// Types of the further results.
     pub elems: Vec<par_ir::Prim>,
-    /// If it is one.
-    pub contraction: Option<Contraction>,
-    /// If it is one.
-    pub transposition: Option<Factor>,
-    /// If it is one.
-    pub partition: Option<Partition>,
+    /// How it runs.
+    pub schedule: Schedule,
     roles: Vec<(Role, CodeId)>,
 }
 
 impl KernelCode {
     /// The functions of a kernel; once per kernel.
-    pub fn take(&mut self, kernel: &Kernel) -> Result<Functions, String> {
-        self.compiled.remove(&key(kernel)).ok_or_else(|| "a kernel was not compiled".to_string())
+    pub fn take(&mut self, number: u32) -> Result<Functions, String> {
+        self.compiled.remove(&number).ok_or_else(|| "a kernel was not compiled".to_string())
     }
 }
 

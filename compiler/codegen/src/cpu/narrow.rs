@@ -12,7 +12,7 @@
 //! ```
 
 use super::fresh::Fresh;
-use super::stage::for_each_use;
+use crate::free::for_each_use;
 use par_ir::access::{Access, Facts, Interval};
 use par_ir::core::{Exp, Lambda, Param, Stm};
 use par_ir::effects::Effects;

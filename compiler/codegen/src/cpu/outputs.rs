@@ -60,8 +60,8 @@ impl KernelEmitter<'_, '_, '_> {
         targets: &[Target],
         (start, end): (Value, Value),
     ) -> Result<(), Unsupported> {
-        if self.scatters_strips(targets) {
-            return self.scatter_strips(targets, (start, end));
+        if let Some(scattering) = self.info.scattering {
+            return self.scatter_strips(scattering, targets, (start, end));
         }
         match Segments::of_map(self.e, self.info).filter(|_| !self.e.counting) {
             Some(segments) => self.map_segments(&segments, targets, (start, end)),

@@ -16,6 +16,7 @@ use par_ir::Var;
 use par_ir::flat::{Kernel, KernelKind, Ty};
 use par_ir::tuning;
 use par_runtime::op::call::pack_symbol;
+use par_runtime::plan::Step;
 use std::collections::HashMap;
 
 /// A filter on strips.
@@ -41,6 +42,19 @@ pub fn split(kernel: &Kernel, types: &HashMap<Var, Ty>, fresh: &Fresh) -> Option
     let stored: Vec<Scalar> = splitter.buffers.iter().map(|b| b.0).collect();
     let fits = stored.len() <= tuning::FILTER_BUFFERS && !sources.is_empty();
     fits.then(|| Packing { produce: splitter.produce(), stored, flags, sources })
+}
+
+impl Packing {
+    /// The kernel of the step, and its buffers.
+    pub fn parts(&self) -> (Vec<&Kernel>, Vec<Scalar>) {
+        (vec![&self.produce], self.stored.clone())
+    }
+
+    /// The steps, as the plan stores them.
+    pub fn steps(&self) -> Vec<Step> {
+        let computed = (!self.stored.is_empty()).then_some(Step::Compute(self.stored.len()));
+        computed.into_iter().chain([Step::Pack(self.sources.len())]).collect()
+    }
 }
 
 impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {

@@ -39,6 +39,13 @@ pub struct Moves {
     pub plan: Partition,
 }
 
+impl Moves {
+    /// The kernel of the step, and its buffers.
+    pub fn parts(&self) -> (Vec<&Kernel>, Vec<Scalar>) {
+        (vec![&self.produce], self.stored.clone())
+    }
+}
+
 /// The steps of a kernel, if it is a partition.
 pub fn split(kernel: &Kernel, types: &HashMap<Var, Ty>, fresh: &Fresh) -> Option<Moves> {
     let classes = partition::find(kernel, &crate::free::captures(kernel))?;

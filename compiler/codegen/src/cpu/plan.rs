@@ -13,11 +13,12 @@ impl Code for KernelCode {
 
     fn kernel(
         &mut self,
+        number: u32,
         kernel: &Kernel,
         operands: &mut Operands,
         live: &mut Live,
     ) -> Result<plan::Kernel, String> {
-        let functions = self.take(kernel)?;
+        let functions = self.take(number)?;
         let kind = kernel_kind(kernel, &functions, operands, live)?;
         let captures = operands.vars(&functions.captures, live);
         let space = operands.space(&kernel.space, live);
@@ -33,9 +34,7 @@ impl Code for KernelCode {
             cost: cost::of_kernel(kernel),
             code,
             kind,
-            contraction: functions.contraction,
-            transposition: functions.transposition,
-            partition: functions.partition,
+            schedule: functions.schedule,
         })
     }
 }

@@ -21,8 +21,9 @@ use super::fresh::Fresh;
 use super::kernel::{KernelEmitter, Role};
 use super::narrow::needed;
 use super::outputs::Target;
-use super::stage::{for_each_use, reads_position};
+use super::stage::reads_position;
 use super::strips::{Buffer, Scalar};
+use crate::free::for_each_use;
 use cranelift::prelude::*;
 use cranelift_codegen::ir::StackSlot;
 use operator::Part;
@@ -34,6 +35,7 @@ use par_ir::tuning;
 use par_ir::ty::Type;
 use par_ir::{Atom, Prim, Var};
 use par_runtime::op::call::{ANY, prefix_symbol};
+use par_runtime::plan::Step;
 use par_runtime::prefix::{LARGE, STREAM};
 use std::collections::{BTreeSet, HashMap};
 
@@ -50,7 +52,7 @@ pub struct Strips {
     parts: Vec<Part>,
     prefixes: Vec<Prefix>,
     /// Works with the prefixes.
-    consume: Kernel,
+    pub consume: Kernel,
     /// The numbers of its outputs among the scan's.
     consumed: Vec<usize>,
     exclusive: bool,
@@ -59,8 +61,10 @@ pub struct Strips {
 /// What becomes of the prefixes of a component.
 #[derive(Clone, Copy)]
 struct Prefix {
-    /// Their name in the last step.
+    /// The last step's name of one.
     name: Var,
+    /// Where the last step reads them.
+    buffer: Var,
     /// The last step reads them.
     used: bool,
     /// They are an output, of which this is the number.
@@ -133,13 +137,15 @@ impl<'k> Splitter<'k> {
             Atom::Const(c) => return c.prim(),
             Atom::Var(v) => v,
         };
-        let pattern = self.bound.get(&v).map(|i| &self.kernel.body.stms[*i].pat);
-        let param = pattern.and_then(|pat| pat.iter().find(|p| p.var == v));
+        if self.kernel.binders().contains(&v) {
+            return Prim::I64;
+        }
+        let stms = self.kernel.prologue.iter().chain(&self.kernel.body.stms);
+        let param = stms.flat_map(|s| &s.pat).find(|p| p.var == v);
         match (param, self.types.get(&v)) {
             (Some(p), _) => p.ty.prim(),
             (None, Some(Ty::Scalar(p))) => *p,
-            // Row and position.
-            _ => Prim::I64,
+            (None, _) => panic!("internal error in codegen: the type of v_{} is not known", v.0),
         }
     }
 
@@ -147,17 +153,17 @@ impl<'k> Splitter<'k> {
         let sources = (0..parts.len()).map(|i| self.source(self.kernel.body.results[i])).collect();
         let mut used = BTreeSet::new();
         after.body.stms.iter().for_each(|s| for_each_use(s, &mut |v| _ = used.insert(v)));
-        let (prefixes, consumed, results) = outputs(&after, exclusive, &used);
+        let (prefixes, consumed, results) = self.outputs(&after, exclusive, &used);
         used.extend(results.iter().filter_map(|a| a.var()));
         let prefixes: Vec<Prefix> =
             prefixes.into_iter().map(|p| Prefix { used: used.contains(&p.name), ..p }).collect();
         let mut stms = self.values(&used);
-        let read = |p: &Param| Stm {
+        let read = |(p, prefix): (&Param, &Prefix)| Stm {
             pat: vec![p.clone()],
-            exp: Exp::Index(p.var, vec![self.kernel.pos.into()]),
+            exp: Exp::Index(prefix.buffer, vec![self.kernel.pos.into()]),
             span: Default::default(),
         };
-        stms.extend(after.params.iter().filter(|p| used.contains(&p.var)).map(read));
+        stms.extend(after.params.iter().zip(&prefixes).filter(|(_, p)| p.used).map(read));
         stms.extend(after.body.stms);
         let outs: Vec<Out> = consumed.iter().map(|i| after.outs[*i].clone()).collect();
         let consume = self.map(outs, Body { stms, results });
@@ -180,8 +186,7 @@ impl<'k> Splitter<'k> {
         if let Some((scalar, _)) = self.buffers.iter().find(|b| b.1 == a) {
             return scalar.var;
         }
-        let is_bound = a.var().is_some_and(|v| self.bound.contains_key(&v));
-        let var = if is_bound { a.var() } else { None }.unwrap_or_else(|| self.fresh());
+        let var = self.fresh();
         self.buffers.push((Scalar { var, prim: self.prim(a) }, a));
         var
     }
@@ -226,33 +231,63 @@ impl<'k> Splitter<'k> {
         self.map(self.buffers.iter().map(|b| Out::Elem(b.0.prim)).collect(), Body { stms, results })
     }
 
+    /// What becomes of each component's prefixes; which outputs are left, and their results.
+    fn outputs(
+        &self,
+        after: &After,
+        exclusive: bool,
+        used: &BTreeSet<Var>,
+    ) -> (Vec<Prefix>, Vec<usize>, Vec<Atom>) {
+        let prefix = |p: &Param| Prefix {
+            name: p.var,
+            used: used.contains(&p.var),
+            buffer: self.fresh(),
+            output: None,
+        };
+        let mut prefixes: Vec<Prefix> = after.params.iter().map(prefix).collect();
+        let (mut consumed, mut results) = (Vec::new(), Vec::new());
+        let mut values = after.body.results.iter().copied();
+        for (i, out) in after.outs.iter().enumerate() {
+            let of_out: Vec<Atom> = values.by_ref().take(out.results()).collect();
+            let stored = |p: &&mut Prefix| of_out == [p.name.into()] && p.output.is_none() && !exclusive;
+            match (out, prefixes.iter_mut().find(stored)) {
+                (Out::Elem(_), Some(p)) => p.output = Some(i),
+                _ => {
+                    consumed.push(i);
+                    results.extend(of_out);
+                }
+            }
+        }
+        (prefixes, consumed, results)
+    }
+
     /// A step. The prologue has run already.
     fn map(&self, outs: Vec<Out>, body: Body) -> Kernel {
         Kernel { kind: KernelKind::Map(outs), prologue: vec![], body, ..self.kernel.clone() }
     }
 }
 
-/// What becomes of each component's prefixes; which outputs are left, and their results.
-fn outputs(after: &After, exclusive: bool, used: &BTreeSet<Var>) -> (Vec<Prefix>, Vec<usize>, Vec<Atom>) {
-    let prefix = |p: &Param| Prefix { name: p.var, used: used.contains(&p.var), output: None };
-    let mut prefixes: Vec<Prefix> = after.params.iter().map(prefix).collect();
-    let (mut consumed, mut results) = (Vec::new(), Vec::new());
-    let mut values = after.body.results.iter().copied();
-    for (i, out) in after.outs.iter().enumerate() {
-        let of_out: Vec<Atom> = values.by_ref().take(out.results()).collect();
-        let stored = |p: &&mut Prefix| of_out == [p.name.into()] && p.output.is_none() && !exclusive;
-        match (out, prefixes.iter_mut().find(stored)) {
-            (Out::Elem(_), Some(p)) => p.output = Some(i),
-            _ => {
-                consumed.push(i);
-                results.extend(of_out);
-            }
-        }
-    }
-    (prefixes, consumed, results)
-}
-
 impl Strips {
+    /// The kernels of the steps, and all buffers.
+    pub fn parts(&self) -> (Vec<&Kernel>, Vec<Scalar>) {
+        let prefixes =
+            self.prefixes.iter().zip(&self.parts).map(|(p, part)| Scalar { var: p.buffer, prim: part.prim });
+        (vec![&self.produce, &self.consume], self.stored.iter().copied().chain(prefixes).collect())
+    }
+
+    /// The steps, as the plan stores them.
+    pub fn steps(&self) -> Vec<Step> {
+        let first = self.has_first().then_some(Step::Compute(self.stored.len()));
+        let last = self.has_last().then_some(Step::Store);
+        let operator = |p: &Part| {
+            let name =
+                if p.prim == Prim::Bool { "or".into() } else { format!("{:?}", p.operator).to_lowercase() };
+            format!("{name}.{}{}", p.prim, if p.flags.is_some() { " by segments" } else { "" })
+        };
+        let scan = Step::Scan(self.parts.iter().map(operator).collect());
+        first.into_iter().chain([scan]).chain(last).collect()
+    }
+
     /// Whether the first step does anything.
     fn has_first(&self) -> bool {
         !self.stored.is_empty() || !self.produce.body.stms.is_empty()
@@ -305,7 +340,7 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
         };
         let stored = self.strip_buffers(&strips.stored);
         let prefixes = strips.prefixes.iter().zip(&strips.parts);
-        let prefixes = prefixes.map(|(p, part)| Scalar { var: p.name, prim: part.prim });
+        let prefixes = prefixes.map(|(p, part)| Scalar { var: p.buffer, prim: part.prim });
         let prefixes: Vec<Buffer> = prefixes.map(|s| self.strip_buffer(s, MARGIN)).collect();
         let none = self.e.i64(0);
         let begins = self.rows(&[none], |k, row, start, end, state| {
@@ -320,7 +355,7 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
                 k.scan_step(strips, &prefixes, &targets, &carried, ends)?;
                 if k.role != Role::ReduceOnly && strips.has_last() {
                     let left: Vec<Target> = strips.consumed.iter().map(|i| targets[*i].clone()).collect();
-                    k.step(&strips.consume, &left, ends)?;
+                    k.step(&strips.consume, k.info.scattering, &left, ends)?;
                 }
                 Ok(vec![])
             })?;

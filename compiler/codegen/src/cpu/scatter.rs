@@ -7,19 +7,75 @@
 //! ```
 
 use super::emit::{Unsupported, output};
-use super::kernel::{KernelEmitter, KernelInfo};
+use super::fresh::Fresh;
+use super::kernel::{KernelEmitter, KernelInfo, array_prim};
 use super::outputs::Target;
-use super::stage::for_each_use;
 use super::strips::{Buffer, Scalar};
+use crate::free::for_each_use;
 use cranelift::prelude::*;
 use par_ir::core::{Body, Exp, Stm};
-use par_ir::flat::{KernelKind, Out};
+use par_ir::flat::{Kernel, KernelKind, Out, Ty};
 use par_ir::{Prim, Var};
 use par_runtime::op::call::scatter_symbol;
-use std::collections::HashSet;
+use par_runtime::plan::Step;
+use std::collections::{HashMap, HashSet};
 
-/// Whether there is a scatter whose indices depend on elements. The processor foresees where others go.
-fn has_read_index(body: &Body, targets: &[Target]) -> bool {
+/// Scatters of a map on strips.
+pub struct Scattering {
+    /// Stores indices and values in buffers.
+    kernel: Kernel,
+    /// Of each scatter: the buffers of its indices, and of the values for each destination.
+    buffers: Vec<Vec<Scalar>>,
+}
+
+impl Scattering {
+    /// The kernel that stores in buffers.
+    pub fn kernel(&self) -> &Kernel {
+        &self.kernel
+    }
+
+    /// How many values are computed for each position.
+    pub fn values(&self) -> usize {
+        self.buffers.iter().map(Vec::len).sum()
+    }
+
+    /// The step that stores, as the plan has it.
+    pub fn step(&self) -> Step {
+        Step::Scatter(self.values() - self.buffers.len())
+    }
+}
+
+/// The steps of a map with scatters, where that pays: not if rows of any length would each begin a strip, nor if the processor foresees where
+/// elements go, since no index depends on one.
+pub fn split(
+    kernel: &Kernel,
+    ignores_rows: bool,
+    types: &HashMap<Var, Ty>,
+    fresh: &Fresh,
+) -> Option<Scattering> {
+    let KernelKind::Map(outs) = &kernel.kind else { return None };
+    let updates = outs.iter().any(|o| matches!(o, Out::Own { .. }));
+    let in_a_row = kernel.space.as_flat().is_some() || ignores_rows;
+    if updates || !in_a_row || !has_read_index(&kernel.body, outs) {
+        return None;
+    }
+    let buffer = |prim: Prim| Scalar { var: fresh.var("buffer"), prim };
+    let (mut stored, mut buffers) = (Vec::new(), Vec::new());
+    for out in outs {
+        let Out::Scatter(dests) = out else {
+            stored.push(out.clone());
+            continue;
+        };
+        let prims = dests.iter().map(|d| types.get(d).and_then(|t| array_prim(*t)));
+        let prims: Vec<Prim> = std::iter::once(Some(Prim::I64)).chain(prims).collect::<Option<_>>()?;
+        stored.extend(prims.iter().map(|p| Out::Elem(*p)));
+        buffers.push(prims.into_iter().map(buffer).collect());
+    }
+    Some(Scattering { kernel: Kernel { kind: KernelKind::Map(stored), ..kernel.clone() }, buffers })
+}
+
+/// Whether there is a scatter whose indices depend on elements.
+fn has_read_index(body: &Body, outs: &[Out]) -> bool {
     let mut read: HashSet<Var> = HashSet::new();
     for stm in &body.stms {
         let mut depends = reads(stm);
@@ -28,15 +84,10 @@ fn has_read_index(body: &Body, targets: &[Target]) -> bool {
             read.extend(stm.pat.iter().map(|p| p.var));
         }
     }
-    let mut at = 0;
-    targets.iter().any(|target| {
-        let (first, count) = match target {
-            Target::Scatter { dests, .. } => (body.results.get(at), 1 + dests.len()),
-            Target::Row(_, n) => (None, *n),
-            Target::Elem(_) | Target::Own(_) => (None, 1),
-        };
-        at += count;
-        first.and_then(|a| a.var()).is_some_and(|v| read.contains(&v))
+    let mut results = body.results.iter();
+    outs.iter().any(|out| {
+        let first = results.by_ref().take(out.results()).collect::<Vec<_>>().first().and_then(|a| a.var());
+        matches!(out, Out::Scatter(_)) && first.is_some_and(|v| read.contains(&v))
     })
 }
 
@@ -46,42 +97,16 @@ pub fn reads(stm: &Stm) -> bool {
 }
 
 impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
-    /// Whether results for these targets are scattered in strips: not if rows of any length would each begin a strip.
-    pub fn scatters_strips(&self, targets: &[Target]) -> bool {
-        let scatters = has_read_index(&self.info.kernel.body, targets);
-        let known = targets.iter().all(|t| !matches!(t, Target::Own(_)));
-        let in_a_row = self.info.kernel.space.as_flat().is_some() || self.info.ignores_rows();
-        scatters && known && in_a_row && !self.e.counting
-    }
-
     /// `map_positions` in strips.
     pub fn scatter_strips(
         &mut self,
+        scattering: &Scattering,
         targets: &[Target],
         (start, end): (Value, Value),
     ) -> Result<(), Unsupported> {
-        let buffer = |k: &mut Self, prim: Prim| {
-            let var = k.e.fresh.var("buffer");
-            k.strip_buffer(Scalar { var, prim }, 0)
-        };
-        let mut kernel = self.info.kernel.clone();
-        let mut outs = Vec::new();
-        let mut buffers: Vec<Vec<Buffer>> = Vec::new();
-        let KernelKind::Map(before) = &kernel.kind else {
-            return Err("a scatter that is not a map's".into());
-        };
-        for (target, out) in targets.iter().zip(before) {
-            let Target::Scatter { dests, .. } = target else {
-                outs.push(out.clone());
-                continue;
-            };
-            let prims: Vec<Prim> = [Prim::I64].into_iter().chain(dests.iter().map(|d| d.prim)).collect();
-            outs.extend(prims.iter().map(|p| Out::Elem(*p)));
-            buffers.push(prims.into_iter().map(|p| buffer(self, p)).collect());
-        }
-        kernel.kind = KernelKind::Map(outs);
+        let buffers: Vec<Vec<Buffer>> = scattering.buffers.iter().map(|b| self.strip_buffers(b)).collect();
         let (types, role, params) = (self.types, self.role, self.params.clone());
-        let info = KernelInfo::of_stage(&kernel);
+        let info = KernelInfo::of_stage(&scattering.kernel);
         let mut k = KernelEmitter { e: self.e, info: &info, types, role, params };
         k.by_strips((start, end), &[], |k, ends, _| {
             let stored = k.buffer_targets(targets, &buffers, ends.0);

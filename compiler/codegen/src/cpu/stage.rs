@@ -14,9 +14,12 @@
 //! fails first: so it is a map, which may be done once more.
 
 use super::emit::Unsupported;
+use super::fresh::Fresh;
 use super::kernel::{KernelEmitter, Role};
 use super::outputs::Target;
+use super::schedule::Scheduled;
 use super::strips::{Buffer, Scalar};
+use crate::free::for_each_use;
 use cranelift::prelude::*;
 use par_ir::core::{Body, Exp, Stm};
 use par_ir::effects::Effects;
@@ -27,13 +30,14 @@ use par_ir::ty::Atom;
 use par_ir::{Prim, Var};
 use par_runtime::math::Function;
 use par_runtime::op::call::strip_symbol;
+use par_runtime::plan::Step;
 use std::collections::{HashMap, HashSet};
 
 /// A kernel cut into stages.
 pub struct Staged {
     /// Before the last loop, in order.
     pub stages: Vec<Stage>,
-    /// The kernel that remains. It finds the values of earlier stages in arrays named like them.
+    /// The kernel that remains. It reads the values of earlier stages in their buffers.
     pub last: Kernel,
     /// There are checks that wait for calls.
     checks_late: bool,
@@ -41,7 +45,7 @@ pub struct Staged {
 
 /// A loop over a strip, then calls on strips.
 pub struct Stage {
-    /// Its results go to the buffers of the variables in `stored`.
+    /// Its results go to the buffers in `stored`.
     kernel: Kernel,
     stored: Vec<Scalar>,
     calls: Vec<Call>,
@@ -57,12 +61,12 @@ struct Call {
 }
 
 /// The stages of a kernel, if there is something to gain.
-pub fn split(kernel: &Kernel) -> Option<Staged> {
+pub fn split(kernel: &Kernel, fresh: &Fresh) -> Option<Staged> {
     if kernel.after().is_some() {
         // It uses what the body has bound at the position, which a later stage does not find.
         return None;
     }
-    let cut = Cut::new(kernel)?;
+    let cut = Cut::new(kernel, fresh)?;
     let stages: Vec<Stage> = (0..cut.last).map(|level| cut.stage(level)).collect();
     let buffers: usize = stages.iter().map(|s| s.stored.len() + s.calls.len()).sum();
     let body = Body { stms: cut.statements(cut.last), results: kernel.body.results.clone() };
@@ -71,12 +75,41 @@ pub fn split(kernel: &Kernel) -> Option<Staged> {
     (buffers <= tuning::STAGE_BUFFERS).then_some(staged)
 }
 
+impl Staged {
+    /// The kernels of the stages, with that which remains if it is a map, and all buffers.
+    pub fn parts(&self) -> (Vec<&Kernel>, Vec<Scalar>) {
+        let last = matches!(self.last.kind, KernelKind::Map(_)).then_some(&self.last);
+        (self.stages.iter().map(|s| &s.kernel).chain(last).collect(), self.scalars())
+    }
+
+    /// The buffers that stages and calls store to.
+    fn scalars(&self) -> Vec<Scalar> {
+        let of_stage =
+            |s: &Stage| s.stored.iter().copied().chain(s.calls.iter().map(|c| c.to)).collect::<Vec<_>>();
+        self.stages.iter().flat_map(of_stage).collect()
+    }
+
+    /// The steps on strips, as the plan stores them.
+    pub fn steps(&self) -> Vec<Step> {
+        let mut steps = Vec::new();
+        for stage in &self.stages {
+            if !stage.kernel.body.stms.is_empty() {
+                steps.push(Step::Compute(stage.stored.len()));
+            }
+            steps.extend(stage.calls.iter().map(|c| Step::Call(format!("{:?}", c.function).to_lowercase())));
+        }
+        steps.push(Step::Store);
+        steps
+    }
+}
+
 /// The statements of a body by *level*: how many calls they wait for, one after the other.
 struct Cut<'k> {
     kernel: &'k Kernel,
     /// Of each variable that the body binds.
     levels: HashMap<Var, usize>,
-    prims: HashMap<Var, Prim>,
+    /// The buffer that its values are stored in, if they are needed later.
+    buffers: HashMap<Var, Scalar>,
     /// Variables that are elements of arrays at the position: read again where they are needed.
     reads: HashMap<Var, &'k Stm>,
     /// Integers and flags that are computed from the position alone: computed again where they are needed.
@@ -90,11 +123,11 @@ struct Cut<'k> {
 }
 
 impl<'k> Cut<'k> {
-    fn new(kernel: &'k Kernel) -> Option<Cut<'k>> {
+    fn new(kernel: &'k Kernel, fresh: &Fresh) -> Option<Cut<'k>> {
         let mut cut = Cut {
             kernel,
             levels: HashMap::new(),
-            prims: HashMap::new(),
+            buffers: HashMap::new(),
             reads: HashMap::new(),
             numbers: HashMap::new(),
             calls: HashMap::new(),
@@ -102,12 +135,12 @@ impl<'k> Cut<'k> {
             last: 0,
             checked: 0,
         };
-        kernel.body.stms.iter().try_for_each(|stm| cut.add(stm))?;
+        kernel.body.stms.iter().try_for_each(|stm| cut.add(stm, fresh))?;
         (cut.last > 0).then_some(cut)
     }
 
     /// `None` if a check would have to wait where that cannot be.
-    fn add(&mut self, stm: &'k Stm) -> Option<()> {
+    fn add(&mut self, stm: &'k Stm, fresh: &Fresh) -> Option<()> {
         let mut level = self.level(stm);
         if !is_safe(stm) && !reads_position(stm, self.kernel.pos) {
             // A check before it may be what it relies on.
@@ -121,7 +154,7 @@ impl<'k> Cut<'k> {
         let call = call(stm).filter(|(_, x)| self.levels.contains_key(x));
         for p in &stm.pat {
             self.levels.insert(p.var, level + call.is_some() as usize);
-            self.prims.insert(p.var, p.ty.prim());
+            self.buffers.insert(p.var, Scalar { var: fresh.var("buffer"), prim: p.ty.prim() });
         }
         if let Some(call) = call {
             self.calls.insert(stm.pat[0].var, call);
@@ -207,14 +240,16 @@ impl<'k> Cut<'k> {
             return (*read).clone();
         }
         let pat = bound.pat.iter().filter(|p| p.var == v).cloned().collect();
-        Stm { pat, exp: Exp::Index(v, vec![Atom::Var(self.kernel.pos)]), span: bound.span }
+        let buffer = self.buffers[&v].var;
+        Stm { pat, exp: Exp::Index(buffer, vec![Atom::Var(self.kernel.pos)]), span: bound.span }
     }
 
     /// The loop of a level and the calls after it.
     fn stage(&self, level: usize) -> Stage {
         let calls: Vec<(Var, Function, Var)> = self.calls_after(level);
-        let stored: Vec<Scalar> = self.leaving(level, &calls);
-        let results = stored.iter().map(|s| Atom::Var(s.var)).collect();
+        let leaving = self.leaving(level, &calls);
+        let results = leaving.iter().map(|v| Atom::Var(*v)).collect();
+        let stored: Vec<Scalar> = leaving.iter().map(|v| self.buffers[v]).collect();
         let outs = stored.iter().map(|s| Out::Elem(s.prim)).collect();
         let is_needed = !stored.is_empty() || self.own(level).any(|s| s.has_effect());
         let stms = if is_needed { self.statements(level) } else { vec![] };
@@ -228,20 +263,16 @@ impl<'k> Cut<'k> {
         let calls = calls.into_iter().map(|(to, function, from)| Call {
             function,
             from: self.source(from),
-            to: self.scalar(to),
+            to: self.buffers[&to],
         });
         Stage { kernel, stored, calls: calls.collect() }
-    }
-
-    fn scalar(&self, var: Var) -> Scalar {
-        Scalar { var, prim: self.prims[&var] }
     }
 
     /// Where a call's argument lies.
     fn source(&self, v: Var) -> Var {
         match self.reads.get(&v).map(|stm| &stm.exp) {
             Some(Exp::Index(arr, _)) => *arr,
-            _ => v,
+            _ => self.buffers[&v].var,
         }
     }
 
@@ -253,7 +284,7 @@ impl<'k> Cut<'k> {
     }
 
     /// What a level computes, and calls or later levels use.
-    fn leaving(&self, level: usize, calls: &[(Var, Function, Var)]) -> Vec<Scalar> {
+    fn leaving(&self, level: usize, calls: &[(Var, Function, Var)]) -> Vec<Var> {
         let mut wanted: HashSet<Var> = calls.iter().map(|(.., x)| *x).collect();
         wanted.extend(self.kernel.body.results.iter().filter_map(|a| a.var()));
         let later = self.kernel.body.stms.iter().zip(&self.of_stms).filter(|(_, of)| **of > level);
@@ -265,7 +296,7 @@ impl<'k> Cut<'k> {
         let bound = self.own(level).flat_map(|s| s.pat.iter().map(|p| p.var));
         let leaves =
             |v: &Var| wanted.contains(v) && !self.reads.contains_key(v) && !self.numbers.contains_key(v);
-        bound.filter(leaves).map(|v| self.scalar(v)).collect()
+        bound.filter(leaves).collect()
     }
 }
 
@@ -297,15 +328,6 @@ fn may_run_again(kernel: &Kernel) -> bool {
     matches!(&kernel.kind, KernelKind::Map(outs) if !outs.iter().any(|o| matches!(o, Out::Own { .. })))
 }
 
-/// Calls `f` on all scalars that a statement uses, also deep inside.
-pub fn for_each_use(stm: &Stm, f: &mut dyn FnMut(Var)) {
-    stm.exp.for_each_operand(&mut |a| a.var().into_iter().for_each(&mut *f));
-    for body in stm.exp.own_bodies() {
-        body.stms.iter().for_each(|s| for_each_use(s, f));
-        body.results.iter().filter_map(|a| a.var()).for_each(&mut *f);
-    }
-}
-
 impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
     /// Code for the positions `start..end`: strip by strip after the earlier stages, if the kernel has such.
     pub fn in_strips(
@@ -318,7 +340,7 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
             &[Value],
         ) -> Result<Vec<Value>, Unsupported>,
     ) -> Result<Vec<Value>, Unsupported> {
-        let Some(staged) = self.info.steps.staged.filter(|_| self.role != Role::Combine) else {
+        let Some(staged) = self.staged().filter(|_| self.role != Role::Combine) else {
             return code(self, (start, end), state);
         };
         let buffers = self.buffers(staged);
@@ -334,7 +356,7 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
         targets: &[Target],
         (start, end): (Value, Value),
     ) -> Result<(), Unsupported> {
-        let staged = self.info.steps.staged;
+        let staged = self.staged();
         let Some(staged) = staged.filter(|s| s.checks_late) else {
             let code = |k: &mut KernelEmitter<'_, 'a, 'k>, ends, _: &[Value]| {
                 k.map_positions(targets, ends)?;
@@ -364,9 +386,11 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
     }
 
     fn buffers(&mut self, staged: &Staged) -> Vec<Buffer> {
-        let stages = staged.stages.iter();
-        let stored = stages.flat_map(|s| s.stored.iter().copied().chain(s.calls.iter().map(|c| c.to)));
-        self.strip_buffers(&stored.collect::<Vec<Scalar>>())
+        self.strip_buffers(&staged.scalars())
+    }
+
+    fn staged(&self) -> Option<&'k Staged> {
+        self.info.scheduled.and_then(Scheduled::staged)
     }
 
     /// What is done with a strip before the kernel that remains.

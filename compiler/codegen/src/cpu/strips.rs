@@ -4,6 +4,7 @@
 use super::emit::{Base, Unsupported};
 use super::kernel::{KernelEmitter, KernelInfo};
 use super::outputs::Target;
+use super::scatter::Scattering;
 use cranelift::prelude::*;
 use cranelift_codegen::ir::{Inst, StackSlot};
 use cranelift_module::Module;
@@ -11,7 +12,7 @@ use par_ir::flat::Kernel;
 use par_ir::{Prim, Var};
 use par_runtime::math::STRIP;
 
-/// A scalar variable, and the name of the buffer with its values on a strip.
+/// The name of a buffer, and the type of its elements: the values of a scalar on a strip.
 #[derive(Clone, Copy, PartialEq)]
 pub struct Scalar {
     pub var: Var,
@@ -82,17 +83,18 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
         ends: (Value, Value),
     ) -> Result<(), Unsupported> {
         let targets: Vec<Target> = stored.iter().map(|s| Target::Elem(self.e.arrays[&s.var])).collect();
-        self.step(kernel, &targets, ends)
+        self.step(kernel, None, &targets, ends)
     }
 
-    /// A step in vectors.
+    /// A step in vectors, with its scatters on strips.
     pub fn step(
         &mut self,
         kernel: &Kernel,
+        scattering: Option<&Scattering>,
         targets: &[Target],
         ends: (Value, Value),
     ) -> Result<(), Unsupported> {
-        let info = KernelInfo::of_stage(kernel);
+        let info = KernelInfo { scattering, ..KernelInfo::of_stage(kernel) };
         let params = self.params.clone();
         let mut k = KernelEmitter { e: self.e, info: &info, types: self.types, role: self.role, params };
         k.map_positions(targets, ends)

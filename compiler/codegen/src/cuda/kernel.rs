@@ -19,6 +19,7 @@ use super::text::{name, ty};
 use crate::free;
 use par_ir::flat::{Kernel, KernelKind, Out, Ty};
 use par_ir::ty::Dim;
+use par_ir::visit::Code as _;
 use par_ir::{Prim, Var};
 use par_runtime::cuda::{Shape, Tile};
 use std::collections::HashMap;
@@ -234,8 +235,8 @@ fn body(b: &mut Bodies, s: &Source) -> Result<(), Unsupported> {
     let fields: String = types.iter().enumerate().map(|(i, p)| format!("{} r{i}; ", ty(*p))).collect();
     b.text.line(format!("struct Results {{ {fields}}};"));
     let (row, pos) = (name(s.kernel.row, b.vars), name(s.kernel.pos, b.vars));
-    let row = if free::mentions(s.kernel, s.kernel.row) { row } else { String::new() };
-    let pos = if free::mentions(s.kernel, s.kernel.pos) { pos } else { String::new() };
+    let row = if s.kernel.mentions(s.kernel.row) { row } else { String::new() };
+    let pos = if s.kernel.mentions(s.kernel.pos) { pos } else { String::new() };
     b.text.open(format!(
         "PAR_INLINE bool at(const par::Here& here, i64 {row}, i64 {pos}, Results& results) const {{"
     ));

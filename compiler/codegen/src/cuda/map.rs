@@ -5,6 +5,7 @@ use super::kernel::{Source, close_function, open_function, rows, tile};
 use super::text::{name, ty};
 use par_ir::Prim;
 use par_ir::flat::{Kernel, KernelKind, Out, Ty};
+use par_ir::visit::Code as _;
 use par_runtime::cuda::Shape;
 
 /// Types of the arrays that each output binds.
@@ -180,5 +181,5 @@ fn function(b: &mut Bodies, s: &Source, suffix: &str, member: &str) {
 
 /// Whether a kernel's code looks at the row.
 pub fn needs_rows(kernel: &Kernel) -> bool {
-    !kernel.prologue.is_empty() || crate::free::mentions(kernel, kernel.row)
+    !kernel.prologue.is_empty() || kernel.mentions(kernel.row)
 }

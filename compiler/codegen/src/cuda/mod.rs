@@ -18,7 +18,7 @@ use crate::free;
 use body::Bodies;
 use kernel::Source;
 use par_ir::Span;
-use par_ir::flat::{self, Op};
+use par_ir::flat;
 use par_runtime::cuda::Program;
 use par_runtime::plan::Plan;
 use plan::CudaCode;
@@ -46,21 +46,18 @@ pub fn compile(
     };
     local::functions(&mut bodies, &program.locals)?;
     let mut kernels = HashMap::new();
-    let statements = program.statements();
-    let with_kernel = statements.iter().filter(|s| matches!(s.op, Op::Kernel(_)));
-    for (i, stm) in with_kernel.enumerate() {
+    for (i, (number, stm, kernel)) in crate::plan::kernels(program).into_iter().enumerate() {
         par_runtime::cancel::poll();
-        let Op::Kernel(kernel) = &stm.op else { continue };
         let mut source = Source::new(i, kernel, stm.pat.iter().map(|p| p.ty).collect());
         source.reproducible = reproducible;
         bodies.text.line("");
         bodies.comment(stm.span);
         kernel::kernel(&mut bodies, &source, &types)?;
-        kernels.insert(std::ptr::from_ref(&**kernel), source);
+        kernels.insert(number, source);
     }
     let Bodies { text, checks, .. } = bodies;
     let mut code = CudaCode { kernels, locals: &program.locals };
     let functions = crate::plan::functions(program, &types, &mut code)?;
-    let plan = Plan { functions, sites: statements.len() };
+    let plan = Plan { functions, sites: program.statements().len() };
     Ok(Program { source: format!("{HEAD}{}", text.finish()), checks, plan, compiled: Vec::new() })
 }

@@ -10,8 +10,8 @@ use std::collections::HashMap;
 
 /// The kernels that were written.
 pub struct CudaCode<'a> {
-    /// By their place in memory.
-    pub kernels: HashMap<*const Kernel, Source<'a>>,
+    /// By the numbers of their statements.
+    pub kernels: HashMap<u32, Source<'a>>,
     /// What they call.
     pub locals: &'a [par_ir::core::Fun],
 }
@@ -21,11 +21,12 @@ impl Code for CudaCode<'_> {
 
     fn kernel(
         &mut self,
+        number: u32,
         kernel: &Kernel,
         operands: &mut Operands,
         live: &mut Live,
     ) -> Result<cuda::Kernel, String> {
-        let source = self.kernels.get(&std::ptr::from_ref(kernel)).ok_or("a kernel was not compiled")?;
+        let source = self.kernels.get(&number).ok_or("a kernel was not compiled")?;
         let kind = kind(kernel, source, operands, live);
         let captures = operands.vars(&source.captures, live);
         Ok(cuda::Kernel {

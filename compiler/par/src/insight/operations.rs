@@ -9,7 +9,7 @@ use par_runtime::Span;
 use par_runtime::profile::Cost;
 use par_syntax::Sources;
 use serde::Serialize;
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// What sort of operation something is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
@@ -54,6 +54,8 @@ pub struct Operation {
     pub why: Option<String>,
     /// Where it comes from.
     pub at: Location,
+    /// How it runs on a CPU, if it is a kernel.
+    pub schedule: Option<String>,
     /// Lines whose scalar code it computes, where that is not only its own.
     pub lines: Vec<usize>,
     /// What else is computed inside.
@@ -102,11 +104,13 @@ pub(super) fn of(
     sources: &Sources,
 ) -> (Vec<Operation>, HashSet<usize>) {
     let sites = program.statements().into_iter().map(std::ptr::from_ref).zip(0..).collect();
+    let schedules = par_codegen::cpu::schedules(program).into_iter();
     let mut walk = Walk {
         program,
         sources,
         small: written_out(program, small),
         sites,
+        schedules: schedules.map(|(n, s)| (n as usize, s.to_string())).collect(),
         control: vec![],
         version: String::new(),
         choosing: false,
@@ -150,7 +154,9 @@ struct Walk<'a> {
     sources: &'a Sources,
     /// Operators over few elements that no statement comes from.
     small: Vec<Part>,
-    sites: std::collections::HashMap<*const Stm, usize>,
+    sites: HashMap<*const Stm, usize>,
+    /// Of kernels, by the numbers of their statements.
+    schedules: HashMap<usize, String>,
     control: Vec<String>,
     /// Of what is being looked at.
     version: String,
@@ -250,6 +256,7 @@ impl Walk<'_> {
             sequential: if let Op::Kernel(k) = &stm.op { self.sequential(k) } else { vec![] },
             unrolled: if let Op::Kernel(k) = &stm.op { self.unrolled(k) } else { vec![] },
             makes: words::makes(self.program, stm),
+            schedule: self.schedules.get(&self.sites[&std::ptr::from_ref(stm)]).cloned(),
             lines: lines(stm, &at, self.sources),
             at,
             cost: None,

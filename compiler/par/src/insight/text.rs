@@ -302,6 +302,7 @@ pub(super) fn details(op: &Operation) -> Vec<String> {
         let most = par_ir::tuning::TINY_ELEMENTS;
         out.push(format!("written out, being over at most {most} elements: {}", steps(op, &op.unrolled)));
     }
+    out.extend(op.schedule.as_ref().map(|s| format!("on a CPU: {s}")));
     if !op.lines.is_empty() {
         let lines = if op.lines.len() == 1 { "line" } else { "lines" };
         out.push(format!("computes {lines} {}", ranges(&op.lines)));

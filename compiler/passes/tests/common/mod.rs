@@ -2,31 +2,19 @@
 //! and the interpreter have to agree to it.
 
 mod meaning;
+#[macro_use]
+mod text;
 
 use par_ir::core::Program;
 use par_ir::parse::parse_core;
 use par_ir::print::print_core;
 use par_ir::verify::verify_core;
 use par_passes::pass::CorePass;
-use std::collections::HashMap;
+use text::numbered;
 
 /// Reads CORE in which variables are written `%name`, without numbers.
 pub fn program(text: &str) -> Program {
     parse_core(&numbered(text)).unwrap_or_else(|e| panic!("{e} in\n{}", numbered(text)))
-}
-
-/// `%name` becomes `name_id`.
-fn numbered(text: &str) -> String {
-    let mut ids: HashMap<&str, usize> = HashMap::new();
-    let mut parts = text.split('%');
-    let mut out = parts.next().unwrap_or("").to_string();
-    for part in parts {
-        let end = part.find(|c: char| !c.is_alphanumeric()).unwrap_or(part.len());
-        let fresh = ids.len();
-        let id = *ids.entry(&part[..end]).or_insert(fresh);
-        out += &format!("{}_{id}{}", &part[..end], &part[end..]);
-    }
-    out
 }
 
 /// The program before and after the passes.
@@ -44,12 +32,4 @@ pub fn transformed(text: &str, passes: &[CorePass]) -> String {
 
 fn verified(p: &Program, stage: &str) {
     verify_core(p).unwrap_or_else(|e| panic!("after {stage}: {e}\n{}", print_core(p)));
-}
-
-/// A snapshot of the text, without the expression that made it.
-#[macro_export]
-macro_rules! assert_shows {
-    ($text:expr) => {
-        insta::with_settings!({ omit_expression => true }, { insta::assert_snapshot!($text) })
-    };
 }

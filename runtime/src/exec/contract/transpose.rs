@@ -33,7 +33,7 @@ unsafe impl<T> Sync for Transposed<T> {}
 impl Launch<'_> {
     /// Does the kernel as a transposition, if it is one and large enough: whether it did.
     pub fn transpose(&self, out: &Array) -> Result<bool, RuntimeError> {
-        let Some(from) = &self.kernel.transposition else { return Ok(false) };
+        let Some(from) = self.kernel.transposition() else { return Ok(false) };
         let columns = self.space.total.checked_div(self.space.rows).unwrap_or(0);
         let stride = self.evaluate(&from.column) as isize;
         if self.space.rows < SIDE || columns < SIDE || self.evaluate(&from.row) != 1 {

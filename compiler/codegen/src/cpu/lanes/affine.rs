@@ -64,7 +64,7 @@ impl<'a> Affine<'a> {
     /// A form's value, if it is available.
     pub fn atom(&mut self, f: &Form) -> Option<Atom> {
         let (names, stms) = (self.names.clone(), self.stms.clone());
-        let vars = &mut self.fresh.vars();
+        let vars = &mut self.fresh.table();
         let mut emit = Emit { vars, divisions: &self.divisions, names, stms, span: Default::default() };
         let value = self.access.emit(f, &mut emit)?;
         (self.names, self.stms) = (emit.names, emit.stms);

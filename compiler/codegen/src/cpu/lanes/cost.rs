@@ -2,7 +2,7 @@
 
 use super::class::{Class, Classes};
 use crate::cpu::emit::clif_type;
-use crate::cpu::stage::for_each_use;
+use crate::free::for_each_use;
 use par_ir::core::{Body, Exp, LoopForm, Stm};
 use par_ir::prim::{BinOp, PrimOp, UnOp};
 use par_ir::tuning;

@@ -37,7 +37,7 @@ mod value;
 
 use super::emit::{Base, Emitter, Unsupported, args};
 use super::kernel::KernelInfo;
-use super::stage::for_each_use;
+use crate::free::for_each_use;
 use body::Row;
 use class::Classes;
 use cranelift::prelude::*;
@@ -64,6 +64,11 @@ pub struct Plan {
 }
 
 impl Plan {
+    /// Positions of a group.
+    pub fn lanes(&self) -> usize {
+        self.lanes
+    }
+
     /// The same on shorter groups, for what is left of a row that is not long.
     pub fn shorter(&self) -> Option<Plan> {
         let lanes = (self.lanes / 4).max(4);

@@ -19,7 +19,7 @@ use super::{iterations, plan};
 use crate::cpu::emit::{Emitter, Unsupported, args};
 use crate::cpu::fresh::Fresh;
 use crate::cpu::kernel::KernelInfo;
-use crate::cpu::stage::for_each_use;
+use crate::free::for_each_use;
 use cranelift::prelude::*;
 use par_ir::access::Facts;
 use par_ir::core::{Body, Exp, LoopForm, Param, Stm};

@@ -1,0 +1,132 @@
+//! FLAT's passes one by one: a program before each, and after it.
+
+#[path = "common/text.rs"]
+#[macro_use]
+mod text;
+
+use par_ir::parse::parse_flat;
+use par_ir::print::print_flat;
+use par_ir::verify::verify_flat;
+use par_passes::pass::{BULK, FlatPass, INTERCHANGE, INVARIANT_CHECKS, LINEARISE, PRUNE, ROW_SPACES};
+use text::numbered;
+
+/// The program before and after a pass, both valid.
+fn passed(pass: FlatPass, text: &str) -> String {
+    let text = numbered(text);
+    let mut program = parse_flat(&text).unwrap_or_else(|e| panic!("{e} in\n{text}"));
+    let before = print_flat(&program);
+    verify_flat(&program).unwrap_or_else(|e| panic!("{e}\n{before}"));
+    (pass.run)(&mut program);
+    let after = print_flat(&program);
+    verify_flat(&program).unwrap_or_else(|e| panic!("after {}: {e}\n{after}", pass.name));
+    format!("{before}\n=>\n\n{after}")
+}
+
+#[test]
+fn unused_outputs_and_statements_go_but_checks_stay() {
+    assert_shows!(passed(
+        PRUNE,
+        "fun f@0 (%n: i64, %xs: []i64, %d: i64) -> ([]i64) {
+           let (%m: i64) = mul.i64(%n, 2i64)
+           let (%a: []i64, %b: []i64) = kernel map (elem i64, elem i64) over [%n] \\%row %pos {
+             let (%x: i64) = %xs[%pos]
+             let (%y: i64) = add.i64(%x, 1i64)
+             let (%z: i64) = mul.i64(%x, %x)
+             let (%ok: bool) = ne.i64(%d, 0i64)
+             check %ok division_by_zero ()
+             in (%y, %z)
+           }
+           in (%a)
+         }"
+    ));
+}
+
+#[test]
+fn a_check_without_a_position_is_made_on_the_host() {
+    assert_shows!(passed(
+        INVARIANT_CHECKS,
+        "fun f@0 (%n: i64, %m: i64) -> ([]i64) {
+           let (%ys: []i64) = kernel map (elem i64) over [%n] \\%row %pos {
+             let (%ok: bool) = ne.i64(%m, 0i64)
+             check %ok division_by_zero ()
+             let (%y: i64) = quot.i64(%pos, %m)
+             in (%y)
+           }
+           in (%ys)
+         }"
+    ));
+}
+
+#[test]
+fn a_loop_of_maps_is_a_map_of_loops() {
+    assert_shows!(passed(
+        INTERCHANGE,
+        "fun f@0 (%n: i64, %m: i64, %xs: []f32) -> ([]f32) {
+           let (%ys: []f32) = loop (%acc: []f32 = %xs) for %k: i64 < %m do {
+             let (%zs: []f32) = kernel map (elem f32) over [%n] \\%row %pos {
+               let (%a: f32) = %acc[%pos]
+               let (%b: f32) = mul.f32(%a, 2.0f32)
+               in (%b)
+             }
+             in (%zs)
+           }
+           in (%ys)
+         }"
+    ));
+}
+
+#[test]
+fn divided_positions_are_rows() {
+    assert_shows!(passed(
+        ROW_SPACES,
+        "fun f@0 (%rows: i64, %m: i64, %xs: []i64) -> (i64, []i64)
+           entry main (xs: [][]i64) -> []i64 {
+           let (%n: i64) = mul.i64(%rows, %m)
+           let (%ys: []i64) = kernel map (elem i64) over [%n] \\%row %pos {
+             let (%i: i64) = quot.i64(%pos, %m)
+             let (%j: i64) = rem.i64(%pos, %m)
+             let (%y: i64) = sub.i64(%i, %j)
+             in (%y)
+           }
+           in (%n, %ys)
+         }"
+    ));
+}
+
+#[test]
+fn a_map_is_computed_where_a_reduction_reads_it() {
+    assert_shows!(passed(
+        BULK,
+        "fun f@0 (%n: i64, %xs: []i64) -> (i64) {
+           let (%ys: []i64) = kernel map (elem i64) over [%n] \\%row %pos {
+             let (%x: i64) = %xs[%pos]
+             let (%y: i64) = add.i64(%x, 1i64)
+             in (%y)
+           }
+           let (%s: []i64) = kernel reduce op \\(%a: i64, %b: i64) -> (i64) {
+             let (%c: i64) = add.i64(%a, %b)
+             in (%c)
+           } neutral (0i64) over [%n] \\%row2 %pos2 {
+             let (%e: i64) = %ys[%pos2]
+             in (%e)
+           }
+           let (%t: i64) = %s[0i64]
+           in (%t)
+         }"
+    ));
+}
+
+#[test]
+fn a_space_of_three_dimensions_is_one_of_rows() {
+    assert_shows!(passed(
+        LINEARISE,
+        "fun f@0 (%n: i64, %m: i64, %k: i64) -> ([]i64) {
+           let (%ys: []i64) = kernel map (elem i64) over [%n] [%m] [%k] \\%row %pos %i %j %l {
+             let (%a: i64) = mul.i64(%i, %j)
+             let (%y: i64) = add.i64(%a, %l)
+             in (%y)
+           }
+           in (%ys)
+         }"
+    ));
+}

@@ -1,0 +1,56 @@
+//! Schedules of kernels: the way in which each runs on a CPU, as the plan stores it. That results are right is for golden programs to say.
+
+use par::{Options, compile};
+
+/// The schedules of a program's kernels, in the order of its statements.
+fn schedules(text: &str) -> Vec<String> {
+    let shown = |f: par::Failure| f.render(false);
+    let program =
+        compile(text, "schedules.par", &Options::default()).unwrap_or_else(|f| panic!("{}", shown(f)));
+    let flat = program.flat().unwrap_or_else(|f| panic!("{}", shown(f)));
+    par_codegen::cpu::schedules(flat).into_iter().map(|(_, s)| s.to_string()).collect()
+}
+
+#[test]
+fn maps_and_reductions() {
+    assert_eq!(schedules("entry main (xs: []f32) : []f32 = map (+ 1) xs"), ["lanes: 16"]);
+    assert_eq!(schedules("entry main (xs: []i32) : i32 = reduce (+) 0 xs"), ["lanes: 16"]);
+    let long = "entry main (xs: []i64) : []i64 = map (\\x -> loop y = x while y % 3 > 0 do y / 2) xs";
+    assert_eq!(schedules(long), ["one by one"]);
+}
+
+#[test]
+fn strips() {
+    let stages = "entry main (xs: []f32) : []f32 = map (\\x -> f32.exp (2 * x) + f32.log x) xs";
+    assert_eq!(schedules(stages), ["strips: compute, exp, log, store"]);
+    let prefixes = "entry main (xs: []f32) : []f32 = scan (+) 0 xs";
+    assert_eq!(schedules(prefixes), ["strips: scan add.f32"]);
+    let used = "entry main (xs: []f32) : []f32 = map (* 2) (scan (+) 0 (map (+ 1) xs))";
+    assert_eq!(schedules(used), ["strips: compute, scan add.f32, store"]);
+    let filter = "entry main (xs: []i64) : []i64 = filter (> 3) xs";
+    assert_eq!(schedules(filter), ["strips: compute, pack"]);
+    let scatter =
+        "entry main [n] (is: [n]i64) (xs: [n]i64) : *[n]i64 = scatter (replicate n 0) (map (% n) is) xs";
+    assert!(schedules(scatter).contains(&"strips: compute 2 values, scatter".to_string()));
+}
+
+#[test]
+fn tiles() {
+    let product = "entry main [n] [m] [k] (a: [n][m]f32) (b: [m][k]f32) : [n][k]f32 =
+      map (\\r -> map (\\c -> f32.sum (map2 (*) r c)) (transpose b)) a";
+    assert!(schedules(product).contains(&"tiles of a matrix product".to_string()));
+    let copy = "entry main [n] [m] (a: [n][m]f32) : [m][n]f32 = copy (transpose a)";
+    assert_eq!(schedules(copy), ["tiles of a transposition"]);
+}
+
+#[test]
+fn partitions() {
+    let classes = "entry main [n] (xs: [n]u32) : [n]u32 =
+      let ones = map (\\x -> i64.u32 (x & 1)) xs
+      let zeros = map (1 -) ones
+      let behind = reduce (+) 0 zeros
+      let is = map2 (*) zeros (scan (+) 0 zeros)
+      let js = map2 (*) ones (map (+ behind) (scan (+) 0 ones))
+      in scatter (copy xs) (map (\\i -> i - 1) (map2 (+) is js)) xs";
+    assert!(schedules(classes).contains(&"strips: compute, move to 2 classes".to_string()));
+}
