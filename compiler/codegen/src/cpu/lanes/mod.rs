@@ -166,9 +166,7 @@ impl<'a> Emitter<'a> {
         let n = plan.lanes as i64;
         let inside = self.loops;
         let limit = self.limit(plan, start, end)?;
-        let b = &mut self.b;
-        let (again, alone, next, done, after) =
-            (b.create_block(), b.create_block(), b.create_block(), b.create_block(), b.create_block());
+        let [again, alone, next, done, after] = [(); 5].map(|()| self.b.create_block());
         let split = in_lanes.len();
         let all = [&[start], in_lanes, state].concat();
         let outside = [&[start], state].concat();
@@ -191,17 +189,16 @@ impl<'a> Emitter<'a> {
         self.b.ins().jump(next, &args(&values));
 
         self.b.switch_to_block(alone);
-        if leaves {
+        let (stop, state) = if leaves {
             self.b.set_cold_block(alone);
             let stop = self.resumption(pos, start, n, split == 0);
-            let state = self.counted(IntCC::SignedLessThan, pos, stop, state_here, single)?;
-            let values = [&[stop], lanes_here, &state[..]].concat();
-            self.b.ins().jump(next, &args(&values));
+            (stop, self.counted(IntCC::SignedLessThan, pos, stop, state_here, single)?)
         } else {
             // Nothing comes here.
-            let values = [&[pos], lanes_here, state_here].concat();
-            self.b.ins().jump(next, &args(&values));
-        }
+            (pos, state_here.to_vec())
+        };
+        let values = [&[stop], lanes_here, &state[..]].concat();
+        self.b.ins().jump(next, &args(&values));
 
         self.b.switch_to_block(next);
         if polls {
