@@ -52,7 +52,7 @@ struct Case {
 enum Then {
     Choice(Atom, Box<[Case; 2]>),
     /// The positions in segments.
-    Edges(Edges, Box<Case>),
+    Edges(Box<Edges>, Box<Case>),
     Straight(Body),
     /// The same for few positions, one after the other.
     Singly(Body),
@@ -205,7 +205,7 @@ impl Cases<'_> {
             return Then::Straight(body);
         }
         let case = self.inside_edges(&edges, body);
-        Then::Edges(edges, Box::new(case))
+        Then::Edges(Box::new(edges), Box::new(case))
     }
 
     fn inside_edges(&mut self, edges: &Edges, body: Body) -> Case {
@@ -230,7 +230,7 @@ impl Cases<'_> {
         let outside = Case { before: vec![], then: Then::Singly(body.clone()) };
         let cases = [self.inside_edges(&edges, clamps.body), outside];
         let case = Case { before: clamps.condition, then: Then::Choice(clamps.holds, Box::new(cases)) };
-        Some(Then::Edges(edges, Box::new(case)))
+        Some(Then::Edges(Box::new(edges), Box::new(case)))
     }
 
     /// A condition that is the same at all positions, and what is done from a statement on if it holds and if not.
