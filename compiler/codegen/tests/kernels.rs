@@ -417,3 +417,48 @@ fun main@0 (n_10: i64, xs_11: []i64) -> ([]i64)
     let got = call(&exe, 0, vec![int(4), data(&[10i64, 1, 0, 20])], 1).expect("runs");
     assert!(got == [data(&[55i64, 1, 0, 6765])]);
 }
+
+/// Clamped neighbours are read in groups, and nothing asks for edges or bounds between the reads.
+#[test]
+fn clamps_are_decided_once_in_a_row() {
+    let text = "
+fun main@0 (n_10: i64, m_11: i64, xs_12: []f32) -> ([]f32)
+{
+  let (last_13: i64) = sub.i64(m_11, 1i64)
+  let (ys_14: []f32) = kernel map (elem f32) over [n_10] [m_11] \\row_15 pos_16 at_17 prologue {
+    let (start_18: i64) = mul.i64(row_15, m_11)
+    in ()
+  } {
+    let (i_19: i64) = sub.i64(pos_16, start_18)
+    let (a_20: i64) = sub.i64(i_19, 1i64)
+    let (b_21: i64) = min.i64(a_20, last_13)
+    let (c_22: i64) = max.i64(b_21, 0i64)
+    let (d_23: i64) = add.i64(i_19, 1i64)
+    let (e_24: i64) = min.i64(d_23, last_13)
+    let (f_25: i64) = max.i64(e_24, 0i64)
+    let (g_26: bool) = lt.i64(c_22, m_11)
+    check g_26 bounds (c_22, m_11)
+    let (h_27: i64) = add.i64(start_18, c_22)
+    let (x_28: f32) = xs_12[h_27]
+    let (k_29: bool) = lt.i64(f_25, m_11)
+    check k_29 bounds (f_25, m_11)
+    let (l_30: i64) = add.i64(start_18, f_25)
+    let (y_31: f32) = xs_12[l_30]
+    let (z_32: f32) = sub.f32(y_31, x_28)
+    in (z_32)
+  }
+  in (ys_14)
+}
+";
+    let program = par_ir::parse::parse_flat(text).unwrap_or_else(|e| panic!("{e}"));
+    let clif = par_codegen::cpu::dump_clif(&program);
+    let most = clif.split("\nblock").map(|block| block.matches("load.f32x4").count()).max();
+    assert_eq!(most, Some(8), "{clif}");
+    let exe = par_codegen::cpu::compile(&program).expect("compiles");
+    let xs: Vec<f32> = (0..63).map(|i| (i * i % 17) as f32).collect();
+    let got = call(&exe, 0, vec![int(3), int(21), data(&xs)], 1).expect("runs");
+    let at = |r: usize, i: i64| xs[21 * r + i.clamp(0, 20) as usize];
+    let want: Vec<f32> =
+        (0..63).map(|p| at(p / 21, p as i64 % 21 + 1) - at(p / 21, p as i64 % 21 - 1)).collect();
+    assert!(got == [data(&want)]);
+}

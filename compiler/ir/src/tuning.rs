@@ -143,7 +143,7 @@ pub const LANES_LESS_RAGGED: usize = 5;
 /// Divisors below are not taken for the length of a row.
 pub const LANES_ROW: i64 = 64;
 /// Edges that are looked for: each costs some operations a segment of positions.
-pub const EDGES: usize = 6;
+pub const EDGES: usize = 12;
 /// Divisors below have too many edges.
 pub const EDGES_DIVISOR: i64 = 8;
 /// Choices by which positions are divided: the body is there once more for each.

@@ -5,7 +5,7 @@ use par_ir::core::{Body, Exp};
 use par_ir::flat::{Kernel, Op, Program};
 use par_ir::parse::parse_flat;
 use par_ir::{Atom, Span, Var};
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 /// A function over sizes `n`, `m`, `k`, a descriptor `d` and arrays, with a kernel after other statements.
 struct Example {
@@ -283,7 +283,8 @@ fn forms_are_computed_elsewhere() {
     let column = vars.fresh("column");
     let mut emit = |v: u32| {
         let names = HashMap::from([(Symbol::Index(1), Atom::Var(column))]);
-        let mut to = Emit { vars: &mut vars, names, stms: vec![], span: Span::default() };
+        let (divisions, span) = (&BTreeSet::new(), Span::default());
+        let mut to = Emit { vars: &mut vars, divisions, names, stms: vec![], span };
         access.emit(&access.form(Var(v).into()).unwrap(), &mut to).map(|_| to.stms)
     };
     let stms = emit(16).unwrap();
@@ -320,4 +321,36 @@ fn every_dimension_of_a_space_has_an_index() {
     assert_eq!([15, 16].map(|v| example.shows(&access, v)), ["i0*m + i1", "i0"]);
     assert_eq!(example.shows(&access, 19), "i0 + i2*n");
     assert_eq!([12, 13].map(|v| access.level(&access.form(Var(v).into()).unwrap())), [Level::Row; 2]);
+}
+
+/// The body of a kernel alone: what it does not bind is the same at all positions.
+#[test]
+fn bodies_are_analysed_along_their_index() {
+    let example = Example::new(
+        "let (w_7: i64) = sub.i64(m_2, 1i64)
+         let (ys_9: []i64) = kernel map (elem i64) over [n_1] [m_2] \\row_10 pos_11 at_99 prologue {
+           let (s_12: i64) = mul.i64(row_10, m_2)
+           in () } {
+           let (j_13: i64) = sub.i64(pos_11, s_12)
+           let (x_14: i64) = xs_5[j_13]
+           let (a_15: i64) = add.i64(j_13, x_14)
+           let (b_16: i64) = sub.i64(a_15, x_14)
+           let (c_17: i64) = min.i64(b_16, w_7)
+           let (d_18: i64) = sub.i64(w_7, b_16)
+           in (c_17) }",
+    );
+    let none = Facts::default();
+    let access = Access::along(Var(11), &example.kernel().body, &none);
+    let form = |v: u32| access.form(Var(v).into()).unwrap();
+    let growth = |v: u32| {
+        let is_fixed = |s: Symbol| !access.needs(&s.into()).contains(&Symbol::Index(0));
+        form(v).growth(|s| if s == Symbol::Index(0) { Some(1) } else { is_fixed(s).then_some(0) })
+    };
+    assert_eq!([13, 16, 18, 12, 15, 17].map(growth), [Some(1), Some(1), Some(-1), Some(0), None, None]);
+    // The host's sums are known to who asks for them.
+    let mut facts = example.facts.clone();
+    example.program.funs[0].body.stms.iter().for_each(|s| facts.note_sum(s));
+    let expanded = facts.expanded(&form(18)).unwrap();
+    assert_eq!(expanded, form(18).minus(&form(7)).plus(&form(2)).minus(&1.into()));
+    assert_eq!((expanded.constant(), form(18).constant()), (-1, 0));
 }

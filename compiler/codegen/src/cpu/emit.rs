@@ -6,7 +6,7 @@
 use super::fresh::Fresh;
 use super::half;
 use super::import::Imports;
-use super::lanes::{self, Pieces};
+use super::lanes::{self, Segments};
 use super::local::Calls;
 use super::ranges::Ranges;
 use super::scatter::reads;
@@ -14,6 +14,7 @@ use crate::work;
 use cranelift::prelude::*;
 use cranelift_codegen::ir::{BlockArg, FuncRef, InstructionData, MemFlagsData, Opcode};
 use cranelift_module::Module;
+use par_ir::access::Facts;
 use par_ir::core::{At, Body, Exp, Lambda, LoopForm, Param, Stm};
 use par_ir::cost::{Time, operators};
 use par_ir::effects::Effects;
@@ -53,6 +54,8 @@ pub struct Emitter<'a> {
     pub imports: &'a mut Imports,
     /// Names for what is written here.
     pub fresh: &'a Fresh,
+    /// Facts of the host's scalars.
+    pub facts: &'a Facts,
     /// Checks of the kernel so far.
     pub checks: &'a mut Vec<KernelCheck>,
     pub scalars: HashMap<Var, Value>,
@@ -163,7 +166,7 @@ impl<'a> Emitter<'a> {
 
     /// A body that may run any number of times per element. What it does is counted here; what the outermost body does
     /// is the same for all elements, and the launch counts it. Code that is to count must take this way for every arm
-    /// and turn that the program takes, and for no other: no arm computed for nothing, no turn of other lanes.
+    /// and iteration that the program takes, and for no other: no arm computed for nothing, no iteration of other lanes.
     fn inner(&mut self, body: &Body) -> Result<Vec<Value>, Unsupported> {
         self.count(work::of_body(body));
         self.body(body)
@@ -478,30 +481,31 @@ impl<'a> Emitter<'a> {
                 // One position may be all there is, so that nothing else would ever ask whether the run was cancelled.
                 let asks = !self.owned.is_empty() && prim.size() >= 4 && !has_loop(body);
                 let is_widened = asks && prim.size() == 4;
-                // All turns of a range, if the body is this.
+                // All iterations of a range, if the body is this.
                 let straight = |e: &mut Self, body: &Body, (first, end), state: &[Value], in_groups: bool| {
-                    let turn = |e: &mut Self, i: Value, state: &[Value]| {
+                    let iteration = |e: &mut Self, i: Value, state: &[Value]| {
                         let i = if is_widened { e.b.ins().ireduce(types::I32, i) } else { i };
                         e.scalars.insert(*index, i);
                         bind(e, state);
                         e.inner(body)
                     };
-                    let groups = lanes::turns(params, form, body).filter(|_| in_groups && !e.counting);
+                    let groups =
+                        lanes::iterations(params, form, body, e.fresh).filter(|_| in_groups && !e.counting);
                     let rest = match groups {
-                        Some(groups) => e.turns(&groups, (first, end), turn)?,
+                        Some(groups) => e.iterations(&groups, (first, end), iteration)?,
                         None => first,
                     };
-                    e.counted(less, rest, end, state, turn)
+                    e.counted(less, rest, end, state, iteration)
                 };
-                let pieces = Pieces::of_turns(self, params, form, body).filter(|_| !self.counting);
-                let turns = |e: &mut Self, first: Value, end: Value, state: &[Value]| match &pieces {
-                    Some(pieces) => e.pieces(pieces, (first, end), &mut |e, body, ends, in_groups| {
+                let segments = Segments::of_loop(self, params, form, body).filter(|_| !self.counting);
+                let iterations = |e: &mut Self, first: Value, end: Value, state: &[Value]| match &segments {
+                    Some(segments) => e.segments(segments, (first, end), &mut |e, body, ends, in_groups| {
                         straight(e, body, ends, &[], in_groups).map(|_| ())
                     }),
                     None => straight(e, body, (first, end), state, true),
                 };
                 if asks {
-                    // Counted in 64 bits, where a few turns too many are no overflow.
+                    // Counted in 64 bits, where a few iterations too many are no overflow.
                     let (zero, bound) = match (is_widened, prim.is_signed()) {
                         (true, true) => (self.i64(0), self.b.ins().sextend(types::I64, bound)),
                         (true, false) => (self.i64(0), self.b.ins().uextend(types::I64, bound)),
@@ -522,11 +526,11 @@ impl<'a> Emitter<'a> {
                             );
                             let next = e.b.ins().iadd_imm_s(first, tuning::CANCEL_ITERATIONS);
                             let end = e.b.ins().select(many, next, bound);
-                            turns(e, first, end, state)
+                            iterations(e, first, end, state)
                         },
                     );
                 }
-                turns(self, zero, bound, &initial)
+                iterations(self, zero, bound, &initial)
             }
             LoopForm::While(cond) => {
                 bind(self, &initial);

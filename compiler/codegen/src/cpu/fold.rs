@@ -151,14 +151,14 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
                 plan,
                 (start, ends.1),
                 (&identities, &acc),
-                |strip, pos, state| {
-                    let mut results = strip.elements(kernel, pos)?;
+                |group, pos, state| {
+                    let mut results = group.elements(kernel, pos)?;
                     let rest = results.split_off(components.len().min(results.len()));
-                    elems.iter().zip(&rest).for_each(|(base, x)| strip.store_result(*base, pos, x));
-                    Ok(strip.accumulate(&components, state, &results))
+                    elems.iter().zip(&rest).for_each(|(base, x)| group.store_result(*base, pos, x));
+                    Ok(group.accumulate(&components, state, &results))
                 },
                 element,
-                |strip, state, acc| strip.fold(&components, state, acc),
+                |group, state, acc| group.fold(&components, state, acc),
             )?;
         }
         self.counted(start, ends.1, &acc, element)

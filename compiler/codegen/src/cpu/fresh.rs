@@ -1,7 +1,7 @@
 //! Variables of kernels that code generation writes itself: none that the program has.
 
 use par_ir::{Var, Vars};
-use std::cell::RefCell;
+use std::cell::{RefCell, RefMut};
 
 /// The program's table of variables, with those that are added while its kernels are compiled.
 pub struct Fresh(RefCell<Vars>);
@@ -19,6 +19,11 @@ impl Fresh {
 
     /// A variable that nothing else is called.
     pub fn var(&self, name: &str) -> Var {
-        self.0.borrow_mut().fresh(name)
+        self.table().fresh(name)
+    }
+
+    /// The table, while no other code writes to it.
+    pub fn table(&self) -> RefMut<'_, Vars> {
+        self.0.borrow_mut()
     }
 }

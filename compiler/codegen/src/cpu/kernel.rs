@@ -17,7 +17,7 @@
 //! results, whose element `pos` is a partial result instead of the body's.
 
 use super::emit::{Base, Emitter, Unsupported, input};
-use super::lanes::{Plan, Strip};
+use super::lanes::{Group, Plan};
 use super::outputs::words;
 use super::prefix::Strips;
 use super::scatter::Scattering;
@@ -323,9 +323,9 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
         plan: &Plan,
         ends: (Value, Value),
         state: (&[Value], &[Value]),
-        group: impl FnOnce(&mut Strip<'_, 'a>, Value, &[Value]) -> Result<Vec<Value>, Unsupported>,
+        group: impl FnOnce(&mut Group<'_, 'a>, Value, &[Value]) -> Result<Vec<Value>, Unsupported>,
         single: impl FnOnce(&mut KernelEmitter<'_, 'a, 'k>, Value, &[Value]) -> Result<Vec<Value>, Unsupported>,
-        finish: impl FnOnce(&mut Strip<'_, 'a>, &[Value], &[Value]) -> Result<Vec<Value>, Unsupported>,
+        finish: impl FnOnce(&mut Group<'_, 'a>, &[Value], &[Value]) -> Result<Vec<Value>, Unsupported>,
     ) -> Result<(Value, Vec<Value>), Unsupported> {
         let KernelEmitter { e, info, types, role, params } = self;
         let (info, types, role) = (*info, *types, *role);

@@ -133,6 +133,7 @@ impl<M: Module> Compiler<'_, M> {
             module: &mut self.module,
             imports: &mut self.imports,
             fresh: &self.fresh,
+            facts: &self.facts,
             checks,
             scalars: fun.params.iter().map(|p| p.var).zip(operands).collect(),
             prims: fun.params.iter().map(|p| (p.var, p.ty.prim())).collect(),

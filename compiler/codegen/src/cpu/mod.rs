@@ -39,12 +39,23 @@ use kernel::{KernelEmitter, KernelInfo, Role};
 use local::{Callees, Calls};
 pub use object::{Processor, Shape, compile_object};
 use par_ir::Var;
+use par_ir::access::Facts;
 use par_ir::flat::{self, Kernel, Ty};
 use par_runtime::plan::{CodeId, EnvLayout, KernelCheck, Plan, Schedule};
 use ranges::Ranges;
 use schedule::Scheduler;
 pub use schedule::{dump_schedules, schedules};
 use std::collections::{HashMap, HashSet};
+
+/// The forms of a program's host scalars.
+fn facts(program: &flat::Program) -> Facts {
+    let mut facts = Facts::default();
+    for stm in program.statements() {
+        facts.note(stm);
+        facts.note_sum(stm);
+    }
+    facts
+}
 
 struct Compiler<'t, M> {
     module: M,
@@ -53,6 +64,7 @@ struct Compiler<'t, M> {
     imports: Imports,
     types: &'t HashMap<Var, Ty>,
     fresh: Fresh,
+    facts: Facts,
     locals: &'t [par_ir::core::Fun],
     dump: Option<String>,
     /// The functions that kernels have, at their numbers.
@@ -75,6 +87,7 @@ impl<'t, M: Module> Compiler<'t, M> {
             imports,
             types,
             fresh: Fresh::new(&program.vars),
+            facts: facts(program),
             locals: &program.locals,
             dump: None,
             functions: Vec::new(),
@@ -169,6 +182,7 @@ impl<'t, M: Module> Compiler<'t, M> {
             module: &mut self.module,
             imports: &mut self.imports,
             fresh: &self.fresh,
+            facts: &self.facts,
             checks,
             scalars: HashMap::new(),
             prims: HashMap::new(),

@@ -2,7 +2,7 @@
 
 use super::emit::{Base, Unsupported};
 use super::kernel::{KernelEmitter, array_prim};
-use super::lanes::{self, Pieces, Plan};
+use super::lanes::{self, Plan, Segments};
 use cranelift::prelude::*;
 use par_ir::flat::{Kernel, Out};
 use par_ir::{Prim, Var};
@@ -63,20 +63,20 @@ impl KernelEmitter<'_, '_, '_> {
         if let Some(scattering) = self.info.scattering {
             return self.scatter_strips(scattering, targets, (start, end));
         }
-        match Pieces::of_map(self.e, self.info).filter(|_| !self.e.counting) {
-            Some(pieces) => self.map_pieces(&pieces, targets, (start, end)),
+        match Segments::of_map(self.e, self.info).filter(|_| !self.e.counting) {
+            Some(segments) => self.map_segments(&segments, targets, (start, end)),
             None => self.map_straight(targets, (start, end), false),
         }
     }
 
-    fn map_pieces(
+    fn map_segments(
         &mut self,
-        pieces: &Pieces,
+        segments: &Segments,
         targets: &[Target],
         ends: (Value, Value),
     ) -> Result<(), Unsupported> {
         let KernelEmitter { e, info, types, role, params } = self;
-        e.pieces(pieces, ends, &mut |e, body, ends, in_groups| {
+        e.segments(segments, ends, &mut |e, body, ends, in_groups| {
             let kernel = Kernel { body: body.clone(), ..info.kernel.clone() };
             let info = &info.with_kernel(&kernel);
             let mut k = KernelEmitter { e, info, types, role: *role, params: params.clone() };
@@ -88,15 +88,15 @@ impl KernelEmitter<'_, '_, '_> {
         Ok(())
     }
 
-    /// Groups of positions, and those that are left; `in_pieces` of a row, where these are not few.
+    /// Groups of positions, and those that are left; `in_segments` of a row, where these are not few.
     fn map_straight(
         &mut self,
         targets: &[Target],
         (start, end): (Value, Value),
-        in_pieces: bool,
+        in_segments: bool,
     ) -> Result<(), Unsupported> {
         let plan = lanes::plan(self.info).filter(|_| !self.e.counting);
-        let shorter = plan.as_ref().filter(|_| in_pieces).and_then(Plan::shorter);
+        let shorter = plan.as_ref().filter(|_| in_segments).and_then(Plan::shorter);
         let mut rest = start;
         for plan in [plan, shorter].into_iter().flatten() {
             rest = self.map_groups(&plan, targets, rest, end)?;
@@ -134,27 +134,27 @@ impl KernelEmitter<'_, '_, '_> {
             plan,
             (start, end),
             (&[], &[]),
-            |strip, pos, _| {
-                let results = strip.elements(kernel, pos)?;
+            |group, pos, _| {
+                let results = group.elements(kernel, pos)?;
                 let mut results = results.into_iter();
                 for target in targets {
                     match target {
                         Target::Elem(base) => {
                             let x = results.next().ok_or("a kernel has too few results")?;
-                            strip.store_result(*base, pos, &x);
+                            group.store_result(*base, pos, &x);
                         }
                         Target::Scatter { number, len, dests } => {
                             let lanes: Vec<_> = results.by_ref().take(1 + dests.len()).collect();
-                            strip.scatter(*number, *len, dests, &lanes);
+                            group.scatter(*number, *len, dests, &lanes);
                         }
                         Target::Row(base, n) => {
                             let row: Vec<_> = results.by_ref().take(*n).collect();
-                            strip.store_rows(*base, pos, &row);
+                            group.store_rows(*base, pos, &row);
                         }
                         Target::Own(base) => {
                             let mut next = || results.next().ok_or("a kernel has too few results");
                             let (index, x) = (next()?, next()?);
-                            strip.replace(*base, &index, &x);
+                            group.replace(*base, &index, &x);
                         }
                     }
                 }

@@ -13,6 +13,8 @@ pub enum Extent {
     Seg(Var),
     /// The quotient of so many by the size of the dimension inside: at most this.
     Part(Form),
+    /// Unknown.
+    Any,
 }
 
 /// A dimension.
@@ -96,7 +98,7 @@ impl Axes {
                 Some((count, rest)) if rest.is_zero() => Extent::Size(count),
                 _ => Extent::Part(n.clone()),
             },
-            Extent::Seg(s) => Extent::Seg(*s),
+            unknown => unknown.clone(),
         };
         let times = |stride: &Option<Form>| stride.as_ref().and_then(|s| s.times(&by));
         let outer = Axis {

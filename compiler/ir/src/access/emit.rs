@@ -5,12 +5,14 @@ use crate::core::{Exp, Param, Stm};
 use crate::prim::{BinOp, PrimOp};
 use crate::ty::{Atom, Type, Vars};
 use par_runtime::{Prim, Span};
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 /// Statements under construction.
 pub struct Emit<'e> {
     /// For new names.
     pub vars: &'e mut Vars,
+    /// Symbols that are computed again although they result from divisions.
+    pub divisions: &'e BTreeSet<Symbol>,
     /// The variables that symbols have where the code goes.
     pub names: HashMap<Symbol, Atom>,
     /// So far.
@@ -33,8 +35,8 @@ impl Emit<'_> {
 }
 
 impl Access<'_> {
-    /// Computes a form from host scalars and the symbols that have names; none if it needs anything else, or an operator that
-    /// divides.
+    /// Computes a form from host scalars and the symbols that have names; none if it needs anything else, or another operator
+    /// that divides.
     pub fn emit(&self, f: &Form, to: &mut Emit) -> Option<Atom> {
         let mut sum: Option<Atom> = None;
         for (product, n) in f.terms() {
@@ -60,14 +62,14 @@ impl Access<'_> {
             return Some(v.into());
         }
         let Origin::Prim(op, xs) = &self.bound.get(&v)?.origin else { return None };
-        let xs = xs.iter().filter(|_| !op.divides()).map(|x| match x {
+        if op.divides() && !to.divisions.contains(&s) {
+            return None;
+        }
+        let xs = xs.iter().map(|x| match x {
             Value::Known(c) => Some(Atom::Const(*c)),
             Value::Form(f) => self.emit(f, to),
         });
-        let xs: Vec<Atom> = xs.collect::<Option<_>>()?;
-        if xs.is_empty() {
-            return None;
-        }
+        let xs = xs.collect::<Option<_>>()?;
         let name = to.bind(*op, xs);
         to.names.insert(s, name);
         Some(name)

@@ -32,7 +32,7 @@ impl Access<'_> {
     }
 
     /// A variable that numbers rows or positions.
-    fn number(&mut self, v: Var, form: Option<Form>) {
+    pub(super) fn number(&mut self, v: Var, form: Option<Form>) {
         match form {
             Some(f) => _ = self.values.insert(v, Value::Form(f)),
             None => {
@@ -47,7 +47,7 @@ impl Access<'_> {
         stms.iter().for_each(|s| self.stm(s));
     }
 
-    fn body(&mut self, body: &Body) {
+    pub(super) fn body(&mut self, body: &Body) {
         self.stms(&body.stms);
     }
 

@@ -12,7 +12,7 @@ use std::collections::{HashMap, HashSet};
 /// Facts of the host statements so far. Variables are bound once, so they stay true.
 #[derive(Clone, Debug, Default)]
 pub struct Facts {
-    products: HashMap<Var, Form>,
+    forms: HashMap<Var, Form>,
     factors: HashMap<Var, [Atom; 2]>,
     sizes: HashSet<Var>,
     offsets: HashMap<Var, Var>,
@@ -26,6 +26,15 @@ impl Facts {
         self.sizes.extend(f.params.iter().zip(columns).filter(|(_, c)| is_size(c)).map(|(p, _)| p.var));
     }
 
+    /// Notes the form of a host scalar that is a sum.
+    pub fn note_sum(&mut self, stm: &Stm) {
+        if let Op::Prim(PrimOp::Bin(op @ (BinOp::Add | BinOp::Sub), Prim::I64), xs) = &stm.op {
+            let (x, y) = (self.form(xs[0]), self.form(xs[1]));
+            let sum = if *op == BinOp::Add { x.plus(&y) } else { x.minus(&y) };
+            self.forms.extend(sum.if_short().map(|sum| (stm.pat[0].var, sum)));
+        }
+    }
+
     /// Notes what a statement binds.
     pub fn note(&mut self, stm: &Stm) {
         let Some(p) = stm.pat.first() else { return };
@@ -33,7 +42,7 @@ impl Facts {
             Op::Prim(PrimOp::Bin(BinOp::Mul, Prim::I64), xs) => {
                 self.factors.insert(p.var, [xs[0], xs[1]]);
                 if let Some(product) = self.form(xs[0]).times(&self.form(xs[1])) {
-                    self.products.insert(p.var, product);
+                    self.forms.insert(p.var, product);
                 }
                 false
             }
@@ -56,8 +65,16 @@ impl Facts {
         match a {
             Atom::Const(Scalar::I64(n)) => n.into(),
             Atom::Const(c) => c.as_i64().unwrap_or(0).into(),
-            Atom::Var(v) => self.products.get(&v).cloned().unwrap_or_else(|| Symbol::Var(v).into()),
+            Atom::Var(v) => self.forms.get(&v).cloned().unwrap_or_else(|| Symbol::Var(v).into()),
         }
+    }
+
+    /// A form with those of host scalars in place of these; none if that is too long.
+    pub fn expanded(&self, f: &Form) -> Option<Form> {
+        let of = |s: &Symbol| if let Symbol::Var(v) = s { self.form((*v).into()) } else { (*s).into() };
+        let product =
+            |term: &[Symbol], n: i64| term.iter().try_fold(Form::from(n), |product, s| product.times(&of(s)));
+        f.terms().try_fold(Form::default(), |sum, (term, n)| sum.plus(&product(term, n)?).if_short())
     }
 
     /// The factors of a host scalar that is a product.

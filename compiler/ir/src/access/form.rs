@@ -107,6 +107,25 @@ impl Form {
         (self.0.len() <= tuning::FORM_TERMS).then_some(self)
     }
 
+    /// How much it grows where its symbols grow by so much; none if the growth of one is unknown, or not that of a sum.
+    pub fn growth(&self, of: impl Fn(Symbol) -> Option<i64>) -> Option<i64> {
+        let mut sum = 0i64;
+        for (term, n) in &self.0 {
+            let factors = term.iter().map(|s| of(*s)).collect::<Option<Vec<i64>>>()?;
+            match factors[..] {
+                [growth] => sum = sum.checked_add(n.checked_mul(growth)?)?,
+                _ if factors.iter().any(|growth| *growth != 0) => return None,
+                _ => {}
+            }
+        }
+        Some(sum)
+    }
+
+    /// Its constant term.
+    pub fn constant(&self) -> i64 {
+        self.0.get(&vec![]).copied().unwrap_or(0)
+    }
+
     /// The factor of a symbol, and the rest without it; none if the symbol is multiplied by itself.
     pub fn split(&self, s: Symbol) -> Option<(Form, Form)> {
         let (mut factor, mut rest) = (Form::default(), Form::default());

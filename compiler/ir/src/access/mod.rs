@@ -40,6 +40,7 @@ pub use form::{Form, Symbol};
 pub use interval::Interval;
 pub use range::Range;
 
+use crate::core::Body;
 use crate::flat::Kernel;
 use crate::prim::PrimOp;
 use crate::ty::{Atom, Var};
@@ -154,6 +155,15 @@ impl<'f> Access<'f> {
     pub fn within(axes: Axes, kernel: &Kernel, facts: &'f Facts) -> Access<'f> {
         let mut access = Access::over(axes, facts);
         access.kernel(kernel);
+        access
+    }
+
+    /// Of code at the indices of a single dimension; all that it does not bind is the same at each of them.
+    pub fn along(index: Var, body: &Body, facts: &'f Facts) -> Access<'f> {
+        let mut access = Access::over(Axes::new(vec![Extent::Any], 0), facts);
+        access.level = Level::Position;
+        access.number(index, access.axes.index(0));
+        access.body(body);
         access
     }
 

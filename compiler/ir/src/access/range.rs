@@ -96,7 +96,7 @@ impl Access<'_> {
             (Symbol::Index(_) | Symbol::Start, End::Least) => vec![0.into()],
             (Symbol::Index(d), End::Most) => match self.axes.extent(d) {
                 Extent::Size(n) | Extent::Part(n) => vec![below(n)],
-                Extent::Seg(_) => vec![],
+                Extent::Seg(_) | Extent::Any => vec![],
             },
             (Symbol::Start, End::Most) => vec![],
             (Symbol::Var(_), End::Least) if self.is_outside(s) => self.least_of_host(s),

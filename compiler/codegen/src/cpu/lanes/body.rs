@@ -1,6 +1,6 @@
 //! Statements of a body in a group: operators, reads, checks, branches and loops.
 
-use super::Strip;
+use super::Group;
 use super::class::Class;
 use super::value::{Form, Lanes};
 use crate::cpu::emit::{Base, Unsupported, args};
@@ -11,7 +11,7 @@ use par_ir::ty::Atom;
 use par_ir::{Prim, Scalar, Var};
 use par_runtime::op::call::is_call;
 
-impl Strip<'_, '_> {
+impl Group<'_, '_> {
     pub fn atom(&mut self, a: &Atom) -> Result<Lanes, Unsupported> {
         if let Some(x) = a.var().and_then(|v| self.values.get(&v)) {
             return Ok(x.clone());
@@ -94,8 +94,8 @@ impl Strip<'_, '_> {
         if let Some(scalars) = operands.iter().map(same).collect::<Option<Vec<Value>>>() {
             return Ok(Lanes::Same(self.e.prim(op, &scalars, divisor)));
         }
-        if self.classes.var(var) != Class::Each
-            && let Some(x) = self.steps(op, &operands)?
+        if let class @ (Class::Same | Class::Steps(_)) = self.classes.var(var)
+            && let Some(x) = self.steps(op, &operands, class)
         {
             return Ok(x);
         }
@@ -424,7 +424,7 @@ struct Looping {
 }
 
 impl Looping {
-    fn start(s: &mut Strip, initial: Vec<Lanes>, state: &State) -> Looping {
+    fn start(s: &mut Group, initial: Vec<Lanes>, state: &State) -> Looping {
         let (initial, counts) = s.flatten_all(&initial, &state.forms);
         Looping {
             again: s.e.b.create_block(),
@@ -440,7 +440,7 @@ impl Looping {
     }
 
     /// Goes into the loop if any lane does.
-    fn enter(&mut self, s: &mut Strip, together: bool, cond: Lanes, extra: &[Value]) {
+    fn enter(&mut self, s: &mut Group, together: bool, cond: Lanes, extra: &[Value]) {
         let cond = match &self.outer {
             Some(outer) if !together => s.both(outer, &cond),
             _ => cond,
@@ -460,7 +460,7 @@ impl Looping {
     }
 
     /// The state after an iteration; lanes that have finished keep theirs.
-    fn iterate(&mut self, s: &mut Strip, body: &Body, state: &State) -> Result<Vec<Lanes>, Unsupported> {
+    fn iterate(&mut self, s: &mut Group, body: &Body, state: &State) -> Result<Vec<Lanes>, Unsupported> {
         self.current = s.gather_all(&self.initial, &state.forms, &self.counts);
         let current = self.current.clone();
         s.bind_state(state, &current);
@@ -482,7 +482,7 @@ impl Looping {
 
     fn end(
         self,
-        s: &mut Strip,
+        s: &mut Group,
         repeat: Lanes,
         extra: &[Value],
         next: Vec<Lanes>,

@@ -1,6 +1,6 @@
 //! Conversions on registers.
 
-use super::Strip;
+use super::Group;
 use super::cost::width;
 use super::value::Lanes;
 use crate::cpu::half;
@@ -23,7 +23,7 @@ pub fn has_form(from: Prim, to: Prim) -> bool {
 }
 
 /// The conversion of a value that differs between lanes.
-pub fn apply(s: &mut Strip, from: Prim, to: Prim, x: &Lanes) -> Lanes {
+pub fn apply(s: &mut Group, from: Prim, to: Prim, x: &Lanes) -> Lanes {
     match (from, to) {
         _ if from == to => x.clone(),
         (Prim::F16, Prim::F32) => Lanes::Vector(s.vector(x, from)),
@@ -36,10 +36,10 @@ pub fn apply(s: &mut Strip, from: Prim, to: Prim, x: &Lanes) -> Lanes {
     }
 }
 
-fn not_zero(s: &mut Strip, from: Prim, x: &Lanes) -> Vec<Value> {
+fn not_zero(s: &mut Group, from: Prim, x: &Lanes) -> Vec<Value> {
     let regs = s.vector(x, from);
     let zero = s.constant(Scalar::zero(from));
-    let register = |s: &mut Strip, x: Value| {
+    let register = |s: &mut Group, x: Value| {
         if from.is_float() {
             s.e.b.ins().fcmp(FloatCC::NotEqual, x, zero)
         } else {
@@ -49,7 +49,7 @@ fn not_zero(s: &mut Strip, from: Prim, x: &Lanes) -> Vec<Value> {
     regs.into_iter().map(|x| register(s, x)).collect()
 }
 
-fn from_bool(s: &mut Strip, to: Prim, x: &Lanes) -> Vec<Value> {
+fn from_bool(s: &mut Group, to: Prim, x: &Lanes) -> Vec<Value> {
     let one = match to.is_float() {
         true => Scalar::from_f64(to, 1.0).unwrap_or(Scalar::zero(to)),
         false => Scalar::from_bits(to, 1),
@@ -57,14 +57,14 @@ fn from_bool(s: &mut Strip, to: Prim, x: &Lanes) -> Vec<Value> {
     let one = s.constant(one);
     let ty = s.e.b.func.dfg.value_type(one);
     let masks = s.mask(x, Some(width(to)));
-    let register = |s: &mut Strip, mask: Value| {
+    let register = |s: &mut Group, mask: Value| {
         let mask = s.cast(mask, ty);
         s.e.b.ins().band(mask, one)
     };
     masks.into_iter().map(|m| register(s, m)).collect()
 }
 
-fn between_floats(s: &mut Strip, to: Prim, x: &Lanes, from: Prim) -> Vec<Value> {
+fn between_floats(s: &mut Group, to: Prim, x: &Lanes, from: Prim) -> Vec<Value> {
     let regs = s.vector(x, from);
     match to {
         Prim::F16 => regs.into_iter().map(|x| half::round(&mut s.e.b, x)).collect(),
@@ -82,29 +82,29 @@ const UPPER: [u8; 16] = [8, 9, 10, 11, 12, 13, 14, 15, 8, 9, 10, 11, 12, 13, 14,
 const LOWER: [u8; 16] = [0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23];
 
 /// Every half of registers of 32 bits a lane, as the lower half of a register.
-fn halves(s: &mut Strip, regs: &[Value]) -> Vec<Value> {
+fn halves(s: &mut Group, regs: &[Value]) -> Vec<Value> {
     let ty = s.e.b.func.dfg.value_type(regs[0]);
     let mut halves: Vec<Value> = regs.iter().flat_map(|r| [*r, s.shuffle(*r, *r, UPPER, ty)]).collect();
     halves.truncate(s.registers(8));
     halves
 }
 
-fn join_halves(s: &mut Strip, regs: &[Value]) -> Vec<Value> {
+fn join_halves(s: &mut Group, regs: &[Value]) -> Vec<Value> {
     let ty = s.e.b.func.dfg.value_type(regs[0]);
     regs.chunks(2).map(|c| s.shuffle(c[0], c[c.len() - 1], LOWER, ty)).collect()
 }
 
-fn to_int(s: &mut Strip, to: Prim, x: &Lanes) -> Vec<Value> {
+fn to_int(s: &mut Group, to: Prim, x: &Lanes) -> Vec<Value> {
     let regs = s.vector(x, Prim::F32);
     let signed = to.is_signed();
-    let register = |s: &mut Strip, x: Value| {
+    let register = |s: &mut Group, x: Value| {
         let ins = s.e.b.ins();
         if signed { ins.fcvt_to_sint_sat(types::I32X4, x) } else { ins.fcvt_to_uint_sat(types::I32X4, x) }
     };
     regs.into_iter().map(|x| register(s, x)).collect()
 }
 
-fn to_float(s: &mut Strip, from: Prim, to: Prim, x: &Lanes) -> Lanes {
+fn to_float(s: &mut Group, from: Prim, to: Prim, x: &Lanes) -> Lanes {
     let regs = match x {
         // Positions are small; where they are not, scalar code does it.
         Lanes::Steps(first, step) => {
@@ -119,14 +119,14 @@ fn to_float(s: &mut Strip, from: Prim, to: Prim, x: &Lanes) -> Lanes {
             regs.into_iter().map(|x| s.e.b.ins().fcvt_from_sint(types::F32X4, x)).collect(),
         );
     }
-    let register = |s: &mut Strip, x: Value| {
+    let register = |s: &mut Group, x: Value| {
         let wide = s.e.b.ins().swiden_low(x);
         s.e.b.ins().fcvt_from_sint(types::F64X2, wide)
     };
     Lanes::Vector(halves(s, &regs).into_iter().map(|x| register(s, x)).collect())
 }
 
-fn resize(s: &mut Strip, from: Prim, to: Prim, x: &Lanes) -> Vec<Value> {
+fn resize(s: &mut Group, from: Prim, to: Prim, x: &Lanes) -> Vec<Value> {
     if let Lanes::Steps(first, step) = x {
         return s.progression(*first, *step, to);
     }
@@ -141,6 +141,6 @@ fn resize(s: &mut Strip, from: Prim, to: Prim, x: &Lanes) -> Vec<Value> {
 }
 
 /// Bools as they are stored: bytes 0 or 1.
-pub fn stored_bools(s: &mut Strip, x: &Lanes) -> Vec<Value> {
+pub fn stored_bools(s: &mut Group, x: &Lanes) -> Vec<Value> {
     from_bool(s, Prim::U8, x)
 }

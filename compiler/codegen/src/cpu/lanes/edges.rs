@@ -1,92 +1,79 @@
 //! Positions at which comparisons and quotients of a body change, known before they are reached.
 //!
 //! ```text
-//! c = lt i k        i grows by one from position to position, k does not: the edge is at + (k - i), of the values at `at`
+//! c = lt i k        i grows by one from position to position, k does not: the edge is at pos - (i - k)
 //! c = eq i k        one there, and one behind that position
-//! q = div i n       at + (n - mod i n); up to there mod i n is i - q * n
+//! q = div i n       at pos + (n - mod i n); up to there mod i n is i - q * n
 //! ```
+//!
+//! Places are forms: `i + 1 <= n - 1` and `i + 1 < n` have the same one.
 
-use super::class::{Class, Classes};
-use super::sums::Sums;
+use super::affine::Affine;
 use crate::cpu::emit::{Emitter, Unsupported};
 use crate::cpu::fresh::Fresh;
 use cranelift::prelude::*;
+use par_ir::access::{Access, Facts, Form, Symbol};
 use par_ir::core::{Body, Exp, Param, Stm};
 use par_ir::prim::{BinOp, CmpOp, PrimOp};
 use par_ir::tuning;
 use par_ir::ty::Atom;
+use par_ir::visit::{Code, Subst};
 use par_ir::{Prim, Var};
-use std::collections::HashSet;
+use std::collections::HashMap;
 
-/// The edges of a body's comparisons.
+/// The edges of a body's comparisons and quotients.
 #[derive(Default)]
 pub struct Edges {
-    /// What the operands are computed by.
+    /// Computes all operands at a position.
     stms: Vec<Stm>,
-    edges: Vec<Edge>,
-    divisions: Vec<Division>,
-    /// Comparisons and quotients that are one value between edges.
-    settled: HashSet<Var>,
+    /// Each place with its form over what the host knows.
+    places: Vec<(Form, Atom)>,
+    quotients: Vec<Quotient>,
+    /// Numbers that must be far from the end of the integers.
+    guards: Vec<(Form, Atom)>,
+    /// Comparisons and quotients that are one value between edges, with their operands there.
+    settled: HashMap<Var, Vec<Atom>>,
     /// Remainders that grow by one between edges.
-    growing: HashSet<Var>,
-    /// What divisors are computed by.
+    growing: HashMap<Var, Vec<Atom>>,
+    /// Operands of comparisons that differ, as they are at the first position.
+    compared: Subst,
+    /// Computes divisors before all positions.
     before: Vec<Stm>,
+    divisors: Vec<Atom>,
 }
 
-/// Where the quotient of a number that grows by one changes.
-#[derive(Clone, Copy, PartialEq)]
-struct Division {
+/// A quotient of a number that grows by one.
+struct Quotient {
+    forms: [Form; 2],
     dividend: Atom,
     divisor: Atom,
     /// It rounds towards zero.
     truncates: bool,
 }
 
-/// Where `left - right`, which grows or falls by one from position to position, becomes zero.
-#[derive(Clone, Copy, PartialEq)]
-struct Edge {
-    left: Atom,
-    right: Atom,
-    grows: bool,
-    /// The edge is behind that position, not before it.
-    behind: bool,
-}
-
-/// Numbers below can be subtracted, and counted on for as many positions as there may be.
-const LARGE: i64 = 1 << 62;
+/// Numbers up to here, and sums of two, can be subtracted and counted on for as many positions as there may be.
+const LARGE: i64 = 1 << 61;
 
 impl Edges {
-    /// Of a body at neighbouring positions.
-    pub fn new(body: &Body, classes: &Classes) -> Edges {
-        let plain = Sums::new(body);
+    /// Of a body at the positions `pos`.
+    pub fn new(pos: Var, body: &Body, facts: &Facts, fresh: &Fresh) -> Edges {
+        let none = Facts::default();
+        let access = Access::along(pos, body, &none);
+        let [mut before, mut inside] = [(); 2].map(|()| Affine::new(&access, pos, fresh));
         let mut edges = Edges::default();
-        let (mut chosen, mut divided) = (Vec::new(), HashSet::new());
-        for_each_division(body, &mut |v, division| {
-            let grows = classes.atom(&division.dividend) == Class::Steps(1);
-            let is_same = classes.atom(&division.divisor) == Class::Same && plain.has(division.divisor);
-            let is_long = division.divisor.as_i64().is_none_or(|n| n >= tuning::EDGES_DIVISOR);
-            let is_new = !chosen.contains(&division);
-            if grows && is_same && is_long && (!is_new || chosen.len() < tuning::EDGES) {
-                chosen.extend(is_new.then_some(division));
-                divided.insert(v);
-            }
-        });
-        let sums = Sums::with_divisions(body, divided);
-        edges.body(body, classes, &sums);
-        let compared = edges.edges.iter().flat_map(|e| [e.left, e.right]);
-        let operands = compared.chain(edges.divisions.iter().flat_map(|d| [d.dividend, d.divisor])).collect();
-        edges.stms = sums.needed(operands);
-        edges.before = plain.needed(edges.divisions.iter().map(|d| d.divisor).collect());
+        edges.divisions(body, &mut before, &mut inside);
+        edges.comparisons(body, &mut inside, facts);
+        (edges.stms, edges.before) = (inside.stms, before.stms);
         edges
     }
 
     pub fn is_empty(&self) -> bool {
-        self.edges.is_empty() && self.divisions.is_empty()
+        self.places.is_empty() && self.quotients.is_empty()
     }
 
-    /// Whether there are quotients among what changes.
+    /// True if there are quotients among what changes.
     pub fn divides(&self) -> bool {
-        !self.divisions.is_empty()
+        !self.quotients.is_empty()
     }
 
     /// What the operands of the comparisons are computed by.
@@ -94,112 +81,150 @@ impl Edges {
         &self.stms
     }
 
-    /// Whether a comparison or quotient is one value between edges.
+    /// True if a comparison or quotient is one value between edges.
     pub fn settles(&self, v: Var) -> bool {
-        self.settled.contains(&v)
+        self.settled.contains_key(&v)
+    }
+
+    /// A comparison or quotient that is one value between edges, as it is computed before them.
+    pub fn settled(&self, stm: &Stm) -> Option<Stm> {
+        let Exp::Prim(op, _) = &stm.exp else { return None };
+        let operands = self.settled.get(&stm.pat[0].var)?;
+        Some(Stm { exp: Exp::Prim(*op, operands.clone()), ..stm.clone() })
+    }
+
+    /// A statement with the operands of comparisons as they are at the first position.
+    pub fn at_first(&self, stm: &Stm) -> Stm {
+        stm.substituted(&self.compared)
     }
 
     /// What is done before the positions between edges, and at each of them, for a remainder that grows there.
     pub fn remainder(&self, stm: &Stm, fresh: &Fresh) -> Option<([Stm; 2], Stm)> {
         let Exp::Prim(op, xs) = &stm.exp else { return None };
-        let division = division(*op, xs).filter(|_| self.growing.contains(&stm.pat[0].var))?;
+        let operands = self.growing.get(&stm.pat[0].var)?;
         let param = |name: &str| Param { var: fresh.var(name), ty: stm.pat[0].ty.clone() };
         let (quotient, product) = (param("quotient"), param("product"));
         let prim = |op| PrimOp::Bin(op, Prim::I64);
-        let op = if division.truncates { BinOp::Quot } else { BinOp::Div };
-        let multiply = vec![quotient.var.into(), division.divisor];
-        let subtract = vec![division.dividend, product.var.into()];
+        let op = if *op == prim(BinOp::Rem) { BinOp::Quot } else { BinOp::Div };
+        let multiply = vec![quotient.var.into(), operands[1]];
+        let subtract = vec![xs[0], product.var.into()];
         let with = |pat: Param, exp: Exp| Stm { pat: vec![pat], exp, span: stm.span };
         let rest = with(stm.pat[0].clone(), Exp::Prim(prim(BinOp::Sub), subtract));
         let before = [
-            with(quotient, Exp::Prim(prim(op), xs.clone())),
+            with(quotient, Exp::Prim(prim(op), operands.clone())),
             with(product, Exp::Prim(prim(BinOp::Mul), multiply)),
         ];
         Some((before, rest))
     }
 
-    fn body(&mut self, body: &Body, classes: &Classes, sums: &Sums) {
+    fn divisions(&mut self, body: &Body, before: &mut Affine, inside: &mut Affine) {
         for stm in &body.stms {
-            if let (Exp::Prim(op, xs), [p]) = (&stm.exp, stm.pat.as_slice())
-                && let Some(found) = edges(*op, xs, classes)
-                && found.iter().all(|e| sums.has(e.left) && sums.has(e.right))
+            if let Exp::Prim(PrimOp::Bin(op, Prim::I64), xs) = &stm.exp
+                && matches!(op, BinOp::Div | BinOp::Mod | BinOp::Quot | BinOp::Rem)
+                && let Some(operands) = self.division(*op, xs, before, inside)
             {
-                self.add(p.var, &found);
+                let v = stm.pat[0].var;
+                inside.allow(v);
+                let is_quotient = matches!(op, BinOp::Div | BinOp::Quot);
+                if is_quotient { &mut self.settled } else { &mut self.growing }.insert(v, operands);
             }
-            if let (Exp::Prim(op, xs), [p]) = (&stm.exp, stm.pat.as_slice())
-                && sums.divides(p.var)
-                && let Some(division) = division(*op, xs)
-                && sums.has(division.dividend)
-            {
-                self.add_division(p.var, *op, division);
-            }
-            stm.exp.for_each_body(|b| self.body(b, classes, sums));
+            stm.exp.for_each_body(|b| self.divisions(b, before, inside));
         }
     }
 
-    fn add(&mut self, var: Var, found: &[Edge]) {
-        let new: Vec<Edge> = found.iter().filter(|e| !self.edges.contains(e)).copied().collect();
-        if self.edges.len() + new.len() <= tuning::EDGES {
-            self.edges.extend(new);
-            self.settled.insert(var);
+    fn division(
+        &mut self,
+        op: BinOp,
+        xs: &[Atom],
+        before: &mut Affine,
+        inside: &mut Affine,
+    ) -> Option<Vec<Atom>> {
+        let truncates = matches!(op, BinOp::Quot | BinOp::Rem);
+        let forms = [inside.form(xs[0])?, inside.form(xs[1])?];
+        if let Some(q) = self.quotients.iter().find(|q| q.forms == forms && q.truncates == truncates) {
+            return Some(vec![q.dividend, q.divisor]);
+        }
+        let is_short = forms[1].as_constant().is_some_and(|n| n < tuning::EDGES_DIVISOR);
+        if is_short || self.quotients.len() == tuning::EDGES {
+            return None;
+        }
+        let outside = before.growing(xs[1], 0)?;
+        let (dividend, divisor) = (inside.growing(xs[0], 1)?, inside.growing(xs[1], 0)?);
+        self.guard(&forms[0], inside)?;
+        self.quotients.push(Quotient { forms, dividend, divisor, truncates });
+        self.divisors.push(outside);
+        Some(vec![dividend, divisor])
+    }
+
+    fn comparisons(&mut self, body: &Body, inside: &mut Affine, facts: &Facts) {
+        for stm in &body.stms {
+            if let Exp::Prim(op, xs) = &stm.exp
+                && let Some(operands) = self.comparison(*op, xs, inside, facts)
+                && matches!(op, PrimOp::Cmp(..))
+            {
+                self.settled.insert(stm.pat[0].var, operands);
+            }
+            stm.exp.for_each_body(|b| self.comparisons(b, inside, facts));
         }
     }
 
-    fn add_division(&mut self, var: Var, op: PrimOp, division: Division) {
-        if !self.divisions.contains(&division) {
-            self.divisions.push(division);
-        }
-        match op {
-            PrimOp::Bin(BinOp::Div | BinOp::Quot, _) => self.settled.insert(var),
-            _ => self.growing.insert(var),
+    /// Adds the edges of an operator whose result changes, or the operand that it is, at known places.
+    fn comparison(
+        &mut self,
+        op: PrimOp,
+        xs: &[Atom],
+        inside: &mut Affine,
+        facts: &Facts,
+    ) -> Option<Vec<Atom>> {
+        let op = match op {
+            PrimOp::Cmp(op, Prim::I64) => op,
+            PrimOp::Bin(BinOp::Min, Prim::I64) => CmpOp::Le,
+            PrimOp::Bin(BinOp::Max, Prim::I64) => CmpOp::Ge,
+            _ => return None,
         };
-    }
-}
-
-/// A division of integers that are positions or are counted from them.
-fn division(op: PrimOp, xs: &[Atom]) -> Option<Division> {
-    let truncates = match op {
-        PrimOp::Bin(BinOp::Div | BinOp::Mod, Prim::I64) => false,
-        PrimOp::Bin(BinOp::Quot | BinOp::Rem, Prim::I64) => true,
-        _ => return None,
-    };
-    Some(Division { dividend: xs[0], divisor: xs[1], truncates })
-}
-
-fn for_each_division(body: &Body, f: &mut dyn FnMut(Var, Division)) {
-    for stm in &body.stms {
-        if let Exp::Prim(op, xs) = &stm.exp
-            && let Some(division) = division(*op, xs)
-        {
-            f(stm.pat[0].var, division);
+        let (left, right) = (inside.form(xs[0])?, inside.form(xs[1])?);
+        let growth = inside.growth(&left)? - inside.growth(&right)?;
+        let behind: &[bool] = match op {
+            _ if growth.abs() != 1 => return None,
+            CmpOp::Eq | CmpOp::Ne => &[false, true],
+            CmpOp::Lt | CmpOp::Ge => &[growth < 0],
+            CmpOp::Le | CmpOp::Gt => &[growth > 0],
+        };
+        // Where both are equal.
+        let place = Form::from(Symbol::Index(0)).minus(&left.minus(&right).scaled(growth));
+        let places: Vec<Form> = behind.iter().map(|b| place.plus(&i64::from(*b).into())).collect();
+        self.guard(&left, inside)?;
+        self.guard(&right, inside)?;
+        places.iter().try_for_each(|place| self.place(place, inside, facts))?;
+        let operands = [left, right].map(|f| inside.atom(&f));
+        for (x, operand) in xs.iter().zip(operands) {
+            self.compared.extend(x.var().zip(operand));
         }
-        stm.exp.for_each_body(|b| for_each_division(b, f));
+        operands.into_iter().collect()
     }
-}
 
-/// Where the result of an operator changes, or which of its operands it is, if that is known.
-fn edges(op: PrimOp, xs: &[Atom], classes: &Classes) -> Option<Vec<Edge>> {
-    let step = |a: &Atom| match classes.atom(a) {
-        Class::Same => Some(0),
-        Class::Steps(s) => Some(s),
-        Class::Each => None,
-    };
-    let op = match op {
-        PrimOp::Cmp(op, Prim::I64) => op,
-        PrimOp::Bin(BinOp::Min, Prim::I64) => CmpOp::Le,
-        PrimOp::Bin(BinOp::Max, Prim::I64) => CmpOp::Ge,
-        _ => return None,
-    };
-    let (left, right) = (xs[0], xs[1]);
-    let growth = step(&left)? - step(&right)?;
-    let grows = growth == 1;
-    let behind: &[bool] = match op {
-        _ if growth.abs() != 1 => return None,
-        CmpOp::Eq | CmpOp::Ne => &[false, true],
-        CmpOp::Lt | CmpOp::Ge => &[!grows],
-        CmpOp::Le | CmpOp::Gt => &[grows],
-    };
-    Some(behind.iter().map(|behind| Edge { left, right, grows, behind: *behind }).collect())
+    fn place(&mut self, place: &Form, inside: &mut Affine, facts: &Facts) -> Option<()> {
+        let key = facts.expanded(place)?;
+        if self.places.iter().all(|(known, _)| *known != key) {
+            let atom = inside.atom(place).filter(|_| self.places.len() < tuning::EDGES)?;
+            self.places.push((key, atom));
+        }
+        Some(())
+    }
+
+    /// Adds a number to those that must not be large.
+    fn guard(&mut self, f: &Form, inside: &mut Affine) -> Option<()> {
+        let constant = f.constant();
+        if constant.unsigned_abs() >= LARGE as u64 {
+            return None;
+        }
+        let key = f.minus(&constant.into());
+        if !key.is_zero() && self.guards.iter().all(|(known, _)| *known != key) {
+            let atom = inside.atom(&key)?;
+            self.guards.push((key, atom));
+        }
+        Some(())
+    }
 }
 
 /// Where the edges of a range are.
@@ -210,12 +235,12 @@ pub struct Places {
 }
 
 impl Emitter<'_> {
-    /// Whether no divisor is so small that there would be edges everywhere; none: there is no divisor.
+    /// True unless a divisor is so small that there would be edges everywhere; none: there is no divisor.
     pub fn is_seldom(&mut self, edges: &Edges) -> Result<Option<Value>, Unsupported> {
         self.stms(&edges.before)?;
         let mut all = None;
-        for division in &edges.divisions {
-            let divisor = self.atom(&division.divisor)?;
+        for divisor in &edges.divisors {
+            let divisor = self.atom(divisor)?;
             let is_long =
                 self.b.ins().icmp_imm_s(IntCC::SignedGreaterThanOrEqual, divisor, tuning::EDGES_DIVISOR);
             all = Some(match all {
@@ -228,22 +253,25 @@ impl Emitter<'_> {
 
     /// The edges, as seen from the position `at`, which the operands are bound for. Without quotients they are where they are from any position.
     pub fn places(&mut self, edges: &Edges, at: Value) -> Result<Places, Unsupported> {
-        let (mut places, mut large, mut seen) = (Vec::new(), None, HashSet::new());
-        for edge in &edges.edges {
-            let (left, right) = (self.atom(&edge.left)?, self.atom(&edge.right)?);
-            let (ahead, behind) = if edge.grows { (right, left) } else { (left, right) };
-            let distance = self.b.ins().isub(ahead, behind);
-            let place = self.b.ins().iadd(at, distance);
-            places.push(self.b.ins().iadd_imm_s(place, i64::from(edge.behind)));
-            self.note_large(edge.left, &mut seen, &mut large)?;
-            self.note_large(edge.right, &mut seen, &mut large)?;
+        let mut places = Vec::new();
+        for (_, place) in &edges.places {
+            places.push(self.atom(place)?);
         }
-        for division in &edges.divisions {
-            let distance = self.left_of_quotient(division)?;
+        for quotient in &edges.quotients {
+            let distance = self.left_of_quotient(quotient)?;
             places.push(self.b.ins().iadd(at, distance));
-            self.note_large(division.dividend, &mut seen, &mut large)?;
         }
-        let any_large = large.map(|x| self.b.ins().icmp_imm_s(IntCC::SignedLessThan, x, 0));
+        let mut sums = None;
+        for (_, guard) in &edges.guards {
+            let x = self.atom(guard)?;
+            let sum = self.b.ins().iadd_imm_s(x, LARGE);
+            sums = Some(match sums {
+                Some(others) => self.b.ins().bor(others, sum),
+                None => sum,
+            });
+        }
+        let is_large = IntCC::UnsignedGreaterThanOrEqual;
+        let any_large = sums.map(|x| self.b.ins().icmp_imm_u(is_large, x, 2 * LARGE));
         Ok(Places { places, any_large })
     }
 
@@ -262,36 +290,17 @@ impl Emitter<'_> {
     }
 
     /// For how many positions a quotient stays what it is.
-    fn left_of_quotient(&mut self, division: &Division) -> Result<Value, Unsupported> {
-        let (dividend, divisor) = (self.atom(&division.dividend)?, self.atom(&division.divisor)?);
-        let op = if division.truncates { BinOp::Rem } else { BinOp::Mod };
-        let rest = self.prim(PrimOp::Bin(op, Prim::I64), &[dividend, divisor], division.divisor.as_i64());
+    fn left_of_quotient(&mut self, quotient: &Quotient) -> Result<Value, Unsupported> {
+        let (dividend, divisor) = (self.atom(&quotient.dividend)?, self.atom(&quotient.divisor)?);
+        let op = if quotient.truncates { BinOp::Rem } else { BinOp::Mod };
+        let rest = self.prim(PrimOp::Bin(op, Prim::I64), &[dividend, divisor], quotient.divisor.as_i64());
         let left = self.b.ins().isub(divisor, rest);
-        let most = self.i64(LARGE);
+        let most = self.i64(2 * LARGE);
         let left = self.b.ins().smin(left, most);
-        if !division.truncates {
+        if !quotient.truncates {
             return Ok(left);
         }
         let (is_negative, one) = (self.b.ins().icmp_imm_s(IntCC::SignedLessThan, dividend, 0), self.i64(1));
         Ok(self.b.ins().select(is_negative, one, left))
-    }
-
-    /// Adds to what is negative if there are numbers that may run over the end of the integers.
-    fn note_large(
-        &mut self,
-        a: Atom,
-        seen: &mut HashSet<Var>,
-        large: &mut Option<Value>,
-    ) -> Result<(), Unsupported> {
-        if a.var().is_none_or(|v| !seen.insert(v)) {
-            return Ok(());
-        }
-        let x = self.atom(&a)?;
-        let sum = self.b.ins().iadd_imm_s(x, LARGE);
-        *large = Some(match *large {
-            Some(others) => self.b.ins().bor(others, sum),
-            None => sum,
-        });
-        Ok(())
     }
 }

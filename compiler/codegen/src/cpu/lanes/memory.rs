@@ -1,6 +1,6 @@
 //! Reading and writing the elements of a group.
 
-use super::Strip;
+use super::Group;
 use super::cost::BYTES;
 use super::value::{Lanes, vector_of};
 use crate::cpu::convert::bits;
@@ -11,7 +11,7 @@ use cranelift_codegen::ir::MemFlagsData;
 use par_ir::ty::Atom;
 use par_ir::{Prim, Var};
 
-impl Strip<'_, '_> {
+impl Group<'_, '_> {
     /// The elements at an index that differs between lanes.
     pub fn gather(&mut self, arr: Var, index: &Atom, apart: bool) -> Result<Lanes, Unsupported> {
         let base = *self.e.arrays.get(&arr).ok_or_else(|| format!("array v_{} is not bound", arr.0))?;

@@ -20,18 +20,19 @@
 //! Every lane is computed by the same operators as the scalar, so that results are the same to the bit. A reduction has an
 //! accumulator in every lane, if its operator allows elements to be taken in any order; they are combined in a fixed order.
 
+mod affine;
 mod body;
+mod clamps;
 mod class;
 mod convert;
 mod cost;
 mod edges;
+mod iterations;
 mod memory;
-mod pieces;
 mod prim;
 mod reduce;
+mod segments;
 mod steps;
-mod sums;
-mod turns;
 mod value;
 
 use super::emit::{Base, Emitter, Unsupported, args};
@@ -40,15 +41,15 @@ use crate::free::for_each_use;
 use body::Row;
 use class::Classes;
 use cranelift::prelude::*;
+pub use iterations::iterations;
 use par_ir::core::{Body, Exp};
 use par_ir::flat::{Kernel, KernelKind, Out};
 use par_ir::tuning;
 use par_ir::ty::Atom;
 use par_ir::{Prim, Var};
-pub use pieces::Pieces;
 pub use reduce::{Lane, operators};
+pub use segments::Segments;
 use std::collections::{HashMap, HashSet};
-pub use turns::turns;
 use value::Lanes;
 
 /// How a kernel is done on groups.
@@ -79,7 +80,7 @@ impl Plan {
 pub fn plan(info: &KernelInfo) -> Option<Plan> {
     let kernel = info.kernel;
     let body = match &kernel.kind {
-        KernelKind::Map(outs) => turns::without_updates(&states(outs), &kernel.body)?,
+        KernelKind::Map(outs) => iterations::without_updates(&states(outs), &kernel.body)?,
         _ => kernel.body.clone(),
     };
     if !is_pure(&body) {
@@ -129,7 +130,7 @@ fn is_pure(body: &Body) -> bool {
 }
 
 /// A group of positions under construction.
-pub struct Strip<'e, 'a> {
+pub struct Group<'e, 'a> {
     pub e: &'e mut Emitter<'a>,
     classes: &'e Classes,
     used: &'e HashSet<Var>,
@@ -158,16 +159,14 @@ impl<'a> Emitter<'a> {
         plan: &Plan,
         (start, end): (Value, Value),
         (in_lanes, state): (&[Value], &[Value]),
-        group: impl FnOnce(&mut Strip<'_, 'a>, Value, &[Value]) -> Result<Vec<Value>, Unsupported>,
+        group: impl FnOnce(&mut Group<'_, 'a>, Value, &[Value]) -> Result<Vec<Value>, Unsupported>,
         single: impl FnOnce(&mut Self, Value, &[Value]) -> Result<Vec<Value>, Unsupported>,
-        finish: impl FnOnce(&mut Strip<'_, 'a>, &[Value], &[Value]) -> Result<Vec<Value>, Unsupported>,
+        finish: impl FnOnce(&mut Group<'_, 'a>, &[Value], &[Value]) -> Result<Vec<Value>, Unsupported>,
     ) -> Result<(Value, Vec<Value>), Unsupported> {
         let n = plan.lanes as i64;
         let inside = self.loops;
         let limit = self.limit(plan, start, end)?;
-        let b = &mut self.b;
-        let (again, alone, next, done, after) =
-            (b.create_block(), b.create_block(), b.create_block(), b.create_block(), b.create_block());
+        let [again, alone, next, done, after] = [(); 5].map(|()| self.b.create_block());
         let split = in_lanes.len();
         let all = [&[start], in_lanes, state].concat();
         let outside = [&[start], state].concat();
@@ -180,9 +179,9 @@ impl<'a> Emitter<'a> {
         self.b.switch_to_block(again);
         let (pos, lanes_here, state_here) = (here[0], &here[1..=split], &here[1 + split..]);
         let following = self.params_like(next, &all);
-        let mut strip = self.strip(plan, alone);
-        let lanes_next = group(&mut strip, pos, lanes_here)?;
-        let leaves = strip.leaves;
+        let mut lanes = self.lanes(plan, alone);
+        let lanes_next = group(&mut lanes, pos, lanes_here)?;
+        let leaves = lanes.leaves;
         // The bodies of the groups may have loops, whose end takes a while.
         let polls = self.loops > inside;
         let pos_next = self.b.ins().iadd_imm_s(pos, n);
@@ -190,17 +189,16 @@ impl<'a> Emitter<'a> {
         self.b.ins().jump(next, &args(&values));
 
         self.b.switch_to_block(alone);
-        if leaves {
+        let (stop, state) = if leaves {
             self.b.set_cold_block(alone);
             let stop = self.resumption(pos, start, n, split == 0);
-            let state = self.counted(IntCC::SignedLessThan, pos, stop, state_here, single)?;
-            let values = [&[stop], lanes_here, &state[..]].concat();
-            self.b.ins().jump(next, &args(&values));
+            (stop, self.counted(IntCC::SignedLessThan, pos, stop, state_here, single)?)
         } else {
             // Nothing comes here.
-            let values = [&[pos], lanes_here, state_here].concat();
-            self.b.ins().jump(next, &args(&values));
-        }
+            (pos, state_here.to_vec())
+        };
+        let values = [&[stop], lanes_here, &state[..]].concat();
+        self.b.ins().jump(next, &args(&values));
 
         self.b.switch_to_block(next);
         if polls {
@@ -211,8 +209,8 @@ impl<'a> Emitter<'a> {
         self.b.ins().brif(repeat, again, &args(&following), done, &args(&following));
 
         self.b.switch_to_block(done);
-        let mut strip = self.strip(plan, alone);
-        let state = finish(&mut strip, &left[1..=split], &left[1 + split..])?;
+        let mut lanes = self.lanes(plan, alone);
+        let state = finish(&mut lanes, &left[1..=split], &left[1 + split..])?;
         let values = [&[left[0]], &state[..]].concat();
         self.b.ins().jump(after, &args(&values));
         self.b.switch_to_block(after);
@@ -234,13 +232,13 @@ impl<'a> Emitter<'a> {
     /// Accumulators in lanes before the first group.
     pub fn identities(&mut self, plan: &Plan, components: &[Lane]) -> Vec<Value> {
         let nowhere = self.b.current_block().expect("code is emitted into a block");
-        self.strip(plan, nowhere).identities(components)
+        self.lanes(plan, nowhere).identities(components)
     }
 
-    fn strip<'s>(&'s mut self, plan: &'s Plan, alone: Block) -> Strip<'s, 'a> {
+    fn lanes<'s>(&'s mut self, plan: &'s Plan, alone: Block) -> Group<'s, 'a> {
         let flags = self.module.isa().isa_flags();
         let blends = flags.iter().any(|f| f.name == "has_sse41" && f.as_bool() == Some(true));
-        Strip {
+        Group {
             e: self,
             classes: &plan.classes,
             used: &plan.used,
@@ -268,7 +266,7 @@ impl<'a> Emitter<'a> {
     }
 }
 
-impl Strip<'_, '_> {
+impl Group<'_, '_> {
     /// The results of a kernel's body at the positions from `pos`.
     pub fn elements(&mut self, kernel: &Kernel, pos: Value) -> Result<Vec<Lanes>, Unsupported> {
         self.e.pos = pos;

@@ -1,6 +1,6 @@
 //! Scalar operators on registers: the same meaning, lane by lane, as `primop` gives them on scalars.
 
-use super::Strip;
+use super::Group;
 use super::convert;
 use super::cost::width;
 use super::value::{Lanes, vector_of};
@@ -36,7 +36,7 @@ pub fn has_form(op: PrimOp) -> bool {
 }
 
 /// The operator on operands of which one at least differs between lanes.
-pub fn apply(s: &mut Strip, op: PrimOp, xs: &[Lanes]) -> Lanes {
+pub fn apply(s: &mut Group, op: PrimOp, xs: &[Lanes]) -> Lanes {
     match op {
         PrimOp::Bin(op @ (BinOp::Shl | BinOp::Shr | BinOp::Lshr), p) => match &xs[1] {
             Lanes::Same(count) => shift(s, op, p, &xs[0], *count),
@@ -48,7 +48,7 @@ pub fn apply(s: &mut Strip, op: PrimOp, xs: &[Lanes]) -> Lanes {
         _ => {
             let prims = op.operands();
             let columns: Vec<Vec<Value>> = xs.iter().zip(prims).map(|(x, p)| s.vector(x, p)).collect();
-            let register = |s: &mut Strip, r: usize| {
+            let register = |s: &mut Group, r: usize| {
                 let operands: Vec<Value> = columns.iter().map(|c| c[r]).collect();
                 Register { s }.apply(op, &operands)
             };
@@ -58,14 +58,14 @@ pub fn apply(s: &mut Strip, op: PrimOp, xs: &[Lanes]) -> Lanes {
 }
 
 /// On masks.
-fn logic(s: &mut Strip, op: PrimOp, xs: &[Lanes]) -> Lanes {
+fn logic(s: &mut Group, op: PrimOp, xs: &[Lanes]) -> Lanes {
     let first = xs.iter().find_map(|x| match x {
         Lanes::Vector(regs) => Some(s.lane_bytes(regs[0])),
         _ => None,
     });
     let bytes = Some(first.unwrap_or(super::value::MASK));
     let columns: Vec<Vec<Value>> = xs.iter().map(|x| s.mask(x, bytes)).collect();
-    let register = |s: &mut Strip, r: usize| {
+    let register = |s: &mut Group, r: usize| {
         let x = columns[0][r];
         let y = columns.get(1).map_or(x, |c| c[r]);
         let ins = s.e.b.ins();
@@ -89,7 +89,7 @@ fn logic(s: &mut Strip, op: PrimOp, xs: &[Lanes]) -> Lanes {
 }
 
 /// All lanes by the same count: by the width or more (or a negative count) 0, or the sign.
-fn shift(s: &mut Strip, op: BinOp, p: Prim, x: &Lanes, count: Value) -> Lanes {
+fn shift(s: &mut Group, op: BinOp, p: Prim, x: &Lanes, count: Value) -> Lanes {
     let fills_sign = op == BinOp::Shr && p.is_signed();
     let regs = s.vector(x, p);
     let limit = s.e.constant(Scalar::from_bits(p, p.bits() as u64));
@@ -105,7 +105,7 @@ fn shift(s: &mut Strip, op: BinOp, p: Prim, x: &Lanes, count: Value) -> Lanes {
     let (all, none) = (s.e.constant(Scalar::from_bits(p, u64::MAX)), s.e.constant(Scalar::zero(p)));
     let kept = s.e.b.ins().select(inside, all, none);
     let kept = s.vector(&Lanes::Same(kept), p);
-    let register = |s: &mut Strip, (x, kept): (Value, Value)| {
+    let register = |s: &mut Group, (x, kept): (Value, Value)| {
         if fills_sign {
             return s.e.b.ins().sshr(x, count);
         }
@@ -118,7 +118,7 @@ fn shift(s: &mut Strip, op: BinOp, p: Prim, x: &Lanes, count: Value) -> Lanes {
 
 /// Operators on one register.
 pub struct Register<'s, 'e, 'a> {
-    pub s: &'s mut Strip<'e, 'a>,
+    pub s: &'s mut Group<'e, 'a>,
 }
 
 impl Register<'_, '_, '_> {

@@ -1,6 +1,6 @@
 //! Reductions with an accumulator in every lane.
 
-use super::Strip;
+use super::Group;
 use super::prim::has_form;
 use super::value::Lanes;
 use crate::cpu::emit::Unsupported;
@@ -68,7 +68,7 @@ fn lowest(p: Prim) -> Scalar {
     if p.is_signed() { Scalar::from_bits(p, 1 << (p.bits() - 1)) } else { Scalar::zero(p) }
 }
 
-impl Strip<'_, '_> {
+impl Group<'_, '_> {
     /// Accumulators before the first group.
     pub fn identities(&mut self, lanes: &[Lane]) -> Vec<Value> {
         let mut all = Vec::new();

@@ -1,8 +1,8 @@
 //! Arithmetic on positions: what stays a scalar and a step, or the same in all lanes, if the group is not at an edge.
 
-use super::Strip;
+use super::Group;
+use super::class::Class;
 use super::value::Lanes;
-use crate::cpu::emit::Unsupported;
 use crate::cpu::primop::int_condition;
 use cranelift::prelude::*;
 use par_ir::Prim;
@@ -17,7 +17,7 @@ fn parts(x: &Lanes) -> Option<(Value, i64)> {
     }
 }
 
-impl Strip<'_, '_> {
+impl Group<'_, '_> {
     fn last(&mut self, first: Value, step: i64) -> Value {
         self.e.b.ins().iadd_imm_s(first, step * (self.lanes as i64 - 1))
     }
@@ -45,55 +45,38 @@ impl Strip<'_, '_> {
         self.stay_if_in_order(first, step);
     }
 
-    /// An operator on steps and scalars, if its result is one.
-    pub fn steps(&mut self, op: PrimOp, xs: &[Lanes]) -> Result<Option<Lanes>, Unsupported> {
-        let Some(parts) = xs.iter().map(parts).collect::<Option<Vec<_>>>() else { return Ok(None) };
-        Ok(match (op, parts.as_slice()) {
-            (PrimOp::Un(..), [(x, s)]) => Some(Lanes::Steps(self.e.b.ins().ineg(*x), -s)),
-            (PrimOp::Cmp(op, _), [a, b]) => Some(Lanes::Same(self.compare_steps(op, *a, *b))),
-            (PrimOp::Select(p), [(c, _), (a, s), (b, _)]) => {
-                let x = self.e.prim(PrimOp::Select(p), &[*c, *a, *b], None);
-                Some(Lanes::Steps(x, *s))
+    /// An operator on steps and scalars, if its result is of this class.
+    pub fn steps(&mut self, op: PrimOp, xs: &[Lanes], class: Class) -> Option<Lanes> {
+        let parts = xs.iter().map(parts).collect::<Option<Vec<_>>>()?;
+        let first = match (op, parts.as_slice()) {
+            (PrimOp::Cmp(op, _), [a, b]) => self.compare_steps(op, *a, *b),
+            (PrimOp::Bin(op @ (BinOp::Min | BinOp::Max), _), [a, b]) => self.step_extremum(op, *a, *b),
+            (PrimOp::Bin(bin, _), [(x, step), (y, _)]) if op.divides() => {
+                self.step_division(bin, (*x, *step), *y)
             }
-            (PrimOp::Bin(op, _), [a, b]) => self.step_arithmetic(op, *a, *b),
-            _ => None,
-        })
-    }
-
-    fn step_arithmetic(&mut self, op: BinOp, (x, s): (Value, i64), (y, t): (Value, i64)) -> Option<Lanes> {
-        let value = |x: Value, s: i64| Some(if s == 0 { Lanes::Same(x) } else { Lanes::Steps(x, s) });
-        match op {
-            BinOp::Add => value(self.e.b.ins().iadd(x, y), s + t),
-            BinOp::Sub => value(self.e.b.ins().isub(x, y), s - t),
-            BinOp::Mul => self.step_product((x, s), (y, t)),
-            BinOp::Min | BinOp::Max => {
-                let order = if op == BinOp::Min { CmpOp::Le } else { CmpOp::Ge };
-                let (moving, fixed, step) = if t == 0 { (x, y, s) } else { (y, x, t) };
-                // Inside, the moving side is the one taken.
-                let taken = self.compare_steps(order, (moving, step), (fixed, 0));
-                self.stay_if(taken);
-                value(moving, step)
+            (op, parts) => {
+                let firsts: Vec<Value> = parts.iter().map(|(x, _)| *x).collect();
+                self.e.prim(op, &firsts, None)
             }
-            BinOp::Div | BinOp::Quot | BinOp::Mod | BinOp::Rem => self.step_division(op, (x, s), y),
-            _ => None,
+        };
+        match class {
+            Class::Same => Some(Lanes::Same(first)),
+            Class::Steps(step) => Some(Lanes::Steps(first, step)),
+            Class::Each => None,
         }
     }
 
-    fn step_product(&mut self, (x, s): (Value, i64), (y, t): (Value, i64)) -> Option<Lanes> {
-        let constant = |e: &Self, v: Value| {
-            let definition = e.e.b.func.dfg.value_def(v).inst()?;
-            match e.e.b.func.dfg.insts[definition] {
-                cranelift_codegen::ir::InstructionData::UnaryImm { imm, .. } => Some(i64::from(imm)),
-                _ => None,
-            }
-        };
-        let step = if t == 0 { s * constant(self, y)? } else { t * constant(self, x)? };
-        let product = self.e.b.ins().imul(x, y);
-        Some(if step == 0 { Lanes::Same(product) } else { Lanes::Steps(product, step) })
+    /// The side that moves is the one taken.
+    fn step_extremum(&mut self, op: BinOp, a: (Value, i64), b: (Value, i64)) -> Value {
+        let order = if op == BinOp::Min { CmpOp::Le } else { CmpOp::Ge };
+        let (moving, fixed) = if b.1 == 0 { (a, b) } else { (b, a) };
+        let taken = self.compare_steps(order, moving, fixed);
+        self.stay_if(taken);
+        moving.0
     }
 
     /// All lanes have one quotient, as long as the steps stay in one row.
-    fn step_division(&mut self, op: BinOp, (x, step): (Value, i64), y: Value) -> Option<Lanes> {
+    fn step_division(&mut self, op: BinOp, (x, step): (Value, i64), y: Value) -> Value {
         let zero = self.e.i64(0);
         let positive = self.e.b.ins().icmp(IntCC::SignedGreaterThanOrEqual, x, zero);
         self.stay_if(positive);
@@ -104,10 +87,7 @@ impl Strip<'_, '_> {
         // False if the divisor is not positive.
         let inside = self.e.b.ins().icmp(IntCC::SignedLessThan, last, y);
         self.stay_if(inside);
-        Some(match op {
-            BinOp::Div | BinOp::Quot => Lanes::Same(quotient),
-            _ => Lanes::Steps(rest, step),
-        })
+        if matches!(op, BinOp::Div | BinOp::Quot) { quotient } else { rest }
     }
 
     /// What a comparison gives in all lanes; the group is left if lanes differ.

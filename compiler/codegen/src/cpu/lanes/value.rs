@@ -4,7 +4,7 @@
 //! full hold anything. A bool in vectors is a mask: all bits of a lane or none, at any width.
 
 use super::cost::{BYTES, width};
-use super::{Strip, prim};
+use super::{Group, prim};
 use crate::cpu::convert::bits;
 use crate::cpu::emit::clif_type;
 use cranelift::prelude::*;
@@ -27,7 +27,7 @@ pub enum Lanes {
 /// Width of masks where paths of control meet.
 pub const MASK: usize = 4;
 
-impl Strip<'_, '_> {
+impl Group<'_, '_> {
     /// Registers of a value.
     pub fn registers(&self, bytes: usize) -> usize {
         (self.lanes * bytes).div_ceil(BYTES)
@@ -381,7 +381,7 @@ pub fn int_of(bytes: usize) -> Type {
     }
 }
 
-impl Strip<'_, '_> {
+impl Group<'_, '_> {
     /// An operator on registers.
     pub fn on_vectors(&mut self, op: par_ir::prim::PrimOp, xs: &[Lanes]) -> Lanes {
         prim::apply(self, op, xs)

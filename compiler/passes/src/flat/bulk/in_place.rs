@@ -98,7 +98,8 @@ fn copied(stm: &Stm, array: Var, i: Atom, made: &mut Vec<Stm>, fuser: &mut Fuser
     let access = Access::of(kernel, &facts);
     let (row, pos) = (fuser.vars.fresh_like(kernel.row), fuser.vars.fresh_like(kernel.pos));
     let names = HashMap::from([(COLUMN, pos.into())]);
-    let mut code = Emit { vars: fuser.vars, names, stms: vec![], span: stm.span };
+    let divisions = &BTreeSet::new();
+    let mut code = Emit { vars: fuser.vars, divisions, names, stms: vec![], span: stm.span };
     let index = access.emit(&access.form(i)?, &mut code)?;
     let mut stms = code.stms;
     let Ty::Array(prim) = stm.pat[0].ty else { return None };

@@ -1,4 +1,4 @@
-//! Positions in pieces, in each of which the answers of comparisons and quotients of positions are known before it begins.
+//! Positions in segments, in each of which the answers of comparisons and quotients of positions are known before it begins.
 //!
 //! ```text
 //! for pos in start .. end                        at = start
@@ -11,16 +11,17 @@
 //!                                                    at = stop
 //! ```
 //!
-//! So a body has no branches for edges, and groups are not left there. What is the same at all positions of a piece is computed once.
+//! So a body has no branches for edges, and groups are not left there. What is the same at all positions of a segment is computed once.
 
-use super::class::Classes;
+use super::clamps::Clamps;
 use super::edges::Edges;
-use super::{plan, turns};
+use super::{iterations, plan};
 use crate::cpu::emit::{Emitter, Unsupported, args};
 use crate::cpu::fresh::Fresh;
 use crate::cpu::kernel::KernelInfo;
 use crate::free::for_each_use;
 use cranelift::prelude::*;
+use par_ir::access::Facts;
 use par_ir::core::{Body, Exp, LoopForm, Param, Stm};
 use par_ir::effects::Effects;
 use par_ir::flat::{Kernel, KernelKind};
@@ -31,13 +32,13 @@ use par_ir::visit::{Code, Subst};
 use par_ir::{Prim, Scalar, Var};
 use std::collections::{HashMap, HashSet};
 
-/// A body in pieces of its positions.
-pub struct Pieces {
+/// A body in segments of its positions.
+pub struct Segments {
     pos: Var,
     /// Errors are at these positions.
     is_map: bool,
     case: Case,
-    /// What it is without pieces.
+    /// What it is without segments.
     whole: Body,
 }
 
@@ -50,28 +51,30 @@ struct Case {
 
 enum Then {
     Choice(Atom, Box<[Case; 2]>),
-    /// The positions in pieces.
-    Edges(Edges, Box<Case>),
+    /// The positions in segments.
+    Edges(Box<Edges>, Box<Case>),
     Straight(Body),
+    /// The same for few positions, one after the other.
+    Singly(Body),
 }
 
-impl Pieces {
+impl Segments {
     /// Of a map whose body is done in groups.
-    pub fn of_map(e: &Emitter, info: &KernelInfo) -> Option<Pieces> {
+    pub fn of_map(e: &Emitter, info: &KernelInfo) -> Option<Segments> {
         let kernel = info.kernel;
         if !matches!(kernel.kind, KernelKind::Map(_)) {
             return None;
         }
         let is_fixed = |v: Var| e.arrays.get(&v).is_some_and(|a| !a.changes);
-        let pieces = Pieces::new((kernel.pos, e.fresh), &kernel.body, &is_fixed, &|body| {
+        let segments = Segments::new(kernel.pos, (e.fresh, e.facts), &kernel.body, &is_fixed, &|body| {
             let kernel = Kernel { body: body.clone(), ..kernel.clone() };
             plan(&info.with_kernel(&kernel)).is_some()
         });
-        pieces.map(|p| Pieces { is_map: true, ..p })
+        segments.map(|p| Segments { is_map: true, ..p })
     }
 
-    /// Of a loop that updates arrays and whose turns are done in groups.
-    pub fn of_turns(e: &Emitter, params: &[(Param, Atom)], form: &LoopForm, body: &Body) -> Option<Pieces> {
+    /// Of a loop that updates arrays and whose iterations are done in groups.
+    pub fn of_loop(e: &Emitter, params: &[(Param, Atom)], form: &LoopForm, body: &Body) -> Option<Segments> {
         let LoopForm::For { index, prim: Prim::I64, .. } = form else { return None };
         if params.is_empty() || params.iter().any(|(p, _)| p.ty.is_scalar()) {
             return None;
@@ -79,24 +82,27 @@ impl Pieces {
         let place = |v: &Var| e.arrays.get(v).map(|a| a.address);
         let written: HashSet<Option<Value>> = params.iter().map(|(p, _)| place(&p.var)).collect();
         let is_fixed = |v: Var| place(&v).is_some_and(|a| !written.contains(&Some(a)));
-        Pieces::new((*index, e.fresh), body, &is_fixed, &|body| turns(params, form, body).is_some())
+        Segments::new(*index, (e.fresh, e.facts), body, &is_fixed, &|body| {
+            iterations(params, form, body, e.fresh).is_some()
+        })
     }
 
     /// `is_fixed` says which arrays are the same at all positions, `pays` which bodies are done in groups.
     fn new(
-        (pos, fresh): (Var, &Fresh),
+        pos: Var,
+        (fresh, facts): (&Fresh, &Facts),
         body: &Body,
         is_fixed: &dyn Fn(Var) -> bool,
         pays: &dyn Fn(&Body) -> bool,
-    ) -> Option<Pieces> {
+    ) -> Option<Segments> {
         let (mut equalities, choices) =
             (HashMap::new(), tuning::CASES.min(tuning::CASES_STATEMENTS / length(body).max(1)));
         note_equalities(body, &mut equalities);
-        let mut cases = Cases { pos, fresh, edges: None, is_fixed, equalities, choices };
+        let mut cases = Cases { pos, fresh, facts, edges: None, is_fixed, equalities, choices };
         let case = cases.case(HashSet::from([pos]), body.clone());
         let is_whole = matches!(case.then, Then::Straight(_));
         let pays = !is_whole && (case.any(pays) || case.edges().iter().any(|e| e.divides()));
-        pays.then(|| Pieces { pos, is_map: false, case, whole: body.clone() })
+        pays.then(|| Segments { pos, is_map: false, case, whole: body.clone() })
     }
 }
 
@@ -107,7 +113,7 @@ impl Case {
             Then::Choice(_, cases) => cases.iter().flat_map(Case::edges).collect(),
             // There are none inside.
             Then::Edges(edges, _) => vec![edges],
-            Then::Straight(_) => vec![],
+            Then::Straight(_) | Then::Singly(_) => vec![],
         }
     }
 
@@ -116,6 +122,7 @@ impl Case {
             Then::Choice(_, cases) => cases.iter().any(|c| c.any(f)),
             Then::Edges(_, case) => case.any(f),
             Then::Straight(body) => f(body),
+            Then::Singly(_) => false,
         }
     }
 }
@@ -124,6 +131,7 @@ impl Case {
 struct Cases<'c> {
     pos: Var,
     fresh: &'c Fresh,
+    facts: &'c Facts,
     edges: Option<&'c Edges>,
     is_fixed: &'c dyn Fn(Var) -> bool,
     /// Conditions that ask whether numbers are equal, and the answer that few positions give.
@@ -157,7 +165,7 @@ impl Cases<'_> {
                 stays.push(rest);
                 continue;
             }
-            if self.is_same(&stm, &differ, is_checked) {
+            if let Some(stm) = self.once(&stm, &differ, is_checked) {
                 before.push(stm);
                 continue;
             }
@@ -189,15 +197,40 @@ impl Cases<'_> {
         if self.edges.is_some() {
             return Then::Straight(body);
         }
-        let edges = Edges::new(&body, &Classes::new(self.pos, &body, None));
+        if let Some(then) = self.inside_clamps(&body) {
+            return then;
+        }
+        let edges = Edges::new(self.pos, &body, self.facts, self.fresh);
         if edges.is_empty() {
             return Then::Straight(body);
         }
+        let case = self.inside_edges(&edges, body);
+        Then::Edges(Box::new(edges), Box::new(case))
+    }
+
+    fn inside_edges(&mut self, edges: &Edges, body: Body) -> Case {
         let equalities = std::mem::take(&mut self.equalities);
-        let mut cases = Cases { edges: Some(&edges), equalities, ..*self };
+        let mut cases = Cases { edges: Some(edges), equalities, ..*self };
         let case = cases.case(HashSet::from([self.pos]), body);
         (self.choices, self.equalities) = (cases.choices, cases.equalities);
-        Then::Edges(edges, Box::new(case))
+        case
+    }
+
+    /// Segments in each of which either no clamp changes anything, or positions are few.
+    fn inside_clamps(&mut self, body: &Body) -> Option<Then> {
+        let choices = self.choices.checked_sub(1)?;
+        let clamps = Clamps::of(self.pos, body, self.fresh)?;
+        let stms = clamps.condition.iter().chain(&clamps.body.stms).cloned().collect();
+        let both = Body { stms, results: clamps.body.results.clone() };
+        let edges = Edges::new(self.pos, &both, self.facts, self.fresh);
+        if !clamps.compared.iter().all(|v| edges.settles(*v)) {
+            return None;
+        }
+        self.choices = choices;
+        let outside = Case { before: vec![], then: Then::Singly(body.clone()) };
+        let cases = [self.inside_edges(&edges, clamps.body), outside];
+        let case = Case { before: clamps.condition, then: Then::Choice(clamps.holds, Box::new(cases)) };
+        Some(Then::Edges(Box::new(edges), Box::new(case)))
     }
 
     /// A condition that is the same at all positions, and what is done from a statement on if it holds and if not.
@@ -229,16 +262,24 @@ impl Cases<'_> {
         Some((cond, arms))
     }
 
-    /// Whether a statement may be done once before all positions: it is the same at all of them.
+    /// A statement as it is done once before all positions, if that may be.
+    fn once(&self, stm: &Stm, differ: &HashSet<Var>, is_checked: bool) -> Option<Stm> {
+        if let Some(settled) = self.edges.and_then(|e| e.settled(stm)) {
+            return Some(settled);
+        }
+        // If it fails it does so at the first position.
+        let first = match (&stm.exp, self.edges) {
+            (Exp::Check { .. }, Some(edges)) => edges.at_first(stm),
+            _ => stm.clone(),
+        };
+        self.is_same(&first, differ, is_checked).then_some(first)
+    }
+
+    /// True if a statement may be done once before all positions: it is the same at all of them.
     fn is_same(&self, stm: &Stm, differ: &HashSet<Var>, is_checked: bool) -> bool {
         let mut same = true;
         for_each_use(stm, &mut |v| same &= !differ.contains(&v));
         match &stm.exp {
-            Exp::Prim(PrimOp::Cmp(..) | PrimOp::Bin(BinOp::Div | BinOp::Quot, _), _)
-                if self.edges.is_some_and(|e| e.settles(stm.pat[0].var)) =>
-            {
-                true
-            }
             Exp::Atom(_) => same && stm.pat.iter().all(|p| p.ty.is_scalar()),
             Exp::Prim(op, _) => same && (is_checked || !op.divides()),
             Exp::Index(arr, _) => same && is_checked && (self.is_fixed)(*arr),
@@ -285,10 +326,10 @@ fn length(body: &Body) -> usize {
     body.stms.iter().map(|s| 1 + inside(s)).sum()
 }
 
-/// Code for pieces that is being made.
+/// Code for segments that is being made.
 struct Run<'p> {
-    pieces: &'p Pieces,
-    /// Does all positions in one piece.
+    segments: &'p Segments,
+    /// Does all positions in one segment.
     short: Block,
 }
 
@@ -297,10 +338,10 @@ type Straight<'f, 'a> =
     &'f mut dyn FnMut(&mut Emitter<'a>, &Body, (Value, Value), bool) -> Result<(), Unsupported>;
 
 impl<'a> Emitter<'a> {
-    /// All positions from `start` to `end`, in pieces.
-    pub fn pieces(
+    /// All positions from `start` to `end`, in segments.
+    pub fn segments(
         &mut self,
-        pieces: &Pieces,
+        segments: &Segments,
         (start, end): (Value, Value),
         straight: Straight<'_, 'a>,
     ) -> Result<Vec<Value>, Unsupported> {
@@ -310,10 +351,10 @@ impl<'a> Emitter<'a> {
             self.b.ins().icmp_imm_s(IntCC::SignedGreaterThanOrEqual, count, tuning::CASES_POSITIONS);
         self.b.ins().brif(is_long, long, &[], short, &[]);
         self.b.switch_to_block(long);
-        self.case(&Run { pieces, short }, &pieces.case, (start, end), straight)?;
+        self.case(&Run { segments, short }, &segments.case, (start, end), straight)?;
         self.b.ins().jump(done, &[]);
         self.b.switch_to_block(short);
-        straight(self, &pieces.whole, (start, end), false)?;
+        straight(self, &segments.whole, (start, end), false)?;
         self.b.ins().jump(done, &[]);
         self.b.switch_to_block(done);
         Ok(vec![])
@@ -327,20 +368,21 @@ impl<'a> Emitter<'a> {
         (start, end): (Value, Value),
         straight: Straight<'_, 'a>,
     ) -> Result<(), Unsupported> {
-        if run.pieces.is_map {
+        if run.segments.is_map {
             self.pos = start;
         }
-        self.scalars.insert(run.pieces.pos, start);
+        self.scalars.insert(run.segments.pos, start);
         self.stms(&case.before)?;
         match &case.then {
             Then::Straight(body) => straight(self, body, (start, end), true),
+            Then::Singly(body) => straight(self, body, (start, end), false),
             Then::Edges(edges, case) => self.between_edges(run, edges, case, (start, end), straight),
             Then::Choice(cond, cases) => {
                 let cond = self.atom(cond)?;
                 let b = &mut self.b;
                 let (yes, no, join) = (b.create_block(), b.create_block(), b.create_block());
                 self.b.ins().brif(cond, yes, &[], no, &[]);
-                // Code for a piece binds the same variables at other positions.
+                // Code for a segment binds the same variables at other positions.
                 let scalars = self.scalars.clone();
                 for (block, case) in [yes, no].into_iter().zip(cases.iter()) {
                     self.scalars.clone_from(&scalars);
@@ -378,7 +420,7 @@ impl<'a> Emitter<'a> {
         let at = self.params_like(again, &[start])[0];
         self.b.ins().jump(again, &args(&[start]));
         self.b.switch_to_block(again);
-        self.scalars.insert(run.pieces.pos, at);
+        self.scalars.insert(run.segments.pos, at);
         self.stms(edges.operands())?;
         let places = match before {
             Some(places) => places,

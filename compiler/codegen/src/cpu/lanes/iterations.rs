@@ -1,51 +1,60 @@
-//! Turns of a counted loop that updates arrays in place, on groups of neighbouring turns.
+//! Iterations of a counted loop that updates arrays in place, on groups of neighbouring iterations.
 //!
 //! ```text
 //! loop (ys = xs) for j < n { y = ys[k + j]  z = ys[p + j]  in ys with [k + j] = y - c * z }
 //!
-//! if p >= k || p + n <= k                        -- no turn reads what an earlier one has written
+//! if p >= k || p + n <= k                        -- no iteration reads what an earlier one has written
 //!     while j + 8 <= n
 //!         y = 8 of ys from k + j
 //!         z = 8 of ys from p + j
 //!         8 of ys from k + j = y - splat c * z
 //!         j += 8
-//! the turns that are left, one after the other
+//! the iterations that are left, one after the other
 //! ```
 //!
-//! All that a turn reads of an array that the loop writes is one element, the same in all turns, or the neighbour of what the turn before
+//! All that an iteration reads of an array that the loop writes is one element, the same in all iterations, or the neighbour of what the iteration before
 //! reads: so it is known before the loop whether groups may read before they write.
 
-use super::class::{Class, Classes};
-use super::sums::Sums;
-use super::{Plan, Strip, cost, is_pure, used};
+use super::affine::Affine;
+use super::class::Classes;
+use super::{Group, Plan, cost, is_pure, used};
 use crate::cpu::emit::{Emitter, Unsupported};
+use crate::cpu::fresh::Fresh;
 use cranelift::prelude::*;
+use par_ir::access::{Access, Facts};
 use par_ir::core::{At, Body, Exp, LoopForm, Param, Stm};
 use par_ir::ty::Atom;
 use par_ir::visit::Code;
 use par_ir::{Prim, Var};
 
-/// A loop whose turns may be done in groups.
-pub struct Turns {
+/// A loop whose iterations may be done in groups.
+pub struct Iterations {
     index: Var,
     plan: Plan,
     /// The loop's arrays.
     arrays: Vec<Var>,
+    /// The elements that are written, by the indices of the first iteration.
+    writes: Vec<Atom>,
     reads: Vec<Read>,
-    /// What indices are computed by.
+    /// Computes these indices.
     indices: Vec<Stm>,
 }
 
-/// An element of one of the loop's arrays that a turn reads.
+/// An element of one of the loop's arrays that an iteration reads.
 struct Read {
     array: usize,
     index: Atom,
-    /// It is the same in all turns.
+    /// It is the same in all iterations.
     fixed: bool,
 }
 
-/// How a loop's turns are done in groups, if that is right and pays.
-pub fn turns(params: &[(Param, Atom)], form: &LoopForm, body: &Body) -> Option<Turns> {
+/// How a loop's iterations are done in groups, if that is right and pays.
+pub fn iterations(
+    params: &[(Param, Atom)],
+    form: &LoopForm,
+    body: &Body,
+    fresh: &Fresh,
+) -> Option<Iterations> {
     let LoopForm::For { index, prim: Prim::I64, .. } = form else { return None };
     if params.is_empty() || params.iter().any(|(p, _)| p.ty.is_scalar()) {
         return None;
@@ -54,18 +63,16 @@ pub fn turns(params: &[(Param, Atom)], form: &LoopForm, body: &Body) -> Option<T
     let states: Vec<Option<Var>> = arrays.iter().copied().map(Some).collect();
     let body = without_updates(&states, body).filter(is_pure)?;
     let classes = Classes::new(*index, &body, None);
-    let sums = Sums::new(&body);
-    let is_neighbour = |a: &Atom| classes.atom(a) == Class::Steps(1) && sums.has(*a);
-    if !body.results.iter().step_by(2).all(is_neighbour) {
-        return None;
-    }
-    let reads = reads(&arrays, &body, &classes, &sums)?;
-    let looked_at = reads.iter().map(|r| r.index).chain(body.results.iter().step_by(2).copied());
-    let indices = sums.needed(looked_at.collect());
+    let none = Facts::default();
+    let access = Access::along(*index, &body, &none);
+    let mut affine = Affine::new(&access, *index, fresh);
+    let writes = body.results.iter().step_by(2).map(|a| affine.growing(*a, 1)).collect::<Option<_>>()?;
+    let reads = reads(&arrays, &body, &mut affine)?;
+    let indices = affine.stms;
     let bodies = [&body];
     let lanes = cost::lanes(&classes, &bodies, false)?;
     let plan = Plan { lanes, used: used(&bodies), classes, body };
-    Some(Turns { index: *index, plan, arrays, reads, indices })
+    Some(Iterations { index: *index, plan, arrays, writes, reads, indices })
 }
 
 /// The body with an index and a value as results in place of each version of a `state`, if all that it does to these is one update each.
@@ -89,17 +96,19 @@ pub fn without_updates(states: &[Option<Var>], body: &Body) -> Option<Body> {
     versions.iter().all(|v| !body.mentions(*v)).then_some(body)
 }
 
-/// What a turn reads of the arrays, besides the elements that it writes; none, if something cannot be told before the loop.
-fn reads(arrays: &[Var], body: &Body, classes: &Classes, sums: &Sums) -> Option<Vec<Read>> {
+/// What an iteration reads of the arrays, besides the elements that it writes; none, if something cannot be told before the loop.
+fn reads(arrays: &[Var], body: &Body, affine: &mut Affine) -> Option<Vec<Read>> {
     let (mut found, mut all_known) = (Vec::new(), true);
     for_each_read(body, &mut |arr, index| {
         let Some(array) = arrays.iter().position(|a| *a == arr) else { return };
         if index == body.results[2 * array] {
             return;
         }
-        let class = classes.atom(&index);
-        all_known &= sums.has(index) && matches!(class, Class::Same | Class::Steps(1));
-        found.push(Read { array, index, fixed: class == Class::Same });
+        let index = [(0, true), (1, false)]
+            .into_iter()
+            .find_map(|(growth, fixed)| Some(Read { array, index: affine.growing(index, growth)?, fixed }));
+        all_known &= index.is_some();
+        found.extend(index);
     });
     all_known.then_some(found)
 }
@@ -114,36 +123,41 @@ fn for_each_read(body: &Body, f: &mut dyn FnMut(Var, Atom)) {
 }
 
 impl Emitter<'_> {
-    /// Whole groups of turns from `start` on; where they end. `single` is one turn.
-    pub fn turns(
+    /// Whole groups of iterations from `start` on; where they end. `single` is one iteration.
+    pub fn iterations(
         &mut self,
-        turns: &Turns,
+        iterations: &Iterations,
         (start, end): (Value, Value),
         single: impl FnOnce(&mut Self, Value, &[Value]) -> Result<Vec<Value>, Unsupported> + Copy,
     ) -> Result<Value, Unsupported> {
-        let limit = match self.may_group(turns, start, end)? {
+        let limit = match self.may_group(iterations, start, end)? {
             Some(may) => self.b.ins().select(may, end, start),
             None => end,
         };
         let mut at = start;
-        for plan in [Some(&turns.plan), turns.plan.shorter().as_ref()].into_iter().flatten() {
-            let group = |strip: &mut Strip<'_, '_>, i: Value, _: &[Value]| strip.turn(turns, i);
+        for plan in [Some(&iterations.plan), iterations.plan.shorter().as_ref()].into_iter().flatten() {
+            let group = |group: &mut Group<'_, '_>, i: Value, _: &[Value]| group.iteration(iterations, i);
             (at, _) = self.groups(plan, (at, limit), (&[], &[]), group, single, |_, _, _| Ok(vec![]))?;
         }
         Ok(at)
     }
 
-    /// Whether no turn reads what an earlier one has written; none: it is known.
-    fn may_group(&mut self, turns: &Turns, start: Value, end: Value) -> Result<Option<Value>, Unsupported> {
-        if turns.reads.is_empty() {
+    /// Whether no iteration reads what an earlier one has written; none: it is known.
+    fn may_group(
+        &mut self,
+        iterations: &Iterations,
+        start: Value,
+        end: Value,
+    ) -> Result<Option<Value>, Unsupported> {
+        if iterations.reads.is_empty() {
             return Ok(None);
         }
-        self.scalars.insert(turns.index, start);
-        self.stms(&turns.indices)?;
+        self.scalars.insert(iterations.index, start);
+        self.stms(&iterations.indices)?;
         let count = self.b.ins().isub(end, start);
         let mut all = None;
-        for read in &turns.reads {
-            let write = self.atom(&turns.plan.body.results[2 * read.array])?;
+        for read in &iterations.reads {
+            let write = self.atom(&iterations.writes[read.array])?;
             let from = self.atom(&read.index)?;
             let (below, above) = if read.fixed {
                 let last = self.b.ins().iadd(write, count);
@@ -164,11 +178,11 @@ impl Emitter<'_> {
     }
 }
 
-impl Strip<'_, '_> {
-    /// The turns from `i` on.
-    fn turn(&mut self, turns: &Turns, i: Value) -> Result<Vec<Value>, Unsupported> {
-        let results = self.results(turns.index, i)?;
-        for (array, update) in turns.arrays.iter().zip(results.chunks_exact(2)) {
+impl Group<'_, '_> {
+    /// The iterations from `i` on.
+    fn iteration(&mut self, iterations: &Iterations, i: Value) -> Result<Vec<Value>, Unsupported> {
+        let results = self.results(iterations.index, i)?;
+        for (array, update) in iterations.arrays.iter().zip(results.chunks_exact(2)) {
             let base = self.e.arrays[array];
             self.replace(base, &update[0], &update[1]);
         }
