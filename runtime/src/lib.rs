@@ -21,7 +21,7 @@ pub mod prefix;
 pub mod prim;
 pub mod profile;
 pub mod rope;
-mod simd;
+pub mod simd;
 pub mod source;
 pub mod trace;
 pub mod value;

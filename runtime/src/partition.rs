@@ -4,10 +4,13 @@
 //! as a whole, and else one by one. Filters pack strips ([`packer`]), other scatters take indices ([`scatterer`]).
 
 #[cfg(target_arch = "x86_64")]
-mod wide;
+mod avx2;
+#[cfg(target_arch = "x86_64")]
+mod avx512;
+#[cfg(target_arch = "x86_64")]
+mod sweep;
 
 use crate::math::STRIP;
-#[cfg(target_arch = "x86_64")]
 use crate::simd::{Level, level};
 use std::mem::MaybeUninit;
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering::Relaxed};
@@ -124,53 +127,89 @@ unsafe fn one_by_one<T: Word>(to: *mut T, from: *const T, classes: *const u32, n
     }
 }
 
+/// Moves elements with ordinary instructions, and counts them if they are the `first` of their strip.
+///
+/// # Safety
+/// As for [`Move`].
+unsafe fn plainly<T: Word>(
+    to: *mut T,
+    from: *const T,
+    classes: *const u32,
+    n: usize,
+    places: &mut Places,
+    first: bool,
+) -> bool {
+    // SAFETY: as the caller promises.
+    unsafe {
+        if first {
+            let counts = count(std::slice::from_raw_parts(classes, n), places.classes);
+            places.advance(&counts[..places.classes]);
+        }
+        one_by_one::<T>(to, from, classes, n, places);
+    }
+    true
+}
+
 macro_rules! moves {
-    ($name:ident, $t:ident $(, $wide:ident)?) => {
+    ($name:ident, $t:ident, [$($level:ident: $vectors:path),*]) => {
         /// Moves elements of so many bytes, and counts them if they are the `FIRST` of their strip.
         ///
         /// # Safety
-        /// As for [`Move`].
-        unsafe extern "C" fn $name<const FIRST: bool>(
+        /// As for [`Move`]; the processor has the instructions of the level.
+        unsafe extern "C" fn $name<const FIRST: bool, const LEVEL: u8>(
             to: *mut u8,
             from: *const u8,
             classes: *const u32,
             n: i64,
             places: *mut Places,
         ) {
-            // SAFETY: as the caller promises; the processor has the instructions.
+            // SAFETY: as the caller promises.
             unsafe {
                 let places = &mut *places;
+                let (to, from, n) = (to.cast(), from.cast(), n as usize);
                 $(
                     #[cfg(target_arch = "x86_64")]
-                    if level() >= Level::Avx512 && wide::$wide(to.cast(), from.cast(), classes, n as usize, places, FIRST) {
+                    if LEVEL == Level::$level as u8 && $vectors(to, from, classes, n, places, FIRST) {
                         return;
                     }
-                )?
-                if FIRST {
-                    let counts = count(std::slice::from_raw_parts(classes, n as usize), places.classes);
-                    places.advance(&counts[..places.classes]);
-                }
-                one_by_one::<$t>(to.cast(), from.cast(), classes, n as usize, places);
+                )*
+                plainly::<$t>(to, from, classes, n, places, FIRST);
             }
         }
     };
 }
-moves!(move_u8, u8);
-moves!(move_u16, u16);
-moves!(move_u32, u32, move_u32);
-moves!(move_u64, u64, move_u64);
+moves!(move_u8, u8, []);
+moves!(move_u16, u16, []);
+moves!(move_u32, u32, [Avx2: avx2::move_u32, Avx512: avx512::move_u32]);
+moves!(move_u64, u64, [Avx2: avx2::move_u64, Avx512: avx512::move_u64]);
+
+/// The function of a level among those that are generic over it.
+macro_rules! at_level {
+    ($level:expr, $name:ident $(::<$first:literal>)?) => {
+        match $level {
+            Level::Baseline => $name::<$($first,)? { Level::Baseline as u8 }>,
+            Level::Avx2 => $name::<$($first,)? { Level::Avx2 as u8 }>,
+            Level::Avx512 => $name::<$($first,)? { Level::Avx512 as u8 }>,
+        }
+    };
+}
 
 /// The function that moves elements of so many bytes: 1, 2, 4 or 8. The `first` of a strip counts.
 pub fn mover(size: usize, first: bool) -> Move {
+    mover_at(level(), size, first)
+}
+
+/// As [`mover`], for a level that the processor has.
+fn mover_at(level: Level, size: usize, first: bool) -> Move {
     match (size, first) {
-        (1, true) => move_u8::<true>,
-        (1, false) => move_u8::<false>,
-        (2, true) => move_u16::<true>,
-        (2, false) => move_u16::<false>,
-        (4, true) => move_u32::<true>,
-        (4, false) => move_u32::<false>,
-        (_, true) => move_u64::<true>,
-        (_, false) => move_u64::<false>,
+        (1, true) => at_level!(level, move_u8::<true>),
+        (1, false) => at_level!(level, move_u8::<false>),
+        (2, true) => at_level!(level, move_u16::<true>),
+        (2, false) => at_level!(level, move_u16::<false>),
+        (4, true) => at_level!(level, move_u32::<true>),
+        (4, false) => at_level!(level, move_u32::<false>),
+        (_, true) => at_level!(level, move_u64::<true>),
+        (_, false) => at_level!(level, move_u64::<false>),
     }
 }
 
@@ -197,37 +236,43 @@ unsafe fn pack<T: Copy>(to: *mut T, from: *const T, flags: *const u8, n: usize) 
 }
 
 macro_rules! packs {
-    ($name:ident, $t:ident $(, $wide:ident)?) => {
+    ($name:ident, $t:ident, [$($level:ident: $vectors:path),*]) => {
         /// Packs elements of so many bytes.
         ///
         /// # Safety
-        /// As for [`Pack`].
-        unsafe extern "C" fn $name(to: *mut u8, from: *const u8, flags: *const u8, n: i64) -> i64 {
-            // SAFETY: as the caller promises; the processor has the instructions.
+        /// As for [`Pack`]; the processor has the instructions of the level.
+        unsafe extern "C" fn $name<const LEVEL: u8>(to: *mut u8, from: *const u8, flags: *const u8, n: i64) -> i64 {
+            // SAFETY: as the caller promises.
             unsafe {
+                let (to, from, n) = (to.cast(), from.cast(), n as usize);
                 $(
                     #[cfg(target_arch = "x86_64")]
-                    if level() >= Level::Avx512 {
-                        return wide::$wide(to.cast(), from.cast(), flags, n as usize);
+                    if LEVEL == Level::$level as u8 {
+                        return $vectors(to, from, flags, n);
                     }
-                )?
-                pack::<$t>(to.cast(), from.cast(), flags, n as usize)
+                )*
+                pack::<$t>(to, from, flags, n)
             }
         }
     };
 }
-packs!(pack_u8, u8);
-packs!(pack_u16, u16);
-packs!(pack_u32, u32, pack_u32);
-packs!(pack_u64, u64, pack_u64);
+packs!(pack_u8, u8, []);
+packs!(pack_u16, u16, []);
+packs!(pack_u32, u32, [Avx2: avx2::pack_u32, Avx512: avx512::pack_u32]);
+packs!(pack_u64, u64, [Avx2: avx2::pack_u64, Avx512: avx512::pack_u64]);
 
 /// The function that packs elements of so many bytes: 1, 2, 4 or 8.
 pub fn packer(size: usize) -> Pack {
+    packer_at(level(), size)
+}
+
+/// As [`packer`], for a level that the processor has.
+fn packer_at(level: Level, size: usize) -> Pack {
     match size {
-        1 => pack_u8,
-        2 => pack_u16,
-        4 => pack_u32,
-        _ => pack_u64,
+        1 => at_level!(level, pack_u8),
+        2 => at_level!(level, pack_u16),
+        4 => at_level!(level, pack_u32),
+        _ => at_level!(level, pack_u64),
     }
 }
 
@@ -294,8 +339,26 @@ pub fn scatterer(size: usize) -> Scatter {
 mod tests {
     use super::*;
 
-    /// Results of moving strips and of a loop; the strays.
+    /// The levels that this processor has.
+    fn levels() -> impl Iterator<Item = Level> {
+        Level::ALL.into_iter().filter(|l| *l <= Level::detected())
+    }
+
+    /// The strays, at every level the same.
     fn moved<T: Copy + Default + PartialEq + std::fmt::Debug>(
+        elements: &[T],
+        classes: &[u32],
+        first: &[i64],
+        len: usize,
+    ) -> i64 {
+        let strays: Vec<i64> = levels().map(|l| moved_at(l, elements, classes, first, len)).collect();
+        assert!(strays.iter().all(|n| *n == strays[0]), "{strays:?}");
+        strays[0]
+    }
+
+    /// Results of moving strips and of a loop; the strays.
+    fn moved_at<T: Copy + Default + PartialEq + std::fmt::Debug>(
+        level: Level,
         elements: &[T],
         classes: &[u32],
         first: &[i64],
@@ -308,7 +371,9 @@ mod tests {
             for (to, first) in [(&mut found, true), (&mut again, false)] {
                 let (to, from) = (to.as_mut_ptr().cast(), x.as_ptr().cast());
                 // SAFETY: the chunks are equally long.
-                unsafe { mover(size_of::<T>(), first)(to, from, c.as_ptr(), c.len() as i64, &mut places) };
+                unsafe {
+                    mover_at(level, size_of::<T>(), first)(to, from, c.as_ptr(), c.len() as i64, &mut places)
+                };
             }
         }
         let mut next = first.to_vec();
@@ -370,13 +435,15 @@ mod tests {
     fn packed<T: Copy + Default + PartialEq + std::fmt::Debug>(elements: &[T], flags: &[u8]) {
         let kept = elements.iter().zip(flags).filter(|(_, f)| **f != 0);
         let wanted: Vec<T> = kept.map(|(x, _)| *x).collect();
-        let mut found = vec![T::default(); wanted.len()];
-        // SAFETY: there are as many flags as elements, and places for those that are kept.
-        let n = unsafe {
-            let (to, from) = (found.as_mut_ptr().cast(), elements.as_ptr().cast());
-            packer(size_of::<T>())(to, from, flags.as_ptr(), flags.len() as i64)
-        };
-        assert_eq!((n as usize, found), (wanted.len(), wanted));
+        for level in levels() {
+            let mut found = vec![T::default(); wanted.len()];
+            // SAFETY: there are as many flags as elements, and places for those that are kept.
+            let n = unsafe {
+                let (to, from) = (found.as_mut_ptr().cast(), elements.as_ptr().cast());
+                packer_at(level, size_of::<T>())(to, from, flags.as_ptr(), flags.len() as i64)
+            };
+            assert_eq!((n as usize, &found), (wanted.len(), &wanted), "{level:?}");
+        }
     }
 
     #[test]

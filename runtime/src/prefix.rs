@@ -5,10 +5,11 @@
 //! on processors that do not have such vectors.
 
 #[cfg(target_arch = "x86_64")]
-mod wide;
+mod avx2;
+#[cfg(target_arch = "x86_64")]
+mod avx512;
 
 use crate::prim::Prim;
-#[cfg(target_arch = "x86_64")]
 use crate::simd::{Level, level};
 
 /// `(to, from, flags, n, before)`: stores the prefixes of `n` numbers, where `before[0]` stands for all numbers before them, and replaces
@@ -46,7 +47,7 @@ impl Operator {
     pub const ALL: [Operator; 3] = [Operator::Add, Operator::Min, Operator::Max];
 }
 
-trait Number: Copy {
+trait Number: Copy + Default {
     fn plus(self, other: Self) -> Self;
     fn least(self, other: Self) -> Self;
     fn most(self, other: Self) -> Self;
@@ -122,57 +123,82 @@ impl Combine for Max {
     }
 }
 
-/// The prefixes of a block of numbers, and before which of them a segment has begun, by doubling distances.
-fn block<T: Number, C: Combine>(x: &mut [T], begun: &mut [bool]) {
-    let mut distance = 1;
-    while distance < x.len() {
-        for i in (distance..x.len()).rev() {
-            if !begun[i] {
-                x[i] = C::of(x[i - distance], x[i]);
-                begun[i] = begun[i - distance];
-            }
-        }
-        distance *= 2;
-    }
-}
-
-/// Blocks of this many numbers. Where no rounding shows how numbers are grouped, each is one.
-const fn block_of<T>(exact: bool) -> usize {
-    if exact { 1 } else { 64 / size_of::<T>() }
-}
-
-/// The scan on a processor without wide vectors.
+/// The scan, one number after the other.
 ///
 /// # Safety
 /// As for [`Prefixes`], for numbers of type `T`; no flags are at address 0.
-unsafe fn narrow<T: Number, C: Combine>(
+#[inline(always)]
+unsafe fn one_by_one<T: Number, C: Combine>(
     (to, from, flags): (*mut T, *const T, *const bool),
     n: usize,
-    exact: bool,
     before: &mut [T; 2],
 ) {
-    let size = block_of::<T>(exact);
-    let mut at = 0;
-    while at < n {
-        // What is left at the end is taken one by one.
-        let count = if at + size <= n { size } else { 1 };
-        let (mut x, mut begun) = ([before[0]; 16], [false; 16]);
-        let (x, begun) = (&mut x[..count], &mut begun[..count]);
-        for i in 0..count {
-            // SAFETY: the number is inside.
-            unsafe {
-                x[i] = *from.add(at + i);
-                begun[i] = !flags.is_null() && *flags.add(at + i);
+    let [mut last, mut all] = *before;
+    for at in 0..n {
+        // SAFETY: the number is inside.
+        unsafe {
+            let x = *from.add(at);
+            let begins = !flags.is_null() && *flags.add(at);
+            last = if begins { x } else { C::of(last, x) };
+            all = if begins { x } else { C::of(all, x) };
+            *to.add(at) = last;
+        }
+    }
+    *before = [last, all];
+}
+
+/// The prefixes of a block of `N` numbers, and before which of them a segment has begun, by doubling distances.
+#[inline(always)]
+fn block<T: Number, C: Combine, const N: usize, const SEGMENTED: bool>(
+    mut x: [T; N],
+    mut begun: [bool; N],
+) -> ([T; N], [bool; N]) {
+    let mut distance = 1;
+    while distance < N {
+        let (y, was) = (x, begun);
+        for i in distance..N {
+            let combined = C::of(y[i - distance], y[i]);
+            x[i] = if SEGMENTED && was[i] { y[i] } else { combined };
+            begun[i] = was[i] | was[i - distance];
+        }
+        distance *= 2;
+    }
+    (x, begun)
+}
+
+/// The scan in blocks of `N` numbers; what is left at the end is taken one by one.
+///
+/// # Safety
+/// As for [`one_by_one`].
+#[inline(always)]
+unsafe fn in_blocks<T: Number, C: Combine, const N: usize, const SEGMENTED: bool>(
+    (to, from, flags): (*mut T, *const T, *const bool),
+    n: usize,
+    before: &mut [T; 2],
+) {
+    let whole = n - n % N;
+    let [mut last, mut all] = *before;
+    for at in (0..whole).step_by(N) {
+        // SAFETY: the numbers and flags are inside.
+        unsafe {
+            let x = from.add(at).cast::<[T; N]>().read();
+            let begun = if SEGMENTED { flags.add(at).cast::<[bool; N]>().read() } else { [false; N] };
+            let (x, begun) = block::<T, C, N, SEGMENTED>(x, begun);
+            let mut prefixes = x;
+            for i in 0..N {
+                prefixes[i] = if SEGMENTED && begun[i] { x[i] } else { C::of(last, x[i]) };
             }
+            to.add(at).cast::<[T; N]>().write(prefixes);
+            let ended = SEGMENTED && begun[N - 1];
+            all = if ended { x[N - 1] } else { C::of(all, x[N - 1]) };
+            last = prefixes[N - 1];
         }
-        block::<T, C>(x, begun);
-        for i in 0..count {
-            // SAFETY: as above.
-            unsafe { *to.add(at + i) = if begun[i] { x[i] } else { C::of(before[0], x[i]) } };
-        }
-        let (last, begun) = (x[count - 1], begun[count - 1]);
-        *before = before.map(|b| if begun { last } else { C::of(b, last) });
-        at += count;
+    }
+    *before = [last, all];
+    // SAFETY: as the caller promises.
+    unsafe {
+        let flags = if SEGMENTED { flags.add(whole) } else { flags };
+        one_by_one::<T, C>((to.add(whole), from.add(whole), flags), n - whole, before);
     }
 }
 
@@ -182,13 +208,19 @@ macro_rules! narrow {
         /// # Safety
         /// As for [`Prefixes`].
         unsafe extern "C" fn scan(to: *mut u8, from: *const u8, flags: *const u8, n: i64, before: *mut u8) {
-            let exact = <$t>::MAX as i64 as $t == <$t>::MAX;
+            // Rounding shows how numbers are grouped: as in a vector of 64 bytes.
+            const ROUNDS: bool = <$t>::MAX as i64 as $t != <$t>::MAX;
+            const BLOCK: usize = 64 / size_of::<$t>();
+            let n = (n & !STREAM) as usize;
             let flags = if $segmented { flags } else { std::ptr::null() };
+            let ends = (to.cast(), from.cast(), flags.cast());
             // SAFETY: as the caller of `Prefixes` promises.
             unsafe {
                 let before = &mut *before.cast::<[$t; 2]>();
-                let n = (n & !STREAM) as usize;
-                narrow::<$t, $operator>((to.cast(), from.cast(), flags.cast()), n, exact, before);
+                match ROUNDS {
+                    true => in_blocks::<$t, $operator, BLOCK, $segmented>(ends, n, before),
+                    false => one_by_one::<$t, $operator>(ends, n, before),
+                }
             }
         }
         scan as Prefixes
@@ -197,14 +229,18 @@ macro_rules! narrow {
 
 /// The best scan of numbers of a type for this processor.
 macro_rules! of_type {
-    ($t:ident, $operator:ident, $segmented:expr) => {
-        match $segmented {
+    ($t:ident, $operator:ident, $segmented:expr, $level:expr) => {
+        match ($level, $segmented) {
             #[cfg(target_arch = "x86_64")]
-            true if level() >= Level::Avx512 => wide::$t::$operator::segmented as Prefixes,
+            (Level::Avx512, true) => avx512::$t::$operator::segmented as Prefixes,
             #[cfg(target_arch = "x86_64")]
-            false if level() >= Level::Avx512 => wide::$t::$operator::plain as Prefixes,
-            true => narrow!($t, $operator, true),
-            false => narrow!($t, $operator, false),
+            (Level::Avx512, false) => avx512::$t::$operator::plain as Prefixes,
+            #[cfg(target_arch = "x86_64")]
+            (Level::Avx2, true) => avx2::$t::$operator::segmented as Prefixes,
+            #[cfg(target_arch = "x86_64")]
+            (Level::Avx2, false) => avx2::$t::$operator::plain as Prefixes,
+            (_, true) => narrow!($t, $operator, true),
+            (_, false) => narrow!($t, $operator, false),
         }
     };
 }
@@ -212,16 +248,21 @@ macro_rules! of_type {
 impl Operator {
     /// The scan of numbers of a type with this operator, for this processor, if it is here.
     pub fn prefixes(self, prim: Prim, segmented: bool) -> Option<Prefixes> {
+        self.prefixes_at(level(), prim, segmented)
+    }
+
+    /// As [`Operator::prefixes`], for a level that the processor has.
+    fn prefixes_at(self, level: Level, prim: Prim, segmented: bool) -> Option<Prefixes> {
         Some(match (self, prim) {
             // What two's complement adds has no sign.
-            (Operator::Add, Prim::I32 | Prim::U32) => of_type!(i32, Add, segmented),
-            (Operator::Add, Prim::I64 | Prim::U64) => of_type!(i64, Add, segmented),
-            (Operator::Add, Prim::F32) => of_type!(f32, Add, segmented),
-            (Operator::Add, Prim::F64) => of_type!(f64, Add, segmented),
-            (Operator::Min, Prim::I32) => of_type!(i32, Min, segmented),
-            (Operator::Min, Prim::I64) => of_type!(i64, Min, segmented),
-            (Operator::Max, Prim::I32) => of_type!(i32, Max, segmented),
-            (Operator::Max, Prim::I64) => of_type!(i64, Max, segmented),
+            (Operator::Add, Prim::I32 | Prim::U32) => of_type!(i32, Add, segmented, level),
+            (Operator::Add, Prim::I64 | Prim::U64) => of_type!(i64, Add, segmented, level),
+            (Operator::Add, Prim::F32) => of_type!(f32, Add, segmented, level),
+            (Operator::Add, Prim::F64) => of_type!(f64, Add, segmented, level),
+            (Operator::Min, Prim::I32) => of_type!(i32, Min, segmented, level),
+            (Operator::Min, Prim::I64) => of_type!(i64, Min, segmented, level),
+            (Operator::Max, Prim::I32) => of_type!(i32, Max, segmented, level),
+            (Operator::Max, Prim::I64) => of_type!(i64, Max, segmented, level),
             // The larger of two flags is set if one is.
             (Operator::Max, Prim::Bool) if !segmented => narrow!(u8, Max, false),
             _ => return None,
@@ -268,6 +309,11 @@ mod tests {
         (to, before)
     }
 
+    /// The levels that this processor has.
+    fn levels() -> impl Iterator<Item = Level> {
+        Level::ALL.into_iter().filter(|l| *l <= Level::detected())
+    }
+
     fn numbers(n: usize) -> (Vec<i64>, Vec<bool>) {
         let numbers = (0..n as i64).map(|i| i * 7919 % 1001 - 500).collect();
         (numbers, (0..n).map(|i| i * 31 % 17 == 3).collect())
@@ -275,48 +321,76 @@ mod tests {
 
     #[test]
     fn prefixes_of_integers() {
-        for n in [0, 1, 15, 16, 17, 100, 512] {
+        for (level, n) in levels().flat_map(|l| [0, 1, 15, 16, 17, 100, 512].map(|n| (l, n))) {
             let (xs, flags) = numbers(n);
-            for op in Operator::ALL {
+            for (op, segmented) in Operator::ALL.into_iter().flat_map(|op| [(op, false), (op, true)]) {
                 let combine = |a: i64, b: i64| match op {
                     Operator::Add => a + b,
                     Operator::Min => a.min(b),
                     Operator::Max => a.max(b),
                 };
-                for segmented in [false, true] {
-                    let mut before = [3, 100];
-                    let mut wanted = Vec::new();
-                    for (x, flag) in xs.iter().zip(&flags) {
-                        let begins = segmented && *flag;
-                        before = before.map(|b| if begins { *x } else { combine(b, *x) });
-                        wanted.push(before[0]);
-                    }
-                    let wide = op.prefixes(Prim::I64, segmented).expect("it is there");
-                    assert_eq!(scanned(wide, &xs, &flags, [3, 100]), (wanted.clone(), before), "{op:?} {n}");
-                    let narrow: Vec<i32> = xs.iter().map(|x| *x as i32).collect();
-                    let f = op.prefixes(Prim::I32, segmented).expect("it is there");
-                    let (found, _) = scanned(f, &narrow, &flags, [3, 100]);
-                    assert_eq!(found, wanted.iter().map(|x| *x as i32).collect::<Vec<_>>());
+                let mut before = [3, 100];
+                let mut wanted = Vec::new();
+                for (x, flag) in xs.iter().zip(&flags) {
+                    let begins = segmented && *flag;
+                    before = before.map(|b| if begins { *x } else { combine(b, *x) });
+                    wanted.push(before[0]);
                 }
+                let f = op.prefixes_at(level, Prim::I64, segmented).expect("it is there");
+                assert_eq!(
+                    scanned(f, &xs, &flags, [3, 100]),
+                    (wanted.clone(), before),
+                    "{level:?} {op:?} {n}"
+                );
+                let small: Vec<i32> = xs.iter().map(|x| *x as i32).collect();
+                let f = op.prefixes_at(level, Prim::I32, segmented).expect("it is there");
+                let (found, _) = scanned(f, &small, &flags, [3, 100]);
+                assert_eq!(
+                    found,
+                    wanted.iter().map(|x| *x as i32).collect::<Vec<_>>(),
+                    "{level:?} {op:?} {n}"
+                );
             }
         }
     }
 
-    /// For the prefixes and for the total alone, the sum is the same to the bit.
+    /// For the prefixes and for the total alone, the sum is the same to the bit, at every level.
     #[test]
     fn sums_of_floats() {
         let (xs, flags) = numbers(300);
         let xs: Vec<f32> = xs.iter().map(|x| *x as f32 / 7.0).collect();
         for segmented in [false, true] {
-            let f = Operator::Add.prefixes(Prim::F32, segmented).expect("it is there");
-            let (prefixes, [last, all]) = scanned(f, &xs, &flags, [0.0, 0.0]);
-            assert_eq!(prefixes[299].to_bits(), last.to_bits());
-            assert_eq!(all.to_bits(), last.to_bits());
+            let sums = |level| {
+                let f = Operator::Add.prefixes_at(level, Prim::F32, segmented).expect("it is there");
+                let (prefixes, [last, all]) = scanned(f, &xs, &flags, [0.0, 0.0]);
+                assert_eq!(prefixes[299].to_bits(), last.to_bits());
+                assert_eq!(all.to_bits(), last.to_bits());
+                prefixes
+            };
+            let prefixes = sums(Level::Baseline);
             let mut exact = 0.0f64;
             for ((x, flag), found) in xs.iter().zip(&flags).zip(&prefixes) {
                 exact = f64::from(*x) + if segmented && *flag { 0.0 } else { exact };
                 assert!((f64::from(*found) - exact).abs() < 1e-2, "{found} {exact}");
             }
+            let bits = |xs: Vec<f32>| xs.into_iter().map(f32::to_bits).collect::<Vec<u32>>();
+            let wanted = bits(prefixes);
+            levels().for_each(|level| assert_eq!(bits(sums(level)), wanted, "{level:?}"));
+        }
+    }
+
+    #[test]
+    fn sums_of_long_floats_are_the_same_at_every_level() {
+        let (xs, flags) = numbers(203);
+        let xs: Vec<f64> = xs.iter().map(|x| *x as f64 / 7.0).chain([-0.0, f64::NAN, 1.0]).collect();
+        let flags: Vec<bool> = flags.into_iter().chain([true, false, true]).collect();
+        for segmented in [false, true] {
+            let sums = |level| {
+                let f = Operator::Add.prefixes_at(level, Prim::F64, segmented).expect("it is there");
+                let (prefixes, ends) = scanned(f, &xs, &flags, [-0.0, 2.0]);
+                prefixes.into_iter().chain(ends).map(f64::to_bits).collect::<Vec<u64>>()
+            };
+            levels().for_each(|level| assert_eq!(sums(level), sums(Level::Baseline), "{level:?}"));
         }
     }
 

@@ -25,6 +25,7 @@ mod tune;
 
 use clap::{Parser, Subcommand};
 use par_native::{input, output, progress};
+use par_runtime::simd::{Level, VARIABLE};
 use status::Status;
 use std::process::ExitCode;
 
@@ -42,8 +43,28 @@ Exit status: 0 success; 1 the program failed or its input is wrong; 2 the progra
 #[derive(Parser)]
 #[command(name = "par", version = env!("PAR_VERSION"), after_help = AFTER_HELP)]
 struct Cli {
+    /// Use vector instructions up to this level only: avx512, avx2 or baseline (also PAR_SIMD)
+    #[arg(long, global = true, value_name = "LEVEL", value_parser = simd)]
+    simd: Option<Level>,
     #[command(subcommand)]
     command: Command,
+}
+
+/// The level of vector instructions with a name.
+fn simd(name: &str) -> Result<Level, String> {
+    let names = Level::ALL.map(Level::name).join(", ");
+    Level::from_name(name).ok_or_else(|| format!("the levels are {names}"))
+}
+
+/// Makes `--simd` known to this process and to those that it starts. A name that `PAR_SIMD` cannot have is an error.
+fn lower_simd(wanted: Option<Level>) -> Result<(), Status> {
+    if let Some(level) = wanted {
+        // SAFETY: no other thread was started yet.
+        unsafe { std::env::set_var(VARIABLE, level.name()) };
+    } else if let Ok(name) = std::env::var(VARIABLE) {
+        simd(&name).map_err(|e| status::fail(&format!("{VARIABLE} is `{name}`; {e}")))?;
+    }
+    Ok(())
 }
 
 #[derive(Subcommand)]
@@ -85,6 +106,9 @@ enum Command {
 fn main() -> ExitCode {
     let cli = Cli::parse();
     ice::install();
+    if let Err(status) = lower_simd(cli.simd) {
+        return ExitCode::from(status as u8);
+    }
     let worker =
         std::thread::Builder::new().name("par".into()).stack_size(STACK).spawn(|| execute(cli.command));
     let status = match worker.map(std::thread::JoinHandle::join) {

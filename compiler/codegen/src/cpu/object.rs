@@ -12,6 +12,7 @@ use cranelift_object::{ObjectBuilder, ObjectModule};
 use par_ir::flat;
 use par_runtime::image::{Image, MAIN, Needs};
 use par_runtime::plan::Plan;
+use par_runtime::simd::{Level, level};
 use std::mem::offset_of;
 use std::sync::Arc;
 
@@ -79,8 +80,21 @@ pub fn isa(processor: Processor, relocatable: bool) -> Result<Arc<dyn TargetIsa>
         flags.set(flag, value).map_err(|e| e.to_string())?;
     }
     let native = matches!(processor, Processor::Native);
-    let builder = cranelift_native::builder_with_options(native).map_err(str::to_string)?;
+    let mut builder = cranelift_native::builder_with_options(native).map_err(str::to_string)?;
+    if cfg!(target_arch = "x86_64") && native {
+        for flag in above(level()) {
+            builder.set(flag, "false").map_err(|e| format!("{flag}: {e}"))?;
+        }
+    }
     builder.finish(settings::Flags::new(flags)).map_err(|e| e.to_string())
+}
+
+/// Cranelift's names of the instructions that are above a level.
+fn above(level: Level) -> impl Iterator<Item = &'static str> {
+    let avx512 = ["has_avx512bitalg", "has_avx512dq", "has_avx512f", "has_avx512vl", "has_avx512vbmi"];
+    let avx2 = ["has_avx", "has_avx2", "has_fma", "has_bmi1", "has_bmi2", "has_lzcnt"];
+    let no_avx512 = avx512.into_iter().filter(move |_| level < Level::Avx512);
+    no_avx512.chain(avx2.into_iter().filter(move |_| level < Level::Avx2))
 }
 
 /// Features that the code needs beyond the processor's architecture, by Cranelift's names.

@@ -1,19 +1,10 @@
-//! Moves with vectors of 64 bytes. The elements of a class are packed in a buffer, which is copied to its place: storing less than a vector
-//! at a time is slow.
+//! Moves with vectors of 64 bytes.
 
-use super::{FAR, Places};
+use super::Places;
+use super::sweep::{by_classes, settle};
 use crate::math::STRIP;
 use std::arch::x86_64::*;
 use std::mem::MaybeUninit;
-
-/// Asks for the lines that the next strip will be stored to, if it is like this one.
-#[inline]
-fn expect<T>(to: *const T, n: usize) {
-    for at in (0..n).step_by(64 / size_of::<T>()) {
-        // SAFETY: what is asked for need not be there.
-        unsafe { _mm_prefetch::<_MM_HINT_ET0>(to.wrapping_add(at).cast()) };
-    }
-}
 
 macro_rules! moves {
     ($name:ident, $sweep:ident, $t:ident, $lanes:literal, $mask:ty, $load:ident, $pack:ident, $classes:ident, $equal:ident, $splat:ident) => {
@@ -29,20 +20,8 @@ macro_rules! moves {
             places: &mut Places,
             first: bool,
         ) -> bool {
-            let sweep = match places.classes {
-                1 => $sweep::<1>,
-                2 => $sweep::<2>,
-                3 => $sweep::<3>,
-                4 => $sweep::<4>,
-                5 => $sweep::<5>,
-                6 => $sweep::<6>,
-                7 => $sweep::<7>,
-                8 => $sweep::<8>,
-                // Going over the elements for each class is no faster than moving one by one.
-                _ => return false,
-            };
             // SAFETY: as the caller promises.
-            unsafe { sweep(to, from, classes, n, places, first) }
+            unsafe { by_classes!($sweep, places.classes, (to, from, classes, n, places, first)) }
         }
 
         /// # Safety
@@ -83,27 +62,8 @@ macro_rules! moves {
                     counts[c] += kept.count_ones() as usize;
                 }
             }
-            if first {
-                places.advance(&counts.map(|n| n as i64));
-            }
-            if !places.is_inside() {
-                // SAFETY: as the caller promises.
-                unsafe { super::one_by_one(to, from, classes, n, places) };
-                return true;
-            }
-            for c in 0..K {
-                // SAFETY: the places are inside, and no other thread has elements of this class for them. Another thread's stray elements
-                // may go there at the same time; Rust has no copy of words that are atomic each, which the instructions of this one are.
-                unsafe {
-                    let head = to.add(places.heads[c] as usize);
-                    head.copy_from_nonoverlapping(packed[c].as_ptr().cast(), counts[c]);
-                }
-            }
-            if places.len as usize * size_of::<$t>() > FAR {
-                for c in 0..K {
-                    expect(to.wrapping_offset(places.next[c] as isize), counts[c]);
-                }
-            }
+            // SAFETY: as the caller promises; so many are packed.
+            unsafe { settle(to, (from, classes, n), (&packed, counts), places, first) };
             true
         }
     };
