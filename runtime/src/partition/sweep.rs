@@ -1,4 +1,4 @@
-//! What moves in vectors share. The elements of a class are packed in a buffer, which is copied to its place: storing less than a vector
+//! Shared parts of moves in vectors. The elements of a class are packed in a buffer, which is copied to its place: storing less than a vector
 //! at a time is slow.
 
 use super::{FAR, Places, Word, one_by_one};
