@@ -397,7 +397,7 @@ mod tests {
         }
     }
 
-    /// Whether the prefixes are asked for or only what all are combined to, the sum is the same to the bit, at every level.
+    /// For the prefixes and for the total alone, the sum is the same to the bit, at every level.
     #[test]
     fn sums_of_floats() {
         let (xs, flags) = numbers(300);
