@@ -77,7 +77,7 @@ fn count(classes: &[u32], most: usize) -> [i64; MOST] {
     counts
 }
 
-/// `(to, from, classes, n, places)`: moves `n` elements, at most [`STRIP`]. The first array that a strip is moved of also counts its elements,
+/// `(to, from, classes, n, places)`: moves `n` elements, at most [`STRIP`](crate::math::STRIP). The first array that a strip is moved of also counts its elements,
 /// for those that come after it.
 pub type Move = unsafe extern "C" fn(*mut u8, *const u8, *const u32, i64, *mut Places);
 
