@@ -184,24 +184,33 @@ unsafe fn one_by_one<T: Number, C: Combine>(
     *before = [last, all];
 }
 
-/// The prefixes of a block of `N` numbers, and masks of those before which a segment has begun, by doubling distances.
+/// Combines each number with the one a distance `D` before it, unless a segment has begun between them. Distance and number are known, so that
+/// the compiler makes vectors of it.
+#[inline(always)]
+fn step<T: Number, C: Combine, const N: usize, const D: usize, const SEGMENTED: bool>(
+    x: &mut [T; N],
+    begun: &mut [T::Mask; N],
+) {
+    let (y, was) = (*x, *begun);
+    for i in D..N {
+        let combined = C::of(y[i - D], y[i]);
+        x[i] = if SEGMENTED { T::choose(was[i], y[i], combined) } else { combined };
+        if SEGMENTED {
+            begun[i] = was[i] | was[i - D];
+        }
+    }
+}
+
+/// The prefixes of a block of `N` numbers, at most 16, and masks of those before which a segment has begun, by doubling distances.
 #[inline(always)]
 fn block<T: Number, C: Combine, const N: usize, const SEGMENTED: bool>(
     mut x: [T; N],
     mut begun: [T::Mask; N],
 ) -> ([T; N], [T::Mask; N]) {
-    let mut distance = 1;
-    while distance < N {
-        let (y, was) = (x, begun);
-        for i in distance..N {
-            let combined = C::of(y[i - distance], y[i]);
-            x[i] = if SEGMENTED { T::choose(was[i], y[i], combined) } else { combined };
-        }
-        if SEGMENTED {
-            (distance..N).for_each(|i| begun[i] = was[i] | was[i - distance]);
-        }
-        distance *= 2;
-    }
+    step::<T, C, N, 1, SEGMENTED>(&mut x, &mut begun);
+    step::<T, C, N, 2, SEGMENTED>(&mut x, &mut begun);
+    step::<T, C, N, 4, SEGMENTED>(&mut x, &mut begun);
+    step::<T, C, N, 8, SEGMENTED>(&mut x, &mut begun);
     (x, begun)
 }
 

@@ -6,7 +6,6 @@
 use super::fresh::Fresh;
 use super::half;
 use super::import::Imports;
-use super::lanes::{self, Segments};
 use super::local::Calls;
 use super::ranges::Ranges;
 use super::scatter::reads;
@@ -15,7 +14,7 @@ use cranelift::prelude::*;
 use cranelift_codegen::ir::{BlockArg, FuncRef, InstructionData, MemFlagsData, Opcode};
 use cranelift_module::Module;
 use par_ir::access::Facts;
-use par_ir::core::{At, Body, Exp, Lambda, LoopForm, Param, Stm};
+use par_ir::core::{At, Body, Exp, Lambda, Param, Stm};
 use par_ir::cost::{Time, operators};
 use par_ir::effects::Effects;
 use par_ir::prim::PrimOp;
@@ -158,7 +157,7 @@ impl<'a> Emitter<'a> {
     }
 
     /// `new` is a version of the array `old`, in the same place.
-    fn same_place(&mut self, new: Var, old: &Atom) -> Result<(), Unsupported> {
+    pub fn same_place(&mut self, new: Var, old: &Atom) -> Result<(), Unsupported> {
         let base = old.var().and_then(|v| self.arrays.get(&v)).copied();
         self.own(new, base.ok_or("an array of a loop or branch is not bound")?);
         Ok(())
@@ -167,7 +166,7 @@ impl<'a> Emitter<'a> {
     /// A body that may run any number of times per element. What it does is counted here; what the outermost body does
     /// is the same for all elements, and the launch counts it. Code that is to count must take this way for every arm
     /// and iteration that the program takes, and for no other: no arm computed for nothing, no iteration of other lanes.
-    fn inner(&mut self, body: &Body) -> Result<Vec<Value>, Unsupported> {
+    pub fn inner(&mut self, body: &Body) -> Result<Vec<Value>, Unsupported> {
         self.count(work::of_body(body));
         self.body(body)
     }
@@ -457,103 +456,7 @@ impl<'a> Emitter<'a> {
         types.into_iter().map(|t| self.b.append_block_param(block, t)).collect()
     }
 
-    fn loop_stm(
-        &mut self,
-        params: &[(Param, Atom)],
-        form: &LoopForm,
-        body: &Body,
-    ) -> Result<Vec<Value>, Unsupported> {
-        let (scalars, arrays): (Vec<&(Param, Atom)>, Vec<_>) =
-            params.iter().partition(|(p, _)| p.ty.is_scalar());
-        for (p, x) in arrays {
-            self.same_place(p.var, x)?;
-        }
-        let initial: Vec<Value> = scalars.iter().map(|(_, x)| self.atom(x)).collect::<Result<_, _>>()?;
-        self.prims.extend(scalars.iter().map(|(p, _)| (p.var, p.ty.prim())));
-        let bind = |e: &mut Self, xs: &[Value]| {
-            e.scalars.extend(scalars.iter().map(|(p, _)| p.var).zip(xs.iter().copied()));
-        };
-        match form {
-            LoopForm::For { index, prim, bound } => {
-                self.prims.insert(*index, *prim);
-                let (zero, bound) = (self.constant(Scalar::zero(*prim)), self.atom(bound)?);
-                let less = if prim.is_signed() { IntCC::SignedLessThan } else { IntCC::UnsignedLessThan };
-                // One position may be all there is, so that nothing else would ever ask whether the run was cancelled.
-                let asks = !self.owned.is_empty() && prim.size() >= 4 && !has_loop(body);
-                let is_widened = asks && prim.size() == 4;
-                // All iterations of a range, if the body is this.
-                let straight = |e: &mut Self, body: &Body, (first, end), state: &[Value], in_groups: bool| {
-                    let iteration = |e: &mut Self, i: Value, state: &[Value]| {
-                        let i = if is_widened { e.b.ins().ireduce(types::I32, i) } else { i };
-                        e.scalars.insert(*index, i);
-                        bind(e, state);
-                        e.inner(body)
-                    };
-                    let groups =
-                        lanes::iterations(params, form, body, e.fresh).filter(|_| in_groups && !e.counting);
-                    let rest = match groups {
-                        Some(groups) => e.iterations(&groups, (first, end), iteration)?,
-                        None => first,
-                    };
-                    e.counted(less, rest, end, state, iteration)
-                };
-                let segments = Segments::of_loop(self, params, form, body).filter(|_| !self.counting);
-                let iterations = |e: &mut Self, first: Value, end: Value, state: &[Value]| match &segments {
-                    Some(segments) => e.segments(segments, (first, end), &mut |e, body, ends, in_groups| {
-                        straight(e, body, ends, &[], in_groups).map(|_| ())
-                    }),
-                    None => straight(e, body, (first, end), state, true),
-                };
-                if asks {
-                    // Counted in 64 bits, where a few iterations too many are no overflow.
-                    let (zero, bound) = match (is_widened, prim.is_signed()) {
-                        (true, true) => (self.i64(0), self.b.ins().sextend(types::I64, bound)),
-                        (true, false) => (self.i64(0), self.b.ins().uextend(types::I64, bound)),
-                        _ => (zero, bound),
-                    };
-                    return self.counted_by(
-                        tuning::CANCEL_ITERATIONS,
-                        less,
-                        zero,
-                        bound,
-                        &initial,
-                        |e, first, state| {
-                            let left = e.b.ins().isub(bound, first);
-                            let many = e.b.ins().icmp_imm_u(
-                                IntCC::UnsignedGreaterThan,
-                                left,
-                                tuning::CANCEL_ITERATIONS,
-                            );
-                            let next = e.b.ins().iadd_imm_s(first, tuning::CANCEL_ITERATIONS);
-                            let end = e.b.ins().select(many, next, bound);
-                            iterations(e, first, end, state)
-                        },
-                    );
-                }
-                iterations(self, zero, bound, &initial)
-            }
-            LoopForm::While(cond) => {
-                bind(self, &initial);
-                let enter = self.single(cond)?;
-                let (again, exit) = (self.b.create_block(), self.b.create_block());
-                let state = self.params_like(again, &initial);
-                let last = self.params_like(exit, &initial);
-                self.b.ins().brif(enter, again, &args(&initial), exit, &args(&initial));
-                self.b.switch_to_block(again);
-                bind(self, &state);
-                let next = self.inner(body)?;
-                self.loops += 1;
-                self.poll();
-                bind(self, &next);
-                let repeat = self.single(cond)?;
-                self.b.ins().brif(repeat, again, &args(&next), exit, &args(&next));
-                self.b.switch_to_block(exit);
-                Ok(last)
-            }
-        }
-    }
-
-    fn single(&mut self, cond: &Body) -> Result<Value, Unsupported> {
+    pub fn single(&mut self, cond: &Body) -> Result<Value, Unsupported> {
         self.inner(cond)?.first().copied().ok_or_else(|| "a condition without result".into())
     }
 
@@ -628,11 +531,6 @@ impl<'a> Emitter<'a> {
         let id = self.imports.declare(module, call::symbol(op), signature);
         module.declare_func_in_func(id, self.b.func)
     }
-}
-
-fn has_loop(body: &Body) -> bool {
-    let inside = |s: &Stm| matches!(s.exp, Exp::Loop { .. }) || s.exp.own_bodies().into_iter().any(has_loop);
-    body.stms.iter().any(inside)
 }
 
 /// How a scalar is passed: narrow integers are extended by the caller.

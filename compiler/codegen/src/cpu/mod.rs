@@ -13,6 +13,7 @@ mod jit;
 mod kernel;
 mod lanes;
 mod local;
+mod loops;
 mod object;
 mod outputs;
 mod pack;

@@ -50,6 +50,15 @@ pub(crate) struct Owned {
     pub out: Var,
 }
 
+/// The earliest place where an expression may be evaluated.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    /// Once per row, if it depends on nothing else.
+    Row,
+    /// In the body, behind the checks before it: it may be defined only because they passed.
+    Body,
+}
+
 /// An open kernel over the positions of a level.
 pub(crate) struct Group {
     pub level: LevelId,
@@ -79,8 +88,6 @@ pub(crate) struct Group {
     captures: Option<Vec<Capture>>,
     /// Holds statements that may fail.
     pub checks: bool,
-    /// Expressions evaluated now stay where they are, behind the checks before them, even if they depend on the row only.
-    pinned: bool,
 }
 
 impl Flattener<'_> {
@@ -108,7 +115,6 @@ impl Flattener<'_> {
             arrays: HashMap::new(),
             captures: None,
             checks: false,
-            pinned: false,
         };
         g.scopes[0].known.insert(Ex::Pos(level), g.pos.into());
         if let Some(p) = rows {
@@ -161,6 +167,15 @@ impl Flattener<'_> {
 
     /// Evaluates an expression inside the kernel.
     pub(crate) fn eval(&mut self, g: &mut Group, ex: &Ex) -> Atom {
+        self.eval_from(g, Place::Row, ex)
+    }
+
+    /// Evaluates an expression that is defined only because checks before it passed.
+    pub(crate) fn eval_checked(&mut self, g: &mut Group, ex: &Ex) -> Atom {
+        self.eval_from(g, Place::Body, ex)
+    }
+
+    fn eval_from(&mut self, g: &mut Group, place: Place, ex: &Ex) -> Atom {
         if let Ex::Atom(a) = ex {
             return *a;
         }
@@ -170,36 +185,35 @@ impl Flattener<'_> {
         if g.captures.is_some() && mentions_position(ex) {
             return self.capture(g, ex);
         }
-        let in_prologue =
-            g.rows.is_some() && !g.pinned && g.is_row_level(ex) && !mentions_position_of(ex, g.level);
+        let in_prologue = g.may_hoist(place) && g.is_row_level(ex) && !mentions_position_of(ex, g.level);
         let atom = match ex {
             Ex::Atom(a) => *a,
-            Ex::Pos(l) => self.eval_pos(g, *l),
+            Ex::Pos(l) => self.eval_pos(g, place, *l),
             Ex::Local(l) => {
                 let start = self.start_of(*l);
-                let p = self.eval(g, &Ex::Pos(*l));
-                let s = self.eval(g, &start);
+                let p = self.eval_from(g, place, &Ex::Pos(*l));
+                let s = self.eval_from(g, place, &start);
                 self.arith(g, in_prologue, BinOp::Sub, p, s)
             }
-            Ex::Add(a, b) => self.eval_arith(g, in_prologue, BinOp::Add, a, b),
-            Ex::Sub(a, b) => self.eval_arith(g, in_prologue, BinOp::Sub, a, b),
-            Ex::Mul(a, b) => self.eval_arith(g, in_prologue, BinOp::Mul, a, b),
-            Ex::Op(op, a, b) => self.eval_arith(g, in_prologue, *op, a, b),
+            Ex::Add(a, b) => self.eval_arith(g, place, in_prologue, BinOp::Add, a, b),
+            Ex::Sub(a, b) => self.eval_arith(g, place, in_prologue, BinOp::Sub, a, b),
+            Ex::Mul(a, b) => self.eval_arith(g, place, in_prologue, BinOp::Mul, a, b),
+            Ex::Op(op, a, b) => self.eval_arith(g, place, in_prologue, *op, a, b),
             Ex::Off(d, i) => {
                 let off = self.builder.offsets(*d);
-                let i = self.eval(g, i);
+                let i = self.eval_from(g, place, i);
                 self.load(g, in_prologue, off, Prim::I64, i)
             }
             Ex::Len(d, i) => {
                 let off = self.builder.offsets(*d);
-                let i = self.eval(g, i);
+                let i = self.eval_from(g, place, i);
                 let lo = self.load(g, in_prologue, off, Prim::I64, i);
                 let next = self.arith(g, in_prologue, BinOp::Add, i, Atom::i64(1));
                 let hi = self.load(g, in_prologue, off, Prim::I64, next);
                 self.arith(g, in_prologue, BinOp::Sub, hi, lo)
             }
             Ex::Load(a, p, i) => {
-                let i = self.eval(g, i);
+                let i = self.eval_from(g, place, i);
                 self.load(g, in_prologue, *a, *p, i)
             }
         };
@@ -209,22 +223,14 @@ impl Flattener<'_> {
         atom
     }
 
-    fn eval_arith(&mut self, g: &mut Group, pro: bool, op: BinOp, a: &Ex, b: &Ex) -> Atom {
-        let a = self.eval(g, a);
-        let b = self.eval(g, b);
+    fn eval_arith(&mut self, g: &mut Group, place: Place, pro: bool, op: BinOp, a: &Ex, b: &Ex) -> Atom {
+        let a = self.eval_from(g, place, a);
+        let b = self.eval_from(g, place, b);
         self.arith(g, pro, op, a, b)
     }
 
-    /// Evaluates an expression that is defined only because checks before it passed.
-    pub(crate) fn eval_checked(&mut self, g: &mut Group, ex: &Ex) -> Atom {
-        let before = std::mem::replace(&mut g.pinned, true);
-        let a = self.eval(g, ex);
-        g.pinned = before;
-        a
-    }
-
     /// A position above the kernel's own, from the position below it.
-    fn eval_pos(&mut self, g: &mut Group, level: LevelId) -> Atom {
+    fn eval_pos(&mut self, g: &mut Group, place: Place, level: LevelId) -> Atom {
         if self.shapes.is_root(level) {
             return Atom::i64(0);
         }
@@ -233,12 +239,12 @@ impl Flattener<'_> {
             assert!(!self.shapes.is_root(child), "internal error in flatten: a position outside the nest");
             child = self.shapes.parent(child);
         }
-        let pro = g.rows.is_some() && !g.pinned && child != g.level;
+        let pro = g.may_hoist(place) && child != g.level;
         if g.outer.iter().any(|(l, _)| *l == level) {
             let start = self.start_of(level);
-            return self.eval_arith(g, pro, BinOp::Add, &start, &Ex::Local(level));
+            return self.eval_arith(g, place, pro, BinOp::Add, &start, &Ex::Local(level));
         }
-        let p = self.eval(g, &Ex::Pos(child));
+        let p = self.eval_from(g, place, &Ex::Pos(child));
         match self.shapes.level(child).kind.clone() {
             Kind::Dim(FDim::Size(m)) => {
                 let op = PrimOp::Bin(BinOp::Quot, Prim::I64);
@@ -533,6 +539,11 @@ impl Flattener<'_> {
 }
 
 impl Group {
+    /// True if what depends on the row only may go to the prologue.
+    fn may_hoist(&self, place: Place) -> bool {
+        self.rows.is_some() && place == Place::Row
+    }
+
     fn known(&self, ex: &Ex) -> Option<Atom> {
         self.scopes
             .iter()

@@ -1,0 +1,156 @@
+//! Loops inside kernel bodies.
+
+use super::emit::{Emitter, Unsupported, args};
+use super::lanes::{self, Segments};
+use cranelift::prelude::*;
+use par_ir::core::{Body, Exp, LoopForm, Param, Stm};
+use par_ir::ty::Atom;
+use par_ir::{Prim, Scalar, Var, tuning};
+
+/// A counted loop, and how its iterations run.
+struct Counted<'l> {
+    params: &'l [(Param, Atom)],
+    form: &'l LoopForm,
+    body: &'l Body,
+    index: Var,
+    less: IntCC,
+    /// The counter has 32 bits, but is counted in 64.
+    is_widened: bool,
+    /// Parts of the range in which the body is another one.
+    segments: Option<Segments>,
+}
+
+/// Scalars among a loop's parameters. The others are arrays, all versions of which are in one place.
+fn scalars(params: &[(Param, Atom)]) -> impl Iterator<Item = &(Param, Atom)> {
+    params.iter().filter(|(p, _)| p.ty.is_scalar())
+}
+
+fn has_loop(body: &Body) -> bool {
+    let inside = |s: &Stm| matches!(s.exp, Exp::Loop { .. }) || s.exp.own_bodies().into_iter().any(has_loop);
+    body.stms.iter().any(inside)
+}
+
+impl<'a> Emitter<'a> {
+    /// The final values of a loop's scalars.
+    pub fn loop_stm(
+        &mut self,
+        params: &[(Param, Atom)],
+        form: &LoopForm,
+        body: &Body,
+    ) -> Result<Vec<Value>, Unsupported> {
+        for (p, x) in params.iter().filter(|(p, _)| !p.ty.is_scalar()) {
+            self.same_place(p.var, x)?;
+        }
+        let initial: Vec<Value> = scalars(params).map(|(_, x)| self.atom(x)).collect::<Result<_, _>>()?;
+        self.prims.extend(scalars(params).map(|(p, _)| (p.var, p.ty.prim())));
+        let (index, prim, bound) = match form {
+            LoopForm::For { index, prim, bound } => (*index, *prim, self.atom(bound)?),
+            LoopForm::While(cond) => return self.while_loop(params, cond, body, &initial),
+        };
+        self.prims.insert(index, prim);
+        let zero = self.constant(Scalar::zero(prim));
+        // One position may be all there is, so that nothing else would ever ask whether the run was cancelled.
+        let asks = !self.owned.is_empty() && prim.size() >= 4 && !has_loop(body);
+        let less = if prim.is_signed() { IntCC::SignedLessThan } else { IntCC::UnsignedLessThan };
+        let is_widened = asks && prim.size() == 4;
+        let segments = Segments::of_loop(self, params, form, body).filter(|_| !self.counting);
+        let counted = Counted { params, form, body, index, less, is_widened, segments };
+        match asks {
+            true => self.polling_loop(&counted, prim, bound, &initial),
+            false => self.counted_loop(&counted, (zero, bound), &initial),
+        }
+    }
+
+    fn bind_state(&mut self, params: &[(Param, Atom)], xs: &[Value]) {
+        self.scalars.extend(scalars(params).map(|(p, _)| p.var).zip(xs.iter().copied()));
+    }
+
+    /// The iterations of a range, in segments if there are such.
+    fn counted_loop(
+        &mut self,
+        counted: &Counted,
+        ends: (Value, Value),
+        state: &[Value],
+    ) -> Result<Vec<Value>, Unsupported> {
+        match &counted.segments {
+            Some(segments) => self.segments(segments, ends, &mut |e, body, ends, in_groups| {
+                e.straight_loop(counted, body, ends, &[], in_groups).map(|_| ())
+            }),
+            None => self.straight_loop(counted, counted.body, ends, state, true),
+        }
+    }
+
+    /// The iterations of a range with this body: first in groups, if they can be, then one by one.
+    fn straight_loop(
+        &mut self,
+        counted: &Counted,
+        body: &Body,
+        (first, end): (Value, Value),
+        state: &[Value],
+        in_groups: bool,
+    ) -> Result<Vec<Value>, Unsupported> {
+        let Counted { params, form, index, less, is_widened, .. } = counted;
+        let iteration = |e: &mut Self, i: Value, state: &[Value]| {
+            let i = if *is_widened { e.b.ins().ireduce(types::I32, i) } else { i };
+            e.scalars.insert(*index, i);
+            e.bind_state(params, state);
+            e.inner(body)
+        };
+        let groups =
+            lanes::iterations(params, form, body, self.fresh).filter(|_| in_groups && !self.counting);
+        let rest = match groups {
+            Some(groups) => self.iterations(&groups, (first, end), iteration)?,
+            None => first,
+        };
+        self.counted(*less, rest, end, state, iteration)
+    }
+
+    /// A counted loop that asks after some iterations whether the run was cancelled. It is counted in 64 bits, where a few iterations too
+    /// many are no overflow.
+    fn polling_loop(
+        &mut self,
+        counted: &Counted,
+        prim: Prim,
+        bound: Value,
+        initial: &[Value],
+    ) -> Result<Vec<Value>, Unsupported> {
+        let (many, zero) = (tuning::CANCEL_ITERATIONS, self.i64(0));
+        let bound = match (counted.is_widened, prim.is_signed()) {
+            (true, true) => self.b.ins().sextend(types::I64, bound),
+            (true, false) => self.b.ins().uextend(types::I64, bound),
+            _ => bound,
+        };
+        self.counted_by(many, counted.less, zero, bound, initial, |e, first, state| {
+            let left = e.b.ins().isub(bound, first);
+            let is_more = e.b.ins().icmp_imm_u(IntCC::UnsignedGreaterThan, left, many);
+            let next = e.b.ins().iadd_imm_s(first, many);
+            let end = e.b.ins().select(is_more, next, bound);
+            e.counted_loop(counted, (first, end), state)
+        })
+    }
+
+    fn while_loop(
+        &mut self,
+        params: &[(Param, Atom)],
+        cond: &Body,
+        body: &Body,
+        initial: &[Value],
+    ) -> Result<Vec<Value>, Unsupported> {
+        self.bind_state(params, initial);
+        let enter = self.single(cond)?;
+        let (again, exit) = (self.b.create_block(), self.b.create_block());
+        let state = self.params_like(again, initial);
+        let last = self.params_like(exit, initial);
+        self.b.ins().brif(enter, again, &args(initial), exit, &args(initial));
+        self.b.switch_to_block(again);
+        self.bind_state(params, &state);
+        let next = self.inner(body)?;
+        self.loops += 1;
+        self.poll();
+        self.bind_state(params, &next);
+        let repeat = self.single(cond)?;
+        self.b.ins().brif(repeat, again, &args(&next), exit, &args(&next));
+        self.b.switch_to_block(exit);
+        Ok(last)
+    }
+}
