@@ -34,7 +34,7 @@ pub fn find(kernel: &Kernel, captures: &[Var]) -> Option<Contraction> {
             finder.of_reduction(kernel, combine)
         }
         KernelKind::Map(outs) => match outs.as_slice() {
-            [Out::Elem(prim)] => {
+            [Out::Elem(prim)] if ends_in_loop(&kernel.body.stms) => {
                 let facts = Facts::default();
                 Finder { access: Access::of(kernel, &facts), captures }.of_map(kernel, *prim)
             }
@@ -42,6 +42,10 @@ pub fn find(kernel: &Kernel, captures: &[Var]) -> Option<Contraction> {
         },
         _ => None,
     }
+}
+
+fn ends_in_loop(stms: &[Stm]) -> bool {
+    stms.last().is_some_and(|s| matches!(s.exp, Exp::Loop { .. }))
 }
 
 /// Where the elements come from that a kernel only copies, row by row, if that is far apart.

@@ -10,6 +10,7 @@ use par_ir::Prim;
 use par_ir::core::Lambda;
 use par_ir::flat::{After, KernelKind};
 use par_ir::tuning;
+use std::rc::Rc;
 
 /// Uses of a scan's prefixes.
 enum Prefixes<'k> {
@@ -20,7 +21,7 @@ enum Prefixes<'k> {
 
 /// How a reduction is done on groups of positions.
 struct InLanes<'k> {
-    plan: Plan,
+    plan: Rc<Plan>,
     /// Its elements have fewer bits than its results.
     sums: Option<&'k Sums>,
 }
@@ -30,11 +31,11 @@ impl InLanes<'_> {
         // Rows may be shorter than a stretch.
         let is_flat = info.kernel.space.as_flat().is_some();
         if let Some(sums) = info.scheduled.and_then(|s| s.sums.as_ref()).filter(|_| is_flat)
-            && let Some(plan) = lanes::plan(&KernelInfo::of_stage(&sums.kernel))
+            && let Some(plan) = KernelInfo::of_stage(&sums.kernel).lanes()
         {
             return Some(InLanes { plan, sums: Some(sums) });
         }
-        lanes::plan(info).map(|plan| InLanes { plan, sums: None })
+        info.lanes().map(|plan| InLanes { plan, sums: None })
     }
 }
 

@@ -17,7 +17,7 @@
 //! results, whose element `pos` is a partial result instead of the body's.
 
 use super::emit::{Base, Emitter, Unsupported, input};
-use super::lanes::{Group, Plan};
+use super::lanes::{self, Group, Plan};
 use super::outputs::words;
 use super::prefix::Strips;
 use super::scatter::Scattering;
@@ -30,6 +30,7 @@ use par_ir::visit::Code as _;
 use par_ir::{Prim, Var};
 use par_runtime::plan::EnvLayout;
 use std::collections::HashMap;
+use std::rc::Rc;
 
 /// Part of a kernel that a function computes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -112,14 +113,20 @@ impl<'k> KernelInfo<'k> {
         }
     }
 
-    /// As if the body were another one.
+    /// How positions of the kernel run in groups, if that pays: found out once.
+    pub fn lanes(&self) -> Option<Rc<Plan>> {
+        let found = || lanes::plan(self).map(Rc::new);
+        self.scheduled.map_or_else(found, |s| s.lanes.get_or_init(found).clone())
+    }
+
+    /// As if the body were another one, in one loop.
     pub fn with_kernel<'n>(&self, kernel: &'n Kernel) -> KernelInfo<'n>
     where
         'k: 'n,
     {
         let (captures, combined, elems) = (self.captures.clone(), self.combined.clone(), self.elems.clone());
-        let KernelInfo { whole, scheduled, scattering, layout, .. } = *self;
-        KernelInfo { whole, kernel, scheduled, scattering, captures, layout, combined, elems }
+        let KernelInfo { whole, scattering, layout, .. } = *self;
+        KernelInfo { whole, kernel, scheduled: None, scattering, captures, layout, combined, elems }
     }
 
     /// The roles of the functions that this kernel needs.

@@ -125,8 +125,8 @@ impl<'t, M: Module> Compiler<'t, M> {
             roles.push((*role, CodeId(self.functions.len() as u32)));
             self.functions.push(function);
         }
+        let schedule = scheduled.as_ref().map_or(Schedule::Scalar, |s| schedule::of(&info, s));
         let KernelInfo { captures, layout, combined, elems, .. } = info;
-        let schedule = scheduled.map_or(Schedule::Scalar, |s| schedule::of(kernel, &s, &captures));
         let (name, recursive) = (name.into(), !callees.is_empty());
         Ok(Functions { name, captures, layout, checks, recursive, combined, elems, schedule, roles })
     }

@@ -2,10 +2,11 @@
 
 use super::emit::{Base, Unsupported};
 use super::kernel::{KernelEmitter, array_prim};
-use super::lanes::{self, Plan, Segments};
+use super::lanes::{Plan, Segments};
 use cranelift::prelude::*;
 use par_ir::flat::{Kernel, Out};
 use par_ir::{Prim, Var};
+use std::rc::Rc;
 
 /// Where a result of a map goes.
 #[derive(Clone)]
@@ -95,8 +96,8 @@ impl KernelEmitter<'_, '_, '_> {
         (start, end): (Value, Value),
         in_segments: bool,
     ) -> Result<(), Unsupported> {
-        let plan = lanes::plan(self.info).filter(|_| !self.e.counting);
-        let shorter = plan.as_ref().filter(|_| in_segments).and_then(Plan::shorter);
+        let plan = self.info.lanes().filter(|_| !self.e.counting);
+        let shorter = plan.as_ref().filter(|_| in_segments).and_then(|p| p.shorter()).map(Rc::new);
         let mut rest = start;
         for plan in [plan, shorter].into_iter().flatten() {
             rest = self.map_groups(&plan, targets, rest, end)?;

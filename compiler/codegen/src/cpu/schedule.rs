@@ -14,7 +14,7 @@
 
 use super::fresh::Fresh;
 use super::kernel::KernelInfo;
-use super::lanes;
+use super::lanes::Plan;
 use super::pack::{self, Packing};
 use super::partition::{self, Moves};
 use super::prefix::{self, Strips};
@@ -29,7 +29,9 @@ use par_ir::verify::verify_flat;
 use par_ir::visit::Code as _;
 use par_ir::{Var, print};
 use par_runtime::plan::{self, Step};
+use std::cell::OnceCell;
 use std::collections::HashMap;
+use std::rc::Rc;
 
 /// The steps of a kernel.
 #[derive(Default)]
@@ -55,6 +57,8 @@ pub struct Scheduled {
     pub scattering: Option<Scattering>,
     /// The last loop's sums with fewer bits.
     pub sums: Option<Sums>,
+    /// How the last loop runs in groups, if that pays; set when it is asked for.
+    pub lanes: OnceCell<Option<Rc<Plan>>>,
 }
 
 impl Scheduled {
@@ -107,7 +111,7 @@ impl<'p> Scheduler<'p> {
     /// The steps of a kernel.
     pub fn steps(&self, kernel: &Kernel) -> Scheduled {
         let steps = self.cut(kernel);
-        let mut scheduled = Scheduled { steps, scattering: None, sums: None };
+        let mut scheduled = Scheduled { steps, ..Scheduled::default() };
         let last = match &scheduled.steps {
             Steps::Scan(strips) => &strips.consume,
             _ => scheduled.last(kernel),
@@ -176,8 +180,9 @@ impl<'p> Scheduler<'p> {
     }
 }
 
-/// The schedule of a kernel that runs in these steps, as the plan stores it.
-pub fn of(kernel: &Kernel, scheduled: &Scheduled, captures: &[Var]) -> plan::Schedule {
+/// The schedule of a kernel, as the plan stores it.
+pub fn of(info: &KernelInfo, scheduled: &Scheduled) -> plan::Schedule {
+    let (kernel, captures) = (info.whole, &info.captures);
     if let Some(moves) = scheduled.partition() {
         return plan::Schedule::Partition(moves.plan.clone());
     }
@@ -202,7 +207,7 @@ pub fn of(kernel: &Kernel, scheduled: &Scheduled, captures: &[Var]) -> plan::Sch
     }
     // The code of a scan that only reduces may be in lanes; the scan itself takes one element after the other.
     let is_scan = matches!(kernel.kind, KernelKind::Scan { .. });
-    match lanes::plan(&KernelInfo::of_stage(kernel)).filter(|_| !is_scan) {
+    match info.lanes().filter(|_| !is_scan) {
         Some(groups) => plan::Schedule::Lanes(groups.lanes()),
         None => plan::Schedule::Scalar,
     }
@@ -213,8 +218,12 @@ pub fn schedules(program: &flat::Program) -> Vec<(u32, plan::Schedule)> {
     let types = free::types(program);
     let fresh = Fresh::new(&program.vars);
     let scheduler = Scheduler::new(&types, &program.locals, &fresh);
-    let kernels = crate::plan::kernels(program).into_iter();
-    kernels.map(|(n, _, k)| (n, of(k, &scheduler.steps(k), &free::captures(k)))).collect()
+    let schedule = |stm: &flat::Stm, kernel: &Kernel| {
+        let scheduled = scheduler.steps(kernel);
+        let pattern: Vec<Ty> = stm.pat.iter().map(|p| p.ty).collect();
+        of(&KernelInfo::new(kernel, Some(&scheduled), &pattern), &scheduled)
+    };
+    crate::plan::kernels(program).into_iter().map(|(n, stm, k)| (n, schedule(stm, k))).collect()
 }
 
 /// Each kernel of a program, as text, and after it its schedule.

@@ -37,14 +37,17 @@ pub struct Sums {
 /// The kernel with fewer bits in its sums, if that can be.
 pub fn sums(kernel: &Kernel, fresh: &Fresh) -> Option<Sums> {
     let (KernelKind::Reduce { op, .. } | KernelKind::Scan { op, .. }) = &kernel.kind else { return None };
-    let facts = Facts::default();
-    let mut narrower = Narrower::new(kernel, &facts, fresh);
     let k = op.params.len() / 2;
     let is_sum = |i: usize| {
         let is_result = |s: &&Stm| s.pat.iter().any(|p| Some(p.var) == op.body.results[i].var());
         let stm = op.body.stms.iter().find(is_result)?;
         matches!(stm.exp, Exp::Prim(PrimOp::Bin(BinOp::Add, Prim::I64), _)).then_some(())
     };
+    if (0..k).all(|i| is_sum(i).is_none()) {
+        return None;
+    }
+    let facts = Facts::default();
+    let mut narrower = Narrower::new(kernel, &facts, fresh);
     let small = |r: Interval| -LARGEST <= r.least && r.most <= LARGEST;
     let results = &kernel.body.results[..k.min(kernel.body.results.len())];
     let narrow: Vec<bool> = (0..results.len())
