@@ -9,7 +9,7 @@
 //! map    ys[pos] = xs[pos] + 1                 lanes: 8
 //! ```
 //!
-//! What a step computes is a kernel of FLAT again, a map into the buffers of a strip, so that code for it is made as for any other. Kernels that
+//! A step that computes is a map kernel of FLAT with the buffers of a strip as outputs, compiled like any other kernel. Kernels that
 //! count their work run one position after the other.
 
 use super::fresh::Fresh;

@@ -96,7 +96,7 @@ pub fn without_updates(states: &[Option<Var>], body: &Body) -> Option<Body> {
     versions.iter().all(|v| !body.mentions(*v)).then_some(body)
 }
 
-/// What an iteration reads of the arrays, besides the elements that it writes; none, if something cannot be told before the loop.
+/// Reads of an iteration from the updated arrays, other than of the elements that it writes; none if the indices of one are not known before the loop.
 fn reads(arrays: &[Var], body: &Body, affine: &mut Affine) -> Option<Vec<Read>> {
     let (mut found, mut all_known) = (Vec::new(), true);
     for_each_read(body, &mut |arr, index| {
@@ -142,7 +142,7 @@ impl Emitter<'_> {
         Ok(at)
     }
 
-    /// Whether no iteration reads what an earlier one has written; none: it is known.
+    /// Run-time condition: iterations are independent, since none reads an element that an earlier one writes. None if that is known.
     fn may_group(
         &mut self,
         iterations: &Iterations,

@@ -38,7 +38,7 @@ pub struct Segments {
     /// Errors are at these positions.
     is_map: bool,
     case: Case,
-    /// What it is without segments.
+    /// The loop body before the index range was cut into segments.
     whole: Body,
 }
 
