@@ -357,8 +357,6 @@ pub enum Step {
     Scatter(usize),
     /// Keeps so many arrays' elements where a flag is set.
     Pack(usize),
-    /// Puts the elements of so many arrays behind those of their class.
-    Move(usize),
 }
 
 impl fmt::Display for Schedule {
@@ -390,7 +388,6 @@ impl fmt::Display for Step {
             Step::Store => write!(f, "store"),
             Step::Scatter(_) => write!(f, "scatter"),
             Step::Pack(_) => write!(f, "pack"),
-            Step::Move(_) => write!(f, "move"),
         }
     }
 }
