@@ -107,7 +107,8 @@ words!(u8: AtomicU8, u16: AtomicU16, u32: AtomicU32, u64: AtomicU64);
 ///
 /// # Safety
 /// As for [`Move`]: there are so many elements and classes, and the array `to` has the length that `places` says.
-unsafe fn one_by_one<T: Word>(to: *mut T, from: *const T, classes: *const u32, n: usize, places: &Places) {
+unsafe fn one_by_one<T: Word>(strip: &Strip<T>) {
+    let Strip { to, from, classes, n, ref places, .. } = *strip;
     let mut next = places.heads;
     for i in 0..n {
         // SAFETY: as the caller promises.
@@ -124,28 +125,35 @@ unsafe fn one_by_one<T: Word>(to: *mut T, from: *const T, classes: *const u32, n
     }
 }
 
-/// Moves elements with ordinary instructions, and counts them if they are the `first` of their strip.
+/// A strip on its way: what is moved, and where to.
 ///
-/// # Safety
-/// As for [`Move`].
-unsafe fn plainly<T: Word>(
+/// Whoever makes one promises what the caller of a [`Move`] does.
+struct Strip<'p, T> {
     to: *mut T,
     from: *const T,
     classes: *const u32,
+    /// Elements, at most [`STRIP`](crate::math::STRIP).
     n: usize,
-    places: &mut Places,
+    places: &'p mut Places,
+    /// The first array of the strip, which counts its elements.
     first: bool,
-) {
+}
+
+/// Moves elements with ordinary instructions, and counts them if they are the first of their strip.
+///
+/// # Safety
+/// As for [`Move`].
+unsafe fn plainly<T: Word>(strip: &mut Strip<T>) {
     // SAFETY: as the caller promises.
     unsafe {
-        if sweep::few(to, from, classes, n, places, first) {
+        if sweep::few(strip) {
             return;
         }
-        if first {
-            let counts = count(std::slice::from_raw_parts(classes, n), places.classes);
-            places.advance(&counts[..places.classes]);
+        if strip.first {
+            let counts = count(std::slice::from_raw_parts(strip.classes, strip.n), strip.places.classes);
+            strip.places.advance(&counts[..strip.places.classes]);
         }
-        one_by_one::<T>(to, from, classes, n, places);
+        one_by_one(strip);
     }
 }
 
@@ -164,15 +172,15 @@ macro_rules! moves {
         ) {
             // SAFETY: as the caller promises.
             unsafe {
-                let places = &mut *places;
                 let (to, from, n) = (to.cast(), from.cast(), n as usize);
+                let mut strip = Strip::<$t> { to, from, classes, n, places: &mut *places, first: FIRST };
                 $(
                     #[cfg(target_arch = "x86_64")]
-                    if LEVEL == Level::$level as u8 && $vectors(to, from, classes, n, places, FIRST) {
+                    if LEVEL == Level::$level as u8 && $vectors(&mut strip) {
                         return;
                     }
                 )*
-                plainly::<$t>(to, from, classes, n, places, FIRST);
+                plainly(&mut strip);
             }
         }
     };

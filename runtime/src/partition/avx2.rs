@@ -1,6 +1,6 @@
 //! Moves with vectors of 32 bytes, whose lanes are packed by a permutation from a table.
 
-use super::Places;
+use super::Strip;
 use super::sweep::{by_classes, settle};
 use crate::math::STRIP;
 use std::arch::x86_64::*;
@@ -88,29 +88,16 @@ macro_rules! moves {
         ///
         /// # Safety
         /// As for [`super::Move`]; the processor has the instructions.
-        pub unsafe fn $name(
-            to: *mut $t,
-            from: *const $t,
-            classes: *const u32,
-            n: usize,
-            places: &mut Places,
-            first: bool,
-        ) -> bool {
+        pub unsafe fn $name(strip: &mut Strip<$t>) -> bool {
             // SAFETY: as the caller promises.
-            unsafe { by_classes!($sweep, places.classes, (to, from, classes, n, places, first)) }
+            unsafe { by_classes!($sweep, strip) }
         }
 
         /// # Safety
         /// As for [`super::Move`]; the processor has the instructions.
         #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
-        unsafe fn $sweep<const K: usize>(
-            to: *mut $t,
-            from: *const $t,
-            classes: *const u32,
-            n: usize,
-            places: &mut Places,
-            first: bool,
-        ) -> bool {
+        unsafe fn $sweep<const K: usize>(strip: &mut Strip<$t>) -> bool {
+            let Strip { from, classes, n, .. } = *strip;
             // A whole vector is stored where the last element goes.
             let mut packed = [const { [const { MaybeUninit::<$t>::uninit() }; STRIP + $lanes] }; K];
             let mut counts = [0; K];
@@ -135,7 +122,7 @@ macro_rules! moves {
                 }
             }
             // SAFETY: as the caller promises; so many are packed.
-            unsafe { settle(to, (from, classes, n), (&packed, counts), places, first) };
+            unsafe { settle(strip, (&packed, counts)) };
             true
         }
     };

@@ -1,23 +1,23 @@
 //! Shared parts of moves in vectors. The elements of a class are packed in a buffer, which is copied to its place: storing less than a vector
 //! at a time is slow.
 
-use super::{FAR, Places, Word, one_by_one};
+use super::{FAR, Strip, Word, one_by_one};
 use crate::math::STRIP;
 use std::mem::MaybeUninit;
 
 /// Calls the sweep for a number of classes, which is known in its code. Going over the elements for each of more classes is no faster than
 /// moving one by one: then nothing is done, and the result is false.
 macro_rules! by_classes {
-    ($sweep:ident $(<$t:ident>)?, $classes:expr, ($($arg:expr),*)) => {
-        match $classes {
-            1 => $sweep::<$($t,)? 1>($($arg),*),
-            2 => $sweep::<$($t,)? 2>($($arg),*),
-            3 => $sweep::<$($t,)? 3>($($arg),*),
-            4 => $sweep::<$($t,)? 4>($($arg),*),
-            5 => $sweep::<$($t,)? 5>($($arg),*),
-            6 => $sweep::<$($t,)? 6>($($arg),*),
-            7 => $sweep::<$($t,)? 7>($($arg),*),
-            8 => $sweep::<$($t,)? 8>($($arg),*),
+    ($sweep:ident $(<$t:ident>)?, $strip:expr) => {
+        match $strip.places.classes {
+            1 => $sweep::<$($t,)? 1>($strip),
+            2 => $sweep::<$($t,)? 2>($strip),
+            3 => $sweep::<$($t,)? 3>($strip),
+            4 => $sweep::<$($t,)? 4>($strip),
+            5 => $sweep::<$($t,)? 5>($strip),
+            6 => $sweep::<$($t,)? 6>($strip),
+            7 => $sweep::<$($t,)? 7>($strip),
+            8 => $sweep::<$($t,)? 8>($strip),
             _ => false,
         }
     };
@@ -32,31 +32,18 @@ const FEW: usize = 4;
 ///
 /// # Safety
 /// As for [`super::Move`].
-pub(super) unsafe fn few<T: Word>(
-    to: *mut T,
-    from: *const T,
-    classes: *const u32,
-    n: usize,
-    places: &mut Places,
-    first: bool,
-) -> bool {
-    if places.classes > FEW {
+pub(super) unsafe fn few<T: Word>(strip: &mut Strip<T>) -> bool {
+    if strip.places.classes > FEW {
         return false;
     }
     // SAFETY: as the caller promises.
-    unsafe { by_classes!(plain<T>, places.classes, (to, from, classes, n, places, first)) }
+    unsafe { by_classes!(plain<T>, strip) }
 }
 
 /// # Safety
 /// As for [`super::Move`].
-unsafe fn plain<T: Word, const K: usize>(
-    to: *mut T,
-    from: *const T,
-    classes: *const u32,
-    n: usize,
-    places: &mut Places,
-    first: bool,
-) -> bool {
+unsafe fn plain<T: Word, const K: usize>(strip: &mut Strip<T>) -> bool {
+    let Strip { from, classes, n, .. } = *strip;
     let mut packed = [const { [const { MaybeUninit::<T>::uninit() }; STRIP + 1] }; K];
     let mut counts = [0; K];
     for i in 0..n {
@@ -70,7 +57,7 @@ unsafe fn plain<T: Word, const K: usize>(
         }
     }
     // SAFETY: as the caller promises; so many are packed.
-    unsafe { settle(to, (from, classes, n), (&packed, counts), places, first) };
+    unsafe { settle(strip, (&packed, counts)) };
     true
 }
 
@@ -93,19 +80,17 @@ fn expect<T>(to: *const T, n: usize) {
 /// As for [`super::Move`]; so many elements of each class are packed.
 #[inline(always)]
 pub(super) unsafe fn settle<T: Word, const K: usize, const N: usize>(
-    to: *mut T,
-    (from, classes, n): (*const T, *const u32, usize),
+    strip: &mut Strip<T>,
     (packed, counts): (&[[MaybeUninit<T>; N]; K], [usize; K]),
-    places: &mut Places,
-    first: bool,
 ) {
-    if first {
-        places.advance(&counts.map(|n| n as i64));
+    if strip.first {
+        strip.places.advance(&counts.map(|n| n as i64));
     }
-    if !places.is_inside() {
+    if !strip.places.is_inside() {
         // SAFETY: as the caller promises.
-        return unsafe { one_by_one(to, from, classes, n, places) };
+        return unsafe { one_by_one(strip) };
     }
+    let Strip { to, ref places, .. } = *strip;
     for c in 0..K {
         // SAFETY: the places are inside, and no other thread has elements of this class for them. Another thread's stray elements may
         // go there at the same time; Rust has no copy of words that are atomic each, which the instructions of this one are.
