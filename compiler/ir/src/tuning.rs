@@ -121,6 +121,9 @@ pub const NARROW_STRETCH: i64 = 1 << 15;
 
 // Groups of positions in the lanes of vectors (`codegen/cpu/lanes`).
 
+/// Bytes of the accumulators of a sum of floats: a vector of 512 bits, or more shorter ones. Their number is the same on every
+/// processor, since results depend on it.
+pub const LANES_SUMS: usize = 64;
 /// Vectors of the widest type in a group, for short straight code.
 pub const LANES_VECTORS_STRAIGHT: usize = 4;
 /// The same for other code; one where many values live at a time.

@@ -23,7 +23,7 @@ use par_ir::ty::Atom;
 use par_ir::{CheckKind, Prim, Scalar, Span, Var};
 use par_runtime::op::call;
 use par_runtime::plan::{ErrorRecord, KernelCheck, SCATTERS};
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::mem::offset_of;
 
 /// A body that cannot be compiled: text for the developer, since flattening makes none.
@@ -80,6 +80,10 @@ pub struct Emitter<'a> {
     pub calls: Calls,
     /// How many loops have been emitted.
     pub loops: usize,
+    /// Bytes of the widest vector registers.
+    pub width: usize,
+    /// Bytes of the vector registers of groups, and those that `f16`s ask for: a function has one width.
+    pub widths: BTreeSet<usize>,
     /// The function counts the work that depends on the data, see [`Emitter::inner`].
     pub counting: bool,
 }

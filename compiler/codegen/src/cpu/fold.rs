@@ -27,15 +27,15 @@ struct InLanes<'k> {
 }
 
 impl InLanes<'_> {
-    fn new<'k>(info: &KernelInfo<'k>) -> Option<InLanes<'k>> {
+    fn new<'k>(info: &KernelInfo<'k>, width: usize) -> Option<InLanes<'k>> {
         // Rows may be shorter than a stretch.
         let is_flat = info.kernel.space.as_flat().is_some();
         if let Some(sums) = info.scheduled.and_then(|s| s.sums.as_ref()).filter(|_| is_flat)
-            && let Some(plan) = KernelInfo::of_stage(&sums.kernel).lanes()
+            && let Some(plan) = KernelInfo::of_stage(&sums.kernel).lanes(width)
         {
             return Some(InLanes { plan, sums: Some(sums) });
         }
-        info.lanes().map(|plan| InLanes { plan, sums: None })
+        info.lanes(width).map(|plan| InLanes { plan, sums: None })
     }
 }
 
@@ -76,7 +76,7 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
             _ if self.e.counting => None,
             // The scan itself, which reduces as well, takes elements in their order.
             Role::ReduceOnly if info.combined.iter().any(|p| p.is_float()) => None,
-            _ => InLanes::new(info),
+            _ => InLanes::new(info, self.e.width),
         };
         let element = |k: &mut KernelEmitter<'_, 'a, '_>, pos: Value, acc: &[Value]| {
             let (values, rest) = k.combinable(&partials, pos)?;

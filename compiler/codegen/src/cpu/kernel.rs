@@ -113,10 +113,11 @@ impl<'k> KernelInfo<'k> {
         }
     }
 
-    /// How positions of the kernel run in groups, if that pays: found out once.
-    pub fn lanes(&self) -> Option<Rc<Plan>> {
-        let found = || lanes::plan(self).map(Rc::new);
-        self.scheduled.map_or_else(found, |s| s.lanes.get_or_init(found).clone())
+    /// How positions of the kernel run in groups, if that pays, with registers of up to `width` bytes: found out once.
+    pub fn lanes(&self, width: usize) -> Option<Rc<Plan>> {
+        let found = || lanes::plan(self, width).map(Rc::new);
+        let Some(scheduled) = self.scheduled else { return found() };
+        scheduled.lanes.borrow_mut().entry(width).or_insert_with(found).clone()
     }
 
     /// As if the body were another one, in one loop.

@@ -97,7 +97,7 @@ impl<'a> Emitter<'a> {
             e.inner(body)
         };
         let groups =
-            lanes::iterations(params, form, body, self.fresh).filter(|_| in_groups && !self.counting);
+            lanes::iterations(params, form, body, self.fresh, self.width).filter(|_| in_groups && !self.counting);
         let rest = match groups {
             Some(groups) => self.iterations(&groups, (first, end), iteration)?,
             None => first,

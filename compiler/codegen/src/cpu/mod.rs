@@ -27,6 +27,7 @@ mod schedule;
 mod small_integers;
 mod stage;
 mod strips;
+mod wide;
 
 use cranelift::prelude::*;
 use cranelift_codegen::Context;
@@ -46,7 +47,7 @@ use par_runtime::plan::{CodeId, EnvLayout, KernelCheck, Plan, Schedule};
 use ranges::Ranges;
 use schedule::Scheduler;
 pub use schedule::{dump_schedules, schedules};
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// The forms of a program's host scalars.
 fn facts(program: &flat::Program) -> Facts {
@@ -72,6 +73,8 @@ struct Compiler<'t, M> {
     functions: Vec<FuncId>,
     /// Kernels count their work.
     counting: bool,
+    /// Code with wide vectors.
+    wide: wide::Wide,
 }
 
 impl<'t, M: Module> Compiler<'t, M> {
@@ -83,6 +86,7 @@ impl<'t, M: Module> Compiler<'t, M> {
     ) -> Compiler<'t, M> {
         Compiler {
             context: module.make_context(),
+            wide: wide::Wide::new(module.isa()),
             module,
             builder_context: FunctionBuilderContext::new(),
             imports,
@@ -148,11 +152,21 @@ impl<'t, M: Module> Compiler<'t, M> {
             .module
             .declare_function(&name, Linkage::Local, &signature)
             .map_err(|e| format!("{name}: {e:?}"))?;
-        self.context.func.signature = signature;
-        self.context.func.name = UserFuncName::user(0, id.as_u32());
-        self.emit(info, role, callees, checks)?;
-        self.define(id, &name)?;
-        Ok(id)
+        let known = checks.len();
+        for width in [self.wide.width(), lanes::BYTES] {
+            self.context.func.signature = signature.clone();
+            self.context.func.name = UserFuncName::user(0, id.as_u32());
+            let widths = self.emit(info, role, callees, checks, width)?;
+            if widths.iter().all(|bytes| *bytes == lanes::BYTES) {
+                self.define(id, &name)?;
+                return Ok(id);
+            }
+            if self.define_wide(id, &name, widths.len() == 1) {
+                return Ok(id);
+            }
+            checks.truncate(known);
+        }
+        Err(format!("{name}: no code"))
     }
 
     /// Compiles the function that was emitted.
@@ -165,13 +179,32 @@ impl<'t, M: Module> Compiler<'t, M> {
         Ok(())
     }
 
+    /// Compiles the function that was emitted for wide vectors. False if there is no code for all of it: then it is to be emitted
+    /// for Cranelift.
+    fn define_wide(&mut self, id: FuncId, name: &str, has_one_width: bool) -> bool {
+        if let Some(dump) = &mut self.dump {
+            let bits = 8 * self.wide.width();
+            *dump += &format!("; {name}, vectors of {bits} bits\n{}\n", self.context.func.display());
+        }
+        let defined = match has_one_width {
+            true => self.wide.define(&mut self.module, id, &mut self.context),
+            false => Err("vectors of several widths".into()),
+        };
+        self.module.clear_context(&mut self.context);
+        if let (Some(dump), Err(why)) = (&mut self.dump, &defined) {
+            *dump += &format!("; {name} again, with vectors of 128 bits: {why}\n\n");
+        }
+        defined.is_ok()
+    }
+
     fn emit(
         &mut self,
         info: &KernelInfo,
         role: Role,
         callees: &Callees,
         checks: &mut Vec<KernelCheck>,
-    ) -> Result<(), String> {
+        width: usize,
+    ) -> Result<BTreeSet<usize>, String> {
         let config = self.module.isa().frontend_config();
         let mut b = FunctionBuilder::new(&mut self.context.func, &mut self.builder_context);
         let entry = b.create_block();
@@ -198,12 +231,15 @@ impl<'t, M: Module> Compiler<'t, M> {
             ranges: Ranges::default(),
             calls: Calls::of_kernel(callees),
             loops: 0,
+            width,
+            widths: Default::default(),
             counting: self.counting && role.is_counted(),
         };
         KernelEmitter { e: &mut e, info, types: self.types, role, params }.function()?;
         e.b.seal_all_blocks();
+        let widths = std::mem::take(&mut e.widths);
         e.b.finalize(config);
-        Ok(())
+        Ok(widths)
     }
 }
 

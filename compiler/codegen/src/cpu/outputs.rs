@@ -96,7 +96,7 @@ impl KernelEmitter<'_, '_, '_> {
         (start, end): (Value, Value),
         in_segments: bool,
     ) -> Result<(), Unsupported> {
-        let plan = self.info.lanes().filter(|_| !self.e.counting);
+        let plan = self.info.lanes(self.e.width).filter(|_| !self.e.counting);
         let shorter = plan.as_ref().filter(|_| in_segments).and_then(|p| p.shorter()).map(Rc::new);
         let mut rest = start;
         for plan in [plan, shorter].into_iter().flatten() {

@@ -14,7 +14,7 @@
 
 use super::fresh::Fresh;
 use super::kernel::KernelInfo;
-use super::lanes::Plan;
+use super::lanes::{BYTES, Plan};
 use super::pack::{self, Packing};
 use super::partition::{self, Moves};
 use super::prefix::{self, Strips};
@@ -29,7 +29,7 @@ use par_ir::verify::verify_flat;
 use par_ir::visit::Code as _;
 use par_ir::{Var, print};
 use par_runtime::plan::{self, Step};
-use std::cell::OnceCell;
+use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
 
@@ -57,8 +57,8 @@ pub struct Scheduled {
     pub scattering: Option<Scattering>,
     /// The last loop's sums with fewer bits.
     pub sums: Option<Sums>,
-    /// How the last loop runs in groups, if that pays; set when it is asked for.
-    pub lanes: OnceCell<Option<Rc<Plan>>>,
+    /// How the last loop runs in groups, if that pays, by the bytes of a register; set when it is asked for.
+    pub lanes: RefCell<HashMap<usize, Option<Rc<Plan>>>>,
 }
 
 impl Scheduled {
@@ -207,7 +207,7 @@ pub fn of(info: &KernelInfo, scheduled: &Scheduled) -> plan::Schedule {
     }
     // The code of a scan that only reduces may be in lanes; the scan itself takes one element after the other.
     let is_scan = matches!(kernel.kind, KernelKind::Scan { .. });
-    match info.lanes().filter(|_| !is_scan) {
+    match info.lanes(BYTES).filter(|_| !is_scan) {
         Some(groups) => plan::Schedule::Lanes(groups.lanes()),
         None => plan::Schedule::Scalar,
     }

@@ -10,8 +10,25 @@ use par_ir::{Prim, Var};
 use par_runtime::op::call::is_call;
 use std::collections::HashSet;
 
-/// Bytes of a vector register.
+/// Bytes of the vector registers that every processor has.
 pub const BYTES: usize = 16;
+
+/// A group: its lanes, and the registers that it takes.
+#[derive(Clone, Copy)]
+pub struct Size {
+    /// Positions of a group.
+    pub lanes: usize,
+    /// Bytes of a vector register.
+    pub bytes: usize,
+}
+
+impl Size {
+    /// The size of shorter groups, for what is left of a row that is not long.
+    pub fn shorter(self) -> Option<Size> {
+        let lanes = (self.lanes / 4).max(4);
+        (lanes < self.lanes).then_some(Size { lanes, ..self })
+    }
+}
 /// Operations of a group: on vectors, and one element after the other.
 #[derive(Clone, Copy, Default)]
 struct Cost {
@@ -19,8 +36,16 @@ struct Cost {
     single: usize,
 }
 
-/// Lanes of a group, if groups pay.
-pub fn lanes(classes: &Classes, bodies: &[&Body], is_ragged: bool) -> Option<usize> {
+/// The size of a group, if groups pay. `width` is the bytes of the processor's widest registers; `is_exact` allows any number of lanes.
+///
+/// Sums of floats depend on the number of lanes, which therefore is the same on every processor.
+pub fn size(
+    classes: &Classes,
+    bodies: &[&Body],
+    is_ragged: bool,
+    is_exact: bool,
+    width: usize,
+) -> Option<Size> {
     let mut shape = Shape { classes, widest: 0, stms: 0, loops: false };
     bodies.iter().for_each(|b| shape.body(b));
     if shape.widest == 0 {
@@ -40,11 +65,14 @@ pub fn lanes(classes: &Classes, bodies: &[&Body], is_ragged: bool) -> Option<usi
         false if held * tuning::LANES_VECTORS >= tuning::LANES_REGISTERS => 1,
         false => tuning::LANES_VECTORS,
     };
-    let lanes = (BYTES / shape.widest.max(2) * registers).max(4);
-    let pricing = Pricing { classes, lanes, masked: false };
+    let widest = shape.widest.max(2);
+    let bytes = if is_exact { (registers * BYTES).max(width) } else { tuning::LANES_SUMS };
+    let lanes = (bytes / widest).max(4);
+    let size = Size { lanes, bytes: width };
+    let pricing = Pricing { classes, size, masked: false };
     let total = bodies.iter().map(|b| pricing.body(b)).fold(Cost::default(), Cost::plus);
     let less = if is_ragged { tuning::LANES_LESS_RAGGED } else { tuning::LANES_LESS };
-    (10 * total.group < less * total.single).then_some(lanes)
+    (10 * total.group < less * total.single).then_some(size)
 }
 
 impl Cost {
@@ -120,7 +148,7 @@ impl Shape<'_> {
 #[derive(Clone, Copy)]
 struct Pricing<'c> {
     classes: &'c Classes,
-    lanes: usize,
+    size: Size,
     /// Not all lanes are here.
     masked: bool,
 }
@@ -135,15 +163,15 @@ impl Pricing<'_> {
     }
 
     fn registers(&self, p: Prim) -> usize {
-        (self.lanes * width(p)).div_ceil(BYTES)
+        (self.size.lanes * width(p)).div_ceil(self.size.bytes)
     }
 
     fn stm(&self, stm: &Stm) -> Cost {
         let Some(p) = stm.pat.first() else {
             let group = if self.masked { 8 } else { 2 };
-            return Cost { group, single: self.lanes };
+            return Cost { group, single: self.size.lanes };
         };
-        let n = self.lanes;
+        let n = self.size.lanes;
         let each = self.classes.var(p.var) == Class::Each;
         match &stm.exp {
             Exp::Prim(op, _) if each => self.prim(*op, p.var).times(weight(*op)),
@@ -166,7 +194,7 @@ impl Pricing<'_> {
     }
 
     fn prim(&self, op: PrimOp, var: Var) -> Cost {
-        let n = self.lanes;
+        let n = self.size.lanes;
         let group = match (self.classes.is_by_lane(op, var), self.classes.is_apart(var)) {
             (false, _) => op.operands().into_iter().map(|p| self.registers(p)).max().unwrap_or(1),
             (true, true) => n,
@@ -180,8 +208,8 @@ impl Pricing<'_> {
     fn branch(&self, cond: Class, then: &Body, other: &Body) -> Cost {
         let inner = if cond == Class::Each { self.masked() } else { *self };
         let (a, b) = (inner.body(then), inner.body(other));
-        let single = self.lanes + (a.single + b.single) / 2;
-        let results: usize = then.results.len() * self.lanes / 4;
+        let single = self.size.lanes + (a.single + b.single) / 2;
+        let results: usize = then.results.len() * self.size.lanes / 4;
         match cond {
             Class::Each => Cost { group: (a.group + b.group + results).saturating_add(4), single },
             _ => Cost { group: 2 + a.group.max(b.group), single },

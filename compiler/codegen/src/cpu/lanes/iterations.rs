@@ -54,6 +54,7 @@ pub fn iterations(
     form: &LoopForm,
     body: &Body,
     fresh: &Fresh,
+    width: usize,
 ) -> Option<Iterations> {
     let LoopForm::For { index, prim: Prim::I64, .. } = form else { return None };
     if params.is_empty() || params.iter().any(|(p, _)| p.ty.is_scalar()) {
@@ -70,8 +71,8 @@ pub fn iterations(
     let reads = reads(&arrays, &body, &mut affine)?;
     let indices = affine.stms;
     let bodies = [&body];
-    let lanes = cost::lanes(&classes, &bodies, false)?;
-    let plan = Plan { lanes, used: used(&bodies), classes, body };
+    let size = cost::size(&classes, &bodies, false, true, width)?;
+    let plan = Plan { size, used: used(&bodies), classes, body };
     Some(Iterations { index: *index, plan, arrays, writes, reads, indices })
 }
 

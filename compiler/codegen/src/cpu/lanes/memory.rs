@@ -1,7 +1,7 @@
 //! Reading and writing the elements of a group.
 
 use super::Group;
-use super::cost::BYTES;
+use super::cost::{BYTES, width};
 use super::value::{Lanes, vector_of};
 use crate::cpu::convert::bits;
 use crate::cpu::emit::{Base, Unsupported, args, clif_type, input, output};
@@ -98,25 +98,32 @@ impl Group<'_, '_> {
                 let bits = s.e.b.ins().uload16x4(base.flags(), address, offset + at);
                 half::expand(&mut s.e.b, bits)
             };
-            return Lanes::Vector((0..self.lanes as i32 / 4).map(|r| quarter(self, 8 * r)).collect());
+            self.e.widths.insert(BYTES);
+            let count = self.registers(width(Prim::F32)) as i32;
+            return Lanes::Vector((0..count).map(|r| quarter(self, 8 * r)).collect());
         }
         let ty = vector_of(clif_type(base.prim));
         let flags = self.flags(base);
-        let regs: Vec<Value> = if bytes < BYTES {
+        let regs: Vec<Value> = if bytes < self.bytes {
             let part = self.part(bytes);
             let x = self.e.b.ins().load(part, flags, address, offset);
-            let x = self.e.b.ins().scalar_to_vector(vector_of(part), x);
+            let x = if part.is_vector() { x } else { self.e.b.ins().scalar_to_vector(vector_of(part), x) };
             vec![self.cast(x, ty)]
         } else {
-            let at = |r: usize| offset + (r * BYTES) as i32;
-            (0..bytes / BYTES).map(|r| self.e.b.ins().load(ty, flags, address, at(r))).collect()
+            let at = |r: usize| offset + (r * self.bytes) as i32;
+            (0..bytes / self.bytes).map(|r| self.e.b.ins().load(ty, flags, address, at(r))).collect()
         };
         Lanes::Vector(if base.prim == Prim::Bool { self.flags_to_masks(&regs) } else { regs })
     }
 
-    /// The integer of less bytes than a register has.
+    /// The type of less bytes than a register has: an integer, or a half or a quarter of a register.
     fn part(&self, bytes: usize) -> Type {
-        if bytes == 8 { types::I64 } else { types::I32 }
+        match (bytes, self.bytes / bytes) {
+            (4, _) => types::I32,
+            (8, _) => types::I64,
+            (_, 2) => types::I8X8,
+            _ => types::I8X4,
+        }
     }
 
     /// Stores values at the indices of a group, where those are inside.
@@ -164,19 +171,24 @@ impl Group<'_, '_> {
     pub fn store_registers(&mut self, base: Base, pos: Value, regs: &[Value]) {
         let address = self.e.element(base, pos);
         if base.prim == Prim::F16 {
+            self.e.widths.insert(BYTES);
             regs.iter().enumerate().for_each(|(r, x)| self.store_halves(*x, address, 8 * r as i32));
             return;
         }
         let bytes = self.lanes * base.prim.size();
-        if bytes < BYTES {
+        if bytes < self.bytes {
             let part = self.part(bytes);
-            let x = self.cast(regs[0], vector_of(part));
-            let x = self.e.b.ins().extractlane(x, 0);
+            let x = if part.is_vector() {
+                self.cast(regs[0], part)
+            } else {
+                let x = self.cast(regs[0], vector_of(part));
+                self.e.b.ins().extractlane(x, 0)
+            };
             self.e.b.ins().store(output(), x, address, 0);
             return;
         }
         for (r, x) in regs.iter().enumerate() {
-            self.e.b.ins().store(output(), *x, address, (r * BYTES) as i32);
+            self.e.b.ins().store(output(), *x, address, (r * self.bytes) as i32);
         }
     }
 

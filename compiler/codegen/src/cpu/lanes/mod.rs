@@ -1,4 +1,4 @@
-//! Kernels on groups of neighbouring positions, each in a lane of vectors of 128 bits.
+//! Kernels on groups of neighbouring positions, each in a lane of vectors.
 //!
 //! ```text
 //! for pos in start .. end              while pos + 8 <= end
@@ -40,6 +40,7 @@ use super::kernel::KernelInfo;
 use crate::free::for_each_use;
 use body::Row;
 use class::Classes;
+use cost::Size;
 use cranelift::prelude::*;
 pub use iterations::iterations;
 use par_ir::core::{Body, Exp};
@@ -47,6 +48,7 @@ use par_ir::flat::{Kernel, KernelKind, Out};
 use par_ir::tuning;
 use par_ir::ty::Atom;
 use par_ir::{Prim, Var};
+pub use cost::BYTES;
 pub use reduce::{Lane, operators};
 pub use segments::Segments;
 use std::collections::{HashMap, HashSet};
@@ -56,7 +58,7 @@ use value::Lanes;
 #[derive(Clone)]
 pub struct Plan {
     classes: Classes,
-    lanes: usize,
+    size: Size,
     /// Variables that any code uses.
     used: HashSet<Var>,
     /// Its results are index and value in place of an array that is updated.
@@ -66,18 +68,17 @@ pub struct Plan {
 impl Plan {
     /// Positions of a group.
     pub fn lanes(&self) -> usize {
-        self.lanes
+        self.size.lanes
     }
 
     /// The same on shorter groups, for what is left of a row that is not long.
     pub fn shorter(&self) -> Option<Plan> {
-        let lanes = (self.lanes / 4).max(4);
-        (lanes < self.lanes).then(|| Plan { lanes, ..self.clone() })
+        self.size.shorter().map(|size| Plan { size, ..self.clone() })
     }
 }
 
-/// How a kernel is done on groups, if that pays.
-pub fn plan(info: &KernelInfo) -> Option<Plan> {
+/// How a kernel is done on groups, if that pays, with registers of up to `width` bytes.
+pub fn plan(info: &KernelInfo, width: usize) -> Option<Plan> {
     let kernel = info.kernel;
     let body = match &kernel.kind {
         KernelKind::Map(outs) => iterations::without_updates(&states(outs), &kernel.body)?,
@@ -97,9 +98,10 @@ pub fn plan(info: &KernelInfo) -> Option<Plan> {
     let classes = Classes::new(kernel.pos, &body, op);
     let bodies: Vec<_> = [&body].into_iter().chain(op.map(|o| &o.body)).collect();
     let is_ragged = op.is_some() && kernel.space.is_ragged();
-    let lanes = cost::lanes(&classes, &bodies, is_ragged)?;
+    let is_exact = op.is_none_or(|op| op.ret.iter().all(|t| !t.prim().is_float()));
+    let size = cost::size(&classes, &bodies, is_ragged, is_exact, width)?;
     let used = used(&bodies);
-    Some(Plan { classes, lanes, used, body })
+    Some(Plan { classes, size, used, body })
 }
 
 /// For each result of a map the array that it is a version of, if it is one.
@@ -136,6 +138,8 @@ pub struct Group<'e, 'a> {
     used: &'e HashSet<Var>,
     body: &'e Body,
     lanes: usize,
+    /// Bytes of a vector register.
+    bytes: usize,
     values: HashMap<Var, Lanes>,
     /// Variables that are kept apart and were neighbours in memory.
     rows: HashMap<Var, Row>,
@@ -163,7 +167,7 @@ impl<'a> Emitter<'a> {
         single: impl FnOnce(&mut Self, Value, &[Value]) -> Result<Vec<Value>, Unsupported>,
         finish: impl FnOnce(&mut Group<'_, 'a>, &[Value], &[Value]) -> Result<Vec<Value>, Unsupported>,
     ) -> Result<(Value, Vec<Value>), Unsupported> {
-        let n = plan.lanes as i64;
+        let n = plan.size.lanes as i64;
         let inside = self.loops;
         let limit = self.limit(plan, start, end)?;
         let [again, alone, next, done, after] = [(); 5].map(|()| self.b.create_block());
@@ -236,6 +240,7 @@ impl<'a> Emitter<'a> {
     }
 
     fn lanes<'s>(&'s mut self, plan: &'s Plan, alone: Block) -> Group<'s, 'a> {
+        self.widths.insert(plan.size.bytes);
         let flags = self.module.isa().isa_flags();
         let blends = flags.iter().any(|f| f.name == "has_sse41" && f.as_bool() == Some(true));
         Group {
@@ -243,7 +248,8 @@ impl<'a> Emitter<'a> {
             classes: &plan.classes,
             used: &plan.used,
             body: &plan.body,
-            lanes: plan.lanes,
+            lanes: plan.size.lanes,
+            bytes: plan.size.bytes,
             values: HashMap::new(),
             rows: HashMap::new(),
             active: None,
@@ -256,7 +262,7 @@ impl<'a> Emitter<'a> {
 
     /// Groups begin below this position: none, if what divides positions is so short that they would leave all the time.
     fn limit(&mut self, plan: &Plan, start: Value, end: Value) -> Result<Value, Unsupported> {
-        let mut limit = self.b.ins().iadd_imm_s(end, 1 - plan.lanes as i64);
+        let mut limit = self.b.ins().iadd_imm_s(end, 1 - plan.size.lanes as i64);
         for divisor in &plan.classes.divisors {
             let divisor = self.atom(&Atom::Var(*divisor))?;
             let long = self.b.ins().icmp_imm_s(IntCC::SignedGreaterThanOrEqual, divisor, tuning::LANES_ROW);

@@ -132,7 +132,11 @@ impl Group<'_, '_> {
     /// The lanes of one register that combines all, as scalars.
     fn fold_registers(&mut self, op: PrimOp, regs: &[Value]) -> Vec<Value> {
         let one = |x: Value| Lanes::Vector(vec![x]);
-        let register = self.tree(regs, |s, a, b| match s.on_vectors(op, &[one(a), one(b)]) {
+        // Rounding wants the same order at every width of registers.
+        let used = self.lanes * self.lane_bytes(regs[0]);
+        let mut regs = self.parts(regs);
+        regs.truncate(used.div_ceil(super::cost::BYTES));
+        let register = self.tree(&regs, |s, a, b| match s.on_vectors(op, &[one(a), one(b)]) {
             Lanes::Vector(r) => r[0],
             _ => a,
         });

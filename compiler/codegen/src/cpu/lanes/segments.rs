@@ -68,7 +68,7 @@ impl Segments {
         let is_fixed = |v: Var| e.arrays.get(&v).is_some_and(|a| !a.changes);
         let segments = Segments::new(kernel.pos, (e.fresh, e.facts), &kernel.body, &is_fixed, &|body| {
             let kernel = Kernel { body: body.clone(), ..kernel.clone() };
-            plan(&info.with_kernel(&kernel)).is_some()
+            plan(&info.with_kernel(&kernel), e.width).is_some()
         });
         segments.map(|p| Segments { is_map: true, ..p })
     }
@@ -83,7 +83,7 @@ impl Segments {
         let written: HashSet<Option<Value>> = params.iter().map(|(p, _)| place(&p.var)).collect();
         let is_fixed = |v: Var| place(&v).is_some_and(|a| !written.contains(&Some(a)));
         Segments::new(*index, (e.fresh, e.facts), body, &is_fixed, &|body| {
-            iterations(params, form, body, e.fresh).is_some()
+            iterations(params, form, body, e.fresh, e.width).is_some()
         })
     }
 

@@ -1,7 +1,10 @@
 //! Values of a group of lanes, and moving them between their forms.
 //!
-//! A vector of `p` is as many registers of 128 bits as the lanes need; the upper lanes of a register that is not
+//! A vector of `p` is as many registers as the lanes need; the upper lanes of a register that is not
 //! full hold anything. A bool in vectors is a mask: all bits of a lane or none, at any width.
+//!
+//! Registers have 128 bits, or 256 or 512 in functions that `cpu::wide` compiles. Their types are those of 128 bits all the same:
+//! operators on whole registers do not mind how many lanes there are.
 
 use super::cost::{BYTES, width};
 use super::{Group, prim};
@@ -30,7 +33,7 @@ pub const MASK: usize = 4;
 impl Group<'_, '_> {
     /// Registers of a value.
     pub fn registers(&self, bytes: usize) -> usize {
-        (self.lanes * bytes).div_ceil(BYTES)
+        (self.lanes * bytes).div_ceil(self.bytes)
     }
 
     pub fn splat(&mut self, x: Value, registers: usize) -> Vec<Value> {
@@ -64,7 +67,7 @@ impl Group<'_, '_> {
             8 => first,
             _ => self.e.b.ins().ireduce(clif_type(p), first),
         };
-        let per = BYTES / width(p);
+        let per = self.bytes / width(p);
         let base = self.splat(first, 1)[0];
         let ty = self.e.b.func.dfg.value_type(base);
         let register = |s: &mut Self, r: usize| {
@@ -92,7 +95,7 @@ impl Group<'_, '_> {
 
     /// The first lanes of registers; of a mask 0 or 1.
     pub fn unpack(&mut self, regs: &[Value], count: usize, p: Prim) -> Vec<Value> {
-        let per = self.e.b.func.dfg.value_type(regs[0]).lane_count() as usize;
+        let per = self.bytes / self.lane_bytes(regs[0]);
         let lane = |s: &mut Self, l: usize| {
             let x = s.e.b.ins().extractlane(regs[l / per], (l % per) as u8);
             if p == Prim::Bool { s.bit(x) } else { x }
@@ -120,7 +123,37 @@ impl Group<'_, '_> {
             }
             reg
         };
-        xs.chunks(ty.lane_count() as usize).map(|lanes| register(self, lanes)).collect()
+        let parts = xs.chunks(ty.lane_count() as usize).map(|lanes| register(self, lanes)).collect::<Vec<_>>();
+        parts.chunks(self.bytes / BYTES).map(|parts| self.joined(parts)).collect()
+    }
+
+    /// One register of parts of 128 bits.
+    fn joined(&mut self, parts: &[Value]) -> Value {
+        let ty = self.e.b.func.dfg.value_type(parts[0]);
+        let (mut parts, mut bytes) = (parts.to_vec(), 16 * BYTES / self.bytes);
+        while parts.len() > 1 {
+            let join = |c: &[Value]| if let [a, b] = c { self.concat(*a, *b, bytes, ty) } else { c[0] };
+            parts = parts.chunks(2).map(join).collect();
+            bytes *= 2;
+        }
+        parts[0]
+    }
+
+    /// The first parts of two registers, each of so many of the 16 bytes that a type has.
+    fn concat(&mut self, a: Value, b: Value, bytes: usize, ty: Type) -> Value {
+        let chosen = std::array::from_fn(|i| (i % (2 * bytes) / bytes * 16 + i % bytes) as u8);
+        self.shuffle(a, b, chosen, ty)
+    }
+
+    /// The parts of 128 bits that registers have, in order, each first in a register.
+    pub fn parts(&mut self, regs: &[Value]) -> Vec<Value> {
+        let ty = self.e.b.func.dfg.value_type(regs[0]);
+        let count = self.bytes / BYTES;
+        let part = |s: &mut Self, r: Value, k: usize| match k {
+            0 => r,
+            k => s.shuffle(r, r, std::array::from_fn(|i| ((i + k * 16 / count) % 16) as u8), ty),
+        };
+        regs.iter().flat_map(|r| (0..count).map(|k| part(self, *r, k)).collect::<Vec<_>>()).collect()
     }
 
     /// A bool as a mask, at a width if that matters.
@@ -295,6 +328,10 @@ impl Group<'_, '_> {
             Lanes::Vector(_) => {
                 let regs = self.mask(x, Some(MASK));
                 let any = self.tree(&regs, |s, a, b| s.e.b.ins().bor(a, b));
+                let any = match self.unused() {
+                    Some(unused) => self.e.b.ins().band_not(any, unused),
+                    None => any,
+                };
                 self.e.b.ins().vany_true(any)
             }
         }
@@ -308,9 +345,23 @@ impl Group<'_, '_> {
             Lanes::Vector(_) => {
                 let regs = self.mask(x, Some(MASK));
                 let all = self.tree(&regs, |s, a, b| s.e.b.ins().band(a, b));
+                let all = match self.unused() {
+                    Some(unused) => self.e.b.ins().bor(all, unused),
+                    None => all,
+                };
                 self.e.b.ins().vall_true(all)
             }
         }
+    }
+
+    /// The lanes of a register of masks that belong to no position.
+    fn unused(&mut self) -> Option<Value> {
+        let used = self.lanes * MASK;
+        (used < self.bytes).then(|| {
+            let bytes: Vec<u8> = (0..self.bytes).map(|i| if i < used { 0 } else { 0xff }).collect();
+            let constant = self.e.b.func.dfg.constants.insert(bytes.into());
+            self.e.b.ins().vconst(int_of(MASK), constant)
+        })
     }
 
     /// Combines neighbours until one is left.

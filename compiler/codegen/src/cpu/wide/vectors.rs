@@ -1,0 +1,887 @@
+//! Vectors: operators on whole registers of 128, 256 or 512 bits.
+//!
+//! At 128 and 256 bits a comparison leaves all bits of a lane or none in a vector. At 512 bits it leaves a bit per lane in a
+//! mask register; it is made a vector only where one is asked for.
+
+use super::codes::{self, Row};
+use super::inst::{Condition, Inst, Source, View, imm8};
+use super::scalar::rounding;
+use super::select::{Select, Unsupported};
+use cranelift::prelude::*;
+use cranelift_codegen::ir::condcodes::CondCode;
+use cranelift_codegen::ir::{self, InstructionData, Opcode};
+use iced_x86::Code;
+use regalloc2::{RegClass, VReg};
+
+/// Half of a vector.
+fn half(view: View) -> View {
+    if view == View::Z { View::Y } else { View::X }
+}
+
+/// Restores the order of the 64 bits of two vectors that were packed in each 128 bits.
+const UNPACK: u8 = 0b11_01_10_00;
+/// Lanes 0 and 2 of both operands.
+const EVEN: u8 = 0b10_00_10_00;
+
+impl Select<'_> {
+    fn row(&self, row: Row, ty: Type) -> Result<Code, Unsupported> {
+        row.at(self.view(ty)).ok_or_else(|| format!("an instruction on {ty}"))
+    }
+
+    pub fn vectors(
+        &mut self,
+        _: ir::Inst,
+        data: InstructionData,
+        d: VReg,
+        ty: Type,
+    ) -> Result<(), Unsupported> {
+        let opcode = data.opcode();
+        let view = self.view(ty);
+        match data {
+            InstructionData::Binary { args, .. } => self.vector_binary(opcode, d, ty, args),
+            InstructionData::Unary { arg, .. } => self.vector_unary(opcode, d, ty, arg),
+            InstructionData::IntCompare { args, cond, .. } => self.compare_lanes(d, ty, args, cond),
+            InstructionData::FloatCompare { args: [x, y], cond, .. } => {
+                let row = if self.ty(x).lane_type() == types::F64 { codes::CMPPD } else { codes::CMPPS };
+                let code = self.row(row, ty)?;
+                let (x, y) = (self.reg(x)?, self.source(y)?);
+                self.three_by(code, view, d, x, y, predicate(cond));
+                Ok(())
+            }
+            InstructionData::Ternary { opcode: Opcode::Select, args } => self.choose(d, ty, args),
+            InstructionData::Ternary { opcode: Opcode::Bitselect | Opcode::Blendv, args } => {
+                self.blend(opcode, d, ty, args)
+            }
+            InstructionData::Ternary { opcode: Opcode::Fma, args } => {
+                let row = if ty.lane_type() == types::F64 { codes::FMADD213PD } else { codes::FMADD213PS };
+                let code = self.row(row, ty)?;
+                self.fused(code, view, d, args)
+            }
+            InstructionData::BinaryImm8 { opcode: Opcode::Extractlane, arg, imm } => {
+                self.extract(d, ty, arg, imm as usize)
+            }
+            InstructionData::TernaryImm8 { opcode: Opcode::Insertlane, args, imm } => {
+                self.insert(d, ty, args, imm)
+            }
+            InstructionData::Shuffle { args, imm, .. } => {
+                let mask = self.func.dfg.immediates.get(imm).ok_or("a shuffle")?.as_slice().to_vec();
+                self.shuffle(d, args, &mask)
+            }
+            _ => Err(format!("{opcode}.{ty}")),
+        }
+    }
+
+    // Operators of two operands.
+
+    fn vector_binary(
+        &mut self,
+        opcode: Opcode,
+        d: VReg,
+        ty: Type,
+        [x, y]: [ir::Value; 2],
+    ) -> Result<(), Unsupported> {
+        match opcode {
+            Opcode::Ishl | Opcode::Ushr | Opcode::Sshr => return self.shift_lanes(opcode, d, ty, x, y),
+            Opcode::Snarrow | Opcode::Unarrow | Opcode::Uunarrow => {
+                return self.narrow_lanes(opcode, d, ty, x, y);
+            }
+            Opcode::Imul if ty.lane_type() == types::I64 && self.bytes_of(ty) < 64 => {
+                return self.product_of_longs(d, ty, x, y);
+            }
+            Opcode::Band => {
+                if let Some((x, y)) = self.without(x, y).or_else(|| self.without(y, x)) {
+                    let code = self.row(codes::ANDN, ty)?;
+                    let (x, y) = (self.source(x)?, self.reg(y)?);
+                    self.three(code, self.view(ty), d, y, x);
+                    return Ok(());
+                }
+            }
+            _ => {}
+        }
+        let row = binary(opcode, ty.lane_type()).ok_or_else(|| format!("{opcode}.{ty}"))?;
+        let code = self.row(row, ty)?;
+        let commutes = !matches!(opcode, Opcode::Isub | Opcode::Fsub | Opcode::Fdiv);
+        let (x, y) = if commutes && matches!(self.source_of_constant(x), Some(())) { (y, x) } else { (x, y) };
+        let (x, y) = (self.reg(x)?, self.source(y)?);
+        self.three(code, self.view(ty), d, x, y);
+        Ok(())
+    }
+
+    /// `x` and `y` of `x & !y`.
+    fn without(&self, x: ir::Value, y: ir::Value) -> Option<(ir::Value, ir::Value)> {
+        match self.definition(self.root(y))? {
+            InstructionData::Unary { opcode: Opcode::Bnot, arg } if self.is_here(self.root(y)) => Some((x, arg)),
+            _ => None,
+        }
+    }
+
+    fn source_of_constant(&self, v: ir::Value) -> Option<()> {
+        match self.definition(self.root(v))? {
+            InstructionData::UnaryConst { .. } => Some(()),
+            InstructionData::Unary { opcode: Opcode::Splat, arg } => {
+                let definition = self.definition(arg)?;
+                let opcode = definition.opcode();
+                matches!(opcode, Opcode::Iconst | Opcode::F32const | Opcode::F64const).then_some(())
+            }
+            _ => None,
+        }
+    }
+
+    /// `x * y` of 64 bits: the product of the lower halves, and the sum of the mixed ones above.
+    fn product_of_longs(&mut self, d: VReg, ty: Type, x: ir::Value, y: ir::Value) -> Result<(), Unsupported> {
+        let view = self.view(ty);
+        let (x, y) = (self.reg(x)?, self.reg(y)?);
+        let [a, b, ab, ba, mixed, high, low] = [(); 7].map(|()| self.fresh(RegClass::Float));
+        let (times, up) = (self.row(codes::PMULUDQ, ty)?, self.row(codes::PSLLQ_BY, ty)?);
+        let (down, plus) = (self.row(codes::PSRLQ_BY, ty)?, self.row(codes::PADDQ, ty)?);
+        self.by(down, view, a, x, 32);
+        self.by(down, view, b, y, 32);
+        self.three(times, view, ab, a, Source::Reg(y));
+        self.three(times, view, ba, x, Source::Reg(b));
+        self.three(plus, view, mixed, ab, Source::Reg(ba));
+        self.by(up, view, high, mixed, 32);
+        self.three(times, view, low, x, Source::Reg(y));
+        self.three(plus, view, d, low, Source::Reg(high));
+        Ok(())
+    }
+
+    /// `d = code x n`, where `x` is in a register.
+    fn by(&mut self, code: Code, view: View, d: VReg, x: VReg, n: u8) {
+        let mut inst = Inst::new();
+        let d = inst.def(d, view);
+        let x = inst.using(x, view);
+        inst.step(code, &[d, x, imm8(n)]);
+        self.now.push(inst);
+    }
+
+    /// All lanes by the same count.
+    fn shift_lanes(
+        &mut self,
+        opcode: Opcode,
+        d: VReg,
+        ty: Type,
+        x: ir::Value,
+        n: ir::Value,
+    ) -> Result<(), Unsupported> {
+        let lane = ty.lane_type();
+        if opcode == Opcode::Sshr && lane == types::I64 && self.bytes_of(ty) < 64 {
+            return self.shift_of_longs(d, ty, x, n);
+        }
+        let (by_count, by_number) = match (opcode, lane) {
+            (Opcode::Ishl, types::I16) => (codes::PSLLW, codes::PSLLW_BY),
+            (Opcode::Ishl, types::I32) => (codes::PSLLD, codes::PSLLD_BY),
+            (Opcode::Ishl, types::I64) => (codes::PSLLQ, codes::PSLLQ_BY),
+            (Opcode::Ushr, types::I16) => (codes::PSRLW, codes::PSRLW_BY),
+            (Opcode::Ushr, types::I32) => (codes::PSRLD, codes::PSRLD_BY),
+            (Opcode::Ushr, types::I64) => (codes::PSRLQ, codes::PSRLQ_BY),
+            (Opcode::Sshr, types::I16) => (codes::PSRAW, codes::PSRAW_BY),
+            (Opcode::Sshr, types::I32) => (codes::PSRAD, codes::PSRAD_BY),
+            (Opcode::Sshr, types::I64) => (codes::PSRAQ, codes::PSRAQ_BY),
+            _ => return Err(format!("{opcode}.{ty}")),
+        };
+        let view = self.view(ty);
+        let a = self.reg(x)?;
+        if let Some(n) = self.int(n) {
+            let code = self.row(by_number, ty)?;
+            self.by(code, view, d, a, (n as u32 & (lane.bits() - 1)) as u8);
+            return Ok(());
+        }
+        let code = self.row(by_count, ty)?;
+        let count = self.count(n, lane)?;
+        let mut inst = Inst::new();
+        let d = inst.def(d, view);
+        let a = inst.using(a, view);
+        let count = inst.source(Source::Reg(count), View::X);
+        inst.step(code, &[d, a, count]);
+        self.now.push(inst);
+        Ok(())
+    }
+
+    /// A count of a shift, below the width of a lane, in a vector register.
+    fn count(&mut self, n: ir::Value, lane: Type) -> Result<VReg, Unsupported> {
+        let n = self.reg(n)?;
+        let (masked, count) = (self.fresh(RegClass::Int), self.fresh(RegClass::Float));
+        self.onto(Code::And_rm64_imm32, View::Q, masked, n, Source::Imm(lane.bits() as i32 - 1));
+        self.two(Code::VEX_Vmovq_xmm_rm64, (count, View::X), (Source::Reg(masked), View::Q));
+        Ok(count)
+    }
+
+    /// An arithmetic shift to the right that the processor does not have: with the sign flipped before, and taken off after.
+    fn shift_of_longs(&mut self, d: VReg, ty: Type, x: ir::Value, n: ir::Value) -> Result<(), Unsupported> {
+        let view = self.view(ty);
+        let sign = (1u64 << 63).to_le_bytes().repeat(self.bytes_of(ty) / ty.lane_type().bytes() as usize);
+        let sign = self.constant(&sign);
+        let x = self.reg(x)?;
+        let [signs, shifted, mask, flipped] = [(); 4].map(|()| self.fresh(RegClass::Float));
+        let load = self.row(codes::MOVUPS, ty)?;
+        self.two(load, (signs, view), (Source::Pool(sign), view));
+        let (xor, minus) = (self.row(codes::XOR, ty)?, self.row(codes::PSUBQ, ty)?);
+        match self.int(n) {
+            Some(n) => {
+                let code = self.row(codes::PSRLQ_BY, ty)?;
+                self.by(code, view, shifted, x, (n & 63) as u8);
+                self.by(code, view, mask, signs, (n & 63) as u8);
+            }
+            None => {
+                let code = self.row(codes::PSRLQ, ty)?;
+                let count = self.count(n, types::I64)?;
+                for (to, from) in [(shifted, x), (mask, signs)] {
+                    let mut inst = Inst::new();
+                    let to = inst.def(to, view);
+                    let from = inst.using(from, view);
+                    let count = inst.source(Source::Reg(count), View::X);
+                    inst.step(code, &[to, from, count]);
+                    self.now.push(inst);
+                }
+            }
+        }
+        self.three(xor, view, flipped, shifted, Source::Reg(mask));
+        self.three(minus, view, d, flipped, Source::Reg(mask));
+        Ok(())
+    }
+
+    /// The lanes of two vectors at half their width.
+    fn narrow_lanes(
+        &mut self,
+        opcode: Opcode,
+        d: VReg,
+        ty: Type,
+        x: ir::Value,
+        y: ir::Value,
+    ) -> Result<(), Unsupported> {
+        let row = match (opcode, self.ty(x).lane_type()) {
+            (Opcode::Snarrow, types::I16) => codes::PACKSSWB,
+            (Opcode::Snarrow, types::I32) => codes::PACKSSDW,
+            (Opcode::Unarrow, types::I16) => codes::PACKUSWB,
+            (Opcode::Unarrow, types::I32) => codes::PACKUSDW,
+            _ => return Err(format!("{opcode}.{ty}")),
+        };
+        let code = self.row(row, ty)?;
+        let (x, y) = (self.reg(x)?, self.source(y)?);
+        let packed = if self.bytes_of(ty) == 16 { d } else { self.fresh(RegClass::Float) };
+        self.three(code, self.view(ty), packed, x, y);
+        self.unpack(d, packed, ty)
+    }
+
+    /// Puts what was packed in each 128 bits in the order of the lanes.
+    fn unpack(&mut self, d: VReg, packed: VReg, ty: Type) -> Result<(), Unsupported> {
+        match self.bytes_of(ty) {
+            32 => {
+                let packed = Source::Reg(packed);
+                self.two_by(Code::VEX_Vpermq_ymm_ymmm256_imm8, (d, View::Y), (packed, View::Y), UNPACK);
+            }
+            64 => {
+                let order: Vec<u8> = [0u64, 2, 4, 6, 1, 3, 5, 7].iter().flat_map(|i| i.to_le_bytes()).collect();
+                let order = Source::Pool(self.constant(&order));
+                let index = self.fresh(RegClass::Float);
+                self.two(Code::EVEX_Vmovups_zmm_k1z_zmmm512, (index, View::Z), (order, View::Z));
+                self.three(
+                    Code::EVEX_Vpermq_zmm_k1z_zmm_zmmm512b64,
+                    View::Z,
+                    d,
+                    index,
+                    Source::Reg(packed),
+                );
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    // Operators of one operand.
+
+    fn vector_unary(&mut self, opcode: Opcode, d: VReg, ty: Type, x: ir::Value) -> Result<(), Unsupported> {
+        let (view, lane) = (self.view(ty), ty.lane_type());
+        let double = lane == types::F64;
+        if let Some(mode) = rounding(opcode) {
+            let code = self.row(if double { codes::ROUNDPD } else { codes::ROUNDPS }, ty)?;
+            let x = self.source(x)?;
+            self.two_by(code, (d, view), (x, view), mode);
+            return Ok(());
+        }
+        match opcode {
+            Opcode::Splat => self.splat(d, ty, x),
+            Opcode::ScalarToVector => self.first_lane(d, x),
+            Opcode::VanyTrue | Opcode::VallTrue => self.flag(d, InstructionData::Unary { opcode, arg: x }),
+            Opcode::Bnot => self.invert(d, ty, x),
+            Opcode::Fneg | Opcode::Fabs => {
+                let (row, mask) = self.sign(opcode, lane, self.bytes_of(ty));
+                let code = self.row(row, ty)?;
+                let x = self.reg(x)?;
+                self.three(code, view, d, x, mask);
+                Ok(())
+            }
+            Opcode::Ineg => {
+                let code = self.row(binary(Opcode::Isub, lane).ok_or("a negation")?, ty)?;
+                let zero = self.zero();
+                let x = self.source(x)?;
+                self.three(code, view, d, zero, x);
+                Ok(())
+            }
+            Opcode::Iabs => match lane {
+                types::I8 => self.unary(codes::PABSB, d, ty, x),
+                types::I16 => self.unary(codes::PABSW, d, ty, x),
+                types::I32 => self.unary(codes::PABSD, d, ty, x),
+                _ if self.bytes_of(ty) == 64 => self.unary(codes::PABSQ, d, ty, x),
+                _ => self.absolute_longs(d, ty, x),
+            },
+            Opcode::Sqrt => self.unary(if double { codes::SQRTPD } else { codes::SQRTPS }, d, ty, x),
+            Opcode::SwidenLow | Opcode::UwidenLow | Opcode::SwidenHigh | Opcode::UwidenHigh => {
+                self.widen(opcode, d, ty, x)
+            }
+            Opcode::FcvtFromSint => self.lanes_from_int(d, ty, x),
+            Opcode::FcvtToSintSat if ty.lane_type() == types::I32 && self.ty(x).lane_type() == types::F32 => {
+                self.lanes_to_int(d, ty, x)
+            }
+            Opcode::FvpromoteLow | Opcode::Fpromote => {
+                let code = self.row(codes::CVTPS2PD, ty)?;
+                let x = self.source(x)?;
+                self.two(code, (d, view), (x, half(self.view(ty))));
+                Ok(())
+            }
+            Opcode::Fvdemote | Opcode::Fdemote => {
+                let from = self.ty(x);
+                let code = self.row(codes::CVTPD2PS, from)?;
+                let x = self.source(x)?;
+                self.two(code, (d, half(self.view(ty))), (x, self.view(from)));
+                Ok(())
+            }
+            _ => Err(format!("{opcode}.{ty}")),
+        }
+    }
+
+    fn unary(&mut self, row: Row, d: VReg, ty: Type, x: ir::Value) -> Result<(), Unsupported> {
+        let code = self.row(row, ty)?;
+        let view = self.view(ty);
+        let x = self.source(x)?;
+        self.two(code, (d, view), (x, view));
+        Ok(())
+    }
+
+    fn zero(&mut self) -> VReg {
+        let r = self.fresh(RegClass::Float);
+        let mut inst = Inst::new();
+        let d = inst.def(r, View::X);
+        inst.step(Code::VEX_Vxorps_xmm_xmm_xmmm128, &[d, d, d]);
+        self.now.push(inst);
+        r
+    }
+
+    fn invert(&mut self, d: VReg, ty: Type, x: ir::Value) -> Result<(), Unsupported> {
+        let ones = Source::Pool(self.constant(&vec![0xff; self.bytes_of(ty)]));
+        let code = self.row(codes::XOR, ty)?;
+        let x = self.reg(x)?;
+        self.three(code, self.view(ty), d, x, ones);
+        Ok(())
+    }
+
+    /// The larger of `x` and `-x`, by the sign of each lane.
+    fn absolute_longs(&mut self, d: VReg, ty: Type, x: ir::Value) -> Result<(), Unsupported> {
+        let view = self.view(ty);
+        let x = self.reg(x)?;
+        let (zero, signs, flipped) = (self.zero(), self.fresh(RegClass::Float), self.fresh(RegClass::Float));
+        let greater = self.row(codes::PCMPGTQ, ty)?;
+        let (xor, minus) = (self.row(codes::XOR, ty)?, self.row(codes::PSUBQ, ty)?);
+        self.three(greater, view, signs, zero, Source::Reg(x));
+        self.three(xor, view, flipped, x, Source::Reg(signs));
+        self.three(minus, view, d, flipped, Source::Reg(signs));
+        Ok(())
+    }
+
+    /// The same scalar in all lanes.
+    fn splat(&mut self, d: VReg, ty: Type, x: ir::Value) -> Result<(), Unsupported> {
+        let (view, lane) = (self.view(ty), ty.lane_type());
+        let row = match lane.bytes() {
+            1 => codes::PBROADCASTB,
+            2 => codes::PBROADCASTW,
+            4 => codes::PBROADCASTD,
+            _ => codes::PBROADCASTQ,
+        };
+        let code = self.row(row, ty)?;
+        if let Some(InstructionData::Load { opcode: Opcode::Load, arg, flags, offset }) = self.definition(x)
+            && self.func.dfg.mem_flags[flags].readonly()
+            && self.is_here(x)
+        {
+            let address = self.address(arg, i32::from(offset))?;
+            self.two(code, (d, view), (Source::Mem(address), View::X));
+            return Ok(());
+        }
+        let first = self.in_vector(x)?;
+        self.two(code, (d, view), (Source::Reg(first), View::X));
+        Ok(())
+    }
+
+    /// A scalar in the first lane of a vector register.
+    fn in_vector(&mut self, x: ir::Value) -> Result<VReg, Unsupported> {
+        let r = self.reg(x)?;
+        if r.class() == RegClass::Float {
+            return Ok(r);
+        }
+        let t = self.fresh(RegClass::Float);
+        self.two(Code::VEX_Vmovq_xmm_rm64, (t, View::X), (Source::Reg(r), View::Q));
+        Ok(t)
+    }
+
+    fn first_lane(&mut self, d: VReg, x: ir::Value) -> Result<(), Unsupported> {
+        let r = self.reg(x)?;
+        match r.class() {
+            RegClass::Float => {
+                self.two(Code::VEX_Vmovups_xmm_xmmm128, (d, View::X), (Source::Reg(r), View::X));
+            }
+            _ => self.two(Code::VEX_Vmovq_xmm_rm64, (d, View::X), (Source::Reg(r), View::Q)),
+        }
+        Ok(())
+    }
+
+    fn widen(&mut self, opcode: Opcode, d: VReg, ty: Type, x: ir::Value) -> Result<(), Unsupported> {
+        let row = match (opcode, ty.lane_type()) {
+            (Opcode::SwidenLow | Opcode::SwidenHigh, types::I16) => codes::PMOVSXBW,
+            (Opcode::SwidenLow | Opcode::SwidenHigh, types::I32) => codes::PMOVSXWD,
+            (Opcode::SwidenLow | Opcode::SwidenHigh, _) => codes::PMOVSXDQ,
+            (_, types::I16) => codes::PMOVZXBW,
+            (_, types::I32) => codes::PMOVZXWD,
+            _ => codes::PMOVZXDQ,
+        };
+        let code = self.row(row, ty)?;
+        let from = half(self.view(ty));
+        let source = if matches!(opcode, Opcode::SwidenLow | Opcode::UwidenLow) {
+            self.source(x)?
+        } else {
+            let x = self.reg(x)?;
+            Source::Reg(self.upper(x, ty))
+        };
+        self.two(code, (d, self.view(ty)), (source, from));
+        Ok(())
+    }
+
+    /// The upper half of a vector, as the lower.
+    fn upper(&mut self, x: VReg, ty: Type) -> VReg {
+        let t = self.fresh(RegClass::Float);
+        self.upper_into(t, x, ty);
+        t
+    }
+
+    fn upper_into(&mut self, d: VReg, x: VReg, ty: Type) {
+        let mut inst = Inst::new();
+        match self.bytes_of(ty) {
+            32 => {
+                let d = inst.def(d, View::X);
+                let x = inst.using(x, View::Y);
+                inst.step(Code::VEX_Vextracti128_xmmm128_ymm_imm8, &[d, x, imm8(1)]);
+            }
+            64 => {
+                let d = inst.def(d, View::Y);
+                let x = inst.using(x, View::Z);
+                inst.step(Code::EVEX_Vextracti64x4_ymmm256_k1z_zmm_imm8, &[d, x, imm8(1)]);
+            }
+            _ => {
+                let d = inst.def(d, View::X);
+                let x = inst.using(x, View::X);
+                inst.step(Code::VEX_Vpunpckhqdq_xmm_xmm_xmmm128, &[d, x, x]);
+            }
+        }
+        self.now.push(inst);
+    }
+
+    fn lanes_from_int(&mut self, d: VReg, ty: Type, x: ir::Value) -> Result<(), Unsupported> {
+        if ty.lane_type() == types::F32 {
+            return self.unary(codes::CVTDQ2PS, d, ty, x);
+        }
+        // Numbers of 64 bits that were 32 before.
+        let Some(InstructionData::Unary { opcode, arg }) = self.definition(self.root(x)) else {
+            return Err("a conversion from 64 bits".into());
+        };
+        let source = match opcode {
+            Opcode::SwidenLow => self.source(arg)?,
+            Opcode::SwidenHigh => {
+                let x = self.reg(arg)?;
+                Source::Reg(self.upper(x, ty))
+            }
+            _ => return Err("a conversion from 64 bits".into()),
+        };
+        let code = self.row(codes::CVTDQ2PD, ty)?;
+        self.two(code, (d, self.view(ty)), (source, half(self.view(ty))));
+        Ok(())
+    }
+
+    /// Floats towards zero, the nearest integer if that is too far away, and 0 of no number.
+    fn lanes_to_int(&mut self, d: VReg, ty: Type, x: ir::Value) -> Result<(), Unsupported> {
+        if self.bytes_of(ty) == 64 {
+            return Err(format!("a conversion to {ty}"));
+        }
+        let view = self.view(ty);
+        let limit = (1u32 << 31) as f32;
+        let limit = Source::Pool(self.constant(&limit.to_le_bytes().repeat(self.bytes_of(ty) / ty.lane_type().bytes() as usize)));
+        let compare = self.row(codes::CMPPS, ty)?;
+        let (and, xor) = (self.row(codes::AND, ty)?, self.row(codes::XOR, ty)?);
+        let convert = self.row(codes::CVTTPS2DQ, ty)?;
+        let x = self.reg(x)?;
+        let [ordered, number, above, converted] = [(); 4].map(|()| self.fresh(RegClass::Float));
+        self.three_by(compare, view, ordered, x, Source::Reg(x), predicate(FloatCC::Ordered));
+        self.three(and, view, number, x, Source::Reg(ordered));
+        self.three_by(compare, view, above, x, limit, predicate(FloatCC::GreaterThanOrEqual));
+        self.two(convert, (converted, view), (Source::Reg(number), view));
+        // What is too large becomes the lowest number, all bits of which are flipped.
+        self.three(xor, view, d, converted, Source::Reg(above));
+        Ok(())
+    }
+
+    // Comparisons and choices.
+
+    fn compare_lanes(
+        &mut self,
+        d: VReg,
+        ty: Type,
+        [x, y]: [ir::Value; 2],
+        cond: IntCC,
+    ) -> Result<(), Unsupported> {
+        let view = self.view(ty);
+        let (equal, greater, least) = match ty.lane_type() {
+            types::I8 => (codes::PCMPEQB, codes::PCMPGTB, codes::PMINUB),
+            types::I16 => (codes::PCMPEQW, codes::PCMPGTW, codes::PMINUW),
+            types::I32 => (codes::PCMPEQD, codes::PCMPGTD, codes::PMINUD),
+            _ => (codes::PCMPEQQ, codes::PCMPGTQ, codes::PMINUQ),
+        };
+        use IntCC::*;
+        // x > y as y < x, and what is left as the opposite of something.
+        let (x, y, cond) = match cond {
+            SignedLessThan | UnsignedGreaterThanOrEqual | SignedGreaterThanOrEqual | UnsignedLessThan => {
+                (y, x, cond.swap_args())
+            }
+            _ => (x, y, cond),
+        };
+        let inverts = matches!(cond, NotEqual | SignedLessThanOrEqual | UnsignedGreaterThan);
+        let result = if inverts { self.fresh(RegClass::Float) } else { d };
+        match cond {
+            Equal | NotEqual => {
+                let (code, x, y) = (self.row(equal, ty)?, self.reg(x)?, self.source(y)?);
+                self.three(code, view, result, x, y);
+            }
+            SignedGreaterThan | SignedLessThanOrEqual => {
+                let (code, x, y) = (self.row(greater, ty)?, self.reg(x)?, self.source(y)?);
+                self.three(code, view, result, x, y);
+            }
+            // x <= y if the least of both is x.
+            _ => {
+                let (code, equal) = (self.row(least, ty)?, self.row(equal, ty)?);
+                let (x, y, t) = (self.reg(x)?, self.source(y)?, self.fresh(RegClass::Float));
+                self.three(code, view, t, x, y);
+                self.three(equal, view, result, x, Source::Reg(t));
+            }
+        }
+        if inverts {
+            let ones = Source::Pool(self.constant(&vec![0xff; self.bytes_of(ty)]));
+            let code = self.row(codes::XOR, ty)?;
+            self.three(code, view, d, result, ones);
+        }
+        Ok(())
+    }
+
+    /// True if all bits of each lane are equal.
+    fn is_mask(&self, v: ir::Value, lane: u32) -> bool {
+        let v = self.root(v);
+        let fits = self.ty(v).is_vector() && self.ty(v).lane_type().bytes() == lane;
+        match self.definition(v) {
+            Some(InstructionData::IntCompare { .. } | InstructionData::FloatCompare { .. }) => fits,
+            Some(InstructionData::Unary { opcode: Opcode::Bnot, arg }) => self.is_mask(arg, lane),
+            Some(InstructionData::Binary { opcode, args: [x, y] }) => {
+                use Opcode::*;
+                matches!(opcode, Band | Bor | Bxor)
+                    && self.is_mask(x, lane)
+                    && self.is_mask(y, lane)
+            }
+            _ => false,
+        }
+    }
+
+    /// Lanes of `x` where the mask is set, else of `y`.
+    fn blend(
+        &mut self,
+        opcode: Opcode,
+        d: VReg,
+        ty: Type,
+        [mask, x, y]: [ir::Value; 3],
+    ) -> Result<(), Unsupported> {
+        let view = self.view(ty);
+        let lane = ty.lane_type().bytes();
+        if opcode == Opcode::Bitselect && !self.is_mask(mask, lane) {
+            return self.blend_bits(d, ty, [mask, x, y]);
+        }
+        let row = match lane {
+            4 => codes::BLENDVPS,
+            8 => codes::BLENDVPD,
+            _ => codes::PBLENDVB,
+        };
+        let code = self.row(row, ty)?;
+        let (mask, x, y) = (self.reg(mask)?, self.source(x)?, self.reg(y)?);
+        let mut inst = Inst::new();
+        let d = inst.def(d, view);
+        let mask = inst.using(mask, view);
+        let y = inst.using(y, view);
+        let x = inst.source(x, view);
+        inst.step(code, &[d, y, x, mask]);
+        self.now.push(inst);
+        Ok(())
+    }
+
+    fn blend_bits(
+        &mut self,
+        d: VReg,
+        ty: Type,
+        [mask, x, y]: [ir::Value; 3],
+    ) -> Result<(), Unsupported> {
+        let view = self.view(ty);
+        let (and, andn, or) =
+            (self.row(codes::AND, ty)?, self.row(codes::ANDN, ty)?, self.row(codes::OR, ty)?);
+        let (mask, x, y) = (self.reg(mask)?, self.source(x)?, self.source(y)?);
+        let [yes, no] = [(); 2].map(|()| self.fresh(RegClass::Float));
+        self.three(and, view, yes, mask, x);
+        self.three(andn, view, no, mask, y);
+        self.three(or, view, d, yes, Source::Reg(no));
+        Ok(())
+    }
+
+    /// Flags of whether any bit of a vector is set.
+    pub fn any_lane(&mut self, inst: &mut Inst, x: ir::Value) -> Result<Condition, Unsupported> {
+        let view = self.view(self.ty(x));
+        let x = self.reg(x)?;
+        self.test(inst, x, view)?;
+        Ok(Condition::NOT_EQUAL)
+    }
+
+    fn test(&mut self, inst: &mut Inst, x: VReg, view: View) -> Result<(), Unsupported> {
+        let code = match view {
+            View::X => Code::VEX_Vptest_xmm_xmmm128,
+            View::Y => Code::VEX_Vptest_ymm_ymmm256,
+            _ => return Err("a test of 512 bits".into()),
+        };
+        let x = inst.using(x, view);
+        inst.step(code, &[x, x]);
+        Ok(())
+    }
+
+    /// Flags of whether all lanes have a bit set.
+    pub fn all_lanes(&mut self, inst: &mut Inst, x: ir::Value) -> Result<Condition, Unsupported> {
+        let ty = self.ty(x);
+        let row = match ty.lane_type().bytes() {
+            1 => codes::PCMPEQB,
+            2 => codes::PCMPEQW,
+            4 => codes::PCMPEQD,
+            _ => codes::PCMPEQQ,
+        };
+        let code = self.row(row, ty)?;
+        let view = self.view(ty);
+        let x = self.reg(x)?;
+        let (zero, empty) = (self.zero(), self.fresh(RegClass::Float));
+        self.three(code, view, empty, x, Source::Reg(zero));
+        self.test(inst, empty, view)?;
+        Ok(Condition::EQUAL)
+    }
+
+    // Lanes.
+
+    fn extract(&mut self, d: VReg, ty: Type, x: ir::Value, lane: usize) -> Result<(), Unsupported> {
+        let bytes = ty.bytes() as usize;
+        let mut x = self.reg(x)?;
+        let per = 16 / bytes;
+        if lane >= per {
+            let part = self.fresh(RegClass::Float);
+            self.part_into(part, x, lane / per);
+            x = part;
+        }
+        let lane = (lane % per) as u8;
+        let mut inst = Inst::new();
+        if ty.is_int() && bytes < 16 {
+            let (code, view) = match bytes {
+                1 => (Code::VEX_Vpextrb_r32m8_xmm_imm8, View::D),
+                2 => (Code::VEX_Vpextrw_r32_xmm_imm8, View::D),
+                4 if lane == 0 => (Code::VEX_Vmovd_rm32_xmm, View::D),
+                4 => (Code::VEX_Vpextrd_rm32_xmm_imm8, View::D),
+                _ if lane == 0 => (Code::VEX_Vmovq_rm64_xmm, View::Q),
+                _ => (Code::VEX_Vpextrq_rm64_xmm_imm8, View::Q),
+            };
+            let d = inst.def(d, view);
+            let x = inst.using(x, View::X);
+            match (bytes, lane) {
+                (4 | 8, 0) => inst.step(code, &[d, x]),
+                _ => inst.step(code, &[d, x, imm8(lane)]),
+            }
+        } else {
+            let d = inst.def(d, View::X);
+            let x = inst.using(x, View::X);
+            match (bytes, lane) {
+                (_, 0) => inst.step(Code::VEX_Vmovups_xmm_xmmm128, &[d, x]),
+                (4, _) => inst.step(Code::VEX_Vpermilps_xmm_xmmm128_imm8, &[d, x, imm8(lane)]),
+                _ => inst.step(Code::VEX_Vpermilpd_xmm_xmmm128_imm8, &[d, x, imm8(lane)]),
+            }
+        }
+        self.now.push(inst);
+        Ok(())
+    }
+
+    /// A lane of the first 128 bits; nothing is said about the bits above.
+    fn insert(&mut self, d: VReg, ty: Type, [x, y]: [ir::Value; 2], lane: u8) -> Result<(), Unsupported> {
+        if lane as u32 >= ty.lane_count() {
+            return Err(format!("a lane into {ty}"));
+        }
+        let (x, y) = (self.reg(x)?, self.operand(y)?);
+        let (code, view, n) = match ty.lane_type() {
+            types::I8 => (Code::VEX_Vpinsrb_xmm_xmm_r32m8_imm8, View::D, lane),
+            types::I16 => (Code::VEX_Vpinsrw_xmm_xmm_r32m16_imm8, View::D, lane),
+            types::I32 => (Code::VEX_Vpinsrd_xmm_xmm_rm32_imm8, View::D, lane),
+            types::I64 => (Code::VEX_Vpinsrq_xmm_xmm_rm64_imm8, View::Q, lane),
+            types::F32 => (Code::VEX_Vinsertps_xmm_xmm_xmmm32_imm8, View::X, lane << 4),
+            // The lower lanes of both, or the second's lower and the first's upper.
+            types::F64 if lane == 1 => (Code::VEX_Vshufpd_xmm_xmm_xmmm128_imm8, View::X, 0),
+            types::F64 => (Code::VEX_Vblendpd_xmm_xmm_xmmm128_imm8, View::X, 1),
+            _ => return Err(format!("a lane into {ty}")),
+        };
+        let mut inst = Inst::new();
+        let d = inst.def(d, View::X);
+        let x = inst.using(x, View::X);
+        // A constant of 8 bytes is no vector in memory.
+        let y = match y {
+            Source::Pool(_) if ty.lane_type() == types::F64 => return Err("a constant lane".into()),
+            y => inst.source(y, view),
+        };
+        inst.step(code, &[d, x, y, imm8(n)]);
+        self.now.push(inst);
+        Ok(())
+    }
+
+    /// 128 bits of a register, as the first.
+    fn part_into(&mut self, d: VReg, x: VReg, part: usize) {
+        let mut inst = Inst::new();
+        let d = inst.def(d, View::X);
+        if self.width == 64 {
+            let x = inst.using(x, View::Z);
+            inst.step(Code::EVEX_Vextracti32x4_xmmm128_k1z_zmm_imm8, &[d, x, imm8(part as u8)]);
+        } else {
+            let x = inst.using(x, View::Y);
+            inst.step(Code::VEX_Vextracti128_xmmm128_ymm_imm8, &[d, x, imm8(part as u8)]);
+        }
+        self.now.push(inst);
+    }
+
+    /// The choices of bytes that lanes make: what follows a place, the first parts of two registers, every other lane of 32 bits.
+    fn shuffle(&mut self, d: VReg, [x, y]: [ir::Value; 2], mask: &[u8]) -> Result<(), Unsupported> {
+        let ty = types::I32X4;
+        let takes = |at: usize, n: usize, from: usize| mask[at..at + n].iter().zip(from..).all(|(m, i)| *m as usize == i);
+        let from = mask[0] as usize;
+        if from > 0 && from < 16 && takes(0, 16 - from, from) {
+            let x = self.reg(x)?;
+            match from * self.width / 16 {
+                at if at * 2 == self.width => self.upper_into(d, x, ty),
+                at if at % 16 == 0 => self.part_into(d, x, at / 16),
+                _ => return Err("a shuffle".into()),
+            }
+            return Ok(());
+        }
+        if let Some(n) = [4, 8].into_iter().find(|n| takes(0, *n, 0) && takes(*n, *n, 16)) {
+            return self.concat(d, x, y, n * self.width / 16);
+        }
+        let even = |i: usize| (i / 4) * 8 + i % 4;
+        if mask.iter().enumerate().all(|(i, m)| *m as usize == even(i)) {
+            let (x, y) = (self.reg(x)?, self.source(y)?);
+            let packed = if self.width == 16 { d } else { self.fresh(RegClass::Float) };
+            let code = self.row(codes::SHUFPS, ty)?;
+            self.three_by(code, self.view(ty), packed, x, y, EVEN);
+            return self.unpack(d, packed, ty);
+        }
+        Err("a shuffle".into())
+    }
+
+    /// The first bytes of two registers, one after the other.
+    fn concat(&mut self, d: VReg, x: ir::Value, y: ir::Value, bytes: usize) -> Result<(), Unsupported> {
+        let (x, y) = (self.reg(x)?, self.reg(y)?);
+        let (code, half, view) = match bytes {
+            8 => {
+                self.three(Code::VEX_Vpunpcklqdq_xmm_xmm_xmmm128, View::X, d, x, Source::Reg(y));
+                return Ok(());
+            }
+            16 => (Code::VEX_Vinserti128_ymm_ymm_xmmm128_imm8, View::X, View::Y),
+            32 => (Code::EVEX_Vinserti64x4_zmm_k1z_zmm_ymmm256_imm8, View::Y, View::Z),
+            _ => return Err("a shuffle".into()),
+        };
+        let mut inst = Inst::new();
+        let d = inst.def(d, view);
+        let x = inst.using(x, view);
+        let y = inst.source(Source::Reg(y), half);
+        inst.step(code, &[d, x, y, imm8(1)]);
+        self.now.push(inst);
+        Ok(())
+    }
+
+    /// Writes a mask register.
+    pub fn mask_into(&mut self, _: ir::Value, _: VReg) -> Result<(), Unsupported> {
+        Err("a mask register".into())
+    }
+}
+
+/// The instruction of an operator whose second operand may be in memory.
+fn binary(opcode: Opcode, lane: Type) -> Option<Row> {
+    use Opcode::*;
+    use codes::*;
+    Some(match (opcode, lane) {
+        (Fadd, types::F32) => ADDPS,
+        (Fadd, _) => ADDPD,
+        (Fsub, types::F32) => SUBPS,
+        (Fsub, _) => SUBPD,
+        (Fmul, types::F32) => MULPS,
+        (Fmul, _) => MULPD,
+        (Fdiv, types::F32) => DIVPS,
+        (Fdiv, _) => DIVPD,
+        (Iadd, types::I8) => PADDB,
+        (Iadd, types::I16) => PADDW,
+        (Iadd, types::I32) => PADDD,
+        (Iadd, types::I64) => PADDQ,
+        (Isub, types::I8) => PSUBB,
+        (Isub, types::I16) => PSUBW,
+        (Isub, types::I32) => PSUBD,
+        (Isub, types::I64) => PSUBQ,
+        (Imul, types::I16) => PMULLW,
+        (Imul, types::I32) => PMULLD,
+        (Imul, types::I64) => PMULLQ,
+        (Band, _) => AND,
+        (Bor, _) => OR,
+        (Bxor, _) => XOR,
+        (Smin, types::I8) => PMINSB,
+        (Smin, types::I16) => PMINSW,
+        (Smin, types::I32) => PMINSD,
+        (Smin, types::I64) => PMINSQ,
+        (Smax, types::I8) => PMAXSB,
+        (Smax, types::I16) => PMAXSW,
+        (Smax, types::I32) => PMAXSD,
+        (Smax, types::I64) => PMAXSQ,
+        (Umin, types::I8) => PMINUB,
+        (Umin, types::I16) => PMINUW,
+        (Umin, types::I32) => PMINUD,
+        (Umin, types::I64) => PMINUQ,
+        (Umax, types::I8) => PMAXUB,
+        (Umax, types::I16) => PMAXUW,
+        (Umax, types::I32) => PMAXUD,
+        (Umax, types::I64) => PMAXUQ,
+        _ => return None,
+    })
+}
+
+/// The number of a comparison of floats that raises no exception for a quiet NaN.
+fn predicate(cond: FloatCC) -> u8 {
+    match cond {
+        FloatCC::Equal => 0x00,
+        FloatCC::LessThan => 0x11,
+        FloatCC::LessThanOrEqual => 0x12,
+        FloatCC::Unordered => 0x03,
+        FloatCC::NotEqual => 0x04,
+        FloatCC::UnorderedOrGreaterThanOrEqual => 0x15,
+        FloatCC::UnorderedOrGreaterThan => 0x16,
+        FloatCC::Ordered => 0x07,
+        FloatCC::UnorderedOrEqual => 0x08,
+        FloatCC::UnorderedOrLessThan => 0x19,
+        FloatCC::UnorderedOrLessThanOrEqual => 0x1a,
+        FloatCC::OrderedNotEqual => 0x0c,
+        FloatCC::GreaterThanOrEqual => 0x1d,
+        FloatCC::GreaterThan => 0x1e,
+    }
+}
+
