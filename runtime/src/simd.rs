@@ -12,7 +12,7 @@ pub enum Level {
     Baseline,
     /// AVX2 and fused multiply-add.
     Avx2,
-    /// AVX-512 F, DQ and VL as well.
+    /// AVX-512 F, DQ, BW and VL as well.
     Avx512,
 }
 
@@ -41,6 +41,7 @@ impl Level {
             let avx2 = is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma");
             let bits = is_x86_feature_detected!("bmi1") && is_x86_feature_detected!("bmi2");
             let avx512 = is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512dq");
+            let avx512 = avx512 && is_x86_feature_detected!("avx512bw");
             if avx2 && bits && avx512 && is_x86_feature_detected!("avx512vl") {
                 return Level::Avx512;
             }

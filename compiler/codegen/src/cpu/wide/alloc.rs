@@ -21,9 +21,9 @@ pub struct View<'f> {
     clobbers: PRegSet,
 }
 
+/// Vector registers and mask registers. Vector registers 16 to 31 have names in EVEX encodings only, which scalars do not use.
 fn classes(width: usize) -> (u8, u8) {
-    // Vector registers 16 to 31 have names in EVEX encodings only.
-    if width == 64 { (32, 8) } else { (16, 0) }
+    if width == 64 { (16, 8) } else { (16, 0) }
 }
 
 fn set(class: RegClass, numbers: impl Iterator<Item = u8>) -> PRegSet {

@@ -287,6 +287,10 @@ impl Encode<'_> {
                         self.set_memory(&mut i, n, Register::RSP, None, 8 * slot.index() as i64)
                     }
                 },
+                Arg::Under(at) => {
+                    let mask = register(allocs[at as usize], View::K).ok_or("a mask in memory")?;
+                    i.set_op_mask(mask)
+                }
                 Arg::Fixed(r) => set_register(&mut i, n, r),
                 Arg::Imm(kind, x) => set_immediate(&mut i, n, kind, x),
                 Arg::Pool(at) => {

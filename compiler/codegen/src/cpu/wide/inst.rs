@@ -44,6 +44,8 @@ pub enum Arg {
     Imm(OpKind, i64),
     /// A register by name.
     Fixed(Register),
+    /// The mask register that an instruction works under, which is no operand of the encoding.
+    Under(u8),
 }
 
 /// An address: numbers of operands where an [`Address`] has registers.
@@ -198,6 +200,11 @@ impl Inst {
 
     pub fn def(&mut self, r: VReg, view: View) -> Arg {
         Arg::Op(self.operand(Operand::reg_def(r)), view)
+    }
+
+    /// A use of a mask register to work under.
+    pub fn under(&mut self, r: VReg) -> Arg {
+        Arg::Under(self.operand(Operand::reg_use(r)))
     }
 
     /// A definition that shares no register with a use.

@@ -3,7 +3,7 @@
 //! ```text
 //! Cranelift's IR, vectors of any width
 //!   -> Cranelift's optimiser: common subexpressions, loop-invariant code, constants
-//!   -> `select`: machine instructions on virtual registers      (`scalar`, `vectors`, `codes`)
+//!   -> `select`: machine instructions on virtual registers      (`scalar`, `vectors`, `masks`, `codes`)
 //!   -> `alloc`: registers and spill slots, by regalloc2
 //!   -> `encode`: bytes, by iced-x86; constants behind the code
 //! ```
@@ -20,6 +20,7 @@ mod alloc;
 mod codes;
 mod encode;
 mod inst;
+mod masks;
 mod scalar;
 mod select;
 mod vectors;
@@ -81,7 +82,12 @@ fn width(isa: &dyn TargetIsa) -> usize {
     let flags = isa.isa_flags();
     let has = |name: &str| flags.iter().any(|f| f.name == name && f.as_bool() == Some(true));
     let all = ["has_avx2", "has_fma", "has_bmi1", "has_bmi2", "has_lzcnt", "has_popcnt"];
-    if all.into_iter().all(has) { 32 } else { BYTES }
+    let longest = ["has_avx512f", "has_avx512dq", "has_avx512vl"];
+    match all.into_iter().all(has) {
+        true if longest.into_iter().all(has) => 64,
+        true => 32,
+        false => BYTES,
+    }
 }
 
 /// The same instruction set for the optimiser, without Cranelift's verifier, which counts lanes.

@@ -25,7 +25,7 @@ pub struct Select<'f> {
     pub func: &'f Function,
     /// The instructions of the Cranelift instruction that is being selected, in order.
     pub now: Vec<Inst>,
-    registers: SecondaryMap<ir::Value, Option<VReg>>,
+    pub registers: SecondaryMap<ir::Value, Option<VReg>>,
     /// Mask registers of comparisons at 512 bits, and of what is made of them.
     pub masks: SecondaryMap<ir::Value, Option<VReg>>,
     next: usize,
@@ -536,11 +536,8 @@ impl<'f> Select<'f> {
         }
         let result = self.func.dfg.first_result(inst);
         let ty = self.ty(result);
-        if let Some(mask) = self.masks[result] {
-            self.mask_into(result, mask)?;
-            if self.registers[result].is_none() {
-                return Ok(());
-            }
+        if self.masks[result].is_some() || self.has_mask(result, ty.lane_type().bytes()) {
+            return self.masks(result, data);
         }
         let d = self.of(result);
         // Constants and casts are made where they are used.

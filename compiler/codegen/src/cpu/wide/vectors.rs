@@ -1,7 +1,6 @@
 //! Vectors: operators on whole registers of 128, 256 or 512 bits.
 //!
-//! At 128 and 256 bits a comparison leaves all bits of a lane or none in a vector. At 512 bits it leaves a bit per lane in a
-//! mask register; it is made a vector only where one is asked for.
+//! At 128 and 256 bits a comparison leaves all bits of a lane or none in a vector; for 512 bits see `masks`.
 
 use super::codes::{self, Row};
 use super::inst::{Condition, Inst, Source, View, imm8};
@@ -24,7 +23,7 @@ const UNPACK: u8 = 0b11_01_10_00;
 const EVEN: u8 = 0b10_00_10_00;
 
 impl Select<'_> {
-    fn row(&self, row: Row, ty: Type) -> Result<Code, Unsupported> {
+    pub fn row(&self, row: Row, ty: Type) -> Result<Code, Unsupported> {
         row.at(self.view(ty)).ok_or_else(|| format!("an instruction on {ty}"))
     }
 
@@ -506,9 +505,6 @@ impl Select<'_> {
 
     /// Floats towards zero, the nearest integer if that is too far away, and 0 of no number.
     fn lanes_to_int(&mut self, d: VReg, ty: Type, x: ir::Value) -> Result<(), Unsupported> {
-        if self.bytes_of(ty) == 64 {
-            return Err(format!("a conversion to {ty}"));
-        }
         let view = self.view(ty);
         let limit = (1u32 << 31) as f32;
         let limit = Source::Pool(self.constant(&limit.to_le_bytes().repeat(self.bytes_of(ty) / ty.lane_type().bytes() as usize)));
@@ -517,9 +513,16 @@ impl Select<'_> {
         let convert = self.row(codes::CVTTPS2DQ, ty)?;
         let x = self.reg(x)?;
         let [ordered, number, above, converted] = [(); 4].map(|()| self.fresh(RegClass::Float));
-        self.three_by(compare, view, ordered, x, Source::Reg(x), predicate(FloatCC::Ordered));
+        for (d, y, cond) in [
+            (ordered, Source::Reg(x), FloatCC::Ordered),
+            (above, limit, FloatCC::GreaterThanOrEqual),
+        ] {
+            match view {
+                View::Z => self.compare_through_mask(compare, d, x, y, predicate(cond)),
+                _ => self.three_by(compare, view, d, x, y, predicate(cond)),
+            }
+        }
         self.three(and, view, number, x, Source::Reg(ordered));
-        self.three_by(compare, view, above, x, limit, predicate(FloatCC::GreaterThanOrEqual));
         self.two(convert, (converted, view), (Source::Reg(number), view));
         // What is too large becomes the lowest number, all bits of which are flipped.
         self.three(xor, view, d, converted, Source::Reg(above));
@@ -578,7 +581,7 @@ impl Select<'_> {
     }
 
     /// True if all bits of each lane are equal.
-    fn is_mask(&self, v: ir::Value, lane: u32) -> bool {
+    pub fn is_mask(&self, v: ir::Value, lane: u32) -> bool {
         let v = self.root(v);
         let fits = self.ty(v).is_vector() && self.ty(v).lane_type().bytes() == lane;
         match self.definition(v) {
@@ -610,13 +613,15 @@ impl Select<'_> {
         let row = match lane {
             4 => codes::BLENDVPS,
             8 => codes::BLENDVPD,
+            2 if view == View::Z => codes::PBLENDMW,
             _ => codes::PBLENDVB,
         };
         let code = self.row(row, ty)?;
-        let (mask, x, y) = (self.reg(mask)?, self.source(x)?, self.reg(y)?);
+        let mask = if view == View::Z { self.mask(mask, lane)? } else { self.reg(mask)? };
+        let (x, y) = (self.source(x)?, self.reg(y)?);
         let mut inst = Inst::new();
         let d = inst.def(d, view);
-        let mask = inst.using(mask, view);
+        let mask = if view == View::Z { inst.under(mask) } else { inst.using(mask, view) };
         let y = inst.using(y, view);
         let x = inst.source(x, view);
         inst.step(code, &[d, y, x, mask]);
@@ -643,9 +648,13 @@ impl Select<'_> {
 
     /// Flags of whether any bit of a vector is set.
     pub fn any_lane(&mut self, inst: &mut Inst, x: ir::Value) -> Result<Condition, Unsupported> {
-        let view = self.view(self.ty(x));
+        let ty = self.ty(x);
+        if self.width == 64 {
+            self.test_mask(inst, x, ty.lane_type().bytes())?;
+            return Ok(Condition::NOT_EQUAL);
+        }
         let x = self.reg(x)?;
-        self.test(inst, x, view)?;
+        self.test(inst, x, self.view(ty))?;
         Ok(Condition::NOT_EQUAL)
     }
 
@@ -663,6 +672,11 @@ impl Select<'_> {
     /// Flags of whether all lanes have a bit set.
     pub fn all_lanes(&mut self, inst: &mut Inst, x: ir::Value) -> Result<Condition, Unsupported> {
         let ty = self.ty(x);
+        if self.width == 64 {
+            self.test_mask(inst, x, ty.lane_type().bytes())?;
+            // The carry flag: all bits are set.
+            return Ok(Condition::BELOW);
+        }
         let row = match ty.lane_type().bytes() {
             1 => codes::PCMPEQB,
             2 => codes::PCMPEQW,
@@ -811,11 +825,6 @@ impl Select<'_> {
         self.now.push(inst);
         Ok(())
     }
-
-    /// Writes a mask register.
-    pub fn mask_into(&mut self, _: ir::Value, _: VReg) -> Result<(), Unsupported> {
-        Err("a mask register".into())
-    }
 }
 
 /// The instruction of an operator whose second operand may be in memory.
@@ -866,7 +875,7 @@ fn binary(opcode: Opcode, lane: Type) -> Option<Row> {
 }
 
 /// The number of a comparison of floats that raises no exception for a quiet NaN.
-fn predicate(cond: FloatCC) -> u8 {
+pub fn predicate(cond: FloatCC) -> u8 {
     match cond {
         FloatCC::Equal => 0x00,
         FloatCC::LessThan => 0x11,
