@@ -29,7 +29,7 @@ use super::lanes::BYTES;
 use cranelift_codegen::Context;
 use cranelift_codegen::binemit::Reloc;
 use cranelift_codegen::control::ControlPlane;
-use cranelift_codegen::isa::{OwnedTargetIsa, TargetIsa};
+use cranelift_codegen::isa::{CallConv, OwnedTargetIsa, TargetIsa};
 use cranelift_codegen::settings::{self, Configurable};
 use cranelift_module::{FuncId, Module, ModuleReloc, ModuleRelocTarget};
 pub use select::Unsupported;
@@ -71,7 +71,6 @@ impl Wide {
         let out = regalloc2::run_with_ctx(&view, &machine, &options, &mut self.allocation)
             .map_err(|e| format!("registers: {e:?}"))?;
         let encoded = encode::encode(&code, &view, out)?;
-        if std::env::var("PAR_WIDE_DUMP").is_ok() { std::fs::write("/tmp/wide.bin", &encoded.bytes).unwrap(); }
         let relocs: Vec<ModuleReloc> = encoded.calls.iter().map(|call| reloc(context, call)).collect();
         module.define_function_bytes(id, 64, &encoded.bytes, &relocs).map_err(|e| format!("{e:?}"))
     }
@@ -82,8 +81,9 @@ fn width(isa: &dyn TargetIsa) -> usize {
     let flags = isa.isa_flags();
     let has = |name: &str| flags.iter().any(|f| f.name == name && f.as_bool() == Some(true));
     let all = ["has_avx2", "has_fma", "has_bmi1", "has_bmi2", "has_lzcnt", "has_popcnt"];
+    let conventional = isa.default_call_conv() == CallConv::SystemV;
     let longest = ["has_avx512f", "has_avx512dq", "has_avx512vl"];
-    match all.into_iter().all(has) {
+    match conventional && all.into_iter().all(has) {
         true if longest.into_iter().all(has) => 64,
         true => 32,
         false => BYTES,
