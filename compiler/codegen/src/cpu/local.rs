@@ -13,10 +13,10 @@
 //! and returns a status, 1 after a failed check or cancellation, and its results. The stack is a segment of memory that the
 //! executor makes for the run of the kernel. A function's call of itself in tail position is a jump.
 
-use super::lanes;
 use super::Compiler;
 use super::base_case::BaseCase;
 use super::emit::{Emitter, Unsupported, args, clif_type};
+use super::lanes;
 use super::ranges::Ranges;
 use crate::{free, work};
 use cranelift::prelude::*;

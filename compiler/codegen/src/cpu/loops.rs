@@ -96,8 +96,8 @@ impl<'a> Emitter<'a> {
             e.bind_state(params, state);
             e.inner(body)
         };
-        let groups =
-            lanes::iterations(params, form, body, self.fresh, self.width).filter(|_| in_groups && !self.counting);
+        let groups = lanes::iterations(params, form, body, self.fresh, self.width)
+            .filter(|_| in_groups && !self.counting);
         let rest = match groups {
             Some(groups) => self.iterations(&groups, (first, end), iteration)?,
             None => first,

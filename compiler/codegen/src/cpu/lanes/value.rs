@@ -123,7 +123,8 @@ impl Group<'_, '_> {
             }
             reg
         };
-        let parts = xs.chunks(ty.lane_count() as usize).map(|lanes| register(self, lanes)).collect::<Vec<_>>();
+        let parts =
+            xs.chunks(ty.lane_count() as usize).map(|lanes| register(self, lanes)).collect::<Vec<_>>();
         parts.chunks(self.bytes / BYTES).map(|parts| self.joined(parts)).collect()
     }
 

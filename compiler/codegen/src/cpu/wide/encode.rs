@@ -230,9 +230,7 @@ impl Encode<'_> {
         let (view, load, store) = match (class, self.code.width) {
             (RegClass::Int, _) => (View::Q, Code::Mov_r64_rm64, Code::Mov_rm64_r64),
             (RegClass::Vector, _) => (View::K, Code::VEX_Kmovq_kr_km64, Code::VEX_Kmovq_m64_kr),
-            (_, 64) => {
-                (View::Z, Code::EVEX_Vmovups_zmm_k1z_zmmm512, Code::EVEX_Vmovups_zmmm512_k1z_zmm)
-            }
+            (_, 64) => (View::Z, Code::EVEX_Vmovups_zmm_k1z_zmmm512, Code::EVEX_Vmovups_zmmm512_k1z_zmm),
             _ => (View::Y, Code::VEX_Vmovaps_ymm_ymmm256, Code::VEX_Vmovaps_ymmm256_ymm),
         };
         let allocs = [to, from];
@@ -309,7 +307,14 @@ impl Encode<'_> {
         Ok(())
     }
 
-    fn set_memory(&self, i: &mut Instruction, n: u32, base: Register, index: Option<(Register, u32)>, offset: i64) {
+    fn set_memory(
+        &self,
+        i: &mut Instruction,
+        n: u32,
+        base: Register,
+        index: Option<(Register, u32)>,
+        offset: i64,
+    ) {
         i.set_op_kind(n, OpKind::Memory);
         i.set_memory_base(base);
         if let Some((index, scale)) = index {

@@ -62,7 +62,9 @@ impl Select<'_> {
                 inst.step(Code::VEX_Knotq_kr_kr, &[to, x]);
                 self.now.push(inst);
             }
-            InstructionData::Binary { opcode, args: [x, y] } => self.combine_masks(opcode, k, lane, [x, y])?,
+            InstructionData::Binary { opcode, args: [x, y] } => {
+                self.combine_masks(opcode, k, lane, [x, y])?
+            }
             _ => return Err("a mask register".into()),
         }
         if let Some(d) = self.registers[result] {

@@ -279,7 +279,11 @@ impl Select<'_> {
             (false, true) => (Code::Xor_r32_rm32, Code::Div_rm64),
             (false, false) => (Code::Xor_r32_rm32, Code::Div_rm32),
         };
-        if signed { inst.step(extend, &[]) } else { inst.step(extend, &[high, high]) }
+        if signed {
+            inst.step(extend, &[])
+        } else {
+            inst.step(extend, &[high, high])
+        }
         inst.step(divide, &[b]);
         self.now.push(inst);
         Ok(())
@@ -369,10 +373,18 @@ impl Select<'_> {
         }
         let limit = (2f64).powi(ty.bits() as i32 - 1);
         let (convert, compare, limit) = match (from, long) {
-            (types::F32, false) => (Code::VEX_Vcvttss2si_r32_xmmm32, Code::VEX_Vucomiss_xmm_xmmm32, bytes_of(limit as f32)),
-            (types::F32, true) => (Code::VEX_Vcvttss2si_r64_xmmm32, Code::VEX_Vucomiss_xmm_xmmm32, bytes_of(limit as f32)),
-            (_, false) => (Code::VEX_Vcvttsd2si_r32_xmmm64, Code::VEX_Vucomisd_xmm_xmmm64, limit.to_le_bytes().to_vec()),
-            (_, true) => (Code::VEX_Vcvttsd2si_r64_xmmm64, Code::VEX_Vucomisd_xmm_xmmm64, limit.to_le_bytes().to_vec()),
+            (types::F32, false) => {
+                (Code::VEX_Vcvttss2si_r32_xmmm32, Code::VEX_Vucomiss_xmm_xmmm32, bytes_of(limit as f32))
+            }
+            (types::F32, true) => {
+                (Code::VEX_Vcvttss2si_r64_xmmm32, Code::VEX_Vucomiss_xmm_xmmm32, bytes_of(limit as f32))
+            }
+            (_, false) => {
+                (Code::VEX_Vcvttsd2si_r32_xmmm64, Code::VEX_Vucomisd_xmm_xmmm64, limit.to_le_bytes().to_vec())
+            }
+            (_, true) => {
+                (Code::VEX_Vcvttsd2si_r64_xmmm64, Code::VEX_Vucomisd_xmm_xmmm64, limit.to_le_bytes().to_vec())
+            }
         };
         let limit = Arg::Pool(self.constant(&limit));
         let most = if long { i64::MAX } else { i32::MAX as i64 };

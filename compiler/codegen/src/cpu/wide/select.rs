@@ -4,11 +4,13 @@
 //! address, a comparison or an operand in memory is not computed by itself.
 
 use super::codes;
-use super::inst::{Address, Arg, Block, Condition, Flow, Inst, Lowered, Source, Step, View, general, imm8, vector};
+use super::inst::{
+    Address, Arg, Block, Condition, Flow, Inst, Lowered, Source, Step, View, general, imm8, vector,
+};
 use cranelift::prelude::*;
 use cranelift_codegen::Context;
-use cranelift_codegen::ir::condcodes::CondCode;
 use cranelift_codegen::entity::{EntityRef, SecondaryMap};
+use cranelift_codegen::ir::condcodes::CondCode;
 use cranelift_codegen::ir::{
     self, BlockArg, BlockCall, ExternalName, FuncRef, Function, InstructionData, MemFlags, Opcode, ValueDef,
 };
@@ -252,7 +254,11 @@ impl<'f> Select<'f> {
         let v = self.func.dfg.resolve_aliases(v);
         match self.definition(v) {
             Some(InstructionData::Unary { opcode: Opcode::Ireduce, arg }) if !self.ty(arg).is_vector() => {
-                if self.ty(arg).bits() > 64 { v } else { self.root(arg) }
+                if self.ty(arg).bits() > 64 {
+                    v
+                } else {
+                    self.root(arg)
+                }
             }
             // Between types of one register file a cast does nothing; a longer one leaves the rest as it is.
             Some(InstructionData::LoadNoOffset { opcode: Opcode::Bitcast, arg, .. })
@@ -458,7 +464,10 @@ impl<'f> Select<'f> {
         let view = int_view(self.ty(v))?;
         let r = self.reg(v)?;
         let x = inst.using(r, view);
-        inst.step(by_view(view, [Code::Test_rm8_r8, Code::Test_rm16_r16, Code::Test_rm32_r32, Code::Test_rm64_r64]), &[x, x]);
+        inst.step(
+            by_view(view, [Code::Test_rm8_r8, Code::Test_rm16_r16, Code::Test_rm32_r32, Code::Test_rm64_r64]),
+            &[x, x],
+        );
         Ok(Condition::NOT_EQUAL)
     }
 
@@ -476,7 +485,9 @@ impl<'f> Select<'f> {
         let y = self.source(y)?;
         let b = inst.source(y, view);
         let codes = match y {
-            Source::Imm(_) => [Code::Cmp_rm8_imm8, Code::Cmp_rm16_imm16, Code::Cmp_rm32_imm32, Code::Cmp_rm64_imm32],
+            Source::Imm(_) => {
+                [Code::Cmp_rm8_imm8, Code::Cmp_rm16_imm16, Code::Cmp_rm32_imm32, Code::Cmp_rm64_imm32]
+            }
             _ => [Code::Cmp_r8_rm8, Code::Cmp_r16_rm16, Code::Cmp_r32_rm32, Code::Cmp_r64_rm64],
         };
         inst.step(by_view(view, codes), &[a, b]);
@@ -507,7 +518,11 @@ impl<'f> Select<'f> {
             FloatCC::Equal | FloatCC::NotEqual => return Ok(None),
         };
         let (x, y) = if swaps { (y, x) } else { (x, y) };
-        let code = if self.ty(x) == types::F64 { Code::VEX_Vucomisd_xmm_xmmm64 } else { Code::VEX_Vucomiss_xmm_xmmm32 };
+        let code = if self.ty(x) == types::F64 {
+            Code::VEX_Vucomisd_xmm_xmmm64
+        } else {
+            Code::VEX_Vucomiss_xmm_xmmm32
+        };
         let (a, b) = (self.reg(x)?, self.source(y)?);
         let (a, b) = (inst.using(a, View::X), inst.source(b, View::X));
         inst.step(code, &[a, b]);

@@ -109,7 +109,9 @@ impl Select<'_> {
     /// `x` and `y` of `x & !y`.
     fn without(&self, x: ir::Value, y: ir::Value) -> Option<(ir::Value, ir::Value)> {
         match self.definition(self.root(y))? {
-            InstructionData::Unary { opcode: Opcode::Bnot, arg } if self.is_here(self.root(y)) => Some((x, arg)),
+            InstructionData::Unary { opcode: Opcode::Bnot, arg } if self.is_here(self.root(y)) => {
+                Some((x, arg))
+            }
             _ => None,
         }
     }
@@ -270,17 +272,12 @@ impl Select<'_> {
                 self.two_by(Code::VEX_Vpermq_ymm_ymmm256_imm8, (d, View::Y), (packed, View::Y), UNPACK);
             }
             64 => {
-                let order: Vec<u8> = [0u64, 2, 4, 6, 1, 3, 5, 7].iter().flat_map(|i| i.to_le_bytes()).collect();
+                let order: Vec<u8> =
+                    [0u64, 2, 4, 6, 1, 3, 5, 7].iter().flat_map(|i| i.to_le_bytes()).collect();
                 let order = Source::Pool(self.constant(&order));
                 let index = self.fresh(RegClass::Float);
                 self.two(Code::EVEX_Vmovups_zmm_k1z_zmmm512, (index, View::Z), (order, View::Z));
-                self.three(
-                    Code::EVEX_Vpermq_zmm_k1z_zmm_zmmm512b64,
-                    View::Z,
-                    d,
-                    index,
-                    Source::Reg(packed),
-                );
+                self.three(Code::EVEX_Vpermq_zmm_k1z_zmm_zmmm512b64, View::Z, d, index, Source::Reg(packed));
             }
             _ => {}
         }
@@ -507,16 +504,17 @@ impl Select<'_> {
     fn lanes_to_int(&mut self, d: VReg, ty: Type, x: ir::Value) -> Result<(), Unsupported> {
         let view = self.view(ty);
         let limit = (1u32 << 31) as f32;
-        let limit = Source::Pool(self.constant(&limit.to_le_bytes().repeat(self.bytes_of(ty) / ty.lane_type().bytes() as usize)));
+        let limit = Source::Pool(
+            self.constant(&limit.to_le_bytes().repeat(self.bytes_of(ty) / ty.lane_type().bytes() as usize)),
+        );
         let compare = self.row(codes::CMPPS, ty)?;
         let (and, xor) = (self.row(codes::AND, ty)?, self.row(codes::XOR, ty)?);
         let convert = self.row(codes::CVTTPS2DQ, ty)?;
         let x = self.reg(x)?;
         let [ordered, number, above, converted] = [(); 4].map(|()| self.fresh(RegClass::Float));
-        for (d, y, cond) in [
-            (ordered, Source::Reg(x), FloatCC::Ordered),
-            (above, limit, FloatCC::GreaterThanOrEqual),
-        ] {
+        for (d, y, cond) in
+            [(ordered, Source::Reg(x), FloatCC::Ordered), (above, limit, FloatCC::GreaterThanOrEqual)]
+        {
             match view {
                 View::Z => self.compare_through_mask(compare, d, x, y, predicate(cond)),
                 _ => self.three_by(compare, view, d, x, y, predicate(cond)),
@@ -589,9 +587,7 @@ impl Select<'_> {
             Some(InstructionData::Unary { opcode: Opcode::Bnot, arg }) => self.is_mask(arg, lane),
             Some(InstructionData::Binary { opcode, args: [x, y] }) => {
                 use Opcode::*;
-                matches!(opcode, Band | Bor | Bxor)
-                    && self.is_mask(x, lane)
-                    && self.is_mask(y, lane)
+                matches!(opcode, Band | Bor | Bxor) && self.is_mask(x, lane) && self.is_mask(y, lane)
             }
             _ => false,
         }
@@ -629,12 +625,7 @@ impl Select<'_> {
         Ok(())
     }
 
-    fn blend_bits(
-        &mut self,
-        d: VReg,
-        ty: Type,
-        [mask, x, y]: [ir::Value; 3],
-    ) -> Result<(), Unsupported> {
+    fn blend_bits(&mut self, d: VReg, ty: Type, [mask, x, y]: [ir::Value; 3]) -> Result<(), Unsupported> {
         let view = self.view(ty);
         let (and, andn, or) =
             (self.row(codes::AND, ty)?, self.row(codes::ANDN, ty)?, self.row(codes::OR, ty)?);
@@ -780,7 +771,9 @@ impl Select<'_> {
     /// The choices of bytes that lanes make: what follows a place, the first parts of two registers, every other lane of 32 bits.
     fn shuffle(&mut self, d: VReg, [x, y]: [ir::Value; 2], mask: &[u8]) -> Result<(), Unsupported> {
         let ty = types::I32X4;
-        let takes = |at: usize, n: usize, from: usize| mask[at..at + n].iter().zip(from..).all(|(m, i)| *m as usize == i);
+        let takes = |at: usize, n: usize, from: usize| {
+            mask[at..at + n].iter().zip(from..).all(|(m, i)| *m as usize == i)
+        };
         let from = mask[0] as usize;
         if from > 0 && from < 16 && takes(0, 16 - from, from) {
             let x = self.reg(x)?;
@@ -893,4 +886,3 @@ pub fn predicate(cond: FloatCC) -> u8 {
         FloatCC::GreaterThan => 0x1e,
     }
 }
-
