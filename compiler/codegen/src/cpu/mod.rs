@@ -153,7 +153,7 @@ impl<'t, M: Module> Compiler<'t, M> {
             .declare_function(&name, Linkage::Local, &signature)
             .map_err(|e| format!("{name}: {e:?}"))?;
         let known = checks.len();
-        for width in [self.wide.width(), lanes::BYTES] {
+        for width in [lanes::width(info, self.wide.width()), lanes::BYTES] {
             self.context.func.signature = signature.clone();
             self.context.func.name = UserFuncName::user(0, id.as_u32());
             let widths = self.emit(info, role, callees, checks, width)?;
@@ -161,7 +161,7 @@ impl<'t, M: Module> Compiler<'t, M> {
                 self.define(id, &name)?;
                 return Ok(id);
             }
-            if self.define_wide(id, &name, widths.len() == 1) {
+            if self.define_wide(id, &name, &widths) {
                 return Ok(id);
             }
             checks.truncate(known);
@@ -181,13 +181,14 @@ impl<'t, M: Module> Compiler<'t, M> {
 
     /// Compiles the function that was emitted for wide vectors. False if there is no code for all of it: then it is to be emitted
     /// for Cranelift.
-    fn define_wide(&mut self, id: FuncId, name: &str, has_one_width: bool) -> bool {
+    fn define_wide(&mut self, id: FuncId, name: &str, widths: &BTreeSet<usize>) -> bool {
+        let width = widths.last().copied().unwrap_or(lanes::BYTES);
         if let Some(dump) = &mut self.dump {
-            let bits = 8 * self.wide.width();
+            let bits = 8 * width;
             *dump += &format!("; {name}, vectors of {bits} bits\n{}\n", self.context.func.display());
         }
-        let defined = match has_one_width {
-            true => self.wide.define(&mut self.module, id, &mut self.context),
+        let defined = match widths.len() == 1 {
+            true => self.wide.define(&mut self.module, id, &mut self.context, width),
             false => Err("vectors of several widths".into()),
         };
         self.module.clear_context(&mut self.context);

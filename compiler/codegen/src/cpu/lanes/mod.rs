@@ -77,6 +77,13 @@ impl Plan {
     }
 }
 
+/// Bytes of the vector registers that a kernel uses, of those that the processor has at most.
+pub fn width(info: &KernelInfo, most: usize) -> usize {
+    let is_fold = matches!(info.kernel.kind, KernelKind::Reduce { .. } | KernelKind::Scan { .. });
+    // A short row ends long before the widest accumulators pay.
+    if is_fold && info.kernel.space.is_ragged() { most.min(tuning::LANES_WIDTH_RAGGED) } else { most }
+}
+
 /// How a kernel is done on groups, if that pays, with registers of up to `width` bytes.
 pub fn plan(info: &KernelInfo, width: usize) -> Option<Plan> {
     let kernel = info.kernel;

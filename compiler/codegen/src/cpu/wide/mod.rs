@@ -54,20 +54,21 @@ impl Wide {
         self.width
     }
 
-    /// Compiles a function.
+    /// Compiles a function whose vectors have `width` bytes.
     pub fn define(
         &mut self,
         module: &mut dyn Module,
         id: FuncId,
         context: &mut Context,
+        width: usize,
     ) -> Result<(), Unsupported> {
         let isa = self.isa.as_deref().ok_or("wide vectors")?;
         context.optimize(isa, &mut ControlPlane::default()).map_err(|e| format!("{e:?}"))?;
-        let code = select::select(context, self.width)?;
+        let code = select::select(context, width)?;
         let view = alloc::View::new(&code);
         let checks = cfg!(debug_assertions);
         let options = regalloc2::RegallocOptions { validate_ssa: checks, ..Default::default() };
-        let machine = alloc::machine(self.width);
+        let machine = alloc::machine(width);
         let out = regalloc2::run_with_ctx(&view, &machine, &options, &mut self.allocation)
             .map_err(|e| format!("registers: {e:?}"))?;
         let encoded = encode::encode(&code, &view, out)?;
