@@ -140,6 +140,12 @@ pub const LANES_LESS: usize = 8;
 /// The same for the rows of a ragged space. Their groups often end early, with a jump that was not foreseen, and what is gathered one by
 /// one does not come faster.
 pub const LANES_LESS_RAGGED: usize = 5;
+/// How long an operation of an operator takes that waits for the one before, and not only for the units that compute.
+pub const LANES_CHAIN: usize = 3;
+/// Neighbouring positions of a lane, if elements are combined in order.
+pub const LANES_RUN: i64 = 16;
+/// Groups of a row, if elements that change the result are done one by one: there is one in the first group, perhaps in the second, …
+pub const LANES_KEPT: i64 = 4;
 /// Divisors below are not taken for the length of a row.
 pub const LANES_ROW: i64 = 64;
 /// Edges that are looked for: each costs some operations a segment of positions.

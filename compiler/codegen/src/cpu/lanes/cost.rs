@@ -19,8 +19,9 @@ struct Cost {
     single: usize,
 }
 
-/// Lanes of a group, if groups pay.
-pub fn lanes(classes: &Classes, bodies: &[&Body], is_ragged: bool) -> Option<usize> {
+/// Lanes of a group, if groups pay. Elements are combined one after the other, which takes so many times as long as its operations would
+/// if they did not wait for each other.
+pub fn lanes(classes: &Classes, bodies: &[&Body], (waits, is_ragged): (usize, bool)) -> Option<usize> {
     let mut shape = Shape { classes, widest: 0, stms: 0, loops: false };
     bodies.iter().for_each(|b| shape.body(b));
     if shape.widest == 0 {
@@ -42,7 +43,12 @@ pub fn lanes(classes: &Classes, bodies: &[&Body], is_ragged: bool) -> Option<usi
     };
     let lanes = (BYTES / shape.widest.max(2) * registers).max(4);
     let pricing = Pricing { classes, lanes, masked: false };
-    let total = bodies.iter().map(|b| pricing.body(b)).fold(Cost::default(), Cost::plus);
+    let mut total = pricing.body(bodies[0]);
+    for op in &bodies[1..] {
+        let cost = pricing.body(op);
+        total = total.plus(Cost { single: cost.single * waits, ..cost });
+    }
+    let is_ragged = is_ragged && bodies.len() > 1;
     let less = if is_ragged { tuning::LANES_LESS_RAGGED } else { tuning::LANES_LESS };
     (10 * total.group < less * total.single).then_some(lanes)
 }
