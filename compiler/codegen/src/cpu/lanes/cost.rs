@@ -41,7 +41,8 @@ pub fn lanes(classes: &Classes, bodies: &[&Body], (waits, is_ragged): (usize, bo
         false if held * tuning::LANES_VECTORS >= tuning::LANES_REGISTERS => 1,
         false => tuning::LANES_VECTORS,
     };
-    let lanes = (BYTES / shape.widest.max(2) * registers).max(4);
+    // One vector of bytes is full, more of them are half full: where paths meet, masks are wider.
+    let lanes = (BYTES / shape.widest.max(registers.min(2)) * registers).max(4);
     let pricing = Pricing { classes, lanes, masked: false };
     let mut total = pricing.body(bodies[0]);
     for op in &bodies[1..] {
@@ -156,6 +157,7 @@ impl Pricing<'_> {
             Exp::Index(_, index) if each => {
                 let in_a_row = self.classes.atom(&index[0]) == Class::Steps(1);
                 let group = match (in_a_row, self.classes.is_apart(p.var)) {
+                    (true, false) if self.masked => 2 + self.registers(p.ty.prim()),
                     // Lanes that are not here must not read: a choice per lane.
                     _ if self.masked => 5 * n,
                     (true, false) => self.registers(p.ty.prim()),
