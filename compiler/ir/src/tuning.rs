@@ -56,6 +56,8 @@ pub const FLAT_FUSION_REACH: usize = 48;
 pub const AFTER_OPERATORS: usize = 16;
 /// Short operators that may be computed again for a read.
 pub const INLINE_OPERATORS: usize = 12;
+/// Elements that may be read in place of one.
+pub const INLINE_READS: usize = 2;
 /// Readers of an array whose elements are computed again, at most.
 pub const INLINE_READERS: usize = 6;
 /// Short operators that take no longer than reading what they give.
