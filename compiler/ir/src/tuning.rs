@@ -142,6 +142,8 @@ pub const LANES_LESS: usize = 8;
 /// The same for the rows of a ragged space. Their groups often end early, with a jump that was not foreseen, and what is gathered one by
 /// one does not come faster.
 pub const LANES_LESS_RAGGED: usize = 5;
+/// Statements of an operator on tuples in lanes, at most: at the end there is a copy of them for every lane.
+pub const LANES_OPERATOR: usize = 64;
 /// How long an operation of an operator takes that waits for the one before, and not only for the units that compute.
 pub const LANES_CHAIN: usize = 3;
 /// Neighbouring positions of a lane, if elements are combined in order.

@@ -13,15 +13,18 @@
 //! If a result depends on the order in any other way, all of them are combined in order: a lane has a run of neighbouring positions,
 //! and the results of the lanes are combined one after the other.
 
-use super::reduce::{Lane, own};
+use super::reduce::{Lane, any_order, own};
 use crate::cpu::small_integers::needed;
 use par_ir::Var;
 use par_ir::core::{Body, Exp, Lambda, Param, Stm};
 use par_ir::effects::Effects;
 use par_ir::prim::{BinOp, CmpOp, PrimOp, UnOp};
 use par_ir::ty::Atom;
-use par_ir::{Prim, Scalar};
+use par_ir::{Prim, Scalar, tuning};
 use std::collections::{HashMap, HashSet};
+
+/// Choices and conditions one in the other that are looked into.
+const DEPTH: usize = 6;
 
 /// How the results of an operator are combined in lanes.
 #[derive(Clone)]
@@ -74,6 +77,9 @@ impl Reduction {
     /// Of an operator; none if it does more than to compute.
     pub fn new(op: &Lambda) -> Option<Reduction> {
         let operator = Operator::new(op)?;
+        if !any_order(op) && operator.stms.len() > tuning::LANES_OPERATOR {
+            return None;
+        }
         let parts: Option<Vec<Part>> = operator.clusters().into_iter().map(|c| operator.part(c)).collect();
         Some(match parts {
             Some(parts) => Reduction { parts, in_order: false },
@@ -212,20 +218,20 @@ impl<'o> Operator<'o> {
 
     /// When a component stays what it was.
     fn keeps(&self, i: usize) -> Keep {
-        self.is_param(&self.results[i], self.op.params[i].var)
+        self.is_param(&self.results[i], self.op.params[i].var, DEPTH)
     }
 
-    fn is_param(&self, a: &Atom, param: Var) -> Keep {
+    fn is_param(&self, a: &Atom, param: Var, depth: usize) -> Keep {
         match self.exp(a) {
-            Some(Exp::Atom(a)) => self.is_param(a, param),
-            Some(Exp::Prim(PrimOp::Select(_), xs)) => {
-                let yes = self.holds(&xs[0], true).and(self.is_param(&xs[1], param));
-                let no = self.holds(&xs[0], false).and(self.is_param(&xs[2], param));
-                match (self.is_param(&xs[1], param), self.is_param(&xs[2], param)) {
+            Some(Exp::Atom(a)) => self.is_param(a, param, depth),
+            Some(Exp::Prim(PrimOp::Select(_), xs)) if depth > 0 => {
+                let [yes, no] = [1, 2].map(|i| self.is_param(&xs[i], param, depth - 1));
+                let [if_yes, if_no] = [true, false].map(|value| self.holds(&xs[0], value, depth));
+                match (yes, no) {
                     (Keep::Always, Keep::Always) => Keep::Always,
-                    (Keep::Always, b) => yes.or(b),
-                    (a, Keep::Always) => no.or(a),
-                    _ => yes.or(no),
+                    (Keep::Always, no) => if_yes.or(no),
+                    (yes, Keep::Always) => if_no.or(yes),
+                    (yes, no) => if_yes.and(yes).or(if_no.and(no)),
                 }
             }
             _ if a.var() == Some(param) => Keep::Always,
@@ -234,14 +240,16 @@ impl<'o> Operator<'o> {
     }
 
     /// When a flag has a value.
-    fn holds(&self, a: &Atom, value: bool) -> Keep {
+    fn holds(&self, a: &Atom, value: bool, depth: usize) -> Keep {
         let Some(v) = a.var() else {
             return if *a == Atom::Const(Scalar::Bool(value)) { Keep::Always } else { Keep::Never };
         };
         match self.exp(a) {
-            Some(Exp::Prim(PrimOp::Un(UnOp::Not, Prim::Bool), xs)) => self.holds(&xs[0], !value),
-            Some(Exp::Prim(PrimOp::Bin(op @ (BinOp::And | BinOp::Or), Prim::Bool), xs)) => {
-                let (x, y) = (self.holds(&xs[0], value), self.holds(&xs[1], value));
+            Some(Exp::Prim(PrimOp::Un(UnOp::Not, Prim::Bool), xs)) if depth > 0 => {
+                self.holds(&xs[0], !value, depth - 1)
+            }
+            Some(Exp::Prim(PrimOp::Bin(op @ (BinOp::And | BinOp::Or), Prim::Bool), xs)) if depth > 0 => {
+                let [x, y] = [0, 1].map(|i| self.holds(&xs[i], value, depth - 1));
                 if (*op == BinOp::And) == value { x.and(y) } else { x.or(y) }
             }
             _ => Keep::Flag(v, value),
