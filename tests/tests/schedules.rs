@@ -15,6 +15,18 @@ fn schedules(text: &str) -> Vec<String> {
 fn maps_and_reductions() {
     assert_eq!(schedules("entry main (xs: []f32) : []f32 = map (+ 1) xs"), ["lanes: 16"]);
     assert_eq!(schedules("entry main (xs: []i32) : i32 = reduce (+) 0 xs"), ["lanes: 16"]);
+    for op in [
+        "if a < c || (a == c && b < d) then (a, b) else (c, d)",
+        "(a * c - b * d, a * d + b * c)",
+        "(a * c, b * c + d)",
+    ] {
+        let entry = "entry main (xs: [](f32, f32)) : (f32, f32)";
+        assert_eq!(
+            schedules(&format!("{entry} = reduce (\\(a, b) (c, d) -> {op}) (1, 0) xs")),
+            ["lanes: 16"],
+            "{op}"
+        );
+    }
     let long = "entry main (xs: []i64) : []i64 = map (\\x -> loop y = x while y % 3 > 0 do y / 2) xs";
     assert_eq!(schedules(long), ["one by one"]);
 }

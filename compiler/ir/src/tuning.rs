@@ -56,6 +56,8 @@ pub const FLAT_FUSION_REACH: usize = 48;
 pub const AFTER_OPERATORS: usize = 16;
 /// Short operators that may be computed again for a read.
 pub const INLINE_OPERATORS: usize = 12;
+/// Elements that may be read in place of one.
+pub const INLINE_READS: usize = 2;
 /// Readers of an array whose elements are computed again, at most.
 pub const INLINE_READERS: usize = 6;
 /// Short operators that take no longer than reading what they give.
@@ -145,6 +147,14 @@ pub const LANES_LESS: usize = 8;
 pub const LANES_LESS_RAGGED: usize = 5;
 /// Bytes of the widest registers for folds of ragged rows: with 64, sums of rows with 1 to 32 elements took 1.7 times as long.
 pub const LANES_WIDTH_RAGGED: usize = 32;
+/// Statements of an operator on tuples in lanes, at most: at the end there is a copy of them for every lane.
+pub const LANES_OPERATOR: usize = 64;
+/// How long an operation of an operator takes that waits for the one before, and not only for the units that compute.
+pub const LANES_CHAIN: usize = 3;
+/// Neighbouring positions of a lane, if elements are combined in order.
+pub const LANES_RUN: i64 = 16;
+/// Groups of a row, if elements that change the result are done one by one: there is one in the first group, perhaps in the second, …
+pub const LANES_KEPT: i64 = 4;
 /// Divisors below are not taken for the length of a row.
 pub const LANES_ROW: i64 = 64;
 /// Edges that are looked for: each costs some operations a segment of positions.

@@ -288,3 +288,24 @@ fn of_a_map_of_which_one_row_is_used_that_row_is_made() {
         &[FUSE]
     ));
 }
+
+#[test]
+fn elements_that_loops_read_are_computed_there() {
+    assert_shows!(fused(
+        "fun f@0 (%n: i64, %m: i64, %xss: [%n][%m]i64) -> (%r: [%n]i64) {
+           let (%as: [%n]i64) = map %n (%xss) \\(%xs: [%m]i64) -> (i64) {
+             let (%ys: [%m]i64) = map %m (%xs) \\(%x: i64) -> (i64) {
+               let (%y: i64) = mul.i64 (%x, 3i64)
+               in (%y)
+             }
+             let (%a: i64) = loop (%s: i64 = 0i64) for %i: i64 < %m do {
+               let (%e: i64) = %ys[%i]
+               let (%t: i64) = add.i64 (%s, %e)
+               in (%t)
+             }
+             in (%a)
+           }
+           in (%as)
+         }"
+    ));
+}

@@ -2,7 +2,7 @@
 
 use super::emit::{Base, Unsupported, clif_type, input, output};
 use super::kernel::{KernelEmitter, KernelInfo, Role};
-use super::lanes::{self, Plan};
+use super::lanes::{Accumulators, Plan};
 use super::outputs::Target;
 use super::small_integers::Sums;
 use cranelift::prelude::*;
@@ -75,7 +75,9 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
             Role::Combine => None,
             _ if self.e.counting => None,
             // The scan itself, which reduces as well, takes elements in their order.
-            Role::ReduceOnly if info.combined.iter().any(|p| p.is_float()) => None,
+            Role::ReduceOnly if info.combined.iter().any(|p| p.is_float()) => {
+                InLanes::new(info, self.e.width).filter(|l| l.plan.is_sequential())
+            }
             _ => InLanes::new(info, self.e.width),
         };
         let element = |k: &mut KernelEmitter<'_, 'a, '_>, pos: Value, acc: &[Value]| {
@@ -88,14 +90,16 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
         self.rows(&[], |k, row, start, end, _| {
             let sums = k.in_strips((start, end), &initial, |k, ends, acc| match &lanes {
                 None => k.counted(ends.0, ends.1, acc, element),
-                Some(InLanes { plan, sums: None }) => k.reduce_in_lanes(plan, op, &elems, ends, acc, element),
+                Some(InLanes { plan, sums: None }) => {
+                    k.reduce_in_lanes(plan, &initial, &elems, ends, acc, element)
+                }
                 Some(InLanes { plan, sums: Some(narrow) }) => {
                     let mut narrow_info = KernelInfo::of_stage(&narrow.kernel);
                     (narrow_info.combined, narrow_info.elems) = (info.combined.clone(), info.elems.clone());
                     let KernelEmitter { e, types, role, params, .. } = k;
                     let (types, role, params) = (*types, *role, params.clone());
                     KernelEmitter { e, info: &narrow_info, types, role, params }
-                        .reduce_stretches(plan, &narrow.op, &elems, ends, acc, element)
+                        .reduce_stretches(plan, &initial, &elems, ends, acc, element)
                 }
             })?;
             results.iter().zip(sums).for_each(|(base, x)| k.e.store(*base, row, x));
@@ -114,7 +118,7 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
     fn reduce_stretches(
         &mut self,
         plan: &Plan,
-        op: &Lambda,
+        neutral: &[Value],
         elems: &[Base],
         (start, end): (Value, Value),
         initial: &[Value],
@@ -124,7 +128,7 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
         self.counted_by(tuning::NARROW_STRETCH, start, end, initial, |k, first, acc| {
             let next = k.e.b.ins().iadd_imm_s(first, tuning::NARROW_STRETCH);
             let last = k.e.b.ins().smin(next, end);
-            k.reduce_in_lanes(plan, op, elems, (first, last), acc, element)
+            k.reduce_in_lanes(plan, neutral, elems, (first, last), acc, element)
         })
     }
 
@@ -132,34 +136,44 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
     fn reduce_in_lanes(
         &mut self,
         plan: &Plan,
-        op: &Lambda,
+        neutral: &[Value],
         elems: &[Base],
         ends: (Value, Value),
         initial: &[Value],
         element: impl FnOnce(&mut KernelEmitter<'_, 'a, 'k>, Value, &[Value]) -> Result<Vec<Value>, Unsupported>
         + Copy,
     ) -> Result<Vec<Value>, Unsupported> {
-        let mut components = lanes::operators(op).ok_or("an operator has no accumulators in lanes")?;
-        components.iter_mut().zip(&self.info.combined).for_each(|(lane, p)| lane.into = *p);
-        let kernel = self.info.kernel;
+        let (kernel, into) = (self.info.kernel, &self.info.combined);
         let (mut start, mut acc) = (ends.0, initial.to_vec());
-        // Of many rows of a ragged space most is what a group leaves.
-        let is_ragged = self.info.kernel.space.is_ragged();
-        let shorter = plan.shorter().filter(|_| is_ragged);
+        // Of many rows of a ragged space most is what a group leaves, and a group of runs leaves much.
+        let is_ragged = kernel.space.is_ragged();
+        let shorter = plan.shorter().filter(|_| is_ragged || plan.is_in_order());
         for plan in [Some(plan), shorter.as_ref()].into_iter().flatten() {
-            let identities = self.e.identities(plan, &components);
+            let reduction = plan.reduction.as_ref().ok_or("a map is reduced")?;
+            let identities = self.e.identities(plan, reduction, neutral);
+            let carried = if plan.is_in_order() { &[] } else { &identities[..] };
             (start, acc) = self.groups(
                 plan,
                 (start, ends.1),
-                (&identities, &acc),
-                |group, pos, state| {
-                    let mut results = group.elements(kernel, pos)?;
-                    let rest = results.split_off(components.len().min(results.len()));
-                    elems.iter().zip(&rest).for_each(|(base, x)| group.store_result(*base, pos, x));
-                    Ok(group.accumulate(&components, state, &results))
+                (carried, &acc),
+                |group, pos, lanes, state| match plan.is_in_order() {
+                    true => {
+                        let next = group.reduce_in_order(reduction, kernel, pos, &identities, state)?;
+                        Ok((vec![], next))
+                    }
+                    false => {
+                        let acc = Accumulators { lanes, scalars: state };
+                        let next = group.reduce(reduction, kernel, pos, acc, |group, rest| {
+                            elems.iter().zip(rest).for_each(|(base, x)| group.store_result(*base, pos, x));
+                        })?;
+                        Ok((next, state.to_vec()))
+                    }
                 },
                 element,
-                |group, state, acc| group.fold(&components, state, acc),
+                |group, lanes, state| match plan.is_in_order() {
+                    true => Ok(state.to_vec()),
+                    false => group.fold(reduction, into, Accumulators { lanes, scalars: state }),
+                },
             )?;
         }
         self.counted(start, ends.1, &acc, element)

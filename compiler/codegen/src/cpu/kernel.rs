@@ -17,7 +17,7 @@
 //! results, whose element `pos` is a partial result instead of the body's.
 
 use super::emit::{Base, Emitter, Unsupported, input};
-use super::lanes::{self, Group, Plan};
+use super::lanes::{self, Group, Plan, State};
 use super::outputs::words;
 use super::prefix::Strips;
 use super::scatter::Scattering;
@@ -331,7 +331,7 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
         plan: &Plan,
         ends: (Value, Value),
         state: (&[Value], &[Value]),
-        group: impl FnOnce(&mut Group<'_, 'a>, Value, &[Value]) -> Result<Vec<Value>, Unsupported>,
+        group: impl FnOnce(&mut Group<'_, 'a>, Value, &[Value], &[Value]) -> Result<State, Unsupported>,
         single: impl FnOnce(&mut KernelEmitter<'_, 'a, 'k>, Value, &[Value]) -> Result<Vec<Value>, Unsupported>,
         finish: impl FnOnce(&mut Group<'_, 'a>, &[Value], &[Value]) -> Result<Vec<Value>, Unsupported>,
     ) -> Result<(Value, Vec<Value>), Unsupported> {

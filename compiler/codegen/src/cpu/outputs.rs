@@ -2,7 +2,7 @@
 
 use super::emit::{Base, Unsupported};
 use super::kernel::{KernelEmitter, array_prim};
-use super::lanes::{Plan, Segments};
+use super::lanes::{Plan, Segments, State};
 use cranelift::prelude::*;
 use par_ir::flat::{Kernel, Out};
 use par_ir::{Prim, Var};
@@ -135,7 +135,7 @@ impl KernelEmitter<'_, '_, '_> {
             plan,
             (start, end),
             (&[], &[]),
-            |group, pos, _| {
+            |group, pos, _, _| {
                 let results = group.elements(kernel, pos)?;
                 let mut results = results.into_iter();
                 for target in targets {
@@ -159,7 +159,7 @@ impl KernelEmitter<'_, '_, '_> {
                         }
                     }
                 }
-                Ok(vec![])
+                Ok(State::default())
             },
             |k, pos, _| {
                 k.map_element(targets, pos)?;

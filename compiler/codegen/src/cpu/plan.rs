@@ -1,6 +1,6 @@
 //! Plans of kernels.
 
-use super::lanes::operators;
+use super::lanes::any_order;
 use super::{Functions, KernelCode};
 use crate::plan::{Code, Live, Operands, all_outs};
 use crate::{cost, work};
@@ -62,7 +62,7 @@ fn kernel_kind(
             let dests = operands.vars(dests, live);
             let fold = fold(neutral, functions, operands, live)?;
             let exact = functions.is_exact();
-            plan::KernelKind::Hist { dests, fold, exact, any_order: exact && operators(op).is_some() }
+            plan::KernelKind::Hist { dests, fold, exact, any_order: exact && any_order(op) }
         }
     })
 }

@@ -12,6 +12,7 @@
 //! ```
 
 use super::fresh::Fresh;
+use super::lanes::any_order;
 use crate::free::for_each_use;
 use par_ir::access::{Access, Facts, Interval};
 use par_ir::core::{Exp, Lambda, Param, Stm};
@@ -30,13 +31,14 @@ const LARGEST: i128 = (1 << 31) / tuning::NARROW_STRETCH as i128 - 1;
 pub struct Sums {
     /// The reduction of one stretch.
     pub kernel: Kernel,
-    /// Its operator.
-    pub op: Lambda,
 }
 
 /// The kernel with fewer bits in its sums, if that can be.
 pub fn sums(kernel: &Kernel, fresh: &Fresh) -> Option<Sums> {
     let (KernelKind::Reduce { op, .. } | KernelKind::Scan { op, .. }) = &kernel.kind else { return None };
+    if !any_order(op) {
+        return None;
+    }
     let k = op.params.len() / 2;
     let is_sum = |i: usize| {
         let is_result = |s: &&Stm| s.pat.iter().any(|p| Some(p.var) == op.body.results[i].var());
@@ -63,8 +65,8 @@ pub fn sums(kernel: &Kernel, fresh: &Fresh) -> Option<Sums> {
     body.stms.append(&mut narrower.stms);
     body.stms = needed(&body.stms, &body.results);
     let op = with_fewer_bits(op, &narrow);
-    let kind = KernelKind::Reduce { op: op.clone(), neutral: vec![] };
-    Some(Sums { kernel: Kernel { kind, prologue: vec![], body, ..kernel.clone() }, op })
+    let kind = KernelKind::Reduce { op, neutral: vec![] };
+    Some(Sums { kernel: Kernel { kind, prologue: vec![], body, ..kernel.clone() } })
 }
 
 /// An operator whose components are independent of each other, some of them of `i32` instead of `i64`.

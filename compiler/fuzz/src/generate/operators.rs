@@ -85,14 +85,21 @@ impl Gen {
         Operator { op, neutral, commutes: true, exact: true }
     }
 
-    /// Component by component; sometimes the composition of affine functions, or the position of a maximum.
+    /// Component by component; sometimes the composition of affine functions, the product of complex numbers, or the position of a maximum.
     fn on_tuples(&mut self, ty: &Ty, ts: &[Ty]) -> Operator {
         let (a, b) = (self.name(), self.name());
         let params = format!("\\({a}: {ty}) ({b}: {ty}) ->");
         if ts.iter().all(|t| *t == I64) && ts.len() == 2 && self.rng.chance(60) {
-            if self.rng.chance(50) {
+            let neutral = "(1i64, 0i64)".into();
+            if self.rng.chance(40) {
                 let op = format!("({params} ({a}.0 * {b}.0, {b}.0 * {a}.1 + {b}.1))");
-                return Operator { op, neutral: "(1i64, 0i64)".into(), commutes: false, exact: false };
+                return Operator { op, neutral, commutes: false, exact: false };
+            }
+            if self.rng.chance(30) {
+                let (real, imaginary) =
+                    (format!("{a}.0 * {b}.0 - {a}.1 * {b}.1"), format!("{a}.0 * {b}.1 + {a}.1 * {b}.0"));
+                let op = format!("({params} ({real}, {imaginary}))");
+                return Operator { op, neutral, commutes: true, exact: false };
             }
             let larger = format!("{a}.0 > {b}.0 || {a}.0 == {b}.0 && {a}.1 < {b}.1");
             let op = format!("({params} if {larger} then {a} else {b})");

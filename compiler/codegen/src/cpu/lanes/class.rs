@@ -42,20 +42,34 @@ pub struct Classes {
 }
 
 impl Classes {
-    /// Of a body at neighbouring positions, and of an operator on values that differ.
-    pub fn new(pos: Var, body: &Body, op: Option<&Lambda>) -> Classes {
+    /// Of a body at positions that grow by a step from lane to lane.
+    pub fn new((pos, step): (Var, i64), body: &Body) -> Classes {
         let mut classes = Classes::default();
-        classes.of.insert(pos, Class::Steps(1));
+        classes.of.insert(pos, Class::Steps(step));
         classes.body(body);
-        if let Some(op) = op {
-            classes.of.extend(op.params.iter().map(|p| (p.var, Class::Each)));
-            classes.body(&op.body);
-            op.bound().iter().for_each(|v| _ = classes.divisors.remove(v));
-        }
         body.bound().iter().for_each(|v| _ = classes.divisors.remove(v));
         while classes.indices(body) {}
         classes.flags(body);
         classes
+    }
+
+    /// And of what combines the results of a body, where some accumulators are the same in all lanes.
+    pub fn with_operator(
+        mut self,
+        op: &Lambda,
+        same: &HashSet<usize>,
+        combined: &Body,
+        body: &Body,
+    ) -> Classes {
+        let (xs, ys) = op.params.split_at(op.params.len() / 2);
+        for (i, (x, y)) in xs.iter().zip(ys).enumerate() {
+            let is_same = same.contains(&i);
+            self.of.insert(x.var, if is_same { Class::Same } else { Class::Each });
+            self.of.insert(y.var, if is_same { self.atom(&body.results[i]) } else { Class::Each });
+        }
+        self.body(combined);
+        combined.bound().iter().for_each(|v| _ = self.divisors.remove(v));
+        self
     }
 
     /// Of a variable.

@@ -36,16 +36,32 @@ struct Cost {
     single: usize,
 }
 
-/// The size of a group, if groups pay. `width` is the bytes of the processor's widest registers; `is_exact` allows any number of lanes.
+/// What decides the size of groups besides the bodies.
+#[derive(Clone, Copy)]
+pub struct Setting {
+    /// Elements are combined one after the other, which takes so many times as long as its operations would if they did not wait for
+    /// each other.
+    pub waits: usize,
+    /// The space has rows of different lengths.
+    pub is_ragged: bool,
+    /// Results do not depend on the number of lanes.
+    pub is_exact: bool,
+    /// Bytes of the processor's widest registers.
+    pub width: usize,
+}
+
+impl Setting {
+    /// Of a map.
+    pub fn of_map(width: usize) -> Setting {
+        Setting { waits: 1, is_ragged: false, is_exact: true, width }
+    }
+}
+
+/// The size of a group, if groups pay.
 ///
 /// Sums of floats depend on the number of lanes, which therefore is the same on every processor.
-pub fn size(
-    classes: &Classes,
-    bodies: &[&Body],
-    is_ragged: bool,
-    is_exact: bool,
-    width: usize,
-) -> Option<Size> {
+pub fn size(classes: &Classes, bodies: &[&Body], setting: Setting) -> Option<Size> {
+    let Setting { waits, is_ragged, is_exact, width } = setting;
     let mut shape = Shape { classes, widest: 0, stms: 0, loops: false };
     bodies.iter().for_each(|b| shape.body(b));
     if shape.widest == 0 {
@@ -65,12 +81,18 @@ pub fn size(
         false if held * tuning::LANES_VECTORS >= tuning::LANES_REGISTERS => 1,
         false => tuning::LANES_VECTORS,
     };
-    let widest = shape.widest.max(2);
+    // One vector of bytes is full, more of them are half full: where paths meet, masks are wider.
+    let widest = shape.widest.max(registers.min(2));
     let bytes = if is_exact { (registers * BYTES).max(width) } else { tuning::LANES_SUMS };
     let lanes = (bytes / widest).max(4);
     let size = Size { lanes, bytes: width };
     let pricing = Pricing { classes, size, masked: false };
-    let total = bodies.iter().map(|b| pricing.body(b)).fold(Cost::default(), Cost::plus);
+    let mut total = pricing.body(bodies[0]);
+    for op in &bodies[1..] {
+        let cost = pricing.body(op);
+        total = total.plus(Cost { single: cost.single * waits, ..cost });
+    }
+    let is_ragged = is_ragged && bodies.len() > 1;
     let less = if is_ragged { tuning::LANES_LESS_RAGGED } else { tuning::LANES_LESS };
     (10 * total.group < less * total.single).then_some(size)
 }
@@ -178,6 +200,7 @@ impl Pricing<'_> {
             Exp::Index(_, index) if each => {
                 let in_a_row = self.classes.atom(&index[0]) == Class::Steps(1);
                 let group = match (in_a_row, self.classes.is_apart(p.var)) {
+                    (true, false) if self.masked => 2 + self.registers(p.ty.prim()),
                     // Lanes that are not here must not read: a choice per lane.
                     _ if self.masked => 5 * n,
                     (true, false) => self.registers(p.ty.prim()),

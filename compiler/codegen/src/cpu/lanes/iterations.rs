@@ -16,8 +16,9 @@
 //! reads: so it is known before the loop whether groups may read before they write.
 
 use super::affine::Affine;
+use super::cost::Setting;
 use super::class::Classes;
-use super::{Group, Plan, cost, is_pure, used};
+use super::{Group, Plan, State, cost, is_pure, used};
 use crate::cpu::emit::{Emitter, Unsupported};
 use crate::cpu::fresh::Fresh;
 use cranelift::prelude::*;
@@ -63,7 +64,7 @@ pub fn iterations(
     let arrays: Vec<Var> = params.iter().map(|(p, _)| p.var).collect();
     let states: Vec<Option<Var>> = arrays.iter().copied().map(Some).collect();
     let body = without_updates(&states, body).filter(is_pure)?;
-    let classes = Classes::new(*index, &body, None);
+    let classes = Classes::new((*index, 1), &body);
     let none = Facts::default();
     let access = Access::along(*index, &body, &none);
     let mut affine = Affine::new(&access, *index, fresh);
@@ -71,8 +72,8 @@ pub fn iterations(
     let reads = reads(&arrays, &body, &mut affine)?;
     let indices = affine.stms;
     let bodies = [&body];
-    let size = cost::size(&classes, &bodies, false, true, width)?;
-    let plan = Plan { size, used: used(&bodies), classes, body };
+    let size = cost::size(&classes, &bodies, Setting::of_map(width))?;
+    let plan = Plan { size, used: used(&bodies), classes, body, reduction: None };
     Some(Iterations { index: *index, plan, arrays, writes, reads, indices })
 }
 
@@ -137,7 +138,9 @@ impl Emitter<'_> {
         };
         let mut at = start;
         for plan in [Some(&iterations.plan), iterations.plan.shorter().as_ref()].into_iter().flatten() {
-            let group = |group: &mut Group<'_, '_>, i: Value, _: &[Value]| group.iteration(iterations, i);
+            let group = |group: &mut Group<'_, '_>, i: Value, _: &[Value], _: &[Value]| {
+                group.iteration(iterations, i)
+            };
             (at, _) = self.groups(plan, (at, limit), (&[], &[]), group, single, |_, _, _| Ok(vec![]))?;
         }
         Ok(at)
@@ -181,12 +184,12 @@ impl Emitter<'_> {
 
 impl Group<'_, '_> {
     /// The iterations from `i` on.
-    fn iteration(&mut self, iterations: &Iterations, i: Value) -> Result<Vec<Value>, Unsupported> {
-        let results = self.results(iterations.index, i)?;
+    fn iteration(&mut self, iterations: &Iterations, i: Value) -> Result<State, Unsupported> {
+        let results = self.results(iterations.index, i, self.step)?;
         for (array, update) in iterations.arrays.iter().zip(results.chunks_exact(2)) {
             let base = self.e.arrays[array];
             self.replace(base, &update[0], &update[1]);
         }
-        Ok(vec![])
+        Ok(State::default())
     }
 }

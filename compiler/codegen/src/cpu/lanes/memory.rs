@@ -2,7 +2,7 @@
 
 use super::Group;
 use super::cost::{BYTES, width};
-use super::value::{Lanes, vector_of};
+use super::value::{Form, Lanes, vector_of};
 use crate::cpu::convert::bits;
 use crate::cpu::emit::{Base, Unsupported, args, clif_type, input, output};
 use crate::cpu::half;
@@ -11,48 +11,47 @@ use cranelift_codegen::ir::MemFlagsData;
 use par_ir::ty::Atom;
 use par_ir::{Prim, Var};
 
+/// Bytes that are readable together, if one of them is, at addresses that are a multiple of this.
+const PAGE: i64 = 1 << 12;
+
 impl Group<'_, '_> {
     /// The elements at an index that differs between lanes.
     pub fn gather(&mut self, arr: Var, index: &Atom, apart: bool) -> Result<Lanes, Unsupported> {
         let base = *self.e.arrays.get(&arr).ok_or_else(|| format!("array v_{} is not bound", arr.0))?;
         match (self.atom(index)?, self.active.clone()) {
             (Lanes::Same(i), _) => Ok(Lanes::Same(self.e.load(base, i, base.flags()))),
-            (index, Some(active)) => self.gather_active(base, index, &active, apart),
+            (Lanes::Steps(first, 1), Some(active)) if !apart => {
+                Ok(self.load_active_row(base, first, &active))
+            }
             (Lanes::Steps(first, 1), None) if !apart => Ok(self.load_row(base, first)),
-            (index, None) => Ok(self.gather_lanes(base, &index, None, apart)),
+            (index, active) => Ok(self.gather_lanes(base, &index, active.as_ref(), apart)),
         }
     }
 
-    /// Lanes that are not active read what an active one may.
-    fn gather_active(
-        &mut self,
-        base: Base,
-        index: Lanes,
-        active: &Lanes,
-        apart: bool,
-    ) -> Result<Lanes, Unsupported> {
-        let Lanes::Steps(first, 1) = index else {
-            return Ok(self.gather_lanes(base, &index, Some(active), apart));
-        };
-        if apart {
-            return Ok(self.gather_lanes(base, &index, Some(active), apart));
-        }
-        let all = self.all(active);
+    /// The elements from `first` in the lanes that are here, of which there is one at least; anything in the others. What one lane may read
+    /// is in a page that the others may read without harm, even beyond the end of the array.
+    fn load_active_row(&mut self, base: Base, first: Value, active: &Lanes) -> Lanes {
+        let bytes = (self.lanes * base.prim.size()) as i64;
+        let address = self.e.element(base, first);
+        let in_page = self.e.b.ins().band_imm_s(address, PAGE - 1);
+        let one_page = self.e.b.ins().icmp_imm_u(IntCC::UnsignedLessThanOrEqual, in_page, PAGE - bytes);
         let (row, some, join) = (self.e.b.create_block(), self.e.b.create_block(), self.e.b.create_block());
-        self.e.b.ins().brif(all, row, &[], some, &[]);
+        self.e.b.ins().brif(one_page, row, &[], some, &[]);
         self.e.b.switch_to_block(row);
         let loaded = self.load_row(base, first);
-        let loaded = self.flatten(&loaded, base.prim, super::value::Form::Vector);
+        let loaded = self.flatten(&loaded, base.prim, Form::Vector);
         let joined = self.e.params_like(join, &loaded);
         self.e.b.ins().jump(join, &args(&loaded));
+        self.e.b.set_cold_block(some);
         self.e.b.switch_to_block(some);
-        let gathered = self.gather_lanes(base, &index, Some(active), false);
-        let gathered = self.flatten(&gathered, base.prim, super::value::Form::Vector);
+        let gathered = self.gather_lanes(base, &Lanes::Steps(first, 1), Some(active), false);
+        let gathered = self.flatten(&gathered, base.prim, Form::Vector);
         self.e.b.ins().jump(join, &args(&gathered));
         self.e.b.switch_to_block(join);
-        Ok(Lanes::Vector(joined))
+        Lanes::Vector(joined)
     }
 
+    /// The elements at the indices of a group, one by one. Lanes that are not active read what an active one may.
     fn gather_lanes(&mut self, base: Base, index: &Lanes, active: Option<&Lanes>, apart: bool) -> Lanes {
         let mut indices = self.apart(index, Prim::I64);
         if let Some(active) = active {

@@ -18,7 +18,9 @@
 //! group stores nothing before all that can leave it.
 //!
 //! Every lane is computed by the same operators as the scalar, so that results are the same to the bit. A reduction has an
-//! accumulator in every lane, if its operator allows elements to be taken in any order; they are combined in a fixed order.
+//! accumulator in every lane, if its operator allows elements to be taken in any order; they are combined in a fixed order. If it does not, every
+//! lane has a run of positions. What an operator mostly leaves as it is (the least of all so far) stays a scalar: scalar code takes over
+//! where it changes (`operator.rs`).
 
 mod affine;
 mod body;
@@ -29,6 +31,7 @@ mod cost;
 mod edges;
 mod iterations;
 mod memory;
+mod operator;
 mod prim;
 mod reduce;
 mod segments;
@@ -41,17 +44,19 @@ use crate::free::for_each_use;
 use body::Row;
 use class::Classes;
 pub use cost::BYTES;
-use cost::Size;
+use cost::{Setting, Size};
 use cranelift::prelude::*;
 pub use iterations::iterations;
+use operator::Reduction;
 use par_ir::core::{Body, Exp};
 use par_ir::flat::{Kernel, KernelKind, Out};
 use par_ir::tuning;
 use par_ir::ty::Atom;
 use par_ir::{Prim, Var};
-pub use reduce::{Lane, operators};
+pub use reduce::{Accumulators, any_order};
 pub use segments::Segments;
 use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
 use value::Lanes;
 
 /// How a kernel is done on groups.
@@ -63,12 +68,39 @@ pub struct Plan {
     used: HashSet<Var>,
     /// Its results are index and value in place of an array that is updated.
     body: Body,
+    /// How its results are combined, if they are.
+    pub reduction: Option<Rc<Reduction>>,
 }
 
 impl Plan {
-    /// Positions of a group.
+    /// Lanes of a group.
     pub fn lanes(&self) -> usize {
         self.size.lanes
+    }
+
+    /// Whether every lane has a run of neighbouring positions, which it combines in order.
+    pub fn is_in_order(&self) -> bool {
+        self.reduction.as_ref().is_some_and(|r| r.in_order)
+    }
+
+    /// Whether its results are those of taking one element after the other, whatever the operator.
+    pub fn is_sequential(&self) -> bool {
+        self.reduction.as_ref().is_some_and(|r| r.is_sequential())
+    }
+
+    /// From a position of one lane to that of the next.
+    fn step(&self) -> i64 {
+        if self.is_in_order() { tuning::LANES_RUN } else { 1 }
+    }
+
+    /// Positions of a group.
+    fn positions(&self) -> i64 {
+        self.size.lanes as i64 * self.step()
+    }
+
+    /// Groups that there must be for any of them to pay.
+    fn least(&self) -> i64 {
+        if self.reduction.as_ref().is_some_and(|r| r.keeps()) { tuning::LANES_KEPT } else { 1 }
     }
 
     /// The same on shorter groups, for what is left of a row that is not long.
@@ -96,19 +128,31 @@ pub fn plan(info: &KernelInfo, width: usize) -> Option<Plan> {
     }
     let op = match &kernel.kind {
         KernelKind::Map(_) => None,
-        KernelKind::Reduce { op, .. } | KernelKind::Scan { op, .. } => {
-            reduce::operators(op)?;
-            Some(op)
-        }
+        KernelKind::Reduce { op, .. } | KernelKind::Scan { op, .. } => Some(op),
         _ => return None,
     };
-    let classes = Classes::new(kernel.pos, &body, op);
-    let bodies: Vec<_> = [&body].into_iter().chain(op.map(|o| &o.body)).collect();
-    let is_ragged = op.is_some() && kernel.space.is_ragged();
-    let is_exact = op.is_none_or(|op| op.ret.iter().all(|t| !t.prim().is_float()));
-    let size = cost::size(&classes, &bodies, is_ragged, is_exact, width)?;
-    let used = used(&bodies);
-    Some(Plan { classes, size, used, body })
+    let Some(op) = op else {
+        let classes = Classes::new((kernel.pos, 1), &body);
+        let size = cost::size(&classes, &[&body], Setting::of_map(width))?;
+        return Some(Plan { used: used(&[&body]), classes, size, body, reduction: None });
+    };
+    let reduction = Reduction::new(op)?;
+    if reduction.in_order && body.results.len() > op.ret.len() {
+        return None;
+    }
+    let step = if reduction.in_order { tuning::LANES_RUN } else { 1 };
+    let combined = reduction.body(op);
+    let classes =
+        Classes::new((kernel.pos, step), &body).with_operator(op, &reduction.kept(), &combined, &body);
+    let setting = Setting {
+        waits: if reduction.is_own() { 1 } else { tuning::LANES_CHAIN },
+        is_ragged: kernel.space.is_ragged(),
+        is_exact: reduction.is_own() && op.ret.iter().all(|t| !t.prim().is_float()),
+        width,
+    };
+    let bodies = [&body, &combined];
+    let size = cost::size(&classes, &bodies, setting)?;
+    Some(Plan { used: used(&bodies), classes, size, body, reduction: Some(Rc::new(reduction)) })
 }
 
 /// For each result of a map the array that it is a version of, if it is one.
@@ -147,6 +191,8 @@ pub struct Group<'e, 'a> {
     lanes: usize,
     /// Bytes of a vector register.
     bytes: usize,
+    /// From a position of one lane to that of the next.
+    step: i64,
     values: HashMap<Var, Lanes>,
     /// Variables that are kept apart and were neighbours in memory.
     rows: HashMap<Var, Row>,
@@ -161,8 +207,11 @@ pub struct Group<'e, 'a> {
     leaves: bool,
 }
 
+/// The values that groups carry: in lanes, and scalars.
+pub type State = (Vec<Value>, Vec<Value>);
+
 impl<'a> Emitter<'a> {
-    /// Whole groups from `start`: where they end, and the state there. `group` does one, from a state in lanes to the next;
+    /// Whole groups from `start`: where they end, and the state there. `group` does one, from a state in lanes and a scalar one to the next;
     /// `single` does one position, from a scalar state to the next; at the end `finish` brings the lanes into the scalars.
     #[allow(clippy::too_many_arguments)]
     pub fn groups(
@@ -170,11 +219,11 @@ impl<'a> Emitter<'a> {
         plan: &Plan,
         (start, end): (Value, Value),
         (in_lanes, state): (&[Value], &[Value]),
-        group: impl FnOnce(&mut Group<'_, 'a>, Value, &[Value]) -> Result<Vec<Value>, Unsupported>,
+        group: impl FnOnce(&mut Group<'_, 'a>, Value, &[Value], &[Value]) -> Result<State, Unsupported>,
         single: impl FnOnce(&mut Self, Value, &[Value]) -> Result<Vec<Value>, Unsupported>,
         finish: impl FnOnce(&mut Group<'_, 'a>, &[Value], &[Value]) -> Result<Vec<Value>, Unsupported>,
     ) -> Result<(Value, Vec<Value>), Unsupported> {
-        let n = plan.size.lanes as i64;
+        let n = plan.positions();
         let inside = self.loops;
         let limit = self.limit(plan, start, end)?;
         let [again, alone, next, done, after] = [(); 5].map(|()| self.b.create_block());
@@ -191,18 +240,19 @@ impl<'a> Emitter<'a> {
         let (pos, lanes_here, state_here) = (here[0], &here[1..=split], &here[1 + split..]);
         let following = self.params_like(next, &all);
         let mut lanes = self.lanes(plan, alone);
-        let lanes_next = group(&mut lanes, pos, lanes_here)?;
+        let (lanes_next, state_next) = group(&mut lanes, pos, lanes_here, state_here)?;
         let leaves = lanes.leaves;
         // The bodies of the groups may have loops, whose end takes a while.
         let polls = self.loops > inside;
         let pos_next = self.b.ins().iadd_imm_s(pos, n);
-        let values = [&[pos_next], &lanes_next[..], state_here].concat();
+        let values = [&[pos_next], &lanes_next[..], &state_next].concat();
         self.b.ins().jump(next, &args(&values));
 
         self.b.switch_to_block(alone);
         let (stop, state) = if leaves {
             self.b.set_cold_block(alone);
-            let stop = self.resumption(pos, start, n, split == 0);
+            let may_shift = split == 0 && plan.least() == 1;
+            let stop = self.resumption(pos, start, n, may_shift);
             (stop, self.counted(IntCC::SignedLessThan, pos, stop, state_here, single)?)
         } else {
             // Nothing comes here.
@@ -241,9 +291,9 @@ impl<'a> Emitter<'a> {
     }
 
     /// Accumulators in lanes before the first group.
-    pub fn identities(&mut self, plan: &Plan, components: &[Lane]) -> Vec<Value> {
+    pub fn identities(&mut self, plan: &Plan, reduction: &Reduction, neutral: &[Value]) -> Vec<Value> {
         let nowhere = self.b.current_block().expect("code is emitted into a block");
-        self.lanes(plan, nowhere).identities(components)
+        self.lanes(plan, nowhere).identities(reduction, neutral)
     }
 
     fn lanes<'s>(&'s mut self, plan: &'s Plan, alone: Block) -> Group<'s, 'a> {
@@ -257,6 +307,7 @@ impl<'a> Emitter<'a> {
             body: &plan.body,
             lanes: plan.size.lanes,
             bytes: plan.size.bytes,
+            step: plan.step(),
             values: HashMap::new(),
             rows: HashMap::new(),
             active: None,
@@ -269,7 +320,12 @@ impl<'a> Emitter<'a> {
 
     /// Groups begin below this position: none, if what divides positions is so short that they would leave all the time.
     fn limit(&mut self, plan: &Plan, start: Value, end: Value) -> Result<Value, Unsupported> {
-        let mut limit = self.b.ins().iadd_imm_s(end, 1 - plan.size.lanes as i64);
+        let mut limit = self.b.ins().iadd_imm_s(end, 1 - plan.positions());
+        if plan.least() > 1 {
+            let last = self.b.ins().iadd_imm_s(end, -plan.least() * plan.positions());
+            let many = self.b.ins().icmp(IntCC::SignedLessThanOrEqual, start, last);
+            limit = self.b.ins().select(many, limit, start);
+        }
         for divisor in &plan.classes.divisors {
             let divisor = self.atom(&Atom::Var(*divisor))?;
             let long = self.b.ins().icmp_imm_s(IntCC::SignedGreaterThanOrEqual, divisor, tuning::LANES_ROW);
@@ -283,12 +339,12 @@ impl Group<'_, '_> {
     /// The results of a kernel's body at the positions from `pos`.
     pub fn elements(&mut self, kernel: &Kernel, pos: Value) -> Result<Vec<Lanes>, Unsupported> {
         self.e.pos = pos;
-        self.results(kernel.pos, pos)
+        self.results(kernel.pos, pos, self.step)
     }
 
     /// The results of the body for the values of `pos` from `first` on.
-    fn results(&mut self, pos: Var, first: Value) -> Result<Vec<Lanes>, Unsupported> {
-        self.values.insert(pos, Lanes::Steps(first, 1));
+    fn results(&mut self, pos: Var, first: Value, step: i64) -> Result<Vec<Lanes>, Unsupported> {
+        self.values.insert(pos, Lanes::Steps(first, step));
         let body = self.body;
         self.stms(&body.stms)?;
         body.results.iter().map(|a| self.atom(a)).collect()

@@ -306,6 +306,11 @@ impl Group<'_, '_> {
         Lanes::Vector(self.combine_masks(a, b, |s, a, b| s.e.b.ins().band(a, b)))
     }
 
+    /// One mask or the other.
+    pub fn either(&mut self, a: &Lanes, b: &Lanes) -> Lanes {
+        Lanes::Vector(self.combine_masks(a, b, |s, a, b| s.e.b.ins().bor(a, b)))
+    }
+
     /// The first mask without the second.
     pub fn without(&mut self, a: &Lanes, b: &Lanes) -> Lanes {
         Lanes::Vector(self.combine_masks(a, b, |s, a, b| s.e.b.ins().band_not(a, b)))

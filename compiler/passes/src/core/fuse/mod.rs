@@ -13,6 +13,7 @@
 //! fusion is fused again inside. No work is done twice, and no code is copied.
 
 mod element;
+mod elements;
 mod filter;
 mod folds;
 mod horizontal;
@@ -32,17 +33,20 @@ use std::collections::HashMap;
 
 /// Fuses in all functions.
 pub fn run(program: &mut Program) {
-    let mut fuser = Fuser { vars: &mut program.vars, types: HashMap::new() };
+    let mut fuser = Fuser { vars: &mut program.vars, types: HashMap::new(), in_rows: false };
     for fun in &mut program.funs {
         fuser.register(&fun.params);
         fuser.body(&mut fun.body);
     }
 }
 
-/// The state of fusion: types of the variables in scope.
+/// The state of fusion.
 struct Fuser<'a> {
     vars: &'a mut Vars,
+    /// Types of the variables in scope.
     types: HashMap<Var, Type>,
+    /// The code is that of an operator's rows.
+    in_rows: bool,
 }
 
 impl Fuser<'_> {
@@ -78,6 +82,7 @@ impl Fuser<'_> {
             || folds::sweep(body, self)
             || filter::sweep(body, self)
             || horizontal::sweep(body, self)
+            || elements::sweep(body, self)
         {}
     }
 
@@ -86,7 +91,10 @@ impl Fuser<'_> {
             self.register(params.iter().map(|(p, _)| p));
         }
         stm.exp.lambdas().into_iter().for_each(|l| self.register(&l.params));
+        let before = self.in_rows;
+        self.in_rows |= stm.exp.is_soac();
         stm.exp.for_each_body_mut(|b| self.body(b));
+        self.in_rows = before;
     }
 }
 

@@ -11,7 +11,8 @@
 //!
 //! A result that is needed elsewhere, too, becomes a result of the joint operator, if that can have further ones (a
 //! map, reduce or scan); so do descriptors in whose terms other types are written. Nothing is computed twice.
-//! Into operators other than maps only scalar producers are fused, and those of small rows: their lambdas become kernels.
+//! Into operators other than maps only scalar producers are fused, and those of small rows: their lambdas become kernels. A map of rows
+//! is fused with the one that makes them first.
 
 use super::parts::{Inputs, rows, rows_mut};
 use super::users::Users;
@@ -57,12 +58,21 @@ fn fuse(body: &Body, users: &Users, first: usize, second: usize) -> Option<Stm> 
     if !fits {
         return None;
     }
+    if !matches!(consumer.exp, Exp::Map { .. }) && makes_rows(body, users, first, inputs) {
+        return None;
+    }
     let kept = needed_elsewhere(body, users, second, &producer.pat);
     if !accepts(&consumer.exp, lam, &producer.pat, &kept) {
         return None;
     }
     let (arrays, joint) = compose(&made, (inputs, lam), (other_inputs, other_lam))?;
     Some(rebuild(producer, consumer, &kept, arrays, joint))
+}
+
+/// True if rows that a map reads are made by another one that it will be fused with, which operators that are not maps would not take in.
+fn makes_rows(body: &Body, users: &Users, at: usize, inputs: &[Var]) -> bool {
+    let made = |s: &Stm| s.pat.iter().any(|p| inputs.contains(&p.var) && p.ty.rank() > 1);
+    (0..at).any(|first| made(&body.stms[first]) && fuse(body, users, first, at).is_some())
 }
 
 /// True if the consumer uses `made` only as inputs (and in the types of its results).
