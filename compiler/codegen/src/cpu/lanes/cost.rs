@@ -27,7 +27,7 @@ pub fn lanes(classes: &Classes, bodies: &[&Body], is_ragged: bool) -> Option<usi
         return None;
     }
     let accumulators: usize = bodies[1..].iter().map(|op| op.results.len()).sum();
-    let held = accumulators + shape.live(bodies[0], &HashSet::new());
+    let held = accumulators + shape.live(bodies[0], &HashSet::new(), &|v| shape.is_in_vectors(v));
     let registers = match shape.loops {
         true => tuning::LANES_VECTORS,
         false
@@ -40,7 +40,13 @@ pub fn lanes(classes: &Classes, bodies: &[&Body], is_ragged: bool) -> Option<usi
         false if held * tuning::LANES_VECTORS >= tuning::LANES_REGISTERS => 1,
         false => tuning::LANES_VECTORS,
     };
-    let lanes = (BYTES / shape.widest.max(2) * registers).max(4);
+    let mut lanes = (BYTES / shape.widest.max(2) * registers).max(4);
+    if bodies.len() == 1 && !shape.loops {
+        let apart = shape.live(bodies[0], &HashSet::new(), &|v| shape.is_by_lane(v));
+        while lanes > 4 && apart * lanes > tuning::LANES_APART {
+            lanes /= 2;
+        }
+    }
     let pricing = Pricing { classes, lanes, masked: false };
     let total = bodies.iter().map(|b| pricing.body(b)).fold(Cost::default(), Cost::plus);
     let less = if is_ragged { tuning::LANES_LESS_RAGGED } else { tuning::LANES_LESS };
@@ -79,15 +85,20 @@ impl Shape<'_> {
         self.classes.var(var) == Class::Each && !self.classes.is_apart(var)
     }
 
-    /// The most variables in vectors that are needed at the same time, besides those that are needed after the body.
-    fn live(&self, body: &Body, after: &HashSet<Var>) -> usize {
+    /// True for a variable with a scalar for each lane.
+    fn is_by_lane(&self, var: Var) -> bool {
+        self.classes.var(var) == Class::Each && self.classes.is_apart(var)
+    }
+
+    /// The most variables of a kind that are needed at the same time, besides those that are needed after the body.
+    fn live(&self, body: &Body, after: &HashSet<Var>, counts: &dyn Fn(Var) -> bool) -> usize {
         let mut live = after.clone();
-        live.extend(body.results.iter().filter_map(|a| a.var()).filter(|v| self.is_in_vectors(*v)));
+        live.extend(body.results.iter().filter_map(|a| a.var()).filter(|v| counts(*v)));
         let mut most = live.len();
         for stm in body.stms.iter().rev() {
             stm.pat.iter().for_each(|p| _ = live.remove(&p.var));
-            let inside = stm.exp.own_bodies().into_iter().map(|b| self.live(b, &live)).max();
-            for_each_use(stm, &mut |v| _ = self.is_in_vectors(v) && live.insert(v));
+            let inside = stm.exp.own_bodies().into_iter().map(|b| self.live(b, &live, counts)).max();
+            for_each_use(stm, &mut |v| _ = counts(v) && live.insert(v));
             most = most.max(live.len()).max(inside.unwrap_or(0));
         }
         most
