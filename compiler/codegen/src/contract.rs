@@ -116,7 +116,8 @@ impl Finder<'_> {
         }
         let [result] = kernel.body.results.as_slice() else { return None };
         let is_plain = is_plain(&kernel.prologue) && is_plain(&kernel.body.stms);
-        self.contraction(*result, combine, (depth, Symbol::Index(self.results)), None, true).filter(|_| is_plain)
+        self.contraction(*result, combine, (depth, Symbol::Index(self.results)), None, true)
+            .filter(|_| is_plain)
     }
 
     fn of_map(&self, kernel: &Kernel, prim: Prim) -> Option<Contraction> {
