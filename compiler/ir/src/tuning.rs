@@ -56,6 +56,8 @@ pub const FLAT_FUSION_REACH: usize = 48;
 pub const AFTER_OPERATORS: usize = 16;
 /// Short operators that may be computed again for a read.
 pub const INLINE_OPERATORS: usize = 12;
+/// Statements of a body that may be there twice.
+pub const TWICE_STATEMENTS: usize = 120;
 /// Elements of a row below which positions stay in one dimension, although what they read has rows.
 pub const SHORT_ROW: i64 = 16;
 /// Readers of an array whose elements are computed again, at most.
