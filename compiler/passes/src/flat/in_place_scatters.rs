@@ -12,6 +12,7 @@
 //! So anti-diagonals of a matrix are computed where they are.
 
 use crate::flat::bulk::reads;
+use crate::flat::strided_checks::calls;
 use par_ir::Vars;
 use par_ir::access::{Access, Emit, Facts, Form, Symbol};
 use par_ir::build::Host;
@@ -83,7 +84,7 @@ impl Pair {
         let ([array], made) = (dests.as_slice(), map.pat[0].var) else { return None };
         let others = block.stms[i + 2..].iter().any(|s| s.op.uses_of(made) > 0);
         let fits = a.space == b.space && !others && !block.results.contains(&made.into());
-        if !fits || !takes_over(b, made, *array) || b.has_effect() {
+        if !fits || !takes_over(b, made, *array) || b.has_effect() || calls(&a.body) {
             return None;
         }
         let access = Access::of(b, facts);

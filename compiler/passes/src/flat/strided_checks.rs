@@ -87,7 +87,7 @@ fn found(k: &Kernel, facts: &Facts, vars: &mut Vars) -> Option<Found> {
 }
 
 /// True if a body calls functions: those of neighbouring positions are called together.
-fn calls(body: &Body) -> bool {
+pub(crate) fn calls(body: &Body) -> bool {
     body.stms.iter().any(|s| {
         let call = match &s.exp {
             Exp::Prim(op, _) => time(*op) == Time::Call,
