@@ -4,12 +4,12 @@
 //! vs = kernel map over [n] \row pos { … xs[c + pos*s] … in v }
 //! ys = kernel map (scatter (xs)) over [n] \row pos { v = vs[pos]  in (a + pos*s, v) }
 //!
-//! apart = a and a + (n-1)*s are inside, and s != 0, and (c - a) rem s != 0; or abs (c - a) >= n if s is 1 or -1
+//! apart = a and a + (n-1)*s are inside, and s != 0, and (c - a) rem s != 0
 //! ys = if apart then kernel map (own xs as x) over [n] \row pos { … x[c + pos*s] …  in x with [a + pos*s] = v }
 //!      else …
 //! ```
 //!
-//! So anti-diagonals of a matrix are computed where they are.
+//! So anti-diagonals of a matrix are computed where they are. Neighbours are left to vectors, which compute them first and store them then.
 
 use crate::flat::bulk::reads;
 use crate::flat::strided_checks::calls;
@@ -104,8 +104,15 @@ impl Pair {
         let mut count = 0;
         reads::of_kernel(a, &mut |arr, _| count += usize::from(arr == *array));
         let only_read = count > 0 && map.op.uses_of(*array) == count;
-        let is_host = access.is_host(&stride) && access.is_host(&first) && !stride.is_zero();
-        (only_read && is_host).then_some(Pair { array: *array, prim: *prim, first, stride, distances })
+        let is_host = access.is_host(&stride) && access.is_host(&first);
+        let is_far = stride.as_constant().is_none_or(|n| n.unsigned_abs() > 1);
+        (only_read && is_host && is_far).then_some(Pair {
+            array: *array,
+            prim: *prim,
+            first,
+            stride,
+            distances,
+        })
     }
 
     /// Both statements behind a choice, with what it needs.
@@ -149,15 +156,9 @@ impl Pair {
         for distance in &self.distances {
             let x = emit(distance, access, host)?;
             let x = magnitude(x, host);
-            all.push(match self.stride.as_constant() {
-                // Behind all that is written.
-                Some(1 | -1) => host.prim("beyond", is(CmpOp::Le), vec![count, x]),
-                // Between what is written.
-                _ => {
-                    let rest = host.prim("rest", number(BinOp::Rem), vec![x, size]);
-                    host.prim("beside", is(CmpOp::Ne), vec![rest, zero])
-                }
-            });
+            // Between what is written.
+            let rest = host.prim("rest", number(BinOp::Rem), vec![x, size]);
+            all.push(host.prim("beside", is(CmpOp::Ne), vec![rest, zero]));
         }
         for (x, y) in [(count, Atom::i64(FACTOR)), (zero, low)] {
             all.push(host.prim("fits", is(CmpOp::Le), vec![x, y]));
