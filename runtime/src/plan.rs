@@ -436,13 +436,14 @@ pub struct Work {
     pub element: usize,
 }
 
-/// A kernel whose result at `[row, column]` combines a function of `left[row, k]` and `right[column, k]` over all `k`.
+/// A kernel whose result at `[batch, row, column]` combines a function of `left[batch, row, k]` and `right[batch, column, k]` over all
+/// `k`; a batch has any number of indices, or none.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Contraction {
     /// The results are those of a reduction, one per row of its space; else of a map, one per position.
     pub by_row: bool,
-    /// Of results in a row.
-    pub columns: Sum,
+    /// Sizes of the dimensions of the results, but for the outermost one.
+    pub inner: Vec<Sum>,
     /// Number of `k`.
     pub depth: Sum,
     /// Element type.
@@ -474,8 +475,10 @@ pub enum Combine {
 pub struct Factor {
     /// Number of the captured array.
     pub array: usize,
-    /// Index for row, column and `k` of 0.
+    /// Index for batch, row, column and `k` of 0.
     pub first: Sum,
+    /// Added per index of the batch, the outermost first.
+    pub batch: Vec<Sum>,
     /// Added per row.
     pub row: Sum,
     /// Added per column.

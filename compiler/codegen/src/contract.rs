@@ -12,6 +12,9 @@
 //!     ys[k*p + j]
 //! ```
 //!
+//! Results may have more dimensions: all but the last two number products of a batch. Dimensions are those of the space, or those that
+//! divisions of positions and row numbers make of it.
+//!
 //! Indices are polynomials over the row, the column, `k` and the kernel's captured scalars. The kernel's code is made all the same:
 //! for sizes that are too small, and by the executor's choice.
 
@@ -28,7 +31,8 @@ pub fn find(kernel: &Kernel, captures: &[Var]) -> Option<Contraction> {
     match &kernel.kind {
         KernelKind::Reduce { op, neutral } if neutral.len() == 1 && op.body.stms.len() == 1 => {
             let facts = Facts::default();
-            let finder = Finder { access: Access::divided(kernel, &facts), captures };
+            let access = Access::divided(kernel, &facts);
+            let finder = Finder { results: access.axes().rows(), access, captures };
             let (x, y) = (op.params[0].var, op.params[1].var);
             let combine = finder.combining(&op.body.stms[0], x, y.into(), &op.body.results)?;
             finder.of_reduction(kernel, combine)
@@ -36,7 +40,8 @@ pub fn find(kernel: &Kernel, captures: &[Var]) -> Option<Contraction> {
         KernelKind::Map(outs) => match outs.as_slice() {
             [Out::Elem(prim)] if ends_in_loop(&kernel.body.stms) => {
                 let facts = Facts::default();
-                Finder { access: Access::of(kernel, &facts), captures }.of_map(kernel, *prim)
+                let access = Access::divided(kernel, &facts);
+                Finder { results: access.axes().count(), access, captures }.of_map(kernel, *prim)
             }
             _ => None,
         },
@@ -55,7 +60,7 @@ pub fn transposition(kernel: &Kernel, captures: &[Var]) -> Option<Factor> {
         return None;
     };
     let facts = Facts::default();
-    let finder = Finder { access: Access::of(kernel, &facts), captures };
+    let finder = Finder { access: Access::of(kernel, &facts), results: 2, captures };
     let [result] = kernel.body.results.as_slice() else { return None };
     let is_plain = is_plain(&kernel.prologue) && is_plain(&kernel.body.stms);
     let from = finder.factor(finder.access.opaque(*result)?, None).filter(|_| is_plain)?;
@@ -78,9 +83,11 @@ fn operator(op: BinOp) -> Option<Combine> {
     })
 }
 
-/// A kernel of which dimensions 0 and 1 are rows and columns of the results.
+/// A kernel with the dimensions of its results first: batches, rows, columns.
 struct Finder<'k> {
     access: Access<'k>,
+    /// How many dimensions the results have.
+    results: usize,
     captures: &'k [Var],
 }
 
@@ -103,12 +110,14 @@ impl Finder<'_> {
 
     fn of_reduction(&self, kernel: &Kernel, combine: (Combine, Prim)) -> Option<Contraction> {
         let axes = self.access.axes();
-        let (2, 3, Extent::Size(depth)) = (axes.rows(), axes.count(), axes.extents().last()?) else {
+        let Extent::Size(depth) = axes.extents().last()? else { return None };
+        if self.results < 2 || axes.count() != self.results + 1 {
             return None;
-        };
+        }
         let [result] = kernel.body.results.as_slice() else { return None };
         let is_plain = is_plain(&kernel.prologue) && is_plain(&kernel.body.stms);
-        self.contraction(*result, combine, (depth, Symbol::Index(2)), None, true).filter(|_| is_plain)
+        self.contraction(*result, combine, (depth, Symbol::Index(self.results)), None, true)
+            .filter(|_| is_plain)
     }
 
     fn of_map(&self, kernel: &Kernel, prim: Prim) -> Option<Contraction> {
@@ -144,7 +153,6 @@ impl Finder<'_> {
         by_row: bool,
     ) -> Option<Contraction> {
         let (pair, of, x, y) = self.pair(result)?;
-        let Extent::Size(columns) = self.access.axes().extent(1) else { return None };
         if of != prim || !is_supported(combine, pair, prim) {
             return None;
         }
@@ -156,8 +164,10 @@ impl Finder<'_> {
         } else {
             return None;
         };
-        let (columns, depth) = (self.sum(columns)?, self.sum(depth)?);
-        Some(Contraction { by_row, columns, depth, prim, combine, pair, left, right, initial })
+        let size = |e: &Extent| if let Extent::Size(n) = e { self.sum(n) } else { None };
+        let inner = self.access.axes().extents().take(self.results).skip(1).map(size);
+        let (inner, depth) = (inner.collect::<Option<_>>()?, self.sum(depth)?);
+        Some(Contraction { by_row, inner, depth, prim, combine, pair, left, right, initial })
     }
 
     /// The function of two elements that an operand is.
@@ -179,19 +189,20 @@ impl Finder<'_> {
         }
     }
 
-    /// An element: how its index grows with row, column and `k`.
+    /// An element: how its index grows with batch, row, column and `k`.
     fn factor(&self, v: Var, k: Option<Symbol>) -> Option<Factor> {
         let read = self.access.read(v)?;
-        let (row, rest) = read.index.split(Symbol::Index(0))?;
-        let (column, rest) = rest.split(Symbol::Index(1))?;
-        let (depth, first) = k.map_or_else(|| Some((Form::default(), rest.clone())), |k| rest.split(k))?;
-        Some(Factor {
-            array: self.capture(read.array)?,
-            first: self.sum(&first)?,
-            row: self.sum(&row)?,
-            column: self.sum(&column)?,
-            depth: self.sum(&depth)?,
-        })
+        let mut rest = read.index.clone();
+        let mut growth = |s: Symbol| {
+            let (growth, without) = rest.split(s)?;
+            rest = without;
+            self.sum(&growth)
+        };
+        let mut batch: Vec<Sum> =
+            (0..self.results).map(|d| growth(Symbol::Index(d))).collect::<Option<_>>()?;
+        let depth = k.map_or_else(|| Some(Sum::default()), growth)?;
+        let (column, row) = (batch.pop()?, batch.pop()?);
+        Some(Factor { array: self.capture(read.array)?, first: self.sum(&rest)?, batch, row, column, depth })
     }
 
     fn capture(&self, v: Var) -> Option<usize> {

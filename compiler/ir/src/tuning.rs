@@ -58,6 +58,10 @@ pub const AFTER_OPERATORS: usize = 16;
 pub const INLINE_OPERATORS: usize = 12;
 /// Elements that may be read in place of one.
 pub const INLINE_READS: usize = 2;
+/// Statements of a body that may be there twice.
+pub const TWICE_STATEMENTS: usize = 120;
+/// Elements of a row below which positions stay in one dimension, although what they read has rows.
+pub const SHORT_ROW: i64 = 16;
 /// Readers of an array whose elements are computed again, at most.
 pub const INLINE_READERS: usize = 6;
 /// Short operators that take no longer than reading what they give.
@@ -136,6 +140,9 @@ pub const LANES_STRAIGHT: usize = 24;
 pub const LANES_REGISTERS: usize = 16;
 /// Vectors that short code may need: some are read from the stack without waiting.
 pub const LANES_REGISTERS_STRAIGHT: usize = 24;
+/// Scalars of lanes, like indices of elements that are read one by one, that straight code holds at the same time without being slower
+/// than on fewer lanes: anti-diagonals of a matrix took twice the time with three in each of 16 lanes, and as long with 8 as with 4.
+pub const LANES_APART: usize = 32;
 /// Iterations assumed of a loop.
 pub const LANES_ITERATIONS: usize = 16;
 /// Of 16: how long a loop takes, since lanes wait for others.

@@ -19,10 +19,16 @@
 //!        segments         makes descriptors of rows that a program describes by scatters and scans
 //!        linearise        makes spaces of rows of all spaces, without indices
 //!        columns          reduces along columns in blocks of neighbouring ones
+//!        strided_checks   makes checks of indices with strides at both ends of a row
+//!        in_place_scatters computes elements where they are scattered
+//!        host_invariants  computes scalars of host loops once
 //! ```
 
 use crate::core::{fuse, if_conversion, merge, results, sequential, simplify, strides, tiny};
-use crate::flat::{bulk, columns, interchange, invariant_checks, linearise, prune, row_spaces, segments};
+use crate::flat::{
+    bulk, columns, host_invariants, in_place_scatters, interchange, invariant_checks, linearise, prune,
+    row_spaces, segments, strided_checks,
+};
 use par_ir::{core, flat};
 
 /// A transformation of a program of one of the IRs.
@@ -182,6 +188,27 @@ pub const COLUMNS: FlatPass = Pass {
     run: columns::run,
 };
 
+/// Checks at the ends of rows. After all that fuses: bodies with both versions are no producers or consumers.
+pub const STRIDED_CHECKS: FlatPass = Pass {
+    name: "strided_checks",
+    description: "makes checks of indices with strides at both ends instead of at every position",
+    run: strided_checks::run,
+};
+
+/// Scatters of what was computed from the array itself. Last: fusion would have to look at both arms of the choice.
+pub const IN_PLACE_SCATTERS: FlatPass = Pass {
+    name: "in_place_scatters",
+    description: "computes where they are elements that are scattered over those that they come from",
+    run: in_place_scatters::run,
+};
+
+/// Hoisting of host scalars. After all that makes some.
+pub const HOST_INVARIANTS: FlatPass = Pass {
+    name: "host_invariants",
+    description: "computes scalars once that are the same in all iterations of a host loop",
+    run: host_invariants::run,
+};
+
 /// Passes over FLAT, before code is generated.
 pub const FLAT_PASSES: &[FlatPass] = &[
     PRUNE,
@@ -195,5 +222,8 @@ pub const FLAT_PASSES: &[FlatPass] = &[
     PRUNE,
     LINEARISE,
     COLUMNS,
+    STRIDED_CHECKS,
+    IN_PLACE_SCATTERS,
+    HOST_INVARIANTS,
     PRUNE,
 ];

@@ -1,7 +1,7 @@
-//! Contractions: `out[i, j]` combines `f a[i, k] b[k, j]` over all `k`, as in a product of matrices.
+//! Contractions: `out[i, j]` combines `f a[i, k] b[k, j]` over all `k`, as in a product of matrices; or a batch of such.
 //!
 //! ```text
-//! for every panel of columns j, and every chunk of rows i
+//! for every product of the batch, every panel of columns j, and every chunk of rows i
 //!     copy the panel's part of b, so that its columns lie side by side        stays in a cache
 //!     for every tile of 4 rows: for k: for the tile's rows and columns: acc = acc + a * b
 //! ```
@@ -29,12 +29,18 @@ const DEEP: usize = 16;
 /// With fewer rows, columns or steps the ordinary kernel is as good.
 const FEW: usize = 4;
 
-/// Sizes that vary over a contraction.
+/// Sizes of one product.
 #[derive(Clone, Copy)]
 struct Sizes {
     rows: usize,
     columns: usize,
     depth: usize,
+}
+
+/// A factor of all products of a batch: the first one, and what to add to its place per index of the batch, in bytes.
+struct Batch {
+    first: Matrix,
+    strides: Vec<isize>,
 }
 
 /// A factor in memory: the element at `[row, column, k]` is at `first + row * by_row + …`.
@@ -66,26 +72,29 @@ struct Target {
 unsafe impl Sync for Target {}
 
 impl Launch<'_> {
-    /// Sizes of the contraction, if it is large enough to be done as one.
-    fn contraction_sizes(&self, c: &Contraction) -> Option<(usize, usize, usize)> {
-        let columns = usize::try_from(self.evaluate(&c.columns)).ok()?;
-        let depth = usize::try_from(self.evaluate(&c.depth)).ok()?;
+    /// Sizes of the contraction, those of the batch apart, if it is large enough to be done as one.
+    fn contraction_sizes(&self, c: &Contraction) -> Option<(Vec<usize>, Sizes)> {
+        let size = |x: &Sum| usize::try_from(self.evaluate(x)).ok();
+        let inner: Vec<usize> = c.inner.iter().map(size).collect::<Option<_>>()?;
+        let product = inner.iter().try_fold(1, |all: usize, n| all.checked_mul(*n))?;
         let results = if c.by_row { self.space.rows } else { self.space.total };
-        let rows = results.checked_div(columns)?;
-        let large = [rows, columns, depth].into_iter().all(|n| n >= FEW);
-        (large && rows * columns == results).then_some((rows, columns, depth))
+        let outermost = results.checked_div(product)?;
+        let mut batch = [&[outermost], &inner[..]].concat();
+        let (columns, rows) = (batch.pop()?, batch.pop()?);
+        let sizes = Sizes { rows, columns, depth: size(&c.depth)? };
+        let large = [rows, columns, sizes.depth].into_iter().all(|n| n >= FEW);
+        (large && outermost * product == results).then_some((batch, sizes))
     }
 
     /// Does the kernel as a contraction, if it is one and large enough: whether it did. `out` has one element per result.
     pub fn contract(&self, out: &Array) -> Result<bool, RuntimeError> {
         let Some(c) = self.kernel.contraction() else { return Ok(false) };
-        let Some((rows, columns, depth)) = self.contraction_sizes(c) else { return Ok(false) };
-        let sizes = Sizes { rows, columns, depth };
+        let Some((batch, sizes)) = self.contraction_sizes(c) else { return Ok(false) };
         let done = match c.prim {
-            Prim::F32 => self.contract_as::<f32, 32>(c, sizes, out),
-            Prim::F64 => self.contract_as::<f64, 16>(c, sizes, out),
-            Prim::I32 => self.contract_as::<i32, 32>(c, sizes, out),
-            Prim::I64 => self.contract_as::<i64, 16>(c, sizes, out),
+            Prim::F32 => self.contract_as::<f32, 32>(c, (&batch, sizes), out),
+            Prim::F64 => self.contract_as::<f64, 16>(c, (&batch, sizes), out),
+            Prim::I32 => self.contract_as::<i32, 32>(c, (&batch, sizes), out),
+            Prim::I64 => self.contract_as::<i64, 16>(c, (&batch, sizes), out),
             _ => false,
         };
         self.check()?;
@@ -104,19 +113,25 @@ impl Launch<'_> {
         self.env[EnvLayout::CAPTURES + array] as *const u8
     }
 
-    fn matrix(&self, f: &Factor, size: usize) -> Matrix {
+    fn factor(&self, f: &Factor, size: usize) -> Batch {
         let bytes = |x: &Sum| self.evaluate(x).wrapping_mul(size as i64) as isize;
-        Matrix {
+        let first = Matrix {
             first: self.captured(f.array).wrapping_offset(bytes(&f.first)),
             row: bytes(&f.row),
             column: bytes(&f.column),
             depth: bytes(&f.depth),
-        }
+        };
+        Batch { first, strides: f.batch.iter().map(bytes).collect() }
     }
 
-    fn contract_as<T: Number, const C: usize>(&self, c: &Contraction, sizes: Sizes, out: &Array) -> bool {
+    fn contract_as<T: Number, const C: usize>(
+        &self,
+        c: &Contraction,
+        (batch, sizes): (&[usize], Sizes),
+        out: &Array,
+    ) -> bool {
         let Some(run) = tile::choose::<T, C>(c.combine, c.pair) else { return false };
-        let (a, b) = (self.matrix(&c.left, size_of::<T>()), self.matrix(&c.right, size_of::<T>()));
+        let (a, b) = (self.factor(&c.left, size_of::<T>()), self.factor(&c.right, size_of::<T>()));
         let initial = match c.initial {
             Some(capture) => self.env[EnvLayout::CAPTURES + capture] as *const u8,
             None => &raw const self.env[self.kernel.layout.initial_at()] as *const u8,
@@ -124,9 +139,12 @@ impl Launch<'_> {
         let target = Target { out: out.as_ptr(), initial, is_shared: c.initial.is_none() };
         let chunks = sizes.rows.div_ceil(CHUNK);
         let panels = sizes.columns.div_ceil(C);
-        threads::run(self.threads, chunks * panels, |task| {
-            let (panel, chunk) = (task / chunks, task % chunks);
-            self.contract_task::<T, C>(run, sizes, (&a, &b), &target, (panel, chunk));
+        let products: usize = batch.iter().product();
+        threads::run(self.threads, products * panels * chunks, |task| {
+            let (product, task) = (task / (panels * chunks), task % (panels * chunks));
+            let factors = (&a.product(product, batch), &b.product(product, batch));
+            let target = target.of_product(product * sizes.rows * sizes.columns, size_of::<T>());
+            self.contract_task::<T, C>(run, sizes, factors, &target, (task / chunks, task % chunks));
         });
         true
     }
@@ -183,6 +201,19 @@ impl Launch<'_> {
     }
 }
 
+impl Batch {
+    /// The factor of a product, which is numbered over the sizes of the batch.
+    fn product(&self, mut number: usize, sizes: &[usize]) -> Matrix {
+        let mut matrix = self.first;
+        for (stride, size) in self.strides.iter().zip(sizes).rev() {
+            let offset = ((number % size) as isize).wrapping_mul(*stride);
+            matrix.first = matrix.first.wrapping_offset(offset);
+            number /= size;
+        }
+        matrix
+    }
+}
+
 impl Matrix {
     fn at(&self, row: usize, column: usize, k: usize) -> *const u8 {
         let offset = (row as isize * self.row)
@@ -193,6 +224,13 @@ impl Matrix {
 }
 
 impl Target {
+    /// The target of the product whose results begin at this place.
+    fn of_product(&self, place: usize, size: usize) -> Target {
+        let out = self.out.wrapping_add(place * size);
+        let initial = if self.is_shared { self.initial } else { self.initial.wrapping_add(place * size) };
+        Target { out, initial, is_shared: self.is_shared }
+    }
+
     /// # Safety
     /// The results from `place` on exist and are the caller's.
     unsafe fn load<T: Number>(&self, first: bool, place: usize, to: &mut [T]) {

@@ -2,9 +2,12 @@
 
 pub(crate) mod bulk;
 pub(crate) mod columns;
+pub(crate) mod host_invariants;
+pub(crate) mod in_place_scatters;
 pub(crate) mod interchange;
 pub(crate) mod invariant_checks;
 pub(crate) mod linearise;
 pub(crate) mod prune;
 pub(crate) mod row_spaces;
 pub(crate) mod segments;
+pub(crate) mod strided_checks;

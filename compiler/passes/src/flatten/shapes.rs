@@ -79,7 +79,8 @@ impl Shapes {
                 let m = self.one_of_same(m);
                 match (self.products.get(&m), outer) {
                     (Some((a, b)), outer) => {
-                        times(self.inner_extent(outer, FDim::Size(*a)), self.one_of_same(*b))
+                        let rows = self.inner_extent(outer, FDim::Size(*a));
+                        self.inner_extent(Some(rows), FDim::Size(*b))
                     }
                     (None, None) => Extent::Count(m),
                     (None, Some(e)) => times(e, m),

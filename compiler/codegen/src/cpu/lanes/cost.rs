@@ -68,7 +68,7 @@ pub fn size(classes: &Classes, bodies: &[&Body], setting: Setting) -> Option<Siz
         return None;
     }
     let accumulators: usize = bodies[1..].iter().map(|op| op.results.len()).sum();
-    let held = accumulators + shape.live(bodies[0], &HashSet::new());
+    let held = accumulators + shape.live(bodies[0], &HashSet::new(), &|v| shape.is_in_vectors(v));
     let registers = match shape.loops {
         true => tuning::LANES_VECTORS,
         false
@@ -84,7 +84,13 @@ pub fn size(classes: &Classes, bodies: &[&Body], setting: Setting) -> Option<Siz
     // One vector of bytes is full, more of them are half full: where paths meet, masks are wider.
     let widest = shape.widest.max(registers.min(2));
     let bytes = if is_exact { (registers * BYTES).max(width) } else { tuning::LANES_SUMS };
-    let lanes = (bytes / widest).max(4);
+    let mut lanes = (bytes / widest).max(4);
+    if bodies.len() == 1 && !shape.loops {
+        let apart = shape.live(bodies[0], &HashSet::new(), &|v| shape.is_by_lane(v));
+        while lanes > 4 && apart * lanes > tuning::LANES_APART {
+            lanes /= 2;
+        }
+    }
     let size = Size { lanes, bytes: width };
     let pricing = Pricing { classes, size, masked: false };
     let mut total = pricing.body(bodies[0]);
@@ -129,15 +135,20 @@ impl Shape<'_> {
         self.classes.var(var) == Class::Each && !self.classes.is_apart(var)
     }
 
-    /// The most variables in vectors that are needed at the same time, besides those that are needed after the body.
-    fn live(&self, body: &Body, after: &HashSet<Var>) -> usize {
+    /// True for a variable with a scalar for each lane.
+    fn is_by_lane(&self, var: Var) -> bool {
+        self.classes.var(var) == Class::Each && self.classes.is_apart(var)
+    }
+
+    /// The most variables of a kind that are needed at the same time, besides those that are needed after the body.
+    fn live(&self, body: &Body, after: &HashSet<Var>, counts: &dyn Fn(Var) -> bool) -> usize {
         let mut live = after.clone();
-        live.extend(body.results.iter().filter_map(|a| a.var()).filter(|v| self.is_in_vectors(*v)));
+        live.extend(body.results.iter().filter_map(|a| a.var()).filter(|v| counts(*v)));
         let mut most = live.len();
         for stm in body.stms.iter().rev() {
             stm.pat.iter().for_each(|p| _ = live.remove(&p.var));
-            let inside = stm.exp.own_bodies().into_iter().map(|b| self.live(b, &live)).max();
-            for_each_use(stm, &mut |v| _ = self.is_in_vectors(v) && live.insert(v));
+            let inside = stm.exp.own_bodies().into_iter().map(|b| self.live(b, &live, counts)).max();
+            for_each_use(stm, &mut |v| _ = counts(v) && live.insert(v));
             most = most.max(live.len()).max(inside.unwrap_or(0));
         }
         most

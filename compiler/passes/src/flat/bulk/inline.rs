@@ -33,17 +33,18 @@
 
 use super::in_place;
 use super::order::consumed;
-use super::{Fuser, reads};
+use super::{Fuser, reads, spaces};
+use par_ir::access::{Access, Extent, Form, Symbol};
 use par_ir::core::{self, Body, Exp};
 use par_ir::cost::{Time, operators};
 use par_ir::effects::Effects;
 use par_ir::flat::{Block, Kernel, KernelKind, Op, Out, Space, Stm, Ty};
 use par_ir::prim::{BinOp, CmpOp, PrimOp};
 use par_ir::tuning;
-use par_ir::ty::{Atom, Type, Var};
+use par_ir::ty::{Atom, Dim, Type, Var};
 use par_ir::visit::{Code, Subst};
 use par_runtime::Prim;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 /// Inlines what pays, from the top down.
 pub fn sweep(block: &mut Block, fuser: &mut Fuser) {
@@ -55,7 +56,7 @@ pub fn sweep(block: &mut Block, fuser: &mut Fuser) {
                 block.stms.splice(user..=user, stms);
                 continue;
             }
-            let found = forms.into_iter().find_map(|e| Some((readers(block, at, array, &e)?, e)));
+            let found = forms.into_iter().find_map(|e| Some((readers(block, at, array, &e, fuser)?, e)));
             if let Some((readers, element)) = found {
                 readers.into_iter().for_each(|r| element.put_into_kernel(&mut block.stms[r], array, fuser));
             }
@@ -141,6 +142,7 @@ fn concat(block: &Block, at: usize, parts: &[Var], fuser: &mut Fuser) -> Option<
         prologue: vec![],
         stms,
         result: Atom::Var(result),
+        is_number: false,
         is_free: false,
     })
 }
@@ -155,6 +157,8 @@ pub(super) struct Element {
     prologue: Vec<core::Stm>,
     stms: Vec<core::Stm>,
     result: Atom,
+    /// True if it takes no longer than a read where its row is known.
+    is_number: bool,
     /// True if it takes no longer than a read.
     is_free: bool,
 }
@@ -181,6 +185,7 @@ impl Element {
             space: Some(k.space.clone()),
             rows: k.row_binders(),
             pos: k.pos,
+            is_number: !reads && operators <= tuning::FREE_OPERATORS,
             is_free: !reads && prologue.is_empty() && operators <= tuning::FREE_OPERATORS,
             prologue,
             stms,
@@ -201,22 +206,54 @@ impl Element {
         !self.prologue.is_empty() || self.rows.iter().any(mentions)
     }
 
-    /// True if a kernel may compute the elements that it reads: one for each of its own, or for each of its rows.
-    fn fits(&self, k: &Kernel, array: Var) -> bool {
+    /// The space in which a kernel can compute the elements that it reads, if it is another one than its own.
+    fn space_for(&self, k: &Kernel, array: Var, fuser: &Fuser) -> Option<Space> {
+        let needed = self.needs_row() || !self.is_free;
+        let made = self.space.as_ref().filter(|made| needed && **made != k.space)?;
+        spaces::with_dimensions(k, array, made, &fuser.facts)
+    }
+
+    /// The indices of a kernel that number the rows of a space of two dimensions and the elements of each, where it reads at `i`.
+    fn indices(&self, k: &Kernel, i: Atom, access: &Access) -> Option<[Var; 2]> {
+        let (rows, Dim::Size(width)) = self.space.as_ref()?.as_rows()? else { return None };
+        let (i, rows, width) = (access.form(i)?, access.form(rows)?, access.form(width)?);
+        let goes_over = |d: &usize, n: &Form| *access.axes().extent(*d) == Extent::Size(n.clone());
+        let index = |d: usize| Form::from(Symbol::Index(d));
+        let inner = (1..k.index.len()).filter(|d| goes_over(d, &width));
+        let mut both = inner.flat_map(|j| (0..j).filter(|d| goes_over(d, &rows)).map(move |i| [i, j]));
+        let found =
+            both.find(|[r, j]| index(*r).times(&width).is_some_and(|start| start.plus(&index(*j)) == i));
+        found.map(|dims| dims.map(|d| k.index[d]))
+    }
+
+    /// True if the elements are made over all dimensions of a space but the innermost: there is one for each row.
+    fn is_by_row(&self, space: &Space) -> bool {
+        let made = self.space.as_ref().map(|made| made.0.as_slice());
+        made.is_some_and(|made| made == &space.0[..space.0.len() - 1])
+    }
+
+    /// True if a kernel, over this space, may compute the elements that it reads: one for each of its own, or for each of its rows.
+    fn fits(&self, k: &Kernel, space: &Space, array: Var, fuser: &Fuser) -> bool {
         let mut reads = Vec::new();
         reads::of_kernel(k, &mut |arr, i| reads.push((arr, i)));
         let in_prologue = k.prologue.iter().any(|s| s.mentions(array));
         let plain = |s: &core::Stm| matches!(s.exp, Exp::Prim(..) | Exp::Index(..));
-        let made = self.space.as_ref().and_then(Space::as_flat);
-        let by_row = k.space.as_rows().is_some_and(|(rows, _)| made == Some(rows));
-        if in_prologue && !((by_row || self.is_free) && self.stms.iter().all(plain)) {
+        let by_row = self.is_by_row(space);
+        if in_prologue && !((by_row || self.is_free) && self.prologue.iter().chain(&self.stms).all(plain)) {
             return false;
         }
+        let access = Access::of(k, &fuser.facts);
+        let by_indices = |i: Atom| self.is_number && self.indices(k, i, &access).is_some();
+        // The number of a row of rows has no name.
+        let in_row_of_rows = in_prologue && by_row && space.0.len() == 3;
         reads.iter().filter(|(arr, _)| *arr == array).all(|(_, i)| {
+            if !in_prologue && by_indices(*i) {
+                return true;
+            }
             let here = *i == Atom::Var(if in_prologue { k.row } else { k.pos });
-            let same_space = self.space.as_ref() == Some(&k.space);
+            let same_space = self.space.as_ref() == Some(space);
             let as_often = self.is_free || in_prologue || same_space || self.space.is_none() && here;
-            let in_same_row = here && same_space;
+            let in_same_row = here && (same_space || in_row_of_rows);
             let moved = |j: Atom| if j == Atom::Var(self.pos) { *i } else { j };
             let is_new = |arr: Var, j: Atom| !reads.contains(&(arr, moved(j)));
             as_often && (in_same_row || !self.needs_row()) && loads_of(&self.stms, &is_new) <= 1
@@ -226,36 +263,52 @@ impl Element {
     /// Replaces the reads of the array in a kernel.
     pub(super) fn put_into_kernel(&self, stm: &mut Stm, array: Var, fuser: &mut Fuser) {
         let Op::Kernel(k) = &mut stm.op else { return };
+        if let Some(space) = self.space_for(k, array, fuser) {
+            spaces::extend(k, space, fuser.vars);
+        }
+        let indices = self.all_indices(k, array, fuser);
         let mut prologue = Body { stms: std::mem::take(&mut k.prologue), results: vec![] };
         let rows = k.row_binders();
-        self.put_into_body(&mut prologue, array, &rows, &mut vec![], fuser);
+        let rows = |i: Atom| indices.get(&i).unwrap_or(&rows).as_slice();
+        self.put_into_body(&mut prologue, array, &rows, None, fuser);
         let mut added = Vec::new();
-        self.put_into_body(&mut k.body, array, &rows, &mut added, fuser);
+        self.put_into_body(&mut k.body, array, &rows, Some(&mut added), fuser);
         if let KernelKind::Scan { after: Some(after), .. } = &mut k.kind {
-            self.put_into_body(&mut after.body, array, &rows, &mut added, fuser);
+            self.put_into_body(&mut after.body, array, &rows, Some(&mut added), fuser);
         }
         k.prologue = prologue.stms;
         k.prologue.extend(added);
         reads::simplify(k);
     }
 
-    fn put_into_body(
+    /// For each index at which a kernel reads the array and that it numbers: what says there in which row an element is.
+    fn all_indices(&self, k: &Kernel, array: Var, fuser: &Fuser) -> HashMap<Atom, Vec<Var>> {
+        let mut reads = Vec::new();
+        reads::of_kernel(k, &mut |arr, i| reads.extend((arr == array).then_some(i)));
+        let access = Access::of(k, &fuser.facts);
+        let numbered = |i: Atom| Some((i, self.indices(k, i, &access)?.to_vec()));
+        reads.into_iter().filter_map(numbered).collect()
+    }
+
+    /// Replaces the reads in a body; what is computed once in a row is `added` to the prologue, unless the body is that.
+    fn put_into_body<'r>(
         &self,
         body: &mut Body,
         array: Var,
-        rows: &[Var],
-        added: &mut Vec<core::Stm>,
+        rows: &dyn Fn(Atom) -> &'r [Var],
+        mut added: Option<&mut Vec<core::Stm>>,
         fuser: &mut Fuser,
     ) {
         let mut stms = Vec::with_capacity(body.stms.len());
         for mut stm in std::mem::take(&mut body.stms) {
-            stm.exp.for_each_body_mut(|b| self.put_into_body(b, array, rows, added, fuser));
+            stm.exp.for_each_body_mut(|b| self.put_into_body(b, array, rows, added.as_deref_mut(), fuser));
             if let Exp::Index(arr, is) = &stm.exp
                 && *arr == array
             {
                 let mut subst = Subst::from([(self.pos, is[0])]);
-                subst.extend(self.rows.iter().copied().zip(rows.iter().map(|v| Atom::Var(*v))));
-                added.extend(self.prologue.refreshed_with(fuser.vars, &mut subst));
+                subst.extend(self.rows.iter().copied().zip(rows(is[0]).iter().map(|v| Atom::Var(*v))));
+                let prologue = self.prologue.refreshed_with(fuser.vars, &mut subst);
+                added.as_deref_mut().unwrap_or(&mut stms).extend(prologue);
                 stms.extend(self.stms.refreshed_with(fuser.vars, &mut subst));
                 stm.exp = Exp::Atom(self.result.substituted(&subst));
             }
@@ -266,7 +319,7 @@ impl Element {
 }
 
 /// The kernels that read the array, if they can all do without it, and nothing else uses it.
-fn readers(block: &Block, at: usize, array: Var, element: &Element) -> Option<Vec<usize>> {
+fn readers(block: &Block, at: usize, array: Var, element: &Element, fuser: &Fuser) -> Option<Vec<usize>> {
     if block.results.contains(&Atom::Var(array)) {
         return None;
     }
@@ -287,7 +340,9 @@ fn readers(block: &Block, at: usize, array: Var, element: &Element) -> Option<Ve
                 operator = op.uses_of(array);
             }
             let ends = consumed(stm).iter().any(|v| inputs.contains(v) && !reads_array(k, *v));
-            if gone || ends || read != mentioned || operator > 0 || !element.fits(k, array) {
+            let space = element.space_for(k, array, fuser);
+            let fits = element.fits(k, space.as_ref().unwrap_or(&k.space), array, fuser);
+            if gone || ends || read != mentioned || operator > 0 || !fits {
                 return None;
             }
             readers.push(i);

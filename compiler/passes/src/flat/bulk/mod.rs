@@ -10,6 +10,7 @@
 //! 0. Common subexpressions and copies between kernels are eliminated ([`same`]).
 //! 1. Elements that are cheap to compute are computed where they are read ([`inline`]), if nothing else needs them stored.
 //!    The last prefix gets a reduction of its own, if the others need not be stored then ([`totals`]).
+//!    A kernel may get more dimensions for that ([`spaces`]).
 //!    Rows whose elements are all combined are combined one by one first ([`rows`]).
 //! 2. Scans over one space become one ([`scans`]).
 //! 3. A map that uses prefixes only at their own position becomes part of the scan ([`after`]).
@@ -25,10 +26,12 @@ pub(crate) mod reads;
 mod rows;
 mod same;
 mod scans;
+mod spaces;
 mod totals;
 mod users;
 
 use par_ir::Vars;
+use par_ir::access::Facts;
 use par_ir::flat::{Block, Kernel, Op, Param, Program, Stm};
 use par_ir::place::Places;
 
@@ -36,10 +39,12 @@ use par_ir::place::Places;
 pub(crate) fn run(program: &mut Program) {
     let Program { funs, vars, places, .. } = program;
     for f in funs {
+        let mut facts = Facts::default();
+        note(&f.body, &mut facts);
         same::Known::default().block(&mut f.body);
         let mut last = totals::Predecessors::default();
         last.note(&f.body);
-        Fuser { vars, places, last }.block(&mut f.body);
+        Fuser { vars, places, last, facts }.block(&mut f.body);
     }
 }
 
@@ -48,6 +53,15 @@ struct Fuser<'p> {
     vars: &'p mut Vars,
     places: &'p mut Places,
     last: totals::Predecessors,
+    facts: Facts,
+}
+
+/// Notes facts of all statements of a block and those in it.
+fn note(block: &Block, facts: &mut Facts) {
+    for stm in &block.stms {
+        facts.note(stm);
+        stm.op.for_each_block(|b| note(b, facts));
+    }
 }
 
 impl Fuser<'_> {
