@@ -16,8 +16,8 @@
 //! reads: so it is known before the loop whether groups may read before they write.
 
 use super::affine::Affine;
-use super::cost::Setting;
 use super::class::Classes;
+use super::cost::Setting;
 use super::{Group, Plan, State, cost, is_pure, used};
 use crate::cpu::emit::{Emitter, Unsupported};
 use crate::cpu::fresh::Fresh;
