@@ -316,7 +316,7 @@ impl Select<'_> {
                 self.two(codes[(ty == types::I64) as usize], (d, view), (x, view));
                 Ok(())
             }
-            Opcode::FcvtToSintSat => self.to_int(d, ty, x),
+            Opcode::FcvtToSintSat => self.truncated(d, ty, x),
             Opcode::VanyTrue | Opcode::VallTrue => self.flag(d, InstructionData::Unary { opcode, arg: x }),
             _ => Err(format!("{opcode}.{ty}")),
         }
@@ -365,7 +365,7 @@ impl Select<'_> {
     }
 
     /// A float towards zero; the nearest number of the type, if that is too far away, and 0 of no number.
-    fn to_int(&mut self, d: VReg, ty: Type, x: ir::Value) -> Result<(), Unsupported> {
+    fn truncated(&mut self, d: VReg, ty: Type, x: ir::Value) -> Result<(), Unsupported> {
         let from = self.ty(x);
         let long = ty == types::I64;
         if ty.bytes() < 4 {
@@ -503,7 +503,7 @@ impl Select<'_> {
                 self.three(code, View::X, d, x, mask);
                 return Ok(());
             }
-            Opcode::FcvtFromSint | Opcode::FcvtFromUint => return self.from_int(opcode, d, double, x),
+            Opcode::FcvtFromSint | Opcode::FcvtFromUint => return self.converted(opcode, d, double, x),
             Opcode::Sqrt if double => Code::VEX_Vsqrtsd_xmm_xmm_xmmm64,
             Opcode::Sqrt => Code::VEX_Vsqrtss_xmm_xmm_xmmm32,
             Opcode::Fpromote => Code::VEX_Vcvtss2sd_xmm_xmm_xmmm32,
@@ -529,7 +529,7 @@ impl Select<'_> {
         (row, Source::Pool(at))
     }
 
-    fn from_int(&mut self, opcode: Opcode, d: VReg, double: bool, x: ir::Value) -> Result<(), Unsupported> {
+    fn converted(&mut self, opcode: Opcode, d: VReg, double: bool, x: ir::Value) -> Result<(), Unsupported> {
         let unsigned = opcode == Opcode::FcvtFromUint;
         let ty = self.ty(x);
         if unsigned && ty == types::I64 {
