@@ -4,9 +4,9 @@
 //! one is asked for, and a mask of a vector (a parameter of a loop) by the highest bits of its lanes.
 
 use super::codes::{self, Row};
+use super::compare::predicate;
 use super::inst::{Inst, Source, View, imm8};
 use super::select::{Select, Unsupported};
-use super::vectors::predicate;
 use cranelift::prelude::*;
 use cranelift_codegen::ir::{self, InstructionData, Opcode};
 use iced_x86::Code;

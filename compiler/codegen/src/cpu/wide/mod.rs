@@ -3,7 +3,7 @@
 //! ```text
 //! Cranelift's IR, vectors of any width
 //!   -> Cranelift's optimiser: common subexpressions, loop-invariant code, constants
-//!   -> `select`: machine instructions on virtual registers      (`scalar`, `vectors`, `masks`, `codes`)
+//!   -> `select`: machine instructions on virtual registers      (`values`, `access`, `conditions`, `scalar`, `vectors`, …)
 //!   -> `alloc`: registers and spill slots, by regalloc2
 //!   -> `encode`: bytes, by iced-x86; constants behind the code
 //! ```
@@ -16,13 +16,19 @@
 //! It knows what kernels in lanes are made of. A function with anything else is left to Cranelift, with vectors of 128 bits. All
 //! operators are the same to the bit at every width.
 
+mod access;
 mod alloc;
 mod codes;
+mod compare;
+mod conditions;
 mod encode;
 mod inst;
 mod masks;
 mod scalar;
 mod select;
+mod shapes;
+mod shuffle;
+mod values;
 mod vectors;
 
 use super::lanes::BYTES;

@@ -3,7 +3,8 @@
 //! Of an integer that is shorter than its register the rest may be anything.
 
 use super::inst::{Arg, Condition, Inst, Source, Step, View, general, imm8};
-use super::select::{Select, Unsupported, by_view, int_view};
+use super::select::{Select, Unsupported};
+use super::values::{by_view, int_view};
 use cranelift::prelude::*;
 use cranelift_codegen::ir::{self, InstructionData, Opcode};
 use iced_x86::Code;

@@ -3,11 +3,11 @@
 //! At 128 and 256 bits a comparison leaves all bits of a lane or none in a vector; for 512 bits see `masks`.
 
 use super::codes::{self, Row};
-use super::inst::{Condition, Inst, Source, View, imm8};
+use super::compare::predicate;
+use super::inst::{Inst, Source, View, imm8};
 use super::scalar::rounding;
 use super::select::{Select, Unsupported};
 use cranelift::prelude::*;
-use cranelift_codegen::ir::condcodes::CondCode;
 use cranelift_codegen::ir::{self, InstructionData, Opcode};
 use iced_x86::Code;
 use regalloc2::{RegClass, VReg};
@@ -16,11 +16,6 @@ use regalloc2::{RegClass, VReg};
 fn half(view: View) -> View {
     if view == View::Z { View::Y } else { View::X }
 }
-
-/// Restores the order of the 64 bits of two vectors that were packed in each 128 bits.
-const UNPACK: u8 = 0b11_01_10_00;
-/// Lanes 0 and 2 of both operands.
-const EVEN: u8 = 0b10_00_10_00;
 
 impl Select<'_> {
     pub fn row(&self, row: Row, ty: Type) -> Result<Code, Unsupported> {
@@ -70,9 +65,7 @@ impl Select<'_> {
         }
     }
 
-    // Operators of two operands.
-
-    fn vector_binary(
+    pub fn vector_binary(
         &mut self,
         opcode: Opcode,
         d: VReg,
@@ -107,7 +100,7 @@ impl Select<'_> {
     }
 
     /// `x` and `y` of `x & !y`.
-    fn without(&self, x: ir::Value, y: ir::Value) -> Option<(ir::Value, ir::Value)> {
+    pub fn without(&self, x: ir::Value, y: ir::Value) -> Option<(ir::Value, ir::Value)> {
         match self.definition(self.root(y))? {
             InstructionData::Unary { opcode: Opcode::Bnot, arg } if self.is_here(self.root(y)) => {
                 Some((x, arg))
@@ -116,7 +109,7 @@ impl Select<'_> {
         }
     }
 
-    fn source_of_constant(&self, v: ir::Value) -> Option<()> {
+    pub fn source_of_constant(&self, v: ir::Value) -> Option<()> {
         match self.definition(self.root(v))? {
             InstructionData::UnaryConst { .. } => Some(()),
             InstructionData::Unary { opcode: Opcode::Splat, arg } => {
@@ -129,7 +122,13 @@ impl Select<'_> {
     }
 
     /// `x * y` of 64 bits: the product of the lower halves, and the sum of the mixed ones above.
-    fn product_of_longs(&mut self, d: VReg, ty: Type, x: ir::Value, y: ir::Value) -> Result<(), Unsupported> {
+    pub fn product_of_longs(
+        &mut self,
+        d: VReg,
+        ty: Type,
+        x: ir::Value,
+        y: ir::Value,
+    ) -> Result<(), Unsupported> {
         let view = self.view(ty);
         let (x, y) = (self.reg(x)?, self.reg(y)?);
         let [a, b, ab, ba, mixed, high, low] = [(); 7].map(|()| self.fresh(RegClass::Float));
@@ -147,7 +146,7 @@ impl Select<'_> {
     }
 
     /// `d = code x n`, where `x` is in a register.
-    fn by(&mut self, code: Code, view: View, d: VReg, x: VReg, n: u8) {
+    pub fn by(&mut self, code: Code, view: View, d: VReg, x: VReg, n: u8) {
         let mut inst = Inst::new();
         let d = inst.def(d, view);
         let x = inst.using(x, view);
@@ -156,7 +155,7 @@ impl Select<'_> {
     }
 
     /// All lanes by the same count.
-    fn shift_lanes(
+    pub fn shift_lanes(
         &mut self,
         opcode: Opcode,
         d: VReg,
@@ -199,7 +198,7 @@ impl Select<'_> {
     }
 
     /// A count of a shift, below the width of a lane, in a vector register.
-    fn count(&mut self, n: ir::Value, lane: Type) -> Result<VReg, Unsupported> {
+    pub fn count(&mut self, n: ir::Value, lane: Type) -> Result<VReg, Unsupported> {
         let n = self.reg(n)?;
         let (masked, count) = (self.fresh(RegClass::Int), self.fresh(RegClass::Float));
         self.onto(Code::And_rm64_imm32, View::Q, masked, n, Source::Imm(lane.bits() as i32 - 1));
@@ -208,7 +207,13 @@ impl Select<'_> {
     }
 
     /// An arithmetic shift to the right that the processor does not have: with the sign flipped before, and taken off after.
-    fn shift_of_longs(&mut self, d: VReg, ty: Type, x: ir::Value, n: ir::Value) -> Result<(), Unsupported> {
+    pub fn shift_of_longs(
+        &mut self,
+        d: VReg,
+        ty: Type,
+        x: ir::Value,
+        n: ir::Value,
+    ) -> Result<(), Unsupported> {
         let view = self.view(ty);
         let sign = (1u64 << 63).to_le_bytes().repeat(self.bytes_of(ty) / ty.lane_type().bytes() as usize);
         let sign = self.constant(&sign);
@@ -242,7 +247,7 @@ impl Select<'_> {
     }
 
     /// The lanes of two vectors at half their width.
-    fn narrow_lanes(
+    pub fn narrow_lanes(
         &mut self,
         opcode: Opcode,
         d: VReg,
@@ -264,29 +269,13 @@ impl Select<'_> {
         self.unpack(d, packed, ty)
     }
 
-    /// Puts what was packed in each 128 bits in the order of the lanes.
-    fn unpack(&mut self, d: VReg, packed: VReg, ty: Type) -> Result<(), Unsupported> {
-        match self.bytes_of(ty) {
-            32 => {
-                let packed = Source::Reg(packed);
-                self.two_by(Code::VEX_Vpermq_ymm_ymmm256_imm8, (d, View::Y), (packed, View::Y), UNPACK);
-            }
-            64 => {
-                let order: Vec<u8> =
-                    [0u64, 2, 4, 6, 1, 3, 5, 7].iter().flat_map(|i| i.to_le_bytes()).collect();
-                let order = Source::Pool(self.constant(&order));
-                let index = self.fresh(RegClass::Float);
-                self.two(Code::EVEX_Vmovups_zmm_k1z_zmmm512, (index, View::Z), (order, View::Z));
-                self.three(Code::EVEX_Vpermq_zmm_k1z_zmm_zmmm512b64, View::Z, d, index, Source::Reg(packed));
-            }
-            _ => {}
-        }
-        Ok(())
-    }
-
-    // Operators of one operand.
-
-    fn vector_unary(&mut self, opcode: Opcode, d: VReg, ty: Type, x: ir::Value) -> Result<(), Unsupported> {
+    pub fn vector_unary(
+        &mut self,
+        opcode: Opcode,
+        d: VReg,
+        ty: Type,
+        x: ir::Value,
+    ) -> Result<(), Unsupported> {
         let (view, lane) = (self.view(ty), ty.lane_type());
         let double = lane == types::F64;
         if let Some(mode) = rounding(opcode) {
@@ -346,7 +335,7 @@ impl Select<'_> {
         }
     }
 
-    fn unary(&mut self, row: Row, d: VReg, ty: Type, x: ir::Value) -> Result<(), Unsupported> {
+    pub fn unary(&mut self, row: Row, d: VReg, ty: Type, x: ir::Value) -> Result<(), Unsupported> {
         let code = self.row(row, ty)?;
         let view = self.view(ty);
         let x = self.source(x)?;
@@ -354,7 +343,7 @@ impl Select<'_> {
         Ok(())
     }
 
-    fn zero(&mut self) -> VReg {
+    pub fn zero(&mut self) -> VReg {
         let r = self.fresh(RegClass::Float);
         let mut inst = Inst::new();
         let d = inst.def(r, View::X);
@@ -363,7 +352,7 @@ impl Select<'_> {
         r
     }
 
-    fn invert(&mut self, d: VReg, ty: Type, x: ir::Value) -> Result<(), Unsupported> {
+    pub fn invert(&mut self, d: VReg, ty: Type, x: ir::Value) -> Result<(), Unsupported> {
         let ones = Source::Pool(self.constant(&vec![0xff; self.bytes_of(ty)]));
         let code = self.row(codes::XOR, ty)?;
         let x = self.reg(x)?;
@@ -372,7 +361,7 @@ impl Select<'_> {
     }
 
     /// The larger of `x` and `-x`, by the sign of each lane.
-    fn absolute_longs(&mut self, d: VReg, ty: Type, x: ir::Value) -> Result<(), Unsupported> {
+    pub fn absolute_longs(&mut self, d: VReg, ty: Type, x: ir::Value) -> Result<(), Unsupported> {
         let view = self.view(ty);
         let x = self.reg(x)?;
         let (zero, signs, flipped) = (self.zero(), self.fresh(RegClass::Float), self.fresh(RegClass::Float));
@@ -385,7 +374,7 @@ impl Select<'_> {
     }
 
     /// The same scalar in all lanes.
-    fn splat(&mut self, d: VReg, ty: Type, x: ir::Value) -> Result<(), Unsupported> {
+    pub fn splat(&mut self, d: VReg, ty: Type, x: ir::Value) -> Result<(), Unsupported> {
         let (view, lane) = (self.view(ty), ty.lane_type());
         let row = match lane.bytes() {
             1 => codes::PBROADCASTB,
@@ -408,7 +397,7 @@ impl Select<'_> {
     }
 
     /// A scalar in the first lane of a vector register.
-    fn in_vector(&mut self, x: ir::Value) -> Result<VReg, Unsupported> {
+    pub fn in_vector(&mut self, x: ir::Value) -> Result<VReg, Unsupported> {
         let r = self.reg(x)?;
         if r.class() == RegClass::Float {
             return Ok(r);
@@ -418,7 +407,7 @@ impl Select<'_> {
         Ok(t)
     }
 
-    fn first_lane(&mut self, d: VReg, x: ir::Value) -> Result<(), Unsupported> {
+    pub fn first_lane(&mut self, d: VReg, x: ir::Value) -> Result<(), Unsupported> {
         let r = self.reg(x)?;
         match r.class() {
             RegClass::Float => {
@@ -429,7 +418,7 @@ impl Select<'_> {
         Ok(())
     }
 
-    fn widen(&mut self, opcode: Opcode, d: VReg, ty: Type, x: ir::Value) -> Result<(), Unsupported> {
+    pub fn widen(&mut self, opcode: Opcode, d: VReg, ty: Type, x: ir::Value) -> Result<(), Unsupported> {
         let row = match (opcode, ty.lane_type()) {
             (Opcode::SwidenLow | Opcode::SwidenHigh, types::I16) => codes::PMOVSXBW,
             (Opcode::SwidenLow | Opcode::SwidenHigh, types::I32) => codes::PMOVSXWD,
@@ -450,36 +439,7 @@ impl Select<'_> {
         Ok(())
     }
 
-    /// The upper half of a vector, as the lower.
-    fn upper(&mut self, x: VReg, ty: Type) -> VReg {
-        let t = self.fresh(RegClass::Float);
-        self.upper_into(t, x, ty);
-        t
-    }
-
-    fn upper_into(&mut self, d: VReg, x: VReg, ty: Type) {
-        let mut inst = Inst::new();
-        match self.bytes_of(ty) {
-            32 => {
-                let d = inst.def(d, View::X);
-                let x = inst.using(x, View::Y);
-                inst.step(Code::VEX_Vextracti128_xmmm128_ymm_imm8, &[d, x, imm8(1)]);
-            }
-            64 => {
-                let d = inst.def(d, View::Y);
-                let x = inst.using(x, View::Z);
-                inst.step(Code::EVEX_Vextracti64x4_ymmm256_k1z_zmm_imm8, &[d, x, imm8(1)]);
-            }
-            _ => {
-                let d = inst.def(d, View::X);
-                let x = inst.using(x, View::X);
-                inst.step(Code::VEX_Vpunpckhqdq_xmm_xmm_xmmm128, &[d, x, x]);
-            }
-        }
-        self.now.push(inst);
-    }
-
-    fn lanes_from_int(&mut self, d: VReg, ty: Type, x: ir::Value) -> Result<(), Unsupported> {
+    pub fn lanes_from_int(&mut self, d: VReg, ty: Type, x: ir::Value) -> Result<(), Unsupported> {
         if ty.lane_type() == types::F32 {
             return self.unary(codes::CVTDQ2PS, d, ty, x);
         }
@@ -501,7 +461,7 @@ impl Select<'_> {
     }
 
     /// Floats towards zero, the nearest integer if that is too far away, and 0 of no number.
-    fn lanes_to_int(&mut self, d: VReg, ty: Type, x: ir::Value) -> Result<(), Unsupported> {
+    pub fn lanes_to_int(&mut self, d: VReg, ty: Type, x: ir::Value) -> Result<(), Unsupported> {
         let view = self.view(ty);
         let limit = (1u32 << 31) as f32;
         let limit = Source::Pool(
@@ -524,298 +484,6 @@ impl Select<'_> {
         self.two(convert, (converted, view), (Source::Reg(number), view));
         // What is too large becomes the lowest number, all bits of which are flipped.
         self.three(xor, view, d, converted, Source::Reg(above));
-        Ok(())
-    }
-
-    // Comparisons and choices.
-
-    fn compare_lanes(
-        &mut self,
-        d: VReg,
-        ty: Type,
-        [x, y]: [ir::Value; 2],
-        cond: IntCC,
-    ) -> Result<(), Unsupported> {
-        let view = self.view(ty);
-        let (equal, greater, least) = match ty.lane_type() {
-            types::I8 => (codes::PCMPEQB, codes::PCMPGTB, codes::PMINUB),
-            types::I16 => (codes::PCMPEQW, codes::PCMPGTW, codes::PMINUW),
-            types::I32 => (codes::PCMPEQD, codes::PCMPGTD, codes::PMINUD),
-            _ => (codes::PCMPEQQ, codes::PCMPGTQ, codes::PMINUQ),
-        };
-        use IntCC::*;
-        // x > y as y < x, and what is left as the opposite of something.
-        let (x, y, cond) = match cond {
-            SignedLessThan | UnsignedGreaterThanOrEqual | SignedGreaterThanOrEqual | UnsignedLessThan => {
-                (y, x, cond.swap_args())
-            }
-            _ => (x, y, cond),
-        };
-        let inverts = matches!(cond, NotEqual | SignedLessThanOrEqual | UnsignedGreaterThan);
-        let result = if inverts { self.fresh(RegClass::Float) } else { d };
-        match cond {
-            Equal | NotEqual => {
-                let (code, x, y) = (self.row(equal, ty)?, self.reg(x)?, self.source(y)?);
-                self.three(code, view, result, x, y);
-            }
-            SignedGreaterThan | SignedLessThanOrEqual => {
-                let (code, x, y) = (self.row(greater, ty)?, self.reg(x)?, self.source(y)?);
-                self.three(code, view, result, x, y);
-            }
-            // x <= y if the least of both is x.
-            _ => {
-                let (code, equal) = (self.row(least, ty)?, self.row(equal, ty)?);
-                let (x, y, t) = (self.reg(x)?, self.source(y)?, self.fresh(RegClass::Float));
-                self.three(code, view, t, x, y);
-                self.three(equal, view, result, x, Source::Reg(t));
-            }
-        }
-        if inverts {
-            let ones = Source::Pool(self.constant(&vec![0xff; self.bytes_of(ty)]));
-            let code = self.row(codes::XOR, ty)?;
-            self.three(code, view, d, result, ones);
-        }
-        Ok(())
-    }
-
-    /// True if all bits of each lane are equal.
-    pub fn is_mask(&self, v: ir::Value, lane: u32) -> bool {
-        let v = self.root(v);
-        let fits = self.ty(v).is_vector() && self.ty(v).lane_type().bytes() == lane;
-        match self.definition(v) {
-            Some(InstructionData::IntCompare { .. } | InstructionData::FloatCompare { .. }) => fits,
-            Some(InstructionData::Unary { opcode: Opcode::Bnot, arg }) => self.is_mask(arg, lane),
-            Some(InstructionData::Binary { opcode, args: [x, y] }) => {
-                use Opcode::*;
-                matches!(opcode, Band | Bor | Bxor) && self.is_mask(x, lane) && self.is_mask(y, lane)
-            }
-            _ => false,
-        }
-    }
-
-    /// Lanes of `x` where the mask is set, else of `y`.
-    fn blend(
-        &mut self,
-        opcode: Opcode,
-        d: VReg,
-        ty: Type,
-        [mask, x, y]: [ir::Value; 3],
-    ) -> Result<(), Unsupported> {
-        let view = self.view(ty);
-        let lane = ty.lane_type().bytes();
-        if opcode == Opcode::Bitselect && !self.is_mask(mask, lane) {
-            return self.blend_bits(d, ty, [mask, x, y]);
-        }
-        let row = match lane {
-            4 => codes::BLENDVPS,
-            8 => codes::BLENDVPD,
-            2 if view == View::Z => codes::PBLENDMW,
-            _ => codes::PBLENDVB,
-        };
-        let code = self.row(row, ty)?;
-        let mask = if view == View::Z { self.mask(mask, lane)? } else { self.reg(mask)? };
-        let (x, y) = (self.source(x)?, self.reg(y)?);
-        let mut inst = Inst::new();
-        let d = inst.def(d, view);
-        let mask = if view == View::Z { inst.under(mask) } else { inst.using(mask, view) };
-        let y = inst.using(y, view);
-        let x = inst.source(x, view);
-        inst.step(code, &[d, y, x, mask]);
-        self.now.push(inst);
-        Ok(())
-    }
-
-    fn blend_bits(&mut self, d: VReg, ty: Type, [mask, x, y]: [ir::Value; 3]) -> Result<(), Unsupported> {
-        let view = self.view(ty);
-        let (and, andn, or) =
-            (self.row(codes::AND, ty)?, self.row(codes::ANDN, ty)?, self.row(codes::OR, ty)?);
-        let (mask, x, y) = (self.reg(mask)?, self.source(x)?, self.source(y)?);
-        let [yes, no] = [(); 2].map(|()| self.fresh(RegClass::Float));
-        self.three(and, view, yes, mask, x);
-        self.three(andn, view, no, mask, y);
-        self.three(or, view, d, yes, Source::Reg(no));
-        Ok(())
-    }
-
-    /// Flags of whether any bit of a vector is set.
-    pub fn any_lane(&mut self, inst: &mut Inst, x: ir::Value) -> Result<Condition, Unsupported> {
-        let ty = self.ty(x);
-        if self.width == 64 {
-            self.test_mask(inst, x, ty.lane_type().bytes())?;
-            return Ok(Condition::NOT_EQUAL);
-        }
-        let x = self.reg(x)?;
-        self.test(inst, x, self.view(ty))?;
-        Ok(Condition::NOT_EQUAL)
-    }
-
-    fn test(&mut self, inst: &mut Inst, x: VReg, view: View) -> Result<(), Unsupported> {
-        let code = match view {
-            View::X => Code::VEX_Vptest_xmm_xmmm128,
-            View::Y => Code::VEX_Vptest_ymm_ymmm256,
-            _ => return Err("a test of 512 bits".into()),
-        };
-        let x = inst.using(x, view);
-        inst.step(code, &[x, x]);
-        Ok(())
-    }
-
-    /// Flags of whether all lanes have a bit set.
-    pub fn all_lanes(&mut self, inst: &mut Inst, x: ir::Value) -> Result<Condition, Unsupported> {
-        let ty = self.ty(x);
-        if self.width == 64 {
-            self.test_mask(inst, x, ty.lane_type().bytes())?;
-            // The carry flag: all bits are set.
-            return Ok(Condition::BELOW);
-        }
-        let row = match ty.lane_type().bytes() {
-            1 => codes::PCMPEQB,
-            2 => codes::PCMPEQW,
-            4 => codes::PCMPEQD,
-            _ => codes::PCMPEQQ,
-        };
-        let code = self.row(row, ty)?;
-        let view = self.view(ty);
-        let x = self.reg(x)?;
-        let (zero, empty) = (self.zero(), self.fresh(RegClass::Float));
-        self.three(code, view, empty, x, Source::Reg(zero));
-        self.test(inst, empty, view)?;
-        Ok(Condition::EQUAL)
-    }
-
-    // Lanes.
-
-    fn extract(&mut self, d: VReg, ty: Type, x: ir::Value, lane: usize) -> Result<(), Unsupported> {
-        let bytes = ty.bytes() as usize;
-        let mut x = self.reg(x)?;
-        let per = 16 / bytes;
-        if lane >= per {
-            let part = self.fresh(RegClass::Float);
-            self.part_into(part, x, lane / per);
-            x = part;
-        }
-        let lane = (lane % per) as u8;
-        let mut inst = Inst::new();
-        if ty.is_int() && bytes < 16 {
-            let (code, view) = match bytes {
-                1 => (Code::VEX_Vpextrb_r32m8_xmm_imm8, View::D),
-                2 => (Code::VEX_Vpextrw_r32_xmm_imm8, View::D),
-                4 if lane == 0 => (Code::VEX_Vmovd_rm32_xmm, View::D),
-                4 => (Code::VEX_Vpextrd_rm32_xmm_imm8, View::D),
-                _ if lane == 0 => (Code::VEX_Vmovq_rm64_xmm, View::Q),
-                _ => (Code::VEX_Vpextrq_rm64_xmm_imm8, View::Q),
-            };
-            let d = inst.def(d, view);
-            let x = inst.using(x, View::X);
-            match (bytes, lane) {
-                (4 | 8, 0) => inst.step(code, &[d, x]),
-                _ => inst.step(code, &[d, x, imm8(lane)]),
-            }
-        } else {
-            let d = inst.def(d, View::X);
-            let x = inst.using(x, View::X);
-            match (bytes, lane) {
-                (_, 0) => inst.step(Code::VEX_Vmovups_xmm_xmmm128, &[d, x]),
-                (4, _) => inst.step(Code::VEX_Vpermilps_xmm_xmmm128_imm8, &[d, x, imm8(lane)]),
-                _ => inst.step(Code::VEX_Vpermilpd_xmm_xmmm128_imm8, &[d, x, imm8(lane)]),
-            }
-        }
-        self.now.push(inst);
-        Ok(())
-    }
-
-    /// A lane of the first 128 bits; nothing is said about the bits above.
-    fn insert(&mut self, d: VReg, ty: Type, [x, y]: [ir::Value; 2], lane: u8) -> Result<(), Unsupported> {
-        if lane as u32 >= ty.lane_count() {
-            return Err(format!("a lane into {ty}"));
-        }
-        let (x, y) = (self.reg(x)?, self.operand(y)?);
-        let (code, view, n) = match ty.lane_type() {
-            types::I8 => (Code::VEX_Vpinsrb_xmm_xmm_r32m8_imm8, View::D, lane),
-            types::I16 => (Code::VEX_Vpinsrw_xmm_xmm_r32m16_imm8, View::D, lane),
-            types::I32 => (Code::VEX_Vpinsrd_xmm_xmm_rm32_imm8, View::D, lane),
-            types::I64 => (Code::VEX_Vpinsrq_xmm_xmm_rm64_imm8, View::Q, lane),
-            types::F32 => (Code::VEX_Vinsertps_xmm_xmm_xmmm32_imm8, View::X, lane << 4),
-            // The lower lanes of both, or the second's lower and the first's upper.
-            types::F64 if lane == 1 => (Code::VEX_Vshufpd_xmm_xmm_xmmm128_imm8, View::X, 0),
-            types::F64 => (Code::VEX_Vblendpd_xmm_xmm_xmmm128_imm8, View::X, 1),
-            _ => return Err(format!("a lane into {ty}")),
-        };
-        let mut inst = Inst::new();
-        let d = inst.def(d, View::X);
-        let x = inst.using(x, View::X);
-        // A constant of 8 bytes is no vector in memory.
-        let y = match y {
-            Source::Pool(_) if ty.lane_type() == types::F64 => return Err("a constant lane".into()),
-            y => inst.source(y, view),
-        };
-        inst.step(code, &[d, x, y, imm8(n)]);
-        self.now.push(inst);
-        Ok(())
-    }
-
-    /// 128 bits of a register, as the first.
-    fn part_into(&mut self, d: VReg, x: VReg, part: usize) {
-        let mut inst = Inst::new();
-        let d = inst.def(d, View::X);
-        if self.width == 64 {
-            let x = inst.using(x, View::Z);
-            inst.step(Code::EVEX_Vextracti32x4_xmmm128_k1z_zmm_imm8, &[d, x, imm8(part as u8)]);
-        } else {
-            let x = inst.using(x, View::Y);
-            inst.step(Code::VEX_Vextracti128_xmmm128_ymm_imm8, &[d, x, imm8(part as u8)]);
-        }
-        self.now.push(inst);
-    }
-
-    /// The choices of bytes that lanes make: what follows a place, the first parts of two registers, every other lane of 32 bits.
-    fn shuffle(&mut self, d: VReg, [x, y]: [ir::Value; 2], mask: &[u8]) -> Result<(), Unsupported> {
-        let ty = types::I32X4;
-        let takes = |at: usize, n: usize, from: usize| {
-            mask[at..at + n].iter().zip(from..).all(|(m, i)| *m as usize == i)
-        };
-        let from = mask[0] as usize;
-        if from > 0 && from < 16 && takes(0, 16 - from, from) {
-            let x = self.reg(x)?;
-            match from * self.width / 16 {
-                at if at * 2 == self.width => self.upper_into(d, x, ty),
-                at if at % 16 == 0 => self.part_into(d, x, at / 16),
-                _ => return Err("a shuffle".into()),
-            }
-            return Ok(());
-        }
-        if let Some(n) = [4, 8].into_iter().find(|n| takes(0, *n, 0) && takes(*n, *n, 16)) {
-            return self.concat(d, x, y, n * self.width / 16);
-        }
-        let even = |i: usize| (i / 4) * 8 + i % 4;
-        if mask.iter().enumerate().all(|(i, m)| *m as usize == even(i)) {
-            let (x, y) = (self.reg(x)?, self.source(y)?);
-            let packed = if self.width == 16 { d } else { self.fresh(RegClass::Float) };
-            let code = self.row(codes::SHUFPS, ty)?;
-            self.three_by(code, self.view(ty), packed, x, y, EVEN);
-            return self.unpack(d, packed, ty);
-        }
-        Err("a shuffle".into())
-    }
-
-    /// The first bytes of two registers, one after the other.
-    fn concat(&mut self, d: VReg, x: ir::Value, y: ir::Value, bytes: usize) -> Result<(), Unsupported> {
-        let (x, y) = (self.reg(x)?, self.reg(y)?);
-        let (code, half, view) = match bytes {
-            8 => {
-                self.three(Code::VEX_Vpunpcklqdq_xmm_xmm_xmmm128, View::X, d, x, Source::Reg(y));
-                return Ok(());
-            }
-            16 => (Code::VEX_Vinserti128_ymm_ymm_xmmm128_imm8, View::X, View::Y),
-            32 => (Code::EVEX_Vinserti64x4_zmm_k1z_zmm_ymmm256_imm8, View::Y, View::Z),
-            _ => return Err("a shuffle".into()),
-        };
-        let mut inst = Inst::new();
-        let d = inst.def(d, view);
-        let x = inst.using(x, view);
-        let y = inst.source(Source::Reg(y), half);
-        inst.step(code, &[d, x, y, imm8(1)]);
-        self.now.push(inst);
         Ok(())
     }
 }
@@ -865,24 +533,4 @@ fn binary(opcode: Opcode, lane: Type) -> Option<Row> {
         (Umax, types::I64) => PMAXUQ,
         _ => return None,
     })
-}
-
-/// The number of a comparison of floats that raises no exception for a quiet NaN.
-pub fn predicate(cond: FloatCC) -> u8 {
-    match cond {
-        FloatCC::Equal => 0x00,
-        FloatCC::LessThan => 0x11,
-        FloatCC::LessThanOrEqual => 0x12,
-        FloatCC::Unordered => 0x03,
-        FloatCC::NotEqual => 0x04,
-        FloatCC::UnorderedOrGreaterThanOrEqual => 0x15,
-        FloatCC::UnorderedOrGreaterThan => 0x16,
-        FloatCC::Ordered => 0x07,
-        FloatCC::UnorderedOrEqual => 0x08,
-        FloatCC::UnorderedOrLessThan => 0x19,
-        FloatCC::UnorderedOrLessThanOrEqual => 0x1a,
-        FloatCC::OrderedNotEqual => 0x0c,
-        FloatCC::GreaterThanOrEqual => 0x1d,
-        FloatCC::GreaterThan => 0x1e,
-    }
 }

@@ -1,0 +1,199 @@
+//! Lanes and parts of vectors: what leaves its place.
+
+use super::codes;
+use super::inst::{Inst, Source, View, imm8};
+use super::select::{Select, Unsupported};
+use cranelift::prelude::*;
+use cranelift_codegen::ir;
+use iced_x86::Code;
+use regalloc2::{RegClass, VReg};
+
+/// Restores the order of the 64 bits of two vectors that were packed in each 128 bits.
+const UNPACK: u8 = 0b11_01_10_00;
+/// Lanes 0 and 2 of both operands.
+const EVEN: u8 = 0b10_00_10_00;
+
+impl Select<'_> {
+    /// Puts what was packed in each 128 bits in the order of the lanes.
+    pub fn unpack(&mut self, d: VReg, packed: VReg, ty: Type) -> Result<(), Unsupported> {
+        match self.bytes_of(ty) {
+            32 => {
+                let packed = Source::Reg(packed);
+                self.two_by(Code::VEX_Vpermq_ymm_ymmm256_imm8, (d, View::Y), (packed, View::Y), UNPACK);
+            }
+            64 => {
+                let order: Vec<u8> =
+                    [0u64, 2, 4, 6, 1, 3, 5, 7].iter().flat_map(|i| i.to_le_bytes()).collect();
+                let order = Source::Pool(self.constant(&order));
+                let index = self.fresh(RegClass::Float);
+                self.two(Code::EVEX_Vmovups_zmm_k1z_zmmm512, (index, View::Z), (order, View::Z));
+                self.three(Code::EVEX_Vpermq_zmm_k1z_zmm_zmmm512b64, View::Z, d, index, Source::Reg(packed));
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// The upper half of a vector, as the lower.
+    pub fn upper(&mut self, x: VReg, ty: Type) -> VReg {
+        let t = self.fresh(RegClass::Float);
+        self.upper_into(t, x, ty);
+        t
+    }
+
+    pub fn upper_into(&mut self, d: VReg, x: VReg, ty: Type) {
+        let mut inst = Inst::new();
+        match self.bytes_of(ty) {
+            32 => {
+                let d = inst.def(d, View::X);
+                let x = inst.using(x, View::Y);
+                inst.step(Code::VEX_Vextracti128_xmmm128_ymm_imm8, &[d, x, imm8(1)]);
+            }
+            64 => {
+                let d = inst.def(d, View::Y);
+                let x = inst.using(x, View::Z);
+                inst.step(Code::EVEX_Vextracti64x4_ymmm256_k1z_zmm_imm8, &[d, x, imm8(1)]);
+            }
+            _ => {
+                let d = inst.def(d, View::X);
+                let x = inst.using(x, View::X);
+                inst.step(Code::VEX_Vpunpckhqdq_xmm_xmm_xmmm128, &[d, x, x]);
+            }
+        }
+        self.now.push(inst);
+    }
+
+    pub fn extract(&mut self, d: VReg, ty: Type, x: ir::Value, lane: usize) -> Result<(), Unsupported> {
+        let bytes = ty.bytes() as usize;
+        let mut x = self.reg(x)?;
+        let per = 16 / bytes;
+        if lane >= per {
+            let part = self.fresh(RegClass::Float);
+            self.part_into(part, x, lane / per);
+            x = part;
+        }
+        let lane = (lane % per) as u8;
+        let mut inst = Inst::new();
+        if ty.is_int() && bytes < 16 {
+            let (code, view) = match bytes {
+                1 => (Code::VEX_Vpextrb_r32m8_xmm_imm8, View::D),
+                2 => (Code::VEX_Vpextrw_r32_xmm_imm8, View::D),
+                4 if lane == 0 => (Code::VEX_Vmovd_rm32_xmm, View::D),
+                4 => (Code::VEX_Vpextrd_rm32_xmm_imm8, View::D),
+                _ if lane == 0 => (Code::VEX_Vmovq_rm64_xmm, View::Q),
+                _ => (Code::VEX_Vpextrq_rm64_xmm_imm8, View::Q),
+            };
+            let d = inst.def(d, view);
+            let x = inst.using(x, View::X);
+            match (bytes, lane) {
+                (4 | 8, 0) => inst.step(code, &[d, x]),
+                _ => inst.step(code, &[d, x, imm8(lane)]),
+            }
+        } else {
+            let d = inst.def(d, View::X);
+            let x = inst.using(x, View::X);
+            match (bytes, lane) {
+                (_, 0) => inst.step(Code::VEX_Vmovups_xmm_xmmm128, &[d, x]),
+                (4, _) => inst.step(Code::VEX_Vpermilps_xmm_xmmm128_imm8, &[d, x, imm8(lane)]),
+                _ => inst.step(Code::VEX_Vpermilpd_xmm_xmmm128_imm8, &[d, x, imm8(lane)]),
+            }
+        }
+        self.now.push(inst);
+        Ok(())
+    }
+
+    /// A lane of the first 128 bits; nothing is said about the bits above.
+    pub fn insert(&mut self, d: VReg, ty: Type, [x, y]: [ir::Value; 2], lane: u8) -> Result<(), Unsupported> {
+        if lane as u32 >= ty.lane_count() {
+            return Err(format!("a lane into {ty}"));
+        }
+        let (x, y) = (self.reg(x)?, self.operand(y)?);
+        let (code, view, n) = match ty.lane_type() {
+            types::I8 => (Code::VEX_Vpinsrb_xmm_xmm_r32m8_imm8, View::D, lane),
+            types::I16 => (Code::VEX_Vpinsrw_xmm_xmm_r32m16_imm8, View::D, lane),
+            types::I32 => (Code::VEX_Vpinsrd_xmm_xmm_rm32_imm8, View::D, lane),
+            types::I64 => (Code::VEX_Vpinsrq_xmm_xmm_rm64_imm8, View::Q, lane),
+            types::F32 => (Code::VEX_Vinsertps_xmm_xmm_xmmm32_imm8, View::X, lane << 4),
+            // The lower lanes of both, or the second's lower and the first's upper.
+            types::F64 if lane == 1 => (Code::VEX_Vshufpd_xmm_xmm_xmmm128_imm8, View::X, 0),
+            types::F64 => (Code::VEX_Vblendpd_xmm_xmm_xmmm128_imm8, View::X, 1),
+            _ => return Err(format!("a lane into {ty}")),
+        };
+        let mut inst = Inst::new();
+        let d = inst.def(d, View::X);
+        let x = inst.using(x, View::X);
+        // A constant of 8 bytes is no vector in memory.
+        let y = match y {
+            Source::Pool(_) if ty.lane_type() == types::F64 => return Err("a constant lane".into()),
+            y => inst.source(y, view),
+        };
+        inst.step(code, &[d, x, y, imm8(n)]);
+        self.now.push(inst);
+        Ok(())
+    }
+
+    /// 128 bits of a register, as the first.
+    pub fn part_into(&mut self, d: VReg, x: VReg, part: usize) {
+        let mut inst = Inst::new();
+        let d = inst.def(d, View::X);
+        if self.width == 64 {
+            let x = inst.using(x, View::Z);
+            inst.step(Code::EVEX_Vextracti32x4_xmmm128_k1z_zmm_imm8, &[d, x, imm8(part as u8)]);
+        } else {
+            let x = inst.using(x, View::Y);
+            inst.step(Code::VEX_Vextracti128_xmmm128_ymm_imm8, &[d, x, imm8(part as u8)]);
+        }
+        self.now.push(inst);
+    }
+
+    /// The choices of bytes that lanes make: what follows a place, the first parts of two registers, every other lane of 32 bits.
+    pub fn shuffle(&mut self, d: VReg, [x, y]: [ir::Value; 2], mask: &[u8]) -> Result<(), Unsupported> {
+        let ty = types::I32X4;
+        let takes = |at: usize, n: usize, from: usize| {
+            mask[at..at + n].iter().zip(from..).all(|(m, i)| *m as usize == i)
+        };
+        let from = mask[0] as usize;
+        if from > 0 && from < 16 && takes(0, 16 - from, from) {
+            let x = self.reg(x)?;
+            match from * self.width / 16 {
+                at if at * 2 == self.width => self.upper_into(d, x, ty),
+                at if at % 16 == 0 => self.part_into(d, x, at / 16),
+                _ => return Err("a shuffle".into()),
+            }
+            return Ok(());
+        }
+        if let Some(n) = [4, 8].into_iter().find(|n| takes(0, *n, 0) && takes(*n, *n, 16)) {
+            return self.concat(d, x, y, n * self.width / 16);
+        }
+        let even = |i: usize| (i / 4) * 8 + i % 4;
+        if mask.iter().enumerate().all(|(i, m)| *m as usize == even(i)) {
+            let (x, y) = (self.reg(x)?, self.source(y)?);
+            let packed = if self.width == 16 { d } else { self.fresh(RegClass::Float) };
+            let code = self.row(codes::SHUFPS, ty)?;
+            self.three_by(code, self.view(ty), packed, x, y, EVEN);
+            return self.unpack(d, packed, ty);
+        }
+        Err("a shuffle".into())
+    }
+
+    /// The first bytes of two registers, one after the other.
+    pub fn concat(&mut self, d: VReg, x: ir::Value, y: ir::Value, bytes: usize) -> Result<(), Unsupported> {
+        let (x, y) = (self.reg(x)?, self.reg(y)?);
+        let (code, half, view) = match bytes {
+            8 => {
+                self.three(Code::VEX_Vpunpcklqdq_xmm_xmm_xmmm128, View::X, d, x, Source::Reg(y));
+                return Ok(());
+            }
+            16 => (Code::VEX_Vinserti128_ymm_ymm_xmmm128_imm8, View::X, View::Y),
+            32 => (Code::EVEX_Vinserti64x4_zmm_k1z_zmm_ymmm256_imm8, View::Y, View::Z),
+            _ => return Err("a shuffle".into()),
+        };
+        let mut inst = Inst::new();
+        let d = inst.def(d, view);
+        let x = inst.using(x, view);
+        let y = inst.source(Source::Reg(y), half);
+        inst.step(code, &[d, x, y, imm8(1)]);
+        self.now.push(inst);
+        Ok(())
+    }
+}
