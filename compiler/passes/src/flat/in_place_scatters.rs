@@ -13,6 +13,7 @@
 
 use crate::flat::bulk::reads;
 use crate::flat::strided_checks::calls;
+use crate::flat::walk;
 use par_ir::Vars;
 use par_ir::access::{Access, Emit, Facts, Form, Symbol};
 use par_ir::build::Host;
@@ -27,12 +28,7 @@ use std::collections::{BTreeSet, HashMap};
 
 /// In every function of a program.
 pub(crate) fn run(program: &mut Program) {
-    let vars = &mut program.vars;
-    for f in &mut program.funs {
-        let mut facts = Facts::default();
-        facts.note_arguments(f);
-        in_block(&mut f.body, &mut facts, vars);
-    }
+    walk::bodies(program, in_block);
 }
 
 fn in_block(block: &mut Block, facts: &mut Facts, vars: &mut Vars) {

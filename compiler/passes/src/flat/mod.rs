@@ -11,3 +11,4 @@ pub(crate) mod prune;
 pub(crate) mod row_spaces;
 pub(crate) mod segments;
 pub(crate) mod strided_checks;
+mod walk;

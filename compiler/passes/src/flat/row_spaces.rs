@@ -11,33 +11,19 @@
 //! A division takes longer than all else that is done for most elements. What is stored by position, scattered or put into a histogram comes out the
 //! same; a reduction or a scan would not.
 
+use super::walk;
 use crate::flat::bulk::reads;
 use par_ir::Vars;
 use par_ir::access::{Access, Axes, Extent, Facts, Symbol};
 use par_ir::core::{self, Exp};
-use par_ir::flat::{Block, Kernel, KernelKind, Op, Out, Program, Space};
+use par_ir::flat::{Kernel, KernelKind, Out, Program, Space};
 use par_ir::prim::{BinOp, PrimOp};
 use par_ir::ty::{Atom, Dim, Type};
 use par_runtime::Prim;
 
 /// In every function of a program.
 pub(crate) fn run(program: &mut Program) {
-    let vars = &mut program.vars;
-    for f in &mut program.funs {
-        let mut facts = Facts::default();
-        facts.note_arguments(f);
-        in_block(&mut f.body, &mut facts, vars);
-    }
-}
-
-fn in_block(block: &mut Block, facts: &mut Facts, vars: &mut Vars) {
-    for stm in &mut block.stms {
-        facts.note(stm);
-        stm.op.for_each_block_mut(|b| in_block(b, facts, vars));
-        if let Op::Kernel(k) = &mut stm.op {
-            by_rows(k, facts, vars);
-        }
-    }
+    walk::kernels(program, by_rows);
 }
 
 /// Makes rows of a kernel's space, if it finds them by division.

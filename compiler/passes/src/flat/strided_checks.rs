@@ -12,11 +12,12 @@
 //! Where indices grow by one, code generation finds the positions at which a comparison changes, and needs no second body. That is left
 //! alone; the body is there twice only if some index grows by another number.
 
+use super::walk;
 use par_ir::access::{Access, Emit, Facts, Form, Symbol};
 use par_ir::core::{self, Body, Exp};
 use par_ir::cost::{Time, time};
 use par_ir::effects::Effects;
-use par_ir::flat::{Block, Kernel, KernelKind, Op, Out, Program};
+use par_ir::flat::{Kernel, KernelKind, Out, Program};
 use par_ir::prim::{BinOp, CmpOp, PrimOp};
 use par_ir::tuning;
 use par_ir::ty::{Atom, Dim, Type, Var};
@@ -26,24 +27,11 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// In every function of a program.
 pub(crate) fn run(program: &mut Program) {
-    let vars = &mut program.vars;
-    for f in &mut program.funs {
-        let mut facts = Facts::default();
-        facts.note_arguments(f);
-        in_block(&mut f.body, &mut facts, vars);
-    }
-}
-
-fn in_block(block: &mut Block, facts: &mut Facts, vars: &mut Vars) {
-    for stm in &mut block.stms {
-        facts.note(stm);
-        stm.op.for_each_block_mut(|b| in_block(b, facts, vars));
-        if let Op::Kernel(k) = &mut stm.op
-            && let Some(found) = found(k, facts, vars)
-        {
+    walk::kernels(program, |k, facts, vars| {
+        if let Some(found) = found(k, facts, vars) {
             apart(k, found, vars);
         }
-    }
+    });
 }
 
 /// Checks of a body, by their places, that hold if `all` does, which the prologue computes.
