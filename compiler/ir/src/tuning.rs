@@ -156,7 +156,7 @@ pub const LANES_LESS_RAGGED: usize = 5;
 pub const LANES_WIDTH_RAGGED: usize = 32;
 /// Statements of an operator on tuples in lanes, at most: at the end there is a copy of them for every lane.
 pub const LANES_OPERATOR: usize = 64;
-/// How long an operation of an operator takes that waits for the one before, and not only for the units that compute.
+/// Factor of the time of an operation that waits for the one before, and not only for the units that compute.
 pub const LANES_CHAIN: usize = 3;
 /// Neighbouring positions of a lane, if elements are combined in order.
 pub const LANES_RUN: i64 = 16;

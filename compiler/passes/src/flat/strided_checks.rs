@@ -92,7 +92,7 @@ struct Ends<'e> {
     index: Symbol,
     count: Atom,
     code: Emit<'e>,
-    /// What has to hold.
+    /// The tests that have to hold.
     all: Vec<Atom>,
     /// First and last value of the forms so far.
     known: Vec<(Form, [Atom; 2])>,
@@ -179,7 +179,7 @@ impl Ends<'_> {
         }
     }
 
-    /// What an operator gives, computed once.
+    /// The result of an operator, computed once.
     fn operator(&mut self, op: PrimOp, xs: Vec<Atom>) -> Atom {
         let exp = Exp::Prim(op, xs);
         if let Some(made) = self.code.stms.iter().find(|s| s.exp == exp) {

@@ -36,7 +36,7 @@ struct Cost {
     single: usize,
 }
 
-/// What decides the size of groups besides the bodies.
+/// Properties of a kernel and of the processor that decide the size of groups, besides the bodies.
 #[derive(Clone, Copy)]
 pub struct Setting {
     /// Elements are combined one after the other, which takes so many times as long as its operations would if they did not wait for

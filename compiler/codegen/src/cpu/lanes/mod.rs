@@ -68,7 +68,7 @@ pub struct Plan {
     used: HashSet<Var>,
     /// Its results are index and value in place of an array that is updated.
     body: Body,
-    /// How its results are combined, if they are.
+    /// The combination of its results, if they are combined.
     pub reduction: Option<Rc<Reduction>>,
 }
 
@@ -78,12 +78,12 @@ impl Plan {
         self.size.lanes
     }
 
-    /// Whether every lane has a run of neighbouring positions, which it combines in order.
+    /// True if every lane has a run of neighbouring positions, which it combines in order.
     pub fn is_in_order(&self) -> bool {
         self.reduction.as_ref().is_some_and(|r| r.in_order)
     }
 
-    /// Whether its results are those of taking one element after the other, whatever the operator.
+    /// True if its results are those of taking one element after the other, whatever the operator.
     pub fn is_sequential(&self) -> bool {
         self.reduction.as_ref().is_some_and(|r| r.is_sequential())
     }

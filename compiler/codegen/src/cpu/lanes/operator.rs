@@ -26,7 +26,7 @@ use std::collections::{HashMap, HashSet};
 /// Choices and conditions one in the other that are looked into.
 const DEPTH: usize = 6;
 
-/// How the results of an operator are combined in lanes.
+/// The results of an operator, as they are combined in lanes.
 #[derive(Clone)]
 pub struct Reduction {
     pub parts: Vec<Part>,
@@ -90,17 +90,17 @@ impl Reduction {
         })
     }
 
-    /// Whether every result has an accumulator of its own.
+    /// True if every result has an accumulator of its own.
     pub fn is_own(&self) -> bool {
         self.parts.iter().all(|p| matches!(p, Part::Own(..)))
     }
 
-    /// Whether results are those of taking one element after the other, whatever the operator.
+    /// True if results are those of taking one element after the other, whatever the operator.
     pub fn is_sequential(&self) -> bool {
         self.parts.iter().all(|p| matches!(p, Part::Kept(_)))
     }
 
-    /// Whether a group may be left because of its elements.
+    /// True if a group may be left because of its elements.
     pub fn keeps(&self) -> bool {
         self.parts.iter().any(|p| matches!(p, Part::Kept(_)))
     }
@@ -111,7 +111,7 @@ impl Reduction {
         self.parts.iter().flat_map(kept).collect()
     }
 
-    /// What a group computes, with the accumulators as results.
+    /// The computation of a group, with the accumulators as results.
     pub fn body(&self, op: &Lambda) -> Body {
         let (mut stms, mut results) = (vec![], vec![]);
         for part in &self.parts {
@@ -216,7 +216,7 @@ impl<'o> Operator<'o> {
         Together { components, op }
     }
 
-    /// When a component stays what it was.
+    /// The condition under which a component stays what it was.
     fn keeps(&self, i: usize) -> Keep {
         self.is_param(&self.results[i], self.op.params[i].var, DEPTH)
     }
@@ -239,7 +239,7 @@ impl<'o> Operator<'o> {
         }
     }
 
-    /// When a flag has a value.
+    /// The condition under which a flag has a value.
     fn holds(&self, a: &Atom, value: bool, depth: usize) -> Keep {
         let Some(v) = a.var() else {
             return if *a == Atom::Const(Scalar::Bool(value)) { Keep::Always } else { Keep::Never };
@@ -256,7 +256,7 @@ impl<'o> Operator<'o> {
         }
     }
 
-    /// Whether the first and the second operand can be exchanged.
+    /// True if the first and the second operand can be exchanged.
     fn commutes(&self, components: &[usize]) -> bool {
         let mut numbers = Numbers { operator: self, of: HashMap::new() };
         components.iter().all(|i| {

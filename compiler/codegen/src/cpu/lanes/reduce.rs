@@ -21,7 +21,7 @@ pub struct Lane {
     pub prim: Prim,
 }
 
-/// Whether every component of an operator is combined with its own accumulator only, in any order.
+/// True if every component of an operator is combined with its own accumulator only, in any order.
 pub fn any_order(op: &Lambda) -> bool {
     let k = op.params.len() / 2;
     op.body.stms.len() == k && (0..k).all(|i| own(op, i).is_some())

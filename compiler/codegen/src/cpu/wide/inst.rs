@@ -62,7 +62,7 @@ pub struct Memory {
 pub struct Address {
     /// None: the function's stack slots.
     pub base: Option<VReg>,
-    /// What is added, times 1, 2, 4 or 8.
+    /// A register that is added, times 1, 2, 4 or 8.
     pub index: Option<(VReg, u32)>,
     pub offset: i32,
 }
@@ -89,7 +89,7 @@ pub enum Step {
     },
 }
 
-/// What an instruction does to control.
+/// The place where control goes after an instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Flow {
     Next,

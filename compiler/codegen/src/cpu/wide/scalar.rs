@@ -10,7 +10,7 @@ use cranelift_codegen::ir::{self, InstructionData, Opcode};
 use iced_x86::Code;
 use regalloc2::{Operand, RegClass, VReg};
 
-/// What rounding modes are called in an instruction; the inexact flag is left alone.
+/// The number of a rounding mode in an instruction; the inexact flag is left alone.
 pub fn rounding(opcode: Opcode) -> Option<u8> {
     match opcode {
         Opcode::Nearest => Some(8),

@@ -34,7 +34,7 @@ pub(super) fn sweep(body: &mut Body, fuser: &mut Fuser) -> bool {
     true
 }
 
-/// Whether a statement is a map with cheap elements, of which loops and branches read elements and nothing is used otherwise.
+/// True for a map with cheap elements, of which loops and branches read elements and nothing is used otherwise.
 fn only_read(body: &Body, users: &Users, at: usize) -> bool {
     let stm = &body.stms[at];
     let Exp::Map { inputs, lam, .. } = &stm.exp else { return false };
@@ -52,13 +52,13 @@ fn only_read(body: &Body, users: &Users, at: usize) -> bool {
     last.is_some_and(|last| may_sink(body, at, last)) && stm.pat.iter().all(|p| of_elements(p.var))
 }
 
-/// Whether all uses of an array in a statement are reads of elements in the bodies of loops and branches.
+/// True if all uses of an array in a statement are reads of elements in the bodies of loops and branches.
 fn is_in_loops(stm: &Stm, array: Var) -> bool {
     let inside: usize = stm.exp.own_bodies().into_iter().map(|b| reads(b, array)).sum();
     inside == stm.uses_of(array)
 }
 
-/// How often the code of a body reads elements of an array, that of operators' rows left out.
+/// The number of reads of an array's elements in the code of a body, that of operators' rows left out.
 fn reads(body: &Body, array: Var) -> usize {
     let of = |s: &Stm| match &s.exp {
         Exp::Index(arr, index) => usize::from(*arr == array && index.len() == 1),
