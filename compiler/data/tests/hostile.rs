@@ -206,8 +206,9 @@ fn files_that_are_larger_than_memory() {
                 }
             };
             let limits = [0, 4, 8, 16, 32, 64, 256, 1024, 1 << 20];
-            let too_small = limits.iter().take_while(|limit| lacks(limit)).count();
-            assert!(too_small < limits.len() && !limits[too_small..].iter().any(lacks), "{format:?}");
+            // Bytes of a file that happen to be aligned are used where they are: which of the small limits are enough may differ.
+            let lacking = limits.iter().filter(|limit| lacks(limit)).count();
+            assert!(lacking < limits.len() && !lacks(&limits[limits.len() - 1]), "{format:?}");
         }
     });
 }
