@@ -31,6 +31,8 @@ pub enum CheckKind {
     Slice,
     /// no arguments: the divisor is not zero.
     DivisionByZero,
+    /// `exponent`: the exponent of an integer is not negative.
+    NegativeExponent,
     /// `size`: a size is not negative.
     NegativeSize,
     /// `left, right`: two sizes that must be equal. The text says what they are sizes of (`"the arguments of map2"`).
@@ -67,6 +69,7 @@ impl CheckKind {
                 format!("slice [{}:{}] is outside an array of length {}", arg(0), arg(1), arg(2))
             }
             CheckKind::DivisionByZero => "division by zero".into(),
+            CheckKind::NegativeExponent => format!("the exponent {} of an integer is negative", arg(0)),
             CheckKind::NegativeSize => format!("size {} is negative", arg(0)),
             CheckKind::SizeMismatch(what) => {
                 format!("sizes differ: {} and {} ({what})", arg(0), arg(1))
@@ -119,6 +122,17 @@ pub struct RuntimeError {
     pub kind: ErrorKind,
     pub message: String,
     pub span: Option<Span>,
+    /// Constructs around the check, innermost first; empty if nobody looked for them.
+    pub context: Vec<Frame>,
+}
+
+/// A construct around a check that failed: which row or iteration of it, or a call.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Frame {
+    /// `in row 3 of the map`, `called`.
+    pub words: String,
+    /// Where the construct is.
+    pub span: Span,
 }
 
 /// How the text of an error begins that is not the program's.
@@ -137,7 +151,7 @@ impl RuntimeError {
             CheckKind::TooDeep => ErrorKind::TooDeep,
             _ => ErrorKind::Failed,
         };
-        RuntimeError { kind, message: check.message(args), span: Some(span) }
+        RuntimeError { kind, message: check.message(args), span: Some(span), context: Vec::new() }
     }
 
     /// A mistake of the compiler or of this crate.
@@ -162,7 +176,7 @@ impl RuntimeError {
 
     /// An error without a place in the source, of bad input.
     pub fn plain(message: impl Into<String>) -> RuntimeError {
-        RuntimeError { kind: ErrorKind::Failed, message: message.into(), span: None }
+        RuntimeError { kind: ErrorKind::Failed, message: message.into(), span: None, context: Vec::new() }
     }
 }
 

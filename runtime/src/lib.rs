@@ -28,7 +28,7 @@ pub mod value;
 
 pub use array::Array;
 pub use cancel::CancelToken;
-pub use check::{CheckKind, ErrorKind, RuntimeError, Span};
+pub use check::{CheckKind, ErrorKind, Frame, RuntimeError, Span};
 pub use entry::Entry;
 pub use exec::{Executable, Options};
 pub use half::f16;

@@ -74,8 +74,13 @@ fn work(args: &Args, token: &CancelToken) -> Result<Status, Status> {
     let program = source::load(&args.file, &options)?;
     let entry = program.choose_entry(args.call.entry.as_deref()).map_err(|m| status::fail(&m))?;
     program.prepare(backend).map_err(|f| status::failure(&f))?;
-    let options =
-        CallOptions { backend, threads: args.call.threads, cancel: token.clone(), ..CallOptions::default() };
+    let options = CallOptions {
+        backend,
+        threads: args.call.threads,
+        cancel: token.clone(),
+        locate: !args.call.is_timed(),
+        ..CallOptions::default()
+    };
     args.call.run(entry, pipeline::enter, |values| {
         let result = program.call(&entry.name, values, &options);
         result.map_err(|f| status::run_failure(&program, &f))

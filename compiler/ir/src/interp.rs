@@ -17,9 +17,10 @@ mod scalar;
 mod soac;
 mod sort;
 mod trace;
+mod trail;
 mod value;
 
-pub use core::run_core;
+pub use core::{context_of_failure, run_core};
 pub use flat::run_flat;
 pub use par_runtime::Counters;
 

@@ -281,6 +281,7 @@ impl Parser {
             "bounds" => CheckKind::Bounds,
             "slice" => CheckKind::Slice,
             "division_by_zero" => CheckKind::DivisionByZero,
+            "negative_exponent" => CheckKind::NegativeExponent,
             "negative_size" => CheckKind::NegativeSize,
             "size_mismatch" => CheckKind::SizeMismatch(self.text()?),
             "row_length" => CheckKind::RowLength,

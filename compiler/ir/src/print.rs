@@ -163,6 +163,7 @@ fn check_name(kind: &CheckKind) -> (&'static str, Option<&str>) {
         CheckKind::Bounds => ("bounds", None),
         CheckKind::Slice => ("slice", None),
         CheckKind::DivisionByZero => ("division_by_zero", None),
+        CheckKind::NegativeExponent => ("negative_exponent", None),
         CheckKind::NegativeSize => ("negative_size", None),
         CheckKind::SizeMismatch(text) => ("size_mismatch", Some(text)),
         CheckKind::RowLength => ("row_length", None),

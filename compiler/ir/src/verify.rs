@@ -117,7 +117,7 @@ fn check_arity(kind: &CheckKind) -> usize {
         CheckKind::Slice | CheckKind::RowLength | CheckKind::Range => 3,
         CheckKind::Bounds | CheckKind::SizeMismatch(_) | CheckKind::SegmentSum => 2,
         CheckKind::Conflict => 3,
-        CheckKind::NegativeSize | CheckKind::OutOfMemory => 1,
+        CheckKind::NegativeSize | CheckKind::NegativeExponent | CheckKind::OutOfMemory => 1,
         CheckKind::DivisionByZero | CheckKind::Assert(_) | CheckKind::Empty(_) => 0,
         CheckKind::TooDeep | CheckKind::ZeroStep | CheckKind::Other(_) => 0,
     }

@@ -52,6 +52,7 @@ fn names_and_checks_survive() {
     let kinds = [
         CheckKind::Slice,
         CheckKind::DivisionByZero,
+        CheckKind::NegativeExponent,
         CheckKind::NegativeSize,
         CheckKind::SizeMismatch(text()),
         CheckKind::RowLength,

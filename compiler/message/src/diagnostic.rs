@@ -1,5 +1,6 @@
 //! Diagnostics as plain data; `render` turns them into text.
 
+use crate::source::Sources;
 use par_runtime::{RuntimeError, Span};
 
 /// How bad it is, and with it the exit status: an error rejects the program (2), an unsupported feature is legal
@@ -40,13 +41,14 @@ pub struct Label {
 }
 
 impl Diagnostic {
-    /// An error of a running program.
-    pub fn of_run(error: &RuntimeError) -> Diagnostic {
+    /// An error of a running program, with the rows and calls that it was in.
+    pub fn of_run(error: &RuntimeError, sources: &Sources) -> Diagnostic {
         let mut diagnostic =
             Diagnostic::new(Severity::Error, "", &error.message, error.span.unwrap_or_default());
         if error.span.is_none() {
             diagnostic.labels.clear();
         }
+        diagnostic.notes.extend(context(error, sources));
         diagnostic
     }
 
@@ -96,4 +98,29 @@ impl Diagnostic {
         self.notes.push(text.into());
         self
     }
+}
+
+/// Constructs around a failure that are named: the innermost ones.
+const MOST_FRAMES: usize = 6;
+
+/// `in row 3 of the map at line 7, called at line 12`: the constructs around a failure, but for those of the library.
+fn context(error: &RuntimeError, sources: &Sources) -> Option<String> {
+    let is_own = |span: &Span| sources.files.get(span.file as usize).is_some_and(|f| !f.is_library);
+    let own: Vec<_> = error.context.iter().filter(|f| is_own(&f.span)).collect();
+    let mut parts: Vec<String> = own
+        .iter()
+        .take(MOST_FRAMES)
+        .map(|f| {
+            let file = &sources.files[f.span.file as usize];
+            let line = file.text.get(..f.span.start as usize).unwrap_or("").matches('\n').count() + 1;
+            match error.span.is_some_and(|s| s.file == f.span.file) {
+                true => format!("{} at line {line}", f.words),
+                false => format!("{} at {}:{line}", f.words, file.name),
+            }
+        })
+        .collect();
+    if own.len() > MOST_FRAMES {
+        parts.push(format!("and {} more", own.len() - MOST_FRAMES));
+    }
+    (!parts.is_empty()).then(|| parts.join(", "))
 }

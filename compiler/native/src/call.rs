@@ -116,6 +116,11 @@ impl Call {
         self.write_times(&times)
     }
 
+    /// True if its runs are timed.
+    pub fn is_timed(&self) -> bool {
+        self.runs.is_some() || self.time.is_some()
+    }
+
     fn write_times(&self, times: &[u128]) -> Result<Status, Status> {
         if let Some(path) = &self.time {
             let lines: String = times.iter().map(|t| format!("{t}\n")).collect();

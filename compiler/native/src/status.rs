@@ -96,7 +96,7 @@ pub fn run_error(error: &RuntimeError, sources: &Sources) -> Status {
         return cancelled();
     }
     if error.span.is_some() {
-        print(&[Diagnostic::of_run(error)], sources);
+        print(&[Diagnostic::of_run(error, sources)], sources);
         return Status::Failed;
     }
     fail(&error.message)

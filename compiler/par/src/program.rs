@@ -81,6 +81,9 @@ pub struct CallOptions {
     pub smallest_chunks: bool,
     /// For [`Backend::Cuda`]: arrays of the result stay on the GPU until somebody looks at them; see [`par_runtime::Options::keep_on_device`].
     pub keep_on_device: bool,
+    /// If a check fails, says in which rows and calls ([`RuntimeError::context`]). For that, arguments that are not large are copied
+    /// before the call, and a call that has failed is interpreted for about a second at most.
+    pub locate: bool,
 }
 
 impl Default for CallOptions {
@@ -93,6 +96,7 @@ impl Default for CallOptions {
             memory_limit: None,
             smallest_chunks: false,
             keep_on_device: false,
+            locate: false,
         }
     }
 }
@@ -332,7 +336,47 @@ impl Program {
     /// Calls an entry point. Another thread may stop the call by its token; it then gives [`RunFailure::Cancelled`],
     /// and the program can be called again.
     pub fn call(&self, entry: &str, args: Vec<Value>, options: &CallOptions) -> Result<Value, RunFailure> {
-        cancel::watched(&options.cancel, || self.call_watched(entry, args, options, &mut Measure::Nothing))?
+        cancel::watched(&options.cancel, || {
+            let kept = if options.locate { self.kept(&args) } else { None };
+            let result = self.call_watched(entry, args, options, &mut Measure::Nothing);
+            match (result, kept) {
+                (Err(RunFailure::Error(e)), Some(args)) => Err(self.located(entry, args, e).into()),
+                (result, _) => result,
+            }
+        })?
+    }
+
+    /// Copies of a call's arguments, from which a failure can be found again: if they are not large, the interpreter does what the
+    /// program does, and shows nothing.
+    fn kept(&self, args: &[Value]) -> Option<Vec<Column>> {
+        const MOST_BYTES: usize = 16 << 20;
+        let columns = || args.iter().flat_map(|v| &v.columns);
+        let bytes = columns().map(|c| match c {
+            Column::Offsets(a) | Column::Data(a) => a.len() * a.prim().size(),
+            Column::Scalar(_) | Column::Size(_) => 0,
+        });
+        let may_be_found = bytes.sum::<usize>() <= MOST_BYTES && !self.options.allow_unsafe;
+        (may_be_found && !flatten::shows(&self.core)).then(|| {
+            let mut kept: Vec<Column> = columns().cloned().collect();
+            for column in &mut kept {
+                if let Column::Offsets(a) | Column::Data(a) = column {
+                    a.make_unique();
+                }
+            }
+            kept
+        })
+    }
+
+    /// The error of a failed check with the constructs that it was in.
+    fn located(&self, entry: &str, args: Vec<Column>, mut error: RuntimeError) -> RuntimeError {
+        /// Bodies that are interpreted: about a second.
+        const STEPS: u64 = 2_000_000;
+        let found = self.core.funs.iter().position(|f| is_entry(&f.entry, entry));
+        if let (ErrorKind::Failed, Some(_), Some(fun)) = (error.kind, error.span, found) {
+            let fun = core::FunId(fun as u32);
+            error.context = interp::context_of_failure(&self.core, fun, args, &error, STEPS);
+        }
+        error
     }
 
     /// As [`Program::call`], and what it cost. The interpreter of FLAT gives the costs of the whole run only, that of CORE
@@ -484,7 +528,7 @@ impl Program {
 
     /// A run-time error as a diagnostic with its place in the source.
     pub fn diagnostic(&self, error: &RuntimeError) -> Diagnostic {
-        Diagnostic::of_run(error)
+        Diagnostic::of_run(error, &self.sources)
     }
 }
 

@@ -34,6 +34,9 @@ impl<'p> Lower<'p> {
         if PrimOp::Bin(op, p).divides() {
             self.check_divisor(p, b);
         }
+        if op == BinOp::Pow && p.is_integer() && p.is_signed() {
+            self.check_exponent(p, b);
+        }
         let exact = !p.is_float() || !(self.permits.inexact || self.options.fast_math);
         Ok(Val::Scalar(if exact { self.bin(op, p, a, b) } else { self.inexact(op, p, a, b) }, p))
     }
@@ -61,6 +64,13 @@ impl<'p> Lower<'p> {
         let zero = Atom::Const(Scalar::from_i64(p, 0));
         let ok = self.prim(PrimOp::Cmp(CmpOp::Ne, p), &[b, zero]);
         self.check(ok, CheckKind::DivisionByZero, Vec::new());
+    }
+
+    fn check_exponent(&mut self, p: Prim, b: Atom) {
+        let zero = Atom::Const(Scalar::from_i64(p, 0));
+        let ok = self.prim(PrimOp::Cmp(CmpOp::Ge, p), &[b, zero]);
+        let exponent = self.conv(p, Prim::I64, b);
+        self.check(ok, CheckKind::NegativeExponent, vec![exponent]);
     }
 }
 

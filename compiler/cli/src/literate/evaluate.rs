@@ -90,7 +90,7 @@ impl Evaluator {
                 let Evaluation { program, args, names } = *evaluation;
                 status::print(program.warnings(), program.sources());
                 program.prepare(Backend::Cpu).map_err(|f| status::failure(&f))?;
-                let options = CallOptions { threads: self.threads, ..CallOptions::default() };
+                let options = CallOptions { threads: self.threads, locate: true, ..CallOptions::default() };
                 let result = program.call(Evaluation::ENTRY, args, &options);
                 let value = result.map_err(|f| status::run_failure(&program, &f))?;
                 Ok(Some((value, names)))

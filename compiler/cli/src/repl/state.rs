@@ -112,7 +112,13 @@ impl State {
         program.prepare(backend).map_err(|f| status::failure(&f))?;
         let compiled = start.elapsed();
         let start = Instant::now();
-        let options = CallOptions { backend, threads, cancel: self.cancel.clone(), ..CallOptions::default() };
+        let options = CallOptions {
+            backend,
+            threads,
+            cancel: self.cancel.clone(),
+            locate: true,
+            ..CallOptions::default()
+        };
         let result = program.call(Evaluation::ENTRY, args, &options);
         let value = result.map_err(|f| status::run_failure(&program, &f))?;
         if mode.timed {

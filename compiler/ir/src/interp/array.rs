@@ -20,7 +20,8 @@ impl Machine<'_> {
             Exp::Call(f, args) => {
                 let args = self.values(args);
                 self.release(stm);
-                self.call(*f, args, stm.span)
+                let results = self.call(*f, args, stm.span);
+                self.trail.called(results, stm)
             }
             exp if exp.is_soac() => self.soac(stm),
             Exp::Sort { keys, values } => {

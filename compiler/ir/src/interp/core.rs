@@ -3,25 +3,49 @@
 use super::memory::out_of_memory;
 use super::moves::Moves;
 use super::scalar::Machine;
+use super::trail::Trail;
 use super::value::{Val, offsets_of};
 use super::{Outcome, internal};
 use crate::core::{Entry, Fun, FunId, Program};
 use crate::ty::Type;
 use crate::visit::Code;
 use par_runtime::value::ColumnType;
-use par_runtime::{Array, Column, RuntimeError, Span};
+use par_runtime::{Array, Column, Frame, RuntimeError, Span};
 
 /// Runs function `fun` on columns in the order of its parameters (a size as `Size` or as an `i64` scalar, a
 /// descriptor as `Offsets`). Gives columns in the order of its results; sizes are `Size` where the function is an
 /// entry whose type says so.
 pub fn run_core(program: &Program, fun: FunId, args: Vec<Column>) -> Result<Vec<Column>, RuntimeError> {
+    run(&mut machine(program), program, fun, args)
+}
+
+/// Constructs around the check that failed with `error`, innermost first, found by running the function again. Empty if
+/// these arguments do not lead to that failure within so many bodies (`steps`).
+pub fn context_of_failure(
+    program: &Program,
+    fun: FunId,
+    args: Vec<Column>,
+    error: &RuntimeError,
+    steps: u64,
+) -> Vec<Frame> {
+    let mut machine = machine(program);
+    machine.trail = Trail::noting(steps);
+    match run(&mut machine, program, fun, args) {
+        Err(found) if found == *error => machine.trail.frames,
+        _ => Vec::new(),
+    }
+}
+
+fn machine(program: &Program) -> Machine<'_> {
     let bound = program.funs.iter().map(Code::bound).collect();
-    let moves = Moves::of_core(&program.funs);
-    let mut machine = Machine::new(program.vars.len(), &program.funs, bound, moves);
+    Machine::new(program.vars.len(), &program.funs, bound, Moves::of_core(&program.funs))
+}
+
+fn run(machine: &mut Machine, program: &Program, fun: FunId, args: Vec<Column>) -> Outcome<Vec<Column>> {
     let Some(callee) = program.funs.get(fun.0 as usize) else {
         return internal(format_args!("there is no function {}", fun.0));
     };
-    let args = arguments(&mut machine, callee, args)?;
+    let args = arguments(machine, callee, args)?;
     let results = machine.call(fun, args, Span::default())?;
     if results.len() != callee.ret.len() {
         return internal("the number of results");

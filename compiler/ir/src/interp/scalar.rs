@@ -3,6 +3,7 @@
 use super::memory::Memory;
 use super::moves::Moves;
 use super::trace::Traces;
+use super::trail::Trail;
 use super::value::Val;
 use super::{Outcome, internal};
 use crate::core::{Body, Exp, Fun, LoopForm, Param, Stm};
@@ -26,6 +27,7 @@ pub(super) struct Machine<'a> {
     /// Scalar operations and element reads.
     pub(super) work: u64,
     pub(super) traces: Traces,
+    pub(super) trail: Trail,
 }
 
 impl<'a> Machine<'a> {
@@ -40,6 +42,7 @@ impl<'a> Machine<'a> {
             memory: Memory::new(),
             work: 0,
             traces: Traces::default(),
+            trail: Trail::default(),
         }
     }
 
@@ -200,6 +203,7 @@ impl<'a> Machine<'a> {
     }
 
     pub(super) fn body(&mut self, body: &Body) -> Outcome<Vec<Val>> {
+        self.trail.step()?;
         deeper(|| body.stms.iter().enumerate().try_for_each(|(i, stm)| self.step(i as u32, |m| m.stm(stm))))?;
         Ok(self.take_results(body, &body.results))
     }
@@ -255,12 +259,15 @@ impl<'a> Machine<'a> {
             match form {
                 LoopForm::For { index, prim, .. } => self.set(*index, loop_index(*prim, i)),
                 LoopForm::While(cond) => {
-                    if self.iteration(i, 0, cond)?[0].scalar()? != Scalar::Bool(true) {
+                    let more = self.iteration(i, 0, cond);
+                    let more = self.trail.inside(more, "iteration", i, stm)?;
+                    if more[0].scalar()? != Scalar::Bool(true) {
                         return Ok(params.iter().map(|(p, _)| self.take(p.var)).collect());
                     }
                 }
             }
-            state = self.iteration(i, 1, body)?;
+            let next = self.iteration(i, 1, body);
+            state = self.trail.inside(next, "iteration", i, stm)?;
         }
         Ok(state)
     }

@@ -85,7 +85,9 @@ impl Machine<'_> {
                 let row = x.row(i)?;
                 self.bind(p, row)?;
             }
-            for (column, x) in columns.iter_mut().zip(self.body(&lam.body)?) {
+            let results = self.body(&lam.body);
+            let results = self.trail.inside(results, "row", i, stm)?;
+            for (column, x) in columns.iter_mut().zip(results) {
                 column.push(x);
             }
         }

@@ -44,7 +44,9 @@ impl Failure {
             return Failure::new(Status::Bug, format!("a bug in Par: {message}"));
         }
         match error.span {
-            Some(_) => Failure::new(Status::Failed, render(&[Diagnostic::of_run(error)], sources, false)),
+            Some(_) => {
+                Failure::new(Status::Failed, render(&[Diagnostic::of_run(error, sources)], sources, false))
+            }
             None => Failure::new(Status::Failed, error.message.clone()),
         }
     }

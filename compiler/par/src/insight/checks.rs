@@ -84,6 +84,7 @@ fn name(kind: &CheckKind) -> String {
         CheckKind::Bounds => "the index is inside".into(),
         CheckKind::Slice => "the slice is inside".into(),
         CheckKind::DivisionByZero => "the divisor is not zero".into(),
+        CheckKind::NegativeExponent => "the exponent is not negative".into(),
         CheckKind::NegativeSize => "the size is not negative".into(),
         CheckKind::SizeMismatch(what) => format!("sizes agree ({what})"),
         CheckKind::RowLength => "the row has the length of the others".into(),
