@@ -1,9 +1,9 @@
-//! `par doc`: what a name of the library means, and the documentation as a folder of HTML.
+//! `par doc`: what a name of the library means, names by words, types and modules, and the documentation as a folder of HTML.
 
 use crate::output;
 use crate::source;
 use crate::status::{self, Status};
-use par::doc;
+use par::doc::{self, search};
 use std::path::{Path, PathBuf};
 
 /// Arguments of `par doc`.
@@ -12,8 +12,9 @@ pub struct Args {
     /// Write the pages of the whole library and of the files into this folder
     #[arg(long, value_name = "DIR")]
     html: Option<PathBuf>,
-    /// A name: `map`, `f32.sqrt`, `++`. With --html: programs whose `-- |` comments to add
-    #[arg(value_name = "NAME|FILE")]
+    /// A name: `map`, `f32.sqrt`, `++`; a module: `lib/graph`; words to search for: `'connected components'`; a type to search for:
+    /// `': [][]a -> []a'`. Nothing: the modules. With --html: programs whose `-- |` comments to add
+    #[arg(value_name = "NAME|WORDS|TYPE|FILE")]
     names: Vec<String>,
 }
 
@@ -22,8 +23,10 @@ pub fn doc(args: &Args) -> Result<Status, Status> {
     match (&args.html, &args.names[..]) {
         (Some(folder), files) => html(folder, files),
         (None, []) => {
-            status::fail("which name? `par doc map`, `par doc f32.sqrt`, or `par doc --html DIR`");
-            Err(Status::Rejected)
+            let (items, _) = doc::library();
+            let text = "The prelude is open everywhere (`par doc map`, `par doc 'sorted rows'`, `par doc ': []a -> a'`). Modules:\n\n";
+            output::text(&format!("{text}{}", search::list(&search::modules(&items))))
+                .map(|()| Status::Success)
         }
         (None, names) => names.iter().try_for_each(|name| page(name)).map(|()| Status::Success),
     }
@@ -31,8 +34,37 @@ pub fn doc(args: &Args) -> Result<Status, Status> {
 
 fn page(name: &str) -> Result<(), Status> {
     let (items, sources) = doc::library();
-    let found = doc::lookup(&items, name).map_err(|close| unknown(name, &close))?;
-    output::text(&doc::page(&found, &sources))
+    if let Some(ty) = name.trim().strip_prefix(':') {
+        let ty = doc::Type::parse(ty).map_err(|message| {
+            status::fail(&format!("`{}` is no type: {message}", ty.trim()));
+            Status::Rejected
+        })?;
+        return found(&search::by_type(&items, &ty), "nothing has a type like this");
+    }
+    if name.contains(' ') {
+        return found(&search::by_words(&items, name), "nothing is described with these words");
+    }
+    match doc::lookup(&items, name) {
+        Ok(item) => {
+            let inside = search::list(&search::of_module(&items, &item.item.name));
+            let gap = if inside.is_empty() { "" } else { "\n" };
+            output::text(&format!("{}{gap}{inside}", doc::page(&item, &sources)))
+        }
+        Err(close) if close.is_empty() => match &search::by_words(&items, name)[..] {
+            [] => Err(unknown(name, &close)),
+            words => found(words, ""),
+        },
+        Err(close) => Err(unknown(name, &close)),
+    }
+}
+
+/// Lists what a search has found.
+fn found(items: &[&doc::Item], nothing: &str) -> Result<(), Status> {
+    if items.is_empty() {
+        status::fail(nothing);
+        return Err(Status::Rejected);
+    }
+    output::text(&search::best(items))
 }
 
 /// Reports that a name is not documented.

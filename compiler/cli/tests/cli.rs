@@ -376,7 +376,25 @@ fn documentation() {
     let page = par(&["doc", "f32.sqrt"], b"");
     assert!(stdout(&page).starts_with("f32.sqrt (x: f32) : f32\n"), "{}", stdout(&page));
     assert_fails(&par(&["doc", "redcue"], b""), 2, &["did you mean `reduce`?"]);
-    assert_fails(&par(&["doc"], b""), 2, &["which name?"]);
+    let lists = [
+        (": [][]a -> []a", &["flatten "][..]),
+        (": (a -> bool) -> []a -> []a", &["filter "]),
+        (": []a -> (a -> bool) -> []a", &["filter "]),
+        (": []i64 -> i64", &["i64.sum ", "head "]),
+        ("connected components", &["lib/graph.components "]),
+        ("lib/graph", &["import \"lib/graph\"", "lib/graph.bfs_levels "]),
+        ("bfs_levels", &["import \"lib/graph\"", "bfs_levels [n] (graph: [n][]i64)"]),
+        ("philox", &["philox (k: key)"]),
+        ("f64", &["module f64", "f64.sqrt "]),
+    ];
+    for (wanted, parts) in lists {
+        let listed = stdout(&par(&["doc", wanted], b""));
+        parts.iter().for_each(|part| assert!(listed.contains(part), "{wanted}: {listed}"));
+    }
+    assert!(stdout(&par(&["doc"], b"")).contains("lib/random "));
+    assert_fails(&par(&["doc", ": -> ["], b""), 2, &["is no type"]);
+    assert_fails(&par(&["doc", ": {nobody: i8} -> u16"], b""), 2, &["nothing has a type like this"]);
+    assert_fails(&par(&["doc", "xyzzy plugh"], b""), 2, &["nothing is described with these words"]);
     let folder = Folder::new("documentation");
     let program = folder.file("p.par", "-- | The answer.\nentry main = 42\n");
     let written = par(&["doc", "--html", &folder.path("site"), &program], b"");

@@ -38,16 +38,28 @@ const LAST: &[(&str, &str)] = &[
     stdlib!("f64.par"),
     stdlib!("bool.par"),
     stdlib!("sort.par"),
+    stdlib!("arrays.par"),
     stdlib!("module_types.par"),
 ];
 
 /// Files that a program imports by these names when it wants them.
-const IMPORTED: &[(&str, &str)] = &[stdlib!("lib/complex.par"), stdlib!("lib/linalg.par")];
+const IMPORTED: &[(&str, &str)] = &[
+    stdlib!("lib/complex.par"),
+    stdlib!("lib/graph.par"),
+    stdlib!("lib/linalg.par"),
+    stdlib!("lib/random.par"),
+    stdlib!("lib/text.par"),
+];
 
 /// The text of a file that can be imported: `lib/linalg`.
 pub fn imported(path: &str) -> Option<&'static str> {
     let named = |name: &str| name.strip_suffix(".par").is_some_and(|stem| stem == path || name == path);
     IMPORTED.iter().find(|(name, _)| named(name)).map(|(_, text)| *text)
+}
+
+/// The files that can be imported, name and text.
+pub fn imported_files() -> impl Iterator<Item = (&'static str, &'static str)> {
+    IMPORTED.iter().copied()
 }
 
 /// The library in parsed form: its sources are the first of every program's.

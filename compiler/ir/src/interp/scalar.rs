@@ -260,14 +260,14 @@ impl<'a> Machine<'a> {
                 LoopForm::For { index, prim, .. } => self.set(*index, loop_index(*prim, i)),
                 LoopForm::While(cond) => {
                     let more = self.iteration(i, 0, cond);
-                    let more = self.trail.inside(more, "iteration", i, stm)?;
+                    let more = self.trail.inside(more, i, stm)?;
                     if more[0].scalar()? != Scalar::Bool(true) {
                         return Ok(params.iter().map(|(p, _)| self.take(p.var)).collect());
                     }
                 }
             }
             let next = self.iteration(i, 1, body);
-            state = self.trail.inside(next, "iteration", i, stm)?;
+            state = self.trail.inside(next, i, stm)?;
         }
         Ok(state)
     }

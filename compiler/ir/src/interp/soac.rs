@@ -86,7 +86,7 @@ impl Machine<'_> {
                 self.bind(p, row)?;
             }
             let results = self.body(&lam.body);
-            let results = self.trail.inside(results, "row", i, stm)?;
+            let results = self.trail.inside(results, i, stm)?;
             for (column, x) in columns.iter_mut().zip(results) {
                 column.push(x);
             }

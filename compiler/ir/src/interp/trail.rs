@@ -32,10 +32,16 @@ impl Trail {
         Ok(())
     }
 
-    /// Notes that a failure was in position `i` of a construct; `part` is what its positions are called.
-    pub(super) fn inside<T>(&mut self, result: Outcome<T>, part: &str, i: i64, stm: &Stm) -> Outcome<T> {
+    /// Notes that a failure was in position `i` of a construct.
+    pub(super) fn inside<T>(&mut self, result: Outcome<T>, i: i64, stm: &Stm) -> Outcome<T> {
         if result.is_err() {
-            self.note(|| format!("in {part} {i} of the {}", Construct::of(&stm.exp)), stm);
+            let words = || match Construct::of(&stm.exp) {
+                Construct::Loop => format!("in iteration {i} of the loop"),
+                Construct::Map => format!("in row {i} of the map"),
+                Construct::Reduce => format!("in element {i} of the reduction"),
+                other => format!("in element {i} of the {other}"),
+            };
+            self.note(words, stm);
         }
         result
     }

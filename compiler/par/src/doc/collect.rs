@@ -1,6 +1,6 @@
 //! The declarations of files as items.
 
-use super::{Item, Kind};
+use super::{Item, Kind, Type};
 use par_syntax::Sources;
 use par_syntax::ast::{Dec, DecKind, File, ModExp, Span};
 use std::borrow::Borrow;
@@ -30,6 +30,7 @@ impl Collect<'_> {
                 let start = self.after_keyword(dec.span);
                 let head = Span { start, end: def.body.span.start, ..dec.span };
                 self.add(kind, prefix, &def.name.name, head, dec);
+                self.out.last_mut().expect("it was added").ty = Type::of(def);
             }
             DecKind::Type { name, .. } => self.add(Kind::Type, prefix, &name.name, dec.span, dec),
             DecKind::ModuleType { name, .. } => self.add(Kind::ModuleType, prefix, &name.name, dec.span, dec),
@@ -61,7 +62,7 @@ impl Collect<'_> {
         let signature = signature(self.sources.text(head));
         let line = self.line(head);
         let name = format!("{prefix}{name}");
-        self.out.push(Item { name, kind, signature, text: dec.doc.clone(), file: head.file, line });
+        self.out.push(Item { name, kind, signature, text: dec.doc.clone(), file: head.file, line, ty: None });
     }
 
     fn line(&self, at: Span) -> usize {

@@ -51,5 +51,6 @@ fn item(name: &str, head: &str, text: &str, types: &str) -> Item {
         text: Some(format!("{meaning} Work and span O(1).\n\nExample: {example}")),
         file: 0,
         line: 0,
+        ty: None,
     }
 }

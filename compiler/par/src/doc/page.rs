@@ -33,6 +33,11 @@ pub fn page(found: &Found<'_>, sources: &Sources) -> String {
 fn heading(item: &Item) -> String {
     match (item.kind, item.module()) {
         (Kind::Entry, "") => format!("entry {}", item.signature),
+        (Kind::Value | Kind::Entry, module) if module.starts_with("lib/") => {
+            let (file, inner) = module.split_once('.').map_or((module, ""), |(file, inner)| (file, inner));
+            let dot = if inner.is_empty() { "" } else { "." };
+            format!("import \"{file}\"\n\n{inner}{dot}{}", item.signature)
+        }
         (Kind::Value | Kind::Entry, module) if !module.is_empty() => format!("{module}.{}", item.signature),
         _ => item.signature.clone(),
     }

@@ -1,6 +1,6 @@
 //! Which pages there are, what is on each, and where a name is.
 
-use crate::doc::{Item, Kind};
+use crate::doc::{Item, Kind, head_comment};
 use crate::library;
 use par_syntax::{Source, Sources};
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -37,8 +37,8 @@ impl<'a> Plan<'a> {
         let mut plan = Plan { sources, pages: Vec::new(), listings: Vec::new(), places: HashMap::new() };
         plan.library(items);
         plan.programs(items);
-        plan.listings.extend(library::files().map(|(name, text)| {
-            let file = format!("src/{name}.html");
+        plan.listings.extend(library::files().chain(library::imported_files()).map(|(name, text)| {
+            let file = format!("src/{}.html", flat(name));
             Listing { file, name, text }
         }));
         for page in &plan.pages {
@@ -48,7 +48,7 @@ impl<'a> Plan<'a> {
         }
         // The name of a module leads to its page.
         for item in items.iter().filter(|i| i.kind == Kind::Module && is_library(i, sources)) {
-            plan.places.insert(&item.name, format!("{}.html", item.name));
+            plan.places.insert(&item.name, format!("{}.html", flat(&item.name)));
         }
         plan
     }
@@ -109,6 +109,11 @@ fn bare(source: &Source) -> &str {
     name.split_once(" (with ").map_or(name, |(file, _)| file)
 }
 
+/// A name as that of a file in one folder.
+fn flat(name: &str) -> String {
+    name.replace('/', "-")
+}
+
 fn library_page<'a>(name: &str, module: Option<&Item>) -> Page<'a> {
     let (title, intro) = match name {
         "prelude" => ("Prelude".to_string(), String::new()),
@@ -117,7 +122,7 @@ fn library_page<'a>(name: &str, module: Option<&Item>) -> Page<'a> {
         }
         name => (format!("Module {name}"), module.and_then(|m| m.text.clone()).unwrap_or_default()),
     };
-    Page { file: format!("{name}.html"), title, intro, items: Vec::new(), program: false }
+    Page { file: format!("{}.html", flat(name)), title, intro, items: Vec::new(), program: false }
 }
 
 /// A file name for a program's page that no other page has.
@@ -134,15 +139,6 @@ fn unique(taken: &mut HashSet<String>, source: &Source) -> String {
         name = format!("{first}-{n}");
     }
     name
-}
-
-/// The comment at the beginning of a file, as Markdown: up to a documentation comment, a test block or a declaration.
-fn head_comment(text: &str) -> String {
-    let is_head =
-        |line: &&str| line.strip_prefix("--").is_some_and(|rest| !rest.trim_start().starts_with(['|', '=']));
-    let lines =
-        text.lines().take_while(is_head).map(|line| line[2..].strip_prefix(' ').unwrap_or(&line[2..]));
-    lines.collect::<Vec<_>>().join("\n")
 }
 
 /// The place of a name on its page.

@@ -117,7 +117,7 @@ impl Plan<'_> {
             );
             for item in &page.items {
                 let (name, place) = (escape(shown(item, page)), anchor(&item.name));
-                let summary = self.markdown(&summary(item), item.module(), "");
+                let summary = self.markdown(&item.summary(), item.module(), "");
                 let summary = summary.trim().trim_start_matches("<p>").trim_end_matches("</p>");
                 let _ = writeln!(
                     body,
@@ -136,7 +136,7 @@ impl Plan<'_> {
         for page in &self.pages {
             for item in &page.items {
                 let place = format!("{}#{}", page.file, anchor(&item.name));
-                let _ = writeln!(out, "[{},{},{}],", text(&item.name), text(&place), text(&summary(item)));
+                let _ = writeln!(out, "[{},{},{}],", text(&item.name), text(&place), text(&item.summary()));
             }
         }
         out.push_str("];\n");
@@ -164,13 +164,6 @@ fn is_type_position(item: &Item, rest: &str, after: &str) -> bool {
 /// The name as it is shown on the item's own page.
 fn shown<'a>(item: &'a Item, page: &Page<'_>) -> &'a str {
     if page.program { &item.name } else { item.base() }
-}
-
-/// The first sentence of a comment.
-fn summary(item: &Item) -> String {
-    let text = item.text.as_deref().unwrap_or("").trim();
-    let joined = text.split("\n\n").next().unwrap_or("").split_whitespace().collect::<Vec<_>>().join(" ");
-    joined.split_inclusive(". ").next().unwrap_or("").trim().to_string()
 }
 
 /// A string in JavaScript that may stand in a script element too.
