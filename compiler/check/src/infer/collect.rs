@@ -83,7 +83,7 @@ pub(super) struct Collected<'a> {
 
 /// The attributes that are known: the library's own, those with an effect, and those that are accepted without one
 /// (`docs/attributes.md` says which).
-pub(super) const ATTRIBUTES: [&str; 16] = [
+pub(super) const ATTRIBUTES: [&str; 18] = [
     "intrinsic",
     "inline",
     "noinline",
@@ -100,6 +100,8 @@ pub(super) const ATTRIBUTES: [&str; 16] = [
     "trace",
     "break",
     "warn",
+    "bound",
+    "true_dep",
 ];
 
 /// Collects the declarations of all files, the library's first.
@@ -203,14 +205,19 @@ impl<'a> Collected<'a> {
                     self.diags.push(errors::unapplied(super::modules::span_of(body)));
                     opened = BROKEN;
                 }
-                self.scopes.get_mut(module).opens.push((opened, local));
+                self.open(module, opened, dec.span, local);
             }
             DecKind::Local(inner) => self.dec(module, inner, true, &dec.attrs),
             DecKind::Import { path, span } => {
                 let file = self.import(path, *span).unwrap_or(BROKEN);
-                self.scopes.get_mut(module).opens.push((file, local));
+                self.open(module, file, dec.span, local);
             }
         }
+    }
+
+    fn open(&mut self, module: ModId, opened: ModId, span: Span, local: bool) {
+        let entry = Entry { id: opened, span, end: span.end, local };
+        self.scopes.get_mut(module).opens.push(entry);
     }
 
     /// The module of an imported file.

@@ -95,11 +95,10 @@ impl Cx<'_> {
                 Expr { kind: ExprKind::Attr(attr.clone(), Box::new(inner)), ty, span }
             }
             ExpKind::Hole => {
-                let hole = self.poison(span);
                 let ty = self.types.any();
                 let locals = self.locals_in_scope();
                 self.holes.push(Hole { ty: ty.clone(), span, locals });
-                Expr { ty, ..hole }
+                Expr { kind: ExprKind::Hole(String::new()), ty, span }
             }
             ExpKind::Parens(inner) => self.exp(inner),
             ExpKind::OpenIn(name, inner) => self.open_in(name, inner),

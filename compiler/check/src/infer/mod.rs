@@ -19,6 +19,7 @@ mod control;
 mod cover;
 mod decs;
 mod deps;
+mod entries;
 mod env;
 mod errors;
 mod exps;

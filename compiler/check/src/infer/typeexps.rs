@@ -7,6 +7,7 @@ use crate::thir::{AbstractType, Expr, ExprKind, LocalId, Size, Ty, TyArg, TyVar}
 use par_runtime::{Prim, Span};
 use par_syntax::Diagnostic;
 use par_syntax::ast::{Exp, ExpKind, Ident, Literal, Name, SizeExp, TypeArg, TypeExp, TypeKind, TypeParam};
+use std::collections::HashMap;
 
 /// True if these are the fields of a tuple: `{0 = x, 1 = y}` is `(x, y)`, and `{}` is `()`.
 pub(super) fn is_tuple<'f>(fields: impl Iterator<Item = &'f str>) -> bool {
@@ -85,14 +86,14 @@ impl Cx<'_> {
 
     /// Reports a repeated name in a list.
     pub(super) fn distinct<'i>(&mut self, names: impl Iterator<Item = &'i Ident>, what: &str) {
-        let mut seen: Vec<&Ident> = Vec::new();
+        let mut seen: HashMap<&str, &Ident> = HashMap::new();
         for name in names {
-            if let Some(first) = seen.iter().find(|s| s.name == name.name) {
+            if let Some(first) = seen.get(name.name.as_str()) {
                 let message = format!("the {what} `{}` appears twice", name.name);
                 let diag = Diagnostic::error("E0202", message, name.span).here("again here");
                 self.diags.push(diag.label(first.span, "first here"));
             }
-            seen.push(name);
+            seen.insert(&name.name, name);
         }
     }
 
