@@ -6,9 +6,9 @@
 
 use super::collect::What;
 use super::deps::Component;
-use super::modules::{Demand, Head, View};
-use super::types::{Scheme, erase, function};
 use super::entries::has_function;
+use super::modules::{Demand, Head, View};
+use super::types::{Class, Scheme, erase, function};
 use super::{Binding, Cx, Env};
 use crate::thir::{Def, DefId, Expr, ExprKind, Hidden, LocalId, Pat, Ty, TyVar};
 use par_syntax::{Diagnostic, Severity, ast};
@@ -199,7 +199,8 @@ impl<'a> Cx<'a> {
         let mut names = (0..).map(type_var_name).filter(|n| !taken.contains(n));
         let mut vars = Vec::new();
         for meta in metas {
-            let var = self.new_type_var(&names.next().unwrap_or_default());
+            let class = self.types.class(meta).unwrap_or(Class::Any);
+            let var = self.new_type_var(&names.next().unwrap_or_default(), class);
             self.types.solve(meta, Ty::Var(var));
             vars.push(var);
         }

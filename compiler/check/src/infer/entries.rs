@@ -17,7 +17,8 @@ impl Cx<'_> {
         let mut args = Vec::new();
         while let Ty::Fun(param, ret) = &def.ret {
             let (ty, ret) = ((**param).clone(), (**ret).clone());
-            let name = names.next().flatten().map_or("_".to_string(), |id| self.locals[id.0 as usize].clone());
+            let name =
+                names.next().flatten().map_or("_".to_string(), |id| self.locals[id.0 as usize].clone());
             let local = self.new_local(&name);
             let span = def.body.span;
             args.push(Expr { kind: ExprKind::Local(local), ty: erase(&ty), span });
@@ -34,7 +35,8 @@ impl Cx<'_> {
         let Some(def) = self.done[id.0 as usize].as_ref().filter(|d| d.entry) else { return };
         if def.name.contains('\'') {
             let message = "the name of an entry point has no `'` in it";
-            let diag = Diagnostic::error("E0503", message, def.name_span).here("callers from outside cannot write this");
+            let diag = Diagnostic::error("E0503", message, def.name_span)
+                .here("callers from outside cannot write this");
             self.diags.push(diag);
         }
         let head = "an entry point takes and gives values without functions";

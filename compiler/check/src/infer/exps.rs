@@ -2,7 +2,7 @@
 
 use super::holes::Hole;
 use super::scope::Found;
-use super::types::{BOOL, array};
+use super::types::{BOOL, Class, array};
 use super::{Binding, Cx, collect, errors, foreign, typeexps};
 use crate::thir::{DefId, Expr, ExprKind, RangeKind, Ty};
 use par_runtime::{Prim, Scalar, Span};
@@ -298,6 +298,13 @@ impl Cx<'_> {
             });
             values.push(value);
         }
+        let element = match self.types.restrict(&element, Class::Data) {
+            Ok(()) => element,
+            Err(_) => {
+                values.iter().take(1).for_each(|first| self.must_be_data(first, "an element of an array"));
+                self.types.poison()
+            }
+        };
         Expr { kind: ExprKind::Array(values), ty: array(element), span }
     }
 

@@ -4,8 +4,8 @@ use super::Cx;
 use super::types::{Class, PrimSet};
 use crate::thir::{Expr, ExprKind, Ty};
 use par_runtime::{Prim, Scalar, Span, float16};
-use par_syntax::{Diagnostic, Severity};
 use par_syntax::ast::Literal;
+use par_syntax::{Diagnostic, Severity};
 
 /// A number as written, with its sign.
 #[derive(Clone, Debug)]
@@ -61,7 +61,9 @@ impl Cx<'_> {
         let (Some(index), Ty::Prim(prim)) = (index.as_i64(), ty) else { return index };
         let Some(number) = self.literals.get(index as usize).cloned() else { return Scalar::zero(*prim) };
         let result = match &number.value {
-            Value::Int(value) if number.suffixed && prim.is_integer() => Ok(self.wrapped(*value, *prim, number.span)),
+            Value::Int(value) if number.suffixed && prim.is_integer() => {
+                Ok(self.wrapped(*value, *prim, number.span))
+            }
             Value::Int(value) => self.integer(*value, *prim, number.span),
             Value::Float(text, negative) => float(text, *negative, *prim),
         };

@@ -8,6 +8,7 @@
 
 use super::env::Env;
 use super::modules::{Functor, SigDef};
+use super::types::Class;
 use crate::thir::DefId;
 use par_runtime::{Prim, Span};
 use par_syntax::ast;
@@ -65,9 +66,37 @@ pub(super) struct Module {
     pub(super) library: bool,
 }
 
+/// What a declaration says of a type.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Lifted {
+    /// `type t`, `'t`.
+    No,
+    /// `type~ t`, `'~t`: sizes in it may be unknown.
+    Sizes,
+    /// `type^ t`, `'^t`: there may be functions in it.
+    Functions,
+}
+
+impl Lifted {
+    /// By the mark that is written.
+    pub(super) fn of(mark: Option<char>) -> Lifted {
+        match mark {
+            Some('^') => Lifted::Functions,
+            Some(_) => Lifted::Sizes,
+            None => Lifted::No,
+        }
+    }
+
+    /// The types that a type parameter declared like this stands for.
+    pub(super) fn class(self) -> Class {
+        if self == Lifted::Functions { Class::Any } else { Class::Data }
+    }
+}
+
 /// A named type.
 pub(super) struct TypeDef<'a> {
     pub(super) name: String,
+    pub(super) lifted: Lifted,
     pub(super) params: &'a [ast::TypeParam],
     pub(super) meaning: Meaning<'a>,
     /// Where the names in it are looked up.
@@ -86,8 +115,6 @@ pub(super) enum Meaning<'a> {
     Abstract {
         /// Its representation; nothing in the body of a parametric module whose parameter declares it.
         is: Option<TypeId>,
-        /// `type^`.
-        lifted: bool,
         /// Place of the ascription that hides it.
         by: Span,
     },

@@ -12,7 +12,11 @@ use std::rc::Rc;
 impl<'p> Lower<'p> {
     /// A hole of a type.
     pub fn hole(&mut self, text: &str, ty: &'p Ty, env: &Env<'p>) -> R<Val<'p>> {
-        self.check(Atom::bool(false), CheckKind::Other(format!("a hole of type `{text}` was reached")), Vec::new());
+        self.check(
+            Atom::bool(false),
+            CheckKind::Other(format!("a hole of type `{text}` was reached")),
+            Vec::new(),
+        );
         self.never(ty, env)
     }
 

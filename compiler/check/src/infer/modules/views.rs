@@ -14,8 +14,8 @@ use super::super::{Binding, Cx, errors};
 use super::sizes::Sizes;
 use crate::thir::{DefId, Expr, ExprKind, LocalId, Pat, PatKind, Ty, TyVar};
 use par_runtime::{Prim, Span};
-use par_syntax::{Diagnostic, Severity};
 use par_syntax::ast::{Ident, TypeExp, TypeKind, TypeParam};
+use par_syntax::{Diagnostic, Severity};
 
 /// Definition behind a specified value.
 #[derive(Clone)]
@@ -204,7 +204,8 @@ impl<'a> Cx<'a> {
             self.diags.push(diag.label(view.name.span, "the module type has no `*` there"));
         } else if gives && !def.library {
             let message = format!("the result of `{name}` may share memory, but the module type says `*`");
-            let diag = self.at_definition(view, "W0701", message, "its result is declared without `*`".to_string());
+            let diag =
+                self.at_definition(view, "W0701", message, "its result is declared without `*`".to_string());
             let diag = diag.label(view.name.span, "the module type promises a new array");
             let note = "an update of the result copies what is shared";
             self.diags.push(Diagnostic { severity: Severity::Warning, ..diag }.note(note));
