@@ -33,12 +33,6 @@ impl Cx<'_> {
     /// Entry points take and give plain data of known type.
     pub(super) fn check_entry(&mut self, id: DefId) {
         let Some(def) = self.done[id.0 as usize].as_ref().filter(|d| d.entry) else { return };
-        if def.name.contains('\'') {
-            let message = "the name of an entry point has no `'` in it";
-            let diag = Diagnostic::error("E0503", message, def.name_span)
-                .here("callers from outside cannot write this");
-            self.diags.push(diag);
-        }
         let head = "an entry point takes and gives values without functions";
         let functions = def.params.iter().any(|p| has_function(&p.ty)) || has_function(&def.ret);
         if !functions && let Some(var) = def.type_params.first() {
