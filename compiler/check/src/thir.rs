@@ -270,6 +270,8 @@ pub enum ExprKind {
     Assert(Box<Expr>, Box<Expr>),
     Constr(String, Vec<Expr>),
     Attr(Attr, Box<Expr>),
+    /// `???`, with its type as text. Its evaluation fails.
+    Hole(String),
 }
 
 pub use par_syntax::ast::{Attr, RangeKind};

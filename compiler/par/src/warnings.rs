@@ -20,7 +20,7 @@ pub struct Kind {
 }
 
 /// All kinds.
-pub const KINDS: [Kind; 5] = [
+pub const KINDS: [Kind; 9] = [
     Kind {
         name: "unknown-attribute",
         code: "W0201",
@@ -41,6 +41,18 @@ pub const KINDS: [Kind; 5] = [
         name: "later-definition",
         code: "W0204",
         description: "a name of the library that the file defines, too, but later",
+    },
+    Kind { name: "hole", code: "W0205", description: "`???`, an expression that is not written yet" },
+    Kind {
+        name: "wrapped-number",
+        code: "W0206",
+        description: "a number that does not fit the type written behind it",
+    },
+    Kind { name: "always-fails", code: "W0302", description: "a check that never holds" },
+    Kind {
+        name: "shared-result",
+        code: "W0701",
+        description: "a result that may share memory, of which a module type says that it does not",
     },
 ];
 

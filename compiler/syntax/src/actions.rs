@@ -87,6 +87,12 @@ impl Context<'_> {
                 Diagnostic::error("E0109", "a definition binds a name without a module path", op.span);
             self.error(error.here(format!("write `{}`", op.base)));
         }
+        if matches!(op.base.as_str(), "&&" | "||") {
+            let message = format!("`{}` cannot be defined", op.base);
+            let error =
+                Diagnostic::error("E0111", message, op.span).here("evaluates its right side only if it must");
+            self.error(error.note("a function always gets the values of both sides; give it another name"));
+        }
         Ident { name: op.base, span: op.span }
     }
 

@@ -25,6 +25,7 @@ impl<'p> Check<'p> {
         match &e.kind {
             ExprKind::Local(_) | ExprKind::Poly(..) | ExprKind::Literal(_) => Alias::Scalar,
             ExprKind::Op(_) | ExprKind::String(_) => Alias::fresh(),
+            ExprKind::Hole(_) => Alias::fresh().fit(&e.ty),
             ExprKind::Def(id, _) => self.definition(*id).fit(&e.ty),
             ExprKind::Tuple(es) => Alias::Parts(self.together(es)),
             ExprKind::Record(fields) => self.record(fields),

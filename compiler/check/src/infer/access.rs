@@ -75,7 +75,10 @@ impl Cx<'_> {
             _ => (false, false),
         };
         for (i, arg) in index.iter().enumerate() {
-            let element = self.types.any();
+            if self.types.is_poison(&ty) {
+                return ty;
+            }
+            let element = self.types.data();
             if self.types.unify(&array(element.clone()), &ty).is_ok() {
                 kept += usize::from(matches!(arg, IndexArg::Slice { .. }));
                 ty = element;

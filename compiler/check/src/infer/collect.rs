@@ -3,7 +3,7 @@
 
 use super::errors;
 use super::modules::{Demand, TypeMatch, View};
-use super::scope::{BROKEN, Entry, Meaning, ModId, Module, Scopes, SigId, TypeDef, TypeId};
+use super::scope::{BROKEN, Entry, Lifted, Meaning, ModId, Module, Scopes, SigId, TypeDef, TypeId};
 use crate::thir::{DefId, Inlining};
 use par_runtime::{Prim, Span};
 use par_syntax::ast::{self, DecKind};
@@ -83,7 +83,7 @@ pub(super) struct Collected<'a> {
 
 /// The attributes that are known: the library's own, those with an effect, and those that are accepted without one
 /// (`docs/attributes.md` says which).
-pub(super) const ATTRIBUTES: [&str; 16] = [
+pub(super) const ATTRIBUTES: [&str; 18] = [
     "intrinsic",
     "inline",
     "noinline",
@@ -100,6 +100,8 @@ pub(super) const ATTRIBUTES: [&str; 16] = [
     "trace",
     "break",
     "warn",
+    "bound",
+    "true_dep",
 ];
 
 /// Collects the declarations of all files, the library's first.
@@ -186,7 +188,9 @@ impl<'a> Collected<'a> {
                 let attrs: Vec<&ast::Attr> = dec.attrs.iter().chain(outer).collect();
                 self.def(module, def, local, &attrs, dec.span);
             }
-            DecKind::Type { name, params, ty, .. } => self.type_def(module, name, params, ty, local),
+            DecKind::Type { name, params, ty, lifted } => {
+                self.type_def(module, (name, params), Lifted::of(*lifted), ty, local);
+            }
             DecKind::Module { name, params, sig, body } => {
                 let sigs = params.iter().map(|p| &p.1).chain(sig);
                 sigs.for_each(|sig| spec_attributes(sig, &mut self.diags));
@@ -203,14 +207,19 @@ impl<'a> Collected<'a> {
                     self.diags.push(errors::unapplied(super::modules::span_of(body)));
                     opened = BROKEN;
                 }
-                self.scopes.get_mut(module).opens.push((opened, local));
+                self.open(module, opened, dec.span, local);
             }
             DecKind::Local(inner) => self.dec(module, inner, true, &dec.attrs),
             DecKind::Import { path, span } => {
                 let file = self.import(path, *span).unwrap_or(BROKEN);
-                self.scopes.get_mut(module).opens.push((file, local));
+                self.open(module, file, dec.span, local);
             }
         }
+    }
+
+    fn open(&mut self, module: ModId, opened: ModId, span: Span, local: bool) {
+        let entry = Entry { id: opened, span, end: span.end, local };
+        self.scopes.get_mut(module).opens.push(entry);
     }
 
     /// The module of an imported file.
@@ -243,22 +252,29 @@ impl<'a> Collected<'a> {
         let what = What::Def(ast);
         self.defs.push(Found { what, name, module, intrinsic, inlining, of_body, library, demand, span });
         let entry = Entry { id, span: ast.name.span, end: span.end, local };
+        self.apart(&ast.name, self.scopes.get(module).modules.get(&ast.name.name).map(|e| e.span));
         self.enter(&ast.name, entry, |m| &mut m.values, module);
     }
 
     fn type_def(
         &mut self,
         module: ModId,
-        name: &'a ast::Ident,
-        params: &'a [ast::TypeParam],
+        (name, params): (&'a ast::Ident, &'a [ast::TypeParam]),
+        lifted: Lifted,
         exp: &'a ast::TypeExp,
         local: bool,
     ) {
         let id = TypeId(self.scopes.types.len() as u32);
         let (meaning, span, instance) = (Meaning::Alias(exp), name.span, self.in_instance);
-        self.scopes.types.push(TypeDef { name: name.name.clone(), params, meaning, module, span, instance });
+        let short = name.name.clone();
+        self.scopes.types.push(TypeDef { name: short, lifted, params, meaning, module, span, instance });
         let entry = Entry { id, span: name.span, end: exp.span.end, local };
         self.enter(name, entry, |m| &mut m.types, module);
+    }
+
+    /// E0202 for a value and a module of one name: `m.x` means a field or a member.
+    pub(super) fn apart(&mut self, name: &ast::Ident, other: Option<Span>) {
+        self.diags.extend(other.map(|first| errors::duplicate(&name.name, first, name.span)));
     }
 
     /// Adds to a name space; a second definition of the same name is an error, and the first one counts.

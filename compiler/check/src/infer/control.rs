@@ -28,19 +28,21 @@ impl Cx<'_> {
         let cond = Box::new(self.condition(cond, "the condition of `if`"));
         let then = Box::new(self.exp(then));
         let other = Box::new(self.exp(other));
-        self.agree_arms("`if`", &then, &other);
+        if self.agree_arms("`if`", &then, &other) {
+            self.must_be_data(&then, "the value of an `if`");
+        }
         let ty = then.ty.clone();
         Expr { kind: ExprKind::If { cond, then, other }, ty, span }
     }
 
-    fn agree_arms(&mut self, what: &str, first: &Expr, other: &Expr) {
+    fn agree_arms(&mut self, what: &str, first: &Expr, other: &Expr) -> bool {
         self.agree(&first.ty, &other.ty, |clash, expected, found| {
             let message = format!("the branches of {what} have different types");
             let diag = Diagnostic::error("E0305", message, other.span)
                 .here(format!("this is {found}"))
                 .label(first.span, format!("this is {expected}"));
             errors::explain(diag, clash)
-        });
+        })
     }
 
     /// `match value case pat -> e …`.
@@ -57,6 +59,9 @@ impl Cx<'_> {
                 self.agree_arms("`match`", first, &arm.1);
             }
             arms.push(arm);
+        }
+        if let Some((_, first)) = arms.first() {
+            self.must_be_data(first, "the value of a `match`");
         }
         let ty = arms.first().map(|(_, e)| e.ty.clone()).unwrap_or_else(|| self.types.any());
         Expr { kind: ExprKind::Match { value: Box::new(value), cases: arms }, ty, span }
@@ -81,6 +86,7 @@ impl Cx<'_> {
             cx.size_params(sizes.iter());
             let pat = cx.single_pat(pat);
             cx.agree_bound(&pat.ty, pat.span, &init);
+            cx.must_be_data(&init, "the state of a loop");
             let form = cx.loop_form(form, bound);
             let body = cx.exp(body);
             cx.agree(&pat.ty, &body.ty, |clash, expected, found| {
@@ -106,7 +112,7 @@ impl Cx<'_> {
                 LoopForm::For(self.bind_local(&i.name, ty), Box::new(limit))
             }
             (ast::LoopForm::ForIn(pat, _), Some(xs)) => {
-                let element = self.types.any();
+                let element = self.types.data();
                 self.agree(&array(element.clone()), &xs.ty, |_, _, found| {
                     let diag = Diagnostic::error("E0311", "`for … in` goes over an array", xs.span);
                     diag.here(format!("found {found}"))

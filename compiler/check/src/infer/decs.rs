@@ -6,9 +6,10 @@
 
 use super::collect::What;
 use super::deps::Component;
+use super::entries::has_function;
 use super::modules::{Demand, Head, View};
-use super::types::{Scheme, erase, function};
-use super::{Binding, Cx, Env, hints};
+use super::types::{Class, Scheme, erase, function};
+use super::{Binding, Cx, Env};
 use crate::thir::{Def, DefId, Expr, ExprKind, Hidden, LocalId, Pat, Ty, TyVar};
 use par_syntax::{Diagnostic, Severity, ast};
 
@@ -198,7 +199,8 @@ impl<'a> Cx<'a> {
         let mut names = (0..).map(type_var_name).filter(|n| !taken.contains(n));
         let mut vars = Vec::new();
         for meta in metas {
-            let var = self.new_type_var(&names.next().unwrap_or_default());
+            let class = self.types.class(meta).unwrap_or(Class::Any);
+            let var = self.new_type_var(&names.next().unwrap_or_default(), class);
             self.types.solve(meta, Ty::Var(var));
             vars.push(var);
         }
@@ -231,7 +233,7 @@ impl<'a> Cx<'a> {
             // What only a parameter of a parametric module promises has no body.
             Source::View(view) => view.target.is_none(),
         };
-        let def = Def {
+        let mut def = Def {
             name: found.name.clone(),
             entry,
             group: number,
@@ -249,40 +251,11 @@ impl<'a> Cx<'a> {
             name_span,
             ret_span,
         };
+        if entry || number.is_some() {
+            self.give_parameters(&mut def);
+        }
         self.schemes[s.id.0 as usize] = Some(Scheme { vars: def.type_params.clone(), ty });
         self.done[s.id.0 as usize] = Some(def);
-    }
-
-    /// Entry points take and give plain data of known type.
-    fn check_entry(&mut self, id: DefId) {
-        let Some(def) = self.done[id.0 as usize].as_ref().filter(|d| d.entry) else { return };
-        let head = "an entry point takes and gives values without functions";
-        let functions = def.params.iter().any(|p| has_function(&p.ty)) || has_function(&def.ret);
-        if !functions && let Some(var) = def.type_params.first() {
-            let name = &self.type_vars[var.0 as usize];
-            let diag = Diagnostic::error("E0501", "an entry point cannot be polymorphic", def.name_span);
-            let diag = diag.here(format!("works for every type `{name}`"));
-            self.diags.push(diag.note("give its parameters and result types without type parameters"));
-        }
-        for param in &def.params {
-            if has_function(&param.ty) {
-                self.diags
-                    .push(Diagnostic::error("E0502", head, param.span).here("this parameter is a function"));
-            }
-        }
-        if has_function(&def.ret) {
-            let missing = matches!(def.ret, Ty::Fun(..)) && def.ret_span == def.name_span;
-            let here = format!("its result has the type `{}`", self.show(&def.ret));
-            let diag = Diagnostic::error("E0502", head, def.name_span).here(here);
-            let note = "a function was found: is an argument missing in its body?";
-            self.diags.push(match &def.ret {
-                _ if missing => diag.note(note),
-                Ty::Array(_, element) if matches!(**element, Ty::Fun(..)) => {
-                    diag.note(hints::TOO_MANY_PARAMETERS)
-                }
-                _ => diag,
-            });
-        }
     }
 
     /// E0514 for a value of a recursive group.
@@ -319,17 +292,6 @@ impl<'a> Cx<'a> {
 fn type_var_name(n: usize) -> String {
     let letter = (b'a' + (n % 26) as u8) as char;
     if n < 26 { letter.to_string() } else { format!("{letter}{}", n / 26) }
-}
-
-fn has_function(ty: &Ty) -> bool {
-    match ty {
-        Ty::Fun(..) => true,
-        Ty::Prim(_) | Ty::Var(_) | Ty::Meta(_) | Ty::Abstract(..) => false,
-        Ty::Array(_, t) | Ty::Unique(t) => has_function(t),
-        Ty::Tuple(ts) => ts.iter().any(has_function),
-        Ty::Record(fs) => fs.iter().any(|(_, t)| has_function(t)),
-        Ty::Sum(cs) => cs.iter().flat_map(|(_, ts)| ts).any(has_function),
-    }
 }
 
 /// A definition's attribute before its body.

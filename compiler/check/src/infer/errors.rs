@@ -80,7 +80,9 @@ pub(super) fn mismatch(clash: &Clash, expected: &str, found: &str, span: Span) -
 pub(super) fn explain(diag: Diagnostic, clash: &Clash) -> Diagnostic {
     match clash {
         Clash::Infinite => diag.note("the type would have to contain itself"),
-        Clash::Class(Class::Eq) => diag.note("functions cannot be compared"),
+        Clash::Class(Class::Eq) => {
+            diag.note("values with functions in them, or of hidden types, cannot be compared with `==`")
+        }
         _ => diag,
     }
 }

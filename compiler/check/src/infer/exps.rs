@@ -2,7 +2,7 @@
 
 use super::holes::Hole;
 use super::scope::Found;
-use super::types::{BOOL, array};
+use super::types::{BOOL, Class, array};
 use super::{Binding, Cx, collect, errors, foreign, typeexps};
 use crate::thir::{DefId, Expr, ExprKind, RangeKind, Ty};
 use par_runtime::{Prim, Scalar, Span};
@@ -95,11 +95,10 @@ impl Cx<'_> {
                 Expr { kind: ExprKind::Attr(attr.clone(), Box::new(inner)), ty, span }
             }
             ExpKind::Hole => {
-                let hole = self.poison(span);
                 let ty = self.types.any();
                 let locals = self.locals_in_scope();
                 self.holes.push(Hole { ty: ty.clone(), span, locals });
-                Expr { ty, ..hole }
+                Expr { kind: ExprKind::Hole(String::new()), ty, span }
             }
             ExpKind::Parens(inner) => self.exp(inner),
             ExpKind::OpenIn(name, inner) => self.open_in(name, inner),
@@ -299,6 +298,13 @@ impl Cx<'_> {
             });
             values.push(value);
         }
+        let element = match self.types.restrict(&element, Class::Data) {
+            Ok(()) => element,
+            Err(_) => {
+                values.iter().take(1).for_each(|first| self.must_be_data(first, "an element of an array"));
+                self.types.poison()
+            }
+        };
         Expr { kind: ExprKind::Array(values), ty: array(element), span }
     }
 

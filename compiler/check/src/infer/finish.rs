@@ -93,6 +93,7 @@ impl Cx<'_> {
     fn finish_kind(&mut self, e: &mut Expr, group: &Group) {
         match &mut e.kind {
             ExprKind::Local(_) | ExprKind::Literal(Scalar::Bool(_)) | ExprKind::String(_) => {}
+            ExprKind::Hole(text) => *text = self.show(&e.ty),
             ExprKind::Literal(value) => *value = self.finish_number(*value, &e.ty),
             ExprKind::Op(name) => {
                 if let Some(chosen) = self.finish_per_type(name, &e.ty) {

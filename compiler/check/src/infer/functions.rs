@@ -82,9 +82,7 @@ impl Cx<'_> {
         };
         let diag = match (given, name.as_str()) {
             (0, _) => self.advise_call(diag, f, arg),
-            (_, "`map`" | "`map2`" | "`map3`" | "`map4`") => {
-                diag.note("for more arrays there are `map2` to `map5`")
-            }
+            (_, "`map`" | "`map2`" | "`map3`" | "`map4`") => diag.note(super::hints::MORE_ARRAYS),
             _ => diag,
         };
         self.diags.push(diag);

@@ -6,7 +6,13 @@ use crate::thir::{Expr, ExprKind, Ty};
 use par_runtime::{Prim, Span};
 use par_syntax::Diagnostic;
 
-/// Where elements of an array are functions.
+/// For a function of several arguments where the elements are tuples.
+const PAIRS: &str = "the function gets each element as one tuple: \\(x, y) -> …";
+
+/// For a function of several arguments in `map`.
+pub(super) const MORE_ARRAYS: &str = "for more arrays there are `map2` to `map5`";
+
+/// For a function of too many arguments in `map`.
 pub(super) const TOO_MANY_PARAMETERS: &str = "its elements are functions: the function takes more arguments than it is given; for two arrays there is `map2`";
 
 impl Cx<'_> {
@@ -84,7 +90,7 @@ impl Cx<'_> {
                         diag.note("the function gets one element, which is no tuple here: \\x -> …")
                     }
                     (to, Ty::Tuple(_)) if diag.message.starts_with("argument 2 of `map") && !matches!(to, Ty::Array(..)) => {
-                        diag.note("the function gets each element as one tuple: \\(x, y) -> …")
+                        diag.note(PAIRS)
                     }
                     _ => self.explain_abbreviations(diag, [&expected, &found]),
                 }
@@ -194,6 +200,16 @@ impl Cx<'_> {
             let parts: Vec<&str> = args.iter().map(|a| self.sources.text(a.span)).collect();
             let (f, parts) = (self.sources.text(f.span), parts.join(", "));
             return diag.note(format!("its parameter is one tuple: {f} ({parts})"));
+        }
+        let (param_ty, arg_ty) = (self.types.resolve(param), self.types.resolve(&arg.ty));
+        if (1..arity(&arg_ty)).contains(&arity(&param_ty))
+            && let Some(of) = args.get(at + 1).map(|next| self.types.resolve(&next.ty))
+        {
+            return diag.note(match of {
+                Ty::Array(_, element) if matches!(*element, Ty::Tuple(_)) => PAIRS,
+                _ if args.len() > at + 2 => MORE_ARRAYS,
+                _ => TOO_MANY_PARAMETERS,
+            });
         }
         let called = self.sources.text(f.span);
         if matches!(called, "reduce" | "scan" | "reduce_comm" | "exscan") {

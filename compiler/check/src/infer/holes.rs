@@ -1,11 +1,11 @@
-//! Holes: `???` stands for an expression that is not written yet. Its type is inferred and reported, with the local names
-//! that would fit.
+//! Holes: `???` stands for an expression that is not written yet. Its type is inferred, and a warning (W0205) names it with
+//! the local names that would fit. Whoever evaluates it gets an error at run time.
 
 use super::types::erase;
 use super::{Binding, Cx};
 use crate::thir::Ty;
 use par_runtime::Span;
-use par_syntax::Diagnostic;
+use par_syntax::{Diagnostic, Severity};
 
 /// As many names as a message lists.
 const MAX_NAMES: usize = 5;
@@ -34,7 +34,8 @@ impl Cx<'_> {
     pub(super) fn report_holes(&mut self) {
         for hole in std::mem::take(&mut self.holes) {
             let message = format!("a hole of type `{}`", self.show(&hole.ty));
-            let diag = Diagnostic::error("E0309", message, hole.span).here("write an expression here");
+            let diag = Diagnostic::new(Severity::Warning, "W0205", message, hole.span);
+            let diag = diag.here("fails when it is evaluated");
             let names = self.fitting(&hole);
             self.diags.push(match names.is_empty() {
                 true => diag,

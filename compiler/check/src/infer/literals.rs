@@ -4,8 +4,8 @@ use super::Cx;
 use super::types::{Class, PrimSet};
 use crate::thir::{Expr, ExprKind, Ty};
 use par_runtime::{Prim, Scalar, Span, float16};
-use par_syntax::Diagnostic;
 use par_syntax::ast::Literal;
+use par_syntax::{Diagnostic, Severity};
 
 /// A number as written, with its sign.
 #[derive(Clone, Debug)]
@@ -61,6 +61,9 @@ impl Cx<'_> {
         let (Some(index), Ty::Prim(prim)) = (index.as_i64(), ty) else { return index };
         let Some(number) = self.literals.get(index as usize).cloned() else { return Scalar::zero(*prim) };
         let result = match &number.value {
+            Value::Int(value) if number.suffixed && prim.is_integer() => {
+                Ok(self.wrapped(*value, *prim, number.span))
+            }
             Value::Int(value) => self.integer(*value, *prim, number.span),
             Value::Float(text, negative) => float(text, *negative, *prim),
         };
@@ -72,8 +75,17 @@ impl Cx<'_> {
         })
     }
 
-    /// An integer at its type. Hexadecimal and binary numbers are bit patterns, so they may use the sign bit; a
-    /// negated unsigned number wraps.
+    /// An integer whose type is written behind it: of one that is too large the low bits count.
+    fn wrapped(&mut self, value: i128, prim: Prim, span: Span) -> Scalar {
+        let wrapped = Scalar::from_bits(prim, value as u64);
+        if let Err(reason) = self.integer(value, prim, span) {
+            let message = format!("the number `{}` is {wrapped}", self.sources.text(span));
+            self.diags.push(Diagnostic::new(Severity::Warning, "W0206", message, span).here(reason));
+        }
+        wrapped
+    }
+
+    /// An integer at its type. Hexadecimal and binary numbers are bit patterns, so they may use the sign bit.
     fn integer(&self, value: i128, prim: Prim, span: Span) -> Result<Scalar, String> {
         match prim {
             Prim::F16 | Prim::F32 | Prim::F64 => return float(&value.to_string(), false, prim),
@@ -82,13 +94,9 @@ impl Cx<'_> {
         }
         let whole = 1i128 << prim.bits();
         let (low, high) = if prim.is_signed() { (-whole / 2, whole / 2 - 1) } else { (0, whole - 1) };
-        let text = self.sources.text(span).trim_start_matches('-').trim_start();
-        let pattern = text.starts_with("0x")
-            || text.starts_with("0X")
-            || text.starts_with("0b")
-            || text.starts_with("0B");
-        let magnitude = if pattern || !prim.is_signed() { whole - 1 } else { high };
-        if value < -magnitude.max(-low) || value > magnitude {
+        let text = self.sources.text(span);
+        let pattern = ["0x", "0X", "0b", "0B"].iter().any(|prefix| text.starts_with(prefix));
+        if value < low || value > if pattern { whole - 1 } else { high } {
             return Err(format!("`{prim}` holds {low} to {high}"));
         }
         Ok(Scalar::from_bits(prim, value as u64))

@@ -19,6 +19,7 @@ mod control;
 mod cover;
 mod decs;
 mod deps;
+mod entries;
 mod env;
 mod errors;
 mod exps;
@@ -28,6 +29,7 @@ mod functions;
 mod hints;
 mod holes;
 mod itself;
+mod lifted;
 mod literals;
 mod modules;
 mod operators;
@@ -154,9 +156,9 @@ impl Cx<'_> {
         LocalId(self.locals.len() as u32 - 1)
     }
 
-    fn new_type_var(&mut self, name: &str) -> TyVar {
+    fn new_type_var(&mut self, name: &str, class: Class) -> TyVar {
         self.type_vars.push(name.to_string());
-        self.types.var_levels.push(self.types.level);
+        self.types.vars.push((self.types.level, class));
         TyVar(self.type_vars.len() as u32 - 1)
     }
 
@@ -210,6 +212,12 @@ impl Cx<'_> {
         let (expected, found) = (types::erase(expected), types::erase(found));
         let Err(clash) = self.types.unify(&expected, &found) else { return true };
         let diag = report(&clash, &self.in_words(&expected), &self.in_words(&found));
+        let diag = match clash {
+            Clash::Class(Class::Data) if diag.notes.is_empty() => {
+                Diagnostic { code: "E0314".into(), ..diag }.note(lifted::NOTE)
+            }
+            _ => diag,
+        };
         let diag = self.advise(diag, &clash, &expected, &found);
         let mut diag = self.explain_abstract(diag, [&expected, &found]);
         let hidden = |t: &Ty| matches!(self.types.shallow(t), Ty::Abstract(..));

@@ -106,8 +106,8 @@ impl Cx<'_> {
         let advice = self.advise_operand(Diagnostic::error("E0304", "", e.span), op, e).notes;
         self.agree(operand, &e.ty, |clash, expected, found| match clash {
             super::types::Clash::Class(Class::Eq) => {
-                Diagnostic::error("E0304", "functions cannot be compared", e.span)
-                    .here(format!("found {found}"))
+                let diag = Diagnostic::error("E0304", "these values cannot be compared", e.span);
+                errors::explain(diag.here(format!("found {found}")), clash)
             }
             _ => {
                 let kind = found.strip_prefix("a ").or_else(|| found.strip_prefix("an "));

@@ -8,6 +8,7 @@
 
 use super::env::Env;
 use super::modules::{Functor, SigDef};
+use super::types::Class;
 use crate::thir::DefId;
 use par_runtime::{Prim, Span};
 use par_syntax::ast;
@@ -37,6 +38,13 @@ pub(super) struct Entry<T> {
     pub(super) local: bool,
 }
 
+impl<M> Entry<M> {
+    /// What stands at the same place for another thing.
+    fn with<T>(&self, id: T) -> Entry<T> {
+        Entry { id, span: self.span, end: self.end, local: self.local }
+    }
+}
+
 /// A module.
 #[derive(Default)]
 pub(super) struct Module {
@@ -51,16 +59,44 @@ pub(super) struct Module {
     pub(super) functor: Option<usize>,
     /// Something in it is wrong and was reported: that a name is not found in it says nothing.
     pub(super) broken: bool,
-    /// Opened modules, and whether only locally.
-    pub(super) opens: Vec<(ModId, bool)>,
+    /// Opened modules, in order. What they define shadows what is defined before.
+    pub(super) opens: Vec<Entry<ModId>>,
     /// The library's module of a scalar type: its operators are the built-in ones.
     pub(super) prim: Option<Prim>,
     pub(super) library: bool,
 }
 
+/// What a declaration says of a type.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Lifted {
+    /// `type t`, `'t`.
+    No,
+    /// `type~ t`, `'~t`: sizes in it may be unknown.
+    Sizes,
+    /// `type^ t`, `'^t`: there may be functions in it.
+    Functions,
+}
+
+impl Lifted {
+    /// By the mark that is written.
+    pub(super) fn of(mark: Option<char>) -> Lifted {
+        match mark {
+            Some('^') => Lifted::Functions,
+            Some(_) => Lifted::Sizes,
+            None => Lifted::No,
+        }
+    }
+
+    /// The types that a type parameter declared like this stands for.
+    pub(super) fn class(self) -> Class {
+        if self == Lifted::Functions { Class::Any } else { Class::Data }
+    }
+}
+
 /// A named type.
 pub(super) struct TypeDef<'a> {
     pub(super) name: String,
+    pub(super) lifted: Lifted,
     pub(super) params: &'a [ast::TypeParam],
     pub(super) meaning: Meaning<'a>,
     /// Where the names in it are looked up.
@@ -79,8 +115,6 @@ pub(super) enum Meaning<'a> {
     Abstract {
         /// Its representation; nothing in the body of a parametric module whose parameter declares it.
         is: Option<TypeId>,
-        /// `type^`.
-        lifted: bool,
         /// Place of the ascription that hides it.
         by: Span,
     },
@@ -149,12 +183,21 @@ fn follows<T>(entry: &Entry<T>, at: Span) -> bool {
     entry.span.file == at.file && entry.end > at.start
 }
 
+/// A definition of a module, or what the module opens after it.
+fn newest<T>(own: Entry<T>, opened: Option<Entry<T>>) -> T {
+    match opened.filter(|open| open.span.file == own.span.file && own.span.start < open.span.start) {
+        Some(open) => open.id,
+        None => own.id,
+    }
+}
+
 /// True if a definition stands around a place.
 fn surrounds<T>(entry: &Entry<T>, at: Span) -> bool {
     follows(entry, at) && entry.span.start <= at.start
 }
 
 /// Meaning of an unqualified name.
+#[derive(Clone, Copy)]
 struct Meant<T> {
     id: T,
     /// True if it stands later in the file, or around the name where that means nothing: what is known everywhere goes before.
@@ -196,17 +239,23 @@ impl<'a> Scopes<'a> {
         let mut next = Some(from);
         while let Some(id) = next {
             let module = self.get(id);
-            match pick(module) {
-                Some(entry) if !follows(&entry, at) => return before(entry.id),
+            let own = pick(module);
+            let mut opened = module.opens.iter().filter_map(|open| {
+                let id = self.member(open.id, pick)?;
+                Some(open.with(id))
+            });
+            let earlier = |e: &Entry<T>| !follows(e, at);
+            let found = opened.clone().filter(earlier).last();
+            match own {
+                Some(entry) if earlier(&entry) => return before(newest(entry, found)),
+                _ if found.is_some() => return before(found?.id),
                 Some(entry) if recursive && surrounds(&entry, at) => {
                     return before(self.earlier(module.parent, at, pick).unwrap_or(entry.id));
                 }
-                Some(entry) => _ = later.get_or_insert(Meant { id: entry.id, later: true }),
-                None => {}
+                _ => {}
             }
-            if let Some(found) = module.opens.iter().rev().find_map(|(m, _)| self.member(*m, pick)) {
-                return before(found);
-            }
+            let other = own.or_else(|| opened.next());
+            later = later.or(other.map(|entry| Meant { id: entry.id, later: true }));
             next = module.parent;
         }
         later
@@ -227,10 +276,15 @@ impl<'a> Scopes<'a> {
     /// A name seen from outside a module: `m.x`.
     fn member<T: Copy>(&self, of: ModId, pick: &dyn Fn(&Module) -> Option<Entry<T>>) -> Option<T> {
         let module = self.get(of);
-        if let Some(entry) = pick(module).filter(|e| !e.local) {
-            return Some(entry.id);
+        let mut opened = module.opens.iter().rev().filter(|open| !open.local).filter_map(|open| {
+            let id = self.member(open.id, pick)?;
+            Some(open.with(id))
+        });
+        let found = opened.next();
+        match pick(module).filter(|e| !e.local) {
+            Some(entry) => Some(newest(entry, found)),
+            None => found.map(|entry| entry.id),
         }
-        module.opens.iter().rev().filter(|(_, local)| !local).find_map(|(m, _)| self.member(*m, pick))
     }
 
     /// True if a name that is not found here may be that of something wrong that was reported.
@@ -248,7 +302,7 @@ impl<'a> Scopes<'a> {
     /// The same for a name of a module, seen from outside.
     fn broken_member(&self, of: ModId) -> bool {
         let module = self.get(of);
-        module.broken || module.opens.iter().any(|(m, _)| self.broken_member(*m))
+        module.broken || module.opens.iter().any(|open| self.broken_member(open.id))
     }
 
     /// True if a name with a path is that of something `local` to its module.
@@ -427,8 +481,8 @@ impl<'a> Scopes<'a> {
     /// The scalar type whose operators a module has: one of the library, or one that opens it.
     fn operators(&self, module: ModId) -> Option<Prim> {
         let module = self.get(module);
-        let open = || module.opens.iter().rev().filter(|(_, local)| !local);
-        module.prim.or_else(|| open().find_map(|(m, _)| self.operators(*m)))
+        let open = || module.opens.iter().rev().filter(|open| !open.local);
+        module.prim.or_else(|| open().find_map(|open| self.operators(open.id)))
     }
 
     /// The library's function of a scalar type's module.

@@ -1,12 +1,13 @@
 //! Types as written to types with declared sizes. Abbreviations are expanded.
 
-use super::scope::{Meaning, TypeId};
-use super::types::{I64, MAX_TYPE_SIZE};
+use super::scope::{Lifted, Meaning, TypeId};
+use super::types::{I64, MAX_TYPE_SIZE, any_part};
 use super::{Binding, Cx, env, errors};
 use crate::thir::{AbstractType, Expr, ExprKind, LocalId, Size, Ty, TyArg, TyVar};
 use par_runtime::{Prim, Span};
 use par_syntax::Diagnostic;
 use par_syntax::ast::{Exp, ExpKind, Ident, Literal, Name, SizeExp, TypeArg, TypeExp, TypeKind, TypeParam};
+use std::collections::HashMap;
 
 /// True if these are the fields of a tuple: `{0 = x, 1 = y}` is `(x, y)`, and `{}` is `()`.
 pub(super) fn is_tuple<'f>(fields: impl Iterator<Item = &'f str>) -> bool {
@@ -57,6 +58,9 @@ impl Cx<'_> {
                 self.arrays += 1;
                 let element = self.ty(t);
                 self.arrays -= 1;
+                if self.expanding.len() <= 1 {
+                    self.must_be_plain(&element, "the elements of an array", t.span);
+                }
                 Ty::Array(size, Box::new(element))
             }
             TypeKind::Unique(t) => Ty::Unique(Box::new(self.ty(t))),
@@ -85,14 +89,14 @@ impl Cx<'_> {
 
     /// Reports a repeated name in a list.
     pub(super) fn distinct<'i>(&mut self, names: impl Iterator<Item = &'i Ident>, what: &str) {
-        let mut seen: Vec<&Ident> = Vec::new();
+        let mut seen: HashMap<&str, &Ident> = HashMap::new();
         for name in names {
-            if let Some(first) = seen.iter().find(|s| s.name == name.name) {
+            if let Some(first) = seen.get(name.name.as_str()) {
                 let message = format!("the {what} `{}` appears twice", name.name);
                 let diag = Diagnostic::error("E0202", message, name.span).here("again here");
                 self.diags.push(diag.label(first.span, "first here"));
             }
-            seen.push(name);
+            seen.insert(&name.name, name);
         }
     }
 
@@ -108,8 +112,8 @@ impl Cx<'_> {
         for param in params {
             match param {
                 TypeParam::Size(name) => sizes.extend(self.size_params([name].into_iter())),
-                TypeParam::Type(name, _) => {
-                    let var = self.new_type_var(&name.name);
+                TypeParam::Type(name, mark) => {
+                    let var = self.new_type_var(&name.name, Lifted::of(*mark).class());
                     self.env.bind_type(&name.name, env::TypeArg::of(Ty::Var(var)));
                     vars.push(var);
                 }
@@ -200,7 +204,10 @@ impl Cx<'_> {
         let (params, module) = (def.params, def.module);
         let exp = match def.meaning {
             Meaning::Alias(exp) => exp,
-            Meaning::Abstract { lifted, .. } => return Ty::Abstract(AbstractType { id: id.0, lifted }, args),
+            Meaning::Abstract { .. } => {
+                let lifted = def.lifted == Lifted::Functions;
+                return Ty::Abstract(AbstractType { id: id.0, lifted }, args);
+            }
         };
         if self.expanding.is_empty() {
             self.expanded_parts = 0;
@@ -261,11 +268,23 @@ impl Cx<'_> {
                 .push(Diagnostic::error("E0310", message, span).here(format!("its parameters: {wanted}")));
             return None;
         }
-        let arg = |a: &TypeArg| match a {
-            TypeArg::Size(s) => TyArg::Size(self.size(s)),
-            TypeArg::Type(t) => TyArg::Type(self.ty(t)),
-        };
-        Some(args.iter().map(arg).collect())
+        let mut given = Vec::new();
+        for (param, arg) in params.iter().zip(args) {
+            given.push(match arg {
+                TypeArg::Size(s) => TyArg::Size(self.size(s)),
+                TypeArg::Type(t) => {
+                    let ty = self.ty(t);
+                    if matches!(param, TypeParam::Type(_, mark) if *mark != Some('^'))
+                        && self.expanding.len() <= 1
+                    {
+                        let what = format!("the argument of `{name}`");
+                        self.must_be_plain(&ty, &what, t.span);
+                    }
+                    TyArg::Type(ty)
+                }
+            });
+        }
+        Some(given)
     }
 
     /// Size in the brackets of an array type.
@@ -378,11 +397,34 @@ impl Cx<'_> {
             self.env = Default::default();
             self.module = def.module;
             self.expanding = vec![TypeId(i as u32)];
-            self.type_params(params);
-            self.ty(exp);
+            let (_, sizes) = self.type_params(params);
+            let ty = self.ty(exp);
             self.expanding.clear();
+            self.must_use_sizes(params, &sizes, &ty);
+            self.must_be_declared(TypeId(i as u32), &ty);
         }
         self.types.clear();
+    }
+}
+
+impl Cx<'_> {
+    /// E0316 for a size parameter of an abbreviation that no size of its type mentions.
+    fn must_use_sizes(&mut self, params: &[TypeParam], sizes: &[LocalId], ty: &Ty) {
+        let names = params.iter().filter(|p| matches!(p, TypeParam::Size(_))).map(param_name);
+        for (name, id) in names.zip(sizes) {
+            let uses = |size: &Size| matches!(size, Size::Exp(_)) || *size == Size::Local(*id);
+            let used = any_part(ty, &mut |t| match t {
+                Ty::Array(size, _) => uses(size),
+                Ty::Abstract(_, args) => args.iter().any(|a| matches!(a, TyArg::Size(size) if uses(size))),
+                Ty::Meta(_) => true,
+                _ => false,
+            });
+            if !used {
+                let message = format!("the size `{}` is a parameter, but no size in the type", name.name);
+                let diag = Diagnostic::error("E0316", message, name.span).here("not used");
+                self.diags.push(diag.note("what it is could not be said of any value"));
+            }
+        }
     }
 }
 

@@ -94,7 +94,9 @@ pub(super) const MAX_TYPE_SIZE: usize = 20_000;
 pub(super) enum Class {
     /// Every type.
     Any,
-    /// Every type without functions.
+    /// Every type without functions: what arrays, branches and loops give.
+    Data,
+    /// Every type whose values can be compared.
     Eq,
     /// One of these scalar types.
     Prims(PrimSet),
@@ -105,6 +107,7 @@ impl Class {
     fn meet(self, other: Class) -> Option<Class> {
         match (self, other) {
             (Class::Any, c) | (c, Class::Any) => Some(c),
+            (Class::Data, c) | (c, Class::Data) => Some(c),
             (Class::Eq, c) | (c, Class::Eq) => Some(c),
             (Class::Prims(a), Class::Prims(b)) => a.meet(b).map(Class::Prims),
         }
@@ -156,8 +159,8 @@ pub(super) struct Types {
     trail: Vec<(u32, Meta)>,
     /// The nesting depth of functions at this point.
     pub(super) level: u32,
-    /// The level at which a type parameter was declared, by number.
-    pub(super) var_levels: Vec<u32>,
+    /// The level at which a type parameter was declared, and the types it stands for, by number.
+    pub(super) vars: Vec<(u32, Class)>,
 }
 
 impl Types {
@@ -165,6 +168,11 @@ impl Types {
     pub(super) fn fresh(&mut self, class: Class) -> Ty {
         self.metas.push(Meta::Free { class, level: self.level });
         Ty::Meta(self.metas.len() as u32 - 1)
+    }
+
+    /// A new variable that stands for no functions.
+    pub(super) fn data(&mut self) -> Ty {
+        self.fresh(Class::Data)
     }
 
     /// A new variable without restriction.
@@ -226,7 +234,9 @@ impl Types {
         if scheme.vars.is_empty() {
             return (scheme.ty.clone(), Vec::new());
         }
-        let args: Vec<Ty> = scheme.vars.iter().map(|_| self.any()).collect();
+        let class = |v: &TyVar| self.vars.get(v.0 as usize).map_or(Class::Any, |v| v.1);
+        let classes: Vec<Class> = scheme.vars.iter().map(class).collect();
+        let args: Vec<Ty> = classes.into_iter().map(|class| self.fresh(class)).collect();
         let map: HashMap<TyVar, &Ty> = scheme.vars.iter().copied().zip(&args).collect();
         let ty = map_leaves(&scheme.ty, &mut |leaf| match leaf {
             Ty::Var(v) => map.get(v).map_or(Ty::Var(*v), |t| (*t).clone()),
@@ -344,7 +354,7 @@ impl Types {
                         self.set(m, Meta::Free { class, level });
                     }
                 }
-                Ty::Var(v) if self.var_levels[v.0 as usize] > level => return Err(Clash::Mismatch),
+                Ty::Var(v) if self.vars[v.0 as usize].0 > level => return Err(Clash::Mismatch),
                 _ => {}
             }
         }
@@ -359,28 +369,41 @@ impl Types {
                 Ty::Prim(p) if set.contains(*p) => Ok(()),
                 _ => Err(Clash::Class(class)),
             },
-            Class::Eq => self.comparable(ty),
+            Class::Data | Class::Eq => self.plain(ty, class),
         }
     }
 
-    /// Checks that a type has no functions in it and keeps it so.
-    fn comparable(&mut self, ty: &Ty) -> Result<(), Clash> {
+    /// Checks that a type is in a class of types without functions, and keeps it so. What a hidden type's values are is hidden,
+    /// whether they are equal too.
+    fn plain(&mut self, ty: &Ty, class: Class) -> Result<(), Clash> {
         match self.shallow(ty) {
-            Ty::Fun(..) => Err(Clash::Class(Class::Eq)),
-            Ty::Abstract(ty, _) if ty.lifted => Err(Clash::Class(Class::Eq)),
-            Ty::Abstract(_, args) => type_args(&args).try_for_each(|t| self.comparable(t)),
-            Ty::Prim(_) | Ty::Var(_) => Ok(()),
-            Ty::Array(_, t) | Ty::Unique(t) => self.comparable(&t),
-            Ty::Tuple(ts) => ts.iter().try_for_each(|t| self.comparable(t)),
-            Ty::Record(fs) => fs.iter().try_for_each(|(_, t)| self.comparable(t)),
-            Ty::Sum(cs) => cs.iter().flat_map(|(_, ts)| ts).try_for_each(|t| self.comparable(t)),
+            Ty::Fun(..) => Err(Clash::Class(class)),
+            Ty::Abstract(ty, _) if ty.lifted || class == Class::Eq => Err(Clash::Class(class)),
+            Ty::Var(v) if self.vars[v.0 as usize].1 == Class::Any => Err(Clash::Class(class)),
+            Ty::Prim(_) | Ty::Var(_) | Ty::Abstract(..) => Ok(()),
+            Ty::Array(_, t) | Ty::Unique(t) => self.plain(&t, class),
+            Ty::Tuple(ts) => ts.iter().try_for_each(|t| self.plain(t, class)),
+            Ty::Record(fs) => fs.iter().try_for_each(|(_, t)| self.plain(t, class)),
+            Ty::Sum(cs) => cs.iter().flat_map(|(_, ts)| ts).try_for_each(|t| self.plain(t, class)),
             Ty::Meta(m) => {
-                if let Meta::Free { class: Class::Any, level } = self.metas[m as usize] {
-                    self.set(m, Meta::Free { class: Class::Eq, level });
+                if let Meta::Free { class: old @ (Class::Any | Class::Data), level } = self.metas[m as usize]
+                    && let Some(class) = old.meet(class)
+                {
+                    self.set(m, Meta::Free { class, level });
                 }
                 Ok(())
             }
         }
+    }
+
+    /// True if a type may have functions in it: such a one, or a lifted name.
+    pub(super) fn is_lifted(&self, ty: &Ty) -> bool {
+        any_part(ty, &mut |t| match t {
+            Ty::Fun(..) => true,
+            Ty::Abstract(hidden, _) => hidden.lifted,
+            Ty::Var(v) => self.vars[v.0 as usize].1 == Class::Any,
+            _ => false,
+        })
     }
 
     /// True if a type has more than [`MAX_TYPE_SIZE`] parts when written out.

@@ -88,6 +88,7 @@ impl<'p> Lower<'p> {
             Fun::Op(name) => {
                 let _ = write!(out.text, "op{name};");
             }
+            Fun::Absent => out.text.push_str("absent;"),
             Fun::Unknown(f) => {
                 let _ = write!(out.text, "unknown{:p}{:?};", f.ty, f.env.types);
             }
@@ -200,7 +201,7 @@ impl<'p> Rebuild<'p> for Abstract<'p> {
             return Ok(made.clone());
         }
         let made = match &**fun {
-            Fun::Op(_) | Fun::Def(..) | Fun::Unknown(_) => fun.clone(),
+            Fun::Op(_) | Fun::Def(..) | Fun::Unknown(_) | Fun::Absent => fun.clone(),
             Fun::Partial(f, args) => {
                 let f = self.function(lo, f)?;
                 let args: R<Vec<_>> = args.iter().map(|a| self.part(lo, a)).collect();

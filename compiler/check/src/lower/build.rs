@@ -15,7 +15,7 @@ use crate::thir::DefId;
 use par_ir::core::{Exp, Param, Stm};
 use par_ir::prim::{BinOp, CmpOp, UnOp};
 use par_ir::{Atom, CheckKind, Dim, Prim, PrimOp, Scalar, Type, Var};
-use par_syntax::diagnostic::Diagnostic;
+use par_syntax::diagnostic::{Diagnostic, Severity};
 use std::collections::{HashMap, HashSet};
 
 /// A block being filled, with what is known inside it.
@@ -273,10 +273,35 @@ impl<'p> Lower<'p> {
         if holds {
             return;
         }
+        if cond == Atom::bool(false) {
+            self.always_fails(&kind, &args);
+        }
         self.push(Vec::new(), Exp::Check { cond, kind, args });
         if let Some(b) = self.blocks.last_mut() {
             b.checked.insert(cond);
         }
+    }
+
+    /// W0302, once at a place. A hole says so itself.
+    fn always_fails(&mut self, kind: &CheckKind, args: &[Atom]) {
+        let at = self.span;
+        let constant = |a: &Atom| if let Atom::Const(c) = a { Some(*c) } else { None };
+        let known: Option<Vec<Scalar>> = args.iter().map(constant).collect();
+        let seen = |d: &Diagnostic| d.code == "W0302" && d.labels[0].span == at;
+        if matches!(kind, CheckKind::Other(_)) || self.is_library(at) || self.diagnostics.iter().any(seen) {
+            return;
+        }
+        let what = known.map_or_else(|| "a check that never holds".to_string(), |args| kind.message(&args));
+        let diag = Diagnostic::new(Severity::Warning, "W0302", format!("this always fails: {what}"), at);
+        let diag = diag.here("the program ends if it comes to this");
+        self.diagnostics.push(match (kind, args.last().and_then(|step| step.as_i64())) {
+            (CheckKind::Range, Some(0)) => diag.note("the second element must differ from the first"),
+            (CheckKind::Range, Some(1)) => {
+                diag.note("to go down write `a..>b`, or give the second element: `5..4...2`")
+            }
+            (CheckKind::Range, _) => diag.note("the second element must lie towards the end"),
+            _ => diag,
+        });
     }
 
     /// An array that a leaf must be; scalars never stand below an array.

@@ -41,7 +41,7 @@ impl<'p> Lower<'p> {
             Fun::Def(d, _) => self.program.defs[d.0 as usize].name_span,
             Fun::Partial(f, _) => return self.origin(f),
             Fun::Sized(s) => return self.origin(&s.fun),
-            Fun::Op(_) | Fun::Unknown(_) => return None,
+            Fun::Op(_) | Fun::Unknown(_) | Fun::Absent => return None,
         };
         (!self.is_library(span)).then_some(span)
     }
@@ -53,6 +53,7 @@ impl<'p> Lower<'p> {
             Fun::Op("neg" | "!") => 1,
             Fun::Op(_) => 2,
             Fun::Unknown(f) => arrows(f.ty),
+            Fun::Absent => 1,
             Fun::Partial(f, args) => self.arity(f).saturating_sub(args.len()),
             Fun::Sized(s) => self.arity(&s.fun),
         }
@@ -92,6 +93,7 @@ impl<'p> Lower<'p> {
             Fun::Def(d, types) => self.call_def(*d, types, args, want),
             Fun::Op(name) => self.operator(name, &args),
             Fun::Unknown(f) => self.unknown_result(f),
+            Fun::Absent => Err(self.internal("a function of another constructor was called")),
             Fun::Partial(..) | Fun::Sized(_) => Err(self.internal("a partial application was not unpacked")),
         }
     }

@@ -75,6 +75,7 @@ impl<'p> Lower<'p> {
             }
             ExprKind::Constr(name, args) => self.constructor(name, args, &e.ty, env),
             ExprKind::Attr(attr, v) => self.attributed(attr, v, env, want),
+            ExprKind::Hole(text) => self.hole(text, &e.ty, env),
         }
     }
 

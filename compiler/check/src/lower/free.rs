@@ -40,7 +40,7 @@ fn kind(k: &ExprKind, out: &mut Vec<LocalId>) {
             ts.iter().for_each(|t| ty(t, out));
         }
         ExprKind::Def(_, ts) => ts.iter().for_each(|t| ty(t, out)),
-        ExprKind::Op(_) | ExprKind::Literal(_) | ExprKind::String(_) => {}
+        ExprKind::Op(_) | ExprKind::Literal(_) | ExprKind::String(_) | ExprKind::Hole(_) => {}
         ExprKind::Tuple(es) | ExprKind::Array(es) | ExprKind::Constr(_, es) => {
             es.iter().for_each(|e| expr(e, out));
         }

@@ -32,6 +32,7 @@ mod equality;
 mod expected;
 mod expr;
 mod free;
+mod holes;
 mod index;
 mod inexact;
 mod intrinsics;

@@ -5,8 +5,7 @@ use super::value::Val;
 use super::{Lower, R};
 use crate::thir::{Expr, RangeKind};
 use par_ir::prim::{BinOp, CmpOp, UnOp};
-use par_ir::{Atom, CheckKind, Prim, PrimOp, Scalar, Span};
-use par_syntax::diagnostic::Diagnostic;
+use par_ir::{Atom, CheckKind, Prim, PrimOp, Scalar};
 
 /// A range: `start + i * step` for `i < len`.
 pub(super) struct Range {
@@ -47,16 +46,16 @@ impl<'p> Lower<'p> {
             }
             None => Atom::i64(if kind == RangeKind::DownTo { -1 } else { 1 }),
         };
-        self.check_direction((a, b, by), kind)?;
+        self.check_direction((a, b, by), kind);
         let len = self.range_length(a, b, by, inclusive);
         Ok(Range { start: first, step, len, prim })
     }
 
     /// The steps must lead from the start to the end, which may be the same.
-    fn check_direction(&mut self, (a, b, by): (Atom, Atom, Atom), kind: RangeKind) -> R<()> {
+    fn check_direction(&mut self, (a, b, by): (Atom, Atom, Atom), kind: RangeKind) {
         let zero = Atom::i64(0);
         if a == zero && by == Atom::i64(1) && b.var().is_some_and(|n| self.sizes.contains(&n)) {
-            return Ok(());
+            return;
         }
         let (up, ascending) = (self.cmp(CmpOp::Lt, zero, by), self.cmp(CmpOp::Le, a, b));
         let (down, descending) = (self.cmp(CmpOp::Lt, by, zero), self.cmp(CmpOp::Le, b, a));
@@ -67,15 +66,7 @@ impl<'p> Lower<'p> {
             RangeKind::DownTo => falls,
             RangeKind::Plain | RangeKind::Inclusive => self.bin(BinOp::Or, Prim::Bool, rises, falls),
         };
-        if holds == Atom::bool(false) {
-            let text = match [a, b, by].map(|x| x.as_i64()) {
-                [Some(a), Some(b), Some(by)] => CheckKind::Range.message(&[a, b, by].map(Scalar::I64)),
-                _ => "the steps of a range lead away from its end".to_string(),
-            };
-            return Err(Box::new(wrong_direction(text, kind, by, self.span)));
-        }
         self.check(holds, CheckKind::Range, vec![a, b, by]);
-        Ok(())
     }
 
     fn range_length(&mut self, a: Atom, b: Atom, by: Atom, inclusive: bool) -> Atom {
@@ -109,17 +100,5 @@ impl<'p> Lower<'p> {
         let i = self.conv(Prim::I64, range.prim, i);
         let offset = self.bin(BinOp::Mul, range.prim, i, range.step);
         self.bin(BinOp::Add, range.prim, range.start, offset)
-    }
-}
-
-fn wrong_direction(text: String, kind: RangeKind, step: Atom, span: Span) -> Diagnostic {
-    let diag = Diagnostic::error("E0403", text, span);
-    match (kind, step.as_i64()) {
-        (_, Some(0)) => diag.note("the second element must differ from the first"),
-        (RangeKind::UpTo, Some(step)) if step < 0 => diag.note("`..<` goes up; write `..>` to go down"),
-        (RangeKind::DownTo, Some(step)) if step > 0 => diag.note("`..>` goes down; write `..<` to go up"),
-        (RangeKind::DownTo, _) => diag.note("`a..>b` goes down from `a`, which must not be less than `b`"),
-        (_, Some(1)) => diag.note("to go down write `a..>b`, or give the second element: `5..4...2`"),
-        _ => diag.note("the second element must lie towards the end"),
     }
 }

@@ -126,7 +126,7 @@ impl<'p> Lower<'p> {
         match fun {
             Fun::Closure(c) => Some(c.body),
             Fun::Def(d, _) => Some(&program.defs[d.0 as usize]).filter(|d| !d.intrinsic).map(|d| &d.body),
-            Fun::Op(_) | Fun::Partial(..) | Fun::Sized(_) | Fun::Unknown(_) => None,
+            Fun::Op(_) | Fun::Partial(..) | Fun::Sized(_) | Fun::Unknown(_) | Fun::Absent => None,
         }
     }
 

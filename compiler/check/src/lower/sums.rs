@@ -7,11 +7,12 @@
 //! ```
 
 use super::env::Env;
-use super::value::{Shape, Val};
+use super::value::{Fun, Shape, Val};
 use super::{Lower, R};
 use crate::thir::{Expr, Ty};
 use par_ir::{Atom, Dim, Prim, Scalar};
 use par_syntax::diagnostic::Diagnostic;
+use std::rc::Rc;
 
 /// The shape of a constructor's number.
 pub(super) const TAG: Shape = Shape::Prim(Prim::U8);
@@ -21,9 +22,6 @@ impl<'p> Lower<'p> {
     pub fn constructor(&mut self, name: &str, args: &'p [Expr], ty: &'p Ty, env: &Env<'p>) -> R<Val<'p>> {
         let values: R<Vec<_>> = args.iter().map(|a| self.eval(a, env, None)).collect();
         let values = values?;
-        if values.iter().any(Val::has_fun) {
-            return Err(self.function_value("part of a sum type"));
-        }
         let Shape::Sum(cs) = self.type_arg(ty, env) else {
             return Err(self.internal("a constructor of something that is no sum"));
         };
@@ -68,7 +66,7 @@ impl<'p> Lower<'p> {
     }
 
     /// Placeholder for the payload of a constructor that a value does not have.
-    fn neutral(&mut self, shape: &Shape) -> R<Val<'p>> {
+    pub fn neutral(&mut self, shape: &Shape) -> R<Val<'p>> {
         Ok(match shape {
             Shape::Prim(p) => Val::Scalar(Atom::Const(Scalar::zero(*p)), *p),
             Shape::Tuple(ts) => Val::Tuple(ts.iter().map(|t| self.neutral(t)).collect::<R<_>>()?),
@@ -81,7 +79,7 @@ impl<'p> Lower<'p> {
                 let elem = self.empty_elem(t, &mut vec![zero])?;
                 Val::Array(zero, Box::new(elem))
             }
-            Shape::Fun => return Err(self.function_value("part of a sum type")),
+            Shape::Fun => Val::Fun(Rc::new(Fun::Absent)),
             // Nothing depends on a type that inference left open.
             Shape::Unknown => Val::Tuple(Vec::new()),
         })

@@ -136,6 +136,9 @@ impl<'p> Lower<'p> {
         while let Ty::Fun(_, result) = ty {
             ty = result;
         }
+        if function.runs {
+            return self.never(ty, &function.env);
+        }
         self.unknown(ty, &function.env, false, &mut Vec::new())
     }
 
@@ -172,7 +175,7 @@ impl<'p> Lower<'p> {
                 above.pop();
                 Val::Array(dim, Box::new(elem?))
             }
-            Ty::Fun(..) => Val::Fun(Rc::new(Fun::Unknown(Unknown { ty, env: env.clone() }))),
+            Ty::Fun(..) => Val::Fun(Rc::new(Fun::Unknown(Unknown { ty, env: env.clone(), runs: false }))),
             Ty::Meta(_) | Ty::Abstract(..) => return Err(self.internal("a type is not known")),
         })
     }

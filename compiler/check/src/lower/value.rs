@@ -47,8 +47,10 @@ pub(super) enum Fun<'p> {
     Partial(Rc<Fun<'p>>, Vec<Val<'p>>),
     /// A function whose declared type has sizes.
     Sized(Sized<'p>),
-    /// A parameter of a definition that nobody calls.
+    /// A parameter of a definition that nobody calls, or a hole.
     Unknown(Unknown<'p>),
+    /// Part of a constructor that a value does not have.
+    Absent,
 }
 
 /// A function of which only the type is known.
@@ -56,6 +58,8 @@ pub(super) struct Unknown<'p> {
     pub ty: &'p Ty,
     /// Where type parameters are looked up.
     pub env: Env<'p>,
+    /// A hole's, which fails before it is called; else what is made of it is thrown away.
+    pub runs: bool,
 }
 
 /// A function with the type it was declared at, whose sizes its arguments and results must have.

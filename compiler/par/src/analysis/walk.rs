@@ -22,7 +22,8 @@ pub(super) fn parts(e: &Expr) -> Parts<'_> {
         | ExprKind::Def(..)
         | ExprKind::Op(_)
         | ExprKind::Literal(_)
-        | ExprKind::String(_) => {}
+        | ExprKind::String(_)
+        | ExprKind::Hole(_) => {}
         ExprKind::Tuple(es) | ExprKind::Array(es) | ExprKind::Constr(_, es) => exprs.extend(es),
         ExprKind::Record(fields) => exprs.extend(fields.iter().map(|f| &f.1)),
         ExprKind::Range { start, second, end, .. } => {

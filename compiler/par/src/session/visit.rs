@@ -16,7 +16,11 @@ pub(super) fn def(d: &mut Def, f: Visit) {
 pub(super) fn children(e: &mut Expr, f: Visit) {
     ty(&mut e.ty, f);
     match &mut e.kind {
-        ExprKind::Local(_) | ExprKind::Op(_) | ExprKind::Literal(_) | ExprKind::String(_) => {}
+        ExprKind::Local(_)
+        | ExprKind::Op(_)
+        | ExprKind::Literal(_)
+        | ExprKind::String(_)
+        | ExprKind::Hole(_) => {}
         ExprKind::Def(_, ts) | ExprKind::Poly(_, ts) => ts.iter_mut().for_each(|t| ty(t, f)),
         ExprKind::Tuple(es) | ExprKind::Array(es) | ExprKind::Constr(_, es) => es.iter_mut().for_each(f),
         ExprKind::Record(fs) => fs.iter_mut().for_each(|(_, e)| f(e)),

@@ -110,7 +110,7 @@ impl Failure<'_, '_> {
 
     /// True if an expression has just ended, or could end here.
     fn after_expression(&self) -> bool {
-        self.can_follow("op") && !self.can_follow("if")
+        self.can_follow("op") && !self.can_follow("if") && !self.can_follow("_")
     }
 
     /// A declaration begins here, or the text ends.

@@ -105,6 +105,7 @@ impl<'a> Collected<'a> {
             }
         };
         let entry = Entry { id, span: name.span, end: span_of(body).end, local };
+        self.apart(name, self.scopes.get(module).values.get(&name.name).map(|e| e.span));
         self.enter(name, entry, |m| &mut m.modules, module);
     }
 

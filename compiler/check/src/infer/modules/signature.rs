@@ -1,7 +1,7 @@
 //! Module types seen through: a new module with what the specifications name.
 
 use super::super::collect::Collected;
-use super::super::scope::{BROKEN, Entry, Found, Meaning, ModId, Module, SigId, TypeDef, TypeId};
+use super::super::scope::{BROKEN, Entry, Found, Lifted, Meaning, ModId, Module, SigId, TypeDef, TypeId};
 use super::functor::{Body, Functor};
 use super::{How, Pair, Site, Target, TypeMatch, View};
 use crate::thir::DefId;
@@ -137,7 +137,7 @@ impl<'a> Collected<'a> {
                 Spec::Attr(..) => {}
                 Spec::Val { name, params, ty } => self.val_spec(View::new(name, params, ty), pair, t),
                 Spec::Type { name, params, ty, lifted } => {
-                    self.type_spec((name, params), ty.as_ref(), *lifted == Some('^'), pair, t);
+                    self.type_spec((name, params), ty.as_ref(), Lifted::of(*lifted), pair, t);
                 }
                 Spec::Module { name, sig } => whole &= self.module_spec(name, sig, pair, t),
                 Spec::Include(sig) => whole &= self.include(sig, pair, t),
@@ -170,7 +170,7 @@ impl<'a> Collected<'a> {
         &mut self,
         (name, params): (&'a Ident, &'a [TypeParam]),
         is: Option<&'a TypeExp>,
-        lifted: bool,
+        lifted: Lifted,
         pair: Pair,
         t: &mut Through<'a, '_>,
     ) {
@@ -192,7 +192,7 @@ impl<'a> Collected<'a> {
         let (inner, outer) = match t.how {
             How::Assume => {
                 let id = match is {
-                    Some((ty, scope)) => self.new_type(name, params, Meaning::Alias(ty), scope.inner),
+                    Some((ty, scope)) => self.new_type(name, params, lifted, Meaning::Alias(ty), scope.inner),
                     None => self.hide((name, params), None, lifted, pair, t),
                 };
                 (id, id)
@@ -226,18 +226,18 @@ impl<'a> Collected<'a> {
         &mut self,
         (name, params): (&'a Ident, &'a [TypeParam]),
         is: Option<(&'a TypeExp, Pair)>,
-        lifted: bool,
+        lifted: Lifted,
         actual: TypeId,
         pair: Pair,
         t: &Through<'a, '_>,
     ) -> (TypeId, TypeId) {
-        let spec = is.map(|(ty, scope)| self.new_type(name, params, Meaning::Alias(ty), scope.inner));
+        let spec = is.map(|(ty, scope)| self.new_type(name, params, lifted, Meaning::Alias(ty), scope.inner));
         if !self.in_instance {
             self.type_matches.push(TypeMatch { spec, lifted, actual, name: name.span, at: t.site.at });
         }
         match (is, spec, t.how) {
             (Some((ty, scope)), Some(inner), How::Seal(_)) if scope.inner != scope.outer => {
-                (inner, self.new_type(name, params, Meaning::Alias(ty), scope.outer))
+                (inner, self.new_type(name, params, lifted, Meaning::Alias(ty), scope.outer))
             }
             (_, Some(inner), _) => (inner, inner),
             (_, None, How::Seal(_)) => (actual, self.hide((name, params), Some(actual), lifted, pair, t)),
@@ -250,12 +250,12 @@ impl<'a> Collected<'a> {
         &mut self,
         (name, params): (&'a Ident, &'a [TypeParam]),
         is: Option<TypeId>,
-        lifted: bool,
+        lifted: Lifted,
         pair: Pair,
         t: &Through<'a, '_>,
     ) -> TypeId {
         self.hidden += 1;
-        let id = self.new_type(name, params, Meaning::Abstract { is, lifted, by: t.site.at }, pair.outer);
+        let id = self.new_type(name, params, lifted, Meaning::Abstract { is, by: t.site.at }, pair.outer);
         let def = &mut self.scopes.types[id.0 as usize];
         def.name = format!("{}{}{}", t.site.prefix, t.path, name.name);
         id
@@ -265,12 +265,13 @@ impl<'a> Collected<'a> {
         &mut self,
         name: &'a Ident,
         params: &'a [TypeParam],
+        lifted: Lifted,
         meaning: Meaning<'a>,
         module: ModId,
     ) -> TypeId {
         let id = TypeId(self.scopes.types.len() as u32);
         let (name, span, instance) = (name.name.clone(), name.span, self.in_instance);
-        self.scopes.types.push(TypeDef { name, params, meaning, module, span, instance });
+        self.scopes.types.push(TypeDef { name, lifted, params, meaning, module, span, instance });
         id
     }
 
@@ -340,7 +341,7 @@ impl<'a> Collected<'a> {
                 let (spec, actual) = (Some(entry.id), first.id);
                 self.type_matches.push(TypeMatch {
                     spec,
-                    lifted: true,
+                    lifted: Lifted::Functions,
                     actual,
                     name: entry.span,
                     at: include,

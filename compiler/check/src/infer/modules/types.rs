@@ -1,7 +1,7 @@
 //! Types seen through a module type: whether they are what it says, and what hidden ones stand for.
 
-use super::super::scope::{Meaning, TypeId};
-use super::super::types::{any_part, erase, map_args, rewrite};
+use super::super::scope::{Lifted, Meaning, TypeId};
+use super::super::types::{Class, any_part, erase, map_args, rewrite};
 use super::super::{Cx, deep};
 use crate::thir::{Hidden, LocalId, Size, Ty, TyArg};
 use par_runtime::Span;
@@ -13,7 +13,7 @@ pub(in super::super) struct TypeMatch {
     /// The type that it must be.
     pub(super) spec: Option<TypeId>,
     /// True if it may hold functions.
-    pub(super) lifted: bool,
+    pub(super) lifted: Lifted,
     pub(super) actual: TypeId,
     pub(super) name: Span,
     pub(super) at: Span,
@@ -33,7 +33,7 @@ impl Cx<'_> {
                 if self.types.unify(&wanted, &actual).is_err() {
                     self.wrong_type(&m, &wanted, &actual);
                 }
-            } else if !m.lifted && holds_functions(&actual) {
+            } else if m.lifted != Lifted::Functions && self.types.is_lifted(&actual) {
                 self.not_lifted(&m);
             }
         }
@@ -45,7 +45,9 @@ impl Cx<'_> {
         let params = self.scopes.types[id.0 as usize].params;
         let one = |p: &TypeParam| match p {
             TypeParam::Size(_) => TyArg::Size(Size::Anon),
-            TypeParam::Type(name, _) => TyArg::Type(Ty::Var(self.new_type_var(&name.name))),
+            TypeParam::Type(name, mark) => {
+                TyArg::Type(Ty::Var(self.new_type_var(&name.name, Lifted::of(*mark).class())))
+            }
         };
         params.iter().map(one).collect()
     }
@@ -109,7 +111,7 @@ impl Cx<'_> {
                 Some(var) => Ty::Var(*var),
                 None => {
                     let name = self.scopes.types[id.0 as usize].name.clone();
-                    let var = self.new_type_var(&name);
+                    let var = self.new_type_var(&name, Class::Data);
                     self.unknown_types.insert(id, var);
                     Ty::Var(var)
                 }
@@ -168,9 +170,4 @@ impl Cx<'_> {
         }
         diag
     }
-}
-
-/// True if a type may hold functions.
-fn holds_functions(ty: &Ty) -> bool {
-    any_part(ty, &mut |t| matches!(t, Ty::Fun(..)) || matches!(t, Ty::Abstract(a, _) if a.lifted))
 }

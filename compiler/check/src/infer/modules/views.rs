@@ -14,8 +14,8 @@ use super::super::{Binding, Cx, errors};
 use super::sizes::Sizes;
 use crate::thir::{DefId, Expr, ExprKind, LocalId, Pat, PatKind, Ty, TyVar};
 use par_runtime::{Prim, Span};
-use par_syntax::Diagnostic;
 use par_syntax::ast::{Ident, TypeExp, TypeKind, TypeParam};
+use par_syntax::{Diagnostic, Severity};
 
 /// Definition behind a specified value.
 #[derive(Clone)]
@@ -190,27 +190,26 @@ impl<'a> Cx<'a> {
         }
     }
 
-    /// E0704: a function that consumes what the module type does not give up, or gives back what may be shared.
+    /// E0704: a function that consumes what the module type does not give up. W0701: one that gives back what may be shared,
+    /// where the module type says `*`.
     fn check_uniqueness(&mut self, view: &View<'a>, behind: DefId, params: &[Pat], ret: &Ty) {
         let Some(def) = self.done[behind.0 as usize].as_ref() else { return };
         let taken = def.params.iter().zip(params).position(|(theirs, ours)| exceeds(&theirs.ty, &ours.ty));
         let gives = def.params.len() == params.len() && exceeds(ret, &def.ret);
         let name = &view.name.name;
-        let (message, here, label) = match taken {
-            Some(i) => (
-                format!("`{name}` consumes an argument that the module type does not give up"),
-                format!("parameter {} is declared with `*`", i + 1),
-                "the module type has no `*` there",
-            ),
-            None if gives => (
-                format!("the result of `{name}` may share memory, but the module type says `*`"),
-                "its result is declared without `*`".to_string(),
-                "the module type promises a new array",
-            ),
-            None => return,
-        };
-        let diag = self.at_definition(view, "E0704", message, here);
-        self.diags.push(diag.label(view.name.span, label));
+        if let Some(i) = taken {
+            let message = format!("`{name}` consumes an argument that the module type does not give up");
+            let here = format!("parameter {} is declared with `*`", i + 1);
+            let diag = self.at_definition(view, "E0704", message, here);
+            self.diags.push(diag.label(view.name.span, "the module type has no `*` there"));
+        } else if gives && !def.library {
+            let message = format!("the result of `{name}` may share memory, but the module type says `*`");
+            let diag =
+                self.at_definition(view, "W0701", message, "its result is declared without `*`".to_string());
+            let diag = diag.label(view.name.span, "the module type promises a new array");
+            let note = "an update of the result copies what is shared";
+            self.diags.push(Diagnostic { severity: Severity::Warning, ..diag }.note(note));
+        }
     }
 
     /// E0704: a function that takes only some of the sizes that the module type lets others choose, or gives back another

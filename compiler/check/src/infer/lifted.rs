@@ -1,0 +1,47 @@
+//! Types that may have functions in them: arrays, branches, loops and plain type parameters take none.
+//!
+//! ```text
+//! [\x -> x + 1]                            E0314, as are `if c then f else g` and `loop f = … do …`
+//! def twice '^t (x: t) = [x, x]            E0314: `t` may be a type of functions
+//! type step = i32 -> i32                   E0315: written `type^`
+//! ```
+
+use super::Cx;
+use super::scope::{Lifted, TypeId};
+use super::types::Class;
+use crate::thir::{Expr, Ty};
+use par_runtime::Span;
+use par_syntax::Diagnostic;
+
+/// Where functions may stand.
+pub(super) const NOTE: &str = "arrays, branches and loops give no functions, and only type parameters like `'^t` stand for types with functions";
+
+impl Cx<'_> {
+    /// E0314 for a value that may have functions in it, where it is known only at run time which.
+    pub(super) fn must_be_data(&mut self, e: &Expr, what: &str) {
+        if self.types.restrict(&e.ty, Class::Data).is_err() && !self.has_error_in(e.span) {
+            let message = format!("{what} cannot be or hold a function");
+            let diag = Diagnostic::error("E0314", message, e.span);
+            self.diags.push(diag.here(format!("of type `{}`", self.show(&e.ty))).note(NOTE));
+        }
+    }
+
+    /// E0314 for a written type with functions that stands where there may be none.
+    pub(super) fn must_be_plain(&mut self, ty: &Ty, what: &str, span: Span) {
+        if self.types.is_lifted(ty) && !self.has_error_in(span) {
+            let message = format!("{what} cannot be or hold functions");
+            let diag = Diagnostic::error("E0314", message, span);
+            self.diags.push(diag.here(format!("this is `{}`", self.show(ty))).note(NOTE));
+        }
+    }
+
+    /// E0315 for an abbreviation that does not say that its type has functions in it.
+    pub(super) fn must_be_declared(&mut self, id: TypeId, ty: &Ty) {
+        let def = &self.scopes.types[id.0 as usize];
+        if def.lifted != Lifted::Functions && self.types.is_lifted(ty) && !self.has_error_in(def.span) {
+            let message = format!("the type `{}` may have functions in it, but does not say so", def.name);
+            let diag = Diagnostic::error("E0315", message, def.span).here("not declared as such a type");
+            self.diags.push(diag.note(format!("write `type^ {} = …`", def.name)));
+        }
+    }
+}
