@@ -143,6 +143,8 @@ pub const LANES_REGISTERS_STRAIGHT: usize = 24;
 /// Scalars of lanes, like indices of elements that are read one by one, that straight code holds at the same time without being slower
 /// than on fewer lanes: anti-diagonals of a matrix took twice the time with three in each of 16 lanes, and as long with 8 as with 4.
 pub const LANES_APART: usize = 32;
+/// What gathering the element of a lane costs, if indices are in vectors.
+pub const LANES_GATHER: usize = 3;
 /// Iterations assumed of a loop.
 pub const LANES_ITERATIONS: usize = 16;
 /// Of 16: how long a loop takes, since lanes wait for others.

@@ -4,6 +4,7 @@
 mod base_case;
 mod convert;
 mod emit;
+mod exits;
 mod fold;
 mod fresh;
 mod half;
@@ -240,6 +241,7 @@ impl<'t, M: Module> Compiler<'t, M> {
         e.b.seal_all_blocks();
         let widths = std::mem::take(&mut e.widths);
         e.b.finalize(config);
+        exits::first(&mut self.context.func);
         Ok(widths)
     }
 }

@@ -21,7 +21,7 @@ use super::schedule::Scheduled;
 use super::strips::{Buffer, Scalar};
 use crate::free::for_each_use;
 use cranelift::prelude::*;
-use par_ir::core::{Body, Exp, Stm};
+use par_ir::core::{Body, Exp, Param, Stm};
 use par_ir::effects::Effects;
 use par_ir::flat::{Kernel, KernelKind, Out};
 use par_ir::prim::PrimOp;
@@ -76,6 +76,42 @@ pub fn split(kernel: &Kernel, fresh: &Fresh) -> Option<Staged> {
 }
 
 impl Staged {
+    /// A kernel whose results are all computed in a stage; none if that may not be, or there is nothing to compute.
+    pub fn results_first(kernel: &Kernel, fresh: &Fresh) -> Option<Staged> {
+        let reads = kernel.body.stms.iter().filter(|s| reads_position(s, kernel.pos));
+        let reads: Vec<&Stm> = reads.collect();
+        let is_read = |v: &Var| reads.iter().any(|s| s.pat[0].var == *v);
+        let used: Vec<Var> = kernel.body.results.iter().filter_map(|a| a.var()).collect();
+        let mut params: Vec<Param> = Vec::new();
+        for p in kernel.body.stms.iter().flat_map(|s| &s.pat) {
+            if used.contains(&p.var) && !is_read(&p.var) {
+                params.push(p.clone());
+            }
+        }
+        let buffer = |p: &Param| Scalar { var: fresh.var("buffer"), prim: p.ty.prim() };
+        let stored: Vec<Scalar> = params.iter().map(buffer).collect();
+        let computed = Kernel {
+            kind: KernelKind::Map(stored.iter().map(|s| Out::Elem(s.prim)).collect()),
+            prologue: vec![],
+            body: Body {
+                stms: kernel.body.stms.clone(),
+                results: params.iter().map(|p| Atom::Var(p.var)).collect(),
+            },
+            ..kernel.clone()
+        };
+        let again = |(p, s): (&Param, &Scalar)| Stm {
+            pat: vec![p.clone()],
+            exp: Exp::Index(s.var, vec![Atom::Var(kernel.pos)]),
+            span: Default::default(),
+        };
+        let mut stms: Vec<Stm> = params.iter().zip(&stored).map(again).collect();
+        stms.extend(reads.iter().filter(|s| used.contains(&s.pat[0].var)).map(|s| (*s).clone()));
+        let last = Kernel { body: Body { stms, results: kernel.body.results.clone() }, ..kernel.clone() };
+        let fits = !stored.is_empty() && stored.len() <= tuning::STAGE_BUFFERS;
+        let stage = Stage { kernel: computed, stored, calls: vec![] };
+        fits.then(|| Staged { stages: vec![stage], last, checks_late: false })
+    }
+
     /// The kernels of the stages, with that which remains if it is a map, and all buffers.
     pub fn parts(&self) -> (Vec<&Kernel>, Vec<Scalar>) {
         let last = matches!(self.last.kind, KernelKind::Map(_)).then_some(&self.last);

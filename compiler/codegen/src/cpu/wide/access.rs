@@ -1,6 +1,7 @@
 //! Loads, stores and calls.
 
 use super::codes;
+use super::gather::is_gather;
 use super::inst::{Address, Inst, Source, Step, View, general, vector};
 use super::select::{Select, Unsupported};
 use super::values::{class, int_view};
@@ -87,6 +88,9 @@ impl Select<'_> {
     pub fn call(&mut self, inst: ir::Inst, func_ref: FuncRef) -> Result<(), Unsupported> {
         const GENERAL: [u8; 6] = [7, 6, 2, 1, 8, 9];
         let callee = &self.func.dfg.ext_funcs[func_ref];
+        if is_gather(&callee.name) {
+            return self.gather(inst);
+        }
         let signature = &self.func.dfg.signatures[callee.signature];
         let ExternalName::User(name) = callee.name else { return Err("a call of no function".into()) };
         let results = self.func.dfg.inst_results(inst).to_vec();

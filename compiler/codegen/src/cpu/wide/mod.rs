@@ -22,6 +22,7 @@ mod codes;
 mod compare;
 mod conditions;
 mod encode;
+mod gather;
 mod inst;
 mod masks;
 mod scalar;
