@@ -2,6 +2,7 @@
 //! in a file for a linker.
 
 mod base_case;
+mod branches;
 mod convert;
 mod emit;
 mod exits;

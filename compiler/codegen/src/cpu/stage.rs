@@ -13,6 +13,7 @@
 //! wait for a call. Where checks have to wait, a strip in which one fails is left to code for one element after the other, which finds what
 //! fails first: so it is a map, which may be done once more.
 
+use super::branches::without_branches;
 use super::emit::Unsupported;
 use super::fresh::Fresh;
 use super::kernel::{KernelEmitter, Role};
@@ -66,6 +67,11 @@ pub fn split(kernel: &Kernel, fresh: &Fresh) -> Option<Staged> {
         // It uses what the body has bound at the position, which a later stage does not find.
         return None;
     }
+    let straight = without_branches(&kernel.body).map(|body| Kernel { body, ..kernel.clone() });
+    straight.and_then(|kernel| cut(&kernel, fresh)).or_else(|| cut(kernel, fresh))
+}
+
+fn cut(kernel: &Kernel, fresh: &Fresh) -> Option<Staged> {
     let cut = Cut::new(kernel, fresh)?;
     let stages: Vec<Stage> = (0..cut.last).map(|level| cut.stage(level)).collect();
     let buffers: usize = stages.iter().map(|s| s.stored.len() + s.calls.len()).sum();
@@ -337,7 +343,7 @@ impl<'k> Cut<'k> {
 }
 
 /// The function and argument of a statement that the runtime can do on strips.
-fn call(stm: &Stm) -> Option<(Function, Var)> {
+pub fn call(stm: &Stm) -> Option<(Function, Var)> {
     match &stm.exp {
         Exp::Prim(PrimOp::Un(op, Prim::F32 | Prim::F64), xs) => Some((op.function()?, xs[0].var()?)),
         _ => None,
@@ -349,7 +355,7 @@ pub fn reads_position(stm: &Stm, pos: Var) -> bool {
 }
 
 /// True if a statement may be done whatever its operands are.
-fn is_safe(stm: &Stm) -> bool {
+pub fn is_safe(stm: &Stm) -> bool {
     let is_safe_body = |body: &&Body| body.stms.iter().all(is_safe);
     match &stm.exp {
         Exp::Atom(_) => true,

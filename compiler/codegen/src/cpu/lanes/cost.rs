@@ -136,7 +136,9 @@ fn size(classes: &Classes, bodies: &[&Body], setting: Setting, gathers: bool) ->
         }
     }
     let size = Size { lanes, bytes: width };
-    let pricing = Pricing { classes, size, masked: false };
+    // Whether there are groups must not depend on the processor, if results do.
+    let priced = if is_exact { size } else { Size { bytes: BYTES, ..size } };
+    let pricing = Pricing { classes, size: priced, masked: false };
     let mut total = pricing.body(bodies[0]);
     for op in &bodies[1..] {
         let cost = pricing.body(op);
@@ -161,6 +163,17 @@ impl Cost {
 /// Whether elements of a type are gathered by indices in registers of so many bytes.
 pub fn gathers(p: Prim, bytes: usize) -> bool {
     bytes > BYTES && matches!(p.size(), 4 | 8)
+}
+
+fn is_shift(op: PrimOp) -> bool {
+    matches!(op, PrimOp::Bin(BinOp::Shl | BinOp::Shr | BinOp::Lshr, _))
+}
+
+/// Whether the processor shifts every lane of a register by a count of its own.
+pub fn shifts_by_lane(op: PrimOp, bytes: usize) -> bool {
+    let PrimOp::Bin(op, p) = op else { return false };
+    let is_signed_long = op == BinOp::Shr && p.is_signed() && p.size() == 8;
+    bytes > BYTES && p.size() >= 4 && (!is_signed_long || bytes == WIDEST)
 }
 
 /// Bytes that a scalar takes in a vector.
@@ -285,9 +298,20 @@ impl Pricing<'_> {
         gathers(p, self.size.bytes)
     }
 
+    /// Whether lanes read at places of their own.
+    fn gathers_in(&self, body: &Body) -> bool {
+        body.stms.iter().any(|s| match &s.exp {
+            Exp::Index(_, index) => self.classes.atom(&index[0]) == Class::Each,
+            e => e.own_bodies().into_iter().any(|b| self.gathers_in(b)),
+        })
+    }
+
     fn prim(&self, op: PrimOp, xs: &[Atom], var: Var) -> Cost {
         let n = self.size.lanes;
-        let group = match (self.classes.is_by_lane(op, xs, var), self.classes.is_apart(var)) {
+        let counts_differ = xs.get(1).is_some_and(|count| self.classes.atom(count) != Class::Same);
+        let by_lane = self.classes.is_by_lane(op, xs, var)
+            || counts_differ && is_shift(op) && !shifts_by_lane(op, self.size.bytes);
+        let group = match (by_lane, self.classes.is_apart(var)) {
             (false, _) => op.operands().into_iter().map(|p| self.registers(p)).max().unwrap_or(1),
             (true, true) => n,
             (true, false) if is_call(op) => n,
@@ -309,13 +333,18 @@ impl Pricing<'_> {
     }
 
     fn repeat(&self, form: &LoopForm, body: &Body) -> Cost {
-        let (together, test) = match form {
-            LoopForm::For { bound, .. } => (self.classes.atom(bound) == Class::Same, Cost::default()),
-            LoopForm::While(cond) => (self.classes.atom(&cond.results[0]) == Class::Same, self.body(cond)),
+        let (together, test, waiting) = match form {
+            LoopForm::For { bound, .. } => {
+                (self.classes.atom(bound) == Class::Same, Cost::default(), tuning::LANES_WAITING_COUNTED)
+            }
+            LoopForm::While(cond) => {
+                (self.classes.atom(&cond.results[0]) == Class::Same, self.body(cond), tuning::LANES_WAITING)
+            }
         };
         let mut cost = self.body(body).plus(test);
         if !together {
-            cost.group = cost.group * tuning::LANES_WAITING / 16 + body.results.len();
+            let waiting = if self.gathers_in(body) { waiting } else { tuning::LANES_WAITING };
+            cost.group = cost.group * waiting / 16 + body.results.len();
         }
         cost.times(tuning::LANES_ITERATIONS)
     }

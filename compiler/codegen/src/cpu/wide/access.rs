@@ -1,7 +1,6 @@
 //! Loads, stores and calls.
 
 use super::codes;
-use super::gather::is_gather;
 use super::inst::{Address, Inst, Source, Step, View, general, vector};
 use super::select::{Select, Unsupported};
 use super::values::{class, int_view};
@@ -88,8 +87,8 @@ impl Select<'_> {
     pub fn call(&mut self, inst: ir::Inst, func_ref: FuncRef) -> Result<(), Unsupported> {
         const GENERAL: [u8; 6] = [7, 6, 2, 1, 8, 9];
         let callee = &self.func.dfg.ext_funcs[func_ref];
-        if is_gather(&callee.name) {
-            return self.gather(inst);
+        if let ExternalName::TestCase(name) = &callee.name {
+            return self.own_operator(inst, name.raw());
         }
         let signature = &self.func.dfg.signatures[callee.signature];
         let ExternalName::User(name) = callee.name else { return Err("a call of no function".into()) };

@@ -1,15 +1,15 @@
-//! Gathers: elements at indices of 64 bits, where a mask says so.
+//! Operators of wide vectors that Cranelift does not have: gathers, and shifts of every lane by a count of its own.
 //!
-//! Cranelift has no operator for them. In its IR one is a call of a function that nobody defines, which is selected as the
-//! processor's instruction:
+//! In Cranelift's IR one is a call of a function that nobody defines, which is selected as the processor's instruction:
 //!
 //! ```text
 //! v4 = call gather(v1, v2, v3)     v4[l] = element v2[l] of the array at v1, if v3[l] is set, else 0
+//! v4 = call left(v1, v2)           v4[l] = v1[l] << v2[l], 0 if the count is the width of a lane or more
 //! ```
 //!
-//! Of elements of 32 bits there are half as many bytes as of indices, in the lower half of the result.
+//! Indices and masks of gathers have 64 bits; of elements of 32 bits there are half as many bytes, in the lower half of the result.
 
-use super::codes;
+use super::codes::{self, Row};
 use super::inst::{Address, Arg, Inst, Source, View};
 use super::select::{Select, Unsupported};
 use super::shuffle::EVEN;
@@ -20,37 +20,89 @@ use cranelift_codegen::isa::CallConv;
 use iced_x86::Code;
 use regalloc2::{RegClass, VReg};
 
-const NAME: &str = "gather";
+const GATHER: &str = "gather";
 
-/// True if a function is the one that stands for gathers.
-pub fn is_gather(name: &ExternalName) -> bool {
-    matches!(name, ExternalName::TestCase(name) if name.raw() == NAME.as_bytes())
+/// A shift of every lane by a count of its own, which is an unsigned number.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum LaneShift {
+    Left,
+    Right,
+    RightSigned,
+}
+
+impl LaneShift {
+    const ALL: [LaneShift; 3] = [LaneShift::Left, LaneShift::Right, LaneShift::RightSigned];
+
+    fn name(self) -> &'static str {
+        match self {
+            LaneShift::Left => "left",
+            LaneShift::Right => "right",
+            LaneShift::RightSigned => "right_signed",
+        }
+    }
+
+    fn row(self, lane: u32) -> Row {
+        match (self, lane) {
+            (LaneShift::Left, 4) => codes::PSLLVD,
+            (LaneShift::Left, _) => codes::PSLLVQ,
+            (LaneShift::Right, 4) => codes::PSRLVD,
+            (LaneShift::Right, _) => codes::PSRLVQ,
+            (LaneShift::RightSigned, 4) => codes::PSRAVD,
+            (LaneShift::RightSigned, _) => codes::PSRAVQ,
+        }
+    }
 }
 
 impl Emitter<'_> {
     /// The elements of type `ty` at these indices of an array, in the lanes of a mask. There is code with wide vectors only.
     pub fn gather(&mut self, array: Value, indices: Value, mask: Value, ty: Type) -> Value {
+        self.operator_of_wide(GATHER, &[array, indices, mask], ty)
+    }
+
+    /// Lanes shifted by as many counts. There is code with wide vectors only.
+    pub fn shift_lanes(&mut self, shift: LaneShift, x: Value, counts: Value) -> Value {
+        let ty = self.b.func.dfg.value_type(x);
+        self.operator_of_wide(shift.name(), &[x, counts], ty)
+    }
+
+    fn operator_of_wide(&mut self, name: &str, args: &[Value], ty: Type) -> Value {
         let mut signature = Signature::new(CallConv::SystemV);
-        signature.params.extend([types::I64, types::I64X2, types::I64X2].map(AbiParam::new));
+        let types = args.iter().map(|a| AbiParam::new(self.b.func.dfg.value_type(*a)));
+        signature.params.extend(types);
         signature.returns.push(AbiParam::new(ty));
         let signature = self.b.import_signature(signature);
-        let name = ExternalName::testcase(NAME);
+        let name = ExternalName::testcase(name);
         let function = ExtFuncData { name, signature, colocated: false, patchable: false };
         let function = self.b.import_function(function);
-        let call = self.b.ins().call(function, &[array, indices, mask]);
+        let call = self.b.ins().call(function, args);
         self.b.inst_results(call)[0]
     }
 }
 
 impl Select<'_> {
-    pub fn gather(&mut self, inst: ir::Inst) -> Result<(), Unsupported> {
-        let [array, indices, mask] = self.func.dfg.inst_args(inst) else { return Err("a gather".into()) };
-        let (array, indices, mask) = (*array, *indices, *mask);
+    /// An operator by its name.
+    pub fn own_operator(&mut self, inst: ir::Inst, name: &[u8]) -> Result<(), Unsupported> {
+        let args = self.func.dfg.inst_args(inst).to_vec();
         let result = self.func.dfg.first_result(inst);
-        let lane = self.ty(result).lane_type().bytes();
-        let d = self.of(result);
-        let address =
-            Address { base: Some(self.reg(array)?), index: Some((self.reg(indices)?, lane)), offset: 0 };
+        let (d, ty) = (self.of(result), self.ty(result));
+        let shift = LaneShift::ALL.into_iter().find(|s| s.name().as_bytes() == name);
+        match (shift, args.as_slice()) {
+            (Some(shift), [x, counts]) => {
+                let code = self.row(shift.row(ty.lane_type().bytes()), ty)?;
+                let (x, counts) = (self.reg(*x)?, self.source(*counts)?);
+                self.three(code, self.view(ty), d, x, counts);
+                Ok(())
+            }
+            (None, [array, indices, mask]) => {
+                self.gather(d, ty.lane_type().bytes(), [*array, *indices, *mask])
+            }
+            _ => Err("a function that nobody defines".into()),
+        }
+    }
+
+    fn gather(&mut self, d: VReg, lane: u32, [array, indices, mask]: [Value; 3]) -> Result<(), Unsupported> {
+        let (array, indices) = (self.reg(array)?, self.reg(indices)?);
+        let address = Address { base: Some(array), index: Some((indices, lane)), offset: 0 };
         if self.width == 64 {
             let mask = self.mask(mask, 8)?;
             self.gather_under(d, address, mask, lane);
