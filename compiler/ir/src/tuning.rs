@@ -143,10 +143,15 @@ pub const LANES_REGISTERS_STRAIGHT: usize = 24;
 /// Scalars of lanes, like indices of elements that are read one by one, that straight code holds at the same time without being slower
 /// than on fewer lanes: anti-diagonals of a matrix took twice the time with three in each of 16 lanes, and as long with 8 as with 4.
 pub const LANES_APART: usize = 32;
+/// What gathering the element of a lane costs, if indices are in vectors.
+pub const LANES_GATHER: usize = 3;
 /// Iterations assumed of a loop.
 pub const LANES_ITERATIONS: usize = 16;
 /// Of 16: how long a loop takes, since lanes wait for others.
 pub const LANES_WAITING: usize = 24;
+/// The same for a loop with a number of iterations in each lane, in which lanes read at places of their own: rows of a sparse matrix with
+/// lengths that differ much took 20 times as long as one after the other.
+pub const LANES_WAITING_COUNTED: usize = 128;
 /// Of 10: what groups may cost for them to pay.
 pub const LANES_LESS: usize = 8;
 /// The same for the rows of a ragged space. Their groups often end early, with a jump that was not foreseen, and what is gathered one by

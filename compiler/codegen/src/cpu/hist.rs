@@ -1,11 +1,31 @@
-//! Histograms.
+//! Histograms. Where much is computed for an element, that is done in vectors, a strip before the elements go to their places.
+//!
+//! ```text
+//! for s in 0 .. n by 512, e = min (s + 512) n
+//!     for pos in s .. e      i[pos-s] = the index,  a[pos-s] = the value
+//!     for pos in s .. e      d[i[pos-s]] = op d[i[pos-s]] a[pos-s]
+//! ```
 
 use super::emit::{Base, Unsupported, output};
-use super::kernel::{KernelEmitter, Role};
+use super::fresh::Fresh;
+use super::kernel::{KernelEmitter, KernelInfo, Role};
+use super::lanes;
+use super::stage::Staged;
 use crate::work;
 use cranelift::prelude::*;
 use par_ir::core::{Body, Exp, Lambda};
+use par_ir::flat::{Kernel, KernelKind};
 use par_ir::tuning;
+
+/// The steps of a histogram, if indices and values are computed in lanes.
+pub fn split(kernel: &Kernel, fresh: &Fresh) -> Option<Staged> {
+    if !matches!(kernel.kind, KernelKind::Hist { .. }) || is_short(&kernel.body) {
+        return None;
+    }
+    let staged = Staged::results_first(kernel, fresh)?;
+    let pays = |computed: &Kernel| lanes::plan(&KernelInfo::of_stage(computed), lanes::WIDEST).is_some();
+    staged.parts().0.into_iter().all(pays).then_some(staged)
+}
 
 impl<'a> KernelEmitter<'_, 'a, '_> {
     pub fn hist(&mut self, op: &Lambda) -> Result<(), Unsupported> {

@@ -2,8 +2,10 @@
 //! in a file for a linker.
 
 mod base_case;
+mod branches;
 mod convert;
 mod emit;
+mod exits;
 mod fold;
 mod fresh;
 mod half;
@@ -240,6 +242,7 @@ impl<'t, M: Module> Compiler<'t, M> {
         e.b.seal_all_blocks();
         let widths = std::mem::take(&mut e.widths);
         e.b.finalize(config);
+        exits::first(&mut self.context.func);
         Ok(widths)
     }
 }

@@ -13,6 +13,7 @@
 //! count their work run one position after the other.
 
 use super::fresh::Fresh;
+use super::hist;
 use super::kernel::KernelInfo;
 use super::lanes::{BYTES, Plan};
 use super::pack::{self, Packing};
@@ -165,6 +166,9 @@ impl<'p> Scheduler<'p> {
     fn cut(&self, kernel: &Kernel) -> Steps {
         // Stages may compute a value again where another one needs it.
         if let Some(staged) = stage::split(kernel, self.fresh) {
+            return Steps::Staged(Box::new(staged));
+        }
+        if let Some(staged) = hist::split(kernel, self.fresh) {
             return Steps::Staged(Box::new(staged));
         }
         if let Some(moves) = partition::split(kernel, self.types, self.fresh) {

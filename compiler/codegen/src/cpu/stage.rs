@@ -13,6 +13,7 @@
 //! wait for a call. Where checks have to wait, a strip in which one fails is left to code for one element after the other, which finds what
 //! fails first: so it is a map, which may be done once more.
 
+use super::branches::without_branches;
 use super::emit::Unsupported;
 use super::fresh::Fresh;
 use super::kernel::{KernelEmitter, Role};
@@ -21,7 +22,7 @@ use super::schedule::Scheduled;
 use super::strips::{Buffer, Scalar};
 use crate::free::for_each_use;
 use cranelift::prelude::*;
-use par_ir::core::{Body, Exp, Stm};
+use par_ir::core::{Body, Exp, Param, Stm};
 use par_ir::effects::Effects;
 use par_ir::flat::{Kernel, KernelKind, Out};
 use par_ir::prim::PrimOp;
@@ -66,6 +67,11 @@ pub fn split(kernel: &Kernel, fresh: &Fresh) -> Option<Staged> {
         // It uses what the body has bound at the position, which a later stage does not find.
         return None;
     }
+    let straight = without_branches(&kernel.body).map(|body| Kernel { body, ..kernel.clone() });
+    straight.and_then(|kernel| cut(&kernel, fresh)).or_else(|| cut(kernel, fresh))
+}
+
+fn cut(kernel: &Kernel, fresh: &Fresh) -> Option<Staged> {
     let cut = Cut::new(kernel, fresh)?;
     let stages: Vec<Stage> = (0..cut.last).map(|level| cut.stage(level)).collect();
     let buffers: usize = stages.iter().map(|s| s.stored.len() + s.calls.len()).sum();
@@ -76,6 +82,42 @@ pub fn split(kernel: &Kernel, fresh: &Fresh) -> Option<Staged> {
 }
 
 impl Staged {
+    /// A kernel whose results are all computed in a stage; none if that may not be, or there is nothing to compute.
+    pub fn results_first(kernel: &Kernel, fresh: &Fresh) -> Option<Staged> {
+        let reads = kernel.body.stms.iter().filter(|s| reads_position(s, kernel.pos));
+        let reads: Vec<&Stm> = reads.collect();
+        let is_read = |v: &Var| reads.iter().any(|s| s.pat[0].var == *v);
+        let used: Vec<Var> = kernel.body.results.iter().filter_map(|a| a.var()).collect();
+        let mut params: Vec<Param> = Vec::new();
+        for p in kernel.body.stms.iter().flat_map(|s| &s.pat) {
+            if used.contains(&p.var) && !is_read(&p.var) {
+                params.push(p.clone());
+            }
+        }
+        let buffer = |p: &Param| Scalar { var: fresh.var("buffer"), prim: p.ty.prim() };
+        let stored: Vec<Scalar> = params.iter().map(buffer).collect();
+        let computed = Kernel {
+            kind: KernelKind::Map(stored.iter().map(|s| Out::Elem(s.prim)).collect()),
+            prologue: vec![],
+            body: Body {
+                stms: kernel.body.stms.clone(),
+                results: params.iter().map(|p| Atom::Var(p.var)).collect(),
+            },
+            ..kernel.clone()
+        };
+        let again = |(p, s): (&Param, &Scalar)| Stm {
+            pat: vec![p.clone()],
+            exp: Exp::Index(s.var, vec![Atom::Var(kernel.pos)]),
+            span: Default::default(),
+        };
+        let mut stms: Vec<Stm> = params.iter().zip(&stored).map(again).collect();
+        stms.extend(reads.iter().filter(|s| used.contains(&s.pat[0].var)).map(|s| (*s).clone()));
+        let last = Kernel { body: Body { stms, results: kernel.body.results.clone() }, ..kernel.clone() };
+        let fits = !stored.is_empty() && stored.len() <= tuning::STAGE_BUFFERS;
+        let stage = Stage { kernel: computed, stored, calls: vec![] };
+        fits.then(|| Staged { stages: vec![stage], last, checks_late: false })
+    }
+
     /// The kernels of the stages, with that which remains if it is a map, and all buffers.
     pub fn parts(&self) -> (Vec<&Kernel>, Vec<Scalar>) {
         let last = matches!(self.last.kind, KernelKind::Map(_)).then_some(&self.last);
@@ -301,7 +343,7 @@ impl<'k> Cut<'k> {
 }
 
 /// The function and argument of a statement that the runtime can do on strips.
-fn call(stm: &Stm) -> Option<(Function, Var)> {
+pub fn call(stm: &Stm) -> Option<(Function, Var)> {
     match &stm.exp {
         Exp::Prim(PrimOp::Un(op, Prim::F32 | Prim::F64), xs) => Some((op.function()?, xs[0].var()?)),
         _ => None,
@@ -313,7 +355,7 @@ pub fn reads_position(stm: &Stm, pos: Var) -> bool {
 }
 
 /// True if a statement may be done whatever its operands are.
-fn is_safe(stm: &Stm) -> bool {
+pub fn is_safe(stm: &Stm) -> bool {
     let is_safe_body = |body: &&Body| body.stms.iter().all(is_safe);
     match &stm.exp {
         Exp::Atom(_) => true,

@@ -2,6 +2,8 @@
 
 use super::Group;
 use super::class::Class;
+use super::cost::WIDEST;
+use super::shift::Shift;
 use super::value::{Form, Lanes};
 use crate::cpu::emit::{Base, Unsupported, args};
 use cranelift::prelude::*;
@@ -46,6 +48,7 @@ impl Group<'_, '_> {
             Exp::Check { cond, kind, args } => {
                 match self.e.ranges.checked(cond, kind, args) {
                     Some((i, n)) if self.active.is_none() => self.check_range(cond, &i, &n)?,
+                    Some((i, n)) => self.check_vectors(cond, &i, &n)?,
                     _ => self.check(cond)?,
                 }
                 vec![]
@@ -99,8 +102,11 @@ impl Group<'_, '_> {
         {
             return Ok(x);
         }
-        if !self.classes.is_by_lane(op, var) {
-            return Ok(self.on_vectors(op, &operands));
+        if !self.classes.is_by_lane(op, xs, var) {
+            return Ok(match Shift::of(op, xs) {
+                Some(shift) => shift.apply(self, &operands[0]),
+                None => self.on_vectors(op, &operands),
+            });
         }
         let lanes = self.by_lane(op, &operands, divisor);
         if self.classes.is_apart(var) {
@@ -113,6 +119,11 @@ impl Group<'_, '_> {
     /// A check that fails in a lane that is here fails once more in scalar code, which says where.
     fn check(&mut self, cond: &Atom) -> Result<(), Unsupported> {
         let cond = self.atom(cond)?;
+        self.check_lanes(cond);
+        Ok(())
+    }
+
+    fn check_lanes(&mut self, cond: Lanes) {
         let ok = match (&cond, self.active.clone()) {
             (Lanes::Same(ok), _) => *ok,
             (_, None) => self.all(&cond),
@@ -123,13 +134,26 @@ impl Group<'_, '_> {
             }
         };
         self.stay_if(ok);
-        Ok(())
+    }
+
+    /// A check whether an index in vectors is in a range: one comparison of unsigned numbers, where there is such.
+    fn check_vectors(&mut self, cond: &Atom, i: &Atom, n: &Atom) -> Result<(), Unsupported> {
+        match (self.atom(i)?, self.atom(n)?) {
+            (Lanes::Vector(indices), Lanes::Same(n)) if self.bytes == WIDEST => {
+                let limit = self.splat(n, 1)[0];
+                let below = |x| self.e.b.ins().icmp(IntCC::UnsignedLessThan, x, limit);
+                let below = Lanes::Vector(indices.into_iter().map(below).collect());
+                self.check_lanes(below);
+                Ok(())
+            }
+            _ => self.check(cond),
+        }
     }
 
     /// A check whether an index is in a range, where all lanes are here.
     fn check_range(&mut self, cond: &Atom, i: &Atom, n: &Atom) -> Result<(), Unsupported> {
         let (Lanes::Apart(indices), Lanes::Same(n)) = (self.atom(i)?, self.atom(n)?) else {
-            return self.check(cond);
+            return self.check_vectors(cond, i, n);
         };
         let ok = match self.row(i) {
             Some(row) => self.row_below(row, n),

@@ -7,8 +7,11 @@
 //! k = conv x              Each, and apart: one scalar a lane, because it is an index
 //! y = ys[k]               Each       gathered
 //! ```
+//!
+//! Indices may be kept in vectors instead ([`Indices`]), from where the processor gathers.
 
 use super::prim;
+use super::shift::Shift;
 use par_ir::core::{Body, Exp, Lambda, LoopForm, Param, Stm};
 use par_ir::prim::{BinOp, PrimOp, UnOp};
 use par_ir::tuning;
@@ -28,6 +31,15 @@ pub enum Class {
     Each,
 }
 
+/// Where indices are kept that differ between lanes in any way.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Indices {
+    /// In scalar registers, with all that they are computed from: they come from memory, mostly.
+    Apart,
+    /// In vectors, as other numbers: much is computed of them, as in a search.
+    InVectors,
+}
+
 /// Rounds after which the classes of loop variables are settled, since a class only ever grows.
 const ROUNDS: usize = 3;
 
@@ -43,12 +55,12 @@ pub struct Classes {
 
 impl Classes {
     /// Of a body at positions that grow by a step from lane to lane.
-    pub fn new((pos, step): (Var, i64), body: &Body) -> Classes {
+    pub fn new((pos, step): (Var, i64), body: &Body, indices: Indices) -> Classes {
         let mut classes = Classes::default();
         classes.of.insert(pos, Class::Steps(step));
         classes.body(body);
         body.bound().iter().for_each(|v| _ = classes.divisors.remove(v));
-        while classes.indices(body) {}
+        while indices == Indices::Apart && classes.indices(body) {}
         classes.flags(body);
         classes
     }
@@ -268,8 +280,13 @@ impl Classes {
     }
 
     /// Whether a statement's operator is done lane by lane.
-    pub fn is_by_lane(&self, op: PrimOp, var: Var) -> bool {
-        self.is_apart(var) || !prim::has_form(op)
+    pub fn is_by_lane(&self, op: PrimOp, operands: &[Atom], var: Var) -> bool {
+        self.is_apart(var) || !(prim::has_form(op) || Shift::of(op, operands).is_some())
+    }
+
+    /// True if there are variables that are kept as scalars.
+    pub fn has_apart(&self) -> bool {
+        !self.apart.is_empty()
     }
 }
 

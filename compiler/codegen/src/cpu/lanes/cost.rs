@@ -1,17 +1,22 @@
 //! Whether a body is worth doing on groups of positions, and on how many at a time.
 
-use super::class::{Class, Classes};
+use super::class::{Class, Classes, Indices};
+use super::shift::Shift;
 use crate::cpu::emit::clif_type;
 use crate::free::for_each_use;
 use par_ir::core::{Body, Exp, LoopForm, Stm};
 use par_ir::prim::{BinOp, PrimOp, UnOp};
 use par_ir::tuning;
+use par_ir::ty::Atom;
 use par_ir::{Prim, Var};
 use par_runtime::op::call::is_call;
 use std::collections::HashSet;
 
 /// Bytes of the vector registers that every processor has.
 pub const BYTES: usize = 16;
+
+/// Bytes of the widest vector registers that any processor has.
+pub const WIDEST: usize = 64;
 
 /// A group: its lanes, and the registers that it takes.
 #[derive(Clone, Copy)]
@@ -57,10 +62,44 @@ impl Setting {
     }
 }
 
-/// The size of a group, if groups pay.
+/// Classes of variables, with the size of a group, if groups pay: `classes` are those with indices in a place.
 ///
-/// Sums of floats depend on the number of lanes, which therefore is the same on every processor.
-pub fn size(classes: &Classes, bodies: &[&Body], setting: Setting) -> Option<Size> {
+/// Sums of floats depend on the number of lanes and on whether there are groups, which therefore are the same on every processor.
+pub fn choose(
+    classes: impl Fn(Indices) -> Classes,
+    bodies: &[&Body],
+    setting: Setting,
+) -> Option<(Classes, Size)> {
+    let apart = classes(Indices::Apart);
+    let found = size(&apart, bodies, setting, false);
+    let may_gather = setting.width > BYTES && apart.has_apart() && (setting.is_exact || found.is_some());
+    let gathering = may_gather.then(|| classes(Indices::InVectors)).and_then(|classes| {
+        let found = size(&classes, bodies, setting, true)?;
+        Some((classes, found))
+    });
+    match (found, gathering) {
+        (Some(found), Some((classes, other))) if other.is_cheaper(found) => Some((classes, other.size)),
+        (Some(found), _) => Some((apart, found.size)),
+        (None, other) => other.map(|(classes, found)| (classes, found.size)),
+    }
+}
+
+/// A size, and what a group of it costs.
+#[derive(Clone, Copy)]
+struct Priced {
+    size: Size,
+    cost: usize,
+}
+
+impl Priced {
+    /// By position.
+    fn is_cheaper(self, other: Priced) -> bool {
+        self.cost.saturating_mul(other.size.lanes) < other.cost.saturating_mul(self.size.lanes)
+    }
+}
+
+/// The size of a group, if groups pay.
+fn size(classes: &Classes, bodies: &[&Body], setting: Setting, gathers: bool) -> Option<Priced> {
     let Setting { waits, is_ragged, is_exact, width } = setting;
     let mut shape = Shape { classes, widest: 0, stms: 0, loops: false };
     bodies.iter().for_each(|b| shape.body(b));
@@ -83,7 +122,12 @@ pub fn size(classes: &Classes, bodies: &[&Body], setting: Setting) -> Option<Siz
     };
     // One vector of bytes is full, more of them are half full: where paths meet, masks are wider.
     let widest = shape.widest.max(registers.min(2));
-    let bytes = if is_exact { (registers * BYTES).max(width) } else { tuning::LANES_SUMS };
+    let bytes = match is_exact {
+        // Gathers take their time: two of them can be under way.
+        true if shape.loops && gathers => registers * width,
+        true => (registers * BYTES).max(width),
+        false => tuning::LANES_SUMS,
+    };
     let mut lanes = (bytes / widest).max(4);
     if bodies.len() == 1 && !shape.loops {
         let apart = shape.live(bodies[0], &HashSet::new(), &|v| shape.is_by_lane(v));
@@ -92,7 +136,9 @@ pub fn size(classes: &Classes, bodies: &[&Body], setting: Setting) -> Option<Siz
         }
     }
     let size = Size { lanes, bytes: width };
-    let pricing = Pricing { classes, size, masked: false };
+    // Whether there are groups must not depend on the processor, if results do.
+    let priced = if is_exact { size } else { Size { bytes: BYTES, ..size } };
+    let pricing = Pricing { classes, size: priced, masked: false };
     let mut total = pricing.body(bodies[0]);
     for op in &bodies[1..] {
         let cost = pricing.body(op);
@@ -100,7 +146,7 @@ pub fn size(classes: &Classes, bodies: &[&Body], setting: Setting) -> Option<Siz
     }
     let is_ragged = is_ragged && bodies.len() > 1;
     let less = if is_ragged { tuning::LANES_LESS_RAGGED } else { tuning::LANES_LESS };
-    (10 * total.group < less * total.single).then_some(size)
+    (10 * total.group < less * total.single).then_some(Priced { size, cost: total.group })
 }
 
 impl Cost {
@@ -112,6 +158,22 @@ impl Cost {
     fn times(self, n: usize) -> Cost {
         Cost { group: self.group.saturating_mul(n), single: self.single.saturating_mul(n) }
     }
+}
+
+/// Whether elements of a type are gathered by indices in registers of so many bytes.
+pub fn gathers(p: Prim, bytes: usize) -> bool {
+    bytes > BYTES && matches!(p.size(), 4 | 8)
+}
+
+fn is_shift(op: PrimOp) -> bool {
+    matches!(op, PrimOp::Bin(BinOp::Shl | BinOp::Shr | BinOp::Lshr, _))
+}
+
+/// Whether the processor shifts every lane of a register by a count of its own.
+pub fn shifts_by_lane(op: PrimOp, bytes: usize) -> bool {
+    let PrimOp::Bin(op, p) = op else { return false };
+    let is_signed_long = op == BinOp::Shr && p.is_signed() && p.size() == 8;
+    bytes > BYTES && p.size() >= 4 && (!is_signed_long || bytes == WIDEST)
 }
 
 /// Bytes that a scalar takes in a vector.
@@ -207,11 +269,15 @@ impl Pricing<'_> {
         let n = self.size.lanes;
         let each = self.classes.var(p.var) == Class::Each;
         match &stm.exp {
-            Exp::Prim(op, _) if each => self.prim(*op, p.var).times(weight(*op)),
+            Exp::Prim(op, xs) if each => self.prim(*op, xs, p.var).times(weight(*op, xs)),
             Exp::Index(_, index) if each => {
-                let in_a_row = self.classes.atom(&index[0]) == Class::Steps(1);
+                let class = self.classes.atom(&index[0]);
+                let in_a_row = class == Class::Steps(1);
+                let in_vectors =
+                    class == Class::Each && !index[0].var().is_some_and(|v| self.classes.is_apart(v));
                 let group = match (in_a_row, self.classes.is_apart(p.var)) {
                     (true, false) if self.masked => 2 + self.registers(p.ty.prim()),
+                    _ if in_vectors && self.gathers(p.ty.prim()) => tuning::LANES_GATHER * n,
                     // Lanes that are not here must not read: a choice per lane.
                     _ if self.masked => 5 * n,
                     (true, false) => self.registers(p.ty.prim()),
@@ -222,14 +288,30 @@ impl Pricing<'_> {
             }
             Exp::If { cond, then, other } => self.branch(self.classes.atom(cond), then, other),
             Exp::Loop { form, body, .. } => self.repeat(form, body),
-            Exp::Prim(op, _) => Cost { group: 1, single: n }.times(weight(*op)),
+            Exp::Prim(op, xs) => Cost { group: 1, single: n }.times(weight(*op, xs)),
             _ => Cost { group: 1, single: n },
         }
     }
 
-    fn prim(&self, op: PrimOp, var: Var) -> Cost {
+    /// Whether the processor gathers elements of a type.
+    fn gathers(&self, p: Prim) -> bool {
+        gathers(p, self.size.bytes)
+    }
+
+    /// Whether lanes read at places of their own.
+    fn gathers_in(&self, body: &Body) -> bool {
+        body.stms.iter().any(|s| match &s.exp {
+            Exp::Index(_, index) => self.classes.atom(&index[0]) == Class::Each,
+            e => e.own_bodies().into_iter().any(|b| self.gathers_in(b)),
+        })
+    }
+
+    fn prim(&self, op: PrimOp, xs: &[Atom], var: Var) -> Cost {
         let n = self.size.lanes;
-        let group = match (self.classes.is_by_lane(op, var), self.classes.is_apart(var)) {
+        let counts_differ = xs.get(1).is_some_and(|count| self.classes.atom(count) != Class::Same);
+        let by_lane = self.classes.is_by_lane(op, xs, var)
+            || counts_differ && is_shift(op) && !shifts_by_lane(op, self.size.bytes);
+        let group = match (by_lane, self.classes.is_apart(var)) {
             (false, _) => op.operands().into_iter().map(|p| self.registers(p)).max().unwrap_or(1),
             (true, true) => n,
             (true, false) if is_call(op) => n,
@@ -251,21 +333,27 @@ impl Pricing<'_> {
     }
 
     fn repeat(&self, form: &LoopForm, body: &Body) -> Cost {
-        let (together, test) = match form {
-            LoopForm::For { bound, .. } => (self.classes.atom(bound) == Class::Same, Cost::default()),
-            LoopForm::While(cond) => (self.classes.atom(&cond.results[0]) == Class::Same, self.body(cond)),
+        let (together, test, waiting) = match form {
+            LoopForm::For { bound, .. } => {
+                (self.classes.atom(bound) == Class::Same, Cost::default(), tuning::LANES_WAITING_COUNTED)
+            }
+            LoopForm::While(cond) => {
+                (self.classes.atom(&cond.results[0]) == Class::Same, self.body(cond), tuning::LANES_WAITING)
+            }
         };
         let mut cost = self.body(body).plus(test);
         if !together {
-            cost.group = cost.group * tuning::LANES_WAITING / 16 + body.results.len();
+            let waiting = if self.gathers_in(body) { waiting } else { tuning::LANES_WAITING };
+            cost.group = cost.group * waiting / 16 + body.results.len();
         }
         cost.times(tuning::LANES_ITERATIONS)
     }
 }
 
 /// What an operator takes longer than an addition, on vectors as well.
-fn weight(op: PrimOp) -> usize {
+fn weight(op: PrimOp, xs: &[Atom]) -> usize {
     match op {
+        _ if Shift::of(op, xs).is_some() => 1,
         PrimOp::Bin(BinOp::Div, p) if p.is_float() => 5,
         PrimOp::Bin(BinOp::Div | BinOp::Mod | BinOp::Quot | BinOp::Rem, _) => 10,
         PrimOp::Un(UnOp::Sqrt | UnOp::Recip | UnOp::Rsqrt, _) => 5,

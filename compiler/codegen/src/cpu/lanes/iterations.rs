@@ -64,7 +64,6 @@ pub fn iterations(
     let arrays: Vec<Var> = params.iter().map(|(p, _)| p.var).collect();
     let states: Vec<Option<Var>> = arrays.iter().copied().map(Some).collect();
     let body = without_updates(&states, body).filter(is_pure)?;
-    let classes = Classes::new((*index, 1), &body);
     let none = Facts::default();
     let access = Access::along(*index, &body, &none);
     let mut affine = Affine::new(&access, *index, fresh);
@@ -72,7 +71,8 @@ pub fn iterations(
     let reads = reads(&arrays, &body, &mut affine)?;
     let indices = affine.stms;
     let bodies = [&body];
-    let size = cost::size(&classes, &bodies, Setting::of_map(width))?;
+    let classes = |indices| Classes::new((*index, 1), &body, indices);
+    let (classes, size) = cost::choose(classes, &bodies, Setting::of_map(width))?;
     let plan = Plan { size, used: used(&bodies), classes, body, reduction: None };
     Some(Iterations { index: *index, plan, arrays, writes, reads, indices })
 }

@@ -1,7 +1,7 @@
 //! Reading and writing the elements of a group.
 
 use super::Group;
-use super::cost::{BYTES, width};
+use super::cost::{BYTES, gathers, width};
 use super::value::{Form, Lanes, vector_of};
 use crate::cpu::convert::bits;
 use crate::cpu::emit::{Base, Unsupported, args, clif_type, input, output};
@@ -24,8 +24,43 @@ impl Group<'_, '_> {
                 Ok(self.load_active_row(base, first, &active))
             }
             (Lanes::Steps(first, 1), None) if !apart => Ok(self.load_row(base, first)),
+            (Lanes::Vector(indices), active) if !apart && gathers(base.prim, self.bytes) => {
+                Ok(self.gather_registers(base, &indices, active.as_ref()))
+            }
             (index, active) => Ok(self.gather_lanes(base, &index, active.as_ref(), apart)),
         }
+    }
+
+    /// The elements at indices in registers, by the processor's own gathers. Lanes that are not active read nothing.
+    fn gather_registers(&mut self, base: Base, indices: &[Value], active: Option<&Lanes>) -> Lanes {
+        let ty = vector_of(clif_type(base.prim));
+        let used = self.used_longs();
+        let masks = match active {
+            None => vec![used; indices.len()],
+            Some(active) => {
+                let masks = self.mask(active, Some(8));
+                // Lanes of a register that is not full are never active.
+                let is_full = self.lanes * 8 >= self.bytes;
+                masks.into_iter().map(|m| if is_full { m } else { self.e.b.ins().band(m, used) }).collect()
+            }
+        };
+        let mut parts: Vec<Value> = Vec::new();
+        for (index, mask) in indices.iter().zip(masks) {
+            parts.push(self.e.gather(base.address, *index, mask, ty));
+        }
+        if base.prim.size() == 8 {
+            return Lanes::Vector(parts);
+        }
+        let halves = parts.chunks(2).map(|c| if let [a, b] = c { self.concat(*a, *b, 8, ty) } else { c[0] });
+        Lanes::Vector(halves.collect())
+    }
+
+    /// The lanes of 64 bits that belong to positions, as a mask.
+    fn used_longs(&mut self) -> Value {
+        let used = self.lanes * 8;
+        let bytes: Vec<u8> = (0..self.bytes).map(|i| if i < used { 0xff } else { 0 }).collect();
+        let constant = self.e.b.func.dfg.constants.insert(bytes.into());
+        self.e.b.ins().vconst(types::I64X2, constant)
     }
 
     /// The elements from `first` in the lanes that are here, of which there is one at least; anything in the others. What one lane may read

@@ -35,6 +35,7 @@ mod operator;
 mod prim;
 mod reduce;
 mod segments;
+mod shift;
 mod steps;
 mod value;
 
@@ -43,7 +44,7 @@ use super::kernel::KernelInfo;
 use crate::free::for_each_use;
 use body::Row;
 use class::Classes;
-pub use cost::BYTES;
+pub use cost::{BYTES, WIDEST};
 use cost::{Setting, Size};
 use cranelift::prelude::*;
 pub use iterations::iterations;
@@ -132,8 +133,8 @@ pub fn plan(info: &KernelInfo, width: usize) -> Option<Plan> {
         _ => return None,
     };
     let Some(op) = op else {
-        let classes = Classes::new((kernel.pos, 1), &body);
-        let size = cost::size(&classes, &[&body], Setting::of_map(width))?;
+        let classes = |indices| Classes::new((kernel.pos, 1), &body, indices);
+        let (classes, size) = cost::choose(classes, &[&body], Setting::of_map(width))?;
         return Some(Plan { used: used(&[&body]), classes, size, body, reduction: None });
     };
     let reduction = Reduction::new(op)?;
@@ -142,8 +143,10 @@ pub fn plan(info: &KernelInfo, width: usize) -> Option<Plan> {
     }
     let step = if reduction.in_order { tuning::LANES_RUN } else { 1 };
     let combined = reduction.body(op);
-    let classes =
-        Classes::new((kernel.pos, step), &body).with_operator(op, &reduction.kept(), &combined, &body);
+    let classes = |indices| {
+        let classes = Classes::new((kernel.pos, step), &body, indices);
+        classes.with_operator(op, &reduction.kept(), &combined, &body)
+    };
     let setting = Setting {
         waits: if reduction.is_own() { 1 } else { tuning::LANES_CHAIN },
         is_ragged: kernel.space.is_ragged(),
@@ -151,7 +154,7 @@ pub fn plan(info: &KernelInfo, width: usize) -> Option<Plan> {
         width,
     };
     let bodies = [&body, &combined];
-    let size = cost::size(&classes, &bodies, setting)?;
+    let (classes, size) = cost::choose(classes, &bodies, setting)?;
     Some(Plan { used: used(&bodies), classes, size, body, reduction: Some(Rc::new(reduction)) })
 }
 

@@ -2,11 +2,12 @@
 
 use super::Group;
 use super::convert;
-use super::cost::width;
+use super::cost::{shifts_by_lane, width};
 use super::value::{Lanes, vector_of};
 use crate::cpu::emit::clif_type;
 use crate::cpu::half;
 use crate::cpu::primop::{float_condition, int_condition};
+use crate::cpu::wide::LaneShift;
 use cranelift::prelude::*;
 use par_ir::prim::{BinOp, CmpOp, PrimOp, SpecialOp, UnOp};
 use par_ir::{Prim, Scalar};
@@ -40,6 +41,17 @@ pub fn apply(s: &mut Group, op: PrimOp, xs: &[Lanes]) -> Lanes {
     match op {
         PrimOp::Bin(op @ (BinOp::Shl | BinOp::Shr | BinOp::Lshr), p) => match &xs[1] {
             Lanes::Same(count) => shift(s, op, p, &xs[0], *count),
+            _ if shifts_by_lane(PrimOp::Bin(op, p), s.bytes) => {
+                let (numbers, counts) = (s.vector(&xs[0], p), s.vector(&xs[1], p));
+                let shifts_signs = op == BinOp::Shr && p.is_signed();
+                let by = match op {
+                    BinOp::Shl => LaneShift::Left,
+                    _ if shifts_signs => LaneShift::RightSigned,
+                    _ => LaneShift::Right,
+                };
+                let registers = numbers.into_iter().zip(counts);
+                Lanes::Vector(registers.map(|(x, n)| s.e.shift_lanes(by, x, n)).collect())
+            }
             _ => s.by_lane(PrimOp::Bin(op, p), xs, None),
         },
         PrimOp::Select(p) => s.blend(&xs[0], &xs[1], &xs[2], p, false),

@@ -141,7 +141,7 @@ impl Group<'_, '_> {
     }
 
     /// The first parts of two registers, each of so many of the 16 bytes that a type has.
-    fn concat(&mut self, a: Value, b: Value, bytes: usize, ty: Type) -> Value {
+    pub fn concat(&mut self, a: Value, b: Value, bytes: usize, ty: Type) -> Value {
         let chosen = std::array::from_fn(|i| (i % (2 * bytes) / bytes * 16 + i % bytes) as u8);
         self.shuffle(a, b, chosen, ty)
     }

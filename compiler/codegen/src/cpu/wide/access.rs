@@ -87,6 +87,9 @@ impl Select<'_> {
     pub fn call(&mut self, inst: ir::Inst, func_ref: FuncRef) -> Result<(), Unsupported> {
         const GENERAL: [u8; 6] = [7, 6, 2, 1, 8, 9];
         let callee = &self.func.dfg.ext_funcs[func_ref];
+        if let ExternalName::TestCase(name) = &callee.name {
+            return self.own_operator(inst, name.raw());
+        }
         let signature = &self.func.dfg.signatures[callee.signature];
         let ExternalName::User(name) = callee.name else { return Err("a call of no function".into()) };
         let results = self.func.dfg.inst_results(inst).to_vec();

@@ -5,7 +5,7 @@ use super::inst::{Condition, Inst, Source, View};
 use super::select::{Select, Unsupported};
 use cranelift::prelude::*;
 use cranelift_codegen::ir::condcodes::CondCode;
-use cranelift_codegen::ir::{self, InstructionData, Opcode};
+use cranelift_codegen::ir::{self, Opcode};
 use iced_x86::Code;
 use regalloc2::{RegClass, VReg};
 
@@ -57,21 +57,6 @@ impl Select<'_> {
             self.three(code, view, d, result, ones);
         }
         Ok(())
-    }
-
-    /// True if all bits of each lane are equal.
-    pub fn is_mask(&self, v: ir::Value, lane: u32) -> bool {
-        let v = self.root(v);
-        let fits = self.ty(v).is_vector() && self.ty(v).lane_type().bytes() == lane;
-        match self.definition(v) {
-            Some(InstructionData::IntCompare { .. } | InstructionData::FloatCompare { .. }) => fits,
-            Some(InstructionData::Unary { opcode: Opcode::Bnot, arg }) => self.is_mask(arg, lane),
-            Some(InstructionData::Binary { opcode, args: [x, y] }) => {
-                use Opcode::*;
-                matches!(opcode, Band | Bor | Bxor) && self.is_mask(x, lane) && self.is_mask(y, lane)
-            }
-            _ => false,
-        }
     }
 
     /// Lanes of `x` where the mask is set, else of `y`.

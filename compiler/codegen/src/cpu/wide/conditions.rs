@@ -14,6 +14,11 @@ impl Select<'_> {
         let v = self.func.dfg.resolve_aliases(v);
         if self.is_here(v) {
             match self.definition(v) {
+                Some(InstructionData::IntCompare { args: [x, zero], cond: IntCC::Equal, .. })
+                    if self.int(zero) == Some(0) && self.is_condition(x) =>
+                {
+                    return Ok(self.condition(inst, x)?.inverse());
+                }
                 Some(InstructionData::IntCompare { args: [x, y], cond, .. }) if !self.ty(x).is_vector() => {
                     return self.compare(inst, x, y, cond);
                 }
@@ -39,6 +44,12 @@ impl Select<'_> {
             &[x, x],
         );
         Ok(Condition::NOT_EQUAL)
+    }
+
+    /// True if a bool is computed here, by what leaves flags.
+    fn is_condition(&self, v: ir::Value) -> bool {
+        let definition = self.definition(v).filter(|_| self.is_here(v));
+        matches!(definition, Some(InstructionData::Unary { opcode: Opcode::VanyTrue | Opcode::VallTrue, .. }))
     }
 
     pub fn compare(

@@ -10,6 +10,7 @@
 
 use super::alloc::{SAVED, View as Allocated};
 use super::inst::{Arg, Flow, Inst, Lowered, Memory, Step, View};
+use super::values::view_of;
 use iced_x86::{Code, Encoder, Instruction, OpKind, Register};
 use regalloc2::{Allocation, Block as RaBlock, Edit, Function, InstOrEdit, Output, RegClass};
 
@@ -342,9 +343,17 @@ impl Encode<'_> {
             Some(at) => (name(at)?, memory.offset),
             None => (Register::RSP, self.spilled + memory.offset),
         };
-        let index = memory.index.map(|(at, scale)| name(at).map(|r| (r, scale))).transpose()?;
+        let index = memory.index.map(|(at, scale)| self.index(allocs[at as usize]).map(|r| (r, scale)));
+        let index = index.transpose()?;
         self.set_memory(i, n, base, index, offset as i64);
         Ok(())
+    }
+
+    /// The register of an index, or of one for each lane.
+    fn index(&self, a: Allocation) -> Result<Register, Failure> {
+        let is_vector = a.as_reg().is_some_and(|r| r.class() == RegClass::Float);
+        let view = if is_vector { view_of(self.code.width) } else { View::Q };
+        register(a, view).ok_or_else(|| "an address in memory".into())
     }
 
     fn finish(mut self) -> Result<Encoded, Failure> {

@@ -1,7 +1,7 @@
 //! Mask registers: at 512 bits a comparison leaves a bit per lane in one.
 //!
-//! What is made of comparisons stays in mask registers as long as choices and tests are all that use it; a vector is made of it where
-//! one is asked for, and a mask of a vector (a parameter of a loop) by the highest bits of its lanes.
+//! What is made of comparisons stays in mask registers as long as choices and tests are all that use it, in parameters of blocks as
+//! well; a vector is made of it where one is asked for, and a mask of a vector by the highest bits of its lanes.
 
 use super::codes::{self, Row};
 use super::compare::predicate;
@@ -12,6 +12,14 @@ use cranelift_codegen::ir::{self, InstructionData, Opcode};
 use iced_x86::Code;
 use regalloc2::{RegClass, VReg};
 
+/// Bytes of the lanes of masks that are made of two with longer lanes.
+const NARROWED: u32 = 4;
+
+/// True for the choice of every other lane of 32 bits, of two registers.
+fn is_even(mask: &[u8]) -> bool {
+    mask.iter().enumerate().all(|(i, m)| *m as usize == (i / 4) * 8 + i % 4)
+}
+
 impl Select<'_> {
     /// True if a value has a mask register of its own.
     pub fn has_mask(&self, v: ir::Value, lane: u32) -> bool {
@@ -21,6 +29,9 @@ impl Select<'_> {
     /// The mask of a value whose lanes have so many bytes.
     pub fn mask(&mut self, v: ir::Value, lane: u32) -> Result<VReg, Unsupported> {
         let v = self.root(v);
+        if let Some(bytes) = self.bytes(v) {
+            return Ok(self.mask_constant(&bytes, lane));
+        }
         if self.has_mask(v, lane) {
             let next = self.masks[v].unwrap_or_else(|| self.fresh(RegClass::Vector));
             self.masks[v] = Some(next);
@@ -42,10 +53,32 @@ impl Select<'_> {
         Ok(d)
     }
 
+    /// A mask that is known.
+    fn mask_constant(&mut self, bytes: &[u8], lane: u32) -> VReg {
+        let lanes = bytes.chunks(lane as usize).enumerate();
+        let bits = lanes.fold(0u64, |bits, (i, x)| bits | ((x[x.len() - 1] >> 7) as u64) << i);
+        let (k, r) = (self.fresh(RegClass::Vector), self.fresh(RegClass::Int));
+        self.int_constant(r, bits as i64);
+        self.flags_in_mask(k, r);
+        k
+    }
+
+    /// The bits of a general register.
+    fn flags_in_mask(&mut self, k: VReg, r: VReg) {
+        let mut inst = Inst::new();
+        let k = inst.def(k, View::K);
+        let r = inst.using(r, View::Q);
+        inst.step(Code::VEX_Kmovq_kr_r64, &[k, r]);
+        self.now.push(inst);
+    }
+
     /// Computes a mask, and the vector of it if that is asked for.
     pub fn masks(&mut self, result: ir::Value, data: InstructionData) -> Result<(), Unsupported> {
         let k = self.masks[result].unwrap_or_else(|| self.fresh(RegClass::Vector));
-        let lane = self.ty(result).lane_type().bytes();
+        let lane = match data {
+            InstructionData::Shuffle { .. } => NARROWED,
+            _ => self.ty(result).lane_type().bytes(),
+        };
         match data {
             InstructionData::IntCompare { args, cond, .. } => self.compare_ints(k, args, cond)?,
             InstructionData::FloatCompare { args: [x, y], cond, .. } => {
@@ -65,12 +98,141 @@ impl Select<'_> {
             InstructionData::Binary { opcode, args: [x, y] } => {
                 self.combine_masks(opcode, k, lane, [x, y])?
             }
+            InstructionData::Unary { opcode: Opcode::SwidenLow, arg } => {
+                let x = self.mask(arg, lane / 2)?;
+                let mut inst = Inst::new();
+                let to = inst.def(k, View::K);
+                let x = inst.using(x, View::K);
+                inst.step(Code::VEX_Kmovq_kr_km64, &[to, x]);
+                self.now.push(inst);
+            }
+            InstructionData::Unary { opcode: Opcode::SwidenHigh, arg } => {
+                let x = self.mask(arg, lane / 2)?;
+                let mut inst = Inst::new();
+                let to = inst.def(k, View::K);
+                let x = inst.using(x, View::K);
+                inst.step(Code::VEX_Kshiftrq_kr_kr_imm8, &[to, x, imm8((64 / lane) as u8)]);
+                self.now.push(inst);
+            }
+            InstructionData::Shuffle { args: [x, y], .. } => {
+                let (low, high) = (self.mask(x, 2 * lane)?, self.mask(y, 2 * lane)?);
+                let mut inst = Inst::new();
+                let to = inst.def(k, View::K);
+                let (high, low) = (inst.using(high, View::K), inst.using(low, View::K));
+                inst.step(Code::VEX_Kunpckbw_kr_kr_kr, &[to, high, low]);
+                self.now.push(inst);
+            }
+            InstructionData::Unary { opcode: Opcode::Splat, arg } => {
+                let r = self.reg(arg)?;
+                self.flags_in_mask(k, r);
+            }
             _ => return Err("a mask register".into()),
         }
         if let Some(d) = self.registers[result] {
             self.vector_of_mask(d, k, lane)?;
         }
         Ok(())
+    }
+
+    /// True if all bits of each lane are equal.
+    pub fn is_mask(&self, v: ir::Value, lane: u32) -> bool {
+        let v = self.root(v);
+        let fits = self.ty(v).is_vector() && self.ty(v).lane_type().bytes() == lane;
+        if let Some(bytes) = self.bytes(v).filter(|_| fits) {
+            let is_even = |x: &[u8]| x.iter().all(|b| *b == x[0] && (*b == 0 || *b == 0xff));
+            return bytes.chunks(lane as usize).all(is_even);
+        }
+        let Some(definition) = self.definition(v) else { return fits && self.mask_params.contains(&v) };
+        match definition {
+            InstructionData::IntCompare { .. } | InstructionData::FloatCompare { .. } => fits,
+            InstructionData::Unary { opcode: Opcode::Bnot, arg } => self.is_mask(arg, lane),
+            InstructionData::Unary { opcode: Opcode::SwidenLow | Opcode::SwidenHigh, arg } => {
+                fits && self.is_mask(arg, lane / 2)
+            }
+            InstructionData::Unary { opcode: Opcode::Splat, arg } => {
+                fits && lane > 1 && self.is_all_or_none(arg)
+            }
+            InstructionData::Shuffle { args: [x, y], imm, .. } => {
+                let narrows = self.func.dfg.immediates.get(imm).is_some_and(|m| is_even(m.as_slice()));
+                lane == NARROWED && narrows && self.is_mask(x, 2 * lane) && self.is_mask(y, 2 * lane)
+            }
+            InstructionData::Binary { opcode, args: [x, y] } => {
+                use Opcode::*;
+                matches!(opcode, Band | Bor | Bxor) && self.is_mask(x, lane) && self.is_mask(y, lane)
+            }
+            _ => false,
+        }
+    }
+
+    /// True if the lower 32 bits of an integer are all equal.
+    fn is_all_or_none(&self, v: ir::Value) -> bool {
+        match self.definition(self.root(v)) {
+            Some(InstructionData::Ternary { opcode: Opcode::Select, args: [_, x, y] }) => {
+                self.int(x) == Some(-1) && self.int(y) == Some(0)
+            }
+            Some(InstructionData::Unary { opcode: Opcode::Bmask, .. }) => true,
+            Some(InstructionData::Unary { opcode: Opcode::Ineg, arg }) => match self.definition(arg) {
+                Some(InstructionData::Unary { opcode: Opcode::Uextend, arg }) => matches!(
+                    self.definition(arg),
+                    Some(InstructionData::IntCompare { .. } | InstructionData::FloatCompare { .. })
+                ),
+                _ => false,
+            },
+            _ => false,
+        }
+    }
+
+    /// Finds the parameters of blocks that are masks wherever control comes from.
+    pub fn find_mask_params(&mut self) {
+        if self.width < 64 {
+            return;
+        }
+        let func = self.func;
+        let is_candidate = |v: &ir::Value| {
+            let ty = func.dfg.value_type(*v);
+            ty.is_vector() && ty.lane_type().is_int() && ty.lane_type().bytes() >= NARROWED
+        };
+        let entry = func.layout.entry_block();
+        let blocks = || func.layout.blocks().filter(|b| Some(*b) != entry);
+        self.mask_params =
+            blocks().flat_map(|b| func.dfg.block_params(b)).copied().filter(is_candidate).collect();
+        let edges = self.edges();
+        loop {
+            let is_other = |(param, arg): &&(ir::Value, ir::Value)| {
+                let lane = func.dfg.value_type(*param).lane_type().bytes();
+                self.mask_params.contains(param) && !self.is_mask(*arg, lane)
+            };
+            let others: Vec<ir::Value> = edges.iter().filter(is_other).map(|(param, _)| *param).collect();
+            if others.is_empty() {
+                return;
+            }
+            others.iter().for_each(|v| _ = self.mask_params.remove(v));
+        }
+    }
+
+    /// The parameters of blocks with what is passed for them.
+    fn edges(&self) -> Vec<(ir::Value, ir::Value)> {
+        let dfg = &self.func.dfg;
+        let mut edges = Vec::new();
+        for block in self.func.layout.blocks() {
+            let Some(last) = self.func.layout.last_inst(block) else { continue };
+            for to in dfg.insts[last].branch_destination(&dfg.jump_tables, &dfg.exception_tables) {
+                let params = dfg.block_params(to.block(&dfg.value_lists));
+                let args = to.args(&dfg.value_lists).filter_map(|a| a.as_value());
+                edges.extend(params.iter().copied().zip(args));
+            }
+        }
+        edges
+    }
+
+    /// The register of a parameter that is a mask, with its vector if that is asked for.
+    pub fn mask_param(&mut self, param: ir::Value) -> Result<VReg, Unsupported> {
+        let lane = self.ty(param).lane_type().bytes();
+        let k = self.mask(param, lane)?;
+        if let Some(d) = self.registers[param] {
+            self.vector_of_mask(d, k, lane)?;
+        }
+        Ok(k)
     }
 
     fn combine_masks(

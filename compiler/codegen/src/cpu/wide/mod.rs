@@ -24,6 +24,7 @@ mod conditions;
 mod encode;
 mod inst;
 mod masks;
+mod own;
 mod scalar;
 mod select;
 mod shapes;
@@ -38,6 +39,7 @@ use cranelift_codegen::control::ControlPlane;
 use cranelift_codegen::isa::{CallConv, OwnedTargetIsa, TargetIsa};
 use cranelift_codegen::settings::{self, Configurable};
 use cranelift_module::{FuncId, Module, ModuleReloc, ModuleRelocTarget};
+pub use own::LaneShift;
 pub use select::Unsupported;
 
 /// Compiles functions with wide vectors; what is kept from one to the next.

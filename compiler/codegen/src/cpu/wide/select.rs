@@ -11,7 +11,7 @@ use cranelift_codegen::ir::{self, BlockArg, BlockCall, Function, InstructionData
 use cranelift_codegen::isa::CallConv;
 use iced_x86::Code;
 use regalloc2::{RegClass, VReg};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// Why a function has no code here: text for the developer. Cranelift compiles it, with shorter vectors.
 pub type Unsupported = String;
@@ -24,6 +24,8 @@ pub struct Select<'f> {
     pub registers: SecondaryMap<ir::Value, Option<VReg>>,
     /// Mask registers of comparisons at 512 bits, and of what is made of them.
     pub masks: SecondaryMap<ir::Value, Option<VReg>>,
+    /// Parameters of blocks that are in mask registers.
+    pub mask_params: HashSet<ir::Value>,
     pub next: usize,
     /// Constants behind the code.
     pub pool: Vec<u8>,
@@ -41,11 +43,12 @@ pub struct Select<'f> {
 pub fn select(context: &Context, width: usize) -> Result<Lowered, Unsupported> {
     let func = &context.func;
     let (slots, stack) = stack_slots(func);
-    let select = Select {
+    let mut select = Select {
         func,
         now: Vec::new(),
         registers: SecondaryMap::new(),
         masks: SecondaryMap::new(),
+        mask_params: HashSet::new(),
         next: 0,
         pool: Vec::new(),
         constants: HashMap::new(),
@@ -54,6 +57,7 @@ pub fn select(context: &Context, width: usize) -> Result<Lowered, Unsupported> {
         block: None,
         width,
     };
+    select.find_mask_params();
     select.function(context)
 }
 
@@ -134,9 +138,11 @@ impl<'f> Select<'f> {
             reversed.extend(self.now.drain(..).rev());
         }
         for param in self.func.dfg.block_params(block) {
-            let r = self.of(*param);
+            let is_mask = self.mask_params.contains(param);
+            let r = if is_mask { self.mask_param(*param)? } else { self.of(*param) };
             result.params.push(r);
         }
+        result.insts.append(&mut self.now);
         result.insts.extend(reversed.into_iter().rev());
         Ok(result)
     }
@@ -183,7 +189,14 @@ impl<'f> Select<'f> {
     fn block_args(&mut self, to: BlockCall) -> Result<Vec<VReg>, Unsupported> {
         let args: Vec<BlockArg> = to.args(&self.func.dfg.value_lists).collect();
         let value = |a: BlockArg| a.as_value().ok_or_else(|| "a block argument".to_string());
-        args.into_iter().map(|a| self.reg(value(a)?)).collect()
+        let params = self.func.dfg.block_params(to.block(&self.func.dfg.value_lists));
+        let mut passed = Vec::new();
+        for (a, param) in args.into_iter().zip(params) {
+            let lane = self.ty(*param).lane_type().bytes();
+            let x = value(a)?;
+            passed.push(if self.mask_params.contains(param) { self.mask(x, lane)? } else { self.reg(x)? });
+        }
+        Ok(passed)
     }
 
     /// The block that a branch leads to: one of its own if values are passed or others come there.

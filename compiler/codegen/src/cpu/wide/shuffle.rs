@@ -11,7 +11,7 @@ use regalloc2::{RegClass, VReg};
 /// Restores the order of the 64 bits of two vectors that were packed in each 128 bits.
 const UNPACK: u8 = 0b11_01_10_00;
 /// Lanes 0 and 2 of both operands.
-const EVEN: u8 = 0b10_00_10_00;
+pub const EVEN: u8 = 0b10_00_10_00;
 
 impl Select<'_> {
     /// Puts what was packed in each 128 bits in the order of the lanes.

@@ -1,0 +1,158 @@
+//! Operators of wide vectors that Cranelift does not have: gathers, and shifts of every lane by a count of its own.
+//!
+//! In Cranelift's IR one is a call of a function that nobody defines, which is selected as the processor's instruction:
+//!
+//! ```text
+//! v4 = call gather(v1, v2, v3)     v4[l] = element v2[l] of the array at v1, if v3[l] is set, else 0
+//! v4 = call left(v1, v2)           v4[l] = v1[l] << v2[l], 0 if the count is the width of a lane or more
+//! ```
+//!
+//! Indices and masks of gathers have 64 bits; of elements of 32 bits there are half as many bytes, in the lower half of the result.
+
+use super::codes::{self, Row};
+use super::inst::{Address, Arg, Inst, Source, View};
+use super::select::{Select, Unsupported};
+use super::shuffle::EVEN;
+use crate::cpu::emit::Emitter;
+use cranelift::prelude::*;
+use cranelift_codegen::ir::{self, ExtFuncData, ExternalName};
+use cranelift_codegen::isa::CallConv;
+use iced_x86::Code;
+use regalloc2::{RegClass, VReg};
+
+const GATHER: &str = "gather";
+
+/// A shift of every lane by a count of its own, which is an unsigned number.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum LaneShift {
+    Left,
+    Right,
+    RightSigned,
+}
+
+impl LaneShift {
+    const ALL: [LaneShift; 3] = [LaneShift::Left, LaneShift::Right, LaneShift::RightSigned];
+
+    fn name(self) -> &'static str {
+        match self {
+            LaneShift::Left => "left",
+            LaneShift::Right => "right",
+            LaneShift::RightSigned => "right_signed",
+        }
+    }
+
+    fn row(self, lane: u32) -> Row {
+        match (self, lane) {
+            (LaneShift::Left, 4) => codes::PSLLVD,
+            (LaneShift::Left, _) => codes::PSLLVQ,
+            (LaneShift::Right, 4) => codes::PSRLVD,
+            (LaneShift::Right, _) => codes::PSRLVQ,
+            (LaneShift::RightSigned, 4) => codes::PSRAVD,
+            (LaneShift::RightSigned, _) => codes::PSRAVQ,
+        }
+    }
+}
+
+impl Emitter<'_> {
+    /// The elements of type `ty` at these indices of an array, in the lanes of a mask. There is code with wide vectors only.
+    pub fn gather(&mut self, array: Value, indices: Value, mask: Value, ty: Type) -> Value {
+        self.operator_of_wide(GATHER, &[array, indices, mask], ty)
+    }
+
+    /// Lanes shifted by as many counts. There is code with wide vectors only.
+    pub fn shift_lanes(&mut self, shift: LaneShift, x: Value, counts: Value) -> Value {
+        let ty = self.b.func.dfg.value_type(x);
+        self.operator_of_wide(shift.name(), &[x, counts], ty)
+    }
+
+    fn operator_of_wide(&mut self, name: &str, args: &[Value], ty: Type) -> Value {
+        let mut signature = Signature::new(CallConv::SystemV);
+        let types = args.iter().map(|a| AbiParam::new(self.b.func.dfg.value_type(*a)));
+        signature.params.extend(types);
+        signature.returns.push(AbiParam::new(ty));
+        let signature = self.b.import_signature(signature);
+        let name = ExternalName::testcase(name);
+        let function = ExtFuncData { name, signature, colocated: false, patchable: false };
+        let function = self.b.import_function(function);
+        let call = self.b.ins().call(function, args);
+        self.b.inst_results(call)[0]
+    }
+}
+
+impl Select<'_> {
+    /// An operator by its name.
+    pub fn own_operator(&mut self, inst: ir::Inst, name: &[u8]) -> Result<(), Unsupported> {
+        let args = self.func.dfg.inst_args(inst).to_vec();
+        let result = self.func.dfg.first_result(inst);
+        let (d, ty) = (self.of(result), self.ty(result));
+        let shift = LaneShift::ALL.into_iter().find(|s| s.name().as_bytes() == name);
+        match (shift, args.as_slice()) {
+            (Some(shift), [x, counts]) => {
+                let code = self.row(shift.row(ty.lane_type().bytes()), ty)?;
+                let (x, counts) = (self.reg(*x)?, self.source(*counts)?);
+                self.three(code, self.view(ty), d, x, counts);
+                Ok(())
+            }
+            (None, [array, indices, mask]) => {
+                self.gather(d, ty.lane_type().bytes(), [*array, *indices, *mask])
+            }
+            _ => Err("a function that nobody defines".into()),
+        }
+    }
+
+    fn gather(&mut self, d: VReg, lane: u32, [array, indices, mask]: [Value; 3]) -> Result<(), Unsupported> {
+        let (array, indices) = (self.reg(array)?, self.reg(indices)?);
+        let address = Address { base: Some(array), index: Some((indices, lane)), offset: 0 };
+        if self.width == 64 {
+            let mask = self.mask(mask, 8)?;
+            self.gather_under(d, address, mask, lane);
+            return Ok(());
+        }
+        let (code, view, mask) = match lane {
+            4 => (Code::VEX_Vgatherqps_xmm_vm64y_xmm, View::X, self.narrow_mask(mask)?),
+            _ => (Code::VEX_Vgatherqpd_ymm_vm64y_ymm, View::Y, self.reg(mask)?),
+        };
+        let mut inst = Inst::new();
+        let to = cleared(&mut inst, d, view);
+        let mask = inst.using(mask, view);
+        inst.reuse(self.fresh(RegClass::Float), mask, view);
+        let from = inst.memory(address);
+        inst.step(code, &[to, from, mask]);
+        self.now.push(inst);
+        Ok(())
+    }
+
+    /// With a bit for each lane, which is cleared when its element is there.
+    fn gather_under(&mut self, d: VReg, address: Address, mask: VReg, lane: u32) {
+        let (code, view) = match lane {
+            4 => (Code::EVEX_Vgatherqps_ymm_k1_vm64z, View::Y),
+            _ => (Code::EVEX_Vgatherqpd_zmm_k1_vm64z, View::Z),
+        };
+        let mut inst = Inst::new();
+        let to = cleared(&mut inst, d, view);
+        let under = inst.under(mask);
+        let Arg::Under(at) = under else { unreachable!("a mask to work under") };
+        inst.reuse(self.fresh(RegClass::Vector), Arg::Op(at, View::K), View::K);
+        let from = inst.memory(address);
+        inst.step(code, &[to, from, under]);
+        self.now.push(inst);
+    }
+
+    /// The mask with lanes of 32 bits of one of 256 bits.
+    fn narrow_mask(&mut self, mask: ir::Value) -> Result<VReg, Unsupported> {
+        let mask = self.reg(mask)?;
+        let (upper, narrow) = (self.upper(mask, types::I32X4), self.fresh(RegClass::Float));
+        let code = codes::SHUFPS.at(View::X).ok_or("a shuffle")?;
+        self.three_by(code, View::X, narrow, mask, Source::Reg(upper), EVEN);
+        Ok(narrow)
+    }
+}
+
+/// A result that is 0 where nothing is gathered, in a register of its own.
+fn cleared(inst: &mut Inst, d: VReg, view: View) -> Arg {
+    let to = inst.early(d, view);
+    let Arg::Op(at, _) = to else { unreachable!("a register") };
+    let x = Arg::Op(at, View::X);
+    inst.step(Code::VEX_Vxorps_xmm_xmm_xmmm128, &[x, x, x]);
+    to
+}
