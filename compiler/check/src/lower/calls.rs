@@ -151,7 +151,7 @@ impl<'p> Lower<'p> {
         for (i, (pat, arg)) in def.params.iter().zip(args).enumerate() {
             let before = places.get(i).map(|place| self.enter(*place));
             let bound = self.bind_as(pat, arg, &mut env, &|name| size_of_argument(name, def));
-            bound.map_err(|diag| self.blame_call(diag, def, self.span))?;
+            bound.map_err(|diag| self.blame_call(diag, def, before.unwrap_or(self.span)))?;
             self.span = before.unwrap_or(self.span);
         }
         self.widths.clear();
