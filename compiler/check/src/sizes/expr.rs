@@ -299,9 +299,9 @@ impl<'p> Check<'p> {
     pub(super) fn operated(&mut self, op: &str, args: &[Option<Term>], e: &'p Expr) -> Option<Term> {
         let whole = e.ty == Ty::Prim(Prim::I64);
         match (op, args) {
-            ("+", [Some(a), Some(b)]) if whole => Some(a.plus(b)?.as_written(true, a.clone(), b.clone())),
+            ("+", [Some(a), Some(b)]) if whole => Some(a.plus(b)?.spelled(true, a.clone(), b.clone())),
             ("-", [Some(a), Some(b)]) if whole => a.minus(b),
-            ("*", [Some(a), Some(b)]) if whole => Some(a.times(b)?.as_written(false, a.clone(), b.clone())),
+            ("*", [Some(a), Some(b)]) if whole => Some(a.times(b)?.spelled(false, a.clone(), b.clone())),
             ("neg", [Some(a)]) if whole => a.scaled(-1),
             _ if matches!(e.ty, Ty::Prim(p) if p.is_integer()) => {
                 let args = args.iter().cloned().collect::<Option<Vec<_>>>()?;

@@ -408,7 +408,7 @@ impl<'p> Check<'p> {
                 Dim::Is(term) if self.level_of(&term) <= level && !self.contains(&term, m) => {
                     terms.push((term, *site));
                 }
-                _ => return std::mem::replace(&mut self.metas[m as usize].any, true) != true,
+                _ => return !std::mem::replace(&mut self.metas[m as usize].any, true),
             }
         }
         let is_open = |cx: &Self, t: &Term| t.as_meta().is_some_and(|m| cx.kind(m) == Kind::Implicit);

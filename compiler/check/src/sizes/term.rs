@@ -126,7 +126,8 @@ impl Term {
             let next = match (a.peek(), b.peek()) {
                 (Some(x), Some(y)) if x.0 == y.0 => {
                     let (product, factor) = (x.0.clone(), x.1.checked_add(y.1)?);
-                    (a.next(), b.next());
+                    a.next();
+                    b.next();
                     (product, factor)
                 }
                 (Some(x), Some(y)) if x.0 < y.0 => a.next()?.clone(),
@@ -199,13 +200,13 @@ impl Term {
         }
         if let Some(written) = &self.written {
             let [a, b] = &written.parts;
-            result = result.as_written(written.is_sum, a.replaced(with)?, b.replaced(with)?);
+            result = result.spelled(written.is_sum, a.replaced(with)?, b.replaced(with)?);
         }
         Some(result)
     }
 
     /// The same, written as a sum or product of two.
-    pub(super) fn as_written(self, is_sum: bool, a: Term, b: Term) -> Term {
+    pub(super) fn spelled(self, is_sum: bool, a: Term, b: Term) -> Term {
         Term { written: Some(Rc::new(Written { is_sum, parts: [a, b] })), ..self }
     }
 
