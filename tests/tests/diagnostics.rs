@@ -8,6 +8,7 @@
 //! -- expect: 2 errors          or 1 warning
 //! -- run: [1, 2] 3i64          the program is right; this input makes it fail
 //! -- entry: NAME               the entry point that is asked for
+//! -- deny: sizes               a warning that rejects the program
 //! ```
 
 use par::imports::{FileSystem, Imports};
@@ -33,11 +34,12 @@ struct Wanted<'t> {
     severity: Severity,
     run: Option<&'t str>,
     entry: Option<&'t str>,
+    deny: Option<&'t str>,
 }
 
 impl Wanted<'_> {
     fn of(text: &str) -> Wanted<'_> {
-        let mut wanted = Wanted { count: 1, severity: Severity::Error, run: None, entry: None };
+        let mut wanted = Wanted { count: 1, severity: Severity::Error, run: None, entry: None, deny: None };
         for line in text.lines().map_while(|line| line.strip_prefix("-- ")) {
             let Some((key, value)) = line.split_once(':') else { break };
             let value = value.trim();
@@ -53,6 +55,7 @@ impl Wanted<'_> {
                 }
                 ("run", _) => wanted.run = Some(value),
                 ("entry", _) => wanted.entry = Some(value),
+                ("deny", _) => wanted.deny = Some(value),
                 _ => panic!("what is `{line}`?"),
             }
         }
@@ -113,7 +116,10 @@ fn check(folder: &Path, file: &Path) -> Result<(), String> {
     let name = file.strip_prefix(folder).expect("a file of the folder").display().to_string();
     let text = std::fs::read_to_string(file).expect("a readable program");
     let wanted = Wanted::of(&text);
-    let options = Options { imports: Arc::new(Below(folder.to_path_buf())), ..Options::default() };
+    let mut options = Options { imports: Arc::new(Below(folder.to_path_buf())), ..Options::default() };
+    if let Some(name) = wanted.deny {
+        options.warnings.set(&format!("{name}=error")).expect("a warning");
+    }
     let (rendered, diagnostics) = said(&text, &name, &wanted, &options);
     let count = diagnostics.iter().filter(|d| d.severity == wanted.severity).count();
     let worse = diagnostics.iter().filter(|d| d.severity > wanted.severity).count();

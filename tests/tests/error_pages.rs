@@ -66,7 +66,9 @@ fn check(page: &Page) -> Result<(), String> {
         return if fine { Ok(()) } else { Err(format!("{}: programs are missing", page.code)) };
     };
     let name = format!("{}.par", page.code);
-    let found = match compile(wrong, &name, &Options::default()) {
+    let mut options = Options::default();
+    options.warnings.set("all").expect("a setting");
+    let found = match compile(wrong, &name, &options) {
         Ok(program) => program.warnings().to_vec(),
         Err(Failure::Rejected { diagnostics, .. }) => diagnostics,
         Err(failure) => return Err(format!("{}: {failure}", page.code)),
@@ -76,7 +78,7 @@ fn check(page: &Page) -> Result<(), String> {
     if codes != [page.code] {
         return Err(format!("{}: the wrong program gives {codes:?}", page.code));
     }
-    match compile(right, &name, &Options::default()) {
+    match compile(right, &name, &options) {
         Ok(program) if program.warnings().is_empty() => Ok(()),
         Ok(program) => Err(format!("{}: the right program gives {:?}", page.code, program.warnings())),
         Err(failure) => Err(format!("{}: the right program is rejected\n{failure}", page.code)),

@@ -162,6 +162,8 @@ impl Size {
 pub struct Pat {
     pub kind: PatKind,
     pub ty: Ty,
+    /// The type is written in the program, here or around.
+    pub declared: bool,
     pub span: Span,
 }
 
@@ -265,8 +267,12 @@ pub enum ExprKind {
     },
     /// A field of a record or, with a number as name, of a tuple.
     Field(Box<Expr>, String),
-    /// `e : t` and `e :> t`: sizes in the type are bound or equated.
+    /// `e : t`: sizes in the type are bound or equated.
     Ascribe(Box<Expr>, Ty),
+    /// `e :> t`: the same, meant to be looked at when the program runs.
+    Coerce(Box<Expr>, Ty),
+    /// A function or value under its name, and what is known of its size parameters that no argument says.
+    At(Box<Expr>, Vec<(LocalId, Expr)>),
     Assert(Box<Expr>, Box<Expr>),
     Constr(String, Vec<Expr>),
     Attr(Attr, Box<Expr>),

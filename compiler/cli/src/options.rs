@@ -10,13 +10,17 @@ use std::path::{Path, PathBuf};
 
 const WARNINGS_HELP: &str = "\
 Which warnings are given: all, none, error (those that are given reject the program), NAME, no-NAME or NAME=error, where
-NAME is unknown-attribute, unreachable-case, shadowing-recursion or not-unrolled. May be repeated; later ones win";
+NAME is unknown-attribute, unreachable-case, shadowing-recursion, not-unrolled, later-definition, equal-sizes,
+unknown-sizes, or sizes for all about sizes. May be repeated; later ones win";
 
 /// The options themselves.
 #[derive(clap::Args)]
 pub struct Compile {
     #[arg(short = 'W', value_name = "WARNING", help = WARNINGS_HELP, value_parser = known)]
     warnings: Vec<String>,
+    /// Reject programs with such a warning: `--deny sizes` is `-W sizes=error`. May be repeated
+    #[arg(long, value_name = "NAME", value_parser = denied)]
+    deny: Vec<String>,
     /// Which version runs of what can be done in parallel and also one after the other
     #[arg(long, value_enum, value_name = "VERSION", default_value = "auto")]
     force_version: Forced,
@@ -59,7 +63,7 @@ impl Compile {
         let default = Options::default();
         let mut warnings = Warnings::default();
         // Each was read once already.
-        self.warnings.iter().for_each(|w| drop(warnings.set(w)));
+        self.warnings.iter().chain(&self.deny).for_each(|w| drop(warnings.set(w)));
         let versions = self.force_version.into();
         let splitting = self.force_split.map_or(default.splitting, Splitting::Rows);
         let Compile { check_scatter, fast_math, .. } = *self;
@@ -74,7 +78,7 @@ impl Compile {
         let split = self.force_split.map(|n| format!("--force-split={n}"));
         let checked = self.check_scatter.then(|| "--check-scatter".to_string());
         let fast = self.fast_math.then(|| "--fast-math".to_string());
-        let warnings = self.warnings.iter().map(|w| format!("-W{w}"));
+        let warnings = self.warnings.iter().chain(&self.deny).map(|w| format!("-W{w}"));
         warnings.chain(forced).chain(split).chain(checked).chain(fast).collect()
     }
 }
@@ -155,4 +159,8 @@ impl Limits {
 
 fn known(option: &str) -> Result<String, String> {
     Warnings::default().set(option).map(|()| option.to_string())
+}
+
+fn denied(name: &str) -> Result<String, String> {
+    known(&format!("{name}=error"))
 }

@@ -1,8 +1,8 @@
 //! The phases in order, and what happens around each of them: timing, verification and dumps.
 //!
 //! ```text
-//! parse  infer  lower | simplify hoist fuse … | flatten | codegen
-//! AST    THIR   CORE  |       CORE            |  FLAT   | machine code
+//! parse  infer  sizes  lower | simplify hoist fuse … | flatten | codegen
+//! AST    THIR   THIR   CORE  |       CORE            |  FLAT   | machine code
 //! ```
 
 use crate::failure::{Bug, Failure};
@@ -37,6 +37,7 @@ pub struct Stage {
 
 const PARSE: Stage = Stage { name: "parse", description: "text to syntax tree" };
 const INFER: Stage = Stage { name: "infer", description: "names and types" };
+const SIZES: Stage = Stage { name: "sizes", description: "sizes that are found or differ" };
 const LOWER: Stage =
     Stage { name: "lower", description: "inlines functions and emits CORE with exact shapes" };
 const FLATTEN: Stage = Stage { name: "flatten", description: "nested parallelism to bulk operations: FLAT" };
@@ -46,7 +47,13 @@ const CODEGEN: Stage = Stage { name: "codegen", description: "kernels to machine
 pub fn stages() -> Vec<Stage> {
     let core = pass::CORE_PASSES.iter().map(stage);
     let flat = pass::FLAT_PASSES.iter().map(stage);
-    [PARSE, INFER, LOWER].into_iter().chain(core).chain([FLATTEN]).chain(flat).chain([CODEGEN]).collect()
+    [PARSE, INFER, SIZES, LOWER]
+        .into_iter()
+        .chain(core)
+        .chain([FLATTEN])
+        .chain(flat)
+        .chain([CODEGEN])
+        .collect()
 }
 
 fn stage<P>(pass: &Pass<P>) -> Stage {
@@ -236,8 +243,10 @@ impl Pipeline<'_> {
         }
         let (thir, found) = self.step(INFER.name, || par_check::infer::infer(&parsed.files, &parsed.sources));
         parsed.diagnostics.extend(self.options.warnings.apply(found));
-        let thir = thir.filter(|_| !fatal(&parsed.diagnostics)).ok_or_else(|| parsed.rejected())?;
+        let mut thir = thir.filter(|_| !fatal(&parsed.diagnostics)).ok_or_else(|| parsed.rejected())?;
         self.dump(INFER.name, || outline(&thir));
+        let found = self.step(SIZES.name, || par_check::sizes::check(&mut thir, &parsed.sources));
+        parsed.diagnostics.extend(self.options.warnings.apply(found));
         let copied = |def: &thir::Def| parsed.values.contains(&def.span.file);
         let found = self.step(INFER.name, || par_check::consume::check_with(&thir, &copied));
         parsed.diagnostics.extend(found);

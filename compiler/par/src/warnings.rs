@@ -4,6 +4,7 @@
 //! -W no-unknown-attribute       one of them is not given
 //! -W error                      those that are given reject the program
 //! -W none -W unreachable-case   only this one
+//! -W sizes=error                all about sizes, those that are not given by default included
 //! ```
 
 use par_syntax::{Diagnostic, Severity};
@@ -17,43 +18,38 @@ pub struct Kind {
     pub code: &'static str,
     /// One line.
     pub description: &'static str,
+    /// Given if nobody asks for it.
+    given: bool,
 }
 
-/// All kinds.
-pub const KINDS: [Kind; 9] = [
+const fn kind(name: &'static str, code: &'static str, description: &'static str) -> Kind {
+    Kind { name, code, description, given: true }
+}
+
+/// All kinds. The last word of a name is that of a group.
+pub const KINDS: [Kind; 11] = [
+    kind("unknown-attribute", "W0201", "an attribute `#[…]` that means nothing here"),
+    kind("unreachable-case", "W0301", "a case of a `match` that the cases before it cover"),
+    kind(
+        "shadowing-recursion",
+        "W0202",
+        "a definition that calls itself under the name of a library function",
+    ),
+    kind("not-unrolled", "W0203", "a loop marked `#[unroll]` that stays a loop"),
+    kind("later-definition", "W0204", "a name of the library that the file defines, too, but later"),
+    kind("equal-sizes", "W0401", "two sizes that must be equal though nothing says so"),
     Kind {
-        name: "unknown-attribute",
-        code: "W0201",
-        description: "an attribute `#[…]` that means nothing here",
+        given: false,
+        ..kind("unknown-sizes", "W0402", "sizes that are compared when the program runs only")
     },
-    Kind {
-        name: "unreachable-case",
-        code: "W0301",
-        description: "a case of a `match` that the cases before it cover",
-    },
-    Kind {
-        name: "shadowing-recursion",
-        code: "W0202",
-        description: "a definition that calls itself under the name of a library function",
-    },
-    Kind { name: "not-unrolled", code: "W0203", description: "a loop marked `#[unroll]` that stays a loop" },
-    Kind {
-        name: "later-definition",
-        code: "W0204",
-        description: "a name of the library that the file defines, too, but later",
-    },
-    Kind { name: "hole", code: "W0205", description: "`???`, an expression that is not written yet" },
-    Kind {
-        name: "wrapped-number",
-        code: "W0206",
-        description: "a number that does not fit the type written behind it",
-    },
-    Kind { name: "always-fails", code: "W0302", description: "a check that never holds" },
-    Kind {
-        name: "shared-result",
-        code: "W0701",
-        description: "a result that may share memory, of which a module type says that it does not",
-    },
+    kind("hole", "W0205", "`???`, an expression that is not written yet"),
+    kind("wrapped-number", "W0206", "a number that does not fit the type written behind it"),
+    kind("always-fails", "W0302", "a check that never holds"),
+    kind(
+        "shared-result",
+        "W0701",
+        "a result that may share memory, of which a module type says that it does not",
+    ),
 ];
 
 /// Treatment of one kind.
@@ -64,7 +60,7 @@ enum Level {
     Error,
 }
 
-/// Treatment of each kind. By default all are given and none rejects a program.
+/// Treatment of each kind. By default most are given and none rejects a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Warnings {
     levels: [Level; KINDS.len()],
@@ -72,12 +68,13 @@ pub struct Warnings {
 
 impl Default for Warnings {
     fn default() -> Warnings {
-        Warnings { levels: [Level::On; KINDS.len()] }
+        Warnings { levels: KINDS.map(|k| if k.given { Level::On } else { Level::Off }) }
     }
 }
 
 impl Warnings {
-    /// Follows one option: `all`, `none`, `error`, `NAME`, `no-NAME`, `NAME=error`. An error says what would be right.
+    /// Follows one option: `all`, `none`, `error`, `NAME`, `no-NAME`, `NAME=error`, where `NAME` is that of a kind or a group. An
+    /// error says what would be right.
     pub fn set(&mut self, option: &str) -> Result<(), String> {
         match option {
             "all" => self.levels = [Level::On; KINDS.len()],
@@ -89,8 +86,11 @@ impl Warnings {
                     (None, Some(name)) => (name, Level::Error),
                     (None, None) => (option, Level::On),
                 };
-                let kind = KINDS.iter().position(|k| k.name == name).ok_or_else(|| unknown(name))?;
-                self.levels[kind] = level;
+                let named =
+                    |k: &Kind| k.name == name || k.name.strip_suffix(name).is_some_and(|s| s.ends_with('-'));
+                let mut kinds = KINDS.iter().zip(&mut self.levels).filter(|(k, _)| named(k)).peekable();
+                kinds.peek().ok_or_else(|| unknown(name))?;
+                kinds.for_each(|(_, l)| *l = level);
             }
         }
         Ok(())
@@ -142,6 +142,11 @@ mod tests {
         assert_eq!(after(&["none", "unreachable-case", "error"], "W0301"), Some(Severity::Error));
         assert_eq!(after(&["unreachable-case=error"], "W0301"), Some(Severity::Error));
         assert_eq!(after(&["no-shadowing-recursion"], "W0202"), None);
+        assert_eq!(after(&[], "W0402"), None);
+        assert_eq!(after(&["sizes"], "W0402"), Some(Severity::Warning));
+        assert_eq!(after(&["sizes=error"], "W0401"), Some(Severity::Error));
+        assert_eq!(after(&["sizes=error"], "W0402"), Some(Severity::Error));
+        assert_eq!(after(&["no-sizes"], "W0401"), None);
         assert_eq!(after(&["none"], "W9999"), Some(Severity::Warning));
         assert!(Warnings::default().set("no-such").unwrap_err().contains("unknown-attribute"));
     }

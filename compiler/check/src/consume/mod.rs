@@ -150,7 +150,7 @@ pub fn check_with(program: &Program, copied: &dyn Fn(&Def) -> bool) -> Vec<Diagn
 
 /// Runs `f` with stack enough for what recurses between two calls of this function: programs may nest deeply. Not if the
 /// compiler is to stop.
-fn deep<T>(f: impl FnOnce() -> T) -> T {
+pub(crate) fn deep<T>(f: impl FnOnce() -> T) -> T {
     par_runtime::cancel::poll();
     stacker::maybe_grow(512 * 1024, 8 * 1024 * 1024, f)
 }

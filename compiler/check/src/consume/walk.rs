@@ -86,7 +86,10 @@ impl<'p> Check<'p> {
                 let alias = self.expr(value);
                 alias.part(position(&value.ty, field).map_or(usize::MAX, |(i, _)| i)).fit(&e.ty)
             }
-            ExprKind::Ascribe(value, _) | ExprKind::Attr(_, value) => self.expr(value),
+            ExprKind::Ascribe(value, _)
+            | ExprKind::Coerce(value, _)
+            | ExprKind::At(value, _)
+            | ExprKind::Attr(_, value) => self.expr(value),
         }
     }
 
@@ -103,7 +106,10 @@ impl<'p> Check<'p> {
                 let (i, _) = position(&value.ty, field)?;
                 Some(((id, format!("{name}.{field}")), alias.part(i)))
             }
-            ExprKind::Ascribe(value, _) | ExprKind::Attr(_, value) => self.place(value),
+            ExprKind::Ascribe(value, _)
+            | ExprKind::Coerce(value, _)
+            | ExprKind::At(value, _)
+            | ExprKind::Attr(_, value) => self.place(value),
             _ => None,
         }
     }

@@ -75,7 +75,8 @@ impl Cx<'_> {
                 let value = self.exp(value);
                 self.field(value, field, span)
             }
-            ExpKind::Ascribe(inner, t) | ExpKind::Coerce(inner, t) => self.ascribe(inner, t, span),
+            ExpKind::Ascribe(inner, t) => self.ascribe(inner, t, ExprKind::Ascribe, span),
+            ExpKind::Coerce(inner, t) => self.ascribe(inner, t, ExprKind::Coerce, span),
             ExpKind::Assert(cond, inner) => {
                 let cond = self.condition(cond, "the condition of `assert`");
                 let inner = self.exp(inner);
@@ -326,7 +327,13 @@ impl Cx<'_> {
         e
     }
 
-    fn ascribe(&mut self, inner: &Exp, t: &par_syntax::ast::TypeExp, span: Span) -> Expr {
+    fn ascribe(
+        &mut self,
+        inner: &Exp,
+        t: &par_syntax::ast::TypeExp,
+        how: fn(Box<Expr>, Ty) -> ExprKind,
+        span: Span,
+    ) -> Expr {
         let inner = self.exp(inner);
         let declared = self.ty(t);
         self.agree(&declared, &inner.ty, |clash, expected, found| {
@@ -335,7 +342,7 @@ impl Cx<'_> {
             errors::explain(diag, clash)
         });
         let ty = super::types::erase(&declared);
-        Expr { kind: ExprKind::Ascribe(Box::new(inner), declared), ty, span }
+        Expr { kind: how(Box::new(inner), declared), ty, span }
     }
 
     fn open_in(&mut self, name: &Name, inner: &Exp) -> Expr {

@@ -169,10 +169,12 @@ impl Cx<'_> {
                 self.finish_expr(update, group);
             }
             ExprKind::Field(value, _) | ExprKind::Attr(_, value) => self.finish_expr(value, group),
-            ExprKind::Ascribe(value, ty) => {
+            ExprKind::Ascribe(value, ty) | ExprKind::Coerce(value, ty) => {
                 self.finish_expr(value, group);
                 self.finish_ty(ty, group);
             }
+            // Made later.
+            ExprKind::At(value, _) => self.finish_expr(value, group),
         }
     }
 

@@ -175,7 +175,7 @@ impl Cx<'_> {
     /// A new local that is the parameter of a function made here, and its use.
     pub(super) fn parameter(&mut self, name: &str, ty: Ty, span: Span) -> (Pat, Expr) {
         let id = self.new_local(name);
-        let pat = Pat { kind: PatKind::Var(id), ty: ty.clone(), span };
+        let pat = Pat { kind: PatKind::Var(id), ty: ty.clone(), declared: false, span };
         (pat, Expr { kind: ExprKind::Local(id), ty, span })
     }
 

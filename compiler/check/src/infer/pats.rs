@@ -34,8 +34,9 @@ impl Cx<'_> {
         super::deep(|| match &pat.kind {
             ast::PatKind::Name(name) => self.name_pat(name, declared, pat.span),
             ast::PatKind::Wildcard => {
+                let is_declared = declared.is_some();
                 let ty = declared.unwrap_or_else(|| self.types.any());
-                Pat { kind: PatKind::Wildcard, ty, span: pat.span }
+                Pat { kind: PatKind::Wildcard, ty, declared: is_declared, span: pat.span }
             }
             ast::PatKind::Tuple(ps) => self.tuple_pat(ps, declared, pat.span),
             ast::PatKind::Record(fields) => self.record_pat(fields, declared, pat.span),
@@ -59,9 +60,10 @@ impl Cx<'_> {
 
     /// Binds a name of one type.
     pub(super) fn name_pat(&mut self, name: &str, declared: Option<Ty>, span: Span) -> Pat {
+        let is_declared = declared.is_some();
         let ty = declared.unwrap_or_else(|| self.types.any());
         let id = self.bind_local(name, erase(&ty));
-        Pat { kind: PatKind::Var(id), ty, span }
+        Pat { kind: PatKind::Var(id), ty, declared: is_declared, span }
     }
 
     /// Brings a new local of one type into scope.
@@ -117,9 +119,9 @@ impl Cx<'_> {
 
     /// A pattern made of parts: its parts' type, against the one declared for the whole.
     fn compound(&mut self, kind: PatKind, own: Ty, declared: Option<Ty>, span: Span) -> Pat {
-        let Some(declared) = declared else { return Pat { kind, ty: own, span } };
+        let Some(declared) = declared else { return Pat { kind, ty: own, declared: false, span } };
         self.agree_pat(&declared, &own, span);
-        Pat { kind, ty: declared, span }
+        Pat { kind, ty: declared, declared: true, span }
     }
 
     fn literal_pat(&mut self, literal: &Literal, declared: Option<Ty>, span: Span) -> Pat {
@@ -144,12 +146,13 @@ impl Cx<'_> {
         let known = parts.is_some();
         let parts = parts.map_or(vec![None; ps.len()], |ts| ts.into_iter().map(Some).collect());
         let pats: Vec<Pat> = ps.iter().zip(parts).map(|(p, t)| self.pat(p, t)).collect();
+        let is_declared = declared.is_some();
         let ty = declared.unwrap_or_else(|| self.types.any());
         if !known {
             let payload = pats.iter().map(|p| (erase(&p.ty), p.span)).collect();
             self.has_constr(erase(&ty), name, payload, span);
         }
-        Pat { kind: PatKind::Constr(name.name.clone(), pats), ty, span }
+        Pat { kind: PatKind::Constr(name.name.clone(), pats), ty, declared: is_declared, span }
     }
 }
 

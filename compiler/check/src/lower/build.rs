@@ -178,7 +178,8 @@ impl<'p> Lower<'p> {
 
     /// A scalar operator: folded, shared, and integer arithmetic as far out as its operands allow.
     pub fn prim(&mut self, op: PrimOp, args: &[Atom]) -> Atom {
-        if let Some(a) = fold(op, args).or_else(|| self.power(op, args)) {
+        if let Some(a) = fold(op, args).or_else(|| self.power(op, args)).or_else(|| self.cancelled(op, args))
+        {
             return a;
         }
         let key = Key::Prim(op, args.to_vec());
@@ -203,6 +204,16 @@ impl<'p> Lower<'p> {
             _ => {}
         }
         Atom::Var(var)
+    }
+
+    /// `n + m - n` is `m`.
+    fn cancelled(&self, op: PrimOp, args: &[Atom]) -> Option<Atom> {
+        let (PrimOp::Bin(BinOp::Sub, Prim::I64), &[a, b]) = (op, args) else { return None };
+        match a.var().and_then(|v| self.sums.get(&v))? {
+            (x, y) if *x == b => Some(*y),
+            (x, y) if *y == b => Some(*x),
+            _ => None,
+        }
     }
 
     /// Remembers that a variable is another one and a constant.

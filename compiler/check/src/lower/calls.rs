@@ -4,6 +4,7 @@ use super::env::Env;
 use super::sizes::{Declared, bind_wanted, has_sizes, is_informative};
 use super::value::{Closure, Fun, Shape, Val};
 use super::{Lower, R};
+use crate::sizes::says;
 use crate::thir::{Def, DefId, LocalId, Ty};
 use par_ir::Span;
 use par_syntax::diagnostic::Diagnostic;
@@ -136,24 +137,27 @@ impl<'p> Lower<'p> {
         let def = &program.defs[d.0 as usize];
         self.reached.insert(d);
         if def.intrinsic {
-            return self.intrinsic(def, args, want);
+            return self.intrinsic(def, args);
         }
         if def.group.is_some() {
             return self.call_recursive(d, types, args);
         }
         let mut env = def_env(def, types);
+        if let Some(want) = want {
+            let said = |l: &LocalId| def.params.iter().any(|p| says(&p.ty, *l));
+            let implicit: Vec<LocalId> = def.size_params.iter().copied().filter(|l| !said(l)).collect();
+            bind_wanted(&def.ret, want, &implicit, &mut env);
+        }
         let places = self.argument_places(args.len());
         self.find_widths(&def.params, &args, &env)?;
         for (i, (pat, arg)) in def.params.iter().zip(args).enumerate() {
             let before = places.get(i).map(|place| self.enter(*place));
-            self.bind_as(pat, arg, &mut env, &|name| size_of_argument(name, def))?;
+            let bound = self.bind_as(pat, arg, &mut env, &|name| size_of_argument(name, def));
+            bound.map_err(|diag| self.blame_call(diag, def, before.unwrap_or(self.span)))?;
             self.span = before.unwrap_or(self.span);
         }
         self.widths.clear();
         def.params.iter().for_each(|pat| self.size_functions(pat, &mut env));
-        if let Some(want) = want {
-            bind_wanted(&def.ret, want, &def.size_params, &mut env);
-        }
         let text = format!("result of `{}`", def.name);
         let declared = Declared { what: &text, span: Some(def.ret_span), trusted: false };
         let call = self.span;
@@ -165,6 +169,11 @@ impl<'p> Lower<'p> {
     fn blame_call(&self, diag: Box<Diagnostic>, def: &Def, call: Span) -> Box<Diagnostic> {
         let named = |l: &LocalId| diag.message.contains(&format!("`{}`", self.program.locals[l.0 as usize]));
         let open = diag.code == "E0402" && diag.labels.len() == 1 && def.size_params.iter().any(named);
+        if open && def.library {
+            let message = format!("the sizes of the result of `{}` are not known here", def.name);
+            let note = "write the type that is meant, as in `e : [n]t`";
+            return Box::new(Diagnostic::error("E0402", message, call).note(note));
+        }
         match open && call != def.name_span && call != diag.labels[0].span {
             true => Box::new(diag.label(call, "this call does not say what it is")),
             false => diag,
@@ -201,7 +210,7 @@ impl<'p> Lower<'p> {
         }
         self.reached.insert(d);
         if def.intrinsic {
-            return self.intrinsic(def, Vec::new(), None);
+            return self.intrinsic(def, Vec::new());
         }
         if def.group.is_some() {
             let message = format!("the value `{}` is defined by itself", def.name);

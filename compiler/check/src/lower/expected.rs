@@ -1,58 +1,29 @@
-//! Functions whose result's sizes come from the expected type: `unflatten`, `split`, `rep`.
+//! Arguments whose sizes come from the expected type: those of `unflatten`, `rep` and others that declare a size which no parameter
+//! says. Where names say the sizes, the typed tree has them; here are those that only values say.
 //!
 //! ```text
-//! unflatten xs :> [n][m]i64                 check n * m == length xs
-//! let (a: [k]i64, b) = split xs             a = xs[:k], b = xs[k:]
-//! let (a, b) = split (xs ++ ys)             a = xs, b = ys
-//! map2 (+) xs (rep 1)                       the other arguments are looked at first
-//! let a = rep 1 in a[0]                     no size is known here: an error
+//! map2 (+) (filter p xs) (rep 1)        the other arguments are looked at first
 //! ```
 
 use super::calls::{def_env, unpack};
 use super::env::Env;
-use super::index::At;
 use super::sizes::is_informative;
-use super::value::{Extent, Fun, Shape, Val};
+use super::value::{Fun, Shape, Val};
 use super::widths::mentions;
 use super::{Lower, R};
-use crate::thir::{Def, Expr, ExprKind, LocalId, Pat, Size, Ty};
+use crate::sizes::says;
+use crate::thir::{Def, Expr, ExprKind, LocalId, Pat};
 use par_ir::prim::{BinOp, CmpOp};
 use par_ir::{Atom, Dim, Prim};
-use par_syntax::diagnostic::Diagnostic;
 
 impl<'p> Lower<'p> {
-    /// `unflatten xs` and those that make more dimensions. One size may be open, or all may come from a size that was
-    /// computed as a product.
-    pub fn unflatten(&mut self, xs: &Val<'p>, rank: usize, want: Option<&Shape>) -> R<Val<'p>> {
+    /// `unflatten_to n m xs`.
+    pub fn unflatten(&mut self, n: Atom, m: Atom, xs: &Val<'p>) -> R<Val<'p>> {
         let k = self.size_of(xs)?;
-        let sizes = self.factors(k, &outer_extents(want, rank))?;
-        sizes.iter().for_each(|n| self.check_size(*n));
-        let product = sizes[1..].iter().fold(sizes[0], |product, n| self.mul(product, *n));
+        [n, m].into_iter().for_each(|n| self.check_size(n));
+        let product = self.mul(n, m);
         self.equate(product, k, "the product of the sizes and the length of the array in unflatten", None)?;
-        let mut val = xs.clone();
-        for i in (1..rank).rev() {
-            let outer = sizes[1..i].iter().fold(sizes[0], |product, n| self.mul(product, *n));
-            val = self.split_outer(&val, Dim::Size(outer), Dim::Size(sizes[i]))?;
-        }
-        Ok(val)
-    }
-
-    /// The sizes whose product is `k`.
-    fn factors(&mut self, k: Atom, extents: &[Extent]) -> R<Vec<Atom>> {
-        let sizes: Vec<Atom> = extents.iter().filter_map(known).collect();
-        if sizes.len() == extents.len() {
-            return Ok(sizes);
-        }
-        if sizes.len() + 1 == extents.len() {
-            let others = sizes[1..].iter().fold(sizes[0], |product, n| self.mul(product, *n));
-            let open = self.quotient(k, others);
-            return Ok(extents.iter().map(|e| known(e).unwrap_or(open)).collect());
-        }
-        let product = k.var().and_then(|v| self.products.get(&v).copied());
-        match (product, extents) {
-            (Some((n, m)), [_, _]) => Ok(vec![n, m]),
-            _ => Err(self.open_size("unflatten", "`unflatten xs :> [n][m]f32`")),
-        }
+        self.split_outer(xs, Dim::Size(n), Dim::Size(m))
     }
 
     /// `k / n`, and 0 for a zero `n`.
@@ -62,40 +33,6 @@ impl<'p> Lower<'p> {
         let by = self.select(Prim::I64, none, one, n);
         let q = self.bin(BinOp::Quot, Prim::I64, k, by);
         self.select(Prim::I64, none, zero, q)
-    }
-
-    /// `split xs`.
-    pub fn split(&mut self, xs: &Val<'p>, want: Option<&Shape>) -> R<Val<'p>> {
-        let (first, second) = match want {
-            Some(Shape::Tuple(parts)) if parts.len() == 2 => {
-                (known(&outer_extents(Some(&parts[0]), 1)[0]), known(&outer_extents(Some(&parts[1]), 1)[0]))
-            }
-            _ => (None, None),
-        };
-        let n = self.size_of(xs)?;
-        let at = match (first, second) {
-            (Some(k), _) => k,
-            (None, Some(rest)) => self.sub(n, rest),
-            (None, None) => match self.cut_at.take() {
-                Some(at) => at,
-                None if let Some((first, _)) = n.var().and_then(|v| self.sums.get(&v)) => *first,
-                None => return Err(self.open_size("split", "`let (a: [k]i64, b) = split xs`")),
-            },
-        };
-        let span = self.span;
-        let half = |start, end| At::Slice { start, end, stride: None, span };
-        let cut = self.cut(xs, &half(None, Some(at)))?;
-        let left = self.slice(xs, cut)?;
-        let cut = self.cut(xs, &half(Some(at), None))?;
-        Ok(Val::Tuple(vec![left, self.slice(xs, cut)?]))
-    }
-
-    /// `rep x`.
-    pub fn rep(&mut self, x: &Val<'p>, want: Option<&Shape>) -> R<Val<'p>> {
-        match known(&outer_extents(want, 1)[0]) {
-            Some(n) => self.replicate(n, x),
-            None => Err(self.open_size("rep", "`rep x : [n]f32`, or use `replicate`")),
-        }
     }
 
     /// The arguments of a call. Those whose sizes are what is wanted are looked at last: their parameters' types say what
@@ -118,8 +55,8 @@ impl<'p> Lower<'p> {
         let ExprKind::Apply(f, args) = &e.kind else { return false };
         let ExprKind::Def(d, _) = &f.kind else { return false };
         let def = &self.program.defs[d.0 as usize];
-        let said = |l: &LocalId| def.params.iter().any(|p| names(&p.ty, *l));
-        def.params.len() == args.len() && def.size_params.iter().any(|l| names(&def.ret, *l) && !said(l))
+        let said = |l: &LocalId| def.params.iter().any(|p| says(&p.ty, *l));
+        def.params.len() == args.len() && def.size_params.iter().any(|l| says(&def.ret, *l) && !said(l))
     }
 
     /// Expected shape of an argument, as far as the known arguments determine it.
@@ -149,44 +86,5 @@ impl<'p> Lower<'p> {
         }
         let Some(pat) = params.get(first.len() + i) else { return Ok(None) };
         Ok(Some(self.shape(&pat.ty, &env)?).filter(is_informative))
-    }
-
-    fn open_size(&self, function: &str, example: &str) -> Box<Diagnostic> {
-        let message = format!("the sizes of the result of {function} are not known here");
-        let note = format!("write the type that is meant, as in {example}");
-        Box::new(Diagnostic::error("E0402", message, self.span).note(note))
-    }
-}
-
-/// The outermost sizes of a shape, as many as asked for.
-fn outer_extents(shape: Option<&Shape>, rank: usize) -> Vec<Extent> {
-    let mut extents = Vec::with_capacity(rank);
-    let mut shape = shape;
-    while extents.len() < rank {
-        let (extent, inner) = match shape {
-            Some(Shape::Array(e, inner)) => (*e, Some(&**inner)),
-            _ => (Extent::Any, None),
-        };
-        extents.push(extent);
-        shape = inner;
-    }
-    extents
-}
-
-fn known(extent: &Extent) -> Option<Atom> {
-    match extent {
-        Extent::Is(n) => Some(*n),
-        _ => None,
-    }
-}
-
-/// True if a dimension in a type has a size of this name.
-fn names(ty: &Ty, name: LocalId) -> bool {
-    match ty {
-        Ty::Array(size, t) => matches!(size, Size::Local(l) if *l == name) || names(t, name),
-        Ty::Unique(t) => names(t, name),
-        Ty::Tuple(ts) => ts.iter().any(|t| names(t, name)),
-        Ty::Record(fs) => fs.iter().any(|(_, t)| names(t, name)),
-        _ => false,
     }
 }

@@ -4,7 +4,7 @@ use super::env::Env;
 use super::sizes::{ASCRIBED, Declared, has_sizes, is_informative};
 use super::value::{Closure, Fun, Shape, Val};
 use super::{Lower, R};
-use crate::thir::{DefId, Expr, ExprKind, LocalId, Size, Ty, TyVar};
+use crate::thir::{Expr, ExprKind, LocalId, Ty, TyVar};
 use par_ir::core::Exp;
 use par_ir::{Atom, CheckKind, Dim, Prim, Scalar, Type};
 use par_syntax::diagnostic::Diagnostic;
@@ -64,7 +64,8 @@ impl<'p> Lower<'p> {
                 let val = self.eval(v, env, None)?;
                 self.field(&val, name)
             }
-            ExprKind::Ascribe(v, ty) => self.ascribe(v, ty, env, want),
+            ExprKind::Ascribe(v, ty) | ExprKind::Coerce(v, ty) => self.ascribe(v, ty, env, want),
+            ExprKind::At(f, sizes) => self.at_sizes(f, sizes, env, want),
             ExprKind::Assert(c, v) => {
                 let cond = self.scalar(c, env)?;
                 // However it is laid out, the message is one line.
@@ -166,30 +167,11 @@ impl<'p> Lower<'p> {
         let vals = self.arguments(&fun, args, env)?;
         let own = !self.is_library(e_span(args));
         self.arguments = if own { args.iter().map(|a| a.span).collect() } else { Vec::new() };
-        self.cut_at = self.declared_cut(f, args, env)?;
         if want.is_none() && has_sizes(ty) {
             let shape = self.shape(ty, env)?;
             return self.apply(&fun, vals, is_informative(&shape).then_some(&shape));
         }
         self.apply(&fun, vals, want)
-    }
-
-    /// Where `split (xs :> [n + m]t)` cuts.
-    fn declared_cut(&mut self, f: &'p Expr, args: &'p [Expr], env: &Env<'p>) -> R<Option<Atom>> {
-        let is_split = |d: &DefId| {
-            let def = &self.program.defs[d.0 as usize];
-            def.intrinsic && def.name == "split"
-        };
-        let (ExprKind::Def(d, _), [arg]) = (&f.kind, args) else { return Ok(None) };
-        let ExprKind::Ascribe(_, Ty::Array(Size::Exp(size), _)) = &arg.kind else { return Ok(None) };
-        match &size.kind {
-            ExprKind::Apply(op, parts)
-                if is_split(d) && matches!(&op.kind, ExprKind::Op(op) if op == "+") =>
-            {
-                Ok(Some(self.scalar(&parts[0], env)?))
-            }
-            _ => Ok(None),
-        }
     }
 
     /// A chain of `let`s, without recursion.

@@ -105,9 +105,13 @@ fn kind(k: &ExprKind, out: &mut Vec<LocalId>) {
             expr(value, out);
             expr(update, out);
         }
-        ExprKind::Ascribe(e, t) => {
+        ExprKind::Ascribe(e, t) | ExprKind::Coerce(e, t) => {
             expr(e, out);
             ty(t, out);
+        }
+        ExprKind::At(e, sizes) => {
+            expr(e, out);
+            sizes.iter().for_each(|(_, size)| expr(size, out));
         }
         ExprKind::Field(e, _) | ExprKind::Attr(_, e) => expr(e, out),
     }

@@ -1,7 +1,7 @@
 //! The definitions that the compiler knows by name: array operations, and by a table the functions of the
 //! numeric modules.
 
-use super::value::{Shape, Val};
+use super::value::Val;
 use super::{Lower, R};
 use crate::thir::Def;
 use par_ir::prim::{BinOp, CmpOp, SpecialOp, UnOp};
@@ -11,13 +11,13 @@ use par_syntax::diagnostic::Diagnostic;
 
 impl<'p> Lower<'p> {
     /// An intrinsic with all its arguments.
-    pub fn intrinsic(&mut self, def: &Def, args: Vec<Val<'p>>, want: Option<&Shape>) -> R<Val<'p>> {
+    pub fn intrinsic(&mut self, def: &Def, args: Vec<Val<'p>>) -> R<Val<'p>> {
         let found = match def.name.rsplit_once('.') {
             Some((module, name)) if !name.is_empty() => match Prim::from_name(module) {
                 Some(p) => self.numeric(p, name, &args)?,
                 None => None,
             },
-            _ => self.array_operation(&def.name, args, want)?,
+            _ => self.array_operation(&def.name, args)?,
         };
         found.ok_or_else(|| {
             let message = format!("internal error: the intrinsic `{}` is not known", def.name);
@@ -25,12 +25,7 @@ impl<'p> Lower<'p> {
         })
     }
 
-    fn array_operation(
-        &mut self,
-        name: &str,
-        mut args: Vec<Val<'p>>,
-        want: Option<&Shape>,
-    ) -> R<Option<Val<'p>>> {
+    fn array_operation(&mut self, name: &str, mut args: Vec<Val<'p>>) -> R<Option<Val<'p>>> {
         Ok(Some(match (name, &args[..]) {
             ("map" | "map2" | "map3" | "map4" | "map5", [_, _, ..]) => {
                 let f = args.remove(0);
@@ -64,11 +59,7 @@ impl<'p> Lower<'p> {
             ("length", [a]) => Val::i64(self.size_of(a)?),
             ("++" | "concat", [a, b]) => self.concat(a.clone(), b.clone())?,
             ("flatten", [a]) => self.flatten(a)?,
-            ("unflatten", [a]) => self.unflatten(a, 2, want)?,
-            ("unflatten_3d", [a]) => self.unflatten(a, 3, want)?,
-            ("unflatten_4d", [a]) => self.unflatten(a, 4, want)?,
-            ("split", [a]) => self.split(a, want)?,
-            ("rep", [v]) => self.rep(v, want)?,
+            ("unflatten_to", [Val::Scalar(n, _), Val::Scalar(m, _), a]) => self.unflatten(*n, *m, a)?,
             ("segments", [ls, a]) => self.segments(ls, a)?,
             ("lengths", [a]) => self.row_lengths(a)?,
             ("transpose", [a]) => self.transpose(a)?,

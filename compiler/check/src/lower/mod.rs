@@ -21,6 +21,7 @@
 
 mod abstraction;
 mod arith;
+mod at;
 mod attributes;
 mod build;
 mod calls;
@@ -137,8 +138,6 @@ struct Lower<'p> {
     arguments: Vec<Span>,
     /// Of those, the two whose sizes are being equated.
     walked: Option<(Span, Span)>,
-    /// Where the `split` that is called cuts, if the type of its argument says so.
-    cut_at: Option<Atom>,
     /// Definitions that were evaluated.
     reached: HashSet<DefId>,
     /// Bodies of local functions and lambdas that were called.
@@ -184,7 +183,6 @@ pub fn lower(
         widths: HashMap::new(),
         arguments: Vec::new(),
         walked: None,
-        cut_at: None,
         reached: HashSet::new(),
         called: HashSet::new(),
         mentioned: HashMap::new(),

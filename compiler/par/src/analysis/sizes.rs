@@ -77,7 +77,7 @@ impl<'a> Sizes<'a> {
     fn sized(&self, e: &Expr) -> Ty {
         match &e.kind {
             ExprKind::Local(id) => self.known.get(id).unwrap_or(&e.ty).clone(),
-            ExprKind::Ascribe(_, ty) => joined(ty, &e.ty),
+            ExprKind::Ascribe(_, ty) | ExprKind::Coerce(_, ty) => joined(ty, &e.ty),
             ExprKind::Tuple(es) => Ty::Tuple(es.iter().map(|e| self.sized(e)).collect()),
             ExprKind::Attr(_, e) => self.sized(e),
             ExprKind::Apply(f, args) => {

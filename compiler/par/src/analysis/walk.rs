@@ -84,9 +84,11 @@ pub(super) fn parts(e: &Expr) -> Parts<'_> {
             exprs.push(update);
         }
         ExprKind::WithField { value, update, .. } => exprs.extend([&**value, &**update]),
-        ExprKind::Field(value, _) | ExprKind::Attr(_, value) | ExprKind::Ascribe(value, _) => {
-            exprs.push(value)
-        }
+        ExprKind::Field(value, _)
+        | ExprKind::Attr(_, value)
+        | ExprKind::Ascribe(value, _)
+        | ExprKind::Coerce(value, _)
+        | ExprKind::At(value, _) => exprs.push(value),
     }
     parts
 }

@@ -46,7 +46,7 @@ fn ranked<R: Ord>(items: &[Item], rank: impl Fn(&Item) -> Option<R>) -> Vec<&Ite
     let mut out: Vec<&Item> = Vec::new();
     for (_, item) in found {
         let same = |other: &&Item| other.base() == item.base() && other.line == item.line;
-        if !out.iter().any(|o| same(o)) {
+        if !out.iter().any(same) {
             out.push(item);
         }
     }

@@ -9,7 +9,6 @@
 //! - `input`: what a text is, and whether it is finished.
 //! - `files`: loading files, and reading them again.
 //! - `values`: how a computed value is used again without computing it again.
-//! - `visit`: walks over the typed tree for `values`.
 //! - `names`: what can be completed; `listing`: what there is.
 //!
 //! A session never runs anything: whoever owns it runs the program of an [`Evaluation`] and hands the result to
@@ -22,7 +21,6 @@ mod names;
 #[cfg(test)]
 mod tests;
 mod values;
-mod visit;
 
 pub use names::Names;
 

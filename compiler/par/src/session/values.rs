@@ -11,8 +11,8 @@
 //!
 //! So a value is neither computed again nor copied into the program, and its size does not matter to the compiler.
 
-use super::visit;
 use par_check::thir::{Def, DefId, Expr, ExprKind, Hidden, LocalId, Pat, PatKind, Program, Size, Ty};
+use par_check::visit;
 use par_runtime::{Prim, Value, ValueType};
 use std::collections::{BTreeSet, HashMap};
 
@@ -186,7 +186,7 @@ fn parameter(
         sizes.push(size);
         Size::Local(size)
     });
-    Pat { kind: PatKind::Var(new_local(&stored.name, locals)), ty, span }
+    Pat { kind: PatKind::Var(new_local(&stored.name, locals)), ty, declared: true, span }
 }
 
 fn new_local(name: &str, locals: &mut Vec<String>) -> LocalId {

@@ -120,7 +120,7 @@ impl<'a> Cx<'a> {
                 let scheme = Scheme::mono(erase(&declared));
                 self.env.bind(name, Binding::Value { id: local, scheme });
             }
-            params.push(Pat { kind: PatKind::Var(local), ty: declared, span: param.span });
+            params.push(Pat { kind: PatKind::Var(local), ty: declared, declared: true, span: param.span });
             ty = result;
         }
         (params, self.ty(ty))

@@ -1,19 +1,19 @@
 //! The parts of an expression of the typed tree, to walk over it.
 
-use par_check::thir::{Def, Expr, ExprKind, IndexArg, LoopForm, Pat, PatKind, Size, Ty};
+use crate::thir::{Def, Expr, ExprKind, IndexArg, LoopForm, Pat, PatKind, Size, Ty};
 
 /// Work on each part.
-type Visit<'a> = &'a mut dyn FnMut(&mut Expr);
+pub type Visit<'a> = &'a mut dyn FnMut(&mut Expr);
 
 /// Calls `f` with every outermost expression of a definition: its body, and the sizes in its signature.
-pub(super) fn def(d: &mut Def, f: Visit) {
+pub fn def(d: &mut Def, f: Visit) {
     d.params.iter_mut().for_each(|p| pat(p, f));
     ty(&mut d.ret, f);
     f(&mut d.body);
 }
 
 /// Calls `f` with every expression directly inside this one, the sizes in its types included.
-pub(super) fn children(e: &mut Expr, f: Visit) {
+pub fn children(e: &mut Expr, f: Visit) {
     ty(&mut e.ty, f);
     match &mut e.kind {
         ExprKind::Local(_)
@@ -79,9 +79,13 @@ pub(super) fn children(e: &mut Expr, f: Visit) {
             f(update);
         }
         ExprKind::Field(value, _) | ExprKind::Attr(_, value) => f(value),
-        ExprKind::Ascribe(value, t) => {
+        ExprKind::Ascribe(value, t) | ExprKind::Coerce(value, t) => {
             f(value);
             ty(t, f);
+        }
+        ExprKind::At(g, sizes) => {
+            f(g);
+            sizes.iter_mut().for_each(|(_, size)| f(size));
         }
     }
 }
