@@ -22,7 +22,8 @@ impl Cx<'_> {
             let local = self.new_local(&name);
             let span = def.body.span;
             args.push(Expr { kind: ExprKind::Local(local), ty: erase(&ty), span });
-            def.params.push(Pat { kind: PatKind::Var(local), ty, span: def.ret_span });
+            let declared = def.ret_span != def.name_span;
+            def.params.push(Pat { kind: PatKind::Var(local), ty, declared, span: def.ret_span });
             def.ret = ret;
         }
         if !args.is_empty() {

@@ -58,6 +58,7 @@ impl<'p> Check<'p> {
             ExprKind::Poly(l, types) => self.local(*l, types, e),
             ExprKind::Def(d, types) => self.mention(*d, types, e),
             ExprKind::Op(_) => Typed::of(Type::Leaf),
+            ExprKind::Hole(_) => Typed::of(self.guessed(&e.ty)),
             ExprKind::Literal(s) => Typed::scalar(number(s).map(Term::constant)),
             ExprKind::String(bytes) => {
                 Typed::of(Type::array(Dim::Is(Term::constant(bytes.len() as i64)), Type::Leaf))
