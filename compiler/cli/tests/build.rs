@@ -107,6 +107,14 @@ fn shown(output: &Output) -> (Option<i32>, String, String) {
     (output.status.code(), text(&output.stdout), errors)
 }
 
+/// The same without the rows and iterations that errors were in: an executable has no interpreter to find them with.
+fn without_context((status, out, errors): (Option<i32>, String, String)) -> (Option<i32>, String, String) {
+    let lines: Vec<&str> = errors.lines().collect();
+    let note = lines.iter().position(|l| l.contains("│ Note: in ") || l.contains("│ Note: called "));
+    let kept = lines.iter().enumerate().filter(|(i, _)| note.is_none_or(|n| *i != n && *i + 1 != n));
+    (status, out, kept.map(|(_, line)| format!("{line}\n")).collect())
+}
+
 fn executables_do_what_par_run_does() {
     let folder = Folder::new("same");
     for (name, text, calls) in PROGRAMS {
@@ -122,7 +130,7 @@ fn executables_do_what_par_run_does() {
             let executable = folder.0.join(name);
             let own =
                 output(Command::new(executable).current_dir(&folder.0).args(*options), input.as_bytes());
-            assert_eq!(shown(&own), shown(&run), "{name} {options:?} {input}");
+            assert_eq!(shown(&own), without_context(shown(&run)), "{name} {options:?} {input}");
             // The first call of each program is one that has a result.
             assert!(i > 0 || run.status.success(), "{name} {:?}", shown(&run));
         }

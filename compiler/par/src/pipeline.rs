@@ -236,8 +236,14 @@ impl Pipeline<'_> {
         *parsed = Parsed { sources, files, diagnostics, values };
     }
 
-    /// Syntax trees to the typed tree.
+    /// Syntax trees to the typed tree, without an error.
     pub(crate) fn infer(&self, parsed: &mut Parsed) -> Result<thir::Program, Failure> {
+        let thir = self.typed(parsed)?;
+        if fatal(&parsed.diagnostics) { Err(parsed.rejected()) } else { Ok(thir) }
+    }
+
+    /// Syntax trees to the typed tree. Errors of sizes and of uses after consumption are among the diagnostics.
+    pub(crate) fn typed(&self, parsed: &mut Parsed) -> Result<thir::Program, Failure> {
         if fatal(&parsed.diagnostics) {
             return Err(parsed.rejected());
         }
@@ -245,14 +251,12 @@ impl Pipeline<'_> {
         parsed.diagnostics.extend(self.options.warnings.apply(found));
         let mut thir = thir.filter(|_| !fatal(&parsed.diagnostics)).ok_or_else(|| parsed.rejected())?;
         self.dump(INFER.name, || outline(&thir));
-        let found = self.step(SIZES.name, || par_check::sizes::check(&mut thir, &parsed.sources));
-        parsed.diagnostics.extend(self.options.warnings.apply(found));
         let copied = |def: &thir::Def| parsed.values.contains(&def.span.file);
+        let check = || par_check::sizes::check(&mut thir, &parsed.sources, &copied);
+        let found = self.step(SIZES.name, check);
+        parsed.diagnostics.extend(self.options.warnings.apply(found));
         let found = self.step(INFER.name, || par_check::consume::check_with(&thir, &copied));
         parsed.diagnostics.extend(found);
-        if fatal(&parsed.diagnostics) {
-            return Err(parsed.rejected());
-        }
         Ok(thir)
     }
 
@@ -383,6 +387,6 @@ fn does_not_fit(message: String, sources: &Sources) -> Failure {
     Failure::Rejected { diagnostics: vec![diagnostic], sources: sources.clone() }
 }
 
-fn fatal(diagnostics: &[Diagnostic]) -> bool {
+pub(crate) fn fatal(diagnostics: &[Diagnostic]) -> bool {
     diagnostics.iter().any(|d| d.severity >= Severity::Unsupported)
 }

@@ -31,7 +31,7 @@ mod types;
 pub(crate) use declare::says;
 
 use crate::consume::deep;
-use crate::thir::{DefId, Expr, LocalId, Program};
+use crate::thir::{Def, DefId, Expr, LocalId, Program};
 use expr::Typed;
 use handover::Found;
 use par_runtime::Span;
@@ -98,8 +98,9 @@ struct Check<'p> {
     diagnostics: Vec<Diagnostic>,
 }
 
-/// Checks the sizes of a program that has types, and puts what was found into it.
-pub fn check(program: &mut Program, sources: &Sources) -> Vec<Diagnostic> {
+/// Checks the sizes of a program that has types, and puts what was found into it. Nothing is known of definitions that stand for a
+/// value (`is_value`) but their types.
+pub fn check(program: &mut Program, sources: &Sources, is_value: &dyn Fn(&Def) -> bool) -> Vec<Diagnostic> {
     let mut cx = Check {
         program,
         sources,
@@ -128,7 +129,7 @@ pub fn check(program: &mut Program, sources: &Sources) -> Vec<Diagnostic> {
         diagnostics: Vec::new(),
     };
     for (i, def) in program.defs.iter().enumerate() {
-        if !def.library && !def.intrinsic {
+        if !def.library && !def.intrinsic && !is_value(def) {
             cx.definition(DefId(i as u32));
         }
     }

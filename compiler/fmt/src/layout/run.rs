@@ -12,6 +12,8 @@ pub enum Mode {
     Head,
     /// Between the brackets of an index: a colon without blanks.
     Index,
+    /// Inside an attribute: arguments beside the name, as the author wrote them.
+    Attr,
 }
 
 impl Layout<'_> {
@@ -28,7 +30,7 @@ impl Layout<'_> {
                 ":" if mode == Mode::Head => {
                     Doc::Cat(vec![self.token(), Doc::Space, self.run(end, Mode::Plain)])
                 }
-                text if opens(text) => self.brackets(end),
+                text if opens(text) => self.brackets(end, mode),
                 _ => self.token(),
             };
             match items.last_mut() {
@@ -73,6 +75,7 @@ impl Layout<'_> {
             ("\\" | "?" | ".", _) | (_, ".") => false,
             _ if mode == Mode::Head => true,
             _ if token.is_index => false,
+            _ if mode == Mode::Attr => token.spaced,
             ("]" | "*", _) => token.spaced,
             (b, h) if is_word(b) && (is_word(h) || matches!(h, "(" | "{" | "[" | "#[" | "*")) => true,
             (")" | "}", h) if is_word(h) || h == "(" => true,
@@ -81,10 +84,15 @@ impl Layout<'_> {
     }
 
     /// From an opening bracket to the one that closes it.
-    fn brackets(&mut self, end: usize) -> Doc {
+    fn brackets(&mut self, end: usize, outside: Mode) -> Doc {
         let close = self.closing(end);
         let is_index = self.source.tokens.get(self.next).is_some_and(|t| t.is_index);
-        let mode = if is_index { Mode::Index } else { Mode::Plain };
+        let mode = match self.at() {
+            "#[" => Mode::Attr,
+            _ if outside == Mode::Attr => Mode::Attr,
+            _ if is_index => Mode::Index,
+            _ => Mode::Plain,
+        };
         let open = self.token();
         self.enclosed(open, close, |layout| layout.run(close, mode))
     }

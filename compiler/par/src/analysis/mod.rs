@@ -16,7 +16,7 @@ pub use places::{Hint, Named};
 
 use crate::doc::{self, Item};
 use crate::failure::Failure;
-use crate::pipeline::{Options, Parsed, Pipeline, Trace};
+use crate::pipeline::{Options, Parsed, Pipeline, Trace, fatal};
 use par_check::thir;
 use par_syntax::ast::File;
 use par_syntax::{Diagnostic, Sources};
@@ -44,7 +44,7 @@ impl Analysis {
         pipeline.parse(&mut parsed, text, name);
         let (sources, files) = (parsed.sources.clone(), parsed.files.clone());
         let analysis = |typed, diagnostics| Analysis { sources, diagnostics, files, typed };
-        let typed = match pipeline.infer(&mut parsed) {
+        let typed = match pipeline.typed(&mut parsed) {
             Ok(typed) => typed,
             Err(failure) => return analysis(None, diagnostics_of(failure)),
         };
@@ -70,6 +70,9 @@ impl Analysis {
 
 /// Diagnostics that need shapes: sizes that differ, functions that cannot be specialised.
 fn shapes(pipeline: &Pipeline, typed: &thir::Program, parsed: Parsed) -> Vec<Diagnostic> {
+    if fatal(&parsed.diagnostics) {
+        return parsed.diagnostics;
+    }
     match pipeline.optimise(typed, parsed, &|_| true) {
         Ok(front) => front.warnings,
         Err(failure) => diagnostics_of(failure),

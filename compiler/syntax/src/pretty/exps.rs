@@ -95,6 +95,10 @@ fn ends(kind: &ExpKind, property: fn(&ExpKind) -> bool) -> bool {
                 Some((_, last)) => &last.kind,
                 None => return false,
             },
+            ExpKind::Apply(_, args) | ExpKind::Constr(_, args) => match args.last() {
+                Some(Exp { kind: last @ ExpKind::Lambda { .. }, .. }) => last,
+                _ => return false,
+            },
             _ => return false,
         }
     }
@@ -120,7 +124,7 @@ fn kind(e: &Exp, place: Place, indent: usize) -> String {
         ExpKind::Range { start, second, end, kind } => {
             range(start, second.as_deref(), end, *kind, place, indent)
         }
-        ExpKind::Apply(f, args) => inner(f, ATOM, indent) + &arguments(args, indent),
+        ExpKind::Apply(f, args) => inner(f, ATOM, indent) + &arguments(args, place, indent),
         ExpKind::Binary { op, left, right } => binary(op, left, right, place, indent),
         ExpKind::Negate(e) => prefix("-", e, indent),
         ExpKind::Not(e) => prefix("!", e, indent),
@@ -159,7 +163,7 @@ fn kind(e: &Exp, place: Place, indent: usize) -> String {
         ExpKind::Ascribe(e, t) => format!("{} : {}", inner(e, ANY, indent), type_exp(t)),
         ExpKind::Coerce(e, t) => format!("{} :> {}", inner(e, ANY, indent), type_exp(t)),
         ExpKind::Assert(c, e) => format!("assert {} {}", inner(c, ATOM, indent), inner(e, ATOM, indent)),
-        ExpKind::Constr(name, args) => format!("#{}{}", name.name, arguments(args, indent)),
+        ExpKind::Constr(name, args) => format!("#{}{}", name.name, arguments(args, place, indent)),
         ExpKind::Attr(a, e) => format!("{} {}", attr(a), exp(e, ANY, place, indent)),
         ExpKind::Hole => "???".into(),
         ExpKind::Parens(e) => format!("({})", whole(e, indent + 1)),
@@ -170,8 +174,14 @@ fn kind(e: &Exp, place: Place, indent: usize) -> String {
     }
 }
 
-fn arguments(args: &[Exp], indent: usize) -> String {
-    args.iter().map(|a| format!(" {}", inner(a, ATOM, indent))).collect()
+/// Arguments of a function. A lambda that is the last needs no parentheses.
+fn arguments(args: &[Exp], place: Place, indent: usize) -> String {
+    let last = |i: usize, a: &Exp| i + 1 == args.len() && matches!(a.kind, ExpKind::Lambda { .. });
+    let argument = |(i, a): (usize, &Exp)| match last(i, a) {
+        true => format!(" {}", exp(a, ANY, place, indent)),
+        false => format!(" {}", inner(a, ATOM, indent)),
+    };
+    args.iter().enumerate().map(argument).collect()
 }
 
 fn field((name, e): &(Ident, Option<Exp>), indent: usize) -> String {
