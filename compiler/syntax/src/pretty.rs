@@ -67,7 +67,12 @@ fn operator(name: &Name) -> String {
 
 /// A name that is being bound.
 fn bound(ident: &Ident) -> String {
-    parens_if(infix::is_symbolic(&ident.name), ident.name.clone())
+    bound_name(&ident.name)
+}
+
+/// A name that is bound; an operator in parentheses.
+fn bound_name(name: &str) -> String {
+    parens_if(infix::is_symbolic(name), name.to_string())
 }
 
 fn attr(attr: &Attr) -> String {

@@ -155,7 +155,25 @@ impl Layout<'_> {
 
     /// True if there is a blank before the next token of a module declaration: before a colon only outside brackets.
     fn sig_blank(&self, depth: i32) -> bool {
-        if self.at() == ":" { depth == 0 } else { self.blank(Mode::Plain) }
+        match self.at() {
+            ":" => depth == 0,
+            _ if depth > 0 && self.is_in_attr() => self.blank(Mode::Attr),
+            _ => self.blank(Mode::Plain),
+        }
+    }
+
+    /// True if one of the brackets around the next token is that of an attribute.
+    fn is_in_attr(&self) -> bool {
+        let mut closed = 0;
+        for i in (0..self.next).rev() {
+            match self.text(i) {
+                ")" | "]" | "}" => closed += 1,
+                text if super::run::opens(text) && closed > 0 => closed -= 1,
+                "#[" => return true,
+                _ => {}
+            }
+        }
+        false
     }
 
     /// By how much the next token changes the depth of brackets; a block is taken as a whole.

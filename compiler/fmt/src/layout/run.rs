@@ -49,6 +49,8 @@ impl Layout<'_> {
     fn run_place(&self, end: usize, mode: Mode) -> Break {
         let (before, here) = (self.text(self.next.wrapping_sub(1)), self.at());
         let kind = match (before, here) {
+            // Their text is all that is known of an attribute's arguments.
+            _ if mode == Mode::Attr => BreakKind::Rigid,
             // What ends a head stays with it.
             (_, "=" | "->") if self.next + 1 == end => BreakKind::Rigid,
             (",", _) | (_, "->" | "|") => BreakKind::Soft,

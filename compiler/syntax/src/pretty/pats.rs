@@ -25,7 +25,7 @@ fn level_of(kind: &PatKind) -> u8 {
 
 fn kind(kind: &PatKind) -> String {
     match kind {
-        PatKind::Name(name) => name.clone(),
+        PatKind::Name(name) => super::bound_name(name),
         PatKind::Wildcard => "_".into(),
         PatKind::Tuple(parts) => format!("({})", comma(parts, |p| pat(p, ANY))),
         PatKind::Record(fields) => format!("{{{}}}", comma(fields, field)),
