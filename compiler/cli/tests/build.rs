@@ -109,10 +109,21 @@ fn shown(output: &Output) -> (Option<i32>, String, String) {
 
 /// The same without the rows and iterations that errors were in: an executable has no interpreter to find them with.
 fn without_context((status, out, errors): (Option<i32>, String, String)) -> (Option<i32>, String, String) {
-    let lines: Vec<&str> = errors.lines().collect();
-    let note = lines.iter().position(|l| l.contains("│ Note: in ") || l.contains("│ Note: called "));
-    let kept = lines.iter().enumerate().filter(|(i, _)| note.is_none_or(|n| *i != n && *i + 1 != n));
-    (status, out, kept.map(|(_, line)| format!("{line}\n")).collect())
+    let (mut kept, mut rest) = (String::new(), errors.as_str());
+    // Ends of lines as they are in text, and in JSON.
+    for end in ["\n", "\\n"] {
+        let note = format!("   │{end}   │ Note: in ");
+        while let Some((before, after)) = rest.split_once(&note) {
+            kept += before;
+            rest = after.split_once(end).map_or("", |(_, after)| after);
+        }
+    }
+    kept += rest;
+    if let Some((before, after)) = kept.split_once("\"notes\":[\"in ") {
+        let after = after.split_once("\"]").map_or("", |(_, after)| after);
+        kept = format!("{before}\"notes\":[]{after}");
+    }
+    (status, out, kept)
 }
 
 fn executables_do_what_par_run_does() {

@@ -340,7 +340,7 @@ impl Program {
             let kept = if options.locate { self.kept(&args) } else { None };
             let result = self.call_watched(entry, args, options, &mut Measure::Nothing);
             match (result, kept) {
-                (Err(RunFailure::Error(e)), Some(args)) => Err(self.located(entry, args, e).into()),
+                (Err(RunFailure::Error(e)), Some(args)) => Err(self.located(entry, args, e, options).into()),
                 (result, _) => result,
             }
         })?
@@ -368,13 +368,23 @@ impl Program {
     }
 
     /// The error of a failed check with the constructs that it was in.
-    fn located(&self, entry: &str, args: Vec<Column>, mut error: RuntimeError) -> RuntimeError {
+    fn located(
+        &self,
+        entry: &str,
+        args: Vec<Column>,
+        mut error: RuntimeError,
+        options: &CallOptions,
+    ) -> RuntimeError {
         /// Bodies that are interpreted: about a second.
         const STEPS: u64 = 2_000_000;
+        const MOST_BYTES: usize = 1 << 30;
         let found = self.core.funs.iter().position(|f| is_entry(&f.entry, entry));
         if let (ErrorKind::Failed, Some(_), Some(fun)) = (error.kind, error.span, found) {
             let fun = core::FunId(fun as u32);
-            error.context = interp::context_of_failure(&self.core, fun, args, &error, STEPS);
+            let limit =
+                options.memory_limit.or(self.options.memory_limit).unwrap_or(MOST_BYTES).min(MOST_BYTES);
+            let find = || interp::context_of_failure(&self.core, fun, args, &error, STEPS);
+            error.context = pool::with_limit(Some(limit), find);
         }
         error
     }
