@@ -178,8 +178,9 @@ impl<'p> Check<'p> {
         let mut site = *site;
         if let Some(m) = asked.as_meta().filter(|m| self.metas[*m as usize].is.is_some()) {
             site.first = self.metas[m as usize].at;
-            // Asked for a second time: what is joined there has one size.
-            if self.kind(m) != Kind::Loose && !site.coerced {
+            // Asked for a second time, of another value: what is joined there has one size.
+            let is_other = self.resolve_dim(from) != self.resolve_dim(into);
+            if is_other && self.kind(m) != Kind::Loose && !site.coerced {
                 self.tighten(into);
                 self.tighten(from);
             }
