@@ -85,7 +85,7 @@ fn applied(body: &mut Expr, args: Vec<Expr>, ty: Ty) {
 }
 
 /// True if a function is part of a type.
-pub(super) fn has_function(ty: &Ty) -> bool {
+pub fn has_function(ty: &Ty) -> bool {
     match ty {
         Ty::Fun(..) => true,
         Ty::Prim(_) | Ty::Var(_) | Ty::Meta(_) | Ty::Abstract(..) => false,

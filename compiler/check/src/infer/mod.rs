@@ -40,6 +40,8 @@ mod show;
 mod typeexps;
 mod types;
 
+pub use entries::has_function;
+
 pub use show::show_type;
 
 use crate::thir::{Def, Expr, ExprKind, Hidden, LocalId, Program, Ty, TyVar};

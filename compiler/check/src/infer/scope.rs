@@ -39,7 +39,7 @@ pub(super) struct Entry<T> {
 }
 
 impl<M> Entry<M> {
-    /// What stands at the same place for another thing.
+    /// The entry of another thing at the same place.
     fn with<T>(&self, id: T) -> Entry<T> {
         Entry { id, span: self.span, end: self.end, local: self.local }
     }
@@ -66,7 +66,7 @@ pub(super) struct Module {
     pub(super) library: bool,
 }
 
-/// What a declaration says of a type.
+/// The declared facts about a type.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Lifted {
     /// `type t`, `'t`.

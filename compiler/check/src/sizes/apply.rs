@@ -16,7 +16,7 @@ pub(super) struct Function<'p> {
     pub(super) sizes: &'p [LocalId],
     pub(super) type_params: &'p [TyVar],
     pub(super) params: &'p [Pat],
-    /// If it is declared.
+    /// The declared result type, if there is one.
     pub(super) ret: Option<&'p Ty>,
     pub(super) ret_span: Span,
     pub(super) body: &'p Expr,

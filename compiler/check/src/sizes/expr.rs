@@ -8,7 +8,7 @@ use crate::thir::{Expr, ExprKind, IndexArg, LocalId, RangeKind, Ty};
 use par_runtime::{Prim, Scalar};
 use std::rc::Rc;
 
-/// What is known of an expression.
+/// The type and value of an expression, as far as they are known.
 #[derive(Clone, Debug)]
 pub(super) struct Typed {
     pub(super) ty: Type,

@@ -1,4 +1,4 @@
-//! What was found of the sizes that only the surroundings of a function's use say, as expressions for lowering.
+//! Implicit sizes of uses of functions, inferred from the context, as expressions for lowering.
 //!
 //! ```text
 //! def f [n] [m] (xs: [n * m]i64) : [n][m]i64 = unflatten xs        unflatten at its sizes n = n, m = m

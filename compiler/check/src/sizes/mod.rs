@@ -10,7 +10,7 @@
 //! def f [n] [m] (xs: [n * m]i64) : [n][m]i64 = unflatten xs                 unflatten at its sizes n and m
 //! ```
 //!
-//! What is not known is no error: lowering, which knows exact shapes, compares it or has it compared when the program runs. Lengths
+//! An unknown size is no error: lowering, which knows exact shapes, compares it or has it compared when the program runs. Lengths
 //! of rows may be anything. Sizes that only the surroundings of a function's use say are handed to lowering ([`handover`]).
 //!
 //! A size is a polynomial ([`term`]); types with sizes are in [`types`]; [`solve`] finds sizes; [`flow`] compares types; the rest
@@ -70,7 +70,7 @@ struct Check<'p> {
     /// Definitions that are numbers.
     constants: HashMap<DefId, i64>,
     locals: HashMap<LocalId, Bound>,
-    /// What names of integers stand for, if that is known.
+    /// Known values of integer names.
     values: HashMap<LocalId, Term>,
     /// Nesting depth of functions at which names are bound.
     levels: HashMap<LocalId, u32>,

@@ -1,4 +1,4 @@
-//! What is said about sizes that differ, or that nothing says to be equal.
+//! Diagnostics about sizes that differ, or that nothing says to be equal.
 
 use super::Check;
 use super::term::{Atom, Term};
@@ -35,10 +35,10 @@ pub(super) enum What {
 pub(super) struct Site {
     /// The value.
     pub(super) at: Span,
-    /// What asks for its size; the default if that has no place.
+    /// The place that requires the size; the default if it has none.
     pub(super) asked: Span,
     pub(super) what: What,
-    /// What said the size before, if that has a place.
+    /// The place where the size was found first, if it has one.
     pub(super) first: Span,
     /// Looked at when the program runs only.
     pub(super) coerced: bool,

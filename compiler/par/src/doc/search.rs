@@ -31,7 +31,7 @@ pub fn by_type<'a>(items: &'a [Item], wanted: &Type) -> Vec<&'a Item> {
 
 /// The items of a module.
 pub fn of_module<'a>(items: &'a [Item], module: &str) -> Vec<&'a Item> {
-    items.iter().filter(|i| i.kind != Kind::Operator && i.module() == module && !i.name.is_empty()).collect()
+    items.iter().filter(|i| i.kind != Kind::Operator && i.module() == module).collect()
 }
 
 /// The modules: a list of names with what they are.

@@ -32,8 +32,8 @@ use crate::program::Program;
 use files::Item;
 use input::{ENTRY, Input};
 pub(crate) use listing::definition_type;
-use par_check::infer::show_type;
-use par_check::thir::{self, ExprKind, Ty};
+use par_check::infer::{has_function, show_type};
+use par_check::thir::{self, ExprKind};
 use par_runtime::{Value, io};
 use par_syntax::ast::{Def, ExpKind, File};
 use par_syntax::{Diagnostic, Severity, Sources, ast};
@@ -310,15 +310,4 @@ impl Session {
 /// The definition that is evaluated.
 fn entry(thir: &thir::Program) -> Option<usize> {
     thir.defs.iter().rposition(|def| def.name == ENTRY)
-}
-
-fn has_function(ty: &Ty) -> bool {
-    match ty {
-        Ty::Fun(..) => true,
-        Ty::Prim(_) | Ty::Var(_) | Ty::Meta(_) | Ty::Abstract(..) => false,
-        Ty::Array(_, t) | Ty::Unique(t) => has_function(t),
-        Ty::Tuple(ts) => ts.iter().any(has_function),
-        Ty::Record(fs) => fs.iter().any(|(_, t)| has_function(t)),
-        Ty::Sum(cs) => cs.iter().flat_map(|(_, ts)| ts).any(has_function),
-    }
 }
