@@ -234,9 +234,16 @@ impl Bodies<'_> {
     /// A comment with the line that a span is in.
     pub fn comment(&mut self, span: Span) {
         if let Some(line) = (self.source)(span) {
-            self.text.line(format!("// {line}"));
+            self.text.line(comment(&line));
         }
     }
+}
+
+/// A line of source as a comment of C: what C reads in comments too, trigraphs (`??` and a sign) and a backslash at the end of the line, is
+/// taken apart.
+fn comment(line: &str) -> String {
+    let line = line.replace("??", "? ? ");
+    format!("// {line}{}", if line.trim_end().ends_with('\\') { " ." } else { "" })
 }
 
 /// The function of an operator, in the header `program/scalar.cuh`.
