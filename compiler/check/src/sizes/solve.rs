@@ -207,10 +207,13 @@ impl<'p> Check<'p> {
         }
     }
 
-    /// A join whose size is asked for: what flows into it must agree.
+    /// A join whose size is asked for: what flows into it must agree, unless it is known to differ.
     fn tighten(&mut self, dim: &Dim) {
         let Dim::Is(joined) = self.resolve_dim(dim) else { return };
         let Some(m) = joined.as_meta().filter(|m| self.kind(*m) == Kind::Loose) else { return };
+        if self.join(m, false) {
+            return;
+        }
         let meta = &mut self.metas[m as usize];
         meta.kind = Kind::Implicit;
         let flows = std::mem::take(&mut meta.flows);
