@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 const WARNINGS_HELP: &str = "\
 Which warnings are given: all, none, error (those that are given reject the program), NAME, no-NAME or NAME=error, where
 NAME is unknown-attribute, unreachable-case, shadowing-recursion, not-unrolled, later-definition, equal-sizes,
-unknown-sizes, or sizes for all about sizes. May be repeated; later ones win";
+unknown-sizes, hidden-sizes, or sizes for all about sizes. May be repeated; later ones win";
 
 /// The options themselves.
 #[derive(clap::Args)]

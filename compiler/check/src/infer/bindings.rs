@@ -1,5 +1,6 @@
 //! `let` in its forms: patterns, local functions, updates.
 
+use super::mentions::{Place, unused_sizes};
 use super::types::{MAX_TYPE_SIZE, Scheme, erase, function};
 use super::{Binding, Cx, errors};
 use crate::thir::{Expr, ExprKind, Ty};
@@ -21,6 +22,7 @@ impl Cx<'_> {
         value.ty = self.of_moderate_size(value.ty, value.span);
         self.scoped(|cx| {
             cx.size_params(sizes.iter());
+            cx.diags.extend(unused_sizes(sizes, &[Place::Pat(pat)], "the pattern"));
             let pat = cx.single_pat(pat);
             cx.agree_bound(&pat.ty, pat.span, &value);
             let body = cx.exp(body);
@@ -61,6 +63,7 @@ impl Cx<'_> {
         let mark = self.env.mark();
         let (mut vars, size_params) = self.type_params(&def.type_params);
         let params = self.pats(&def.type_params, &def.params);
+        self.must_use_sizes(def);
         let ret = def.ret.as_ref().map(|t| (self.ty(t), t.span));
         self.local_functions.push(def.name.name.clone());
         let value = self.exp(&def.body);

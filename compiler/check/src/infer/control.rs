@@ -1,5 +1,6 @@
 //! `if`, `match`, loops.
 
+use super::mentions::{Place, unused_sizes};
 use super::types::{BOOL, Class, PrimSet, array, erase};
 use super::{Cx, errors};
 use crate::thir::{Expr, ExprKind, LoopForm, Ty};
@@ -84,6 +85,7 @@ impl Cx<'_> {
         };
         self.scoped(|cx| {
             cx.size_params(sizes.iter());
+            cx.diags.extend(unused_sizes(sizes, &[Place::Pat(pat)], "the pattern"));
             let pat = cx.single_pat(pat);
             cx.agree_bound(&pat.ty, pat.span, &init);
             cx.must_be_data(&init, "the state of a loop");

@@ -114,6 +114,7 @@ impl<'a> Cx<'a> {
     fn written_signature(&mut self, id: DefId, ast: &'a ast::Def) -> Signature<'a> {
         let (type_params, size_params) = self.type_params(&ast.type_params);
         let params = self.pats(&ast.type_params, &ast.params);
+        self.must_use_sizes(ast);
         let ret = match &ast.ret {
             Some(t) => self.ty(t),
             None => self.types.any(),

@@ -4,14 +4,15 @@
 //! [\x -> x + 1]                            E0314, as are `if c then f else g` and `loop f = … do …`
 //! def twice '^t (x: t) = [x, x]            E0314: `t` may be a type of functions
 //! type step = i32 -> i32                   E0315: written `type^`
+//! type row = []i32                         W0403, if asked for: written `type~`
 //! ```
 
 use super::Cx;
 use super::scope::{Lifted, TypeId};
-use super::types::Class;
-use crate::thir::{Expr, Ty};
+use super::types::{Class, any_part};
+use crate::thir::{Expr, Size, Ty};
 use par_runtime::Span;
-use par_syntax::Diagnostic;
+use par_syntax::diagnostic::{Diagnostic, Severity};
 
 /// Where functions may stand.
 pub(super) const NOTE: &str = "arrays, branches and loops give no functions, and only type parameters like `'^t` stand for types with functions";
@@ -35,13 +36,24 @@ impl Cx<'_> {
         }
     }
 
-    /// E0315 for an abbreviation that does not say that its type has functions in it.
+    /// E0315 for an abbreviation that does not say that its type has functions in it, W0403 for one of unknown sizes.
     pub(super) fn must_be_declared(&mut self, id: TypeId, ty: &Ty) {
         let def = &self.scopes.types[id.0 as usize];
         if def.lifted != Lifted::Functions && self.types.is_lifted(ty) && !self.has_error_in(def.span) {
             let message = format!("the type `{}` may have functions in it, but does not say so", def.name);
             let diag = Diagnostic::error("E0315", message, def.span).here("not declared as such a type");
             self.diags.push(diag.note(format!("write `type^ {} = …`", def.name)));
+        } else if def.lifted == Lifted::No && hides_sizes(ty) {
+            let message = format!("the type `{}` has sizes that it does not name", def.name);
+            let diag = Diagnostic::new(Severity::Warning, "W0403", message, def.span);
+            let diag = diag.here("values of this type may differ in size");
+            self.diags
+                .push(diag.note(format!("write `type~ {} = …`, or give it a size as a parameter", def.name)));
         }
     }
+}
+
+/// True if values of a type may differ in size.
+pub(super) fn hides_sizes(ty: &Ty) -> bool {
+    any_part(ty, &mut |t| matches!(t, Ty::Array(Size::Anon | Size::Own { .. }, _)))
 }

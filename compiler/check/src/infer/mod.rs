@@ -31,6 +31,7 @@ mod holes;
 mod itself;
 mod lifted;
 mod literals;
+mod mentions;
 mod modules;
 mod operators;
 mod pats;

@@ -1,7 +1,8 @@
 //! Types as written to types with declared sizes. Abbreviations are expanded.
 
+use super::mentions::{Place, sizes, unused_sizes};
 use super::scope::{Lifted, Meaning, TypeId};
-use super::types::{I64, MAX_TYPE_SIZE, any_part};
+use super::types::{I64, MAX_TYPE_SIZE};
 use super::{Binding, Cx, env, errors};
 use crate::thir::{AbstractType, Expr, ExprKind, LocalId, Size, Ty, TyArg, TyVar};
 use par_runtime::{Prim, Span};
@@ -66,6 +67,7 @@ impl Cx<'_> {
             TypeKind::Unique(t) => Ty::Unique(Box::new(self.ty(t))),
             TypeKind::Arrow(name, a, r) => self.arrow(name.as_ref(), a, r),
             TypeKind::Exists(names, t) => self.scoped(|cx| {
+                cx.diags.extend(unused_sizes(names, &[Place::Type(t)], "the type behind it"));
                 for name in names {
                     let own = cx.own_size(&name.name);
                     cx.env.bind(&name.name, own);
@@ -397,34 +399,13 @@ impl Cx<'_> {
             self.env = Default::default();
             self.module = def.module;
             self.expanding = vec![TypeId(i as u32)];
-            let (_, sizes) = self.type_params(params);
+            self.type_params(params);
             let ty = self.ty(exp);
             self.expanding.clear();
-            self.must_use_sizes(params, &sizes, &ty);
+            self.diags.extend(unused_sizes(sizes(params), &[Place::Type(exp)], "the type"));
             self.must_be_declared(TypeId(i as u32), &ty);
         }
         self.types.clear();
-    }
-}
-
-impl Cx<'_> {
-    /// E0316 for a size parameter of an abbreviation that no size of its type mentions.
-    fn must_use_sizes(&mut self, params: &[TypeParam], sizes: &[LocalId], ty: &Ty) {
-        let names = params.iter().filter(|p| matches!(p, TypeParam::Size(_))).map(param_name);
-        for (name, id) in names.zip(sizes) {
-            let uses = |size: &Size| matches!(size, Size::Exp(_)) || *size == Size::Local(*id);
-            let used = any_part(ty, &mut |t| match t {
-                Ty::Array(size, _) => uses(size),
-                Ty::Abstract(_, args) => args.iter().any(|a| matches!(a, TyArg::Size(size) if uses(size))),
-                Ty::Meta(_) => true,
-                _ => false,
-            });
-            if !used {
-                let message = format!("the size `{}` is a parameter, but no size in the type", name.name);
-                let diag = Diagnostic::error("E0316", message, name.span).here("not used");
-                self.diags.push(diag.note("what it is could not be said of any value"));
-            }
-        }
     }
 }
 

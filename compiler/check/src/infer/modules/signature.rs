@@ -1,6 +1,7 @@
 //! Module types seen through: a new module with what the specifications name.
 
 use super::super::collect::Collected;
+use super::super::mentions::{Place, sizes, unused_sizes};
 use super::super::scope::{BROKEN, Entry, Found, Lifted, Meaning, ModId, Module, SigId, TypeDef, TypeId};
 use super::functor::{Body, Functor};
 use super::{How, Pair, Site, Target, TypeMatch, View};
@@ -135,7 +136,10 @@ impl<'a> Collected<'a> {
             match plain(spec) {
                 // Looked at where the module type stands.
                 Spec::Attr(..) => {}
-                Spec::Val { name, params, ty } => self.val_spec(View::new(name, params, ty), pair, t),
+                Spec::Val { name, params, ty } => {
+                    self.diags.extend(unused_sizes(sizes(params), &[Place::Type(ty)], "the type"));
+                    self.val_spec(View::new(name, params, ty), pair, t)
+                }
                 Spec::Type { name, params, ty, lifted } => {
                     self.type_spec((name, params), ty.as_ref(), Lifted::of(*lifted), pair, t);
                 }

@@ -1,12 +1,13 @@
 //! Types seen through a module type: whether they are what it says, and what hidden ones stand for.
 
+use super::super::lifted::hides_sizes;
 use super::super::scope::{Lifted, Meaning, TypeId};
 use super::super::types::{Class, any_part, erase, map_args, rewrite};
 use super::super::{Cx, deep};
 use crate::thir::{Hidden, LocalId, Size, Ty, TyArg};
 use par_runtime::Span;
-use par_syntax::Diagnostic;
 use par_syntax::ast::TypeParam;
+use par_syntax::diagnostic::{Diagnostic, Severity};
 
 /// A type that a module has, and what the module type says of it.
 pub(in super::super) struct TypeMatch {
@@ -35,6 +36,8 @@ impl Cx<'_> {
                 }
             } else if m.lifted != Lifted::Functions && self.types.is_lifted(&actual) {
                 self.not_lifted(&m);
+            } else if m.lifted == Lifted::No && hides_sizes(&actual) {
+                self.has_unknown_sizes(&m);
             }
         }
         self.types.clear();
@@ -71,6 +74,18 @@ impl Cx<'_> {
         let diag = Diagnostic::error("E0705", message, def.span).here("holds functions");
         let diag = diag.label(m.name, "declared without `^`");
         self.diags.push(diag.note("declare it `type^` in the module type if it may hold functions"));
+    }
+
+    /// W0403 for a type that does not say that its values may differ in size.
+    fn has_unknown_sizes(&mut self, m: &TypeMatch) {
+        let def = &self.scopes.types[m.actual.0 as usize];
+        if !def.params.is_empty() || self.scopes.get(def.module).library {
+            return;
+        }
+        let message = format!("the type `{}` has sizes that the module type does not name", def.name);
+        let diag = Diagnostic::new(Severity::Warning, "W0403", message, def.span);
+        let diag = diag.here("values of this type may differ in size").label(m.name, "declared without `~`");
+        self.diags.push(diag.note("declare it `type~` in the module type"));
     }
 
     /// A type without hidden types, for lowering.
