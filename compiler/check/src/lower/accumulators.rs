@@ -27,7 +27,7 @@ impl<'p> Lower<'p> {
     /// All indices and values that `f`, called for every element of an array, writes to an accumulator for `dest`.
     pub fn writes(&mut self, dest: &Val<'p>, f: &Val<'p>, bs: &Val<'p>) -> R<(Val<'p>, Val<'p>)> {
         let width = self.size_of(bs)?;
-        let lists = self.map_over(width, &[bs.clone()], &mut |lo, rows| {
+        let lists = self.map_over(width, std::slice::from_ref(bs), &mut |lo, rows| {
             let before = lo.counting.replace(lo.inside);
             let counted = lo.filled_by(f, Atom::i64(0), dest, &rows);
             lo.counting = before;
