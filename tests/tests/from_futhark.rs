@@ -26,7 +26,8 @@ struct Row {
 }
 
 /// How a declaration begins.
-const DECLARATIONS: [&str; 9] = ["def ", "let ", "entry ", "type", "module ", "open ", "local ", "import ", "#["];
+const DECLARATIONS: [&str; 9] =
+    ["def ", "let ", "entry ", "type", "module ", "open ", "local ", "import ", "#["];
 
 const TOLERANCE: Tolerance = Tolerance { relative: 1e-9, absolute: 1e-9 };
 
@@ -47,9 +48,11 @@ fn rows(text: &str) -> Vec<Row> {
 fn row(cells: &[String], line: usize) -> Option<Row> {
     let [_, state, text] = cells else { return None };
     let state = state.clone();
-    ["yes", "different", "no"]
-        .contains(&state.as_str())
-        .then(|| Row { state, claims: claims(text, line), line })
+    ["yes", "different", "no"].contains(&state.as_str()).then(|| Row {
+        state,
+        claims: claims(text, line),
+        line,
+    })
 }
 
 /// The cells of a line, where a bar that belongs to a text is written `\|`.
