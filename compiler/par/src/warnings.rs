@@ -27,7 +27,7 @@ const fn kind(name: &'static str, code: &'static str, description: &'static str)
 }
 
 /// All kinds. The last word of a name is that of a group.
-pub const KINDS: [Kind; 11] = [
+pub const KINDS: [Kind; 12] = [
     kind("unknown-attribute", "W0201", "an attribute `#[…]` that means nothing here"),
     kind("unreachable-case", "W0301", "a case of a `match` that the cases before it cover"),
     kind(
@@ -41,6 +41,10 @@ pub const KINDS: [Kind; 11] = [
     Kind {
         given: false,
         ..kind("unknown-sizes", "W0402", "sizes that are compared when the program runs only")
+    },
+    Kind {
+        given: false,
+        ..kind("copies", "W0601", "an update that copies its array, because the old one is used later")
     },
     kind("hole", "W0205", "`???`, an expression that is not written yet"),
     kind("wrapped-number", "W0206", "a number that does not fit the type written behind it"),
@@ -94,6 +98,11 @@ impl Warnings {
             }
         }
         Ok(())
+    }
+
+    /// True if warnings with a code are given.
+    pub(crate) fn gives(&self, code: &str) -> bool {
+        KINDS.iter().zip(&self.levels).any(|(k, level)| k.code == code && *level != Level::Off)
     }
 
     /// The diagnostics at their levels: without those that are off.
