@@ -9,6 +9,7 @@
 //! ```
 
 use par_ir::flat::{Block, Fun, KernelKind, LoopForm, Op, Out, Program, Stm};
+use par_ir::stack::deeper;
 use par_ir::ty::{Atom, Var};
 use par_ir::visit::Code;
 use par_runtime::Span;
@@ -67,6 +68,10 @@ impl Copies<'_> {
 
     /// Finds which variables may be one array, from the first statement to the last.
     fn share(&mut self, block: &Block) {
+        deeper(|| self.share_in(block));
+    }
+
+    fn share_in(&mut self, block: &Block) {
         for stm in &block.stms {
             let of: Vec<BTreeSet<Var>> = match &stm.op {
                 Op::Atom(a) => vec![self.of(a)],
@@ -112,8 +117,10 @@ impl Copies<'_> {
     fn block(&mut self, block: &Block, mut live: Live, result: Use) -> Live {
         live.extend(block.results.iter().filter_map(|a| Some((a.var()?, result))));
         for stm in block.stms.iter().rev() {
-            live.retain(|v, _| !stm.pat.iter().any(|p| p.var == *v));
-            self.inside(stm, &mut live);
+            for p in &stm.pat {
+                live.remove(&p.var);
+            }
+            deeper(|| self.inside(stm, &mut live));
             self.updates(stm, &live);
             stm.op.for_each_operand(&mut |a| live.extend(a.var().map(|v| (v, Use::At(stm.span)))));
         }
