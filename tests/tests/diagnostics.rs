@@ -9,6 +9,7 @@
 //! -- run: [1, 2] 3i64          the program is right; this input makes it fail
 //! -- entry: NAME               the entry point that is asked for
 //! -- deny: sizes               a warning that rejects the program
+//! -- warn: copies              a warning that is not given by default
 //! ```
 
 use par::imports::{FileSystem, Imports};
@@ -35,11 +36,13 @@ struct Wanted<'t> {
     run: Option<&'t str>,
     entry: Option<&'t str>,
     deny: Option<&'t str>,
+    warn: Option<&'t str>,
 }
 
 impl Wanted<'_> {
     fn of(text: &str) -> Wanted<'_> {
-        let mut wanted = Wanted { count: 1, severity: Severity::Error, run: None, entry: None, deny: None };
+        let mut wanted =
+            Wanted { count: 1, severity: Severity::Error, run: None, entry: None, deny: None, warn: None };
         for line in text.lines().map_while(|line| line.strip_prefix("-- ")) {
             let Some((key, value)) = line.split_once(':') else { break };
             let value = value.trim();
@@ -56,6 +59,7 @@ impl Wanted<'_> {
                 ("run", _) => wanted.run = Some(value),
                 ("entry", _) => wanted.entry = Some(value),
                 ("deny", _) => wanted.deny = Some(value),
+                ("warn", _) => wanted.warn = Some(value),
                 _ => panic!("what is `{line}`?"),
             }
         }
@@ -119,6 +123,9 @@ fn check(folder: &Path, file: &Path) -> Result<(), String> {
     let mut options = Options { imports: Arc::new(Below(folder.to_path_buf())), ..Options::default() };
     if let Some(name) = wanted.deny {
         options.warnings.set(&format!("{name}=error")).expect("a warning");
+    }
+    if let Some(name) = wanted.warn {
+        options.warnings.set(name).expect("a warning");
     }
     let (rendered, diagnostics) = said(&text, &name, &wanted, &options);
     let count = diagnostics.iter().filter(|d| d.severity == wanted.severity).count();

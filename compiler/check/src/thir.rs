@@ -112,8 +112,40 @@ pub enum Ty {
 pub struct AbstractType {
     /// Unique in the program.
     pub id: u32,
-    /// Declared `type^`: it may hold functions.
-    pub lifted: bool,
+    /// What its values may hold.
+    pub holds: Holds,
+}
+
+/// What values of a hidden type may hold.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Holds {
+    /// Neither functions nor writes.
+    Data,
+    /// Declared `type^`.
+    Functions,
+    /// The writes of an accumulator (see [`accumulator`]).
+    Writes,
+}
+
+/// The representation of an accumulator for a destination of a type: how many writes it holds, the destination, and room for the
+/// writes. It is used up by whoever takes it.
+pub fn accumulator(dest: &Ty) -> Ty {
+    let element = match dest {
+        Ty::Array(_, element) => (**element).clone(),
+        other => other.clone(),
+    };
+    let list = |t: Ty| Ty::Array(Size::Anon, Box::new(t));
+    let types = [Ty::Prim(Prim::I64), dest.clone(), list(Ty::Prim(Prim::I64)), list(element)];
+    let fields = ACCUMULATOR.iter().map(|f| f.to_string()).zip(types);
+    Ty::Unique(Box::new(Ty::Record(fields.collect())))
+}
+
+/// The fields of an accumulator, which no record of a program has.
+pub const ACCUMULATOR: [&str; 4] = ["#count", "#dest", "#indices", "#values"];
+
+/// The destination, if these are the fields of an accumulator.
+pub fn accumulated(fields: &[(String, Ty)]) -> Option<&Ty> {
+    fields.iter().find(|(f, _)| f == ACCUMULATOR[1]).map(|(_, t)| t)
 }
 
 /// An argument of a type.

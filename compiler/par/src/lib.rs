@@ -30,6 +30,7 @@
 
 pub mod ahead;
 pub mod analysis;
+mod copies;
 pub mod doc;
 pub mod embed;
 pub mod explain;

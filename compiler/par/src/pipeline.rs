@@ -10,7 +10,7 @@ use crate::imports::{FileSystem, Imports, Loader};
 use crate::outline::outline;
 use crate::tuning::Tuning;
 use crate::warnings::Warnings;
-use crate::{insight, library};
+use crate::{copies, insight, library};
 use par_check::thir;
 use par_ir::verify::{verify_core, verify_flat};
 use par_ir::{core, flat, print};
@@ -281,7 +281,21 @@ impl Pipeline<'_> {
             self.step(pass.name, || (pass.run)(&mut core));
             self.after_core(pass.name, &core)?;
         }
+        self.copies(&core, &mut parsed);
+        if fatal(&parsed.diagnostics) {
+            return Err(parsed.rejected());
+        }
         Ok(Front { sources: parsed.sources, core, written, warnings: parsed.diagnostics })
+    }
+
+    /// Updates that copy, if somebody asks: only the flat program shows them.
+    fn copies(&self, core: &core::Program, parsed: &mut Parsed) {
+        if !self.options.warnings.gives(copies::CODE) {
+            return;
+        }
+        if let Ok(flattened) = self.flatten(core, &parsed.sources) {
+            parsed.diagnostics.extend(self.options.warnings.apply(copies::find(&flattened.program)));
+        }
     }
 
     fn after_core(&self, stage: &'static str, program: &core::Program) -> Result<(), Failure> {

@@ -27,7 +27,7 @@ const fn kind(name: &'static str, code: &'static str, description: &'static str)
 }
 
 /// All kinds. The last word of a name is that of a group.
-pub const KINDS: [Kind; 12] = [
+pub const KINDS: [Kind; 13] = [
     kind("unknown-attribute", "W0201", "an attribute `#[…]` that means nothing here"),
     kind("unreachable-case", "W0301", "a case of a `match` that the cases before it cover"),
     kind(
@@ -45,6 +45,10 @@ pub const KINDS: [Kind; 12] = [
     Kind {
         given: false,
         ..kind("hidden-sizes", "W0403", "a type with sizes that its definition does not name")
+    },
+    Kind {
+        given: false,
+        ..kind("copies", "W0601", "an update that copies its array, because the old one is used later")
     },
     kind("hole", "W0205", "`???`, an expression that is not written yet"),
     kind("wrapped-number", "W0206", "a number that does not fit the type written behind it"),
@@ -98,6 +102,11 @@ impl Warnings {
             }
         }
         Ok(())
+    }
+
+    /// True if warnings with a code are given.
+    pub(crate) fn gives(&self, code: &str) -> bool {
+        KINDS.iter().zip(&self.levels).any(|(k, level)| k.code == code && *level != Level::Off)
     }
 
     /// The diagnostics at their levels: without those that are off.

@@ -31,6 +31,8 @@ pub struct RootInfo {
     pub kind: Kind,
     /// Of a parameter: written with `*`.
     pub unique: bool,
+    /// Part of an accumulator: there are no copies.
+    pub accumulator: bool,
 }
 
 /// A local in scope.
@@ -82,17 +84,16 @@ impl Check<'_> {
 
     /// A value of a type with a root at every leaf; `info` describes the whole.
     fn unknown(&mut self, ty: &Ty, info: &RootInfo) -> Alias {
-        let component = |i: &dyn std::fmt::Display| {
-            named(&format!("{}.{i}", info.name), info.owner, info.span, info.kind, info.unique)
-        };
         match ty {
             Ty::Prim(_) => Alias::Scalar,
             Ty::Unique(t) => self.unknown(t, &named(&info.name, info.owner, info.span, info.kind, true)),
             Ty::Tuple(ts) => {
-                let one = |(i, t)| self.unknown(t, &component(&i));
+                let one = |(i, t)| self.unknown(t, &component(info, &i));
                 Alias::Parts(ts.iter().enumerate().map(one).collect())
             }
-            Ty::Record(fs) => Alias::Parts(fs.iter().map(|(f, t)| self.unknown(t, &component(f))).collect()),
+            Ty::Record(fs) => {
+                Alias::Parts(fs.iter().map(|(f, t)| self.unknown(t, &field(info, f))).collect())
+            }
             Ty::Array(..) | Ty::Sum(_) | Ty::Var(_) | Ty::Meta(_) | Ty::Abstract(..) => {
                 Alias::Array(Roots::from([self.new_root(info.clone())]))
             }
@@ -123,7 +124,7 @@ impl Check<'_> {
             PatKind::Var(id) => {
                 let name = &self.program.locals[id.0 as usize];
                 let info = named(name, Some(*id), pat.span, Kind::Own, false);
-                let alias = self.rooted(value.clone().fit(&pat.ty), &info);
+                let alias = self.rooted(value.clone().fit(&pat.ty), &pat.ty, &info);
                 self.locals.insert(*id, Bound { alias, span: pat.span });
             }
             PatKind::Tuple(ps) => ps.iter().enumerate().for_each(|(i, p)| self.bind(p, &value.part(i))),
@@ -137,22 +138,38 @@ impl Check<'_> {
         }
     }
 
-    fn rooted(&mut self, value: Alias, info: &RootInfo) -> Alias {
-        match value {
-            Alias::Array(roots) if roots.is_empty() => {
+    fn rooted(&mut self, value: Alias, ty: &Ty, info: &RootInfo) -> Alias {
+        match (value, ty) {
+            (value, Ty::Unique(t)) => self.rooted(value, t, info),
+            (Alias::Array(roots), _) if roots.is_empty() => {
                 Alias::Array(Roots::from([self.new_root(info.clone())]))
             }
-            Alias::Parts(parts) => {
-                let component =
-                    |i| named(&format!("{}.{i}", info.name), info.owner, info.span, info.kind, info.unique);
-                let parts = parts.into_iter().enumerate();
-                Alias::Parts(parts.map(|(i, p)| self.rooted(p, &component(i))).collect())
+            (Alias::Parts(parts), Ty::Record(fs)) => {
+                let parts = parts.into_iter().zip(fs);
+                Alias::Parts(parts.map(|(p, (f, t))| self.rooted(p, t, &field(info, f))).collect())
             }
-            other => other,
+            (Alias::Parts(parts), Ty::Tuple(ts)) => {
+                let parts = parts.into_iter().zip(ts).enumerate();
+                Alias::Parts(parts.map(|(i, (p, t))| self.rooted(p, t, &component(info, &i))).collect())
+            }
+            (other, _) => other,
         }
     }
 }
 
+/// A component of a tuple or record.
+fn component(info: &RootInfo, i: &dyn std::fmt::Display) -> RootInfo {
+    RootInfo { name: format!("{}.{i}", info.name), ..info.clone() }
+}
+
+/// A field of a record; those of an accumulator have no names.
+fn field(info: &RootInfo, f: &str) -> RootInfo {
+    match f.starts_with('#') {
+        true => RootInfo { accumulator: true, ..info.clone() },
+        false => component(info, &f),
+    }
+}
+
 fn named(name: &str, owner: Option<LocalId>, span: Span, kind: Kind, unique: bool) -> RootInfo {
-    RootInfo { name: name.to_string(), owner, span, kind, unique }
+    RootInfo { name: name.to_string(), owner, span, kind, unique, accumulator: false }
 }

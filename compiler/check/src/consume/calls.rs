@@ -53,6 +53,9 @@ impl<'p> Check<'p> {
         let mut operands: Vec<Operand> = args.iter().map(|a| self.operand(a)).collect();
         self.still_there(&function);
         operands.iter().for_each(|o| self.still_there(o));
+        if matches!(operator.as_deref(), Some("scatter_stream" | "reduce_by_index_stream")) {
+            operands.iter().for_each(|o| self.gives_back(o));
+        }
         // `x |> f` and `f <| x` are calls of `f`.
         let piped = match (operator.as_deref(), args) {
             (Some("|>"), [_, f]) => Some((1, f)),
@@ -65,6 +68,15 @@ impl<'p> Check<'p> {
                 self.apply(function, &self.called(f), operands)
             }
             None => self.apply(function, &self.called(f), operands),
+        }
+    }
+
+    /// A function that is given an accumulator must give it back, and no other one.
+    fn gives_back(&mut self, function: &Operand) {
+        let Alias::Function(_, f) = &function.alias else { return };
+        let own = all(&f.signature.params);
+        if let Some(other) = f.signature.result.flat().difference(&own).next() {
+            self.other_accumulator(*other, function.span);
         }
     }
 
@@ -160,6 +172,7 @@ impl<'p> Check<'p> {
                 span: g.span,
                 kind: Kind::Held,
                 unique: true,
+                accumulator: false,
             });
             captured.insert(root);
             let alias = &mut held[before + g.argument].alias;

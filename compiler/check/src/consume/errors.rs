@@ -36,11 +36,10 @@ impl Check<'_> {
             Diagnostic::error("E0601", format!("{used} is used after it was consumed"), span)
                 .here("used here")
                 .label(site.span, taken)
-                .note(format!(
-                    "give {} a copy (`copy {}`), or use its result instead",
-                    site.by,
-                    name_of(site.place.as_ref())
-                ))
+                .note(self.instead(root, &site.by, || {
+                    let name = name_of(site.place.as_ref());
+                    format!("give {} a copy (`copy {name}`), or use its result instead", site.by)
+                }))
         } else {
             let other = match &site.place {
                 Some((_, name)) => format!("`{name}`, with which it may share elements,"),
@@ -50,8 +49,9 @@ impl Check<'_> {
                 Diagnostic::error("E0602", format!("{used} is used after {other} was consumed"), span)
                     .here("used here")
                     .label(site.span, taken);
-            self.shared_label(diagnostic, place, root, site)
-                .note(format!("give {} a copy of its argument, or use its result instead", site.by))
+            self.shared_label(diagnostic, place, root, site).note(self.instead(root, &site.by, || {
+                format!("give {} a copy of its argument, or use its result instead", site.by)
+            }))
         };
         self.report(site.span, started(diagnostic, site));
     }
@@ -78,6 +78,17 @@ impl Check<'_> {
             .here("this may be what the caller goes on using")
             .label(span, format!("`{name}` is not given up by the caller"))
             .note("give back a copy, or declare the parameter with `*`, or the result without");
+        self.report(at, diagnostic);
+    }
+
+    /// E0609: an accumulator that the function was not given.
+    pub(super) fn other_accumulator(&mut self, root: Root, at: Span) {
+        let info = self.info(root);
+        let (name, span) = (&info.name, info.span);
+        let diagnostic = Diagnostic::error("E0609", "the accumulator that is given back is another one", at)
+            .here(format!("the result may be `{name}`"))
+            .label(span, format!("`{name}` comes from outside of the function"))
+            .note("give back the accumulator that is the function's parameter, or what `write` makes of it");
         self.report(at, diagnostic);
     }
 
@@ -127,7 +138,7 @@ impl Check<'_> {
             None => diagnostic
                 .here(format!("{} consumes this argument {often}", site.by))
                 .label(span, format!("`{name}` is defined here"))
-                .note(format!("{remedy}, or give {} a copy", site.by)),
+                .note(self.instead(root, &site.by, || format!("{remedy}, or give {} a copy", site.by))),
         };
         self.report(site.span, started(diagnostic, site));
     }
@@ -172,7 +183,11 @@ impl Check<'_> {
         } else {
             diagnostic.here("consumed here").label(other.span, "and given here too")
         };
-        self.report(taken.span, diagnostic.note(format!("give {name} a copy in one of the places")));
+        let note = match taken.roots.first() {
+            Some(root) => self.instead(*root, name, || format!("give {name} a copy in one of the places")),
+            None => String::new(),
+        };
+        self.report(taken.span, diagnostic.note(note));
     }
 
     /// E0605: a function that uses an array already is given it to consume.
@@ -182,6 +197,14 @@ impl Check<'_> {
             format!("{what} is given to {name}, which consumes it, but is used inside of it as well");
         let diagnostic = Diagnostic::error("E0605", message, taken.span).here("consumed here");
         self.report(taken.span, diagnostic.note(format!("give {name} a copy")));
+    }
+
+    /// What to do instead of consuming something that is used elsewhere.
+    fn instead(&self, root: Root, by: &str, otherwise: impl FnOnce() -> String) -> String {
+        match self.info(root).accumulator {
+            true => format!("an accumulator is used once: go on with the one that {by} gives"),
+            false => otherwise(),
+        }
     }
 
     fn common(&self, a: &Roots, b: &Roots) -> String {

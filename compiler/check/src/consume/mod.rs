@@ -16,6 +16,7 @@
 //! loop xs = copy a for … do            E0606  a loop that gives up its state without making a new one
 //!   let _ = step xs in a
 //! def twice f x = (f x, x) in twice step  E0608  a function that consumes, where that is not possible
+//! scatter_stream xs (\_ _ -> acc) ys   E0609  an accumulator that was not given to the function
 //! ```
 //!
 //! Only calls consume, so a program in which no parameter is written with `*` is never rejected. Each definition is
@@ -34,7 +35,7 @@ mod loops;
 mod tests;
 mod walk;
 
-use crate::thir::{Def, DefId, Expr, LocalId, Pat, Program, Ty};
+use crate::thir::{Def, DefId, Expr, LocalId, Pat, Program, Ty, accumulated};
 use alias::{Alias, Code, Function, Root, Roots, Signature, all};
 use bind::{Bound, Kind, RootInfo};
 use calls::Site;
@@ -45,7 +46,7 @@ use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 /// Built-in functions whose result shares nothing with their arguments.
-const FRESH: [&str; 19] = [
+const FRESH: [&str; 22] = [
     "reduce",
     "reduce_comm",
     "map",
@@ -65,6 +66,9 @@ const FRESH: [&str; 19] = [
     "hist",
     "reduce_by_index",
     "length",
+    "scatter_stream",
+    "reduce_by_index_stream",
+    "write",
 ];
 
 /// The state of the check.
@@ -191,7 +195,7 @@ impl<'p> Check<'p> {
         let result = self.expr(&def.body).fit(&def.ret);
         // What a module type promises of a function that is written without `*` was a warning.
         if def.body.span != Span::default() {
-            self.own_result(&result, &def.ret, &def.body);
+            self.own_result(&result, &def.ret, &def.body, None);
         }
         let result = result.masked(&def.ret);
         let own = all(&params);
@@ -199,23 +203,30 @@ impl<'p> Check<'p> {
         Signature { params, result, code }
     }
 
-    /// E0607 where a result written with `*` may be shared with what the caller keeps.
-    fn own_result(&mut self, result: &Alias, ty: &Ty, body: &Expr) {
+    /// E0607 where a result written with `*` may be shared with what the caller keeps, or what is there before `mark`, where a lambda
+    /// begins; E0609 for an accumulator.
+    fn own_result(&mut self, result: &Alias, ty: &Ty, body: &Expr, mark: Option<Root>) {
         match (result, ty) {
-            (alias, Ty::Unique(_)) => {
+            (alias, Ty::Unique(t)) => {
                 let kept = |r: &Root| {
                     let info = self.info(*r);
-                    info.kind == Kind::Global || info.kind == Kind::Param && !info.unique
+                    let outside = mark.is_some_and(|mark| self.outlives(*r, mark));
+                    outside || info.kind == Kind::Global || info.kind == Kind::Param && !info.unique
                 };
                 if let Some(root) = alias.flat().into_iter().find(kept) {
-                    self.shared_result(root, body);
+                    match &**t {
+                        Ty::Record(fs) if accumulated(fs).is_some() => {
+                            self.other_accumulator(root, body.span)
+                        }
+                        _ => self.shared_result(root, body),
+                    }
                 }
             }
             (Alias::Parts(parts), Ty::Tuple(ts)) => {
-                parts.iter().zip(ts).for_each(|(p, t)| self.own_result(p, t, body));
+                parts.iter().zip(ts).for_each(|(p, t)| self.own_result(p, t, body, mark));
             }
             (Alias::Parts(parts), Ty::Record(fs)) => {
-                parts.iter().zip(fs).for_each(|(p, (_, t))| self.own_result(p, t, body));
+                parts.iter().zip(fs).for_each(|(p, (_, t))| self.own_result(p, t, body, mark));
             }
             _ => {}
         }
@@ -248,6 +259,7 @@ impl<'p> Check<'p> {
             span: def.name_span,
             kind: Kind::Global,
             unique: false,
+            accumulator: false,
         };
         let root = self.new_root(info);
         self.globals.insert(id, root);

@@ -205,6 +205,9 @@ impl<'p> Check<'p> {
         self.frames.push(Frame { mark, is_loop: false, captured: Roots::new() });
         let params: Vec<Alias> = params.iter().map(|p| self.open(p, Kind::Param, false)).collect();
         let result = self.expr(body).fit(&body.ty);
+        if let Some(ret) = ret {
+            self.own_result(&result, ret, body, Some(mark));
+        }
         let result = ret.into_iter().fold(result, Alias::masked);
         let captured = self.frames.pop().map_or_else(Roots::new, |f| f.captured);
         let own = all(&params);

@@ -189,7 +189,12 @@ impl<'a> Collected<'a> {
                 self.def(module, def, local, &attrs, dec.span);
             }
             DecKind::Type { name, params, ty, lifted } => {
-                self.type_def(module, (name, params), Lifted::of(*lifted), ty, local);
+                let library = self.scopes.get(module).library;
+                let meaning = match library && dec.attrs.iter().any(|a| a.name == "intrinsic") {
+                    true => Meaning::Accumulator,
+                    false => Meaning::Alias(ty),
+                };
+                self.type_def(module, (name, params), Lifted::of(*lifted), (meaning, ty.span.end), local);
             }
             DecKind::Module { name, params, sig, body } => {
                 let sigs = params.iter().map(|p| &p.1).chain(sig);
@@ -261,14 +266,14 @@ impl<'a> Collected<'a> {
         module: ModId,
         (name, params): (&'a ast::Ident, &'a [ast::TypeParam]),
         lifted: Lifted,
-        exp: &'a ast::TypeExp,
+        (meaning, end): (Meaning<'a>, u32),
         local: bool,
     ) {
         let id = TypeId(self.scopes.types.len() as u32);
-        let (meaning, span, instance) = (Meaning::Alias(exp), name.span, self.in_instance);
+        let (span, instance) = (name.span, self.in_instance);
         let short = name.name.clone();
         self.scopes.types.push(TypeDef { name: short, lifted, params, meaning, module, span, instance });
-        let entry = Entry { id, span: name.span, end: exp.span.end, local };
+        let entry = Entry { id, span: name.span, end, local };
         self.enter(name, entry, |m| &mut m.types, module);
     }
 

@@ -30,7 +30,7 @@ impl Cx<'_> {
         let then = Box::new(self.exp(then));
         let other = Box::new(self.exp(other));
         if self.agree_arms("`if`", &then, &other) {
-            self.must_be_data(&then, "the value of an `if`");
+            self.must_be_data(&then, Class::Joined, "the value of an `if`");
         }
         let ty = then.ty.clone();
         Expr { kind: ExprKind::If { cond, then, other }, ty, span }
@@ -62,7 +62,7 @@ impl Cx<'_> {
             arms.push(arm);
         }
         if let Some((_, first)) = arms.first() {
-            self.must_be_data(first, "the value of a `match`");
+            self.must_be_data(first, Class::Joined, "the value of a `match`");
         }
         let ty = arms.first().map(|(_, e)| e.ty.clone()).unwrap_or_else(|| self.types.any());
         Expr { kind: ExprKind::Match { value: Box::new(value), cases: arms }, ty, span }
@@ -88,7 +88,7 @@ impl Cx<'_> {
             cx.diags.extend(unused_sizes(sizes, &[Place::Pat(pat)], "the pattern"));
             let pat = cx.single_pat(pat);
             cx.agree_bound(&pat.ty, pat.span, &init);
-            cx.must_be_data(&init, "the state of a loop");
+            cx.must_be_data(&init, Class::Joined, "the state of a loop");
             let form = cx.loop_form(form, bound);
             let body = cx.exp(body);
             cx.agree(&pat.ty, &body.ty, |clash, expected, found| {

@@ -7,8 +7,9 @@
 use super::collect::What;
 use super::deps::Component;
 use super::entries::has_function;
+use super::lifted::no_writes;
 use super::modules::{Demand, Head, View};
-use super::types::{Class, Scheme, erase, function};
+use super::types::{Class, Scheme, erase, function, has_writes};
 use super::{Binding, Cx, Env};
 use crate::thir::{Def, DefId, Expr, ExprKind, Hidden, LocalId, Pat, Ty, TyVar};
 use par_syntax::{Diagnostic, Severity, ast};
@@ -217,6 +218,11 @@ impl<'a> Cx<'a> {
         // Of any definition: a session makes entry points later.
         let written = matches!(s.source, Source::Written(_)) && !self.defs[s.id.0 as usize].library;
         let hidden = if written { self.hidden_parts(&s.ty) } else { Hidden::Nothing };
+        let whole = self.types.resolve(&s.ty);
+        if entry && has_writes(&whole) {
+            let span = self.defs[s.id.0 as usize].ident().span;
+            self.diags.push(no_writes("an entry point cannot take or give", &self.show(&whole), span));
+        }
         let mut params = s.params;
         params.iter_mut().for_each(|p| self.finish_binding(p, group));
         let mut ret = s.ret;

@@ -44,9 +44,6 @@ pub(super) fn unknown_module_type(name: &Name, candidates: &[String]) -> Diagnos
 
 /// E0201 for a type.
 pub(super) fn unknown_type(name: &Name, candidates: &[String]) -> Diagnostic {
-    if let Some(diag) = absent::ty(name) {
-        return diag;
-    }
     let message = format!("unknown type `{}`", spelled(name));
     let diag = Diagnostic::error("E0201", message, name.span).here("not defined");
     match foreign::ty(&spelled(name)) {

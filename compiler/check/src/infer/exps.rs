@@ -302,7 +302,10 @@ impl Cx<'_> {
         let element = match self.types.restrict(&element, Class::Data) {
             Ok(()) => element,
             Err(_) => {
-                values.iter().take(1).for_each(|first| self.must_be_data(first, "an element of an array"));
+                values
+                    .iter()
+                    .take(1)
+                    .for_each(|first| self.must_be_data(first, Class::Data, "an element of an array"));
                 self.types.poison()
             }
         };

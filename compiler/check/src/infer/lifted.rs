@@ -9,7 +9,7 @@
 
 use super::Cx;
 use super::scope::{Lifted, TypeId};
-use super::types::{Class, any_part};
+use super::types::{Class, any_part, has_writes};
 use crate::thir::{Expr, Size, Ty};
 use par_runtime::Span;
 use par_syntax::diagnostic::{Diagnostic, Severity};
@@ -17,10 +17,25 @@ use par_syntax::diagnostic::{Diagnostic, Severity};
 /// Where functions may stand.
 pub(super) const NOTE: &str = "arrays, branches and loops give no functions, and only type parameters like `'^t` stand for types with functions";
 
+/// E0317 for an accumulator where there can be none.
+pub(super) fn no_writes(what: &str, ty: &str, span: Span) -> Diagnostic {
+    Diagnostic::error("E0317", format!("{what} an accumulator"), span)
+        .here(format!("this is `{ty}`"))
+        .note(NO_WRITES)
+}
+
+/// Where accumulators may stand.
+pub(super) const NO_WRITES: &str = "an accumulator is passed on to `write`, to functions, and through branches and loops; the function that was given it gives it back";
+
 impl Cx<'_> {
-    /// E0314 for a value that may have functions in it, where it is known only at run time which.
-    pub(super) fn must_be_data(&mut self, e: &Expr, what: &str) {
-        if self.types.restrict(&e.ty, Class::Data).is_err() && !self.has_error_in(e.span) {
+    /// E0314 for a value that may have functions in it, where it is known only at run time which. Arrays hold [`Class::Data`],
+    /// which has no accumulators either (E0317).
+    pub(super) fn must_be_data(&mut self, e: &Expr, class: Class, what: &str) {
+        if self.types.restrict(&e.ty, class).is_err() && !self.has_error_in(e.span) {
+            let ty = self.types.resolve(&e.ty);
+            if has_writes(&ty) && class == Class::Data {
+                return self.diags.push(no_writes(&format!("{what} cannot hold"), &self.show(&ty), e.span));
+            }
             let message = format!("{what} cannot be or hold a function");
             let diag = Diagnostic::error("E0314", message, e.span);
             self.diags.push(diag.here(format!("of type `{}`", self.show(&e.ty))).note(NOTE));
@@ -29,6 +44,9 @@ impl Cx<'_> {
 
     /// E0314 for a written type with functions that stands where there may be none.
     pub(super) fn must_be_plain(&mut self, ty: &Ty, what: &str, span: Span) {
+        if has_writes(ty) && !self.has_error_in(span) {
+            return self.diags.push(no_writes(&format!("{what} cannot hold"), &self.show(ty), span));
+        }
         if self.types.is_lifted(ty) && !self.has_error_in(span) {
             let message = format!("{what} cannot be or hold functions");
             let diag = Diagnostic::error("E0314", message, span);

@@ -216,7 +216,12 @@ impl Cx<'_> {
         let Err(clash) = self.types.unify(&expected, &found) else { return true };
         let diag = report(&clash, &self.in_words(&expected), &self.in_words(&found));
         let diag = match clash {
-            Clash::Class(Class::Data) if diag.notes.is_empty() => {
+            Clash::Class(Class::Data)
+                if [&expected, &found].iter().any(|t| types::has_writes(&self.types.resolve(t))) =>
+            {
+                Diagnostic { code: "E0317".into(), notes: Vec::new(), ..diag }.note(lifted::NO_WRITES)
+            }
+            Clash::Class(Class::Data | Class::Joined) if diag.notes.is_empty() => {
                 Diagnostic { code: "E0314".into(), ..diag }.note(lifted::NOTE)
             }
             _ => diag,
@@ -246,9 +251,6 @@ impl Cx<'_> {
 
     /// The result: errors in order of place, each once, and the program if there are none.
     fn result(mut self) -> (Option<Program>, Vec<Diagnostic>) {
-        let follows: Vec<bool> = self.diags.iter().map(|d| absent::follows(d, &self.diags)).collect();
-        let mut follows = follows.into_iter();
-        self.diags.retain(|_| !follows.next().unwrap_or(false));
         let mut seen: HashMap<(String, Span), usize> = HashMap::new();
         self.diags.sort_by_key(|d| d.labels[0].span);
         let key = |d: &Diagnostic| match d.severity == Severity::Unsupported || d.code == "E0201" {

@@ -118,6 +118,8 @@ pub(super) enum Meaning<'a> {
         /// Place of the ascription that hides it.
         by: Span,
     },
+    /// The writes to an array that is its argument.
+    Accumulator,
 }
 
 /// All modules.

@@ -1,7 +1,7 @@
 //! Types in source syntax, for messages and dumps.
 
 use super::types::{Class, Types};
-use crate::thir::{AbstractType, Expr, ExprKind, Program, Size, Ty, TyArg};
+use crate::thir::{AbstractType, Expr, ExprKind, Program, Size, Ty, TyArg, accumulated};
 
 /// A type in source syntax: `[n]i32 -> (f32, bool)`.
 pub fn show_type(ty: &Ty, program: &Program) -> String {
@@ -81,6 +81,11 @@ impl Printer<'_> {
                 out.push(')');
             }
             Ty::Record(fs) => {
+                if let Some(dest) = accumulated(fs) {
+                    out.push_str("acc (");
+                    self.ty(dest, Prec::Arrow, out);
+                    return out.push(')');
+                }
                 out.push('{');
                 separated(fs, ", ", out, |(f, t), out| {
                     out.push_str(f);
@@ -115,7 +120,7 @@ impl Printer<'_> {
                 TyArg::Type(t) => {
                     let mut text = String::new();
                     self.ty(t, Prec::Atom, &mut text);
-                    let many = text.contains(' ') && !text.starts_with(['(', '{', '[']);
+                    let many = text.starts_with('[') || text.contains(' ') && !text.starts_with(['(', '{']);
                     parens(many, out, |out| out.push_str(&text));
                 }
                 TyArg::Size(size) => {

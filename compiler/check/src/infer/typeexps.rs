@@ -4,7 +4,7 @@ use super::mentions::{Place, sizes, unused_sizes};
 use super::scope::{Lifted, Meaning, TypeId};
 use super::types::{I64, MAX_TYPE_SIZE};
 use super::{Binding, Cx, env, errors};
-use crate::thir::{AbstractType, Expr, ExprKind, LocalId, Size, Ty, TyArg, TyVar};
+use crate::thir::{AbstractType, Expr, ExprKind, Holds, LocalId, Size, Ty, TyArg, TyVar};
 use par_runtime::{Prim, Span};
 use par_syntax::Diagnostic;
 use par_syntax::ast::{Exp, ExpKind, Ident, Literal, Name, SizeExp, TypeArg, TypeExp, TypeKind, TypeParam};
@@ -207,9 +207,11 @@ impl Cx<'_> {
         let exp = match def.meaning {
             Meaning::Alias(exp) => exp,
             Meaning::Abstract { .. } => {
-                let lifted = def.lifted == Lifted::Functions;
-                return Ty::Abstract(AbstractType { id: id.0, lifted }, args);
+                let functions = def.lifted == Lifted::Functions;
+                let holds = if functions { Holds::Functions } else { Holds::Data };
+                return Ty::Abstract(AbstractType { id: id.0, holds }, args);
             }
+            Meaning::Accumulator => return self.accumulator(id, args, span),
         };
         if self.expanding.is_empty() {
             self.expanded_parts = 0;
@@ -235,6 +237,21 @@ impl Cx<'_> {
         self.env = env;
         let huge = self.expanding.is_empty() && self.expanded_parts > 4 * MAX_TYPE_SIZE;
         if huge { self.huge_type(span) } else { ty }
+    }
+
+    /// `acc t`, where `t` is an array.
+    fn accumulator(&mut self, id: TypeId, args: Vec<TyArg>, span: Span) -> Ty {
+        if let [TyArg::Type(dest)] = &args[..]
+            && !matches!(dest, Ty::Array(..))
+            && !self.types.is_poison(dest)
+        {
+            let message = "an accumulator collects the writes to an array";
+            let text = self.show(dest);
+            let diag = Diagnostic::error("E0310", message, span).here(format!("`{text}` is no array"));
+            self.diags.push(diag.note("as in `acc ([n]i32)`"));
+            return self.types.poison();
+        }
+        Ty::Abstract(AbstractType { id: id.0, holds: Holds::Writes }, args)
     }
 
     /// E0203, once for every cycle of abbreviations.

@@ -4,7 +4,7 @@
 //! results and ascriptions only. A variable ([`Ty::Meta`]) carries a [`Class`] (which types it may become) and a level:
 //! the nesting depth of the function it was made in. A variable is generalised by the function at whose level it lives.
 
-use crate::thir::{Size, Ty, TyArg, TyVar};
+use crate::thir::{Holds, Size, Ty, TyArg, TyVar};
 use par_runtime::Prim;
 use std::collections::HashMap;
 
@@ -94,7 +94,9 @@ pub(super) const MAX_TYPE_SIZE: usize = 20_000;
 pub(super) enum Class {
     /// Every type.
     Any,
-    /// Every type without functions: what arrays, branches and loops give.
+    /// Every type without functions: what branches and loops give.
+    Joined,
+    /// Every type without functions and accumulators: what arrays hold.
     Data,
     /// Every type whose values can be compared.
     Eq,
@@ -107,6 +109,7 @@ impl Class {
     fn meet(self, other: Class) -> Option<Class> {
         match (self, other) {
             (Class::Any, c) | (c, Class::Any) => Some(c),
+            (Class::Joined, c) | (c, Class::Joined) => Some(c),
             (Class::Data, c) | (c, Class::Data) => Some(c),
             (Class::Eq, c) | (c, Class::Eq) => Some(c),
             (Class::Prims(a), Class::Prims(b)) => a.meet(b).map(Class::Prims),
@@ -369,7 +372,7 @@ impl Types {
                 Ty::Prim(p) if set.contains(*p) => Ok(()),
                 _ => Err(Clash::Class(class)),
             },
-            Class::Data | Class::Eq => self.plain(ty, class),
+            Class::Joined | Class::Data | Class::Eq => self.plain(ty, class),
         }
     }
 
@@ -378,7 +381,12 @@ impl Types {
     fn plain(&mut self, ty: &Ty, class: Class) -> Result<(), Clash> {
         match self.shallow(ty) {
             Ty::Fun(..) => Err(Clash::Class(class)),
-            Ty::Abstract(ty, _) if ty.lifted || class == Class::Eq => Err(Clash::Class(class)),
+            Ty::Abstract(ty, _) if ty.holds == Holds::Functions || class == Class::Eq => {
+                Err(Clash::Class(class))
+            }
+            Ty::Abstract(ty, _) if ty.holds == Holds::Writes && class != Class::Joined => {
+                Err(Clash::Class(class))
+            }
             Ty::Var(v) if self.vars[v.0 as usize].1 == Class::Any => Err(Clash::Class(class)),
             Ty::Prim(_) | Ty::Var(_) | Ty::Abstract(..) => Ok(()),
             Ty::Array(_, t) | Ty::Unique(t) => self.plain(&t, class),
@@ -386,7 +394,8 @@ impl Types {
             Ty::Record(fs) => fs.iter().try_for_each(|(_, t)| self.plain(t, class)),
             Ty::Sum(cs) => cs.iter().flat_map(|(_, ts)| ts).try_for_each(|t| self.plain(t, class)),
             Ty::Meta(m) => {
-                if let Meta::Free { class: old @ (Class::Any | Class::Data), level } = self.metas[m as usize]
+                if let Meta::Free { class: old @ (Class::Any | Class::Joined | Class::Data), level } =
+                    self.metas[m as usize]
                     && let Some(class) = old.meet(class)
                 {
                     self.set(m, Meta::Free { class, level });
@@ -400,7 +409,7 @@ impl Types {
     pub(super) fn is_lifted(&self, ty: &Ty) -> bool {
         any_part(ty, &mut |t| match t {
             Ty::Fun(..) => true,
-            Ty::Abstract(hidden, _) => hidden.lifted,
+            Ty::Abstract(hidden, _) => hidden.holds == Holds::Functions,
             Ty::Var(v) => self.vars[v.0 as usize].1 == Class::Any,
             _ => false,
         })
@@ -537,6 +546,11 @@ pub(super) fn any_part(ty: &Ty, holds: &mut dyn FnMut(&Ty) -> bool) -> bool {
             Ty::Record(fs) => fs.iter().any(|(_, t)| any_part(t, holds)),
             Ty::Sum(cs) => cs.iter().flat_map(|(_, ts)| ts).any(|t| any_part(t, holds)),
         })
+}
+
+/// True if a type may have an accumulator in it.
+pub(super) fn has_writes(ty: &Ty) -> bool {
+    any_part(ty, &mut |t| matches!(t, Ty::Abstract(hidden, _) if hidden.holds == Holds::Writes))
 }
 
 /// The types among the arguments of a type.

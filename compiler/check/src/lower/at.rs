@@ -25,7 +25,9 @@ impl<'p> Lower<'p> {
         let ExprKind::Def(d, types) = &f.kind else { return self.local_at_sizes(f, sizes, env) };
         let program = self.program;
         let def: &'p Def = &program.defs[d.0 as usize];
-        if def.intrinsic || def.group.is_some() {
+        // Where none is known after all, what is wanted of the result says them.
+        let none = !sizes.iter().any(|(_, size)| is_known(size, env));
+        if def.intrinsic || def.group.is_some() || none {
             return self.eval(f, env, want);
         }
         self.reached.insert(*d);
@@ -55,13 +57,18 @@ impl<'p> Lower<'p> {
     /// Binds the sizes that are known here.
     fn bind_sizes_of(&mut self, sizes: &'p [(LocalId, Expr)], env: &Env<'p>, inside: &mut Env<'p>) -> R<()> {
         for (name, size) in sizes {
-            let mut mentioned = Vec::new();
-            free::expr(size, &mut mentioned);
-            if mentioned.iter().all(|l| env.get(*l).is_some()) {
+            if is_known(size, env) {
                 let n = self.integer(size, env)?;
                 inside.bind(*name, Val::i64(n));
             }
         }
         Ok(())
     }
+}
+
+/// True if all names in a size are bound.
+fn is_known(size: &Expr, env: &Env) -> bool {
+    let mut mentioned = Vec::new();
+    free::expr(size, &mut mentioned);
+    mentioned.iter().all(|l| env.get(*l).is_some())
 }

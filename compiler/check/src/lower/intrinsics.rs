@@ -37,12 +37,7 @@ impl<'p> Lower<'p> {
             ("scan", [op, ne, a]) => self.scan(op, ne.clone(), a, false)?,
             ("exscan", [op, ne, a]) => self.scan(op, ne.clone(), a, true)?,
             ("filter", [p, a]) => self.filter(p, a)?,
-            ("scatter", [dest, is, vs]) => {
-                if self.options.check_scatter {
-                    self.check_conflicts(dest, is, vs)?;
-                }
-                self.scatter(dest, is.clone(), vs.clone())?
-            }
+            ("scatter", [dest, is, vs]) => self.checked_scatter(dest, is.clone(), vs.clone())?,
             ("hist", [op, ne, Val::Scalar(k, _), is, vs]) => {
                 let dest = self.replicate(*k, ne)?;
                 self.reduce_by_index(&dest, op, ne, is.clone(), vs.clone())?
@@ -50,6 +45,15 @@ impl<'p> Lower<'p> {
             ("reduce_by_index", [dest, op, ne, is, vs]) => {
                 self.reduce_by_index(dest, op, ne, is.clone(), vs.clone())?
             }
+            ("scatter_stream", [dest, f, bs]) => {
+                let (is, vs) = self.writes(dest, f, bs)?;
+                self.checked_scatter(dest, is, vs)?
+            }
+            ("reduce_by_index_stream", [dest, op, ne, f, bs]) => {
+                let (is, vs) = self.writes(dest, f, bs)?;
+                self.reduce_by_index(dest, op, ne, is, vs)?
+            }
+            ("write", [acc, Val::Scalar(i, _), v]) => self.write(acc, *i, v)?,
             ("iota", [Val::Scalar(n, _)]) => {
                 self.check_size(*n);
                 Val::vector(*n, self.iota(*n), Prim::I64)

@@ -290,12 +290,25 @@ impl<'p> Lower<'p> {
     }
 
     fn finish_loop(&mut self, attempt: Attempt<'p>, repeat: &Repeat<'_, 'p>) -> R<Val<'p>> {
-        let Attempt { state, params, init, dims, index, body, result, cond } = attempt;
+        let Attempt { state, mut params, mut init, dims, index, body, result, cond } = attempt;
         // A matrix where the state is irregular gets its descriptors at the end of the body.
         let flags: Vec<bool> = state.dims().iter().map(|d| matches!(d, Dim::Seg(_))).collect();
         let (body, result) = self.resume(body, |lo| lo.ragged(&result, &flags));
         let result = result?;
-        let results = self.loop_results(&params, &dims, &state, &result)?;
+        let mut results = self.loop_results(&params, &dims, &state, &result)?;
+        let (mut body, mut known) = (body, HashMap::new());
+        if let (Repeat::For(p, bound), Some(i)) = (repeat, &index) {
+            let (stms, last) =
+                self.counts_by_index(&state, (&mut params, &mut init, &mut results), (i.var, *p, *bound))?;
+            body.stms.splice(0..0, stms);
+            known = last;
+        }
+        let stays = |(p, r): (&Param, &Atom)| Atom::Var(p.var) == *r;
+        if self.counting.is_some() && dims.is_empty() && params.iter().zip(&results).all(stays) {
+            known.extend(params.iter().map(|p| p.var).zip(init));
+            let mut known = Renamed { renamed: &HashMap::new(), known: &known };
+            return self.rebuild(&state, &mut Vec::new(), &mut Vec::new(), &mut known);
+        }
         let mut pat = Vec::new();
         let mut renamed = HashMap::new();
         for p in &params {
@@ -319,7 +332,12 @@ impl<'p> Lower<'p> {
         let body = Body { stms: body.stms, results };
         let params = params.into_iter().zip(init).collect();
         self.push(pat, Exp::Loop { params, form, body });
-        self.rebuild(&state, &mut Vec::new(), &mut Vec::new(), &mut Renamed { renamed: &renamed })
+        self.rebuild(
+            &state,
+            &mut Vec::new(),
+            &mut Vec::new(),
+            &mut Renamed { renamed: &renamed, known: &known },
+        )
     }
 
     /// The next values of the parameters, in their order.
@@ -418,6 +436,8 @@ impl<'p, I: Iterator<Item = Assumed>> Rebuild<'p> for State<I> {
 /// The state with its parameters replaced by the loop's results.
 struct Renamed<'a> {
     renamed: &'a HashMap<par_ir::Var, par_ir::Var>,
+    /// Those whose values are known without the loop.
+    known: &'a HashMap<par_ir::Var, Atom>,
 }
 
 impl<'p> Rebuild<'p> for Renamed<'_> {
@@ -428,7 +448,9 @@ impl<'p> Rebuild<'p> for Renamed<'_> {
     }
 
     fn leaf(&mut self, _lo: &mut Lower<'p>, a: Atom, _p: Prim, _old: &[Dim], _new: &[Dim]) -> R<Atom> {
-        Ok(a.var().and_then(|v| self.renamed.get(&v)).map_or(a, |v| Atom::Var(*v)))
+        let Atom::Var(v) = a else { return Ok(a) };
+        let renamed = self.renamed.get(&v).map(|v| Atom::Var(*v));
+        Ok(renamed.or_else(|| self.known.get(&v).copied()).unwrap_or(a))
     }
 }
 

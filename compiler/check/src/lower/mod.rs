@@ -20,6 +20,7 @@
 //! do large ones that are called again ([`share`]).
 
 mod abstraction;
+mod accumulators;
 mod arith;
 mod at;
 mod attributes;
@@ -112,6 +113,8 @@ struct Lower<'p> {
     looping: usize,
     /// Condition that makes the checks of an update hold in any case: that there is no row to be updated.
     unless: Option<Atom>,
+    /// While the writes to an accumulator are only counted: the nesting of functions where that began.
+    counting: Option<usize>,
     /// Permissions of the attributes around.
     permits: attributes::Permits,
     /// Products of floats whose rounding may be left out, with their factors.
@@ -168,6 +171,7 @@ pub fn lower(
         inside: 0,
         looping: 0,
         unless: None,
+        counting: None,
         permits: attributes::Permits::default(),
         inexact: HashMap::new(),
         diagnostics: Vec::new(),

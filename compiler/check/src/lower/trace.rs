@@ -19,6 +19,10 @@ impl<'p> Lower<'p> {
         if val.has_fun() {
             return Err(self.function_value("a trace"));
         }
+        // What is counted is computed once more, and shown then.
+        if self.counting == Some(self.inside) {
+            return Ok(val);
+        }
         let label = std::iter::once(self.sources.place(self.span)).chain(attr.args.iter().cloned());
         let label = label.collect::<Vec<_>>().join(" ");
         let ty = shown_type(&val, &self.type_arg(ty, env));

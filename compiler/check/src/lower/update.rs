@@ -55,7 +55,7 @@ impl<'p> Lower<'p> {
         result
     }
 
-    fn update(&mut self, arr: &Val<'p>, at: &[At], new: Val<'p>) -> R<Val<'p>> {
+    pub fn update(&mut self, arr: &Val<'p>, at: &[At], new: Val<'p>) -> R<Val<'p>> {
         let indices: Vec<Atom> =
             at.iter().map_while(|a| if let At::Index(i, _) = a { Some(*i) } else { None }).collect();
         if indices.len() < at.len()

@@ -32,8 +32,16 @@ impl<'p> Lower<'p> {
         self.with_leaves(dest, leaves)
     }
 
+    /// The same, with a check for conflicts if the program is to have such checks.
+    pub fn checked_scatter(&mut self, dest: &Val<'p>, is: Val<'p>, vs: Val<'p>) -> R<Val<'p>> {
+        if self.options.check_scatter {
+            self.check_conflicts(dest, &is, &vs)?;
+        }
+        self.scatter(dest, is, vs)
+    }
+
     /// Fails if one index gets two different values.
-    pub fn check_conflicts(&mut self, dest: &Val<'p>, is: &Val<'p>, vs: &Val<'p>) -> R<()> {
+    fn check_conflicts(&mut self, dest: &Val<'p>, is: &Val<'p>, vs: &Val<'p>) -> R<()> {
         let k = Val::i64(self.size_of(dest)?);
         let element = self.elem_of(dest)?.shape();
         let args = vec![k, is.clone(), vs.clone()];

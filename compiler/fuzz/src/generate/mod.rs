@@ -10,8 +10,10 @@
 //! Every program uses some forms much more than others (`weights`), which gives more different programs than one
 //! distribution for all.
 
+mod accumulators;
 mod arrays;
 mod compound;
+mod context;
 mod control;
 mod functions;
 mod library;
@@ -114,6 +116,8 @@ fn forms() -> impl Iterator<Item = &'static Form> {
         functions::FORMS,
         recursion::FORMS,
         tiny::FORMS,
+        accumulators::FORMS,
+        context::FORMS,
     ];
     tables.into_iter().flatten()
 }
@@ -166,7 +170,14 @@ impl Gen {
             params.push(array(array(elem)));
         }
         let ret = self.ty(3);
-        let text = self.function("entry", &name, &params, &ret, |g| g.exp(&ret, size));
+        let text = match self.rng.chance(15) {
+            true => {
+                let ty: Vec<String> = params.iter().chain([&ret]).map(Ty::to_string).collect();
+                let body = self.lambda(&params, &ret, size);
+                format!("entry {name} : {} =\n  {body}", ty.join(" -> "))
+            }
+            false => self.function("entry", &name, &params, &ret, |g| g.exp(&ret, size)),
+        };
         self.decs.push(text);
         let rng = &mut self.rng;
         inputs::profiles()

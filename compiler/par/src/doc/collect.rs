@@ -32,7 +32,13 @@ impl Collect<'_> {
                 self.add(kind, prefix, &def.name.name, head, dec);
                 self.out.last_mut().expect("it was added").ty = Type::of(def);
             }
-            DecKind::Type { name, .. } => self.add(Kind::Type, prefix, &name.name, dec.span, dec),
+            DecKind::Type { name, ty, .. } => {
+                let builtin = dec.attrs.iter().any(|a| a.name == "intrinsic");
+                // What a built-in type is made of does not stand there.
+                let end = if builtin { ty.span.start } else { dec.span.end };
+                let head = Span { start: self.after_keyword(dec.span), end, ..dec.span };
+                self.add(Kind::Type, prefix, &name.name, head, dec);
+            }
             DecKind::ModuleType { name, .. } => self.add(Kind::ModuleType, prefix, &name.name, dec.span, dec),
             DecKind::Module { name, body, .. } => {
                 let qualified = format!("{prefix}{}", name.name);

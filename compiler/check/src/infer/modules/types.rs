@@ -1,10 +1,10 @@
 //! Types seen through a module type: whether they are what it says, and what hidden ones stand for.
 
-use super::super::lifted::hides_sizes;
+use super::super::lifted::{hides_sizes, no_writes};
 use super::super::scope::{Lifted, Meaning, TypeId};
-use super::super::types::{Class, any_part, erase, map_args, rewrite};
+use super::super::types::{Class, I64, any_part, erase, has_writes, map_args, rewrite, type_args};
 use super::super::{Cx, deep};
-use crate::thir::{Hidden, LocalId, Size, Ty, TyArg};
+use crate::thir::{Hidden, Holds, LocalId, Size, Ty, TyArg, accumulator};
 use par_runtime::Span;
 use par_syntax::ast::TypeParam;
 use par_syntax::diagnostic::{Diagnostic, Severity};
@@ -36,6 +36,8 @@ impl Cx<'_> {
                 }
             } else if m.lifted != Lifted::Functions && self.types.is_lifted(&actual) {
                 self.not_lifted(&m);
+            } else if has_writes(&actual) {
+                self.diags.push(no_writes("a hidden type cannot hold", &self.show(&actual), m.name));
             } else if m.lifted == Lifted::No && hides_sizes(&actual) {
                 self.has_unknown_sizes(&m);
             }
@@ -95,6 +97,10 @@ impl Cx<'_> {
         }
         rewrite(ty, &mut |t| match t {
             Ty::Abstract(a, args) => Some(self.behind(TypeId(a.id), args)),
+            // It is unique in any case.
+            Ty::Unique(t) if matches!(**t, Ty::Abstract(a, _) if a.holds == Holds::Writes) => {
+                Some(self.represent(t))
+            }
             _ => None,
         })
     }
@@ -121,6 +127,7 @@ impl Cx<'_> {
                 let ty = self.expand_with(is, args, LocalId(0), Span::default());
                 self.represent(&ty)
             }
+            Meaning::Accumulator => accumulator(type_args(&args).next().unwrap_or(&I64)),
             // Of the parameter of a parametric module: its body is checked, but never compiled.
             _ => match self.unknown_types.get(&id) {
                 Some(var) => Ty::Var(*var),
