@@ -21,13 +21,14 @@
 //!        columns          reduces along columns in blocks of neighbouring ones
 //!        strided_checks   makes checks of indices with strides at both ends of a row
 //!        in_place_scatters computes elements where they are scattered
+//!        recurrences      keeps elements that later iterations of a loop read in variables
 //!        host_invariants  computes scalars of host loops once
 //! ```
 
 use crate::core::{fuse, if_conversion, merge, results, sequential, simplify, strides, tiny};
 use crate::flat::{
     bulk, columns, host_invariants, in_place_scatters, interchange, invariant_checks, linearise, prune,
-    row_spaces, segments, strided_checks,
+    recurrences, row_spaces, segments, strided_checks,
 };
 use par_ir::{core, flat};
 
@@ -202,6 +203,13 @@ pub const IN_PLACE_SCATTERS: FlatPass = Pass {
     run: in_place_scatters::run,
 };
 
+/// Scalar replacement. After all that looks for updates of certain shapes.
+pub const RECURRENCES: FlatPass = Pass {
+    name: "recurrences",
+    description: "keeps elements that later iterations of a loop read in variables",
+    run: recurrences::run,
+};
+
 /// Hoisting of host scalars. After all that makes some.
 pub const HOST_INVARIANTS: FlatPass = Pass {
     name: "host_invariants",
@@ -224,6 +232,7 @@ pub const FLAT_PASSES: &[FlatPass] = &[
     COLUMNS,
     STRIDED_CHECKS,
     IN_PLACE_SCATTERS,
+    RECURRENCES,
     HOST_INVARIANTS,
     PRUNE,
 ];

@@ -11,6 +11,7 @@ mod fresh;
 mod half;
 mod hist;
 mod import;
+mod invariant;
 mod jit;
 mod kernel;
 mod lanes;

@@ -165,6 +165,8 @@ impl Classes {
             (PrimOp::Un(UnOp::Neg, Prim::I64), [Class::Steps(s)]) => steps(-s),
             (PrimOp::Bin(op, Prim::I64), [a, b]) => self.arithmetic(op, *a, *b, xs),
             (PrimOp::Cmp(_, Prim::I64), _) => Class::Same,
+            (PrimOp::Select(Prim::I64), [Class::Same, a, Class::Same]) if is_nowhere(xs[2]) => *a,
+            (PrimOp::Select(Prim::I64), [Class::Same, Class::Same, b]) if is_nowhere(xs[1]) => *b,
             (PrimOp::Select(Prim::I64), [Class::Same, a, b]) => join(*a, *b),
             _ => Class::Each,
         }
@@ -288,6 +290,11 @@ impl Classes {
     pub fn has_apart(&self) -> bool {
         !self.apart.is_empty()
     }
+}
+
+/// True for an index of no element, which a position has in place of its own if that is not inside.
+fn is_nowhere(a: Atom) -> bool {
+    a.as_i64().is_some_and(|i| i < 0)
 }
 
 fn join(a: Class, b: Class) -> Class {
