@@ -23,6 +23,15 @@ pub enum Prim {
 }
 
 impl Prim {
+    /// The type of a constructor's number in a sum type of so many.
+    pub const fn of_constructors(count: usize) -> Prim {
+        match count {
+            ..=0x100 => Prim::U8,
+            ..=0x1_0000 => Prim::U16,
+            _ => Prim::U32,
+        }
+    }
+
     /// All scalar types, signed integers first.
     pub const ALL: [Prim; 12] = [
         Prim::I8,

@@ -84,7 +84,7 @@ fn add_columns(ty: &ValueType, rows: i64, from: &mut dyn Iterator<Item = Column>
         ValueType::Tuple(ts) => ts.iter().for_each(|t| add_columns(t, rows, from, out)),
         ValueType::Record(fs) => fs.iter().for_each(|(_, t)| add_columns(t, rows, from, out)),
         ValueType::Sum(cs) => {
-            add_columns(&ValueType::Prim(crate::Prim::U8), rows, from, out);
+            add_columns(&ValueType::Prim(crate::Prim::of_constructors(cs.len())), rows, from, out);
             cs.iter().flat_map(|(_, ts)| ts).for_each(|t| add_columns(t, rows, from, out));
         }
         ValueType::Array { elem, .. } => {

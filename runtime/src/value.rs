@@ -30,8 +30,8 @@ pub enum ValueType {
     /// A record: fields in the order of their names.
     Record(Vec<(String, ValueType)>),
     /// A sum type: constructors in the order of their names, each with its payload. Stored as the constructor's number
-    /// (`u8`), then the payloads of all constructors; where the constructor is another one a payload is zero, `false`
-    /// or an array without rows.
+    /// ([`Prim::of_constructors`]), then the payloads of all constructors; where the constructor is another one a payload
+    /// is zero, `false` or an array without rows.
     Sum(Vec<(String, Vec<ValueType>)>),
     /// An array. `ragged`: the size may differ between the rows of the enclosing array; never set on an
     /// outermost array. `size`: the size's source name or number, for messages and for printing.
@@ -112,7 +112,7 @@ impl ValueType {
             ValueType::Tuple(ts) => ts.iter().for_each(|t| t.add_columns(depth, out)),
             ValueType::Record(fs) => fs.iter().for_each(|(_, t)| t.add_columns(depth, out)),
             ValueType::Sum(cs) => {
-                ValueType::Prim(Prim::U8).add_columns(depth, out);
+                ValueType::Prim(Prim::of_constructors(cs.len())).add_columns(depth, out);
                 cs.iter().flat_map(|(_, ts)| ts).for_each(|t| t.add_columns(depth, out));
             }
             ValueType::Array { ragged, elem, .. } => {

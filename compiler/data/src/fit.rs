@@ -20,7 +20,7 @@ use crate::missing::Optional;
 use crate::tree::Tree;
 use par_runtime::array::Element;
 use par_runtime::io::view::View;
-use par_runtime::{Array, Column, Prim, Value, ValueType, f16};
+use par_runtime::{Array, Column, Prim, Scalar, Value, ValueType, f16};
 
 /// Rows without elements that a header alone may ask for.
 const MAX_EMPTY_ROWS: usize = 1 << 26;
@@ -378,6 +378,7 @@ fn place_sum(
     let (Tree::Lists(offsets, elem), true) = (tree, tree.is_text()) else { return Err(Problem::Type) };
     let Tree::Scalars(bytes) = &**elem else { return Err(Problem::Type) };
     let bytes = bytes.slice::<u8>();
+    let prim = Prim::of_constructors(cases.len());
     let mut tags = Vec::with_capacity(offsets.len());
     for row in offsets.slice::<i64>().windows(2) {
         let Some(text) = bytes.get(row[0] as usize..row[1] as usize) else {
@@ -386,11 +387,11 @@ fn place_sum(
         let text = String::from_utf8_lossy(text);
         let name = text.strip_prefix('#').unwrap_or(&text);
         match cases.iter().position(|c| c.0 == name) {
-            Some(tag) => tags.push(tag as u8),
+            Some(tag) => tags.push(Scalar::from_i64(prim, tag as i64)),
             None => return said(format!("`{name}` is none of {ty}")),
         }
     }
-    let tags = Array::from_slice(&tags);
+    let tags = Array::from_scalars(prim, &tags);
     out.push(if outermost && tags.len() == 1 { Column::Scalar(tags.get(0)) } else { Column::Data(tags) });
     Ok(())
 }

@@ -139,7 +139,7 @@ fn build(ty: &ValueType, columns: &mut std::vec::IntoIter<Column>, outermost: bo
         ValueType::Sum(cases) => {
             let optional = Optional::of(cases)
                 .ok_or_else(|| format!("a value of the sum type {ty} can only be written as text"))?;
-            let tags = build(&ValueType::Prim(Prim::U8), columns, outermost)?;
+            let tags = build(&ValueType::Prim(Prim::of_constructors(cases.len())), columns, outermost)?;
             let Tree::Scalars(tags) = tags else { return Err(malformed()) };
             let elem = build(optional.ty, columns, outermost)?;
             Ok(Tree::Optional(optional.present(&tags), Box::new(elem)))

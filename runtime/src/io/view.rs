@@ -1,6 +1,6 @@
 //! A value's columns as a tree in the form of its type.
 
-use crate::{Array, Column, Scalar, Value, ValueType};
+use crate::{Array, Column, Prim, Scalar, Value, ValueType};
 
 /// Part of a value. Everything below arrays is indexed by row: row `i` of a dimension covers the rows
 /// [`Lengths::row`] of its elements.
@@ -82,7 +82,7 @@ impl<'a> View<'a> {
                 Ok(View::Record(views.collect::<Result<_, String>>()?))
             }
             ValueType::Sum(cs) => {
-                let tag = View::build(&ValueType::Prim(crate::Prim::U8), columns, rows)?;
+                let tag = View::scalars(Prim::of_constructors(cs.len()), columns.next(), rows)?;
                 let mut cases = Vec::with_capacity(cs.len());
                 for (name, ts) in cs {
                     let payload: Result<_, String> =
@@ -94,16 +94,7 @@ impl<'a> View<'a> {
             ValueType::Opaque { name, of } => {
                 Ok(View::Opaque(name, Box::new(View::build(of, columns, rows)?)))
             }
-            ValueType::Prim(prim) => match (columns.next(), rows) {
-                (Some(Column::Scalar(x)), None) if x.prim() == *prim => Ok(View::Scalar(*x)),
-                (Some(Column::Data(data)), Some(n)) if data.prim() == *prim && data.len() == n => {
-                    Ok(View::Data(data))
-                }
-                (Some(Column::Data(data)), Some(n)) if data.prim() == *prim => {
-                    Err(format!("a value of {n} elements has a column of {}", data.len()))
-                }
-                _ => Err(format!("a column of type {prim} is something else")),
-            },
+            ValueType::Prim(prim) => View::scalars(*prim, columns.next(), rows),
             ValueType::Array { ragged, elem, .. } => {
                 let outer = rows.unwrap_or(1);
                 let lengths = match columns.next() {
@@ -118,6 +109,20 @@ impl<'a> View<'a> {
                 let elem = View::build(elem, columns, Some(lengths.total(outer)))?;
                 Ok(View::Array { lengths, elem: Box::new(elem), ty })
             }
+        }
+    }
+
+    /// A scalar, or one for each of the rows.
+    fn scalars(prim: Prim, column: Option<&'a Column>, rows: Option<usize>) -> Result<View<'a>, String> {
+        match (column, rows) {
+            (Some(Column::Scalar(x)), None) if x.prim() == prim => Ok(View::Scalar(*x)),
+            (Some(Column::Data(data)), Some(n)) if data.prim() == prim && data.len() == n => {
+                Ok(View::Data(data))
+            }
+            (Some(Column::Data(data)), Some(n)) if data.prim() == prim => {
+                Err(format!("a value of {n} elements has a column of {}", data.len()))
+            }
+            _ => Err(format!("a column of type {prim} is something else")),
         }
     }
 }
@@ -135,7 +140,7 @@ impl View<'_> {
 }
 
 fn checked_offsets(offsets: &Array, rows: usize) -> Result<Lengths<'_>, String> {
-    if offsets.prim() != crate::Prim::I64 {
+    if offsets.prim() != Prim::I64 {
         return Err("a descriptor's offsets are not i64".into());
     }
     let offsets = offsets.slice::<i64>();

@@ -140,7 +140,8 @@ impl<'p> Lower<'p> {
                     .collect::<R<_>>()?,
             ),
             ValueType::Sum(cs) => {
-                let mut parts = vec![self.entry_param(&ValueType::Prim(Prim::U8), name, above, out)?];
+                let tag = ValueType::Prim(Prim::of_constructors(cs.len()));
+                let mut parts = vec![self.entry_param(&tag, name, above, out)?];
                 for (_, ts) in cs {
                     let payload =
                         ts.iter().map(|t| self.entry_param(t, name, above, out)).collect::<R<_>>()?;

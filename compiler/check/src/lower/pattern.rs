@@ -6,7 +6,7 @@ use super::value::Val;
 use super::{Lower, R};
 use crate::thir::{Pat, PatKind};
 use par_ir::prim::CmpOp;
-use par_ir::{Atom, Dim, Prim, PrimOp, Var};
+use par_ir::{Atom, Dim, PrimOp, Var};
 
 impl<'p> Lower<'p> {
     /// Binds the names and sizes of a pattern.
@@ -70,7 +70,7 @@ impl<'p> Lower<'p> {
             }
             (PatKind::Constr(name, ps), _) => {
                 let (number, tag, payload) = self.payload(&pat.ty, name, val)?;
-                let this = self.prim(PrimOp::Cmp(CmpOp::Eq, Prim::U8), &[tag, number]);
+                let this = self.prim(PrimOp::Cmp(CmpOp::Eq, number.prim()), &[tag, Atom::Const(number)]);
                 // The payload is there whatever the constructor is, and looking at it never fails.
                 let rest = self.test_all(ps.iter().zip(payload))?;
                 Ok(self.and(this, rest))

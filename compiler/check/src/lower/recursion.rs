@@ -15,7 +15,7 @@ use super::calls::{def_env, size_of_argument};
 use super::env::Env;
 use super::loops::rename;
 use super::sizes::Declared;
-use super::sums::TAG;
+use super::sums::tag_of;
 use super::value::{Extent, Shape, Val};
 use super::{Lower, R};
 use crate::thir::{Def, DefId, Ty};
@@ -261,7 +261,7 @@ impl<'p> Lower<'p> {
             }
             Shape::Fun => return Err(self.function_value("a recursive function")),
             Shape::Sum(cs) => {
-                self.result_params(&TAG, above, out, name)?;
+                self.result_params(&tag_of(cs), above, out, name)?;
                 for t in cs.iter().flat_map(|(_, ts)| ts) {
                     self.result_params(t, above, out, name)?;
                 }
@@ -293,7 +293,7 @@ impl<'p> Lower<'p> {
                     .collect::<R<_>>()?,
             ),
             Shape::Sum(cs) => {
-                let mut parts = vec![self.result_part(&TAG, depth, vars)?];
+                let mut parts = vec![self.result_part(&tag_of(cs), depth, vars)?];
                 for (_, ts) in cs {
                     let payload = ts.iter().map(|t| self.result_part(t, depth, vars)).collect::<R<_>>()?;
                     parts.push(Val::Tuple(payload));

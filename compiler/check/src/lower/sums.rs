@@ -11,11 +11,17 @@ use super::value::{Fun, Shape, Val};
 use super::{Lower, R};
 use crate::thir::{Expr, Ty};
 use par_ir::{Atom, Dim, Prim, Scalar};
-use par_syntax::diagnostic::Diagnostic;
 use std::rc::Rc;
 
 /// The shape of a constructor's number.
-pub(super) const TAG: Shape = Shape::Prim(Prim::U8);
+pub(super) fn tag_of<C>(constructors: &[C]) -> Shape {
+    Shape::Prim(Prim::of_constructors(constructors.len()))
+}
+
+/// A constructor's number.
+fn number_of<C>(constructor: usize, constructors: &[C]) -> Scalar {
+    Scalar::from_i64(Prim::of_constructors(constructors.len()), constructor as i64)
+}
 
 impl<'p> Lower<'p> {
     /// `#name args`.
@@ -29,21 +35,19 @@ impl<'p> Lower<'p> {
         let Some(number) = cs.iter().position(|(n, _)| n == name) else {
             return Err(self.internal("a constructor that its type does not have"));
         };
-        parts[0] = Val::Scalar(Atom::Const(Scalar::U8(number as u8)), Prim::U8);
+        let tag = number_of(number, &cs);
+        parts[0] = Val::Scalar(Atom::Const(tag), tag.prim());
         parts[number + 1] = Val::Tuple(values);
         Ok(Val::Tuple(parts))
     }
 
     /// The number of a constructor; that of a value of its type, and the payload the value would have then.
-    pub fn payload<'v>(&self, ty: &Ty, name: &str, val: &'v Val<'p>) -> R<(Atom, Atom, &'v [Val<'p>])> {
-        let number = match ty {
-            Ty::Sum(cs) => cs.iter().position(|(n, _)| n == name),
-            _ => None,
-        };
-        if let (Some(i), Val::Tuple(parts)) = (number, val)
+    pub fn payload<'v>(&self, ty: &Ty, name: &str, val: &'v Val<'p>) -> R<(Scalar, Atom, &'v [Val<'p>])> {
+        if let (Ty::Sum(cs), Val::Tuple(parts)) = (ty, val)
+            && let Some(i) = cs.iter().position(|(n, _)| n == name)
             && let (Some(Val::Scalar(tag, _)), Some(Val::Tuple(payload))) = (parts.first(), parts.get(i + 1))
         {
-            return Ok((Atom::Const(Scalar::U8(i as u8)), *tag, payload));
+            return Ok((number_of(i, cs), *tag, payload));
         }
         Err(self.internal("a pattern does not fit its value"))
     }
@@ -54,11 +58,7 @@ impl<'p> Lower<'p> {
         cs: &[(String, Vec<Shape>)],
         make: &mut dyn FnMut(&mut Self, &Shape) -> R<Val<'p>>,
     ) -> R<Vec<Val<'p>>> {
-        if cs.len() > 256 {
-            let feature = "sum types with more than 256 constructors";
-            return Err(Box::new(Diagnostic::unsupported(feature, self.span)));
-        }
-        let mut parts = vec![make(self, &TAG)?];
+        let mut parts = vec![make(self, &tag_of(cs))?];
         for (_, ts) in cs {
             parts.push(Val::Tuple(ts.iter().map(|t| make(self, t)).collect::<R<_>>()?));
         }

@@ -158,7 +158,7 @@ impl<'p> Lower<'p> {
                 Val::Record(fields.collect::<R<_>>()?)
             }
             Ty::Sum(cs) => {
-                let mut parts = vec![self.unknown_scalar(Prim::U8, above)];
+                let mut parts = vec![self.unknown_scalar(Prim::of_constructors(cs.len()), above)];
                 for (_, ts) in cs {
                     parts.push(Val::Tuple(self.unknowns(ts, env, true, above)?));
                 }

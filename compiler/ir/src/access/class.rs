@@ -1,7 +1,6 @@
 //! How an array is read from position to position.
 
 use super::{Access, Form, Origin, Symbol};
-use std::collections::BTreeSet;
 
 /// How the index of a read changes in the space.
 #[derive(Clone, Debug, PartialEq)]
@@ -63,8 +62,7 @@ impl Access<'_> {
     }
 
     fn is_by_row(&self, f: &Form) -> bool {
-        let inner: BTreeSet<Symbol> = (self.axes.rows()..self.axes.count()).map(Symbol::Index).collect();
-        self.needs(f).is_disjoint(&inner)
+        !(self.axes.rows()..self.axes.count()).any(|dim| self.varies(f, dim))
     }
 
     /// True if an index is a place in a row that begins where offsets say.

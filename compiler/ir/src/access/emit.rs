@@ -41,7 +41,8 @@ impl Access<'_> {
         let mut sum: Option<Atom> = None;
         for (product, n) in f.terms() {
             let factors = product.iter().map(|s| self.emit_symbol(*s, to)).collect::<Option<Vec<Atom>>>()?;
-            let constant = if n.abs() == 1 && !factors.is_empty() { None } else { Some(Atom::i64(n)) };
+            let constant =
+                if n.unsigned_abs() == 1 && !factors.is_empty() { None } else { Some(Atom::i64(n)) };
             let term = factors.into_iter().chain(constant).reduce(|x, y| to.arithmetic(BinOp::Mul, x, y))?;
             let negative = n == -1 && constant.is_none();
             sum = Some(match sum {

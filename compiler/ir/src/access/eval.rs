@@ -92,10 +92,10 @@ impl Access<'_> {
         }
     }
 
-    /// A variable that is a symbol of its own.
-    fn bind(&mut self, v: Var, origin: Origin, mut needs: BTreeSet<Symbol>) {
-        needs.insert(Symbol::Var(v));
-        self.bound.insert(v, Bound { origin, level: self.level, order: self.bound.len(), needs });
+    /// A variable that is a symbol of its own, computed from others.
+    fn bind(&mut self, v: Var, origin: Origin, from: BTreeSet<Symbol>) {
+        let (level, order, varies) = (self.level, self.bound.len(), self.varies_with(&from));
+        self.bound.insert(v, Bound { origin, level, order, from, varies });
         let value =
             self.fixed.get(&v).map_or_else(|| Value::Form(Symbol::Var(v).into()), |c| Value::Known(*c));
         self.values.insert(v, value);
@@ -103,20 +103,14 @@ impl Access<'_> {
 
     /// Whatever a statement binds that depends on what is in it.
     fn other(&mut self, p: &Param, stm: &Stm) {
-        let needs = self.needs_of(stm.exp.free());
-        self.bind(p.var, Origin::Other, needs);
+        let from = self.symbols(stm.exp.free());
+        self.bind(p.var, Origin::Other, from);
         self.note_interval(p, None);
     }
 
-    fn needs_of(&self, vars: impl IntoIterator<Item = Var>) -> BTreeSet<Symbol> {
-        vars.into_iter().flat_map(|v| self.needs_of_value(&self.value(Atom::Var(v)))).collect()
-    }
-
-    fn needs_of_value(&self, value: &Value) -> BTreeSet<Symbol> {
-        match value {
-            Value::Known(_) => BTreeSet::new(),
-            Value::Form(f) => self.needs(f),
-        }
+    /// The symbols that the values of variables consist of.
+    fn symbols(&self, vars: impl IntoIterator<Item = Var>) -> BTreeSet<Symbol> {
+        vars.into_iter().flat_map(|v| symbols_of(&self.value(Atom::Var(v)))).collect()
     }
 
     fn element(&mut self, p: &Param, array: Var, index: Atom) {
@@ -124,10 +118,10 @@ impl Access<'_> {
         if let Some(start) = self.start(array, &index) {
             return self.set(p, Value::Form(start), None);
         }
-        let needs = self.needs(&index);
+        let from = index.symbols();
         let read = Read { array, index, guards: self.guards.clone() };
         self.reads.push((p.var, read.clone()));
-        self.bind(p.var, Origin::Read(read), needs);
+        self.bind(p.var, Origin::Read(read), from);
         self.note_interval(p, None);
     }
 
@@ -146,8 +140,8 @@ impl Access<'_> {
         if let Some(value) = self.result(op, &values) {
             return self.set(p, value, interval);
         }
-        let needs = values.iter().flat_map(|x| self.needs_of_value(x)).collect();
-        self.bind(p.var, Origin::Prim(op, values), needs);
+        let from = values.iter().flat_map(symbols_of).collect();
+        self.bind(p.var, Origin::Prim(op, values), from);
         self.note_interval(p, interval);
     }
 
@@ -232,17 +226,17 @@ impl Access<'_> {
     fn repeat(&mut self, stm: &Stm, params: &[(Param, Atom)], form: &LoopForm, body: &Body) {
         let level = self.level;
         self.level = Level::Inside(if let Level::Inside(n) = level { n + 1 } else { 1 });
-        let mut needs = self.needs_of(stm.exp.free());
+        let mut from = self.symbols(stm.exp.free());
         if let LoopForm::For { index, bound, .. } = form {
-            let needs_of_bound = self.needs_of(bound.var());
+            let symbols = self.symbols(bound.var());
             match self.form(*bound) {
-                Some(bound) => self.bind(*index, Origin::Counter(bound), needs_of_bound),
-                None => self.bind(*index, Origin::Other, needs_of_bound),
+                Some(bound) => self.bind(*index, Origin::Counter(bound), symbols),
+                None => self.bind(*index, Origin::Other, symbols),
             }
-            needs.insert(Symbol::Var(*index));
+            from.insert(Symbol::Var(*index));
         }
         for (p, _) in params {
-            self.bind(p.var, Origin::Other, needs.clone());
+            self.bind(p.var, Origin::Other, from.clone());
             self.note_interval(p, None);
         }
         self.level = level;
@@ -250,5 +244,12 @@ impl Access<'_> {
             self.inside(cond, None);
         }
         self.inside(body, None);
+    }
+}
+
+fn symbols_of(value: &Value) -> BTreeSet<Symbol> {
+    match value {
+        Value::Known(_) => BTreeSet::new(),
+        Value::Form(f) => f.symbols(),
     }
 }

@@ -99,9 +99,14 @@ struct Bound {
     level: Level,
     /// How many were bound before.
     order: usize,
-    /// All symbols that it depends on, itself too.
-    needs: BTreeSet<Symbol>,
+    /// The symbols that it is computed from.
+    from: BTreeSet<Symbol>,
+    /// The indices that it depends on.
+    varies: Dimensions,
 }
+
+/// A set of dimensions, a bit for each.
+type Dimensions = u64;
 
 /// The analysis of a kernel's integers.
 #[derive(Clone, Debug)]
@@ -246,22 +251,32 @@ impl<'f> Access<'f> {
         f.symbols().into_iter().all(|s| self.is_outside(s))
     }
 
-    /// All symbols that a form depends on.
+    /// All symbols that a form depends on. Takes time in proportion to them and to what each of them is computed from.
     pub fn needs(&self, f: &Form) -> BTreeSet<Symbol> {
         let mut needs = f.symbols();
-        for s in f.symbols() {
-            match s {
-                Symbol::Var(v) => needs.extend(self.bound.get(&v).iter().flat_map(|b| &b.needs)),
-                Symbol::Start => needs.extend((0..self.axes.rows()).map(Symbol::Index)),
-                Symbol::Index(_) => {}
-            }
+        let mut open: Vec<Symbol> = needs.iter().copied().collect();
+        while let Some(s) = open.pop() {
+            let bound = if let Symbol::Var(v) = s { self.bound.get(&v) } else { None };
+            let rows = if s == Symbol::Start { self.axes.rows() } else { 0 };
+            let from = bound.into_iter().flat_map(|b| b.from.iter().copied());
+            open.extend(from.chain((0..rows).map(Symbol::Index)).filter(|s| needs.insert(*s)));
         }
         needs
     }
 
     /// True if a form depends on the index of a dimension.
     pub fn varies(&self, f: &Form, dim: usize) -> bool {
-        self.needs(f).contains(&Symbol::Index(dim))
+        self.varies_with(&f.symbols()) & 1 << dim != 0
+    }
+
+    /// The dimensions on whose indices one of the symbols depends.
+    fn varies_with(&self, symbols: &BTreeSet<Symbol>) -> Dimensions {
+        let one = |s: &Symbol| match s {
+            Symbol::Index(d) => 1 << d,
+            Symbol::Start => (1 << self.axes.rows()) - 1,
+            Symbol::Var(v) => self.bound.get(v).map_or(0, |b| b.varies),
+        };
+        symbols.iter().map(one).fold(0, |any, one| any | one)
     }
 
     /// The innermost place at which something is bound that a form depends on. Operators can be computed elsewhere, elements,

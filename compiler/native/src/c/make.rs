@@ -201,7 +201,8 @@ fn chosen(value: &Value, cases: &[(String, Vec<ValueType>)], ty: &ValueType) -> 
     }
     let inner = Value { ty: ValueType::Tuple(payload.clone()), columns: value.columns[1..].to_vec() };
     let inner = fitted(inner, &ValueType::Tuple(wanted.clone()))?;
-    let mut columns = vec![Column::Scalar(Scalar::U8(tag as u8))];
+    let number = Scalar::from_i64(Prim::of_constructors(cases.len()), tag as i64);
+    let mut columns = vec![Column::Scalar(number)];
     for (i, (_, types)) in cases.iter().enumerate() {
         match i == tag {
             true => columns.extend(inner.columns.iter().cloned()),

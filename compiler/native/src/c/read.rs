@@ -133,6 +133,14 @@ unsafe extern "C" fn par_value_offsets(
     offsets
 }
 
+/// The number of the constructor of a value of a sum type.
+fn tag(value: &Value) -> Option<usize> {
+    match value.columns.first()? {
+        Column::Scalar(tag) => tag.as_i64()?.try_into().ok(),
+        _ => None,
+    }
+}
+
 /// The types of the parts of what is inside of all dimensions, with their names.
 fn parts(value: &Value) -> Option<(Vec<(&str, &ValueType)>, usize)> {
     let (rank, inner) = dimensions(&value.ty);
@@ -140,9 +148,9 @@ fn parts(value: &Value) -> Option<(Vec<(&str, &ValueType)>, usize)> {
         ValueType::Tuple(types) => (types.iter().map(|t| ("", t)).collect(), rank),
         ValueType::Record(fields) => (fields.iter().map(|(n, t)| (n.as_str(), t)).collect(), rank),
         ValueType::Sum(cases) => {
-            let Some(Column::Scalar(Scalar::U8(tag))) = value.columns.first() else { return None };
-            let before = cases[..*tag as usize].iter().flat_map(|c| &c.1).map(|t| t.columns().len());
-            let payload = &cases.get(*tag as usize)?.1;
+            let tag = tag(value)?;
+            let before = cases.get(..tag)?.iter().flat_map(|c| &c.1).map(|t| t.columns().len());
+            let payload = &cases.get(tag)?.1;
             (payload.iter().map(|t| ("", t)).collect(), 1 + before.sum::<usize>())
         }
         _ => return None,
@@ -201,10 +209,8 @@ unsafe extern "C" fn par_value_constructor(value: *const ParValue) -> *mut c_cha
     let name = guarded(|| {
         // SAFETY: the header asks for a value.
         let value = &unsafe { reference(value)? }.0;
-        match (&value.ty, value.columns.first()) {
-            (ValueType::Sum(cases), Some(Column::Scalar(Scalar::U8(tag)))) => {
-                Ok(cases.get(*tag as usize).map(|c| c.0.clone()).unwrap_or_default())
-            }
+        match (&value.ty, tag(value)) {
+            (ValueType::Sum(cases), Some(tag)) => Ok(cases.get(tag).map(|c| c.0.clone()).unwrap_or_default()),
             _ => Err(differs(value, "a sum type")),
         }
     });

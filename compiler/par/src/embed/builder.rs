@@ -24,7 +24,7 @@ enum Node {
         elem: Box<Builder>,
     },
     Sum {
-        tags: Vec<u8>,
+        tags: Vec<Scalar>,
         cases: Vec<Vec<Builder>>,
     },
     /// A type that a module hides: only values that the program made itself fit.
@@ -186,7 +186,7 @@ impl Builder {
             return Err(Mismatch::new(format!("`{}` has no constructor `#{name}`", self.ty)));
         };
         let Node::Sum { tags, cases } = &mut self.node else { unreachable!("a sum has cases") };
-        tags.push(at as u8);
+        tags.push(Scalar::from_i64(Prim::of_constructors(cs.len()), at as i64));
         let others = cases.iter_mut().enumerate().filter(|(i, _)| *i != at);
         others.flat_map(|(_, parts)| parts).for_each(Builder::push_neutral);
         Ok(Payload { parts: &mut cases[at], name: &cs[at].0 })
@@ -199,7 +199,7 @@ impl Builder {
             Node::Parts(parts) => parts.iter_mut().for_each(Builder::push_neutral),
             Node::Array { lengths, .. } => lengths.push(0),
             Node::Sum { tags, cases } => {
-                tags.push(0);
+                tags.push(Scalar::zero(Prim::of_constructors(cases.len())));
                 cases.iter_mut().flatten().for_each(Builder::push_neutral);
             }
             Node::Hidden => {}
@@ -228,7 +228,7 @@ impl Builder {
                 elem.columns(false, out)?;
             }
             Node::Sum { tags, cases } => {
-                let tags = Array::from_slice(&tags);
+                let tags = Array::from_scalars(Prim::of_constructors(cases.len()), &tags);
                 out.push(if outermost { Column::Scalar(tags.get(0)) } else { Column::Data(tags) });
                 cases.into_iter().flatten().try_for_each(|p| p.columns(outermost, out))?;
             }

@@ -2,7 +2,6 @@
 
 use super::from::wrong;
 use super::{FromPar, Mismatch};
-use par_runtime::Scalar;
 use par_runtime::io::view::View;
 
 /// The fields of a record that has as many.
@@ -44,12 +43,7 @@ pub fn tuple<'v, 'a>(view: &'v View<'a>, count: usize) -> Result<&'v [View<'a>],
 /// The constructor of a value of a sum type, with its payload.
 pub fn constructor<'v, 'a>(view: &'v View<'a>, row: usize) -> Result<(&'a str, &'v [View<'a>]), Mismatch> {
     let View::Sum(tag, cases) = view else { return wrong(view, "a value of a sum type") };
-    let tag = match &**tag {
-        View::Scalar(Scalar::U8(tag)) => *tag,
-        View::Data(tags) => tags.slice::<u8>()[row],
-        _ => return wrong(view, "a value of a sum type"),
-    };
-    let found = cases.get(tag as usize);
+    let found = cases.get(tag.tag(row));
     found.map(|(name, payload)| (*name, payload.as_slice())).ok_or_else(|| Mismatch::new("no constructor"))
 }
 

@@ -152,7 +152,7 @@ impl Ends<'_> {
         let first = self.access.emit(&start, &mut self.code)?;
         let mut last = first;
         if !growth.is_zero() {
-            self.strided |= growth.as_constant().is_none_or(|n| n.abs() != 1);
+            self.strided |= growth.as_constant().is_none_or(|n| n.unsigned_abs() != 1);
             let by = self.access.emit(&growth, &mut self.code)?;
             self.require(CmpOp::Le, Atom::i64(-FACTOR), by);
             self.require(CmpOp::Le, by, Atom::i64(FACTOR));

@@ -55,7 +55,13 @@ impl Flattener<'_> {
                 fs.iter().for_each(|(_, t)| self.trace_columns(level, t, args, above, out))
             }
             ValueType::Sum(cs) => {
-                self.trace_columns(level, &ValueType::Prim(par_ir::Prim::U8), args, above, out);
+                self.trace_columns(
+                    level,
+                    &ValueType::Prim(par_ir::Prim::of_constructors(cs.len())),
+                    args,
+                    above,
+                    out,
+                );
                 for t in cs.iter().flat_map(|(_, ts)| ts) {
                     self.trace_columns(level, t, args, above, out);
                 }

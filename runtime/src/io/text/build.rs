@@ -52,7 +52,7 @@ impl Node {
             ValueType::Sum(cs) => {
                 let payload = |ts: &[ValueType]| ts.iter().map(Node::new).collect();
                 let cases = cs.iter().map(|(name, ts)| (name.clone(), payload(ts))).collect();
-                Node::Sum(Data { prim: Prim::U8, bytes: Vec::new() }, cases)
+                Node::Sum(Data { prim: Prim::of_constructors(cs.len()), bytes: Vec::new() }, cases)
             }
             ValueType::Array { ragged, size, elem } => Node::Array(Rows {
                 lengths: if *ragged { Lengths::Ragged(vec![0]) } else { Lengths::uniform(size) },
@@ -157,7 +157,7 @@ impl Node {
             Node::Record(ns) => ns.iter_mut().for_each(|n| n.1.add_neutral()),
             Node::Opaque(_, of) => of.add_neutral(),
             Node::Sum(tags, cs) => {
-                tags.push(Scalar::U8(0));
+                tags.push(Scalar::zero(tags.prim));
                 cs.iter_mut().flat_map(|c| &mut c.1).for_each(Node::add_neutral);
             }
             // Inside sums all arrays but outermost ones are irregular, so a row of length 0 always fits.

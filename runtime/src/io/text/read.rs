@@ -126,7 +126,7 @@ impl Scanner<'_> {
         let Some(number) = cases.iter().position(|c| c.0 == name) else {
             return Err(InputError::new(format!("no constructor `#{name}` is expected"), start..self.pos));
         };
-        tags.push(Scalar::U8(number as u8));
+        tags.push(Scalar::from_i64(tags.prim, number as i64));
         for (i, (_, payload)) in cases.iter_mut().enumerate() {
             for node in payload {
                 if i == number { self.value(node, row)? } else { node.add_neutral() }

@@ -57,7 +57,7 @@ impl<'a> Affine<'a> {
                 _ => Some(0),
             },
             s if s == INDEX => Some(1),
-            s => (!self.access.needs(&s.into()).contains(&INDEX)).then_some(0),
+            s => (!self.access.varies(&s.into(), 0)).then_some(0),
         })
     }
 

@@ -162,7 +162,7 @@ impl Classes {
             return Class::Each;
         }
         match (op, classes.as_slice()) {
-            (PrimOp::Un(UnOp::Neg, Prim::I64), [Class::Steps(s)]) => steps(-s),
+            (PrimOp::Un(UnOp::Neg, Prim::I64), [Class::Steps(s)]) => steps(s.checked_neg()),
             (PrimOp::Bin(op, Prim::I64), [a, b]) => self.arithmetic(op, *a, *b, xs),
             (PrimOp::Cmp(_, Prim::I64), _) => Class::Same,
             (PrimOp::Select(Prim::I64), [Class::Same, a, Class::Same]) if is_nowhere(xs[2]) => *a,
@@ -176,14 +176,14 @@ impl Classes {
         let step = |c: Class| if let Class::Steps(s) = c { s } else { 0 };
         let (s, t) = (step(a), step(b));
         match op {
-            BinOp::Add => steps(s + t),
-            BinOp::Sub => steps(s - t),
+            BinOp::Add => steps(s.checked_add(t)),
+            BinOp::Sub => steps(s.checked_sub(t)),
             BinOp::Mul => match (xs[0].as_i64(), xs[1].as_i64()) {
-                (Some(c), _) if c.abs() < tuning::LANES_ROW => steps(t * c),
-                (_, Some(c)) if c.abs() < tuning::LANES_ROW => steps(s * c),
+                (Some(c), _) if c.unsigned_abs() < tuning::LANES_ROW as u64 => steps(t.checked_mul(c)),
+                (_, Some(c)) if c.unsigned_abs() < tuning::LANES_ROW as u64 => steps(s.checked_mul(c)),
                 _ => Class::Each,
             },
-            BinOp::Min | BinOp::Max if s == 0 || t == 0 => steps(s + t),
+            BinOp::Min | BinOp::Max if s == 0 || t == 0 => steps(s.checked_add(t)),
             BinOp::Div | BinOp::Quot | BinOp::Mod | BinOp::Rem if s > 0 && t == 0 => {
                 match xs[1] {
                     Atom::Const(_) if xs[1].as_i64().is_none_or(|c| c < tuning::LANES_ROW) => {
@@ -301,6 +301,6 @@ fn join(a: Class, b: Class) -> Class {
     if a == b { a } else { Class::Each }
 }
 
-fn steps(s: i64) -> Class {
-    if s == 0 { Class::Same } else { Class::Steps(s) }
+fn steps(s: Option<i64>) -> Class {
+    s.map_or(Class::Each, |s| if s == 0 { Class::Same } else { Class::Steps(s) })
 }

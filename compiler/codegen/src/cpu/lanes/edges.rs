@@ -185,7 +185,7 @@ impl Edges {
         let (left, right) = (inside.form(xs[0])?, inside.form(xs[1])?);
         let growth = inside.growth(&left)? - inside.growth(&right)?;
         let behind: &[bool] = match op {
-            _ if growth.abs() != 1 => return None,
+            _ if growth.unsigned_abs() != 1 => return None,
             CmpOp::Eq | CmpOp::Ne => &[false, true],
             CmpOp::Lt | CmpOp::Ge => &[growth < 0],
             CmpOp::Le | CmpOp::Gt => &[growth > 0],

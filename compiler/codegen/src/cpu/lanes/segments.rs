@@ -169,14 +169,14 @@ impl Cases<'_> {
                 before.push(stm);
                 continue;
             }
-            let rest = Body { stms: stms.as_slice().to_vec(), results: body.results.clone() };
+            let rest = Rest { stms: stms.as_slice(), results: &body.results };
             if let Some(taken) = known_arm(&stm) {
-                let rest = in_place_of(&stm, &taken.stms, &taken.results, &rest);
+                let rest = in_place_of(&stm, &taken.stms, &taken.results, rest);
                 let body = Body { stms: [stays, rest.stms].concat(), results: rest.results };
                 let case = self.case(differ, body);
                 return Case { before: [before, case.before].concat(), ..case };
             }
-            if let Some((cond, arms)) = self.choice(&stm, &differ, &rest) {
+            if let Some((cond, arms)) = self.choice(&stm, &differ, rest) {
                 let rare = self.equalities.get(&cond).copied();
                 let cases = [true, false].map(|holds| {
                     let arm = &arms[usize::from(!holds)];
@@ -234,7 +234,7 @@ impl Cases<'_> {
     }
 
     /// A condition that is the same at all positions, and what is done from a statement on if it holds and if not.
-    fn choice(&mut self, stm: &Stm, differ: &HashSet<Var>, rest: &Body) -> Option<(Atom, [Body; 2])> {
+    fn choice(&mut self, stm: &Stm, differ: &HashSet<Var>, rest: Rest) -> Option<(Atom, [Body; 2])> {
         let is_same = |a: &Atom| a.var().is_none_or(|v| !differ.contains(&v));
         let (cond, arms) = match &stm.exp {
             Exp::If { cond, then, other } if is_same(cond) => {
@@ -289,6 +289,13 @@ impl Cases<'_> {
     }
 }
 
+/// What follows a statement in a body.
+#[derive(Clone, Copy)]
+struct Rest<'b> {
+    stms: &'b [Stm],
+    results: &'b [Atom],
+}
+
 /// The arm of a branch that is taken, if that is known.
 fn known_arm(stm: &Stm) -> Option<&Body> {
     match &stm.exp {
@@ -300,15 +307,15 @@ fn known_arm(stm: &Stm) -> Option<&Body> {
 }
 
 /// Statements with these results, and what follows, where a statement was.
-fn in_place_of(stm: &Stm, stms: &[Stm], results: &[Atom], rest: &Body) -> Body {
+fn in_place_of(stm: &Stm, stms: &[Stm], results: &[Atom], rest: Rest) -> Body {
     let known: Subst = stm.pat.iter().map(|p| p.var).zip(results.iter().copied()).collect();
-    let rest = rest.substituted(&known);
+    let rest = Body { stms: rest.stms.to_vec(), results: rest.results.to_vec() }.substituted(&known);
     Body { stms: stms.iter().cloned().chain(rest.stms).collect(), results: rest.results }
 }
 
-/// Whether a body branches on a variable.
-fn is_condition(v: Var, body: &Body) -> bool {
-    body.stms.iter().any(|s| matches!(s.exp, Exp::If { cond, .. } if cond == Atom::Var(v)))
+/// Whether what follows branches on a variable.
+fn is_condition(v: Var, rest: Rest) -> bool {
+    rest.stms.iter().any(|s| matches!(s.exp, Exp::If { cond, .. } if cond == Atom::Var(v)))
 }
 
 fn note_equalities(body: &Body, found: &mut HashMap<Atom, bool>) {
