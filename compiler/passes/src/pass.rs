@@ -1,7 +1,8 @@
 //! A pass is a value: a name, what it is good for, and the function. The pipeline is two lists of them, with flattening between.
 //!
 //! ```text
-//! CORE   simplify   folds, propagates, removes what is dead
+//! CORE   counters   counts loops in 64 bits whose counters are indices
+//!        simplify   folds, propagates, removes what is dead
 //!        results    removes function results that are constants or argument sizes
 //!        merge      makes one map of independent calls of a recursive function
 //!        hoist      moves invariant code out of maps and loops
@@ -25,7 +26,7 @@
 //!        host_invariants  computes scalars of host loops once
 //! ```
 
-use crate::core::{fuse, if_conversion, merge, results, sequential, simplify, strides, tiny};
+use crate::core::{counters, fuse, if_conversion, merge, results, sequential, simplify, strides, tiny};
 use crate::flat::{
     bulk, columns, host_invariants, in_place_scatters, interchange, invariant_checks, linearise, prune,
     recurrences, row_spaces, segments, strided_checks,
@@ -61,6 +62,13 @@ pub const SIMPLIFY: CorePass = Pass {
     name: "simplify",
     description: "folds constants, propagates copies, proves checks, removes what is dead",
     run: simplify::run,
+};
+
+/// Counters that are indices. Before everything that looks at indices, and what removes counters that are not used any more.
+pub const COUNTERS: CorePass = Pass {
+    name: "counters",
+    description: "counts loops in 64 bits whose counters are indices",
+    run: counters::run,
 };
 
 /// Known results of functions.
@@ -119,6 +127,7 @@ pub const STRIDES: CorePass = Pass {
 /// Passes over CORE, before it is flattened. Hoisting comes before fusion, so that an invariant producer is not
 /// fused into the map that it should leave.
 pub const CORE_PASSES: &[CorePass] = &[
+    COUNTERS,
     SIMPLIFY,
     RESULTS,
     MERGE,

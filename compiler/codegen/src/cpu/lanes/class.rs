@@ -51,6 +51,8 @@ pub struct Classes {
     apart: HashSet<Var>,
     /// Divisors of steps that are bound outside, assumed to be large.
     pub divisors: BTreeSet<Var>,
+    /// Arrays whose elements for all lanes are neighbours.
+    private: HashSet<Var>,
 }
 
 impl Classes {
@@ -63,6 +65,16 @@ impl Classes {
         while indices == Indices::Apart && classes.indices(body) {}
         classes.flags(body);
         classes
+    }
+
+    /// With these arrays held transposed.
+    pub fn with_private(self, private: HashSet<Var>) -> Classes {
+        Classes { private, ..self }
+    }
+
+    /// True if elements of an array for all lanes are neighbours.
+    pub fn is_private(&self, array: Var) -> bool {
+        self.private.contains(&array)
     }
 
     /// And of what combines the results of a body, where some accumulators are the same in all lanes.
