@@ -141,6 +141,12 @@ fn becomes_index(body: &Body, numbers: &mut HashSet<Var>) -> bool {
                 false
             }
             exp => {
+                // The counter of a loop inside is below such a number.
+                if let Exp::Loop { form: LoopForm::For { index, prim: Prim::I32, bound }, .. } = exp
+                    && uses(&[*bound])
+                {
+                    numbers.insert(*index);
+                }
                 let mut found = false;
                 exp.for_each_body(|b| found |= deeper(|| becomes_index(b, numbers)));
                 found

@@ -180,6 +180,23 @@ pub fn plan(info: &KernelInfo, width: usize) -> Option<Plan> {
     })
 }
 
+/// Why a map or a reduction is not done on groups.
+pub fn obstacle(kernel: &Kernel) -> &'static str {
+    let operator = match &kernel.kind {
+        KernelKind::Reduce { op, .. } => Some(Reduction::new(op)),
+        _ => None,
+    };
+    let updates = |outs: &[Out]| outs.iter().any(|o| matches!(o, Out::Own { .. }));
+    match &kernel.kind {
+        _ if calls(&kernel.body) => "each position calls a function",
+        KernelKind::Map(outs) if updates(outs) && private::split(kernel).is_none() => {
+            "each position updates an array in an order of its own"
+        }
+        _ if matches!(operator, Some(None)) => "the operator is too long",
+        _ => "vectors would not be faster",
+    }
+}
+
 /// How a map is done on groups that updates parts of arrays.
 fn in_parts(kernel: &Kernel, width: usize) -> Option<Plan> {
     let (body, private) = private::split(kernel)?;
@@ -218,6 +235,10 @@ fn is_pure(body: &Body) -> bool {
         let inner = s.exp.own_bodies();
         !matches!(s.exp, Exp::Call(..) | Exp::Update { .. }) && inner.into_iter().all(is_pure)
     })
+}
+
+fn calls(body: &Body) -> bool {
+    body.stms.iter().any(|s| matches!(s.exp, Exp::Call(..)) || s.exp.own_bodies().into_iter().any(calls))
 }
 
 /// A group of positions under construction.
