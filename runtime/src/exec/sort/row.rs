@@ -3,7 +3,7 @@
 use std::hint::select_unpredictable;
 
 /// Elements up to which insertion is fastest.
-const INSERTION: usize = 20;
+const INSERTION: usize = 10;
 /// Elements below which merging beats counting digits.
 const MERGING: usize = 160;
 /// Values of a digit of 8 bits.
