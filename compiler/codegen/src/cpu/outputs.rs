@@ -23,7 +23,8 @@ pub enum Target {
     /// Written by the body itself; no value stands for the result.
     Own {
         base: Base,
-        len: Value,
+        /// The word of the environment with its length.
+        len: usize,
     },
 }
 
@@ -135,7 +136,8 @@ impl KernelEmitter<'_, '_, '_> {
     ) -> Result<Value, Unsupported> {
         let kernel = self.info.kernel;
         let length = |t: &Target| if let Target::Own { len, .. } = t { Some(*len) } else { None };
-        let lengths: Vec<Value> = targets.iter().filter_map(length).collect();
+        let words = targets.iter().filter_map(length).filter(|_| plan.has_parts());
+        let lengths: Vec<Value> = words.map(|word| self.env(types::I64, word)).collect();
         let (last, _) = self.groups(
             plan,
             (start, end),
@@ -189,7 +191,7 @@ impl KernelEmitter<'_, '_, '_> {
             Out::Own { state, .. } => {
                 let base = self.array(word + 1, state.ty.prim());
                 self.e.own(state.var, base);
-                Ok(Target::Own { base, len: self.env(types::I64, word) })
+                Ok(Target::Own { base, len: word })
             }
         }
     }
