@@ -27,7 +27,7 @@ impl Prim {
     pub const fn of_constructors(count: usize) -> Prim {
         match count {
             ..=0x100 => Prim::U8,
-            ..=0x1_0000 => Prim::U16,
+            0x101..=0x1_0000 => Prim::U16,
             _ => Prim::U32,
         }
     }

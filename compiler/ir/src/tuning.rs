@@ -72,6 +72,8 @@ pub const TOTAL_OPERATORS: usize = 24;
 pub const SEGMENT_STATEMENTS: usize = 48;
 /// Elements per row, on average, from which on a descriptor is worth making.
 pub const SEGMENT_MEAN: i64 = 4;
+/// Iterations ago in which an element was written that is kept in a variable: each takes a register.
+pub const RECURRENCE_DISTANCE: usize = 4;
 /// Rows in a block of a reduction along columns.
 pub const COLUMN_BLOCK: i64 = 256;
 

@@ -1,7 +1,8 @@
 //! A pass is a value: a name, what it is good for, and the function. The pipeline is two lists of them, with flattening between.
 //!
 //! ```text
-//! CORE   simplify   folds, propagates, removes what is dead
+//! CORE   counters   counts loops in 64 bits whose counters are indices
+//!        simplify   folds, propagates, removes what is dead
 //!        results    removes function results that are constants or argument sizes
 //!        merge      makes one map of independent calls of a recursive function
 //!        hoist      moves invariant code out of maps and loops
@@ -21,13 +22,14 @@
 //!        columns          reduces along columns in blocks of neighbouring ones
 //!        strided_checks   makes checks of indices with strides at both ends of a row
 //!        in_place_scatters computes elements where they are scattered
+//!        recurrences      keeps elements that later iterations of a loop read in variables
 //!        host_invariants  computes scalars of host loops once
 //! ```
 
-use crate::core::{fuse, if_conversion, merge, results, sequential, simplify, strides, tiny};
+use crate::core::{counters, fuse, if_conversion, merge, results, sequential, simplify, strides, tiny};
 use crate::flat::{
     bulk, columns, host_invariants, in_place_scatters, interchange, invariant_checks, linearise, prune,
-    row_spaces, segments, strided_checks,
+    recurrences, row_spaces, segments, strided_checks,
 };
 use par_ir::{core, flat};
 
@@ -60,6 +62,13 @@ pub const SIMPLIFY: CorePass = Pass {
     name: "simplify",
     description: "folds constants, propagates copies, proves checks, removes what is dead",
     run: simplify::run,
+};
+
+/// Counters that are indices. Before everything that looks at indices, and what removes counters that are not used any more.
+pub const COUNTERS: CorePass = Pass {
+    name: "counters",
+    description: "counts loops in 64 bits whose counters are indices",
+    run: counters::run,
 };
 
 /// Known results of functions.
@@ -118,6 +127,7 @@ pub const STRIDES: CorePass = Pass {
 /// Passes over CORE, before it is flattened. Hoisting comes before fusion, so that an invariant producer is not
 /// fused into the map that it should leave.
 pub const CORE_PASSES: &[CorePass] = &[
+    COUNTERS,
     SIMPLIFY,
     RESULTS,
     MERGE,
@@ -202,6 +212,13 @@ pub const IN_PLACE_SCATTERS: FlatPass = Pass {
     run: in_place_scatters::run,
 };
 
+/// Scalar replacement. After all that looks for updates of certain shapes.
+pub const RECURRENCES: FlatPass = Pass {
+    name: "recurrences",
+    description: "keeps elements that later iterations of a loop read in variables",
+    run: recurrences::run,
+};
+
 /// Hoisting of host scalars. After all that makes some.
 pub const HOST_INVARIANTS: FlatPass = Pass {
     name: "host_invariants",
@@ -224,6 +241,7 @@ pub const FLAT_PASSES: &[FlatPass] = &[
     COLUMNS,
     STRIDED_CHECKS,
     IN_PLACE_SCATTERS,
+    RECURRENCES,
     HOST_INVARIANTS,
     PRUNE,
 ];

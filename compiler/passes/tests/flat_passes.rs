@@ -7,7 +7,9 @@ mod text;
 use par_ir::parse::parse_flat;
 use par_ir::print::print_flat;
 use par_ir::verify::verify_flat;
-use par_passes::pass::{BULK, FlatPass, INTERCHANGE, INVARIANT_CHECKS, LINEARISE, PRUNE, ROW_SPACES};
+use par_passes::pass::{
+    BULK, FlatPass, INTERCHANGE, INVARIANT_CHECKS, LINEARISE, PRUNE, RECURRENCES, ROW_SPACES,
+};
 use text::numbered;
 
 /// The program before and after a pass, both valid.
@@ -125,6 +127,29 @@ fn a_space_of_three_dimensions_is_one_of_rows() {
              let (%a: i64) = mul.i64(%i, %j)
              let (%y: i64) = add.i64(%a, %l)
              in (%y)
+           }
+           in (%ys)
+         }"
+    ));
+}
+
+#[test]
+fn an_element_of_the_iteration_before_stays_in_a_variable() {
+    assert_shows!(passed(
+        RECURRENCES,
+        "fun f@0 (%n: i64, %m: i64, %xs: []f32) -> ([]f32) {
+           let (%len: i64) = length %xs
+           let (%ys: []f32) = kernel map (own %xs as %a: [%len]f32) over [%n] \\%row %pos {
+             let (%start: i64) = mul.i64(%pos, %m)
+             let (%r: [%len]f32) = loop (%b: [%len]f32 = %a) for %k: i64 < %m do {
+               let (%i: i64) = add.i64(%start, %k)
+               let (%h: i64) = sub.i64(%i, 1i64)
+               let (%x: f32) = %b[%h]
+               let (%y: f32) = mul.f32(%x, 0.5f32)
+               let (%c: [%len]f32) = %b with [%i] = %y
+               in (%c)
+             }
+             in (%r)
            }
            in (%ys)
          }"

@@ -16,6 +16,34 @@ use par_ir::{Atom, Prim, PrimOp, Scalar};
 /// Keys of more bits are compared instead.
 const MAX_BITS: i64 = 128;
 
+/// A scalar of a key that its number has all of.
+pub(super) struct Part {
+    array: Atom,
+    prim: Prim,
+    /// Its lowest bit in the number.
+    low: i64,
+}
+
+impl Part {
+    /// True if it is the element of this array.
+    pub fn is(&self, array: Atom) -> bool {
+        self.array == array
+    }
+}
+
+/// The scalars of keys that a word of their numbers has all of: integers and truth values. Several floats have one number.
+pub(super) fn parts(word: i64, key: &Val) -> Vec<Part> {
+    let mut low = -64 * word;
+    let mut parts = Vec::new();
+    for (array, prim) in key.leaves().into_iter().rev() {
+        if !prim.is_float() && low >= 0 && low + width(prim) <= 64 {
+            parts.push(Part { array, prim, low });
+        }
+        low += width(prim);
+    }
+    parts
+}
+
 impl<'p> Lower<'p> {
     /// How many bits the numbers have that stand for the elements of an array; 0 if there are no such numbers.
     pub fn order_bits(&self, xs: &Val<'p>) -> R<Val<'p>> {
@@ -64,14 +92,41 @@ impl<'p> Lower<'p> {
         (number, unsigned)
     }
 
-    /// The integer that a number stands for.
-    pub(super) fn number_back(&mut self, number: Atom, p: Prim) -> Atom {
-        let unsigned = unsigned(width(p));
-        let bits = match p.is_signed() {
-            true => self.bin(BinOp::Add, unsigned, number, sign(unsigned)),
-            false => number,
+    /// A part of a number as the scalar that it stands for.
+    pub(super) fn part_back(&mut self, number: Atom, prim: Prim, part: &Part) -> Atom {
+        let unsigned = unsigned(width(part.prim));
+        let bits = self.bits_from(number, prim, part.low, part.prim);
+        let bits = match part.prim.is_signed() {
+            true => self.bin(BinOp::Add, unsigned, bits, sign(unsigned)),
+            false => bits,
         };
-        self.conv(unsigned, p, bits)
+        self.of_raw_bits(bits, part.prim)
+    }
+
+    /// So many bits of a number as a scalar of this type has, from bit `low` on.
+    pub(super) fn bits_from(&mut self, number: Atom, prim: Prim, low: i64, p: Prim) -> Atom {
+        let number = self.bin(BinOp::Lshr, prim, number, Atom::Const(Scalar::from_i64(prim, low)));
+        let bits = self.conv(prim, unsigned(width(p)), number);
+        if p != Prim::Bool {
+            return bits;
+        }
+        self.bin(BinOp::And, Prim::U8, bits, Atom::Const(Scalar::U8(1)))
+    }
+
+    /// The bits of a scalar.
+    pub(super) fn raw_bits(&mut self, x: Atom, p: Prim) -> Atom {
+        match p.is_float() {
+            true => self.prim(PrimOp::Special(SpecialOp::ToBits, p), &[x]),
+            false => self.conv(p, unsigned(width(p)), x),
+        }
+    }
+
+    /// The scalar with these bits.
+    pub(super) fn of_raw_bits(&mut self, bits: Atom, p: Prim) -> Atom {
+        match p.is_float() {
+            true => self.prim(PrimOp::Special(SpecialOp::FromBits, p), &[bits]),
+            false => self.conv(unsigned(width(p)), p, bits),
+        }
     }
 
     fn ordered_float(&mut self, x: Atom, p: Prim) -> Atom {
@@ -116,7 +171,7 @@ pub(super) fn width(p: Prim) -> i64 {
 }
 
 /// True if a value is made of scalars, tuples and records alone.
-fn is_plain(val: &Val) -> bool {
+pub(super) fn is_plain(val: &Val) -> bool {
     match val {
         Val::Scalar(..) | Val::Leaf(..) => true,
         Val::Tuple(vs) => vs.iter().all(is_plain),

@@ -1,16 +1,29 @@
 //! Sorting by a word of the numbers that stand for keys, see [`super::order`].
 //!
 //! ```text
-//! sort_by_word 0 xs xs          xs : [n]i32      numbers, sorted; what each stands for
-//! sort_by_word 0 ks xs          xs : [n]f32      numbers of ks, and with them xs
-//! sort_by_word 0 ks xs          xs : [n](a, b)   numbers of ks, and with them 0, 1, …; the elements of xs there
+//! sort_by_word 0 xs xs            xs : [n]i32            numbers, sorted; what each stands for
+//! sort_by_word 0 ks xs            xs : [n]f32            numbers of ks, and with them xs
+//! sort_by_word 0 ks (zip ks xs)   ks : [n]i32            numbers of ks, and with them xs; what each number stands for
+//! sort_by_word 0 ks xs            xs : [n](f32, i32)     numbers of ks, and with them the bits of both as an u64
+//! sort_by_word 0 ks xs            xs : [n](i64, i64)     numbers of ks, and with them 0, 1, …; the elements of xs there
 //! ```
+//!
+//! To carry what is sorted costs less than to fetch it from where it was: elements that are read in another order come from memory one by one.
 
-use super::order::{unsigned, width};
+use super::order::{self, Part, unsigned, width};
 use super::value::Val;
 use super::{Lower, R};
 use par_ir::core::Exp;
-use par_ir::{Atom, Dim, Prim, Type, Var};
+use par_ir::prim::BinOp;
+use par_ir::{Atom, Dim, Prim, Scalar, Type, Var};
+
+/// Bits that go with a number, at most.
+const CARRIED_BITS: i64 = 64;
+
+/// Scalars that go with a number: one as it is, or several in one number.
+struct Carried {
+    scalars: Vec<(Var, Prim)>,
+}
 
 impl<'p> Lower<'p> {
     /// `sort_by_word w keys values`.
@@ -18,25 +31,83 @@ impl<'p> Lower<'p> {
         let (n, arrays) = self.together(vec![keys, values], "the arguments of sort_by_word")?;
         let [keys, values] = &arrays[..] else { return Err(self.internal("two arrays are sorted")) };
         let (numbers, prim) = self.numbers(n, word, keys)?;
-        let (key, value) = (self.elem_of(keys)?.clone(), self.elem_of(values)?.clone());
-        match (key, value) {
-            (Val::Leaf(k, p), Val::Leaf(v, _)) if k == v && p.is_integer() => {
-                let (sorted, _) = self.sorted(n, numbers, prim, None)?;
-                self.map_over(n, &[Val::vector(n, sorted, prim)], &mut |lo, rows| match rows[0] {
-                    Val::Scalar(x, _) => Ok(Val::Scalar(lo.number_back(x, p), p)),
-                    _ => Err(lo.internal("a number is a scalar")),
-                })
-            }
-            (_, Val::Leaf(v, p)) => Ok(Val::vector(n, self.sorted_with(n, numbers, prim, (v, p))?, p)),
-            _ => {
+        let parts = order::parts(word.as_i64().unwrap_or(0), self.elem_of(keys)?);
+        let elem = self.elem_of(values)?.clone();
+        match Carried::of(&elem, &parts) {
+            Some(carried) => self.carried(n, (numbers, prim), &parts, &carried, &elem),
+            None => {
                 let places = self.iota(n);
-                let order = self.sorted_with(n, numbers, prim, (places, Prim::I64))?;
-                self.map_over(n, &[Val::vector(n, order, Prim::I64)], &mut |lo, rows| match rows[0] {
+                let (_, order) = self.sorted(n, numbers, prim, Some((places, Prim::I64)))?;
+                let order = order.into_iter().map(|v| Val::vector(n, v, Prim::I64)).collect::<Vec<_>>();
+                self.map_over(n, &order, &mut |lo, rows| match rows[0] {
                     Val::Scalar(i, _) => lo.row(values, i),
                     _ => Err(lo.internal("an index is a scalar")),
                 })
             }
         }
+    }
+
+    /// Sorts numbers with all that they do not say of the elements, and makes these of both.
+    fn carried(
+        &mut self,
+        n: Atom,
+        (numbers, prim): (Var, Prim),
+        parts: &[Part],
+        carried: &Carried,
+        elem: &Val<'p>,
+    ) -> R<Val<'p>> {
+        let with = self.packed(n, carried)?;
+        let (keys, sorted) = self.sorted(n, numbers, prim, with)?;
+        if let (Val::Leaf(..), [(_, p)], Some(v)) = (elem, &carried.scalars[..], sorted) {
+            return Ok(Val::vector(n, v, *p));
+        }
+        let with = sorted.zip(with).map(|(v, (_, p))| Val::vector(n, v, p));
+        let rows: Vec<Val> = [Val::vector(n, keys, prim)].into_iter().chain(with).collect();
+        self.map_over(n, &rows, &mut |lo, rows| {
+            let scalars: Vec<Atom> = rows.iter().flat_map(Val::leaves).map(|(x, _)| x).collect();
+            let leaves = elem.leaves().into_iter().map(|(v, _)| match parts.iter().find(|p| p.is(v)) {
+                Some(part) => lo.part_back(scalars[0], prim, part),
+                None => lo.unpacked(carried, scalars[1], v),
+            });
+            let leaves: Vec<Atom> = leaves.collect();
+            Ok(elem.refill(&mut leaves.into_iter()))
+        })
+    }
+
+    /// What goes with numbers as one array.
+    fn packed(&mut self, n: Atom, carried: &Carried) -> R<Option<(Var, Prim)>> {
+        let [first, .., _] = &carried.scalars[..] else { return Ok(carried.scalars.first().copied()) };
+        let prim = carried.prim();
+        let arrays: Vec<Val> = carried.scalars.iter().map(|(v, p)| Val::vector(n, *v, *p)).collect();
+        let packed = self.map_over(n, &arrays, &mut |lo, rows| {
+            let mut all = Atom::Const(Scalar::zero(prim));
+            let mut low = 0;
+            for (x, p) in rows.iter().flat_map(Val::leaves) {
+                let bits = lo.raw_bits(x, p);
+                let bits = lo.conv(unsigned(width(p)), prim, bits);
+                let bits = lo.bin(BinOp::Shl, prim, bits, Atom::Const(Scalar::from_i64(prim, low)));
+                all = lo.bin(BinOp::Or, prim, all, bits);
+                low += width(p);
+            }
+            Ok(Val::Scalar(all, prim))
+        })?;
+        match self.elem_of(&packed)? {
+            Val::Leaf(v, _) => Ok(Some((*v, prim))),
+            _ => Err(self.internal(&format!("v_{} and others are one scalar", first.0.0))),
+        }
+    }
+
+    /// One of the scalars that went with a number.
+    fn unpacked(&mut self, carried: &Carried, all: Atom, wanted: Atom) -> Atom {
+        if carried.scalars.len() == 1 {
+            return all;
+        }
+        let prim = carried.prim();
+        let before = carried.scalars.iter().take_while(|(v, _)| Atom::Var(*v) != wanted);
+        let low: i64 = before.map(|(_, p)| width(*p)).sum();
+        let p = carried.scalars.iter().find(|(v, _)| Atom::Var(*v) == wanted).map_or(prim, |(_, p)| *p);
+        let bits = self.bits_from(all, prim, low, p);
+        self.of_raw_bits(bits, p)
     }
 
     /// The numbers of the elements, in a type that has room for them.
@@ -62,11 +133,6 @@ impl<'p> Lower<'p> {
         }
     }
 
-    fn sorted_with(&mut self, n: Atom, keys: Var, prim: Prim, values: (Var, Prim)) -> R<Var> {
-        let (_, sorted) = self.sorted(n, keys, prim, Some(values))?;
-        sorted.ok_or_else(|| self.internal("the values of a sort"))
-    }
-
     fn sorted(
         &mut self,
         n: Atom,
@@ -80,5 +146,28 @@ impl<'p> Lower<'p> {
         let bound = (pat[0].var, pat.get(1).map(|p| p.var));
         self.push(pat, Exp::Sort { keys, values: values.map(|v| v.0) });
         Ok(bound)
+    }
+}
+
+impl Carried {
+    /// All scalars of an element that are no part of the number; none if that is too much.
+    fn of(elem: &Val, parts: &[Part]) -> Option<Carried> {
+        if !order::is_plain(elem) {
+            return None;
+        }
+        let mut scalars: Vec<(Var, Prim)> = Vec::new();
+        for (v, p) in elem.leaves() {
+            let v = v.var()?;
+            if !parts.iter().any(|part| part.is(v.into())) && !scalars.contains(&(v, p)) {
+                scalars.push((v, p));
+            }
+        }
+        let bits: i64 = scalars.iter().map(|(_, p)| width(*p)).sum();
+        (scalars.len() <= 1 || bits <= CARRIED_BITS).then_some(Carried { scalars })
+    }
+
+    /// The type of one number for all.
+    fn prim(&self) -> Prim {
+        unsigned(self.scalars.iter().map(|(_, p)| width(*p)).sum())
     }
 }

@@ -209,10 +209,11 @@ impl<'p> Val<'p> {
         }
     }
 
-    /// The same tuple structure with other scalars, for values without arrays.
+    /// The same tuple structure with other scalars, for values without arrays and for elements of arrays.
     pub fn refill(&self, atoms: &mut dyn Iterator<Item = Atom>) -> Val<'p> {
         match self {
             Val::Scalar(a, p) => Val::Scalar(atoms.next().unwrap_or(*a), *p),
+            Val::Leaf(_, p) => atoms.next().map_or_else(|| self.clone(), |a| Val::Scalar(a, *p)),
             Val::Tuple(vs) => Val::Tuple(vs.iter().map(|v| v.refill(atoms)).collect()),
             Val::Record(fs) => Val::Record(fs.iter().map(|(n, v)| (n.clone(), v.refill(atoms))).collect()),
             other => other.clone(),

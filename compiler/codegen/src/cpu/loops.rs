@@ -6,6 +6,7 @@ use cranelift::prelude::*;
 use par_ir::core::{Body, Exp, LoopForm, Param, Stm};
 use par_ir::ty::Atom;
 use par_ir::{Prim, Scalar, Var, tuning};
+use std::collections::HashSet;
 
 /// A counted loop, and how its iterations run.
 struct Counted<'l> {
@@ -18,6 +19,13 @@ struct Counted<'l> {
     is_widened: bool,
     /// Parts of the range in which the body is another one.
     segments: Option<Segments>,
+}
+
+impl Counted<'_> {
+    /// The counter and the state.
+    fn varies(&self) -> HashSet<Var> {
+        self.params.iter().map(|(p, _)| p.var).chain([self.index]).collect()
+    }
 }
 
 /// Scalars among a loop's parameters. The others are arrays, all versions of which are in one place.
@@ -90,19 +98,46 @@ impl<'a> Emitter<'a> {
         in_groups: bool,
     ) -> Result<Vec<Value>, Unsupported> {
         let Counted { params, form, index, less, is_widened, .. } = counted;
+        let groups = lanes::iterations(params, form, body, self.fresh, self.width)
+            .filter(|_| in_groups && !self.counting);
+        if groups.is_none()
+            && let Some((before, body)) = self.invariant(body, counted.varies())
+        {
+            return self.guarded(*less, (first, end), state, |e| {
+                e.stms(&before)?;
+                e.straight_loop(counted, &body, (first, end), state, false)
+            });
+        }
         let iteration = |e: &mut Self, i: Value, state: &[Value]| {
             let i = if *is_widened { e.b.ins().ireduce(types::I32, i) } else { i };
             e.scalars.insert(*index, i);
             e.bind_state(params, state);
             e.inner(body)
         };
-        let groups = lanes::iterations(params, form, body, self.fresh, self.width)
-            .filter(|_| in_groups && !self.counting);
         let rest = match groups {
             Some(groups) => self.iterations(&groups, (first, end), iteration)?,
             None => first,
         };
         self.counted(*less, rest, end, state, iteration)
+    }
+
+    /// A loop with what stands before it, if there are iterations; the final state.
+    fn guarded(
+        &mut self,
+        less: IntCC,
+        (first, end): (Value, Value),
+        state: &[Value],
+        all: impl FnOnce(&mut Self) -> Result<Vec<Value>, Unsupported>,
+    ) -> Result<Vec<Value>, Unsupported> {
+        let (some, exit) = (self.b.create_block(), self.b.create_block());
+        let last = self.params_like(exit, state);
+        let enter = self.b.ins().icmp(less, first, end);
+        self.b.ins().brif(enter, some, &[], exit, &args(state));
+        self.b.switch_to_block(some);
+        let results = all(self)?;
+        self.b.ins().jump(exit, &args(&results));
+        self.b.switch_to_block(exit);
+        Ok(last)
     }
 
     /// A counted loop that asks after some iterations whether the run was cancelled. It is counted in 64 bits, where a few iterations too

@@ -11,6 +11,7 @@ mod fresh;
 mod half;
 mod hist;
 mod import;
+mod invariant;
 mod jit;
 mod kernel;
 mod lanes;
@@ -48,7 +49,7 @@ use par_ir::flat::{self, Kernel, Ty};
 use par_runtime::plan::{CodeId, EnvLayout, KernelCheck, Plan, Schedule};
 use ranges::Ranges;
 use schedule::Scheduler;
-pub use schedule::{dump_schedules, schedules};
+pub use schedule::{dump_schedules, explained, schedules};
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// The forms of a program's host scalars.

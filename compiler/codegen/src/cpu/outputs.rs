@@ -21,7 +21,11 @@ pub enum Target {
         dests: Vec<Base>,
     },
     /// Written by the body itself; no value stands for the result.
-    Own(Base),
+    Own {
+        base: Base,
+        /// The word of the environment with its length.
+        len: usize,
+    },
 }
 
 /// Words of the environment that an output takes.
@@ -131,13 +135,18 @@ impl KernelEmitter<'_, '_, '_> {
         end: Value,
     ) -> Result<Value, Unsupported> {
         let kernel = self.info.kernel;
+        let length = |t: &Target| if let Target::Own { len, .. } = t { Some(*len) } else { None };
+        let words = targets.iter().filter_map(length).filter(|_| plan.has_parts());
+        let lengths: Vec<Value> = words.map(|word| self.env(types::I64, word)).collect();
         let (last, _) = self.groups(
             plan,
             (start, end),
             (&[], &[]),
             |group, pos, _, _| {
+                group.fetch_parts(plan, pos, &lengths);
                 let results = group.elements(kernel, pos)?;
                 let mut results = results.into_iter();
+                group.store_parts(plan);
                 for target in targets {
                     match target {
                         Target::Elem(base) => {
@@ -152,7 +161,8 @@ impl KernelEmitter<'_, '_, '_> {
                             let row: Vec<_> = results.by_ref().take(*n).collect();
                             group.store_rows(*base, pos, &row);
                         }
-                        Target::Own(base) => {
+                        Target::Own { .. } if plan.has_parts() => {}
+                        Target::Own { base, .. } => {
                             let mut next = || results.next().ok_or("a kernel has too few results");
                             let (index, x) = (next()?, next()?);
                             group.replace(*base, &index, &x);
@@ -181,7 +191,7 @@ impl KernelEmitter<'_, '_, '_> {
             Out::Own { state, .. } => {
                 let base = self.array(word + 1, state.ty.prim());
                 self.e.own(state.var, base);
-                Ok(Target::Own(base))
+                Ok(Target::Own { base, len: word })
             }
         }
     }
@@ -201,7 +211,7 @@ impl KernelEmitter<'_, '_, '_> {
     ) -> Result<(), Unsupported> {
         let mut next = || results.next().ok_or_else(|| "a kernel has too few results".to_string());
         match target {
-            Target::Own(_) => {}
+            Target::Own { .. } => {}
             Target::Elem(base) => {
                 let x = next()?;
                 self.e.store(*base, pos, x);

@@ -15,7 +15,7 @@
 use super::fresh::Fresh;
 use super::hist;
 use super::kernel::KernelInfo;
-use super::lanes::{BYTES, Plan};
+use super::lanes::{self, BYTES, Plan};
 use super::pack::{self, Packing};
 use super::partition::{self, Moves};
 use super::prefix::{self, Strips};
@@ -217,15 +217,42 @@ pub fn of(info: &KernelInfo, scheduled: &Scheduled) -> plan::Schedule {
     }
 }
 
+/// Why the positions of a kernel run one after the other.
+fn obstacle(info: &KernelInfo) -> &'static str {
+    let kernel = info.kernel;
+    match &kernel.kind {
+        KernelKind::Scan { .. } => "prefixes with this operator wait for one another",
+        KernelKind::Filter if kernel.space.as_flat().is_none() => "rows are filtered one after the other",
+        KernelKind::Filter => "too many values for strips",
+        KernelKind::Hist { .. } => "one element may be updated twice",
+        KernelKind::Map(_) | KernelKind::Reduce { .. } => lanes::obstacle(kernel),
+    }
+}
+
+/// How each kernel of a program runs, in words, with the number of its statement; and why one after the other, where it is so.
+pub fn explained(program: &flat::Program) -> Vec<(u32, String)> {
+    let explain = |info: &KernelInfo, schedule: plan::Schedule| match schedule {
+        plan::Schedule::Scalar => format!("{schedule}: {}", obstacle(info)),
+        _ => schedule.to_string(),
+    };
+    each(program, explain)
+}
+
 /// How each kernel of a program runs, with the number of its statement.
 pub fn schedules(program: &flat::Program) -> Vec<(u32, plan::Schedule)> {
+    each(program, |_, schedule| schedule)
+}
+
+fn each<T>(program: &flat::Program, show: impl Fn(&KernelInfo, plan::Schedule) -> T) -> Vec<(u32, T)> {
     let types = free::types(program);
     let fresh = Fresh::new(&program.vars);
     let scheduler = Scheduler::new(&types, &program.locals, &fresh);
     let schedule = |stm: &flat::Stm, kernel: &Kernel| {
         let scheduled = scheduler.steps(kernel);
         let pattern: Vec<Ty> = stm.pat.iter().map(|p| p.ty).collect();
-        of(&KernelInfo::new(kernel, Some(&scheduled), &pattern), &scheduled)
+        let info = KernelInfo::new(kernel, Some(&scheduled), &pattern);
+        let schedule = of(&info, &scheduled);
+        show(&info, schedule)
     };
     crate::plan::kernels(program).into_iter().map(|(n, stm, k)| (n, schedule(stm, k))).collect()
 }

@@ -104,13 +104,13 @@ pub(super) fn of(
     sources: &Sources,
 ) -> (Vec<Operation>, HashSet<usize>) {
     let sites = program.statements().into_iter().map(std::ptr::from_ref).zip(0..).collect();
-    let schedules = par_codegen::cpu::schedules(program).into_iter();
+    let schedules = par_codegen::cpu::explained(program).into_iter();
     let mut walk = Walk {
         program,
         sources,
         small: written_out(program, small),
         sites,
-        schedules: schedules.map(|(n, s)| (n as usize, s.to_string())).collect(),
+        schedules: schedules.map(|(n, s)| (n as usize, s)).collect(),
         control: vec![],
         version: String::new(),
         choosing: false,

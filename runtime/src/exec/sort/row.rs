@@ -1,7 +1,9 @@
 //! Sorting a row on one thread: by insertion, by merging, or by digits, as its length says. All three are stable.
 
+use std::hint::select_unpredictable;
+
 /// Elements up to which insertion is fastest.
-const INSERTION: usize = 20;
+const INSERTION: usize = 10;
 /// Elements below which merging beats counting digits.
 const MERGING: usize = 160;
 /// Values of a digit of 8 bits.
@@ -69,20 +71,8 @@ impl<'a, K: Key, V: Payload> Row<'a, K, V> {
 /// Sorts what is in `row`, with as much room in `other`, by the lowest `bits` bits (the others are the same in all). The result
 /// is in `other` if that is wanted.
 pub fn sort<K: Key, V: Payload>(mut row: Row<K, V>, mut other: Row<K, V>, bits: u32, to_other: bool) {
-    let n = row.len();
-    if n < MERGING {
-        insert_runs(row.again());
-        let mut there = false;
-        let mut width = INSERTION;
-        while width < n {
-            match there {
-                false => merge_runs(&row, &mut other, width),
-                true => merge_runs(&other, &mut row, width),
-            }
-            there = !there;
-            width *= 2;
-        }
-        return finish(row, other, there, to_other);
+    if row.len() < MERGING {
+        return by_halves(row, other, to_other);
     }
     let there = by_digits(row.again(), other.again(), bits);
     finish(row, other, there, to_other);
@@ -97,36 +87,64 @@ pub fn finish<K: Key, V: Payload>(mut row: Row<K, V>, mut other: Row<K, V>, ther
     }
 }
 
-/// Sorts runs of [`INSERTION`] elements.
-fn insert_runs<K: Key, V: Payload>(row: Row<K, V>) {
-    for (keys, values) in row.keys.chunks_mut(INSERTION).zip(row.values.chunks_mut(INSERTION)) {
-        for i in 1..keys.len() {
-            let (key, value) = (keys[i], values[i]);
-            let mut at = i;
-            while at > 0 && key < keys[at - 1] {
-                keys[at] = keys[at - 1];
-                values[at] = values[at - 1];
-                at -= 1;
-            }
-            keys[at] = key;
-            values[at] = value;
-        }
+/// Sorts both halves to where the result is not wanted, and merges them from there.
+fn by_halves<K: Key, V: Payload>(mut row: Row<K, V>, mut other: Row<K, V>, to_other: bool) {
+    let n = row.len();
+    if n <= INSERTION {
+        insert(row.again());
+        return finish(row, other, false, to_other);
+    }
+    let ((left, right), (left_room, right_room)) = (row.again().split(n / 2), other.again().split(n / 2));
+    by_halves(left, left_room, !to_other);
+    by_halves(right, right_room, !to_other);
+    match to_other {
+        true => merge(&row, &mut other),
+        false => merge(&other, &mut row),
     }
 }
 
-/// Merges neighbouring sorted runs of this length.
-fn merge_runs<K: Key, V: Payload>(from: &Row<K, V>, to: &mut Row<K, V>, width: usize) {
-    let n = from.len();
-    for start in (0..n).step_by(2 * width) {
-        let (middle, end) = ((start + width).min(n), (start + 2 * width).min(n));
-        let (mut left, mut right) = (start, middle);
-        for at in start..end {
-            let take_left = right >= end || (left < middle && from.keys[left] <= from.keys[right]);
-            let i = if take_left { left } else { right };
-            to.keys[at] = from.keys[i];
-            to.values[at] = from.values[i];
-            left += usize::from(take_left);
-            right += usize::from(!take_left);
+/// Sorts by insertion.
+fn insert<K: Key, V: Payload>(row: Row<K, V>) {
+    let Row { keys, values } = row;
+    for i in 1..keys.len() {
+        let (key, value) = (keys[i], values[i]);
+        let mut at = i;
+        while at > 0 && key < keys[at - 1] {
+            keys[at] = keys[at - 1];
+            values[at] = values[at - 1];
+            at -= 1;
+        }
+        keys[at] = key;
+        values[at] = value;
+    }
+}
+
+/// Merges the sorted halves of `from`, from both ends at the same time and without jumps that depend on keys.
+fn merge<K: Key, V: Payload>(from: &Row<K, V>, to: &mut Row<K, V>) {
+    let (n, half) = (from.len(), from.len() / 2);
+    assert!(half > 0 && from.values.len() == n && to.keys.len() == n && to.values.len() == n);
+    let (mut left, mut right) = (0, half);
+    let (mut last_left, mut last_right) = (half, n);
+    // SAFETY: after `i` steps `left - 0` and `right - half` are `i` together, and `half - last_left` and `n - last_right` too. `i` is less than
+    // `half`, and each half has at least as many elements, so that none is left behind.
+    unsafe {
+        let key = |i: usize| *from.keys.get_unchecked(i);
+        let mut put = |at: usize, i: usize| {
+            *to.keys.get_unchecked_mut(at) = key(i);
+            *to.values.get_unchecked_mut(at) = *from.values.get_unchecked(i);
+        };
+        for i in 0..half {
+            let is_right = key(right) < key(left);
+            put(i, select_unpredictable(is_right, right, left));
+            right += usize::from(is_right);
+            left += usize::from(!is_right);
+            let is_left = key(last_right - 1) < key(last_left - 1);
+            put(n - 1 - i, select_unpredictable(is_left, last_left, last_right) - 1);
+            last_left -= usize::from(is_left);
+            last_right -= usize::from(!is_left);
+        }
+        if n % 2 == 1 {
+            put(half, if left < last_left { left } else { right });
         }
     }
 }

@@ -7,7 +7,7 @@ use super::shift::Shift;
 use super::value::{Form, Lanes};
 use crate::cpu::emit::{Base, Unsupported, args};
 use cranelift::prelude::*;
-use par_ir::core::{Body, Exp, LoopForm, Param, Stm};
+use par_ir::core::{At, Body, Exp, LoopForm, Param, Stm};
 use par_ir::prim::{CmpOp, PrimOp};
 use par_ir::ty::Atom;
 use par_ir::{Prim, Scalar, Var};
@@ -43,7 +43,13 @@ impl Group<'_, '_> {
                 let [i] = index.as_slice() else {
                     return Err("a kernel reads a flat array with several indices".into());
                 };
-                vec![self.gather(*arr, i, self.classes.is_apart(stm.pat[0].var))?]
+                match self.local.get(arr).copied() {
+                    Some(local) => {
+                        let index = self.atom(i)?;
+                        vec![self.load_part(local, &index)]
+                    }
+                    None => vec![self.gather(*arr, i, self.classes.is_apart(stm.pat[0].var))?],
+                }
             }
             Exp::Check { cond, kind, args } => {
                 match self.e.ranges.checked(cond, kind, args) {
@@ -51,6 +57,14 @@ impl Group<'_, '_> {
                     Some((i, n)) => self.check_vectors(cond, &i, &n)?,
                     _ => self.check(cond)?,
                 }
+                vec![]
+            }
+            Exp::Update { arr, at, value } => {
+                let (Some(local), [At::Index(i)]) = (self.local.get(arr).copied(), &at[..]) else {
+                    return Err("a group updates an array that is not its own".into());
+                };
+                let (index, x) = (self.atom(i)?, self.atom(value)?);
+                self.store_part(local, &index, &x);
                 vec![]
             }
             Exp::If { cond, then, other } => self.branch(cond, then, other, &stm.pat)?,

@@ -51,6 +51,8 @@ pub struct Classes {
     apart: HashSet<Var>,
     /// Divisors of steps that are bound outside, assumed to be large.
     pub divisors: BTreeSet<Var>,
+    /// Arrays whose elements for all lanes are neighbours.
+    private: HashSet<Var>,
 }
 
 impl Classes {
@@ -63,6 +65,16 @@ impl Classes {
         while indices == Indices::Apart && classes.indices(body) {}
         classes.flags(body);
         classes
+    }
+
+    /// With these arrays held transposed.
+    pub fn with_private(self, private: HashSet<Var>) -> Classes {
+        Classes { private, ..self }
+    }
+
+    /// True if elements of an array for all lanes are neighbours.
+    pub fn is_private(&self, array: Var) -> bool {
+        self.private.contains(&array)
     }
 
     /// And of what combines the results of a body, where some accumulators are the same in all lanes.
@@ -165,6 +177,8 @@ impl Classes {
             (PrimOp::Un(UnOp::Neg, Prim::I64), [Class::Steps(s)]) => steps(s.checked_neg()),
             (PrimOp::Bin(op, Prim::I64), [a, b]) => self.arithmetic(op, *a, *b, xs),
             (PrimOp::Cmp(_, Prim::I64), _) => Class::Same,
+            (PrimOp::Select(Prim::I64), [Class::Same, a, Class::Same]) if is_nowhere(xs[2]) => *a,
+            (PrimOp::Select(Prim::I64), [Class::Same, Class::Same, b]) if is_nowhere(xs[1]) => *b,
             (PrimOp::Select(Prim::I64), [Class::Same, a, b]) => join(*a, *b),
             _ => Class::Each,
         }
@@ -288,6 +302,11 @@ impl Classes {
     pub fn has_apart(&self) -> bool {
         !self.apart.is_empty()
     }
+}
+
+/// True for an index of no element, which a position has in place of its own if that is not inside.
+fn is_nowhere(a: Atom) -> bool {
+    a.as_i64().is_some_and(|i| i < 0)
 }
 
 fn join(a: Class, b: Class) -> Class {

@@ -53,12 +53,14 @@ pub struct Setting {
     pub is_exact: bool,
     /// Bytes of the processor's widest registers.
     pub width: usize,
+    /// Elements of every position that are fetched before and stored after it.
+    pub moved: usize,
 }
 
 impl Setting {
     /// Of a map.
     pub fn of_map(width: usize) -> Setting {
-        Setting { waits: 1, is_ragged: false, is_exact: true, width }
+        Setting { waits: 1, is_ragged: false, is_exact: true, width, moved: 0 }
     }
 }
 
@@ -100,7 +102,7 @@ impl Priced {
 
 /// The size of a group, if groups pay.
 fn size(classes: &Classes, bodies: &[&Body], setting: Setting, gathers: bool) -> Option<Priced> {
-    let Setting { waits, is_ragged, is_exact, width } = setting;
+    let Setting { waits, is_ragged, is_exact, width, moved } = setting;
     let mut shape = Shape { classes, widest: 0, stms: 0, loops: false };
     bodies.iter().for_each(|b| shape.body(b));
     if shape.widest == 0 {
@@ -140,6 +142,8 @@ fn size(classes: &Classes, bodies: &[&Body], setting: Setting, gathers: bool) ->
     let priced = if is_exact { size } else { Size { bytes: BYTES, ..size } };
     let pricing = Pricing { classes, size: priced, masked: false };
     let mut total = pricing.body(bodies[0]);
+    // As often as an iteration of a loop over them is assumed.
+    total.group += 4 * lanes * moved.min(tuning::LANES_ITERATIONS);
     for op in &bodies[1..] {
         let cost = pricing.body(op);
         total = total.plus(Cost { single: cost.single * waits, ..cost });
@@ -262,14 +266,14 @@ impl Pricing<'_> {
     }
 
     fn stm(&self, stm: &Stm) -> Cost {
-        let Some(p) = stm.pat.first() else {
-            let group = if self.masked { 8 } else { 2 };
-            return Cost { group, single: self.size.lanes };
-        };
+        let Some(p) = stm.pat.first() else { return self.without_result(&stm.exp) };
         let n = self.size.lanes;
         let each = self.classes.var(p.var) == Class::Each;
         match &stm.exp {
             Exp::Prim(op, xs) if each => self.prim(*op, xs, p.var).times(weight(*op, xs)),
+            Exp::Index(array, _) if self.classes.is_private(*array) => {
+                Cost { group: self.registers(p.ty.prim()), single: n }
+            }
             Exp::Index(_, index) if each => {
                 let class = self.classes.atom(&index[0]);
                 let in_a_row = class == Class::Steps(1);
@@ -290,6 +294,16 @@ impl Pricing<'_> {
             Exp::Loop { form, body, .. } => self.repeat(form, body),
             Exp::Prim(op, xs) => Cost { group: 1, single: n }.times(weight(*op, xs)),
             _ => Cost { group: 1, single: n },
+        }
+    }
+
+    fn without_result(&self, exp: &Exp) -> Cost {
+        let single = self.size.lanes;
+        match exp {
+            Exp::If { cond, then, other } => self.branch(self.classes.atom(cond), then, other),
+            Exp::Loop { form, body, .. } => self.repeat(form, body),
+            Exp::Update { .. } => Cost { group: if self.masked { 4 } else { 2 }, single },
+            _ => Cost { group: if self.masked { 8 } else { 2 }, single },
         }
     }
 

@@ -87,7 +87,7 @@ impl Group<'_, '_> {
     }
 
     /// The elements at the indices of a group, one by one. Lanes that are not active read what an active one may.
-    fn gather_lanes(&mut self, base: Base, index: &Lanes, active: Option<&Lanes>, apart: bool) -> Lanes {
+    pub fn gather_lanes(&mut self, base: Base, index: &Lanes, active: Option<&Lanes>, apart: bool) -> Lanes {
         let mut indices = self.apart(index, Prim::I64);
         if let Some(active) = active {
             // Lanes that are off read what an active one reads, which is there.

@@ -33,6 +33,7 @@ mod iterations;
 mod memory;
 mod operator;
 mod prim;
+mod private;
 mod reduce;
 mod segments;
 mod shift;
@@ -54,6 +55,7 @@ use par_ir::flat::{Kernel, KernelKind, Out};
 use par_ir::tuning;
 use par_ir::ty::Atom;
 use par_ir::{Prim, Var};
+use private::{Local, Private};
 pub use reduce::{Accumulators, any_order};
 pub use segments::Segments;
 use std::collections::{HashMap, HashSet};
@@ -69,6 +71,8 @@ pub struct Plan {
     used: HashSet<Var>,
     /// Its results are index and value in place of an array that is updated.
     body: Body,
+    /// Arrays that it updates, of which every position has a part.
+    private: Vec<Private>,
     /// The combination of its results, if they are combined.
     pub reduction: Option<Rc<Reduction>>,
 }
@@ -87,6 +91,11 @@ impl Plan {
     /// True if its results are those of taking one element after the other, whatever the operator.
     pub fn is_sequential(&self) -> bool {
         self.reduction.as_ref().is_some_and(|r| r.is_sequential())
+    }
+
+    /// True if it updates parts of arrays, and has no results for these.
+    pub fn has_parts(&self) -> bool {
+        !self.private.is_empty()
     }
 
     /// From a position of one lane to that of the next.
@@ -121,7 +130,12 @@ pub fn width(info: &KernelInfo, most: usize) -> usize {
 pub fn plan(info: &KernelInfo, width: usize) -> Option<Plan> {
     let kernel = info.kernel;
     let body = match &kernel.kind {
-        KernelKind::Map(outs) => iterations::without_updates(&states(outs), &kernel.body)?,
+        KernelKind::Map(outs) => {
+            match iterations::without_updates(&states(outs), &kernel.body).filter(is_pure) {
+                Some(body) => body,
+                None => return in_parts(kernel, width),
+            }
+        }
         _ => kernel.body.clone(),
     };
     if !is_pure(&body) {
@@ -135,7 +149,7 @@ pub fn plan(info: &KernelInfo, width: usize) -> Option<Plan> {
     let Some(op) = op else {
         let classes = |indices| Classes::new((kernel.pos, 1), &body, indices);
         let (classes, size) = cost::choose(classes, &[&body], Setting::of_map(width))?;
-        return Some(Plan { used: used(&[&body]), classes, size, body, reduction: None });
+        return Some(Plan { used: used(&[&body]), classes, size, body, private: vec![], reduction: None });
     };
     let reduction = Reduction::new(op)?;
     if reduction.in_order && body.results.len() > op.ret.len() {
@@ -152,10 +166,48 @@ pub fn plan(info: &KernelInfo, width: usize) -> Option<Plan> {
         is_ragged: kernel.space.is_ragged(),
         is_exact: reduction.is_own() && op.ret.iter().all(|t| !t.prim().is_float()),
         width,
+        moved: 0,
     };
     let bodies = [&body, &combined];
     let (classes, size) = cost::choose(classes, &bodies, setting)?;
-    Some(Plan { used: used(&bodies), classes, size, body, reduction: Some(Rc::new(reduction)) })
+    Some(Plan {
+        used: used(&bodies),
+        classes,
+        size,
+        body,
+        private: vec![],
+        reduction: Some(Rc::new(reduction)),
+    })
+}
+
+/// Why a map or a reduction is not done on groups.
+pub fn obstacle(kernel: &Kernel) -> &'static str {
+    let operator = match &kernel.kind {
+        KernelKind::Reduce { op, .. } => Some(Reduction::new(op)),
+        _ => None,
+    };
+    let updates = |outs: &[Out]| outs.iter().any(|o| matches!(o, Out::Own { .. }));
+    match &kernel.kind {
+        _ if calls(&kernel.body) => "each position calls a function",
+        KernelKind::Map(outs) if updates(outs) && private::split(kernel).is_none() => {
+            "each position updates an array in an order of its own"
+        }
+        _ if matches!(operator, Some(None)) => "the operator is too long",
+        _ => "vectors would not be faster",
+    }
+}
+
+/// How a map is done on groups that updates parts of arrays.
+fn in_parts(kernel: &Kernel, width: usize) -> Option<Plan> {
+    let (body, private) = private::split(kernel)?;
+    let arrays: HashSet<Var> = private.iter().map(|p| p.array).collect();
+    let classes = |indices| Classes::new((kernel.pos, 1), &body, indices).with_private(arrays.clone());
+    let moved = private.iter().map(|p| p.part as usize).sum();
+    let (classes, size) = cost::choose(classes, &[&body], Setting { moved, ..Setting::of_map(width) })?;
+    if !private::has_parts(&body, &classes, &private) {
+        return None;
+    }
+    Some(Plan { used: used(&[&body]), classes, size, body, private, reduction: None })
 }
 
 /// For each result of a map the array that it is a version of, if it is one.
@@ -185,6 +237,10 @@ fn is_pure(body: &Body) -> bool {
     })
 }
 
+fn calls(body: &Body) -> bool {
+    body.stms.iter().any(|s| matches!(s.exp, Exp::Call(..)) || s.exp.own_bodies().into_iter().any(calls))
+}
+
 /// A group of positions under construction.
 pub struct Group<'e, 'a> {
     pub e: &'e mut Emitter<'a>,
@@ -199,6 +255,8 @@ pub struct Group<'e, 'a> {
     values: HashMap<Var, Lanes>,
     /// Variables that are kept apart and were neighbours in memory.
     rows: HashMap<Var, Row>,
+    /// Parts of arrays.
+    local: HashMap<Var, Local>,
     /// The lanes that are here, if not all.
     active: Option<Lanes>,
     /// Control may not have come here, although the group did not leave.
@@ -313,6 +371,7 @@ impl<'a> Emitter<'a> {
             step: plan.step(),
             values: HashMap::new(),
             rows: HashMap::new(),
+            local: HashMap::new(),
             active: None,
             conditional: false,
             blends,

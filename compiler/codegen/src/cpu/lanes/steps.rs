@@ -54,6 +54,7 @@ impl Group<'_, '_> {
             (PrimOp::Bin(bin, _), [(x, step), (y, _)]) if op.divides() => {
                 self.step_division(bin, (*x, *step), *y)
             }
+            (PrimOp::Select(_), [(flag, 0), a, b]) if a.1 != b.1 => self.step_select(*flag, *a, *b),
             (op, parts) => {
                 let firsts: Vec<Value> = parts.iter().map(|(x, _)| *x).collect();
                 self.e.prim(op, &firsts, None)
@@ -73,6 +74,14 @@ impl Group<'_, '_> {
         let taken = self.compare_steps(order, moving, fixed);
         self.stay_if(taken);
         moving.0
+    }
+
+    /// The same.
+    fn step_select(&mut self, flag: Value, a: (Value, i64), b: (Value, i64)) -> Value {
+        let is_first = b.1 == 0;
+        let taken = if is_first { flag } else { self.e.b.ins().icmp_imm_u(IntCC::Equal, flag, 0) };
+        self.stay_if(taken);
+        if is_first { a.0 } else { b.0 }
     }
 
     /// All lanes have one quotient, as long as the steps stay in one row.

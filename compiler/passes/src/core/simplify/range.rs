@@ -54,7 +54,11 @@ fn interval(env: &Env, a: Atom, depth: usize) -> Option<Interval> {
     if let Atom::Const(c) = a {
         return Interval::of_constant(c);
     }
-    if let Some(most) = env.uppers(a).iter().filter_map(|u| constant(*u)).min() {
+    let most_of = |u: &Atom| match constant(*u) {
+        None if depth > 0 => interval(env, *u, depth - 1).map(|i| i.most),
+        most => most,
+    };
+    if let Some(most) = env.uppers(a).iter().filter_map(most_of).min() {
         return Some(Interval { least: 0, most: most - 1 });
     }
     let Exp::Prim(op, xy) = env.def_of(a).filter(|_| depth > 0)? else { return None };

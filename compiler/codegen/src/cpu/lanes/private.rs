@@ -1,0 +1,248 @@
+//! Arrays that a kernel updates in place, of which every position has some neighbouring elements for itself: groups hold them transposed.
+//!
+//! ```text
+//! ys = kernel map (own xs as ys) over [n] \row pos          while pos + 16 <= n
+//!     start = pos * 32                                          for c < 32
+//!     loop (ys) for i < 32                                          local[c] = ys[(pos + l) * 32 + c] of lanes l
+//!         x = loop (x = ys[start + i]) for p < i      ==>       for i < 32
+//!             x - ls[i * 32 + p] * ys[start + p]                    x = local[i]
+//!         in ys with [start + i] = x                                for p < i { x -= splat ls[i * 32 + p] * local[p] }
+//!                                                                   local[i] = x
+//!                                                               for c < 32
+//!                                                                   ys[(pos + l) * 32 + c] = local[c] of lanes l
+//! ```
+//!
+//! That is so if all indices of the array are a multiple of the position and something that is the same for all of them, and is proved to be
+//! inside of the part. Nothing is stored before the end, so a group can be left.
+
+use super::class::{Class, Classes};
+use super::value::Lanes;
+use super::{Group, Plan};
+use crate::cpu::emit::{Base, args};
+use cranelift::prelude::*;
+use par_ir::access::{Access, Facts, Symbol};
+use par_ir::core::{At, Body, Exp, LoopForm, Param, Stm};
+use par_ir::flat::{Kernel, KernelKind, Out};
+use par_ir::ty::Atom;
+use par_ir::{Prim, Var, tuning};
+use std::collections::HashMap;
+
+/// An array with parts for positions.
+#[derive(Clone)]
+pub struct Private {
+    /// The variable that stands for all versions of it.
+    pub array: Var,
+    prim: Prim,
+    /// Elements of a part.
+    pub part: i64,
+}
+
+/// Where a group has its parts.
+#[derive(Clone, Copy)]
+pub struct Local {
+    /// Those of the first element, then those of the second, …
+    elements: Base,
+    /// The index of the first lane's first element.
+    first: Value,
+}
+
+/// A kernel's body where the arrays that it updates are places and no values, and these arrays; none if they are not private.
+pub fn split(kernel: &Kernel) -> Option<(Body, Vec<Private>)> {
+    let KernelKind::Map(outs) = &kernel.kind else { return None };
+    let states = outs.iter().filter_map(|o| if let Out::Own { state, .. } = o { Some(state) } else { None });
+    let states: Vec<&Param> = states.collect();
+    let mut places = Places { of: states.iter().map(|p| (p.var, p.var)).collect(), uses: vec![] };
+    let body = places.body(&kernel.body)?;
+    let none = Facts::default();
+    let access = Access::along(kernel.pos, &kernel.body, &none);
+    let private = |state: &&Param| {
+        let prim = state.ty.prim();
+        let indices = places.uses.iter().filter(|(array, _)| *array == state.var).map(|(_, i)| *i);
+        let parts = indices.map(|i| part(&access, i)).collect::<Option<Vec<i64>>>()?;
+        let part = *parts.first().filter(|part| parts.iter().all(|p| p == *part))?;
+        let fits = matches!(prim.size(), 4 | 8) && (2..tuning::LANES_ROW).contains(&part);
+        fits.then_some(Private { array: state.var, prim, part })
+    };
+    let all = states.iter().map(private).collect::<Option<Vec<_>>>()?;
+    (!all.is_empty()).then_some((body, all))
+}
+
+/// The number of elements for each position, if this is the index of one of them.
+fn part(access: &Access, index: Atom) -> Option<i64> {
+    let pos = Symbol::Index(0);
+    let (part, place) = access.form(index)?.split(pos)?;
+    let part = part.as_constant()?;
+    let range = access.range(&place);
+    let above = range.least.iter().any(|f| f.as_constant().is_some_and(|n| n >= 0));
+    let below = range.most.iter().any(|f| f.as_constant().is_some_and(|n| n < part));
+    (above && below && !access.needs(&place).contains(&pos)).then_some(part)
+}
+
+/// The arrays that versions are of, and where they are read and updated.
+struct Places {
+    of: HashMap<Var, Var>,
+    uses: Vec<(Var, Atom)>,
+}
+
+impl Places {
+    fn place(&self, a: Atom) -> Option<Var> {
+        self.of.get(&a.var()?).copied()
+    }
+
+    /// Names the arrays that these are versions of.
+    fn name(&mut self, pat: &[Param], versions: &[Atom]) -> Option<()> {
+        for (p, a) in pat.iter().zip(versions).filter(|(p, _)| !p.ty.is_scalar()) {
+            let place = self.place(*a)?;
+            self.of.insert(p.var, place);
+        }
+        Some(())
+    }
+
+    /// A body without the versions.
+    fn body(&mut self, body: &Body) -> Option<Body> {
+        let mut stms = Vec::new();
+        for stm in &body.stms {
+            stms.extend(self.stm(stm)?);
+        }
+        let results = body.results.iter().copied().filter(|a| self.place(*a).is_none());
+        Some(Body { stms, results: results.collect() })
+    }
+
+    fn stm(&mut self, stm: &Stm) -> Option<Option<Stm>> {
+        let exp = match &stm.exp {
+            Exp::Update { arr, at, value } => {
+                let array = self.place((*arr).into())?;
+                let index = At::only_indices(at).filter(|at| at.len() == 1)?[0];
+                self.uses.push((array, index));
+                self.of.insert(stm.pat[0].var, array);
+                Exp::Update { arr: array, at: at.clone(), value: *value }
+            }
+            Exp::Index(arr, at) => match self.place((*arr).into()) {
+                Some(array) => {
+                    self.uses.push((array, at[0]));
+                    Exp::Index(array, at.clone())
+                }
+                None => stm.exp.clone(),
+            },
+            Exp::Atom(a) if self.place(*a).is_some() => {
+                self.name(&stm.pat, &[*a])?;
+                return Some(None);
+            }
+            Exp::If { cond, then, other } => {
+                let arms = (self.body(then)?, self.body(other)?);
+                self.name(&stm.pat, &then.results)?;
+                Exp::If { cond: *cond, then: arms.0, other: arms.1 }
+            }
+            Exp::Loop { params, form, body } => self.repeat(&stm.pat, params, form, body)?,
+            Exp::Prim(..) | Exp::Atom(_) | Exp::Check { .. } => stm.exp.clone(),
+            _ => return None,
+        };
+        let pat = stm.pat.iter().filter(|p| p.ty.is_scalar()).cloned().collect();
+        Some(Some(Stm { pat, exp, span: stm.span }))
+    }
+
+    fn repeat(
+        &mut self,
+        pat: &[Param],
+        params: &[(Param, Atom)],
+        form: &LoopForm,
+        body: &Body,
+    ) -> Option<Exp> {
+        let (state, initial): (Vec<Param>, Vec<Atom>) = params.iter().cloned().unzip();
+        self.name(&state, &initial)?;
+        self.name(pat, &initial)?;
+        let form = match form {
+            LoopForm::While(cond) => LoopForm::While(self.body(cond)?),
+            counted => counted.clone(),
+        };
+        let params = params.iter().filter(|(p, _)| p.ty.is_scalar()).cloned().collect();
+        Some(Exp::Loop { params, form, body: self.body(body)? })
+    }
+}
+
+/// True if classes show all parts as such.
+pub fn has_parts(body: &Body, classes: &Classes, private: &[Private]) -> bool {
+    let fits = |array: Var, index: Atom| {
+        private.iter().filter(|p| p.array == array).all(|p| classes.atom(&index) == Class::Steps(p.part))
+    };
+    body.stms.iter().all(|s| match &s.exp {
+        Exp::Index(array, at) => fits(*array, at[0]),
+        Exp::Update { arr, at, .. } => At::only_indices(at).is_some_and(|at| fits(*arr, at[0])),
+        e => e.own_bodies().into_iter().all(|b| has_parts(b, classes, private)),
+    })
+}
+
+impl Group<'_, '_> {
+    /// Fetches the parts of the positions from `pos` of arrays with these lengths. The group is left if one ends before the last part does.
+    pub fn fetch_parts(&mut self, plan: &Plan, pos: Value, lengths: &[Value]) {
+        for (p, len) in plan.private.iter().zip(lengths) {
+            let first = self.e.b.ins().imul_imm_s(pos, p.part);
+            let end = self.e.b.ins().iadd_imm_s(first, p.part * self.lanes as i64);
+            let inside = self.e.b.ins().icmp(IntCC::SignedLessThanOrEqual, end, *len);
+            self.stay_if(inside);
+            let bytes = p.part as usize * self.lanes * p.prim.size();
+            // Aligned to 64 bytes.
+            let data = StackSlotData::new(StackSlotKind::ExplicitSlot, bytes as u32, 6);
+            let slot = self.e.b.create_sized_stack_slot(data);
+            let address = self.e.b.ins().stack_addr(types::I64, slot, 0);
+            let local = Local { elements: Base { address, prim: p.prim, changes: true }, first };
+            self.local.insert(p.array, local);
+            self.each_element(p, |s, base, index| {
+                let x = s.gather_lanes(base, &index, None, false);
+                s.store_part(local, &index, &x);
+            });
+        }
+    }
+
+    /// Stores the parts where they come from.
+    pub fn store_parts(&mut self, plan: &Plan) {
+        for p in &plan.private {
+            let local = self.local[&p.array];
+            self.each_element(p, |s, base, index| {
+                let x = s.load_part(local, &index);
+                s.replace(base, &index, &x);
+            });
+        }
+    }
+
+    /// `code` for each element of a part, with its indices in all lanes.
+    fn each_element(&mut self, p: &Private, code: impl FnOnce(&mut Self, Base, Lanes)) {
+        let (base, first) = (self.e.arrays[&p.array], self.local[&p.array].first);
+        let (again, exit) = (self.e.b.create_block(), self.e.b.create_block());
+        let index = self.e.params_like(again, &[first])[0];
+        let end = self.e.b.ins().iadd_imm_s(first, p.part);
+        self.e.b.ins().jump(again, &args(&[first]));
+        self.e.b.switch_to_block(again);
+        code(self, base, Lanes::Steps(index, p.part));
+        let next = self.e.b.ins().iadd_imm_s(index, 1);
+        let repeat = self.e.b.ins().icmp(IntCC::SignedLessThan, next, end);
+        self.e.b.ins().brif(repeat, again, &args(&[next]), exit, &[]);
+        self.e.b.switch_to_block(exit);
+    }
+
+    /// Where the elements of all lanes are that have these indices.
+    fn place(&mut self, local: Local, index: &Lanes) -> Value {
+        let Lanes::Steps(index, _) = index else { unreachable!("indices of parts are steps") };
+        let element = self.e.b.ins().isub(*index, local.first);
+        self.e.b.ins().imul_imm_s(element, self.lanes as i64)
+    }
+
+    /// The element of every lane at its index.
+    pub fn load_part(&mut self, local: Local, index: &Lanes) -> Lanes {
+        let place = self.place(local, index);
+        self.load_row(local.elements, place)
+    }
+
+    /// Stores an element of every lane that is here.
+    pub fn store_part(&mut self, local: Local, index: &Lanes, x: &Lanes) {
+        let place = self.place(local, index);
+        let x = match self.active.clone() {
+            None => x.clone(),
+            Some(active) => {
+                let old = self.load_row(local.elements, place);
+                self.blend(&active, x, &old, local.elements.prim, false)
+            }
+        };
+        self.store_result(local.elements, place, &x);
+    }
+}
