@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Duration;
 
-/// What the operations that only update are called.
+/// The names of the operations that only update.
 const UPDATES: [&str; 3] = ["scatter", "histogram", "write"];
 
 /// Lines of the updates that a call made, and of those that copied.
@@ -42,7 +42,7 @@ fn warned(program: &Program) -> BTreeSet<(usize, usize)> {
         .collect()
 }
 
-/// How many updates there were, and copies without a warning.
+/// The number of updates, and the copies without a warning.
 fn check(path: &Path) -> (usize, usize, String) {
     let mut options = Options::default();
     options.warnings.set("copies").expect("a warning");

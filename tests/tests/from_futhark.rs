@@ -25,7 +25,7 @@ struct Row {
     line: usize,
 }
 
-/// How a declaration begins.
+/// The first words of a declaration.
 const DECLARATIONS: [&str; 9] =
     ["def ", "let ", "entry ", "type", "module ", "open ", "local ", "import ", "#["];
 

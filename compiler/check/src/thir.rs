@@ -112,11 +112,11 @@ pub enum Ty {
 pub struct AbstractType {
     /// Unique in the program.
     pub id: u32,
-    /// What its values may hold.
+    /// Contents of its values.
     pub holds: Holds,
 }
 
-/// What values of a hidden type may hold.
+/// Contents of a hidden type's values.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Holds {
     /// Neither functions nor writes.

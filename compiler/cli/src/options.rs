@@ -5,18 +5,21 @@ use clap::ValueEnum;
 use par::Options;
 use par::pipeline::{Splitting, Versions};
 use par::tuning::Tuning;
-use par::warnings::Warnings;
+use par::warnings::{self, Warnings};
 use std::path::{Path, PathBuf};
 
-const WARNINGS_HELP: &str = "\
-Which warnings are given: all, none, error (those that are given reject the program), NAME, no-NAME or NAME=error, where
-NAME is unknown-attribute, unreachable-case, shadowing-recursion, not-unrolled, later-definition, equal-sizes,
-unknown-sizes, hidden-sizes, or sizes for all about sizes. May be repeated; later ones win";
+fn warnings_help() -> String {
+    let names = warnings::names();
+    format!(
+        "Which warnings are given: all, none, error (those that are given reject the program), NAME, no-NAME or NAME=error, where NAME \
+         is {names}, or sizes for all about sizes. May be repeated; later ones win"
+    )
+}
 
 /// The options themselves.
 #[derive(clap::Args)]
 pub struct Compile {
-    #[arg(short = 'W', value_name = "WARNING", help = WARNINGS_HELP, value_parser = known)]
+    #[arg(short = 'W', value_name = "WARNING", help = warnings_help(), value_parser = known)]
     warnings: Vec<String>,
     /// Reject programs with such a warning: `--deny sizes` is `-W sizes=error`. May be repeated
     #[arg(long, value_name = "NAME", value_parser = denied)]

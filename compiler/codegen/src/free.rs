@@ -88,7 +88,8 @@ pub fn callees(kernel: &Kernel, locals: &[par_ir::core::Fun]) -> Vec<FunId> {
     found.into_iter().collect()
 }
 
-fn calls(body: &Body, out: &mut Vec<FunId>) {
+/// Adds the local functions that a body calls itself.
+pub fn calls(body: &Body, out: &mut Vec<FunId>) {
     for stm in &body.stms {
         if let Exp::Call(f, _) = stm.exp {
             out.push(f);

@@ -19,7 +19,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 /// The code of the warnings.
 pub(crate) const CODE: &str = "W0601";
 
-/// Where an array is used after a statement.
+/// A use of an array after a statement.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Use {
     /// By a later statement.
@@ -159,7 +159,7 @@ impl Copies<'_> {
         }
     }
 
-    /// What a statement updates, itself or by a call.
+    /// Notes the updates of a statement, its own and those of the function that it calls.
     fn updates(&mut self, stm: &Stm, live: &Live) {
         if let Op::Call(fun, args) = &stm.op {
             let program = self.program;

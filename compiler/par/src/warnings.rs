@@ -124,11 +124,15 @@ impl Warnings {
     }
 }
 
+/// The names of all kinds in a line.
+pub fn names() -> String {
+    KINDS.map(|k| k.name).join(", ")
+}
+
 fn unknown(name: &str) -> String {
-    let names: Vec<&str> = KINDS.iter().map(|k| k.name).collect();
+    let names = names();
     format!(
-        "there is no warning `{name}`; there are all, none, error, {0}, and for each of these no-NAME and NAME=error",
-        names.join(", ")
+        "there is no warning `{name}`; there are all, none, error, {names}, and for each of these no-NAME and NAME=error"
     )
 }
 

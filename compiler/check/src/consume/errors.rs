@@ -199,7 +199,7 @@ impl Check<'_> {
         self.report(taken.span, diagnostic.note(format!("give {name} a copy")));
     }
 
-    /// What to do instead of consuming something that is used elsewhere.
+    /// Advice for an array or accumulator that is consumed and used elsewhere, by the name of the consumer.
     fn instead(&self, root: Root, by: &str, otherwise: impl FnOnce() -> String) -> String {
         match self.info(root).accumulator {
             true => format!("an accumulator is used once: go on with the one that {by} gives"),

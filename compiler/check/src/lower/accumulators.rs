@@ -54,7 +54,7 @@ impl<'p> Lower<'p> {
         }
     }
 
-    /// What `f` gives for an accumulator with room for some writes, and for an element.
+    /// The result of `f` for an accumulator with room for some writes, and for an element.
     fn filled_by(&mut self, f: &Val<'p>, room: Atom, dest: &Val<'p>, row: &[Val<'p>]) -> R<Val<'p>> {
         let none = self.replicate(room, &Val::i64(Atom::i64(-1)))?;
         let blank = self.blank(&self.elem_of(dest)?.clone())?;

@@ -436,7 +436,7 @@ impl<'p, I: Iterator<Item = Assumed>> Rebuild<'p> for State<I> {
 /// The state with its parameters replaced by the loop's results.
 struct Renamed<'a> {
     renamed: &'a HashMap<par_ir::Var, par_ir::Var>,
-    /// Those whose values are known without the loop.
+    /// Final values of parameters that are known without the loop.
     known: &'a HashMap<par_ir::Var, Atom>,
 }
 

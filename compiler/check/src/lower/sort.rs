@@ -74,7 +74,7 @@ impl<'p> Lower<'p> {
         })
     }
 
-    /// What goes with numbers as one array.
+    /// The scalars that go with numbers, as one array.
     fn packed(&mut self, n: Atom, carried: &Carried) -> R<Option<(Var, Prim)>> {
         let [first, .., _] = &carried.scalars[..] else { return Ok(carried.scalars.first().copied()) };
         let prim = carried.prim();

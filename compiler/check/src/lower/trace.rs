@@ -19,7 +19,7 @@ impl<'p> Lower<'p> {
         if val.has_fun() {
             return Err(self.function_value("a trace"));
         }
-        // What is counted is computed once more, and shown then.
+        // Counting is followed by another evaluation, which shows it.
         if self.counting == Some(self.inside) {
             return Ok(val);
         }

@@ -1,4 +1,4 @@
-//! What is the same in all iterations of a counted loop and Cranelift does not move: reads and checks.
+//! Invariant reads and checks of counted loops, which Cranelift does not move.
 //!
 //! ```text
 //! loop (…) for i < n {                     if 0 < n {

@@ -217,7 +217,7 @@ pub fn of(info: &KernelInfo, scheduled: &Scheduled) -> plan::Schedule {
     }
 }
 
-/// Why the positions of a kernel run one after the other.
+/// The reason why the positions of a kernel run one after the other.
 fn obstacle(info: &KernelInfo) -> &'static str {
     let kernel = info.kernel;
     match &kernel.kind {
@@ -229,7 +229,7 @@ fn obstacle(info: &KernelInfo) -> &'static str {
     }
 }
 
-/// How each kernel of a program runs, in words, with the number of its statement; and why one after the other, where it is so.
+/// The schedule of each kernel of a program in words, with the number of its statement; for scalar ones, the reason.
 pub fn explained(program: &flat::Program) -> Vec<(u32, String)> {
     let explain = |info: &KernelInfo, schedule: plan::Schedule| match schedule {
         plan::Schedule::Scalar => format!("{schedule}: {}", obstacle(info)),

@@ -239,7 +239,7 @@ impl Bodies<'_> {
     }
 }
 
-/// A line of source as a comment of C: what C reads in comments too, trigraphs (`??` and a sign) and a backslash at the end of the line, is
+/// A line of source as a comment of C++. Trigraphs (`??` and a sign) and a backslash at the end of the line count in comments too, and are
 /// taken apart.
 fn comment(line: &str) -> String {
     let line = line.replace("??", "? ? ");

@@ -1,5 +1,5 @@
-//! What stands around says more: sizes from a declared type, functions under the name of an operator, lambdas without parentheses,
-//! holes where nothing comes to.
+//! Forms that get their meaning from the context: sizes from a declared type, functions under the name of an operator, lambdas without
+//! parentheses, holes that are never reached.
 
 use super::arrays::is_array;
 use super::{Form, Gen};

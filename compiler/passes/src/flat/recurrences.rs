@@ -55,7 +55,7 @@ fn in_body(body: &mut Body, access: &Access, vars: &mut Vars) {
 struct Recurrence {
     /// Its place in the state.
     place: usize,
-    /// How many iterations before the elements were written that these variables are.
+    /// The variables that hold elements of earlier iterations, with the distance in iterations.
     reads: HashMap<Var, usize>,
     /// The code of the index that is written, for a number of the iteration.
     index: Body,
@@ -127,7 +127,7 @@ impl Recurrence {
     }
 }
 
-/// How many iterations ago an element was written that is this far from the one that is written now.
+/// The distance in iterations of the write of an element, by its distance in the array from the one that is written now.
 fn distance(growth: &Form, away: &Form) -> Option<usize> {
     if away == growth {
         return Some(1);

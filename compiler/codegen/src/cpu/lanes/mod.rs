@@ -42,7 +42,7 @@ mod value;
 
 use super::emit::{Base, Emitter, Unsupported, args};
 use super::kernel::KernelInfo;
-use crate::free::for_each_use;
+use crate::free::{calls, for_each_use};
 use body::Row;
 use class::Classes;
 pub use cost::{BYTES, WIDEST};
@@ -180,15 +180,17 @@ pub fn plan(info: &KernelInfo, width: usize) -> Option<Plan> {
     })
 }
 
-/// Why a map or a reduction is not done on groups.
+/// The reason why a map or a reduction is not done on groups.
 pub fn obstacle(kernel: &Kernel) -> &'static str {
     let operator = match &kernel.kind {
         KernelKind::Reduce { op, .. } => Some(Reduction::new(op)),
         _ => None,
     };
+    let mut called = Vec::new();
+    calls(&kernel.body, &mut called);
     let updates = |outs: &[Out]| outs.iter().any(|o| matches!(o, Out::Own { .. }));
     match &kernel.kind {
-        _ if calls(&kernel.body) => "each position calls a function",
+        _ if !called.is_empty() => "each position calls a function",
         KernelKind::Map(outs) if updates(outs) && private::split(kernel).is_none() => {
             "each position updates an array in an order of its own"
         }
@@ -197,7 +199,7 @@ pub fn obstacle(kernel: &Kernel) -> &'static str {
     }
 }
 
-/// How a map is done on groups that updates parts of arrays.
+/// The plan, on groups, of a map that updates parts of arrays.
 fn in_parts(kernel: &Kernel, width: usize) -> Option<Plan> {
     let (body, private) = private::split(kernel)?;
     let arrays: HashSet<Var> = private.iter().map(|p| p.array).collect();
@@ -235,10 +237,6 @@ fn is_pure(body: &Body) -> bool {
         let inner = s.exp.own_bodies();
         !matches!(s.exp, Exp::Call(..) | Exp::Update { .. }) && inner.into_iter().all(is_pure)
     })
-}
-
-fn calls(body: &Body) -> bool {
-    body.stms.iter().any(|s| matches!(s.exp, Exp::Call(..)) || s.exp.own_bodies().into_iter().any(calls))
 }
 
 /// A group of positions under construction.

@@ -37,10 +37,10 @@ pub struct Private {
     pub part: i64,
 }
 
-/// Where a group has its parts.
+/// A group's parts of an array.
 #[derive(Clone, Copy)]
 pub struct Local {
-    /// Those of the first element, then those of the second, …
+    /// The first element of every lane, then the second of every lane, …
     elements: Base,
     /// The index of the first lane's first element.
     first: Value,
@@ -220,7 +220,7 @@ impl Group<'_, '_> {
         self.e.b.switch_to_block(exit);
     }
 
-    /// Where the elements of all lanes are that have these indices.
+    /// The place of the elements of all lanes that have these indices.
     fn place(&mut self, local: Local, index: &Lanes) -> Value {
         let Lanes::Steps(index, _) = index else { unreachable!("indices of parts are steps") };
         let element = self.e.b.ins().isub(*index, local.first);

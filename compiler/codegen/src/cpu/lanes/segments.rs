@@ -289,7 +289,7 @@ impl Cases<'_> {
     }
 }
 
-/// What follows a statement in a body.
+/// The rest of a body, behind a statement.
 #[derive(Clone, Copy)]
 struct Rest<'b> {
     stms: &'b [Stm],
@@ -306,14 +306,14 @@ fn known_arm(stm: &Stm) -> Option<&Body> {
     }
 }
 
-/// Statements with these results, and what follows, where a statement was.
+/// Statements with these results in place of a statement, and the rest of the body.
 fn in_place_of(stm: &Stm, stms: &[Stm], results: &[Atom], rest: Rest) -> Body {
     let known: Subst = stm.pat.iter().map(|p| p.var).zip(results.iter().copied()).collect();
     let rest = Body { stms: rest.stms.to_vec(), results: rest.results.to_vec() }.substituted(&known);
     Body { stms: stms.iter().cloned().chain(rest.stms).collect(), results: rest.results }
 }
 
-/// Whether what follows branches on a variable.
+/// True if the rest of a body branches on a variable.
 fn is_condition(v: Var, rest: Rest) -> bool {
     rest.stms.iter().any(|s| matches!(s.exp, Exp::If { cond, .. } if cond == Atom::Var(v)))
 }
