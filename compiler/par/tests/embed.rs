@@ -237,6 +237,32 @@ fn all_back_ends_give_the_same() {
     }
 }
 
+/// Numbers of constructors take two bytes where a byte does not count them.
+#[test]
+fn constructors_may_be_more_than_a_byte_counts() {
+    #[derive(IntoPar, FromPar, PartialEq, Debug)]
+    enum Few {
+        #[par(name = "c000")]
+        First,
+        #[par(name = "c256")]
+        Middle,
+        #[par(name = "c299")]
+        Last(Vec<i32>),
+    }
+    let names: Vec<String> = (0..299).map(|i| format!("#c{i:03}")).collect();
+    let text = format!(
+        "type t = {} | #c299 ([]i32)\nentry same (x: t) = x\nentry all (xs: []t) = xs",
+        names.join(" | ")
+    );
+    let p = program(&text);
+    for x in [Few::First, Few::Middle, Few::Last(vec![]), Few::Last(vec![1, 2])] {
+        assert_eq!(p.call::<_, Few>("same", (&x,)).unwrap(), x);
+    }
+    let all = vec![Few::Last(vec![3]), Few::Middle, Few::First, Few::Last(vec![])];
+    assert_eq!(p.call::<_, Vec<Few>>("all", (&all,)).unwrap(), all);
+    assert!(p.call::<_, Vec<Few>>("all", (Vec::<Few>::new(),)).unwrap().is_empty());
+}
+
 /// A constructor without fields for one with a payload must not give a value whose columns are too short.
 #[test]
 fn constructors_without_their_payload_are_refused() {

@@ -307,3 +307,41 @@ impl<'f> Access<'f> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::flat::Op;
+    use crate::parse::parse_flat;
+
+    /// Symbols that are kept for a chain of `n` values, each of which depends on all before it.
+    fn kept(n: usize) -> usize {
+        let link = |i: usize| format!("let (v_{}: i64) = min.i64(v_{}, pos_4)\n", i + 10, i + 9);
+        let chain: String = (1..=n).map(link).collect();
+        let text = format!(
+            "fun f@0 (n_1: i64) -> ([]i64)
+             {{
+               let (ys_2: []i64) = kernel map (elem i64) over [n_1] \\row_3 pos_4 {{
+                 let (v_10: i64) = min.i64(pos_4, 7i64)
+                 {chain}
+                 in (v_{})
+               }}
+               in (ys_2)
+             }}",
+            n + 10
+        );
+        let program = parse_flat(&text).unwrap_or_else(|e| panic!("{e}"));
+        let Op::Kernel(kernel) = &program.funs[0].body.stms[0].op else { panic!("a kernel") };
+        let facts = Facts::default();
+        let access = Access::of(kernel, &facts);
+        let last = access.form(kernel.body.results[0]).expect("an integer");
+        assert_eq!(access.needs(&last).len(), n + 2, "all values and the position");
+        assert!(access.varies(&last, 0));
+        access.bound.values().map(|b| b.from.len()).sum()
+    }
+
+    #[test]
+    fn a_chain_keeps_what_each_value_is_computed_from_only() {
+        assert_eq!(kept(400) - kept(300), kept(200) - kept(100));
+    }
+}
