@@ -331,7 +331,7 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
         plan: &Plan,
         ends: (Value, Value),
         state: (&[Value], &[Value]),
-        group: impl FnOnce(&mut Group<'_, 'a>, Value, &[Value], &[Value]) -> Result<State, Unsupported>,
+        group: impl Fn(&mut Group<'_, 'a>, Value, &[Value], &[Value]) -> Result<State, Unsupported>,
         single: impl FnOnce(&mut KernelEmitter<'_, 'a, 'k>, Value, &[Value]) -> Result<Vec<Value>, Unsupported>,
         finish: impl FnOnce(&mut Group<'_, 'a>, &[Value], &[Value]) -> Result<Vec<Value>, Unsupported>,
     ) -> Result<(Value, Vec<Value>), Unsupported> {

@@ -75,6 +75,8 @@ pub struct Plan {
     private: Vec<Private>,
     /// The combination of its results, if they are combined.
     pub reduction: Option<Rc<Reduction>>,
+    /// The last positions of a row, fewer than a group has, are a group under a mask.
+    has_rest: bool,
 }
 
 impl Plan {
@@ -106,6 +108,11 @@ impl Plan {
     /// Positions of a group.
     fn positions(&self) -> i64 {
         self.size.lanes as i64 * self.step()
+    }
+
+    /// Whether the last positions of a row, fewer than a group has, are a group under a mask.
+    pub fn has_rest(&self) -> bool {
+        self.has_rest
     }
 
     /// Groups that there must be for any of them to pay.
@@ -146,10 +153,25 @@ pub fn plan(info: &KernelInfo, width: usize) -> Option<Plan> {
         KernelKind::Reduce { op, .. } | KernelKind::Scan { op, .. } => Some(op),
         _ => return None,
     };
+    // What scalars of lanes are for is done one by one just as well.
+    let has_rest = !Classes::new((kernel.pos, 1), &body, class::Indices::Apart).has_apart()
+        && kernel.space.as_flat().is_none();
     let Some(op) = op else {
         let classes = |indices| Classes::new((kernel.pos, 1), &body, indices);
         let (classes, size) = cost::choose(classes, &[&body], Setting::of_map(width))?;
-        return Some(Plan { used: used(&[&body]), classes, size, body, private: vec![], reduction: None });
+        let KernelKind::Map(outs) = &kernel.kind else { return None };
+        let has_rest = has_rest
+            && width > BYTES
+            && outs.iter().all(|o| matches!(o, Out::Elem(p) if matches!(p.size(), 4 | 8)));
+        return Some(Plan {
+            used: used(&[&body]),
+            classes,
+            size,
+            body,
+            private: vec![],
+            reduction: None,
+            has_rest,
+        });
     };
     let reduction = Reduction::new(op)?;
     if reduction.in_order && body.results.len() > op.ret.len() {
@@ -168,6 +190,8 @@ pub fn plan(info: &KernelInfo, width: usize) -> Option<Plan> {
         width,
         moved: 0,
     };
+    let has_rest =
+        has_rest && !reduction.in_order && !reduction.keeps() && body.results.len() == op.ret.len();
     let bodies = [&body, &combined];
     let (classes, size) = cost::choose(classes, &bodies, setting)?;
     Some(Plan {
@@ -176,6 +200,7 @@ pub fn plan(info: &KernelInfo, width: usize) -> Option<Plan> {
         size,
         body,
         private: vec![],
+        has_rest,
         reduction: Some(Rc::new(reduction)),
     })
 }
@@ -209,7 +234,7 @@ fn in_parts(kernel: &Kernel, width: usize) -> Option<Plan> {
     if !private::has_parts(&body, &classes, &private) {
         return None;
     }
-    Some(Plan { used: used(&[&body]), classes, size, body, private, reduction: None })
+    Some(Plan { used: used(&[&body]), classes, size, body, private, reduction: None, has_rest: false })
 }
 
 /// For each result of a map the array that it is a version of, if it is one.
@@ -257,6 +282,8 @@ pub struct Group<'e, 'a> {
     local: HashMap<Var, Local>,
     /// The lanes that are here, if not all.
     active: Option<Lanes>,
+    /// Positions of the group, if it is the last one of a row, which has fewer.
+    count: Option<Value>,
     /// Control may not have come here, although the group did not leave.
     conditional: bool,
     /// The processor chooses lanes by masks that are any values.
@@ -278,7 +305,7 @@ impl<'a> Emitter<'a> {
         plan: &Plan,
         (start, end): (Value, Value),
         (in_lanes, state): (&[Value], &[Value]),
-        group: impl FnOnce(&mut Group<'_, 'a>, Value, &[Value], &[Value]) -> Result<State, Unsupported>,
+        group: impl Fn(&mut Group<'_, 'a>, Value, &[Value], &[Value]) -> Result<State, Unsupported>,
         single: impl FnOnce(&mut Self, Value, &[Value]) -> Result<Vec<Value>, Unsupported>,
         finish: impl FnOnce(&mut Group<'_, 'a>, &[Value], &[Value]) -> Result<Vec<Value>, Unsupported>,
     ) -> Result<(Value, Vec<Value>), Unsupported> {
@@ -293,7 +320,15 @@ impl<'a> Emitter<'a> {
         let left = self.params_like(done, &all);
         let results = self.params_like(after, &outside);
         let enter = self.b.ins().icmp(IntCC::SignedLessThan, start, limit);
-        self.b.ins().brif(enter, again, &args(&all), after, &args(&outside));
+        if plan.has_rest {
+            let short = self.b.create_block();
+            self.b.ins().brif(enter, again, &args(&all), short, &[]);
+            self.b.switch_to_block(short);
+            let any = self.b.ins().icmp(IntCC::SignedLessThan, start, end);
+            self.b.ins().brif(any, done, &args(&all), after, &args(&outside));
+        } else {
+            self.b.ins().brif(enter, again, &args(&all), after, &args(&outside));
+        }
 
         self.b.switch_to_block(again);
         let (pos, lanes_here, state_here) = (here[0], &here[1..=split], &here[1 + split..]);
@@ -329,12 +364,42 @@ impl<'a> Emitter<'a> {
         self.b.ins().brif(repeat, again, &args(&following), done, &args(&following));
 
         self.b.switch_to_block(done);
+        let left = if plan.has_rest { self.rest(plan, end, &left, split, group)? } else { left };
         let mut lanes = self.lanes(plan, alone);
         let state = finish(&mut lanes, &left[1..=split], &left[1 + split..])?;
         let values = [&[left[0]], &state[..]].concat();
         self.b.ins().jump(after, &args(&values));
         self.b.switch_to_block(after);
         Ok((results[0], results[1..].to_vec()))
+    }
+
+    /// The last positions of a row as a group under a mask, if there are any: where they end and the state there, or as they were if the
+    /// group is left.
+    fn rest(
+        &mut self,
+        plan: &Plan,
+        end: Value,
+        before: &[Value],
+        split: usize,
+        group: impl Fn(&mut Group<'_, 'a>, Value, &[Value], &[Value]) -> Result<State, Unsupported>,
+    ) -> Result<Vec<Value>, Unsupported> {
+        let [some, alone, after] = [(); 3].map(|()| self.b.create_block());
+        let joined = self.params_like(after, before);
+        let count = self.b.ins().isub(end, before[0]);
+        let any = self.b.ins().icmp_imm_s(IntCC::SignedGreaterThan, count, 0);
+        self.b.ins().brif(any, some, &[], after, &args(before));
+        self.b.switch_to_block(some);
+        let mut lanes = self.lanes(plan, alone);
+        lanes.only(count);
+        let (lanes_next, state_next) =
+            group(&mut lanes, before[0], &before[1..=split], &before[1 + split..])?;
+        let values = [&[end], &lanes_next[..], &state_next].concat();
+        self.b.ins().jump(after, &args(&values));
+        self.b.switch_to_block(alone);
+        self.b.set_cold_block(alone);
+        self.b.ins().jump(after, &args(before));
+        self.b.switch_to_block(after);
+        Ok(joined)
     }
 
     /// Up to where positions of a group that was left are done by themselves. If it is the first, most likely only its first position is
@@ -371,6 +436,7 @@ impl<'a> Emitter<'a> {
             rows: HashMap::new(),
             local: HashMap::new(),
             active: None,
+            count: None,
             conditional: false,
             blends,
             alone,
@@ -396,6 +462,17 @@ impl<'a> Emitter<'a> {
 }
 
 impl Group<'_, '_> {
+    /// Leaves out all but the first lanes.
+    fn only(&mut self, count: Value) {
+        let zero = self.e.i64(0);
+        let lanes = self.progression(zero, 1, Prim::I32);
+        let limit = self.e.b.ins().ireduce(types::I32, count);
+        let limit = self.splat(limit, 1)[0];
+        let below = |r| self.e.b.ins().icmp(IntCC::SignedLessThan, r, limit);
+        self.active = Some(Lanes::Vector(lanes.into_iter().map(below).collect()));
+        (self.count, self.conditional) = (Some(count), true);
+    }
+
     /// The results of a kernel's body at the positions from `pos`.
     pub fn elements(&mut self, kernel: &Kernel, pos: Value) -> Result<Vec<Lanes>, Unsupported> {
         self.e.pos = pos;

@@ -1,13 +1,17 @@
-//! Operators of wide vectors that Cranelift does not have: gathers, and shifts of every lane by a count of its own.
+//! Operators of wide vectors that Cranelift does not have: gathers, stores under masks, reversals, and shifts of every lane by
+//! a count of its own.
 //!
 //! In Cranelift's IR one is a call of a function that nobody defines, which is selected as the processor's instruction:
 //!
 //! ```text
 //! v4 = call gather(v1, v2, v3)     v4[l] = element v2[l] of the array at v1, if v3[l] is set, else 0
+//! call store_under(v1, v2, v3)     element l at v1 = v3[l], if v2[l] is set
+//! v4 = call reverse(v1)            v4[l] = v1[n - 1 - l]
 //! v4 = call left(v1, v2)           v4[l] = v1[l] << v2[l], 0 if the count is the width of a lane or more
 //! ```
 //!
 //! Indices and masks of gathers have 64 bits; of elements of 32 bits there are half as many bytes, in the lower half of the result.
+//! Other masks have the lanes of the values, of 32 or 64 bits.
 
 use super::codes::{self, Row};
 use super::inst::{Address, Arg, Inst, Source, View};
@@ -21,6 +25,8 @@ use iced_x86::Code;
 use regalloc2::{RegClass, VReg};
 
 const GATHER: &str = "gather";
+const STORE_UNDER: &str = "store_under";
+const REVERSE: &str = "reverse";
 
 /// A shift of every lane by a count of its own, which is an unsigned number.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -56,26 +62,37 @@ impl LaneShift {
 impl Emitter<'_> {
     /// The elements of type `ty` at these indices of an array, in the lanes of a mask. There is code with wide vectors only.
     pub fn gather(&mut self, array: Value, indices: Value, mask: Value, ty: Type) -> Value {
-        self.operator_of_wide(GATHER, &[array, indices, mask], ty)
+        self.operator_of_wide(GATHER, &[array, indices, mask], Some(ty))[0]
+    }
+
+    /// Stores the lanes of a mask at an address. There is code with wide vectors only.
+    pub fn store_under(&mut self, address: Value, mask: Value, x: Value) {
+        self.operator_of_wide(STORE_UNDER, &[address, mask, x], None);
+    }
+
+    /// The lanes of a register in reverse order. There is code with wide vectors only.
+    pub fn reverse(&mut self, x: Value) -> Value {
+        let ty = self.b.func.dfg.value_type(x);
+        self.operator_of_wide(REVERSE, &[x], Some(ty))[0]
     }
 
     /// Lanes shifted by as many counts. There is code with wide vectors only.
     pub fn shift_lanes(&mut self, shift: LaneShift, x: Value, counts: Value) -> Value {
         let ty = self.b.func.dfg.value_type(x);
-        self.operator_of_wide(shift.name(), &[x, counts], ty)
+        self.operator_of_wide(shift.name(), &[x, counts], Some(ty))[0]
     }
 
-    fn operator_of_wide(&mut self, name: &str, args: &[Value], ty: Type) -> Value {
+    fn operator_of_wide(&mut self, name: &str, args: &[Value], result: Option<Type>) -> Vec<Value> {
         let mut signature = Signature::new(CallConv::SystemV);
         let types = args.iter().map(|a| AbiParam::new(self.b.func.dfg.value_type(*a)));
         signature.params.extend(types);
-        signature.returns.push(AbiParam::new(ty));
+        signature.returns.extend(result.map(AbiParam::new));
         let signature = self.b.import_signature(signature);
         let name = ExternalName::testcase(name);
         let function = ExtFuncData { name, signature, colocated: false, patchable: false };
         let function = self.b.import_function(function);
         let call = self.b.ins().call(function, args);
-        self.b.inst_results(call)[0]
+        self.b.inst_results(call).to_vec()
     }
 }
 
@@ -83,6 +100,9 @@ impl Select<'_> {
     /// An operator by its name.
     pub fn own_operator(&mut self, inst: ir::Inst, name: &[u8]) -> Result<(), Unsupported> {
         let args = self.func.dfg.inst_args(inst).to_vec();
+        if let (STORE_UNDER, [address, mask, x]) = (std::str::from_utf8(name).unwrap_or(""), &args[..]) {
+            return self.store_lanes(*address, *mask, *x);
+        }
         let result = self.func.dfg.first_result(inst);
         let (d, ty) = (self.of(result), self.ty(result));
         let shift = LaneShift::ALL.into_iter().find(|s| s.name().as_bytes() == name);
@@ -93,11 +113,68 @@ impl Select<'_> {
                 self.three(code, self.view(ty), d, x, counts);
                 Ok(())
             }
+            (None, [x]) => self.reverse_lanes(d, ty, *x),
             (None, [array, indices, mask]) => {
                 self.gather(d, ty.lane_type().bytes(), [*array, *indices, *mask])
             }
             _ => Err("a function that nobody defines".into()),
         }
+    }
+
+    fn store_lanes(&mut self, address: Value, mask: Value, x: Value) -> Result<(), Unsupported> {
+        let ty = self.ty(x);
+        let (lane, view) = (ty.lane_type().bytes(), self.view(ty));
+        let address = self.address(address, 0)?;
+        let x = self.reg(x)?;
+        let mut inst = Inst::new();
+        if self.width == 64 {
+            let mask = self.mask(mask, lane)?;
+            let code = if lane == 4 {
+                Code::EVEX_Vmovups_zmmm512_k1z_zmm
+            } else {
+                Code::EVEX_Vmovupd_zmmm512_k1z_zmm
+            };
+            let to = inst.memory(address);
+            let x = inst.using(x, view);
+            let under = inst.under(mask);
+            inst.step(code, &[to, x, under]);
+        } else {
+            let code =
+                if lane == 4 { Code::VEX_Vmaskmovps_m256_ymm_ymm } else { Code::VEX_Vmaskmovpd_m256_ymm_ymm };
+            let mask = self.reg(mask)?;
+            let to = inst.memory(address);
+            let (mask, x) = (inst.using(mask, view), inst.using(x, view));
+            inst.step(code, &[to, mask, x]);
+        }
+        self.now.push(inst);
+        Ok(())
+    }
+
+    /// Lanes of 32 or 64 bits in reverse order.
+    fn reverse_lanes(&mut self, d: VReg, ty: Type, x: Value) -> Result<(), Unsupported> {
+        let lane = ty.lane_type().bytes() as usize;
+        let x = self.reg(x)?;
+        if self.width == 32 && lane == 8 {
+            let x = (Source::Reg(x), View::Y);
+            self.two_by(Code::VEX_Vpermq_ymm_ymmm256_imm8, (d, View::Y), x, 0b00_01_10_11);
+            return Ok(());
+        }
+        let lanes = self.width / lane;
+        let order: Vec<u8> = (0..lanes).rev().flat_map(|l| l.to_le_bytes()[..lane].to_vec()).collect();
+        let order = Source::Pool(self.constant(&order));
+        let index = self.fresh(RegClass::Float);
+        let (load, permute, view) = match (self.width, lane) {
+            (64, 4) => {
+                (Code::EVEX_Vmovups_zmm_k1z_zmmm512, Code::EVEX_Vpermd_zmm_k1z_zmm_zmmm512b32, View::Z)
+            }
+            (64, _) => {
+                (Code::EVEX_Vmovups_zmm_k1z_zmmm512, Code::EVEX_Vpermq_zmm_k1z_zmm_zmmm512b64, View::Z)
+            }
+            _ => (Code::VEX_Vmovups_ymm_ymmm256, Code::VEX_Vpermd_ymm_ymm_ymmm256, View::Y),
+        };
+        self.two(load, (index, view), (order, view));
+        self.three(permute, view, d, index, Source::Reg(x));
+        Ok(())
     }
 
     fn gather(&mut self, d: VReg, lane: u32, [array, indices, mask]: [Value; 3]) -> Result<(), Unsupported> {
