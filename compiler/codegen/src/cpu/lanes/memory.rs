@@ -276,7 +276,7 @@ impl Group<'_, '_> {
 
     /// Stores registers of an element type at the positions from `pos`.
     pub fn store_registers(&mut self, base: Base, pos: Value, regs: &[Value]) {
-        if let Some(active) = self.active.clone() {
+        if let (Some(active), Some(_)) = (self.active.clone(), self.count) {
             return self.store_under(base, pos, regs, &active);
         }
         let address = self.e.element(base, pos);
