@@ -83,7 +83,7 @@ impl<'p> Lower<'p> {
     /// True if a function is called rather than inlined.
     fn is_called(&self, fun: &Fun<'p>, body: &Expr) -> bool {
         let inlining = match fun {
-            Fun::Def(d, _) => self.program.defs[d.0 as usize].inlining,
+            Fun::Def(d) => self.program.defs[d.id.0 as usize].inlining,
             _ => Inlining::Auto,
         };
         match inlining {
@@ -125,7 +125,7 @@ impl<'p> Lower<'p> {
         let program = self.program;
         match fun {
             Fun::Closure(c) => Some(c.body),
-            Fun::Def(d, _) => Some(&program.defs[d.0 as usize]).filter(|d| !d.intrinsic).map(|d| &d.body),
+            Fun::Def(d) => Some(&program.defs[d.id.0 as usize]).filter(|d| !d.intrinsic).map(|d| &d.body),
             Fun::Op(_) | Fun::Partial(..) | Fun::Sized(_) | Fun::Unknown(_) | Fun::Absent => None,
         }
     }
@@ -182,7 +182,7 @@ impl<'p> Lower<'p> {
 
     fn function_name(&self, fun: &Fun<'p>) -> String {
         match fun {
-            Fun::Def(d, _) => self.program.defs[d.0 as usize].name.clone(),
+            Fun::Def(d) => self.program.defs[d.id.0 as usize].name.clone(),
             _ => "local".to_string(),
         }
     }
