@@ -121,7 +121,7 @@ impl Group<'_, '_> {
     }
 
     /// The masks of the registers of a type, with no lane that belongs to no position.
-    fn used_masks(&mut self, active: &Lanes, p: Prim) -> Vec<Value> {
+    pub fn used_masks(&mut self, active: &Lanes, p: Prim) -> Vec<Value> {
         let masks = self.mask(active, Some(p.size()));
         let used = self.lanes * p.size();
         if used >= self.bytes {

@@ -32,6 +32,7 @@ mod edges;
 mod iterations;
 mod memory;
 mod operator;
+mod pack;
 mod prim;
 mod private;
 mod reduce;
@@ -50,6 +51,7 @@ use cost::{Setting, Size};
 use cranelift::prelude::*;
 pub use iterations::iterations;
 use operator::Reduction;
+pub use pack::packs;
 use par_ir::core::{Body, Exp};
 use par_ir::flat::{Kernel, KernelKind, Out};
 use par_ir::tuning;
@@ -149,7 +151,8 @@ pub fn plan(info: &KernelInfo, width: usize) -> Option<Plan> {
         return None;
     }
     let op = match &kernel.kind {
-        KernelKind::Map(_) => None,
+        KernelKind::Filter if !info.stores_under_masks(width) => return None,
+        KernelKind::Map(_) | KernelKind::Filter => None,
         KernelKind::Reduce { op, .. } | KernelKind::Scan { op, .. } => Some(op),
         _ => return None,
     };
@@ -159,10 +162,7 @@ pub fn plan(info: &KernelInfo, width: usize) -> Option<Plan> {
     let Some(op) = op else {
         let classes = |indices| Classes::new((kernel.pos, 1), &body, indices);
         let (classes, size) = cost::choose(classes, &[&body], Setting::of_map(width))?;
-        let KernelKind::Map(outs) = &kernel.kind else { return None };
-        let has_rest = has_rest
-            && width > BYTES
-            && outs.iter().all(|o| matches!(o, Out::Elem(p) if matches!(p.size(), 4 | 8)));
+        let has_rest = has_rest && info.stores_under_masks(width);
         return Some(Plan {
             used: used(&[&body]),
             classes,

@@ -1,4 +1,4 @@
-//! Operators of wide vectors that Cranelift does not have: gathers, stores under masks, reversals, and shifts of every lane by
+//! Operators of wide vectors that Cranelift does not have: gathers, operators under masks, reversals, and shifts of every lane by
 //! a count of its own.
 //!
 //! In Cranelift's IR one is a call of a function that nobody defines, which is selected as the processor's instruction:
@@ -7,6 +7,8 @@
 //! v4 = call gather(v1, v2, v3)     v4[l] = element v2[l] of the array at v1, if v3[l] is set, else 0
 //! call store_under(v1, v2, v3)     element l at v1 = v3[l], if v2[l] is set
 //! v4 = call reverse(v1)            v4[l] = v1[n - 1 - l]
+//! v4 = call bits(v1)               bit l of v4 is set if v1[l] is
+//! v4 = call compress(v1, v2)       v4[0], v4[1], … are those v1[l] for which v2[l] is set
 //! v4 = call left(v1, v2)           v4[l] = v1[l] << v2[l], 0 if the count is the width of a lane or more
 //! ```
 //!
@@ -27,6 +29,8 @@ use regalloc2::{RegClass, VReg};
 const GATHER: &str = "gather";
 const STORE_UNDER: &str = "store_under";
 const REVERSE: &str = "reverse";
+const BITS: &str = "bits";
+const COMPRESS: &str = "compress";
 
 /// A shift of every lane by a count of its own, which is an unsigned number.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -82,6 +86,17 @@ impl Emitter<'_> {
         self.operator_of_wide(shift.name(), &[x, counts], Some(ty))[0]
     }
 
+    /// A bit for each lane of a mask, in an `i64`. There is code with wide vectors only.
+    pub fn bits(&mut self, mask: Value) -> Value {
+        self.operator_of_wide(BITS, &[mask], Some(types::I64))[0]
+    }
+
+    /// The lanes of a mask one after the other. There is code with wide vectors only.
+    pub fn compress(&mut self, x: Value, mask: Value) -> Value {
+        let ty = self.b.func.dfg.value_type(x);
+        self.operator_of_wide(COMPRESS, &[x, mask], Some(ty))[0]
+    }
+
     fn operator_of_wide(&mut self, name: &str, args: &[Value], result: Option<Type>) -> Vec<Value> {
         let mut signature = Signature::new(CallConv::SystemV);
         let types = args.iter().map(|a| AbiParam::new(self.b.func.dfg.value_type(*a)));
@@ -101,7 +116,7 @@ impl Select<'_> {
     pub fn own_operator(&mut self, inst: ir::Inst, name: &[u8]) -> Result<(), Unsupported> {
         let args = self.func.dfg.inst_args(inst).to_vec();
         if let (STORE_UNDER, [address, mask, x]) = (std::str::from_utf8(name).unwrap_or(""), &args[..]) {
-            return self.store_lanes(*address, *mask, *x);
+            return self.store_lanes([*address, *mask, *x]);
         }
         let result = self.func.dfg.first_result(inst);
         let (d, ty) = (self.of(result), self.ty(result));
@@ -113,68 +128,14 @@ impl Select<'_> {
                 self.three(code, self.view(ty), d, x, counts);
                 Ok(())
             }
-            (None, [x]) => self.reverse_lanes(d, ty, *x),
+            (None, [x]) if name == BITS.as_bytes() => self.bits_of_mask(d, *x),
+            (None, [x]) => self.reverse_lanes(d, *x),
+            (None, [x, mask]) => self.compress(d, *x, *mask),
             (None, [array, indices, mask]) => {
                 self.gather(d, ty.lane_type().bytes(), [*array, *indices, *mask])
             }
             _ => Err("a function that nobody defines".into()),
         }
-    }
-
-    fn store_lanes(&mut self, address: Value, mask: Value, x: Value) -> Result<(), Unsupported> {
-        let ty = self.ty(x);
-        let (lane, view) = (ty.lane_type().bytes(), self.view(ty));
-        let address = self.address(address, 0)?;
-        let x = self.reg(x)?;
-        let mut inst = Inst::new();
-        if self.width == 64 {
-            let mask = self.mask(mask, lane)?;
-            let code = if lane == 4 {
-                Code::EVEX_Vmovups_zmmm512_k1z_zmm
-            } else {
-                Code::EVEX_Vmovupd_zmmm512_k1z_zmm
-            };
-            let to = inst.memory(address);
-            let x = inst.using(x, view);
-            let under = inst.under(mask);
-            inst.step(code, &[to, x, under]);
-        } else {
-            let code =
-                if lane == 4 { Code::VEX_Vmaskmovps_m256_ymm_ymm } else { Code::VEX_Vmaskmovpd_m256_ymm_ymm };
-            let mask = self.reg(mask)?;
-            let to = inst.memory(address);
-            let (mask, x) = (inst.using(mask, view), inst.using(x, view));
-            inst.step(code, &[to, mask, x]);
-        }
-        self.now.push(inst);
-        Ok(())
-    }
-
-    /// Lanes of 32 or 64 bits in reverse order.
-    fn reverse_lanes(&mut self, d: VReg, ty: Type, x: Value) -> Result<(), Unsupported> {
-        let lane = ty.lane_type().bytes() as usize;
-        let x = self.reg(x)?;
-        if self.width == 32 && lane == 8 {
-            let x = (Source::Reg(x), View::Y);
-            self.two_by(Code::VEX_Vpermq_ymm_ymmm256_imm8, (d, View::Y), x, 0b00_01_10_11);
-            return Ok(());
-        }
-        let lanes = self.width / lane;
-        let order: Vec<u8> = (0..lanes).rev().flat_map(|l| l.to_le_bytes()[..lane].to_vec()).collect();
-        let order = Source::Pool(self.constant(&order));
-        let index = self.fresh(RegClass::Float);
-        let (load, permute, view) = match (self.width, lane) {
-            (64, 4) => {
-                (Code::EVEX_Vmovups_zmm_k1z_zmmm512, Code::EVEX_Vpermd_zmm_k1z_zmm_zmmm512b32, View::Z)
-            }
-            (64, _) => {
-                (Code::EVEX_Vmovups_zmm_k1z_zmmm512, Code::EVEX_Vpermq_zmm_k1z_zmm_zmmm512b64, View::Z)
-            }
-            _ => (Code::VEX_Vmovups_ymm_ymmm256, Code::VEX_Vpermd_ymm_ymm_ymmm256, View::Y),
-        };
-        self.two(load, (index, view), (order, view));
-        self.three(permute, view, d, index, Source::Reg(x));
-        Ok(())
     }
 
     fn gather(&mut self, d: VReg, lane: u32, [array, indices, mask]: [Value; 3]) -> Result<(), Unsupported> {
