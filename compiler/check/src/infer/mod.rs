@@ -40,6 +40,7 @@ mod scope;
 mod show;
 mod typeexps;
 mod types;
+mod updates;
 
 pub use entries::has_function;
 
