@@ -1,7 +1,7 @@
 //! Indexing, slices, fields.
 
-use super::types::{PrimSet, array};
 use super::Cx;
+use super::types::{PrimSet, array};
 use crate::thir::{Expr, ExprKind, IndexArg, Ty};
 use par_runtime::Span;
 use par_syntax::Diagnostic;

@@ -9,7 +9,9 @@ use super::modules::{Demand, Target, View};
 use super::scope::{Found, Meaning, ModId, Scopes, TypeId};
 use crate::thir::DefId;
 use par_runtime::Prim;
-use par_syntax::ast::{self, Exp, ExpKind, IndexArg, LoopForm, Pat, PatKind, SizeExp, Step, TypeExp, TypeKind};
+use par_syntax::ast::{
+    self, Exp, ExpKind, IndexArg, LoopForm, Pat, PatKind, SizeExp, Step, TypeExp, TypeKind,
+};
 use std::collections::{BTreeSet, HashSet};
 
 /// A strongly connected component of the references between definitions.

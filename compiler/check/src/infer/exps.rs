@@ -224,6 +224,9 @@ impl Cx<'_> {
             _ if ["rec", "mut"].iter().any(|word| self.env.value(word).is_some()) => {
                 diag.note("the word after `let` was taken for the name of a function: there is no `let rec` and no `let mut`")
             }
+            _ if self.scopes.value(self.module, name.span, "rec").is_some() => {
+                diag.note("`rec` was taken for the name of a function: every function defined with `def` may call itself")
+            }
             _ if before.contains("//") => diag.note("a comment begins with `--`; `//` divides"),
             _ if before.trim_end().ends_with("(|") => diag.note("a function is written `\\x -> e`"),
             _ => closest,
