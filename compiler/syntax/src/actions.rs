@@ -107,6 +107,18 @@ impl Context<'_> {
         Ident { name: self.source(start, end), span: self.span(start, end) }
     }
 
+    /// The same in `t with 0 = v`, or `t with 0.1 = v`, which looks like a number with a point.
+    pub fn numeric_fields(&self, start: usize, literal: Literal, end: usize) -> Vec<Step> {
+        let is_path =
+            |text: &str| text.bytes().all(|b| b.is_ascii_digit() || b == b'.') && !text.ends_with('.');
+        match &literal {
+            Literal::Float { text, suffix: None } if is_path(text) => {
+                self.field_path(start, &self.source(start, end))
+            }
+            _ => vec![Step::Field(self.numeric_field(start, literal, end))],
+        }
+    }
+
     /// The path of an `import`.
     pub fn import_path(&self, literal: Literal, span: Span) -> (String, Span) {
         match literal {

@@ -26,18 +26,28 @@ impl Cx<'_> {
         else {
             return;
         };
-        let mut found = Vec::new();
+        let mut named = Vec::new();
         for (i, param) in def.params.iter().enumerate() {
             if let (true, PatKind::Var(name)) = (self.defaulted.contains(&(id, i)), &param.kind) {
-                let (name, ty) = (&self.locals[name.0 as usize], self.show(&param.ty));
-                let message = format!("nothing says the type of `{name}`, so it is `{ty}`");
-                let diag = Diagnostic::new(Severity::Warning, "W0207", message, param.span);
-                found.push(
-                    diag.here("a parameter without a type").note(format!("write its type: ({name}: {ty})")),
-                );
+                named.push((self.locals[name.0 as usize].clone(), self.show(&param.ty), param.span));
             }
         }
-        self.diags.extend(found);
+        let message = match &named[..] {
+            [] => return,
+            [(name, ty, _)] => format!("nothing says the type of `{name}`, so it is `{ty}`"),
+            several => {
+                let all =
+                    several.iter().map(|(name, ty, _)| format!("`{name}` is `{ty}`")).collect::<Vec<_>>();
+                format!("nothing says the types of parameters, so {}", all.join(" and "))
+            }
+        };
+        let written = named.iter().map(|(name, ty, _)| format!("({name}: {ty})")).collect::<Vec<_>>();
+        let mut diag =
+            Diagnostic::new(Severity::Warning, "W0207", message, named[0].2).here("without a type");
+        for (.., span) in &named[1..] {
+            diag = diag.label(*span, "without a type");
+        }
+        self.diags.push(diag.note(format!("write what is meant: {}", written.join(" "))));
     }
 
     /// For an argument that does not fit a parameter of which nothing says the type.

@@ -70,7 +70,7 @@ impl Cx<'_> {
             {
                 let label = if matches!(expected, Ty::Prim(_)) { diag.labels.len() - 1 } else { 0 };
                 let text = self.as_argument(diag.labels[label].span);
-                diag.note(format!("`f64.{from} {text}` makes a float of it"))
+                diag.note(format!("a number with a point is a float; `f64.{from} {text}` makes one of this {from}"))
             }
             (Ty::Prim(to), Ty::Meta(_)) if to.is_integer() && self.show(&found) == "float" => diag
                 .note(format!("a number with a point is a float; `f64.{to} x` makes a float of an integer")),
@@ -263,7 +263,7 @@ impl Cx<'_> {
         }
         let (takes, more) = (arity(&self.types.resolve(&arg.ty)), &args[at + 1..]);
         if takes > 0
-            && !matches!(arg.kind, ExprKind::Lambda { .. })
+            && !self.sources.text(arg.span).starts_with(['(', '\\'])
             && !more.is_empty()
             && takes <= more.len()
             && !matches!(self.types.shallow(param), Ty::Fun(..))

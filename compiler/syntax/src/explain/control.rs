@@ -189,7 +189,7 @@ fn do_block(f: &Failure<'_, '_>) -> Option<Diagnostic> {
     Some(error.note("values are named one after the other by `let`: let y = f x let z = g y in y + z"))
 }
 
-/// `def f (x: t) : t { e }`, `loop x = v for i < n { e }`, `{ let … }`, whose braces look like those of a record.
+/// `def f (x: t) : t { e }`, `loop x = v for i < n { e }`, whose braces look like those of a record.
 fn braces_around_body(f: &Failure<'_, '_>) -> Option<Diagnostic> {
     let brace = f.bracket().filter(|i| f.before[*i].1 == Tok::LBrace)?;
     let before = |is_it: fn(&Tok<'_>) -> bool| f.before[..brace].iter().rposition(|(_, t, _)| is_it(t));
@@ -200,9 +200,6 @@ fn braces_around_body(f: &Failure<'_, '_>) -> Option<Diagnostic> {
         () if of_loop.is_some() => ("the body of a loop follows `do`", "write `do`, without braces"),
         () if of_definition.is_some() => {
             ("the body of a definition follows `=`", "write `=`, without braces")
-        }
-        () if f.found_is(|t| *t == Tok::Let) => {
-            ("braces are those of records", "no braces around an expression")
         }
         () => return None,
     };
