@@ -5,6 +5,7 @@
 //! used after a parameter written `*t` took it. `lower` evaluates the typed tree symbolically, inlining every function that is not recursive, and emits CORE with exact shapes and the checks
 //! that sizes need.
 
+mod constructors;
 pub mod consume;
 pub mod infer;
 pub mod lower;

@@ -5,6 +5,7 @@
 //! binding a value to a pattern whose type says `[n]` binds the local `n` if it is not bound yet, and otherwise
 //! equates it with the value's size.
 
+pub use crate::constructors::Constructors;
 use par_runtime::{Prim, Scalar, Span};
 
 /// A definition: index into [`Program::defs`].
@@ -94,8 +95,7 @@ pub enum Ty {
     Tuple(Vec<Ty>),
     /// Fields sorted by name.
     Record(Vec<(String, Ty)>),
-    /// Constructors sorted by name, with their payloads.
-    Sum(Vec<(String, Vec<Ty>)>),
+    Sum(Constructors),
     Array(Size, Box<Ty>),
     Fun(Box<Ty>, Box<Ty>),
     Var(TyVar),

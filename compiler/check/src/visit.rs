@@ -142,6 +142,6 @@ fn ty(t: &mut Ty, f: Visit) {
         }
         Ty::Tuple(ts) => ts.iter_mut().for_each(|t| ty(t, f)),
         Ty::Record(fs) => fs.iter_mut().for_each(|(_, t)| ty(t, f)),
-        Ty::Sum(cs) => cs.iter_mut().flat_map(|(_, ts)| ts).for_each(|t| ty(t, f)),
+        Ty::Sum(cs) => cs.update(&mut |t| ty(t, f)),
     }
 }

@@ -12,6 +12,7 @@ use super::Cx;
 use crate::thir::{Expr, Pat, PatKind, Ty};
 use par_runtime::{Prim, Scalar, Span};
 use par_syntax::{Diagnostic, Severity};
+use std::collections::HashMap;
 
 /// Steps after which the answer is taken to be that everything is covered: some sets of patterns are exponential.
 const MAX_STEPS: usize = 500_000;
@@ -25,7 +26,7 @@ enum Shape {
 }
 
 /// Requirement of a pattern on a value's outermost part.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 enum Head {
     /// A tuple or record: there is no other.
     Whole,
@@ -41,12 +42,12 @@ impl Cx<'_> {
         if self.has_errors() {
             return;
         }
-        let mut rows: Vec<Vec<Shape>> = Vec::new();
-        for (pat, _) in cases {
-            let row = vec![shape(pat)];
+        let rows: Vec<Vec<Shape>> = cases.iter().map(|(pat, _)| vec![shape(pat)]).collect();
+        let mut before = Groups::default();
+        for ((pat, _), row) in cases.iter().zip(&rows) {
             let tys = [value.ty.clone()];
             let mut steps = 0;
-            if missing(&rows, &row, &tys, &mut steps).is_none() && steps <= MAX_STEPS {
+            if missing(before.like(row), row, &tys, &mut steps).is_none() && steps <= MAX_STEPS {
                 let message = "this case is never reached";
                 let diag = Diagnostic::new(Severity::Warning, "W0301", message, pat.span);
                 let diag = diag.here("the cases before it cover all of its values");
@@ -57,9 +58,10 @@ impl Cx<'_> {
                     None => diag,
                 });
             }
-            rows.push(row);
+            before.add(row);
         }
-        if let Some(example) = missing(&rows, &[Shape::Any], std::slice::from_ref(&value.ty), &mut 0) {
+        let all: Vec<Row> = rows.iter().map(|r| &r[..]).collect();
+        if let Some(example) = missing(&all, &[Shape::Any], std::slice::from_ref(&value.ty), &mut 0) {
             let diag =
                 Diagnostic::error("E0312", "the cases of this `match` do not cover every value", value.span);
             self.diags.push(diag.here(format!("missing: `{}`", example.concat())));
@@ -72,8 +74,7 @@ impl Cx<'_> {
         if simple || self.has_errors() {
             return;
         }
-        if let Some(example) =
-            missing(&[vec![shape(pat)]], &[Shape::Any], std::slice::from_ref(&pat.ty), &mut 0)
+        if let Some(example) = missing(&[&[shape(pat)]], &[Shape::Any], std::slice::from_ref(&pat.ty), &mut 0)
         {
             let diag = Diagnostic::error("E0312", "this pattern does not fit every value", pat.span);
             let diag = diag.here(format!("does not fit `{}`", example.concat()));
@@ -87,7 +88,7 @@ impl Cx<'_> {
         cases.iter().find_map(|(pat, _)| {
             let PatKind::Var(id) = pat.kind else { return None };
             let name = self.locals.get(id.0 as usize)?;
-            constrs.iter().any(|(c, _)| c == name).then(|| (name.clone(), pat.span))
+            constrs.number(name).map(|_| (name.clone(), pat.span))
         })
     }
 
@@ -107,8 +108,53 @@ fn shape(pat: &Pat) -> Shape {
     }
 }
 
+/// Patterns of the parts of a value.
+type Row<'r> = &'r [Shape];
+
+/// Rows by the head of their first pattern, each group in the order of the rows. Those that leave it open are in every group.
+#[derive(Default)]
+struct Groups<'r> {
+    heads: Vec<(&'r Head, Vec<Row<'r>>)>,
+    numbers: HashMap<&'r Head, usize>,
+    open: Vec<Row<'r>>,
+    all: Vec<Row<'r>>,
+}
+
+impl<'r> Groups<'r> {
+    fn of(rows: &[Row<'r>]) -> Groups<'r> {
+        let mut groups = Groups::default();
+        rows.iter().for_each(|r| groups.add(r));
+        groups
+    }
+
+    fn add(&mut self, row: Row<'r>) {
+        self.all.push(row);
+        match &row[0] {
+            Shape::Any => {
+                self.open.push(row);
+                self.heads.iter_mut().for_each(|(_, rows)| rows.push(row));
+            }
+            Shape::Of(head, _) => {
+                let number = *self.numbers.entry(head).or_insert_with(|| {
+                    self.heads.push((head, self.open.clone()));
+                    self.heads.len() - 1
+                });
+                self.heads[number].1.push(row);
+            }
+        }
+    }
+
+    /// The rows that some value has in common with this one, as far as their first patterns say.
+    fn like(&self, row: Row) -> &[Row<'r>] {
+        match &row[0] {
+            Shape::Any => &self.all,
+            Shape::Of(head, _) => self.numbers.get(head).map_or(&self.open, |i| &self.heads[*i].1),
+        }
+    }
+}
+
 /// Values, as text, that fit `query` and no row; `None` if there are none.
-fn missing(rows: &[Vec<Shape>], query: &[Shape], tys: &[Ty], steps: &mut usize) -> Option<Vec<String>> {
+fn missing(rows: &[Row], query: &[Shape], tys: &[Ty], steps: &mut usize) -> Option<Vec<String>> {
     *steps += 1 + rows.len();
     if rows.iter().any(|row| row.iter().all(|shape| matches!(shape, Shape::Any))) {
         return None;
@@ -122,13 +168,14 @@ fn missing(rows: &[Vec<Shape>], query: &[Shape], tys: &[Ty], steps: &mut usize) 
     super::deep(|| match first {
         Shape::Of(head, _) => missing_with(head, rows, query, tys, steps),
         Shape::Any => {
-            let used = heads(rows);
+            let groups = Groups::of(rows);
+            let used: Vec<&Head> = groups.heads.iter().map(|(head, _)| *head).collect();
             if covers(ty, &used) {
-                return used.iter().find_map(|head| missing_with(head, rows, query, tys, steps));
+                let mut heads = groups.heads.iter();
+                return heads.find_map(|(head, rows)| missing_with(head, rows, query, tys, steps));
             }
             // Values with none of these heads fit the fewest rows: those that leave it open.
-            let open: Vec<Vec<Shape>> =
-                rows.iter().filter(|r| matches!(r[0], Shape::Any)).map(|r| r[1..].to_vec()).collect();
+            let open: Vec<Row> = groups.open.iter().map(|r| &r[1..]).collect();
             let mut found = missing(&open, rest, others, steps)?;
             found.insert(0, other(ty, &used));
             Some(found)
@@ -139,14 +186,15 @@ fn missing(rows: &[Vec<Shape>], query: &[Shape], tys: &[Ty], steps: &mut usize) 
 /// As [`missing`], for values whose first part has this head.
 fn missing_with(
     head: &Head,
-    rows: &[Vec<Shape>],
+    rows: &[Row],
     query: &[Shape],
     tys: &[Ty],
     steps: &mut usize,
 ) -> Option<Vec<String>> {
     let parts = parts(head, &tys[0]);
     let arity = parts.len();
-    let rows: Vec<_> = rows.iter().filter_map(|r| opened(head, arity, r)).collect();
+    let opened_rows: Vec<_> = rows.iter().filter_map(|r| opened(head, arity, r)).collect();
+    let rows: Vec<Row> = opened_rows.iter().map(|r| &r[..]).collect();
     let query = opened(head, arity, query)?;
     let inner: Vec<Ty> = parts.into_iter().chain(tys[1..].iter().cloned()).collect();
     let mut found = missing(&rows, &query, &inner, steps)?;
@@ -166,21 +214,8 @@ fn opened(head: &Head, arity: usize, row: &[Shape]) -> Option<Vec<Shape>> {
     Some(parts.into_iter().chain(row[1..].iter().cloned()).collect())
 }
 
-/// The heads in the first column, each once.
-fn heads(rows: &[Vec<Shape>]) -> Vec<Head> {
-    let mut out: Vec<Head> = Vec::new();
-    for row in rows {
-        if let Shape::Of(head, _) = &row[0]
-            && !out.contains(head)
-        {
-            out.push(head.clone());
-        }
-    }
-    out
-}
-
 /// True if every value has one of these heads.
-fn covers(ty: &Ty, used: &[Head]) -> bool {
+fn covers(ty: &Ty, used: &[&Head]) -> bool {
     match ty {
         Ty::Unique(t) => covers(t, used),
         Ty::Tuple(_) | Ty::Record(_) => !used.is_empty(),
@@ -197,9 +232,7 @@ fn parts(head: &Head, ty: &Ty) -> Vec<Ty> {
         (_, Ty::Unique(t)) => parts(head, t),
         (Head::Whole, Ty::Tuple(ts)) => ts.clone(),
         (Head::Whole, Ty::Record(fs)) => fs.iter().map(|(_, t)| t.clone()).collect(),
-        (Head::Constr(c), Ty::Sum(cs)) => {
-            cs.iter().find(|(name, _)| name == c).map_or_else(Vec::new, |(_, ts)| ts.clone())
-        }
+        (Head::Constr(c), Ty::Sum(cs)) => cs.payload(c).map_or_else(Vec::new, <[Ty]>::to_vec),
         _ => Vec::new(),
     }
 }
@@ -222,18 +255,18 @@ fn text(head: &Head, ty: &Ty, parts: &[String]) -> String {
 }
 
 /// A value with none of the heads.
-fn other(ty: &Ty, used: &[Head]) -> String {
+fn other(ty: &Ty, used: &[&Head]) -> String {
     let text = match ty {
         _ if used.is_empty() => None,
         Ty::Unique(t) => Some(other(t, used)),
         Ty::Sum(cs) => {
-            let unused = cs.iter().find(|(c, _)| !used.contains(&Head::Constr(c.clone())));
+            let unused = cs.iter().find(|(c, _)| !used.contains(&&Head::Constr(c.clone())));
             unused.map(|(c, parts)| format!("#{c}{}", " _".repeat(parts.len())))
         }
-        Ty::Prim(Prim::Bool) => Some((!used.contains(&Head::Literal(Scalar::Bool(true)))).to_string()),
+        Ty::Prim(Prim::Bool) => Some((!used.contains(&&Head::Literal(Scalar::Bool(true)))).to_string()),
         Ty::Prim(p) if p.is_integer() => (0..=used.len() as i64)
             .map(|i| Scalar::from_i64(*p, i))
-            .find(|s| !used.contains(&Head::Literal(*s)))
+            .find(|s| !used.contains(&&Head::Literal(*s)))
             .map(|s| s.to_string()),
         _ => None,
     };

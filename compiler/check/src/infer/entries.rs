@@ -92,6 +92,6 @@ pub fn has_function(ty: &Ty) -> bool {
         Ty::Array(_, t) | Ty::Unique(t) => has_function(t),
         Ty::Tuple(ts) => ts.iter().any(has_function),
         Ty::Record(fs) => fs.iter().any(|(_, t)| has_function(t)),
-        Ty::Sum(cs) => cs.iter().flat_map(|(_, ts)| ts).any(has_function),
+        Ty::Sum(cs) => cs.payloads().any(has_function),
     }
 }

@@ -41,7 +41,7 @@ impl Cx<'_> {
             }
             Ty::Tuple(ts) => ts.iter_mut().for_each(|t| self.finish_sizes(t, group)),
             Ty::Record(fs) => fs.iter_mut().for_each(|(_, t)| self.finish_sizes(t, group)),
-            Ty::Sum(cs) => cs.iter_mut().flat_map(|(_, ts)| ts).for_each(|t| self.finish_sizes(t, group)),
+            Ty::Sum(cs) => cs.update(&mut |t| self.finish_sizes(t, group)),
         })
     }
 

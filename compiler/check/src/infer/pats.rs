@@ -138,9 +138,7 @@ impl Cx<'_> {
 
     fn constr_pat(&mut self, name: &Ident, ps: &[ast::Pat], declared: Option<Ty>, span: Span) -> Pat {
         let parts = match declared.as_ref().map(without_unique) {
-            Some(Ty::Sum(cs)) => {
-                cs.iter().find(|(c, ts)| *c == name.name && ts.len() == ps.len()).map(|(_, ts)| ts.clone())
-            }
+            Some(Ty::Sum(cs)) => cs.payload(&name.name).filter(|ts| ts.len() == ps.len()).map(<[Ty]>::to_vec),
             _ => None,
         };
         let known = parts.is_some();

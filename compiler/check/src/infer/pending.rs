@@ -74,8 +74,8 @@ impl Cx<'_> {
             Ty::Meta(_) => {
                 self.pending.push(Pending { of, span, needs: Needs::Constr(name.name.clone(), payload) });
             }
-            Ty::Sum(constrs) => match constrs.iter().find(|(c, _)| *c == name.name) {
-                Some((_, ts)) => self.agree_payload(name, ts, &payload, span),
+            Ty::Sum(constrs) => match constrs.payload(&name.name) {
+                Some(ts) => self.agree_payload(name, ts, &payload, span),
                 None => self.no_constr(&known, name, span),
             },
             _ => self.no_constr(&known, name, span),

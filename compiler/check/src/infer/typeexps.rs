@@ -4,7 +4,7 @@ use super::mentions::{Place, sizes, unused_sizes};
 use super::scope::{Lifted, Meaning, TypeId};
 use super::types::{I64, MAX_TYPE_SIZE};
 use super::{Binding, Cx, env, errors};
-use crate::thir::{AbstractType, Expr, ExprKind, Holds, LocalId, Size, Ty, TyArg, TyVar};
+use crate::thir::{AbstractType, Constructors, Expr, ExprKind, Holds, LocalId, Size, Ty, TyArg, TyVar};
 use par_runtime::{Prim, Span};
 use par_syntax::Diagnostic;
 use par_syntax::ast::{Exp, ExpKind, Ident, Literal, Name, SizeExp, TypeArg, TypeExp, TypeKind, TypeParam};
@@ -49,10 +49,8 @@ impl Cx<'_> {
             TypeKind::Sum(constrs) => {
                 self.distinct(constrs.iter().map(|(c, _)| c), "constructor");
                 let payload = |cx: &mut Self, ts: &[TypeExp]| ts.iter().map(|t| cx.ty(t)).collect();
-                let mut constrs: Vec<_> =
-                    constrs.iter().map(|(c, ts)| (c.name.clone(), payload(self, ts))).collect();
-                constrs.sort_by(|a, b| a.0.cmp(&b.0));
-                Ty::Sum(constrs)
+                let constrs = constrs.iter().map(|(c, ts)| (c.name.clone(), payload(self, ts)));
+                Ty::Sum(Constructors::new(constrs.collect()))
             }
             TypeKind::Array(size, t) => {
                 let size = self.size(size);
@@ -452,9 +450,7 @@ fn below(ty: &Ty, more: i32, first: LocalId) -> Ty {
             }
             Ty::Tuple(ts) => ts.iter_mut().for_each(|t| deepen(t, depth, more, first)),
             Ty::Record(fs) => fs.iter_mut().for_each(|(_, t)| deepen(t, depth, more, first)),
-            Ty::Sum(cs) => {
-                cs.iter_mut().flat_map(|(_, ts)| ts).for_each(|t| deepen(t, depth, more, first));
-            }
+            Ty::Sum(cs) => cs.update(&mut |t| deepen(t, depth, more, first)),
         })
     }
     let mut ty = ty.clone();

@@ -301,8 +301,9 @@ impl Types {
                     false => Err(Clash::Mismatch),
                 })
             }
+            (Ty::Sum(a), Ty::Sum(b)) if a.same(&b) => Ok(()),
             (Ty::Sum(a), Ty::Sum(b)) if a.len() == b.len() => {
-                a.iter().zip(&b).try_for_each(|((f, a), (g, b))| match f == g && a.len() == b.len() {
+                a.iter().zip(b.iter()).try_for_each(|((f, a), (g, b))| match f == g && a.len() == b.len() {
                     true => self.equate_all(a, b),
                     false => Err(Clash::Mismatch),
                 })
@@ -392,7 +393,8 @@ impl Types {
             Ty::Array(_, t) | Ty::Unique(t) => self.plain(&t, class),
             Ty::Tuple(ts) => ts.iter().try_for_each(|t| self.plain(t, class)),
             Ty::Record(fs) => fs.iter().try_for_each(|(_, t)| self.plain(t, class)),
-            Ty::Sum(cs) => cs.iter().flat_map(|(_, ts)| ts).try_for_each(|t| self.plain(t, class)),
+            Ty::Sum(cs) if cs.is_closed() => Ok(()),
+            Ty::Sum(cs) => cs.payloads().try_for_each(|t| self.plain(t, class)),
             Ty::Meta(m) => {
                 if let Meta::Free { class: old @ (Class::Any | Class::Joined | Class::Data), level } =
                     self.metas[m as usize]
@@ -437,7 +439,7 @@ impl Types {
             }
             Ty::Tuple(ts) => ts.iter().try_for_each(|t| self.count_parts(t, left)),
             Ty::Record(fs) => fs.iter().try_for_each(|(_, t)| self.count_parts(t, left)),
-            Ty::Sum(cs) => cs.iter().flat_map(|(_, ts)| ts).try_for_each(|t| self.count_parts(t, left)),
+            Ty::Sum(cs) => cs.payloads().try_for_each(|t| self.count_parts(t, left)),
         })
     }
 
@@ -458,7 +460,8 @@ impl Types {
             }
             Ty::Tuple(ts) => ts.iter().for_each(|t| self.leaves(t, out)),
             Ty::Record(fs) => fs.iter().for_each(|(_, t)| self.leaves(t, out)),
-            Ty::Sum(cs) => cs.iter().flat_map(|(_, ts)| ts).for_each(|t| self.leaves(t, out)),
+            Ty::Sum(cs) if cs.is_closed() => {}
+            Ty::Sum(cs) => cs.payloads().for_each(|t| self.leaves(t, out)),
         })
     }
 
@@ -528,9 +531,7 @@ pub(super) fn rewrite(ty: &Ty, new: &mut dyn FnMut(&Ty) -> Option<Ty>) -> Ty {
         Ty::Fun(a, r) => Ty::Fun(Box::new(rewrite(a, new)), Box::new(rewrite(r, new))),
         Ty::Tuple(ts) => Ty::Tuple(ts.iter().map(|t| rewrite(t, new)).collect()),
         Ty::Record(fs) => Ty::Record(fs.iter().map(|(f, t)| (f.clone(), rewrite(t, new))).collect()),
-        Ty::Sum(cs) => Ty::Sum(
-            cs.iter().map(|(c, ts)| (c.clone(), ts.iter().map(|t| rewrite(t, new)).collect())).collect(),
-        ),
+        Ty::Sum(cs) => Ty::Sum(cs.map(&mut |t| rewrite(t, new))),
     })
 }
 
@@ -544,7 +545,7 @@ pub(super) fn any_part(ty: &Ty, holds: &mut dyn FnMut(&Ty) -> bool) -> bool {
             Ty::Fun(a, r) => any_part(a, holds) || any_part(r, holds),
             Ty::Tuple(ts) => ts.iter().any(|t| any_part(t, holds)),
             Ty::Record(fs) => fs.iter().any(|(_, t)| any_part(t, holds)),
-            Ty::Sum(cs) => cs.iter().flat_map(|(_, ts)| ts).any(|t| any_part(t, holds)),
+            Ty::Sum(cs) => cs.payloads().any(|t| any_part(t, holds)),
         })
 }
 
@@ -580,9 +581,7 @@ pub(super) fn erase(ty: &Ty) -> Ty {
         Ty::Fun(a, r) => Ty::Fun(Box::new(erase(a)), Box::new(erase(r))),
         Ty::Tuple(ts) => Ty::Tuple(ts.iter().map(erase).collect()),
         Ty::Record(fs) => Ty::Record(fs.iter().map(|(f, t)| (f.clone(), erase(t))).collect()),
-        Ty::Sum(cs) => {
-            Ty::Sum(cs.iter().map(|(c, ts)| (c.clone(), ts.iter().map(erase).collect())).collect())
-        }
+        Ty::Sum(cs) => Ty::Sum(cs.map(&mut erase)),
     })
 }
 

@@ -74,7 +74,7 @@ impl<'p> Lower<'p> {
         if cases.len() <= CHAIN {
             return self.chain(val, cases, env, want);
         }
-        let conds = tested.iter().map(|(pat, _)| self.test(pat, val)).collect::<R<Vec<_>>>()?;
+        let conds = tested.iter().map(|(pat, _)| self.test(pat, val, env)).collect::<R<Vec<_>>>()?;
         let numbered = conds.iter().enumerate().rev();
         let last = Atom::i64(tested.len() as i64);
         let number =
@@ -96,7 +96,7 @@ impl<'p> Lower<'p> {
         let Some(((pat, body), rest)) = cases.split_first() else {
             return Err(self.internal("a match without cases"));
         };
-        let cond = if rest.is_empty() { Atom::bool(true) } else { self.test(pat, val)? };
+        let cond = if rest.is_empty() { Atom::bool(true) } else { self.test(pat, val, env)? };
         self.if_val(
             cond,
             &mut |lo| {

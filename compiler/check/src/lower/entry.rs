@@ -47,15 +47,17 @@ impl<'p> Lower<'p> {
                 n => n,
             };
             let ty = self.value_type(&pat.ty, 0)?;
-            vals.push(self.entry_param(&ty, &name, &mut Vec::new(), &mut params)?);
+            let val = self.entry_param(&ty, &name, &mut Vec::new(), &mut params)?;
+            vals.push((val, self.type_arg(&pat.ty, &env)));
             signature.push((name, seal(ty, def.hidden.part(i))));
         }
         self.entry_sizes = Some(Default::default());
-        for ((pat, val), (name, _)) in def.params.iter().zip(vals).zip(&signature) {
+        for ((pat, (val, shape)), (name, _)) in def.params.iter().zip(vals).zip(&signature) {
             if let Some((_, current)) = &mut self.entry_sizes {
                 current.clone_from(name);
             }
             self.enter(pat.span);
+            let val = self.internal_form(&val, &shape)?;
             self.bind_as(pat, val, &mut env, &|_| format!("size of `{name}`"))?;
         }
         self.entry_sizes = None;
@@ -66,6 +68,8 @@ impl<'p> Lower<'p> {
         if val.has_fun() {
             return Err(self.function_value("an entry point"));
         }
+        let shape = self.type_arg(&def.ret, &env);
+        let val = self.external(&val, &shape)?;
         let val = self.loosen_sums(&val, &def.ret)?;
         let ret_type = seal(self.result_type(&val, Some(&def.ret)), def.hidden.part(def.params.len()));
         let results = columns(&val);
@@ -179,7 +183,7 @@ impl<'p> Lower<'p> {
                     }
                     _ => Vec::new(),
                 };
-                let cases = vs.iter().skip(1).zip(cs);
+                let cases = vs.iter().skip(1).zip(cs.iter());
                 ValueType::Sum(cases.map(|(v, (n, ts))| (n.clone(), payload(v, ts))).collect())
             }
             (Val::Tuple(vs), ty) => {

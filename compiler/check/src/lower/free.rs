@@ -148,7 +148,7 @@ pub(super) fn ty(t: &Ty, out: &mut Vec<LocalId>) {
     match t {
         Ty::Tuple(ts) => ts.iter().for_each(|t| ty(t, out)),
         Ty::Record(fs) => fs.iter().for_each(|(_, t)| ty(t, out)),
-        Ty::Sum(cs) => cs.iter().flat_map(|(_, ts)| ts).for_each(|t| ty(t, out)),
+        Ty::Sum(cs) => cs.payloads().for_each(|t| ty(t, out)),
         Ty::Array(size, t) => {
             match size {
                 Size::Local(l) => out.push(*l),

@@ -233,7 +233,7 @@ impl<'p> Lower<'p> {
                 Val::Array(Dim::Size(size), Box::new(elem?))
             }
             Shape::Fun => return Err(self.function_value("an element of an array")),
-            Shape::Sum(cs) => Val::Tuple(self.sum_parts(cs, &mut |lo, t| lo.empty_elem(t, above))?),
+            Shape::Sum(l) => Val::Tuple(self.sum_parts(l, &mut |lo, t| lo.empty_elem(t, above))?),
             Shape::Unknown => {
                 let d = Diagnostic::error(
                     "E0304",

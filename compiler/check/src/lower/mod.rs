@@ -39,6 +39,7 @@ mod index;
 mod inexact;
 mod intrinsics;
 mod join;
+mod layout;
 mod literal;
 mod loops;
 mod order;
@@ -67,11 +68,12 @@ mod value;
 mod widths;
 mod write;
 
-use crate::thir::{Def, DefId, Expr, LocalId, Program};
+use crate::thir::{Constructors, Def, DefId, Expr, LocalId, Program};
 use par_ir::core;
 use par_ir::{Atom, Span, Type, Var};
 use par_syntax::Sources;
 use par_syntax::diagnostic::{Diagnostic, Severity};
+use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
@@ -120,6 +122,8 @@ struct Lower<'p> {
     /// Products of floats whose rounding may be left out, with their factors.
     inexact: HashMap<Var, (Atom, Atom)>,
     diagnostics: Vec<Diagnostic>,
+    /// Layouts of sum types, by the identity of their constructors.
+    layouts: RefCell<HashMap<usize, (Constructors, value::Shape)>>,
     /// Variables that are sizes of something that exists: they are not negative.
     sizes: HashSet<Var>,
     /// Of irregular array literals whose rows have known lengths: these, and where the rows stand.
@@ -175,6 +179,7 @@ pub fn lower(
         permits: attributes::Permits::default(),
         inexact: HashMap::new(),
         diagnostics: Vec::new(),
+        layouts: RefCell::default(),
         sizes: HashSet::new(),
         literal_rows: HashMap::new(),
         products: HashMap::new(),

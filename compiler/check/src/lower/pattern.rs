@@ -2,6 +2,7 @@
 
 use super::env::Env;
 use super::sizes::Declared;
+use super::sums::Tested;
 use super::value::Val;
 use super::{Lower, R};
 use crate::thir::{Pat, PatKind};
@@ -43,8 +44,8 @@ impl<'p> Lower<'p> {
                 }
             }
             (PatKind::Constr(name, ps), val) => {
-                let (_, _, payload) = self.payload(&pat.ty, name, &val)?;
-                for (p, v) in ps.iter().zip(payload.to_vec()) {
+                let payload = self.tested(&pat.ty, name, &val, env)?.payload;
+                for (p, v) in ps.iter().zip(payload) {
                     self.bind_as(p, v, env, what)?;
                 }
             }
@@ -54,7 +55,7 @@ impl<'p> Lower<'p> {
     }
 
     /// The test that a value matches, as a bool.
-    pub fn test(&mut self, pat: &'p Pat, val: &Val<'p>) -> R<Atom> {
+    pub fn test(&mut self, pat: &'p Pat, val: &Val<'p>, env: &Env<'p>) -> R<Atom> {
         match (&pat.kind, val) {
             (PatKind::Var(_) | PatKind::Wildcard, _) => Ok(Atom::bool(true)),
             (PatKind::Literal(s), Val::Scalar(a, p)) => {
@@ -64,28 +65,28 @@ impl<'p> Lower<'p> {
                 let bytes = self.string(bytes);
                 self.equal(val, &bytes)
             }
-            (PatKind::Tuple(ps), Val::Tuple(vs)) => self.test_all(ps.iter().zip(vs)),
+            (PatKind::Tuple(ps), Val::Tuple(vs)) => self.test_all(ps.iter().zip(vs), env),
             (PatKind::Record(ps), Val::Record(vs)) => {
-                self.test_all(ps.iter().map(|(_, p)| p).zip(vs.iter().map(|(_, v)| v)))
+                self.test_all(ps.iter().map(|(_, p)| p).zip(vs.iter().map(|(_, v)| v)), env)
             }
             (PatKind::Constr(name, ps), _) => {
-                let (number, tag, payload) = self.payload(&pat.ty, name, val)?;
+                let Tested { number, tag, payload } = self.tested(&pat.ty, name, val, env)?;
                 let this = self.prim(PrimOp::Cmp(CmpOp::Eq, number.prim()), &[tag, Atom::Const(number)]);
-                // The payload is there whatever the constructor is, and looking at it never fails.
-                let rest = self.test_all(ps.iter().zip(payload))?;
+                // There is something in the slots whatever the constructor is, and looking at it never fails.
+                let rest = self.test_all(ps.iter().zip(&payload), env)?;
                 Ok(self.and(this, rest))
             }
             _ => Err(self.internal("a pattern does not fit its value")),
         }
     }
 
-    fn test_all<'v>(&mut self, parts: impl Iterator<Item = (&'p Pat, &'v Val<'p>)>) -> R<Atom>
+    fn test_all<'v>(&mut self, parts: impl Iterator<Item = (&'p Pat, &'v Val<'p>)>, env: &Env<'p>) -> R<Atom>
     where
         'p: 'v,
     {
         let mut all = Atom::bool(true);
         for (p, v) in parts {
-            let one = self.test(p, v)?;
+            let one = self.test(p, v, env)?;
             all = self.and(all, one);
         }
         Ok(all)

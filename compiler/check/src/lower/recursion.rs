@@ -15,7 +15,6 @@ use super::calls::{def_env, size_of_argument};
 use super::env::Env;
 use super::loops::rename;
 use super::sizes::Declared;
-use super::sums::tag_of;
 use super::value::{Extent, Shape, Val};
 use super::{Lower, R};
 use crate::thir::{Def, DefId, Ty};
@@ -260,10 +259,10 @@ impl<'p> Lower<'p> {
                 above.pop();
             }
             Shape::Fun => return Err(self.function_value("a recursive function")),
-            Shape::Sum(cs) => {
-                self.result_params(&tag_of(cs), above, out, name)?;
-                for t in cs.iter().flat_map(|(_, ts)| ts) {
-                    self.result_params(t, above, out, name)?;
+            Shape::Sum(layout) => {
+                self.result_params(&Shape::Prim(layout.tag()), above, out, name)?;
+                for slot in layout.slots() {
+                    self.result_params(&slot.shape, above, out, name)?;
                 }
             }
             Shape::Unknown => {
@@ -292,11 +291,10 @@ impl<'p> Lower<'p> {
                     .map(|(n, t)| Ok((n.clone(), self.result_part(t, depth, vars)?)))
                     .collect::<R<_>>()?,
             ),
-            Shape::Sum(cs) => {
-                let mut parts = vec![self.result_part(&tag_of(cs), depth, vars)?];
-                for (_, ts) in cs {
-                    let payload = ts.iter().map(|t| self.result_part(t, depth, vars)).collect::<R<_>>()?;
-                    parts.push(Val::Tuple(payload));
+            Shape::Sum(layout) => {
+                let mut parts = vec![self.result_part(&Shape::Prim(layout.tag()), depth, vars)?];
+                for slot in layout.slots() {
+                    parts.push(self.result_part(&slot.shape, depth, vars)?);
                 }
                 Val::Tuple(parts)
             }
@@ -376,8 +374,8 @@ impl std::fmt::Display for Shown<'_> {
                 write!(f, "{{{}}}", parts.join(", "))
             }
             Shape::Fun => f.write_str("a function"),
-            Shape::Sum(cs) => {
-                for (i, (name, ts)) in cs.iter().enumerate() {
+            Shape::Sum(layout) => {
+                for (i, (name, ts)) in layout.cases.iter().enumerate() {
                     write!(f, "{}#{name}", if i > 0 { " | " } else { "" })?;
                     ts.iter().try_for_each(|t| write!(f, " {}", Shown(t)))?;
                 }

@@ -251,10 +251,7 @@ impl<'p> Lower<'p> {
             Ty::Array(_, t) => Shape::Array(Extent::Any, Box::new(self.type_arg(t, env))),
             Ty::Var(v) => env.type_var(*v).map_or(Shape::Unknown, Shape::erased),
             Ty::Fun(..) => Shape::Fun,
-            Ty::Sum(cs) => {
-                let payload = |ts: &[Ty]| ts.iter().map(|t| self.type_arg(t, env)).collect();
-                Shape::Sum(cs.iter().map(|(n, ts)| (n.clone(), payload(ts))).collect())
-            }
+            Ty::Sum(cs) => self.sum_shape(cs, env),
             Ty::Meta(_) | Ty::Abstract(..) => Shape::Unknown,
         }
     }

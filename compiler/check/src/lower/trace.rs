@@ -25,8 +25,10 @@ impl<'p> Lower<'p> {
         }
         let label = std::iter::once(self.sources.place(self.span)).chain(attr.args.iter().cloned());
         let label = label.collect::<Vec<_>>().join(" ");
-        let ty = shown_type(&val, &self.type_arg(ty, env));
-        self.push(Vec::new(), Exp::Trace { label, ty, args: columns(&val) });
+        let shape = self.type_arg(ty, env);
+        let shown = self.external(&val, &shape)?;
+        let ty = shown_type(&shown, &shape);
+        self.push(Vec::new(), Exp::Trace { label, ty, args: columns(&shown) });
         Ok(val)
     }
 }
@@ -35,8 +37,8 @@ impl<'p> Lower<'p> {
 fn shown_type(val: &Val, shape: &Shape) -> ValueType {
     match (val, shape) {
         (Val::Scalar(_, p) | Val::Leaf(_, p), _) => ValueType::Prim(*p),
-        (Val::Tuple(vs), Shape::Sum(cs)) => {
-            let cases = vs.iter().skip(1).zip(cs);
+        (Val::Tuple(vs), Shape::Sum(layout)) => {
+            let cases = vs.iter().skip(1).zip(&layout.cases);
             ValueType::Sum(cases.map(|(v, (n, ts))| (n.clone(), shown_types(v, ts))).collect())
         }
         (val @ Val::Tuple(_), Shape::Tuple(ts)) => ValueType::Tuple(shown_types(val, ts)),

@@ -158,11 +158,11 @@ impl<'p> Lower<'p> {
                 Val::Record(fields.collect::<R<_>>()?)
             }
             Ty::Sum(cs) => {
-                let mut parts = vec![self.unknown_scalar(Prim::of_constructors(cs.len()), above)];
-                for (_, ts) in cs {
-                    parts.push(Val::Tuple(self.unknowns(ts, env, true, above)?));
+                let mut cases = vec![self.unknown_scalar(Prim::of_constructors(cs.len()), above)];
+                for (_, ts) in cs.iter() {
+                    cases.push(Val::Tuple(self.unknowns(ts, env, true, above)?));
                 }
-                Val::Tuple(parts)
+                self.any_of(&cases, &self.sum_shape(cs, env))?
             }
             Ty::Array(size, t) => {
                 let dim = if above.is_empty() || !loose && !size.varies(above.len()) {
@@ -205,7 +205,7 @@ fn takes_sized_functions(params: &[Pat]) -> bool {
             Ty::Array(_, t) | Ty::Unique(t) => sized(t),
             Ty::Tuple(ts) => ts.iter().any(sized),
             Ty::Record(fs) => fs.iter().any(|(_, t)| sized(t)),
-            Ty::Sum(cs) => cs.iter().flat_map(|(_, ts)| ts).any(sized),
+            Ty::Sum(cs) => cs.payloads().any(sized),
         }
     }
     params.iter().any(|p| sized(&p.ty))

@@ -7,17 +7,18 @@
 //! [n](i32, []f32)   =   Array(Size n, Tuple [Leaf a, Array(Seg s, Leaf b)])     a: [n]i32   s: [n]desc   b: [n][s]f32
 //! ```
 //!
-//! A value of a sum type is a tuple: the number of its constructor (in the order of their names) as a `u8`, then for every
-//! constructor a tuple of its payload. Where the constructor is another one the payload is its type's neutral value: zero,
+//! A value of a sum type is a tuple: the number of its constructor (in the order of their names), then the slots that the
+//! constructors' payloads share (see [`Layout`]). A slot that the constructor does not use has its type's neutral value: zero,
 //! `false`, an array without rows. So arrays of sums are columns like all others:
 //!
 //! ```text
-//! [n](#a i32 | #b [] f32)   Array(Size n, Tuple [Leaf tag, Tuple [Leaf x], Tuple [Array(Seg s, Leaf y)]])
+//! [n](#a i32 | #b [] f32 | #c i32)   Array(Size n, Tuple [Leaf tag, Leaf x, Array(Seg s, Leaf y)])
 //! ```
 //!
 //! The outermost dimension of a value is always a `Size`; `Seg` occurs below it only.
 
 use super::env::Env;
+use super::layout::Layout;
 use crate::thir::{DefId, Expr, Pat, Ty, TyVar};
 use par_ir::{Atom, Dim, Prim, Span, Var};
 use std::rc::Rc;
@@ -92,8 +93,8 @@ pub(super) enum Shape {
     Array(Extent, Box<Shape>),
     /// A function.
     Fun,
-    /// A sum type: constructors sorted by name, with their payloads.
-    Sum(Vec<(String, Vec<Shape>)>),
+    /// A sum type.
+    Sum(Rc<Layout>),
     /// A type that inference left open.
     Unknown,
 }
@@ -116,7 +117,7 @@ impl Shape {
             Shape::Tuple(ts) => ts.iter().map(Shape::parts).sum(),
             Shape::Record(fs) => fs.iter().map(|(_, t)| t.parts()).sum::<usize>(),
             Shape::Array(_, t) => t.parts(),
-            Shape::Sum(cs) => cs.iter().flat_map(|(_, ts)| ts).map(Shape::parts).sum(),
+            Shape::Sum(l) => 1 + l.slots().iter().map(|s| s.shape.parts()).sum::<usize>(),
             Shape::Prim(_) | Shape::Fun | Shape::Unknown => 0,
         }
     }
@@ -127,9 +128,6 @@ impl Shape {
             Shape::Tuple(ts) => Shape::Tuple(ts.iter().map(Shape::erased).collect()),
             Shape::Record(fs) => Shape::Record(fs.iter().map(|(n, t)| (n.clone(), t.erased())).collect()),
             Shape::Array(_, t) => Shape::Array(Extent::Any, Box::new(t.erased())),
-            Shape::Sum(cs) => Shape::Sum(
-                cs.iter().map(|(n, ts)| (n.clone(), ts.iter().map(Shape::erased).collect())).collect(),
-            ),
             other => other.clone(),
         }
     }

@@ -40,6 +40,7 @@ impl<'p> Check<'p> {
                 let fields = fs.iter().map(|(f, t)| (f.clone(), self.convert(t, depth, how)));
                 Type::Record(Rc::new(fields.collect()))
             }
+            Ty::Sum(cs) if cs.is_sizeless() => Type::Leaf,
             Ty::Sum(cs) => {
                 // Sizes inside a sum are every value's own.
                 let inside = if how == How::Declared { How::Argument } else { how };
@@ -151,7 +152,7 @@ pub(super) fn has_sizes(ty: &Ty) -> bool {
         Ty::Fun(a, b) => has_sizes(a) || has_sizes(b),
         Ty::Tuple(ts) => ts.iter().any(has_sizes),
         Ty::Record(fs) => fs.iter().any(|(_, t)| has_sizes(t)),
-        Ty::Sum(cs) => cs.iter().flat_map(|(_, ts)| ts).any(has_sizes),
+        Ty::Sum(cs) => cs.payloads().any(has_sizes),
     }
 }
 

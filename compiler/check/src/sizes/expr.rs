@@ -289,9 +289,9 @@ impl<'p> Check<'p> {
     fn constructor(&mut self, name: &str, args: &'p [Expr], e: &'p Expr) -> Typed {
         let ty = self.guessed(&e.ty);
         let payload = ty.payload(name);
-        for (arg, wanted) in args.iter().zip(payload) {
+        for (i, arg) in args.iter().enumerate() {
             let arg_type = self.expr(arg).ty;
-            self.flow(&arg_type, &wanted, &Site::new(arg.span, What::Joined));
+            self.flow(&arg_type, payload.get(i).unwrap_or(&Type::Leaf), &Site::new(arg.span, What::Joined));
         }
         Typed::of(ty)
     }

@@ -22,6 +22,8 @@ pub const FAMILIES: &[Family] = &[
     ("cases with several columns", columns, [5, 10, 20, 40]),
     ("chain of conditions", conditions, [75, 150, 300, 600]),
     ("constructors", constructors, [125, 250, 500, 1000]),
+    ("constructors that become others", transitions, [125, 250, 500, 1000]),
+    ("constructors in branches", choices, [40, 80, 160, 320]),
     ("fields", fields, [125, 250, 500, 1000]),
     ("parameters", parameters, [250, 500, 1000, 2000]),
     ("state of a loop", state, [50, 100, 200, 400]),
@@ -33,6 +35,7 @@ pub const FLATTENED: &[Family] = &[
     ("statements under a map", statements, [50, 100, 200, 400]),
     ("small arrays under a map", small_arrays, [4, 8, 16, 32]),
     ("records through recursion", records, [2, 4, 8, 16]),
+    ("constructors through recursion", machine, [4, 8, 16, 32]),
 ];
 
 /// Text made of one piece for each number.
@@ -177,6 +180,29 @@ fn constructors(n: usize) -> String {
     let constructors = each(n, |i| format!("{}#c{i} i64", if i > 0 { " | " } else { "" }));
     let cases = each(n, |i| format!("  case #c{i} y -> y + {i}\n"));
     format!("entry main (x: {constructors}) : i64 =\n  match x\n{cases}")
+}
+
+fn transitions(n: usize) -> String {
+    let constructors = each(n, |i| format!("{}#c{i}", if i > 0 { " | " } else { "" }));
+    let cases = each(n, |i| format!("  case #c{i} -> #c{}\n", i * 7 % n));
+    format!("type t = {constructors}\nentry main (x: t) : t =\n  match x\n{cases}")
+}
+
+fn choices(n: usize) -> String {
+    let constructors = each(n, |i| format!("{}#c{i} i64 []i64", if i > 0 { " | " } else { "" }));
+    let branches = each(n - 1, |i| format!("  if k == {i} then #c{i} k [k] else\n"));
+    let cases = each(n, |i| format!("  case #c{i} y ys -> y + length ys + {i}\n"));
+    let make = format!("def make (k: i64) : t =\n{branches}  #c{} k []\n", n - 1);
+    format!("type t = {constructors}\n{make}entry main (k: i64) : i64 =\n  match make k\n{cases}")
+}
+
+/// A machine with a state for each constructor.
+fn machine(n: usize) -> String {
+    let constructors = each(n, |i| format!("{}#c{i} []i64", if i > 0 { " | " } else { "" }));
+    let cases = each(n, |i| format!("  case #c{i} v -> go (#c{} (v ++ [k])) (k - 1)\n", (i + 1) % n));
+    let go = format!("def go (x: t) (k: i64) : t = if k == 0 then x else match x\n{cases}");
+    let last = "match go (#c0 [x]) x case #c1 v -> i64.sum v case _ -> 0";
+    format!("type t = {constructors}\n{go}entry main (xs: []i64) : []i64 = map (\\x -> {last}) xs\n")
 }
 
 fn fields(n: usize) -> String {

@@ -11,7 +11,9 @@
 //!
 //! So a value is neither computed again nor copied into the program, and its size does not matter to the compiler.
 
-use par_check::thir::{Def, DefId, Expr, ExprKind, Hidden, LocalId, Pat, PatKind, Program, Size, Ty};
+use par_check::thir::{
+    Constructors, Def, DefId, Expr, ExprKind, Hidden, LocalId, Pat, PatKind, Program, Size, Ty,
+};
 use par_check::visit;
 use par_runtime::{Prim, Value, ValueType};
 use std::collections::{BTreeSet, HashMap};
@@ -202,7 +204,7 @@ fn value_ty(ty: &ValueType, size: &mut dyn FnMut() -> Size) -> Ty {
         // A payload has its sizes only where the constructor is the right one.
         ValueType::Sum(cs) => {
             let payload = |ts: &[ValueType]| ts.iter().map(|t| value_ty(t, &mut || Size::Anon)).collect();
-            Ty::Sum(cs.iter().map(|(n, ts)| (n.clone(), payload(ts))).collect())
+            Ty::Sum(Constructors::new(cs.iter().map(|(n, ts)| (n.clone(), payload(ts))).collect()))
         }
         ValueType::Array { ragged, elem, .. } => {
             let outer = if *ragged { Size::Anon } else { size() };

@@ -161,7 +161,7 @@ impl Cx<'_> {
             Ty::Array(_, t) => vec![self.hidden_in(t)],
             Ty::Tuple(ts) => all(&mut ts.iter()),
             Ty::Record(fs) => all(&mut fs.iter().map(|(_, t)| t)),
-            Ty::Sum(cs) => all(&mut cs.iter().flat_map(|(_, ts)| ts)),
+            Ty::Sum(cs) => all(&mut cs.payloads()),
             Ty::Prim(_) | Ty::Var(_) | Ty::Fun(..) | Ty::Meta(_) => Vec::new(),
         };
         match parts.iter().all(|p| *p == Hidden::Nothing) {
