@@ -87,6 +87,11 @@ pub struct Value {
 }
 
 impl ValueType {
+    /// True for `()`.
+    pub fn is_unit(&self) -> bool {
+        matches!(self, ValueType::Tuple(parts) if parts.is_empty())
+    }
+
     /// An array of uniform rows or an outermost array.
     pub fn array(elem: ValueType) -> ValueType {
         ValueType::Array { ragged: false, size: None, elem: Box::new(elem) }

@@ -90,6 +90,10 @@ fn scalars() {
         ("f32.nan", "f32", "f32.nan"),
         ("f64.inf", "f64", "f64.inf"),
         ("-f32.inf", "f32", "-f32.inf"),
+        ("nan", "f64", "f64.nan"),
+        ("NaN", "f32", "f32.nan"),
+        ("-inf", "f64", "-f64.inf"),
+        ("Infinity", "f16", "f16.inf"),
         ("true", "bool", "true"),
     ];
     for (text, ty, printed) in cases {
@@ -107,6 +111,8 @@ fn wrong_scalars() {
         ("1.5", "i32", "0..3 `1.5` is not an integer, but i32 is expected"),
         ("true", "i32", "0..4 `true` has type bool, but i32 is expected"),
         ("1", "bool", "0..1 `1` is a number, but bool is expected"),
+        ("nan", "i32", "0..3 `nan` is not an integer, but i32 is expected"),
+        ("f64.inf", "f32", "0..7 `f64.inf` has type f64, but f32 is expected"),
         ("1e39", "f32", "0..4 `1e39` is too large for f32"),
         ("1.", "f32", "0..2 `1.` is not a number"),
         ("é", "i32", "0..2 `é` is not a value"),

@@ -34,7 +34,7 @@ pub fn read(entry: &Entry, inputs: &[String]) -> Result<Vec<Value>, String> {
         read_next(&mut slots, source)?;
         from_files = true;
     }
-    if !from_files && slots.iter().any(|s| s.value.is_none()) {
+    if !from_files && slots.iter().any(|s| s.value.is_none() && !s.ty.is_unit()) {
         let standard = Source { name: None, format: None, path: "-".into(), part: None };
         read_next(&mut slots, &standard)?;
     }
@@ -42,7 +42,10 @@ pub fn read(entry: &Entry, inputs: &[String]) -> Result<Vec<Value>, String> {
 }
 
 fn finish(slot: Slot) -> Result<Value, String> {
-    slot.value.ok_or_else(|| format!("the argument `{}` of type {} is missing", slot.name, slot.ty))
+    let unit = || slot.ty.is_unit().then(|| Value { ty: slot.ty.clone(), columns: Vec::new() });
+    slot.value
+        .or_else(unit)
+        .ok_or_else(|| format!("the argument `{}` of type {} is missing", slot.name, slot.ty))
 }
 
 /// With a name if what stands before the first `=` could be a parameter.

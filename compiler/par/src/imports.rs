@@ -61,7 +61,11 @@ impl Loader<'_> {
                 Ok(number) => file.imports.push((path, number)),
                 Err(why) => {
                     let message = format!("cannot import `{path}`: {why}");
-                    diagnostics.push(Diagnostic::error("E0204", message, span).here("imported here"));
+                    let diag = Diagnostic::error("E0204", message, span).here("imported here");
+                    diagnostics.push(match path.starts_with("lib/") {
+                        true => diag.note(of_library(&path)),
+                        false => diag,
+                    });
                 }
             }
         }
@@ -116,6 +120,15 @@ impl Loader<'_> {
             self.add(&name, text);
             self.sources.files.len() - 1
         }) as u32)
+    }
+}
+
+/// What can be imported of the library, for a path that is not there.
+fn of_library(path: &str) -> String {
+    let names: Vec<&str> = library::imported_files().map(|(name, _)| name.trim_end_matches(".par")).collect();
+    match par_syntax::nearest(path, names.iter().copied()) {
+        Some(meant) => format!("did you mean `{meant}`?"),
+        None => format!("the library has `{}`", names.join("`, `")),
     }
 }
 

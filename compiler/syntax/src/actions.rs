@@ -20,7 +20,7 @@ pub(crate) enum Parsed {
 pub(crate) enum Binding {
     Value(Vec<Ident>, Pat, Exp),
     Function(Def),
-    Update(Ident, Vec<IndexArg>, Exp),
+    Update(Ident, Vec<Step>, Exp),
 }
 
 /// Name, type parameters and parameters of a definition.
@@ -107,6 +107,18 @@ impl Context<'_> {
         Ident { name: self.source(start, end), span: self.span(start, end) }
     }
 
+    /// The same in `t with 0 = v`, or `t with 0.1 = v`, which looks like a number with a point.
+    pub fn numeric_fields(&self, start: usize, literal: Literal, end: usize) -> Vec<Step> {
+        let is_path =
+            |text: &str| text.bytes().all(|b| b.is_ascii_digit() || b == b'.') && !text.ends_with('.');
+        match &literal {
+            Literal::Float { text, suffix: None } if is_path(text) => {
+                self.field_path(start, &self.source(start, end))
+            }
+            _ => vec![Step::Field(self.numeric_field(start, literal, end))],
+        }
+    }
+
     /// The path of an `import`.
     pub fn import_path(&self, literal: Literal, span: Span) -> (String, Span) {
         match literal {
@@ -119,16 +131,20 @@ impl Context<'_> {
         }
     }
 
-    /// `r with a.b.0 = v`, whose beginning is one token.
-    pub fn field_path(&self, start: usize, first: &str, rest: Vec<Ident>) -> Vec<Ident> {
+    /// The parts of `a.b`, which is one token.
+    pub fn path(&self, start: usize, text: &str) -> Vec<Ident> {
         let mut at = start;
-        let mut fields: Vec<Ident> = Vec::new();
-        for part in first.split('.') {
-            fields.push(self.ident(at, part, at + part.len()));
+        let mut parts: Vec<Ident> = Vec::new();
+        for part in text.split('.') {
+            parts.push(self.ident(at, part, at + part.len()));
             at += part.len() + 1;
         }
-        fields.extend(rest);
-        fields
+        parts
+    }
+
+    /// The same as fields in `r with a.b = v`.
+    pub fn field_path(&self, start: usize, text: &str) -> Vec<Step> {
+        self.path(start, text).into_iter().map(Step::Field).collect()
     }
 
     /// A number or other literal in a pattern, negated if there is a `-` before it.
@@ -200,8 +216,8 @@ impl Context<'_> {
         let kind = match binding {
             Binding::Value(sizes, pat, value) => ExpKind::Let { sizes, pat, value: Box::new(value), body },
             Binding::Function(def) => ExpKind::LetFun { def: Box::new(def), body },
-            Binding::Update(name, index, value) => {
-                ExpKind::LetWith { name, index, value: Box::new(value), body }
+            Binding::Update(name, place, value) => {
+                ExpKind::LetWith { name, place, value: Box::new(value), body }
             }
         };
         Exp { kind, span }

@@ -280,7 +280,7 @@ pub enum ExpKind {
     /// `let a[i, j] = e in e`.
     LetWith {
         name: Ident,
-        index: Vec<IndexArg>,
+        place: Vec<Step>,
         value: Box<Exp>,
         body: Box<Exp>,
     },
@@ -304,16 +304,10 @@ pub enum ExpKind {
     },
     /// `a[i, j:k, …]`.
     Index(Box<Exp>, Vec<IndexArg>),
-    /// `a with [i] = v`.
+    /// `a with [i] = v`, `r with a.b[i].c = v`.
     With {
         value: Box<Exp>,
-        index: Vec<IndexArg>,
-        update: Box<Exp>,
-    },
-    /// `r with a.b = v`.
-    WithField {
-        value: Box<Exp>,
-        fields: Vec<Ident>,
+        place: Vec<Step>,
         update: Box<Exp>,
     },
     /// `e.field` or `e.0`.
@@ -360,6 +354,26 @@ pub enum RangeKind {
 pub enum IndexArg {
     Index(Exp),
     Slice { start: Option<Exp>, end: Option<Exp>, stride: Option<Exp>, span: Span },
+}
+
+/// A step of the way to what an update replaces.
+#[derive(Clone, Debug, PartialEq)]
+#[allow(missing_docs)]
+pub enum Step {
+    /// `[i, j:k]`.
+    Index(Vec<IndexArg>, Span),
+    /// `.field`.
+    Field(Ident),
+}
+
+impl Step {
+    /// Indices and slices of all steps.
+    pub fn indices(place: &[Step]) -> impl Iterator<Item = &IndexArg> {
+        place.iter().flat_map(|step| match step {
+            Step::Index(args, _) => args.as_slice(),
+            Step::Field(_) => &[],
+        })
+    }
 }
 
 /// How a loop repeats.

@@ -1,7 +1,7 @@
-//! Indexing, slices, fields, and updates of them.
+//! Indexing, slices, fields.
 
+use super::Cx;
 use super::types::{PrimSet, array};
-use super::{Cx, errors};
 use crate::thir::{Expr, ExprKind, IndexArg, Ty};
 use par_runtime::Span;
 use par_syntax::Diagnostic;
@@ -21,30 +21,10 @@ impl Cx<'_> {
         Expr { kind: ExprKind::Index(Box::new(value), index), ty, span }
     }
 
-    /// `a with [i] = v`.
-    pub(super) fn with(&mut self, value: Expr, index: &[ast::IndexArg], update: &Exp, span: Span) -> Expr {
-        let index = self.index_args(index);
-        let update = self.exp(update);
-        let place = self.indexed_type(&value, &index);
-        self.agree_update(&place, &value, &update);
-        let ty = value.ty.clone();
-        Expr { kind: ExprKind::With { value: Box::new(value), index, update: Box::new(update) }, ty, span }
-    }
-
-    fn agree_update(&mut self, place: &Ty, value: &Expr, update: &Expr) {
-        if self.types.unify(place, &update.ty).is_ok() {
-            return;
-        }
-        let whole = self.show(&value.ty);
-        self.agree(place, &update.ty, |clash, expected, found| {
-            let diag = Diagnostic::error("E0301", "the new value does not fit its place", update.span)
-                .here(format!("expected {expected}, found {found}"))
-                .label(value.span, format!("this is `{whole}`"));
-            errors::explain(diag, clash)
-        });
-    }
-
-    fn index_args(&mut self, index: &[ast::IndexArg]) -> Vec<IndexArg> {
+    pub(super) fn index_args<'e>(
+        &mut self,
+        index: impl IntoIterator<Item = &'e ast::IndexArg>,
+    ) -> Vec<IndexArg> {
         let mut out = Vec::new();
         for arg in index {
             out.push(match arg {
@@ -66,7 +46,7 @@ impl Cx<'_> {
     }
 
     /// The type of what indices select: an index takes a dimension away, a slice keeps it.
-    fn indexed_type(&mut self, value: &Expr, index: &[IndexArg]) -> Ty {
+    pub(super) fn indexed_type(&mut self, value: &Expr, index: &[IndexArg]) -> Ty {
         let mut ty = value.ty.clone();
         let mut kept = 0;
         let (parts, record) = match self.types.shallow(&ty) {
@@ -110,23 +90,5 @@ impl Cx<'_> {
     pub(super) fn field(&mut self, value: Expr, field: &Ident, span: Span) -> Expr {
         let ty = self.field_type(&value.ty, field);
         Expr { kind: ExprKind::Field(Box::new(value), field.name.clone()), ty, span }
-    }
-
-    /// `r with a.b = v`.
-    pub(super) fn with_field(&mut self, value: &Exp, fields: &[Ident], update: &Exp, span: Span) -> Expr {
-        let value = self.exp(value);
-        let update = self.exp(update);
-        let mut place = value.ty.clone();
-        for field in fields {
-            place = self.field_type(&place, field);
-        }
-        self.agree_update(&place, &value, &update);
-        let ty = value.ty.clone();
-        let fields = fields.iter().map(|f| f.name.clone()).collect();
-        Expr {
-            kind: ExprKind::WithField { value: Box::new(value), fields, update: Box::new(update) },
-            ty,
-            span,
-        }
     }
 }

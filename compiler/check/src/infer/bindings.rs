@@ -6,7 +6,7 @@ use super::{Binding, Cx, errors};
 use crate::thir::{Expr, ExprKind, Ty};
 use par_runtime::Span;
 use par_syntax::Diagnostic;
-use par_syntax::ast::{self, Exp, Ident, IndexArg};
+use par_syntax::ast::{self, Exp, Ident, Step};
 
 impl Cx<'_> {
     /// `let [n] pat = value in body`.
@@ -92,17 +92,17 @@ impl Cx<'_> {
         })
     }
 
-    /// `let a[i] = value in body`.
+    /// `let a[i].f = value in body`.
     pub(super) fn let_with(
         &mut self,
         name: &Ident,
-        index: &[IndexArg],
+        place: &[Step],
         value: &Exp,
         body: &Exp,
         span: Span,
     ) -> Expr {
         let old = self.name(&super::deps::field_name(name));
-        let updated = self.with(old, index, value, span);
+        let updated = self.with(old, place, value, span);
         self.scoped(|cx| {
             let pat = cx.name_pat(&name.name, Some(updated.ty.clone()), name.span);
             let body = cx.exp(body);

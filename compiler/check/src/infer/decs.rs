@@ -53,7 +53,7 @@ impl<'a> Cx<'a> {
         let mut signatures: Vec<Signature<'a>> =
             component.defs.iter().map(|id| self.signature(*id)).collect();
         let bodies: Vec<Expr> = signatures.iter_mut().map(|s| self.body(s)).collect();
-        self.settle();
+        self.settle(&signatures);
         let generalised = self.close(&signatures);
         let wrong: Vec<bool> = signatures.iter().map(|s| self.is_wrong(&s.ty)).collect();
         self.types.default_rest();
@@ -66,6 +66,7 @@ impl<'a> Cx<'a> {
             self.finish_def(signature, body, &generalised, number);
             if faultless {
                 self.check_entry(id);
+                self.warn_of_defaults(id, component.recursive);
             }
             if wrong {
                 self.schemes[id.0 as usize] = None;
@@ -173,8 +174,9 @@ impl<'a> Cx<'a> {
     }
 
     /// Solves everything that the bodies leave open except what can be generalised.
-    fn settle(&mut self) {
+    fn settle(&mut self, signatures: &[Signature<'a>]) {
         self.solve_pending();
+        signatures.iter().for_each(|s| self.note_defaults(s.id, &s.params));
         self.types.default_scalars();
         self.solve_pending();
         self.types.default_scalars();

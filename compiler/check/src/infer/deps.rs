@@ -9,7 +9,9 @@ use super::modules::{Demand, Target, View};
 use super::scope::{Found, Meaning, ModId, Scopes, TypeId};
 use crate::thir::DefId;
 use par_runtime::Prim;
-use par_syntax::ast::{self, Exp, ExpKind, IndexArg, LoopForm, Pat, PatKind, SizeExp, TypeExp, TypeKind};
+use par_syntax::ast::{
+    self, Exp, ExpKind, IndexArg, LoopForm, Pat, PatKind, SizeExp, Step, TypeExp, TypeKind,
+};
 use std::collections::{BTreeSet, HashSet};
 
 /// A strongly connected component of the references between definitions.
@@ -263,7 +265,7 @@ impl<'s, 'a> Walk<'s, 'a> {
         self.env.reset(mark);
     }
 
-    fn index(&mut self, args: &[IndexArg]) {
+    fn index<'e>(&mut self, args: impl IntoIterator<Item = &'e IndexArg>) {
         for arg in args {
             match arg {
                 IndexArg::Index(e) => self.exp(e),
@@ -313,13 +315,9 @@ impl<'s, 'a> Walk<'s, 'a> {
                 self.exp(e);
                 self.index(args);
             }
-            ExpKind::With { value, index, update } => {
+            ExpKind::With { value, place, update } => {
                 self.exp(value);
-                self.index(index);
-                self.exp(update);
-            }
-            ExpKind::WithField { value, update, .. } => {
-                self.exp(value);
+                self.index(Step::indices(place));
                 self.exp(update);
             }
             ExpKind::Ascribe(e, t) | ExpKind::Coerce(e, t) => {
@@ -354,9 +352,9 @@ impl<'s, 'a> Walk<'s, 'a> {
                 self.env.bind(&def.name.name, ());
                 self.exp(body);
             }
-            ExpKind::LetWith { name, index, value, body } => {
+            ExpKind::LetWith { name, place, value, body } => {
                 self.name(&field_name(name));
-                self.index(index);
+                self.index(Step::indices(place));
                 self.exp(value);
                 self.env.bind(&name.name, ());
                 self.exp(body);

@@ -56,7 +56,7 @@ impl Cx<'_> {
             ExpKind::Lambda { params, ret, body } => self.lambda(params, ret.as_ref(), body, span),
             ExpKind::Let { sizes, pat, value, body } => self.let_in(sizes, pat, value, body, span),
             ExpKind::LetFun { def, body } => self.let_fun(def, body, span),
-            ExpKind::LetWith { name, index, value, body } => self.let_with(name, index, value, body, span),
+            ExpKind::LetWith { name, place, value, body } => self.let_with(name, place, value, body, span),
             ExpKind::If { cond, then, other } => self.if_then_else(cond, then, other, span),
             ExpKind::Match { value, cases } => self.match_with(value, cases, span),
             ExpKind::Loop { sizes, pat, init, form, body } => {
@@ -66,11 +66,10 @@ impl Cx<'_> {
                 let value = self.exp(value);
                 self.index(value, index, span)
             }
-            ExpKind::With { value, index, update } => {
+            ExpKind::With { value, place, update } => {
                 let value = self.exp(value);
-                self.with(value, index, update, span)
+                self.with(value, place, update, span)
             }
-            ExpKind::WithField { value, fields, update } => self.with_field(value, fields, update, span),
             ExpKind::Field(value, field) => {
                 let value = self.exp(value);
                 self.field(value, field, span)
@@ -224,6 +223,9 @@ impl Cx<'_> {
             }
             _ if ["rec", "mut"].iter().any(|word| self.env.value(word).is_some()) => {
                 diag.note("the word after `let` was taken for the name of a function: there is no `let rec` and no `let mut`")
+            }
+            _ if self.scopes.value(self.module, name.span, "rec").is_some() => {
+                diag.note("`rec` was taken for the name of a function: every function defined with `def` may call itself")
             }
             _ if before.contains("//") => diag.note("a comment begins with `--`; `//` divides"),
             _ if before.trim_end().ends_with("(|") => diag.note("a function is written `\\x -> e`"),

@@ -4,7 +4,8 @@ use super::Cx;
 use super::types::Clash;
 use crate::thir::{Expr, ExprKind, Ty};
 use par_runtime::{Prim, Span};
-use par_syntax::Diagnostic;
+use par_syntax::ast::{Exp, ExpKind};
+use par_syntax::{Diagnostic, parse_expression};
 
 /// For a function of several arguments where the elements are tuples.
 const PAIRS: &str = "the function gets each element as one tuple: \\(x, y) -> …";
@@ -44,11 +45,17 @@ impl Cx<'_> {
                 };
                 let span = diag.labels[label].span;
                 let text = self.sources.text(span);
-                let literal = text.starts_with(|c: char| c.is_ascii_digit())
-                    && (to.is_float() || from.is_integer() || !text.contains('.'));
-                match literal {
-                    true => diag.note(format!("write the number with the suffix `{to}`, or without one")),
-                    false => {
+                let literal = is_number(text) && (to.is_float() || from.is_integer() || !text.contains('.'));
+                match quotient(text).filter(|_| to.is_float() && from.is_integer()) {
+                    _ if literal => diag.note(format!("write the number with the suffix `{to}`, or without one")),
+                    Some([a, b]) => {
+                        let [a, b] = [a, b].map(|e| match is_number(&e) {
+                            true => e,
+                            false => format!("{to}.{from} {}", argument(&e)),
+                        });
+                        diag.note(format!("`/` of integers is an integer; of floats: {a} / {b}"))
+                    }
+                    None => {
                         let text = self.as_argument(span);
                         diag.note(format!("`{to}.{from} {text}` makes {} {to} of it", article(*to)))
                     }
@@ -58,8 +65,24 @@ impl Cx<'_> {
                 let text = self.as_argument(diag.labels[0].span);
                 diag.note(format!("a number is no condition; compare it: {text} != 0"))
             }
+            (Ty::Prim(from), Ty::Meta(_)) | (Ty::Meta(_), Ty::Prim(from))
+                if from.is_integer() && diag.message.starts_with("the operands of") && self.one_is_float(&expected, &found) =>
+            {
+                let label = if matches!(expected, Ty::Prim(_)) { diag.labels.len() - 1 } else { 0 };
+                let text = self.as_argument(diag.labels[label].span);
+                diag.note(format!("a number with a point is a float; `f64.{from} {text}` makes one of this {from}"))
+            }
             (Ty::Prim(to), Ty::Meta(_)) if to.is_integer() && self.show(&found) == "float" => diag
                 .note(format!("a number with a point is a float; `f64.{to} x` makes a float of an integer")),
+            (Ty::Meta(_), Ty::Var(_)) | (Ty::Var(_), Ty::Meta(_)) if matches!(clash, Clash::Class(super::types::Class::Prims(_))) => {
+                diag.note("a type parameter stands for every type: take what compares or computes as a parameter, or write a type of numbers")
+            }
+            (Ty::Prim(Prim::U8), Ty::Array(_, element)) | (Ty::Array(_, element), Ty::Prim(Prim::U8))
+                if matches!(self.types.shallow(element), Ty::Prim(Prim::U8)) && self.character_as_text(&diag).is_some() =>
+            {
+                let text = self.character_as_text(&diag).unwrap_or_default();
+                diag.note(one_character(&text))
+            }
             (Ty::Array(..), Ty::Prim(_) | Ty::Meta(_)) if diag.message.contains(" of `++` ") && !self.is_character(&diag) => {
                 let text = self.sources.text(diag.labels[0].span);
                 diag.note(format!("one element is joined as an array of one: [{text}]"))
@@ -116,6 +139,15 @@ impl Cx<'_> {
         }
     }
 
+    fn one_is_float(&self, a: &Ty, b: &Ty) -> bool {
+        [a, b].iter().any(|ty| self.show(ty) == "float")
+    }
+
+    /// One of the places of a message, if it is a text of one character.
+    fn character_as_text(&self, diag: &Diagnostic) -> Option<String> {
+        diag.labels.iter().find_map(|label| text_of_one(self.sources.text(label.span)))
+    }
+
     fn is_character(&self, diag: &Diagnostic) -> bool {
         self.sources.text(diag.labels[0].span).starts_with('\'')
     }
@@ -163,14 +195,7 @@ impl Cx<'_> {
 
     /// The source of an operand, as an argument: in parentheses if it needs them, dots if it is long.
     fn as_argument(&self, span: Span) -> String {
-        let text = self.sources.text(span).trim();
-        let plain = |c: char| c.is_alphanumeric() || "_'.".contains(c);
-        let wrapped = text.starts_with('(') && text.ends_with(')') && text.matches('(').count() == 1;
-        match text {
-            _ if text.is_empty() || text.chars().count() > 24 || text.contains('\n') => "(…)".to_string(),
-            _ if text.chars().all(plain) || wrapped => text.to_string(),
-            _ => format!("({text})"),
-        }
+        argument(self.sources.text(span).trim())
     }
 
     /// Advice for an argument of a wrong type: `f (x, y)` instead of `f x y`.
@@ -183,6 +208,13 @@ impl Cx<'_> {
         at: usize,
     ) -> Diagnostic {
         let arg = &args[at];
+        if let Some(note) = self.default_of_parameter(f, arg, at) {
+            return diag.note(note);
+        }
+        let text = args[..at].iter().find_map(|a| text_of_one(self.sources.text(a.span)));
+        if let (Some(text), true) = (text, self.show(&arg.ty) == "[]u8") {
+            return diag.note(one_character(&text));
+        }
         let is_array = |ty: &Ty| matches!(self.types.shallow(ty), Ty::Array(..));
         if let (ExprKind::Def(id, _), Ty::Prim(prim)) = (&f.kind, self.types.shallow(&arg.ty)) {
             let name = self.defs[id.0 as usize].ident().name.as_str();
@@ -231,6 +263,7 @@ impl Cx<'_> {
         }
         let (takes, more) = (arity(&self.types.resolve(&arg.ty)), &args[at + 1..]);
         if takes > 0
+            && !self.sources.text(arg.span).starts_with(['(', '\\'])
             && !more.is_empty()
             && takes <= more.len()
             && !matches!(self.types.shallow(param), Ty::Fun(..))
@@ -349,6 +382,46 @@ fn advise_fields(diag: Diagnostic, wanted: &[(String, Ty)], given: &[(String, Ty
         1 => diag.note(format!("there is no field {} in the expected type", extra[0])),
         _ => diag.note(format!("there are no fields {} in the expected type", extra.join(", "))),
     }
+}
+
+/// An expression as an argument: in parentheses if it needs them, dots if it is long.
+fn argument(text: &str) -> String {
+    let plain = |c: char| c.is_alphanumeric() || "_'.".contains(c);
+    let wrapped = text.starts_with('(') && text.ends_with(')') && text.matches('(').count() == 1;
+    match text {
+        _ if text.is_empty() || text.chars().count() > 24 || text.contains('\n') => "(…)".to_string(),
+        _ if text.chars().all(plain) || wrapped => text.to_string(),
+        _ => format!("({text})"),
+    }
+}
+
+/// True for the text of a number.
+fn is_number(text: &str) -> bool {
+    let digits = text.strip_prefix('-').unwrap_or(text);
+    digits.starts_with(|c: char| c.is_ascii_digit())
+        && digits.chars().all(|c| c.is_ascii_alphanumeric() || c == '.' || c == '_')
+}
+
+/// The operands of a division.
+fn quotient(text: &str) -> Option<[String; 2]> {
+    let part = |e: &Exp| text.get(e.span.start as usize..e.span.end as usize).map(str::to_string);
+    match parse_expression(text, 0).0?.kind {
+        ExpKind::Binary { op, left, right } if op.base == "/" && op.path.is_empty() => {
+            Some([part(&left)?, part(&right)?])
+        }
+        _ => None,
+    }
+}
+
+/// The first text of one character in a piece of a program.
+fn text_of_one(source: &str) -> Option<String> {
+    let (_, rest) = source.split_once('"')?;
+    let (text, _) = rest.split_once('"')?;
+    (text.chars().count() == 1 || text.len() == 2 && text.starts_with('\\')).then(|| text.to_string())
+}
+
+fn one_character(text: &str) -> String {
+    format!("`\"{text}\"` is a text, an array of characters; the character alone is `'{text}'`")
 }
 
 /// True if the module of one type has a conversion from the other.

@@ -4,7 +4,7 @@
 //! `def zip a b = zip a b` of a module means the `zip` around it, and so does the `+` in `def (+) a b = a.x + b.x`.
 
 use super::scope::is_operator;
-use par_syntax::ast::{Def, Exp, ExpKind, IndexArg, LoopForm, Name};
+use par_syntax::ast::{Def, Exp, ExpKind, IndexArg, LoopForm, Name, Step};
 
 /// True if a definition cannot be recursive, so that its name means another one in its body, if there is one: it is a
 /// value, has the name of a built-in operator, or calls itself in every case.
@@ -36,8 +36,8 @@ fn calls(e: &Exp, own: &str) -> bool {
         ExpKind::Match { value, cases } => calls(value, own) || cases.iter().all(|(_, e)| calls(e, own)),
         ExpKind::Let { value, body, .. } => calls(value, own) || calls(body, own),
         ExpKind::LetFun { body, .. } => calls(body, own),
-        ExpKind::LetWith { index, value, body, .. } => {
-            calls(value, own) || calls(body, own) || indexing(index, own)
+        ExpKind::LetWith { place, value, body, .. } => {
+            calls(value, own) || calls(body, own) || indexing(Step::indices(place), own)
         }
         ExpKind::Loop { init, form, .. } => match form {
             LoopForm::For(_, e) | LoopForm::ForIn(_, e) | LoopForm::While(e) => {
@@ -50,10 +50,9 @@ fn calls(e: &Exp, own: &str) -> bool {
             calls(start, own) || calls(end, own) || second.iter().any(|e| calls(e, own))
         }
         ExpKind::Index(e, index) => calls(e, own) || indexing(index, own),
-        ExpKind::With { value, index, update } => {
-            calls(value, own) || calls(update, own) || indexing(index, own)
+        ExpKind::With { value, place, update } => {
+            calls(value, own) || calls(update, own) || indexing(Step::indices(place), own)
         }
-        ExpKind::WithField { value, update, .. } => calls(value, own) || calls(update, own),
         ExpKind::Assert(a, b) => calls(a, own) || calls(b, own),
         ExpKind::Negate(e)
         | ExpKind::Not(e)
@@ -74,8 +73,8 @@ fn calls(e: &Exp, own: &str) -> bool {
     })
 }
 
-fn indexing(args: &[IndexArg], own: &str) -> bool {
-    args.iter().any(|arg| match arg {
+fn indexing<'e>(args: impl IntoIterator<Item = &'e IndexArg>, own: &str) -> bool {
+    args.into_iter().any(|arg| match arg {
         IndexArg::Index(e) => calls(e, own),
         IndexArg::Slice { start, end, stride, .. } => {
             [start, end, stride].into_iter().flatten().any(|e| calls(e, own))

@@ -18,6 +18,7 @@ mod collect;
 mod control;
 mod cover;
 mod decs;
+mod defaults;
 mod deps;
 mod entries;
 mod env;
@@ -40,19 +41,20 @@ mod scope;
 mod show;
 mod typeexps;
 mod types;
+mod updates;
 
 pub use entries::has_function;
 
 pub use show::show_type;
 
-use crate::thir::{Def, Expr, ExprKind, Hidden, LocalId, Program, Ty, TyVar};
+use crate::thir::{Def, DefId, Expr, ExprKind, Hidden, LocalId, Program, Ty, TyVar};
 use env::Env;
 use modules::TypeMatch;
 use par_runtime::Span;
 use par_syntax::{Diagnostic, Severity, Sources, ast};
 use scope::{ModId, Scopes, TypeId};
 use std::borrow::Borrow;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use types::{Clash, Class, Scheme, Types};
 
 /// As many errors as one run reports.
@@ -83,6 +85,7 @@ pub fn infer<F: Borrow<ast::File>>(files: &[F], sources: &Sources) -> (Option<Pr
         expanded_parts: 0,
         recursive_types: Vec::new(),
         local_functions: Vec::new(),
+        defaulted: HashSet::new(),
         anonymous_size: false,
         arrays: 0,
         type_matches: collected.type_matches,
@@ -139,6 +142,8 @@ struct Cx<'a> {
     recursive_types: Vec<TypeId>,
     /// Local functions whose bodies are being checked.
     local_functions: Vec<String>,
+    /// Parameters, by their numbers, of whose types nothing is said.
+    defaulted: HashSet<(DefId, usize)>,
     /// A size without a name was mentioned since this was last cleared.
     anonymous_size: bool,
     /// How many arrays are around the type being looked at.

@@ -302,7 +302,13 @@ impl<'p> Lower<'p> {
         if matches!(kind, CheckKind::Other(_)) || self.is_library(at) || self.diagnostics.iter().any(seen) {
             return;
         }
-        let what = known.map_or_else(|| "a check that never holds".to_string(), |args| kind.message(&args));
+        let negative = args.iter().find(|a| a.as_i64().is_some_and(|n| n < 0));
+        let what = match (known, kind, negative.and_then(|a| a.as_i64())) {
+            (Some(args), ..) => kind.message(&args),
+            (None, CheckKind::Bounds, Some(n)) => format!("the index {n} is negative"),
+            (None, CheckKind::Slice, Some(n)) => format!("the end {n} of the slice is negative"),
+            _ => "a check that never holds".to_string(),
+        };
         let diag = Diagnostic::new(Severity::Warning, "W0302", format!("this always fails: {what}"), at);
         let diag = diag.here("the program ends if it comes to this");
         self.diagnostics.push(match (kind, args.last().and_then(|step| step.as_i64())) {
@@ -311,6 +317,12 @@ impl<'p> Lower<'p> {
                 diag.note("to go down write `a..>b`, or give the second element: `5..4...2`")
             }
             (CheckKind::Range, _) => diag.note("the second element must lie towards the end"),
+            (CheckKind::Bounds, _) if negative.is_some() => diag.note(
+                "indices do not count from the end: the last element is `last a`, the one before it `a[length a - 2]`",
+            ),
+            (CheckKind::Slice, _) if negative.is_some() => diag.note(
+                "ends of slices do not count from the end: `init a` is all but the last element, `a[length a - 2:]` the last two",
+            ),
             _ => diag,
         });
     }

@@ -71,29 +71,12 @@ impl<'p> Lower<'p> {
         if new.dims() == row.dims() {
             return self.replace(arr, &indices, &new);
         }
-        self.must_fit(&row, &new)?;
         if indices.len() > 1 {
             let outer = self.index(arr, &at[..1])?;
             let outer = self.update(&outer, &at[1..indices.len()], new)?;
             return self.update(arr, &at[..1], outer);
         }
         self.replace_row(arr, indices[0], &row, &new)
-    }
-
-    /// E0401 for a new row whose sizes are known to be others than those of the old one. Rows without elements say
-    /// nothing about the others; and in loops and recursive functions rows may grow from iteration to iteration, so that they become
-    /// irregular.
-    fn must_fit(&mut self, row: &Val<'p>, new: &Val<'p>) -> R<()> {
-        if self.looping > 0 || self.inside > 0 {
-            return Ok(());
-        }
-        for (old, new) in row.dims().into_iter().zip(new.dims()) {
-            let (Dim::Size(old), Dim::Size(new)) = (old, new) else { continue };
-            if old.as_i64() != Some(0) {
-                self.never_equal(old, new, "the rows of the array and the new row", None)?;
-            }
-        }
-        Ok(())
     }
 
     /// The array with a new element or row of the same shape, in place if it can be.
@@ -149,11 +132,15 @@ impl<'p> Lower<'p> {
                 lo.update(&rows[0], rest, rows[1].clone())
             })?
         };
-        let new = self.same_shape(new, &part, "the slice and the new values")?;
+        let same = new.dims() == part.dims();
+        let new = self.same_sizes(new, &part, "the slice and the new values")?;
         if self.elem_of(arr)?.dims().is_empty() {
             return self.scatter_slice(arr, cut, &new);
         }
-        self.select_rows(arr, cut, &new)
+        let rows = self.select_rows(arr, cut, &new)?;
+        let target = |d| if same || matches!(d, Dim::Size(_)) { Target::To(d) } else { Target::Keep };
+        let targets: Vec<Target> = arr.dims().into_iter().map(target).collect();
+        self.retype(&rows, &targets)
     }
 
     /// Arrays of scalars: the slice's elements are written in place.
@@ -193,13 +180,11 @@ impl<'p> Lower<'p> {
     fn select_rows(&mut self, arr: &Val<'p>, cut: Cut, new: &Val<'p>) -> R<Val<'p>> {
         let size = self.size_of(arr)?;
         let is = Val::vector(size, self.iota(size), Prim::I64);
-        let result = self.map_over(size, &[is], &mut |lo, rows| {
+        self.map_over(size, &[is], &mut |lo, rows| {
             let Val::Scalar(i, _) = rows[0] else { return Err(lo.internal("an index is a scalar")) };
             let (q, inside) = lo.position_in(cut, i);
             lo.if_val(inside, &mut |lo| lo.row(new, q), &mut |lo| lo.row(arr, i))
-        })?;
-        let targets: Vec<Target> = arr.dims().into_iter().map(Target::To).collect();
-        self.retype(&result, &targets)
+        })
     }
 
     /// Index of element `q` of a slice.
@@ -220,32 +205,21 @@ impl<'p> Lower<'p> {
         (q, self.and(exact, inside))
     }
 
-    /// The value with the shape of `model`, checked.
-    fn same_shape(&mut self, val: Val<'p>, model: &Val<'p>, what: &str) -> R<Val<'p>> {
-        let wanted = model.dims();
+    /// The value with the sizes of `model`, checked. Where the model's rows have lengths of their own, so have the value's.
+    fn same_sizes(&mut self, val: Val<'p>, model: &Val<'p>, what: &str) -> R<Val<'p>> {
         let mut val = val;
         // From the outside in, because retyping an outer dimension renames the descriptors below it.
-        for (i, want) in wanted.iter().enumerate() {
+        for (i, want) in model.dims().into_iter().enumerate() {
             let Some(&have) = val.dims().get(i) else {
                 return Err(self.internal("values of different structure"));
             };
-            match (have, *want) {
-                (a, b) if a == b => continue,
+            match (have, want) {
+                (_, Dim::Seg(_)) => continue,
                 (Dim::Size(a), Dim::Size(b)) => self.equate(b, a, what, None)?,
-                (Dim::Seg(s), Dim::Size(a)) => {
-                    self.uniform(s, Some(a))?;
-                }
-                (Dim::Size(_), Dim::Seg(t)) => {
-                    let flags: Vec<bool> = (0..wanted.len()).map(|j| j == i).collect();
-                    val = self.ragged(&val, &flags)?;
-                    if let Some(Dim::Seg(s)) = val.dims().get(i) {
-                        self.equate_descs(*s, t)?;
-                    }
-                }
-                (Dim::Seg(s), Dim::Seg(t)) => self.equate_descs(s, t)?,
+                (Dim::Seg(s), Dim::Size(a)) => _ = self.uniform(s, Some(a))?,
             }
-            let targets: Vec<Target> =
-                (0..wanted.len()).map(|j| if j == i { Target::To(*want) } else { Target::Keep }).collect();
+            let mut targets = vec![Target::Keep; i];
+            targets.push(Target::To(want));
             val = self.retype(&val, &targets)?;
         }
         Ok(val)

@@ -66,13 +66,15 @@ impl Check<'_> {
         (!silent).then_some(Site { at, ..*site })
     }
 
-    /// Two sizes of which all is known that will be: the value's, and the one that is asked for.
+    /// Two sizes of which all is known that will be: the value's, and the one that is asked for. Rows without elements say nothing about
+    /// what replaces them, and a row of unknown size may become longer or shorter.
     pub(super) fn decide(&mut self, has: Term, asked: Term, difference: &Term, site: &Site) {
         let Some(site) = &self.reported(site) else { return };
+        let replaces_empty = site.what == What::Row && asked.as_constant() == Some(0);
         match self.never_zero(difference) {
-            _ if site.what == What::Row => self.unknown_sizes(&has, &asked, site),
+            true if replaces_empty => {}
             true => self.differ(&has, &asked, site),
-            false if [&has, &asked].into_iter().any(|t| self.is_unknown(t)) => {
+            false if site.what == What::Row || [&has, &asked].into_iter().any(|t| self.is_unknown(t)) => {
                 self.unknown_sizes(&has, &asked, site)
             }
             false => self.must_be_equal(&has, &asked, site),

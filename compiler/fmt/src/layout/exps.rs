@@ -4,7 +4,7 @@ use super::lists::index_parts;
 use super::run::Mode;
 use super::{Layout, STEP, align, fill};
 use crate::doc::{Break, BreakKind, Doc};
-use par_syntax::ast::{Exp, ExpKind, LoopForm, Pat};
+use par_syntax::ast::{Exp, ExpKind, LoopForm, Pat, Step};
 
 impl Layout<'_> {
     /// An expression.
@@ -62,8 +62,7 @@ impl Layout<'_> {
             ExpKind::If { .. } => self.branches(e),
             ExpKind::Match { value, cases } => self.match_exp(value, cases),
             ExpKind::Loop { pat, init, form, body, .. } => self.loop_exp(pat, init, form, body),
-            ExpKind::With { value, index, update } => self.with(value, &index_parts(index), update),
-            ExpKind::WithField { value, update, .. } => self.with(value, &[], update),
+            ExpKind::With { value, place, update } => self.with(value, place, update),
             ExpKind::Ascribe(value, _) | ExpKind::Coerce(value, _) => {
                 let value = self.exp(value);
                 let place = self.place(BreakKind::Soft);
@@ -352,12 +351,16 @@ impl Layout<'_> {
     }
 
     /// `value with [i, j] = update`, `value with a.b = update`.
-    fn with(&mut self, value: &Exp, index: &[&Exp], update: &Exp) -> Doc {
+    fn with(&mut self, value: &Exp, to: &[Step], update: &Exp) -> Doc {
         let value = self.exp(value);
         let place = self.place(BreakKind::Soft);
         let mut docs = vec![self.token(), Doc::Space];
         let equals = self.token_at(update.span.start).saturating_sub(1);
-        docs.push(if index.is_empty() { self.run(equals, Mode::Plain) } else { self.list(equals, index) });
+        let parts = index_parts(Step::indices(to));
+        docs.push(match to {
+            [Step::Index(..)] => self.list(equals, &parts),
+            _ => self.sequence(equals, &parts),
+        });
         docs.extend([Doc::Space, self.token(), Doc::Space, self.exp(update)]);
         align(Doc::Nest(STEP, Box::new(fill(value, vec![(place, Doc::Cat(docs))]))))
     }

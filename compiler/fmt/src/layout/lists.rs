@@ -67,7 +67,7 @@ impl Layout<'_> {
 }
 
 /// The expressions in an index.
-pub fn index_parts(args: &[IndexArg]) -> Vec<&Exp> {
+pub fn index_parts<'e>(args: impl IntoIterator<Item = &'e IndexArg>) -> Vec<&'e Exp> {
     let mut parts = Vec::new();
     for arg in args {
         match arg {

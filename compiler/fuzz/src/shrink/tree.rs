@@ -1,6 +1,6 @@
 //! The expressions of a syntax tree by number, and edits of one of them.
 
-use par_syntax::ast::{Dec, DecKind, Exp, ExpKind, File, IndexArg, LoopForm};
+use par_syntax::ast::{Dec, DecKind, Exp, ExpKind, File, IndexArg, LoopForm, Step};
 
 /// The expressions directly inside another, in the order of the text.
 pub fn children(e: &mut Exp) -> Vec<&mut Exp> {
@@ -34,8 +34,8 @@ pub fn children(e: &mut Exp) -> Vec<&mut Exp> {
         ExpKind::SectionIndex(index) => indices(index),
         ExpKind::Let { value, body, .. } => vec![value, body],
         ExpKind::LetFun { def, body } => vec![&mut def.body, body],
-        ExpKind::LetWith { index, value, body, .. } => {
-            let mut out = indices(index);
+        ExpKind::LetWith { place, value, body, .. } => {
+            let mut out = steps(place);
             out.extend([value.as_mut(), body.as_mut()]);
             out
         }
@@ -50,15 +50,22 @@ pub fn children(e: &mut Exp) -> Vec<&mut Exp> {
             vec![init, bound, body]
         }
         ExpKind::Index(e, index) => std::iter::once(e.as_mut()).chain(indices(index)).collect(),
-        ExpKind::With { value, index, update } => {
+        ExpKind::With { value, place, update } => {
             let mut out = vec![value.as_mut()];
-            out.extend(indices(index));
+            out.extend(steps(place));
             out.push(update);
             out
         }
-        ExpKind::WithField { value, update, .. } => vec![value, update],
         ExpKind::Assert(a, b) => vec![a, b],
     }
+}
+
+fn steps(place: &mut [Step]) -> Vec<&mut Exp> {
+    let indices = place.iter_mut().map(|step| match step {
+        Step::Index(args, _) => indices(args),
+        Step::Field(_) => Vec::new(),
+    });
+    indices.flatten().collect()
 }
 
 fn indices(index: &mut [IndexArg]) -> Vec<&mut Exp> {

@@ -22,6 +22,7 @@ pub(super) const SLIPS: &[Slip] = &[
     condition_after_value,
     colon_after_condition,
     do_block,
+    braces_around_body,
 ];
 
 /// `case p => e`, `case p = e`, `case p: e`.
@@ -188,9 +189,27 @@ fn do_block(f: &Failure<'_, '_>) -> Option<Diagnostic> {
     Some(error.note("values are named one after the other by `let`: let y = f x let z = g y in y + z"))
 }
 
+/// `def f (x: t) : t { e }`, `loop x = v for i < n { e }`, whose braces look like those of a record.
+fn braces_around_body(f: &Failure<'_, '_>) -> Option<Diagnostic> {
+    let brace = f.bracket().filter(|i| f.before[*i].1 == Tok::LBrace)?;
+    let before = |is_it: fn(&Tok<'_>) -> bool| f.before[..brace].iter().rposition(|(_, t, _)| is_it(t));
+    let since = |from: usize, end: &Tok<'_>| f.before[from..brace].iter().any(|(_, t, _)| t == end);
+    let of_loop = before(|t| matches!(t, Tok::For | Tok::While)).filter(|at| !since(*at, &Tok::Do));
+    let of_definition = before(|t| matches!(t, Tok::Def | Tok::Entry)).filter(|at| !since(*at, &Tok::Equals));
+    let (message, here) = match () {
+        () if of_loop.is_some() => ("the body of a loop follows `do`", "write `do`, without braces"),
+        () if of_definition.is_some() => {
+            ("the body of a definition follows `=`", "write `=`, without braces")
+        }
+        () => return None,
+    };
+    Some(f.foreign(f.place(brace), message, here))
+}
+
 /// `for …` or `while …` without `loop`.
 fn loop_statement(f: &Failure<'_, '_>) -> Option<Diagnostic> {
-    if !f.found_is(|t| matches!(t, Tok::For | Tok::While)) || !f.can_follow("if") {
+    let possible = f.can_follow("if") || f.can_follow("in") && f.bracket().is_none();
+    if !f.found_is(|t| matches!(t, Tok::For | Tok::While)) || !possible {
         return None;
     }
     let error =

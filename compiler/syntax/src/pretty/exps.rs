@@ -45,7 +45,7 @@ fn level_of(kind: &ExpKind) -> u8 {
     match kind {
         ExpKind::Ascribe(..) | ExpKind::Coerce(..) => ANY,
         ExpKind::Range { .. } => RANGE,
-        ExpKind::With { .. } | ExpKind::WithField { .. } => UPDATE,
+        ExpKind::With { .. } => UPDATE,
         ExpKind::Binary { op, .. } => INFIX + precedence(&op.base).0,
         ExpKind::Negate(_) | ExpKind::Not(_) => INFIX + PREFIX,
         ExpKind::Apply(..) | ExpKind::Assert(..) => INFIX + APPLICATION,
@@ -83,7 +83,6 @@ fn ends(kind: &ExpKind, property: fn(&ExpKind) -> bool) -> bool {
             ExpKind::Range { end: last, .. }
             | ExpKind::Binary { right: last, .. }
             | ExpKind::With { update: last, .. }
-            | ExpKind::WithField { update: last, .. }
             | ExpKind::Lambda { body: last, .. }
             | ExpKind::Let { body: last, .. }
             | ExpKind::LetFun { body: last, .. }
@@ -148,17 +147,12 @@ fn kind(e: &Exp, place: Place, indent: usize) -> String {
             loop_exp(sizes, pat, init, form, body, place, indent)
         }
         ExpKind::Index(a, args) => format!("{}[{}]", indexed(a, indent), comma(args, |a| index(a, indent))),
-        ExpKind::With { value, index: args, update } => format!(
-            "{} with [{}] = {}",
+        ExpKind::With { value, place: to, update } => format!(
+            "{} with {} = {}",
             inner(value, UPDATE, indent),
-            comma(args, |a| index(a, indent)),
+            steps(to, indent).trim_start_matches('.'),
             exp(update, INFIX, place, indent)
         ),
-        ExpKind::WithField { value, fields, update } => {
-            let fields: Vec<&str> = fields.iter().map(|f| f.name.as_str()).collect();
-            let update = exp(update, INFIX, place, indent);
-            format!("{} with {} = {update}", inner(value, UPDATE, indent), fields.join("."))
-        }
         ExpKind::Field(e, f) => projection(e, f, indent),
         ExpKind::Ascribe(e, t) => format!("{} : {}", inner(e, ANY, indent), type_exp(t)),
         ExpKind::Coerce(e, t) => format!("{} :> {}", inner(e, ANY, indent), type_exp(t)),
@@ -253,6 +247,15 @@ fn index(arg: &IndexArg, indent: usize) -> String {
     }
 }
 
+/// The way to what an update replaces.
+fn steps(place: &[Step], indent: usize) -> String {
+    let step = |step: &Step| match step {
+        Step::Index(args, _) => format!("[{}]", comma(args, |a| index(a, indent))),
+        Step::Field(name) => format!(".{}", name.name),
+    };
+    place.iter().map(step).collect()
+}
+
 /// `let … let … in body`, each on a line.
 fn let_chain(e: &Exp, place: Place, indent: usize) -> String {
     let mut text = String::new();
@@ -261,9 +264,9 @@ fn let_chain(e: &Exp, place: Place, indent: usize) -> String {
         let (binding, body) = match &e.kind {
             ExpKind::Let { sizes, pat: p, value, body } => (let_value(sizes, p, value, indent), body),
             ExpKind::LetFun { def, body } => (format!("let {}", definition(def, indent)), body),
-            ExpKind::LetWith { name, index: args, value, body } => {
-                let args = comma(args, |a| index(a, indent));
-                (format!("let {}[{args}] = {}", name.name, whole(value, indent + STEP)), body)
+            ExpKind::LetWith { name, place, value, body } => {
+                let place = steps(place, indent);
+                (format!("let {}{place} = {}", name.name, whole(value, indent + STEP)), body)
             }
             _ => return text + "in " + &exp(e, ANY, place, indent + STEP),
         };

@@ -1,7 +1,7 @@
 //! The language's notation for values.
 //!
 //! ```text
-//! 3   -3i8   0xff   1_000   1.5   1e3f32   f32.nan   -f64.inf   true      scalars
+//! 3   -3i8   0xff   1_000   1.5   1e3f32   f32.nan   -inf   true          scalars
 //! [1, 2, 3]   [[1, 2], [], [3]]   "bytes"                               arrays
 //! empty([0][3]i32)   [[], []] : [][]i32                                 arrays without a scalar carry their type
 //! (1, [2])   {a = 1, b = true}                                          tuples and records

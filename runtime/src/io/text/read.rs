@@ -21,15 +21,19 @@ pub fn read_values(text: &str, types: &[ValueType]) -> Result<Vec<Value>> {
     }
 }
 
-/// Reads values of the first types until the text ends; more values than types are an error.
+/// Reads values of the first types until the text ends, which needs not contain `()`; more values than types are an error.
 pub fn read_some(text: &str, types: &[ValueType]) -> Result<Vec<Value>> {
     let mut scanner = Scanner::new(text);
     let mut nodes = Vec::new();
     for (index, ty) in types.iter().enumerate() {
-        if scanner.peek().is_none() {
-            break;
-        }
         let mut node = Node::new(ty);
+        if scanner.peek().is_none() {
+            match ty.is_unit() {
+                true => nodes.push(node),
+                false => break,
+            }
+            continue;
+        }
         scanner.ascribed(&mut node, None).map_err(|e| InputError { index, ..e })?;
         nodes.push(node);
     }

@@ -243,13 +243,13 @@ impl Literal {
     pub(super) fn parse(word: &str) -> Message<Literal> {
         let negative = word.starts_with('-');
         let body = if negative { &word[1..] } else { word };
-        let special = |kind, suffix| Ok(Literal { negative, kind, suffix: Some(suffix) });
+        let special = |kind, suffix| Ok(Literal { negative, kind, suffix });
         match body {
-            "true" | "false" if !negative => return special(Kind::Bool(body == "true"), Prim::Bool),
+            "true" | "false" if !negative => return special(Kind::Bool(body == "true"), Some(Prim::Bool)),
             _ => {}
         }
-        if let Some((prim, kind)) = named(body) {
-            return special(kind, prim);
+        if let Some((kind, suffix)) = named(body) {
+            return special(kind, suffix);
         }
         if !body.starts_with(|c: char| c.is_ascii_digit()) {
             return Err(format!("`{word}` is not a value"));
@@ -338,13 +338,16 @@ impl Literal {
     }
 }
 
-/// `f32.nan`, `f64.inf` and the like.
-fn named(body: &str) -> Option<(Prim, Kind)> {
-    let (name, which) = body.split_once('.')?;
-    let prim = Prim::from_name(name).filter(|p| p.is_float())?;
-    match which {
-        "nan" => Some((prim, Kind::NotANumber)),
-        "inf" => Some((prim, Kind::Infinity)),
+/// `f32.nan`, `f64.inf` and the like; without a type, and as other programs write them, `nan`, `NaN`, `inf`, `Infinity`.
+fn named(body: &str) -> Option<(Kind, Option<Prim>)> {
+    let (name, which) = body.split_once('.').map_or((None, body), |(name, which)| (Some(name), which));
+    let prim = match name {
+        Some(name) => Some(Prim::from_name(name).filter(|p| p.is_float())?),
+        None => None,
+    };
+    match which.to_ascii_lowercase().as_str() {
+        "nan" => Some((Kind::NotANumber, prim)),
+        "inf" | "infinity" => Some((Kind::Infinity, prim)),
         _ => None,
     }
 }
