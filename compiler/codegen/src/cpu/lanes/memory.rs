@@ -18,7 +18,7 @@ impl Group<'_, '_> {
     /// The elements at an index that differs between lanes.
     pub fn gather(&mut self, arr: Var, index: &Atom, apart: bool) -> Result<Lanes, Unsupported> {
         let base = *self.e.arrays.get(&arr).ok_or_else(|| format!("array v_{} is not bound", arr.0))?;
-        match (self.atom(index)?, self.active.clone()) {
+        match (self.index(index)?, self.active.clone()) {
             (Lanes::Same(i), _) => Ok(Lanes::Same(self.e.load(base, i, base.flags()))),
             (index @ Lanes::Steps(_, 1 | -1), Some(active)) if !apart && self.is_row(&index, base.prim) => {
                 Ok(self.load_active_row(base, &index, &active))
@@ -38,9 +38,29 @@ impl Group<'_, '_> {
         }
     }
 
+    /// An index; those of 32 bits stay so in registers only.
+    fn index(&mut self, index: &Atom) -> Result<Lanes, Unsupported> {
+        let index = self.atom(index)?;
+        let is_short = |s: &Self, x: &Value| s.e.b.func.dfg.value_type(*x) == types::I32;
+        Ok(match index {
+            Lanes::Same(i) if is_short(self, &i) => Lanes::Same(self.e.b.ins().sextend(types::I64, i)),
+            Lanes::Apart(all) if is_short(self, &all[0]) => {
+                Lanes::Apart(all.into_iter().map(|i| self.e.b.ins().sextend(types::I64, i)).collect())
+            }
+            index => index,
+        })
+    }
+
     /// The elements at indices in registers, by the processor's own gathers. Lanes that are not active read nothing.
     fn gather_registers(&mut self, base: Base, indices: &[Value], active: Option<&Lanes>) -> Lanes {
         let ty = vector_of(clif_type(base.prim));
+        if self.lane_bytes(indices[0]) == 4 {
+            if base.prim.size() == 4 {
+                return self.gather_short(base, indices, active);
+            }
+            let wide = self.widen(indices, true);
+            return self.gather_registers(base, &wide, active);
+        }
         let used = self.used_longs();
         let masks = match active {
             None => vec![used; indices.len()],
@@ -60,6 +80,17 @@ impl Group<'_, '_> {
         }
         let halves = parts.chunks(2).map(|c| if let [a, b] = c { self.concat(*a, *b, 8, ty) } else { c[0] });
         Lanes::Vector(halves.collect())
+    }
+
+    /// Elements of 32 bits at indices of 32 bits.
+    fn gather_short(&mut self, base: Base, indices: &[Value], active: Option<&Lanes>) -> Lanes {
+        let ty = vector_of(clif_type(base.prim));
+        let masks = match active {
+            Some(active) => self.used_masks(active, base.prim),
+            None => vec![self.constant_mask(self.lanes * 4, 4); indices.len()],
+        };
+        let gather = |(index, mask): (&Value, Value)| self.e.gather(base.address, *index, mask, ty);
+        Lanes::Vector(indices.iter().zip(masks).map(gather).collect())
     }
 
     /// The lanes of 64 bits that belong to positions, as a mask.

@@ -31,6 +31,7 @@ mod cost;
 mod edges;
 mod iterations;
 mod memory;
+mod narrow;
 mod operator;
 mod pack;
 mod prim;
@@ -45,14 +46,14 @@ use super::emit::{Base, Emitter, Unsupported, args};
 use super::kernel::KernelInfo;
 use crate::free::{calls, for_each_use};
 use body::Row;
-use class::Classes;
+use class::{Classes, Indices};
 pub use cost::{BYTES, WIDEST};
 use cost::{Setting, Size};
 use cranelift::prelude::*;
 pub use iterations::iterations;
 use operator::Reduction;
 pub use pack::packs;
-use par_ir::core::{Body, Exp};
+use par_ir::core::{Body, Exp, Lambda};
 use par_ir::flat::{Kernel, KernelKind, Out};
 use par_ir::tuning;
 use par_ir::ty::Atom;
@@ -150,39 +151,35 @@ pub fn plan(info: &KernelInfo, width: usize) -> Option<Plan> {
     if !is_pure(&body) {
         return None;
     }
-    let op = match &kernel.kind {
-        KernelKind::Filter if !info.stores_under_masks(width) => return None,
-        KernelKind::Map(_) | KernelKind::Filter => None,
-        KernelKind::Reduce { op, .. } | KernelKind::Scan { op, .. } => Some(op),
-        _ => return None,
+    match &kernel.kind {
+        KernelKind::Filter if !info.stores_under_masks(width) => None,
+        KernelKind::Map(_) | KernelKind::Filter => by_element(info, body, width),
+        KernelKind::Reduce { op, .. } | KernelKind::Scan { op, .. } => fold(kernel, op, body, width),
+        _ => None,
+    }
+}
+
+/// The plan of a map or a filter.
+fn by_element(info: &KernelInfo, body: Body, width: usize) -> Option<Plan> {
+    let pos = info.kernel.pos;
+    let has_rest = may_have_rest(info.kernel, &body) && info.stores_under_masks(width);
+    let choose = |body: &Body| {
+        let classes = |indices| Classes::new((pos, 1), body, indices);
+        cost::choose(classes, &[body], Setting::of_map(width))
     };
-    // What scalars of lanes are for is done one by one just as well.
-    let has_rest = !Classes::new((kernel.pos, 1), &body, class::Indices::Apart).has_apart()
-        && kernel.space.as_flat().is_none();
-    let Some(op) = op else {
-        let classes = |indices| Classes::new((kernel.pos, 1), &body, indices);
-        let (classes, size) = cost::choose(classes, &[&body], Setting::of_map(width))?;
-        let has_rest = has_rest && info.stores_under_masks(width);
-        return Some(Plan {
-            used: used(&[&body]),
-            classes,
-            size,
-            body,
-            private: vec![],
-            reduction: None,
-            has_rest,
-        });
-    };
+    let (classes, size, body) = with_short_indices(body, width, choose)?;
+    let used = used(&[&body]);
+    Some(Plan { used, classes, size, body, private: vec![], reduction: None, has_rest })
+}
+
+/// The plan of a reduction.
+fn fold(kernel: &Kernel, op: &Lambda, body: Body, width: usize) -> Option<Plan> {
     let reduction = Reduction::new(op)?;
     if reduction.in_order && body.results.len() > op.ret.len() {
         return None;
     }
     let step = if reduction.in_order { tuning::LANES_RUN } else { 1 };
     let combined = reduction.body(op);
-    let classes = |indices| {
-        let classes = Classes::new((kernel.pos, step), &body, indices);
-        classes.with_operator(op, &reduction.kept(), &combined, &body)
-    };
     let setting = Setting {
         waits: if reduction.is_own() { 1 } else { tuning::LANES_CHAIN },
         is_ragged: kernel.space.is_ragged(),
@@ -190,19 +187,44 @@ pub fn plan(info: &KernelInfo, width: usize) -> Option<Plan> {
         width,
         moved: 0,
     };
-    let has_rest =
-        has_rest && !reduction.in_order && !reduction.keeps() && body.results.len() == op.ret.len();
-    let bodies = [&body, &combined];
-    let (classes, size) = cost::choose(classes, &bodies, setting)?;
-    Some(Plan {
-        used: used(&bodies),
-        classes,
-        size,
-        body,
-        private: vec![],
-        has_rest,
-        reduction: Some(Rc::new(reduction)),
-    })
+    let has_rest = may_have_rest(kernel, &body)
+        && !reduction.in_order
+        && !reduction.keeps()
+        && body.results.len() == op.ret.len();
+    let choose = |body: &Body| {
+        let classes = |indices| {
+            let classes = Classes::new((kernel.pos, step), body, indices);
+            classes.with_operator(op, &reduction.kept(), &combined, body)
+        };
+        cost::choose(classes, &[body, &combined], setting)
+    };
+    let (classes, size, body) = match setting.is_exact {
+        true => with_short_indices(body, width, choose)?,
+        // Groups that are left change sums of floats, and there are short indices on some processors only.
+        false => choose(&body).map(|(classes, size)| (classes, size, body))?,
+    };
+    let used = used(&[&body, &combined]);
+    let reduction = Some(Rc::new(reduction));
+    Some(Plan { used, classes, size, body, private: vec![], reduction, has_rest })
+}
+
+/// A body's classes and size, with loops whose indices have 32 bits where the processor gathers by them.
+fn with_short_indices(
+    body: Body,
+    width: usize,
+    choose: impl Fn(&Body) -> Option<(Classes, Size)>,
+) -> Option<(Classes, Size, Body)> {
+    let found = choose(&body);
+    let gathers = width > BYTES && found.as_ref().is_none_or(|(classes, _)| !classes.has_apart());
+    let narrowed = if gathers { narrow::narrowed(&body) } else { None };
+    let short = narrowed.and_then(|body| choose(&body).map(|(classes, size)| (classes, size, body)));
+    short.or_else(|| found.map(|(classes, size)| (classes, size, body)))
+}
+
+/// Whether the last positions of a row can be a group: what scalars of lanes are for is done one by one just as well.
+fn may_have_rest(kernel: &Kernel, body: &Body) -> bool {
+    let classes = Classes::new((kernel.pos, 1), body, Indices::Apart);
+    kernel.space.as_flat().is_none() && !classes.has_apart()
 }
 
 /// The reason why a map or a reduction is not done on groups.

@@ -12,7 +12,8 @@
 //! v4 = call left(v1, v2)           v4[l] = v1[l] << v2[l], 0 if the count is the width of a lane or more
 //! ```
 //!
-//! Indices and masks of gathers have 64 bits; of elements of 32 bits there are half as many bytes, in the lower half of the result.
+//! Indices and masks of gathers have 64 bits; of elements of 32 bits there are half as many bytes, in the lower half of the result. Or
+//! indices, masks and elements have 32 bits.
 //! Other masks have the lanes of the values, of 32 or 64 bits.
 
 use super::codes::{self, Row};
@@ -139,14 +140,21 @@ impl Select<'_> {
     }
 
     fn gather(&mut self, d: VReg, lane: u32, [array, indices, mask]: [Value; 3]) -> Result<(), Unsupported> {
+        let is_short = self.ty(indices).lane_type() == types::I32;
         let (array, indices) = (self.reg(array)?, self.reg(indices)?);
         let address = Address { base: Some(array), index: Some((indices, lane)), offset: 0 };
         if self.width == 64 {
-            let mask = self.mask(mask, 8)?;
-            self.gather_under(d, address, mask, lane);
+            let mask = self.mask(mask, if is_short { 4 } else { 8 })?;
+            let (code, view) = match (is_short, lane) {
+                (true, _) => (Code::EVEX_Vgatherdps_zmm_k1_vm32z, View::Z),
+                (_, 4) => (Code::EVEX_Vgatherqps_ymm_k1_vm64z, View::Y),
+                _ => (Code::EVEX_Vgatherqpd_zmm_k1_vm64z, View::Z),
+            };
+            self.gather_under(d, address, mask, (code, view));
             return Ok(());
         }
         let (code, view, mask) = match lane {
+            4 if is_short => (Code::VEX_Vgatherdps_ymm_vm32y_ymm, View::Y, self.reg(mask)?),
             4 => (Code::VEX_Vgatherqps_xmm_vm64y_xmm, View::X, self.narrow_mask(mask)?),
             _ => (Code::VEX_Vgatherqpd_ymm_vm64y_ymm, View::Y, self.reg(mask)?),
         };
@@ -161,11 +169,7 @@ impl Select<'_> {
     }
 
     /// With a bit for each lane, which is cleared when its element is there.
-    fn gather_under(&mut self, d: VReg, address: Address, mask: VReg, lane: u32) {
-        let (code, view) = match lane {
-            4 => (Code::EVEX_Vgatherqps_ymm_k1_vm64z, View::Y),
-            _ => (Code::EVEX_Vgatherqpd_zmm_k1_vm64z, View::Z),
-        };
+    fn gather_under(&mut self, d: VReg, address: Address, mask: VReg, (code, view): (Code, View)) {
         let mut inst = Inst::new();
         let to = cleared(&mut inst, d, view);
         let under = inst.under(mask);
