@@ -118,6 +118,11 @@ impl Plan {
         self.has_rest
     }
 
+    /// The same with single positions at the ends of rows.
+    pub fn without_rest(&self) -> Plan {
+        Plan { has_rest: false, ..self.clone() }
+    }
+
     /// Groups that there must be for any of them to pay.
     fn least(&self) -> i64 {
         if self.reduction.as_ref().is_some_and(|r| r.keeps()) { tuning::LANES_KEPT } else { 1 }
