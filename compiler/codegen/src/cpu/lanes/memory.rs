@@ -4,7 +4,7 @@ use super::Group;
 use super::cost::{BYTES, gathers, width};
 use super::value::{Form, Lanes, int_of, vector_of};
 use crate::cpu::convert::bits;
-use crate::cpu::emit::{Base, Unsupported, args, clif_type, input, output};
+use crate::cpu::emit::{Base, Emitter, Unsupported, args, clif_type, input, output};
 use crate::cpu::half;
 use cranelift::prelude::*;
 use cranelift_codegen::ir::MemFlagsData;
@@ -123,11 +123,45 @@ impl Group<'_, '_> {
         self.e.b.ins().jump(join, &args(&loaded));
         self.e.b.set_cold_block(some);
         self.e.b.switch_to_block(some);
-        let gathered = self.gather_lanes(base, index, Some(active), false);
+        let gathered = match (self.count, index) {
+            (Some(count), Lanes::Steps(first, step)) if self.are_first(active) => {
+                self.copy_row(base, (*first, *step), count)
+            }
+            _ => self.gather_lanes(base, index, Some(active), false),
+        };
         let gathered = self.flatten(&gathered, base.prim, Form::Vector);
         self.e.b.ins().jump(join, &args(&gathered));
         self.e.b.switch_to_block(join);
         Lanes::Vector(joined)
+    }
+
+    /// Whether the lanes that are here are all positions of the last group of a row.
+    fn are_first(&self, active: &Lanes) -> bool {
+        match (active, &self.first) {
+            (Lanes::Vector(a), Some(Lanes::Vector(b))) => a == b,
+            _ => false,
+        }
+    }
+
+    /// Neighbours, one after the other through memory of their own: little code, which is hardly ever run.
+    fn copy_row(&mut self, base: Base, (first, step): (Value, i64), count: Value) -> Lanes {
+        let bytes = (self.lanes * base.prim.size()) as u32;
+        let slot = StackSlotData::new(StackSlotKind::ExplicitSlot, bytes, 6);
+        let slot = self.e.b.create_sized_stack_slot(slot);
+        let address = self.e.b.ins().stack_addr(types::I64, slot, 0);
+        let copy = Base { address, prim: base.prim, changes: true };
+        let zero = self.e.i64(0);
+        let loops = self.e.loops;
+        let each = |e: &mut Emitter<'_>, lane: Value, _: &[Value]| {
+            let away = e.b.ins().imul_imm_s(lane, step);
+            let at = e.b.ins().iadd(first, away);
+            let x = e.load(base, at, base.flags());
+            e.store(copy, lane, x);
+            Ok(vec![])
+        };
+        self.e.counted(IntCC::SignedLessThan, zero, count, &[], each).expect("elements are copied");
+        self.e.loops = loops;
+        self.load_row(copy, zero)
     }
 
     /// Whether neighbours, from the first or from the last on, are loaded as vectors.
