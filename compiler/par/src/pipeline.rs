@@ -188,6 +188,8 @@ impl Parsed {
 pub(crate) struct Front {
     pub(crate) sources: Sources,
     pub(crate) core: core::Program,
+    /// What it was lowered from, if it is to run.
+    pub(crate) typed: Option<Arc<thir::Program>>,
     /// Contents of the program as it is written.
     pub(crate) written: insight::Written,
     pub(crate) warnings: Vec<Diagnostic>,
@@ -217,7 +219,8 @@ impl Pipeline<'_> {
         let ast = || parsed.files.last().map(outline).unwrap_or_default();
         self.dump(PARSE.name, ast);
         let thir = self.infer(&mut parsed)?;
-        self.optimise(&thir, parsed, &|_| true)
+        let front = self.optimise(&thir, parsed, &|_| true)?;
+        Ok(Front { typed: Some(Arc::new(thir)), ..front })
     }
 
     /// The library, which is the beginning of every program.
@@ -268,9 +271,7 @@ impl Pipeline<'_> {
         mut parsed: Parsed,
         complete: &dyn Fn(&thir::Def) -> bool,
     ) -> Result<Front, Failure> {
-        let Options { check_scatter, allow_unsafe, fast_math, .. } = *self.options;
-        let options = par_check::lower::Options { check_scatter, allow_unsafe, fast_math };
-        let lower = || par_check::lower::lower(thir, &parsed.sources, options, complete);
+        let lower = || par_check::lower::lower(thir, &parsed.sources, self.lowering(), complete);
         let (core, found) = self.step(LOWER.name, lower);
         parsed.diagnostics.extend(self.options.warnings.apply(found));
         let core = core.filter(|_| !fatal(&parsed.diagnostics));
@@ -285,7 +286,18 @@ impl Pipeline<'_> {
         if fatal(&parsed.diagnostics) {
             return Err(parsed.rejected());
         }
-        Ok(Front { sources: parsed.sources, core, written, warnings: parsed.diagnostics })
+        Ok(Front { sources: parsed.sources, core, typed: None, written, warnings: parsed.diagnostics })
+    }
+
+    fn lowering(&self) -> par_check::lower::Options {
+        let Options { check_scatter, allow_unsafe, fast_math, .. } = *self.options;
+        par_check::lower::Options { check_scatter, allow_unsafe, fast_math, calls: false }
+    }
+
+    /// CORE as close to the source as it can be: nothing is fused, and definitions are called. None for a program with mistakes.
+    pub(crate) fn as_written(&self, thir: &thir::Program, sources: &Sources) -> Option<core::Program> {
+        let options = par_check::lower::Options { calls: true, ..self.lowering() };
+        self.step(LOWER.name, || par_check::lower::lower(thir, sources, options, &|_| false)).0
     }
 
     /// Updates that copy, if somebody asks: only the flat program shows them.
