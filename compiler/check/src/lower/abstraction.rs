@@ -10,7 +10,7 @@
 
 use super::env::Env;
 use super::rebuild::Rebuild;
-use super::value::{Closure, Fun, Sized, Val};
+use super::value::{Closure, Defined, Fun, Sized, Val};
 use super::{Lower, R};
 use crate::thir::LocalId;
 use par_ir::core::Param;
@@ -92,8 +92,13 @@ impl<'p> Lower<'p> {
             Fun::Unknown(f) => {
                 let _ = write!(out.text, "unknown{:p}{:?};", f.ty, f.env.types);
             }
-            Fun::Def(d, types) => {
-                let _ = write!(out.text, "def{}{types:?};", d.0);
+            Fun::Def(d) => {
+                let _ = write!(out.text, "def{}{:?}[", d.id.0, d.types);
+                for (l, size) in &d.sizes {
+                    let _ = write!(out.text, "{}=", l.0);
+                    self.key(size, out);
+                }
+                out.text.push(']');
             }
             Fun::Partial(f, args) => {
                 out.text.push('<');
@@ -201,7 +206,11 @@ impl<'p> Rebuild<'p> for Abstract<'p> {
             return Ok(made.clone());
         }
         let made = match &**fun {
-            Fun::Op(_) | Fun::Def(..) | Fun::Unknown(_) | Fun::Absent => fun.clone(),
+            Fun::Op(_) | Fun::Unknown(_) | Fun::Absent => fun.clone(),
+            Fun::Def(d) => {
+                let sizes = d.sizes.iter().map(|(l, size)| Ok((*l, self.part(lo, size)?)));
+                Rc::new(Fun::Def(Defined { sizes: sizes.collect::<R<_>>()?, ..d.clone() }))
+            }
             Fun::Partial(f, args) => {
                 let f = self.function(lo, f)?;
                 let args: R<Vec<_>> = args.iter().map(|a| self.part(lo, a)).collect();

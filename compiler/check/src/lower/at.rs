@@ -1,14 +1,14 @@
 //! Functions at sizes that only the surroundings of their use say.
 //!
 //! ```text
-//! (unflatten xs) : [n][m]i64        a closure of the body of `unflatten` in which its sizes are n and m
+//! (unflatten xs) : [n][m]i64        `unflatten` with n and m for its sizes
 //! ```
 
 use super::calls::def_env;
 use super::env::Env;
 use super::free;
 use super::sizes::Declared;
-use super::value::{Closure, Fun, Shape, Val};
+use super::value::{Closure, Defined, Fun, Shape, Val};
 use super::{Lower, R};
 use crate::thir::{Def, Expr, ExprKind, LocalId};
 use std::rc::Rc;
@@ -27,20 +27,20 @@ impl<'p> Lower<'p> {
         let def: &'p Def = &program.defs[d.0 as usize];
         // Where none is known after all, what is wanted of the result says them.
         let none = !sizes.iter().any(|(_, size)| is_known(size, env));
-        if def.intrinsic || def.group.is_some() || none {
+        if def.intrinsic || none {
             return self.eval(f, env, want);
         }
         self.reached.insert(*d);
         let types: Vec<Shape> = types.iter().map(|t| self.type_arg(t, env)).collect();
-        let mut inside = def_env(def, &types);
-        self.bind_sizes_of(sizes, env, &mut inside)?;
+        let sizes = self.known_sizes(sizes, env)?;
         if def.params.is_empty() {
+            let mut inside = def_env(def, &types);
+            sizes.into_iter().for_each(|(l, size)| inside.bind(l, size));
             let text = format!("type of `{}`", def.name);
             let declared = Declared { what: &text, span: Some(def.ret_span), trusted: false };
             return self.eval_at(&def.body, &mut inside, &def.ret, want, declared);
         }
-        let (params, ret, body) = (&def.params, Some(&def.ret), &def.body);
-        Ok(Val::Fun(Rc::new(Fun::Closure(Closure { type_params: &[], params, ret, body, env: inside }))))
+        Ok(Val::Fun(Rc::new(Fun::Def(Defined { id: *d, types: Rc::new(types), sizes }))))
     }
 
     /// A local function at sizes.
@@ -49,20 +49,15 @@ impl<'p> Lower<'p> {
         let Val::Fun(fun) = &val else { return Ok(val) };
         let Fun::Closure(c) = &**fun else { return Ok(val) };
         let mut inside = c.env.clone();
-        self.bind_sizes_of(sizes, env, &mut inside)?;
+        self.known_sizes(sizes, env)?.into_iter().for_each(|(l, size)| inside.bind(l, size));
         let Closure { type_params, params, ret, body, .. } = *c;
         Ok(Val::Fun(Rc::new(Fun::Closure(Closure { type_params, params, ret, body, env: inside }))))
     }
 
-    /// Binds the sizes that are known here.
-    fn bind_sizes_of(&mut self, sizes: &'p [(LocalId, Expr)], env: &Env<'p>, inside: &mut Env<'p>) -> R<()> {
-        for (name, size) in sizes {
-            if is_known(size, env) {
-                let n = self.integer(size, env)?;
-                inside.bind(*name, Val::i64(n));
-            }
-        }
-        Ok(())
+    /// The sizes that are known here.
+    fn known_sizes(&mut self, sizes: &'p [(LocalId, Expr)], env: &Env<'p>) -> R<Vec<(LocalId, Val<'p>)>> {
+        let known = sizes.iter().filter(|(_, size)| is_known(size, env));
+        known.map(|(name, size)| Ok((*name, Val::i64(self.integer(size, env)?)))).collect()
     }
 }
 

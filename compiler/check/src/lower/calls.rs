@@ -2,7 +2,7 @@
 
 use super::env::Env;
 use super::sizes::{Declared, bind_wanted, has_sizes, is_informative};
-use super::value::{Closure, Fun, Shape, Val};
+use super::value::{Closure, Defined, Fun, Shape, Val};
 use super::{Lower, R};
 use crate::sizes::says;
 use crate::thir::{Def, DefId, LocalId, Ty};
@@ -39,7 +39,7 @@ impl<'p> Lower<'p> {
     pub fn origin(&self, fun: &Fun<'p>) -> Option<Span> {
         let span = match fun {
             Fun::Closure(c) => c.body.span,
-            Fun::Def(d, _) => self.program.defs[d.0 as usize].name_span,
+            Fun::Def(d) => self.program.defs[d.id.0 as usize].name_span,
             Fun::Partial(f, _) => return self.origin(f),
             Fun::Sized(s) => return self.origin(&s.fun),
             Fun::Op(_) | Fun::Unknown(_) | Fun::Absent => return None,
@@ -50,7 +50,7 @@ impl<'p> Lower<'p> {
     fn arity(&self, fun: &Fun<'p>) -> usize {
         match fun {
             Fun::Closure(c) => c.params.len(),
-            Fun::Def(d, _) => arity(&self.program.defs[d.0 as usize]),
+            Fun::Def(d) => arity(&self.program.defs[d.id.0 as usize]),
             Fun::Op("neg" | "!") => 1,
             Fun::Op(_) => 2,
             Fun::Unknown(f) => arrows(f.ty),
@@ -91,7 +91,7 @@ impl<'p> Lower<'p> {
     pub fn inline(&mut self, fun: &Fun<'p>, args: Vec<Val<'p>>, want: Option<&Shape>) -> R<Val<'p>> {
         match fun {
             Fun::Closure(c) => self.call_closure(c, args, want),
-            Fun::Def(d, types) => self.call_def(*d, types, args, want),
+            Fun::Def(d) => self.call_def(d, args, want),
             Fun::Op(name) => self.operator(name, &args),
             Fun::Unknown(f) => self.unknown_result(f),
             Fun::Absent => Err(self.internal("a function of another constructor was called")),
@@ -126,28 +126,17 @@ impl<'p> Lower<'p> {
         if places.len() == args { places } else { Vec::new() }
     }
 
-    fn call_def(
-        &mut self,
-        d: DefId,
-        types: &Rc<Vec<Shape>>,
-        args: Vec<Val<'p>>,
-        want: Option<&Shape>,
-    ) -> R<Val<'p>> {
+    fn call_def(&mut self, d: &Defined<'p>, args: Vec<Val<'p>>, want: Option<&Shape>) -> R<Val<'p>> {
         let program = self.program;
-        let def = &program.defs[d.0 as usize];
-        self.reached.insert(d);
+        let def = &program.defs[d.id.0 as usize];
+        self.reached.insert(d.id);
         if def.intrinsic {
             return self.intrinsic(def, args);
         }
         if def.group.is_some() {
-            return self.call_recursive(d, types, args);
+            return self.call_recursive(d, args, want);
         }
-        let mut env = def_env(def, types);
-        if let Some(want) = want {
-            let said = |l: &LocalId| def.params.iter().any(|p| says(&p.ty, *l));
-            let implicit: Vec<LocalId> = def.size_params.iter().copied().filter(|l| !said(l)).collect();
-            bind_wanted(&def.ret, want, &implicit, &mut env);
-        }
+        let mut env = called_env(def, d, want);
         let places = self.argument_places(args.len());
         self.find_widths(&def.params, &args, &env)?;
         for (i, (pat, arg)) in def.params.iter().zip(args).enumerate() {
@@ -206,7 +195,8 @@ impl<'p> Lower<'p> {
         let program = self.program;
         let def = &program.defs[d.0 as usize];
         if arity(def) > 0 {
-            return Ok(Val::Fun(Rc::new(Fun::Def(d, Rc::new(types)))));
+            let defined = Defined { id: d, types: Rc::new(types), sizes: Vec::new() };
+            return Ok(Val::Fun(Rc::new(Fun::Def(defined))));
         }
         self.reached.insert(d);
         if def.intrinsic {
@@ -240,6 +230,23 @@ pub(super) fn size_of_argument(name: &str, def: &Def) -> String {
         "_" => format!("size of an argument of `{}`", def.name),
         name => format!("size of argument `{name}` of `{}`", def.name),
     }
+}
+
+/// The sizes of a definition that no parameter is just as long as.
+pub(super) fn implicit_sizes(def: &Def) -> Vec<LocalId> {
+    let said = |l: &LocalId| def.params.iter().any(|p| says(&p.ty, *l));
+    def.size_params.iter().copied().filter(|l| !said(l)).collect()
+}
+
+/// The environment in which the parameters are bound at a call, with the sizes that the surroundings and what is wanted of the
+/// result say.
+pub(super) fn called_env<'p>(def: &Def, called: &Defined<'p>, want: Option<&Shape>) -> Env<'p> {
+    let mut env = def_env(def, &called.types);
+    called.sizes.iter().for_each(|(l, size)| env.bind(*l, size.clone()));
+    if let Some(want) = want {
+        bind_wanted(&def.ret, want, &implicit_sizes(def), &mut env);
+    }
+    env
 }
 
 /// The environment in which a definition's parameters are bound.

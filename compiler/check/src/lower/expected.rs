@@ -5,7 +5,7 @@
 //! map2 (+) (filter p xs) (rep 1)        the other arguments are looked at first
 //! ```
 
-use super::calls::{def_env, unpack};
+use super::calls::{called_env, unpack};
 use super::env::Env;
 use super::sizes::is_informative;
 use super::value::{Fun, Shape, Val};
@@ -67,10 +67,10 @@ impl<'p> Lower<'p> {
             fun = s.fun.clone();
         }
         let (params, mut env): (&'p [Pat], _) = match &*fun {
-            Fun::Def(d, types) => {
+            Fun::Def(d) => {
                 let program = self.program;
-                let def: &'p Def = &program.defs[d.0 as usize];
-                (&def.params, def_env(def, types))
+                let def: &'p Def = &program.defs[d.id.0 as usize];
+                (&def.params, called_env(def, d, None))
             }
             Fun::Closure(c) => (c.params, c.env.clone()),
             _ => return Ok(None),

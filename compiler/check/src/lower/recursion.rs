@@ -11,18 +11,17 @@
 
 use super::abstraction::{Abstract, Key};
 use super::build::Block;
-use super::calls::{def_env, size_of_argument};
+use super::calls::{called_env, def_env, implicit_sizes, size_of_argument};
 use super::env::Env;
 use super::loops::rename;
 use super::sizes::Declared;
-use super::value::{Extent, Shape, Val};
+use super::value::{Defined, Extent, Shape, Val};
 use super::{Lower, R};
-use crate::thir::{Def, DefId, Ty};
+use crate::thir::{Def, DefId, LocalId, Ty};
 use par_ir::core::{self, Body, Exp, FunId, Param};
 use par_ir::{Atom, Dim, Type, Var};
 use par_syntax::diagnostic::Diagnostic;
 use std::collections::HashMap;
-use std::rc::Rc;
 
 /// How many functions one definition may become.
 const MAX_INSTANCES: usize = 256;
@@ -45,15 +44,23 @@ pub(super) struct Instances {
 
 impl<'p> Lower<'p> {
     /// A call of a recursive definition.
-    pub fn call_recursive(&mut self, d: DefId, types: &Rc<Vec<Shape>>, args: Vec<Val<'p>>) -> R<Val<'p>> {
+    pub fn call_recursive(
+        &mut self,
+        called: &Defined<'p>,
+        args: Vec<Val<'p>>,
+        want: Option<&Shape>,
+    ) -> R<Val<'p>> {
         let program = self.program;
+        let (d, types) = (called.id, &called.types);
         let def = &program.defs[d.0 as usize];
         if types.iter().map(Shape::parts).sum::<usize>() > MAX_TYPE_SIZE {
             let message = format!("the types of `{}` grow at every call of itself", def.name);
             return Err(self.endless(def, types, message));
         }
-        let mut env = def_env(def, types);
-        let mut actual = Vec::with_capacity(args.len());
+        let mut env = called_env(def, called, want);
+        // Sizes that no argument says are arguments themselves.
+        let sizes: Vec<LocalId> = implicit_sizes(def).into_iter().filter(|l| env.get(*l).is_some()).collect();
+        let mut actual: Vec<Val<'p>> = sizes.iter().filter_map(|l| env.get(*l).cloned()).collect();
         self.find_widths(&def.params, &args, &env)?;
         for (pat, arg) in def.params.iter().zip(args) {
             let arg = self.without_sizes(arg, pat);
@@ -65,7 +72,7 @@ impl<'p> Lower<'p> {
             actual.push(arg);
         }
         self.widths.clear();
-        let mut key = Key::starting(format!("{}{:?}", d.0, types));
+        let mut key = Key::starting(format!("{}{types:?}{sizes:?}", d.0));
         actual.iter().for_each(|a| self.key(a, &mut key));
         let key = key.text;
         // The parameters are made at the level of the callee's body.
@@ -75,7 +82,7 @@ impl<'p> Lower<'p> {
         let formals: R<Vec<Val<'p>>> = actual.iter().map(|a| formal.part(self, a)).collect();
         let instance = formals.and_then(|formals| match self.instances.by_key.get(&key) {
             Some(id) => Ok(*id),
-            None => self.instance(d, types, key, formals, formal.params),
+            None => self.instance(called, &sizes, key, formals, formal.params),
         });
         self.blocks = caller;
         let id = instance?;
@@ -92,17 +99,20 @@ impl<'p> Lower<'p> {
     /// Lowers a new instance in a block stack of its own, whose first block is there already.
     fn instance(
         &mut self,
-        d: DefId,
-        types: &Rc<Vec<Shape>>,
+        called: &Defined<'p>,
+        sizes: &[LocalId],
         key: String,
-        args: Vec<Val<'p>>,
+        mut args: Vec<Val<'p>>,
         params: Vec<Param>,
     ) -> R<FunId> {
         let program = self.program;
+        let (d, types) = (called.id, &called.types);
         let def = &program.defs[d.0 as usize];
         self.count_instance(d, def, types)?;
         let id = FunId(self.out.funs.len() as u32);
         let mut env = def_env(def, types);
+        let rest = args.split_off(sizes.len());
+        sizes.iter().zip(args).for_each(|(l, size)| env.bind(*l, size));
         let mut ret = Vec::new();
         let shape = self.result_shape(&def.ret, 0, &env);
         self.result_params(&shape, &mut Vec::new(), &mut ret, &def.name)?;
@@ -119,7 +129,7 @@ impl<'p> Lower<'p> {
         let before = (self.span, self.depth);
         self.enter(def.span);
         self.depth = 0;
-        let result = self.in_function(|lo| lo.instance_body(def, &mut env, args));
+        let result = self.in_function(|lo| lo.instance_body(def, &mut env, rest));
         (self.span, self.depth) = before;
         self.instances.chain.pop();
         self.out.funs[id.0 as usize].body = result?;

@@ -82,7 +82,7 @@ impl<'p> Lower<'p> {
 
     /// True if a function is called rather than inlined.
     fn is_called(&self, fun: &Fun<'p>, body: &Expr) -> bool {
-        let def = if let Fun::Def(d, _) = fun { Some(&self.program.defs[d.0 as usize]) } else { None };
+        let def = if let Fun::Def(d) = fun { Some(&self.program.defs[d.id.0 as usize]) } else { None };
         match def.map_or(Inlining::Auto, |def| def.inlining) {
             // Recursive ones are called anyway.
             _ if self.options.calls && def.is_some_and(|def| def.group.is_none()) => true,
@@ -124,7 +124,7 @@ impl<'p> Lower<'p> {
         let program = self.program;
         match fun {
             Fun::Closure(c) => Some(c.body),
-            Fun::Def(d, _) => Some(&program.defs[d.0 as usize]).filter(|d| !d.intrinsic).map(|d| &d.body),
+            Fun::Def(d) => Some(&program.defs[d.id.0 as usize]).filter(|d| !d.intrinsic).map(|d| &d.body),
             Fun::Op(_) | Fun::Partial(..) | Fun::Sized(_) | Fun::Unknown(_) | Fun::Absent => None,
         }
     }
@@ -181,7 +181,7 @@ impl<'p> Lower<'p> {
 
     fn function_name(&self, fun: &Fun<'p>) -> String {
         match fun {
-            Fun::Def(d, _) => self.program.defs[d.0 as usize].name.clone(),
+            Fun::Def(d) => self.program.defs[d.id.0 as usize].name.clone(),
             _ => "local".to_string(),
         }
     }

@@ -19,7 +19,7 @@
 
 use super::env::Env;
 use super::layout::Layout;
-use crate::thir::{DefId, Expr, Pat, Ty, TyVar};
+use crate::thir::{DefId, Expr, LocalId, Pat, Ty, TyVar};
 use par_ir::{Atom, Dim, Prim, Span, Var};
 use std::rc::Rc;
 
@@ -40,8 +40,7 @@ pub(super) enum Val<'p> {
 /// A function value.
 pub(super) enum Fun<'p> {
     Closure(Closure<'p>),
-    /// A definition at the types its type parameters have.
-    Def(DefId, Rc<Vec<Shape>>),
+    Def(Defined<'p>),
     /// A built-in operator.
     Op(&'p str),
     /// Too few arguments so far.
@@ -52,6 +51,16 @@ pub(super) enum Fun<'p> {
     Unknown(Unknown<'p>),
     /// Part of a constructor that a value does not have.
     Absent,
+}
+
+/// A definition as a function.
+#[derive(Clone)]
+pub(super) struct Defined<'p> {
+    pub id: DefId,
+    /// What its type parameters are.
+    pub types: Rc<Vec<Shape>>,
+    /// Sizes that no argument says and the surroundings do.
+    pub sizes: Vec<(LocalId, Val<'p>)>,
 }
 
 /// A function of which only the type is known.

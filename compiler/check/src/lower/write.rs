@@ -1,6 +1,6 @@
 //! `scatter`, `hist`, `reduce_by_index`.
 
-use super::value::{Fun, Shape, Val};
+use super::value::{Defined, Fun, Shape, Val};
 use super::{Lower, R};
 use crate::thir::DefId;
 use par_ir::core::{Exp, Param};
@@ -61,7 +61,11 @@ impl<'p> Lower<'p> {
         let Some(i) = defs.iter().position(|d| d.library && d.name == name) else {
             return Err(self.internal(&format!("the library has no `{name}`")));
         };
-        let f = Val::Fun(Rc::new(Fun::Def(DefId(i as u32), Rc::new(types))));
+        let f = Val::Fun(Rc::new(Fun::Def(Defined {
+            id: DefId(i as u32),
+            types: Rc::new(types),
+            sizes: Vec::new(),
+        })));
         self.apply(&f, args, None)
     }
 

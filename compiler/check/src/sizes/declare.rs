@@ -1,9 +1,9 @@
 //! Types of the typed tree as types with sizes.
 
 use super::Check;
-use super::solve::Kind;
 use super::term::{Atom, Term};
 use super::types::{Dim, Type};
+use super::unknowns::Kind;
 use crate::thir::{LocalId, Size, Ty};
 use par_runtime::Span;
 use std::rc::Rc;

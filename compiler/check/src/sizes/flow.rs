@@ -2,9 +2,9 @@
 
 use super::Check;
 use super::report::Site;
-use super::solve::Kind;
 use super::term::{Atom, Term};
 use super::types::{Dim, Names, Scheme, Type};
+use super::unknowns::Kind;
 use crate::thir::{LocalId, Ty};
 use std::collections::HashMap;
 use std::rc::Rc;

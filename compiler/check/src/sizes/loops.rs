@@ -3,9 +3,9 @@
 use super::Check;
 use super::expr::{Typed, Value, decisive};
 use super::report::{Site, What};
-use super::solve::Kind;
 use super::term::Term;
 use super::types::{Dim, Type};
+use super::unknowns::Kind;
 use crate::thir::{Expr, LocalId, LoopForm, Pat, PatKind, Size, Ty};
 use std::collections::HashSet;
 

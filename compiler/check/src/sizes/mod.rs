@@ -21,12 +21,15 @@ mod bind;
 mod declare;
 mod expr;
 mod flow;
+mod functions;
 mod handover;
 mod loops;
 mod report;
+mod settle;
 mod solve;
 mod term;
 mod types;
+mod unknowns;
 
 pub(crate) use declare::says;
 
@@ -36,11 +39,12 @@ use expr::Typed;
 use handover::Found;
 use par_runtime::Span;
 use par_syntax::{Diagnostic, Sources};
-use solve::{Equation, Meta, Opaque};
+use solve::Equation;
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 use term::Term;
 use types::Scheme;
+use unknowns::{Meta, Opaque};
 
 /// How far a definition is.
 enum State {

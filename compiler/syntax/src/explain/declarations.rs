@@ -76,7 +76,9 @@ fn comment(f: &Failure<'_, '_>) -> Option<Diagnostic> {
         f.span
     } else if let Some(at) = f.find(opens) {
         f.place(at)
-    } else if let Some(at) = f.find(slashes).filter(|at| f.on_line_of(*at)) {
+    } else if let Some(at) =
+        f.find(slashes).filter(|at| f.on_line_of(*at) && !f.found_is(|t| *t == Tok::Tilde))
+    {
         f.place(at)
     } else if first && f.found_is(|t| *t == Tok::LBrace) && f.ahead(0) == Some(&Tok::Minus) {
         f.span
