@@ -60,9 +60,22 @@ fn stage<P>(pass: &Pass<P>) -> Stage {
     Stage { name: pass.name, description: pass.description }
 }
 
+/// Entry points that are compiled. All are checked.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Entries {
+    /// Every one.
+    #[default]
+    All,
+    /// The one of this name, or the one that is meant if none is named, see [`Program::choose_entry`](crate::Program::choose_entry); all if there is
+    /// no such one.
+    Chosen(Option<String>),
+}
+
 /// How to compile.
 #[derive(Clone, Debug)]
 pub struct Options {
+    /// Which entry points are compiled.
+    pub entries: Entries,
     /// Check the IR after every step.
     pub verify: bool,
     /// Steps after which the program is kept as text in the [`Trace`].
@@ -98,6 +111,7 @@ impl Default for Options {
     /// Verification in debug builds; imports from the file system.
     fn default() -> Options {
         Options {
+            entries: Entries::All,
             allow_unsafe: false,
             fast_math: false,
             tuning: None,
@@ -277,6 +291,7 @@ impl Pipeline<'_> {
         let core = core.filter(|_| !fatal(&parsed.diagnostics));
         let mut core = core.ok_or_else(|| parsed.rejected())?;
         self.after_core(LOWER.name, &core)?;
+        self.keep_chosen(&mut core);
         let written = insight::written(&core);
         for pass in pass::CORE_PASSES {
             self.step(pass.name, || (pass.run)(&mut core));
@@ -287,6 +302,17 @@ impl Pipeline<'_> {
             return Err(parsed.rejected());
         }
         Ok(Front { sources: parsed.sources, core, typed: None, written, warnings: parsed.diagnostics })
+    }
+
+    /// Drops what the chosen entry point does not need.
+    fn keep_chosen(&self, core: &mut core::Program) {
+        let Entries::Chosen(name) = &self.options.entries else { return };
+        let entries: Vec<_> = core.funs.iter().filter_map(|f| f.entry.as_ref()).collect();
+        let Ok(chosen) = par_message::entries::choose(&entries, name.as_deref()) else { return };
+        let is_chosen = |f: &core::Fun| f.entry.as_ref().is_some_and(|e| e.name == chosen.name);
+        if let Some(at) = core.funs.iter().position(is_chosen) {
+            core.keep_only(core::FunId(at as u32));
+        }
     }
 
     fn lowering(&self) -> par_check::lower::Options {

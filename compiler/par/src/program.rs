@@ -203,6 +203,11 @@ impl Program {
         par_message::entries::choose(&self.entries(), name)
     }
 
+    /// True if a run may print something by itself (`#[trace]`).
+    pub fn shows(&self) -> bool {
+        flatten::shows(&self.core)
+    }
+
     /// The source files that diagnostics and run-time errors refer to.
     pub fn sources(&self) -> &Sources {
         &self.sources
@@ -360,7 +365,7 @@ impl Program {
             Column::Scalar(_) | Column::Size(_) => 0,
         });
         let may_be_found = bytes.sum::<usize>() <= MOST_BYTES && !self.options.allow_unsafe;
-        (may_be_found && !flatten::shows(&self.core)).then(|| {
+        (may_be_found && !self.shows()).then(|| {
             let mut kept: Vec<Column> = columns().cloned().collect();
             for column in &mut kept {
                 if let Column::Offsets(a) | Column::Data(a) = column {
