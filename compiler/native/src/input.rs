@@ -45,7 +45,10 @@ fn finish(slot: Slot) -> Result<Value, String> {
     let unit = || slot.ty.is_unit().then(|| Value { ty: slot.ty.clone(), columns: Vec::new() });
     slot.value
         .or_else(unit)
-        .ok_or_else(|| format!("the argument `{}` of type {} is missing", slot.name, slot.ty))
+        .ok_or_else(|| {
+        let Slot { name, ty, .. } = &slot;
+        format!("the argument `{name}` of type {ty} is missing: `-i {name}=FILE` gives it, where - is standard input")
+    })
 }
 
 /// With a name if what stands before the first `=` could be a parameter.
