@@ -6,9 +6,7 @@ use par_syntax::ast::Name;
 /// The feature that a value stands for.
 fn feature(name: &str) -> Option<&'static str> {
     Some(match name {
-        "jvp" | "jvp2" | "vjp" | "vjp2" | "jmp" | "jmp2" | "mjp" | "mjp2" | "with_vjp" | "with_vjp_tape" => {
-            "automatic differentiation"
-        }
+        "with_vjp" | "with_vjp_tape" => "derivatives given by hand",
         _ => return None,
     })
 }

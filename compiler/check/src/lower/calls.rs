@@ -131,7 +131,7 @@ impl<'p> Lower<'p> {
         let def = &program.defs[d.id.0 as usize];
         self.reached.insert(d.id);
         if def.intrinsic {
-            return self.intrinsic(def, args);
+            return self.intrinsic(def, &d.types, args);
         }
         if def.group.is_some() {
             return self.call_recursive(d, args, want);
@@ -200,7 +200,7 @@ impl<'p> Lower<'p> {
         }
         self.reached.insert(d);
         if def.intrinsic {
-            return self.intrinsic(def, Vec::new());
+            return self.intrinsic(def, &types, Vec::new());
         }
         if def.group.is_some() {
             let message = format!("the value `{}` is defined by itself", def.name);

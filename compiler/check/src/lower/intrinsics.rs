@@ -1,7 +1,7 @@
 //! The definitions that the compiler knows by name: array operations, and by a table the functions of the
 //! numeric modules.
 
-use super::value::Val;
+use super::value::{Shape, Val};
 use super::{Lower, R};
 use crate::thir::Def;
 use par_ir::prim::{BinOp, CmpOp, SpecialOp, UnOp};
@@ -11,13 +11,13 @@ use par_syntax::diagnostic::Diagnostic;
 
 impl<'p> Lower<'p> {
     /// An intrinsic with all its arguments.
-    pub fn intrinsic(&mut self, def: &Def, args: Vec<Val<'p>>) -> R<Val<'p>> {
+    pub fn intrinsic(&mut self, def: &Def, types: &[Shape], args: Vec<Val<'p>>) -> R<Val<'p>> {
         let found = match def.name.rsplit_once('.') {
             Some((module, name)) if !name.is_empty() => match Prim::from_name(module) {
                 Some(p) => self.numeric(p, name, &args)?,
                 None => None,
             },
-            _ => self.array_operation(&def.name, args)?,
+            _ => self.array_operation(&def.name, types, args)?,
         };
         found.ok_or_else(|| {
             let message = format!("internal error: the intrinsic `{}` is not known", def.name);
@@ -25,7 +25,7 @@ impl<'p> Lower<'p> {
         })
     }
 
-    fn array_operation(&mut self, name: &str, mut args: Vec<Val<'p>>) -> R<Option<Val<'p>>> {
+    fn array_operation(&mut self, name: &str, types: &[Shape], mut args: Vec<Val<'p>>) -> R<Option<Val<'p>>> {
         Ok(Some(match (name, &args[..]) {
             ("map" | "map2" | "map3" | "map4" | "map5", [_, _, ..]) => {
                 let f = args.remove(0);
@@ -70,6 +70,14 @@ impl<'p> Lower<'p> {
             ("order_bits", [a]) => self.order_bits(a)?,
             ("order_word", [Val::Scalar(w, _), x]) => self.order_word(*w, x)?,
             ("sort_by_word", [Val::Scalar(w, _), ks, vs]) => self.sort_by_word(*w, ks.clone(), vs.clone())?,
+            ("jvp" | "jvp2" | "vjp" | "vjp2", [f, x, direction]) => {
+                let forward = name.starts_with("jvp");
+                let (y, change) =
+                    if forward { self.jvp(f, x, direction)? } else { self.vjp(f, x, direction)? };
+                let (like, shape) = if forward { (&y, types.get(1)) } else { (x, types.first()) };
+                let change = self.with_constructors(change, like, shape.unwrap_or(&Shape::Unknown));
+                if name.ends_with('2') { Val::Tuple(vec![y, change]) } else { change }
+            }
             ("leq", [a, b]) => Val::bool(self.less_or_equal(a, b)?),
             _ => return Ok(None),
         }))

@@ -27,6 +27,7 @@ mod attributes;
 mod build;
 mod calls;
 mod control;
+mod derive;
 mod element_sizes;
 mod entry;
 mod env;
@@ -137,6 +138,7 @@ struct Lower<'p> {
     /// Numbers known to be another one and a constant.
     shifts: HashMap<Var, (Atom, i64)>,
     instances: recursion::Instances,
+    derivatives: derive::Derivatives,
     shared: share::Shared<'p>,
     hints: loops::Hints,
     /// While the parameters of an entry point are bound: which parameter bound a size name, and the present one.
@@ -188,6 +190,7 @@ pub fn lower(
         sums: HashMap::new(),
         shifts: HashMap::new(),
         instances: recursion::Instances::default(),
+        derivatives: derive::Derivatives::default(),
         shared: share::Shared::default(),
         hints: loops::Hints::default(),
         entry_sizes: None,
@@ -204,6 +207,9 @@ pub fn lower(
         }
     }
     lo.unreached(complete);
+    if let Err(diag) = lo.finish_derivatives() {
+        lo.diagnostics.push(*diag);
+    }
     let failed = lo.diagnostics.iter().any(|d| d.severity >= Severity::Unsupported);
     ((!failed).then_some(lo.out), lo.diagnostics)
 }

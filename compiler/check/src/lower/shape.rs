@@ -109,7 +109,7 @@ impl<'p> Lower<'p> {
         Atom::Var(total)
     }
 
-    /// An `i64` array over `dims`, filled with `a`.
+    /// An array over `dims`, filled with `a`: a constant or an `i64`.
     pub fn filled(&mut self, dims: &[Dim], a: Atom) -> R<Var> {
         let key = Key::Filled(dims.to_vec(), a);
         if let Some(Atom::Var(v)) = self.find(&key) {
@@ -121,7 +121,8 @@ impl<'p> Lower<'p> {
     }
 
     fn fill(&mut self, dims: &[Dim], a: Atom) -> R<Var> {
-        let ty = Type::array(dims.to_vec(), Prim::I64);
+        let prim = if let Atom::Const(c) = a { c.prim() } else { Prim::I64 };
+        let ty = Type::array(dims.to_vec(), prim);
         let Some((&Dim::Size(n), rest)) = dims.split_first() else {
             return Err(self.internal("an array of lengths without an outer size"));
         };
@@ -137,7 +138,7 @@ impl<'p> Lower<'p> {
         let filled = self.map_over(n, &[units], &mut |lo, rows| {
             let row = rows[0].dims();
             let lens = lo.filled(&row, a)?;
-            Ok(row.iter().rev().fold(Val::Leaf(lens, Prim::I64), |v, d| Val::Array(*d, Box::new(v))))
+            Ok(row.iter().rev().fold(Val::Leaf(lens, prim), |v, d| Val::Array(*d, Box::new(v))))
         })?;
         match filled.leaves()[..] {
             [(Atom::Var(v), _)] => Ok(self.retype_var(v, ty)),

@@ -33,7 +33,9 @@ impl<'p> Lower<'p> {
         let (numbers, prim) = self.numbers(n, word, keys)?;
         let parts = order::parts(word.as_i64().unwrap_or(0), self.elem_of(keys)?);
         let elem = self.elem_of(values)?.clone();
-        match Carried::of(&elem, &parts) {
+        // Bits have no derivative.
+        let carried = if self.derivatives.depth == 0 { Carried::of(&elem, &parts) } else { None };
+        match carried {
             Some(carried) => self.carried(n, (numbers, prim), &parts, &carried, &elem),
             None => {
                 let places = self.iota(n);

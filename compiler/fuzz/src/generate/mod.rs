@@ -15,6 +15,7 @@ mod arrays;
 mod compound;
 mod context;
 mod control;
+mod derivatives;
 mod functions;
 mod library;
 mod operators;
@@ -117,6 +118,7 @@ fn forms() -> impl Iterator<Item = &'static Form> {
         recursion::FORMS,
         tiny::FORMS,
         accumulators::FORMS,
+        derivatives::FORMS,
         context::FORMS,
     ];
     tables.into_iter().flatten()

@@ -1,0 +1,230 @@
+//! Derivatives: `jvp f x dx` in forward mode, and `vjp f x dy` by it ([`reverse`]).
+//!
+//! The function is evaluated at a copy of its argument. The statements that this makes are then gone through in their order: beside
+//! each float that depends on the argument a tangent is computed, of the same type, with the same sizes and descriptors ([`forward`],
+//! [`operators`], [`rules`]). What does not depend on it has no tangent, which stands for zero.
+//!
+//! ```text
+//! jvp (\x -> x * f32.sin x) a da       x = a    s = sin x    y = x * s            dx = da
+//!                                      ds = cos x * dx       dy = dx * s + x * ds
+//! ```
+//!
+//! A function that is called gets a second version, which takes tangents behind its arguments and gives tangents behind its results;
+//! its body is made at the end, when that of the first is known. Source: the rules are those of dual numbers.
+
+mod forward;
+mod operators;
+mod reverse;
+mod rules;
+
+use super::build::Block;
+use super::rebuild::Rebuild;
+use super::value::{Shape, Val};
+use super::{Lower, R};
+use forward::Forward;
+use par_ir::core::{Body, Exp, Fun, FunId, Param};
+use par_ir::visit::{Code, Subst};
+use par_ir::{Atom, Dim, Elem, Prim, Scalar, Type, Var};
+use std::collections::HashMap;
+
+/// Functions with tangents.
+#[derive(Default)]
+pub(super) struct Derivatives {
+    /// By the function without.
+    made: HashMap<FunId, FunId>,
+    /// Those without a body yet.
+    open: Vec<FunId>,
+    /// How many derivatives are around what is being lowered.
+    pub depth: usize,
+}
+
+impl<'p> Lower<'p> {
+    /// The value of a function at `x`, and its derivative in the direction `dx`.
+    pub fn jvp(&mut self, f: &Val<'p>, x: &Val<'p>, dx: &Val<'p>) -> R<(Val<'p>, Val<'p>)> {
+        if x.has_fun() {
+            return Err(self.function_value("the argument of a derivative"));
+        }
+        let dx = self.like(dx, x)?;
+        let mut forward = Forward::default();
+        let mut copies = Vec::new();
+        for ((a, p), (da, _)) in x.leaves().into_iter().zip(dx.leaves()) {
+            if !p.is_float() {
+                copies.push(a);
+                continue;
+            }
+            let ty = a.var().map_or_else(|| Type::scalar(p), |v| self.type_of(v).clone());
+            let copy = self.emit("x", ty, Exp::Atom(a));
+            forward.set(copy, da);
+            copies.push(copy.into());
+        }
+        let x = self.with_leaves(x, copies)?;
+        let start = self.blocks.last().map_or(0, |b| b.stms.len());
+        self.derivatives.depth += 1;
+        let y = self.apply(f, vec![x], None);
+        self.derivatives.depth -= 1;
+        let y = y?;
+        if y.has_fun() {
+            return Err(self.function_value("a function that is differentiated"));
+        }
+        let stms = self.blocks.last_mut().map(|b| b.stms.split_off(start)).unwrap_or_default();
+        forward.statements(self, stms)?;
+        let dy = self.rebuild(&y, &mut Vec::new(), &mut Vec::new(), &mut forward)?;
+        Ok((y, dy))
+    }
+
+    /// The derivative of a value of a type: its constructors are the value's.
+    pub fn with_constructors(&self, dy: Val<'p>, y: &Val<'p>, shape: &Shape) -> Val<'p> {
+        let all = |ds: Vec<Val<'p>>, ys: &[Val<'p>], shapes: &mut dyn Iterator<Item = &Shape>| {
+            let parts = ds.into_iter().zip(ys).zip(shapes);
+            parts.map(|((d, y), s)| self.with_constructors(d, y, s)).collect::<Vec<_>>()
+        };
+        match (dy, y, shape) {
+            (Val::Array(d, elem), Val::Array(_, y), Shape::Array(_, s)) => {
+                Val::Array(d, Box::new(self.with_constructors(*elem, y, s)))
+            }
+            (Val::Tuple(ds), Val::Tuple(ys), Shape::Tuple(ts)) => Val::Tuple(all(ds, ys, &mut ts.iter())),
+            (Val::Tuple(mut ds), Val::Tuple(ys), Shape::Sum(layout)) if !ds.is_empty() => {
+                let slots = all(ds.split_off(1), &ys[1..], &mut layout.slots().iter().map(|s| &s.shape));
+                Val::Tuple(std::iter::once(ys[0].clone()).chain(slots).collect())
+            }
+            (Val::Record(ds), Val::Record(ys), Shape::Record(ts)) => {
+                let fields = ds.into_iter().zip(ys).zip(ts);
+                Val::Record(
+                    fields.map(|(((f, d), (_, y)), (_, s))| (f, self.with_constructors(d, y, s))).collect(),
+                )
+            }
+            (dy, ..) => dy,
+        }
+    }
+
+    /// A value with the sizes of another, which are checked to be its own.
+    fn like(&mut self, val: &Val<'p>, other: &Val<'p>) -> R<Val<'p>> {
+        let mut like = Like { dims: other.dims().into_iter() };
+        self.rebuild(val, &mut Vec::new(), &mut Vec::new(), &mut like)
+    }
+
+    /// Zeros of a type.
+    fn zeros(&mut self, ty: &Type) -> R<Atom> {
+        let zero = Atom::Const(Scalar::zero(ty.prim()));
+        if ty.is_scalar() { Ok(zero) } else { Ok(self.filled(&ty.dims, zero)?.into()) }
+    }
+
+    /// The version of a function with tangents.
+    fn with_tangents(&mut self, id: FunId) -> FunId {
+        if let Some(made) = self.derivatives.made.get(&id) {
+            return *made;
+        }
+        let made = FunId(self.out.funs.len() as u32);
+        let fun = &self.out.funs[id.0 as usize];
+        let signature = Fun {
+            name: format!("{}'", fun.name),
+            entry: None,
+            params: fun.params.clone(),
+            ret: fun.ret.clone(),
+            body: Body::default(),
+            span: fun.span,
+        };
+        let mut subst = Subst::new();
+        let mut copy = self.refreshed(&signature, &mut subst);
+        for list in [&mut copy.params, &mut copy.ret] {
+            let floats: Vec<Type> = list.iter().map(|p| p.ty.clone()).filter(is_float).collect();
+            list.extend(floats.into_iter().map(|ty| self.param("d", ty)));
+        }
+        self.out.funs.push(copy);
+        self.derivatives.made.insert(id, made);
+        self.derivatives.open.push(id);
+        made
+    }
+
+    /// Makes the bodies of the functions with tangents.
+    pub fn finish_derivatives(&mut self) -> R<()> {
+        while let Some(id) = self.derivatives.open.pop() {
+            let made = self.derivatives.made[&id].0 as usize;
+            let fun = self.out.funs[id.0 as usize].clone();
+            let params = self.out.funs[made].params.clone();
+            let mut subst: Subst =
+                fun.params.iter().zip(&params).map(|(old, new)| (old.var, new.var.into())).collect();
+            let mut forward = Forward::default();
+            let floats = params[..fun.params.len()].iter().filter(|p| is_float(&p.ty));
+            for (p, d) in floats.zip(&params[fun.params.len()..]) {
+                forward.set(p.var, d.var.into());
+            }
+            self.blocks = vec![Block::default()];
+            let body = self.refreshed(&fun.body, &mut subst);
+            forward.statements(self, body.stms)?;
+            let mut results = body.results.clone();
+            for (a, p) in body.results.iter().zip(&fun.ret).filter(|(_, p)| is_float(&p.ty)) {
+                results.push(forward.or_zeros(self, *a, &p.ty)?);
+            }
+            let block = self.blocks.pop().unwrap_or_default();
+            self.out.funs[made].body = Body { stms: block.stms, results };
+        }
+        Ok(())
+    }
+
+    /// A copy of code with fresh variables, whose types are known.
+    fn refreshed<C: Code>(&mut self, code: &C, subst: &mut Subst) -> C {
+        let first = self.out.vars.len();
+        let copy = code.refreshed_with(&mut self.out.vars, subst);
+        let names: HashMap<Var, Var> = subst
+            .iter()
+            .filter_map(|(old, new)| Some((new.var()?, *old)))
+            .filter(|(new, _)| new.0 as usize >= first)
+            .collect();
+        let types = names.iter().filter_map(|(new, old)| {
+            let ty = self.types.get(old.0 as usize)?.as_ref()?;
+            Some((*new, ty.substituted(subst)))
+        });
+        let types = types.collect();
+        self.adopt_vars(&types);
+        copy
+    }
+}
+
+/// True if values of a type have tangents.
+fn is_float(ty: &Type) -> bool {
+    matches!(ty.elem, Elem::Prim(p) if p.is_float())
+}
+
+/// Parameters for the tangents of others.
+fn tangents_of(lo: &mut Lower, params: &[Param]) -> Vec<Param> {
+    params.iter().filter(|p| is_float(&p.ty)).map(|p| lo.param("d", p.ty.clone())).collect()
+}
+
+/// Gives a value the dimensions of another.
+struct Like {
+    dims: std::vec::IntoIter<Dim>,
+}
+
+impl<'p> Rebuild<'p> for Like {
+    fn dim(&mut self, lo: &mut Lower<'p>, dim: Dim, old: &[Dim], new: &[Dim]) -> R<Dim> {
+        let Some(wanted) = self.dims.next() else {
+            return Err(lo.internal("a direction has another structure"));
+        };
+        let what = "a direction and the argument it belongs to";
+        match (dim, wanted) {
+            (Dim::Size(a), Dim::Size(b)) => lo.equate(b, a, what, None)?,
+            (Dim::Seg(s), Dim::Size(a)) => _ = lo.uniform(s, Some(a))?,
+            (Dim::Size(a), Dim::Seg(s)) => {
+                let filled = lo.filled_desc(new, a)?;
+                lo.equate_descs(filled, s)?;
+            }
+            (Dim::Seg(s), Dim::Seg(t)) => {
+                let s = if old == new { s } else { lo.retype_var(s, Type::desc(new.to_vec())) };
+                lo.equate_descs(s, t)?;
+            }
+        }
+        Ok(wanted)
+    }
+
+    fn leaf(&mut self, lo: &mut Lower<'p>, a: Atom, prim: Prim, old: &[Dim], new: &[Dim]) -> R<Atom> {
+        match a {
+            Atom::Var(v) if old != new => Ok(lo.retype_var(v, Type::array(new.to_vec(), prim)).into()),
+            a => Ok(a),
+        }
+    }
+
+    fn place(&self) -> &'static str {
+        "the direction of a derivative"
+    }
+}

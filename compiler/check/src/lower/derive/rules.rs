@@ -1,0 +1,369 @@
+//! Derivatives of scalar operators.
+
+use super::super::{Lower, R};
+use super::forward::Forward;
+use par_ir::core::Exp;
+use par_ir::prim::{BinOp, CmpOp, SpecialOp, UnOp};
+use par_ir::visit::{Code, Site};
+use par_ir::{Atom, Prim, PrimOp, Scalar, Var};
+use par_syntax::diagnostic::{Diagnostic, Severity};
+use std::f64::consts::{LN_2, LN_10, PI};
+
+/// Floats of one type.
+struct Floats<'a, 'p> {
+    lo: &'a mut Lower<'p>,
+    prim: Prim,
+}
+
+impl Floats<'_, '_> {
+    fn number(&self, x: f64) -> Atom {
+        Atom::Const(Scalar::from_f64(self.prim, x).unwrap_or(Scalar::zero(self.prim)))
+    }
+
+    fn bin(&mut self, op: BinOp, a: Atom, b: Atom) -> Atom {
+        self.lo.bin(op, self.prim, a, b)
+    }
+
+    fn mul(&mut self, a: Atom, b: Atom) -> Atom {
+        self.bin(BinOp::Mul, a, b)
+    }
+
+    fn add(&mut self, a: Atom, b: Atom) -> Atom {
+        self.bin(BinOp::Add, a, b)
+    }
+
+    fn sub(&mut self, a: Atom, b: Atom) -> Atom {
+        self.bin(BinOp::Sub, a, b)
+    }
+
+    fn div(&mut self, a: Atom, b: Atom) -> Atom {
+        self.bin(BinOp::Div, a, b)
+    }
+
+    fn un(&mut self, op: UnOp, a: Atom) -> Atom {
+        self.lo.prim(PrimOp::Un(op, self.prim), &[a])
+    }
+
+    fn scaled(&mut self, by: f64, a: Atom) -> Atom {
+        let by = self.number(by);
+        self.mul(by, a)
+    }
+
+    /// `1 - a * a`, `1 + a * a`, `a * a - 1`.
+    fn with_square(&mut self, one: f64, square: f64, a: Atom) -> Atom {
+        let (one, squared) = (self.number(one), self.mul(a, a));
+        if square < 0.0 { self.sub(one, squared) } else { self.add(one, squared) }
+    }
+
+    fn select(&mut self, cond: Atom, a: Atom, b: Atom) -> Atom {
+        self.lo.select(self.prim, cond, a, b)
+    }
+
+    fn cmp(&mut self, op: CmpOp, a: Atom, b: Atom) -> Atom {
+        self.lo.prim(PrimOp::Cmp(op, self.prim), &[a, b])
+    }
+
+    /// Sum of the terms there are.
+    fn sum(&mut self, a: Option<Atom>, b: Option<Atom>) -> Option<Atom> {
+        match (a, b) {
+            (Some(a), Some(b)) => Some(self.add(a, b)),
+            (a, b) => a.or(b),
+        }
+    }
+
+    /// The tangent of `y = op x`; none where the operator is constant but at jumps.
+    fn unary(&mut self, op: UnOp, x: Atom, y: Atom, dx: Atom) -> R<Option<Atom>> {
+        use UnOp::*;
+        Ok(Some(match op {
+            Sgn | Floor | Ceil | Trunc | Round => return Ok(None),
+            Neg => self.un(Neg, dx),
+            Abs => {
+                let sign = self.un(Sgn, x);
+                self.mul(sign, dx)
+            }
+            Sqrt => {
+                let y2 = self.add(y, y);
+                self.div(dx, y2)
+            }
+            Cbrt => {
+                let square = self.mul(y, y);
+                let below = self.scaled(3.0, square);
+                self.div(dx, below)
+            }
+            Exp => self.mul(y, dx),
+            Exp2 => {
+                let slope = self.scaled(LN_2, y);
+                self.mul(slope, dx)
+            }
+            Exp10 => {
+                let slope = self.scaled(LN_10, y);
+                self.mul(slope, dx)
+            }
+            Expm1 => {
+                let one = self.number(1.0);
+                let slope = self.add(y, one);
+                self.mul(slope, dx)
+            }
+            Log => self.div(dx, x),
+            Log2 => {
+                let below = self.scaled(LN_2, x);
+                self.div(dx, below)
+            }
+            Log10 => {
+                let below = self.scaled(LN_10, x);
+                self.div(dx, below)
+            }
+            Log1p => {
+                let one = self.number(1.0);
+                let below = self.add(one, x);
+                self.div(dx, below)
+            }
+            Sin => {
+                let slope = self.un(Cos, x);
+                self.mul(slope, dx)
+            }
+            Cos => {
+                let sine = self.un(Sin, x);
+                let product = self.mul(sine, dx);
+                self.un(Neg, product)
+            }
+            Tan => {
+                let slope = self.with_square(1.0, 1.0, y);
+                self.mul(slope, dx)
+            }
+            Sinpi => {
+                let cosine = self.un(Cospi, x);
+                let slope = self.scaled(PI, cosine);
+                self.mul(slope, dx)
+            }
+            Cospi => {
+                let sine = self.un(Sinpi, x);
+                let slope = self.scaled(-PI, sine);
+                self.mul(slope, dx)
+            }
+            Tanpi => {
+                let slope = self.with_square(1.0, 1.0, y);
+                let slope = self.scaled(PI, slope);
+                self.mul(slope, dx)
+            }
+            Asin | Acos | Asinpi | Acospi => {
+                let square = self.with_square(1.0, -1.0, x);
+                let root = self.un(Sqrt, square);
+                let factor = match op {
+                    Asin => 1.0,
+                    Acos => -1.0,
+                    Asinpi => 1.0 / PI,
+                    _ => -1.0 / PI,
+                };
+                let above = self.scaled(factor, dx);
+                self.div(above, root)
+            }
+            Atan | Atanpi => {
+                let below = self.with_square(1.0, 1.0, x);
+                let above = if op == Atan { dx } else { self.scaled(1.0 / PI, dx) };
+                self.div(above, below)
+            }
+            Sinh => {
+                let slope = self.un(Cosh, x);
+                self.mul(slope, dx)
+            }
+            Cosh => {
+                let slope = self.un(Sinh, x);
+                self.mul(slope, dx)
+            }
+            Tanh => {
+                let slope = self.with_square(1.0, -1.0, y);
+                self.mul(slope, dx)
+            }
+            Asinh | Acosh => {
+                let square = self.with_square(if op == Asinh { 1.0 } else { -1.0 }, 1.0, x);
+                let root = self.un(Sqrt, square);
+                self.div(dx, root)
+            }
+            Atanh => {
+                let below = self.with_square(1.0, -1.0, x);
+                self.div(dx, below)
+            }
+            Erf | Erfc => {
+                let square = self.mul(x, x);
+                let less = self.un(Neg, square);
+                let bell = self.un(Exp, less);
+                let factor = 2.0 / PI.sqrt();
+                let slope = self.scaled(if op == Erf { factor } else { -factor }, bell);
+                self.mul(slope, dx)
+            }
+            Recip => {
+                let square = self.mul(y, y);
+                let product = self.mul(square, dx);
+                self.un(Neg, product)
+            }
+            Rsqrt => {
+                let half = self.scaled(-0.5, y);
+                let slope = self.div(half, x);
+                self.mul(slope, dx)
+            }
+            Gamma | Lgamma => return Err(no_derivative(self.lo, "of the gamma function")),
+            Not => return Err(self.lo.internal("`!` of a float")),
+        }))
+    }
+
+    /// The tangent of `y = op a b`.
+    fn binary(
+        &mut self,
+        op: BinOp,
+        [a, b]: [Atom; 2],
+        y: Atom,
+        [da, db]: [Option<Atom>; 2],
+    ) -> R<Option<Atom>> {
+        let zero = self.number(0.0);
+        Ok(match op {
+            BinOp::Add => self.sum(da, db),
+            BinOp::Sub => match (da, db) {
+                (Some(da), Some(db)) => Some(self.sub(da, db)),
+                (None, Some(db)) => Some(self.un(UnOp::Neg, db)),
+                (da, None) => da,
+            },
+            BinOp::Mul => {
+                let (left, right) = (da.map(|d| self.mul(d, b)), db.map(|d| self.mul(a, d)));
+                self.sum(left, right)
+            }
+            BinOp::Div | BinOp::Quot => {
+                let right = db.map(|d| {
+                    let product = self.mul(y, d);
+                    self.un(UnOp::Neg, product)
+                });
+                let above = self.sum(da, right);
+                above.map(|above| self.div(above, b))
+            }
+            // a - b * q, where q is constant but at jumps.
+            BinOp::Mod | BinOp::Rem => {
+                let right = db.map(|d| {
+                    let whole = self.sub(y, a);
+                    let less = self.div(whole, b);
+                    let less = self.un(UnOp::Round, less);
+                    self.mul(less, d)
+                });
+                self.sum(da, right)
+            }
+            BinOp::Pow => {
+                let left = da.map(|d| {
+                    let one = self.number(1.0);
+                    let less = self.sub(b, one);
+                    let power = self.bin(BinOp::Pow, a, less);
+                    let slope = self.mul(b, power);
+                    self.mul(slope, d)
+                });
+                let right = db.map(|d| {
+                    let log = self.un(UnOp::Log, a);
+                    let slope = self.mul(y, log);
+                    let flat = self.cmp(CmpOp::Eq, a, zero);
+                    let slope = self.select(flat, zero, slope);
+                    self.mul(slope, d)
+                });
+                self.sum(left, right)
+            }
+            BinOp::Min | BinOp::Max => {
+                let first = self.cmp(if op == BinOp::Min { CmpOp::Le } else { CmpOp::Ge }, a, b);
+                Some(self.select(first, da.unwrap_or(zero), db.unwrap_or(zero)))
+            }
+            BinOp::Atan2 | BinOp::Atan2pi => {
+                let (left, right) = (da.map(|d| self.mul(b, d)), db.map(|d| self.mul(a, d)));
+                let right = right.map(|r| self.un(UnOp::Neg, r));
+                let (aa, bb) = (self.mul(a, a), self.mul(b, b));
+                let below = self.add(aa, bb);
+                let above = self.sum(left, right);
+                let above = if op == BinOp::Atan2 { above } else { above.map(|x| self.scaled(1.0 / PI, x)) };
+                above.map(|above| self.div(above, below))
+            }
+            BinOp::Hypot => {
+                let (left, right) = (da.map(|d| self.mul(a, d)), db.map(|d| self.mul(b, d)));
+                let above = self.sum(left, right);
+                above.map(|above| self.div(above, y))
+            }
+            BinOp::Copysign => da.map(|d| {
+                let same = self.cmp(CmpOp::Eq, a, y);
+                let less = self.un(UnOp::Neg, d);
+                self.select(same, d, less)
+            }),
+            BinOp::And | BinOp::Or | BinOp::Xor | BinOp::Shl | BinOp::Shr | BinOp::Lshr | BinOp::MulHi => {
+                return Err(self.lo.internal("an operator of integers on floats"));
+            }
+        })
+    }
+
+    /// `a * b + c`.
+    fn product_and(&mut self, [a, b]: [Atom; 2], [da, db, dc]: [Option<Atom>; 3]) -> Option<Atom> {
+        let (left, right) = (da.map(|d| self.mul(d, b)), db.map(|d| self.mul(a, d)));
+        let product = self.sum(left, right);
+        self.sum(product, dc)
+    }
+}
+
+impl Forward {
+    /// True if code uses integers made of the bits of floats that have a tangent.
+    pub(super) fn has_bits(&self, exp: &Exp) -> bool {
+        let mut found = false;
+        if !self.bits.is_empty() {
+            exp.walk(&mut |site| found |= matches!(site, Site::Use(Atom::Var(v)) if self.bits.contains(&v)));
+        }
+        found
+    }
+
+    /// The tangent of a scalar operator's result.
+    pub(super) fn scalar(&mut self, lo: &mut Lower, op: PrimOp, args: &[Atom], y: Var) -> R<Option<Atom>> {
+        let tangents: Vec<Option<Atom>> = args.iter().map(|a| self.of(*a)).collect();
+        let has_bits = args.iter().any(|a| a.var().is_some_and(|v| self.bits.contains(&v)));
+        if let PrimOp::Special(SpecialOp::ToBits, _) = op {
+            self.bits.insert(y);
+            return Ok(None);
+        }
+        if let (PrimOp::Special(SpecialOp::FromBits, _), true) = (op, has_bits) {
+            return Err(no_derivative(lo, "of a number made of bits"));
+        }
+        if !op.result().is_float() {
+            if has_bits && op.result() != Prim::Bool {
+                self.bits.insert(y);
+            }
+            return Ok(None);
+        }
+        if tangents.iter().all(Option::is_none) {
+            return Ok(None);
+        }
+        let mut floats = Floats { lo, prim: op.result() };
+        let y = y.into();
+        match (op, args, &tangents[..]) {
+            (PrimOp::Un(op, _), [x], [Some(dx)]) => floats.unary(op, *x, y, *dx),
+            (PrimOp::Bin(op, _), [a, b], [da, db]) => floats.binary(op, [*a, *b], y, [*da, *db]),
+            (PrimOp::Conv(from, to), _, [Some(dx)]) if from.is_float() => {
+                Ok(Some(floats.lo.conv(from, to, *dx)))
+            }
+            (PrimOp::Select(_), [cond, ..], [_, da, db]) => {
+                let zero = floats.number(0.0);
+                Ok(Some(floats.select(*cond, da.unwrap_or(zero), db.unwrap_or(zero))))
+            }
+            (PrimOp::Special(SpecialOp::Fma | SpecialOp::Mad, _), [a, b, _], [da, db, dc]) => {
+                Ok(floats.product_and([*a, *b], [*da, *db, *dc]))
+            }
+            (PrimOp::Special(SpecialOp::Lerp, _), [a, b, t], [da, db, dt]) => {
+                // a + (b - a) * t
+                let zero = floats.number(0.0);
+                let whole = floats.sub(*b, *a);
+                let change = match (da, db) {
+                    (None, None) => None,
+                    _ => Some(floats.sub(db.unwrap_or(zero), da.unwrap_or(zero))),
+                };
+                Ok(floats.product_and([whole, *t], [change, *dt, *da]))
+            }
+            (PrimOp::Special(SpecialOp::Ldexp, p), [_, n], [Some(dx), _]) => {
+                Ok(Some(floats.lo.prim(PrimOp::Special(SpecialOp::Ldexp, p), &[*dx, *n])))
+            }
+            _ => Err(floats.lo.internal("a scalar operator has no rule for its derivative")),
+        }
+    }
+}
+
+/// E0515.
+fn no_derivative(lo: &Lower, what: &str) -> Box<Diagnostic> {
+    let message = format!("the derivative {what} is not implemented");
+    Box::new(Diagnostic::new(Severity::Unsupported, "E0515", message, lo.span).here("needed here"))
+}
