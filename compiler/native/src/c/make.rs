@@ -250,7 +250,7 @@ mod tests {
 
     fn values(texts: &[(&str, ValueType)]) -> Value {
         let read = |(text, ty): &(&str, ValueType)| {
-            io::text::read_values(text, &[ty.clone()]).expect("a value").remove(0)
+            io::text::read_values(text, std::slice::from_ref(ty)).expect("a value").remove(0)
         };
         io::tuple(texts.iter().map(read).collect())
     }
