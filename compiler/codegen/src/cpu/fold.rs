@@ -147,7 +147,7 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
         let (mut start, mut acc) = (ends.0, initial.to_vec());
         // Of many rows of a ragged space most is what a group leaves, and a group of runs leaves much.
         let is_ragged = kernel.space.is_ragged();
-        let shorter = plan.shorter().filter(|_| is_ragged || plan.is_in_order());
+        let shorter = plan.shorter().filter(|_| (is_ragged || plan.is_in_order()) && !plan.has_rest());
         for plan in [Some(plan), shorter.as_ref()].into_iter().flatten() {
             let reduction = plan.reduction.as_ref().ok_or("a map is reduced")?;
             let identities = self.e.identities(plan, reduction, neutral);

@@ -24,7 +24,7 @@ use super::scatter::Scattering;
 use super::schedule::Scheduled;
 use crate::free;
 use cranelift::prelude::*;
-use par_ir::flat::{Kernel, KernelKind, Ty};
+use par_ir::flat::{Kernel, KernelKind, Out, Ty};
 use par_ir::ty::Dim;
 use par_ir::visit::Code as _;
 use par_ir::{Prim, Var};
@@ -128,6 +128,16 @@ impl<'k> KernelInfo<'k> {
         let (captures, combined, elems) = (self.captures.clone(), self.combined.clone(), self.elems.clone());
         let KernelInfo { whole, scattering, layout, .. } = *self;
         KernelInfo { whole, kernel, scheduled: None, scattering, captures, layout, combined, elems }
+    }
+
+    /// Whether the results of some positions of a group can be stored: elements of a map, or what a filter keeps.
+    pub fn stores_under_masks(&self, width: usize) -> bool {
+        let packs = |p: &Prim| lanes::packs(*p, width);
+        match &self.kernel.kind {
+            KernelKind::Map(outs) => outs.iter().all(|o| matches!(o, Out::Elem(p) if packs(p))),
+            KernelKind::Filter => !self.elems.is_empty() && self.elems.iter().all(packs),
+            _ => false,
+        }
     }
 
     /// The roles of the functions that this kernel needs.
@@ -331,7 +341,7 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
         plan: &Plan,
         ends: (Value, Value),
         state: (&[Value], &[Value]),
-        group: impl FnOnce(&mut Group<'_, 'a>, Value, &[Value], &[Value]) -> Result<State, Unsupported>,
+        group: impl Fn(&mut Group<'_, 'a>, Value, &[Value], &[Value]) -> Result<State, Unsupported>,
         single: impl FnOnce(&mut KernelEmitter<'_, 'a, 'k>, Value, &[Value]) -> Result<Vec<Value>, Unsupported>,
         finish: impl FnOnce(&mut Group<'_, 'a>, &[Value], &[Value]) -> Result<Vec<Value>, Unsupported>,
     ) -> Result<(Value, Vec<Value>), Unsupported> {
@@ -372,14 +382,37 @@ impl<'a, 'k> KernelEmitter<'_, 'a, 'k> {
     /// Every element's values are written at the cursor, which moves only past those kept: it is never beyond the element.
     fn pack_elements(&mut self) -> Result<Value, Unsupported> {
         let values = self.kept_arrays();
-        self.kept(|k, (start, end), cursor| {
-            k.elements(start, end, cursor, |k, pos, cursor| {
-                let results = k.element(pos)?;
-                for (base, x) in values.iter().zip(&results[1..]) {
-                    k.e.store(*base, cursor[0], *x);
+        let packs = self.info.stores_under_masks(self.e.width) && !self.e.counting;
+        let plan = self.info.lanes(self.e.width).filter(|_| packs);
+        let single = |k: &mut KernelEmitter<'_, 'a, '_>, pos: Value, cursor: &[Value]| {
+            let results = k.element(pos)?;
+            for (base, x) in values.iter().zip(&results[1..]) {
+                k.e.store(*base, cursor[0], *x);
+            }
+            let kept = k.e.b.ins().uextend(types::I64, results[0]);
+            Ok(vec![k.e.b.ins().iadd(cursor[0], kept)])
+        };
+        self.kept(|k, ends, cursor| {
+            k.in_strips(ends, cursor, |k, (start, end), cursor| {
+                let (mut rest, mut cursor) = (start, cursor.to_vec());
+                if let Some(plan) = &plan {
+                    let kernel = k.info.kernel;
+                    let group = |group: &mut Group<'_, 'a>, pos: Value, _: &[Value], cursor: &[Value]| {
+                        let results = group.elements(kernel, pos)?;
+                        Ok((vec![], vec![group.keep(&values, cursor[0], &results[0], &results[1..])]))
+                    };
+                    let ends = (start, end);
+                    (rest, cursor) =
+                        k.groups(
+                            plan,
+                            ends,
+                            (&[], &cursor),
+                            group,
+                            single,
+                            |_, _, state| Ok(state.to_vec()),
+                        )?;
                 }
-                let kept = k.e.b.ins().uextend(types::I64, results[0]);
-                Ok(vec![k.e.b.ins().iadd(cursor[0], kept)])
+                k.counted(rest, end, &cursor, single)
             })
         })
     }

@@ -101,6 +101,8 @@ impl KernelEmitter<'_, '_, '_> {
         in_segments: bool,
     ) -> Result<(), Unsupported> {
         let plan = self.info.lanes(self.e.width).filter(|_| !self.e.counting);
+        // A segment at an edge is too short for a group, even under a mask.
+        let plan = plan.map(|p| if in_segments { Rc::new(p.without_rest()) } else { p });
         let shorter = plan.as_ref().filter(|_| in_segments).and_then(|p| p.shorter()).map(Rc::new);
         let mut rest = start;
         for plan in [plan, shorter].into_iter().flatten() {

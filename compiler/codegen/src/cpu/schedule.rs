@@ -15,7 +15,7 @@
 use super::fresh::Fresh;
 use super::hist;
 use super::kernel::KernelInfo;
-use super::lanes::{self, BYTES, Plan};
+use super::lanes::{self, BYTES, Plan, WIDEST};
 use super::pack::{self, Packing};
 use super::partition::{self, Moves};
 use super::prefix::{self, Strips};
@@ -211,7 +211,8 @@ pub fn of(info: &KernelInfo, scheduled: &Scheduled) -> plan::Schedule {
     }
     // The code of a scan that only reduces may be in lanes; the scan itself takes one element after the other.
     let is_scan = matches!(kernel.kind, KernelKind::Scan { .. });
-    match info.lanes(BYTES).filter(|_| !is_scan) {
+    let width = if matches!(kernel.kind, KernelKind::Filter) { WIDEST } else { BYTES };
+    match info.lanes(width).filter(|_| !is_scan) {
         Some(groups) => plan::Schedule::Lanes(groups.lanes()),
         None => plan::Schedule::Scalar,
     }
@@ -222,7 +223,7 @@ fn obstacle(info: &KernelInfo) -> &'static str {
     let kernel = info.kernel;
     match &kernel.kind {
         KernelKind::Scan { .. } => "prefixes with this operator wait for one another",
-        KernelKind::Filter if kernel.space.as_flat().is_none() => "rows are filtered one after the other",
+        KernelKind::Filter if kernel.space.as_flat().is_none() => lanes::obstacle(kernel),
         KernelKind::Filter => "too many values for strips",
         KernelKind::Hist { .. } => "one element may be updated twice",
         KernelKind::Map(_) | KernelKind::Reduce { .. } => lanes::obstacle(kernel),

@@ -161,6 +161,7 @@ impl Group<'_, '_> {
                     regs = after;
                     let op = PrimOp::Bin(lane.op, lane.prim);
                     let sum = self.on_vectors(op, &[acc[0].clone(), xs[*i].clone()]);
+                    let sum = self.where_active(&sum, &acc[0], lane.prim);
                     next.extend(self.accumulator(&sum, lane.prim));
                 }
                 Part::Kept(_) => {}
@@ -168,14 +169,23 @@ impl Group<'_, '_> {
                     let prims = prims(&t.op);
                     let (acc, after) = self.split(&prims, regs);
                     regs = after;
-                    let operands = acc.into_iter().chain(some(xs, &t.components));
-                    for (x, p) in self.combined(&t.op, operands)?.iter().zip(prims) {
-                        next.extend(self.accumulator(x, p));
+                    let operands = acc.iter().cloned().chain(some(xs, &t.components));
+                    for ((x, p), before) in self.combined(&t.op, operands)?.iter().zip(prims).zip(&acc) {
+                        let x = self.where_active(x, before, p);
+                        next.extend(self.accumulator(&x, p));
                     }
                 }
             }
         }
         Ok(next)
+    }
+
+    /// A value in the lanes that are here, another one in the others.
+    fn where_active(&mut self, x: &Lanes, other: &Lanes, p: Prim) -> Lanes {
+        match self.active.clone() {
+            None => x.clone(),
+            Some(active) => self.blend(&active, x, other, p, false),
+        }
     }
 
     fn combined(

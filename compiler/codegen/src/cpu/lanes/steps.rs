@@ -18,8 +18,16 @@ fn parts(x: &Lanes) -> Option<(Value, i64)> {
 }
 
 impl Group<'_, '_> {
+    /// The value of the last position that is here.
     fn last(&mut self, first: Value, step: i64) -> Value {
-        self.e.b.ins().iadd_imm_s(first, step * (self.lanes as i64 - 1))
+        match self.count {
+            None => self.e.b.ins().iadd_imm_s(first, step * (self.lanes as i64 - 1)),
+            Some(count) => {
+                let before = self.e.b.ins().iadd_imm_s(count, -1);
+                let steps = self.e.b.ins().imul_imm_s(before, step);
+                self.e.b.ins().iadd(first, steps)
+            }
+        }
     }
 
     /// Leaves the group if the steps run over the end of the integers.

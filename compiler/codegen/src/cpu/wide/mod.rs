@@ -23,6 +23,7 @@ mod compare;
 mod conditions;
 mod encode;
 mod inst;
+mod masked;
 mod masks;
 mod own;
 mod scalar;

@@ -1,13 +1,20 @@
-//! Operators of wide vectors that Cranelift does not have: gathers, and shifts of every lane by a count of its own.
+//! Operators of wide vectors that Cranelift does not have: gathers, operators under masks, reversals, and shifts of every lane by
+//! a count of its own.
 //!
 //! In Cranelift's IR one is a call of a function that nobody defines, which is selected as the processor's instruction:
 //!
 //! ```text
 //! v4 = call gather(v1, v2, v3)     v4[l] = element v2[l] of the array at v1, if v3[l] is set, else 0
+//! call store_under(v1, v2, v3)     element l at v1 = v3[l], if v2[l] is set
+//! v4 = call reverse(v1)            v4[l] = v1[n - 1 - l]
+//! v4 = call bits(v1)               bit l of v4 is set if v1[l] is
+//! v4 = call compress(v1, v2)       v4[0], v4[1], … are those v1[l] for which v2[l] is set
 //! v4 = call left(v1, v2)           v4[l] = v1[l] << v2[l], 0 if the count is the width of a lane or more
 //! ```
 //!
-//! Indices and masks of gathers have 64 bits; of elements of 32 bits there are half as many bytes, in the lower half of the result.
+//! Indices and masks of gathers have 64 bits; of elements of 32 bits there are half as many bytes, in the lower half of the result. Or
+//! indices, masks and elements have 32 bits.
+//! Other masks have the lanes of the values, of 32 or 64 bits.
 
 use super::codes::{self, Row};
 use super::inst::{Address, Arg, Inst, Source, View};
@@ -21,6 +28,10 @@ use iced_x86::Code;
 use regalloc2::{RegClass, VReg};
 
 const GATHER: &str = "gather";
+const STORE_UNDER: &str = "store_under";
+const REVERSE: &str = "reverse";
+const BITS: &str = "bits";
+const COMPRESS: &str = "compress";
 
 /// A shift of every lane by a count of its own, which is an unsigned number.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -56,26 +67,48 @@ impl LaneShift {
 impl Emitter<'_> {
     /// The elements of type `ty` at these indices of an array, in the lanes of a mask. There is code with wide vectors only.
     pub fn gather(&mut self, array: Value, indices: Value, mask: Value, ty: Type) -> Value {
-        self.operator_of_wide(GATHER, &[array, indices, mask], ty)
+        self.operator_of_wide(GATHER, &[array, indices, mask], Some(ty))[0]
+    }
+
+    /// Stores the lanes of a mask at an address. There is code with wide vectors only.
+    pub fn store_under(&mut self, address: Value, mask: Value, x: Value) {
+        self.operator_of_wide(STORE_UNDER, &[address, mask, x], None);
+    }
+
+    /// The lanes of a register in reverse order. There is code with wide vectors only.
+    pub fn reverse(&mut self, x: Value) -> Value {
+        let ty = self.b.func.dfg.value_type(x);
+        self.operator_of_wide(REVERSE, &[x], Some(ty))[0]
     }
 
     /// Lanes shifted by as many counts. There is code with wide vectors only.
     pub fn shift_lanes(&mut self, shift: LaneShift, x: Value, counts: Value) -> Value {
         let ty = self.b.func.dfg.value_type(x);
-        self.operator_of_wide(shift.name(), &[x, counts], ty)
+        self.operator_of_wide(shift.name(), &[x, counts], Some(ty))[0]
     }
 
-    fn operator_of_wide(&mut self, name: &str, args: &[Value], ty: Type) -> Value {
+    /// A bit for each lane of a mask, in an `i64`. There is code with wide vectors only.
+    pub fn bits(&mut self, mask: Value) -> Value {
+        self.operator_of_wide(BITS, &[mask], Some(types::I64))[0]
+    }
+
+    /// The lanes of a mask one after the other. There is code with wide vectors only.
+    pub fn compress(&mut self, x: Value, mask: Value) -> Value {
+        let ty = self.b.func.dfg.value_type(x);
+        self.operator_of_wide(COMPRESS, &[x, mask], Some(ty))[0]
+    }
+
+    fn operator_of_wide(&mut self, name: &str, args: &[Value], result: Option<Type>) -> Vec<Value> {
         let mut signature = Signature::new(CallConv::SystemV);
         let types = args.iter().map(|a| AbiParam::new(self.b.func.dfg.value_type(*a)));
         signature.params.extend(types);
-        signature.returns.push(AbiParam::new(ty));
+        signature.returns.extend(result.map(AbiParam::new));
         let signature = self.b.import_signature(signature);
         let name = ExternalName::testcase(name);
         let function = ExtFuncData { name, signature, colocated: false, patchable: false };
         let function = self.b.import_function(function);
         let call = self.b.ins().call(function, args);
-        self.b.inst_results(call)[0]
+        self.b.inst_results(call).to_vec()
     }
 }
 
@@ -83,6 +116,9 @@ impl Select<'_> {
     /// An operator by its name.
     pub fn own_operator(&mut self, inst: ir::Inst, name: &[u8]) -> Result<(), Unsupported> {
         let args = self.func.dfg.inst_args(inst).to_vec();
+        if let (STORE_UNDER, [address, mask, x]) = (std::str::from_utf8(name).unwrap_or(""), &args[..]) {
+            return self.store_lanes([*address, *mask, *x]);
+        }
         let result = self.func.dfg.first_result(inst);
         let (d, ty) = (self.of(result), self.ty(result));
         let shift = LaneShift::ALL.into_iter().find(|s| s.name().as_bytes() == name);
@@ -93,6 +129,9 @@ impl Select<'_> {
                 self.three(code, self.view(ty), d, x, counts);
                 Ok(())
             }
+            (None, [x]) if name == BITS.as_bytes() => self.bits_of_mask(d, *x),
+            (None, [x]) => self.reverse_lanes(d, *x),
+            (None, [x, mask]) => self.compress(d, *x, *mask),
             (None, [array, indices, mask]) => {
                 self.gather(d, ty.lane_type().bytes(), [*array, *indices, *mask])
             }
@@ -101,14 +140,21 @@ impl Select<'_> {
     }
 
     fn gather(&mut self, d: VReg, lane: u32, [array, indices, mask]: [Value; 3]) -> Result<(), Unsupported> {
+        let is_short = self.ty(indices).lane_type() == types::I32;
         let (array, indices) = (self.reg(array)?, self.reg(indices)?);
         let address = Address { base: Some(array), index: Some((indices, lane)), offset: 0 };
         if self.width == 64 {
-            let mask = self.mask(mask, 8)?;
-            self.gather_under(d, address, mask, lane);
+            let mask = self.mask(mask, if is_short { 4 } else { 8 })?;
+            let (code, view) = match (is_short, lane) {
+                (true, _) => (Code::EVEX_Vgatherdps_zmm_k1_vm32z, View::Z),
+                (_, 4) => (Code::EVEX_Vgatherqps_ymm_k1_vm64z, View::Y),
+                _ => (Code::EVEX_Vgatherqpd_zmm_k1_vm64z, View::Z),
+            };
+            self.gather_under(d, address, mask, (code, view));
             return Ok(());
         }
         let (code, view, mask) = match lane {
+            4 if is_short => (Code::VEX_Vgatherdps_ymm_vm32y_ymm, View::Y, self.reg(mask)?),
             4 => (Code::VEX_Vgatherqps_xmm_vm64y_xmm, View::X, self.narrow_mask(mask)?),
             _ => (Code::VEX_Vgatherqpd_ymm_vm64y_ymm, View::Y, self.reg(mask)?),
         };
@@ -123,11 +169,7 @@ impl Select<'_> {
     }
 
     /// With a bit for each lane, which is cleared when its element is there.
-    fn gather_under(&mut self, d: VReg, address: Address, mask: VReg, lane: u32) {
-        let (code, view) = match lane {
-            4 => (Code::EVEX_Vgatherqps_ymm_k1_vm64z, View::Y),
-            _ => (Code::EVEX_Vgatherqpd_zmm_k1_vm64z, View::Z),
-        };
+    fn gather_under(&mut self, d: VReg, address: Address, mask: VReg, (code, view): (Code, View)) {
         let mut inst = Inst::new();
         let to = cleared(&mut inst, d, view);
         let under = inst.under(mask);

@@ -1,0 +1,65 @@
+//! What a filter keeps of a group, packed.
+//!
+//! ```text
+//! x     = a b c d e f g h        keep  = 0 1 1 0 0 0 1 0
+//! store   b c g . . . . .        behind what was kept before, which is further on by 3 then
+//! ```
+//!
+//! Whole registers are stored: behind what is kept of the positions up to here there is room for as many elements as the group has. The
+//! last group of a row, which has fewer positions, stores what it keeps and nothing else.
+
+use super::Group;
+use super::cost::BYTES;
+use super::value::Lanes;
+use crate::cpu::emit::{Base, output};
+use cranelift::prelude::*;
+use par_ir::Prim;
+
+/// Whether there is code that packs elements of a type, in registers of so many bytes.
+pub fn packs(p: Prim, bytes: usize) -> bool {
+    bytes > BYTES && matches!(p.size(), 4 | 8)
+}
+
+impl Group<'_, '_> {
+    /// Stores the lanes of values for which a flag is set, from an index on; the index behind them.
+    pub fn keep(&mut self, bases: &[Base], from: Value, keep: &Lanes, values: &[Lanes]) -> Value {
+        let keep = match self.active.clone() {
+            Some(active) => self.both(&active, keep),
+            None => Lanes::Vector(self.mask(keep, None)),
+        };
+        let mut end = from;
+        for (base, x) in bases.iter().zip(values) {
+            end = self.keep_one(*base, from, &keep, x);
+        }
+        end
+    }
+
+    fn keep_one(&mut self, base: Base, mut at: Value, keep: &Lanes, x: &Lanes) -> Value {
+        let regs = self.vector(x, base.prim);
+        let masks = self.used_masks(keep, base.prim);
+        for (x, mask) in regs.into_iter().zip(masks) {
+            let bits = self.e.bits(mask);
+            let count = self.e.b.ins().popcnt(bits);
+            let packed = self.e.compress(x, mask);
+            let address = self.e.element(base, at);
+            if self.count.is_none() && self.lanes * base.prim.size() >= self.bytes {
+                self.e.b.ins().store(output(), packed, address, 0);
+            } else {
+                let first = self.first_lanes(count, base.prim.size());
+                self.e.store_under(address, first, packed);
+            }
+            at = self.e.b.ins().iadd(at, count);
+        }
+        at
+    }
+
+    /// The mask of the first lanes of a register, of 32 or 64 bits.
+    fn first_lanes(&mut self, count: Value, size: usize) -> Value {
+        let p = if size == 8 { Prim::I64 } else { Prim::I32 };
+        let zero = self.e.i64(0);
+        let lanes = self.progression(zero, 1, p)[0];
+        let count = if size == 8 { count } else { self.e.b.ins().ireduce(types::I32, count) };
+        let limit = self.splat(count, 1)[0];
+        self.e.b.ins().icmp(IntCC::SignedLessThan, lanes, limit)
+    }
+}
