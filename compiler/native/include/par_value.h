@@ -31,7 +31,7 @@ typedef int par_status;
 #define PAR_BUG 101       /* a mistake in Par */
 
 /* Why the last function failed that this thread called, with the place in the program where it has one. The text is good until
- * this thread's next failure. */
+ * this thread's next failure. A call whose handle is NULL because an earlier one failed leaves that one's message, if nobody asked for it. */
 const char *par_error_message(void);
 par_status par_error_status(void); /* and its status */
 
@@ -76,7 +76,8 @@ PAR_SCALAR(bool, bool)
 #undef PAR_SCALAR
 
 /* An array whose row i has the elements offsets[i] up to offsets[i + 1] of another array. There are rows + 1 offsets: the first is 0, they
- * do not decrease, and the last is the number of elements. The rows of the result may be elements of rows again. */
+ * do not decrease, and the last is the number of elements. The rows of the result may be elements of rows again. Of a tuple or a record of
+ * arrays of one length it makes what fits where rows of tuples or records are expected. */
 par_value *par_ragged(const par_value *elements, size_t rows, const int64_t *offsets);
 
 /* Parts together. Where an array of tuples or records is expected, a tuple or a record of arrays of one length fits. */

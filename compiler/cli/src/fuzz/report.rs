@@ -51,7 +51,7 @@ impl Summary {
     pub fn finish(&self) -> Status {
         let seconds = self.start.elapsed().as_secs_f64();
         status::say(&format!(
-            "{} programs in {seconds:.0} s, {} calls ({} failed, {} too large to compare), {} programs rejected",
+            "{} programs in {seconds:.0} s, {} calls ({} of them ended with the same run-time error everywhere, {} too large to compare), {} programs rejected",
             self.programs, self.calls, self.failed, self.skipped, self.rejected
         ));
         let shown = self.found.iter().filter(|(_, (kind, ..))| *kind != Kind::Rejected);

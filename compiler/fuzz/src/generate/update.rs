@@ -9,6 +9,8 @@ pub(super) const FORMS: &[Form] = &[
     Form { name: "with", weight: 10, makes: is_array, make: with },
     Form { name: "let with", weight: 5, makes: is_array, make: let_with },
     Form { name: "with of a row", weight: 7, makes: |t| t.rank() > 1, make: with_row },
+    Form { name: "with further in", weight: 6, makes: is_array, make: with_further_in },
+    Form { name: "with of another length", weight: 4, makes: |t| t.rank() > 1, make: with_of_another_length },
     Form { name: "update loop", weight: 8, makes: is_array, make: update_loop },
     Form { name: "guarded update loop", weight: 8, makes: is_array, make: guarded_update_loop },
     Form { name: "scatter", weight: 12, makes: is_array, make: scatter },
@@ -77,6 +79,60 @@ fn with_row(g: &mut Gen, ty: &Ty, fuel: u32) -> Option<String> {
             "({inside} {x} with [{i}] = map (\\{j} -> if {j} == 0 then {v} else {x}[{i}, {j}]) (indices {x}[{i}]))"
         )
     })
+}
+
+/// A component of an element, or an element of a component.
+fn with_further_in(g: &mut Gen, ty: &Ty, fuel: u32) -> Option<String> {
+    let elem = ty.elem()?.clone();
+    let (a, b) = g.halves(fuel);
+    let xs = g.exp(ty, a);
+    let x = g.name();
+    let part = match &elem {
+        Ty::Tuple(ts) => {
+            ts.iter().position(|t| matches!(t, Ty::Prim(_))).map(|k| (k.to_string(), ts[k].clone()))
+        }
+        Ty::Record(fs) => {
+            fs.iter().find(|f| matches!(f.1, Ty::Prim(_))).map(|f| (f.0.to_string(), f.1.clone()))
+        }
+        _ => None,
+    };
+    if let Some((name, of)) = part {
+        let [i, v] = g.exps([&I64, &of], b);
+        return Some(format!(
+            "(let {x} = {xs} in if null {x} then {x} else {x} with [{i} % length {x}].{name} = {v})"
+        ));
+    }
+    let (t, k) = (g.name(), g.name());
+    let i = g.exp(&I64, b / 2);
+    let v = fitting(g, &elem, (&x, &k), b / 2)?;
+    let update = match g.rng.chance(50) {
+        true => format!("let {t}.1[{k}] = {v} in {t}.1"),
+        false => format!("({t} with 1[{k}] = {v}).1"),
+    };
+    Some(format!(
+        "(let {x} = {xs} let {t} = ({x}, {x}) in if null {x} then {x} else let {k} = {i} % length {x} in {update})"
+    ))
+}
+
+/// A row, or two, made longer or shorter.
+fn with_of_another_length(g: &mut Gen, ty: &Ty, fuel: u32) -> Option<String> {
+    let elem = ty.elem()?.elem()?.clone();
+    if elem.rank() > 0 {
+        return None;
+    }
+    let [xs, i, v] = g.exps([ty, &I64, &elem], fuel);
+    let (x, k) = (g.name(), g.name());
+    let new = match g.rng.chance(50) {
+        true => format!("{x}[{k}] ++ [{v}]"),
+        false => format!("if null {x}[{k}] then [{v}] else tail {x}[{k}]"),
+    };
+    let update = match g.rng.chance(70) {
+        true => format!("[{k}] = {new}"),
+        false => format!("[{k}:{k} + 1] = [{new}]"),
+    };
+    Some(format!(
+        "(let {x} = {xs} in if null {x} then {x} else let {k} = {i} % length {x} in {x} with {update})"
+    ))
 }
 
 /// A loop that updates one array in place, reading what it wrote before.

@@ -83,21 +83,41 @@ unsafe extern "C" fn par_ragged(
     made_value(|| {
         // SAFETY: the header asks for a value, and for one offset more than rows.
         let (elements, offsets) = unsafe { (reference(elements)?, slice(offsets, rows.saturating_add(1))?) };
-        let Value { ty, columns } = &elements.0;
-        let (ValueType::Array { elem, .. }, Some(Column::Size(n))) = (ty, columns.first()) else {
-            return Err(Failure::misuse(format!("rows are made of the elements of an array, not of {ty}")));
-        };
-        let grows = offsets.windows(2).all(|w| w[0] <= w[1]);
-        if offsets[0] != 0 || !grows || offsets[rows] != *n {
-            let message =
-                format!("offsets must begin with 0, not decrease, and end with the number of elements, {n}");
-            return Err(Failure::misuse(message));
-        }
-        let ty = ValueType::array(ValueType::ragged((**elem).clone()));
-        let mut all = vec![Column::Size(rows as i64), Column::Offsets(Array::from_slice(offsets))];
-        all.extend(columns[1..].iter().cloned());
-        Ok(Value { ty, columns: all })
+        ragged(elements.0.clone(), offsets)
     })
+}
+
+/// Rows of the elements of an array; of a tuple or a record of arrays, a tuple or a record of such rows.
+fn ragged(elements: Value, offsets: &[i64]) -> Result<Value, Failure> {
+    let rows = |parts: Value| io::components(parts).into_iter().map(|part| ragged(part, offsets)).collect();
+    let Value { ty, columns } = elements;
+    match (&ty, columns.first()) {
+        (ValueType::Tuple(parts), _) if !parts.is_empty() => {
+            let parts: Result<Vec<Value>, Failure> = rows(Value { ty, columns });
+            Ok(io::tuple(parts?))
+        }
+        (ValueType::Record(fields), _) if !fields.is_empty() => {
+            let types = ValueType::Tuple(fields.iter().map(|f| f.1.clone()).collect());
+            let parts: Result<Vec<Value>, Failure> = rows(Value { ty: types, columns });
+            let parts = parts?;
+            let named = fields.iter().zip(&parts).map(|((name, _), part)| (name.clone(), part.ty.clone()));
+            let ty = ValueType::Record(named.collect());
+            Ok(Value { ty, columns: parts.into_iter().flat_map(|part| part.columns).collect() })
+        }
+        (ValueType::Array { elem, .. }, Some(Column::Size(n))) => {
+            let grows = offsets.windows(2).all(|w| w[0] <= w[1]);
+            if offsets[0] != 0 || !grows || offsets[offsets.len() - 1] != *n {
+                return Err(Failure::misuse(format!(
+                    "offsets must begin with 0, not decrease, and end with the number of elements, {n}"
+                )));
+            }
+            let rows = Column::Size(offsets.len() as i64 - 1);
+            let mut all = vec![rows, Column::Offsets(Array::from_slice(offsets))];
+            all.extend(columns[1..].iter().cloned());
+            Ok(Value { ty: ValueType::array(ValueType::ragged((**elem).clone())), columns: all })
+        }
+        _ => Err(Failure::misuse(format!("rows are made of the elements of arrays, not of {ty}"))),
+    }
 }
 
 #[unsafe(no_mangle)]
@@ -222,4 +242,40 @@ fn nothing(ty: &ValueType) -> Vec<Column> {
         ColumnType::Data(p) => Column::Data(Array::zeros(p, 0)),
     };
     ty.columns().into_iter().map(column).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn values(texts: &[(&str, ValueType)]) -> Value {
+        let read = |(text, ty): &(&str, ValueType)| {
+            io::text::read_values(text, std::slice::from_ref(ty)).expect("a value").remove(0)
+        };
+        io::tuple(texts.iter().map(read).collect())
+    }
+
+    #[test]
+    fn rows_of_records_fit_rows_of_records() {
+        let (i64s, f64s) =
+            (ValueType::array(ValueType::Prim(Prim::I64)), ValueType::array(ValueType::Prim(Prim::F64)));
+        let record = |a: &ValueType, b: &ValueType| {
+            ValueType::Record(vec![("a".into(), a.clone()), ("b".into(), b.clone())])
+        };
+        let parts = values(&[("[1, 2, 3]", i64s.clone()), ("[1.5, 2.5, 3.5]", f64s.clone())]);
+        let elements = Value { ty: record(&i64s, &f64s), ..parts };
+        let rows = ragged(elements, &[0, 2, 2, 3]).expect("rows");
+        let element = record(&ValueType::Prim(Prim::I64), &ValueType::Prim(Prim::F64));
+        let wanted = ValueType::array(ValueType::ragged(element));
+        let fitted = fitted(rows, &wanted).expect("a value that fits");
+        let text = "[[{a = 1i64, b = 1.5f64}, {a = 2i64, b = 2.5f64}], [], [{a = 3i64, b = 3.5f64}]]";
+        assert_eq!(io::text::print_value(&fitted), text);
+    }
+
+    #[test]
+    fn rows_of_fields_of_other_lengths_are_a_mistake() {
+        let i64s = ValueType::array(ValueType::Prim(Prim::I64));
+        let parts = values(&[("[1, 2]", i64s.clone()), ("[1]", i64s)]);
+        assert!(ragged(parts, &[0, 2]).is_err());
+    }
 }

@@ -74,7 +74,7 @@ pub unsafe fn text<'a>(text: *const c_char) -> Result<&'a str, Failure> {
 /// Null, or alive as long as it is used.
 pub unsafe fn reference<'a, T>(handle: *const T) -> Result<&'a T, Failure> {
     // SAFETY: as the caller promises.
-    unsafe { handle.as_ref() }.ok_or_else(|| Failure::misuse("a handle is NULL"))
+    unsafe { handle.as_ref() }.ok_or_else(Failure::null_handle)
 }
 
 /// Numbers of C.
