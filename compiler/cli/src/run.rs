@@ -1,10 +1,12 @@
 //! `par run`: compiles a program and calls an entry point.
 
 use crate::options::Runnable;
+use crate::progress;
 use crate::source;
 use crate::status::{self, Status};
 use clap::ValueEnum;
-use par::{Backend, CallOptions, CancelToken, pipeline};
+use par::pipeline::{self, Entries};
+use par::{Backend, CallOptions, CancelToken, Program};
 use par_native::call::Call;
 use par_native::timeout;
 use std::path::PathBuf;
@@ -71,9 +73,10 @@ fn work(args: &Args, token: &CancelToken) -> Result<Status, Status> {
     let backend = args.backend.choose(args.program.limits.device(), args.verbose);
     let mut options = args.program.options()?;
     options.allow_unsafe &= !backend.is_interpreter();
+    options.entries = Entries::Chosen(args.call.entry.clone());
     let program = source::load(&args.file, &options)?;
     let entry = program.choose_entry(args.call.entry.as_deref()).map_err(|m| status::fail(&m))?;
-    program.prepare(backend).map_err(|f| status::failure(&f))?;
+    prepare(&program, backend)?;
     let options = CallOptions {
         backend,
         threads: args.call.threads,
@@ -81,8 +84,18 @@ fn work(args: &Args, token: &CancelToken) -> Result<Status, Status> {
         locate: !args.call.is_timed(),
         ..CallOptions::default()
     };
+    let is_quiet = args.call.is_timed() || program.shows();
     args.call.run(entry, pipeline::enter, |values| {
+        let _line = (!is_quiet).then(|| progress::Line::new(format!("running `{}`", entry.name)));
         let result = program.call(&entry.name, values, &options);
         result.map_err(|f| status::run_failure(&program, &f))
     })
+}
+
+/// Compiles the program for a back end.
+fn prepare(program: &Program, backend: Backend) -> Result<(), Status> {
+    let line = progress::Line::new("compiling");
+    let prepared = program.prepare(backend);
+    drop(line);
+    prepared.map_err(|f| status::failure(&f))
 }

@@ -1,5 +1,6 @@
 //! Reading and compiling the program.
 
+use crate::progress;
 use crate::status::{self, Status};
 use par::{Diagnostic, Failure, Options, Program, Sources, compile};
 use std::path::Path;
@@ -31,7 +32,10 @@ fn not_utf8(name: &str, bytes: &[u8], at: usize) -> Failure {
 pub fn load(path: &Path, options: &Options) -> Result<Program, Status> {
     let text = read(path)?;
     let name = path.display().to_string();
-    let program = compile(&text, &name, options).map_err(|f| status::failure(&f))?;
+    let line = progress::Line::new("compiling");
+    let compiled = compile(&text, &name, options);
+    drop(line);
+    let program = compiled.map_err(|f| status::failure(&f))?;
     status::print(program.warnings(), program.sources());
     Ok(program)
 }

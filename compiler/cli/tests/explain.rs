@@ -86,13 +86,14 @@ fn benchmarks_and_what_has_changed_since() {
     let (status, text, errors) = said(&par(&folder, &quick));
     assert_eq!((status, errors.as_str()), (Some(0), ""));
     assert!(text.contains("rows.par main three rows") && text.contains("of copy"), "{text}");
-    let json = [&quick[..], &["--json", "--output", "now.json"]].concat();
+    let json = [&quick[..], &["--json", "--output", "now.json", "--processes", "4"]].concat();
     assert_eq!(said(&par(&folder, &json)).0, Some(0));
     let mut data: serde_json::Value =
         serde_json::from_str(&std::fs::read_to_string(folder.join("now.json")).unwrap()).unwrap();
-    assert_eq!(data["results"][0]["nanoseconds"].as_array().map(Vec::len), Some(7));
+    assert_eq!(data["results"][0]["nanoseconds"].as_array().map(Vec::len), Some(28));
+    assert_eq!(data["results"][0]["medians"].as_array().map(Vec::len), Some(4));
     // A tenth of a second each: nothing on this machine takes that long.
-    data["results"][0]["nanoseconds"] = vec![100_000_000u64; 9].into();
+    data["results"][0]["medians"] = vec![100_000_000u64; 4].into();
     std::fs::write(folder.join("old.json"), data.to_string()).unwrap();
     let (status, text, _) = said(&par(&folder, &[&quick[..], &["--compare", "old.json"]].concat()));
     assert_eq!(status, Some(0));
@@ -100,6 +101,22 @@ fn benchmarks_and_what_has_changed_since() {
         text.contains("times faster") && text.contains("1 changed, 0 not significantly, 0 new"),
         "{text}"
     );
+    // What one process measured is not compared.
+    let once = [&quick[..], &["--compare", "old.json", "--processes", "1"]].concat();
+    let (status, text, _) = said(&par(&folder, &once));
+    assert_eq!(status, Some(0));
+    assert!(
+        text.contains("fewer than 4 processes") && text.contains("0 changed, 1 not significantly"),
+        "{text}"
+    );
+    // Another version of a program.
+    std::fs::copy(folder.join("rows.par"), folder.join("same.par")).unwrap();
+    let (status, text, errors) = said(&par(&folder, &[&quick[..], &["--against", "same.par"]].concat()));
+    assert_eq!((status, errors.as_str()), (Some(0), ""));
+    assert!(text.contains(" 0 new"), "{text}");
+    let (status, _, errors) = said(&par(&folder, &[&quick[..], &["--against", "now.json"]].concat()));
+    assert_eq!(status, Some(1));
+    assert!(errors.contains("cannot run now.json"), "{errors}");
     let (status, _, errors) = said(&par(&folder, &[&quick[..], &["--compare", "rows.par"]].concat()));
     assert_eq!(status, Some(1));
     assert!(errors.contains("not results of `par bench --json`"), "{errors}");

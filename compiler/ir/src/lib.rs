@@ -16,6 +16,7 @@ mod origin;
 pub mod parse;
 pub mod place;
 pub mod print;
+mod reach;
 pub mod stack;
 pub mod tiny;
 pub mod tuning;

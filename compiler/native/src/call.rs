@@ -1,7 +1,7 @@
 //! A call of an entry point from the command line: arguments in, results out.
 
 use crate::status::{self, Status};
-use crate::{input, output, timeout};
+use crate::{input, output, progress, timeout};
 use clap::ValueEnum;
 use par_data::plot::{Kind, Style, plot};
 use par_data::{Format, Target};
@@ -104,6 +104,8 @@ impl Call {
         let (value, times) = self.timed(values, call)?;
         enter("writing the output");
         output::tidy_when_interrupted();
+        // What is written to the terminal itself is seen.
+        let _line = self.output.as_ref().map(|to| progress::Line::new(format!("writing {to}")));
         if let Some(path) = &self.plot {
             let style = Style { kind: self.plot_as.into(), ..Style::default() };
             let svg = plot(value.clone(), &style).map_err(|m| status::fail(&m))?;

@@ -42,10 +42,11 @@ pub fn read(entry: &Entry, inputs: &[String]) -> Result<Vec<Value>, String> {
 }
 
 fn finish(slot: Slot) -> Result<Value, String> {
-    let unit = || slot.ty.is_unit().then(|| Value { ty: slot.ty.clone(), columns: Vec::new() });
-    slot.value
-        .or_else(unit)
-        .ok_or_else(|| format!("the argument `{}` of type {} is missing", slot.name, slot.ty))
+    let Slot { name, ty, value } = slot;
+    let unit = || ty.is_unit().then(|| Value { ty: ty.clone(), columns: Vec::new() });
+    value.or_else(unit).ok_or_else(|| {
+        format!("the argument `{name}` of type {ty} is missing: `-i {name}=FILE` gives it, where - is standard input")
+    })
 }
 
 /// With a name if what stands before the first `=` could be a parameter.

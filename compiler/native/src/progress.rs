@@ -1,9 +1,12 @@
-//! Progress bars: of commands that go through files, and of reading a large one.
+//! What goes on, on a terminal: bars of commands that go through files and of reading a large one, a line for what else takes long.
 
 use indicatif::{ProgressBar, ProgressStyle};
+use std::borrow::Cow;
 use std::cell::OnceCell;
 use std::io::IsTerminal;
 use std::path::Path;
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 /// A bar on standard error for so many files; hidden where nobody watches.
@@ -12,7 +15,7 @@ pub fn bar(files: usize) -> ProgressBar {
 }
 
 fn styled(all: u64, template: &str) -> ProgressBar {
-    if !std::io::stderr().is_terminal() {
+    if !is_watched() {
         return ProgressBar::hidden();
     }
     let bar = ProgressBar::new(all);
@@ -22,8 +25,57 @@ fn styled(all: u64, template: &str) -> ProgressBar {
     bar
 }
 
-/// How long reading a file takes before a bar is shown.
+/// True if somebody sees standard error and wants this (`PAR_NO_PROGRESS` is not set).
+fn is_watched() -> bool {
+    std::io::stderr().is_terminal() && std::env::var_os("PAR_NO_PROGRESS").is_none()
+}
+
+/// How long something takes before a bar or a line is shown.
 const PATIENCE: Duration = Duration::from_secs(1);
+
+/// A line that says what goes on, if it takes long; it is erased at the end.
+pub struct Line {
+    work: Option<(Sender<()>, JoinHandle<()>)>,
+}
+
+impl Line {
+    /// The work begins now.
+    pub fn new(what: impl Into<Cow<'static, str>>) -> Line {
+        const REDRAWN: Duration = Duration::from_millis(200);
+        if !is_watched() {
+            return Line { work: None };
+        }
+        let what = what.into();
+        let (done, ended) = channel();
+        let goes_on = move |time| ended.recv_timeout(time) == Err(RecvTimeoutError::Timeout);
+        let watch = move || {
+            if !goes_on(PATIENCE) {
+                return;
+            }
+            let line = ProgressBar::new_spinner().with_elapsed(PATIENCE).with_message(what);
+            if let Ok(style) = ProgressStyle::with_template("{elapsed_precise} {wide_msg}") {
+                line.set_style(style);
+            }
+            line.tick();
+            while goes_on(REDRAWN) {
+                line.tick();
+            }
+            line.finish_and_clear();
+        };
+        // Without a thread there is no line.
+        let thread = std::thread::Builder::new().name("progress".into()).spawn(watch);
+        Line { work: thread.ok().map(|thread| (done, thread)) }
+    }
+}
+
+impl Drop for Line {
+    fn drop(&mut self) {
+        if let Some((done, thread)) = self.work.take() {
+            drop(done);
+            _ = thread.join();
+        }
+    }
+}
 
 /// The reading of a file, with a bar if it takes long.
 pub struct Reading {

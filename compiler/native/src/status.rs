@@ -24,6 +24,19 @@ pub enum Status {
     Bug = 101,
 }
 
+impl Status {
+    /// That of another command of Par, by its exit status; nothing if a signal ended it.
+    pub fn of_code(code: Option<i32>) -> Status {
+        match code {
+            Some(0) => Status::Success,
+            Some(2) => Status::Rejected,
+            Some(3) => Status::Unsupported,
+            Some(101) => Status::Bug,
+            _ => Status::Failed,
+        }
+    }
+}
+
 /// How diagnostics are written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
 pub enum MessageFormat {

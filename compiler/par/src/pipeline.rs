@@ -60,9 +60,22 @@ fn stage<P>(pass: &Pass<P>) -> Stage {
     Stage { name: pass.name, description: pass.description }
 }
 
+/// Entry points that are compiled. All are checked.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Entries {
+    /// Every one.
+    #[default]
+    All,
+    /// The one of this name, or the one that is meant if none is named, see [`Program::choose_entry`](crate::Program::choose_entry); all if there is
+    /// no such one.
+    Chosen(Option<String>),
+}
+
 /// How to compile.
 #[derive(Clone, Debug)]
 pub struct Options {
+    /// Which entry points are compiled.
+    pub entries: Entries,
     /// Check the IR after every step.
     pub verify: bool,
     /// Steps after which the program is kept as text in the [`Trace`].
@@ -98,6 +111,7 @@ impl Default for Options {
     /// Verification in debug builds; imports from the file system.
     fn default() -> Options {
         Options {
+            entries: Entries::All,
             allow_unsafe: false,
             fast_math: false,
             tuning: None,
@@ -188,6 +202,8 @@ impl Parsed {
 pub(crate) struct Front {
     pub(crate) sources: Sources,
     pub(crate) core: core::Program,
+    /// What it was lowered from, if it is to run.
+    pub(crate) typed: Option<Arc<thir::Program>>,
     /// Contents of the program as it is written.
     pub(crate) written: insight::Written,
     pub(crate) warnings: Vec<Diagnostic>,
@@ -217,7 +233,8 @@ impl Pipeline<'_> {
         let ast = || parsed.files.last().map(outline).unwrap_or_default();
         self.dump(PARSE.name, ast);
         let thir = self.infer(&mut parsed)?;
-        self.optimise(&thir, parsed, &|_| true)
+        let front = self.optimise(&thir, parsed, &|_| true)?;
+        Ok(Front { typed: Some(Arc::new(thir)), ..front })
     }
 
     /// The library, which is the beginning of every program.
@@ -268,14 +285,13 @@ impl Pipeline<'_> {
         mut parsed: Parsed,
         complete: &dyn Fn(&thir::Def) -> bool,
     ) -> Result<Front, Failure> {
-        let Options { check_scatter, allow_unsafe, fast_math, .. } = *self.options;
-        let options = par_check::lower::Options { check_scatter, allow_unsafe, fast_math };
-        let lower = || par_check::lower::lower(thir, &parsed.sources, options, complete);
+        let lower = || par_check::lower::lower(thir, &parsed.sources, self.lowering(), complete);
         let (core, found) = self.step(LOWER.name, lower);
         parsed.diagnostics.extend(self.options.warnings.apply(found));
         let core = core.filter(|_| !fatal(&parsed.diagnostics));
         let mut core = core.ok_or_else(|| parsed.rejected())?;
         self.after_core(LOWER.name, &core)?;
+        self.keep_chosen(&mut core);
         let written = insight::written(&core);
         for pass in pass::CORE_PASSES {
             self.step(pass.name, || (pass.run)(&mut core));
@@ -285,7 +301,29 @@ impl Pipeline<'_> {
         if fatal(&parsed.diagnostics) {
             return Err(parsed.rejected());
         }
-        Ok(Front { sources: parsed.sources, core, written, warnings: parsed.diagnostics })
+        Ok(Front { sources: parsed.sources, core, typed: None, written, warnings: parsed.diagnostics })
+    }
+
+    /// Drops what the chosen entry point does not need.
+    fn keep_chosen(&self, core: &mut core::Program) {
+        let Entries::Chosen(name) = &self.options.entries else { return };
+        let entries: Vec<_> = core.funs.iter().filter_map(|f| f.entry.as_ref()).collect();
+        let Ok(chosen) = par_message::entries::choose(&entries, name.as_deref()) else { return };
+        let is_chosen = |f: &core::Fun| f.entry.as_ref().is_some_and(|e| e.name == chosen.name);
+        if let Some(at) = core.funs.iter().position(is_chosen) {
+            core.keep_only(core::FunId(at as u32));
+        }
+    }
+
+    fn lowering(&self) -> par_check::lower::Options {
+        let Options { check_scatter, allow_unsafe, fast_math, .. } = *self.options;
+        par_check::lower::Options { check_scatter, allow_unsafe, fast_math, calls: false }
+    }
+
+    /// CORE as close to the source as it can be: nothing is fused, and definitions are called. None for a program with mistakes.
+    pub(crate) fn as_written(&self, thir: &thir::Program, sources: &Sources) -> Option<core::Program> {
+        let options = par_check::lower::Options { calls: true, ..self.lowering() };
+        self.step(LOWER.name, || par_check::lower::lower(thir, sources, options, &|_| false)).0
     }
 
     /// Updates that copy, if somebody asks: only the flat program shows them.

@@ -6,6 +6,7 @@
 use crate::failure::{Bug, Failure, RunFailure};
 use crate::insight::Written;
 use crate::pipeline::{self, Front, Options, Pipeline, Splitting, Trace, noted};
+use par_check::thir;
 use par_ir::core::Entry;
 use par_ir::interp::{self, Counters};
 use par_ir::{core, flat};
@@ -14,7 +15,7 @@ use par_runtime::cuda::{self, Gpu, Nvrtc};
 use par_runtime::{CancelToken, Column, ErrorKind, Executable, Profile, RuntimeError, Value, cancel, pool};
 use par_syntax::{Diagnostic, Sources};
 use std::fmt;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 /// Back end that runs a program.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -106,6 +107,7 @@ pub struct Program {
     sources: Sources,
     warnings: Vec<Diagnostic>,
     core: core::Program,
+    typed: Option<Arc<thir::Program>>,
     written: Written,
     flat: OnceLock<Flattened>,
     executable: OnceLock<Executable>,
@@ -149,6 +151,7 @@ impl Program {
             sources: front.sources,
             warnings: front.warnings,
             core: front.core,
+            typed: front.typed,
             written: front.written,
             flat: OnceLock::new(),
             executable: OnceLock::new(),
@@ -178,6 +181,7 @@ impl Program {
         let front = Front {
             sources: self.sources.clone(),
             core,
+            typed: self.typed.clone(),
             written: self.written.clone(),
             warnings: Vec::new(),
         };
@@ -197,6 +201,11 @@ impl Program {
     /// The entry point to run: the one asked for, else `main`, else the only one. The error says which ones there are.
     pub fn choose_entry(&self, name: Option<&str>) -> Result<&Entry, String> {
         par_message::entries::choose(&self.entries(), name)
+    }
+
+    /// True if a run may print something by itself (`#[trace]`).
+    pub fn shows(&self) -> bool {
+        flatten::shows(&self.core)
     }
 
     /// The source files that diagnostics and run-time errors refer to.
@@ -356,7 +365,7 @@ impl Program {
             Column::Scalar(_) | Column::Size(_) => 0,
         });
         let may_be_found = bytes.sum::<usize>() <= MOST_BYTES && !self.options.allow_unsafe;
-        (may_be_found && !flatten::shows(&self.core)).then(|| {
+        (may_be_found && !self.shows()).then(|| {
             let mut kept: Vec<Column> = columns().cloned().collect();
             for column in &mut kept {
                 if let Column::Offsets(a) | Column::Data(a) = column {
@@ -378,14 +387,23 @@ impl Program {
         /// Bodies that are interpreted: about a second.
         const STEPS: u64 = 2_000_000;
         const MOST_BYTES: usize = 1 << 30;
-        let found = self.core.funs.iter().position(|f| is_entry(&f.entry, entry));
-        if let (ErrorKind::Failed, Some(_), Some(fun)) = (error.kind, error.span, found) {
-            let fun = core::FunId(fun as u32);
-            let limit =
-                options.memory_limit.or(self.options.memory_limit).unwrap_or(MOST_BYTES).min(MOST_BYTES);
-            let find = || interp::context_of_failure(&self.core, fun, args, &error, STEPS);
-            error.context = pool::with_limit(Some(limit), find);
+        if error.kind != ErrorKind::Failed || error.span.is_none() {
+            return error;
         }
+        let limit = options.memory_limit.or(self.options.memory_limit).unwrap_or(MOST_BYTES).min(MOST_BYTES);
+        let find = |core: &core::Program| {
+            let fun = core.funs.iter().position(|f| is_entry(&f.entry, entry))?;
+            let fun = core::FunId(fun as u32);
+            let run = || interp::context_of_failure(core, fun, args.clone(), &error, STEPS);
+            pool::with_limit(Some(limit), run)
+        };
+        let pipeline = Pipeline { options: &self.options, trace: &Trace::default() };
+        let lower =
+            |typed| stacker::maybe_grow(STACK / 4, STACK, || pipeline.as_written(typed, &self.sources));
+        let written = self.typed.as_ref().and_then(|typed| lower(typed));
+        // Where a function is called, a check may be another one, or be made earlier.
+        let context = written.as_ref().and_then(find).or_else(|| find(&self.core));
+        error.context = context.unwrap_or_default();
         error
     }
 

@@ -20,6 +20,12 @@ entry calls (ns: []i64) : []i64 =
   map (power ns) ns
 entry powers (xs: []i64) : []i64 = map (\\x -> 2 ** x) xs
 entry long (n: i64) : i64 = i64.sum (map (\\i -> assert (i < n - 1) i) (iota n))
+def total (xs: []i64) : i64 =
+  loop s = 0 for i < 2 do s + pick xs i
+entry inlined (xss: [][]i64) : []i64 =
+  map (total >-> (+ 1)) xss
+def dot [n] (xs: [n]i64) (ys: [n]i64) : i64 = i64.sum (map2 (*) xs ys)
+entry sized (xss: [][]i64) (ys: []i64) : []i64 = map (dot ys) xss
 ";
 
 fn program(text: &str) -> Program {
@@ -43,8 +49,8 @@ fn locating(backend: Backend) -> CallOptions {
 #[test]
 fn failures_name_rows_iterations_and_calls() {
     let program = program(TEXT);
-    let cases: [(&str, &[&str], &str); 6] = [
-        ("rows", &["[[1,2],[3],[4]]", "[0,1,9]"], "in row 1 of the map at line 5"),
+    let cases: [(&str, &[&str], &str); 8] = [
+        ("rows", &["[[1,2],[3],[4]]", "[0,1,9]"], "called at line 6, in row 1 of the map at line 5"),
         ("zips", &["[[1],[1],[1,2],[3,4]]", "[[1],[1],[1,2],[3]]"], "in row 3 of the map at line 8"),
         (
             "deep",
@@ -54,6 +60,12 @@ fn failures_name_rows_iterations_and_calls() {
         ("iterations", &["5", "[1,2,3]"], "in iteration 3 of the loop at line 12"),
         ("calls", &["[1,2]"], "called at line 2, called at line 14, in row 0 of the map at line 14"),
         ("powers", &["[1,0,-2]"], "in row 2 of the map at line 15"),
+        (
+            "inlined",
+            &["[[1],[2,3]]"],
+            "called at line 18, in iteration 1 of the loop at line 18, called at line 20, in row 0 of the map at line 20",
+        ),
+        ("sized", &["[[1],[2,3]]", "[1]"], "in row 1 of the map at line 22"),
     ];
     for (entry, args, expected) in cases {
         for backend in [Backend::Interp, Backend::FlatInterp, Backend::Cpu] {

@@ -142,6 +142,15 @@ fn mergesort_with_two_calls_launches_by_its_depth() {
     assert!(c[1].launches < 2 * c[0].launches, "{} after {}", c[1].launches, c[0].launches);
 }
 
+#[test]
+fn two_calls_on_scalars_that_give_arrays_launch_by_their_depth() {
+    let text = "def f (n: i64) (a: i64) : []i64 = if n == 0 then [a] else f (n - 1) a ++ f (n - 1) (a + 1)
+      entry main (n: i64) : i64 = i64.sum (f n 0)";
+    let c = at(text, [7, 14]);
+    // 128 times as many calls.
+    assert!(c[1].launches < 3 * c[0].launches, "{} after {}", c[1].launches, c[0].launches);
+}
+
 const FFT: &str = "
 type c = (f64, f64)
 def add (a: c) (b: c) : c = (a.0 + b.0, a.1 + b.1)

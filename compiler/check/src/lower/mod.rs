@@ -93,6 +93,8 @@ pub struct Options {
     pub allow_unsafe: bool,
     /// All of the program is as inside `#[fast_math]`.
     pub fast_math: bool,
+    /// The program's own definitions are called, not inlined.
+    pub calls: bool,
 }
 
 /// The state of lowering one program.

@@ -82,11 +82,10 @@ impl<'p> Lower<'p> {
 
     /// True if a function is called rather than inlined.
     fn is_called(&self, fun: &Fun<'p>, body: &Expr) -> bool {
-        let inlining = match fun {
-            Fun::Def(d) => self.program.defs[d.id.0 as usize].inlining,
-            _ => Inlining::Auto,
-        };
-        match inlining {
+        let def = if let Fun::Def(d) = fun { Some(&self.program.defs[d.id.0 as usize]) } else { None };
+        match def.map_or(Inlining::Auto, |def| def.inlining) {
+            // Recursive ones are called anyway.
+            _ if self.options.calls && def.is_some_and(|def| def.group.is_none()) => true,
             Inlining::Auto => self.shared.large.contains(&std::ptr::from_ref(body)),
             Inlining::Always => false,
             Inlining::Never => true,

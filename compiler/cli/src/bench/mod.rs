@@ -4,6 +4,7 @@
 //! - `stats`: medians, intervals, whether a change is one.
 //! - `bandwidth`: how fast this machine copies.
 //! - `kernels`: the bulk operations of a GPU, one by one.
+//! - `turns`: several processes.
 //! - `report`: the table, the results as data, the comparison.
 
 mod bandwidth;
@@ -11,6 +12,7 @@ mod kernels;
 mod report;
 mod sample;
 mod stats;
+mod turns;
 
 use crate::files::programs;
 use crate::measure::{seconds, size};
@@ -28,12 +30,15 @@ use std::time::Duration;
 
 const AFTER_HELP: &str = "\
 Every case of the programs' test blocks that gives a result is run until both --runs and --min-time are reached, after one
-run that is not counted. The interval is where the median lies with a probability of 95 %. Bytes are those of arguments and
+run that is not counted. With --json, --compare and --against this is done in five processes, one after the other, since one process is
+often a little faster than the next: then the interval is that of their medians, and only what differs in all of them is a change. The interval is where the median lies with a probability of 95 %. Bytes are those of arguments and
 result; their rate is compared with that of a plain copy on this machine, by as many threads.
 
     par bench examples
     par bench sort.par --threads 1 --json --output before.json
     par bench sort.par --threads 1 --compare before.json     shows significant changes only
+    par bench sort.par --against old_sort.par                measures both in turns
+    par bench sort.par --against ../old/par                  the same program, compiled by another par
     par bench --kernels --backend cuda                       scan, filter, sort, … compared with a copy on the GPU
 
 Exit status: 0 all was measured; 1 a call failed, or a file cannot be read; 2, 3, 101 as of `par run`.";
@@ -75,6 +80,18 @@ pub struct Args {
     /// Compare with results that --json wrote; only what has changed is shown
     #[arg(long, value_name = "OLD.json")]
     compare: Option<PathBuf>,
+    /// Measure another version of the program in turns with this one, or the same with another `par`; only what differs is shown
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["compare", "kernels"])]
+    against: Option<PathBuf>,
+    /// Measure in N processes [default: 5 with --json, --compare and --against, else 1]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    processes: Option<u32>,
+    /// Measure for another process, which reads the results
+    #[arg(long, hide = true)]
+    part: bool,
+    /// This program, under the name of the first one
+    #[arg(long, hide = true, requires = "part")]
+    instead: Option<PathBuf>,
     /// Write the results as JSON instead of a table
     #[arg(long)]
     json: bool,
@@ -95,12 +112,35 @@ pub fn bench(args: &Args) -> Result<Status, Status> {
     if args.kernels {
         return bench_kernels(args);
     }
+    if args.part {
+        let (report, failed) = measure(args)?;
+        output::text(&report.json())?;
+        return failed.map_or(Ok(Status::Success), Err);
+    }
     let old = args.compare.as_deref().map(report::read).transpose().map_err(|m| status::fail(&m))?;
+    let many = args.json || args.compare.is_some() || args.against.is_some();
+    let processes = args.processes.unwrap_or(if many { 5 } else { 1 });
+    let (report, old, failed) = match processes {
+        1 if args.against.is_none() => {
+            let (report, failed) = measure(args)?;
+            (report, old, failed)
+        }
+        n => {
+            let turns = turns::measure(args, n)?;
+            (turns.report, old.or(turns.against), turns.failed)
+        }
+    };
+    write(args, &report, old.as_ref())?;
+    failed.map_or(Ok(Status::Success), Err)
+}
+
+/// Measures all calls in this process; and the status of the first one that failed.
+fn measure(args: &Args) -> Result<(Report, Option<Status>), Status> {
     let mut files = Vec::new();
     for path in &args.files {
         files.extend(programs(path).map_err(|e| status::fail(&format!("{}: {e}", path.display())))?);
     }
-    let bar = progress::bar(files.len());
+    let bar = if args.part { ProgressBar::hidden() } else { progress::bar(files.len()) };
     let backend = args.backend.choose(args.limits.device(), false);
     let mut bench = Bench { args, backend, results: Vec::new(), failed: None, bar: &bar };
     files.iter().for_each(|file| bench.file(file));
@@ -114,9 +154,7 @@ pub fn bench(args: &Args) -> Result<Status, Status> {
         Backend::Cuda => (0, par::gpu_copy_rate(args.limits.device()).map_err(|m| status::fail(&m))?),
         _ => (threads(args), bandwidth::copy(threads(args))),
     };
-    let report = Report { threads, copy_rate, results };
-    write(args, &report, old.as_ref())?;
-    failed.map_or(Ok(Status::Success), Err)
+    Ok((Report { threads, copy_rate, results }, failed))
 }
 
 fn bench_kernels(args: &Args) -> Result<Status, Status> {
@@ -181,11 +219,12 @@ impl Bench<'_> {
         };
         let bar = self.bar;
         let mut failed = None;
-        let read = data_sets(path, &settings, &mut |program, set| {
+        let read = data_sets(args.instead.as_deref().unwrap_or(path), &settings, &mut |program, set| {
             bar.set_message(format!("{}: {} {}", path.display(), set.entry, set.name));
             let input: u64 = set.args.iter().map(size).sum();
             match sample::times(program, &set, &effort) {
                 Ok((times, result)) => self.results.push(Measured {
+                    medians: vec![stats::median_of(&times)],
                     file: path.display().to_string(),
                     entry: set.entry.clone(),
                     name: set.name.clone(),

@@ -31,6 +31,9 @@ pub struct Measured {
     pub bytes: u64,
     /// Of every run, in the order of the runs.
     pub nanoseconds: Vec<u64>,
+    /// The median of each process that measured it.
+    #[serde(default)]
+    pub medians: Vec<u64>,
 }
 
 /// Reads the results that an earlier `--json` wrote.
@@ -40,11 +43,23 @@ pub fn read(path: &Path) -> Result<Report, String> {
         .map_err(|e| format!("{}: not results of `par bench --json`: {e}", path.display()))
 }
 
+/// With fewer processes a difference may be one of the processes.
+const PROCESSES_NEEDED: usize = 4;
+
 impl Measured {
+    /// Times in order, of processes if several measured it, else of runs.
     fn sorted(&self) -> Vec<u64> {
-        let mut sorted = self.nanoseconds.clone();
+        let mut sorted = if self.medians.len() > 1 { &self.medians } else { &self.nanoseconds }.clone();
         sorted.sort_unstable();
         sorted
+    }
+
+    fn is_sure(&self) -> bool {
+        self.medians.len() >= PROCESSES_NEEDED
+    }
+
+    fn is_of(&self, other: &Measured) -> bool {
+        (&self.file, &self.entry, &self.name) == (&other.file, &other.entry, &other.name)
     }
 
     fn call(&self) -> String {
@@ -58,6 +73,20 @@ fn time(nanoseconds: f64) -> String {
 }
 
 impl Report {
+    /// Adds what another process measured.
+    pub fn add(&mut self, other: Report) {
+        self.copy_rate = self.copy_rate.max(other.copy_rate);
+        for m in other.results {
+            match self.results.iter_mut().find(|known| known.is_of(&m)) {
+                Some(known) => {
+                    known.nanoseconds.extend(m.nanoseconds);
+                    known.medians.extend(m.medians);
+                }
+                None => self.results.push(m),
+            }
+        }
+    }
+
     /// One JSON object: threads, copy_rate, and results with the nanoseconds of every run.
     pub fn json(&self) -> String {
         serde_json::to_string_pretty(self).map_or_else(|e| e.to_string(), |text| text + "\n")
@@ -80,7 +109,7 @@ impl Report {
                 "{call:<wide$} {:>9} {:>21} {:>5} {:>9} {:>9}/s {:>6.1} %",
                 time(middle),
                 format!("{} – {}", time(lo as f64), time(hi as f64)),
-                sorted.len(),
+                m.nanoseconds.len(),
                 bytes(m.bytes),
                 bytes(rate as u64),
                 100.0 * rate / self.copy_rate
@@ -99,15 +128,16 @@ impl Report {
     /// Significant changes since older results, slowest first.
     pub fn comparison(&self, old: &Report, color: bool) -> String {
         let mut changed = Vec::new();
-        let (mut same, mut new) = (0, 0);
+        let (mut same, mut new, mut unsure) = (0, 0, false);
         for m in &self.results {
-            let is_it = |o: &&Measured| (&o.file, &o.entry, &o.name) == (&m.file, &m.entry, &m.name);
-            let Some(before) = old.results.iter().find(is_it) else {
+            let Some(before) = old.results.iter().find(|o| o.is_of(m)) else {
                 new += 1;
                 continue;
             };
             let (a, b) = (before.sorted(), m.sorted());
-            match differ(&a, &b) {
+            let is_sure = before.is_sure() && m.is_sure();
+            unsure |= !is_sure;
+            match is_sure && differ(&a, &b) {
                 true => changed.push((median(&b) / median(&a), m.call(), median(&a), median(&b))),
                 false => same += 1,
             }
@@ -125,6 +155,12 @@ impl Report {
         }
         if old.threads != self.threads {
             let _ = writeln!(out, "note: the older results are of {} threads", old.threads);
+        }
+        if unsure {
+            let _ = writeln!(
+                out,
+                "note: what fewer than {PROCESSES_NEEDED} processes measured on either side is not compared: one process differs from the next"
+            );
         }
         let _ = writeln!(out, "{} changed, {same} not significantly, {new} new", changed.len());
         out

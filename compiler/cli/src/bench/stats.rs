@@ -12,6 +12,13 @@ pub fn median(sorted: &[u64]) -> f64 {
     }
 }
 
+/// The median of values in any order.
+pub fn median_of(values: &[u64]) -> u64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_unstable();
+    median(&sorted) as u64
+}
+
 /// The interval, of values in order, in which the median of what they are drawn from lies with a probability of at least
 /// 95 %: between two order statistics, by the binomial distribution. For fewer than six values it is their range.
 pub fn interval(sorted: &[u64]) -> (u64, u64) {

@@ -19,7 +19,7 @@ pub fn run_core(program: &Program, fun: FunId, args: Vec<Column>) -> Result<Vec<
     run(&mut machine(program), program, fun, args)
 }
 
-/// Constructs around the check that failed with `error`, innermost first, found by running the function again. Empty if
+/// Constructs around the check that failed with `error`, innermost first, found by running the function again. Nothing if
 /// these arguments do not lead to that failure within so many bodies (`steps`).
 pub fn context_of_failure(
     program: &Program,
@@ -27,12 +27,12 @@ pub fn context_of_failure(
     args: Vec<Column>,
     error: &RuntimeError,
     steps: u64,
-) -> Vec<Frame> {
+) -> Option<Vec<Frame>> {
     let mut machine = machine(program);
     machine.trail = Trail::noting(steps);
     match run(&mut machine, program, fun, args) {
-        Err(found) if found == *error => machine.trail.frames,
-        _ => Vec::new(),
+        Err(found) if found == *error => Some(machine.trail.frames),
+        _ => None,
     }
 }
 

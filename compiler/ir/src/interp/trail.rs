@@ -46,10 +46,14 @@ impl Trail {
         result
     }
 
-    /// Notes that a failure was in a call. Repeated calls at one place are one frame.
+    /// Notes that a failure was in a call. Calls at one place, of functions that call each other, are one frame.
     pub(super) fn called<T>(&mut self, result: Outcome<T>, stm: &Stm) -> Outcome<T> {
-        if result.is_err() && self.frames.last().is_none_or(|f| f.span != stm.span) {
-            self.note(|| "called".into(), stm);
+        const CALLED: &str = "called";
+        if result.is_err() {
+            let mut calls = self.frames.iter().rev().take_while(|f| f.words == CALLED);
+            if !calls.any(|f| f.span == stm.span) {
+                self.note(|| CALLED.into(), stm);
+            }
         }
         result
     }

@@ -206,6 +206,7 @@ impl Session {
         // What always fails is about to be seen.
         front.warnings.retain(|w| w.code != "W0302");
         let args = needed.into_iter().map(|slot| self.stored[slot].value.clone()).collect();
+        front.typed = Some(Arc::new(thir));
         let program = Program::new(front, &self.options, trace);
         Ok(Outcome::Evaluate(Box::new(Evaluation { program, args, names })))
     }

@@ -13,7 +13,7 @@
 //!
 //! Matrices whose rows are of another length in every call are ragged arrays in the map, and matrices again for the call ([`widths`]).
 //!
-//! Functions over scalars alone are left as they are: their calls would form batches as large as their call tree
+//! Functions from scalars to scalars are left as they are: their calls would form batches as large as their call tree
 //! is wide, for no array's benefit.
 
 mod widths;
@@ -71,7 +71,7 @@ impl Signature {
         let is_row_size = |p: &Param| all.iter().any(|q| q.ty.dims.iter().skip(1).any(|d| *d == size(p.var)));
         let free: BTreeSet<Var> =
             all.iter().filter(|p| is_row_size(p) && widths::may_differ(p.var, &all)).map(|p| p.var).collect();
-        let arrays = f.params.iter().any(|p| p.ty.rank() > 0);
+        let arrays = all.iter().any(|p| p.ty.rank() > 0);
         let row_sizes = (0..f.params.len()).filter(|i| is_row_size(&f.params[*i])).collect();
         let mergeable = arrays && f.ret.iter().all(|p| !is_row_size(p) || free.contains(&p.var));
         Signature { params: f.params.clone(), ret: f.ret.clone(), mergeable, row_sizes, free }
