@@ -4,8 +4,9 @@ use super::cpu::Cpu;
 use super::device::Device;
 use super::internal;
 use crate::check::RuntimeError;
+use crate::op::{BinOp, CmpOp, PrimOp};
 use crate::plan::{Operand, Slot};
-use crate::prim::Scalar;
+use crate::prim::{Prim, Scalar};
 
 /// Value of a host variable.
 #[derive(Clone, Debug)]
@@ -46,6 +47,67 @@ impl<D: Device> Frame<D> {
 
     pub fn set(&mut self, slot: Slot, value: HostValue<D>) {
         self.slots[slot as usize] = value;
+    }
+
+    /// Sets a slot to the result of an operator, if that is one of the common ones on indices and flags. Its operands and its result are no
+    /// values in between, which the processor would write in two parts and wait for when it reads them as one.
+    pub fn set_common(&mut self, slot: Slot, op: PrimOp, args: &[Operand]) -> bool {
+        let [x, y] = args else { return false };
+        let result = match op {
+            PrimOp::Bin(op, Prim::I64) => {
+                let (Some(x), Some(y)) = (self.long(*x), self.long(*y)) else { return false };
+                match op {
+                    BinOp::Add => Scalar::I64(x.wrapping_add(y)),
+                    BinOp::Sub => Scalar::I64(x.wrapping_sub(y)),
+                    BinOp::Mul => Scalar::I64(x.wrapping_mul(y)),
+                    BinOp::Min => Scalar::I64(x.min(y)),
+                    BinOp::Max => Scalar::I64(x.max(y)),
+                    _ => return false,
+                }
+            }
+            PrimOp::Cmp(op, Prim::I64) => {
+                let (Some(x), Some(y)) = (self.long(*x), self.long(*y)) else { return false };
+                Scalar::Bool(match op {
+                    CmpOp::Eq => x == y,
+                    CmpOp::Ne => x != y,
+                    CmpOp::Lt => x < y,
+                    CmpOp::Le => x <= y,
+                    CmpOp::Gt => x > y,
+                    CmpOp::Ge => x >= y,
+                })
+            }
+            PrimOp::Bin(BinOp::And, Prim::Bool) => Scalar::Bool(self.is_true(*x) && self.is_true(*y)),
+            _ => return false,
+        };
+        self.slots[slot as usize] = HostValue::Scalar(result);
+        true
+    }
+
+    /// The `i64` of an operand.
+    fn long(&self, x: Operand) -> Option<i64> {
+        match x {
+            Operand::Const(Scalar::I64(x)) => Some(x),
+            Operand::Copy(s) | Operand::Move(s) => match &self.slots[s as usize] {
+                HostValue::Scalar(Scalar::I64(x)) => Some(*x),
+                _ => None,
+            },
+            Operand::Const(_) => None,
+        }
+    }
+
+    /// Whether an operand is `true`.
+    pub fn is_true(&self, x: Operand) -> bool {
+        match x {
+            Operand::Const(x) => matches!(x, Scalar::Bool(true)),
+            Operand::Copy(s) | Operand::Move(s) => {
+                matches!(&self.slots[s as usize], HostValue::Scalar(Scalar::Bool(true)))
+            }
+        }
+    }
+
+    /// The value of a slot.
+    pub fn value(&self, slot: Slot) -> &HostValue<D> {
+        &self.slots[slot as usize]
     }
 
     pub fn drop_slots(&mut self, slots: &[Slot]) {

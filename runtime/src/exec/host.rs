@@ -53,11 +53,27 @@ impl<D: Device> Run<'_, D> {
     fn run_stm(&self, stm: &Stm<D::Kernel>, frame: &mut Frame<D>) -> Result<(), RuntimeError> {
         if let Op::Scalar(f, args) = &stm.op {
             self.count(|c| c.work += 1);
-            let x = scalar_op(*f, args, frame)?;
-            frame.set(stm.pat[0], x.into());
+            if !frame.set_common(stm.pat[0], *f, args) {
+                let x = scalar_op(*f, args, frame)?;
+                frame.set(stm.pat[0], x.into());
+            }
             return Ok(());
         }
         self.go_on()?;
+        match &stm.op {
+            Op::Check { cond, .. } if frame.is_true(*cond) => {
+                frame.drop_slots(&stm.drop_after);
+                return Ok(());
+            }
+            Op::Read(a, i) => {
+                self.sync();
+                let x = self.read(*a, *i, frame).or_else(|e| self.first_failure(e))?;
+                frame.set(stm.pat[0], x.into());
+                frame.drop_slots(&stm.drop_after);
+                return Ok(());
+            }
+            _ => {}
+        }
         let results = self.op(&stm.op, frame, stm.span).or_else(|e| self.first_failure(e))?;
         if results.len() != stm.pat.len() {
             return Err(internal("an operation's results do not fit its pattern"));
@@ -189,10 +205,6 @@ impl<D: Device> Run<'_, D> {
                 self.sync();
                 size(D::total(self, &frame.desc(*d)?)?)
             }
-            Op::Read(a, i) => {
-                self.sync();
-                self.element(&frame.take(*a), frame.int(*i)?)?.into()
-            }
             _ => return self.array(op, frame, span),
         })
     }
@@ -269,6 +281,15 @@ impl<D: Device> Run<'_, D> {
         }
     }
 
+    /// An element. The array is looked at where it is, unless this is its last use.
+    fn read(&self, a: Operand, i: Operand, frame: &mut Frame<D>) -> Result<Scalar, RuntimeError> {
+        let i = frame.int(i)?;
+        match a {
+            Operand::Copy(slot) => self.element(frame.value(slot), i),
+            a => self.element(&frame.take(a), i),
+        }
+    }
+
     /// Counts a value that the host waits for.
     fn sync(&self) {
         self.count(|c| {
@@ -285,7 +306,7 @@ impl<D: Device> Run<'_, D> {
     }
 
     /// A device may have failed before, at what it has not reported yet.
-    fn first_failure(&self, e: RuntimeError) -> Results<D> {
+    fn first_failure<T>(&self, e: RuntimeError) -> Result<T, RuntimeError> {
         D::settle(self)?;
         Err(e)
     }
