@@ -3,7 +3,7 @@
 //! ```text
 //! | `iota` | yes | `iota 3` is `[0, 1, 2]` |
 //! | `def`  | yes | `def f x = x + 1`, `f 2` is `3` |                 declarations before the expression
-//! | `jvp`  | no  | not yet: `jvp (\x -> x * x) 3f64 1` is rejected |
+//! | `with_vjp` | no | not yet: `with_vjp f g 3f64` is rejected |
 //! ```
 
 use par::io::compare::{Tolerance, values_equal};

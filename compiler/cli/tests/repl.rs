@@ -114,7 +114,7 @@ fn kept_values_are_copied_when_they_are_consumed() {
 fn the_first_failure_is_the_status() {
     assert_eq!(repl("1 / 0\nnope\n").0, 1);
     assert_eq!(repl("nope\n1 / 0\n").0, 2);
-    assert_eq!(repl("vjp (\\x -> x) 1.0 1.0\nnope\n").0, 3);
+    assert_eq!(repl("vjp f64.gamma 1.0 1.0\nnope\n").0, 3);
     assert_eq!(repl(":nope\n1\n").0, 1);
     assert_eq!(repl(":quit\nnope\n").0, 0);
 }
