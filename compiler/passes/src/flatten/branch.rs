@@ -35,8 +35,9 @@ struct Arm {
 enum Leaving {
     /// In packed form.
     Packed(flat::Param),
-    /// As the rows they are: the variables of the arm that they are made of with their names outside, and the starts.
-    Rows { arr: Arr, names: Vec<(Var, flat::Param)>, start: flat::Param },
+    /// As the rows they are: the variables of the arm that they are made of with their names outside, the starts, and the strides if
+    /// rows are apart.
+    Rows { arr: Arr, names: Vec<(Var, flat::Param)>, start: flat::Param, stride: Option<flat::Param> },
     /// As the next version of an array that is kept in place: its name in CORE, the flat array before and after the arm.
     InPlace { array: Var, before: Var, after: flat::Param },
 }
@@ -164,9 +165,9 @@ impl Flattener<'_> {
         for l in &leaving {
             match l {
                 Leaving::Packed(p) | Leaving::InPlace { after: p, .. } => pat.push(*p),
-                Leaving::Rows { names, start, .. } => {
+                Leaving::Rows { names, start, stride, .. } => {
                     pat.extend(names.iter().map(|n| n.1));
-                    pat.push(*start);
+                    pat.extend(std::iter::once(*start).chain(*stride));
                 }
             }
         }
@@ -210,9 +211,9 @@ impl Flattener<'_> {
             match l {
                 Leaving::Packed(p) => values.push(self.nothing(p.ty)),
                 Leaving::InPlace { before, .. } => values.push((*before).into()),
-                Leaving::Rows { names, start, .. } => {
-                    names.iter().for_each(|n| values.push(self.nothing(n.1.ty)));
-                    values.push(self.nothing(start.ty));
+                Leaving::Rows { names, start, stride, .. } => {
+                    let all = names.iter().map(|n| &n.1).chain([start]).chain(stride);
+                    all.for_each(|p| values.push(self.nothing(p.ty)));
                 }
             }
         }
@@ -249,8 +250,13 @@ impl Flattener<'_> {
             }
         }
         values.push(self.store(level, &arr.start).into());
-        let start = flat::Param { var: self.builder.vars.fresh("start"), ty: Ty::Array(Prim::I64) };
-        Leaving::Rows { arr, names, start }
+        let mut outside = |name| flat::Param { var: self.builder.vars.fresh(name), ty: Ty::Array(Prim::I64) };
+        let start = outside("start");
+        let stride = arr.stride.as_ref().map(|_| outside("stride"));
+        if let Some(apart) = &arr.stride {
+            values.push(self.store(level, apart).into());
+        }
+        Leaving::Rows { arr, names, start, stride }
     }
 
     /// The host variables of an array's rows, without what says where they start.
@@ -279,9 +285,9 @@ impl Flattener<'_> {
 
     /// Binds what left an arm.
     fn arrive(&mut self, level: LevelId, p: &Param, leaving: Leaving) {
-        let (mut arr, names, start) = match leaving {
+        let (mut arr, names, start, stride) = match leaving {
             Leaving::Packed(v) => return self.adopt_canonical(level, std::slice::from_ref(p), &[v]),
-            Leaving::Rows { arr, names, start } => (arr, names, start),
+            Leaving::Rows { arr, names, start, stride } => (arr, names, start, stride),
             Leaving::InPlace { .. } => unreachable!("versions are named by what they are versions of"),
         };
         let name = |v: Var| names.iter().find(|n| n.0 == v).map_or(v, |n| n.1.var);
@@ -293,8 +299,12 @@ impl Flattener<'_> {
         };
         arr.inner.iter_mut().for_each(|d| *d = d.renamed(name));
         let extent = self.shapes.extent(level);
-        self.shapes.extents.insert(start.var, extent);
-        arr.start = Ex::Load(start.var, Prim::I64, Rc::new(Ex::Pos(level)));
+        let of_position = |p: flat::Param| Ex::Load(p.var, Prim::I64, Rc::new(Ex::Pos(level)));
+        for p in std::iter::once(start).chain(stride) {
+            self.shapes.extents.insert(p.var, extent.clone());
+        }
+        arr.start = of_position(start);
+        arr.stride = stride.map(of_position);
         self.types.insert(p.var, p.ty.clone());
         self.env.insert(p.var, Rep::Array(arr));
     }
