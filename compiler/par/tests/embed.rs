@@ -184,7 +184,10 @@ fn errors_are_shown_with_their_places() {
     };
     assert_eq!((diagnostics.len(), diagnostics[0].code.as_str()), (1, "E0301"));
     assert!(rendered.contains("program.par:1:29") && rendered.contains("found `i32`"), "{rendered}");
-    assert!(matches!(context.compile("entry main (x: f32) = vjp f32.gamma x x"), Err(Error::Unsupported { .. })));
+    assert!(matches!(
+        context.compile("entry main (x: f32) = vjp f32.gamma x x"),
+        Err(Error::Unsupported { .. })
+    ));
     assert!(matches!(context.compile_file("/no/such/file.par"), Err(Error::File { .. })));
     let p = program("entry main (xs: []i32) (i: i64) = xs[i]");
     let error = p.call::<_, i32>("main", ([1, 2], 2i64)).unwrap_err();
