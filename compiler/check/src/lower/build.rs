@@ -153,6 +153,17 @@ impl<'p> Lower<'p> {
         Ok((block, result?))
     }
 
+    /// Runs `f` in the innermost block and takes the statements out that it adds there. What they made known is forgotten: it may be
+    /// bound later than what comes next.
+    pub fn taken<T>(&mut self, f: impl FnOnce(&mut Self) -> T) -> (T, Vec<Stm>) {
+        let at = self.blocks.len() - 1;
+        let (start, known) = (self.blocks[at].stms.len(), self.blocks[at].known.clone());
+        let result = f(self);
+        let block = &mut self.blocks[at];
+        block.known = known;
+        (result, block.stms.split_off(start))
+    }
+
     /// Goes on in a block that was closed.
     pub fn resume<T>(&mut self, block: Block<'p>, f: impl FnOnce(&mut Self) -> T) -> (Block<'p>, T) {
         self.blocks.push(block);

@@ -58,15 +58,13 @@ impl<'p> Lower<'p> {
             copies.push(copy.into());
         }
         let x = self.with_leaves(x, copies)?;
-        let start = self.blocks.last().map_or(0, |b| b.stms.len());
         self.derivatives.depth += 1;
-        let y = self.apply(f, vec![x], None);
+        let (y, stms) = self.taken(|lo| lo.apply(f, vec![x], None));
         self.derivatives.depth -= 1;
         let y = y?;
         if y.has_fun() {
             return Err(self.function_value("a function that is differentiated"));
         }
-        let stms = self.blocks.last_mut().map(|b| b.stms.split_off(start)).unwrap_or_default();
         forward.statements(self, stms)?;
         let dy = self.rebuild(&y, &mut Vec::new(), &mut Vec::new(), &mut forward)?;
         Ok((y, dy))
