@@ -37,7 +37,7 @@ impl Constructors {
         self.0.sizeless
     }
 
-    /// True if both are the same copy, or surely equal.
+    /// True if both are one copy.
     pub fn same(&self, other: &Constructors) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }

@@ -1,4 +1,4 @@
-//! What an entry point needs of a program.
+//! The functions of a program that an entry point needs.
 
 use crate::core::{Body, Exp, FunId, Program};
 use crate::stack::deeper;

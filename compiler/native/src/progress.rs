@@ -1,4 +1,4 @@
-//! What goes on, on a terminal: bars of commands that go through files and of reading a large one, a line for what else takes long.
+//! Progress on a terminal: bars of commands that go through files and of reading a large one, a line for other work that takes long.
 
 use indicatif::{ProgressBar, ProgressStyle};
 use std::borrow::Cow;
@@ -30,7 +30,7 @@ fn is_watched() -> bool {
     std::io::stderr().is_terminal() && std::env::var_os("PAR_NO_PROGRESS").is_none()
 }
 
-/// How long something takes before a bar or a line is shown.
+/// The time that work takes before a bar or a line is shown.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// A line that says what goes on, if it takes long; it is erased at the end.

@@ -123,7 +123,7 @@ impl Loader<'_> {
     }
 }
 
-/// What can be imported of the library, for a path that is not there.
+/// The advice for a path that the library does not have.
 fn of_library(path: &str) -> String {
     let names: Vec<&str> = library::imported_files().map(|(name, _)| name.trim_end_matches(".par")).collect();
     match par_syntax::nearest(path, names.iter().copied()) {

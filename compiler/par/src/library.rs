@@ -18,7 +18,8 @@ macro_rules! stdlib {
 }
 
 /// Files that are read as they are, before the templates.
-const FIRST: &[(&str, &str)] = &[stdlib!("prelude.par"), stdlib!("irregular.par")];
+const FIRST: &[(&str, &str)] =
+    &[stdlib!("prelude.par"), stdlib!("irregular.par"), stdlib!("derivatives.par")];
 
 /// A file's name, its text, and the types it is read for.
 type Template = ((&'static str, &'static str), fn(Prim) -> bool);

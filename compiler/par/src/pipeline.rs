@@ -74,7 +74,7 @@ pub enum Entries {
 /// How to compile.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Which entry points are compiled.
+    /// The entry points that are compiled.
     pub entries: Entries,
     /// Check the IR after every step.
     pub verify: bool,
@@ -202,7 +202,7 @@ impl Parsed {
 pub(crate) struct Front {
     pub(crate) sources: Sources,
     pub(crate) core: core::Program,
-    /// What it was lowered from, if it is to run.
+    /// The typed tree that it was lowered from, if it is to run.
     pub(crate) typed: Option<Arc<thir::Program>>,
     /// Contents of the program as it is written.
     pub(crate) written: insight::Written,

@@ -76,7 +76,10 @@ impl<D: Device> Frame<D> {
                     CmpOp::Ge => x >= y,
                 })
             }
-            PrimOp::Bin(BinOp::And, Prim::Bool) => Scalar::Bool(self.is_true(*x) && self.is_true(*y)),
+            PrimOp::Bin(BinOp::And, Prim::Bool) => {
+                let (Some(x), Some(y)) = (self.flag(*x), self.flag(*y)) else { return false };
+                Scalar::Bool(x && y)
+            }
             _ => return false,
         };
         self.slots[slot as usize] = HostValue::Scalar(result);
@@ -95,13 +98,15 @@ impl<D: Device> Frame<D> {
         }
     }
 
-    /// Whether an operand is `true`.
-    pub fn is_true(&self, x: Operand) -> bool {
+    /// The `bool` of an operand.
+    pub fn flag(&self, x: Operand) -> Option<bool> {
         match x {
-            Operand::Const(x) => matches!(x, Scalar::Bool(true)),
-            Operand::Copy(s) | Operand::Move(s) => {
-                matches!(&self.slots[s as usize], HostValue::Scalar(Scalar::Bool(true)))
-            }
+            Operand::Const(Scalar::Bool(x)) => Some(x),
+            Operand::Copy(s) | Operand::Move(s) => match &self.slots[s as usize] {
+                HostValue::Scalar(Scalar::Bool(x)) => Some(*x),
+                _ => None,
+            },
+            Operand::Const(_) => None,
         }
     }
 

@@ -61,7 +61,7 @@ impl<D: Device> Run<'_, D> {
         }
         self.go_on()?;
         match &stm.op {
-            Op::Check { cond, .. } if frame.is_true(*cond) => {
+            Op::Check { cond, .. } if frame.flag(*cond) == Some(true) => {
                 frame.drop_slots(&stm.drop_after);
                 return Ok(());
             }

@@ -15,7 +15,7 @@ use par_runtime::Span;
 use par_syntax::Diagnostic;
 use par_syntax::ast::{self, Exp, Ident, Step};
 
-/// What one update replaces.
+/// A place that one update replaces: elements of an array, or a field.
 enum Place {
     Index(Vec<IndexArg>),
     Fields(Vec<String>),
@@ -64,7 +64,7 @@ impl Cx<'_> {
         }
     }
 
-    /// What stands at a place of a value.
+    /// The part of a value at a place.
     fn part(&mut self, value: &Expr, place: &Place, steps: &[Step]) -> Expr {
         let span = steps_span(steps);
         if let Place::Index(index) = place {

@@ -69,9 +69,9 @@ impl<'p> Lower<'p> {
             (PatKind::Record(ps), Val::Record(vs)) => {
                 self.test_all(ps.iter().map(|(_, p)| p).zip(vs.iter().map(|(_, v)| v)), env)
             }
-            (PatKind::Constr(name, ps), _) => {
-                let Tested { number, tag, payload } = self.tested(&pat.ty, name, val, env)?;
-                let this = self.prim(PrimOp::Cmp(CmpOp::Eq, number.prim()), &[tag, Atom::Const(number)]);
+            (PatKind::Constr(name, ps), Val::Tuple(parts)) => {
+                let Tested { layout, number, payload } = self.tested(&pat.ty, name, val, env)?;
+                let this = self.has_number(&layout, number, &parts[0])?;
                 // There is something in the slots whatever the constructor is, and looking at it never fails.
                 let rest = self.test_all(ps.iter().zip(&payload), env)?;
                 Ok(self.and(this, rest))

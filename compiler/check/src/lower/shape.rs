@@ -49,7 +49,49 @@ impl<'p> Rebuild<'p> for Retype<'_> {
     }
 }
 
+/// Gives a value the sizes of another.
+struct Like<'a> {
+    dims: std::vec::IntoIter<Dim>,
+    what: &'a str,
+    rows: bool,
+}
+
+impl<'p> Rebuild<'p> for Like<'_> {
+    fn dim(&mut self, lo: &mut Lower<'p>, dim: Dim, old: &[Dim], new: &[Dim]) -> R<Dim> {
+        let Some(wanted) = self.dims.next() else { return Err(lo.internal("values of different structure")) };
+        let dim = match dim {
+            Dim::Seg(s) if old != new => Dim::Seg(lo.retype_var(s, Type::desc(new.to_vec()))),
+            dim => dim,
+        };
+        match (dim, wanted) {
+            (_, Dim::Seg(_)) if !self.rows => return Ok(dim),
+            (Dim::Size(a), Dim::Size(b)) => lo.equate(b, a, self.what, None)?,
+            (Dim::Seg(s), Dim::Size(a)) => _ = lo.uniform(s, Some(a))?,
+            (Dim::Size(a), Dim::Seg(t)) => {
+                let s = lo.filled_desc(new, a)?;
+                lo.equate_descs(s, t)?;
+            }
+            (Dim::Seg(s), Dim::Seg(t)) => lo.equate_descs(s, t)?,
+        }
+        Ok(wanted)
+    }
+
+    fn leaf(&mut self, lo: &mut Lower<'p>, a: Atom, prim: Prim, old: &[Dim], new: &[Dim]) -> R<Atom> {
+        match a {
+            Atom::Var(v) if old != new => Ok(lo.retype_var(v, Type::array(new.to_vec(), prim)).into()),
+            a => Ok(a),
+        }
+    }
+}
+
 impl<'p> Lower<'p> {
+    /// The value with the sizes of `model`, checked. Where the model's rows have lengths of their own, so have the value's; with `rows`
+    /// they must be the same.
+    pub fn like(&mut self, val: &Val<'p>, model: &Val<'p>, what: &str, rows: bool) -> R<Val<'p>> {
+        let mut like = Like { dims: model.dims().into_iter(), what, rows };
+        self.rebuild(val, &mut Vec::new(), &mut Vec::new(), &mut like)
+    }
+
     /// The value with other dimensions, in the order of [`Val::dims`]. Nothing is checked.
     pub fn retype(&mut self, val: &Val<'p>, targets: &[Target]) -> R<Val<'p>> {
         if targets.iter().all(|t| *t == Target::Keep) {

@@ -19,11 +19,10 @@ use std::rc::Rc;
 
 /// A value whose constructor is tested.
 pub(super) struct Tested<'p> {
-    /// The constructor's number in the pattern.
-    pub number: Scalar,
-    /// The value's.
-    pub tag: Atom,
-    /// The payload the value has if both are equal.
+    pub layout: Rc<Layout>,
+    /// The pattern's constructor.
+    pub number: usize,
+    /// The payload the value has if it has this constructor.
     pub payload: Vec<Val<'p>>,
 }
 
@@ -82,11 +81,10 @@ impl<'p> Lower<'p> {
     pub fn tested(&self, ty: &Ty, name: &str, val: &Val<'p>, env: &Env<'p>) -> R<Tested<'p>> {
         if let (Shape::Sum(layout), Val::Tuple(parts)) = (self.type_arg(ty, env), val)
             && let Some(number) = layout.number(name)
-            && let Some(Val::Scalar(tag, _)) = parts.first()
         {
             let slots = layout.places(number).iter().filter_map(|at| parts.get(at + 1).cloned());
             if let Some(payload) = layout.payload_of(number, slots.collect()) {
-                return Ok(Tested { number: layout.number_of(number), tag: *tag, payload });
+                return Ok(Tested { layout, number, payload });
             }
         }
         Err(self.internal("a pattern does not fit its value"))
@@ -223,7 +221,8 @@ impl<'p> Lower<'p> {
         })
     }
 
-    fn has_number(&mut self, layout: &Layout, constructor: usize, tag: &Val<'p>) -> R<Atom> {
+    /// The test that a sum's number is that of a constructor.
+    pub fn has_number(&mut self, layout: &Layout, constructor: usize, tag: &Val<'p>) -> R<Atom> {
         let Val::Scalar(tag, _) = tag else {
             return Err(self.internal("a constructor's number is a scalar"));
         };

@@ -133,7 +133,7 @@ impl<'p> Lower<'p> {
             })?
         };
         let same = new.dims() == part.dims();
-        let new = self.same_sizes(new, &part, "the slice and the new values")?;
+        let new = self.like(&new, &part, "the slice and the new values", false)?;
         if self.elem_of(arr)?.dims().is_empty() {
             return self.scatter_slice(arr, cut, &new);
         }
@@ -203,26 +203,6 @@ impl<'p> Lower<'p> {
         let high = self.cmp(CmpOp::Lt, q, cut.len);
         let inside = self.and(low, high);
         (q, self.and(exact, inside))
-    }
-
-    /// The value with the sizes of `model`, checked. Where the model's rows have lengths of their own, so have the value's.
-    fn same_sizes(&mut self, val: Val<'p>, model: &Val<'p>, what: &str) -> R<Val<'p>> {
-        let mut val = val;
-        // From the outside in, because retyping an outer dimension renames the descriptors below it.
-        for (i, want) in model.dims().into_iter().enumerate() {
-            let Some(&have) = val.dims().get(i) else {
-                return Err(self.internal("values of different structure"));
-            };
-            match (have, want) {
-                (_, Dim::Seg(_)) => continue,
-                (Dim::Size(a), Dim::Size(b)) => self.equate(b, a, what, None)?,
-                (Dim::Seg(s), Dim::Size(a)) => _ = self.uniform(s, Some(a))?,
-            }
-            let mut targets = vec![Target::Keep; i];
-            targets.push(Target::To(want));
-            val = self.retype(&val, &targets)?;
-        }
-        Ok(val)
     }
 
     /// The value with other array variables of the same types.

@@ -57,9 +57,9 @@ pub(super) enum Fun<'p> {
 #[derive(Clone)]
 pub(super) struct Defined<'p> {
     pub id: DefId,
-    /// What its type parameters are.
+    /// The types in place of its type parameters.
     pub types: Rc<Vec<Shape>>,
-    /// Sizes that no argument says and the surroundings do.
+    /// Sizes that the context of the use says, and no argument.
     pub sizes: Vec<(LocalId, Val<'p>)>,
 }
 

@@ -1,5 +1,4 @@
-//! What is left of equations when a definition is at its end: they are tried again, wishes are followed, and what flowed together is
-//! joined.
+//! The end of a definition: equations that are left are tried again, wishes are followed, and sizes that flowed together are joined.
 
 use super::Check;
 use super::report::Site;

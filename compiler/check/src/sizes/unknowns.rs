@@ -28,7 +28,7 @@ pub(super) struct Meta {
     pub(super) at: Span,
     /// Not one size, or none that can be named.
     pub(super) any: bool,
-    /// What is joined.
+    /// The sizes that are joined.
     pub(super) flows: Vec<(Dim, Site)>,
 }
 
@@ -82,7 +82,7 @@ impl<'p> Check<'p> {
         Term::atom(Atom::Opaque(self.opaques.len() as u32 - 1))
     }
 
-    /// What a computation gives.
+    /// The result of a computation.
     pub(super) fn computed(&mut self, head: String, args: Vec<Term>, expr: Option<&'p Expr>) -> Term {
         let key = (head, args);
         if let Some(known) = self.computations.get(&key) {

@@ -8,7 +8,7 @@ use crate::status::{self, Status};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// What is measured: by this command or another one, the programs or one in their place.
+/// One of the things that are compared: the programs, measured by this command or another one, or a program in their place.
 #[derive(Clone, Copy)]
 enum Side<'a> {
     Here,
@@ -60,7 +60,7 @@ fn is_program(path: &Path) -> bool {
     path.extension().is_some_and(|e| e == "par" || e == "fut")
 }
 
-/// What one process measures. What it says is shown once.
+/// The results of one process. Its messages are shown once.
 fn part(side: Side, shown: bool) -> Result<(Report, Option<Status>), Status> {
     let here =
         std::env::current_exe().map_err(|e| status::fail(&format!("cannot find this command: {e}")))?;

@@ -130,7 +130,7 @@ impl<'k> KernelInfo<'k> {
         KernelInfo { whole, kernel, scheduled: None, scattering, captures, layout, combined, elems }
     }
 
-    /// Whether the results of some positions of a group can be stored: elements of a map, or what a filter keeps.
+    /// True if the results of some positions of a group can be stored under a mask: elements of a map, values that a filter keeps.
     pub fn stores_under_masks(&self, width: usize) -> bool {
         let packs = |p: &Prim| lanes::packs(*p, width);
         match &self.kernel.kind {

@@ -18,13 +18,12 @@ mod reverse;
 mod rules;
 
 use super::build::Block;
-use super::rebuild::Rebuild;
 use super::value::{Shape, Val};
 use super::{Lower, R};
 use forward::Forward;
 use par_ir::core::{Body, Exp, Fun, FunId, Param};
 use par_ir::visit::{Code, Subst};
-use par_ir::{Atom, Dim, Elem, Prim, Scalar, Type, Var};
+use par_ir::{Atom, Elem, Scalar, Type, Var};
 use std::collections::HashMap;
 
 /// Functions with tangents.
@@ -32,7 +31,7 @@ use std::collections::HashMap;
 pub(super) struct Derivatives {
     /// By the function without.
     made: HashMap<FunId, FunId>,
-    /// Those without a body yet.
+    /// Functions whose version with tangents has no body yet.
     open: Vec<FunId>,
     /// How many derivatives are around what is being lowered.
     pub depth: usize,
@@ -44,7 +43,7 @@ impl<'p> Lower<'p> {
         if x.has_fun() {
             return Err(self.function_value("the argument of a derivative"));
         }
-        let dx = self.like(dx, x)?;
+        let dx = self.like(dx, x, DIRECTION, true)?;
         let mut forward = Forward::default();
         let mut copies = Vec::new();
         for ((a, p), (da, _)) in x.leaves().into_iter().zip(dx.leaves()) {
@@ -93,12 +92,6 @@ impl<'p> Lower<'p> {
             }
             (dy, ..) => dy,
         }
-    }
-
-    /// A value with the sizes of another, which are checked to be its own.
-    fn like(&mut self, val: &Val<'p>, other: &Val<'p>) -> R<Val<'p>> {
-        let mut like = Like { dims: other.dims().into_iter() };
-        self.rebuild(val, &mut Vec::new(), &mut Vec::new(), &mut like)
     }
 
     /// Zeros of a type.
@@ -179,6 +172,9 @@ impl<'p> Lower<'p> {
     }
 }
 
+/// Two sizes that must be equal, for messages.
+const DIRECTION: &str = "a direction and the argument it belongs to";
+
 /// True if values of a type have tangents.
 fn is_float(ty: &Type) -> bool {
     matches!(ty.elem, Elem::Prim(p) if p.is_float())
@@ -187,42 +183,4 @@ fn is_float(ty: &Type) -> bool {
 /// Parameters for the tangents of others.
 fn tangents_of(lo: &mut Lower, params: &[Param]) -> Vec<Param> {
     params.iter().filter(|p| is_float(&p.ty)).map(|p| lo.param("d", p.ty.clone())).collect()
-}
-
-/// Gives a value the dimensions of another.
-struct Like {
-    dims: std::vec::IntoIter<Dim>,
-}
-
-impl<'p> Rebuild<'p> for Like {
-    fn dim(&mut self, lo: &mut Lower<'p>, dim: Dim, old: &[Dim], new: &[Dim]) -> R<Dim> {
-        let Some(wanted) = self.dims.next() else {
-            return Err(lo.internal("a direction has another structure"));
-        };
-        let what = "a direction and the argument it belongs to";
-        match (dim, wanted) {
-            (Dim::Size(a), Dim::Size(b)) => lo.equate(b, a, what, None)?,
-            (Dim::Seg(s), Dim::Size(a)) => _ = lo.uniform(s, Some(a))?,
-            (Dim::Size(a), Dim::Seg(s)) => {
-                let filled = lo.filled_desc(new, a)?;
-                lo.equate_descs(filled, s)?;
-            }
-            (Dim::Seg(s), Dim::Seg(t)) => {
-                let s = if old == new { s } else { lo.retype_var(s, Type::desc(new.to_vec())) };
-                lo.equate_descs(s, t)?;
-            }
-        }
-        Ok(wanted)
-    }
-
-    fn leaf(&mut self, lo: &mut Lower<'p>, a: Atom, prim: Prim, old: &[Dim], new: &[Dim]) -> R<Atom> {
-        match a {
-            Atom::Var(v) if old != new => Ok(lo.retype_var(v, Type::array(new.to_vec(), prim)).into()),
-            a => Ok(a),
-        }
-    }
-
-    fn place(&self) -> &'static str {
-        "the direction of a derivative"
-    }
 }

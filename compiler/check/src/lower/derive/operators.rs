@@ -117,14 +117,7 @@ impl Forward {
     pub(super) fn operator(&mut self, lo: &mut Lower, pat: Vec<Param>, exp: Exp) -> R<()> {
         match exp {
             Exp::Map { width, inputs, lam } => {
-                let mut rows = self.rows(lo, inputs, lam)?;
-                self.note_bits(&pat, &rows.lam.body.results);
-                let active: Vec<bool> = rows.tangents.iter().map(Option::is_some).collect();
-                let active = |i: usize| active[i] && is_float(&pat[i].ty);
-                let (results, ret) = rows.take(0..pat.len(), active);
-                let pat = self.extend(lo, &pat, 0..pat.len(), active);
-                let Rows { inputs, mut lam, .. } = rows;
-                (lam.body.results, lam.ret) = (results, ret);
+                let (pat, inputs, lam) = self.mapped(lo, &pat, inputs, lam)?;
                 lo.push(pat, Exp::Map { width, inputs, lam });
                 Ok(())
             }
@@ -140,19 +133,31 @@ impl Forward {
             }
             Exp::Filter { width, inputs, lam } => {
                 // The pattern has the number kept where the function has the bool.
-                let mut rows = self.rows(lo, inputs, lam)?;
-                self.note_bits(&pat, &rows.lam.body.results);
-                let active: Vec<bool> = rows.tangents.iter().map(Option::is_some).collect();
-                let active = |i: usize| active[i] && is_float(&pat[i].ty);
-                let (results, ret) = rows.take(0..pat.len(), active);
-                let pat = self.extend(lo, &pat, 0..pat.len(), active);
-                let Rows { inputs, mut lam, .. } = rows;
-                (lam.body.results, lam.ret) = (results, ret);
+                let (pat, inputs, lam) = self.mapped(lo, &pat, inputs, lam)?;
                 lo.push(pat, Exp::Filter { width, inputs, lam });
                 Ok(())
             }
             _ => Err(lo.internal("a parallel operator was expected")),
         }
+    }
+
+    /// The parts of an operator whose results are its function's, one by one: these, and behind them their tangents.
+    fn mapped(
+        &mut self,
+        lo: &mut Lower,
+        pat: &[Param],
+        inputs: Vec<Var>,
+        lam: Lambda,
+    ) -> R<(Vec<Param>, Vec<Var>, Lambda)> {
+        let mut rows = self.rows(lo, inputs, lam)?;
+        self.note_bits(pat, &rows.lam.body.results);
+        let active: Vec<bool> =
+            pat.iter().zip(&rows.tangents).map(|(p, t)| t.is_some() && is_float(&p.ty)).collect();
+        let (results, ret) = rows.take(0..pat.len(), |i| active[i]);
+        let pat = self.extend(lo, pat, 0..pat.len(), |i| active[i]);
+        let Rows { inputs, mut lam, .. } = rows;
+        (lam.body.results, lam.ret) = (results, ret);
+        Ok((pat, inputs, lam))
     }
 
     /// The parts of a reduction or scan: first what is combined with its tangents, then what is mapped with its tangents.

@@ -8,6 +8,7 @@
 
 use super::super::value::Val;
 use super::super::{Lower, R};
+use super::DIRECTION;
 use par_ir::core::{Body, Exp, Lambda, Schedule};
 use par_ir::prim::{BinOp, CmpOp};
 use par_ir::{Atom, Dim, Prim, Scalar, Type, Var};
@@ -29,7 +30,7 @@ impl<'p> Lower<'p> {
         if x.has_fun() || y.has_fun() {
             return Err(self.function_value("what is differentiated"));
         }
-        let dy = self.like(dy, &y)?;
+        let dy = self.like(dy, &y, DIRECTION, true)?;
         let mut all: Vec<Option<Floats>> = Vec::new();
         let mut total = Atom::i64(0);
         for part in single_leaves(x) {

@@ -135,7 +135,7 @@ impl Group<'_, '_> {
         Lanes::Vector(joined)
     }
 
-    /// Whether the lanes that are here are all positions of the last group of a row.
+    /// True if the lanes that are here are all positions of the last group of a row.
     fn are_first(&self, active: &Lanes) -> bool {
         match (active, &self.first) {
             (Lanes::Vector(a), Some(Lanes::Vector(b))) => a == b,
@@ -164,7 +164,7 @@ impl Group<'_, '_> {
         self.load_row(copy, zero)
     }
 
-    /// Whether neighbours, from the first or from the last on, are loaded as vectors.
+    /// True if neighbours, from the first or from the last on, are loaded as vectors.
     fn is_row(&self, index: &Lanes, p: Prim) -> bool {
         let is_whole = (self.lanes * p.size()).is_multiple_of(self.bytes);
         matches!(index, Lanes::Steps(_, 1)) || is_whole && matches!(p.size(), 4 | 8)

@@ -113,7 +113,7 @@ impl Plan {
         self.size.lanes as i64 * self.step()
     }
 
-    /// Whether the last positions of a row, fewer than a group has, are a group under a mask.
+    /// True if the last positions of a row, fewer than a group has, are a group under a mask.
     pub fn has_rest(&self) -> bool {
         self.has_rest
     }
@@ -226,7 +226,7 @@ fn with_short_indices(
     short.or_else(|| found.map(|(classes, size)| (classes, size, body)))
 }
 
-/// Whether the last positions of a row can be a group. What scalars of lanes are for is done one by one just as well; rows of one length may be
+/// True if the last positions of a row can be a group. What scalars of lanes are for is done one by one just as well; rows of one length may be
 /// long, and with a second group in the code the loop of an n-body simulation took 1.3 times as long.
 fn may_have_rest(kernel: &Kernel, body: &Body) -> bool {
     let classes = Classes::new((kernel.pos, 1), body, Indices::Apart);

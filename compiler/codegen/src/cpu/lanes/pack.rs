@@ -1,4 +1,4 @@
-//! What a filter keeps of a group, packed.
+//! Filters of groups: the lanes that are kept, packed.
 //!
 //! ```text
 //! x     = a b c d e f g h        keep  = 0 1 1 0 0 0 1 0
@@ -15,7 +15,7 @@ use crate::cpu::emit::{Base, output};
 use cranelift::prelude::*;
 use par_ir::Prim;
 
-/// Whether there is code that packs elements of a type, in registers of so many bytes.
+/// True if there is code that packs elements of a type, in registers of so many bytes.
 pub fn packs(p: Prim, bytes: usize) -> bool {
     bytes > BYTES && matches!(p.size(), 4 | 8)
 }
