@@ -160,35 +160,41 @@ impl<'p> Lower<'p> {
 
     /// The sum of the `n` rows of an array, each of type `ty`.
     pub(super) fn sum_of_rows(&mut self, n: Atom, rows: Var, ty: &Type) -> R<Atom> {
-        let prim = ty.prim();
-        if ty.is_scalar() {
-            return self
-                .sum_over(n, prim, &mut |lo, i| {
-                    Ok(lo.emit("x", Type::scalar(prim), Exp::Index(rows, vec![i])).into())
-                });
+        if ty.is_regular() || ty.is_scalar() {
+            return self.column_sums(n, rows, ty, &mut Vec::new());
         }
         let size = self.flat_size(ty)?;
-        let matrix = if ty.rank() == 1 {
-            self.retype_var(rows, Type::array(vec![Dim::Size(n), Dim::Size(size)], prim))
-        } else {
-            let rows = self.val_of(rows);
-            let flat = self.map_over(n, &[rows], &mut |lo, rows| {
-                let (_, flat) = lo.flat(lo.leaf_var(rows[0].leaves()[0].0)?)?;
-                let flat = lo.retype_var(flat, Type::array(vec![Dim::Size(size)], prim));
-                Ok(lo.val_of(flat))
-            })?;
-            self.leaf_var(flat.leaves()[0].0)?
-        };
-        let columns = Val::vector(size, self.iota(size), Prim::I64);
-        let sums = self.map_over(size, &[columns], &mut |lo, rows| {
-            let j = rows[0].leaves()[0].0;
-            let sum = lo.sum_over(n, prim, &mut |lo, i| {
-                Ok(lo.emit("x", Type::scalar(prim), Exp::Index(matrix, vec![i, j])).into())
-            })?;
-            Ok(Val::Scalar(sum, prim))
+        let rows = self.val_of(rows);
+        let flat = self.map_over(n, &[rows], &mut |lo, rows| {
+            let (_, flat) = lo.flat(lo.leaf_var(rows[0].leaves()[0].0)?)?;
+            let flat = lo.retype_var(flat, Type::array(vec![Dim::Size(size)], ty.prim()));
+            Ok(lo.val_of(flat))
         })?;
-        let flat = self.leaf_var(sums.leaves()[0].0)?;
-        Ok(self.unflat(flat, ty)?.into())
+        let flat = self.leaf_var(flat.leaves()[0].0)?;
+        let sums = self.column_sums(n, flat, &Type::array(vec![Dim::Size(size)], ty.prim()), &mut Vec::new())?;
+        Ok(self.unflat(self.leaf_var(sums)?, ty)?.into())
+    }
+
+    /// The sums over rows at the elements that begin with some indices; what is left of the type is `ty`.
+    fn column_sums(&mut self, n: Atom, rows: Var, ty: &Type, at: &mut Vec<Atom>) -> R<Atom> {
+        let prim = ty.prim();
+        let Some((first, rest)) = ty.dims.split_first() else {
+            return self.sum_over(n, prim, &mut |lo, i| {
+                let indices = std::iter::once(i).chain(at.iter().copied()).collect();
+                Ok(lo.emit("x", Type::scalar(prim), Exp::Index(rows, indices)).into())
+            });
+        };
+        let Dim::Size(size) = *first else { return Err(self.internal("a regular array was expected")) };
+        let columns = Val::vector(size, self.iota(size), Prim::I64);
+        let rest = Type::array(rest.to_vec(), prim);
+        let sums = self.map_over(size, &[columns], &mut |lo, places| {
+            at.push(places[0].leaves()[0].0);
+            let sum = lo.column_sums(n, rows, &rest, at)?;
+            at.pop();
+            Ok(lo.atom_val(sum, &rest))
+        })?;
+        let sums = self.leaf_var(sums.leaves()[0].0)?;
+        Ok(self.retype_var(sums, ty.clone()).into())
     }
 
     /// Runs `f` in the block that binds a variable.

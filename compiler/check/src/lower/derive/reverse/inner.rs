@@ -99,6 +99,10 @@ impl Reverse {
             let ty = lo.type_of(v).clone();
             exports.push(Export::Sum(v));
             parts.push(match d {
+                Atom::Var(d) if !ty.is_scalar() && ty.is_regular() => {
+                    let d = lo.retype_var(d, ty);
+                    lo.val_of(d)
+                }
                 Atom::Var(d) if !ty.is_scalar() => {
                     let (size, flat) = (lo.flat_size(&ty)?, lo.flat(d)?.1);
                     let flat = lo.retype_var(flat, Type::array(vec![Dim::Size(size)], ty.prim()));
@@ -142,14 +146,13 @@ impl Reverse {
             Export::Sum(v) => {
                 let rows = next(lo)?.leaves()[0].0;
                 let (rows, ty) = (lo.leaf_var(rows)?, lo.type_of(v).clone());
-                let flat = match ty.is_scalar() {
-                    true => ty.clone(),
-                    false => Type::array(vec![Dim::Size(lo.flat_size(&ty)?)], ty.prim()),
+                let sum = if ty.is_regular() {
+                    lo.sum_of_rows(width, rows, &ty)?
+                } else {
+                    let flat = Type::array(vec![Dim::Size(lo.flat_size(&ty)?)], ty.prim());
+                    let sum = lo.sum_of_rows(width, rows, &flat)?;
+                    lo.unflat(lo.leaf_var(sum)?, &ty)?.into()
                 };
-                let mut sum = lo.sum_of_rows(width, rows, &flat)?;
-                if !ty.is_scalar() {
-                    sum = lo.unflat(lo.leaf_var(sum)?, &ty)?.into();
-                }
                 self.contribute(lo, v.into(), sum)
             }
             Export::Element(v, by_row) => {
