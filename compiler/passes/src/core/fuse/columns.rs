@@ -30,16 +30,22 @@ pub(super) fn sweep(body: &mut Body, fuser: &mut Fuser) -> bool {
     let users = Users::of(body);
     let found = (0..body.stms.len()).find_map(|at| {
         let pair = pair(body, &users, at)?;
-        let parts = taken_out(&body.stms[at], pair.result, fuser)?;
+        let mut first = body.stms[at].clone();
+        let depth = first.pat[pair.result].ty.rank() - 1;
+        let Exp::Map { lam, .. } = &mut first.exp else { return None };
+        let value = lam.body.results[pair.result];
+        let alone = lam.body.results.iter().filter(|r| **r == value).count() == 1;
+        if !alone || !make_nest(&mut lam.body, value, depth, fuser) {
+            return None;
+        }
+        let parts = taken_out(&first, pair.result, fuser)?;
         Some((pair, parts))
     });
     let Some((pair, (rest, rows))) = found else { return false };
     fuser.register(&rest.pat);
     let array = rows.pat[0].var;
     body.stms[pair.first] = rest;
-    let mut reader = body.stms[pair.second].exp.clone();
-    reader.for_each_body_mut(|b| put_element(b, array, &rows, fuser));
-    body.stms[pair.second].exp = reader;
+    put_element(&mut body.stms[pair.second].exp, array, &rows, fuser);
     true
 }
 
@@ -47,8 +53,11 @@ fn pair(body: &Body, users: &Users, first: usize) -> Option<Pair> {
     let stm = &body.stms[first];
     let Exp::Map { lam, .. } = &stm.exp else { return None };
     let result = stm.pat.iter().enumerate().position(|(i, p)| {
+        let is_map = |s: &Stm| {
+            matches!(s.exp, Exp::Map { .. }) && s.pat.iter().any(|q| lam.body.results[i] == q.var.into())
+        };
         let fits = p.ty.rank() > 1 && p.ty.is_regular() && !users.is_result(p.var);
-        fits && is_nest(&lam.body, lam.body.results[i], p.ty.rank() - 1)
+        fits && lam.body.stms.iter().any(is_map)
     })?;
     let array = stm.pat[result].var;
     let mut after = users.after(array, first);
@@ -59,37 +68,58 @@ fn pair(body: &Body, users: &Users, first: usize) -> Option<Pair> {
         .then_some(Pair { first, result, second })
 }
 
-/// True for a result that only so many maps inside each other make, of scalar code.
-fn is_nest(body: &Body, a: Atom, depth: usize) -> bool {
-    let Some(stm) = body.stms.iter().find(|s| s.pat.iter().any(|p| a == p.var.into())) else { return false };
-    let Exp::Map { lam, .. } = &stm.exp else { return false };
-    let Some(result) = stm.pat.iter().position(|p| a == p.var.into()).map(|i| lam.body.results[i]) else {
+/// Sees to it that a value is made by so many maps inside each other of which all but the innermost do nothing else. False if that
+/// cannot be.
+fn make_nest(body: &mut Body, value: Atom, depth: usize, fuser: &mut Fuser) -> bool {
+    let Some(at) = body.stms.iter().position(|s| s.pat.iter().any(|p| value == p.var.into())) else {
         return false;
     };
-    let binds = |s: &Stm| s.pat.iter().any(|p| result == p.var.into());
-    let others_are_scalar = |nested: bool| lam.body.stms.iter().all(|s| s.is_scalar() || nested && binds(s));
-    let uses = body.stms.iter().any(|s| a.var().is_some_and(|v| s.mentions(v)));
-    let results = body.results.iter().filter(|r| **r == a).count();
-    let alone = !uses && results <= 1;
-    let plain = lam.schedule == Schedule::Free && !stm.has_effect() && lam.params.iter().all(|p| p.ty.is_regular());
-    alone
-        && plain
-        && match depth {
-            1 => others_are_scalar(false),
-            _ => others_are_scalar(true) && is_nest(&lam.body, result, depth - 1),
-        }
+    if body.stms.iter().any(|s| value.var().is_some_and(|v| s.mentions(v))) {
+        return false;
+    }
+    let stm = &mut body.stms[at];
+    let Some(result) = stm.pat.iter().position(|p| value == p.var.into()) else { return false };
+    let Exp::Map { lam, .. } = &mut stm.exp else { return false };
+    if lam.schedule != Schedule::Free || !lam.params.iter().all(|p| p.ty.is_regular()) {
+        return false;
+    }
+    let inner = lam.body.results[result];
+    if depth > 1 && !make_nest(&mut lam.body, inner, depth - 1, fuser) {
+        return false;
+    }
+    let makes = |s: &Stm| depth > 1 && s.pat.iter().any(|p| inner == p.var.into());
+    if lam.body.stms.iter().all(|s| s.is_scalar() || makes(s)) {
+        return !stm.has_effect();
+    }
+    if depth == 1 {
+        return false;
+    }
+    let Some((rest, rows)) = taken_out(stm, result, fuser) else { return false };
+    fuser.register(&rest.pat);
+    let pure = !rows.has_effect();
+    body.stms.splice(at..=at, [rest, rows]);
+    pure
 }
 
 /// True for maps around a reduction that reads the array once, at an element for each of their rows.
 fn reads_columns(exp: &Exp, array: Var, indices: &mut Vec<Atom>) -> bool {
-    let (Exp::Map { lam, .. } | Exp::Reduce { lam, .. }) = exp else { return false };
+    let (Exp::Map { inputs, lam, .. } | Exp::Reduce { inputs, lam, .. }) = exp else { return false };
+    let different = |at: &[Atom], all: &[Atom]| {
+        at.iter().enumerate().all(|(i, a)| !at[..i].contains(a) && all.contains(a))
+    };
+    if let (Exp::Reduce { .. }, Some(i)) = (exp, inputs.iter().position(|v| *v == array)) {
+        let row = lam.params[i].var;
+        let Some(stm) = lam.body.stms.iter().find(|s| s.mentions(row)) else { return false };
+        let once = lam.body.uses_of(row) == 1 && !lam.body.results.contains(&row.into());
+        return once && matches!(&stm.exp, Exp::Index(v, at) if *v == row && different(at, indices))
+            && stm.pat[0].ty.is_scalar();
+    }
     indices.extend(lam.params.iter().map(|p| Atom::Var(p.var)));
     let Some(stm) = lam.body.stms.iter().find(|s| s.mentions(array)) else { return false };
     match (&stm.exp, exp) {
         (Exp::Index(_, at), Exp::Reduce { .. }) => {
             let own = lam.params.iter().any(|p| at[0] == p.var.into());
-            let different = at.iter().enumerate().all(|(i, a)| !at[..i].contains(a) && indices.contains(a));
-            own && different && stm.pat[0].ty.is_scalar()
+            own && different(at, indices) && stm.pat[0].ty.is_scalar()
         }
         (inner, Exp::Map { .. }) => reads_columns(inner, array, indices),
         _ => false,
@@ -155,15 +185,37 @@ fn taken_out(stm: &Stm, result: usize, fuser: &mut Fuser) -> Option<(Stm, Stm)> 
 }
 
 /// Puts the element of the maps `rows` in the place of the read of it.
-fn put_element(body: &mut Body, array: Var, rows: &Stm, fuser: &mut Fuser) {
-    let Some(at) = body.stms.iter().position(|s| s.mentions(array)) else { return };
-    let Exp::Index(_, indices) = &body.stms[at].exp else {
-        body.stms[at].exp.for_each_body_mut(|b| put_element(b, array, rows, fuser));
+fn put_element(exp: &mut Exp, array: Var, rows: &Stm, fuser: &mut Fuser) {
+    let (Exp::Map { inputs, lam, .. } | Exp::Reduce { inputs, lam, .. }) = exp else { return };
+    let mut stms = Vec::new();
+    if let Some(i) = inputs.iter().position(|v| *v == array) {
+        // Its rows are inputs: the rows of what they are made of take their place.
+        let Exp::Map { inputs: sources, lam: made, .. } = &rows.exp else { return };
+        let Lambda { params, body: mut made, .. } = made.refreshed(fuser.vars);
+        let row = lam.params.remove(i).var;
+        inputs.remove(i);
+        inputs.extend(sources);
+        fuser.register(&params);
+        lam.params.extend(params);
+        let (Some(nest), Some(at)) = (made.stms.pop(), lam.body.stms.iter().position(|s| s.mentions(row))) else {
+            return;
+        };
+        let Exp::Index(_, indices) = lam.body.stms[at].exp.clone() else { return };
+        let value = element(&nest, made.results[0], &indices, &mut stms, fuser);
+        replace(&mut lam.body, at, value, stms, fuser);
         return;
+    }
+    let Some(at) = lam.body.stms.iter().position(|s| s.mentions(array)) else { return };
+    let Exp::Index(_, indices) = &lam.body.stms[at].exp else {
+        return put_element(&mut lam.body.stms[at].exp, array, rows, fuser);
     };
-    let (indices, mut stms) = (indices.clone(), Vec::new());
-    let value = element(rows, array.into(), &indices, &mut stms, fuser);
-    fuser.register(stms.iter().flat_map(|s: &Stm| &s.pat));
+    let value = element(rows, array.into(), &indices.clone(), &mut stms, fuser);
+    replace(&mut lam.body, at, value, stms, fuser);
+}
+
+/// Puts statements and their value in the place of a read.
+fn replace(body: &mut Body, at: usize, value: Atom, stms: Vec<Stm>, fuser: &mut Fuser) {
+    fuser.register(stms.iter().flat_map(|s| &s.pat));
     body.stms[at].exp = Exp::Atom(value);
     body.stms.splice(at..at, stms);
 }

@@ -1,6 +1,6 @@
 //! Branches: the arm that was taken is run again, and gone back through.
 
-use super::{List, Lower, Parts, R, Reverse, Scope};
+use super::{Along, Element, List, Lower, Parts, R, Reverse, Scope};
 use par_ir::core::{Body, Exp, Param};
 use par_ir::visit::{Code, Subst};
 use par_ir::{Atom, Dim, Prim, Scalar, Type, Var};
@@ -91,15 +91,22 @@ impl Reverse {
             .collect();
         for v in arrays {
             let prim = lo.type_of(v).prim();
+            for arm in &mut *arms {
+                arm.with_scope(lo, |lo, scope| self.without_axes(lo, scope, v))?;
+            }
             let most = arms.iter().map(|a| a.scope.parts.get(&v).map_or(0, |p| p.elements.len())).max().unwrap_or(0);
             for i in 0..most {
                 let [place, value] = [Type::I64, Type::scalar(prim)].map(|ty| lo.param("d", ty));
                 for arm in &mut *arms {
-                    let element = arm.scope.parts.get(&v).and_then(|p| p.elements.get(i)).copied();
-                    let (place, value) = element.unwrap_or((Atom::i64(-1), Atom::Const(Scalar::zero(prim))));
+                    let element = arm.scope.parts.get(&v).and_then(|p| p.elements.get(i)).cloned();
+                    let (place, value) = match element {
+                        Some(e) => (arm.with(lo, |lo| self.element_place(lo, v, &e.at, &[]))?, e.value),
+                        None => (Atom::i64(-1), Atom::Const(Scalar::zero(prim))),
+                    };
                     arm.results.extend([place, value]);
                 }
-                let element = (place.var.into(), value.var.into());
+                let at = vec![Along::Index(place.var.into())];
+                let element = Element { at, value: value.var.into() };
                 self.scope().parts.entry(v).or_default().elements.push(element);
                 pat.extend([place, value]);
             }
@@ -131,6 +138,18 @@ impl Reverse {
 }
 
 impl<'p> Arm<'p> {
+    /// Goes on in the arm, and changes what it adds.
+    fn with_scope(
+        &mut self,
+        lo: &mut Lower<'p>,
+        f: impl FnOnce(&mut Lower<'p>, &mut Scope) -> R<()>,
+    ) -> R<()> {
+        let mut scope = std::mem::take(&mut self.scope);
+        let result = self.with(lo, |lo| f(lo, &mut scope));
+        self.scope = scope;
+        result
+    }
+
     /// Goes on in the arm.
     fn with<T>(&mut self, lo: &mut Lower<'p>, f: impl FnOnce(&mut Lower<'p>) -> R<T>) -> R<T> {
         let (block, result) = lo.resume(std::mem::take(&mut self.block), f);

@@ -9,7 +9,7 @@
 //! likewise. What it adds to elements of arrays from outside it gives as lists of positions and values.
 
 use super::super::super::value::Val;
-use super::{List, Lower, R, Reverse, Scope};
+use super::{Along, Element, List, Lower, R, Reverse, Scope};
 use par_ir::core::Lambda;
 use par_ir::visit::Subst;
 use par_ir::{Atom, Dim, Prim, Type, Var};
@@ -29,8 +29,10 @@ enum Export {
     Whole(Var),
     /// Sums over all rows.
     Sum(Var),
-    /// A position and a value. The position may be that of the row.
-    Element(Var, bool),
+    /// Values for elements, along a dimension for each row.
+    Element(Var, Vec<Along>),
+    /// A position and a value.
+    Pair(Var),
     List(Var),
 }
 
@@ -79,13 +81,14 @@ impl Reverse {
     /// The components of a row of the map.
     #[allow(clippy::type_complexity, reason = "a pair of lists")]
     fn row_exports<'p>(
-        &self,
+        &mut self,
         lo: &mut Lower<'p>,
         rows: &Rows,
         given: &[Atom],
         mut scope: Scope,
     ) -> R<(Vec<Export>, Vec<Val<'p>>)> {
         let (mut exports, mut parts) = (Vec::new(), Vec::new());
+        let level = lo.blocks.len() - 1;
         for (v, row) in rows.inputs.iter().zip(given) {
             let Some(row) = row.var() else { continue };
             if let Some(d) = scope.adjoints.remove(&row) {
@@ -113,10 +116,22 @@ impl Reverse {
         }
         for (v, of) in scope.parts {
             let prim = lo.type_of(v).prim();
-            for (place, value) in of.elements {
-                let at = given.iter().position(|a| *a == place).and_then(|i| self.positions.get(&rows.inputs[i]));
-                exports.push(Export::Element(v, at.is_some()));
-                parts.extend([Val::i64(place), Val::Scalar(value, prim)]);
+            for element in of.elements {
+                let is_row = |i: Atom| {
+                    given.iter().zip(rows.inputs).any(|(a, v)| *a == i && self.positions.contains_key(v))
+                };
+                if let Some(at) = self.along_rows(lo, v, &element, (rows.width, level), &is_row) {
+                    exports.push(Export::Element(v, at));
+                    parts.push(lo.value_of(element.value, prim));
+                } else if element.value.var().is_some_and(|v| !lo.type_of(v).is_scalar()) {
+                    exports.push(Export::List(v));
+                    let list = self.element_list(lo, v, &element)?;
+                    parts.push(lo.list_val(list));
+                } else {
+                    exports.push(Export::Pair(v));
+                    let place = self.element_place(lo, v, &element.at, &[])?;
+                    parts.extend([Val::i64(place), Val::Scalar(element.value, prim)]);
+                }
             }
             for list in of.lists {
                 exports.push(Export::List(v));
@@ -155,11 +170,12 @@ impl Reverse {
                 };
                 self.contribute(lo, v.into(), sum)
             }
-            Export::Element(v, by_row) => {
+            Export::Element(v, at) => {
+                let value = next(lo)?.leaves()[0].0;
+                self.contribute_element(lo, v, Element { at, value })
+            }
+            Export::Pair(v) => {
                 let (places, values) = (next(lo)?.leaves()[0].0, next(lo)?.leaves()[0].0);
-                if by_row && lo.type_of(v).dims == [Dim::Size(width)] {
-                    return self.contribute(lo, v.into(), values);
-                }
                 let list = List { count: width, places: lo.leaf_var(places)?, values: lo.leaf_var(values)? };
                 self.contribute_list(lo, v, list)
             }
@@ -175,6 +191,14 @@ impl Reverse {
 }
 
 impl<'p> Lower<'p> {
+    /// A scalar or an array as a value.
+    fn value_of(&self, a: Atom, prim: Prim) -> Val<'p> {
+        match a {
+            Atom::Var(v) => self.val_of(v),
+            constant => Val::Scalar(constant, prim),
+        }
+    }
+
     pub(super) fn list_val(&mut self, list: List) -> Val<'p> {
         let prim = self.type_of(list.values).prim();
         let size = vec![Dim::Size(list.count)];

@@ -250,13 +250,13 @@ impl Reverse {
         &mut self,
         lo: &mut Lower<'p>,
         back: &mut Backward<'p>,
-        scope: Scope,
+        mut scope: Scope,
         count: Atom,
     ) -> R<Vec<(Var, Found)>> {
         let mut found = Vec::new();
         let level = lo.blocks.len();
         let index: Atom = back.index.map_or(Atom::i64(0), Atom::Var);
-        for (v, d) in scope.adjoints {
+        for (v, d) in std::mem::take(&mut scope.adjoints) {
             let ty = lo.type_of(v).clone();
             let init = lo.zeros(&ty)?;
             let (p, sum) = back.with(lo, |lo| {
@@ -267,9 +267,15 @@ impl Reverse {
             })?;
             found.push((v, Found::Whole(back.add(lo, p, init, sum))));
         }
+        let arrays: Vec<Var> = scope.parts.keys().copied().collect();
+        for v in arrays {
+            back.with(lo, |lo| self.without_axes(lo, &mut scope, v))?;
+        }
         for (v, parts) in scope.parts {
             let prim = lo.type_of(v).prim();
-            for (place, value) in parts.elements {
+            for element in parts.elements {
+                let (place, value) =
+                    (back.with(lo, |lo| self.element_place(lo, v, &element.at, &[]))?, element.value);
                 let places = kept(lo, back, (count, index), (place, Prim::I64), Atom::i64(-1))?;
                 let values = kept(lo, back, (count, index), (value, prim), Atom::Const(Scalar::zero(prim)))?;
                 found.push((v, Found::List(List { count, places, values })));

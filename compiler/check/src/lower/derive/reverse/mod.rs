@@ -19,6 +19,7 @@ mod activity;
 mod arrays;
 mod branch;
 mod calls;
+mod elements;
 mod hist;
 mod inner;
 mod loops;
@@ -65,15 +66,30 @@ struct Scope {
     parts: BTreeMap<Var, Parts>,
 }
 
-/// What is to be added to elements of an array. Positions are those in the flattened array; one outside it means nothing.
+/// What is to be added to elements of an array.
 #[derive(Default)]
 struct Parts {
-    /// Positions and values.
-    elements: Vec<(Atom, Atom)>,
+    elements: Vec<Element>,
     lists: Vec<List>,
 }
 
-/// Positions and values in arrays of one size.
+/// A value for an element, or an array of values for all elements along some dimensions.
+#[derive(Clone)]
+struct Element {
+    /// For each dimension, or, of an irregular array, the position in the flattened array. One outside means nothing.
+    at: Vec<Along>,
+    value: Atom,
+}
+
+/// Where a value goes along one dimension.
+#[derive(Clone, Copy, PartialEq)]
+enum Along {
+    Index(Atom),
+    /// Everywhere: there is a value for each, along that dimension of the values.
+    Axis(usize),
+}
+
+/// Positions in the flattened array and values, in arrays of one size.
 #[derive(Clone, Copy)]
 struct List {
     count: Atom,
@@ -185,11 +201,13 @@ impl Reverse {
             self.scope().adjoints.insert(arr, new.into());
             return Ok(());
         }
-        let start = self.place(lo, arr, at)?;
         if ty.is_scalar() {
-            self.scope().parts.entry(arr).or_default().elements.push((start, d));
+            let at = if lo.type_of(arr).is_regular() { at.to_vec() } else { vec![self.place(lo, arr, at)?] };
+            let at = at.into_iter().map(Along::Index).collect();
+            self.scope().parts.entry(arr).or_default().elements.push(Element { at, value: d });
             return Ok(());
         }
+        let start = self.place(lo, arr, at)?;
         let (count, values) = lo.flat(lo.leaf_var(d)?)?;
         let places = lo.places_from(start, count)?;
         self.scope().parts.entry(arr).or_default().lists.push(List { count, places, values });
