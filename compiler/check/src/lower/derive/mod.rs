@@ -33,6 +33,8 @@ pub(super) struct Derivatives {
     made: HashMap<(FunId, Mode), FunId>,
     /// Those without a body yet, the first to be made first: they may be made of each other.
     open: VecDeque<(FunId, Mode)>,
+    /// Functions with a derivative given by hand, with how many of their parameters are captured.
+    given: HashMap<FunId, usize>,
     /// How many derivatives are around what is being lowered.
     pub depth: usize,
 }

@@ -14,6 +14,11 @@ impl Reverse {
         id: FunId,
         args: &[Atom],
     ) -> R<()> {
+        let captured = lo.derivatives.given.get(&id).copied().unwrap_or(0);
+        if args[..captured].iter().any(|a| self.is_active(*a)) {
+            let what = "in what a function with a derivative given by hand uses beside its argument";
+            return Err(super::super::rules::no_derivative(lo, what));
+        }
         let made = lo.reversed_function(id);
         let (old, new) = (lo.out.funs[id.0 as usize].params.clone(), lo.out.funs[made.0 as usize].ret.clone());
         let mut all = args.to_vec();
@@ -42,7 +47,7 @@ impl Reverse {
 }
 
 /// True for what says the shape of other results.
-fn shapes(ty: &Type) -> bool {
+pub(super) fn shapes(ty: &Type) -> bool {
     ty.is_desc() || *ty == Type::I64
 }
 

@@ -20,6 +20,7 @@ mod arrays;
 mod branch;
 mod calls;
 mod elements;
+mod given;
 mod hist;
 mod inner;
 mod loops;
@@ -35,7 +36,8 @@ use super::super::{Lower, R};
 use super::{DIRECTION, Placed};
 use par_ir::core::Exp;
 use par_ir::visit::Subst;
-use par_ir::{Atom, Type, Var};
+use par_ir::{Atom, Scalar, Type, Var};
+use par_syntax::diagnostic::Diagnostic;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// Adjoints, and what depends on the argument.
@@ -100,6 +102,23 @@ struct List {
 impl<'p> Lower<'p> {
     /// The value of a function at `x`, and `dy` times its derivative.
     pub fn vjp(&mut self, f: &Val<'p>, x: &Val<'p>, dy: &Val<'p>) -> R<(Val<'p>, Val<'p>)> {
+        self.backward(f, x, &mut |lo, y| lo.like(dy, y, DIRECTION, true))
+    }
+
+    /// The value of a function at `x`, which must be a float, and its gradient.
+    pub fn grad(&mut self, f: &Val<'p>, x: &Val<'p>) -> R<(Val<'p>, Val<'p>)> {
+        self.backward(f, x, &mut |lo, y| match y {
+            Val::Scalar(_, p) if p.is_float() => Ok(Val::Scalar(Atom::Const(Scalar::from_i64(*p, 1)), *p)),
+            _ => Err(no_gradient(lo)),
+        })
+    }
+
+    fn backward(
+        &mut self,
+        f: &Val<'p>,
+        x: &Val<'p>,
+        dy: &mut dyn FnMut(&mut Self, &Val<'p>) -> R<Val<'p>>,
+    ) -> R<(Val<'p>, Val<'p>)> {
         if x.has_fun() {
             return Err(self.function_value("the argument of a derivative"));
         }
@@ -125,7 +144,7 @@ impl<'p> Lower<'p> {
         }
         reverse.note_active(self, &stms);
         let steps = reverse.forward(self, stms)?;
-        let dy = self.like(dy, &y, DIRECTION, true)?;
+        let dy = dy(self, &y)?;
         for ((a, _), (d, _)) in y.leaves().into_iter().zip(dy.leaves()) {
             reverse.contribute(self, a, d)?;
         }
@@ -141,6 +160,16 @@ impl<'p> Lower<'p> {
         let dx = self.with_leaves(x, leaves)?;
         Ok((y, dx))
     }
+}
+
+/// E0516.
+fn no_gradient(lo: &Lower) -> Box<Diagnostic> {
+    let message = "a gradient is that of a function whose result is one float";
+    Box::new(
+        Diagnostic::error("E0516", message, lo.span)
+            .here("this function gives something else")
+            .note("`vjp f x dy` is for results of any type: `dy` says how much each float of the result counts"),
+    )
 }
 
 impl Reverse {
