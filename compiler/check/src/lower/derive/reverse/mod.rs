@@ -29,6 +29,7 @@ mod operators;
 mod scan;
 mod sweep;
 mod tape;
+mod undo;
 mod writes;
 
 use super::super::value::Val;
