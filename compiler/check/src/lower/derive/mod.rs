@@ -43,6 +43,8 @@ pub(super) struct Derivatives {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 enum Mode {
     Forward,
+    /// Keeps its calls for the way back.
+    Record,
     Reverse,
 }
 
@@ -149,6 +151,7 @@ impl<'p> Lower<'p> {
             self.blocks = vec![Block::default()];
             match mode {
                 Mode::Forward => self.finish_with_tangents(id, made)?,
+                Mode::Record => self.finish_recorded(id, made)?,
                 Mode::Reverse => self.finish_reversed(id, made)?,
             }
         }

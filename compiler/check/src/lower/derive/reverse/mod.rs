@@ -25,7 +25,10 @@ mod hist;
 mod inner;
 mod loops;
 mod moves;
+mod need;
 mod operators;
+mod record;
+mod replay;
 mod scan;
 mod sweep;
 mod tape;
@@ -56,6 +59,10 @@ pub(super) struct Reverse {
     ends: HashMap<Var, Var>,
     /// In the body of a function, which was run before.
     called: bool,
+    /// Where its calls were kept.
+    tape: Option<replay::Frame>,
+    /// Results of calls whose values were kept.
+    needed: HashSet<Var>,
 }
 
 /// Code whose adjoints are added up together: a function's body, the rows of a map, an arm of a branch, an iteration.
@@ -195,7 +202,9 @@ impl Reverse {
         f: impl FnOnce(&mut Self) -> R<T>,
     ) -> R<(Scope, T)> {
         self.scopes.push(Scope { own: own.into_iter().collect(), ..Scope::default() });
+        let tape = self.tape.take();
         let result = f(self);
+        self.tape = tape;
         let scope = self.scopes.pop().unwrap_or_default();
         Ok((scope, result?))
     }
@@ -292,6 +301,9 @@ impl Reverse {
             }
             if self.bits.contains(old) {
                 self.bits.insert(new);
+            }
+            if self.needed.contains(old) {
+                self.needed.insert(new);
             }
         }
         copy
