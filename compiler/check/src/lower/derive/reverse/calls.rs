@@ -15,7 +15,8 @@ impl Reverse {
         args: &[Atom],
     ) -> R<()> {
         let made = lo.reversed_function(id);
-        let (old, new) = (lo.out.funs[id.0 as usize].params.clone(), lo.out.funs[made.0 as usize].ret.clone());
+        let (old, new) =
+            (lo.out.funs[id.0 as usize].params.clone(), lo.out.funs[made.0 as usize].ret.clone());
         let mut all = args.to_vec();
         for (p, d) in pat.iter().zip(adjoints) {
             if super::super::is_float(&p.ty) {
@@ -56,7 +57,9 @@ impl Lower<'_> {
         let fun = self.out.funs[id.0 as usize].clone();
         let mut subst = Subst::new();
         let mut params = Vec::new();
-        for p in fun.params.iter().chain(fun.ret.iter().filter(|p| super::super::is_float(&p.ty) || shapes(&p.ty))) {
+        for p in
+            fun.params.iter().chain(fun.ret.iter().filter(|p| super::super::is_float(&p.ty) || shapes(&p.ty)))
+        {
             let copy = self.param("p", p.ty.substituted(&subst));
             self.levels[copy.var.0 as usize] = 0;
             subst.insert(p.var, copy.var.into());
@@ -76,7 +79,8 @@ impl Lower<'_> {
         let fun = self.out.funs[id.0 as usize].clone();
         let params = self.out.funs[made.0 as usize].params.clone();
         let (given, adjoints) = params.split_at(fun.params.len());
-        let mut subst: Subst = fun.params.iter().zip(given).map(|(old, new)| (old.var, new.var.into())).collect();
+        let mut subst: Subst =
+            fun.params.iter().zip(given).map(|(old, new)| (old.var, new.var.into())).collect();
         let mut reverse = Reverse { scopes: vec![Scope::default()], called: true, ..Reverse::default() };
         for p in given.iter().filter(|p| super::super::is_float(&p.ty)) {
             reverse.input(p.var);
@@ -84,7 +88,8 @@ impl Lower<'_> {
         let body = self.refreshed(&fun.body, &mut subst);
         reverse.note_active(self, &body.stms);
         let steps = reverse.forward(self, body.stms)?;
-        let results = body.results.iter().zip(&fun.ret).filter(|(_, p)| super::super::is_float(&p.ty) || shapes(&p.ty));
+        let results =
+            body.results.iter().zip(&fun.ret).filter(|(_, p)| super::super::is_float(&p.ty) || shapes(&p.ty));
         for ((a, p), d) in results.zip(adjoints) {
             if super::super::is_float(&p.ty) {
                 reverse.contribute(self, *a, d.var.into())?;

@@ -51,13 +51,16 @@ impl Reverse {
         let arrays: Vec<Val<'p>> = rows.inputs.iter().chain(&rows.extra).map(|v| lo.val_of(*v)).collect();
         let mut exports = Vec::new();
         let all = lo.map_over(rows.width, &arrays, &mut |lo, vals| {
-            let atoms: Vec<Atom> = vals.iter().zip(rows.inputs.iter().chain(&rows.extra))
+            let atoms: Vec<Atom> = vals
+                .iter()
+                .zip(rows.inputs.iter().chain(&rows.extra))
                 .map(|(val, v)| row_atom(lo, val, *v))
                 .collect::<R<_>>()?;
             let (given, extra) = atoms.split_at(rows.inputs.len());
             let own: Vec<Var> = given.iter().filter_map(|a| a.var()).collect();
             let (scope, ()) = self.inside(own, |rev| {
-                let subst: &mut Subst = &mut rows.lam.params.iter().map(|p| p.var).zip(given.iter().copied()).collect();
+                let subst: &mut Subst =
+                    &mut rows.lam.params.iter().map(|p| p.var).zip(given.iter().copied()).collect();
                 let body = rev.copy(lo, &rows.lam.body, subst);
                 let steps = rev.forward(lo, body.stms)?;
                 for (a, d) in adjoints(rev, lo, &body.results, extra)? {

@@ -99,8 +99,7 @@ impl Reverse {
 
     fn retreat(&mut self, lo: &mut Lower, step: Step) -> R<()> {
         let Step { pat, exp, kept, .. } = step;
-        let adjoints: Vec<Option<Atom>> =
-            pat.iter().map(|p| self.scope().adjoints.remove(&p.var)).collect();
+        let adjoints: Vec<Option<Atom>> = pat.iter().map(|p| self.scope().adjoints.remove(&p.var)).collect();
         if adjoints.iter().all(Option::is_none) {
             return Ok(());
         }

@@ -31,7 +31,10 @@ enum Column {
     /// Of one size.
     Rows(Var),
     /// One after the other, with the start of each.
-    Flat { values: Var, starts: Var },
+    Flat {
+        values: Var,
+        starts: Var,
+    },
 }
 
 /// What the state is before an iteration, and what else goes along.
@@ -67,7 +70,8 @@ impl Reverse {
         body: &Body,
     ) -> R<Tape> {
         let state: Vec<Var> = params.iter().map(|(p, _)| p.var).collect();
-        let varying: Vec<bool> = params.iter().map(|(p, _)| state.iter().any(|v| p.ty.mentions(*v))).collect();
+        let varying: Vec<bool> =
+            params.iter().map(|(p, _)| state.iter().any(|v| p.ty.mentions(*v))).collect();
         let bound = match form {
             LoopForm::For { prim, bound, .. } => {
                 let n = lo.conv(*prim, Prim::I64, *bound);
@@ -100,7 +104,8 @@ impl Reverse {
         let counted = LoopForm::For { index, prim: Prim::I64, bound: count };
         let again = self.again();
         let all = Extended { params, form: &counted, body, extra };
-        let original = if let LoopForm::For { index, prim, .. } = form { Some((*index, *prim)) } else { None };
+        let original =
+            if let LoopForm::For { index, prim, .. } = form { Some((*index, *prim)) } else { None };
         let columns = self.extended(lo, pat.to_vec(), &all, original, again, &mut |lo, at| {
             let mut extra = at.extra.iter().map(|p| p.var);
             let mut out = Vec::new();
@@ -144,7 +149,8 @@ impl Reverse {
             subst.insert(p.var, copy.var.into());
             copies.push(copy);
         }
-        let original = if let LoopForm::For { index, prim, .. } = form { Some((*index, *prim)) } else { None };
+        let original =
+            if let LoopForm::For { index, prim, .. } = form { Some((*index, *prim)) } else { None };
         let form = match form {
             LoopForm::For { prim, bound, .. } => {
                 LoopForm::For { index: lo.fresh("i", Type::scalar(*prim)), prim: *prim, bound: *bound }
