@@ -40,8 +40,7 @@ impl Reverse {
             return Err(lo.internal("a histogram has a size"));
         };
         let k = neutral.len();
-        let sums = (0..k)
-            .all(|i| adjoints[i].is_none() || componentwise(op, i) == Some(Componentwise::Add));
+        let sums = (0..k).all(|i| adjoints[i].is_none() || componentwise(op, i) == Some(Componentwise::Add));
         if !sums {
             return self.back_general_hist(lo, rows, dests, (op, neutral), (m, adjoints));
         }
@@ -70,7 +69,8 @@ impl Reverse {
         let ordered = self.ordered(lo, &rows, dests, m, k)?;
         let n = ordered.count;
         let (scan, start) = segmented(self, lo, op, neutral)?;
-        let arrays: Vec<Var> = std::iter::once(ordered.starts).chain(ordered.values.iter().copied()).collect();
+        let arrays: Vec<Var> =
+            std::iter::once(ordered.starts).chain(ordered.values.iter().copied()).collect();
         let upto = self.scanned(lo, n, &arrays, &scan, &start, false)?[1..].to_vec();
         let ends = lo.shifted_flags(n, ordered.starts)?;
         let turned: Vec<Var> =

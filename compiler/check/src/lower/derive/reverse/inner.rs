@@ -65,7 +65,8 @@ impl Reverse {
                 if let [integers, floats] = tapes {
                     rev.tape = Some(Frame::new([lo.leaf_var(*integers)?, lo.leaf_var(*floats)?]));
                 }
-                let subst: &mut Subst = &mut rows.lam.params.iter().map(|p| p.var).zip(given.iter().copied()).collect();
+                let subst: &mut Subst =
+                    &mut rows.lam.params.iter().map(|p| p.var).zip(given.iter().copied()).collect();
                 let body = rev.copy(lo, &rows.lam.body, subst);
                 let steps = rev.forward(lo, body.stms)?;
                 for (a, d) in adjoints(rev, lo, &body.results, extra)? {

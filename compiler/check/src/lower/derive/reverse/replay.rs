@@ -56,7 +56,9 @@ impl Reverse {
             return Ok(Kept::Tapes(tapes));
         };
         let kept = match exp {
-            Exp::Map { width, inputs, lam } => self.replayed_rows(lo, &mut frame, pat, (*width, inputs, lam))?,
+            Exp::Map { width, inputs, lam } => {
+                self.replayed_rows(lo, &mut frame, pat, (*width, inputs, lam))?
+            }
             Exp::If { cond, then, other } => {
                 let sizes = [frame.scalar(lo, 0), frame.scalar(lo, 0)];
                 let tapes = frame.tapes(lo, sizes);

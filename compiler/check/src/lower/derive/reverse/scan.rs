@@ -110,7 +110,8 @@ impl Reverse {
                 let zero = Atom::Const(Scalar::zero(*p));
                 parts.push(match adjoints[*i] {
                     Some(d) => {
-                        let d: Atom = lo.emit("d", Type::scalar(*p), Exp::Index(lo.leaf_var(d)?, vec![here])).into();
+                        let d: Atom =
+                            lo.emit("d", Type::scalar(*p), Exp::Index(lo.leaf_var(d)?, vec![here])).into();
                         if exclusive { lo.select(*p, inside, d, zero) } else { d }
                     }
                     None => zero,
@@ -184,9 +185,8 @@ fn composition(lo: &mut Lower, prims: &[Prim]) -> R<(Lambda, Vec<Atom>)> {
         Ok((params, results))
     })?;
     let number = |p: Prim, x: i64| Atom::Const(Scalar::from_i64(p, x));
-    let neutral = (0..types.len())
-        .map(|e| number(types[e], i64::from(e < m * m && e / m == e % m)))
-        .collect();
+    let neutral =
+        (0..types.len()).map(|e| number(types[e], i64::from(e < m * m && e / m == e % m))).collect();
     let body = Body { stms: block.stms, results };
     Ok((Lambda { params, body, ret, schedule: Schedule::Free }, neutral))
 }

@@ -110,8 +110,7 @@ impl Reverse {
 
     fn retreat(&mut self, lo: &mut Lower, step: Step) -> R<()> {
         let Step { pat, exp, kept, .. } = step;
-        let adjoints: Vec<Option<Atom>> =
-            pat.iter().map(|p| self.scope().adjoints.remove(&p.var)).collect();
+        let adjoints: Vec<Option<Atom>> = pat.iter().map(|p| self.scope().adjoints.remove(&p.var)).collect();
         if adjoints.iter().all(Option::is_none) {
             return Ok(());
         }
@@ -121,7 +120,8 @@ impl Reverse {
                 None => Ok(()),
             },
             Exp::If { cond, then, other } => {
-                let frame = if let Kept::Tapes(tapes) = kept { Some(Frame::new(tapes.map(|t| t.1))) } else { None };
+                let frame =
+                    if let Kept::Tapes(tapes) = kept { Some(Frame::new(tapes.map(|t| t.1))) } else { None };
                 self.back_branch(lo, frame, &adjoints, cond, [&then, &other])
             }
             Exp::Loop { params, body, form } => match kept {
