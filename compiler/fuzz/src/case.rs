@@ -15,6 +15,9 @@ pub struct Case {
     pub rounded: bool,
 }
 
+/// The entry point that must give `true`.
+pub const LAW: &str = "law";
+
 /// One call.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Call {

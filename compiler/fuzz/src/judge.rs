@@ -8,7 +8,7 @@
 //! call must fail everywhere or nowhere. Which of several errors is reported may differ between the reference and
 //! flattened code, but not between runs of one flattened program.
 
-use crate::case::{Call, Case};
+use crate::case::{Call, Case, LAW};
 use crate::watch::{self, within};
 use par::pipeline::{Splitting, Versions};
 use par::{Backend, CallOptions, CancelToken, Failure, Options, Program, RunFailure, Value};
@@ -27,6 +27,8 @@ pub enum Kind {
     Unsupported,
     /// Two results differ.
     Values,
+    /// What must be true is false.
+    Law,
     /// Two runs of one program count different costs.
     Costs,
     /// One fails and the other does not, or two runs of one program fail differently.
@@ -69,7 +71,7 @@ impl Finding {
     pub fn signature(&self) -> String {
         let back_end = self.stage.rsplit(", ").next().unwrap_or_default();
         let text = match self.kind {
-            Kind::Values | Kind::Hang | Kind::Errors | Kind::Costs => "",
+            Kind::Values | Kind::Law | Kind::Hang | Kind::Errors | Kind::Costs => "",
             _ => self.message.lines().next().unwrap_or_default(),
         };
         let text: String = text.chars().map(|c| if c.is_ascii_digit() { '#' } else { c }).collect();
@@ -194,6 +196,9 @@ impl Judge<'_> {
                 return finding(*kind, &format!("{name}, interp"), message.as_str(), Some(i));
             }
             Outcome::Slow | Outcome::Exhausted(_) => return Ok(expected),
+            Outcome::Value(value) if self.case.calls[i].entry == LAW && par::print_value(value) == "false" => {
+                return finding(Kind::Law, &format!("{name}, interp"), "derivatives forward and backward differ", Some(i));
+            }
             Outcome::Value(_) | Outcome::Error(_) => {}
         }
         let mut flat = None;

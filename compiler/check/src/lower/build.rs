@@ -110,6 +110,13 @@ impl<'p> Lower<'p> {
         self.push_at(level, pat, exp);
     }
 
+    /// As `push`, with the statement's own place.
+    pub fn push_stm(&mut self, stm: Stm) {
+        let before = std::mem::replace(&mut self.span, stm.span);
+        self.push(stm.pat, stm.exp);
+        self.span = before;
+    }
+
     fn push_at(&mut self, level: usize, pat: Vec<Param>, exp: Exp) {
         self.emitted += 1;
         let span = self.span;

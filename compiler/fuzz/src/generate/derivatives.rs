@@ -1,6 +1,10 @@
 //! Derivatives. The direction is the argument or the result itself, so that it has the sizes that are needed.
+//!
+//! An entry `law` says whether the derivative forward and the sweep backward agree: `<J x, y> = <x, Jᵀ y>` for `y = f x`.
 
 use super::{Form, Gen};
+use crate::case::{Call, LAW};
+use crate::inputs;
 use crate::types::Ty;
 use par_runtime::Prim;
 
@@ -41,4 +45,41 @@ fn reverse(g: &mut Gen, ty: &Ty, fuel: u32) -> Option<String> {
     let value = g.exp(ty, fuel / 2);
     let body = g.with(&[(&x, ty)], |g| g.exp(&result, fuel / 2));
     Some(format!("(let {f} ({x}: {ty}) : {result} = {body} let {a} = {value} in vjp {f} {a} ({f} {a}))"))
+}
+
+/// The entry that checks a function's two derivatives against each other, with its calls.
+pub(super) fn law(g: &mut Gen, size: u32) -> Vec<Call> {
+    let (argument, result) = (floats(g), floats(g));
+    let x = g.name();
+    let outer = std::mem::replace(&mut g.scope, vec![(x.clone(), argument.clone())]);
+    let body = g.exp(&result, size);
+    g.scope = outer;
+    let [forward, backward] = [("y", "dy", &result), ("a", "da", &argument)]
+        .map(|(a, b, ty)| (dot(ty, a, b, false), dot(ty, a, b, true)));
+    g.decs.push(format!(
+        "def lawful ({x}: {argument}) : {result} =\n  {body}\n\
+         entry {LAW} (a: {argument}) : bool =\n  \
+         let (y, dy) = jvp2 lawful a a\n  \
+         let da = vjp lawful a y\n  \
+         let (l, r, scale) = ({}, {}, {} + {})\n  \
+         in f64.isnan (l - r) || f64.isnan scale || f64.isinf scale || f64.abs (l - r) <= 1e-3 * scale",
+        forward.0, backward.0, forward.1, backward.1
+    ));
+    let rng = &mut g.rng;
+    inputs::profiles()
+        .map(|p| Call { entry: LAW.into(), args: inputs::arguments(rng, std::slice::from_ref(&argument), p) })
+        .collect()
+}
+
+/// The sum of products of two values, or of their absolute values, as an `f64`.
+fn dot(ty: &Ty, a: &str, b: &str, absolute: bool) -> String {
+    match ty {
+        Ty::Array(elem) => {
+            let inner = dot(elem, "p", "q", absolute);
+            format!("(f64.sum (map2 (\\(p: {elem}) (q: {elem}) -> {inner}) {a} {b}))")
+        }
+        Ty::Prim(p) if absolute => format!("f64.abs (f64.{p} {a} * f64.{p} {b})"),
+        Ty::Prim(p) => format!("(f64.{p} {a} * f64.{p} {b})"),
+        _ => "0".into(),
+    }
 }

@@ -79,6 +79,9 @@ pub struct Gen {
 /// In how many of 100 programs floats depend on an order.
 const ROUNDED: u32 = 6;
 
+/// How many of 100 programs say that derivatives forward and backward agree.
+const LAWFUL: u32 = 30;
+
 /// The program of a seed. `size` is about the number of operations in each function.
 pub fn program(seed: u64, size: u32) -> Generated {
     if Rng::new(!seed).chance(ROUNDED) {
@@ -91,7 +94,10 @@ pub fn program(seed: u64, size: u32) -> Generated {
         g.declare_function(size / 2);
     }
     let entries = 1 + g.rng.below(2);
-    let calls = (0..entries).flat_map(|i| g.declare_entry(i, size)).collect();
+    let mut calls: Vec<Call> = (0..entries).flat_map(|i| g.declare_entry(i, size)).collect();
+    if g.rng.chance(LAWFUL) {
+        calls.extend(derivatives::law(&mut g, size));
+    }
     Generated { case: Case { source: g.decs.join("\n") + "\n", calls, rounded: false }, forms: g.counts }
 }
 

@@ -21,20 +21,38 @@ use super::build::Block;
 use super::value::{Shape, Val};
 use super::{Lower, R};
 use forward::Forward;
-use par_ir::core::{Body, Exp, Fun, FunId, Param};
+use par_ir::core::{Body, Exp, Fun, FunId, Lambda, LoopForm, Param};
 use par_ir::visit::{Code, Subst};
 use par_ir::{Atom, Elem, Scalar, Type, Var};
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 
-/// Functions with tangents.
+/// Functions with tangents or adjoints.
 #[derive(Default)]
 pub(super) struct Derivatives {
-    /// By the function without.
-    made: HashMap<FunId, FunId>,
-    /// Functions whose version with tangents has no body yet.
-    open: Vec<FunId>,
+    /// By the function that they are of.
+    made: HashMap<(FunId, Mode), FunId>,
+    /// Those without a body yet, the first to be made first: they may be made of each other.
+    open: VecDeque<(FunId, Mode)>,
+    /// Functions with a derivative given by hand, with how many of their parameters are captured.
+    given: HashMap<FunId, usize>,
     /// How many derivatives are around what is being lowered.
     pub depth: usize,
+}
+
+/// What a function's other version computes.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+enum Mode {
+    Forward,
+    /// Keeps its calls for the way back.
+    Record,
+    Reverse,
+}
+
+impl Derivatives {
+    fn request(&mut self, id: FunId, mode: Mode, made: FunId) {
+        self.made.insert((id, mode), made);
+        self.open.push_back((id, mode));
+    }
 }
 
 impl<'p> Lower<'p> {
@@ -102,7 +120,7 @@ impl<'p> Lower<'p> {
 
     /// The version of a function with tangents.
     fn with_tangents(&mut self, id: FunId) -> FunId {
-        if let Some(made) = self.derivatives.made.get(&id) {
+        if let Some(made) = self.derivatives.made.get(&(id, Mode::Forward)) {
             return *made;
         }
         let made = FunId(self.out.funs.len() as u32);
@@ -122,39 +140,47 @@ impl<'p> Lower<'p> {
             list.extend(floats.into_iter().map(|ty| self.param("d", ty)));
         }
         self.out.funs.push(copy);
-        self.derivatives.made.insert(id, made);
-        self.derivatives.open.push(id);
+        self.derivatives.request(id, Mode::Forward, made);
         made
     }
 
-    /// Makes the bodies of the functions with tangents.
+    /// Makes the bodies of functions with tangents or adjoints.
     pub fn finish_derivatives(&mut self) -> R<()> {
-        while let Some(id) = self.derivatives.open.pop() {
-            let made = self.derivatives.made[&id].0 as usize;
-            let fun = self.out.funs[id.0 as usize].clone();
-            let params = self.out.funs[made].params.clone();
-            let mut subst: Subst =
-                fun.params.iter().zip(&params).map(|(old, new)| (old.var, new.var.into())).collect();
-            let mut forward = Forward::default();
-            let floats = params[..fun.params.len()].iter().filter(|p| is_float(&p.ty));
-            for (p, d) in floats.zip(&params[fun.params.len()..]) {
-                forward.set(p.var, d.var.into());
-            }
+        while let Some((id, mode)) = self.derivatives.open.pop_front() {
+            let made = self.derivatives.made[&(id, mode)];
             self.blocks = vec![Block::default()];
-            let body = self.refreshed(&fun.body, &mut subst);
-            forward.statements(self, body.stms)?;
-            let mut results = body.results.clone();
-            for (a, p) in body.results.iter().zip(&fun.ret).filter(|(_, p)| is_float(&p.ty)) {
-                results.push(forward.or_zeros(self, *a, &p.ty)?);
+            match mode {
+                Mode::Forward => self.finish_with_tangents(id, made)?,
+                Mode::Record => self.finish_recorded(id, made)?,
+                Mode::Reverse => self.finish_reversed(id, made)?,
             }
-            let block = self.blocks.pop().unwrap_or_default();
-            self.out.funs[made].body = Body { stms: block.stms, results };
         }
         Ok(())
     }
 
+    fn finish_with_tangents(&mut self, id: FunId, made: FunId) -> R<()> {
+        let fun = self.out.funs[id.0 as usize].clone();
+        let params = self.out.funs[made.0 as usize].params.clone();
+        let mut subst: Subst =
+            fun.params.iter().zip(&params).map(|(old, new)| (old.var, new.var.into())).collect();
+        let mut forward = Forward::default();
+        let floats = params[..fun.params.len()].iter().filter(|p| is_float(&p.ty));
+        for (p, d) in floats.zip(&params[fun.params.len()..]) {
+            forward.set(p.var, d.var.into());
+        }
+        let body = self.refreshed(&fun.body, &mut subst);
+        forward.statements(self, body.stms)?;
+        let mut results = body.results.clone();
+        for (a, p) in body.results.iter().zip(&fun.ret).filter(|(_, p)| is_float(&p.ty)) {
+            results.push(forward.or_zeros(self, *a, &p.ty)?);
+        }
+        let block = self.blocks.pop().unwrap_or_default();
+        self.out.funs[made.0 as usize].body = Body { stms: block.stms, results };
+        Ok(())
+    }
+
     /// A copy of code with fresh variables, whose types are known.
-    fn refreshed<C: Code>(&mut self, code: &C, subst: &mut Subst) -> C {
+    fn refreshed<C: Placed>(&mut self, code: &C, subst: &mut Subst) -> C {
         let first = self.out.vars.len();
         let copy = code.refreshed_with(&mut self.out.vars, subst);
         let names: HashMap<Var, Var> = subst
@@ -168,7 +194,45 @@ impl<'p> Lower<'p> {
         });
         let types = types.collect();
         self.adopt_vars(&types);
+        let level = self.blocks.len() as u32 - 1;
+        copy.place(level, &mut self.levels);
         copy
+    }
+}
+
+/// Code whose variables are bound at levels.
+trait Placed: Code {
+    /// Says of all variables bound in this code at which level they are, if it stands at `level`.
+    fn place(&self, level: u32, levels: &mut [u32]);
+}
+
+impl Placed for Body {
+    fn place(&self, level: u32, levels: &mut [u32]) {
+        for stm in &self.stms {
+            stm.pat.iter().for_each(|p| levels[p.var.0 as usize] = level);
+            if let Exp::Loop { params, form, .. } = &stm.exp {
+                params.iter().for_each(|(p, _)| levels[p.var.0 as usize] = level + 1);
+                if let LoopForm::For { index, .. } = form {
+                    levels[index.0 as usize] = level + 1;
+                }
+            }
+            stm.exp.lambdas().into_iter().for_each(|l| l.place(level + 1, levels));
+            super::deep(|| stm.exp.own_bodies().into_iter().for_each(|b| b.place(level + 1, levels)));
+        }
+    }
+}
+
+impl Placed for Lambda {
+    fn place(&self, level: u32, levels: &mut [u32]) {
+        self.params.iter().for_each(|p| levels[p.var.0 as usize] = level);
+        super::deep(|| self.body.place(level, levels));
+    }
+}
+
+impl Placed for Fun {
+    fn place(&self, _level: u32, levels: &mut [u32]) {
+        self.params.iter().chain(&self.ret).for_each(|p| levels[p.var.0 as usize] = 0);
+        self.body.place(0, levels);
     }
 }
 

@@ -329,41 +329,66 @@ impl Forward {
         if tangents.iter().all(Option::is_none) {
             return Ok(None);
         }
-        let mut floats = Floats { lo, prim: op.result() };
-        let y = y.into();
-        match (op, args, &tangents[..]) {
-            (PrimOp::Un(op, _), [x], [Some(dx)]) => floats.unary(op, *x, y, *dx),
-            (PrimOp::Bin(op, _), [a, b], [da, db]) => floats.binary(op, [*a, *b], y, [*da, *db]),
-            (PrimOp::Conv(from, to), _, [Some(dx)]) if from.is_float() => {
-                Ok(Some(floats.lo.conv(from, to, *dx)))
-            }
-            (PrimOp::Select(_), [cond, ..], [_, da, db]) => {
-                let zero = floats.number(0.0);
-                Ok(Some(floats.select(*cond, da.unwrap_or(zero), db.unwrap_or(zero))))
-            }
-            (PrimOp::Special(SpecialOp::Fma | SpecialOp::Mad, _), [a, b, _], [da, db, dc]) => {
-                Ok(floats.product_and([*a, *b], [*da, *db, *dc]))
-            }
-            (PrimOp::Special(SpecialOp::Lerp, _), [a, b, t], [da, db, dt]) => {
-                // a + (b - a) * t
-                let zero = floats.number(0.0);
-                let whole = floats.sub(*b, *a);
-                let change = match (da, db) {
-                    (None, None) => None,
-                    _ => Some(floats.sub(db.unwrap_or(zero), da.unwrap_or(zero))),
-                };
-                Ok(floats.product_and([whole, *t], [change, *dt, *da]))
-            }
-            (PrimOp::Special(SpecialOp::Ldexp, p), [_, n], [Some(dx), _]) => {
-                Ok(Some(floats.lo.prim(PrimOp::Special(SpecialOp::Ldexp, p), &[*dx, *n])))
-            }
-            _ => Err(floats.lo.internal("a scalar operator has no rule for its derivative")),
-        }
+        tangent(lo, op, args, y.into(), &tangents)
     }
 }
 
+/// The tangent of a scalar operator's result `y`.
+fn tangent(
+    lo: &mut Lower,
+    op: PrimOp,
+    args: &[Atom],
+    y: Atom,
+    tangents: &[Option<Atom>],
+) -> R<Option<Atom>> {
+    let mut floats = Floats { lo, prim: op.result() };
+    match (op, args, tangents) {
+        (PrimOp::Un(op, _), [x], [Some(dx)]) => floats.unary(op, *x, y, *dx),
+        (PrimOp::Bin(op, _), [a, b], [da, db]) => floats.binary(op, [*a, *b], y, [*da, *db]),
+        (PrimOp::Conv(from, to), _, [Some(dx)]) if from.is_float() => Ok(Some(floats.lo.conv(from, to, *dx))),
+        (PrimOp::Select(_), [cond, ..], [_, da, db]) => {
+            let zero = floats.number(0.0);
+            Ok(Some(floats.select(*cond, da.unwrap_or(zero), db.unwrap_or(zero))))
+        }
+        (PrimOp::Special(SpecialOp::Fma | SpecialOp::Mad, _), [a, b, _], [da, db, dc]) => {
+            Ok(floats.product_and([*a, *b], [*da, *db, *dc]))
+        }
+        (PrimOp::Special(SpecialOp::Lerp, _), [a, b, t], [da, db, dt]) => {
+            // a + (b - a) * t
+            let zero = floats.number(0.0);
+            let whole = floats.sub(*b, *a);
+            let change = match (da, db) {
+                (None, None) => None,
+                _ => Some(floats.sub(db.unwrap_or(zero), da.unwrap_or(zero))),
+            };
+            Ok(floats.product_and([whole, *t], [change, *dt, *da]))
+        }
+        (PrimOp::Special(SpecialOp::Ldexp, p), [_, n], [Some(dx), _]) => {
+            Ok(Some(floats.lo.prim(PrimOp::Special(SpecialOp::Ldexp, p), &[*dx, *n])))
+        }
+        _ => Err(floats.lo.internal("a scalar operator has no rule for its derivative")),
+    }
+}
+
+/// The derivative of a scalar operator's result `y` in operand `i`, times `d`: the tangent in that direction, since it is linear in it.
+pub(super) fn transposed(
+    lo: &mut Lower,
+    op: PrimOp,
+    args: &[Atom],
+    y: Atom,
+    i: usize,
+    d: Atom,
+) -> R<Option<Atom>> {
+    if let PrimOp::Conv(from, to) = op {
+        return Ok(from.is_float().then(|| lo.conv(to, from, d)));
+    }
+    let mut tangents = vec![None; args.len()];
+    tangents[i] = Some(d);
+    tangent(lo, op, args, y, &tangents)
+}
+
 /// E0515.
-fn no_derivative(lo: &Lower, what: &str) -> Box<Diagnostic> {
+pub(super) fn no_derivative(lo: &Lower, what: &str) -> Box<Diagnostic> {
     let message = format!("the derivative {what} is not implemented");
     Box::new(Diagnostic::new(Severity::Unsupported, "E0515", message, lo.span).here("needed here"))
 }

@@ -12,6 +12,7 @@
 //! This happens before flattening, inside lambdas, arms and loop bodies too, from the inside out; a lambda made by
 //! fusion is fused again inside. No work is done twice, and no code is copied.
 
+mod columns;
 mod element;
 mod elements;
 mod filter;
@@ -76,7 +77,8 @@ impl Fuser<'_> {
         if !body.stms.iter().any(|s| parts::rows(&s.exp).is_some()) {
             return;
         }
-        while element::sweep(body, self)
+        while columns::sweep(body, self)
+            || element::sweep(body, self)
             || retype::sweep(body, self)
             || vertical::sweep(body, self)
             || folds::sweep(body, self)

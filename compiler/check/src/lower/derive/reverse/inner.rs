@@ -1,0 +1,230 @@
+//! The backward sweep over the rows of a parallel operator.
+//!
+//! ```text
+//! let ys = map (\x -> x * a[i]) xs              let (xs' bs) = map (\x y' -> (y' * a[i], y' * x)) xs ys'
+//!                                               let a' = hist (+) a' is bs
+//! ```
+//!
+//! A map gives the adjoints of its inputs' rows. To scalars from outside it adds the sum of what all rows add, and to whole arrays
+//! likewise. What it adds to elements of arrays from outside it gives as lists of positions and values.
+
+use super::super::super::value::Val;
+use super::replay::Frame;
+use super::{Along, Element, List, Lower, R, Reverse, Scope};
+use par_ir::core::Lambda;
+use par_ir::visit::Subst;
+use par_ir::{Atom, Dim, Prim, Type, Var};
+
+/// An operator's rows.
+pub(super) struct Rows<'a> {
+    pub width: Atom,
+    pub inputs: &'a [Var],
+    pub lam: &'a Lambda,
+    /// Further arrays, whose rows are needed.
+    pub extra: Vec<Var>,
+    /// Where the calls of the rows were kept.
+    pub tapes: Option<[Var; 2]>,
+}
+
+/// What one component of a row is added to.
+enum Export {
+    /// An adjoint of that of the variable.
+    Whole(Var),
+    /// Sums over all rows.
+    Sum(Var),
+    /// Values for elements, along a dimension for each row.
+    Element(Var, Vec<Along>),
+    /// A position and a value.
+    Pair(Var),
+    List(Var),
+}
+
+/// The adjoints of some values.
+pub(super) type Adjoints = Vec<(Atom, Atom)>;
+
+impl Reverse {
+    /// Goes backward through the rows of an operator. `adjoints` gives those of the function's results, from these and the rows of
+    /// further arrays.
+    pub(super) fn back_rows<'p>(
+        &mut self,
+        lo: &mut Lower<'p>,
+        rows: &Rows,
+        adjoints: &mut dyn FnMut(&mut Self, &mut Lower<'p>, &[Atom], &[Atom]) -> R<Adjoints>,
+    ) -> R<()> {
+        let tapes = rows.tapes.map_or_else(Vec::new, |t| t.to_vec());
+        let all: Vec<Var> = rows.inputs.iter().chain(&rows.extra).chain(&tapes).copied().collect();
+        let arrays: Vec<Val<'p>> = all.iter().map(|v| lo.val_of(*v)).collect();
+        let mut exports = Vec::new();
+        let made = lo.map_over(rows.width, &arrays, &mut |lo, vals| {
+            let atoms: Vec<Atom> =
+                vals.iter().zip(&all).map(|(val, v)| row_atom(lo, val, *v)).collect::<R<_>>()?;
+            let (given, extra) = atoms.split_at(rows.inputs.len());
+            let (extra, tapes) = extra.split_at(rows.extra.len());
+            let own: Vec<Var> = given.iter().filter_map(|a| a.var()).collect();
+            let (scope, ()) = self.inside(own, |rev| {
+                if let [integers, floats] = tapes {
+                    rev.tape = Some(Frame::new([lo.leaf_var(*integers)?, lo.leaf_var(*floats)?]));
+                }
+                let subst: &mut Subst = &mut rows.lam.params.iter().map(|p| p.var).zip(given.iter().copied()).collect();
+                let body = rev.copy(lo, &rows.lam.body, subst);
+                let steps = rev.forward(lo, body.stms)?;
+                for (a, d) in adjoints(rev, lo, &body.results, extra)? {
+                    rev.contribute(lo, a, d)?;
+                }
+                rev.back(lo, steps)
+            })?;
+            let parts;
+            (exports, parts) = self.row_exports(lo, rows, given, scope)?;
+            Ok(Val::Tuple(parts))
+        })?;
+        let Val::Array(_, parts) = made else { return Err(lo.internal("a map gives an array")) };
+        let Val::Tuple(parts) = *parts else { return Err(lo.internal("the rows are tuples")) };
+        let mut parts = parts.into_iter();
+        for export in exports {
+            self.import(lo, rows.width, export, &mut parts)?;
+        }
+        Ok(())
+    }
+
+    /// The components of a row of the map.
+    #[allow(clippy::type_complexity, reason = "a pair of lists")]
+    fn row_exports<'p>(
+        &mut self,
+        lo: &mut Lower<'p>,
+        rows: &Rows,
+        given: &[Atom],
+        mut scope: Scope,
+    ) -> R<(Vec<Export>, Vec<Val<'p>>)> {
+        let (mut exports, mut parts) = (Vec::new(), Vec::new());
+        let level = lo.blocks.len() - 1;
+        for (v, row) in rows.inputs.iter().zip(given) {
+            let Some(row) = row.var() else { continue };
+            if let Some(d) = scope.adjoints.remove(&row) {
+                let ty = lo.type_of(row).clone();
+                exports.push(Export::Whole(*v));
+                let d = lo.as_type(d, &ty);
+                parts.push(lo.atom_val(d, &ty));
+            }
+        }
+        for (v, d) in scope.adjoints {
+            let ty = lo.type_of(v).clone();
+            exports.push(Export::Sum(v));
+            parts.push(match d {
+                Atom::Var(d) if !ty.is_scalar() && ty.is_regular() => {
+                    let d = lo.retype_var(d, ty);
+                    lo.val_of(d)
+                }
+                Atom::Var(d) if !ty.is_scalar() => {
+                    let (size, flat) = (lo.flat_size(&ty)?, lo.flat(d)?.1);
+                    let flat = lo.retype_var(flat, Type::array(vec![Dim::Size(size)], ty.prim()));
+                    lo.val_of(flat)
+                }
+                d => Val::Scalar(d, ty.prim()),
+            });
+        }
+        for (v, of) in scope.parts {
+            let prim = lo.type_of(v).prim();
+            for element in of.elements {
+                let is_row = |i: Atom| {
+                    given.iter().zip(rows.inputs).any(|(a, v)| *a == i && self.positions.contains_key(v))
+                };
+                if let Some(at) = self.along_rows(lo, v, &element, (rows.width, level), &is_row) {
+                    exports.push(Export::Element(v, at));
+                    parts.push(lo.value_of(element.value, prim));
+                } else if element.value.var().is_some_and(|v| !lo.type_of(v).is_scalar()) {
+                    exports.push(Export::List(v));
+                    let list = self.element_list(lo, v, &element)?;
+                    parts.push(lo.list_val(list));
+                } else {
+                    exports.push(Export::Pair(v));
+                    let place = self.element_place(lo, v, &element.at, &[])?;
+                    parts.extend([Val::i64(place), Val::Scalar(element.value, prim)]);
+                }
+            }
+            for list in of.lists {
+                exports.push(Export::List(v));
+                parts.push(lo.list_val(list));
+            }
+        }
+        Ok((exports, parts))
+    }
+
+    /// Adds what a map gives to the adjoint it belongs to.
+    fn import<'p>(
+        &mut self,
+        lo: &mut Lower<'p>,
+        width: Atom,
+        export: Export,
+        parts: &mut dyn Iterator<Item = Val<'p>>,
+    ) -> R<()> {
+        let mut next = |lo: &Lower<'p>| -> R<Val<'p>> {
+            let part = parts.next().ok_or_else(|| lo.internal("a map with too few results"))?;
+            Ok(Val::Array(Dim::Size(width), Box::new(part)))
+        };
+        match export {
+            Export::Whole(v) => {
+                let d = next(lo)?.leaves()[0].0;
+                self.contribute(lo, v.into(), d)
+            }
+            Export::Sum(v) => {
+                let rows = next(lo)?.leaves()[0].0;
+                let (rows, ty) = (lo.leaf_var(rows)?, lo.type_of(v).clone());
+                let sum = if ty.is_regular() {
+                    lo.sum_of_rows(width, rows, &ty)?
+                } else {
+                    let flat = Type::array(vec![Dim::Size(lo.flat_size(&ty)?)], ty.prim());
+                    let sum = lo.sum_of_rows(width, rows, &flat)?;
+                    lo.unflat(lo.leaf_var(sum)?, &ty)?.into()
+                };
+                self.contribute(lo, v.into(), sum)
+            }
+            Export::Element(v, at) => {
+                let value = next(lo)?.leaves()[0].0;
+                self.contribute_element(lo, v, Element { at, value })
+            }
+            Export::Pair(v) => {
+                let (places, values) = (next(lo)?.leaves()[0].0, next(lo)?.leaves()[0].0);
+                let list = List { count: width, places: lo.leaf_var(places)?, values: lo.leaf_var(values)? };
+                self.contribute_list(lo, v, list)
+            }
+            Export::List(v) => {
+                let all = next(lo)?;
+                let all = lo.flatten(&all)?;
+                let leaves = all.leaves();
+                let (places, values) = (lo.leaf_var(leaves[0].0)?, lo.leaf_var(leaves[1].0)?);
+                self.contribute_list(lo, v, List { count: lo.size_of(&all)?, places, values })
+            }
+        }
+    }
+}
+
+impl<'p> Lower<'p> {
+    /// A scalar or an array as a value.
+    fn value_of(&self, a: Atom, prim: Prim) -> Val<'p> {
+        match a {
+            Atom::Var(v) => self.val_of(v),
+            constant => Val::Scalar(constant, prim),
+        }
+    }
+
+    pub(super) fn list_val(&mut self, list: List) -> Val<'p> {
+        let prim = self.type_of(list.values).prim();
+        let size = vec![Dim::Size(list.count)];
+        let places = self.retype_var(list.places, Type::array(size.clone(), Prim::I64));
+        let values = self.retype_var(list.values, Type::array(size.clone(), prim));
+        let pair = Val::Tuple(vec![Val::Leaf(places, Prim::I64), Val::Leaf(values, prim)]);
+        Val::Array(size[0], Box::new(pair))
+    }
+}
+
+/// The row of an array or a descriptor.
+fn row_atom<'p>(lo: &Lower<'p>, row: &Val<'p>, of: Var) -> R<Atom> {
+    if lo.type_of(of).is_desc() {
+        return match row.dims().last() {
+            Some(Dim::Size(k)) => Ok(*k),
+            Some(Dim::Seg(s)) => Ok(Atom::Var(*s)),
+            None => Err(lo.internal("a descriptor's row is a size or a descriptor")),
+        };
+    }
+    row.leaves().first().map(|l| l.0).ok_or_else(|| lo.internal("an array's row has one leaf"))
+}

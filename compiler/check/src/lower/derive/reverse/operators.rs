@@ -1,0 +1,363 @@
+//! Maps, filters and reductions.
+//!
+//! ```text
+//! reduce (+)     every element gets the result's adjoint
+//! reduce min     the first element that is the result gets it
+//! reduce op      the element gets it through op (op l x) r, where l combines what stands before and r what stands behind
+//! ```
+
+use super::inner::{Adjoints, Rows};
+use super::{Lower, R, Reverse};
+use par_ir::core::{Exp, Lambda, Param, Schedule};
+use par_ir::prim::{BinOp, CmpOp};
+use par_ir::visit::Subst;
+use par_ir::{Atom, Dim, Prim, PrimOp, Scalar, Type, Var};
+
+/// What an operator does with one component of its operands, if that depends on no other.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Componentwise {
+    Add,
+    Min,
+    Max,
+}
+
+/// An operator on given operands, run forward.
+pub(super) struct Applied {
+    pub results: Vec<Atom>,
+    /// Copies of the operands.
+    pub operands: Vec<Atom>,
+    steps: Vec<super::sweep::Step>,
+}
+
+impl Reverse {
+    pub(super) fn back_map(&mut self, lo: &mut Lower, mut rows: Rows, adjoints: &[Option<Atom>]) -> R<()> {
+        let given = self.per_row(lo, &mut rows, adjoints.iter().copied().enumerate())?;
+        self.back_rows(lo, &rows, &mut |_, _, results, extra| {
+            Ok(given.iter().zip(extra).map(|(i, d)| (results[*i], *d)).collect())
+        })
+    }
+
+    /// Adds the arrays there are to what rows are needed of. Gives their numbers.
+    fn per_row(
+        &mut self,
+        lo: &Lower,
+        rows: &mut Rows,
+        arrays: impl Iterator<Item = (usize, Option<Atom>)>,
+    ) -> R<Vec<usize>> {
+        let mut given = Vec::new();
+        for (i, d) in arrays {
+            if let Some(d) = d {
+                rows.extra.push(lo.leaf_var(d)?);
+                given.push(i);
+            }
+        }
+        Ok(given)
+    }
+
+    /// A filter that keeps positions, too: the array of these.
+    pub(super) fn filter_with_places(
+        &mut self,
+        lo: &mut Lower,
+        pat: &[Param],
+        (width, inputs, lam): (Atom, &[Var], &Lambda),
+        places: Var,
+    ) -> R<Var> {
+        let (mut pat, mut inputs, mut lam) = (pat.to_vec(), inputs.to_vec(), lam.clone());
+        let (_, row) = lo.in_block(|lo| Ok(lo.param("i", Type::I64)))?;
+        let kept = lo.param("places", Type::array(vec![Dim::Size(pat[0].var.into())], Prim::I64));
+        let var = kept.var;
+        inputs.push(places);
+        lam.body.results.push(row.var.into());
+        lam.ret.push(Type::I64);
+        lam.params.push(row);
+        pat.push(kept);
+        lo.push(pat, Exp::Filter { width, inputs, lam });
+        Ok(var)
+    }
+
+    pub(super) fn back_filter(
+        &mut self,
+        lo: &mut Lower,
+        mut rows: Rows,
+        adjoints: &[Option<Atom>],
+        places: Var,
+    ) -> R<()> {
+        let mut spread = vec![None];
+        for d in &adjoints[1..] {
+            spread.push(match d {
+                Some(d) => Some(lo.spread(lo.leaf_var(*d)?, places, rows.width)?.into()),
+                None => None,
+            });
+        }
+        let given = self.per_row(lo, &mut rows, spread.into_iter().enumerate())?;
+        self.back_rows(lo, &rows, &mut |_, _, results, extra| {
+            Ok(given.iter().zip(extra).map(|(i, d)| (results[*i], *d)).collect())
+        })
+    }
+
+    pub(super) fn back_reduce(
+        &mut self,
+        lo: &mut Lower,
+        mut rows: Rows,
+        op: &Lambda,
+        neutral: &[Atom],
+        adjoints: &[Option<Atom>],
+    ) -> R<()> {
+        let k = neutral.len();
+        let (reduced, mapped) = adjoints.split_at(k);
+        let kinds: Option<Vec<Componentwise>> =
+            (0..k).filter(|i| reduced[*i].is_some()).map(|i| componentwise(op, i)).collect();
+        match kinds.as_deref() {
+            Some(kinds) if kinds.iter().all(|c| *c == Componentwise::Add) => {
+                let given = self.per_row(lo, &mut rows, mapped.iter().copied().enumerate())?;
+                self.back_rows(lo, &rows, &mut |_, _, results, extra| {
+                    let sums = (0..k).filter_map(|i| Some((results[i], reduced[i]?)));
+                    Ok(sums.chain(given.iter().zip(extra).map(|(i, d)| (results[k + i], *d))).collect())
+                })
+            }
+            Some(_) => self.back_extremum(lo, rows, op, neutral, adjoints),
+            None => self.back_general(lo, rows, op, neutral, adjoints),
+        }
+    }
+
+    /// Sums, and least and greatest elements: their adjoint goes to the first that is equal.
+    fn back_extremum(
+        &mut self,
+        lo: &mut Lower,
+        mut rows: Rows,
+        op: &Lambda,
+        neutral: &[Atom],
+        adjoints: &[Option<Atom>],
+    ) -> R<()> {
+        let k = neutral.len();
+        let (n, op) = (rows.width, op.clone());
+        let elements = self.evaluated(lo, &rows, k)?;
+        let mut found = vec![None; k];
+        for i in (0..k).filter(|i| adjoints[*i].is_some()) {
+            if componentwise(&op, i) == Some(Componentwise::Add) {
+                continue;
+            }
+            let best = self.reduced(lo, n, &elements, &op, neutral)?[i];
+            let prim = op.ret[i].prim();
+            let least = lo.first_where(n, elements[i], &mut |lo, x| Ok(lo.prim(PrimOp::Cmp(CmpOp::Eq, prim), &[x, best])))?;
+            found[i] = Some(least);
+        }
+        let given = self.per_row(lo, &mut rows, adjoints[k..].iter().copied().enumerate())?;
+        rows.extra.push(lo.iota(n));
+        self.back_rows(lo, &rows, &mut |_, lo, results, extra| {
+            let mut out = Adjoints::new();
+            let place = extra[extra.len() - 1];
+            for i in 0..k {
+                let Some(d) = adjoints[i] else { continue };
+                let prim = op.ret[i].prim();
+                let d = match found[i] {
+                    Some(first) => {
+                        let here = lo.cmp(CmpOp::Eq, place, first);
+                        lo.select(prim, here, d, Atom::Const(Scalar::zero(prim)))
+                    }
+                    None => d,
+                };
+                out.push((results[i], d));
+            }
+            out.extend(given.iter().zip(extra).map(|(i, d)| (results[k + i], *d)));
+            Ok(out)
+        })
+    }
+
+    fn back_general(
+        &mut self,
+        lo: &mut Lower,
+        mut rows: Rows,
+        op: &Lambda,
+        neutral: &[Atom],
+        adjoints: &[Option<Atom>],
+    ) -> R<()> {
+        let k = neutral.len();
+        let n = rows.width;
+        let elements = self.evaluated(lo, &rows, k)?;
+        let before = self.scanned(lo, n, &elements, op, neutral, true)?;
+        let turned: Vec<Var> = elements.iter().map(|v| lo.reversed(n, *v)).collect();
+        let behind = self.scanned(lo, n, &turned, &flipped(op), neutral, true)?;
+        let behind: Vec<Var> = behind.iter().map(|v| lo.reversed(n, *v)).collect();
+        rows.extra.extend(before.into_iter().chain(behind));
+        let given = self.per_row(lo, &mut rows, adjoints[k..].iter().copied().enumerate())?;
+        self.back_rows(lo, &rows, &mut |rev, lo, results, extra| {
+            let (before, rest) = extra.split_at(k);
+            let (behind, mapped) = rest.split_at(k);
+            let mut out = rev.through(lo, op, (before, &results[..k], behind), &adjoints[..k])?;
+            out.extend(given.iter().zip(mapped).map(|(i, d)| (results[k + i], *d)));
+            Ok(out)
+        })
+    }
+
+    /// The adjoints of `x` in `op (op l x) r`. What the operator uses from outside gets only what it gets from `op l x`.
+    pub(super) fn through<'p>(
+        &mut self,
+        lo: &mut Lower<'p>,
+        op: &Lambda,
+        (l, x, r): (&[Atom], &[Atom], &[Atom]),
+        adjoints: &[Option<Atom>],
+    ) -> R<Adjoints> {
+        let k = x.len();
+        let first = self.applied(lo, op, l, x)?;
+        let (scope, whole) = self.inside([], |rev| {
+            let whole = rev.applied(lo, op, &first.results, r)?;
+            rev.unapplied(lo, whole, adjoints)
+        })?;
+        drop(scope);
+        let inner = self.unapplied(lo, first, &whole[..k])?;
+        Ok(x.iter().zip(&inner[k..]).filter_map(|(x, d)| Some((*x, (*d)?))).collect())
+    }
+
+    /// Runs an operator forward.
+    pub(super) fn applied(&mut self, lo: &mut Lower, op: &Lambda, a: &[Atom], b: &[Atom]) -> R<Applied> {
+        let mut subst = Subst::new();
+        let mut operands = Vec::new();
+        for (p, a) in op.params.iter().zip(a.iter().chain(b)) {
+            let copy = lo.emit("x", p.ty.clone(), Exp::Atom(*a));
+            if self.active.contains(&p.var) {
+                self.input(copy);
+            }
+            if self.bits.contains(&p.var) {
+                self.bits.insert(copy);
+            }
+            subst.insert(p.var, copy.into());
+            operands.push(copy.into());
+        }
+        let body = self.copy(lo, &op.body, &mut subst);
+        let steps = self.forward(lo, body.stms)?;
+        Ok(Applied { results: body.results, operands, steps })
+    }
+
+    /// Goes back through an operator: the adjoints of its operands.
+    pub(super) fn unapplied(
+        &mut self,
+        lo: &mut Lower,
+        applied: Applied,
+        adjoints: &[Option<Atom>],
+    ) -> R<Vec<Option<Atom>>> {
+        for (a, d) in applied.results.iter().zip(adjoints) {
+            if let Some(d) = d {
+                self.contribute(lo, *a, *d)?;
+            }
+        }
+        self.back(lo, applied.steps)?;
+        let operands = applied.operands.iter();
+        Ok(operands.map(|a| self.scope().adjoints.remove(&a.var()?)).collect())
+    }
+
+    /// The first `k` results of an operator's function for all rows.
+    pub(super) fn evaluated(&mut self, lo: &mut Lower, rows: &Rows, k: usize) -> R<Vec<Var>> {
+        let (block, lam) = lo.in_block(|lo| {
+            let mut lam = self.copy(lo, rows.lam, &mut Subst::new());
+            lam.body.results.truncate(k);
+            lam.ret.truncate(k);
+            Ok(lam)
+        })?;
+        drop(block);
+        let size = vec![Dim::Size(rows.width)];
+        let pat: Vec<Param> =
+            lam.ret.iter().map(|ty| lo.param("x", Type::array(size.clone(), ty.prim()))).collect();
+        let vars = pat.iter().map(|p| p.var).collect();
+        lo.push(pat, Exp::Map { width: rows.width, inputs: rows.inputs.to_vec(), lam });
+        Ok(vars)
+    }
+
+    /// A scan of arrays.
+    pub(super) fn scanned(
+        &mut self,
+        lo: &mut Lower,
+        width: Atom,
+        arrays: &[Var],
+        op: &Lambda,
+        neutral: &[Atom],
+        exclusive: bool,
+    ) -> R<Vec<Var>> {
+        let lam = lo.identity_of(&op.ret)?;
+        let (_, op) = lo.in_block(|lo| Ok(self.copy(lo, op, &mut Subst::new())))?;
+        let size = vec![Dim::Size(width)];
+        let pat: Vec<Param> =
+            op.ret.iter().map(|ty| lo.param("x", Type::array(size.clone(), ty.prim()))).collect();
+        let vars = pat.iter().map(|p| p.var).collect();
+        let (inputs, neutral) = (arrays.to_vec(), neutral.to_vec());
+        lo.push(pat, Exp::Scan { width, inputs, lam, op, neutral, exclusive });
+        Ok(vars)
+    }
+
+    fn reduced(
+        &mut self,
+        lo: &mut Lower,
+        width: Atom,
+        arrays: &[Var],
+        op: &Lambda,
+        neutral: &[Atom],
+    ) -> R<Vec<Atom>> {
+        let lam = lo.identity_of(&op.ret)?;
+        let (_, op) = lo.in_block(|lo| Ok(self.copy(lo, op, &mut Subst::new())))?;
+        let pat: Vec<Param> = op.ret.iter().map(|ty| lo.param("x", ty.clone())).collect();
+        let vars = pat.iter().map(|p| p.var.into()).collect();
+        let (inputs, neutral) = (arrays.to_vec(), neutral.to_vec());
+        lo.push(pat, Exp::Reduce { width, inputs, lam, op, neutral });
+        Ok(vars)
+    }
+}
+
+/// An operator with its operands exchanged.
+pub(super) fn flipped(op: &Lambda) -> Lambda {
+    let (left, right) = op.params.split_at(op.params.len() / 2);
+    Lambda { params: right.iter().chain(left).cloned().collect(), ..op.clone() }
+}
+
+/// What an operator does with its component `i`.
+pub(super) fn componentwise(op: &Lambda, i: usize) -> Option<Componentwise> {
+    let result = op.body.results[i].var()?;
+    let stm = op.body.stms.iter().find(|s| s.pat.iter().any(|p| p.var == result))?;
+    let Exp::Prim(PrimOp::Bin(bin, _), args) = &stm.exp else { return None };
+    let (a, b) = (op.params[i].var.into(), op.params[i + op.params.len() / 2].var.into());
+    if args[..] != [a, b] && args[..] != [b, a] {
+        return None;
+    }
+    match bin {
+        BinOp::Add => Some(Componentwise::Add),
+        BinOp::Min => Some(Componentwise::Min),
+        BinOp::Max => Some(Componentwise::Max),
+        _ => None,
+    }
+}
+
+impl<'p> Lower<'p> {
+    /// The values at their positions in an array of `n` zeros.
+    pub(super) fn spread(&mut self, values: Var, places: Var, n: Atom) -> R<Var> {
+        let prim = self.type_of(values).prim();
+        let Dim::Size(width) = self.type_of(values).dims[0] else {
+            return Err(self.internal("values in one dimension"));
+        };
+        let ty = Type::array(vec![Dim::Size(n)], prim);
+        let zeros = self.zeros(&ty)?;
+        let dests = vec![self.leaf_var(zeros)?];
+        let lam = self.identity_of(&[Type::I64, Type::scalar(prim)])?;
+        let places = self.retype_var(places, Type::array(vec![Dim::Size(width)], Prim::I64));
+        Ok(self.emit("d", ty, Exp::Scatter { dests, width, inputs: vec![places, values], lam }))
+    }
+
+    /// The first position at which a test holds, or `n`.
+    fn first_where(
+        &mut self,
+        n: Atom,
+        array: Var,
+        test: &mut dyn FnMut(&mut Self, Atom) -> R<Atom>,
+    ) -> R<Atom> {
+        let prim = self.type_of(array).prim();
+        let inputs = vec![self.iota(n), array];
+        let (block, (params, found)) = self.in_block(|lo| {
+            let params = vec![lo.param("i", Type::I64), lo.param("x", Type::scalar(prim))];
+            let holds = test(lo, params[1].var.into())?;
+            let found = lo.select(Prim::I64, holds, params[0].var.into(), n);
+            Ok((params, found))
+        })?;
+        let body = par_ir::core::Body { stms: block.stms, results: vec![found] };
+        let lam = Lambda { params, body, ret: vec![Type::I64], schedule: Schedule::Free };
+        let op = self.scalar_lambda(BinOp::Min, Prim::I64)?;
+        Ok(self.emit("first", Type::I64, Exp::Reduce { width: n, inputs, lam, op, neutral: vec![n] }).into())
+    }
+}

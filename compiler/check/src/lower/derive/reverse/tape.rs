@@ -1,0 +1,414 @@
+//! The tape of a loop: its state at the start of every iteration.
+//!
+//! ```text
+//! loop (x, ys) = (x0, ys0) for i < n do …
+//!
+//! x     [n]f64               a scalar
+//! ys    [n][m]f64            an array whose size does not change, all its dimensions in one
+//! ys    [total]f64, starts   one whose size changes, iteration after iteration
+//! ```
+//!
+//! Of an array of which an iteration changes some elements only (`ys with [i] = y`), what these were is kept, and where: going backward, they
+//! are put back ([`super::undo`]).
+//!
+//! How many iterations there are, and how large the state is in all of them, is found by running the loop once before, if it is not
+//! known. So everything is written in place.
+
+use super::undo::{Overwrite, Overwritten, overwrites};
+use super::{Lower, R, Reverse};
+use par_ir::core::{At, Body, Exp, LoopForm, Param};
+use par_ir::prim::BinOp;
+use par_ir::visit::{Code, Subst};
+use par_ir::{Atom, Dim, Prim, Scalar, Type, Var};
+
+/// What was kept of a loop.
+pub(super) struct Tape {
+    /// How many iterations there were.
+    pub count: Atom,
+    /// For each variable of the state.
+    columns: Vec<Column>,
+}
+
+/// All values of one variable of a loop's state. Descriptors are kept as lengths.
+enum Column {
+    Scalars(Var),
+    /// Of one size.
+    Rows(Var),
+    /// One after the other, with the start of each.
+    Flat { values: Var, starts: Var },
+    /// Not itself, but what was overwritten: for each update, the indices and what stood there.
+    Overwritten(Vec<Overwritten>),
+}
+
+/// What the state is before an iteration, and what else goes along.
+struct Iteration<'a> {
+    state: &'a [Param],
+    extra: &'a [Param],
+    index: Atom,
+}
+
+/// How a column is kept in the loop: its parameters with their first values.
+enum Plan {
+    Scalars(Prim),
+    Rows(Prim, Atom),
+    Flat(Prim, Atom),
+    Overwritten(Vec<Overwrite>),
+}
+
+impl Plan {
+    fn updates(&self) -> &[Overwrite] {
+        if let Plan::Overwritten(updates) = self { updates } else { &[] }
+    }
+}
+
+/// A loop that is run with more variables in its state.
+struct Extended<'a> {
+    params: &'a [(Param, Atom)],
+    form: &'a LoopForm,
+    body: &'a Body,
+    extra: Vec<(Type, Atom)>,
+    /// Updates before which what they overwrite is read.
+    updates: Vec<&'a Overwrite>,
+}
+
+impl Reverse {
+    /// Emits a loop that binds what the loop given does, and keeps its state.
+    pub(super) fn record(
+        &mut self,
+        lo: &mut Lower,
+        pat: &[Param],
+        params: &[(Param, Atom)],
+        form: &LoopForm,
+        body: &Body,
+    ) -> R<Tape> {
+        let state: Vec<Var> = params.iter().map(|(p, _)| p.var).collect();
+        let varying: Vec<bool> = params.iter().map(|(p, _)| state.iter().any(|v| p.ty.mentions(*v))).collect();
+        let bound = match form {
+            LoopForm::For { prim, bound, .. } => {
+                let n = lo.conv(*prim, Prim::I64, *bound);
+                Some(lo.bin(BinOp::Max, Prim::I64, n, Atom::i64(0)))
+            }
+            LoopForm::While(_) => None,
+        };
+        let mut totals = Vec::new();
+        if bound.is_none() || varying.contains(&true) {
+            totals = self.measured(lo, pat, (params, form, body), &varying)?;
+        }
+        let count = match bound {
+            Some(n) => n,
+            None => totals[0],
+        };
+        let mut totals = totals.into_iter().skip(1);
+        let mut plans = Vec::new();
+        for ((p, _), varying) in params.iter().zip(&varying) {
+            let updates = overwrites(body, p.var, body.results[plans.len()], &p.ty);
+            plans.push(match (varying, p.ty.is_scalar()) {
+                (_, true) => Plan::Scalars(p.ty.prim()),
+                (false, _) if updates.is_some() => Plan::Overwritten(updates.unwrap_or_default()),
+                (false, _) => Plan::Rows(p.ty.prim(), lo.flat_size(&p.ty)?),
+                (true, _) => Plan::Flat(p.ty.prim(), totals.next().unwrap_or(Atom::i64(0))),
+            });
+        }
+        let (mut extra, mut overwritten) = (Vec::new(), Vec::new());
+        for plan in &plans {
+            let list = if let Plan::Overwritten(_) = plan { &mut overwritten } else { &mut extra };
+            list.extend(lo.first_columns(count, plan)?);
+        }
+        let plain = extra.len();
+        extra.extend(overwritten);
+        let index = lo.fresh("i", Type::I64);
+        let counted = LoopForm::For { index, prim: Prim::I64, bound: count };
+        let again = self.again();
+        let updates: Vec<&Overwrite> = plans.iter().flat_map(Plan::updates).collect();
+        let all = Extended { params, form: &counted, body, extra, updates };
+        let original = if let LoopForm::For { index, prim, .. } = form { Some((*index, *prim)) } else { None };
+        let columns = self.extended(lo, pat.to_vec(), &all, original, again, &mut |lo, at| {
+            let mut extra = at.extra.iter().map(|p| p.var);
+            let mut out = Vec::new();
+            for (p, plan) in at.state.iter().zip(&plans) {
+                lo.write_column(p, plan, at.index, &mut extra, &mut out)?;
+            }
+            Ok(out)
+        })?;
+        let (first, last) = columns.split_at(plain);
+        let (mut first, mut last) = (first.iter().copied(), last.iter().copied());
+        let mut kept = Vec::new();
+        for plan in &plans {
+            let from = if let Plan::Overwritten(_) = plan { &mut last } else { &mut first };
+            let mut next = || from.next().ok_or_else(|| lo.internal("a tape with too few columns"));
+            kept.push(match plan {
+                Plan::Scalars(_) => Column::Scalars(next()?),
+                Plan::Rows(..) => Column::Rows(next()?),
+                Plan::Flat(..) => {
+                    let (values, starts) = (next()?, next()?);
+                    next()?;
+                    Column::Flat { values, starts }
+                }
+                Plan::Overwritten(updates) => {
+                    let mut all = Vec::new();
+                    for u in updates {
+                        let at = (0..u.at.len()).map(|_| next()).collect::<R<_>>()?;
+                        all.push(Overwritten { at, old: next()?, ty: u.ty.clone() });
+                    }
+                    Column::Overwritten(all)
+                }
+            });
+        }
+        Ok(Tape { count, columns: kept })
+    }
+
+    /// Runs the loop, to know how many iterations it has and how large those variables are in all of them whose size changes.
+    fn measured(
+        &mut self,
+        lo: &mut Lower,
+        pat: &[Param],
+        (params, form, body): (&[(Param, Atom)], &LoopForm, &Body),
+        varying: &[bool],
+    ) -> R<Vec<Atom>> {
+        let arrays: Vec<usize> =
+            (0..params.len()).filter(|i| varying[*i] && !params[*i].0.ty.is_scalar()).collect();
+        let extra = vec![(Type::I64, Atom::i64(0)); 1 + arrays.len()];
+        let mut subst = Subst::new();
+        let mut copies = Vec::new();
+        for p in pat {
+            let copy = lo.param("last", p.ty.substituted(&subst));
+            subst.insert(p.var, copy.var.into());
+            copies.push(copy);
+        }
+        let original = if let LoopForm::For { index, prim, .. } = form { Some((*index, *prim)) } else { None };
+        let form = match form {
+            LoopForm::For { prim, bound, .. } => {
+                LoopForm::For { index: lo.fresh("i", Type::scalar(*prim)), prim: *prim, bound: *bound }
+            }
+            LoopForm::While(cond) => LoopForm::While(cond.clone()),
+        };
+        let all = Extended { params, form: &form, body, extra, updates: Vec::new() };
+        let totals = self.extended(lo, copies, &all, original, true, &mut |lo, at| {
+            let mut out = vec![lo.add(at.extra[0].var.into(), Atom::i64(1))];
+            for (i, sum) in arrays.iter().zip(&at.extra[1..]) {
+                let size = lo.flat_size(&at.state[*i].ty)?;
+                out.push(lo.add(sum.var.into(), size));
+            }
+            Ok(out)
+        })?;
+        Ok(totals.into_iter().map(Atom::Var).collect())
+    }
+
+    /// Emits a loop with more in its state: the final values of that.
+    fn extended<'p>(
+        &mut self,
+        lo: &mut Lower<'p>,
+        mut pat: Vec<Param>,
+        all: &Extended,
+        original: Option<(Var, Prim)>,
+        silent: bool,
+        step: &mut dyn FnMut(&mut Lower<'p>, &Iteration) -> R<Vec<Atom>>,
+    ) -> R<Vec<Var>> {
+        let Extended { params, form, body, extra, updates } = all;
+        let mut subst = Subst::new();
+        let (block, (state, more, results)) = lo.in_block(|lo| {
+            let mut state = Vec::new();
+            for (p, _) in *params {
+                let name = lo.out.vars.name(p.var).to_string();
+                let copy = lo.param(&name, p.ty.substituted(&subst));
+                if lo.sizes.contains(&p.var) {
+                    lo.sizes.insert(copy.var);
+                }
+                subst.insert(p.var, copy.var.into());
+                state.push(copy);
+            }
+            let more: Vec<Param> = extra.iter().map(|(ty, _)| lo.param("tape", ty.clone())).collect();
+            let mut index = Atom::i64(0);
+            if let (Some((old, prim)), LoopForm::For { index: new, prim: from, .. }) = (original, form) {
+                let level = lo.blocks.len() as u32 - 1;
+                lo.levels[new.0 as usize] = level;
+                index = (*new).into();
+                subst.insert(old, lo.conv(*from, prim, index));
+            } else if let LoopForm::For { index: new, .. } = form {
+                let level = lo.blocks.len() as u32 - 1;
+                lo.levels[new.0 as usize] = level;
+                index = (*new).into();
+            }
+            let next = step(lo, &Iteration { state: &state, extra: &more, index })?;
+            let mut copy = self.copy(lo, *body, &mut subst.clone());
+            if silent {
+                super::sweep::silence(&mut copy);
+            }
+            let mut next = next;
+            let originals = body.stms.iter().filter(|s| !silent || !matches!(s.exp, Exp::Trace { .. }));
+            let mut writes = more.iter().map(|p| p.var).skip(next.len());
+            let mut found = std::collections::HashMap::new();
+            for (old, stm) in originals.zip(copy.stms) {
+                if let Some(u) = updates.iter().find(|u| old.pat.iter().any(|p| p.var == u.made)) {
+                    found.insert(u.made, lo.overwritten(&stm, &u.ty)?);
+                }
+                lo.push_stm(stm);
+            }
+            for value in updates.iter().filter_map(|u| found.remove(&u.made)).flatten() {
+                let Some(column) = writes.next() else { return Err(lo.internal("a tape with too few columns")) };
+                next.push(lo.column_with(column, index, value));
+            }
+            let results: Vec<Atom> = copy.results.into_iter().chain(next).collect();
+            Ok((state, more, results))
+        })?;
+        let form = match form {
+            LoopForm::While(cond) => {
+                let (_, cond) = lo.in_block(|lo| Ok(self.copy(lo, cond, &mut subst.clone())))?;
+                LoopForm::While(cond)
+            }
+            counted => (*counted).clone(),
+        };
+        let inits = params.iter().map(|(_, a)| *a).chain(extra.iter().map(|(_, a)| *a));
+        let added: Vec<Param> = extra.iter().map(|(ty, _)| lo.param("tape", ty.clone())).collect();
+        let vars = added.iter().map(|p| p.var).collect();
+        pat.extend(added);
+        let params = state.into_iter().chain(more).zip(inits).collect();
+        lo.push(pat, Exp::Loop { params, form, body: Body { stms: block.stms, results } });
+        Ok(vars)
+    }
+}
+
+impl Tape {
+    /// The numbers of the arrays that are not kept themselves: the backward loop takes them along.
+    pub(super) fn carried(&self) -> Vec<usize> {
+        let columns = self.columns.iter().enumerate();
+        columns.filter(|(_, c)| matches!(c, Column::Overwritten(_))).map(|(i, _)| i).collect()
+    }
+
+    /// The state before iteration `i`, as variables; also what stands for the loop's own variables. `after` is what the arrays taken
+    /// along are behind that iteration.
+    pub(super) fn state(
+        &self,
+        lo: &mut Lower,
+        params: &[(Param, Atom)],
+        i: Atom,
+        after: &[Param],
+    ) -> R<(Vec<Var>, Subst)> {
+        let (mut state, mut subst) = (Vec::new(), Subst::new());
+        let mut after = after.iter();
+        for ((p, _), column) in params.iter().zip(&self.columns) {
+            let ty = p.ty.substituted(&subst);
+            let v = match column {
+                Column::Overwritten(updates) => {
+                    let Some(array) = after.next() else { return Err(lo.internal("an array is taken along")) };
+                    lo.restored(array, updates, i)
+                }
+                column => lo.read_column(column, &ty, i)?,
+            };
+            if lo.sizes.contains(&p.var) {
+                lo.sizes.insert(v);
+            }
+            subst.insert(p.var, v.into());
+            state.push(v);
+        }
+        Ok((state, subst))
+    }
+}
+
+impl Lower<'_> {
+    /// Types and first values of what is kept.
+    fn first_columns(&mut self, count: Atom, plan: &Plan) -> R<Vec<(Type, Atom)>> {
+        Ok(match plan {
+            Plan::Scalars(p) => vec![self.zero_column(count, *p)],
+            Plan::Overwritten(updates) => {
+                let mut columns = Vec::new();
+                for u in updates {
+                    columns.extend(u.at.iter().map(|_| self.zero_column(count, Prim::I64)));
+                    columns.push(self.zero_rows(count, &u.ty)?);
+                }
+                columns
+            }
+            Plan::Rows(p, size) => {
+                let (_, row) = self.zero_column(*size, *p);
+                let ty = Type::array(vec![Dim::Size(count), Dim::Size(*size)], *p);
+                vec![(ty.clone(), self.emit("tape", ty, Exp::Replicate(count, row)).into())]
+            }
+            Plan::Flat(p, total) => {
+                vec![
+                    self.zero_column(*total, *p),
+                    self.zero_column(count, Prim::I64),
+                    (Type::I64, Atom::i64(0)),
+                ]
+            }
+        })
+    }
+
+    fn zero_column(&mut self, n: Atom, p: Prim) -> (Type, Atom) {
+        let ty = Type::array(vec![Dim::Size(n)], p);
+        let zero = Atom::Const(Scalar::zero(p));
+        (ty.clone(), self.emit("tape", ty, Exp::Replicate(n, zero)).into())
+    }
+
+    /// Writes one variable of the state.
+    fn write_column(
+        &mut self,
+        p: &Param,
+        plan: &Plan,
+        index: Atom,
+        extra: &mut dyn Iterator<Item = Var>,
+        out: &mut Vec<Atom>,
+    ) -> R<()> {
+        if let Plan::Overwritten(_) = plan {
+            return Ok(());
+        }
+        let Some(column) = extra.next() else { return Err(self.internal("a tape with too few columns")) };
+        let ty = self.type_of(column).clone();
+        let at = vec![At::Index(index)];
+        let mut write = |lo: &mut Self, arr: Var, at, value| {
+            let ty = lo.type_of(arr).clone();
+            out.push(lo.emit("tape", ty, Exp::Update { arr, at, value }).into());
+        };
+        match plan {
+            Plan::Scalars(_) => write(self, column, at, p.var.into()),
+            Plan::Rows(prim, _) => {
+                let (_, row) = self.flat_state(p.var)?;
+                let row = self.retype_var(row, Type::array(ty.dims[1..].to_vec(), *prim));
+                write(self, column, at, row.into());
+            }
+            Plan::Flat(..) => {
+                let (Some(starts), Some(start)) = (extra.next(), extra.next()) else {
+                    return Err(self.internal("a tape with too few columns"));
+                };
+                let (size, row) = self.flat_state(p.var)?;
+                let part = vec![At::Slice { start: start.into(), stride: Atom::i64(1) }];
+                write(self, column, part, row.into());
+                write(self, starts, at, start.into());
+                let end = self.add(start.into(), size);
+                out.push(end);
+            }
+            Plan::Overwritten(_) => {}
+        }
+        Ok(())
+    }
+
+    /// An array's elements, or a descriptor's lengths.
+    fn flat_state(&mut self, v: Var) -> R<(Atom, Var)> {
+        let v = if self.type_of(v).is_desc() { self.lengths(v) } else { v };
+        self.flat(v)
+    }
+
+    fn read_column(&mut self, column: &Column, ty: &Type, i: Atom) -> R<Var> {
+        let prim = ty.prim();
+        let flat = match column {
+            Column::Scalars(all) => return Ok(self.emit("x", ty.clone(), Exp::Index(*all, vec![i]))),
+            Column::Rows(all) => {
+                let row = Type::array(self.type_of(*all).dims[1..].to_vec(), prim);
+                self.emit("x", row, Exp::Index(*all, vec![i]))
+            }
+            Column::Flat { values, starts } => {
+                let start = self.emit("start", Type::I64, Exp::Index(*starts, vec![i]));
+                let len = self.flat_size(ty)?;
+                let part = Type::array(vec![Dim::Size(len)], prim);
+                let slice = Exp::Slice { arr: *values, start: start.into(), len, stride: Atom::i64(1) };
+                self.emit("x", part, slice)
+            }
+            Column::Overwritten(_) => return Err(self.internal("an array that is taken along")),
+        };
+        let value = self.unflat(flat, &Type::array(ty.dims.clone(), prim))?;
+        if ty.is_desc() {
+            return Ok(self.emit("s", ty.clone(), Exp::MakeDesc(value)));
+        }
+        // A variable of its own: its adjoint is no other's.
+        Ok(self.emit("x", ty.clone(), Exp::Atom(value.into())))
+    }
+}
