@@ -319,7 +319,7 @@ fn names_are_found_everywhere_and_changed() {
     for (line, column, name, reason) in [
         (3, 17, "let", "`let` is no name"),
         (3, 17, "2x", "`2x` is no name"),
-        (3, 6, "xs", "`xs` means something else where this is used"),
+        (3, 17, "xs", "`xs` means something else where this is used"),
         (4, 7, "turned", "`reverse` is defined in another file"),
         (0, 0, "x", "there is no name of a value here"),
     ] {

@@ -40,8 +40,8 @@ pub struct Document {
     pub version: i32,
     /// Of this text, if it has been looked at.
     analysis: Option<Analysis>,
-    /// What is known while the text is wrong: about the text without what is wrong in it, or, if nothing is left of that, about the text that
-    /// last had types.
+    /// What is known while the text is wrong: about the text with holes for the expressions that are wrong; else about the text that last had
+    /// types; else about the text without the declarations that are wrong.
     typed: Option<(String, Analysis)>,
 }
 
@@ -85,10 +85,10 @@ impl Document {
             let options = Options { imports: Arc::new(open.clone()), verify: false, ..Options::default() };
             let look = |text: &str, options: &Options| analysed(text, &name, options);
             let analysis = look(text, &options);
-            if !analysis.is_typed()
-                && let Some(known) = partial::analysis(text, &analysis, look, &options)
-            {
-                self.typed = Some((text.clone(), known));
+            if !analysis.is_typed() {
+                let declarations = self.typed.is_none();
+                let known = partial::analysis(text, &analysis, declarations, look, &options);
+                self.typed = known.map(|known| (text.clone(), known)).or_else(|| self.typed.take());
             }
             analysis
         })

@@ -18,10 +18,12 @@ const ATTEMPTS: usize = 6;
 /// An expression of any type.
 const HOLE: &str = "???";
 
-/// Looks at a text without what `first`, what is known about all of it, says to be wrong. None if nothing with types is left.
+/// Looks at a text without what `first`, what is known about all of it, says to be wrong: expressions, and with `declarations` also whole
+/// declarations. None if nothing with types is left.
 pub fn analysis(
     text: &str,
     first: &Analysis,
+    declarations: bool,
     look: impl Fn(&str, &Options) -> Analysis,
     options: &Options,
 ) -> Option<Analysis> {
@@ -30,10 +32,8 @@ pub fn analysis(
     for _ in 0..ATTEMPTS {
         let filled = with_holes(&left, &wrong);
         let starts: Vec<usize> = wrong.iter().map(|span| span.start).collect();
-        let changed = filled.unwrap_or_else(|| without(&left, &starts));
-        if changed == left {
-            return None;
-        }
+        let blanked = || declarations.then(|| without(&left, &starts));
+        let changed = filled.or_else(blanked).filter(|changed| *changed != left)?;
         left = changed;
         let analysis = look(&left, options);
         if analysis.is_typed() {
@@ -89,13 +89,14 @@ fn without(text: &str, places: &[usize]) -> String {
 #[cfg(test)]
 mod tests {
     use super::{with_holes, without};
+    use std::slice::from_ref;
 
     #[test]
     fn expressions_become_holes_of_their_length() {
         let text = "def f = sum xs + 1\n";
-        assert_eq!(with_holes(text, &[8..14]).as_deref(), Some("def f = ???    + 1\n"));
-        assert_eq!(with_holes(text, &[17..18]), None);
-        assert_eq!(with_holes("def f = ???", &[8..11]), None);
+        assert_eq!(with_holes(text, from_ref(&(8..14))).as_deref(), Some("def f = ???    + 1\n"));
+        assert_eq!(with_holes(text, from_ref(&(17..18))), None);
+        assert_eq!(with_holes("def f = ???", from_ref(&(8..11))), None);
     }
 
     #[test]
