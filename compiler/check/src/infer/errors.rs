@@ -1,6 +1,5 @@
 //! Diagnostics that several places give.
 
-use super::absent;
 use super::foreign;
 use super::types::{Clash, Class};
 use par_runtime::Span;
@@ -19,9 +18,6 @@ pub(super) fn spelled(name: &Name) -> String {
 
 /// E0201 for a value.
 pub(super) fn unknown_name(name: &Name, candidates: &[String]) -> Diagnostic {
-    if let Some(diag) = absent::value(name) {
-        return diag;
-    }
     let message = format!("unknown name `{}`", spelled(name));
     let diag = Diagnostic::error("E0201", message, name.span).here("not defined");
     match foreign::value(name) {

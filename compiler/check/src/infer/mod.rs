@@ -11,7 +11,6 @@
 //! selections and constructors as constraints that wait until the type is known. Sizes are not inferred: what is declared
 //! stays on patterns, results and ascriptions for lowering.
 
-mod absent;
 mod access;
 mod bindings;
 mod collect;

@@ -355,7 +355,6 @@ rejected! {
     missing_argument: "def f (x: f32) : f32 = f32.max x\n";
     applied_to_itself: "def f x = x x\n";
     recursive_by_accident: "def sum [n] (xs: [n]i32) : i32 = if n == 0 then 0 else 1 + sum xs[1:]\n";
-    not_implemented: "def f (x: f64) = with_vjp (+ 1) (\\x y -> y) x\n";
     attributes: "#[fats_math]\ndef f = 1\n";
     holes: "def f [n] (xs: [n]i32) (y: i32) = let z = 2 * y let g 'a (x: a) = x let b = true in map (+ ???) xs\ndef first x y = if ??? then x else [y, ???]\ndef none = length ???\ndef hidden (x: i64) = let x = 1.5f32 in (???: i64)\n";
     large_type: "def f x =\n  let a = (x, x, x, x, x, x, x, x, x, x)\n  let b = (a, a, a, a, a, a, a, a, a, a)\n  let c = (b, b, b, b, b, b, b, b, b, b)\n  let d = (c, c, c, c, c, c, c, c, c, c)\n  let e = (d, d, d, d, d, d, d, d, d, d)\n  in e\ndef g = 1\n";

@@ -78,6 +78,12 @@ impl<'p> Lower<'p> {
                 let change = self.with_constructors(change, like, shape.unwrap_or(&Shape::Unknown));
                 if name.ends_with('2') { Val::Tuple(vec![y, change]) } else { change }
             }
+            ("with_vjp", [f, back, x]) => self.with_vjp(f, back, x)?,
+            ("grad" | "value_and_grad", [f, x]) => {
+                let (y, change) = self.grad(f, x)?;
+                let change = self.with_constructors(change, x, types.first().unwrap_or(&Shape::Unknown));
+                if name == "grad" { change } else { Val::Tuple(vec![y, change]) }
+            }
             ("leq", [a, b]) => Val::bool(self.less_or_equal(a, b)?),
             _ => return Ok(None),
         }))

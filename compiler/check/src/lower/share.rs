@@ -45,12 +45,12 @@ pub(super) struct Shared<'p> {
 }
 
 /// A function that was made, and what its calls give.
-struct Instance<'p> {
-    id: FunId,
-    params: Vec<Var>,
-    ret: Vec<Param>,
+pub(super) struct Instance<'p> {
+    pub id: FunId,
+    pub params: Vec<Var>,
+    pub ret: Vec<Param>,
     /// The result in terms of the parameters.
-    result: Val<'p>,
+    pub result: Val<'p>,
 }
 
 impl<'p> Lower<'p> {
@@ -186,7 +186,7 @@ impl<'p> Lower<'p> {
         }
     }
 
-    fn call_instance(&mut self, instance: &Instance<'p>, args: Vec<Atom>) -> R<Val<'p>> {
+    pub fn call_instance(&mut self, instance: &Instance<'p>, args: Vec<Atom>) -> R<Val<'p>> {
         let mut renamed: HashMap<Var, Var> = HashMap::new();
         let mut pat = Vec::new();
         for p in &instance.ret {
@@ -200,6 +200,17 @@ impl<'p> Lower<'p> {
         let columns: Vec<Var> = pat.iter().map(|p| p.var).collect();
         let known: HashMap<Var, Atom> = instance.params.iter().copied().zip(args.iter().copied()).collect();
         self.push(pat, Exp::Call(instance.id, args));
+        self.filled_in(instance, columns, known)
+    }
+
+    /// A value with the structure of an instance's result, and what is known of its shape. `known` says of variables of the instance
+    /// what they are here.
+    pub fn filled_in(
+        &mut self,
+        instance: &Instance<'p>,
+        columns: Vec<Var>,
+        known: HashMap<Var, Atom>,
+    ) -> R<Val<'p>> {
         let mut fill = Fill { columns: columns.into_iter(), known, targets: Vec::new() };
         let val = self.rebuild(&instance.result, &mut Vec::new(), &mut Vec::new(), &mut fill)?;
         self.retype(&val, &fill.targets)

@@ -33,6 +33,8 @@ pub(super) struct Derivatives {
     made: HashMap<(FunId, Mode), FunId>,
     /// Those without a body yet, the first to be made first: they may be made of each other.
     open: VecDeque<(FunId, Mode)>,
+    /// Functions with a derivative given by hand, with how many of their parameters are captured.
+    given: HashMap<FunId, usize>,
     /// How many derivatives are around what is being lowered.
     pub depth: usize,
 }
@@ -41,6 +43,8 @@ pub(super) struct Derivatives {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 enum Mode {
     Forward,
+    /// Keeps its calls for the way back.
+    Record,
     Reverse,
 }
 
@@ -147,6 +151,7 @@ impl<'p> Lower<'p> {
             self.blocks = vec![Block::default()];
             match mode {
                 Mode::Forward => self.finish_with_tangents(id, made)?,
+                Mode::Record => self.finish_recorded(id, made)?,
                 Mode::Reverse => self.finish_reversed(id, made)?,
             }
         }

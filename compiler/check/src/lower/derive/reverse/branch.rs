@@ -1,5 +1,6 @@
 //! Branches: the arm that was taken is run again, and gone back through.
 
+use super::replay::Frame;
 use super::{Along, Element, List, Lower, Parts, R, Reverse, Scope};
 use par_ir::core::{Body, Exp, Param};
 use par_ir::visit::{Code, Subst};
@@ -25,7 +26,8 @@ impl Reverse {
     pub(super) fn back_branch<'p>(
         &mut self,
         lo: &mut Lower<'p>,
-        (pat, adjoints): (&[Param], &[Option<Atom>]),
+        frame: Option<Frame>,
+        adjoints: &[Option<Atom>],
         cond: Atom,
         arms: [&Body; 2],
     ) -> R<()> {
@@ -38,6 +40,7 @@ impl Reverse {
             let (block, scope) = lo.in_block(|lo| {
                 let (scope, ()) = self.inside(shared.iter().copied(), |rev| {
                     rev.scope().adjoints = before.clone();
+                    rev.tape = frame;
                     let body = rev.copy(lo, arm, &mut Subst::new());
                     let steps = rev.forward(lo, body.stms)?;
                     for (a, d) in body.results.iter().zip(adjoints) {
@@ -51,7 +54,6 @@ impl Reverse {
             })?;
             done.push(Arm { block, scope, results: Vec::new() });
         }
-        let _ = pat;
         let mut pat = Vec::new();
         for v in shared {
             let changed = done.iter().any(|arm| arm.scope.adjoints.get(&v) != before.get(&v));

@@ -1,10 +1,14 @@
 //! Calls of functions: one version of each takes the adjoints of its results, and gives those of its parameters.
 
-use super::super::Mode;
+use super::super::{Mode, is_float};
+use super::need::needed;
+use super::record::{TAPES, Tapes, flat, last_tapes};
+use super::replay::Frame;
 use super::{Lower, R, Reverse, Scope};
 use par_ir::core::{Body, Exp, Fun, FunId, Param};
+use par_ir::prim::BinOp;
 use par_ir::visit::{Code, Subst};
-use par_ir::{Atom, Type};
+use par_ir::{Atom, Scalar, Type};
 
 impl Reverse {
     pub(super) fn back_call(
@@ -13,13 +17,23 @@ impl Reverse {
         (pat, adjoints): (&[Param], &[Option<Atom>]),
         id: FunId,
         args: &[Atom],
+        tapes: Option<Tapes>,
     ) -> R<()> {
+        let captured = lo.derivatives.given.get(&id).copied().unwrap_or(0);
+        if args[..captured].iter().any(|a| self.is_active(*a)) {
+            let what = "in what a function with a derivative given by hand uses beside its argument";
+            return Err(super::super::rules::no_derivative(lo, what));
+        }
+        if captured == 0 && lo.is_plain(id) && !lo.derivatives.given.contains_key(&id) {
+            return self.back_plain_call(lo, adjoints, id, args);
+        }
         let made = lo.reversed_function(id);
         let (old, new) =
             (lo.out.funs[id.0 as usize].params.clone(), lo.out.funs[made.0 as usize].ret.clone());
         let mut all = args.to_vec();
+        all.extend(tapes.into_iter().flat_map(flat));
         for (p, d) in pat.iter().zip(adjoints) {
-            if super::super::is_float(&p.ty) {
+            if is_float(&p.ty) {
                 all.push(match d {
                     Some(d) => lo.as_type(*d, &p.ty),
                     None => lo.zeros(&p.ty)?,
@@ -34,7 +48,7 @@ impl Reverse {
         let results: Vec<Param> = new.iter().map(|p| lo.param("d", p.ty.substituted(&subst))).collect();
         let vars: Vec<Atom> = results.iter().map(|p| p.var.into()).collect();
         lo.push(results, Exp::Call(made, all));
-        let floats = args.iter().zip(&old).filter(|(_, p)| super::super::is_float(&p.ty));
+        let floats = args.iter().zip(&old).filter(|(_, p)| is_float(&p.ty));
         for ((a, _), d) in floats.zip(vars) {
             self.contribute(lo, *a, d)?;
         }
@@ -42,8 +56,47 @@ impl Reverse {
     }
 }
 
+impl Reverse {
+    /// A function of a few scalars: its derivative forward in the direction of each, times the adjoints of its results.
+    fn back_plain_call(
+        &mut self,
+        lo: &mut Lower,
+        adjoints: &[Option<Atom>],
+        id: FunId,
+        args: &[Atom],
+    ) -> R<()> {
+        let made = lo.with_tangents(id);
+        let params = lo.out.funs[id.0 as usize].params.clone();
+        let ret = lo.out.funs[made.0 as usize].ret.clone();
+        let floats: Vec<usize> = (0..params.len()).filter(|i| is_float(&params[*i].ty)).collect();
+        for active in &floats {
+            if !self.is_active(args[*active]) {
+                continue;
+            }
+            let mut all = args.to_vec();
+            for i in &floats {
+                let one = i64::from(i == active);
+                all.push(Atom::Const(Scalar::from_i64(params[*i].ty.prim(), one)));
+            }
+            let results: Vec<Param> = ret.iter().map(|p| lo.param("d", p.ty.clone())).collect();
+            let mut tangents =
+                results[adjoints.len()..].iter().map(|p| p.var).collect::<Vec<_>>().into_iter();
+            let kinds: Vec<Type> = results[..adjoints.len()].iter().map(|p| p.ty.clone()).collect();
+            lo.push(results, Exp::Call(made, all));
+            for (ty, d) in kinds.iter().zip(adjoints).filter(|(ty, _)| is_float(ty)) {
+                let (Some(tangent), Some(d)) = (tangents.next(), d) else { continue };
+                let (from, to) = (ty.prim(), params[*active].ty.prim());
+                let product = lo.bin(BinOp::Mul, from, tangent.into(), *d);
+                let product = lo.conv(from, to, product);
+                self.contribute(lo, args[*active], product)?;
+            }
+        }
+        Ok(())
+    }
+}
+
 /// True for what says the shape of other results.
-fn shapes(ty: &Type) -> bool {
+pub(super) fn shapes(ty: &Type) -> bool {
     ty.is_desc() || *ty == Type::I64
 }
 
@@ -57,8 +110,9 @@ impl Lower<'_> {
         let fun = self.out.funs[id.0 as usize].clone();
         let mut subst = Subst::new();
         let mut params = Vec::new();
+        let tapes = self.tape_params();
         for p in
-            fun.params.iter().chain(fun.ret.iter().filter(|p| super::super::is_float(&p.ty) || shapes(&p.ty)))
+            fun.params.iter().chain(&tapes).chain(fun.ret.iter().filter(|p| is_float(&p.ty) || shapes(&p.ty)))
         {
             let copy = self.param("p", p.ty.substituted(&subst));
             self.levels[copy.var.0 as usize] = 0;
@@ -66,7 +120,7 @@ impl Lower<'_> {
             params.push(copy);
         }
         let floats: Vec<Type> =
-            params[..fun.params.len()].iter().map(|p| p.ty.clone()).filter(super::super::is_float).collect();
+            params[..fun.params.len()].iter().map(|p| p.ty.clone()).filter(is_float).collect();
         let ret = floats.into_iter().map(|ty| self.param("d", ty)).collect();
         let (name, span) = (format!("{}*", fun.name), fun.span);
         self.out.funs.push(Fun { name, entry: None, params, ret, body: Body::default(), span });
@@ -78,26 +132,28 @@ impl Lower<'_> {
     pub(in super::super) fn finish_reversed(&mut self, id: FunId, made: FunId) -> R<()> {
         let fun = self.out.funs[id.0 as usize].clone();
         let params = self.out.funs[made.0 as usize].params.clone();
-        let (given, adjoints) = params.split_at(fun.params.len());
+        let (given, rest) = params.split_at(fun.params.len());
+        let (tapes, adjoints) = rest.split_at(2 * TAPES.len());
         let mut subst: Subst =
             fun.params.iter().zip(given).map(|(old, new)| (old.var, new.var.into())).collect();
         let mut reverse = Reverse { scopes: vec![Scope::default()], called: true, ..Reverse::default() };
-        for p in given.iter().filter(|p| super::super::is_float(&p.ty)) {
+        for p in given.iter().filter(|p| is_float(&p.ty)) {
             reverse.input(p.var);
         }
         let body = self.refreshed(&fun.body, &mut subst);
         reverse.note_active(self, &body.stms);
+        reverse.needed = needed(&body);
+        reverse.tape = Some(Frame::new(last_tapes(tapes).map(|t| t.1)));
         let steps = reverse.forward(self, body.stms)?;
-        let results =
-            body.results.iter().zip(&fun.ret).filter(|(_, p)| super::super::is_float(&p.ty) || shapes(&p.ty));
+        let results = body.results.iter().zip(&fun.ret).filter(|(_, p)| is_float(&p.ty) || shapes(&p.ty));
         for ((a, p), d) in results.zip(adjoints) {
-            if super::super::is_float(&p.ty) {
+            if is_float(&p.ty) {
                 reverse.contribute(self, *a, d.var.into())?;
             }
         }
         reverse.back(self, steps)?;
         let mut results = Vec::new();
-        for p in given.iter().filter(|p| super::super::is_float(&p.ty)) {
+        for p in given.iter().filter(|p| is_float(&p.ty)) {
             let d = reverse.or_zeros(self, p.var)?;
             results.push(self.as_type(d, &p.ty));
         }

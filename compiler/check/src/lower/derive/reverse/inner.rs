@@ -9,6 +9,7 @@
 //! likewise. What it adds to elements of arrays from outside it gives as lists of positions and values.
 
 use super::super::super::value::Val;
+use super::replay::Frame;
 use super::{Along, Element, List, Lower, R, Reverse, Scope};
 use par_ir::core::Lambda;
 use par_ir::visit::Subst;
@@ -21,6 +22,8 @@ pub(super) struct Rows<'a> {
     pub lam: &'a Lambda,
     /// Further arrays, whose rows are needed.
     pub extra: Vec<Var>,
+    /// Where the calls of the rows were kept.
+    pub tapes: Option<[Var; 2]>,
 }
 
 /// What one component of a row is added to.
@@ -39,6 +42,9 @@ enum Export {
 /// The adjoints of some values.
 pub(super) type Adjoints = Vec<(Atom, Atom)>;
 
+/// Gives the adjoints of a function's results, from these and the rows of further arrays.
+type AdjointsOf<'f, 'p> = dyn FnMut(&mut Reverse, &mut Lower<'p>, &[Atom], &[Atom]) -> R<Adjoints> + 'f;
+
 impl Reverse {
     /// Goes backward through the rows of an operator. `adjoints` gives those of the function's results, from these and the rows of
     /// further arrays.
@@ -46,19 +52,22 @@ impl Reverse {
         &mut self,
         lo: &mut Lower<'p>,
         rows: &Rows,
-        adjoints: &mut dyn FnMut(&mut Self, &mut Lower<'p>, &[Atom], &[Atom]) -> R<Adjoints>,
+        adjoints: &mut AdjointsOf<'_, 'p>,
     ) -> R<()> {
-        let arrays: Vec<Val<'p>> = rows.inputs.iter().chain(&rows.extra).map(|v| lo.val_of(*v)).collect();
+        let tapes = rows.tapes.map_or_else(Vec::new, |t| t.to_vec());
+        let all: Vec<Var> = rows.inputs.iter().chain(&rows.extra).chain(&tapes).copied().collect();
+        let arrays: Vec<Val<'p>> = all.iter().map(|v| lo.val_of(*v)).collect();
         let mut exports = Vec::new();
-        let all = lo.map_over(rows.width, &arrays, &mut |lo, vals| {
-            let atoms: Vec<Atom> = vals
-                .iter()
-                .zip(rows.inputs.iter().chain(&rows.extra))
-                .map(|(val, v)| row_atom(lo, val, *v))
-                .collect::<R<_>>()?;
+        let made = lo.map_over(rows.width, &arrays, &mut |lo, vals| {
+            let atoms: Vec<Atom> =
+                vals.iter().zip(&all).map(|(val, v)| row_atom(lo, val, *v)).collect::<R<_>>()?;
             let (given, extra) = atoms.split_at(rows.inputs.len());
+            let (extra, tapes) = extra.split_at(rows.extra.len());
             let own: Vec<Var> = given.iter().filter_map(|a| a.var()).collect();
             let (scope, ()) = self.inside(own, |rev| {
+                if let [integers, floats] = tapes {
+                    rev.tape = Some(Frame::new([lo.leaf_var(*integers)?, lo.leaf_var(*floats)?]));
+                }
                 let subst: &mut Subst =
                     &mut rows.lam.params.iter().map(|p| p.var).zip(given.iter().copied()).collect();
                 let body = rev.copy(lo, &rows.lam.body, subst);
@@ -72,7 +81,7 @@ impl Reverse {
             (exports, parts) = self.row_exports(lo, rows, given, scope)?;
             Ok(Val::Tuple(parts))
         })?;
-        let Val::Array(_, parts) = all else { return Err(lo.internal("a map gives an array")) };
+        let Val::Array(_, parts) = made else { return Err(lo.internal("a map gives an array")) };
         let Val::Tuple(parts) = *parts else { return Err(lo.internal("the rows are tuples")) };
         let mut parts = parts.into_iter();
         for export in exports {

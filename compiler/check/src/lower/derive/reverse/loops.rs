@@ -86,6 +86,7 @@ impl Reverse {
         }
         let firsts = self.first_adjoints(lo, (pat, adjoints), params)?;
         let mut back = Backward::default();
+        let mut arrays = Vec::new();
         let (block, (carried, scope, outs, own)) = lo.in_block(|lo| {
             let index = lo.fresh("i", Type::I64);
             back.index = Some(index);
@@ -108,7 +109,12 @@ impl Reverse {
                 .collect();
             let last = lo.sub(tape.count, Atom::i64(1));
             let i = lo.sub(last, index.into());
-            let (values, mut subst) = tape.state(lo, params, i)?;
+            let along: Vec<Param> =
+                tape.carried().iter().map(|k| lo.param("x", params[*k].0.ty.clone())).collect();
+            let (values, mut subst) = tape.state(lo, params, i, &along)?;
+            for (k, p) in tape.carried().into_iter().zip(along) {
+                arrays.push((p, pat[k].var.into(), values[k].into()));
+            }
             if let LoopForm::For { index, prim, .. } = form {
                 subst.insert(*index, lo.conv(Prim::I64, *prim, i));
             }
@@ -159,6 +165,9 @@ impl Reverse {
             Ok((carried, scope, outs, own))
         })?;
         back.block = block;
+        for (p, after, before) in arrays {
+            back.add(lo, p, after, before);
+        }
         self.close_loop(lo, back, (carried, outs), (own, before), scope, (params, tape.count))
     }
 

@@ -10,7 +10,7 @@
 //! ```
 //!
 //! Inside a map, a branch or a loop the backward sweep computes again what the forward sweep computed there. A loop keeps its state of
-//! every iteration ([`tape`]).
+//! every iteration ([`tape`]), a recursive function what the calls in it gave ([`record`], [`replay`]).
 //!
 //! What is read inside a map of an array outside it is collected with its positions, and added by one histogram where the array
 //! belongs ([`Parts`], [`inner`]).
@@ -20,14 +20,19 @@ mod arrays;
 mod branch;
 mod calls;
 mod elements;
+mod given;
 mod hist;
 mod inner;
 mod loops;
 mod moves;
+mod need;
 mod operators;
+mod record;
+mod replay;
 mod scan;
 mod sweep;
 mod tape;
+mod undo;
 mod writes;
 
 use super::super::value::Val;
@@ -35,7 +40,8 @@ use super::super::{Lower, R};
 use super::{DIRECTION, Placed};
 use par_ir::core::Exp;
 use par_ir::visit::Subst;
-use par_ir::{Atom, Type, Var};
+use par_ir::{Atom, Scalar, Type, Var};
+use par_syntax::diagnostic::Diagnostic;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// Adjoints, and what depends on the argument.
@@ -53,6 +59,10 @@ pub(super) struct Reverse {
     ends: HashMap<Var, Var>,
     /// In the body of a function, which was run before.
     called: bool,
+    /// Where its calls were kept.
+    tape: Option<replay::Frame>,
+    /// Results of calls whose values were kept.
+    needed: HashSet<Var>,
 }
 
 /// Code whose adjoints are added up together: a function's body, the rows of a map, an arm of a branch, an iteration.
@@ -100,6 +110,23 @@ struct List {
 impl<'p> Lower<'p> {
     /// The value of a function at `x`, and `dy` times its derivative.
     pub fn vjp(&mut self, f: &Val<'p>, x: &Val<'p>, dy: &Val<'p>) -> R<(Val<'p>, Val<'p>)> {
+        self.backward(f, x, &mut |lo, y| lo.like(dy, y, DIRECTION, true))
+    }
+
+    /// The value of a function at `x`, which must be a float, and its gradient.
+    pub fn grad(&mut self, f: &Val<'p>, x: &Val<'p>) -> R<(Val<'p>, Val<'p>)> {
+        self.backward(f, x, &mut |lo, y| match y {
+            Val::Scalar(_, p) if p.is_float() => Ok(Val::Scalar(Atom::Const(Scalar::from_i64(*p, 1)), *p)),
+            _ => Err(no_gradient(lo)),
+        })
+    }
+
+    fn backward(
+        &mut self,
+        f: &Val<'p>,
+        x: &Val<'p>,
+        dy: &mut dyn FnMut(&mut Self, &Val<'p>) -> R<Val<'p>>,
+    ) -> R<(Val<'p>, Val<'p>)> {
         if x.has_fun() {
             return Err(self.function_value("the argument of a derivative"));
         }
@@ -125,7 +152,7 @@ impl<'p> Lower<'p> {
         }
         reverse.note_active(self, &stms);
         let steps = reverse.forward(self, stms)?;
-        let dy = self.like(dy, &y, DIRECTION, true)?;
+        let dy = dy(self, &y)?;
         for ((a, _), (d, _)) in y.leaves().into_iter().zip(dy.leaves()) {
             reverse.contribute(self, a, d)?;
         }
@@ -141,6 +168,16 @@ impl<'p> Lower<'p> {
         let dx = self.with_leaves(x, leaves)?;
         Ok((y, dx))
     }
+}
+
+/// E0516.
+fn no_gradient(lo: &Lower) -> Box<Diagnostic> {
+    let message = "a gradient is that of a function whose result is one float";
+    Box::new(
+        Diagnostic::error("E0516", message, lo.span).here("this function gives something else").note(
+            "`vjp f x dy` is for results of any type: `dy` says how much each float of the result counts",
+        ),
+    )
 }
 
 impl Reverse {
@@ -165,7 +202,9 @@ impl Reverse {
         f: impl FnOnce(&mut Self) -> R<T>,
     ) -> R<(Scope, T)> {
         self.scopes.push(Scope { own: own.into_iter().collect(), ..Scope::default() });
+        let tape = self.tape.take();
         let result = f(self);
+        self.tape = tape;
         let scope = self.scopes.pop().unwrap_or_default();
         Ok((scope, result?))
     }
@@ -262,6 +301,9 @@ impl Reverse {
             }
             if self.bits.contains(old) {
                 self.bits.insert(new);
+            }
+            if self.needed.contains(old) {
+                self.needed.insert(new);
             }
         }
         copy

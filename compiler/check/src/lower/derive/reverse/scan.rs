@@ -20,7 +20,6 @@ impl Reverse {
         lo: &mut Lower,
         mut rows: Rows,
         (op, neutral, exclusive): (&Lambda, &[Atom], bool),
-        _pat: &[Param],
         adjoints: &[Option<Atom>],
     ) -> R<()> {
         let (n, k) = (rows.width, neutral.len());
@@ -82,7 +81,7 @@ impl Reverse {
         let m = floats.len();
         let prims: Vec<Prim> = floats.iter().map(|i| op.ret[*i].prim()).collect();
         // From the last to the first: a matrix, row after row, then a vector.
-        let places = par_places(lo, n);
+        let places = places(lo, n);
         let arrays: Vec<Var> = elements.iter().chain(before).copied().collect();
         let all = lo.map_over(n, &[places], &mut |lo, rows| {
             let t = rows[0].leaves()[0].0;
@@ -155,7 +154,7 @@ impl Reverse {
     }
 }
 
-fn par_places<'p>(lo: &mut Lower<'p>, n: Atom) -> super::Val<'p> {
+fn places<'p>(lo: &mut Lower<'p>, n: Atom) -> super::Val<'p> {
     super::Val::vector(n, lo.iota(n), Prim::I64)
 }
 

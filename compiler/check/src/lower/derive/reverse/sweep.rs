@@ -2,6 +2,8 @@
 
 use super::super::rules::{no_derivative, transposed};
 use super::inner::Rows;
+use super::record::Tapes;
+use super::replay::Frame;
 use super::tape::Tape;
 use super::{Lower, R, Reverse};
 use par_ir::core::{Body, Exp, Param, Stm};
@@ -22,6 +24,10 @@ pub(super) enum Kept {
     /// Where the elements of a filter or a sort come from.
     Origins(Var),
     Tape(Tape),
+    /// Of a call, or of the arm of a branch.
+    Tapes(Tapes),
+    /// Of the rows of a map.
+    Rows([Var; 2]),
 }
 
 impl Reverse {
@@ -48,14 +54,19 @@ impl Reverse {
         match &exp {
             Exp::Iota(n) => _ = self.positions.insert(pat[0].var, *n),
             Exp::Trace { .. } if self.again() => return Ok(None),
-            Exp::Prim(PrimOp::Special(SpecialOp::FromBits, _), args) => {
-                if args.iter().any(|a| a.var().is_some_and(|v| self.bits.contains(&v))) {
-                    return Err(no_derivative(lo, "of a number made of bits"));
-                }
+            Exp::Prim(PrimOp::Special(SpecialOp::FromBits, _), args)
+                if args.iter().any(|a| a.var().is_some_and(|v| self.bits.contains(&v))) =>
+            {
+                return Err(no_derivative(lo, "of a number made of bits"));
             }
             _ => {}
         }
-        if !pat.iter().any(|p| self.active.contains(&p.var)) {
+        let active = pat.iter().any(|p| self.active.contains(&p.var));
+        let called = matches!(exp, Exp::Call(..)) && active;
+        if (self.tape.is_some() || called) && lo.is_taped(&exp) {
+            return self.taped_step(lo, pat, exp, span);
+        }
+        if !active {
             lo.push(pat, exp);
             return Ok(None);
         }
@@ -108,19 +119,27 @@ impl Reverse {
                 Some(d) => self.scalar(lo, op, &args, pat[0].var, d),
                 None => Ok(()),
             },
-            Exp::If { cond, then, other } => self.back_branch(lo, (&pat, &adjoints), cond, [&then, &other]),
+            Exp::If { cond, then, other } => {
+                let frame =
+                    if let Kept::Tapes(tapes) = kept { Some(Frame::new(tapes.map(|t| t.1))) } else { None };
+                self.back_branch(lo, frame, &adjoints, cond, [&then, &other])
+            }
             Exp::Loop { params, body, form } => match kept {
                 Kept::Tape(tape) => self.back_loop(lo, (&pat, &adjoints), &params, &form, &body, &tape),
                 _ => Err(lo.internal("a loop without a tape")),
             },
-            Exp::Call(id, args) => self.back_call(lo, (&pat, &adjoints), id, &args),
+            Exp::Call(id, args) => {
+                let tapes = if let Kept::Tapes(tapes) = kept { Some(tapes) } else { None };
+                self.back_call(lo, (&pat, &adjoints), id, &args, tapes)
+            }
             Exp::Map { width, inputs, lam } => {
-                let rows = Rows { width, inputs: &inputs, lam: &lam, extra: Vec::new() };
+                let tapes = if let Kept::Rows(tapes) = kept { Some(tapes) } else { None };
+                let rows = Rows { width, inputs: &inputs, lam: &lam, extra: Vec::new(), tapes };
                 self.back_map(lo, rows, &adjoints)
             }
             Exp::Filter { width, inputs, lam } => match kept {
                 Kept::Origins(places) => {
-                    let rows = Rows { width, inputs: &inputs, lam: &lam, extra: Vec::new() };
+                    let rows = Rows { width, inputs: &inputs, lam: &lam, extra: Vec::new(), tapes: None };
                     self.back_filter(lo, rows, &adjoints, places)
                 }
                 _ => Err(lo.internal("a filter without positions")),
@@ -130,20 +149,20 @@ impl Reverse {
                 _ => Ok(()),
             },
             Exp::Reduce { width, inputs, lam, op, neutral } => {
-                let rows = Rows { width, inputs: &inputs, lam: &lam, extra: Vec::new() };
+                let rows = Rows { width, inputs: &inputs, lam: &lam, extra: Vec::new(), tapes: None };
                 self.back_reduce(lo, rows, &op, &neutral, &adjoints)
             }
             Exp::Scan { width, inputs, lam, op, neutral, exclusive } => {
-                let rows = Rows { width, inputs: &inputs, lam: &lam, extra: Vec::new() };
-                self.back_scan(lo, rows, (&op, &neutral, exclusive), &pat, &adjoints)
+                let rows = Rows { width, inputs: &inputs, lam: &lam, extra: Vec::new(), tapes: None };
+                self.back_scan(lo, rows, (&op, &neutral, exclusive), &adjoints)
             }
             Exp::Scatter { dests, width, inputs, lam } => {
-                let rows = Rows { width, inputs: &inputs, lam: &lam, extra: Vec::new() };
+                let rows = Rows { width, inputs: &inputs, lam: &lam, extra: Vec::new(), tapes: None };
                 self.back_scatter(lo, rows, &dests, &adjoints)
             }
             Exp::Hist { dests, width, inputs, lam, op, neutral } => {
-                let rows = Rows { width, inputs: &inputs, lam: &lam, extra: Vec::new() };
-                self.back_hist(lo, rows, &dests, (&op, &neutral), (&pat, &adjoints))
+                let rows = Rows { width, inputs: &inputs, lam: &lam, extra: Vec::new(), tapes: None };
+                self.back_hist(lo, rows, &dests, (&op, &neutral), &adjoints)
             }
             exp => match adjoints[0] {
                 Some(d) => self.back_moved(lo, &pat[0], &exp, d),

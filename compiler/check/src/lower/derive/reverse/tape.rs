@@ -8,9 +8,13 @@
 //! ys    [total]f64, starts   one whose size changes, iteration after iteration
 //! ```
 //!
+//! Of an array of which an iteration changes some elements only (`ys with [i] = y`), what these were is kept, and where: going backward, they
+//! are put back ([`super::undo`]).
+//!
 //! How many iterations there are, and how large the state is in all of them, is found by running the loop once before, if it is not
 //! known. So everything is written in place.
 
+use super::undo::{Overwrite, Overwritten, overwrites};
 use super::{Lower, R, Reverse};
 use par_ir::core::{At, Body, Exp, LoopForm, Param};
 use par_ir::prim::BinOp;
@@ -35,6 +39,8 @@ enum Column {
         values: Var,
         starts: Var,
     },
+    /// Not itself, but what was overwritten: for each update, the indices and what stood there.
+    Overwritten(Vec<Overwritten>),
 }
 
 /// What the state is before an iteration, and what else goes along.
@@ -49,6 +55,13 @@ enum Plan {
     Scalars(Prim),
     Rows(Prim, Atom),
     Flat(Prim, Atom),
+    Overwritten(Vec<Overwrite>),
+}
+
+impl Plan {
+    fn updates(&self) -> &[Overwrite] {
+        if let Plan::Overwritten(updates) = self { updates } else { &[] }
+    }
 }
 
 /// A loop that is run with more variables in its state.
@@ -57,6 +70,8 @@ struct Extended<'a> {
     form: &'a LoopForm,
     body: &'a Body,
     extra: Vec<(Type, Atom)>,
+    /// Updates before which what they overwrite is read.
+    updates: Vec<&'a Overwrite>,
 }
 
 impl Reverse {
@@ -90,20 +105,26 @@ impl Reverse {
         let mut totals = totals.into_iter().skip(1);
         let mut plans = Vec::new();
         for ((p, _), varying) in params.iter().zip(&varying) {
+            let updates = overwrites(body, p.var, body.results[plans.len()], &p.ty);
             plans.push(match (varying, p.ty.is_scalar()) {
                 (_, true) => Plan::Scalars(p.ty.prim()),
+                (false, _) if updates.is_some() => Plan::Overwritten(updates.unwrap_or_default()),
                 (false, _) => Plan::Rows(p.ty.prim(), lo.flat_size(&p.ty)?),
                 (true, _) => Plan::Flat(p.ty.prim(), totals.next().unwrap_or(Atom::i64(0))),
             });
         }
-        let mut extra = Vec::new();
+        let (mut extra, mut overwritten) = (Vec::new(), Vec::new());
         for plan in &plans {
-            extra.extend(lo.first_columns(count, plan));
+            let list = if let Plan::Overwritten(_) = plan { &mut overwritten } else { &mut extra };
+            list.extend(lo.first_columns(count, plan)?);
         }
+        let plain = extra.len();
+        extra.extend(overwritten);
         let index = lo.fresh("i", Type::I64);
         let counted = LoopForm::For { index, prim: Prim::I64, bound: count };
         let again = self.again();
-        let all = Extended { params, form: &counted, body, extra };
+        let updates: Vec<&Overwrite> = plans.iter().flat_map(Plan::updates).collect();
+        let all = Extended { params, form: &counted, body, extra, updates };
         let original =
             if let LoopForm::For { index, prim, .. } = form { Some((*index, *prim)) } else { None };
         let columns = self.extended(lo, pat.to_vec(), &all, original, again, &mut |lo, at| {
@@ -114,10 +135,12 @@ impl Reverse {
             }
             Ok(out)
         })?;
-        let mut columns = columns.into_iter();
-        let mut next = || columns.next().ok_or_else(|| lo.internal("a tape with too few columns"));
+        let (first, last) = columns.split_at(plain);
+        let (mut first, mut last) = (first.iter().copied(), last.iter().copied());
         let mut kept = Vec::new();
         for plan in &plans {
+            let from = if let Plan::Overwritten(_) = plan { &mut last } else { &mut first };
+            let mut next = || from.next().ok_or_else(|| lo.internal("a tape with too few columns"));
             kept.push(match plan {
                 Plan::Scalars(_) => Column::Scalars(next()?),
                 Plan::Rows(..) => Column::Rows(next()?),
@@ -125,6 +148,14 @@ impl Reverse {
                     let (values, starts) = (next()?, next()?);
                     next()?;
                     Column::Flat { values, starts }
+                }
+                Plan::Overwritten(updates) => {
+                    let mut all = Vec::new();
+                    for u in updates {
+                        let at = (0..u.at.len()).map(|_| next()).collect::<R<_>>()?;
+                        all.push(Overwritten { at, old: next()?, ty: u.ty.clone() });
+                    }
+                    Column::Overwritten(all)
                 }
             });
         }
@@ -157,7 +188,7 @@ impl Reverse {
             }
             LoopForm::While(cond) => LoopForm::While(cond.clone()),
         };
-        let all = Extended { params, form: &form, body, extra };
+        let all = Extended { params, form: &form, body, extra, updates: Vec::new() };
         let totals = self.extended(lo, copies, &all, original, true, &mut |lo, at| {
             let mut out = vec![lo.add(at.extra[0].var.into(), Atom::i64(1))];
             for (i, sum) in arrays.iter().zip(&at.extra[1..]) {
@@ -179,7 +210,7 @@ impl Reverse {
         silent: bool,
         step: &mut dyn FnMut(&mut Lower<'p>, &Iteration) -> R<Vec<Atom>>,
     ) -> R<Vec<Var>> {
-        let Extended { params, form, body, extra } = all;
+        let Extended { params, form, body, extra, updates } = all;
         let mut subst = Subst::new();
         let (block, (state, more, results)) = lo.in_block(|lo| {
             let mut state = Vec::new();
@@ -209,7 +240,22 @@ impl Reverse {
             if silent {
                 super::sweep::silence(&mut copy);
             }
-            copy.stms.into_iter().for_each(|stm| lo.push_stm(stm));
+            let mut next = next;
+            let originals = body.stms.iter().filter(|s| !silent || !matches!(s.exp, Exp::Trace { .. }));
+            let mut writes = more.iter().map(|p| p.var).skip(next.len());
+            let mut found = std::collections::HashMap::new();
+            for (old, stm) in originals.zip(copy.stms) {
+                if let Some(u) = updates.iter().find(|u| old.pat.iter().any(|p| p.var == u.made)) {
+                    found.insert(u.made, lo.overwritten(&stm, &u.ty)?);
+                }
+                lo.push_stm(stm);
+            }
+            for value in updates.iter().filter_map(|u| found.remove(&u.made)).flatten() {
+                let Some(column) = writes.next() else {
+                    return Err(lo.internal("a tape with too few columns"));
+                };
+                next.push(lo.column_with(column, index, value));
+            }
             let results: Vec<Atom> = copy.results.into_iter().chain(next).collect();
             Ok((state, more, results))
         })?;
@@ -231,12 +277,34 @@ impl Reverse {
 }
 
 impl Tape {
-    /// The state before iteration `i`, as variables; also what stands for the loop's own variables.
-    pub(super) fn state(&self, lo: &mut Lower, params: &[(Param, Atom)], i: Atom) -> R<(Vec<Var>, Subst)> {
+    /// The numbers of the arrays that are not kept themselves: the backward loop takes them along.
+    pub(super) fn carried(&self) -> Vec<usize> {
+        let columns = self.columns.iter().enumerate();
+        columns.filter(|(_, c)| matches!(c, Column::Overwritten(_))).map(|(i, _)| i).collect()
+    }
+
+    /// The state before iteration `i`, as variables; also what stands for the loop's own variables. `after` is what the arrays taken
+    /// along are behind that iteration.
+    pub(super) fn state(
+        &self,
+        lo: &mut Lower,
+        params: &[(Param, Atom)],
+        i: Atom,
+        after: &[Param],
+    ) -> R<(Vec<Var>, Subst)> {
         let (mut state, mut subst) = (Vec::new(), Subst::new());
+        let mut after = after.iter();
         for ((p, _), column) in params.iter().zip(&self.columns) {
             let ty = p.ty.substituted(&subst);
-            let v = lo.read_column(column, &ty, i)?;
+            let v = match column {
+                Column::Overwritten(updates) => {
+                    let Some(array) = after.next() else {
+                        return Err(lo.internal("an array is taken along"));
+                    };
+                    lo.restored(array, updates, i)
+                }
+                column => lo.read_column(column, &ty, i)?,
+            };
             if lo.sizes.contains(&p.var) {
                 lo.sizes.insert(v);
             }
@@ -248,23 +316,37 @@ impl Tape {
 }
 
 impl Lower<'_> {
-    fn first_columns(&mut self, count: Atom, plan: &Plan) -> Vec<(Type, Atom)> {
-        let mut zeros = |n: Atom, p: Prim| {
-            let ty = Type::array(vec![Dim::Size(n)], p);
-            let zero = Atom::Const(Scalar::zero(p));
-            (ty.clone(), self.emit("tape", ty, Exp::Replicate(n, zero)).into())
-        };
-        match plan {
-            Plan::Scalars(p) => vec![zeros(count, *p)],
+    /// Types and first values of what is kept.
+    fn first_columns(&mut self, count: Atom, plan: &Plan) -> R<Vec<(Type, Atom)>> {
+        Ok(match plan {
+            Plan::Scalars(p) => vec![self.zero_column(count, *p)],
+            Plan::Overwritten(updates) => {
+                let mut columns = Vec::new();
+                for u in updates {
+                    columns.extend(u.at.iter().map(|_| self.zero_column(count, Prim::I64)));
+                    columns.push(self.zero_rows(count, &u.ty)?);
+                }
+                columns
+            }
             Plan::Rows(p, size) => {
-                let (_, row) = zeros(*size, *p);
+                let (_, row) = self.zero_column(*size, *p);
                 let ty = Type::array(vec![Dim::Size(count), Dim::Size(*size)], *p);
                 vec![(ty.clone(), self.emit("tape", ty, Exp::Replicate(count, row)).into())]
             }
             Plan::Flat(p, total) => {
-                vec![zeros(*total, *p), zeros(count, Prim::I64), (Type::I64, Atom::i64(0))]
+                vec![
+                    self.zero_column(*total, *p),
+                    self.zero_column(count, Prim::I64),
+                    (Type::I64, Atom::i64(0)),
+                ]
             }
-        }
+        })
+    }
+
+    fn zero_column(&mut self, n: Atom, p: Prim) -> (Type, Atom) {
+        let ty = Type::array(vec![Dim::Size(n)], p);
+        let zero = Atom::Const(Scalar::zero(p));
+        (ty.clone(), self.emit("tape", ty, Exp::Replicate(n, zero)).into())
     }
 
     /// Writes one variable of the state.
@@ -276,6 +358,9 @@ impl Lower<'_> {
         extra: &mut dyn Iterator<Item = Var>,
         out: &mut Vec<Atom>,
     ) -> R<()> {
+        if let Plan::Overwritten(_) = plan {
+            return Ok(());
+        }
         let Some(column) = extra.next() else { return Err(self.internal("a tape with too few columns")) };
         let ty = self.type_of(column).clone();
         let at = vec![At::Index(index)];
@@ -301,6 +386,7 @@ impl Lower<'_> {
                 let end = self.add(start.into(), size);
                 out.push(end);
             }
+            Plan::Overwritten(_) => {}
         }
         Ok(())
     }
@@ -326,6 +412,7 @@ impl Lower<'_> {
                 let slice = Exp::Slice { arr: *values, start: start.into(), len, stride: Atom::i64(1) };
                 self.emit("x", part, slice)
             }
+            Column::Overwritten(_) => return Err(self.internal("an array that is taken along")),
         };
         let value = self.unflat(flat, &Type::array(ty.dims.clone(), prim))?;
         if ty.is_desc() {

@@ -1,0 +1,111 @@
+//! `with_vjp f back x`: `f x`, of which `back x dy` is said to be `vjp f x dy`.
+//!
+//! Both become functions of CORE, with the same parameters: what the two capture, then `x`; the second also gets the adjoints of the
+//! first one's results. So the sweep backward finds it where the backward version of any called function is.
+
+use super::super::super::abstraction::Abstract;
+use super::super::super::build::Block;
+use super::super::super::recursion::columns;
+use super::super::super::share::Instance;
+use super::super::super::value::Val;
+use super::super::Mode;
+use super::calls::shapes;
+use super::{DIRECTION, Lower, R};
+use par_ir::core::{Body, Fun, FunId, Param};
+use par_ir::visit::{Code, Subst};
+use par_ir::{Atom, Type};
+
+impl<'p> Lower<'p> {
+    /// `with_vjp f back x`.
+    pub fn with_vjp(&mut self, f: &Val<'p>, back: &Val<'p>, x: &Val<'p>) -> R<Val<'p>> {
+        if x.has_fun() {
+            return Err(self.function_value("the argument of a derivative"));
+        }
+        let caller = std::mem::take(&mut self.blocks);
+        self.blocks.push(Block::default());
+        let made = self.in_function(|lo| lo.given(f, back, x));
+        self.blocks = caller;
+        let (instance, args) = made?;
+        self.call_instance(&instance, args)
+    }
+
+    /// The function that calls `f`, and its arguments; its backward version calls `back`.
+    fn given(&mut self, f: &Val<'p>, back: &Val<'p>, x: &Val<'p>) -> R<(Instance<'p>, Vec<Atom>)> {
+        let mut formal = Abstract::default();
+        let (ff, bb) = (formal.part(self, f)?, formal.part(self, back)?);
+        let captured = formal.params.len();
+        let xx = formal.part(self, x)?;
+        let y = self.apply(&ff, vec![xx.clone()], None)?;
+        if y.has_fun() {
+            return Err(self.function_value("a function that is differentiated"));
+        }
+        let mut ret = Vec::new();
+        self.entry_ret(&y, &mut Vec::new(), &mut ret);
+        let block = self.blocks.pop().unwrap_or_default();
+        let id = self.function(
+            "given",
+            formal.params.clone(),
+            ret.clone(),
+            Body { stms: block.stms, results: columns(&y) },
+        );
+        let vars = formal.params.iter().map(|p| p.var).collect();
+        let instance = Instance { id, params: vars, ret: ret.clone(), result: y };
+        // The same parameters again, then the adjoints.
+        self.blocks = vec![Block::default()];
+        let mut again = Abstract::default();
+        let (_, bb, xx) = (again.part(self, &ff)?, again.part(self, &bb)?, again.part(self, &xx)?);
+        let mut params = again.params;
+        let mut subst: Subst =
+            instance.params.iter().copied().zip(params.iter().map(|p| p.var.into())).collect();
+        let mut adjoints = Vec::new();
+        for p in &ret {
+            let ty = p.ty.substituted(&subst);
+            if super::super::is_float(&ty) || shapes(&ty) {
+                let copy = self.param("d", ty);
+                subst.insert(p.var, copy.var.into());
+                adjoints.push(copy.var);
+                params.push(copy);
+            } else {
+                let Atom::Var(zeros) = self.zeros(&ty)? else {
+                    let copy = self.emit(
+                        "d",
+                        ty.clone(),
+                        par_ir::core::Exp::Atom(Atom::Const(par_ir::Scalar::zero(ty.prim()))),
+                    );
+                    adjoints.push(copy);
+                    continue;
+                };
+                adjoints.push(zeros);
+            }
+        }
+        let known = instance.params.iter().copied().zip(params.iter().map(|p| p.var.into())).collect();
+        let dy = self.filled_in(&instance, adjoints, known)?;
+        let dx = self.apply(&bb, vec![xx.clone(), dy], None)?;
+        let dx = self.like(&dx, &xx, DIRECTION, true)?;
+        let mut derivatives = Vec::new();
+        for p in &params[..captured] {
+            if super::super::is_float(&p.ty) {
+                derivatives.push(self.zeros(&p.ty)?);
+            }
+        }
+        derivatives.extend(dx.leaves().into_iter().filter(|(_, p)| p.is_float()).map(|(a, _)| a));
+        let types: Vec<Type> = params[..instance.params.len()]
+            .iter()
+            .map(|p| p.ty.clone())
+            .filter(super::super::is_float)
+            .collect();
+        let ret = types.into_iter().map(|ty| self.param("d", ty)).collect();
+        let block = self.blocks.pop().unwrap_or_default();
+        let made = self.function("given*", params, ret, Body { stms: block.stms, results: derivatives });
+        self.derivatives.made.insert((id, Mode::Reverse), made);
+        self.derivatives.given.insert(id, captured);
+        Ok((instance, formal.args))
+    }
+
+    fn function(&mut self, name: &str, params: Vec<Param>, ret: Vec<Param>, body: Body) -> FunId {
+        let id = FunId(self.out.funs.len() as u32);
+        let (name, span) = (name.to_string(), self.span);
+        self.out.funs.push(Fun { name, entry: None, params, ret, body, span });
+        id
+    }
+}
