@@ -36,8 +36,7 @@ pub fn run_all_with(files: &[PathBuf], options: &Options) {
     let options = Options { verify: true, ..options.clone() };
     let mut failures = String::new();
     let (mut passed, mut failed) = (0, 0);
-    for file in files {
-        let report = run_file(file, ALL_TARGETS, &options);
+    for report in on_threads(files, |file| Some(run_file(file, ALL_TARGETS, &options))) {
         passed += report.passed;
         failed += report.failures.len();
         for failure in report.failures {

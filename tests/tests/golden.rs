@@ -3,22 +3,11 @@
 use par::Options;
 use par::pipeline::Splitting;
 use par_tests::{programs, root, run_all, run_all_with};
-use std::path::Path;
 
-/// A deep stack, as the command has.
-fn on_big_stack(work: impl FnOnce() + Send + 'static) {
-    let thread = std::thread::Builder::new().stack_size(256 << 20).spawn(work).expect("a thread");
-    if let Err(panic) = thread.join() {
-        std::panic::resume_unwind(panic);
-    }
-}
-
-fn folder(path: &'static str) {
-    on_big_stack(move || {
-        let files = programs(&root().join(Path::new(path)));
-        assert!(!files.is_empty(), "no programs in {path}");
-        run_all(&files);
-    });
+fn folder(path: &str) {
+    let files = programs(&root().join(path));
+    assert!(!files.is_empty(), "no programs in {path}");
+    run_all(&files);
 }
 
 #[test]
@@ -41,14 +30,12 @@ fn laws() {
 const NESTS: [&str; 6] = ["control", "ragged", "reduce", "recursion", "fuzz", "update"];
 
 fn in_chunks_of(rows: u64) {
-    on_big_stack(move || {
-        let options = Options { splitting: Splitting::Rows(rows), ..Options::default() };
-        for folder in NESTS {
-            let files = programs(&root().join("tests/golden").join(folder));
-            assert!(!files.is_empty(), "no programs in {folder}");
-            run_all_with(&files, &options);
-        }
-    });
+    let options = Options { splitting: Splitting::Rows(rows), ..Options::default() };
+    for folder in NESTS {
+        let files = programs(&root().join("tests/golden").join(folder));
+        assert!(!files.is_empty(), "no programs in {folder}");
+        run_all_with(&files, &options);
+    }
 }
 
 #[test]

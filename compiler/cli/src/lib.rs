@@ -13,6 +13,7 @@ mod fuzz;
 mod ice;
 mod literate;
 mod lsp;
+mod manual;
 mod measure;
 mod options;
 mod profile;
@@ -98,6 +99,8 @@ enum Command {
     Fuzz(fuzz::Args),
     /// Serve an editor: the language server protocol on standard input and output
     Lsp(lsp::Args),
+    /// Write the manual page, or completions for a shell
+    Manual(manual::Args),
     /// Look inside the compiler
     Dev(dev::Args),
 }
@@ -167,6 +170,7 @@ fn execute(command: Command) -> Status {
         Command::Tune(args) => tune::tune(&args),
         Command::Fuzz(args) => fuzz::fuzz(&args),
         Command::Lsp(args) => lsp::lsp(&args),
+        Command::Manual(args) => manual::manual(&args),
         Command::Dev(args) => dev::dev(&args),
     }
     .unwrap_or_else(|status| status)

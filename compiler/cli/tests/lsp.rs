@@ -199,7 +199,13 @@ fn a_file_that_is_opened_with_mistakes_is_explained_all_the_same() {
     assert!(text.contains("double : i64 -> i64") && text.contains("Twice ü."), "{text}");
     let own = editor.at("textDocument/definition", URI, 8, 40);
     assert_eq!(own["range"]["start"], json!({"line": 1, "character": 4}));
-    assert_eq!(editor.at("textDocument/hover", URI, 4, 6), Value::Null);
+    // What is wrong is a hole, and the definition around it is known.
+    let broken = "def triple (x: i64) : i64 = x * 3\n\ndef wrong (y: i64) : i64 = triple y + missing y\n";
+    editor.change(URI, 2, broken);
+    let hover = editor.at("textDocument/hover", URI, 2, 34);
+    assert!(hover["contents"]["value"].as_str().expect("a text").contains("y : i64"), "{hover}");
+    let own = editor.at("textDocument/definition", URI, 2, 28);
+    assert_eq!(own["range"]["start"], json!({"line": 0, "character": 4}));
     editor.end();
 }
 
@@ -286,5 +292,76 @@ fn nonsense_is_answered_and_survived() {
         assert_eq!(editor.at("textDocument/hover", URI, 7, 7).get("error"), None);
         editor.at("textDocument/completion", URI, 0, 3);
     }
+    editor.end();
+}
+
+fn starts(places: &Value) -> Vec<(u64, u64)> {
+    let at = |p: &Value| {
+        let start = &p["range"]["start"];
+        (start["line"].as_u64().expect("a line"), start["character"].as_u64().expect("a column"))
+    };
+    places.as_array().expect("a list").iter().map(at).collect()
+}
+
+#[test]
+fn names_are_found_everywhere_and_changed() {
+    let mut editor = Editor::start();
+    editor.open(URI, TEXT);
+    let position = json!({"line": 3, "character": 17});
+    let of =
+        json!({"textDocument": {"uri": URI}, "position": position, "context": {"includeDeclaration": true}});
+    assert_eq!(starts(&editor.ask("textDocument/references", of)), [(1, 4), (3, 15)]);
+    let rename = |line: u64, character: u64, name: &str| json!({"textDocument": {"uri": URI}, "position": {"line": line, "character": character}, "newName": name});
+    let edit = editor.ask("textDocument/rename", rename(3, 17, "twice"));
+    assert_eq!(starts(&edit["changes"][URI]), [(1, 4), (3, 15)]);
+    let edit = editor.ask("textDocument/rename", rename(2, 12, "k"));
+    assert_eq!(starts(&edit["changes"][URI]), [(2, 12), (2, 21)]);
+    for (line, column, name, reason) in [
+        (3, 17, "let", "`let` is no name"),
+        (3, 17, "2x", "`2x` is no name"),
+        (3, 17, "xs", "`xs` means something else where this is used"),
+        (4, 7, "turned", "`reverse` is defined in another file"),
+        (0, 0, "x", "there is no name of a value here"),
+    ] {
+        let answer = editor.answer("textDocument/rename", rename(line, column, name));
+        assert_eq!(answer["error"]["message"], json!(reason), "{answer}");
+    }
+    let range = editor.at("textDocument/prepareRename", URI, 3, 17);
+    assert_eq!(range["start"], json!({"line": 3, "character": 15}));
+    assert_eq!(editor.at("textDocument/prepareRename", URI, 4, 7), Value::Null);
+    editor.end();
+}
+
+#[test]
+fn parameters_colours_and_advice() {
+    let mut editor = Editor::start();
+    editor.open(URI, TEXT);
+    editor.change(URI, 2, &TEXT.replace("reverse ys", "map2 (+) "));
+    let help = editor.at("textDocument/signatureHelp", URI, 4, 14);
+    assert_eq!(help["activeParameter"], json!(1), "{help}");
+    let label = help["signatures"][0]["label"].as_str().expect("a text").to_string();
+    assert!(label.starts_with("map2 "), "{label}");
+
+    let wrong = editor.change(URI, 3, "entry main (xs: []i64) = i64.summ xs");
+    let context = json!({"diagnostics": wrong});
+    let whole = json!({"start": {"line": 0, "character": 0}, "end": {"line": 1, "character": 0}});
+    let of = json!({"textDocument": {"uri": URI}, "range": whole, "context": context});
+    let fixes = editor.ask("textDocument/codeAction", of);
+    assert_eq!(fixes[0]["edit"]["changes"][URI][0]["newText"], json!("i64.sum"), "{fixes} {wrong:?}");
+
+    editor.change(URI, 4, "-- n\nentry main (x: i64) = x + 12\n");
+    let tokens = editor.ask("textDocument/semanticTokens/full", json!({"textDocument": {"uri": URI}}));
+    let data: Vec<u64> =
+        tokens["data"].as_array().expect("a list").iter().filter_map(Value::as_u64).collect();
+    let (lengths, kinds): (Vec<u64>, Vec<u64>) = data.chunks(5).map(|t| (t[2], t[3])).unzip();
+    assert_eq!(lengths, [4, 5, 4, 1, 3, 1, 2]);
+    assert_eq!(kinds, [3, 0, 6, 8, 7, 8, 1]);
+
+    editor.change(URI, 5, "def a=1\ndef  b = 2\n");
+    let line = json!({"start": {"line": 1, "character": 0}, "end": {"line": 1, "character": 4}});
+    let options = json!({"tabSize": 2, "insertSpaces": true});
+    let of = json!({"textDocument": {"uri": URI}, "range": line, "options": options});
+    let edits = editor.ask("textDocument/rangeFormatting", of);
+    assert_eq!((edits.as_array().map(Vec::len), &edits[0]["newText"]), (Some(1), &json!("def b = 2\n")));
     editor.end();
 }

@@ -40,8 +40,8 @@ pub struct Document {
     pub version: i32,
     /// Of this text, if it has been looked at.
     analysis: Option<Analysis>,
-    /// The text that last had types, and what was known then: it helps while the present text is wrong. If none ever had, what is
-    /// known of one without what is wrong in it.
+    /// What is known while the text is wrong: about the text with holes for the expressions that are wrong; else about the text that last had
+    /// types; else about the text without the declarations that are wrong.
     typed: Option<(String, Analysis)>,
 }
 
@@ -85,12 +85,18 @@ impl Document {
             let options = Options { imports: Arc::new(open.clone()), verify: false, ..Options::default() };
             let look = |text: &str, options: &Options| analysed(text, &name, options);
             let analysis = look(text, &options);
-            if !analysis.is_typed() && self.typed.is_none() {
-                let partial = partial::analysis(text, &analysis, look, &options);
-                self.typed = partial.map(|known| (text.clone(), known));
+            if !analysis.is_typed() {
+                let declarations = self.typed.is_none();
+                let known = partial::analysis(text, &analysis, declarations, look, &options);
+                self.typed = known.map(|known| (text.clone(), known)).or_else(|| self.typed.take());
             }
             analysis
         })
+    }
+
+    /// Analysis of the present text, if it has types.
+    pub fn faultless(&mut self, url: &Url, open: &Open) -> Option<&Analysis> {
+        Some(self.analysis(url, open)).filter(|a| a.is_typed())
     }
 
     /// Analysis with types if there ever were any, and the text that it is about.

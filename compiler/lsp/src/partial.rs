@@ -1,48 +1,66 @@
-//! Knowledge about a text that never had types, as of a file that is opened with mistakes in it.
+//! Knowledge about a text with mistakes in it.
 //!
 //! ```text
 //! def twice (x: i64) : i64 = x * 2
-//! def wrong (x: i64) : i64 = y             left out: it is wrong
-//! entry main (x: i64) : i64 = wrong x      left out then: it calls what is left out
+//! def wrong (x: i64) : i64 = x + last x    an expression that is wrong becomes a hole: x + ???
+//! def worse (x: i64 : i64 = x              a declaration that stays wrong is left out
+//! entry main (x: i64) : i64 = worse x      and so is what calls it
 //! ```
 //!
-//! Omitted text becomes blanks, so that the rest stands where it stood.
+//! What is left out becomes blanks, so that the rest stands where it stood.
 
 use par::Options;
 use par::analysis::Analysis;
+use std::ops::Range;
 
 /// How often something may be left out: each time the text is looked at once more.
-const ATTEMPTS: usize = 4;
+const ATTEMPTS: usize = 6;
+/// An expression of any type.
+const HOLE: &str = "???";
 
-/// Looks at a text without the declarations that `first`, what is known about all of it, says to be wrong. None if
-/// nothing with types is left.
+/// Looks at a text without what `first`, what is known about all of it, says to be wrong: expressions, and with `declarations` also whole
+/// declarations. None if nothing with types is left.
 pub fn analysis(
     text: &str,
     first: &Analysis,
+    declarations: bool,
     look: impl Fn(&str, &Options) -> Analysis,
     options: &Options,
 ) -> Option<Analysis> {
     let mut left = text.to_string();
-    let mut wrong = places(first);
+    let mut wrong = spans(first);
     for _ in 0..ATTEMPTS {
-        let blanked = without(&left, &wrong);
-        if blanked == left {
-            return None;
-        }
-        left = blanked;
+        let filled = with_holes(&left, &wrong);
+        let starts: Vec<usize> = wrong.iter().map(|span| span.start).collect();
+        let blanked = || declarations.then(|| without(&left, &starts));
+        let changed = filled.or_else(blanked).filter(|changed| *changed != left)?;
+        left = changed;
         let analysis = look(&left, options);
         if analysis.is_typed() {
             return Some(analysis);
         }
-        wrong = places(&analysis);
+        wrong = spans(&analysis);
     }
     None
 }
 
 /// Where the program's own file is wrong.
-fn places(analysis: &Analysis) -> Vec<usize> {
+fn spans(analysis: &Analysis) -> Vec<Range<usize>> {
     let spans = analysis.diagnostics.iter().filter_map(|d| d.labels.first()).map(|label| label.span);
-    spans.filter(|span| span.file == analysis.file()).map(|span| span.start as usize).collect()
+    let own = spans.filter(|span| span.file == analysis.file());
+    own.map(|span| span.start as usize..span.end as usize).collect()
+}
+
+/// The text with holes in place of expressions on one line, if all of these can be some: what is shorter
+/// than one has no room for it.
+fn with_holes(text: &str, spans: &[Range<usize>]) -> Option<String> {
+    let mut out = text.to_string();
+    for span in spans {
+        let wrong = out.get(span.clone()).filter(|t| !t.contains('\n') && !t.contains(HOLE))?;
+        let blanks = wrong.len().checked_sub(HOLE.len())?;
+        out.replace_range(span.clone(), &format!("{HOLE}{}", " ".repeat(blanks)));
+    }
+    (!spans.is_empty()).then_some(out)
 }
 
 /// The text with blanks for the declarations around some places. A declaration begins at the margin and ends where the next one begins.
@@ -70,7 +88,16 @@ fn without(text: &str, places: &[usize]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::without;
+    use super::{with_holes, without};
+    use std::slice::from_ref;
+
+    #[test]
+    fn expressions_become_holes_of_their_length() {
+        let text = "def f = sum xs + 1\n";
+        assert_eq!(with_holes(text, from_ref(&(8..14))).as_deref(), Some("def f = ???    + 1\n"));
+        assert_eq!(with_holes(text, from_ref(&(17..18))), None);
+        assert_eq!(with_holes("def f = ???", from_ref(&(8..11))), None);
+    }
 
     #[test]
     fn declarations_become_blanks() {

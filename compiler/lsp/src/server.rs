@@ -1,18 +1,21 @@
 //! The server's side of the conversation.
 
 use crate::document::{Document, Open, path_of};
-use crate::{answers, completion, diagnostics, text, transport};
+use crate::{actions, answers, colours, completion, diagnostics, names, signature, text, transport};
 use lsp_server::{Connection, ErrorCode, ExtractError, Message, Notification, Request, RequestId, Response};
 use lsp_types::notification::{
     DidChangeTextDocument, DidCloseTextDocument, DidOpenTextDocument, Notification as _, PublishDiagnostics,
 };
 use lsp_types::request::{
-    Completion, DocumentSymbolRequest, Formatting, GotoDefinition, HoverRequest, InlayHintRequest,
-    Request as _,
+    CodeActionRequest, Completion, DocumentSymbolRequest, Formatting, GotoDefinition, HoverRequest,
+    InlayHintRequest, PrepareRenameRequest, RangeFormatting, References, Rename, Request as _,
+    SemanticTokensFullRequest, SemanticTokensRangeRequest, SignatureHelpRequest,
 };
 use lsp_types::{
-    CompletionOptions, CompletionResponse, DocumentSymbolResponse, GotoDefinitionResponse,
-    HoverProviderCapability, OneOf, PublishDiagnosticsParams, ServerCapabilities, TextDocumentSyncCapability,
+    CodeActionProviderCapability, CompletionOptions, CompletionResponse, DocumentSymbolResponse,
+    GotoDefinitionResponse, HoverProviderCapability, OneOf, PrepareRenameResponse, PublishDiagnosticsParams,
+    RenameOptions, SemanticTokensFullOptions, SemanticTokensOptions, SemanticTokensRangeResult,
+    SemanticTokensResult, ServerCapabilities, SignatureHelpOptions, TextDocumentSyncCapability,
     TextDocumentSyncKind, Url,
 };
 use serde_json::Value;
@@ -56,6 +59,26 @@ fn capabilities() -> ServerCapabilities {
         definition_provider: Some(OneOf::Left(true)),
         document_formatting_provider: Some(OneOf::Left(true)),
         document_symbol_provider: Some(OneOf::Left(true)),
+        document_range_formatting_provider: Some(OneOf::Left(true)),
+        references_provider: Some(OneOf::Left(true)),
+        rename_provider: Some(OneOf::Right(RenameOptions {
+            prepare_provider: Some(true),
+            work_done_progress_options: Default::default(),
+        })),
+        code_action_provider: Some(CodeActionProviderCapability::Simple(true)),
+        signature_help_provider: Some(SignatureHelpOptions {
+            trigger_characters: Some(vec![" ".to_string(), "(".to_string()]),
+            ..Default::default()
+        }),
+        semantic_tokens_provider: Some(
+            SemanticTokensOptions {
+                legend: colours::legend(),
+                range: Some(true),
+                full: Some(SemanticTokensFullOptions::Bool(true)),
+                ..Default::default()
+            }
+            .into(),
+        ),
         inlay_hint_provider: Some(OneOf::Left(true)),
         completion_provider: Some(CompletionOptions {
             trigger_characters: Some(vec![".".to_string()]),
@@ -203,12 +226,76 @@ impl Server<'_> {
             Formatting::METHOD => self.ask::<Formatting>(request, |server, params| {
                 Some(answers::formatted(&server.documents.get(&params.text_document.uri)?.text))
             }),
+            RangeFormatting::METHOD => self.ask::<RangeFormatting>(request, |server, params| {
+                let document = server.documents.get(&params.text_document.uri)?;
+                Some(actions::formatted(&document.text, params.range))
+            }),
+            CodeActionRequest::METHOD => self.ask::<CodeActionRequest>(request, |server, params| {
+                let url = params.text_document.uri;
+                let document = server.documents.get(&url)?;
+                Some(actions::fixes(&url, &document.text, &params.context.diagnostics))
+            }),
+            SignatureHelpRequest::METHOD => self.ask::<SignatureHelpRequest>(request, |server, params| {
+                let place = params.text_document_position_params;
+                let present = server.documents.get(&place.text_document.uri)?.text.clone();
+                let (_, analysis) = server.typed(&place.text_document.uri)?;
+                signature::help(&present, analysis, place.position)
+            }),
+            SemanticTokensFullRequest::METHOD => {
+                self.ask::<SemanticTokensFullRequest>(request, |server, params| {
+                    let tokens = server.tokens(&params.text_document.uri, None)?;
+                    Some(SemanticTokensResult::Tokens(tokens))
+                })
+            }
+            SemanticTokensRangeRequest::METHOD => {
+                self.ask::<SemanticTokensRangeRequest>(request, |server, params| {
+                    let tokens = server.tokens(&params.text_document.uri, Some(params.range))?;
+                    Some(SemanticTokensRangeResult::Tokens(tokens))
+                })
+            }
+            References::METHOD => self.ask::<References>(request, |server, params| {
+                let place = params.text_document_position;
+                names::references(
+                    &mut server.documents,
+                    &server.open,
+                    &place.text_document.uri,
+                    place.position,
+                )
+            }),
+            PrepareRenameRequest::METHOD => self.ask::<PrepareRenameRequest>(request, |server, place| {
+                let url = place.text_document.uri;
+                let found = names::renameable(&mut server.documents, &server.open, &url, place.position);
+                found.ok().map(PrepareRenameResponse::Range)
+            }),
+            Rename::METHOD => return self.rename(request),
             other => {
                 let message = format!("this server does not know {other}");
                 return Response::new_err(id, ErrorCode::MethodNotFound as i32, message);
             }
         };
         answered.unwrap_or_else(|message| Response::new_err(id, ErrorCode::InvalidParams as i32, message))
+    }
+
+    /// Renaming may be refused, with a reason.
+    fn rename(&mut self, request: Request) -> Response {
+        let id = request.id.clone();
+        let mut refused = None;
+        let answered = self.ask::<Rename>(request, |server, params| {
+            let place = params.text_document_position;
+            let (url, at) = (place.text_document.uri, place.position);
+            let edit = names::rename(&mut server.documents, &server.open, &url, at, &params.new_name);
+            edit.map_err(|reason| refused = Some(reason)).ok()
+        });
+        match refused.map_or(answered, Err) {
+            Ok(response) => response,
+            Err(message) => Response::new_err(id, ErrorCode::RequestFailed as i32, message),
+        }
+    }
+
+    fn tokens(&mut self, url: &Url, part: Option<lsp_types::Range>) -> Option<lsp_types::SemanticTokens> {
+        let present = self.documents.get(url)?.text.clone();
+        let (_, analysis) = self.typed(url)?;
+        Some(colours::tokens(&present, analysis, part))
     }
 
     fn ask<R>(

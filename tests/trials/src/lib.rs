@@ -56,6 +56,11 @@ pub fn nvrtc() -> Option<String> {
     without(!library.is_empty() && !library.contains("emulator"), || "no NVRTC in PAR_NVRTC".into())
 }
 
+/// Reason to skip if there is no program of that name.
+pub fn tool(name: &str) -> Option<String> {
+    without(starts(name), || format!("no {name}"))
+}
+
 /// Reason to skip if there are no pseudo-terminals.
 pub fn pseudo_terminal() -> Option<String> {
     let open = std::fs::OpenOptions::new().read(true).write(true).open("/dev/ptmx");

@@ -5,14 +5,17 @@
 //! - `walk`: the parts of the typed tree.
 //! - `sizes`: sizes of local names, as far as signatures tell them.
 //! - `places`: what is named at a place, where that is defined, which names are known there.
+//! - `uses`: all places of a name.
 
 mod places;
 mod sizes;
 #[cfg(test)]
 mod tests;
+mod uses;
 mod walk;
 
 pub use places::{Hint, Named};
+pub use uses::Symbol;
 
 use crate::doc::{self, Item};
 use crate::failure::Failure;

@@ -43,7 +43,7 @@ struct Local<'a> {
     scope: Span,
 }
 
-fn covers(span: Span, at: u32) -> bool {
+pub(super) fn covers(span: Span, at: u32) -> bool {
     span.start <= at && at <= span.end
 }
 
@@ -114,7 +114,7 @@ impl Analysis {
     }
 
     /// The definitions of the program's own file.
-    fn own<'a>(&self, typed: &'a Program) -> impl Iterator<Item = &'a Def> + use<'a> {
+    pub(super) fn own<'a>(&self, typed: &'a Program) -> impl Iterator<Item = &'a Def> + use<'a> {
         let file = self.file();
         typed.defs.iter().filter(move |d| d.span.file == file)
     }
@@ -188,7 +188,7 @@ impl Analysis {
     }
 
     /// The first time that a word stands in a part of the program.
-    fn find(&self, name: &str, scope: Span) -> Option<Span> {
+    pub(super) fn find(&self, name: &str, scope: Span) -> Option<Span> {
         let text = self.sources.text(scope);
         let is_part = |c: char| c.is_alphanumeric() || c == '_' || c == '\'';
         let at = text.match_indices(name).map(|m| m.0).find(|at| {

@@ -114,3 +114,32 @@ fn wrong_programs_are_understood_as_far_as_possible() {
         a.locals_at(3);
     }
 }
+
+/// The places of what is named at the n-th occurrence of a text, with lines and columns from 0.
+fn places(a: &Analysis, text: &str, what: &str, n: usize) -> Vec<(usize, usize)> {
+    let offset = text.match_indices(what).nth(n).expect("it is there").0 as u32;
+    let symbol = a.symbol(offset).unwrap_or_else(|| panic!("nothing at `{what}`"));
+    let place = |at: u32| {
+        let before = &text[..at as usize];
+        (before.matches('\n').count(), before.len() - before.rfind('\n').map_or(0, |i| i + 1))
+    };
+    a.uses(&symbol).into_iter().map(|span| place(span.start)).collect()
+}
+
+#[test]
+fn all_places_of_a_name_are_found() {
+    let a = analysis(TEXT);
+    assert_eq!(places(&a, TEXT, "double", 1), [(1, 4), (4, 15)]);
+    assert_eq!(places(&a, TEXT, "x: ", 0), [(1, 12), (1, 26)]);
+    assert_eq!(places(&a, TEXT, "ys", 1), [(4, 6), (7, 40)]);
+    assert_eq!(places(&a, TEXT, "n]", 0), [(3, 12), (3, 21), (5, 18)]);
+    assert_eq!(places(&a, TEXT, "inc", 1), [(5, 6), (6, 16)]);
+    assert_eq!(places(&a, TEXT, "k]", 0), [(7, 20), (7, 43)]);
+    let hidden =
+        "def f (x: i64) = (let x = x + 1 in x) + x\nmodule m = { def f = 2i64 }\nentry main = f m.f\n";
+    let a = analysis(hidden);
+    assert_eq!(places(&a, hidden, "x", 0), [(0, 7), (0, 26), (0, 40)]);
+    assert_eq!(places(&a, hidden, "x", 1), [(0, 22), (0, 35)]);
+    assert_eq!(places(&a, hidden, "f m", 0), [(0, 4), (2, 13)]);
+    assert_eq!(places(&a, hidden, "f\n", 0), [(1, 17), (2, 17)]);
+}
