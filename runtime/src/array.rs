@@ -9,7 +9,7 @@ use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Arc, OnceLock};
 
-/// Bytes, aligned to 64.
+/// Bytes, aligned to 64, those of others as their elements are.
 enum Buffer {
     /// This buffer's own, from the pool.
     Own(pool::Block),
@@ -171,14 +171,14 @@ impl Array {
     }
 
     /// The elements of type `prim` in bytes that somebody else holds, little endian, as many as are whole. They are not copied if they are
-    /// aligned as buffers are, and if any bytes are such elements (which is not so for bools). `bytes` gives the same bytes
-    /// every time.
+    /// aligned as such elements are, and are such elements (bools are bytes 0 and 1). `bytes` gives the same bytes every time.
     pub fn from_owner(prim: Prim, bytes: impl AsRef<[u8]> + Send + Sync + 'static) -> Array {
         let owner = Box::new(bytes);
         let given: &[u8] = (*owner).as_ref();
         let len = given.len() / prim.size();
-        let aligned = given.as_ptr().align_offset(pool::ALIGN) == 0;
-        if !aligned || prim == Prim::Bool || len == 0 {
+        let aligned = given.as_ptr().align_offset(prim.size()) == 0;
+        let valid = prim != Prim::Bool || given.iter().fold(0, |all, b| all | b) <= 1;
+        if !aligned || !valid || len == 0 {
             let mut copy = Array::uninit(prim, len);
             copy.bytes_mut().copy_from_slice(&given[..len * prim.size()]);
             if prim == Prim::Bool {
@@ -188,6 +188,11 @@ impl Array {
         }
         let block = pool::Block::foreign(given);
         Array { prim, len, buffer: Arc::new(Buffer::Bytes { block, _held: owner }) }
+    }
+
+    /// True if the elements are in memory that somebody else holds: they are never written.
+    pub fn is_foreign(&self) -> bool {
+        matches!(&*self.buffer, Buffer::Bytes { .. })
     }
 
     /// The first `len` elements of type `prim` in another memory, which must be such elements. They are copied when somebody looks at them.
@@ -237,7 +242,7 @@ impl Array {
     /// The elements; panics if `T` is not the element type.
     pub fn slice<T: Element>(&self) -> &[T] {
         assert_eq!(T::PRIM, self.prim, "element type");
-        // SAFETY: the buffer holds `len` initialised elements of this type, aligned to 64.
+        // SAFETY: the buffer holds `len` initialised elements of this type, aligned as they must be.
         unsafe { std::slice::from_raw_parts(self.buffer.ptr() as *const T, self.len) }
     }
 

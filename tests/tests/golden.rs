@@ -20,6 +20,12 @@ fn examples() {
     folder("examples");
 }
 
+/// Programs that say that derivatives forward and backward agree.
+#[test]
+fn laws() {
+    folder("tests/laws");
+}
+
 /// Folders in which nests, control flow and recursion are what matters.
 const NESTS: [&str; 6] = ["control", "ragged", "reduce", "recursion", "fuzz", "update"];
 

@@ -368,7 +368,9 @@ impl Program {
         (may_be_found && !self.shows()).then(|| {
             let mut kept: Vec<Column> = columns().cloned().collect();
             for column in &mut kept {
-                if let Column::Offsets(a) | Column::Data(a) = column {
+                if let Column::Offsets(a) | Column::Data(a) = column
+                    && !a.is_foreign()
+                {
                     a.make_unique();
                 }
             }

@@ -145,7 +145,7 @@ impl Executable {
         let Options { smallest_chunks, reproducible, .. } = *options;
         let device = Cpu { code, threads, smallest_chunks, reproducible };
         let call = Call::new(plan, fun, options)?;
-        threads::pool(threads)?.install(|| call.run(device, fun, args, profile))
+        call.run(device, fun, args, profile)
     }
 }
 

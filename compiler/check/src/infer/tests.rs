@@ -13,7 +13,7 @@ fn library() -> Vec<(String, String)> {
     let integers = ["i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64"];
     let floats = ["f16", "f32", "f64"];
     let mut files =
-        ["prelude", "irregular"].map(|name| (name.to_string(), read(&format!("{name}.par")))).to_vec();
+        ["prelude", "irregular", "derivatives"].map(|n| (n.to_string(), read(&format!("{n}.par")))).to_vec();
     let mut template = |name: &str, types: &[&str]| {
         let text = read(name);
         files.extend(types.iter().map(|t| (format!("{name} at {t}"), text.replace("$t", t))));

@@ -78,6 +78,7 @@ impl<'p> Lower<'p> {
                 let change = self.with_constructors(change, like, shape.unwrap_or(&Shape::Unknown));
                 if name.ends_with('2') { Val::Tuple(vec![y, change]) } else { change }
             }
+            ("gradient_error", [f, x]) => self.gradient_error(f, x)?,
             ("with_vjp", [f, back, x]) => self.with_vjp(f, back, x)?,
             ("grad" | "value_and_grad", [f, x]) => {
                 let (y, change) = self.grad(f, x)?;

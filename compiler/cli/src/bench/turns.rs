@@ -62,11 +62,10 @@ fn is_program(path: &Path) -> bool {
 
 /// The results of one process. Its messages are shown once.
 fn part(side: Side, shown: bool) -> Result<(Report, Option<Status>), Status> {
-    let here =
-        std::env::current_exe().map_err(|e| status::fail(&format!("cannot find this command: {e}")))?;
-    let executable = if let Side::Executable(path) = side { path } else { &here };
+    let here = crate::this_command().map_err(|e| status::fail(&e))?;
+    let executable = if let Side::Executable(path) = side { path } else { here };
     let mut command = Command::new(executable);
-    command.args(std::env::args_os().skip(1)).arg("--part");
+    command.args(crate::arguments()).arg("--part");
     if let Side::Program(path) = side {
         command.arg("--instead").arg(path);
     }

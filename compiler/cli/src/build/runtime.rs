@@ -18,7 +18,7 @@ pub fn find(option: Option<&Path>) -> Result<PathBuf, String> {
             false => Err(format!("there is no runtime library {}: {ADVICE}", path.display())),
         };
     }
-    let command = std::env::current_exe().map_err(|e| format!("cannot find this command: {e}"))?;
+    let command = crate::this_command()?;
     let folder = command.parent().unwrap_or(Path::new("/"));
     let installed = [folder.join(NAME), folder.join("../lib/par").join(NAME)];
     let newest = installed.into_iter().chain(built(&folder.join("deps"))).filter_map(with_time).max();

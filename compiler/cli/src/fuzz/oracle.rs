@@ -22,7 +22,7 @@ impl Oracle {
     /// Starts the process.
     pub fn start() -> Result<Oracle, Status> {
         let failed = |e: &dyn std::fmt::Display| status::fail(&format!("the judge cannot be started: {e}"));
-        let command = std::env::current_exe().map_err(|e| failed(&e))?;
+        let command = crate::this_command().map_err(|e| failed(&e))?;
         let mut child = Command::new(command)
             .args(["fuzz", "--worker"])
             .stdin(Stdio::piped())

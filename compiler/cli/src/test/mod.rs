@@ -30,6 +30,7 @@ Tests are comment blocks:
     -- input { [0] } error: division by zero            a text, or a regular expression
     -- random input { [1000]i32 [9][]f64 in -1..<1 }    the same values in every run; `[9][]` is ragged
     -- auto output                                      what the interpreter gives
+    -- random input { [20]f64 } gradient: 1e-9          its derivatives forward and backward differ by no more
     -- script input { (iota 10, 3i32) }                 the value of an expression, one component per parameter
     -- compiled input …                                 not on interpreters; no_cpu, no_cuda, no_interp, no_flat_interp; notest
     -- structure { reduce 1 kernel 1 }                  operations after flattening; `structure core { … }` before it

@@ -44,12 +44,12 @@ type Begun = (String, String, Option<String>);
 impl Pool {
     /// Tests the files; `tell` hears of each as its process begins and ends.
     pub fn run(&self, files: &[PathBuf], mut tell: impl FnMut(Message)) -> Result<(), String> {
-        let command = std::env::current_exe().map_err(|e| format!("cannot find the par command: {e}"))?;
+        let command = crate::this_command()?;
         let next = AtomicUsize::new(0);
         std::thread::scope(|scope| {
             let (sender, receiver) = channel();
             for _ in 0..self.jobs.min(files.len()) {
-                let (sender, next, command) = (sender.clone(), &next, &command);
+                let (sender, next) = (sender.clone(), &next);
                 scope.spawn(move || self.take_files(command, files, next, &sender));
             }
             drop(sender);

@@ -90,6 +90,14 @@ impl Payload<'_> {
         }
         Ok(&mut self.parts[index])
     }
+
+    /// Checks that there is none.
+    pub fn none(&self) -> Result<(), Mismatch> {
+        match self.parts.len() {
+            0 => Ok(()),
+            n => Err(Mismatch::new(format!("`#{}` takes {n} values, not 0", self.name))),
+        }
+    }
 }
 
 impl Builder {

@@ -39,7 +39,7 @@ struct Pending {
 }
 
 /// Words that may stand in a block, for messages.
-const EXPECTED: &str = "expected `input`, `output`, `auto output`, `random input`, `script input`, `error:`, \
+const EXPECTED: &str = "expected `input`, `output`, `auto output`, `random input`, `script input`, `gradient:`, `error:`, \
     `compile error:`, `warning:`, `entry:`, `tags`, `structure`, `compiled`, `notest`, `nobench`, `no_BACKEND` or a \
     name in quotes";
 
@@ -96,6 +96,12 @@ impl Parser<'_> {
             "output" => {
                 let data = self.data()?;
                 self.outcome(Expected::Output(data))?;
+            }
+            "gradient:" => {
+                let most = self.scan.rest_of_line().trim().parse::<f64>().ok().filter(|most| *most >= 0.0);
+                let message = "expected the greatest error after `gradient:`, as in `gradient: 1e-6`";
+                let most = most.ok_or_else(|| self.scan.error(message))?;
+                self.outcome(Expected::Gradient(most))?;
             }
             "auto" if self.scan.accept("output") => self.outcome(Expected::Auto)?,
             other => return self.modifier(other),

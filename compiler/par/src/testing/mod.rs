@@ -9,6 +9,7 @@
 //! -- input { [0] } error: division by \w+
 //! -- random input { [1000]i32 in 0..<10 } auto output
 //! -- script input { iota 10 } output { 45 }
+//! -- random input { [10]f64 } gradient: 1e-9
 //! -- structure { reduce 1 map 0 }
 //!
 //! -- ==
@@ -21,13 +22,14 @@
 //! - `scan`, `blocks`: the notation; `spec`: what it says.
 //! - `random`, `arguments`: values for the entry points' parameters.
 //! - `data_sets`: the calls alone, for measuring them.
-//! - `run`: compiling and calling; `expect`: comparing; `structure`: counting operations.
+//! - `run`: compiling and calling; `expect`: comparing; `structure`: counting operations; `gradient`: derivatives.
 //! - `report`: how it went; `update`: writing what was found into the file.
 
 mod arguments;
 mod blocks;
 mod data_sets;
 mod expect;
+mod gradient;
 mod random;
 mod report;
 mod run;

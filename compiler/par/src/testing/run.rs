@@ -3,6 +3,7 @@
 use super::arguments::{Scope, arguments, read};
 use super::blocks;
 use super::expect::{same_message, same_values, show_all};
+use super::gradient;
 use super::report::{Event, Problem, Report, Target, Test};
 use super::scan::Mistake;
 use super::spec::{Block, Case, Data, Expected, Spec};
@@ -147,6 +148,7 @@ impl Runner<'_> {
     fn case(&mut self, source: &Source, case: &Case, entry: &str) {
         // Both are the same on all back ends.
         let (mut args, mut automatic) = (None, None);
+        let derivative = OnceCell::new();
         let targets = self.settings.targets.iter().filter(|t| !case.without.contains(&t.backend));
         for target in targets {
             let quoted = case.name.as_ref().map_or(String::new(), |name| format!(" \"{name}\""));
@@ -156,6 +158,19 @@ impl Runner<'_> {
                 let program = source.program()?;
                 program.prepare(target.backend).map_err(|e| Problem::from(&e))?;
                 let args = args.get_or_insert_with(|| call_arguments(program, case, entry, source)).as_ref();
+                if let (Expected::Gradient(most), Ok(Ok(args)), Some(signature)) =
+                    (&case.expected, args, program.entry(entry))
+                {
+                    let Scope { name, text, options } = source.scope;
+                    let made = derivative.get_or_init(|| gradient::program(name, text, signature, options));
+                    let made = made.as_ref().map_err(Problem::clone)?;
+                    let name = gradient::name_of(signature);
+                    return match made.run(&name, args.clone(), target.backend, target.threads) {
+                        Ok(value) => gradient::check(&value, *most).map_err(Problem::failed),
+                        Err(RunFailure::Error(error)) => Err(Problem::failed(error.message)),
+                        Err(failure) => Err(Problem::from(&failure)),
+                    };
+                }
                 let call = Call { program, case, entry, args: args.map_err(Problem::clone)? };
                 call.run(*target, &mut automatic, &mut mismatch)
             });
@@ -275,7 +290,7 @@ impl Call<'_> {
         mismatch: &mut Option<Mismatch>,
     ) -> Result<(), String> {
         let (data, found) = match &self.case.expected {
-            Expected::Anything => return Ok(()),
+            Expected::Anything | Expected::Gradient(_) => return Ok(()),
             Expected::Error(pattern) => {
                 return Err(format!(
                     "expected an error: {pattern}\nfound: {}",

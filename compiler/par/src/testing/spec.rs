@@ -87,6 +87,8 @@ pub enum Expected {
     Auto,
     /// Fail with a message that matches.
     Error(String),
+    /// `gradient: 1e-6`: the derivatives forward and backward differ by no more.
+    Gradient(f64),
 }
 
 impl Block {

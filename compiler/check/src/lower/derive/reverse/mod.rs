@@ -16,9 +16,12 @@
 //! belongs ([`Parts`], [`inner`]).
 
 mod activity;
+mod agreement;
 mod arrays;
+mod backward;
 mod branch;
 mod calls;
+mod columns;
 mod elements;
 mod given;
 mod hist;
@@ -28,6 +31,7 @@ mod moves;
 mod need;
 mod operators;
 mod record;
+mod reduce;
 mod replay;
 mod scan;
 mod sweep;

@@ -1,17 +1,11 @@
-//! Maps, filters and reductions.
-//!
-//! ```text
-//! reduce (+)     every element gets the result's adjoint
-//! reduce min     the first element that is the result gets it
-//! reduce op      the element gets it through op (op l x) r, where l combines what stands before and r what stands behind
-//! ```
+//! Maps and filters; operators of scalars, run forward and backward.
 
 use super::inner::{Adjoints, Rows};
 use super::{Lower, R, Reverse};
-use par_ir::core::{Exp, Lambda, Param, Schedule};
-use par_ir::prim::{BinOp, CmpOp};
+use par_ir::core::{Exp, Lambda, Param};
+use par_ir::prim::BinOp;
 use par_ir::visit::Subst;
-use par_ir::{Atom, Dim, Prim, PrimOp, Scalar, Type, Var};
+use par_ir::{Atom, Dim, Prim, PrimOp, Type, Var};
 
 /// What an operator does with one component of its operands, if that depends on no other.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -38,7 +32,7 @@ impl Reverse {
     }
 
     /// Adds the arrays there are to what rows are needed of. Gives their numbers.
-    fn per_row(
+    pub(super) fn per_row(
         &mut self,
         lo: &Lower,
         rows: &mut Rows,
@@ -92,103 +86,6 @@ impl Reverse {
         let given = self.per_row(lo, &mut rows, spread.into_iter().enumerate())?;
         self.back_rows(lo, &rows, &mut |_, _, results, extra| {
             Ok(given.iter().zip(extra).map(|(i, d)| (results[*i], *d)).collect())
-        })
-    }
-
-    pub(super) fn back_reduce(
-        &mut self,
-        lo: &mut Lower,
-        mut rows: Rows,
-        op: &Lambda,
-        neutral: &[Atom],
-        adjoints: &[Option<Atom>],
-    ) -> R<()> {
-        let k = neutral.len();
-        let (reduced, mapped) = adjoints.split_at(k);
-        let kinds: Option<Vec<Componentwise>> =
-            (0..k).filter(|i| reduced[*i].is_some()).map(|i| componentwise(op, i)).collect();
-        match kinds.as_deref() {
-            Some(kinds) if kinds.iter().all(|c| *c == Componentwise::Add) => {
-                let given = self.per_row(lo, &mut rows, mapped.iter().copied().enumerate())?;
-                self.back_rows(lo, &rows, &mut |_, _, results, extra| {
-                    let sums = (0..k).filter_map(|i| Some((results[i], reduced[i]?)));
-                    Ok(sums.chain(given.iter().zip(extra).map(|(i, d)| (results[k + i], *d))).collect())
-                })
-            }
-            Some(_) => self.back_extremum(lo, rows, op, neutral, adjoints),
-            None => self.back_general(lo, rows, op, neutral, adjoints),
-        }
-    }
-
-    /// Sums, and least and greatest elements: their adjoint goes to the first that is equal.
-    fn back_extremum(
-        &mut self,
-        lo: &mut Lower,
-        mut rows: Rows,
-        op: &Lambda,
-        neutral: &[Atom],
-        adjoints: &[Option<Atom>],
-    ) -> R<()> {
-        let k = neutral.len();
-        let (n, op) = (rows.width, op.clone());
-        let elements = self.evaluated(lo, &rows, k)?;
-        let mut found = vec![None; k];
-        for i in (0..k).filter(|i| adjoints[*i].is_some()) {
-            if componentwise(&op, i) == Some(Componentwise::Add) {
-                continue;
-            }
-            let best = self.reduced(lo, n, &elements, &op, neutral)?[i];
-            let prim = op.ret[i].prim();
-            let least = lo.first_where(n, elements[i], &mut |lo, x| {
-                Ok(lo.prim(PrimOp::Cmp(CmpOp::Eq, prim), &[x, best]))
-            })?;
-            found[i] = Some(least);
-        }
-        let given = self.per_row(lo, &mut rows, adjoints[k..].iter().copied().enumerate())?;
-        rows.extra.push(lo.iota(n));
-        self.back_rows(lo, &rows, &mut |_, lo, results, extra| {
-            let mut out = Adjoints::new();
-            let place = extra[extra.len() - 1];
-            for i in 0..k {
-                let Some(d) = adjoints[i] else { continue };
-                let prim = op.ret[i].prim();
-                let d = match found[i] {
-                    Some(first) => {
-                        let here = lo.cmp(CmpOp::Eq, place, first);
-                        lo.select(prim, here, d, Atom::Const(Scalar::zero(prim)))
-                    }
-                    None => d,
-                };
-                out.push((results[i], d));
-            }
-            out.extend(given.iter().zip(extra).map(|(i, d)| (results[k + i], *d)));
-            Ok(out)
-        })
-    }
-
-    fn back_general(
-        &mut self,
-        lo: &mut Lower,
-        mut rows: Rows,
-        op: &Lambda,
-        neutral: &[Atom],
-        adjoints: &[Option<Atom>],
-    ) -> R<()> {
-        let k = neutral.len();
-        let n = rows.width;
-        let elements = self.evaluated(lo, &rows, k)?;
-        let before = self.scanned(lo, n, &elements, op, neutral, true)?;
-        let turned: Vec<Var> = elements.iter().map(|v| lo.reversed(n, *v)).collect();
-        let behind = self.scanned(lo, n, &turned, &flipped(op), neutral, true)?;
-        let behind: Vec<Var> = behind.iter().map(|v| lo.reversed(n, *v)).collect();
-        rows.extra.extend(before.into_iter().chain(behind));
-        let given = self.per_row(lo, &mut rows, adjoints[k..].iter().copied().enumerate())?;
-        self.back_rows(lo, &rows, &mut |rev, lo, results, extra| {
-            let (before, rest) = extra.split_at(k);
-            let (behind, mapped) = rest.split_at(k);
-            let mut out = rev.through(lo, op, (before, &results[..k], behind), &adjoints[..k])?;
-            out.extend(given.iter().zip(mapped).map(|(i, d)| (results[k + i], *d)));
-            Ok(out)
         })
     }
 
@@ -286,7 +183,7 @@ impl Reverse {
         Ok(vars)
     }
 
-    fn reduced(
+    pub(super) fn reduced(
         &mut self,
         lo: &mut Lower,
         width: Atom,
@@ -340,26 +237,5 @@ impl<'p> Lower<'p> {
         let lam = self.identity_of(&[Type::I64, Type::scalar(prim)])?;
         let places = self.retype_var(places, Type::array(vec![Dim::Size(width)], Prim::I64));
         Ok(self.emit("d", ty, Exp::Scatter { dests, width, inputs: vec![places, values], lam }))
-    }
-
-    /// The first position at which a test holds, or `n`.
-    fn first_where(
-        &mut self,
-        n: Atom,
-        array: Var,
-        test: &mut dyn FnMut(&mut Self, Atom) -> R<Atom>,
-    ) -> R<Atom> {
-        let prim = self.type_of(array).prim();
-        let inputs = vec![self.iota(n), array];
-        let (block, (params, found)) = self.in_block(|lo| {
-            let params = vec![lo.param("i", Type::I64), lo.param("x", Type::scalar(prim))];
-            let holds = test(lo, params[1].var.into())?;
-            let found = lo.select(Prim::I64, holds, params[0].var.into(), n);
-            Ok((params, found))
-        })?;
-        let body = par_ir::core::Body { stms: block.stms, results: vec![found] };
-        let lam = Lambda { params, body, ret: vec![Type::I64], schedule: Schedule::Free };
-        let op = self.scalar_lambda(BinOp::Min, Prim::I64)?;
-        Ok(self.emit("first", Type::I64, Exp::Reduce { width: n, inputs, lam, op, neutral: vec![n] }).into())
     }
 }

@@ -14,12 +14,13 @@
 //! How many iterations there are, and how large the state is in all of them, is found by running the loop once before, if it is not
 //! known. So everything is written in place.
 
+use super::columns::{Column, Plan};
 use super::undo::{Overwrite, Overwritten, overwrites};
 use super::{Lower, R, Reverse};
-use par_ir::core::{At, Body, Exp, LoopForm, Param};
+use par_ir::core::{Body, Exp, LoopForm, Param};
 use par_ir::prim::BinOp;
 use par_ir::visit::{Code, Subst};
-use par_ir::{Atom, Dim, Prim, Scalar, Type, Var};
+use par_ir::{Atom, Prim, Type, Var};
 
 /// What was kept of a loop.
 pub(super) struct Tape {
@@ -29,39 +30,11 @@ pub(super) struct Tape {
     columns: Vec<Column>,
 }
 
-/// All values of one variable of a loop's state. Descriptors are kept as lengths.
-enum Column {
-    Scalars(Var),
-    /// Of one size.
-    Rows(Var),
-    /// One after the other, with the start of each.
-    Flat {
-        values: Var,
-        starts: Var,
-    },
-    /// Not itself, but what was overwritten: for each update, the indices and what stood there.
-    Overwritten(Vec<Overwritten>),
-}
-
 /// What the state is before an iteration, and what else goes along.
 struct Iteration<'a> {
     state: &'a [Param],
     extra: &'a [Param],
     index: Atom,
-}
-
-/// How a column is kept in the loop: its parameters with their first values.
-enum Plan {
-    Scalars(Prim),
-    Rows(Prim, Atom),
-    Flat(Prim, Atom),
-    Overwritten(Vec<Overwrite>),
-}
-
-impl Plan {
-    fn updates(&self) -> &[Overwrite] {
-        if let Plan::Overwritten(updates) = self { updates } else { &[] }
-    }
 }
 
 /// A loop that is run with more variables in its state.
@@ -312,113 +285,5 @@ impl Tape {
             state.push(v);
         }
         Ok((state, subst))
-    }
-}
-
-impl Lower<'_> {
-    /// Types and first values of what is kept.
-    fn first_columns(&mut self, count: Atom, plan: &Plan) -> R<Vec<(Type, Atom)>> {
-        Ok(match plan {
-            Plan::Scalars(p) => vec![self.zero_column(count, *p)],
-            Plan::Overwritten(updates) => {
-                let mut columns = Vec::new();
-                for u in updates {
-                    columns.extend(u.at.iter().map(|_| self.zero_column(count, Prim::I64)));
-                    columns.push(self.zero_rows(count, &u.ty)?);
-                }
-                columns
-            }
-            Plan::Rows(p, size) => {
-                let (_, row) = self.zero_column(*size, *p);
-                let ty = Type::array(vec![Dim::Size(count), Dim::Size(*size)], *p);
-                vec![(ty.clone(), self.emit("tape", ty, Exp::Replicate(count, row)).into())]
-            }
-            Plan::Flat(p, total) => {
-                vec![
-                    self.zero_column(*total, *p),
-                    self.zero_column(count, Prim::I64),
-                    (Type::I64, Atom::i64(0)),
-                ]
-            }
-        })
-    }
-
-    fn zero_column(&mut self, n: Atom, p: Prim) -> (Type, Atom) {
-        let ty = Type::array(vec![Dim::Size(n)], p);
-        let zero = Atom::Const(Scalar::zero(p));
-        (ty.clone(), self.emit("tape", ty, Exp::Replicate(n, zero)).into())
-    }
-
-    /// Writes one variable of the state.
-    fn write_column(
-        &mut self,
-        p: &Param,
-        plan: &Plan,
-        index: Atom,
-        extra: &mut dyn Iterator<Item = Var>,
-        out: &mut Vec<Atom>,
-    ) -> R<()> {
-        if let Plan::Overwritten(_) = plan {
-            return Ok(());
-        }
-        let Some(column) = extra.next() else { return Err(self.internal("a tape with too few columns")) };
-        let ty = self.type_of(column).clone();
-        let at = vec![At::Index(index)];
-        let mut write = |lo: &mut Self, arr: Var, at, value| {
-            let ty = lo.type_of(arr).clone();
-            out.push(lo.emit("tape", ty, Exp::Update { arr, at, value }).into());
-        };
-        match plan {
-            Plan::Scalars(_) => write(self, column, at, p.var.into()),
-            Plan::Rows(prim, _) => {
-                let (_, row) = self.flat_state(p.var)?;
-                let row = self.retype_var(row, Type::array(ty.dims[1..].to_vec(), *prim));
-                write(self, column, at, row.into());
-            }
-            Plan::Flat(..) => {
-                let (Some(starts), Some(start)) = (extra.next(), extra.next()) else {
-                    return Err(self.internal("a tape with too few columns"));
-                };
-                let (size, row) = self.flat_state(p.var)?;
-                let part = vec![At::Slice { start: start.into(), stride: Atom::i64(1) }];
-                write(self, column, part, row.into());
-                write(self, starts, at, start.into());
-                let end = self.add(start.into(), size);
-                out.push(end);
-            }
-            Plan::Overwritten(_) => {}
-        }
-        Ok(())
-    }
-
-    /// An array's elements, or a descriptor's lengths.
-    fn flat_state(&mut self, v: Var) -> R<(Atom, Var)> {
-        let v = if self.type_of(v).is_desc() { self.lengths(v) } else { v };
-        self.flat(v)
-    }
-
-    fn read_column(&mut self, column: &Column, ty: &Type, i: Atom) -> R<Var> {
-        let prim = ty.prim();
-        let flat = match column {
-            Column::Scalars(all) => return Ok(self.emit("x", ty.clone(), Exp::Index(*all, vec![i]))),
-            Column::Rows(all) => {
-                let row = Type::array(self.type_of(*all).dims[1..].to_vec(), prim);
-                self.emit("x", row, Exp::Index(*all, vec![i]))
-            }
-            Column::Flat { values, starts } => {
-                let start = self.emit("start", Type::I64, Exp::Index(*starts, vec![i]));
-                let len = self.flat_size(ty)?;
-                let part = Type::array(vec![Dim::Size(len)], prim);
-                let slice = Exp::Slice { arr: *values, start: start.into(), len, stride: Atom::i64(1) };
-                self.emit("x", part, slice)
-            }
-            Column::Overwritten(_) => return Err(self.internal("an array that is taken along")),
-        };
-        let value = self.unflat(flat, &Type::array(ty.dims.clone(), prim))?;
-        if ty.is_desc() {
-            return Ok(self.emit("s", ty.clone(), Exp::MakeDesc(value)));
-        }
-        // A variable of its own: its adjoint is no other's.
-        Ok(self.emit("x", ty.clone(), Exp::Atom(value.into())))
     }
 }

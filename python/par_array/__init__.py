@@ -1,0 +1,46 @@
+"""Par: nested parallelism on irregular arrays, compiled.
+
+`compile` makes a program of a text or a file; its entry points are functions. Arrays with rows of any length are `Ragged`.
+"""
+
+from ._errors import (
+    CompileError,
+    Diagnostic,
+    Error,
+    InternalError,
+    RuntimeError,
+    Unavailable,
+    Unsupported,
+)
+from ._native import Entry, Hidden, __version__
+from ._program import Program, compile
+from ._ragged import Cases, Ragged
+
+__all__ = [
+    "Cases",
+    "CompileError",
+    "Diagnostic",
+    "Entry",
+    "Error",
+    "Hidden",
+    "InternalError",
+    "Program",
+    "Ragged",
+    "RuntimeError",
+    "Unavailable",
+    "Unsupported",
+    "__version__",
+    "compile",
+]
+
+for _public in (Cases, CompileError, Diagnostic, Error, InternalError, Program, Ragged, RuntimeError, Unavailable, Unsupported):
+    # Where people find them.
+    _public.__module__ = "par_array"
+compile.__module__ = "par_array"
+
+
+def load_ipython_extension(ipython: object) -> None:
+    """What `%load_ext par_array` calls."""
+    from . import _magic
+
+    _magic.load(ipython)

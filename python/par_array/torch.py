@@ -1,0 +1,218 @@
+"""Entry points as differentiable functions of torch.
+
+```python
+import par_array as par, par_array.torch
+f = par_array.torch.function(par.compile("flood.par").flood)
+```
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import torch
+
+from . import _tree
+from ._foreign import _tensor
+from ._ragged import Ragged
+
+if TYPE_CHECKING:
+    from ._native import Entry
+
+__all__ = ["Jagged", "function"]
+
+
+class Jagged(NamedTuple):
+    """An array with rows of any length whose values are a tensor, for versions of torch without jagged tensors."""
+
+    offsets: Any
+    """Where rows begin, an array or a tensor of whole numbers."""
+    values: torch.Tensor
+    """The elements of all rows."""
+
+
+HAS_JAGGED = hasattr(torch.nested, "nested_tensor_from_jagged") if hasattr(torch, "nested") else False
+
+
+def function(entry: Entry) -> Callable[..., Any]:
+    """An entry point as a function of tensors, which has a derivative.
+
+    Arguments are tensors, jagged tensors (or `Jagged`) for rows of any length, tuples and dictionaries of these for tuples and records, and whatever else the
+    entry point takes; by what is no tensor nothing is derived. Results are tensors in the same forms. The derivative backward is `vjp` of the entry point,
+    which is compiled when it is first needed; it has a derivative again.
+
+    Tensors on other devices are copied to the processor's memory, and results back.
+
+    Parameters
+    ----------
+    entry : Entry
+        An entry point of a program.
+
+    Returns
+    -------
+    callable
+
+    Raises
+    ------
+    TypeError
+        From a call, if an argument does not fit; from the derivative, if neither parameters nor the result have floats.
+    """
+
+    @functools.wraps(entry, assigned=("__name__", "__qualname__", "__doc__"), updated=())
+    def call(*arguments: Any) -> Any:
+        parameters, result = _tree.types(entry)
+        if len(arguments) != len(parameters):
+            entry(*arguments)
+        return _Call(entry, arguments, parameters, result).run()
+
+    return call
+
+
+class _Call:
+    """A call: the arguments without their tensors, in which the leaves are those of the types."""
+
+    def __init__(self, entry: Entry, arguments: Any, parameters: Any, result: Any) -> None:
+        self.entry, self.arguments, self.parameters, self.result = entry, arguments, parameters, result
+        self.given: Any = None
+
+    def slots(self) -> list[Any]:
+        """The leaves of all arguments."""
+        pairs = zip(self.arguments, self.parameters, strict=True)
+        return [leaf for value, kind in pairs for leaf, _ in _tree.leaves(value, kind)]
+
+    def run(self) -> Any:
+        tensors = [tensor for slot in self.slots() if (tensor := _tensor_of(slot)) is not None]
+        device = next((t.device for t in tensors), torch.device("cpu"))
+        flat = _Function.apply(self, *(t.cpu() for t in tensors))
+        rows = _tree.leaves(self.given, self.result)
+        made = (_wrapped(leaf, tensor.to(device)) for (leaf, _), tensor in zip(rows, flat, strict=True))
+        return _tree.like(self.given, self.result, made)
+
+    def native(self, tensors: Any) -> list[Any]:
+        """The arguments for Par."""
+        arrays = iter(tensors)
+        made = []
+        for value, kind in zip(self.arguments, self.parameters, strict=True):
+            slots = [leaf for leaf, _ in _tree.leaves(value, kind)]
+            leaves = (slot if _tensor_of(slot) is None else _plain(slot, next(arrays)) for slot in slots)
+            made.append(_tree.rebuilt(value, kind, leaves))
+        return made
+
+
+class _Function(torch.autograd.Function):
+    """A call as a step of torch's computation: tensors in, the innermost tensors of the results out."""
+
+    @staticmethod
+    def forward(ctx: Any, call: _Call, *tensors: torch.Tensor) -> Any:
+        call.given = call.entry(*call.native([t.detach().numpy() for t in tensors]))
+        ctx.call = call
+        ctx.save_for_backward(*tensors)
+        made = [_result(leaf, kind) for leaf, kind in _tree.leaves(call.given, call.result)]
+        ctx.mark_non_differentiable(*(t for t in made if not t.is_floating_point()))
+        return tuple(made)
+
+    @staticmethod
+    def backward(ctx: Any, *by_results: Any) -> Any:
+        call, tensors = ctx.call, ctx.saved_tensors
+        backward, chosen = _vjp(call.entry)
+        leaves = list(_tree.leaves(call.given, call.result))
+        by_leaves = (_wrapped(leaf, _derivative(leaf, kind, by)) for (leaf, kind), by in zip(leaves, by_results, strict=True))
+        by_result = _tree.rebuilt(call.given, call.result, by_leaves)
+        given = iter(tensors)
+        arguments = []
+        for value, kind in zip(call.arguments, call.parameters, strict=True):
+            slots = (_with_tensor(leaf, given) for leaf, _ in _tree.leaves(value, kind))
+            arguments.append(_tree.rebuilt(value, kind, slots))
+        parameters, result = _tree.types(backward)
+        derived = _Call(backward, (*arguments, by_result), parameters, result).run()
+        by_parameter = dict(zip(chosen, derived if len(chosen) > 1 else (derived,), strict=True))
+        return (None, *_by_tensors(call, by_parameter))
+
+
+def _by_tensors(call: _Call, by_parameter: dict[int, Any]) -> list[Any]:
+    """The derivatives by the tensors among the arguments' leaves."""
+    found = []
+    for i, (value, kind) in enumerate(zip(call.arguments, call.parameters, strict=True)):
+        slots = list(_tree.leaves(value, kind))
+        derived = [leaf for leaf, _ in _tree.leaves(by_parameter[i], kind)] if i in by_parameter else [None] * len(slots)
+        for (slot, leaf_kind), by in zip(slots, derived, strict=True):
+            tensor = _tensor_of(slot)
+            if tensor is not None:
+                is_float = by is not None and _tree.prim(leaf_kind) in _tree.DTYPES and tensor.is_floating_point()
+                found.append(_tensor_of(by).reshape(tensor.shape).to(tensor.dtype) if is_float else None)
+    return found
+
+
+@functools.lru_cache(maxsize=256)
+def _vjp_of(made_from: Any, name: str) -> tuple[Entry, list[int]]:
+    from ._program import made_of
+
+    text, file, options = made_from
+    return _tree.vjp(made_of(text, file, dict(options))[name])
+
+
+def _vjp(entry: Entry) -> tuple[Entry, list[int]]:
+    text, file, options = entry._made_from()
+    return _vjp_of((text, file, tuple(options.items())), entry.__name__)
+
+
+def _tensor_of(slot: Any) -> torch.Tensor | None:
+    """The innermost tensor of a leaf; None if it has none."""
+    if isinstance(slot, Jagged):
+        return _tensor_of(slot.values)
+    if not isinstance(slot, torch.Tensor):
+        return None
+    return slot.values() if getattr(slot, "is_nested", False) else slot
+
+
+def _with_tensor(slot: Any, tensors: Any) -> Any:
+    """The leaf with the next tensor, if it has one."""
+    if _tensor_of(slot) is None:
+        return slot
+    tensor = next(tensors)
+    return Jagged(_offsets(slot), _with_tensor(slot.values, iter([tensor]))) if _is_jagged(slot) else tensor
+
+
+def _is_jagged(slot: Any) -> bool:
+    return isinstance(slot, Jagged) or bool(getattr(slot, "is_nested", False))
+
+
+def _offsets(slot: Any) -> Any:
+    offsets = slot.offsets if isinstance(slot, Jagged) else slot.offsets()
+    return offsets.cpu().numpy() if isinstance(offsets, torch.Tensor) else offsets
+
+
+def _plain(slot: Any, array: Any) -> Any:
+    """The leaf for Par."""
+    if isinstance(slot, Jagged):
+        return Ragged(_offsets(slot), _plain(slot.values, array))
+    return Ragged(_offsets(slot), array) if _is_jagged(slot) else array
+
+
+def _result(leaf: Any, kind: Any) -> torch.Tensor:
+    """The innermost values of a result."""
+    if isinstance(leaf, Ragged):
+        leaf = leaf.flat
+    if isinstance(leaf, np.ndarray):
+        return _tensor(torch, leaf)
+    name = _tree.prim(kind)
+    if name is None:
+        raise TypeError("a result of a sum type or a hidden type has no derivative")
+    return torch.tensor(leaf, dtype=getattr(torch, {"F": "float", "I": "int", "U": "uint", "B": "bool"}[name[0]] + name[1:].replace("ool", "")))
+
+
+def _wrapped(leaf: Any, tensor: torch.Tensor) -> Any:
+    """A tensor in the form of a result."""
+    if not isinstance(leaf, Ragged):
+        return tensor
+    if HAS_JAGGED and isinstance(leaf.values, np.ndarray) and len(leaf.outer) == 1:
+        return torch.nested.nested_tensor_from_jagged(tensor, offsets=Ragged.to_torch(leaf).offsets())
+    return Jagged(leaf.offsets, _wrapped(leaf.values, tensor))
+
+
+def _derivative(leaf: Any, kind: Any, by: torch.Tensor | None) -> Any:
+    """The derivative by a leaf of the result; what nothing depends on is zero."""
+    return torch.zeros_like(_result(leaf, kind)) if by is None else by

@@ -1,0 +1,64 @@
+//! Arrays of NumPy.
+
+use super::{Refusal, Taker, found};
+use crate::array::{dtype_name, shared};
+use crate::python::CAST;
+use numpy::{PyUntypedArray, PyUntypedArrayMethods};
+use par_runtime::{Array, Column, Prim};
+use pyo3::prelude::*;
+
+impl<'py> Taker<'py> {
+    /// Adds the columns of an array. `outer`: its first dimension is the elements of that many in rows that are known already.
+    pub(super) fn dense(
+        &mut self,
+        array: &Bound<'py, PyUntypedArray>,
+        dims: &[bool],
+        prim: Prim,
+        outer: Option<i64>,
+        out: &mut Vec<Column>,
+    ) -> Result<(), Refusal> {
+        let skipped = usize::from(outer.is_some());
+        let shape = array.shape();
+        if shape.len() != dims.len() + skipped || outer.is_some_and(|n| shape[0] as i64 != n) {
+            return Err(Refusal::new(found(array)));
+        }
+        let data = match shared(array, prim) {
+            Some(data) => data,
+            None => self.converted(array, prim)?.ok_or_else(|| Refusal::new(found(array)))?,
+        };
+        let mut rows = outer.unwrap_or(1);
+        for (ragged, n) in dims.iter().zip(&shape[skipped..]) {
+            let n = *n as i64;
+            out.push(if *ragged { Column::Offsets(regular(rows, n)?) } else { Column::Size(n) });
+            rows = rows.saturating_mul(n);
+        }
+        out.push(Column::Data(data));
+        Ok(())
+    }
+
+    /// The elements, converted to a type; `None` if they are objects.
+    pub(super) fn converted(
+        &self,
+        array: &Bound<'py, PyUntypedArray>,
+        prim: Prim,
+    ) -> Result<Option<Array>, Refusal> {
+        if self.strict {
+            return Err(Refusal::new(format!("{} would be copied", found(array))));
+        }
+        let converted = CAST.get(self.py)?.call1((array, dtype_name(prim)))?;
+        if converted.is_none() {
+            return Ok(None);
+        }
+        let converted = converted.cast_exact::<PyUntypedArray>().map_err(|_| Refusal::new(found(array)))?;
+        shared(converted, prim).map(Some).ok_or_else(|| Refusal::new(found(array)))
+    }
+}
+
+/// Offsets of rows of one length.
+fn regular(rows: i64, length: i64) -> Result<Array, Refusal> {
+    let mut offsets = Array::try_uninit(Prim::I64, rows as usize + 1).map_err(crate::array::no_memory)?;
+    for (i, to) in offsets.slice_mut::<i64>().iter_mut().enumerate() {
+        *to = i as i64 * length;
+    }
+    Ok(offsets)
+}
