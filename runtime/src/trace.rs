@@ -8,7 +8,7 @@
 //! end does that, whatever the order in which it computes them; [`row`] and [`append`] are for one that goes row by row.
 
 use crate::array::OutOfMemory;
-use crate::io::text::print_value;
+use crate::io::text::{Layout, print_pretty};
 use crate::{Array, Column, Value, ValueType};
 use std::cell::RefCell;
 use std::io::Write;
@@ -16,10 +16,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// Where traces go: to standard error, or to a text that [`captured`] gives back.
 #[derive(Clone, Debug, Default)]
-pub struct Sink(Option<Arc<Mutex<String>>>);
+pub struct Sink {
+    captured: Option<Arc<Mutex<String>>>,
+    /// Rows of bytes are shown as texts, where they are texts.
+    texts: bool,
+}
 
 thread_local! {
-    static CURRENT: RefCell<Sink> = const { RefCell::new(Sink(None)) };
+    static CURRENT: RefCell<Sink> = const { RefCell::new(Sink { captured: None, texts: false }) };
 }
 
 impl Sink {
@@ -28,10 +32,16 @@ impl Sink {
         CURRENT.with_borrow(Sink::clone)
     }
 
+    /// From now on traces of programs that this thread calls show rows of bytes as texts, or as numbers.
+    pub fn show_texts(texts: bool) {
+        CURRENT.with_borrow_mut(|sink| sink.texts = texts);
+    }
+
     /// Writes one line. What cannot be written is lost: tracing never changes a result.
     pub fn write(&self, label: &str, value: &Value) {
-        let line = format!("{label}: {}\n", print_value(value));
-        match &self.0 {
+        let layout = Layout { texts: self.texts, ..Layout::PLAIN };
+        let line = format!("{label}: {}\n", print_pretty(value, layout));
+        match &self.captured {
             Some(text) => text.lock().unwrap_or_else(PoisonError::into_inner).push_str(&line),
             None => drop(std::io::stderr().lock().write_all(line.as_bytes())),
         }
@@ -41,7 +51,8 @@ impl Sink {
 /// Runs `work`, and gives the traces of all programs that this thread calls in it instead of showing them.
 pub fn captured<T>(work: impl FnOnce() -> T) -> (T, String) {
     let text = Arc::new(Mutex::new(String::new()));
-    let outer = CURRENT.replace(Sink(Some(text.clone())));
+    let texts = Sink::current().texts;
+    let outer = CURRENT.replace(Sink { captured: Some(text.clone()), texts });
     let result = work();
     CURRENT.set(outer);
     let text = std::mem::take(&mut *text.lock().unwrap_or_else(PoisonError::into_inner));
@@ -122,6 +133,7 @@ pub fn append(all: &mut Value, more: Value) -> Result<(), OutOfMemory> {
 mod tests {
     use super::*;
     use crate::Scalar;
+    use crate::io::text::print_value;
 
     #[test]
     fn rows_of_any_shape_become_one_array() {

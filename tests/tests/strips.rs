@@ -1,6 +1,7 @@
 //! Which functions of the runtime machine code calls. That scans, filters, scatters and partitions have the right results is for golden programs to
 //! say; here, that they are done on strips at all.
 
+use par::pipeline::Versions;
 use par::{Backend, Context, Options, compile};
 use par_codegen::cpu::{Processor, Shape, compile_object};
 use par_runtime::image::Needs;
@@ -162,8 +163,8 @@ fn multiplies_vectors(code: &str) -> bool {
 fn groups_have_no_edges_inside() {
     let text = "entry main [n] (a: [n][n]f32) : [n][n]f32 = loop a for k < n do tabulate_2d n n (\\i j ->
       if i <= k || j < k then a[i, j] else if j == k then -a[i, k] else a[i, j] - a[i, k] * a[k, j])";
-    let program =
-        compile(text, "edges.par", &Options::default()).unwrap_or_else(|f| panic!("{}", f.render(false)));
+    let options = Options { versions: Versions::Flat, ..Options::default() };
+    let program = compile(text, "edges.par", &options).unwrap_or_else(|f| panic!("{}", f.render(false)));
     let code = program.clif().unwrap_or_else(|f| panic!("{}", f.render(false)));
     assert!(multiplies_vectors(&code), "{code}");
     // Where groups may be left, what they are left to is cold.

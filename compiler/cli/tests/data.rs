@@ -232,3 +232,18 @@ fn a_limit_of_time() {
     let wrong = folder.par(&["run", "id.par", "--timeout", "0"]);
     assert!(String::from_utf8_lossy(&wrong.stderr).contains("a number of seconds is needed"));
 }
+
+#[test]
+fn texts_are_shown_as_texts() {
+    let folder = Folder::new("texts");
+    folder.file(
+        "twice.par",
+        "entry main (s: []u8) : ([]u8, [][]u8) = let t = #[trace(s)] s in (t ++ t, [t, [0u8]])\n",
+    );
+    folder.file("s", "\"h\u{e9}\\n\"");
+    let output = folder.par(&["run", "twice.par", "-i", "s", "--text"]);
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "h\u{e9}\nh\u{e9}\n\n[\"h\u{e9}\\n\", [0u8]]\n");
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "twice.par:1:49 s: \"h\u{e9}\\n\"\n");
+    folder.run(&["twice.par", "-i", "s", "-o", "texts:out", "--text"]);
+    assert!(folder.text("out").starts_with("h\u{e9}\n"));
+}

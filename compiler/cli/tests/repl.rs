@@ -190,7 +190,7 @@ fn code_and_settings() {
     assert!(out.contains(":reload") && err.contains("`:type` needs its EXPR"), "{out} {err}");
     assert_prints(
         ":set threads 3\n:set backend flat-interp\n:set print-limit 1_000\n:set\n:set threads\n",
-        "backend      flat-interp\nthreads      3\nprint-limit  1000\nwidth        0\n3\n",
+        "backend      flat-interp\nthreads      3\nprint-limit  1000\nwidth        0\ntexts        off\n3\n",
     );
 }
 
@@ -253,4 +253,12 @@ fn too_much_memory_is_an_error_of_the_evaluation() {
     );
     assert_eq!((status, out.lines().last()), (1, Some("1i32")));
     assert!(err.contains("out of memory"), "{err}");
+}
+
+#[test]
+fn texts_are_shown_as_texts_where_that_is_set() {
+    assert_prints(
+        ":set texts on\n\"a\\\"b\"\n(1, [\"\", \"\\n\"])\n:set texts off\n\"a\"\n",
+        "\"a\\\"b\"\n(1i32, [\"\", \"\\n\"])\n[97u8]\n",
+    );
 }

@@ -7,6 +7,8 @@ use std::path::Path;
 pub enum Format {
     /// Values in Par's notation, one after the other.
     Text,
+    /// The same, with arrays of bytes that are texts as texts.
+    Texts,
     /// Values in Futhark's binary format, one after the other.
     Binary,
     /// The bytes as they are, for `[]u8`.
@@ -27,6 +29,10 @@ pub enum Format {
     Arrow(Wire),
     /// Columns in the format of Parquet.
     Parquet,
+    /// JSON: one value.
+    Json,
+    /// A value of JSON in each line.
+    JsonLines,
 }
 
 /// Presence of a first row with the names of the columns.
@@ -55,8 +61,9 @@ pub enum Wire {
 }
 
 /// Names before a colon in what a user writes, and the formats they stand for.
-const NAMES: [(&str, Format); 18] = [
+const NAMES: [(&str, Format); 21] = [
     ("text", Format::Text),
+    ("texts", Format::Texts),
     ("binary", Format::Binary),
     ("raw", Format::Raw),
     ("npy", Format::Npy),
@@ -74,6 +81,8 @@ const NAMES: [(&str, Format); 18] = [
     ("arrow", Format::Arrow(Wire::File)),
     ("arrows", Format::Arrow(Wire::Stream)),
     ("parquet", Format::Parquet),
+    ("json", Format::Json),
+    ("jsonl", Format::JsonLines),
 ];
 
 impl Format {
@@ -97,8 +106,9 @@ impl Format {
         let ending = path.extension()?.to_str()?.to_ascii_lowercase();
         match ending.as_str() {
             "pnm" => Some(Format::Picture(Picture::Pnm)),
+            "ndjson" => Some(Format::JsonLines),
             "feather" | "ipc" => Some(Format::Arrow(Wire::File)),
-            "text" | "raw" | "binary" => None,
+            "text" | "texts" | "raw" | "binary" => None,
             ending => Format::from_name(ending).filter(|_| !ending.contains('-')),
         }
     }

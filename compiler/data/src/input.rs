@@ -3,7 +3,7 @@
 use crate::format::{Format, split};
 use crate::source::{Source, Watch};
 use crate::tree::Tree;
-use crate::{DataError, csv, fit, market, npz, picture, text};
+use crate::{DataError, csv, fit, json, market, npz, picture, text};
 use par_runtime::array::within_memory;
 use par_runtime::io::npy;
 use par_runtime::{Value, ValueType};
@@ -75,6 +75,8 @@ impl<'a> Input<'a> {
             Format::Npz => npz::names(&mut self.source),
             Format::Csv(_) => csv::names(&mut self.source, false),
             Format::Tsv(_) => csv::names(&mut self.source, true),
+            Format::Json => json::names(&mut self.source, false),
+            Format::JsonLines => json::names(&mut self.source, true),
             Format::Market => Ok(market::PARTS.map(str::to_string).into()),
             #[cfg(feature = "arrow")]
             Format::Arrow(wire) => crate::columnar::names(&mut self.source, Some(wire)),
@@ -92,7 +94,7 @@ impl<'a> Input<'a> {
     fn some_values(&mut self, types: &[ValueType]) -> Result<Vec<Value>, DataError> {
         match (self.format, types.first()) {
             (Format::Binary, _) => text::read_binary(&mut self.source, types),
-            (Format::Text, _) => text::read(&self.source.bytes()?, types),
+            (Format::Text | Format::Texts, _) => text::read(&self.source.bytes()?, types),
             (_, Some(ty)) => Ok(vec![self.value(None, ty)?]),
             (_, None) => Err("expected no value, but there is one".into()),
         }
@@ -109,6 +111,8 @@ impl<'a> Input<'a> {
             Format::Npz => npz::read(source, part, ty),
             Format::Csv(header) => csv::read(source, (false, header), part, ty),
             Format::Tsv(header) => csv::read(source, (true, header), part, ty),
+            Format::Json => json::read(source, false, part, ty),
+            Format::JsonLines => json::read(source, true, part, ty),
             Format::Market => market::read(source, part, ty),
             #[cfg(feature = "arrow")]
             Format::Arrow(wire) => crate::columnar::read(source, Some(wire), part, ty),
@@ -128,7 +132,7 @@ impl<'a> Input<'a> {
                 Ok(Tree::regular(regular))
             }
             Format::Raw => return text::raw(&source.bytes()?, ty),
-            Format::Text | Format::Binary => {
+            Format::Text | Format::Texts | Format::Binary => {
                 let mut values = self.some_values(std::slice::from_ref(ty))?;
                 return values.pop().ok_or_else(|| "the file has no value".into());
             }

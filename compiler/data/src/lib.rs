@@ -15,7 +15,7 @@
 //!   arrays or one column.
 //! - [`Target`]: where a result goes, and as what.
 //! - [`tree`]: what a file holds, before it is known what a program makes of it; `fit` brings the two together.
-//! - `npz`, `csv`, `market`, `picture`, with the feature `arrow` also `columnar`: the formats. Text, Futhark's binary format and single
+//! - `npz`, `csv`, `json`, `market`, `picture`, with the feature `arrow` also `columnar`: the formats. Text, Futhark's binary format and single
 //!   `.npy` arrays are read and written in `par_runtime::io`.
 //!
 //! Files of any size and content give a value or an error of one line. Only the bytes that are there take memory, whatever a header says.
@@ -29,6 +29,7 @@ mod fit;
 mod format;
 mod guard;
 mod input;
+mod json;
 mod market;
 mod missing;
 mod npz;

@@ -2,9 +2,9 @@
 
 use crate::format::{Format, split};
 use crate::tree::Tree;
-use crate::{DataError, csv, market, npz, picture};
+use crate::{DataError, csv, json, market, npz, picture};
 use par_runtime::Value;
-use par_runtime::io::text::print_to;
+use par_runtime::io::text::{print_texts_to, print_to};
 use par_runtime::io::{self, binary, npy};
 use std::fs::File;
 use std::io::{BufWriter, ErrorKind, Seek, Write};
@@ -42,14 +42,14 @@ impl Target {
 
     fn to_standard_output(&self, form: &mut Form) -> Result<(), DataError> {
         // Nothing is shown of what cannot be finished, but for text, which may be long.
-        if !matches!(form, Form::Text(_)) {
+        if !matches!(form, Form::Text(..)) {
             let mut bytes = std::io::Cursor::new(Vec::new());
             form.write(&mut bytes)?;
             *form = Form::Bytes(bytes.into_inner());
         }
         let mut out = BufWriter::with_capacity(1 << 16, std::io::stdout().lock());
         let result = match form {
-            Form::Text(values) => print(values, &mut out),
+            Form::Text(values, how) => print(values, *how, &mut out),
             Form::Bytes(bytes) => out.write_all(bytes),
             Form::Tree(..) => Ok(()),
         };
@@ -66,9 +66,12 @@ impl Target {
     }
 }
 
+/// How a value is written as text.
+type Print = fn(&Value, &mut dyn std::fmt::Write) -> std::fmt::Result;
+
 /// A result in the form in which it is written.
 enum Form {
-    Text(Vec<Value>),
+    Text(Vec<Value>, Print),
     Bytes(Vec<u8>),
     Tree(Tree, Format),
 }
@@ -76,7 +79,8 @@ enum Form {
 impl Form {
     fn of(value: Value, format: Format) -> Result<Form, DataError> {
         Ok(match format {
-            Format::Text => Form::Text(io::components(value)),
+            Format::Text => Form::Text(io::components(value), print_to),
+            Format::Texts => Form::Text(io::components(value), print_texts_to),
             Format::Binary => {
                 let mut bytes = Vec::new();
                 binary::write_value(&value, &mut bytes)?;
@@ -94,7 +98,7 @@ impl Form {
 
     fn write<W: Write + Seek + Send>(&self, out: &mut W) -> Result<(), DataError> {
         match self {
-            Form::Text(values) => Ok(print(values, out)?),
+            Form::Text(values, how) => Ok(print(values, *how, out)?),
             Form::Bytes(bytes) => Ok(out.write_all(bytes)?),
             Form::Tree(tree, format) => write_tree(tree, *format, out),
         }
@@ -110,6 +114,8 @@ fn write_tree<W: Write + Seek + Send>(tree: &Tree, format: Format, out: &mut W) 
         Format::Npz => npz::write(tree, out),
         Format::Csv(_) => csv::write(tree, false, out),
         Format::Tsv(_) => csv::write(tree, true, out),
+        Format::Json => json::write(tree, false, out),
+        Format::JsonLines => json::write(tree, true, out),
         Format::Market => market::write(tree, out),
         Format::Picture(format) => picture::write(tree, format, out),
         Format::Npy => {
@@ -130,10 +136,10 @@ fn write_tree<W: Write + Seek + Send>(tree: &Tree, format: Format, out: &mut W) 
     }
 }
 
-fn print(values: &[Value], out: &mut dyn Write) -> std::io::Result<()> {
+fn print(values: &[Value], how: Print, out: &mut dyn Write) -> std::io::Result<()> {
     values.iter().try_for_each(|value| {
         let mut text = Text { out: &mut *out, error: None };
-        let written = print_to(value, &mut text);
+        let written = how(value, &mut text);
         match (text.error.take(), written) {
             (Some(e), _) => Err(e),
             (None, Err(_)) => Err(std::io::Error::other("formatting failed")),

@@ -136,6 +136,11 @@ fn build(ty: &ValueType, columns: &mut std::vec::IntoIter<Column>, outermost: bo
             Column::Offsets(offsets) => Ok(Tree::Lists(offsets, Box::new(build(elem, columns, false)?))),
             _ => Err(malformed()),
         },
+        ValueType::Sum(cases) if cases.iter().all(|(_, payload)| payload.is_empty()) => {
+            let tags = build(&ValueType::Prim(Prim::of_constructors(cases.len())), columns, outermost)?;
+            let Tree::Scalars(tags) = tags else { return Err(malformed()) };
+            names(&tags, cases).ok_or_else(malformed)
+        }
         ValueType::Sum(cases) => {
             let optional = Optional::of(cases)
                 .ok_or_else(|| format!("a value of the sum type {ty} can only be written as text"))?;
@@ -148,4 +153,15 @@ fn build(ty: &ValueType, columns: &mut std::vec::IntoIter<Column>, outermost: bo
             Err(format!("a value of the abstract type {name} cannot be written"))
         }
     }
+}
+
+/// The names of constructors.
+fn names(tags: &Array, cases: &[(String, Vec<ValueType>)]) -> Option<Tree> {
+    let (mut ends, mut bytes) = (vec![0], Vec::new());
+    for i in 0..tags.len() {
+        let tag = usize::try_from(tags.get(i).as_i64()?).ok()?;
+        bytes.extend_from_slice(cases.get(tag)?.0.as_bytes());
+        ends.push(bytes.len() as i64);
+    }
+    Some(Tree::texts(&ends, &bytes))
 }

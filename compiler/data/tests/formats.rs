@@ -346,6 +346,70 @@ fn what_does_not_fit_is_said() {
     assert_eq!(read(&path, Some("x"), &prim("i64")).unwrap_err(), "a file of format npy has no parts");
     assert!(read(&folder.path("nowhere"), None, &prim("i64")).unwrap_err().contains("No such file"));
     assert_eq!(read(&folder.path(""), None, &prim("i64")).unwrap_err(), "it is a folder");
-    let sum = ValueType::Sum(vec![("a".into(), vec![])]);
-    assert!(folder.write("s.csv", value("#a", &sum)).unwrap_err().contains("can only be written as text"));
+    let sum = ValueType::Sum(vec![("a".into(), vec![prim("i32"), prim("i32")])]);
+    assert!(
+        folder.write("s.csv", value("#a 1 2", &sum)).unwrap_err().contains("can only be written as text")
+    );
+}
+
+#[test]
+fn json() {
+    let row = record(&[
+        ("name", text()),
+        ("xs", ValueType::ragged(prim("f64"))),
+        ("n", optional("none", "some", prim("i32"))),
+    ]);
+    let rows = "[{name = \"a\u{e9}\", xs = [1.5, -2], n = #some 3}, {name = \"\", xs = [], n = #none}]";
+    round(&["json", "jsonl"], &array(row.clone()), rows);
+    round(&["json"], &row, "{name = \"b\", xs = [0.5], n = #none}");
+    round(
+        &["json", "jsonl"],
+        &array(ValueType::Tuple(vec![prim("u64"), prim("f32"), prim("bool")])),
+        "[(18446744073709551615, 0.1, true), (0, 1e30, false)]",
+    );
+    round(&["json", "jsonl"], &array(array(prim("i8"))), "[[-128, 127], [0, 1]]");
+    round(&["json", "jsonl"], &ragged(prim("f16")), "[[0.5], [], [2, 3]]");
+    let folder = Folder::new();
+    let table =
+        folder.file("t.json", "[{\"x\": 1, \"y\": [\"p\", \"q\"], \"z\": 0}, {\"y\": [], \"x\": 2.0}]");
+    let columns = record(&[("x", array(prim("i64"))), ("y", array(ValueType::ragged(text())))]);
+    assert_eq!(read(&table, None, &columns).unwrap(), "{x = [1i64, 2i64], y = [[[112u8], [113u8]], []]}");
+    assert_eq!(read(&table, Some("x"), &array(prim("u8"))).unwrap(), "[1u8, 2u8]");
+    let lines = folder.file("t.ndjson", "{\"x\": 1}\n\n{\"x\": 3}\n");
+    assert_eq!(read(&lines, Some("x"), &array(prim("f32"))).unwrap(), "[1.0f32, 3.0f32]");
+    assert_eq!(read(&folder.file("empty.jsonl", ""), None, &array(prim("f32"))).unwrap(), "empty([0]f32)");
+    let object = folder.file("o.json", "{\"a\": [[1, 2], [3]], \"b\": null}");
+    assert_eq!(read(&object, Some("a"), &ragged(prim("i32"))).unwrap(), "[[1i32, 2i32], [3i32]]");
+    let mut input = Input::open(&object, None, &|_, _| {}).unwrap();
+    assert_eq!(input.names().unwrap(), ["a", "b"]);
+    let shades =
+        ValueType::Sum(vec![("dark".into(), vec![]), ("light".into(), vec![]), ("none".into(), vec![])]);
+    round(&["json", "jsonl"], &array(shades.clone()), "[#light, #dark, #none]");
+    let wrong = |content: &str, ty: &ValueType, message: &str| {
+        assert_eq!(read(&folder.file("w.json", content), None, ty).unwrap_err(), message);
+    };
+    wrong("[1, 2.5]", &array(prim("i32")), "1:8: a value of type i32 is expected, and this is 2.5");
+    wrong("[1,\n 300]", &array(prim("u8")), "2:5: a value of type u8 is expected, and this is 300");
+    wrong(
+        "[{\"x\": 1}]",
+        &array(record(&[("y", prim("i32"))])),
+        "1:9: an object has no `y`; others that it has: `x`",
+    );
+    wrong(
+        "[null]",
+        &array(prim("f64")),
+        "1:5: a value of type f64 is expected, and this is null, which a type like `#none | #some t` would allow",
+    );
+    wrong(
+        "[\"black\"]",
+        &array(shades),
+        "1:8: one of \"dark\", \"light\", \"none\" is expected, and this is `black`",
+    );
+    wrong("[1, 2", &array(prim("i32")), "1:5: EOF while parsing a list");
+    wrong(
+        "[[1, 2], [3]]",
+        &array(ValueType::Tuple(vec![prim("i32"), prim("i32")])),
+        "1:12: an array of 2 values is expected, and this has 1",
+    );
+    wrong("[1] 2", &array(prim("i32")), "1:5: trailing characters");
 }

@@ -196,8 +196,15 @@ impl Judge<'_> {
                 return finding(*kind, &format!("{name}, interp"), message.as_str(), Some(i));
             }
             Outcome::Slow | Outcome::Exhausted(_) => return Ok(expected),
-            Outcome::Value(value) if self.case.calls[i].entry == LAW && par::print_value(value) == "false" => {
-                return finding(Kind::Law, &format!("{name}, interp"), "derivatives forward and backward differ", Some(i));
+            Outcome::Value(value)
+                if self.case.calls[i].entry == LAW && par::print_value(value) == "false" =>
+            {
+                return finding(
+                    Kind::Law,
+                    &format!("{name}, interp"),
+                    "derivatives forward and backward differ",
+                    Some(i),
+                );
             }
             Outcome::Value(_) | Outcome::Error(_) => {}
         }

@@ -74,6 +74,11 @@ pub enum VersionChoice {
         /// Positions.
         least: i64,
     },
+    /// A loop as one kernel, if what it launches does so little on average; otherwise one kernel after the other.
+    Iterations {
+        /// Operators in a launch, at most.
+        most: i64,
+    },
     /// Over rows with a descriptor, if their starts grow and they are long enough; otherwise over elements as written.
     Segments {
         /// Elements of a row on average, at least.
@@ -97,6 +102,7 @@ impl VersionChoice {
                 ("rows", std::iter::once(least).chain(longest).collect())
             }
             VersionChoice::Positions { least } => ("positions", vec![least]),
+            VersionChoice::Iterations { most } => ("iterations", vec![most]),
             VersionChoice::Segments { mean } => ("segments", vec![mean]),
             VersionChoice::Columns { block } => ("columns", vec![block]),
             VersionChoice::Condition => ("condition", vec![]),
@@ -110,6 +116,7 @@ impl VersionChoice {
             ("rows", &[least]) => VersionChoice::Rows { least, longest: None },
             ("rows", &[least, longest]) => VersionChoice::Rows { least, longest: Some(longest) },
             ("positions", &[least]) => VersionChoice::Positions { least },
+            ("iterations", &[most]) => VersionChoice::Iterations { most },
             ("segments", &[mean]) => VersionChoice::Segments { mean },
             ("columns", &[block]) => VersionChoice::Columns { block },
             ("condition", &[]) => VersionChoice::Condition,

@@ -13,6 +13,7 @@
 //! loop.
 
 use crate::core::{Body, Exp, LoopForm, Param, Stm};
+use crate::stack::deeper;
 use crate::ty::{Atom, Dim, Var};
 use std::collections::HashMap;
 
@@ -76,7 +77,7 @@ impl InPlace {
 
     /// Statements in order.
     pub fn body(&mut self, body: &Body) -> Outcome {
-        body.stms.iter().try_for_each(|s| self.stm(s))
+        body.stms.iter().try_for_each(|s| deeper(|| self.stm(s)))
     }
 
     /// One statement.

@@ -2,7 +2,7 @@
 //!
 //! Where no measurement is named, none was recorded: the value is a guess that has done no harm.
 
-// Versions, chosen at run time (`passes/flatten`). These four can be measured for a program by `par tune`.
+// Versions, chosen at run time (`passes/flatten`). These five can be measured for a program by `par tune`.
 
 /// Calls in a batch from which on each is worked through by itself: enough for all threads, also if some take much longer than others.
 pub const CALLS: i64 = 512;
@@ -14,6 +14,11 @@ pub const ROWS: i64 = 8192;
 pub const LONGEST: i64 = 6;
 /// Positions of a loop with parallel operators inside from which on each is worked through by itself, if its arrays are small.
 pub const POSITIONS: i64 = 256;
+/// Operators in a launch of a loop of the host up to which, on average, the loop is one kernel of one position.
+pub const ITERATIONS: i64 = 1024;
+
+/// Loops with a choice of versions inside each other, at most: the code of the innermost is there once more for each.
+pub const NESTED_CHOICES: usize = 2;
 
 // Small arrays as scalars (`ir/tiny`).
 

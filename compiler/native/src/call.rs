@@ -5,6 +5,7 @@ use crate::{input, output, progress, timeout};
 use clap::ValueEnum;
 use par_data::plot::{Kind, Style, plot};
 use par_data::{Format, Target};
+use par_runtime::trace::Sink;
 use par_runtime::{Entry, Value};
 use std::io::Write;
 use std::path::PathBuf;
@@ -26,8 +27,8 @@ the next values, or, if it has parts that are called like parameters, the values
 archive, or a part of a matrix.
 
 Formats are told by the file's first bytes or the ending of its name; FORMAT says it otherwise: text (Par's notation), binary
-(Futhark's), raw, npy, npz, csv, tsv (csv-header and csv-noheader say whether the first row has names), mtx (Matrix
-Market), png, pgm, ppm, arrow, arrows (Arrow's streams), parquet. docs/data.md says what each of them can hold";
+(Futhark's), raw, npy, npz, csv, tsv (csv-header and csv-noheader say whether the first row has names), json, jsonl
+(a value in each line), mtx (Matrix Market), png, pgm, ppm, arrow, arrows (Arrow's streams), parquet. docs/data.md says what each of them can hold";
 
 /// A call: function, arguments, and where the result goes.
 #[derive(clap::Args)]
@@ -41,12 +42,15 @@ pub struct Call {
     #[arg(long, short, value_name = "[NAME=]FILE", help = INPUT_HELP, long_help = INPUT_LONG_HELP)]
     input: Vec<String>,
     /// Write the results to [FORMAT:]FILE instead of standard output, in the format that the ending of the name tells: npy, npz,
-    /// csv, tsv, mtx, png, pgm, ppm, arrow, arrows, parquet, or text. `csv:-` is CSV on standard output
+    /// csv, tsv, json, jsonl, mtx, png, pgm, ppm, arrow, arrows, parquet, or text. `csv:-` is CSV on standard output
     #[arg(long, short, value_name = "[FORMAT:]FILE")]
     output: Option<String>,
     /// Write the results in Futhark's binary format
     #[arg(long)]
     binary: bool,
+    /// Show arrays of bytes that are texts as texts, in results and traces: one alone as it is, others in quotation marks
+    #[arg(long, conflicts_with = "binary")]
+    text: bool,
     /// Draw the result as SVG: lines over arrays of numbers, a heat map of a regular matrix, several lines for tuples and irregular rows
     #[arg(long, value_name = "FILE")]
     plot: Option<PathBuf>,
@@ -99,6 +103,7 @@ impl Call {
         enter: fn(&'static str),
         call: impl Fn(Vec<Value>) -> Result<Value, Status>,
     ) -> Result<Status, Status> {
+        Sink::show_texts(self.text);
         enter("reading the input");
         let values = input::read(entry, &self.input).map_err(|message| status::fail(&message))?;
         let (value, times) = self.timed(values, call)?;
@@ -135,7 +140,11 @@ impl Call {
     /// Where the results go.
     fn target(&self) -> Target {
         let target = self.output.as_deref().map_or_else(Target::standard_output, Target::parse);
-        if self.binary { Target { format: Format::Binary, ..target } } else { target }
+        match target.format {
+            _ if self.binary => Target { format: Format::Binary, ..target },
+            Format::Text if self.text => Target { format: Format::Texts, ..target },
+            _ => target,
+        }
     }
 
     /// The result and the microseconds of every counted run.

@@ -39,7 +39,7 @@ impl Tuning {
         let wanted = lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
         let entry = |(i, line): (usize, &str)| {
             parse_entry(line).ok_or_else(|| {
-                format!("line {}: `{line}` is not of the form `FILE:LINE:COLUMN rows|longest|calls = NUMBER|never`", i + 1)
+                format!("line {}: `{line}` is not of the form `FILE:LINE:COLUMN calls|rows|longest|positions|iterations = NUMBER|never`", i + 1)
             })
         };
         wanted.map(entry).collect::<Result<_, _>>().map(|entries| Tuning { entries })

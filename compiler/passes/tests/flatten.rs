@@ -268,5 +268,6 @@ fn passes_go_through_deeply_nested_code_on_a_small_stack() {
         flat.statements().iter().filter(|s| matches!(s.op, Op::Kernel(_))).count()
     };
     let kernels = on_stack(STACK).spawn(pass).expect("a thread").join().expect("a program in FLAT");
-    assert_eq!(kernels, 1);
+    // The outermost two loops have a version in which they are one kernel.
+    assert_eq!(kernels, 1 + par_ir::tuning::NESTED_CHOICES);
 }

@@ -121,7 +121,7 @@ fn collect(view: &View, out: &mut Vec<Regular>) -> Result<(), String> {
             return Err(format!("a value of the abstract type {name} has no binary form"));
         }
         View::Sum(..) => return Err("a value of a sum type has no binary form".into()),
-        View::Data(_) => {}
+        View::Data(_) | View::Texts(..) => {}
     }
     Ok(())
 }

@@ -24,6 +24,8 @@ pub enum View<'a> {
         /// The array's type.
         ty: &'a ValueType,
     },
+    /// Rows of bytes, each of which is shown as a text if it is one.
+    Texts(Lengths<'a>, &'a [u8]),
     /// A value of a hidden type, by the type's name, and what it is.
     Opaque(&'a str, Box<View<'a>>),
 }
@@ -63,6 +65,25 @@ impl<'a> View<'a> {
         match columns.next() {
             None => Ok(view),
             Some(_) => Err("a value has more columns than its type".into()),
+        }
+    }
+
+    /// The same with all rows of bytes as [`View::Texts`].
+    pub fn with_texts(self) -> View<'a> {
+        let all = |views: Vec<View<'a>>| views.into_iter().map(View::with_texts).collect();
+        match self {
+            View::Array { lengths, elem, ty } => match *elem {
+                View::Data(data) if data.prim() == Prim::U8 => View::Texts(lengths, data.slice::<u8>()),
+                elem => View::Array { lengths, elem: Box::new(elem.with_texts()), ty },
+            },
+            View::Tuple(views) => View::Tuple(all(views)),
+            View::Record(fields) => {
+                View::Record(fields.into_iter().map(|(name, v)| (name, v.with_texts())).collect())
+            }
+            View::Sum(tag, cases) => {
+                View::Sum(tag, cases.into_iter().map(|(name, views)| (name, all(views))).collect())
+            }
+            other => other,
         }
     }
 

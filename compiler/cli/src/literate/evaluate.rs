@@ -20,7 +20,7 @@ pub enum Shown {
 }
 
 /// A value's text on a page.
-const LAYOUT: Layout = Layout { width: 96, limit: 400 };
+const LAYOUT: Layout = Layout { width: 96, limit: 400, texts: false };
 
 /// The program, and what directives have kept.
 pub struct Evaluator {

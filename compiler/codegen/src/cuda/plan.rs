@@ -19,6 +19,11 @@ pub struct CudaCode<'a> {
 impl Code for CudaCode<'_> {
     type Kernel = cuda::Kernel;
 
+    /// A kernel of one position leaves a GPU idle: the flat version's launches take less, if anything is to be done.
+    fn may_choose(&self, versions: flat::VersionChoice) -> bool {
+        !matches!(versions, flat::VersionChoice::Iterations { .. })
+    }
+
     fn kernel(
         &mut self,
         number: u32,

@@ -44,6 +44,7 @@ pub(super) fn wrong<T>(view: &View<'_>, wanted: &str) -> Result<T, Mismatch> {
         View::Record(_) => "a record".to_string(),
         View::Sum(..) => "a value of a sum type".to_string(),
         View::Array { ty, .. } => format!("`{ty}`"),
+        View::Texts(..) => "`[]u8`".to_string(),
         View::Opaque(name, _) => format!("a value of the hidden type `{name}`"),
     };
     Err(Mismatch::new(format!("{found} cannot be read as {wanted}")))

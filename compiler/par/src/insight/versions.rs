@@ -26,6 +26,12 @@ pub(super) fn chosen(versions: VersionChoice) -> Option<Chosen> {
             format!("sequential, each position by itself: for {least} and more with small arrays"),
             "flat, all positions at once: for fewer of them, or larger arrays".into(),
         ),
+        VersionChoice::Iterations { most } => (
+            format!(
+                "sequential, all iterations in one kernel: for up to {most} operators a launch on average (never on a GPU)"
+            ),
+            "flat, one launch after the other: for larger arrays".into(),
+        ),
         VersionChoice::Segments { mean } => (
             format!("over rows: if their starts grow, for {mean} elements a row and more on average"),
             "over elements, as written: for shorter rows, or other starts".into(),

@@ -15,11 +15,14 @@ pub enum Measure {
     Longest,
     /// Positions of a loop with parallel operators inside: from so many on each is worked through by itself, if its arrays are small.
     Positions,
+    /// Operators in what the host would launch in a loop: up to so many on average the loop is one kernel.
+    Iterations,
 }
 
 impl Measure {
     /// All of them.
-    pub const ALL: [Measure; 4] = [Measure::Calls, Measure::Rows, Measure::Longest, Measure::Positions];
+    pub const ALL: [Measure; 5] =
+        [Measure::Calls, Measure::Rows, Measure::Longest, Measure::Positions, Measure::Iterations];
 
     /// Its name in files.
     pub fn name(self) -> &'static str {
@@ -28,6 +31,7 @@ impl Measure {
             Measure::Rows => "rows",
             Measure::Longest => "longest",
             Measure::Positions => "positions",
+            Measure::Iterations => "iterations",
         }
     }
 
@@ -38,6 +42,7 @@ impl Measure {
             Measure::Rows => tuning::ROWS,
             Measure::Longest => tuning::LONGEST,
             Measure::Positions => tuning::POSITIONS,
+            Measure::Iterations => tuning::ITERATIONS,
         }
     }
 }

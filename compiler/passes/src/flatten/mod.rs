@@ -159,6 +159,8 @@ struct Own {
     layouts: HashMap<Var, (rep::Arr, LevelId)>,
     /// Results of loops whose version is chosen.
     decided: std::collections::HashSet<Var>,
+    /// Loops around with two versions, of which the flat one is being made.
+    choices: usize,
     /// Parameters of loops that are passed as views.
     views: std::collections::HashSet<Var>,
 }

@@ -1,4 +1,4 @@
-//! Loops with parallel operators under a nest: one iteration of all positions after the other, or every position by itself.
+//! Loops with parallel operators inside: one iteration of all positions after the other, or every position by itself.
 //!
 //! ```text
 //! map (\ a -> loop (l = a) for j < n do let s = sum … in l with … ) as
@@ -7,9 +7,10 @@
 //! by position    l = kernel map (own a) over positions { loop for j < n { loop … } }       -- one kernel
 //! ```
 //!
-//! Both are there; the host takes the second where there are many positions, whose arrays are small ([`super::choices`]).
+//! Both are there. Under a nest the host takes the second where there are many positions, whose arrays are small ([`super::choices`]). A loop
+//! of the host has one position: it takes the second if an iteration does so little that starting its kernels would take longer.
 
-use super::by_position::one_by_one;
+use super::by_position::{OneByOne, one_by_one};
 use super::choices::Measure;
 use super::nest::LevelId;
 use super::{Flattener, Result, Versions};
@@ -23,19 +24,38 @@ use par_ir::{Atom, Prim, PrimOp, Var};
 impl Flattener<'_> {
     /// Flattens a loop with the choice between both versions, if it has both.
     pub(crate) fn loop_by_position(&mut self, level: LevelId, stm: &Stm) -> Result<bool> {
-        let Some((before, by_position)) = self.of_one_position(level, stm) else { return Ok(false) };
+        let Some(one) = self.of_one_position(stm) else { return Ok(false) };
         if self.facts.options.versions == Versions::Sequential {
-            let loop_ =
-                Stm { pat: [&stm.pat[..], &by_position.pat[stm.pat.len()..]].concat(), ..by_position };
-            self.stms(level, &before)?;
-            self.stms(level, &[loop_])?;
+            let pat = [&stm.pat[..], &one.stm.pat[stm.pat.len()..]].concat();
+            self.stms(level, &[one.sizes.stms, one.before, vec![Stm { pat, ..one.stm }]].concat())?;
             return Ok(true);
         }
-        let threshold = self.threshold(stm.span, Measure::Positions);
-        if threshold == i64::MAX {
+        let on_host = self.shapes.is_root(level);
+        let measure = if on_host { Measure::Iterations } else { Measure::Positions };
+        let threshold = self.threshold(stm.span, measure);
+        if threshold == i64::MAX || on_host && one.sizes.work.is_none() {
             return Ok(false);
         }
-        let cond = self.are_many_and_small(level, stm, threshold);
+        self.stms(level, &one.sizes.stms)?;
+        self.flush();
+        let choice = match one.sizes.work.filter(|_| on_host) {
+            Some(work) => (self.does_little(work, threshold), VersionChoice::Iterations { most: threshold }),
+            None => (
+                self.are_many_and_small(level, stm, threshold),
+                VersionChoice::Positions { least: threshold },
+            ),
+        };
+        self.both_loops(level, stm, choice, one)?;
+        Ok(true)
+    }
+
+    fn both_loops(
+        &mut self,
+        level: LevelId,
+        stm: &Stm,
+        (cond, versions): (Atom, VersionChoice),
+        one: OneByOne,
+    ) -> Result<()> {
         let fresh = |f: &mut Self| -> Vec<Param> {
             stm.pat
                 .iter()
@@ -45,26 +65,24 @@ impl Flattener<'_> {
         let results = |pat: &[Param]| pat.iter().map(|p| p.var.into()).collect();
         let mut pat = fresh(self);
         let results_here = results(&pat);
-        pat.extend_from_slice(&by_position.pat[stm.pat.len()..]);
-        let stms = [before, vec![Stm { pat, ..by_position }]].concat();
+        pat.extend_from_slice(&one.stm.pat[stm.pat.len()..]);
+        let stms = [one.before, vec![Stm { pat, ..one.stm }]].concat();
         let then = Body { stms, results: results_here };
         let pat = fresh(self);
         self.own.decided.extend(pat.iter().map(|p| p.var));
         let results = results(&pat);
         let other = Body { stms: vec![Stm { pat, ..stm.clone() }], results };
-        let versions = Some(VersionChoice::Positions { least: threshold });
-        self.host_branch(level, stm, (cond, versions), &then, &other)?;
-        Ok(true)
+        self.own.choices += 1;
+        let done = self.host_branch(level, stm, (cond, Some(versions)), &then, &other);
+        self.own.choices -= 1;
+        done
     }
 
-    fn of_one_position(&mut self, level: LevelId, stm: &Stm) -> Option<(Vec<Stm>, Stm)> {
+    fn of_one_position(&mut self, stm: &Stm) -> Option<OneByOne> {
         let Exp::Loop { params, form, body } = &stm.exp else { return None };
         let decided = stm.pat.iter().any(|p| self.own.decided.contains(&p.var));
-        if self.shapes.is_root(level)
-            || decided
-            || stm.pat.is_empty()
-            || self.facts.options.versions == Versions::Flat
-        {
+        let enough = self.own.choices == tuning::NESTED_CHOICES;
+        if decided || enough || stm.pat.is_empty() || self.facts.options.versions == Versions::Flat {
             return None;
         }
         let cond = if let LoopForm::While(cond) = form { Some(cond) } else { None };
@@ -72,7 +90,14 @@ impl Flattener<'_> {
         if traces || !self.locals.has_all(&stm.exp) || goes_by_element(params, body) {
             return None;
         }
-        one_by_one(stm, &mut self.builder.vars)
+        one_by_one(stm, &self.types, &mut self.builder.vars)
+    }
+
+    /// Test that what a loop does is little for as many launches.
+    fn does_little(&mut self, (work, launches): (Atom, Atom), threshold: i64) -> Atom {
+        let (work, launches) = (self.host_atom(work), self.host_atom(launches));
+        let most = self.builder.host_op(BinOp::Mul, launches, Atom::i64(threshold));
+        self.is_at_most(work, most)
     }
 
     /// Test that there are many positions, and few elements of state to each of them.

@@ -23,5 +23,5 @@ mod types;
 
 pub use guess::read_any;
 pub use pretty::{Layout, print_pretty};
-pub use print::{print_to, print_value};
+pub use print::{print_texts_to, print_to, print_value};
 pub use read::{read_some, read_values};

@@ -19,11 +19,13 @@ pub struct Layout {
     pub width: usize,
     /// Elements that are shown; of more only the beginning, spread over the rows.
     pub limit: usize,
+    /// Rows of bytes are shown as texts, where they are texts.
+    pub texts: bool,
 }
 
 impl Layout {
     /// Everything on one line: as [`print_value`](super::print_value).
-    pub const PLAIN: Layout = Layout { width: usize::MAX, limit: usize::MAX };
+    pub const PLAIN: Layout = Layout { width: usize::MAX, limit: usize::MAX, texts: false };
 }
 
 /// Of every array at least so many elements are shown.
@@ -32,6 +34,7 @@ const FEW: usize = 3;
 /// A value as text of several lines, without a line break at the end.
 pub fn print_pretty(value: &Value, layout: Layout) -> String {
     let view = match View::new(value) {
+        Ok(view) if layout.texts => view.with_texts(),
         Ok(view) => view,
         Err(message) => return format!("<malformed value: {message}>"),
     };
@@ -182,7 +185,7 @@ fn share(budget: usize, parts: usize) -> usize {
 
 fn holds_arrays(view: &View) -> bool {
     match view {
-        View::Array { .. } => true,
+        View::Array { .. } | View::Texts(..) => true,
         View::Tuple(views) => views.iter().any(holds_arrays),
         View::Record(fields) => fields.iter().any(|(_, v)| holds_arrays(v)),
         View::Sum(_, cases) => cases.iter().flat_map(|(_, vs)| vs).any(holds_arrays),
@@ -238,7 +241,7 @@ mod tests {
     }
 
     fn pretty(text: &str, width: usize, limit: usize) -> String {
-        print_pretty(&value(text), Layout { width, limit })
+        print_pretty(&value(text), Layout { width, limit, texts: false })
     }
 
     const SAMPLES: [&str; 6] = [
@@ -261,7 +264,7 @@ mod tests {
     fn broken_lines_are_the_same_value() {
         for value in samples() {
             for width in 1..40 {
-                let broken = print_pretty(&value, Layout { width, limit: usize::MAX });
+                let broken = print_pretty(&value, Layout { width, limit: usize::MAX, texts: false });
                 assert_eq!(print_value(&same_type(&broken, &value)), print_value(&value), "{broken}");
             }
         }

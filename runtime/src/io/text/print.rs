@@ -2,7 +2,7 @@
 
 use crate::array::Element;
 use crate::io::view::{Lengths, View};
-use crate::{Array, Column, Prim, Scalar, Value, f16};
+use crate::{Array, Column, Prim, Scalar, Value, ValueType, f16};
 use std::fmt::{self, Write};
 
 /// A value on one line, every scalar with its suffix. A ragged value that lacks a scalar somewhere is followed by its type.
@@ -15,7 +15,36 @@ pub fn print_value(value: &Value) -> String {
 
 /// As [`print_value`], into a writer.
 pub fn print_to(value: &Value, out: &mut dyn Write) -> fmt::Result {
-    let view = match View::new(value) {
+    print_view(value, View::new(value), out)
+}
+
+/// As [`print_to`], with rows of bytes as texts in quotation marks, where they are texts; a value that is one alone is
+/// written as it is.
+pub fn print_texts_to(value: &Value, out: &mut dyn Write) -> fmt::Result {
+    match alone(value) {
+        Some(text) => out.write_str(text),
+        None => print_view(value, View::new(value).map(View::with_texts), out),
+    }
+}
+
+/// The text that a value is, if it is one.
+fn alone(value: &Value) -> Option<&str> {
+    match (&value.ty, value.columns.as_slice()) {
+        (ValueType::Array { elem, .. }, [_, Column::Data(data)]) if **elem == ValueType::Prim(Prim::U8) => {
+            text_of(data.slice::<u8>())
+        }
+        _ => None,
+    }
+}
+
+/// Bytes as a text, if they are one: no control characters but line breaks and tabs.
+fn text_of(bytes: &[u8]) -> Option<&str> {
+    let is_plain = |c: char| !c.is_control() || matches!(c, '\n' | '\t' | '\r');
+    std::str::from_utf8(bytes).ok().filter(|text| text.chars().all(is_plain))
+}
+
+fn print_view(value: &Value, view: Result<View, String>, out: &mut dyn Write) -> fmt::Result {
+    let view = match view {
         Ok(view) => view,
         Err(message) => return write!(out, "<malformed value: {message}>"),
     };
@@ -56,6 +85,10 @@ pub(super) fn print(view: &View, row: usize, out: &mut dyn Write) -> fmt::Result
         }
         View::Sum(tag, cases) => print_sum(tag.tag(row), cases, row, out),
         View::Opaque(name, _) => write!(out, "#<opaque {name}>"),
+        View::Texts(lengths, bytes) => {
+            let (start, len) = lengths.row(row);
+            print_text(&bytes[start..start + len], out)
+        }
         View::Array { ty, .. } if !ty.is_ragged() && is_empty(view) => {
             out.write_str("empty(")?;
             print_type(view, 0, out)?;
@@ -84,6 +117,31 @@ fn print_sum(tag: usize, cases: &[(&str, Vec<View>)], row: usize, out: &mut dyn 
         }
     }
     Ok(())
+}
+
+fn print_text(bytes: &[u8], out: &mut dyn Write) -> fmt::Result {
+    let Some(text) = text_of(bytes) else { return print_scalars_of(bytes, out) };
+    out.write_char('"')?;
+    for c in text.chars() {
+        match c {
+            '"' => out.write_str("\\\"")?,
+            '\\' => out.write_str("\\\\")?,
+            '\n' => out.write_str("\\n")?,
+            '\t' => out.write_str("\\t")?,
+            '\r' => out.write_str("\\r")?,
+            c => out.write_char(c)?,
+        }
+    }
+    out.write_char('"')
+}
+
+fn print_scalars_of(bytes: &[u8], out: &mut dyn Write) -> fmt::Result {
+    out.write_char('[')?;
+    for (i, x) in bytes.iter().enumerate() {
+        separate(i, out)?;
+        write!(out, "{x}u8")?;
+    }
+    out.write_char(']')
 }
 
 fn separate(i: usize, out: &mut dyn Write) -> fmt::Result {
@@ -163,6 +221,8 @@ pub(super) fn print_type(view: &View, depth: usize, out: &mut dyn Write) -> fmt:
     match view {
         View::Scalar(x) => write!(out, "{}", x.prim()),
         View::Data(data) => write!(out, "{}", data.prim()),
+        View::Texts(Lengths::Uniform(n), _) if depth > 0 => write!(out, "[{n}]u8"),
+        View::Texts(..) => out.write_str("[]u8"),
         View::Opaque(name, _) => out.write_str(name),
         View::Tuple(views) => {
             out.write_char('(')?;

@@ -334,13 +334,7 @@ impl Forward {
 }
 
 /// The tangent of a scalar operator's result `y`.
-fn tangent(
-    lo: &mut Lower,
-    op: PrimOp,
-    args: &[Atom],
-    y: Atom,
-    tangents: &[Option<Atom>],
-) -> R<Option<Atom>> {
+fn tangent(lo: &mut Lower, op: PrimOp, args: &[Atom], y: Atom, tangents: &[Option<Atom>]) -> R<Option<Atom>> {
     let mut floats = Floats { lo, prim: op.result() };
     match (op, args, tangents) {
         (PrimOp::Un(op, _), [x], [Some(dx)]) => floats.unary(op, *x, y, *dx),

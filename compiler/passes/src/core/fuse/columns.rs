@@ -111,7 +111,8 @@ fn reads_columns(exp: &Exp, array: Var, indices: &mut Vec<Atom>) -> bool {
         let row = lam.params[i].var;
         let Some(stm) = lam.body.stms.iter().find(|s| s.mentions(row)) else { return false };
         let once = lam.body.uses_of(row) == 1 && !lam.body.results.contains(&row.into());
-        return once && matches!(&stm.exp, Exp::Index(v, at) if *v == row && different(at, indices))
+        return once
+            && matches!(&stm.exp, Exp::Index(v, at) if *v == row && different(at, indices))
             && stm.pat[0].ty.is_scalar();
     }
     indices.extend(lam.params.iter().map(|p| Atom::Var(p.var)));
@@ -197,7 +198,8 @@ fn put_element(exp: &mut Exp, array: Var, rows: &Stm, fuser: &mut Fuser) {
         inputs.extend(sources);
         fuser.register(&params);
         lam.params.extend(params);
-        let (Some(nest), Some(at)) = (made.stms.pop(), lam.body.stms.iter().position(|s| s.mentions(row))) else {
+        let (Some(nest), Some(at)) = (made.stms.pop(), lam.body.stms.iter().position(|s| s.mentions(row)))
+        else {
             return;
         };
         let Exp::Index(_, indices) = lam.body.stms[at].exp.clone() else { return };

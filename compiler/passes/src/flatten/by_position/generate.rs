@@ -3,8 +3,11 @@
 //! A statement `b = v` whose `b` is the name of a buffer says that from there on its content is the version `v`.
 
 use par_ir::alias::root;
+use par_ir::build::Statements;
 use par_ir::core::{At, Body, Exp, Lambda, LoopForm, Param, Stm};
 use par_ir::loops::{self, Loop};
+use par_ir::prim::BinOp;
+use par_ir::stack::deeper;
 use par_ir::visit::Code;
 use par_ir::{Atom, Dim, Span, Type, Var, Vars};
 use std::collections::{HashMap, HashSet};
@@ -16,6 +19,8 @@ pub(super) struct Generated {
     pub buffers: Vec<Param>,
     /// Names of buffers, and of arrays that are written over.
     pub names: HashMap<Var, Type>,
+    /// Sizes that are known in an iteration only, each with one that is to be large enough for all.
+    pub caps: Vec<(Var, Var)>,
 }
 
 /// A part of a buffer.
@@ -47,6 +52,10 @@ struct Generator<'v> {
     inside: HashSet<Var>,
     buffers: Vec<Param>,
     names: HashMap<Var, Type>,
+    caps: Vec<(Var, Var)>,
+    /// Types of arrays, of the loop and from outside.
+    types: HashMap<Var, Type>,
+    outside: &'v HashMap<Var, Type>,
     /// The buffer, or the state of a loop, that an array is a version of.
     owned: HashMap<Var, Var>,
     /// Arrays that are what a region held when an iteration began.
@@ -56,15 +65,21 @@ struct Generator<'v> {
 }
 
 /// A loop as one that writes to buffers, if it has such a form.
-pub(super) fn generate(stm: &Stm, over: bool, vars: &mut Vars) -> Option<Generated> {
+pub(super) fn generate(
+    stm: &Stm,
+    over: bool,
+    outside: &HashMap<Var, Type>,
+    vars: &mut Vars,
+) -> Option<Generated> {
     let Exp::Loop { params, form, body } = &stm.exp else { return None };
     let inside = [stm].into_iter().flat_map(|s| s.bound()).collect();
-    let (buffers, names) = (Vec::new(), HashMap::new());
+    let (buffers, caps) = (Vec::new(), Vec::new());
+    let (names, types) = (HashMap::new(), HashMap::new());
     let (owned, regions) = (HashMap::new(), HashMap::new());
-    let mut g = Generator { vars, inside, buffers, names, owned, regions, over };
+    let mut g = Generator { vars, inside, buffers, names, caps, types, outside, owned, regions, over };
     let exp = g.iterations(params, form, body)?;
     let stm = Stm { exp, ..stm.clone() };
-    Some(Generated { stm, buffers: g.buffers, names: g.names })
+    Some(Generated { stm, buffers: g.buffers, names: g.names, caps: g.caps })
 }
 
 impl Generator<'_> {
@@ -74,6 +89,7 @@ impl Generator<'_> {
             let buffer = init.var().and_then(|v| self.owned.get(&v).copied());
             self.owned.insert(p.var, buffer.unwrap_or(p.var));
             p.ty.is_regular().then_some(())?;
+            self.note(p);
         }
         let form = match form {
             LoopForm::While(cond) => {
@@ -87,7 +103,7 @@ impl Generator<'_> {
         for (i, stm) in body.stms.iter().enumerate() {
             let (rest, dests) = (&body.stms[i + 1..], vec![None; stm.pat.len()]);
             let dests = self.dests_over(stm, rest, params, &body.results, dests, &mut stms);
-            self.stm(stm, dests.clone(), &mut stms)?;
+            deeper(|| self.stm(stm, dests.clone(), &mut stms))?;
             for (p, d) in stm.pat.iter().zip(dests) {
                 if let Some(d) = d {
                     self.alias(p, d.buffer, stm.span, &mut stms);
@@ -112,6 +128,7 @@ impl Generator<'_> {
         let name = self.name(&p.ty, p.var, span, out);
         self.write(&Region::whole(name), a, span, out)?;
         let last = Param { var: self.vars.fresh_like(p.var), ty: p.ty.clone() };
+        self.note(&last);
         push(out, &last, Exp::Atom(name.into()), span);
         self.owned.insert(last.var, own);
         self.mark(own, last.var, span, out);
@@ -183,7 +200,7 @@ impl Generator<'_> {
                 if p.ty.is_scalar() || !makes_rows(&stm.exp) { None } else { open[k].take() }
             };
             let dests = stm.pat.iter().map(&mut dest).collect();
-            self.stm(stm, dests, out)?;
+            deeper(|| self.stm(stm, dests, out))?;
         }
         let span = body.stms.last().map(|s| s.span).unwrap_or_default();
         for (target, a) in open.iter().zip(&body.results) {
@@ -197,6 +214,7 @@ impl Generator<'_> {
     /// One statement; what has a region among `dests` is written there, and bound no more.
     fn stm(&mut self, stm: &Stm, dests: Vec<Option<Region>>, out: &mut Vec<Stm>) -> Option<()> {
         stm.pat.iter().all(|p| p.ty.is_regular()).then_some(())?;
+        stm.pat.iter().for_each(|p| self.note(p));
         match &stm.exp {
             Exp::Map { width, inputs, lam } if !stm.pat.is_empty() => {
                 let (places, new) = self.places(&stm.pat, dests)?;
@@ -231,6 +249,12 @@ impl Generator<'_> {
             }
             Exp::Hist { dests, width, inputs, lam, op, .. } => {
                 self.scatter(stm, dests, (*width, inputs, lam), Some(op), out)?;
+            }
+            Exp::Filter { width, inputs, lam } => self.filter(stm, (*width, inputs, lam), out)?,
+            Exp::Concat(arrs) => {
+                let (places, new) = self.places(&stm.pat, dests)?;
+                self.concat(&places[0], arrs, stm.span, out)?;
+                self.aliases(new, stm.span, out);
             }
             Exp::Literal(elems, _) if stm.pat[0].ty.rank() == 1 && !elems.is_empty() => {
                 let (places, new) = self.places(&stm.pat, dests)?;
@@ -274,16 +298,35 @@ impl Generator<'_> {
         new.into_iter().for_each(|(p, buffer)| self.alias(&p, buffer, span, out));
     }
 
-    /// A buffer, if its shape is known before the loop.
+    /// A buffer. Where its size is not known before the loop it has room enough for all iterations.
     fn buffer(&mut self, ty: &Type, like: Var) -> Option<Var> {
-        let known = |d: &Dim| matches!(d, Dim::Size(a) if a.var().is_none_or(|v| !self.inside.contains(&v)));
-        if !ty.dims.iter().all(known) {
-            return None;
-        }
+        let dims = ty.dims.iter().map(|d| self.room(d)).collect::<Option<_>>()?;
+        let ty = Type { dims, ..ty.clone() };
         let var = self.vars.fresh_like(like);
         self.buffers.push(Param { var, ty: ty.clone() });
-        self.names.insert(var, ty.clone());
+        self.names.insert(var, ty);
         Some(var)
+    }
+
+    fn room(&mut self, d: &Dim) -> Option<Dim> {
+        let Dim::Size(size) = *d else { return None };
+        let Some(v) = size.var().filter(|v| self.inside.contains(v)) else { return Some(*d) };
+        if let Some((_, cap)) = self.caps.iter().find(|c| c.0 == v) {
+            return Some(Dim::Size((*cap).into()));
+        }
+        let cap = self.vars.fresh("room");
+        self.caps.push((v, cap));
+        Some(Dim::Size(cap.into()))
+    }
+
+    fn note(&mut self, p: &Param) {
+        if !p.ty.is_scalar() {
+            self.types.insert(p.var, p.ty.clone());
+        }
+    }
+
+    fn type_of(&self, v: Var) -> Option<&Type> {
+        self.types.get(&v).or_else(|| self.outside.get(&v)).or_else(|| self.names.get(&v))
     }
 
     /// An array that may be changed: itself, if it is a version of one, or a copy.
@@ -294,6 +337,7 @@ impl Generator<'_> {
         let buffer = self.buffer(ty, v)?;
         self.write(&Region::whole(buffer), v.into(), span, out)?;
         let copy = Param { var: self.vars.fresh_like(v), ty: ty.clone() };
+        self.note(&copy);
         self.alias(&copy, buffer, span, out);
         Some(copy.var)
     }
@@ -323,13 +367,59 @@ impl Generator<'_> {
             push(out, &next, exp, span);
             return Some(());
         }
-        let (Dim::Size(n), v) = (ty.dims[0], a.var()?) else { return None };
-        let row =
-            Param { var: self.vars.fresh_like(v), ty: Type { dims: ty.dims[1..].to_vec(), ..ty.clone() } };
+        self.copy(to, a.var()?, Atom::i64(0), span, out)
+    }
+
+    /// Writes the rows of an array to a region, from an index on.
+    fn copy(&mut self, to: &Region, v: Var, first: Atom, span: Span, out: &mut Vec<Stm>) -> Option<()> {
+        let ty = self.type_of(v)?.clone();
+        let Dim::Size(n) = ty.dims[0] else { return None };
+        let row = Param { var: self.vars.fresh_like(v), ty: Type { dims: ty.dims[1..].to_vec(), ..ty } };
+        self.note(&row);
         let mut rows = Loop::new(span, self.vars);
         rows.code.index(row.clone(), v, vec![rows.index.into()]);
-        self.write(&to.row(rows.index), row.var.into(), span, &mut rows.code.stms)?;
+        let i = match first {
+            first if first == Atom::i64(0) => rows.index,
+            first => rows.code.arith("i", BinOp::Add, first, rows.index.into(), self.vars).var()?,
+        };
+        self.write(&to.row(i), row.var.into(), span, &mut rows.code.stms)?;
         out.push(rows.finish(n, vec![], vec![]));
+        Some(())
+    }
+
+    fn concat(&mut self, to: &Region, arrs: &[Var], span: Span, out: &mut Vec<Stm>) -> Option<()> {
+        let mut first = Atom::i64(0);
+        for v in arrs {
+            let Dim::Size(n) = self.type_of(*v)?.dims[0] else { return None };
+            self.copy(to, *v, first, span, out)?;
+            let mut code = Statements::new(span);
+            first = code.arith("i", BinOp::Add, first, n, self.vars);
+            out.append(&mut code.stms);
+        }
+        Some(())
+    }
+
+    /// A filter, as a loop that counts what it has kept.
+    fn filter(&mut self, stm: &Stm, rows: Rows<'_>, out: &mut Vec<Stm>) -> Option<()> {
+        let (width, _, lam) = rows;
+        let full = |p: &Param| Param { ty: Type::array(vec![Dim::Size(width)], p.ty.prim()), ..p.clone() };
+        let all: Vec<Param> = stm.pat[1..].iter().map(full).collect();
+        let (places, new) = self.places(&all, vec![None; all.len()])?;
+        let mut made = self.rows(rows, &[], stm.span)?;
+        let count = made.carry("count", &Type::I64, Atom::i64(0), self.vars);
+        self.body(&lam.body, &vec![None; lam.body.results.len()], &mut made.code.stms)?;
+        let mut kept = Statements::new(stm.span);
+        for (place, x) in places.iter().zip(&lam.body.results[1..]) {
+            self.write(&place.row(count), *x, stm.span, &mut kept.stms)?;
+        }
+        let next = kept.arith("count", BinOp::Add, count.into(), Atom::i64(1), self.vars);
+        let (then, other) =
+            (kept.results(vec![next]), Body { stms: Vec::new(), results: vec![count.into()] });
+        let exp = Exp::If { cond: lam.body.results[0], then, other };
+        let next = made.code.value("count", Type::I64, exp, self.vars);
+        out.push(made.finish(width, stm.pat[..1].to_vec(), vec![next.into()]));
+        let new = new.into_iter().zip(&stm.pat[1..]).map(|((_, buffer), p)| (p.clone(), buffer)).collect();
+        self.aliases(new, stm.span, out);
         Some(())
     }
 
@@ -347,6 +437,7 @@ impl Generator<'_> {
         let mut rows = Loop::new(span, self.vars);
         for (p, v) in lam.params.iter().zip(inputs) {
             p.ty.is_regular().then_some(())?;
+            self.note(p);
             match self.regions.get(v).filter(|r| places.contains(r)).map(|r| r.row(rows.index)) {
                 Some(row) => {
                     rows.code.index(p.clone(), row.buffer, row.at.clone());

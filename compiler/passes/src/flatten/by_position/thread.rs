@@ -2,6 +2,7 @@
 
 use super::generate::Generated;
 use par_ir::core::{Body, Exp, LoopForm, Param, Stm};
+use par_ir::stack::deeper;
 use par_ir::visit::{Code, Subst};
 use par_ir::{Atom, Dim, Scalar, Type, Var, Vars};
 use std::collections::{BTreeSet, HashMap};
@@ -16,7 +17,7 @@ type Versions = HashMap<Var, Var>;
 
 /// The statements that make the buffers, and the loop.
 pub(super) fn threaded(g: Generated, vars: &mut Vars) -> (Vec<Stm>, Stm) {
-    let Generated { mut stm, buffers, names } = g;
+    let Generated { mut stm, buffers, names, .. } = g;
     let mut before = Vec::new();
     let mut versions = Versions::new();
     for b in &buffers {
@@ -51,10 +52,10 @@ impl Threader<'_> {
                 continue;
             }
             match &mut stm.exp {
-                Exp::If { .. } => self.branch(&mut stm, versions),
+                Exp::If { .. } => deeper(|| self.branch(&mut stm, versions)),
                 Exp::Loop { .. } => {
                     let written = self.written_in(&stm, versions);
-                    self.repeat(&mut stm, &written, versions);
+                    deeper(|| self.repeat(&mut stm, &written, versions));
                 }
                 _ => self.plain(&mut stm, versions),
             }
@@ -96,7 +97,7 @@ impl Threader<'_> {
             found.insert(*arr);
         }
         for body in stm.exp.bodies() {
-            body.stms.iter().for_each(|s| self.writes(s, found));
+            deeper(|| body.stms.iter().for_each(|s| self.writes(s, found)));
         }
     }
 

@@ -121,11 +121,7 @@ impl<'p> Lower<'p> {
         let op = self.scalar_lambda(BinOp::Add, prim)?;
         let neutral = vec![Atom::Const(Scalar::zero(prim))];
         let inputs = vec![places, values];
-        Ok(self.emit(
-            "d",
-            ty,
-            Exp::Hist { dests: vec![flat], width: list.count, inputs, lam, op, neutral },
-        ))
+        Ok(self.emit("d", ty, Exp::Hist { dests: vec![flat], width: list.count, inputs, lam, op, neutral }))
     }
 
     /// The lambda that passes scalars on.
@@ -171,7 +167,8 @@ impl<'p> Lower<'p> {
             Ok(lo.val_of(flat))
         })?;
         let flat = self.leaf_var(flat.leaves()[0].0)?;
-        let sums = self.column_sums(n, flat, &Type::array(vec![Dim::Size(size)], ty.prim()), &mut Vec::new())?;
+        let sums =
+            self.column_sums(n, flat, &Type::array(vec![Dim::Size(size)], ty.prim()), &mut Vec::new())?;
         Ok(self.unflat(self.leaf_var(sums)?, ty)?.into())
     }
 
@@ -233,10 +230,15 @@ impl Reverse {
             }
         };
         let later = lo.cmp(CmpOp::Lt, Atom::i64(0), row);
-        lo.if_scalar(later, Prim::I64, &mut |lo| {
-            let before = lo.sub(row, Atom::i64(1));
-            Ok(lo.emit("start", Type::I64, Exp::Index(ends, vec![before])).into())
-        }, &mut |_| Ok(Atom::i64(0)))
+        lo.if_scalar(
+            later,
+            Prim::I64,
+            &mut |lo| {
+                let before = lo.sub(row, Atom::i64(1));
+                Ok(lo.emit("start", Type::I64, Exp::Index(ends, vec![before])).into())
+            },
+            &mut |_| Ok(Atom::i64(0)),
+        )
     }
 }
 

@@ -96,7 +96,8 @@ impl Reverse {
             for arm in &mut *arms {
                 arm.with_scope(lo, |lo, scope| self.without_axes(lo, scope, v))?;
             }
-            let most = arms.iter().map(|a| a.scope.parts.get(&v).map_or(0, |p| p.elements.len())).max().unwrap_or(0);
+            let most =
+                arms.iter().map(|a| a.scope.parts.get(&v).map_or(0, |p| p.elements.len())).max().unwrap_or(0);
             for i in 0..most {
                 let [place, value] = [Type::I64, Type::scalar(prim)].map(|ty| lo.param("d", ty));
                 for arm in &mut *arms {
@@ -174,9 +175,8 @@ impl Lower<'_> {
 
     pub(super) fn empty_list(&mut self, prim: Prim) -> List {
         let count = Atom::i64(0);
-        let mut empty = |p| {
-            self.emit("none", Type::array(vec![Dim::Size(count)], p), Exp::Literal(Vec::new(), p))
-        };
+        let mut empty =
+            |p| self.emit("none", Type::array(vec![Dim::Size(count)], p), Exp::Literal(Vec::new(), p));
         List { count, places: empty(Prim::I64), values: empty(prim) }
     }
 
@@ -184,9 +184,8 @@ impl Lower<'_> {
     pub(super) fn joined(&mut self, a: List, b: List) -> R<List> {
         let count = self.add(a.count, b.count);
         let prim = self.type_of(a.values).prim();
-        let mut join = |p, a, b| {
-            self.emit("list", Type::array(vec![Dim::Size(count)], p), Exp::Concat(vec![a, b]))
-        };
+        let mut join =
+            |p, a, b| self.emit("list", Type::array(vec![Dim::Size(count)], p), Exp::Concat(vec![a, b]));
         let (places, values) = (join(Prim::I64, a.places, b.places), join(prim, a.values, b.values));
         Ok(List { count, places, values })
     }

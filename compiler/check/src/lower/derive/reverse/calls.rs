@@ -6,8 +6,8 @@ use super::record::{TAPES, Tapes, flat, last_tapes};
 use super::replay::Frame;
 use super::{Lower, R, Reverse, Scope};
 use par_ir::core::{Body, Exp, Fun, FunId, Param};
-use par_ir::visit::{Code, Subst};
 use par_ir::prim::BinOp;
+use par_ir::visit::{Code, Subst};
 use par_ir::{Atom, Scalar, Type};
 
 impl Reverse {
@@ -28,7 +28,8 @@ impl Reverse {
             return self.back_plain_call(lo, adjoints, id, args);
         }
         let made = lo.reversed_function(id);
-        let (old, new) = (lo.out.funs[id.0 as usize].params.clone(), lo.out.funs[made.0 as usize].ret.clone());
+        let (old, new) =
+            (lo.out.funs[id.0 as usize].params.clone(), lo.out.funs[made.0 as usize].ret.clone());
         let mut all = args.to_vec();
         all.extend(tapes.into_iter().flat_map(flat));
         for (p, d) in pat.iter().zip(adjoints) {
@@ -78,7 +79,8 @@ impl Reverse {
                 all.push(Atom::Const(Scalar::from_i64(params[*i].ty.prim(), one)));
             }
             let results: Vec<Param> = ret.iter().map(|p| lo.param("d", p.ty.clone())).collect();
-            let mut tangents = results[adjoints.len()..].iter().map(|p| p.var).collect::<Vec<_>>().into_iter();
+            let mut tangents =
+                results[adjoints.len()..].iter().map(|p| p.var).collect::<Vec<_>>().into_iter();
             let kinds: Vec<Type> = results[..adjoints.len()].iter().map(|p| p.ty.clone()).collect();
             lo.push(results, Exp::Call(made, all));
             for (ty, d) in kinds.iter().zip(adjoints).filter(|(ty, _)| is_float(ty)) {
@@ -109,7 +111,9 @@ impl Lower<'_> {
         let mut subst = Subst::new();
         let mut params = Vec::new();
         let tapes = self.tape_params();
-        for p in fun.params.iter().chain(&tapes).chain(fun.ret.iter().filter(|p| is_float(&p.ty) || shapes(&p.ty))) {
+        for p in
+            fun.params.iter().chain(&tapes).chain(fun.ret.iter().filter(|p| is_float(&p.ty) || shapes(&p.ty)))
+        {
             let copy = self.param("p", p.ty.substituted(&subst));
             self.levels[copy.var.0 as usize] = 0;
             subst.insert(p.var, copy.var.into());
@@ -130,7 +134,8 @@ impl Lower<'_> {
         let params = self.out.funs[made.0 as usize].params.clone();
         let (given, rest) = params.split_at(fun.params.len());
         let (tapes, adjoints) = rest.split_at(2 * TAPES.len());
-        let mut subst: Subst = fun.params.iter().zip(given).map(|(old, new)| (old.var, new.var.into())).collect();
+        let mut subst: Subst =
+            fun.params.iter().zip(given).map(|(old, new)| (old.var, new.var.into())).collect();
         let mut reverse = Reverse { scopes: vec![Scope::default()], called: true, ..Reverse::default() };
         for p in given.iter().filter(|p| is_float(&p.ty)) {
             reverse.input(p.var);

@@ -75,7 +75,11 @@ impl Reverse {
         }
         let leaves = all.leaves();
         debug_assert_eq!(leaves[1].1, prim);
-        Ok(List { count: lo.size_of(&all)?, places: lo.leaf_var(leaves[0].0)?, values: lo.leaf_var(leaves[1].0)? })
+        Ok(List {
+            count: lo.size_of(&all)?,
+            places: lo.leaf_var(leaves[0].0)?,
+            values: lo.leaf_var(leaves[1].0)?,
+        })
     }
 
     /// Makes lists of values that go along dimensions.

@@ -42,7 +42,12 @@ impl<'p> Lower<'p> {
         let mut ret = Vec::new();
         self.entry_ret(&y, &mut Vec::new(), &mut ret);
         let block = self.blocks.pop().unwrap_or_default();
-        let id = self.function("given", formal.params.clone(), ret.clone(), Body { stms: block.stms, results: columns(&y) });
+        let id = self.function(
+            "given",
+            formal.params.clone(),
+            ret.clone(),
+            Body { stms: block.stms, results: columns(&y) },
+        );
         let vars = formal.params.iter().map(|p| p.var).collect();
         let instance = Instance { id, params: vars, ret: ret.clone(), result: y };
         // The same parameters again, then the adjoints.
@@ -50,7 +55,8 @@ impl<'p> Lower<'p> {
         let mut again = Abstract::default();
         let (_, bb, xx) = (again.part(self, &ff)?, again.part(self, &bb)?, again.part(self, &xx)?);
         let mut params = again.params;
-        let mut subst: Subst = instance.params.iter().copied().zip(params.iter().map(|p| p.var.into())).collect();
+        let mut subst: Subst =
+            instance.params.iter().copied().zip(params.iter().map(|p| p.var.into())).collect();
         let mut adjoints = Vec::new();
         for p in &ret {
             let ty = p.ty.substituted(&subst);
@@ -61,7 +67,11 @@ impl<'p> Lower<'p> {
                 params.push(copy);
             } else {
                 let Atom::Var(zeros) = self.zeros(&ty)? else {
-                    let copy = self.emit("d", ty.clone(), par_ir::core::Exp::Atom(Atom::Const(par_ir::Scalar::zero(ty.prim()))));
+                    let copy = self.emit(
+                        "d",
+                        ty.clone(),
+                        par_ir::core::Exp::Atom(Atom::Const(par_ir::Scalar::zero(ty.prim()))),
+                    );
                     adjoints.push(copy);
                     continue;
                 };
@@ -79,8 +89,11 @@ impl<'p> Lower<'p> {
             }
         }
         derivatives.extend(dx.leaves().into_iter().filter(|(_, p)| p.is_float()).map(|(a, _)| a));
-        let types: Vec<Type> =
-            params[..instance.params.len()].iter().map(|p| p.ty.clone()).filter(super::super::is_float).collect();
+        let types: Vec<Type> = params[..instance.params.len()]
+            .iter()
+            .map(|p| p.ty.clone())
+            .filter(super::super::is_float)
+            .collect();
         let ret = types.into_iter().map(|ty| self.param("d", ty)).collect();
         let block = self.blocks.pop().unwrap_or_default();
         let made = self.function("given*", params, ret, Body { stms: block.stms, results: derivatives });

@@ -11,7 +11,7 @@ use super::super::super::value::Val;
 use super::inner::{Adjoints, Rows};
 use super::operators::{Componentwise, componentwise, flipped};
 use super::{Lower, R, Reverse};
-use par_ir::core::{Exp, Lambda, Param};
+use par_ir::core::{Exp, Lambda};
 use par_ir::prim::CmpOp;
 use par_ir::visit::Subst;
 use par_ir::{Atom, Dim, Prim, Scalar, Type, Var};
@@ -34,14 +34,13 @@ impl Reverse {
         mut rows: Rows,
         dests: &[Var],
         (op, neutral): (&Lambda, &[Atom]),
-        (_pat, adjoints): (&[Param], &[Option<Atom>]),
+        adjoints: &[Option<Atom>],
     ) -> R<()> {
         let Dim::Size(m) = lo.type_of(dests[0]).dims[0] else {
             return Err(lo.internal("a histogram has a size"));
         };
         let k = neutral.len();
-        let sums = (0..k)
-            .all(|i| adjoints[i].is_none() || componentwise(op, i) == Some(Componentwise::Add));
+        let sums = (0..k).all(|i| adjoints[i].is_none() || componentwise(op, i) == Some(Componentwise::Add));
         if !sums {
             return self.back_general_hist(lo, rows, dests, (op, neutral), (m, adjoints));
         }
@@ -70,7 +69,8 @@ impl Reverse {
         let ordered = self.ordered(lo, &rows, dests, m, k)?;
         let n = ordered.count;
         let (scan, start) = segmented(self, lo, op, neutral)?;
-        let arrays: Vec<Var> = std::iter::once(ordered.starts).chain(ordered.values.iter().copied()).collect();
+        let arrays: Vec<Var> =
+            std::iter::once(ordered.starts).chain(ordered.values.iter().copied()).collect();
         let upto = self.scanned(lo, n, &arrays, &scan, &start, false)?[1..].to_vec();
         let ends = lo.shifted_flags(n, ordered.starts)?;
         let turned: Vec<Var> =
@@ -86,14 +86,13 @@ impl Reverse {
             .map(|v| lo.val_of(*v))
             .chain([places])
             .collect();
-        let size_of_keys = rows.width;
         let keys = self.places_of(lo, &rows, m)?;
         let mut found: Vec<usize> = Vec::new();
         let all = lo.map_over(n, &arrays, &mut |lo, vals| {
             let atoms: Vec<Atom> = vals.iter().flat_map(Val::leaves).map(|l| l.0).collect();
             let (origin, first, last) = (atoms[0], atoms[1], atoms[2]);
             let (values, place) = (&atoms[3..3 + k], atoms[3 + k]);
-            let element = lo.element_of_origin(origin, m, keys, size_of_keys)?;
+            let element = lo.element_of_origin(origin, m, keys)?;
             let (at, inside) = lo.clamped(element, m);
             let side = |lo: &mut Lower<'_>, arrays: &[Var], none: Atom, step: i64| -> R<Vec<Atom>> {
                 arrays
@@ -162,7 +161,7 @@ impl Reverse {
         let all = Val::vector(count, lo.iota(count), Prim::I64);
         let words = lo.map_over(count, &[all], &mut |lo, vals| {
             let i = vals[0].leaves()[0].0;
-            let element = lo.element_of_origin(i, m, keys, rows.width)?;
+            let element = lo.element_of_origin(i, m, keys)?;
             Ok(Val::Scalar(lo.conv(Prim::I64, Prim::U64, element), Prim::U64))
         })?;
         let words = lo.leaf_var(words.leaves()[0].0)?;
@@ -213,18 +212,14 @@ impl Reverse {
 /// The operator of a scan that begins anew where a flag is set, and what it starts from.
 fn segmented(rev: &mut Reverse, lo: &mut Lower, op: &Lambda, neutral: &[Atom]) -> R<(Lambda, Vec<Atom>)> {
     let k = neutral.len();
-    let (block, (op, results)) = lo.in_block(|lo| {
+    let (_, (mut op, f, g)) = lo.in_block(|lo| {
         let mut op = rev.copy(lo, op, &mut Subst::new());
         let [f, g] = ["f", "g"].map(|name| lo.param(name, Type::BOOL));
-        let mut results = vec![(f.var, g.var)];
-        results.truncate(1);
+        let vars = (f.var, g.var);
         op.params.insert(k, g);
         op.params.insert(0, f);
-        Ok((op, results))
+        Ok((op, vars.0, vars.1))
     })?;
-    drop(block);
-    let (f, g) = results[0];
-    let mut op = op;
     let (block, results) = lo.resume(super::super::super::build::Block::default(), |lo| {
         let flag = lo.prim(par_ir::PrimOp::Bin(par_ir::prim::BinOp::Or, Prim::Bool), &[f.into(), g.into()]);
         let mut results = vec![flag];
@@ -255,7 +250,7 @@ impl<'p> Lower<'p> {
     }
 
     /// The element that number `i` is about: itself, or, behind the `m` elements, that of an update.
-    fn element_of_origin(&mut self, i: Atom, m: Atom, keys: Var, _updates: Atom) -> R<Atom> {
+    fn element_of_origin(&mut self, i: Atom, m: Atom, keys: Var) -> R<Atom> {
         let old = self.cmp(CmpOp::Lt, i, m);
         self.if_scalar(old, Prim::I64, &mut |_| Ok(i), &mut |lo| {
             let at = lo.sub(i, m);

@@ -42,6 +42,9 @@ enum Export {
 /// The adjoints of some values.
 pub(super) type Adjoints = Vec<(Atom, Atom)>;
 
+/// Gives the adjoints of a function's results, from these and the rows of further arrays.
+type AdjointsOf<'f, 'p> = dyn FnMut(&mut Reverse, &mut Lower<'p>, &[Atom], &[Atom]) -> R<Adjoints> + 'f;
+
 impl Reverse {
     /// Goes backward through the rows of an operator. `adjoints` gives those of the function's results, from these and the rows of
     /// further arrays.
@@ -49,7 +52,7 @@ impl Reverse {
         &mut self,
         lo: &mut Lower<'p>,
         rows: &Rows,
-        adjoints: &mut dyn FnMut(&mut Self, &mut Lower<'p>, &[Atom], &[Atom]) -> R<Adjoints>,
+        adjoints: &mut AdjointsOf<'_, 'p>,
     ) -> R<()> {
         let tapes = rows.tapes.map_or_else(Vec::new, |t| t.to_vec());
         let all: Vec<Var> = rows.inputs.iter().chain(&rows.extra).chain(&tapes).copied().collect();
@@ -65,7 +68,8 @@ impl Reverse {
                 if let [integers, floats] = tapes {
                     rev.tape = Some(Frame::new([lo.leaf_var(*integers)?, lo.leaf_var(*floats)?]));
                 }
-                let subst: &mut Subst = &mut rows.lam.params.iter().map(|p| p.var).zip(given.iter().copied()).collect();
+                let subst: &mut Subst =
+                    &mut rows.lam.params.iter().map(|p| p.var).zip(given.iter().copied()).collect();
                 let body = rev.copy(lo, &rows.lam.body, subst);
                 let steps = rev.forward(lo, body.stms)?;
                 for (a, d) in adjoints(rev, lo, &body.results, extra)? {

@@ -342,12 +342,7 @@ fn kept<'p>(
 }
 
 /// All lists of the iterations, if they have one size, as one.
-fn kept_list<'p>(
-    lo: &mut Lower<'p>,
-    back: &mut Backward<'p>,
-    at: (Atom, Atom),
-    list: List,
-) -> R<List> {
+fn kept_list<'p>(lo: &mut Lower<'p>, back: &mut Backward<'p>, at: (Atom, Atom), list: List) -> R<List> {
     let prim = lo.type_of(list.values).prim();
     let mut rows = |p: Prim, v: Var, first: Atom| -> R<Var> {
         let row = Type::array(vec![Dim::Size(list.count)], p);

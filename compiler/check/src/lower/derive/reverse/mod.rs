@@ -10,7 +10,7 @@
 //! ```
 //!
 //! Inside a map, a branch or a loop the backward sweep computes again what the forward sweep computed there. A loop keeps its state of
-//! every iteration ([`tape`]).
+//! every iteration ([`tape`]), a recursive function what the calls in it gave ([`record`], [`replay`]).
 //!
 //! What is read inside a map of an array outside it is collected with its positions, and added by one histogram where the array
 //! belongs ([`Parts`], [`inner`]).
@@ -174,9 +174,9 @@ impl<'p> Lower<'p> {
 fn no_gradient(lo: &Lower) -> Box<Diagnostic> {
     let message = "a gradient is that of a function whose result is one float";
     Box::new(
-        Diagnostic::error("E0516", message, lo.span)
-            .here("this function gives something else")
-            .note("`vjp f x dy` is for results of any type: `dy` says how much each float of the result counts"),
+        Diagnostic::error("E0516", message, lo.span).here("this function gives something else").note(
+            "`vjp f x dy` is for results of any type: `dy` says how much each float of the result counts",
+        ),
     )
 }
 

@@ -58,7 +58,8 @@ fn expression(exp: &Exp, wanted: &[bool], any: bool, found: &mut HashSet<Var>) {
             walk(&lam.body, wanted, found);
             // Inputs are needed if their rows are.
             let Exp::Map { inputs, .. } = exp else { return };
-            let rows = inputs.iter().zip(&lam.params).filter(|(_, p)| found.contains(&p.var)).map(|(v, _)| *v);
+            let rows =
+                inputs.iter().zip(&lam.params).filter(|(_, p)| found.contains(&p.var)).map(|(v, _)| *v);
             let rows: Vec<Var> = rows.collect();
             found.extend(rows);
         }

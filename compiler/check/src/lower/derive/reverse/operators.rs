@@ -139,7 +139,9 @@ impl Reverse {
             }
             let best = self.reduced(lo, n, &elements, &op, neutral)?[i];
             let prim = op.ret[i].prim();
-            let least = lo.first_where(n, elements[i], &mut |lo, x| Ok(lo.prim(PrimOp::Cmp(CmpOp::Eq, prim), &[x, best])))?;
+            let least = lo.first_where(n, elements[i], &mut |lo, x| {
+                Ok(lo.prim(PrimOp::Cmp(CmpOp::Eq, prim), &[x, best]))
+            })?;
             found[i] = Some(least);
         }
         let given = self.per_row(lo, &mut rows, adjoints[k..].iter().copied().enumerate())?;

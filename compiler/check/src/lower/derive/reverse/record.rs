@@ -112,7 +112,7 @@ impl Lower<'_> {
     }
 
     /// A scalar in the type of its tape.
-    fn to_tape(&mut self, a: Atom, prim: Prim) -> Atom {
+    fn onto_tape(&mut self, a: Atom, prim: Prim) -> Atom {
         match prim {
             Prim::Bool => self.select(Prim::I64, a, Atom::i64(1), Atom::i64(0)),
             prim => self.conv(prim, TAPES[tape_of(prim)], a),
@@ -120,7 +120,7 @@ impl Lower<'_> {
     }
 
     /// A scalar from its tape.
-    pub(super) fn from_tape(&mut self, a: Atom, prim: Prim) -> Atom {
+    pub(super) fn off_tape(&mut self, a: Atom, prim: Prim) -> Atom {
         match prim {
             Prim::Bool => self.cmp(par_ir::prim::CmpOp::Ne, a, Atom::i64(0)),
             prim => self.conv(TAPES[tape_of(prim)], prim, a),
@@ -248,12 +248,12 @@ impl Recorder {
             self.array(lo, 0, n, lens);
         } else if p.ty.is_scalar() {
             let prim = p.ty.prim();
-            let a = lo.to_tape(p.var.into(), prim);
+            let a = lo.onto_tape(p.var.into(), prim);
             self.last[tape_of(prim)].push(a);
         } else if self.needed.contains(&p.var) {
             let prim = p.ty.prim();
             let (n, all) = lo.flat(p.var)?;
-            let all = lo.converted((n, all), TAPES[tape_of(prim)], &|lo, a| lo.to_tape(a, prim))?;
+            let all = lo.converted((n, all), TAPES[tape_of(prim)], &|lo, a| lo.onto_tape(a, prim))?;
             self.array(lo, tape_of(prim), n, all);
         }
         Ok(())

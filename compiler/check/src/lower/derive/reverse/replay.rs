@@ -56,7 +56,9 @@ impl Reverse {
             return Ok(Kept::Tapes(tapes));
         };
         let kept = match exp {
-            Exp::Map { width, inputs, lam } => self.replayed_rows(lo, &mut frame, pat, (*width, inputs, lam))?,
+            Exp::Map { width, inputs, lam } => {
+                self.replayed_rows(lo, &mut frame, pat, (*width, inputs, lam))?
+            }
             Exp::If { cond, then, other } => {
                 let sizes = [frame.scalar(lo, 0), frame.scalar(lo, 0)];
                 let tapes = frame.tapes(lo, sizes);
@@ -138,11 +140,11 @@ impl Reverse {
         }
         let value = if p.ty.is_scalar() {
             let x = frame.scalar(lo, tape_of(prim));
-            lo.from_tape(x, prim)
+            lo.off_tape(x, prim)
         } else if self.needed.contains(&p.var) {
             let n = lo.flat_size(&p.ty)?;
             let flat = frame.array(lo, tape_of(prim), n);
-            let flat = lo.converted((n, flat), prim, &|lo, a| lo.from_tape(a, prim))?;
+            let flat = lo.converted((n, flat), prim, &|lo, a| lo.off_tape(a, prim))?;
             lo.unflat(flat, &p.ty)?.into()
         } else {
             lo.zeros(&p.ty)?

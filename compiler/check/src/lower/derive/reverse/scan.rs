@@ -20,7 +20,6 @@ impl Reverse {
         lo: &mut Lower,
         mut rows: Rows,
         (op, neutral, exclusive): (&Lambda, &[Atom], bool),
-        _pat: &[Param],
         adjoints: &[Option<Atom>],
     ) -> R<()> {
         let (n, k) = (rows.width, neutral.len());
@@ -82,7 +81,7 @@ impl Reverse {
         let m = floats.len();
         let prims: Vec<Prim> = floats.iter().map(|i| op.ret[*i].prim()).collect();
         // From the last to the first: a matrix, row after row, then a vector.
-        let places = par_places(lo, n);
+        let places = places(lo, n);
         let arrays: Vec<Var> = elements.iter().chain(before).copied().collect();
         let all = lo.map_over(n, &[places], &mut |lo, rows| {
             let t = rows[0].leaves()[0].0;
@@ -110,7 +109,8 @@ impl Reverse {
                 let zero = Atom::Const(Scalar::zero(*p));
                 parts.push(match adjoints[*i] {
                     Some(d) => {
-                        let d: Atom = lo.emit("d", Type::scalar(*p), Exp::Index(lo.leaf_var(d)?, vec![here])).into();
+                        let d: Atom =
+                            lo.emit("d", Type::scalar(*p), Exp::Index(lo.leaf_var(d)?, vec![here])).into();
                         if exclusive { lo.select(*p, inside, d, zero) } else { d }
                     }
                     None => zero,
@@ -154,7 +154,7 @@ impl Reverse {
     }
 }
 
-fn par_places<'p>(lo: &mut Lower<'p>, n: Atom) -> super::Val<'p> {
+fn places<'p>(lo: &mut Lower<'p>, n: Atom) -> super::Val<'p> {
     super::Val::vector(n, lo.iota(n), Prim::I64)
 }
 
@@ -184,9 +184,8 @@ fn composition(lo: &mut Lower, prims: &[Prim]) -> R<(Lambda, Vec<Atom>)> {
         Ok((params, results))
     })?;
     let number = |p: Prim, x: i64| Atom::Const(Scalar::from_i64(p, x));
-    let neutral = (0..types.len())
-        .map(|e| number(types[e], i64::from(e < m * m && e / m == e % m)))
-        .collect();
+    let neutral =
+        (0..types.len()).map(|e| number(types[e], i64::from(e < m * m && e / m == e % m))).collect();
     let body = Body { stms: block.stms, results };
     Ok((Lambda { params, body, ret, schedule: Schedule::Free }, neutral))
 }

@@ -54,10 +54,10 @@ impl Reverse {
         match &exp {
             Exp::Iota(n) => _ = self.positions.insert(pat[0].var, *n),
             Exp::Trace { .. } if self.again() => return Ok(None),
-            Exp::Prim(PrimOp::Special(SpecialOp::FromBits, _), args) => {
-                if args.iter().any(|a| a.var().is_some_and(|v| self.bits.contains(&v))) {
-                    return Err(no_derivative(lo, "of a number made of bits"));
-                }
+            Exp::Prim(PrimOp::Special(SpecialOp::FromBits, _), args)
+                if args.iter().any(|a| a.var().is_some_and(|v| self.bits.contains(&v))) =>
+            {
+                return Err(no_derivative(lo, "of a number made of bits"));
             }
             _ => {}
         }
@@ -110,8 +110,7 @@ impl Reverse {
 
     fn retreat(&mut self, lo: &mut Lower, step: Step) -> R<()> {
         let Step { pat, exp, kept, .. } = step;
-        let adjoints: Vec<Option<Atom>> =
-            pat.iter().map(|p| self.scope().adjoints.remove(&p.var)).collect();
+        let adjoints: Vec<Option<Atom>> = pat.iter().map(|p| self.scope().adjoints.remove(&p.var)).collect();
         if adjoints.iter().all(Option::is_none) {
             return Ok(());
         }
@@ -121,7 +120,8 @@ impl Reverse {
                 None => Ok(()),
             },
             Exp::If { cond, then, other } => {
-                let frame = if let Kept::Tapes(tapes) = kept { Some(Frame::new(tapes.map(|t| t.1))) } else { None };
+                let frame =
+                    if let Kept::Tapes(tapes) = kept { Some(Frame::new(tapes.map(|t| t.1))) } else { None };
                 self.back_branch(lo, frame, &adjoints, cond, [&then, &other])
             }
             Exp::Loop { params, body, form } => match kept {
@@ -154,7 +154,7 @@ impl Reverse {
             }
             Exp::Scan { width, inputs, lam, op, neutral, exclusive } => {
                 let rows = Rows { width, inputs: &inputs, lam: &lam, extra: Vec::new(), tapes: None };
-                self.back_scan(lo, rows, (&op, &neutral, exclusive), &pat, &adjoints)
+                self.back_scan(lo, rows, (&op, &neutral, exclusive), &adjoints)
             }
             Exp::Scatter { dests, width, inputs, lam } => {
                 let rows = Rows { width, inputs: &inputs, lam: &lam, extra: Vec::new(), tapes: None };
@@ -162,7 +162,7 @@ impl Reverse {
             }
             Exp::Hist { dests, width, inputs, lam, op, neutral } => {
                 let rows = Rows { width, inputs: &inputs, lam: &lam, extra: Vec::new(), tapes: None };
-                self.back_hist(lo, rows, &dests, (&op, &neutral), (&pat, &adjoints))
+                self.back_hist(lo, rows, &dests, (&op, &neutral), &adjoints)
             }
             exp => match adjoints[0] {
                 Some(d) => self.back_moved(lo, &pat[0], &exp, d),

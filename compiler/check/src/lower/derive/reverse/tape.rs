@@ -35,7 +35,10 @@ enum Column {
     /// Of one size.
     Rows(Var),
     /// One after the other, with the start of each.
-    Flat { values: Var, starts: Var },
+    Flat {
+        values: Var,
+        starts: Var,
+    },
     /// Not itself, but what was overwritten: for each update, the indices and what stood there.
     Overwritten(Vec<Overwritten>),
 }
@@ -82,7 +85,8 @@ impl Reverse {
         body: &Body,
     ) -> R<Tape> {
         let state: Vec<Var> = params.iter().map(|(p, _)| p.var).collect();
-        let varying: Vec<bool> = params.iter().map(|(p, _)| state.iter().any(|v| p.ty.mentions(*v))).collect();
+        let varying: Vec<bool> =
+            params.iter().map(|(p, _)| state.iter().any(|v| p.ty.mentions(*v))).collect();
         let bound = match form {
             LoopForm::For { prim, bound, .. } => {
                 let n = lo.conv(*prim, Prim::I64, *bound);
@@ -121,7 +125,8 @@ impl Reverse {
         let again = self.again();
         let updates: Vec<&Overwrite> = plans.iter().flat_map(Plan::updates).collect();
         let all = Extended { params, form: &counted, body, extra, updates };
-        let original = if let LoopForm::For { index, prim, .. } = form { Some((*index, *prim)) } else { None };
+        let original =
+            if let LoopForm::For { index, prim, .. } = form { Some((*index, *prim)) } else { None };
         let columns = self.extended(lo, pat.to_vec(), &all, original, again, &mut |lo, at| {
             let mut extra = at.extra.iter().map(|p| p.var);
             let mut out = Vec::new();
@@ -175,7 +180,8 @@ impl Reverse {
             subst.insert(p.var, copy.var.into());
             copies.push(copy);
         }
-        let original = if let LoopForm::For { index, prim, .. } = form { Some((*index, *prim)) } else { None };
+        let original =
+            if let LoopForm::For { index, prim, .. } = form { Some((*index, *prim)) } else { None };
         let form = match form {
             LoopForm::For { prim, bound, .. } => {
                 LoopForm::For { index: lo.fresh("i", Type::scalar(*prim)), prim: *prim, bound: *bound }
@@ -245,7 +251,9 @@ impl Reverse {
                 lo.push_stm(stm);
             }
             for value in updates.iter().filter_map(|u| found.remove(&u.made)).flatten() {
-                let Some(column) = writes.next() else { return Err(lo.internal("a tape with too few columns")) };
+                let Some(column) = writes.next() else {
+                    return Err(lo.internal("a tape with too few columns"));
+                };
                 next.push(lo.column_with(column, index, value));
             }
             let results: Vec<Atom> = copy.results.into_iter().chain(next).collect();
@@ -290,7 +298,9 @@ impl Tape {
             let ty = p.ty.substituted(&subst);
             let v = match column {
                 Column::Overwritten(updates) => {
-                    let Some(array) = after.next() else { return Err(lo.internal("an array is taken along")) };
+                    let Some(array) = after.next() else {
+                        return Err(lo.internal("an array is taken along"));
+                    };
                     lo.restored(array, updates, i)
                 }
                 column => lo.read_column(column, &ty, i)?,

@@ -44,7 +44,9 @@ pub(super) fn overwrites(body: &Body, array: Var, result: Atom, ty: &Type) -> Op
 impl Lower<'_> {
     /// The indices of an update, and what it is about to overwrite.
     pub(super) fn overwritten(&mut self, stm: &Stm, ty: &Type) -> R<Vec<Atom>> {
-        let Exp::Update { arr, at, .. } = &stm.exp else { return Err(self.internal("an update was expected")) };
+        let Exp::Update { arr, at, .. } = &stm.exp else {
+            return Err(self.internal("an update was expected"));
+        };
         let Some(mut values) = At::only_indices(at) else {
             return Err(self.internal("an update without slices was expected"));
         };

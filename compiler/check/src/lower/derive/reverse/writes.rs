@@ -36,12 +36,17 @@ impl Reverse {
             for (i, d) in &given {
                 let prim = lo.type_of(*d).prim();
                 let zero = Atom::Const(Scalar::zero(prim));
-                let value = lo.if_scalar(inside, prim, &mut |lo| {
-                    let writer = lo.emit("writer", Type::I64, Exp::Index(writers, vec![at]));
-                    let d = lo.emit("d", Type::scalar(prim), Exp::Index(*d, vec![at]));
-                    let mine = lo.cmp(CmpOp::Eq, writer.into(), extra[0]);
-                    Ok(lo.select(prim, mine, d.into(), zero))
-                }, &mut |_| Ok(zero))?;
+                let value = lo.if_scalar(
+                    inside,
+                    prim,
+                    &mut |lo| {
+                        let writer = lo.emit("writer", Type::I64, Exp::Index(writers, vec![at]));
+                        let d = lo.emit("d", Type::scalar(prim), Exp::Index(*d, vec![at]));
+                        let mine = lo.cmp(CmpOp::Eq, writer.into(), extra[0]);
+                        Ok(lo.select(prim, mine, d.into(), zero))
+                    },
+                    &mut |_| Ok(zero),
+                )?;
                 out.push((results[1 + i], value));
             }
             Ok(out)
@@ -51,9 +56,8 @@ impl Reverse {
     /// For each element of a destination which row wrote it, or -1.
     fn writers(&mut self, lo: &mut Lower, rows: &Rows, m: Atom) -> R<Var> {
         let places = lo.iota(rows.width);
-        let (_, (row, mut lam)) = lo.in_block(|lo| {
-            Ok((lo.param("i", Type::I64), self.copy(lo, rows.lam, &mut Subst::new())))
-        })?;
+        let (_, (row, mut lam)) =
+            lo.in_block(|lo| Ok((lo.param("i", Type::I64), self.copy(lo, rows.lam, &mut Subst::new()))))?;
         lam.body.results = vec![lam.body.results[0], row.var.into()];
         lam.ret = vec![Type::I64, Type::I64];
         lam.params.push(row);
