@@ -13,7 +13,7 @@ from ._errors import (
     Unsupported,
 )
 from ._native import Entry, Hidden, __version__
-from ._program import Program, compile
+from ._program import Program, compile, save_case
 from ._ragged import Cases, Ragged
 
 __all__ = [
@@ -31,12 +31,13 @@ __all__ = [
     "Unsupported",
     "__version__",
     "compile",
+    "save_case",
 ]
 
 for _public in (Cases, CompileError, Diagnostic, Error, InternalError, Program, Ragged, RuntimeError, Unavailable, Unsupported):
     # Where people find them.
     _public.__module__ = "par_array"
-compile.__module__ = "par_array"
+compile.__module__ = save_case.__module__ = "par_array"
 
 
 def load_ipython_extension(ipython: object) -> None:

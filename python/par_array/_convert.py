@@ -30,13 +30,13 @@ def cast(array: np.ndarray[Any, Any], dtype: str) -> np.ndarray[Any, Any] | None
         for extreme in (array.min(), array.max()):
             if not info.min <= int(extreme) <= info.max:
                 raise TypeError(f"found an array with {extreme}, which is outside the range of {want}")
-    return np.require(array.astype(want, order="C", copy=False), requirements="CA")
+    return np.require(array.astype(want, order="C", copy=False), requirements=["C", "A"])
 
 
 @functools.lru_cache(maxsize=None)
 def record(names: tuple[str, ...]) -> type:
     """The class of records with these fields: named tuples."""
-    return namedtuple("record", [identifier(name) for name in names], rename=True)  # type: ignore[misc]
+    return namedtuple("record", [identifier(name) for name in names], rename=True)
 
 
 def identifier(name: str) -> str:

@@ -132,7 +132,7 @@ def _pandas(value: Any, strict: bool) -> Any:
     if isinstance(value.dtype, pd.ArrowDtype):
         from ._arrow import take as take_arrow
 
-        return take_arrow(value, strict)
+        return take_arrow(value.array.__arrow_array__(), strict)
     if bool(value.isna().any()):
         raise TypeError("found a column with elements that are missing; fill them first")
     return _array(value.to_numpy(getattr(value.dtype, "numpy_dtype", None)))

@@ -10,9 +10,12 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+import numpy as np
+
 from . import _native
-from ._convert import identifier
+from ._convert import fields, identifier
 from ._errors import Diagnostic, diagnostics
+from ._ragged import Ragged
 
 CACHED = 256
 _cache: OrderedDict[tuple[Any, ...], Program] = OrderedDict()
@@ -174,6 +177,58 @@ class Program:
     def __repr__(self) -> str:
         heads = "".join(f"\n    {entry!r}" for entry in self._entries.values())
         return f"<program {self._made_from[1]}{heads}>"
+
+
+def save_case(path: str | os.PathLike[str], entry: _native.Entry, *arguments: Any, **named: Any) -> Any:
+    """Calls an entry point, and saves arguments and result as a case for `par test` and `par bench`: an archive of NumPy.
+
+    In the program stands `-- input @ case.npz output @ case.npz` then.
+
+    Parameters
+    ----------
+    path : str or path
+        The archive, `case.npz`.
+    entry : Entry
+        The entry point.
+    *arguments, **named
+        Its arguments: numbers, arrays, Ragged, dictionaries and named tuples of these.
+
+    Returns
+    -------
+    The result of the call.
+
+    Raises
+    ------
+    TypeError
+        If an argument or a result has no form in an archive.
+    """
+    result = entry(*arguments, **named)
+    names = [name for name, _ in entry.parameters]
+    by_name = {**dict(zip(names, arguments, strict=False)), **named}
+    is_several = entry.result.startswith("(")
+    results = {f"result{i}": part for i, part in enumerate(result)} if is_several else {"result": result}
+    parts: dict[str, Any] = {}
+    for name, value in {**by_name, **results}.items():
+        parts.update(_archived(name, value))
+    np.savez(path, **parts)
+    return result
+
+
+def _archived(name: str, value: Any) -> dict[str, Any]:
+    """The arrays of a value with their names."""
+    inner = value if isinstance(value, dict) else fields(value)
+    if inner is not None:
+        return {key: part for field, value in inner.items() for key, part in _archived(f"{name}.{field}", value).items()}
+    if isinstance(value, list) and any(np.ndim(row) for row in value):
+        value = Ragged.from_rows(value)
+    if isinstance(value, Ragged):
+        if len(value.outer) > 1:
+            raise TypeError(f"{name}: an archive has no dimensions around rows of any length")
+        return {f"{name}.offsets": value.offsets, **_archived(f"{name}.values", value.values)}
+    array = np.asarray(value)
+    if array.dtype.kind not in "biuf":
+        raise TypeError(f"{name}: a value of type {type(value).__qualname__} has no form in an archive")
+    return {name: array}
 
 
 class Explanation:

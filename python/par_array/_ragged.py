@@ -90,7 +90,7 @@ class Ragged:
         return cls(offsets, values)
 
     @classmethod
-    def from_rows(cls, rows: Sequence[Any], dtype: npt.DTypeLike = None) -> Ragged:
+    def from_rows(cls, rows: Sequence[Any], dtype: npt.DTypeLike | None = None) -> Ragged:
         """From a list of rows: lists of numbers, arrays, or lists of rows themselves."""
         lengths = [len(row) for row in rows]
         nested = any(not np.isscalar(item) and np.ndim(item) > 0 for row in rows for item in list(row)[:1])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -125,30 +125,46 @@ def vjp(entry: Entry) -> tuple[Entry, list[int]]:
     if not has_floats(result):
         raise TypeError(f"the result of '{entry.__name__}' has no floats to derive")
     names = [f"a{i}'" for i in range(len(parameters))]
-    head = "".join(f" ({name}: {spelled(kind)})" for name, kind in zip(names, parameters, strict=True))
+    sizes = tuple(dict.fromkeys(size for kind in parameters for size in named_sizes(kind)))
+    head = "".join(f" [{size}]" for size in sizes)
+    head += "".join(f" ({name}: {spelled(kind, sizes)})" for name, kind in zip(names, parameters, strict=True))
     by = ", ".join(names[i] for i in chosen)
     by = f"({by})" if len(chosen) > 1 else by
     derived = f"vjp (\\{by} -> {entry.__name__} {' '.join(names)}) {by} dy'"
     kinds = [parameters[i] for i in chosen]
-    returned = spelled({"Tuple": kinds}) if len(kinds) > 1 else spelled(kinds[0])
+    returned = spelled({"Tuple": kinds} if len(kinds) > 1 else kinds[0], sizes)
     name = f"{entry.__name__}'vjp"
-    addition = f"\nentry {name}{head} (dy': {spelled(result)}): {returned} = {derived}\n"
+    addition = f"\nentry {name}{head} (dy': {spelled(result, sizes)}): {returned} = {derived}\n"
     text, file, options = entry._made_from()
     return made_of(text + addition, file, {**options, "strict": False})[name], chosen
 
 
-def spelled(kind: Type) -> str:
-    """A type in a program, without the names of sizes."""
+def named_sizes(kind: Type) -> Iterator[str]:
+    """The names of the sizes in a type, of dimensions that are the same for all rows."""
+    (name, inside), *_ = kind.items()
+    if name == "Array":
+        size = inside["size"]
+        if size and not inside["ragged"] and size.isidentifier():
+            yield size
+        yield from named_sizes(inside["elem"])
+    elif name in ("Tuple", "Record"):
+        for part in inside:
+            yield from named_sizes(part if name == "Tuple" else part[1])
+
+
+def spelled(kind: Type, sizes: Collection[str] = ()) -> str:
+    """A type in a program, with these names of sizes only."""
     (name, inside), *_ = kind.items()
     if name == "Prim":
         return str(inside).lower()
     if name == "Tuple":
-        return "(" + ", ".join(spelled(part) for part in inside) + ")"
+        return "(" + ", ".join(spelled(part, sizes) for part in inside) + ")"
     if name == "Record":
-        return "{" + ", ".join(f"{field}: {spelled(part)}" for field, part in inside) + "}"
+        return "{" + ", ".join(f"{field}: {spelled(part, sizes)}" for field, part in inside) + "}"
     if name == "Sum":
-        return "(" + " | ".join(" ".join([f"#{case}", *map(spelled, payload)]) for case, payload in inside) + ")"
+        cases = (" ".join([f"#{case}", *(spelled(part, sizes) for part in payload)]) for case, payload in inside)
+        return "(" + " | ".join(cases) + ")"
     if name == "Array":
         size = inside["size"] or ""
-        return f"[{size if size.isdigit() else ''}]{spelled(inside['elem'])}"
+        return f"[{size if size.isdigit() or size in sizes else ''}]{spelled(inside['elem'], sizes)}"
     return str(inside["name"])

@@ -142,7 +142,8 @@ def _by_tensors(call: _Call, by_parameter: dict[int, Any]) -> list[Any]:
             tensor = _tensor_of(slot)
             if tensor is not None:
                 is_float = by is not None and _tree.prim(leaf_kind) in _tree.DTYPES and tensor.is_floating_point()
-                found.append(_tensor_of(by).reshape(tensor.shape).to(tensor.dtype) if is_float else None)
+                derivative = _tensor_of(by) if is_float else None
+                found.append(None if derivative is None else derivative.reshape(tensor.shape).to(tensor.dtype))
     return found
 
 

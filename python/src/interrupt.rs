@@ -14,10 +14,10 @@ pub fn run<T: Send>(py: Python<'_>, work: impl Send + FnOnce(&CancelToken) -> T)
     if !is_main(py)? {
         return Ok(py.detach(|| work(&CancelToken::new())));
     }
-    Ok(py.detach(|| {
-        let watched = signal::watch();
-        work(watched.token())
-    }))
+    let watched = signal::watch();
+    // A signal that came before somebody watched.
+    py.check_signals()?;
+    Ok(py.detach(|| work(watched.token())))
 }
 
 fn is_main(py: Python<'_>) -> PyResult<bool> {

@@ -1,8 +1,12 @@
 """Programs: compiling, entry points, errors, limits."""
 
+import ctypes
+import functools
 import inspect
 import pickle
 import signal
+import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
@@ -170,6 +174,15 @@ def test_ctrl_c_stops_a_call():
     assert par.compile("entry f (x: i64): i64 = x").f(1) == 1
 
 
+def test_a_signal_just_before_a_call_stops_it():
+    """It comes while the argument is taken, by a function of C, so that the interpreter has no step to notice it."""
+    send = functools.partial(ctypes.CDLL(None)["raise"], signal.SIGINT)
+    number = type("SignalsWhenTaken", (), {"__index__": staticmethod(send)})()
+    program = par.compile(ENDLESS)
+    with pytest.raises(KeyboardInterrupt):
+        program.main(number)
+
+
 def test_ctrl_c_goes_to_the_handler_of_the_program():
     heard = []
     before = signal.signal(signal.SIGINT, lambda *_: heard.append(1))
@@ -255,19 +268,44 @@ def test_explanations(program):
         program.explain("nothing")
 
 
-def test_the_command(tmp_path):
-    import subprocess
-    import sys
-
+@pytest.fixture
+def command(tmp_path):
+    """The command `par`, as it is installed."""
     folder = Path(par.__file__).parent.parent
     script = tmp_path / "par"
     script.write_text(f"#!{sys.executable}\nimport sys\nsys.path.insert(0, {str(folder)!r})\nfrom par_array._command import main\nmain()\n")
     script.chmod(0o755)
+    return lambda *arguments, **kwargs: subprocess.run([script, *arguments], capture_output=True, text=True, check=False, **kwargs)
+
+
+def test_cases_for_tests_of_programs(tmp_path, command):
+    text = """-- ==
+-- entry: both
+-- input @ case.npz output @ case.npz
+entry both (rows: [][]f64) (k: i64) (p: {x: []f64, y: f64}): ([][]f64, f64) = (map (map (* p.y)) rows, f64.i64 k + f64.sum p.x)
+-- ==
+-- entry: one
+-- input @ one.npz output @ one.npz
+entry one (xs: []i32): i32 = i32.sum xs
+"""
+    program = tmp_path / "cases.par"
+    program.write_text(text)
+    compiled = par.compile(program)
+    par.save_case(tmp_path / "case.npz", compiled.both, [[1.0, 2.0], [], [3.0]], p={"x": np.ones(2), "y": 2.0}, k=3)
+    assert par.save_case(tmp_path / "one.npz", compiled.one, np.arange(4, dtype=np.int32)) == 6
+    tested = command("test", program)
+    assert tested.returncode == 0, tested.stdout + tested.stderr
+    par.save_case(tmp_path / "one.npz", par.compile("entry one (xs: []i32): i32 = 7").one, np.arange(4, dtype=np.int32))
+    tested = command("test", program)
+    assert tested.returncode == 1
+    assert "expected 7i32, found 6i32" in tested.stdout + tested.stderr
+    with pytest.raises(TypeError, match="result: a value of type tuple has no form"):
+        par.save_case(tmp_path / "case.npz", par.compile('entry f: #a i64 | #b = #a 1').f)
+
+
+def test_the_command(tmp_path, command):
     program = tmp_path / "a.par"
     program.write_text("-- ==\n-- input { 1i64 }\n-- output { 2i64 }\nentry main (x: i64): i64 = x + 1\n")
-
-    def command(*arguments, **kwargs):
-        return subprocess.run([script, *arguments], capture_output=True, text=True, check=False, **kwargs)
 
     ran = command("run", program, input="41")
     assert (ran.returncode, ran.stdout) == (0, "42i64\n")

@@ -93,7 +93,8 @@ fn sets(args: &Args, program: &Program) -> Result<Vec<DataSet>, Status> {
         return Ok(vec![DataSet { name: "--input".into(), entry: entry.name.clone(), args: values }]);
     }
     let mut sets = Vec::new();
-    let read = data_sets(&args.file, &Settings::default(), &mut |_, set| sets.push(set));
+    let settings = Settings { files: Some(input::read_parts), ..Settings::default() };
+    let read = data_sets(&args.file, &settings, &mut |_, set| sets.push(set));
     match read {
         Err(NoData::Mistake(message)) => Err(status::fail(&message)),
         Err(NoData::Failure(failure)) => Err(status::failure(&failure)),

@@ -247,3 +247,33 @@ fn texts_are_shown_as_texts() {
     assert!(folder.par(&["run", "twice.par", "-i", "s", "-o", "texts:out"]).status.success());
     assert!(folder.text("out").starts_with("h\u{e9}\n"));
 }
+
+#[test]
+fn tests_take_arguments_and_results_from_archives_and_tables() {
+    let folder = Folder::new("cases");
+    let make = "entry make: {xs: []f64, rows: [][]i64, result: []f64} = {xs = [1, 2], rows = [[1], [], [2, 3]], result = [1, 0, 5]}\n";
+    folder.file("make.par", make);
+    folder.run(&["make.par", "-o", "case.npz"]);
+    folder.file("pairs.csv", "k,xs\n1,1\n2,2\n");
+    folder.file(
+        "sums.par",
+        "-- ==\n-- input @ case.npz output @ case.npz\n-- input @ case.npz output { [1f64, 0f64, 5f64] }\n\
+         entry sums (rows: [][]i64): []f64 = map (\\r -> f64.i64 (i64.sum r)) rows\n",
+    );
+    folder.file(
+        "both.par",
+        "-- ==\n-- input @ pairs.csv output { 3f64 }\n-- input @ case.npz\n\
+         entry both (xs: []f64) (k: []i64): f64 = f64.sum xs * f64.i64 (length k) / 2\n",
+    );
+    let say = |output: &Output| {
+        format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
+    };
+    for command in [&["test", "sums.par"][..], &["bench", "sums.par", "--runs", "1"]] {
+        let output = folder.par(command);
+        assert!(output.status.success(), "{}", say(&output));
+    }
+    let tested = folder.par(&["test", "both.par"]);
+    assert_eq!(tested.status.code(), Some(1));
+    assert!(say(&tested).contains("case.npz: there is no `k` of type []i64"), "{}", say(&tested));
+    assert!(!say(&tested).contains("both.par:2"), "{}", say(&tested));
+}

@@ -41,6 +41,20 @@ pub fn read(entry: &Entry, inputs: &[String]) -> Result<Vec<Value>, String> {
     slots.into_iter().map(finish).collect()
 }
 
+/// Reads values from a file that has columns or parts, by the names of its parts if it has such, else in order; `None` if its name is not that of such a
+/// format. For the files of tests.
+pub fn read_parts(path: &Path, wanted: &[(String, ValueType)]) -> Option<Result<Vec<Value>, String>> {
+    let is_of_parts = |f: &Format| !matches!(f, Format::Text | Format::Texts | Format::Binary | Format::Raw);
+    Format::from_path(path).filter(is_of_parts)?;
+    let source = Source { name: None, format: None, path: path.to_path_buf(), part: None };
+    let mut slots: Vec<Slot> = wanted.iter().map(|(name, ty)| Slot { name, ty, value: None }).collect();
+    let value = |slot: Slot| {
+        let Slot { name, ty, value } = slot;
+        value.ok_or_else(|| format!("{}: there is no `{name}` of type {ty}", path.display()))
+    };
+    Some(read_next(&mut slots, &source).and_then(|()| slots.into_iter().map(value).collect()))
+}
+
 fn finish(slot: Slot) -> Result<Value, String> {
     let Slot { name, ty, value } = slot;
     let unit = || ty.is_unit().then(|| Value { ty: ty.clone(), columns: Vec::new() });

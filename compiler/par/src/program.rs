@@ -119,8 +119,16 @@ pub struct Program {
     automatic: OnceLock<Backend>,
     /// The same program in chunks, if it has work that can be cut.
     in_chunks: OnceLock<Option<Box<Program>>>,
+    asked: OnceLock<Asked>,
     options: Options,
     trace: Trace,
+}
+
+/// What every call asks, and takes a walk through the program to answer.
+struct Asked {
+    shows: bool,
+    /// The entry points that consume arguments.
+    consuming: Vec<String>,
 }
 
 /// As [`compile`], stopped by the token: then the failure is [`Failure::Cancelled`].
@@ -159,6 +167,7 @@ impl Program {
             cuda: OnceLock::new(),
             automatic: OnceLock::new(),
             in_chunks: OnceLock::new(),
+            asked: OnceLock::new(),
             options: options.clone(),
             trace,
         }
@@ -195,7 +204,7 @@ impl Program {
 
     /// The entry point of that name.
     pub fn entry(&self, name: &str) -> Option<&Entry> {
-        self.entries().into_iter().find(|e| e.name == name)
+        self.core.funs.iter().filter_map(|f| f.entry.as_ref()).find(|e| e.name == name)
     }
 
     /// The entry point to run: the one asked for, else `main`, else the only one. The error says which ones there are.
@@ -205,7 +214,17 @@ impl Program {
 
     /// True if a run may print something by itself (`#[trace]`).
     pub fn shows(&self) -> bool {
-        flatten::shows(&self.core)
+        self.asked().shows
+    }
+
+    fn asked(&self) -> &Asked {
+        self.asked.get_or_init(|| {
+            let consuming = (0..).map(core::FunId).zip(&self.core.funs).filter_map(|(id, f)| {
+                let entry = f.entry.as_ref()?;
+                par_ir::alias::consumes_arguments(&self.core, id).then(|| entry.name.clone())
+            });
+            Asked { shows: flatten::shows(&self.core), consuming: consuming.collect() }
+        })
     }
 
     /// The source files that diagnostics and run-time errors refer to.
@@ -477,11 +496,11 @@ impl Program {
     /// True if nothing remains of a call that fails: nothing was shown, and the arguments are what they were. What is measured
     /// is one run.
     fn may_run_again(&self, entry: &str, measure: &Measure) -> bool {
-        let found = self.core.funs.iter().position(|f| is_entry(&f.entry, entry));
+        let Asked { shows, consuming } = self.asked();
         matches!(measure, Measure::Nothing)
             && self.options.may_be_cut()
-            && found.is_some_and(|f| !par_ir::alias::consumes_arguments(&self.core, core::FunId(f as u32)))
-            && !flatten::shows(&self.core)
+            && !consuming.iter().any(|name| name == entry)
+            && !shows
     }
 
     fn in_chunks(&self) -> Result<Option<&Program>, Failure> {

@@ -19,7 +19,7 @@ use crate::measure::{seconds, size};
 use crate::options::{Compile, Limits};
 use crate::run::BackendName;
 use crate::status::{self, Status};
-use crate::{output, progress};
+use crate::{input, output, progress};
 use indicatif::ProgressBar;
 use par::Backend;
 use par::testing::{NoData, Settings, data_sets};
@@ -208,6 +208,7 @@ impl Bench<'_> {
             options,
             tags: args.tag.clone(),
             exclude: args.exclude.clone(),
+            files: Some(input::read_parts),
             ..Settings::default()
         };
         let effort = Effort {

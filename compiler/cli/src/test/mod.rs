@@ -10,6 +10,7 @@ mod report;
 mod worker;
 
 use crate::files::programs;
+use crate::input;
 use crate::options::{Compile, Limits};
 use crate::run::BackendName;
 use crate::status::{self, Messages, Status};
@@ -144,7 +145,7 @@ fn settings(args: &Args) -> Settings {
     }
     let options = args.limits.on(args.compile.options(true));
     let (tags, only, list) = (args.tag.clone(), args.only.clone(), args.list);
-    Settings { targets, options, tags, exclude, only, list }
+    Settings { targets, options, tags, exclude, only, list, files: Some(input::read_parts) }
 }
 
 /// The arguments that select tests, for the process of a file.

@@ -11,6 +11,10 @@ use std::borrow::Cow;
 use std::io::Read;
 use std::path::Path;
 
+/// Reads a file in a format of columns or archives: values of these types, which are parts of these names if the file has such. `None`: it is not in such a
+/// format.
+pub type ReadFile = fn(&Path, &[(String, ValueType)]) -> Option<Result<Vec<Value>, String>>;
+
 /// The program that an expression in a test is evaluated in.
 #[derive(Clone, Copy)]
 pub struct Scope<'a> {
@@ -20,24 +24,37 @@ pub struct Scope<'a> {
     pub text: &'a str,
     /// How to compile.
     pub options: &'a Options,
+    /// How files of other formats than text and Futhark's are read.
+    pub files: Option<ReadFile>,
 }
 
 /// The arguments of a call.
-pub fn arguments(input: &Input, types: &[ValueType], scope: &Scope) -> Result<Vec<Value>, String> {
+pub fn arguments(input: &Input, params: &[(String, ValueType)], scope: &Scope) -> Result<Vec<Value>, String> {
+    let types: Vec<ValueType> = params.iter().map(|p| p.1.clone()).collect();
     match input {
-        Input::Data(data) => read(data, types),
-        Input::Random(random) => random::values(random, types),
-        Input::Script(expression) => script(expression, types, scope),
+        Input::Data(data) => read(data, params, scope.files),
+        Input::Random(random) => random::values(random, &types),
+        Input::Script(expression) => script(expression, &types, scope),
     }
 }
 
 /// The values of exactly these types.
-pub fn read(data: &Data, types: &[ValueType]) -> Result<Vec<Value>, String> {
+pub fn read(
+    data: &Data,
+    wanted: &[(String, ValueType)],
+    files: Option<ReadFile>,
+) -> Result<Vec<Value>, String> {
+    if let (Data::File(path), Some(files)) = (data, files)
+        && let Some(values) = files(path, wanted)
+    {
+        return values;
+    }
+    let types: Vec<ValueType> = wanted.iter().map(|w| w.1.clone()).collect();
     let bytes = match data {
         Data::Text { text, .. } => Cow::Borrowed(text.as_bytes()),
         Data::File(path) => Cow::Owned(contents(path).map_err(|e| format!("{}: {e}", path.display()))?),
     };
-    exactly(&bytes, types)
+    exactly(&bytes, &types)
 }
 
 /// A file's bytes, decompressed if its name ends in `.gz`.

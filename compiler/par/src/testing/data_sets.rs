@@ -42,7 +42,7 @@ pub fn data_sets(
     if spec.blocks.iter().any(|b| b.compile_error.is_some()) {
         return Ok(());
     }
-    let source = Source::new(&name, &text, &settings.options);
+    let source = Source::new(&name, &text, settings);
     let program = source.compiled().map_err(|f| NoData::Failure(f.clone()))?;
     for block in spec.blocks.iter().filter(|b| b.is_selected(&settings.tags, &settings.exclude)) {
         let gives_a_result = |c: &&Case| !c.skipped && !matches!(c.expected, Expected::Error(_));

@@ -8,6 +8,7 @@
 //! -- "from a file" input @ data/rows.in output @ data/rows.out
 //! -- input { [0] } error: division by \w+
 //! -- random input { [1000]i32 in 0..<10 } auto output
+//! -- "an archive of NumPy, arrays called as the parameters, and `result`" input @ data/rows.npz output @ data/rows.npz
 //! -- script input { iota 10 } output { 45 }
 //! -- random input { [10]f64 } gradient: 1e-9
 //! -- structure { reduce 1 map 0 }
@@ -38,6 +39,7 @@ mod spec;
 mod structure;
 mod update;
 
+pub use arguments::ReadFile;
 pub use data_sets::{DataSet, NoData, data_sets};
 pub use report::{ALL_TARGETS, Event, Problem, ProblemKind, Report, Target, Test};
 pub use run::{Settings, run_file, run_with};

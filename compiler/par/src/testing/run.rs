@@ -1,6 +1,6 @@
 //! Running the tests of a file.
 
-use super::arguments::{Scope, arguments, read};
+use super::arguments::{ReadFile, Scope, arguments, read};
 use super::blocks;
 use super::expect::{same_message, same_values, show_all};
 use super::gradient;
@@ -35,6 +35,8 @@ pub struct Settings {
     pub only: Option<Regex>,
     /// Only say what there is.
     pub list: bool,
+    /// How files of values are read that are neither text nor in Futhark's format.
+    pub files: Option<ReadFile>,
 }
 
 /// Runs all tests of a program on the targets. A file without tests must at least compile.
@@ -111,7 +113,7 @@ impl Runner<'_> {
             return;
         }
         let has_error = blocks.iter().any(|b| b.compile_error.is_some());
-        let source = Source::new(self.name, text, &self.settings.options);
+        let source = Source::new(self.name, text, self.settings);
         if has_error {
             self.test(self.name.into(), "is rejected".into(), || is_rejected(&source, &blocks));
         } else if blocks.iter().all(|b| b.is_empty()) {
@@ -161,7 +163,7 @@ impl Runner<'_> {
                 if let (Expected::Gradient(most), Ok(Ok(args)), Some(signature)) =
                     (&case.expected, args, program.entry(entry))
                 {
-                    let Scope { name, text, options } = source.scope;
+                    let Scope { name, text, options, .. } = source.scope;
                     let made = derivative.get_or_init(|| gradient::program(name, text, signature, options));
                     let made = made.as_ref().map_err(Problem::clone)?;
                     let name = gradient::name_of(signature);
@@ -171,7 +173,8 @@ impl Runner<'_> {
                         Err(failure) => Err(Problem::from(&failure)),
                     };
                 }
-                let call = Call { program, case, entry, args: args.map_err(Problem::clone)? };
+                let files = source.scope.files;
+                let call = Call { program, case, entry, args: args.map_err(Problem::clone)?, files };
                 call.run(*target, &mut automatic, &mut mismatch)
             });
             self.mismatches.extend(mismatch);
@@ -186,8 +189,9 @@ pub(super) struct Source<'a> {
 }
 
 impl<'a> Source<'a> {
-    pub(super) fn new(name: &'a str, text: &'a str, options: &'a Options) -> Source<'a> {
-        Source { scope: Scope { name, text, options }, program: OnceCell::new() }
+    pub(super) fn new(name: &'a str, text: &'a str, settings: &'a Settings) -> Source<'a> {
+        let scope = Scope { name, text, options: &settings.options, files: settings.files };
+        Source { scope, program: OnceCell::new() }
     }
 
     fn program(&self) -> Result<&Program, Problem> {
@@ -195,7 +199,7 @@ impl<'a> Source<'a> {
     }
 
     pub(super) fn compiled(&self) -> Result<&Program, &Failure> {
-        let Scope { name, text, options } = self.scope;
+        let Scope { name, text, options, .. } = self.scope;
         // A second attempt would panic like the first.
         let bug = |_| Err(Failure::Bug(Bug { pass: "the front end".into(), message: "a panic".into() }));
         let compile = AssertUnwindSafe(|| compile(text, name, options));
@@ -244,8 +248,7 @@ pub(super) fn call_arguments(
     let signature = program
         .entry(entry)
         .ok_or_else(|| Problem::failed(format!("no entry point `{entry}`; the program has: {}", names())))?;
-    let types: Vec<ValueType> = signature.params.iter().map(|p| p.1.clone()).collect();
-    Ok(arguments(&case.input, &types, &source.scope).map_err(|e| format!("input: {e}")))
+    Ok(arguments(&case.input, &signature.params, &source.scope).map_err(|e| format!("input: {e}")))
 }
 
 /// A call of an entry point.
@@ -254,6 +257,7 @@ struct Call<'a> {
     case: &'a Case,
     entry: &'a str,
     args: &'a Arguments,
+    files: Option<ReadFile>,
 }
 
 impl Call<'_> {
@@ -303,8 +307,7 @@ impl Call<'_> {
             }
             Expected::Output(data) => (data, io::components(value)),
         };
-        let types: Vec<ValueType> = found.iter().map(|v| v.ty.clone()).collect();
-        let expected = read(data, &types).or_else(|e| whole_tuple(data, &types, e));
+        let expected = read(data, &named(&found), self.files).or_else(|e| whole_tuple(data, &found, e));
         let compared = match expected {
             Ok(expected) => same_values(&found, &expected),
             Err(e) => Err(format!("the expected output: {e}\nfound: {}", show_all(&found))),
@@ -323,13 +326,23 @@ impl Call<'_> {
     }
 }
 
+/// Name of the expected result in files that have names for their parts; of several, with their numbers behind it.
+const RESULT: &str = "result";
+
+/// The types of results, with their names in files.
+fn named(results: &[Value]) -> Vec<(String, ValueType)> {
+    let name = |i| if results.len() == 1 { RESULT.to_string() } else { format!("{RESULT}{i}") };
+    results.iter().enumerate().map(|(i, v)| (name(i), v.ty.clone())).collect()
+}
+
 /// The expected values written as one tuple. If that is wrong too, what is wrong with the form that was meant.
-fn whole_tuple(data: &Data, types: &[ValueType], apart: String) -> Result<Vec<Value>, String> {
-    let tuple = ValueType::Tuple(types.to_vec());
+fn whole_tuple(data: &Data, found: &[Value], apart: String) -> Result<Vec<Value>, String> {
+    let types: Vec<ValueType> = found.iter().map(|v| v.ty.clone()).collect();
+    let tuple = ValueType::Tuple(types.clone());
     let first_is_tuple = matches!(types.first(), Some(ValueType::Tuple(_)));
     let meant =
         matches!(data, Data::Text { text, .. } if text.trim_start().starts_with('(')) && !first_is_tuple;
-    match read(data, &[tuple]) {
+    match read(data, &[(RESULT.to_string(), tuple)], None) {
         Ok(mut values) => Ok(values.pop().map(io::components).unwrap_or_default()),
         Err(whole) => Err(if meant && types.len() > 1 { whole } else { apart }),
     }

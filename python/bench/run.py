@@ -1,0 +1,134 @@
+"""Par beside awkward and NumPy, with one thread each, on the same arrays in one process: `python python/bench/run.py [--rows N]`.
+
+Prints a table in Markdown. Each figure is the least of some runs, taken in turns; results are compared first.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ.setdefault(variable, "1")
+
+import awkward as ak  # noqa: E402
+import numpy as np  # noqa: E402
+
+import par_array as par  # noqa: E402
+
+RUNS = 5
+
+
+def times(works: dict[str, Callable[[], Any]]) -> dict[str, float]:
+    """The least time of each, in seconds, taken in turns."""
+    least = dict.fromkeys(works, float("inf"))
+    for _ in range(RUNS):
+        for name, work in works.items():
+            start = time.perf_counter()
+            work()
+            least[name] = min(least[name], time.perf_counter() - start)
+    return least
+
+
+def numpy_sums(rows: par.Ragged) -> np.ndarray:
+    """Sums of rows, empty ones too."""
+    filled = np.flatnonzero(rows.lengths)
+    sums = np.zeros(len(rows))
+    sums[filled] = np.add.reduceat(rows.values, rows.offsets[filled])
+    return sums
+
+
+def numpy_filtered(rows: par.Ragged) -> par.Ragged:
+    """Elements above one half."""
+    keep = rows.values > 0.5
+    kept = np.concatenate([[0], np.cumsum(keep)])
+    return par.Ragged(kept[rows.offsets], rows.values[keep])
+
+
+def numpy_sorted(rows: par.Ragged) -> par.Ragged:
+    """Rows sorted by one sort of pairs."""
+    owner = np.repeat(np.arange(len(rows)), rows.lengths)
+    return par.Ragged(rows.offsets, rows.values[np.lexsort((rows.values, owner))])
+
+
+def awkward_masses(jets: Any) -> Any:
+    """The largest mass of two jets."""
+    a, b = ak.unzip(ak.combinations(jets, 2))
+    squares = 2 * a.pt * b.pt * (np.cosh(a.eta - b.eta) - np.cos(a.phi - b.phi))
+    return np.sqrt(ak.fill_none(ak.max(squares, axis=1), 0))
+
+
+def awkward_nearest(x: Any, y: Any) -> Any:
+    """The three smallest distances of each point."""
+    ax, bx = ak.unzip(ak.cartesian([x, x], nested=True))
+    ay, by = ak.unzip(ak.cartesian([y, y], nested=True))
+    return ak.sort((ax - bx) ** 2 + (ay - by) ** 2, axis=2)[:, :, :3]
+
+
+def programs(count: int) -> dict[str, dict[str, Callable[[], Any]]]:
+    """What is measured: for each program what does it."""
+    random = np.random.default_rng(1)
+    lengths = random.poisson(5, count)
+    total = int(lengths.sum())
+    rows = par.Ragged.from_lengths(lengths, random.random(total))
+    akrows = rows.to_awkward()
+    jets = {"pt": random.exponential(30, total), "eta": random.normal(0, 1.5, total), "phi": random.uniform(-np.pi, np.pi, total)}
+    events = par.Ragged(rows.offsets, jets)
+    akevents = events.to_awkward()
+    buckets = par.Ragged(rows.offsets, (random.random(total), random.random(total)))
+    akx, aky = (par.Ragged(rows.offsets, part).to_awkward() for part in buckets.values)
+    p = par.compile(Path(__file__).with_name("rows.par"), threads=1)
+    return {
+        "sum of rows": {"Par": lambda: p.sums(rows), "awkward": lambda: ak.sum(akrows, axis=1), "NumPy": lambda: numpy_sums(rows)},
+        "filter in rows": {"Par": lambda: p.filtered(rows), "awkward": lambda: akrows[akrows > 0.5], "NumPy": lambda: numpy_filtered(rows)},
+        "largest mass of two jets": {"Par": lambda: p.masses(events), "awkward": lambda: awkward_masses(akevents)},
+        "sort in rows": {"Par": lambda: p.sorted(rows), "awkward": lambda: ak.sort(akrows, axis=1), "NumPy": lambda: numpy_sorted(rows)},
+        "three nearest in buckets": {"Par": lambda: p.nearest(buckets), "awkward": lambda: awkward_nearest(akx, aky)},
+        "quicksort in rows, recursive": {"Par": lambda: p.quicksorted(rows)},
+    }
+
+
+def compare(name: str, works: dict[str, Callable[[], Any]]) -> None:
+    """Checks that all give the same."""
+    expected = works["Par"]()
+    for other, work in works.items():
+        found = work()
+        if name.startswith("three nearest"):
+            found = ak.to_numpy(ak.fill_none(ak.pad_none(ak.flatten(ak.Array(found), axis=1), 3, axis=1), np.inf)) if other != "Par" else found
+        values = [np.asarray(ak.flatten(x.to_awkward() if isinstance(x, par.Ragged) else ak.Array(x), axis=None)) for x in (expected, found)]
+        assert np.allclose(*values), f"{name}: {other} differs from Par"
+
+
+def processor() -> str:
+    """The processor's name, where the system says it."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        return next(line.split(":")[1].strip() for line in lines if line.startswith("model name"))
+    except (OSError, StopIteration):
+        return platform.processor() or platform.machine()
+
+
+def main() -> None:
+    """Measures and prints."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rows", type=int, default=1_000_000)
+    rows = parser.parse_args().rows
+    versions = f"Python {sys.version.split()[0]}, NumPy {np.__version__}, awkward {ak.__version__}, par-array {par.__version__}"
+    print(f"{rows:,} rows of 5 elements on average (Poisson), doubles; one thread; {processor()}; {versions}. Milliseconds, the least of {RUNS} runs in turns.\n")
+    print("| program | Par | awkward | NumPy | awkward / Par |\n| --- | --- | --- | --- | --- |")
+    for name, works in programs(rows).items():
+        compare(name, works)
+        found = times(works)
+        cells = [f"{1000 * found[who]:.1f}" if who in found else "" for who in ("Par", "awkward", "NumPy")]
+        ratio = f"{found['awkward'] / found['Par']:.1f}" if "awkward" in found else ""
+        print(f"| {name} | {' | '.join(cells)} | {ratio} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,74 @@
+"""The extension module: what is written in Rust."""
+
+import inspect
+from typing import Any, final
+
+import numpy as np
+import numpy.typing as npt
+
+__version__: str
+
+@final
+class Entry:
+    """An entry point of a program, to be called."""
+
+    @property
+    def __name__(self) -> str: ...
+    @property
+    def __qualname__(self) -> str: ...
+    @property
+    def __signature__(self) -> inspect.Signature: ...
+    @property
+    def parameters(self) -> list[tuple[str, str]]:
+        """Names and types of the parameters."""
+
+    @property
+    def result(self) -> str:
+        """Type of the result."""
+
+    @property
+    def text(self) -> str | None:
+        """What is written about it in the program."""
+
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any: ...
+    def options(
+        self, *, threads: int | None = None, memory_limit: int | None = None, strict: bool | None = None
+    ) -> Entry:
+        """The same with other settings."""
+
+    def _addresses(self, /, *args: Any, **kwargs: Any) -> list[int]: ...
+    def _made_from(self) -> tuple[str, str, dict[str, Any]]: ...
+    def _types(self) -> str: ...
+
+@final
+class Hidden:
+    """A value of a type that the program hides: it can be passed on, and nothing else."""
+
+@final
+class Imported: ...
+
+@final
+class Memory: ...
+
+@final
+class Program:
+    def backend(self) -> str: ...
+    def entries(self) -> list[Entry]: ...
+    def explain(self, entry: str, width: int, html: bool) -> str: ...
+    def sources(self) -> list[tuple[str, str]]: ...
+    def warnings(self) -> str: ...
+
+def arrow_export(object: Any) -> tuple[Any, Any]: ...
+def arrow_import(object: Any, strict: bool) -> npt.NDArray[np.generic] | Any: ...
+def command(arguments: list[str], file: str) -> int: ...
+def compile(
+    text: str,
+    name: str,
+    *,
+    backend: str,
+    device: int,
+    threads: int,
+    memory_limit: int | None,
+    reproducible: bool,
+    strict: bool,
+) -> Program: ...
