@@ -27,7 +27,7 @@ pub enum Kind {
     Unsupported,
     /// Two results differ.
     Values,
-    /// What must be true is false.
+    /// A law does not hold.
     Law,
     /// Two runs of one program count different costs.
     Costs,

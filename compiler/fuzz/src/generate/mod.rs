@@ -79,7 +79,7 @@ pub struct Gen {
 /// In how many of 100 programs floats depend on an order.
 const ROUNDED: u32 = 6;
 
-/// How many of 100 programs say that derivatives forward and backward agree.
+/// Number of programs among 100 that say that derivatives forward and backward agree.
 const LAWFUL: u32 = 30;
 
 /// The program of a seed. `size` is about the number of operations in each function.

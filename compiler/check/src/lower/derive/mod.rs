@@ -31,15 +31,15 @@ use std::collections::{HashMap, VecDeque};
 pub(super) struct Derivatives {
     /// By the function that they are of.
     made: HashMap<(FunId, Mode), FunId>,
-    /// Those without a body yet, the first to be made first: they may be made of each other.
+    /// Versions without a body yet, the first to be made first: they may be made of each other.
     open: VecDeque<(FunId, Mode)>,
     /// Functions with a derivative given by hand, with how many of their parameters are captured.
     given: HashMap<FunId, usize>,
-    /// How many derivatives are around what is being lowered.
+    /// Number of derivatives around the code that is being lowered.
     pub depth: usize,
 }
 
-/// What a function's other version computes.
+/// Kinds of versions of a function.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 enum Mode {
     Forward,

@@ -1,4 +1,4 @@
-//! Which variables depend on the argument.
+//! Activity: the variables that depend on the argument.
 
 use super::super::is_float;
 use super::{Lower, Reverse};

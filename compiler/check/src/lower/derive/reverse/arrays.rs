@@ -67,7 +67,7 @@ impl<'p> Lower<'p> {
         Ok((size, self.leaf_var(val.leaves()[0].0)?))
     }
 
-    /// How many elements an array of a type has.
+    /// The number of elements of an array of a type.
     pub(super) fn flat_size(&mut self, ty: &Type) -> R<Atom> {
         let steps = self.flat_steps(ty)?;
         match steps.last().map(|dims| dims[0]) {
@@ -219,7 +219,7 @@ impl Reverse {
         Ok(place)
     }
 
-    /// Where a row of a descriptor begins, all rows flat.
+    /// The position at which a row of a descriptor begins, all rows flat.
     fn start(&mut self, lo: &mut Lower, s: Var, row: Atom) -> R<Atom> {
         let ends = match self.ends.get(&s) {
             Some(ends) => *ends,

@@ -56,7 +56,7 @@ impl<'p> Backward<'p> {
 }
 
 impl Reverse {
-    /// What iterations add to arrays that belong further out.
+    /// Contributions of all iterations to arrays that belong further out.
     pub(super) fn further_out<'p>(
         &mut self,
         lo: &mut Lower<'p>,
@@ -116,7 +116,7 @@ impl Reverse {
     }
 }
 
-/// What a loop adds to an array.
+/// Contribution of a loop to an array.
 pub(super) enum Found {
     Whole(Var),
     List(List),

@@ -85,7 +85,7 @@ impl Reverse {
         Ok(())
     }
 
-    /// What the arms add to elements of arrays further out. An arm that adds less than the other adds at position -1.
+    /// Contributions of the arms to elements of arrays further out. An arm that adds less than the other adds at position -1.
     fn parts_of_arms<'p>(&mut self, lo: &mut Lower<'p>, pat: &mut Vec<Param>, arms: &mut [Arm<'p>]) -> R<()> {
         let arrays: BTreeSet<Var> = arms
             .iter()

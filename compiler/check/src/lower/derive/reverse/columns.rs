@@ -19,7 +19,7 @@ pub(super) enum Column {
     Overwritten(Vec<Overwritten>),
 }
 
-/// How a column is kept in the loop: its parameters with their first values.
+/// Form of a column while the loop runs.
 pub(super) enum Plan {
     Scalars(Prim),
     Rows(Prim, Atom),

@@ -1,6 +1,6 @@
 //! Values for single elements of an array from outside a map.
 //!
-//! Where the index along a dimension is the row of a map, the map's values go everywhere along it:
+//! If the index along a dimension is the row of a map, the map's values go everywhere along it:
 //!
 //! ```text
 //! map (\j -> map (\i -> xs[i, j]) (iota n)) (iota m)      the adjoint of xs gets the transposed values
@@ -12,7 +12,7 @@ use par_ir::core::Exp;
 use par_ir::{Atom, Dim, Prim, Type, Var};
 
 impl Reverse {
-    /// What an element of a row is for all rows of a map of that width: one more dimension of the values, if the row is the index along
+    /// The form of a row's element for all rows of a map of that width: one more dimension of the values, if the row is the index along
     /// one dimension of the array.
     pub(super) fn along_rows(
         &self,

@@ -18,7 +18,7 @@ use par_ir::{Atom, Dim, Prim, Scalar, Type, Var};
 
 /// The elements and updates of a histogram, ordered by element.
 struct Ordered {
-    /// How many there are, elements without updates too.
+    /// The number of all, elements without updates too.
     count: Atom,
     /// From where each comes: an element, or, behind these, an update.
     origins: Var,

@@ -22,11 +22,11 @@ pub(super) struct Rows<'a> {
     pub lam: &'a Lambda,
     /// Further arrays, whose rows are needed.
     pub extra: Vec<Var>,
-    /// Where the calls of the rows were kept.
+    /// Tapes of the calls in the rows.
     pub tapes: Option<[Var; 2]>,
 }
 
-/// What one component of a row is added to.
+/// Targets of the components of a row.
 enum Export {
     /// An adjoint of that of the variable.
     Whole(Var),

@@ -12,7 +12,7 @@
 //! Inside a map, a branch or a loop the backward sweep computes again what the forward sweep computed there. A loop keeps its state of
 //! every iteration ([`tape`]), a recursive function what the calls in it gave ([`record`], [`replay`]).
 //!
-//! What is read inside a map of an array outside it is collected with its positions, and added by one histogram where the array
+//! Adjoints of elements that are read inside a map, of an array outside it, are collected with their positions, and added by one histogram where the array
 //! belongs ([`Parts`], [`inner`]).
 
 mod activity;
@@ -63,7 +63,7 @@ pub(super) struct Reverse {
     ends: HashMap<Var, Var>,
     /// In the body of a function, which was run before.
     called: bool,
-    /// Where its calls were kept.
+    /// Place on the tapes of its calls.
     tape: Option<replay::Frame>,
     /// Results of calls whose values were kept.
     needed: HashSet<Var>,
@@ -74,13 +74,13 @@ pub(super) struct Reverse {
 struct Scope {
     /// Variables with their whole adjoint here. The others belong further out, beyond a map.
     own: HashSet<Var>,
-    /// What there is of adjoints so far.
+    /// Adjoints so far.
     adjoints: BTreeMap<Var, Atom>,
-    /// What is to be added to single elements of arrays that belong further out.
+    /// Contributions to single elements of arrays that belong further out.
     parts: BTreeMap<Var, Parts>,
 }
 
-/// What is to be added to elements of an array.
+/// Contributions to elements of an array.
 #[derive(Default)]
 struct Parts {
     elements: Vec<Element>,
@@ -95,7 +95,7 @@ struct Element {
     value: Atom,
 }
 
-/// Where a value goes along one dimension.
+/// Position of a value along one dimension.
 #[derive(Clone, Copy, PartialEq)]
 enum Along {
     Index(Atom),

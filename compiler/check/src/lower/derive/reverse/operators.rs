@@ -7,7 +7,7 @@ use par_ir::prim::BinOp;
 use par_ir::visit::Subst;
 use par_ir::{Atom, Dim, Prim, PrimOp, Type, Var};
 
-/// What an operator does with one component of its operands, if that depends on no other.
+/// Operations on one component of the operands, if it depends on no other.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Componentwise {
     Add,
@@ -207,7 +207,7 @@ pub(super) fn flipped(op: &Lambda) -> Lambda {
     Lambda { params: right.iter().chain(left).cloned().collect(), ..op.clone() }
 }
 
-/// What an operator does with its component `i`.
+/// The operation on component `i`.
 pub(super) fn componentwise(op: &Lambda, i: usize) -> Option<Componentwise> {
     let result = op.body.results[i].var()?;
     let stm = op.body.stms.iter().find(|s| s.pat.iter().any(|p| p.var == result))?;

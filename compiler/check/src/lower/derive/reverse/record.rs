@@ -18,13 +18,13 @@ use par_ir::visit::Subst;
 use par_ir::{Atom, Dim, Prim, Type, Var};
 use std::collections::HashSet;
 
-/// What stands on the two tapes.
+/// Types of the numbers on the two tapes.
 pub(super) const TAPES: [Prim; 2] = [Prim::I64, Prim::F64];
 
 /// So many directions are taken forward rather than one backward.
 const FEW: usize = 4;
 
-/// Which tape a type is kept on.
+/// The tape that a type is kept on.
 pub(super) fn tape_of(prim: Prim) -> usize {
     usize::from(prim.is_float())
 }

@@ -127,7 +127,7 @@ impl Reverse {
         Ok(vectors.map(|(v, i)| (i, lo.reversed(n, *v))).collect())
     }
 
-    /// What result `c` gives to each left operand; zeros unless `inside`.
+    /// Adjoints of the left operands for one of result `c`; zeros unless `inside`.
     fn derivative_row(
         &mut self,
         lo: &mut Lower,

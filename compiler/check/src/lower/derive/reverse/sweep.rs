@@ -18,10 +18,10 @@ pub(super) struct Step {
     pub kept: Kept,
 }
 
-/// What the forward sweep keeps of a statement beside its results.
+/// Values that the forward sweep keeps of a statement beside its results.
 pub(super) enum Kept {
     Nothing,
-    /// Where the elements of a filter or a sort come from.
+    /// Positions that the elements of a filter or a sort come from.
     Origins(Var),
     Tape(Tape),
     /// Of a call, or of the arm of a branch.

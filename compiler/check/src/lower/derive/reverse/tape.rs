@@ -11,7 +11,7 @@
 //! Of an array of which an iteration changes some elements only (`ys with [i] = y`), what these were is kept, and where: going backward, they
 //! are put back ([`super::undo`]).
 //!
-//! How many iterations there are, and how large the state is in all of them, is found by running the loop once before, if it is not
+//! The number of iterations, and the size of the state in all of them, are found by running the loop once before, if they are not
 //! known. So everything is written in place.
 
 use super::columns::{Column, Plan};
@@ -22,15 +22,15 @@ use par_ir::prim::BinOp;
 use par_ir::visit::{Code, Subst};
 use par_ir::{Atom, Prim, Type, Var};
 
-/// What was kept of a loop.
+/// Record of a loop.
 pub(super) struct Tape {
-    /// How many iterations there were.
+    /// The number of iterations.
     pub count: Atom,
     /// For each variable of the state.
     columns: Vec<Column>,
 }
 
-/// What the state is before an iteration, and what else goes along.
+/// An iteration: its state, and further variables.
 struct Iteration<'a> {
     state: &'a [Param],
     extra: &'a [Param],

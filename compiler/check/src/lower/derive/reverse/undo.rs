@@ -17,7 +17,7 @@ pub(super) struct Overwrite {
     pub ty: Type,
 }
 
-/// What an update overwrote in all iterations: the indices and what stood there.
+/// Overwritten elements of all iterations: the indices and what stood there.
 pub(super) struct Overwritten {
     pub at: Vec<Var>,
     pub old: Var,

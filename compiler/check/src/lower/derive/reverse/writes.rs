@@ -1,6 +1,6 @@
 //! Scatters and sorts.
 //!
-//! What a scatter writes gets the adjoint of where it is written, if it is what stands there in the end; what it writes over gets nothing.
+//! A written value gets the adjoint of its place, if it is what stands there in the end; a value that is written over gets nothing.
 
 use super::inner::Rows;
 use super::{Lower, R, Reverse};
