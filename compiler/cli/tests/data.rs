@@ -257,12 +257,12 @@ fn tests_take_arguments_and_results_from_archives_and_tables() {
     folder.file("pairs.csv", "k,xs\n1,1\n2,2\n");
     folder.file(
         "sums.par",
-        "-- ==\n-- input @ case.npz output @ case.npz\n-- input @ case.npz output { [1f64, 0f64, 5f64] }\n\
+        "-- ==\n-- entry: sums\n-- input @ case.npz output @ case.npz\n-- input @ case.npz output { [1f64, 0f64, 5f64] }\n\
          entry sums (rows: [][]i64): []f64 = map (\\r -> f64.i64 (i64.sum r)) rows\n",
     );
     folder.file(
         "both.par",
-        "-- ==\n-- input @ pairs.csv output { 3f64 }\n-- input @ case.npz\n\
+        "-- ==\n-- entry: both\n-- input @ pairs.csv output { 3f64 }\n-- input @ case.npz\n\
          entry both (xs: []f64) (k: []i64): f64 = f64.sum xs * f64.i64 (length k) / 2\n",
     );
     let say = |output: &Output| {
@@ -275,5 +275,5 @@ fn tests_take_arguments_and_results_from_archives_and_tables() {
     let tested = folder.par(&["test", "both.par"]);
     assert_eq!(tested.status.code(), Some(1));
     assert!(say(&tested).contains("case.npz: there is no `k` of type []i64"), "{}", say(&tested));
-    assert!(!say(&tested).contains("both.par:2"), "{}", say(&tested));
+    assert!(!say(&tested).contains("both.par:3"), "{}", say(&tested));
 }
