@@ -11,7 +11,7 @@ use pyo3::prelude::*;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// How the entry points of a program are called.
+/// Call options of a program's entry points.
 #[derive(Clone)]
 pub struct Settings {
     pub backend: Backend,
@@ -97,7 +97,7 @@ impl Program {
         files.map(|f| (f.name.as_str(), f.text.as_str())).collect()
     }
 
-    /// What became of an entry point, as a listing or as a page.
+    /// Explanation of an entry point's compiled code, as a listing or as HTML.
     fn explain(&self, py: Python<'_>, entry: &str, width: usize, html: bool) -> PyResult<String> {
         if self.program.entry(entry).is_none() {
             return Err(PyKeyError::new_err(format!("there is no entry point '{entry}'")));

@@ -17,7 +17,7 @@ use std::sync::Arc;
 pub struct Entry {
     program: Arc<par::Program>,
     entry: par::Entry,
-    /// What is written about it.
+    /// Its doc comment.
     text: Option<String>,
     settings: Settings,
 }
@@ -58,7 +58,7 @@ impl Entry {
         giver.object(value)
     }
 
-    /// Where the elements and offsets are that the program gets for these arguments, column by column.
+    /// Addresses of the elements and offsets that the program gets for these arguments, by column.
     #[pyo3(signature = (*args, **kwargs))]
     fn _addresses(
         &self,
@@ -129,7 +129,7 @@ impl Entry {
         self.entry.ret.to_string()
     }
 
-    /// What is written about it in the program.
+    /// Its doc comment in the program.
     #[getter]
     fn text(&self) -> Option<&str> {
         self.text.as_deref()

@@ -56,7 +56,7 @@ fn of_check(py: Python<'_>, error: &RuntimeError, program: &Program) -> PyErr {
     }
 }
 
-/// What the interpreter's handler of the signal raises.
+/// Exception that the interpreter's signal handler raises.
 fn interrupted(py: Python<'_>) -> PyErr {
     py.check_signals().err().unwrap_or_else(|| PyKeyboardInterrupt::new_err(()))
 }

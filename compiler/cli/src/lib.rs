@@ -105,7 +105,7 @@ enum Command {
     Dev(dev::Args),
 }
 
-/// How this command was started, for what it starts itself once more for.
+/// Command line of this process, to run the command again.
 struct Invocation {
     command: Option<PathBuf>,
     arguments: Vec<OsString>,
@@ -119,7 +119,7 @@ fn this_command() -> Result<&'static Path, String> {
     command.ok_or_else(|| "cannot find the par command".to_string())
 }
 
-/// What stands on the command line behind the command's name.
+/// Arguments of the command line, without the program name.
 fn arguments() -> &'static [OsString] {
     INVOCATION.get().map_or(&[], |i| i.arguments.get(1..).unwrap_or_default())
 }

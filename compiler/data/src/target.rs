@@ -66,7 +66,7 @@ impl Target {
     }
 }
 
-/// How a value is written as text.
+/// Text formats of a value.
 type Print = fn(&Value, &mut dyn std::fmt::Write) -> std::fmt::Result;
 
 /// A result in the form in which it is written.

@@ -1,4 +1,4 @@
-//! What can be done about a diagnostic, and to a part of a text.
+//! Code actions: fixes for diagnostics, and formatting of a range.
 
 use crate::text;
 use lsp_types::{
@@ -37,7 +37,7 @@ fn fixes_of(url: &Url, source: &str, diagnostic: &Diagnostic) -> Vec<CodeAction>
         .collect()
 }
 
-/// What should be written in place of what is marked, if a line of a message says so.
+/// Replacement text that a line of a diagnostic suggests.
 fn meant(line: &str) -> Option<&str> {
     let quoted = line.trim().strip_prefix("did you mean `")?;
     quoted.strip_suffix("`?")

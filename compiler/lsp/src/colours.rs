@@ -23,7 +23,7 @@ const NAMESPACE_LIKE: u32 = 7;
 const FUNCTION: u32 = 6;
 const VARIABLE: u32 = 8;
 
-/// What the numbers mean.
+/// Legend of the semantic tokens: token types by index.
 pub fn legend() -> SemanticTokensLegend {
     SemanticTokensLegend { token_types: TYPES.to_vec(), token_modifiers: Vec::new() }
 }

@@ -40,8 +40,8 @@ pub struct Document {
     pub version: i32,
     /// Of this text, if it has been looked at.
     analysis: Option<Analysis>,
-    /// What is known while the text is wrong: about the text with holes for the expressions that are wrong; else about the text that last had
-    /// types; else about the text without the declarations that are wrong.
+    /// Fallback analysis for a text with errors: of the text with holes in place of the wrong expressions; else of the last text that
+    /// type-checked; else of the text without the wrong declarations.
     typed: Option<(String, Analysis)>,
 }
 

@@ -7,7 +7,7 @@
 //! entry main (x: i64) : i64 = worse x      and so is what calls it
 //! ```
 //!
-//! What is left out becomes blanks, so that the rest stands where it stood.
+//! Omitted text is replaced by blanks, so that all other positions stay the same.
 
 use par::Options;
 use par::analysis::Analysis;

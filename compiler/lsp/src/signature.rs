@@ -75,7 +75,7 @@ fn declared(analysis: &Analysis, offset: u32, name: &str) -> Option<(String, Opt
     items.pop().map(|i| (i.signature, i.text))
 }
 
-/// Where the parameters stand: groups in parentheses before the result's type, or the parts of a function's type.
+/// Spans of the parameters: groups in parentheses before the result's type, or the parts of a function's type.
 fn parameters(label: &str) -> Vec<(usize, usize)> {
     let mut depth = 0;
     let (mut groups, mut arrows, mut colon, mut start) = (Vec::new(), Vec::new(), None, 0);

@@ -124,7 +124,7 @@ pub struct Program {
     trace: Trace,
 }
 
-/// What every call asks, and takes a walk through the program to answer.
+/// Properties of the program that every call needs, computed once by a traversal.
 struct Asked {
     shows: bool,
     /// The entry points that consume arguments.

@@ -185,14 +185,14 @@ fn data(array: &Bound<'_, PyUntypedArray>) -> *const c_void {
     unsafe { (*numpy::npyffi::_PyArray_GET_ITEM_DATA(array.as_array_ptr())).data.cast() }
 }
 
-/// What a schema points to.
+/// Memory that a schema points to.
 struct KeptSchema {
     format: CString,
     name: CString,
     children: Vec<*mut abi::Schema>,
 }
 
-/// What an array points to, and the objects that have the memory.
+/// Memory that an array points to, and its owners.
 struct KeptArray {
     buffers: Vec<*const c_void>,
     children: Vec<*mut abi::Array>,

@@ -27,13 +27,13 @@ use refusal::found;
 /// Takes the arguments of one call.
 pub struct Taker<'py> {
     py: Python<'py>,
-    /// What would be copied is refused.
+    /// Refuse arguments that need a copy.
     strict: bool,
     /// Descriptors that came as objects.
     pub descriptors: Vec<(Array, Bound<'py, PyAny>)>,
 }
 
-/// What an object is for the compiler.
+/// Kinds of arguments.
 enum Form<'a, 'py> {
     Array(&'a Bound<'py, PyUntypedArray>),
     Ragged,
@@ -43,7 +43,7 @@ enum Form<'a, 'py> {
     Other,
 }
 
-/// What a tuple or a record, or an array of them, is made of.
+/// Components of a tuple or record, or of an array of them.
 enum Structure<'py> {
     /// Its parts: arrays, if it is an array.
     Parts(Vec<Bound<'py, PyAny>>),
@@ -184,7 +184,7 @@ impl<'py> Taker<'py> {
         if adapted.is_none() { Err(Refusal::new(found(object))) } else { Ok(adapted) }
     }
 
-    /// What a tuple or a record, or an array of them, is made of.
+    /// Components of a tuple or record, or of an array of them.
     fn structure(
         &self,
         object: &Bound<'py, PyAny>,

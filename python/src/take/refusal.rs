@@ -1,4 +1,4 @@
-//! Why an object does not fit a type.
+//! Type errors of arguments: the reason an object does not fit a type.
 
 use numpy::{PyUntypedArray, PyUntypedArrayMethods};
 use par::embed::Mismatch;

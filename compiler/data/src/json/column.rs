@@ -1,4 +1,4 @@
-//! What was read so far, in columns like those of the type that is wanted.
+//! Columns of a JSON value while it is read, by the expected type.
 
 use crate::missing::Optional;
 use crate::tree::Tree;
@@ -86,7 +86,7 @@ impl Column {
         true
     }
 
-    /// What is expected, for messages.
+    /// Description of the expected value, for error messages.
     pub fn expected(&self) -> String {
         match self {
             Column::Numbers(numbers) => format!("a value of type {}", numbers.prim()),

@@ -13,7 +13,7 @@ pub enum Symbol {
     Definition {
         /// The file's name, as in [`Analysis::sources`].
         file: String,
-        /// Where the name begins there.
+        /// Byte offset of the name in it.
         at: u32,
     },
     /// A local name of this analysis.
@@ -21,7 +21,7 @@ pub enum Symbol {
 }
 
 impl Analysis {
-    /// What is named at a byte of the program's own file.
+    /// The symbol at a byte offset of the program's own file.
     pub fn symbol(&self, at: u32) -> Option<Symbol> {
         let found = self.all_uses()?.into_iter().filter(|(_, span)| covers(*span, at));
         found.min_by_key(|(_, span)| span.end - span.start).map(|(symbol, _)| symbol)

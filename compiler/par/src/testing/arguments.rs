@@ -24,7 +24,7 @@ pub struct Scope<'a> {
     pub text: &'a str,
     /// How to compile.
     pub options: &'a Options,
-    /// How files of other formats than text and Futhark's are read.
+    /// Reader of files in formats other than text and Futhark's.
     pub files: Option<ReadFile>,
 }
 

@@ -35,7 +35,7 @@ pub struct Settings {
     pub only: Option<Regex>,
     /// Only say what there is.
     pub list: bool,
-    /// How files of values are read that are neither text nor in Futhark's format.
+    /// Reader of files in formats other than text and Futhark's.
     pub files: Option<ReadFile>,
 }
 

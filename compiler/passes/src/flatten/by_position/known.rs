@@ -14,7 +14,7 @@ use std::collections::{HashMap, HashSet};
 /// A number, and the scope that computes it: 0 is before the loop.
 pub(super) type Known = (usize, Atom);
 
-/// What a variable of the loop is.
+/// Definition of a variable of the loop.
 #[derive(Clone)]
 pub(super) enum Def {
     Copy(Atom),

@@ -30,7 +30,7 @@ pub(crate) use sizes::Sizes;
 
 /// A loop for one position.
 pub(crate) struct OneByOne {
-    /// What is known before it runs, and the statements that find it out.
+    /// Sizes and work known before it runs, with the statements that compute them.
     pub sizes: Sizes,
     /// The statements that make its buffers.
     pub before: Vec<Stm>,

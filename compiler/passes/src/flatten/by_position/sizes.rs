@@ -1,4 +1,4 @@
-//! How much a loop does, and how large the arrays of an iteration are: code that finds out before it runs.
+//! Work of a loop and array sizes of its iterations: code that computes them before the loop runs.
 //!
 //! ```text
 //! loop x = … for i < n do {                work, launches, cap = reduce n (iota n) (\ i ->
@@ -20,7 +20,7 @@ use par_ir::visit::Code;
 use par_ir::{Atom, Prim, Type, Var, Vars, tuning};
 use std::collections::HashMap;
 
-/// What is known of a loop before it runs.
+/// Sizes and work of a loop, known before it runs.
 pub(crate) struct Sizes {
     /// Statements that find out.
     pub stms: Vec<Stm>,
@@ -266,7 +266,7 @@ fn rows<'s>(exp: &Exp, lam: &'s Lambda) -> Vec<(&'s Param, Var)> {
     }
 }
 
-/// What a statement of scalar code takes, without what is inside it.
+/// Cost of a statement of scalar code, without nested bodies.
 fn own_cost(exp: &Exp) -> i64 {
     match exp {
         Exp::Prim(op, _) => match time(*op) {
@@ -280,7 +280,7 @@ fn own_cost(exp: &Exp) -> i64 {
     }
 }
 
-/// What statements say about sizes.
+/// Size information from statements.
 impl Values<'_> {
     fn define(&mut self, stm: &Stm) {
         let [p] = stm.pat.as_slice() else { return };
