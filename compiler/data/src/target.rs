@@ -66,7 +66,7 @@ impl Target {
     }
 }
 
-/// Text formats of a value.
+/// Function that writes a value as text.
 type Print = fn(&Value, &mut dyn std::fmt::Write) -> std::fmt::Result;
 
 /// A result in the form in which it is written.

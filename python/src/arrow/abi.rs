@@ -111,7 +111,7 @@ impl Array {
         (0..self.n_children as usize).map(|i| unsafe { &**self.children.add(i) })
     }
 
-    /// Start addresses of the buffers; null if there is none.
+    /// Start address of buffer `i`; null if there is none.
     pub fn buffer(&self, i: usize) -> *const c_void {
         // SAFETY: there are as many.
         if (i as i64) < self.n_buffers { unsafe { *self.buffers.add(i) } } else { std::ptr::null() }
