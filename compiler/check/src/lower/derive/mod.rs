@@ -1,4 +1,4 @@
-//! Derivatives: `jvp f x dx` in forward mode, and `vjp f x dy` by it ([`reverse`]).
+//! Derivatives: `jvp f x dx` in forward mode, and `vjp f x dy` in reverse mode ([`reverse`]).
 //!
 //! The function is evaluated at a copy of its argument. The statements that this makes are then gone through in their order: beside
 //! each float that depends on the argument a tangent is computed, of the same type, with the same sizes and descriptors ([`forward`],
@@ -21,12 +21,12 @@ use super::build::Block;
 use super::value::{Shape, Val};
 use super::{Lower, R};
 use forward::Forward;
-use par_ir::core::{Body, Exp, Fun, FunId, Lambda, LoopForm, Param};
+use par_ir::core::{Body, Exp, Fun, FunId, Lambda, LoopForm, Param, Schedule, Stm};
 use par_ir::visit::{Code, Subst};
-use par_ir::{Atom, Elem, Scalar, Type, Var};
+use par_ir::{Atom, Elem, Prim, Scalar, Type, Var};
 use std::collections::{HashMap, VecDeque};
 
-/// Functions with tangents or adjoints.
+/// Versions of functions for derivatives.
 #[derive(Default)]
 pub(super) struct Derivatives {
     /// By the function that they are of.
@@ -42,49 +42,66 @@ pub(super) struct Derivatives {
 /// Kinds of versions of a function.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 enum Mode {
+    /// With tangents.
     Forward,
-    /// Keeps its calls for the way back.
+    /// Keeps its calls for the backward sweep.
     Record,
+    /// From adjoints of the results to those of the parameters.
     Reverse,
 }
 
-impl Derivatives {
-    fn request(&mut self, id: FunId, mode: Mode, made: FunId) {
-        self.made.insert((id, mode), made);
-        self.open.push_back((id, mode));
+impl Mode {
+    /// Added to the function's name.
+    fn mark(self) -> &'static str {
+        match self {
+            Mode::Forward => "'",
+            Mode::Record => "^",
+            Mode::Reverse => "*",
+        }
     }
 }
 
 impl<'p> Lower<'p> {
     /// The value of a function at `x`, and its derivative in the direction `dx`.
     pub fn jvp(&mut self, f: &Val<'p>, x: &Val<'p>, dx: &Val<'p>) -> R<(Val<'p>, Val<'p>)> {
+        let dx = self.like(dx, x, DIRECTION, true)?;
+        let (copies, y, stms) = self.at_copy(f, x)?;
+        let mut forward = Forward::default();
+        for (copy, (da, p)) in copies.into_iter().zip(dx.leaves()) {
+            if let (Atom::Var(copy), true) = (copy, p.is_float()) {
+                forward.set(copy, da);
+            }
+        }
+        forward.statements(self, stms)?;
+        let dy = self.rebuild(&y, &mut Vec::new(), &mut Vec::new(), &mut forward)?;
+        Ok((y, dy))
+    }
+
+    /// The value of a function at a copy of `x`, and the statements that compute it. The leaves of `x` come with it: floats are copied to
+    /// variables of their own.
+    fn at_copy(&mut self, f: &Val<'p>, x: &Val<'p>) -> R<(Vec<Atom>, Val<'p>, Vec<Stm>)> {
         if x.has_fun() {
             return Err(self.function_value("the argument of a derivative"));
         }
-        let dx = self.like(dx, x, DIRECTION, true)?;
-        let mut forward = Forward::default();
         let mut copies = Vec::new();
-        for ((a, p), (da, _)) in x.leaves().into_iter().zip(dx.leaves()) {
-            if !p.is_float() {
-                copies.push(a);
-                continue;
-            }
-            let ty = a.var().map_or_else(|| Type::scalar(p), |v| self.type_of(v).clone());
-            let copy = self.emit("x", ty, Exp::Atom(a));
-            forward.set(copy, da);
-            copies.push(copy.into());
+        for (a, p) in x.leaves() {
+            let ty = self.leaf_type(a, p);
+            copies.push(if p.is_float() { self.emit("x", ty, Exp::Atom(a)).into() } else { a });
         }
-        let x = self.with_leaves(x, copies)?;
+        let copy = self.with_leaves(x, copies.clone())?;
         self.derivatives.depth += 1;
-        let (y, stms) = self.taken(|lo| lo.apply(f, vec![x], None));
+        let (y, stms) = self.taken(|lo| lo.apply(f, vec![copy], None));
         self.derivatives.depth -= 1;
         let y = y?;
         if y.has_fun() {
             return Err(self.function_value("a function that is differentiated"));
         }
-        forward.statements(self, stms)?;
-        let dy = self.rebuild(&y, &mut Vec::new(), &mut Vec::new(), &mut forward)?;
-        Ok((y, dy))
+        Ok((copies, y, stms))
+    }
+
+    /// The type of a value's leaf.
+    fn leaf_type(&self, a: Atom, p: Prim) -> Type {
+        a.var().map_or_else(|| Type::scalar(p), |v| self.type_of(v).clone())
     }
 
     /// The derivative of a value of a type: its constructors are the value's.
@@ -120,62 +137,85 @@ impl<'p> Lower<'p> {
 
     /// The version of a function with tangents.
     fn with_tangents(&mut self, id: FunId) -> FunId {
-        if let Some(made) = self.derivatives.made.get(&(id, Mode::Forward)) {
+        self.version(id, Mode::Forward, |lo, fun| {
+            for list in [&mut fun.params, &mut fun.ret] {
+                let floats: Vec<Type> = list.iter().map(|p| p.ty.clone()).filter(is_float).collect();
+                list.extend(floats.into_iter().map(|ty| lo.param("d", ty)));
+            }
+        })
+    }
+
+    /// A version of a function, made once. `change` makes its parameters and results of the function's; its body is made at the end.
+    fn version(&mut self, id: FunId, mode: Mode, change: impl FnOnce(&mut Self, &mut Fun)) -> FunId {
+        if let Some(made) = self.derivatives.made.get(&(id, mode)) {
             return *made;
         }
         let made = FunId(self.out.funs.len() as u32);
-        let fun = &self.out.funs[id.0 as usize];
+        let Fun { name, params, ret, span, .. } = &self.out.funs[id.0 as usize];
+        let name = format!("{name}{}", mode.mark());
         let signature = Fun {
-            name: format!("{}'", fun.name),
+            name,
             entry: None,
-            params: fun.params.clone(),
-            ret: fun.ret.clone(),
+            params: params.clone(),
+            ret: ret.clone(),
             body: Body::default(),
-            span: fun.span,
+            span: *span,
         };
-        let mut subst = Subst::new();
-        let mut copy = self.refreshed(&signature, &mut subst);
-        for list in [&mut copy.params, &mut copy.ret] {
-            let floats: Vec<Type> = list.iter().map(|p| p.ty.clone()).filter(is_float).collect();
-            list.extend(floats.into_iter().map(|ty| self.param("d", ty)));
-        }
-        self.out.funs.push(copy);
-        self.derivatives.request(id, Mode::Forward, made);
+        let mut fun = self.refreshed(&signature, &mut Subst::new());
+        change(self, &mut fun);
+        fun.place(0, &mut self.levels);
+        self.out.funs.push(fun);
+        self.derivatives.made.insert((id, mode), made);
+        self.derivatives.open.push_back((id, mode));
         made
     }
 
-    /// Makes the bodies of functions with tangents or adjoints.
+    /// Makes the bodies of all versions of functions.
     pub fn finish_derivatives(&mut self) -> R<()> {
         while let Some((id, mode)) = self.derivatives.open.pop_front() {
-            let made = self.derivatives.made[&(id, mode)];
+            let made = self.derivatives.made[&(id, mode)].0 as usize;
             self.blocks = vec![Block::default()];
-            match mode {
-                Mode::Forward => self.finish_with_tangents(id, made)?,
-                Mode::Record => self.finish_recorded(id, made)?,
-                Mode::Reverse => self.finish_reversed(id, made)?,
-            }
+            let (fun, params) = (self.out.funs[id.0 as usize].clone(), self.out.funs[made].params.clone());
+            let mut subst: Subst =
+                fun.params.iter().zip(&params).map(|(old, new)| (old.var, new.var.into())).collect();
+            let body = self.refreshed(&fun.body, &mut subst);
+            let results = match mode {
+                Mode::Forward => self.body_with_tangents(&fun, &params, body)?,
+                Mode::Record => self.recorded_body(body)?,
+                Mode::Reverse => self.reversed_body(&fun, &params, body)?,
+            };
+            let block = self.blocks.pop().unwrap_or_default();
+            self.out.funs[made].body = Body { stms: block.stms, results };
         }
         Ok(())
     }
 
-    fn finish_with_tangents(&mut self, id: FunId, made: FunId) -> R<()> {
-        let fun = self.out.funs[id.0 as usize].clone();
-        let params = self.out.funs[made.0 as usize].params.clone();
-        let mut subst: Subst =
-            fun.params.iter().zip(&params).map(|(old, new)| (old.var, new.var.into())).collect();
+    /// Emits a function's body with tangents: its results.
+    fn body_with_tangents(&mut self, fun: &Fun, params: &[Param], body: Body) -> R<Vec<Atom>> {
         let mut forward = Forward::default();
-        let floats = params[..fun.params.len()].iter().filter(|p| is_float(&p.ty));
-        for (p, d) in floats.zip(&params[fun.params.len()..]) {
+        let (given, tangents) = params.split_at(fun.params.len());
+        for (p, d) in given.iter().filter(|p| is_float(&p.ty)).zip(tangents) {
             forward.set(p.var, d.var.into());
         }
-        let body = self.refreshed(&fun.body, &mut subst);
         forward.statements(self, body.stms)?;
         let mut results = body.results.clone();
         for (a, p) in body.results.iter().zip(&fun.ret).filter(|(_, p)| is_float(&p.ty)) {
             results.push(forward.or_zeros(self, *a, &p.ty)?);
         }
-        let block = self.blocks.pop().unwrap_or_default();
-        self.out.funs[made.0 as usize].body = Body { stms: block.stms, results };
+        Ok(results)
+    }
+
+    /// Binds a variable to an array's elements at `n` positions.
+    fn gather(&mut self, n: Atom, positions: Var, array: Var, p: Param) -> R<()> {
+        let element = Type::scalar(p.ty.prim());
+        let (block, (i, x)) = self.in_block(|lo| {
+            let i = lo.param("i", Type::I64);
+            let x = lo.emit("x", element.clone(), Exp::Index(array, vec![i.var.into()]));
+            Ok((i, x))
+        })?;
+        let body = Body { stms: block.stms, results: vec![x.into()] };
+        let lam = Lambda { params: vec![i], body, ret: vec![element], schedule: Schedule::Free };
+        self.push(vec![p], Exp::Map { width: n, inputs: vec![positions], lam });
         Ok(())
     }
 

@@ -259,17 +259,7 @@ impl Forward {
         lo.push(vec![sorted.clone(), order.clone()], Exp::Sort { keys, values: Some(places) });
         let tangent = lo.param("d", value.ty.clone());
         self.set(value.var, tangent.var.into());
-        for (p, from) in [(value.clone(), values), (tangent, tangents)] {
-            let element = Type::scalar(value.ty.prim());
-            let (block, (i, x)) = lo.in_block(|lo| {
-                let i = lo.param("i", Type::I64);
-                let x = lo.emit("x", element.clone(), Exp::Index(from, vec![i.var.into()]));
-                Ok((i, x))
-            })?;
-            let body = Body { stms: block.stms, results: vec![x.into()] };
-            let lam = Lambda { params: vec![i], body, ret: vec![element], schedule: Default::default() };
-            lo.push(vec![p], Exp::Map { width: n, inputs: vec![order.var], lam });
-        }
-        Ok(())
+        lo.gather(n, order.var, values, value.clone())?;
+        lo.gather(n, order.var, tangents, tangent)
     }
 }

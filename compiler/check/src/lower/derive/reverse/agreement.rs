@@ -34,7 +34,7 @@ impl<'p> Lower<'p> {
     fn some_direction(&mut self, like: &Val<'p>) -> R<Val<'p>> {
         let mut leaves = Vec::new();
         for (number, (a, p)) in like.leaves().into_iter().enumerate() {
-            let ty = a.var().map_or_else(|| Type::scalar(p), |v| self.type_of(v).clone());
+            let ty = self.leaf_type(a, p);
             let angle = Atom::Const(Scalar::F64(number as f64 + 1.0));
             leaves.push(match (p.is_float(), ty.is_scalar()) {
                 (false, _) => self.zeros(&ty)?,

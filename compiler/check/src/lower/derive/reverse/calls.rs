@@ -103,44 +103,28 @@ pub(super) fn shapes(ty: &Type) -> bool {
 impl Lower<'_> {
     /// The version of a function that goes backward. Its body is made at the end.
     fn reversed_function(&mut self, id: FunId) -> FunId {
-        if let Some(made) = self.derivatives.made.get(&(id, Mode::Reverse)) {
-            return *made;
-        }
-        let made = FunId(self.out.funs.len() as u32);
-        let fun = self.out.funs[id.0 as usize].clone();
-        let mut subst = Subst::new();
-        let mut params = Vec::new();
-        let tapes = self.tape_params();
-        for p in
-            fun.params.iter().chain(&tapes).chain(fun.ret.iter().filter(|p| is_float(&p.ty) || shapes(&p.ty)))
-        {
-            let copy = self.param("p", p.ty.substituted(&subst));
-            self.levels[copy.var.0 as usize] = 0;
-            subst.insert(p.var, copy.var.into());
-            params.push(copy);
-        }
-        let floats: Vec<Type> =
-            params[..fun.params.len()].iter().map(|p| p.ty.clone()).filter(is_float).collect();
-        let ret = floats.into_iter().map(|ty| self.param("d", ty)).collect();
-        let (name, span) = (format!("{}*", fun.name), fun.span);
-        self.out.funs.push(Fun { name, entry: None, params, ret, body: Body::default(), span });
-        self.derivatives.request(id, Mode::Reverse, made);
-        made
+        self.version(id, Mode::Reverse, |lo, fun| {
+            let floats = fun.params.iter().map(|p| p.ty.clone()).filter(is_float);
+            let derivatives = floats.map(|ty| lo.param("d", ty)).collect();
+            let ret = std::mem::replace(&mut fun.ret, derivatives);
+            fun.params.extend(lo.tape_params());
+            fun.params.extend(ret.into_iter().filter(|p| is_float(&p.ty) || shapes(&p.ty)));
+        })
     }
 
-    /// Makes the body of a function that goes backward.
-    pub(in super::super) fn finish_reversed(&mut self, id: FunId, made: FunId) -> R<()> {
-        let fun = self.out.funs[id.0 as usize].clone();
-        let params = self.out.funs[made.0 as usize].params.clone();
+    /// Emits the backward sweep of a function's body: the adjoints of its parameters.
+    pub(in super::super) fn reversed_body(
+        &mut self,
+        fun: &Fun,
+        params: &[Param],
+        body: Body,
+    ) -> R<Vec<Atom>> {
         let (given, rest) = params.split_at(fun.params.len());
         let (tapes, adjoints) = rest.split_at(2 * TAPES.len());
-        let mut subst: Subst =
-            fun.params.iter().zip(given).map(|(old, new)| (old.var, new.var.into())).collect();
         let mut reverse = Reverse { scopes: vec![Scope::default()], called: true, ..Reverse::default() };
         for p in given.iter().filter(|p| is_float(&p.ty)) {
             reverse.input(p.var);
         }
-        let body = self.refreshed(&fun.body, &mut subst);
         reverse.note_active(self, &body.stms);
         reverse.needed = needed(&body);
         reverse.tape = Some(Frame::new(last_tapes(tapes).map(|t| t.1)));
@@ -157,8 +141,6 @@ impl Lower<'_> {
             let d = reverse.or_zeros(self, p.var)?;
             results.push(self.as_type(d, &p.ty));
         }
-        let block = self.blocks.pop().unwrap_or_default();
-        self.out.funs[made.0 as usize].body = Body { stms: block.stms, results };
-        Ok(())
+        Ok(results)
     }
 }

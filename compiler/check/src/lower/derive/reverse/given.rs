@@ -8,10 +8,10 @@ use super::super::super::build::Block;
 use super::super::super::recursion::columns;
 use super::super::super::share::Instance;
 use super::super::super::value::Val;
-use super::super::Mode;
+use super::super::{Mode, is_float};
 use super::calls::shapes;
 use super::{DIRECTION, Lower, R};
-use par_ir::core::{Body, Fun, FunId, Param};
+use par_ir::core::{Body, Exp, Fun, FunId, Param};
 use par_ir::visit::{Code, Subst};
 use par_ir::{Atom, Type};
 
@@ -60,22 +60,14 @@ impl<'p> Lower<'p> {
         let mut adjoints = Vec::new();
         for p in &ret {
             let ty = p.ty.substituted(&subst);
-            if super::super::is_float(&ty) || shapes(&ty) {
+            if is_float(&ty) || shapes(&ty) {
                 let copy = self.param("d", ty);
                 subst.insert(p.var, copy.var.into());
                 adjoints.push(copy.var);
                 params.push(copy);
             } else {
-                let Atom::Var(zeros) = self.zeros(&ty)? else {
-                    let copy = self.emit(
-                        "d",
-                        ty.clone(),
-                        par_ir::core::Exp::Atom(Atom::Const(par_ir::Scalar::zero(ty.prim()))),
-                    );
-                    adjoints.push(copy);
-                    continue;
-                };
-                adjoints.push(zeros);
+                let zeros = self.zeros(&ty)?;
+                adjoints.push(self.emit("d", ty, Exp::Atom(zeros)));
             }
         }
         let known = instance.params.iter().copied().zip(params.iter().map(|p| p.var.into())).collect();
@@ -84,16 +76,13 @@ impl<'p> Lower<'p> {
         let dx = self.like(&dx, &xx, DIRECTION, true)?;
         let mut derivatives = Vec::new();
         for p in &params[..captured] {
-            if super::super::is_float(&p.ty) {
+            if is_float(&p.ty) {
                 derivatives.push(self.zeros(&p.ty)?);
             }
         }
         derivatives.extend(dx.leaves().into_iter().filter(|(_, p)| p.is_float()).map(|(a, _)| a));
-        let types: Vec<Type> = params[..instance.params.len()]
-            .iter()
-            .map(|p| p.ty.clone())
-            .filter(super::super::is_float)
-            .collect();
+        let types: Vec<Type> =
+            params[..instance.params.len()].iter().map(|p| p.ty.clone()).filter(is_float).collect();
         let ret = types.into_iter().map(|ty| self.param("d", ty)).collect();
         let block = self.blocks.pop().unwrap_or_default();
         let made = self.function("given*", params, ret, Body { stms: block.stms, results: derivatives });

@@ -25,13 +25,15 @@ struct Ordered {
     /// True where those of another element begin.
     starts: Var,
     values: Vec<Var>,
+    /// The element of each update.
+    keys: Var,
 }
 
 impl Reverse {
     pub(super) fn back_hist(
         &mut self,
         lo: &mut Lower,
-        mut rows: Rows,
+        rows: Rows,
         dests: &[Var],
         (op, neutral): (&Lambda, &[Atom]),
         adjoints: &[Option<Atom>],
@@ -50,7 +52,6 @@ impl Reverse {
             given.push((i, lo.leaf_var(*d)?));
             self.contribute(lo, dests[i].into(), *d)?;
         }
-        rows.extra = Vec::new();
         self.back_rows(lo, &rows, &mut |_, lo, results, _| {
             let (at, inside) = lo.clamped(results[0], m);
             given.iter().map(|(i, d)| Ok((results[1 + i], lo.element_or_zero(*d, at, inside)?))).collect()
@@ -86,13 +87,12 @@ impl Reverse {
             .map(|v| lo.val_of(*v))
             .chain([places])
             .collect();
-        let keys = self.places_of(lo, &rows, m)?;
         let mut found: Vec<usize> = Vec::new();
         let all = lo.map_over(n, &arrays, &mut |lo, vals| {
             let atoms: Vec<Atom> = vals.iter().flat_map(Val::leaves).map(|l| l.0).collect();
             let (origin, first, last) = (atoms[0], atoms[1], atoms[2]);
             let (values, place) = (&atoms[3..3 + k], atoms[3 + k]);
-            let element = lo.element_of_origin(origin, m, keys)?;
+            let element = lo.element_of_origin(origin, m, ordered.keys)?;
             let (at, inside) = lo.clamped(element, m);
             let side = |lo: &mut Lower<'_>, arrays: &[Var], none: Atom, step: i64| -> R<Vec<Atom>> {
                 arrays
@@ -205,7 +205,8 @@ impl Reverse {
             Ok(Val::Tuple(out))
         })?;
         let values = values.leaves().into_iter().map(|(a, _)| lo.leaf_var(a)).collect::<R<_>>()?;
-        Ok(Ordered { count, origins: origins_var, starts: lo.leaf_var(starts.leaves()[0].0)?, values })
+        let starts = lo.leaf_var(starts.leaves()[0].0)?;
+        Ok(Ordered { count, origins: origins_var, starts, values, keys })
     }
 }
 

@@ -131,29 +131,10 @@ impl<'p> Lower<'p> {
         x: &Val<'p>,
         dy: &mut dyn FnMut(&mut Self, &Val<'p>) -> R<Val<'p>>,
     ) -> R<(Val<'p>, Val<'p>)> {
-        if x.has_fun() {
-            return Err(self.function_value("the argument of a derivative"));
-        }
+        let (copies, y, stms) = self.at_copy(f, x)?;
         let mut reverse = Reverse { scopes: vec![Scope::default()], ..Reverse::default() };
-        let mut copies = Vec::new();
-        for (a, p) in x.leaves() {
-            if !p.is_float() {
-                copies.push(a);
-                continue;
-            }
-            let ty = a.var().map_or_else(|| Type::scalar(p), |v| self.type_of(v).clone());
-            let copy = self.emit("x", ty, Exp::Atom(a));
-            reverse.input(copy);
-            copies.push(copy.into());
-        }
-        let copy = self.with_leaves(x, copies.clone())?;
-        self.derivatives.depth += 1;
-        let (y, stms) = self.taken(|lo| lo.apply(f, vec![copy], None));
-        self.derivatives.depth -= 1;
-        let y = y?;
-        if y.has_fun() {
-            return Err(self.function_value("a function that is differentiated"));
-        }
+        let floats = copies.iter().zip(x.leaves()).filter(|(_, (_, p))| p.is_float());
+        floats.filter_map(|(copy, _)| copy.var()).for_each(|v| reverse.input(v));
         reverse.note_active(self, &stms);
         let steps = reverse.forward(self, stms)?;
         let dy = dy(self, &y)?;
@@ -163,7 +144,7 @@ impl<'p> Lower<'p> {
         reverse.back(self, steps)?;
         let mut leaves = Vec::new();
         for ((a, p), copy) in x.leaves().into_iter().zip(copies) {
-            let ty = a.var().map_or_else(|| Type::scalar(p), |v| self.type_of(v).clone());
+            let ty = self.leaf_type(a, p);
             leaves.push(match copy.var().and_then(|v| reverse.scope().adjoints.get(&v)) {
                 Some(d) => self.as_type(*d, &ty),
                 None => self.zeros(&ty)?,

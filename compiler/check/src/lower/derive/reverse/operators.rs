@@ -182,23 +182,6 @@ impl Reverse {
         lo.push(pat, Exp::Scan { width, inputs, lam, op, neutral, exclusive });
         Ok(vars)
     }
-
-    pub(super) fn reduced(
-        &mut self,
-        lo: &mut Lower,
-        width: Atom,
-        arrays: &[Var],
-        op: &Lambda,
-        neutral: &[Atom],
-    ) -> R<Vec<Atom>> {
-        let lam = lo.identity_of(&op.ret)?;
-        let (_, op) = lo.in_block(|lo| Ok(self.copy(lo, op, &mut Subst::new())))?;
-        let pat: Vec<Param> = op.ret.iter().map(|ty| lo.param("x", ty.clone())).collect();
-        let vars = pat.iter().map(|p| p.var.into()).collect();
-        let (inputs, neutral) = (arrays.to_vec(), neutral.to_vec());
-        lo.push(pat, Exp::Reduce { width, inputs, lam, op, neutral });
-        Ok(vars)
-    }
 }
 
 /// An operator with its operands exchanged.

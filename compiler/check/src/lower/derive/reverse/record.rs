@@ -13,8 +13,7 @@
 use super::super::{Mode, is_float};
 use super::need::needed;
 use super::{Lower, R};
-use par_ir::core::{Body, Exp, Fun, FunId, Lambda, Param, Stm};
-use par_ir::visit::Subst;
+use par_ir::core::{Body, Exp, FunId, Lambda, Param, Stm};
 use par_ir::{Atom, Dim, Prim, Type, Var};
 use std::collections::HashSet;
 
@@ -63,26 +62,7 @@ impl Lower<'_> {
 
     /// The version of a function that keeps its calls. Its body is made at the end.
     pub(super) fn recorded_function(&mut self, id: FunId) -> FunId {
-        if let Some(made) = self.derivatives.made.get(&(id, Mode::Record)) {
-            return *made;
-        }
-        let made = FunId(self.out.funs.len() as u32);
-        let fun = &self.out.funs[id.0 as usize];
-        let signature = Fun {
-            name: format!("{}^", fun.name),
-            entry: None,
-            params: fun.params.clone(),
-            ret: fun.ret.clone(),
-            body: Body::default(),
-            span: fun.span,
-        };
-        let mut copy = self.refreshed(&signature, &mut Subst::new());
-        let tapes = self.tape_params();
-        tapes.iter().for_each(|p| self.levels[p.var.0 as usize] = 0);
-        copy.ret.extend(tapes);
-        self.out.funs.push(copy);
-        self.derivatives.request(id, Mode::Record, made);
-        made
+        self.version(id, Mode::Record, |lo, fun| fun.ret.extend(lo.tape_params()))
     }
 
     /// Variables for two tapes: a size and an array each.
@@ -97,18 +77,11 @@ impl Lower<'_> {
         out
     }
 
-    pub(in super::super) fn finish_recorded(&mut self, id: FunId, made: FunId) -> R<()> {
-        let fun = self.out.funs[id.0 as usize].clone();
-        let params = self.out.funs[made.0 as usize].params.clone();
-        let mut subst: Subst =
-            fun.params.iter().zip(&params).map(|(old, new)| (old.var, new.var.into())).collect();
-        let body = self.refreshed(&fun.body, &mut subst);
+    /// Emits a function's body with tapes of its calls: its results.
+    pub(in super::super) fn recorded_body(&mut self, body: Body) -> R<Vec<Atom>> {
         let mut recorder = Recorder { needed: needed(&body), ..Recorder::default() };
         let tapes = recorder.body(self, body.stms)?;
-        let results = body.results.into_iter().chain(flat(tapes)).collect();
-        let block = self.blocks.pop().unwrap_or_default();
-        self.out.funs[made.0 as usize].body = Body { stms: block.stms, results };
-        Ok(())
+        Ok(body.results.into_iter().chain(flat(tapes)).collect())
     }
 
     /// A scalar in the type of its tape.

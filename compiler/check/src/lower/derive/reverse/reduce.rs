@@ -9,75 +9,47 @@
 use super::inner::{Adjoints, Rows};
 use super::operators::{Componentwise, componentwise, flipped};
 use super::{Lower, R, Reverse};
-use par_ir::core::{Exp, Lambda, Schedule};
+use par_ir::core::{Exp, Lambda, Param, Schedule};
 use par_ir::prim::{BinOp, CmpOp};
 use par_ir::{Atom, Prim, PrimOp, Scalar, Type, Var};
 
 impl Reverse {
+    /// `pat` are the results.
     pub(super) fn back_reduce(
         &mut self,
         lo: &mut Lower,
         mut rows: Rows,
-        op: &Lambda,
-        neutral: &[Atom],
-        adjoints: &[Option<Atom>],
+        (op, neutral): (&Lambda, &[Atom]),
+        (pat, adjoints): (&[Param], &[Option<Atom>]),
     ) -> R<()> {
-        let k = neutral.len();
-        let (reduced, mapped) = adjoints.split_at(k);
-        let kinds: Option<Vec<Componentwise>> =
-            (0..k).filter(|i| reduced[*i].is_some()).map(|i| componentwise(op, i)).collect();
-        match kinds.as_deref() {
-            Some(kinds) if kinds.iter().all(|c| *c == Componentwise::Add) => {
-                let given = self.per_row(lo, &mut rows, mapped.iter().copied().enumerate())?;
-                self.back_rows(lo, &rows, &mut |_, _, results, extra| {
-                    let sums = (0..k).filter_map(|i| Some((results[i], reduced[i]?)));
-                    Ok(sums.chain(given.iter().zip(extra).map(|(i, d)| (results[k + i], *d))).collect())
-                })
-            }
-            Some(_) => self.back_extremum(lo, rows, op, neutral, adjoints),
-            None => self.back_general(lo, rows, op, neutral, adjoints),
+        let (n, k) = (rows.width, neutral.len());
+        let kinds: Vec<_> = (0..k).map(|i| adjoints[i].and_then(|_| componentwise(op, i))).collect();
+        if (0..k).any(|i| adjoints[i].is_some() && kinds[i].is_none()) {
+            return self.back_general(lo, rows, op, neutral, adjoints);
         }
-    }
-
-    /// Sums, and least and greatest elements: their adjoint goes to the first that is equal.
-    fn back_extremum(
-        &mut self,
-        lo: &mut Lower,
-        mut rows: Rows,
-        op: &Lambda,
-        neutral: &[Atom],
-        adjoints: &[Option<Atom>],
-    ) -> R<()> {
-        let k = neutral.len();
-        let (n, op) = (rows.width, op.clone());
-        let elements = self.evaluated(lo, &rows, k)?;
-        let mut found = vec![None; k];
-        for i in (0..k).filter(|i| adjoints[*i].is_some()) {
-            if componentwise(&op, i) == Some(Componentwise::Add) {
-                continue;
+        // For least and greatest elements, the position of the first that is the result.
+        let mut first = vec![None; k];
+        let is_extremum = |i: &usize| kinds[*i].is_some_and(|c| c != Componentwise::Add);
+        if (0..k).any(|i| is_extremum(&i)) {
+            let elements = self.evaluated(lo, &rows, k)?;
+            for i in (0..k).filter(is_extremum) {
+                let (prim, result) = (op.ret[i].prim(), pat[i].var.into());
+                first[i] = Some(lo.first_where(n, elements[i], &mut |lo, x| {
+                    Ok(lo.prim(PrimOp::Cmp(CmpOp::Eq, prim), &[x, result]))
+                })?);
             }
-            let best = self.reduced(lo, n, &elements, &op, neutral)?[i];
-            let prim = op.ret[i].prim();
-            let least = lo.first_where(n, elements[i], &mut |lo, x| {
-                Ok(lo.prim(PrimOp::Cmp(CmpOp::Eq, prim), &[x, best]))
-            })?;
-            found[i] = Some(least);
         }
         let given = self.per_row(lo, &mut rows, adjoints[k..].iter().copied().enumerate())?;
         rows.extra.push(lo.iota(n));
         self.back_rows(lo, &rows, &mut |_, lo, results, extra| {
             let mut out = Adjoints::new();
-            let place = extra[extra.len() - 1];
             for i in 0..k {
                 let Some(d) = adjoints[i] else { continue };
                 let prim = op.ret[i].prim();
-                let d = match found[i] {
-                    Some(first) => {
-                        let here = lo.cmp(CmpOp::Eq, place, first);
-                        lo.select(prim, here, d, Atom::Const(Scalar::zero(prim)))
-                    }
-                    None => d,
-                };
+                let d = first[i].map_or(d, |first| {
+                    let here = lo.cmp(CmpOp::Eq, extra[given.len()], first);
+                    lo.select(prim, here, d, Atom::Const(Scalar::zero(prim)))
+                });
                 out.push((results[i], d));
             }
             out.extend(given.iter().zip(extra).map(|(i, d)| (results[k + i], *d)));

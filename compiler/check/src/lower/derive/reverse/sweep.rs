@@ -150,7 +150,7 @@ impl Reverse {
             },
             Exp::Reduce { width, inputs, lam, op, neutral } => {
                 let rows = Rows { width, inputs: &inputs, lam: &lam, extra: Vec::new(), tapes: None };
-                self.back_reduce(lo, rows, &op, &neutral, &adjoints)
+                self.back_reduce(lo, rows, (&op, &neutral), (&pat, &adjoints))
             }
             Exp::Scan { width, inputs, lam, op, neutral, exclusive } => {
                 let rows = Rows { width, inputs: &inputs, lam: &lam, extra: Vec::new(), tapes: None };

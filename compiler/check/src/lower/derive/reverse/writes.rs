@@ -4,7 +4,7 @@
 
 use super::inner::Rows;
 use super::{Lower, R, Reverse};
-use par_ir::core::{Body, Exp, Lambda, Param, Schedule};
+use par_ir::core::{Exp, Param};
 use par_ir::prim::CmpOp;
 use par_ir::visit::Subst;
 use par_ir::{Atom, Dim, Prim, Scalar, Type, Var};
@@ -82,15 +82,7 @@ impl Reverse {
         let places = lo.iota(n);
         let order = lo.param("order", Type::array(sorted.ty.dims.clone(), Prim::I64));
         lo.push(vec![sorted.clone(), order.clone()], Exp::Sort { keys, values: Some(places) });
-        let element = Type::scalar(value.ty.prim());
-        let (block, (i, x)) = lo.in_block(|lo| {
-            let i = lo.param("i", Type::I64);
-            let x = lo.emit("x", element.clone(), Exp::Index(values, vec![i.var.into()]));
-            Ok((i, x))
-        })?;
-        let body = Body { stms: block.stms, results: vec![x.into()] };
-        let lam = Lambda { params: vec![i], body, ret: vec![element], schedule: Schedule::Free };
-        lo.push(vec![value.clone()], Exp::Map { width: n, inputs: vec![order.var], lam });
+        lo.gather(n, order.var, values, value.clone())?;
         Ok(order.var)
     }
 
