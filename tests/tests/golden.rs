@@ -22,8 +22,8 @@ fn examples() {
 
 /// Programs that say that derivatives forward and backward agree.
 #[test]
-fn laws() {
-    folder("tests/laws");
+fn derivatives() {
+    folder("tests/derivatives");
 }
 
 /// Folders in which nests, control flow and recursion are what matters.

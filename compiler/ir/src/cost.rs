@@ -4,7 +4,7 @@ use crate::core::{Exp, Stm};
 use crate::prim::{BinOp, PrimOp, UnOp};
 use par_runtime::op::call::is_call;
 
-/// How long an operator takes.
+/// Time of an operator.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Time {
     /// A few cycles, and several at a time: cheaper than to read what it gave.
@@ -15,7 +15,18 @@ pub enum Time {
     Call,
 }
 
-/// How long an operator takes.
+impl Time {
+    /// The time in short operators, about.
+    pub fn weight(self) -> i64 {
+        match self {
+            Time::Short => 1,
+            Time::Long => 8,
+            Time::Call => 16,
+        }
+    }
+}
+
+/// Time of an operator.
 pub fn time(op: PrimOp) -> Time {
     match op {
         op if is_call(op) => Time::Call,

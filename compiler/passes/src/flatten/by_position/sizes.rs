@@ -12,7 +12,7 @@
 
 use super::known::{Def, Known, Values};
 use par_ir::core::{Body, Exp, Lambda, LoopForm, Param, Stm};
-use par_ir::cost::{Time, time};
+use par_ir::cost::time;
 use par_ir::loops::Loop;
 use par_ir::prim::BinOp;
 use par_ir::stack::deeper;
@@ -146,9 +146,8 @@ impl Measure<'_> {
         let index = self.values.fresh("i");
         self.open(width.map(|_| index));
         let lambdas = stm.exp.lambdas();
-        let rows: Vec<(&Param, Var)> = rows(&stm.exp, lambdas[0]);
-        for (p, input) in rows {
-            self.values.define_row(p, input, index);
+        for (p, input) in lambdas[0].params.iter().zip(stm.exp.inputs().unwrap_or_default()) {
+            self.values.define_row(p, *input, index);
             self.bind(p.var);
         }
         self.top().each += 1;
@@ -253,27 +252,10 @@ fn together(sums: &[(BinOp, Known)], span: par_ir::Span, vars: &mut Vars) -> Lam
     Lambda { params, body: Body { stms, results }, ret, schedule: Default::default() }
 }
 
-/// The parameters of an operator's function, each with the array whose rows it takes.
-fn rows<'s>(exp: &Exp, lam: &'s Lambda) -> Vec<(&'s Param, Var)> {
-    match exp {
-        Exp::Map { inputs, .. }
-        | Exp::Reduce { inputs, .. }
-        | Exp::Scan { inputs, .. }
-        | Exp::Filter { inputs, .. }
-        | Exp::Scatter { inputs, .. }
-        | Exp::Hist { inputs, .. } => lam.params.iter().zip(inputs.iter().copied()).collect(),
-        _ => Vec::new(),
-    }
-}
-
 /// Cost of a statement of scalar code, without nested bodies.
 fn own_cost(exp: &Exp) -> i64 {
     match exp {
-        Exp::Prim(op, _) => match time(*op) {
-            Time::Short => 1,
-            Time::Long => 8,
-            Time::Call => 16,
-        },
+        Exp::Prim(op, _) => time(*op).weight(),
         Exp::Index(..) | Exp::Update { .. } => 1,
         Exp::Call(..) => 64,
         _ => 0,
