@@ -60,13 +60,26 @@ impl Reverse {
             self.scope().parts.entry(arr).or_default().elements.push(element);
             return Ok(());
         }
+        if let Some(at) = lo.certain_element(arr, &element) {
+            let ty = Type::scalar(lo.type_of(arr).prim());
+            return self.contribute_at(lo, arr, &at, element.value, &ty);
+        }
         let list = self.element_list(lo, arr, &element)?;
         self.contribute_list(lo, arr, list)
     }
 
     /// An element's values with their positions.
     pub(super) fn element_list(&mut self, lo: &mut Lower, arr: Var, element: &Element) -> R<List> {
-        let (values, prim) = (lo.leaf_var(element.value)?, lo.type_of(arr).prim());
+        let prim = lo.type_of(arr).prim();
+        if element.at.iter().all(|a| matches!(a, Along::Index(_))) {
+            let place = self.element_place(lo, arr, &element.at, &[])?;
+            let one = |lo: &mut Lower, a, p| {
+                lo.emit("one", Type::array(vec![Dim::Size(Atom::i64(1))], p), Exp::Literal(vec![a], p))
+            };
+            let (places, values) = (one(lo, place, Prim::I64), one(lo, element.value, prim));
+            return Ok(List { count: Atom::i64(1), places, values });
+        }
+        let values = lo.leaf_var(element.value)?;
         let dims = lo.type_of(values).dims.clone();
         let pairs = self.element_pairs(lo, (arr, values), &element.at, &dims, &mut Vec::new())?;
         let mut all = pairs;
@@ -138,6 +151,23 @@ impl Reverse {
 }
 
 impl Lower<'_> {
+    /// True for an element of a regular array whose indices are all bound outside of a map.
+    pub(super) fn is_fixed(&self, arr: Var, element: &Element, level: usize) -> bool {
+        let outside = |a: &Along| matches!(a, Along::Index(i) if self.is_outside(*i, level));
+        let axis = |a: &Along| matches!(a, Along::Axis(_));
+        element.at.len() == self.type_of(arr).rank() && element.at.iter().all(|a| outside(a) || axis(a))
+    }
+
+    /// The indices of an element that is inside of the array for certain. A map without rows may name one that is not.
+    fn certain_element(&self, arr: Var, element: &Element) -> Option<Vec<Atom>> {
+        let dims = &self.type_of(arr).dims;
+        let inside = |(a, d): (&Along, &Dim)| match (a, d) {
+            (Along::Index(i), Dim::Size(n)) if (0..n.as_i64()?).contains(&i.as_i64()?) => Some(*i),
+            _ => None,
+        };
+        (dims.len() == element.at.len()).then(|| element.at.iter().zip(dims).map(inside).collect())?
+    }
+
     /// An array with its dimensions in another order: dimension `k` of the result is dimension `axes[k]` of the values.
     fn permuted(&mut self, values: Var, axes: &[usize], ty: &Type, at: &mut Vec<Atom>) -> R<Atom> {
         if axes.iter().enumerate().all(|(k, a)| k == *a) {

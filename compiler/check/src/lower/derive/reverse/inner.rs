@@ -34,6 +34,8 @@ enum Export {
     Sum(Var),
     /// Values for elements, along a dimension for each row.
     Element(Var, Vec<Along>),
+    /// Values for one element, or along dimensions, that is the same in all rows.
+    Fixed(Var, Vec<Along>),
     /// A position and a value.
     Pair(Var),
     List(Var),
@@ -135,6 +137,9 @@ impl Reverse {
                 if let Some(at) = self.along_rows(lo, v, &element, (rows.width, level), &is_row) {
                     exports.push(Export::Element(v, at));
                     parts.push(lo.value_of(element.value, prim));
+                } else if lo.is_fixed(v, &element, level) {
+                    exports.push(Export::Fixed(v, element.at));
+                    parts.push(lo.value_of(element.value, prim));
                 } else if element.value.var().is_some_and(|v| !lo.type_of(v).is_scalar()) {
                     exports.push(Export::List(v));
                     let list = self.element_list(lo, v, &element)?;
@@ -184,6 +189,14 @@ impl Reverse {
             }
             Export::Element(v, at) => {
                 let value = next(lo)?.leaves()[0].0;
+                self.contribute_element(lo, v, Element { at, value })
+            }
+            Export::Fixed(v, at) => {
+                let rows = next(lo)?.leaves()[0].0;
+                let rows = lo.leaf_var(rows)?;
+                let mut ty = lo.type_of(rows).clone();
+                ty.dims.remove(0);
+                let value = lo.sum_of_rows(width, rows, &ty)?;
                 self.contribute_element(lo, v, Element { at, value })
             }
             Export::Pair(v) => {
