@@ -309,3 +309,46 @@ fn elements_that_loops_read_are_computed_there() {
          }"
     ));
 }
+
+/// Rows, of which columns are summed; `again` is used, too.
+fn columns(again: &str) -> String {
+    fused(&format!(
+        "fun f@0 (%n: i64, %m: i64, %xss: [%n][%m]f32) -> (%r: [%m]f32, %q: {again}) {{
+           let (%rows: [%n][%m]f32) = map %n (%xss) \\(%xs: [%m]f32) -> ([%m]f32) {{
+             let (%t: f32) = reduce %m (%xs) \\(%x: f32) -> (f32) {{ in (%x) }} op \\(%u: f32, %v: f32) -> (f32) {{
+               let (%w: f32) = add.f32 (%u, %v)
+               in (%w)
+             }} neutral (0.0f32)
+             let (%row: [%m]f32) = map %m (%xs) \\(%x2: f32) -> (f32) {{
+               let (%y: f32) = mul.f32 (%x2, %t)
+               in (%y)
+             }}
+             in (%row)
+           }}
+           let (%is: [%n]i64) = iota %n
+           let (%js: [%m]i64) = iota %m
+           let (%sums: [%m]f32) = map %m (%js) \\(%j: i64) -> (f32) {{
+             let (%s: f32) = reduce %n (%is) \\(%i: i64) -> (f32) {{
+               let (%e: f32) = %rows[%i, %j]
+               in (%e)
+             }} op \\(%a: f32, %b: f32) -> (f32) {{
+               let (%c: f32) = add.f32 (%a, %b)
+               in (%c)
+             }} neutral (0.0f32)
+             in (%s)
+           }}
+           in (%sums, {})
+         }}",
+        if again == "f32" { "0.0f32" } else { "%rows" }
+    ))
+}
+
+#[test]
+fn rows_of_which_columns_are_summed_never_exist() {
+    assert_shows!(columns("f32"));
+}
+
+#[test]
+fn rows_that_are_used_again_are_stored() {
+    assert_shows!(columns("[%n][%m]f32"));
+}
