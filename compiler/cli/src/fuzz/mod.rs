@@ -26,6 +26,7 @@ Examples:
     par fuzz --seed 1234 --programs 1     a program again
     par fuzz --seed 1234 --programs 1 --print
     par fuzz --mutate tests/golden        variations of the programs in a folder
+    par fuzz --laws --size 20             derivatives only
     par fuzz --coverage --programs 1000   which constructs the programs reach
 
 Exit status: 0 all agree; 1 something differs; 101 something in Par failed a check of its own, panicked or crashed.";
@@ -52,6 +53,9 @@ pub struct Args {
     /// Vary these programs, or those in these folders, instead of making new ones
     #[arg(long, value_name = "FILE")]
     mutate: Vec<PathBuf>,
+    /// Only programs that say that derivatives forward and backward agree
+    #[arg(long, conflicts_with = "mutate")]
+    laws: bool,
     /// Time to shrink each finding, in seconds
     #[arg(long, value_name = "N", default_value = "120")]
     shrink: u64,
@@ -106,6 +110,9 @@ fn originals(args: &Args) -> Result<Vec<Case>, Status> {
 }
 
 fn make(args: &Args, originals: &[Case], seed: u64) -> Option<Case> {
+    if args.laws {
+        return Some(generate::law(seed, args.size).case);
+    }
     if originals.is_empty() {
         return Some(generate::program(seed, args.size).case);
     }

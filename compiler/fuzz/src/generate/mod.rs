@@ -98,7 +98,19 @@ pub fn program(seed: u64, size: u32) -> Generated {
     if g.rng.chance(LAWFUL) {
         calls.extend(derivatives::law(&mut g, size));
     }
-    Generated { case: Case { source: g.decs.join("\n") + "\n", calls, rounded: false }, forms: g.counts }
+    g.done(calls)
+}
+
+/// A program of which the only entry says that derivatives forward and backward of one function agree.
+pub fn law(seed: u64, size: u32) -> Generated {
+    let mut g = Gen::new(seed);
+    g.declare_sums();
+    g.declare_library();
+    for _ in 0..g.rng.below(3) {
+        g.declare_function(size / 2);
+    }
+    let calls = derivatives::law(&mut g, size);
+    g.done(calls)
 }
 
 /// A generated program.
@@ -136,6 +148,13 @@ pub fn form_names() -> Vec<&'static str> {
 }
 
 impl Gen {
+    fn done(self, calls: Vec<Call>) -> Generated {
+        Generated {
+            case: Case { source: self.decs.join("\n") + "\n", calls, rounded: false },
+            forms: self.counts,
+        }
+    }
+
     fn new(seed: u64) -> Gen {
         let mut rng = Rng::new(seed);
         let weights = forms().map(|f| f.weight * [0, 1, 1, 1, 1, 2, 6][rng.below(7)]).collect();

@@ -15,7 +15,6 @@ use super::{Fuser, may_fuse, may_sink, small_enough};
 use par_ir::core::{Body, Exp, Lambda, Stm};
 use par_ir::tuning;
 use par_ir::ty::{Atom, Var};
-use par_ir::visit::Code;
 use std::mem::discriminant;
 
 /// Fuses independent operators, from the top down.
@@ -119,14 +118,10 @@ pub(super) fn interleave<T: Clone>(a: &[T], b: &[T], j: usize, k: usize) -> Vec<
 
 fn fuse_rows(x: &Reduction, y: &Reduction, j: usize, k: usize) -> (Vec<Var>, Lambda) {
     let mut joint = Inputs::default();
-    joint.add_all(x.inputs, x.lam);
-    joint.add_all(y.inputs, y.lam);
-    let second = y.lam.body.substituted(&joint.subst);
-    let body = Body {
-        stms: [x.lam.body.stms.clone(), second.stms].concat(),
-        results: interleave(&x.lam.body.results, &second.results, j, k),
-    };
-    let ret = interleave(&x.lam.ret, &y.lam.ret.substituted(&joint.subst), j, k);
+    let (first, second) = (joint.with_all(x.inputs, x.lam), joint.with_all(y.inputs, y.lam));
+    let ret = interleave(&first.ret, &second.ret, j, k);
+    let results = interleave(&first.body.results, &second.body.results, j, k);
+    let body = Body { stms: [first.body.stms, second.body.stms].concat(), results };
     (joint.arrays, Lambda { params: joint.params, body, ret, schedule: x.lam.schedule })
 }
 

@@ -60,8 +60,9 @@ impl Inputs {
         }
     }
 
-    /// Adds all inputs of a lambda.
-    pub fn add_all(&mut self, arrays: &[Var], lam: &Lambda) {
+    /// Adds all inputs of a lambda, of which some may be the same: the lambda in terms of the joint parameters.
+    pub fn with_all(&mut self, arrays: &[Var], lam: &Lambda) -> Lambda {
         arrays.iter().zip(&lam.params).for_each(|(a, p)| self.add(*a, p.clone()));
+        lam.substituted(&self.subst)
     }
 }

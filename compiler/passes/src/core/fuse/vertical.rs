@@ -127,7 +127,7 @@ pub(super) fn compose(
     (other_inputs, consumer): (&[Var], &Lambda),
 ) -> Option<(Vec<Var>, Lambda)> {
     let mut joint = Inputs::default();
-    joint.add_all(inputs, producer);
+    let producer = &joint.with_all(inputs, producer);
     let mut stms = producer.body.stms.clone();
     for (array, param) in other_inputs.iter().zip(&consumer.params) {
         match made.iter().position(|v| v == array) {

@@ -40,8 +40,9 @@ impl Lower<'_> {
             Plan::Scalars(p) => vec![self.zero_column(count, *p)],
             Plan::Overwritten(updates) => {
                 let mut columns = Vec::new();
-                for u in updates {
-                    columns.extend(u.at.iter().map(|_| self.zero_column(count, Prim::I64)));
+                for u in updates.iter().flat_map(|u| std::iter::repeat_n(u, u.count)) {
+                    let nothing = Atom::i64(if u.sometimes { -1 } else { 0 });
+                    columns.extend((0..u.indices).map(|_| self.column(count, Prim::I64, nothing)));
                     columns.push(self.zero_rows(count, &u.ty)?);
                 }
                 columns
@@ -62,9 +63,12 @@ impl Lower<'_> {
     }
 
     fn zero_column(&mut self, n: Atom, p: Prim) -> (Type, Atom) {
+        self.column(n, p, Atom::Const(Scalar::zero(p)))
+    }
+
+    fn column(&mut self, n: Atom, p: Prim, first: Atom) -> (Type, Atom) {
         let ty = Type::array(vec![Dim::Size(n)], p);
-        let zero = Atom::Const(Scalar::zero(p));
-        (ty.clone(), self.emit("tape", ty, Exp::Replicate(n, zero)).into())
+        (ty.clone(), self.emit("tape", ty, Exp::Replicate(n, first)).into())
     }
 
     /// Writes one variable of the state.

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! hist (+)     an update gets the adjoint of the element it went to, and so does what was there
+//! hist min     the first update that is the element's result gets it, or what was there, if that is
 //! hist op      updates are sorted by element; each gets it through op (op l x) r, as in a reduction of its element's updates
 //! ```
 //!
@@ -11,10 +12,10 @@ use super::super::super::value::Val;
 use super::inner::{Adjoints, Rows};
 use super::operators::{Componentwise, componentwise, flipped};
 use super::{Lower, R, Reverse};
-use par_ir::core::{Exp, Lambda};
-use par_ir::prim::CmpOp;
+use par_ir::core::{Exp, Lambda, Param};
+use par_ir::prim::{BinOp, CmpOp};
 use par_ir::visit::Subst;
-use par_ir::{Atom, Dim, Prim, Scalar, Type, Var};
+use par_ir::{Atom, Dim, Prim, PrimOp, Scalar, Type, Var};
 
 /// The elements and updates of a histogram, ordered by element.
 struct Ordered {
@@ -33,29 +34,86 @@ impl Reverse {
     pub(super) fn back_hist(
         &mut self,
         lo: &mut Lower,
-        rows: Rows,
+        mut rows: Rows,
         dests: &[Var],
         (op, neutral): (&Lambda, &[Atom]),
-        adjoints: &[Option<Atom>],
+        (pat, adjoints): (&[Param], &[Option<Atom>]),
     ) -> R<()> {
         let Dim::Size(m) = lo.type_of(dests[0]).dims[0] else {
             return Err(lo.internal("a histogram has a size"));
         };
-        let k = neutral.len();
-        let sums = (0..k).all(|i| adjoints[i].is_none() || componentwise(op, i) == Some(Componentwise::Add));
-        if !sums {
+        let kinds: Vec<_> =
+            (0..neutral.len()).map(|i| adjoints[i].and_then(|_| componentwise(op, i))).collect();
+        if adjoints.iter().zip(&kinds).any(|(d, kind)| d.is_some() && kind.is_none()) {
             return self.back_general_hist(lo, rows, dests, (op, neutral), (m, adjoints));
         }
+        // For each component its number, adjoint and, for least and greatest values, who made them.
         let mut given = Vec::new();
-        for (i, d) in adjoints.iter().enumerate() {
-            let Some(d) = d else { continue };
-            given.push((i, lo.leaf_var(*d)?));
-            self.contribute(lo, dests[i].into(), *d)?;
+        for (i, kind) in kinds.into_iter().enumerate() {
+            let (Some(kind), Some(d)) = (kind, adjoints[i]) else { continue };
+            let d = lo.leaf_var(d)?;
+            if kind == Componentwise::Add {
+                self.contribute(lo, dests[i].into(), d.into())?;
+                given.push((i, d, None));
+                continue;
+            }
+            let makers = self.makers(lo, &rows, i, (dests[i], pat[i].var, m))?;
+            let kept = lo.kept_where(m, d, makers)?;
+            self.contribute(lo, dests[i].into(), kept.into())?;
+            given.push((i, d, Some(makers)));
         }
-        self.back_rows(lo, &rows, &mut |_, lo, results, _| {
+        rows.extra.push(lo.iota(rows.width));
+        self.back_rows(lo, &rows, &mut |_, lo, results, extra| {
             let (at, inside) = lo.clamped(results[0], m);
-            given.iter().map(|(i, d)| Ok((results[1 + i], lo.element_or_zero(*d, at, inside)?))).collect()
+            let mut out = Adjoints::new();
+            for (i, d, makers) in &given {
+                let mut d = lo.element_or_zero(*d, at, inside)?;
+                if let Some(makers) = makers {
+                    let maker = lo.element_or_zero(*makers, at, inside)?;
+                    let here = lo.cmp(CmpOp::Eq, maker, extra[0]);
+                    let prim = op.ret[*i].prim();
+                    d = lo.select(prim, here, d, Atom::Const(Scalar::zero(prim)));
+                }
+                out.push((results[1 + i], d));
+            }
+            Ok(out)
         })
+    }
+
+    /// For each element of a histogram of least or greatest values, the first update that is its result: its position; -1 if that is what was there.
+    fn makers(
+        &mut self,
+        lo: &mut Lower,
+        rows: &Rows,
+        i: usize,
+        (dest, result, m): (Var, Var, Atom),
+    ) -> R<Var> {
+        let (n, prim) = (rows.width, lo.type_of(result).prim());
+        let equal = PrimOp::Cmp(CmpOp::Eq, prim);
+        let both = [lo.val_of(dest), lo.val_of(result)];
+        let first = lo.map_over(m, &both, &mut |lo, vals| {
+            let same = lo.prim(equal, &[vals[0].leaves()[0].0, vals[1].leaves()[0].0]);
+            Ok(Val::Scalar(lo.select(Prim::I64, same, Atom::i64(-1), n), Prim::I64))
+        })?;
+        let first = lo.leaf_var(first.leaves()[0].0)?;
+        let (_, (mut lam, place)) = lo.in_block(|lo| {
+            let lam = self.copy(lo, rows.lam, &mut Subst::new());
+            Ok((lam, lo.param("i", Type::I64)))
+        })?;
+        let (block, maker) = lo.resume(super::super::super::build::Block::default(), |lo| {
+            let (at, inside) = lo.clamped(lam.body.results[0], m);
+            let made = lo.element_or_zero(result, at, inside)?;
+            let same = lo.prim(equal, &[lam.body.results[1 + i], made]);
+            R::Ok(lo.select(Prim::I64, same, place.var.into(), n))
+        });
+        lam.body.stms.extend(block.stms);
+        lam.body.results = vec![lam.body.results[0], maker?];
+        lam.ret = vec![Type::I64; 2];
+        lam.params.push(place);
+        let inputs = rows.inputs.iter().copied().chain([lo.iota(n)]).collect();
+        let (op, neutral) = (lo.scalar_lambda(BinOp::Min, Prim::I64)?, vec![n]);
+        let ty = lo.type_of(first).clone();
+        Ok(lo.emit("makers", ty, Exp::Hist { dests: vec![first], width: n, inputs, lam, op, neutral }))
     }
 
     fn back_general_hist(

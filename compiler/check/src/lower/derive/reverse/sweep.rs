@@ -162,7 +162,7 @@ impl Reverse {
             }
             Exp::Hist { dests, width, inputs, lam, op, neutral } => {
                 let rows = Rows { width, inputs: &inputs, lam: &lam, extra: Vec::new(), tapes: None };
-                self.back_hist(lo, rows, &dests, (&op, &neutral), &adjoints)
+                self.back_hist(lo, rows, &dests, (&op, &neutral), (&pat, &adjoints))
             }
             exp => match adjoints[0] {
                 Some(d) => self.back_moved(lo, &pat[0], &exp, d),

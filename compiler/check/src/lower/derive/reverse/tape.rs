@@ -124,9 +124,10 @@ impl Reverse {
                 }
                 Plan::Overwritten(updates) => {
                     let mut all = Vec::new();
-                    for u in updates {
-                        let at = (0..u.at.len()).map(|_| next()).collect::<R<_>>()?;
-                        all.push(Overwritten { at, old: next()?, ty: u.ty.clone() });
+                    for u in updates.iter().flat_map(|u| std::iter::repeat_n(u, u.count)) {
+                        let at = (0..u.indices).map(|_| next()).collect::<R<_>>()?;
+                        let (ty, sometimes) = (u.ty.clone(), u.sometimes);
+                        all.push(Overwritten { at, old: next()?, ty, sometimes });
                     }
                     Column::Overwritten(all)
                 }
@@ -215,20 +216,21 @@ impl Reverse {
             }
             let mut next = next;
             let originals = body.stms.iter().filter(|s| !silent || !matches!(s.exp, Exp::Trace { .. }));
-            let mut writes = more.iter().map(|p| p.var).skip(next.len());
-            let mut found = std::collections::HashMap::new();
-            for (old, stm) in originals.zip(copy.stms) {
-                if let Some(u) = updates.iter().find(|u| old.pat.iter().any(|p| p.var == u.made)) {
-                    found.insert(u.made, lo.overwritten(&stm, &u.ty)?);
+            let mut rest = more.iter().map(|p| p.var).skip(next.len());
+            let mut columns: Vec<Vec<Vec<Var>>> = Vec::new();
+            for u in updates {
+                let group = |_| rest.by_ref().take(u.indices + 1).collect();
+                columns.push((0..u.count).map(group).collect());
+            }
+            for (old, mut stm) in originals.zip(copy.stms) {
+                for (u, columns) in updates.iter().zip(&mut columns) {
+                    let Some(k) = old.pat.iter().position(|p| p.var == u.made) else { continue };
+                    let made = stm.pat[k].var;
+                    *columns = lo.keep_overwritten(&mut stm, made, index, columns)?;
                 }
                 lo.push_stm(stm);
             }
-            for value in updates.iter().filter_map(|u| found.remove(&u.made)).flatten() {
-                let Some(column) = writes.next() else {
-                    return Err(lo.internal("a tape with too few columns"));
-                };
-                next.push(lo.column_with(column, index, value));
-            }
+            next.extend(columns.into_iter().flatten().flatten().map(Atom::Var));
             let results: Vec<Atom> = copy.results.into_iter().chain(next).collect();
             Ok((state, more, results))
         })?;
@@ -274,7 +276,7 @@ impl Tape {
                     let Some(array) = after.next() else {
                         return Err(lo.internal("an array is taken along"));
                     };
-                    lo.restored(array, updates, i)
+                    lo.restored(array, updates, i)?
                 }
                 column => lo.read_column(column, &ty, i)?,
             };

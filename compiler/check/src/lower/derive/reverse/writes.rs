@@ -104,8 +104,8 @@ impl Lower<'_> {
         (self.select(Prim::I64, inside, i, Atom::i64(0)), inside)
     }
 
-    /// The adjoint where nobody wrote, zero elsewhere.
-    fn kept_where(&mut self, m: Atom, d: Var, writers: Var) -> R<Var> {
+    /// The adjoint where nobody wrote (the writer is below 0), zero elsewhere.
+    pub(super) fn kept_where(&mut self, m: Atom, d: Var, writers: Var) -> R<Var> {
         let prim = self.type_of(d).prim();
         let arrays = [self.val_of(d), self.val_of(writers)];
         let kept = self.map_over(m, &arrays, &mut |lo, rows| {
