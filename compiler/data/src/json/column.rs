@@ -172,12 +172,12 @@ impl Numbers {
     }
 
     /// Adds a number with a fraction or an exponent, rounded to the type; false if it does not fit. An integer of that form may
-    /// have been rounded if it has more than 53 bits.
+    /// have been rounded if it has 54 bits or more.
     pub fn push_float(&mut self, x: f64) -> bool {
         match self {
             Numbers::Singles(all) => all.push(x as f32),
             Numbers::Doubles(all) => all.push(x),
-            _ if x.fract() == 0.0 && x.abs() <= (1i64 << 53) as f64 => return self.push_integer(x as i128),
+            _ if x.fract() == 0.0 && x.abs() < (1i64 << 53) as f64 => return self.push_integer(x as i128),
             _ => return false,
         }
         true
