@@ -77,8 +77,9 @@ impl<'py> Giver<'py> {
             },
             ValueType::Tuple(ts) => Ok(PyTuple::new(self.py, self.parts(ts, columns, dims)?)?.into_any()),
             ValueType::Record(fs) => {
-                let names: Vec<&str> = fs.iter().map(|f| f.0.as_str()).collect();
+                let names: Vec<&str> = fs.in_order().map(|f| f.0.as_str()).collect();
                 let parts = self.parts(fs.iter().map(|f| &f.1), columns, dims)?;
+                let parts: Vec<_> = fs.places().map(|place| parts[place].clone()).collect();
                 let class = RECORD.get(self.py)?.call1((PyTuple::new(self.py, names)?,))?;
                 class.call1(PyTuple::new(self.py, parts)?)
             }

@@ -16,6 +16,7 @@
 //! ```
 
 use crate::array::Array;
+use crate::fields::Fields;
 use crate::prim::{Prim, Scalar};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -27,8 +28,8 @@ pub enum ValueType {
     Prim(Prim),
     /// A tuple; `()` is the empty one.
     Tuple(Vec<ValueType>),
-    /// A record: fields in the order of their names.
-    Record(Vec<(String, ValueType)>),
+    /// A record: columns are in the order of the fields' names, and shown in the order in which the fields are written.
+    Record(Fields<ValueType>),
     /// A sum type: constructors in the order of their names, each with its payload. Stored as the constructor's number
     /// ([`Prim::of_constructors`]), then the payloads of all constructors; where the constructor is another one a payload
     /// is zero, `false` or an array without rows.

@@ -23,7 +23,7 @@ fn pair() -> ValueType {
 }
 
 fn record() -> ValueType {
-    ValueType::Record(vec![("a".into(), prim("i32")), ("b".into(), prim("bool"))])
+    ValueType::Record(vec![("a".into(), prim("i32")), ("b".into(), prim("bool"))].into())
 }
 
 fn read(text: &str, ty: ValueType) -> String {

@@ -6,7 +6,7 @@
 //! equates it with the value's size.
 
 pub use crate::constructors::Constructors;
-use par_runtime::{Prim, Scalar, Span};
+use par_runtime::{Fields, Prim, Scalar, Span};
 
 /// A definition: index into [`Program::defs`].
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
@@ -93,8 +93,8 @@ pub enum Inlining {
 pub enum Ty {
     Prim(Prim),
     Tuple(Vec<Ty>),
-    /// Fields sorted by name.
-    Record(Vec<(String, Ty)>),
+    /// Fields sorted by name; which order they are written in is known, too.
+    Record(Fields<Ty>),
     Sum(Constructors),
     Array(Size, Box<Ty>),
     Fun(Box<Ty>, Box<Ty>),

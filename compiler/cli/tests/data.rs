@@ -194,6 +194,33 @@ fn folders_and_files_without_permission() {
     set("secret", 0o644);
 }
 
+/// Also through abbreviations and modules, and where nobody wrote the type: then the record is written somewhere.
+#[test]
+fn fields_are_in_the_order_in_which_they_are_written() {
+    let folder = Folder::new("order");
+    folder.file(
+        "order.par",
+        "type pair 'a = {second: a, first: a}\n\
+         module m = { type t = pair i64  def mk (x: i64) : t = {first = x, second = x + 1} }\n\
+         entry declared (x: i64) : {t: []f64, id: []i64} = {id = iota x, t = replicate x 1.5}\n\
+         entry abbreviated (x: i64) : []m.t = [m.mk x]\n\
+         entry inferred (x: i64) = {z = x, a = {y = true, b = x}}\n\
+         entry given (p: {y: i64, x: i64}) : {y: i64, x: i64} = p with x = 2 * p.x\n",
+    );
+    folder.file("two", "2");
+    folder.file("p.json", "{\"x\": 1, \"y\": 3}");
+    let run = |entry: &str, input: &str, more: &[&str]| {
+        folder.run(&[&["order.par", "--entry", entry, "-i", input], more].concat())
+    };
+    assert_eq!(run("declared", "two", &["-o", "csv:-"]), "t,id\n1.5,0\n1.5,1\n");
+    assert_eq!(run("declared", "two", &["-o", "json:-"]), "{\"t\": [1.5, 1.5], \"id\": [0, 1]}\n");
+    assert_eq!(run("abbreviated", "two", &["-o", "csv:-"]), "second,first\n3,2\n");
+    assert_eq!(run("inferred", "two", &[]), "{z = 2i64, a = {y = true, b = 2i64}}\n");
+    for backend in ["interp", "flat-interp", "cpu"] {
+        assert_eq!(run("given", "p.json", &["--backend", backend]), "{y = 3i64, x = 2i64}\n");
+    }
+}
+
 #[test]
 fn plots() {
     let folder = Folder::new("plots");

@@ -122,12 +122,12 @@ fn build(ty: &ValueType, columns: &mut std::vec::IntoIter<Column>, outermost: bo
         },
         ValueType::Tuple(types) => {
             let parts = types.iter().enumerate();
-            let parts = parts.map(|(i, t)| Ok((i.to_string(), build(t, columns, outermost)?)));
+            let parts = parts.map(|(i, t)| Ok((i.to_string(), part(t, columns, outermost)?)));
             Ok(Tree::Fields(parts.collect::<Result<_, String>>()?))
         }
         ValueType::Record(fields) => {
-            let parts = fields.iter().map(|(n, t)| Ok((n.clone(), build(t, columns, outermost)?)));
-            Ok(Tree::Fields(parts.collect::<Result<_, String>>()?))
+            let trees = fields.try_map(|t| part(t, columns, outermost))?;
+            Ok(Tree::Fields(trees.into_written()))
         }
         ValueType::Array { elem, .. } => match columns.next().ok_or_else(malformed)? {
             Column::Size(n) => {
@@ -153,6 +153,22 @@ fn build(ty: &ValueType, columns: &mut std::vec::IntoIter<Column>, outermost: bo
             Err(format!("a value of the abstract type {name} cannot be written"))
         }
     }
+}
+
+/// A component. In rows it is texts if it may be, even if they happen to be of one length.
+fn part(ty: &ValueType, columns: &mut std::vec::IntoIter<Column>, outermost: bool) -> Result<Tree, String> {
+    let tree = build(ty, columns, outermost)?;
+    let open = matches!(ty, ValueType::Array { size: None, elem, .. } if **elem == ValueType::Prim(Prim::U8));
+    Ok(match tree {
+        Tree::Fixed(n, bytes) if open && n > 0 && !outermost => match &*bytes {
+            Tree::Scalars(all) => {
+                let ends: Vec<i64> = (0..=all.len() / n).map(|row| (row * n) as i64).collect();
+                Tree::Lists(Array::from_slice(&ends), bytes)
+            }
+            _ => Tree::Fixed(n, bytes),
+        },
+        tree => tree,
+    })
 }
 
 /// The names of constructors.

@@ -2,7 +2,7 @@
 
 use par_data::{Format, Input, Target};
 use par_runtime::io::text::{print_value, read_values};
-use par_runtime::{Prim, Value, ValueType};
+use par_runtime::{Fields, Prim, Value, ValueType};
 use std::path::{Path, PathBuf};
 
 fn prim(name: &str) -> ValueType {
@@ -22,7 +22,7 @@ fn sized(size: &str, elem: ValueType) -> ValueType {
 }
 
 fn record(fields: &[(&str, ValueType)]) -> ValueType {
-    ValueType::Record(fields.iter().map(|(n, t)| (n.to_string(), t.clone())).collect())
+    ValueType::Record(Fields::written(fields.iter().map(|(n, t)| (n.to_string(), t.clone())).collect()))
 }
 
 fn text() -> ValueType {
@@ -412,6 +412,32 @@ fn json() {
         "1:12: an array of 2 values is expected, and this has 1",
     );
     wrong("[1] 2", &array(prim("i32")), "1:5: trailing characters");
+}
+
+/// Columns are in the order in which the program writes the fields; texts of one length are texts.
+#[test]
+fn columns_as_written() {
+    let folder = Folder::new();
+    let row =
+        record(&[("name", array(prim("u8"))), ("age", prim("i64")), ("colour", sized("2", prim("u8")))]);
+    let people = value(
+        "[{colour = [1, 2], name = \"ann\", age = 3}, {name = \"bob\", age = 4, colour = [3, 4]}]",
+        &array(row),
+    );
+    let json = folder.write("p.json", people.clone()).unwrap();
+    assert_eq!(
+        std::fs::read_to_string(json).unwrap(),
+        "[\n  {\"name\": \"ann\", \"age\": 3, \"colour\": [1, 2]},\n  {\"name\": \"bob\", \"age\": 4, \"colour\": [3, 4]}\n]\n"
+    );
+    let table = record(&[("name", array(text())), ("age", array(prim("i64")))]);
+    let table = value("{age = [3, 4], name = [\"ann\", \"bo\"]}", &table);
+    let csv = folder.write("t.csv", table.clone()).unwrap();
+    assert_eq!(std::fs::read_to_string(csv).unwrap(), "name,age\nann,3\nbo,4\n");
+    for format in COLUMNS.iter().chain(&["json", "jsonl"]) {
+        let name = format!("t.{format}");
+        let path = folder.write(&name, table.clone()).unwrap();
+        assert_eq!(Input::open(&path, None, &|_, _| {}).unwrap().names().unwrap(), ["name", "age"], "{name}");
+    }
 }
 
 /// Numbers of JSON are rounded once, to the type that is wanted, or refused.

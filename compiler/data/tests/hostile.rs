@@ -21,7 +21,7 @@ fn types() -> Vec<(&'static str, ValueType)> {
         ("[[1.5, -2], [], [1e10]]", ValueType::array(ValueType::ragged(prim(Prim::F64)))),
         (
             "[{id = 1, name = \"one\", xs = [1, 2]}, {id = 2, name = \"\", xs = []}]",
-            ValueType::array(ValueType::Record(row)),
+            ValueType::array(ValueType::Record(row.into())),
         ),
     ]
 }

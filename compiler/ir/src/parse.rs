@@ -14,7 +14,7 @@ use crate::core::Entry;
 use crate::prim::PrimOp;
 use crate::ty::{Atom, Dim, Var, Vars};
 use lexer::Token;
-use par_runtime::{CheckKind, Prim, Scalar, Span, ValueType, float16};
+use par_runtime::{CheckKind, Fields, Prim, Scalar, Span, ValueType, float16};
 
 type Result<T> = std::result::Result<T, String>;
 
@@ -341,7 +341,9 @@ impl Parser {
             return self.list("(", ")", Self::value_type).map(ValueType::Tuple);
         }
         if self.is("{") {
-            return self.list("{", "}", Self::named_type).map(ValueType::Record);
+            return self
+                .list("{", "}", Self::named_type)
+                .map(|fields| ValueType::Record(Fields::written(fields)));
         }
         if self.accept_word("sum") {
             let cases = self.list("{", "}", Self::named_type)?.into_iter();

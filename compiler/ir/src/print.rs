@@ -220,7 +220,7 @@ fn value_type(ty: &ValueType) -> String {
             format!("({})", ts.join(", "))
         }
         ValueType::Record(fs) => {
-            let fs: Vec<_> = fs.iter().map(|(n, t)| format!("{}: {}", name(n), value_type(t))).collect();
+            let fs: Vec<_> = fs.in_order().map(|(n, t)| format!("{}: {}", name(n), value_type(t))).collect();
             format!("{{{}}}", fs.join(", "))
         }
         ValueType::Sum(cs) => {

@@ -122,7 +122,9 @@ impl<'v> Comparer<'v> {
                     self.inside(Step::Component(n), (x, i), (y, j));
                 }
             }
-            (View::Record(xs), View::Record(ys)) if xs.iter().map(|x| x.0).eq(ys.iter().map(|y| y.0)) => {
+            (View::Record(xs, _), View::Record(ys, _))
+                if xs.iter().map(|x| x.0).eq(ys.iter().map(|y| y.0)) =>
+            {
                 for (x, y) in xs.iter().zip(ys) {
                     self.inside(Step::Field(x.0), (&x.1, i), (&y.1, j));
                 }

@@ -113,7 +113,7 @@ fn collect(view: &View, out: &mut Vec<Regular>) -> Result<(), String> {
     match view {
         View::Scalar(x) => out.push(scalar(*x)),
         View::Tuple(views) => views.iter().try_for_each(|v| collect(v, out))?,
-        View::Record(fields) => fields.iter().try_for_each(|f| collect(&f.1, out))?,
+        View::Record(fields, _) => fields.iter().try_for_each(|f| collect(&f.1, out))?,
         View::Array { ty, .. } => out.push(rectangle(view).ok_or_else(|| {
             format!("a value of type {ty} has no binary form: only regular arrays of scalars have one")
         })?),

@@ -1,6 +1,6 @@
 //! A value's columns as a tree in the form of its type.
 
-use crate::{Array, Column, Prim, Scalar, Value, ValueType};
+use crate::{Array, Column, Fields, Prim, Scalar, Value, ValueType};
 
 /// Part of a value. Everything below arrays is indexed by row: row `i` of a dimension covers the rows
 /// [`Lengths::row`] of its elements.
@@ -11,8 +11,8 @@ pub enum View<'a> {
     Data(&'a Array),
     /// Components.
     Tuple(Vec<View<'a>>),
-    /// Fields.
-    Record(Vec<(&'a str, View<'a>)>),
+    /// Fields in the order of their names, and the record's type, which knows in which order they are shown.
+    Record(Vec<(&'a str, View<'a>)>, &'a Fields<ValueType>),
     /// The constructors' numbers, and for each constructor its name and payload.
     Sum(Box<View<'a>>, Vec<(&'a str, Vec<View<'a>>)>),
     /// An array dimension.
@@ -77,8 +77,8 @@ impl<'a> View<'a> {
                 elem => View::Array { lengths, elem: Box::new(elem.with_texts()), ty },
             },
             View::Tuple(views) => View::Tuple(all(views)),
-            View::Record(fields) => {
-                View::Record(fields.into_iter().map(|(name, v)| (name, v.with_texts())).collect())
+            View::Record(fields, order) => {
+                View::Record(fields.into_iter().map(|(name, v)| (name, v.with_texts())).collect(), order)
             }
             View::Sum(tag, cases) => {
                 View::Sum(tag, cases.into_iter().map(|(name, views)| (name, all(views))).collect())
@@ -100,7 +100,7 @@ impl<'a> View<'a> {
             }
             ValueType::Record(fs) => {
                 let views = fs.iter().map(|(n, t)| Ok((n.as_str(), View::build(t, columns, rows)?)));
-                Ok(View::Record(views.collect::<Result<_, String>>()?))
+                Ok(View::Record(views.collect::<Result<_, String>>()?, fs))
             }
             ValueType::Sum(cs) => {
                 let tag = View::scalars(Prim::of_constructors(cs.len()), columns.next(), rows)?;

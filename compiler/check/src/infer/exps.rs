@@ -5,7 +5,7 @@ use super::scope::Found;
 use super::types::{BOOL, Class, array};
 use super::{Binding, Cx, collect, errors, foreign, typeexps};
 use crate::thir::{DefId, Expr, ExprKind, RangeKind, Ty};
-use par_runtime::{Prim, Scalar, Span};
+use par_runtime::{Fields, Prim, Scalar, Span};
 use par_syntax::ast::{Exp, ExpKind, Ident, Literal, Name};
 use par_syntax::{Diagnostic, Severity};
 
@@ -279,8 +279,7 @@ impl Cx<'_> {
             let ty = Ty::Tuple(parts.iter().map(|e| e.ty.clone()).collect());
             return Expr { kind: ExprKind::Tuple(parts), ty, span };
         }
-        let mut types: Vec<(String, Ty)> = values.iter().map(|(f, e)| (f.clone(), e.ty.clone())).collect();
-        types.sort_by(|a, b| a.0.cmp(&b.0));
+        let types = Fields::written(values.iter().map(|(f, e)| (f.clone(), e.ty.clone())).collect());
         Expr { kind: ExprKind::Record(values), ty: Ty::Record(types), span }
     }
 

@@ -3,7 +3,7 @@
 use super::types::{BOOL, Scheme, array, erase};
 use super::{Binding, Cx, typeexps};
 use crate::thir::{LocalId, Pat, PatKind, Ty};
-use par_runtime::{Prim, Scalar, Span};
+use par_runtime::{Fields, Prim, Scalar, Span};
 use par_syntax::Diagnostic;
 use par_syntax::ast::{self, Ident, Literal};
 
@@ -112,8 +112,8 @@ impl Cx<'_> {
             let own = Ty::Tuple(pats.iter().map(|p| p.ty.clone()).collect());
             return self.compound(PatKind::Tuple(pats), own, declared, span);
         }
+        let own = Ty::Record(Fields::written(pats.iter().map(|(f, p)| (f.clone(), p.ty.clone())).collect()));
         pats.sort_by(|a, b| a.0.cmp(&b.0));
-        let own = Ty::Record(pats.iter().map(|(f, p)| (f.clone(), p.ty.clone())).collect());
         self.compound(PatKind::Record(pats), own, declared, span)
     }
 

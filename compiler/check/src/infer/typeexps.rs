@@ -5,7 +5,7 @@ use super::scope::{Lifted, Meaning, TypeId};
 use super::types::{I64, MAX_TYPE_SIZE};
 use super::{Binding, Cx, env, errors};
 use crate::thir::{AbstractType, Constructors, Expr, ExprKind, Holds, LocalId, Size, Ty, TyArg, TyVar};
-use par_runtime::{Prim, Span};
+use par_runtime::{Fields, Prim, Span};
 use par_syntax::Diagnostic;
 use par_syntax::ast::{Exp, ExpKind, Ident, Literal, Name, SizeExp, TypeArg, TypeExp, TypeKind, TypeParam};
 use std::collections::HashMap;
@@ -37,13 +37,10 @@ impl Cx<'_> {
             TypeKind::Tuple(ts) => Ty::Tuple(ts.iter().map(|t| self.ty(t)).collect()),
             TypeKind::Record(fields) => {
                 self.distinct(fields.iter().map(|(f, _)| f), "field");
-                let mut fields: Vec<_> = fields.iter().map(|(f, t)| (f.name.clone(), self.ty(t))).collect();
+                let fields: Vec<_> = fields.iter().map(|(f, t)| (f.name.clone(), self.ty(t))).collect();
                 match is_tuple(fields.iter().map(|(f, _)| f.as_str())) {
                     true => Ty::Tuple(in_order(fields)),
-                    false => {
-                        fields.sort_by(|a, b| a.0.cmp(&b.0));
-                        Ty::Record(fields)
-                    }
+                    false => Ty::Record(Fields::written(fields)),
                 }
             }
             TypeKind::Sum(constrs) => {

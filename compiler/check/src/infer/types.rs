@@ -530,7 +530,7 @@ pub(super) fn rewrite(ty: &Ty, new: &mut dyn FnMut(&Ty) -> Option<Ty>) -> Ty {
         Ty::Unique(t) => Ty::Unique(Box::new(rewrite(t, new))),
         Ty::Fun(a, r) => Ty::Fun(Box::new(rewrite(a, new)), Box::new(rewrite(r, new))),
         Ty::Tuple(ts) => Ty::Tuple(ts.iter().map(|t| rewrite(t, new)).collect()),
-        Ty::Record(fs) => Ty::Record(fs.iter().map(|(f, t)| (f.clone(), rewrite(t, new))).collect()),
+        Ty::Record(fs) => Ty::Record(fs.map(|t| rewrite(t, new))),
         Ty::Sum(cs) => Ty::Sum(cs.map(&mut |t| rewrite(t, new))),
     })
 }
@@ -580,7 +580,7 @@ pub(super) fn erase(ty: &Ty) -> Ty {
         Ty::Unique(t) => erase(t),
         Ty::Fun(a, r) => Ty::Fun(Box::new(erase(a)), Box::new(erase(r))),
         Ty::Tuple(ts) => Ty::Tuple(ts.iter().map(erase).collect()),
-        Ty::Record(fs) => Ty::Record(fs.iter().map(|(f, t)| (f.clone(), erase(t))).collect()),
+        Ty::Record(fs) => Ty::Record(fs.map(erase)),
         Ty::Sum(cs) => Ty::Sum(cs.map(&mut erase)),
     })
 }

@@ -89,9 +89,7 @@ impl<'p> Lower<'p> {
             Ty::Tuple(ts) => {
                 ValueType::Tuple(ts.iter().map(|t| self.value_type(t, depth)).collect::<R<_>>()?)
             }
-            Ty::Record(fs) => ValueType::Record(
-                fs.iter().map(|(n, t)| Ok((n.clone(), self.value_type(t, depth)?))).collect::<R<_>>()?,
-            ),
+            Ty::Record(fs) => ValueType::Record(fs.try_map(|t| self.value_type(t, depth))?),
             Ty::Array(size, t) => ValueType::Array {
                 ragged: size.varies(depth),
                 size: self.size_name(size),
@@ -198,10 +196,14 @@ impl<'p> Lower<'p> {
                     Some(Ty::Record(ts)) => ts.get(i).map(|t| &t.1),
                     _ => None,
                 };
-                let fields = vs.iter().enumerate();
-                ValueType::Record(
-                    fields.map(|(i, (n, v))| (n.clone(), self.result_type(v, part(i)))).collect(),
-                )
+                let mut types =
+                    vs.iter().enumerate().map(|(i, (n, v))| (n.clone(), self.result_type(v, part(i))));
+                match ty {
+                    Some(Ty::Record(ts)) if ts.len() == vs.len() => ValueType::Record(
+                        ts.map(|_| types.next().map_or(ValueType::Tuple(Vec::new()), |t| t.1)),
+                    ),
+                    _ => ValueType::Record(types.collect()),
+                }
             }
             (Val::Array(d, e), ty) => {
                 let (size, elem) = match ty {
@@ -254,8 +256,8 @@ fn seal(ty: ValueType, hidden: &Hidden) -> ValueType {
         (ty, Hidden::Type(name)) => ValueType::Opaque { name: name.clone(), of: Box::new(ty) },
         (ValueType::Tuple(ts), _) => ValueType::Tuple(all(ts, 0)),
         (ValueType::Record(fs), _) => {
-            let (names, ts): (Vec<_>, Vec<_>) = fs.into_iter().unzip();
-            ValueType::Record(names.into_iter().zip(all(ts, 0)).collect())
+            let mut place = 0..;
+            ValueType::Record(fs.into_map(|t| seal(t, hidden.part(place.next().unwrap_or(0)))))
         }
         (ValueType::Sum(cs), _) => {
             let mut first = 0;
@@ -278,7 +280,7 @@ fn loose(ty: &Ty) -> Ty {
     match ty {
         Ty::Array(_, t) => Ty::Array(Size::Anon, Box::new(loose(t))),
         Ty::Tuple(ts) => Ty::Tuple(ts.iter().map(loose).collect()),
-        Ty::Record(fs) => Ty::Record(fs.iter().map(|(n, t)| (n.clone(), loose(t))).collect()),
+        Ty::Record(fs) => Ty::Record(fs.map(loose)),
         Ty::Unique(t) => loose(t),
         other => other.clone(),
     }

@@ -104,7 +104,7 @@ fn rows_of(ty: &ValueType) -> ValueType {
                 ValueType::Array { elem, .. } => (**elem).clone(),
                 other => other.clone(),
             };
-            ValueType::array(ValueType::Record(fields.iter().map(|(n, t)| (n.clone(), elem(t))).collect()))
+            ValueType::array(ValueType::Record(fields.map(elem)))
         }
         ty => ty.clone(),
     }
@@ -112,7 +112,7 @@ fn rows_of(ty: &ValueType) -> ValueType {
 
 /// The type of objects with a member.
 fn part_of(name: &str, ty: &ValueType, in_rows: bool) -> Result<ValueType, DataError> {
-    let object = |t: &ValueType| ValueType::Record(vec![(name.to_string(), t.clone())]);
+    let object = |t: &ValueType| ValueType::Record(vec![(name.to_string(), t.clone())].into());
     match ty {
         ValueType::Array { elem, .. } if in_rows => Ok(ValueType::array(object(elem))),
         _ if in_rows => Err(format!("`{name}` is a column, but {ty} is expected").into()),

@@ -5,7 +5,7 @@ use par_data::fit;
 use par_data::tree::Tree;
 use par_runtime::entry::same_representation;
 use par_runtime::value::ColumnType;
-use par_runtime::{Array, Column, Entry, Prim, Scalar, Value, ValueType, f16, io};
+use par_runtime::{Array, Column, Entry, Fields, Prim, Scalar, Value, ValueType, f16, io};
 use std::ffi::c_char;
 
 /// Per scalar type: from a number, and from an array.
@@ -100,8 +100,8 @@ fn ragged(elements: Value, offsets: &[i64]) -> Result<Value, Failure> {
             let types = ValueType::Tuple(fields.iter().map(|f| f.1.clone()).collect());
             let parts: Result<Vec<Value>, Failure> = rows(Value { ty: types, columns });
             let parts = parts?;
-            let named = fields.iter().zip(&parts).map(|((name, _), part)| (name.clone(), part.ty.clone()));
-            let ty = ValueType::Record(named.collect());
+            let mut types = parts.iter().map(|part| part.ty.clone());
+            let ty = ValueType::Record(fields.map(|t| types.next().unwrap_or_else(|| t.clone())));
             Ok(Value { ty, columns: parts.into_iter().flat_map(|part| part.columns).collect() })
         }
         (ValueType::Array { elem, .. }, Some(Column::Size(n))) => {
@@ -138,12 +138,11 @@ unsafe extern "C" fn par_record(
         // SAFETY: the header asks for texts.
         let names = names.iter().map(|n| Ok(unsafe { text(*n)? }.to_string()));
         let names = names.collect::<Result<Vec<String>, Failure>>()?;
-        let mut named: Vec<(String, Value)> = names.into_iter().zip(fields).collect();
-        named.sort_by(|a, b| a.0.cmp(&b.0));
+        let named: Fields<Value> = Fields::written(names.into_iter().zip(fields).collect());
         if named.windows(2).any(|w| w[0].0 == w[1].0) {
             return Err(Failure::misuse("two fields of a record have one name"));
         }
-        let ty = ValueType::Record(named.iter().map(|(n, v)| (n.clone(), v.ty.clone())).collect());
+        let ty = ValueType::Record(named.map(|v| v.ty.clone()));
         Ok(Value { ty, columns: named.into_iter().flat_map(|(_, v)| v.columns).collect() })
     })
 }
@@ -260,7 +259,7 @@ mod tests {
         let (i64s, f64s) =
             (ValueType::array(ValueType::Prim(Prim::I64)), ValueType::array(ValueType::Prim(Prim::F64)));
         let record = |a: &ValueType, b: &ValueType| {
-            ValueType::Record(vec![("a".into(), a.clone()), ("b".into(), b.clone())])
+            ValueType::Record(vec![("a".into(), a.clone()), ("b".into(), b.clone())].into())
         };
         let parts = values(&[("[1, 2, 3]", i64s.clone()), ("[1.5, 2.5, 3.5]", f64s.clone())]);
         let elements = Value { ty: record(&i64s, &f64s), ..parts };

@@ -152,9 +152,7 @@ impl Call {
             Ty::Unique(t) => self.result(t)?,
             Ty::Var(v) => self.types.get(v)?.clone(),
             Ty::Tuple(ts) => Ty::Tuple(ts.iter().map(|t| self.result(t)).collect::<Option<_>>()?),
-            Ty::Record(fs) => {
-                Ty::Record(fs.iter().map(|(n, t)| Some((n.clone(), self.result(t)?))).collect::<Option<_>>()?)
-            }
+            Ty::Record(fs) => Ty::Record(fs.try_map(|t| self.result(t).ok_or(())).ok()?),
             Ty::Prim(_) => ty.clone(),
             Ty::Sum(_) | Ty::Fun(..) | Ty::Abstract(..) | Ty::Meta(_) => return None,
         })

@@ -41,7 +41,7 @@ pub(super) fn wrong<T>(view: &View<'_>, wanted: &str) -> Result<T, Mismatch> {
         View::Scalar(x) => format!("`{}`", x.prim()),
         View::Data(xs) => format!("`{}`", xs.prim()),
         View::Tuple(parts) => format!("a tuple of {} components", parts.len()),
-        View::Record(_) => "a record".to_string(),
+        View::Record(..) => "a record".to_string(),
         View::Sum(..) => "a value of a sum type".to_string(),
         View::Array { ty, .. } => format!("`{ty}`"),
         View::Texts(..) => "`[]u8`".to_string(),

@@ -7,7 +7,7 @@ use par_runtime::io::view::View;
 /// The fields of a record that has as many.
 pub fn record<'v, 'a>(view: &'v View<'a>, count: usize) -> Result<&'v [(&'a str, View<'a>)], Mismatch> {
     match view {
-        View::Record(fields) if fields.len() == count => Ok(fields),
+        View::Record(fields, _) if fields.len() == count => Ok(fields),
         _ => wrong(view, &format!("a record of {count} fields")),
     }
 }

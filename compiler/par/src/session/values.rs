@@ -49,9 +49,7 @@ fn without_sizes(ty: &ValueType) -> ValueType {
     match ty {
         ValueType::Prim(p) => ValueType::Prim(*p),
         ValueType::Tuple(ts) => ValueType::Tuple(all(ts)),
-        ValueType::Record(fs) => {
-            ValueType::Record(fs.iter().map(|(n, t)| (n.clone(), without_sizes(t))).collect())
-        }
+        ValueType::Record(fs) => ValueType::Record(fs.map(without_sizes)),
         ValueType::Sum(cs) => ValueType::Sum(cs.iter().map(|(n, ts)| (n.clone(), all(ts))).collect()),
         ValueType::Array { ragged, elem, .. } => {
             ValueType::Array { ragged: *ragged, size: None, elem: Box::new(without_sizes(elem)) }
@@ -200,7 +198,7 @@ fn value_ty(ty: &ValueType, size: &mut dyn FnMut() -> Size) -> Ty {
     match ty {
         ValueType::Prim(p) => Ty::Prim(*p),
         ValueType::Tuple(ts) => Ty::Tuple(ts.iter().map(|t| value_ty(t, size)).collect()),
-        ValueType::Record(fs) => Ty::Record(fs.iter().map(|(n, t)| (n.clone(), value_ty(t, size))).collect()),
+        ValueType::Record(fs) => Ty::Record(fs.map(|t| value_ty(t, size))),
         // A payload has its sizes only where the constructor is the right one.
         ValueType::Sum(cs) => {
             let payload = |ts: &[ValueType]| ts.iter().map(|t| value_ty(t, &mut || Size::Anon)).collect();

@@ -126,7 +126,7 @@ fn part(view: &View, row: usize, budget: usize) -> Part {
             let items = views.iter().map(|v| part(v, row, share)).collect();
             Part::group("(".into(), items, ", ", ")")
         }
-        View::Record(fields) => {
+        View::Record(fields, order) => {
             let share = share(budget, fields.len());
             let field = |(name, v): &(&str, View)| {
                 let mut inner = part(v, row, share);
@@ -134,7 +134,7 @@ fn part(view: &View, row: usize, budget: usize) -> Part {
                 inner.width += name.chars().count() + 3;
                 inner
             };
-            Part::group("{".into(), fields.iter().map(field).collect(), ", ", "}")
+            Part::group("{".into(), order.places().map(|place| field(&fields[place])).collect(), ", ", "}")
         }
         View::Sum(tag, cases) => {
             let Some((name, payload)) = cases.get(tag.tag(row)).filter(|c| !c.1.is_empty()) else {
@@ -187,7 +187,7 @@ fn holds_arrays(view: &View) -> bool {
     match view {
         View::Array { .. } | View::Texts(..) => true,
         View::Tuple(views) => views.iter().any(holds_arrays),
-        View::Record(fields) => fields.iter().any(|(_, v)| holds_arrays(v)),
+        View::Record(fields, _) => fields.iter().any(|(_, v)| holds_arrays(v)),
         View::Sum(_, cases) => cases.iter().flat_map(|(_, vs)| vs).any(holds_arrays),
         _ => false,
     }

@@ -74,9 +74,9 @@ pub(super) fn print(view: &View, row: usize, out: &mut dyn Write) -> fmt::Result
             }
             out.write_char(')')
         }
-        View::Record(fields) => {
+        View::Record(fields, order) => {
             out.write_char('{')?;
-            for (i, (name, view)) in fields.iter().enumerate() {
+            for (i, (name, view)) in order.places().map(|place| &fields[place]).enumerate() {
                 separate(i, out)?;
                 write!(out, "{name} = ")?;
                 print(view, row, out)?;
@@ -232,9 +232,9 @@ pub(super) fn print_type(view: &View, depth: usize, out: &mut dyn Write) -> fmt:
             }
             out.write_char(')')
         }
-        View::Record(fields) => {
+        View::Record(fields, order) => {
             out.write_char('{')?;
-            for (i, (name, view)) in fields.iter().enumerate() {
+            for (i, (name, view)) in order.places().map(|place| &fields[place]).enumerate() {
                 separate(i, out)?;
                 write!(out, "{name}: ")?;
                 print_type(view, depth, out)?;
