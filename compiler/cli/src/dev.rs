@@ -52,7 +52,8 @@ pub fn dev(args: &Args) -> Result<Status, Status> {
     if let Some(pass) = &args.from {
         let stages = program.stages();
         let names: Vec<&str> = stages.iter().map(|s| s.0).collect();
-        let unknown = || format!("no pass on CORE `{pass}` changed this program; these did: {}", names.join(", "));
+        let unknown =
+            || format!("no pass on CORE `{pass}` changed this program; these did: {}", names.join(", "));
         let found = names.iter().position(|name| name == pass).ok_or_else(|| status::fail(&unknown()))?;
         program = stages.into_iter().nth(found).map_or(program, |s| s.1);
     }
