@@ -104,11 +104,14 @@ enum Outcome {
 
 /// Answers of a call of a law: true if it holds, and true if that says something.
 fn law(call: &Call, value: &Value) -> Option<(bool, bool)> {
-    let flags: Vec<bool> = match call.entry == LAW {
-        true => par::io::components(value.clone()).iter().map(|v| par::print_value(v) == "true").collect(),
-        false => return None,
-    };
-    flags.first().copied().zip(flags.get(1).copied())
+    if call.entry != LAW {
+        return None;
+    }
+    let said: Vec<String> = par::io::components(value.clone()).iter().map(par::print_value).collect();
+    match said.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        [holds @ ("true" | "false"), tells @ ("true" | "false")] => Some((holds == "true", tells == "true")),
+        _ => None,
+    }
 }
 
 /// How long calls may take.

@@ -60,7 +60,8 @@ impl Reverse {
         let tapes = rows.tapes.map_or_else(Vec::new, |t| t.to_vec());
         let distant = self.distant(lo, rows);
         let index = (!distant.is_empty()).then(|| lo.iota(rows.width));
-        let all: Vec<Var> = rows.inputs.iter().chain(&rows.extra).chain(&tapes).chain(&index).copied().collect();
+        let all: Vec<Var> =
+            rows.inputs.iter().chain(&rows.extra).chain(&tapes).chain(&index).copied().collect();
         let arrays: Vec<Val<'p>> = all.iter().map(|v| lo.val_of(*v)).collect();
         let mut exports = Vec::new();
         let made = lo.map_over(rows.width, &arrays, &mut |lo, vals| {
@@ -70,8 +71,12 @@ impl Reverse {
             let (extra, tapes) = extra.split_at(rows.extra.len());
             let (tapes, index) = tapes.split_at(rows.tapes.map_or(0, |t| t.len()));
             let is_distant = |i: &usize| distant.contains(i);
-            let own: Vec<Var> =
-                given.iter().enumerate().filter(|(i, _)| !is_distant(i)).filter_map(|(_, a)| a.var()).collect();
+            let own: Vec<Var> = given
+                .iter()
+                .enumerate()
+                .filter(|(i, _)| !is_distant(i))
+                .filter_map(|(_, a)| a.var())
+                .collect();
             let (mut scope, ()) = self.inside(own, |rev| {
                 if let [integers, floats] = tapes {
                     rev.tape = Some(Frame::new([lo.leaf_var(*integers)?, lo.leaf_var(*floats)?]));
@@ -108,7 +113,8 @@ impl Reverse {
             return Vec::new();
         }
         let is_distant = |(v, p): (&Var, &Param)| {
-            let is_outside = self.active.contains(v) && !self.scopes.last().is_some_and(|s| s.own.contains(v));
+            let is_outside =
+                self.active.contains(v) && !self.scopes.last().is_some_and(|s| s.own.contains(v));
             let matrix = p.ty.rank() > 0 && lo.type_of(*v).is_regular();
             is_outside && matrix && reads_elements(&rows.lam.body, p.var)
         };
