@@ -23,7 +23,23 @@ Type = Any
 def types(entry: Entry) -> tuple[list[Type], Type]:
     """The types of the parameters and of the result."""
     parameters, result = json.loads(entry._types())
-    return parameters, result
+    return [_in_order(kind) for kind in parameters], _in_order(result)
+
+
+def _in_order(kind: Type) -> Type:
+    """The type with the fields of records as lists in the order in which they are written."""
+    (name, inside), *_ = kind.items()
+    if name == "Tuple":
+        inside = [_in_order(part) for part in inside]
+    elif name == "Record":
+        fields = inside["by_name"]
+        places = inside["written"] or range(len(fields))
+        inside = [(fields[place][0], _in_order(fields[place][1])) for place in places]
+    elif name == "Sum":
+        inside = [(case, [_in_order(part) for part in payload]) for case, payload in inside]
+    elif name == "Array":
+        inside = {**inside, "elem": _in_order(inside["elem"])}
+    return {name: inside}
 
 
 def has_floats(kind: Type) -> bool:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import torch
 
-from . import _tree
+from . import _torch_op, _tree
 from ._foreign import _tensor
 from ._ragged import Ragged
 
@@ -46,6 +46,9 @@ def function(entry: Entry) -> Callable[..., Any]:
 
     Tensors on other devices are copied to the processor's memory, and results back.
 
+    `torch.compile` takes a call into its graph if arguments and results are numbers and arrays whose rows are of one length; then there is a derivative, but no
+    derivative of it. Around other calls it makes two graphs.
+
     Parameters
     ----------
     entry : Entry
@@ -61,14 +64,29 @@ def function(entry: Entry) -> Callable[..., Any]:
         From a call, if an argument does not fit; from the derivative, if neither parameters nor the result have floats.
     """
 
-    @functools.wraps(entry, assigned=("__name__", "__qualname__", "__doc__"), updated=())
-    def call(*arguments: Any) -> Any:
-        parameters, result = _tree.types(entry)
+    parameters, result = _tree.types(entry)
+    operator = None
+    if _torch_op.available(parameters, result):
+        operator = _torch_op.operator(entry, parameters, result, lambda: _vjp(entry))
+
+    def outside(*arguments: Any) -> Any:
         if len(arguments) != len(parameters):
             entry(*arguments)
         return _Call(entry, arguments, parameters, result).run()
 
+    # What `torch.compiler.disable` sets, without its large imports.
+    outside._torchdynamo_disable = True  # type: ignore[attr-defined]
+
+    @functools.wraps(entry, assigned=("__name__", "__qualname__", "__doc__"), updated=())
+    def call(*arguments: Any) -> Any:
+        if _is_compiling() and operator is not None and len(arguments) == len(parameters):
+            return operator(*arguments)
+        return outside(*arguments)
+
     return call
+
+
+_is_compiling = getattr(getattr(torch, "compiler", None), "is_compiling", lambda: False)
 
 
 class _Call:

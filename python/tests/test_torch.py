@@ -122,3 +122,47 @@ def test_jagged_tensors(functions):
     assert result.is_nested
     result.values().sum().backward()
     assert values.grad.shape == values.shape
+
+
+needs_operators = pytest.mark.skipif(not hasattr(torch.library, "custom_op"), reason="this torch has no operators of one's own")
+
+
+@needs_operators
+def test_compiled_graphs_hold_calls(functions):
+    def loss(a, x):
+        return (functions["scaled"](a, 2 * x) ** 2).sum() + functions["squares"](x)
+
+    a, x = torch.tensor(0.7, **F64), torch.linspace(0.1, 1.0, 5, dtype=torch.float64).requires_grad_()
+    expected = torch.autograd.grad(loss(a, x), (a, x))
+    # Without a compiler for C: the graphs are what is looked at.
+    compiled = torch.compile(loss, backend="aot_eager", fullgraph=True)
+    for size in (5, 7):
+        x = torch.linspace(0.1, 1.0, size, dtype=torch.float64).requires_grad_()
+        expected = torch.autograd.grad(loss(a, x), (a, x))
+        found = torch.autograd.grad(compiled(a, x), (a, x))
+        assert all(torch.allclose(e, f) for e, f in zip(expected, found, strict=True))
+    matrix = torch.compile(functions["matrix"], backend="aot_eager", fullgraph=True)
+    m, v = torch.arange(6.0, dtype=torch.float64).reshape(2, 3), torch.ones(3, dtype=torch.float64)
+    assert matrix(m, v).tolist() == [3, 12]
+
+
+@needs_operators
+def test_calls_with_rows_of_any_length_stay_outside_of_graphs(functions):
+    @torch.compile(backend="aot_eager")
+    def total(values):
+        return functions["rows"](par_torch.Jagged(np.array([0, 2, 2, 3]), 2 * values)).sum() + 1
+
+    values = torch.tensor([0.5, -1.0, 2.0], dtype=torch.float64)
+    assert total(values).item() == pytest.approx(functions["rows"](par_torch.Jagged(np.array([0, 2, 2, 3]), 2 * values)).sum().item() + 1)
+
+
+@needs_operators
+def test_operators_are_checked_by_torch(functions):
+    entry = par.compile(TEXT)["scaled"]
+    from par_array import _torch_op, _tree
+    from par_array.torch import _vjp
+
+    parameters, result = _tree.types(entry)
+    call = _torch_op.operator(entry, parameters, result, lambda: _vjp(entry))
+    a, x = torch.tensor(0.7, **F64), torch.linspace(0.1, 1.0, 4, dtype=torch.float64).requires_grad_()
+    assert torch.autograd.gradcheck(call, (a, x))

@@ -24,6 +24,9 @@ pub struct Args {
     /// Flatten what this pass on CORE has left, without those after it
     #[arg(long, value_name = "PASS", requires = "file")]
     from: Option<String>,
+    /// Write this command to FILE with the library inside that `par build` links: then it is all there is to copy
+    #[arg(long, value_name = "FILE")]
+    pack: Option<PathBuf>,
     /// The program
     #[arg(value_name = "FILE")]
     file: Option<PathBuf>,
@@ -31,6 +34,9 @@ pub struct Args {
 
 /// Prints what was asked for.
 pub fn dev(args: &Args) -> Result<Status, Status> {
+    if let Some(output) = &args.pack {
+        return crate::build::pack(output, None).map(|()| Status::Success).map_err(|m| status::fail(&m));
+    }
     if args.dump == "list" && args.file.is_none() {
         return print(&list());
     }

@@ -1,6 +1,6 @@
 //! `par lsp`.
 
-use crate::status::{Status, say};
+use crate::status::Status;
 
 /// Options of `par lsp`.
 #[derive(clap::Args)]
@@ -11,7 +11,9 @@ pub struct Args {
 }
 
 /// Runs the command.
+#[cfg(feature = "lsp")]
 pub fn lsp(_: &Args) -> Result<Status, Status> {
+    use crate::status::say;
     match par_lsp::serve_stdio() {
         Ok(()) => Ok(Status::Success),
         Err(e) => {
@@ -19,4 +21,10 @@ pub fn lsp(_: &Args) -> Result<Status, Status> {
             Err(Status::Failed)
         }
     }
+}
+
+/// There is none.
+#[cfg(not(feature = "lsp"))]
+pub fn lsp(_: &Args) -> Result<Status, Status> {
+    Err(crate::status::built_without("lsp"))
 }

@@ -138,6 +138,12 @@ pub fn fail(message: &str) -> Status {
     Status::Failed
 }
 
+/// Reports that a part is missing which is a feature of Cargo's, by its name.
+pub fn built_without(feature: &str) -> Status {
+    fail(&format!("this `par` was built without `{feature}`; build it with `--features {feature}`"));
+    Status::Unsupported
+}
+
 /// Request to whoever sees a bug in Par.
 const REPORT: &str = "Please report it with the program and its input.";
 

@@ -1,7 +1,9 @@
 //! `par build`: a program as an executable of its own, or as a library for C.
 
 mod header;
+mod inside;
 mod link;
+mod made;
 mod runtime;
 
 pub use header::{c_type, identifier};
@@ -76,6 +78,11 @@ pub struct Args {
     runtime: Option<PathBuf>,
     #[command(flatten)]
     program: Runnable,
+}
+
+/// Writes the command to a file, with the runtime library inside.
+pub fn pack(output: &Path, runtime: Option<&Path>) -> Result<(), String> {
+    inside::pack(crate::this_command()?, &runtime::find(runtime)?, output)
 }
 
 /// Compiles and links a program.

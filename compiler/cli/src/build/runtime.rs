@@ -1,5 +1,6 @@
 //! Where the library is that compiled programs are linked with.
 
+use super::{inside, made};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -9,7 +10,8 @@ const NAME: &str = "libpar_native.a";
 /// How to get one.
 const ADVICE: &str = "`cargo build --release -p par-native` makes it, in target/release; --runtime FILE or PAR_RUNTIME says where it is";
 
-/// The library: as the option says, as the environment says, beside this command, or where packages put it.
+/// The library: as the option says, as the environment says, beside this command, where packages put it, inside the command, or made by
+/// Cargo.
 pub fn find(option: Option<&Path>) -> Result<PathBuf, String> {
     let named = option.map(Path::to_path_buf).or_else(|| std::env::var_os("PAR_RUNTIME").map(PathBuf::from));
     if let Some(path) = named {
@@ -22,7 +24,11 @@ pub fn find(option: Option<&Path>) -> Result<PathBuf, String> {
     let folder = command.parent().unwrap_or(Path::new("/"));
     let installed = [folder.join(NAME), folder.join("../lib/par").join(NAME)];
     let newest = installed.into_iter().chain(built(&folder.join("deps"))).filter_map(with_time).max();
-    newest.map(|(_, path)| path).ok_or_else(|| format!("the runtime library {NAME} is not there: {ADVICE}"))
+    if let Some((_, path)) = newest {
+        return Ok(path);
+    }
+    let found = inside::unpacked(command).or_else(made::library);
+    found.unwrap_or_else(|| Err(format!("the runtime library {NAME} is not there: {ADVICE}")))
 }
 
 /// In a folder of Cargo's, where every build has a name of its own.
