@@ -70,6 +70,30 @@ fn a_table_leaves_the_loop() {
 }
 
 #[test]
+fn what_depends_on_rows_further_in_leaves_all_maps_around() {
+    assert_shows!(transformed(
+        "fun f@0 (%n: i64, %d: i64, %ps: [%n][%d]f32, %k: i64, %ws: [%k][%d]f32) -> (%r: [%n][%k]f32) {
+           let (%zs: [%n][%k]f32) = map %n (%ps) \\(%p: [%d]f32) -> ([%k]f32) {
+             let (%ys: [%k]f32) = map %k (%ws) \\(%w: [%d]f32) -> (f32) {
+               let (%t: f32) = reduce %d (%p, %w) \\(%x: f32, %v: f32) -> (f32) {
+                 let (%e: f32) = exp.f32 (%v)
+                 let (%q: f32) = mul.f32 (%e, %x)
+                 in (%q)
+               } op \\(%a: f32, %b: f32) -> (f32) {
+                 let (%c: f32) = add.f32 (%a, %b)
+                 in (%c)
+               } neutral (0.0f32)
+               in (%t)
+             }
+             in (%ys)
+           }
+           in (%zs)
+         }",
+        &[HOIST]
+    ));
+}
+
+#[test]
 fn what_depends_on_inner_rows_only_leaves_the_outer_map() {
     assert_shows!(transformed(
         "fun f@0 (%n: i64, %xs: [%n]f32, %m: i64, %ys: [%m]f32, %ws: [%n][%m]f32) -> (%r: [%n]f32) {

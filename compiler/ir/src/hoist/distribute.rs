@@ -10,6 +10,7 @@
 
 use crate::core::{Body, Exp, Lambda, Param, Schedule, Stm};
 use crate::prim::{BinOp, PrimOp};
+use crate::stack;
 use crate::visit::{Code, Subst};
 use crate::{Dim, Type, Var, Vars};
 use std::collections::HashSet;
@@ -27,6 +28,8 @@ pub(super) fn split(stm: &Stm, inside: &HashSet<Var>, vars: &mut Vars) -> Option
     }
     let same = |v: &Var| !inside.contains(v);
     let own: Vec<usize> = (0..inputs.len()).filter(|i| same(&inputs[*i])).collect();
+    let varying = (0..inputs.len()).filter(|i| !own.contains(i)).map(|i| lam.params[i].var);
+    let lam = &distributed(lam, inside.iter().copied().chain(varying).collect(), vars);
     let (stms, results) = part(lam, &own, inside)?;
     let params: Vec<Param> = own.iter().map(|i| lam.params[*i].clone()).collect();
     let needed: Vec<usize> =
@@ -53,10 +56,28 @@ pub(super) fn split(stm: &Stm, inside: &HashSet<Var>, vars: &mut Vars) -> Option
     };
     let mut rest = stm.clone();
     rest.exp.inputs_mut()?.extend(made.iter().map(|p| p.var));
-    let lam = rest.exp.lambdas_mut().into_iter().next()?;
-    lam.body.stms.retain(|s| !stms.contains(s));
-    lam.params.extend(results);
+    let left = rest.exp.lambdas_mut().into_iter().next()?;
+    left.body = lam.body.clone();
+    left.body.stms.retain(|s| !stms.contains(s));
+    left.params.extend(results);
     Some((Stm { pat: made, exp: map, span: stm.span }, rest))
+}
+
+/// A lambda in which operators are split that have a part which depends on nothing that `varies`.
+fn distributed(lam: &Lambda, mut varies: HashSet<Var>, vars: &mut Vars) -> Lambda {
+    let mut out = Vec::with_capacity(lam.body.stms.len());
+    for stm in &lam.body.stms {
+        if stm.free().iter().all(|v| !varies.contains(v)) {
+            out.push(stm.clone());
+            continue;
+        }
+        varies.extend(stm.pat.iter().map(|p| p.var));
+        match stack::deeper(|| split(stm, &varies, vars)) {
+            Some((map, rest)) => out.extend([map, rest]),
+            None => out.push(stm.clone()),
+        }
+    }
+    Lambda { body: Body { stms: out, results: lam.body.results.clone() }, ..lam.clone() }
 }
 
 /// The statements of a lambda that need its parameters `own` and nothing that varies, if they cost something; and what others need of them.
@@ -96,6 +117,8 @@ fn is_worth_storing(stm: &Stm) -> bool {
         Exp::Prim(PrimOp::Bin(op, _), _) => matches!(op, BinOp::Pow | BinOp::Atan2 | BinOp::Hypot),
         Exp::Prim(..) => false,
         Exp::Reduce { .. } | Exp::Loop { .. } => stm.pat.iter().all(|p| p.ty.is_scalar()),
+        // Elements that are worth it, for each row.
+        Exp::Map { lam, .. } => lam.body.stms.iter().any(is_worth_storing),
         _ => false,
     }
 }

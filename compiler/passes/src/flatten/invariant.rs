@@ -41,7 +41,7 @@ impl Flattener<'_> {
         let (of, part) = self.own.part_of.get(&v)?.clone();
         let all = self.shared_rows(level, of);
         match part {
-            Part::From(start) => Some(Arr { start: self.add(all.start.clone(), self.ex(start)), ..all }),
+            Part::From(start) => Some(self.sliced(all, start, Atom::i64(1))),
             Part::Row(ixs) => {
                 let row = |rep: Rep, ix: &Atom| match rep {
                     Rep::Array(a) => self.row(&a, self.ex(*ix)),
