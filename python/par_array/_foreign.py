@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import array as standard
+import functools
 import sys
 import warnings
 import weakref
@@ -150,7 +151,9 @@ def _torch(value: Any, strict: bool) -> Any:
     if getattr(value, "is_nested", False):
         if value.layout is not torch.jagged:
             return [row.numpy() for row in value.unbind()]
-        offsets, lengths = value.offsets().numpy(), value.lengths()
+        # Torch declares nothing of jagged tensors.
+        tensor: Any = value
+        offsets, lengths = tensor.offsets().numpy(), tensor.lengths()
         if lengths is None:
             return Ragged(offsets, value.values().numpy())
         _refuse_copy(strict, "a jagged tensor with rows that are not one after the other")
@@ -190,6 +193,10 @@ def to_awkward(rows: Any) -> Any:
 _tensors: dict[int, tuple[Any, Any]] = {}
 
 
+def _forget(table: dict[int, Any], key: int, _: Any) -> None:
+    table.pop(key, None)
+
+
 def to_torch(rows: Ragged) -> Any:
     """A jagged tensor of torch over the same memory. Offsets that are one array are one tensor, as torch wants it."""
     import torch
@@ -201,8 +208,8 @@ def to_torch(rows: Ragged) -> Any:
     key = id(rows.offsets)
     known = _tensors.get(key)
     if known is None or known[0]() is not rows.offsets:
-        # When Python ends, there may be no table any more.
-        forget = weakref.ref(rows.offsets, lambda _, table=_tensors: table.pop(key, None))
+        # When Python ends, the name of the table may be gone.
+        forget = weakref.ref(rows.offsets, functools.partial(_forget, _tensors, key))
         _tensors[key] = known = (forget, _tensor(torch, rows.offsets))
     return torch.nested.nested_tensor_from_jagged(_tensor(torch, rows.values), offsets=known[1])
 

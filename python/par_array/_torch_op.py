@@ -102,15 +102,16 @@ def _registered(name: str, entry: Callable[[], Entry], kinds: list[Any], shapes:
 
 
 def _made(part: Any, kind: Any) -> torch.Tensor:
-    return _tensor(torch, part) if sizes(kind) else torch.tensor(part, dtype=dtype(kind))
+    made: torch.Tensor = _tensor(torch, part) if sizes(kind) else torch.tensor(part, dtype=dtype(kind))
+    return made
 
 
 def _shaped(parameters: list[Any], kinds: list[Any], given: Tensors) -> Tensors:
     """Tensors of the results' shapes."""
     known: dict[str, Any] = {}
     for kind, tensor in zip(parameters, given, strict=True):
-        for size, found in zip(sizes(kind), tensor.shape, strict=False):
-            known.setdefault(size, found)
+        for name, found in zip(sizes(kind), tensor.shape, strict=False):
+            known.setdefault(name, found)
     device = given[0].device if given else torch.device("cpu")
 
     def size(name: str) -> Any:

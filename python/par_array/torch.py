@@ -221,7 +221,8 @@ def _result(leaf: Any, kind: Any) -> torch.Tensor:
     if isinstance(leaf, Ragged):
         leaf = leaf.flat
     if isinstance(leaf, np.ndarray):
-        return _tensor(torch, leaf)
+        made: torch.Tensor = _tensor(torch, leaf)
+        return made
     name = _tree.prim(kind)
     if name is None:
         raise TypeError("a result of a sum type or a hidden type has no derivative")
