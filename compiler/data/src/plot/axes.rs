@@ -1,13 +1,14 @@
 //! Ranges, ticks and frames.
 
+use super::svg::Svg;
 use super::{Drawn, FONT, INK, Style, failed};
 use plotters::coord::Shift;
 use plotters::coord::types::RangedCoordf64;
 use plotters::prelude::*;
 use std::ops::Range;
 
-pub type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
-pub type Chart<'a, 'b> = ChartContext<'a, SVGBackend<'b>, Cartesian2d<RangedCoordf64, RangedCoordf64>>;
+pub type Area<'a> = DrawingArea<Svg<'a>, Shift>;
+pub type Chart<'a, 'b> = ChartContext<'a, Svg<'b>, Cartesian2d<RangedCoordf64, RangedCoordf64>>;
 
 /// The smallest range of the finite numbers, a little wider; around a lone number, and 0 to 1 without any.
 pub fn range(numbers: impl Iterator<Item = f64>, margin: f64) -> Range<f64> {

@@ -15,6 +15,7 @@ mod bins;
 mod heat;
 mod lines;
 mod series;
+mod svg;
 
 pub use heat::base64;
 
@@ -22,6 +23,7 @@ use crate::tree::Tree;
 use par_runtime::Value;
 use plotters::prelude::*;
 use series::{Data, Series};
+use svg::Svg;
 
 /// How a value is shown.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -85,7 +87,7 @@ pub fn plot(value: Value, style: &Style) -> Result<String, String> {
     let mut svg = String::new();
     let mut picture = None;
     {
-        let area = SVGBackend::with_string(&mut svg, style.size).into_drawing_area();
+        let area = Svg::new(&mut svg, style.size).into_drawing_area();
         area.fill(&WHITE).map_err(failed)?;
         match &data {
             Data::Matrix(matrix) => picture = heat::draw(&area, matrix, style)?,
