@@ -3,6 +3,9 @@
 //!
 //! For WebAssembly there are no GPUs, no programs compiled ahead, and no mapped memory.
 
+// What only processors and GPUs use is unused there.
+#![cfg_attr(target_family = "wasm", allow(dead_code, unused_imports, unused_variables))]
+
 pub mod array;
 pub mod cancel;
 pub mod check;

@@ -48,5 +48,5 @@ pub extern "C" fn par_ask() -> usize {
 /// Where the last answer is, in UTF-8.
 #[unsafe(no_mangle)]
 pub extern "C" fn par_answer() -> *const u8 {
-    ANSWER.with_borrow(String::as_ptr)
+    ANSWER.with_borrow(|answer| answer.as_ptr())
 }
