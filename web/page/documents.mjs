@@ -13,6 +13,7 @@ function page(title, body, up = "../") {
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <title>${escape(title)} · Par</title>
+<link rel="icon" href="data:image/svg+xml,<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'><g fill='%232b6cb0'><path d='M1 2h12v3H1zM1 7h6v3H1zM1 12h9v3H1z'/></g></svg>">
 <link rel="stylesheet" href="${up}document.css">
 </head>
 <body data-root="${up}">

@@ -26,8 +26,8 @@ const GROUPS = [
 // The first sentence of the comment at the beginning.
 function about(text) {
   const lines = text.split("\n")
-  const comment = lines.slice(0, lines.findIndex(line => !line.startsWith("--"))).filter(line => !/^--\s*(?:==|\|)/.test(line))
-  return comment.map(line => line.replace(/^--\s?/, "")).join(" ").split(/(?<=\.)\s/)[0].trim()
+  const comment = lines.slice(0, lines.findIndex(line => !line.startsWith("--"))).filter(line => !/^--\s*(?:==|\||#)/.test(line))
+  return comment.map(line => line.replace(/^--\s?/, "")).join(" ").trim().split(/(?<=[.?!])\s/)[0]
 }
 
 export function lessons(root, tutorial) {

@@ -53,7 +53,7 @@ impl Playground {
     }
 
     fn entries(&mut self, text: &str) -> Value {
-        match self.program(text, usize::MAX / 4) {
+        match self.program(text) {
             Ok(program) => entries::of(program, text),
             Err(_) => json!([]),
         }

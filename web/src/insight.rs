@@ -13,7 +13,7 @@ const LONGEST: usize = 2_000_000;
 impl Playground {
     /// What became of an entry point: the listing, and a page with the graph of operations.
     pub(crate) fn explain(&mut self, text: &str, entry: &str) -> Result<Value, String> {
-        let program = match self.program(text, usize::MAX / 4) {
+        let program = match self.program(text) {
             Ok(program) => program,
             Err(failure) => return Ok(json!({ "diagnostics": editor::of_failure(failure) })),
         };
@@ -27,15 +27,9 @@ impl Playground {
     /// The program after a step of the compiler: `core`, `flat`, or `after:NAME`.
     pub(crate) fn dump(&mut self, text: &str, stage: &str) -> Result<Value, String> {
         let text = match stage {
-            "core" | "flat" => {
-                self.program(text, usize::MAX / 4).as_ref().map_err(Failure::clone).and_then(|program| {
-                    if stage == "core" {
-                        Ok(print_core(program.core()))
-                    } else {
-                        program.flat().map(print_flat)
-                    }
-                })
-            }
+            "core" | "flat" => self.program(text).as_ref().map_err(Failure::clone).and_then(|program| {
+                if stage == "core" { Ok(print_core(program.core())) } else { program.flat().map(print_flat) }
+            }),
             other => self.after(text, other.strip_prefix("after:").unwrap_or(other))?,
         };
         Ok(match text {
@@ -51,7 +45,7 @@ impl Playground {
         if !pipeline::stages().iter().any(|s| s.name == stage) {
             return Err(format!("there is no step `{stage}`"));
         }
-        let mut options = options(&self.files, usize::MAX / 4);
+        let mut options = options(&self.files);
         options.dump_after = vec![stage.to_string()];
         Ok(compile(text, NAME, &options).and_then(|program| {
             if pipeline::noted(&program.trace().dumps).is_empty() {

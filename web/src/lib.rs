@@ -66,7 +66,6 @@ pub struct Playground {
 /// A program that was compiled, or why it was not.
 struct Compiled {
     text: String,
-    memory: usize,
     program: Result<Program, Failure>,
 }
 
@@ -110,19 +109,18 @@ impl Playground {
         }
     }
 
-    /// The program of a text with room for so many bytes, compiled if it is another one than before.
-    fn program(&mut self, text: &str, memory: usize) -> &Result<Program, Failure> {
-        let is_it = |c: &Compiled| c.text == text && c.memory == memory;
-        let known = self.compiled.take().filter(is_it);
+    /// The program of a text, compiled if it is another one than before.
+    fn program(&mut self, text: &str) -> &Result<Program, Failure> {
+        let known = self.compiled.take().filter(|c| c.text == text);
         let compiled = known.unwrap_or_else(|| {
-            let program = compile(text, NAME, &options(&self.files, memory));
-            Compiled { text: text.to_string(), memory, program }
+            let program = compile(text, NAME, &options(&self.files));
+            Compiled { text: text.to_string(), program }
         });
         &self.compiled.insert(compiled).program
     }
 }
 
 /// How programs are compiled.
-fn options(files: &Arc<Files>, memory: usize) -> Options {
-    Options { imports: files.clone(), memory_limit: Some(memory), verify: false, ..Options::default() }
+fn options(files: &Arc<Files>) -> Options {
+    Options { imports: files.clone(), verify: false, ..Options::default() }
 }

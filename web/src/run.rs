@@ -15,14 +15,12 @@ use std::sync::Arc;
 const LAYOUT: Layout = Layout { width: 88, limit: 1_000, texts: false };
 /// Characters of traces that are shown.
 const TRACED: usize = 20_000;
-/// Bytes that tests may hold.
-const TEST_MEMORY: usize = 1 << 30;
 
 impl Playground {
     /// The results of a call: values, or the messages why there are none; and what `#[trace]` has shown.
     pub(crate) fn run(&mut self, call: &Call) -> Result<serde_json::Value, String> {
         self.values.clear();
-        let program = match self.program(&call.text, call.memory) {
+        let program = match self.program(&call.text) {
             Ok(program) => program,
             Err(failure) => return Ok(json!({ "diagnostics": editor::of_failure(failure) })),
         };
@@ -46,7 +44,12 @@ impl Playground {
                 }
             }
         }
-        let options = CallOptions { backend: Backend::FlatInterp, locate: true, ..CallOptions::default() };
+        let options = CallOptions {
+            backend: Backend::FlatInterp,
+            locate: true,
+            memory_limit: Some(call.memory),
+            ..CallOptions::default()
+        };
         let (result, mut traces) = trace::captured(|| program.call(&call.entry, args, &options));
         traces.truncate(traces.floor_char_boundary(TRACED));
         let value = match result {
@@ -109,7 +112,7 @@ fn of_run(program: &Program, failure: &RunFailure) -> serde_json::Value {
 /// How the tests in a program go, on the interpreter of FLAT.
 pub fn test(text: &str, name: &str, files: &Arc<Files>) -> serde_json::Value {
     let targets = vec![Target { backend: Backend::FlatInterp, threads: 1 }];
-    let settings = Settings { targets, options: options(files, TEST_MEMORY), ..Settings::default() };
+    let settings = Settings { targets, options: options(files), ..Settings::default() };
     let mut tests = Vec::new();
     testing::run_text(name, text, &settings, &mut |event| {
         if let Event::Done(test) = event {

@@ -54,8 +54,9 @@ async function check(given) {
   at("messages").replaceChildren(...messages)
   if (answer.wrong || !answer.entries.length) {
     panel.stop()
-    panel.status.textContent = answer.wrong ? "" : "There is no entry point: begin a definition with `entry`."
-    panel.results.replaceChildren()
+    const why = answer.wrong ? "There is a mistake in the program." : "There is no entry point: begin a definition with `entry`."
+    panel.status.textContent = ""
+    panel.results.replaceChildren(element("p", { class: "dim" }, why))
     refresh()
     return
   }
@@ -175,7 +176,7 @@ function lessonList() {
       "details",
       { open: group.open },
       element("summary", {}, group.title),
-      element("ul", {}, ...group.lessons.map(lesson => element("li", {}, element("a", { href: `#lesson=${lesson.name}`, title: lesson.about }, lesson.title)))),
+      element("ul", {}, ...group.lessons.map(lesson => element("li", {}, element("a", { href: `#lesson=${lesson.name}` }, lesson.title), element("div", { class: "about" }, lesson.about)))),
     ),
   )
   const guide = element("article", { class: "guide" })

@@ -15,8 +15,17 @@ const BAR: f64 = 96.0;
 const STEPS: usize = 10;
 
 /// Colours that grow lighter, which people who see colours differently can tell apart, too (Viridis), at equal distances.
-const COLORS: [Color; 5] =
-    [Color(68, 1, 84), Color(59, 82, 139), Color(33, 145, 140), Color(94, 201, 98), Color(253, 231, 37)];
+const COLORS: [Color; 9] = [
+    Color(0x44, 0x01, 0x54),
+    Color(0x47, 0x2d, 0x7b),
+    Color(0x3b, 0x52, 0x8b),
+    Color(0x2c, 0x72, 0x8e),
+    Color(0x21, 0x91, 0x8c),
+    Color(0x28, 0xae, 0x80),
+    Color(0x5e, 0xc9, 0x62),
+    Color(0xad, 0xdc, 0x30),
+    Color(0xfd, 0xe7, 0x25),
+];
 
 /// A colour for a number from 0 to 1.
 pub fn color(x: f64) -> Color {
