@@ -7,6 +7,7 @@
 
 mod constructors;
 pub mod consume;
+mod free;
 pub mod infer;
 pub mod lower;
 pub mod sizes;

@@ -264,6 +264,9 @@ pub enum ExprKind {
     /// A local function: a lambda under a name, possibly used at several types. Sizes it declares are fresh at each call.
     LetFun {
         name: LocalId,
+        name_span: Span,
+        /// Its body mentions it.
+        recursive: bool,
         type_params: Vec<TyVar>,
         size_params: Vec<LocalId>,
         params: Vec<Pat>,

@@ -21,6 +21,9 @@ pub struct Args {
     /// Print the time of every pass
     #[arg(long)]
     timings: bool,
+    /// Flatten what this pass on CORE has left, without those after it
+    #[arg(long, value_name = "PASS", requires = "file")]
+    from: Option<String>,
     /// The program
     #[arg(value_name = "FILE")]
     file: Option<PathBuf>,
@@ -43,8 +46,17 @@ pub fn dev(args: &Args) -> Result<Status, Status> {
     }
     let default = Options::default();
     let dump_after = after.map(str::to_string).into_iter().collect();
-    let options = Options { verify: args.verify || default.verify, dump_after, ..default };
-    let program = source::load(file, &options)?;
+    let keep_stages = args.from.is_some();
+    let options = Options { verify: args.verify || default.verify, dump_after, keep_stages, ..default };
+    let mut program = source::load(file, &options)?;
+    if let Some(pass) = &args.from {
+        let stages = program.stages();
+        let names: Vec<&str> = stages.iter().map(|s| s.0).collect();
+        let unknown =
+            || format!("no pass on CORE `{pass}` changed this program; these did: {}", names.join(", "));
+        let found = names.iter().position(|name| name == pass).ok_or_else(|| status::fail(&unknown()))?;
+        program = stages.into_iter().nth(found).map_or(program, |s| s.1);
+    }
     let text = dump(&program, &args.dump, after).map_err(|f| status::failure(&f))?;
     let text =
         text.ok_or_else(|| status::fail(&format!("there is nothing named `{}` to dump", args.dump)))?;
@@ -72,7 +84,11 @@ fn dump(program: &Program, what: &str, after: Option<&str>) -> Result<Option<Str
         }
         (_, Some(_)) => {
             if pipeline::noted(&program.trace().dumps).is_empty() {
-                program.flat()?;
+                // A later pass that fails is no reason to show nothing.
+                let flat = program.flat();
+                if pipeline::noted(&program.trace().dumps).is_empty() {
+                    flat?;
+                }
             }
             let dumps = pipeline::noted(&program.trace().dumps);
             dumps.iter().map(|(_, text)| text.as_str()).collect::<Vec<_>>().join("\n-- again --\n\n")

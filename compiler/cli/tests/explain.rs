@@ -123,3 +123,80 @@ fn benchmarks_and_what_has_changed_since() {
     let (status, _, errors) = said(&par(&folder, &["bench", "none.par"]));
     assert_eq!(status, Some(1), "{errors}");
 }
+
+/// Functions in C beside entry points: numbers, tuples, regular and irregular arrays, both as arguments and as results.
+#[test]
+fn bench_against_functions_in_c() {
+    let folder = folder("bench-c");
+    let program = "\
+-- ==
+-- entry: sums
+-- \"rows\" input { [[1.0f32, 2.0], [], [4.5]] 2.0f32 }
+entry sums [n] (rows: [n][]f32) (k: f32) : ([n]f32, f32) = (map (\\r -> k * f32.sum r) rows, k)
+-- ==
+-- entry: evens
+-- input { [[1, 2, 4], [3], [6]] }
+entry evens (rows: [][]i32) : [][]i32 = map (filter (\\x -> x % 2 == 0)) rows
+-- ==
+-- entry: cleared
+-- input { [[1, 2], [3, 4]] }
+entry cleared [n] (m: *[n][2]i32) : *[n][2]i32 = m with [0] = [0, 0]
+-- ==
+-- entry: other
+-- input { 1 }
+entry other (x: i32) = x
+";
+    std::fs::write(folder.join("rows.par"), program).unwrap();
+    let sums = "#include <stdint.h>
+void c_sums(int64_t n, const int64_t *at, const float *rows, float k, int64_t *size, float *sums, float *last) {
+    *size = n;
+    *last = k;
+    for (int64_t i = 0; i < n; i++) {
+        float sum = 0;
+        for (int64_t j = at[i]; j < at[i + 1]; j++) sum += rows[j];
+        sums[i] = k * sum;
+    }
+}
+";
+    let others = "
+void c_evens(int64_t n, int64_t *at, int32_t *rows, int64_t *size, int64_t *to, int32_t *evens) {
+    *size = n;
+    int64_t count = 0;
+    for (int64_t i = 0; i < n; i++) {
+        for (int64_t j = at[i]; j < at[i + 1]; j++)
+            if (rows[j] % 2 == 0) evens[count++] = rows[j];
+        to[i + 1] = count;
+    }
+}
+void c_cleared(int64_t n, int64_t m, int32_t *x, int64_t *rows, int64_t *columns, int32_t *y) {
+    *rows = n;
+    *columns = m;
+    x[0] += 1; // what is overwritten is made anew for each run
+    for (int64_t i = 0; i < n * m; i++) y[i] = i < m ? 0 : x[i];
+}
+";
+    let against = |name: &str, text: &str| {
+        std::fs::write(folder.join(name), text).unwrap();
+        let quick = ["bench", "rows.par", "--runs", "3", "--min-time", "0", "--processes", "1"];
+        said(&par(&folder, &[&quick[..], &["--threads", "1", "--against", name]].concat()))
+    };
+    let (status, text, errors) = against("rows.c", &format!("{sums}{others}"));
+    assert_eq!((status, errors.as_str()), (Some(0), ""));
+    assert!(text.contains("Par/C") && text.contains("rows.par sums rows"), "{text}");
+    assert!(
+        text.contains("geometric mean of 3 calls") && text.contains("1 without a function in C"),
+        "{text}"
+    );
+    let (status, _, errors) = against("wrong.c", &sums.replace("k * sum;", "sum;"));
+    assert_eq!(status, Some(1), "{errors}");
+    assert!(errors.contains("c_sums gives another result: at .0[0]: 6"), "{errors}");
+    let (status, _, errors) = against("few.c", &sums.replace("float k, ", ""));
+    assert_eq!(status, Some(1), "{errors}");
+    assert!(
+        errors.contains("void c_sums(int64_t rows_size, int64_t *rows_offsets, float *rows, float k, int64_t *result_size, float *result_0, float *result_1);"),
+        "{errors}"
+    );
+    let (status, _, errors) = against("none.c", "int x;");
+    assert_eq!(status, Some(1), "{errors}");
+    assert!(errors.contains("has no function for an entry point"), "{errors}");
+}

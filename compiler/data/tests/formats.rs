@@ -413,3 +413,56 @@ fn json() {
     );
     wrong("[1] 2", &array(prim("i32")), "1:5: trailing characters");
 }
+
+/// Numbers of JSON are rounded once, to the type that is wanted, or refused.
+#[test]
+fn numbers_of_json() {
+    let folder = Folder::new();
+    let read = |content: &str, ty: &str| read(&folder.file("n.json", content), None, &prim(ty));
+    // Just above the middle of two neighbours of the type, which is the nearest number of the next larger one.
+    let nearest = [
+        ("f32", "1.00000005960464477540", "1.0000001f32"),
+        ("f32", "-1.00000005960464477539", "-1.0f32"),
+        ("f32", "72057598332895233", "7.20576e16f32"),
+        ("f16", "1.000488281250000000001", "1.001f16"),
+        ("f16", "1.00048828125", "1.0f16"),
+        ("f16", "65519.99", "65504.0f16"),
+        ("f64", "9007199254740993.0000000001", "9007199254740994.0f64"),
+        ("f64", "2.2250738585072011e-308", "2.225073858507201e-308f64"),
+        ("u64", "18446744073709551615", "18446744073709551615u64"),
+        ("i64", "-9223372036854775808", "-9223372036854775808i64"),
+        ("i64", "1.5e3", "1500i64"),
+        ("i32", "9007199254740992e-16", ""),
+    ];
+    for (ty, written, expected) in nearest {
+        match expected {
+            "" => assert!(read(written, ty).is_err()),
+            _ => assert_eq!(read(written, ty).unwrap(), expected, "{written}"),
+        }
+    }
+    let wrong = [
+        ("i64", "9007199254740993.0", "1:18: a value of type i64 is expected, and this is 9007199254740992"),
+        (
+            "i64",
+            "-9223372036854775809",
+            "1:20: a value of type i64 is expected, and this is -9223372036854776000",
+        ),
+        ("f32", "1e39", "1:4: number out of range"),
+        ("f16", "65520", "a value of type f16 is expected, and this is 65520"),
+        ("f32", "\"a\"", "1:3: a value of type f32 is expected, and this is `a`"),
+        ("f32", "true", "1:4: a value of type f32 is expected, and this is true"),
+        ("f32", "[1]", "1:1: a value of type f32 is expected, and this is an array"),
+        ("f16", "\"a\"", "a value of type f16 is expected, and this is \"a\""),
+        (
+            "f32",
+            "null",
+            "1:4: a value of type f32 is expected, and this is null, which a type like `#none | #some t` would allow",
+        ),
+    ];
+    for (ty, written, message) in wrong {
+        assert_eq!(read(written, ty).unwrap_err(), message, "{written}");
+    }
+    let halves = folder.file("h.json", "[null, 0.5, null]");
+    let optional = array(optional("none", "some", prim("f32")));
+    assert_eq!(crate::read(&halves, None, &optional).unwrap(), "[#none, #some 0.5f32, #none]");
+}

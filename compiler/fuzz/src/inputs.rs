@@ -29,30 +29,38 @@ pub fn profiles() -> impl Iterator<Item = Profile> {
 
 /// Arguments of these types.
 pub fn arguments(rng: &mut Rng, params: &[Ty], profile: Profile) -> Vec<String> {
-    params.iter().map(|t| value(rng, t, profile, 0)).collect()
+    params.iter().map(|t| value(rng, t, (profile, scalar), 0)).collect()
 }
 
-fn value(rng: &mut Rng, ty: &Ty, profile: Profile, depth: usize) -> String {
+/// Arguments without infinities and floats that are no numbers.
+pub fn finite_arguments(rng: &mut Rng, params: &[Ty], profile: Profile) -> Vec<String> {
+    params.iter().map(|t| value(rng, t, (profile, finite), 0)).collect()
+}
+
+/// Lengths, and the maker of scalars.
+type Maker = (Profile, fn(&mut Rng, Prim) -> String);
+
+fn value(rng: &mut Rng, ty: &Ty, maker: Maker, depth: usize) -> String {
     match ty {
-        Ty::Prim(p) => scalar(rng, *p),
+        Ty::Prim(p) => maker.1(rng, *p),
         Ty::Tuple(ts) => {
-            let ts: Vec<String> = ts.iter().map(|t| value(rng, t, profile, depth)).collect();
+            let ts: Vec<String> = ts.iter().map(|t| value(rng, t, maker, depth)).collect();
             format!("({})", ts.join(", "))
         }
         Ty::Record(fs) => {
             let fs: Vec<String> =
-                fs.iter().map(|(n, t)| format!("{n} = {}", value(rng, t, profile, depth))).collect();
+                fs.iter().map(|(n, t)| format!("{n} = {}", value(rng, t, maker, depth))).collect();
             format!("{{{}}}", fs.join(", "))
         }
         Ty::Sum(_, constructors) => {
             let (name, payload) = rng.pick(constructors).clone();
             let payload: Vec<String> =
-                payload.iter().map(|t| format!(" {}", value(rng, t, profile, depth))).collect();
+                payload.iter().map(|t| format!(" {}", value(rng, t, maker, depth))).collect();
             if payload.is_empty() { format!("#{name}") } else { format!("(#{name}{})", payload.concat()) }
         }
         Ty::Array(elem) => {
-            let n = length(rng, ty, profile, depth);
-            let elems: Vec<String> = (0..n).map(|_| value(rng, elem, profile, depth + 1)).collect();
+            let n = length(rng, ty, maker.0, depth);
+            let elems: Vec<String> = (0..n).map(|_| value(rng, elem, maker, depth + 1)).collect();
             format!("[{}]", elems.join(", "))
         }
     }
@@ -75,6 +83,13 @@ fn length(rng: &mut Rng, ty: &Ty, profile: Profile, depth: usize) -> usize {
     }
 }
 
+fn finite(rng: &mut Rng, p: Prim) -> String {
+    match p.is_float() {
+        true => format!("{:?}{p}", rng.between(-20, 40) as f64 / 4.0),
+        false => scalar(rng, p),
+    }
+}
+
 fn scalar(rng: &mut Rng, p: Prim) -> String {
     if p == Prim::Bool {
         return rng.chance(50).to_string();
@@ -83,7 +98,7 @@ fn scalar(rng: &mut Rng, p: Prim) -> String {
         return match rng.below(30) {
             0 => format!("{p}.nan"),
             1 => format!("{p}.inf"),
-            _ => format!("{:?}{p}", rng.between(-20, 40) as f64 / 4.0),
+            _ => finite(rng, p),
         };
     }
     let bits = p.bits();

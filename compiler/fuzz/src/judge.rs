@@ -59,9 +59,10 @@ pub struct Finding {
 /// Verdict about a program.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Verdict {
-    /// All agree on so many calls; so many of them failed, and so many were too large to be run.
+    /// All agree on so many calls; so many of them failed, and so many were too large to be run. In so many a law held for
+    /// derivatives other than zero.
     #[allow(missing_docs)]
-    Agreed { calls: usize, failed: usize, skipped: usize },
+    Agreed { calls: usize, failed: usize, skipped: usize, told: usize },
     /// Something is wrong.
     Finding(Finding),
 }
@@ -99,6 +100,18 @@ enum Outcome {
     Exhausted(String),
     Slow,
     Broken(Kind, String),
+}
+
+/// Answers of a call of a law: true if it holds, and true if that says something.
+fn law(call: &Call, value: &Value) -> Option<(bool, bool)> {
+    if call.entry != LAW {
+        return None;
+    }
+    let said: Vec<String> = par::io::components(value.clone()).iter().map(par::print_value).collect();
+    match said.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        [holds @ ("true" | "false"), tells @ ("true" | "false")] => Some((holds == "true", tells == "true")),
+        _ => None,
+    }
 }
 
 /// How long calls may take.
@@ -176,15 +189,17 @@ impl Judge<'_> {
     }
 
     fn run(&mut self) -> Outcomes<Verdict> {
-        let (mut failed, mut skipped) = (0, 0);
+        let (mut failed, mut skipped, mut told) = (0, 0, 0);
         for i in 0..self.case.calls.len() {
             match self.call(i)? {
-                Outcome::Value(_) => {}
+                Outcome::Value(value) => {
+                    told += usize::from(law(&self.case.calls[i], &value) == Some((true, true)))
+                }
                 Outcome::Error(_) => failed += 1,
                 _ => skipped += 1,
             }
         }
-        Ok(Verdict::Agreed { calls: self.case.calls.len(), failed, skipped })
+        Ok(Verdict::Agreed { calls: self.case.calls.len(), failed, skipped, told })
     }
 
     /// Runs one call everywhere; gives the reference's outcome.
@@ -196,9 +211,7 @@ impl Judge<'_> {
                 return finding(*kind, &format!("{name}, interp"), message.as_str(), Some(i));
             }
             Outcome::Slow | Outcome::Exhausted(_) => return Ok(expected),
-            Outcome::Value(value)
-                if self.case.calls[i].entry == LAW && par::print_value(value) == "false" =>
-            {
+            Outcome::Value(value) if law(&self.case.calls[i], value).is_some_and(|law| !law.0) => {
                 return finding(
                     Kind::Law,
                     &format!("{name}, interp"),

@@ -38,6 +38,11 @@ impl Ty {
         }
     }
 
+    /// A floating point number.
+    pub fn is_float(&self) -> bool {
+        self.prim().is_some_and(Prim::is_float)
+    }
+
     /// The type of an array's elements.
     pub fn elem(&self) -> Option<&Ty> {
         match self {

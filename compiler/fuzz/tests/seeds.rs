@@ -51,6 +51,24 @@ fn fixed_seeds() {
     });
 }
 
+/// Of the calls of laws at least a fifth have derivatives other than zero (arrays without elements have none).
+#[test]
+fn laws_hold_and_say_something() {
+    on_big_stack(|| {
+        let (mut all, mut said) = (0, 0);
+        for seed in 0..25 {
+            let case = generate::law(seed, 15).case;
+            match judge(&case, &limits()) {
+                Verdict::Agreed { calls, told, .. } => (all, said) = (all + calls, said + told),
+                Verdict::Finding(finding) => {
+                    assert_eq!(finding.kind, Kind::Rejected, "seed {seed}: {finding}\n{case}");
+                }
+            }
+        }
+        assert!(5 * said >= all && all >= 100, "{said} of {all} calls");
+    });
+}
+
 #[test]
 fn what_was_found_before() {
     on_big_stack(|| {

@@ -89,7 +89,7 @@ pub const MERGE: CorePass = Pass {
 pub const HOIST: CorePass = Pass {
     name: "hoist",
     description: "moves invariant code out of maps and loops",
-    run: simplify::hoist::run,
+    run: par_ir::hoist::run,
 };
 
 /// Vertical and horizontal fusion.

@@ -4,6 +4,7 @@ use super::alias::{Alias, Function, Root, Roots, Signature, all};
 use super::bind::Kind;
 use super::calls::Operand;
 use super::{Check, Frame};
+use crate::free;
 use crate::thir::{Expr, ExprKind, IndexArg, LocalId, Pat, Ty};
 use par_runtime::Span;
 use std::rc::Rc;
@@ -52,7 +53,11 @@ impl<'p> Check<'p> {
                 self.bind(pat, &value);
                 self.expr(body)
             }
-            ExprKind::LetFun { name, params, ret, value, body, .. } => {
+            ExprKind::LetFun { name, recursive, params, ret, value, body, .. } => {
+                if *recursive {
+                    let alias = self.before_body(params, ret.as_ref(), value);
+                    self.locals.insert(*name, super::Bound { alias, span: value.span });
+                }
                 let alias = self.function(params, ret.as_ref(), value);
                 self.locals.insert(*name, super::Bound { alias, span: value.span });
                 self.expr(body)
@@ -212,6 +217,20 @@ impl<'p> Check<'p> {
         let captured = self.frames.pop().map_or_else(Roots::new, |f| f.captured);
         let own = all(&params);
         let result = result.pruned(&|r| self.outlives(r, mark) || own.contains(&r));
+        Alias::Function(captured, Function::bare(Rc::new(Signature { params, result, code })))
+    }
+
+    /// A local function as its own body sees it: a call may give back anything that it was given or that the function captures.
+    fn before_body(&mut self, params: &'p [Pat], ret: Option<&'p Ty>, body: &'p Expr) -> Alias {
+        let mut mentioned = Vec::new();
+        free::function(params, ret, body, &mut mentioned);
+        let bound = mentioned.iter().filter_map(|l| self.locals.get(l));
+        let captured: Roots = bound.flat_map(|b| b.alias.flat()).collect();
+        let code = self.code(super::Body { params, ret, body, is_definition: false });
+        let params: Vec<Alias> = params.iter().map(|p| self.open(p, Kind::Param, false)).collect();
+        let given = self.kept(&params).into_iter().chain(captured.iter().copied()).collect();
+        let ty = ret.unwrap_or(&body.ty);
+        let result = Alias::Array(given).fit(ty).masked(ty);
         Alias::Function(captured, Function::bare(Rc::new(Signature { params, result, code })))
     }
 

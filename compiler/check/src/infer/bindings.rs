@@ -1,6 +1,7 @@
 //! `let` in its forms: patterns, local functions, updates.
 
 use super::mentions::{Place, unused_sizes};
+use super::recursion::at_own_types;
 use super::types::{MAX_TYPE_SIZE, Scheme, erase, function};
 use super::{Binding, Cx, errors};
 use crate::thir::{Expr, ExprKind, Ty};
@@ -18,7 +19,10 @@ impl Cx<'_> {
         body: &Exp,
         span: Span,
     ) -> Expr {
-        let mut value = self.exp(value);
+        let before = self.diags.len();
+        let written = value;
+        let mut value = self.exp(written);
+        self.advise_recursion(before, pat, written);
         value.ty = self.of_moderate_size(value.ty, value.span);
         self.scoped(|cx| {
             cx.size_params(sizes.iter());
@@ -57,37 +61,57 @@ impl Cx<'_> {
     }
 
     /// `let f [n] 't p1 p2 : t = value in body`. The function is generalised over what it does not share with its
-    /// surroundings; overloaded numbers stay one type.
+    /// surroundings; overloaded numbers stay one type. Inside, its name means the function itself, as for definitions.
     pub(super) fn let_fun(&mut self, def: &ast::Def, body: &Exp, span: Span) -> Expr {
+        let (name, name_span) = (self.new_local(&def.name.name), def.name.span);
+        let another = self.meaning_around(&def.name);
         self.types.level += 1;
         let mark = self.env.mark();
         let (mut vars, size_params) = self.type_params(&def.type_params);
         let params = self.pats(&def.type_params, &def.params);
         self.must_use_sizes(def);
         let ret = def.ret.as_ref().map(|t| (self.ty(t), t.span));
-        self.local_functions.push(def.name.name.clone());
-        let value = self.exp(&def.body);
-        self.local_functions.pop();
-        if let Some((declared, at)) = &ret {
-            self.agree_result(declared, *at, &value);
+        let result = ret.as_ref().map_or_else(|| self.types.any(), |(t, _)| erase(t));
+        let ty = function(params.iter().map(|p| &p.ty), result.clone());
+        let own = !super::itself::means_another(def) && !self.env.is_bound_since(mark, &def.name.name);
+        if own {
+            let scheme = Scheme { vars: vars.clone(), ty: ty.clone() };
+            self.env.bind(&def.name.name, Binding::Value { id: name, scheme });
         }
+        let before = self.diags.len();
+        let mut value = self.exp(&def.body);
+        self.advise_mutual(before, def, body);
+        let (declared, at) = ret.as_ref().map_or((&result, name_span), |(t, at)| (t, *at));
+        self.agree_result(declared, at, &value);
         self.env.reset(mark);
-        let result = ret.as_ref().map_or_else(|| value.ty.clone(), |(t, _)| erase(t));
-        let ty = function(params.iter().map(|p| &p.ty), result);
         self.solve_pending();
-        let ty = self.of_moderate_size(ty, def.name.span);
-        vars.extend(self.generalise(&[&ty], &vars));
+        let ty = self.of_moderate_size(ty, name_span);
+        let inferred = self.generalise(&[&ty], &vars);
+        let recursive = own && at_own_types(&mut value, name, &inferred);
+        vars.extend(inferred);
         self.types.level -= 1;
+        if let (true, Some(another)) = (recursive, another) {
+            self.calls_itself(&def.name, another);
+        }
         let ty = self.types.resolve(&ty);
         self.scoped(|cx| {
-            let name = cx.new_local(&def.name.name);
             let scheme = Scheme { vars: vars.clone(), ty };
             cx.env.bind(&def.name.name, Binding::Value { id: name, scheme });
             let body = cx.exp(body);
             let ty = body.ty.clone();
             let (ret, value, body) = (ret.map(|(t, _)| t), Box::new(value), Box::new(body));
             let type_params = vars;
-            let kind = ExprKind::LetFun { name, type_params, size_params, params, ret, value, body };
+            let kind = ExprKind::LetFun {
+                name,
+                name_span,
+                recursive,
+                type_params,
+                size_params,
+                params,
+                ret,
+                value,
+                body,
+            };
             Expr { kind, ty, span }
         })
     }

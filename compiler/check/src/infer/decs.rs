@@ -6,7 +6,7 @@
 
 use super::collect::What;
 use super::deps::Component;
-use super::entries::has_function;
+use super::entries::{Function, has_function};
 use super::lifted::no_writes;
 use super::modules::{Demand, Head, View};
 use super::types::{Class, Scheme, erase, function, has_writes};
@@ -261,7 +261,8 @@ impl<'a> Cx<'a> {
             ret_span,
         };
         if entry || number.is_some() {
-            self.give_parameters(&mut def);
+            let Def { params, ret, body, .. } = &mut def;
+            self.give_parameters(Function { params, ret, declared: ret_span != name_span, ret_span, body });
         }
         self.schemes[s.id.0 as usize] = Some(Scheme { vars: def.type_params.clone(), ty });
         self.done[s.id.0 as usize] = Some(def);

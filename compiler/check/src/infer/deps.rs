@@ -348,7 +348,12 @@ impl<'s, 'a> Walk<'s, 'a> {
                 self.exp(body);
             }
             ExpKind::LetFun { def, body } => {
-                self.def(def, false);
+                self.scoped(|w| {
+                    if !super::itself::means_another(def) {
+                        w.env.bind(&def.name.name, ());
+                    }
+                    w.def(def, false);
+                });
                 self.env.bind(&def.name.name, ());
                 self.exp(body);
             }

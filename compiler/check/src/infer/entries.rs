@@ -7,27 +7,27 @@
 
 use super::types::erase;
 use super::{Cx, hints};
-use crate::thir::{Def, DefId, Expr, ExprKind, LocalId, Pat, PatKind, Ty};
+use crate::thir::{DefId, Expr, ExprKind, LocalId, Pat, PatKind, Ty};
+use par_runtime::Span;
 use par_syntax::Diagnostic;
 
 impl Cx<'_> {
     /// Gives a definition whose value is a function the parameters that its type says.
-    pub(super) fn give_parameters(&mut self, def: &mut Def) {
-        let mut names = lambda_params(&def.body).into_iter();
+    pub(super) fn give_parameters(&mut self, f: Function) {
+        let mut names = lambda_params(f.body).into_iter();
         let mut args = Vec::new();
-        while let Ty::Fun(param, ret) = &def.ret {
+        while let Ty::Fun(param, ret) = &*f.ret {
             let (ty, ret) = ((**param).clone(), (**ret).clone());
             let name =
                 names.next().flatten().map_or("_".to_string(), |id| self.locals[id.0 as usize].clone());
             let local = self.new_local(&name);
-            let span = def.body.span;
+            let span = f.body.span;
             args.push(Expr { kind: ExprKind::Local(local), ty: erase(&ty), span });
-            let declared = def.ret_span != def.name_span;
-            def.params.push(Pat { kind: PatKind::Var(local), ty, declared, span: def.ret_span });
-            def.ret = ret;
+            f.params.push(Pat { kind: PatKind::Var(local), ty, declared: f.declared, span: f.ret_span });
+            *f.ret = ret;
         }
         if !args.is_empty() {
-            applied(&mut def.body, args, erase(&def.ret));
+            applied(f.body, args, erase(f.ret));
         }
     }
 
@@ -59,6 +59,16 @@ impl Cx<'_> {
             });
         }
     }
+}
+
+/// A definition or local function whose result may be a function.
+pub(super) struct Function<'a> {
+    pub(super) params: &'a mut Vec<Pat>,
+    pub(super) ret: &'a mut Ty,
+    /// The type of the result is written.
+    pub(super) declared: bool,
+    pub(super) ret_span: Span,
+    pub(super) body: &'a mut Expr,
 }
 
 /// The names that the parameters of a lambda have.

@@ -86,6 +86,11 @@ impl<B> Env<B> {
         self.values.get(name).and_then(|b| b.last()).map(|(_, b)| b)
     }
 
+    /// True if a name was bound since the mark.
+    pub(super) fn is_bound_since(&self, mark: usize, name: &str) -> bool {
+        self.values.get(name).and_then(|b| b.last()).is_some_and(|(depth, _)| *depth >= mark)
+    }
+
     /// The values in scope by their names, the newest first.
     pub(super) fn visible(&self) -> Vec<(&str, &B)> {
         let mut found = Vec::new();

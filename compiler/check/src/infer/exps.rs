@@ -218,14 +218,11 @@ impl Cx<'_> {
             base if Prim::from_name(base).is_some() => {
                 diag.note(format!("a conversion names both types: `{base}.i32 x` makes a value of type {base} of an i32"))
             }
-            _ if self.local_functions.contains(&name.base) => {
-                diag.note("a local function cannot call itself; define it with `def` at the top level")
-            }
             _ if ["rec", "mut"].iter().any(|word| self.env.value(word).is_some()) => {
                 diag.note("the word after `let` was taken for the name of a function: there is no `let rec` and no `let mut`")
             }
             _ if self.scopes.value(self.module, name.span, "rec").is_some() => {
-                diag.note("`rec` was taken for the name of a function: every function defined with `def` may call itself")
+                diag.note("`rec` was taken for the name of a function: every function may call itself")
             }
             _ if before.contains("//") => diag.note("a comment begins with `--`; `//` divides"),
             _ if before.trim_end().ends_with("(|") => diag.note("a function is written `\\x -> e`"),

@@ -3,6 +3,7 @@
 
 use super::Cx;
 use super::decs::Group;
+use super::entries::Function;
 use super::scope::PER_TYPE;
 use super::types::{any_part, erase};
 use crate::thir::{Expr, ExprKind, IndexArg, LoopForm, Pat, PatKind, Size, Ty};
@@ -132,10 +133,15 @@ impl Cx<'_> {
                 self.finish_expr(value, group);
                 self.finish_expr(body, group);
             }
-            ExprKind::LetFun { params, ret, value, body, .. } => {
+            ExprKind::LetFun { recursive, name_span, params, ret, value, body, .. } => {
                 params.iter_mut().for_each(|p| self.finish_binding(p, group));
                 ret.iter_mut().for_each(|t| self.finish_ty(t, group));
                 self.finish_expr(value, group);
+                if *recursive {
+                    let (declared, ret_span, mut inferred) = (ret.is_some(), *name_span, value.ty.clone());
+                    let ret = ret.as_mut().unwrap_or(&mut inferred);
+                    self.give_parameters(Function { params, ret, declared, ret_span, body: value });
+                }
                 self.finish_expr(body, group);
             }
             ExprKind::If { cond, then, other } => {

@@ -1,4 +1,4 @@
-//! Whether the name of a definition means the definition itself inside its body.
+//! Meaning of the name of a definition or local function inside its body: itself, or another one.
 //!
 //! Functions are recursive without a word for it, unless they cannot be: what would call itself in every case never ends.
 //! `def zip a b = zip a b` of a module means the `zip` around it, and so does the `+` in `def (+) a b = a.x + b.x`.

@@ -36,6 +36,7 @@ mod modules;
 mod operators;
 mod pats;
 mod pending;
+mod recursion;
 mod scope;
 mod show;
 mod typeexps;
@@ -83,7 +84,6 @@ pub fn infer<F: Borrow<ast::File>>(files: &[F], sources: &Sources) -> (Option<Pr
         expanding: Vec::new(),
         expanded_parts: 0,
         recursive_types: Vec::new(),
-        local_functions: Vec::new(),
         defaulted: HashSet::new(),
         anonymous_size: false,
         arrays: 0,
@@ -139,8 +139,6 @@ struct Cx<'a> {
     expanded_parts: usize,
     /// Types found to be recursive, which is reported once.
     recursive_types: Vec<TypeId>,
-    /// Local functions whose bodies are being checked.
-    local_functions: Vec<String>,
     /// Parameters, by their numbers, of whose types nothing is said.
     defaulted: HashSet<(DefId, usize)>,
     /// A size without a name was mentioned since this was last cleared.

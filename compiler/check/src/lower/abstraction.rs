@@ -12,7 +12,8 @@ use super::env::Env;
 use super::rebuild::Rebuild;
 use super::value::{Closure, Defined, Fun, Sized, Val};
 use super::{Lower, R};
-use crate::thir::LocalId;
+use crate::free;
+use crate::thir::{Expr, LocalId};
 use par_ir::core::Param;
 use par_ir::{Atom, Dim, Prim, Type, Var};
 use std::collections::HashMap;
@@ -25,11 +26,20 @@ pub(super) struct Key {
     pub text: String,
     /// Functions met before, which are not described again.
     seen: HashMap<*const (), usize>,
+    /// While what a function captures is described: the variables met before. Which of them are one and the same is part of the key.
+    same: Option<HashMap<Var, usize>>,
 }
 
 impl Key {
     pub fn starting(text: String) -> Key {
-        Key { text, seen: HashMap::new() }
+        Key { text, ..Key::default() }
+    }
+
+    /// Adds which variable it is, if that matters.
+    fn identity(&mut self, var: Atom) {
+        let (Some(same), Atom::Var(v)) = (&mut self.same, var) else { return };
+        let next = same.len();
+        let _ = write!(self.text, "@{}", same.entry(v).or_insert(next));
     }
 }
 
@@ -37,8 +47,13 @@ impl<'p> Lower<'p> {
     /// Adds a value to a key.
     pub fn key(&mut self, val: &Val<'p>, out: &mut Key) {
         match val {
-            Val::Scalar(_, p) | Val::Leaf(_, p) => {
+            Val::Scalar(a, p) => {
                 let _ = write!(out.text, "{p};");
+                out.identity(*a);
+            }
+            Val::Leaf(v, p) => {
+                let _ = write!(out.text, "{p};");
+                out.identity(Atom::Var(*v));
             }
             Val::Tuple(vs) => {
                 out.text.push('(');
@@ -54,7 +69,16 @@ impl<'p> Lower<'p> {
                 out.text.push('}');
             }
             Val::Array(d, e) => {
-                out.text.push(if matches!(d, Dim::Size(_)) { 'n' } else { 's' });
+                match d {
+                    Dim::Size(n) => {
+                        out.text.push('n');
+                        out.identity(*n);
+                    }
+                    Dim::Seg(s) => {
+                        out.text.push('s');
+                        out.identity(Atom::Var(*s));
+                    }
+                }
                 self.key(e, out);
             }
             Val::Fun(f) => super::deep(|| self.shared_fun_key(f, out)),
@@ -70,6 +94,32 @@ impl<'p> Lower<'p> {
             }
             None => self.fun_key(fun, out),
         }
+    }
+
+    /// Adds what a function captures that every call of it has in common.
+    pub fn lasting_key(&mut self, captured: &[(LocalId, Val<'p>)], out: &mut Key) {
+        out.same = Some(HashMap::new());
+        for (l, v) in captured {
+            let _ = write!(out.text, "{}=", l.0);
+            self.key(v, out);
+        }
+        out.text.push(']');
+        out.same = None;
+    }
+
+    /// The locals that a closure mentions, each once, in order.
+    pub fn mentioned(&mut self, c: &Closure<'p>) -> Rc<Vec<LocalId>> {
+        let key = c.body as *const Expr;
+        if let Some(list) = self.mentioned.get(&key) {
+            return list.clone();
+        }
+        let mut out = Vec::new();
+        free::function(c.params, c.ret, c.body, &mut out);
+        out.sort();
+        out.dedup();
+        let list = Rc::new(out);
+        self.mentioned.insert(key, list.clone());
+        list
     }
 
     fn captured_key(&mut self, locals: &[LocalId], env: &Env<'p>, out: &mut Key) {
@@ -128,12 +178,22 @@ pub(super) struct Abstract<'p> {
     pub args: Vec<Atom>,
     /// Functions that were translated, by the original.
     funs: HashMap<*const (), Val<'p>>,
+    /// While what a function captures is translated: variables that were. Arrays of one size are so inside, too.
+    same: Option<HashMap<Var, Var>>,
 }
 
 impl<'p> Abstract<'p> {
     fn add(&mut self, lo: &mut Lower, name: &str, ty: Type, arg: Atom) -> Var {
+        if let (Some(same), Atom::Var(v)) = (&self.same, arg)
+            && let Some(known) = same.get(&v)
+        {
+            return *known;
+        }
         let p = lo.param(name, ty);
         let var = p.var;
+        if let (Some(same), Atom::Var(v)) = (&mut self.same, arg) {
+            same.insert(v, var);
+        }
         self.params.push(p);
         self.args.push(arg);
         var
@@ -152,12 +212,23 @@ impl<'p> Abstract<'p> {
         }
     }
 
+    /// What a function captures that every call of it has in common.
+    pub fn lasting(
+        &mut self,
+        lo: &mut Lower<'p>,
+        captured: &[(LocalId, Val<'p>)],
+    ) -> R<Vec<(LocalId, Val<'p>)>> {
+        self.same = Some(HashMap::new());
+        let parts = captured.iter().map(|(l, v)| Ok((*l, self.part(lo, v)?))).collect();
+        self.same = None;
+        parts
+    }
+
     fn closure(&mut self, lo: &mut Lower<'p>, c: &Closure<'p>) -> R<Fun<'p>> {
         let mut env = Env::with_types(c.env.types.to_vec());
         let mentioned = lo.mentioned(c);
         self.captured(lo, &mentioned, &c.env, &mut env)?;
-        let Closure { type_params, params, ret, body, .. } = *c;
-        Ok(Fun::Closure(Closure { type_params, params, ret, body, env }))
+        Ok(Fun::Closure(c.within(env)))
     }
 
     fn sized(&mut self, lo: &mut Lower<'p>, s: &Sized<'p>) -> R<Fun<'p>> {

@@ -6,10 +6,10 @@
 
 use super::calls::def_env;
 use super::env::Env;
-use super::free;
 use super::sizes::Declared;
-use super::value::{Closure, Defined, Fun, Shape, Val};
+use super::value::{Defined, Fun, Shape, Val};
 use super::{Lower, R};
+use crate::free;
 use crate::thir::{Def, Expr, ExprKind, LocalId};
 use std::rc::Rc;
 
@@ -50,8 +50,7 @@ impl<'p> Lower<'p> {
         let Fun::Closure(c) = &**fun else { return Ok(val) };
         let mut inside = c.env.clone();
         self.known_sizes(sizes, env)?.into_iter().for_each(|(l, size)| inside.bind(l, size));
-        let Closure { type_params, params, ret, body, .. } = *c;
-        Ok(Val::Fun(Rc::new(Fun::Closure(Closure { type_params, params, ret, body, env: inside }))))
+        Ok(Val::Fun(Rc::new(Fun::Closure(c.within(inside)))))
     }
 
     /// The sizes that are known here.

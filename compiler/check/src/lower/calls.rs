@@ -5,7 +5,7 @@ use super::sizes::{Declared, bind_wanted, has_sizes, is_informative};
 use super::value::{Closure, Defined, Fun, Shape, Val};
 use super::{Lower, R};
 use crate::sizes::says;
-use crate::thir::{Def, DefId, LocalId, Ty};
+use crate::thir::{Def, DefId, LocalId, Pat, Ty};
 use par_ir::Span;
 use par_syntax::diagnostic::Diagnostic;
 use std::rc::Rc;
@@ -90,7 +90,10 @@ impl<'p> Lower<'p> {
     /// Evaluates the body of a function in place.
     pub fn inline(&mut self, fun: &Fun<'p>, args: Vec<Val<'p>>, want: Option<&Shape>) -> R<Val<'p>> {
         match fun {
-            Fun::Closure(c) => self.call_closure(c, args, want),
+            Fun::Closure(c) => match c.own {
+                Some(own) => self.call_local(c, own, args, want),
+                None => self.call_closure(c, args, want),
+            },
             Fun::Def(d) => self.call_def(d, args, want),
             Fun::Op(name) => self.operator(name, &args),
             Fun::Unknown(f) => self.unknown_result(f),
@@ -141,7 +144,7 @@ impl<'p> Lower<'p> {
         self.find_widths(&def.params, &args, &env)?;
         for (i, (pat, arg)) in def.params.iter().zip(args).enumerate() {
             let before = places.get(i).map(|place| self.enter(*place));
-            let bound = self.bind_as(pat, arg, &mut env, &|name| size_of_argument(name, def));
+            let bound = self.bind_as(pat, arg, &mut env, &|name| size_of_argument(name, &def.name));
             bound.map_err(|diag| self.blame_call(diag, def, before.unwrap_or(self.span)))?;
             self.span = before.unwrap_or(self.span);
         }
@@ -225,17 +228,17 @@ impl<'p> Lower<'p> {
 }
 
 /// Description of two sizes that a definition's parameter equates, for messages.
-pub(super) fn size_of_argument(name: &str, def: &Def) -> String {
+pub(super) fn size_of_argument(name: &str, function: &str) -> String {
     match name {
-        "_" => format!("size of an argument of `{}`", def.name),
-        name => format!("size of argument `{name}` of `{}`", def.name),
+        "_" => format!("size of an argument of `{function}`"),
+        name => format!("size of argument `{name}` of `{function}`"),
     }
 }
 
-/// The sizes of a definition that no parameter is just as long as.
-pub(super) fn implicit_sizes(def: &Def) -> Vec<LocalId> {
-    let said = |l: &LocalId| def.params.iter().any(|p| says(&p.ty, *l));
-    def.size_params.iter().copied().filter(|l| !said(l)).collect()
+/// The sizes of a function that no parameter is just as long as.
+pub(super) fn implicit_sizes(sizes: &[LocalId], params: &[Pat]) -> Vec<LocalId> {
+    let said = |l: &LocalId| params.iter().any(|p| says(&p.ty, *l));
+    sizes.iter().copied().filter(|l| !said(l)).collect()
 }
 
 /// The environment in which the parameters are bound at a call, with the sizes that the surroundings and what is wanted of the
@@ -244,7 +247,7 @@ pub(super) fn called_env<'p>(def: &Def, called: &Defined<'p>, want: Option<&Shap
     let mut env = def_env(def, &called.types);
     called.sizes.iter().for_each(|(l, size)| env.bind(*l, size.clone()));
     if let Some(want) = want {
-        bind_wanted(&def.ret, want, &implicit_sizes(def), &mut env);
+        bind_wanted(&def.ret, want, &implicit_sizes(&def.size_params, &def.params), &mut env);
     }
     env
 }

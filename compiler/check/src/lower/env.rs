@@ -25,7 +25,8 @@ impl<'p> Env<'p> {
 
     /// Gives type variables shapes, in place.
     pub fn bind_types(&mut self, vars: &[TyVar], shapes: Vec<Shape>) {
-        let types = vars.iter().copied().zip(shapes).chain(self.types.iter().cloned());
+        let others = self.types.iter().filter(|(v, _)| !vars.contains(v)).cloned();
+        let types = vars.iter().copied().zip(shapes).chain(others);
         self.types = Rc::new(types.collect());
     }
 

@@ -2,9 +2,9 @@
 
 use super::env::Env;
 use super::sizes::{ASCRIBED, Declared, has_sizes, is_informative};
-use super::value::{Closure, Fun, Shape, Val};
+use super::value::{Closure, Fun, Own, Shape, Val};
 use super::{Lower, R};
-use crate::thir::{Expr, ExprKind, LocalId, Ty, TyVar};
+use crate::thir::{Expr, ExprKind, LocalId, Ty};
 use par_ir::core::Exp;
 use par_ir::{Atom, CheckKind, Dim, Prim, Scalar, Type};
 use par_syntax::diagnostic::Diagnostic;
@@ -39,7 +39,10 @@ impl<'p> Lower<'p> {
                 let range = self.range(start, second.as_deref(), end, *kind, env)?;
                 self.range_array(&range)
             }
-            ExprKind::Lambda { params, ret, body } => Ok(closure(&[], params, ret.as_ref(), body, env)),
+            ExprKind::Lambda { params, ret, body } => {
+                let (ret, env) = (ret.as_ref(), env.clone());
+                Ok(closure(Closure { type_params: &[], own: None, params, ret, body, env }))
+            }
             ExprKind::Apply(f, args) => self.application(f, args, env, want, &e.ty),
             ExprKind::And(a, b) => self.and_also(a, b, env),
             ExprKind::Or(a, b) => self.or_else(a, b, env),
@@ -101,8 +104,7 @@ impl<'p> Lower<'p> {
         let shapes: Vec<Shape> = types.iter().map(|t| self.type_arg(t, env)).collect();
         let mut env = c.env.clone();
         env.bind_types(c.type_params, shapes);
-        let Closure { type_params, params, ret, body, .. } = *c;
-        Ok(Val::Fun(Rc::new(Fun::Closure(Closure { type_params, params, ret, body, env }))))
+        Ok(Val::Fun(Rc::new(Fun::Closure(c.within(env)))))
     }
 
     /// An expression of scalar type.
@@ -189,8 +191,20 @@ impl<'p> Lower<'p> {
                     self.size_functions(pat, &mut env);
                     body
                 }
-                ExprKind::LetFun { name, type_params, params, ret, value, body, .. } => {
-                    let fun = closure(type_params, params, ret.as_ref(), value, &env);
+                ExprKind::LetFun {
+                    name,
+                    name_span,
+                    recursive,
+                    type_params,
+                    size_params,
+                    params,
+                    ret,
+                    value,
+                    body,
+                } => {
+                    let own = recursive.then_some(Own { name: *name, span: *name_span, sizes: size_params });
+                    let (ret, env_here) = (ret.as_ref(), env.clone());
+                    let fun = closure(Closure { type_params, own, params, ret, body: value, env: env_here });
                     functions.push(fun.clone());
                     env.bind(*name, fun);
                     body
@@ -260,12 +274,6 @@ fn e_span(args: &[Expr]) -> par_ir::Span {
     args.first().map_or_else(Default::default, |a| a.span)
 }
 
-fn closure<'p>(
-    type_params: &'p [TyVar],
-    params: &'p [crate::thir::Pat],
-    ret: Option<&'p Ty>,
-    body: &'p Expr,
-    env: &Env<'p>,
-) -> Val<'p> {
-    Val::Fun(Rc::new(Fun::Closure(Closure { type_params, params, ret, body, env: env.clone() })))
+fn closure(c: Closure) -> Val {
+    Val::Fun(Rc::new(Fun::Closure(c)))
 }

@@ -34,7 +34,6 @@ mod env;
 mod equality;
 mod expected;
 mod expr;
-mod free;
 mod holes;
 mod index;
 mod inexact;

@@ -1,4 +1,4 @@
-//! Recursive definitions: one CORE function for each combination of type arguments and function arguments.
+//! Recursive definitions and local functions: one CORE function for each combination of type arguments and function arguments.
 //!
 //! Sizes are polymorphic: every argument array comes with a fresh size, and below it with a descriptor unless the
 //! declared type names the size. A function argument is known by its place in the source; what it captures becomes
@@ -8,20 +8,27 @@
 //! def walk (f: i64 -> i64) (n: i64) : i64 = if n <= 0 then 0 else f n + walk f (n - 1)
 //! … walk (\x -> x * k) m …            walk_1 (k: i64) (n: i64) = … walk_1 k (n - 1) …
 //! ```
+//!
+//! What a local function captures becomes parameters in the same way:
+//!
+//! ```text
+//! let walk n = if n <= 0 then 0 else xs[n] + walk (n - 1)      walk_1 (m: i64) (xs: [m]i64) (n: i64) = … walk_1 m xs (n - 1) …
+//! ```
 
 use super::abstraction::{Abstract, Key};
 use super::build::Block;
-use super::calls::{called_env, def_env, implicit_sizes, size_of_argument};
+use super::calls::{called_env, implicit_sizes, size_of_argument};
 use super::env::Env;
 use super::loops::rename;
-use super::sizes::Declared;
-use super::value::{Defined, Extent, Shape, Val};
+use super::sizes::{Declared, bind_wanted};
+use super::value::{Closure, Defined, Extent, Fun, Own, Shape, Val};
 use super::{Lower, R};
-use crate::thir::{Def, DefId, LocalId, Ty};
+use crate::thir::{Expr, LocalId, Pat, PatKind, Ty, TyVar};
 use par_ir::core::{self, Body, Exp, FunId, Param};
-use par_ir::{Atom, Dim, Type, Var};
+use par_ir::{Atom, Dim, Span, Type, Var};
 use par_syntax::diagnostic::Diagnostic;
 use std::collections::HashMap;
+use std::rc::Rc;
 
 /// How many functions one definition may become.
 const MAX_INSTANCES: usize = 256;
@@ -36,10 +43,30 @@ const MAX_TYPE_TEXT: usize = 60;
 #[derive(Default)]
 pub(super) struct Instances {
     by_key: HashMap<String, FunId>,
-    count: HashMap<DefId, usize>,
+    /// By body.
+    count: HashMap<*const Expr, usize>,
     /// Readable names of the instances being lowered, outermost first.
     chain: Vec<String>,
     ret: HashMap<FunId, Vec<Param>>,
+}
+
+/// A recursive definition or local function, where it is called.
+struct Recursive<'p, 'c> {
+    name: &'p str,
+    span: Span,
+    name_span: Span,
+    params: &'p [Pat],
+    ret: &'p Ty,
+    ret_span: Span,
+    body: &'p Expr,
+    /// In place of its type parameters.
+    types: &'c [Shape],
+    /// Type variables that its body may mention.
+    in_scope: Rc<Vec<(TyVar, Shape)>>,
+    /// What it knows besides its arguments: sizes that none of them says, and what a local function captures.
+    captured: Vec<(LocalId, Val<'p>)>,
+    /// A local function.
+    local: Option<(&'c Closure<'p>, Own<'p>)>,
 }
 
 impl<'p> Lower<'p> {
@@ -51,20 +78,73 @@ impl<'p> Lower<'p> {
         want: Option<&Shape>,
     ) -> R<Val<'p>> {
         let program = self.program;
-        let (d, types) = (called.id, &called.types);
-        let def = &program.defs[d.0 as usize];
-        if types.iter().map(Shape::parts).sum::<usize>() > MAX_TYPE_SIZE {
-            let message = format!("the types of `{}` grow at every call of itself", def.name);
-            return Err(self.endless(def, types, message));
+        let def = &program.defs[called.id.0 as usize];
+        let env = called_env(def, called, want);
+        let sizes = implicit_sizes(&def.size_params, &def.params);
+        let f = Recursive {
+            name: &def.name,
+            span: def.span,
+            name_span: def.name_span,
+            params: &def.params,
+            ret: &def.ret,
+            ret_span: def.ret_span,
+            body: &def.body,
+            types: &called.types,
+            in_scope: env.types.clone(),
+            captured: sizes.into_iter().filter_map(|l| Some((l, env.get(l)?.clone()))).collect(),
+            local: None,
+        };
+        self.call_instance_of(&f, env, args)
+    }
+
+    /// A call of a local function that calls itself.
+    pub fn call_local(
+        &mut self,
+        c: &Closure<'p>,
+        own: Own<'p>,
+        args: Vec<Val<'p>>,
+        want: Option<&Shape>,
+    ) -> R<Val<'p>> {
+        self.called.insert(c.body);
+        let mut env = c.env.clone();
+        if let (Some(want), Some(ret)) = (want, c.ret) {
+            bind_wanted(ret, want, &implicit_sizes(own.sizes, c.params), &mut env);
         }
-        let mut env = called_env(def, called, want);
-        // Sizes that no argument says are arguments themselves.
-        let sizes: Vec<LocalId> = implicit_sizes(def).into_iter().filter(|l| env.get(*l).is_some()).collect();
-        let mut actual: Vec<Val<'p>> = sizes.iter().filter_map(|l| env.get(*l).cloned()).collect();
-        self.find_widths(&def.params, &args, &env)?;
-        for (pat, arg) in def.params.iter().zip(args) {
+        let types: Vec<Shape> = c.type_params.iter().filter_map(|v| env.type_var(*v).cloned()).collect();
+        let mentioned = self.mentioned(c);
+        let program = self.program;
+        let f = Recursive {
+            name: &program.locals[own.name.0 as usize],
+            span: c.body.span,
+            name_span: own.span,
+            params: c.params,
+            ret: c.ret.unwrap_or(&c.body.ty),
+            ret_span: own.span,
+            body: c.body,
+            types: &types,
+            in_scope: env.types.clone(),
+            captured: mentioned.iter().filter_map(|l| Some((*l, env.get(*l)?.clone()))).collect(),
+            local: Some((c, own)),
+        };
+        self.call_instance_of(&f, env, args)
+    }
+
+    /// A call; its parameters' sizes are bound in `env`.
+    fn call_instance_of(
+        &mut self,
+        f: &Recursive<'p, '_>,
+        mut env: Env<'p>,
+        args: Vec<Val<'p>>,
+    ) -> R<Val<'p>> {
+        if f.types.iter().map(Shape::parts).sum::<usize>() > MAX_TYPE_SIZE {
+            let message = format!("the types of `{}` grow at every call of itself", f.name);
+            return Err(self.endless(f, message));
+        }
+        let mut actual: Vec<Val<'p>> = Vec::with_capacity(args.len());
+        self.find_widths(f.params, &args, &env)?;
+        for (pat, arg) in f.params.iter().zip(args) {
             let arg = self.without_sizes(arg, pat);
-            let text = size_of_argument(&self.pat_name(pat), def);
+            let text = size_of_argument(&self.pat_name(pat), f.name);
             let declared = Declared { what: &text, span: Some(pat.span), trusted: false };
             let arg = self.enforce(arg, &pat.ty, &mut env, declared)?;
             let arg = self.as_declared(&arg, &pat.ty)?;
@@ -72,26 +152,38 @@ impl<'p> Lower<'p> {
             actual.push(arg);
         }
         self.widths.clear();
-        let mut key = Key::starting(format!("{}{types:?}{sizes:?}", d.0));
+        let mut key = Key::starting(format!("{:p}{:?}", f.body, f.in_scope));
+        self.lasting_key(&f.captured, &mut key);
         actual.iter().for_each(|a| self.key(a, &mut key));
-        let key = key.text;
         // The parameters are made at the level of the callee's body.
         let caller = std::mem::take(&mut self.blocks);
         self.blocks.push(Block::default());
-        let mut formal = Abstract::default();
-        let formals: R<Vec<Val<'p>>> = actual.iter().map(|a| formal.part(self, a)).collect();
-        let instance = formals.and_then(|formals| match self.instances.by_key.get(&key) {
-            Some(id) => Ok(*id),
-            None => self.instance(called, &sizes, key, formals, formal.params),
-        });
+        let made = self.find_or_lower(f, key.text, &actual);
         self.blocks = caller;
-        let id = instance?;
-        self.emit_call(id, formal.args, def, &mut env)
+        let (id, args) = made?;
+        self.emit_call(id, args, f.ret, &mut env)
+    }
+
+    /// The function for a call, and the call's arguments.
+    fn find_or_lower(
+        &mut self,
+        f: &Recursive<'p, '_>,
+        key: String,
+        args: &[Val<'p>],
+    ) -> R<(FunId, Vec<Atom>)> {
+        let mut formal = Abstract::default();
+        let captured = formal.lasting(self, &f.captured)?;
+        let formals = args.iter().map(|a| formal.part(self, a)).collect::<R<Vec<_>>>()?;
+        let id = match self.instances.by_key.get(&key) {
+            Some(id) => *id,
+            None => self.instance(f, key, captured, formals, formal.params)?,
+        };
+        Ok((id, formal.args))
     }
 
     /// Scalars among the parameters may be named by sizes of the result.
-    fn bind_sizes(&self, pat: &crate::thir::Pat, arg: &Val<'p>, env: &mut Env<'p>) {
-        if let (crate::thir::PatKind::Var(l), Val::Scalar(..)) = (&pat.kind, arg) {
+    fn bind_sizes(&self, pat: &Pat, arg: &Val<'p>, env: &mut Env<'p>) {
+        if let (PatKind::Var(l), Val::Scalar(..)) = (&pat.kind, arg) {
             env.bind(*l, arg.clone());
         }
     }
@@ -99,52 +191,47 @@ impl<'p> Lower<'p> {
     /// Lowers a new instance in a block stack of its own, whose first block is there already.
     fn instance(
         &mut self,
-        called: &Defined<'p>,
-        sizes: &[LocalId],
+        f: &Recursive<'p, '_>,
         key: String,
-        mut args: Vec<Val<'p>>,
+        captured: Vec<(LocalId, Val<'p>)>,
+        args: Vec<Val<'p>>,
         params: Vec<Param>,
     ) -> R<FunId> {
-        let program = self.program;
-        let (d, types) = (called.id, &called.types);
-        let def = &program.defs[d.0 as usize];
-        self.count_instance(d, def, types)?;
+        self.count_instance(f)?;
         let id = FunId(self.out.funs.len() as u32);
-        let mut env = def_env(def, types);
-        let rest = args.split_off(sizes.len());
-        sizes.iter().zip(args).for_each(|(l, size)| env.bind(*l, size));
+        let mut env = f.inside(captured);
         let mut ret = Vec::new();
-        let shape = self.result_shape(&def.ret, 0, &env);
-        self.result_params(&shape, &mut Vec::new(), &mut ret, &def.name)?;
+        let shape = self.result_shape(f.ret, 0, &env);
+        self.result_params(&shape, &mut Vec::new(), &mut ret, f.name)?;
         self.out.funs.push(core::Fun {
-            name: def.name.clone(),
+            name: f.name.to_string(),
             entry: None,
             params,
             ret: ret.clone(),
             body: Body::default(),
-            span: def.span,
+            span: f.span,
         });
         self.instances.by_key.insert(key, id);
         self.instances.ret.insert(id, ret);
         let before = (self.span, self.depth);
-        self.enter(def.span);
+        self.enter(f.span);
         self.depth = 0;
-        let result = self.in_function(|lo| lo.instance_body(def, &mut env, rest));
+        let result = self.in_function(|lo| lo.instance_body(f, &mut env, args));
         (self.span, self.depth) = before;
         self.instances.chain.pop();
         self.out.funs[id.0 as usize].body = result?;
         Ok(id)
     }
 
-    fn instance_body(&mut self, def: &'p Def, env: &mut Env<'p>, args: Vec<Val<'p>>) -> R<Body> {
-        for (pat, arg) in def.params.iter().zip(args) {
-            self.bind_as(pat, arg, env, &|name| size_of_argument(name, def))?;
+    fn instance_body(&mut self, f: &Recursive<'p, '_>, env: &mut Env<'p>, args: Vec<Val<'p>>) -> R<Body> {
+        for (pat, arg) in f.params.iter().zip(args) {
+            self.bind_as(pat, arg, env, &|name| size_of_argument(name, f.name))?;
         }
-        def.params.iter().for_each(|pat| self.size_functions(pat, env));
-        let text = format!("result of `{}`", def.name);
-        let declared = Declared { what: &text, span: Some(def.ret_span), trusted: false };
-        let val = self.eval_at(&def.body, env, &def.ret, None, declared)?;
-        let val = self.as_declared(&val, &def.ret)?;
+        f.params.iter().for_each(|pat| self.size_functions(pat, env));
+        let text = format!("result of `{}`", f.name);
+        let declared = Declared { what: &text, span: Some(f.ret_span), trusted: false };
+        let val = self.eval_at(f.body, env, f.ret, None, declared)?;
+        let val = self.as_declared(&val, f.ret)?;
         if val.has_fun() {
             return Err(self.function_value("a recursive function"));
         }
@@ -153,21 +240,21 @@ impl<'p> Lower<'p> {
         Ok(Body { stms: block.stms, results })
     }
 
-    fn count_instance(&mut self, d: DefId, def: &Def, types: &[Shape]) -> R<()> {
-        let count = self.instances.count.entry(d).or_insert(0);
+    fn count_instance(&mut self, f: &Recursive) -> R<()> {
+        let count = self.instances.count.entry(f.body).or_insert(0);
         *count += 1;
         if *count > MAX_INSTANCES {
-            let message = format!("`{}` would need more than {MAX_INSTANCES} versions of itself", def.name);
-            return Err(self.endless(def, types, message));
+            let message = format!("`{}` would need more than {MAX_INSTANCES} versions of itself", f.name);
+            return Err(self.endless(f, message));
         }
-        self.instances.chain.push(instance_name(def, types));
+        self.instances.chain.push(instance_name(f));
         Ok(())
     }
 
     /// The error for instances without end, with the chain that leads to the next one.
-    fn endless(&self, def: &Def, types: &[Shape], message: String) -> Box<Diagnostic> {
+    fn endless(&self, f: &Recursive, message: String) -> Box<Diagnostic> {
         let mut diagnostic = Diagnostic::error("E0512", message, self.span)
-            .label(def.name_span, "defined here")
+            .label(f.name_span, "defined here")
             .note("recursive calls must pass functions on unchanged, or from a finite set, and must not grow types");
         let chain = &self.instances.chain;
         // The types at the beginning are the ones that can be read.
@@ -181,16 +268,16 @@ impl<'p> Lower<'p> {
                 .collect(),
         };
         if !shown.is_empty() {
-            let name = instance_name(def, types);
+            let name = instance_name(f);
             diagnostic = diagnostic.note(format!("the chain is {} -> {name}", shown.join(" -> ")));
         }
         Box::new(diagnostic)
     }
 
-    /// Emits the call and gives the result the sizes that the definition declares.
-    fn emit_call(&mut self, id: FunId, args: Vec<Atom>, def: &'p Def, env: &mut Env<'p>) -> R<Val<'p>> {
+    /// Emits the call and gives the result the sizes that the declared type has.
+    fn emit_call(&mut self, id: FunId, args: Vec<Atom>, ty: &'p Ty, env: &mut Env<'p>) -> R<Val<'p>> {
         let ret = self.instances.ret.get(&id).cloned().unwrap_or_default();
-        let shape = self.result_shape(&def.ret, 0, env);
+        let shape = self.result_shape(ty, 0, env);
         let mut renamed: HashMap<Var, Var> = HashMap::new();
         let mut pat = Vec::new();
         for p in &ret {
@@ -208,7 +295,7 @@ impl<'p> Lower<'p> {
         let val = self.result_val(&shape, &mut vars)?;
         self.push(pat, Exp::Call(id, args));
         let declared = Declared { what: "the result", span: None, trusted: true };
-        self.enforce(val, &def.ret, env, declared)
+        self.enforce(val, ty, env, declared)
     }
 
     /// Arrays below the outermost dimension become irregular unless the type names the size.
@@ -356,15 +443,32 @@ fn kinds(val: &Val, ty: Option<&Ty>, depth: usize, out: &mut Vec<bool>) {
     }
 }
 
-/// A definition with its type arguments.
-fn instance_name(def: &Def, types: &[Shape]) -> String {
-    let list: Vec<String> = types.iter().map(|t| Shown(t).to_string()).collect();
+impl<'p> Recursive<'p, '_> {
+    /// The environment of its body, where parameters stand for what it captures. A local function knows itself there, without the
+    /// sizes of this call.
+    fn inside(&self, captured: Vec<(LocalId, Val<'p>)>) -> Env<'p> {
+        let empty = || Env::with_types(self.in_scope.to_vec());
+        let mut env = empty();
+        if let Some((c, own)) = self.local {
+            let mut outer = empty();
+            let lasting = captured.iter().filter(|(l, _)| !own.sizes.contains(l));
+            lasting.for_each(|(l, v)| outer.bind(*l, v.clone()));
+            env.bind(own.name, Val::Fun(Rc::new(Fun::Closure(c.within(outer)))));
+        }
+        captured.into_iter().for_each(|(l, v)| env.bind(l, v));
+        env
+    }
+}
+
+/// A function with its type arguments.
+fn instance_name(f: &Recursive) -> String {
+    let list: Vec<String> = f.types.iter().map(|t| Shown(t).to_string()).collect();
     let mut list = list.join(", ");
     if let Some((end, _)) = list.char_indices().nth(MAX_TYPE_TEXT) {
         list.truncate(end);
         list.push('…');
     }
-    if types.is_empty() { format!("`{}`", def.name) } else { format!("`{}` at {list}", def.name) }
+    if f.types.is_empty() { format!("`{}`", f.name) } else { format!("`{}` at {list}", f.name) }
 }
 
 /// A type for messages.

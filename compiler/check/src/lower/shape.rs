@@ -171,7 +171,10 @@ impl<'p> Lower<'p> {
         if rest.is_empty() {
             return Ok(self.emit("lens", ty, Exp::Replicate(n, a)));
         }
-        if rest.iter().all(|d| matches!(d, Dim::Size(_))) {
+        // Rows that there may be none of may have a size that is less than nothing.
+        let is_size =
+            |a: &Atom| a.as_i64().is_some_and(|n| n >= 0) || a.var().is_some_and(|v| self.sizes.contains(&v));
+        if rest.iter().all(|d| matches!(d, Dim::Size(n) if is_size(n))) {
             let inner = self.filled(rest, a)?;
             return Ok(self.emit("lens", ty, Exp::Replicate(n, Atom::Var(inner))));
         }

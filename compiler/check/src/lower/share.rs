@@ -85,6 +85,7 @@ impl<'p> Lower<'p> {
         let def = if let Fun::Def(d) = fun { Some(&self.program.defs[d.id.0 as usize]) } else { None };
         match def.map_or(Inlining::Auto, |def| def.inlining) {
             // Recursive ones are called anyway.
+            _ if matches!(fun, Fun::Closure(c) if c.own.is_some()) => false,
             _ if self.options.calls && def.is_some_and(|def| def.group.is_none()) => true,
             Inlining::Auto => self.shared.large.contains(&std::ptr::from_ref(body)),
             Inlining::Always => false,

@@ -9,10 +9,10 @@
 //! there is what the argument of the application says.
 
 use super::env::Env;
-use super::free;
 use super::sizes::{Declared, has_sizes};
 use super::value::{Fun, Shape, Sized, Val};
 use super::{Lower, R};
+use crate::free;
 use crate::thir::{LocalId, Pat, PatKind, Size, Ty};
 use par_ir::Span;
 use std::rc::Rc;

@@ -69,7 +69,7 @@ pub(super) fn is_open(size: &Expr, env: &Env) -> bool {
 /// True if a name in an expression is not bound: one, or none; nothing if that cannot be said.
 fn open(e: &Expr, env: &Env) -> Option<bool> {
     let mut names: Vec<LocalId> = Vec::new();
-    super::free::expr(e, &mut names);
+    crate::free::expr(e, &mut names);
     match names.iter().filter(|name| env.get(**name).is_none()).count() {
         0 => Some(false),
         1 => Some(true),

@@ -65,9 +65,8 @@ impl<'p> Lower<'p> {
         let hints = std::mem::take(&mut self.hints);
         let mut env = fun.env.clone();
         env.bind_types(fun.type_params, vec![Shape::Prim(Prim::I32); fun.type_params.len()]);
-        let Closure { type_params, params, ret, body, .. } = *fun;
-        let value = Fun::Closure(Closure { type_params, params, ret, body, env: env.clone() });
-        let value = Val::Fun(Rc::new(value));
+        let Closure { params, ret, body, .. } = *fun;
+        let value = Val::Fun(Rc::new(Fun::Closure(fun.within(env.clone()))));
         self.enter(body.span);
         let found = self.in_block(|lo| lo.call_unknown(value, params, ret.unwrap_or(&body.ty), &env)).err();
         (self.instances, self.shared, self.hints) = (instances, shared, hints);

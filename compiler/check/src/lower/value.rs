@@ -87,10 +87,30 @@ pub(super) struct Sized<'p> {
 pub(super) struct Closure<'p> {
     /// Type parameters of its own.
     pub type_params: &'p [TyVar],
+    /// If it calls itself.
+    pub own: Option<Own<'p>>,
     pub params: &'p [Pat],
     pub ret: Option<&'p Ty>,
     pub body: &'p Expr,
     pub env: Env<'p>,
+}
+
+impl<'p> Closure<'p> {
+    /// The same function in another environment.
+    pub fn within(&self, env: Env<'p>) -> Closure<'p> {
+        let Closure { type_params, own, params, ret, body, .. } = *self;
+        Closure { type_params, own, params, ret, body, env }
+    }
+}
+
+/// What a local function that calls itself knows of itself.
+#[derive(Clone, Copy)]
+pub(super) struct Own<'p> {
+    pub name: LocalId,
+    /// Where the name stands.
+    pub span: Span,
+    /// The sizes it declares, which are others at each call.
+    pub sizes: &'p [LocalId],
 }
 
 /// A type with its type variables replaced and its sizes evaluated.

@@ -56,6 +56,24 @@ impl<'p> Check<'p> {
         Scheme { sizes: def.size_params.clone(), implicit, metas, type_params: def.type_params.clone(), ty }
     }
 
+    /// The type of a local function for its own body: what is declared.
+    fn before_body(&mut self, f: &Function<'p>) -> Scheme {
+        self.level += 1;
+        let level = self.level;
+        f.sizes.iter().for_each(|l| _ = self.levels.insert(*l, level));
+        let mut params = Vec::new();
+        for pat in f.params {
+            let ty = self.convert(&pat.ty, 0, How::Argument);
+            params.push((integer_name(pat), ty));
+        }
+        let ret = self.convert(f.ret.unwrap_or(&f.body.ty), 0, How::Result);
+        self.level -= 1;
+        let ty = self.closed(f.sizes, params, ret, level);
+        let metas = self.open_metas(&ty);
+        let implicit = implicit(f.sizes, f.params);
+        Scheme { sizes: f.sizes.to_vec(), implicit, metas, type_params: f.type_params.to_vec(), ty }
+    }
+
     /// `flatten` of rows of one length has a size that is a product.
     fn flattened(&mut self, params: &mut [(Option<LocalId>, Type)], ret: &mut Type) {
         let [(_, ty)] = params else { return };
@@ -275,7 +293,9 @@ impl<'p> Check<'p> {
                 self.bind(pat, &found.ty, &found.value, decisive(value).span);
                 self.expr(body)
             }
-            ExprKind::LetFun { name, type_params, size_params, params, ret, value, body } => {
+            ExprKind::LetFun {
+                name, recursive, type_params, size_params, params, ret, value, body, ..
+            } => {
                 let f = Function {
                     sizes: size_params,
                     type_params,
@@ -285,6 +305,10 @@ impl<'p> Check<'p> {
                     body: value,
                     what: What::Result(Callee::Local(*name)),
                 };
+                if *recursive {
+                    let scheme = self.before_body(&f);
+                    self.locals.insert(*name, Bound::Function(Rc::new(scheme)));
+                }
                 let (scheme, _) = self.function(&f);
                 self.locals.insert(*name, Bound::Function(Rc::new(scheme)));
                 self.expr(body)

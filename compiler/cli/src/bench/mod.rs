@@ -4,10 +4,12 @@
 //! - `stats`: medians, intervals, whether a change is one.
 //! - `bandwidth`: how fast this machine copies.
 //! - `kernels`: the bulk operations of a GPU, one by one.
+//! - `c`: functions in C beside entry points.
 //! - `turns`: several processes.
 //! - `report`: the table, the results as data, the comparison.
 
 mod bandwidth;
+mod c;
 mod kernels;
 mod report;
 mod sample;
@@ -39,6 +41,7 @@ result; their rate is compared with that of a plain copy on this machine, by as 
     par bench sort.par --threads 1 --compare before.json     shows significant changes only
     par bench sort.par --against old_sort.par                measures both in turns
     par bench sort.par --against ../old/par                  the same program, compiled by another par
+    par bench sort.par --against sort.c --threads 1          a function in C beside each entry point
     par bench --kernels --backend cuda                       scan, filter, sort, … compared with a copy on the GPU
 
 Exit status: 0 all was measured; 1 a call failed, or a file cannot be read; 2, 3, 101 as of `par run`.";
@@ -80,7 +83,8 @@ pub struct Args {
     /// Compare with results that --json wrote; only what has changed is shown
     #[arg(long, value_name = "OLD.json")]
     compare: Option<PathBuf>,
-    /// Measure another version of the program in turns with this one, or the same with another `par`; only what differs is shown
+    /// Measure another version of the program in turns with this one, or the same with another `par`; only what differs is shown. A file
+    /// in C has a function `c_NAME` for each entry point NAME: docs/performance.md says what it takes
     #[arg(long, value_name = "FILE", conflicts_with_all = ["compare", "kernels"])]
     against: Option<PathBuf>,
     /// Measure in N processes [default: 5 with --json, --compare and --against, else 1]
@@ -174,8 +178,10 @@ fn threads(args: &Args) -> usize {
 }
 
 fn write(args: &Args, report: &Report, old: Option<&Report>) -> Result<(), Status> {
+    let is_c = args.against.as_deref().is_some_and(turns::is_c);
     let text = match (args.json, old) {
         (true, _) => report.json(),
+        (false, Some(c)) if is_c => report.beside(c),
         (false, Some(old)) => report.comparison(old, crate::explain::color() && args.output.is_none()),
         (false, None) => report.table(),
     };
@@ -218,22 +224,35 @@ impl Bench<'_> {
             least: args.min_time,
             most: args.max_time,
         };
+        let (program, c) = match args.instead.as_deref() {
+            Some(c) if turns::is_c(c) => (path, Some(c)),
+            Some(other) => (other, None),
+            None => (path, None),
+        };
+        let mut functions = c.map(c::Functions::new);
         let bar = self.bar;
         let mut failed = None;
-        let read = data_sets(args.instead.as_deref().unwrap_or(path), &settings, &mut |program, set| {
+        let read = data_sets(program, &settings, &mut |program, set| {
             bar.set_message(format!("{}: {} {}", path.display(), set.entry, set.name));
-            let input: u64 = set.args.iter().map(size).sum();
-            match sample::times(program, &set, &effort) {
-                Ok((times, result)) => self.results.push(Measured {
-                    medians: vec![stats::median_of(&times)],
+            let times = match &mut functions {
+                Some(functions) => functions.times(program, &set, &effort),
+                None => sample::times(program, &set, &effort).map(Some).map_err(NoTimes::Call),
+            };
+            match times {
+                Ok(None) => {}
+                Ok(Some((nanoseconds, result))) => self.results.push(Measured {
+                    medians: vec![stats::median_of(&nanoseconds)],
                     file: path.display().to_string(),
                     entry: set.entry.clone(),
                     name: set.name.clone(),
-                    bytes: input + result,
-                    nanoseconds: times,
+                    bytes: set.args.iter().map(size).sum::<u64>() + result,
+                    nanoseconds,
                 }),
-                Err(failure) => {
-                    failed.get_or_insert(bar.suspend(|| status::run_failure(program, &failure)));
+                Err(problem) => {
+                    failed.get_or_insert(bar.suspend(|| match problem {
+                        NoTimes::Call(failure) => status::run_failure(program, &failure),
+                        NoTimes::Function(message) => status::fail(&message),
+                    }));
                 }
             }
         });
@@ -245,4 +264,12 @@ impl Bench<'_> {
         self.failed = self.failed.or(status);
         self.bar.inc(1);
     }
+}
+
+/// Why a call has no times.
+enum NoTimes {
+    /// It failed.
+    Call(par::RunFailure),
+    /// The function in C is not one for it: what is wrong.
+    Function(String),
 }

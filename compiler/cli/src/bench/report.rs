@@ -134,6 +134,30 @@ impl Report {
         out
     }
 
+    /// Times beside those of functions in C, and the geometric mean of the ratios.
+    pub fn beside(&self, c: &Report) -> String {
+        let pairs: Vec<(&Measured, &Measured)> =
+            self.results.iter().filter_map(|m| Some((m, c.results.iter().find(|o| o.is_of(m))?))).collect();
+        let wide = pairs.iter().map(|(m, _)| m.call().chars().count()).max().unwrap_or(0).max(4);
+        let mut out = format!("{:<wide$} {:>9} {:>9} {:>8}\n", "call", "C", "Par", "Par/C");
+        let mut logarithms = Vec::new();
+        for (m, c) in &pairs {
+            let (par, c) = (median(&m.sorted()), median(&c.sorted()));
+            let ratio = par / c.max(1.0);
+            logarithms.push(ratio.max(f64::MIN_POSITIVE).ln());
+            let _ = writeln!(out, "{:<wide$} {:>9} {:>9} {ratio:>8.2}", m.call(), time(c), time(par));
+        }
+        let mean = (logarithms.iter().sum::<f64>() / logarithms.len().max(1) as f64).exp();
+        let threads =
+            if self.threads == 1 { "1 thread".to_string() } else { format!("{} threads", self.threads) };
+        let _ = writeln!(out, "\n{threads}; geometric mean of {} calls: {mean:.2}", pairs.len());
+        let without = self.results.len() - pairs.len();
+        if without > 0 {
+            let _ = writeln!(out, "{without} without a function in C");
+        }
+        out
+    }
+
     /// Significant changes since older results, slowest first.
     pub fn comparison(&self, old: &Report, color: bool) -> String {
         let mut changed = Vec::new();

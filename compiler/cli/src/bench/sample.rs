@@ -31,10 +31,15 @@ pub fn times(program: &Program, set: &DataSet, effort: &Effort) -> Result<(Vec<u
     drop(value);
     let mut times = Vec::new();
     let start = Instant::now();
-    while times.is_empty()
-        || (times.len() < effort.runs || start.elapsed() < effort.least) && start.elapsed() < effort.most
-    {
+    while times.is_empty() || effort.again(times.len(), start.elapsed()) {
         times.push(run()?.0.as_nanos() as u64);
     }
     Ok((times, bytes))
+}
+
+impl Effort {
+    /// True if another run is begun after so many in so much time.
+    pub fn again(&self, runs: usize, time: Duration) -> bool {
+        (runs < self.runs || time < self.least) && time < self.most
+    }
 }

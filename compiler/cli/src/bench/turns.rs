@@ -41,7 +41,7 @@ pub(super) fn measure(args: &Args, processes: u32) -> Result<Turns, Status> {
         let order: Vec<usize> =
             if turn % 2 == 0 { (0..sides.len()).collect() } else { (0..sides.len()).rev().collect() };
         for at in order {
-            let (report, status) = part(sides[at], turn == 0)?;
+            let (report, status) = part(args, sides[at], turn == 0)?;
             failed = failed.or(status);
             match &mut reports[at] {
                 Some(known) => known.add(report),
@@ -56,18 +56,27 @@ pub(super) fn measure(args: &Args, processes: u32) -> Result<Turns, Status> {
     Ok(Turns { report, against: reports.next(), failed })
 }
 
+/// True if the other side is a program, in Par or in C, and not another command.
 fn is_program(path: &Path) -> bool {
-    path.extension().is_some_and(|e| e == "par" || e == "fut")
+    path.extension().is_some_and(|e| e == "par" || e == "fut") || is_c(path)
+}
+
+/// True if the functions that are measured are written in C.
+pub(super) fn is_c(path: &Path) -> bool {
+    path.extension().is_some_and(|e| e == "c")
 }
 
 /// The results of one process. Its messages are shown once.
-fn part(side: Side, shown: bool) -> Result<(Report, Option<Status>), Status> {
+fn part(args: &Args, side: Side, shown: bool) -> Result<(Report, Option<Status>), Status> {
     let here = crate::this_command().map_err(|e| status::fail(&e))?;
     let executable = if let Side::Executable(path) = side { path } else { here };
     let mut command = Command::new(executable);
     command.args(crate::arguments()).arg("--part");
     if let Side::Program(path) = side {
         command.arg("--instead").arg(path);
+        if args.threads > 0 {
+            command.env("OMP_NUM_THREADS", args.threads.to_string());
+        }
     }
     command.stderr(if shown { Stdio::inherit() } else { Stdio::null() });
     let output =

@@ -188,23 +188,27 @@ fn result_name(entry: &Entry, index: usize) -> String {
 }
 
 fn passed(ty: &ValueType) -> Passed {
-    let ValueType::Prim(prim) = ty else { return Passed::Handle };
-    Passed::Number(
-        prim.name(),
-        match prim {
-            Prim::I8 => "int8_t",
-            Prim::I16 => "int16_t",
-            Prim::I32 => "int32_t",
-            Prim::I64 => "int64_t",
-            Prim::U8 => "uint8_t",
-            Prim::U16 | Prim::F16 => "uint16_t",
-            Prim::U32 => "uint32_t",
-            Prim::U64 => "uint64_t",
-            Prim::F32 => "float",
-            Prim::F64 => "double",
-            Prim::Bool => "bool",
-        },
-    )
+    match ty {
+        ValueType::Prim(prim) => Passed::Number(prim.name(), c_type(*prim)),
+        _ => Passed::Handle,
+    }
+}
+
+/// The type in C of a scalar type.
+pub fn c_type(prim: Prim) -> &'static str {
+    match prim {
+        Prim::I8 => "int8_t",
+        Prim::I16 => "int16_t",
+        Prim::I32 => "int32_t",
+        Prim::I64 => "int64_t",
+        Prim::U8 => "uint8_t",
+        Prim::U16 | Prim::F16 => "uint16_t",
+        Prim::U32 => "uint32_t",
+        Prim::U64 => "uint64_t",
+        Prim::F32 => "float",
+        Prim::F64 => "double",
+        Prim::Bool => "bool",
+    }
 }
 
 /// A name of Par as one of C.

@@ -87,7 +87,8 @@ fn archive(object: &Path) -> Result<Vec<u8>, String> {
     Ok(out.into_inner())
 }
 
-fn compiler() -> OsString {
+/// The C compiler: the one that the variable `CC` names, else `cc`.
+pub fn compiler() -> OsString {
     std::env::var_os("CC").filter(|cc| !cc.is_empty()).unwrap_or_else(|| OsString::from("cc"))
 }
 

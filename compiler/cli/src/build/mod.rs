@@ -4,6 +4,9 @@ mod header;
 mod link;
 mod runtime;
 
+pub use header::{c_type, identifier};
+pub use link::compiler;
+
 use crate::options::Runnable;
 use crate::source;
 use crate::status::{self, Status};

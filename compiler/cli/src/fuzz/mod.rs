@@ -146,7 +146,7 @@ impl Campaign<'_> {
         let (small, finding) = shrink::shrink(case, finding, time, &mut |case| {
             self.oracle.ask(case).unwrap_or_else(|status| {
                 broken = Some(status);
-                Verdict::Agreed { calls: 0, failed: 0, skipped: 0 }
+                Verdict::Agreed { calls: 0, failed: 0, skipped: 0, told: 0 }
             })
         });
         if let Some(status) = broken {

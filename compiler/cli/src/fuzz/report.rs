@@ -16,14 +16,16 @@ pub struct Summary {
     calls: usize,
     failed: usize,
     skipped: usize,
+    told: usize,
     /// Findings by signature: the kind, how often, the first seed.
     found: BTreeMap<String, (Kind, u64, u64)>,
 }
 
 impl Default for Summary {
     fn default() -> Summary {
-        let (programs, rejected, calls, failed, skipped) = (0, 0, 0, 0, 0);
-        Summary { start: Instant::now(), programs, rejected, calls, failed, skipped, found: BTreeMap::new() }
+        let (programs, rejected, calls, failed, skipped, told) = (0, 0, 0, 0, 0, 0);
+        let found = BTreeMap::new();
+        Summary { start: Instant::now(), programs, rejected, calls, failed, skipped, told, found }
     }
 }
 
@@ -32,10 +34,11 @@ impl Summary {
     pub fn add(&mut self, seed: u64, verdict: &Verdict) -> bool {
         self.programs += 1;
         match verdict {
-            Verdict::Agreed { calls, failed, skipped } => {
+            Verdict::Agreed { calls, failed, skipped, told } => {
                 self.calls += calls;
                 self.failed += failed;
                 self.skipped += skipped;
+                self.told += told;
                 false
             }
             Verdict::Finding(finding) => {
@@ -54,6 +57,9 @@ impl Summary {
             "{} programs in {seconds:.0} s, {} calls ({} of them ended with the same run-time error everywhere, {} too large to compare), {} programs rejected",
             self.programs, self.calls, self.failed, self.skipped, self.rejected
         ));
+        if self.told > 0 {
+            status::say(&format!("derivatives other than zero agreed in {} calls", self.told));
+        }
         let shown = self.found.iter().filter(|(_, (kind, ..))| *kind != Kind::Rejected);
         for (signature, (_, count, seed)) in shown {
             status::say(&format!("{count:>6} times, first for seed {seed}: {signature}"));

@@ -33,7 +33,8 @@ Tests are comment blocks:
     -- auto output                                      what the interpreter gives
     -- random input { [20]f64 } gradient: 1e-9          its derivatives forward and backward differ by no more
     -- script input { (iota 10, 3i32) }                 the value of an expression, one component per parameter
-    -- compiled input …                                 not on interpreters; no_cpu, no_cuda, no_interp, no_flat_interp; notest
+    -- compiled input …                                 not on interpreters; no_cpu, no_cuda, no_interp, no_flat_interp
+    -- notest input …                                   measured by `par bench` only; nobench: tested only
     -- structure { reduce 1 kernel 1 }                  operations after flattening; `structure core { … }` before it
     -- warning: never used
     -- compile error: E0301                             alone in its block: the program must be rejected

@@ -2,7 +2,7 @@
 
 use crate::missing::Optional;
 use crate::tree::Tree;
-use par_runtime::{Array, Prim, ValueType, f16};
+use par_runtime::{Array, Prim, ValueType, f16, float16};
 
 /// Values one after the other.
 pub enum Column {
@@ -20,7 +20,9 @@ pub enum Column {
 pub enum Numbers {
     Signed(Prim, Vec<i64>),
     Unsigned(Prim, Vec<u64>),
-    Floats(Prim, Vec<f64>),
+    Halves(Vec<f16>),
+    Singles(Vec<f32>),
+    Doubles(Vec<f64>),
     Bools(Vec<bool>),
 }
 
@@ -128,14 +130,19 @@ impl Numbers {
         match prim {
             Prim::I8 | Prim::I16 | Prim::I32 | Prim::I64 => Numbers::Signed(prim, Vec::new()),
             Prim::U8 | Prim::U16 | Prim::U32 | Prim::U64 => Numbers::Unsigned(prim, Vec::new()),
-            Prim::F16 | Prim::F32 | Prim::F64 => Numbers::Floats(prim, Vec::new()),
+            Prim::F16 => Numbers::Halves(Vec::new()),
+            Prim::F32 => Numbers::Singles(Vec::new()),
+            Prim::F64 => Numbers::Doubles(Vec::new()),
             Prim::Bool => Numbers::Bools(Vec::new()),
         }
     }
 
     pub fn prim(&self) -> Prim {
         match self {
-            Numbers::Signed(prim, _) | Numbers::Unsigned(prim, _) | Numbers::Floats(prim, _) => *prim,
+            Numbers::Signed(prim, _) | Numbers::Unsigned(prim, _) => *prim,
+            Numbers::Halves(_) => Prim::F16,
+            Numbers::Singles(_) => Prim::F32,
+            Numbers::Doubles(_) => Prim::F64,
             Numbers::Bools(_) => Prim::Bool,
         }
     }
@@ -144,7 +151,9 @@ impl Numbers {
         match self {
             Numbers::Signed(_, all) => all.push(0),
             Numbers::Unsigned(_, all) => all.push(0),
-            Numbers::Floats(_, all) => all.push(0.0),
+            Numbers::Halves(all) => all.push(f16::ZERO),
+            Numbers::Singles(all) => all.push(0.0),
+            Numbers::Doubles(all) => all.push(0.0),
             Numbers::Bools(all) => all.push(false),
         }
     }
@@ -155,20 +164,31 @@ impl Numbers {
         match self {
             Numbers::Signed(_, all) if x >= -(1 << (bits - 1)) && x < 1 << (bits - 1) => all.push(x as i64),
             Numbers::Unsigned(_, all) if (0..1 << bits).contains(&x) => all.push(x as u64),
-            Numbers::Floats(_, all) => all.push(x as f64),
+            Numbers::Singles(all) => all.push(x as f32),
+            Numbers::Doubles(all) => all.push(x as f64),
             _ => return false,
         }
         true
     }
 
-    /// Adds a number with a fraction or an exponent; false if it does not fit.
+    /// Adds a number with a fraction or an exponent, rounded to the type; false if it does not fit. An integer of that form may
+    /// have been rounded if it has 54 bits or more.
     pub fn push_float(&mut self, x: f64) -> bool {
         match self {
-            Numbers::Floats(_, all) => all.push(x),
-            _ if x.fract() == 0.0 && x.abs() < 1e19 => return self.push_integer(x as i128),
+            Numbers::Singles(all) => all.push(x as f32),
+            Numbers::Doubles(all) => all.push(x),
+            _ if x.fract() == 0.0 && x.abs() < (1i64 << 53) as f64 => return self.push_integer(x as i128),
             _ => return false,
         }
         true
+    }
+
+    /// Adds a number as it is written, if halves are wanted; false if it is none or too large.
+    pub fn push_half(&mut self, text: &str) -> bool {
+        let Numbers::Halves(all) = self else { return false };
+        let is_number = text.starts_with(|c: char| c == '-' || c.is_ascii_digit());
+        let read = float16::from_decimal(text).filter(|x| is_number && x.is_finite());
+        read.map(|x| all.push(x)).is_some()
     }
 
     /// Adds a truth value; false if none is wanted.
@@ -195,11 +215,9 @@ impl Numbers {
             Numbers::Unsigned(Prim::U16, all) => cast!(all, u16),
             Numbers::Unsigned(Prim::U32, all) => cast!(all, u32),
             Numbers::Unsigned(_, all) => Array::from_slice(&all),
-            Numbers::Floats(Prim::F16, all) => {
-                Array::from_slice(&all.iter().map(|x| f16::from_f64(*x)).collect::<Vec<_>>())
-            }
-            Numbers::Floats(Prim::F32, all) => cast!(all, f32),
-            Numbers::Floats(_, all) => Array::from_slice(&all),
+            Numbers::Halves(all) => Array::from_slice(&all),
+            Numbers::Singles(all) => Array::from_slice(&all),
+            Numbers::Doubles(all) => Array::from_slice(&all),
             Numbers::Bools(all) => Array::from_slice(&all),
         }
     }

@@ -5,9 +5,11 @@ use crate::DataError;
 use crate::source::Source;
 use crate::tree::Tree;
 use par_runtime::ValueType;
+use serde::Deserialize;
 use serde::de::{DeserializeSeed, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::Deserializer;
 use serde_json::de::IoRead;
+use serde_json::value::RawValue;
 use std::fmt;
 use std::io::BufReader;
 
@@ -28,10 +30,35 @@ fn first(source: &mut Source) -> Result<Option<u8>, DataError> {
 fn failed(e: &serde_json::Error) -> DataError {
     let message = e.to_string();
     let message = message.split(" at line ").next().unwrap_or_default();
+    let message = in_our_words(message);
     match (e.line() as u64, e.column()) {
         (0, _) => DataError::new(message),
         (line, column) => DataError { place: format!(":{line}:{column}"), ..DataError::new(message) },
     }
+}
+
+/// What serde says of a value that is no number where one is wanted, as it is said of other values.
+fn in_our_words(message: &str) -> String {
+    let parts = message.strip_prefix("invalid type: ").and_then(|rest| rest.rsplit_once(", expected "));
+    let Some((found, expected)) = parts else { return message.to_string() };
+    let found = match found.strip_prefix("string ") {
+        Some(text) => format!("`{}`", text.trim_matches('"')),
+        None => match found.split_once(' ').map_or(found, |(kind, _)| kind) {
+            "null" => NOTHING.to_string(),
+            "boolean" => found.trim_start_matches("boolean ").trim_matches('`').to_string(),
+            "sequence" => "an array".into(),
+            "map" => "an object".into(),
+            _ => found.to_string(),
+        },
+    };
+    unexpected(expected, &found)
+}
+
+/// Description of `null`.
+const NOTHING: &str = "null, which a type like `#none | #some t` would allow";
+
+fn unexpected(expected: &str, found: &str) -> String {
+    format!("{expected} is expected, and this is {found}")
 }
 
 /// The names of the first object's members; without any, nothing.
@@ -126,24 +153,22 @@ impl<'de> DeserializeSeed<'de> for Seed<'_> {
     type Value = ();
 
     fn deserialize<D: serde::Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-        deserializer.deserialize_any(self)
+        match self.column {
+            Column::Optional(..) => deserializer.deserialize_option(self),
+            // Rounded once, not to f64 before.
+            Column::Numbers(Numbers::Singles(_)) => deserializer.deserialize_f32(self),
+            Column::Numbers(Numbers::Halves(_)) => {
+                let written = <Box<RawValue>>::deserialize(deserializer)?;
+                self.scalar(written.get(), |numbers| numbers.push_half(written.get()))
+            }
+            _ => deserializer.deserialize_any(self),
+        }
     }
 }
 
 impl Seed<'_> {
-    /// The column of a value that is there.
-    fn present(self) -> Self {
-        match self.column {
-            Column::Optional(present, elem) => {
-                present.push(true);
-                Seed { column: elem }.present()
-            }
-            column => Seed { column },
-        }
-    }
-
     fn other<E: Error>(column: &Column, found: &str) -> Result<(), E> {
-        Err(E::custom(format!("{} is expected, and this is {found}", column.expected())))
+        Err(E::custom(unexpected(&column.expected(), found)))
     }
 
     fn scalar<E: Error>(
@@ -151,7 +176,7 @@ impl Seed<'_> {
         x: impl fmt::Display,
         push: impl FnOnce(&mut Numbers) -> bool,
     ) -> Result<(), E> {
-        let column = self.present().column;
+        let column = self.column;
         let done = if let Column::Numbers(numbers) = &mut *column { push(numbers) } else { false };
         match done {
             true => Ok(()),
@@ -184,7 +209,7 @@ impl<'de> Visitor<'de> for Seed<'_> {
     }
 
     fn visit_str<E: Error>(self, text: &str) -> Result<(), E> {
-        let column = self.present().column;
+        let column = self.column;
         match column.push_text(text) {
             true => Ok(()),
             false => Self::other(column, &format!("`{}`", crate::csv::cell::shown(text.as_bytes()))),
@@ -197,12 +222,27 @@ impl<'de> Visitor<'de> for Seed<'_> {
                 self.column.push_nothing();
                 Ok(())
             }
-            column => Self::other(column, "null, which a type like `#none | #some t` would allow"),
+            column => Self::other(column, NOTHING),
         }
     }
 
+    fn visit_none<E: Error>(self) -> Result<(), E> {
+        self.visit_unit()
+    }
+
+    fn visit_some<D: serde::Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        let column = match self.column {
+            Column::Optional(present, elem) => {
+                present.push(true);
+                elem
+            }
+            column => column,
+        };
+        Seed { column }.deserialize(deserializer)
+    }
+
     fn visit_seq<A: SeqAccess<'de>>(self, mut elements: A) -> Result<(), A::Error> {
-        match self.present().column {
+        match self.column {
             Column::List(ends, elem) => {
                 let mut end = ends.last().copied().unwrap_or(0);
                 while elements.next_element_seed(Seed { column: elem })?.is_some() {
@@ -228,7 +268,7 @@ impl<'de> Visitor<'de> for Seed<'_> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<(), A::Error> {
-        let fields = match self.present().column {
+        let fields = match self.column {
             Column::Record(fields) => fields,
             column => return Self::other(column, "an object"),
         };

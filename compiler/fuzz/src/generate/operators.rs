@@ -78,24 +78,26 @@ impl Gen {
 
     fn on_floats(&mut self, p: Prim) -> Operator {
         let (op, neutral) = match self.rng.below(4) {
+            0 if self.smooth && self.rng.chance(50) => ("(*)".into(), format!("1{p}")),
             0 => (format!("{p}.min"), format!("{p}.inf")),
             1 => (format!("{p}.max"), format!("({p}.neg {p}.inf)")),
             _ => ("(+)".into(), format!("0{p}")),
         };
-        Operator { op, neutral, commutes: true, exact: true }
+        Operator { op, neutral, commutes: true, exact: !self.smooth }
     }
 
     /// Component by component; sometimes the composition of affine functions, the product of complex numbers, or the position of a maximum.
     fn on_tuples(&mut self, ty: &Ty, ts: &[Ty]) -> Operator {
         let (a, b) = (self.name(), self.name());
         let params = format!("\\({a}: {ty}) ({b}: {ty}) ->");
-        if ts.iter().all(|t| *t == I64) && ts.len() == 2 && self.rng.chance(60) {
-            let neutral = "(1i64, 0i64)".into();
+        let pair = ts.len() == 2 && ts[0] == ts[1];
+        if pair && (ts[0] == I64 || self.smooth && ts[0].is_float()) && self.rng.chance(60) {
+            let neutral = format!("(1{0}, 0{0})", ts[0]);
             if self.rng.chance(40) {
                 let op = format!("({params} ({a}.0 * {b}.0, {b}.0 * {a}.1 + {b}.1))");
                 return Operator { op, neutral, commutes: false, exact: false };
             }
-            if self.rng.chance(30) {
+            if ts[0] != I64 || self.rng.chance(30) {
                 let (real, imaginary) =
                     (format!("{a}.0 * {b}.0 - {a}.1 * {b}.1"), format!("{a}.0 * {b}.1 + {a}.1 * {b}.0"));
                 let op = format!("({params} ({real}, {imaginary}))");

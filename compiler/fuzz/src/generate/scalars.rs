@@ -9,7 +9,7 @@ fn integer(ty: &Ty) -> bool {
 }
 
 fn float(ty: &Ty) -> bool {
-    ty.prim().is_some_and(Prim::is_float)
+    ty.is_float()
 }
 
 fn number(ty: &Ty) -> bool {
@@ -87,6 +87,10 @@ fn power(g: &mut Gen, ty: &Ty, fuel: u32) -> Option<String> {
 fn unary(g: &mut Gen, ty: &Ty, fuel: u32) -> Option<String> {
     let a = g.exp(ty, fuel);
     let Ty::Prim(p) = ty else { return None };
+    if p.is_float() && g.smooth {
+        let f = *g.rng.pick(&["sin", "cos", "atan", "abs", "neg", "tanh"]);
+        return Some(format!("({p}.{f} {a})"));
+    }
     if p.is_float() {
         let f = *g.rng.pick(&["abs", "sqrt", "floor", "ceil", "round", "trunc", "neg"]);
         return Some(format!("({p}.{f} {a})"));
@@ -108,7 +112,10 @@ fn bits(g: &mut Gen, _: &Ty, fuel: u32) -> Option<String> {
 }
 
 fn conversion(g: &mut Gen, ty: &Ty, fuel: u32) -> Option<String> {
-    let from = g.prim();
+    let from = match ty.has_floats() && g.smooth {
+        true => *g.rng.pick(&[Prim::F32, Prim::F64]),
+        false => g.prim(),
+    };
     let a = g.exp(&Ty::Prim(from), fuel);
     Some(format!("({ty}.{from} {a})"))
 }

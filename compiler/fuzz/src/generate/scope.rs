@@ -27,6 +27,11 @@ impl Gen {
         {
             return text;
         }
+        if self.smooth
+            && let Some(text) = self.from_floats(ty)
+        {
+            return text;
+        }
         if *ty == I64
             && self.rng.chance(40)
             && let Some(xs) = self.some_array()
@@ -88,6 +93,7 @@ impl Gen {
 
     fn float(&mut self, p: Prim) -> String {
         match self.rng.below(20) {
+            0..3 if self.smooth => format!("1.0{p}"),
             0 => format!("{p}.inf"),
             1 => format!("{p}.nan"),
             2 => format!("(-0.0{p})"),
@@ -108,6 +114,9 @@ impl Gen {
                 }
             });
         }
+        if self.smooth && found.iter().any(|(_, elem)| elem.has_floats()) {
+            found.retain(|(_, elem)| elem.has_floats());
+        }
         let recent = if self.rng.chance(60) { found.len().saturating_sub(4) } else { 0 };
         if found.is_empty() { None } else { Some(self.rng.pick(&found[recent..]).clone()) }
     }
@@ -119,7 +128,7 @@ impl Gen {
         {
             return found;
         }
-        let elem = if self.rng.chance(35) { I64 } else { self.ty(2) };
+        let elem = if !self.smooth && self.rng.chance(35) { I64 } else { self.ty(2) };
         (self.exp(&array(elem.clone()), fuel.min(8)), elem)
     }
 }

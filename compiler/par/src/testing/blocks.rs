@@ -33,7 +33,8 @@ struct Parser<'a> {
 struct Pending {
     name: Option<String>,
     without: Vec<Backend>,
-    skipped: bool,
+    untested: bool,
+    unmeasured: bool,
     /// For the message if nothing follows.
     last: Option<String>,
 }
@@ -121,9 +122,8 @@ impl Parser<'_> {
                 return Ok(());
             }
             "compiled" => self.pending.without.extend([Backend::Interp, Backend::FlatInterp]),
-            "notest" => self.pending.skipped = true,
-            // There are no benchmarks here that would have to leave it out.
-            "nobench" => {}
+            "notest" => self.pending.untested = true,
+            "nobench" => self.pending.unmeasured = true,
             _ => match word.strip_prefix("no_") {
                 // Names of other compilers' back ends are no mistake.
                 Some(name) => {
@@ -181,9 +181,9 @@ impl Parser<'_> {
     }
 
     fn case(&mut self, line: usize, input: Input) {
-        let Pending { name, without, skipped, .. } = std::mem::take(&mut self.pending);
+        let Pending { name, without, untested, unmeasured, .. } = std::mem::take(&mut self.pending);
         let expected = Expected::Anything;
-        self.block.cases.push(Case { name, line, without, skipped, input, expected });
+        self.block.cases.push(Case { name, line, without, untested, unmeasured, input, expected });
     }
 
     fn outcome(&mut self, expected: Expected) -> Result<(), Mistake> {
@@ -234,7 +234,7 @@ mod tests {
 -- input { [1, 2] {x = 1} }
 -- output { 3 }
 -- input @ in.txt output @ out.txt
--- input { \"}\" } error: division by zero
+-- nobench input { \"}\" } error: division by zero
 -- \"big one\" no_cpu random input { [10][]i32 } auto output
 -- notest compiled script input { iota 3 }
 -- structure { map 1 }
@@ -267,9 +267,10 @@ def x = 1
         );
         assert_eq!(block.cases[4].without, [Backend::Interp, Backend::FlatInterp]);
         assert_eq!(
-            (block.cases[4].skipped, &block.cases[4].input),
+            (block.cases[4].untested, &block.cases[4].input),
             (true, &Input::Script(" iota 3 ".into()))
         );
+        assert!(block.cases[2].unmeasured && !block.cases[4].unmeasured);
         assert_eq!(block.structures.len(), 1);
     }
 

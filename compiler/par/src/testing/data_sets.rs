@@ -45,7 +45,7 @@ pub fn data_sets(
     let source = Source::new(&name, &text, settings);
     let program = source.compiled().map_err(|f| NoData::Failure(f.clone()))?;
     for block in spec.blocks.iter().filter(|b| b.is_selected(&settings.tags, &settings.exclude)) {
-        let gives_a_result = |c: &&Case| !c.skipped && !matches!(c.expected, Expected::Error(_));
+        let gives_a_result = |c: &&Case| !c.unmeasured && !matches!(c.expected, Expected::Error(_));
         for case in block.cases.iter().filter(gives_a_result) {
             for entry in &block.entries {
                 let place = |message: String| NoData::Mistake(format!("{name}:{}: {message}", case.line));

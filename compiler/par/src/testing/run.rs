@@ -162,7 +162,7 @@ impl Runner<'_> {
                 structure::check(source.program()?, structure).map_err(Problem::failed)
             });
         }
-        for case in block.cases.iter().filter(|case| !case.skipped) {
+        for case in block.cases.iter().filter(|case| !case.untested) {
             block.entries.iter().for_each(|entry| self.case(source, case, entry));
         }
     }

@@ -43,8 +43,10 @@ pub struct Case {
     pub line: usize,
     /// Back ends that this does not run on: `compiled` and `no_cpu`, `no_interp`, `no_flat_interp`.
     pub without: Vec<Backend>,
-    /// Not a test at all: `notest`.
-    pub skipped: bool,
+    /// Only measured: `notest`.
+    pub untested: bool,
+    /// Only tested: `nobench`.
+    pub unmeasured: bool,
     /// The arguments.
     pub input: Input,
     /// The outcome.

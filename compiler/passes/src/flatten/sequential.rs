@@ -51,7 +51,8 @@ impl Rewriter<'_> {
             let rest = &body.stms[i + 1..];
             self.stm(stm, rest, &body.results, &mut stms)?;
         }
-        Some(Body { stms, results: body.results.clone() })
+        let is_there = |r: &Atom| r.var().is_none_or(|v| !self.arrays.contains_key(&v));
+        body.results.iter().all(is_there).then(|| Body { stms, results: body.results.clone() })
     }
 
     fn stm(&mut self, stm: &Stm, rest: &[Stm], results: &[Atom], out: &mut Vec<Stm>) -> Option<()> {
@@ -86,10 +87,8 @@ impl Rewriter<'_> {
             Exp::Index(arr, _) | Exp::Slice { arr, .. } | Exp::Lengths(arr) => {
                 self.is_stored(*arr).then(|| out.push(stm.clone()))
             }
-            _ => {
-                out.push(stm.clone());
-                Some(())
-            }
+            // Nothing else reads an array that is never there.
+            _ => (!self.arrays.keys().any(|v| stm.mentions(*v))).then(|| out.push(stm.clone())),
         }
     }
 

@@ -218,6 +218,8 @@ impl Length {
 /// The lengths of all operators directly in a nest's body, if they are known before it runs and nothing inside them is a nest again.
 fn lengths(inputs: &[Var], lam: &Lambda) -> Option<Vec<Length>> {
     let mut found = Vec::new();
+    // What operators over shared arrays make is only read while it is made.
+    let mut shared: Vec<Var> = Vec::new();
     for stm in &lam.body.stms {
         if stm.exp.bodies().is_empty() {
             continue;
@@ -227,8 +229,13 @@ fn lengths(inputs: &[Var], lam: &Lambda) -> Option<Vec<Length>> {
             _ => return None,
         };
         if is_shared(lam, &stm.exp) {
+            shared.extend(stm.pat.iter().map(|p| p.var));
             found.push(Length::Shared);
             lengths_inside(&[lam, inner], &mut found)?;
+            continue;
+        }
+        if stm.exp.inputs().is_some_and(|made| !made.is_empty() && made.iter().all(|v| shared.contains(v))) {
+            found.push(Length::Shared);
             continue;
         }
         if inner.body.stms.iter().any(|s| s.exp.is_soac()) {

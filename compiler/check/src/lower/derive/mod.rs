@@ -96,7 +96,20 @@ impl<'p> Lower<'p> {
         if y.has_fun() {
             return Err(self.function_value("a function that is differentiated"));
         }
-        Ok((copies, y, stms))
+        Ok((copies, y, self.hoisted(stms)))
+    }
+
+    /// The statements with what is the same for all rows of a map before it: so its derivative is taken once, too.
+    fn hoisted(&mut self, stms: Vec<Stm>) -> Vec<Stm> {
+        let body = Body { stms, results: Vec::new() };
+        let known: Vec<Param> =
+            body.free().into_iter().map(|var| Param { var, ty: self.type_of(var).clone() }).collect();
+        let sizes = known.iter().map(|p| p.var).filter(|v| self.sizes.contains(v)).collect::<Vec<_>>();
+        let (stms, types) = par_ir::hoist::within(body.stms, &known, sizes.into_iter(), &mut self.out.vars);
+        self.adopt_vars(&types);
+        let body = Body { stms, results: Vec::new() };
+        body.place(self.blocks.len() as u32 - 1, &mut self.levels);
+        body.stms
     }
 
     /// The type of a value's leaf.

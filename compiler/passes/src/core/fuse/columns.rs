@@ -52,20 +52,24 @@ pub(super) fn sweep(body: &mut Body, fuser: &mut Fuser) -> bool {
 fn pair(body: &Body, users: &Users, first: usize) -> Option<Pair> {
     let stm = &body.stms[first];
     let Exp::Map { lam, .. } = &stm.exp else { return None };
-    let result = stm.pat.iter().enumerate().position(|(i, p)| {
+    let makes_rows = |i: usize, p: &Param| {
         let is_map = |s: &Stm| {
             matches!(s.exp, Exp::Map { .. }) && s.pat.iter().any(|q| lam.body.results[i] == q.var.into())
         };
         let fits = p.ty.rank() > 1 && p.ty.is_regular() && !users.is_result(p.var);
         fits && lam.body.stms.iter().any(is_map)
-    })?;
-    let array = stm.pat[result].var;
-    let mut after = users.after(array, first);
-    let second = after.next()?;
-    let once = after.next().is_none() && body.stms[second].uses_of(array) == 1;
-    let free = lam.schedule == Schedule::Free && once;
-    (free && reads_columns(&body.stms[second].exp, array, &mut Vec::new()) && may_sink(body, first, second))
-        .then_some(Pair { first, result, second })
+    };
+    if lam.schedule != Schedule::Free {
+        return None;
+    }
+    let mut rows = stm.pat.iter().enumerate().filter(|(i, p)| makes_rows(*i, p));
+    rows.find_map(|(result, p)| {
+        let mut after = users.after(p.var, first);
+        let second = after.next()?;
+        let once = after.next().is_none() && body.stms[second].uses_of(p.var) == 1;
+        (once && reads_columns(&body.stms[second].exp, p.var, &mut Vec::new()) && may_sink(body, first, second))
+            .then_some(Pair { first, result, second })
+    })
 }
 
 /// Sees to it that a value is made by so many maps inside each other of which all but the innermost do nothing else. False if that

@@ -16,11 +16,9 @@
 mod arrays;
 mod branch;
 mod dead;
-mod distribute;
 mod env;
 mod forward;
 mod gather;
-pub mod hoist;
 mod loops;
 pub(crate) mod prim;
 mod range;

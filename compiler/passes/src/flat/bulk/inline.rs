@@ -253,7 +253,8 @@ impl Element {
             let here = *i == Atom::Var(if in_prologue { k.row } else { k.pos });
             let same_space = self.space.as_ref() == Some(space);
             let as_often = self.is_free || in_prologue || same_space || self.space.is_none() && here;
-            let in_same_row = here && (same_space || in_row_of_rows);
+            // Where a row begins there is no index of its elements, even if it has one element only.
+            let in_same_row = here && if in_prologue { in_row_of_rows } else { same_space };
             let moved = |j: Atom| if j == Atom::Var(self.pos) { *i } else { j };
             let is_new = |arr: Var, j: Atom| !reads.contains(&(arr, moved(j)));
             as_often && (in_same_row || !self.needs_row()) && loads_of(&self.stms, &is_new) <= 1

@@ -110,6 +110,17 @@ impl<'p> Lower<'p> {
         self.leaf_var(places.leaves()[0].0)
     }
 
+    /// The positions of a list, all so much further on.
+    pub(super) fn moved_places(&mut self, list: List, start: Atom) -> R<Var> {
+        let places = self.retype_var(list.places, Type::array(vec![Dim::Size(list.count)], Prim::I64));
+        let places = Val::vector(list.count, places, Prim::I64);
+        let moved = self.map_over(list.count, &[places], &mut |lo, rows| {
+            let i = rows[0].leaves()[0].0;
+            Ok(Val::i64(lo.add(start, i)))
+        })?;
+        self.leaf_var(moved.leaves()[0].0)
+    }
+
     /// The array with values added at positions.
     pub(super) fn added_at(&mut self, flat: Var, list: List) -> R<Var> {
         let ty = self.type_of(flat).clone();

@@ -89,11 +89,12 @@ impl Reverse {
         (dest, result, m): (Var, Var, Atom),
     ) -> R<Var> {
         let (n, prim) = (rows.width, lo.type_of(result).prim());
+        let nobody = Atom::i64(i64::MAX);
         let equal = PrimOp::Cmp(CmpOp::Eq, prim);
         let both = [lo.val_of(dest), lo.val_of(result)];
         let first = lo.map_over(m, &both, &mut |lo, vals| {
             let same = lo.prim(equal, &[vals[0].leaves()[0].0, vals[1].leaves()[0].0]);
-            Ok(Val::Scalar(lo.select(Prim::I64, same, Atom::i64(-1), n), Prim::I64))
+            Ok(Val::Scalar(lo.select(Prim::I64, same, Atom::i64(-1), nobody), Prim::I64))
         })?;
         let first = lo.leaf_var(first.leaves()[0].0)?;
         let (_, (mut lam, place)) = lo.in_block(|lo| {
@@ -104,14 +105,14 @@ impl Reverse {
             let (at, inside) = lo.clamped(lam.body.results[0], m);
             let made = lo.element_or_zero(result, at, inside)?;
             let same = lo.prim(equal, &[lam.body.results[1 + i], made]);
-            R::Ok(lo.select(Prim::I64, same, place.var.into(), n))
+            R::Ok(lo.select(Prim::I64, same, place.var.into(), nobody))
         });
         lam.body.stms.extend(block.stms);
         lam.body.results = vec![lam.body.results[0], maker?];
         lam.ret = vec![Type::I64; 2];
         lam.params.push(place);
         let inputs = rows.inputs.iter().copied().chain([lo.iota(n)]).collect();
-        let (op, neutral) = (lo.scalar_lambda(BinOp::Min, Prim::I64)?, vec![n]);
+        let (op, neutral) = (lo.scalar_lambda(BinOp::Min, Prim::I64)?, vec![nobody]);
         let ty = lo.type_of(first).clone();
         Ok(lo.emit("makers", ty, Exp::Hist { dests: vec![first], width: n, inputs, lam, op, neutral }))
     }

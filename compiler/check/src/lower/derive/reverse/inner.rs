@@ -6,13 +6,14 @@
 //! ```
 //!
 //! A map gives the adjoints of its inputs' rows. To scalars from outside it adds the sum of what all rows add, and to whole arrays
-//! likewise. What it adds to elements of arrays from outside it gives as lists of positions and values.
+//! likewise. What it adds to elements of arrays from outside it gives as lists of positions and values. So it does for elements of rows of
+//! an array from outside of a map that it is in: nowhere is there an array of these rows' size for each row of that map.
 
 use super::super::super::value::Val;
 use super::replay::Frame;
 use super::{Along, Element, List, Lower, R, Reverse, Scope};
-use par_ir::core::Lambda;
-use par_ir::visit::Subst;
+use par_ir::core::{Body, Exp, Lambda, Param};
+use par_ir::visit::{Code, Subst};
 use par_ir::{Atom, Dim, Prim, Type, Var};
 
 /// An operator's rows.
@@ -57,7 +58,10 @@ impl Reverse {
         adjoints: &mut AdjointsOf<'_, 'p>,
     ) -> R<()> {
         let tapes = rows.tapes.map_or_else(Vec::new, |t| t.to_vec());
-        let all: Vec<Var> = rows.inputs.iter().chain(&rows.extra).chain(&tapes).copied().collect();
+        let distant = self.distant(lo, rows);
+        let index = (!distant.is_empty()).then(|| lo.iota(rows.width));
+        let all: Vec<Var> =
+            rows.inputs.iter().chain(&rows.extra).chain(&tapes).chain(&index).copied().collect();
         let arrays: Vec<Val<'p>> = all.iter().map(|v| lo.val_of(*v)).collect();
         let mut exports = Vec::new();
         let made = lo.map_over(rows.width, &arrays, &mut |lo, vals| {
@@ -65,8 +69,15 @@ impl Reverse {
                 vals.iter().zip(&all).map(|(val, v)| row_atom(lo, val, *v)).collect::<R<_>>()?;
             let (given, extra) = atoms.split_at(rows.inputs.len());
             let (extra, tapes) = extra.split_at(rows.extra.len());
-            let own: Vec<Var> = given.iter().filter_map(|a| a.var()).collect();
-            let (scope, ()) = self.inside(own, |rev| {
+            let (tapes, index) = tapes.split_at(rows.tapes.map_or(0, |t| t.len()));
+            let is_distant = |i: &usize| distant.contains(i);
+            let own: Vec<Var> = given
+                .iter()
+                .enumerate()
+                .filter(|(i, _)| !is_distant(i))
+                .filter_map(|(_, a)| a.var())
+                .collect();
+            let (mut scope, ()) = self.inside(own, |rev| {
                 if let [integers, floats] = tapes {
                     rev.tape = Some(Frame::new([lo.leaf_var(*integers)?, lo.leaf_var(*floats)?]));
                 }
@@ -79,8 +90,11 @@ impl Reverse {
                 }
                 rev.back(lo, steps)
             })?;
+            for i in &distant {
+                self.as_elements_of(lo, &mut scope, (rows.inputs[*i], index[0]), given[*i])?;
+            }
             let parts;
-            (exports, parts) = self.row_exports(lo, rows, given, scope)?;
+            (exports, parts) = self.row_exports(lo, rows, (given, index.first().copied()), scope)?;
             Ok(Val::Tuple(parts))
         })?;
         let Val::Array(_, parts) = made else { return Err(lo.internal("a map gives an array")) };
@@ -92,13 +106,50 @@ impl Reverse {
         Ok(())
     }
 
+    /// The inputs that stand outside of a map around the operator, and whose rows are read by index, but not in loops, which write
+    /// in place.
+    fn distant(&mut self, lo: &Lower, rows: &Rows) -> Vec<usize> {
+        if self.scopes.len() < 2 {
+            return Vec::new();
+        }
+        let is_distant = |(v, p): (&Var, &Param)| {
+            let is_outside =
+                self.active.contains(v) && !self.scopes.last().is_some_and(|s| s.own.contains(v));
+            let matrix = p.ty.rank() > 0 && lo.type_of(*v).is_regular();
+            is_outside && matrix && reads_elements(&rows.lam.body, p.var)
+        };
+        let inputs = rows.inputs.iter().zip(&rows.lam.params);
+        inputs.enumerate().filter(|(_, input)| is_distant(*input)).map(|(i, _)| i).collect()
+    }
+
+    /// Makes contributions to elements of a row ones to elements of the array that it is a row of.
+    fn as_elements_of(
+        &mut self,
+        lo: &mut Lower,
+        scope: &mut Scope,
+        (arr, index): (Var, Atom),
+        row: Atom,
+    ) -> R<()> {
+        let Some(parts) = row.var().and_then(|row| scope.parts.remove(&row)) else { return Ok(()) };
+        for Element { mut at, value } in parts.elements {
+            at.insert(0, Along::Index(index));
+            scope.parts.entry(arr).or_default().elements.push(Element { at, value });
+        }
+        for list in parts.lists {
+            let start = self.place(lo, arr, &[index])?;
+            let places = lo.moved_places(list, start)?;
+            scope.parts.entry(arr).or_default().lists.push(List { places, ..list });
+        }
+        Ok(())
+    }
+
     /// The components of a row of the map.
     #[allow(clippy::type_complexity, reason = "a pair of lists")]
     fn row_exports<'p>(
         &mut self,
         lo: &mut Lower<'p>,
         rows: &Rows,
-        given: &[Atom],
+        (given, index): (&[Atom], Option<Atom>),
         mut scope: Scope,
     ) -> R<(Vec<Export>, Vec<Val<'p>>)> {
         let (mut exports, mut parts) = (Vec::new(), Vec::new());
@@ -132,7 +183,8 @@ impl Reverse {
             let prim = lo.type_of(v).prim();
             for element in of.elements {
                 let is_row = |i: Atom| {
-                    given.iter().zip(rows.inputs).any(|(a, v)| *a == i && self.positions.contains_key(v))
+                    let is_number = |(a, v): (&Atom, &Var)| *a == i && self.positions.contains_key(v);
+                    index == Some(i) || given.iter().zip(rows.inputs).any(is_number)
                 };
                 if let Some(at) = self.along_rows(lo, v, &element, (rows.width, level), &is_row) {
                     exports.push(Export::Element(v, at));
@@ -232,6 +284,22 @@ impl<'p> Lower<'p> {
         let pair = Val::Tuple(vec![Val::Leaf(places, Prim::I64), Val::Leaf(values, prim)]);
         Val::Array(size[0], Box::new(pair))
     }
+}
+
+/// True if a body reads single elements of an array, and never in a loop.
+fn reads_elements(body: &Body, array: Var) -> bool {
+    let mut found = false;
+    look_at_reads(body, array, &mut found) && found
+}
+
+/// False if a loop reads the array; notes whether something else reads elements.
+fn look_at_reads(body: &Body, array: Var, found: &mut bool) -> bool {
+    body.stms.iter().all(|stm| {
+        let mut fine = !(matches!(stm.exp, Exp::Loop { .. }) && stm.mentions(array));
+        *found |= matches!(&stm.exp, Exp::Index(arr, _) if *arr == array);
+        stm.exp.for_each_body(|b| fine = fine && look_at_reads(b, array, found));
+        fine
+    })
 }
 
 /// The row of an array or a descriptor.

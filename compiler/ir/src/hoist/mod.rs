@@ -15,13 +15,14 @@
 //! that it indexes, a size if it is the size of something. Only what costs something is moved (operators, loops,
 //! copies), along with what it depends on.
 
-use super::distribute;
-use par_ir::core::{Body, Exp, LoopForm, Param, Program, Stm};
-use par_ir::cost::{Time, time};
-use par_ir::effects::Effects;
-use par_ir::stack::deeper;
-use par_ir::ty::{Atom, Dim, Type, Var, Vars};
-use par_ir::visit::Code;
+mod distribute;
+
+use crate::core::{Body, Exp, LoopForm, Param, Program, Stm};
+use crate::cost::{Time, time};
+use crate::effects::Effects;
+use crate::stack::deeper;
+use crate::ty::{Atom, Dim, Type, Var, Vars};
+use crate::visit::Code;
 use std::collections::{HashMap, HashSet};
 
 /// Hoists in all functions.
@@ -32,6 +33,22 @@ pub fn run(program: &mut Program) {
         scope.bind_all(&fun.params);
         scope.body(&mut fun.body);
     }
+}
+
+/// Hoists within statements; also gives the types of all variables in them. `known` are variables from outside that they use, `sizes` those
+/// of them that are sizes.
+pub fn within(
+    stms: Vec<Stm>,
+    known: &[Param],
+    sizes: impl Iterator<Item = Var>,
+    vars: &mut Vars,
+) -> (Vec<Stm>, HashMap<Var, Type>) {
+    let mut scope = Scope::new(vars);
+    scope.bind_all(known);
+    sizes.for_each(|n| scope.size(n));
+    let mut body = Body { stms, results: Vec::new() };
+    scope.body(&mut body);
+    (body.stms, scope.types)
 }
 
 /// Facts about variables in scope. Only `sizes` depends on the place; the rest holds wherever the variable is.
@@ -280,7 +297,7 @@ impl Scope<'_> {
 }
 
 /// Candidates that cost something, and those they depend on.
-pub(super) fn wanted(stms: &[Stm], candidates: &[bool], costs: &dyn Fn(&Stm) -> bool) -> Vec<bool> {
+fn wanted(stms: &[Stm], candidates: &[bool], costs: &dyn Fn(&Stm) -> bool) -> Vec<bool> {
     let mut needed: HashSet<Var> = HashSet::new();
     let mut wanted = vec![false; stms.len()];
     for (i, stm) in stms.iter().enumerate().rev() {
@@ -292,7 +309,7 @@ pub(super) fn wanted(stms: &[Stm], candidates: &[bool], costs: &dyn Fn(&Stm) -> 
     wanted
 }
 
-pub(super) fn costs(stm: &Stm) -> bool {
+fn costs(stm: &Stm) -> bool {
     match &stm.exp {
         Exp::Prim(op, _) => time(*op) > Time::Short,
         Exp::If { .. } | Exp::Loop { .. } | Exp::Concat(_) | Exp::Literal(..) | Exp::Flatten(_) => true,

@@ -1,32 +1,12 @@
-//! Locals that an expression mentions, its types' sizes included. Local names are unique in the program, so those that a
-//! closure's environment binds are the ones it captures.
+//! Locals that an expression mentions, its types' sizes included. Local names are unique in the program, so those that are bound
+//! where a function is made are the ones it captures.
 
-use super::Lower;
-use super::value::Closure;
+use crate::consume::deep;
 use crate::thir::{Expr, ExprKind, IndexArg, LocalId, LoopForm, Pat, PatKind, Size, Ty};
-use std::rc::Rc;
 
-impl<'p> Lower<'p> {
-    /// The locals that a closure mentions, each once, in order.
-    pub fn mentioned(&mut self, c: &Closure<'p>) -> Rc<Vec<LocalId>> {
-        let key = c.body as *const Expr;
-        if let Some(list) = self.mentioned.get(&key) {
-            return list.clone();
-        }
-        let mut out = Vec::new();
-        c.params.iter().for_each(|p| pat(p, &mut out));
-        c.ret.iter().for_each(|t| ty(t, &mut out));
-        expr(c.body, &mut out);
-        out.sort();
-        out.dedup();
-        let list = Rc::new(out);
-        self.mentioned.insert(key, list.clone());
-        list
-    }
-}
-
-pub(super) fn expr(e: &Expr, out: &mut Vec<LocalId>) {
-    super::deep(|| {
+/// The locals that an expression mentions.
+pub(crate) fn expr(e: &Expr, out: &mut Vec<LocalId>) {
+    deep(|| {
         ty(&e.ty, out);
         kind(&e.kind, out);
     });
@@ -117,7 +97,8 @@ fn kind(k: &ExprKind, out: &mut Vec<LocalId>) {
     }
 }
 
-fn function(params: &[Pat], ret: Option<&Ty>, body: &Expr, out: &mut Vec<LocalId>) {
+/// The locals that a function mentions.
+pub(crate) fn function(params: &[Pat], ret: Option<&Ty>, body: &Expr, out: &mut Vec<LocalId>) {
     params.iter().for_each(|p| pat(p, out));
     ret.iter().for_each(|t| ty(t, out));
     expr(body, out);
@@ -144,7 +125,7 @@ fn pat(p: &Pat, out: &mut Vec<LocalId>) {
 }
 
 /// The locals that the sizes of a type mention.
-pub(super) fn ty(t: &Ty, out: &mut Vec<LocalId>) {
+pub(crate) fn ty(t: &Ty, out: &mut Vec<LocalId>) {
     match t {
         Ty::Tuple(ts) => ts.iter().for_each(|t| ty(t, out)),
         Ty::Record(fs) => fs.iter().for_each(|(_, t)| ty(t, out)),

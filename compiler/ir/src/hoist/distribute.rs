@@ -8,11 +8,10 @@
 //!     in z) …                                    in z) …
 //! ```
 
-use super::hoist;
-use par_ir::core::{Body, Exp, Lambda, Param, Schedule, Stm};
-use par_ir::prim::{BinOp, PrimOp};
-use par_ir::visit::{Code, Subst};
-use par_ir::{Dim, Type, Var, Vars};
+use crate::core::{Body, Exp, Lambda, Param, Schedule, Stm};
+use crate::prim::{BinOp, PrimOp};
+use crate::visit::{Code, Subst};
+use crate::{Dim, Type, Var, Vars};
 use std::collections::HashSet;
 
 /// The map that is split off an operator, and the operator with what is left. `inside` are the variables that vary around it; inputs that are
@@ -41,7 +40,7 @@ pub(super) fn split(stm: &Stm, inside: &HashSet<Var>, vars: &mut Vars) -> Option
     let body = stms.refreshed_with(vars, &mut fresh);
     let made: Vec<Param> =
         results.iter().map(|p| Param { var: vars.fresh_like(p.var), ty: rows_of(&p.ty, width) }).collect();
-    let results_of = results.iter().map(|p| par_ir::Atom::Var(p.var).substituted(&fresh)).collect();
+    let results_of = results.iter().map(|p| crate::Atom::Var(p.var).substituted(&fresh)).collect();
     let map = Exp::Map {
         width,
         inputs: needed.iter().map(|i| inputs[own[*i]]).collect(),
@@ -77,7 +76,7 @@ fn part(lam: &Lambda, own: &[usize], inside: &HashSet<Var>) -> Option<(Vec<Stm>,
         }
     }
     let costs = |s: &Stm| s.free().iter().any(|v| of_rows.contains(v)) && is_worth_storing(s);
-    let wanted = hoist::wanted(&lam.body.stms, &candidates, &costs);
+    let wanted = super::wanted(&lam.body.stms, &candidates, &costs);
     let (taken, left): (Vec<_>, Vec<_>) = lam.body.stms.iter().zip(wanted).partition(|(_, w)| *w);
     let taken: Vec<Stm> = taken.into_iter().map(|(s, _)| s.clone()).collect();
     let used = |p: &Param| {
@@ -93,7 +92,7 @@ fn part(lam: &Lambda, own: &[usize], inside: &HashSet<Var>) -> Option<(Vec<Stm>,
 /// True if reading what a statement gave takes less time than doing it again.
 fn is_worth_storing(stm: &Stm) -> bool {
     match &stm.exp {
-        Exp::Prim(PrimOp::Un(..), _) => hoist::costs(stm),
+        Exp::Prim(PrimOp::Un(..), _) => super::costs(stm),
         Exp::Prim(PrimOp::Bin(op, _), _) => matches!(op, BinOp::Pow | BinOp::Atan2 | BinOp::Hypot),
         Exp::Prim(..) => false,
         Exp::Reduce { .. } | Exp::Loop { .. } => stm.pat.iter().all(|p| p.ty.is_scalar()),
@@ -101,7 +100,7 @@ fn is_worth_storing(stm: &Stm) -> bool {
     }
 }
 
-fn rows_of(ty: &Type, width: par_ir::Atom) -> Type {
+fn rows_of(ty: &Type, width: crate::Atom) -> Type {
     let dims = [&[Dim::Size(width)], &ty.dims[..]].concat();
     Type { dims, ..ty.clone() }
 }
