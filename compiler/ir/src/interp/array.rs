@@ -1,6 +1,6 @@
 //! CORE's operations on whole arrays.
 
-use super::memory::out_of_memory;
+use super::memory::{counted, out_of_memory};
 use super::scalar::Machine;
 use super::sort;
 use super::value::Val;
@@ -141,7 +141,7 @@ impl Machine<'_> {
                 Dim::Size(m) => vec![self.integer(*m)?; rows],
                 Dim::Seg(s) => self.get(*s).integers(),
             };
-            rows = lengths.iter().fold(0, |sum: usize, n| sum.saturating_add(*n as usize));
+            rows = lengths.iter().fold(0, |sum: usize, n| sum.saturating_add(counted(*n)));
             levels.push(lengths);
         }
         let mut value = flat;

@@ -2,7 +2,7 @@
 //! [`par_runtime::profile`].
 
 use super::core::result_columns;
-use super::memory::out_of_memory;
+use super::memory::{counted, out_of_memory};
 use super::moves::Moves;
 use super::scalar::{Machine, loop_index};
 use super::sort;
@@ -231,7 +231,7 @@ impl Host<'_> {
             Op::SegIds(v) => {
                 let d = self.machine.get(*v).desc()?;
                 if d.segids.get().is_none() {
-                    let total = d.total() as usize;
+                    let total = counted(d.total());
                     self.machine.memory.room(total, 8, 16, span)?;
                     self.launch(d.rows() + total, 8 * total);
                 }
@@ -276,7 +276,7 @@ impl Host<'_> {
     fn slice(&mut self, arr: Var, start: Atom, len: Atom, span: Span) -> Outcome<Val> {
         let arr = self.machine.get(arr).array()?;
         let (start, len) = (self.machine.integer(start)?, self.machine.size(len, span)?);
-        let inside = start >= 0 && len <= arr.len() && start as usize <= arr.len() - len;
+        let inside = start >= 0 && len <= arr.len() && start <= (arr.len() - len) as i64;
         if !inside {
             return internal(format_args!("slice of {len} from {start} in {} elements", arr.len()));
         }

@@ -1,7 +1,7 @@
 //! Running kernels: the body at every position in order, its results into a sink that each kind of kernel has.
 
 use super::flat::Host;
-use super::memory::out_of_memory;
+use super::memory::{counted, out_of_memory};
 use super::value::Val;
 use super::{Outcome, internal};
 use crate::core::Lambda;
@@ -32,7 +32,7 @@ impl Host<'_> {
         let starts = self.starts(stm, &k.space)?;
         let offsets = &starts[starts.len() - 1];
         let rows = offsets.len() - 1;
-        let total = offsets[rows] as usize;
+        let total = counted(offsets[rows]);
         self.launch(0, 0);
         if matches!(k.space.innermost(), Dim::Seg(_)) {
             self.machine.work += rows as u64;
@@ -78,7 +78,7 @@ impl Host<'_> {
             let rows = all.last().and_then(|starts| starts.last()).copied();
             let starts = self.starts_of(stm, rows, dim)?;
             if d + 1 < space.0.len() {
-                let total = starts[starts.len() - 1] as usize;
+                let total = counted(starts[starts.len() - 1]);
                 self.machine.memory.room(total, 8, 8, stm.span)?;
             }
             all.push(starts);

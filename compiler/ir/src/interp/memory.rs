@@ -39,3 +39,8 @@ pub(super) fn out_of_memory(bytes: usize, span: Span) -> RuntimeError {
     let bytes = i64::try_from(bytes).unwrap_or(i64::MAX);
     RuntimeError::check(&CheckKind::OutOfMemory, &[Scalar::I64(bytes)], span)
 }
+
+/// A size that is not negative, as this machine counts elements: more than it can count are as many as it can.
+pub(super) fn counted(n: i64) -> usize {
+    usize::try_from(n).unwrap_or(usize::MAX)
+}

@@ -1,6 +1,6 @@
 //! The machine that evaluates CORE bodies, and its scalar part: what kernels of FLAT consist of too.
 
-use super::memory::Memory;
+use super::memory::{Memory, out_of_memory};
 use super::moves::Moves;
 use super::trace::Traces;
 use super::trail::Trail;
@@ -94,7 +94,10 @@ impl<'a> Machine<'a> {
     /// A size that an array is about to have; a negative one is the user's error.
     pub(super) fn size(&self, a: Atom, span: Span) -> Outcome<usize> {
         let n = self.integer(a)?;
-        usize::try_from(n).map_err(|_| RuntimeError::check(&CheckKind::NegativeSize, &[Scalar::I64(n)], span))
+        if n < 0 {
+            return Err(RuntimeError::check(&CheckKind::NegativeSize, &[Scalar::I64(n)], span));
+        }
+        usize::try_from(n).map_err(|_| out_of_memory(usize::MAX, span))
     }
 
     /// The size of an array whose elements take `size` bytes, and `held` bytes each while it is made: neither negative
