@@ -67,8 +67,10 @@ fn pair(body: &Body, users: &Users, first: usize) -> Option<Pair> {
         let mut after = users.after(p.var, first);
         let second = after.next()?;
         let once = after.next().is_none() && body.stms[second].uses_of(p.var) == 1;
-        (once && reads_columns(&body.stms[second].exp, p.var, &mut Vec::new()) && may_sink(body, first, second))
-            .then_some(Pair { first, result, second })
+        (once
+            && reads_columns(&body.stms[second].exp, p.var, &mut Vec::new())
+            && may_sink(body, first, second))
+        .then_some(Pair { first, result, second })
     })
 }
 
