@@ -70,7 +70,8 @@ const tests = {
         await window.playground.opened(name)
       }, name)
       await finished(page)
-      const native = answers.find(a => a.chosen && a.file.endsWith(`examples/${name}.par`))
+      const own = answers.filter(a => a.file === `examples/${name}.par`)
+      const native = own.find(a => a.chosen) ?? own[0]
       const buttons = page.locator("#results .value-bar button", { hasText: "Text" })
       const shown = []
       for (let i = 0; i < (await buttons.count()); i++) {
