@@ -8,6 +8,7 @@
 //! | `repl` | after `> ` what is typed in `par repl` (`| ` continues), then what it answers |
 //! | `sh` | a command for a terminal that the tests themselves run in (`cargo …`) |
 //! | `python`, `pycon` | run by the tests of the Python package |
+//! | `c` | not run |
 //! | `text` | no code |
 //!
 //! The blocks of one document share a folder, in which `examples` are the examples, and one session of the REPL. With `UPDATE_DOCUMENTS=1` in the environment the
@@ -83,7 +84,7 @@ fn run(block: &Block, folder: &Path, typed: &mut Vec<String>) -> Result<Vec<Stri
             now.strip_prefix(&before).map_or(now.clone(), str::to_string)
         })),
         (Some("sh"), None) if block.lines.iter().all(|l| l.starts_with("cargo ")) => Ok(block.lines.clone()),
-        (Some("text" | "python" | "pycon"), None) => Ok(block.lines.clone()),
+        (Some("text" | "c" | "python" | "pycon"), None) => Ok(block.lines.clone()),
         _ => Err(format!("nothing is known of blocks named \"{}\"", block.info)),
     }
 }
