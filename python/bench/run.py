@@ -1,4 +1,5 @@
-"""Par beside awkward and NumPy, with one thread each, on the same arrays in one process: `python python/bench/run.py [--rows N]`.
+"""Par beside awkward and NumPy, and numba, torch and JAX where they are installed, with one thread each, on the same arrays in one process:
+`python python/bench/run.py [--rows N]`.
 
 Prints a table in Markdown. Each figure is the least of some runs, taken in turns; results are compared first.
 """
@@ -19,6 +20,8 @@ for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 
 import awkward as ak  # noqa: E402
 import numpy as np  # noqa: E402
+
+import others  # noqa: E402
 
 import par_array as par  # noqa: E402
 
@@ -84,7 +87,7 @@ def programs(count: int) -> dict[str, dict[str, Callable[[], Any]]]:
     buckets = par.Ragged(rows.offsets, (random.random(total), random.random(total)))
     akx, aky = (par.Ragged(rows.offsets, part).to_awkward() for part in buckets.values)
     p = par.compile(Path(__file__).with_name("rows.par"), threads=1)
-    return {
+    found = {
         "sum of rows": {"Par": lambda: p.sums(rows), "awkward": lambda: ak.sum(akrows, axis=1), "NumPy": lambda: numpy_sums(rows)},
         "filter in rows": {"Par": lambda: p.filtered(rows), "awkward": lambda: akrows[akrows > 0.5], "NumPy": lambda: numpy_filtered(rows)},
         "largest mass of two jets": {"Par": lambda: p.masses(events), "awkward": lambda: awkward_masses(akevents)},
@@ -92,6 +95,9 @@ def programs(count: int) -> dict[str, dict[str, Callable[[], Any]]]:
         "three nearest in buckets": {"Par": lambda: p.nearest(buckets), "awkward": lambda: awkward_nearest(akx, aky)},
         "quicksort in rows, recursive": {"Par": lambda: p.quicksorted(rows)},
     }
+    for name, more in others.works(rows, events, buckets).items():
+        found[name].update(more)
+    return found
 
 
 def compare(name: str, works: dict[str, Callable[[], Any]]) -> None:
@@ -100,7 +106,7 @@ def compare(name: str, works: dict[str, Callable[[], Any]]) -> None:
     for other, work in works.items():
         found = work()
         if name.startswith("three nearest"):
-            found = ak.to_numpy(ak.fill_none(ak.pad_none(ak.flatten(ak.Array(found), axis=1), 3, axis=1), np.inf)) if other != "Par" else found
+            found = ak.to_numpy(ak.fill_none(ak.pad_none(ak.flatten(ak.Array(found), axis=1), 3, axis=1), np.inf)) if other == "awkward" else found
         values = [np.asarray(ak.flatten(x.to_awkward() if isinstance(x, par.Ragged) else ak.Array(x), axis=None)) for x in (expected, found)]
         assert np.allclose(*values), f"{name}: {other} differs from Par"
 
@@ -121,11 +127,14 @@ def main() -> None:
     rows = parser.parse_args().rows
     versions = f"Python {sys.version.split()[0]}, NumPy {np.__version__}, awkward {ak.__version__}, par-array {par.__version__}"
     print(f"{rows:,} rows of 5 elements on average (Poisson), doubles; one thread; {processor()}; {versions}. Milliseconds, the least of {RUNS} runs in turns.\n")
-    print("| program | Par | awkward | NumPy | awkward / Par |\n| --- | --- | --- | --- | --- |")
-    for name, works in programs(rows).items():
+    measured = programs(rows)
+    known = {who for works in measured.values() for who in works}
+    columns = [who for who in ("Par", "awkward", "NumPy", "numba", "torch", "JAX") if who in known]
+    print(f"| program | {' | '.join(columns)} | awkward / Par |\n|{' --- |' * (len(columns) + 2)}")
+    for name, works in measured.items():
         compare(name, works)
         found = times(works)
-        cells = [f"{1000 * found[who]:.1f}" if who in found else "" for who in ("Par", "awkward", "NumPy")]
+        cells = [f"{1000 * found[who]:.1f}" if who in found else "" for who in columns]
         ratio = f"{found['awkward'] / found['Par']:.1f}" if "awkward" in found else ""
         print(f"| {name} | {' | '.join(cells)} | {ratio} |", flush=True)
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import builtins
-import html
-import json
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -31,6 +29,8 @@ class Diagnostic:
         return self.rendered.rstrip()
 
     def _repr_html_(self) -> str:
+        import html
+
         return f'<pre class="par-diagnostic">{html.escape(str(self))}</pre>'
 
 
@@ -41,6 +41,8 @@ def diagnostics(text: str) -> list[Diagnostic]:
     def one(data: dict[str, Any]) -> Diagnostic:
         known = {name: data.get(name) for name in names}
         return Diagnostic(notes=tuple(data.get("notes", ())), **known)  # type: ignore[arg-type]
+
+    import json
 
     return [one(data) for data in json.loads(text)]
 
@@ -67,6 +69,8 @@ class Error(Exception):
         return (type(self), (self.args[0], self._data))
 
     def _repr_html_(self) -> str:
+        import html
+
         return f'<pre class="par-error">{html.escape(str(self))}</pre>'
 
     def _render_traceback_(self) -> list[str]:

@@ -201,7 +201,8 @@ def to_torch(rows: Ragged) -> Any:
     key = id(rows.offsets)
     known = _tensors.get(key)
     if known is None or known[0]() is not rows.offsets:
-        forget = weakref.ref(rows.offsets, lambda _: _tensors.pop(key, None))
+        # When Python ends, there may be no table any more.
+        forget = weakref.ref(rows.offsets, lambda _, table=_tensors: table.pop(key, None))
         _tensors[key] = known = (forget, _tensor(torch, rows.offsets))
     return torch.nested.nested_tensor_from_jagged(_tensor(torch, rows.values), offsets=known[1])
 

@@ -6,9 +6,8 @@ import os
 import threading
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,6 +15,9 @@ from . import _native
 from ._convert import fields, identifier
 from ._errors import Diagnostic, diagnostics
 from ._ragged import Ragged
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 CACHED = 256
 _cache: OrderedDict[tuple[Any, ...], Program] = OrderedDict()
@@ -98,6 +100,9 @@ def made_of(text: str, name: str, options: Mapping[str, Any]) -> Program:
 
 
 def _path(program: str | os.PathLike[str]) -> Path | None:
+    # Not with the package: it takes some milliseconds.
+    from pathlib import Path
+
     if isinstance(program, os.PathLike):
         return Path(program)
     if not isinstance(program, str):
@@ -165,7 +170,9 @@ class Program:
             if name == main and before == text:
                 continue
             try:
-                if Path(name).read_text(encoding="utf-8") != before:
+                with open(name, encoding="utf-8") as file:
+                    now = file.read()
+                if now != before:
                     return False
             except OSError:
                 return False

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
@@ -306,6 +305,8 @@ class Cases(Sequence[Any]):
         return f"Cases([{shown}{', ...' if len(self) > 6 else ''}])"
 
     def _repr_html_(self) -> str:
+        import html
+
         return f"<pre>{html.escape(repr(self))}</pre>"
 
 

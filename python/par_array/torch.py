@@ -101,12 +101,13 @@ class _Call:
         pairs = zip(self.arguments, self.parameters, strict=True)
         return [leaf for value, kind in pairs for leaf, _ in _tree.leaves(value, kind)]
 
-    def run(self) -> Any:
+    def run(self, jagged: bool = HAS_JAGGED) -> Any:
+        """The results; rows of any length as torch's jagged tensors, or as `Jagged`."""
         tensors = [tensor for slot in self.slots() if (tensor := _tensor_of(slot)) is not None]
         device = next((t.device for t in tensors), torch.device("cpu"))
         flat = _Function.apply(self, *(t.cpu() for t in tensors))
         rows = _tree.leaves(self.given, self.result)
-        made = (_wrapped(leaf, tensor.to(device)) for (leaf, _), tensor in zip(rows, flat, strict=True))
+        made = (_wrapped(leaf, tensor.to(device), jagged) for (leaf, _), tensor in zip(rows, flat, strict=True))
         return _tree.like(self.given, self.result, made)
 
     def native(self, tensors: Any) -> list[Any]:
@@ -137,7 +138,7 @@ class _Function(torch.autograd.Function):
         call, tensors = ctx.call, ctx.saved_tensors
         backward, chosen = _vjp(call.entry)
         leaves = list(_tree.leaves(call.given, call.result))
-        by_leaves = (_wrapped(leaf, _derivative(leaf, kind, by)) for (leaf, kind), by in zip(leaves, by_results, strict=True))
+        by_leaves = (_wrapped(leaf, _derivative(leaf, kind, by), False) for (leaf, kind), by in zip(leaves, by_results, strict=True))
         by_result = _tree.rebuilt(call.given, call.result, by_leaves)
         given = iter(tensors)
         arguments = []
@@ -145,7 +146,8 @@ class _Function(torch.autograd.Function):
             slots = (_with_tensor(leaf, given) for leaf, _ in _tree.leaves(value, kind))
             arguments.append(_tree.rebuilt(value, kind, slots))
         parameters, result = _tree.types(backward)
-        derived = _Call(backward, (*arguments, by_result), parameters, result).run()
+        # Derivatives of jagged tensors have no derivatives in torch.
+        derived = _Call(backward, (*arguments, by_result), parameters, result).run(jagged=False)
         by_parameter = dict(zip(chosen, derived if len(chosen) > 1 else (derived,), strict=True))
         return (None, *_by_tensors(call, by_parameter))
 
@@ -192,7 +194,10 @@ def _with_tensor(slot: Any, tensors: Any) -> Any:
     if _tensor_of(slot) is None:
         return slot
     tensor = next(tensors)
-    return Jagged(_offsets(slot), _with_tensor(slot.values, iter([tensor]))) if _is_jagged(slot) else tensor
+    if not _is_jagged(slot):
+        return tensor
+    # Of a jagged tensor `values` is a method.
+    return Jagged(_offsets(slot), _with_tensor(slot.values, iter([tensor])) if isinstance(slot, Jagged) else tensor)
 
 
 def _is_jagged(slot: Any) -> bool:
@@ -223,13 +228,13 @@ def _result(leaf: Any, kind: Any) -> torch.Tensor:
     return torch.tensor(leaf, dtype=getattr(torch, {"F": "float", "I": "int", "U": "uint", "B": "bool"}[name[0]] + name[1:].replace("ool", "")))
 
 
-def _wrapped(leaf: Any, tensor: torch.Tensor) -> Any:
+def _wrapped(leaf: Any, tensor: torch.Tensor, jagged: bool) -> Any:
     """A tensor in the form of a result."""
     if not isinstance(leaf, Ragged):
         return tensor
-    if HAS_JAGGED and isinstance(leaf.values, np.ndarray) and len(leaf.outer) == 1:
+    if jagged and isinstance(leaf.values, np.ndarray) and len(leaf.outer) == 1:
         return torch.nested.nested_tensor_from_jagged(tensor, offsets=Ragged.to_torch(leaf).offsets())
-    return Jagged(leaf.offsets, _wrapped(leaf.values, tensor))
+    return Jagged(leaf.offsets, _wrapped(leaf.values, tensor, jagged))
 
 
 def _derivative(leaf: Any, kind: Any, by: torch.Tensor | None) -> Any:

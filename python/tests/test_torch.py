@@ -63,7 +63,9 @@ def test_gradcheck_of_ragged_arguments(functions):
 
     for f in (rows, spread):
         assert torch.autograd.gradcheck(f, (values,))
-        assert torch.autograd.gradgradcheck(f, (values,))
+        # What torch does with jagged tensors has no second derivative.
+        if f is rows or not par_torch.HAS_JAGGED:
+            assert torch.autograd.gradgradcheck(f, (values,))
 
 
 def test_indices_have_no_gradient(functions):

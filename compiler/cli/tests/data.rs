@@ -135,6 +135,11 @@ fn files_that_are_none() {
     assert!(
         folder.fails(&["main.par", "-i", "xs=nowhere.csv"]).contains("cannot read nowhere.csv: No such file")
     );
+    let message = folder.fails(&["main.par", "-i", "xs=nowhere.csv", "-o", "jsn:x"]);
+    assert!(
+        message.starts_with("error: there is no format `jsn` (did you mean `json`?): there are text, texts,"),
+        "{message}"
+    );
     if !cfg!(feature = "arrow") {
         folder.file("t.parquet", b"PAR1....");
         assert!(folder.fails(&["main.par", "-i", "t.parquet"]).contains("--features arrow"));

@@ -139,6 +139,13 @@ pub(crate) fn split(text: &str) -> (Option<Format>, &str) {
     }
 }
 
+/// The name before a colon that is meant as that of a format and is none, in `NAME:FILE`. A lone letter is a drive.
+pub fn unknown_name(text: &str) -> Option<&str> {
+    let (name, _) = text.split_once(':')?;
+    let is_word = name.len() > 1 && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-');
+    (is_word && Format::from_name(name).is_none()).then_some(name)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -156,5 +163,9 @@ mod tests {
         assert_eq!(Format::from_start(b"[1, 2]"), None);
         assert_eq!(split("csv:a:b"), (Some(Format::Csv(Header::Auto)), "a:b"));
         assert_eq!(split("c:a"), (None, "c:a"));
+        assert_eq!(
+            ["jsn:a", "json:a", "c:a", "a/b:c", "x.y:z", "jsn"].map(unknown_name).map(|n| n.is_some()),
+            [true, false, false, false, false, false]
+        );
     }
 }

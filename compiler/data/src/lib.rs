@@ -43,7 +43,7 @@ pub mod tree;
 
 pub use error::DataError;
 pub use fit::fit;
-pub use format::Format;
+pub use format::{Format, unknown_name};
 pub use guard::is_guarded;
 pub use input::{Input, split_part};
 pub use picture::{png, png_width};

@@ -104,6 +104,7 @@ impl Call {
         call: impl Fn(Vec<Value>) -> Result<Value, Status>,
     ) -> Result<Status, Status> {
         Sink::show_texts(self.text);
+        self.check_format()?;
         enter("reading the input");
         let values = input::read(entry, &self.input).map_err(|message| status::fail(&message))?;
         let (value, times) = self.timed(values, call)?;
@@ -135,6 +136,18 @@ impl Call {
                 .map_err(|m| status::fail(&m))?;
         }
         Ok(Status::Success)
+    }
+
+    /// Fails if the results are to go to a file in a format that there is not, before anything is done.
+    fn check_format(&self) -> Result<(), Status> {
+        let Some(name) = self.output.as_deref().and_then(par_data::unknown_name) else { return Ok(()) };
+        let close = par_message::nearest(name, Format::names());
+        let known: Vec<&str> = Format::names().collect();
+        let meant = close.map_or(String::new(), |close| format!(" (did you mean `{close}`?)"));
+        let all = known.join(", ");
+        Err(status::fail(&format!(
+            "there is no format `{name}`{meant}: there are {all}; a file of that name is `./{name}:…`"
+        )))
     }
 
     /// Where the results go.

@@ -219,7 +219,7 @@ impl Cx<'_> {
                 diag.note(format!("a conversion names both types: `{base}.i32 x` makes a value of type {base} of an i32"))
             }
             _ if ["rec", "mut"].iter().any(|word| self.env.value(word).is_some()) => {
-                diag.note("the word after `let` was taken for the name of a function: there is no `let rec` and no `let mut`")
+                diag.note("the word after `let` was taken for the name of a function: there is no `let rec`, since functions may call themselves, and no `let mut`")
             }
             _ if self.scopes.value(self.module, name.span, "rec").is_some() => {
                 diag.note("`rec` was taken for the name of a function: every function may call itself")
