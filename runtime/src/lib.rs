@@ -1,16 +1,24 @@
 //! Everything a compiled Par program needs while it runs: values and their text and binary forms,
 //! buffers, run-time errors, and the executor of a plan. Depends on no part of the compiler.
+//!
+//! For WebAssembly there are no GPUs, no programs compiled ahead, and no mapped memory.
+
+// What only processors and GPUs use is unused there.
+#![cfg_attr(target_family = "wasm", allow(dead_code, unused_imports, unused_variables))]
 
 pub mod array;
 pub mod cancel;
 pub mod check;
 pub mod chunks;
+pub mod clock;
+#[cfg(not(target_family = "wasm"))]
 pub mod cuda;
 pub mod entry;
 pub mod exec;
 mod fields;
 pub mod float16;
 mod hexfloat;
+#[cfg(not(target_family = "wasm"))]
 pub mod image;
 pub mod io;
 pub mod math;

@@ -7,6 +7,9 @@
 //! A request that cannot succeed (its size overflows, or it exceeds what this machine has) is refused, so that a program
 //! that asks for too much fails with an ordinary error.
 
+mod pages;
+
+use pages::HUGE;
 use std::alloc::{Layout, alloc, alloc_zeroed, dealloc};
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -17,8 +20,6 @@ use std::sync::{Mutex, MutexGuard, OnceLock};
 pub const ALIGN: usize = 64;
 /// Blocks of at least this many bytes are kept when freed.
 const POOLED: usize = 64 << 10;
-/// Blocks of at least this many bytes are mapped by themselves, on huge pages.
-const HUGE: usize = 2 << 20;
 /// A kept block is used for a request if it is at most this many eighths larger.
 const SLACK_EIGHTHS: usize = 4;
 
@@ -53,8 +54,6 @@ struct Free {
 static FREE: Mutex<Free> = Mutex::new(Free { by_capacity: BTreeMap::new(), bytes: 0 });
 /// Bytes in blocks that are handed out.
 static LIVE: AtomicUsize = AtomicUsize::new(0);
-/// Distinguishes the starts of mapped blocks, see [`stagger`].
-static SERIAL: AtomicUsize = AtomicUsize::new(0);
 
 /// Bytes of memory that programs may use: what was available at first use, less a
 /// reserve for other programs: one that takes all there is gets killed instead of an error.
@@ -250,38 +249,7 @@ pub fn flush() {
 }
 
 fn obtain(capacity: usize, zeroed: bool) -> Option<Block> {
-    if capacity < HUGE {
-        return small(capacity, zeroed);
-    }
-    let total = capacity + 2 * HUGE;
-    // SAFETY: an anonymous private mapping at an address of the system's choice.
-    let base = unsafe {
-        libc::mmap(
-            std::ptr::null_mut(),
-            total,
-            libc::PROT_READ | libc::PROT_WRITE,
-            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE,
-            -1,
-            0,
-        )
-    };
-    if base == libc::MAP_FAILED {
-        return None;
-    }
-    let base = base as *mut u8;
-    // SAFETY: the mapping is two huge pages longer than the capacity: one is lost to alignment at most, and the
-    // staggered start lies in the other. Advice cannot fail in a way that matters.
-    unsafe {
-        libc::madvise(base.cast(), total, libc::MADV_HUGEPAGE);
-        let aligned = base.add(base.align_offset(HUGE));
-        Some(Block { ptr: aligned.add(stagger()), capacity, base })
-    }
-}
-
-/// Buffers that all start at the same offset in a page compete for the same cache sets and, where a load follows a
-/// store at the same offset, stall. So each starts at another one.
-fn stagger() -> usize {
-    SERIAL.fetch_add(1, Relaxed) * 5 % 32 * (ALIGN * 5)
+    if capacity < HUGE { small(capacity, zeroed) } else { pages::map(capacity) }
 }
 
 /// # Safety
@@ -292,7 +260,7 @@ unsafe fn give_back(block: Block) {
         if block.capacity < HUGE {
             dealloc(block.ptr, layout(block.capacity));
         } else {
-            libc::munmap(block.base.cast(), block.capacity + 2 * HUGE);
+            pages::unmap(block);
         }
     }
 }

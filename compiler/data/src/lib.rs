@@ -32,6 +32,7 @@ mod input;
 mod json;
 mod market;
 mod missing;
+#[cfg_attr(target_family = "wasm", path = "no_npz.rs")]
 mod npz;
 mod picture;
 pub mod plot;

@@ -215,7 +215,7 @@ fn through_a_file(
     path: &Path,
     write: impl FnOnce(&mut BufWriter<File>) -> Result<(), DataError>,
 ) -> Result<(), DataError> {
-    let mut file = tempfile::tempfile()?;
+    let mut file = temporary()?;
     let mut out = BufWriter::with_capacity(1 << 16, file.try_clone()?);
     write(&mut out)?;
     out.into_inner().map_err(std::io::IntoInnerError::into_error)?;
@@ -223,6 +223,18 @@ fn through_a_file(
     let mut stream = File::options().write(true).open(path)?;
     std::io::copy(&mut file, &mut stream)?;
     Ok(())
+}
+
+/// A file that nobody else sees.
+#[cfg(not(target_family = "wasm"))]
+fn temporary() -> std::io::Result<File> {
+    tempfile::tempfile()
+}
+
+/// There are no files.
+#[cfg(target_family = "wasm")]
+fn temporary() -> std::io::Result<File> {
+    Err(ErrorKind::Unsupported.into())
 }
 
 fn fill(

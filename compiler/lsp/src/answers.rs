@@ -14,9 +14,8 @@ use par_fmt::Style;
 /// The type and the documentation of what is under the cursor.
 pub fn hover(source: &str, analysis: &Analysis, at: Position) -> Option<Hover> {
     let named = analysis.at(text::offset(source, at))?;
-    let Named { name, ty, text: written, span, .. } = named;
-    let head = name.map_or_else(|| ty.clone(), |name| format!("{name} : {ty}"));
-    let mut value = format!("```par\n{head}\n```");
+    let mut value = format!("```par\n{}\n```", named.heading());
+    let Named { text: written, span, .. } = named;
     if let Some(written) = written {
         value += &format!("\n\n{}", written.trim());
     }

@@ -1,11 +1,11 @@
 //! An open file and what is known about it.
 
-use crate::partial;
 use lsp_types::Url;
+use par::Sources;
 use par::analysis::Analysis;
 use par::imports::{FileSystem, Imports};
-use par::{Diagnostic, Options, Sources, Span};
 use std::collections::HashMap;
+use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -34,64 +34,39 @@ impl Imports for Open {
 
 /// An open file.
 pub struct Document {
-    /// As it is in the editor.
-    pub text: String,
     /// Counts changes, as the editor does.
     pub version: i32,
-    /// Of this text, if it has been looked at.
-    analysis: Option<Analysis>,
-    /// Fallback analysis for a text with errors: of the text with holes in place of the wrong expressions; else of the last text that
-    /// type-checked; else of the text without the wrong declarations.
-    typed: Option<(String, Analysis)>,
+    known: par::analysis::Document,
+}
+
+impl Deref for Document {
+    type Target = par::analysis::Document;
+
+    fn deref(&self) -> &Self::Target {
+        &self.known
+    }
 }
 
 impl Document {
-    /// A file that has just been opened or changed.
+    /// A file that has just been opened.
     pub fn new(text: String, version: i32) -> Document {
-        Document { text, version, analysis: None, typed: None }
+        Document { version, known: par::analysis::Document::new(text) }
     }
 
     /// Takes over a new text.
     pub fn change(&mut self, text: String, version: i32) {
-        let before = std::mem::replace(&mut self.text, text);
         self.version = version;
-        if let Some(analysis) = self.analysis.take().filter(Analysis::is_typed) {
-            self.typed = Some((before, analysis));
-        }
+        self.known.change(text);
     }
 
     /// Forgets what is known if it depends on another file, or if what is wrong may be wrong there.
     pub fn look_again(&mut self, path: &Path) {
-        let depends = |a: &mut Analysis| {
-            let own = a.file() as usize;
-            let files = a.sources.files.iter().take(own).filter(|f| !f.is_library);
-            !a.is_typed() || files.map(|f| Path::new(&f.name)).any(|name| name == path)
-        };
-        if let Some(analysis) = self.analysis.take_if(depends).filter(Analysis::is_typed) {
-            self.typed = Some((self.text.clone(), analysis));
-        }
-    }
-
-    /// True if the text has not been looked at.
-    pub fn is_new(&self) -> bool {
-        self.analysis.is_none()
+        self.known.look_again(path);
     }
 
     /// Analysis of the text.
     pub fn analysis(&mut self, url: &Url, open: &Open) -> &Analysis {
-        let text = &self.text;
-        self.analysis.get_or_insert_with(|| {
-            let name = path_of(url).to_string_lossy().into_owned();
-            let options = Options { imports: Arc::new(open.clone()), verify: false, ..Options::default() };
-            let look = |text: &str, options: &Options| analysed(text, &name, options);
-            let analysis = look(text, &options);
-            if !analysis.is_typed() {
-                let declarations = self.typed.is_none();
-                let known = partial::analysis(text, &analysis, declarations, look, &options);
-                self.typed = known.map(|known| (text.clone(), known)).or_else(|| self.typed.take());
-            }
-            analysis
-        })
+        self.known.analysis(&path_of(url).to_string_lossy(), Arc::new(open.clone()))
     }
 
     /// Analysis of the present text, if it has types.
@@ -101,26 +76,8 @@ impl Document {
 
     /// Analysis with types if there ever were any, and the text that it is about.
     pub fn typed(&mut self, url: &Url, open: &Open) -> (&str, &Analysis) {
-        let is_typed = self.analysis(url, open).is_typed();
-        match (&self.typed, &self.analysis) {
-            (Some((text, analysis)), _) if !is_typed => (text, analysis),
-            (_, Some(analysis)) => (&self.text, analysis),
-            (_, None) => unreachable!("the text has just been looked at"),
-        }
+        self.known.typed(&path_of(url).to_string_lossy(), Arc::new(open.clone()))
     }
-}
-
-/// Looks at a text. If that fails by a mistake of the compiler's, the editor is told so and the server goes on.
-fn analysed(text: &str, name: &str, options: &Options) -> Analysis {
-    let attempt =
-        std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| Analysis::of(text, name, options)));
-    attempt.unwrap_or_else(|_| {
-        let mut nothing = Analysis::of("", name, options);
-        let place = Span { file: nothing.file(), start: 0, end: 0 };
-        nothing.diagnostics =
-            vec![Diagnostic::error("E0999", "this text makes Par fail: a bug of Par's", place)];
-        nothing
-    })
 }
 
 /// The file of a URL; of one that is no file, its text.

@@ -6,7 +6,7 @@
 //! ```
 //!
 //! - [`text`]: bytes and positions.
-//! - `document`: an open file and what is known about it; `partial`: of one that is opened with mistakes.
+//! - `document`: an open file and what is known about it.
 //! - `diagnostics`, `answers`, `completion`, `signature`, `names`, `colours`, `actions`: what is told.
 //! - [`server`]: the messages; `transport`: how they come and go.
 //!
@@ -19,7 +19,6 @@ mod completion;
 mod diagnostics;
 mod document;
 mod names;
-mod partial;
 pub mod server;
 mod signature;
 pub mod text;

@@ -1,8 +1,7 @@
 //! Programs compiled ahead: object files for a linker.
 
 use crate::failure::{Bug, Failure};
-use crate::pipeline::not_loaded;
-use crate::program::Program;
+use crate::program::{Program, not_loaded};
 use par_codegen::cpu::compile_object;
 pub use par_codegen::cpu::{Processor, Shape};
 use par_runtime::cuda::{self, Nvrtc};
@@ -25,7 +24,7 @@ impl Program {
         let flat = self.flat()?;
         let gpu = target.gpu.map(|architectures| self.for_gpus(architectures)).transpose()?;
         let pack = |plan: Plan, needs: Needs| self.stored(plan, needs, gpu).to_bytes();
-        let result = self.codegen_step(|| compile_object(flat, target.processor, shape, pack));
+        let result = self.pipeline().codegen_step(|| compile_object(flat, target.processor, shape, pack));
         result.map_err(|message| Failure::Bug(Bug { pass: "codegen".into(), message }))
     }
 

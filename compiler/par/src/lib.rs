@@ -17,7 +17,7 @@
 //! - [`imports`]: how imported files are found.
 //! - [`pipeline`]: the phases and passes, in order, with dumps, timings and verification between them.
 //! - [`program`]: a compiled program and how it is run on each back end.
-//! - [`ahead`]: object files for executables and libraries.
+//! - `ahead`: object files for executables and libraries.
 //! - [`analysis`]: what is known about a program while it is written, for editors.
 //! - [`doc`]: what is written about names, as text and as HTML.
 //! - [`explain`]: the pages that explain the codes of diagnostics.
@@ -27,7 +27,10 @@
 //! - [`warnings`]: which warnings are given.
 //! - [`tuning`]: measured thresholds between versions.
 //! - [`testing`]: the `-- ==` blocks of a file, run on every back end.
+//!
+//! For WebAssembly there is no code generator, so [`program`] has the interpreters only, and there is no `ahead`.
 
+#[cfg(not(target_family = "wasm"))]
 pub mod ahead;
 pub mod analysis;
 mod copies;
@@ -35,6 +38,7 @@ pub mod doc;
 pub mod embed;
 pub mod explain;
 pub mod failure;
+#[cfg(not(target_family = "wasm"))]
 mod gpu;
 pub mod imports;
 pub mod insight;
@@ -49,6 +53,7 @@ pub mod warnings;
 
 pub use embed::{Context, Error, FromPar, IntoPar, Mismatch, Ragged};
 pub use failure::{Bug, Failure, RunFailure};
+#[cfg(not(target_family = "wasm"))]
 pub use gpu::gpu_copy_rate;
 pub use par_derive::{FromPar, IntoPar};
 pub use par_ir::print::{print_core, print_flat};
@@ -57,6 +62,7 @@ pub use par_runtime::Entry;
 pub use par_runtime::cancel;
 pub use par_runtime::io;
 pub use par_runtime::io::text::{Layout, print_pretty, print_value, read_values};
+pub use par_runtime::trace;
 pub use par_runtime::{
     Array, CancelToken, Counters, Prim, Profile, RuntimeError, Scalar, Span, Value, ValueType, f16,
 };

@@ -18,13 +18,13 @@ use par_passes::flatten::Unsupported;
 use par_passes::flatten::{self, Flattened};
 pub use par_passes::flatten::{Choice, Measure, Splitting, Thresholds, Versions};
 use par_passes::pass::{self, Pass};
-use par_runtime::cuda::{self, Gpu};
-use par_runtime::{Executable, cancel};
+use par_runtime::cancel;
+use par_runtime::clock::Clock;
 use par_syntax::{Diagnostic, Severity, Sources, ast};
 use std::cell::Cell;
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// A step of the compiler, for help texts and dumps.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -41,7 +41,7 @@ const SIZES: Stage = Stage { name: "sizes", description: "sizes that are found o
 const LOWER: Stage =
     Stage { name: "lower", description: "inlines functions and emits CORE with exact shapes" };
 const FLATTEN: Stage = Stage { name: "flatten", description: "nested parallelism to bulk operations: FLAT" };
-const CODEGEN: Stage = Stage { name: "codegen", description: "kernels to machine code" };
+pub(crate) const CODEGEN: Stage = Stage { name: "codegen", description: "kernels to machine code" };
 
 /// All steps, in order. A name may occur more than once.
 pub fn stages() -> Vec<Stage> {
@@ -210,10 +210,10 @@ pub(crate) struct Front {
 }
 
 impl Pipeline<'_> {
-    fn step<T>(&self, stage: &'static str, run: impl FnOnce() -> T) -> T {
+    pub(crate) fn step<T>(&self, stage: &'static str, run: impl FnOnce() -> T) -> T {
         cancel::poll();
         let before = CURRENT.replace(stage);
-        let start = Instant::now();
+        let start = Clock::start();
         let result = run();
         noted(&self.trace.timings).push((stage, start.elapsed()));
         CURRENT.set(before);
@@ -376,52 +376,6 @@ impl Pipeline<'_> {
     fn after_flat(&self, stage: &'static str, program: &flat::Program) -> Result<(), Failure> {
         self.dump(stage, || print::print_flat(program));
         self.verify(stage, || verify_flat(program))
-    }
-
-    /// FLAT to code, in whatever form.
-    pub(crate) fn codegen_step<T>(&self, generate: impl FnOnce() -> T) -> T {
-        self.step(CODEGEN.name, generate)
-    }
-
-    /// FLAT to machine code that counts what it does.
-    pub(crate) fn codegen_counting(&self, flat: &flat::Program) -> Result<Executable, Failure> {
-        let result = self.step(CODEGEN.name, || par_codegen::cpu::compile_counting(flat));
-        result.map_err(|message| Failure::Bug(Bug { pass: CODEGEN.name.to_string(), message }))
-    }
-
-    /// FLAT to machine code.
-    pub(crate) fn codegen(&self, flat: &flat::Program) -> Result<Executable, Failure> {
-        let result = self.step(CODEGEN.name, || par_codegen::cpu::compile(flat));
-        result.map_err(|message| Failure::Bug(Bug { pass: CODEGEN.name.to_string(), message }))
-    }
-}
-
-impl Pipeline<'_> {
-    /// FLAT to C++ for GPUs, in which the lines of the source are comments.
-    pub(crate) fn codegen_cuda(
-        &self,
-        flat: &flat::Program,
-        sources: &Sources,
-    ) -> Result<cuda::Program, Failure> {
-        let line = |span| sources.line(span);
-        let result =
-            self.step(CODEGEN.name, || par_codegen::cuda::compile(flat, self.options.reproducible, &line));
-        result.map_err(|message| Failure::Bug(Bug { pass: CODEGEN.name.to_string(), message }))
-    }
-
-    /// FLAT to a program on a GPU.
-    pub(crate) fn load_cuda(&self, flat: &flat::Program, sources: &Sources) -> Result<Executable, Failure> {
-        let gpu = Gpu::open(self.options.device).map_err(|e| Failure::Unavailable(e.0))?;
-        let program = self.codegen_cuda(flat, sources)?;
-        self.step(CODEGEN.name, || cuda::load(program.into(), gpu)).map_err(not_loaded)
-    }
-}
-
-/// Why a program is not on a GPU: something is missing, or what was generated is wrong.
-pub(crate) fn not_loaded(e: cuda::LoadError) -> Failure {
-    match e {
-        cuda::LoadError::Unavailable(what) => Failure::Unavailable(what.0),
-        cuda::LoadError::Refused(message) => Failure::Bug(Bug { pass: CODEGEN.name.into(), message }),
     }
 }
 

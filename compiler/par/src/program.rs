@@ -11,11 +11,18 @@ use par_ir::core::Entry;
 use par_ir::interp::{self, Counters};
 use par_ir::{core, flat};
 use par_passes::flatten::{self, Flattened};
-use par_runtime::cuda::{self, Gpu, Nvrtc};
-use par_runtime::{CancelToken, Column, ErrorKind, Executable, Profile, RuntimeError, Value, cancel, pool};
+use par_runtime::{CancelToken, Column, ErrorKind, Profile, RuntimeError, Value, cancel, pool};
 use par_syntax::{Diagnostic, Sources};
 use std::fmt;
 use std::sync::{Arc, OnceLock};
+
+#[cfg_attr(target_family = "wasm", path = "program/no_machine.rs")]
+mod machine;
+
+use machine::Machine;
+#[cfg(not(target_family = "wasm"))]
+pub(crate) use machine::not_loaded;
+pub(crate) use machine::schedules;
 
 /// Back end that runs a program.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -35,14 +42,6 @@ pub enum Backend {
 impl Backend {
     /// All that run programs.
     pub const ALL: [Backend; 4] = [Backend::Interp, Backend::FlatInterp, Backend::Cpu, Backend::Cuda];
-
-    /// Back end for [`Backend::Auto`] on device number `device`; and which, in words.
-    pub fn automatic(device: usize) -> (Backend, String) {
-        match Gpu::open(device).and_then(|gpu| Nvrtc::open().map(|_| gpu)) {
-            Ok(gpu) => (Backend::Cuda, gpu.name.clone()),
-            Err(why) => (Backend::Cpu, format!("the processor: {why}")),
-        }
-    }
 
     /// True if it is one of the interpreters, which check everything.
     pub fn is_interpreter(self) -> bool {
@@ -110,13 +109,7 @@ pub struct Program {
     typed: Option<Arc<thir::Program>>,
     written: Written,
     flat: OnceLock<Flattened>,
-    executable: OnceLock<Executable>,
-    /// The same plan, whose kernels count.
-    counting: OnceLock<Executable>,
-    /// On a GPU.
-    cuda: OnceLock<Executable>,
-    /// Back end for [`Backend::Auto`].
-    automatic: OnceLock<Backend>,
+    machine: Machine,
     /// The same program in chunks, if it has work that can be cut.
     in_chunks: OnceLock<Option<Box<Program>>>,
     asked: OnceLock<Asked>,
@@ -162,10 +155,7 @@ impl Program {
             typed: front.typed,
             written: front.written,
             flat: OnceLock::new(),
-            executable: OnceLock::new(),
-            counting: OnceLock::new(),
-            cuda: OnceLock::new(),
-            automatic: OnceLock::new(),
+            machine: Machine::default(),
             in_chunks: OnceLock::new(),
             asked: OnceLock::new(),
             options: options.clone(),
@@ -270,83 +260,16 @@ impl Program {
         Ok(self.flat.get_or_init(|| flat))
     }
 
-    /// The program as machine code.
-    pub fn executable(&self) -> Result<&Executable, Failure> {
-        if let Some(executable) = self.executable.get() {
-            return Ok(executable);
-        }
-        let executable = self.pipeline().codegen(self.flat()?)?;
-        Ok(self.executable.get_or_init(|| executable))
-    }
-
-    fn counting(&self) -> Result<&Executable, Failure> {
-        if let Some(executable) = self.counting.get() {
-            return Ok(executable);
-        }
-        let executable = self.pipeline().codegen_counting(self.flat()?)?;
-        Ok(self.counting.get_or_init(|| executable))
-    }
-
-    /// The program on the GPU that the options name.
-    fn cuda(&self) -> Result<&Executable, Failure> {
-        if let Some(executable) = self.cuda.get() {
-            return Ok(executable);
-        }
-        let executable = self.pipeline().load_cuda(self.flat()?, &self.sources)?;
-        Ok(self.cuda.get_or_init(|| executable))
-    }
-
-    /// The kernels in C++ for GPUs.
-    pub fn cuda_program(&self) -> Result<cuda::Program, Failure> {
-        self.pipeline().codegen_cuda(self.flat()?, &self.sources)
-    }
-
-    /// Log of CUDA's compiler about the kernels for an architecture (`sm_90`): registers, memory, spills. Needs no GPU.
-    pub fn cuda_log(&self, architecture: &str) -> Result<String, Failure> {
-        let nvrtc = Nvrtc::open().map_err(|e| Failure::Unavailable(e.0))?;
-        let compiled = self.cuda_program()?.compile(&nvrtc, architecture);
-        compiled.map(|(_, log)| log).map_err(pipeline::not_loaded)
-    }
-
-    /// How each kernel runs on a CPU: what its statement binds, the kernel, and its schedule.
-    pub fn schedules(&self) -> Result<String, Failure> {
-        Ok(par_codegen::cpu::dump_schedules(self.flat()?))
-    }
-
-    /// The kernels as Cranelift's intermediate code.
-    pub fn clif(&self) -> Result<String, Failure> {
-        Ok(par_codegen::cpu::dump_clif(self.flat()?))
-    }
-
-    /// How it was compiled.
-    pub(crate) fn options(&self) -> &Options {
-        &self.options
-    }
-
-    /// Generates code in another form, timed like the others.
-    pub(crate) fn codegen_step<T>(&self, generate: impl FnOnce() -> T) -> T {
-        self.pipeline().codegen_step(generate)
-    }
-
-    fn pipeline(&self) -> Pipeline<'_> {
+    pub(crate) fn pipeline(&self) -> Pipeline<'_> {
         Pipeline { options: &self.options, trace: &self.trace }
-    }
-
-    /// The back end, or what [`Backend::Auto`] stands for.
-    fn chosen(&self, backend: Backend) -> Backend {
-        match backend {
-            Backend::Auto => *self.automatic.get_or_init(|| Backend::automatic(self.options.device).0),
-            other => other,
-        }
     }
 
     /// Does what a back end needs before it can run.
     pub fn prepare(&self, backend: Backend) -> Result<(), Failure> {
-        match self.chosen(backend) {
+        match backend {
             Backend::Interp => Ok(()),
             Backend::FlatInterp => self.flat().map(|_| ()),
-            Backend::Cpu => self.executable().map(|_| ()),
-            Backend::Cuda | Backend::Auto => self.cuda().map(|_| ()),
+            Backend::Cpu | Backend::Cuda | Backend::Auto => self.machine.prepare(self, backend),
         }
     }
 
@@ -453,9 +376,7 @@ impl Program {
     ) -> Result<Value, RunFailure> {
         let backend = options.backend;
         self.prepare(backend)?;
-        let signature = self
-            .entry(entry)
-            .ok_or_else(|| RuntimeError::plain(format!("there is no entry point `{entry}`")))?;
+        let signature = self.entry(entry).ok_or_else(|| missing(entry))?;
         signature.check_arguments(&args)?;
         let columns = args.into_iter().flat_map(|v| v.columns).collect();
         pipeline::enter("run");
@@ -521,19 +442,17 @@ impl Program {
         options: &CallOptions,
         measure: &mut Measure,
     ) -> Result<Vec<Column>, RunFailure> {
-        let missing = || RuntimeError::plain(format!("there is no entry point `{entry}`"));
         let limit = options.memory_limit.or(self.options.memory_limit);
-        let backend = self.chosen(options.backend);
-        match backend {
+        match options.backend {
             Backend::Interp => {
                 let found = self.core.funs.iter().position(|f| is_entry(&f.entry, entry));
-                let fun = core::FunId(found.ok_or_else(missing)? as u32);
+                let fun = core::FunId(found.ok_or_else(|| missing(entry))? as u32);
                 Ok(pool::with_limit(limit, || interp::run_core(&self.core, fun, args))?)
             }
             Backend::FlatInterp => {
                 let flat = self.flat()?;
                 let found = flat.funs.iter().position(|f| is_entry(&f.entry, entry));
-                let fun = core::FunId(found.ok_or_else(missing)? as u32);
+                let fun = core::FunId(found.ok_or_else(|| missing(entry))? as u32);
                 let Measure::Costs { profile, .. } = measure else {
                     let counters = &mut Counters::default();
                     return Ok(pool::with_limit(limit, || interp::run_flat(flat, fun, args, counters))?);
@@ -546,31 +465,7 @@ impl Program {
                 Ok(result?)
             }
             Backend::Cpu | Backend::Cuda | Backend::Auto => {
-                let counting = matches!(measure, Measure::Costs { counting: true, .. });
-                let executable = match backend {
-                    Backend::Cuda => self.cuda()?,
-                    _ if counting => self.counting()?,
-                    _ => self.executable()?,
-                };
-                let fun = executable.entry(entry).ok_or_else(missing)?;
-                let CallOptions { threads, ref cancel, smallest_chunks, keep_on_device, .. } = *options;
-                let (cancel, memory_limit) = (cancel.clone(), limit);
-                let reproducible = self.options.reproducible;
-                let options = par_runtime::Options {
-                    threads,
-                    cancel,
-                    smallest_chunks,
-                    keep_on_device,
-                    memory_limit,
-                    reproducible,
-                    ..Default::default()
-                };
-                if let Measure::Costs { profile, .. } = measure {
-                    let (result, costs) = executable.call_profiled(fun, args, &options);
-                    *profile = costs;
-                    return Ok(result?);
-                }
-                Ok(executable.call(fun, args, &options)?)
+                self.machine.execute(self, entry, args, options, limit, measure)
             }
         }
     }
@@ -584,7 +479,16 @@ impl Program {
 /// Measurement of a call besides its result.
 enum Measure {
     Nothing,
-    Costs { profile: Profile, counting: bool },
+    Costs {
+        profile: Profile,
+        /// Interpreters always count.
+        #[cfg_attr(target_family = "wasm", expect(dead_code))]
+        counting: bool,
+    },
+}
+
+fn missing(entry: &str) -> RuntimeError {
+    RuntimeError::plain(format!("there is no entry point `{entry}`"))
 }
 
 fn is_entry(entry: &Option<Entry>, name: &str) -> bool {

@@ -2,11 +2,12 @@
 
 use super::Run;
 use super::device::Device;
+use crate::clock::Clock;
 use crate::plan::{Op, Stm};
 use crate::pool;
 use crate::profile::{Counters, Profile, Rows};
 use std::cell::{Cell, RefCell};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// A profile in the making. It stays on the thread that runs the host's statements.
 pub struct Recorder {
@@ -42,7 +43,7 @@ impl Recorder {
 /// How things stood before a statement.
 pub struct Before {
     counters: Counters,
-    start: Option<Instant>,
+    start: Option<Clock>,
 }
 
 impl<D: Device> Run<'_, D> {
@@ -56,7 +57,7 @@ impl<D: Device> Run<'_, D> {
     /// Notes what the running statement goes over.
     pub fn note_rows(&self, rows: impl FnOnce() -> Rows) {
         if let Some(r) = self.recorder {
-            let start = Instant::now();
+            let start = Clock::start();
             *r.space.borrow_mut() = rows();
             r.paused.set(r.paused.get() + start.elapsed());
         }
@@ -76,7 +77,7 @@ impl<D: Device> Run<'_, D> {
         recorder.paused.set(Duration::ZERO);
         let counters = recorder.profile.borrow().total;
         // The clock costs more than a scalar operator.
-        let start = (!matches!(stm.op, Op::Scalar(..))).then(Instant::now);
+        let start = (!matches!(stm.op, Op::Scalar(..))).then(Clock::start);
         Some(Before { counters, start })
     }
 

@@ -10,11 +10,13 @@
 
 mod exp;
 mod log;
+mod rare;
 mod single;
 mod strip;
 mod tanh;
 mod trig;
 
+pub use rare::Rare;
 pub use strip::{STRIP, Strip};
 
 /// ln 2, and what that lacks.
@@ -84,9 +86,9 @@ impl Function {
             Function::Sin if is_small => trig::sin_f32(x),
             Function::Cos if is_small => trig::cos_f32(x),
             Function::Tan if is_small => trig::tan_f32(x),
-            Function::Sin => x.sin(),
-            Function::Cos => x.cos(),
-            Function::Tan => x.tan(),
+            Function::Sin => libm::sinf(x),
+            Function::Cos => libm::cosf(x),
+            Function::Tan => libm::tanf(x),
             Function::Tanh => tanh::tanh_f32(x),
         }
     }
@@ -106,9 +108,9 @@ impl Function {
             Function::Sin if is_small => trig::sin(x),
             Function::Cos if is_small => trig::cos(x),
             Function::Tan if is_small => trig::tan(x),
-            Function::Sin => x.sin(),
-            Function::Cos => x.cos(),
-            Function::Tan => x.tan(),
+            Function::Sin => libm::sin(x),
+            Function::Cos => libm::cos(x),
+            Function::Tan => libm::tan(x),
             Function::Tanh => tanh::tanh(x),
         }
     }

@@ -2,7 +2,7 @@
 //! `PrimOp::eval` uses, so that results agree to the bit.
 
 use super::{BinOp, PrimOp, SpecialOp, UnOp};
-use crate::math::Function;
+use crate::math::{Function, Rare};
 use crate::partition;
 use crate::prefix::{self, Operator};
 use crate::{Prim, Scalar};
@@ -128,7 +128,7 @@ macro_rules! unary_functions {
 }
 
 unary_functions!(
-    Cbrt cbrt, Asin asin, Acos acos, Atan atan, Sinh sinh, Cosh cosh
+    Cbrt cube_root, Asin arc_sine, Acos arc_cosine, Atan arc_tangent, Sinh hyperbolic_sine, Cosh hyperbolic_cosine
 );
 
 /// Functions that go through `eval`: rare, or only there.
@@ -199,7 +199,7 @@ macro_rules! binary_functions {
 }
 
 fn binary_floats() -> Vec<(PrimOp, *const u8)> {
-    let mut all = binary_functions!(Pow powf, Atan2 atan2, Hypot hypot);
+    let mut all = binary_functions!(Pow powf, Atan2 arc_tangent_of, Hypot hypotenuse);
     all.extend(of_floats! { Bin: Mod Atan2pi });
     all
 }

@@ -10,6 +10,7 @@
 //! - `getbit` outside the width gives 0, `setbit` outside changes nothing.
 
 use super::{BinOp, CmpOp, PrimOp, SpecialOp, UnOp, pi};
+use crate::math::Rare;
 use crate::{Prim, Scalar, f16, float16};
 
 impl PrimOp {
@@ -267,12 +268,12 @@ macro_rules! float_operators {
                 UnOp::Sgn if x < 0.0 => -1.0,
                 UnOp::Sgn => x,
                 UnOp::Sqrt => x.sqrt(),
-                UnOp::Cbrt => x.cbrt(),
-                UnOp::Asin => x.asin(),
-                UnOp::Acos => x.acos(),
-                UnOp::Atan => x.atan(),
-                UnOp::Sinh => x.sinh(),
-                UnOp::Cosh => x.cosh(),
+                UnOp::Cbrt => x.cube_root(),
+                UnOp::Asin => x.arc_sine(),
+                UnOp::Acos => x.arc_cosine(),
+                UnOp::Atan => x.arc_tangent(),
+                UnOp::Sinh => x.hyperbolic_sine(),
+                UnOp::Cosh => x.hyperbolic_cosine(),
                 UnOp::Asinh => libm::asinh(x as f64) as $t,
                 UnOp::Acosh => libm::acosh(x as f64) as $t,
                 UnOp::Atanh => libm::atanh(x as f64) as $t,
@@ -323,9 +324,9 @@ macro_rules! float_operators {
                         b
                     }
                 }
-                BinOp::Atan2 => a.atan2(b),
+                BinOp::Atan2 => a.arc_tangent_of(b),
                 BinOp::Atan2pi => pi::atan2pi(a as f64, b as f64) as $t,
-                BinOp::Hypot => a.hypot(b),
+                BinOp::Hypot => a.hypotenuse(b),
                 BinOp::Copysign => a.copysign(b),
                 _ => unreachable!("{} on floats", op.name()),
             }

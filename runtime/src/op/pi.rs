@@ -1,6 +1,7 @@
 //! Trigonometry in half turns: `sin(pi x)` and its kin. The argument is reduced before it is multiplied, so that whole and
 //! half turns give exact results and large arguments lose nothing.
 
+use crate::math::Rare;
 use std::f64::consts::PI;
 
 /// Remainder of `PI` to pi.
@@ -9,13 +10,13 @@ const PI_LOW: f64 = 1.224_646_799_147_353_2e-16;
 /// `sin(pi b)` for `0 <= b <= 1/4`.
 fn small_sin(b: f64) -> f64 {
     let (high, low) = times_pi(b);
-    high.sin() + low * high.cos()
+    libm::sin(high) + low * libm::cos(high)
 }
 
 /// `cos(pi b)` for `0 <= b <= 1/4`.
 fn small_cos(b: f64) -> f64 {
     let (high, low) = times_pi(b);
-    high.cos() - low * high.sin()
+    libm::cos(high) - low * libm::sin(high)
 }
 
 /// `pi b` in two parts.
@@ -59,22 +60,22 @@ pub fn tanpi(x: f64) -> f64 {
 
 /// `asin(x) / pi`.
 pub fn asinpi(x: f64) -> f64 {
-    x.asin() / PI
+    x.arc_sine() / PI
 }
 
 /// `acos(x) / pi`.
 pub fn acospi(x: f64) -> f64 {
-    x.acos() / PI
+    x.arc_cosine() / PI
 }
 
 /// `atan(x) / pi`.
 pub fn atanpi(x: f64) -> f64 {
-    x.atan() / PI
+    x.arc_tangent() / PI
 }
 
 /// `atan2(y, x) / pi`.
 pub fn atan2pi(y: f64, x: f64) -> f64 {
-    y.atan2(x) / PI
+    y.arc_tangent_of(x) / PI
 }
 
 #[cfg(test)]

@@ -28,7 +28,7 @@ impl<'p> Lower<'p> {
     /// Reports what is wrong with the user's definitions that were not evaluated for an entry point.
     pub fn unreached(&mut self, wanted: &dyn Fn(&Def) -> bool) {
         let program = self.program;
-        let functions = self.out.funs.len();
+        let (functions, derivatives) = (self.out.funs.len(), self.derivatives.clone());
         let warnings = self.diagnostics.len();
         let group = |d: &DefId| program.defs[d.0 as usize].group;
         let mut groups: HashSet<u32> = self.reached.iter().filter_map(group).collect();
@@ -51,6 +51,7 @@ impl<'p> Lower<'p> {
             self.report_unreached(found);
         }
         self.out.funs.truncate(functions);
+        self.derivatives = derivatives;
         self.keep_reported(warnings);
         self.diagnostics[warnings..].sort_by_key(|d| (d.labels[0].span.file, d.labels[0].span.start));
     }
@@ -62,7 +63,7 @@ impl<'p> Lower<'p> {
         }
         let before = (self.span, self.depth, self.emitted, self.out.funs.len(), self.diagnostics.len());
         let (instances, shared) = (std::mem::take(&mut self.instances), std::mem::take(&mut self.shared));
-        let hints = std::mem::take(&mut self.hints);
+        let (hints, derivatives) = (std::mem::take(&mut self.hints), self.derivatives.clone());
         let mut env = fun.env.clone();
         env.bind_types(fun.type_params, vec![Shape::Prim(Prim::I32); fun.type_params.len()]);
         let Closure { params, ret, body, .. } = *fun;
@@ -72,6 +73,7 @@ impl<'p> Lower<'p> {
         (self.instances, self.shared, self.hints) = (instances, shared, hints);
         (self.span, self.depth, self.emitted) = (before.0, before.1, before.2);
         self.out.funs.truncate(before.3);
+        self.derivatives = derivatives;
         self.report_unreached(found.filter(|d| d.code != "E0402" || !takes_sized_functions(params)));
         self.keep_reported(before.4);
     }

@@ -1,9 +1,9 @@
 //! Histograms.
 
-use super::axes::{Area, chart, range};
+use super::axes::{Corner, chart, legend, range};
 use super::series::Series;
-use super::{Drawn, FONT, INK, NAMED, Style, color, failed, note};
-use plotters::prelude::*;
+use super::svg::Svg;
+use super::{NAMED, Style, color, note};
 
 /// The most bins.
 const BINS: usize = 100;
@@ -47,7 +47,7 @@ impl Bins {
 }
 
 /// Draws how often values occur; of several series one over the other.
-pub fn draw(area: &Area, all: &[Series], style: &Style) -> Drawn {
+pub fn draw(svg: &mut Svg, all: &[Series], style: &Style) {
     let finite = |s: &Series| s.points.iter().map(|p| p.1).filter(|y| y.is_finite()).collect::<Vec<f64>>();
     let mut everything: Vec<f64> = all.iter().flat_map(finite).collect();
     everything.sort_by(f64::total_cmp);
@@ -57,30 +57,22 @@ pub fn draw(area: &Area, all: &[Series], style: &Style) -> Drawn {
     let end = bins.first + bins.width * bins.count as f64;
     let note = note(all);
     let x = range([bins.first, end].into_iter(), 0.02);
-    let mut chart = chart(area, (x, 0.0..highest * 1.05), style, note.as_deref())?;
-    let is_named = (2..=NAMED).contains(&all.len());
-    for (i, (series, counts)) in all.iter().zip(&counts).enumerate() {
-        let color = color(i, all.len());
-        let fill = color.mix(if all.len() == 1 { 0.8 } else { 0.5 });
-        let bars = counts.iter().enumerate().filter(|(_, n)| **n > 0).map(|(bin, n)| {
+    let frame = chart(svg, (x, 0.0..highest * 1.05), style, note.as_deref());
+    let opacity = if all.len() == 1 { 0.8 } else { 0.5 };
+    // Between bars that are not too thin a pixel stays free.
+    let gap = if bins.count < 200 { 1.0 } else { 0.0 };
+    for (i, counts) in counts.iter().enumerate() {
+        for (bin, n) in counts.iter().enumerate().filter(|(_, n)| **n > 0) {
             let left = bins.first + bins.width * bin as f64;
-            let mut bar = Rectangle::new([(left, 0.0), (left + bins.width, *n as f64)], fill.filled());
-            bar.set_margin(0, 0, u32::from(bins.count < 200), 0);
-            bar
-        });
-        let drawn = chart.draw_series(bars).map_err(failed)?;
-        if is_named {
-            let key = move |(x, y)| Rectangle::new([(x, y - 4), (x + 14, y + 4)], fill.filled());
-            drawn.label(series.name.clone()).legend(key);
+            let lower = frame.at((left, 0.0));
+            let upper = frame.at((left + bins.width, *n as f64));
+            svg.rectangle(lower, ((upper.0 - gap).max(lower.0), upper.1), color(i, all.len()), opacity);
         }
     }
-    if is_named {
-        let mut labels = chart.configure_series_labels();
-        labels.position(SeriesLabelPosition::UpperRight).background_style(WHITE.mix(0.85));
-        labels.border_style(RGBColor(210, 210, 210)).label_font((FONT, 13).into_font().color(&INK));
-        labels.draw().map_err(failed)?;
+    if (2..=NAMED).contains(&all.len()) {
+        let names = all.iter().enumerate().map(|(i, s)| (s.name.clone(), color(i, all.len())));
+        legend(svg, &frame, &names.collect::<Vec<_>>(), Corner { right: true, upper: true });
     }
-    Ok(())
 }
 
 #[cfg(test)]

@@ -1,93 +1,89 @@
 //! Heat maps: a picture of the matrix inside the chart, and a bar with the colours.
 
-use super::axes::{Area, label, write_note};
+use super::axes::{LABEL, axes, frame, label, ticks, write_note};
 use super::series::Matrix;
-use super::{FONT, INK, Style, failed};
+use super::svg::{Anchor, Color, Svg};
+use super::{INK, Style, failed};
 use image::{DynamicImage, ImageFormat, RgbImage};
-use plotters::prelude::*;
-use plotters::style::colors::colormaps::{ColorMap, ViridisRGB};
-use std::fmt::Write as _;
+use std::ops::Range;
 
 /// Larger matrices are shown by averages.
 const SIDE: usize = 1024;
 /// The width of the bar with its numbers.
-const BAR: u32 = 96;
+const BAR: f64 = 96.0;
+/// Steps of an axis, at most.
+const STEPS: usize = 10;
+
+/// Colours that grow lighter, which people who see colours differently can tell apart, too (Viridis), at equal distances.
+const COLORS: [Color; 9] = [
+    Color(0x44, 0x01, 0x54),
+    Color(0x47, 0x2d, 0x7b),
+    Color(0x3b, 0x52, 0x8b),
+    Color(0x2c, 0x72, 0x8e),
+    Color(0x21, 0x91, 0x8c),
+    Color(0x28, 0xae, 0x80),
+    Color(0x5e, 0xc9, 0x62),
+    Color(0xad, 0xdc, 0x30),
+    Color(0xfd, 0xe7, 0x25),
+];
 
 /// A colour for a number from 0 to 1.
-pub fn color(x: f64) -> RGBColor {
-    ViridisRGB.get_color(x)
+pub fn color(x: f64) -> Color {
+    let place = x.clamp(0.0, 1.0) * (COLORS.len() - 1) as f64;
+    let first = (place as usize).min(COLORS.len() - 2);
+    let (a, b, part) = (COLORS[first], COLORS[first + 1], place - first as f64);
+    let mix = |a: u8, b: u8| (f64::from(a) + (f64::from(b) - f64::from(a)) * part).round() as u8;
+    Color(mix(a.0, b.0), mix(a.1, b.1), mix(a.2, b.2))
 }
 
-/// Draws the frame. The result is the picture, as SVG to be put into it.
-pub fn draw(area: &Area, matrix: &Matrix, style: &Style) -> Result<Option<String>, String> {
+/// Draws the frame, the picture and the bar.
+pub fn draw(svg: &mut Svg, matrix: &Matrix, style: &Style) -> Result<(), String> {
     let finite = matrix.values.iter().copied().filter(|x| x.is_finite());
     let (low, high) = finite.fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), x| (l.min(x), h.max(x)));
     let hidden = matrix.values.iter().filter(|x| !x.is_finite()).count();
-    let (width, height) = style.size;
-    let (left, right) = area.split_horizontally(width.saturating_sub(BAR).max(1));
-    let mut builder = ChartBuilder::on(&left);
-    builder.margin(16).x_label_area_size(32).y_label_area_size(56);
-    if let Some(title) = &style.title {
-        builder.caption(title, (FONT, 18).into_font().color(&INK));
-    }
     let (w, h) = (matrix.columns.max(1) as f64, matrix.rows.max(1) as f64);
-    let (x_range, y_range) = (-0.5..w - 0.5, h - 0.5..-0.5);
-    let mut chart = builder.build_cartesian_2d(x_range.clone(), y_range).map_err(failed)?;
-    let whole = |v: &f64| if v.fract() == 0.0 { format!("{v}") } else { String::new() };
-    chart
-        .configure_mesh()
-        .disable_mesh()
-        .axis_style(RGBColor(150, 150, 150))
-        .label_style((FONT, 13).into_font().color(&INK))
-        .x_labels(10)
-        .y_labels(8)
-        .x_label_formatter(&whole)
-        .y_label_formatter(&whole)
-        .draw()
-        .map_err(failed)?;
+    // Row 0 is at the top.
+    let (x, y) = (-0.5..w - 0.5, h - 0.5..-0.5);
+    let (x_labels, y_labels) = (indices(&x), indices(&y));
+    let frame = frame(svg, (x, y), &y_labels, style, BAR);
+    axes(svg, &frame, &x_labels, &y_labels);
     if matrix.values.is_empty() {
-        write_note(area, "no elements")?;
-        return Ok(None);
+        write_note(svg, "no elements");
+        return Ok(());
     }
     if hidden > 0 {
-        write_note(area, &format!("{hidden} values are not finite (white)"))?;
+        write_note(svg, &format!("{hidden} values are not finite (white)"));
     }
     let (low, high) = if low > high { (0.0, 1.0) } else { (low, high) };
     let scale = |x: f64| if high > low { (x / 2.0 - low / 2.0) / (high / 2.0 - low / 2.0) } else { 0.5 };
-    let (xs, ys) = chart.plotting_area().get_pixel_range();
-    let (top, bottom) = (ys.start.min(ys.end), ys.start.max(ys.end));
-    bar(&right, (top, bottom.min(height as i32)), (low, high))?;
-    let mut svg = String::new();
-    let data = base64(&png(matrix, &scale)?);
-    let _ = writeln!(
-        svg,
-        "<image x=\"{}\" y=\"{top}\" width=\"{}\" height=\"{}\" preserveAspectRatio=\"none\" \
-         style=\"image-rendering:pixelated\" href=\"data:image/png;base64,{data}\"/>",
-        xs.start + 1,
-        xs.end - xs.start,
-        bottom - top,
-    );
-    Ok(Some(svg))
+    bar(svg, frame.right + 16.0, (frame.top, frame.bottom), (low, high));
+    svg.picture((frame.left, frame.top), (frame.right, frame.bottom), &base64(&png(matrix, &scale)?));
+    Ok(())
+}
+
+/// Labels of rows or columns.
+fn indices(range: &Range<f64>) -> Vec<(f64, String)> {
+    let whole = ticks(range, STEPS).into_iter().filter(|v| v.fract() == 0.0);
+    whole.map(|v| (v, format!("{}", v.abs()))).collect()
 }
 
 /// The colours with the numbers they stand for.
-fn bar(area: &Area, (top, bottom): (i32, i32), (low, high): (f64, f64)) -> super::Drawn {
-    let (x, width) = (8, 14);
-    for y in top..bottom {
-        let at = f64::from(bottom - 1 - y) / f64::from((bottom - 1 - top).max(1));
-        let line = Rectangle::new([(x, y), (x + width, y + 1)], color(at).filled());
-        area.draw(&line).map_err(failed)?;
+fn bar(svg: &mut Svg, x: f64, (top, bottom): (f64, f64), (low, high): (f64, f64)) {
+    const WIDTH: f64 = 14.0;
+    let lines = (bottom - top).max(1.0) as usize;
+    for i in 0..lines {
+        let at = (i as f64 + 0.5) / lines as f64;
+        let y = bottom - (bottom - top) * (i + 1) as f64 / lines as f64;
+        svg.rectangle((x, y), (x + WIDTH, y + 1.0), color(at), 1.0);
     }
     let steps = if high > low { 5 } else { 0 };
-    let style = (FONT, 13).into_font().color(&INK);
     for i in 0..=steps {
         let at = if steps == 0 { 0.5 } else { f64::from(i) / f64::from(steps) };
-        let y = bottom - (f64::from(bottom - top) * at) as i32;
+        let y = bottom - (bottom - top) * at;
         let text = label(low * (1.0 - at) + high * at, &(low..high.max(low + f64::MIN_POSITIVE)));
         let text = if steps == 0 { format!("{low}") } else { text };
-        area.draw_text(&text, &style, (x + width + 6, y - 7)).map_err(failed)?;
+        svg.text((x + WIDTH + 6.0, y + 4.0), Anchor::Start, LABEL, INK, &text);
     }
-    Ok(())
 }
 
 /// The matrix as a picture, with averages where it is larger than a picture needs to be.
@@ -108,7 +104,7 @@ fn png(matrix: &Matrix, scale: &dyn Fn(f64) -> f64) -> Result<Vec<u8>, String> {
             });
         }
         if count > 0.0 {
-            let RGBColor(r, g, b) = color(sum / count);
+            let Color(r, g, b) = color(sum / count);
             *pixel = image::Rgb([r, g, b]);
         }
     }

@@ -1,9 +1,9 @@
 //! Lines, curves and points.
 
-use super::axes::{Area, Chart, chart, range};
+use super::axes::{Corner, Frame, chart, legend, range};
 use super::series::Series;
-use super::{Drawn, FONT, INK, Kind, NAMED, Style, color, failed, note};
-use plotters::prelude::*;
+use super::svg::{Color, Svg};
+use super::{Kind, NAMED, Style, color, note};
 use std::ops::Range;
 
 /// Points of a line are drawn as they are up to so many for each pixel.
@@ -12,45 +12,34 @@ const DENSITY: usize = 4;
 const MARKED: usize = 40;
 
 /// Draws all series into one chart.
-pub fn draw(area: &Area, all: &[Series], style: &Style) -> Drawn {
+pub fn draw(svg: &mut Svg, all: &[Series], style: &Style) {
     let points = || all.iter().flat_map(|s| s.points.iter());
     let both = |p: &&(f64, f64)| p.0.is_finite() && p.1.is_finite();
     let x = range(points().filter(both).map(|p| p.0), 0.02);
     let y = range(points().filter(both).map(|p| p.1), 0.05);
-    let note = note(all);
     let corner = emptiest_corner(all, &x, &y);
-    let mut chart = chart(area, (x, y), style, note.as_deref())?;
-    let is_named = all.len() <= NAMED && all.iter().any(|s| !s.name.is_empty());
+    let frame = chart(svg, (x, y), style, note(all).as_deref());
     for (i, series) in all.iter().enumerate() {
         let color = color(i, all.len());
         let thin = thinned(&series.points, style.size.0 as usize);
         match style.kind {
-            Kind::Points => dots(&mut chart, &thin, color, 2)?,
+            Kind::Points => dots(svg, &frame, &thin, color, 2),
             _ => {
-                line(&mut chart, &thin, color)?;
+                line(svg, &frame, &thin, color);
                 if series.points.len() <= MARKED {
-                    dots(&mut chart, &thin, color, 3)?;
+                    dots(svg, &frame, &thin, color, 3);
                 }
             }
         }
-        if is_named {
-            let name = chart.draw_series(LineSeries::new(std::iter::empty(), color)).map_err(failed)?;
-            let key = move |(x, y)| Rectangle::new([(x, y - 2), (x + 16, y + 1)], color.filled());
-            name.label(series.name.clone()).legend(key);
-        }
     }
-    if is_named {
-        let mut labels = chart.configure_series_labels();
-        labels.position(corner).background_style(WHITE.mix(0.85));
-        labels.border_style(RGBColor(210, 210, 210)).label_font((FONT, 13).into_font().color(&INK));
-        labels.draw().map_err(failed)?;
+    if all.len() <= NAMED && all.iter().any(|s| !s.name.is_empty()) {
+        let names = all.iter().enumerate().map(|(i, s)| (s.name.clone(), color(i, all.len())));
+        legend(svg, &frame, &names.collect::<Vec<_>>(), corner);
     }
-    Ok(())
 }
 
 /// Where names cover the fewest points.
-fn emptiest_corner(all: &[Series], x: &Range<f64>, y: &Range<f64>) -> SeriesLabelPosition {
-    use SeriesLabelPosition::{LowerLeft, LowerRight, UpperLeft, UpperRight};
+fn emptiest_corner(all: &[Series], x: &Range<f64>, y: &Range<f64>) -> Corner {
     // In each corner: a quarter of the width and three tenths of the height.
     let mut points = [0; 4];
     for point in all.iter().flat_map(|s| &s.points) {
@@ -59,32 +48,26 @@ fn emptiest_corner(all: &[Series], x: &Range<f64>, y: &Range<f64>) -> SeriesLabe
         let sides = [(x > 0.75, y > 0.7), (x < 0.25, y > 0.7), (x > 0.75, y < 0.3), (x < 0.25, y < 0.3)];
         points.iter_mut().zip(sides).for_each(|(n, (a, b))| *n += usize::from(a && b));
     }
-    let corners = [UpperRight, UpperLeft, LowerRight, LowerLeft];
+    let corners = [(true, true), (false, true), (true, false), (false, false)];
     let fewest = points.into_iter().zip(corners).min_by_key(|(n, _)| *n);
-    fewest.map_or(UpperRight, |(_, corner)| corner)
+    let (right, upper) = fewest.map_or((true, true), |(_, corner)| corner);
+    Corner { right, upper }
 }
 
-fn dots(chart: &mut Chart, points: &[(f64, f64)], color: RGBColor, size: i32) -> Drawn {
+fn dots(svg: &mut Svg, frame: &Frame, points: &[(f64, f64)], color: Color, size: u32) {
     let finite = points.iter().filter(|p| p.0.is_finite() && p.1.is_finite());
-    let dots = finite.map(|p| Circle::new(*p, size, color.filled()));
-    chart.draw_series(dots).map(drop).map_err(failed)
+    finite.for_each(|p| svg.circle(frame.at(*p), size, color));
 }
 
 /// A line that is interrupted where a value is not finite.
-fn line(chart: &mut Chart, points: &[(f64, f64)], color: RGBColor) -> Drawn {
+fn line(svg: &mut Svg, frame: &Frame, points: &[(f64, f64)], color: Color) {
     for stretch in points.split(|p| !p.0.is_finite() || !p.1.is_finite()) {
         match stretch {
             [] => {}
-            [alone] => {
-                chart.draw_series([Circle::new(*alone, 2, color.filled())]).map_err(failed)?;
-            }
-            stretch => {
-                let line = LineSeries::new(stretch.iter().copied(), color.stroke_width(2));
-                chart.draw_series(line).map_err(failed)?;
-            }
+            [alone] => svg.circle(frame.at(*alone), 2, color),
+            stretch => svg.line(stretch.iter().map(|p| frame.at(*p)), color, 2),
         }
     }
-    Ok(())
 }
 
 /// Of very many points in the order of their axis, the lowest and highest of every stretch: the picture is the same.

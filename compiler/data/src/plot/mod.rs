@@ -15,13 +15,14 @@ mod bins;
 mod heat;
 mod lines;
 mod series;
+mod svg;
 
 pub use heat::base64;
 
 use crate::tree::Tree;
 use par_runtime::Value;
-use plotters::prelude::*;
 use series::{Data, Series};
+use svg::{Color, Svg};
 
 /// How a value is shown.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -57,22 +58,19 @@ impl Default for Style {
 }
 
 /// The colours of lines; people who see colours differently can tell them apart (Okabe and Ito's).
-const COLORS: [RGBColor; 7] = [
-    RGBColor(0, 114, 178),
-    RGBColor(213, 94, 0),
-    RGBColor(0, 158, 115),
-    RGBColor(204, 121, 167),
-    RGBColor(230, 159, 0),
-    RGBColor(86, 180, 233),
-    RGBColor(90, 90, 90),
+const COLORS: [Color; 7] = [
+    Color(0, 114, 178),
+    Color(213, 94, 0),
+    Color(0, 158, 115),
+    Color(204, 121, 167),
+    Color(230, 159, 0),
+    Color(86, 180, 233),
+    Color(90, 90, 90),
 ];
-const INK: RGBColor = RGBColor(60, 60, 60);
-const FONT: &str = "sans-serif";
+const INK: Color = Color(60, 60, 60);
 
 /// So many lines have names; more are told apart by the order of their colours.
 const NAMED: usize = 8;
-
-type Drawn = Result<(), String>;
 
 fn failed(e: impl std::fmt::Display) -> String {
     format!("the plot cannot be drawn: {e}")
@@ -82,25 +80,16 @@ fn failed(e: impl std::fmt::Display) -> String {
 pub fn plot(value: Value, style: &Style) -> Result<String, String> {
     let tree = Tree::of(value)?;
     let data = series::of(&tree, style.kind)?;
-    let mut svg = String::new();
-    let mut picture = None;
-    {
-        let area = SVGBackend::with_string(&mut svg, style.size).into_drawing_area();
-        area.fill(&WHITE).map_err(failed)?;
-        match &data {
-            Data::Matrix(matrix) => picture = heat::draw(&area, matrix, style)?,
-            Data::Series(all) if style.kind == Kind::Histogram => bins::draw(&area, all, style)?,
-            Data::Series(all) => lines::draw(&area, all, style)?,
-        }
-        area.present().map_err(failed)?;
+    let mut svg = Svg::new(style.size);
+    match &data {
+        Data::Matrix(matrix) => heat::draw(&mut svg, matrix, style)?,
+        Data::Series(all) if style.kind == Kind::Histogram => bins::draw(&mut svg, all, style),
+        Data::Series(all) => lines::draw(&mut svg, all, style),
     }
-    if let (Some(picture), Some(end)) = (picture, svg.rfind("</svg>")) {
-        svg.insert_str(end, &picture);
-    }
-    Ok(svg)
+    Ok(svg.finish())
 }
 
-fn color(index: usize, count: usize) -> RGBColor {
+fn color(index: usize, count: usize) -> Color {
     match count <= NAMED {
         true => COLORS[index % COLORS.len()],
         false => heat::color(index as f64 / (count - 1) as f64 * 0.9),

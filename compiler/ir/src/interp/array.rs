@@ -1,6 +1,6 @@
 //! CORE's operations on whole arrays.
 
-use super::memory::out_of_memory;
+use super::memory::{counted, out_of_memory};
 use super::scalar::Machine;
 use super::sort;
 use super::value::Val;
@@ -85,7 +85,7 @@ impl Machine<'_> {
             Exp::MakeDesc(v) | Exp::Lengths(v) => Ok(self.get(*v)),
             Exp::Total(v) => {
                 let sum = self.get(*v).integers().iter().try_fold(0i64, |sum, n| sum.checked_add(*n));
-                sum.map(Val::i64).ok_or_else(|| out_of_memory(usize::MAX, stm.span))
+                sum.map(Val::i64).ok_or_else(|| out_of_memory(u64::MAX, stm.span))
             }
             _ => internal("not an operation on arrays"),
         }
@@ -141,7 +141,7 @@ impl Machine<'_> {
                 Dim::Size(m) => vec![self.integer(*m)?; rows],
                 Dim::Seg(s) => self.get(*s).integers(),
             };
-            rows = lengths.iter().fold(0, |sum: usize, n| sum.saturating_add(*n as usize));
+            rows = lengths.iter().fold(0, |sum: usize, n| sum.saturating_add(counted(*n)));
             levels.push(lengths);
         }
         let mut value = flat;
@@ -191,7 +191,7 @@ impl Machine<'_> {
 /// Appends flat arrays, in place where nobody else holds the first.
 fn append(mut first: Array, rest: impl Iterator<Item = Val>, span: Span) -> Outcome<Val> {
     for part in rest {
-        first.append(&part.array()?).map_err(|e| out_of_memory(e.0 as usize, span))?;
+        first.append(&part.array()?).map_err(|e| out_of_memory(e.0, span))?;
     }
     Ok(Val::Leaf(first))
 }

@@ -90,7 +90,7 @@ fn column(x: &Val, ty: &Type, wanted: Option<ColumnType>) -> Outcome<Column> {
         Val::Scalar(x) => Ok(Column::Scalar(*x)),
         x if ty.is_desc() => {
             let offsets = offsets_of(&x.integers());
-            offsets.map(Column::Offsets).ok_or_else(|| out_of_memory(usize::MAX, Span::default()))
+            offsets.map(Column::Offsets).ok_or_else(|| out_of_memory(u64::MAX, Span::default()))
         }
         Val::Leaf(_) | Val::Node(_) => Ok(Column::Data(fresh(x.flat(ty.prim())))),
         Val::Unset | Val::Desc(_) | Val::Rope(_) => internal("a result is missing"),

@@ -2,7 +2,7 @@
 //! [`par_runtime::profile`].
 
 use super::core::result_columns;
-use super::memory::out_of_memory;
+use super::memory::{counted, out_of_memory};
 use super::moves::Moves;
 use super::scalar::{Machine, loop_index};
 use super::sort;
@@ -231,7 +231,7 @@ impl Host<'_> {
             Op::SegIds(v) => {
                 let d = self.machine.get(*v).desc()?;
                 if d.segids.get().is_none() {
-                    let total = d.total() as usize;
+                    let total = counted(d.total());
                     self.machine.memory.room(total, 8, 16, span)?;
                     self.launch(d.rows() + total, 8 * total);
                 }
@@ -253,7 +253,7 @@ impl Host<'_> {
     fn new_desc(&mut self, lengths: &[i64], span: Span) -> Outcome<Val> {
         self.machine.memory.room(lengths.len() + 1, 8, 16, span)?;
         self.launch(2 * lengths.len() + 1, 8 * (lengths.len() + 1));
-        let offsets = offsets_of(lengths).ok_or_else(|| out_of_memory(usize::MAX, span))?;
+        let offsets = offsets_of(lengths).ok_or_else(|| out_of_memory(u64::MAX, span))?;
         Ok(Val::Desc(Rc::new(Desc::new(offsets))))
     }
 
@@ -276,14 +276,14 @@ impl Host<'_> {
     fn slice(&mut self, arr: Var, start: Atom, len: Atom, span: Span) -> Outcome<Val> {
         let arr = self.machine.get(arr).array()?;
         let (start, len) = (self.machine.integer(start)?, self.machine.size(len, span)?);
-        let inside = start >= 0 && len <= arr.len() && start as usize <= arr.len() - len;
+        let inside = start >= 0 && len <= arr.len() && start <= (arr.len() - len) as i64;
         if !inside {
             return internal(format_args!("slice of {len} from {start} in {} elements", arr.len()));
         }
         let size = arr.prim().size();
         self.machine.memory.room(len, size, size, span)?;
         self.launch(2 * len, len * size);
-        arr.try_slice(start as usize, len).map(Val::Leaf).map_err(|e| out_of_memory(e.0 as usize, span))
+        arr.try_slice(start as usize, len).map(Val::Leaf).map_err(|e| out_of_memory(e.0, span))
     }
 
     fn concat(&mut self, stm: &Stm, vs: &[Var]) -> Outcome<Val> {
@@ -296,7 +296,7 @@ impl Host<'_> {
         let prim = parts.first().map_or(Prim::I64, Array::prim);
         self.machine.memory.room(parts.iter().map(Array::len).sum(), prim.size(), prim.size(), span)?;
         let elements = Array::concat(parts, prim, &mut self.counters);
-        elements.map(Val::Leaf).map_err(|e| out_of_memory(e.0 as usize, span))
+        elements.map(Val::Leaf).map_err(|e| out_of_memory(e.0, span))
     }
 
     fn rope_of(&mut self, stm: &Stm, vs: &[Var]) -> Outcome<Vec<Val>> {
@@ -329,7 +329,7 @@ impl Host<'_> {
             return Ok(vec![Val::Rope(rope), Val::Leaf(starts)]);
         }
         let compacted = Rc::make_mut(&mut rope).compact(starts.slice(), lens.slice(), kept.as_deref());
-        let moved = compacted.map_err(|e| out_of_memory(e.0 as usize, stm.span))?;
+        let moved = compacted.map_err(|e| out_of_memory(e.0, stm.span))?;
         let copied = moved.as_ref().map_or(0, |m| m.copied);
         self.launch(2 * starts.len() + 2 * copied, copied * rope.prim().size());
         Ok(vec![Val::Rope(rope), Val::Leaf(moved.map_or(starts, |m| m.starts))])

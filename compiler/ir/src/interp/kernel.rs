@@ -1,7 +1,7 @@
 //! Running kernels: the body at every position in order, its results into a sink that each kind of kernel has.
 
 use super::flat::Host;
-use super::memory::out_of_memory;
+use super::memory::{counted, out_of_memory};
 use super::value::Val;
 use super::{Outcome, internal};
 use crate::core::Lambda;
@@ -32,7 +32,7 @@ impl Host<'_> {
         let starts = self.starts(stm, &k.space)?;
         let offsets = &starts[starts.len() - 1];
         let rows = offsets.len() - 1;
-        let total = offsets[rows] as usize;
+        let total = self.positions(stm, offsets[rows])?;
         self.launch(0, 0);
         if matches!(k.space.innermost(), Dim::Seg(_)) {
             self.machine.work += rows as u64;
@@ -66,6 +66,13 @@ impl Host<'_> {
         Ok(sink.finish(self))
     }
 
+    /// How many positions a kernel has, if this machine can count them.
+    fn positions(&self, stm: &Stm, total: i64) -> Outcome<usize> {
+        let size = stm.pat.first().map_or(1, |p| prim(p).size() as u64);
+        let bytes = |_| out_of_memory((total as u64).saturating_mul(size), stm.span);
+        usize::try_from(total).map_err(bytes)
+    }
+
     /// Offsets of the rows of a space's innermost dimension.
     pub(super) fn offsets(&self, stm: &Stm, space: &Space) -> Outcome<Vec<i64>> {
         self.starts(stm, space).map(|mut starts| starts.pop().unwrap_or_default())
@@ -78,7 +85,7 @@ impl Host<'_> {
             let rows = all.last().and_then(|starts| starts.last()).copied();
             let starts = self.starts_of(stm, rows, dim)?;
             if d + 1 < space.0.len() {
-                let total = starts[starts.len() - 1] as usize;
+                let total = counted(starts[starts.len() - 1]);
                 self.machine.memory.room(total, 8, 8, stm.span)?;
             }
             all.push(starts);
@@ -89,12 +96,12 @@ impl Host<'_> {
     /// Where a dimension starts in each of `rows` rows; none: it is the outermost.
     fn starts_of(&self, stm: &Stm, rows: Option<i64>, dim: &Dim) -> Outcome<Vec<i64>> {
         match (dim, rows) {
-            (Dim::Size(n), None) => Ok(vec![0, self.machine.size(*n, stm.span)? as i64]),
+            (Dim::Size(n), None) => Ok(vec![0, self.machine.length(*n, stm.span)?]),
             (Dim::Size(m), Some(rows)) => {
                 // Without rows nothing has checked that their length is one.
-                let m = if rows == 0 { 0 } else { self.machine.size(*m, stm.span)? as i64 };
+                let m = if rows == 0 { 0 } else { self.machine.length(*m, stm.span)? };
                 if rows.checked_mul(m).is_none() {
-                    return Err(out_of_memory(usize::MAX, stm.span));
+                    return Err(out_of_memory(u64::MAX, stm.span));
                 }
                 Ok((0..=rows).map(|i| i * m).collect())
             }

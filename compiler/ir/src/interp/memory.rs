@@ -30,12 +30,17 @@ impl Memory {
         if is_there && pool::may_take(needed) && used.saturating_add(needed) <= BUDGET {
             return Ok(());
         }
-        Err(out_of_memory(n.saturating_mul(size), span))
+        Err(out_of_memory((n as u64).saturating_mul(size as u64), span))
     }
 }
 
 /// The error of a request for so many bytes; those that no integer counts are the largest integer.
-pub(super) fn out_of_memory(bytes: usize, span: Span) -> RuntimeError {
+pub(super) fn out_of_memory(bytes: u64, span: Span) -> RuntimeError {
     let bytes = i64::try_from(bytes).unwrap_or(i64::MAX);
     RuntimeError::check(&CheckKind::OutOfMemory, &[Scalar::I64(bytes)], span)
+}
+
+/// A size that is not negative, as this machine counts elements: more than it can count are as many as it can.
+pub(super) fn counted(n: i64) -> usize {
+    usize::try_from(n).unwrap_or(usize::MAX)
 }

@@ -1,6 +1,6 @@
 //! The machine that evaluates CORE bodies, and its scalar part: what kernels of FLAT consist of too.
 
-use super::memory::Memory;
+use super::memory::{Memory, out_of_memory};
 use super::moves::Moves;
 use super::trace::Traces;
 use super::trail::Trail;
@@ -93,14 +93,28 @@ impl<'a> Machine<'a> {
 
     /// A size that an array is about to have; a negative one is the user's error.
     pub(super) fn size(&self, a: Atom, span: Span) -> Outcome<usize> {
+        self.size_of(a, 1, span)
+    }
+
+    /// A size that is not negative, whether or not this machine can count so many elements.
+    pub(super) fn length(&self, a: Atom, span: Span) -> Outcome<i64> {
         let n = self.integer(a)?;
-        usize::try_from(n).map_err(|_| RuntimeError::check(&CheckKind::NegativeSize, &[Scalar::I64(n)], span))
+        if n < 0 {
+            return Err(RuntimeError::check(&CheckKind::NegativeSize, &[Scalar::I64(n)], span));
+        }
+        Ok(n)
+    }
+
+    /// As [`Machine::size`], of elements of so many bytes.
+    fn size_of(&self, a: Atom, bytes: usize, span: Span) -> Outcome<usize> {
+        let n = self.length(a, span)? as u64;
+        usize::try_from(n).map_err(|_| out_of_memory(n.saturating_mul(bytes as u64), span))
     }
 
     /// The size of an array whose elements take `size` bytes, and `held` bytes each while it is made: neither negative
     /// nor more than there is memory for.
     pub(super) fn extent(&self, a: Atom, size: usize, held: usize, span: Span) -> Outcome<usize> {
-        let n = self.size(a, span)?;
+        let n = self.size_of(a, size, span)?;
         self.memory.room(n, size, held, span)?;
         Ok(n)
     }

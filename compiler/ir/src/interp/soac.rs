@@ -1,6 +1,7 @@
 //! CORE's parallel operators, row after row.
 
 use super::array::VAL;
+use super::memory::counted;
 use super::scalar::Machine;
 use super::value::Val;
 use super::{Outcome, internal};
@@ -77,8 +78,9 @@ impl Machine<'_> {
         }
         let mut columns = vec![Vec::new(); lam.ret.len()];
         let size = stm.pat.first().map_or(1, |p| p.ty.prim().size());
-        self.memory.room(width.max(0) as usize, size, lam.ret.len() * VAL, stm.span)?;
-        columns.iter_mut().for_each(|c| c.reserve_exact(width.max(0) as usize));
+        let rows = counted(width.max(0));
+        self.memory.room(rows, size, lam.ret.len() * VAL, stm.span)?;
+        columns.iter_mut().for_each(|c| c.reserve_exact(rows));
         self.traces.enter();
         for i in 0..width {
             for (p, x) in lam.params.iter().zip(&inputs) {
@@ -134,7 +136,7 @@ impl Machine<'_> {
         op: Option<&Lambda>,
     ) -> Outcome<bool> {
         let len = arrays.first().map_or(0, Array::len);
-        if index < 0 || index as usize >= len {
+        if index < 0 || index >= len as i64 {
             return Ok(false);
         }
         let index = index as usize;

@@ -18,7 +18,7 @@ pub(super) fn rows(memory: &Memory, offsets: &[i64], arrays: &[Array], span: Spa
 
 fn in_order(memory: &Memory, order: &[usize], a: &Array, span: Span) -> Outcome<Array> {
     memory.room(a.len(), a.prim().size(), 0, span)?;
-    let mut sorted = Array::try_uninit(a.prim(), a.len()).map_err(|e| out_of_memory(e.0 as usize, span))?;
+    let mut sorted = Array::try_uninit(a.prim(), a.len()).map_err(|e| out_of_memory(e.0, span))?;
     let size = a.prim().size();
     let from = a.bytes();
     for (to, i) in sorted.bytes_mut().chunks_exact_mut(size).zip(order) {

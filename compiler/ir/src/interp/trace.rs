@@ -61,7 +61,7 @@ impl Machine<'_> {
         }
         let value = row(value);
         if let Some((_, all)) = self.traces.kept.get_mut(&self.traces.path) {
-            return append(all, value).map_err(|e| out_of_memory(e.0 as usize, span));
+            return append(all, value).map_err(|e| out_of_memory(e.0, span));
         }
         self.traces.kept.insert(self.traces.path.clone(), (label.to_string(), value));
         Ok(())
@@ -74,7 +74,7 @@ fn column(x: &Val, ty: ColumnType) -> Outcome<Column> {
         (x, ColumnType::Scalar(_)) => Column::Scalar(x.scalar()?),
         (Val::Desc(d), _) => Column::Offsets(d.offsets.clone()),
         (x, ColumnType::Offsets { .. }) => Column::Offsets(
-            offsets_of(&x.integers()).ok_or_else(|| out_of_memory(usize::MAX, Span::default()))?,
+            offsets_of(&x.integers()).ok_or_else(|| out_of_memory(u64::MAX, Span::default()))?,
         ),
         (x, ColumnType::Data(p)) => Column::Data(x.flat(p)),
     })

@@ -129,7 +129,7 @@ impl Val {
 
     /// Row or element `i`.
     pub(super) fn row(&self, i: i64) -> Outcome<Val> {
-        let inside = i >= 0 && (i as usize) < self.len();
+        let inside = i >= 0 && i < self.len() as i64;
         match self {
             Val::Leaf(a) if inside => Ok(Val::Scalar(a.get(i as usize))),
             Val::Node(rows) if inside => Ok(rows[i as usize].clone()),
@@ -176,7 +176,7 @@ impl Val {
     }
 
     fn update_row(&mut self, i: i64, rest: &[Vec<i64>], value: Val) -> Outcome<()> {
-        let inside = i >= 0 && (i as usize) < self.len();
+        let inside = i >= 0 && i < self.len() as i64;
         match self {
             Val::Leaf(a) if inside => a.set(i as usize, value.scalar()?),
             Val::Node(rows) if inside => return Rc::make_mut(rows)[i as usize].update(rest, value),

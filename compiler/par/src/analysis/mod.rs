@@ -2,11 +2,16 @@
 //!
 //! An [`Analysis`] is made of a program's text, also of one that is wrong: as far as its types are known, they can be asked for.
 //!
+//! - `document`: a text in an editor; `partial`: knowledge about one with mistakes.
+//! - `completion`: names that may stand at a place.
 //! - `walk`: the parts of the typed tree.
 //! - `sizes`: sizes of local names, as far as signatures tell them.
 //! - `places`: what is named at a place, where that is defined, which names are known there.
 //! - `uses`: all places of a name.
 
+mod completion;
+mod document;
+mod partial;
 mod places;
 mod sizes;
 #[cfg(test)]
@@ -14,6 +19,8 @@ mod tests;
 mod uses;
 mod walk;
 
+pub use completion::{Candidate, CandidateKind, complete};
+pub use document::Document;
 pub use places::{Hint, Named};
 pub use uses::Symbol;
 

@@ -24,6 +24,13 @@ pub struct Named {
     pub definition: Option<Span>,
 }
 
+impl Named {
+    /// Name and type in one line.
+    pub fn heading(&self) -> String {
+        self.name.as_ref().map_or_else(|| self.ty.clone(), |name| format!("{name} : {}", self.ty))
+    }
+}
+
 /// A type that nobody has written, to be shown in the program.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Hint {

@@ -2,6 +2,7 @@
 
 use super::places::Location;
 use super::{versions, words};
+use crate::program;
 use par_ir::core::{Exp, FunId};
 use par_ir::flat::{Block, Fun, Kernel, KernelKind, Op, Program, Stm, VersionChoice};
 use par_ir::place::{Construct, Part, Place};
@@ -104,13 +105,12 @@ pub(super) fn of(
     sources: &Sources,
 ) -> (Vec<Operation>, HashSet<usize>) {
     let sites = program.statements().into_iter().map(std::ptr::from_ref).zip(0..).collect();
-    let schedules = par_codegen::cpu::explained(program).into_iter();
     let mut walk = Walk {
         program,
         sources,
         small: written_out(program, small),
         sites,
-        schedules: schedules.map(|(n, s)| (n as usize, s)).collect(),
+        schedules: program::schedules(program),
         control: vec![],
         version: String::new(),
         choosing: false,

@@ -42,7 +42,7 @@ mod update;
 pub use arguments::ReadFile;
 pub use data_sets::{DataSet, NoData, data_sets};
 pub use report::{ALL_TARGETS, Event, Problem, ProblemKind, Report, Target, Test};
-pub use run::{Settings, run_file, run_with};
+pub use run::{Settings, run_file, run_text, run_with};
 pub use update::{Mismatch, updated};
 
 use spec::{Data, Input};

@@ -13,12 +13,12 @@ use crate::failure::{Bug, Failure, RunFailure};
 use crate::pipeline::Options;
 use crate::pipeline::{Splitting, Versions};
 use crate::program::{Backend, Program, compile};
+use par_runtime::clock::Clock;
 use par_runtime::{Value, ValueType, io};
 use regex::Regex;
 use std::cell::OnceCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
-use std::time::Instant;
 
 /// Which tests to run, on what.
 #[derive(Clone, Debug, Default)]
@@ -50,9 +50,23 @@ pub fn run_file(path: &Path, targets: &[Target], options: &Options) -> Report {
 /// Runs the selected tests of a program and tells how they go. Gives the outputs written in the file that are not
 /// what was found.
 pub fn run_with(path: &Path, settings: &Settings, tell: &mut dyn FnMut(Event)) -> Vec<Mismatch> {
+    run_read(path, read_file(path), settings, tell)
+}
+
+/// As [`run_with`], of a program that is not in a file. Its name may have a folder, which the files that its tests name are relative to.
+pub fn run_text(name: &str, text: &str, settings: &Settings, tell: &mut dyn FnMut(Event)) -> Vec<Mismatch> {
+    run_read(name.as_ref(), read_text(name.as_ref(), text.to_string()), settings, tell)
+}
+
+fn run_read(
+    path: &Path,
+    read: Result<(String, Spec), Mistake>,
+    settings: &Settings,
+    tell: &mut dyn FnMut(Event),
+) -> Vec<Mismatch> {
     let name = path.display().to_string();
     let mut runner = Runner { name: &name, settings, tell, mismatches: Vec::new() };
-    match read_file(path) {
+    match read {
         Err(mistake) => {
             let place = if mistake.line == 0 { name.clone() } else { format!("{name}:{}", mistake.line) };
             runner.test(place, "the tests can be read".into(), || Err(Problem::failed(mistake.message)));
@@ -64,6 +78,10 @@ pub fn run_with(path: &Path, settings: &Settings, tell: &mut dyn FnMut(Event)) -
 
 pub(super) fn read_file(path: &Path) -> Result<(String, Spec), Mistake> {
     let text = std::fs::read_to_string(path).map_err(|e| Mistake { line: 0, message: e.to_string() })?;
+    read_text(path, text)
+}
+
+fn read_text(path: &Path, text: String) -> Result<(String, Spec), Mistake> {
     let spec = blocks::parse(&text, path.parent().unwrap_or(Path::new(".")))?;
     Ok((text, spec))
 }
@@ -93,7 +111,7 @@ impl Runner<'_> {
         }
         let target = target.map(Target::to_string);
         (self.tell)(Event::Begin { place: place.clone(), name: name.clone(), target: target.clone() });
-        let start = Instant::now();
+        let start = Clock::start();
         let result = if self.settings.list {
             Ok(())
         } else {
@@ -107,7 +125,7 @@ impl Runner<'_> {
     }
 
     fn file(&mut self, text: &str, spec: &Spec) {
-        let Settings { tags, exclude, .. } = self.settings;
+        let Settings { tags, exclude, targets, .. } = self.settings;
         let blocks: Vec<&Block> = spec.blocks.iter().filter(|b| b.is_selected(tags, exclude)).collect();
         if blocks.is_empty() && !(spec.blocks.is_empty() && tags.is_empty()) {
             return;
@@ -119,7 +137,9 @@ impl Runner<'_> {
         } else if blocks.iter().all(|b| b.is_empty()) {
             (self.tell)(Event::NoTests);
             self.test(self.name.into(), "compiles".into(), || {
-                source.program()?.prepare(Backend::Cpu).map_err(|e| Problem::from(&e))
+                let program = source.program()?;
+                let mut targets = targets.iter();
+                targets.try_for_each(|t| program.prepare(t.backend)).map_err(|e| Problem::from(&e))
             });
         } else if let (false, Err(failure)) = (self.settings.list, source.compiled()) {
             self.test(self.name.into(), "compiles".into(), || Err(failure.into()));

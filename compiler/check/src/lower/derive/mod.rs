@@ -27,7 +27,7 @@ use par_ir::{Atom, Elem, Prim, Scalar, Type, Var};
 use std::collections::{HashMap, VecDeque};
 
 /// Versions of functions for derivatives.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct Derivatives {
     /// By the function that they are of.
     made: HashMap<(FunId, Mode), FunId>,

@@ -9,8 +9,8 @@
 //!
 //! Omitted text is replaced by blanks, so that all other positions stay the same.
 
-use par::Options;
-use par::analysis::Analysis;
+use super::Analysis;
+use crate::pipeline::Options;
 use std::ops::Range;
 
 /// How often something may be left out: each time the text is looked at once more.
