@@ -39,9 +39,9 @@ fn show(view: &View, row: usize, left: &mut usize) -> Value {
             let parts = all(views).into_iter().enumerate();
             json!({ "fields": parts.map(|(i, v)| json!([i.to_string(), v])).collect::<Vec<_>>(), "tuple": true })
         }
-        View::Record(fields) => {
-            let fields = fields.iter().map(|(name, v)| json!([name, show(v, row, left)]));
-            json!({ "fields": fields.collect::<Vec<_>>() })
+        View::Record(fields, order) => {
+            let written = order.places().map(|place| &fields[place]);
+            json!({ "fields": written.map(|(name, v)| json!([name, show(v, row, left)])).collect::<Vec<_>>() })
         }
         View::Sum(tag, cases) => match cases.get(tag.tag(row)) {
             Some((name, payload)) => json!({ "name": name, "parts": all(payload) }),
