@@ -57,7 +57,7 @@ fn without_suffixes(text: &str) -> String {
 fn example(ty: &ValueType, at: usize) -> String {
     let all = |types: &[ValueType]| types.iter().map(|t| example(t, at)).collect::<Vec<_>>().join(", ");
     match ty {
-        ValueType::Prim(Prim::Bool) => (at % 2 == 0).to_string(),
+        ValueType::Prim(Prim::Bool) => at.is_multiple_of(2).to_string(),
         ValueType::Prim(p) if p.is_float() => format!("{}.5", at + 1),
         ValueType::Prim(_) => (at + 1).to_string(),
         ValueType::Tuple(types) => format!("({})", all(types)),

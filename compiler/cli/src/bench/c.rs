@@ -216,10 +216,10 @@ impl Compiled {
             args.iter().flat_map(|v| &v.columns).map(|c| Place::of(c, true)).collect();
         let given = columns.len();
         columns.extend(wanted.columns.iter().map(|c| Place::of(c, false)));
-        // SAFETY: each pointer is that of a column of the type that the function was compiled for, with room for all elements.
         let run = |columns: &[Place]| {
             let pointers: Vec<*mut c_void> = columns.iter().map(Place::pointer).collect();
             let start = Instant::now();
+            // SAFETY: each pointer is that of a column of the type that the function was compiled for, with room for all elements.
             unsafe { call(pointers.as_ptr()) };
             start.elapsed()
         };

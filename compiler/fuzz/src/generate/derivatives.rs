@@ -92,7 +92,7 @@ fn steps(g: &mut Gen, result: &Ty, size: u32) -> String {
 
 impl Gen {
     /// A value of a type of floats made of one in scope, so that it changes with it.
-    pub(super) fn from_floats(&mut self, ty: &Ty) -> Option<String> {
+    pub(super) fn of_floats_in_scope(&mut self, ty: &Ty) -> Option<String> {
         let found: Vec<(String, Ty)> =
             self.scope.iter().filter(|(_, t)| innermost(t).is_some_and(Ty::is_float)).cloned().collect();
         if found.is_empty() || !innermost(ty)?.is_float() {

@@ -28,7 +28,7 @@ impl Gen {
             return text;
         }
         if self.smooth
-            && let Some(text) = self.from_floats(ty)
+            && let Some(text) = self.of_floats_in_scope(ty)
         {
             return text;
         }
