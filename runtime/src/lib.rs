@@ -3,7 +3,7 @@
 //!
 //! For WebAssembly there are no GPUs, no programs compiled ahead, and no mapped memory.
 
-// What only processors and GPUs use is unused there.
+// Code for CPUs and GPUs is unused in WebAssembly.
 #![cfg_attr(target_family = "wasm", allow(dead_code, unused_imports, unused_variables))]
 
 pub mod array;

@@ -50,7 +50,7 @@ const bundle = (entry, file) =>
 await Promise.all([bundle("src/main.js", "page.js"), bundle("src/document.js", "document.js"), bundle("style.css", "style.css"), bundle("document.css", "document.css")])
 fs.copyFileSync(path.join(here, "index.html"), path.join(out, "index.html"))
 
-// What is stored for reading without a network: everything but the module as a script, which is for pages opened as files.
+// Files cached for offline use: all but the module as a script, which is for pages opened as files.
 const files = fs.readdirSync(out, { recursive: true, withFileTypes: true })
 const names = files.filter(f => f.isFile()).map(f => path.relative(out, path.join(f.parentPath ?? f.path, f.name)).replaceAll(path.sep, "/"))
 const stored = names.filter(name => name !== "par.wasm.js").sort()

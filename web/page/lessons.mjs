@@ -3,7 +3,7 @@
 import fs from "node:fs"
 import path from "node:path"
 
-// What the page begins with.
+// The first program.
 const FIRST = `-- Quicksort as the textbook writes it, inside a map over rows of different lengths.
 def qsort (xs: []i64) : []i64 =
   if length xs < 2 then xs

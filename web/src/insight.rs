@@ -1,4 +1,4 @@
-//! What the compiler made of a program.
+//! `explain` listings and dumps of compiler passes.
 
 use crate::{NAME, Playground, editor, options};
 use par::insight::{Insight, listing, page};
@@ -11,7 +11,7 @@ const WIDTH: usize = 110;
 const LONGEST: usize = 2_000_000;
 
 impl Playground {
-    /// What became of an entry point: the listing, and a page with the graph of operations.
+    /// `par explain` of an entry point: the listing, and a page with the graph of operations.
     pub(crate) fn explain(&mut self, text: &str, entry: &str) -> Result<Value, String> {
         let program = match self.program(text) {
             Ok(program) => program,

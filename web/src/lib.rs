@@ -120,7 +120,7 @@ impl Playground {
     }
 }
 
-/// How programs are compiled.
+/// Options of compilation.
 fn options(files: &Arc<Files>) -> Options {
     Options { imports: files.clone(), verify: false, ..Options::default() }
 }

@@ -45,7 +45,7 @@ pub extern "C" fn par_ask() -> usize {
     ANSWER.with_borrow(String::len)
 }
 
-/// Where the last answer is, in UTF-8.
+/// Address of the last answer, in UTF-8.
 #[unsafe(no_mangle)]
 pub extern "C" fn par_answer() -> *const u8 {
     ANSWER.with_borrow(|answer| answer.as_ptr())

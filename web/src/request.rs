@@ -22,9 +22,9 @@ pub enum Request {
     Run(Call),
     /// The plot of a result of the last call.
     Plot { value: usize, kind: String },
-    /// How the tests in the program's comments go; `name` is what the program is called.
+    /// Runs the tests in the program's comments; `name` is the program's name in messages.
     Test { text: String, name: String },
-    /// What became of an entry point.
+    /// `par explain` of an entry point.
     Explain { text: String, entry: String },
     /// The program after a step of the compiler.
     Dump { text: String, stage: String },

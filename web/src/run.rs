@@ -109,7 +109,7 @@ fn of_run(program: &Program, failure: &RunFailure) -> serde_json::Value {
     }
 }
 
-/// How the tests in a program go, on the interpreter of FLAT.
+/// Runs a program's tests on the FLAT interpreter.
 pub fn test(text: &str, name: &str, files: &Arc<Files>) -> serde_json::Value {
     let targets = vec![Target { backend: Backend::FlatInterp, threads: 1 }];
     let settings = Settings { targets, options: options(files), ..Settings::default() };

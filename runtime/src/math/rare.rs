@@ -1,7 +1,7 @@
 //! Functions that are rarely needed. The crate `libm` computes them, so that their results are the same on every machine; a system's own
 //! library may round otherwise.
 
-/// These functions of a type of floats.
+/// Functions of a float type that `libm` computes.
 #[allow(missing_docs)]
 pub trait Rare {
     fn cube_root(self) -> Self;

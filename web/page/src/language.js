@@ -79,7 +79,7 @@ export function coloured(text) {
   return out
 }
 
-// What `token` needs of CodeMirror's streams.
+// The part of CodeMirror's stream interface that `token` uses.
 function lineStream(line) {
   return {
     at: 0,

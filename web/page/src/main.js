@@ -17,7 +17,7 @@ const analysis = new Par()
 const runner = new Par()
 const panel = new Panel(runner, { explain: explainCode, goTo: place => editor.goTo(place) })
 let editor
-// What is known of which text.
+// Result of the last check, and its text.
 let checked = { text: null, wrong: true }
 let timer
 

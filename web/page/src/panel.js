@@ -38,7 +38,7 @@ export class Panel {
     return this.#entries.find(e => e.name === this.choice.value)
   }
 
-  // What a link has to say of inputs.
+  // Entry point and inputs, for a link.
   get given() {
     return this.entry && { entry: this.entry.name, inputs: this.#values() }
   }

@@ -107,7 +107,7 @@ export class Par {
   }
 }
 
-// What a person is told when there is no answer.
+// Message for a request without an answer.
 export function explanation(lost) {
   switch (lost.kind) {
     case "stopped":

@@ -96,7 +96,7 @@ impl<'p> Lower<'p> {
         }
     }
 
-    /// Adds what a function captures that every call of it has in common.
+    /// Adds the captured values of a function that are the same in all of its calls.
     pub fn lasting_key(&mut self, captured: &[(LocalId, Val<'p>)], out: &mut Key) {
         out.same = Some(HashMap::new());
         for (l, v) in captured {
@@ -212,7 +212,7 @@ impl<'p> Abstract<'p> {
         }
     }
 
-    /// What a function captures that every call of it has in common.
+    /// The captured values of a function that are the same in all of its calls.
     pub fn lasting(
         &mut self,
         lo: &mut Lower<'p>,

@@ -9,7 +9,7 @@
 //! … walk (\x -> x * k) m …            walk_1 (k: i64) (n: i64) = … walk_1 k (n - 1) …
 //! ```
 //!
-//! What a local function captures becomes parameters in the same way:
+//! Captured variables of a local function become parameters in the same way:
 //!
 //! ```text
 //! let walk n = if n <= 0 then 0 else xs[n] + walk (n - 1)      walk_1 (m: i64) (xs: [m]i64) (n: i64) = … walk_1 m xs (n - 1) …
@@ -63,7 +63,7 @@ struct Recursive<'p, 'c> {
     types: &'c [Shape],
     /// Type variables that its body may mention.
     in_scope: Rc<Vec<(TyVar, Shape)>>,
-    /// What it knows besides its arguments: sizes that none of them says, and what a local function captures.
+    /// Values besides its arguments: sizes that no argument determines, and the captured variables of a local function.
     captured: Vec<(LocalId, Val<'p>)>,
     /// A local function.
     local: Option<(&'c Closure<'p>, Own<'p>)>,

@@ -87,7 +87,7 @@ pub(super) struct Sized<'p> {
 pub(super) struct Closure<'p> {
     /// Type parameters of its own.
     pub type_params: &'p [TyVar],
-    /// If it calls itself.
+    /// Its own name and sizes, for a recursive function.
     pub own: Option<Own<'p>>,
     pub params: &'p [Pat],
     pub ret: Option<&'p Ty>,
@@ -103,13 +103,13 @@ impl<'p> Closure<'p> {
     }
 }
 
-/// What a local function that calls itself knows of itself.
+/// A recursive local function's own name and sizes.
 #[derive(Clone, Copy)]
 pub(super) struct Own<'p> {
     pub name: LocalId,
-    /// Where the name stands.
+    /// Place of the name.
     pub span: Span,
-    /// The sizes it declares, which are others at each call.
+    /// Size parameters, bound anew by each call.
     pub sizes: &'p [LocalId],
 }
 

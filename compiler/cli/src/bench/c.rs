@@ -95,7 +95,7 @@ impl Folder {
 
 impl Drop for Folder {
     fn drop(&mut self) {
-        // It lies among other temporary files.
+        // A folder that cannot be removed is left among the temporary files.
         let _ = std::fs::remove_dir_all(&self.0);
     }
 }
@@ -276,7 +276,7 @@ impl Place {
         self.array.as_ptr().cast()
     }
 
-    /// What stands there now.
+    /// The current contents.
     fn column(&self) -> Column {
         match &self.like {
             Column::Data(_) => Column::Data(self.array.clone()),

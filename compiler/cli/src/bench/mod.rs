@@ -268,8 +268,8 @@ impl Bench<'_> {
 
 /// Why a call has no times.
 enum NoTimes {
-    /// It failed.
+    /// A call that failed.
     Call(par::RunFailure),
-    /// The function in C is not one for it: what is wrong.
+    /// No usable function in C, with the reason.
     Function(String),
 }

@@ -76,7 +76,7 @@ fn packed(command: &Path) -> Option<Vec<u8>> {
     Some(packed)
 }
 
-/// Where the user's programs keep what they can make again.
+/// The user's cache folder.
 pub fn folder() -> PathBuf {
     let named = |name: &str| std::env::var_os(name).filter(|v| !v.is_empty()).map(PathBuf::from);
     let usual = if cfg!(target_os = "macos") { "Library/Caches" } else { ".cache" };

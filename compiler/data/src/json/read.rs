@@ -37,7 +37,7 @@ fn failed(e: &serde_json::Error) -> DataError {
     }
 }
 
-/// What serde says of a value that is no number where one is wanted, as it is said of other values.
+/// Rewords serde's message about a value that is not a number as the messages about other values.
 fn in_our_words(message: &str) -> String {
     let parts = message.strip_prefix("invalid type: ").and_then(|rest| rest.rsplit_once(", expected "));
     let Some((found, expected)) = parts else { return message.to_string() };

@@ -24,7 +24,7 @@ pub struct Frame {
 }
 
 impl Frame {
-    /// Where a point is. The ranges may be of any size.
+    /// Place of a point in the picture, for ranges of any size.
     pub fn at(&self, (x, y): (f64, f64)) -> (f64, f64) {
         let part = |v: f64, r: &Range<f64>| (v / 2.0 - r.start / 2.0) / (r.end / 2.0 - r.start / 2.0);
         let (x, y) = (part(x, &self.x), part(y, &self.y));

@@ -14,7 +14,7 @@ impl std::fmt::Display for Color {
     }
 }
 
-/// Which point of a text its place is.
+/// The point of a text that its place refers to.
 #[derive(Clone, Copy)]
 pub enum Anchor {
     Start,

@@ -66,7 +66,7 @@ impl Host<'_> {
         Ok(sink.finish(self))
     }
 
-    /// How many positions a kernel has, if this machine can count them.
+    /// Number of positions of a kernel. Out of memory if a `usize` cannot hold it.
     fn positions(&self, stm: &Stm, total: i64) -> Outcome<usize> {
         let size = stm.pat.first().map_or(1, |p| prim(p).size() as u64);
         let bytes = |_| out_of_memory((total as u64).saturating_mul(size), stm.span);

@@ -22,7 +22,7 @@ pub(super) struct Machine {
     automatic: OnceLock<Backend>,
 }
 
-/// How the kernels of a program run on a processor, in words, by the numbers of their statements.
+/// Descriptions of the kernels' CPU schedules, by statement number.
 pub(crate) fn schedules(program: &flat::Program) -> HashMap<usize, String> {
     par_codegen::cpu::explained(program).into_iter().map(|(n, s)| (n as usize, s)).collect()
 }
@@ -94,7 +94,7 @@ fn made(
 }
 
 impl Program {
-    /// How it was compiled.
+    /// Options of its compilation.
     pub(crate) fn options(&self) -> &Options {
         &self.options
     }
@@ -125,7 +125,7 @@ impl Program {
         compiled.map(|(_, log)| log).map_err(not_loaded)
     }
 
-    /// How each kernel runs on a CPU: what its statement binds, the kernel, and its schedule.
+    /// CPU schedule of each kernel: the bound variables, the kernel, and its schedule.
     pub fn schedules(&self) -> Result<String, Failure> {
         Ok(par_codegen::cpu::dump_schedules(self.flat()?))
     }

@@ -10,7 +10,7 @@ use std::collections::HashMap;
 #[derive(Default)]
 pub(super) struct Machine;
 
-/// How the kernels of a program run on a processor: nothing is known.
+/// Descriptions of CPU schedules: none without a code generator.
 pub(crate) fn schedules(_: &flat::Program) -> HashMap<usize, String> {
     HashMap::new()
 }

@@ -218,7 +218,7 @@ impl Length {
 /// The lengths of all operators directly in a nest's body, if they are known before it runs and nothing inside them is a nest again.
 fn lengths(inputs: &[Var], lam: &Lambda) -> Option<Vec<Length>> {
     let mut found = Vec::new();
-    // What operators over shared arrays make is only read while it is made.
+    // Results of operators over shared arrays: as loops, they are consumed where they are produced.
     let mut shared: Vec<Var> = Vec::new();
     for stm in &lam.body.stms {
         if stm.exp.bodies().is_empty() {
