@@ -7,7 +7,7 @@
 //! ```
 //!
 //! A [`Playground`] answers one request after the other, and keeps what it knows of the last program. Places in texts are in UTF-16 code units, as
-//! in JavaScript's strings. Programs run on the interpreter of FLAT. What cannot be answered is `{"error": …}`.
+//! in JavaScript's strings. In WebAssembly the kernels of programs run as WebAssembly, natively on the interpreter of FLAT. What cannot be answered is `{"error": …}`.
 //!
 //! - `request`: the requests.
 //! - `editor`: messages, completion, types under the cursor, formatting.

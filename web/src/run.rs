@@ -13,6 +13,8 @@ use std::sync::Arc;
 
 /// The text of a result.
 const LAYOUT: Layout = Layout { width: 88, limit: 1_000, texts: false };
+/// Back end of runs. Natively this crate says what the module should say: results of sequential code, to the last bit.
+const BACKEND: Backend = if cfg!(target_family = "wasm") { Backend::Cpu } else { Backend::FlatInterp };
 /// Characters of traces that are shown.
 const TRACED: usize = 20_000;
 
@@ -45,7 +47,7 @@ impl Playground {
             }
         }
         let options = CallOptions {
-            backend: Backend::FlatInterp,
+            backend: BACKEND,
             locate: true,
             memory_limit: Some(call.memory),
             ..CallOptions::default()
@@ -55,12 +57,16 @@ impl Playground {
         let value = match result {
             Ok(value) => value,
             Err(failure) => {
-                return Ok(json!({ "diagnostics": of_run(program, &failure), "traces": traces }));
+                let diagnostics = of_run(program, &failure);
+                return Ok(
+                    json!({ "diagnostics": diagnostics, "traces": traces, "kernels": kernels(Some(program)) }),
+                );
             }
         };
         self.values = io::components(value);
         let values: Vec<_> = self.values.iter().map(shown).collect();
-        Ok(json!({ "values": values, "traces": traces }))
+        let kernels = kernels(self.program(&call.text).as_ref().ok());
+        Ok(json!({ "values": values, "traces": traces, "kernels": kernels }))
     }
 
     /// A result of the last call, as the text of an SVG file.
@@ -81,6 +87,20 @@ impl Playground {
         let svg = plot(value, &Style { kind, title: None, size: (640, 400) })?;
         Ok(json!({ "svg": svg }))
     }
+}
+
+/// Kernels of a program that have run as WebAssembly, and that had to be interpreted; null where there is no WebAssembly.
+fn kernels(program: Option<&Program>) -> serde_json::Value {
+    #[cfg(target_family = "wasm")]
+    if let Some(program) = program {
+        let known = program.kernels();
+        return json!({
+            "compiled": known.compiled, "bytes": known.bytes, "runs": known.runs, "interpreted": known.interpreted,
+            "reasons": known.reasons,
+        });
+    }
+    let _ = program;
+    serde_json::Value::Null
 }
 
 /// One value of a type.
@@ -109,9 +129,9 @@ fn of_run(program: &Program, failure: &RunFailure) -> serde_json::Value {
     }
 }
 
-/// Runs a program's tests on the FLAT interpreter.
+/// Runs a program's tests.
 pub fn test(text: &str, name: &str, files: &Arc<Files>) -> serde_json::Value {
-    let targets = vec![Target { backend: Backend::FlatInterp, threads: 1 }];
+    let targets = vec![Target { backend: BACKEND, threads: 1 }];
     let settings = Settings { targets, options: options(files), ..Settings::default() };
     let mut tests = Vec::new();
     testing::run_text(name, text, &settings, &mut |event| {

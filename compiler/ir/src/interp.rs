@@ -13,6 +13,7 @@ mod flat;
 mod kernel;
 mod memory;
 mod moves;
+mod runner;
 mod scalar;
 mod soac;
 mod sort;
@@ -21,8 +22,9 @@ mod trail;
 mod value;
 
 pub use core::{context_of_failure, run_core};
-pub use flat::run_flat;
+pub use flat::{run_flat, run_flat_with};
 pub use par_runtime::Counters;
+pub use runner::{Input, Launch, Rows, Runner};
 
 use par_runtime::RuntimeError;
 

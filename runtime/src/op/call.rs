@@ -27,6 +27,11 @@ fn operators() -> Vec<(PrimOp, *const u8)> {
     all
 }
 
+/// The address of an operator's function, if it is one.
+pub fn address(op: PrimOp) -> Option<*const u8> {
+    operators().into_iter().find(|(known, _)| *known == op).map(|(_, address)| address)
+}
+
 /// The name of a strip function in machine code.
 pub fn strip_symbol(function: Function, prim: Prim) -> String {
     format!("par_strip_{function:?}_{prim}")

@@ -3,13 +3,19 @@
 export class Par {
   #exports
   #panic = ""
+  // Functions of kernels' modules by number.
+  #kernels = new Map()
+  #next = 0
 
   static async start(code) {
     const par = new Par()
     const panicked = (at, length) => {
       par.#panic = par.#text(at, length)
     }
-    const made = await WebAssembly.instantiate(code, { par: { panicked } })
+    const kernel_load = (...where) => par.#load(...where)
+    const kernel_run = (...part) => par.#run(...part)
+    const kernel_drop = number => par.#kernels.delete(number)
+    const made = await WebAssembly.instantiate(code, { par: { panicked, kernel_load, kernel_run, kernel_drop } })
     par.#exports = (made.instance ?? made).exports
     par.#exports.par_start()
     return par
@@ -17,6 +23,33 @@ export class Par {
 
   #text(at, length) {
     return new TextDecoder().decode(new Uint8Array(this.#exports.memory.buffer, at, length))
+  }
+
+  // Loads a kernel's module, which shares Par's memory and calls functions of Par's.
+  #load(at, length, places, count) {
+    const { memory, __indirect_function_table: table } = this.#exports
+    const code = new Uint8Array(memory.buffer, at, length)
+    const imports = { memory }
+    new Uint32Array(memory.buffer, places, count).forEach((place, i) => (imports[i] = table.get(place)))
+    try {
+      const { part } = new WebAssembly.Instance(new WebAssembly.Module(code), { par: imports }).exports
+      this.#kernels.set(this.#next, part)
+      return this.#next++
+    } catch (error) {
+      console.warn(error)
+      return -1
+    }
+  }
+
+  // Runs a part of a kernel. A check that fails ends in a trap; so does recursion that is too deep.
+  #run(number, frame, row, last, from, to) {
+    try {
+      this.#kernels.get(number)(frame, row, last, from, to)
+      return 0
+    } catch (error) {
+      if (error instanceof RangeError) return 2
+      return error instanceof WebAssembly.RuntimeError && /unreachable/.test(error.message) ? 1 : 3
+    }
   }
 
   ask(request) {

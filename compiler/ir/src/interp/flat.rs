@@ -4,6 +4,7 @@
 use super::core::result_columns;
 use super::memory::{counted, out_of_memory};
 use super::moves::Moves;
+use super::runner::Runner;
 use super::scalar::{Machine, loop_index};
 use super::sort;
 use super::value::{Desc, Val, lengths_of, offsets_of};
@@ -27,13 +28,24 @@ pub fn run_flat(
     args: Vec<Column>,
     counters: &mut Counters,
 ) -> Result<Vec<Column>, RuntimeError> {
+    run_flat_with(program, fun, args, counters, None)
+}
+
+/// As [`run_flat`]; kernels that the runner takes are not interpreted, and their work is not counted.
+pub fn run_flat_with(
+    program: &Program,
+    fun: FunId,
+    args: Vec<Column>,
+    counters: &mut Counters,
+    runner: Option<&dyn Runner>,
+) -> Result<Vec<Column>, RuntimeError> {
     let Some(callee) = program.funs.get(fun.0 as usize) else {
         return internal(format_args!("there is no function {}", fun.0));
     };
     let bound = program.locals.iter().map(Code::bound).collect();
     let machine = Machine::new(program.vars.len(), &program.locals, bound, Moves::of_flat(program));
     let bound = program.funs.iter().map(Code::bound).collect();
-    let mut host = Host { machine, funs: &program.funs, bound, counters: *counters };
+    let mut host = Host { machine, funs: &program.funs, bound, counters: *counters, runner };
     let results = host.call(fun, args.into_iter().map(argument).collect(), Span::default());
     *counters = host.counters;
     counters.work += host.machine.work;
@@ -66,6 +78,7 @@ pub(super) struct Host<'a> {
     /// Variables bound in each function.
     bound: Vec<Vec<Var>>,
     pub(super) counters: Counters,
+    pub(super) runner: Option<&'a dyn Runner>,
 }
 
 impl Host<'_> {

@@ -29,6 +29,9 @@ trait Sink {
 
 impl Host<'_> {
     pub(super) fn kernel(&mut self, stm: &Stm, k: &Kernel) -> Outcome<Vec<Val>> {
+        if let Some(values) = self.run_code(stm, k)? {
+            return Ok(values);
+        }
         let starts = self.starts(stm, &k.space)?;
         let offsets = &starts[starts.len() - 1];
         let rows = offsets.len() - 1;
@@ -67,7 +70,7 @@ impl Host<'_> {
     }
 
     /// Number of positions of a kernel. Out of memory if a `usize` cannot hold it.
-    fn positions(&self, stm: &Stm, total: i64) -> Outcome<usize> {
+    pub(super) fn positions(&self, stm: &Stm, total: i64) -> Outcome<usize> {
         let size = stm.pat.first().map_or(1, |p| prim(p).size() as u64);
         let bytes = |_| out_of_memory((total as u64).saturating_mul(size), stm.span);
         usize::try_from(total).map_err(bytes)
@@ -148,7 +151,7 @@ impl Host<'_> {
     }
 
     /// New arrays of the types that the pattern says.
-    fn fresh(&mut self, stm: &Stm, pat: &[Param], len: usize) -> Outcome<Vec<Array>> {
+    pub(super) fn fresh(&mut self, stm: &Stm, pat: &[Param], len: usize) -> Outcome<Vec<Array>> {
         pat.iter().map(|p| self.output(stm, prim(p), len)).collect()
     }
 
@@ -158,7 +161,7 @@ impl Host<'_> {
         Ok(Array::zeros(prim, len))
     }
 
-    fn outputs(&mut self, stm: &Stm, outs: &[Out], total: usize) -> Outcome<Vec<Output>> {
+    pub(super) fn outputs(&mut self, stm: &Stm, outs: &[Out], total: usize) -> Outcome<Vec<Output>> {
         let all: Vec<Var> = outs
             .iter()
             .flat_map(|o| match o {
@@ -205,7 +208,7 @@ fn indices(starts: &[Vec<i64>], mut number: i64) -> Vec<i64> {
     found
 }
 
-fn prim(p: &Param) -> Prim {
+pub(super) fn prim(p: &Param) -> Prim {
     match p.ty {
         Ty::Scalar(p) | Ty::Array(p) | Ty::Rope(p) => p,
         Ty::Desc => Prim::I64,
@@ -216,7 +219,7 @@ fn leaves(arrays: Vec<Array>) -> Vec<Val> {
     arrays.into_iter().map(Val::Leaf).collect()
 }
 
-enum Output {
+pub(super) enum Output {
     /// So many elements for each position.
     Row(Array, usize),
     Scatter(Vec<Array>),
