@@ -63,7 +63,7 @@ fn example(ty: &ValueType, at: usize) -> String {
         ValueType::Tuple(types) => format!("({})", all(types)),
         ValueType::Record(fields) => {
             let field = |(name, ty): &(String, ValueType)| format!("{name} = {}", example(ty, at));
-            format!("{{{}}}", fields.iter().map(field).collect::<Vec<_>>().join(", "))
+            format!("{{{}}}", fields.in_order().map(field).collect::<Vec<_>>().join(", "))
         }
         ValueType::Sum(cases) => {
             let (name, payload) = &cases[at % cases.len().max(1)];

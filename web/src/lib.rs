@@ -94,6 +94,7 @@ impl Playground {
                 Ok(json!({}))
             }
             Request::Check { text } => Ok(self.check(text)),
+            Request::Prepare { text } => Ok(self.prepare(&text)),
             Request::Complete { text, at } => Ok(self.complete(text, at)),
             Request::Hover { text, at } => Ok(self.hover(text, at)),
             Request::Format { text } => editor::format(&text),
@@ -107,6 +108,15 @@ impl Playground {
             Request::Markdown { text } => Ok(json!({ "html": pages::markdown(&text) })),
             Request::Library {} => pages::library(),
         }
+    }
+
+    /// Does what a run of the program needs, if there is no mistake in it.
+    fn prepare(&mut self, text: &str) -> serde_json::Value {
+        if let Ok(program) = self.program(text) {
+            // A failure is reported by the run.
+            let _ = program.flat();
+        }
+        json!({})
     }
 
     /// The program of a text, compiled if it is another one than before.

@@ -12,6 +12,8 @@ pub enum Request {
     Files { files: BTreeMap<PathBuf, String> },
     /// Mistakes and warnings, and the entry points if there are no mistakes.
     Check { text: String },
+    /// Compiles a program that is going to be run.
+    Prepare { text: String },
     /// Names that may stand at a place.
     Complete { text: String, at: usize },
     /// Type and documentation of what is at a place.

@@ -34,6 +34,29 @@ fn entries_have_inputs_from_tests_or_types() {
     assert_eq!(alone(run)["values"][0]["text"], "1i32");
 }
 
+/// In the order of their declaration, whether they come from types or from tests.
+#[test]
+fn inputs_have_the_fields_as_they_are_written() {
+    let text = "-- ==\n-- entry: tested\n-- input { {velocity = 1.5, at = [1, 2]} }\n\
+        type body = {velocity: f64, at: []i64}\n\
+        entry tested (b: body) = b.at\n\
+        entry typed (b: body) (bs: []{z: bool, pair: {second: i8, first: i8}}) = (b, bs)";
+    let mut playground = Playground::default();
+    let answer = ask(&mut playground, json!({ "do": "check", "text": text }));
+    let input = |entry: usize, i: usize| &answer["entries"][entry]["params"][i]["input"];
+    assert_eq!(input(0, 0), "{velocity = 1.5, at = [1, 2]}", "{answer}");
+    assert_eq!(input(1, 0), "{velocity = 1.5, at = [1, 2, 3]}", "{answer}");
+    let first = "[{z = true, pair = {second = 1, first = 1}}, {z = false, pair = {second = 2, first = 2}}, ";
+    assert!(input(1, 1).as_str().is_some_and(|x| x.starts_with(first)), "{answer}");
+    let typed = answer["entries"][1]["params"][1]["type"].as_str();
+    assert!(typed.is_some_and(|t| t.contains("z: bool, pair: {second: i8, first: i8}")), "{answer}");
+    let inputs = json!([input(1, 0), input(1, 1)]);
+    let run = json!({ "do": "run", "text": text, "entry": "typed", "inputs": inputs, "memory": 1 << 20 });
+    let shown = ask(&mut playground, run);
+    let fields = &shown["values"][0]["shown"]["fields"];
+    assert_eq!((&fields[0][0], &fields[1][0]), (&json!("velocity"), &json!("at")), "{shown}");
+}
+
 #[test]
 fn values_are_trees() {
     let text =

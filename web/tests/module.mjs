@@ -78,6 +78,7 @@ async function main() {
   all.push(...known)
   let next = 0
   const count = { passed: 0, failed: 0, skipped: 0 }
+  const kernels = { runs: 0, interpreted: 0 }
   const failures = []
   const note = (file, problem) => {
     // A WebAssembly module has less stack than programs may have natively.
@@ -91,7 +92,13 @@ async function main() {
       const { file, request, answer } = all[next++]
       const said = await worker.ask(request)
       if (said.crash) note(`${file} ${request.entry ?? ""}`, `${said.crash.kind}: ${said.crash.message}`)
-      else if (answer) note(`${file} ${request.entry}`, differs(answer, said.answer))
+      else if (answer) {
+        const { runs = 0, interpreted = 0, reasons = [] } = said.answer.kernels ?? {}
+        kernels.runs += runs
+        kernels.interpreted += interpreted
+        for (const reason of reasons) note(file, `a kernel was interpreted: ${reason}`)
+        note(`${file} ${request.entry}`, differs(answer, { ...said.answer, kernels: answer.kernels }))
+      }
       else for (const test of said.answer.tests) note(test.place, test.problem && `${test.name}: ${test.problem.kind}: ${test.problem.message}`)
     }
     await worker.end()
@@ -99,6 +106,7 @@ async function main() {
   await Promise.all(Array.from({ length: THREADS }, thread))
   for (const failure of failures) console.log(failure)
   console.log(`module: ${all.length - known.length} programs, ${work.length - all.length + known.length} need files, ${known.length} answers compared`)
+  console.log(`${kernels.runs} runs of kernels as WebAssembly, ${kernels.interpreted} interpreted`)
   console.log(`${count.passed} passed, ${count.failed} failed, ${count.skipped} skipped`)
   process.exit(count.failed ? 1 : 0)
 }

@@ -5,13 +5,14 @@
 
 use crate::frame;
 use crate::module::{Check, DEPTH, FRAME, Import, Parts, val_type};
+use crate::outline::{self, Seen};
 use crate::{Unsupported, prim};
 use par_ir::core::{At, Body, Exp, Fun, FunId, LoopForm, Param, Stm};
 use par_ir::prim::{CmpOp, PrimOp};
 use par_ir::stack::deeper;
 use par_ir::{Atom, Var};
 use par_runtime::{CheckKind, Prim, Scalar, Span};
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use wasm_encoder::{BlockType, Instruction as I, MemArg, MemArgTarget, ValType};
 
 /// A scalar: the number of a local, or a constant.
@@ -341,17 +342,10 @@ impl<'p, 'k> Emitter<'p, 'k> {
                 self.bind(p.var, Operand::Local(*local), p.ty.prim());
             }
         }
-        match form {
-            LoopForm::For { index, prim, bound } => self.counted(*index, *prim, bound, body, &state)?,
-            LoopForm::While(cond) => {
-                self.emit([I::Block(BlockType::Empty), I::Loop(BlockType::Empty)]);
-                self.body(cond)?;
-                self.push_all(&cond.results)?;
-                self.emit([I::I32Eqz, I::BrIf(1)]);
-                self.body(body)?;
-                self.next(body, &state)?;
-                self.emit([I::Br(0), I::End, I::End]);
-            }
+        if self.parts.outlines && outline::is_possible(form) {
+            outline::emit(self, outline::Loop { params, form, body, state: &state })?;
+        } else {
+            self.in_place(form, body, &state)?;
         }
         for ((p, (param, _)), local) in pat.iter().zip(params).zip(state) {
             match local {
@@ -362,12 +356,39 @@ impl<'p, 'k> Emitter<'p, 'k> {
         Ok(())
     }
 
-    fn counted(&mut self, index: Var, prim: Prim, bound: &Atom, body: &Body, state: &[Option<u32>]) -> Done {
-        let (bound, _) = self.operand(bound)?;
-        let i = self.local_for(prim);
-        self.bind(index, Operand::Local(i), prim);
+    /// A loop in the function that it is in.
+    fn in_place(&mut self, form: &LoopForm, body: &Body, state: &[Option<u32>]) -> Done {
+        match form {
+            LoopForm::For { index, prim, bound } => {
+                let (bound, _) = self.operand(bound)?;
+                let i = self.local_for(*prim);
+                self.bind(*index, Operand::Local(i), *prim);
+                self.emit([constant(Scalar::zero(*prim)), I::LocalSet(i)]);
+                self.iterations(i, *prim, bound, body, state)
+            }
+            LoopForm::While(cond) => {
+                self.emit([I::Block(BlockType::Empty), I::Loop(BlockType::Empty)]);
+                self.body(cond)?;
+                self.push_all(&cond.results)?;
+                self.emit([I::I32Eqz, I::BrIf(1)]);
+                self.body(body)?;
+                self.next(body, state)?;
+                self.emit([I::Br(0), I::End, I::End]);
+                Ok(())
+            }
+        }
+    }
+
+    /// Iterations from the number in a local to a bound.
+    pub fn iterations(
+        &mut self,
+        i: u32,
+        prim: Prim,
+        bound: Operand,
+        body: &Body,
+        state: &[Option<u32>],
+    ) -> Done {
         let less = PrimOp::Cmp(CmpOp::Lt, prim);
-        self.emit([constant(Scalar::zero(prim)), I::LocalSet(i)]);
         prim::emit(self, less, &[Operand::Local(i), bound])?;
         self.emit([I::If(BlockType::Empty), I::Loop(BlockType::Empty)]);
         self.body(body)?;
@@ -379,8 +400,22 @@ impl<'p, 'k> Emitter<'p, 'k> {
         Ok(())
     }
 
+    /// What is known of variables here.
+    pub fn visible(&self, vars: BTreeSet<Var>) -> Vec<(Var, Seen)> {
+        let seen = |v: Var| {
+            let scalar = self.scalars.get(&v).map(|(x, p)| Seen::Scalar(*x, *p));
+            scalar.or_else(|| self.arrays.get(&v).map(|base| Seen::Array(*base)))
+        };
+        vars.into_iter().filter_map(|v| Some((v, seen(v)?))).collect()
+    }
+
+    /// Number of parameters.
+    pub fn params(&self) -> u32 {
+        self.params
+    }
+
     /// The next state of a loop.
-    fn next(&mut self, body: &Body, state: &[Option<u32>]) -> Done {
+    pub fn next(&mut self, body: &Body, state: &[Option<u32>]) -> Done {
         let changed: Vec<(u32, &Atom)> =
             state.iter().zip(&body.results).filter_map(|(local, a)| Some(((*local)?, a))).collect();
         changed.iter().try_for_each(|(_, a)| self.push_atom(a))?;

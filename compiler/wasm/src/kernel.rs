@@ -16,8 +16,8 @@ use par_ir::core::Fun;
 use par_ir::flat::{Kernel, KernelKind, Ty};
 use par_ir::prim::{BinOp, PrimOp};
 use par_ir::visit::Code as _;
-use par_ir::{Dim, Var};
-use par_runtime::Prim;
+use par_ir::{Atom, Dim, Var};
+use par_runtime::{Prim, Scalar};
 use std::collections::BTreeSet;
 use std::rc::Rc;
 use wasm_encoder::{BlockType, Instruction as I, ValType};
@@ -39,6 +39,7 @@ pub fn compile(
     looks_up: bool,
 ) -> Result<Code, Unsupported> {
     let mut parts = Parts::new(locals, looks_up);
+    parts.outlines = matches!(kernel.space.as_flat(), Some(Atom::Const(Scalar::I64(1))));
     let inputs: Rc<[Var]> = free(kernel).into_iter().filter(|v| is_read(ty(*v))).collect();
     let components = components(kernel).len().max(usize::from(matches!(kernel.kind, KernelKind::Filter)));
     let mut layout = Layout { components, inputs: inputs.len(), outputs: 0 };

@@ -9,6 +9,7 @@
 //! - `frame`: the record through which host and code talk.
 //! - `kernel`: the loops over rows and positions. `sink`: uses of a body's results.
 //! - `emit`: scalar bodies. `prim`: scalar operators.
+//! - `outline`: loops as functions of their own.
 //! - `module`: the parts of a module put together.
 //! - [`Kernels`]: the code of a program's kernels, and [`Engine`], which loads and runs modules: `browser` in WebAssembly, and an interpreter in tests.
 
@@ -18,6 +19,7 @@ mod emit;
 mod frame;
 mod kernel;
 mod module;
+mod outline;
 mod prim;
 mod runner;
 mod sink;

@@ -89,6 +89,10 @@ pub struct Parts<'k> {
     pub checks: Vec<Check>,
     pub span_of_calls: Span,
     imports: Vec<Import>,
+    /// Loops are functions of their own.
+    pub outlines: bool,
+    /// Those functions; none while it is being generated.
+    loops: Vec<Option<Body>>,
     /// Local functions that are called, in the order of their first calls.
     called: Vec<FunId>,
     known: HashMap<Import, u32>,
@@ -97,6 +101,7 @@ pub struct Parts<'k> {
 /// Calls refer to functions whose number is known at the end: imports come first.
 pub const IMPORTED: u32 = 1 << 30;
 const LOCAL: u32 = 1 << 29;
+const LOOP: u32 = 1 << 28;
 
 impl<'k> Parts<'k> {
     pub fn new(locals: &'k [Fun], looks_up: bool) -> Parts<'k> {
@@ -106,6 +111,8 @@ impl<'k> Parts<'k> {
             checks: Vec::new(),
             span_of_calls: Span::default(),
             imports: Vec::new(),
+            outlines: false,
+            loops: Vec::new(),
             called: Vec::new(),
             known: HashMap::new(),
         }
@@ -127,6 +134,17 @@ impl<'k> Parts<'k> {
             self.called.len() - 1
         });
         LOCAL + at as u32
+    }
+
+    /// The number of a loop's function in a call.
+    pub fn outlined(&mut self) -> u32 {
+        self.loops.push(None);
+        LOOP + self.loops.len() as u32 - 1
+    }
+
+    /// The function of that number.
+    pub fn set_outlined(&mut self, number: u32, function: Body) {
+        self.loops[(number - LOOP) as usize] = Some(function);
     }
 
     /// The local function that is called and stands at this place.
@@ -161,10 +179,12 @@ impl<'k> Parts<'k> {
         }
         let count = self.imports.len() as u32;
         let (mut functions, mut code) = (FunctionSection::new(), CodeSection::new());
-        for (i, body) in std::iter::once(main).chain(locals).enumerate() {
+        let first_loop = count + 1 + locals.len() as u32;
+        let loops = self.loops.into_iter().flatten();
+        for (i, body) in std::iter::once(main).chain(locals).chain(loops).enumerate() {
             types.ty().function(body.params.clone(), body.results.clone());
             functions.function(count + i as u32);
-            code.function(&body.function(count));
+            code.function(&body.function(count, first_loop));
         }
         let mut globals = GlobalSection::new();
         let int = GlobalType { val_type: ValType::I32, mutable: true, shared: false };
@@ -197,14 +217,17 @@ pub struct Body {
 
 impl Body {
     /// The function, with the numbers of what it calls.
-    fn function(&self, imports: u32) -> Function {
+    fn function(&self, imports: u32, first_loop: u32) -> Function {
         let mut function = Function::new_with_locals_types(self.locals.iter().copied());
         for instruction in &self.code {
             match instruction {
                 Instruction::Call(f) if *f >= IMPORTED => {
                     function.instruction(&Instruction::Call(f - IMPORTED))
                 }
-                Instruction::Call(f) => function.instruction(&Instruction::Call(imports + 1 + f - LOCAL)),
+                Instruction::Call(f) if *f >= LOCAL => {
+                    function.instruction(&Instruction::Call(imports + 1 + f - LOCAL))
+                }
+                Instruction::Call(f) => function.instruction(&Instruction::Call(first_loop + f - LOOP)),
                 other => function.instruction(other),
             };
         }

@@ -6,7 +6,7 @@ import { element } from "./dom.js"
 import { editor as makeEditor } from "./editor.js"
 import { pack, unpack } from "./link.js"
 import { Panel } from "./panel.js"
-import { Par, explanation } from "./par.js"
+import { Par, explanation, load } from "./par.js"
 
 // Milliseconds after the last key before the program is looked at, and until that is given up.
 const PAUSE = 300
@@ -15,6 +15,7 @@ const PATIENCE = 20000
 const at = id => document.getElementById(id)
 const analysis = new Par()
 const runner = new Par()
+load().catch(() => {})
 const panel = new Panel(runner, { explain: explainCode, goTo: place => editor.goTo(place) })
 let editor
 // Result of the last check, and its text.
@@ -243,6 +244,8 @@ for (const button of document.querySelectorAll("[data-close]")) {
 
 async function begin() {
   const state = (await fromHash()) ?? { text: lessons.first }
+  // While the program is looked at, it is compiled where it will run.
+  runner.prepare(state.text).catch(() => {})
   editor = makeEditor(at("editor"), state.text, { par: analysis, changed, run, explain: explainCode })
   lessonList()
   await check(state)

@@ -7,6 +7,11 @@ import { draw } from "./values.js"
 const MEGABYTE = 1 << 20
 const PLOTS = ["auto", "lines", "points", "histogram", "heat", "picture"]
 
+// Kernels that did not become WebAssembly are slow, so they are no secret.
+function interpreted(kernels) {
+  return kernels?.interpreted ? `, ${kernels.interpreted} of ${kernels.interpreted + kernels.runs} kernels interpreted` : ""
+}
+
 // `par` runs programs; `explain` is called with codes, `goTo` with places in the text.
 export class Panel {
   #par
@@ -132,7 +137,7 @@ export class Panel {
 
   #show(answer, time) {
     if (answer.error) answer = { diagnostics: [{ severity: "error", message: answer.error, labels: [], notes: [] }] }
-    this.status.textContent = answer.values ? `${time < 10 ? time.toFixed(1) : Math.round(time)} ms` : ""
+    this.status.textContent = answer.values ? `${time < 10 ? time.toFixed(1) : Math.round(time)} ms${interpreted(answer.kernels)}` : ""
     const fields = [...this.inputs.querySelectorAll("textarea")]
     fields.forEach((field, i) => field.setAttribute("aria-invalid", String(answer.input === i)))
     const values = (answer.values ?? []).map((value, i, all) => this.#value(value, i, all.length))

@@ -32,10 +32,12 @@ async function fromScript() {
   return bytes.buffer
 }
 
+// Compiled while it arrives, if the server says what it is; browsers keep that code for the next visit.
 async function fromServer() {
   const response = await fetch(new URL("par.wasm", root))
   if (!response.ok) throw new Error(`par.wasm cannot be loaded: ${response.status}`)
-  return WebAssembly.compile(await response.arrayBuffer())
+  const type = response.headers.get("content-type") ?? ""
+  return type.startsWith("application/wasm") ? WebAssembly.compileStreaming(response) : WebAssembly.compile(await response.arrayBuffer())
 }
 
 let loading
@@ -59,6 +61,12 @@ export class Par {
       this.#waiting.set(id, { resolve, reject, timer })
       worker.postMessage({ id, request })
     })
+  }
+
+  // Asks for something whose answer nobody needs: a run that follows begins with it done.
+  async prepare(text) {
+    const worker = await this.#started()
+    worker.postMessage({ id: -1, request: { do: "prepare", text } })
   }
 
   // Ends all that is going on. The next request starts another worker.
