@@ -2,6 +2,7 @@
 
 use crate::module::Import;
 use par_ir::prim::{BinOp, PrimOp, SpecialOp};
+use par_runtime::math::Fused;
 use par_runtime::op::call;
 use par_runtime::{Prim, f16, float16};
 
@@ -61,11 +62,11 @@ pub extern "C" fn narrow(x: f64) -> f32 {
 }
 
 extern "C" fn fma_f32(a: f32, b: f32, c: f32) -> f32 {
-    a.mul_add(b, c)
+    a.fused(b, c)
 }
 
 extern "C" fn fma_f64(a: f64, b: f64, c: f64) -> f64 {
-    a.mul_add(b, c)
+    a.fused(b, c)
 }
 
 extern "C" fn high_i64(a: i64, b: i64) -> i64 {

@@ -141,13 +141,13 @@ fn long_loops() {
     let text = "entry counted (n: i64) = loop (a, b) = (1, 0i32) for i < n do ((a * 3 + i) % 1000003, b + i32.i64 a)\n\
         entry nested (n: i64) = loop a = 0 for i < n do a + (loop b = i for j < 3 do (b * a + j) % 1009)\n\
         entry unsigned (n: i64) = loop a = 0u32 for i < u32.i64 n do a ^ i * i\n\
-        entry while (n: i64) = loop (a, k) = (n, 0i64) while a != 1 && k < 40000 do (if a % 2 == 0 then a / 2 else 3 * a + 1, k + 1)\n\
+        entry repeated (n: i64) = loop (a, k) = (n, 0i64) while a != 1 && k < 40000 do (if a % 2 == 0 then a / 2 else 3 * a + 1, k + 1)\n\
         entry endlessly (n: i64) = loop k = 0 while k < n do k + 1\n\
         entry array (n: i64) = loop xs = replicate 100 0i64 for i < n do xs with [i % 100] = xs[(i * 7) % 100] + i\n\
         entry fails (n: i64) = loop a = 0 for i < n do a + 1 / (30000 - i)";
     let program = compile(text, "a.par", &Options::default()).expect("a program");
     let kernels = Kernels::new(Wasmi::default());
-    for entry in ["counted", "nested", "unsigned", "while", "endlessly", "array", "fails"] {
+    for entry in ["counted", "nested", "unsigned", "repeated", "endlessly", "array", "fails"] {
         for n in [0, 1, 27, 16384, 16385, 50_000] {
             let args = read_values(&n.to_string(), &[ValueType::Prim(Prim::I64)]).expect("a number");
             let wanted = run(&program, entry, &args, None);

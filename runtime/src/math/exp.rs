@@ -1,5 +1,6 @@
 //! `exp`, `exp2`, `expm1`: `e^x = 2^k * e^r` with `|r| <= ln 2 / 2`, and a Taylor polynomial for `e^r`.
 
+use super::Fused;
 use super::{LN2, LN2_LOW, power_of_two, round};
 use std::f64::consts::LOG2_E;
 
@@ -20,20 +21,20 @@ fn tail<const N: usize>(r: f64) -> f64 {
         1.0 / 479_001_600.0,
         1.0 / 6_227_020_800.0,
     ];
-    FACTORS[..N].iter().rev().fold(0.0, |sum: f64, c| sum.mul_add(r, *c))
+    FACTORS[..N].iter().rev().fold(0.0, |sum: f64, c| sum.fused(r, *c))
 }
 
 /// `e^r - 1`; `low` is what `r` lacks.
 #[inline(always)]
 fn fraction<const N: usize>(r: f64, low: f64) -> f64 {
-    (r * r).mul_add(tail::<N>(r), r + low)
+    (r * r).fused(tail::<N>(r), r + low)
 }
 
 /// `k` and `r` with `x = k * ln 2 + r`. The first difference is exact.
 #[inline(always)]
 fn reduce(x: f64) -> (f64, i64, f64) {
     let (n, k) = round(x * LOG2_E);
-    let r = (-n).mul_add(LN2_LOW, (-n).mul_add(LN2, x));
+    let r = (-n).fused(LN2_LOW, (-n).fused(LN2, x));
     (n, k, r)
 }
 
@@ -58,7 +59,7 @@ pub fn exp2(x: f64) -> f64 {
     let (n, k) = round(x);
     let part = x - n;
     let r = part * LN2;
-    let low = part.mul_add(LN2, -r) + part * LN2_LOW;
+    let low = part.fused(LN2, -r) + part * LN2_LOW;
     scale(1.0 + fraction::<12>(r, low), k)
 }
 
@@ -68,7 +69,7 @@ pub fn expm1(x: f64) -> f64 {
     let (_, k, r) = reduce(x.clamp(-50.0, 710.0));
     // Half of the power, because the largest is not a finite number.
     let half = power_of_two(k - 1);
-    (2.0 * half.mul_add(fraction::<12>(r, 0.0), half - 0.5)).copysign(x)
+    (2.0 * half.fused(fraction::<12>(r, 0.0), half - 0.5)).copysign(x)
 }
 
 /// [`expm1`] of an `f32`.
@@ -82,5 +83,5 @@ pub fn expm1_f32(x: f32) -> f32 {
 pub fn expm1_short(x: f64) -> f64 {
     let (_, k, r) = reduce(x);
     let power = power_of_two(k);
-    power.mul_add(fraction::<7>(r, 0.0), power - 1.0)
+    power.fused(fraction::<7>(r, 0.0), power - 1.0)
 }

@@ -6,6 +6,7 @@
 //!
 //! where the largest terms are exact.
 
+use super::Fused;
 use super::power_of_two;
 use std::f64::consts::{LN_10, SQRT_2};
 
@@ -51,7 +52,7 @@ fn parts<const N: usize>(f: f64) -> (f64, f64) {
     ];
     let s = f / (2.0 + f);
     let z = s * s;
-    let r = z * FACTORS[..N].iter().rev().fold(0.0, |sum: f64, c| sum.mul_add(z, *c));
+    let r = z * FACTORS[..N].iter().rev().fold(0.0, |sum: f64, c| sum.fused(z, *c));
     let half = 0.5 * f * f;
     (half, s * (half + r))
 }
@@ -98,7 +99,7 @@ fn two_parts(f: f64) -> (f64, f64) {
 fn scaled(f: f64, (factor, factor_low): (f64, f64), (k, k_low): (f64, f64)) -> f64 {
     let (high, low) = two_parts(f);
     let p = high * factor;
-    let p_low = high.mul_add(factor, -p) + (high * factor_low + low * factor);
+    let p_low = high.fused(factor, -p) + (high * factor_low + low * factor);
     let sum = k + p;
     sum + (((k - sum) + p) + (p_low + k_low))
 }
@@ -127,7 +128,7 @@ fn short(x: f64) -> f64 {
 #[inline(always)]
 fn short_of(k: f64, f: f64) -> f64 {
     let (half, rest) = parts::<6>(f);
-    k.mul_add(std::f64::consts::LN_2, f - (half - rest))
+    k.fused(std::f64::consts::LN_2, f - (half - rest))
 }
 
 /// [`log1p`] of an `f32`.
@@ -144,7 +145,7 @@ pub fn log1p_f32(x: f32) -> f32 {
 #[inline(always)]
 pub fn log2_f32(x: f32) -> f32 {
     let (k, f) = split(x as f64);
-    ends(x as f64, 0.0, short_of(0.0, f).mul_add(INV_LN2, k)) as f32
+    ends(x as f64, 0.0, short_of(0.0, f).fused(INV_LN2, k)) as f32
 }
 
 /// [`log10`] of an `f32`.

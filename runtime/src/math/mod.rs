@@ -9,6 +9,7 @@
 //! Taylor's, with as many terms as the precision asks for.
 
 mod exp;
+mod fused;
 mod log;
 mod rare;
 mod single;
@@ -16,6 +17,7 @@ mod strip;
 mod tanh;
 mod trig;
 
+pub use fused::Fused;
 pub use rare::Rare;
 pub use strip::{STRIP, Strip};
 

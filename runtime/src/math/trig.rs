@@ -1,6 +1,7 @@
 //! `sin`, `cos`, `tan`: `x = n * pi/2 + r` with `|r| <= pi/4`, and Taylor polynomials. Beyond [`LIMIT`] the reduction
 //! needs more digits of pi than are kept here: the standard library's functions take over.
 
+use super::Fused;
 use super::round;
 use std::f64::consts::{FRAC_2_PI, FRAC_PI_2};
 
@@ -17,9 +18,9 @@ fn reduce(x: f64) -> (i64, f64, f64) {
     let (n, quadrant) = round(x * FRAC_2_PI);
     // Exact: both are multiples of one small power of two, and cancel. So is the next difference, since `n * MIDDLE` is
     // at most half of `first`, or all of `r`.
-    let first = (-n).mul_add(FRAC_PI_2, x);
-    let r = (-n).mul_add(MIDDLE, first);
-    let low = (-n).mul_add(MIDDLE, first - r) - n * LOW;
+    let first = (-n).fused(FRAC_PI_2, x);
+    let r = (-n).fused(MIDDLE, first);
+    let low = (-n).fused(MIDDLE, first - r) - n * LOW;
     (quadrant, r, low)
 }
 
@@ -37,8 +38,8 @@ fn sine<const N: usize>(r: f64, low: f64) -> f64 {
         1.0 / 355_687_428_096_000.0,
     ];
     let z = r * r;
-    let sum = FACTORS[..N].iter().rev().fold(0.0, |sum: f64, c| sum.mul_add(z, *c));
-    r + (z * r).mul_add(sum, low * (-0.5f64).mul_add(z, 1.0))
+    let sum = FACTORS[..N].iter().rev().fold(0.0, |sum: f64, c| sum.fused(z, *c));
+    r + (z * r).fused(sum, low * (-0.5f64).fused(z, 1.0))
 }
 
 /// `cos (r + low)`.
@@ -55,10 +56,10 @@ fn cosine<const N: usize>(r: f64, low: f64) -> f64 {
         -1.0 / 6_402_373_705_728_000.0,
     ];
     let z = r * r;
-    let sum = FACTORS[..N].iter().rev().fold(0.0, |sum: f64, c| sum.mul_add(z, *c));
+    let sum = FACTORS[..N].iter().rev().fold(0.0, |sum: f64, c| sum.fused(z, *c));
     let half = 0.5 * z;
     let high = 1.0 - half;
-    high + (((1.0 - high) - half) + (z * z).mul_add(sum, -r * low))
+    high + (((1.0 - high) - half) + (z * z).fused(sum, -r * low))
 }
 
 /// The sine of `n` quarter turns more than the angle whose sine and cosine these are.
@@ -101,7 +102,7 @@ fn quotient(n: i64, sin: f64, cos: f64) -> f64 {
 #[inline(always)]
 fn reduce_short(x: f64) -> (i64, f64) {
     let (n, quadrant) = round(x * FRAC_2_PI);
-    (quadrant, (-n).mul_add(MIDDLE, (-n).mul_add(FRAC_PI_2, x)))
+    (quadrant, (-n).fused(MIDDLE, (-n).fused(FRAC_PI_2, x)))
 }
 
 /// [`sin`] of an `f32`.

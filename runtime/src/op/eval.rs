@@ -10,7 +10,7 @@
 //! - `getbit` outside the width gives 0, `setbit` outside changes nothing.
 
 use super::{BinOp, CmpOp, PrimOp, SpecialOp, UnOp, pi};
-use crate::math::Rare;
+use crate::math::{Fused, Rare};
 use crate::{Prim, Scalar, f16, float16};
 
 impl PrimOp {
@@ -228,12 +228,12 @@ fn ternary(op: SpecialOp, p: Prim, xs: &[Scalar]) -> Scalar {
     match (xs[0], xs[1], xs[2]) {
         (Scalar::F16(a), Scalar::F16(b), Scalar::F16(c)) => Scalar::F16(ternary_half(op, a, b, c)),
         (Scalar::F32(a), Scalar::F32(b), Scalar::F32(c)) => Scalar::F32(match op {
-            SpecialOp::Fma => a.mul_add(b, c),
+            SpecialOp::Fma => a.fused(b, c),
             SpecialOp::Mad => a * b + c,
             _ => a + (b - a) * c,
         }),
         (Scalar::F64(a), Scalar::F64(b), Scalar::F64(c)) => Scalar::F64(match op {
-            SpecialOp::Fma => a.mul_add(b, c),
+            SpecialOp::Fma => a.fused(b, c),
             SpecialOp::Mad => a * b + c,
             _ => a + (b - a) * c,
         }),

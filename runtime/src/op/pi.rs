@@ -1,7 +1,7 @@
 //! Trigonometry in half turns: `sin(pi x)` and its kin. The argument is reduced before it is multiplied, so that whole and
 //! half turns give exact results and large arguments lose nothing.
 
-use crate::math::Rare;
+use crate::math::{Fused, Rare};
 use std::f64::consts::PI;
 
 /// Remainder of `PI` to pi.
@@ -22,7 +22,7 @@ fn small_cos(b: f64) -> f64 {
 /// `pi b` in two parts.
 fn times_pi(b: f64) -> (f64, f64) {
     let high = b * PI;
-    (high, b.mul_add(PI, -high) + b * PI_LOW)
+    (high, b.fused(PI, -high) + b * PI_LOW)
 }
 
 /// Remainder of `x` after as many whole turns as possible, from -1 to 1; exact.
