@@ -56,6 +56,7 @@ const tests = {
     await page.waitForSelector("#results .value")
     const time = Math.round(performance.now() - start)
     const size = ["par.wasm", "page.js", "style.css", "index.html"].reduce((sum, name) => sum + gzipSync(fs.readFileSync(path.join(folder, name)), { level: 9 }).length, 0)
+    // What the processor does besides counts, so that this is a bar for quiet machines only.
     console.log(`  first result after ${time} ms; ${(size / 1e6).toFixed(2)} MB compressed`)
     assert.ok(size <= MOST_BYTES, `${size} bytes`)
     assert.match(await results(page), /1.*4.*9/)
@@ -141,6 +142,26 @@ const tests = {
     await page.fill("#inputs textarea", "7")
     await page.waitForFunction(() => /too long/.test(document.querySelector("#results").textContent))
     await page.evaluate(() => (window.playground.panel.patience = 8000))
+  },
+
+  async "kernels are WebAssembly, and an endless one can be stopped"() {
+    await setText(page, "entry main (n: i64) = i64.sum (map (\\i -> (loop (x, k) = (i + 1, 0i64) while x != 1 do (if x % 2 == 0 then x / 2 else 3 * x + 1, k + 1)).1) (iota n))")
+    await finished(page)
+    await page.fill("#inputs textarea", "100000")
+    await page.waitForFunction(() => /10853710/.test(document.querySelector("#results").textContent))
+    assert.ok(!/interpreted/.test(await page.textContent("#status")))
+    await setText(page, "entry main (xs: []i64) = map (\\x -> loop y = x while y >= 0 do (y * 3 + 1) % 1000) xs")
+    await page.waitForSelector(".stop:not([hidden])")
+    await page.waitForTimeout(300)
+    await page.click(".stop")
+    await page.waitForFunction(() => /Stopped/.test(document.querySelector("#results").textContent))
+  },
+
+  async "a check that fails in a kernel is a message at its place"() {
+    await setText(page, "entry main (xs: []i64) = map (\\x -> 100 / (x - 2)) xs")
+    await page.waitForFunction(() => /division by zero/.test(document.querySelector("#results").textContent))
+    await page.fill("#inputs textarea", "[5, 7]")
+    await page.waitForFunction(() => /33.*20/s.test(document.querySelector("#results").textContent))
   },
 
   async "what is too deep or too large is a message"() {

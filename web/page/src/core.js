@@ -47,8 +47,9 @@ export class Par {
       this.#kernels.get(number)(frame, row, last, from, to)
       return 0
     } catch (error) {
-      if (error instanceof RangeError) return 2
-      return error instanceof WebAssembly.RuntimeError && /unreachable/.test(error.message) ? 1 : 3
+      if (error instanceof WebAssembly.RuntimeError) return 1
+      // Firefox has an error of its own for the stack.
+      return error instanceof RangeError || error.name === "InternalError" ? 2 : 3
     }
   }
 

@@ -2,7 +2,7 @@
 //! [`par_runtime::profile`].
 
 use super::core::result_columns;
-use super::memory::{counted, out_of_memory};
+use super::memory::{Memory, counted, out_of_memory};
 use super::moves::Moves;
 use super::runner::Runner;
 use super::scalar::{Machine, loop_index};
@@ -43,7 +43,10 @@ pub fn run_flat_with(
         return internal(format_args!("there is no function {}", fun.0));
     };
     let bound = program.locals.iter().map(Code::bound).collect();
-    let machine = Machine::new(program.vars.len(), &program.locals, bound, Moves::of_flat(program));
+    let mut machine = Machine::new(program.vars.len(), &program.locals, bound, Moves::of_flat(program));
+    if runner.is_some() {
+        machine.memory = Memory::ample();
+    }
     let bound = program.funs.iter().map(Code::bound).collect();
     let mut host = Host { machine, funs: &program.funs, bound, counters: *counters, runner };
     let results = host.call(fun, args.into_iter().map(argument).collect(), Span::default());

@@ -14,11 +14,17 @@ const BUDGET: usize = 256 << 20;
 /// The account of one run, which stays on one thread.
 pub(super) struct Memory {
     at_start: isize,
+    budget: usize,
 }
 
 impl Memory {
     pub(super) fn new() -> Memory {
-        Memory { at_start: pool::thread_balance() }
+        Memory { at_start: pool::thread_balance(), budget: BUDGET }
+    }
+
+    /// An account of a run that is not interpreted throughout: it may hold what there is.
+    pub(super) fn ample() -> Memory {
+        Memory { budget: usize::MAX, ..Memory::new() }
     }
 
     /// Checks that `n` elements of `size` bytes, made by way of `held` bytes each, fit. The error names the bytes of the
@@ -27,7 +33,7 @@ impl Memory {
         let used = usize::try_from(pool::thread_balance() - self.at_start).unwrap_or(0);
         let needed = n.saturating_mul(size.max(held));
         let is_there = pool::live_bytes().saturating_add(needed) < pool::limit();
-        if is_there && pool::may_take(needed) && used.saturating_add(needed) <= BUDGET {
+        if is_there && pool::may_take(needed) && used.saturating_add(needed) <= self.budget {
             return Ok(());
         }
         Err(out_of_memory((n as u64).saturating_mul(size as u64), span))
