@@ -148,7 +148,7 @@ const tests = {
     await setText(page, "entry main (n: i64) = i64.sum (map (\\i -> (loop (x, k) = (i + 1, 0i64) while x != 1 do (if x % 2 == 0 then x / 2 else 3 * x + 1, k + 1)).1) (iota n))")
     await finished(page)
     await page.fill("#inputs textarea", "100000")
-    await page.waitForFunction(() => /10853710/.test(document.querySelector("#results").textContent))
+    await page.waitForFunction(() => /10753840/.test(document.querySelector("#results").textContent))
     assert.ok(!/interpreted/.test(await page.textContent("#status")))
     await setText(page, "entry main (xs: []i64) = map (\\x -> loop y = x while y >= 0 do (y * 3 + 1) % 1000) xs")
     await page.waitForSelector(".stop:not([hidden])")
