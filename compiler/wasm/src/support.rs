@@ -41,7 +41,7 @@ pub extern "C" fn expand(bits: u32) -> f32 {
     let x = f16::from_bits(bits as u16);
     if x.is_nan() {
         let (sign, fraction) = (bits & 0x8000, bits & 0x3ff);
-        return f32::from_bits(sign << 16 | EXPONENT | fraction << MORE);
+        return f32::from_bits((sign << 16) | EXPONENT | (fraction << MORE));
     }
     x.to_f32()
 }
@@ -49,9 +49,9 @@ pub extern "C" fn expand(bits: u32) -> f32 {
 /// The bits of the nearest `f16`; what is no number keeps those that there is room for.
 pub extern "C" fn compress(x: f32) -> u32 {
     let bits = x.to_bits();
-    let fraction = bits >> MORE & 0x3ff;
+    let fraction = (bits >> MORE) & 0x3ff;
     if x.is_nan() && fraction != 0 {
-        return bits >> 16 & 0x8000 | HALF_EXPONENT | fraction;
+        return ((bits >> 16) & 0x8000) | HALF_EXPONENT | fraction;
     }
     u32::from(f16::from_f32(x).to_bits())
 }

@@ -75,7 +75,7 @@ fn double(a: f64, b: f64, c: f64) -> f64 {
     if a == 0.0 || b == 0.0 || c == 0.0 && is_moderate(a) && is_moderate(b) {
         return a * b + c;
     }
-    if !is_moderate(a) || !is_moderate(b) || !(c.abs() < 1e300) {
+    if !is_moderate(a) || !is_moderate(b) || c.is_nan() || c.abs() >= 1e300 {
         return a.mul_add(b, c);
     }
     let (high, low) = product(a, b);
@@ -105,14 +105,14 @@ mod tests {
         let mut state = 1u64;
         let mut random = || {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            state ^ state >> 29
+            state ^ (state >> 29)
         };
         let special =
             [0.0, -0.0, 1.0, -1.0, f64::INFINITY, f64::NAN, f64::MAX, f64::MIN_POSITIVE, 5e-324, 1e-200];
         for i in 0..400_000u64 {
             let mut number = |spread: u64| {
                 let exponent = 1023 - spread / 2 + random() % spread.max(1);
-                f64::from_bits(random() >> 63 << 63 | exponent << 52 | random() >> 12)
+                f64::from_bits(((random() >> 63) << 63) | (exponent << 52) | (random() >> 12))
             };
             let spread = [1, 4, 60, 200, 2000][i as usize % 5];
             let (a, b) = (number(spread), number(spread));
