@@ -47,10 +47,13 @@ pub trait Engine {
 pub struct Kernels<E: Engine> {
     engine: E,
     /// By the kernels' addresses: programs do not move while they run. Those without code with the reason.
-    made: RefCell<HashMap<usize, Result<Rc<Made<E::Loaded>>, String>>>,
+    made: RefCell<HashMap<usize, Outcome<E::Loaded>>>,
     runs: Cell<usize>,
     interpreted: Cell<usize>,
 }
+
+/// Code, or why there is none.
+type Outcome<L> = Result<Rc<Made<L>>, String>;
 
 struct Made<L> {
     code: Code,
@@ -91,12 +94,7 @@ impl<E: Engine> Kernels<E> {
         }
     }
 
-    fn make(
-        &self,
-        kernel: &Kernel,
-        locals: &[Fun],
-        ty: &dyn Fn(Var) -> Option<Ty>,
-    ) -> Result<Rc<Made<E::Loaded>>, String> {
+    fn make(&self, kernel: &Kernel, locals: &[Fun], ty: &dyn Fn(Var) -> Option<Ty>) -> Outcome<E::Loaded> {
         let code = compile(kernel, locals, ty, E::LOOKS_UP)?;
         let module = self.engine.load(&code)?;
         Ok(Rc::new(Made { code, module }))

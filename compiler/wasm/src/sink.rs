@@ -196,8 +196,9 @@ impl<'k> Sink<'k> {
                 Out::Scatter(dests) => {
                     let (index, values) = (e.operand(&own[0])?.0, &own[1..]);
                     self.if_inside(e, index, number)?;
-                    for i in 0..dests.len() {
-                        let (x, p) = e.operand(&values[i])?;
+                    debug_assert_eq!(values.len(), dests.len());
+                    for (i, value) in values.iter().enumerate() {
+                        let (x, p) = e.operand(value)?;
                         let base = self.base(number + i, p);
                         e.element(base, index);
                         e.push(x);

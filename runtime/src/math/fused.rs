@@ -138,4 +138,21 @@ mod tests {
             );
         }
     }
+
+    /// Sums just beside the middle between two numbers, where rounding twice goes wrong.
+    #[test]
+    fn nothing_is_rounded_twice() {
+        for k in 1..200 {
+            let small = f64::from(k) * 2f64.powi(-30);
+            for (a, b) in [(1.0 + small, 1.0 - small), (1.0 + small, small - 1.0), (1.0 - small, 1.0 - small)]
+            {
+                for step in 0..8 {
+                    let c = 2f64.powi(53) + f64::from(2 * step);
+                    for c in [c, -c] {
+                        assert_eq!(double(a, b, c), a.mul_add(b, c), "{a:e} {b:e} {c:e}");
+                    }
+                }
+            }
+        }
+    }
 }
