@@ -46,6 +46,37 @@ fn explaining_with_and_without_input() {
 }
 
 #[test]
+fn derivatives_with_their_rules_and_what_they_keep() {
+    let folder = folder("explain-derivatives");
+    let program = "\
+def walk (x: f64) (ys: []f64) : f64 =
+  (loop (x, ys) = (x, copy ys) for i < length ys do
+     (x * ys[i], ys with [i] = x)).0
+
+entry gradient (ys: []f64) : []f64 = vjp (\\ys -> f64.sum (scan (*) 1 ys) + walk 2 ys) ys 1
+
+entry value (ys: []f64) : f64 = walk 2 ys
+";
+    std::fs::write(folder.join("walk.par"), program).unwrap();
+    let (status, text, errors) = said(&par(&folder, &["explain", "walk.par", "--entry", "gradient"]));
+    assert_eq!((status, errors.as_str()), (Some(0), ""), "{text}");
+    let (_, rules) = text.split_once("derivatives, backward\n").expect("rules");
+    assert_eq!(
+        rules,
+        "        • line 2: loop: from the last iteration to the first; kept: 8 bytes in each iteration for a number, \
+         16 bytes in each iteration: what is overwritten in an array of f64
+        • line 5: reduce: each element takes the adjoint of the sum
+        • line 5: scan: a scan of linear maps from the end
+"
+    );
+    let (_, text, _) = said(&par(&folder, &["explain", "walk.par", "--entry", "gradient", "--json"]));
+    let all: serde_json::Value = serde_json::from_str(&text).expect("an object");
+    assert_eq!(all["derivatives"][0]["what"], "loop");
+    let (_, text, _) = said(&par(&folder, &["explain", "walk.par", "--entry", "value"]));
+    assert!(!text.contains("derivatives"), "{text}");
+}
+
+#[test]
 fn mistakes_are_those_of_par_run() {
     let folder = folder("explain-mistakes");
     std::fs::write(folder.join("wrong.par"), "entry main (x: i64) = x + true\n").unwrap();

@@ -22,6 +22,7 @@
 //!
 //! Scalar bodies (no SOAC, no array-valued statement) are also the kernel bodies of FLAT.
 
+use crate::place::Rule;
 use crate::prim::{BinOp, PrimOp};
 use crate::stack::deeper;
 use crate::ty::{Atom, Type, Var, Vars};
@@ -35,6 +36,8 @@ pub struct Program {
     pub funs: Vec<Fun>,
     /// Names of all variables, and the supply of fresh ones.
     pub vars: Vars,
+    /// Rules by which constructs were differentiated backward.
+    pub rules: Vec<Rule>,
 }
 
 /// Index into [`Program::funs`] (FLAT: into its own list).

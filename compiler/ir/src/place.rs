@@ -83,6 +83,19 @@ pub struct Part {
     pub span: Span,
 }
 
+/// Rule of a derivative: how a construct was differentiated backward, and what is kept for that.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Rule {
+    /// The construct.
+    pub part: Part,
+    /// A variable that the construct binds where its values are computed.
+    pub made: Var,
+    /// The rule in words.
+    pub text: &'static str,
+    /// Values kept for it, in words with their bytes; empty if there are none.
+    pub kept: Vec<String>,
+}
+
 /// Every construct that a CORE statement consists of, its own first.
 pub fn parts_of(stm: &Stm, vars: &Vars) -> Vec<Part> {
     vars.origins.parts(own(stm), stm.pat.iter().map(|p| p.var))

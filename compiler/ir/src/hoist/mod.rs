@@ -27,7 +27,7 @@ use std::collections::{HashMap, HashSet};
 
 /// Hoists in all functions.
 pub fn run(program: &mut Program) {
-    let Program { funs, vars } = program;
+    let Program { funs, vars, .. } = program;
     for fun in funs {
         let mut scope = Scope::new(vars);
         scope.bind_all(&fun.params);

@@ -14,7 +14,7 @@ pub fn parse_core(text: &str) -> Result<Program> {
     if *p.peek() != super::Token::End {
         return p.error("a function");
     }
-    Ok(Program { funs, vars: p.vars })
+    Ok(Program { funs, vars: p.vars, rules: Vec::new() })
 }
 
 impl Parser {

@@ -13,6 +13,7 @@ pub fn json(insight: &Insight) -> Value {
         "operations": insight.operations.iter().map(|op| operation(insight, op)).collect::<Vec<_>>(),
         "edges": insight.edges.iter().map(|(a, b)| [a + 1, b + 1]).collect::<Vec<_>>(),
         "checks": insight.checks,
+        "derivatives": insight.rules,
         "run": insight.run.as_ref().map(run),
     })
 }

@@ -7,12 +7,14 @@
 //! - `flow`: which operation uses what another made.
 //! - `written`: what there was before the passes.
 //! - `checks`: what was checked before and what still is.
+//! - `derivatives`: by which rules.
 //! - `places`: files, lines and columns.
 //! - `costs`: times and sizes as a person reads them.
 //! - `text`, `html`, `json`: the whole as a listing, as a page, as data; `table`: operations by time.
 
 mod checks;
 mod costs;
+mod derivatives;
 mod flow;
 mod html;
 mod json;
@@ -26,6 +28,7 @@ mod written;
 
 pub use checks::Checks;
 pub use costs::{bytes, count, duration};
+pub use derivatives::Rule;
 pub use html::page;
 pub use json::json;
 pub use operations::{Group, Operation, Step};
@@ -54,6 +57,8 @@ pub struct Insight<'p> {
     pub edges: Vec<(usize, usize)>,
     /// Run-time checks.
     pub checks: Checks,
+    /// Rules of derivatives.
+    pub rules: Vec<Rule>,
     /// Costs of runs, if there were any.
     pub run: Option<RunCost>,
 }
@@ -84,7 +89,9 @@ impl<'p> Insight<'p> {
         operations::say_what_needs_packs(&mut operations, &edges);
         let checks = written.checks.get(entry).map_or(&[][..], Vec::as_slice);
         let checks = checks::of(checks, flat, &reached, &operations, sources);
-        Ok(Insight { entry: entry.to_string(), sources, operations, edges, checks, run: None })
+        let rules = written.rules.get(entry).map_or(&[][..], Vec::as_slice);
+        let rules = derivatives::of(rules, sources);
+        Ok(Insight { entry: entry.to_string(), sources, operations, edges, checks, rules, run: None })
     }
 
     /// Adds what runs cost.

@@ -8,7 +8,7 @@
 use super::checks::Check;
 use super::costs::{bytes, count, duration};
 use super::operations::{Group, Operation, Step};
-use super::{Insight, RunCost};
+use super::{Insight, Rule, RunCost};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
@@ -45,6 +45,7 @@ pub fn listing(insight: &Insight, width: usize, color: bool) -> String {
         style.rows(insight, run, &mut out);
     }
     style.checks(insight, &mut out);
+    style.rules(insight, &mut out);
     out
 }
 
@@ -219,6 +220,15 @@ impl Style {
         let _ = writeln!(out, "{title}  {} left, {} proved or not needed", kept.len(), proved.len());
         kept.iter().for_each(|text| *out += &format!("        • {text}\n"));
         proved.iter().for_each(|text| *out += &format!("        ✓ {text}\n"));
+    }
+
+    fn rules(self, insight: &Insight, out: &mut String) {
+        if !insight.rules.is_empty() {
+            let _ = writeln!(out, "{}, backward", self.paint("1", "derivatives"));
+            let mut said: Vec<String> = insight.rules.iter().map(Rule::said).collect();
+            said.dedup();
+            said.iter().for_each(|rule| *out += &format!("        • {rule}\n"));
+        }
     }
 }
 

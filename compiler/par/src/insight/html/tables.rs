@@ -1,13 +1,13 @@
-//! Operations by time, row lengths, checks.
+//! Operations by time, row lengths, checks, rules of derivatives.
 
-use super::super::Insight;
 use super::super::costs::{bytes, count, duration};
 use super::super::table::by_time;
 use super::super::text::checked;
+use super::super::{Insight, Rule};
 use super::{escape, link};
 
 pub(super) fn sections(insight: &Insight) -> String {
-    format!("{}{}{}", times(insight), rows(insight), checks(insight))
+    format!("{}{}{}{}", times(insight), rows(insight), checks(insight), rules(insight))
 }
 
 fn table(title: &str, head: &[&str], rows: &[Vec<String>]) -> String {
@@ -67,6 +67,14 @@ fn rows(insight: &Insight) -> String {
         .collect();
     let head = ["", "operation", "rows", "elements", "longest", "mean", "longest : mean", "empty"];
     table("Ragged rows", &head, &rows)
+}
+
+fn rules(insight: &Insight) -> String {
+    let row = |r: &Rule| {
+        let at = format!("line {}: {}", r.at.line, r.what);
+        vec![escape(&at), escape(r.rule), escape(&r.kept.join("; "))]
+    };
+    table("Derivatives", &["", "going back", "kept"], &insight.rules.iter().map(row).collect::<Vec<_>>())
 }
 
 fn checks(insight: &Insight) -> String {

@@ -33,6 +33,7 @@ mod operators;
 mod record;
 mod reduce;
 mod replay;
+mod rule;
 mod scan;
 mod sweep;
 mod tape;

@@ -114,6 +114,7 @@ impl Reverse {
         if adjoints.iter().all(Option::is_none) {
             return Ok(());
         }
+        lo.note_rule(&pat, &exp, &kept);
         match exp {
             Exp::Prim(op, args) => match adjoints[0] {
                 Some(d) => self.scalar(lo, op, &args, pat[0].var, d),

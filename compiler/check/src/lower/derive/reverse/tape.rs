@@ -252,6 +252,14 @@ impl Reverse {
 }
 
 impl Tape {
+    /// Columns with the variables of the state.
+    pub(super) fn columns<'a>(
+        &'a self,
+        params: &'a [(Param, Atom)],
+    ) -> impl Iterator<Item = (&'a Param, &'a Column)> {
+        params.iter().map(|(p, _)| p).zip(&self.columns)
+    }
+
     /// The numbers of the arrays that are not kept themselves: the backward loop takes them along.
     pub(super) fn carried(&self) -> Vec<usize> {
         let columns = self.columns.iter().enumerate();
