@@ -158,3 +158,62 @@ impl OutlineBuilder for Letters {
         self.path.close();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn painted(draw: impl FnOnce(&mut Drawing)) -> RgbImage {
+        let mut drawing = Drawing::new((40, 30));
+        draw(&mut drawing);
+        let image = image::load_from_memory(&drawing.png().unwrap()).unwrap().into_rgb8();
+        assert_eq!(image.dimensions(), (80, 60));
+        image
+    }
+
+    /// Columns with pixels that are not white.
+    fn columns(image: &RgbImage) -> Vec<u32> {
+        let inked = image.enumerate_pixels().filter(|(_, _, p)| p.0 != [255; 3]);
+        let mut found: Vec<u32> = inked.map(|(x, _, _)| x).collect();
+        found.sort_unstable();
+        found.dedup();
+        found
+    }
+
+    #[test]
+    fn shapes_are_where_they_belong() {
+        let red = Color(255, 0, 0);
+        let image = painted(|d| d.rectangle((20.0, 20.0), (10.0, 10.0), red, 1.0));
+        assert_eq!([image[(20, 20)].0, image[(39, 39)].0], [[255, 0, 0]; 2]);
+        assert_eq!([image[(19, 20)].0, image[(40, 39)].0], [[255; 3]; 2]);
+        let image = painted(|d| d.rectangle((0.0, 0.0), (40.0, 30.0), Color(0, 0, 0), 0.5));
+        assert!((126..=129).contains(&image[(40, 30)].0[0]));
+        let image = painted(|d| d.circle((20.0, 15.0), 5, red));
+        assert_eq!([image[(40, 30)].0, image[(31, 21)].0], [[255, 0, 0], [255; 3]]);
+        let image = painted(|d| d.line([(5.0, 15.0), (35.0, 15.0)], red, 2));
+        assert_eq!(
+            [image[(40, 30)].0, image[(40, 35)].0, image[(5, 30)].0],
+            [[255, 0, 0], [255; 3], [255; 3]]
+        );
+    }
+
+    #[test]
+    fn pictures_are_stretched_with_sharp_edges() {
+        let pixels = RgbImage::from_fn(2, 1, |x, _| image::Rgb([x as u8 * 200, 7, 9]));
+        let image = painted(|d| d.picture((0.0, 0.0), (40.0, 30.0), pixels));
+        assert_eq!([image[(39, 30)].0, image[(40, 30)].0], [[0, 7, 9], [200, 7, 9]]);
+    }
+
+    #[test]
+    fn texts_lie_on_their_side_of_a_place() {
+        let of = |anchor| columns(&painted(|d| d.text((20.0, 15.0), anchor, 11, Color(0, 0, 0), "H\u{f6}")));
+        let (start, end) = (of(Anchor::Start), of(Anchor::End));
+        assert!(start.len() > 8 && start.iter().all(|x| *x >= 40), "{start:?}");
+        assert!(end.len() > 8 && end.iter().all(|x| *x <= 40), "{end:?}");
+        let middle = of(Anchor::Middle);
+        assert!(middle[0] < 40 && *middle.last().unwrap() > 40, "{middle:?}");
+        // A letter that the font does not have.
+        let unknown = |d: &mut Drawing| d.text((5.0, 15.0), Anchor::Start, 11, Color(0, 0, 0), "\u{10fffd}");
+        assert!(!columns(&painted(unknown)).is_empty());
+    }
+}
