@@ -1,10 +1,13 @@
-//! Recursive definitions. The first parameter counts down, or an array becomes shorter, so that they end; they call
+//! Recursive definitions and local functions. The first parameter counts down, or an array becomes shorter, so that they end; they call
 //! themselves at most twice, or for at most two elements.
 
 use super::{Form, Fun, Gen};
 use crate::types::{BOOL, I64, Ty, array};
 
-pub(super) const FORMS: &[Form] = &[Form { name: "recursive call", weight: 40, makes: |_| true, make: call }];
+pub(super) const FORMS: &[Form] = &[
+    Form { name: "recursive call", weight: 40, makes: |_| true, make: call },
+    Form { name: "local recursion", weight: 5, makes: |_| true, make: local },
+];
 
 fn call(g: &mut Gen, ty: &Ty, fuel: u32) -> Option<String> {
     let fits: Vec<Fun> = g.funs.iter().filter(|f| f.ret == *ty && f.recursive).cloned().collect();
@@ -14,6 +17,25 @@ fn call(g: &mut Gen, ty: &Ty, fuel: u32) -> Option<String> {
     let f = g.rng.pick(&fits).clone();
     let args = g.arguments(&f, fuel);
     Some(format!("({}{args})", f.name))
+}
+
+/// A local function that calls itself, and may mention everything that is in scope around it.
+fn local(g: &mut Gen, ty: &Ty, fuel: u32) -> Option<String> {
+    let param = g.ty(2);
+    let share = fuel / 5;
+    let (f, k, x, r, s) = (g.name(), g.name(), g.name(), g.name(), g.name());
+    let (count, start) = (g.small(3, 1), g.exp(&param, share));
+    let body = g.with(&[(&k, &I64), (&x, &param)], |g| {
+        let (base, arg) = (g.exp(ty, share), g.exp(&param, share));
+        let first = format!("let {r} = {f} ({k} - 1) {arg}");
+        if g.rng.chance(70) {
+            let rest = g.with(&[(&r, ty)], |g| g.exp(ty, share));
+            return format!("if {k} <= 0 then {base} else {first} in {rest}");
+        }
+        let rest = g.with(&[(&r, ty), (&s, ty)], |g| g.exp(ty, share));
+        format!("if {k} <= 0 then {base} else {first} let {s} = {f} ({k} - 1) {x} in {rest}")
+    });
+    Some(format!("(let {f} ({k}: i64) ({x}: {param}) : {ty} = {body} in {f} {count} {start})"))
 }
 
 impl Gen {

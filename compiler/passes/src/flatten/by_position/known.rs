@@ -165,8 +165,10 @@ impl<'a> Values<'a> {
             return Some(known);
         }
         let v = a.var()?;
-        if let Some(bounds) = self.bounds.get(&v).cloned() {
-            let all: Option<Vec<Known>> = bounds.into_iter().map(|b| deeper(|| self.at_most(b))).collect();
+        // Bounds may go round in a circle, as that of a part whose size stands in the size of the whole: each is used once on a way.
+        if let Some(bounds) = self.bounds.remove(&v) {
+            let all: Option<Vec<Known>> = bounds.iter().map(|b| deeper(|| self.at_most(*b))).collect();
+            self.bounds.insert(v, bounds);
             return self.largest(&all?);
         }
         deeper(|| match self.defs.get(&v).cloned()? {
