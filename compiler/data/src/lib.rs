@@ -17,10 +17,12 @@
 //! - [`tree`]: what a file holds, before it is known what a program makes of it; `fit` brings the two together.
 //! - `json`, `market`, with the feature `formats` also `npz`, `csv`, `picture`, with `arrow` also `columnar`: the formats. Text, Futhark's binary format and single
 //!   `.npy` arrays are read and written in `par_runtime::io`.
-//!
 //! - `plot`, with the feature `plots`: plots of values.
 //!
 //! Files of any size and content give a value or an error of one line. Only the bytes that are there take memory, whatever a header says.
+
+// What several formats share is unused without them.
+#![cfg_attr(not(feature = "formats"), allow(dead_code))]
 
 mod base64;
 #[cfg(feature = "arrow")]

@@ -17,6 +17,7 @@ pub enum Shown {
     /// A plot.
     Svg(String),
     /// A picture, and how wide it is in pixels.
+    #[cfg_attr(not(feature = "formats"), expect(dead_code))]
     Png { bytes: Vec<u8>, width: usize },
 }
 
