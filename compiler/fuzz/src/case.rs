@@ -13,6 +13,9 @@ pub struct Case {
     /// numbers of threads.
     #[serde(default)]
     pub rounded: bool,
+    /// True if it is run by CUDA too.
+    #[serde(default)]
+    pub cuda: bool,
 }
 
 /// The entry point that must give `true`.

@@ -138,12 +138,17 @@ fn bound(g: &mut Gen, p: &Place) -> String {
     }
 }
 
-/// Two values of the elements' type as one.
+/// Two values of the elements' type as one. In laws the factors are at most 1 together: what loops double and subtract again is
+/// rounding only.
 fn combined(g: &mut Gen, p: &Place, a: &str, b: &str) -> String {
     if p.elem == BOOL {
         return format!("({a} != {b})");
     }
+    let smaller = g.smooth && p.elem.has_floats();
     match g.rng.below(4) {
+        0 if smaller => format!("({a} / 2 - {b} / 2)"),
+        1 if smaller => format!("({a} * 3 / 4 - {b} / 4)"),
+        _ if smaller => format!("({a} / 2 + {b} / 2)"),
         0 => format!("({a} - {b})"),
         1 => format!("({a} + {a} - {b})"),
         _ => format!("({a} + {b})"),

@@ -189,7 +189,7 @@ impl Merger {
         let differing = sig.differing(&args);
         let (own_params, own_ret) = (sig.params.clone(), sig.ret.clone());
         let (params, ragged_params) = self.ragged(&own_params, &differing);
-        let (ret, ragged_ret) = self.ragged(&own_ret, &differing);
+        let (mut ret, ragged_ret) = self.ragged(&own_ret, &differing);
         let args = self.ragged_args(&own_params, args, &ragged_params, span, out);
         let width = Atom::i64(calls.len() as i64);
         let mut l = Lifted { outer: HashMap::new(), inner: HashMap::new() };
@@ -207,6 +207,7 @@ impl Merger {
             inputs.push(input);
             lam_params.push(Param { var, ty });
         }
+        ret.splice(0..0, shared_shapes(&own_params, &own_ret, &l));
         let mut stms = Vec::new();
         self.matrices(&ragged_params, &mut l, span, &mut stms);
         let called: Vec<Param> = own_ret.iter().map(|q| self.inside(q, &mut l)).collect();
@@ -312,6 +313,12 @@ impl Lifted {
 fn shareable(p: &Param, params: &[Param], args: &[Vec<Atom>]) -> bool {
     let of_shape = |q: &Param| q.ty.dims.contains(&Dim::Seg(p.var));
     !p.ty.is_desc() || params.iter().zip(args).all(|(q, args)| !of_shape(q) || all_same(args))
+}
+
+/// The descriptors from outside the map that results have the shape of: the map results in them too, for the rows of its results.
+fn shared_shapes(params: &[Param], ret: &[Param], l: &Lifted) -> Vec<Param> {
+    let of_result = |p: &&Param| ret.iter().any(|q| q.ty.dims.contains(&Dim::Seg(p.var)));
+    params.iter().filter(of_result).filter(|p| !l.outer.contains_key(&p.var)).cloned().collect()
 }
 
 fn argument(call: &Stm, i: usize) -> Atom {
